@@ -1,0 +1,30 @@
+/** A notification on its way: the payload is sent byte for byte as it was stored. */
+export interface ChannelMessage {
+  notificationId: string;
+  /** JSON text. */
+  payload: string;
+  /** From 1. */
+  attempt: number;
+}
+
+/**
+ * What became of one attempt. `reason` and `detail` are for people and never carry secrets or text of the receiver.
+ *
+ * - `delivered`: the receiver has it.
+ * - `retry`: it may work later, or the attempt was cancelled; `retryAfterMs` is the least wait the receiver asked for.
+ * - `rejected`: the same attempt would fail again; a dead letter.
+ * - `disabled`: the receiver wants nothing more on this channel.
+ */
+export type DeliveryResult =
+  | { outcome: 'delivered'; detail: string }
+  | { outcome: 'retry'; reason: string; retryAfterMs: number | null }
+  | { outcome: 'rejected'; reason: string }
+  | { outcome: 'disabled'; reason: string };
+
+/** A place that notifications are delivered to. */
+export interface Channel {
+  readonly name: string;
+  readonly type: string;
+  /** Makes one attempt. Failures of the receiver or of the way to it are results, not errors. */
+  deliver(message: ChannelMessage, options: { signal: AbortSignal }): Promise<DeliveryResult>;
+}

@@ -1,0 +1,23 @@
+import type { ChannelConfig } from '../../config/types.ts';
+import type { Logger } from '../../core/logger.ts';
+import type { Channel } from './channel.ts';
+import { createLogChannel } from './log-channel.ts';
+import { createWebhookChannel, type WebhookDeps } from './webhook-channel.ts';
+
+export interface ChannelDeps extends WebhookDeps {
+  logger: Logger;
+}
+
+/** The configured channels by name, in the order of the configuration. Raises what the channels raise on bad settings. */
+export function createChannels(configs: readonly ChannelConfig[], deps: ChannelDeps): Map<string, Channel> {
+  return new Map(configs.map((config) => [config.name, createChannel(config, deps)]));
+}
+
+function createChannel(config: ChannelConfig, deps: ChannelDeps): Channel {
+  switch (config.type) {
+    case 'log':
+      return createLogChannel(config.name, deps.logger);
+    case 'webhook':
+      return createWebhookChannel(config, deps);
+  }
+}

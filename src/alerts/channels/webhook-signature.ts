@@ -1,0 +1,38 @@
+import { createHmac } from 'node:crypto';
+import { AppError } from '../../core/errors.ts';
+
+const ENCODED_PREFIX = 'whsec_';
+
+/**
+ * The key that a configured secret stands for: `whsec_<base64>` is decoded, anything else is used as its UTF-8 bytes.
+ * Raises `bad_webhook_secret`, which never shows the secret, when nothing or no clean base64 is left.
+ */
+export function webhookKey(secret: string): Buffer {
+  if (!secret.startsWith(ENCODED_PREFIX)) return usable(Buffer.from(secret, 'utf8'));
+  const encoded = secret.slice(ENCODED_PREFIX.length);
+  const key = Buffer.from(encoded, 'base64');
+  // Buffer skips what is not base64: a secret with a typing mistake would sign with another key than the receiver's.
+  if (unpadded(key.toString('base64')) !== unpadded(encoded)) throw badSecret('is not base64 after whsec_');
+  return usable(key);
+}
+
+/** The `webhook-signature` header of Standard Webhooks for one attempt: `v1,<base64 of HMAC-SHA256>`. */
+export function webhookSignature(key: Buffer, id: string, timestampSeconds: number, body: string): string {
+  const mac = createHmac('sha256', key).update(`${id}.${timestampSeconds}.${body}`, 'utf8');
+  return `v1,${mac.digest('base64')}`;
+}
+
+function unpadded(base64: string): string {
+  return base64.replace(/={0,2}$/, '');
+}
+
+function usable(key: Buffer): Buffer {
+  if (key.length === 0) throw badSecret('is empty');
+  return key;
+}
+
+function badSecret(fault: string): AppError {
+  return new AppError('bad_webhook_secret', `the secret of a webhook channel ${fault}`, {
+    hint: 'copy the secret again from the receiver, or leave the setting out to send without a signature',
+  });
+}

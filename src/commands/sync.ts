@@ -1,0 +1,184 @@
+import type { Command } from 'commander';
+import { AppError, summarizeError, UsageError } from '../core/errors.ts';
+import { inertText } from '../core/inert-text.ts';
+import { type Period, parsePeriod } from '../core/period.ts';
+import type { Context } from '../daemon/context.ts';
+import { type LargestChange, largestChangesOfRun } from '../ledger/history.ts';
+import { formatInteger } from '../reports/format.ts';
+import type { SyncOutcome } from '../sync/run.ts';
+import { type CliContext, EXIT, examples, reportingCommand } from './cli-context.ts';
+import { withLedgerCopy } from './ledger-copy.ts';
+import { createProgressView } from './progress.ts';
+import { withStopSignal } from './stop-signal.ts';
+
+interface SyncOptions {
+  workspace?: string;
+  from?: string;
+  to?: string;
+  dryRun?: boolean;
+}
+
+/** How one workspace fared, as `--json` shows it. */
+type WorkspaceReport =
+  | { workspace_id: string; status: 'applied'; [detail: string]: unknown }
+  | { workspace_id: string; status: 'failed'; error: { code: string; message: string; hint: string | null } };
+
+export function syncCommand(cli: CliContext): Command {
+  return reportingCommand('sync')
+    .description('Sync now, in this process and without Redis: one run per workspace.')
+    .option('--workspace <id>', 'only this workspace')
+    .option('--from <period>', 'first period, YYYY-MM (default: as the daemon would plan)')
+    .option('--to <period>', 'last period, YYYY-MM (default: the current one)')
+    .option('--dry-run', 'show what would change and which alerts would fire; change nothing')
+    .addHelpText(
+      'after',
+      examples(
+        'usage-ledger sync',
+        'usage-ledger sync --workspace ws-123 --from 2026-01 --to 2026-03',
+        'usage-ledger sync --dry-run --json',
+      ),
+    )
+    .action((options: SyncOptions) => sync(cli, options));
+}
+
+async function sync(cli: CliContext, options: SyncOptions): Promise<void> {
+  const window = parseWindow(options);
+  const reports = await withStopSignal((signal) => {
+    const run = (context: Context) => syncAll(cli, context, options, window, signal);
+    return options.dryRun === true ? withLedgerCopy(cli, run) : cli.withContext(run);
+  });
+  if (cli.json) cli.printJson({ dry_run: options.dryRun === true, workspaces: reports });
+  const failed = reports.filter((report) => report.status === 'failed').length;
+  if (failed > 0) cli.exitCode = failed === reports.length ? EXIT.failed : EXIT.partial;
+}
+
+function parseWindow({ from, to }: SyncOptions): { from?: Period; to?: Period } {
+  const window = {
+    ...(from === undefined ? {} : { from: parsePeriod(from, '--from') }),
+    ...(to === undefined ? {} : { to: parsePeriod(to, '--to') }),
+  };
+  if (window.from !== undefined && window.to !== undefined && window.from > window.to) {
+    throw new UsageError(`--from ${window.from} lies after --to ${window.to}`, 'give the earlier period as --from');
+  }
+  return window;
+}
+
+async function syncAll(
+  cli: CliContext,
+  context: Context,
+  options: SyncOptions,
+  window: { from?: Period; to?: Period },
+  signal: AbortSignal,
+): Promise<WorkspaceReport[]> {
+  const { workspace } = options;
+  const ids = workspace === undefined ? context.config.workspaces.map(({ id }) => id) : [context.workspace(workspace).id];
+  const reports: WorkspaceReport[] = [];
+  for (const workspaceId of ids) {
+    const progress = createProgressView(cli, inertText(workspaceId));
+    try {
+      const { onProgress } = progress;
+      const order = { workspaceId, kind: 'manual', slot: null, ...window, signal, onProgress } as const;
+      const outcome = await context.sync(order).finally(progress.stop);
+      reports.push(await reportOutcome(cli, context, outcome, options.dryRun === true, signal));
+    } catch (error) {
+      if (signal.aborted) throw signal.reason;
+      reports.push(reportFailure(cli, workspaceId, error));
+    }
+  }
+  return reports;
+}
+
+async function reportOutcome(
+  cli: CliContext,
+  context: Context,
+  outcome: SyncOutcome,
+  dryRun: boolean,
+  signal: AbortSignal,
+): Promise<WorkspaceReport> {
+  if (outcome.status !== 'applied') throw new Error('a run by hand has no slot that could be done already');
+  const deliveries = dryRun ? null : await deliverOnce(context, outcome.alerts.notificationIds, signal);
+  const largest = dryRun ? largestChangesOfRun(context.reader().connection, outcome.runId) : [];
+  if (!cli.json) printOutcome(cli, outcome, dryRun, largest, deliveries);
+  return {
+    workspace_id: outcome.workspaceId,
+    status: 'applied',
+    run_id: outcome.runId,
+    from_period: outcome.window.from,
+    to_period: outcome.window.to,
+    walks: outcome.walks,
+    pages: outcome.pages,
+    records: outcome.records,
+    entries: outcome.entries,
+    entries_by_kind: outcome.counts,
+    digest: outcome.digest,
+    alerts: outcome.alerts.changes.map((alert) => ({
+      alert_id: alert.alertId,
+      change: alert.change,
+      tenant_id: alert.tenantId,
+      period: alert.period,
+      stage: alert.stage,
+      previous_credits: alert.previousCredits,
+      current_credits: alert.currentCredits,
+      threshold: alert.threshold,
+      silent: alert.silent,
+    })),
+    ...(dryRun ? { largest_changes: largest } : { notifications: deliveries }),
+  };
+}
+
+interface Deliveries {
+  delivered: number;
+  /** Left to the daemon. */
+  pending: number;
+  dead: number;
+}
+
+/** Tries each notification of this run once; what fails is left to the daemon. */
+async function deliverOnce(context: Context, notificationIds: string[], signal: AbortSignal): Promise<Deliveries> {
+  const deliveries: Deliveries = { delivered: 0, pending: 0, dead: 0 };
+  for (const id of notificationIds) {
+    const { state } = await context.deliver(id, signal);
+    deliveries[state === 'skipped' ? 'pending' : state] += 1;
+  }
+  return deliveries;
+}
+
+function printOutcome(
+  cli: CliContext,
+  outcome: Extract<SyncOutcome, { status: 'applied' }>,
+  dryRun: boolean,
+  largest: LargestChange[],
+  deliveries: Deliveries | null,
+): void {
+  const { counts } = outcome;
+  const kinds = (Object.keys(counts) as (keyof typeof counts)[])
+    .filter((kind) => counts[kind] > 0)
+    .map((kind) => `${formatInteger(counts[kind])} ${kind}`);
+  const what = kinds.length === 0 ? 'nothing changed' : kinds.join(', ');
+  const read = `${formatInteger(outcome.records)} records on ${formatInteger(outcome.pages)} pages`;
+  cli.print(`${inertText(outcome.workspaceId)}: ${dryRun ? 'would record ' : ''}${what} (${read})`);
+  for (const change of largest) {
+    const sign = change.credits_delta < 0n ? '' : '+';
+    cli.print(
+      `  ${change.period}  ${inertText(change.tenant_id)}  ${change.kind}  ${sign}${formatInteger(change.credits_delta)} to ${formatInteger(change.credits_after)}`,
+    );
+  }
+  for (const alert of outcome.alerts.changes) {
+    const verb = dryRun ? `would be ${alert.change}` : alert.change;
+    cli.print(
+      `  alert ${verb}${alert.silent ? ' silently' : ''}: jump ${alert.stage} of ${inertText(alert.tenantId)} in ${alert.period}, ` +
+        `${formatInteger(alert.previousCredits)} to ${formatInteger(alert.currentCredits)} credits (threshold ${formatInteger(alert.threshold)})`,
+    );
+  }
+  if (deliveries !== null && deliveries.pending + deliveries.dead > 0) {
+    cli.note(`${deliveries.pending} notifications are left to the daemon, ${deliveries.dead} were refused for good`);
+  }
+}
+
+function reportFailure(cli: CliContext, workspaceId: string, error: unknown): WorkspaceReport {
+  const { code, message, hint } = summarizeError(error);
+  if (!(error instanceof AppError)) throw error;
+  cli.note(`${inertText(workspaceId)}: ${message}`);
+  if (hint !== undefined) cli.note(`  ${hint}`);
+  return { workspace_id: workspaceId, status: 'failed', error: { code, message, hint: hint ?? null } };
+}

@@ -1,0 +1,69 @@
+import type { ConfigFault } from '../core/errors.ts';
+import { groupOf, listOf } from './path.ts';
+import { remedyFor } from './remedies.ts';
+import { channelName, DEFAULT_HTTP } from './resolve.ts';
+import { isLoopbackHost } from './rules.ts';
+
+/**
+ * What settings mean together. It reads the document as it was written, mistakes included, so that its findings stand
+ * beside the schema's in one report.
+ */
+export function crossFaults(document: unknown): ConfigFault[] {
+  const root = groupOf(document);
+  const defaults = groupOf(root.defaults);
+  return [
+    ...httpFaults(groupOf(root.http)),
+    ...bothSecretFaults(defaults, 'defaults'),
+    ...listOf(root.workspaces).flatMap((workspace, index) =>
+      workspaceFaults(groupOf(workspace), defaults, `workspaces[${index}]`),
+    ),
+    ...duplicateFaults(
+      listOf(root.workspaces).map((workspace) => groupOf(workspace).id),
+      (index) => `workspaces[${index}].id`,
+      'Give each workspace once',
+    ),
+    ...duplicateFaults(
+      listOf(groupOf(root.alerts).channels).map((channel, index) => {
+        const { type, name } = groupOf(channel);
+        return typeof name === 'string' ? name : channelName(String(type), index);
+      }),
+      (index) => `alerts.channels[${index}].name`,
+      'Give each channel a name of its own',
+    ),
+  ];
+}
+
+function httpFaults(http: Record<PropertyKey, unknown>): ConfigFault[] {
+  const host = typeof http.host === 'string' ? http.host.trim() : DEFAULT_HTTP.host;
+  const off = http.port === 0 || http.port === '0';
+  if (off || isLoopbackHost(host) || (http.token !== undefined && http.token !== '')) return [];
+  const message = 'is missing, but http.host can be reached from other machines';
+  return [{ path: 'http.token', message, hint: remedyFor('http.token') }];
+}
+
+function workspaceFaults(
+  workspace: Record<PropertyKey, unknown>,
+  defaults: Record<PropertyKey, unknown>,
+  path: string,
+): ConfigFault[] {
+  const given = (key: string) => workspace[key] !== undefined || defaults[key] !== undefined;
+  const missing = ['base_url', 'embed_url', 'api_key_id'].filter((key) => !given(key));
+  if (!given('secret_key') && !given('secret_key_file')) missing.push('secret_key');
+  const faults = missing.map((key) => ({ path: `${path}.${key}`, message: 'is missing', hint: remedyFor(key) }));
+  return [...faults, ...bothSecretFaults(workspace, path)];
+}
+
+function bothSecretFaults(group: Record<PropertyKey, unknown>, path: string): ConfigFault[] {
+  if (group.secret_key === undefined || group.secret_key_file === undefined) return [];
+  const message = 'stands beside secret_key, and it is unclear which of the two counts';
+  return [{ path: `${path}.secret_key_file`, message, hint: 'Keep one of the two' }];
+}
+
+function duplicateFaults(names: readonly unknown[], pathOf: (index: number) => string, hint: string): ConfigFault[] {
+  const trimmed = names.map((name) => (typeof name === 'string' ? name.trim() : name));
+  return trimmed.flatMap((name, index) => {
+    const first = trimmed.indexOf(name);
+    if (typeof name !== 'string' || first === index) return [];
+    return [{ path: pathOf(index), message: `is the same as ${pathOf(first)}`, hint }];
+  });
+}

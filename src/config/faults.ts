@@ -1,0 +1,71 @@
+import type { z } from 'zod';
+import type { ConfigFault } from '../core/errors.ts';
+import { formatPath, valueAt } from './path.ts';
+import { remedyFor } from './remedies.ts';
+import { suggestKey } from './suggest.ts';
+
+type Issue = z.core.$ZodIssue;
+
+const QUOTE_IT = 'Put the value in quotes, so that it is read as text';
+
+/** What the schema found, in words that name the setting and the remedy but never the value: it may be a secret. */
+export function schemaFaults(issues: readonly Issue[], document: unknown): ConfigFault[] {
+  return issues.flatMap((issue) => {
+    const path = formatPath(issue.path);
+    if (issue.code === 'unrecognized_keys') {
+      return issue.keys.map((key) => ({
+        path: formatPath([...issue.path, key]),
+        message: 'is not a setting',
+        hint: suggestKey(key, path),
+      }));
+    }
+    const value = valueAt(document, issue.path);
+    const scalar = typeof value === 'number' || typeof value === 'boolean';
+    const unquoted = issue.code === 'invalid_type' && issue.expected === 'string' && scalar;
+    return [{ path, message: describe(issue, value), hint: unquoted ? QUOTE_IT : remedyFor(path) }];
+  });
+}
+
+function describe(issue: Issue, value: unknown): string {
+  if (value === undefined) return 'is missing';
+  switch (issue.code) {
+    case 'invalid_type':
+      return `must be ${KINDS[issue.expected] ?? issue.expected}, not ${kindOf(value)}`;
+    case 'too_small':
+      if (issue.origin === 'string') return 'must not be empty';
+      return issue.origin === 'array' ? 'must have at least one entry' : `must be at least ${issue.minimum}`;
+    case 'too_big':
+      return `must be at most ${issue.maximum}`;
+    case 'invalid_value':
+      return `must be one of ${issue.values.map(String).join(', ')}`;
+    case 'invalid_union':
+      return `must be one of ${('options' in issue ? (issue.options ?? []) : []).map(String).join(', ')}`;
+    case 'custom':
+      return issue.message;
+    default:
+      return 'is not valid';
+  }
+}
+
+const KINDS: Readonly<Record<string, string>> = {
+  string: 'text',
+  number: 'a number',
+  int: 'a whole number',
+  object: 'a group of settings',
+  array: 'a list',
+};
+
+function kindOf(value: unknown): string {
+  if (typeof value === 'number' && !Number.isFinite(value)) return 'an infinite one';
+  if (typeof value === 'number') return Number.isInteger(value) ? 'a number' : 'a fraction';
+  if (typeof value === 'boolean') return 'true or false';
+  if (typeof value === 'string') return 'text';
+  return Array.isArray(value) ? 'a list' : 'a group of settings';
+}
+
+/** One fault for each path, the first that was found, in the order of the paths. */
+export function tidyFaults(faults: readonly ConfigFault[]): ConfigFault[] {
+  const byPath = new Map<string, ConfigFault>();
+  for (const fault of faults) if (!byPath.has(fault.path)) byPath.set(fault.path, fault);
+  return [...byPath.values()].sort((a, b) => a.path.localeCompare(b.path, 'en', { numeric: true }));
+}

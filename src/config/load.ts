@@ -1,0 +1,142 @@
+import { existsSync, readFileSync, statSync } from 'node:fs';
+import { basename, dirname, join, resolve } from 'node:path';
+import { parseEnv } from 'node:util';
+import { ConfigError, type ConfigFault } from '../core/errors.ts';
+import { crossFaults } from './cross-checks.ts';
+import { schemaFaults, tidyFaults } from './faults.ts';
+import { interpolate } from './interpolate.ts';
+import { resolveConfig } from './resolve.ts';
+import { fileSchema } from './schema.ts';
+import { readSecretFiles } from './secrets.ts';
+import type { Config } from './types.ts';
+import { parseYaml } from './yaml.ts';
+
+/** The name under which a configuration is looked for in the working folder. */
+export const CONFIG_FILE_NAME = 'usage-ledger.yml';
+
+export interface LoadOptions {
+  /** What `--config` says; it must exist. */
+  file?: string | undefined;
+  env: NodeJS.ProcessEnv;
+  /** Where files are looked for and relative paths of the command line start. */
+  cwd: string;
+}
+
+/**
+ * Finds and reads the configuration: `file`, else `usage-ledger.yml` in `cwd`, else `$USAGE_LEDGER_CONFIG`, else one
+ * workspace from the environment alone. A `.env` beside the file (or in `cwd`) adds variables and overrides none.
+ *
+ * @throws ConfigError with every fault there is; none of them repeats a value.
+ */
+export function loadConfig(options: LoadOptions): Config {
+  const found = findFile(options);
+  if (found !== null) return loadFile(found.file, found.namedBy, options.env);
+
+  const env = withDotEnv(options.cwd, options.env, null);
+  const names = Object.values(ENVIRONMENT).filter((name) => name.startsWith('USAGE_API_'));
+  if (names.every((name) => !env[name])) {
+    const message = `there is none: no ${CONFIG_FILE_NAME} here, and no USAGE_API_... variables`;
+    const hint = 'Run `usage-ledger init` to write a sample, or name a file with --config';
+    throw new ConfigError(null, [{ path: 'configuration', message, hint }]);
+  }
+  return build(documentFromEnvironment(env), { file: null, folder: resolve(options.cwd), faults: [] });
+}
+
+interface Found {
+  file: string;
+  namedBy: string;
+}
+
+function findFile({ file, env, cwd }: LoadOptions): Found | null {
+  if (file !== undefined) return { file: resolve(cwd, file), namedBy: '--config' };
+  const here = resolve(cwd, CONFIG_FILE_NAME);
+  if (existsSync(here)) return { file: here, namedBy: CONFIG_FILE_NAME };
+  const named = env.USAGE_LEDGER_CONFIG;
+  return named ? { file: resolve(cwd, named), namedBy: 'USAGE_LEDGER_CONFIG' } : null;
+}
+
+function loadFile(file: string, namedBy: string, processEnv: NodeJS.ProcessEnv): Config {
+  const hint = 'Check the path and its permissions, or run `usage-ledger init` to write a sample';
+  const text = readText(file, (code) => {
+    const message =
+      code === 'ENOENT' ? 'names a file that does not exist' : `names a file that cannot be read (${code})`;
+    return new ConfigError(file, [{ path: namedBy, message, hint }]);
+  });
+  const parsed = parseYaml(text, basename(file));
+  if (parsed.faults !== undefined) throw new ConfigError(file, parsed.faults);
+  if (parsed.value === undefined || typeof parsed.value !== 'object' || Array.isArray(parsed.value)) {
+    const message = 'holds no settings';
+    throw new ConfigError(file, [
+      { path: basename(file), message, hint: 'Begin with the sample of `usage-ledger init`' },
+    ]);
+  }
+  const folder = dirname(file);
+  const { value, faults } = interpolate(parsed.value, withDotEnv(folder, processEnv, file));
+  return build(value, { file, folder, faults });
+}
+
+function build(document: unknown, source: { file: string | null; folder: string; faults: ConfigFault[] }): Config {
+  const parsed = fileSchema.safeParse(document);
+  const { secretFiles, faults: secretFaults } = readSecretFiles(document, source.folder);
+  const faults = tidyFaults([
+    ...source.faults,
+    ...schemaFaults(parsed.error?.issues ?? [], document),
+    ...crossFaults(document),
+    ...secretFaults,
+  ]);
+  if (parsed.success && faults.length === 0) return resolveConfig(parsed.data, { ...source, secretFiles });
+  throw new ConfigError(source.file, source.file === null ? faults.map(namedByVariable) : faults);
+}
+
+/** The settings that the environment alone can give, and their variables. */
+const ENVIRONMENT: Readonly<Record<string, string>> = {
+  'workspaces[0].id': 'USAGE_API_WORKSPACE_ID',
+  'workspaces[0].base_url': 'USAGE_API_BASE_URL',
+  'workspaces[0].embed_url': 'USAGE_API_EMBED_URL',
+  'workspaces[0].api_key_id': 'USAGE_API_KEY_ID',
+  'workspaces[0].secret_key': 'USAGE_API_SECRET_KEY',
+  'ledger.path': 'USAGE_LEDGER_PATH',
+  redis_url: 'REDIS_URL',
+};
+
+function documentFromEnvironment(env: NodeJS.ProcessEnv): unknown {
+  const value = (path: string) => env[ENVIRONMENT[path] ?? ''] || undefined;
+  return {
+    ledger: { path: value('ledger.path') },
+    redis_url: value('redis_url'),
+    workspaces: [
+      {
+        id: value('workspaces[0].id'),
+        base_url: value('workspaces[0].base_url'),
+        embed_url: value('workspaces[0].embed_url'),
+        api_key_id: value('workspaces[0].api_key_id'),
+        secret_key: value('workspaces[0].secret_key'),
+      },
+    ],
+  };
+}
+
+function namedByVariable(fault: ConfigFault): ConfigFault {
+  return { ...fault, path: ENVIRONMENT[fault.path] ?? fault.path };
+}
+
+function withDotEnv(folder: string, env: NodeJS.ProcessEnv, configFile: string | null): NodeJS.ProcessEnv {
+  const file = join(folder, '.env');
+  // A folder of this name is something else, such as a virtual environment of Python.
+  if (statSync(file, { throwIfNoEntry: false })?.isDirectory() !== false) return env;
+  const text = readText(file, (code) => {
+    const message = `cannot be read (${code})`;
+    return new ConfigError(configFile, [{ path: file, message, hint: 'Make it readable for this user, or remove it' }]);
+  });
+  const merged: NodeJS.ProcessEnv = { ...parseEnv(text) };
+  for (const [name, value] of Object.entries(env)) if (value !== undefined) merged[name] = value;
+  return merged;
+}
+
+function readText(file: string, failed: (code: string) => ConfigError): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    throw failed((error as NodeJS.ErrnoException).code ?? 'error');
+  }
+}

@@ -1,0 +1,54 @@
+/** What to do about each setting, by its last name. A test holds this list against the schema. */
+const REMEDIES: Readonly<Record<string, string>> = {
+  ledger: 'Write `ledger:` with an indented `path:` below it',
+  path: 'Give the path of the ledger file, such as ./data/ledger.db',
+  redis_url: 'Give an address such as redis://127.0.0.1:6379, or leave it empty for a private server',
+  http: 'Write `http:` with indented `host:`, `port:` and `token:` below it',
+  host: 'Give the address to listen on, such as 127.0.0.1',
+  port: 'Give a port from 1 to 65535, or 0 to switch the pages off',
+  token: 'Set http.token to a long random text, or listen on 127.0.0.1',
+  log_level: 'Choose info unless you are looking for a fault, then debug',
+  defaults: 'Write `defaults:` with indented settings below it',
+  workspaces: 'List at least one workspace: `- id: ...` below `workspaces:`',
+  id: "Give the workspace's identifier exactly as the service shows it",
+  name: 'Give a name that people will recognise, or remove the line',
+  base_url: 'Give the https:// address of the data interface, such as https://prod.dataapi.papermap.ai',
+  embed_url: 'Give the https:// address of the embed-token endpoint, such as https://papermap.ai',
+  api_key_id: "Give the API key's identifier, exactly as the service shows it",
+  secret_key: "Give the API key's secret, best as a variable; in a file, secret_key_file names its path",
+  secret_key_file: 'Give the path of a readable file that holds nothing but the secret key',
+  signing: 'Write `signing:` with indented settings below it, or remove it for the defaults',
+  payload: 'Use {workspace_id} and {valid_until}, such as "{workspace_id}{valid_until}"',
+  encoding: 'Choose hex, unless the service says otherwise',
+  valid_until: 'Choose unix_seconds, unless the service says otherwise',
+  valid_for_seconds: 'Give whole seconds from 1 to 86400, such as 300',
+  cron: 'Give five fields in UTC: minute, hour, day, month, weekday, such as "*/15 * * * *"',
+  reconcile_cron: 'Give five fields in UTC: minute, hour, day, month, weekday, such as "17 3 * * 0"',
+  lookback_periods: 'Give a whole number of months from 0 to 120, such as 2',
+  per_page: 'Give a whole number from 1 to 100; 100 needs the fewest requests',
+  concurrency: 'Give a whole number from 1 to 256, such as 8',
+  requests_per_second: 'Give a whole number from 1 to 10000, such as 50',
+  consistency: 'Choose auto, unless you know how the service pages',
+  alerts: 'Write `alerts:` with indented settings below it',
+  ratio: 'Give a number of 1 or more, such as 1.5',
+  min_credits: 'Give a whole number of credits, 0 or more, such as 1000',
+  channels: 'List the channels: `- type: log` or `- type: webhook` below `channels:`',
+  type: 'Write `type: log` or `type: webhook`',
+  url: 'Give the https:// address that takes the alerts; http:// is for this machine only',
+  secret: 'Give the secret that the receiver checks signatures with, best as a variable',
+};
+
+/** The remedy for the setting at this path; list positions do not matter. */
+export function remedyFor(path: string): string {
+  const name =
+    path
+      .replace(/\[\d+\]$/, '')
+      .split('.')
+      .at(-1) ?? path;
+  return REMEDIES[name] ?? 'Compare it with the sample that `usage-ledger init` writes';
+}
+
+/** The settings that have a remedy of their own. */
+export function remediedSettings(): string[] {
+  return Object.keys(REMEDIES);
+}

@@ -1,0 +1,108 @@
+import { resolve } from 'node:path';
+import type { FileConfig, FileSettings, FileWorkspace } from './schema.ts';
+import type { ChannelConfig, Config, SigningScheme, WorkspaceConfig } from './types.ts';
+
+export const DEFAULT_HTTP = { host: '127.0.0.1', port: 9464 } as const;
+
+/** By the vendor's public documentation; the interface document leaves these open. */
+const DEFAULT_SIGNING: SigningScheme = {
+  payload: '{workspace_id}{valid_until}',
+  encoding: 'hex',
+  validUntil: 'unix_seconds',
+  validForSeconds: 300,
+};
+
+/** Where a configuration came from and what was read beside it. */
+export interface Source {
+  /** Absolute path of the file, or null for the environment alone. */
+  file: string | null;
+  /** Relative paths start here. */
+  folder: string;
+  /** The secrets read from files, by the path of the setting that names the file. */
+  secretFiles: ReadonlyMap<string, string>;
+}
+
+/** The configuration with every default filled in. The document has passed the schema and the cross-checks. */
+export function resolveConfig(document: FileConfig, source: Source): Config {
+  const defaults = document.defaults ?? {};
+  return {
+    file: source.file,
+    ledger: { path: resolve(source.folder, document.ledger?.path ?? 'data/ledger.db') },
+    redisUrl: document.redis_url || null,
+    http: {
+      host: document.http?.host ?? DEFAULT_HTTP.host,
+      port: document.http?.port ?? DEFAULT_HTTP.port,
+      token: document.http?.token || null,
+    },
+    workspaces: document.workspaces.map((workspace, index) =>
+      resolveWorkspace(workspace, defaults, {
+        workspace: source.secretFiles.get(`workspaces[${index}].secret_key_file`),
+        defaults: source.secretFiles.get('defaults.secret_key_file'),
+      }),
+    ),
+    alerts: { channels: (document.alerts?.channels ?? []).map(resolveChannel) },
+    logLevel: document.log_level ?? 'info',
+  };
+}
+
+function resolveWorkspace(
+  workspace: FileWorkspace,
+  defaults: FileSettings,
+  secretFile: { workspace: string | undefined; defaults: string | undefined },
+): WorkspaceConfig {
+  const signing = { ...defaults.signing, ...given(workspace.signing) };
+  const alerts = { ...defaults.alerts, ...given(workspace.alerts) };
+  const secretKey = workspace.secret_key ?? secretFile.workspace ?? defaults.secret_key ?? secretFile.defaults;
+  return {
+    id: workspace.id,
+    name: workspace.name ?? workspace.id,
+    baseUrl: withoutSlash(required(workspace.base_url ?? defaults.base_url, 'base_url')),
+    embedUrl: withoutSlash(required(workspace.embed_url ?? defaults.embed_url, 'embed_url')),
+    apiKeyId: required(workspace.api_key_id ?? defaults.api_key_id, 'api_key_id'),
+    secretKey: required(secretKey, 'secret_key'),
+    signing: {
+      payload: signing.payload ?? DEFAULT_SIGNING.payload,
+      encoding: signing.encoding ?? DEFAULT_SIGNING.encoding,
+      validUntil: signing.valid_until ?? DEFAULT_SIGNING.validUntil,
+      validForSeconds: signing.valid_for_seconds ?? DEFAULT_SIGNING.validForSeconds,
+    },
+    cron: workspace.cron ?? defaults.cron ?? '*/15 * * * *',
+    reconcileCron: workspace.reconcile_cron ?? defaults.reconcile_cron ?? '17 3 * * 0',
+    lookbackPeriods: workspace.lookback_periods ?? defaults.lookback_periods ?? 2,
+    perPage: workspace.per_page ?? defaults.per_page ?? 100,
+    concurrency: workspace.concurrency ?? defaults.concurrency ?? 8,
+    requestsPerSecond: workspace.requests_per_second ?? defaults.requests_per_second ?? 50,
+    consistency: workspace.consistency ?? defaults.consistency ?? 'auto',
+    alerts: { ratio: alerts.ratio ?? 1.5, minCredits: alerts.min_credits ?? 1000 },
+  };
+}
+
+/** What a channel without a name is called: its type and its place in the list. */
+export function channelName(type: string, index: number): string {
+  return `${type}-${index + 1}`;
+}
+
+function resolveChannel(
+  channel: NonNullable<NonNullable<FileConfig['alerts']>['channels']>[number],
+  index: number,
+): ChannelConfig {
+  const name = channel.name ?? channelName(channel.type, index);
+  if (channel.type === 'log') return { type: 'log', name };
+  return { type: 'webhook', name, url: channel.url, secret: channel.secret || null };
+}
+
+/** Keys without a value must not hide what `defaults` says. */
+function given<Group extends object>(group: Group | undefined): Partial<Group> {
+  const entries = Object.entries(group ?? {}).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(entries) as Partial<Group>;
+}
+
+function required(value: string | undefined, key: string): string {
+  if (value === undefined) throw new Error(`${key} is missing although the cross-checks passed`);
+  return value;
+}
+
+/** Paths are appended to these addresses, so they end without a slash. */
+function withoutSlash(address: string): string {
+  return new URL(address).href.replace(/\/+$/, '');
+}

@@ -1,0 +1,68 @@
+import { isIPv4 } from 'node:net';
+import { CronExpressionParser } from 'cron-parser';
+
+/** Judges one value: what is wrong with it, or null. The words never repeat the value, which may be a secret. */
+export type Rule = (text: string) => string | null;
+
+/** True for 127.0.0.0/8, ::1 (with or without brackets) and localhost: traffic that never leaves this machine. */
+export function isLoopbackHost(host: string): boolean {
+  const name = host.toLowerCase();
+  if (name === 'localhost' || name === '::1' || name === '[::1]') return true;
+  return isIPv4(name) && name.startsWith('127.');
+}
+
+/** An address that requests go to: https, or http on this machine; nothing in it that could carry a credential. */
+export const addressRule: Rule = (text) => {
+  if (/\s/.test(text) || !URL.canParse(text)) return 'is not an address';
+  const url = new URL(text);
+  if (url.protocol !== 'https:' && url.protocol !== 'http:') return 'is not an https:// address';
+  if (url.username !== '' || url.password !== '') return 'contains credentials, which would end up in logs';
+  if (/[?#]/.test(text)) return 'has a query or a fragment';
+  if (url.protocol === 'http:' && !isLoopbackHost(url.hostname)) {
+    return 'uses http:// to another machine, which would show secrets to the network';
+  }
+  return null;
+};
+
+/** Where Redis or Valkey listens; empty for none. */
+export const redisRule: Rule = (text) => {
+  if (text === '') return null;
+  if (/\s/.test(text) || !URL.canParse(text)) return 'is not an address';
+  const url = new URL(text);
+  if (url.protocol !== 'redis:' && url.protocol !== 'rediss:') return 'is not a redis:// or rediss:// address';
+  return url.hostname === '' ? 'names no host' : null;
+};
+
+/**
+ * A five-field cron expression that comes due at least once. Six fields, `@daily` and the hashed `H` are refused: the
+ * scheduler reads them otherwise or not at all.
+ */
+export const cronRule: Rule = (text) => {
+  const fields = text.split(/\s+/);
+  if (fields.length !== 5) return 'is not a cron expression of five fields';
+  if (fields.some((field) => /(^|,)H/i.test(field))) return 'uses H, which has no meaning here';
+  try {
+    CronExpressionParser.parse(text, { tz: 'UTC', currentDate: new Date(0) }).next();
+    return null;
+  } catch {
+    return 'is not a cron expression that ever comes due';
+  }
+};
+
+const PLACEHOLDERS = ['{workspace_id}', '{valid_until}'];
+
+/** The template of the signed text: a signature that does not cover its expiry could be used for ever. */
+export const payloadRule: Rule = (text) => {
+  const used: string[] = text.match(/\{\w*\}/g) ?? [];
+  if (used.some((placeholder) => !PLACEHOLDERS.includes(placeholder))) return 'has an unknown placeholder';
+  return used.includes('{valid_until}') ? null : 'does not contain {valid_until}';
+};
+
+/** An identifier that can stand in a request header and as one segment of a path, byte for byte. */
+export const identifierRule: Rule = (text) => {
+  if (!/^[\x20-\x7e]*$/.test(text)) return 'contains characters that a request header cannot carry';
+  return text === '.' || text === '..' ? 'would change the path of a request' : null;
+};
+
+/** Secrets are used byte for byte: white space around one is a slip of copying that makes every signature wrong. */
+export const secretRule: Rule = (text) => (text === text.trim() ? null : 'begins or ends with white space');

@@ -1,0 +1,125 @@
+import { closeSync, openSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { AppError } from '../core/errors.ts';
+import { CONFIG_FILE_NAME } from './load.ts';
+
+/** Which of the two files were written and which were there already. */
+export interface WrittenSample {
+  written: string[];
+  kept: string[];
+}
+
+/**
+ * Writes `usage-ledger.yml` (readable for the user alone, since a secret may be put into it) and `.env.example` into an
+ * existing folder. A file that is there is never touched.
+ *
+ * @throws AppError `sample_not_written` when the folder cannot be written to.
+ */
+export function writeSample(folder: string): WrittenSample {
+  const result: WrittenSample = { written: [], kept: [] };
+  const files = [
+    { file: join(folder, CONFIG_FILE_NAME), text: sampleConfig(), mode: 0o600 },
+    { file: join(folder, '.env.example'), text: sampleEnv(), mode: 0o644 },
+  ];
+  for (const { file, text, mode } of files) {
+    (createFile(file, text, mode) ? result.written : result.kept).push(file);
+  }
+  return result;
+}
+
+/** False when the file exists. Half a file is removed again: it would be kept for ever otherwise. */
+function createFile(file: string, text: string, mode: number): boolean {
+  let handle: number | undefined;
+  try {
+    handle = openSync(file, 'wx', mode);
+    writeFileSync(handle, text);
+    return true;
+  } catch (error) {
+    if (handle !== undefined) rmSync(file, { force: true });
+    else if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+    throw new AppError('sample_not_written', `${file} cannot be written`, {
+      hint: 'check that the folder exists, is writable and has space left',
+      cause: error,
+    });
+  } finally {
+    if (handle !== undefined) closeSync(handle);
+  }
+}
+
+/** The commented `usage-ledger.yml`. With the variables of `sampleEnv` set it loads without a fault. */
+export function sampleConfig(): string {
+  return `# usage-ledger.yml
+#
+# \${NAME} and \${NAME:-default} are taken from the environment and from the .env beside this file.
+# $\${ stands for a literal \${. Unknown settings are errors. \`usage-ledger doctor\` checks all of it.
+
+ledger:
+  path: ./data/ledger.db               # relative to this file
+
+redis_url: \${REDIS_URL:-}              # redis:// or rediss://; empty: a private redis-server is started
+
+http:                                  # health, metrics and queue pages of the daemon
+  host: 127.0.0.1                      # anything wider needs a token
+  port: 9464                           # 0: off
+  # token: \${USAGE_LEDGER_HTTP_TOKEN}
+
+log_level: info                        # fatal | error | warn | info | debug | trace | silent
+
+defaults:                              # for every workspace; any of these can also stand under one
+  cron: "*/15 * * * *"                 # when to sync; five fields, UTC
+  reconcile_cron: "17 3 * * 0"         # when to look at the whole history
+  lookback_periods: 2                  # months before the open one that are read again
+  per_page: 100                        # 1 to 100
+  concurrency: 8                       # requests at a time
+  requests_per_second: 50
+  consistency: auto                    # auto: twice up to 50 pages, else counted | twice | counted
+
+workspaces:
+  - id: \${USAGE_API_WORKSPACE_ID}
+    name: Production
+    base_url: https://prod.dataapi.papermap.ai
+    embed_url: https://papermap.ai
+    api_key_id: \${USAGE_API_KEY_ID}
+    secret_key: \${USAGE_API_SECRET_KEY}
+    # secret_key_file: ./secret-key    # instead of secret_key; relative to this file
+    signing:                           # these are the defaults
+      payload: "{workspace_id}{valid_until}"
+      encoding: hex                    # hex | base64 | base64url
+      valid_until: unix_seconds        # unix_seconds | unix_millis | iso8601
+      valid_for_seconds: 300
+    alerts:                            # a jump: credits >= max(ratio * previous, previous + min_credits)
+      ratio: 1.5
+      min_credits: 1000
+
+alerts:
+  channels:
+    - type: log                        # every alert as a line of the log
+    # - type: webhook
+    #   name: on-call                  # without one: webhook-2, by its place in the list
+    #   url: https://example.com/hook
+    #   secret: \${ALERT_WEBHOOK_SECRET}
+`;
+}
+
+/** The `.env.example`: to be copied to `.env` and filled in. */
+export function sampleEnv(): string {
+  return `# Copy this file to .env, fill it in and keep it private: chmod 600 .env
+# Variables that are set in the environment win over the ones in .env.
+
+USAGE_API_WORKSPACE_ID=
+USAGE_API_KEY_ID=
+USAGE_API_SECRET_KEY=
+
+# Empty: the daemon starts a private redis-server.
+REDIS_URL=
+
+# Used by the parts of usage-ledger.yml that are commented out:
+# USAGE_LEDGER_HTTP_TOKEN=
+# ALERT_WEBHOOK_SECRET=
+
+# Without a usage-ledger.yml, one workspace can be given here alone, together with the variables above:
+# USAGE_API_BASE_URL=https://prod.dataapi.papermap.ai
+# USAGE_API_EMBED_URL=https://papermap.ai
+# USAGE_LEDGER_PATH=./data/ledger.db
+`;
+}

@@ -1,0 +1,97 @@
+import { z } from 'zod';
+import { addressRule, cronRule, identifierRule, payloadRule, type Rule, redisRule, secretRule } from './rules.ts';
+
+function obeys<Schema extends z.ZodType<string>>(schema: Schema, rule: Rule) {
+  return schema.superRefine((text, context) => {
+    const mistake = rule(text);
+    if (mistake !== null) context.addIssue({ code: 'custom', message: mistake });
+  });
+}
+
+const word = z.string().trim().min(1);
+const secret = obeys(z.string(), secretRule);
+const address = obeys(word, addressRule);
+const cron = obeys(word, cronRule);
+
+/** Variables from the environment are text: `${PORT}` has to count as a number where one is wanted. */
+function numeric<Schema extends z.ZodType<number>>(schema: Schema) {
+  return z.preprocess(
+    (value) => (typeof value === 'string' && /^\s*-?\d+(\.\d+)?\s*$/.test(value) ? Number(value) : value),
+    schema,
+  );
+}
+
+function integer(least: number, most: number) {
+  return numeric(z.int().min(least).max(most));
+}
+
+/** What `defaults` and each workspace can set. */
+const settings = {
+  base_url: address.optional(),
+  embed_url: address.optional(),
+  api_key_id: obeys(word, identifierRule).optional(),
+  secret_key: obeys(z.string().min(1), secretRule).optional(),
+  secret_key_file: word.optional(),
+  signing: z
+    .strictObject({
+      payload: obeys(z.string(), payloadRule).optional(),
+      encoding: z.enum(['hex', 'base64', 'base64url']).optional(),
+      valid_until: z.enum(['unix_seconds', 'unix_millis', 'iso8601']).optional(),
+      valid_for_seconds: integer(1, 86_400).optional(),
+    })
+    .optional(),
+  cron: cron.optional(),
+  reconcile_cron: cron.optional(),
+  lookback_periods: integer(0, 120).optional(),
+  per_page: integer(1, 100).optional(),
+  concurrency: integer(1, 256).optional(),
+  requests_per_second: integer(1, 10_000).optional(),
+  consistency: z.enum(['auto', 'twice', 'counted']).optional(),
+  alerts: z
+    .strictObject({
+      ratio: numeric(z.number().min(1)).optional(),
+      min_credits: numeric(z.int().min(0)).optional(),
+    })
+    .optional(),
+};
+
+const channel = z.discriminatedUnion('type', [
+  z.strictObject({ type: z.literal('log'), name: word.optional() }),
+  z.strictObject({ type: z.literal('webhook'), name: word.optional(), url: address, secret: secret.optional() }),
+]);
+
+/**
+ * The shape of `usage-ledger.yml`, each value judged on its own; what settings mean together is judged in
+ * `cross-checks.ts`, so that a mistake in one place never hides one in another.
+ */
+export const fileSchema = z.strictObject({
+  ledger: z.strictObject({ path: word.optional() }).optional(),
+  redis_url: obeys(z.string().trim(), redisRule).optional(),
+  http: z
+    .strictObject({ host: word.optional(), port: integer(0, 65_535).optional(), token: secret.optional() })
+    .optional(),
+  log_level: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).optional(),
+  defaults: z.strictObject(settings).optional(),
+  workspaces: z.array(z.strictObject({ id: obeys(word, identifierRule), name: word.optional(), ...settings })).min(1),
+  alerts: z.strictObject({ channels: z.array(channel).optional() }).optional(),
+});
+
+export type FileConfig = z.infer<typeof fileSchema>;
+export type FileSettings = z.infer<z.ZodObject<typeof settings>>;
+export type FileWorkspace = FileConfig['workspaces'][number];
+
+/** Every setting there is, groups included, such as `workspaces[].signing.payload`; list items are written `[]`. */
+export function settingPaths(): string[] {
+  return [...new Set(pathsWithin(fileSchema, ''))];
+}
+
+function pathsWithin(schema: unknown, path: string): string[] {
+  if (schema instanceof z.ZodOptional) return pathsWithin(schema.unwrap(), path);
+  if (schema instanceof z.ZodArray) return pathsWithin(schema.element, `${path}[]`);
+  if (schema instanceof z.ZodDiscriminatedUnion) return schema.options.flatMap((option) => pathsWithin(option, path));
+  if (!(schema instanceof z.ZodObject)) return [];
+  return Object.entries(schema.shape).flatMap(([key, inner]) => {
+    const own = path === '' ? key : `${path}.${key}`;
+    return [own, ...pathsWithin(inner, own)];
+  });
+}

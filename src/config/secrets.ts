@@ -1,0 +1,73 @@
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import type { ConfigFault } from '../core/errors.ts';
+import { groupOf, listOf } from './path.ts';
+import { remedyFor } from './remedies.ts';
+import { secretRule } from './rules.ts';
+import type { Config } from './types.ts';
+
+/** Every secret value of a configuration, for the redactor; none is empty, none is there twice. */
+export function secretsOf(config: Config): string[] {
+  const secrets = [
+    ...config.workspaces.map((workspace) => workspace.secretKey),
+    ...config.alerts.channels.flatMap((channel) => (channel.type === 'webhook' ? webhookForms(channel.secret) : [])),
+    config.http.token ?? '',
+    ...redisPasswords(config.redisUrl),
+  ];
+  return [...new Set(secrets)].filter((secret) => secret !== '');
+}
+
+/** The prefix is only a mark: what follows it is the key itself. */
+function webhookForms(secret: string | null): string[] {
+  return secret === null ? [] : [secret, secret.replace(/^whsec_/, '')];
+}
+
+function redisPasswords(redisUrl: string | null): string[] {
+  if (redisUrl === null) return [];
+  const url = new URL(redisUrl);
+  return [url.password, decoded(url.password), url.searchParams.get('password') ?? ''];
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+/**
+ * Reads every `secret_key_file` of a document, without the line break at its end. Relative paths start at `folder`.
+ * Neither the path nor the content appears in a fault: people put the secret itself there by mistake.
+ */
+export function readSecretFiles(
+  document: unknown,
+  folder: string,
+): { secretFiles: Map<string, string>; faults: ConfigFault[] } {
+  const root = groupOf(document);
+  const groups: [path: string, group: unknown][] = [['defaults', root.defaults]];
+  for (const [index, workspace] of listOf(root.workspaces).entries()) groups.push([`workspaces[${index}]`, workspace]);
+
+  const secretFiles = new Map<string, string>();
+  const faults: ConfigFault[] = [];
+  for (const [groupPath, group] of groups) {
+    const file = groupOf(group).secret_key_file;
+    if (typeof file !== 'string' || file.trim() === '') continue;
+    const path = `${groupPath}.secret_key_file`;
+    const found = readSecret(resolve(folder, file.trim()));
+    if (found.mistake === undefined) secretFiles.set(path, found.secret);
+    else faults.push({ path, message: found.mistake, hint: remedyFor(path) });
+  }
+  return { secretFiles, faults };
+}
+
+function readSecret(file: string): { secret: string; mistake?: never } | { mistake: string } {
+  try {
+    const secret = readFileSync(file, 'utf8').replace(/[\r\n]+$/, '');
+    if (secret === '') return { mistake: 'names an empty file' };
+    const mistake = secretRule(secret);
+    return mistake === null ? { secret } : { mistake: `names a file whose secret ${mistake}` };
+  } catch (error) {
+    return { mistake: `names a file that cannot be read (${(error as NodeJS.ErrnoException).code ?? 'error'})` };
+  }
+}

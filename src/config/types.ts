@@ -1,0 +1,61 @@
+/** How requests are signed. The interface document leaves this open, so each part can be set. */
+export interface SigningScheme {
+  /** Template of the signed text; `{workspace_id}` and `{valid_until}` are replaced. */
+  payload: string;
+  /** Encoding of X-Signature. */
+  encoding: 'hex' | 'base64' | 'base64url';
+  /** Format of X-Valid-Until. */
+  validUntil: 'unix_seconds' | 'unix_millis' | 'iso8601';
+  /** How long a signature stays valid, in seconds. */
+  validForSeconds: number;
+}
+
+/**
+ * How a walk is proven complete: `twice` wants two walks in a row with one key set, `counted` repeats a walk only when
+ * it shows a sign of movement, `auto` is `twice` up to 50 pages and `counted` beyond.
+ */
+export type Consistency = 'auto' | 'twice' | 'counted';
+
+/** Thresholds of the jump rule: `max(ratio * previous, previous + minCredits)`. */
+export interface AlertThresholds {
+  ratio: number;
+  /** Credits. */
+  minCredits: number;
+}
+
+export interface WorkspaceConfig {
+  id: string;
+  name: string;
+  baseUrl: string;
+  embedUrl: string;
+  apiKeyId: string;
+  secretKey: string;
+  signing: SigningScheme;
+  /** Five-field cron expressions, in UTC. */
+  cron: string;
+  reconcileCron: string;
+  lookbackPeriods: number;
+  perPage: number;
+  concurrency: number;
+  requestsPerSecond: number;
+  consistency: Consistency;
+  alerts: AlertThresholds;
+}
+
+/** Names are unique; a channel without a name is called after its type and place, such as `webhook-1`. */
+export type ChannelConfig =
+  | { type: 'log'; name: string }
+  | { type: 'webhook'; name: string; url: string; secret: string | null };
+
+export interface Config {
+  /** Absolute path of the file that was read; null when the environment alone gave the configuration. */
+  file: string | null;
+  ledger: { path: string };
+  /** Null: the daemon starts a private redis-server. */
+  redisUrl: string | null;
+  /** Health, metrics and queue pages of the daemon; port 0 switches them off. */
+  http: { host: string; port: number; token: string | null };
+  workspaces: WorkspaceConfig[];
+  alerts: { channels: ChannelConfig[] };
+  logLevel: string;
+}

@@ -1,0 +1,60 @@
+import { LineCounter, parseDocument, type YAMLError } from 'yaml';
+import type { ConfigFault } from '../core/errors.ts';
+
+/** Expanding more aliases than this is refused, so that a few lines cannot grow to gigabytes. */
+const MOST_ALIASES = 100;
+
+/** Either the document's plain value or what is wrong with its text. */
+export type ParsedYaml = { value: unknown; faults?: never } | { faults: ConfigFault[] };
+
+/**
+ * Reads YAML 1.2. Syntax errors, duplicate keys and unknown tags are faults at `name:line:column`. A key without a
+ * value counts as not given. The library's own messages quote the text, where secrets stand: they are not passed on.
+ */
+export function parseYaml(text: string, name: string): ParsedYaml {
+  const lines = new LineCounter();
+  const document = parseDocument(text, {
+    lineCounter: lines,
+    prettyErrors: false,
+    stringKeys: true,
+    logLevel: 'error',
+  });
+  const problems = [...document.errors, ...document.warnings];
+  if (problems.length > 0) return { faults: problems.map((problem) => syntaxFault(problem, lines, name)) };
+  try {
+    return { value: withoutNulls(document.toJS({ maxAliasCount: MOST_ALIASES })) };
+  } catch {
+    const hint = 'Put a value that begins with * in quotes, and use few aliases';
+    return { faults: [{ path: name, message: 'has an alias that leads nowhere, or too many of them', hint }] };
+  }
+}
+
+function syntaxFault(problem: YAMLError, lines: LineCounter, name: string): ConfigFault {
+  const { line, col } = lines.linePos(problem.pos[0]);
+  const words = PROBLEMS[problem.code] ?? ['is not valid YAML', 'Check quotes, colons and indentation on this line'];
+  return { path: `${name}:${line}:${col}`, message: words[0], hint: words[1] };
+}
+
+const INDENTATION = ['is not indented as its neighbours are', 'Align settings of one group, with spaces'] as const;
+const QUOTES = 'Put values that begin with a special character or contain ": " in quotes';
+
+const PROBLEMS: Readonly<Partial<Record<YAMLError['code'], readonly [message: string, hint: string]>>> = {
+  DUPLICATE_KEY: ['gives a setting a second time', 'Keep one of the two'],
+  BAD_INDENT: INDENTATION,
+  TAB_AS_INDENT: ['is indented with a tab', 'Indent with spaces'],
+  BLOCK_AS_IMPLICIT_KEY: ['has a second colon where a value should be', QUOTES],
+  MULTILINE_IMPLICIT_KEY: INDENTATION,
+  BAD_SCALAR_START: ['begins with a character that has a meaning in YAML', QUOTES],
+  TAG_RESOLVE_FAILED: ['begins with !, which names a type that is not known here', QUOTES],
+  BAD_ALIAS: ['begins with * or & and is not a valid name', QUOTES],
+  BAD_DQ_ESCAPE: ['has a backslash that is no escape', 'Use single quotes, or write the backslash twice'],
+  MISSING_CHAR: ['lacks a closing quote, bracket or colon', 'Close what this line or one before it opens'],
+  MULTIPLE_DOCS: ['begins a second document', 'Remove the line of three hyphens'],
+};
+
+function withoutNulls(value: unknown): unknown {
+  if (value === null) return undefined;
+  if (Array.isArray(value)) return value.map(withoutNulls);
+  if (typeof value !== 'object') return value;
+  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, withoutNulls(inner)]));
+}

@@ -1,0 +1,75 @@
+/**
+ * The one family of errors that this program raises on purpose.
+ *
+ * `code` is stable and may be relied on by scripts; `retryable` says whether the same call can succeed later without
+ * anybody changing anything; `hint` is what to try next, in words for the person who reads it.
+ */
+export class AppError extends Error {
+  readonly code: string;
+  readonly retryable: boolean;
+  readonly hint: string | undefined;
+
+  constructor(code: string, message: string, options: AppErrorOptions = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.name = new.target.name;
+    this.code = code;
+    this.retryable = options.retryable ?? false;
+    this.hint = options.hint;
+  }
+}
+
+export interface AppErrorOptions {
+  retryable?: boolean;
+  hint?: string | undefined;
+  cause?: unknown;
+}
+
+/** The command line was used wrongly; exit code 2. */
+export class UsageError extends AppError {
+  constructor(message: string, hint?: string) {
+    super('usage', message, { hint });
+  }
+}
+
+/** One mistake in a configuration: where it stands, what is wrong and what to do. */
+export interface ConfigFault {
+  /** Path of the setting, such as `workspaces[0].base_url`. */
+  path: string;
+  message: string;
+  /** The remedy, an imperative sentence. */
+  hint: string;
+}
+
+/** The configuration cannot be used. Carries every fault found, not only the first; exit code 2. */
+export class ConfigError extends AppError {
+  readonly file: string | null;
+  readonly faults: readonly ConfigFault[];
+
+  constructor(file: string | null, faults: readonly ConfigFault[]) {
+    const where = file ?? 'the environment';
+    const count = faults.length === 1 ? '1 mistake' : `${faults.length} mistakes`;
+    const lines = faults.map((fault) => `  ${fault.path}: ${fault.message}\n    ${fault.hint}`);
+    super('config', `${count} in ${where}\n${lines.join('\n')}`);
+    this.file = file;
+    this.faults = faults;
+  }
+}
+
+/** An error as plain data: it crosses threads, is stored in the ledger and printed by `--json`. */
+export interface ErrorSummary {
+  name: string;
+  code: string;
+  message: string;
+  retryable: boolean;
+  hint?: string;
+}
+
+/** Reduces anything thrown to data. Errors that are not ours are `internal` and not retryable. */
+export function summarizeError(error: unknown): ErrorSummary {
+  if (error instanceof AppError) {
+    const { name, code, message, retryable, hint } = error;
+    return hint === undefined ? { name, code, message, retryable } : { name, code, message, retryable, hint };
+  }
+  const message = error instanceof Error ? error.message : String(error);
+  return { name: error instanceof Error ? error.name : 'Error', code: 'internal', message, retryable: false };
+}

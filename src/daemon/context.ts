@@ -1,0 +1,179 @@
+import type { Channel } from '../alerts/channels/channel.ts';
+import { createChannels } from '../alerts/channels/create-channels.ts';
+import { type DeliveryOutcome, deliverNotification } from '../alerts/deliver.ts';
+import { pendingNotification } from '../alerts/outbox.ts';
+import { secretsOf } from '../config/secrets.ts';
+import type { ChannelConfig, Config, WorkspaceConfig } from '../config/types.ts';
+import { type Clock, systemClock } from '../core/clock.ts';
+import { AppError } from '../core/errors.ts';
+import { createLogger, type Logger } from '../core/logger.ts';
+import type { Period } from '../core/period.ts';
+import { createRedactor, type Redactor } from '../core/redact.ts';
+import { Releasers } from '../core/releasers.ts';
+import { readVersion } from '../core/version.ts';
+import type { RunKind } from '../ledger/claim-run.ts';
+import { type LedgerReader, openReader } from '../ledger/open.ts';
+import { hasPublished } from '../ledger/runs.ts';
+import { LedgerWriter } from '../sync/ledger-writer.ts';
+import { planWindow } from '../sync/plan.ts';
+import { type SyncOutcome, type SyncProgress, syncWorkspace } from '../sync/run.ts';
+import { UsageApiClient } from '../usage-api/client.ts';
+
+/** What tests put in place of the real thing. */
+export interface ContextOverrides {
+  clock?: Clock;
+  logger?: Logger;
+  random?: () => number;
+}
+
+/** One sync as a command or a job asks for it. */
+export interface SyncOrder {
+  workspaceId: string;
+  kind: RunKind;
+  slot: string | null;
+  from?: Period | undefined;
+  to?: Period | undefined;
+  signal: AbortSignal;
+  onProgress?: (progress: SyncProgress) => void;
+}
+
+/**
+ * All wiring of the program, built once from the configuration. Nothing is opened before it is asked for; `close`
+ * lets go of what was, in reverse.
+ */
+export class Context {
+  readonly config: Config;
+  readonly clock: Clock;
+  readonly redact: Redactor;
+  readonly logger: Logger;
+  readonly version: string;
+  readonly channels: ReadonlyMap<string, Channel>;
+  readonly #random: () => number;
+  readonly #releasers = new Releasers();
+  readonly #clients = new Map<string, UsageApiClient>();
+  #writer: Promise<LedgerWriter> | null = null;
+  #reader: LedgerReader | null = null;
+
+  constructor(config: Config, overrides: ContextOverrides = {}) {
+    this.config = config;
+    this.clock = overrides.clock ?? systemClock;
+    this.redact = createRedactor(secretsOf(config));
+    this.logger = overrides.logger ?? createLogger({ level: config.logLevel, redact: this.redact });
+    this.version = readVersion();
+    this.channels = createChannels(channelsOf(config), { logger: this.logger, clock: this.clock });
+    this.#random = overrides.random ?? Math.random;
+  }
+
+  /** The writing side of the ledger; opening it creates or migrates the ledger. */
+  writer(): Promise<LedgerWriter> {
+    this.#writer ??= LedgerWriter.open({
+      path: this.config.ledger.path,
+      version: this.version,
+      nowMs: this.clock.now(),
+    }).then((writer) => {
+      this.#releasers.push(() => writer.close());
+      const { applied, backup } = writer.migration;
+      if (applied > 0) this.logger.info({ applied, backup }, 'the ledger has been brought to this version');
+      return writer;
+    });
+    return this.#writer;
+  }
+
+  /** The reading side of the ledger, which must exist. */
+  reader(): LedgerReader {
+    if (this.#reader === null) {
+      const reader = openReader(this.config.ledger.path);
+      this.#releasers.push(() => reader.close());
+      this.#reader = reader;
+    }
+    return this.#reader;
+  }
+
+  /** The configured workspace of this id. */
+  workspace(id: string): WorkspaceConfig {
+    const workspace = this.config.workspaces.find((candidate) => candidate.id === id);
+    if (workspace !== undefined) return workspace;
+    const known = this.config.workspaces.map((candidate) => JSON.stringify(candidate.id)).join(', ');
+    throw new AppError('unknown_workspace', `workspace ${JSON.stringify(id)} is not configured`, {
+      hint: `use one of ${known}`,
+    });
+  }
+
+  /** The service's client for a workspace; one for all who ask, so that connections are shared. */
+  client(workspace: WorkspaceConfig): UsageApiClient {
+    const open = this.#clients.get(workspace.id);
+    if (open !== undefined) return open;
+    const { baseUrl, embedUrl, apiKeyId, secretKey, signing, concurrency } = workspace;
+    const client = new UsageApiClient({
+      baseUrl,
+      embedUrl,
+      workspaceId: workspace.id,
+      apiKeyId,
+      secretKey,
+      signing,
+      concurrency,
+      userAgent: `usage-ledger/${this.version}`,
+      clock: this.clock,
+    });
+    this.#releasers.push(() => client.close());
+    this.#clients.set(workspace.id, client);
+    return client;
+  }
+
+  /** Plans and carries out one run of one workspace. */
+  async sync(order: SyncOrder): Promise<SyncOutcome> {
+    const workspace = this.workspace(order.workspaceId);
+    const writer = await this.writer();
+    const window = planWindow({
+      nowMs: this.clock.now(),
+      first: !hasPublished(this.reader().connection, workspace.id),
+      kind: order.kind,
+      lookbackPeriods: workspace.lookbackPeriods,
+      from: order.from,
+      to: order.to,
+    });
+    const { kind, slot, signal, onProgress } = order;
+    return syncWorkspace(
+      {
+        writer,
+        source: this.client(workspace),
+        workspace,
+        channels: [...this.channels.keys()],
+        clock: this.clock,
+        logger: this.logger,
+      },
+      { kind, slot, window, signal, ...(onProgress === undefined ? {} : { onProgress }) },
+    );
+  }
+
+  /** Makes one attempt to deliver a notification. */
+  async deliver(notificationId: string, signal: AbortSignal): Promise<DeliveryOutcome> {
+    const writer = await this.writer();
+    const reader = this.reader();
+    return deliverNotification(
+      {
+        outbox: {
+          find: (id) => pendingNotification(reader.connection, id),
+          claim: (request) => writer.call('claimDelivery', request),
+          record: (record) => writer.call('recordDelivery', record),
+        },
+        channels: this.channels,
+        clock: this.clock,
+        random: this.#random,
+      },
+      notificationId,
+      signal,
+    );
+  }
+
+  /** Lets go of everything that was opened. May be called twice. */
+  close(): Promise<void> {
+    return this.#releasers.release();
+  }
+}
+
+/** Without any configured channel, alerts at least reach the log. */
+function channelsOf(config: Config): ChannelConfig[] {
+  const { channels } = config.alerts;
+  return channels.length > 0 ? channels : [{ type: 'log', name: 'log' }];
+}

@@ -1,0 +1,198 @@
+import type Database from 'better-sqlite3';
+import { isoTime } from '../core/clock.ts';
+import { type ClaimedRun, holdsLease, releaseLease } from './claim-run.ts';
+import { digestOfRun, headOfChain } from './digest.ts';
+import { FencedError } from './errors.ts';
+import { ENTRY_KINDS } from './keys.ts';
+import type { RunStaging, WalkFacts } from './staging.ts';
+import { recordWalk, type WalkRecord } from './walks.ts';
+
+type Connection = Database.Database;
+
+/** What a run changed, as counts of entries by kind. */
+export interface EntryCounts {
+  opened: number;
+  increased: number;
+  decreased: number;
+  withdrawn: number;
+  restored: number;
+}
+
+export interface ApplyResult<Extra> {
+  runId: string;
+  entries: number;
+  counts: EntryCounts;
+  /** Position in the chain and the digest of the run: the ledger's new head. */
+  appliedSeq: number;
+  digest: string;
+  extra: Extra;
+}
+
+/** What the hook that runs inside the transaction, after the merge, may rely on. */
+export interface MergedRun {
+  connection: Connection;
+  run: ClaimedRun;
+  /** Entries of this run have ids above this. */
+  lastEntryIdBefore: number;
+  appliedAt: string;
+  nowMs: number;
+}
+
+export interface ApplyRequest<Extra> {
+  run: ClaimedRun;
+  staging: RunStaging;
+  facts: WalkFacts;
+  walk: Omit<WalkRecord, 'facts'>;
+  nowMs: number;
+  /** Runs inside the transaction once the new state stands: alert rules and their outbox rows. */
+  afterMerge: (merged: MergedRun) => Extra;
+}
+
+/**
+ * Publishes a proven run in one transaction: new tenants and periods, entries, state, the walk's certificate, the
+ * run's digest and whatever `afterMerge` writes. Anybody who reads sees the ledger before it or after it.
+ * Throws `FencedError`, and changes nothing, when another run has taken the workspace since.
+ */
+export function applyRun<Extra>(connection: Connection, request: ApplyRequest<Extra>): ApplyResult<Extra> {
+  return connection.transaction(() => merge(connection, request)).immediate();
+}
+
+function merge<Extra>(connection: Connection, request: ApplyRequest<Extra>): ApplyResult<Extra> {
+  const { run, staging, facts, nowMs } = request;
+  if (!holdsLease(connection, run)) {
+    throw new FencedError(`another run has taken workspace ${JSON.stringify(run.workspaceId)}; ${run.runId} ends here`);
+  }
+  const appliedAt = isoTime(nowMs);
+  const keySetDigest = addTenants(connection, run, staging) ?? facts.keySetDigest;
+  const lastEntryIdBefore = Number(
+    connection.prepare('SELECT coalesce(max(entry_id), 0) FROM usage_entries').pluck().get(),
+  );
+  addPeriods(connection, run, staging, facts);
+  const entries = appendEntries(connection, run, staging);
+  updateState(connection, lastEntryIdBefore);
+  recordWalk(connection, run.runKey, { ...request.walk, facts: { ...facts, keySetDigest } });
+  const head = headOfChain(connection);
+  const appliedSeq = head.appliedSeq + 1;
+  const firstEntryId = entries > 0 ? lastEntryIdBefore + 1 : null;
+  const digest = digestOfRun(connection, {
+    previousDigest: head.digest,
+    appliedSeq,
+    runId: run.runId,
+    workspaceId: run.workspaceId,
+    finishedAt: appliedAt,
+    firstEntryId,
+    entries,
+  });
+  const extra = request.afterMerge({ connection, run, lastEntryIdBefore, appliedAt, nowMs });
+  connection
+    .prepare('UPDATE workspaces SET first_run_key = coalesce(first_run_key, ?) WHERE workspace_key = ?')
+    .run(run.runKey, run.workspaceKey);
+  connection
+    .prepare(
+      `UPDATE runs SET status = 'applied', finished_at = ?, pages = ?, records = ?, entries = ?, first_entry_id = ?,
+         from_period = coalesce(from_period, ?), to_period = coalesce(to_period, ?),
+         applied_seq = ?, previous_digest = ?, digest = ?
+       WHERE run_key = ?`,
+    )
+    .run(
+      appliedAt,
+      facts.pages,
+      facts.records,
+      entries,
+      firstEntryId,
+      facts.firstPeriod,
+      facts.lastPeriod,
+      appliedSeq,
+      head.digest,
+      digest,
+      run.runKey,
+    );
+  releaseLease(connection, run);
+  const counts = countEntries(connection, lastEntryIdBefore);
+  return { runId: run.runId, entries, counts, appliedSeq, digest, extra };
+}
+
+/**
+ * Makes the tenants met on the walk real. Another process may have added tenants since the numbers were given out:
+ * then the staged rows move up. Returns the key set's digest when that has changed it.
+ */
+function addTenants(connection: Connection, run: ClaimedRun, staging: RunStaging): string | null {
+  if (staging.newTenants.length === 0) return null;
+  const highest = Number(connection.prepare('SELECT coalesce(max(tenant_key), 0) FROM tenants').pluck().get());
+  const shift = highest - staging.tenantBase;
+  if (shift > 0) {
+    connection
+      .prepare(`UPDATE ${staging.table} SET tenant_key = tenant_key + ? WHERE tenant_key > ?`)
+      .run(shift, staging.tenantBase);
+  }
+  const insert = connection.prepare('INSERT INTO tenants (tenant_key, workspace_key, tenant_id) VALUES (?, ?, ?)');
+  for (const [offset, tenantId] of staging.newTenants.entries()) {
+    insert.run(highest + 1 + offset, run.workspaceKey, tenantId);
+  }
+  return shift > 0 ? staging.keys.shifted(staging.tenantBase, shift).digest() : null;
+}
+
+function addPeriods(connection: Connection, run: ClaimedRun, staging: RunStaging, facts: WalkFacts): void {
+  const insert = connection.prepare(
+    `INSERT INTO periods (period_key, workspace_key, period, period_start, period_end) VALUES (?, ?, ?, ?, ?)
+     ON CONFLICT (period_key) DO UPDATE SET period_start = excluded.period_start, period_end = excluded.period_end
+     WHERE period_start <> excluded.period_start OR period_end <> excluded.period_end`,
+  );
+  for (const { periodKey, period, periodStart, periodEnd } of staging.periods) {
+    insert.run(periodKey, run.workspaceKey, period, periodStart, periodEnd);
+  }
+  const from = run.window.from ?? facts.firstPeriod;
+  const to = run.window.to ?? facts.lastPeriod;
+  connection
+    .prepare('UPDATE periods SET covered_run_key = ? WHERE workspace_key = ? AND period >= ? AND period <= ?')
+    .run(run.runKey, run.workspaceKey, from ?? '', to ?? '');
+}
+
+/** Appends an entry for each staged record that is new or differs; returns how many. */
+function appendEntries(connection: Connection, run: ClaimedRun, staging: RunStaging): number {
+  const { opened, increased, decreased, restored } = ENTRY_KINDS;
+  return connection
+    .prepare(
+      `INSERT INTO usage_entries
+         (run_key, period_key, tenant_key, kind, credits_delta, requests_delta, credits_after, requests_after)
+       SELECT ?, s.period_key, s.tenant_key,
+         CASE WHEN u.period_key IS NULL THEN ${opened} WHEN u.withdrawn = 1 THEN ${restored}
+           WHEN s.credits > u.credits_used OR (s.credits = u.credits_used AND s.requests > u.request_count)
+             THEN ${increased}
+           ELSE ${decreased} END,
+         s.credits - coalesce(u.credits_used, 0), s.requests - coalesce(u.request_count, 0), s.credits, s.requests
+       FROM ${staging.table} s
+       LEFT JOIN tenant_usage u ON u.period_key = s.period_key AND u.tenant_key = s.tenant_key
+       WHERE u.period_key IS NULL OR u.withdrawn = 1 OR u.credits_used <> s.credits OR u.request_count <> s.requests`,
+    )
+    .run(run.runKey).changes;
+}
+
+function updateState(connection: Connection, lastEntryIdBefore: number): void {
+  connection
+    .prepare(
+      `INSERT INTO tenant_usage
+         (period_key, tenant_key, credits_used, request_count, withdrawn, first_run_key, changed_run_key)
+       SELECT period_key, tenant_key, credits_after, requests_after, kind = ${ENTRY_KINDS.withdrawn}, run_key, run_key
+       FROM usage_entries WHERE entry_id > ?
+       ON CONFLICT (period_key, tenant_key) DO UPDATE SET credits_used = excluded.credits_used,
+         request_count = excluded.request_count, withdrawn = excluded.withdrawn,
+         changed_run_key = excluded.changed_run_key`,
+    )
+    .run(lastEntryIdBefore);
+}
+
+function countEntries(connection: Connection, lastEntryIdBefore: number): EntryCounts {
+  const counts: EntryCounts = { opened: 0, increased: 0, decreased: 0, withdrawn: 0, restored: 0 };
+  const rows = connection
+    .prepare('SELECT kind, count(*) AS n FROM usage_entries WHERE entry_id > ? GROUP BY kind')
+    .all(lastEntryIdBefore) as { kind: number; n: number }[];
+  for (const { kind, n } of rows) counts[kindName(kind)] = n;
+  return counts;
+}
+
+function kindName(kind: number): keyof EntryCounts {
+  const name = (Object.keys(ENTRY_KINDS) as (keyof EntryCounts)[]).find((key) => ENTRY_KINDS[key] === kind);
+  if (name === undefined) throw new Error(`no entry has kind ${kind}`);
+  return name;
+}

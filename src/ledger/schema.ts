@@ -1,0 +1,233 @@
+import { sql } from 'drizzle-orm';
+import { index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
+
+/**
+ * The tables of the ledger. They are ours to change; the `finance_*` views (src/ledger/views.ts) are the contract.
+ *
+ * Workspaces, tenants and periods have integer keys inside, and `period_key` is `workspace_key * 131072 + months since
+ * year 0`: the key of the period before is one less, and one period of one workspace lies together on disk.
+ * Two things drizzle cannot say stand in the migration by hand: STRICT tables and `tenant_usage` WITHOUT ROWID.
+ */
+
+/** One value a name: the ledger's id, when it was made, which version wrote its schema last. */
+export const ledgerMeta = sqliteTable('ledger_meta', {
+  name: text('name').primaryKey(),
+  value: text('value').notNull(),
+});
+
+export const workspaces = sqliteTable('workspaces', {
+  workspaceKey: integer('workspace_key').primaryKey(),
+  workspaceId: text('workspace_id').notNull().unique(),
+  name: text('name').notNull(),
+  /** The run that published first; null until then, and alerts of that run are seeded silently. */
+  firstRunKey: integer('first_run_key'),
+});
+
+export const tenants = sqliteTable(
+  'tenants',
+  {
+    tenantKey: integer('tenant_key').primaryKey(),
+    workspaceKey: integer('workspace_key')
+      .notNull()
+      .references(() => workspaces.workspaceKey),
+    tenantId: text('tenant_id').notNull(),
+  },
+  (table) => [uniqueIndex('tenants_by_id').on(table.workspaceKey, table.tenantId)],
+);
+
+export const periods = sqliteTable(
+  'periods',
+  {
+    periodKey: integer('period_key').primaryKey(),
+    workspaceKey: integer('workspace_key')
+      .notNull()
+      .references(() => workspaces.workspaceKey),
+    period: text('period').notNull(),
+    /** As the service says them; attributes, never part of a key. */
+    periodStart: text('period_start').notNull(),
+    periodEnd: text('period_end').notNull(),
+    /** The latest applied run whose proven walk covered this period. */
+    coveredRunKey: integer('covered_run_key'),
+    /** The run that evaluated the `final` stage of all tenants, once the period was settled. */
+    finalRunKey: integer('final_run_key'),
+  },
+  (table) => [uniqueIndex('periods_by_name').on(table.workspaceKey, table.period)],
+);
+
+/** The current state: one row a (workspace, period, tenant). Equals the sum of the key's entries, always. */
+export const tenantUsage = sqliteTable(
+  'tenant_usage',
+  {
+    periodKey: integer('period_key').notNull(),
+    tenantKey: integer('tenant_key').notNull(),
+    creditsUsed: integer('credits_used').notNull(),
+    requestCount: integer('request_count').notNull(),
+    withdrawn: integer('withdrawn').notNull(),
+    firstRunKey: integer('first_run_key').notNull(),
+    changedRunKey: integer('changed_run_key').notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.periodKey, table.tenantKey] })],
+);
+
+/** What happened, append-only: triggers abort UPDATE and DELETE. `kind` is a number, see ENTRY_KINDS. */
+export const usageEntries = sqliteTable(
+  'usage_entries',
+  {
+    entryId: integer('entry_id').primaryKey(),
+    runKey: integer('run_key').notNull(),
+    periodKey: integer('period_key').notNull(),
+    tenantKey: integer('tenant_key').notNull(),
+    kind: integer('kind').notNull(),
+    creditsDelta: integer('credits_delta').notNull(),
+    requestsDelta: integer('requests_delta').notNull(),
+    creditsAfter: integer('credits_after').notNull(),
+    requestsAfter: integer('requests_after').notNull(),
+  },
+  (table) => [index('usage_entries_by_key').on(table.periodKey, table.tenantKey)],
+);
+
+/** One sync of one workspace. A row with `applied_seq` has been published and never changes again (trigger). */
+export const runs = sqliteTable(
+  'runs',
+  {
+    runKey: integer('run_key').primaryKey(),
+    runId: text('run_id').notNull().unique(),
+    workspaceKey: integer('workspace_key')
+      .notNull()
+      .references(() => workspaces.workspaceKey),
+    kind: text('kind', { enum: ['scheduled', 'reconcile', 'manual'] }).notNull(),
+    /** The cron slot that caused the run; null for a run by hand. */
+    slot: text('slot'),
+    status: text('status', {
+      enum: ['running', 'applied', 'failed', 'unstable', 'suspicious_empty', 'superseded'],
+    }).notNull(),
+    fencingToken: integer('fencing_token').notNull(),
+    fromPeriod: text('from_period'),
+    toPeriod: text('to_period'),
+    startedAt: text('started_at').notNull(),
+    finishedAt: text('finished_at'),
+    pages: integer('pages').notNull().default(0),
+    records: integer('records').notNull().default(0),
+    entries: integer('entries').notNull().default(0),
+    /** The entries of a run lie together: ids from here on, `entries` of them. Null when it wrote none. */
+    firstEntryId: integer('first_entry_id'),
+    /** Position in the digest chain: 1, 2, 3 ... over all workspaces, in the order of publishing. */
+    appliedSeq: integer('applied_seq').unique(),
+    previousDigest: text('previous_digest'),
+    digest: text('digest'),
+    errorCode: text('error_code'),
+    errorMessage: text('error_message'),
+  },
+  (table) => [index('runs_by_workspace').on(table.workspaceKey, table.runKey)],
+);
+
+/** The certificate that each walk leaves, whether it was accepted or not. */
+export const walks = sqliteTable(
+  'walks',
+  {
+    runKey: integer('run_key')
+      .notNull()
+      .references(() => runs.runKey),
+    walkNumber: integer('walk_number').notNull(),
+    startedAt: text('started_at').notNull(),
+    finishedAt: text('finished_at').notNull(),
+    pages: integer('pages').notNull(),
+    records: integer('records').notNull(),
+    distinctKeys: integer('distinct_keys').notNull(),
+    totalRecords: integer('total_records').notNull(),
+    totalPages: integer('total_pages').notNull(),
+    keySetDigest: text('key_set_digest').notNull(),
+    contentDigest: text('content_digest').notNull(),
+    verdict: text('verdict', { enum: ['accepted', 'moved', 'unconfirmed'] }).notNull(),
+    /** JSON array of the signs of movement that were seen. */
+    signs: text('signs').notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.runKey, table.walkNumber] })],
+);
+
+/** Who may publish for a workspace. The token only ever increases; apply checks it inside its transaction. */
+export const leases = sqliteTable('leases', {
+  workspaceKey: integer('workspace_key')
+    .primaryKey()
+    .references(() => workspaces.workspaceKey),
+  fencingToken: integer('fencing_token').notNull(),
+  runKey: integer('run_key').notNull(),
+  holderHost: text('holder_host').notNull(),
+  holderPid: integer('holder_pid').notNull(),
+  expiresAt: text('expires_at').notNull(),
+  released: integer('released').notNull().default(0),
+});
+
+export const alerts = sqliteTable(
+  'alerts',
+  {
+    alertKey: integer('alert_key').primaryKey(),
+    alertId: text('alert_id').notNull().unique(),
+    rule: text('rule').notNull(),
+    ruleVersion: integer('rule_version').notNull(),
+    workspaceKey: integer('workspace_key')
+      .notNull()
+      .references(() => workspaces.workspaceKey),
+    tenantKey: integer('tenant_key').references(() => tenants.tenantKey),
+    periodKey: integer('period_key').references(() => periods.periodKey),
+    stage: text('stage').notNull(),
+    severity: text('severity', { enum: ['warning', 'critical'] }).notNull(),
+    state: text('state', { enum: ['pending', 'firing', 'acknowledged', 'resolved', 'expired'] }).notNull(),
+    previousCredits: integer('previous_credits').notNull(),
+    currentCredits: integer('current_credits').notNull(),
+    previousRequests: integer('previous_requests').notNull(),
+    currentRequests: integer('current_requests').notNull(),
+    threshold: integer('threshold').notNull(),
+    firstFiredAt: text('first_fired_at').notNull(),
+    lastChangedAt: text('last_changed_at').notNull(),
+    /** How many transitions the alert has gone through; part of each notification's id. */
+    revision: integer('revision').notNull(),
+  },
+  (table) => [
+    uniqueIndex('alerts_by_subject').on(table.rule, table.periodKey, table.tenantKey),
+    index('alerts_open').on(table.workspaceKey).where(sql`state IN ('pending', 'firing', 'acknowledged')`),
+  ],
+);
+
+/** Every change of an alert: what, when, by which run or person. Append-only by trigger. */
+export const alertTransitions = sqliteTable(
+  'alert_transitions',
+  {
+    alertKey: integer('alert_key')
+      .notNull()
+      .references(() => alerts.alertKey),
+    revision: integer('revision').notNull(),
+    state: text('state').notNull(),
+    stage: text('stage').notNull(),
+    runKey: integer('run_key'),
+    actor: text('actor').notNull(),
+    at: text('at').notNull(),
+    currentCredits: integer('current_credits').notNull(),
+    /** 1 when nobody was told: the first sync of a workspace seeds what it finds. */
+    silent: integer('silent').notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.alertKey, table.revision] })],
+);
+
+/** Notifications on their way: one row a channel, written in the transaction that changed the alert. */
+export const outbox = sqliteTable(
+  'outbox',
+  {
+    notificationId: text('notification_id').primaryKey(),
+    alertKey: integer('alert_key')
+      .notNull()
+      .references(() => alerts.alertKey),
+    channel: text('channel').notNull(),
+    /** The exact bytes that are sent on every attempt. */
+    payload: text('payload').notNull(),
+    state: text('state', { enum: ['pending', 'delivered', 'dead'] }).notNull(),
+    attempts: integer('attempts').notNull().default(0),
+    createdAt: text('created_at').notNull(),
+    nextAttemptAt: text('next_attempt_at').notNull(),
+    /** While set and in the future, one sender has this row in hand. */
+    claimedUntil: text('claimed_until'),
+    deliveredAt: text('delivered_at'),
+    lastError: text('last_error'),
+  },
+  (table) => [index('outbox_due').on(table.nextAttemptAt).where(sql`state = 'pending'`)],
+);

@@ -1,0 +1,285 @@
+import { createHash } from 'node:crypto';
+import type Database from 'better-sqlite3';
+import type { Period } from '../core/period.ts';
+import { type Bits, KeySet } from './key-set.ts';
+import { periodKeyOf } from './keys.ts';
+
+type Connection = Database.Database;
+
+/** One record as the service gives it; integers beyond 2^53-1 are bigint. */
+export interface StagedRecord {
+  tenant_id: string;
+  period: string;
+  period_start: string;
+  period_end: string;
+  credits_used: number | bigint;
+  request_count: number | bigint;
+}
+
+export interface StagedPage {
+  usage: readonly StagedRecord[];
+  total_records: number;
+  total_pages: number;
+}
+
+/** The periods that a run asks for, both ends included; null is no limit. */
+export interface Window {
+  from: Period | null;
+  to: Period | null;
+}
+
+/** What one complete pass over the pages has shown. Facts only: src/sync/prove.ts judges them. */
+export interface WalkFacts {
+  pages: number;
+  records: number;
+  distinctKeys: number;
+  /** As page 1 said. */
+  totalRecords: number;
+  totalPages: number;
+  /** A later page said other totals than page 1. */
+  totalsMoved: boolean;
+  recordsOutsideWindow: number;
+  /** Pages before the last with fewer records than the first page. */
+  shortPages: number;
+  /** Pages whose body is that of another page. */
+  repeatedPages: number;
+  /** Whether the walk before this one in the run had the same keys; null for the first. */
+  sameKeysAsPrevious: boolean | null;
+  keySetDigest: string;
+  /** SHA-256, hex, over the SHA-256 of each page's body in page order. */
+  contentDigest: string;
+  /** The first and last period seen; null when there were no records. */
+  firstPeriod: Period | null;
+  lastPeriod: Period | null;
+}
+
+/** A period as it was met on a walk. */
+export interface SeenPeriod {
+  periodKey: number;
+  period: Period;
+  periodStart: string;
+  periodEnd: string;
+}
+
+interface PeriodOnWalk extends SeenPeriod {
+  rawStart: string;
+  rawEnd: string;
+  inside: boolean;
+  bits: Bits;
+}
+
+/** Row shapes larger than this are staged in several statements. */
+const MAX_ROWS_A_STATEMENT = 100;
+
+/**
+ * The records of one run on their way to the ledger: a TEMP table without a key, filled a page at a time, beside one
+ * bit for each key seen. Belongs to the connection that made it and is seen by nobody else.
+ *
+ * Tenants that the ledger does not know get numbers above `tenantBase`; they become real when the run is applied.
+ */
+export class RunStaging {
+  readonly table: string;
+  readonly tenantBase: number;
+  readonly #connection: Connection;
+  readonly #workspaceKey: number;
+  readonly #window: Window;
+  readonly #tenantKeys = new Map<string, number>();
+  readonly #newTenants: string[] = [];
+  readonly #inserts = new Map<number, Database.Statement>();
+  #walk: Walk | null = null;
+  #previousKeys: KeySet | null = null;
+
+  constructor(connection: Connection, runKey: number, workspaceKey: number, window: Window) {
+    this.#connection = connection;
+    this.#workspaceKey = workspaceKey;
+    this.#window = window;
+    this.table = `temp.staged_${runKey}`;
+    connection.exec(
+      `CREATE TEMP TABLE staged_${runKey} (period_key INTEGER, tenant_key INTEGER, credits INTEGER, requests INTEGER)`,
+    );
+    this.tenantBase = Number(connection.prepare('SELECT coalesce(max(tenant_key), 0) FROM tenants').pluck().get());
+    const known = connection.prepare('SELECT tenant_id, tenant_key FROM tenants WHERE workspace_key = ?').raw();
+    for (const row of known.iterate(workspaceKey)) {
+      const [tenantId, tenantKey] = row as [string, number];
+      this.#tenantKeys.set(tenantId, tenantKey);
+    }
+  }
+
+  /** Tenants met for the first time; the number of the one at index i is `tenantBase + 1 + i`. */
+  get newTenants(): readonly string[] {
+    return this.#newTenants;
+  }
+
+  get keys(): KeySet {
+    return this.#currentWalk().keys;
+  }
+
+  get periods(): SeenPeriod[] {
+    return [...this.#currentWalk().periods.values()].filter((period) => period.inside);
+  }
+
+  /** Forgets the records of the walk before, but keeps its key set for comparison. */
+  beginWalk(): void {
+    this.#previousKeys = this.#walk?.keys ?? null;
+    this.#walk = new Walk();
+    this.#connection.exec(`DELETE FROM ${this.table}`);
+  }
+
+  /** Stages one page. Each page number may come once a walk, in any order, page 1 first. */
+  stagePage(page: number, content: StagedPage, body: Uint8Array): void {
+    const walk = this.#currentWalk();
+    walk.notePage(page, content, createHash('sha256').update(body).digest());
+    const values: (number | bigint)[] = [];
+    for (const record of content.usage) {
+      let period = walk.lastPeriod;
+      if (period === null || period.period !== record.period) {
+        period = this.#periodOf(walk, record);
+        walk.lastPeriod = period;
+      }
+      if (!period.inside) {
+        walk.recordsOutsideWindow += 1;
+        continue;
+      }
+      if (period.rawStart !== record.period_start || period.rawEnd !== record.period_end) noteDates(period, record);
+      const tenantKey = this.#tenantKeyOf(record.tenant_id);
+      if (!walk.keys.add(period.bits, tenantKey)) continue;
+      values.push(period.periodKey, tenantKey, record.credits_used, record.request_count);
+    }
+    this.#insert(values);
+  }
+
+  /** Ends the walk and says what it has shown. */
+  finishWalk(): WalkFacts {
+    const walk = this.#currentWalk();
+    const periods = this.periods.map((period) => period.period).sort();
+    return {
+      pages: walk.digests.size,
+      records: walk.records,
+      distinctKeys: walk.keys.size,
+      totalRecords: walk.totalRecords,
+      totalPages: walk.totalPages,
+      totalsMoved: walk.totalsMoved,
+      recordsOutsideWindow: walk.recordsOutsideWindow,
+      shortPages: walk.shortPages(),
+      repeatedPages: walk.repeatedPages(),
+      sameKeysAsPrevious: this.#previousKeys === null ? null : walk.keys.equals(this.#previousKeys),
+      keySetDigest: walk.keys.digest(),
+      contentDigest: walk.contentDigest(),
+      firstPeriod: periods[0] ?? null,
+      lastPeriod: periods.at(-1) ?? null,
+    };
+  }
+
+  drop(): void {
+    this.#connection.exec(`DROP TABLE IF EXISTS ${this.table}`);
+  }
+
+  #currentWalk(): Walk {
+    if (this.#walk === null) throw new Error('no walk has begun');
+    return this.#walk;
+  }
+
+  #tenantKeyOf(tenantId: string): number {
+    let tenantKey = this.#tenantKeys.get(tenantId);
+    if (tenantKey === undefined) {
+      this.#newTenants.push(tenantId);
+      tenantKey = this.tenantBase + this.#newTenants.length;
+      this.#tenantKeys.set(tenantId, tenantKey);
+    }
+    return tenantKey;
+  }
+
+  #periodOf(walk: Walk, record: StagedRecord): PeriodOnWalk {
+    const known = walk.periods.get(record.period);
+    if (known !== undefined) return known;
+    const { from, to } = this.#window;
+    const periodKey = periodKeyOf(this.#workspaceKey, record.period);
+    const period: PeriodOnWalk = {
+      periodKey,
+      period: record.period,
+      periodStart: '',
+      periodEnd: '',
+      rawStart: '',
+      rawEnd: '',
+      inside: (from === null || record.period >= from) && (to === null || record.period <= to),
+      bits: walk.keys.period(periodKey),
+    };
+    walk.periods.set(record.period, period);
+    return period;
+  }
+
+  #insert(values: (number | bigint)[]): void {
+    const width = MAX_ROWS_A_STATEMENT * 4;
+    for (let at = 0; at < values.length; at += width) {
+      const slice = values.length <= width ? values : values.slice(at, at + width);
+      this.#insertOf(slice.length / 4).run(slice);
+    }
+  }
+
+  #insertOf(rows: number): Database.Statement {
+    let insert = this.#inserts.get(rows);
+    if (insert === undefined) {
+      const places = Array.from({ length: rows }, () => '(?, ?, ?, ?)').join(', ');
+      insert = this.#connection.prepare(`INSERT INTO ${this.table} VALUES ${places}`);
+      this.#inserts.set(rows, insert);
+    }
+    return insert;
+  }
+}
+
+/** What is known of the walk under way. */
+class Walk {
+  readonly keys = new KeySet();
+  readonly periods = new Map<Period, PeriodOnWalk>();
+  /** SHA-256 of each page's body, by page number. */
+  readonly digests = new Map<number, Buffer>();
+  readonly #recordsOfPage = new Map<number, number>();
+  records = 0;
+  recordsOutsideWindow = 0;
+  totalRecords = 0;
+  totalPages = 0;
+  totalsMoved = false;
+  lastPeriod: PeriodOnWalk | null = null;
+
+  notePage(page: number, content: StagedPage, digest: Buffer): void {
+    if (this.digests.size === 0) {
+      this.totalRecords = content.total_records;
+      this.totalPages = content.total_pages;
+    } else if (content.total_records !== this.totalRecords || content.total_pages !== this.totalPages) {
+      this.totalsMoved = true;
+    }
+    this.digests.set(page, digest);
+    this.#recordsOfPage.set(page, content.usage.length);
+    this.records += content.usage.length;
+  }
+
+  shortPages(): number {
+    const full = this.#recordsOfPage.get(1) ?? 0;
+    let short = 0;
+    for (const [page, records] of this.#recordsOfPage) if (page < this.totalPages && records < full) short += 1;
+    return short;
+  }
+
+  repeatedPages(): number {
+    return this.digests.size - new Set([...this.digests.values()].map((digest) => digest.toString('latin1'))).size;
+  }
+
+  contentDigest(): string {
+    const hash = createHash('sha256');
+    for (const [, digest] of [...this.digests].sort(([a], [b]) => a - b)) hash.update(digest);
+    return hash.digest('hex');
+  }
+}
+
+function noteDates(period: PeriodOnWalk, record: StagedRecord): void {
+  period.rawStart = record.period_start;
+  period.rawEnd = record.period_end;
+  period.periodStart = utcText(record.period_start);
+  period.periodEnd = utcText(record.period_end);
+}
+
+/** A date-time of the service as ISO-8601 UTC; one without a zone is UTC. */
+function utcText(text: string): string {
+  const zoned = /(?:Z|[+-]\d{2}:?\d{2})$/i.test(text);
+  return new Date(zoned ? text : `${text}Z`).toISOString();
+}

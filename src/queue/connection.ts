@@ -1,0 +1,135 @@
+import { Redis, type RedisOptions } from 'ioredis';
+import { AppError } from '../core/errors.ts';
+import type { Logger } from '../core/logger.ts';
+import { within } from './deadline.ts';
+import { READY_WAIT_MS } from './settings.ts';
+
+/** Where Redis is: an address such as `redis://host:6379/0`, or the path of a unix socket. */
+export type RedisTarget = { kind: 'url'; url: string } | { kind: 'socket'; path: string };
+
+type ConnectionOptions = Omit<RedisOptions, 'replyMapping'>;
+
+/** Fast at first, because a job whose lock is not renewed runs twice; then once a second for as long as it takes. */
+const retryStrategy = (attempt: number): number => Math.min(50 * 2 ** attempt, 1000);
+
+/** A producer fails fast: whoever enqueues must learn within seconds that Redis is away. */
+const PRODUCER_OPTIONS: ConnectionOptions = {
+  maxRetriesPerRequest: 1,
+  enableOfflineQueue: false,
+  commandTimeout: 5000,
+  connectTimeout: 2000,
+  retryStrategy,
+};
+
+/** A worker waits for ever: its commands are sent again once Redis is back. */
+const WORKER_OPTIONS: ConnectionOptions = { maxRetriesPerRequest: null, retryStrategy };
+
+/** The target in words for logs and errors, without user, password or query. */
+export function describeTarget(target: RedisTarget): string {
+  if (target.kind === 'socket') return target.path;
+  if (!URL.canParse(target.url)) return 'redis_url';
+  const { protocol, host, pathname } = new URL(target.url);
+  return `${protocol}//${host}${pathname}`;
+}
+
+/**
+ * What is known of one Redis over all connections to it. An outage is one line in the log however many connections
+ * notice it, and its end another. Only codes and messages are logged: errors of ioredis carry the arguments of the
+ * failed command, and those of AUTH are the password.
+ */
+export interface RedisWatch {
+  /** False from the moment a connection is lost until all of them are ready again. */
+  readonly up: boolean;
+  /** Message of the latest connection error; null before the first. */
+  readonly lastFault: string | null;
+  /** Follows a connection until it is disconnected on purpose. */
+  follow(name: string, connection: Redis): void;
+  /** Calls the listener each time an outage is over; returns what ends the subscription. */
+  onBack(listener: () => void): () => void;
+}
+
+export function createRedisWatch(target: RedisTarget, logger: Logger): RedisWatch {
+  const place = describeTarget(target);
+  const waiting = new Set<string>();
+  const listeners = new Set<() => void>();
+  let outage = false;
+  let lastFault: string | null = null;
+
+  const lost = (name: string, reason: string): void => {
+    waiting.add(name);
+    lastFault = reason;
+    if (outage) return;
+    outage = true;
+    logger.warn({ redis: place, reason }, 'Redis is not available');
+  };
+  const ready = (name: string): void => {
+    waiting.delete(name);
+    if (!outage || waiting.size > 0) return;
+    outage = false;
+    logger.info({ redis: place }, 'Redis is back');
+    for (const listener of listeners) listener();
+  };
+
+  return {
+    get up() {
+      return waiting.size === 0;
+    },
+    get lastFault() {
+      return lastFault;
+    },
+    follow(name, connection) {
+      waiting.add(name);
+      connection.on('error', (error: Error) => lost(name, error.message));
+      // 'reconnecting' and not 'close': a connection that was closed on purpose does not come back.
+      connection.on('reconnecting', () =>
+        lost(name, outage && lastFault !== null ? lastFault : 'the connection was lost'),
+      );
+      connection.on('ready', () => ready(name));
+      connection.on('end', () => waiting.delete(name));
+    },
+    onBack(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+  };
+}
+
+/** A connection whose commands end within about 5 s, by an error when Redis is away. */
+export function openProducerConnection(target: RedisTarget, watch: RedisWatch): Redis {
+  return open(target, watch, 'producer', PRODUCER_OPTIONS);
+}
+
+/** A connection whose commands wait until Redis is there. */
+export function openWorkerConnection(target: RedisTarget, watch: RedisWatch): Redis {
+  return open(target, watch, 'worker', WORKER_OPTIONS);
+}
+
+function open(target: RedisTarget, watch: RedisWatch, name: string, options: ConnectionOptions): Redis {
+  const connection =
+    target.kind === 'socket' ? new Redis(target.path, options) : new Redis(checkedUrl(target), options);
+  watch.follow(name, connection);
+  return connection;
+}
+
+/** Refuses what ioredis would misread: its own error would show the address with the password in it. */
+function checkedUrl(target: { url: string }): string {
+  if (/^rediss?:\/\//i.test(target.url) && URL.canParse(target.url)) return target.url;
+  throw new AppError('bad_redis_url', 'redis_url is not an address of Redis', {
+    hint: 'write it as redis://[user:password@]host:port[/db], or rediss:// for TLS',
+  });
+}
+
+/** A connection that is just being made is worth a short wait: a producer refuses commands before it is ready. */
+export async function whenReady(connection: Redis): Promise<void> {
+  if (connection.status === 'ready') return;
+  let ready: () => void = () => undefined;
+  const becomesReady = new Promise<void>((resolve) => {
+    ready = resolve;
+    connection.once('ready', ready);
+  });
+  try {
+    await within(becomesReady, READY_WAIT_MS);
+  } finally {
+    connection.off('ready', ready);
+  }
+}

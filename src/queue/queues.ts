@@ -1,0 +1,194 @@
+import { Queue, type Worker } from 'bullmq';
+import type { Redis } from 'ioredis';
+import { AppError } from '../core/errors.ts';
+import type { Logger } from '../core/logger.ts';
+import {
+  createRedisWatch,
+  describeTarget,
+  openProducerConnection,
+  openWorkerConnection,
+  type RedisTarget,
+  whenReady,
+} from './connection.ts';
+import { within } from './deadline.ts';
+import { RedisUnavailableError, StoppingError } from './errors.ts';
+import { type DeliverJob, deliverJobId, type JobHandlers, type SyncJob, syncJobId } from './jobs.ts';
+import {
+  DEFAULT_SETTINGS,
+  DELIVER_RETENTION,
+  PRODUCER_DEADLINE_MS,
+  type QueueSettings,
+  SYNC_RETENTION,
+} from './settings.ts';
+import { closeWorkers, startWorker } from './worker.ts';
+
+export interface QueueSystemOptions {
+  /** Names the queues: two ledgers on one Redis never take each other's jobs. Letters, digits, `-`, `_`. */
+  ledgerId: string;
+  target: RedisTarget;
+  logger: Logger;
+  handlers: JobHandlers;
+  settings?: Partial<QueueSettings>;
+}
+
+/** Jobs of one queue by state. */
+export interface QueueCounts {
+  waiting: number;
+  active: number;
+  delayed: number;
+  completed: number;
+  failed: number;
+}
+
+export interface StopOptions {
+  /** Milliseconds after which `stop` returns whatever still runs. Default 10,000. */
+  deadlineMs?: number;
+  /** Milliseconds that running handlers have to finish before their signal is aborted. Default two thirds of the deadline. */
+  graceMs?: number;
+}
+
+/** Every call that asks Redis ends within about 5 s, by `redis_unavailable` (retryable) when Redis is away. */
+export interface QueueSystem {
+  /** Begins to take jobs. Before that the system only enqueues. May be called twice. */
+  start(): void;
+  /** Enqueues one run. `exists`: the slot has its job already, finished ones included; a guess when others add it too. */
+  addSync(job: SyncJob): Promise<'added' | 'exists'>;
+  /** Enqueues one attempt of a delivery. One that completed keeps its id: the handler must count it before it returns. */
+  addDelivery(delivery: DeliverJob & { delayMs: number }): Promise<void>;
+  counts(): Promise<{ sync: QueueCounts; deliver: QueueCounts }>;
+  /** Milliseconds that Redis took to answer. */
+  ping(): Promise<number>;
+  /** Whether all connections stand, as far as is known without asking. */
+  readonly redisUp: boolean;
+  /** Calls the listener when Redis is back after an outage; returns what ends the subscription. */
+  onRedisBack(listener: () => void): () => void;
+  /** The queues themselves, for the pages that show them. */
+  readonly queues: readonly Queue[];
+  /** Takes no more jobs, lets running handlers finish, closes. Resolves to false when the deadline cut it off. */
+  stop(options?: StopOptions): Promise<boolean>;
+}
+
+/** Connects to the queues of one ledger. Does not fail when Redis is away: it is waited for in the background. */
+export async function openQueueSystem(options: QueueSystemOptions): Promise<QueueSystem> {
+  const { ledgerId, target, logger, handlers } = options;
+  if (!/^[\w-]+$/.test(ledgerId)) {
+    throw new AppError('bad_ledger_id', `ledger id ${JSON.stringify(ledgerId)} cannot name a queue`);
+  }
+  const settings: QueueSettings = { ...DEFAULT_SETTINGS, ...options.settings };
+  const watch = createRedisWatch(target, logger);
+  const producer = openProducerConnection(target, watch);
+  await whenReady(producer).catch(() => undefined);
+
+  const openQueue = <D>(name: string): Queue<D, unknown, string> => {
+    // The version check would be a command of its own at start: refused while Redis is away, it spoils the queue for good.
+    const queueOptions = { connection: producer, skipWaitingForReady: true, skipVersionCheck: true };
+    const queue = new Queue<D, unknown, string>(`ul-${ledgerId}-${name}`, queueOptions);
+    queue.on('error', (error) => logger.debug({ queue: queue.name, reason: error.message }, 'queue error'));
+    return queue;
+  };
+  const syncQueue = openQueue<SyncJob>('sync');
+  const deliverQueue = openQueue<DeliverJob>('deliver');
+
+  const ask = async <T>(call: () => Promise<T>): Promise<T> => {
+    try {
+      return await within(
+        whenReady(producer).then(() => call()),
+        PRODUCER_DEADLINE_MS,
+      );
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      throw new RedisUnavailableError(describeTarget(target), watch.up ? reason : (watch.lastFault ?? reason));
+    }
+  };
+
+  const workers: Worker[] = [];
+  const running = new Set<Promise<unknown>>();
+  const stopper = new AbortController();
+  let workerConnection: Redis | undefined;
+  let stopped: Promise<boolean> | undefined;
+
+  const start = (): void => {
+    if (workerConnection !== undefined || stopped !== undefined) return;
+    const connection = openWorkerConnection(target, watch);
+    workerConnection = connection;
+    const track = (handler: Promise<unknown>): void => {
+      running.add(handler);
+      const done = (): boolean => running.delete(handler);
+      handler.then(done, done);
+    };
+    const common = { connection, watch, logger, track, stopSignal: stopper.signal };
+    const { syncConcurrency, deliverConcurrency, backoffBaseMs } = settings;
+    workers.push(
+      startWorker<SyncJob>({
+        ...common,
+        backoffBaseMs,
+        queueName: syncQueue.name,
+        concurrency: syncConcurrency,
+        handle: (job, context) => handlers.sync(job, context),
+      }),
+      startWorker<DeliverJob>({
+        ...common,
+        backoffBaseMs,
+        queueName: deliverQueue.name,
+        concurrency: deliverConcurrency,
+        handle: (job, context) => handlers.deliver(job, context),
+      }),
+    );
+  };
+
+  const shutDown = async ({ deadlineMs = 10_000, graceMs = (deadlineMs * 2) / 3 }: StopOptions): Promise<boolean> => {
+    const end = performance.now() + deadlineMs;
+    const grace = setTimeout(() => stopper.abort(new StoppingError()), graceMs);
+    const closed = await closeWorkers(workers, running, watch, () => Math.max(0, end - performance.now()));
+    clearTimeout(grace);
+    stopper.abort(new StoppingError());
+    if (!closed) logger.warn({ running: running.size }, 'stopped before all jobs had ended');
+    await Promise.allSettled([syncQueue.close(), deliverQueue.close()]);
+    producer.disconnect();
+    workerConnection?.disconnect();
+    return closed;
+  };
+
+  return {
+    start,
+    async addSync(job) {
+      const jobId = syncJobId(job);
+      return ask(async () => {
+        const existing = await syncQueue.getJob(jobId);
+        if (existing !== undefined) return 'exists';
+        const attempts = settings.syncAttempts;
+        await syncQueue.add(job.kind, job, { jobId, attempts, backoff: { type: 'custom' }, ...SYNC_RETENTION });
+        return 'added';
+      });
+    },
+    async addDelivery({ notificationId, attempt, delayMs }) {
+      const job: DeliverJob = { notificationId, attempt };
+      const jobId = deliverJobId(job);
+      // One attempt: when to try again is for the ledger to say.
+      const jobOptions = { jobId, delay: delayMs, attempts: 1, ...DELIVER_RETENTION };
+      await ask(() => deliverQueue.add('deliver', job, jobOptions));
+    },
+    counts: () => ask(async () => ({ sync: await countsOf(syncQueue), deliver: await countsOf(deliverQueue) })),
+    ping: () =>
+      ask(async () => {
+        const asked = performance.now();
+        await producer.ping();
+        return performance.now() - asked;
+      }),
+    get redisUp() {
+      return watch.up;
+    },
+    onRedisBack: (listener) => watch.onBack(listener),
+    queues: [syncQueue, deliverQueue],
+    stop(stopOptions = {}) {
+      stopped ??= shutDown(stopOptions);
+      return stopped;
+    },
+  };
+}
+
+async function countsOf(queue: Queue): Promise<QueueCounts> {
+  const counts = await queue.getJobCounts('waiting', 'active', 'delayed', 'completed', 'failed');
+  const { waiting = 0, active = 0, delayed = 0, completed = 0, failed = 0 } = counts;
+  return { waiting, active, delayed, completed, failed };
+}

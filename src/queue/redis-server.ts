@@ -1,0 +1,161 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Redis } from 'ioredis';
+import type { Logger } from '../core/logger.ts';
+import { settlesWithin } from './deadline.ts';
+import { RedisMissingError, RedisStartError } from './errors.ts';
+import { isAlive } from './folder-lock.ts';
+import { APPEND_FOLDER, LOG_FILE, type ServerFolder, serverLogTail, setDataAside } from './server-folder.ts';
+
+/** Loading a large append-only file takes seconds; an empty one 12 to 41 ms. */
+const READY_TIMEOUT_MS = 20_000;
+/** From the request to shut down until the server is killed. */
+const SHUTDOWN_TIMEOUT_MS = 5_000;
+const POLL_MS = 10;
+
+/** A server that takes commands. */
+export interface RunningServer {
+  pid: number;
+  /** Null when another process started it. */
+  child: ChildProcess | null;
+}
+
+/**
+ * The server of this folder: the one that listens, or a new one. To be called inside the folder's lock. Fails with
+ * `redis_missing` or `redis_start_failed`.
+ */
+export async function ensureServer(folder: ServerFolder, logger: Logger): Promise<RunningServer> {
+  if (await isListening(folder.socketPath)) return { pid: await pidWhenReady(folder, null), child: null };
+  try {
+    return await startServer(folder);
+  } catch (error) {
+    if (!(error instanceof RedisStartError) || !setDataAside(folder.dir)) throw error;
+    // What the queue held is due in the ledger still; a daemon that does not start is the greater harm.
+    logger.error({ reason: error.message, dir: folder.dir }, 'the stored queue was put aside, Redis starts empty');
+    return startServer(folder);
+  }
+}
+
+async function startServer(folder: ServerFolder): Promise<RunningServer> {
+  const child = await spawnServer(folder);
+  try {
+    return { pid: await pidWhenReady(folder, child), child };
+  } catch (error) {
+    child.kill('SIGKILL');
+    throw error;
+  }
+}
+
+/** Waits until the server takes commands and asks it for its process id. */
+async function pidWhenReady(folder: ServerFolder, child: ChildProcess | null): Promise<number> {
+  const connection = new Redis({ path: folder.socketPath, maxRetriesPerRequest: null, retryStrategy: () => POLL_MS });
+  connection.on('error', () => undefined);
+  const exited = new AbortController();
+  const onExit = (): void => {
+    exited.abort();
+    connection.disconnect();
+  };
+  child?.once('exit', onExit);
+  if (child !== null && child.exitCode !== null) onExit();
+  try {
+    const info = connection.info('server');
+    const answered = await settlesWithin(info, READY_TIMEOUT_MS);
+    if (exited.signal.aborted) {
+      throw new RedisStartError(`it ended at once: ${serverLogTail(folder.dir)}`, 'see what it says above');
+    }
+    if (!answered) throw new RedisStartError('it does not answer', `see redis.log in ${folder.dir}`);
+    return Number(/^process_id:(\d+)/m.exec(await info)?.[1]);
+  } finally {
+    child?.off('exit', onExit);
+    connection.disconnect();
+  }
+}
+
+/** True when a process accepts connections on the socket. A server that is busy or still loading does, too. */
+export function isListening(socketPath: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(socketPath);
+    const end = (listening: boolean): void => {
+      socket.destroy();
+      resolve(listening);
+    };
+    socket.once('connect', () => end(true));
+    socket.once('error', () => end(false));
+  });
+}
+
+/**
+ * Starts a server and returns its process, which may still be loading. It leads a process group of its own: Ctrl-C in a
+ * terminal reaches the daemon's group, and the daemon needs Redis while it drains. Fails with `redis_missing`.
+ */
+export function spawnServer({ dir, socketPath }: ServerFolder): Promise<ChildProcess> {
+  const options = {
+    port: '0',
+    unixsocket: socketPath,
+    unixsocketperm: '700',
+    dir,
+    // A second of jobs may be lost with the machine; they are derived from the ledger again.
+    appendonly: 'yes',
+    appendfsync: 'everysec',
+    appenddirname: APPEND_FOLDER,
+    save: '',
+    // A queue must refuse new jobs when memory is short, not forget old ones.
+    'maxmemory-policy': 'noeviction',
+    daemonize: 'no',
+    logfile: join(dir, LOG_FILE),
+    loglevel: 'warning',
+  };
+  const args = Object.entries(options).flatMap(([name, value]) => [`--${name}`, value]);
+  const child = spawn('redis-server', args, { cwd: dir, detached: true, stdio: 'ignore' });
+  child.unref();
+  return new Promise((resolve, reject) => {
+    child.once('spawn', () => resolve(child));
+    child.once('error', (error: NodeJS.ErrnoException) => {
+      const hint = 'see whether redis-server can be run by this user';
+      reject(error.code === 'ENOENT' ? new RedisMissingError() : new RedisStartError(error.message, hint));
+    });
+  });
+}
+
+/** Whether the process runs. One that has ended but was not reaped by its parent (no init in a container) does not. */
+export function isRunning(pid: number): boolean {
+  if (!isAlive(pid)) return false;
+  try {
+    return !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
+  } catch {
+    // No /proc on this system, or gone between the two looks: the next look tells.
+    return true;
+  }
+}
+
+/** SHUTDOWN writes the append-only file out; a server that cannot (a full disk) is killed: its jobs are in the ledger. */
+export async function stopServer(folder: ServerFolder, { pid, child }: RunningServer): Promise<void> {
+  if (!(await isListening(folder.socketPath))) return;
+  const exited = child === null ? null : new Promise<void>((resolve) => child.once('exit', () => resolve()));
+  await askOnce(folder.socketPath, (connection) => connection.shutdown());
+  const gone = exited ?? untilGone(pid);
+  if (await settlesWithin(gone, SHUTDOWN_TIMEOUT_MS)) return;
+  process.kill(pid, 'SIGKILL');
+  await settlesWithin(gone, SHUTDOWN_TIMEOUT_MS);
+}
+
+async function untilGone(pid: number): Promise<void> {
+  for (const end = performance.now() + SHUTDOWN_TIMEOUT_MS; isRunning(pid) && performance.now() < end; )
+    await delay(POLL_MS);
+}
+
+/** One command on a connection of its own that is never made again: a repeated SHUTDOWN would hit the next server. */
+export async function askOnce(socketPath: string, command: (connection: Redis) => Promise<unknown>): Promise<unknown> {
+  const connection = new Redis({ path: socketPath, retryStrategy: () => null, commandTimeout: SHUTDOWN_TIMEOUT_MS });
+  connection.on('error', () => undefined);
+  try {
+    return await command(connection);
+  } catch {
+    return null;
+  } finally {
+    connection.disconnect();
+  }
+}

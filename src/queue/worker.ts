@@ -1,0 +1,121 @@
+import { type Job, WaitingError, Worker } from 'bullmq';
+import type { Redis } from 'ioredis';
+import { AppError, summarizeError } from '../core/errors.ts';
+import type { Logger } from '../core/logger.ts';
+import type { RedisWatch } from './connection.ts';
+import { settlesWithin } from './deadline.ts';
+import type { JobContext } from './jobs.ts';
+import { LOCK_DURATION_MS, MAX_STALLED_COUNT, retryDelayMs, STALLED_INTERVAL_MS } from './settings.ts';
+
+export interface WorkerOptions<D> {
+  queueName: string;
+  connection: Redis;
+  watch: RedisWatch;
+  logger: Logger;
+  concurrency: number;
+  backoffBaseMs: number;
+  /** Aborted when running handlers have to come to an end. */
+  stopSignal: AbortSignal;
+  handle(data: D, context: JobContext): Promise<unknown>;
+  /** Told of every handler that runs, so that a stop can wait for them. */
+  track(running: Promise<unknown>): void;
+}
+
+/** Starts taking jobs at once. Errors are logged; none of them ends the worker. */
+export function startWorker<D>(options: WorkerOptions<D>): Worker<D> {
+  const { queueName, connection, watch, concurrency, backoffBaseMs } = options;
+  const logger = options.logger.child({ queue: queueName });
+  // Two parameters and not three: with a third BullMQ makes a signal of its own, whose reason is a string and no error.
+  const worker = new Worker<D>(queueName, async (job, token) => processJob(job, token, options, logger), {
+    connection,
+    concurrency,
+    lockDuration: LOCK_DURATION_MS,
+    stalledInterval: STALLED_INTERVAL_MS,
+    maxStalledCount: MAX_STALLED_COUNT,
+    settings: {
+      backoffStrategy: (attemptsMade, _type, error) =>
+        isFinal(error) ? -1 : retryDelayMs(attemptsMade, backoffBaseMs, retryAfterMsOf(error), Math.random()),
+    },
+  });
+  worker.on('failed', (job, error) => {
+    const { code, message, retryable } = summarizeError(error);
+    const fields = { job: job?.id, attempt: job?.attemptsMade, code, retryable, reason: message };
+    // What is not ours by design is a defect: its stack is needed to find it.
+    logger.warn(code === 'internal' ? { ...fields, stack: error.stack } : fields, 'job failed');
+  });
+  worker.on('stalled', (jobId) => logger.warn({ job: jobId }, 'the job of a lost worker is taken up again'));
+  worker.on('error', (error) => {
+    // While Redis is away the watch has said so; each connection and each command would say it again.
+    const level = watch.up ? 'error' : 'debug';
+    logger[level]({ reason: error.message }, 'queue worker error');
+  });
+  return worker;
+}
+
+async function processJob<D>(
+  job: Job<D>,
+  token: string | undefined,
+  options: WorkerOptions<D>,
+  logger: Logger,
+): Promise<unknown> {
+  const { stopSignal } = options;
+  const attempt = job.attemptsMade + 1;
+  const context: JobContext = {
+    signal: stopSignal,
+    attempt,
+    lastAttempt: attempt >= (job.opts.attempts ?? 1),
+    progress(state) {
+      job.updateProgress(state).catch((error: Error) => {
+        logger.debug({ job: job.id, reason: error.message }, 'progress not shown');
+      });
+    },
+  };
+  try {
+    stopSignal.throwIfAborted();
+    const running = options.handle(job.data, context);
+    options.track(running);
+    return storable(await running);
+  } catch (error) {
+    if (stopSignal.aborted) {
+      // Cut off by us and not failed: the next daemon starts it at once, and no attempt is spent.
+      await job.moveToWait(token);
+      throw new WaitingError();
+    }
+    throw error instanceof Error ? error : new AppError('internal', String(error), { retryable: true });
+  }
+}
+
+/** Results are kept as JSON. One that is not (a bigint) would fail a job whose work is done. */
+function storable(result: unknown): unknown {
+  const text = JSON.stringify(result, (_key, value) => (typeof value === 'bigint' ? value.toString() : value));
+  return text === undefined ? null : JSON.parse(text);
+}
+
+/** Trying again is useless by the error's own word. */
+function isFinal(error: Error | undefined): boolean {
+  return error !== undefined && 'retryable' in error && error.retryable === false;
+}
+
+function retryAfterMsOf(error: Error | undefined): number {
+  if (error === undefined || !('retryAfterMs' in error)) return 0;
+  return typeof error.retryAfterMs === 'number' && error.retryAfterMs > 0 ? error.retryAfterMs : 0;
+}
+
+/**
+ * Closes the workers once their handlers have ended, within the time that remains. BullMQ's `close` hangs while Redis is
+ * away and its `close(true)`, which does not, is heeded in the first call only: so the handlers come first then.
+ */
+export async function closeWorkers(
+  workers: readonly Worker[],
+  running: ReadonlySet<Promise<unknown>>,
+  watch: RedisWatch,
+  remainingMs: () => number,
+): Promise<boolean> {
+  if (!watch.up) {
+    await Promise.allSettled(workers.map((worker) => worker.pause(true)));
+    await settlesWithin(Promise.allSettled(running), remainingMs());
+  }
+  const force = !watch.up;
+  const closing = Promise.allSettled(workers.map((worker) => worker.close(force)));
+  return (await settlesWithin(closing, remainingMs())) && running.size === 0;
+}

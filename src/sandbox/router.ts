@@ -1,0 +1,54 @@
+import type { IncomingMessage } from 'node:http';
+import type { Clock } from '../core/clock.ts';
+import type { ApiKey, SignatureChecker } from './auth.ts';
+import { methodOf, type SandboxCall } from './call.ts';
+import { createDashboard, createEmbedToken } from './dashboard-routes.ts';
+import { readJsonBody } from './json-body.ts';
+import { failure, type Reply } from './reply.ts';
+import { createUsageRoute } from './usage-routes.ts';
+
+export interface RouterContext {
+  clock: Clock;
+  /** By key id. */
+  keys: ReadonlyMap<string, ApiKey>;
+  checker: SignatureChecker;
+}
+
+export type Router = (call: SandboxCall, request: IncomingMessage) => Reply | Promise<Reply>;
+
+/** Answers as the service does: path, method, signature, access and only then the parameters, each with its status. */
+export function createRouter({ clock, keys, checker }: RouterContext): Router {
+  const answerUsage = createUsageRoute();
+
+  async function answerDashboard(request: IncomingMessage): Promise<Reply> {
+    const verdict = checker.check(request.headers, null);
+    if (!verdict.ok) return verdict.reply;
+    const body = await readJsonBody(request);
+    return body.ok ? createDashboard(body.value, verdict.key, clock) : body.reply;
+  }
+
+  async function answerEmbedToken(request: IncomingMessage): Promise<Reply> {
+    const body = await readJsonBody(request);
+    return body.ok ? createEmbedToken(body.value, keys, clock) : body.reply;
+  }
+
+  return async (call, request) => {
+    if (call.malformed) return failure(400, 'The path is not percent-encoded correctly');
+    if (call.endpoint === null) return failure(404, 'There is nothing at this path');
+    const method = methodOf(call.endpoint);
+    if (call.method !== method) return failure(405, `This path answers to ${method} only`, { Allow: method });
+    switch (call.endpoint) {
+      case 'workspace_usage':
+      case 'tenant_history': {
+        const verdict = checker.check(request.headers, call.workspaceId);
+        return verdict.ok ? answerUsage(call, verdict.key.workspace) : verdict.reply;
+      }
+      case 'create_dashboard': {
+        const reply = await answerDashboard(request);
+        return { ...reply, headers: { ...reply.headers, 'Access-Control-Allow-Origin': '*' } };
+      }
+      case 'embed_token':
+        return answerEmbedToken(request);
+    }
+  };
+}

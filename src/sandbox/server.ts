@@ -1,0 +1,147 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { type Clock, systemClock } from '../core/clock.ts';
+import { AppError } from '../core/errors.ts';
+import type { Logger } from '../core/logger.ts';
+import { type ApiKey, createSignatureChecker } from './auth.ts';
+import { createFaultQueue, type FaultControl } from './faults.ts';
+import { createGenerator } from './generate.ts';
+import { createRequestHandler } from './handler.ts';
+import { createRequestRecorder, type RequestLog } from './request-log.ts';
+import { createRouter } from './router.ts';
+import { checkScenario, defaultScenario } from './scenario.ts';
+import type { Scenario, ScenarioInput } from './scenario-schema.ts';
+import { SandboxWorkspace } from './store.ts';
+
+/** Above what clients keep idle connections for, so that the server is never the one to close them under a request. */
+const KEEP_ALIVE_MS = 120_000;
+
+export interface SandboxOptions {
+  /** 0, the default, takes any free port. */
+  port?: number;
+  /** {@link defaultScenario} when absent. */
+  scenario?: ScenarioInput;
+  /** Real time: signatures, the Date header and embed tokens; the usage follows it by the scenario's `time`. */
+  clock?: Clock;
+  logger?: Logger;
+  /** Milliseconds before every answer; the scenario's `latency_ms` when absent. */
+  latencyMs?: number;
+  /** How many of the latest requests are kept in `requests.records`; 10,000 when absent, 0 only counts. */
+  keepRequests?: number;
+}
+
+/** A running stand-in for the service. */
+export interface Sandbox {
+  /** Both base and embed URL, such as `http://127.0.0.1:43210`. */
+  readonly url: string;
+  readonly port: number;
+  readonly scenario: Scenario;
+  /** By id, in the order of the scenario. */
+  readonly workspaces: ReadonlyMap<string, SandboxWorkspace>;
+  readonly requests: RequestLog;
+  readonly faults: FaultControl;
+  /** The workspace with this id; the first when absent. Raises `sandbox_workspace_unknown`. */
+  workspace(id?: string): SandboxWorkspace;
+  /** Ends all connections, answered or not. May be called twice. */
+  close(): Promise<void>;
+}
+
+/**
+ * Starts the stand-in on 127.0.0.1. Raises ConfigError for a wrong scenario and `sandbox_port` when the port cannot be
+ * had.
+ */
+export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
+  const scenario = checkScenario(options.scenario ?? defaultScenario);
+  const clock = options.clock ?? systemClock;
+  const workspaces = buildWorkspaces(scenario, clock);
+  const keys = buildKeys(scenario, workspaces);
+  const faults = createFaultQueue();
+  const requests = createRequestRecorder(options.keepRequests ?? 10_000);
+  const stopping = new AbortController();
+  const server = createServer(
+    { keepAliveTimeout: KEEP_ALIVE_MS },
+    createRequestHandler({
+      clock,
+      route: createRouter({ clock, keys, checker: createSignatureChecker(keys, scenario.signing, clock) }),
+      faults,
+      requests,
+      latencyMs: options.latencyMs ?? scenario.latency_ms,
+      stopping: stopping.signal,
+      logger: options.logger ?? null,
+    }),
+  );
+  const port = await listen(server, options.port ?? 0);
+  let closed: Promise<void> | null = null;
+
+  return {
+    url: `http://127.0.0.1:${port}`,
+    port,
+    scenario,
+    workspaces,
+    requests,
+    faults,
+    workspace(id) {
+      const found = id === undefined ? workspaces.values().next().value : workspaces.get(id);
+      if (found !== undefined) return found;
+      throw new AppError('sandbox_workspace_unknown', `the scenario has no workspace ${JSON.stringify(id)}`, {
+        hint: `it has ${[...workspaces.keys()].join(', ')}`,
+      });
+    },
+    close() {
+      closed ??= new Promise<void>((resolve, reject) => {
+        stopping.abort();
+        server.close((error) => (error === undefined ? resolve() : reject(error)));
+        server.closeAllConnections();
+      });
+      return closed;
+    },
+  };
+}
+
+function buildWorkspaces(scenario: Scenario, clock: Clock): Map<string, SandboxWorkspace> {
+  const startedAtMs = clock.now();
+  const { start, speed } = scenario.time;
+  const usageStartMs = start === undefined ? startedAtMs : Date.parse(start);
+  const usageClock: Clock = { now: () => usageStartMs + (clock.now() - startedAtMs) * speed };
+  const workspaces = new Map<string, SandboxWorkspace>();
+  for (const { id, usage, generate, order } of scenario.workspaces) {
+    const workspace = new SandboxWorkspace({
+      id,
+      clock: usageClock,
+      generator: generate === undefined ? null : createGenerator(generate, { startedAtMs: usageStartMs, speed }),
+      shuffleSeed: order === 'shuffled' ? (generate?.seed ?? 1) : null,
+    });
+    for (const { tenant_id, period, credits_used, request_count } of usage) {
+      workspace.set({ tenantId: tenant_id, period, credits: credits_used, requests: request_count });
+    }
+    workspaces.set(id, workspace);
+  }
+  return workspaces;
+}
+
+function buildKeys(scenario: Scenario, workspaces: ReadonlyMap<string, SandboxWorkspace>): Map<string, ApiKey> {
+  const keys = new Map<string, ApiKey>();
+  for (const { id, api_key_id, secret_key } of scenario.workspaces) {
+    const workspace = workspaces.get(id);
+    if (workspace !== undefined) keys.set(api_key_id, { id: api_key_id, secret: secret_key, workspace });
+  }
+  return keys;
+}
+
+function listen(server: Server, port: number): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const onError = (cause: Error): void => {
+      reject(
+        new AppError('sandbox_port', `cannot listen on 127.0.0.1:${port}: ${cause.message}`, {
+          hint: 'choose another port, or 0 for any free one',
+          cause,
+        }),
+      );
+    };
+    server.once('error', onError);
+    server.listen(port, '127.0.0.1', () => {
+      server.off('error', onError);
+      resolve((server.address() as AddressInfo).port);
+    });
+  });
+}

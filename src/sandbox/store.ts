@@ -1,0 +1,298 @@
+import type { Clock } from '../core/clock.ts';
+import { AppError } from '../core/errors.ts';
+import { type Period, parsePeriod, periodAt, periodRange } from '../core/period.ts';
+import { hash32, type PeriodReader, tenantName, type UsageGenerator } from './generate.ts';
+
+/** One usage record of the stand-in. A number must be a safe integer; beyond that use bigint. */
+export interface UsageRow {
+  tenantId: string;
+  period: Period;
+  credits: number | bigint;
+  requests: number | bigint;
+}
+
+export type Usage = Pick<UsageRow, 'credits' | 'requests'>;
+
+/** A tenant, shared by all its records. `json` is its id as a JSON string. */
+export interface StoredTenant {
+  readonly id: string;
+  readonly json: string;
+  /** Index in the generator; -1 for a tenant that is not generated. */
+  readonly index: number;
+}
+
+/** A dashboard as endpoint 4.1 returns it. */
+export interface Dashboard {
+  dashboard_id: string;
+  title: string;
+  description: string;
+  workspace_id: string;
+  dashboard_status: string;
+  meta: Record<string, unknown>;
+  configuration: Record<string, unknown>;
+  is_public: boolean;
+  created_by: string;
+  modified_by: string;
+  deleted_by: string;
+  created_at: string;
+  modified_at: string;
+}
+
+/** A slice of a listing; null means no bound. `limit` may be Infinity. */
+export interface UsageQuery {
+  from: Period | null;
+  to: Period | null;
+  tenantId: string | null;
+  offset: number;
+  limit: number;
+}
+
+export type RowVisitor = (tenant: StoredTenant, period: Period, usage: Usage) => void;
+
+export interface WorkspaceStoreOptions {
+  id: string;
+  /** The clock of the usage: decides which month is open and how full it is. */
+  clock: Clock;
+  generator: UsageGenerator | null;
+  /** Null: ordered by period, then tenant; else shuffled by this seed. */
+  shuffleSeed: number | null;
+}
+
+/** What differs from the generator in one period. `ordered` caches the tenants present, in the order of their ids. */
+interface PeriodSheet {
+  explicit: Map<StoredTenant, Usage>;
+  removed: Set<StoredTenant>;
+  ordered: { generated: boolean; tenants: readonly StoredTenant[] } | null;
+}
+
+interface Segment {
+  period: Period;
+  tenants: readonly StoredTenant[];
+}
+
+/** Positions of a shuffled listing are sorted by hash * 2^25 + position, which a double holds exactly. */
+const POSITIONS = 2 ** 25;
+const CACHED_SHUFFLES = 8;
+
+/**
+ * The usage of one workspace as the service would have it: generated records, computed when read, under explicit ones.
+ * Tests change it through `set`, `remove` and `clear`, and the next request sees the change.
+ */
+export class SandboxWorkspace {
+  readonly id: string;
+  /** Dashboards made by endpoint 4.1, by id. */
+  readonly dashboards = new Map<string, Dashboard>();
+  readonly #clock: Clock;
+  readonly #shuffleSeed: number | null;
+  readonly #tenants = new Map<string, StoredTenant>();
+  readonly #sheets = new Map<Period, PeriodSheet>();
+  readonly #shuffles = new Map<string, Float64Array>();
+  #generator: UsageGenerator | null;
+  #generated: readonly StoredTenant[];
+
+  constructor(options: WorkspaceStoreOptions) {
+    this.id = options.id;
+    this.#clock = options.clock;
+    this.#shuffleSeed = options.shuffleSeed;
+    this.#generator = options.generator;
+    const generated: StoredTenant[] = [];
+    for (let index = 0; index < (options.generator?.tenants ?? 0); index += 1) {
+      generated.push(this.#intern(tenantName(index), index));
+    }
+    this.#generated = generated.sort(byId);
+  }
+
+  /** Adds a record or replaces the one of the same tenant and period. */
+  set(row: UsageRow): void {
+    const usage = { credits: exactInteger('credits', row.credits), requests: exactInteger('requests', row.requests) };
+    const tenant = this.#intern(row.tenantId, -1);
+    const sheet = this.#sheet(parsePeriod(row.period));
+    if (!sheet.explicit.has(tenant)) this.#membershipChanged(sheet);
+    sheet.explicit.set(tenant, usage);
+    sheet.removed.delete(tenant);
+  }
+
+  /** Takes a record away; false when there was none. */
+  remove(tenantId: string, period: Period): boolean {
+    const tenant = this.#tenants.get(tenantId);
+    if (tenant === undefined || !this.#has(tenant, period, periodAt(this.#clock.now()))) return false;
+    const sheet = this.#sheet(period);
+    sheet.explicit.delete(tenant);
+    if (tenant.index >= 0) sheet.removed.add(tenant);
+    this.#membershipChanged(sheet);
+    return true;
+  }
+
+  /** Takes all records away, the generated ones too, also those of months to come. */
+  clear(): void {
+    this.#generator = null;
+    this.#generated = [];
+    this.#tenants.clear();
+    this.#sheets.clear();
+    this.#shuffles.clear();
+  }
+
+  /** Every record at this moment, in the order of the listing. */
+  rows(): UsageRow[] {
+    const rows: UsageRow[] = [];
+    this.read(
+      { from: null, to: null, tenantId: null, offset: 0, limit: Number.POSITIVE_INFINITY },
+      (tenant, period, usage) =>
+        rows.push({ tenantId: tenant.id, period, credits: usage.credits, requests: usage.requests }),
+    );
+    return rows;
+  }
+
+  /** Visits the records of a slice in order and returns how many the whole listing has. */
+  read(query: UsageQuery, visit: RowVisitor): number {
+    const nowMs = this.#clock.now();
+    const segments = this.#segments(query, periodAt(nowMs));
+    const total = segments.reduce((sum, segment) => sum + segment.tenants.length, 0);
+    const end = Math.min(total, query.offset + query.limit);
+    const order = this.#shuffleSeed === null ? null : this.#shuffle(query, segments, total, this.#shuffleSeed);
+    const usageOf = this.#usageReader(nowMs);
+    const cursor = createCursor(segments);
+    for (let position = query.offset; position < end; position += 1) {
+      const place = cursor(order === null ? position : (order[position] ?? 0) % POSITIONS);
+      if (place !== null) visit(place.tenant, place.period, usageOf(place.tenant, place.period));
+    }
+    return total;
+  }
+
+  /** Reads records at one instant; what a period needs from the generator is worked out once. */
+  #usageReader(nowMs: number): (tenant: StoredTenant, period: Period) => Usage {
+    const readers = new Map<Period, PeriodReader>();
+    return (tenant, period) => {
+      const explicit = this.#sheets.get(period)?.explicit.get(tenant);
+      if (explicit !== undefined) return explicit;
+      let reader = readers.get(period);
+      if (reader === undefined) {
+        reader = this.#generator?.read(period, nowMs) ?? noUsage;
+        readers.set(period, reader);
+      }
+      return reader(tenant.index);
+    };
+  }
+
+  #intern(id: string, index: number): StoredTenant {
+    const known = this.#tenants.get(id);
+    if (known !== undefined) return known;
+    const tenant: StoredTenant = { id, json: JSON.stringify(id), index };
+    this.#tenants.set(id, tenant);
+    return tenant;
+  }
+
+  #sheet(period: Period): PeriodSheet {
+    let sheet = this.#sheets.get(period);
+    if (sheet === undefined) {
+      sheet = { explicit: new Map(), removed: new Set(), ordered: null };
+      this.#sheets.set(period, sheet);
+    }
+    return sheet;
+  }
+
+  #membershipChanged(sheet: PeriodSheet): void {
+    sheet.ordered = null;
+    this.#shuffles.clear();
+  }
+
+  #isGenerated(period: Period, open: Period): boolean {
+    return this.#generator !== null && period >= this.#generator.firstPeriod && period <= open;
+  }
+
+  #has(tenant: StoredTenant, period: Period, open: Period): boolean {
+    const sheet = this.#sheets.get(period);
+    if (sheet?.explicit.has(tenant) === true) return true;
+    return tenant.index >= 0 && this.#isGenerated(period, open) && sheet?.removed.has(tenant) !== true;
+  }
+
+  #segments(query: UsageQuery, open: Period): Segment[] {
+    const periods = new Set(this.#generator === null ? [] : periodRange(this.#generator.firstPeriod, open));
+    for (const period of this.#sheets.keys()) periods.add(period);
+    const wanted = [...periods].filter(
+      (period) => (query.from === null || period >= query.from) && (query.to === null || period <= query.to),
+    );
+    wanted.sort();
+    if (query.tenantId === null) return wanted.map((period) => ({ period, tenants: this.#present(period, open) }));
+    const tenant = this.#tenants.get(query.tenantId);
+    if (tenant === undefined) return [];
+    return wanted.filter((period) => this.#has(tenant, period, open)).map((period) => ({ period, tenants: [tenant] }));
+  }
+
+  #present(period: Period, open: Period): readonly StoredTenant[] {
+    const generated = this.#isGenerated(period, open);
+    const sheet = this.#sheets.get(period);
+    if (sheet === undefined) return generated ? this.#generated : [];
+    if (sheet.ordered?.generated !== generated) {
+      const base = generated
+        ? this.#generated.filter((tenant) => !sheet.explicit.has(tenant) && !sheet.removed.has(tenant))
+        : [];
+      sheet.ordered = { generated, tenants: [...base, ...sheet.explicit.keys()].sort(byId) };
+    }
+    return sheet.ordered.tenants;
+  }
+
+  /** Positions of the listing in the order of a hash of their keys: a record that comes or goes moves no other. */
+  #shuffle(query: UsageQuery, segments: readonly Segment[], total: number, seed: number): Float64Array {
+    const key = JSON.stringify([query.from, query.to, query.tenantId, total]);
+    const known = this.#shuffles.get(key);
+    if (known !== undefined) return known;
+    const order = new Float64Array(total);
+    let position = 0;
+    for (const { period, tenants } of segments) {
+      const salt = textHash(period, seed);
+      for (const tenant of tenants) {
+        order[position] = (textHash(tenant.id, salt) >>> 4) * POSITIONS + position;
+        position += 1;
+      }
+    }
+    order.sort();
+    if (this.#shuffles.size >= CACHED_SHUFFLES) this.#shuffles.clear();
+    this.#shuffles.set(key, order);
+    return order;
+  }
+}
+
+function noUsage(): { credits: number; requests: number } {
+  return { credits: 0, requests: 0 };
+}
+
+/** Finds the record at a position of the unshuffled listing; fast while positions rise, right in any order. */
+function createCursor(
+  segments: readonly Segment[],
+): (position: number) => { tenant: StoredTenant; period: Period } | null {
+  let at = 0;
+  let start = 0;
+  return (position) => {
+    if (position < start) {
+      at = 0;
+      start = 0;
+    }
+    let segment = segments[at];
+    while (segment !== undefined && position >= start + segment.tenants.length) {
+      start += segment.tenants.length;
+      at += 1;
+      segment = segments[at];
+    }
+    const tenant = segment?.tenants[position - start];
+    return segment === undefined || tenant === undefined ? null : { tenant, period: segment.period };
+  };
+}
+
+function exactInteger(what: string, value: number | bigint): number | bigint {
+  if (typeof value === 'bigint' || Number.isSafeInteger(value)) return value;
+  throw new AppError('sandbox_inexact', `${what} ${value} is not an exact integer`, {
+    hint: 'use a bigint for integers beyond 2^53',
+  });
+}
+
+/** Order of code units, the same on every machine. */
+function byId(left: StoredTenant, right: StoredTenant): number {
+  return left.id < right.id ? -1 : 1;
+}
+
+function textHash(text: string, seed: number): number {
+  let hash = hash32(seed);
+  for (let index = 0; index < text.length; index += 1) hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193);
+  return hash32(hash);
+}

@@ -1,0 +1,73 @@
+import { Worker } from 'node:worker_threads';
+import { AppError } from '../core/errors.ts';
+import type { MigrationReport } from '../ledger/migrate.ts';
+import { type OpName, WriterError, type WriterReply, type WriterStart } from './writer-messages.ts';
+import type { WriterOps } from './writer-ops.ts';
+
+type Args<Op extends OpName> = Parameters<WriterOps[Op]>[0];
+type Result<Op extends OpName> = ReturnType<WriterOps[Op]>;
+
+interface Waiting {
+  resolve: (result: never) => void;
+  reject: (error: unknown) => void;
+}
+
+/**
+ * The writing side of the ledger, which lives in a thread of its own. Calls are carried out one after the other in the
+ * order in which they were made.
+ */
+export class LedgerWriter {
+  /** What opening the ledger did to its schema. */
+  readonly migration: MigrationReport;
+  readonly #worker: Worker;
+  readonly #waiting: Map<number, Waiting>;
+  #lastId = 0;
+  #closing: Promise<void> | null = null;
+
+  private constructor(worker: Worker, waiting: Map<number, Waiting>, migration: MigrationReport) {
+    this.#worker = worker;
+    this.#waiting = waiting;
+    this.migration = migration;
+  }
+
+  /** Starts the thread, which creates or migrates the ledger. */
+  static async open(start: WriterStart): Promise<LedgerWriter> {
+    const worker = new Worker(new URL('./writer-thread.js', import.meta.url), { workerData: start });
+    const waiting = new Map<number, Waiting>();
+    const opened = new Promise<MigrationReport>((resolve, reject) => waiting.set(0, { resolve, reject }));
+    worker.on('message', (reply: WriterReply) => {
+      const waiter = waiting.get(reply.id);
+      waiting.delete(reply.id);
+      if ('error' in reply) waiter?.reject(new WriterError(reply.error));
+      else waiter?.resolve(reply.result as never);
+    });
+    const failAll = (error: unknown): void => {
+      for (const waiter of waiting.values()) waiter.reject(error);
+      waiting.clear();
+    };
+    worker.on('error', (cause) => failAll(new AppError('writer_crashed', `the ledger's writer failed: ${cause.message}`, { cause })));
+    worker.on('exit', () => failAll(new AppError('writer_closed', "the ledger's writer has been closed")));
+    return new LedgerWriter(worker, waiting, await opened);
+  }
+
+  /** Carries out one operation, see `WriterOps`. Buffers in `transfer` are given away. */
+  call<Op extends OpName>(op: Op, args: Args<Op>, transfer: ArrayBuffer[] = []): Promise<Result<Op>> {
+    if (this.#closing !== null) return Promise.reject(new AppError('writer_closed', "the ledger's writer is closed"));
+    return this.#send(op, args, transfer);
+  }
+
+  /** Finishes the calls made so far and closes the ledger. May be called twice. */
+  close(): Promise<void> {
+    this.#closing ??= this.#send('close', undefined, []).then(() => undefined);
+    return this.#closing;
+  }
+
+  #send<T>(op: OpName | 'close', args: unknown, transfer: ArrayBuffer[]): Promise<T> {
+    this.#lastId += 1;
+    const id = this.#lastId;
+    return new Promise<T>((resolve, reject) => {
+      this.#waiting.set(id, { resolve: resolve as Waiting['resolve'], reject });
+      this.#worker.postMessage({ id, op, args }, transfer);
+    });
+  }
+}

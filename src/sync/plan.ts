@@ -1,0 +1,30 @@
+import { addPeriods, type Period, periodAt, periodEndMs } from '../core/period.ts';
+import type { Window } from '../ledger/staging.ts';
+
+/** How long after its end a period still counts as moving, in hours. */
+export const SETTLE_HOURS = 48;
+
+export interface PlanInput {
+  nowMs: number;
+  /** Nothing has been published for the workspace yet. */
+  first: boolean;
+  kind: 'scheduled' | 'reconcile' | 'manual';
+  lookbackPeriods: number;
+  /** Given on the command line; win over everything. */
+  from?: Period | undefined;
+  to?: Period | undefined;
+}
+
+/**
+ * The window of whole periods that a run asks for. The first run and every reconciliation ask for the whole history;
+ * the others for the open period, the one before it while it settles, and `lookbackPeriods` more before those.
+ */
+export function planWindow(input: PlanInput): Window {
+  const current = periodAt(input.nowMs);
+  const to = input.to ?? current;
+  if (input.from !== undefined) return { from: input.from, to };
+  if (input.first || input.kind === 'reconcile') return { from: null, to };
+  const settling = input.nowMs < periodEndMs(addPeriods(current, -1)) + SETTLE_HOURS * 3_600_000;
+  const from = addPeriods(current, -input.lookbackPeriods - (settling ? 1 : 0));
+  return { from: from < to ? from : to, to };
+}

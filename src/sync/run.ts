@@ -1,0 +1,207 @@
+import type { RunAlerts } from '../alerts/alert-store.ts';
+import type { WorkspaceConfig } from '../config/types.ts';
+import type { Clock } from '../core/clock.ts';
+import { AppError, summarizeError } from '../core/errors.ts';
+import type { Logger } from '../core/logger.ts';
+import type { Period } from '../core/period.ts';
+import type { ApplyResult } from '../ledger/apply-run.ts';
+import { type ClaimedRun, LEASE_MS, type RunKind } from '../ledger/claim-run.ts';
+import { FencedError } from '../ledger/errors.ts';
+import type { RunFailure } from '../ledger/fail-run.ts';
+import type { Window } from '../ledger/staging.ts';
+import type { WalkRecord } from '../ledger/walks.ts';
+import type { LedgerWriter } from './ledger-writer.ts';
+import { createPacer } from './pacer.ts';
+import { SETTLE_HOURS } from './plan.ts';
+import { judgeWalk, MAX_WALKS, type Sign } from './prove.ts';
+import { walkPages } from './walk.ts';
+
+/** The part of the service's client that a run needs. */
+export interface UsageSource {
+  fetchUsagePage(
+    query: { fromPeriod?: Period; toPeriod?: Period; page: number; perPage: number },
+    options: { signal: AbortSignal },
+  ): Promise<{ body: ArrayBuffer }>;
+}
+
+export interface SyncDeps {
+  writer: LedgerWriter;
+  source: UsageSource;
+  workspace: WorkspaceConfig;
+  /** Names of the alert channels that are told. */
+  channels: readonly string[];
+  clock: Clock;
+  logger: Logger;
+}
+
+export interface SyncRequest {
+  kind: RunKind;
+  slot: string | null;
+  window: Window;
+  signal: AbortSignal;
+  onProgress?: (progress: SyncProgress) => void;
+}
+
+export interface SyncProgress {
+  walk: number;
+  pages: number;
+  totalPages: number;
+}
+
+export type SyncOutcome =
+  | ({ status: 'applied'; workspaceId: string; window: Window; walks: number; pages: number; records: number } & Omit<
+      ApplyResult<RunAlerts>,
+      'extra'
+    > & { alerts: RunAlerts })
+  /** The slot had been done by another run. */
+  | { status: 'already_done'; workspaceId: string; runId: string };
+
+/** The run could not be proven complete; nothing was published. */
+export class UnprovenError extends AppError {}
+
+interface ProvenWalk {
+  walk: WalkRecord;
+  walks: number;
+}
+
+/**
+ * One sync of one workspace: claim, walk until the listing is proven complete, apply in one transaction. Whatever goes
+ * wrong, nothing half-done is ever visible, the run's row says why, and the error is thrown to the caller.
+ */
+export async function syncWorkspace(deps: SyncDeps, request: SyncRequest): Promise<SyncOutcome> {
+  const { writer, workspace, clock, logger } = deps;
+  const claimed = await writer.call('claimRun', {
+    workspaceId: workspace.id,
+    workspaceName: workspace.name,
+    kind: request.kind,
+    slot: request.slot,
+    window: request.window,
+    nowMs: clock.now(),
+  });
+  if (!('runKey' in claimed)) return { status: 'already_done', workspaceId: workspace.id, runId: claimed.doneBy };
+
+  const log = logger.child({ runId: claimed.runId, workspaceId: workspace.id });
+  const lease = keepLease(deps, claimed);
+  const signal = AbortSignal.any([request.signal, lease.signal]);
+  let last: WalkRecord | null = null;
+  try {
+    const proven = await walkUntilProven(deps, request, claimed, signal, (walk) => {
+      last = walk;
+      log.debug({ walk: walk.walkNumber, verdict: walk.verdict, signs: walk.signs }, 'walk ended');
+    });
+    await refuseSuspiciousEmpty(writer, claimed, proven.walk);
+    signal.throwIfAborted();
+    const { extra: alerts, ...result } = await writer.call('applyRun', {
+      runKey: claimed.runKey,
+      walk: proven.walk,
+      nowMs: clock.now(),
+      alerts: {
+        thresholds: workspace.alerts,
+        channels: deps.channels,
+        lookbackPeriods: workspace.lookbackPeriods,
+        settleHours: SETTLE_HOURS,
+      },
+    });
+    const { pages, records } = proven.walk.facts;
+    return {
+      status: 'applied',
+      workspaceId: workspace.id,
+      window: request.window,
+      walks: proven.walks,
+      pages,
+      records,
+      ...result,
+      alerts,
+    };
+  } catch (error) {
+    const cause = lease.signal.aborted ? lease.signal.reason : error;
+    await writer.call('failRun', { runKey: claimed.runKey, failure: toFailure(cause, last), nowMs: clock.now() });
+    throw cause;
+  } finally {
+    lease.stop();
+  }
+}
+
+async function walkUntilProven(
+  deps: SyncDeps,
+  request: SyncRequest,
+  claimed: ClaimedRun,
+  signal: AbortSignal,
+  onWalk: (walk: WalkRecord) => void,
+): Promise<ProvenWalk> {
+  const { writer, workspace, clock } = deps;
+  const { runKey } = claimed;
+  const pace = createPacer(workspace.requestsPerSecond);
+  let previousWasClean = false;
+  let signs: Sign[] = [];
+  for (let walkNumber = 1; walkNumber <= MAX_WALKS; walkNumber += 1) {
+    const startedAtMs = clock.now();
+    await writer.call('beginWalk', { runKey });
+    await walkPages(
+      {
+        fetchPage: async (page, pageSignal) => {
+          const query = { ...toQuery(request.window), page, perPage: workspace.perPage };
+          return (await deps.source.fetchUsagePage(query, { signal: pageSignal })).body;
+        },
+        stagePage: (page, body) => writer.call('stagePage', { runKey, page, body }, [body]),
+      },
+      {
+        concurrency: workspace.concurrency,
+        pace,
+        signal,
+        onPage: (pages, totalPages) => request.onProgress?.({ walk: walkNumber, pages, totalPages }),
+      },
+    );
+    const facts = await writer.call('finishWalk', { runKey });
+    const judgement = judgeWalk(facts, workspace.consistency, previousWasClean);
+    signs = judgement.signs;
+    const walk: WalkRecord = { walkNumber, startedAtMs, finishedAtMs: clock.now(), facts, ...judgement };
+    onWalk(walk);
+    if (judgement.verdict === 'accepted') return { walk, walks: walkNumber };
+    await writer.call('recordWalk', { runKey, walk });
+    previousWasClean = judgement.verdict === 'unconfirmed';
+  }
+  const why = signs.length > 0 ? `the last one showed ${signs.join(', ')}` : 'no two in a row had the same keys';
+  throw new UnprovenError('unstable', `the listing moved under ${MAX_WALKS} walks: ${why}`, {
+    retryable: true,
+    hint: 'nothing was published; the next run tries again. If it persists, set `consistency: counted` or a quieter cron',
+  });
+}
+
+function toQuery(window: Window): { fromPeriod?: Period; toPeriod?: Period } {
+  return {
+    ...(window.from === null ? {} : { fromPeriod: window.from }),
+    ...(window.to === null ? {} : { toPeriod: window.to }),
+  };
+}
+
+/** Nothing where the ledger has something is more likely a fault of the service than the truth. */
+async function refuseSuspiciousEmpty(writer: LedgerWriter, claimed: ClaimedRun, walk: WalkRecord): Promise<void> {
+  if (walk.facts.records > 0) return;
+  const known = await writer.call('countKnownRecords', { runKey: claimed.runKey });
+  if (known === 0) return;
+  throw new UnprovenError('suspicious_empty', `the service gave no records where the ledger has ${known}`, {
+    hint: 'nothing was published; check with the service whether the workspace really lost its usage',
+  });
+}
+
+/** Renews the lease while the run lasts; its signal aborts when another run has taken the workspace. */
+function keepLease(deps: SyncDeps, claimed: ClaimedRun): { signal: AbortSignal; stop: () => void } {
+  const lost = new AbortController();
+  const timer = setInterval(() => {
+    deps.writer.call('renewLease', { runKey: claimed.runKey, nowMs: deps.clock.now() }).then(
+      (held) => {
+        if (!held) lost.abort(new FencedError(`another run has taken workspace ${JSON.stringify(claimed.workspaceId)}`));
+      },
+      (error: unknown) => deps.logger.warn({ err: error, runId: claimed.runId }, 'the lease could not be renewed'),
+    );
+  }, LEASE_MS / 3);
+  timer.unref();
+  return { signal: lost.signal, stop: () => clearInterval(timer) };
+}
+
+function toFailure(error: unknown, walk: WalkRecord | null): RunFailure {
+  const { code, message } = summarizeError(error);
+  const status = code === 'unstable' || code === 'suspicious_empty' ? code : 'failed';
+  return { status, code, message, pages: walk?.facts.pages ?? 0, records: walk?.facts.records ?? 0 };
+}

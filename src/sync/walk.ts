@@ -1,0 +1,73 @@
+import type { Pacer } from './pacer.ts';
+
+/** What staging says of a page that has arrived there. */
+export interface PageReceipt {
+  totalPages: number;
+  totalRecords: number;
+}
+
+export interface WalkSource {
+  /** Fetches the body of one page. */
+  fetchPage(page: number, signal: AbortSignal): Promise<ArrayBuffer>;
+  /** Hands a body over to staging, which checks it; the buffer is given away. */
+  stagePage(page: number, body: ArrayBuffer): Promise<PageReceipt>;
+}
+
+export interface WalkOptions {
+  /** Requests in flight. */
+  concurrency: number;
+  pace: Pacer;
+  signal: AbortSignal;
+  /** Called after each page that has been staged. */
+  onPage: (done: number, total: number) => void;
+}
+
+/** Pages that may lie between fetching and staging: bounds memory whatever the number of records. */
+const MAX_UNSTAGED_PAGES = 64;
+
+/**
+ * Reads every page of a listing once: page 1 says how many there are, the rest follow with bounded concurrency.
+ * Stops early when a later page says other totals, because that walk is lost anyway. The first failure aborts what
+ * is in flight and is thrown.
+ */
+export async function walkPages(source: WalkSource, options: WalkOptions): Promise<void> {
+  const { concurrency, pace, onPage } = options;
+  const failure = new AbortController();
+  const signal = AbortSignal.any([options.signal, failure.signal]);
+  const unstaged = new Set<Promise<void>>();
+
+  await pace(signal);
+  const first = await source.stagePage(1, await source.fetchPage(1, signal));
+  onPage(1, first.totalPages);
+
+  let next = 2;
+  let done = 1;
+  let moved = false;
+  const stage = (page: number, body: ArrayBuffer): void => {
+    const staged = source
+      .stagePage(page, body)
+      .then((receipt) => {
+        done += 1;
+        moved ||= receipt.totalPages !== first.totalPages || receipt.totalRecords !== first.totalRecords;
+        onPage(done, first.totalPages);
+      })
+      .catch((error: unknown) => failure.abort(error))
+      .finally(() => unstaged.delete(staged));
+    unstaged.add(staged);
+  };
+  const lane = async (): Promise<void> => {
+    while (next <= first.totalPages && !moved && !signal.aborted) {
+      const page = next;
+      next += 1;
+      await pace(signal);
+      stage(page, await source.fetchPage(page, signal));
+      if (unstaged.size >= MAX_UNSTAGED_PAGES) await Promise.race(unstaged);
+    }
+  };
+  const lanes = Array.from({ length: Math.min(concurrency, Math.max(0, first.totalPages - 1)) }, lane);
+  await Promise.all(lanes.map((running) => running.catch((error: unknown) => failure.abort(error))));
+  await Promise.all(unstaged);
+  // The first failure wins: what aborting caused in the other lanes says nothing.
+  if (failure.signal.aborted && !options.signal.aborted) throw failure.signal.reason;
+  options.signal.throwIfAborted();
+}

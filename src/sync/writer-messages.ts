@@ -1,0 +1,73 @@
+import { AppError, type ErrorSummary, summarizeError } from '../core/errors.ts';
+import type { WriterOps } from './writer-ops.ts';
+
+/** What the thread needs to open the ledger. */
+export interface WriterStart {
+  path: string;
+  /** Version of this program, written beside each migration. */
+  version: string;
+  nowMs: number;
+}
+
+export type OpName = keyof WriterOps;
+
+export type WriterRequest = { id: number; op: OpName; args: unknown } | { id: number; op: 'close' };
+
+/** Answers carry the request's id; 0 is the answer to the start. */
+export type WriterReply = { id: number; result: unknown } | { id: number; error: PackedError };
+
+/** An error as it crosses threads, where classes are lost. */
+export interface PackedError extends ErrorSummary {
+  retryAfterMs?: number;
+  /** Present for errors that are not ours, for the log. */
+  stack?: string;
+}
+
+/** An error of the writer's thread: same name, code and hint as there. */
+export class WriterError extends AppError {
+  readonly retryAfterMs: number | undefined;
+
+  constructor(packed: PackedError) {
+    super(packed.code, packed.message, { retryable: packed.retryable, hint: packed.hint });
+    this.name = packed.name;
+    this.retryAfterMs = packed.retryAfterMs;
+    if (packed.stack !== undefined) this.stack = packed.stack;
+  }
+}
+
+export function packError(error: unknown): PackedError {
+  const packed: PackedError = summarizeSqlite(error) ?? summarizeError(error);
+  if (error instanceof AppError) {
+    if ('retryAfterMs' in error && typeof error.retryAfterMs === 'number') packed.retryAfterMs = error.retryAfterMs;
+  } else if (error instanceof Error && error.stack !== undefined) {
+    packed.stack = error.stack;
+  }
+  return packed;
+}
+
+/** SQLite's own errors, by their result code: which of them pass by themselves and what helps. */
+function summarizeSqlite(error: unknown): ErrorSummary | null {
+  if (!(error instanceof Error) || !('code' in error)) return null;
+  const code = String(error.code);
+  if (!code.startsWith('SQLITE_')) return null;
+  const summary = (name: string, retryable: boolean, hint: string): ErrorSummary => ({
+    name: 'LedgerError',
+    code: name,
+    message: error.message,
+    retryable,
+    hint,
+  });
+  if (code.startsWith('SQLITE_BUSY')) {
+    return summary('ledger_busy', true, 'another process is writing to the ledger; this is tried again');
+  }
+  if (code.startsWith('SQLITE_FULL') || code.startsWith('SQLITE_IOERR')) {
+    return summary('ledger_disk', true, 'make room on the disk of the ledger; nothing was changed');
+  }
+  if (code.startsWith('SQLITE_READONLY') || code.startsWith('SQLITE_CANTOPEN') || code.startsWith('SQLITE_PERM')) {
+    return summary('ledger_unwritable', true, 'give the user that runs usage-ledger the right to write the ledger');
+  }
+  if (code.startsWith('SQLITE_CORRUPT') || code.startsWith('SQLITE_NOTADB')) {
+    return summary('ledger_corrupt', false, 'restore the ledger from a backup');
+  }
+  return null;
+}

@@ -1,0 +1,114 @@
+import type Database from 'better-sqlite3';
+import type { RunAlerts } from '../alerts/alert-store.ts';
+import { evaluateRun, type RunAlertSettings } from '../alerts/evaluate-run.ts';
+import { claimDelivery, type DeliveryRecord, recordDelivery } from '../alerts/outbox.ts';
+import { type ApplyResult, applyRun } from '../ledger/apply-run.ts';
+import { type ClaimedRun, type ClaimRequest, claimRun, renewLease, type SlotDone } from '../ledger/claim-run.ts';
+import { countKnownRecords, failRun, type RunFailure } from '../ledger/fail-run.ts';
+import { RunStaging, type WalkFacts } from '../ledger/staging.ts';
+import { recordWalk, type WalkRecord } from '../ledger/walks.ts';
+import { parseUsagePage } from '../usage-api/check-page.ts';
+import type { PageReceipt } from './walk.ts';
+
+interface OpenRun {
+  run: ClaimedRun;
+  staging: RunStaging;
+}
+
+/** A run under way is named by its key. */
+interface OfRun {
+  runKey: number;
+}
+
+/**
+ * Everything that writes to the ledger, as plain synchronous calls over the one writing connection. They run in the
+ * writer's thread, see writer-thread.ts; arguments and results cross threads, so they are plain data. The time comes
+ * with each call, because the caller owns the clock.
+ */
+export class WriterOps {
+  readonly #connection: Database.Database;
+  readonly #runs = new Map<number, OpenRun>();
+
+  constructor(connection: Database.Database) {
+    this.#connection = connection;
+  }
+
+  claimRun(request: ClaimRequest): ClaimedRun | SlotDone {
+    const run = claimRun(this.#connection, request);
+    if ('runKey' in run) {
+      const staging = new RunStaging(this.#connection, run.runKey, run.workspaceKey, run.window);
+      this.#runs.set(run.runKey, { run, staging });
+    }
+    return run;
+  }
+
+  renewLease({ runKey, nowMs }: OfRun & { nowMs: number }): boolean {
+    return renewLease(this.#connection, this.#open(runKey).run, nowMs);
+  }
+
+  beginWalk({ runKey }: OfRun): void {
+    this.#open(runKey).staging.beginWalk();
+  }
+
+  stagePage({ runKey, page, body }: OfRun & { page: number; body: ArrayBuffer }): PageReceipt {
+    const { run, staging } = this.#open(runKey);
+    const bytes = new Uint8Array(body);
+    const content = parseUsagePage(bytes, { page, workspaceId: run.workspaceId });
+    staging.stagePage(page, content, bytes);
+    return { totalPages: content.total_pages, totalRecords: content.total_records };
+  }
+
+  finishWalk({ runKey }: OfRun): WalkFacts {
+    return this.#open(runKey).staging.finishWalk();
+  }
+
+  /** Keeps the certificate of a walk that was not accepted. */
+  recordWalk({ runKey, walk }: OfRun & { walk: WalkRecord }): void {
+    recordWalk(this.#connection, runKey, walk);
+  }
+
+  countKnownRecords({ runKey }: OfRun): number {
+    return countKnownRecords(this.#connection, this.#open(runKey).run);
+  }
+
+  /** Publishes the run; its staging is gone afterwards. */
+  applyRun(request: OfRun & { walk: WalkRecord; nowMs: number; alerts: RunAlertSettings }): ApplyResult<RunAlerts> {
+    const { run, staging } = this.#open(request.runKey);
+    const { facts, ...walk } = request.walk;
+    const result = applyRun(this.#connection, {
+      run,
+      staging,
+      facts,
+      walk,
+      nowMs: request.nowMs,
+      afterMerge: (merged) => evaluateRun(merged, request.alerts),
+    });
+    this.#close(request.runKey);
+    return result;
+  }
+
+  failRun({ runKey, failure, nowMs }: OfRun & { failure: RunFailure; nowMs: number }): void {
+    failRun(this.#connection, this.#open(runKey).run, failure, nowMs);
+    this.#close(runKey);
+  }
+
+  claimDelivery(request: { notificationId: string; nowMs: number; claimMs: number }): boolean {
+    return claimDelivery(this.#connection, request);
+  }
+
+  recordDelivery(record: DeliveryRecord): void {
+    recordDelivery(this.#connection, record);
+  }
+
+  #open(runKey: number): OpenRun {
+    const open = this.#runs.get(runKey);
+    if (open === undefined) throw new Error(`run ${runKey} is not open in this process`);
+    return open;
+  }
+
+  #close(runKey: number): void {
+    this.#open(runKey).staging.drop();
+    this.#runs.delete(runKey);
+    this.#connection.pragma('shrink_memory');
+  }
+}

@@ -1,0 +1,127 @@
+import { checkItem, isPlainItem, isRounded, type UncheckedItem, type UsageItem } from './check-item.ts';
+import { idFault, kindFault, type PageWhere, pageFault } from './page-fault.ts';
+import { mayHoldLongNumber, parseJson, parseJsonExact } from './parse-json.ts';
+import { envelopeMessage } from './server-text.ts';
+
+/** A checked page of 4.3 or 4.4, in the service's own names. */
+export interface UsagePage {
+  workspace_id: string;
+  /** Only in the history of one tenant. */
+  tenant_id?: string;
+  usage: UsageItem[];
+  total_records: number;
+  total_pages: number;
+  /** How many fields the interface document does not know, in the envelope, its data and all items. */
+  unknownFields: number;
+}
+
+type Fields = Record<string, unknown>;
+
+const ITEM_FIELDS = 6;
+const utf8 = new TextDecoder('utf-8', { fatal: true });
+
+/**
+ * Parses and checks the body of a usage page, exactly: integers from -2^63 to 2^63-1 come through unrounded, as bigints
+ * beyond 2^53-1. Needs nothing of the client, so it can run in another thread than the one that fetched the page.
+ *
+ * Throws InvalidResponseError that names field and page, such as `data.usage[3].credits_used is missing (page 7)`.
+ */
+export function parseUsagePage(body: Uint8Array, where: PageWhere): UsagePage {
+  const text = decode(body, where);
+  if (!mayHoldLongNumber(body)) {
+    const page = checkUsagePage(parse(parseJson, text, where), where);
+    if (page !== null) return page;
+  }
+  const page = checkUsagePage(parse(parseJsonExact, text, where), where);
+  if (page === null) throw pageFault('a number could not be read exactly', where);
+  return page;
+}
+
+/**
+ * Checks a parsed answer of the two usage endpoints by hand, because this runs for every record: `usagePageSchema` says
+ * the same in zod, and a test holds the two together. The parsed objects themselves are returned.
+ *
+ * Null: some integer is beyond 2^53-1, so `JSON.parse` may have rounded it, and the text must be parsed exactly.
+ */
+export function checkUsagePage(answer: unknown, where: PageWhere): UsagePage | null {
+  const envelope = objectAt(answer, 'the answer', where);
+  const data = checkEnvelope(envelope, where);
+  const { tenantId } = where;
+  if (data.workspace_id !== where.workspaceId) {
+    throw idFault(data.workspace_id, where.workspaceId, 'data.workspace_id', where);
+  }
+  if (tenantId !== undefined && data.tenant_id !== tenantId) {
+    throw idFault(data.tenant_id, tenantId, 'data.tenant_id', where);
+  }
+  if (!Array.isArray(data.usage)) throw kindFault(data.usage, 'data.usage', 'an array', where);
+  const items: unknown[] = data.usage;
+  let unknownFields = unknownIn(envelope, ['message', 'success', 'data']);
+  unknownFields += unknownIn(data, ['workspace_id', 'tenant_id', 'usage', 'total_records', 'total_pages']);
+  let rounded = false;
+  for (let index = 0; index < items.length; index++) {
+    const item = items[index];
+    if (typeof item !== 'object' || item === null) throw kindFault(item, `data.usage[${index}]`, 'an object', where);
+    if (!isPlainItem(item as UncheckedItem, tenantId)) {
+      checkItem(item as UncheckedItem, `data.usage[${index}]`, where);
+      rounded ||= isRounded(item as UncheckedItem);
+    }
+    unknownFields += countFields(item) - ITEM_FIELDS;
+  }
+  const page: UsagePage = {
+    workspace_id: where.workspaceId,
+    usage: items as UsageItem[],
+    total_records: totalAt(data.total_records, 'data.total_records', where),
+    total_pages: totalAt(data.total_pages, 'data.total_pages', where),
+    unknownFields,
+  };
+  if (tenantId !== undefined) page.tenant_id = tenantId;
+  return rounded ? null : page;
+}
+
+function checkEnvelope(envelope: Fields, where: PageWhere): Fields {
+  const { success, data } = envelope;
+  if (success === false) {
+    const said = envelopeMessage(envelope);
+    throw pageFault(said === null ? 'success is false' : `success is false: ${said}`, where, said);
+  }
+  if (success !== true) throw kindFault(success, 'success', 'true or false', where);
+  return objectAt(data, 'data', where);
+}
+
+function totalAt(value: unknown, path: string, where: PageWhere): number {
+  if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0) return value;
+  throw kindFault(value, path, 'a count', where);
+}
+
+function objectAt(value: unknown, path: string, where: PageWhere): Fields {
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Fields;
+  throw kindFault(value, path, 'an object', where);
+}
+
+function unknownIn(fields: Fields, known: readonly string[]): number {
+  return known.reduce((count, name) => (Object.hasOwn(fields, name) ? count - 1 : count), countFields(fields));
+}
+
+/** Parsed JSON has no inherited enumerable fields, and this allocates nothing. */
+function countFields(fields: object): number {
+  let count = 0;
+  for (const _ in fields) count++;
+  return count;
+}
+
+function decode(body: Uint8Array, where: PageWhere): string {
+  try {
+    return utf8.decode(body);
+  } catch {
+    throw pageFault('the answer is not valid UTF-8', where);
+  }
+}
+
+/** What the parser says is left out: it quotes the answer. */
+function parse(parser: (text: string) => unknown, text: string, where: PageWhere): unknown {
+  try {
+    return parser(text);
+  } catch {
+    throw pageFault('the answer is not JSON', where);
+  }
+}

@@ -1,0 +1,276 @@
+import { type Dispatcher, Pool } from 'undici';
+import type { SigningScheme } from '../config/types.ts';
+import { type Clock, systemClock } from '../core/clock.ts';
+import { parsePeriod } from '../core/period.ts';
+import { createRedactor } from '../core/redact.ts';
+import { parseUsagePage, type UsagePage } from './check-page.ts';
+import { InvalidRequestError } from './errors.ts';
+import { parseAnswer } from './parse-answer.ts';
+import { MAX_BODY_BYTES } from './read-body.ts';
+import { type Dashboard, dashboardSchema, type EmbedToken, embedTokenSchema } from './schemas.ts';
+import { parseServiceUrl, pathSegment } from './service-url.ts';
+import { DEFAULT_SIGNING } from './sign.ts';
+import { createSignInterceptor } from './sign-interceptor.ts';
+import { send, type TransportOptions } from './transport.ts';
+
+export interface UsageApiClientOptions {
+  /** Address of the data interface: https, or http on this machine. */
+  baseUrl: string;
+  /** Address of the embed-token endpoint; looked at when a token is asked for. */
+  embedUrl: string;
+  workspaceId: string;
+  apiKeyId: string;
+  secretKey: string;
+  /** Default: the scheme of the public documentation, see `DEFAULT_SIGNING`. */
+  signing?: Readonly<SigningScheme>;
+  /** Connections to the data interface, each with one request at a time; default 8. */
+  concurrency?: number;
+  /** Milliseconds for one attempt, from asking for a connection to the last byte; default 30,000. */
+  requestTimeoutMs?: number;
+  /** Attempts after the first one; default 4. */
+  retries?: number;
+  /** The first backoff, doubled each time up to 8 s; default 250. */
+  retryBaseMs?: number;
+  /** A longer Retry-After is not waited for but thrown as RateLimitedError; default 10,000. */
+  maxRetryAfterMs?: number;
+  /** Decoded bytes of an answer; default `MAX_BODY_BYTES`. */
+  maxBodyBytes?: number;
+  /** Default `usage-ledger`. */
+  userAgent?: string;
+  clock?: Clock;
+}
+
+export interface CallOptions {
+  /** Ends the call at once, in a wait between attempts too; it then throws CancelledError. */
+  signal?: AbortSignal | undefined;
+}
+
+/** Filters and place in a usage listing (interface document, 4.3 and 4.4). */
+export interface UsageQuery {
+  /** `YYYY-MM`, included. */
+  fromPeriod?: string | undefined;
+  toPeriod?: string | undefined;
+  /** From 1; the service's default is 1. */
+  page?: number | undefined;
+  /** From 1 to 100; the service's default is 50. */
+  perPage?: number | undefined;
+}
+
+export interface UsagePageQuery extends UsageQuery {
+  /** Asks for this tenant's history instead of the whole workspace. */
+  tenantId?: string | undefined;
+}
+
+export interface CreateDashboardInput {
+  title: string;
+  description?: string | undefined;
+}
+
+export interface GenerateEmbedTokenInput {
+  dashboardId: string;
+  /** Requested lifetime in seconds; the service's default is 3600. */
+  validitySeconds?: number | undefined;
+}
+
+/** A usage page as it came: complete, decoded, neither parsed nor checked. */
+export interface RawPage {
+  /** Exactly sized and owned by the receiver alone, so it can be transferred to a thread; see `parseUsagePage`. */
+  body: ArrayBuffer;
+  /** Our clock when the attempt that succeeded was sent, milliseconds since the epoch. */
+  requestedAtMs: number;
+  /** Our clock when its last byte had come. */
+  receivedAtMs: number;
+  /** The service's clock by its Date header (whole seconds); null when it sent none. */
+  serverDateMs: number | null;
+}
+
+/**
+ * The service's four endpoints for one workspace. Requests are signed afresh on every attempt; reads are repeated on
+ * network faults, timeouts, 429 and 5xx; whatever ends a call is an `ApiError` with a stable `code` (or an AppError:
+ * `cancelled`, `bad_period`, `invalid_request`). Answers keep the service's field names.
+ *
+ * ```ts
+ * import { RateLimitedError, UsageApiClient } from 'usage-ledger/client';
+ *
+ * const client = new UsageApiClient({
+ *   baseUrl: 'https://prod.dataapi.papermap.ai',
+ *   embedUrl: 'https://papermap.ai',
+ *   workspaceId: 'ws-123',
+ *   apiKeyId: process.env.USAGE_API_KEY_ID ?? '',
+ *   secretKey: process.env.USAGE_API_SECRET_KEY ?? '',
+ * });
+ * try {
+ *   const page = await client.getWorkspaceUsage({ fromPeriod: '2026-01', toPeriod: '2026-02', perPage: 100 });
+ *   for (const { tenant_id, period, credits_used } of page.usage) console.log(tenant_id, period, credits_used);
+ * } catch (error) {
+ *   if (error instanceof RateLimitedError) console.log(`come back in ${error.retryAfterMs} ms`);
+ *   else throw error;
+ * } finally {
+ *   await client.close();
+ * }
+ * ```
+ */
+export class UsageApiClient {
+  readonly workspaceId: string;
+  readonly #apiKeyId: string;
+  readonly #secretKey: string;
+  readonly #embedUrl: string;
+  readonly #dashboardsPath: string;
+  readonly #usagePath: string;
+  readonly #pool: Pool;
+  readonly #signed: Dispatcher;
+  readonly #transport: TransportOptions;
+  #embed: { pool: Pool; path: string } | null = null;
+  #closed: Promise<void> | null = null;
+
+  /** Opens no connection yet. Throws InvalidRequestError when the address or a credential cannot be used. */
+  constructor(options: UsageApiClientOptions) {
+    const { workspaceId, apiKeyId, secretKey, signing = DEFAULT_SIGNING, clock = systemClock } = options;
+    requireHeaderText(workspaceId, 'the workspace id');
+    requireHeaderText(apiKeyId, 'the API key id');
+    requireText(secretKey, 'the secret key');
+    this.workspaceId = workspaceId;
+    this.#apiKeyId = apiKeyId;
+    this.#secretKey = secretKey;
+    this.#embedUrl = options.embedUrl;
+    const { origin, prefix } = parseServiceUrl(options.baseUrl, 'base_url');
+    const workspace = pathSegment(workspaceId, 'the workspace id');
+    this.#dashboardsPath = `${prefix}/api/v1/external/dashboards`;
+    this.#usagePath = `${prefix}/api/v1/external/workspaces/${workspace}/tenant-usage`;
+    this.#pool = openPool(origin, options.concurrency ?? 8);
+    this.#signed = this.#pool.compose(createSignInterceptor({ workspaceId, apiKeyId, secretKey, signing }, clock));
+    this.#transport = {
+      retry: {
+        retries: options.retries ?? 4,
+        baseMs: options.retryBaseMs ?? 250,
+        maxRetryAfterMs: options.maxRetryAfterMs ?? 10_000,
+      },
+      requestTimeoutMs: options.requestTimeoutMs ?? 30_000,
+      maxBodyBytes: options.maxBodyBytes ?? MAX_BODY_BYTES,
+      userAgent: options.userAgent ?? 'usage-ledger',
+      clock,
+      redact: createRedactor([secretKey]),
+    };
+  }
+
+  /**
+   * Creates a dashboard in the workspace (4.1). Not idempotent, so it is repeated only when the connection was refused:
+   * after any other failure without an answer, look whether the dashboard exists before trying again.
+   */
+  async createDashboard(input: CreateDashboardInput, options: CallOptions = {}): Promise<Dashboard> {
+    requireText(input.title, 'the title');
+    const body = JSON.stringify({
+      workspace_id: this.workspaceId,
+      title: input.title,
+      description: input.description,
+    });
+    const endpoint = 'create dashboard';
+    const request = {
+      dispatcher: this.#signed,
+      endpoint,
+      method: 'POST',
+      path: this.#dashboardsPath,
+      body,
+    } as const;
+    const answer = await send(request, this.#transport, options.signal);
+    return parseAnswer(answer, dashboardSchema, endpoint, this.#transport.redact);
+  }
+
+  /**
+   * Generates a temporary token that previews a dashboard's embedding (4.2). The request carries the secret key in its
+   * body and no signature; it is refused over plain http to another machine. The token is a secret too.
+   */
+  async generateEmbedToken(input: GenerateEmbedTokenInput, options: CallOptions = {}): Promise<EmbedToken> {
+    requireText(input.dashboardId, 'the dashboard id');
+    requireWithin(input.validitySeconds, 1, Number.MAX_SAFE_INTEGER, 'the validity in seconds');
+    this.#embed ??= openEmbed(this.#embedUrl);
+    const { pool, path } = this.#embed;
+    const body = JSON.stringify({
+      workspace_id: this.workspaceId,
+      api_key_id: this.#apiKeyId,
+      secret_key: this.#secretKey,
+      dashboard_id: input.dashboardId,
+      validity_duration: input.validitySeconds,
+    });
+    const endpoint = 'generate embed token';
+    const request = { dispatcher: pool, endpoint, method: 'POST', path, body } as const;
+    const answer = await send(request, this.#transport, options.signal);
+    return parseAnswer(answer, embedTokenSchema, endpoint, this.#transport.redact);
+  }
+
+  /** One page of the usage of all tenants of the workspace (4.3). */
+  async getWorkspaceUsage(query: UsageQuery = {}, options: CallOptions = {}): Promise<UsagePage> {
+    const { fromPeriod, toPeriod, page, perPage } = query;
+    return this.#getPage({ fromPeriod, toPeriod, page, perPage }, options);
+  }
+
+  /** One page of one tenant's usage history (4.4). */
+  async getTenantUsage(tenantId: string, query: UsageQuery = {}, options: CallOptions = {}): Promise<UsagePage> {
+    return this.#getPage({ ...query, tenantId }, options);
+  }
+
+  async #getPage(query: UsagePageQuery, options: CallOptions): Promise<UsagePage> {
+    const { body } = await this.fetchUsagePage(query, options);
+    const where = { page: query.page ?? 1, workspaceId: this.workspaceId, tenantId: query.tenantId };
+    return parseUsagePage(new Uint8Array(body), where);
+  }
+
+  /**
+   * Fetches a page of 4.3, or of 4.4 with `tenantId`, without parsing it, so that another thread can do that with
+   * `parseUsagePage`. An answer other than 2xx is read and thrown as its error.
+   */
+  async fetchUsagePage(query: UsagePageQuery, options: CallOptions = {}): Promise<RawPage> {
+    const { tenantId } = query;
+    const tenant = tenantId === undefined ? '' : `/${pathSegment(tenantId, 'the tenant id')}`;
+    const path = `${this.#usagePath}${tenant}${queryText(query)}`;
+    const endpoint = tenantId === undefined ? 'workspace usage' : 'tenant usage';
+    const request = { dispatcher: this.#signed, endpoint, method: 'GET', path } as const;
+    const { body, requestedAtMs, receivedAtMs, serverDateMs } = await send(request, this.#transport, options.signal);
+    return { body, requestedAtMs, receivedAtMs, serverDateMs };
+  }
+
+  /** Waits for calls under way, then closes all connections. Later calls fail with code `client_closed`. */
+  close(): Promise<void> {
+    this.#closed ??= Promise.all([this.#pool.close(), this.#embed?.pool.close()]).then(() => undefined);
+    return this.#closed;
+  }
+}
+
+function openEmbed(embedUrl: string): { pool: Pool; path: string } {
+  const { origin, prefix } = parseServiceUrl(embedUrl, 'embed_url');
+  return { pool: openPool(origin, 1), path: `${prefix}/api/v1/embed/generate-token` };
+}
+
+/** One request at a time on a connection; the deadline of each attempt takes the place of undici's own timeouts. */
+function openPool(origin: string, connections: number): Pool {
+  return new Pool(origin, { connections, pipelining: 1, headersTimeout: 0, bodyTimeout: 0 });
+}
+
+/** The query string with its `?`, or nothing. Everything is checked before anything is sent. */
+function queryText({ fromPeriod, toPeriod, page, perPage }: UsageQuery): string {
+  requireWithin(page, 1, Number.MAX_SAFE_INTEGER, 'page');
+  requireWithin(perPage, 1, 100, 'per_page');
+  const parts: string[] = [];
+  if (fromPeriod !== undefined) parts.push(`from_period=${parsePeriod(fromPeriod, 'from_period')}`);
+  if (toPeriod !== undefined) parts.push(`to_period=${parsePeriod(toPeriod, 'to_period')}`);
+  if (page !== undefined) parts.push(`page=${page}`);
+  if (perPage !== undefined) parts.push(`per_page=${perPage}`);
+  return parts.length === 0 ? '' : `?${parts.join('&')}`;
+}
+
+function requireWithin(value: number | undefined, least: number, most: number, what: string): void {
+  if (value === undefined || (Number.isSafeInteger(value) && value >= least && value <= most)) return;
+  const range = most === Number.MAX_SAFE_INTEGER ? `${least} or more` : `${least} to ${most}`;
+  throw new InvalidRequestError(`${what} ${value} is out of range`, `give a whole number, ${range}`);
+}
+
+function requireText(value: string, what: string): void {
+  if (value.trim() === '') throw new InvalidRequestError(`${what} is empty`, 'give a text');
+}
+
+/** Headers carry visible ASCII safely and nothing else. The value is not shown: it may be a secret put in by mistake. */
+function requireHeaderText(value: string, what: string): void {
+  requireText(value, what);
+  if (/^[!-~]+$/.test(value)) return;
+  throw new InvalidRequestError(`${what} has characters that a header cannot carry`, 'give it as the service shows it');
+}

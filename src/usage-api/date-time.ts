@@ -1,0 +1,24 @@
+const DATE_TIME =
+  /^(\d{4})-(\d{2})-(\d{2})[Tt ](\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d+))?)?(?:([Zz])|([+-])(\d{2}):?(\d{2})?)?$/;
+
+/**
+ * Milliseconds since the epoch of an ISO-8601 date-time; null when it is none or names no real instant. A date-time
+ * without a zone is UTC: the interface document's examples carry none. Fractions below a millisecond are cut off.
+ */
+export function parseDateTime(text: string): number | null {
+  const match = DATE_TIME.exec(text);
+  if (match === null) return null;
+  const [year, month, day, hour, minute] = match.slice(1, 6).map(Number) as [number, number, number, number, number];
+  const second = Number(match[6] ?? 0);
+  const milli = Number((match[7] ?? '').slice(0, 3).padEnd(3, '0'));
+  const offsetHours = Number(match[10] ?? 0);
+  const offsetMinutes = Number(match[11] ?? 0);
+  if (hour > 23 || minute > 59 || second > 59 || offsetHours > 23 || offsetMinutes > 59) return null;
+  const date = new Date(0);
+  date.setUTCFullYear(year, month - 1, day);
+  // A day that does not exist rolls over into the next month.
+  if (date.getUTCMonth() !== month - 1 || date.getUTCDate() !== day) return null;
+  date.setUTCHours(hour, minute, second, milli);
+  const offsetMs = (offsetHours * 60 + offsetMinutes) * 60_000;
+  return date.getTime() - (match[9] === '-' ? -offsetMs : offsetMs);
+}

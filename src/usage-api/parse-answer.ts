@@ -1,0 +1,59 @@
+import type { z } from 'zod';
+import type { Redactor } from '../core/redact.ts';
+import { type EndpointLabel, InvalidResponseError } from './errors.ts';
+import { successEnvelope } from './schemas.ts';
+import { describeValue, envelopeMessage } from './server-text.ts';
+import type { Answer } from './transport.ts';
+
+/**
+ * The `data` of a 2xx answer, checked against its schema. Throws InvalidResponseError that names the field; the answer
+ * itself is never quoted beyond its message, because it may hold a token.
+ */
+export function parseAnswer<T>(
+  answer: Pick<Answer, 'status' | 'body'>,
+  schema: z.ZodType<T>,
+  endpoint: EndpointLabel,
+  redact: Redactor,
+): T {
+  const { status } = answer;
+  const value = parseBody(answer.body);
+  if (value === undefined) throw new InvalidResponseError(`${endpoint}: the answer is not JSON`, { endpoint, status });
+  const serverMessage = envelopeMessage(value, redact);
+  if (typeof value === 'object' && value !== null && 'success' in value && value.success === false) {
+    const said = serverMessage === null ? '' : `: ${serverMessage}`;
+    throw new InvalidResponseError(`${endpoint}: success is false${said}`, { endpoint, status, serverMessage });
+  }
+  const result = successEnvelope(schema).safeParse(value);
+  if (result.success) return result.data.data as T;
+  const path = result.error.issues[0]?.path ?? [];
+  const found = valueAt(value, path);
+  const problem = found === undefined ? 'is missing' : `is ${kindOf(found)}, which is not what belongs there`;
+  throw new InvalidResponseError(`${endpoint}: ${pathText(path)} ${problem}`, { endpoint, status, serverMessage });
+}
+
+/** Undefined when the body is not JSON in UTF-8: JSON itself has no such value. */
+function parseBody(body: ArrayBuffer): unknown {
+  try {
+    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body));
+  } catch {
+    return undefined;
+  }
+}
+
+function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
+  return path.reduce<unknown>(
+    (inner, key) =>
+      typeof inner === 'object' && inner !== null ? (inner as Record<PropertyKey, unknown>)[key] : undefined,
+    value,
+  );
+}
+
+function kindOf(value: unknown): string {
+  return typeof value === 'string' ? (value === '' ? 'empty' : 'a text') : describeValue(value);
+}
+
+/** A path as it would be written in code: `data.usage[3].period`. */
+function pathText(path: readonly PropertyKey[]): string {
+  const text = path.map((key) => (typeof key === 'number' ? `[${key}]` : `.${String(key)}`)).join('');
+  return text === '' ? 'the answer' : text.replace(/^\./, '');
+}

@@ -1,0 +1,33 @@
+/** The service client as a library: what the package exports as `usage-ledger/client`. */
+export type { UsageItem } from './check-item.ts';
+export { parseUsagePage, type UsagePage } from './check-page.ts';
+export {
+  type CallOptions,
+  type CreateDashboardInput,
+  type GenerateEmbedTokenInput,
+  type RawPage,
+  UsageApiClient,
+  type UsageApiClientOptions,
+  type UsagePageQuery,
+  type UsageQuery,
+} from './client.ts';
+export {
+  ApiError,
+  BadRequestError,
+  CancelledError,
+  type EndpointLabel,
+  ForbiddenError,
+  InvalidRequestError,
+  InvalidResponseError,
+  NetworkError,
+  NotFoundError,
+  RateLimitedError,
+  RedirectedError,
+  ServerError,
+  TimeoutError,
+  UnauthorizedError,
+} from './errors.ts';
+export type { PageWhere } from './page-fault.ts';
+export { MAX_BODY_BYTES } from './read-body.ts';
+export type { Dashboard, EmbedToken } from './schemas.ts';
+export { DEFAULT_SIGNING, type SignedHeaders, type SigningCredentials, signRequest } from './sign.ts';

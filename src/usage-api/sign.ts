@@ -1,0 +1,58 @@
+import { createHmac } from 'node:crypto';
+import type { SigningScheme } from '../config/types.ts';
+import { isoTime } from '../core/clock.ts';
+
+/** The scheme of the service's public documentation; the interface document itself leaves it open. */
+export const DEFAULT_SIGNING: Readonly<SigningScheme> = {
+  payload: '{workspace_id}{valid_until}',
+  encoding: 'hex',
+  validUntil: 'unix_seconds',
+  validForSeconds: 300,
+};
+
+export interface SigningCredentials {
+  workspaceId: string;
+  apiKeyId: string;
+  secretKey: string;
+  signing: Readonly<SigningScheme>;
+}
+
+/** The four headers of an authenticated request (interface document, section 5). */
+export interface SignedHeaders {
+  'X-API-Key-ID': string;
+  'X-Workspace-ID': string;
+  'X-Valid-Until': string;
+  'X-Signature': string;
+}
+
+/**
+ * Signs a request that is sent at `nowMs` (milliseconds since the epoch). The signature covers neither path nor body:
+ * whoever sees it can use it until X-Valid-Until, so the result is a secret and is never logged or stored.
+ */
+export function signRequest(credentials: SigningCredentials, nowMs: number): SignedHeaders {
+  const { workspaceId, apiKeyId, secretKey, signing } = credentials;
+  const validUntil = formatValidUntil(signing, nowMs);
+  // One pass: an id that itself contains a placeholder is signed as it is.
+  const payload = signing.payload.replace(/\{(workspace_id|valid_until)\}/g, (_, name) =>
+    name === 'workspace_id' ? workspaceId : validUntil,
+  );
+  return {
+    'X-API-Key-ID': apiKeyId,
+    'X-Workspace-ID': workspaceId,
+    'X-Valid-Until': validUntil,
+    'X-Signature': createHmac('sha256', secretKey).update(payload, 'utf8').digest(signing.encoding),
+  };
+}
+
+/** Whole seconds in every format, so that the three formats name the same instant. */
+function formatValidUntil(signing: Readonly<SigningScheme>, nowMs: number): string {
+  const seconds = Math.floor(nowMs / 1000) + signing.validForSeconds;
+  switch (signing.validUntil) {
+    case 'unix_seconds':
+      return String(seconds);
+    case 'unix_millis':
+      return String(seconds * 1000);
+    case 'iso8601':
+      return isoTime(seconds * 1000);
+  }
+}

@@ -1,0 +1,166 @@
+import type { Dispatcher } from 'undici';
+import type { Clock } from '../core/clock.ts';
+import type { Redactor } from '../core/redact.ts';
+import { AttemptFailure, connectionFailure } from './attempt-failure.ts';
+import { CancelledError, type EndpointLabel, TimeoutError } from './errors.ts';
+import { readBody } from './read-body.ts';
+import { finalError, parseRetryAfter, type RetryPolicy, retryDelayMs, waitFor } from './retry.ts';
+import { cleanServerText, envelopeMessage } from './server-text.ts';
+import { statusError } from './status-error.ts';
+
+/** Bytes of a failed answer that are read for its message. */
+const MAX_ERROR_BODY_BYTES = 64 * 1024;
+
+export interface TransportOptions {
+  retry: RetryPolicy;
+  /** Milliseconds for one attempt, from asking for a connection to the last byte. */
+  requestTimeoutMs: number;
+  /** Decoded bytes. */
+  maxBodyBytes: number;
+  userAgent: string;
+  clock: Clock;
+  /** Applied to every text of the service that goes into an error. */
+  redact: Redactor;
+}
+
+export interface TransportRequest {
+  /** Signs by itself where the endpoint wants it. */
+  dispatcher: Dispatcher;
+  endpoint: EndpointLabel;
+  method: 'GET' | 'POST';
+  path: string;
+  /** JSON text of a POST; never part of an error. */
+  body?: string;
+}
+
+/** A 2xx answer, its body not yet looked at. */
+export interface Answer {
+  status: number;
+  /** Decoded, exactly sized, owned by the receiver alone: it can be transferred. */
+  body: ArrayBuffer;
+  /** Our clock when the attempt that succeeded was sent. */
+  requestedAtMs: number;
+  /** Our clock when its last byte had come. */
+  receivedAtMs: number;
+  /** The response's Date header; null when absent. */
+  serverDateMs: number | null;
+}
+
+/**
+ * Sends a request until it is answered with 2xx or may not be sent again. This is the only layer that retries HTTP.
+ *
+ * undici's own retry interceptor is not used: after a body that broke off it asks for the rest with a Range header and
+ * joins two answers of a list that may have moved in between, and it clips Retry-After, does not retry timeouts and
+ * sleeps through an abort.
+ *
+ * Throws the ApiError of the last attempt, or CancelledError.
+ */
+export async function send(
+  request: TransportRequest,
+  options: TransportOptions,
+  signal: AbortSignal | undefined,
+): Promise<Answer> {
+  for (let attempt = 0; ; attempt++) {
+    try {
+      return await sendOnce(request, options, signal);
+    } catch (error) {
+      if (!(error instanceof AttemptFailure)) throw error;
+      const failed = { ...error.details, repeatable: request.method === 'GET' || error.details.neverSent };
+      const waitMs = retryDelayMs(failed, attempt, options.retry, Math.random());
+      if (waitMs === null) throw finalError(failed, options.retry);
+      await waitFor(waitMs, request.endpoint, signal);
+    }
+  }
+}
+
+/** One attempt under its own deadline. Throws AttemptFailure or CancelledError. */
+async function sendOnce(
+  request: TransportRequest,
+  options: TransportOptions,
+  signal: AbortSignal | undefined,
+): Promise<Answer> {
+  const { endpoint } = request;
+  const controller = new AbortController();
+  const cancel = () => controller.abort(new CancelledError(endpoint, signal?.reason));
+  if (signal?.aborted) cancel();
+  signal?.addEventListener('abort', cancel, { once: true });
+  const timer = setTimeout(() => {
+    const error = new TimeoutError(`${endpoint}: no complete answer within ${options.requestTimeoutMs} ms`, {
+      endpoint,
+    });
+    controller.abort(new AttemptFailure({ error, retryAfterMs: null, neverSent: false }));
+  }, options.requestTimeoutMs);
+  try {
+    // undici notices an abort only once a request has its connection; the race ends those that still wait for one.
+    return await Promise.race([exchange(request, options, controller.signal), rejectOnAbort(controller.signal)]);
+  } catch (error) {
+    if (controller.signal.aborted) throw controller.signal.reason;
+    throw connectionFailure(error, endpoint);
+  } finally {
+    clearTimeout(timer);
+    signal?.removeEventListener('abort', cancel);
+  }
+}
+
+function rejectOnAbort(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    if (signal.aborted) reject(signal.reason);
+    else signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+  });
+}
+
+async function exchange(request: TransportRequest, options: TransportOptions, signal: AbortSignal): Promise<Answer> {
+  signal.throwIfAborted();
+  const { dispatcher, endpoint, method, path, body } = request;
+  const { clock, userAgent } = options;
+  const headers: Record<string, string> = {
+    accept: 'application/json',
+    'accept-encoding': 'gzip',
+    'user-agent': userAgent,
+  };
+  if (body !== undefined) headers['content-type'] = 'application/json';
+  const requestedAtMs = clock.now();
+  const response = await dispatcher.request({ method, path, headers, body: body ?? null, signal });
+  const status = response.statusCode;
+  const serverDateMs = parseDate(headerText(response, 'date'));
+  const encoding = headerText(response, 'content-encoding');
+  if (status >= 200 && status < 300) {
+    const bytes = await readBody(response.body, encoding, options.maxBodyBytes);
+    return { status, body: bytes, requestedAtMs, receivedAtMs: clock.now(), serverDateMs };
+  }
+  const nowMs = clock.now();
+  const retryAfterMs = parseRetryAfter(headerText(response, 'retry-after'), serverDateMs ?? nowMs);
+  const location = headerText(response, 'location');
+  const error = statusError(status, {
+    endpoint,
+    serverMessage: await readMessage(response, encoding, options.redact),
+    location: location === null ? null : cleanServerText(location.replace(/[?#].*$/s, ''), options.redact),
+    retryAfterMs,
+    clockSkewMs: serverDateMs === null ? null : nowMs - serverDateMs,
+  });
+  throw new AttemptFailure({ error, retryAfterMs, neverSent: false });
+}
+
+/** The message of a failed answer. The status already says what happened, so a body that cannot be read is no fault. */
+async function readMessage(
+  response: Dispatcher.ResponseData,
+  encoding: string | null,
+  redact: Redactor,
+): Promise<string | null> {
+  try {
+    const body = await readBody(response.body, encoding, MAX_ERROR_BODY_BYTES);
+    return envelopeMessage(JSON.parse(new TextDecoder().decode(body)), redact);
+  } catch {
+    return null;
+  }
+}
+
+function headerText(response: Dispatcher.ResponseData, name: string): string | null {
+  const value = response.headers[name];
+  return (Array.isArray(value) ? value[0] : value) ?? null;
+}
+
+function parseDate(text: string | null): number | null {
+  const date = text === null ? Number.NaN : Date.parse(text);
+  return Number.isNaN(date) ? null : date;
+}

@@ -1,0 +1,92 @@
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseEnv } from 'node:util';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { loadConfig } from '../../src/config/load.ts';
+import { remediedSettings } from '../../src/config/remedies.ts';
+import { sampleConfig, sampleEnv, writeSample } from '../../src/config/sample.ts';
+import { settingPaths } from '../../src/config/schema.ts';
+import { AppError } from '../../src/core/errors.ts';
+
+let folder: string;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'sample-'));
+});
+
+afterEach(() => {
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** The example with a value for every empty secret or identifier. */
+function filledIn(text: string): string {
+  return text.replace(/^(USAGE_API_\w+)=$/gm, '$1=some-value');
+}
+
+test('the sample with its variables filled in loads without a fault', () => {
+  writeSample(folder);
+  writeFileSync(join(folder, '.env'), filledIn(sampleEnv()));
+  const config = loadConfig({ env: {}, cwd: folder });
+  expect(config.redisUrl).toBeNull();
+  expect(config.workspaces).toMatchObject([{ id: 'some-value', name: 'Production', secretKey: 'some-value' }]);
+});
+
+test('the sample shows the defaults as they are', () => {
+  writeFileSync(join(folder, 'usage-ledger.yml'), sampleConfig());
+  writeFileSync(join(folder, '.env'), filledIn(sampleEnv()));
+  const shown = loadConfig({ env: {}, cwd: folder });
+  const bare = sampleConfig()
+    .split('\n')
+    .filter((line) => /^workspaces|^ {2}- id|^ {4}(name|base_url|embed_url|api_key_id|secret_key):/.test(line))
+    .join('\n');
+  writeFileSync(join(folder, 'usage-ledger.yml'), bare);
+  expect({ ...loadConfig({ env: {}, cwd: folder }), alerts: shown.alerts }).toEqual(shown);
+});
+
+test('what the sample shows in comments is valid as well', () => {
+  const open = sampleConfig()
+    .replace(/^( +)# (- type|token:)/gm, '$1$2')
+    .replace(/^( +)# {3}(name|url|secret):/gm, '$1  $2:');
+  writeFileSync(join(folder, 'usage-ledger.yml'), open);
+  const env = {
+    ...parseEnv(filledIn(sampleEnv())),
+    USAGE_LEDGER_HTTP_TOKEN: 'token-1',
+    ALERT_WEBHOOK_SECRET: 'hook-1',
+  };
+  const config = loadConfig({ env, cwd: folder });
+  expect(config.http.token).toBe('token-1');
+  expect(config.alerts.channels[1]).toMatchObject({ type: 'webhook', name: 'on-call', secret: 'hook-1' });
+});
+
+test('every setting is in the sample and has a remedy of its own, and no remedy is left over', () => {
+  const names = new Set(settingPaths().map((path) => path.split('.').at(-1)?.replace('[]', '') ?? path));
+  expect(names.size).toBeGreaterThan(25);
+  for (const name of names) expect(sampleConfig(), name).toMatch(new RegExp(`^[ #-]*${name}:`, 'm'));
+  expect(remediedSettings().sort()).toEqual([...names].sort());
+});
+
+test('every variable of the sample is in the example of .env', () => {
+  for (const [, name] of sampleConfig().matchAll(/\$\{([A-Z_]+)(?::-)?\}/g)) {
+    if (name !== 'NAME') expect(sampleEnv()).toContain(`${name}=`);
+  }
+});
+
+test('existing files are kept as they are and said to be kept', () => {
+  writeFileSync(join(folder, 'usage-ledger.yml'), 'mine');
+  expect(writeSample(folder)).toEqual({
+    written: [join(folder, '.env.example')],
+    kept: [join(folder, 'usage-ledger.yml')],
+  });
+  expect(readFileSync(join(folder, 'usage-ledger.yml'), 'utf8')).toBe('mine');
+  expect(writeSample(folder).written).toEqual([]);
+});
+
+test('the configuration can be read by its owner alone', () => {
+  writeSample(folder);
+  expect(statSync(join(folder, 'usage-ledger.yml')).mode & 0o077).toBe(0);
+});
+
+test('a folder that is not there is an error with a hint', () => {
+  expect(() => writeSample(join(folder, 'missing'))).toThrow(AppError);
+});

@@ -1,0 +1,243 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { type Sandbox, startSandbox } from '../../src/sandbox/server.ts';
+import { call, type Item, NOON, rawGet, scenarioWith, testClock, usagePath } from './client.ts';
+
+let sandbox: Sandbox;
+afterEach(() => sandbox.close());
+
+async function start(workspace: Parameters<typeof scenarioWith>[0] = {}): Promise<void> {
+  sandbox = await startSandbox({ scenario: scenarioWith(workspace), clock: testClock() });
+}
+
+const row = (
+  tenant_id: string,
+  period: string,
+  credits_used: number | bigint = 10,
+  request_count: number | bigint = 2,
+) => ({
+  tenant_id,
+  period,
+  credits_used,
+  request_count,
+});
+
+async function walk(perPage: number): Promise<Item[]> {
+  const items: Item[] = [];
+  for (let page = 1, pages = 1; page <= pages; page += 1) {
+    const { body, usage } = await call(sandbox, usagePath(`?page=${page}&per_page=${perPage}`));
+    pages = Number(body.data?.total_pages);
+    items.push(...usage);
+  }
+  return items;
+}
+
+describe('usage of a workspace', () => {
+  it('answers in the envelope with every documented field and no other', async () => {
+    await start({ usage: [row('t-1', '2026-02', 7, 3)] });
+    const answer = await call(sandbox, usagePath());
+    expect(answer.status).toBe(200);
+    expect(answer.headers['content-type']).toBe('application/json');
+    expect(answer.body).toEqual({
+      message: expect.any(String),
+      success: true,
+      data: {
+        workspace_id: 'ws-1',
+        usage: [
+          {
+            tenant_id: 't-1',
+            period: '2026-02',
+            period_start: '2026-02-01T00:00:00',
+            period_end: '2026-02-28T23:59:59',
+            credits_used: 7,
+            request_count: 3,
+          },
+        ],
+        total_records: 1,
+        total_pages: 1,
+      },
+    });
+  });
+
+  it.each(['by_period', 'shuffled'] as const)('gives every one of 2,500 records exactly once (%s)', async (order) => {
+    await start({ order, generate: { tenants: 500, months: 5 } });
+    const keys = (await walk(100)).map((item) => `${item.period} ${item.tenant_id}`);
+    expect(keys).toHaveLength(2_500);
+    expect(new Set(keys).size).toBe(2_500);
+    expect(keys.toSorted().join() === keys.join()).toBe(order === 'by_period');
+  });
+
+  it('cuts the last page short and answers beyond it with an empty list', async () => {
+    await start({ usage: [row('a', '2026-01'), row('b', '2026-01'), row('c', '2026-01')] });
+    const last = await call(sandbox, usagePath('?page=2&per_page=2'));
+    expect(last.usage.map((item) => item.tenant_id)).toEqual(['c']);
+    expect(last.body.data).toMatchObject({ total_records: 3, total_pages: 2 });
+    const beyond = await call(sandbox, usagePath('?page=3&per_page=2'));
+    expect(beyond.status).toBe(200);
+    expect(beyond.body.data).toMatchObject({ usage: [], total_records: 3, total_pages: 2 });
+  });
+
+  it('gives 50 records a page unless asked otherwise', async () => {
+    await start({ generate: { tenants: 120, months: 1 } });
+    expect((await call(sandbox, usagePath())).usage).toHaveLength(50);
+    expect((await call(sandbox, usagePath('?page=3'))).usage).toHaveLength(20);
+  });
+
+  it('says 0 pages for no records', async () => {
+    await start();
+    expect((await call(sandbox, usagePath())).body.data).toMatchObject({ usage: [], total_records: 0, total_pages: 0 });
+  });
+
+  it('filters by both ends of the range, both included', async () => {
+    await start({ usage: ['2025-12', '2026-01', '2026-02', '2026-03'].map((period) => row('t', period)) });
+    const periods = async (query: string) => (await call(sandbox, usagePath(query))).usage.map((item) => item.period);
+    expect(await periods('?from_period=2026-01&to_period=2026-02')).toEqual(['2026-01', '2026-02']);
+    expect(await periods('?from_period=2026-02')).toEqual(['2026-02', '2026-03']);
+    expect(await periods('?to_period=2025-12')).toEqual(['2025-12']);
+    expect(await periods('?from_period=2026-02&to_period=2026-01')).toEqual([]);
+  });
+
+  it.each([
+    'from_period=2026-13',
+    'from_period=2026-1',
+    'from_period=',
+    'to_period=2026-00',
+    'to_period=202602',
+    'page=0',
+    'page=-1',
+    'page=1.5',
+    'page=x',
+    'page=',
+    'per_page=0',
+    'per_page=101',
+    'per_page=1e1',
+    'per_page=',
+  ])('refuses ?%s with 400', async (query) => {
+    await start();
+    for (const tenant of [undefined, 't']) {
+      const answer = await call(sandbox, usagePath(`?${query}`, tenant));
+      expect(answer.status).toBe(400);
+      expect(answer.body).toEqual({ success: false, message: expect.any(String), data: null });
+    }
+  });
+
+  it('writes integers beyond 2^53 exactly', async () => {
+    await start({ usage: [row('t', '2026-01', 9_223_372_036_854_775_807n, 9_007_199_254_740_993n)] });
+    sandbox.workspace().set({ tenantId: 't', period: '2026-02', credits: 2n ** 53n + 1n, requests: 0 });
+    const { text } = await call(sandbox, usagePath());
+    expect(text).toContain('"credits_used":9223372036854775807,"request_count":9007199254740993}');
+    expect(text).toContain('"credits_used":9007199254740993,"request_count":0}');
+  });
+});
+
+describe('history of one tenant', () => {
+  it('names the tenant and holds only its records', async () => {
+    await start({ usage: [row('a', '2026-01'), row('b', '2026-01'), row('a', '2026-02')] });
+    const { body, usage } = await call(sandbox, usagePath('?per_page=1&page=2', 'a'));
+    expect(body.data).toMatchObject({ workspace_id: 'ws-1', tenant_id: 'a', total_records: 2, total_pages: 2 });
+    expect(usage.map((item) => [item.tenant_id, item.period])).toEqual([['a', '2026-02']]);
+  });
+
+  it.each(['a/b', '..', 'ä ö%2F', 'q?x=1#y', '"quoted"\\'])(
+    'finds the tenant %s by its percent-encoded id',
+    async (id) => {
+      await start({ usage: [row(id, '2026-01'), row('other', '2026-01')] });
+      const path = `/api/v1/external/workspaces/ws-1/tenant-usage/${id === '..' ? '%2E%2E' : encodeURIComponent(id)}`;
+      const { text } = await rawGet(sandbox, path);
+      expect(JSON.parse(text)).toMatchObject({ data: { tenant_id: id, usage: [{ tenant_id: id }], total_records: 1 } });
+    },
+  );
+
+  it('is empty, not an error, for a tenant nobody knows', async () => {
+    await start({ usage: [row('a', '2026-01')] });
+    const answer = await call(sandbox, usagePath('', 'nobody'));
+    expect(answer.status).toBe(200);
+    expect(answer.body.data).toMatchObject({ tenant_id: 'nobody', usage: [], total_records: 0, total_pages: 0 });
+  });
+});
+
+describe('changing the data', () => {
+  it('shows what was set, replaced and removed at the next request', async () => {
+    await start({ generate: { tenants: 2, months: 2 }, usage: [row('acme-robotics', '2026-01', 5)] });
+    const workspace = sandbox.workspace('ws-1');
+    workspace.set({ tenantId: 'new', period: '2026-01', credits: 9, requests: 1 });
+    expect(workspace.remove('aurora-analytics', '2026-02')).toBe(true);
+    expect(workspace.remove('aurora-analytics', '2026-02')).toBe(false);
+    const seen = (await call(sandbox, usagePath())).usage.map((item) => `${item.period} ${item.tenant_id}`);
+    expect(seen).toEqual(['2026-01 acme-robotics', '2026-01 aurora-analytics', '2026-01 new', '2026-02 acme-robotics']);
+    expect(
+      workspace.rows().find((item) => item.period === '2026-01' && item.tenantId === 'acme-robotics')?.credits,
+    ).toBe(5);
+    expect((await call(sandbox, usagePath('', 'aurora-analytics'))).body.data?.total_records).toBe(1);
+    workspace.set({ tenantId: 'aurora-analytics', period: '2026-02', credits: 1, requests: 1 });
+    expect(workspace.rows()).toHaveLength(5);
+    workspace.clear();
+    expect((await call(sandbox, usagePath())).body.data).toMatchObject({ usage: [], total_records: 0 });
+  });
+
+  it('moves no other record of a shuffled listing when one comes', async () => {
+    await start({ order: 'shuffled', generate: { tenants: 30, months: 3 } });
+    const workspace = sandbox.workspace();
+    const order = () => workspace.rows().map((item) => `${item.period} ${item.tenantId}`);
+    const before = order();
+    workspace.set({ tenantId: 'new', period: '2026-01', credits: 1, requests: 1 });
+    expect(order()).toHaveLength(91);
+    expect(order().filter((key) => !key.endsWith(' new'))).toEqual(before);
+  });
+
+  it('refuses a number that is not exact and a month that does not exist', async () => {
+    await start();
+    const good = { tenantId: 't', period: '2026-01', credits: 1, requests: 1 };
+    expect(() => sandbox.workspace().set({ ...good, credits: 2 ** 53 })).toThrow('not an exact integer');
+    expect(() => sandbox.workspace().set({ ...good, requests: 1.5 })).toThrow('not an exact integer');
+    expect(() => sandbox.workspace().set({ ...good, period: '2026-13' })).toThrow('is not a month');
+  });
+});
+
+describe('generated usage over time', () => {
+  const generate = { tenants: 3, months: 2, jumps: [{ tenant: 1, factor: 5, after_seconds: 8 }] };
+
+  it('fills the open month with the clock and begins the next one', async () => {
+    const clock = testClock(Date.UTC(2026, 1, 1));
+    sandbox = await startSandbox({ scenario: scenarioWith({ generate }), clock });
+    const at = (epochMs: number) => {
+      clock.set(epochMs);
+      return sandbox.workspace().rows();
+    };
+    const start = at(Date.UTC(2026, 1, 1));
+    const noon = at(NOON);
+    const next = at(Date.UTC(2026, 2, 2));
+    expect(new Set(start.map((item) => item.period))).toEqual(new Set(['2026-01', '2026-02']));
+    expect(start.filter((item) => item.period === '2026-02').map((item) => item.credits)).toEqual([0, 0, 0]);
+    const january = (rows: typeof start) => rows.filter((item) => item.period === '2026-01');
+    expect(january(noon)).toEqual(january(start));
+    expect(new Set(next.map((item) => item.period))).toEqual(new Set(['2026-01', '2026-02', '2026-03']));
+    const february = (rows: typeof start) => Number(rows.find((item) => item.period === '2026-02')?.credits);
+    expect(february(noon) / february(next)).toBeCloseTo(19.5 / 28, 3);
+  });
+
+  it('lets a tenant jump after a time', async () => {
+    const clock = testClock();
+    sandbox = await startSandbox({ scenario: scenarioWith({ generate: { ...generate, open_month: 'full' } }), clock });
+    const credits = () =>
+      sandbox
+        .workspace()
+        .rows()
+        .map((item) => Number(item.credits));
+    const before = credits();
+    clock.set(NOON + 7_999);
+    expect(credits()).toEqual(before);
+    clock.set(NOON + 8_000);
+    const changed = credits().map((value, at) => value / (before[at] ?? 0));
+    expect(changed.map((ratio) => Math.round(ratio * 100) / 100)).toEqual([1, 1, 1, 1, 5, 1]);
+  });
+
+  it('runs the usage on a clock of its own while signatures keep to the real one', async () => {
+    const clock = testClock();
+    const time = { start: '2025-11-30T23:59:59Z', speed: 2 };
+    sandbox = await startSandbox({ scenario: scenarioWith({ generate }, { time }), clock });
+    expect(sandbox.workspace().rows().at(-1)?.period).toBe('2025-11');
+    clock.set(NOON + 500);
+    expect(sandbox.workspace().rows().at(-1)?.period).toBe('2025-12');
+    expect((await call(sandbox, usagePath())).status).toBe(200);
+  });
+});

@@ -1,0 +1,269 @@
+import { inspect } from 'node:util';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { checkUsagePage, parseUsagePage } from '../../src/usage-api/check-page.ts';
+import { InvalidResponseError } from '../../src/usage-api/errors.ts';
+import { parseJson, parseJsonExact } from '../../src/usage-api/parse-json.ts';
+import { usagePageSchema } from '../../src/usage-api/schemas.ts';
+import { item, type Loose, page } from './service-double.ts';
+
+const WHERE = { page: 7, workspaceId: 'ws-1' };
+const encode = (text: string) => new TextEncoder().encode(text);
+const parse = (value: unknown, where: Parameters<typeof parseUsagePage>[1] = WHERE) =>
+  parseUsagePage(encode(typeof value === 'string' ? value : JSON.stringify(value)), where);
+
+/** A page of one item whose credits are written as this text. */
+const withCredits = (numeral: string) => JSON.stringify(page([item({ credits_used: '@' })])).replace('"@"', numeral);
+const creditsOf = (numeral: string) => parse(withCredits(numeral)).usage[0]?.credits_used;
+
+describe('parsing a usage page', () => {
+  it("gives the items in the service's own names", () => {
+    expect(parse(page([item()]))).toEqual({
+      workspace_id: 'ws-1',
+      usage: [item()],
+      total_records: 1,
+      total_pages: 1,
+      unknownFields: 0,
+    });
+  });
+
+  it.each([
+    ['9007199254740991', 9007199254740991],
+    ['9007199254740992', 9007199254740992n],
+    ['9007199254740993', 9007199254740993n],
+    ['-9007199254740993', -9007199254740993n],
+    ['9223372036854775807', 9223372036854775807n],
+    ['-9223372036854775808', -9223372036854775808n],
+    ['9.007199254740993e15', 9007199254740993n],
+    ['123456789e10', 1234567890000000000n],
+    ['1.0', 1],
+    ['1e3', 1000],
+    ['5.00000000000000000', 5],
+    ['-3', -3],
+    ['0', 0],
+  ])('reads the integer %s exactly', (numeral, expected) => {
+    expect(creditsOf(numeral)).toBe(expected);
+  });
+
+  it.each([
+    ['9223372036854775808', 'is 9223372036854775808, beyond 64 bits'],
+    ['-9223372036854775809', 'is -9223372036854775809, beyond 64 bits'],
+    ['1e400', 'is beyond 64 bits'],
+    ['1e60', 'is beyond 64 bits'],
+    ['9'.repeat(1000), 'is beyond 64 bits'],
+    ['1.5', 'is 1.5, not an integer'],
+    ['5.00000000000000001', 'is NaN, not an integer'],
+    ['"5"', 'is "5", not an integer'],
+    ['null', 'is null, not an integer'],
+    ['true', 'is true, not an integer'],
+  ])('refuses credits of %s and names the field and the page', (numeral, problem) => {
+    expect(() => creditsOf(numeral)).toThrow(
+      new InvalidResponseError(`workspace usage: data.usage[0].credits_used ${problem} (page 7)`, {
+        endpoint: 'workspace usage',
+      }),
+    );
+  });
+
+  it.each([
+    ['data.usage[1].credits_used is missing', page([item(), item({ credits_used: undefined })])],
+    ['data.usage[0].request_count is missing', page([item({ request_count: undefined })])],
+    ['data.usage[0].tenant_id is missing', page([item({ tenant_id: undefined })])],
+    ['data.usage[0].tenant_id is empty', page([item({ tenant_id: '' })])],
+    ['data.usage[0].tenant_id is not valid Unicode', page([item({ tenant_id: 'a\ud800' })])],
+    ['data.usage[0].period is "2026-13", not a month', page([item({ period: '2026-13' })])],
+    ['data.usage[0].period_start is missing', page([item({ period_start: undefined })])],
+    ['data.usage[0].period_end is "2026-02-30T00:00:00", not an', page([item({ period_end: '2026-02-30T00:00:00' })])],
+    ['data.usage[0] is null, not an object', page([null])],
+    ['data.usage is missing', page([], { usage: undefined })],
+    ['data.total_records is missing', page([], { total_records: undefined })],
+    ['data.total_records is -1, not a count', page([], { total_records: -1 })],
+    ['data.total_pages is 1.5, not a count', page([], { total_pages: 1.5 })],
+    ['data.workspace_id is "ws-2", but "ws-1" was asked for', page([], { workspace_id: 'ws-2' })],
+    ['data.workspace_id is missing', page([], { workspace_id: undefined })],
+    ['data is null, not an object', page([], {}, { data: null })],
+    ['success is missing', page([], {}, { success: undefined })],
+    ['success is "true", not true or false', page([], {}, { success: 'true' })],
+    ['success is false: no such thing', page([], {}, { success: false, message: 'no such thing' })],
+    ['the answer is an array, not an object', []],
+    ['the answer is not JSON', '<html>'],
+    ['the answer is not JSON', ''],
+  ])('says %s', (problem, body) => {
+    expect(() => parse(body)).toThrow(`workspace usage: ${problem}`);
+    expect(() => parse(body)).toThrow('(page 7)');
+    expect(() => parse(body)).toThrow(InvalidResponseError);
+  });
+
+  it('leaves the page out of an error when there is none', () => {
+    expect(() => parse('[]', { ...WHERE, page: null })).toThrow(/an object$/);
+  });
+
+  it('does not quote an answer that is not JSON', () => {
+    for (const body of ['sk_live_secret', '{"a":1234567890123456 sk_live_secret']) {
+      const error = thrownBy(() => parse(body));
+      expect(error).toBeInstanceOf(InvalidResponseError);
+      expect(inspect(error, { depth: 9, showHidden: true })).not.toContain('sk_live');
+    }
+  });
+
+  it('refuses bytes that are not UTF-8', () => {
+    const body = encode(JSON.stringify(page([item({ tenant_id: 'X' })])));
+    body[body.indexOf('X'.charCodeAt(0))] = 0xff;
+    expect(() => parseUsagePage(body, WHERE)).toThrow('the answer is not valid UTF-8 (page 7)');
+  });
+
+  it('wants the tenant that was asked for, in the page and in every item', () => {
+    const where = { ...WHERE, tenantId: 't-1' };
+    expect(parse(page([item()], { tenant_id: 't-1' }), where).tenant_id).toBe('t-1');
+    expect(() => parse(page([item()]), where)).toThrow('tenant usage: data.tenant_id is missing');
+    expect(() => parse(page([item()], { tenant_id: 't-2' }), where)).toThrow('"t-2", but "t-1" was asked for');
+    expect(() => parse(page([item({ tenant_id: 't-2' })], { tenant_id: 't-1' }), where)).toThrow(
+      'data.usage[0].tenant_id is "t-2", but "t-1" was asked for',
+    );
+  });
+
+  it('counts unknown fields in the envelope, the data and every item', () => {
+    const body = page([item({ region: 'eu' }), item({ region: 'us', plan: 1 })], { cursor: null }, { trace: 'x' });
+    expect(parse(body).unknownFields).toBe(5);
+    expect(parse(page([item()], {}, { message: undefined })).unknownFields).toBe(0);
+  });
+
+  it('takes a __proto__ key for an unknown field that changes nothing', () => {
+    const proto = '"__proto__":{"credits_used":9},';
+    const text = JSON.stringify(page([item({ credits_used: undefined })])).replace(
+      '"tenant_id"',
+      `${proto}"tenant_id"`,
+    );
+    expect(() => parse(text)).toThrow('data.usage[0].credits_used is missing');
+    for (const credits of ['5', '9007199254740993']) {
+      const good = withCredits(credits).replace('"tenant_id"', `${proto}"tenant_id"`);
+      expect(parse(good).unknownFields).toBe(1);
+    }
+    expect(({} as Loose).credits_used).toBeUndefined();
+  });
+
+  it('keeps apart tenants that differ only in long digits, and parses their pages exactly', () => {
+    const ids = ['123456789012345678', '123456789012345679', 'é\u{1F600}'];
+    const body = page(ids.map((tenant_id) => item({ tenant_id })));
+    expect(parse(body).usage.map((row) => row.tenant_id)).toEqual(ids);
+  });
+
+  it('never rounds an integer, wherever it stands in the text', () => {
+    const numeral = fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n });
+    const padding = fc.nat({ max: 40 });
+    fc.assert(
+      fc.property(numeral, numeral, padding, (credits, requests, spaces) => {
+        const text = withCredits(`${' '.repeat(spaces)}${credits}`).replace(
+          '"request_count":2',
+          `"request_count":${requests}`,
+        );
+        const [row] = parse(text).usage;
+        expect(BigInt(row?.credits_used ?? 0)).toBe(credits);
+        expect(BigInt(row?.request_count ?? 0)).toBe(requests);
+      }),
+    );
+  });
+
+  it('reads any JSON without long numbers as JSON.parse does, in both parsers', () => {
+    fc.assert(
+      fc.property(fc.json({ stringUnit: 'binary' }), (text) => {
+        expect(parseJsonExact(text)).toEqual(reviveExact(parseJson(text)));
+      }),
+    );
+  });
+
+  it('agrees with the zod schema on what a page is', () => {
+    const odd = fc.constantFrom(
+      undefined,
+      null,
+      '',
+      'x',
+      -1,
+      1.5,
+      2 ** 60,
+      Number.NaN,
+      Infinity,
+      2n ** 63n,
+      -(2n ** 63n),
+      [],
+      {},
+      true,
+    );
+    const date = fc.constantFrom('2026-02-01T00:00:00', '2026-02-28T23:59:59Z', '2026-02-30T00:00:00Z', '2026-02-01');
+    /** Mostly right, so that whole pages often are. */
+    const mostly = <T>(arbitrary: fc.Arbitrary<T>) =>
+      fc.oneof({ arbitrary, weight: 40 }, { arbitrary: odd, weight: 1 });
+    const items = fc.array(
+      mostly(
+        fc.record(
+          {
+            tenant_id: mostly(fc.constantFrom('t-1', 'é', '\ud83d\ude00', 'a\udc00')),
+            period: mostly(fc.constantFrom('2026-02', '2026-12', '2026-00')),
+            period_start: mostly(date),
+            period_end: mostly(date),
+            credits_used: mostly(fc.oneof(fc.maxSafeInteger(), fc.bigInt({ min: -(2n ** 64n), max: 2n ** 64n }))),
+            request_count: mostly(fc.maxSafeInteger()),
+            extra: odd,
+          },
+          { requiredKeys: ['tenant_id', 'period', 'period_start', 'period_end', 'credits_used', 'request_count'] },
+        ),
+      ),
+      { maxLength: 2 },
+    );
+    const data = fc.record({
+      workspace_id: fc.constant('ws-1'),
+      usage: mostly(items),
+      total_records: mostly(fc.nat()),
+      total_pages: mostly(fc.nat()),
+    });
+    const envelope = fc.record({ success: mostly(fc.constant(true)), message: odd, data: mostly(data) });
+    let accepted = 0;
+    let refused = 0;
+    fc.assert(
+      fc.property(mostly(envelope), (value) => {
+        const expected = usagePageSchema.safeParse(value).success;
+        expect(handAccepts(value)).toBe(expected);
+        if (expected) accepted++;
+        else refused++;
+      }),
+      { numRuns: 2000 },
+    );
+    expect(Math.min(accepted, refused)).toBeGreaterThan(100);
+  });
+});
+
+function thrownBy(call: () => unknown): unknown {
+  try {
+    call();
+  } catch (error) {
+    return error;
+  }
+  throw new Error('nothing was thrown');
+}
+
+function handAccepts(value: unknown): boolean {
+  try {
+    return checkUsagePage(value, WHERE) !== null;
+  } catch (error) {
+    expect(error).toBeInstanceOf(InvalidResponseError);
+    return false;
+  }
+}
+
+/** What the exact parser makes of numbers that are doubles by nature: large ones are written with an exponent. */
+function reviveExact(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(reviveExact);
+  if (typeof value === 'object' && value !== null) {
+    const entries = Object.entries(value).map(([key, inner]) => [key, reviveExact(inner)]);
+    return Object.fromEntries(entries);
+  }
+  if (typeof value !== 'number' || !Number.isInteger(value) || Number.isSafeInteger(value))
+    return Object.is(value, -0) ? 0 : value;
+  if (Math.abs(value) >= 1e40) return Math.sign(value) * Infinity;
+  return decimalOf(String(value));
+}
+
+function decimalOf(text: string): bigint {
+  const [mantissa = '', exponent = '0'] = text.split('e');
+  const [whole = '', fraction = ''] = mantissa.split('.');
+  return BigInt(whole + fraction) * 10n ** BigInt(Number(exponent) - fraction.length);
+}

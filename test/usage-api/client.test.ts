@@ -1,0 +1,462 @@
+import { inspect } from 'node:util';
+import { gzipSync } from 'node:zlib';
+import { afterEach, describe, expect, it } from 'vitest';
+import type { UsageApiClient, UsageApiClientOptions } from '../../src/usage-api/client.ts';
+import * as api from '../../src/usage-api/public.ts';
+import { DEFAULT_SIGNING, signRequest } from '../../src/usage-api/sign.ts';
+import {
+  answer,
+  clientOf,
+  failure,
+  item,
+  page,
+  type Reply,
+  rejection,
+  SECRET,
+  type ServiceDouble,
+  startService,
+  startServiceOn,
+} from './service-double.ts';
+
+const releasers: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const release of releasers.splice(0).reverse()) await release();
+});
+
+interface Setup {
+  service: ServiceDouble;
+  client: UsageApiClient;
+}
+
+async function setup(replies: Reply[], options: Partial<UsageApiClientOptions> = {}): Promise<Setup> {
+  const service = await startService(...replies);
+  const client = clientOf(service.url, options);
+  releasers.push(
+    () => service.close(),
+    () => client.close(),
+  );
+  return { service, client };
+}
+
+const goodPage = answer(200, page([item()]));
+const reset: Reply = (response) => response.socket?.resetAndDestroy();
+const silent: Reply = () => undefined;
+/** Promises more than it sends. */
+const truncated: Reply = (response) => {
+  response.writeHead(200, { 'content-length': '5000' });
+  response.write('{"success":true,', () => response.socket?.destroy());
+};
+const abortedChunks: Reply = (response) => {
+  response.writeHead(200);
+  response.write('{"success":true,', () => response.socket?.destroy());
+};
+
+describe('the four endpoints', () => {
+  it('asks for workspace usage with a signed GET', async () => {
+    const { service, client } = await setup([goodPage], { clock: { now: () => 1_700_000_000_000 } });
+    const query = { fromPeriod: '2026-01', toPeriod: '2026-02', page: 3, perPage: 100 };
+    const usage = await client.getWorkspaceUsage(query);
+    expect(usage.usage).toEqual([item()]);
+    const [request] = service.received;
+    expect(request).toMatchObject({ method: 'GET', body: '' });
+    expect(request?.url).toBe(
+      '/api/v1/external/workspaces/ws-1/tenant-usage?from_period=2026-01&to_period=2026-02&page=3&per_page=100',
+    );
+    const credentials = { workspaceId: 'ws-1', apiKeyId: 'ak_1', secretKey: SECRET, signing: DEFAULT_SIGNING };
+    const signed = Object.entries(signRequest(credentials, 1_700_000_000_000));
+    expect(request?.headers).toMatchObject(
+      Object.fromEntries(signed.map(([name, text]) => [name.toLowerCase(), text])),
+    );
+    expect(request?.headers).toMatchObject({ 'accept-encoding': 'gzip', 'user-agent': 'usage-ledger' });
+  });
+
+  it('asks for nothing that was not given, and keeps a path in base_url', async () => {
+    const { service } = await setup([goodPage]);
+    const client = clientOf(`${service.url}/proxy/`);
+    releasers.push(() => client.close());
+    await client.getWorkspaceUsage();
+    expect(service.received[0]?.url).toBe('/proxy/api/v1/external/workspaces/ws-1/tenant-usage');
+  });
+
+  it.each([
+    ['a/b?c#d%', 'a%2Fb%3Fc%23d%25'],
+    ['é😀 ü', '%C3%A9%F0%9F%98%80%20%C3%BC'],
+    ['...', '...'],
+  ])('percent-encodes the tenant id %j', async (tenantId, segment) => {
+    const { service, client } = await setup([
+      answer(200, page([item({ tenant_id: tenantId })], { tenant_id: tenantId })),
+    ]);
+    await expect(client.getTenantUsage(tenantId)).resolves.toMatchObject({ tenant_id: tenantId });
+    expect(service.received[0]?.url).toBe(`/api/v1/external/workspaces/ws-1/tenant-usage/${segment}`);
+  });
+
+  it('creates a dashboard with a signed POST', async () => {
+    const dashboard = { dashboard_id: 'd-1', title: 'T', deleted_by: null, meta: {}, colour: 'blue' };
+    const { service, client } = await setup([answer(201, { success: true, message: '', data: dashboard })]);
+    await expect(client.createDashboard({ title: 'T' })).resolves.toEqual(dashboard);
+    expect(service.received[0]).toMatchObject({ method: 'POST', url: '/api/v1/external/dashboards' });
+    expect(service.received[0]?.headers['content-type']).toBe('application/json');
+    expect(service.received[0]?.headers['x-signature']).toMatch(/^[0-9a-f]{64}$/);
+    expect(JSON.parse(service.received[0]?.body ?? '')).toEqual({ workspace_id: 'ws-1', title: 'T' });
+  });
+
+  it('asks for an embed token with the secret in the body and no signature', async () => {
+    const data = { token: 'tok', expires_at: '2026-02-01T00:00:00Z' };
+    const { service, client } = await setup([answer(200, { success: true, message: '', data })]);
+    await expect(client.generateEmbedToken({ dashboardId: 'd-1', validitySeconds: 60 })).resolves.toEqual(data);
+    const [request] = service.received;
+    expect(request).toMatchObject({ method: 'POST', url: '/api/v1/embed/generate-token' });
+    expect(Object.keys(request?.headers ?? {}).filter((name) => name.startsWith('x-'))).toEqual([]);
+    expect(JSON.parse(request?.body ?? '')).toEqual({
+      workspace_id: 'ws-1',
+      api_key_id: 'ak_1',
+      secret_key: SECRET,
+      dashboard_id: 'd-1',
+      validity_duration: 60,
+    });
+  });
+
+  it.each([
+    ['data.token is missing', { expires_at: '2026-02-01T00:00:00Z' }],
+    ['data.expires_at is a text', { token: 'x', expires_at: 'later' }],
+    ['data is null', null],
+  ])('says of an embed token answer that %s', async (problem, data) => {
+    const { client } = await setup([answer(200, { success: true, message: '', data })]);
+    const error = await rejection(client.generateEmbedToken({ dashboardId: 'd-1' }));
+    expect(error).toBeInstanceOf(api.InvalidResponseError);
+    expect(String(error)).toContain(`generate embed token: ${problem}`);
+  });
+});
+
+describe('what is refused before anything is sent', () => {
+  it.each<[string, string, (client: UsageApiClient) => Promise<unknown>]>([
+    ['a month that does not exist', 'bad_period', (client) => client.getWorkspaceUsage({ fromPeriod: '2026-13' })],
+    ['a period to that is no month', 'bad_period', (client) => client.getTenantUsage('t', { toPeriod: '2026-1' })],
+    ['page 0', 'invalid_request', (client) => client.getWorkspaceUsage({ page: 0 })],
+    ['101 records a page', 'invalid_request', (client) => client.getWorkspaceUsage({ perPage: 101 })],
+    ['half a record a page', 'invalid_request', (client) => client.getWorkspaceUsage({ perPage: 1.5 })],
+    ['an empty tenant id', 'invalid_request', (client) => client.getTenantUsage('')],
+    ['the tenant id "."', 'invalid_request', (client) => client.getTenantUsage('.')],
+    ['the tenant id ".."', 'invalid_request', (client) => client.getTenantUsage('..')],
+    ['a tenant id with half a character', 'invalid_request', (client) => client.getTenantUsage('a\ud800')],
+    ['an empty title', 'invalid_request', (client) => client.createDashboard({ title: ' ' })],
+    ['no validity', 'invalid_request', (client) => client.generateEmbedToken({ dashboardId: 'd', validitySeconds: 0 })],
+  ])('%s', async (_, code, call) => {
+    const { service, client } = await setup([goodPage]);
+    await expect(rejection(call(client))).resolves.toMatchObject({ code, retryable: false });
+    expect(service.received).toEqual([]);
+  });
+
+  it('the secret over plain http to another machine', async () => {
+    const { service } = await setup([goodPage]);
+    for (const embedUrl of [
+      'http://example.com',
+      'http://127.0.0.1.example.com',
+      'http://10.0.0.1',
+      'http://localhost.evil',
+    ]) {
+      const client = clientOf(service.url, { embedUrl });
+      const error = await rejection(client.generateEmbedToken({ dashboardId: 'd-1' }));
+      expect(error).toMatchObject({ code: 'invalid_request' });
+      expect(String(error)).toContain('embed_url is plain http');
+      await client.close();
+    }
+  });
+
+  it('a signature over plain http to another machine, and addresses that are none', () => {
+    expect(() => clientOf('http://example.com')).toThrow('base_url is plain http to example.com');
+    expect(() => clientOf('ftp://localhost')).toThrow('base_url is not an http address');
+    expect(() => clientOf('https://user:pass@example.com')).toThrow('base_url carries credentials');
+    expect(() => clientOf('http://localhost', { workspaceId: 'a\nb' })).toThrow('the workspace id has characters');
+    for (const url of ['http://localhost:1', 'http://127.8.9.1', 'http://[::1]:1', 'https://example.com']) {
+      expect(() => clientOf(url)).not.toThrow();
+    }
+  });
+});
+
+describe('errors of the service', () => {
+  it.each([
+    [400, api.BadRequestError, 'bad_request', false],
+    [409, api.BadRequestError, 'bad_request', false],
+    [401, api.UnauthorizedError, 'unauthorized', false],
+    [403, api.ForbiddenError, 'forbidden', false],
+    [404, api.NotFoundError, 'not_found', false],
+    [429, api.RateLimitedError, 'rate_limited', true],
+    [500, api.ServerError, 'server_error', true],
+    [501, api.ServerError, 'server_error', true],
+    [503, api.ServerError, 'server_error', true],
+  ] as const)('%i is a $1.name', async (status, Kind, code, retryable) => {
+    const { client } = await setup([failure(status, 'what\u0000 happened\nhere')], { retries: 0 });
+    const error = await rejection(client.getTenantUsage('t-1'));
+    expect(error).toBeInstanceOf(Kind);
+    expect(error).toBeInstanceOf(api.ApiError);
+    expect(error).toMatchObject({ name: Kind.name, code, retryable, status, endpoint: 'tenant usage' });
+    expect(error).toMatchObject({ serverMessage: 'what happened here' });
+    expect(String(error)).toContain(`tenant usage: the service answered ${status}: what happened here`);
+  });
+
+  it('cuts a long message to 300 characters', async () => {
+    const { client } = await setup([failure(400, 'many words '.repeat(100))]);
+    const error = await rejection(client.getWorkspaceUsage());
+    expect((error as api.ApiError).serverMessage).toHaveLength(300);
+  });
+
+  it('does without a message where the body is no envelope', async () => {
+    const { client } = await setup([answer(404, '<html>', {})]);
+    await expect(rejection(client.getWorkspaceUsage())).resolves.toMatchObject({ status: 404, serverMessage: null });
+  });
+
+  it('says in a 401 that the clock is wrong when the Date header shows it', async () => {
+    const date = (ms: number) => ({ date: new Date(ms).toUTCString() });
+    const nowMs = 1_700_000_000_000;
+    const replies = [-600_000, 90_000, 30_000].map((skew) => failure(401, 'no', date(nowMs - skew)));
+    const { client } = await setup(replies, { clock: { now: () => nowMs } });
+    const behind = await rejection(client.getWorkspaceUsage());
+    expect(behind).toMatchObject({ clockSkewMs: -600_000 });
+    expect((behind as api.ApiError).hint).toContain("this machine's clock is 10 min behind the service's");
+    const ahead = await rejection(client.getWorkspaceUsage());
+    expect((ahead as api.ApiError).hint).toContain("clock is 90 s ahead of the service's");
+    const right = await rejection(client.getWorkspaceUsage());
+    expect((right as api.ApiError).hint).toContain('check api_key_id');
+  });
+
+  it('does not follow a redirect, and says where it pointed to', async () => {
+    const location = 'https://elsewhere.example/new?token=abc';
+    for (const status of [301, 302, 307, 308]) {
+      const { service, client } = await setup([answer(status, '', { location })]);
+      const error = await rejection(client.getWorkspaceUsage());
+      expect(error).toBeInstanceOf(api.RedirectedError);
+      expect(error).toMatchObject({ code: 'redirected', status, retryable: false });
+      expect(String(error)).toContain('to https://elsewhere.example/new;');
+      expect(service.received).toHaveLength(1);
+    }
+  });
+
+  it.each([
+    ['not JSON', '<html>', 'the answer is not JSON (page 2)'],
+    ['empty', '', 'the answer is not JSON (page 2)'],
+    ['success: false', { success: false, message: 'nope', data: null }, 'success is false: nope (page 2)'],
+    ['without success', { message: 'x', data: {} }, 'success is missing (page 2)'],
+    ['without a field', page([item({ credits_used: undefined })]), 'data.usage[0].credits_used is missing (page 2)'],
+  ])('refuses a 200 that is %s, once', async (_, body, problem) => {
+    const { service, client } = await setup([answer(200, body)]);
+    const error = await rejection(client.getWorkspaceUsage({ page: 2 }));
+    expect(error).toBeInstanceOf(api.InvalidResponseError);
+    expect(error).toMatchObject({ code: 'invalid_response', retryable: true });
+    expect(String(error)).toContain(problem);
+    expect(service.received).toHaveLength(1);
+  });
+
+  it('shows the secret nowhere, even when the service repeats it', async () => {
+    const echo: Reply = (response) => failure(400, `bad key ${SECRET} and ${'a1'.repeat(32)}`)(response, response.req);
+    const broken: Reply = answer(200, `{"token":"${SECRET}"`);
+    const moved = answer(302, '', { location: `https://x.example/${SECRET}` });
+    const { client } = await setup([echo, broken, moved, failure(500, SECRET), reset, silent], {
+      retries: 0,
+      requestTimeoutMs: 50,
+    });
+    for (let call = 0; call < 6; call++) {
+      const error = await rejection(client.generateEmbedToken({ dashboardId: 'd-1' }));
+      const text = inspect(error, { depth: 10, showHidden: true }) + JSON.stringify(error);
+      expect(text).not.toContain(SECRET);
+      expect(text).not.toContain('a1a1a1a1');
+    }
+    expect(inspect(client, { depth: 10, showHidden: true })).not.toContain(SECRET);
+  });
+});
+
+describe('repeating a request', () => {
+  it.each<[string, Reply]>([
+    ['429', failure(429, 'slow down')],
+    ['500', failure(500, '')],
+    ['502', answer(502, '<html>')],
+    ['503', failure(503, '')],
+    ['504', failure(504, '')],
+    ['a reset', reset],
+    ['a body cut off before its content-length', truncated],
+    ['a body cut off between chunks', abortedChunks],
+    [
+      'a gzip body cut off',
+      answer(200, gzipSync(JSON.stringify(page([item()]))).subarray(0, 40), { 'content-encoding': 'gzip' }),
+    ],
+  ])('helps after %s', async (_, fault) => {
+    const { service, client } = await setup([fault, fault, goodPage]);
+    await expect(client.getWorkspaceUsage()).resolves.toMatchObject({ total_records: 1 });
+    expect(service.received).toHaveLength(3);
+    // Nothing of a broken-off answer may be joined with another one.
+    expect(service.received.every(({ headers }) => headers.range === undefined)).toBe(true);
+  });
+
+  it('helps after a timeout', async () => {
+    const half: Reply = (response) => {
+      response.writeHead(200, { 'content-length': '5000' });
+      response.write('{');
+    };
+    const { service, client } = await setup([silent, half, goodPage], { requestTimeoutMs: 150 });
+    await expect(client.getWorkspaceUsage()).resolves.toMatchObject({ total_records: 1 });
+    expect(service.received).toHaveLength(3);
+  });
+
+  it('ends after four retries with the last error', async () => {
+    const { service, client } = await setup([reset]);
+    const error = await rejection(client.getWorkspaceUsage());
+    expect(error).toBeInstanceOf(api.NetworkError);
+    expect(error).toMatchObject({ code: 'network', status: null, retryable: true });
+    expect(service.received).toHaveLength(5);
+    service.replies = [silent];
+    const hasty = clientOf(service.url, { retries: 1, requestTimeoutMs: 30 });
+    releasers.push(() => hasty.close());
+    await expect(rejection(hasty.getWorkspaceUsage())).resolves.toBeInstanceOf(api.TimeoutError);
+    expect(service.received).toHaveLength(7);
+  });
+
+  it('signs every attempt afresh', async () => {
+    let nowMs = 1_700_000_000_000;
+    const { service, client } = await setup([failure(503, ''), goodPage], { clock: { now: () => (nowMs += 60_000) } });
+    await client.getWorkspaceUsage();
+    const [first, second] = service.received.map(({ headers }) => headers);
+    expect(Number(second?.['x-valid-until'])).toBeGreaterThan(Number(first?.['x-valid-until']));
+    expect(second?.['x-signature']).not.toBe(first?.['x-signature']);
+  });
+
+  it('waits as long as Retry-After says', async () => {
+    const { client } = await setup([failure(429, '', { 'retry-after': '0.3' }), goodPage]);
+    const startedAt = performance.now();
+    await client.getWorkspaceUsage();
+    expect(performance.now() - startedAt).toBeGreaterThanOrEqual(295);
+  });
+
+  it('leaves a long Retry-After to the caller, measured by the clock of the service', async () => {
+    const headers = { date: 'Sun, 01 Feb 2026 00:00:00 GMT', 'retry-after': 'Sun, 01 Feb 2026 00:02:00 GMT' };
+    const { service, client } = await setup([failure(429, 'x', headers), failure(503, 'x', { 'retry-after': '60' })]);
+    const limited = await rejection(client.getWorkspaceUsage());
+    expect(limited).toMatchObject({ name: 'RateLimitedError', status: 429, retryAfterMs: 120_000 });
+    const away = await rejection(client.getWorkspaceUsage());
+    expect(away).toMatchObject({ name: 'RateLimitedError', status: 503, retryAfterMs: 60_000 });
+    expect(service.received).toHaveLength(2);
+  });
+
+  it.each([
+    ['503', failure(503, '')],
+    ['a reset', reset],
+  ])('is not done for a POST after %s', async (_, fault) => {
+    const { service, client } = await setup([fault]);
+    await rejection(client.createDashboard({ title: 'T' }));
+    expect(service.received).toHaveLength(1);
+    await rejection(client.generateEmbedToken({ dashboardId: 'd' }));
+    expect(service.received).toHaveLength(2);
+  });
+
+  it('is done for a POST whose connection was refused', async () => {
+    const { service } = await setup([goodPage]);
+    await service.close();
+    const port = Number(new URL(service.url).port);
+    const client = clientOf(service.url, { retryBaseMs: 300, retries: 6 });
+    releasers.push(() => client.close());
+    const created = client.createDashboard({ title: 'T' });
+    const later = await startServiceOn(port, answer(200, { success: true, data: { dashboard_id: 'd-9' } }));
+    releasers.push(() => later.close());
+    await expect(created).resolves.toMatchObject({ dashboard_id: 'd-9' });
+  });
+});
+
+describe('cancelling', () => {
+  it('ends a wait between attempts at once', async () => {
+    const { service, client } = await setup([failure(503, '', { 'retry-after': '9' })]);
+    const controller = new AbortController();
+    const result = rejection(client.getWorkspaceUsage({}, { signal: controller.signal }));
+    await expect.poll(() => service.received.length).toBe(1);
+    const abortedAt = performance.now();
+    controller.abort(new Error('enough'));
+    await expect(result).resolves.toMatchObject({ code: 'cancelled', retryable: false });
+    expect(performance.now() - abortedAt).toBeLessThan(500);
+    expect(service.received).toHaveLength(1);
+  });
+
+  it('ends a request under way, and one that waits for a connection', async () => {
+    const { service, client } = await setup([silent], { concurrency: 1 });
+    const controller = new AbortController();
+    const calls = [1, 2].map(() => rejection(client.getWorkspaceUsage({}, { signal: controller.signal })));
+    await expect.poll(() => service.received.length).toBe(1);
+    controller.abort();
+    for (const error of await Promise.all(calls)) expect(error).toBeInstanceOf(api.CancelledError);
+  });
+
+  it('sends nothing when it came first', async () => {
+    const { service, client } = await setup([goodPage]);
+    const error = await rejection(client.getWorkspaceUsage({}, { signal: AbortSignal.abort('no') }));
+    expect(error).toMatchObject({ code: 'cancelled' });
+    expect(service.received).toEqual([]);
+  });
+});
+
+describe('the raw page', () => {
+  it('can be transferred, is exactly as long as the answer and says when it was fetched', async () => {
+    let nowMs = 1_000;
+    const text = JSON.stringify(page([item()]));
+    const date = 'Sun, 01 Feb 2026 00:00:00 GMT';
+    const { client } = await setup([answer(200, text, { date })], { clock: { now: () => (nowMs += 1_000) } });
+    const raw = await client.fetchUsagePage({ page: 1 });
+    expect(Buffer.from(raw.body).toString()).toBe(text);
+    expect(raw).toMatchObject({ serverDateMs: Date.parse(date) });
+    expect(raw.receivedAtMs).toBeGreaterThan(raw.requestedAtMs);
+    const moved = structuredClone(raw.body, { transfer: [raw.body] });
+    expect(moved.byteLength).toBe(Buffer.byteLength(text));
+  });
+
+  it('is not parsed', async () => {
+    const { client } = await setup([answer(200, 'not JSON')]);
+    await expect(client.fetchUsagePage({})).resolves.toMatchObject({ body: expect.any(ArrayBuffer) });
+  });
+
+  it('comes decoded when the service compresses', async () => {
+    const text = JSON.stringify(page([item()]));
+    const { client } = await setup([answer(200, gzipSync(text), { 'content-encoding': 'gzip' })]);
+    const raw = await client.fetchUsagePage({});
+    expect(Buffer.from(raw.body).toString()).toBe(text);
+  });
+
+  it('is refused when it grows beyond 32 MiB, decoded or as it is', async () => {
+    expect(api.MAX_BODY_BYTES).toBe(32 * 1024 * 1024);
+    const bomb = gzipSync(Buffer.alloc(33 * 1024 * 1024));
+    const { service, client } = await setup([answer(200, bomb, { 'content-encoding': 'gzip' })]);
+    const error = await rejection(client.fetchUsagePage({}));
+    expect(error).toBeInstanceOf(api.InvalidResponseError);
+    expect(String(error)).toContain('longer than 33554432 bytes');
+    service.replies = [answer(200, 'x'.repeat(1001))];
+    const small = clientOf(service.url, { maxBodyBytes: 1000 });
+    releasers.push(() => small.close());
+    await expect(rejection(small.fetchUsagePage({}))).resolves.toMatchObject({ code: 'invalid_response' });
+    service.replies = [answer(200, 'x'.repeat(1000))];
+    await expect(small.fetchUsagePage({})).resolves.toMatchObject({ body: { byteLength: 1000 } });
+  });
+
+  it('is refused in an encoding that was not asked for', async () => {
+    for (const encoding of ['br', 'gzip']) {
+      const { client } = await setup([answer(200, 'plain text', { 'content-encoding': encoding })]);
+      await expect(rejection(client.fetchUsagePage({}))).resolves.toMatchObject({ code: 'invalid_response' });
+    }
+  });
+});
+
+describe('closing', () => {
+  it('may be done twice, and later calls say so', async () => {
+    const { service, client } = await setup([goodPage]);
+    await client.getWorkspaceUsage();
+    await client.close();
+    await client.close();
+    await expect(rejection(client.getWorkspaceUsage())).resolves.toMatchObject({ code: 'client_closed' });
+    expect(service.received).toHaveLength(1);
+  });
+
+  it('waits for a call under way', async () => {
+    const held: (() => void)[] = [];
+    const { client } = await setup([(response, request) => held.push(() => goodPage(response, request))]);
+    const call = client.getWorkspaceUsage();
+    await expect.poll(() => held.length).toBe(1);
+    const closed = client.close();
+    held[0]?.();
+    await expect(call).resolves.toMatchObject({ total_records: 1 });
+    await closed;
+  });
+});

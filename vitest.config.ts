@@ -1,0 +1,36 @@
+import { existsSync } from 'node:fs';
+import { dirname, join, relative, resolve, sep } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { defineConfig, type Plugin } from 'vitest/config';
+
+const root = dirname(fileURLToPath(import.meta.url));
+const src = join(root, 'src') + sep;
+
+/**
+ * Tests import `src` for its types and run the build in `dist`: what is tested is what is shipped, and worker threads
+ * and child processes load the very same files.
+ */
+const runTheBuild: Plugin = {
+  name: 'run-the-build',
+  enforce: 'pre',
+  resolveId(id, importer) {
+    if (importer === undefined || !id.startsWith('.')) return null;
+    const target = resolve(dirname(importer), id);
+    if (!target.startsWith(src)) return null;
+    const built = join(root, 'dist', relative(src, target).replace(/\.ts$/, '.js'));
+    if (!existsSync(built)) throw new Error(`${built} is missing: run \`npm run build\` first`);
+    return built;
+  },
+};
+
+export default defineConfig({
+  plugins: [runTheBuild],
+  test: {
+    include: ['test/**/*.test.ts'],
+    exclude: ['test/long/**'],
+    pool: 'forks',
+    maxWorkers: 2,
+    testTimeout: 30_000,
+    hookTimeout: 60_000,
+  },
+});
