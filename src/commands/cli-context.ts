@@ -1,10 +1,13 @@
 import { Command } from 'commander';
 import { loadConfig } from '../config/load.ts';
 import type { Config } from '../config/types.ts';
-import { AppError } from '../core/errors.ts';
+import { systemClock } from '../core/clock.ts';
+import { AppError, ConfigError } from '../core/errors.ts';
+import { inertText } from '../core/inert-text.ts';
 import type { Redactor } from '../core/redact.ts';
 import { Context, type ContextOverrides } from '../daemon/context.ts';
 import { renderJson } from '../reports/json.ts';
+import type { TableOptions } from '../reports/table.ts';
 
 /** Exit codes that scripts may rely on. */
 export const EXIT = {
@@ -17,9 +20,13 @@ export const EXIT = {
   fault: 4,
 } as const;
 
+/** Codes of errors that only another command line or configuration can help. */
+const MISUSE: readonly string[] = ['usage', 'config', 'bad_period', 'unknown_workspace'];
+
 /** A stream for words: results go to stdout, everything else to stderr. */
 export interface TextOutput {
   write(text: string): unknown;
+  on?(event: 'error', listener: (error: NodeJS.ErrnoException) => void): unknown;
   isTTY?: boolean;
   columns?: number;
 }
@@ -46,9 +53,9 @@ export class CliContext {
   }
 
   /** Takes over the options that all commands share. */
-  useOptions(options: { config?: string | undefined; json?: boolean | undefined }): void {
+  useOptions(options: { config?: string; json?: boolean; format?: string }): void {
     this.#configFile = options.config;
-    this.#json = options.json === true;
+    this.#json = options.json === true || options.format === 'json';
   }
 
   /** Whether the answer is to be one JSON document on stdout. */
@@ -59,6 +66,17 @@ export class CliContext {
   /** Colours only where a person looks, and not against NO_COLOR. */
   get colours(): boolean {
     return this.io.stdout.isTTY === true && !this.io.env.NO_COLOR;
+  }
+
+  /** Tables fit the terminal; elsewhere each row is one line. */
+  get tableOptions(): TableOptions {
+    const { stdout } = this.io;
+    return { color: this.colours, width: stdout.isTTY === true ? stdout.columns : undefined };
+  }
+
+  /** Milliseconds since the epoch. */
+  now(): number {
+    return (this.io.overrides?.clock ?? systemClock).now();
   }
 
   loadConfig(): Config {
@@ -81,9 +99,14 @@ export class CliContext {
     this.io.stdout.write(`${this.#redact(text)}\n`);
   }
 
+  /** A finished document on stdout, as it is. */
+  printDocument(text: string): void {
+    this.io.stdout.write(this.#redact(text));
+  }
+
   /** One JSON document on stdout; integers of any size are exact. */
   printJson(value: object): void {
-    this.io.stdout.write(this.#redact(renderJson(value)));
+    this.printDocument(renderJson(value));
   }
 
   /** Words that are no result, on stderr. */
@@ -95,23 +118,30 @@ export class CliContext {
   report(error: unknown): number {
     const ours = error instanceof AppError;
     const message = error instanceof Error ? error.message : String(error);
-    this.note(`error: ${message}`);
-    if (ours && error.hint !== undefined) this.note(`  ${error.hint}`);
+    this.note(`error: ${message.split('\n').map(inertText).join('\n')}`);
+    if (ours && error.hint !== undefined) this.note(`  ${inertText(error.hint)}`);
     if (!ours && error instanceof Error && error.stack !== undefined) this.note(error.stack);
     const code = ours ? error.code : 'internal';
-    if (this.#json) this.printJson({ error: { code, message, hint: ours ? (error.hint ?? null) : null } });
-    return code === 'usage' || code === 'config' ? EXIT.usage : EXIT.failed;
+    if (this.#json) {
+      const faults = error instanceof ConfigError ? { faults: error.faults } : {};
+      this.printJson({ error: { code, message, hint: ours ? (error.hint ?? null) : null, ...faults } });
+    }
+    return MISUSE.includes(code) ? EXIT.usage : EXIT.failed;
   }
 }
 
-/** A command that reports: it knows `--json` and `--config`. */
-export function reportingCommand(name: string): Command {
-  return plainCommand(name).option('--json', 'print one JSON document on stdout');
+/** A command that reports: it knows `--json` and, unless it needs no configuration, `--config`. */
+export function reportingCommand(name: string, { config = true } = {}): Command {
+  const command = config ? plainCommand(name) : new Command(name);
+  return command.option('--json', 'print one JSON document on stdout');
 }
 
 /** A command that reads the configuration. */
 export function plainCommand(name: string): Command {
-  return new Command(name).option('--config <file>', 'configuration (default: ./usage-ledger.yml, else $USAGE_LEDGER_CONFIG)');
+  return new Command(name).option(
+    '--config <file>',
+    'configuration (default: ./usage-ledger.yml, else $USAGE_LEDGER_CONFIG)',
+  );
 }
 
 /** Examples at the end of a command's help. */

@@ -1,10 +1,23 @@
 import { Command, CommanderError } from 'commander';
 import { readVersion } from '../core/version.ts';
-import { CliContext, EXIT, examples, type Io } from './cli-context.ts';
+import { alertsCommand } from './alerts.ts';
+import { CliContext, EXIT, examples, type Io, type TextOutput } from './cli-context.ts';
+import { daemonCommand } from './daemon.ts';
+import { dashboardCommand } from './dashboard.ts';
+import { doctorCommand } from './doctor/doctor.ts';
+import { embedTokenCommand } from './embed-token.ts';
+import { initCommand } from './init.ts';
+import { migrateCommand } from './migrate.ts';
+import { sandboxCommand } from './sandbox.ts';
+import { statusCommand } from './status.ts';
 import { syncCommand } from './sync.ts';
+import { tenantCommand } from './tenant.ts';
+import { usageCommand } from './usage.ts';
+import { verifyCommand } from './verify.ts';
 
 /** Carries out one command line (without node and script) and returns the exit code. */
 export async function main(argv: string[], io: Io): Promise<number> {
+  for (const output of [io.stdout, io.stderr]) tolerateClosedPipe(output);
   const cli = new CliContext(io);
   const program = buildProgram(cli);
   try {
@@ -26,9 +39,31 @@ export function buildProgram(cli: CliContext): Command {
       'after',
       examples('usage-ledger init', 'usage-ledger doctor', 'usage-ledger sync', 'usage-ledger usage --period 2026-02'),
     );
-  for (const command of [syncCommand(cli)]) program.addCommand(command);
+  const commands = [
+    initCommand,
+    daemonCommand,
+    syncCommand,
+    statusCommand,
+    doctorCommand,
+    usageCommand,
+    tenantCommand,
+    alertsCommand,
+    verifyCommand,
+    dashboardCommand,
+    embedTokenCommand,
+    sandboxCommand,
+    migrateCommand,
+  ];
+  for (const command of commands) program.addCommand(command(cli));
   configure(program, cli);
   return program;
+}
+
+/** A reader that has seen enough, such as `| head`, closes the pipe: the work goes on and nobody is told. */
+function tolerateClosedPipe(output: TextOutput): void {
+  output.on?.('error', (error) => {
+    if (error.code !== 'EPIPE') throw error;
+  });
 }
 
 /** Output, exit and help are the same for every command, however deep. */

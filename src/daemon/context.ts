@@ -17,13 +17,15 @@ import { hasPublished } from '../ledger/runs.ts';
 import { LedgerWriter } from '../sync/ledger-writer.ts';
 import { planWindow } from '../sync/plan.ts';
 import { type SyncOutcome, type SyncProgress, syncWorkspace } from '../sync/run.ts';
-import { UsageApiClient } from '../usage-api/client.ts';
+import { UsageApiClient, type UsageApiClientOptions } from '../usage-api/client.ts';
 
 /** What tests put in place of the real thing. */
 export interface ContextOverrides {
   clock?: Clock;
   logger?: Logger;
   random?: () => number;
+  /** How patient the service's clients are. */
+  clientOptions?: Pick<UsageApiClientOptions, 'retries' | 'retryBaseMs' | 'maxRetryAfterMs' | 'requestTimeoutMs'>;
 }
 
 /** One sync as a command or a job asks for it. */
@@ -49,6 +51,7 @@ export class Context {
   readonly version: string;
   readonly channels: ReadonlyMap<string, Channel>;
   readonly #random: () => number;
+  readonly #clientOptions: NonNullable<ContextOverrides['clientOptions']>;
   readonly #releasers = new Releasers();
   readonly #clients = new Map<string, UsageApiClient>();
   #writer: Promise<LedgerWriter> | null = null;
@@ -62,6 +65,7 @@ export class Context {
     this.version = readVersion();
     this.channels = createChannels(channelsOf(config), { logger: this.logger, clock: this.clock });
     this.#random = overrides.random ?? Math.random;
+    this.#clientOptions = overrides.clientOptions ?? {};
   }
 
   /** The writing side of the ledger; opening it creates or migrates the ledger. */
@@ -114,6 +118,7 @@ export class Context {
       concurrency,
       userAgent: `usage-ledger/${this.version}`,
       clock: this.clock,
+      ...this.#clientOptions,
     });
     this.#releasers.push(() => client.close());
     this.#clients.set(workspace.id, client);

@@ -13,6 +13,8 @@ export interface SyncJob {
 export interface DeliverJob {
   notificationId: string;
   attempt: number;
+  /** Tells apart jobs for the same attempt, when the one before ended without making it; absent for the first. */
+  round?: number;
 }
 
 /** What a handler is given beside its job. */
@@ -54,5 +56,5 @@ export function deliverJobId(job: DeliverJob): string {
       `notification id ${JSON.stringify(job.notificationId)} cannot name a job`,
     );
   }
-  return `${job.notificationId}.${job.attempt}`;
+  return `${job.notificationId}.${job.attempt}${job.round === undefined ? '' : `.${job.round}`}`;
 }

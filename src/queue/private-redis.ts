@@ -52,7 +52,7 @@ export async function startPrivateRedis({ dir, logger }: PrivateRedisOptions): P
     presence.disconnect();
     throw error;
   });
-  const adopted = server.child === null;
+  const { adopted } = server;
   logger.info({ pid: server.pid, socket: folder.socketPath, adopted }, 'private Redis is ready');
 
   let restarting: Promise<void> | null = null;
@@ -94,7 +94,7 @@ export async function startPrivateRedis({ dir, logger }: PrivateRedisOptions): P
       presence.disconnect();
       if (others > 0) logger.info({ others }, 'private Redis is left to the other daemons that use it');
       else {
-        await stopServer(folder, server);
+        await stopServer(folder, server.pid);
         removeSocketFolder(folder);
       }
     });

@@ -161,8 +161,7 @@ export async function openQueueSystem(options: QueueSystemOptions): Promise<Queu
         return 'added';
       });
     },
-    async addDelivery({ notificationId, attempt, delayMs }) {
-      const job: DeliverJob = { notificationId, attempt };
+    async addDelivery({ delayMs, ...job }) {
       const jobId = deliverJobId(job);
       // One attempt: when to try again is for the ledger to say.
       const jobOptions = { jobId, delay: delayMs, attempts: 1, ...DELIVER_RETENTION };

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import type { Logger } from '../core/logger.ts';
-import { settlesWithin } from './deadline.ts';
+import { within } from './deadline.ts';
 import { RedisMissingError, RedisStartError } from './errors.ts';
 import { isAlive } from './folder-lock.ts';
 import { APPEND_FOLDER, LOG_FILE, type ServerFolder, serverLogTail, setDataAside } from './server-folder.ts';
@@ -19,8 +19,8 @@ const POLL_MS = 10;
 /** A server that takes commands. */
 export interface RunningServer {
   pid: number;
-  /** Null when another process started it. */
-  child: ChildProcess | null;
+  /** True when it ran before it was asked for. */
+  adopted: boolean;
 }
 
 /**
@@ -28,7 +28,7 @@ export interface RunningServer {
  * `redis_missing` or `redis_start_failed`.
  */
 export async function ensureServer(folder: ServerFolder, logger: Logger): Promise<RunningServer> {
-  if (await isListening(folder.socketPath)) return { pid: await pidWhenReady(folder, null), child: null };
+  if (await isListening(folder.socketPath)) return { pid: await pidWhenReady(folder, null), adopted: true };
   try {
     return await startServer(folder);
   } catch (error) {
@@ -42,7 +42,7 @@ export async function ensureServer(folder: ServerFolder, logger: Logger): Promis
 async function startServer(folder: ServerFolder): Promise<RunningServer> {
   const child = await spawnServer(folder);
   try {
-    return { pid: await pidWhenReady(folder, child), child };
+    return { pid: await pidWhenReady(folder, child), adopted: false };
   } catch (error) {
     child.kill('SIGKILL');
     throw error;
@@ -53,23 +53,19 @@ async function startServer(folder: ServerFolder): Promise<RunningServer> {
 async function pidWhenReady(folder: ServerFolder, child: ChildProcess | null): Promise<number> {
   const connection = new Redis({ path: folder.socketPath, maxRetriesPerRequest: null, retryStrategy: () => POLL_MS });
   connection.on('error', () => undefined);
-  const exited = new AbortController();
-  const onExit = (): void => {
-    exited.abort();
-    connection.disconnect();
-  };
-  child?.once('exit', onExit);
-  if (child !== null && child.exitCode !== null) onExit();
+  const ended = new Promise<null>((resolve) => {
+    child?.once('exit', () => resolve(null));
+    if (child !== null && child.exitCode !== null) resolve(null);
+  });
   try {
-    const info = connection.info('server');
-    const answered = await settlesWithin(info, READY_TIMEOUT_MS);
-    if (exited.signal.aborted) {
+    const info = await within(Promise.race([connection.info('server'), ended]), READY_TIMEOUT_MS).catch(() => {
+      throw new RedisStartError('it does not answer', `see redis.log in ${folder.dir}`);
+    });
+    if (info === null) {
       throw new RedisStartError(`it ended at once: ${serverLogTail(folder.dir)}`, 'see what it says above');
     }
-    if (!answered) throw new RedisStartError('it does not answer', `see redis.log in ${folder.dir}`);
-    return Number(/^process_id:(\d+)/m.exec(await info)?.[1]);
+    return Number(/^process_id:(\d+)/m.exec(info)?.[1]);
   } finally {
-    child?.off('exit', onExit);
     connection.disconnect();
   }
 }
@@ -132,14 +128,13 @@ export function isRunning(pid: number): boolean {
 }
 
 /** SHUTDOWN writes the append-only file out; a server that cannot (a full disk) is killed: its jobs are in the ledger. */
-export async function stopServer(folder: ServerFolder, { pid, child }: RunningServer): Promise<void> {
-  if (!(await isListening(folder.socketPath))) return;
-  const exited = child === null ? null : new Promise<void>((resolve) => child.once('exit', () => resolve()));
-  await askOnce(folder.socketPath, (connection) => connection.shutdown());
-  const gone = exited ?? untilGone(pid);
-  if (await settlesWithin(gone, SHUTDOWN_TIMEOUT_MS)) return;
+export async function stopServer({ socketPath }: ServerFolder, pid: number): Promise<void> {
+  if (!(await isListening(socketPath))) return;
+  await askOnce(socketPath, (connection) => connection.shutdown());
+  await untilGone(pid);
+  if (!isRunning(pid)) return;
   process.kill(pid, 'SIGKILL');
-  await settlesWithin(gone, SHUTDOWN_TIMEOUT_MS);
+  await untilGone(pid);
 }
 
 async function untilGone(pid: number): Promise<void> {
@@ -147,7 +142,10 @@ async function untilGone(pid: number): Promise<void> {
     await delay(POLL_MS);
 }
 
-/** One command on a connection of its own that is never made again: a repeated SHUTDOWN would hit the next server. */
+/**
+ * One command on a connection of its own that is never made again: a repeated SHUTDOWN would hit the next server. Null
+ * when it fails, as SHUTDOWN does by its nature when the server is gone.
+ */
 export async function askOnce(socketPath: string, command: (connection: Redis) => Promise<unknown>): Promise<unknown> {
   const connection = new Redis({ path: socketPath, retryStrategy: () => null, commandTimeout: SHUTDOWN_TIMEOUT_MS });
   connection.on('error', () => undefined);

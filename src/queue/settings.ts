@@ -31,8 +31,8 @@ export const MAX_BACKOFF_MS = 10 * 60_000;
 export const MAX_RETRY_AFTER_MS = 24 * 60 * 60_000;
 /** No producer call takes longer, whatever happens inside BullMQ. */
 export const PRODUCER_DEADLINE_MS = 5_000;
-/** How long a producer call waits for a connection that is not there yet. */
-export const READY_WAIT_MS = 2_000;
+/** How long a producer call waits for a connection that is just being made: the longest wait between two attempts. */
+export const READY_WAIT_MS = 1_000;
 
 const DAY_SECONDS = 24 * 60 * 60;
 

@@ -69,6 +69,8 @@ export interface UsageGenerator {
   readonly firstPeriod: Period;
   /** Pure in (options, origin, period, instant, index): nothing depends on what was read before. */
   read(period: Period, nowMs: number): PeriodReader;
+  /** True when the usage of this period will never change after this instant. */
+  settled(period: Period, nowMs: number): boolean;
 }
 
 /** When the stand-in started: its usage clock then, in epoch milliseconds, and how fast that clock runs. */
@@ -106,6 +108,13 @@ export function createGenerator(options: GenerateOptions, origin: GeneratorOrigi
   return {
     tenants,
     firstPeriod: periodFromIndex(firstIndex),
+    settled(period, nowMs) {
+      const index = periodIndex(period);
+      if (options.open_month === 'by_clock' && elapsedFraction(period, nowMs) < 1) return false;
+      return [...jumps.values()]
+        .flat()
+        .every((jump) => jump.periodIndex !== index || (jump.activeFromMs ?? nowMs) <= nowMs);
+    },
     read(period, nowMs) {
       const index = periodIndex(period);
       const filled = options.open_month === 'full' ? 1 : elapsedFraction(period, nowMs);

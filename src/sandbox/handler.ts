@@ -97,13 +97,14 @@ function exactNumber(text: string): number | bigint {
 
 function send({ request, response, record, actions }: Exchange, reply: Reply, date: string): void {
   if (response.destroyed) return;
-  const { status, body } = reply;
+  const { status } = reply;
+  const body = typeof reply.body === 'string' ? Buffer.from(reply.body) : reply.body;
   record.status = status;
   response.sendDate = false;
   response.writeHead(status, {
     Date: date,
     'Content-Type': 'application/json',
-    'Content-Length': Buffer.byteLength(body),
+    'Content-Length': body.length,
     ...reply.headers,
   });
   const truncation = actions.find((action) => action.type === 'truncate');
@@ -111,9 +112,8 @@ function send({ request, response, record, actions }: Exchange, reply: Reply, da
     response.end(body);
     return;
   }
-  const bytes = Buffer.from(body);
-  const keep = Math.min(truncation.keepBytes ?? Math.floor(bytes.length / 2), bytes.length - 1);
-  response.write(bytes.subarray(0, Math.max(1, keep)), () => request.socket.destroy());
+  const keep = Math.min(truncation.keepBytes ?? Math.floor(body.length / 2), body.length - 1);
+  response.write(body.subarray(0, Math.max(1, keep)), () => request.socket.destroy());
 }
 
 /** The Date header, made once per second. */

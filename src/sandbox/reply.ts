@@ -14,7 +14,7 @@ export interface Reply {
 }
 
 /** A success envelope around `dataJson`, which is JSON text. */
-export function success(message: string, dataJson: string): Reply {
+export function success(message: string, dataJson: string): Reply & { body: string } {
   return { status: 200, body: `{"message":${JSON.stringify(message)},"success":true,"data":${dataJson}}` };
 }
 

@@ -12,13 +12,15 @@ export interface RouterContext {
   /** By key id. */
   keys: ReadonlyMap<string, ApiKey>;
   checker: SignatureChecker;
+  /** Memory for usage answers that cannot change. */
+  cacheBytes: number;
 }
 
 export type Router = (call: SandboxCall, request: IncomingMessage) => Reply | Promise<Reply>;
 
 /** Answers as the service does: path, method, signature, access and only then the parameters, each with its status. */
-export function createRouter({ clock, keys, checker }: RouterContext): Router {
-  const answerUsage = createUsageRoute();
+export function createRouter({ clock, keys, checker, cacheBytes }: RouterContext): Router {
+  const answerUsage = createUsageRoute(cacheBytes);
 
   async function answerDashboard(request: IncomingMessage): Promise<Reply> {
     const verdict = checker.check(request.headers, null);

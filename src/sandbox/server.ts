@@ -28,6 +28,8 @@ export interface SandboxOptions {
   latencyMs?: number;
   /** How many of the latest requests are kept in `requests.records`; 10,000 when absent, 0 only counts. */
   keepRequests?: number;
+  /** Memory for usage answers that cannot change any more, for load tests; 0, the default, keeps none. */
+  cacheBytes?: number;
 }
 
 /** A running stand-in for the service. */
@@ -62,7 +64,12 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     { keepAliveTimeout: KEEP_ALIVE_MS },
     createRequestHandler({
       clock,
-      route: createRouter({ clock, keys, checker: createSignatureChecker(keys, scenario.signing, clock) }),
+      route: createRouter({
+        clock,
+        keys,
+        checker: createSignatureChecker(keys, scenario.signing, clock),
+        cacheBytes: options.cacheBytes ?? 0,
+      }),
       faults,
       requests,
       latencyMs: options.latencyMs ?? scenario.latency_ms,

@@ -47,6 +47,14 @@ export interface UsageQuery {
   limit: number;
 }
 
+/** What a reading says beside its records. */
+export interface UsageSlice {
+  /** Records of the whole listing. */
+  total: number;
+  /** The same slice will read the same as long as the workspace's stamp does. */
+  settled: boolean;
+}
+
 export type RowVisitor = (tenant: StoredTenant, period: Period, usage: Usage) => void;
 
 export interface WorkspaceStoreOptions {
@@ -87,6 +95,8 @@ export class SandboxWorkspace {
   readonly #tenants = new Map<string, StoredTenant>();
   readonly #sheets = new Map<Period, PeriodSheet>();
   readonly #shuffles = new Map<string, Float64Array>();
+  #version = 0;
+  #latestMs = Number.NEGATIVE_INFINITY;
   #generator: UsageGenerator | null;
   #generated: readonly StoredTenant[];
 
@@ -95,11 +105,12 @@ export class SandboxWorkspace {
     this.#clock = options.clock;
     this.#shuffleSeed = options.shuffleSeed;
     this.#generator = options.generator;
-    const generated: StoredTenant[] = [];
-    for (let index = 0; index < (options.generator?.tenants ?? 0); index += 1) {
-      generated.push(this.#intern(tenantName(index), index));
-    }
-    this.#generated = generated.sort(byId);
+    const names = Array.from({ length: options.generator?.tenants ?? 0 }, (_, index) => ({
+      id: tenantName(index),
+      index,
+    }));
+    // Made in the order of the listing: neighbours on a page are then neighbours in memory.
+    this.#generated = names.sort(byId).map(({ id, index }) => this.#intern(id, index));
   }
 
   /** Adds a record or replaces the one of the same tenant and period. */
@@ -107,6 +118,7 @@ export class SandboxWorkspace {
     const usage = { credits: exactInteger('credits', row.credits), requests: exactInteger('requests', row.requests) };
     const tenant = this.#intern(row.tenantId, -1);
     const sheet = this.#sheet(parsePeriod(row.period));
+    this.#version += 1;
     if (!sheet.explicit.has(tenant)) this.#membershipChanged(sheet);
     sheet.explicit.set(tenant, usage);
     sheet.removed.delete(tenant);
@@ -117,6 +129,7 @@ export class SandboxWorkspace {
     const tenant = this.#tenants.get(tenantId);
     if (tenant === undefined || !this.#has(tenant, period, periodAt(this.#clock.now()))) return false;
     const sheet = this.#sheet(period);
+    this.#version += 1;
     sheet.explicit.delete(tenant);
     if (tenant.index >= 0) sheet.removed.add(tenant);
     this.#membershipChanged(sheet);
@@ -125,6 +138,7 @@ export class SandboxWorkspace {
 
   /** Takes all records away, the generated ones too, also those of months to come. */
   clear(): void {
+    this.#version += 1;
     this.#generator = null;
     this.#generated = [];
     this.#tenants.clear();
@@ -143,8 +157,16 @@ export class SandboxWorkspace {
     return rows;
   }
 
-  /** Visits the records of a slice in order and returns how many the whole listing has. */
-  read(query: UsageQuery, visit: RowVisitor): number {
+  /** Another text whenever a settled slice may read differently: data changed, a month began, the clock went back. */
+  stamp(): string {
+    const nowMs = this.#clock.now();
+    if (nowMs < this.#latestMs) this.#version += 1;
+    this.#latestMs = nowMs;
+    return `${this.#version} ${periodAt(nowMs)}`;
+  }
+
+  /** Visits the records of a slice in order. */
+  read(query: UsageQuery, visit: RowVisitor): UsageSlice {
     const nowMs = this.#clock.now();
     const segments = this.#segments(query, periodAt(nowMs));
     const total = segments.reduce((sum, segment) => sum + segment.tenants.length, 0);
@@ -152,25 +174,31 @@ export class SandboxWorkspace {
     const order = this.#shuffleSeed === null ? null : this.#shuffle(query, segments, total, this.#shuffleSeed);
     const usageOf = this.#usageReader(nowMs);
     const cursor = createCursor(segments);
+    const visited = new Set<Period>();
+    let lastPeriod: Period | null = null;
     for (let position = query.offset; position < end; position += 1) {
       const place = cursor(order === null ? position : (order[position] ?? 0) % POSITIONS);
-      if (place !== null) visit(place.tenant, place.period, usageOf(place.tenant, place.period));
+      if (place === null) continue;
+      visit(place.tenant, place.period, usageOf(place.tenant, place.period));
+      if (place.period !== lastPeriod) visited.add(place.period);
+      lastPeriod = place.period;
     }
-    return total;
+    const generator = this.#generator;
+    return { total, settled: generator === null || [...visited].every((period) => generator.settled(period, nowMs)) };
   }
 
-  /** Reads records at one instant; what a period needs from the generator is worked out once. */
+  /** Reads records at one instant; what a period needs is worked out when it changes. */
   #usageReader(nowMs: number): (tenant: StoredTenant, period: Period) => Usage {
-    const readers = new Map<Period, PeriodReader>();
+    let lastPeriod: Period | null = null;
+    let explicit: Map<StoredTenant, Usage> | undefined;
+    let generated: PeriodReader = noUsage;
     return (tenant, period) => {
-      const explicit = this.#sheets.get(period)?.explicit.get(tenant);
-      if (explicit !== undefined) return explicit;
-      let reader = readers.get(period);
-      if (reader === undefined) {
-        reader = this.#generator?.read(period, nowMs) ?? noUsage;
-        readers.set(period, reader);
+      if (period !== lastPeriod) {
+        explicit = this.#sheets.get(period)?.explicit;
+        generated = this.#generator?.read(period, nowMs) ?? noUsage;
+        lastPeriod = period;
       }
-      return reader(tenant.index);
+      return explicit?.get(tenant) ?? generated(tenant.index);
     };
   }
 
@@ -287,7 +315,7 @@ function exactInteger(what: string, value: number | bigint): number | bigint {
 }
 
 /** Order of code units, the same on every machine. */
-function byId(left: StoredTenant, right: StoredTenant): number {
+function byId(left: { id: string }, right: { id: string }): number {
   return left.id < right.id ? -1 : 1;
 }
 

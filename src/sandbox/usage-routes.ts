@@ -1,6 +1,7 @@
 import { isoTime } from '../core/clock.ts';
 import { isPeriod, type Period, periodEndMs } from '../core/period.ts';
 import type { SandboxCall } from './call.ts';
+import { createPageCache } from './page-cache.ts';
 import { failure, type Reply, success } from './reply.ts';
 import type { SandboxWorkspace } from './store.ts';
 
@@ -13,14 +14,18 @@ const MAXIMUM_PER_PAGE = 100;
  */
 export type UsageRoute = (call: SandboxCall, workspace: SandboxWorkspace) => Reply;
 
-export function createUsageRoute(): UsageRoute {
-  const periodJson = new Map<Period, string>();
-  function periodFields(period: Period): string {
-    let json = periodJson.get(period);
+/** Keeps up to `cacheBytes` of answers that cannot change; 0 works every answer out anew. */
+export function createUsageRoute(cacheBytes: number): UsageRoute {
+  const cache = createPageCache(cacheBytes);
+  const middles = new Map<Period, string>();
+  /** What stands between tenant id and credits. Made flat, because a page joins it a hundred times. */
+  function middleOf(period: Period): string {
+    let json = middles.get(period);
     if (json === undefined) {
       const lastSecond = isoTime(periodEndMs(period) - 1_000).slice(0, 19);
-      json = `"period":"${period}","period_start":"${period}-01T00:00:00","period_end":"${lastSecond}"`;
-      periodJson.set(period, json);
+      const fields = `"period":"${period}","period_start":"${period}-01T00:00:00","period_end":"${lastSecond}"`;
+      json = Buffer.from(`,${fields},"credits_used":`).toString('latin1');
+      middles.set(period, json);
     }
     return json;
   }
@@ -36,18 +41,35 @@ export function createUsageRoute(): UsageRoute {
     if (!(perPage >= 1 && perPage <= MAXIMUM_PER_PAGE)) return failure(400, 'per_page is not an integer from 1 to 100');
 
     const { tenantId } = call;
+    const key = `${call.path}?${call.rawQuery}`;
+    const stamp = workspace.stamp();
+    const kept = cache.get(key, stamp);
+    if (kept !== null) return { status: 200, body: kept };
+
     let usage = '';
+    let lastPeriod: Period | null = null;
+    let middle = '';
     const query = { from, to, tenantId, offset: (page - 1) * perPage, limit: perPage };
-    const total = workspace.read(query, (tenant, period, { credits, requests }) => {
-      if (usage !== '') usage += ',';
-      usage += `{"tenant_id":${tenant.json},${periodFields(period)},"credits_used":${credits},"request_count":${requests}}`;
+    // Piece by piece onto one text: measured a fifth faster than a text per record and a join.
+    const { total, settled } = workspace.read(query, (tenant, period, { credits, requests }) => {
+      if (period !== lastPeriod) middle = middleOf(period);
+      lastPeriod = period;
+      usage += usage === '' ? '{"tenant_id":' : ',{"tenant_id":';
+      usage += tenant.json;
+      usage += middle;
+      usage += credits;
+      usage += ',"request_count":';
+      usage += requests;
+      usage += '}';
     });
     const owner = tenantId === null ? '' : `"tenant_id":${JSON.stringify(tenantId)},`;
     const totals = `"total_records":${total},"total_pages":${Math.ceil(total / perPage)}`;
-    return success(
-      'Tenant usage',
-      `{"workspace_id":${JSON.stringify(workspace.id)},${owner}"usage":[${usage}],${totals}}`,
-    );
+    const data = `{"workspace_id":${JSON.stringify(workspace.id)},${owner}"usage":[${usage}],${totals}}`;
+    const reply = success('Tenant usage', data);
+    if (!settled || cacheBytes === 0) return reply;
+    const body = Buffer.from(reply.body);
+    cache.put(key, stamp, body);
+    return { status: 200, body };
   };
 }
 

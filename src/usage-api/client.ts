@@ -1,12 +1,11 @@
 import { type Dispatcher, Pool } from 'undici';
 import type { SigningScheme } from '../config/types.ts';
 import { type Clock, systemClock } from '../core/clock.ts';
-import { parsePeriod } from '../core/period.ts';
 import { createRedactor } from '../core/redact.ts';
 import { parseUsagePage, type UsagePage } from './check-page.ts';
-import { InvalidRequestError } from './errors.ts';
 import { parseAnswer } from './parse-answer.ts';
 import { MAX_BODY_BYTES } from './read-body.ts';
+import { queryText, requireHeaderText, requireText, requireWithin, type UsageQuery } from './request-checks.ts';
 import { type Dashboard, dashboardSchema, type EmbedToken, embedTokenSchema } from './schemas.ts';
 import { parseServiceUrl, pathSegment } from './service-url.ts';
 import { DEFAULT_SIGNING } from './sign.ts';
@@ -43,17 +42,6 @@ export interface UsageApiClientOptions {
 export interface CallOptions {
   /** Ends the call at once, in a wait between attempts too; it then throws CancelledError. */
   signal?: AbortSignal | undefined;
-}
-
-/** Filters and place in a usage listing (interface document, 4.3 and 4.4). */
-export interface UsageQuery {
-  /** `YYYY-MM`, included. */
-  fromPeriod?: string | undefined;
-  toPeriod?: string | undefined;
-  /** From 1; the service's default is 1. */
-  page?: number | undefined;
-  /** From 1 to 100; the service's default is 50. */
-  perPage?: number | undefined;
 }
 
 export interface UsagePageQuery extends UsageQuery {
@@ -244,33 +232,4 @@ function openEmbed(embedUrl: string): { pool: Pool; path: string } {
 /** One request at a time on a connection; the deadline of each attempt takes the place of undici's own timeouts. */
 function openPool(origin: string, connections: number): Pool {
   return new Pool(origin, { connections, pipelining: 1, headersTimeout: 0, bodyTimeout: 0 });
-}
-
-/** The query string with its `?`, or nothing. Everything is checked before anything is sent. */
-function queryText({ fromPeriod, toPeriod, page, perPage }: UsageQuery): string {
-  requireWithin(page, 1, Number.MAX_SAFE_INTEGER, 'page');
-  requireWithin(perPage, 1, 100, 'per_page');
-  const parts: string[] = [];
-  if (fromPeriod !== undefined) parts.push(`from_period=${parsePeriod(fromPeriod, 'from_period')}`);
-  if (toPeriod !== undefined) parts.push(`to_period=${parsePeriod(toPeriod, 'to_period')}`);
-  if (page !== undefined) parts.push(`page=${page}`);
-  if (perPage !== undefined) parts.push(`per_page=${perPage}`);
-  return parts.length === 0 ? '' : `?${parts.join('&')}`;
-}
-
-function requireWithin(value: number | undefined, least: number, most: number, what: string): void {
-  if (value === undefined || (Number.isSafeInteger(value) && value >= least && value <= most)) return;
-  const range = most === Number.MAX_SAFE_INTEGER ? `${least} or more` : `${least} to ${most}`;
-  throw new InvalidRequestError(`${what} ${value} is out of range`, `give a whole number, ${range}`);
-}
-
-function requireText(value: string, what: string): void {
-  if (value.trim() === '') throw new InvalidRequestError(`${what} is empty`, 'give a text');
-}
-
-/** Headers carry visible ASCII safely and nothing else. The value is not shown: it may be a secret put in by mistake. */
-function requireHeaderText(value: string, what: string): void {
-  requireText(value, what);
-  if (/^[!-~]+$/.test(value)) return;
-  throw new InvalidRequestError(`${what} has characters that a header cannot carry`, 'give it as the service shows it');
 }

@@ -45,7 +45,7 @@ function parseNumberExact(text: string): number | bigint {
 /**
  * True when the JSON text may hold a number of 16 or more digits in a row, so that `JSON.parse` could round it.
  * Any such run covers a position that is 15 modulo 16: only those are looked at, and the run around a digit found there
- * is measured. A run that follows a letter or a quote stands inside a string (an id, say) and does not count.
+ * is measured. A run that cannot be part of a number stands inside a string, such as an id, and does not count.
  */
 export function mayHoldLongNumber(json: Uint8Array): boolean {
   for (let index = EXACT_DIGITS - 1; index < json.length; index += EXACT_DIGITS) {
@@ -54,7 +54,7 @@ export function mayHoldLongNumber(json: Uint8Array): boolean {
     while (start > 0 && isDigit(json[start - 1])) start--;
     let end = index + 1;
     while (isDigit(json[end])) end++;
-    if (end - start >= EXACT_DIGITS && canPrecedeDigits(json[start - 1])) return true;
+    if (end - start >= EXACT_DIGITS && canBeNumber(json, start)) return true;
     // On to the last such position of this run: a run is measured once, however long it is.
     index = end - 1 - (end % EXACT_DIGITS);
   }
@@ -65,7 +65,22 @@ function isDigit(byte: number | undefined): boolean {
   return byte !== undefined && byte >= ZERO && byte <= NINE;
 }
 
-/** What can stand before the digits of a JSON number: nothing, white space, `[ , : - + . e E`. */
-function canPrecedeDigits(byte: number | undefined): boolean {
-  return byte === undefined || ' \t\r\n[,:-+.eE'.includes(String.fromCharCode(byte));
+/** Whether digits that start here can be part of a JSON number, by the one or two bytes before them. */
+function canBeNumber(json: Uint8Array, start: number): boolean {
+  const before = charAt(json, start - 1);
+  const earlier = charAt(json, start - 2);
+  if (before === '-') return isBetweenTokens(earlier) || earlier === 'e' || earlier === 'E';
+  if (before === '+') return earlier === 'e' || earlier === 'E';
+  if (before === '.' || before === 'e' || before === 'E') return isDigit(json[start - 2]);
+  return isBetweenTokens(before);
+}
+
+function isBetweenTokens(character: string): boolean {
+  return ' \t\r\n[,:'.includes(character);
+}
+
+/** Empty before the text begins. */
+function charAt(json: Uint8Array, index: number): string {
+  const byte = json[index];
+  return byte === undefined ? '' : String.fromCharCode(byte);
 }

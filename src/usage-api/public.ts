@@ -9,7 +9,6 @@ export {
   UsageApiClient,
   type UsageApiClientOptions,
   type UsagePageQuery,
-  type UsageQuery,
 } from './client.ts';
 export {
   ApiError,
@@ -29,5 +28,6 @@ export {
 } from './errors.ts';
 export type { PageWhere } from './page-fault.ts';
 export { MAX_BODY_BYTES } from './read-body.ts';
+export type { UsageQuery } from './request-checks.ts';
 export type { Dashboard, EmbedToken } from './schemas.ts';
 export { DEFAULT_SIGNING, type SignedHeaders, type SigningCredentials, signRequest } from './sign.ts';

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import type { Dispatcher } from 'undici';
 import type { Clock } from '../core/clock.ts';
 import type { Redactor } from '../core/redact.ts';
@@ -60,6 +61,8 @@ export async function send(
   options: TransportOptions,
   signal: AbortSignal | undefined,
 ): Promise<Answer> {
+  // One signal ends a whole walk: more than ten calls listening to it are no leak, each takes its listener away again.
+  if (signal !== undefined) setMaxListeners(0, signal);
   for (let attempt = 0; ; attempt++) {
     try {
       return await sendOnce(request, options, signal);

@@ -111,6 +111,11 @@ describe('where the configuration comes from', () => {
     expect(loadConfig({ file, env: { ID: 'from-env' }, cwd }).workspaces[0]?.id).toBe('from-env');
   });
 
+  test('a folder called .env is no file of variables', () => {
+    mkdirSync(join(cwd, '.env'));
+    expect(loadConfig({ env: ENV, cwd }).workspaces[0]?.id).toBe('ws-env');
+  });
+
   test('.env of the working folder serves the environment alone', () => {
     write(
       '.env',

@@ -67,6 +67,11 @@ test('long text wraps to the width of the terminal and numbers stay whole', () =
   expect(pieces.map((line) => line.slice(0, 23).trim()).join('')).toBe(tenant);
 });
 
+test('a number is not cut even when the terminal is narrower than it', () => {
+  const table = renderTable([{ tenant: 'acme', credits: 9_223_372_036_854_775_807n }], columns, { width: 20 });
+  expect(table.split('\n')[2]).toBe('acme    9,223,372,036,854,775,807');
+});
+
 test('wide characters keep the columns in line', () => {
   const rows = [
     { tenant: '株式会社', credits: 1n },

@@ -11,6 +11,7 @@ test('characters that reorder or hide text are shown', () => {
   expect(printable('abc\u202egnp.exe')).toBe('abc\\u202egnp.exe');
   expect(printable('\u2066x\u2069')).toBe('\\u2066x\\u2069');
   expect(printable('te\u200bnant\ufeff\u00ad')).toBe('te\\u200bnant\\ufeff\\u00ad');
+  expect(printable('\u0600\ufff9')).toBe('\\u0600\\ufff9');
   expect(printable('a\u2028b\u3164c\u{e0041}')).toBe('a\\u2028b\\u3164c\\u{e0041}');
 });
 

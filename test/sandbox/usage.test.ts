@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { type Sandbox, startSandbox } from '../../src/sandbox/server.ts';
-import { call, type Item, NOON, rawGet, scenarioWith, testClock, usagePath } from './client.ts';
+import { call, type Item, NOON, rawGet, scenarioWith, sign, signedHeaders, testClock, usagePath } from './client.ts';
 
 let sandbox: Sandbox;
 afterEach(() => sandbox.close());
@@ -239,5 +239,42 @@ describe('generated usage over time', () => {
     clock.set(NOON + 500);
     expect(sandbox.workspace().rows().at(-1)?.period).toBe('2025-12');
     expect((await call(sandbox, usagePath())).status).toBe(200);
+  });
+});
+
+describe('kept answers', () => {
+  it('are never stale: data, jumps, months and a clock set back all show', async () => {
+    const start = Date.UTC(2026, 1, 28, 20);
+    const clock = testClock(start);
+    const jumps = [{ tenant: 0, period: '2026-01', factor: 5, after_seconds: 8 }];
+    const scenario = scenarioWith({ generate: { tenants: 2, months: 2, jumps } });
+    const validUntil = String(start / 1_000 + 50_000);
+    const headers = signedHeaders({ 'X-Valid-Until': validUntil, 'X-Signature': sign(`ws-1${validUntil}`) });
+    sandbox = await startSandbox({ scenario, clock });
+    const keeping = await startSandbox({ scenario, clock, cacheBytes: 1_000_000 });
+    const january = usagePath('?to_period=2026-01');
+    const answers: string[] = [];
+    const look = async (): Promise<void> => {
+      for (const path of [usagePath(), january, usagePath('', 'acme-robotics')]) {
+        const { text } = await call(sandbox, path, { headers });
+        for (let round = 0; round < 2; round += 1) expect((await call(keeping, path, { headers })).text).toBe(text);
+        if (path === january) answers.push(text);
+      }
+    };
+    try {
+      for (const epochMs of [start, start + 8_000, start + 36_000_000, start + 1_000]) {
+        clock.set(epochMs);
+        await look();
+      }
+      for (const { workspaces } of [sandbox, keeping]) {
+        workspaces.get('ws-1')?.set({ tenantId: 'acme-robotics', period: '2026-01', credits: 1, requests: 1 });
+      }
+      await look();
+      for (const { workspaces } of [sandbox, keeping]) workspaces.get('ws-1')?.remove('acme-robotics', '2026-01');
+      await look();
+      expect(new Set(answers).size).toBe(4);
+    } finally {
+      await keeping.close();
+    }
   });
 });

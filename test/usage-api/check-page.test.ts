@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { checkUsagePage, parseUsagePage } from '../../src/usage-api/check-page.ts';
 import { InvalidResponseError } from '../../src/usage-api/errors.ts';
-import { parseJson, parseJsonExact } from '../../src/usage-api/parse-json.ts';
+import { mayHoldLongNumber, parseJson, parseJsonExact } from '../../src/usage-api/parse-json.ts';
 import { usagePageSchema } from '../../src/usage-api/schemas.ts';
 import { item, type Loose, page } from './service-double.ts';
 
@@ -161,6 +161,42 @@ describe('parsing a usage page', () => {
         expect(BigInt(row?.request_count ?? 0)).toBe(requests);
       }),
     );
+  });
+
+  it('sends the exact parser only texts that may hold a long number', () => {
+    const long = [
+      '1234567890123456',
+      '-1234567890123456',
+      '0.1234567890123456',
+      '1e1234567890123456',
+      '2E-1234567890123456',
+    ];
+    for (const numeral of long) {
+      for (let spaces = 0; spaces < 20; spaces++) {
+        expect(mayHoldLongNumber(encode(`{"a":${' '.repeat(spaces)}${numeral}}`))).toBe(true);
+        expect(mayHoldLongNumber(encode(`[${numeral},${' '.repeat(spaces)}1]`))).toBe(true);
+        expect(mayHoldLongNumber(encode(`${' '.repeat(spaces)}${numeral}`))).toBe(true);
+      }
+    }
+    const short = [
+      '123456789012345',
+      '"1234567890123456789"',
+      '"tenant-1234567890123456789"',
+      '"a.1234567890123456789"',
+    ];
+    for (const text of short) {
+      for (let spaces = 0; spaces < 20; spaces++) {
+        expect(mayHoldLongNumber(encode(`[${' '.repeat(spaces)}${text}]`))).toBe(false);
+      }
+    }
+  });
+
+  it('looks through a huge run of digits in time', () => {
+    const digits = '7'.repeat(8_000_000);
+    expect(mayHoldLongNumber(encode(`["${digits}"]`))).toBe(false);
+    expect(mayHoldLongNumber(encode(`["${digits}", 1234567890123456]`))).toBe(true);
+    expect(() => creditsOf(digits)).toThrow('is beyond 64 bits');
+    expect(() => creditsOf(`1${'0'.repeat(400_000)}1`)).toThrow('is beyond 64 bits');
   });
 
   it('reads any JSON without long numbers as JSON.parse does, in both parsers', () => {

@@ -1,3 +1,5 @@
+import { getEventListeners } from 'node:events';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { inspect } from 'node:util';
 import { gzipSync } from 'node:zlib';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -380,6 +382,43 @@ describe('cancelling', () => {
     await expect.poll(() => service.received.length).toBe(1);
     controller.abort();
     for (const error of await Promise.all(calls)) expect(error).toBeInstanceOf(api.CancelledError);
+  });
+
+  it('ends a call whose connection never comes about, and so does its deadline', async () => {
+    // It accepts connections and never says a word of TLS.
+    const sockets: Socket[] = [];
+    const mute = createServer((socket) => sockets.push(socket));
+    await new Promise<void>((resolve) => mute.listen(0, '127.0.0.1', resolve));
+    const { port } = mute.address() as AddressInfo;
+    const client = clientOf(`https://127.0.0.1:${port}`, { retries: 0, requestTimeoutMs: 200 });
+    releasers.push(async () => {
+      for (const socket of sockets) socket.destroy();
+      await client.close();
+      mute.close();
+    });
+    const startedAt = performance.now();
+    const controller = new AbortController();
+    const cancelled = rejection(client.getWorkspaceUsage({}, { signal: controller.signal }));
+    const late = rejection(client.getWorkspaceUsage());
+    await expect.poll(() => sockets.length).toBeGreaterThan(0);
+    controller.abort();
+    await expect(cancelled).resolves.toBeInstanceOf(api.CancelledError);
+    await expect(late).resolves.toBeInstanceOf(api.TimeoutError);
+    expect(performance.now() - startedAt).toBeLessThan(3_000);
+  });
+
+  it('may hang many calls on one signal, and none of them stays on it', async () => {
+    const warnings: Error[] = [];
+    const collect = (warning: Error) => warnings.push(warning);
+    process.on('warning', collect);
+    const { client } = await setup([failure(503, ''), goodPage]);
+    const { signal } = new AbortController();
+    await Promise.all(Array.from({ length: 20 }, () => client.getWorkspaceUsage({}, { signal })));
+    // Warnings are emitted on a later tick.
+    await new Promise((resolve) => setImmediate(resolve));
+    process.off('warning', collect);
+    expect(warnings).toEqual([]);
+    expect(getEventListeners(signal, 'abort')).toEqual([]);
   });
 
   it('sends nothing when it came first', async () => {

@@ -1,0 +1,25 @@
+/** How pm2 runs the daemon: `npx pm2 start ecosystem.config.cjs`, in the folder of usage-ledger.yml. */
+module.exports = {
+  apps: [
+    {
+      name: 'usage-ledger',
+      script: `${__dirname}/dist/cli.js`,
+      args: 'daemon',
+      exec_mode: 'fork',
+      instances: 1,
+      // The daemon says "ready" once it takes jobs.
+      wait_ready: true,
+      listen_timeout: 30000,
+      // A stop drains running jobs for up to 19 s; pm2's default of 1.6 s would kill them.
+      kill_timeout: 25000,
+      // Only the daemon gets the signal: it stops its private redis-server itself, after its last write to it.
+      treekill: false,
+      exp_backoff_restart_delay: 200,
+      max_memory_restart: '1G',
+      // Logs are JSON lines with their own time.
+      merge_logs: true,
+      time: false,
+      vizion: false,
+    },
+  ],
+};

@@ -1,0 +1,69 @@
+// Checks the house: imports go down the list of rooms only, modules do not import each other in a circle, there are no
+// barrels, and files stay small enough to read.
+import { readdirSync, readFileSync } from 'node:fs';
+import { basename, dirname, join, relative, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+/** From the top of the house to its foundation; a room may import from itself and from the rooms below it. */
+const ROOMS = ['commands', 'daemon', 'queue', 'sync', 'reports', 'alerts', 'ledger', 'usage-api', 'sandbox', 'config', 'core'];
+/** The sandbox imports core only: a stand-in that shared code with the client would agree with its mistakes. */
+const ONLY = { sandbox: ['core'], queue: ['core'] };
+const FORBIDDEN_NAMES = ['index.ts', 'utils.ts', 'helpers.ts'];
+const MAX_LINES = 400;
+
+const root = join(dirname(fileURLToPath(import.meta.url)), '..');
+const src = join(root, 'src');
+const faults = [];
+const files = readdirSync(src, { recursive: true })
+  .filter((file) => file.endsWith('.ts'))
+  .map((file) => join(src, file));
+const importsOf = new Map(files.map((file) => [file, readImports(file)]));
+
+for (const [file, imports] of importsOf) {
+  const room = roomOf(file);
+  const name = relative(root, file);
+  if (FORBIDDEN_NAMES.includes(basename(file))) faults.push(`${name}: a file is named after its role`);
+  const lines = readFileSync(file, 'utf8').split('\n').length - 1;
+  if (lines > MAX_LINES) faults.push(`${name}: ${lines} lines, split it at ${MAX_LINES}`);
+  for (const target of imports) {
+    if (!importsOf.has(target)) faults.push(`${name}: imports ${relative(root, target)}, which is not there`);
+    else if (!mayImport(room, roomOf(target))) faults.push(`${name}: ${room} must not import ${relative(root, target)}`);
+  }
+}
+for (const circle of findCircles()) faults.push(`circle: ${circle.map((file) => relative(src, file)).join(' -> ')}`);
+
+for (const fault of faults) process.stderr.write(`${fault}\n`);
+process.stdout.write(`house: ${files.length} files, ${faults.length} faults\n`);
+process.exitCode = faults.length === 0 ? 0 : 1;
+
+function roomOf(file) {
+  const [room] = relative(src, file).split('/');
+  return room.endsWith('.ts') ? 'commands' : room;
+}
+
+function mayImport(from, to) {
+  if (from === to) return true;
+  if (ONLY[from] !== undefined) return ONLY[from].includes(to);
+  if (!ROOMS.includes(from) || !ROOMS.includes(to)) return false;
+  return ROOMS.indexOf(to) > ROOMS.indexOf(from);
+}
+
+function readImports(file) {
+  const text = readFileSync(file, 'utf8');
+  const specifiers = text.matchAll(/^(?:import|export)\s[^;]*?from\s+'(\.[^']+)'|import\(\s*'(\.[^']+)'\s*\)/gm);
+  return [...specifiers].map(([, fromStatic, fromDynamic]) => resolve(dirname(file), fromStatic ?? fromDynamic));
+}
+
+function findCircles() {
+  const done = new Set();
+  const circles = [];
+  const visit = (file, path) => {
+    const at = path.indexOf(file);
+    if (at >= 0) circles.push([...path.slice(at), file]);
+    if (at >= 0 || done.has(file)) return;
+    for (const target of importsOf.get(file) ?? []) visit(target, [...path, file]);
+    done.add(file);
+  };
+  for (const file of files) visit(file, []);
+  return circles;
+}

@@ -1,0 +1,69 @@
+import { Command, Option } from 'commander';
+import type { AlertState } from '../alerts/notification.ts';
+import type { Context } from '../daemon/context.ts';
+import { relativeTime } from '../reports/format.ts';
+import { type AlertRow, alertRows, OPEN_ALERT_STATES } from '../reports/queries/alerts.ts';
+import { renderTable, type TableColumn } from '../reports/table.ts';
+import { requireKnownWorkspace } from './choose-workspace.ts';
+import { type CliContext, examples, reportingCommand } from './cli-context.ts';
+
+const STATES: readonly AlertState[] = ['pending', 'firing', 'acknowledged', 'resolved', 'expired'];
+
+interface ListOptions {
+  state?: AlertState;
+  all?: boolean;
+  workspace?: string;
+}
+
+export function alertsCommand(cli: CliContext): Command {
+  return new Command('alerts')
+    .description('Look at alerts; without a subcommand, list the open ones.')
+    .addCommand(listCommand(cli), { isDefault: true })
+    .addHelpText('after', examples('usage-ledger alerts', 'usage-ledger alerts list --all'));
+}
+
+function listCommand(cli: CliContext): Command {
+  return reportingCommand('list')
+    .description('List alerts, the ones that changed last first; only open ones unless told otherwise.')
+    .addOption(new Option('--state <state>', 'only alerts in this state').choices(STATES))
+    .addOption(new Option('--all', 'alerts in any state').conflicts('state'))
+    .option('--workspace <id>', 'only this workspace')
+    .addHelpText(
+      'after',
+      examples(
+        'usage-ledger alerts list',
+        'usage-ledger alerts list --state resolved --workspace ws-123',
+        'usage-ledger alerts list --all --json',
+      ),
+    )
+    .action((options: ListOptions) => cli.withContext((context) => listAlerts(cli, context, options)));
+}
+
+function listAlerts(cli: CliContext, context: Context, options: ListOptions): void {
+  requireKnownWorkspace(context, options.workspace);
+  const states = options.all === true ? null : options.state === undefined ? OPEN_ALERT_STATES : [options.state];
+  const alerts = alertRows(context.reader().connection, { states, workspaceId: options.workspace });
+  if (alerts.length === 0) cli.note(states === OPEN_ALERT_STATES ? 'no alert is open' : 'no alert fits');
+  if (cli.json) cli.printJson({ filters: { states, workspace_id: options.workspace ?? null }, alerts });
+  else cli.print(renderTable(alerts, tableColumns(context.clock.now()), cli.tableOptions));
+}
+
+function tableColumns(nowMs: number): TableColumn<AlertRow>[] {
+  return [
+    { key: 'alert_id', header: 'Alert' },
+    {
+      key: 'severity',
+      header: 'Severity',
+      style: (severity) => (severity === 'critical' ? 'red' : 'yellow'),
+    },
+    { key: 'rule', header: 'Rule', format: (rule, row) => `${rule} ${row.stage}` },
+    { key: 'workspace_id', header: 'Workspace' },
+    { key: 'tenant_id', header: 'Tenant' },
+    { key: 'period', header: 'Period' },
+    { key: 'previous_credits', header: 'Previous', align: 'right' },
+    { key: 'current_credits', header: 'Credits', align: 'right' },
+    { key: 'threshold', header: 'Threshold', align: 'right' },
+    { key: 'state', header: 'State' },
+    { key: 'last_changed_at', header: 'Changed', format: (at) => relativeTime(Date.parse(at), nowMs) },
+  ];
+}

@@ -1,0 +1,54 @@
+import type { Command } from 'commander';
+import { summarizeError } from '../core/errors.ts';
+import type { Context } from '../daemon/context.ts';
+import { startDaemon } from '../daemon/daemon.ts';
+import { type CliContext, EXIT, examples, plainCommand } from './cli-context.ts';
+
+/** A stop takes no longer than this, whatever hangs; below the kill_timeout in ecosystem.config.cjs. */
+const STOP_DEADLINE_MS = 19_000;
+
+export function daemonCommand(cli: CliContext): Command {
+  return plainCommand('daemon')
+    .description('Run scheduler and workers in the foreground until SIGINT or SIGTERM; pm2 runs this.')
+    .addHelpText(
+      'after',
+      examples('usage-ledger daemon', 'usage-ledger daemon --config /etc/usage-ledger.yml', 'npx pm2 start ecosystem.config.cjs'),
+    )
+    .action(() => cli.withContext((context) => runDaemon(cli, context)));
+}
+
+/** Runs until the first signal, then drains; the second signal, or the deadline, ends the process at once. */
+async function runDaemon(cli: CliContext, context: Context): Promise<void> {
+  const { logger } = context;
+  const stopping = new Promise<void>((resolve) => {
+    let asked = false;
+    const ask = (cause: string, exitCode: number): void => {
+      if (asked) {
+        logger.warn({ cause }, 'stopping at once');
+        process.exit(EXIT.failed);
+      }
+      asked = true;
+      cli.exitCode = exitCode;
+      logger.info({ cause }, 'stopping');
+      setTimeout(() => {
+        logger.error('the stop took too long, ending now');
+        process.exit(EXIT.failed);
+      }, STOP_DEADLINE_MS).unref();
+      resolve();
+    };
+    process.on('SIGINT', () => ask('SIGINT', EXIT.done)).on('SIGTERM', () => ask('SIGTERM', EXIT.done));
+    const onCrash = (error: unknown): void => {
+      const stack = error instanceof Error ? error.stack : undefined;
+      logger.fatal({ reason: summarizeError(error).message, stack }, 'unexpected error');
+      ask('unexpected error', EXIT.failed);
+    };
+    process.on('uncaughtException', onCrash).on('unhandledRejection', onCrash);
+  });
+  const daemon = await startDaemon(context);
+  // pm2 waits for this word (wait_ready) before it calls the start a success.
+  process.send?.('ready');
+  await stopping;
+  await daemon.stop();
+  await context.close();
+  logger.info('stopped');
+}

@@ -1,0 +1,85 @@
+import { type Command, Option } from 'commander';
+import { UsageError } from '../core/errors.ts';
+import { parsePeriod } from '../core/period.ts';
+import type { Context } from '../daemon/context.ts';
+import { renderCsv } from '../reports/csv.ts';
+import { relativeTime } from '../reports/format.ts';
+import { type UsageRow, usageRows } from '../reports/queries/usage.ts';
+import { renderTable, type TableColumn } from '../reports/table.ts';
+import { requireKnownWorkspace } from './choose-workspace.ts';
+import { type CliContext, examples, reportingCommand } from './cli-context.ts';
+
+interface UsageOptions {
+  period?: string;
+  tenant?: string;
+  workspace?: string;
+  format?: 'table' | 'csv' | 'json';
+  json?: boolean;
+}
+
+export function usageCommand(cli: CliContext): Command {
+  return reportingCommand('usage')
+    .description('Show what the ledger holds: credits and requests of each tenant in each period.')
+    .option('--period <period>', 'only this period, YYYY-MM')
+    .option('--tenant <id>', 'only this tenant')
+    .option('--workspace <id>', 'only this workspace')
+    .addOption(new Option('--format <format>', 'form of the answer (default: table)').choices(['table', 'csv', 'json']))
+    .addHelpText(
+      'after',
+      examples(
+        'usage-ledger usage --period 2026-02',
+        'usage-ledger usage --period 2026-02 --format csv > february.csv',
+        'usage-ledger usage --tenant acme --json',
+      ),
+    )
+    .action((options: UsageOptions) => cli.withContext((context) => showUsage(cli, context, options)));
+}
+
+function showUsage(cli: CliContext, context: Context, options: UsageOptions): void {
+  const format = options.format ?? (options.json === true ? 'json' : 'table');
+  if (options.json === true && format !== 'json') {
+    throw new UsageError(`--json contradicts --format ${format}`, 'give one of the two');
+  }
+  const period = options.period === undefined ? undefined : parsePeriod(options.period, '--period');
+  requireKnownWorkspace(context, options.workspace);
+  const { workspace: workspaceId, tenant: tenantId } = options;
+  const rows = usageRows(context.reader().connection, { workspaceId, tenantId, period });
+  if (rows.length === 0) cli.note('the ledger holds no usage that fits');
+
+  if (format === 'json') {
+    const filters = { workspace_id: workspaceId ?? null, tenant_id: tenantId ?? null, period: period ?? null };
+    cli.printJson({ filters, rows });
+  } else if (format === 'csv') {
+    cli.printDocument(renderCsv(rows, CSV_COLUMNS));
+  } else {
+    cli.print(renderTable(rows, tableColumns(context.clock.now()), cli.tableOptions));
+  }
+}
+
+const CSV_COLUMNS = (
+  [
+    'workspace_id',
+    'tenant_id',
+    'period',
+    'period_start',
+    'period_end',
+    'credits_used',
+    'request_count',
+    'state',
+    'first_seen_at',
+    'changed_at',
+    'withdrawn',
+  ] as const
+).map((key) => ({ key, header: key }));
+
+function tableColumns(nowMs: number): TableColumn<UsageRow>[] {
+  return [
+    { key: 'workspace_id', header: 'Workspace' },
+    { key: 'period', header: 'Period' },
+    { key: 'tenant_id', header: 'Tenant' },
+    { key: 'credits_used', header: 'Credits', align: 'right' },
+    { key: 'request_count', header: 'Requests', align: 'right' },
+    { key: 'state', header: 'State', format: (state, row) => (row.withdrawn ? `${state}, withdrawn` : state) },
+    { key: 'changed_at', header: 'Changed', format: (at) => relativeTime(Date.parse(at), nowMs) },
+  ];
+}

@@ -1,0 +1,74 @@
+import type { OutboxRow } from '../alerts/outbox.ts';
+import type { Clock } from '../core/clock.ts';
+import { summarizeError } from '../core/errors.ts';
+import type { Logger } from '../core/logger.ts';
+
+const SWEEP_INTERVAL_MS = 30_000;
+/** A notification this long overdue has lost its job, or its job found it in the hands of a sender that died. */
+const OVERDUE_MS = 90_000;
+
+export interface OutboxSweepOptions {
+  /** The notifications that wait, the longest due first. */
+  pending(): OutboxRow[];
+  addDelivery(delivery: { notificationId: string; attempt: number; round?: number; delayMs: number }): Promise<void>;
+  onRedisBack(listener: () => void): () => void;
+  clock: Clock;
+  logger: Logger;
+}
+
+export interface OutboxSweep {
+  /** Enqueues everything that waits in the outbox. Jobs that exist are left alone. */
+  sweep(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/**
+ * Enqueues what waits in the outbox: at the start, when Redis is back, and every half minute. The outbox alone says
+ * what is due; a queue that was lost, or a crash between commit and enqueueing, is made good here.
+ */
+export function startOutboxSweep(options: OutboxSweepOptions): OutboxSweep {
+  const { clock, logger } = options;
+  let running: Promise<void> | null = null;
+  let askedAgain = false;
+
+  const enqueueAll = async (): Promise<void> => {
+    for (const { notificationId, attempts, nextAttemptAtMs } of options.pending()) {
+      const overdueMs = clock.now() - nextAttemptAtMs;
+      const round = Math.floor(overdueMs / OVERDUE_MS);
+      await options.addDelivery({
+        notificationId,
+        attempt: attempts + 1,
+        ...(round > 0 ? { round } : {}),
+        delayMs: Math.max(0, -overdueMs),
+      });
+    }
+  };
+  const sweepUntilQuiet = async (): Promise<void> => {
+    do {
+      askedAgain = false;
+      await enqueueAll().catch((error: unknown) => {
+        const { code, message } = summarizeError(error);
+        logger.warn({ code, reason: message }, 'notifications not enqueued, they stay in the outbox');
+      });
+    } while (askedAgain);
+  };
+  const sweep = (): Promise<void> => {
+    // A sweep under way may have read the outbox before the caller's rows were in it.
+    askedAgain = true;
+    running ??= sweepUntilQuiet().finally(() => {
+      running = null;
+    });
+    return running;
+  };
+  const timer = setInterval(() => void sweep(), SWEEP_INTERVAL_MS);
+  const unsubscribe = options.onRedisBack(() => void sweep());
+  void sweep();
+  return {
+    sweep,
+    async stop() {
+      clearInterval(timer);
+      unsubscribe();
+      await running;
+    },
+  };
+}

@@ -1,0 +1,42 @@
+import type { AlertState } from '../../alerts/notification.ts';
+import type { LedgerConnection } from '../../ledger/open.ts';
+import { whereClause } from './where.ts';
+
+/** The states of an alert whose cause has not ended. */
+export const OPEN_ALERT_STATES = ['pending', 'firing', 'acknowledged'] as const satisfies readonly AlertState[];
+
+/** One row of `finance_alerts`. Tenant and period are null for an alert about the workspace or about ourselves. */
+export interface AlertRow {
+  alert_id: string;
+  workspace_id: string;
+  tenant_id: string | null;
+  period: string | null;
+  rule: string;
+  stage: string;
+  severity: string;
+  state: AlertState;
+  previous_credits: bigint;
+  current_credits: bigint;
+  threshold: bigint;
+  first_fired_at: string;
+  last_changed_at: string;
+}
+
+export interface AlertFilters {
+  /** Null: in any state. */
+  states: readonly AlertState[] | null;
+  workspaceId?: string | undefined;
+}
+
+/** The alerts, the ones that changed last first. */
+export function alertRows(connection: LedgerConnection, filters: AlertFilters): AlertRow[] {
+  const { where, values } = whereClause({ state: filters.states ?? undefined, workspace_id: filters.workspaceId });
+  return connection
+    .prepare(
+      `SELECT alert_id, workspace_id, tenant_id, period, rule, stage, severity, state, previous_credits,
+         current_credits, threshold, first_fired_at, last_changed_at
+       FROM finance_alerts ${where} ORDER BY last_changed_at DESC, alert_id`,
+    )
+    .safeIntegers()
+    .all(...values) as AlertRow[];
+}

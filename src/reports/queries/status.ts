@@ -1,0 +1,68 @@
+import type { LedgerConnection } from '../../ledger/open.ts';
+import { OPEN_ALERT_STATES } from './alerts.ts';
+
+/** One row of `finance_freshness` with the last run and the number of open alerts. */
+export interface WorkspaceStatus {
+  workspace_id: string;
+  last_complete_run_at: string | null;
+  last_attempt_at: string | null;
+  last_status: string | null;
+  covers_from: string | null;
+  covers_to: string | null;
+  /** Null before the first run. */
+  last_run: LastRun | null;
+  open_alerts: number;
+}
+
+export interface LastRun {
+  run_id: string;
+  kind: string;
+  status: string;
+  from_period: string | null;
+  to_period: string | null;
+  started_at: string;
+  finished_at: string | null;
+  pages: number;
+  records: number;
+  entries: number;
+  error_code: string | null;
+  error_message: string | null;
+}
+
+/** How every workspace of the ledger fares, by id. */
+export function workspaceStatuses(connection: LedgerConnection): WorkspaceStatus[] {
+  const runIdOf = connection
+    .prepare(
+      `SELECT run_id FROM runs JOIN workspaces USING (workspace_key) WHERE workspace_id = ?
+       ORDER BY run_key DESC LIMIT 1`,
+    )
+    .pluck();
+  const runOf = connection.prepare(
+    `SELECT run_id, kind, status, from_period, to_period, started_at, finished_at, pages, records, entries, error_code,
+       error_message
+     FROM finance_runs WHERE run_id = ?`,
+  );
+  const openAlerts = connection
+    .prepare(
+      `SELECT count(*) FROM alerts JOIN workspaces USING (workspace_key)
+       WHERE workspace_id = ? AND state IN (${OPEN_ALERT_STATES.map((state) => `'${state}'`).join(', ')})`,
+    )
+    .pluck();
+  const rows = connection
+    .prepare(
+      `SELECT workspace_id, last_complete_run_at, last_attempt_at, last_status, covers_from, covers_to
+       FROM finance_freshness ORDER BY workspace_id`,
+    )
+    .all() as Omit<WorkspaceStatus, 'last_run' | 'open_alerts'>[];
+  return rows.map((row) => ({
+    ...row,
+    last_run: (runOf.get(runIdOf.get(row.workspace_id)) as LastRun | undefined) ?? null,
+    open_alerts: openAlerts.get(row.workspace_id) as number,
+  }));
+}
+
+/** Notifications that wait for delivery, and those that were given up. */
+export function outboxCounts(connection: LedgerConnection): { pending: number; dead: number } {
+  const count = connection.prepare('SELECT count(*) FROM outbox WHERE state = ?').pluck();
+  return { pending: count.get('pending') as number, dead: count.get('dead') as number };
+}

@@ -1,0 +1,35 @@
+import type { LedgerConnection } from '../../ledger/open.ts';
+
+/** One row of `finance_history`, without the workspace and tenant that were asked for. */
+export interface EntryRow {
+  entry_id: bigint;
+  run_id: string;
+  recorded_at: string;
+  period: string;
+  kind: string;
+  credits_delta: bigint;
+  requests_delta: bigint;
+  credits_after: bigint;
+  requests_after: bigint;
+}
+
+/** The workspaces in which the ledger knows a tenant of this id, by id. */
+export function workspacesOfTenant(connection: LedgerConnection, tenantId: string): string[] {
+  return connection
+    .prepare(
+      `SELECT workspace_id FROM workspaces JOIN tenants USING (workspace_key) WHERE tenant_id = ? ORDER BY workspace_id`,
+    )
+    .pluck()
+    .all(tenantId) as string[];
+}
+
+/** Everything that was ever recorded of a tenant, in the order in which it was. */
+export function tenantEntries(connection: LedgerConnection, workspaceId: string, tenantId: string): EntryRow[] {
+  return connection
+    .prepare(
+      `SELECT entry_id, run_id, recorded_at, period, kind, credits_delta, requests_delta, credits_after, requests_after
+       FROM finance_history WHERE workspace_id = ? AND tenant_id = ? ORDER BY entry_id`,
+    )
+    .safeIntegers()
+    .all(workspaceId, tenantId) as EntryRow[];
+}

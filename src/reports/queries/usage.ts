@@ -1,0 +1,46 @@
+import type { LedgerConnection } from '../../ledger/open.ts';
+import { whereClause } from './where.ts';
+
+/** One row of `finance_usage`. Credits and counts are exact; times are ISO-8601 UTC. */
+export interface UsageRow {
+  workspace_id: string;
+  tenant_id: string;
+  period: string;
+  period_start: string;
+  period_end: string;
+  credits_used: bigint;
+  request_count: bigint;
+  state: string;
+  first_seen_at: string;
+  changed_at: string;
+  withdrawn: boolean;
+}
+
+export interface UsageFilters {
+  workspaceId?: string | undefined;
+  tenantId?: string | undefined;
+  period?: string | undefined;
+}
+
+/** What the ledger holds now, by workspace, period and tenant. Filters match byte for byte. */
+export function usageRows(connection: LedgerConnection, filters: UsageFilters): UsageRow[] {
+  const { where, values } = whereClause({
+    workspace_id: filters.workspaceId,
+    tenant_id: filters.tenantId,
+    period: filters.period,
+  });
+  const rows = connection
+    .prepare(
+      `SELECT workspace_id, tenant_id, period, period_start, period_end, credits_used, request_count, state,
+         first_seen_at, changed_at, withdrawn
+       FROM finance_usage ${where} ORDER BY workspace_id, period, tenant_id`,
+    )
+    .safeIntegers()
+    .all(...values) as (Omit<UsageRow, 'withdrawn'> & { withdrawn: bigint })[];
+  return rows.map((row) => ({ ...row, withdrawn: row.withdrawn !== 0n }));
+}
+
+/** The workspaces that the ledger knows, by id. */
+export function ledgerWorkspaces(connection: LedgerConnection): string[] {
+  return connection.prepare('SELECT workspace_id FROM workspaces ORDER BY workspace_id').pluck().all() as string[];
+}

@@ -1,0 +1,44 @@
+import { parsePeriod } from '../core/period.ts';
+import { InvalidRequestError } from './errors.ts';
+
+/** Filters and place in a usage listing (interface document, 4.3 and 4.4). */
+export interface UsageQuery {
+  /** `YYYY-MM`, included. */
+  fromPeriod?: string | undefined;
+  toPeriod?: string | undefined;
+  /** From 1; the service's default is 1. */
+  page?: number | undefined;
+  /** From 1 to 100; the service's default is 50. */
+  perPage?: number | undefined;
+}
+
+/** The query string with its `?`, or nothing. Everything is checked before anything is sent. */
+export function queryText({ fromPeriod, toPeriod, page, perPage }: UsageQuery): string {
+  requireWithin(page, 1, Number.MAX_SAFE_INTEGER, 'page');
+  requireWithin(perPage, 1, 100, 'per_page');
+  const parts: string[] = [];
+  if (fromPeriod !== undefined) parts.push(`from_period=${parsePeriod(fromPeriod, 'from_period')}`);
+  if (toPeriod !== undefined) parts.push(`to_period=${parsePeriod(toPeriod, 'to_period')}`);
+  if (page !== undefined) parts.push(`page=${page}`);
+  if (perPage !== undefined) parts.push(`per_page=${perPage}`);
+  return parts.length === 0 ? '' : `?${parts.join('&')}`;
+}
+
+/** Refuses anything but a whole number from `least` to `most`; an absent one is fine. */
+export function requireWithin(value: number | undefined, least: number, most: number, what: string): void {
+  if (value === undefined || (Number.isSafeInteger(value) && value >= least && value <= most)) return;
+  const range = most === Number.MAX_SAFE_INTEGER ? `${least} or more` : `${least} to ${most}`;
+  throw new InvalidRequestError(`${what} ${value} is out of range`, `give a whole number, ${range}`);
+}
+
+/** Refuses a blank text. */
+export function requireText(value: string, what: string): void {
+  if (value.trim() === '') throw new InvalidRequestError(`${what} is empty`, 'give a text');
+}
+
+/** Headers carry visible ASCII safely and nothing else. The value is not shown: it may be a secret put in by mistake. */
+export function requireHeaderText(value: string, what: string): void {
+  requireText(value, what);
+  if (/^[!-~]+$/.test(value)) return;
+  throw new InvalidRequestError(`${what} has characters that a header cannot carry`, 'give it as the service shows it');
+}

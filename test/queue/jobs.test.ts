@@ -1,0 +1,57 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { deliverJobId, syncJobId } from '../../src/queue/jobs.ts';
+import { MAX_BACKOFF_MS, retryDelayMs } from '../../src/queue/settings.ts';
+
+const kinds = fc.constantFrom('scheduled' as const, 'reconcile' as const, 'manual' as const);
+const slots = fc.date({ noInvalidDate: true, min: new Date(0), max: new Date(4e12) }).map((date) => date.toISOString());
+const jobs = fc.record({ workspaceId: fc.string({ unit: 'binary' }), slot: slots, kind: kinds });
+
+describe('the id of a sync job', () => {
+  test('is one that BullMQ takes, whatever the workspace is called', () => {
+    fc.assert(
+      fc.property(jobs, (job) => {
+        expect(syncJobId(job)).toMatch(/^[a-z]+\.[\w.-]+$/);
+      }),
+    );
+  });
+
+  test('differs when the workspace, the kind or the slot differs, and only then', () => {
+    fc.assert(
+      fc.property(jobs, jobs, (a, b) => {
+        const same = a.workspaceId === b.workspaceId && a.slot === b.slot && a.kind === b.kind;
+        expect(syncJobId(a) === syncJobId(b)).toBe(same);
+        expect(syncJobId({ ...a, workspaceId: `${a.workspaceId}x` })).not.toBe(syncJobId(a));
+      }),
+    );
+  });
+
+  test('is the same however the slot is written', () => {
+    const job = { workspaceId: 'ws-1', kind: 'scheduled' as const };
+    expect(syncJobId({ ...job, slot: '2026-03-01T10:15:00Z' })).toBe(
+      syncJobId({ ...job, slot: '2026-03-01T10:15:00.000Z' }),
+    );
+  });
+
+  test('is refused for a slot that is no time', () => {
+    expect(() => syncJobId({ workspaceId: 'ws', slot: 'soon', kind: 'manual' })).toThrow(/not an ISO time/);
+  });
+});
+
+describe('the id of a delivery', () => {
+  test('holds the notification and the attempt', () => {
+    expect(deliverJobId({ notificationId: '42', attempt: 3 })).toBe('42.3');
+  });
+
+  test('is refused for a notification id that BullMQ would refuse', () => {
+    expect(() => deliverJobId({ notificationId: 'a:b', attempt: 1 })).toThrow(/cannot name a job/);
+  });
+});
+
+test('the wait before a retry grows, has jitter, has a bound, and is never shorter than Retry-After', () => {
+  expect(retryDelayMs(1, 1000, 0, 0)).toBe(500);
+  expect(retryDelayMs(1, 1000, 0, 1)).toBe(1000);
+  expect(retryDelayMs(3, 1000, 0, 1)).toBe(4000);
+  expect(retryDelayMs(40, 1000, 0, 1)).toBe(MAX_BACKOFF_MS);
+  expect(retryDelayMs(1, 1000, 90_000, 1)).toBe(90_000);
+});

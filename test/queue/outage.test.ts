@@ -1,0 +1,178 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { describeTarget } from '../../src/queue/connection.ts';
+import { type PrivateRedis, startPrivateRedis } from '../../src/queue/private-redis.ts';
+import { openQueueSystem, type QueueSystem } from '../../src/queue/queues.ts';
+import {
+  clientOf,
+  freePort,
+  gate,
+  handlersWith,
+  recordingLogger,
+  removeFolder,
+  temporaryFolder,
+  uniqueLedgerId,
+  until,
+} from './support.ts';
+
+let folder: string;
+let redis: PrivateRedis;
+let system: QueueSystem | undefined;
+beforeEach(async () => {
+  folder = temporaryFolder();
+  redis = await startPrivateRedis({ dir: folder, logger: recordingLogger().logger });
+});
+afterEach(async () => {
+  await system?.stop({ deadlineMs: 500 });
+  await redis.close();
+  removeFolder(folder);
+});
+
+const job = (slot: string) => ({ workspaceId: 'ws', slot, kind: 'scheduled' as const });
+
+describe('while Redis is away', () => {
+  test('enqueueing fails fast with a retryable error, and the worker goes on once Redis is back', async () => {
+    const { logger, lines } = recordingLogger();
+    const seen: string[] = [];
+    const handlers = handlersWith({ sync: async (one) => void seen.push(one.slot) });
+    const opened = await openQueueSystem({ ledgerId: uniqueLedgerId(), target: redis.target, logger, handlers });
+    system = opened;
+    opened.start();
+    let back = 0;
+    opened.onRedisBack(() => {
+      back += 1;
+    });
+    await opened.addSync(job('2026-03-01T10:00:00.000Z'));
+    await until('the first job', () => seen.length === 1);
+
+    await redis.close();
+    await until('the loss to be noticed', () => !opened.redisUp);
+    const asked = performance.now();
+    const attempts = await Promise.allSettled([
+      opened.addSync(job('2026-03-01T10:15:00.000Z')),
+      opened.addDelivery({ notificationId: 'n', attempt: 1, delayMs: 0 }),
+      opened.counts(),
+      opened.ping(),
+    ]);
+    expect(performance.now() - asked).toBeLessThan(6000);
+    for (const attempt of attempts) {
+      expect(attempt).toMatchObject({ status: 'rejected', reason: { code: 'redis_unavailable', retryable: true } });
+    }
+
+    redis = await startPrivateRedis({ dir: folder, logger });
+    await until('the outage to be over', () => back === 1);
+    await opened.addSync(job('2026-03-01T10:30:00.000Z'));
+    await until('the worker to go on', () => seen.length === 2);
+    expect(seen[1]).toBe('2026-03-01T10:30:00.000Z');
+    expect(lines.filter((line) => line.includes('Redis is not available'))).toHaveLength(1);
+    expect(lines.filter((line) => line.includes('Redis is back'))).toHaveLength(1);
+  });
+
+  test('a handler goes on, and stopping returns by its deadline', async () => {
+    const { logger } = recordingLogger();
+    const { opened: begun, open: begin } = gate();
+    const { opened: finished, open: finish } = gate();
+    let ended = false;
+    const handlers = handlersWith({
+      sync: async () => {
+        begin();
+        await finished;
+        ended = true;
+      },
+    });
+    const opened = await openQueueSystem({ ledgerId: uniqueLedgerId(), target: redis.target, logger, handlers });
+    system = opened;
+    opened.start();
+    await opened.addSync(job('2026-03-01T10:00:00.000Z'));
+    await begun;
+    await redis.close();
+    await until('the loss to be noticed', () => !opened.redisUp);
+    const asked = performance.now();
+    const stopped = opened.stop({ deadlineMs: 3000 });
+    finish();
+    expect(await stopped).toBe(true);
+    expect(ended).toBe(true);
+    expect(performance.now() - asked).toBeLessThan(3500);
+  });
+
+  test('a system can be opened and stopped', async () => {
+    const { logger } = recordingLogger();
+    await redis.close();
+    const opened = await openQueueSystem({
+      ledgerId: uniqueLedgerId(),
+      target: redis.target,
+      logger,
+      handlers: handlersWith({}),
+    });
+    system = opened;
+    opened.start();
+    await expect(opened.ping()).rejects.toMatchObject({ code: 'redis_unavailable' });
+    const asked = performance.now();
+    await opened.stop({ deadlineMs: 1000 });
+    expect(performance.now() - asked).toBeLessThan(1500);
+  });
+
+  test('a system that was opened then works once Redis is there', async () => {
+    const { logger } = recordingLogger();
+    const seen: string[] = [];
+    await redis.close();
+    const opened = await openQueueSystem({
+      ledgerId: uniqueLedgerId(),
+      target: redis.target,
+      logger,
+      handlers: handlersWith({ sync: async (one) => void seen.push(one.slot) }),
+    });
+    system = opened;
+    opened.start();
+    redis = await startPrivateRedis({ dir: folder, logger });
+    await until('Redis', () => opened.redisUp);
+    await opened.addSync(job('2026-03-01T10:00:00.000Z'));
+    await until('the job', () => seen.length === 1);
+  });
+});
+
+describe('secrets of the address', () => {
+  test('are in no log line and no error when Redis refuses the password', async () => {
+    const { logger, lines } = recordingLogger();
+    const client = clientOf(redis.target);
+    await client.config('SET', 'requirepass', 'the-real-one');
+    // A TCP port only for this test: passwords come with addresses.
+    const port = await freePort();
+    await client.config('SET', 'port', String(port));
+    const url = `redis://operator:s3cret-word@127.0.0.1:${port}/0?password=s3cret-word`;
+    const opened = await openQueueSystem({
+      ledgerId: uniqueLedgerId(),
+      target: { kind: 'url', url },
+      logger,
+      handlers: handlersWith({}),
+    });
+    system = opened;
+    opened.start();
+    const failure = await opened.ping().then(
+      () => 'no failure',
+      (error: Error & { hint?: string }) => `${error.message} ${error.hint} ${error.stack} ${JSON.stringify(error)}`,
+    );
+    expect(failure).toContain(`redis://127.0.0.1:${port}/0`);
+    expect(failure).toContain('WRONGPASS');
+    expect(failure + lines.join('')).not.toContain('s3cret-word');
+    await client.config('SET', 'requirepass', '');
+    await client.config('SET', 'port', '0');
+    client.disconnect();
+  });
+
+  test('are left out of the description, also when the address is malformed', () => {
+    expect(describeTarget({ kind: 'url', url: 'rediss://u:pw-1@host:6380/2?password=pw-2' })).toBe(
+      'rediss://host:6380/2',
+    );
+    expect(describeTarget({ kind: 'url', url: 'redis://u:pw@host:notaport' })).toBe('redis_url');
+  });
+
+  test('are left out when the address is refused', async () => {
+    const target = { kind: 'url', url: 'redis://u:pw-word@host:notaport' } as const;
+    const { logger } = recordingLogger();
+    const failure = await openQueueSystem({ ledgerId: 'x', target, logger, handlers: handlersWith({}) }).catch(
+      (e) => e,
+    );
+    expect(failure).toMatchObject({ code: 'bad_redis_url' });
+    expect(String(failure.stack)).not.toContain('pw-word');
+  });
+});

@@ -1,0 +1,185 @@
+import { execFile, spawn } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { type PrivateRedis, startPrivateRedis } from '../../src/queue/private-redis.ts';
+import { clientOf, recordingLogger, removeFolder, temporaryFolder, until } from './support.ts';
+
+const { logger, lines } = recordingLogger();
+const moduleUrl = new URL('../../dist/queue/private-redis.js', import.meta.url).href;
+let folder: string;
+let started: PrivateRedis[];
+
+beforeEach(() => {
+  folder = temporaryFolder();
+  started = [];
+  lines.length = 0;
+});
+afterEach(async () => {
+  vi.unstubAllEnvs();
+  await Promise.all(started.map((redis) => redis.close()));
+  removeFolder(folder);
+});
+
+async function start(dir = folder): Promise<PrivateRedis> {
+  const redis = await startPrivateRedis({ dir, logger });
+  started.push(redis);
+  return redis;
+}
+
+/** A process that was not reaped (no init in a container) has ended all the same. */
+function runs(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return !existsSync(`/proc/${pid}/stat`) || !readFileSync(`/proc/${pid}/stat`, 'utf8').includes(') Z ');
+  } catch {
+    return false;
+  }
+}
+
+async function serversOn(dir: string): Promise<number> {
+  const { stdout } = await promisify(execFile)('ps', ['-eo', 'stat=,args=']);
+  return stdout.split('\n').filter((line) => !line.startsWith('Z') && /redis-server/.test(line) && line.includes(dir))
+    .length;
+}
+
+/** A daemon in a process of its own, killed without a chance to stop its server. */
+async function startInKilledProcess(dir: string): Promise<number> {
+  const script = `
+    const { startPrivateRedis } = await import(${JSON.stringify(moduleUrl)});
+    const quiet = () => undefined;
+    const logger = { info: quiet, warn: quiet, error: quiet, debug: quiet };
+    const redis = await startPrivateRedis({ dir: ${JSON.stringify(dir)}, logger });
+    process.stdout.write(String(redis.pid) + '\\n');
+    setInterval(quiet, 1000);`;
+  const child = spawn(process.execPath, ['--input-type=module', '-e', script], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const pid = await new Promise<number>((resolve) => child.stdout.once('data', (text) => resolve(Number(text))));
+  const exited = new Promise((resolve) => child.once('exit', resolve));
+  child.kill('SIGKILL');
+  await exited;
+  return pid;
+}
+
+describe('a private Redis', () => {
+  test('takes commands on a socket that only this user can reach, keeps jobs over a restart and evicts none', async () => {
+    const redis = await start();
+    const client = clientOf(redis.target);
+    await client.set('kept', 'yes');
+    expect(await client.config('GET', 'maxmemory-policy')).toContain('noeviction');
+    expect(await client.config('GET', 'port')).toContain('0');
+    expect(statSync(folder).mode & 0o777).toBe(0o700);
+    client.disconnect();
+    await redis.close();
+
+    const again = await start();
+    const second = clientOf(again.target);
+    expect(await second.get('kept')).toBe('yes');
+    expect(again.adopted).toBe(false);
+    second.disconnect();
+  });
+
+  test('leaves no process and no socket when it is closed, and may be closed twice', async () => {
+    const redis = await start();
+    expect(runs(redis.pid)).toBe(true);
+    expect(await serversOn(folder)).toBe(1);
+    await Promise.all([redis.close(), redis.close()]);
+    expect(runs(redis.pid)).toBe(false);
+    expect(await serversOn(folder)).toBe(0);
+    expect(existsSync(join(folder, 'redis.sock'))).toBe(false);
+    expect(existsSync(join(folder, 'redis.lock'))).toBe(false);
+  });
+
+  test('left by a killed daemon is adopted, not started a second time, and stopped by its new owner', async () => {
+    const pid = await startInKilledProcess(folder);
+    expect(runs(pid)).toBe(true);
+    const redis = await start();
+    expect(redis).toMatchObject({ pid, adopted: true });
+    expect(await serversOn(folder)).toBe(1);
+    await redis.close();
+    expect(runs(pid)).toBe(false);
+  });
+
+  test('is one server though several daemons start at once, and the last one to stop stops it', async () => {
+    const all = await Promise.all([start(), start(), start()]);
+    const [first, second, third] = all;
+    expect(new Set(all.map((redis) => redis.pid)).size).toBe(1);
+    expect(all.filter((redis) => !redis.adopted)).toHaveLength(1);
+    expect(await serversOn(folder)).toBe(1);
+    await first?.close();
+    await second?.close();
+    expect(runs(third?.pid ?? 0)).toBe(true);
+    await third?.close();
+    expect(runs(third?.pid ?? 0)).toBe(false);
+  });
+
+  test('is not left behind when two daemons stop at once', async () => {
+    const [first, second] = await Promise.all([start(), start()]);
+    await Promise.all([first.close(), second.close()]);
+    expect(runs(first.pid)).toBe(false);
+  });
+
+  test('is started again when it dies', async () => {
+    const redis = await start();
+    const before = redis.pid;
+    const client = clientOf(redis.target);
+    client.on('error', () => undefined);
+    await client.set('kept', 'yes');
+    process.kill(before, 'SIGKILL');
+    await until('a new server', () => redis.pid !== before);
+    expect(await client.get('kept')).toBe('yes');
+    expect(await serversOn(folder)).toBe(1);
+    client.disconnect();
+    expect(lines.filter((line) => line.includes('private Redis is gone'))).toHaveLength(1);
+  });
+
+  test('is reached by a short socket path when its folder has a long one', async () => {
+    const deep = join(folder, 'a-rather-long-folder-name'.repeat(3), 'another-long-folder-name'.repeat(3));
+    mkdirSync(deep, { recursive: true });
+    const redis = await start(deep);
+    if (redis.target.kind !== 'socket') throw new Error('a socket is expected');
+    const { path } = redis.target;
+    expect(Buffer.byteLength(path)).toBeLessThanOrEqual(103);
+    expect(statSync(join(path, '..')).mode & 0o777).toBe(0o700);
+    expect((await start(deep)).pid).toBe(redis.pid);
+    await Promise.all(started.map((one) => one.close()));
+    expect(existsSync(join(path, '..'))).toBe(false);
+  });
+
+  test('starts empty when the stored queue is damaged, and keeps the damaged files aside', async () => {
+    const redis = await start();
+    await redis.close();
+    writeFileSync(join(folder, 'appendonlydir', 'appendonly.aof.manifest'), 'this is no manifest\n');
+    const again = await start();
+    const client = clientOf(again.target);
+    expect(await client.dbsize()).toBe(0);
+    client.disconnect();
+    expect(existsSync(join(folder, 'appendonlydir.damaged'))).toBe(true);
+  });
+
+  test('takes over a lock whose process is gone', async () => {
+    const gone = spawn(process.execPath, ['-e', '']);
+    await new Promise((resolve) => gone.once('exit', resolve));
+    writeFileSync(join(folder, 'redis.lock'), `${gone.pid} left-behind`);
+    const redis = await start();
+    expect(runs(redis.pid)).toBe(true);
+  });
+
+  test('fails with a remedy when redis-server is not on PATH', async () => {
+    vi.stubEnv('PATH', folder);
+    await expect(start()).rejects.toMatchObject({
+      code: 'redis_missing',
+      retryable: false,
+      hint: expect.stringContaining('redis_url'),
+    });
+    expect(existsSync(join(folder, 'redis.lock'))).toBe(false);
+  });
+
+  test('survives Ctrl-C in the terminal of its daemon, because it has a process group of its own', async () => {
+    const redis = await start();
+    const { stdout } = await promisify(execFile)('ps', ['-o', 'pgid=', '-p', String(redis.pid)]);
+    expect(Number(stdout)).toBe(redis.pid);
+  });
+});

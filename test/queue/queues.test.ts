@@ -1,0 +1,272 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { AppError } from '../../src/core/errors.ts';
+import type { JobHandlers, SyncJob } from '../../src/queue/jobs.ts';
+import { type PrivateRedis, startPrivateRedis } from '../../src/queue/private-redis.ts';
+import { openQueueSystem, type QueueSystem } from '../../src/queue/queues.ts';
+import type { QueueSettings } from '../../src/queue/settings.ts';
+import {
+  clientOf,
+  gate,
+  handlersWith,
+  recordingLogger,
+  removeFolder,
+  temporaryFolder,
+  uniqueLedgerId,
+  until,
+} from './support.ts';
+
+const { logger } = recordingLogger();
+const folder = temporaryFolder();
+let redis: PrivateRedis;
+const systems: QueueSystem[] = [];
+
+beforeAll(async () => {
+  redis = await startPrivateRedis({ dir: folder, logger });
+});
+afterEach(async () => {
+  await Promise.all(systems.splice(0).map((system) => system.stop({ deadlineMs: 3000 })));
+});
+afterAll(async () => {
+  await redis.close();
+  removeFolder(folder);
+});
+
+async function open(
+  handlers: Partial<JobHandlers>,
+  ledgerId = uniqueLedgerId(),
+  settings: Partial<QueueSettings> = {},
+) {
+  const system = await openQueueSystem({
+    ledgerId,
+    target: redis.target,
+    logger,
+    handlers: handlersWith(handlers),
+    settings: { backoffBaseMs: 20, ...settings },
+  });
+  systems.push(system);
+  return system;
+}
+
+const slotJob = (workspaceId: string, slot = '2026-03-01T10:15:00.000Z'): SyncJob => ({
+  workspaceId,
+  slot,
+  kind: 'scheduled',
+});
+
+describe('enqueueing', () => {
+  test('a slot that two daemons enqueue at once is one job', async () => {
+    const ledgerId = uniqueLedgerId();
+    const seen: SyncJob[] = [];
+    const handlers: Partial<JobHandlers> = { sync: async (job) => void seen.push(job) };
+    const [first, second] = await Promise.all([open(handlers, ledgerId), open(handlers, ledgerId)]);
+    await Promise.all([first, second].map((system) => system.addSync(slotJob('ws:1 ✓'))));
+    first.start();
+    second.start();
+    await until('the job to complete', async () => (await first.counts()).sync.completed === 1);
+    expect(await second.addSync(slotJob('ws:1 ✓'))).toBe('exists');
+    expect(await second.addSync(slotJob('ws:1 ✓', '2026-03-01T10:30:00.000Z'))).toBe('added');
+    await until('the next slot to complete', async () => (await first.counts()).sync.completed === 2);
+    expect(seen).toEqual([slotJob('ws:1 ✓'), slotJob('ws:1 ✓', '2026-03-01T10:30:00.000Z')]);
+  });
+
+  test('workspaces whose ids are numbers or hold colons get jobs of their own', async () => {
+    const system = await open({});
+    for (const id of ['12345', '0', '0:1', 'a:b:c', '']) expect(await system.addSync(slotJob(id))).toBe('added');
+    expect((await system.counts()).sync.waiting).toBe(5);
+  });
+
+  test('two ledgers on one Redis do not take each other’s jobs', async () => {
+    const taken: string[] = [];
+    const mine = await open({ sync: async (job) => void taken.push(`mine ${job.workspaceId}`) });
+    const other = await open({ sync: async (job) => void taken.push(`other ${job.workspaceId}`) });
+    await mine.addSync(slotJob('a'));
+    await other.addSync(slotJob('b'));
+    other.start();
+    await until('the job of the other ledger', async () => (await other.counts()).sync.completed === 1);
+    expect(taken).toEqual(['other b']);
+    expect((await mine.counts()).sync.waiting).toBe(1);
+  });
+
+  test('a delivery waits for its delay and is one job for each attempt', async () => {
+    const seen: unknown[] = [];
+    const system = await open({ deliver: async (job) => void seen.push([job, Date.now()]) });
+    system.start();
+    const asked = Date.now();
+    const delivery = { notificationId: 'n-1', attempt: 2, delayMs: 300 };
+    await Promise.all([system.addDelivery(delivery), system.addDelivery(delivery)]);
+    await until('the delivery', async () => (await system.counts()).deliver.completed === 1);
+    expect(seen).toEqual([[{ notificationId: 'n-1', attempt: 2 }, expect.any(Number)]]);
+    const [[, at]] = seen as [[unknown, number]];
+    expect(at - asked).toBeGreaterThanOrEqual(300);
+  });
+
+  test('a delivery whose handler broke can be enqueued again under the same attempt', async () => {
+    let calls = 0;
+    const system = await open({
+      deliver: async () => {
+        calls += 1;
+        if (calls === 1) throw new Error('the ledger was busy');
+      },
+    });
+    system.start();
+    const delivery = { notificationId: 'n-1', attempt: 1, delayMs: 0 };
+    await system.addDelivery(delivery);
+    await until('the failure', async () => calls === 1 && (await system.counts()).deliver.active === 0);
+    await system.addDelivery(delivery);
+    await until('the delivery', async () => (await system.counts()).deliver.completed === 1);
+  });
+});
+
+describe('failures', () => {
+  test('a retryable failure is tried again until the attempts are used up', async () => {
+    const attempts: unknown[] = [];
+    const system = await open(
+      {
+        sync: async (_job, { attempt, lastAttempt }) => {
+          attempts.push([attempt, lastAttempt]);
+          throw new AppError('service_down', 'no', { retryable: true });
+        },
+      },
+      uniqueLedgerId(),
+      { syncAttempts: 3 },
+    );
+    system.start();
+    await system.addSync(slotJob('ws'));
+    await until('the job to fail', async () => (await system.counts()).sync.failed === 1);
+    expect(attempts).toEqual([
+      [1, false],
+      [2, false],
+      [3, true],
+    ]);
+  });
+
+  test('an error that says it is not retryable fails the job at once', async () => {
+    let calls = 0;
+    const system = await open({
+      sync: async () => {
+        calls += 1;
+        throw new AppError('auth_failed', 'no', { retryable: false });
+      },
+    });
+    system.start();
+    await system.addSync(slotJob('ws'));
+    await until('the job to fail', async () => (await system.counts()).sync.failed === 1);
+    expect(calls).toBe(1);
+    expect(await system.addSync(slotJob('ws'))).toBe('exists');
+  });
+
+  test('a retry does not come before retryAfterMs', async () => {
+    const calls: number[] = [];
+    const system = await open({
+      sync: async () => {
+        calls.push(Date.now());
+        if (calls.length === 1)
+          throw Object.assign(new AppError('limited', 'no', { retryable: true }), { retryAfterMs: 700 });
+      },
+    });
+    system.start();
+    await system.addSync(slotJob('ws'));
+    await until('the job to complete', async () => (await system.counts()).sync.completed === 1);
+    const [first = 0, second = 0] = calls;
+    expect(second - first).toBeGreaterThanOrEqual(700);
+  });
+
+  test('results with big integers and progress are kept', async () => {
+    const system = await open({
+      sync: async (_job, { progress }) => {
+        progress({ pages: 3 });
+        return { credits: 2n ** 62n };
+      },
+    });
+    system.start();
+    await system.addSync(slotJob('ws'));
+    await until('the job to complete', async () => (await system.counts()).sync.completed === 1);
+    const [job] = (await system.queues[0]?.getJobs(['completed'])) ?? [];
+    expect(job?.returnvalue).toEqual({ credits: '4611686018427387904' });
+    expect(job?.progress).toEqual({ pages: 3 });
+  });
+});
+
+describe('stopping', () => {
+  test('lets a running handler finish and takes no further job', async () => {
+    const { opened, open: finish } = gate();
+    const events: string[] = [];
+    const system = await open(
+      {
+        sync: async (job) => {
+          events.push(`began ${job.workspaceId}`);
+          await opened;
+          events.push(`ended ${job.workspaceId}`);
+        },
+      },
+      uniqueLedgerId(),
+      { syncConcurrency: 1 },
+    );
+    const ledger = system.queues[0];
+    await system.addSync(slotJob('a'));
+    await system.addSync(slotJob('b'));
+    system.start();
+    system.start();
+    await until('the first job to begin', () => events.length === 1);
+    const stopped = system.stop({ deadlineMs: 5000, graceMs: 5000 });
+    expect(system.stop()).toBe(stopped);
+    finish();
+    expect(await stopped).toBe(true);
+    expect(events).toEqual(['began a', 'ended a']);
+
+    const client = clientOf(redis.target);
+    expect(await client.llen(`bull:${ledger?.name}:wait`)).toBe(1);
+    expect(await client.zcard(`bull:${ledger?.name}:completed`)).toBe(1);
+    client.disconnect();
+  });
+
+  test('aborts a handler when the grace is over and leaves its job to the next daemon without spending an attempt', async () => {
+    const ledgerId = uniqueLedgerId();
+    let reason: unknown;
+    const { opened: begun, open: begin } = gate();
+    const handlers: Partial<JobHandlers> = {
+      sync: (_job, { signal }) =>
+        new Promise((_resolve, reject) => {
+          signal.addEventListener('abort', () => {
+            reason = signal.reason;
+            reject(signal.reason);
+          });
+          begin();
+        }),
+    };
+    const first = await open(handlers, ledgerId);
+    first.start();
+    await first.addSync(slotJob('ws'));
+    await begun;
+    expect(await first.stop({ deadlineMs: 4000, graceMs: 50 })).toBe(true);
+    expect(reason).toMatchObject({ code: 'stopping', retryable: true });
+
+    const attempts: number[] = [];
+    const second = await open({ sync: async (_job, { attempt }) => void attempts.push(attempt) }, ledgerId);
+    second.start();
+    await until('the next daemon to run it', async () => (await second.counts()).sync.completed === 1);
+    expect(attempts).toEqual([1]);
+  });
+
+  test('returns by its deadline though a handler ignores its signal', async () => {
+    const { opened, open: finish } = gate();
+    const { opened: begun, open: begin } = gate();
+    const system = await open({
+      sync: async () => {
+        begin();
+        await opened;
+      },
+    });
+    system.start();
+    await system.addSync(slotJob('ws'));
+    await begun;
+    const asked = performance.now();
+    expect(await system.stop({ deadlineMs: 400, graceMs: 100 })).toBe(false);
+    expect(performance.now() - asked).toBeLessThan(1500);
+    finish();
+  });
+});
+
+test('a ledger id that cannot name a queue is refused', async () => {
+  await expect(open({}, 'a:b')).rejects.toMatchObject({ code: 'bad_ledger_id' });
+});

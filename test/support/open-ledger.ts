@@ -1,0 +1,87 @@
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import { type ApplyResult, applyRun } from '../../src/ledger/apply-run.ts';
+import { type ClaimedRun, claimRun, type RunKind } from '../../src/ledger/claim-run.ts';
+import { migrateLedger } from '../../src/ledger/migrate.ts';
+import { type LedgerConnection, openForWriting } from '../../src/ledger/open.ts';
+import { RunStaging, type StagedRecord } from '../../src/ledger/staging.ts';
+import { temporaryFolder } from './temporary-folder.ts';
+import { NOON } from './test-clock.ts';
+
+export interface OpenLedger {
+  path: string;
+  connection: LedgerConnection;
+}
+
+/** A fresh ledger, or one more writing connection to the one at `path`; closed when the test has finished. */
+export function openLedger(path = join(temporaryFolder(), 'ledger.db')): OpenLedger {
+  const connection = openForWriting(path);
+  onTestFinished(() => {
+    connection.close();
+  });
+  migrateLedger(connection, path, '0.0.0', NOON);
+  return { path, connection };
+}
+
+export interface ClaimOptions {
+  workspaceId?: string;
+  kind?: RunKind;
+  slot?: string | null;
+  nowMs?: number;
+}
+
+/** A run that has claimed its workspace and has staging to walk into. */
+export interface RunUnderWay {
+  run: ClaimedRun;
+  staging: RunStaging;
+}
+
+export function beginRun(connection: LedgerConnection, options: ClaimOptions = {}): RunUnderWay {
+  const { workspaceId = 'ws-1', kind = 'manual', slot = null, nowMs = NOON } = options;
+  const window = { from: null, to: null };
+  const run = claimRun(connection, { workspaceId, workspaceName: workspaceId, kind, slot, window, nowMs });
+  if (!('runKey' in run)) throw new Error(`the slot was done by ${run.doneBy}`);
+  return { run, staging: new RunStaging(connection, run.runKey, run.workspaceKey, window) };
+}
+
+/** Stages the records as one page of one walk. */
+export function stageWalk({ staging }: RunUnderWay, records: readonly StagedRecord[]): void {
+  staging.beginWalk();
+  const content = { usage: records, total_records: records.length, total_pages: 1 };
+  staging.stagePage(1, content, Buffer.from(records.map((record) => record.tenant_id).join()));
+}
+
+export function applyWalk(connection: LedgerConnection, { run, staging }: RunUnderWay, nowMs = NOON): ApplyResult<null> {
+  const result = applyRun(connection, {
+    run,
+    staging,
+    facts: staging.finishWalk(),
+    walk: { walkNumber: 1, startedAtMs: nowMs, finishedAtMs: nowMs, verdict: 'accepted', signs: [] },
+    nowMs,
+    afterMerge: () => null,
+  });
+  staging.drop();
+  return result;
+}
+
+/** Claims, stages and publishes a run with these records. */
+export function publish(
+  connection: LedgerConnection,
+  records: readonly StagedRecord[],
+  options: ClaimOptions = {},
+): ApplyResult<null> {
+  const underWay = beginRun(connection, options);
+  stageWalk(underWay, records);
+  return applyWalk(connection, underWay, options.nowMs);
+}
+
+export function usageRecord(tenant: string, credits: number | bigint, period = '2026-03'): StagedRecord {
+  return {
+    tenant_id: tenant,
+    period,
+    period_start: `${period}-01T00:00:00`,
+    period_end: `${period}-28T23:59:59`,
+    credits_used: credits,
+    request_count: 10,
+  };
+}

@@ -1,0 +1,125 @@
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import type { ChannelConfig, Config, WorkspaceConfig } from '../../src/config/types.ts';
+import { createLogger } from '../../src/core/logger.ts';
+import { Context, type ContextOverrides, type SyncOrder } from '../../src/daemon/context.ts';
+import type { ScenarioInput } from '../../src/sandbox/scenario-schema.ts';
+import type { Sandbox } from '../../src/sandbox/server.ts';
+import { startSandbox } from '../../src/sandbox/server.ts';
+import type { SandboxWorkspace } from '../../src/sandbox/store.ts';
+import type { SyncOutcome } from '../../src/sync/run.ts';
+import { type LedgerView, viewLedger } from './ledger-view.ts';
+import { temporaryFolder } from './temporary-folder.ts';
+import { type TestClock, testClock } from './test-clock.ts';
+
+export const WORKSPACE = 'ws-1';
+
+type WorkspaceInput = ScenarioInput['workspaces'][number];
+export type Applied = Extract<SyncOutcome, { status: 'applied' }>;
+
+export interface FixtureOptions {
+  /** The workspaces that the sandbox serves; one empty one when absent. */
+  workspaces?: Partial<WorkspaceInput>[];
+  /** Changes to every workspace of the configuration. */
+  settings?: Partial<WorkspaceConfig>;
+  channels?: ChannelConfig[];
+  /** The service's clock; the context's own when absent. */
+  serviceClock?: TestClock;
+}
+
+/** A sandbox, a configuration that reads from it into a ledger of its own, and a context over both. */
+export interface Fixture {
+  sandbox: Sandbox;
+  /** The first workspace upstream. */
+  upstream: SandboxWorkspace;
+  clock: TestClock;
+  config: Config;
+  context: Context;
+  /** One run by hand of the first workspace, or of the one named. */
+  sync(order?: Partial<SyncOrder>): Promise<Applied>;
+  /** Opens the ledger as a finance tool would. The ledger must exist. */
+  view(): LedgerView;
+  /** Another context over the same ledger, as another process would have; `change` alters its configuration. */
+  another(change?: (config: Config) => Config, overrides?: ContextOverrides): Context;
+}
+
+/** Starts it all; everything is closed when the test has finished. */
+export async function startFixture(options: FixtureOptions = {}): Promise<Fixture> {
+  const clock = testClock();
+  const served = (options.workspaces ?? [{}]).map((workspace, index) => ({
+    id: `ws-${index + 1}`,
+    api_key_id: `ak_test_${index + 1}`,
+    secret_key: `sk_test_not_a_secret_${index + 1}`,
+    ...workspace,
+  }));
+  const sandbox = await startSandbox({ scenario: { workspaces: served }, clock: options.serviceClock ?? clock });
+  onTestFinished(() => sandbox.close());
+  const config: Config = {
+    file: null,
+    ledger: { path: join(temporaryFolder(), 'ledger.db') },
+    redisUrl: null,
+    http: { host: '127.0.0.1', port: 0, token: null },
+    workspaces: served.map(({ id, api_key_id, secret_key }) =>
+      workspaceConfig(sandbox.url, { id, apiKeyId: api_key_id, secretKey: secret_key, ...options.settings }),
+    ),
+    alerts: { channels: options.channels ?? [] },
+    logLevel: 'silent',
+  };
+  const open = (own: Config, overrides: ContextOverrides = {}): Context => {
+    const context = new Context(own, {
+      clock,
+      logger: createLogger({ level: 'silent' }),
+      clientOptions: { retries: 2, retryBaseMs: 1, requestTimeoutMs: 5_000 },
+      ...overrides,
+    });
+    onTestFinished(() => context.close());
+    return context;
+  };
+  const context = open(config);
+  return {
+    sandbox,
+    upstream: sandbox.workspace(),
+    clock,
+    config,
+    context,
+    sync: async (order) => applied(await context.sync(manualOrder(order))),
+    view: () => viewLedger(config.ledger.path),
+    another: (change, overrides) => open(change === undefined ? config : change(config), overrides),
+  };
+}
+
+/** A run by hand of the first workspace, with some of it changed. */
+export function manualOrder(order: Partial<SyncOrder> = {}): SyncOrder {
+  return { workspaceId: WORKSPACE, kind: 'manual', slot: null, signal: new AbortController().signal, ...order };
+}
+
+export function applied(outcome: SyncOutcome): Applied {
+  if (outcome.status !== 'applied') throw new Error(`the run ended as ${outcome.status}`);
+  return outcome;
+}
+
+function workspaceConfig(url: string, own: Partial<WorkspaceConfig>): WorkspaceConfig {
+  return {
+    id: WORKSPACE,
+    name: 'Test',
+    baseUrl: url,
+    embedUrl: url,
+    apiKeyId: 'ak_test',
+    secretKey: 'sk_test_not_a_secret',
+    signing: {
+      payload: '{workspace_id}{valid_until}',
+      encoding: 'hex',
+      validUntil: 'unix_seconds',
+      validForSeconds: 300,
+    },
+    cron: '*/15 * * * *',
+    reconcileCron: '17 3 * * 0',
+    lookbackPeriods: 2,
+    perPage: 100,
+    concurrency: 4,
+    requestsPerSecond: 10_000,
+    consistency: 'auto',
+    alerts: { ratio: 1.5, minCredits: 1_000 },
+    ...own,
+  };
+}

@@ -1,0 +1,23 @@
+import type { Clock } from '../../src/core/clock.ts';
+
+/** 20 March 2026, 12:00 UTC: the month is open and the one before it has settled. */
+export const NOON = Date.UTC(2026, 2, 20, 12);
+
+/** A clock that stands still until it is told otherwise. */
+export interface TestClock extends Clock {
+  set(epochMs: number): void;
+  advance(ms: number): void;
+}
+
+export function testClock(startMs = NOON): TestClock {
+  let nowMs = startMs;
+  return {
+    now: () => nowMs,
+    set(epochMs) {
+      nowMs = epochMs;
+    },
+    advance(ms) {
+      nowMs += ms;
+    },
+  };
+}
