@@ -5,7 +5,19 @@ import { basename, dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 /** From the top of the house to its foundation; a room may import from itself and from the rooms below it. */
-const ROOMS = ['commands', 'daemon', 'queue', 'sync', 'reports', 'alerts', 'ledger', 'usage-api', 'sandbox', 'config', 'core'];
+const ROOMS = [
+  'commands',
+  'daemon',
+  'queue',
+  'sync',
+  'reports',
+  'alerts',
+  'ledger',
+  'usage-api',
+  'sandbox',
+  'config',
+  'core',
+];
 /** The sandbox imports core only: a stand-in that shared code with the client would agree with its mistakes. */
 const ONLY = { sandbox: ['core'], queue: ['core'] };
 const FORBIDDEN_NAMES = ['index.ts', 'utils.ts', 'helpers.ts'];
@@ -27,7 +39,8 @@ for (const [file, imports] of importsOf) {
   if (lines > MAX_LINES) faults.push(`${name}: ${lines} lines, split it at ${MAX_LINES}`);
   for (const target of imports) {
     if (!importsOf.has(target)) faults.push(`${name}: imports ${relative(root, target)}, which is not there`);
-    else if (!mayImport(room, roomOf(target))) faults.push(`${name}: ${room} must not import ${relative(root, target)}`);
+    else if (!mayImport(room, roomOf(target)))
+      faults.push(`${name}: ${room} must not import ${relative(root, target)}`);
   }
 }
 for (const circle of findCircles()) faults.push(`circle: ${circle.map((file) => relative(src, file)).join(' -> ')}`);

@@ -147,9 +147,23 @@ function showLedger() {
   const reader = openReader(ledgerPath);
   try {
     show(reader, 'finance_period_totals', 'period, tenants, credits_used, request_count, state, complete');
-    show(reader, 'finance_usage', 'tenant_id, period, credits_used, request_count, state', 'ORDER BY period DESC LIMIT 4');
-    show(reader, 'finance_history', 'recorded_at, tenant_id, period, kind, credits_delta, credits_after', 'ORDER BY entry_id DESC LIMIT 1');
-    show(reader, 'finance_alerts', 'tenant_id, period, rule, stage, severity, state, previous_credits, current_credits');
+    show(
+      reader,
+      'finance_usage',
+      'tenant_id, period, credits_used, request_count, state',
+      'ORDER BY period DESC LIMIT 4',
+    );
+    show(
+      reader,
+      'finance_history',
+      'recorded_at, tenant_id, period, kind, credits_delta, credits_after',
+      'ORDER BY entry_id DESC LIMIT 1',
+    );
+    show(
+      reader,
+      'finance_alerts',
+      'tenant_id, period, rule, stage, severity, state, previous_credits, current_credits',
+    );
     show(reader, 'finance_runs', 'run_id, status, pages, records, entries');
   } finally {
     reader.close();
@@ -160,7 +174,12 @@ function show(reader, view, columns, rest = '') {
   const sql = `SELECT ${columns} FROM ${view} ${rest}`.trim();
   const rows = reader.connection.prepare(sql).safeIntegers().all();
   const keys = columns.split(', ');
-  say(`\nsqlite> ${sql};\n${renderTable(rows, keys.map((key) => ({ key, header: key })))}`);
+  say(
+    `\nsqlite> ${sql};\n${renderTable(
+      rows,
+      keys.map((key) => ({ key, header: key })),
+    )}`,
+  );
 }
 
 async function waitFor(what, find) {

@@ -13,7 +13,7 @@ export interface RunAlertSettings {
   thresholds: AlertThresholds;
   /** Names of the channels that are told. */
   channels: readonly string[];
-  /** Rules speak of the current period and this many before it. */
+  /** Rules speak of the current period and this many before it, at least of one. */
   lookbackPeriods: number;
   /** A period's figures have settled this many hours after its end. */
   settleHours: number;
@@ -28,7 +28,9 @@ export function evaluateRun(merged: MergedRun, settings: RunAlertSettings): RunA
   const { connection, run, nowMs } = merged;
   const store = new AlertStore(merged, settings.channels);
   const judge = createJudge(merged, settings);
-  const oldest = periodKeyOf(run.workspaceKey, addPeriods(periodAt(nowMs), -settings.lookbackPeriods));
+  // The period before moves until it has settled, so a jump may show only then: without lookback it counts too.
+  const lookback = Math.max(1, settings.lookbackPeriods);
+  const oldest = periodKeyOf(run.workspaceKey, addPeriods(periodAt(nowMs), -lookback));
   const floor = Math.max(1, settings.thresholds.minCredits);
 
   const seen = new Set<string>();

@@ -12,7 +12,11 @@ export function daemonCommand(cli: CliContext): Command {
     .description('Run scheduler and workers in the foreground until SIGINT or SIGTERM; pm2 runs this.')
     .addHelpText(
       'after',
-      examples('usage-ledger daemon', 'usage-ledger daemon --config /etc/usage-ledger.yml', 'npx pm2 start ecosystem.config.cjs'),
+      examples(
+        'usage-ledger daemon',
+        'usage-ledger daemon --config /etc/usage-ledger.yml',
+        'npx pm2 start ecosystem.config.cjs',
+      ),
     )
     .action(() => cli.withContext((context) => runDaemon(cli, context)));
 }

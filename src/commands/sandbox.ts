@@ -1,6 +1,6 @@
 import { once } from 'node:events';
-import { Command } from 'commander';
 import { resolve } from 'node:path';
+import { Command } from 'commander';
 import { createLogger } from '../core/logger.ts';
 import { describeSandbox } from '../sandbox/describe.ts';
 import { loadScenario } from '../sandbox/scenario.ts';

@@ -71,7 +71,8 @@ async function syncAll(
   signal: AbortSignal,
 ): Promise<WorkspaceReport[]> {
   const { workspace } = options;
-  const ids = workspace === undefined ? context.config.workspaces.map(({ id }) => id) : [context.workspace(workspace).id];
+  const ids =
+    workspace === undefined ? context.config.workspaces.map(({ id }) => id) : [context.workspace(workspace).id];
   const reports: WorkspaceReport[] = [];
   for (const workspaceId of ids) {
     const progress = createProgressView(cli, inertText(workspaceId));

@@ -40,7 +40,9 @@ function verify(cli: CliContext, context: Context): void {
 }
 
 /** A file so damaged that it cannot be read to the end is a finding, not a failure of the check. */
-function verifyReadable(connection: LedgerConnection): Omit<VerifyReport, 'headDigest'> & { headDigest: string | null } {
+function verifyReadable(
+  connection: LedgerConnection,
+): Omit<VerifyReport, 'headDigest'> & { headDigest: string | null } {
   try {
     return verifyLedger(connection);
   } catch (error) {

@@ -75,7 +75,10 @@ export async function startDaemon(context: Context): Promise<Daemon> {
     });
     releasers.push(() => scheduler.stop());
     queue.start();
-    logger.info({ version: context.version, workspaces: config.workspaces.length, ledger: config.ledger.path }, 'ready');
+    logger.info(
+      { version: context.version, workspaces: config.workspaces.length, ledger: config.ledger.path },
+      'ready',
+    );
     return { queue, stop: () => releasers.release() };
   } catch (error) {
     await releasers.release();

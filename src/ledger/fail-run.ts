@@ -20,15 +20,7 @@ export function failRun(connection: Database.Database, run: ClaimedRun, failure:
           `UPDATE runs SET status = ?, finished_at = ?, pages = ?, records = ?, error_code = ?, error_message = ?
            WHERE run_key = ? AND status = 'running'`,
         )
-        .run(
-          failure.status,
-          isoTime(nowMs),
-          failure.pages,
-          failure.records,
-          failure.code,
-          failure.message,
-          run.runKey,
-        );
+        .run(failure.status, isoTime(nowMs), failure.pages, failure.records, failure.code, failure.message, run.runKey);
       releaseLease(connection, run);
     })
     .immediate();

@@ -11,7 +11,11 @@ export function hasPublished(connection: LedgerConnection, workspaceId: string):
 }
 
 /** The latest cron slot for which a run of this kind was begun, ISO-8601 UTC; null when there was none. */
-export function latestSlot(queries: LedgerQueries, workspaceId: string, kind: 'scheduled' | 'reconcile'): string | null {
+export function latestSlot(
+  queries: LedgerQueries,
+  workspaceId: string,
+  kind: 'scheduled' | 'reconcile',
+): string | null {
   const row = queries
     .select({ slot: runs.slot })
     .from(runs)

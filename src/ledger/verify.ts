@@ -103,9 +103,7 @@ function checkChain(connection: Connection): { faults: Fault[]; headDigest: stri
     }
     if (digestOfRun(connection, row) !== row.digest) add(row, 'its digest does not match its entries');
     const strays = connection
-      .prepare(
-        'SELECT count(*) FROM usage_entries WHERE entry_id >= ? AND entry_id < ? AND run_key <> ?',
-      )
+      .prepare('SELECT count(*) FROM usage_entries WHERE entry_id >= ? AND entry_id < ? AND run_key <> ?')
       .pluck()
       .get(row.firstEntryId ?? 0, row.firstEntryId === null ? 0 : nextEntryId, row.runKey);
     if (strays !== 0) add(row, `${String(strays)} of its entries name another run`);
@@ -115,7 +113,12 @@ function checkChain(connection: Connection): { faults: Fault[]; headDigest: stri
   const beyond = connection.prepare('SELECT min(entry_id) FROM usage_entries WHERE entry_id >= ?').pluck();
   const orphan = beyond.get(nextEntryId) as number | null;
   if (orphan !== null) {
-    faults.push({ check: 'chain', runId: null, entryId: orphan, message: `entry ${orphan} belongs to no published run` });
+    faults.push({
+      check: 'chain',
+      runId: null,
+      entryId: orphan,
+      message: `entry ${orphan} belongs to no published run`,
+    });
   }
   return { faults, headDigest: previous };
 }

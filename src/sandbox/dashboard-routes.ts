@@ -1,8 +1,8 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { type Clock, isoTime } from '../core/clock.ts';
 import { type ApiKey, sameSecret } from './auth.ts';
+import type { Dashboard } from './dashboard.ts';
 import { failure, type Reply, success } from './reply.ts';
-import type { Dashboard } from './store.ts';
 
 const DEFAULT_VALIDITY_SECONDS = 3_600;
 const MAXIMUM_VALIDITY_SECONDS = 31_536_000;

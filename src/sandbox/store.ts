@@ -1,7 +1,9 @@
 import type { Clock } from '../core/clock.ts';
 import { AppError } from '../core/errors.ts';
 import { type Period, parsePeriod, periodAt, periodRange } from '../core/period.ts';
-import { hash32, type PeriodReader, tenantName, type UsageGenerator } from './generate.ts';
+import type { Dashboard } from './dashboard.ts';
+import { type PeriodReader, tenantName, type UsageGenerator } from './generate.ts';
+import { createCursor, type Segment, type StoredTenant, shuffledPositions } from './listing.ts';
 
 /** One usage record of the stand-in. A number must be a safe integer; beyond that use bigint. */
 export interface UsageRow {
@@ -12,31 +14,6 @@ export interface UsageRow {
 }
 
 export type Usage = Pick<UsageRow, 'credits' | 'requests'>;
-
-/** A tenant, shared by all its records. `json` is its id as a JSON string. */
-export interface StoredTenant {
-  readonly id: string;
-  readonly json: string;
-  /** Index in the generator; -1 for a tenant that is not generated. */
-  readonly index: number;
-}
-
-/** A dashboard as endpoint 4.1 returns it. */
-export interface Dashboard {
-  dashboard_id: string;
-  title: string;
-  description: string;
-  workspace_id: string;
-  dashboard_status: string;
-  meta: Record<string, unknown>;
-  configuration: Record<string, unknown>;
-  is_public: boolean;
-  created_by: string;
-  modified_by: string;
-  deleted_by: string;
-  created_at: string;
-  modified_at: string;
-}
 
 /** A slice of a listing; null means no bound. `limit` may be Infinity. */
 export interface UsageQuery {
@@ -73,13 +50,6 @@ interface PeriodSheet {
   ordered: { generated: boolean; tenants: readonly StoredTenant[] } | null;
 }
 
-interface Segment {
-  period: Period;
-  tenants: readonly StoredTenant[];
-}
-
-/** Positions of a shuffled listing are sorted by hash * 2^25 + position, which a double holds exactly. */
-const POSITIONS = 2 ** 25;
 const CACHED_SHUFFLES = 8;
 
 /**
@@ -94,7 +64,7 @@ export class SandboxWorkspace {
   readonly #shuffleSeed: number | null;
   readonly #tenants = new Map<string, StoredTenant>();
   readonly #sheets = new Map<Period, PeriodSheet>();
-  readonly #shuffles = new Map<string, Float64Array>();
+  readonly #shuffles = new Map<string, Uint32Array>();
   #version = 0;
   #latestMs = Number.NEGATIVE_INFINITY;
   #generator: UsageGenerator | null;
@@ -121,7 +91,6 @@ export class SandboxWorkspace {
     this.#version += 1;
     if (!sheet.explicit.has(tenant)) this.#membershipChanged(sheet);
     sheet.explicit.set(tenant, usage);
-    sheet.removed.delete(tenant);
   }
 
   /** Takes a record away; false when there was none. */
@@ -177,7 +146,7 @@ export class SandboxWorkspace {
     const visited = new Set<Period>();
     let lastPeriod: Period | null = null;
     for (let position = query.offset; position < end; position += 1) {
-      const place = cursor(order === null ? position : (order[position] ?? 0) % POSITIONS);
+      const place = cursor(order === null ? position : (order[position] ?? 0));
       if (place === null) continue;
       visit(place.tenant, place.period, usageOf(place.tenant, place.period));
       if (place.period !== lastPeriod) visited.add(place.period);
@@ -187,15 +156,17 @@ export class SandboxWorkspace {
     return { total, settled: generator === null || [...visited].every((period) => generator.settled(period, nowMs)) };
   }
 
-  /** Reads records at one instant; what a period needs is worked out when it changes. */
+  /** Reads records at one instant; what a period needs is worked out once. */
   #usageReader(nowMs: number): (tenant: StoredTenant, period: Period) => Usage {
+    const readers = new Map<Period, PeriodReader>();
     let lastPeriod: Period | null = null;
     let explicit: Map<StoredTenant, Usage> | undefined;
     let generated: PeriodReader = noUsage;
     return (tenant, period) => {
       if (period !== lastPeriod) {
         explicit = this.#sheets.get(period)?.explicit;
-        generated = this.#generator?.read(period, nowMs) ?? noUsage;
+        generated = readers.get(period) ?? this.#generator?.read(period, nowMs) ?? noUsage;
+        readers.set(period, generated);
         lastPeriod = period;
       }
       return explicit?.get(tenant) ?? generated(tenant.index);
@@ -260,21 +231,11 @@ export class SandboxWorkspace {
     return sheet.ordered.tenants;
   }
 
-  /** Positions of the listing in the order of a hash of their keys: a record that comes or goes moves no other. */
-  #shuffle(query: UsageQuery, segments: readonly Segment[], total: number, seed: number): Float64Array {
+  #shuffle(query: UsageQuery, segments: readonly Segment[], total: number, seed: number): Uint32Array {
     const key = JSON.stringify([query.from, query.to, query.tenantId, total]);
     const known = this.#shuffles.get(key);
     if (known !== undefined) return known;
-    const order = new Float64Array(total);
-    let position = 0;
-    for (const { period, tenants } of segments) {
-      const salt = textHash(period, seed);
-      for (const tenant of tenants) {
-        order[position] = (textHash(tenant.id, salt) >>> 4) * POSITIONS + position;
-        position += 1;
-      }
-    }
-    order.sort();
+    const order = shuffledPositions(segments, total, seed);
     if (this.#shuffles.size >= CACHED_SHUFFLES) this.#shuffles.clear();
     this.#shuffles.set(key, order);
     return order;
@@ -283,28 +244,6 @@ export class SandboxWorkspace {
 
 function noUsage(): { credits: number; requests: number } {
   return { credits: 0, requests: 0 };
-}
-
-/** Finds the record at a position of the unshuffled listing; fast while positions rise, right in any order. */
-function createCursor(
-  segments: readonly Segment[],
-): (position: number) => { tenant: StoredTenant; period: Period } | null {
-  let at = 0;
-  let start = 0;
-  return (position) => {
-    if (position < start) {
-      at = 0;
-      start = 0;
-    }
-    let segment = segments[at];
-    while (segment !== undefined && position >= start + segment.tenants.length) {
-      start += segment.tenants.length;
-      at += 1;
-      segment = segments[at];
-    }
-    const tenant = segment?.tenants[position - start];
-    return segment === undefined || tenant === undefined ? null : { tenant, period: segment.period };
-  };
 }
 
 function exactInteger(what: string, value: number | bigint): number | bigint {
@@ -317,10 +256,4 @@ function exactInteger(what: string, value: number | bigint): number | bigint {
 /** Order of code units, the same on every machine. */
 function byId(left: { id: string }, right: { id: string }): number {
   return left.id < right.id ? -1 : 1;
-}
-
-function textHash(text: string, seed: number): number {
-  let hash = hash32(seed);
-  for (let index = 0; index < text.length; index += 1) hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193);
-  return hash32(hash);
 }

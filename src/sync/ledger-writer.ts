@@ -45,7 +45,9 @@ export class LedgerWriter {
       for (const waiter of waiting.values()) waiter.reject(error);
       waiting.clear();
     };
-    worker.on('error', (cause) => failAll(new AppError('writer_crashed', `the ledger's writer failed: ${cause.message}`, { cause })));
+    worker.on('error', (cause) =>
+      failAll(new AppError('writer_crashed', `the ledger's writer failed: ${cause.message}`, { cause })),
+    );
     worker.on('exit', () => failAll(new AppError('writer_closed', "the ledger's writer has been closed")));
     return new LedgerWriter(worker, waiting, await opened);
   }

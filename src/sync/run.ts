@@ -114,7 +114,8 @@ export async function syncWorkspace(deps: SyncDeps, request: SyncRequest): Promi
       alerts,
     };
   } catch (error) {
-    const cause = lease.signal.aborted ? lease.signal.reason : error;
+    // Whatever an abort made of the work under way, its reason is what ended the run.
+    const cause = signal.aborted ? signal.reason : error;
     await writer.call('failRun', { runKey: claimed.runKey, failure: toFailure(cause, last), nowMs: clock.now() });
     throw cause;
   } finally {
@@ -191,7 +192,8 @@ function keepLease(deps: SyncDeps, claimed: ClaimedRun): { signal: AbortSignal; 
   const timer = setInterval(() => {
     deps.writer.call('renewLease', { runKey: claimed.runKey, nowMs: deps.clock.now() }).then(
       (held) => {
-        if (!held) lost.abort(new FencedError(`another run has taken workspace ${JSON.stringify(claimed.workspaceId)}`));
+        if (!held)
+          lost.abort(new FencedError(`another run has taken workspace ${JSON.stringify(claimed.workspaceId)}`));
       },
       (error: unknown) => deps.logger.warn({ err: error, runId: claimed.runId }, 'the lease could not be renewed'),
     );

@@ -61,7 +61,8 @@ export async function walkPages(source: WalkSource, options: WalkOptions): Promi
       next += 1;
       await pace(signal);
       stage(page, await source.fetchPage(page, signal));
-      if (unstaged.size >= MAX_UNSTAGED_PAGES) await Promise.race(unstaged);
+      // One page staged wakes every lane: each looks again, or the pages that lie here would grow without end.
+      while (unstaged.size >= MAX_UNSTAGED_PAGES) await Promise.race(unstaged);
     }
   };
   const lanes = Array.from({ length: Math.min(concurrency, Math.max(0, first.totalPages - 1)) }, lane);

@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { openReader } from '../../src/ledger/open.ts';
 import { privateRedisFolder } from '../../src/daemon/daemon.ts';
+import { openReader } from '../../src/ledger/open.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/server.ts';
 import { eventually } from '../support/eventually.ts';
 
@@ -66,7 +66,9 @@ function appliedSlots(): string[] {
   if (!existsSync(path)) return [];
   const reader = openReader(path);
   try {
-    const slots = reader.connection.prepare("SELECT slot FROM finance_runs WHERE status = 'applied' ORDER BY slot").pluck();
+    const slots = reader.connection
+      .prepare("SELECT slot FROM finance_runs WHERE status = 'applied' ORDER BY slot")
+      .pluck();
     return slots.all() as string[];
   } finally {
     reader.close();
@@ -88,7 +90,9 @@ const isAlive = (pid: number): boolean => {
   }
 };
 
-test('under pm2 the daemon becomes ready, ticks, survives kill -9 and stops gracefully', { timeout: 240_000 }, async () => {
+test('under pm2 the daemon becomes ready, ticks, survives kill -9 and stops gracefully', {
+  timeout: 240_000,
+}, async () => {
   await pm2('start', ECOSYSTEM);
   const started = await listed();
   expect(started.pm2_env.status).toBe('online');

@@ -70,10 +70,15 @@ describe('ticks', () => {
       },
     });
     expect(getTasks().size).toBe(1);
-    const stopped = made.stop().then(() => ended);
+    let returned = false;
+    const stopped = made.stop().then(() => {
+      returned = true;
+    });
+    await new Promise((resolve) => setImmediate(resolve));
+    expect([returned, ended, getTasks().size]).toEqual([false, false, 0]);
     open();
-    expect(await stopped).toBe(true);
-    expect(getTasks().size).toBe(0);
+    await stopped;
+    expect(ended).toBe(true);
     await made.stop();
   });
 });

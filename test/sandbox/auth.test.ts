@@ -67,6 +67,17 @@ describe('signatures', () => {
     expect((await call(sandbox, usagePath(), { headers: signedUntil(String(validUntil)) })).status).toBe(200);
   });
 
+  it('checks every validity against its own signature', async () => {
+    await start();
+    const fresh = signedUntil(String(seconds + 200));
+    const mixed = { ...fresh, 'X-Signature': signedHeaders()['X-Signature'] ?? '' };
+    const statuses: number[] = [];
+    for (const headers of [signedHeaders(), mixed, fresh, signedHeaders()]) {
+      statuses.push((await call(sandbox, usagePath(), { headers })).status);
+    }
+    expect(statuses).toEqual([200, 401, 200, 200]);
+  });
+
   it('follows its clock: what was valid expires', async () => {
     const clock = testClock();
     sandbox = await startSandbox({ scenario: scenarioWith(), clock });

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type Sandbox, startSandbox } from '../../src/sandbox/server.ts';
-import { call, rawGet, scenarioWith, testClock, usagePath } from './client.ts';
+import { call, type Item, rawGet, scenarioWith, testClock, usagePath } from './client.ts';
 
 let sandbox: Sandbox;
 beforeEach(async () => {
@@ -69,13 +69,19 @@ describe('faults', () => {
   });
 
   it('changes an envelope without rounding what it leaves alone', async () => {
+    const types: string[] = [];
     sandbox.faults.push({
       action: {
         type: 'mutate',
-        mutate: ({ message: _, ...rest }) => ({ ...rest, data: { ...rest.data, total_records: 99 } }),
+        mutate: ({ message: _, ...rest }) => {
+          const [item] = (rest.data?.usage ?? []) as Item[];
+          types.push(typeof item?.credits_used, typeof item?.request_count);
+          return { ...rest, data: { ...rest.data, total_records: 99 } };
+        },
       },
     });
     const { body, text } = await call(sandbox, usagePath());
+    expect(types).toEqual(['bigint', 'number']);
     expect(body).not.toHaveProperty('message');
     expect(body.data?.total_records).toBe(99);
     expect(text).toContain('"credits_used":1152921504606846977');

@@ -34,9 +34,15 @@ export function viewLedger(path: string): LedgerView {
   const rows = (sql: string, ...parameters: unknown[]): Row[] => connection.prepare(sql).all(...parameters) as Row[];
   return {
     rows,
-    value: (sql, ...parameters) => connection.prepare(sql).pluck().get(...parameters),
+    value: (sql, ...parameters) =>
+      connection
+        .prepare(sql)
+        .pluck()
+        .get(...parameters),
     dump: () =>
-      connection.transaction(() => PUBLISHED_VIEWS.map((view) => toText(view, rows(`SELECT * FROM ${view}`))).join('\n'))(),
+      connection.transaction(() =>
+        PUBLISHED_VIEWS.map((view) => toText(view, rows(`SELECT * FROM ${view}`))).join('\n'),
+      )(),
     close,
   };
 }

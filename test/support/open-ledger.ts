@@ -51,7 +51,11 @@ export function stageWalk({ staging }: RunUnderWay, records: readonly StagedReco
   staging.stagePage(1, content, Buffer.from(records.map((record) => record.tenant_id).join()));
 }
 
-export function applyWalk(connection: LedgerConnection, { run, staging }: RunUnderWay, nowMs = NOON): ApplyResult<null> {
+export function applyWalk(
+  connection: LedgerConnection,
+  { run, staging }: RunUnderWay,
+  nowMs = NOON,
+): ApplyResult<null> {
   const result = applyRun(connection, {
     run,
     staging,

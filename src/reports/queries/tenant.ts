@@ -25,10 +25,18 @@ export function workspacesOfTenant(connection: LedgerConnection, tenantId: strin
 
 /** Everything that was ever recorded of a tenant, in the order in which it was. */
 export function tenantEntries(connection: LedgerConnection, workspaceId: string, tenantId: string): EntryRow[] {
+  // By the key of the entries: the view's joins do not say that a tenant belongs to one workspace, so it alone would
+  // read every entry of the workspace.
   return connection
     .prepare(
       `SELECT entry_id, run_id, recorded_at, period, kind, credits_delta, requests_delta, credits_after, requests_after
-       FROM finance_history WHERE workspace_id = ? AND tenant_id = ? ORDER BY entry_id`,
+       FROM finance_history
+       WHERE entry_id IN (
+         SELECT e.entry_id FROM workspaces w
+         JOIN tenants t USING (workspace_key) JOIN periods p USING (workspace_key)
+         JOIN usage_entries e ON e.period_key = p.period_key AND e.tenant_key = t.tenant_key
+         WHERE w.workspace_id = ? AND t.tenant_id = ?)
+       ORDER BY entry_id`,
     )
     .safeIntegers()
     .all(workspaceId, tenantId) as EntryRow[];

@@ -1,0 +1,71 @@
+import { accessSync, constants, existsSync, mkdtempSync, rmSync, statfsSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { summarizeError } from '../../core/errors.ts';
+import { openForWriting, openReader, sqliteVersion } from '../../ledger/open.ts';
+import { type Finding, fail, ok, warn } from './finding.ts';
+
+const LITTLE_DISK_BYTES = 1024 ** 3;
+const WRITABLE_REMEDY = 'give the user that runs usage-ledger the right to write there, or change ledger.path';
+
+/** Whether the ledger can be opened by this version, or created, and written. */
+export function checkLedger(path: string): Finding[] {
+  const folder = nearestFolder(path);
+  if (!existsSync(path)) {
+    if (!isWritable(folder)) return [fail('ledger', `${path} cannot be created in ${folder}`, WRITABLE_REMEDY)];
+    return [ok('ledger', `${path} does not exist yet; the first sync creates it`)];
+  }
+  try {
+    openReader(path).close();
+  } catch (error) {
+    const { code, message, hint } = summarizeError(error);
+    const remedy = hint ?? 'check ledger.path, or restore the ledger from a backup';
+    return [code === 'ledger_outdated' ? warn('ledger', message, remedy) : fail('ledger', message, remedy)];
+  }
+  // SQLite writes its log beside the file, so the folder counts as much as the file.
+  const locked = [path, folder].filter((place) => !isWritable(place));
+  if (locked.length > 0) return [fail('ledger', `${locked.join(' and ')} cannot be written`, WRITABLE_REMEDY)];
+  return [ok('ledger', `${path} opens and has the schema of this version`)];
+}
+
+/** The SQLite library inside, tried on a ledger that is thrown away. */
+export function checkSqlite(): Finding[] {
+  const folder = mkdtempSync(join(tmpdir(), 'usage-ledger-doctor-'));
+  try {
+    const connection = openForWriting(join(folder, 'ledger.db'));
+    const version = sqliteVersion(connection);
+    connection.close();
+    return [ok('sqlite', `SQLite ${version}`)];
+  } catch (error) {
+    const { message, hint } = summarizeError(error);
+    return [fail('sqlite', message, hint ?? 'reinstall better-sqlite3')];
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** Room on the ledger's disk. */
+export function checkDisk(path: string): Finding[] {
+  const folder = nearestFolder(path);
+  const { bavail, bsize } = statfsSync(folder);
+  const freeBytes = bavail * bsize;
+  const message = `${(freeBytes / 1024 ** 3).toFixed(1)} GiB free in ${folder}`;
+  if (freeBytes >= LITTLE_DISK_BYTES) return [ok('disk', message)];
+  return [warn('disk', message, 'make room: a full disk stops every sync until there is some')];
+}
+
+/** The folder that the ledger is in, or the deepest one above it that exists. */
+function nearestFolder(path: string): string {
+  let folder = dirname(path);
+  while (!existsSync(folder)) folder = dirname(folder);
+  return folder;
+}
+
+function isWritable(place: string): boolean {
+  try {
+    accessSync(place, constants.W_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,51 @@
+import { readFileSync, statSync } from 'node:fs';
+import { basename, dirname, join, resolve } from 'node:path';
+import { groupOf, listOf } from '../../config/path.ts';
+import type { Config } from '../../config/types.ts';
+import { parseYaml } from '../../config/yaml.ts';
+import { type Finding, ok, warn } from './finding.ts';
+
+const READABLE_BY_OTHERS = 0o044;
+
+/** Whether others on this machine can read the ledger, or files that hold secrets. */
+export function checkModes(config: Config, cwd: string): Finding[] {
+  const ledgerFiles = ['', '-wal', '-shm'].map((suffix) => `${config.ledger.path}${suffix}`);
+  const exposed = [
+    ...ledgerFiles.map((file) => judge(file, 'the ledger')),
+    ...secretFiles(config, cwd).map((file) => judge(file, 'secrets')),
+  ].filter((finding) => finding !== null);
+  return exposed.length > 0 ? exposed : [ok('modes', 'ledger and secrets are readable for their owner alone')];
+}
+
+function judge(file: string, holds: string): Finding | null {
+  const mode = statSync(file, { throwIfNoEntry: false })?.mode ?? 0;
+  if ((mode & READABLE_BY_OTHERS) === 0) return null;
+  const octal = (mode & 0o777).toString(8).padStart(4, '0');
+  const message = `${file} holds ${holds} and can be read by others (mode ${octal})`;
+  return warn('modes', message, `run \`chmod 600 ${file}\``, basename(file));
+}
+
+/** The configuration when secrets are written into it, the `.env` beside it and the files that it names. */
+function secretFiles(config: Config, cwd: string): string[] {
+  const folder = config.file === null ? cwd : dirname(config.file);
+  const files = [join(folder, '.env')];
+  if (config.file === null) return files;
+  const parsed = parseYaml(readFileSync(config.file, 'utf8'), config.file);
+  const root = groupOf(parsed.faults === undefined ? parsed.value : {});
+  const settings = [groupOf(root.defaults), ...listOf(root.workspaces).map(groupOf)];
+  const secrets = [
+    ...settings.map((group) => group.secret_key),
+    ...listOf(groupOf(root.alerts).channels).map((channel) => groupOf(channel).secret),
+    groupOf(root.http).token,
+  ];
+  if (secrets.some(isLiteral)) files.push(config.file);
+  for (const { secret_key_file: file } of settings) {
+    if (typeof file === 'string' && isLiteral(file)) files.push(resolve(folder, file.trim()));
+  }
+  return files;
+}
+
+/** Written out, not taken from the environment. */
+function isLiteral(value: unknown): boolean {
+  return typeof value === 'string' && value.trim() !== '' && !value.includes('${');
+}

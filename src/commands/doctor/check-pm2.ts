@@ -1,0 +1,44 @@
+import { existsSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { groupOf, listOf } from '../../config/path.ts';
+import { summarizeError } from '../../core/errors.ts';
+import { type Finding, fail, ok } from './finding.ts';
+
+/** The daemon takes up to 19 s to stop. */
+const SHORTEST_KILL_TIMEOUT_MS = 20_000;
+
+/** What pm2's file in this folder says of the daemon; nothing when there is none. */
+export function checkPm2(cwd: string): Finding[] {
+  const file = join(cwd, 'ecosystem.config.cjs');
+  if (!existsSync(file)) return [];
+  let apps: readonly unknown[];
+  try {
+    apps = listOf(groupOf(createRequire(file)(file)).apps);
+  } catch (error) {
+    return [fail('pm2', `${file} cannot be loaded: ${summarizeError(error).message}`, 'correct it')];
+  }
+  const ours = apps.map(groupOf).filter(({ name, script, args }) => {
+    return JSON.stringify([name, script, args]).includes('usage-ledger');
+  });
+  if (ours.length === 0) return [ok('pm2', `${file} does not run usage-ledger`)];
+  return ours.flatMap(checkApp);
+}
+
+function checkApp(app: Record<PropertyKey, unknown>): Finding[] {
+  const subject = typeof app.name === 'string' ? app.name : null;
+  const findings: Finding[] = [];
+  if (!(Number(app.kill_timeout) >= SHORTEST_KILL_TIMEOUT_MS)) {
+    const message = 'kill_timeout is too short: pm2 kills the daemon before it has finished its jobs';
+    findings.push(fail('pm2', message, `set kill_timeout to ${SHORTEST_KILL_TIMEOUT_MS} or more`, subject));
+  }
+  if (app.wait_ready !== true) {
+    const message = 'wait_ready is not set: pm2 takes a start for a success that may fail yet';
+    findings.push(fail('pm2', message, 'set wait_ready to true', subject));
+  }
+  if (app.treekill !== false) {
+    const message = 'treekill is on: pm2 ends the private redis-server before the daemon';
+    findings.push(fail('pm2', message, 'set treekill to false', subject));
+  }
+  return findings.length > 0 ? findings : [ok('pm2', 'kill_timeout, wait_ready and treekill are right', subject)];
+}

@@ -1,0 +1,98 @@
+import type { Command } from 'commander';
+import type { Config } from '../../config/types.ts';
+import { ConfigError, summarizeError } from '../../core/errors.ts';
+import { inertText } from '../../core/inert-text.ts';
+import type { Context } from '../../daemon/context.ts';
+import { type CliContext, EXIT, examples, reportingCommand } from '../cli-context.ts';
+import { checkDisk, checkLedger, checkSqlite } from './check-ledger.ts';
+import { checkModes } from './check-modes.ts';
+import { checkPm2 } from './check-pm2.ts';
+import { checkRedis } from './check-redis.ts';
+import { checkService } from './check-service.ts';
+import { type Finding, fail, ok } from './finding.ts';
+
+export function doctorCommand(cli: CliContext): Command {
+  return reportingCommand('doctor')
+    .description('Check everything the daemon needs, a line each with the remedy; exit code 4 when something fails.')
+    .addHelpText('after', examples('usage-ledger doctor', 'usage-ledger doctor --json'))
+    .action(() => doctor(cli));
+}
+
+async function doctor(cli: CliContext): Promise<void> {
+  const config = loadConfig(cli);
+  if (config instanceof ConfigError) {
+    // The rest depends on the configuration; what does not is told at once.
+    const { cwd } = cli.io;
+    const rest = await examine([
+      ['sqlite', checkSqlite],
+      ['pm2', () => checkPm2(cwd)],
+    ]);
+    tell(cli, [...configFindings(config), ...rest]);
+    cli.exitCode = EXIT.usage;
+    return;
+  }
+  const findings = await cli.withContext((context) => examineAll(cli, context), config);
+  tell(cli, findings);
+  if (findings.some(({ status }) => status === 'fail')) cli.exitCode = EXIT.fault;
+}
+
+function loadConfig(cli: CliContext): Config | ConfigError {
+  try {
+    return cli.loadConfig();
+  } catch (error) {
+    if (error instanceof ConfigError) return error;
+    throw error;
+  }
+}
+
+function configFindings({ faults }: ConfigError): Finding[] {
+  return faults.map(({ path, message, hint }) => fail('configuration', message, hint, path));
+}
+
+async function examineAll(cli: CliContext, { config, clock }: Context): Promise<Finding[]> {
+  const { env, cwd } = cli.io;
+  const { path } = config.ledger;
+  const source = config.file ?? 'the environment';
+  const workspaces = config.workspaces.length === 1 ? '1 workspace' : `${config.workspaces.length} workspaces`;
+  const findings = await examine([
+    ...config.workspaces.map((workspace) => ['service', () => checkService(workspace, clock)] as const),
+    ['ledger', () => checkLedger(path)],
+    ['sqlite', checkSqlite],
+    ['modes', () => checkModes(config, cwd)],
+    ['disk', () => checkDisk(path)],
+    ['redis', () => checkRedis(config, env)],
+    ['pm2', () => checkPm2(cwd)],
+  ]);
+  return [ok('configuration', `${source}: ${workspaces}`), ...findings];
+}
+
+type Check = readonly [name: string, run: () => Finding[] | Promise<Finding[]>];
+
+/** Runs the checks side by side. One that breaks is a finding itself and does not keep the others from being told. */
+async function examine(checks: readonly Check[]): Promise<Finding[]> {
+  const results = checks.map(async ([name, run]) => {
+    try {
+      return await run();
+    } catch (error) {
+      const { message, hint } = summarizeError(error);
+      return [fail(name, `the check itself failed: ${message}`, hint ?? 'correct what the message names')];
+    }
+  });
+  return (await Promise.all(results)).flat();
+}
+
+const WORDS = { ok: 'ok  ', warn: 'warn', fail: 'FAIL' } as const;
+const COLOURS = { ok: 32, warn: 33, fail: 31 } as const;
+
+function tell(cli: CliContext, findings: readonly Finding[]): void {
+  if (cli.json) {
+    cli.printJson({ ok: findings.every(({ status }) => status !== 'fail'), checks: findings });
+    return;
+  }
+  for (const { check, subject, status, message, remedy } of findings) {
+    const word = cli.colours ? `\x1b[${COLOURS[status]}m${WORDS[status]}\x1b[39m` : WORDS[status];
+    const about = subject === null ? check : `${check} ${inertText(subject)}`;
+    cli.print(`${word}  ${about}: ${inertText(message)}`);
+    if (remedy !== null) cli.print(`      ${inertText(remedy)}`);
+  }
+}

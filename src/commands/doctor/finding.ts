@@ -1,0 +1,24 @@
+/** What one check found. */
+export interface Finding {
+  /** What was looked at, such as `ledger`. */
+  check: string;
+  /** Which one of several, such as a workspace's id. */
+  subject: string | null;
+  /** `fail`: it does not work, or will not. `warn`: it works, and somebody should look. */
+  status: 'ok' | 'warn' | 'fail';
+  message: string;
+  /** What to do about it; null when all is well. */
+  remedy: string | null;
+}
+
+export function ok(check: string, message: string, subject: string | null = null): Finding {
+  return { check, subject, status: 'ok', message, remedy: null };
+}
+
+export function warn(check: string, message: string, remedy: string, subject: string | null = null): Finding {
+  return { check, subject, status: 'warn', message, remedy };
+}
+
+export function fail(check: string, message: string, remedy: string, subject: string | null = null): Finding {
+  return { check, subject, status: 'fail', message, remedy };
+}

@@ -1,0 +1,129 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { createWorld, FIRST, parseJson, SECOND, workspaceSettings } from './world.ts';
+
+describe('sync', () => {
+  it('says what each workspace brought', async () => {
+    const world = await createWorld(FIRST, SECOND);
+    const first = await world.run('sync');
+    expect(first.code).toBe(0);
+    expect(first.out).toContain('ws-1: 6 opened (6 records on 1 pages)\n');
+    expect(first.out).toContain('ws-2: 2 opened (2 records on 1 pages)\n');
+    expect(first.out).toContain('alert fired silently: jump certain of acme in 2026-02, 1,000 to 5,000 credits');
+
+    world.sandbox.workspace('ws-2').set({ tenantId: 'initech', period: '2026-02', credits: 90, requests: 11 });
+    const second = await world.run('sync', '--workspace', 'ws-2');
+    expect(second.out).toBe('ws-2: 1 increased (2 records on 1 pages)\n');
+    expect((await world.run('sync', '--workspace', 'ws-2')).out).toContain('ws-2: nothing changed');
+  });
+
+  it('gives one JSON document with exact integers', async () => {
+    const world = await createWorld(FIRST);
+    const { code, out } = await world.run('sync', '--json');
+    expect(code).toBe(0);
+    const report = parseJson(out);
+    expect(report).toMatchObject({
+      dry_run: false,
+      workspaces: [
+        {
+          workspace_id: 'ws-1',
+          status: 'applied',
+          from_period: null,
+          to_period: '2026-02',
+          records: 6,
+          entries: 6,
+          entries_by_kind: { opened: 6, increased: 0, decreased: 0, withdrawn: 0, restored: 0 },
+          alerts: [{ change: 'fired', tenant_id: 'acme', current_credits: 5000, silent: true }],
+        },
+      ],
+    });
+    expect(report.workspaces[0].digest).toMatch(/^[0-9a-f]{64}$/);
+  });
+
+  it('asks for the window that was given', async () => {
+    const world = await createWorld(FIRST);
+    const { out } = await world.run('sync', '--from', '2026-01', '--to', '2026-01', '--json');
+    expect(parseJson(out).workspaces[0]).toMatchObject({ from_period: '2026-01', to_period: '2026-01', records: 2 });
+  });
+
+  it('ends with 3 when one workspace fails, and the others are done', async () => {
+    const world = await createWorld(FIRST, SECOND);
+    world.configure({
+      workspaces: [
+        { ...workspaceSettings(world.sandbox, FIRST), secret_key: 'sk_wrong_not_a_secret' },
+        workspaceSettings(world.sandbox, SECOND),
+      ],
+    });
+    const { code, out, err } = await world.run('sync', '--json');
+    expect(code).toBe(3);
+    expect(parseJson(out).workspaces).toMatchObject([
+      { workspace_id: 'ws-1', status: 'failed', error: { code: 'unauthorized', hint: expect.stringContaining('secret_key') } },
+      { workspace_id: 'ws-2', status: 'applied', records: 2 },
+    ]);
+    expect(err).toContain('ws-1: ');
+    expect(out + err).not.toContain('sk_wrong_not_a_secret');
+    expect(world.query('SELECT workspace_id, status, error_code FROM finance_runs ORDER BY workspace_id')).toEqual([
+      { workspace_id: 'ws-1', status: 'failed', error_code: 'unauthorized' },
+      { workspace_id: 'ws-2', status: 'applied', error_code: null },
+    ]);
+  });
+
+  it('ends with 1 when every workspace fails', async () => {
+    const world = await createWorld(FIRST);
+    world.configure({ workspaces: [{ ...workspaceSettings(world.sandbox, FIRST), secret_key: 'sk_wrong_not_a_secret' }] });
+    expect((await world.run('sync')).code).toBe(1);
+  });
+
+  it.each([
+    [['--from', '2026-02', '--to', '2026-01'], '--from 2026-02 lies after --to 2026-01'],
+    [['--from', '2026-13'], '--from "2026-13" is not a month'],
+    [['--workspace', 'ws-9'], 'workspace "ws-9" is not configured'],
+  ])('refuses %j with exit code 2', async (argv, message) => {
+    const world = await createWorld(FIRST);
+    const { code, out, err } = await world.run('sync', ...argv);
+    expect(code).toBe(2);
+    expect(out).toBe('');
+    expect(err).toContain(message);
+    expect(world.sandbox.requests.records).toHaveLength(0);
+  });
+});
+
+describe('sync --dry-run', () => {
+  it('makes no ledger where there is none', async () => {
+    const world = await createWorld(FIRST);
+    const { code, out } = await world.run('sync', '--dry-run');
+    expect(code).toBe(0);
+    expect(out).toContain('ws-1: would record 6 opened');
+    expect(out).toContain('alert would be fired silently');
+    expect(existsSync(dirname(world.ledgerPath))).toBe(false);
+  });
+
+  it('shows the largest changes and the alerts to come, and changes nothing', async () => {
+    const world = await createWorld(FIRST);
+    await world.run('sync');
+    const contents = 'SELECT count(*) AS entries, (SELECT count(*) FROM finance_runs) AS runs FROM finance_history';
+    const rowsBefore = world.query(contents);
+    const bytesBefore = readFileSync(world.ledgerPath);
+    world.sandbox.workspace('ws-1').set({ tenantId: 'globex', period: '2026-01', credits: 7, requests: 10 });
+
+    const { code, out } = await world.run('sync', '--dry-run', '--json');
+    expect(code).toBe(0);
+    const report = parseJson(out);
+    expect(report.dry_run).toBe(true);
+    expect(report.workspaces[0].largest_changes).toEqual([
+      {
+        tenant_id: 'globex',
+        period: '2026-01',
+        kind: 'decreased',
+        credits_delta: 7n - 9007199254740993n,
+        credits_after: 7,
+      },
+    ]);
+    expect(report.workspaces[0].alerts).toMatchObject([
+      { change: 'fired', tenant_id: 'globex', period: '2026-02', previous_credits: 7, silent: false },
+    ]);
+    expect(world.query(contents)).toEqual(rowsBefore);
+    expect(readFileSync(world.ledgerPath).equals(bytesBefore)).toBe(true);
+  });
+});

@@ -1,0 +1,136 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parse } from 'lossless-json';
+import { onTestFinished } from 'vitest';
+import { stringify } from 'yaml';
+import { main } from '../../src/commands/main.ts';
+import { createLogger } from '../../src/core/logger.ts';
+import { type LedgerConnection, openReader } from '../../src/ledger/open.ts';
+import type { ScenarioInput } from '../../src/sandbox/scenario-schema.ts';
+import { type Sandbox, startSandbox } from '../../src/sandbox/server.ts';
+
+/** 20 February 2026, 12:00 UTC. */
+export const NOON = Date.UTC(2026, 1, 20, 12);
+export const SECRET = 'sk_first_not_a_secret';
+
+type WorkspaceInput = ScenarioInput['workspaces'][number];
+type UsageInput = NonNullable<WorkspaceInput['usage']>[number];
+
+export interface Outcome {
+  code: number;
+  out: string;
+  err: string;
+}
+
+/** A folder with a configuration, a stand-in for the service that it points to, and a clock. */
+export interface World {
+  folder: string;
+  ledgerPath: string;
+  sandbox: Sandbox;
+  clock: { nowMs: number };
+  /** One command line, in this process. */
+  run(...argv: string[]): Promise<Outcome>;
+  /** The same with another environment. */
+  runWith(env: NodeJS.ProcessEnv, ...argv: string[]): Promise<Outcome>;
+  configure(settings: Record<string, unknown>): void;
+  /** What a SELECT gives of the ledger. */
+  query(sql: string): unknown[];
+}
+
+/** acme jumps in the open month; globex is steady and larger than a double can hold. */
+export const USAGE: UsageInput[] = [
+  row('acme', '2025-12', 1000),
+  row('acme', '2026-01', 1000),
+  row('acme', '2026-02', 5000),
+  row('globex', '2025-12', 9007199254740993n),
+  row('globex', '2026-01', 9007199254740993n),
+  row('globex', '2026-02', 9007199254740993n),
+];
+
+export function row(tenant: string, period: string, credits: number | bigint, requests: number | bigint = 10): UsageInput {
+  return { tenant_id: tenant, period, credits_used: credits, request_count: requests };
+}
+
+export const FIRST: WorkspaceInput = { id: 'ws-1', api_key_id: 'ak_first', secret_key: SECRET, usage: USAGE };
+export const SECOND: WorkspaceInput = {
+  id: 'ws-2',
+  api_key_id: 'ak_second',
+  secret_key: 'sk_second_not_a_secret',
+  usage: [row('acme', '2026-02', 70), row('initech', '2026-02', 80)],
+};
+
+/** Starts the stand-in and writes a configuration that reads all its workspaces; gone when the test has ended. */
+export async function createWorld(...workspaces: WorkspaceInput[]): Promise<World> {
+  const folder = mkdtempSync(join(tmpdir(), 'usage-ledger-commands-'));
+  const clock = { nowMs: NOON };
+  const serviceClock = { now: () => NOON };
+  const sandbox = await startSandbox({ scenario: { workspaces }, clock: serviceClock });
+  onTestFinished(async () => {
+    await sandbox.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+  const runWith = (env: NodeJS.ProcessEnv, ...argv: string[]) => runCommand(folder, env, clock, argv);
+  const configure = (settings: Record<string, unknown>) =>
+    writeFileSync(join(folder, 'usage-ledger.yml'), stringify(settings), { mode: 0o600 });
+  configure({ workspaces: workspaces.map((workspace) => workspaceSettings(sandbox, workspace)) });
+  const ledgerPath = join(folder, 'data', 'ledger.db');
+  return {
+    folder,
+    ledgerPath,
+    sandbox,
+    clock,
+    run: (...argv) => runWith({ PATH: process.env.PATH }, ...argv),
+    runWith,
+    configure,
+    query: (sql) => withLedger(ledgerPath, (connection) => connection.prepare(sql).all()),
+  };
+}
+
+export function workspaceSettings(sandbox: Sandbox, { id, api_key_id, secret_key }: WorkspaceInput) {
+  return { id, base_url: sandbox.url, embed_url: sandbox.url, api_key_id, secret_key };
+}
+
+/** Runs a command line in an empty folder with nothing configured. */
+export async function runInEmptyFolder(...argv: string[]): Promise<Outcome & { folder: string }> {
+  const folder = mkdtempSync(join(tmpdir(), 'usage-ledger-commands-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  return { folder, ...(await runCommand(folder, {}, { nowMs: NOON }, argv)) };
+}
+
+/** One JSON document; integers beyond 2^53 come as bigints. */
+export function parseJson(text: string): any {
+  return parse(text, undefined, {
+    parseNumber: (digits) => {
+      const value = Number(digits);
+      return Number.isSafeInteger(value) || !/^-?\d+$/.test(digits) ? value : BigInt(digits);
+    },
+  });
+}
+
+async function runCommand(
+  folder: string,
+  env: NodeJS.ProcessEnv,
+  clock: { nowMs: number },
+  argv: string[],
+): Promise<Outcome> {
+  let out = '';
+  let err = '';
+  const code = await main(argv, {
+    stdout: { write: (text) => (out += text) },
+    stderr: { write: (text) => (err += text) },
+    env,
+    cwd: folder,
+    overrides: { clock: { now: () => clock.nowMs }, logger: createLogger({ level: 'silent' }) },
+  });
+  return { code, out, err };
+}
+
+function withLedger<T>(path: string, use: (connection: LedgerConnection) => T): T {
+  const reader = openReader(path);
+  try {
+    return use(reader.connection);
+  } finally {
+    reader.close();
+  }
+}

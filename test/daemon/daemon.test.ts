@@ -1,0 +1,149 @@
+import { once } from 'node:events';
+import { existsSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { main } from '../../src/commands/main.ts';
+import { addPeriods, periodAt } from '../../src/core/period.ts';
+import { type Sandbox, startSandbox } from '../../src/sandbox/server.ts';
+import { startDaemonProcess } from '../support/daemon-process.ts';
+import { eventually } from '../support/eventually.ts';
+import { viewLedger } from '../support/ledger-view.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+
+const current = periodAt(Date.now());
+
+async function sandboxOf(latencyMs = 0): Promise<Sandbox> {
+  const usage = [3, 2, 1, 0].map((back) => ({
+    tenant_id: 'acme',
+    period: addPeriods(current, -back),
+    credits_used: 10_000,
+    request_count: 100,
+  }));
+  const sandbox = await startSandbox({
+    latencyMs,
+    scenario: { workspaces: [{ id: 'ws-1', api_key_id: 'ak_1', secret_key: 'sk_of_this_test', usage }] },
+  });
+  onTestFinished(() => sandbox.close());
+  return sandbox;
+}
+
+/** A folder with a configuration whose only tick is the one that is due at the start. */
+function configured(sandbox: Sandbox, channels = '[{ type: log }]'): string {
+  const folder = temporaryFolder();
+  writeFileSync(
+    join(folder, 'usage-ledger.yml'),
+    `http: { port: 0 }
+workspaces:
+  - id: ws-1
+    name: One
+    base_url: ${sandbox.url}
+    embed_url: ${sandbox.url}
+    api_key_id: ak_1
+    secret_key: sk_of_this_test
+    cron: "0 0 1 1 *"
+    reconcile_cron: "0 0 1 1 *"
+alerts:
+  channels: ${channels}
+`,
+    { mode: 0o600 },
+  );
+  return folder;
+}
+
+const ledgerOf = (folder: string): string => join(folder, 'data', 'ledger.db');
+const socketOf = (folder: string): string => join(folder, 'data', 'redis', 'redis.sock');
+
+test('a signal lets the running sync publish, stops Redis and exits with 0', async () => {
+  const folder = configured(await sandboxOf(400));
+  const daemon = startDaemonProcess(folder);
+  await daemon.line('ready');
+  const view = viewLedger(ledgerOf(folder));
+  await eventually(() => expect(view.rows('SELECT status FROM finance_runs')).toEqual([{ status: 'running' }]));
+
+  daemon.child.kill('SIGINT');
+
+  expect(await daemon.exit()).toBe(0);
+  expect(view.rows('SELECT status, records FROM finance_runs')).toEqual([{ status: 'applied', records: 4n }]);
+  expect(daemon.lines.at(-1)?.msg).toBe('stopped');
+  expect(existsSync(socketOf(folder))).toBe(false);
+});
+
+test('a second signal ends it at once; the next start takes over the run and publishes it', async () => {
+  const sandbox = await sandboxOf(2000);
+  const folder = configured(sandbox);
+  const daemon = startDaemonProcess(folder);
+  await daemon.line('ready');
+  const view = viewLedger(ledgerOf(folder));
+  await eventually(() => expect(view.rows('SELECT status FROM finance_runs')).toEqual([{ status: 'running' }]));
+
+  daemon.child.kill('SIGTERM');
+  await daemon.line('stopping');
+  daemon.child.kill('SIGTERM');
+  expect(await daemon.exit()).toBe(1);
+  expect(view.value('SELECT count(*) FROM finance_usage')).toBe(0n);
+
+  // By hand, because the job itself is handed out again only when its lock has run out.
+  const quiet = { write: () => true };
+  expect(await main(['sync'], { stdout: quiet, stderr: quiet, env: {}, cwd: folder })).toBe(0);
+  expect(view.rows('SELECT status FROM finance_runs ORDER BY started_at')).toEqual([
+    { status: 'superseded' },
+    { status: 'applied' },
+  ]);
+  // Adopts the Redis that the killed daemon left, and stops it with itself.
+  const next = startDaemonProcess(folder);
+  expect(await next.line('private Redis is ready')).toMatchObject({ adopted: true });
+  await next.line('ready');
+  next.child.kill('SIGTERM');
+  expect(await next.exit()).toBe(0);
+  expect(existsSync(socketOf(folder))).toBe(false);
+});
+
+test('a notification that nobody took is delivered, under the same id, once the daemon runs', async () => {
+  const sandbox = await sandboxOf();
+  const ids: unknown[] = [];
+  let status = 503;
+  const receiver = createServer((request, response) => {
+    ids.push(request.headers['webhook-id']);
+    request.resume().on('end', () => response.writeHead(status).end());
+  }).listen(0, '127.0.0.1');
+  onTestFinished(() => {
+    receiver.close();
+  });
+  await once(receiver, 'listening');
+  const { port } = receiver.address() as AddressInfo;
+  const folder = configured(sandbox, `[{ type: webhook, url: "http://127.0.0.1:${port}/hook" }]`);
+  const quiet = { write: () => true };
+  const sync = (): Promise<number> => main(['sync'], { stdout: quiet, stderr: quiet, env: {}, cwd: folder });
+
+  expect(await sync()).toBe(0);
+  sandbox.workspace().set({ tenantId: 'acme', period: current, credits: 50_000, requests: 100 });
+  expect(await sync()).toBe(0);
+  expect(ids).toHaveLength(1);
+  const view = viewLedger(ledgerOf(folder));
+  expect(view.rows('SELECT state, attempts FROM outbox')).toEqual([{ state: 'pending', attempts: 1n }]);
+
+  status = 204;
+  const daemon = startDaemonProcess(folder);
+  await daemon.line('notification handled');
+  expect(ids).toEqual([ids[0], ids[0]]);
+  expect(view.rows('SELECT state, attempts FROM outbox')).toEqual([{ state: 'delivered', attempts: 2n }]);
+  expect(view.rows('SELECT tenant_id, stage, state FROM finance_alerts')).toEqual([
+    { tenant_id: 'acme', stage: 'certain', state: 'firing' },
+  ]);
+});
+
+test('without any redis-server on PATH the daemon says so, with the remedy, and exits with 1', async () => {
+  const sandbox = await sandboxOf();
+  const folder = configured(sandbox);
+  const before = process.env.PATH;
+  process.env.PATH = folder;
+  onTestFinished(() => {
+    process.env.PATH = before;
+  });
+  const errors: string[] = [];
+  const stderr = { write: (text: string) => errors.push(text) };
+  expect(await main(['daemon'], { stdout: stderr, stderr, env: {}, cwd: folder })).toBe(1);
+  expect(errors.join('')).toMatch(/redis-server[\s\S]*redis_url/);
+});

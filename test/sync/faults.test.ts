@@ -1,0 +1,274 @@
+import { expect, test } from 'vitest';
+import { AppError } from '../../src/core/errors.ts';
+import type { FaultAction } from '../../src/sandbox/faults.ts';
+import { type Rejection, rejection } from '../support/rejection.ts';
+import { type Fixture, type FixtureOptions, manualOrder, startFixture } from '../support/sandbox-fixture.ts';
+import { testClock } from '../support/test-clock.ts';
+
+const GENERATED = { generate: { seed: 5, tenants: 125, months: 2 } };
+/** Attempts that a client of the fixture makes. */
+const ATTEMPTS = 3;
+
+interface FaultCase {
+  name: string;
+  action: FaultAction;
+  code: string;
+  retryable: boolean;
+  /** What the error says. */
+  says?: RegExp;
+  attempts: number;
+}
+
+const PAGE_2_FAULTS: FaultCase[] = [
+  {
+    name: '500 for ever',
+    action: { type: 'status', status: 500 },
+    code: 'server_error',
+    retryable: true,
+    attempts: ATTEMPTS,
+  },
+  { name: 'connections reset', action: { type: 'reset' }, code: 'network', retryable: true, attempts: ATTEMPTS },
+  { name: 'bodies cut off', action: { type: 'truncate' }, code: 'network', retryable: true, attempts: ATTEMPTS },
+  {
+    name: 'a page that is not JSON',
+    action: { type: 'body', body: '<html>maintenance</html>' },
+    code: 'invalid_response',
+    retryable: true,
+    says: /not JSON \(page 2\)/,
+    attempts: 1,
+  },
+  {
+    name: 'a page whose record misses a field',
+    action: { type: 'mutate', mutate: (envelope) => withoutCredits(envelope, 3) },
+    code: 'invalid_response',
+    retryable: true,
+    says: /data\.usage\[3\]\.credits_used is missing \(page 2\)/,
+    attempts: 1,
+  },
+  {
+    name: '429 with a long Retry-After',
+    action: { type: 'status', status: 429, headers: { 'Retry-After': '3600' } },
+    code: 'rate_limited',
+    retryable: true,
+    attempts: 1,
+  },
+];
+
+test.each(PAGE_2_FAULTS)(
+  '$name publishes nothing, says why in the run and is over when the service recovers',
+  async (fault) => {
+    const fixture = await startWithChange();
+    const { sandbox, sync } = fixture;
+    sandbox.requests.clear();
+    sandbox.faults.push({ when: { page: 2 }, times: Number.POSITIVE_INFINITY, action: fault.action });
+
+    const error = await expectNothingPublished(fixture, () => sync());
+
+    expect(error).toMatchObject({ code: fault.code, retryable: fault.retryable });
+    if (fault.says !== undefined) expect(error.message).toMatch(fault.says);
+    const attempts = sandbox.requests.records.filter(({ query }) => /(?:^|&)page=2(?:&|$)/.test(query));
+    expect(attempts).toHaveLength(fault.attempts);
+    sandbox.faults.clear();
+    expect((await sync()).entries).toBe(1);
+  },
+);
+
+test('a long Retry-After is handed on as a wait in milliseconds', async () => {
+  const { sandbox, sync } = await startWithChange();
+  sandbox.faults.push({ action: { type: 'status', status: 429, headers: { 'Retry-After': '3600' } } });
+
+  expect(await rejection(sync())).toMatchObject({ code: 'rate_limited', retryAfterMs: 3_600_000 });
+});
+
+test('a short Retry-After is waited out inside the run', async () => {
+  const { sandbox, sync } = await startWithChange();
+  const startedAtMs = performance.now();
+  sandbox.faults.push({ when: { page: 2 }, action: { type: 'status', status: 429, headers: { 'Retry-After': '1' } } });
+
+  expect((await sync()).entries).toBe(1);
+  expect(performance.now() - startedAtMs).toBeGreaterThanOrEqual(990);
+});
+
+test('a wrong secret is refused at once, is not worth a retry, and is nowhere in the error', async () => {
+  const fixture = await startWithChange();
+  const secretKey = 'sk_wrong_but_secret';
+  const wrong = fixture.another((config) => ({
+    ...config,
+    workspaces: config.workspaces.map((workspace) => ({ ...workspace, secretKey })),
+  }));
+  fixture.sandbox.requests.clear();
+
+  const error = await expectNothingPublished(fixture, () => wrong.sync(manualOrder()));
+
+  expect(error).toMatchObject({ code: 'unauthorized', retryable: false });
+  expect(error.hint).toContain('secret_key');
+  expect(`${error.message} ${error.hint} ${error.stack}`).not.toContain(secretKey);
+  expect(fixture.sandbox.requests.count).toBe(1);
+});
+
+test('a clock that is ten minutes behind is named as the cause', async () => {
+  const serviceClock = testClock();
+  const fixture = await startWithChange({ serviceClock });
+  serviceClock.advance(10 * 60_000);
+
+  const error = await expectNothingPublished(fixture, fixture.sync);
+
+  expect(error).toMatchObject({ code: 'unauthorized', retryable: false });
+  expect(error.hint).toMatch(/clock is 10 min behind/);
+});
+
+test('an empty answer where the ledger has records is refused as suspicious', async () => {
+  const fixture = await startWithChange();
+  fixture.upstream.clear();
+
+  const error = await expectNothingPublished(fixture, fixture.sync, 'suspicious_empty');
+
+  expect(error.code).toBe('suspicious_empty');
+  expect(error.message).toContain('250');
+});
+
+test('an empty workspace that never had a record is a success', async () => {
+  const { sync, view } = await startFixture();
+
+  expect(await sync()).toMatchObject({ records: 0, entries: 0, pages: 1 });
+  expect(view().rows('SELECT status, digest IS NOT NULL AS published FROM finance_runs')).toEqual([
+    { status: 'applied', published: 1n },
+  ]);
+});
+
+test('totals that change between pages cost another walk, and the state published is the calm one', async () => {
+  const { sandbox, upstream, sync, view } = await startWithChange();
+  sandbox.faults.push({
+    when: { page: 2 },
+    action: {
+      type: 'before',
+      run: () => upstream.set({ tenantId: 'late', period: '2026-03', credits: 7, requests: 1 }),
+    },
+  });
+
+  const run = await sync();
+
+  expect(run).toMatchObject({ walks: 3, records: 251, entries: 2 });
+  expect(view().rows('SELECT verdict, signs FROM walks WHERE run_key = 2 ORDER BY walk_number')).toMatchObject([
+    { verdict: 'moved', signs: expect.stringContaining('totals_moved') },
+    { verdict: 'unconfirmed', signs: '[]' },
+    { verdict: 'accepted', signs: '[]' },
+  ]);
+});
+
+test('totals that change in every walk end the run as unstable after three walks', async () => {
+  const fixture = await startWithChange();
+  const { sandbox, upstream } = fixture;
+  let added = 0;
+  sandbox.faults.push({
+    when: { page: 2 },
+    times: Number.POSITIVE_INFINITY,
+    action: {
+      type: 'before',
+      run: () => {
+        added += 1;
+        upstream.set({ tenantId: `late-${added}`, period: '2026-03', credits: 7, requests: 1 });
+      },
+    },
+  });
+
+  const error = await expectNothingPublished(fixture, fixture.sync, 'unstable');
+
+  expect(error).toMatchObject({ code: 'unstable', retryable: true });
+  expect(added).toBe(3);
+  expect(fixture.view().value('SELECT count(*) FROM walks WHERE run_key = 2')).toBe(3n);
+});
+
+test.each([
+  { what: 'inserted', change: (upstream: Fixture['upstream']) => insertAtFront(upstream) },
+  { what: 'removed', change: (upstream: Fixture['upstream']) => removeFirst(upstream) },
+  {
+    what: 'removed while another is inserted at the end',
+    change: (upstream: Fixture['upstream']) => {
+      removeFirst(upstream);
+      upstream.set({ tenantId: 'zz-last', period: '2026-03', credits: 9, requests: 1 });
+    },
+  },
+])('a row $what between two pages is never lost from what is published', async ({ change }) => {
+  const { sandbox, upstream, sync, view } = await startFixture({
+    workspaces: [GENERATED],
+    settings: { concurrency: 1 },
+  });
+  sandbox.faults.push({ when: { page: 2 }, action: { type: 'before', run: () => change(upstream) } });
+
+  const { walks } = await sync();
+
+  expect(walks).toBe(3);
+  const stored = view().rows('SELECT period, tenant_id AS tenantId, credits_used AS credits FROM finance_usage');
+  const key = ({ period, tenantId, credits }: Record<string, unknown>) => `${period} ${tenantId} ${credits}`;
+  expect(stored.map(key).sort()).toEqual(
+    upstream
+      .rows()
+      .map((row) => key({ ...row }))
+      .sort(),
+  );
+});
+
+test('a run that is cancelled while it waits to begin another walk says so and publishes nothing', async () => {
+  const fixture = await startWithChange();
+  const { view } = fixture;
+  const slow = fixture.another((config) => ({
+    ...config,
+    workspaces: config.workspaces.map((workspace) => ({ ...workspace, requestsPerSecond: 1 })),
+  }));
+  const ledger = view();
+  const stop = new AbortController();
+  const reason = new AppError('cancelled', 'stopped by SIGTERM');
+  const order = manualOrder({ from: '2026-03', to: '2026-03', signal: stop.signal });
+
+  const error = await expectNothingPublished(fixture, async () => {
+    const run = rejection(slow.sync(order));
+    await expect.poll(() => ledger.value('SELECT count(*) FROM walks WHERE run_key = 2'), { timeout: 8_000 }).toBe(1n);
+    stop.abort(reason);
+    throw await run;
+  });
+
+  expect(error).toBe(reason);
+});
+
+/** A workspace of 250 records on 3 pages whose first sync is done, and one change upstream that waits to be read. */
+async function startWithChange(options: FixtureOptions = {}): Promise<Fixture> {
+  const fixture = await startFixture({ workspaces: [GENERATED], ...options });
+  await fixture.sync();
+  const [first] = fixture.upstream.rows();
+  if (first === undefined) throw new Error('there are no rows');
+  fixture.upstream.set({ ...first, credits: 123_456 });
+  return fixture;
+}
+
+/** Runs it, expects it to fail, and checks that finance sees what it saw before and the run says why. */
+async function expectNothingPublished(
+  { view }: Fixture,
+  run: () => Promise<unknown>,
+  status = 'failed',
+): Promise<Rejection> {
+  const ledger = view();
+  const before = ledger.dump();
+  const error = await rejection(run());
+  expect(ledger.dump()).toBe(before);
+  expect(ledger.rows('SELECT status, error_code, digest, entries FROM runs ORDER BY run_key DESC LIMIT 1')).toEqual([
+    { status, error_code: error.code, digest: null, entries: 0n },
+  ]);
+  expect(ledger.value('SELECT released FROM leases')).toBe(1n);
+  return error;
+}
+
+function withoutCredits(envelope: unknown, index: number): unknown {
+  const { data } = envelope as { data: { usage: Record<string, unknown>[] } };
+  delete data.usage[index]?.credits_used;
+  return envelope;
+}
+
+function insertAtFront(upstream: Fixture['upstream']): void {
+  upstream.set({ tenantId: '!first', period: '2026-02', credits: 9, requests: 1 });
+}
+
+function removeFirst(upstream: Fixture['upstream']): void {
+  const [first] = upstream.rows();
+  if (first !== undefined) upstream.remove(first.tenantId, first.period);
+}

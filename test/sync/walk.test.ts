@@ -1,0 +1,173 @@
+import { setImmediate as turn } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import { type PageReceipt, type WalkOptions, type WalkSource, walkPages } from '../../src/sync/walk.ts';
+import { rejection } from '../support/rejection.ts';
+
+const BODY = new ArrayBuffer(0);
+
+test('every page is fetched and staged once, the first alone and the rest with bounded concurrency', async () => {
+  const fetched: number[] = [];
+  const staged: number[] = [];
+  let inFlight = 0;
+  let peak = 0;
+  const source = sourceOf(30, {
+    fetchPage: async (page) => {
+      if (page > 1) expect(staged).toContain(1);
+      fetched.push(page);
+      inFlight += 1;
+      peak = Math.max(peak, inFlight);
+      await turn();
+      inFlight -= 1;
+      return BODY;
+    },
+    stagePage: async (page) => {
+      staged.push(page);
+      return totals(30);
+    },
+  });
+  const progress: [number, number][] = [];
+
+  await walkPages(source, optionsWith({ concurrency: 4, onPage: (done, total) => progress.push([done, total]) }));
+
+  const pages = Array.from({ length: 30 }, (_, index) => index + 1);
+  expect([...fetched].sort((a, b) => a - b)).toEqual(pages);
+  expect([...staged].sort((a, b) => a - b)).toEqual(pages);
+  expect(peak).toBe(4);
+  expect(progress).toEqual(pages.map((done) => [done, 30]));
+});
+
+test.each([0, 1])('a listing of %i pages is read with one request', async (totalPages) => {
+  const fetched: number[] = [];
+  const source = sourceOf(totalPages, { fetchPage: noted(fetched) });
+  await walkPages(source, optionsWith({}));
+  expect(fetched).toEqual([1]);
+});
+
+test('a page that says other totals stops the walk early and without an error', async () => {
+  const fetched: number[] = [];
+  const source = sourceOf(1_000, {
+    fetchPage: noted(fetched),
+    stagePage: async (page) => (page === 5 ? { totalPages: 1_000, totalRecords: 1 } : totals(1_000)),
+  });
+
+  await walkPages(source, optionsWith({ concurrency: 3 }));
+
+  expect(fetched.length).toBeGreaterThanOrEqual(5);
+  expect(fetched.length).toBeLessThan(20);
+});
+
+test('the first failure ends the walk: it is thrown, requests under way are aborted, none is begun', async () => {
+  const aborted: number[] = [];
+  const fetched: number[] = [];
+  const source = sourceOf(100, {
+    fetchPage: async (page, signal) => {
+      fetched.push(page);
+      if (page === 1) return BODY;
+      if (page === 3) throw new Error('page 3 failed');
+      await untilAborted(signal);
+      aborted.push(page);
+      throw new Error(`page ${page} was aborted`);
+    },
+  });
+
+  const error = await rejection(walkPages(source, optionsWith({ concurrency: 3 })));
+
+  expect(error.message).toBe('page 3 failed');
+  expect(fetched).toEqual([1, 2, 3, 4]);
+  expect(aborted).toEqual([2, 4]);
+});
+
+test('a page that staging refuses ends the walk with what staging said', async () => {
+  const fetched: number[] = [];
+  const source = sourceOf(1_000, {
+    fetchPage: noted(fetched),
+    stagePage: async (page) => {
+      if (page === 4) throw new Error('page 4 is not JSON');
+      return totals(1_000);
+    },
+  });
+
+  const error = await rejection(walkPages(source, optionsWith({ concurrency: 2 })));
+
+  expect(error.message).toBe('page 4 is not JSON');
+  expect(fetched.length).toBeLessThan(20);
+});
+
+test('an abort from outside ends the walk with its reason once nothing is under way', async () => {
+  const stop = new AbortController();
+  let underWay = 0;
+  const source = sourceOf(100, {
+    fetchPage: async (page, signal) => {
+      if (page === 1) return BODY;
+      underWay += 1;
+      if (page === 3) stop.abort(new Error('stopped'));
+      await untilAborted(signal);
+      underWay -= 1;
+      throw new Error('aborted');
+    },
+  });
+
+  const error = await rejection(walkPages(source, optionsWith({ concurrency: 2, signal: stop.signal })));
+
+  expect(error.message).toBe('stopped');
+  expect(underWay).toBe(0);
+});
+
+test('pages that staging has not taken yet are bounded however fast they come', async () => {
+  let fetched = 0;
+  let peak = 0;
+  const waiting: (() => void)[] = [];
+  const source = sourceOf(500, {
+    fetchPage: async () => {
+      fetched += 1;
+      return BODY;
+    },
+    stagePage: (page) => {
+      if (page === 1) return Promise.resolve(totals(500));
+      return new Promise((resolve) => {
+        waiting.push(() => resolve(totals(500)));
+        peak = Math.max(peak, waiting.length);
+      });
+    },
+  });
+  const walk = walkPages(source, optionsWith({ concurrency: 8 }));
+  while (fetched < 500 || waiting.length > 0) {
+    for (let idle = 0; idle < 20; idle += 1) await turn();
+    waiting.shift()?.();
+  }
+  await walk;
+  expect(peak).toBeGreaterThanOrEqual(64);
+  expect(peak).toBeLessThanOrEqual(64 + 8);
+});
+
+function totals(totalPages: number): PageReceipt {
+  return { totalPages, totalRecords: totalPages * 100 };
+}
+
+function sourceOf(totalPages: number, some: Partial<WalkSource>): WalkSource {
+  return { fetchPage: async () => BODY, stagePage: async () => totals(totalPages), ...some };
+}
+
+function noted(fetched: number[]): WalkSource['fetchPage'] {
+  return (page) => {
+    fetched.push(page);
+    return turn(BODY);
+  };
+}
+
+function optionsWith(some: Partial<WalkOptions>): WalkOptions {
+  return {
+    concurrency: 4,
+    pace: () => Promise.resolve(),
+    signal: new AbortController().signal,
+    onPage: () => undefined,
+    ...some,
+  };
+}
+
+function untilAborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+}
