@@ -1,13 +1,16 @@
 import { Command, CommanderError } from 'commander';
 import { readVersion } from '../core/version.ts';
 import { alertsCommand } from './alerts.ts';
+import { backupCommand } from './backup.ts';
 import { CliContext, EXIT, examples, type Io, type TextOutput } from './cli-context.ts';
+import { closeCommand, reopenCommand } from './close.ts';
 import { daemonCommand } from './daemon.ts';
 import { dashboardCommand } from './dashboard.ts';
 import { doctorCommand } from './doctor/doctor.ts';
 import { embedTokenCommand } from './embed-token.ts';
 import { initCommand } from './init.ts';
 import { migrateCommand } from './migrate.ts';
+import { restoreCommand } from './restore.ts';
 import { sandboxCommand } from './sandbox.ts';
 import { statusCommand } from './status.ts';
 import { syncCommand } from './sync.ts';
@@ -47,8 +50,12 @@ export function buildProgram(cli: CliContext): Command {
     doctorCommand,
     usageCommand,
     tenantCommand,
+    closeCommand,
+    reopenCommand,
     alertsCommand,
     verifyCommand,
+    backupCommand,
+    restoreCommand,
     dashboardCommand,
     embedTokenCommand,
     sandboxCommand,

@@ -1,10 +1,12 @@
 import { type Command, Option } from 'commander';
+import { isoTime } from '../core/clock.ts';
 import { UsageError } from '../core/errors.ts';
 import { parsePeriod } from '../core/period.ts';
 import type { Context } from '../daemon/context.ts';
+import { usageAsOf } from '../ledger/as-of.ts';
 import { renderCsv } from '../reports/csv.ts';
 import { relativeTime } from '../reports/format.ts';
-import { type UsageRow, usageRows } from '../reports/queries/usage.ts';
+import { type UsageFilters, type UsageRow, usageRows } from '../reports/queries/usage.ts';
 import { renderTable, type TableColumn } from '../reports/table.ts';
 import { requireKnownWorkspace } from './choose-workspace.ts';
 import { type CliContext, examples, reportingCommand } from './cli-context.ts';
@@ -13,6 +15,7 @@ interface UsageOptions {
   period?: string;
   tenant?: string;
   workspace?: string;
+  asOf?: string;
   format?: 'table' | 'csv' | 'json';
   json?: boolean;
 }
@@ -23,6 +26,7 @@ export function usageCommand(cli: CliContext): Command {
     .option('--period <period>', 'only this period, YYYY-MM')
     .option('--tenant <id>', 'only this tenant')
     .option('--workspace <id>', 'only this workspace')
+    .option('--as-of <timestamp>', 'what the ledger said then: ISO-8601, such as 2026-03-05T12:00:00Z')
     .addOption(new Option('--format <format>', 'form of the answer (default: table)').choices(['table', 'csv', 'json']))
     .addHelpText(
       'after',
@@ -30,6 +34,7 @@ export function usageCommand(cli: CliContext): Command {
         'usage-ledger usage --period 2026-02',
         'usage-ledger usage --period 2026-02 --format csv > february.csv',
         'usage-ledger usage --tenant acme --json',
+        'usage-ledger usage --period 2026-02 --as-of 2026-03-05T12:00:00Z',
       ),
     )
     .action((options: UsageOptions) => cli.withContext((context) => showUsage(cli, context, options)));
@@ -43,6 +48,10 @@ function showUsage(cli: CliContext, context: Context, options: UsageOptions): vo
   const period = options.period === undefined ? undefined : parsePeriod(options.period, '--period');
   requireKnownWorkspace(context, options.workspace);
   const { workspace: workspaceId, tenant: tenantId } = options;
+  if (options.asOf !== undefined) {
+    showUsageAsOf(cli, context, parseTimestamp(options.asOf), format, { workspaceId, tenantId, period });
+    return;
+  }
   const rows = usageRows(context.reader().connection, { workspaceId, tenantId, period });
   if (rows.length === 0) cli.note('the ledger holds no usage that fits');
 
@@ -55,6 +64,48 @@ function showUsage(cli: CliContext, context: Context, options: UsageOptions): vo
     cli.print(renderTable(rows, tableColumns(context.clock.now()), cli.tableOptions));
   }
 }
+
+/** What the ledger said at some time, in the same forms. */
+function showUsageAsOf(
+  cli: CliContext,
+  context: Context,
+  at: string,
+  format: 'table' | 'csv' | 'json',
+  filters: UsageFilters,
+): void {
+  const rows = usageAsOf(context.reader().connection, at).filter(
+    (row) =>
+      (filters.workspaceId === undefined || row.workspace_id === filters.workspaceId) &&
+      (filters.tenantId === undefined || row.tenant_id === filters.tenantId) &&
+      (filters.period === undefined || row.period === filters.period),
+  );
+  if (rows.length === 0) cli.note(`the ledger held no usage that fits at ${at}`);
+  if (format === 'json') {
+    const { workspaceId, tenantId, period } = filters;
+    const given = { workspace_id: workspaceId ?? null, tenant_id: tenantId ?? null, period: period ?? null };
+    cli.printJson({ as_of: at, filters: given, rows });
+  } else if (format === 'csv') {
+    cli.printDocument(renderCsv(rows, AS_OF_COLUMNS));
+  } else {
+    cli.print(renderTable(rows, AS_OF_COLUMNS, cli.tableOptions));
+  }
+}
+
+function parseTimestamp(text: string): string {
+  const zoned = /T.*(?:Z|[+-]\d{2}:?\d{2})$/i.test(text);
+  const epochMs = Date.parse(zoned || !text.includes('T') ? text : `${text}Z`);
+  if (!/^\d{4}-\d{2}-\d{2}/.test(text) || Number.isNaN(epochMs)) {
+    throw new UsageError(
+      `--as-of ${JSON.stringify(text)} is not a time`,
+      'write it as ISO-8601, such as 2026-03-05T12:00:00Z; without a zone it is UTC',
+    );
+  }
+  return isoTime(epochMs);
+}
+
+const AS_OF_COLUMNS = (
+  ['workspace_id', 'period', 'tenant_id', 'credits_used', 'request_count', 'withdrawn', 'closed'] as const
+).map((key) => ({ key, header: key }));
 
 const CSV_COLUMNS = (
   [

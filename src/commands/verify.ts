@@ -1,8 +1,9 @@
 import type { Command } from 'commander';
 import { inertText } from '../core/inert-text.ts';
 import type { Context } from '../daemon/context.ts';
+import type { Fault } from '../ledger/fault.ts';
 import type { LedgerConnection } from '../ledger/open.ts';
-import { type Fault, type VerifyReport, verifyLedger } from '../ledger/verify.ts';
+import { type VerifyReport, verifyLedger } from '../ledger/verify.ts';
 import { formatInteger } from '../reports/format.ts';
 import { type CliContext, EXIT, examples, reportingCommand } from './cli-context.ts';
 

@@ -1,6 +1,6 @@
-import { resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import type { FileConfig, FileSettings, FileWorkspace } from './schema.ts';
-import type { ChannelConfig, Config, SigningScheme, WorkspaceConfig } from './types.ts';
+import type { BackupConfig, ChannelConfig, Config, SigningScheme, WorkspaceConfig } from './types.ts';
 
 export const DEFAULT_HTTP = { host: '127.0.0.1', port: 9464 } as const;
 
@@ -25,15 +25,17 @@ export interface Source {
 /** The configuration with every default filled in. The document has passed the schema and the cross-checks. */
 export function resolveConfig(document: FileConfig, source: Source): Config {
   const defaults = document.defaults ?? {};
+  const ledgerPath = resolve(source.folder, document.ledger?.path ?? 'data/ledger.db');
   return {
     file: source.file,
-    ledger: { path: resolve(source.folder, document.ledger?.path ?? 'data/ledger.db') },
+    ledger: { path: ledgerPath },
     redisUrl: document.redis_url || null,
     http: {
       host: document.http?.host ?? DEFAULT_HTTP.host,
       port: document.http?.port ?? DEFAULT_HTTP.port,
       token: document.http?.token || null,
     },
+    backup: resolveBackup(document.backup, source.folder, ledgerPath),
     workspaces: document.workspaces.map((workspace, index) =>
       resolveWorkspace(workspace, defaults, {
         workspace: source.secretFiles.get(`workspaces[${index}].secret_key_file`),
@@ -42,6 +44,15 @@ export function resolveConfig(document: FileConfig, source: Source): Config {
     ),
     alerts: { channels: (document.alerts?.channels ?? []).map(resolveChannel) },
     logLevel: document.log_level ?? 'info',
+  };
+}
+
+function resolveBackup(backup: FileConfig['backup'], folder: string, ledgerPath: string): BackupConfig | null {
+  if (backup === undefined) return null;
+  return {
+    cron: backup.cron ?? '0 2 * * *',
+    keep: backup.keep ?? 7,
+    folder: backup.folder === undefined ? join(dirname(ledgerPath), 'backups') : resolve(folder, backup.folder),
   };
 }
 
@@ -69,6 +80,7 @@ function resolveWorkspace(
     cron: workspace.cron ?? defaults.cron ?? '*/15 * * * *',
     reconcileCron: workspace.reconcile_cron ?? defaults.reconcile_cron ?? '17 3 * * 0',
     lookbackPeriods: workspace.lookback_periods ?? defaults.lookback_periods ?? 2,
+    settleHours: workspace.settle_hours ?? defaults.settle_hours ?? 48,
     perPage: workspace.per_page ?? defaults.per_page ?? 100,
     concurrency: workspace.concurrency ?? defaults.concurrency ?? 8,
     requestsPerSecond: workspace.requests_per_second ?? defaults.requests_per_second ?? 50,

@@ -63,12 +63,18 @@ http:                                  # health, metrics and queue pages of the 
   port: 9464                           # 0: off
   # token: \${USAGE_LEDGER_HTTP_TOKEN}
 
+# backup:                              # a checked copy of the ledger, made by the daemon; absent: none
+#   cron: "0 2 * * *"                  # five fields, UTC
+#   keep: 7                            # older ones are deleted
+#   folder: ./backups                  # relative to this file; without it: backups beside the ledger
+
 log_level: info                        # fatal | error | warn | info | debug | trace | silent
 
 defaults:                              # for every workspace; any of these can also stand under one
   cron: "*/15 * * * *"                 # when to sync; five fields, UTC
   reconcile_cron: "17 3 * * 0"         # when to look at the whole history
   lookback_periods: 2                  # months before the open one that are read again
+  settle_hours: 48                     # after its end a month may still move for this long; then it can be closed
   per_page: 100                        # 1 to 100
   concurrency: 8                       # requests at a time
   requests_per_second: 50

@@ -43,6 +43,7 @@ const settings = {
   cron: cron.optional(),
   reconcile_cron: cron.optional(),
   lookback_periods: integer(0, 120).optional(),
+  settle_hours: integer(0, 1440).optional(),
   per_page: integer(1, 100).optional(),
   concurrency: integer(1, 256).optional(),
   requests_per_second: integer(1, 10_000).optional(),
@@ -69,6 +70,9 @@ export const fileSchema = z.strictObject({
   redis_url: obeys(z.string().trim(), redisRule).optional(),
   http: z
     .strictObject({ host: word.optional(), port: integer(0, 65_535).optional(), token: secret.optional() })
+    .optional(),
+  backup: z
+    .strictObject({ cron: cron.optional(), keep: integer(1, 1000).optional(), folder: word.optional() })
     .optional(),
   log_level: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).optional(),
   defaults: z.strictObject(settings).optional(),

@@ -35,6 +35,8 @@ export interface WorkspaceConfig {
   cron: string;
   reconcileCron: string;
   lookbackPeriods: number;
+  /** A period that is over settles for this many hours before it can be closed and before its alerts are final. */
+  settleHours: number;
   perPage: number;
   concurrency: number;
   requestsPerSecond: number;
@@ -47,6 +49,16 @@ export type ChannelConfig =
   | { type: 'log'; name: string }
   | { type: 'webhook'; name: string; url: string; secret: string | null };
 
+/** Backups that the daemon makes by itself. */
+export interface BackupConfig {
+  /** Five-field cron expression, in UTC. */
+  cron: string;
+  /** How many stay; older ones are deleted. */
+  keep: number;
+  /** Absolute. */
+  folder: string;
+}
+
 export interface Config {
   /** Absolute path of the file that was read; null when the environment alone gave the configuration. */
   file: string | null;
@@ -55,6 +67,8 @@ export interface Config {
   redisUrl: string | null;
   /** Health, metrics and queue pages of the daemon; port 0 switches them off. */
   http: { host: string; port: number; token: string | null };
+  /** Null: the daemon makes none. */
+  backup: BackupConfig | null;
   workspaces: WorkspaceConfig[];
   alerts: { channels: ChannelConfig[] };
   logLevel: string;

@@ -134,6 +134,7 @@ export class Context {
       first: !hasPublished(this.reader().connection, workspace.id),
       kind: order.kind,
       lookbackPeriods: workspace.lookbackPeriods,
+      settleHours: workspace.settleHours,
       from: order.from,
       to: order.to,
     });

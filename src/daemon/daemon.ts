@@ -9,6 +9,7 @@ import type { JobHandlers } from '../queue/jobs.ts';
 import { startPrivateRedis } from '../queue/private-redis.ts';
 import { openQueueSystem, type QueueSystem } from '../queue/queues.ts';
 import { startScheduler } from '../queue/scheduler.ts';
+import { startBackupSchedule } from './backup-schedule.ts';
 import type { Context } from './context.ts';
 import { type OutboxSweep, startOutboxSweep } from './outbox-sweep.ts';
 

@@ -1,8 +1,10 @@
 import type Database from 'better-sqlite3';
 import { isoTime } from '../core/clock.ts';
+import { appendWithdrawals, noteAbsences } from './absences.ts';
+import { bookAdjustments } from './adjustments.ts';
 import { type ClaimedRun, holdsLease, releaseLease } from './claim-run.ts';
 import { digestOfRun, headOfChain } from './digest.ts';
-import { FencedError } from './errors.ts';
+import { FencedError, LedgerError } from './errors.ts';
 import { ENTRY_KINDS } from './keys.ts';
 import type { RunStaging, WalkFacts } from './staging.ts';
 import { recordWalk, type WalkRecord } from './walks.ts';
@@ -43,6 +45,8 @@ export interface ApplyRequest<Extra> {
   staging: RunStaging;
   facts: WalkFacts;
   walk: Omit<WalkRecord, 'facts'>;
+  /** Keys that two runs and the tenant's own history agree are gone. */
+  withdrawals: readonly { periodKey: number; tenantKey: number }[];
   nowMs: number;
   /** Runs inside the transaction once the new state stands: alert rules and their outbox rows. */
   afterMerge: (merged: MergedRun) => Extra;
@@ -68,13 +72,17 @@ function merge<Extra>(connection: Connection, request: ApplyRequest<Extra>): App
     connection.prepare('SELECT coalesce(max(entry_id), 0) FROM usage_entries').pluck().get(),
   );
   addPeriods(connection, run, staging, facts);
-  const entries = appendEntries(connection, run, staging);
+  const entries = appendEntries(connection, run, staging) + appendWithdrawals(connection, run, request.withdrawals);
   updateState(connection, lastEntryIdBefore);
+  if (staging.sumsMayOverflow) refuseOverflow(connection, run);
+  noteAbsences(connection, run, staging.keys, staging.tenantBase);
+  bookAdjustments(connection, { ...run, lastEntryIdBefore, nowMs });
   recordWalk(connection, run.runKey, { ...request.walk, facts: { ...facts, keySetDigest } });
   const head = headOfChain(connection);
-  const appliedSeq = head.appliedSeq + 1;
+  const appliedSeq = head.seq + 1;
   const firstEntryId = entries > 0 ? lastEntryIdBefore + 1 : null;
   const digest = digestOfRun(connection, {
+    runKey: run.runKey,
     previousDigest: head.digest,
     appliedSeq,
     runId: run.runId,
@@ -180,6 +188,26 @@ function updateState(connection: Connection, lastEntryIdBefore: number): void {
          changed_run_key = excluded.changed_run_key`,
     )
     .run(lastEntryIdBefore);
+}
+
+/** A total that does not fit into 64 bits would make every query of that period fail: the run is refused instead. */
+function refuseOverflow(connection: Connection, run: ClaimedRun): void {
+  const periods = connection
+    .prepare('SELECT period_key AS periodKey, period FROM periods WHERE workspace_key = ? AND covered_run_key = ?')
+    .all(run.workspaceKey, run.runKey) as { periodKey: number; period: string }[];
+  const totals = connection.prepare(
+    'SELECT sum(credits_used), sum(request_count) FROM tenant_usage WHERE period_key = ?',
+  );
+  for (const { periodKey, period } of periods) {
+    try {
+      totals.get(periodKey);
+    } catch (cause) {
+      throw new LedgerError('sum_too_large', `the figures of ${period} sum to more than 2^63-1`, {
+        hint: 'nothing was published; ask the service about its figures, no ledger can state such a total exactly',
+        cause,
+      });
+    }
+  }
 }
 
 function countEntries(connection: Connection, lastEntryIdBefore: number): EntryCounts {

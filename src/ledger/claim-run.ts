@@ -108,7 +108,7 @@ export function holdsLease(connection: Connection, run: ClaimedRun): boolean {
   return token === run.fencingToken;
 }
 
-export function releaseLease(connection: Connection, run: ClaimedRun): void {
+export function releaseLease(connection: Connection, run: { workspaceKey: number; fencingToken: number }): void {
   connection
     .prepare('UPDATE leases SET released = 1 WHERE workspace_key = ? AND fencing_token = ?')
     .run(run.workspaceKey, run.fencingToken);
@@ -134,7 +134,12 @@ interface LeaseRow {
   released: number;
 }
 
-function takeLease(connection: Connection, workspaceKey: number, request: ClaimRequest): number {
+/** Takes the lease of a workspace with a higher token, or throws `LeaseHeldError` while a live run holds it. */
+export function takeLease(
+  connection: Connection,
+  workspaceKey: number,
+  request: { workspaceId: string; nowMs: number },
+): number {
   const lease = connection.prepare('SELECT * FROM leases WHERE workspace_key = ?').get(workspaceKey) as
     | LeaseRow
     | undefined;

@@ -31,6 +31,15 @@ export class KeySet {
     return true;
   }
 
+  has(periodKey: number, tenantKey: number): boolean {
+    return this.#bitsOfPeriod.get(periodKey)?.has(tenantKey) ?? false;
+  }
+
+  /** Number of keys of one period. */
+  sizeOf(periodKey: number): number {
+    return this.#bitsOfPeriod.get(periodKey)?.count ?? 0;
+  }
+
   equals(other: KeySet): boolean {
     if (this.#size !== other.#size) return false;
     for (const [periodKey, bits] of this.#bitsOfPeriod) {
@@ -67,6 +76,16 @@ export class KeySet {
 /** A growing row of bits. */
 export class Bits implements Iterable<number> {
   #bytes = Buffer.alloc(256);
+  #count = 0;
+
+  /** How many bits are set. */
+  get count(): number {
+    return this.#count;
+  }
+
+  has(position: number): boolean {
+    return ((this.#bytes[position >>> 3] ?? 0) & (1 << (position & 7))) !== 0;
+  }
 
   /** Sets bit `position`; false when it was set already. */
   set(position: number): boolean {
@@ -76,6 +95,7 @@ export class Bits implements Iterable<number> {
     const byte = this.#bytes[at] as number;
     if ((byte & mask) !== 0) return false;
     this.#bytes[at] = byte | mask;
+    this.#count += 1;
     return true;
   }
 

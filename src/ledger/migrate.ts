@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { chmodSync, renameSync, rmSync } from 'node:fs';
+import { closeSync, openSync, renameSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type Database from 'better-sqlite3';
 import { type MigrationMeta, readMigrationFiles } from 'drizzle-orm/migrator';
@@ -98,11 +98,14 @@ function latestKnown(migrations: MigrationMeta[]): number {
 }
 
 function copyBeside(connection: Connection, path: string, nowMs: number): string {
-  const copy = `${path}.before-migration-${isoTime(nowMs).replaceAll(/[-:]/g, '').slice(0, 15)}Z`;
+  // Of two processes that migrate at once, the later one copies what the earlier has changed already: a name of its own
+  // keeps it from taking the place of the copy that counts.
+  const time = isoTime(nowMs).replaceAll(/[-:]/g, '').slice(0, 15);
+  const copy = `${path}.before-migration-${time}Z-${randomUUID().slice(0, 8)}`;
   const unfinished = `${copy}.part`;
-  rmSync(unfinished, { force: true });
+  // SQLite takes an empty file as it is, so that nobody else can read the copy at any moment.
+  closeSync(openSync(unfinished, 'wx', 0o600));
   connection.prepare('VACUUM INTO ?').run(unfinished);
-  chmodSync(unfinished, 0o600);
   renameSync(unfinished, copy);
   return copy;
 }

@@ -69,13 +69,7 @@ function connect(path: string, readonly: boolean): LedgerConnection {
       cause,
     });
   }
-  const version = sqliteVersion(connection);
-  if (isOlder(version, OLDEST_SAFE_SQLITE)) {
-    connection.close();
-    throw new LedgerError('sqlite_too_old', `SQLite ${version} can corrupt a ledger in WAL mode`, {
-      hint: `reinstall better-sqlite3 with SQLite ${OLDEST_SAFE_SQLITE.join('.')} or newer`,
-    });
-  }
+  // First of all: even asking for the version reads the file.
   try {
     connection.pragma('schema_version');
   } catch (cause) {
@@ -83,6 +77,13 @@ function connect(path: string, readonly: boolean): LedgerConnection {
     throw new LedgerError('ledger_unreadable', `${path} is not a readable SQLite database: ${messageOf(cause)}`, {
       hint: 'check ledger.path, or restore the ledger from a backup',
       cause,
+    });
+  }
+  const version = sqliteVersion(connection);
+  if (isOlder(version, OLDEST_SAFE_SQLITE)) {
+    connection.close();
+    throw new LedgerError('sqlite_too_old', `SQLite ${version} can corrupt a ledger in WAL mode`, {
+      hint: `reinstall better-sqlite3 with SQLite ${OLDEST_SAFE_SQLITE.join('.')} or newer`,
     });
   }
   return connection;

@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm';
-import { index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
+import { blob, index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
 
 /**
  * The tables of the ledger. They are ours to change; the `finance_*` views (src/ledger/views.ts) are the contract.
@@ -50,6 +50,8 @@ export const periods = sqliteTable(
     coveredRunKey: integer('covered_run_key'),
     /** The run that evaluated the `final` stage of all tenants, once the period was settled. */
     finalRunKey: integer('final_run_key'),
+    /** The event that closed it; null while it is not closed. */
+    closedSeq: integer('closed_seq'),
   },
   (table) => [uniqueIndex('periods_by_name').on(table.workspaceKey, table.period)],
 );
@@ -141,8 +143,98 @@ export const walks = sqliteTable(
     verdict: text('verdict', { enum: ['accepted', 'moved', 'unconfirmed'] }).notNull(),
     /** JSON array of the signs of movement that were seen. */
     signs: text('signs').notNull(),
+    /** The first 8 bytes of the SHA-256 of each page's body, in page order; null in ledgers older than this column. */
+    pageDigests: blob('page_digests', { mode: 'buffer' }),
   },
   (table) => [primaryKey({ columns: [table.runKey, table.walkNumber] })],
+);
+
+/** Closes and reopens of periods. They stand in the same digest chain as the runs; append-only by trigger. */
+export const periodEvents = sqliteTable('period_events', {
+  /** Position in the chain, shared with `runs.applied_seq`. */
+  eventSeq: integer('event_seq').primaryKey(),
+  workspaceKey: integer('workspace_key')
+    .notNull()
+    .references(() => workspaces.workspaceKey),
+  periodKey: integer('period_key')
+    .notNull()
+    .references(() => periods.periodKey),
+  action: text('action', { enum: ['close', 'reopen'] }).notNull(),
+  at: text('at').notNull(),
+  actor: text('actor').notNull(),
+  note: text('note').notNull(),
+  /** 1 when a close was refused and forced; `overridden` is the JSON array of the reasons. */
+  forced: integer('forced').notNull(),
+  overridden: text('overridden').notNull(),
+  /** The figures that a close freezes and a reopen gives up. */
+  tenants: integer('tenants').notNull(),
+  creditsUsed: integer('credits_used').notNull(),
+  requestCount: integer('request_count').notNull(),
+  /** The last entry of the ledger at that moment: the figures are the sums up to it. */
+  lastEntryId: integer('last_entry_id').notNull(),
+  previousDigest: text('previous_digest').notNull(),
+  digest: text('digest').notNull(),
+});
+
+/** The figures of closed periods as they were closed. Gone when the period is reopened. */
+export const closedUsage = sqliteTable(
+  'closed_usage',
+  {
+    periodKey: integer('period_key').notNull(),
+    tenantKey: integer('tenant_key').notNull(),
+    creditsUsed: integer('credits_used').notNull(),
+    requestCount: integer('request_count').notNull(),
+    withdrawn: integer('withdrawn').notNull(),
+    firstRunKey: integer('first_run_key').notNull(),
+    changedRunKey: integer('changed_run_key').notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.periodKey, table.tenantKey] })],
+);
+
+/**
+ * What changed in a period after it was closed, booked in a later one; append-only by trigger. For a closed period,
+ * closed figure + adjustments since the close = what the service says now. A reopen books the opposite.
+ */
+export const adjustments = sqliteTable(
+  'adjustments',
+  {
+    adjustmentId: integer('adjustment_id').primaryKey(),
+    correctsPeriodKey: integer('corrects_period_key')
+      .notNull()
+      .references(() => periods.periodKey),
+    tenantKey: integer('tenant_key')
+      .notNull()
+      .references(() => tenants.tenantKey),
+    bookedPeriodKey: integer('booked_period_key')
+      .notNull()
+      .references(() => periods.periodKey),
+    creditsDelta: integer('credits_delta').notNull(),
+    requestsDelta: integer('requests_delta').notNull(),
+    recordedAt: text('recorded_at').notNull(),
+    /** The run and entry that brought it, or the reopen that took it back. */
+    runKey: integer('run_key').references(() => runs.runKey),
+    entryId: integer('entry_id'),
+    eventSeq: integer('event_seq'),
+  },
+  (table) => [
+    index('adjustments_by_key').on(table.correctsPeriodKey, table.tenantKey),
+    index('adjustments_by_booking').on(table.bookedPeriodKey),
+    index('adjustments_by_run').on(table.runKey),
+    index('adjustments_by_event').on(table.eventSeq),
+  ],
+);
+
+/** Keys that the latest complete walk did not show, since the run that missed them first. */
+export const absences = sqliteTable(
+  'absences',
+  {
+    periodKey: integer('period_key').notNull(),
+    tenantKey: integer('tenant_key').notNull(),
+    runKey: integer('run_key')
+      .notNull()
+      .references(() => runs.runKey),
+  },
+  (table) => [primaryKey({ columns: [table.periodKey, table.tenantKey] })],
 );
 
 /** Who may publish for a workspace. The token only ever increases; apply checks it inside its transaction. */

@@ -48,6 +48,8 @@ export interface WalkFacts {
   keySetDigest: string;
   /** SHA-256, hex, over the SHA-256 of each page's body in page order. */
   contentDigest: string;
+  /** The first 8 bytes of the SHA-256 of each page's body, in page order. */
+  pageDigests: Uint8Array;
   /** The first and last period seen; null when there were no records. */
   firstPeriod: Period | null;
   lastPeriod: Period | null;
@@ -68,6 +70,8 @@ interface PeriodOnWalk extends SeenPeriod {
   bits: Bits;
 }
 
+/** Far enough below 2^63 that floating point cannot hide an overflow. */
+const SAFE_SUM = 2 ** 62;
 /** Row shapes larger than this are staged in several statements. */
 const MAX_ROWS_A_STATEMENT = 100;
 
@@ -114,6 +118,12 @@ export class RunStaging {
     return this.#currentWalk().keys;
   }
 
+  /** Whether the figures of the walk are so large that their sums might not fit into 64 bits. */
+  get sumsMayOverflow(): boolean {
+    const { largest, keys } = this.#currentWalk();
+    return Number(largest) * (keys.size + 1) > SAFE_SUM;
+  }
+
   get periods(): SeenPeriod[] {
     return [...this.#currentWalk().periods.values()].filter((period) => period.inside);
   }
@@ -143,7 +153,10 @@ export class RunStaging {
       if (period.rawStart !== record.period_start || period.rawEnd !== record.period_end) noteDates(period, record);
       const tenantKey = this.#tenantKeyOf(record.tenant_id);
       if (!walk.keys.add(period.bits, tenantKey)) continue;
-      values.push(period.periodKey, tenantKey, record.credits_used, record.request_count);
+      const { credits_used: credits, request_count: requests } = record;
+      if (credits > walk.largest || credits < -walk.largest) walk.largest = credits < 0 ? -credits : credits;
+      if (requests > walk.largest || requests < -walk.largest) walk.largest = requests < 0 ? -requests : requests;
+      values.push(period.periodKey, tenantKey, credits, requests);
     }
     this.#insert(values);
   }
@@ -165,6 +178,7 @@ export class RunStaging {
       sameKeysAsPrevious: this.#previousKeys === null ? null : walk.keys.equals(this.#previousKeys),
       keySetDigest: walk.keys.digest(),
       contentDigest: walk.contentDigest(),
+      pageDigests: walk.pageDigests(),
       firstPeriod: periods[0] ?? null,
       lastPeriod: periods.at(-1) ?? null,
     };
@@ -240,6 +254,8 @@ class Walk {
   totalPages = 0;
   totalsMoved = false;
   lastPeriod: PeriodOnWalk | null = null;
+  /** The largest credits or requests by size. */
+  largest: number | bigint = 0;
 
   notePage(page: number, content: StagedPage, digest: Buffer): void {
     if (this.digests.size === 0) {
@@ -266,8 +282,16 @@ class Walk {
 
   contentDigest(): string {
     const hash = createHash('sha256');
-    for (const [, digest] of [...this.digests].sort(([a], [b]) => a - b)) hash.update(digest);
+    for (const digest of this.#digestsInOrder()) hash.update(digest);
     return hash.digest('hex');
+  }
+
+  pageDigests(): Uint8Array {
+    return Buffer.concat(this.#digestsInOrder().map((digest) => digest.subarray(0, 8)));
+  }
+
+  #digestsInOrder(): Buffer[] {
+    return [...this.digests].sort(([a], [b]) => a - b).map(([, digest]) => digest);
   }
 }
 

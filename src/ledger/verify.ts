@@ -1,17 +1,10 @@
 import type Database from 'better-sqlite3';
-import { digestOfRun, GENESIS_DIGEST } from './digest.ts';
+import { FAULTS_A_CHECK, type Fault } from './fault.ts';
+import { ENTRY_KINDS } from './keys.ts';
+import { checkChain } from './verify-chain.ts';
+import { checkAdjustments, checkCloses } from './verify-closes.ts';
 
 type Connection = Database.Database;
-
-/** One thing that is not as it must be: which check, where, and what was found. */
-export interface Fault {
-  check: 'integrity' | 'references' | 'chain' | 'invariant' | 'entries' | 'walks';
-  /** The run, when the fault can be pinned to one. */
-  runId: string | null;
-  /** The entry, when the fault can be pinned to one. */
-  entryId: number | null;
-  message: string;
-}
 
 export interface VerifyReport {
   faults: Fault[];
@@ -22,12 +15,10 @@ export interface VerifyReport {
   headDigest: string;
 }
 
-/** Faults listed of one check; the first is what matters. */
-const FAULTS_A_CHECK = 10;
-
 /**
- * Recomputes everything that must hold, in one read transaction: the file's integrity and references, the digest chain,
- * each entry's arithmetic, the sum of each key's deltas against its state, and the accepted walks' counts.
+ * Recomputes everything that must hold, in one read transaction: the file's integrity and references, the digest chain
+ * over runs and closes, each entry's arithmetic, the sum of each key's deltas against its state, the accepted walks'
+ * counts, the closed figures against the entries before the close, and the adjustments against both.
  */
 export function verifyLedger(connection: Connection): VerifyReport {
   return connection.transaction(() => {
@@ -38,6 +29,8 @@ export function verifyLedger(connection: Connection): VerifyReport {
       ...checkArithmetic(connection),
       ...checkInvariant(connection),
       ...checkWalks(connection),
+      ...checkCloses(connection),
+      ...checkAdjustments(connection),
     ];
     const count = (table: string) => Number(connection.prepare(`SELECT count(*) FROM ${table}`).pluck().get());
     return {
@@ -62,65 +55,6 @@ function checkIntegrity(connection: Connection): Fault[] {
     faults.push({ check: 'references', runId: null, entryId: null, message });
   }
   return faults;
-}
-
-interface ChainRow {
-  appliedSeq: number;
-  runKey: number;
-  runId: string;
-  workspaceId: string;
-  finishedAt: string;
-  firstEntryId: number | null;
-  entries: number;
-  previousDigest: string;
-  digest: string;
-}
-
-/** Walks the chain in order; the first run whose digest does not follow is named, and the rest is compared with it. */
-function checkChain(connection: Connection): { faults: Fault[]; headDigest: string } {
-  const rows = connection
-    .prepare(
-      `SELECT r.applied_seq AS appliedSeq, r.run_key AS runKey, r.run_id AS runId, w.workspace_id AS workspaceId,
-         r.finished_at AS finishedAt, r.first_entry_id AS firstEntryId, r.entries, r.previous_digest AS previousDigest,
-         r.digest
-       FROM runs r JOIN workspaces w USING (workspace_key)
-       WHERE r.applied_seq IS NOT NULL ORDER BY r.applied_seq`,
-    )
-    .all() as ChainRow[];
-  const faults: Fault[] = [];
-  let previous = GENESIS_DIGEST;
-  let expectedSeq = 1;
-  let nextEntryId = 1;
-  const add = (row: ChainRow, message: string) => {
-    if (faults.length < FAULTS_A_CHECK) faults.push({ check: 'chain', runId: row.runId, entryId: null, message });
-  };
-  for (const row of rows) {
-    if (row.appliedSeq !== expectedSeq) add(row, `run ${expectedSeq} of the chain is missing`);
-    if (row.previousDigest !== previous) add(row, 'does not continue the digest of the run before it');
-    if (row.firstEntryId !== null) {
-      if (row.firstEntryId !== nextEntryId) add(row, `its entries begin at ${row.firstEntryId}, not ${nextEntryId}`);
-      nextEntryId = row.firstEntryId + row.entries;
-    }
-    if (digestOfRun(connection, row) !== row.digest) add(row, 'its digest does not match its entries');
-    const strays = connection
-      .prepare('SELECT count(*) FROM usage_entries WHERE entry_id >= ? AND entry_id < ? AND run_key <> ?')
-      .pluck()
-      .get(row.firstEntryId ?? 0, row.firstEntryId === null ? 0 : nextEntryId, row.runKey);
-    if (strays !== 0) add(row, `${String(strays)} of its entries name another run`);
-    previous = row.digest;
-    expectedSeq = row.appliedSeq + 1;
-  }
-  const beyond = connection.prepare('SELECT min(entry_id) FROM usage_entries WHERE entry_id >= ?').pluck();
-  const orphan = beyond.get(nextEntryId) as number | null;
-  if (orphan !== null) {
-    faults.push({
-      check: 'chain',
-      runId: null,
-      entryId: orphan,
-      message: `entry ${orphan} belongs to no published run`,
-    });
-  }
-  return { faults, headDigest: previous };
 }
 
 /** Each entry's values after it are those after the entry before it on the same key, plus its deltas. */
@@ -152,32 +86,40 @@ interface InvariantRow {
   requests: bigint | null;
   creditsSum: bigint | null;
   requestsSum: bigint | null;
+  sumsAgree: bigint;
 }
 
-/** The sum of a key's deltas equals its current state, and neither exists without the other. */
+/**
+ * The sum of a key's deltas equals its current state, whose marks are those of its first and last entry; neither exists
+ * without the other.
+ */
 function checkInvariant(connection: Connection): Fault[] {
   const rows = connection
     .prepare(
       `WITH sums AS (
-         SELECT period_key, tenant_key, sum(credits_delta) AS creditsSum, sum(requests_delta) AS requestsSum
+         SELECT period_key, tenant_key, sum(credits_delta) AS creditsSum, sum(requests_delta) AS requestsSum,
+           min(entry_id) AS firstId, max(entry_id) AS lastId
          FROM usage_entries GROUP BY period_key, tenant_key)
        SELECT p.period, t.tenant_id AS tenantId, u.credits_used AS credits, u.request_count AS requests, creditsSum,
-         requestsSum
+         requestsSum, u.credits_used IS creditsSum AND u.request_count IS requestsSum AS sumsAgree
        FROM tenant_usage u FULL JOIN sums s USING (period_key, tenant_key)
        LEFT JOIN periods p USING (period_key) LEFT JOIN tenants t USING (tenant_key)
+       LEFT JOIN usage_entries f ON f.entry_id = s.firstId LEFT JOIN usage_entries l ON l.entry_id = s.lastId
        WHERE u.credits_used IS NOT creditsSum OR u.request_count IS NOT requestsSum
+         OR u.withdrawn IS NOT (l.kind = ${ENTRY_KINDS.withdrawn})
+         OR u.first_run_key IS NOT f.run_key OR u.changed_run_key IS NOT l.run_key
        LIMIT ${FAULTS_A_CHECK}`,
     )
     .safeIntegers()
     .all() as InvariantRow[];
-  return rows.map(({ period, tenantId, credits, requests, creditsSum, requestsSum }) => ({
-    check: 'invariant',
-    runId: null,
-    entryId: null,
-    message:
-      `${period} of tenant ${JSON.stringify(tenantId)} stands at ${credits} credits and ${requests} requests, ` +
-      `its entries sum to ${creditsSum} and ${requestsSum}`,
-  }));
+  return rows.map(({ period, tenantId, credits, requests, creditsSum, requestsSum, sumsAgree }) => {
+    const key = `${period} of tenant ${JSON.stringify(tenantId)}`;
+    const message =
+      sumsAgree === 1n
+        ? `${key} has marks (withdrawn, first run, last run) that are not those of its entries`
+        : `${key} stands at ${credits} credits and ${requests} requests, its entries sum to ${creditsSum} and ${requestsSum}`;
+    return { check: 'invariant', runId: null, entryId: null, message };
+  });
 }
 
 /** Every published run has exactly one accepted walk, whose counts are the run's. */

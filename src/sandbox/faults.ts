@@ -12,11 +12,11 @@ export type FaultAction =
   /** Announces the whole body, sends `keepBytes` of it (default: half; at least 1), then closes the connection. */
   | { type: 'truncate'; keepBytes?: number }
   /** Replaces the envelope; integers beyond 2^53 arrive as bigint and may be returned as bigint. */
-  | { type: 'mutate'; mutate: (envelope: Envelope) => unknown }
+  | { type: 'mutate'; mutate: (envelope: Envelope, call: SandboxCall) => unknown }
   /** Waits before answering. */
   | { type: 'delay'; delayMs: number }
   /** Runs before the answer is worked out: to change the data between two pages. */
-  | { type: 'before'; run: () => void | Promise<void> };
+  | { type: 'before'; run: (call: SandboxCall) => void | Promise<void> };
 
 export interface FaultMatcher {
   endpoint?: Endpoint;

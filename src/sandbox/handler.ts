@@ -40,11 +40,11 @@ export function createRequestHandler(context: HandlerContext): RequestListener {
     if (latencyMs > 0) await wait(latencyMs, undefined, { signal: stopping });
     for (const action of actions) {
       if (action.type === 'delay') await wait(action.delayMs, undefined, { signal: stopping });
-      if (action.type === 'before') await action.run();
+      if (action.type === 'before') await action.run(call);
     }
     const ending = actions.at(-1);
     if (ending?.type === 'reset') request.socket.destroy();
-    else send(exchange, substitute(ending) ?? mutate(await context.route(call, request), actions), dateHeader());
+    else send(exchange, substitute(ending) ?? mutate(await context.route(call, request), actions, call), dateHeader());
   }
 
   function fail(exchange: Exchange, error: unknown): void {
@@ -80,12 +80,12 @@ function substitute(action: FaultAction | undefined): Reply | null {
   return null;
 }
 
-function mutate(reply: Reply, actions: readonly FaultAction[]): Reply {
+function mutate(reply: Reply, actions: readonly FaultAction[], call: SandboxCall): Reply {
   let { body } = reply;
   for (const action of actions) {
     if (action.type !== 'mutate') continue;
     const envelope = parse(String(body), undefined, exactNumber) as Envelope;
-    body = stringify(action.mutate(envelope)) ?? '';
+    body = stringify(action.mutate(envelope, call)) ?? '';
   }
   return { ...reply, body };
 }

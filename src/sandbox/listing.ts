@@ -57,6 +57,23 @@ export function shuffledPositions(segments: readonly Segment[], total: number, s
   return Uint32Array.from(keyed.sort(), (key) => key % POSITIONS);
 }
 
+/**
+ * The positions of a listing from the highest credits to the lowest; equal ones keep the order of period and tenant.
+ * Sorted anew for every page, so a value that changes moves its record at once.
+ */
+export function positionsByCredits(
+  segments: readonly Segment[],
+  total: number,
+  creditsOf: (tenant: StoredTenant, period: Period) => number | bigint,
+): Uint32Array {
+  const credits = segments.flatMap(({ period, tenants }) => tenants.map((tenant) => creditsOf(tenant, period)));
+  return Uint32Array.from({ length: total }, (_, position) => position).sort((left, right) => {
+    const ofLeft = credits[left] ?? 0;
+    const ofRight = credits[right] ?? 0;
+    return ofLeft === ofRight ? left - right : ofLeft > ofRight ? -1 : 1;
+  });
+}
+
 function textHash(text: string, seed: number): number {
   let hash = hash32(seed);
   for (let index = 0; index < text.length; index += 1) hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193);

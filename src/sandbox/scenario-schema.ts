@@ -43,7 +43,7 @@ const workspace = z.strictObject({
   name: text.optional(),
   api_key_id: text,
   secret_key: text,
-  order: z.enum(['by_period', 'shuffled']).default('by_period'),
+  order: z.enum(['by_period', 'shuffled', 'credits']).default('by_period'),
   usage: z.array(usageRow).default([]),
   generate: generate.optional(),
 });
@@ -82,7 +82,8 @@ export const scenarioSchema = z.strictObject({
  *   month. `open_month: by_clock` fills the current month as it passes; `full` shows it as if it were over.
  * - `jumps[]`: multiplies one tenant's credits in one period, from `after` (an instant of the usage clock) or
  *   `after_seconds` after the start, else from the beginning. `tenant` is an index from 0 or an id.
- * - `order`: `by_period` (period, then tenant) or `shuffled`, in an order that the seed decides.
+ * - `order`: `by_period` (period, then tenant), `shuffled`, in an order that the seed decides, or `credits`, the highest
+ *   first, so that records change places as their values change.
  * - `time`: the clock of the *usage*, `start` at the beginning and `speed` times as fast as the real one. Signatures,
  *   the Date header and embed tokens keep to the real clock.
  * - `signing`: how requests must be signed, with the names and defaults of a workspace in `usage-ledger.yml`.

@@ -24,7 +24,7 @@ const REMEDIES: Record<string, string> = {
   id: 'give the workspace an id, such as ws-sandbox, that no other workspace has',
   api_key_id: 'give the workspace a key id, such as ak_sandbox, that no other workspace has',
   secret_key: 'give a made-up secret, such as sk_sandbox_not_a_secret; never a real one',
-  order: 'write by_period or shuffled',
+  order: 'write by_period, shuffled or credits',
   usage: 'list records with tenant_id, period, credits_used and request_count',
   tenant_id: 'write the tenant id as text, in quotes when it looks like a number',
   period: "write it as YYYY-MM with a month from 01 to 12, such as 2026-02; a jump may say 'current'",

@@ -10,11 +10,17 @@ import { createRequestHandler } from './handler.ts';
 import { createRequestRecorder, type RequestLog } from './request-log.ts';
 import { createRouter } from './router.ts';
 import { checkScenario, defaultScenario } from './scenario.ts';
-import type { Scenario, ScenarioInput } from './scenario-schema.ts';
-import { SandboxWorkspace } from './store.ts';
+import type { Scenario, ScenarioInput, ScenarioWorkspace } from './scenario-schema.ts';
+import { type ListingOrder, SandboxWorkspace } from './store.ts';
 
 /** Above what clients keep idle connections for, so that the server is never the one to close them under a request. */
 const KEEP_ALIVE_MS = 120_000;
+
+const LISTING_ORDERS: Record<ScenarioWorkspace['order'], (seed: number) => ListingOrder> = {
+  by_period: () => ({ by: 'period' }),
+  shuffled: (seed) => ({ by: 'hash', seed }),
+  credits: () => ({ by: 'credits' }),
+};
 
 export interface SandboxOptions {
   /** 0, the default, takes any free port. */
@@ -116,7 +122,7 @@ function buildWorkspaces(scenario: Scenario, clock: Clock): Map<string, SandboxW
       id,
       clock: usageClock,
       generator: generate === undefined ? null : createGenerator(generate, { startedAtMs: usageStartMs, speed }),
-      shuffleSeed: order === 'shuffled' ? (generate?.seed ?? 1) : null,
+      order: LISTING_ORDERS[order](generate?.seed ?? 1),
     });
     for (const { tenant_id, period, credits_used, request_count } of usage) {
       workspace.set({ tenantId: tenant_id, period, credits: credits_used, requests: request_count });

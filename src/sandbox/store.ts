@@ -3,7 +3,7 @@ import { AppError } from '../core/errors.ts';
 import { type Period, parsePeriod, periodAt, periodRange } from '../core/period.ts';
 import type { Dashboard } from './dashboard.ts';
 import { type PeriodReader, tenantName, type UsageGenerator } from './generate.ts';
-import { createCursor, type Segment, type StoredTenant, shuffledPositions } from './listing.ts';
+import { createCursor, positionsByCredits, type Segment, type StoredTenant, shuffledPositions } from './listing.ts';
 
 /** One usage record of the stand-in. A number must be a safe integer; beyond that use bigint. */
 export interface UsageRow {
@@ -39,9 +39,13 @@ export interface WorkspaceStoreOptions {
   /** The clock of the usage: decides which month is open and how full it is. */
   clock: Clock;
   generator: UsageGenerator | null;
-  /** Null: ordered by period, then tenant; else shuffled by this seed. */
-  shuffleSeed: number | null;
+  order: ListingOrder;
 }
+
+/** By period, then tenant; or shuffled by a seed; or by credits, the highest first. */
+export type ListingOrder = { by: 'period' } | { by: 'hash'; seed: number } | { by: 'credits' };
+
+type UsageReader = (tenant: StoredTenant, period: Period) => Usage;
 
 /** What differs from the generator in one period. `ordered` caches the tenants present, in the order of their ids. */
 interface PeriodSheet {
@@ -61,7 +65,7 @@ export class SandboxWorkspace {
   /** Dashboards made by endpoint 4.1, by id. */
   readonly dashboards = new Map<string, Dashboard>();
   readonly #clock: Clock;
-  readonly #shuffleSeed: number | null;
+  readonly #order: ListingOrder;
   readonly #tenants = new Map<string, StoredTenant>();
   readonly #sheets = new Map<Period, PeriodSheet>();
   readonly #shuffles = new Map<string, Uint32Array>();
@@ -73,7 +77,7 @@ export class SandboxWorkspace {
   constructor(options: WorkspaceStoreOptions) {
     this.id = options.id;
     this.#clock = options.clock;
-    this.#shuffleSeed = options.shuffleSeed;
+    this.#order = options.order;
     this.#generator = options.generator;
     const names = Array.from({ length: options.generator?.tenants ?? 0 }, (_, index) => ({
       id: tenantName(index),
@@ -140,10 +144,11 @@ export class SandboxWorkspace {
     const segments = this.#segments(query, periodAt(nowMs));
     const total = segments.reduce((sum, segment) => sum + segment.tenants.length, 0);
     const end = Math.min(total, query.offset + query.limit);
-    const order = this.#shuffleSeed === null ? null : this.#shuffle(query, segments, total, this.#shuffleSeed);
     const usageOf = this.#usageReader(nowMs);
+    const order = this.#positions(query, segments, total, usageOf);
     const cursor = createCursor(segments);
-    const visited = new Set<Period>();
+    // Where a record stands in the order of credits depends on all the others.
+    const visited = new Set<Period>(this.#order.by === 'credits' ? segments.map((segment) => segment.period) : []);
     let lastPeriod: Period | null = null;
     for (let position = query.offset; position < end; position += 1) {
       const place = cursor(order === null ? position : (order[position] ?? 0));
@@ -157,7 +162,7 @@ export class SandboxWorkspace {
   }
 
   /** Reads records at one instant; what a period needs is worked out once. */
-  #usageReader(nowMs: number): (tenant: StoredTenant, period: Period) => Usage {
+  #usageReader(nowMs: number): UsageReader {
     const readers = new Map<Period, PeriodReader>();
     let lastPeriod: Period | null = null;
     let explicit: Map<StoredTenant, Usage> | undefined;
@@ -229,6 +234,13 @@ export class SandboxWorkspace {
       sheet.ordered = { generated, tenants: [...base, ...sheet.explicit.keys()].sort(byId) };
     }
     return sheet.ordered.tenants;
+  }
+
+  /** The positions of the unshuffled listing in the order in which they are shown; null when that is their own. */
+  #positions(query: UsageQuery, segments: readonly Segment[], total: number, usageOf: UsageReader): Uint32Array | null {
+    if (this.#order.by === 'period') return null;
+    if (this.#order.by === 'hash') return this.#shuffle(query, segments, total, this.#order.seed);
+    return positionsByCredits(segments, total, (tenant, period) => usageOf(tenant, period).credits);
   }
 
   #shuffle(query: UsageQuery, segments: readonly Segment[], total: number, seed: number): Uint32Array {

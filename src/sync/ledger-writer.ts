@@ -12,6 +12,12 @@ interface Waiting {
   reject: (error: unknown) => void;
 }
 
+/** The calls that the thread has not answered, and why it never will once it has ended. */
+interface Line {
+  waiting: Map<number, Waiting>;
+  ended: AppError | null;
+}
+
 /**
  * The writing side of the ledger, which lives in a thread of its own. Calls are carried out one after the other in the
  * order in which they were made.
@@ -20,20 +26,21 @@ export class LedgerWriter {
   /** What opening the ledger did to its schema. */
   readonly migration: MigrationReport;
   readonly #worker: Worker;
-  readonly #waiting: Map<number, Waiting>;
+  readonly #line: Line;
   #lastId = 0;
   #closing: Promise<void> | null = null;
 
-  private constructor(worker: Worker, waiting: Map<number, Waiting>, migration: MigrationReport) {
+  private constructor(worker: Worker, line: Line, migration: MigrationReport) {
     this.#worker = worker;
-    this.#waiting = waiting;
+    this.#line = line;
     this.migration = migration;
   }
 
   /** Starts the thread, which creates or migrates the ledger. */
   static async open(start: WriterStart): Promise<LedgerWriter> {
     const worker = new Worker(new URL('./writer-thread.js', import.meta.url), { workerData: start });
-    const waiting = new Map<number, Waiting>();
+    const line: Line = { waiting: new Map(), ended: null };
+    const { waiting } = line;
     const opened = new Promise<MigrationReport>((resolve, reject) => waiting.set(0, { resolve, reject }));
     worker.on('message', (reply: WriterReply) => {
       const waiter = waiting.get(reply.id);
@@ -41,15 +48,16 @@ export class LedgerWriter {
       if ('error' in reply) waiter?.reject(new WriterError(reply.error));
       else waiter?.resolve(reply.result as never);
     });
-    const failAll = (error: unknown): void => {
+    const end = (error: AppError): void => {
+      line.ended ??= error;
       for (const waiter of waiting.values()) waiter.reject(error);
       waiting.clear();
     };
     worker.on('error', (cause) =>
-      failAll(new AppError('writer_crashed', `the ledger's writer failed: ${cause.message}`, { cause })),
+      end(new AppError('writer_crashed', `the ledger's writer failed: ${cause.message}`, { cause })),
     );
-    worker.on('exit', () => failAll(new AppError('writer_closed', "the ledger's writer has been closed")));
-    return new LedgerWriter(worker, waiting, await opened);
+    worker.on('exit', () => end(new AppError('writer_closed', "the ledger's writer has been closed")));
+    return new LedgerWriter(worker, line, await opened);
   }
 
   /** Carries out one operation, see `WriterOps`. Buffers in `transfer` are given away. */
@@ -60,15 +68,17 @@ export class LedgerWriter {
 
   /** Finishes the calls made so far and closes the ledger. May be called twice. */
   close(): Promise<void> {
-    this.#closing ??= this.#send('close', undefined, []).then(() => undefined);
+    // A thread that has ended has let go of the ledger already.
+    this.#closing ??= this.#line.ended === null ? this.#send('close', undefined, []) : Promise.resolve();
     return this.#closing;
   }
 
   #send<T>(op: OpName | 'close', args: unknown, transfer: ArrayBuffer[]): Promise<T> {
+    if (this.#line.ended !== null) return Promise.reject(this.#line.ended);
     this.#lastId += 1;
     const id = this.#lastId;
     return new Promise<T>((resolve, reject) => {
-      this.#waiting.set(id, { resolve: resolve as Waiting['resolve'], reject });
+      this.#line.waiting.set(id, { resolve: resolve as Waiting['resolve'], reject });
       this.#worker.postMessage({ id, op, args }, transfer);
     });
   }

@@ -1,8 +1,8 @@
 import { addPeriods, type Period, periodAt, periodEndMs } from '../core/period.ts';
 import type { Window } from '../ledger/staging.ts';
 
-/** How long after its end a period still counts as moving, in hours. */
-export const SETTLE_HOURS = 48;
+/** A settled period is read for this much longer, so that two agreeing walks lie far enough apart to close it. */
+const CLOSING_HOURS = 24;
 
 export interface PlanInput {
   nowMs: number;
@@ -10,6 +10,8 @@ export interface PlanInput {
   first: boolean;
   kind: 'scheduled' | 'reconcile' | 'manual';
   lookbackPeriods: number;
+  /** How long after its end a period still counts as moving. */
+  settleHours: number;
   /** Given on the command line; win over everything. */
   from?: Period | undefined;
   to?: Period | undefined;
@@ -24,7 +26,8 @@ export function planWindow(input: PlanInput): Window {
   const to = input.to ?? current;
   if (input.from !== undefined) return { from: input.from, to };
   if (input.first || input.kind === 'reconcile') return { from: null, to };
-  const settling = input.nowMs < periodEndMs(addPeriods(current, -1)) + SETTLE_HOURS * 3_600_000;
+  const settlesForMs = (input.settleHours + CLOSING_HOURS) * 3_600_000;
+  const settling = input.nowMs < periodEndMs(addPeriods(current, -1)) + settlesForMs;
   const from = addPeriods(current, -input.lookbackPeriods - (settling ? 1 : 0));
   return { from: from < to ? from : to, to };
 }

@@ -12,9 +12,9 @@ import type { Window } from '../ledger/staging.ts';
 import type { WalkRecord } from '../ledger/walks.ts';
 import type { LedgerWriter } from './ledger-writer.ts';
 import { createPacer } from './pacer.ts';
-import { SETTLE_HOURS } from './plan.ts';
 import { judgeWalk, MAX_WALKS, type Sign } from './prove.ts';
 import { walkPages } from './walk.ts';
+import { confirmWithdrawals } from './withdrawals.ts';
 
 /** The part of the service's client that a run needs. */
 export interface UsageSource {
@@ -22,6 +22,11 @@ export interface UsageSource {
     query: { fromPeriod?: Period; toPeriod?: Period; page: number; perPage: number },
     options: { signal: AbortSignal },
   ): Promise<{ body: ArrayBuffer }>;
+  getTenantUsage(
+    tenantId: string,
+    query: { fromPeriod?: Period; toPeriod?: Period; page: number; perPage: number },
+    options: { signal: AbortSignal },
+  ): Promise<{ usage: readonly { period: Period }[]; total_pages: number }>;
 }
 
 export interface SyncDeps {
@@ -90,16 +95,18 @@ export async function syncWorkspace(deps: SyncDeps, request: SyncRequest): Promi
       log.debug({ walk: walk.walkNumber, verdict: walk.verdict, signs: walk.signs }, 'walk ended');
     });
     await refuseSuspiciousEmpty(writer, claimed, proven.walk);
+    const withdrawals = await confirmWithdrawals(deps, claimed, signal);
     signal.throwIfAborted();
     const { extra: alerts, ...result } = await writer.call('applyRun', {
       runKey: claimed.runKey,
       walk: proven.walk,
+      withdrawals,
       nowMs: clock.now(),
       alerts: {
         thresholds: workspace.alerts,
         channels: deps.channels,
         lookbackPeriods: workspace.lookbackPeriods,
-        settleHours: SETTLE_HOURS,
+        settleHours: workspace.settleHours,
       },
     });
     const { pages, records } = proven.walk.facts;

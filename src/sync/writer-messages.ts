@@ -69,5 +69,8 @@ function summarizeSqlite(error: unknown): ErrorSummary | null {
   if (code.startsWith('SQLITE_CORRUPT') || code.startsWith('SQLITE_NOTADB')) {
     return summary('ledger_corrupt', false, 'restore the ledger from a backup');
   }
+  if (code === 'SQLITE_CONSTRAINT_DATATYPE') {
+    return summary('change_too_large', false, 'a figure changed by more than 2^63-1; nothing was published');
+  }
   return null;
 }

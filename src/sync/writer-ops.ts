@@ -2,8 +2,16 @@ import type Database from 'better-sqlite3';
 import type { RunAlerts } from '../alerts/alert-store.ts';
 import { evaluateRun, type RunAlertSettings } from '../alerts/evaluate-run.ts';
 import { claimDelivery, type DeliveryRecord, recordDelivery } from '../alerts/outbox.ts';
+import { type AbsentKey, absentAgain } from '../ledger/absences.ts';
 import { type ApplyResult, applyRun } from '../ledger/apply-run.ts';
 import { type ClaimedRun, type ClaimRequest, claimRun, renewLease, type SlotDone } from '../ledger/claim-run.ts';
+import {
+  type CloseRequest,
+  closePeriod,
+  type PeriodEvent,
+  type ReopenRequest,
+  reopenPeriod,
+} from '../ledger/close-period.ts';
 import { countKnownRecords, failRun, type RunFailure } from '../ledger/fail-run.ts';
 import { RunStaging, type WalkFacts } from '../ledger/staging.ts';
 import { recordWalk, type WalkRecord } from '../ledger/walks.ts';
@@ -71,8 +79,16 @@ export class WriterOps {
     return countKnownRecords(this.#connection, this.#open(runKey).run);
   }
 
+  /** Keys that are absent from this run's walk and were from an earlier run's. */
+  absentAgain({ runKey }: OfRun): AbsentKey[] {
+    const { run, staging } = this.#open(runKey);
+    return absentAgain(this.#connection, run, staging.keys);
+  }
+
   /** Publishes the run; its staging is gone afterwards. */
-  applyRun(request: OfRun & { walk: WalkRecord; nowMs: number; alerts: RunAlertSettings }): ApplyResult<RunAlerts> {
+  applyRun(
+    request: OfRun & { walk: WalkRecord; withdrawals: AbsentKey[]; nowMs: number; alerts: RunAlertSettings },
+  ): ApplyResult<RunAlerts> {
     const { run, staging } = this.#open(request.runKey);
     const { facts, ...walk } = request.walk;
     const result = applyRun(this.#connection, {
@@ -80,6 +96,7 @@ export class WriterOps {
       staging,
       facts,
       walk,
+      withdrawals: request.withdrawals,
       nowMs: request.nowMs,
       afterMerge: (merged) => evaluateRun(merged, request.alerts),
     });
@@ -88,8 +105,20 @@ export class WriterOps {
   }
 
   failRun({ runKey, failure, nowMs }: OfRun & { failure: RunFailure; nowMs: number }): void {
-    failRun(this.#connection, this.#open(runKey).run, failure, nowMs);
-    this.#close(runKey);
+    try {
+      failRun(this.#connection, this.#open(runKey).run, failure, nowMs);
+    } finally {
+      // Also when the failure itself cannot be written: staging would stay in memory for good.
+      this.#close(runKey);
+    }
+  }
+
+  closePeriod(request: CloseRequest): PeriodEvent {
+    return closePeriod(this.#connection, request);
+  }
+
+  reopenPeriod(request: ReopenRequest): PeriodEvent {
+    return reopenPeriod(this.#connection, request);
   }
 
   claimDelivery(request: { notificationId: string; nowMs: number; claimMs: number }): boolean {

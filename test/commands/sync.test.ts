@@ -58,7 +58,11 @@ describe('sync', () => {
     const { code, out, err } = await world.run('sync', '--json');
     expect(code).toBe(3);
     expect(parseJson(out).workspaces).toMatchObject([
-      { workspace_id: 'ws-1', status: 'failed', error: { code: 'unauthorized', hint: expect.stringContaining('secret_key') } },
+      {
+        workspace_id: 'ws-1',
+        status: 'failed',
+        error: { code: 'unauthorized', hint: expect.stringContaining('secret_key') },
+      },
       { workspace_id: 'ws-2', status: 'applied', records: 2 },
     ]);
     expect(err).toContain('ws-1: ');
@@ -71,7 +75,9 @@ describe('sync', () => {
 
   it('ends with 1 when every workspace fails', async () => {
     const world = await createWorld(FIRST);
-    world.configure({ workspaces: [{ ...workspaceSettings(world.sandbox, FIRST), secret_key: 'sk_wrong_not_a_secret' }] });
+    world.configure({
+      workspaces: [{ ...workspaceSettings(world.sandbox, FIRST), secret_key: 'sk_wrong_not_a_secret' }],
+    });
     expect((await world.run('sync')).code).toBe(1);
   });
 
@@ -116,7 +122,7 @@ describe('sync --dry-run', () => {
         tenant_id: 'globex',
         period: '2026-01',
         kind: 'decreased',
-        credits_delta: 7n - 9007199254740993n,
+        credits_delta: -9007199254740986,
         credits_after: 7,
       },
     ]);

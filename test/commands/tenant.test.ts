@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createWorld, FIRST, NOON, parseJson, row, SECOND, workspaceSettings, type World } from './world.ts';
+import { createWorld, FIRST, NOON, parseJson, row, SECOND, type World, workspaceSettings } from './world.ts';
 
 const HOUR_MS = 3_600_000;
 
@@ -52,7 +52,10 @@ describe('tenant', () => {
     const text = await world.run('tenant', 'nobody');
     expect(text).toMatchObject({ code: 0, err: 'nothing is known of tenant "nobody"\n' });
     expect(text.out).toMatch(/^Period +Credits/);
-    expect(parseJson((await world.run('tenant', 'nobody', '--json')).out)).toEqual({ tenant_id: 'nobody', workspaces: [] });
+    expect(parseJson((await world.run('tenant', 'nobody', '--json')).out)).toEqual({
+      tenant_id: 'nobody',
+      workspaces: [],
+    });
   });
 
   it('refuses a workspace that nobody knows', async () => {

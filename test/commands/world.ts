@@ -48,7 +48,12 @@ export const USAGE: UsageInput[] = [
   row('globex', '2026-02', 9007199254740993n),
 ];
 
-export function row(tenant: string, period: string, credits: number | bigint, requests: number | bigint = 10): UsageInput {
+export function row(
+  tenant: string,
+  period: string,
+  credits: number | bigint,
+  requests: number | bigint = 10,
+): UsageInput {
   return { tenant_id: tenant, period, credits_used: credits, request_count: requests };
 }
 
@@ -98,8 +103,12 @@ export async function runInEmptyFolder(...argv: string[]): Promise<Outcome & { f
   return { folder, ...(await runCommand(folder, {}, { nowMs: NOON }, argv)) };
 }
 
+/** What came out of a command, of any shape: the tests say which. */
+// biome-ignore lint/suspicious/noExplicitAny: an expectation on a wrong shape fails by itself
+type Json = any;
+
 /** One JSON document; integers beyond 2^53 come as bigints. */
-export function parseJson(text: string): any {
+export function parseJson(text: string): Json {
   return parse(text, undefined, {
     parseNumber: (digits) => {
       const value = Number(digits);

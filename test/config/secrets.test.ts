@@ -8,6 +8,7 @@ const base: Config = {
   redisUrl: null,
   http: { host: '127.0.0.1', port: 0, token: null },
   workspaces: [],
+  backup: null,
   alerts: { channels: [{ type: 'log', name: 'log-1' }] },
   logLevel: 'info',
 };

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { SandboxCall } from '../../src/sandbox/call.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/server.ts';
 import { call, type Item, rawGet, scenarioWith, testClock, usagePath } from './client.ts';
 
@@ -99,6 +100,20 @@ describe('faults', () => {
     const before = performance.now();
     expect(await ids(2)).toEqual(['t-3']);
     expect(performance.now() - before).toBeGreaterThanOrEqual(19);
+  });
+
+  it('tells a hook which request it strikes', async () => {
+    const seen: string[] = [];
+    const note = (when: string, { workspaceId, page }: SandboxCall) => seen.push(`${when} ${workspaceId} ${page}`);
+    sandbox.faults.push({ times: 2, action: { type: 'before', run: (asked) => void note('before', asked) } });
+    const mutate = (envelope: unknown, asked: SandboxCall) => {
+      note('after', asked);
+      return envelope;
+    };
+    sandbox.faults.push({ times: 2, action: { type: 'mutate', mutate } });
+    await call(sandbox, usagePath('?per_page=1&page=3'));
+    await call(sandbox, usagePath());
+    expect(seen).toEqual(['before ws-1 3', 'after ws-1 3', 'before ws-1 1', 'after ws-1 1']);
   });
 
   it('answers 500 when a hook of the test fails', async () => {

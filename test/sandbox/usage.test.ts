@@ -58,13 +58,16 @@ describe('usage of a workspace', () => {
     });
   });
 
-  it.each(['by_period', 'shuffled'] as const)('gives every one of 2,500 records exactly once (%s)', async (order) => {
-    await start({ order, generate: { tenants: 500, months: 5 } });
-    const keys = (await walk(100)).map((item) => `${item.period} ${item.tenant_id}`);
-    expect(keys).toHaveLength(2_500);
-    expect(new Set(keys).size).toBe(2_500);
-    expect(keys.toSorted().join() === keys.join()).toBe(order === 'by_period');
-  });
+  it.each(['by_period', 'shuffled', 'credits'] as const)(
+    'gives every one of 2,500 records exactly once (%s)',
+    async (order) => {
+      await start({ order, generate: { tenants: 500, months: 5 } });
+      const keys = (await walk(100)).map((item) => `${item.period} ${item.tenant_id}`);
+      expect(keys).toHaveLength(2_500);
+      expect(new Set(keys).size).toBe(2_500);
+      expect(keys.toSorted().join() === keys.join()).toBe(order === 'by_period');
+    },
+  );
 
   it('cuts the last page short and answers beyond it with an empty list', async () => {
     await start({ usage: [row('a', '2026-01'), row('b', '2026-01'), row('c', '2026-01')] });
@@ -184,6 +187,25 @@ describe('changing the data', () => {
     expect(order().filter((key) => !key.endsWith(' new'))).toEqual(before);
   });
 
+  it('moves a record of a listing by credits as its value changes, the highest first and equal ones by key', async () => {
+    const usage = [
+      row('low', '2026-01', 1),
+      row('b', '2026-01', 5),
+      row('a', '2026-02', 5),
+      row('a', '2026-01', 5),
+      row('huge', '2026-02', 2n ** 53n + 1n),
+      row('large', '2026-01', 2n ** 53n),
+    ];
+    await start({ order: 'credits', usage });
+    const keys = async () => (await walk(4)).map((item) => `${item.period} ${item.tenant_id}`);
+    const ties = ['2026-01 a', '2026-01 b', '2026-02 a'];
+    expect(await keys()).toEqual(['2026-02 huge', '2026-01 large', ...ties, '2026-01 low']);
+    sandbox.workspace().set({ tenantId: 'low', period: '2026-01', credits: 6, requests: 1 });
+    sandbox.workspace().set({ tenantId: 'huge', period: '2026-02', credits: 0, requests: 1 });
+    expect(await keys()).toEqual(['2026-01 large', '2026-01 low', ...ties, '2026-02 huge']);
+    expect((await call(sandbox, usagePath('', 'a'))).usage.map((item) => item.period)).toEqual(['2026-01', '2026-02']);
+  });
+
   it('refuses a number that is not exact and a month that does not exist', async () => {
     await start();
     const good = { tenantId: 't', period: '2026-01', credits: 1, requests: 1 };
@@ -243,6 +265,21 @@ describe('generated usage over time', () => {
 });
 
 describe('kept answers', () => {
+  it('of a listing by credits are not kept while any of its months is open', async () => {
+    const clock = testClock(Date.UTC(2026, 1, 1));
+    const generate = { tenants: 3, months: 2, variation: 0, monthly_growth: 1, spread: 0 };
+    const scenario = scenarioWith({ order: 'credits', generate });
+    sandbox = await startSandbox({ scenario, clock, cacheBytes: 1_000_000 });
+    const first = async () => {
+      const validUntil = String(clock.now() / 1_000 + 300);
+      const headers = signedHeaders({ 'X-Valid-Until': validUntil, 'X-Signature': sign(`ws-1${validUntil}`) });
+      return (await call(sandbox, usagePath('?per_page=3'), { headers })).usage.map((item) => item.period);
+    };
+    expect(await first()).toEqual(['2026-01', '2026-01', '2026-01']);
+    clock.set(Date.UTC(2026, 1, 28, 12));
+    expect(await first()).toEqual(['2026-02', '2026-02', '2026-02']);
+  });
+
   it('are never stale: data, jumps, months and a clock set back all show', async () => {
     const start = Date.UTC(2026, 1, 28, 20);
     const clock = testClock(start);

@@ -61,6 +61,7 @@ export function applyWalk(
     staging,
     facts: staging.finishWalk(),
     walk: { walkNumber: 1, startedAtMs: nowMs, finishedAtMs: nowMs, verdict: 'accepted', signs: [] },
+    withdrawals: [],
     nowMs,
     afterMerge: () => null,
   });

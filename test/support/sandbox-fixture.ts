@@ -59,6 +59,7 @@ export async function startFixture(options: FixtureOptions = {}): Promise<Fixtur
     ledger: { path: join(temporaryFolder(), 'ledger.db') },
     redisUrl: null,
     http: { host: '127.0.0.1', port: 0, token: null },
+    backup: null,
     workspaces: served.map(({ id, api_key_id, secret_key }) =>
       workspaceConfig(sandbox.url, { id, apiKeyId: api_key_id, secretKey: secret_key, ...options.settings }),
     ),
@@ -115,6 +116,7 @@ function workspaceConfig(url: string, own: Partial<WorkspaceConfig>): WorkspaceC
     cron: '*/15 * * * *',
     reconcileCron: '17 3 * * 0',
     lookbackPeriods: 2,
+    settleHours: 48,
     perPage: 100,
     concurrency: 4,
     requestsPerSecond: 10_000,

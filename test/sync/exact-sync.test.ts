@@ -10,9 +10,10 @@ import { startFixture } from '../support/sandbox-fixture.ts';
 const GENERATED = { generate: { seed: 3, tenants: 500, months: 5 } };
 /** Keys whose deltas do not sum to what finance_usage says, or that stand in one of the two alone. */
 const UNEXPLAINED = `
-  SELECT count(*) FROM finance_usage u FULL JOIN (
+  WITH u AS MATERIALIZED (SELECT * FROM finance_usage), h AS MATERIALIZED (
     SELECT workspace_id, tenant_id, period, sum(credits_delta) AS credits, sum(requests_delta) AS requests
-    FROM finance_history GROUP BY workspace_id, tenant_id, period) h USING (workspace_id, tenant_id, period)
+    FROM finance_history GROUP BY workspace_id, tenant_id, period)
+  SELECT count(*) FROM u FULL JOIN h USING (workspace_id, tenant_id, period)
   WHERE u.credits_used IS NOT h.credits OR u.request_count IS NOT h.requests`;
 
 test('all 2,500 records arrive in finance_usage exactly, and a second sync writes no entry', async () => {

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { LEASE_MS } from '../../src/ledger/claim-run.ts';
+import { gate } from '../support/gate.ts';
 import { rejection } from '../support/rejection.ts';
 import { applied, type Fixture, manualOrder, startFixture } from '../support/sandbox-fixture.ts';
 
@@ -55,12 +56,12 @@ test('a run that sleeps longer than its lease is fenced off: the one that took o
 /** One record upstream, and a service that keeps its first answer until `release`. */
 function holdFirstRequest({ sandbox, upstream }: Fixture): { reached: Promise<void>; release: () => void } {
   upstream.set({ tenantId: 'a', period: '2026-03', credits: 1, requests: 1 });
-  const reached = Promise.withResolvers<void>();
-  const released = Promise.withResolvers<void>();
+  const reached = gate();
+  const released = gate();
   const run = (): Promise<void> => {
-    reached.resolve();
-    return released.promise;
+    reached.open();
+    return released.opened;
   };
   sandbox.faults.push({ action: { type: 'before', run } });
-  return { reached: reached.promise, release: released.resolve };
+  return { reached: reached.opened, release: released.open };
 }

@@ -1,24 +1,24 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { addPeriods, periodAt, periodEndMs } from '../../src/core/period.ts';
-import { type PlanInput, planWindow, SETTLE_HOURS } from '../../src/sync/plan.ts';
+import { type PlanInput, planWindow } from '../../src/sync/plan.ts';
 
 const MID_MARCH = Date.UTC(2026, 2, 15);
-const PLAN: PlanInput = { nowMs: MID_MARCH, first: false, kind: 'scheduled', lookbackPeriods: 2 };
+const PLAN: PlanInput = { nowMs: MID_MARCH, first: false, kind: 'scheduled', lookbackPeriods: 2, settleHours: 48 };
 
 test.each<{ when: string; change: Partial<PlanInput>; from: string | null; to: string }>([
   { when: 'in the middle of a month', change: {}, from: '2026-01', to: '2026-03' },
   { when: 'without lookback', change: { lookbackPeriods: 0 }, from: '2026-03', to: '2026-03' },
   { when: 'while the month before settles', change: { nowMs: Date.UTC(2026, 2, 1) }, from: '2025-12', to: '2026-03' },
   {
-    when: 'in the last millisecond of settling, without lookback',
-    change: { nowMs: Date.UTC(2026, 2, 3) - 1, lookbackPeriods: 0 },
+    when: 'in the last millisecond of settling and a day, without lookback',
+    change: { nowMs: Date.UTC(2026, 2, 4) - 1, lookbackPeriods: 0 },
     from: '2026-02',
     to: '2026-03',
   },
   {
-    when: 'once the month before has settled, without lookback',
-    change: { nowMs: Date.UTC(2026, 2, 3), lookbackPeriods: 0 },
+    when: 'a day after the month before has settled, without lookback',
+    change: { nowMs: Date.UTC(2026, 2, 4), lookbackPeriods: 0 },
     from: '2026-03',
     to: '2026-03',
   },
@@ -42,7 +42,7 @@ test('a scheduled window holds the open period, all that settle and the lookback
       const { from, to } = planWindow({ ...PLAN, nowMs, lookbackPeriods });
       const current = periodAt(nowMs);
       const before = addPeriods(current, -1);
-      const settles = nowMs < periodEndMs(before) + SETTLE_HOURS * 3_600_000;
+      const settles = nowMs < periodEndMs(before) + (48 + 24) * 3_600_000;
       expect(to).toBe(current);
       expect(from).toBe(addPeriods(settles ? before : current, -lookbackPeriods));
     }),

@@ -17,6 +17,7 @@ const CLEAN: WalkFacts = {
   sameKeysAsPrevious: null,
   keySetDigest: 'a',
   contentDigest: 'b',
+  pageDigests: new Uint8Array(),
   firstPeriod: '2026-01',
   lastPeriod: '2026-03',
 };

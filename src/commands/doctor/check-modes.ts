@@ -11,18 +11,25 @@ const READABLE_BY_OTHERS = 0o044;
 export function checkModes(config: Config, cwd: string): Finding[] {
   const ledgerFiles = ['', '-wal', '-shm'].map((suffix) => `${config.ledger.path}${suffix}`);
   const exposed = [
-    ...ledgerFiles.map((file) => judge(file, 'the ledger')),
-    ...secretFiles(config, cwd).map((file) => judge(file, 'secrets')),
+    judge(ledgerFiles, 'the ledger'),
+    ...secretFiles(config, cwd).map((file) => judge([file], 'secrets')),
   ].filter((finding) => finding !== null);
   return exposed.length > 0 ? exposed : [ok('modes', 'ledger and secrets are readable for their owner alone')];
 }
 
-function judge(file: string, holds: string): Finding | null {
-  const mode = statSync(file, { throwIfNoEntry: false })?.mode ?? 0;
-  if ((mode & READABLE_BY_OTHERS) === 0) return null;
-  const octal = (mode & 0o777).toString(8).padStart(4, '0');
-  const message = `${file} holds ${holds} and can be read by others (mode ${octal})`;
-  return warn('modes', message, `run \`chmod 600 ${file}\``, basename(file));
+/** One finding for files that belong together, such as the ledger and its log. */
+function judge(files: readonly string[], holds: string): Finding | null {
+  const exposed = files.filter((file) => (modeOf(file) & READABLE_BY_OTHERS) !== 0);
+  const [first] = exposed;
+  if (first === undefined) return null;
+  const octal = modeOf(first).toString(8).padStart(4, '0');
+  const message = `${first} holds ${holds} and can be read by others (mode ${octal})`;
+  return warn('modes', message, `run \`chmod 600 ${exposed.join(' ')}\``, basename(first));
+}
+
+/** Permissions; none when there is no such file. */
+function modeOf(file: string): number {
+  return (statSync(file, { throwIfNoEntry: false })?.mode ?? 0) & 0o777;
 }
 
 /** The configuration when secrets are written into it, the `.env` beside it and the files that it names. */

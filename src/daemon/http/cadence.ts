@@ -1,0 +1,24 @@
+import { CronExpressionParser } from 'cron-parser';
+
+/** A week and a day: every pause that a cron expression makes at night or on certain weekdays lies within. */
+const SPAN_MS = 8 * 24 * 60 * 60_000;
+/** Expressions that come due more seldom still show a few pauses. */
+const MIN_SLOTS = 4;
+
+/**
+ * The longest pause, in milliseconds, between the next slots of a five-field cron expression in UTC. It is the pause
+ * that counts, not the usual distance: working hours only must not look like an outage every night. Throws on an
+ * expression that cannot be read: the configuration was checked before.
+ */
+export function longestPauseMs(cron: string, nowMs: number): number {
+  const slots = CronExpressionParser.parse(cron, { tz: 'UTC', currentDate: new Date(nowMs) });
+  const firstMs = slots.next().getTime();
+  let longestMs = 0;
+  let lastMs = firstMs;
+  for (let seen = 1; seen < MIN_SLOTS || lastMs - firstMs < SPAN_MS; seen += 1) {
+    const slotMs = slots.next().getTime();
+    longestMs = Math.max(longestMs, slotMs - lastMs);
+    lastMs = slotMs;
+  }
+  return longestMs;
+}

@@ -1,0 +1,87 @@
+import type { Severity } from '../../alerts/notification.ts';
+import type { Config } from '../../config/types.ts';
+import type { Clock } from '../../core/clock.ts';
+import type { LedgerReader } from '../../ledger/open.ts';
+import type { QueueCounts, QueueSystem } from '../../queue/queues.ts';
+import { OPEN_ALERT_STATES } from '../../reports/queries/alerts.ts';
+import { outboxCounts } from '../../reports/queries/status.ts';
+import { longestPauseMs } from './cadence.ts';
+import { ledgerFault } from './ledger-writable.ts';
+import { createRunTally, type RunCount } from './run-tally.ts';
+
+/** A tick may come late and the run takes its time. */
+const STALE_GRACE_MS = 60_000;
+const SEVERITIES: readonly Severity[] = ['warning', 'critical'];
+
+/** How fresh one configured workspace is. */
+export interface Freshness {
+  workspaceId: string;
+  /** When the last complete run ended, in milliseconds since the epoch; null when there never was one. */
+  lastCompleteRunAtMs: number | null;
+  staleAfterMs: number;
+  /** No complete run for longer than that, and the daemon has run for longer than that. */
+  stale: boolean;
+}
+
+/** What the pages of health and metrics ask. Only `queueCounts` goes beyond this machine; it may reject. */
+export interface HealthProbe {
+  redisUp(): boolean;
+  /** Why the ledger cannot be written; null when it can. */
+  ledgerWritable(): string | null;
+  freshness(): Freshness[];
+  /** Jobs by the name of their queue and by state. */
+  queueCounts(): Promise<Readonly<Record<string, QueueCounts>>>;
+  /** Alerts whose cause has not ended; every severity is listed. */
+  openAlerts(): { severity: Severity; count: number }[];
+  outbox(): { pending: number; dead: number };
+  /** Runs that have ended; the counts only grow. */
+  runs(): RunCount[];
+}
+
+export interface HealthProbeSources {
+  reader: LedgerReader;
+  config: Pick<Config, 'ledger' | 'workspaces'>;
+  clock: Clock;
+  queueSystem: Pick<QueueSystem, 'redisUp' | 'counts'>;
+}
+
+/**
+ * The probe of a running daemon; make it when the daemon starts, because from then on a workspace has time for its
+ * first run. A workspace is stale after two of its longest pauses between ticks, and a minute.
+ */
+export function createHealthProbe({ reader, config, clock, queueSystem }: HealthProbeSources): HealthProbe {
+  const { connection } = reader;
+  const startedAtMs = clock.now();
+  const pauses = new Map(config.workspaces.map(({ cron }) => [cron, 0]));
+  for (const cron of pauses.keys()) pauses.set(cron, longestPauseMs(cron, startedAtMs));
+  const lastCompleteRunAt = connection
+    .prepare('SELECT last_complete_run_at FROM finance_freshness WHERE workspace_id = ?')
+    .pluck();
+  const openAlerts = connection
+    .prepare(
+      `SELECT count(*) FROM finance_alerts
+       WHERE severity = ? AND state IN (${OPEN_ALERT_STATES.map((state) => `'${state}'`).join(', ')})`,
+    )
+    .pluck();
+
+  return {
+    redisUp: () => queueSystem.redisUp,
+    ledgerWritable: () => ledgerFault(config.ledger.path),
+    freshness() {
+      const nowMs = clock.now();
+      return config.workspaces.map(({ id, cron }) => {
+        const at = lastCompleteRunAt.get(id) as string | null | undefined;
+        const lastCompleteRunAtMs = typeof at === 'string' ? Date.parse(at) : null;
+        const staleAfterMs = 2 * (pauses.get(cron) ?? 0) + STALE_GRACE_MS;
+        const sinceMs = Math.max(startedAtMs, lastCompleteRunAtMs ?? startedAtMs);
+        return { workspaceId: id, lastCompleteRunAtMs, staleAfterMs, stale: nowMs - sinceMs > staleAfterMs };
+      });
+    },
+    async queueCounts() {
+      return { ...(await queueSystem.counts()) };
+    },
+    openAlerts: () => SEVERITIES.map((severity) => ({ severity, count: openAlerts.get(severity) as number })),
+    outbox: () => outboxCounts(connection),
+    runs: createRunTally(connection),
+  };
+}

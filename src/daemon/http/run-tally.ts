@@ -1,0 +1,48 @@
+import type { LedgerConnection } from '../../ledger/open.ts';
+
+/** How many runs of a workspace have ended in one status. */
+export interface RunCount {
+  workspaceId: string;
+  status: string;
+  count: number;
+}
+
+interface RunRow {
+  runKey: number;
+  workspaceId: string;
+  status: string;
+}
+
+/**
+ * Returns what counts the ended runs of the ledger. Each call reads only what is new since the one before: runs are
+ * never deleted and a run that has ended keeps its status, so the counts only grow and years of runs cost nothing.
+ */
+export function createRunTally(connection: LedgerConnection): () => RunCount[] {
+  const fields = 'run_key AS runKey, workspace_id AS workspaceId, status';
+  const source = 'runs JOIN workspaces USING (workspace_key)';
+  const after = connection.prepare(`SELECT ${fields} FROM ${source} WHERE run_key > ? ORDER BY run_key`);
+  const byKey = connection.prepare(`SELECT ${fields} FROM ${source} WHERE run_key = ?`);
+  const counts = new Map<string, RunCount>();
+  const running = new Set<number>();
+  let lastKey = 0;
+
+  const take = ({ runKey, workspaceId, status }: RunRow): void => {
+    if (status === 'running') {
+      running.add(runKey);
+      return;
+    }
+    running.delete(runKey);
+    const key = JSON.stringify([workspaceId, status]);
+    const known = counts.get(key) ?? { workspaceId, status, count: 0 };
+    counts.set(key, { ...known, count: known.count + 1 });
+  };
+
+  return () => {
+    for (const runKey of [...running]) take(byKey.get(runKey) as RunRow);
+    for (const row of after.iterate(lastKey) as IterableIterator<RunRow>) {
+      take(row);
+      lastKey = row.runKey;
+    }
+    return [...counts.values()];
+  };
+}

@@ -1,0 +1,138 @@
+import type { Queue } from 'bullmq';
+import { type FastifyInstance, fastify } from 'fastify';
+import { isLoopbackHost } from '../../config/rules.ts';
+import { AppError, summarizeError } from '../../core/errors.ts';
+import type { Logger } from '../../core/logger.ts';
+import { carriesToken, namesLoopback } from './guards.ts';
+import { createMetrics } from './metrics.ts';
+import type { HealthProbe } from './probe.ts';
+import { registerQueueBoard } from './queue-board.ts';
+import { readinessFaults } from './readiness.ts';
+
+const REQUEST_TIMEOUT_MS = 10_000;
+const HEALTH_PATH = '/healthz';
+
+/** Nothing here may be framed, cached or sent elsewhere; bull-board's page brings styles and a worker of its own. */
+const SECURITY_HEADERS = {
+  'cache-control': 'no-store',
+  'content-security-policy':
+    "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self'; " +
+    "connect-src 'self'; worker-src 'self' blob:; base-uri 'self'; form-action 'none'; frame-ancestors 'none'",
+  'cross-origin-resource-policy': 'same-origin',
+  'referrer-policy': 'no-referrer',
+  'x-content-type-options': 'nosniff',
+  'x-frame-options': 'DENY',
+};
+
+export interface HttpOptions {
+  host: string;
+  /** 0 takes any free port: whoever reads `http.port: 0` as "off" does not call this. */
+  port: number;
+  /** What every page but /healthz asks for; null asks for nothing. */
+  token: string | null;
+  logger: Logger;
+  version: string;
+  probe: HealthProbe;
+  queues: readonly Queue[];
+}
+
+export interface HttpServer {
+  /** Where it listens, such as `http://127.0.0.1:9464`. */
+  readonly url: string;
+  /** Stops at once, whatever connections are open. May be called twice. */
+  close(): Promise<void>;
+}
+
+/**
+ * Serves `/healthz`, `/readyz`, `/metrics` and `/admin/queues`; resolves once it listens. Fails with `http_port` when it
+ * cannot. Bound to a loopback address it answers only requests for one, with or without a token.
+ */
+export async function startHttp(options: HttpOptions): Promise<HttpServer> {
+  const { host, port, logger } = options;
+  const app = fastify({ forceCloseConnections: true, requestTimeout: REQUEST_TIMEOUT_MS });
+  try {
+    addGuards(app, options);
+    addPages(app, options);
+    await registerQueueBoard(app, options.queues);
+    await app.listen({ host: host.replace(/^\[(.*)\]$/, '$1'), port }).catch((error: NodeJS.ErrnoException) => {
+      throw listenError(host, port, error);
+    });
+  } catch (error) {
+    await app.close();
+    throw error;
+  }
+  const url = urlOf(app, host);
+  logger.info({ url }, 'health, metrics and queue pages are served');
+  return { url, close: () => app.close() };
+}
+
+function addGuards(app: FastifyInstance, { host, token, logger }: HttpOptions): void {
+  const loopback = isLoopbackHost(host);
+  app.addHook('onRequest', async (request, reply) => {
+    if (loopback && !namesLoopback(request.headers.host)) {
+      return reply.code(421).send({ error: 'unknown_host', hint: 'ask for 127.0.0.1 or localhost' });
+    }
+    // The route and not the address: however an address is written, only the one route is open.
+    const open = token === null || request.routeOptions.url === HEALTH_PATH;
+    if (!open && !carriesToken(request.headers.authorization, token)) {
+      return reply
+        .code(401)
+        .header('www-authenticate', ['Bearer realm="usage-ledger"', 'Basic realm="usage-ledger", charset="UTF-8"'])
+        .send({ error: 'unauthorized', hint: 'send http.token as a Bearer token, or as the password' });
+    }
+    // bull-board has routes that change queues, and its own switch for them is only one of the two bars.
+    if (request.method !== 'GET' && request.method !== 'HEAD') {
+      return reply.code(405).header('allow', 'GET, HEAD').send({ error: 'read_only' });
+    }
+  });
+  app.addHook('onSend', async (_request, reply) => {
+    reply.headers(SECURITY_HEADERS);
+  });
+  app.addHook('onResponse', async (request, reply) => {
+    const [path] = request.url.split('?', 1);
+    logger.debug({ method: request.method, path, status: reply.statusCode, ms: Math.round(reply.elapsedTime) }, 'http');
+  });
+  app.setNotFoundHandler((_request, reply) => reply.code(404).send({ error: 'not_found' }));
+  app.setErrorHandler((error, request, reply) => {
+    const status = statusOf(error);
+    if (status < 500) return reply.code(status).send({ error: 'bad_request' });
+    const stack = error instanceof Error ? error.stack : undefined;
+    logger.error({ path: request.routeOptions.url, reason: summarizeError(error).message, stack }, 'http page failed');
+    return reply.code(status).send({ error: 'internal' });
+  });
+}
+
+function addPages(app: FastifyInstance, { version, probe }: HttpOptions): void {
+  const metrics = createMetrics(probe, version);
+  app.get(HEALTH_PATH, async () => ({ status: 'ok', version, uptime_seconds: Math.floor(process.uptime()) }));
+  app.get('/readyz', async (_request, reply) => {
+    const reasons = readinessFaults(probe);
+    if (reasons.length === 0) return { status: 'ready' };
+    return reply.code(503).send({ status: 'not_ready', reasons });
+  });
+  app.get('/metrics', async (_request, reply) => {
+    const text = await metrics.metrics();
+    return reply.type(metrics.contentType).send(text);
+  });
+}
+
+function statusOf(error: unknown): number {
+  if (!(error instanceof Error) || !('statusCode' in error)) return 500;
+  return typeof error.statusCode === 'number' && error.statusCode >= 400 ? error.statusCode : 500;
+}
+
+function listenError(host: string, port: number, error: NodeJS.ErrnoException): AppError {
+  const inUse = error.code === 'EADDRINUSE';
+  const reason = inUse ? 'the port is in use' : error.message;
+  return new AppError('http_port', `cannot listen on ${host}, port ${port}: ${reason}`, {
+    hint: `${inUse ? 'stop what listens there, or ' : ''}choose another http.host or http.port; http.port: 0 switches the pages off`,
+    cause: error,
+  });
+}
+
+function urlOf(app: FastifyInstance, host: string): string {
+  const address = app.server.address();
+  if (address === null || typeof address === 'string') throw new Error('a TCP address is expected');
+  const name = host.includes(':') && !host.startsWith('[') ? `[${host}]` : host;
+  return `http://${name}:${address.port}`;
+}

@@ -1,0 +1,12 @@
+/** One thing that is not as it must be: which check, where, and what was found. */
+export interface Fault {
+  check: 'integrity' | 'references' | 'chain' | 'invariant' | 'entries' | 'walks' | 'closes' | 'adjustments';
+  /** The run, when the fault can be pinned to one. */
+  runId: string | null;
+  /** The entry, when the fault can be pinned to one. */
+  entryId: number | null;
+  message: string;
+}
+
+/** Faults listed of one check; the first is what matters. */
+export const FAULTS_A_CHECK = 10;

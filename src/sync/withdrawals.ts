@@ -1,0 +1,64 @@
+import { summarizeError } from '../core/errors.ts';
+import type { AbsentKey } from '../ledger/absences.ts';
+import type { ClaimedRun } from '../ledger/claim-run.ts';
+import { createPacer } from './pacer.ts';
+import type { SyncDeps } from './run.ts';
+
+/** Tenants whose history one run asks for; the rest wait for the next run. */
+const MAX_HISTORIES = 200;
+const HISTORY_PER_PAGE = 100;
+
+/**
+ * The keys that two walks of different runs have missed and that the tenant's own history does not have either. Asks
+ * the service, so it runs before the transaction that publishes. A history that cannot be read withdraws nothing.
+ */
+export async function confirmWithdrawals(deps: SyncDeps, run: ClaimedRun, signal: AbortSignal): Promise<AbsentKey[]> {
+  const absent = await deps.writer.call('absentAgain', { runKey: run.runKey });
+  const byTenant = new Map<string, AbsentKey[]>();
+  for (const key of absent) byTenant.set(key.tenantId, [...(byTenant.get(key.tenantId) ?? []), key]);
+  const pace = createPacer(deps.workspace.requestsPerSecond);
+  const confirmed: AbsentKey[] = [];
+  for (const [tenantId, keys] of [...byTenant].slice(0, MAX_HISTORIES)) {
+    try {
+      const periods = await readHistory(deps, run, tenantId, () => pace(signal), signal);
+      confirmed.push(...keys.filter(({ period }) => !periods.has(period)));
+    } catch (error) {
+      signal.throwIfAborted();
+      const { code, message } = summarizeError(error);
+      deps.logger.warn(
+        { runId: run.runId, code, reason: message },
+        'a history could not be read, nothing of it withdrawn',
+      );
+    }
+  }
+  return confirmed;
+}
+
+/** The periods of a tenant's own history; empty when the service does not know the tenant any more. */
+async function readHistory(
+  { source }: SyncDeps,
+  { window }: ClaimedRun,
+  tenantId: string,
+  pace: () => Promise<void>,
+  signal: AbortSignal,
+): Promise<Set<string>> {
+  const periods = new Set<string>();
+  const limits = {
+    ...(window.from === null ? {} : { fromPeriod: window.from }),
+    ...(window.to === null ? {} : { toPeriod: window.to }),
+  };
+  let totalPages = 1;
+  for (let page = 1; page <= totalPages; page += 1) {
+    await pace();
+    try {
+      const query = { ...limits, page, perPage: HISTORY_PER_PAGE };
+      const answer = await source.getTenantUsage(tenantId, query, { signal });
+      for (const { period } of answer.usage) periods.add(period);
+      totalPages = answer.total_pages;
+    } catch (error) {
+      if (summarizeError(error).code === 'not_found') return new Set();
+      throw error;
+    }
+  }
+  return periods;
+}

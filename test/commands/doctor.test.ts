@@ -1,0 +1,247 @@
+import { execSync } from 'node:child_process';
+import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import { Redis } from 'ioredis';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { spawnServer } from '../../src/queue/redis-server.ts';
+import { createWorld, FIRST, NOON, parseJson, SECOND, type World, workspaceSettings } from './world.ts';
+
+interface Check {
+  check: string;
+  subject: string | null;
+  status: 'ok' | 'warn' | 'fail';
+  message: string;
+  remedy: string | null;
+}
+
+async function examine(world: World, env: NodeJS.ProcessEnv = { PATH: process.env.PATH }) {
+  const { code, out } = await world.runWith(env, 'doctor', '--json');
+  const { ok, checks } = parseJson(out) as { ok: boolean; checks: Check[] };
+  const not = (status: Check['status']) => checks.filter((check) => check.status !== status);
+  return { code, ok, checks, troubles: not('ok') };
+}
+
+describe('doctor', () => {
+  it('finds nothing wrong, a line each, and makes no ledger', async () => {
+    const world = await createWorld(FIRST, SECOND);
+    const { code, out, err } = await world.run('doctor');
+    expect(code).toBe(0);
+    expect(err).toBe('');
+    const lines = out.trimEnd().split('\n');
+    expect(lines.every((line) => line.startsWith('ok    '))).toBe(true);
+    expect(lines.map((line) => line.slice(6).split(':', 1)[0])).toEqual([
+      'configuration',
+      'service ws-1',
+      'clock ws-1',
+      'service ws-2',
+      'clock ws-2',
+      'ledger',
+      'sqlite',
+      'modes',
+      'disk',
+      'redis',
+    ]);
+    expect(out).toMatch(/service ws-1: http:\/\/127\.0\.0\.1:\d+ answered in \d+ ms; it has 6 records/);
+    expect(existsSync(join(world.folder, 'data'))).toBe(false);
+    await world.run('sync');
+    expect((await examine(world)).troubles).toEqual([]);
+  });
+
+  it('finds a wrong secret and says which setting to look at', async () => {
+    const world = await createWorld(FIRST, SECOND);
+    world.configure({
+      workspaces: [
+        { ...workspaceSettings(world.sandbox, FIRST), secret_key: 'sk_wrong_not_a_secret' },
+        workspaceSettings(world.sandbox, SECOND),
+      ],
+    });
+    const { code, ok, troubles } = await examine(world);
+    expect({ code, ok }).toEqual({ code: 4, ok: false });
+    expect(troubles).toMatchObject([
+      { check: 'service', subject: 'ws-1', status: 'fail', remedy: expect.stringContaining('secret_key') },
+    ]);
+    expect((await world.run('doctor')).out).toMatch(/^FAIL {2}service ws-1: .*401.*\n {6}check .*secret_key/m);
+  });
+
+  it.each([
+    [45, 'warn', "this machine's clock is 45 s ahead of the service's", 0],
+    [-45, 'warn', "this machine's clock is 45 s behind the service's", 0],
+    [150, 'fail', "this machine's clock is 150 s ahead of the service's", 4],
+  ] as const)('finds a clock that is off by %s s', async (seconds, status, message, exitCode) => {
+    const world = await createWorld(FIRST);
+    // The Date header has whole seconds, so the middle of the second is taken for the service's time.
+    world.clock.nowMs = NOON + 500 + seconds * 1000;
+    const { code, troubles } = await examine(world);
+    expect(code).toBe(exitCode);
+    expect(troubles).toMatchObject([
+      { check: 'clock', subject: 'ws-1', status, message, remedy: expect.stringContaining('NTP') },
+    ]);
+  });
+
+  it('says that a refused signature is due to the clock', async () => {
+    const world = await createWorld(FIRST);
+    world.clock.nowMs = NOON - 10 * 60_000;
+    const { code, troubles } = await examine(world);
+    expect(code).toBe(4);
+    expect(troubles).toMatchObject([
+      { check: 'service', status: 'fail', remedy: expect.stringContaining('clock is 10 min behind') },
+      { check: 'clock', status: 'fail', message: "this machine's clock is 600 s behind the service's" },
+    ]);
+  });
+
+  it('finds a service that is not there', async () => {
+    const world = await createWorld(FIRST);
+    await world.sandbox.close();
+    const { code, troubles } = await examine(world);
+    expect(code).toBe(4);
+    expect(troubles).toMatchObject([{ check: 'service', subject: 'ws-1', status: 'fail', remedy: expect.any(String) }]);
+  });
+
+  it('finds that redis-server is missing, unless redis_url names another', async () => {
+    const world = await createWorld(FIRST);
+    const { code, troubles } = await examine(world, { PATH: '' });
+    expect(code).toBe(4);
+    expect(troubles).toMatchObject([
+      {
+        check: 'redis',
+        status: 'fail',
+        message: 'redis-server is not on PATH',
+        remedy: expect.stringContaining('redis_url'),
+      },
+    ]);
+  });
+
+  it('asks the Redis of redis_url for its version and what it does when memory is short', async () => {
+    const world = await createWorld(FIRST);
+    const dir = join(world.folder, 'redis');
+    mkdirSync(dir);
+    const socketPath = join(dir, 'redis.sock');
+    const server = await spawnServer({ dir, socketPath });
+    onTestFinished(() => void server.kill('SIGKILL'));
+    const redis = new Redis(socketPath);
+    redis.on('error', () => undefined);
+    onTestFinished(() => redis.disconnect());
+    const port = await openTcpPort(redis);
+    const workspaces = [workspaceSettings(world.sandbox, FIRST)];
+    world.configure({ workspaces, redis_url: `redis://127.0.0.1:${port}` });
+    // PATH is empty: a configured Redis needs no program.
+    const good = await examine(world, {});
+    expect(good.troubles).toEqual([]);
+    expect(good.checks).toContainEqual(
+      expect.objectContaining({
+        check: 'redis',
+        message: expect.stringMatching(/is Redis \d+\.\d+\.\d+, answered in/),
+      }),
+    );
+    await redis.config('SET', 'maxmemory-policy', 'allkeys-lru');
+    const { code, troubles } = await examine(world, {});
+    expect(code).toBe(4);
+    expect(troubles).toMatchObject([
+      {
+        check: 'redis',
+        status: 'fail',
+        message: expect.stringContaining('allkeys-lru'),
+        remedy: expect.stringContaining('noeviction'),
+      },
+    ]);
+  });
+
+  it('finds that the Redis of redis_url is away, and shows no password', async () => {
+    const world = await createWorld(FIRST);
+    const workspaces = [workspaceSettings(world.sandbox, FIRST)];
+    world.configure({ workspaces, redis_url: 'redis://user:hunter2hunter2@127.0.0.1:9' });
+    const { code, out, err } = await world.run('doctor');
+    expect(code).toBe(4);
+    expect(out).toMatch(/^FAIL {2}redis: redis:\/\/127\.0\.0\.1:9 is not available: .*ECONNREFUSED/m);
+    expect(out + err).not.toContain('hunter2');
+  });
+
+  it('finds a ledger of a newer version', async () => {
+    const world = await createWorld(FIRST);
+    await world.run('migrate');
+    const connection = new Database(world.ledgerPath);
+    connection.exec("INSERT INTO schema_migrations VALUES (9999999999999, 'x', '99.0.0', '2099-01-01T00:00:00.000Z')");
+    connection.close();
+    const { code, troubles } = await examine(world);
+    expect(code).toBe(4);
+    expect(troubles).toMatchObject([
+      {
+        check: 'ledger',
+        status: 'fail',
+        message: expect.stringContaining('99.0.0'),
+        remedy: expect.stringContaining('install'),
+      },
+    ]);
+  });
+
+  it('finds a file that is no ledger', async () => {
+    const world = await createWorld(FIRST);
+    mkdirSync(join(world.folder, 'data'));
+    writeFileSync(world.ledgerPath, 'not a database, but long enough to be looked at '.repeat(50), { mode: 0o600 });
+    const { code, troubles } = await examine(world);
+    expect(code).toBe(4);
+    expect(troubles).toMatchObject([{ check: 'ledger', status: 'fail', remedy: expect.stringContaining('backup') }]);
+  });
+
+  it('warns of ledgers and secrets that others can read', async () => {
+    const world = await createWorld(FIRST);
+    await world.run('migrate');
+    chmodSync(world.ledgerPath, 0o644);
+    chmodSync(join(world.folder, 'usage-ledger.yml'), 0o640);
+    writeFileSync(join(world.folder, '.env'), 'A=1\n', { mode: 0o644 });
+    const { code, troubles } = await examine(world);
+    expect(code).toBe(0);
+    expect(troubles).toMatchObject([
+      { check: 'modes', status: 'warn', subject: 'ledger.db', message: expect.stringContaining('(mode 0644)') },
+      { check: 'modes', status: 'warn', subject: '.env', message: expect.stringContaining('holds secrets') },
+      { check: 'modes', status: 'warn', subject: 'usage-ledger.yml', message: expect.stringContaining('(mode 0640)') },
+    ]);
+    for (const { remedy } of troubles) execSync(/`(chmod .*)`/.exec(remedy ?? '')?.[1] ?? 'false');
+    expect((await examine(world)).troubles).toEqual([]);
+  });
+
+  it('lets others read a configuration whose secrets stand elsewhere', async () => {
+    const world = await createWorld(FIRST);
+    const reference = '$'.concat('{THE_SECRET}');
+    const settings = { ...workspaceSettings(world.sandbox, FIRST), secret_key: reference };
+    world.configure({ workspaces: [settings] });
+    chmodSync(join(world.folder, 'usage-ledger.yml'), 0o644);
+    const env = { PATH: process.env.PATH, THE_SECRET: FIRST.secret_key };
+    expect((await examine(world, env)).troubles).toEqual([]);
+  });
+
+  it('looks at what pm2 would do to the daemon', async () => {
+    const world = await createWorld(FIRST);
+    const file = join(world.folder, 'ecosystem.config.cjs');
+    const right = { name: 'usage-ledger', script: 'daemon.js', kill_timeout: 20000, wait_ready: true, treekill: false };
+    const other = { name: 'other', script: 'other.js' };
+    writeFileSync(file, `module.exports = { apps: ${JSON.stringify([other, right])} };`);
+    const good = await examine(world);
+    expect(good.troubles).toEqual([]);
+    expect(good.checks.at(-1)).toMatchObject({ check: 'pm2', subject: 'usage-ledger', status: 'ok' });
+
+    const bad = await createWorld(FIRST);
+    const wrong = { name: 'usage-ledger', script: 'daemon.js', kill_timeout: 1600 };
+    writeFileSync(join(bad.folder, 'ecosystem.config.cjs'), `module.exports = { apps: ${JSON.stringify([wrong])} };`);
+    const { code, troubles } = await examine(bad);
+    expect(code).toBe(4);
+    expect(troubles.map(({ check, remedy }) => [check, remedy])).toEqual([
+      ['pm2', 'set kill_timeout to 20000 or more'],
+      ['pm2', 'set wait_ready to true'],
+      ['pm2', 'set treekill to false'],
+    ]);
+  });
+});
+
+/** Lets a server that listens on a socket alone listen on a free port of this machine as well. */
+async function openTcpPort(redis: Redis): Promise<number> {
+  const { createServer } = await import('node:net');
+  const probe = createServer();
+  const port = await new Promise<number>((resolve) => {
+    probe.listen(0, '127.0.0.1', () => resolve((probe.address() as { port: number }).port));
+  });
+  await new Promise<void>((resolve) => probe.close(() => resolve()));
+  await redis.config('SET', 'port', String(port));
+  return port;
+}

@@ -1,0 +1,70 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { createWorld, FIRST } from './world.ts';
+
+const CLI = fileURLToPath(new URL('../../dist/cli.js', import.meta.url));
+
+function start(cwd: string, ...argv: string[]): ChildProcess & { words: { out: string; err: string } } {
+  const child = spawn(process.execPath, [CLI, ...argv], { cwd, stdio: ['ignore', 'pipe', 'pipe'] });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  const words = { out: '', err: '' };
+  child.stdout.on('data', (chunk: Buffer) => (words.out += chunk.toString()));
+  child.stderr.on('data', (chunk: Buffer) => (words.err += chunk.toString()));
+  return Object.assign(child, { words });
+}
+
+describe('sandbox', () => {
+  it.each(['SIGINT', 'SIGTERM'] as const)(
+    'prints a configuration that works as it is, and ends with 0 on %s',
+    async (signal) => {
+      const world = await createWorld(FIRST);
+      const scenario = join(world.folder, 'scenario.yml');
+      writeFileSync(
+        scenario,
+        'workspaces: [{id: ws-demo, api_key_id: ak_demo, secret_key: sk_demo_not_a_secret, generate: {tenants: 3}}]',
+      );
+      const child = start(world.folder, 'sandbox', '--scenario', 'scenario.yml');
+      await expect.poll(() => child.words.err, { timeout: 10_000 }).toContain('Ctrl-C');
+      writeFileSync(join(world.folder, 'usage-ledger.yml'), child.words.out, { mode: 0o600 });
+      world.clock.nowMs = Date.now();
+      expect(await world.run('sync')).toMatchObject({ code: 0, out: expect.stringContaining('ws-demo: 18 opened') });
+
+      const exited = once(child, 'exit');
+      child.kill(signal);
+      expect(await exited).toEqual([0, null]);
+    },
+  );
+
+  it.each([
+    [['--port', '70000'], '--port "70000" is out of range'],
+    [['--scenario', 'none.yml'], 'none.yml'],
+  ])('refuses %j with exit code 2', async (argv, message) => {
+    const world = await createWorld(FIRST);
+    const { code, out, err } = await world.run('sandbox', ...argv);
+    expect(code).toBe(2);
+    expect(out).toBe('');
+    expect(err).toContain(message);
+  });
+});
+
+describe('standard output', () => {
+  it('may be closed by its reader at any time, and the command ends quietly', async () => {
+    const tenants = { seed: 1, tenants: 200, months: 12 };
+    const world = await createWorld({
+      id: 'ws-1',
+      api_key_id: 'ak',
+      secret_key: 'sk_x_not_a_secret',
+      generate: tenants,
+    });
+    await world.run('sync');
+    const child = start(world.folder, 'usage', '--format', 'csv');
+    child.stdout?.once('data', () => child.stdout?.destroy());
+    const [code] = await once(child, 'close');
+    expect(child.words.err).toBe('');
+    expect(code).toBe(0);
+  });
+});

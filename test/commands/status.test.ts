@@ -1,0 +1,142 @@
+import { existsSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import pino from 'pino';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { startPrivateRedis } from '../../src/queue/private-redis.ts';
+import { createWorld, FIRST, NOON, parseJson, SECOND, workspaceSettings } from './world.ts';
+
+const MINUTE_MS = 60_000;
+
+describe('status', () => {
+  it('shows how fresh each workspace is and what waits', async () => {
+    const world = await createWorld(FIRST, SECOND);
+    await world.run('sync', '--workspace', 'ws-1');
+    world.clock.nowMs = NOON + 5 * MINUTE_MS;
+    const { code, out, err } = await world.run('status');
+    expect(code).toBe(0);
+    expect(err).toBe('');
+    expect(out).toMatch(/ws-1 +5 min ago +5 min ago +applied +2025-12 to 2026-02 +1\n/);
+    expect(out).toMatch(/ws-2 +never +never +none +0\n/);
+    expect(out).toContain('alerts  1 open\n');
+    expect(out).toContain('outbox  0 pending, 0 dead\n');
+    expect(out).toContain('queue   not running');
+    expect(existsSync(join(dirname(world.ledgerPath), 'redis'))).toBe(false);
+  });
+
+  it('says why the last run failed while the workspace keeps what it had', async () => {
+    const world = await createWorld(FIRST);
+    await world.run('sync');
+    world.configure({
+      workspaces: [{ ...workspaceSettings(world.sandbox, FIRST), secret_key: 'sk_wrong_not_a_secret' }],
+    });
+    world.clock.nowMs = NOON + MINUTE_MS;
+    await world.run('sync');
+    const { out } = await world.run('status');
+    expect(out).toMatch(/ws-1 +1 min ago +just now +failed +2025-12 to 2026-02/);
+    expect(out).toMatch(/^ws-1: unauthorized: .*401/m);
+    const { workspaces } = parseJson((await world.run('status', '--json')).out);
+    expect(workspaces[0]).toMatchObject({
+      workspace_id: 'ws-1',
+      configured: true,
+      last_complete_run_at: '2026-02-20T12:00:00.000Z',
+      last_attempt_at: '2026-02-20T12:01:00.000Z',
+      last_status: 'failed',
+      last_run: { kind: 'manual', status: 'failed', error_code: 'unauthorized', pages: 0 },
+      open_alerts: 1,
+    });
+  });
+
+  it('keeps showing a workspace that is not configured any more, and counts what waits for delivery', async () => {
+    const world = await createWorld(FIRST, SECOND);
+    await world.run('sync');
+    world.sandbox.workspace('ws-1').set({ tenantId: 'globex', period: '2026-01', credits: 7, requests: 10 });
+    const channels = [{ type: 'webhook', name: 'gone', url: 'http://127.0.0.1:9/hook' }];
+    const workspaces = [workspaceSettings(world.sandbox, FIRST)];
+    world.configure({ workspaces, alerts: { channels } });
+    await world.run('sync');
+    const { out } = await world.run('status', '--json');
+    const status = parseJson(out);
+    expect(status.workspaces).toMatchObject([
+      { workspace_id: 'ws-1', configured: true },
+      { workspace_id: 'ws-2', configured: false },
+    ]);
+    expect(status.open_alerts).toBe(2);
+    expect(status.outbox).toEqual({ pending: 1, dead: 0 });
+    expect(status.queue).toEqual({ status: 'not_running' });
+    expect(status.ledger.path).toBe(world.ledgerPath);
+  });
+
+  it('counts the jobs of a private Redis that runs', async () => {
+    const world = await createWorld(FIRST);
+    await world.run('sync');
+    const dir = join(dirname(world.ledgerPath), 'redis');
+    const redis = await startPrivateRedis({ dir, logger: pino({ level: 'silent' }) });
+    onTestFinished(() => redis.close());
+    const { queue } = parseJson((await world.run('status', '--json')).out);
+    expect(queue).toMatchObject({ status: 'running', sync: { waiting: 0, active: 0 }, deliver: { waiting: 0 } });
+    expect((await world.run('status')).out).toMatch(/^queue +.*redis\.sock; sync 0 waiting/m);
+  });
+
+  it('does not hang or fail when the configured Redis is away', async () => {
+    const world = await createWorld(FIRST);
+    await world.run('sync');
+    const workspaces = [workspaceSettings(world.sandbox, FIRST)];
+    world.configure({ workspaces, redis_url: 'redis://user:hunter2hunter2@127.0.0.1:9' });
+    const { code, out } = await world.run('status');
+    expect(code).toBe(0);
+    expect(out).toMatch(/^queue +redis:\/\/127\.0\.0\.1:9 is not available: .*ECONNREFUSED/m);
+    expect(out).not.toContain('hunter2');
+  });
+});
+
+describe('alerts', () => {
+  it('lists the open ones, also without a subcommand', async () => {
+    const world = await createWorld(FIRST, SECOND);
+    await world.run('sync');
+    const { code, out, err } = await world.run('alerts', 'list');
+    expect(code).toBe(0);
+    expect(err).toBe('');
+    expect(out).toMatch(
+      /alert_\w+ +critical +jump certain +ws-1 +acme +2026-02 +1,000 +5,000 +2,000 +firing +just now/,
+    );
+    expect((await world.run('alerts')).out).toBe(out);
+    const { filters, alerts } = parseJson((await world.run('alerts', '--json')).out);
+    expect(filters).toEqual({ states: ['pending', 'firing', 'acknowledged'], workspace_id: null });
+    expect(alerts).toMatchObject([
+      {
+        workspace_id: 'ws-1',
+        tenant_id: 'acme',
+        period: '2026-02',
+        rule: 'jump',
+        stage: 'certain',
+        current_credits: 5000,
+      },
+    ]);
+  });
+
+  it('filters by state and workspace, and says in words that none fits', async () => {
+    const world = await createWorld(FIRST, SECOND);
+    await world.run('sync');
+    world.sandbox.workspace('ws-1').set({ tenantId: 'acme', period: '2026-02', credits: 1100, requests: 10 });
+    await world.run('sync');
+
+    expect(await world.run('alerts')).toMatchObject({ code: 0, err: 'no alert is open\n' });
+    expect(parseJson((await world.run('alerts', 'list', '--state', 'resolved', '--json')).out).alerts).toHaveLength(1);
+    expect(parseJson((await world.run('alerts', 'list', '--all', '--json')).out).alerts).toHaveLength(1);
+    const other = await world.run('alerts', 'list', '--all', '--workspace', 'ws-2', '--json');
+    expect(parseJson(other.out).alerts).toEqual([]);
+    expect(other.err).toBe('no alert fits\n');
+  });
+
+  it.each([
+    [['--state', 'burning'], "argument 'burning' is invalid"],
+    [['--state', 'firing', '--all'], 'cannot be used with'],
+    [['--workspace', 'ws-9'], 'use one of "ws-1"'],
+  ])('refuses %j with exit code 2', async (argv, message) => {
+    const world = await createWorld(FIRST);
+    await world.run('migrate');
+    const { code, err } = await world.run('alerts', 'list', ...argv);
+    expect(code).toBe(2);
+    expect(err).toContain(message);
+  });
+});

@@ -1,0 +1,38 @@
+import { expect, test } from 'vitest';
+import { AppError, ConfigError, summarizeError, UsageError } from '../../src/core/errors.ts';
+
+test('an error carries the name of its class, a code, whether to retry, what to do and its cause', () => {
+  class DiskError extends AppError {}
+  const cause = new Error('ENOSPC');
+  const error = new DiskError('disk', 'no room', { retryable: true, hint: 'make room', cause });
+  expect(error).toMatchObject({ name: 'DiskError', code: 'disk', retryable: true, hint: 'make room', cause });
+  expect(summarizeError(error)).toEqual({
+    name: 'DiskError',
+    code: 'disk',
+    message: 'no room',
+    retryable: true,
+    hint: 'make room',
+  });
+});
+
+test.each([
+  [new UsageError('no such flag'), { name: 'UsageError', code: 'usage', message: 'no such flag', retryable: false }],
+  [
+    new TypeError('x is undefined'),
+    { name: 'TypeError', code: 'internal', message: 'x is undefined', retryable: false },
+  ],
+  ['a text', { name: 'Error', code: 'internal', message: 'a text', retryable: false }],
+  [undefined, { name: 'Error', code: 'internal', message: 'undefined', retryable: false }],
+])('%o becomes plain data', (thrown, expected) => {
+  expect(summarizeError(thrown)).toEqual(expected);
+});
+
+test('a configuration error shows every mistake with its path and remedy', () => {
+  const error = new ConfigError('/etc/usage-ledger.yml', [
+    { path: 'a', message: 'is wrong', hint: 'write b' },
+    { path: 'c[0].d', message: 'is missing', hint: 'give d' },
+  ]);
+  expect(error.message).toBe(
+    '2 mistakes in /etc/usage-ledger.yml\n  a: is wrong\n    write b\n  c[0].d: is missing\n    give d',
+  );
+});

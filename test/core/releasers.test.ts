@@ -1,0 +1,48 @@
+import { expect, test } from 'vitest';
+import { Releasers } from '../../src/core/releasers.ts';
+import { gate } from '../support/gate.ts';
+import { rejection } from '../support/rejection.ts';
+
+test('what was acquired last is released first, each only after the one before it has ended', async () => {
+  const steps: string[] = [];
+  const slow = gate();
+  const releasers = new Releasers();
+  releasers.push(() => void steps.push('first'));
+  releasers.push(async () => {
+    steps.push('second begins');
+    await slow.opened;
+    steps.push('second ends');
+  });
+  releasers.push(() => void steps.push('third'));
+
+  const released = releasers.release();
+  expect(steps).toEqual(['third', 'second begins'].slice(0, steps.length));
+  slow.open();
+  await released;
+
+  expect(steps).toEqual(['third', 'second begins', 'second ends', 'first']);
+});
+
+test('releasing twice, at once or later, releases once', async () => {
+  let releases = 0;
+  const releasers = new Releasers();
+  releasers.push(() => {
+    releases += 1;
+  });
+  await Promise.all([releasers.release(), releasers.release()]);
+  await releasers.release();
+  expect(releases).toBe(1);
+});
+
+test('one failure does not keep the others from being released, and the first one is thrown', async () => {
+  const steps: string[] = [];
+  const releasers = new Releasers();
+  releasers.push(() => void steps.push('oldest'));
+  releasers.push(() => Promise.reject(new Error('the later failure')));
+  releasers.push(() => {
+    throw new Error('the first failure');
+  });
+
+  expect((await rejection(releasers.release())).message).toBe('the first failure');
+  expect(steps).toEqual(['oldest']);
+});
