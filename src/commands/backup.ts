@@ -20,10 +20,17 @@ export function backupCommand(cli: CliContext): Command {
       'after',
       examples('usage-ledger backup /mnt/backups/ledger.db', 'usage-ledger backup ledger-copy.db --force --json'),
     )
-    .action((file: string, options: BackupOptions) => cli.withContext((context) => backup(cli, context, file, options)));
+    .action((file: string, options: BackupOptions) =>
+      cli.withContext((context) => backup(cli, context, file, options)),
+    );
 }
 
-async function backup(cli: CliContext, context: Context, file: string, { force = false }: BackupOptions): Promise<void> {
+async function backup(
+  cli: CliContext,
+  context: Context,
+  file: string,
+  { force = false }: BackupOptions,
+): Promise<void> {
   const target = resolve(cli.io.cwd, file);
   const ledgerPath = context.config.ledger.path;
   const report = await withStopSignal((signal) => backupLedger({ ledgerPath, target, force, signal }));

@@ -9,7 +9,9 @@ import { withStopSignal } from './stop-signal.ts';
 
 export function restoreCommand(cli: CliContext): Command {
   return reportingCommand('restore')
-    .description('Check a backup and put a copy of it in the place of the ledger, which is kept; the daemon must be stopped.')
+    .description(
+      'Check a backup and put a copy of it in the place of the ledger, which is kept; the daemon must be stopped.',
+    )
     .argument('<file>', 'the backup; it is only read')
     .addHelpText(
       'after',
@@ -45,7 +47,7 @@ async function restore(cli: CliContext, context: Context, name: string): Promise
     cli.print('there was no ledger before');
   } else {
     cli.print(`the ledger before is kept as ${inertText(replaced.path)}`);
-    cli.print(`head digest ${replaced.headDigest ?? 'unknown: it cannot be read'}`);
+    cli.print(`head digest ${replaced.headDigest ?? 'unknown: this version cannot read it'}`);
   }
   if (outdated) cli.note('It comes from an older version: the next start of the daemon, or sync, migrates it.');
 }

@@ -4,8 +4,22 @@ import type { EntryRow } from '../reports/queries/tenant.ts';
 import type { UsageRow } from '../reports/queries/usage.ts';
 import { renderTable, type TableColumn } from '../reports/table.ts';
 import type { CliContext } from './cli-context.ts';
-import type { TenantReport } from './tenant.ts';
 import type { Comparison } from './tenant-live.ts';
+
+/** What is known of a tenant in one workspace, as `--json` shows it. */
+export interface TenantReport {
+  workspace_id: string;
+  /** What the ledger holds now, by period. */
+  usage: UsageRow[];
+  /** How it came to that, in the order in which it was recorded. */
+  entries: EntryRow[];
+  /** Null unless the service was asked. */
+  live: LiveReport | null;
+}
+
+export type LiveReport =
+  | { complete: boolean; periods: Comparison[] }
+  | { error: { code: string; message: string; hint: string | null } };
 
 /** Shows a tenant in each workspace: the state, or both sides of it, then the entries that led there. */
 export function printTenantReports(cli: CliContext, tenantId: string, reports: readonly TenantReport[]): void {

@@ -2,33 +2,18 @@ import type { Command } from 'commander';
 import { AppError, summarizeError, UsageError } from '../core/errors.ts';
 import { inertText } from '../core/inert-text.ts';
 import type { Context } from '../daemon/context.ts';
-import { type EntryRow, tenantEntries, workspacesOfTenant } from '../reports/queries/tenant.ts';
+import { tenantEntries, workspacesOfTenant } from '../reports/queries/tenant.ts';
 import { type UsageRow, usageRows } from '../reports/queries/usage.ts';
 import { requireKnownWorkspace } from './choose-workspace.ts';
 import { type CliContext, EXIT, examples, reportingCommand } from './cli-context.ts';
 import { withStopSignal } from './stop-signal.ts';
-import { type Comparison, compareHistories, fetchLiveHistory } from './tenant-live.ts';
-import { printTenantReports } from './tenant-view.ts';
+import { compareHistories, fetchLiveHistory } from './tenant-live.ts';
+import { type LiveReport, printTenantReports, type TenantReport } from './tenant-view.ts';
 
 interface TenantOptions {
   workspace?: string;
   live?: boolean;
 }
-
-/** What is known of a tenant in one workspace, as `--json` shows it. */
-export interface TenantReport {
-  workspace_id: string;
-  /** What the ledger holds now, by period. */
-  usage: UsageRow[];
-  /** How it came to that, in the order in which it was recorded. */
-  entries: EntryRow[];
-  /** Null unless the service was asked. */
-  live: LiveReport | null;
-}
-
-type LiveReport =
-  | { complete: boolean; periods: Comparison[] }
-  | { error: { code: string; message: string; hint: string | null } };
 
 export function tenantCommand(cli: CliContext): Command {
   return reportingCommand('tenant')

@@ -18,7 +18,12 @@ export function backupName(nowMs: number): string {
 export function newestBackup(folder: string, nowMs: number): string | null {
   const now = isoTime(nowMs);
   const times = namesIn(folder).map(backupTime);
-  return times.filter((time): time is string => time !== null && time <= now).sort().at(-1) ?? null;
+  return (
+    times
+      .filter((time): time is string => time !== null && time <= now)
+      .sort()
+      .at(-1) ?? null
+  );
 }
 
 /**

@@ -80,6 +80,10 @@ export class Context {
       if (applied > 0) this.logger.info({ applied, backup }, 'the ledger has been brought to this version');
       return writer;
     });
+    // What kept it from opening, such as another process that migrates, may pass.
+    this.#writer.catch(() => {
+      this.#writer = null;
+    });
     return this.#writer;
   }
 

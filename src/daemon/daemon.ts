@@ -11,6 +11,7 @@ import { openQueueSystem, type QueueSystem } from '../queue/queues.ts';
 import { startScheduler } from '../queue/scheduler.ts';
 import { startBackupSchedule } from './backup-schedule.ts';
 import type { Context } from './context.ts';
+import { createHealthProbe } from './http/probe.ts';
 import { type OutboxSweep, startOutboxSweep } from './outbox-sweep.ts';
 
 /** Running jobs have this long to end after a stop was asked for; below pm2's kill_timeout with room for the rest. */
@@ -75,7 +76,20 @@ export async function startDaemon(context: Context): Promise<Daemon> {
       logger,
     });
     releasers.push(() => scheduler.stop());
+    if (config.http.port !== 0) {
+      // Loaded here only: the pages take longer to load than everything that the other commands need.
+      const { startHttp } = await import('./http/server.ts');
+      const probe = createHealthProbe({ reader: context.reader(), config, clock, queueSystem: queue });
+      const options = { ...config.http, logger, version: context.version, probe, queues: queue.queues };
+      const http = await startHttp(options);
+      releasers.push(() => http.close());
+      logger.info({ url: http.url }, 'health, metrics and queue pages are served');
+    }
     queue.start();
+    if (config.backup !== null) {
+      const backups = startBackupSchedule({ ledgerPath: config.ledger.path, backup: config.backup, clock, logger });
+      releasers.push(() => backups.stop());
+    }
     logger.info(
       { version: context.version, workspaces: config.workspaces.length, ledger: config.ledger.path },
       'ready',

@@ -2,7 +2,7 @@ import { chmodSync, copyFileSync, existsSync, readdirSync, renameSync, rmSync } 
 import { basename, dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
 import { isoTime } from '../core/clock.ts';
-import { GENESIS_DIGEST } from './digest.ts';
+import { headOfChain } from './digest.ts';
 import { LedgerError } from './errors.ts';
 import { isDamage, isSameFile, linkTo, syncPath } from './ledger-file.ts';
 import type { LedgerConnection } from './open.ts';
@@ -10,7 +10,7 @@ import type { LedgerConnection } from './open.ts';
 /** The ledger that was replaced, kept beside the new one. */
 export interface ReplacedLedger {
   path: string;
-  /** Null when it cannot be read. */
+  /** Null when this version cannot read it. */
   headDigest: string | null;
 }
 
@@ -76,12 +76,9 @@ function holdAlone(ledgerPath: string): Held {
 
 function headDigestOf(connection: LedgerConnection): string | null {
   try {
-    const digest = connection
-      .prepare('SELECT digest FROM runs WHERE applied_seq IS NOT NULL ORDER BY applied_seq DESC LIMIT 1')
-      .pluck()
-      .get();
-    return digest === undefined ? GENESIS_DIGEST : String(digest);
+    return headOfChain(connection).digest;
   } catch {
+    // Damaged, or of an older version: this much can be said without migrating it.
     return null;
   }
 }

@@ -1,8 +1,5 @@
 import type { RunAlerts } from '../alerts/alert-store.ts';
-import type { WorkspaceConfig } from '../config/types.ts';
-import type { Clock } from '../core/clock.ts';
 import { AppError, summarizeError } from '../core/errors.ts';
-import type { Logger } from '../core/logger.ts';
 import type { Period } from '../core/period.ts';
 import type { ApplyResult } from '../ledger/apply-run.ts';
 import { type ClaimedRun, LEASE_MS, type RunKind } from '../ledger/claim-run.ts';
@@ -13,31 +10,9 @@ import type { WalkRecord } from '../ledger/walks.ts';
 import type { LedgerWriter } from './ledger-writer.ts';
 import { createPacer } from './pacer.ts';
 import { judgeWalk, MAX_WALKS, type Sign } from './prove.ts';
+import type { SyncDeps } from './sync-deps.ts';
 import { walkPages } from './walk.ts';
 import { confirmWithdrawals } from './withdrawals.ts';
-
-/** The part of the service's client that a run needs. */
-export interface UsageSource {
-  fetchUsagePage(
-    query: { fromPeriod?: Period; toPeriod?: Period; page: number; perPage: number },
-    options: { signal: AbortSignal },
-  ): Promise<{ body: ArrayBuffer }>;
-  getTenantUsage(
-    tenantId: string,
-    query: { fromPeriod?: Period; toPeriod?: Period; page: number; perPage: number },
-    options: { signal: AbortSignal },
-  ): Promise<{ usage: readonly { period: Period }[]; total_pages: number }>;
-}
-
-export interface SyncDeps {
-  writer: LedgerWriter;
-  source: UsageSource;
-  workspace: WorkspaceConfig;
-  /** Names of the alert channels that are told. */
-  channels: readonly string[];
-  clock: Clock;
-  logger: Logger;
-}
 
 export interface SyncRequest {
   kind: RunKind;
@@ -123,7 +98,11 @@ export async function syncWorkspace(deps: SyncDeps, request: SyncRequest): Promi
   } catch (error) {
     // Whatever an abort made of the work under way, its reason is what ended the run.
     const cause = signal.aborted ? signal.reason : error;
-    await writer.call('failRun', { runKey: claimed.runKey, failure: toFailure(cause, last), nowMs: clock.now() });
+    const failure = toFailure(cause, last);
+    await writer.call('failRun', { runKey: claimed.runKey, failure, nowMs: clock.now() }).catch((second: unknown) => {
+      // The run stays `running` and is superseded by the next; what ended it matters more than this.
+      log.error({ reason: summarizeError(second).message }, 'the failed run could not be written down');
+    });
     throw cause;
   } finally {
     lease.stop();

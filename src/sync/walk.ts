@@ -2,6 +2,8 @@ import type { Pacer } from './pacer.ts';
 
 /** What staging says of a page that has arrived there. */
 export interface PageReceipt {
+  /** Records on the page. */
+  records: number;
   totalPages: number;
   totalRecords: number;
 }
@@ -27,7 +29,7 @@ const MAX_UNSTAGED_PAGES = 64;
 
 /**
  * Reads every page of a listing once: page 1 says how many there are, the rest follow with bounded concurrency.
- * Stops early when a later page says other totals, because that walk is lost anyway. The first failure aborts what
+ * Stops early when a later page says other totals or is short before the last, because that walk is lost anyway. The first failure aborts what
  * is in flight and is thrown.
  */
 export async function walkPages(source: WalkSource, options: WalkOptions): Promise<void> {
@@ -49,6 +51,8 @@ export async function walkPages(source: WalkSource, options: WalkOptions): Promi
       .then((receipt) => {
         done += 1;
         moved ||= receipt.totalPages !== first.totalPages || receipt.totalRecords !== first.totalRecords;
+        // A service that announces pages without end must run dry here, not in our memory.
+        moved ||= page < first.totalPages && receipt.records < first.records;
         onPage(done, first.totalPages);
       })
       .catch((error: unknown) => failure.abort(error))

@@ -2,7 +2,7 @@ import { summarizeError } from '../core/errors.ts';
 import type { AbsentKey } from '../ledger/absences.ts';
 import type { ClaimedRun } from '../ledger/claim-run.ts';
 import { createPacer } from './pacer.ts';
-import type { SyncDeps } from './run.ts';
+import type { SyncDeps } from './sync-deps.ts';
 
 /** Tenants whose history one run asks for; the rest wait for the next run. */
 const MAX_HISTORIES = 200;

@@ -63,7 +63,11 @@ export class WriterOps {
     const bytes = new Uint8Array(body);
     const content = parseUsagePage(bytes, { page, workspaceId: run.workspaceId });
     staging.stagePage(page, content, bytes);
-    return { totalPages: content.total_pages, totalRecords: content.total_records };
+    return {
+      records: content.usage.length,
+      totalPages: content.total_pages,
+      totalRecords: content.total_records,
+    };
   }
 
   finishWalk({ runKey }: OfRun): WalkFacts {

@@ -134,6 +134,7 @@ describe('what a file means', () => {
       ledger: { path: join(cwd, 'data/ledger.db') },
       redisUrl: null,
       http: { host: '127.0.0.1', port: 9464, token: null },
+      backup: null,
       workspaces: [
         {
           id: 'ws-1',

@@ -36,6 +36,16 @@ test('every page is fetched and staged once, the first alone and the rest with b
   expect(progress).toEqual(pages.map((done) => [done, 30]));
 });
 
+test('a walk ends early when a page before the last is short, however many pages are announced', async () => {
+  const fetched: number[] = [];
+  const source = sourceOf(1_000_000_000, {
+    fetchPage: noted(fetched),
+    stagePage: async (page) => ({ ...totals(1_000_000_000), records: page < 20 ? 100 : 0 }),
+  });
+  await walkPages(source, optionsWith({ concurrency: 3 }));
+  expect(fetched.length).toBeLessThan(60);
+});
+
 test.each([0, 1])('a listing of %i pages is read with one request', async (totalPages) => {
   const fetched: number[] = [];
   const source = sourceOf(totalPages, { fetchPage: noted(fetched) });
@@ -47,7 +57,7 @@ test('a page that says other totals stops the walk early and without an error', 
   const fetched: number[] = [];
   const source = sourceOf(1_000, {
     fetchPage: noted(fetched),
-    stagePage: async (page) => (page === 5 ? { totalPages: 1_000, totalRecords: 1 } : totals(1_000)),
+    stagePage: async (page) => (page === 5 ? { ...totals(1_000), totalRecords: 1 } : totals(1_000)),
   });
 
   await walkPages(source, optionsWith({ concurrency: 3 }));
@@ -141,7 +151,7 @@ test('pages that staging has not taken yet are bounded however fast they come', 
 });
 
 function totals(totalPages: number): PageReceipt {
-  return { totalPages, totalRecords: totalPages * 100 };
+  return { records: 100, totalPages, totalRecords: totalPages * 100 };
 }
 
 function sourceOf(totalPages: number, some: Partial<WalkSource>): WalkSource {

@@ -59,9 +59,10 @@ export function evaluateJump(input: JumpInput): JumpFinding | null {
 }
 
 /**
- * True when the cause of a firing jump is gone: credits below nine tenths of the threshold. Between that and the
- * threshold nothing changes, so that figures wavering around it do not fire and resolve by turns.
+ * True when the cause of a firing jump is gone: credits below nine tenths of the threshold, no growth at all, or nothing
+ * left to compare with. Between that and the threshold nothing changes, so that figures wavering around it do not fire
+ * and resolve by turns.
  */
 export function jumpCleared(current: bigint, previous: bigint, thresholds: AlertThresholds): boolean {
-  return current * 10n < jumpThreshold(previous, thresholds) * 9n;
+  return previous <= 0n || current <= previous || current * 10n < jumpThreshold(previous, thresholds) * 9n;
 }
