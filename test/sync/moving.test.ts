@@ -52,4 +52,15 @@ describe('a listing that moves while it is read', () => {
     const leftAlone = { ...SWAPPED, walks: [[SWAP], [SWAP], [SWAP]] };
     expect(await play(bench, leftAlone, 'twice')).toMatchObject({ outcome: 'unstable', faults: [] });
   });
+
+  test('plays a schedule the same every time, however its requests are in flight', async () => {
+    const bench = new Bench();
+    const reorder: Burst = { before: 5, moves: [{ op: 'reorder', pick: 40, value: 9_999 }] };
+    const bursts = [SWAP, reorder, { ...SWAP, before: 7 }];
+    const schedule = { ...SWAPPED, rows: 60, concurrency: 4, picks: [3, 0, 2, 1, 3], walks: [bursts, [], bursts] };
+    const first = await play(bench, schedule, 'twice');
+    expect(first.trace.filter((line) => line.includes('page 5'))).toHaveLength(3);
+    expect(first.trace[1]).not.toContain('page 2');
+    expect((await play(bench, schedule, 'twice')).trace).toEqual(first.trace);
+  });
 });

@@ -97,6 +97,7 @@ export class MovingService {
   /** The run is over: lets go of requests whose client has given up on them. */
   end(): void {
     this.#playing = false;
+    this.#order = null;
     for (const release of this.#waiting.values()) release();
   }
 
