@@ -94,9 +94,9 @@ SELECT w.workspace_id, t.tenant_id, p.period, p.period_start, p.period_end, u.cr
 FROM tenant_usage u
 JOIN periods p ON p.period_key = u.period_key AND p.closed_seq IS NULL
 JOIN workspaces w ON w.workspace_key = p.workspace_key
-JOIN tenants t ON t.tenant_key = u.tenant_key AND t.workspace_key = w.workspace_key
-JOIN runs f ON f.run_key = u.first_run_key
-JOIN runs c ON c.run_key = u.changed_run_key
+LEFT JOIN tenants t ON t.tenant_key = u.tenant_key AND t.workspace_key = w.workspace_key
+LEFT JOIN runs f ON f.run_key = u.first_run_key
+LEFT JOIN runs c ON c.run_key = u.changed_run_key
 UNION ALL
 SELECT w.workspace_id, t.tenant_id, p.period, p.period_start, p.period_end, u.credits_used, u.request_count,
   CASE WHEN p.closed_seq IS NOT NULL THEN 'closed'
@@ -105,9 +105,9 @@ SELECT w.workspace_id, t.tenant_id, p.period, p.period_start, p.period_end, u.cr
 FROM closed_usage u
 JOIN periods p ON p.period_key = u.period_key AND p.closed_seq IS NOT NULL
 JOIN workspaces w ON w.workspace_key = p.workspace_key
-JOIN tenants t ON t.tenant_key = u.tenant_key AND t.workspace_key = w.workspace_key
-JOIN runs f ON f.run_key = u.first_run_key
-JOIN runs c ON c.run_key = u.changed_run_key;
+LEFT JOIN tenants t ON t.tenant_key = u.tenant_key AND t.workspace_key = w.workspace_key
+LEFT JOIN runs f ON f.run_key = u.first_run_key
+LEFT JOIN runs c ON c.run_key = u.changed_run_key;
 --> statement-breakpoint
 CREATE VIEW finance_period_totals AS
 SELECT w.workspace_id, p.period,
@@ -141,7 +141,7 @@ SELECT w.workspace_id, t.tenant_id, p.period, u.credits_used, CASE WHEN q.closed
 FROM tenant_usage u
 JOIN periods p ON p.period_key = u.period_key AND p.closed_seq IS NULL
 JOIN workspaces w ON w.workspace_key = p.workspace_key
-JOIN tenants t ON t.tenant_key = u.tenant_key AND t.workspace_key = w.workspace_key
+LEFT JOIN tenants t ON t.tenant_key = u.tenant_key AND t.workspace_key = w.workspace_key
 LEFT JOIN periods q ON q.period_key = u.period_key - 1
 LEFT JOIN tenant_usage v ON v.period_key = u.period_key - 1 AND v.tenant_key = u.tenant_key
 LEFT JOIN closed_usage x ON x.period_key = u.period_key - 1 AND x.tenant_key = u.tenant_key
@@ -154,7 +154,7 @@ SELECT w.workspace_id, t.tenant_id, p.period, u.credits_used, CASE WHEN q.closed
 FROM closed_usage u
 JOIN periods p ON p.period_key = u.period_key AND p.closed_seq IS NOT NULL
 JOIN workspaces w ON w.workspace_key = p.workspace_key
-JOIN tenants t ON t.tenant_key = u.tenant_key AND t.workspace_key = w.workspace_key
+LEFT JOIN tenants t ON t.tenant_key = u.tenant_key AND t.workspace_key = w.workspace_key
 LEFT JOIN periods q ON q.period_key = u.period_key - 1
 LEFT JOIN tenant_usage v ON v.period_key = u.period_key - 1 AND v.tenant_key = u.tenant_key
 LEFT JOIN closed_usage x ON x.period_key = u.period_key - 1 AND x.tenant_key = u.tenant_key;
@@ -183,5 +183,27 @@ SELECT e.entry_id, r.run_id, r.finished_at AS recorded_at, w.workspace_id, t.ten
 FROM usage_entries e
 JOIN periods p ON p.period_key = e.period_key
 JOIN workspaces w ON w.workspace_key = p.workspace_key
-JOIN tenants t ON t.tenant_key = e.tenant_key AND t.workspace_key = w.workspace_key
-JOIN runs r ON r.run_key = e.run_key;
+LEFT JOIN tenants t ON t.tenant_key = e.tenant_key AND t.workspace_key = w.workspace_key
+LEFT JOIN runs r ON r.run_key = e.run_key;
+--> statement-breakpoint
+ANALYZE sqlite_schema;
+--> statement-breakpoint
+-- Made-up statistics of a large ledger: without any, SQLite reads whole workspaces where it should read one period.
+INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES
+  ('workspaces', 'workspaces_workspace_id_unique', '20 1'),
+  ('periods', 'periods_by_name', '480 24 1'),
+  ('tenants', 'tenants_by_id', '100000 5000 1'),
+  ('tenant_usage', 'tenant_usage', '2400000 5000 1'),
+  ('closed_usage', 'closed_usage', '1200000 5000 1'),
+  ('usage_entries', 'usage_entries_by_key', '9600000 20000 4'),
+  ('runs', 'runs_by_workspace', '200000 10000 1'),
+  ('runs', 'runs_applied_seq_unique', '200000 1'),
+  ('runs', 'runs_run_id_unique', '200000 1'),
+  ('period_events', NULL, '200'),
+  ('adjustments', 'adjustments_by_key', '10000 50 2'),
+  ('adjustments', 'adjustments_by_booking', '10000 50'),
+  ('adjustments', 'adjustments_by_run', '10000 10'),
+  ('adjustments', 'adjustments_by_event', '10000 1000');
+--> statement-breakpoint
+-- Loads them into this connection.
+ANALYZE sqlite_schema;
