@@ -71,13 +71,13 @@ export const fileSchema = z.strictObject({
   http: z
     .strictObject({ host: word.optional(), port: integer(0, 65_535).optional(), token: secret.optional() })
     .optional(),
-  backup: z
-    .strictObject({ cron: cron.optional(), keep: integer(1, 1000).optional(), folder: word.optional() })
-    .optional(),
   log_level: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).optional(),
   defaults: z.strictObject(settings).optional(),
   workspaces: z.array(z.strictObject({ id: obeys(word, identifierRule), name: word.optional(), ...settings })).min(1),
   alerts: z.strictObject({ channels: z.array(channel).optional() }).optional(),
+  backup: z
+    .strictObject({ cron: cron.optional(), keep: integer(1, 1000).optional(), folder: word.optional() })
+    .optional(),
 });
 
 export type FileConfig = z.infer<typeof fileSchema>;

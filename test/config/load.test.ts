@@ -152,6 +152,7 @@ describe('what a file means', () => {
           cron: '*/15 * * * *',
           reconcileCron: '17 3 * * 0',
           lookbackPeriods: 2,
+          settleHours: 48,
           perPage: 100,
           concurrency: 8,
           requestsPerSecond: 50,
