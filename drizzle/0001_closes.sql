@@ -64,6 +64,8 @@ CREATE TABLE `period_events` (
 --> statement-breakpoint
 ALTER TABLE `periods` ADD `closed_seq` integer;
 --> statement-breakpoint
+ALTER TABLE `periods` ADD `unsteady_run_key` integer;
+--> statement-breakpoint
 ALTER TABLE `walks` ADD `page_digests` blob;
 --> statement-breakpoint
 CREATE TRIGGER period_events_no_update BEFORE UPDATE ON period_events BEGIN SELECT RAISE(ABORT, 'period_events is append-only'); END;
@@ -122,7 +124,7 @@ SELECT w.workspace_id, p.period,
     ELSE e.request_count END AS request_count,
   CASE WHEN p.closed_seq IS NOT NULL THEN 'closed'
     WHEN p.period_end >= strftime('%Y-%m-%dT%H:%M:%fZ', 'now') THEN 'open' ELSE 'settling' END AS state,
-  CASE WHEN r.finished_at > p.period_end THEN 1 ELSE 0 END AS complete,
+  CASE WHEN r.started_at > p.period_end THEN 1 ELSE 0 END AS complete,
   r.finished_at AS as_of,
   (SELECT coalesce(sum(a.credits_delta), 0) FROM adjustments a WHERE a.booked_period_key = p.period_key) AS adjustment_credits,
   (SELECT coalesce(sum(a.requests_delta), 0) FROM adjustments a WHERE a.booked_period_key = p.period_key) AS adjustment_requests,

@@ -8,6 +8,7 @@ import { renderCsv } from '../reports/csv.ts';
 import { relativeTime } from '../reports/format.ts';
 import { type UsageFilters, type UsageRow, usageRows } from '../reports/queries/usage.ts';
 import { renderTable, type TableColumn } from '../reports/table.ts';
+import { parseDateTime } from '../usage-api/date-time.ts';
 import { requireKnownWorkspace } from './choose-workspace.ts';
 import { type CliContext, examples, reportingCommand } from './cli-context.ts';
 
@@ -91,16 +92,14 @@ function showUsageAsOf(
   }
 }
 
+/** A date alone is its first instant. */
 function parseTimestamp(text: string): string {
-  const zoned = /T.*(?:Z|[+-]\d{2}:?\d{2})$/i.test(text);
-  const epochMs = Date.parse(zoned || !text.includes('T') ? text : `${text}Z`);
-  if (!/^\d{4}-\d{2}-\d{2}/.test(text) || Number.isNaN(epochMs)) {
-    throw new UsageError(
-      `--as-of ${JSON.stringify(text)} is not a time`,
-      'write it as ISO-8601, such as 2026-03-05T12:00:00Z; without a zone it is UTC',
-    );
-  }
-  return isoTime(epochMs);
+  const epochMs = parseDateTime(text.includes('T') ? text : `${text}T00:00:00Z`);
+  if (epochMs !== null) return isoTime(epochMs);
+  throw new UsageError(
+    `--as-of ${JSON.stringify(text)} is not a time`,
+    'write it as ISO-8601, such as 2026-03-05T12:00:00Z; without a zone it is UTC',
+  );
 }
 
 const AS_OF_COLUMNS = (

@@ -39,9 +39,12 @@ export function noteAbsences(connection: LedgerConnection, run: ClaimedRun, keys
     .prepare('SELECT tenant_key FROM tenant_usage WHERE period_key = ? AND withdrawn = 0 AND tenant_key <= ?')
     .pluck();
   const note = connection.prepare('INSERT INTO absences VALUES (?, ?, ?) ON CONFLICT DO NOTHING');
+  const disagree = connection.prepare('UPDATE periods SET unsteady_run_key = ? WHERE period_key = ?');
   for (const periodKey of covered) {
     for (const tenantKey of noted.all(periodKey) as number[]) {
-      if (keys.has(periodKey, tenantKey)) forget.run(periodKey, tenantKey);
+      if (!keys.has(periodKey, tenantKey)) continue;
+      forget.run(periodKey, tenantKey);
+      disagree.run(run.runKey, periodKey);
     }
     // Every key of the walk is in the state by now, so equal counts mean that nothing is missing.
     if (live.get(periodKey) === keys.sizeOf(periodKey)) continue;
@@ -49,6 +52,14 @@ export function noteAbsences(connection: LedgerConnection, run: ClaimedRun, keys
       if (!keys.has(periodKey, tenantKey)) note.run(periodKey, tenantKey, run.runKey);
     }
   }
+}
+
+/** Whether the ledger holds keys of this workspace that its latest walks did not show. */
+export function hasAbsences(connection: LedgerConnection, run: ClaimedRun): boolean {
+  const absent = connection
+    .prepare('SELECT 1 FROM absences a JOIN periods p USING (period_key) WHERE p.workspace_key = ? LIMIT 1')
+    .get(run.workspaceKey);
+  return absent !== undefined;
 }
 
 /**

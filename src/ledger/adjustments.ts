@@ -2,6 +2,7 @@ import { isoTime } from '../core/clock.ts';
 import { addPeriods, periodAt, periodEndMs, periodStartMs } from '../core/period.ts';
 import { periodKeyOf, periodOfKey } from './keys.ts';
 import type { LedgerConnection } from './open.ts';
+import { refuseTooLarge } from './too-large.ts';
 
 /**
  * Books what a run changed in closed periods: one adjustment an entry, in the first period after the corrected one that
@@ -29,6 +30,7 @@ export function bookAdjustments(
     if (changed.get(run.lastEntryIdBefore, periodKey) === undefined) continue;
     const booking = bookingPeriodKey(connection, run.workspaceKey, periodKey, run.nowMs);
     booked += book.run(booking, isoTime(run.nowMs), run.lastEntryIdBefore, periodKey).changes;
+    refuseLargeBookings(connection, booking);
   }
   return booked;
 }
@@ -39,11 +41,14 @@ export function reverseAdjustments(
   reopened: { workspaceKey: number; periodKey: number; eventSeq: number; nowMs: number },
 ): number {
   const outstanding = connection
-    .prepare('SELECT 1 FROM adjustments WHERE corrects_period_key = ? LIMIT 1')
+    .prepare(
+      `SELECT 1 FROM adjustments WHERE corrects_period_key = ? GROUP BY tenant_key
+       HAVING sum(credits_delta) <> 0 OR sum(requests_delta) <> 0 LIMIT 1`,
+    )
     .get(reopened.periodKey);
   if (outstanding === undefined) return 0;
   const booking = bookingPeriodKey(connection, reopened.workspaceKey, reopened.periodKey, reopened.nowMs);
-  return connection
+  const { changes } = connection
     .prepare(
       `INSERT INTO adjustments (corrects_period_key, tenant_key, booked_period_key, credits_delta, requests_delta,
          recorded_at, event_seq)
@@ -51,7 +56,17 @@ export function reverseAdjustments(
        FROM adjustments WHERE corrects_period_key = ? GROUP BY tenant_key
        HAVING sum(credits_delta) <> 0 OR sum(requests_delta) <> 0 ORDER BY tenant_key`,
     )
-    .run(booking, isoTime(reopened.nowMs), reopened.eventSeq, reopened.periodKey).changes;
+    .run(booking, isoTime(reopened.nowMs), reopened.eventSeq, reopened.periodKey);
+  refuseLargeBookings(connection, booking);
+  return changes;
+}
+
+/** What is booked in a period comes from any number of others, so its sum is bounded by none of theirs. */
+function refuseLargeBookings(connection: LedgerConnection, bookedKey: number): void {
+  const totals = connection.prepare(
+    'SELECT sum(credits_delta), sum(requests_delta) FROM adjustments WHERE booked_period_key = ?',
+  );
+  refuseTooLarge(`the adjustments booked in ${periodOfKey(bookedKey)}`, () => totals.get(bookedKey));
 }
 
 /** The first period after `correctedKey` that is not closed; made when the service has not named one yet. */

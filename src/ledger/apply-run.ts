@@ -1,12 +1,13 @@
 import type Database from 'better-sqlite3';
 import { isoTime } from '../core/clock.ts';
-import { appendWithdrawals, noteAbsences } from './absences.ts';
+import { appendWithdrawals, hasAbsences, noteAbsences } from './absences.ts';
 import { bookAdjustments } from './adjustments.ts';
 import { type ClaimedRun, holdsLease, releaseLease } from './claim-run.ts';
 import { digestOfRun, headOfChain } from './digest.ts';
-import { FencedError, LedgerError } from './errors.ts';
+import { FencedError } from './errors.ts';
 import { ENTRY_KINDS } from './keys.ts';
 import type { RunStaging, WalkFacts } from './staging.ts';
+import { refuseTooLarge } from './too-large.ts';
 import { recordWalk, type WalkRecord } from './walks.ts';
 
 type Connection = Database.Database;
@@ -71,11 +72,12 @@ function merge<Extra>(connection: Connection, request: ApplyRequest<Extra>): App
   const lastEntryIdBefore = Number(
     connection.prepare('SELECT coalesce(max(entry_id), 0) FROM usage_entries').pluck().get(),
   );
-  addPeriods(connection, run, staging, facts);
+  addPeriods(connection, run, staging);
   const entries = appendEntries(connection, run, staging) + appendWithdrawals(connection, run, request.withdrawals);
   updateState(connection, lastEntryIdBefore);
-  if (staging.sumsMayOverflow) refuseOverflow(connection, run);
   noteAbsences(connection, run, staging.keys, staging.tenantBase);
+  // The walk's largest figure bounds the sums of what it showed; keys that it missed still count.
+  if (staging.sumsMayOverflow || hasAbsences(connection, run)) refuseOverflow(connection, run);
   bookAdjustments(connection, { ...run, lastEntryIdBefore, nowMs });
   recordWalk(connection, run.runKey, { ...request.walk, facts: { ...facts, keySetDigest } });
   const head = headOfChain(connection);
@@ -98,23 +100,12 @@ function merge<Extra>(connection: Connection, request: ApplyRequest<Extra>): App
   connection
     .prepare(
       `UPDATE runs SET status = 'applied', finished_at = ?, pages = ?, records = ?, entries = ?, first_entry_id = ?,
-         from_period = coalesce(from_period, ?), to_period = coalesce(to_period, ?),
+         from_period = coalesce(from_period, (SELECT min(period) FROM periods WHERE covered_run_key = runs.run_key)),
+         to_period = coalesce(to_period, (SELECT max(period) FROM periods WHERE covered_run_key = runs.run_key)),
          applied_seq = ?, previous_digest = ?, digest = ?
        WHERE run_key = ?`,
     )
-    .run(
-      appliedAt,
-      facts.pages,
-      facts.records,
-      entries,
-      firstEntryId,
-      facts.firstPeriod,
-      facts.lastPeriod,
-      appliedSeq,
-      head.digest,
-      digest,
-      run.runKey,
-    );
+    .run(appliedAt, facts.pages, facts.records, entries, firstEntryId, appliedSeq, head.digest, digest, run.runKey);
   releaseLease(connection, run);
   const counts = countEntries(connection, lastEntryIdBefore);
   return { runId: run.runId, entries, counts, appliedSeq, digest, extra };
@@ -140,7 +131,8 @@ function addTenants(connection: Connection, run: ClaimedRun, staging: RunStaging
   return shift > 0 ? staging.keys.shifted(staging.tenantBase, shift).digest() : null;
 }
 
-function addPeriods(connection: Connection, run: ClaimedRun, staging: RunStaging, facts: WalkFacts): void {
+/** Makes the periods met on the walk real, and marks every period of the window as covered, shown or not. */
+function addPeriods(connection: Connection, run: ClaimedRun, staging: RunStaging): void {
   const insert = connection.prepare(
     `INSERT INTO periods (period_key, workspace_key, period, period_start, period_end) VALUES (?, ?, ?, ?, ?)
      ON CONFLICT (period_key) DO UPDATE SET period_start = excluded.period_start, period_end = excluded.period_end
@@ -149,11 +141,9 @@ function addPeriods(connection: Connection, run: ClaimedRun, staging: RunStaging
   for (const { periodKey, period, periodStart, periodEnd } of staging.periods) {
     insert.run(periodKey, run.workspaceKey, period, periodStart, periodEnd);
   }
-  const from = run.window.from ?? facts.firstPeriod;
-  const to = run.window.to ?? facts.lastPeriod;
   connection
     .prepare('UPDATE periods SET covered_run_key = ? WHERE workspace_key = ? AND period >= ? AND period <= ?')
-    .run(run.runKey, run.workspaceKey, from ?? '', to ?? '');
+    .run(run.runKey, run.workspaceKey, run.window.from ?? '', run.window.to ?? '9999-99');
 }
 
 /** Appends an entry for each staged record that is new or differs; returns how many. */
@@ -199,14 +189,7 @@ function refuseOverflow(connection: Connection, run: ClaimedRun): void {
     'SELECT sum(credits_used), sum(request_count) FROM tenant_usage WHERE period_key = ?',
   );
   for (const { periodKey, period } of periods) {
-    try {
-      totals.get(periodKey);
-    } catch (cause) {
-      throw new LedgerError('sum_too_large', `the figures of ${period} sum to more than 2^63-1`, {
-        hint: 'nothing was published; ask the service about its figures, no ledger can state such a total exactly',
-        cause,
-      });
-    }
+    refuseTooLarge(`the figures of ${period}`, () => totals.get(periodKey));
   }
 }
 

@@ -32,15 +32,17 @@ export function closeObstacles(
          AND started_at >= ? ORDER BY applied_seq`,
     )
     .all(workspaceKey, period, period, isoTime(endMs)) as CoveringRun[];
+  // A walk that missed a record did not agree with the one that showed it again, although no entry says so.
   const lastChange = Number(
     connection
       .prepare(
-        `SELECT coalesce(max(r.applied_seq), 0) FROM runs r
-         WHERE r.run_key = (SELECT e.run_key FROM usage_entries e WHERE e.entry_id =
-           (SELECT max(entry_id) FROM usage_entries WHERE period_key = ?))`,
+        `SELECT coalesce(max(r.applied_seq), 0) FROM runs r WHERE r.run_key IN (
+           (SELECT e.run_key FROM usage_entries e WHERE e.entry_id =
+             (SELECT max(entry_id) FROM usage_entries WHERE period_key = :periodKey)),
+           (SELECT unsteady_run_key FROM periods WHERE period_key = :periodKey))`,
       )
       .pluck()
-      .get(periodKey),
+      .get({ periodKey }),
   );
   const agreeing = covering.filter((run) => run.appliedSeq >= lastChange);
   const [first] = agreeing;

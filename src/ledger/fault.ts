@@ -1,6 +1,17 @@
 /** One thing that is not as it must be: which check, where, and what was found. */
 export interface Fault {
-  check: 'integrity' | 'references' | 'chain' | 'invariant' | 'entries' | 'walks' | 'closes' | 'adjustments';
+  check:
+    | 'integrity'
+    | 'references'
+    | 'chain'
+    | 'entries'
+    | 'invariant'
+    | 'runs'
+    | 'walks'
+    | 'periods'
+    | 'closes'
+    | 'adjustments'
+    | 'schema';
   /** The run, when the fault can be pinned to one. */
   runId: string | null;
   /** The entry, when the fault can be pinned to one. */

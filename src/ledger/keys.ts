@@ -1,7 +1,7 @@
 import { type Period, periodFromIndex, periodIndex } from '../core/period.ts';
 
 /** Room for every month of the years 0 to 9999 in one workspace. */
-const PERIODS_PER_WORKSPACE = 131072;
+export const PERIODS_PER_WORKSPACE = 131072;
 
 /** The integer key of a period of a workspace: the key of the period before is one less. */
 export function periodKeyOf(workspaceKey: number, period: Period): number {

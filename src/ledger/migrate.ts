@@ -42,6 +42,13 @@ export function migrateLedger(connection: Connection, path: string, version: str
   return { applied, backup };
 }
 
+/** Makes the schema of this version, empty, in a fresh database: what a ledger is compared with. */
+export function migrateInMemory(connection: Connection): void {
+  for (const migration of readMigrationFiles({ migrationsFolder: MIGRATIONS_FOLDER })) {
+    applyMigration(connection, migration, '', 0);
+  }
+}
+
 /** Throws unless the ledger has exactly the schema of this version. */
 export function assertSchemaIsCurrent(connection: Connection): void {
   const migrations = readMigrationFiles({ migrationsFolder: MIGRATIONS_FOLDER });

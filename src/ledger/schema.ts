@@ -52,6 +52,8 @@ export const periods = sqliteTable(
     finalRunKey: integer('final_run_key'),
     /** The event that closed it; null while it is not closed. */
     closedSeq: integer('closed_seq'),
+    /** The last run that showed again what an earlier walk had missed: the two do not agree on this period. */
+    unsteadyRunKey: integer('unsteady_run_key'),
   },
   (table) => [uniqueIndex('periods_by_name').on(table.workspaceKey, table.period)],
 );

@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto';
 import type Database from 'better-sqlite3';
+import { isoTime } from '../core/clock.ts';
 import type { Period } from '../core/period.ts';
+import { parseDateTime } from '../usage-api/date-time.ts';
 import { type Bits, KeySet } from './key-set.ts';
 import { periodKeyOf } from './keys.ts';
 
@@ -50,9 +52,6 @@ export interface WalkFacts {
   contentDigest: string;
   /** The first 8 bytes of the SHA-256 of each page's body, in page order. */
   pageDigests: Uint8Array;
-  /** The first and last period seen; null when there were no records. */
-  firstPeriod: Period | null;
-  lastPeriod: Period | null;
 }
 
 /** A period as it was met on a walk. */
@@ -164,7 +163,6 @@ export class RunStaging {
   /** Ends the walk and says what it has shown. */
   finishWalk(): WalkFacts {
     const walk = this.#currentWalk();
-    const periods = this.periods.map((period) => period.period).sort();
     return {
       pages: walk.digests.size,
       records: walk.records,
@@ -179,8 +177,6 @@ export class RunStaging {
       keySetDigest: walk.keys.digest(),
       contentDigest: walk.contentDigest(),
       pageDigests: walk.pageDigests(),
-      firstPeriod: periods[0] ?? null,
-      lastPeriod: periods.at(-1) ?? null,
     };
   }
 
@@ -302,8 +298,9 @@ function noteDates(period: PeriodOnWalk, record: StagedRecord): void {
   period.periodEnd = utcText(record.period_end);
 }
 
-/** A date-time of the service as ISO-8601 UTC; one without a zone is UTC. */
+/** A date-time of the service as ISO-8601 UTC; the page's check has seen that it is one. */
 function utcText(text: string): string {
-  const zoned = /(?:Z|[+-]\d{2}:?\d{2})$/i.test(text);
-  return new Date(zoned ? text : `${text}Z`).toISOString();
+  const epochMs = parseDateTime(text);
+  if (epochMs === null) throw new Error(`${JSON.stringify(text)} is no date-time`);
+  return isoTime(epochMs);
 }

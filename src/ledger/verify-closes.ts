@@ -35,16 +35,31 @@ export function checkCloses(connection: LedgerConnection): Fault[] {
   for (const { workspaceId, period } of mismatched) {
     add(`${period} of workspace ${JSON.stringify(workspaceId)}`, 'its state is not that of its latest close or reopen');
   }
+  const misplaced = connection
+    .prepare(
+      `SELECT e.event_seq AS eventSeq, e.action, p.period FROM period_events e JOIN periods p USING (period_key)
+       WHERE p.workspace_key <> e.workspace_key ORDER BY e.event_seq`,
+    )
+    .all() as { eventSeq: number; action: string; period: string }[];
+  for (const { eventSeq, action, period } of misplaced) {
+    add(`${action} of ${period} (link ${eventSeq} of the chain)`, 'its period is one of another workspace');
+  }
   const strays = connection
-    .prepare(`SELECT count(*) FROM closed_usage u LEFT JOIN periods p USING (period_key) WHERE p.closed_seq IS NULL`)
-    .pluck()
-    .get() as number;
-  if (strays > 0) add('closed figures', `${strays} belong to a period that is not closed`);
+    .prepare(
+      `SELECT p.period, t.tenant_id AS tenantId FROM closed_usage u LEFT JOIN periods p USING (period_key)
+       LEFT JOIN tenants t USING (tenant_key) WHERE p.closed_seq IS NULL LIMIT ${FAULTS_A_CHECK}`,
+    )
+    .all() as { period: string | null; tenantId: string | null }[];
+  for (const { period, tenantId } of strays) {
+    add(`closed figure of tenant ${JSON.stringify(tenantId)} in ${period}`, 'its period is not closed');
+  }
   for (const closed of readClosed(connection)) {
     const where = `${closed.period} of workspace ${JSON.stringify(closed.workspaceId)}`;
     const differing = firstDifferingFigure(connection, closed);
-    if (differing !== null)
+    if (differing !== null) {
       add(where, `the closed figure of tenant ${JSON.stringify(differing)} is not the sum of its entries`);
+      continue;
+    }
     const totals = connection
       .prepare(
         `SELECT count(*) FILTER (WHERE withdrawn = 0), coalesce(sum(credits_used), 0), coalesce(sum(request_count), 0)
@@ -63,7 +78,8 @@ export function checkCloses(connection: LedgerConnection): Fault[] {
 
 /**
  * Each closed key's frozen figure plus its adjustments is its current state; a period that is not closed has adjustments
- * that sum to nothing; and each correction is the entry that it names.
+ * that sum to nothing; each correction is the entry that it names, each reversal that of a reopen; and both stand in
+ * one workspace at the time of their run or reopen.
  */
 export function checkAdjustments(connection: LedgerConnection): Fault[] {
   const keys = connection
@@ -75,10 +91,11 @@ export function checkAdjustments(connection: LedgerConnection): Fault[] {
          SELECT period_key, tenant_key FROM sums
          UNION SELECT u.period_key, u.tenant_key FROM tenant_usage u JOIN periods p USING (period_key)
          WHERE p.closed_seq IS NOT NULL)
-       SELECT p.period, t.tenant_id AS tenantId
+       SELECT w.workspace_id AS workspaceId, p.period, t.tenant_id AS tenantId
        FROM touched k
        LEFT JOIN sums s USING (period_key, tenant_key)
        LEFT JOIN periods p USING (period_key)
+       LEFT JOIN workspaces w ON w.workspace_key = p.workspace_key
        LEFT JOIN tenants t USING (tenant_key)
        LEFT JOIN tenant_usage u USING (period_key, tenant_key)
        LEFT JOIN closed_usage c USING (period_key, tenant_key)
@@ -88,17 +105,26 @@ export function checkAdjustments(connection: LedgerConnection): Fault[] {
            ELSE coalesce(u.request_count, 0) - coalesce(c.request_count, 0) END
        LIMIT ${FAULTS_A_CHECK}`,
     )
-    .all() as { period: string; tenantId: string }[];
+    .all() as { workspaceId: string; period: string; tenantId: string }[];
   const strange = connection
     .prepare(
       `SELECT a.adjustment_id AS adjustmentId, a.entry_id AS entryId, r.run_id AS runId
        FROM adjustments a
        LEFT JOIN usage_entries e ON e.entry_id = a.entry_id
        LEFT JOIN runs r ON r.run_key = a.run_key
+       LEFT JOIN period_events v ON v.event_seq = a.event_seq
+       LEFT JOIN periods p ON p.period_key = a.corrects_period_key
+       LEFT JOIN periods b ON b.period_key = a.booked_period_key
+       LEFT JOIN tenants t ON t.tenant_key = a.tenant_key
        WHERE (a.event_seq IS NULL AND (e.entry_id IS NULL OR e.run_key <> a.run_key
            OR e.period_key <> a.corrects_period_key OR e.tenant_key <> a.tenant_key
            OR e.credits_delta <> a.credits_delta OR e.requests_delta <> a.requests_delta))
+         OR (a.event_seq IS NOT NULL AND (v.action IS NOT 'reopen' OR v.period_key IS NOT a.corrects_period_key
+           OR a.entry_id IS NOT NULL))
          OR (a.event_seq IS NULL) = (a.run_key IS NULL)
+         OR a.recorded_at IS NOT coalesce(r.finished_at, v.at)
+         OR b.workspace_key IS NOT p.workspace_key OR t.workspace_key IS NOT p.workspace_key
+         OR b.period_key <= p.period_key
        ORDER BY a.adjustment_id LIMIT ${FAULTS_A_CHECK}`,
     )
     .all() as { adjustmentId: number; entryId: number | null; runId: string | null }[];
@@ -107,13 +133,13 @@ export function checkAdjustments(connection: LedgerConnection): Fault[] {
       check: 'adjustments' as const,
       runId,
       entryId,
-      message: `adjustment ${adjustmentId} is not the entry that it stands for`,
+      message: `adjustment ${adjustmentId} is not what its entry or reopen says`,
     })),
-    ...keys.map(({ period, tenantId }) => ({
+    ...keys.map(({ workspaceId, period, tenantId }) => ({
       check: 'adjustments' as const,
       runId: null,
       entryId: null,
-      message: `the adjustments of tenant ${JSON.stringify(tenantId)} in ${period} do not lead to what stands now`,
+      message: `the adjustments of tenant ${JSON.stringify(tenantId)} in ${period} of workspace ${JSON.stringify(workspaceId)} do not lead to what stands now`,
     })),
   ];
 }
@@ -139,18 +165,27 @@ function firstDifferingFigure(connection: LedgerConnection, closed: ClosedPeriod
   const tenantId = connection
     .prepare(
       `WITH then_ AS (
-         SELECT tenant_key, sum(credits_delta) AS credits, sum(requests_delta) AS requests, max(entry_id) AS entry_id,
+         SELECT tenant_key, sum(credits_delta) AS credits, sum(requests_delta) AS requests, max(entry_id) AS last_id,
            min(entry_id) AS first_id
          FROM usage_entries WHERE period_key = ? AND entry_id <= ? GROUP BY tenant_key)
-       SELECT coalesce(t.tenant_id, '') FROM then_ FULL JOIN (SELECT * FROM closed_usage WHERE period_key = ?) c USING (tenant_key)
-       LEFT JOIN tenants t USING (tenant_key)
-       LEFT JOIN usage_entries l ON l.entry_id = then_.entry_id
-       LEFT JOIN usage_entries f ON f.entry_id = then_.first_id
-       WHERE c.credits_used IS NOT then_.credits OR c.request_count IS NOT then_.requests
-         OR c.withdrawn IS NOT (l.kind = 4) OR c.changed_run_key IS NOT l.run_key OR c.first_run_key IS NOT f.run_key
+       SELECT coalesce(t.tenant_id, '') FROM (
+         SELECT d.tenant_key FROM then_ d
+         LEFT JOIN closed_usage c ON c.period_key = ? AND c.tenant_key = d.tenant_key
+         LEFT JOIN usage_entries l ON l.entry_id = d.last_id
+         LEFT JOIN usage_entries f ON f.entry_id = d.first_id
+         WHERE c.credits_used IS NOT d.credits OR c.request_count IS NOT d.requests
+           OR c.withdrawn IS NOT (l.kind = 4) OR c.changed_run_key IS NOT l.run_key OR c.first_run_key IS NOT f.run_key
+         UNION ALL
+         SELECT c.tenant_key FROM closed_usage c
+         WHERE c.period_key = ? AND NOT EXISTS (
+           SELECT 1 FROM usage_entries e
+           WHERE e.period_key = c.period_key AND e.tenant_key = c.tenant_key AND e.entry_id <= ?)) k
+       LEFT JOIN tenants t ON t.tenant_key = k.tenant_key
        LIMIT 1`,
     )
     .pluck()
-    .get(closed.periodKey, closed.lastEntryId, closed.periodKey) as string | undefined;
+    .get(closed.periodKey, closed.lastEntryId, closed.periodKey, closed.periodKey, closed.lastEntryId) as
+    | string
+    | undefined;
   return tenantId ?? null;
 }

@@ -18,7 +18,7 @@ export async function confirmWithdrawals(deps: SyncDeps, run: ClaimedRun, signal
   for (const key of absent) byTenant.set(key.tenantId, [...(byTenant.get(key.tenantId) ?? []), key]);
   const pace = createPacer(deps.workspace.requestsPerSecond);
   const confirmed: AbsentKey[] = [];
-  for (const [tenantId, keys] of [...byTenant].slice(0, MAX_HISTORIES)) {
+  for (const [tenantId, keys] of turnOf([...byTenant], run.runKey)) {
     try {
       const periods = await readHistory(deps, run, tenantId, () => pace(signal), signal);
       confirmed.push(...keys.filter(({ period }) => !periods.has(period)));
@@ -32,6 +32,13 @@ export async function confirmWithdrawals(deps: SyncDeps, run: ClaimedRun, signal
     }
   }
   return confirmed;
+}
+
+/** Another part of the list each run: tenants that are never confirmed do not keep the rest waiting. */
+function turnOf<T>(all: T[], runKey: number): T[] {
+  if (all.length <= MAX_HISTORIES) return all;
+  const start = (runKey * MAX_HISTORIES) % all.length;
+  return [...all, ...all].slice(start, start + MAX_HISTORIES);
 }
 
 /** The periods of a tenant's own history; empty when the service does not know the tenant any more. */
@@ -56,7 +63,8 @@ async function readHistory(
       for (const { period } of answer.usage) periods.add(period);
       totalPages = answer.total_pages;
     } catch (error) {
-      if (summarizeError(error).code === 'not_found') return new Set();
+      // Only of the first page: a later one that is missing says that the history moved, not that there is none.
+      if (page === 1 && summarizeError(error).code === 'not_found') return periods;
       throw error;
     }
   }

@@ -18,8 +18,6 @@ const CLEAN: WalkFacts = {
   keySetDigest: 'a',
   contentDigest: 'b',
   pageDigests: new Uint8Array(),
-  firstPeriod: '2026-01',
-  lastPeriod: '2026-03',
 };
 
 test.each<{ what: string; change: Partial<WalkFacts>; signs: Sign[] }>([

@@ -1,0 +1,57 @@
+import { SITUATIONS } from './measure-sizes.mjs';
+
+const MILLION = 1_000_000;
+/** How many times the floor a whole sync of a million records may take. */
+const TIMES_FLOOR = { unchanged: 2.5, changed: 3, empty: 4 };
+
+/** Every bar with what was measured: `passed` is null where nothing was. */
+export function judge({ sizes, latency, peer, start, daemon }) {
+  const size = (records) => sizes?.find((one) => one.records === records) ?? null;
+  const million = size(MILLION);
+  const three = size(3 * MILLION);
+  const bars = [];
+  const atMost = (name, limit, value, unit) => bars.push(bar(name, '<=', limit, value, unit));
+  const atLeast = (name, limit, value, unit) => bars.push(bar(name, '>=', limit, value, unit));
+
+  for (const name of ['unchanged', 'changed', 'empty']) {
+    atMost(`1M ${name}: whole sync over floor`, TIMES_FLOOR[name], million?.ratios[name], 'x');
+  }
+  atMost('1M: event loop held up, any sync', 50, most(million, 'loopMaxMs'), 'ms');
+  atMost('1M: peak memory, any sync', 400, most(million, 'rssMb'), 'MB');
+  atMost('3M: peak memory over 1M', 1.3, ratio(most(three, 'rssMb'), most(million, 'rssMb')), 'x');
+  for (const name of SITUATIONS) {
+    atMost(`1M over 100k, ${name}`, 11, ratio(timeOf(million, name), timeOf(size(100_000), name)), 'x');
+    atMost(`3M over 1M, ${name}`, 3.5, ratio(timeOf(three, name), timeOf(million, name)), 'x');
+  }
+  atMost('1M: ledger on disk after the first sync', 110, million?.medians.empty.ledgerMb, 'MB');
+  const delayed = latency === null ? '80 ms latency' : `${latency.latencyMs} ms latency, ${latency.records} records`;
+  atMost(`${delayed}: over ideal`, 1.15, latency?.overIdeal, 'x');
+  atLeast(`${delayed}: faster than one by one`, 13, latency?.overSequential, 'x');
+  const peers = `faster than curl + sqlite-utils${peer?.records === undefined ? '' : `, ${peer.records} records`}`;
+  atLeast(`empty: ${peers}`, 12, peer?.empty, 'x');
+  atLeast(`unchanged: ${peers}`, 8, peer?.unchanged, 'x');
+  atMost('2,500 records: first sync, beyond starting Node', 600, start?.firstMs, 'ms');
+  atMost('2,500 records: next sync, beyond starting Node', 600, start?.againMs, 'ms');
+  atMost('idle daemon: CPU', 0.5, daemon?.cpuPercent, '%');
+  atMost('idle daemon: memory', 120, daemon?.rssMb, 'MB');
+  return bars;
+}
+
+function bar(name, sense, limit, value, unit) {
+  const measured = value ?? null;
+  const passed = measured === null ? null : sense === '<=' ? measured <= limit : measured >= limit;
+  return { name, sense, limit, unit, measured, passed };
+}
+
+/** The worst median among the situations. */
+function most(size, field) {
+  return size === null ? null : Math.max(...SITUATIONS.map((name) => size.medians[name][field]));
+}
+
+function timeOf(size, name) {
+  return size?.medians[name].ms ?? null;
+}
+
+function ratio(value, base) {
+  return value === null || base === null ? null : value / base;
+}

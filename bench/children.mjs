@@ -1,0 +1,63 @@
+import { fork, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+
+/** The processes of the bench. What is measured never runs in the bench's own process, and none outlives it. */
+export class Children {
+  #running = new Set();
+
+  /** Starts a module of this folder; it is given `input` and answers over IPC. */
+  fork(module, input) {
+    const file = fileURLToPath(new URL(module, import.meta.url));
+    return this.#keep(fork(file, [JSON.stringify(input)], { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] }));
+  }
+
+  spawn(command, args, options) {
+    return this.#keep(spawn(command, args, options));
+  }
+
+  /** Runs a module of this folder to its end and gives its one message. */
+  async ask(module, input) {
+    const child = this.fork(module, input);
+    let answer = null;
+    child.once('message', (message) => {
+      answer = message;
+    });
+    const [code, signal] = await once(child, 'exit');
+    if (answer === null || code !== 0) throw new Error(`${module} ended with ${signal ?? code} and no result`);
+    return answer;
+  }
+
+  /** Runs a command to its end; throws with what it wrote to stderr when it failed. */
+  async run(command, args, options = {}) {
+    const child = this.spawn(command, args, { ...options, stdio: ['ignore', 'ignore', 'pipe'] });
+    let said = '';
+    child.stderr.on('data', (chunk) => {
+      said = (said + chunk).slice(-2_000);
+    });
+    const [code, signal] = await once(child, 'close');
+    if (code !== 0) throw new Error(`${command} ${args[0] ?? ''} ended with ${signal ?? code}: ${said}`);
+  }
+
+  /** Ends whatever still runs. */
+  async stopAll() {
+    await Promise.all([...this.#running].map((child) => stopChild(child)));
+  }
+
+  #keep(child) {
+    this.#running.add(child);
+    child.once('exit', () => this.#running.delete(child));
+    child.once('error', () => this.#running.delete(child));
+    return child;
+  }
+}
+
+/** Ends one process, by force when it takes longer than five seconds. */
+export async function stopChild(child) {
+  if (child.exitCode !== null || child.signalCode !== null || child.pid === undefined) return;
+  const ended = once(child, 'exit');
+  child.kill('SIGTERM');
+  const force = setTimeout(() => child.kill('SIGKILL'), 5_000);
+  await ended;
+  clearTimeout(force);
+}

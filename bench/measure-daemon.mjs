@@ -1,0 +1,51 @@
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { setTimeout as wait } from 'node:timers/promises';
+import { buildFile } from './build.mjs';
+import { stopChild } from './children.mjs';
+import { versionOf } from './machine.mjs';
+import { startService } from './service.mjs';
+
+/** A second of the kernel's process times. */
+const TICKS_A_SECOND = 100;
+/** What the first tick started has ended by then. */
+const SETTLE_MS = 10_000;
+const START_DEADLINE_MS = 30_000;
+/** Once a year: nothing is due while we look. */
+const SCHEDULE = '    cron: "0 0 1 1 *"\n    reconcile_cron: "0 0 1 1 *"\n';
+
+/** CPU and memory of a daemon that has nothing to do, its pages on and its private Redis beside it. */
+export async function measureDaemon(bench, say) {
+  const { idleSeconds, dist, startRecords } = bench.options;
+  if (process.platform !== 'linux') return { notMeasured: 'needs /proc' };
+  if (versionOf('redis-server') === null) return { notMeasured: 'redis-server not found on PATH' };
+  const service = await startService(bench, { records: startRecords });
+  const config = service.configure('daemon', { more: SCHEDULE });
+  say(`an idle daemon, for ${idleSeconds} s`);
+  const command = [buildFile(dist, 'cli.js'), 'daemon', '--config', config];
+  const daemon = bench.children.spawn(process.execPath, command, { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
+  const gone = once(daemon, 'exit').then(() => {
+    throw new Error('the daemon has ended');
+  });
+  // It says `ready` to whoever started it with a channel, as pm2 does.
+  await Promise.race([once(daemon, 'message', { signal: AbortSignal.timeout(START_DEADLINE_MS) }), gone]);
+  await wait(SETTLE_MS);
+  const before = cpuSeconds(daemon.pid);
+  await wait(idleSeconds * 1_000);
+  const cpuPercent = ((cpuSeconds(daemon.pid) - before) / idleSeconds) * 100;
+  const rssMb = residentMb(daemon.pid);
+  gone.catch(() => undefined);
+  await stopChild(daemon);
+  await service.stop();
+  return { idleSeconds, cpuPercent, rssMb };
+}
+
+function cpuSeconds(pid) {
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1].split(' ');
+  return (Number(fields[11]) + Number(fields[12])) / TICKS_A_SECOND;
+}
+
+function residentMb(pid) {
+  const [, kilobytes] = /^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'));
+  return (Number(kilobytes) * 1024) / 1e6;
+}

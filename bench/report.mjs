@@ -1,0 +1,100 @@
+import { SITUATIONS } from './measure-sizes.mjs';
+
+/** The whole result as lines of text. */
+export function renderReport({ machine, sizes, latency, peer, start, daemon, bars, options }) {
+  const lines = [
+    '',
+    `${machine.cpu}, ${machine.cores} cores, ${machine.memoryGb} GB, ${machine.system}, load ${machine.load.join(' ')}`,
+    `Node ${machine.node}, SQLite ${machine.sqlite}, undici ${machine.undici}, usage-ledger ${machine['usage-ledger']}`,
+  ];
+  if (sizes !== null) lines.push('', ...renderSizes(sizes));
+  if (latency !== null) {
+    const { records, latencyMs, concurrency, parallelMs, idealMs, sequentialMs } = latency;
+    lines.push(
+      '',
+      `${count(records)} records at ${latencyMs} ms latency: ${seconds(parallelMs)} with ${concurrency} in flight`,
+    );
+    lines.push(
+      `  ideal ${seconds(idealMs)}, one after the other ${sequentialMs === null ? 'not measured' : seconds(sequentialMs)}`,
+    );
+  }
+  if (peer !== null) lines.push('', ...renderPeer(peer));
+  if (start !== null) {
+    const { records, nodeMs, firstMs, againMs } = start;
+    lines.push('', `usage-ledger sync of ${count(records)} records as a new process: first ${seconds(firstMs)}, next`);
+    lines.push(`  ${seconds(againMs)}, beyond the ${seconds(nodeMs)} that Node takes to start`);
+  }
+  if (daemon !== null) lines.push('', renderDaemon(daemon));
+  lines.push('', options.quick ? 'Bars (indicative: a quick run decides nothing)' : 'Bars', ...bars.map(renderBar));
+  return lines.join('\n');
+}
+
+function renderSizes(sizes) {
+  const header = ['records', 'ledger', 'time', 'x floor', 'records/s', 'walk', 'apply', 'CPU', 'loop max', 'memory'];
+  const rows = [[...header, 'ledger', 'WAL', 'n']];
+  for (const { records, medians, ratios, rounds } of sizes) {
+    const { floor } = medians;
+    const n = String(rounds.length);
+    const speed = count(Math.round(records / (floor.ms / 1_000)));
+    rows.push([
+      count(records),
+      '(floor)',
+      seconds(floor.ms),
+      '1.00',
+      speed,
+      '',
+      '',
+      seconds(floor.cpuMs),
+      '',
+      '',
+      '',
+      '',
+      n,
+    ]);
+    for (const name of SITUATIONS) {
+      const { ms, walkMs, applyMs, cpuMs, loopMaxMs, rssMb, ledgerMb, walMb } = medians[name];
+      const times = [seconds(ms), ratios[name].toFixed(2), count(Math.round(records / (ms / 1_000)))];
+      const parts = [seconds(walkMs), seconds(applyMs), seconds(cpuMs), `${loopMaxMs.toFixed(0)} ms`];
+      rows.push(['', name, ...times, ...parts, megabytes(rssMb), megabytes(ledgerMb), megabytes(walMb), n]);
+    }
+  }
+  return align(rows);
+}
+
+function renderPeer(peer) {
+  if (peer.notMeasured !== undefined) return [`curl + sqlite-utils: not measured, ${peer.notMeasured}`];
+  const { records, empty, unchanged, peerEmptyMs, peerUnchangedMs } = peer;
+  return [
+    `${count(records)} records by curl + sqlite-utils: empty ${seconds(peerEmptyMs)}, unchanged ${seconds(peerUnchangedMs)}`,
+    `  a whole sync is ${empty.toFixed(1)} and ${unchanged.toFixed(1)} times as fast`,
+  ];
+}
+
+function renderDaemon(daemon) {
+  if (daemon.notMeasured !== undefined) return `idle daemon: not measured, ${daemon.notMeasured}`;
+  const { cpuPercent, rssMb, idleSeconds } = daemon;
+  return `idle daemon: ${cpuPercent.toFixed(2)} % CPU over ${idleSeconds} s, ${megabytes(rssMb)}`;
+}
+
+function renderBar({ name, sense, limit, unit, measured, passed }) {
+  const verdict = passed === null ? 'not measured' : passed ? 'pass' : 'FAIL';
+  const value = measured === null ? '' : `${measured.toFixed(2)} ${unit}`;
+  return `  ${name.padEnd(62)} ${value.padStart(11)}  ${sense} ${`${limit} ${unit}`.padEnd(7)}  ${verdict}`;
+}
+
+function align(rows) {
+  const widths = rows[0].map((_, column) => Math.max(...rows.map((row) => row[column].length)));
+  return rows.map((row) => row.map((cell, column) => cell.padStart(widths[column])).join('  '));
+}
+
+function count(number) {
+  return number.toLocaleString('en-US');
+}
+
+function seconds(ms) {
+  return `${(ms / 1_000).toFixed(2)} s`;
+}
+
+function megabytes(value) {
+  return `${value.toFixed(0)} MB`;
+}

@@ -1,0 +1,73 @@
+import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { stopChild } from './children.mjs';
+
+/** Starts a service with so many records and reads it once, so that all its pages are ready. */
+export async function startService(bench, { records, latencyMs = 0 }) {
+  const { children, options, folder } = bench;
+  const child = children.fork('service-process.mjs', { records, latencyMs, dist: options.dist });
+  const { url } = await answerOf(child);
+  const warm = () => floor(bench, { url });
+  await warm();
+  return {
+    records,
+    url,
+    /** Changes 5 % of the records and says how many those are. */
+    change: async (round) => {
+      child.send({ change: round });
+      const { changed } = await answerOf(child);
+      await warm();
+      return changed;
+    },
+    /** Writes a configuration that reads from here and gives its path. */
+    configure: (name, { concurrency = options.concurrency, more = '' } = {}) => {
+      const file = join(folder, `${name}.yml`);
+      writeFileSync(file, configuration(join(folder, name, 'ledger.db'), url, concurrency, more), { mode: 0o600 });
+      return file;
+    },
+    stop: () => stopChild(child),
+  };
+}
+
+/** The floor: fetch, parse and check every page, and nothing else. */
+export function floor({ children, options }, { url }) {
+  const { dist, concurrency } = options;
+  return children.ask('floor-process.mjs', { url, concurrency, dist });
+}
+
+/** One whole sync in a process of its own. */
+export function sync({ children, options }, config) {
+  return children.ask('sync-process.mjs', { config, dist: options.dist });
+}
+
+async function answerOf(child) {
+  const left = new AbortController();
+  const gone = once(child, 'exit', { signal: left.signal }).then(() => {
+    throw new Error('the service of the bench has ended');
+  });
+  try {
+    const [message] = await Promise.race([once(child, 'message', { signal: left.signal }), gone]);
+    return message;
+  } finally {
+    gone.catch(() => undefined);
+    left.abort();
+  }
+}
+
+function configuration(ledger, url, concurrency, more) {
+  return `ledger:
+  path: ${ledger}
+http:
+  port: 0
+log_level: warn
+workspaces:
+  - id: ws-bench
+    base_url: ${url}
+    embed_url: ${url}
+    api_key_id: ak_bench
+    secret_key: sk_bench_not_a_secret
+    concurrency: ${concurrency}
+    requests_per_second: 10000
+${more}`;
+}

@@ -1,0 +1,167 @@
+import { type SpawnSyncReturns, spawnSync } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, test } from 'vitest';
+import { usageAsOf } from '../../src/ledger/as-of.ts';
+import type { LedgerConnection } from '../../src/ledger/open.ts';
+import { buildRichLedger } from '../ledger/tamper/rich-ledger.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+const DOCUMENT = join(ROOT, 'docs/ledger.md');
+const text = readFileSync(DOCUMENT, 'utf8');
+
+describe('the script that recomputes a digest with sqlite3 and sha256sum', () => {
+  test('gives the digest of every run, whatever its entries, names and adjustments are', () => {
+    demandTools('sqlite3', 'sha256sum');
+    const { connection, path } = ledgerFile();
+    const runs = publishedRuns(connection);
+    expect(runs.length).toBeGreaterThan(10);
+    const script = digestScript();
+    for (const { run_id, digest } of runs) {
+      const { stdout, stderr, status } = spawnSync('sh', [script, path, run_id], { encoding: 'utf8' });
+      expect({ run_id, stdout, stderr, status }).toEqual({ run_id, stdout: `${digest}\n`, stderr: '', status: 0 });
+    }
+  });
+
+  test('gives another one when an entry was edited', () => {
+    demandTools('sqlite3', 'sha256sum');
+    const { connection, path } = ledgerFile((ledger) =>
+      ledger.exec(
+        'DROP TRIGGER usage_entries_no_update; UPDATE usage_entries SET credits_after = 1 WHERE entry_id = 1',
+      ),
+    );
+    const [run] = publishedRuns(connection);
+    const { stdout } = spawnSync('sh', [digestScript(), path, run?.run_id ?? ''], { encoding: 'utf8' });
+    expect(stdout).toMatch(/^[0-9a-f]{64}\n$/);
+    expect(stdout.trim()).not.toBe(run?.digest);
+  });
+
+  test('takes nothing but a run id', () => {
+    const { stdout, stderr, status } = spawnSync('sh', [digestScript(), 'none.db', "x' OR 1=1"], { encoding: 'utf8' });
+    expect({ stdout, status }).toEqual({ stdout: '', status: 2 });
+    expect(stderr).toContain('not a run id');
+  });
+});
+
+test('the SQL of what the ledger said at a time agrees with `--as-of`', () => {
+  const { connection } = ledgerFile();
+  const sql = block('sql');
+  const at = '2026-01-10T15:00:02.000Z';
+  const asked = sql
+    .replaceAll('2026-03-05T12:00:00.000Z', at)
+    .replace('ws-123', 'ws-1')
+    .replace("'2026-02'", "'2025-12'");
+  const expected = usageAsOf(connection, at).filter((row) => row.workspace_id === 'ws-1' && row.period === '2025-12');
+  const rows = connection.prepare(asked).safeIntegers().all() as { tenant_id: string }[];
+  expect(expected.length).toBeGreaterThan(3);
+  expect(rows.toSorted((a, b) => (a.tenant_id < b.tenant_id ? -1 : 1))).toEqual(
+    expected
+      .map(({ tenant_id, credits_used }) => ({ tenant_id, credits_used }))
+      .toSorted((a, b) => (a.tenant_id < b.tenant_id ? -1 : 1)),
+  );
+});
+
+test('credits and adjustments summed over all periods are what the service says', () => {
+  const { connection } = ledgerFile();
+  const sums = (sql: string): unknown[] => connection.prepare(sql).safeIntegers().raw().all();
+  expect(
+    sums(
+      'SELECT workspace_id, sum(credits_used) + sum(adjustment_credits), sum(request_count) + sum(adjustment_requests) FROM finance_period_totals GROUP BY 1 ORDER BY 1',
+    ),
+  ).toEqual(
+    sums(
+      'SELECT workspace_id, sum(credits_delta), sum(requests_delta) FROM finance_history GROUP BY workspace_id ORDER BY 1',
+    ),
+  );
+});
+
+describe('the columns of the views', () => {
+  test('stand in the document as they are', () => {
+    expect(checkColumns()).toEqual({ status: 0, stderr: '' });
+  });
+
+  test.each([
+    ['a column is missing from the document', (line: string) => !line.startsWith('| `withdrawn` |')],
+    ['a view is missing from the document', (line: string) => line !== '### finance_closes'],
+  ])('are found wanting when %s', (_, keep) => {
+    const doc = join(temporaryFolder(), 'ledger.md');
+    writeFileSync(doc, text.split('\n').filter(keep).join('\n'));
+    const { status, stderr } = checkColumns('--doc', doc);
+    expect(status).toBe(1);
+    expect(stderr).toContain('does not say what the views are');
+  });
+
+  test.each([
+    [
+      'a view has a column that nobody described',
+      'CREATE VIEW finance_freshness AS SELECT 1 AS workspace_id, 2 AS last_complete_run_at, 3 AS last_attempt_at, 4 AS last_status, 5 AS covers_from, 6 AS covers_to, 7 AS surprise',
+      'finance_freshness.surprise is not described',
+    ],
+    [
+      'a described column is gone',
+      'CREATE VIEW finance_freshness AS SELECT 1 AS workspace_id, 2 AS last_complete_run_at, 3 AS last_attempt_at, 4 AS last_status, 5 AS covers_from',
+      'finance_freshness.covers_to is described, but there is no such column',
+    ],
+    ['a view is gone', 'SELECT 1', 'finance_freshness is described, but there is no such view'],
+    [
+      'there is a view that nobody described',
+      'CREATE VIEW finance_new AS SELECT 1 AS a',
+      'finance_new is not described',
+    ],
+  ])('are found wanting when %s', (_, sql, message) => {
+    const { path } = ledgerFile((ledger) => ledger.exec(`DROP VIEW finance_freshness; ${sql}`));
+    const { status, stderr } = checkColumns('--ledger', path);
+    expect(status).toBe(1);
+    expect(stderr).toContain(message);
+  });
+});
+
+function checkColumns(...options: string[]): Pick<SpawnSyncReturns<string>, 'status' | 'stderr'> {
+  const script = join(ROOT, 'scripts/ledger-columns.mjs');
+  const { status, stderr } = spawnSync(process.execPath, [script, '--check', ...options], { encoding: 'utf8' });
+  return { status, stderr };
+}
+
+/** The only fenced block of a language in the document. */
+function block(language: string): string {
+  const blocks = [...text.matchAll(new RegExp(`^\`\`\`${language}\\n([^]*?)^\`\`\`$`, 'gm'))];
+  expect(blocks).toHaveLength(1);
+  return blocks[0]?.[1] ?? '';
+}
+
+function digestScript(): string {
+  const script = join(temporaryFolder(), 'digest.sh');
+  writeFileSync(script, block('sh'));
+  return script;
+}
+
+/** A rich ledger as a file, changed first when asked. */
+function ledgerFile(change?: (connection: LedgerConnection) => unknown): {
+  connection: LedgerConnection;
+  path: string;
+} {
+  const connection = buildRichLedger();
+  change?.(connection);
+  const path = join(temporaryFolder(), 'ledger.db');
+  writeFileSync(path, connection.serialize());
+  return { connection, path };
+}
+
+function publishedRuns(connection: LedgerConnection): { run_id: string; digest: string }[] {
+  return connection
+    .prepare('SELECT run_id, digest FROM finance_runs WHERE digest IS NOT NULL ORDER BY started_at')
+    .all() as { run_id: string; digest: string }[];
+}
+
+function demandTools(...tools: string[]): void {
+  for (const tool of tools) {
+    const { status } = spawnSync('sh', ['-c', `command -v ${tool}`]);
+    if (status !== 0) {
+      throw new Error(
+        `${tool} is needed and is not on PATH: install it (Debian, Ubuntu: sudo apt-get install sqlite3 coreutils)`,
+      );
+    }
+  }
+}

@@ -1,0 +1,487 @@
+import { isLater, iso, monthAfter, monthOf, monthSpan } from './calendar.ts';
+
+/**
+ * What the ledger must answer, said again in plain Maps. It knows nothing of the ledger's own code, tables or keys: two
+ * accounts of the same history that agree are the test.
+ */
+
+export interface Usage {
+  credits: bigint;
+  requests: bigint;
+}
+
+/** What one walk showed: `period tenant` to usage, and the dates by which the service names its periods. */
+export interface Listing {
+  usage: ReadonlyMap<string, Usage>;
+  pages: number;
+}
+
+export interface Range {
+  from: string | null;
+  to: string | null;
+}
+
+interface Figure extends Usage {
+  period: string;
+  tenant: string;
+  withdrawn: boolean;
+  firstSeenAt: string;
+  changedAt: string;
+}
+
+interface Close {
+  at: string;
+  by: string;
+  note: string;
+  forced: boolean;
+  figures: Map<string, Figure>;
+}
+
+interface PeriodState {
+  period: string;
+  start: string;
+  end: string;
+  asOf: string | null;
+  /** When the run that covered it last was begun. */
+  askedAt: string | null;
+  close: Close | null;
+  /** Position in `applied` of the last run whose walk did not agree with the one before it on this period. */
+  unsteadyUntil: number;
+}
+
+export interface ModelRun {
+  runId: string;
+  range: Range;
+  token: number;
+  status: string;
+  from: string | null;
+  to: string | null;
+  startedAt: string;
+  finishedAt: string | null;
+  pages: number;
+  records: number;
+  entries: number;
+  errorCode: string | null;
+}
+
+export type Row = Record<string, unknown>;
+export type Reason = 'not_over' | 'settling' | 'no_walk' | 'no_second_walk' | 'absent';
+
+/** One workspace; workspaces share nothing. */
+export class WorkspaceModel {
+  readonly id: string;
+  readonly runs: ModelRun[] = [];
+  readonly #applied: ModelRun[] = [];
+  readonly #figures = new Map<string, Figure>();
+  readonly #periods = new Map<string, PeriodState>();
+  readonly #absent = new Set<string>();
+  readonly #history: Row[] = [];
+  readonly #adjustments: (Row & { corrects_period: string; tenant_id: string; booked_period: string } & {
+    credits_delta: bigint;
+    requests_delta: bigint;
+  })[] = [];
+  readonly #events: Row[] = [];
+  #token = 0;
+  #heldUntilMs = 0;
+
+  constructor(id: string) {
+    this.id = id;
+  }
+
+  get periods(): string[] {
+    return [...this.#periods.keys()].sort();
+  }
+
+  isHeld(nowMs: number): boolean {
+    return nowMs < this.#heldUntilMs;
+  }
+
+  isClosed(period: string): boolean {
+    return this.#period(period).close !== null;
+  }
+
+  claim(runId: string, range: Range, nowMs: number, leaseMs: number): ModelRun {
+    this.#token += 1;
+    this.#heldUntilMs = nowMs + leaseMs;
+    for (const run of this.runs) {
+      if (run.status === 'running') end(run, { status: 'superseded', at: nowMs, errorCode: 'superseded' });
+    }
+    const run: ModelRun = {
+      runId,
+      range,
+      token: this.#token,
+      status: 'running',
+      from: range.from,
+      to: range.to,
+      startedAt: iso(nowMs),
+      finishedAt: null,
+      pages: 0,
+      records: 0,
+      entries: 0,
+      errorCode: null,
+    };
+    this.runs.push(run);
+    return run;
+  }
+
+  mayPublish(run: ModelRun): boolean {
+    return run.token === this.#token && this.#heldUntilMs > 0;
+  }
+
+  fail(run: ModelRun, status: string, errorCode: string, size: { pages: number; records: number }, nowMs: number) {
+    if (run.status === 'running') {
+      Object.assign(run, size);
+      end(run, { status, at: nowMs, errorCode });
+    }
+    this.#release(run.token);
+  }
+
+  /** Records inside the range that stand and are not withdrawn. */
+  knownRecords({ from, to }: Range): number {
+    return [...this.#figures.values()].filter(({ period, withdrawn }) => !withdrawn && within(period, from, to)).length;
+  }
+
+  /** `period tenant` of what an earlier run missed and this listing misses again. */
+  absentAgain({ from, to }: Range, listing: Listing): string[] {
+    return [...this.#absent].filter((key) => within(periodOf(key), from, to) && !listing.usage.has(key)).sort();
+  }
+
+  publish(run: ModelRun, listing: Listing, gone: readonly string[], service: (period: string) => Dates, nowMs: number) {
+    const at = iso(nowMs);
+    for (const key of listing.usage.keys()) this.#name(periodOf(key), service(periodOf(key)));
+    const covered = this.periods.filter((period) => within(period, run.range.from, run.range.to));
+    for (const period of covered) {
+      this.#period(period).asOf = at;
+      this.#period(period).askedAt = run.startedAt;
+    }
+    const changes: Row[] = [];
+    for (const [key, usage] of listing.usage) {
+      const kind = this.#kindOf(key, usage);
+      if (kind !== null) changes.push(this.#change(run, key, kind, usage, at));
+      if (this.#absent.delete(key)) this.#period(periodOf(key)).unsteadyUntil = this.#applied.length;
+    }
+    for (const key of gone) {
+      changes.push(this.#change(run, key, 'withdrawn', { credits: 0n, requests: 0n }, at));
+      this.#absent.delete(key);
+    }
+    for (const [key, { period, withdrawn }] of this.#figures) {
+      if (!withdrawn && covered.includes(period) && !listing.usage.has(key)) this.#absent.add(key);
+    }
+    for (const change of changes) this.#adjust(run.runId, change, at, nowMs);
+    this.#history.push(...changes);
+    end(run, { status: 'applied', at: nowMs, errorCode: null });
+    run.from ??= covered[0] ?? null;
+    run.to ??= covered.at(-1) ?? null;
+    run.pages = listing.pages;
+    run.records = listing.usage.size;
+    run.entries = changes.length;
+    this.#applied.push(run);
+    this.#release(run.token);
+  }
+
+  /** What speaks against a close now. */
+  reasons(period: string, settleHours: number, nowMs: number): Reason[] {
+    const { endMs } = monthSpan(period);
+    if (nowMs < endMs) return ['not_over'];
+    const reasons: Reason[] = [];
+    if (nowMs < endMs + settleHours * 3_600_000) reasons.push('settling');
+    const agreeing = this.#applied.slice(this.#period(period).unsteadyUntil).filter(({ from, to, startedAt }) => {
+      return from !== null && to !== null && within(period, from, to) && Date.parse(startedAt) >= endMs;
+    });
+    const [first] = agreeing;
+    const last = agreeing.at(-1);
+    if (first === undefined || last === undefined) reasons.push('no_walk');
+    else if (Date.parse(last.startedAt) - Date.parse(first.finishedAt ?? '') < 12 * 3_600_000) {
+      reasons.push('no_second_walk');
+    }
+    if ([...this.#absent].some((key) => periodOf(key) === period)) reasons.push('absent');
+    return reasons;
+  }
+
+  close(period: string, by: string, note: string, reasons: Reason[], nowMs: number): void {
+    const at = iso(nowMs);
+    const figures = new Map([...this.#figures].filter(([key]) => periodOf(key) === period));
+    const frozen = new Map([...figures].map(([key, figure]) => [key, { ...figure }]));
+    this.#period(period).close = { at, by, note, forced: reasons.length > 0, figures: frozen };
+    this.#takeOver();
+    this.#event('close', period, { at, actor: by, note }, reasons, frozen);
+  }
+
+  /** How many adjustments it takes back. */
+  reopen(period: string, by: string, note: string, nowMs: number): number {
+    const state = this.#period(period);
+    const at = iso(nowMs);
+    const sums = new Map<string, Usage>();
+    for (const { corrects_period, tenant_id, credits_delta, requests_delta } of this.#adjustments) {
+      if (corrects_period !== period) continue;
+      const { credits, requests } = sums.get(tenant_id) ?? { credits: 0n, requests: 0n };
+      sums.set(tenant_id, { credits: credits + credits_delta, requests: requests + requests_delta });
+    }
+    const outstanding = [...sums].filter(([, { credits, requests }]) => credits !== 0n || requests !== 0n);
+    for (const [tenant_id, { credits, requests }] of outstanding) {
+      this.#adjustments.push({
+        workspace_id: this.id,
+        tenant_id,
+        corrects_period: period,
+        booked_period: this.#bookingPeriod(period, nowMs),
+        credits_delta: -credits,
+        requests_delta: -requests,
+        recorded_at: at,
+        run_id: null,
+        kind: 'reopen',
+      });
+    }
+    this.#event('reopen', period, { at, actor: by, note }, [], state.close?.figures ?? new Map());
+    state.close = null;
+    this.#takeOver();
+    return outstanding.length;
+  }
+
+  usage(nowMs: number): Row[] {
+    return [...this.#periods.values()].flatMap((state) =>
+      this.#shown(state).map((figure) => ({
+        workspace_id: this.id,
+        tenant_id: figure.tenant,
+        period: figure.period,
+        period_start: state.start,
+        period_end: state.end,
+        credits_used: figure.credits,
+        request_count: figure.requests,
+        state: stateOf(state, nowMs),
+        first_seen_at: figure.firstSeenAt,
+        changed_at: figure.changedAt,
+        withdrawn: figure.withdrawn ? 1n : 0n,
+      })),
+    );
+  }
+
+  totals(nowMs: number): Row[] {
+    return [...this.#periods.values()].map((state) => {
+      const booked = this.#adjustments.filter(({ booked_period }) => booked_period === state.period);
+      return {
+        workspace_id: this.id,
+        period: state.period,
+        ...sumOf(this.#shown(state)),
+        state: stateOf(state, nowMs),
+        complete: state.askedAt !== null && isLater(state.askedAt, state.end) ? 1n : 0n,
+        as_of: state.asOf,
+        adjustment_credits: booked.reduce((sum, { credits_delta }) => sum + credits_delta, 0n),
+        adjustment_requests: booked.reduce((sum, { requests_delta }) => sum + requests_delta, 0n),
+        closed_at: state.close?.at ?? null,
+        closed_by: state.close?.by ?? null,
+        close_note: state.close?.note ?? null,
+        close_forced: state.close === null ? null : state.close.forced ? 1n : 0n,
+      };
+    });
+  }
+
+  /** Without the percentage, which is no integer. */
+  changes(): Row[] {
+    return [...this.#periods.values()].flatMap((state) =>
+      this.#shown(state).map((figure) => {
+        const before = [...this.#periods.values()].find(({ period }) => monthAfter(period) === state.period);
+        const previous = before === undefined ? [] : this.#shown(before);
+        const same = previous.find(({ tenant }) => tenant === figure.tenant) ?? null;
+        return {
+          workspace_id: this.id,
+          tenant_id: figure.tenant,
+          period: figure.period,
+          credits_used: figure.credits,
+          previous_credits: same?.credits ?? null,
+          credits_change: same === null ? null : figure.credits - same.credits,
+          request_count: figure.requests,
+          previous_requests: same?.requests ?? null,
+        };
+      }),
+    );
+  }
+
+  get history(): readonly Row[] {
+    return this.#history;
+  }
+
+  get adjustments(): readonly Row[] {
+    return this.#adjustments;
+  }
+
+  /** Closes and reopens in their order. */
+  get events(): readonly Row[] {
+    return this.#events;
+  }
+
+  freshness(): Row[] {
+    const latest = this.runs.at(-1);
+    if (latest === undefined) return [];
+    const covered = [...this.#periods.values()].filter(({ asOf }) => asOf !== null).map(({ period }) => period);
+    covered.sort();
+    const complete = this.runs.filter(({ status }) => status === 'applied').at(-1);
+    return [
+      {
+        workspace_id: this.id,
+        last_complete_run_at: complete?.finishedAt ?? null,
+        last_attempt_at: latest.startedAt,
+        last_status: latest.status,
+        covers_from: covered[0] ?? null,
+        covers_to: covered.at(-1) ?? null,
+      },
+    ];
+  }
+
+  runRows(): Row[] {
+    return this.runs.map((run) => ({
+      run_id: run.runId,
+      workspace_id: this.id,
+      status: run.status,
+      from_period: run.from,
+      to_period: run.to,
+      started_at: run.startedAt,
+      finished_at: run.finishedAt,
+      pages: BigInt(run.pages),
+      records: BigInt(run.records),
+      entries: BigInt(run.entries),
+      error_code: run.errorCode,
+      kind: 'manual',
+      slot: null,
+      digested: run.status === 'applied',
+    }));
+  }
+
+  #shown({ period, close }: PeriodState): Figure[] {
+    const figures = close?.figures ?? this.#figures;
+    return [...figures.values()].filter((figure) => figure.period === period);
+  }
+
+  #name(period: string, { start, end }: Dates): void {
+    const known = this.#periods.get(period);
+    if (known === undefined) {
+      this.#periods.set(period, { period, start, end, asOf: null, askedAt: null, close: null, unsteadyUntil: 0 });
+    } else {
+      known.start = start;
+      known.end = end;
+    }
+  }
+
+  #kindOf(key: string, { credits, requests }: Usage): string | null {
+    const before = this.#figures.get(key);
+    if (before === undefined) return 'opened';
+    if (before.withdrawn) return 'restored';
+    if (before.credits === credits && before.requests === requests) return null;
+    const grew = credits === before.credits ? requests > before.requests : credits > before.credits;
+    return grew ? 'increased' : 'decreased';
+  }
+
+  #change(run: ModelRun, key: string, kind: string, usage: Usage, at: string): Row {
+    const before = this.#figures.get(key);
+    const period = periodOf(key);
+    const tenant = key.slice(period.length + 1);
+    this.#figures.set(key, {
+      ...usage,
+      period,
+      tenant,
+      withdrawn: kind === 'withdrawn',
+      firstSeenAt: before?.firstSeenAt ?? at,
+      changedAt: at,
+    });
+    this.#period(period).unsteadyUntil = this.#applied.length;
+    return {
+      run_id: run.runId,
+      recorded_at: at,
+      workspace_id: this.id,
+      tenant_id: tenant,
+      period,
+      kind,
+      credits_delta: usage.credits - (before?.credits ?? 0n),
+      requests_delta: usage.requests - (before?.requests ?? 0n),
+      credits_after: usage.credits,
+      requests_after: usage.requests,
+    };
+  }
+
+  #adjust(runId: string, change: Row, at: string, nowMs: number): void {
+    const period = String(change.period);
+    if (!this.isClosed(period)) return;
+    this.#adjustments.push({
+      workspace_id: this.id,
+      tenant_id: String(change.tenant_id),
+      corrects_period: period,
+      booked_period: this.#bookingPeriod(period, nowMs),
+      credits_delta: change.credits_delta as bigint,
+      requests_delta: change.requests_delta as bigint,
+      recorded_at: at,
+      run_id: runId,
+      kind: 'correction',
+    });
+  }
+
+  #bookingPeriod(corrected: string, nowMs: number): string {
+    const open = this.periods.find((period) => period > corrected && !this.isClosed(period));
+    if (open !== undefined) return open;
+    const next = monthAfter(this.periods.at(-1) ?? corrected);
+    const current = monthOf(nowMs);
+    const made = next > current ? next : current;
+    const { startMs, endMs } = monthSpan(made);
+    this.#name(made, { start: iso(startMs), end: iso(endMs - 1_000) });
+    return made;
+  }
+
+  #event(action: string, period: string, by: Row, reasons: Reason[], figures: Map<string, Figure>): void {
+    this.#events.push({
+      workspace_id: this.id,
+      period,
+      action,
+      ...by,
+      forced: reasons.length > 0 ? 1n : 0n,
+      overridden: reasons,
+      ...sumOf([...figures.values()]),
+    });
+  }
+
+  /** A close or reopen takes the lease for a moment: whoever held it may not publish any more. */
+  #takeOver(): void {
+    this.#token += 1;
+    this.#heldUntilMs = 0;
+  }
+
+  #release(token: number): void {
+    if (token === this.#token) this.#heldUntilMs = 0;
+  }
+
+  #period(period: string): PeriodState {
+    const state = this.#periods.get(period);
+    if (state === undefined) throw new Error(`the model does not know ${period}`);
+    return state;
+  }
+}
+
+/** How the service dates a period, as ISO-8601 UTC. */
+export interface Dates {
+  start: string;
+  end: string;
+}
+
+export function periodOf(key: string): string {
+  return key.slice(0, key.indexOf(' '));
+}
+
+export function within(period: string, from: string | null, to: string | null): boolean {
+  return (from === null || period >= from) && (to === null || period <= to);
+}
+
+function stateOf({ close, end: periodEnd }: PeriodState, nowMs: number): string {
+  if (close !== null) return 'closed';
+  return isLater(iso(nowMs), periodEnd) ? 'settling' : 'open';
+}
+
+function sumOf(figures: Figure[]): Row {
+  return {
+    tenants: BigInt(figures.filter(({ withdrawn }) => !withdrawn).length),
+    credits_used: figures.reduce((sum, { credits }) => sum + credits, 0n),
+    request_count: figures.reduce((sum, { requests }) => sum + requests, 0n),
+  };
+}
+
+function end(run: ModelRun, { status, at, errorCode }: { status: string; at: number; errorCode: string | null }): void {
+  run.status = status;
+  run.finishedAt = iso(at);
+  run.errorCode = errorCode;
+}
