@@ -68,14 +68,18 @@ function merge<Extra>(connection: Connection, request: ApplyRequest<Extra>): App
     throw new FencedError(`another run has taken workspace ${JSON.stringify(run.workspaceId)}; ${run.runId} ends here`);
   }
   const appliedAt = isoTime(nowMs);
-  const keySetDigest = addTenants(connection, run, staging) ?? facts.keySetDigest;
+  const shift = addTenants(connection, run, staging);
+  const { keys, tenantBase } = staging;
+  const keySetDigest = shift > 0 ? keys.shifted(tenantBase, shift).digest() : facts.keySetDigest;
   const lastEntryIdBefore = Number(
     connection.prepare('SELECT coalesce(max(entry_id), 0) FROM usage_entries').pluck().get(),
   );
   addPeriods(connection, run, staging);
-  const entries = appendEntries(connection, run, staging) + appendWithdrawals(connection, run, request.withdrawals);
-  updateState(connection, lastEntryIdBefore);
-  noteAbsences(connection, run, staging.keys, staging.tenantBase);
+  const changed = mergeStaged(connection, run, staging, shift, lastEntryIdBefore);
+  const withdrawn = appendWithdrawals(connection, run, request.withdrawals);
+  if (withdrawn > 0) updateState(connection, lastEntryIdBefore + changed);
+  const entries = changed + withdrawn;
+  noteAbsences(connection, run, keys, tenantBase);
   // The walk's largest figure bounds the sums of what it showed; keys that it missed still count.
   if (staging.sumsMayOverflow || hasAbsences(connection, run)) refuseOverflow(connection, run);
   bookAdjustments(connection, { ...run, lastEntryIdBefore, nowMs });
@@ -113,22 +117,17 @@ function merge<Extra>(connection: Connection, request: ApplyRequest<Extra>): App
 
 /**
  * Makes the tenants met on the walk real. Another process may have added tenants since the numbers were given out:
- * then the staged rows move up. Returns the key set's digest when that has changed it.
+ * returns by how much the new ones move up.
  */
-function addTenants(connection: Connection, run: ClaimedRun, staging: RunStaging): string | null {
-  if (staging.newTenants.length === 0) return null;
+function addTenants(connection: Connection, run: ClaimedRun, staging: RunStaging): number {
+  if (staging.newTenants.length === 0) return 0;
   const highest = Number(connection.prepare('SELECT coalesce(max(tenant_key), 0) FROM tenants').pluck().get());
   const shift = highest - staging.tenantBase;
-  if (shift > 0) {
-    connection
-      .prepare(`UPDATE ${staging.table} SET tenant_key = tenant_key + ? WHERE tenant_key > ?`)
-      .run(shift, staging.tenantBase);
-  }
   const insert = connection.prepare('INSERT INTO tenants (tenant_key, workspace_key, tenant_id) VALUES (?, ?, ?)');
   for (const [offset, tenantId] of staging.newTenants.entries()) {
     insert.run(highest + 1 + offset, run.workspaceKey, tenantId);
   }
-  return shift > 0 ? staging.keys.shifted(staging.tenantBase, shift).digest() : null;
+  return shift;
 }
 
 /** Makes the periods met on the walk real, and marks every period of the window as covered, shown or not. */
@@ -146,24 +145,59 @@ function addPeriods(connection: Connection, run: ClaimedRun, staging: RunStaging
     .run(run.runKey, run.workspaceKey, run.window.from ?? '', run.window.to ?? '9999-99');
 }
 
-/** Appends an entry for each staged record that is new or differs; returns how many. */
-function appendEntries(connection: Connection, run: ClaimedRun, staging: RunStaging): number {
+/** Records that one statement compares with the ledger. */
+const ROWS_A_STATEMENT = 100;
+
+/**
+ * Appends an entry for each staged record that is new or differs, in the order of the ledger's keys, and brings the state
+ * up to it; returns how many entries there are. One period at a time: SQLite keeps what a statement has changed in
+ * memory until it ends.
+ */
+function mergeStaged(
+  connection: Connection,
+  run: ClaimedRun,
+  staging: RunStaging,
+  shift: number,
+  lastEntryIdBefore: number,
+): number {
+  const full = prepareAppend(connection, ROWS_A_STATEMENT);
+  let entries = 0;
+  for (const { periodKey } of staging.periods.sort((a, b) => a.periodKey - b.periodKey)) {
+    const entriesBefore = entries;
+    const append = (statement: Database.Statement, rows: (number | bigint)[]): void => {
+      entries += statement.run([...rows, run.runKey, periodKey, periodKey]).changes;
+    };
+    let values: (number | bigint)[] = [];
+    staging.figuresOf(periodKey).forEachInOrder((tenantKey, credits, requests) => {
+      values.push(tenantKey > staging.tenantBase ? tenantKey + shift : tenantKey, credits, requests);
+      if (values.length < ROWS_A_STATEMENT * 3) return;
+      append(full, values);
+      values = [];
+    });
+    if (values.length > 0) append(prepareAppend(connection, values.length / 3), values);
+    if (entries > entriesBefore) updateState(connection, lastEntryIdBefore + entriesBefore);
+  }
+  return entries;
+}
+
+/** Numbers are bound as doubles; what is subtracted from a 64-bit integer must be one itself, hence the casts. */
+function prepareAppend(connection: Connection, rows: number): Database.Statement {
   const { opened, increased, decreased, restored } = ENTRY_KINDS;
-  return connection
-    .prepare(
-      `INSERT INTO usage_entries
-         (run_key, period_key, tenant_key, kind, credits_delta, requests_delta, credits_after, requests_after)
-       SELECT ?, s.period_key, s.tenant_key,
-         CASE WHEN u.period_key IS NULL THEN ${opened} WHEN u.withdrawn = 1 THEN ${restored}
-           WHEN s.credits > u.credits_used OR (s.credits = u.credits_used AND s.requests > u.request_count)
-             THEN ${increased}
-           ELSE ${decreased} END,
-         s.credits - coalesce(u.credits_used, 0), s.requests - coalesce(u.request_count, 0), s.credits, s.requests
-       FROM ${staging.table} s
-       LEFT JOIN tenant_usage u ON u.period_key = s.period_key AND u.tenant_key = s.tenant_key
-       WHERE u.period_key IS NULL OR u.withdrawn = 1 OR u.credits_used <> s.credits OR u.request_count <> s.requests`,
-    )
-    .run(run.runKey).changes;
+  const places = Array.from({ length: rows }, () => '(?, ?, ?)').join(', ');
+  return connection.prepare(
+    `WITH s (tenant_key, credits, requests) AS (
+       SELECT CAST(column1 AS INTEGER), CAST(column2 AS INTEGER), CAST(column3 AS INTEGER) FROM (VALUES ${places}))
+     INSERT INTO usage_entries
+       (run_key, period_key, tenant_key, kind, credits_delta, requests_delta, credits_after, requests_after)
+     SELECT ?, ?, s.tenant_key,
+       CASE WHEN u.period_key IS NULL THEN ${opened} WHEN u.withdrawn = 1 THEN ${restored}
+         WHEN s.credits > u.credits_used OR (s.credits = u.credits_used AND s.requests > u.request_count)
+           THEN ${increased}
+         ELSE ${decreased} END,
+       s.credits - coalesce(u.credits_used, 0), s.requests - coalesce(u.request_count, 0), s.credits, s.requests
+     FROM s LEFT JOIN tenant_usage u ON u.period_key = ? AND u.tenant_key = s.tenant_key
+     WHERE u.period_key IS NULL OR u.withdrawn = 1 OR u.credits_used <> s.credits OR u.request_count <> s.requests`,
+  );
 }
 
 function updateState(connection: Connection, lastEntryIdBefore: number): void {
@@ -194,16 +228,8 @@ function refuseOverflow(connection: Connection, run: ClaimedRun): void {
 }
 
 function countEntries(connection: Connection, lastEntryIdBefore: number): EntryCounts {
-  const counts: EntryCounts = { opened: 0, increased: 0, decreased: 0, withdrawn: 0, restored: 0 };
-  const rows = connection
-    .prepare('SELECT kind, count(*) AS n FROM usage_entries WHERE entry_id > ? GROUP BY kind')
-    .all(lastEntryIdBefore) as { kind: number; n: number }[];
-  for (const { kind, n } of rows) counts[kindName(kind)] = n;
-  return counts;
-}
-
-function kindName(kind: number): keyof EntryCounts {
-  const name = (Object.keys(ENTRY_KINDS) as (keyof EntryCounts)[]).find((key) => ENTRY_KINDS[key] === kind);
-  if (name === undefined) throw new Error(`no entry has kind ${kind}`);
-  return name;
+  const sums = Object.entries(ENTRY_KINDS).map(([name, kind]) => `coalesce(sum(kind = ${kind}), 0) AS ${name}`);
+  return connection
+    .prepare(`SELECT ${sums.join(', ')} FROM usage_entries WHERE entry_id > ?`)
+    .get(lastEntryIdBefore) as EntryCounts;
 }

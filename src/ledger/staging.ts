@@ -3,6 +3,7 @@ import type Database from 'better-sqlite3';
 import { isoTime } from '../core/clock.ts';
 import type { Period } from '../core/period.ts';
 import { parseDateTime } from '../usage-api/date-time.ts';
+import { FigureColumns } from './figure-columns.ts';
 import { type Bits, KeySet } from './key-set.ts';
 import { periodKeyOf } from './keys.ts';
 
@@ -67,43 +68,33 @@ interface PeriodOnWalk extends SeenPeriod {
   rawEnd: string;
   inside: boolean;
   bits: Bits;
+  figures: FigureColumns;
 }
 
 /** Far enough below 2^63 that floating point cannot hide an overflow. */
 const SAFE_SUM = 2 ** 62;
-/** Row shapes larger than this are staged in several statements. */
-const MAX_ROWS_A_STATEMENT = 100;
 
 /**
- * The records of one run on their way to the ledger: a TEMP table without a key, filled a page at a time, beside one
- * bit for each key seen. Belongs to the connection that made it and is seen by nobody else.
+ * The records of one run on their way to the ledger: columns of numbers for each period, filled a page at a time, beside
+ * one bit for each key seen. 20 bytes a record, so a listing of three million takes 60 MB.
  *
  * Tenants that the ledger does not know get numbers above `tenantBase`; they become real when the run is applied.
  */
 export class RunStaging {
-  readonly table: string;
   readonly tenantBase: number;
-  readonly #connection: Connection;
   readonly #workspaceKey: number;
   readonly #window: Window;
   readonly #tenantKeys = new Map<string, number>();
   readonly #newTenants: string[] = [];
-  readonly #inserts = new Map<number, Database.Statement>();
   #walk: Walk | null = null;
   #previousKeys: KeySet | null = null;
 
-  constructor(connection: Connection, runKey: number, workspaceKey: number, window: Window) {
-    this.#connection = connection;
+  constructor(connection: Connection, workspaceKey: number, window: Window) {
     this.#workspaceKey = workspaceKey;
     this.#window = window;
-    this.table = `temp.staged_${runKey}`;
-    connection.exec(
-      `CREATE TEMP TABLE staged_${runKey} (period_key INTEGER, tenant_key INTEGER, credits INTEGER, requests INTEGER)`,
-    );
     this.tenantBase = Number(connection.prepare('SELECT coalesce(max(tenant_key), 0) FROM tenants').pluck().get());
     const known = connection.prepare('SELECT tenant_id, tenant_key FROM tenants WHERE workspace_key = ?').raw();
-    for (const row of known.iterate(workspaceKey)) {
-      const [tenantId, tenantKey] = row as [string, number];
+    for (const [tenantId, tenantKey] of known.all(workspaceKey) as [string, number][]) {
       this.#tenantKeys.set(tenantId, tenantKey);
     }
   }
@@ -127,18 +118,23 @@ export class RunStaging {
     return [...this.#currentWalk().periods.values()].filter((period) => period.inside);
   }
 
+  /** The figures of a period that was met inside the window. */
+  figuresOf(periodKey: number): FigureColumns {
+    const found = [...this.#currentWalk().periods.values()].find((period) => period.periodKey === periodKey);
+    if (found === undefined) throw new Error(`period ${periodKey} was not met`);
+    return found.figures;
+  }
+
   /** Forgets the records of the walk before, but keeps its key set for comparison. */
   beginWalk(): void {
     this.#previousKeys = this.#walk?.keys ?? null;
     this.#walk = new Walk();
-    this.#connection.exec(`DELETE FROM ${this.table}`);
   }
 
   /** Stages one page. Each page number may come once a walk, in any order, page 1 first. */
   stagePage(page: number, content: StagedPage, body: Uint8Array): void {
     const walk = this.#currentWalk();
     walk.notePage(page, content, createHash('sha256').update(body).digest());
-    const values: (number | bigint)[] = [];
     for (const record of content.usage) {
       let period = walk.lastPeriod;
       if (period === null || period.period !== record.period) {
@@ -155,9 +151,8 @@ export class RunStaging {
       const { credits_used: credits, request_count: requests } = record;
       if (credits > walk.largest || credits < -walk.largest) walk.largest = credits < 0 ? -credits : credits;
       if (requests > walk.largest || requests < -walk.largest) walk.largest = requests < 0 ? -requests : requests;
-      values.push(period.periodKey, tenantKey, credits, requests);
+      period.figures.add(tenantKey, credits, requests);
     }
-    this.#insert(values);
   }
 
   /** Ends the walk and says what it has shown. */
@@ -178,10 +173,6 @@ export class RunStaging {
       contentDigest: walk.contentDigest(),
       pageDigests: walk.pageDigests(),
     };
-  }
-
-  drop(): void {
-    this.#connection.exec(`DROP TABLE IF EXISTS ${this.table}`);
   }
 
   #currentWalk(): Walk {
@@ -213,27 +204,10 @@ export class RunStaging {
       rawEnd: '',
       inside: (from === null || record.period >= from) && (to === null || record.period <= to),
       bits: walk.keys.period(periodKey),
+      figures: new FigureColumns(),
     };
     walk.periods.set(record.period, period);
     return period;
-  }
-
-  #insert(values: (number | bigint)[]): void {
-    const width = MAX_ROWS_A_STATEMENT * 4;
-    for (let at = 0; at < values.length; at += width) {
-      const slice = values.length <= width ? values : values.slice(at, at + width);
-      this.#insertOf(slice.length / 4).run(slice);
-    }
-  }
-
-  #insertOf(rows: number): Database.Statement {
-    let insert = this.#inserts.get(rows);
-    if (insert === undefined) {
-      const places = Array.from({ length: rows }, () => '(?, ?, ?, ?)').join(', ');
-      insert = this.#connection.prepare(`INSERT INTO ${this.table} VALUES ${places}`);
-      this.#inserts.set(rows, insert);
-    }
-    return insert;
   }
 }
 

@@ -37,6 +37,7 @@ export async function walkPages(source: WalkSource, options: WalkOptions): Promi
   const failure = new AbortController();
   const signal = AbortSignal.any([options.signal, failure.signal]);
   const unstaged = new Set<Promise<void>>();
+  const waiting: (() => void)[] = [];
 
   await pace(signal);
   const first = await source.stagePage(1, await source.fetchPage(1, signal));
@@ -56,7 +57,10 @@ export async function walkPages(source: WalkSource, options: WalkOptions): Promi
         onPage(done, first.totalPages);
       })
       .catch((error: unknown) => failure.abort(error))
-      .finally(() => unstaged.delete(staged));
+      .finally(() => {
+        unstaged.delete(staged);
+        waiting.shift()?.();
+      });
     unstaged.add(staged);
   };
   const lane = async (): Promise<void> => {
@@ -65,8 +69,8 @@ export async function walkPages(source: WalkSource, options: WalkOptions): Promi
       next += 1;
       await pace(signal);
       stage(page, await source.fetchPage(page, signal));
-      // One page staged wakes every lane: each looks again, or the pages that lie here would grow without end.
-      while (unstaged.size >= MAX_UNSTAGED_PAGES) await Promise.race(unstaged);
+      // Each page staged wakes one lane: so many lanes at most wait as there are pages to wake them.
+      if (unstaged.size >= MAX_UNSTAGED_PAGES) await new Promise<void>((resolve) => waiting.push(resolve));
     }
   };
   const lanes = Array.from({ length: Math.min(concurrency, Math.max(0, first.totalPages - 1)) }, lane);

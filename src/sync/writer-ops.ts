@@ -44,7 +44,7 @@ export class WriterOps {
   claimRun(request: ClaimRequest): ClaimedRun | SlotDone {
     const run = claimRun(this.#connection, request);
     if ('runKey' in run) {
-      const staging = new RunStaging(this.#connection, run.runKey, run.workspaceKey, run.window);
+      const staging = new RunStaging(this.#connection, run.workspaceKey, run.window);
       this.#runs.set(run.runKey, { run, staging });
     }
     return run;
@@ -140,7 +140,6 @@ export class WriterOps {
   }
 
   #close(runKey: number): void {
-    this.#open(runKey).staging.drop();
     this.#runs.delete(runKey);
     this.#connection.pragma('shrink_memory');
   }

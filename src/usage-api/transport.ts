@@ -128,7 +128,11 @@ async function exchange(request: TransportRequest, options: TransportOptions, si
   const serverDateMs = parseDate(headerText(response, 'date'));
   const encoding = headerText(response, 'content-encoding');
   if (status >= 200 && status < 300) {
-    const bytes = await readBody(response.body, encoding, options.maxBodyBytes);
+    const bytes = await readBody(
+      response.body,
+      { encoding, length: headerText(response, 'content-length') },
+      options.maxBodyBytes,
+    );
     return { status, body: bytes, requestedAtMs, receivedAtMs: clock.now(), serverDateMs };
   }
   const nowMs = clock.now();
@@ -151,7 +155,7 @@ async function readMessage(
   redact: Redactor,
 ): Promise<string | null> {
   try {
-    const body = await readBody(response.body, encoding, MAX_ERROR_BODY_BYTES);
+    const body = await readBody(response.body, { encoding, length: null }, MAX_ERROR_BODY_BYTES);
     return envelopeMessage(JSON.parse(new TextDecoder().decode(body)), redact);
   } catch {
     return null;

@@ -5,7 +5,7 @@ import { buildProgram } from '../../src/commands/main.ts';
 import { runInEmptyFolder } from './world.ts';
 
 const silent = { write: () => true };
-const program = buildProgram(new CliContext({ stdout: silent, stderr: silent, env: {}, cwd: '/' }));
+const program = await buildProgram(new CliContext({ stdout: silent, stderr: silent, env: {}, cwd: '/' }));
 
 interface Entry {
   name: string;

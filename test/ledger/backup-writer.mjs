@@ -37,7 +37,7 @@ function publish(round) {
   const window = { from: null, to: null };
   const claim = { workspaceId: 'ws-1', workspaceName: 'One', kind: 'manual', slot: null, window, nowMs };
   const run = claimRun(connection, claim);
-  const staging = new RunStaging(connection, run.runKey, run.workspaceKey, window);
+  const staging = new RunStaging(connection, run.workspaceKey, window);
   staging.beginWalk();
   const usage = Array.from({ length: RECORDS_A_RUN }, (_, index) => ({
     tenant_id: `tenant-${(index * 7 + round) % (RECORDS_A_RUN * 2)}`,
@@ -57,7 +57,6 @@ function publish(round) {
     nowMs,
     afterMerge: () => null,
   });
-  staging.drop();
 }
 
 function stateOf() {

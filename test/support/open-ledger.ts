@@ -41,7 +41,7 @@ export function beginRun(connection: LedgerConnection, options: ClaimOptions = {
   const window = { from: null, to: null };
   const run = claimRun(connection, { workspaceId, workspaceName: workspaceId, kind, slot, window, nowMs });
   if (!('runKey' in run)) throw new Error(`the slot was done by ${run.doneBy}`);
-  return { run, staging: new RunStaging(connection, run.runKey, run.workspaceKey, window) };
+  return { run, staging: new RunStaging(connection, run.workspaceKey, window) };
 }
 
 /** Stages the records as one page of one walk. */
@@ -65,7 +65,6 @@ export function applyWalk(
     nowMs,
     afterMerge: () => null,
   });
-  staging.drop();
   return result;
 }
 

@@ -119,7 +119,6 @@ function publishListing(
     nowMs: nowMs + 2000,
     afterMerge: () => null,
   });
-  staging.drop();
   return result;
 }
 
