@@ -78,13 +78,21 @@ function transportOptions(config: Omit<EmailConfig, 'type'>, deps: EmailDeps, si
 /** Only codes are told: the server's own words may quote what it was sent. */
 function failedMail(error: unknown): DeliveryResult {
   if (error instanceof AddressRefusedError) return refusedAddress(error);
-  const { code = 'unknown', responseCode } = error as { code?: string; responseCode?: number };
+  const {
+    code = 'unknown',
+    originalCode,
+    responseCode,
+  } = error as Partial<Record<'code' | 'originalCode', string>> & {
+    responseCode?: number;
+  };
+  if (code === 'ETLS') return { outcome: 'retry', reason: `no secure connection (${code})`, retryAfterMs: null };
   if (responseCode !== undefined && responseCode >= 500) {
     const login = code === 'EAUTH' ? ': the mail server refused the login' : '';
     return { outcome: 'rejected', reason: `SMTP ${responseCode}${login}` };
   }
-  const reason = responseCode === undefined ? `no connection or no answer (${code})` : `SMTP ${responseCode}`;
-  return { outcome: 'retry', reason: code === 'ETLS' ? `no secure connection (${code})` : reason, retryAfterMs: null };
+  const reason =
+    responseCode === undefined ? `no connection or no answer (${originalCode ?? code})` : `SMTP ${responseCode}`;
+  return { outcome: 'retry', reason, retryAfterMs: null };
 }
 
 /** What stands behind the last `@`, also in the form `Name <address>`. */

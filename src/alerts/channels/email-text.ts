@@ -14,7 +14,8 @@ export function emailText({ mark, summary, facts }: MessageView): EmailText {
   const lines = facts.map(({ label, value }) => `${label}: ${value}`);
   const rows = facts.map(({ label, value }) => `<tr><th align="left">${html(label)}</th><td>${html(value)}</td></tr>`);
   return {
-    subject: clip(`[${mark}] ${summary}`, SUBJECT_CHARACTERS),
+    // Where `=?` begins, a mail program looks for encoded words, also in what a name only pretends to encode.
+    subject: clip(`[${mark}] ${summary}`.replaceAll('=?', '= ?'), SUBJECT_CHARACTERS),
     text: `${summary}\n\n${lines.join('\n')}\n\n-- \nSent by usage-ledger\n`,
     html: [
       '<!doctype html>',
