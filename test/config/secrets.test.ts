@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { secretsOf } from '../../src/config/secrets.ts';
 import type { Config } from '../../src/config/types.ts';
+import { createRedactor } from '../../src/core/redact.ts';
 
 const OUTBOUND = { allowPrivate: false, timeoutMs: 10_000 };
 
@@ -51,7 +52,7 @@ test('what stands in the address of a channel and the password of a mail server 
       port: 587,
       tls: 'starttls',
       allowInsecure: false,
-      login: { user: 'alerts', password: 'pw' },
+      login: { user: 'alerts', password: 'smtp-pw' },
       from: 'a@example.com',
       to: ['b@example.com'],
       ...OUTBOUND,
@@ -62,6 +63,12 @@ test('what stands in the address of a channel and the password of a mail server 
     'a%2Bb%2Fcdefg',
     'a+b/cdefg',
     'abcdefgh',
-    'pw',
+    'smtp-pw',
   ]);
+  const redact = createRedactor(secretsOf({ ...base, alerts: { channels } }));
+  const line =
+    'POST https://hooks.example.com/services/T1/B1/abcdefgh failed, then https://x/hook?token=a%2Bb%2Fcdefg&json=true with smtp-pw';
+  expect(redact(line)).toBe(
+    'POST https://hooks.example.com[redacted] failed, then https://x/hook?token=[redacted]&json=true with [redacted]',
+  );
 });

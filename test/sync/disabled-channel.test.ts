@@ -1,6 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest';
 import type { Context } from '../../src/daemon/context.ts';
 import { type Receiver, startReceiver } from '../alerts/receiver.ts';
+import { gate } from '../support/gate.ts';
 import { rejection } from '../support/rejection.ts';
 import { type Fixture, startFixture } from '../support/sandbox-fixture.ts';
 
@@ -51,7 +52,11 @@ test('410 disables the channel: what waits for it is dead, and the other channel
 });
 
 test('two attempts that are refused at the same time disable it once', async () => {
-  const { context, another, sync, upstream, view } = await startWithTwoChannels(410);
+  const bothCalled = gate();
+  const { context, another, sync, upstream, view } = await startWithTwoChannels(
+    { status: 410, after: bothCalled.opened },
+    { status: 410, onCall: bothCalled.open },
+  );
   const ids = (await jumpOf({ sync, upstream }, 'first', 'second')).filter(({ channel }) => channel === 'gone');
 
   const outcomes = await Promise.all(
@@ -133,23 +138,31 @@ test('an attempt that the stop cuts off is not counted, and the next sender may 
   expect(view().value('SELECT attempts FROM outbox WHERE notification_id = ?', id)).toBe(1n);
 });
 
-type Answer = number | { status: number; headers?: Record<string, string>; onCall?: () => void };
+interface Answer {
+  /** 0: no answer. */
+  status: number;
+  headers?: Record<string, string>;
+  onCall?: () => void;
+  /** The answer waits for this. */
+  after?: Promise<void>;
+}
 
 interface TwoChannels extends Fixture {
   context: Context;
-  /** Answers as told, with the last answer for ever; 0 is no answer. */
+  /** Answers as told, with the last answer for ever. */
   gone: Receiver;
   /** Takes everything. */
   other: Receiver;
 }
 
-async function startWithTwoChannels(...answers: Answer[]): Promise<TwoChannels> {
+async function startWithTwoChannels(...answers: (number | Answer)[]): Promise<TwoChannels> {
   let calls = 0;
-  const gone = await startReceiver((response) => {
+  const gone = await startReceiver(async (response) => {
     const answer = answers[Math.min(calls, answers.length - 1)] ?? 500;
     calls += 1;
-    const { status, headers = {}, onCall } = typeof answer === 'number' ? { status: answer } : answer;
+    const { status, headers = {}, onCall, after }: Answer = typeof answer === 'number' ? { status: answer } : answer;
     onCall?.();
+    await after;
     if (status !== 0) response.writeHead(status, headers).end();
   });
   const other = await startReceiver((response) => response.writeHead(204).end());
