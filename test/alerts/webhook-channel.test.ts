@@ -1,10 +1,13 @@
 import { createHmac } from 'node:crypto';
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
+import { createServer as createHttpsServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { DeliveryResult } from '../../src/alerts/channels/channel.ts';
 import { createWebhookChannel } from '../../src/alerts/channels/webhook-channel.ts';
 import { buildNotification, renderPayload } from '../../src/alerts/notification.ts';
+import { selfSigned } from '../support/self-signed.ts';
 import { type Received, type Receiver, startReceiver } from './receiver.ts';
 import { jumpFacts } from './sample.ts';
 
@@ -141,6 +144,27 @@ describe('the outcome of a webhook attempt', () => {
       reason: 'no connection or no answer (ECONNREFUSED)',
       retryAfterMs: null,
     });
+  });
+
+  it('is a retry when the certificate of the receiver cannot be verified, and nothing was sent to it', async () => {
+    let calls = 0;
+    const server = createHttpsServer(selfSigned(), (_request, response) => {
+      calls += 1;
+      response.end();
+    });
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    releasers.push(async () => {
+      server.close();
+      await once(server, 'close');
+    });
+    const { port } = server.address() as AddressInfo;
+    expect(await send(`https://127.0.0.1:${port}/hook`)).toEqual({
+      outcome: 'retry',
+      reason: 'no connection or no answer (DEPTH_ZERO_SELF_SIGNED_CERT)',
+      retryAfterMs: null,
+    });
+    expect(calls).toBe(0);
   });
 
   it('is a retry when the connection breaks before the answer', async () => {
