@@ -102,6 +102,7 @@ alerts:
     - type: webhook
       url: ${webhookUrl}
       secret: whsec_ZGVtby1zZWNyZXQtb2YtdXNhZ2UtbGVkZ2Vy
+      allow_private: true
 `;
 }
 

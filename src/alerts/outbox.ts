@@ -1,5 +1,6 @@
 import type Database from 'better-sqlite3';
 import { isoTime } from '../core/clock.ts';
+import { disableChannel } from './channel-states.ts';
 
 type Connection = Database.Database;
 
@@ -11,6 +12,8 @@ export interface OutboxRow {
   payload: string;
   /** Attempts made so far. */
   attempts: number;
+  /** Those of them that were made before it was replayed. */
+  attemptsBefore: number;
   nextAttemptAtMs: number;
 }
 
@@ -23,6 +26,8 @@ export interface DeliveryRecord {
   /** Why it was not delivered; null when it was. */
   error: string | null;
   nowMs: number;
+  /** Present when the receiver wants nothing more on this channel; the others are told. */
+  disable?: { otherChannels: readonly string[] };
 }
 
 /** The notifications that are still to be delivered, the longest due first. */
@@ -30,7 +35,8 @@ export function pendingNotifications(connection: Connection, limit: number): Out
   return (
     connection
       .prepare(
-        `SELECT notification_id AS notificationId, channel, payload, attempts, next_attempt_at AS nextAttemptAt
+        `SELECT notification_id AS notificationId, channel, payload, attempts, attempts_before AS attemptsBefore,
+           next_attempt_at AS nextAttemptAt
          FROM outbox WHERE state = 'pending' ORDER BY next_attempt_at LIMIT ?`,
       )
       .all(limit) as StoredRow[]
@@ -41,7 +47,8 @@ export function pendingNotifications(connection: Connection, limit: number): Out
 export function pendingNotification(connection: Connection, notificationId: string): OutboxRow | null {
   const row = connection
     .prepare(
-      `SELECT notification_id AS notificationId, channel, payload, attempts, next_attempt_at AS nextAttemptAt
+      `SELECT notification_id AS notificationId, channel, payload, attempts, attempts_before AS attemptsBefore,
+           next_attempt_at AS nextAttemptAt
        FROM outbox WHERE state = 'pending' AND notification_id = ?`,
     )
     .get(notificationId) as StoredRow | undefined;
@@ -67,22 +74,37 @@ export function claimDelivery(
   return changes === 1;
 }
 
-/** Writes down what came of an attempt and lets go of the claim. */
-export function recordDelivery(connection: Connection, record: DeliveryRecord): void {
+/**
+ * Writes down what came of an attempt and lets go of the claim. When the attempt has disabled its channel, returns the
+ * notifications that tell the other channels.
+ */
+export function recordDelivery(connection: Connection, record: DeliveryRecord): string[] {
+  return connection
+    .transaction(() => {
+      connection
+        .prepare(
+          `UPDATE outbox SET state = ?, attempts = attempts + 1, next_attempt_at = ?, claimed_until = NULL,
+             last_error = ?, delivered_at = CASE WHEN ? = 'delivered' THEN ? END
+           WHERE notification_id = ? AND state = 'pending'`,
+        )
+        .run(
+          record.state,
+          isoTime(record.nextAttemptAtMs),
+          record.error,
+          record.state,
+          isoTime(record.nowMs),
+          record.notificationId,
+        );
+      return record.disable === undefined ? [] : disableChannel(connection, record, record.disable.otherChannels);
+    })
+    .immediate();
+}
+
+/** Lets go of a claim whose attempt was cut off: it does not count, and the next sender may take it at once. */
+export function releaseDelivery(connection: Connection, { notificationId }: { notificationId: string }): void {
   connection
-    .prepare(
-      `UPDATE outbox SET state = ?, attempts = attempts + 1, next_attempt_at = ?, claimed_until = NULL, last_error = ?,
-         delivered_at = CASE WHEN ? = 'delivered' THEN ? END
-       WHERE notification_id = ? AND state = 'pending'`,
-    )
-    .run(
-      record.state,
-      isoTime(record.nextAttemptAtMs),
-      record.error,
-      record.state,
-      isoTime(record.nowMs),
-      record.notificationId,
-    );
+    .prepare("UPDATE outbox SET claimed_until = NULL WHERE notification_id = ? AND state = 'pending'")
+    .run(notificationId);
 }
 
 interface StoredRow extends Omit<OutboxRow, 'nextAttemptAtMs'> {

@@ -4,6 +4,8 @@ import type { Context } from '../daemon/context.ts';
 import { relativeTime } from '../reports/format.ts';
 import { type AlertRow, alertRows, OPEN_ALERT_STATES } from '../reports/queries/alerts.ts';
 import { renderTable, type TableColumn } from '../reports/table.ts';
+import { replayCommand } from './alerts-replay.ts';
+import { testCommand } from './alerts-test.ts';
 import { requireKnownWorkspace } from './choose-workspace.ts';
 import { type CliContext, examples, reportingCommand } from './cli-context.ts';
 
@@ -19,7 +21,12 @@ export function alertsCommand(cli: CliContext): Command {
   return new Command('alerts')
     .description('Look at alerts; without a subcommand, list the open ones.')
     .addCommand(listCommand(cli), { isDefault: true })
-    .addHelpText('after', examples('usage-ledger alerts', 'usage-ledger alerts list --all'));
+    .addCommand(testCommand(cli))
+    .addCommand(replayCommand(cli))
+    .addHelpText(
+      'after',
+      examples('usage-ledger alerts', 'usage-ledger alerts list --all', 'usage-ledger alerts test on-call'),
+    );
 }
 
 function listCommand(cli: CliContext): Command {

@@ -21,7 +21,7 @@ export const EXIT = {
 } as const;
 
 /** Codes of errors that only another command line or configuration can help. */
-const MISUSE: readonly string[] = ['usage', 'config', 'bad_period', 'unknown_workspace'];
+const MISUSE: readonly string[] = ['usage', 'config', 'bad_period', 'unknown_workspace', 'unknown_channel'];
 
 /** A stream for words: results go to stdout, everything else to stderr. */
 export interface TextOutput {

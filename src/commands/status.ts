@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { disabledChannels } from '../alerts/channel-states.ts';
 import { summarizeError } from '../core/errors.ts';
 import { inertText } from '../core/inert-text.ts';
 import { createLogger } from '../core/logger.ts';
@@ -29,16 +30,18 @@ export function statusCommand(cli: CliContext): Command {
 
 async function showStatus(cli: CliContext, context: Context): Promise<void> {
   const { connection, queries } = context.reader();
-  const { stored, outbox } = connection.transaction(() => ({
+  const { stored, outbox, disabled } = connection.transaction(() => ({
     stored: workspaceStatuses(connection),
     outbox: outboxCounts(connection),
+    disabled: disabledChannels(connection),
   }))();
   const workspaces = withConfigured(context, stored);
   const openAlerts = workspaces.reduce((sum, workspace) => sum + workspace.open_alerts, 0);
   const queue = await queueStatus(context, ledgerId(queries));
   if (cli.json) {
     const ledger = { path: context.config.ledger.path, ledger_id: ledgerId(queries) };
-    cli.printJson({ ledger, workspaces, open_alerts: openAlerts, outbox, queue });
+    const channels = disabled.map(({ name, disabledAt, reason }) => ({ name, disabled_at: disabledAt, reason }));
+    cli.printJson({ ledger, workspaces, open_alerts: openAlerts, outbox, disabled_channels: channels, queue });
     return;
   }
   cli.print(renderTable(workspaces, columns(context.clock.now()), cli.tableOptions));
@@ -49,6 +52,9 @@ async function showStatus(cli: CliContext, context: Context): Promise<void> {
   cli.print('');
   cli.print(`alerts  ${formatInteger(openAlerts)} open`);
   cli.print(`outbox  ${formatInteger(outbox.pending)} pending, ${formatInteger(outbox.dead)} dead`);
+  for (const { name, disabledAt, reason } of disabled) {
+    cli.print(`channel ${inertText(name)} is disabled since ${disabledAt}: ${inertText(reason)}`);
+  }
   cli.print(`queue   ${describeQueue(queue)}`);
 }
 

@@ -137,9 +137,12 @@ interface Deliveries {
 /** Tries each notification of this run once; what fails is left to the daemon. */
 async function deliverOnce(context: Context, notificationIds: string[], signal: AbortSignal): Promise<Deliveries> {
   const deliveries: Deliveries = { delivered: 0, pending: 0, dead: 0 };
-  for (const id of notificationIds) {
-    const { state } = await context.deliver(id, signal);
-    deliveries[state === 'skipped' ? 'pending' : state] += 1;
+  const due = [...notificationIds];
+  for (const id of due) {
+    const outcome = await context.deliver(id, signal);
+    deliveries[outcome.state === 'skipped' ? 'pending' : outcome.state] += 1;
+    // Those that tell of a channel which this delivery has disabled.
+    if (outcome.state === 'dead') due.push(...(outcome.disabled?.notificationIds ?? []));
   }
   return deliveries;
 }

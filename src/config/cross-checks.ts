@@ -1,4 +1,6 @@
+import { isIP } from 'node:net';
 import type { ConfigFault } from '../core/errors.ts';
+import { nonPublicKind } from '../core/public-address.ts';
 import { groupOf, listOf } from './path.ts';
 import { remedyFor } from './remedies.ts';
 import { channelName, DEFAULT_HTTP } from './resolve.ts';
@@ -16,6 +18,9 @@ export function crossFaults(document: unknown): ConfigFault[] {
     ...bothSecretFaults(defaults, 'defaults'),
     ...listOf(root.workspaces).flatMap((workspace, index) =>
       workspaceFaults(groupOf(workspace), defaults, `workspaces[${index}]`),
+    ),
+    ...listOf(groupOf(root.alerts).channels).flatMap((channel, index) =>
+      channelFaults(groupOf(channel), `alerts.channels[${index}]`),
     ),
     ...duplicateFaults(
       listOf(root.workspaces).map((workspace) => groupOf(workspace).id),
@@ -57,6 +62,35 @@ function bothSecretFaults(group: Record<PropertyKey, unknown>, path: string): Co
   if (group.secret_key === undefined || group.secret_key_file === undefined) return [];
   const message = 'stands beside secret_key, and it is unclear which of the two counts';
   return [{ path: `${path}.secret_key_file`, message, hint: 'Keep one of the two' }];
+}
+
+/** Names of the internet are judged when they are connected to; what can be seen here is told here. */
+function channelFaults(channel: Record<PropertyKey, unknown>, path: string): ConfigFault[] {
+  const faults: ConfigFault[] = [];
+  const fault = (key: string, message: string, hint = remedyFor(`${path}.${key}`)): void => {
+    faults.push({ path: `${path}.${key}`, message, hint });
+  };
+  const kind = nonPublicTarget(channel);
+  const allowed = channel.allow_private === true || channel.allow_private === 'true';
+  if (kind !== null && !allowed) {
+    const hint = 'Add `allow_private: true` to the channel if that place is yours; else correct its address';
+    fault('allow_private', `is not true, but the channel's address is not public (${kind})`, hint);
+  }
+  if (channel.secret !== undefined && channel.secrets !== undefined) {
+    fault('secrets', 'stands beside secret, and it is unclear which of the two counts', 'Keep one of the two');
+  }
+  if (channel.user !== undefined && channel.password === undefined) fault('password', 'is missing, but user is set');
+  if (channel.password !== undefined && channel.user === undefined) fault('user', 'is missing, but password is set');
+  return faults;
+}
+
+/** What kind of place a channel's address is, if it can be seen from here that it is not a public one. */
+function nonPublicTarget({ type, url, host }: Record<PropertyKey, unknown>): string | null {
+  const target = type === 'email' ? host : typeof url === 'string' && URL.canParse(url) ? new URL(url).hostname : null;
+  if (typeof target !== 'string') return null;
+  const name = target.trim().replace(/^\[(.*)\]$/, '$1');
+  if (isLoopbackHost(name)) return 'loopback';
+  return isIP(name) === 0 ? null : nonPublicKind(name);
 }
 
 function duplicateFaults(names: readonly unknown[], pathOf: (index: number) => string, hint: string): ConfigFault[] {

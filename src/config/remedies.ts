@@ -36,10 +36,25 @@ const REMEDIES: Readonly<Record<string, string>> = {
   alerts: 'Write `alerts:` with indented settings below it',
   ratio: 'Give a number of 1 or more, such as 1.5',
   min_credits: 'Give a whole number of credits, 0 or more, such as 1000',
-  channels: 'List the channels: `- type: log` or `- type: webhook` below `channels:`',
-  type: 'Write `type: log` or `type: webhook`',
+  channels: 'List the channels below `channels:`, each beginning with `- type:` log, webhook, slack or email',
+  type: 'Write `type: log`, `type: webhook`, `type: slack` or `type: email`',
   url: 'Give the https:// address that takes the alerts; http:// is for this machine only',
   secret: 'Give the secret that the receiver checks signatures with, best as a variable',
+  secrets: 'List the new secret and the old one, best as variables; each of them signs',
+  allow_private: 'Write true if the address is inside your own network, or remove the line',
+  timeout_seconds: 'Give whole seconds from 1 to 30, such as 10',
+  tls: 'Choose starttls (port 587) or implicit (port 465), as the mail server says',
+  allow_insecure: 'Write true only for a mail server that you reach over a network of your own, or remove the line',
+  user: 'Give the user name for the mail server, or remove user and password',
+  password: 'Give the password for the mail server, best as a variable, or remove user and password',
+  from: 'Give the sender as name@host or as Name <name@host>',
+  to: 'List the recipients below `to:`, each as `- name@host`',
+};
+
+/** The same for settings of channels whose names mean something else in other places. */
+const CHANNEL_REMEDIES: Readonly<Record<string, string>> = {
+  host: 'Give the name of the mail server, such as smtp.example.com; its port stands in `port`',
+  port: 'Give the port of the mail server, such as 587 or 465',
 };
 
 /** The remedy for the setting at this path; list positions do not matter. */
@@ -49,7 +64,8 @@ export function remedyFor(path: string): string {
       .replace(/\[\d+\]$/, '')
       .split('.')
       .at(-1) ?? path;
-  return REMEDIES[name] ?? 'Compare it with the sample that `usage-ledger init` writes';
+  const special = path.startsWith('alerts.channels') ? CHANNEL_REMEDIES[name] : undefined;
+  return special ?? REMEDIES[name] ?? 'Compare it with the sample that `usage-ledger init` writes';
 }
 
 /** The settings that have a remedy of their own. */

@@ -1,8 +1,12 @@
 import { dirname, join, resolve } from 'node:path';
-import type { FileConfig, FileSettings, FileWorkspace } from './schema.ts';
+import type { FileChannel, FileConfig, FileSettings, FileWorkspace } from './schema.ts';
 import type { BackupConfig, ChannelConfig, Config, SigningScheme, WorkspaceConfig } from './types.ts';
 
 export const DEFAULT_HTTP = { host: '127.0.0.1', port: 9464 } as const;
+
+/** The ports of RFC 8314 for handing in e-mail. */
+const IMPLICIT_TLS_PORT = 465;
+const SUBMISSION_PORT = 587;
 
 /** By the vendor's public documentation; the interface document leaves these open. */
 const DEFAULT_SIGNING: SigningScheme = {
@@ -94,13 +98,31 @@ export function channelName(type: string, index: number): string {
   return `${type}-${index + 1}`;
 }
 
-function resolveChannel(
-  channel: NonNullable<NonNullable<FileConfig['alerts']>['channels']>[number],
-  index: number,
-): ChannelConfig {
+function resolveChannel(channel: FileChannel, index: number): ChannelConfig {
   const name = channel.name ?? channelName(channel.type, index);
   if (channel.type === 'log') return { type: 'log', name };
-  return { type: 'webhook', name, url: channel.url, secret: channel.secret || null };
+  const outbound = {
+    name,
+    allowPrivate: channel.allow_private ?? false,
+    timeoutMs: (channel.timeout_seconds ?? 10) * 1000,
+  };
+  if (channel.type === 'slack') return { type: 'slack', ...outbound, url: channel.url };
+  if (channel.type === 'webhook') {
+    const secrets = (channel.secrets ?? [channel.secret ?? '']).filter((secret) => secret !== '');
+    return { type: 'webhook', ...outbound, url: channel.url, secrets };
+  }
+  const tls = channel.tls ?? (channel.port === IMPLICIT_TLS_PORT ? 'implicit' : 'starttls');
+  return {
+    type: 'email',
+    ...outbound,
+    host: channel.host,
+    port: channel.port ?? (tls === 'implicit' ? IMPLICIT_TLS_PORT : SUBMISSION_PORT),
+    tls,
+    allowInsecure: channel.allow_insecure ?? false,
+    login: channel.user === undefined ? null : { user: channel.user, password: channel.password ?? '' },
+    from: channel.from,
+    to: channel.to,
+  };
 }
 
 /** Keys without a value must not hide what `defaults` says. */

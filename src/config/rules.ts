@@ -1,4 +1,4 @@
-import { isIPv4 } from 'node:net';
+import { isIPv4, isIPv6 } from 'node:net';
 import { CronExpressionParser } from 'cron-parser';
 
 /** Judges one value: what is wrong with it, or null. The words never repeat the value, which may be a secret. */
@@ -12,16 +12,30 @@ export function isLoopbackHost(host: string): boolean {
 }
 
 /** An address that requests go to: https, or http on this machine; nothing in it that could carry a credential. */
-export const addressRule: Rule = (text) => {
+export const addressRule: Rule = (text) =>
+  channelAddressRule(text) ?? (/[?#]/.test(text) ? 'has a query or a fragment' : null);
+
+/** The address of an alert channel: as above, but a query may stand in it, which counts as a secret. */
+export const channelAddressRule: Rule = (text) => {
   if (/\s/.test(text) || !URL.canParse(text)) return 'is not an address';
   const url = new URL(text);
   if (url.protocol !== 'https:' && url.protocol !== 'http:') return 'is not an https:// address';
   if (url.username !== '' || url.password !== '') return 'contains credentials, which would end up in logs';
-  if (/[?#]/.test(text)) return 'has a query or a fragment';
+  if (text.includes('#')) return 'has a fragment';
   if (url.protocol === 'http:' && !isLoopbackHost(url.hostname)) {
     return 'uses http:// to another machine, which would show secrets to the network';
   }
   return null;
+};
+
+/** The name or address of a server, without a scheme or port. */
+export const hostRule: Rule = (text) =>
+  isIPv6(text) || /^[a-z0-9_]([a-z0-9._-]*[a-z0-9_.])?$/i.test(text) ? null : 'is not the name or address of a server';
+
+/** One e-mail address, alone or as `Name <address>`. Nothing in it may begin another header or name another person. */
+export const mailboxRule: Rule = (text) => {
+  const address = /^[^<>",;:\p{C}]*<([^<>]*)>$/u.exec(text)?.[1] ?? text;
+  return /^[^\s<>()[\]\\,;:"@\p{C}]+@[^\s<>()[\]\\,;:"@\p{C}]+$/u.test(address) ? null : 'is not an e-mail address';
 };
 
 /** Where Redis or Valkey listens; empty for none. */

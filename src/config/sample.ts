@@ -102,8 +102,23 @@ alerts:
     - type: log                        # every alert as a line of the log
     # - type: webhook
     #   name: on-call                  # without one: webhook-2, by its place in the list
-    #   url: https://example.com/hook
+    #   url: https://example.com/hook  # public addresses only, unless allow_private
     #   secret: \${ALERT_WEBHOOK_SECRET}
+    #   # secrets: ["\${ALERT_WEBHOOK_SECRET}", "\${ALERT_WEBHOOK_OLD_SECRET}"]  # instead, while the secret is changed
+    #   allow_private: false           # true: the address is inside your own network
+    #   timeout_seconds: 10            # for one attempt, 1 to 30
+    # - type: slack                    # allow_private and timeout_seconds are for every type but log
+    #   url: \${ALERT_SLACK_URL}       # of an incoming webhook
+    # - type: email
+    #   host: smtp.example.com
+    #   port: 587
+    #   tls: starttls                  # starttls | implicit (the default on port 465)
+    #   allow_insecure: false          # true: also without TLS, or with a certificate that cannot be verified
+    #   user: \${ALERT_SMTP_USER}      # without user and password: no login
+    #   password: \${ALERT_SMTP_PASSWORD}
+    #   from: Usage Ledger <alerts@example.com>
+    #   to:
+    #     - oncall@example.com
 `;
 }
 
@@ -122,6 +137,10 @@ REDIS_URL=
 # Used by the parts of usage-ledger.yml that are commented out:
 # USAGE_LEDGER_HTTP_TOKEN=
 # ALERT_WEBHOOK_SECRET=
+# ALERT_WEBHOOK_OLD_SECRET=
+# ALERT_SLACK_URL=
+# ALERT_SMTP_USER=
+# ALERT_SMTP_PASSWORD=
 
 # Without a usage-ledger.yml, one workspace can be given here alone, together with the variables above:
 # USAGE_API_BASE_URL=https://prod.dataapi.papermap.ai

@@ -1,5 +1,16 @@
 import { z } from 'zod';
-import { addressRule, cronRule, identifierRule, payloadRule, type Rule, redisRule, secretRule } from './rules.ts';
+import {
+  addressRule,
+  channelAddressRule,
+  cronRule,
+  hostRule,
+  identifierRule,
+  mailboxRule,
+  payloadRule,
+  type Rule,
+  redisRule,
+  secretRule,
+} from './rules.ts';
 
 function obeys<Schema extends z.ZodType<string>>(schema: Schema, rule: Rule) {
   return schema.superRefine((text, context) => {
@@ -56,9 +67,40 @@ const settings = {
     .optional(),
 };
 
+const webAddress = obeys(word, channelAddressRule);
+const mailbox = obeys(word, mailboxRule);
+/** Variables from the environment are text here, too. */
+const flag = z.preprocess((value) => (value === 'true' ? true : value === 'false' ? false : value), z.boolean());
+
+/** What all channels that send to another machine can set. */
+const outbound = {
+  name: word.optional(),
+  allow_private: flag.optional(),
+  timeout_seconds: integer(1, 30).optional(),
+};
+
 const channel = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('log'), name: word.optional() }),
-  z.strictObject({ type: z.literal('webhook'), name: word.optional(), url: address, secret: secret.optional() }),
+  z.strictObject({
+    type: z.literal('webhook'),
+    ...outbound,
+    url: webAddress,
+    secret: secret.optional(),
+    secrets: z.array(secret).min(1).optional(),
+  }),
+  z.strictObject({ type: z.literal('slack'), ...outbound, url: webAddress }),
+  z.strictObject({
+    type: z.literal('email'),
+    ...outbound,
+    host: obeys(word, hostRule),
+    port: integer(1, 65_535).optional(),
+    tls: z.enum(['implicit', 'starttls']).optional(),
+    allow_insecure: flag.optional(),
+    user: word.optional(),
+    password: secret.optional(),
+    from: mailbox,
+    to: z.array(mailbox).min(1),
+  }),
 ]);
 
 /**
@@ -83,6 +125,7 @@ export const fileSchema = z.strictObject({
 export type FileConfig = z.infer<typeof fileSchema>;
 export type FileSettings = z.infer<z.ZodObject<typeof settings>>;
 export type FileWorkspace = FileConfig['workspaces'][number];
+export type FileChannel = z.infer<typeof channel>;
 
 /** Every setting there is, groups included, such as `workspaces[].signing.payload`; list items are written `[]`. */
 export function settingPaths(): string[] {

@@ -4,22 +4,51 @@ import type { ConfigFault } from '../core/errors.ts';
 import { groupOf, listOf } from './path.ts';
 import { remedyFor } from './remedies.ts';
 import { secretRule } from './rules.ts';
-import type { Config } from './types.ts';
+import type { ChannelConfig, Config } from './types.ts';
 
 /** Every secret value of a configuration, for the redactor; none is empty, none is there twice. */
 export function secretsOf(config: Config): string[] {
   const secrets = [
     ...config.workspaces.map((workspace) => workspace.secretKey),
-    ...config.alerts.channels.flatMap((channel) => (channel.type === 'webhook' ? webhookForms(channel.secret) : [])),
+    ...config.alerts.channels.flatMap(channelSecrets),
     config.http.token ?? '',
     ...redisPasswords(config.redisUrl),
   ];
   return [...new Set(secrets)].filter((secret) => secret !== '');
 }
 
-/** The prefix is only a mark: what follows it is the key itself. */
-function webhookForms(secret: string | null): string[] {
-  return secret === null ? [] : [secret, secret.replace(/^whsec_/, '')];
+/** Shorter parts of an address, such as `true`, are no secrets, and blotting them out would spoil every line of the log. */
+const SHORTEST_URL_SECRET = 8;
+
+function channelSecrets(channel: ChannelConfig): string[] {
+  switch (channel.type) {
+    case 'log':
+      return [];
+    case 'webhook':
+      // The prefix is only a mark: what follows it is the key itself.
+      return [
+        ...channel.secrets.flatMap((secret) => [secret, secret.replace(/^whsec_/, '')]),
+        ...querySecrets(channel.url),
+      ];
+    case 'slack':
+      // Whoever knows the path may post.
+      return [...pathSecrets(channel.url), ...querySecrets(channel.url)];
+    case 'email':
+      return channel.login === null ? [] : [channel.login.password];
+  }
+}
+
+function pathSecrets(url: string): string[] {
+  const { pathname } = new URL(url);
+  return [pathname, pathname.split('/').at(-1) ?? ''].filter((part) => part.length >= SHORTEST_URL_SECRET);
+}
+
+/** Each value as it stands in the address and as it is meant. */
+function querySecrets(url: string): string[] {
+  const { search, searchParams } = new URL(url);
+  const pairs = search.slice(1).split('&');
+  const written = pairs.map((pair) => pair.slice(pair.indexOf('=') + 1));
+  return [...written, ...searchParams.values()].filter((value) => value.length >= SHORTEST_URL_SECRET);
 }
 
 function redisPasswords(redisUrl: string | null): string[] {

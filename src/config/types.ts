@@ -44,10 +44,49 @@ export interface WorkspaceConfig {
   alerts: AlertThresholds;
 }
 
+export interface LogConfig {
+  type: 'log';
+  name: string;
+}
+
+/** What all channels that send to another machine have. */
+export interface OutboundConfig {
+  name: string;
+  /** True: the address may be one that is not public. */
+  allowPrivate: boolean;
+  /** Limit of one attempt. */
+  timeoutMs: number;
+}
+
+export interface WebhookConfig extends OutboundConfig {
+  type: 'webhook';
+  url: string;
+  /** Each signs every notification, so that a receiver may know the new one or the old one. None: no signature. */
+  secrets: string[];
+}
+
+export interface SlackConfig extends OutboundConfig {
+  type: 'slack';
+  /** The address of an incoming webhook: a secret. */
+  url: string;
+}
+
+export interface EmailConfig extends OutboundConfig {
+  type: 'email';
+  host: string;
+  port: number;
+  /** `implicit`: encrypted from the first byte, as on port 465. `starttls`: encrypted by command, before anything else. */
+  tls: 'implicit' | 'starttls';
+  /** True: a server without TLS, or with a certificate that cannot be verified, is used as well. */
+  allowInsecure: boolean;
+  /** Null: no login. */
+  login: { user: string; password: string } | null;
+  from: string;
+  to: string[];
+}
+
 /** Names are unique; a channel without a name is called after its type and place, such as `webhook-1`. */
-export type ChannelConfig =
-  | { type: 'log'; name: string }
-  | { type: 'webhook'; name: string; url: string; secret: string | null };
+export type ChannelConfig = LogConfig | WebhookConfig | SlackConfig | EmailConfig;
 
 /** Backups that the daemon makes by itself. */
 export interface BackupConfig {

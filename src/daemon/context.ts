@@ -1,10 +1,13 @@
-import type { Channel } from '../alerts/channels/channel.ts';
+import { randomUUID } from 'node:crypto';
+import { disabledChannels } from '../alerts/channel-states.ts';
+import type { Channel, DeliveryResult } from '../alerts/channels/channel.ts';
 import { createChannels } from '../alerts/channels/create-channels.ts';
 import { type DeliveryOutcome, deliverNotification } from '../alerts/deliver.ts';
 import { pendingNotification } from '../alerts/outbox.ts';
+import { testPayload } from '../alerts/service-notices.ts';
 import { secretsOf } from '../config/secrets.ts';
 import type { ChannelConfig, Config, WorkspaceConfig } from '../config/types.ts';
-import { type Clock, systemClock } from '../core/clock.ts';
+import { type Clock, isoTime, systemClock } from '../core/clock.ts';
 import { AppError } from '../core/errors.ts';
 import { createLogger, type Logger } from '../core/logger.ts';
 import type { Period } from '../core/period.ts';
@@ -37,6 +40,15 @@ export interface SyncOrder {
   to?: Period | undefined;
   signal: AbortSignal;
   onProgress?: (progress: SyncProgress) => void;
+}
+
+/** What came of a test message. */
+export interface TestReport {
+  channel: string;
+  type: string;
+  notificationId: string;
+  latencyMs: number;
+  result: DeliveryResult;
 }
 
 /**
@@ -160,11 +172,14 @@ export class Context {
   async deliver(notificationId: string, signal: AbortSignal): Promise<DeliveryOutcome> {
     const writer = await this.writer();
     const reader = this.reader();
-    return deliverNotification(
+    const outcome = await deliverNotification(
       {
         outbox: {
           find: (id) => pendingNotification(reader.connection, id),
+          whyDisabled: (name) =>
+            disabledChannels(reader.connection).find((channel) => channel.name === name)?.reason ?? null,
           claim: (request) => writer.call('claimDelivery', request),
+          release: (id) => writer.call('releaseDelivery', { notificationId: id }),
           record: (record) => writer.call('recordDelivery', record),
         },
         channels: this.channels,
@@ -174,6 +189,29 @@ export class Context {
       notificationId,
       signal,
     );
+    if (outcome.state === 'dead' && outcome.disabled !== undefined) {
+      const { channel, notificationIds } = outcome.disabled;
+      const told = notificationIds.length;
+      this.logger.error({ channel, reason: outcome.reason, told }, 'channel disabled, nothing more is sent to it');
+    }
+    return outcome;
+  }
+
+  /** Sends a message that is marked as a test through one channel. The ledger is neither needed nor changed. */
+  async test(name: string, signal: AbortSignal): Promise<TestReport> {
+    const channel = this.channels.get(name);
+    if (channel === undefined) {
+      const known = [...this.channels.keys()].map((candidate) => JSON.stringify(candidate)).join(', ');
+      throw new AppError('unknown_channel', `channel ${JSON.stringify(name)} is not configured`, {
+        hint: `use one of ${known}`,
+      });
+    }
+    const notificationId = `msg_test_${randomUUID().replaceAll('-', '')}`;
+    const payload = testPayload({ notificationId, channel: name, createdAt: isoTime(this.clock.now()) });
+    const startedAt = performance.now();
+    const result = await channel.deliver({ notificationId, payload, attempt: 1 }, { signal });
+    const latencyMs = Math.round(performance.now() - startedAt);
+    return { channel: name, type: channel.type, notificationId, latencyMs, result };
   }
 
   /** Lets go of everything that was opened. May be called twice. */

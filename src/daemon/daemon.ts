@@ -161,6 +161,7 @@ function createHandlers(context: Context, afterRun: () => Promise<void>): JobHan
         await afterRun();
       } else if (outcome.state === 'dead') {
         logger.error({ notificationId, reason: outcome.reason }, 'notification given up');
+        if (outcome.disabled !== undefined) await afterRun();
       } else {
         logger.info({ notificationId, state: outcome.state }, 'notification handled');
       }

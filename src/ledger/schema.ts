@@ -316,6 +316,8 @@ export const outbox = sqliteTable(
     payload: text('payload').notNull(),
     state: text('state', { enum: ['pending', 'delivered', 'dead'] }).notNull(),
     attempts: integer('attempts').notNull().default(0),
+    /** The attempts up to the last replay: backoff and the three days begin anew after it. */
+    attemptsBefore: integer('attempts_before').notNull().default(0),
     createdAt: text('created_at').notNull(),
     nextAttemptAt: text('next_attempt_at').notNull(),
     /** While set and in the future, one sender has this row in hand. */
@@ -325,3 +327,10 @@ export const outbox = sqliteTable(
   },
   (table) => [index('outbox_due').on(table.nextAttemptAt).where(sql`state = 'pending'`)],
 );
+
+/** Channels whose receiver wants nothing more. Nothing is sent to them until somebody replays a notification of theirs. */
+export const channelStates = sqliteTable('channel_states', {
+  name: text('name').primaryKey(),
+  disabledAt: text('disabled_at').notNull(),
+  reason: text('reason').notNull(),
+});

@@ -1,7 +1,8 @@
 import type Database from 'better-sqlite3';
 import type { RunAlerts } from '../alerts/alert-store.ts';
 import { evaluateRun, type RunAlertSettings } from '../alerts/evaluate-run.ts';
-import { claimDelivery, type DeliveryRecord, recordDelivery } from '../alerts/outbox.ts';
+import { claimDelivery, type DeliveryRecord, recordDelivery, releaseDelivery } from '../alerts/outbox.ts';
+import { type ReplayReport, type ReplayRequest, replayDead } from '../alerts/replay.ts';
 import { type AbsentKey, absentAgain } from '../ledger/absences.ts';
 import { type ApplyResult, applyRun } from '../ledger/apply-run.ts';
 import { type ClaimedRun, type ClaimRequest, claimRun, renewLease, type SlotDone } from '../ledger/claim-run.ts';
@@ -129,8 +130,17 @@ export class WriterOps {
     return claimDelivery(this.#connection, request);
   }
 
-  recordDelivery(record: DeliveryRecord): void {
-    recordDelivery(this.#connection, record);
+  releaseDelivery(request: { notificationId: string }): void {
+    releaseDelivery(this.#connection, request);
+  }
+
+  /** Returns the notifications about a channel that the attempt has disabled. */
+  recordDelivery(record: DeliveryRecord): string[] {
+    return recordDelivery(this.#connection, record);
+  }
+
+  replayDead(request: ReplayRequest): ReplayReport {
+    return replayDead(this.#connection, request);
   }
 
   #open(runKey: number): OpenRun {

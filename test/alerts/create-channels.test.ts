@@ -9,7 +9,7 @@ it('builds each configured channel under its name, in order, and each delivers',
   try {
     const channels = createChannels(
       [
-        { type: 'webhook', name: 'pager', url: receiver.url, secret: null },
+        { type: 'webhook', name: 'pager', url: receiver.url, secrets: [], allowPrivate: true, timeoutMs: 5000 },
         { type: 'log', name: 'journal' },
       ],
       {

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { createLogChannel } from '../../src/alerts/channels/log-channel.ts';
 import { buildNotification, renderPayload } from '../../src/alerts/notification.ts';
 import { createLogger } from '../../src/core/logger.ts';
+import { HOSTILE_NAMES } from './hostile.ts';
 import { jumpFacts } from './sample.ts';
 
 const signal = new AbortController().signal;
@@ -49,6 +50,16 @@ describe('the log channel', () => {
     const { lines } = await logged(payloadOf({ tenantId: '\u009b31m\u202e\u2028\u007f' }));
     expect(lines[0]?.trimEnd()).toMatch(/^[\x20-\x7e]+$/);
     expect(JSON.parse(lines[0] ?? '').notification.tenant_id).toBe('\\u009b31m\\u202e\\u2028\\u007f');
+  });
+
+  it.each(HOSTILE_NAMES)('shows the tenant %j without letting it act', async (tenantId) => {
+    const { lines } = await logged(payloadOf({ tenantId, workspaceId: tenantId }));
+    expect(lines).toHaveLength(1);
+    expect(lines[0]?.trimEnd()).toMatch(/^[\x20-\x7e]+$/);
+    expect(JSON.parse(lines[0] ?? '')).toMatchObject({
+      channel: 'log-1',
+      msg: expect.stringMatching(/^Jump, certain/),
+    });
   });
 
   it.each(['{', '[1]', 'null', '"text"'])('rejects %s, which is no notification', async (payload) => {

@@ -17,14 +17,14 @@ export interface Receiver {
 }
 
 /** A webhook receiver on a real socket that keeps what it gets and answers as told. */
-export async function startReceiver(answer: (response: ServerResponse) => void): Promise<Receiver> {
+export async function startReceiver(answer: (response: ServerResponse) => unknown): Promise<Receiver> {
   const received: Received[] = [];
   const server = createServer(async (request, response) => {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk);
     const { method = '', url = '', headers } = request;
     received.push({ method, path: url, headers, body: Buffer.concat(chunks) });
-    answer(response);
+    await answer(response);
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');

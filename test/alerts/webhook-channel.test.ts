@@ -1,10 +1,13 @@
 import { createHmac } from 'node:crypto';
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
+import { createServer as createHttpsServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { DeliveryResult } from '../../src/alerts/channels/channel.ts';
-import { createWebhookChannel, type WebhookDeps } from '../../src/alerts/channels/webhook-channel.ts';
+import { createWebhookChannel } from '../../src/alerts/channels/webhook-channel.ts';
 import { buildNotification, renderPayload } from '../../src/alerts/notification.ts';
+import { selfSigned } from '../support/self-signed.ts';
 import { type Received, type Receiver, startReceiver } from './receiver.ts';
 import { jumpFacts } from './sample.ts';
 
@@ -26,15 +29,17 @@ async function receiver(answer: (response: ServerResponse) => void): Promise<Rec
 }
 
 interface SendOptions {
-  secret?: string | null;
-  deps?: Partial<WebhookDeps>;
+  secrets?: string[];
+  nowMs?: number;
+  timeoutMs?: number;
   signal?: AbortSignal;
   notificationId?: string;
 }
 
 function send(url: string, options: SendOptions = {}): Promise<DeliveryResult> {
-  const target = { name: 'hook', url, secret: options.secret === undefined ? SECRET : options.secret };
-  return createWebhookChannel(target, { clock: { now: () => NOW_MS }, ...options.deps }).deliver(
+  const { secrets = [SECRET], timeoutMs = 10_000, nowMs = NOW_MS } = options;
+  const config = { name: 'hook', url, secrets, timeoutMs, allowPrivate: true };
+  return createWebhookChannel(config, { clock: { now: () => nowMs } }).deliver(
     { notificationId: options.notificationId ?? 'msg_0001', payload, attempt: 1 },
     { signal: options.signal ?? new AbortController().signal },
   );
@@ -69,7 +74,7 @@ describe('what a webhook receiver gets', () => {
   it('is signed afresh with the time of each attempt, under one id', async () => {
     const { url, received } = await receiver((response) => response.writeHead(503).end());
     await send(url);
-    await send(url, { deps: { clock: { now: () => NOW_MS + 60_000 } } });
+    await send(url, { nowMs: NOW_MS + 60_000 });
     const [first, second] = received.map(({ headers }) => headers);
     expect(second?.['webhook-id']).toBe(first?.['webhook-id']);
     expect(second?.['webhook-timestamp']).toBe(String(NOW_SECONDS + 60));
@@ -78,7 +83,7 @@ describe('what a webhook receiver gets', () => {
 
   it('has no signature when no secret is configured', async () => {
     const { url, received } = await receiver((response) => response.end());
-    expect((await send(url, { secret: null })).outcome).toBe('delivered');
+    expect((await send(url, { secrets: [] })).outcome).toBe('delivered');
     expect(received[0]?.headers['webhook-id']).toBe('msg_0001');
     expect(received[0]?.headers).not.toHaveProperty('webhook-signature');
   });
@@ -141,6 +146,27 @@ describe('the outcome of a webhook attempt', () => {
     });
   });
 
+  it('is a retry when the certificate of the receiver cannot be verified, and nothing was sent to it', async () => {
+    let calls = 0;
+    const server = createHttpsServer(selfSigned(), (_request, response) => {
+      calls += 1;
+      response.end();
+    });
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    releasers.push(async () => {
+      server.close();
+      await once(server, 'close');
+    });
+    const { port } = server.address() as AddressInfo;
+    expect(await send(`https://127.0.0.1:${port}/hook`)).toEqual({
+      outcome: 'retry',
+      reason: 'no connection or no answer (DEPTH_ZERO_SELF_SIGNED_CERT)',
+      retryAfterMs: null,
+    });
+    expect(calls).toBe(0);
+  });
+
   it('is a retry when the connection breaks before the answer', async () => {
     const { url } = await receiver((response) => response.destroy());
     expect(await send(url)).toMatchObject({ outcome: 'retry', retryAfterMs: null });
@@ -148,17 +174,17 @@ describe('the outcome of a webhook attempt', () => {
 
   it('is a retry when no answer comes in time', async () => {
     const { url } = await receiver(() => {});
-    expect(await send(url, { deps: { timeoutMs: 50 } })).toEqual({
+    expect(await send(url, { timeoutMs: 50 })).toEqual({
       outcome: 'retry',
       reason: 'no answer within 50 ms',
       retryAfterMs: null,
     });
   });
 
-  it('is a retry when the attempt is cancelled', async () => {
+  it('is cancelled by the caller, before or during the call', async () => {
     const controller = new AbortController();
     const { url } = await receiver(() => controller.abort());
-    const cancelled = { outcome: 'retry', reason: 'the attempt was cancelled', retryAfterMs: null };
+    const cancelled = { outcome: 'cancelled' };
     expect(await send(url, { signal: controller.signal })).toEqual(cancelled);
     expect(await send(url, { signal: controller.signal })).toEqual(cancelled);
   });
@@ -171,7 +197,7 @@ describe('the outcome of a webhook attempt', () => {
 
   it('is decided by the status even when the body never ends', async () => {
     const { url } = await receiver((response) => response.writeHead(200).write('x'));
-    expect(await send(url, { deps: { timeoutMs: 100 } })).toEqual({ outcome: 'delivered', detail: 'HTTP 200' });
+    expect(await send(url, { timeoutMs: 100 })).toEqual({ outcome: 'delivered', detail: 'HTTP 200' });
   });
 
   it('is decided by the status even when the body breaks off', async () => {
@@ -203,8 +229,8 @@ describe('the outcome of a webhook attempt', () => {
 });
 
 describe('the address of a webhook', () => {
-  const create = (url: string) =>
-    createWebhookChannel({ name: 'hook', url, secret: null }, { clock: { now: () => NOW_MS } });
+  const TARGET = { name: 'hook', secrets: [], allowPrivate: false, timeoutMs: 10_000 };
+  const create = (url: string) => createWebhookChannel({ ...TARGET, url }, { clock: { now: () => NOW_MS } });
 
   it.each([
     'https://example.com/hook',
@@ -229,12 +255,12 @@ describe('the address of a webhook', () => {
     'token-abc',
   ])('may not be %s, and the refusal does not show it', (url) => {
     expect(() => create(url)).toThrowError(
-      expect.objectContaining({ code: 'webhook_url_refused', message: expect.not.stringContaining('token-abc') }),
+      expect.objectContaining({ code: 'channel_url_refused', message: expect.not.stringContaining('token-abc') }),
     );
   });
 
   it('is refused together with an unusable secret before anything is sent', () => {
-    const target = { name: 'hook', url: 'https://example.com/', secret: 'whsec_' };
+    const target = { ...TARGET, url: 'https://example.com/', secrets: ['fine', 'whsec_'] };
     expect(() => createWebhookChannel(target, { clock: { now: () => NOW_MS } })).toThrowError(
       expect.objectContaining({ code: 'bad_webhook_secret' }),
     );

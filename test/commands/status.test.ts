@@ -50,7 +50,7 @@ describe('status', () => {
     const world = await createWorld(FIRST, SECOND);
     await world.run('sync');
     world.sandbox.workspace('ws-1').set({ tenantId: 'globex', period: '2026-01', credits: 7, requests: 10 });
-    const channels = [{ type: 'webhook', name: 'gone', url: 'http://127.0.0.1:9/hook' }];
+    const channels = [{ type: 'webhook', name: 'gone', url: 'http://127.0.0.1:9/hook', allow_private: true }];
     const workspaces = [workspaceSettings(world.sandbox, FIRST)];
     world.configure({ workspaces, alerts: { channels } });
     await world.run('sync');

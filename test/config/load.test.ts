@@ -235,12 +235,58 @@ alerts:
     - type: webhook
       url: http://127.0.0.1:9/hook
       secret: whsec_abc
-    - { type: webhook, name: pager, url: https://example.com/hook, secret: "" }
+      allow_private: true
+    - { type: webhook, name: pager, url: "https://example.com/hook?token=abc", secret: "", timeout_seconds: 3 }
+    - { type: webhook, url: https://example.com/hook, secrets: [new, old] }
+    - { type: slack, url: https://hooks.slack.com/services/T/B/X }
+    - { type: email, host: smtp.example.com, from: Ledger <a@example.com>, to: [b@example.com, c@example.com] }
+    - { type: email, host: 10.0.0.5, port: 465, user: u, password: p, from: a@b.c, to: [d@e.f], allow_private: "true" }
 `);
     expect(config.alerts.channels).toEqual([
       { type: 'log', name: 'log-1' },
-      { type: 'webhook', name: 'webhook-2', url: 'http://127.0.0.1:9/hook', secret: 'whsec_abc' },
-      { type: 'webhook', name: 'pager', url: 'https://example.com/hook', secret: null },
+      {
+        type: 'webhook',
+        name: 'webhook-2',
+        url: 'http://127.0.0.1:9/hook',
+        secrets: ['whsec_abc'],
+        allowPrivate: true,
+        timeoutMs: 10_000,
+      },
+      {
+        type: 'webhook',
+        name: 'pager',
+        url: 'https://example.com/hook?token=abc',
+        secrets: [],
+        allowPrivate: false,
+        timeoutMs: 3000,
+      },
+      expect.objectContaining({ name: 'webhook-4', secrets: ['new', 'old'] }),
+      {
+        type: 'slack',
+        name: 'slack-5',
+        url: 'https://hooks.slack.com/services/T/B/X',
+        allowPrivate: false,
+        timeoutMs: 10_000,
+      },
+      {
+        type: 'email',
+        name: 'email-6',
+        host: 'smtp.example.com',
+        port: 587,
+        tls: 'starttls',
+        allowInsecure: false,
+        allowPrivate: false,
+        timeoutMs: 10_000,
+        login: null,
+        from: 'Ledger <a@example.com>',
+        to: ['b@example.com', 'c@example.com'],
+      },
+      expect.objectContaining({
+        port: 465,
+        tls: 'implicit',
+        allowPrivate: true,
+        login: { user: 'u', password: 'p' },
+      }),
     ]);
   });
 });
@@ -354,7 +400,45 @@ workspaces:
     ['redis_url: http://x', 'redis_url: is not a redis:// or rediss:// address'],
     ['log_level: loud', 'log_level: must be one of fatal, error, warn, info, debug, trace, silent'],
     ['ledger: { path: "" }', 'ledger.path: must not be empty'],
-    ['alerts: { channels: [{ type: slack }] }', 'alerts.channels[0].type: must be one of log, webhook'],
+    ['alerts: { channels: [{ type: pager }] }', 'alerts.channels[0].type: must be one of log, webhook, slack, email'],
+    ['alerts: { channels: [{ type: slack }] }', 'alerts.channels[0].url: is missing'],
+    [
+      'alerts: { channels: [{ type: webhook, url: "http://127.0.0.1:9/hook" }] }',
+      "alerts.channels[0].allow_private: is not true, but the channel's address is not public (loopback)",
+    ],
+    [
+      'alerts: { channels: [{ type: slack, url: "https://0xa000001/hook" }] }',
+      "alerts.channels[0].allow_private: is not true, but the channel's address is not public (private)",
+    ],
+    [
+      'alerts: { channels: [{ type: webhook, url: "https://[::ffff:8.8.8.8]/hook", allow_private: false }] }',
+      "alerts.channels[0].allow_private: is not true, but the channel's address is not public (an IPv4 address mapped into IPv6)",
+    ],
+    [
+      'alerts: { channels: [{ type: email, host: 169.254.169.254, from: a@b.c, to: [d@e.f] }] }',
+      "alerts.channels[0].allow_private: is not true, but the channel's address is not public (a cloud's metadata service)",
+    ],
+    [
+      'alerts: { channels: [{ type: webhook, url: https://x.example, secret: a, secrets: [b] }] }',
+      'alerts.channels[0].secrets: stands beside secret, and it is unclear which of the two counts',
+    ],
+    [
+      'alerts: { channels: [{ type: email, host: h, user: u, from: a@b.c, to: [d@e.f] }] }',
+      'alerts.channels[0].password: is missing, but user is set',
+    ],
+    [
+      'alerts: { channels: [{ type: email, host: "smtp://h", from: a@b.c, to: [d@e.f] }] }',
+      'alerts.channels[0].host: is not the name or address of a server',
+    ],
+    [
+      'alerts: { channels: [{ type: email, host: h, from: a@b.c, to: ["x@y.z\\r\\nBcc: q@r.s"] }] }',
+      'alerts.channels[0].to[0]: is not an e-mail address',
+    ],
+    [
+      'alerts: { channels: [{ type: email, host: h, from: "a@b.c, d@e.f", to: [d@e.f] }] }',
+      'alerts.channels[0].from: is not an e-mail address',
+    ],
+    ['alerts: { channels: [{ type: webhook, url: "https://h/#x" }] }', 'alerts.channels[0].url: has a fragment'],
     ['alerts: { channels: [{ name: x }] }', 'alerts.channels[0].type: is missing'],
     ['alerts: { channels: [{ type: webhook }] }', 'alerts.channels[0].url: is missing'],
     [

@@ -47,16 +47,20 @@ test('the sample shows the defaults as they are', () => {
 test('what the sample shows in comments is valid as well', () => {
   const open = sampleConfig()
     .replace(/^( +)# (- type|token:)/gm, '$1$2')
-    .replace(/^( +)# {3}(name|url|secret):/gm, '$1  $2:');
+    .replace(/^( +)# {3}(?!#)/gm, '$1  ');
   writeFileSync(join(folder, 'usage-ledger.yml'), open);
   const env = {
     ...parseEnv(filledIn(sampleEnv())),
     USAGE_LEDGER_HTTP_TOKEN: 'token-1',
     ALERT_WEBHOOK_SECRET: 'hook-1',
+    ALERT_SLACK_URL: 'https://hooks.slack.com/services/T/B/X',
+    ALERT_SMTP_USER: 'alerts',
+    ALERT_SMTP_PASSWORD: 'pw',
   };
   const config = loadConfig({ env, cwd: folder });
   expect(config.http.token).toBe('token-1');
-  expect(config.alerts.channels[1]).toMatchObject({ type: 'webhook', name: 'on-call', secret: 'hook-1' });
+  expect(config.alerts.channels[1]).toMatchObject({ type: 'webhook', name: 'on-call', secrets: ['hook-1'] });
+  expect(config.alerts.channels.map(({ name }) => name)).toEqual(['log-1', 'on-call', 'slack-3', 'email-4']);
 });
 
 test('every setting is in the sample and has a remedy of its own, and no remedy is left over', () => {

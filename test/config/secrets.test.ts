@@ -1,6 +1,9 @@
 import { expect, test } from 'vitest';
 import { secretsOf } from '../../src/config/secrets.ts';
 import type { Config } from '../../src/config/types.ts';
+import { createRedactor } from '../../src/core/redact.ts';
+
+const OUTBOUND = { allowPrivate: false, timeoutMs: 10_000 };
 
 const base: Config = {
   file: null,
@@ -24,9 +27,11 @@ test('keys, webhook secrets with and without their mark, the token and the passw
     redisUrl: 'redis://user:p%40ss@127.0.0.1:6379',
     http: { host: '0.0.0.0', port: 1, token: 'token-1' },
     workspaces: [workspace, workspace],
-    alerts: { channels: [{ type: 'webhook', name: 'w', url: 'https://x', secret: 'whsec_hook' }] },
+    alerts: {
+      channels: [{ type: 'webhook', name: 'w', url: 'https://x', secrets: ['whsec_hook', 'older'], ...OUTBOUND }],
+    },
   };
-  expect(secretsOf(config).sort()).toEqual(['hook', 'p%40ss', 'p@ss', 'sk_1', 'token-1', 'whsec_hook']);
+  expect(secretsOf(config).sort()).toEqual(['hook', 'older', 'p%40ss', 'p@ss', 'sk_1', 'token-1', 'whsec_hook']);
 });
 
 test('a password that is not percent-encoded rightly is a secret as it stands', () => {
@@ -34,4 +39,36 @@ test('a password that is not percent-encoded rightly is a secret as it stands', 
     '50%off',
     'query-pw',
   ]);
+});
+
+test('what stands in the address of a channel and the password of a mail server are secrets, short words are not', () => {
+  const channels: Config['alerts']['channels'] = [
+    { type: 'webhook', name: 'w', url: 'https://x/hook?token=a%2Bb%2Fcdefg&json=true', secrets: [], ...OUTBOUND },
+    { type: 'slack', name: 's', url: 'https://hooks.example.com/services/T1/B1/abcdefgh', ...OUTBOUND },
+    {
+      type: 'email',
+      name: 'e',
+      host: 'mail.example.com',
+      port: 587,
+      tls: 'starttls',
+      allowInsecure: false,
+      login: { user: 'alerts', password: 'smtp-pw' },
+      from: 'a@example.com',
+      to: ['b@example.com'],
+      ...OUTBOUND,
+    },
+  ];
+  expect(secretsOf({ ...base, alerts: { channels } }).sort()).toEqual([
+    '/services/T1/B1/abcdefgh',
+    'a%2Bb%2Fcdefg',
+    'a+b/cdefg',
+    'abcdefgh',
+    'smtp-pw',
+  ]);
+  const redact = createRedactor(secretsOf({ ...base, alerts: { channels } }));
+  const line =
+    'POST https://hooks.example.com/services/T1/B1/abcdefgh failed, then https://x/hook?token=a%2Bb%2Fcdefg&json=true with smtp-pw';
+  expect(redact(line)).toBe(
+    'POST https://hooks.example.com[redacted] failed, then https://x/hook?token=[redacted]&json=true with [redacted]',
+  );
 });

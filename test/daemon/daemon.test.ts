@@ -113,7 +113,7 @@ test('a notification that nobody took is delivered, under the same id, once the 
   });
   await once(receiver, 'listening');
   const { port } = receiver.address() as AddressInfo;
-  const folder = configured(sandbox, `[{ type: webhook, url: "http://127.0.0.1:${port}/hook" }]`);
+  const folder = configured(sandbox, `[{ type: webhook, url: "http://127.0.0.1:${port}/hook", allow_private: true }]`);
   const quiet = { write: () => true };
   const sync = (): Promise<number> => main(['sync'], { stdout: quiet, stderr: quiet, env: {}, cwd: folder });
 

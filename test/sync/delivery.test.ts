@@ -103,7 +103,9 @@ async function startWithNotification(statuses: readonly number[]): Promise<Deliv
   });
   onTestFinished(() => receiver.close());
   const fixture = await startFixture({
-    channels: [{ type: 'webhook', name: 'hook', url: receiver.url, secret: null }],
+    channels: [
+      { type: 'webhook', name: 'hook', url: receiver.url, secrets: [], allowPrivate: true, timeoutMs: 10_000 },
+    ],
   });
   const { upstream, sync } = fixture;
   upstream.set({ tenantId: 'jumper', period: '2026-01', credits: 10_000, requests: 10 });

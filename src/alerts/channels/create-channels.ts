@@ -1,10 +1,12 @@
 import type { ChannelConfig } from '../../config/types.ts';
 import type { Logger } from '../../core/logger.ts';
 import type { Channel } from './channel.ts';
+import { createEmailChannel } from './email-channel.ts';
 import { createLogChannel } from './log-channel.ts';
-import { createWebhookChannel, type WebhookDeps } from './webhook-channel.ts';
+import { createSlackChannel } from './slack-channel.ts';
+import { createWebhookChannel, type HttpChannelDeps } from './webhook-channel.ts';
 
-export interface ChannelDeps extends WebhookDeps {
+export interface ChannelDeps extends HttpChannelDeps {
   logger: Logger;
 }
 
@@ -19,5 +21,9 @@ function createChannel(config: ChannelConfig, deps: ChannelDeps): Channel {
       return createLogChannel(config.name, deps.logger);
     case 'webhook':
       return createWebhookChannel(config, deps);
+    case 'slack':
+      return createSlackChannel(config, deps);
+    case 'email':
+      return createEmailChannel(config, deps);
   }
 }

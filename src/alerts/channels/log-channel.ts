@@ -1,7 +1,6 @@
-import { parse } from 'lossless-json';
-import { inertText } from '../../core/inert-text.ts';
 import type { Logger } from '../../core/logger.ts';
 import type { Channel, ChannelMessage, DeliveryResult } from './channel.ts';
+import { readPayload } from './read-payload.ts';
 
 /**
  * Writes each notification as one structured line: `error` for a critical one, `warn` for all others and for what is
@@ -17,25 +16,4 @@ export function createLogChannel(name: string, logger: Logger): Channel {
     return { outcome: 'delivered', detail: 'logged' };
   };
   return { name, type: 'log', deliver };
-}
-
-function readPayload(payload: string): Record<string, unknown> | null {
-  try {
-    const value = parse(payload, inertStrings, exactNumber);
-    return isRecord(value) ? value : null;
-  } catch {
-    return null;
-  }
-}
-
-function inertStrings(_key: string, value: unknown): unknown {
-  return typeof value === 'string' ? inertText(value) : value;
-}
-
-function exactNumber(text: string): bigint | number {
-  return /^-?\d+$/.test(text) ? BigInt(text) : Number(text);
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

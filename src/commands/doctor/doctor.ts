@@ -4,6 +4,7 @@ import { ConfigError, summarizeError } from '../../core/errors.ts';
 import { inertText } from '../../core/inert-text.ts';
 import type { Context } from '../../daemon/context.ts';
 import { type CliContext, EXIT, examples, reportingCommand } from '../cli-context.ts';
+import { checkChannels } from './check-channels.ts';
 import { checkDisk, checkLedger, checkSqlite } from './check-ledger.ts';
 import { checkModes } from './check-modes.ts';
 import { checkPm2 } from './check-pm2.ts';
@@ -56,6 +57,7 @@ async function examineAll(cli: CliContext, { config, clock }: Context): Promise<
   const workspaces = config.workspaces.length === 1 ? '1 workspace' : `${config.workspaces.length} workspaces`;
   const findings = await examine([
     ...config.workspaces.map((workspace) => ['service', () => checkService(workspace, clock)] as const),
+    ['channel', () => checkChannels(config)],
     ['ledger', () => checkLedger(path)],
     ['sqlite', checkSqlite],
     ['modes', () => checkModes(config, cwd)],

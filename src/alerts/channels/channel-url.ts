@@ -1,0 +1,22 @@
+import { isLoopbackHost } from '../../config/rules.ts';
+import { AppError } from '../../core/errors.ts';
+
+/**
+ * The address of a channel, if it may be called: https, or http on this machine, without user and password. Raises
+ * `channel_url_refused`. Such an address is often a secret itself, so errors name the channel instead.
+ */
+export function channelUrl({ name, url }: { name: string; url: string }): URL {
+  const refuse = (fault: string, hint: string) =>
+    new AppError('channel_url_refused', `the url of channel ${JSON.stringify(name)} ${fault}`, { hint });
+  const parsed = URL.canParse(url) ? new URL(url) : null;
+  if (parsed === null || !['https:', 'http:'].includes(parsed.protocol)) {
+    throw refuse('is not a web address', 'write it as https://host/path');
+  }
+  if (parsed.username !== '' || parsed.password !== '') {
+    throw refuse('carries a user or password', 'remove them; set `secret` to sign the notifications');
+  }
+  if (parsed.protocol === 'http:' && !isLoopbackHost(parsed.hostname)) {
+    throw refuse('is not encrypted', 'use https://; http:// is only for receivers on this machine');
+  }
+  return parsed;
+}

@@ -1,0 +1,101 @@
+import { createTransport } from 'nodemailer';
+import { isLoopbackHost } from '../../config/rules.ts';
+import type { EmailConfig } from '../../config/types.ts';
+import { attemptLimit } from './attempt-limit.ts';
+import type { Channel, ChannelMessage, DeliveryResult } from './channel.ts';
+import { emailText } from './email-text.ts';
+import { AddressRefusedError, openGuardedSocket, type Resolve } from './guarded-connect.ts';
+import { messageView } from './message-view.ts';
+import { refusedAddress } from './post-json.ts';
+
+export interface EmailDeps {
+  /** The system's resolver when absent. */
+  resolve?: Resolve | undefined;
+}
+
+/**
+ * Hands each notification to a mail server over SMTP. The Message-ID is the notification's id, so a mailbox can tell a
+ * repeat. Unless the server is on this machine or the channel allows it, nothing is said before TLS stands with a
+ * certificate that was verified.
+ */
+export function createEmailChannel(config: Omit<EmailConfig, 'type'>, deps: EmailDeps): Channel {
+  async function deliver(message: ChannelMessage, { signal }: { signal: AbortSignal }): Promise<DeliveryResult> {
+    const view = messageView(message.payload);
+    if (view === null) return { outcome: 'rejected', reason: 'the payload is not a JSON object' };
+    if (!/^[\w.-]+$/.test(message.notificationId)) {
+      return { outcome: 'rejected', reason: 'the notification id cannot stand in a Message-ID' };
+    }
+    const limit = attemptLimit(signal, config.timeoutMs);
+    const transport = createTransport(transportOptions(config, deps, limit.signal));
+    try {
+      const { rejected } = await transport.sendMail({
+        from: config.from,
+        to: config.to,
+        ...emailText(view),
+        messageId: `<${message.notificationId}@${senderDomain(config.from)}>`,
+        headers: { 'Auto-Submitted': 'auto-generated' },
+        signal: limit.signal,
+      });
+      const detail = rejected.length === 0 ? 'accepted' : `accepted, but not for ${rejected.length} of the recipients`;
+      return { outcome: 'delivered', detail: `${detail} by the mail server` };
+    } catch (error) {
+      if (signal.aborted) return { outcome: 'cancelled' };
+      if (limit.signal.aborted) {
+        return { outcome: 'retry', reason: `not accepted within ${config.timeoutMs} ms`, retryAfterMs: null };
+      }
+      return failedMail(error);
+    } finally {
+      limit.release();
+      transport.close();
+    }
+  }
+  return { name: config.name, type: 'email', deliver };
+}
+
+function transportOptions(config: Omit<EmailConfig, 'type'>, deps: EmailDeps, signal: AbortSignal) {
+  const { host, port, tls, allowPrivate, login } = config;
+  const lenient = config.allowInsecure || isLoopbackHost(host);
+  const policy = { allowPrivate, resolve: deps.resolve };
+  return {
+    host,
+    port,
+    secure: tls === 'implicit',
+    requireTLS: tls === 'starttls' && !lenient,
+    tls: { rejectUnauthorized: !lenient, minVersion: 'TLSv1.2' as const },
+    ...(login === null ? {} : { auth: { user: login.user, pass: login.password } }),
+    disableFileAccess: true,
+    disableUrlAccess: true,
+    // The library's own way to connect would resolve the name again, and ask nobody whether it may.
+    getSocket(_options: object, callback: (error: Error | null, socket?: object) => void): void {
+      openGuardedSocket({ host, port }, policy, signal).then(
+        (connection) => callback(null, { connection }),
+        (error: Error) => callback(error),
+      );
+    },
+  };
+}
+
+/** Only codes are told: the server's own words may quote what it was sent. */
+function failedMail(error: unknown): DeliveryResult {
+  if (error instanceof AddressRefusedError) return refusedAddress(error);
+  const {
+    code = 'unknown',
+    originalCode,
+    responseCode,
+  } = error as Partial<Record<'code' | 'originalCode', string>> & {
+    responseCode?: number;
+  };
+  if (code === 'ETLS') return { outcome: 'retry', reason: `no secure connection (${code})`, retryAfterMs: null };
+  if (responseCode !== undefined && responseCode >= 500) {
+    const login = code === 'EAUTH' ? ': the mail server refused the login' : '';
+    return { outcome: 'rejected', reason: `SMTP ${responseCode}${login}` };
+  }
+  const reason =
+    responseCode === undefined ? `no connection or no answer (${originalCode ?? code})` : `SMTP ${responseCode}`;
+  return { outcome: 'retry', reason, retryAfterMs: null };
+}
+
+/** What stands behind the last `@`, also in the form `Name <address>`. */
+function senderDomain(from: string): string {
+  return from.slice(from.lastIndexOf('@') + 1).replace(/>$/, '');
+}

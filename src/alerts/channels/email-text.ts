@@ -1,0 +1,42 @@
+import { clip, type MessageView } from './message-view.ts';
+
+const SUBJECT_CHARACTERS = 150;
+
+/** What an e-mail says, twice: for programs that show HTML and for those that do not. */
+export interface EmailText {
+  /** One line without any control character. */
+  subject: string;
+  text: string;
+  html: string;
+}
+
+export function emailText({ mark, summary, facts }: MessageView): EmailText {
+  const lines = facts.map(({ label, value }) => `${label}: ${value}`);
+  const rows = facts.map(({ label, value }) => `<tr><th align="left">${html(label)}</th><td>${html(value)}</td></tr>`);
+  return {
+    // Where `=?` begins, a mail program looks for encoded words, also in what a name only pretends to encode.
+    subject: clip(`[${mark}] ${summary}`.replaceAll('=?', '= ?'), SUBJECT_CHARACTERS),
+    text: `${summary}\n\n${lines.join('\n')}\n\n-- \nSent by usage-ledger\n`,
+    html: [
+      '<!doctype html>',
+      '<html><body>',
+      `<p><strong>${html(mark)}</strong>: ${html(summary)}</p>`,
+      `<table cellpadding="4">${rows.join('\n')}</table>`,
+      '<p>Sent by usage-ledger</p>',
+      '</body></html>',
+    ].join('\n'),
+  };
+}
+
+const ENTITIES: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+};
+
+/** Names of any script keep their own direction and do not turn what stands beside them. */
+function html(text: string): string {
+  return `<bdi>${text.replace(/[&<>"']/g, (character) => ENTITIES[character] ?? character)}</bdi>`;
+}

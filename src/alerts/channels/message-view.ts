@@ -1,0 +1,71 @@
+import { type PayloadValue, readPayload } from './read-payload.ts';
+
+/** A notification as people read it. No text in it is active, whatever the names in it are; none is HTML or markup. */
+export interface MessageView {
+  /** `critical`, `warning`, `resolved` or `test`. */
+  mark: string;
+  /** One line. */
+  summary: string;
+  /** Everything else that the notification says, in its order. */
+  facts: { label: string; value: string }[];
+}
+
+/** Fields that the mark and the summary have said already. */
+const SAID: readonly string[] = ['summary', 'severity'];
+/** More entries of a list than this are counted instead of shown. */
+const LIST_ENTRIES = 10;
+
+/**
+ * Turns a stored payload into words for people. It shows whatever fields there are, groups of fields as `credits
+ * previous`, so that every kind of notification can be read; null for a payload that is not a JSON object.
+ */
+export function messageView(payload: string): MessageView | null {
+  const notification = readPayload(payload);
+  if (notification === null) return null;
+  const { type, severity, state, summary } = notification;
+  const mark =
+    type === 'test' ? 'test' : state === 'resolved' ? 'resolved' : severity === 'critical' ? 'critical' : 'warning';
+  const fields = Object.entries(notification).filter(([name]) => !SAID.includes(name));
+  return {
+    mark,
+    summary: unlinked(typeof summary === 'string' ? summary : 'A notification without a summary'),
+    facts: fields.flatMap(([name, value]) => factsOf(name, value)),
+  };
+}
+
+/** At most so many characters, the last one an ellipsis when there were more. Never cuts a character in two. */
+export function clip(text: string, most: number): string {
+  const characters = Array.from(text);
+  return characters.length > most ? `${characters.slice(0, most - 1).join('')}…` : text;
+}
+
+function factsOf(name: string, value: PayloadValue): MessageView['facts'] {
+  const label = unlinked(name.replaceAll('_', ' '));
+  if (value === null) return [];
+  if (Array.isArray(value)) {
+    const shown = value.slice(0, LIST_ENTRIES).map(inWords).join(', ');
+    const more = value.length > LIST_ENTRIES ? ` and ${value.length - LIST_ENTRIES} more` : '';
+    return value.length === 0 ? [] : [{ label, value: shown + more }];
+  }
+  if (typeof value === 'object')
+    return Object.entries(value).flatMap(([inner, own]) => factsOf(`${name} ${inner}`, own));
+  return [{ label, value: inWords(value) }];
+}
+
+function inWords(value: PayloadValue): string {
+  if (typeof value === 'bigint' || typeof value === 'number')
+    return value.toLocaleString('en-US', { maximumFractionDigits: 1 });
+  if (value === null || typeof value !== 'object') return unlinked(String(value));
+  if (Array.isArray(value)) return value.map(inWords).join(' ');
+  return Object.entries(value)
+    .map(([name, own]) => `${unlinked(name.replaceAll('_', ' '))} ${inWords(own)}`)
+    .join(' ');
+}
+
+/** Mail programs and chats make links of what looks like an address; one in a tenant's name must not be clicked. */
+function unlinked(text: string): string {
+  return text
+    .replace(/:(?=\/\/)/g, '[:]')
+    .replace(/\bwww\./gi, (www) => `${www.slice(0, 3)}[.]`)
+    .replace(/\bmailto:/gi, (scheme) => `${scheme.slice(0, 6)}[:]`);
+}

@@ -1,0 +1,75 @@
+import type { SlackConfig } from '../../config/types.ts';
+import type { Channel } from './channel.ts';
+import { channelUrl } from './channel-url.ts';
+import { guardedAgent } from './guarded-connect.ts';
+import { type MessageView, messageView } from './message-view.ts';
+import { postJson } from './post-json.ts';
+import type { HttpChannelDeps } from './webhook-channel.ts';
+
+/** Slack refuses a message with longer texts: characters of a header, a section, a field, and fields of one section. */
+const HEADER_CHARACTERS = 150;
+const SECTION_CHARACTERS = 3000;
+const FIELD_CHARACTERS = 2000;
+const FIELDS_IN_SECTION = 10;
+/** Of at most 50 blocks; the header, the summary and the id take three. */
+const FIELD_SECTIONS = 6;
+
+/**
+ * Posts each notification to an incoming webhook of Slack as blocks of plain text: in it nothing is markup, a link or a
+ * mention. An archived or removed channel answers 410 and is disabled like any receiver. Raises `channel_url_refused`.
+ */
+export function createSlackChannel(config: Omit<SlackConfig, 'type'>, deps: HttpChannelDeps): Channel {
+  const url = channelUrl(config);
+  const { timeoutMs, allowPrivate } = config;
+  const dispatcher = guardedAgent({ allowPrivate, resolve: deps.resolve }, timeoutMs);
+  return {
+    name: config.name,
+    type: 'slack',
+    async deliver(message, { signal }) {
+      const view = messageView(message.payload);
+      if (view === null) return { outcome: 'rejected', reason: 'the payload is not a JSON object' };
+      const body = JSON.stringify(slackMessage(view, message.notificationId));
+      return postJson({ url, headers: {}, body, dispatcher, timeoutMs, clock: deps.clock, signal });
+    },
+  };
+}
+
+/** The body for Slack. `text` is what a notification on a phone shows; the blocks are the message. */
+function slackMessage({ mark, summary, facts }: MessageView, notificationId: string): object {
+  const fields = facts.map(({ label, value }) => plainText(`${label}\n${value}`, FIELD_CHARACTERS));
+  const sections = [];
+  for (let from = 0; from < fields.length && sections.length < FIELD_SECTIONS; from += FIELDS_IN_SECTION) {
+    sections.push({ type: 'section', fields: fields.slice(from, from + FIELDS_IN_SECTION) });
+  }
+  return {
+    text: escaped(`${mark}: ${summary}`, SECTION_CHARACTERS),
+    mrkdwn: false,
+    parse: 'none',
+    link_names: false,
+    unfurl_links: false,
+    unfurl_media: false,
+    blocks: [
+      { type: 'header', text: plainText(`usage-ledger: ${mark}`, HEADER_CHARACTERS) },
+      { type: 'section', text: plainText(summary, SECTION_CHARACTERS) },
+      ...sections,
+      { type: 'context', elements: [plainText(notificationId, FIELD_CHARACTERS)] },
+    ],
+  };
+}
+
+function plainText(text: string, most: number): object {
+  return { type: 'plain_text', text: escaped(text, most), emoji: false };
+}
+
+const ESCAPES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' };
+
+/** The three characters that mean something to Slack, escaped; the limit counts what is sent, and cuts no escape in two. */
+function escaped(text: string, most: number): string {
+  let out = '';
+  for (const character of text) {
+    const next = ESCAPES[character] ?? character;
+    if (out.length + next.length > most - 1) return `${out}…`;
+    out += next;
+  }
+  return out;
+}

@@ -1,0 +1,53 @@
+import { disabledChannels } from '../../alerts/channel-states.ts';
+import { allowedAddresses } from '../../alerts/channels/guarded-connect.ts';
+import type { ChannelConfig, Config } from '../../config/types.ts';
+import { AppError, summarizeError } from '../../core/errors.ts';
+import { openReader } from '../../ledger/open.ts';
+import { type Finding, fail, ok, warn } from './finding.ts';
+
+/** Whether each channel that sends to another machine may do so, and is not disabled. Nothing is sent. */
+export async function checkChannels({ alerts, ledger }: Config): Promise<Finding[]> {
+  const disabled = new Map(readDisabled(ledger.path).map((channel) => [channel.name, channel]));
+  return Promise.all(
+    alerts.channels.map(async (channel): Promise<Finding> => {
+      const state = disabled.get(channel.name);
+      if (state === undefined) return checkAddress(channel);
+      const message = `disabled since ${state.disabledAt}: ${state.reason}`;
+      return warn('channel', message, 'correct its address, then run `usage-ledger alerts replay`', channel.name);
+    }),
+  );
+}
+
+async function checkAddress(channel: ChannelConfig): Promise<Finding> {
+  if (channel.type === 'log') return ok('channel', 'writes to the log', channel.name);
+  const { name, allowPrivate } = channel;
+  const host = channel.type === 'email' ? channel.host : new URL(channel.url).hostname;
+  try {
+    const addresses = await allowedAddresses(host, { allowPrivate });
+    const where = addresses.map(({ address }) => address).join(', ');
+    return ok('channel', `${channel.type} may connect to ${where}; \`usage-ledger alerts test\` sends a message`, name);
+  } catch (error) {
+    const { message, hint } = summarizeError(error);
+    return fail(
+      'channel',
+      message,
+      hint ?? 'check the name in its address, and that this machine resolves names',
+      name,
+    );
+  }
+}
+
+/** None while there is no ledger that can be read: other checks tell of that. */
+function readDisabled(path: string): ReturnType<typeof disabledChannels> {
+  try {
+    const reader = openReader(path);
+    try {
+      return disabledChannels(reader.connection);
+    } finally {
+      reader.close();
+    }
+  } catch (error) {
+    if (error instanceof AppError) return [];
+    throw error;
+  }
+}
