@@ -1,5 +1,5 @@
 import { Command, Option } from 'commander';
-import type { AlertState } from '../alerts/notification.ts';
+import type { AlertState } from '../alerts/lifecycle.ts';
 import type { Context } from '../daemon/context.ts';
 import { relativeTime } from '../reports/format.ts';
 import { type AlertRow, alertRows, OPEN_ALERT_STATES } from '../reports/queries/alerts.ts';

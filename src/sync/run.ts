@@ -1,4 +1,4 @@
-import type { RunAlerts } from '../alerts/alert-store.ts';
+import type { RunAlerts } from '../alerts/alert-book.ts';
 import { AppError, summarizeError } from '../core/errors.ts';
 import type { Period } from '../core/period.ts';
 import type { ApplyResult } from '../ledger/apply-run.ts';
@@ -78,7 +78,7 @@ export async function syncWorkspace(deps: SyncDeps, request: SyncRequest): Promi
       withdrawals,
       nowMs: clock.now(),
       alerts: {
-        thresholds: workspace.alerts,
+        rules: workspace.alerts,
         channels: deps.channels,
         lookbackPeriods: workspace.lookbackPeriods,
         settleHours: workspace.settleHours,

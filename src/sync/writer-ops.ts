@@ -1,5 +1,5 @@
 import type Database from 'better-sqlite3';
-import type { RunAlerts } from '../alerts/alert-store.ts';
+import type { RunAlerts } from '../alerts/alert-book.ts';
 import { evaluateRun, type RunAlertSettings } from '../alerts/evaluate-run.ts';
 import { claimDelivery, type DeliveryRecord, recordDelivery } from '../alerts/outbox.ts';
 import { type AbsentKey, absentAgain } from '../ledger/absences.ts';
