@@ -1,6 +1,7 @@
 import type { Channel } from '../alerts/channels/channel.ts';
 import { createChannels } from '../alerts/channels/create-channels.ts';
 import { type DeliveryOutcome, deliverNotification } from '../alerts/deliver.ts';
+import type { StaleCheck } from '../alerts/evaluate-self.ts';
 import { pendingNotification } from '../alerts/outbox.ts';
 import { secretsOf } from '../config/secrets.ts';
 import type { ChannelConfig, Config, WorkspaceConfig } from '../config/types.ts';
@@ -154,6 +155,14 @@ export class Context {
       },
       { kind, slot, window, signal, ...(onProgress === undefined ? {} : { onProgress }) },
     );
+  }
+
+  /** Raises alerts for workspaces without a complete run; returns how many notifications there are. */
+  async raiseStale(workspaces: StaleCheck[]): Promise<number> {
+    const writer = await this.writer();
+    const channels = [...this.channels.keys()];
+    const { notificationIds } = await writer.call('raiseStale', { workspaces, channels, nowMs: this.clock.now() });
+    return notificationIds.length;
   }
 
   /** Makes one attempt to deliver a notification. */
