@@ -1,4 +1,11 @@
 import type Database from 'better-sqlite3';
+import {
+  type AcknowledgeRequest,
+  acknowledgeAlert,
+  addSilence,
+  endSilence,
+  type SilenceRequest,
+} from '../alerts/actions.ts';
 import type { RunAlerts } from '../alerts/alert-book.ts';
 import { evaluateRun, type RunAlertSettings } from '../alerts/evaluate-run.ts';
 import { evaluateFailure, evaluateStale, type RunFault, type StaleCheck } from '../alerts/evaluate-self.ts';
@@ -137,6 +144,19 @@ export class WriterOps {
   /** Raises alerts for workspaces without a complete run for too long. */
   raiseStale(request: { workspaces: StaleCheck[]; channels: readonly string[]; nowMs: number }): RunAlerts {
     return evaluateStale(this.#connection, request.workspaces, request);
+  }
+
+  acknowledgeAlert(request: AcknowledgeRequest): void {
+    acknowledgeAlert(this.#connection, request);
+  }
+
+  /** Returns the id of the silence. */
+  addSilence(request: SilenceRequest): string {
+    return addSilence(this.#connection, request);
+  }
+
+  endSilence(request: { silenceId: string; by: string; nowMs: number }): void {
+    endSilence(this.#connection, request);
   }
 
   closePeriod(request: CloseRequest): PeriodEvent {
