@@ -1,16 +1,20 @@
-import type Database from 'better-sqlite3';
-import type { AlertThresholds } from '../config/types.ts';
-import { addPeriods, periodAt, periodEndMs } from '../core/period.ts';
+import type { AlertSettings } from '../config/types.ts';
+import { addPeriods, periodAt, periodStartMs } from '../core/period.ts';
 import type { MergedRun } from '../ledger/apply-run.ts';
-import { periodKeyOf, periodOfKey } from '../ledger/keys.ts';
-import { AlertStore, type OpenAlert, type RunAlerts, type Subject } from './alert-store.ts';
-import { evaluateJump, jumpCleared, jumpThreshold } from './rules/jump.ts';
-
-type Connection = Database.Database;
+import { ENTRY_KINDS, periodKeyOf, periodOfKey } from '../ledger/keys.ts';
+import { AlertBook, type RunAlerts } from './alert-book.ts';
+import type { StoredAlert } from './alert-rows.ts';
+import { createFactsReader, findCandidates, type TenantFacts } from './candidates.ts';
+import { createJudge, type Judge } from './judge.ts';
+import { type Observation, observation } from './observation.ts';
+import { createPeriodFacts, type PeriodFacts } from './period-facts.ts';
+import { paceFromMs } from './rules/jump.ts';
+import { clear, type UsageFigures } from './rules/rule.ts';
+import { type TenantSettings, tenantSettings } from './tenant-settings.ts';
 
 /** What a run needs to know to evaluate the rules; plain data, because it crosses threads. */
 export interface RunAlertSettings {
-  thresholds: AlertThresholds;
+  rules: AlertSettings;
   /** Names of the channels that are told. */
   channels: readonly string[];
   /** Rules speak of the current period and this many before it, at least of one. */
@@ -20,131 +24,213 @@ export interface RunAlertSettings {
 }
 
 /**
- * Evaluates the jump rule over what a run has changed, over periods that have settled since the last run, and over the
+ * Evaluates the rules over what a run has changed, over periods that have settled since the last run, and over the
  * alerts that are open; stores the outcome with its notifications. Runs inside the transaction that publishes the run,
  * so an alert exists exactly when the figures behind it do.
  */
 export function evaluateRun(merged: MergedRun, settings: RunAlertSettings): RunAlerts {
-  const { connection, run, nowMs } = merged;
-  const store = new AlertStore(merged, settings.channels);
-  const judge = createJudge(merged, settings);
-  // The period before moves until it has settled, so a jump may show only then: without lookback it counts too.
-  const lookback = Math.max(1, settings.lookbackPeriods);
-  const oldest = periodKeyOf(run.workspaceKey, addPeriods(periodAt(nowMs), -lookback));
-  const floor = Math.max(1, settings.thresholds.minCredits);
-  const growth = settings.thresholds.ratio * RATIO_MARGIN;
+  const { run, nowMs, appliedAt } = merged;
+  const { workspaceKey, workspaceId, runKey, runId } = run;
+  const book = new AlertBook({
+    ...{ connection: merged.connection, workspaceKey, workspaceId, runKey, runId, actor: 'run' as const, nowMs },
+    ...{ seeding: run.first, at: appliedAt, channels: settings.channels },
+  });
+  new RunEvaluation(merged, settings, book).evaluate();
+  return book.finish();
+}
 
-  const seen = new Set<string>();
-  const consider = (subject: Subject): void => {
-    const key = `${subject.periodKey}.${subject.tenantKey}`;
-    if (seen.has(key)) return;
-    seen.add(key);
-    const finding = judge.find(subject);
-    if (finding !== null) store.fire(subject, finding);
-  };
-  for (const subject of changedSubjects(connection, merged, oldest, floor, growth)) consider(subject);
-  for (const periodKey of judge.settledPeriods(oldest)) {
-    for (const subject of subjectsOfPeriod(connection, periodKey, floor, growth)) consider(subject);
-    connection.prepare('UPDATE periods SET final_run_key = ? WHERE period_key = ?').run(run.runKey, periodKey);
+class RunEvaluation {
+  readonly #merged: MergedRun;
+  readonly #book: AlertBook;
+  readonly #settings: TenantSettings;
+  readonly #factsOf: (periodKey: number) => PeriodFacts;
+  readonly #read: (periodKey: number, tenantKey: number) => TenantFacts;
+  readonly #judge: Judge;
+  readonly #oldest: number;
+  readonly #current: number;
+  readonly #seen = new Set<string>();
+
+  constructor(merged: MergedRun, settings: RunAlertSettings, book: AlertBook) {
+    const { connection, run, nowMs } = merged;
+    const { workspaceKey } = run;
+    this.#merged = merged;
+    this.#book = book;
+    this.#settings = tenantSettings(settings.rules);
+    this.#factsOf = createPeriodFacts(connection, { workspaceKey, nowMs, settleHours: settings.settleHours });
+    this.#read = createFactsReader(connection);
+    const tenantId = (tenantKey: number) => book.tenantId(tenantKey);
+    this.#judge = createJudge({
+      ...{ connection, workspaceKey, settings: this.#settings, factsOf: this.#factsOf, tenantId },
+    });
+    // The period before moves until it has settled, so a jump may show only then: without lookback it counts too.
+    const lookback = Math.max(1, settings.lookbackPeriods);
+    this.#current = periodKeyOf(workspaceKey, periodAt(nowMs));
+    this.#oldest = periodKeyOf(workspaceKey, addPeriods(periodAt(nowMs), -lookback));
   }
-  for (const alert of store.openAlerts()) {
-    const finding = judge.find(alert);
-    if (finding !== null) store.fire(alert, finding);
-    else if (judge.cleared(alert)) store.resolve(alert, judge.threshold(alert));
+
+  evaluate(): void {
+    const { connection, run } = this.#merged;
+    const open = this.#book.open();
+    // What a complete run proves wrong goes first, or it would keep quiet what the same run has found.
+    for (const alert of open) if (alert.periodKey === null) this.#observe(withoutFigures(alert), alert);
+    const openKeys = new Set(open.map(subjectKey));
+    const changed = this.#changedPeriods();
+    for (const periodKey of this.#periods()) {
+      const settledNow = this.#settledNow(periodKey);
+      const all = run.first || settledNow || this.#paceBegins(periodKey);
+      if (all || changed.has(periodKey) || changed.has(periodKey - 1)) this.#candidates(periodKey, all, openKeys);
+      if (settledNow) {
+        connection.prepare('UPDATE periods SET final_run_key = ? WHERE period_key = ?').run(run.runKey, periodKey);
+      }
+    }
+    this.#fallenCounters(openKeys);
+    this.#restatedPeriods();
+    this.#withdrawnRecords();
+    for (const alert of open) {
+      if (alert.periodKey === null || alert.rule === 'incident') continue;
+      const seen = this.#reconsider(alert, alert.periodKey);
+      if (seen === null) continue;
+      if (this.#isForgotten(alert, alert.periodKey)) this.#book.expire(alert);
+      else this.#observe(seen, alert);
+    }
   }
-  return store.outcome();
+
+  /** The periods in reach that the ledger has, the oldest first. */
+  #periods(): number[] {
+    return this.#merged.connection
+      .prepare('SELECT period_key FROM periods WHERE period_key BETWEEN ? AND ? ORDER BY period_key')
+      .pluck()
+      .all(this.#oldest, this.#current) as number[];
+  }
+
+  #changedPeriods(): Set<number> {
+    const keys = this.#merged.connection
+      .prepare('SELECT DISTINCT period_key FROM usage_entries WHERE entry_id > ?')
+      .pluck()
+      .all(this.#merged.lastEntryIdBefore) as number[];
+    return new Set(keys);
+  }
+
+  #settledNow(periodKey: number): boolean {
+    const final = this.#merged.connection
+      .prepare('SELECT final_run_key FROM periods WHERE period_key = ?')
+      .pluck()
+      .get(periodKey);
+    return final === null && this.#factsOf(periodKey).phase.settled;
+  }
+
+  /** Whether a pace can be judged since the last run: from then on it can only fall where nothing is used. */
+  #paceBegins(periodKey: number): boolean {
+    const { phase } = this.#factsOf(periodKey);
+    if (phase.over) return false;
+    const last = this.#merged.connection
+      .prepare(
+        "SELECT finished_at FROM runs WHERE workspace_key = ? AND status = 'applied' ORDER BY run_key DESC LIMIT 1",
+      )
+      .pluck()
+      .get(this.#merged.run.workspaceKey) as string | undefined;
+    const startMs = periodStartMs(periodOfKey(periodKey));
+    const lastElapsedMs = last === undefined ? 0 : Date.parse(last) - startMs;
+    return this.#settings.paceFractions.some((fraction) => {
+      const fromMs = paceFromMs(phase.lengthMs, fraction);
+      return lastElapsedMs < fromMs && phase.elapsedMs >= fromMs;
+    });
+  }
+
+  #candidates(periodKey: number, all: boolean, openKeys: ReadonlySet<string>): void {
+    const { connection, lastEntryIdBefore } = this.#merged;
+    const facts = this.#factsOf(periodKey);
+    const scope = all ? 'all' : { changedSince: lastEntryIdBefore };
+    for (const tenant of findCandidates(connection, facts, this.#settings, scope)) {
+      this.#begin(this.#judge.jump(tenant, null), openKeys);
+      this.#begin(this.#judge.newSpend(tenant), openKeys);
+      if (facts.phase.settled) this.#begin(this.#judge.drop(tenant), openKeys);
+    }
+    this.#begin(this.#judge.workspaceJump(periodKey, null), openKeys);
+  }
+
+  /** Open periods whose counter this run has lowered. */
+  #fallenCounters(openKeys: ReadonlySet<string>): void {
+    for (const { tenant, before } of this.#entriesOfKind(ENTRY_KINDS.decreased)) {
+      if (this.#factsOf(tenant.periodKey).phase.over) continue;
+      this.#begin(this.#judge.regression(tenant, before, false), openKeys);
+    }
+  }
+
+  #restatedPeriods(): void {
+    const rows = this.#merged.connection
+      .prepare('SELECT DISTINCT corrects_period_key, tenant_key FROM adjustments WHERE run_key = ?')
+      .raw()
+      .all(this.#merged.run.runKey) as [number, number][];
+    for (const [periodKey, tenantKey] of rows) this.#observe(this.#judge.restatement(this.#read(periodKey, tenantKey)));
+  }
+
+  #withdrawnRecords(): void {
+    for (const { tenant, before } of this.#entriesOfKind(ENTRY_KINDS.withdrawn)) {
+      this.#observe(this.#judge.withdrawn(tenant, before));
+    }
+  }
+
+  /** The entries of this run of one kind: the tenant as it is now, and its figures before. */
+  #entriesOfKind(kind: number): { tenant: TenantFacts; before: UsageFigures }[] {
+    const rows = this.#merged.connection
+      .prepare(
+        `SELECT period_key, tenant_key, credits_after - credits_delta, requests_after - requests_delta
+         FROM usage_entries WHERE entry_id > ? AND kind = ?`,
+      )
+      .safeIntegers()
+      .raw()
+      .all(this.#merged.lastEntryIdBefore, kind) as [bigint, bigint, bigint, bigint][];
+    return rows.map(([periodKey, tenantKey, credits, requests]) => ({
+      tenant: this.#read(Number(periodKey), Number(tenantKey)),
+      before: { credits, requests },
+    }));
+  }
+
+  /** What the rule of an open alert says now; null when this run has looked at it already. */
+  #reconsider(alert: StoredAlert, periodKey: number): Observation | null {
+    if (this.#seen.has(subjectKey(alert))) return null;
+    const firing = alert.state === 'pending' ? null : alert.stage;
+    if (alert.tenantKey === null) return this.#judge.workspaceJump(periodKey, firing);
+    const tenant = this.#read(periodKey, alert.tenantKey);
+    const before = { credits: alert.previousCredits ?? 0n, requests: alert.previousRequests ?? 0n };
+    switch (alert.rule) {
+      case 'drop':
+        return this.#judge.drop(tenant);
+      case 'new_spend':
+        return this.#judge.newSpend(tenant);
+      case 'regression':
+        return this.#judge.regression(tenant, before, true);
+      case 'restatement':
+        return this.#judge.restatement(tenant);
+      case 'withdrawn':
+        return this.#judge.withdrawn(tenant, before);
+      default:
+        return this.#judge.jump(tenant, firing);
+    }
+  }
+
+  /** Neither its period nor its last change lies in reach of the rules any more. */
+  #isForgotten(alert: StoredAlert, periodKey: number): boolean {
+    const changedIn = periodKeyOf(this.#merged.run.workspaceKey, alert.lastChangedAt.slice(0, 7));
+    return Math.max(periodKey, changedIn) < this.#oldest;
+  }
+
+  /** A candidate matters only when its rule holds; alerts that are open are looked at with what they know. */
+  #begin(seen: Observation, openKeys: ReadonlySet<string>): void {
+    if (seen.judgement.verdict === 'holds' && !openKeys.has(subjectKey(seen))) this.#observe(seen);
+  }
+
+  #observe(seen: Observation, alert?: StoredAlert): void {
+    this.#seen.add(subjectKey(seen));
+    this.#book.observe(seen, alert);
+  }
 }
 
-/** The pure rule with what it needs from the ledger. */
-function createJudge(merged: MergedRun, settings: RunAlertSettings) {
-  const { connection, run, nowMs } = merged;
-  const { thresholds } = settings;
-  const earlier = connection
-    .prepare(
-      `SELECT 1 FROM periods p JOIN tenant_usage u ON u.period_key = p.period_key AND u.tenant_key = ?
-       WHERE p.workspace_key = ? AND p.period_key < ? LIMIT 1`,
-    )
-    .pluck();
-  const isSettled = (periodKey: number): boolean =>
-    nowMs >= periodEndMs(periodOfKey(periodKey)) + settings.settleHours * 3_600_000;
-  return {
-    find: (subject: Subject) =>
-      evaluateJump({
-        current: subject.current,
-        previous: subject.previous,
-        // A tenant's first period began at some day of the month, so a normal month after it looks like a jump.
-        previousIsFirstEver: earlier.get(subject.tenantKey, run.workspaceKey, subject.periodKey - 1) === undefined,
-        periodOver: nowMs >= periodEndMs(periodOfKey(subject.periodKey)),
-        settled: isSettled(subject.periodKey),
-        thresholds,
-      }),
-    cleared: (alert: OpenAlert) => jumpCleared(alert.current.credits, alert.previous.credits, thresholds),
-    threshold: (alert: OpenAlert) => jumpThreshold(alert.previous.credits, thresholds),
-    settledPeriods: (oldestKey: number): number[] => {
-      const waiting = connection
-        .prepare('SELECT period_key FROM periods WHERE workspace_key = ? AND period_key >= ? AND final_run_key IS NULL')
-        .pluck()
-        .all(run.workspaceKey, oldestKey) as number[];
-      return waiting.filter(isSettled);
-    },
-  };
+function subjectKey({ rule, periodKey, tenantKey }: Pick<Observation, 'rule' | 'periodKey' | 'tenantKey'>): string {
+  return `${rule}.${periodKey}.${tenantKey}`;
 }
 
-/** A necessary condition of a jump, so that SQLite sorts out all but a few rows: see `jumpThreshold`. */
-const GREW = `prev.credits_used > 0 AND cur.withdrawn = 0 AND cur.credits_used - prev.credits_used >= ?
-  AND cur.credits_used >= prev.credits_used * ?`;
-/** SQLite multiplies doubles: it may be off by less than this either way, and the exact rule has the last word. */
-const RATIO_MARGIN = 1 - 1e-9;
-const FIGURES = `cur.period_key, cur.tenant_key, cur.credits_used, cur.request_count, prev.credits_used,
-  prev.request_count`;
-const PAIRED = 'prev.period_key = cur.period_key - 1 AND prev.tenant_key = cur.tenant_key';
-
-type FigureRow = [bigint, bigint, bigint, bigint, bigint, bigint];
-
-/**
- * Tenants whose figures of a period, or of the period before it, this run has changed. The few periods that rules speak
- * of are read in the order of their keys: after a first run that is a third of the cost of going by its entries.
- */
-function changedSubjects(
-  connection: Connection,
-  { run, lastEntryIdBefore }: MergedRun,
-  oldest: number,
-  floor: number,
-  growth: number,
-): Subject[] {
-  const { runKey, workspaceKey } = run;
-  const rows = connection
-    .prepare(
-      `SELECT ${FIGURES} FROM periods p
-       JOIN tenant_usage cur ON cur.period_key = p.period_key
-       JOIN tenant_usage prev ON ${PAIRED}
-       WHERE p.workspace_key = ? AND p.period_key >= ? AND (cur.changed_run_key = ? OR prev.changed_run_key = ?)
-         AND EXISTS (SELECT 1 FROM usage_entries WHERE entry_id > ?) AND ${GREW}`,
-    )
-    .safeIntegers()
-    .raw()
-    .all(workspaceKey, oldest, runKey, runKey, lastEntryIdBefore, floor, growth) as FigureRow[];
-  return rows.map(toSubject);
-}
-
-function subjectsOfPeriod(connection: Connection, periodKey: number, floor: number, growth: number): Subject[] {
-  const rows = connection
-    .prepare(
-      `SELECT ${FIGURES} FROM tenant_usage cur JOIN tenant_usage prev ON ${PAIRED}
-       WHERE cur.period_key = ? AND ${GREW}`,
-    )
-    .safeIntegers()
-    .raw()
-    .all(periodKey, floor, growth) as FigureRow[];
-  return rows.map(toSubject);
-}
-
-function toSubject(row: FigureRow): Subject {
-  const [periodKey, tenantKey, credits, requests, previousCredits, previousRequests] = row;
-  return {
-    periodKey: Number(periodKey),
-    tenantKey: Number(tenantKey),
-    current: { credits, requests },
-    previous: { credits: previousCredits, requests: previousRequests },
-  };
+function withoutFigures({ rule, periodKey, tenantKey }: StoredAlert): Observation {
+  return observation({ rule, periodKey, tenantKey, judgement: clear(true) });
 }

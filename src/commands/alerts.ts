@@ -1,13 +1,15 @@
 import { Command, Option } from 'commander';
-import type { AlertState } from '../alerts/notification.ts';
+import type { AlertState } from '../alerts/lifecycle.ts';
 import type { Context } from '../daemon/context.ts';
 import { relativeTime } from '../reports/format.ts';
 import { type AlertRow, alertRows, OPEN_ALERT_STATES } from '../reports/queries/alerts.ts';
 import { renderTable, type TableColumn } from '../reports/table.ts';
+import { ackCommand, explainCommand, showCommand } from './alert-record.ts';
 import { replayCommand } from './alerts-replay.ts';
 import { testCommand } from './alerts-test.ts';
 import { requireKnownWorkspace } from './choose-workspace.ts';
 import { type CliContext, examples, reportingCommand } from './cli-context.ts';
+import { planCommand, silenceCommand, silencesCommand, unsilenceCommand } from './silences.ts';
 
 const STATES: readonly AlertState[] = ['pending', 'firing', 'acknowledged', 'resolved', 'expired'];
 
@@ -19,8 +21,15 @@ interface ListOptions {
 
 export function alertsCommand(cli: CliContext): Command {
   return new Command('alerts')
-    .description('Look at alerts; without a subcommand, list the open ones.')
+    .description('Look at alerts and mute them; without a subcommand, list the open ones.')
     .addCommand(listCommand(cli), { isDefault: true })
+    .addCommand(showCommand(cli))
+    .addCommand(explainCommand(cli))
+    .addCommand(ackCommand(cli))
+    .addCommand(silenceCommand(cli))
+    .addCommand(planCommand(cli))
+    .addCommand(silencesCommand(cli))
+    .addCommand(unsilenceCommand(cli))
     .addCommand(testCommand(cli))
     .addCommand(replayCommand(cli))
     .addHelpText(
@@ -55,6 +64,11 @@ function listAlerts(cli: CliContext, context: Context, options: ListOptions): vo
   else cli.print(renderTable(alerts, tableColumns(context.clock.now()), cli.tableOptions));
 }
 
+/** Somebody, or an incident, or a fault of ours keeps it quiet. */
+function isMuted({ muted_because }: AlertRow): boolean {
+  return /^(silence|incident|inhibited):/.test(muted_because ?? '');
+}
+
 function tableColumns(nowMs: number): TableColumn<AlertRow>[] {
   return [
     { key: 'alert_id', header: 'Alert' },
@@ -70,7 +84,7 @@ function tableColumns(nowMs: number): TableColumn<AlertRow>[] {
     { key: 'previous_credits', header: 'Previous', align: 'right' },
     { key: 'current_credits', header: 'Credits', align: 'right' },
     { key: 'threshold', header: 'Threshold', align: 'right' },
-    { key: 'state', header: 'State' },
+    { key: 'state', header: 'State', format: (state, row) => (isMuted(row) ? `${state}, muted` : String(state)) },
     { key: 'last_changed_at', header: 'Changed', format: (at) => relativeTime(Date.parse(at), nowMs) },
   ];
 }

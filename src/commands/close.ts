@@ -76,8 +76,8 @@ export function reopenCommand(cli: CliContext): Command {
     );
 }
 
-/** Opens the writer of a ledger that exists: closing a month must not create an empty one. */
-async function openExisting(context: Context): ReturnType<Context['writer']> {
+/** Opens the writer of a ledger that exists: commands that correct one must not create an empty one. */
+export async function openExisting(context: Context): ReturnType<Context['writer']> {
   try {
     context.reader();
   } catch (error) {

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import type { AlertChange } from '../alerts/alert-book.ts';
 import { AppError, summarizeError, UsageError } from '../core/errors.ts';
 import { inertText } from '../core/inert-text.ts';
 import { type Period, parsePeriod } from '../core/period.ts';
@@ -115,6 +116,7 @@ async function reportOutcome(
     alerts: outcome.alerts.changes.map((alert) => ({
       alert_id: alert.alertId,
       change: alert.change,
+      rule: alert.rule,
       tenant_id: alert.tenantId,
       period: alert.period,
       stage: alert.stage,
@@ -122,6 +124,7 @@ async function reportOutcome(
       current_credits: alert.currentCredits,
       threshold: alert.threshold,
       silent: alert.silent,
+      silent_because: alert.silentBecause,
     })),
     ...(dryRun ? { largest_changes: largest } : { notifications: deliveries }),
   };
@@ -167,16 +170,21 @@ function printOutcome(
       `  ${change.period}  ${inertText(change.tenant_id)}  ${change.kind}  ${sign}${formatInteger(change.credits_delta)} to ${formatInteger(change.credits_after)}`,
     );
   }
-  for (const alert of outcome.alerts.changes) {
-    const verb = dryRun ? `would be ${alert.change}` : alert.change;
-    cli.print(
-      `  alert ${verb}${alert.silent ? ' silently' : ''}: jump ${alert.stage} of ${inertText(alert.tenantId)} in ${alert.period}, ` +
-        `${formatInteger(alert.previousCredits)} to ${formatInteger(alert.currentCredits)} credits (threshold ${formatInteger(alert.threshold)})`,
-    );
-  }
+  for (const alert of outcome.alerts.changes) cli.print(`  ${alertLine(alert, dryRun)}`);
   if (deliveries !== null && deliveries.pending + deliveries.dead > 0) {
     cli.note(`${deliveries.pending} notifications are left to the daemon, ${deliveries.dead} were refused for good`);
   }
+}
+
+function alertLine(alert: AlertChange, dryRun: boolean): string {
+  const verb = dryRun ? `would be ${alert.change}` : alert.change;
+  const what = `${alert.rule} ${alert.stage} of ${inertText(alert.tenantId ?? 'the workspace')}`;
+  const when = alert.period === null ? '' : ` in ${alert.period}`;
+  const head = `alert ${verb}${alert.silent ? ' silently' : ''}: ${what}${when}`;
+  if (alert.currentCredits === null) return head;
+  const limit = alert.threshold === null ? '' : ` (threshold ${formatInteger(alert.threshold)})`;
+  const before = formatInteger(alert.previousCredits ?? 0n);
+  return `${head}, ${before} to ${formatInteger(alert.currentCredits)} credits${limit}`;
 }
 
 function reportFailure(cli: CliContext, workspaceId: string, error: unknown): WorkspaceReport {

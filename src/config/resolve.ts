@@ -1,6 +1,14 @@
 import { dirname, join, resolve } from 'node:path';
-import type { FileChannel, FileConfig, FileSettings, FileWorkspace } from './schema.ts';
-import type { BackupConfig, ChannelConfig, Config, SigningScheme, WorkspaceConfig } from './types.ts';
+import type { FileChannel, FileConfig, FileRuleSettings, FileSettings, FileWorkspace } from './schema.ts';
+import type {
+  AlertRuleSettings,
+  AlertSettings,
+  BackupConfig,
+  ChannelConfig,
+  Config,
+  SigningScheme,
+  WorkspaceConfig,
+} from './types.ts';
 
 export const DEFAULT_HTTP = { host: '127.0.0.1', port: 9464 } as const;
 
@@ -66,7 +74,6 @@ function resolveWorkspace(
   secretFile: { workspace: string | undefined; defaults: string | undefined },
 ): WorkspaceConfig {
   const signing = { ...defaults.signing, ...given(workspace.signing) };
-  const alerts = { ...defaults.alerts, ...given(workspace.alerts) };
   const secretKey = workspace.secret_key ?? secretFile.workspace ?? defaults.secret_key ?? secretFile.defaults;
   return {
     id: workspace.id,
@@ -89,7 +96,34 @@ function resolveWorkspace(
     concurrency: workspace.concurrency ?? defaults.concurrency ?? 8,
     requestsPerSecond: workspace.requests_per_second ?? defaults.requests_per_second ?? 50,
     consistency: workspace.consistency ?? defaults.consistency ?? 'auto',
-    alerts: { ratio: alerts.ratio ?? 1.5, minCredits: alerts.min_credits ?? 1000 },
+    alerts: resolveAlerts(defaults.alerts, workspace.alerts),
+  };
+}
+
+export const DEFAULT_ALERT_RULES: AlertRuleSettings = {
+  ratio: 1.5,
+  minCredits: 1000,
+  perDay: false,
+  baseline: 'previous',
+  paceMinFraction: 0.1,
+};
+
+/** Each level fills in what it says: `defaults`, the workspace, its tenants. The workspace's patterns come first. */
+function resolveAlerts(defaults: FileSettings['alerts'], own: FileSettings['alerts']): AlertSettings {
+  const rules = applyRules(applyRules(DEFAULT_ALERT_RULES, defaults), own);
+  const patterns = [...(own?.tenants ?? []), ...(defaults?.tenants ?? [])];
+  return { ...rules, tenants: patterns.map((tenant) => ({ match: tenant.match, rules: applyRules(rules, tenant) })) };
+}
+
+function applyRules(base: AlertRuleSettings, own: FileRuleSettings | undefined): AlertRuleSettings {
+  if (own === undefined) return base;
+  const { baseline } = own;
+  return {
+    ratio: own.ratio ?? base.ratio,
+    minCredits: own.min_credits ?? base.minCredits,
+    perDay: own.per_day ?? base.perDay,
+    baseline: typeof baseline === 'object' ? { medianOf: baseline.median_of } : (baseline ?? base.baseline),
+    paceMinFraction: own.pace_min_fraction ?? base.paceMinFraction,
   };
 }
 

@@ -96,6 +96,12 @@ workspaces:
     alerts:                            # a jump: credits >= max(ratio * previous, previous + min_credits)
       ratio: 1.5
       min_credits: 1000
+      # per_day: true                  # compare credits per day of the month
+      # baseline: same_month_last_year # previous | same_month_last_year | { median_of: 3 }
+      # pace_min_fraction: 0.1         # of an open month, before its pace is judged
+      # tenants:                       # the longest pattern that fits a tenant wins
+      #   - match: trial-*
+      #     min_credits: 5000
 
 alerts:
   channels:

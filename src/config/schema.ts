@@ -36,6 +36,18 @@ function integer(least: number, most: number) {
   return numeric(z.int().min(least).max(most));
 }
 
+/** How the alert rules judge; for a workspace, and for some of its tenants. */
+const ruleSettings = {
+  ratio: numeric(z.number().min(1)).optional(),
+  min_credits: numeric(z.int().min(0)).optional(),
+  per_day: z.stringbool().or(z.boolean()).optional(),
+  baseline: z
+    .enum(['previous', 'same_month_last_year'])
+    .or(z.strictObject({ median_of: integer(2, 24) }))
+    .optional(),
+  pace_min_fraction: numeric(z.number().min(0.01).max(1)).optional(),
+};
+
 /** What `defaults` and each workspace can set. */
 const settings = {
   base_url: address.optional(),
@@ -61,8 +73,8 @@ const settings = {
   consistency: z.enum(['auto', 'twice', 'counted']).optional(),
   alerts: z
     .strictObject({
-      ratio: numeric(z.number().min(1)).optional(),
-      min_credits: numeric(z.int().min(0)).optional(),
+      ...ruleSettings,
+      tenants: z.array(z.strictObject({ match: word, ...ruleSettings })).optional(),
     })
     .optional(),
 };
@@ -126,6 +138,7 @@ export type FileConfig = z.infer<typeof fileSchema>;
 export type FileSettings = z.infer<z.ZodObject<typeof settings>>;
 export type FileWorkspace = FileConfig['workspaces'][number];
 export type FileChannel = z.infer<typeof channel>;
+export type FileRuleSettings = z.infer<z.ZodObject<typeof ruleSettings>>;
 
 /** Every setting there is, groups included, such as `workspaces[].signing.payload`; list items are written `[]`. */
 export function settingPaths(): string[] {

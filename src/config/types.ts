@@ -16,11 +16,24 @@ export interface SigningScheme {
  */
 export type Consistency = 'auto' | 'twice' | 'counted';
 
-/** Thresholds of the jump rule: `max(ratio * previous, previous + minCredits)`. */
-export interface AlertThresholds {
+/** What a period is compared with: the one before, the median of some before it, or the same month a year before. */
+export type AlertBaseline = 'previous' | 'same_month_last_year' | { medianOf: number };
+
+/** How the rules judge one tenant, or the workspace's total. A jump: `max(ratio * baseline, baseline + minCredits)`. */
+export interface AlertRuleSettings {
   ratio: number;
   /** Credits. */
   minCredits: number;
+  /** Compares credits a day, so that February against March is no growth. */
+  perDay: boolean;
+  baseline: AlertBaseline;
+  /** Of an open period, no pace is judged before this fraction of it has passed. */
+  paceMinFraction: number;
+}
+
+/** The settings of a workspace, and those of tenants whose id fits a pattern; of several the longest pattern wins. */
+export interface AlertSettings extends AlertRuleSettings {
+  tenants: { match: string; rules: AlertRuleSettings }[];
 }
 
 export interface WorkspaceConfig {
@@ -41,7 +54,7 @@ export interface WorkspaceConfig {
   concurrency: number;
   requestsPerSecond: number;
   consistency: Consistency;
-  alerts: AlertThresholds;
+  alerts: AlertSettings;
 }
 
 export interface LogConfig {

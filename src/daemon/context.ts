@@ -3,6 +3,7 @@ import { disabledChannels } from '../alerts/channel-states.ts';
 import type { Channel, DeliveryResult } from '../alerts/channels/channel.ts';
 import { createChannels } from '../alerts/channels/create-channels.ts';
 import { type DeliveryOutcome, deliverNotification } from '../alerts/deliver.ts';
+import type { StaleCheck } from '../alerts/evaluate-self.ts';
 import { pendingNotification } from '../alerts/outbox.ts';
 import { testPayload } from '../alerts/service-notices.ts';
 import { secretsOf } from '../config/secrets.ts';
@@ -166,6 +167,14 @@ export class Context {
       },
       { kind, slot, window, signal, ...(onProgress === undefined ? {} : { onProgress }) },
     );
+  }
+
+  /** Raises alerts for workspaces without a complete run; returns how many notifications there are. */
+  async raiseStale(workspaces: StaleCheck[]): Promise<number> {
+    const writer = await this.writer();
+    const channels = [...this.channels.keys()];
+    const { notificationIds } = await writer.call('raiseStale', { workspaces, channels, nowMs: this.clock.now() });
+    return notificationIds.length;
   }
 
   /** Makes one attempt to deliver a notification. */

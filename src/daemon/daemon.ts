@@ -1,6 +1,7 @@
 import { dirname, join } from 'node:path';
+import type { StaleCheck } from '../alerts/evaluate-self.ts';
 import { pendingNotifications } from '../alerts/outbox.ts';
-import { isoTime } from '../core/clock.ts';
+import { type Clock, isoTime } from '../core/clock.ts';
 import { summarizeError } from '../core/errors.ts';
 import { Releasers } from '../core/releasers.ts';
 import { hasPublished, latestSlot, ledgerId } from '../ledger/runs.ts';
@@ -11,8 +12,9 @@ import { openQueueSystem, type QueueSystem } from '../queue/queues.ts';
 import { startScheduler } from '../queue/scheduler.ts';
 import { startBackupSchedule } from './backup-schedule.ts';
 import type { Context } from './context.ts';
-import { createHealthProbe } from './http/probe.ts';
+import { createHealthProbe, type HealthProbe } from './http/probe.ts';
 import { type OutboxSweep, startOutboxSweep } from './outbox-sweep.ts';
+import { startStaleWatch } from './stale-watch.ts';
 
 /** Running jobs have this long to end after a stop was asked for; below pm2's kill_timeout with room for the rest. */
 const JOBS_DEADLINE_MS = 14_000;
@@ -76,10 +78,17 @@ export async function startDaemon(context: Context): Promise<Daemon> {
       logger,
     });
     releasers.push(() => scheduler.stop());
+    const probe = createHealthProbe({ reader: context.reader(), config, clock, queueSystem: queue });
+    const watch = startStaleWatch({
+      stale: () => staleChecks(probe, clock),
+      raise: (workspaces) => context.raiseStale(workspaces),
+      afterRaise: () => sweep?.sweep() ?? Promise.resolve(),
+      logger,
+    });
+    releasers.push(() => watch.stop());
     if (config.http.port !== 0) {
       // Loaded here only: the pages take longer to load than everything that the other commands need.
       const { startHttp } = await import('./http/server.ts');
-      const probe = createHealthProbe({ reader: context.reader(), config, clock, queueSystem: queue });
       const options = { ...config.http, logger, version: context.version, probe, queues: queue.queues };
       const http = await startHttp(options);
       releasers.push(() => http.close());
@@ -99,6 +108,16 @@ export async function startDaemon(context: Context): Promise<Daemon> {
     await releasers.release();
     throw error;
   }
+}
+
+function staleChecks(probe: HealthProbe, clock: Clock): StaleCheck[] {
+  return probe
+    .freshness()
+    .filter(({ stale }) => stale)
+    .map(({ workspaceId, lastCompleteRunAtMs, staleAfterMs }) => {
+      const sinceMs = lastCompleteRunAtMs === null ? staleAfterMs + 1 : clock.now() - lastCompleteRunAtMs;
+      return { workspaceId, sinceMs, staleAfterMs };
+    });
 }
 
 async function openRedis(context: Context, releasers: Releasers): Promise<RedisTarget> {
@@ -151,6 +170,7 @@ function createHandlers(context: Context, afterRun: () => Promise<void>): JobHan
         const text = retryable && !lastAttempt ? 'run failed, it will be tried again' : 'run failed';
         const stack = code === 'internal' && error instanceof Error ? error.stack : undefined;
         logger.error({ workspaceId, kind, slot, attempt, code, reason: message, hint, stack }, text);
+        await afterRun();
         throw error;
       }
     },

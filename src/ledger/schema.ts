@@ -262,24 +262,44 @@ export const alerts = sqliteTable(
     workspaceKey: integer('workspace_key')
       .notNull()
       .references(() => workspaces.workspaceKey),
+    /** Null: about the workspace as a whole, or about ourselves. */
     tenantKey: integer('tenant_key').references(() => tenants.tenantKey),
     periodKey: integer('period_key').references(() => periods.periodKey),
-    stage: text('stage').notNull(),
+    stage: text('stage', { enum: ['pace', 'certain', 'final'] }).notNull(),
     severity: text('severity', { enum: ['warning', 'critical'] }).notNull(),
     state: text('state', { enum: ['pending', 'firing', 'acknowledged', 'resolved', 'expired'] }).notNull(),
-    previousCredits: integer('previous_credits').notNull(),
-    currentCredits: integer('current_credits').notNull(),
-    previousRequests: integer('previous_requests').notNull(),
-    currentRequests: integer('current_requests').notNull(),
-    threshold: integer('threshold').notNull(),
-    firstFiredAt: text('first_fired_at').notNull(),
+    /** The figures that the rule compares, as they stand now; null for alerts about ourselves. */
+    previousCredits: integer('previous_credits'),
+    currentCredits: integer('current_credits'),
+    previousRequests: integer('previous_requests'),
+    currentRequests: integer('current_requests'),
+    threshold: integer('threshold'),
+    /** Null while it is pending and has never fired. */
+    firstFiredAt: text('first_fired_at'),
     lastChangedAt: text('last_changed_at').notNull(),
     /** How many transitions the alert has gone through; part of each notification's id. */
     revision: integer('revision').notNull(),
+    /** How often it was notified again because it grew, since it fired. */
+    level: integer('level').notNull().default(0),
+    /** The size that it was last notified with; the next level is a multiple of it. */
+    notifiedMeasure: integer('notified_measure'),
+    pendingSince: text('pending_since'),
+    /** The run that found the cause gone first; the second such run resolves the alert. */
+    clearRunKey: integer('clear_run_key'),
+    /** The incident that speaks for this alert. */
+    incidentKey: integer('incident_key'),
+    /** What an alert about ourselves says: the code and words of the error. */
+    detail: text('detail'),
   },
   (table) => [
-    uniqueIndex('alerts_by_subject').on(table.rule, table.periodKey, table.tenantKey),
+    uniqueIndex('alerts_by_subject').on(
+      table.rule,
+      table.workspaceKey,
+      sql`coalesce(period_key, 0)`,
+      sql`coalesce(tenant_key, 0)`,
+    ),
     index('alerts_open').on(table.workspaceKey).where(sql`state IN ('pending', 'firing', 'acknowledged')`),
+    index('alerts_by_incident').on(table.incidentKey).where(sql`incident_key IS NOT NULL`),
   ],
 );
 
@@ -291,17 +311,48 @@ export const alertTransitions = sqliteTable(
       .notNull()
       .references(() => alerts.alertKey),
     revision: integer('revision').notNull(),
+    change: text('change', {
+      enum: ['pending', 'fired', 'escalated', 'grown', 'acknowledged', 'resolved', 'expired'],
+    }).notNull(),
     state: text('state').notNull(),
     stage: text('stage').notNull(),
     runKey: integer('run_key'),
+    /** `run`, `timer`, or the person who acknowledged. */
     actor: text('actor').notNull(),
     at: text('at').notNull(),
-    currentCredits: integer('current_credits').notNull(),
-    /** 1 when nobody was told: the first sync of a workspace seeds what it finds. */
+    currentCredits: integer('current_credits'),
+    /** 1 when nobody was told, for the reason in `silent_because`. */
     silent: integer('silent').notNull(),
+    /** `seed`, `silence:ID`, `incident:ID`, `inhibited:ID`, `unheard`, `quiet`; null when somebody was told. */
+    silentBecause: text('silent_because'),
+    /** What a person has said with it. */
+    note: text('note'),
+    /** JSON, as it was sent; null where nobody was told and in ledgers older than this column. */
+    evidence: text('evidence'),
   },
   (table) => [primaryKey({ columns: [table.alertKey, table.revision] })],
 );
+
+/** What people have muted: silences, and plans that expect growth. Ended early by `ended_at`, never deleted. */
+export const silences = sqliteTable('silences', {
+  silenceKey: integer('silence_key').primaryKey(),
+  silenceId: text('silence_id').notNull().unique(),
+  kind: text('kind', { enum: ['silence', 'plan'] }).notNull(),
+  /** Null: every workspace. */
+  workspaceKey: integer('workspace_key').references(() => workspaces.workspaceKey),
+  /** Patterns in which `*` stands for anything. */
+  rule: text('rule').notNull(),
+  tenant: text('tenant').notNull(),
+  period: text('period').notNull(),
+  /** A plan covers credits up to this figure; null is no limit. */
+  upToCredits: integer('up_to_credits'),
+  until: text('until').notNull(),
+  reason: text('reason').notNull(),
+  createdBy: text('created_by').notNull(),
+  createdAt: text('created_at').notNull(),
+  endedAt: text('ended_at'),
+  endedBy: text('ended_by'),
+});
 
 /** Notifications on their way: one row a channel, written in the transaction that changed the alert. */
 export const outbox = sqliteTable(

@@ -1,4 +1,5 @@
-import type { RunAlerts } from '../alerts/alert-store.ts';
+import type { RunAlerts } from '../alerts/alert-book.ts';
+import type { RunFault } from '../alerts/evaluate-self.ts';
 import { AppError, summarizeError } from '../core/errors.ts';
 import type { Period } from '../core/period.ts';
 import type { ApplyResult } from '../ledger/apply-run.ts';
@@ -7,6 +8,7 @@ import { FencedError } from '../ledger/errors.ts';
 import type { RunFailure } from '../ledger/fail-run.ts';
 import type { Window } from '../ledger/staging.ts';
 import type { WalkRecord } from '../ledger/walks.ts';
+import { UnauthorizedError } from '../usage-api/errors.ts';
 import type { LedgerWriter } from './ledger-writer.ts';
 import { createPacer } from './pacer.ts';
 import { judgeWalk, MAX_WALKS, type Sign } from './prove.ts';
@@ -78,7 +80,7 @@ export async function syncWorkspace(deps: SyncDeps, request: SyncRequest): Promi
       withdrawals,
       nowMs: clock.now(),
       alerts: {
-        thresholds: workspace.alerts,
+        rules: workspace.alerts,
         channels: deps.channels,
         lookbackPeriods: workspace.lookbackPeriods,
         settleHours: workspace.settleHours,
@@ -99,7 +101,9 @@ export async function syncWorkspace(deps: SyncDeps, request: SyncRequest): Promi
     // Whatever an abort made of the work under way, its reason is what ended the run.
     const cause = signal.aborted ? signal.reason : error;
     const failure = toFailure(cause, last);
-    await writer.call('failRun', { runKey: claimed.runKey, failure, nowMs: clock.now() }).catch((second: unknown) => {
+    const fault = request.signal.aborted || cause instanceof FencedError ? null : toFault(cause);
+    const end = { runKey: claimed.runKey, failure, fault, channels: deps.channels, nowMs: clock.now() };
+    await writer.call('failRun', end).catch((second: unknown) => {
       // The run stays `running` and is superseded by the next; what ended it matters more than this.
       log.error({ reason: summarizeError(second).message }, 'the failed run could not be written down');
     });
@@ -186,6 +190,13 @@ function keepLease(deps: SyncDeps, claimed: ClaimedRun): { signal: AbortSignal; 
   }, LEASE_MS / 3);
   timer.unref();
   return { signal: lost.signal, stop: () => clearInterval(timer) };
+}
+
+/** What an operator has to know of; a stop that was asked for and a run that another one has overtaken are not. */
+function toFault(error: unknown): RunFault {
+  const { code, message, retryable } = summarizeError(error);
+  const clockSkewMs = error instanceof UnauthorizedError ? error.clockSkewMs : null;
+  return { code, message, retryable, clockSkewMs };
 }
 
 function toFailure(error: unknown, walk: WalkRecord | null): RunFailure {

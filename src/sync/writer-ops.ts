@@ -1,6 +1,14 @@
 import type Database from 'better-sqlite3';
-import type { RunAlerts } from '../alerts/alert-store.ts';
+import {
+  type AcknowledgeRequest,
+  acknowledgeAlert,
+  addSilence,
+  endSilence,
+  type SilenceRequest,
+} from '../alerts/actions.ts';
+import type { RunAlerts } from '../alerts/alert-book.ts';
 import { evaluateRun, type RunAlertSettings } from '../alerts/evaluate-run.ts';
+import { evaluateFailure, evaluateStale, type RunFault, type StaleCheck } from '../alerts/evaluate-self.ts';
 import { claimDelivery, type DeliveryRecord, recordDelivery, releaseDelivery } from '../alerts/outbox.ts';
 import { type ReplayReport, type ReplayRequest, replayDead } from '../alerts/replay.ts';
 import { type AbsentKey, absentAgain } from '../ledger/absences.ts';
@@ -27,6 +35,14 @@ interface OpenRun {
 /** A run under way is named by its key. */
 interface OfRun {
   runKey: number;
+}
+
+interface FailedRunRequest {
+  failure: RunFailure;
+  fault: RunFault | null;
+  /** Names of the channels that are told. */
+  channels: readonly string[];
+  nowMs: number;
 }
 
 /**
@@ -109,13 +125,39 @@ export class WriterOps {
     return result;
   }
 
-  failRun({ runKey, failure, nowMs }: OfRun & { failure: RunFailure; nowMs: number }): void {
+  /** Ends a run that publishes nothing, and raises its alert unless nobody is at fault (`fault` null). */
+  failRun({ runKey, failure, fault, channels, nowMs }: OfRun & FailedRunRequest): RunAlerts {
+    const { run } = this.#open(runKey);
     try {
-      failRun(this.#connection, this.#open(runKey).run, failure, nowMs);
+      return this.#connection
+        .transaction(() => {
+          failRun(this.#connection, run, failure, nowMs);
+          if (fault === null) return { changes: [], notificationIds: [] };
+          return evaluateFailure(this.#connection, run, fault, { channels, nowMs });
+        })
+        .immediate();
     } finally {
       // Also when the failure itself cannot be written: staging would stay in memory for good.
       this.#close(runKey);
     }
+  }
+
+  /** Raises alerts for workspaces without a complete run for too long. */
+  raiseStale(request: { workspaces: StaleCheck[]; channels: readonly string[]; nowMs: number }): RunAlerts {
+    return evaluateStale(this.#connection, request.workspaces, request);
+  }
+
+  acknowledgeAlert(request: AcknowledgeRequest): void {
+    acknowledgeAlert(this.#connection, request);
+  }
+
+  /** Returns the id of the silence. */
+  addSilence(request: SilenceRequest): string {
+    return addSilence(this.#connection, request);
+  }
+
+  endSilence(request: { silenceId: string; by: string; nowMs: number }): void {
+    endSilence(this.#connection, request);
   }
 
   closePeriod(request: CloseRequest): PeriodEvent {

@@ -1,25 +1,48 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { evaluateJump, type JumpInput, jumpCleared, jumpThreshold } from '../../src/alerts/rules/jump.ts';
+import { type JumpInput, judgeJump, projection } from '../../src/alerts/rules/jump.ts';
+import type { PeriodPhase } from '../../src/alerts/rules/rule.ts';
+import { jumpThreshold } from '../../src/alerts/rules/threshold.ts';
 
 const MAX = 2n ** 63n - 1n;
+const DAY_MS = 86_400_000;
+const MARCH_MS = 31 * DAY_MS;
 const credits = fc.bigInt({ min: 1n, max: MAX });
+const elapsed = fc.integer({ min: 0, max: MARCH_MS });
 const thresholds = fc.record({
   ratio: fc.integer({ min: 0, max: 500 }).map((hundredths) => hundredths / 100),
   minCredits: fc.integer({ min: 0, max: 1_000_000 }),
 });
 const defaults = { ratio: 1.5, minCredits: 1000 };
+type Limits = typeof defaults;
 
-function input(current: bigint, previous: bigint | null, changes: Partial<JumpInput> = {}): JumpInput {
+function openFor(elapsedMs: number): PeriodPhase {
+  return { elapsedMs, lengthMs: MARCH_MS, over: false, settled: false };
+}
+const OVER: PeriodPhase = { elapsedMs: MARCH_MS, lengthMs: MARCH_MS, over: true, settled: false };
+const SETTLED: PeriodPhase = { ...OVER, settled: true };
+
+function input(
+  current: bigint,
+  previous: bigint | null,
+  changes: Partial<JumpInput> & { limits?: Limits } = {},
+): JumpInput {
+  const { limits = defaults, ...rest } = changes;
   return {
-    current: { credits: current, requests: 10n },
-    previous: previous === null ? null : { credits: previous, requests: 10n },
-    previousIsFirstEver: false,
-    periodOver: false,
-    settled: false,
-    thresholds: defaults,
-    ...changes,
+    current,
+    previous: { figures: previous === null ? null : { credits: previous, requests: 10n }, usable: true },
+    threshold:
+      previous === null || previous <= 0n ? null : { credits: jumpThreshold(previous, limits), baseline: previous },
+    phase: openFor(DAY_MS),
+    firing: null,
+    paceMinFraction: 0.1,
+    ...rest,
   };
+}
+
+function stageOf(one: JumpInput): string | null {
+  const judgement = judgeJump(one);
+  return judgement.verdict === 'holds' ? judgement.finding.stage : null;
 }
 
 describe('the jump threshold', () => {
@@ -67,73 +90,112 @@ describe('the jump threshold', () => {
 });
 
 describe('the jump rule', () => {
-  it('fires from exactly the threshold on, at any size', () => {
+  it('is certain from exactly the threshold on, at any size and any day', () => {
     fc.assert(
-      fc.property(credits, thresholds, (previous, limits) => {
+      fc.property(credits, thresholds, elapsed, (previous, limits, elapsedMs) => {
         const threshold = jumpThreshold(previous, limits);
         fc.pre(threshold > previous);
-        expect(evaluateJump(input(threshold - 1n, previous, { thresholds: limits }))).toBeNull();
-        expect(evaluateJump(input(threshold, previous, { thresholds: limits }))).toEqual({
-          stage: 'certain',
-          severity: 'critical',
-          threshold,
-        });
+        const at = (current: bigint) => stageOf(input(current, previous, { limits, phase: openFor(elapsedMs) }));
+        expect(at(threshold)).toBe('certain');
+        expect(at(threshold - 1n)).not.toBe('certain');
       }),
     );
   });
 
-  it('keeps firing when the credits rise further', () => {
+  it('keeps holding when the credits rise further', () => {
     fc.assert(
-      fc.property(credits, credits, credits, thresholds, (a, b, previous, limits) => {
+      fc.property(credits, credits, credits, thresholds, elapsed, (a, b, previous, limits, elapsedMs) => {
         const [lower, higher] = a < b ? [a, b] : [b, a];
-        const firedBelow = evaluateJump(input(lower, previous, { thresholds: limits })) !== null;
-        const firedAbove = evaluateJump(input(higher, previous, { thresholds: limits })) !== null;
-        expect(firedAbove || !firedBelow).toBe(true);
+        const at = (current: bigint) => stageOf(input(current, previous, { limits, phase: openFor(elapsedMs) }));
+        expect(at(higher) !== null || at(lower) === null).toBe(true);
       }),
     );
   });
 
-  it('never fires without growth, whatever the thresholds', () => {
+  it('never holds without growth once the period is over, whatever the thresholds', () => {
     fc.assert(
       fc.property(credits, credits, thresholds, (a, b, limits) => {
         const [current, previous] = a < b ? [a, b] : [b, a];
-        expect(evaluateJump(input(current, previous, { thresholds: limits }))).toBeNull();
+        for (const phase of [OVER, SETTLED]) expect(stageOf(input(current, previous, { limits, phase }))).toBeNull();
       }),
     );
-    expect(evaluateJump(input(500n, 500n, { thresholds: { ratio: 1, minCredits: 0 } }))).toBeNull();
+    expect(stageOf(input(500n, 500n, { limits: { ratio: 1, minCredits: 0 } }))).toBeNull();
   });
 
   it('is certain until the period is both over and settled, then final', () => {
-    const stage = (periodOver: boolean, settled: boolean) =>
-      evaluateJump(input(150_000n, 100_000n, { periodOver, settled }))?.stage;
-    expect(stage(false, false)).toBe('certain');
-    expect(stage(true, false)).toBe('certain');
-    expect(stage(false, true)).toBe('certain');
-    expect(stage(true, true)).toBe('final');
+    const stage = (phase: PeriodPhase) => stageOf(input(150_000n, 100_000n, { phase }));
+    expect(stage(openFor(DAY_MS))).toBe('certain');
+    expect(stage(OVER)).toBe('certain');
+    expect(stage(SETTLED)).toBe('final');
   });
 
   it('has nothing to compare with without a previous period or with nothing used in it', () => {
-    for (const previous of [null, 0n, -5n]) expect(evaluateJump(input(MAX, previous))).toBeNull();
+    for (const previous of [null, 0n, -5n]) expect(stageOf(input(MAX, previous))).toBeNull();
   });
 
-  it('does not compare with the first period that the workspace ever had', () => {
-    expect(evaluateJump(input(150_000n, 100_000n, { previousIsFirstEver: true }))).toBeNull();
-    expect(evaluateJump(input(150_000n, 100_000n, { previousIsFirstEver: false }))).not.toBeNull();
+  it('does not compare with a period that is likely too low', () => {
+    const previous = { figures: { credits: 100_000n, requests: 1n }, usable: false };
+    for (const phase of [openFor(20 * DAY_MS), SETTLED]) {
+      expect(stageOf(input(MAX, 100_000n, { previous, phase }))).toBeNull();
+    }
+  });
+});
+
+describe('the pace', () => {
+  const pace = (elapsedMs: number, current: bigint, paceMinFraction = 0.1) =>
+    stageOf(input(current, 100_000n, { phase: openFor(elapsedMs), paceMinFraction }));
+
+  it('is judged from a tenth of the period and three days on', () => {
+    expect(pace(3.1 * DAY_MS - 1, 149_999n)).toBeNull();
+    expect(pace(3.1 * DAY_MS, 149_999n)).toBe('pace');
+    expect(pace(3 * DAY_MS, 149_999n, 0.01)).toBe('pace');
+    expect(pace(3 * DAY_MS - 1, 149_999n, 0.01)).toBeNull();
+    expect(pace(15 * DAY_MS, 149_999n, 0.5)).toBeNull();
+  });
+
+  it('holds from exactly the rate that leads to the threshold, in integers', () => {
+    expect(pace(15.5 * DAY_MS, 75_000n)).toBe('pace');
+    expect(pace(15.5 * DAY_MS, 74_999n)).toBeNull();
+    fc.assert(
+      fc.property(credits, credits, elapsed, (current, previous, elapsedMs) => {
+        fc.pre(elapsedMs >= 3.1 * DAY_MS && elapsedMs < MARCH_MS);
+        const limit = jumpThreshold(previous, defaults);
+        const leads = current * BigInt(MARCH_MS) >= limit * BigInt(elapsedMs);
+        expect(stageOf(input(current, previous, { phase: openFor(elapsedMs) })) !== null).toBe(leads);
+      }),
+    );
+  });
+
+  it('waits for six hours, a certain jump does not', () => {
+    const finding = (current: bigint) => {
+      const judgement = judgeJump(input(current, 100_000n, { phase: openFor(15.5 * DAY_MS) }));
+      return judgement.verdict === 'holds' ? judgement.finding : null;
+    };
+    expect(finding(80_000n)).toMatchObject({ severity: 'warning', measure: 160_000n, confirmAfterMs: 6 * 3_600_000 });
+    expect(finding(150_000n)).toMatchObject({ severity: 'critical', measure: 150_000n, confirmAfterMs: null });
+  });
+
+  it('ends with the period: what is over has no rate', () => {
+    expect(projection(7n, OVER)).toBe(7n);
+    expect(stageOf(input(149_999n, 100_000n, { phase: OVER }))).toBeNull();
+    expect(projection(7n, openFor(0))).toBe(0n);
   });
 });
 
 describe('clearing a jump', () => {
-  it('needs the credits to fall below nine tenths of the threshold', () => {
-    expect(jumpCleared(135_000n, 100_000n, defaults)).toBe(false);
-    expect(jumpCleared(134_999n, 100_000n, defaults)).toBe(true);
+  const verdict = (current: bigint, changes: Partial<JumpInput>) => judgeJump(input(current, 100_000n, changes));
+
+  it('needs the projection to fall below nine tenths of the threshold while the period is open', () => {
+    const phase = openFor(15.5 * DAY_MS);
+    expect(verdict(67_500n, { phase })).toEqual({ verdict: 'between' });
+    expect(verdict(67_499n, { phase })).toEqual({ verdict: 'clear', atOnce: false });
   });
 
-  it('never clears what would fire again at once', () => {
-    fc.assert(
-      fc.property(credits, credits, thresholds, (current, previous, limits) => {
-        const fires = evaluateJump(input(current, previous, { thresholds: limits })) !== null;
-        expect(fires && jumpCleared(current, previous, limits)).toBe(false);
-      }),
-    );
+  it('needs one look at a settled period, where only a final alert wavers', () => {
+    expect(verdict(149_999n, { phase: SETTLED, firing: 'final' })).toEqual({ verdict: 'between' });
+    expect(verdict(134_999n, { phase: SETTLED, firing: 'final' })).toEqual({ verdict: 'clear', atOnce: true });
+    for (const firing of ['pace', 'certain'] as const) {
+      expect(verdict(149_999n, { phase: SETTLED, firing })).toEqual({ verdict: 'clear', atOnce: true });
+    }
   });
 });

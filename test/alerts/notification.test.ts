@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { buildNotification, renderPayload, summaryLine } from '../../src/alerts/notification.ts';
+import { buildNotification, renderPayload } from '../../src/alerts/notification.ts';
+import { summaryLine } from '../../src/alerts/summary.ts';
 import { jumpFacts } from './sample.ts';
 
 const HOSTILE = 'a"b\u001b[31m\r\nFAKE: all is well\u202e\u2066\u200b\u0000\u009b';
@@ -14,6 +15,7 @@ describe('a notification', () => {
       rule: 'jump',
       rule_version: 1,
       stage: 'certain',
+      level: 0,
       severity: 'critical',
       state: 'firing',
       workspace_id: 'ws-123',
@@ -24,6 +26,7 @@ describe('a notification', () => {
       requests: { previous: 1000, current: 1800, change: 800 },
       threshold: 150_000,
       reason: 'volume',
+      evidence: jumpFacts().evidence,
       run_id: 'run-7',
       created_at: '2026-02-20T12:00:00.000Z',
       summary:
@@ -52,7 +55,7 @@ describe('a notification', () => {
     const percent = (previous: bigint, current: bigint) =>
       buildNotification(
         jumpFacts({ previous: { credits: previous, requests: 1n }, current: { credits: current, requests: 1n } }),
-      ).credits.change_percent;
+      ).credits?.change_percent;
     expect(percent(3n, 4n)).toBe(33.3);
     expect(percent(3n, 5n)).toBe(66.7);
     expect(percent(2000n, 2001n)).toBe(0.1);
@@ -65,7 +68,7 @@ describe('a notification', () => {
 
   it('has no percentage without a positive previous figure', () => {
     const notification = buildNotification(jumpFacts({ previous: { credits: 0n, requests: 0n } }));
-    expect(notification.credits.change_percent).toBeNull();
+    expect(notification.credits?.change_percent).toBeNull();
     expect(notification.summary).toContain('180,000 credits in 2026-02, from 0 in 2026-01');
   });
 

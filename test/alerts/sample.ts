@@ -1,4 +1,18 @@
+import type { Evidence } from '../../src/alerts/evidence.ts';
 import type { NotificationInput } from '../../src/alerts/notification.ts';
+
+/** Evidence that says nothing. */
+const NO_EVIDENCE: Evidence = {
+  threshold: null,
+  projection: null,
+  share_of_increase_percent: null,
+  split: null,
+  entries: [],
+  entry_count: 0,
+  tenants: null,
+  tenant_count: null,
+  detail: null,
+};
 
 /** The facts of a jump that has just become certain, with some of them changed. */
 export function jumpFacts(changes: Partial<NotificationInput> = {}): NotificationInput {
@@ -6,6 +20,8 @@ export function jumpFacts(changes: Partial<NotificationInput> = {}): Notificatio
     notificationId: 'msg_0001',
     type: 'alert.firing',
     alertId: 'alert-1',
+    rule: 'jump',
+    level: 0,
     ruleVersion: 1,
     stage: 'certain',
     severity: 'critical',
@@ -17,6 +33,7 @@ export function jumpFacts(changes: Partial<NotificationInput> = {}): Notificatio
     previous: { credits: 100_000n, requests: 1000n },
     current: { credits: 180_000n, requests: 1800n },
     threshold: 150_000n,
+    evidence: NO_EVIDENCE,
     runId: 'run-7',
     createdAt: '2026-02-20T12:00:00.000Z',
     ...changes,

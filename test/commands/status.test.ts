@@ -42,7 +42,7 @@ describe('status', () => {
       last_attempt_at: '2026-02-20T12:01:00.000Z',
       last_status: 'failed',
       last_run: { kind: 'manual', status: 'failed', error_code: 'unauthorized', pages: 0 },
-      open_alerts: 1,
+      open_alerts: 2,
     });
   });
 
@@ -117,8 +117,8 @@ describe('alerts', () => {
   it('filters by state and workspace, and says in words that none fits', async () => {
     const world = await createWorld(FIRST, SECOND);
     await world.run('sync');
-    world.sandbox.workspace('ws-1').set({ tenantId: 'acme', period: '2026-02', credits: 1100, requests: 10 });
-    await world.run('sync');
+    world.sandbox.workspace('ws-1').set({ tenantId: 'acme', period: '2026-01', credits: 6000, requests: 10 });
+    for (const _ of ['one run finds the cause gone', 'a second one agrees']) await world.run('sync');
 
     expect(await world.run('alerts')).toMatchObject({ code: 0, err: 'no alert is open\n' });
     expect(parseJson((await world.run('alerts', 'list', '--state', 'resolved', '--json')).out).alerts).toHaveLength(1);

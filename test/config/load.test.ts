@@ -157,7 +157,14 @@ describe('what a file means', () => {
           concurrency: 8,
           requestsPerSecond: 50,
           consistency: 'auto',
-          alerts: { ratio: 1.5, minCredits: 1000 },
+          alerts: {
+            ratio: 1.5,
+            minCredits: 1000,
+            perDay: false,
+            baseline: 'previous',
+            paceMinFraction: 0.1,
+            tenants: [],
+          },
         },
       ],
       alerts: { channels: [] },
@@ -207,6 +214,24 @@ workspaces:
     expect(config.workspaces.map((workspace) => workspace.secretKey)).toEqual(['sk_shared', 'sk_from_file']);
   });
 
+  test('alert rules come from defaults, workspace and tenant pattern, each filling in what it says', () => {
+    const config = load(`
+defaults:
+  alerts: { ratio: 3, per_day: true, tenants: [{ match: "trial-*", min_credits: 9 }] }
+workspaces:${WORKSPACE}    alerts:
+      baseline: { median_of: 3 }
+      tenants: [{ match: acme, ratio: 2, baseline: previous, pace_min_fraction: 0.2 }]
+`);
+    const own = { ratio: 3, minCredits: 1000, perDay: true, baseline: { medianOf: 3 }, paceMinFraction: 0.1 };
+    expect(config.workspaces[0]?.alerts).toEqual({
+      ...own,
+      tenants: [
+        { match: 'acme', rules: { ...own, ratio: 2, baseline: 'previous', paceMinFraction: 0.2 } },
+        { match: 'trial-*', rules: { ...own, minCredits: 9 } },
+      ],
+    });
+  });
+
   test('variables count as numbers where numbers are wanted', () => {
     const text = `
 http: { port: "\${PORT}" }
@@ -214,7 +239,7 @@ workspaces:${WORKSPACE}    alerts: { ratio: "\${RATIO}", min_credits: "\${FLOOR:
 `;
     const config = load(text, { PORT: '8080', RATIO: '1.25' });
     expect(config.http.port).toBe(8080);
-    expect(config.workspaces[0]?.alerts).toEqual({ ratio: 1.25, minCredits: 10 });
+    expect(config.workspaces[0]?.alerts).toMatchObject({ ratio: 1.25, minCredits: 10 });
     expect(faultsOf(text, { PORT: 'eighty', RATIO: '0.5' })).toEqual([
       'http.port: must be a number, not text',
       'workspaces[0].alerts.ratio: must be at least 1',

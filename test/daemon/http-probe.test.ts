@@ -139,11 +139,11 @@ test('alerts are counted by severity while open, notifications by what became of
   const addAlert = ledger.connection.prepare(
     `INSERT INTO alerts (alert_id, rule, rule_version, workspace_key, stage, severity, state, previous_credits,
        current_credits, previous_requests, current_requests, threshold, first_fired_at, last_changed_at, revision)
-     VALUES (?, 'jump', 1, 1, 'pace', ?, ?, 1, 2, 1, 2, 1, '2026', '2026', 1)`,
+     VALUES (@id, @id, 1, 1, 'pace', @severity, @state, 1, 2, 1, 2, 1, '2026', '2026', 1)`,
   );
   const states = ['pending', 'firing', 'acknowledged', 'resolved', 'expired'];
-  for (const state of states) addAlert.run(`critical-${state}`, 'critical', state);
-  addAlert.run('warning-firing', 'warning', 'firing');
+  for (const state of states) addAlert.run({ id: `critical-${state}`, severity: 'critical', state });
+  addAlert.run({ id: 'warning-firing', severity: 'warning', state: 'firing' });
   const addNotification = ledger.connection.prepare(
     `INSERT INTO outbox (notification_id, alert_key, channel, payload, state, created_at, next_attempt_at)
      VALUES (?, 1, 'log', '{}', ?, '2026', '2026')`,

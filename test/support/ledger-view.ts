@@ -1,7 +1,7 @@
 import Database from 'better-sqlite3';
 import { onTestFinished } from 'vitest';
 
-/** Everything finance reads of usage and alerts; runs and freshness may change when a run fails. */
+/** Everything finance reads of usage and alerts; runs, freshness and alerts about ourselves change when a run fails. */
 const PUBLISHED_VIEWS = [
   'finance_usage',
   'finance_period_totals',
@@ -11,6 +11,8 @@ const PUBLISHED_VIEWS = [
   'finance_charges',
   'finance_alerts',
 ] as const;
+
+const ABOUT_USAGE: Readonly<Record<string, string>> = { finance_alerts: 'WHERE period IS NOT NULL' };
 
 export type Row = Record<string, unknown>;
 
@@ -41,7 +43,9 @@ export function viewLedger(path: string): LedgerView {
         .get(...parameters),
     dump: () =>
       connection.transaction(() =>
-        PUBLISHED_VIEWS.map((view) => toText(view, rows(`SELECT * FROM ${view}`))).join('\n'),
+        PUBLISHED_VIEWS.map((view) => toText(view, rows(`SELECT * FROM ${view} ${ABOUT_USAGE[view] ?? ''}`))).join(
+          '\n',
+        ),
       )(),
     close,
   };

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
+import { DEFAULT_ALERT_RULES } from '../../src/config/resolve.ts';
 import type { ChannelConfig, Config, WorkspaceConfig } from '../../src/config/types.ts';
 import { createLogger } from '../../src/core/logger.ts';
 import { Context, type ContextOverrides, type SyncOrder } from '../../src/daemon/context.ts';
@@ -121,7 +122,7 @@ function workspaceConfig(url: string, own: Partial<WorkspaceConfig>): WorkspaceC
     concurrency: 4,
     requestsPerSecond: 10_000,
     consistency: 'auto',
-    alerts: { ratio: 1.5, minCredits: 1_000 },
+    alerts: { ...DEFAULT_ALERT_RULES, tenants: [] },
     ...own,
   };
 }

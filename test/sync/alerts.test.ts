@@ -59,33 +59,36 @@ test('ids of a notification are the same in every ledger that sees the same jump
   expect(ids[1]).toEqual(ids[0]);
 });
 
-test('a jump is notified once although it keeps growing over further syncs', async () => {
+test('a jump that keeps growing is notified again at half as much more, then at twice what was notified', async () => {
   const { sync, view, clock, jumpTo } = await startWithHistory();
 
-  for (const credits of [16_000, 16_000, 18_000, 40_000]) {
+  const notified: number[] = [];
+  for (const credits of [16_000, 16_000, 23_999, 24_000, 47_999, 48_000, 143_999]) {
     clock.advance(HOUR_MS);
     jumpTo(credits);
-    await sync();
+    const { alerts } = await sync();
+    if (alerts.notificationIds.length > 0) notified.push(credits);
   }
 
   const ledger = view();
-  expect(outbox(ledger)).toHaveLength(1);
-  expect(ledger.rows('SELECT stage, state, current_credits FROM finance_alerts')).toEqual([
-    { stage: 'certain', state: 'firing', current_credits: 40_000n },
+  expect(notified).toEqual([16_000, 24_000, 48_000]);
+  expect(outboxTypes(ledger)).toEqual(['alert.firing', 'alert.escalated', 'alert.escalated']);
+  expect(ledger.rows('SELECT stage, state, level, current_credits FROM finance_alerts')).toEqual([
+    { stage: 'certain', state: 'firing', level: 2n, current_credits: 143_999n },
   ]);
 });
 
-test('credits of the threshold minus one are no jump, those of the threshold are', async () => {
+test('credits of the threshold minus one are only a pace, those of the threshold are certain', async () => {
   const { sync, view, jumpTo } = await startWithHistory();
 
   jumpTo(14_999);
   await sync();
   const ledger = view();
-  expect(ledger.value('SELECT count(*) FROM finance_alerts')).toBe(0n);
+  expect(ledger.rows('SELECT stage, state FROM finance_alerts')).toEqual([{ stage: 'pace', state: 'pending' }]);
 
   jumpTo(15_000);
   await sync();
-  expect(ledger.value('SELECT count(*) FROM finance_alerts')).toBe(1n);
+  expect(ledger.rows('SELECT stage, state FROM finance_alerts')).toEqual([{ stage: 'certain', state: 'firing' }]);
 });
 
 test('a jump becomes final once its period is over for 48 hours, and that is notified once', async () => {
@@ -103,8 +106,10 @@ test('a jump becomes final once its period is over for 48 hours, and that is not
   clock.advance(HOUR_MS);
   await sync();
 
-  expect(ledger.rows('SELECT stage, state FROM finance_alerts')).toEqual([{ stage: 'final', state: 'firing' }]);
-  expect(outboxTypes(ledger)).toEqual(['alert.firing', 'alert.escalated']);
+  expect(ledger.rows("SELECT stage, state FROM finance_alerts WHERE rule = 'jump'")).toEqual([
+    { stage: 'final', state: 'firing' },
+  ]);
+  expect(outboxTypes(ledger, 'jump')).toEqual(['alert.firing', 'alert.escalated']);
 });
 
 test.each([{ lookbackPeriods: 0 }, { lookbackPeriods: 2 }])(
@@ -144,41 +149,45 @@ test('a seeded alert that is resolved is resolved silently, because nobody heard
   upstream.set({ tenantId: 'jumper', period: '2026-03', credits: 16_000, requests: 10 });
   await sync();
 
-  upstream.set({ tenantId: 'jumper', period: '2026-03', credits: 9_000, requests: 10 });
+  upstream.set({ tenantId: 'jumper', period: '2026-03', credits: 8_000, requests: 10 });
+  await sync();
   await sync();
 
   const ledger = view();
-  expect(ledger.value('SELECT state FROM finance_alerts')).toBe('resolved');
-  expect(outbox(ledger)).toEqual([]);
+  expect(ledger.value("SELECT state FROM finance_alerts WHERE rule = 'jump'")).toBe('resolved');
+  expect(outboxTypes(ledger, 'jump')).toEqual([]);
 });
 
-test('a correction below nine tenths of the threshold resolves the alert once, one above them does not', async () => {
-  const { sync, view, jumpTo } = await startWithHistory();
+test('an open period resolves its alert when two runs see it head for less than nine tenths of the threshold', async () => {
+  const { sync, view, clock, jumpTo } = await startWithHistory();
+  // Half of the 31 days: the projection is twice the credits.
+  clock.set(Date.UTC(2026, 2, 16, 12));
   jumpTo(16_000);
   await sync();
   const ledger = view();
+  const state = () => ledger.value("SELECT state FROM finance_alerts WHERE rule = 'jump'");
 
-  jumpTo(13_500);
+  for (const credits of [6_750, 6_750, 6_749, 6_750, 6_749]) {
+    jumpTo(credits);
+    await sync();
+    expect(state()).toBe('firing');
+  }
   await sync();
-  expect(ledger.value('SELECT state FROM finance_alerts')).toBe('firing');
-
-  jumpTo(13_499);
   await sync();
-  await sync();
-  expect(ledger.value('SELECT state FROM finance_alerts')).toBe('resolved');
-  expect(outboxTypes(ledger)).toEqual(['alert.firing', 'alert.resolved']);
+  expect(state()).toBe('resolved');
+  expect(outboxTypes(ledger, 'jump')).toEqual(['alert.firing', 'alert.resolved']);
 });
 
 test('a resolved alert that jumps again fires again under a new notification id', async () => {
   const { sync, view, jumpTo } = await startWithHistory();
-  for (const credits of [16_000, 9_000, 17_000]) {
+  for (const credits of [16_000, 8_000, 8_000, 17_000]) {
     jumpTo(credits);
     await sync();
   }
 
   const ledger = view();
-  expect(outboxTypes(ledger)).toEqual(['alert.firing', 'alert.resolved', 'alert.firing']);
-  expect(ledger.value('SELECT count(*) FROM finance_alerts')).toBe(1n);
+  expect(outboxTypes(ledger, 'jump')).toEqual(['alert.firing', 'alert.resolved', 'alert.firing']);
+  expect(ledger.value("SELECT count(*) FROM finance_alerts WHERE rule = 'jump'")).toBe(1n);
 });
 
 test('a correction of the period before makes a jump of the unchanged current one', async () => {
@@ -212,7 +221,7 @@ test.each([
   expect(ledger.value("SELECT credits_used FROM finance_usage WHERE tenant_id = 'other' AND period = '2026-03'")).toBe(
     90_000n,
   );
-  expect(ledger.rows('SELECT * FROM finance_alerts')).toEqual([]);
+  expect(ledger.rows("SELECT * FROM finance_alerts WHERE rule = 'jump'")).toEqual([]);
 });
 
 interface JumpFixture extends Fixture {
@@ -243,6 +252,8 @@ function outbox(ledger: LedgerView): Record<string, unknown>[] {
   return ledger.rows('SELECT * FROM outbox ORDER BY rowid');
 }
 
-function outboxTypes(ledger: LedgerView): string[] {
-  return outbox(ledger).map(({ payload }) => (JSON.parse(String(payload)) as { type: string }).type);
+/** What was notified, in order; of one rule when it is given. */
+function outboxTypes(ledger: LedgerView, rule?: string): string[] {
+  const payloads = outbox(ledger).map(({ payload }) => JSON.parse(String(payload)) as { type: string; rule: string });
+  return payloads.filter((each) => rule === undefined || each.rule === rule).map(({ type }) => type);
 }

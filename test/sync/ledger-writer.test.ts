@@ -69,7 +69,8 @@ test('a run whose failure cannot be written is let go of all the same, with all 
   const { connection } = openLedger(start.path);
   connection.exec("CREATE TRIGGER full BEFORE UPDATE ON runs BEGIN SELECT RAISE(ABORT, 'no room'); END");
   const failure = { status: 'failed', code: 'network', message: '', pages: 0, records: 0 } as const;
-  const fail = () => rejection(writer.call('failRun', { runKey: claimed.runKey, failure, nowMs: NOON }));
+  const fail = () =>
+    rejection(writer.call('failRun', { runKey: claimed.runKey, failure, fault: null, channels: [], nowMs: NOON }));
 
   expect((await fail()).message).toBe('no room');
   expect((await fail()).message).toContain('is not open');

@@ -1,68 +1,71 @@
-import type { AlertThresholds } from '../../config/types.ts';
-import { ceilProduct, decimalFraction } from './fraction.ts';
+import { decimalFraction } from './fraction.ts';
+import { BETWEEN, clear, holds, type Judgement, type PeriodPhase, type PreviousPeriod, type Stage } from './rule.ts';
 
-/** Stored with each alert; raised whenever the same figures could give another answer than before. */
-export const JUMP_RULE_VERSION = 1;
-
-/** What a tenant used in one period. */
-export interface UsageFigures {
-  credits: bigint;
-  requests: bigint;
-}
-
-/**
- * `certain`: the credits used so far are over the threshold, and whatever is still missing can only add to them.
- * `final`: the period is over and its figures have settled.
- */
-export type JumpStage = 'certain' | 'final';
+const DAY_MS = 86_400_000;
+/** Before that, a single busy day looks like a trend. */
+export const PACE_MIN_ELAPSED_MS = 3 * DAY_MS;
+/** The pace must hold in two runs this far apart. */
+export const PACE_CONFIRM_MS = 6 * 3_600_000;
 
 export interface JumpInput {
-  current: UsageFigures;
-  /** The period just before; null when the tenant has no record of it. */
-  previous: UsageFigures | null;
-  /** The previous period is the first that the workspace ever had, and so likely a partial one. */
-  previousIsFirstEver: boolean;
-  periodOver: boolean;
-  /** The figures of a period that is over are not expected to change any more. */
-  settled: boolean;
-  thresholds: AlertThresholds;
-}
-
-export interface JumpFinding {
-  stage: JumpStage;
-  severity: 'critical';
-  /** Credits; the current credits are at or above it. */
-  threshold: bigint;
+  /** Credits. */
+  current: bigint;
+  previous: PreviousPeriod;
+  /** Credits from which on it is a jump, see `buildThreshold`; null when there is nothing to compare with. */
+  threshold: { credits: bigint; baseline: bigint } | null;
+  phase: PeriodPhase;
+  /** The stage of the alert that fires already; null when none does. */
+  firing: Stage | null;
+  /** Of an open period, no pace is judged before this fraction of it has passed. */
+  paceMinFraction: number;
 }
 
 /**
- * The credits from which on a period is a jump: `max(ratio * previous, previous + minCredits)`, rounded up to a whole
- * credit and exact at any size. Raises `bad_threshold` for thresholds that are not finite or are below zero.
+ * Tells whether credits jumped against what they are compared with, in three stages: `pace` while an open period heads
+ * for the threshold, `certain` once the credits used so far are over it, `final` when the period has settled. There is
+ * no jump without something to compare with.
  */
-export function jumpThreshold(previous: bigint, thresholds: AlertThresholds): bigint {
-  const byRatio = ceilProduct(decimalFraction(thresholds.ratio, 'alerts.ratio'), previous);
-  const byFloor = previous + ceilProduct(decimalFraction(thresholds.minCredits, 'alerts.min_credits'), 1n);
-  return byRatio > byFloor ? byRatio : byFloor;
+export function judgeJump(input: JumpInput): Judgement {
+  const { current, previous, threshold, phase } = input;
+  // Without a figure to compare with, an alert that fires has lost its cause: its period before was withdrawn.
+  if (threshold === null || previous.figures === null || previous.figures.credits <= 0n) return clear(phase.settled);
+  if (!previous.usable) return clear(phase.settled);
+  const { credits: limit, baseline } = threshold;
+  // A ratio of 1 or less without a floor puts the limit at or below the baseline; no growth is no jump.
+  if (current >= limit && current > baseline) {
+    const stage = phase.settled && phase.over ? 'final' : 'certain';
+    return holds({ stage, severity: 'critical', threshold: limit, measure: current });
+  }
+  const projected = projection(current, phase);
+  if (paceIsTelling(phase, input.paceMinFraction) && projected >= limit && projected > baseline) {
+    return holds({
+      stage: 'pace',
+      severity: 'warning',
+      threshold: limit,
+      measure: projected,
+      confirmAfterMs: PACE_CONFIRM_MS,
+    });
+  }
+  if (phase.settled && phase.over) {
+    // What a settled month has not reached, it never jumped to, however close it came; only a final alert wavers.
+    return input.firing !== 'final' || current * 10n < limit * 9n ? clear(true) : BETWEEN;
+  }
+  const likely = phase.over ? current : projected;
+  return likely * 10n < limit * 9n || likely <= baseline ? clear(false) : BETWEEN;
 }
 
-/**
- * Tells whether a tenant's credits jumped against the period before. Null without a previous period to compare with:
- * none at all, nothing used in it, or a first-ever one whose low figure would make any normal month look like a jump.
- */
-export function evaluateJump(input: JumpInput): JumpFinding | null {
-  const { current, previous, thresholds } = input;
-  if (previous === null || previous.credits <= 0n || input.previousIsFirstEver) return null;
-  const threshold = jumpThreshold(previous.credits, thresholds);
-  // A ratio of 1 or less without a floor puts the threshold at or below the previous credits; no growth is no jump.
-  if (current.credits < threshold || current.credits <= previous.credits) return null;
-  return { stage: input.periodOver && input.settled ? 'final' : 'certain', severity: 'critical', threshold };
+/** The credits of the whole period at the rate so far, rounded down; what is there already when it is over. */
+export function projection(current: bigint, { elapsedMs, lengthMs, over }: PeriodPhase): bigint {
+  if (over) return current;
+  return elapsedMs <= 0 ? 0n : (current * BigInt(lengthMs)) / BigInt(elapsedMs);
 }
 
-/**
- * True when the cause of a firing jump is gone: credits below nine tenths of the threshold, no growth at all, or nothing
- * left to compare with. Between that and the threshold nothing changes, so that figures wavering around it do not fire
- * and resolve by turns.
- */
-export function jumpCleared(current: bigint, previous: bigint, thresholds: AlertThresholds): boolean {
-  return previous <= 0n || current <= previous || current * 10n < jumpThreshold(previous, thresholds) * 9n;
+/** When the pace of a period begins to tell something: milliseconds after its start. */
+export function paceFromMs(lengthMs: number, minFraction: number): number {
+  const { numerator, denominator } = decimalFraction(minFraction, 'alerts.pace_min_fraction');
+  return Math.max(PACE_MIN_ELAPSED_MS, Math.ceil((lengthMs * Number(numerator)) / Number(denominator)));
+}
+
+function paceIsTelling({ elapsedMs, lengthMs, over }: PeriodPhase, minFraction: number): boolean {
+  return !over && elapsedMs >= paceFromMs(lengthMs, minFraction);
 }

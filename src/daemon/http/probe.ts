@@ -1,4 +1,4 @@
-import type { Severity } from '../../alerts/notification.ts';
+import type { Severity } from '../../alerts/rules/rule.ts';
 import type { Config } from '../../config/types.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { LedgerReader } from '../../ledger/open.ts';

@@ -1,4 +1,4 @@
-import type { AlertState } from '../../alerts/notification.ts';
+import type { AlertState } from '../../alerts/lifecycle.ts';
 import type { LedgerConnection } from '../../ledger/open.ts';
 import { whereClause } from './where.ts';
 
@@ -15,11 +15,15 @@ export interface AlertRow {
   stage: string;
   severity: string;
   state: AlertState;
-  previous_credits: bigint;
-  current_credits: bigint;
-  threshold: bigint;
-  first_fired_at: string;
+  /** The figures are null for alerts about ourselves. */
+  previous_credits: bigint | null;
+  current_credits: bigint | null;
+  threshold: bigint | null;
+  /** Null while it is pending. */
+  first_fired_at: string | null;
   last_changed_at: string;
+  /** Why nobody was told of the last change; null when somebody was. */
+  muted_because: string | null;
 }
 
 export interface AlertFilters {
@@ -34,7 +38,7 @@ export function alertRows(connection: LedgerConnection, filters: AlertFilters): 
   return connection
     .prepare(
       `SELECT alert_id, workspace_id, tenant_id, period, rule, stage, severity, state, previous_credits,
-         current_credits, threshold, first_fired_at, last_changed_at
+         current_credits, threshold, first_fired_at, last_changed_at, muted_because
        FROM finance_alerts ${where} ORDER BY last_changed_at DESC, alert_id`,
     )
     .safeIntegers()

@@ -1,4 +1,5 @@
 import type Database from 'better-sqlite3';
+import { DEFAULT_ALERT_RULES } from '../../../src/config/resolve.ts';
 import { AppError } from '../../../src/core/errors.ts';
 import type { CloseRefusedError } from '../../../src/ledger/close-period.ts';
 import type { WalkRecord, WalkVerdict } from '../../../src/ledger/walks.ts';
@@ -11,7 +12,7 @@ import { datesOf, PERIODS, pageBodies, TENANTS, Upstream } from './upstream.ts';
 /** The ledger's lease, said again: the model must not ask the ledger. */
 const LEASE_MS = 60_000;
 const ALERTS = {
-  thresholds: { ratio: 1.5, minCredits: 1_000 },
+  rules: { ...DEFAULT_ALERT_RULES, tenants: [] },
   channels: ['log'],
   lookbackPeriods: 2,
   settleHours: 48,
@@ -174,7 +175,13 @@ export class LedgerDriver {
     code: string,
     size: { pages: number; records: number },
   ): Outcome[] {
-    this.#ops.failRun({ runKey, failure: { status, code, message: code, ...size }, nowMs: this.nowMs });
+    this.#ops.failRun({
+      runKey,
+      failure: { status, code, message: code, ...size },
+      fault: null,
+      channels: [],
+      nowMs: this.nowMs,
+    });
     model.fail(run, status, code, size, this.nowMs);
     this.#meet(status);
     return [];

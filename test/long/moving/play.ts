@@ -104,7 +104,11 @@ function publishedOf({ view, id }: FreshWorkspace): Published {
   for (const row of view.rows('SELECT * FROM finance_usage WHERE workspace_id = ? AND withdrawn = 0', id)) {
     usage.set(keyOf(String(row.tenant_id), String(row.period)), `${row.credits_used}/${row.request_count}`);
   }
-  const rows = VIEWS.map((name) => view.rows(`SELECT * FROM finance_${name} WHERE workspace_id = ?`, id));
+  // An alert about ourselves says that a run failed; that is no usage.
+  const own = "AND rule NOT IN ('sync_stale', 'sync_failed', 'auth_failed', 'clock_skew')";
+  const rows = VIEWS.map((name) =>
+    view.rows(`SELECT * FROM finance_${name} WHERE workspace_id = ? ${name === 'alerts' ? own : ''}`, id),
+  );
   return {
     usage,
     text: rows

@@ -1,0 +1,103 @@
+/** What rules say of a subject: a tenant in a period, a workspace in a period, or a workspace as such. */
+
+/** What a tenant, or a workspace in total, used in one period. */
+export interface UsageFigures {
+  credits: bigint;
+  requests: bigint;
+}
+
+/** Every rule, tenants' first, then the workspace's, then those about ourselves. */
+export const RULES = [
+  'jump',
+  'drop',
+  'new_spend',
+  'regression',
+  'restatement',
+  'withdrawn',
+  'workspace_jump',
+  'incident',
+  'sync_stale',
+  'sync_failed',
+  'auth_failed',
+  'clock_skew',
+] as const;
+export type RuleName = (typeof RULES)[number];
+
+/** Rules about ourselves: while one of them fires, nobody is told of what the others find. */
+export const SELF_RULES = ['sync_stale', 'sync_failed', 'auth_failed', 'clock_skew'] as const;
+export type SelfRule = (typeof SELF_RULES)[number];
+
+/**
+ * How sure a finding is. `pace`: at this rate it will come. `certain`: it has come already, and whatever is still
+ * missing from an open period can only add to it. `final`: the period is over and its figures have settled.
+ */
+export type Stage = 'pace' | 'certain' | 'final';
+export const STAGE_RANK: Readonly<Record<Stage, number>> = { pace: 0, certain: 1, final: 2 };
+
+export type Severity = 'warning' | 'critical';
+
+/** Stored with each alert; raised whenever the same figures could give another answer than before. */
+export const RULE_VERSION: Readonly<Record<RuleName, number>> = {
+  jump: 2,
+  drop: 1,
+  new_spend: 1,
+  regression: 1,
+  restatement: 1,
+  withdrawn: 1,
+  workspace_jump: 1,
+  incident: 1,
+  sync_stale: 1,
+  sync_failed: 1,
+  auth_failed: 1,
+  clock_skew: 1,
+};
+
+/** The rule holds. */
+export interface Finding {
+  stage: Stage;
+  severity: Severity;
+  /** Credits; null for rules that compare with none. */
+  threshold: bigint | null;
+  /** The size that levels are multiples of; null where growing is no news. */
+  measure: bigint | null;
+  /** The rule must hold again this much later before anybody is told; null when once is enough. */
+  confirmAfterMs: number | null;
+}
+
+/**
+ * What a rule makes of its subject. `clear`: the cause is gone; `atOnce` when no second run has to agree. `between`: it
+ * does not hold, but nearly, and an alert that fires stays as it is.
+ */
+export type Judgement =
+  | { verdict: 'holds'; finding: Finding }
+  | { verdict: 'between' }
+  | { verdict: 'clear'; atOnce: boolean };
+
+export const BETWEEN: Judgement = { verdict: 'between' };
+
+export function holds(finding: Omit<Finding, 'measure' | 'confirmAfterMs'> & Partial<Finding>): Judgement {
+  return { verdict: 'holds', finding: { measure: null, confirmAfterMs: null, ...finding } };
+}
+
+export function clear(atOnce: boolean): Judgement {
+  return { verdict: 'clear', atOnce };
+}
+
+/** Where a subject's period stands. */
+export interface PeriodPhase {
+  /** How much of the period has passed, exactly: `elapsedMs / lengthMs`. */
+  elapsedMs: number;
+  lengthMs: number;
+  over: boolean;
+  /** The figures of a period that is over are not expected to change any more. */
+  settled: boolean;
+}
+
+/**
+ * What is known of the period before. `usable` is false when its figure cannot be compared with: the first ever of the
+ * workspace or of the tenant, or one whose last complete walk began before its end. Both are likely too low.
+ */
+export interface PreviousPeriod {
+  figures: UsageFigures | null;
+  usable: boolean;
+}

@@ -1,0 +1,104 @@
+import { parse } from 'lossless-json';
+import { createEvidence, type Evidence } from '../../alerts/evidence.ts';
+import { observation } from '../../alerts/observation.ts';
+import { clear, type RuleName, type UsageFigures } from '../../alerts/rules/rule.ts';
+import { AppError } from '../../core/errors.ts';
+import type { LedgerConnection } from '../../ledger/open.ts';
+import type { AlertRow } from './alerts.ts';
+
+/** An alert with everything that happened to it. */
+export interface AlertRecord {
+  alert: AlertRow & { previous_requests: bigint | null; current_requests: bigint | null; rule_version: bigint };
+  transitions: AlertTransition[];
+  deliveries: AlertDelivery[];
+}
+
+export interface AlertTransition {
+  revision: bigint;
+  change: string;
+  state: string;
+  stage: string;
+  at: string;
+  actor: string;
+  run_id: string | null;
+  current_credits: bigint | null;
+  muted_because: string | null;
+  note: string | null;
+}
+
+export interface AlertDelivery {
+  notification_id: string;
+  channel: string;
+  state: string;
+  attempts: bigint;
+  created_at: string;
+  delivered_at: string | null;
+  last_error: string | null;
+}
+
+/** The record of one alert. Throws `unknown_alert`. */
+export function alertRecord(connection: LedgerConnection, alertId: string): AlertRecord {
+  const all = (sql: string) => connection.prepare(sql).safeIntegers().all(alertId);
+  const [alert] = all(
+    `SELECT f.*, a.rule_version FROM finance_alerts f JOIN alerts a USING (alert_id) WHERE f.alert_id = ?`,
+  ) as AlertRecord['alert'][];
+  if (alert === undefined) {
+    throw new AppError('unknown_alert', `there is no alert ${JSON.stringify(alertId)}`, {
+      hint: '`usage-ledger alerts list --all` shows every alert with its id',
+    });
+  }
+  return {
+    alert,
+    transitions: all(
+      `SELECT x.revision, x.change, x.state, x.stage, x.at, x.actor, r.run_id, x.current_credits,
+         x.silent_because AS muted_because, x.note
+       FROM alerts a JOIN alert_transitions x USING (alert_key) LEFT JOIN runs r ON r.run_key = x.run_key
+       WHERE a.alert_id = ? ORDER BY x.revision`,
+    ) as AlertTransition[],
+    deliveries: all(
+      `SELECT o.notification_id, o.channel, o.state, o.attempts, o.created_at, o.delivered_at, o.last_error
+       FROM alerts a JOIN outbox o USING (alert_key) WHERE a.alert_id = ? ORDER BY o.created_at, o.channel`,
+    ) as AlertDelivery[],
+  };
+}
+
+/** The evidence of an alert: as it was last told, or as the ledger has it now when nobody was told. */
+export function alertEvidence(connection: LedgerConnection, alertId: string): Evidence {
+  const told = connection
+    .prepare(
+      `SELECT x.evidence FROM alerts a JOIN alert_transitions x USING (alert_key)
+       WHERE a.alert_id = ? AND x.evidence IS NOT NULL ORDER BY x.revision DESC LIMIT 1`,
+    )
+    .pluck()
+    .get(alertId) as string | undefined;
+  if (told !== undefined) return parse(told, undefined, exactNumber) as Evidence;
+  const row = connection
+    .prepare(
+      `SELECT rule, period_key, tenant_key, previous_credits, previous_requests, current_credits, current_requests,
+         threshold, detail
+       FROM alerts WHERE alert_id = ?`,
+    )
+    .safeIntegers()
+    .get(alertId) as Record<string, bigint | string | null>;
+  const key = (name: string) => (row[name] === null ? null : Number(row[name]));
+  return createEvidence(connection)(
+    observation({
+      rule: row.rule as RuleName,
+      periodKey: key('period_key'),
+      tenantKey: key('tenant_key'),
+      judgement: clear(true),
+      previous: figures(row.previous_credits, row.previous_requests),
+      current: figures(row.current_credits, row.current_requests),
+      threshold: row.threshold as bigint | null,
+      detail: row.detail as string | null,
+    }),
+  );
+}
+
+function figures(credits: unknown, requests: unknown): UsageFigures | null {
+  return typeof credits === 'bigint' && typeof requests === 'bigint' ? { credits, requests } : null;
+}
+
+function exactNumber(text: string): bigint | number {
+  return /^-?\d+$/.test(text) ? BigInt(text) : Number(text);
+}

@@ -1,0 +1,35 @@
+import type { LedgerConnection } from '../../ledger/open.ts';
+
+/** A silence or a plan. */
+export interface SilenceRow {
+  silence_id: string;
+  kind: 'silence' | 'plan';
+  /** Null: every workspace. */
+  workspace_id: string | null;
+  rule: string;
+  tenant: string;
+  period: string;
+  up_to_credits: bigint | null;
+  until: string;
+  reason: string;
+  created_by: string;
+  created_at: string;
+  ended_at: string | null;
+  ended_by: string | null;
+  /** Changes of alerts that it has kept quiet. */
+  muted: bigint;
+}
+
+/** Those in force at `now` (ISO-8601 UTC), or all of them; the latest first. */
+export function silenceRows(connection: LedgerConnection, { now, all }: { now: string; all: boolean }): SilenceRow[] {
+  return connection
+    .prepare(
+      `SELECT s.silence_id, s.kind, w.workspace_id, s.rule, s.tenant, s.period, s.up_to_credits, s.until, s.reason,
+         s.created_by, s.created_at, s.ended_at, s.ended_by,
+         (SELECT count(*) FROM alert_transitions x WHERE x.silent_because = 'silence:' || s.silence_id) AS muted
+       FROM silences s LEFT JOIN workspaces w USING (workspace_key)
+       WHERE @all OR (s.ended_at IS NULL AND s.until > @now) ORDER BY s.silence_key DESC`,
+    )
+    .safeIntegers()
+    .all({ now, all: all ? 1 : 0 }) as SilenceRow[];
+}
