@@ -164,7 +164,7 @@ export class AlertBook {
     }
   }
 
-  /** An incident is over when none of its alerts is open. */
+  /** An incident is over when none of its alerts is open: resolved with the last of them, or forgotten like them. */
   #endIncidents(): void {
     const { connection, workspaceKey } = this.#context;
     const ended = connection
@@ -178,8 +178,12 @@ export class AlertBook {
       .all(workspaceKey) as number[];
     for (const alertKey of ended) {
       const incident = this.#rows.byKey(alertKey);
-      if (incident !== null)
-        this.observe(observation({ ...incident, judgement: clear(true), ...NO_FIGURES }), incident);
+      if (incident === null) continue;
+      const resolved = this.#drafts.some(
+        (draft) => draft.change === 'resolved' && draft.alert.incidentKey === alertKey,
+      );
+      if (resolved) this.observe(observation({ ...incident, judgement: clear(true), ...NO_FIGURES }), incident);
+      else this.expire(incident);
     }
   }
 

@@ -1,4 +1,5 @@
 import type { AlertSettings } from '../config/types.ts';
+import { isoTime } from '../core/clock.ts';
 import { addPeriods, periodAt, periodStartMs } from '../core/period.ts';
 import type { MergedRun } from '../ledger/apply-run.ts';
 import { ENTRY_KINDS, periodKeyOf, periodOfKey } from '../ledger/keys.ts';
@@ -77,7 +78,7 @@ class RunEvaluation {
     const changed = this.#changedPeriods();
     for (const periodKey of this.#periods()) {
       const settledNow = this.#settledNow(periodKey);
-      const all = run.first || settledNow || this.#paceBegins(periodKey);
+      const all = run.first || settledNow || this.#paceBegins(periodKey) || this.#previousIsNew(periodKey);
       if (all || changed.has(periodKey) || changed.has(periodKey - 1)) this.#candidates(periodKey, all, openKeys);
       if (settledNow) {
         connection.prepare('UPDATE periods SET final_run_key = ? WHERE period_key = ?').run(run.runKey, periodKey);
@@ -135,6 +136,20 @@ class RunEvaluation {
       const fromMs = paceFromMs(phase.lengthMs, fraction);
       return lastElapsedMs < fromMs && phase.elapsedMs >= fromMs;
     });
+  }
+
+  /** Whether this run is the first to have read the period before completely: until now there was no comparison. */
+  #previousIsNew(periodKey: number): boolean {
+    const { run, connection } = this.#merged;
+    if (!this.#factsOf(periodKey).previousComplete) return false;
+    const period = periodOfKey(periodKey - 1);
+    const earlier = connection
+      .prepare(
+        `SELECT 1 FROM runs WHERE workspace_key = ? AND status = 'applied' AND from_period <= ? AND to_period >= ?
+           AND started_at >= ? ORDER BY run_key DESC LIMIT 1`,
+      )
+      .get(run.workspaceKey, period, period, isoTime(periodStartMs(periodOfKey(periodKey))));
+    return earlier === undefined;
   }
 
   #candidates(periodKey: number, all: boolean, openKeys: ReadonlySet<string>): void {
