@@ -42,7 +42,7 @@ describe('status', () => {
       last_attempt_at: '2026-02-20T12:01:00.000Z',
       last_status: 'failed',
       last_run: { kind: 'manual', status: 'failed', error_code: 'unauthorized', pages: 0 },
-      open_alerts: 1,
+      open_alerts: 2,
     });
   });
 
