@@ -14,13 +14,15 @@ const sandbox = await startSandbox({
   cacheBytes: Math.max(2 ** 24, records * 400),
   latencyMs,
   scenario: {
+    // The usage stands still: the open month is filled as far as its day says, and unchanged means unchanged.
+    time: { speed: 0 },
     workspaces: [
       {
         id: 'ws-bench',
         api_key_id: 'ak_bench',
         secret_key: 'sk_bench_not_a_secret',
         order: 'shuffled',
-        generate: { seed: 1, tenants: Math.max(1, Math.round(records / months)), months, open_month: 'full' },
+        generate: { seed: 1, tenants: Math.max(1, Math.round(records / months)), months, open_month: 'by_clock' },
       },
     ],
   },

@@ -109,6 +109,7 @@ export function createGenerator(options: GenerateOptions, origin: GeneratorOrigi
     tenants,
     firstPeriod: periodFromIndex(firstIndex),
     settled(period, nowMs) {
+      if (origin.speed === 0) return true;
       const index = periodIndex(period);
       if (options.open_month === 'by_clock' && elapsedFraction(period, nowMs) < 1) return false;
       return [...jumps.values()]
