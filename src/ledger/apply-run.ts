@@ -75,9 +75,11 @@ function merge<Extra>(connection: Connection, request: ApplyRequest<Extra>): App
     connection.prepare('SELECT coalesce(max(entry_id), 0) FROM usage_entries').pluck().get(),
   );
   addPeriods(connection, run, staging);
-  const changed = mergeStaged(connection, run, staging, shift, lastEntryIdBefore);
+  const counts = mergeStaged(connection, run, staging, shift, lastEntryIdBefore);
+  const changed = counts.opened + counts.increased + counts.decreased + counts.restored;
   const withdrawn = appendWithdrawals(connection, run, request.withdrawals);
-  if (withdrawn > 0) updateState(connection, lastEntryIdBefore + changed);
+  if (withdrawn > 0) updateState(connection, lastEntryIdBefore + changed, false);
+  counts.withdrawn = withdrawn;
   const entries = changed + withdrawn;
   noteAbsences(connection, run, keys, tenantBase);
   // The walk's largest figure bounds the sums of what it showed; keys that it missed still count.
@@ -111,7 +113,6 @@ function merge<Extra>(connection: Connection, request: ApplyRequest<Extra>): App
     )
     .run(appliedAt, facts.pages, facts.records, entries, firstEntryId, appliedSeq, head.digest, digest, run.runKey);
   releaseLease(connection, run);
-  const counts = countEntries(connection, lastEntryIdBefore);
   return { runId: run.runId, entries, counts, appliedSeq, digest, extra };
 }
 
@@ -123,9 +124,15 @@ function addTenants(connection: Connection, run: ClaimedRun, staging: RunStaging
   if (staging.newTenants.length === 0) return 0;
   const highest = Number(connection.prepare('SELECT coalesce(max(tenant_key), 0) FROM tenants').pluck().get());
   const shift = highest - staging.tenantBase;
-  const insert = connection.prepare('INSERT INTO tenants (tenant_key, workspace_key, tenant_id) VALUES (?, ?, ?)');
-  for (const [offset, tenantId] of staging.newTenants.entries()) {
-    insert.run(highest + 1 + offset, run.workspaceKey, tenantId);
+  const insertOf = (rows: number): Database.Statement => {
+    const places = Array.from({ length: rows }, () => '(?, ?, ?)').join(', ');
+    return connection.prepare(`INSERT INTO tenants (tenant_key, workspace_key, tenant_id) VALUES ${places}`);
+  };
+  const full = insertOf(ROWS_A_STATEMENT);
+  for (let at = 0; at < staging.newTenants.length; at += ROWS_A_STATEMENT) {
+    const ids = staging.newTenants.slice(at, at + ROWS_A_STATEMENT);
+    const values = ids.flatMap((tenantId, offset) => [highest + 1 + at + offset, run.workspaceKey, tenantId]);
+    (ids.length === ROWS_A_STATEMENT ? full : insertOf(ids.length)).run(values);
   }
   return shift;
 }
@@ -150,8 +157,8 @@ const ROWS_A_STATEMENT = 100;
 
 /**
  * Appends an entry for each staged record that is new or differs, in the order of the ledger's keys, and brings the state
- * up to it; returns how many entries there are. One period at a time: SQLite keeps what a statement has changed in
- * memory until it ends.
+ * up to it; returns how many entries there are of each kind. One period at a time: SQLite keeps what a statement has
+ * changed in memory until it ends.
  */
 function mergeStaged(
   connection: Connection,
@@ -159,25 +166,48 @@ function mergeStaged(
   staging: RunStaging,
   shift: number,
   lastEntryIdBefore: number,
-): number {
-  const full = prepareAppend(connection, ROWS_A_STATEMENT);
+): EntryCounts {
+  const full = {
+    compare: prepareAppend(connection, ROWS_A_STATEMENT),
+    open: prepareOpen(connection, ROWS_A_STATEMENT),
+  };
+  const held = connection.prepare('SELECT 1 FROM tenant_usage WHERE period_key = ? LIMIT 1').pluck();
+  const counts: EntryCounts = { opened: 0, increased: 0, decreased: 0, withdrawn: 0, restored: 0 };
   let entries = 0;
   for (const { periodKey } of staging.periods.sort((a, b) => a.periodKey - b.periodKey)) {
     const entriesBefore = entries;
+    const isNew = held.get(periodKey) === undefined;
+    // Where the ledger holds nothing yet there is nothing to compare with: a first run is spared a million look-ups.
+    const prepare = isNew ? prepareOpen : prepareAppend;
     const append = (statement: Database.Statement, rows: (number | bigint)[]): void => {
-      entries += statement.run([...rows, run.runKey, periodKey, periodKey]).changes;
+      const values = isNew ? [run.runKey, periodKey, ...rows] : [...rows, run.runKey, periodKey, periodKey];
+      entries += statement.run(values).changes;
     };
     let values: (number | bigint)[] = [];
     staging.figuresOf(periodKey).forEachInOrder((tenantKey, credits, requests) => {
       values.push(tenantKey > staging.tenantBase ? tenantKey + shift : tenantKey, credits, requests);
       if (values.length < ROWS_A_STATEMENT * 3) return;
-      append(full, values);
+      append(isNew ? full.open : full.compare, values);
       values = [];
     });
-    if (values.length > 0) append(prepareAppend(connection, values.length / 3), values);
-    if (entries > entriesBefore) updateState(connection, lastEntryIdBefore + entriesBefore);
+    if (values.length > 0) append(prepare(connection, values.length / 3), values);
+    if (entries === entriesBefore) continue;
+    updateState(connection, lastEntryIdBefore + entriesBefore, isNew);
+    if (isNew) counts.opened += entries - entriesBefore;
+    else countEntries(connection, lastEntryIdBefore + entriesBefore, counts);
   }
-  return entries;
+  return counts;
+}
+
+/** Appends records of a period that the ledger does not hold yet. */
+function prepareOpen(connection: Connection, rows: number): Database.Statement {
+  const places = Array.from({ length: rows }, () => '(?, ?, ?)').join(', ');
+  return connection.prepare(
+    `INSERT INTO usage_entries
+       (run_key, period_key, tenant_key, kind, credits_delta, requests_delta, credits_after, requests_after)
+     SELECT ?, ?, column1, ${ENTRY_KINDS.opened}, column2, column3, column2, column3
+     FROM (VALUES ${places})`,
+  );
 }
 
 /** Numbers are bound as doubles; what is subtracted from a 64-bit integer must be one itself, hence the casts. */
@@ -200,16 +230,16 @@ function prepareAppend(connection: Connection, rows: number): Database.Statement
   );
 }
 
-function updateState(connection: Connection, lastEntryIdBefore: number): void {
+/** Brings the state up to the entries after this one; `isNew` when it holds none of their keys yet. */
+function updateState(connection: Connection, lastEntryIdBefore: number, isNew: boolean): void {
+  const upsert = `ON CONFLICT (period_key, tenant_key) DO UPDATE SET credits_used = excluded.credits_used,
+    request_count = excluded.request_count, withdrawn = excluded.withdrawn, changed_run_key = excluded.changed_run_key`;
   connection
     .prepare(
       `INSERT INTO tenant_usage
          (period_key, tenant_key, credits_used, request_count, withdrawn, first_run_key, changed_run_key)
        SELECT period_key, tenant_key, credits_after, requests_after, kind = ${ENTRY_KINDS.withdrawn}, run_key, run_key
-       FROM usage_entries WHERE entry_id > ?
-       ON CONFLICT (period_key, tenant_key) DO UPDATE SET credits_used = excluded.credits_used,
-         request_count = excluded.request_count, withdrawn = excluded.withdrawn,
-         changed_run_key = excluded.changed_run_key`,
+       FROM usage_entries WHERE entry_id > ? ${isNew ? '' : upsert}`,
     )
     .run(lastEntryIdBefore);
 }
@@ -227,9 +257,11 @@ function refuseOverflow(connection: Connection, run: ClaimedRun): void {
   }
 }
 
-function countEntries(connection: Connection, lastEntryIdBefore: number): EntryCounts {
+/** Adds up the entries after this one by kind. */
+function countEntries(connection: Connection, lastEntryIdBefore: number, counts: EntryCounts): void {
   const sums = Object.entries(ENTRY_KINDS).map(([name, kind]) => `coalesce(sum(kind = ${kind}), 0) AS ${name}`);
-  return connection
+  const more = connection
     .prepare(`SELECT ${sums.join(', ')} FROM usage_entries WHERE entry_id > ?`)
     .get(lastEntryIdBefore) as EntryCounts;
+  for (const kind of Object.keys(ENTRY_KINDS) as (keyof EntryCounts)[]) counts[kind] += more[kind];
 }

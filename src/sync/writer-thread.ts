@@ -14,7 +14,7 @@ function main(start: WriterStart): void {
   const reply = (message: WriterReply): void => port.postMessage(message);
   const connection = openForWriting(start.path);
   try {
-    connection.pragma('cache_size = -65536');
+    connection.pragma('cache_size = -32768');
     connection.pragma('temp_store = MEMORY');
     connection.pragma('journal_size_limit = 16777216');
     const migration = migrateLedger(connection, start.path, start.version, start.nowMs);
