@@ -67,7 +67,9 @@ export class WriterOps {
     return run;
   }
 
+  /** False when another run has taken the workspace. A run that has ended meanwhile has nothing left to lose. */
   renewLease({ runKey, nowMs }: OfRun & { nowMs: number }): boolean {
+    if (!this.#runs.has(runKey)) return true;
     return renewLease(this.#connection, this.#open(runKey).run, nowMs);
   }
 
