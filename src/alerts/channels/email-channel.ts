@@ -1,4 +1,3 @@
-import { createTransport } from 'nodemailer';
 import { isLoopbackHost } from '../../config/rules.ts';
 import type { EmailConfig } from '../../config/types.ts';
 import { attemptLimit } from './attempt-limit.ts';
@@ -26,6 +25,8 @@ export function createEmailChannel(config: Omit<EmailConfig, 'type'>, deps: Emai
       return { outcome: 'rejected', reason: 'the notification id cannot stand in a Message-ID' };
     }
     const limit = attemptLimit(signal, config.timeoutMs);
+    // Loaded with the first mail only: every command would pay for it at its start.
+    const { createTransport } = await import('nodemailer');
     const transport = createTransport(transportOptions(config, deps, limit.signal));
     try {
       const { rejected } = await transport.sendMail({
