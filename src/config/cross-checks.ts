@@ -1,10 +1,10 @@
 import { isIP } from 'node:net';
 import type { ConfigFault } from '../core/errors.ts';
+import { isLoopbackHost } from '../core/loopback.ts';
 import { nonPublicKind } from '../core/public-address.ts';
 import { groupOf, listOf } from './path.ts';
 import { remedyFor } from './remedies.ts';
 import { channelName, DEFAULT_HTTP } from './resolve.ts';
-import { isLoopbackHost } from './rules.ts';
 
 /**
  * What settings mean together. It reads the document as it was written, mistakes included, so that its findings stand

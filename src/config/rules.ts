@@ -1,15 +1,9 @@
-import { isIPv4, isIPv6 } from 'node:net';
+import { isIPv6 } from 'node:net';
 import { CronExpressionParser } from 'cron-parser';
+import { isLoopbackHost } from '../core/loopback.ts';
 
 /** Judges one value: what is wrong with it, or null. The words never repeat the value, which may be a secret. */
 export type Rule = (text: string) => string | null;
-
-/** True for 127.0.0.0/8, ::1 (with or without brackets) and localhost: traffic that never leaves this machine. */
-export function isLoopbackHost(host: string): boolean {
-  const name = host.toLowerCase();
-  if (name === 'localhost' || name === '::1' || name === '[::1]') return true;
-  return isIPv4(name) && name.startsWith('127.');
-}
 
 /** An address that requests go to: https, or http on this machine; nothing in it that could carry a credential. */
 export const addressRule: Rule = (text) =>

@@ -1,6 +1,6 @@
 import Table from 'cli-table3';
+import { inertText } from '../core/inert-text.ts';
 import { formatInteger } from './format.ts';
-import { printable } from './terminal-text.ts';
 import { textWidth, wrapText } from './wrap.ts';
 
 const STYLES = { bold: [1, 22], dim: [2, 22], red: [31, 39], green: [32, 39], yellow: [33, 39] } as const;
@@ -48,7 +48,7 @@ export function renderTable<Row extends object>(
   columns: readonly TableColumn<NoInfer<Row>>[],
   options: TableOptions = {},
 ): string {
-  const head = columns.map((column): Cell => ({ text: printable(column.header), style: 'bold' }));
+  const head = columns.map((column): Cell => ({ text: inertText(column.header), style: 'bold' }));
   const body = rows.map((row) => columns.map((column) => toCell(row, column)));
   const aligns = columns.map((column) => column.align ?? naturalAlignment(rows, column.key));
   const widths = columnWidths([head, ...body], aligns, options.width);
@@ -65,7 +65,7 @@ export function renderTable<Row extends object>(
 function toCell<Row extends object>(row: Row, column: TableColumn<Row>): Cell {
   const value = row[column.key];
   const text = column.format === undefined ? defaultText(value) : column.format(value, row);
-  return { text: printable(text), style: column.style?.(value, row) };
+  return { text: inertText(text), style: column.style?.(value, row) };
 }
 
 function defaultText(value: unknown): string {

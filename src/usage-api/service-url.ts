@@ -1,3 +1,4 @@
+import { isLoopbackHost } from '../core/loopback.ts';
 import { InvalidRequestError } from './errors.ts';
 
 /** An address of the service, taken apart for a connection pool. */
@@ -29,11 +30,6 @@ export function parseServiceUrl(text: string, setting: string): ServiceUrl {
     );
   }
   return { origin: url.origin, prefix: url.pathname.replace(/\/+$/, '') };
-}
-
-/** `hostname` as a WHATWG URL gives it: lower case, IPv4 in four parts, IPv6 in brackets. */
-function isLoopbackHost(hostname: string): boolean {
-  return hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d{1,3}){3}$/.test(hostname);
 }
 
 /**

@@ -1,5 +1,5 @@
-import { isLoopbackHost } from '../../config/rules.ts';
 import { AppError } from '../../core/errors.ts';
+import { isLoopbackHost } from '../../core/loopback.ts';
 
 /**
  * The address of a channel, if it may be called: https, or http on this machine, without user and password. Raises

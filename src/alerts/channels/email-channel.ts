@@ -1,5 +1,5 @@
-import { isLoopbackHost } from '../../config/rules.ts';
 import type { EmailConfig } from '../../config/types.ts';
+import { isLoopbackHost } from '../../core/loopback.ts';
 import { attemptLimit } from './attempt-limit.ts';
 import type { Channel, ChannelMessage, DeliveryResult } from './channel.ts';
 import { emailText } from './email-text.ts';

@@ -1,8 +1,8 @@
 import type { Queue } from 'bullmq';
 import { type FastifyInstance, fastify } from 'fastify';
-import { isLoopbackHost } from '../../config/rules.ts';
 import { AppError, summarizeError } from '../../core/errors.ts';
 import type { Logger } from '../../core/logger.ts';
+import { isLoopbackHost } from '../../core/loopback.ts';
 import { carriesToken, namesLoopback } from './guards.ts';
 import { createMetrics } from './metrics.ts';
 import type { HealthProbe } from './probe.ts';

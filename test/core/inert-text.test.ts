@@ -1,0 +1,34 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { inertText } from '../../src/core/inert-text.ts';
+
+test('escape sequences and control characters are shown, not obeyed', () => {
+  expect(inertText('\x1b[2J\x1b]0;owned\x07')).toBe('\\u001b[2J\\u001b]0;owned\\u0007');
+  expect(inertText('a\r\nb\tc\x7f\u009b31m')).toBe('a\\u000d\\u000ab\\u0009c\\u007f\\u009b31m');
+});
+
+test('characters that reorder or hide text are shown', () => {
+  expect(inertText('abc\u202egnp.exe')).toBe('abc\\u202egnp.exe');
+  expect(inertText('\u2066x\u2069')).toBe('\\u2066x\\u2069');
+  expect(inertText('te\u200bnant\ufeff\u00ad')).toBe('te\\u200bnant\\ufeff\\u00ad');
+  expect(inertText('\u0600\ufff9')).toBe('\\u0600\\ufff9');
+  expect(inertText('a\u2028b\u3164c\u{e0041}')).toBe('a\\u2028b\\u3164c\\u{e0041}');
+});
+
+test('a surrogate without its partner is shown', () => {
+  expect(inertText('a\ud800b')).toBe('a\\ud800b');
+});
+
+test('ordinary text of any script is unchanged', () => {
+  for (const text of ['Müller & Söhne', '株式会社 東京', 'שלום', 'مرحبا', '🚀 rocket', "O'Neil <x>", '']) {
+    expect(inertText(text)).toBe(text);
+  }
+});
+
+test('nothing that a terminal acts upon is left in any text', () => {
+  fc.assert(
+    fc.property(fc.string({ unit: 'binary' }), (text) => {
+      expect(inertText(text)).not.toMatch(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u);
+    }),
+  );
+});
