@@ -1,4 +1,3 @@
-import cliProgress from 'cli-progress';
 import type { SyncProgress } from '../sync/run.ts';
 import type { CliContext } from './cli-context.ts';
 
@@ -8,9 +7,10 @@ export interface ProgressView {
   stop(): void;
 }
 
-export function createProgressView(cli: CliContext, label: string): ProgressView {
+export async function createProgressView(cli: CliContext, label: string): Promise<ProgressView> {
   const { stderr } = cli.io;
   if (stderr.isTTY !== true || !isStream(stderr)) return { onProgress: () => undefined, stop: () => undefined };
+  const { default: cliProgress } = await import('cli-progress');
   const bar = new cliProgress.SingleBar({
     format: `${label}  {bar} {value}/{total} pages, walk {walk}`,
     stream: stderr,

@@ -76,7 +76,7 @@ async function syncAll(
     workspace === undefined ? context.config.workspaces.map(({ id }) => id) : [context.workspace(workspace).id];
   const reports: WorkspaceReport[] = [];
   for (const workspaceId of ids) {
-    const progress = createProgressView(cli, inertText(workspaceId));
+    const progress = await createProgressView(cli, inertText(workspaceId));
     try {
       const { onProgress } = progress;
       const order = { workspaceId, kind: 'manual', slot: null, ...window, signal, onProgress } as const;
