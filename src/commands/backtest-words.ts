@@ -106,14 +106,14 @@ function measureRows({ comparison }: BacktestAnswer): SideRow[] {
     ...comparison.leads
       .filter(({ lead }) => lead.today.alerts + lead.proposed.alerts > 0)
       .map(({ rule, stage, lead }) => ({
-        name: `${rule} ${stage}, told before final`,
+        name: `${rule} ${stage} before final`,
         today: leadWords(lead.today),
         proposed: leadWords(lead.proposed),
       })),
     ...comparison.paces
       .filter(({ outcome }) => outcome.today.told + outcome.proposed.told > 0)
       .map(({ rule, outcome: { today, proposed } }) => ({
-        name: `${rule} pace, never came true`,
+        name: `${rule} pace that never came true`,
         today: `${today.neverTrue} of ${today.told}`,
         proposed: `${proposed.neverTrue} of ${proposed.told}`,
       })),
@@ -122,7 +122,12 @@ function measureRows({ comparison }: BacktestAnswer): SideRow[] {
 
 function leadWords({ alerts, medianMs, shortestMs, longestMs }: LeadTime): string {
   if (medianMs === null || shortestMs === null || longestMs === null) return 'none';
-  return `${span(medianMs)} in the median (${span(shortestMs)} to ${span(longestMs)}, ${formatInteger(alerts)} alerts)`;
+  const range = shortestMs === longestMs ? '' : ` (${span(shortestMs)} to ${span(longestMs)})`;
+  return `median ${span(medianMs)}${range}, ${alertWords(alerts)}`;
+}
+
+function alertWords(count: number): string {
+  return `${formatInteger(count)} ${count === 1 ? 'alert' : 'alerts'}`;
 }
 
 /** Hours up to two days, else days with one decimal. */
@@ -131,7 +136,7 @@ function span(durationMs: number): string {
 }
 
 function list<Alert>(title: string, alerts: readonly Alert[], table: (alerts: readonly Alert[]) => string): string {
-  const head = `${formatInteger(alerts.length)} ${alerts.length === 1 ? 'alert' : 'alerts'} ${title}`;
+  const head = `${alertWords(alerts.length)} ${title}`;
   if (alerts.length === 0) return head;
   const more = alerts.length - MOST_LISTED;
   const rest = more > 0 ? `\n... and ${formatInteger(more)} more; --json lists all` : '';

@@ -46,7 +46,9 @@ export async function recordHistory(settings: Parameters<typeof startFixture>[0]
       if (credits !== null && !withdrawn) put(upstream, tenant.id, month, credits);
     }
   };
-  for (const month of ['2025-11', '2025-12']) setMonth(month, 1);
+  for (const month of ['2025-10', '2025-11', '2025-12']) setMonth(month, 1);
+  // What the first run finds is recorded and told to nobody.
+  put(upstream, 'tenant-4', '2025-12', 90_000);
   for (let nowMs = FIRST_DAY; nowMs <= LAST_DAY; nowMs += RUN_EVERY_MS) {
     clock.set(nowMs);
     const month = periodAt(nowMs);

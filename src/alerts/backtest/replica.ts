@@ -87,8 +87,8 @@ export class Replica {
     const { connection } = this;
     migrateInMemory(connection);
     connection.pragma('journal_mode = OFF');
-    // These entries are copies: the ledger keeps the history.
-    connection.exec('DROP TRIGGER usage_entries_no_delete');
+    // These entries are copies of one run at a time: the ledger keeps the history, and so few need no index.
+    connection.exec('DROP TRIGGER usage_entries_no_delete; DROP INDEX usage_entries_by_key');
     const copy = (table: string, where: string, columns = '*') => copier(ledger, connection, { table, where, columns });
     for (const table of ['workspaces', 'tenants']) copy(table, 'workspace_key = ?')(this.#history.workspaceKey);
     return {
