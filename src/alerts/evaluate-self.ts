@@ -1,7 +1,8 @@
 import type Database from 'better-sqlite3';
 import { isoTime } from '../core/clock.ts';
 import type { ClaimedRun } from '../ledger/claim-run.ts';
-import { AlertBook, type RunAlerts } from './alert-book.ts';
+import { AlertBook } from './alert-book.ts';
+import type { RunAlerts } from './alert-change.ts';
 import { observation } from './observation.ts';
 import { type FailedRun, judgeFailedRun, judgeStale } from './rules/self.ts';
 

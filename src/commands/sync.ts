@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { AlertChange } from '../alerts/alert-book.ts';
+import type { AlertChange } from '../alerts/alert-change.ts';
 import { AppError, summarizeError, UsageError } from '../core/errors.ts';
 import { inertText } from '../core/inert-text.ts';
 import { type Period, parsePeriod } from '../core/period.ts';

@@ -6,7 +6,7 @@ import {
   endSilence,
   type SilenceRequest,
 } from '../alerts/actions.ts';
-import type { RunAlerts } from '../alerts/alert-book.ts';
+import type { RunAlerts } from '../alerts/alert-change.ts';
 import { evaluateRun, type RunAlertSettings } from '../alerts/evaluate-run.ts';
 import { evaluateFailure, evaluateStale, type RunFault, type StaleCheck } from '../alerts/evaluate-self.ts';
 import { claimDelivery, type DeliveryRecord, recordDelivery, releaseDelivery } from '../alerts/outbox.ts';
