@@ -63,14 +63,13 @@ export class AlertBook {
     this.#drafts.push({ alert: expired, change: 'expired', seen, names: this.#names(expired) });
   }
 
-  /** Writes the transitions and, for what somebody must hear of, an outbox row a channel. */
+  /** Writes the transitions and, for what somebody must hear of, an outbox row for each channel that its route names. */
   finish(): RunAlerts {
     if (!this.#context.seeding) this.#gatherIncidents();
     this.#endIncidents();
     const outcome: RunAlerts = { changes: [], notificationIds: [] };
-    const silence = createSilencer(this.#context, this.#rows);
-    const publish = createPublisher(this.#context);
-    for (const draft of this.#drafts) publish(draft, silence(draft), outcome);
+    const publish = createPublisher(this.#context, createSilencer(this.#context, this.#rows));
+    for (const draft of this.#drafts) publish(draft, outcome);
     this.#drafts = [];
     return outcome;
   }

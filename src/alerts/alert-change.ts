@@ -4,6 +4,7 @@ import type { StoredAlert, SubjectNames } from './alert-rows.ts';
 import type { AlertChangeKind } from './lifecycle.ts';
 import type { MuteSubject } from './mutes.ts';
 import type { Observation } from './observation.ts';
+import type { ChannelRoute } from './routes.ts';
 import type { RuleName, Severity, Stage } from './rules/rule.ts';
 
 /** One change of an alert that a run has made. Figures are credits; null for alerts about ourselves. */
@@ -25,7 +26,7 @@ export interface AlertChange {
 
 export interface RunAlerts {
   changes: AlertChange[];
-  /** Outbox rows that were written. */
+  /** Outbox rows that are to go at once; those that wait for a digest are not among them. */
   notificationIds: string[];
 }
 
@@ -43,8 +44,8 @@ export interface BookContext {
   /** `nowMs` as ISO-8601 UTC. */
   at: string;
   nowMs: number;
-  /** Names of the channels that are told. */
-  channels: readonly string[];
+  /** The channels that there are, with what each of them is told of. */
+  channels: readonly ChannelRoute[];
 }
 
 /** A change that has been decided, before anybody has been told. */

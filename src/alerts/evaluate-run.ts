@@ -10,6 +10,7 @@ import { createFactsReader, findCandidates, type TenantFacts } from './candidate
 import { createJudge, type Judge } from './judge.ts';
 import { type Observation, observation } from './observation.ts';
 import { createPeriodFacts, type PeriodFacts } from './period-facts.ts';
+import type { ChannelRoute } from './routes.ts';
 import { paceFromMs } from './rules/jump.ts';
 import { clear, type UsageFigures } from './rules/rule.ts';
 import { type TenantSettings, tenantSettings } from './tenant-settings.ts';
@@ -17,8 +18,8 @@ import { type TenantSettings, tenantSettings } from './tenant-settings.ts';
 /** What a run needs to know to evaluate the rules; plain data, because it crosses threads. */
 export interface RunAlertSettings {
   rules: AlertSettings;
-  /** Names of the channels that are told. */
-  channels: readonly string[];
+  /** The channels that there are, with what each of them is told of. */
+  channels: readonly ChannelRoute[];
   /** Rules speak of the current period and this many before it, at least of one. */
   lookbackPeriods: number;
   /** A period's figures have settled this many hours after its end. */

@@ -6,6 +6,7 @@ import { createEvidence, renderEvidence } from './evidence.ts';
 import type { AlertChangeKind } from './lifecycle.ts';
 import { buildNotification, type NotificationType, renderPayload } from './notification.ts';
 import type { Observation } from './observation.ts';
+import { createRecipients } from './recipients.ts';
 import { RULE_VERSION, type RuleName } from './rules/rule.ts';
 
 const NOTIFICATION_TYPES: Partial<Record<AlertChangeKind, NotificationType>> = {
@@ -17,16 +18,21 @@ const NOTIFICATION_TYPES: Partial<Record<AlertChangeKind, NotificationType>> = {
 
 /**
  * Returns what writes down a change: its transition and, unless nobody is to hear of it, an outbox row a channel. What
- * it has done is added to the outcome.
+ * it has done is added to the outcome. `silence` says why a change is kept quiet whatever the routes are.
  */
 export function createPublisher(
   context: BookContext,
-): (draft: Draft, silentBecause: string | null, outcome: RunAlerts) => void {
+  silence: (draft: Draft) => string | null,
+): (draft: Draft, outcome: RunAlerts) => void {
   const evidenceOf = createEvidence(context.connection);
-  return (draft, silentBecause, outcome) => {
+  const recipientsOf = createRecipients(context);
+  return (draft, outcome) => {
     const { connection, runKey, actor, at } = context;
     const { alert, change, seen, names } = draft;
     const type = NOTIFICATION_TYPES[change];
+    const muted = silence(draft);
+    const recipients = muted === null ? recipientsOf(draft) : [];
+    const silentBecause = recipients.length > 0 ? null : (muted ?? (change === 'resolved' ? 'unheard' : 'unrouted'));
     const told = silentBecause === null && type !== undefined;
     const evidence = told ? evidenceOf(seen) : null;
     connection
@@ -46,7 +52,7 @@ export function createPublisher(
       ...{ silent: !told, silentBecause },
     });
     if (evidence === null || type === undefined) return;
-    for (const channel of context.channels) {
+    for (const { channel, digestAt } of recipients) {
       const notificationId = `msg_${shortHash(JSON.stringify([alert.alertId, alert.revision, channel]), 32)}`;
       const notification = buildNotification({
         ...{ notificationId, type, alertId: alert.alertId, rule: alert.rule, ruleVersion: RULE_VERSION[alert.rule] },
@@ -56,10 +62,21 @@ export function createPublisher(
       });
       connection
         .prepare(
-          `INSERT INTO outbox (notification_id, alert_key, channel, payload, state, created_at, next_attempt_at)
-           VALUES (?, ?, ?, ?, 'pending', ?, ?)`,
+          `INSERT INTO outbox (notification_id, alert_key, revision, channel, payload, state, created_at, next_attempt_at,
+             digest_at)
+           VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
         )
-        .run(notificationId, alert.alertKey, channel, renderPayload(notification), at, at);
+        .run(
+          ...[notificationId, alert.alertKey, alert.revision, channel, renderPayload(notification)],
+          ...[digestAt === null ? 'pending' : 'held', at, digestAt ?? at, digestAt],
+        );
+      if (digestAt !== null) continue;
+      // What waits of the same alert goes with this: a digest that told of it later would tell old news.
+      connection
+        .prepare(
+          "UPDATE outbox SET state = 'digested', digest_id = ? WHERE alert_key = ? AND channel = ? AND state = 'held'",
+        )
+        .run(notificationId, alert.alertKey, channel);
       outcome.notificationIds.push(notificationId);
     }
   };

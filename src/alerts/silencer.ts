@@ -7,20 +7,16 @@ import { type RuleName, SELF_RULES } from './rules/rule.ts';
 /** A fault of ourselves that explains another keeps it quiet; of the same rank they stand side by side. */
 const SELF_RANK: Partial<Record<RuleName, number>> = { sync_stale: 1, sync_failed: 2, auth_failed: 3, clock_skew: 3 };
 
-/** Returns what says why nobody hears of a change; null when somebody does. */
+/** Returns what says why a change is kept quiet, wherever the routes would have it told; null when it is not. */
 export function createSilencer(context: BookContext, rows: AlertRows): (draft: Draft) => string | null {
   const { connection, workspaceKey, nowMs, seeding } = context;
   const mutes = readMutes(connection, workspaceKey, nowMs);
   const faults = rows.open().filter(({ rule, state }) => isSelf(rule) && state !== 'pending');
-  const heard = connection.prepare(
-    `SELECT 1 FROM alert_transitions WHERE alert_key = @alertKey AND silent = 0 AND revision >= (
-       SELECT max(revision) FROM alert_transitions WHERE alert_key = @alertKey AND change = 'fired')`,
-  );
   const incidents = new Map<number, StoredAlert | null>();
   return (draft) => {
     const { alert, change } = draft;
     if (seeding) return 'seed';
-    if (change === 'resolved') return heard.get({ alertKey: alert.alertKey }) === undefined ? 'unheard' : null;
+    if (change === 'resolved') return null;
     if (!NEWS.includes(change)) return 'quiet';
     const fault = faults.find(({ rule }) => (SELF_RANK[rule] ?? 0) > (SELF_RANK[alert.rule] ?? 0));
     if (fault !== undefined) return `inhibited:${fault.alertId}`;

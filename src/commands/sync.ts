@@ -87,6 +87,8 @@ async function syncAll(
       reports.push(reportFailure(cli, workspaceId, error));
     }
   }
+  const published = reports.some(({ status }) => status === 'applied');
+  if (published && options.dryRun !== true) await deliverDigests(cli, context, signal);
   return reports;
 }
 
@@ -150,6 +152,11 @@ async function deliverOnce(context: Context, notificationIds: string[], signal: 
   return deliveries;
 }
 
+/** Where no daemon runs, this is what makes and sends the digests. */
+async function deliverDigests(cli: CliContext, context: Context, signal: AbortSignal): Promise<void> {
+  noteFailed(cli, await deliverOnce(context, await context.composeDigests(), signal));
+}
+
 function printOutcome(
   cli: CliContext,
   outcome: Extract<SyncOutcome, { status: 'applied' }>,
@@ -171,9 +178,12 @@ function printOutcome(
     );
   }
   for (const alert of outcome.alerts.changes) cli.print(`  ${alertLine(alert, dryRun)}`);
-  if (deliveries !== null && deliveries.pending + deliveries.dead > 0) {
-    cli.note(`${deliveries.pending} notifications are left to the daemon, ${deliveries.dead} were refused for good`);
-  }
+  if (deliveries !== null) noteFailed(cli, deliveries);
+}
+
+function noteFailed(cli: CliContext, { pending, dead }: Deliveries): void {
+  if (pending + dead === 0) return;
+  cli.note(`${pending} notifications are left to the daemon, ${dead} were refused for good`);
 }
 
 function alertLine(alert: AlertChange, dryRun: boolean): string {

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { main } from '../../src/commands/main.ts';
 import { addPeriods, periodAt } from '../../src/core/period.ts';
+import { openForWriting } from '../../src/ledger/open.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/server.ts';
 import { startDaemonProcess } from '../support/daemon-process.ts';
 import { eventually } from '../support/eventually.ts';
@@ -98,6 +99,47 @@ test('a second signal ends it at once; the next start takes over the run and pub
   next.child.kill('SIGTERM');
   expect(await next.exit()).toBe(0);
   expect(existsSync(socketOf(folder))).toBe(false);
+});
+
+test('a digest whose hour passed while nobody ran is made and sent once by the daemon', async () => {
+  const sandbox = await sandboxOf();
+  const received: { id: unknown; alerts: unknown[] }[] = [];
+  const receiver = createServer(async (request, response) => {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk);
+    received.push({
+      id: request.headers['webhook-id'],
+      alerts: JSON.parse(Buffer.concat(chunks).toString()).alerts,
+    });
+    response.writeHead(204).end();
+  }).listen(0, '127.0.0.1');
+  onTestFinished(() => {
+    receiver.close();
+  });
+  await once(receiver, 'listening');
+  const { port } = receiver.address() as AddressInfo;
+  const channel = `{ type: webhook, url: "http://127.0.0.1:${port}/hook", allow_private: true, digest_hour: 7 }`;
+  const folder = configured(sandbox, `[${channel}]`);
+  const quiet = { write: () => true };
+  const sync = (): Promise<number> => main(['sync'], { stdout: quiet, stderr: quiet, env: {}, cwd: folder });
+  expect(await sync()).toBe(0);
+  sandbox.workspace().set({ tenantId: 'newcomer', period: current, credits: 5_000, requests: 1 });
+  expect(await sync()).toBe(0);
+  const view = viewLedger(ledgerOf(folder));
+  expect(view.rows('SELECT state FROM outbox')).toEqual([{ state: 'held' }]);
+  const writer = openForWriting(ledgerOf(folder));
+  writer.exec("UPDATE outbox SET next_attempt_at = '2026-01-02T07:00:00.000Z'");
+  writer.close();
+
+  const daemon = startDaemonProcess(folder);
+  await daemon.line('notification handled');
+  expect(received).toEqual([
+    { id: expect.stringMatching(/^msg_/), alerts: [expect.objectContaining({ state: 'firing', severity: 'warning' })] },
+  ]);
+  expect(view.rows('SELECT state, digest_id FROM outbox ORDER BY rowid')).toEqual([
+    { state: 'digested', digest_id: received[0]?.id },
+    { state: 'delivered', digest_id: null },
+  ]);
 });
 
 test('a notification that nobody took is delivered, under the same id, once the daemon runs', async () => {

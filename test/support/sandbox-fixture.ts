@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { expect, onTestFinished } from 'vitest';
+import { unheardRules } from '../../src/alerts/routes.ts';
 import { DEFAULT_ALERT_RULES } from '../../src/config/resolve.ts';
 import type { ChannelConfig, Config, WorkspaceConfig } from '../../src/config/types.ts';
 import { createLogger } from '../../src/core/logger.ts';
@@ -107,13 +108,20 @@ export function applied(outcome: SyncOutcome): Applied {
   return outcome;
 }
 
+/** Without any channel nobody hears of anything: that is all that there can be. */
+const POSSIBLE = unheardRules([]).flatMap(({ severity, rules }) => rules.map((rule) => `${severity} ${rule}`));
+
 function checkPayloads(ledgerPath: string): void {
   if (!existsSync(ledgerPath)) return;
   const connection = new Database(ledgerPath, { readonly: true });
   try {
     const hasOutbox = connection.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'outbox'").get() !== undefined;
     const payloads = hasOutbox ? (connection.prepare('SELECT payload FROM outbox').pluck().all() as string[]) : [];
-    for (const payload of payloads) expect(payloadFaults(payload), payload).toEqual([]);
+    for (const payload of payloads) {
+      expect(payloadFaults(payload), payload).toEqual([]);
+      const { type, rule, severity } = JSON.parse(payload);
+      if (type === 'alert.firing') expect(POSSIBLE, 'what routes know of').toContain(`${severity} ${rule}`);
+    }
   } finally {
     connection.close();
   }
