@@ -24,10 +24,23 @@ export function createPublisher(
   context: BookContext,
   silence: (draft: Draft) => string | null,
 ): (draft: Draft, outcome: RunAlerts) => void {
-  const evidenceOf = createEvidence(context.connection);
+  const { connection, runKey, actor, at } = context;
+  const evidenceOf = createEvidence(connection);
   const recipientsOf = createRecipients(context);
+  const insertTransition = connection.prepare(
+    `INSERT INTO alert_transitions (alert_key, revision, change, state, stage, run_key, actor, at, current_credits,
+       silent, silent_because, evidence)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+  );
+  const insertNotification = connection.prepare(
+    `INSERT INTO outbox (notification_id, alert_key, revision, channel, payload, state, created_at, next_attempt_at,
+       digest_at)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+  );
+  const takeAlong = connection.prepare(
+    "UPDATE outbox SET state = 'digested', digest_id = ? WHERE alert_key = ? AND channel = ? AND state = 'held'",
+  );
   return (draft, outcome) => {
-    const { connection, runKey, actor, at } = context;
     const { alert, change, seen, names } = draft;
     const type = NOTIFICATION_TYPES[change];
     const muted = silence(draft);
@@ -35,16 +48,10 @@ export function createPublisher(
     const silentBecause = recipients.length > 0 ? null : (muted ?? (change === 'resolved' ? 'unheard' : 'unrouted'));
     const told = silentBecause === null && type !== undefined;
     const evidence = told ? evidenceOf(seen) : null;
-    connection
-      .prepare(
-        `INSERT INTO alert_transitions (alert_key, revision, change, state, stage, run_key, actor, at, current_credits,
-           silent, silent_because, evidence)
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-      )
-      .run(
-        ...[alert.alertKey, alert.revision, change, alert.state, alert.stage, runKey, actor, at, alert.currentCredits],
-        ...[told ? 0 : 1, silentBecause, evidence === null ? null : renderEvidence(evidence)],
-      );
+    insertTransition.run(
+      ...[alert.alertKey, alert.revision, change, alert.state, alert.stage, runKey, actor, at, alert.currentCredits],
+      ...[told ? 0 : 1, silentBecause, evidence === null ? null : renderEvidence(evidence)],
+    );
     outcome.changes.push({
       ...{ alertId: alert.alertId, change, rule: alert.rule, stage: alert.stage, severity: alert.severity },
       ...{ tenantId: names.tenantId, period: names.period },
@@ -60,23 +67,13 @@ export function createPublisher(
         ...{ ...names, previousPeriod: previousPeriodOf(seen), previous: seen.previous, current: seen.current },
         ...{ threshold: alert.threshold, evidence, runId: context.runId, createdAt: at },
       });
-      connection
-        .prepare(
-          `INSERT INTO outbox (notification_id, alert_key, revision, channel, payload, state, created_at, next_attempt_at,
-             digest_at)
-           VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-        )
-        .run(
-          ...[notificationId, alert.alertKey, alert.revision, channel, renderPayload(notification)],
-          ...[digestAt === null ? 'pending' : 'held', at, digestAt ?? at, digestAt],
-        );
+      insertNotification.run(
+        ...[notificationId, alert.alertKey, alert.revision, channel, renderPayload(notification)],
+        ...[digestAt === null ? 'pending' : 'held', at, digestAt ?? at, digestAt],
+      );
       if (digestAt !== null) continue;
-      // What waits of the same alert goes with this: a digest that told of it later would tell old news.
-      connection
-        .prepare(
-          "UPDATE outbox SET state = 'digested', digest_id = ? WHERE alert_key = ? AND channel = ? AND state = 'held'",
-        )
-        .run(notificationId, alert.alertKey, channel);
+      // A digest that told of it later would tell old news.
+      takeAlong.run(notificationId, alert.alertKey, channel);
       outcome.notificationIds.push(notificationId);
     }
   };
