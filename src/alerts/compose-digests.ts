@@ -9,12 +9,6 @@ interface HeldRow extends HeldNotification {
   nextAttemptAt: string;
 }
 
-/** Whether anything waits for a digest that is due. */
-export function digestsAreDue(connection: Connection, nowMs: number): boolean {
-  const due = connection.prepare("SELECT 1 FROM outbox WHERE state = 'held' AND next_attempt_at <= ? LIMIT 1");
-  return due.get(isoTime(nowMs)) !== undefined;
-}
-
 /**
  * Makes one digest a channel of all that waits for one that is due, in one transaction: what is in it is marked, so of
  * two daemons only one makes it, and a crash leaves either all or nothing to be made. From then on a digest is a

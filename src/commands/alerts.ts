@@ -5,6 +5,7 @@ import { relativeTime } from '../reports/format.ts';
 import { type AlertRow, alertRows, OPEN_ALERT_STATES } from '../reports/queries/alerts.ts';
 import { renderTable, type TableColumn } from '../reports/table.ts';
 import { ackCommand, explainCommand, showCommand } from './alert-record.ts';
+import { backtestCommand } from './alerts-backtest.ts';
 import { replayCommand } from './alerts-replay.ts';
 import { testCommand } from './alerts-test.ts';
 import { requireKnownWorkspace } from './choose-workspace.ts';
@@ -21,7 +22,7 @@ interface ListOptions {
 
 export function alertsCommand(cli: CliContext): Command {
   return new Command('alerts')
-    .description('Look at alerts and mute them; without a subcommand, list the open ones.')
+    .description('Look at alerts, mute them and try other settings; without a subcommand, list the open ones.')
     .addCommand(listCommand(cli), { isDefault: true })
     .addCommand(showCommand(cli))
     .addCommand(explainCommand(cli))
@@ -32,6 +33,7 @@ export function alertsCommand(cli: CliContext): Command {
     .addCommand(unsilenceCommand(cli))
     .addCommand(testCommand(cli))
     .addCommand(replayCommand(cli))
+    .addCommand(backtestCommand(cli))
     .addHelpText(
       'after',
       examples('usage-ledger alerts', 'usage-ledger alerts list --all', 'usage-ledger alerts test on-call'),

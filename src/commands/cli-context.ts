@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import { loadConfig } from '../config/load.ts';
+import { type LoadOptions, loadConfig } from '../config/load.ts';
 import type { Config } from '../config/types.ts';
 import { systemClock } from '../core/clock.ts';
 import { AppError, ConfigError } from '../core/errors.ts';
@@ -79,8 +79,9 @@ export class CliContext {
     return (this.io.overrides?.clock ?? systemClock).now();
   }
 
-  loadConfig(): Config {
-    return loadConfig({ file: this.#configFile, env: this.io.env, cwd: this.io.cwd });
+  /** The configuration; `amend` changes what it says, for settings on trial. */
+  loadConfig(amend?: LoadOptions['amend']): Config {
+    return loadConfig({ file: this.#configFile, env: this.io.env, cwd: this.io.cwd, amend });
   }
 
   /** Builds the wiring from the configuration, uses it, and lets go of it whatever happens. */

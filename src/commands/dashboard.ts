@@ -39,8 +39,8 @@ async function createDashboard(cli: CliContext, context: Context, options: Creat
   const { title, description } = options;
   const workspace = chooseWorkspace(context.config, options.workspace);
   if (title.trim() === '') throw new UsageError('--title is empty', 'give --title a text');
-  const dashboard = await withStopSignal((signal) =>
-    context.client(workspace).createDashboard({ title, description }, { signal }),
+  const dashboard = await withStopSignal(async (signal) =>
+    (await context.client(workspace)).createDashboard({ title, description }, { signal }),
   );
   if (cli.json) {
     cli.printJson(dashboard);

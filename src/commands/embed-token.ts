@@ -38,8 +38,8 @@ async function generateToken(cli: CliContext, context: Context, options: TokenOp
   const workspace = chooseWorkspace(context.config, options.workspace);
   const validitySeconds =
     validity === undefined ? undefined : parseWholeNumber(validity, '--validity', 1, LONGEST_VALIDITY_SECONDS);
-  const { token, expires_at } = await withStopSignal((signal) =>
-    context.client(workspace).generateEmbedToken({ dashboardId, validitySeconds }, { signal }),
+  const { token, expires_at } = await withStopSignal(async (signal) =>
+    (await context.client(workspace)).generateEmbedToken({ dashboardId, validitySeconds }, { signal }),
   );
   if (cli.json) {
     cli.printJson({ token, expires_at });

@@ -4,7 +4,7 @@ import { summarizeError } from '../core/errors.ts';
 import { inertText } from '../core/inert-text.ts';
 import { createLogger } from '../core/logger.ts';
 import type { Context } from '../daemon/context.ts';
-import { ledgerId } from '../ledger/runs.ts';
+import { ledgerId, ledgerQueries } from '../ledger/queries.ts';
 import { describeTarget } from '../queue/connection.ts';
 import { openQueueSystem, type QueueCounts } from '../queue/queues.ts';
 import { formatInteger, relativeTime } from '../reports/format.ts';
@@ -29,7 +29,7 @@ export function statusCommand(cli: CliContext): Command {
 }
 
 async function showStatus(cli: CliContext, context: Context): Promise<void> {
-  const { connection, queries } = context.reader();
+  const { connection } = context.reader();
   const { stored, outbox, disabled } = connection.transaction(() => ({
     stored: workspaceStatuses(connection),
     outbox: outboxCounts(connection),
@@ -37,9 +37,10 @@ async function showStatus(cli: CliContext, context: Context): Promise<void> {
   }))();
   const workspaces = withConfigured(context, stored);
   const openAlerts = workspaces.reduce((sum, workspace) => sum + workspace.open_alerts, 0);
-  const queue = await queueStatus(context, ledgerId(queries));
+  const id = ledgerId(ledgerQueries(connection));
+  const queue = await queueStatus(context, id);
   if (cli.json) {
-    const ledger = { path: context.config.ledger.path, ledger_id: ledgerId(queries) };
+    const ledger = { path: context.config.ledger.path, ledger_id: id };
     const channels = disabled.map(({ name, disabledAt, reason }) => ({ name, disabled_at: disabledAt, reason }));
     cli.printJson({ ledger, workspaces, open_alerts: openAlerts, outbox, disabled_channels: channels, queue });
     return;

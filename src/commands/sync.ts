@@ -1,14 +1,15 @@
 import type { Command } from 'commander';
 import type { AlertChange } from '../alerts/alert-change.ts';
-import { AppError, summarizeError, UsageError } from '../core/errors.ts';
+import { AppError, summarizeError } from '../core/errors.ts';
 import { inertText } from '../core/inert-text.ts';
-import { type Period, parsePeriod } from '../core/period.ts';
+import type { Period } from '../core/period.ts';
 import type { Context } from '../daemon/context.ts';
 import { type LargestChange, largestChangesOfRun } from '../ledger/history.ts';
 import { formatInteger } from '../reports/format.ts';
 import type { SyncOutcome } from '../sync/run.ts';
 import { type CliContext, EXIT, examples, reportingCommand } from './cli-context.ts';
 import { withLedgerCopy } from './ledger-copy.ts';
+import { parsePeriodWindow } from './period-window.ts';
 import { createProgressView } from './progress.ts';
 import { withStopSignal } from './stop-signal.ts';
 
@@ -43,7 +44,7 @@ export function syncCommand(cli: CliContext): Command {
 }
 
 async function sync(cli: CliContext, options: SyncOptions): Promise<void> {
-  const window = parseWindow(options);
+  const window = parsePeriodWindow(options);
   const reports = await withStopSignal((signal) => {
     const run = (context: Context) => syncAll(cli, context, options, window, signal);
     return options.dryRun === true ? withLedgerCopy(cli, run) : cli.withContext(run);
@@ -51,17 +52,6 @@ async function sync(cli: CliContext, options: SyncOptions): Promise<void> {
   if (cli.json) cli.printJson({ dry_run: options.dryRun === true, workspaces: reports });
   const failed = reports.filter((report) => report.status === 'failed').length;
   if (failed > 0) cli.exitCode = failed === reports.length ? EXIT.failed : EXIT.partial;
-}
-
-function parseWindow({ from, to }: SyncOptions): { from?: Period; to?: Period } {
-  const window = {
-    ...(from === undefined ? {} : { from: parsePeriod(from, '--from') }),
-    ...(to === undefined ? {} : { to: parsePeriod(to, '--to') }),
-  };
-  if (window.from !== undefined && window.to !== undefined && window.from > window.to) {
-    throw new UsageError(`--from ${window.from} lies after --to ${window.to}`, 'give the earlier period as --from');
-  }
-  return window;
 }
 
 async function syncAll(
@@ -76,7 +66,7 @@ async function syncAll(
     workspace === undefined ? context.config.workspaces.map(({ id }) => id) : [context.workspace(workspace).id];
   const reports: WorkspaceReport[] = [];
   for (const workspaceId of ids) {
-    const progress = createProgressView(cli, inertText(workspaceId));
+    const progress = await createProgressView(cli, inertText(workspaceId));
     try {
       const { onProgress } = progress;
       const order = { workspaceId, kind: 'manual', slot: null, ...window, signal, onProgress } as const;

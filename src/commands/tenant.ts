@@ -77,7 +77,7 @@ async function askService(
 ): Promise<LiveReport> {
   try {
     const workspace = context.workspace(workspaceId);
-    const live = await fetchLiveHistory(context.client(workspace), tenantId, workspace.perPage, signal);
+    const live = await fetchLiveHistory(await context.client(workspace), tenantId, workspace.perPage, signal);
     if (!live.complete) cli.note(`${inertText(workspaceId)}: the service's listing moved while it was read`);
     return { complete: live.complete, periods: compareHistories(usage, live.items) };
   } catch (error) {

@@ -4,9 +4,9 @@ import { parseEnv } from 'node:util';
 import { ConfigError, type ConfigFault } from '../core/errors.ts';
 import { crossFaults } from './cross-checks.ts';
 import { schemaFaults, tidyFaults } from './faults.ts';
-import { interpolate } from './interpolate.ts';
+import { type Interpolated, interpolate } from './interpolate.ts';
 import { resolveConfig } from './resolve.ts';
-import { fileSchema } from './schema.ts';
+import { type FileConfig, fileSchema } from './schema.ts';
 import { readSecretFiles } from './secrets.ts';
 import type { Config } from './types.ts';
 import { parseYaml } from './yaml.ts';
@@ -20,6 +20,8 @@ export interface LoadOptions {
   env: NodeJS.ProcessEnv;
   /** Where files are looked for and relative paths of the command line start. */
   cwd: string;
+  /** Changes what was read, before the defaults are filled in: settings on trial. */
+  amend?: ((document: FileConfig) => FileConfig) | undefined;
 }
 
 /**
@@ -30,7 +32,7 @@ export interface LoadOptions {
  */
 export function loadConfig(options: LoadOptions): Config {
   const found = findFile(options);
-  if (found !== null) return loadFile(found.file, found.namedBy, options.env);
+  if (found !== null) return loadFile(found, options);
 
   const env = withDotEnv(options.cwd, options.env, null);
   const names = Object.values(ENVIRONMENT).filter((name) => name.startsWith('USAGE_API_'));
@@ -39,7 +41,7 @@ export function loadConfig(options: LoadOptions): Config {
     const hint = 'Run `usage-ledger init` to write a sample, or name a file with --config';
     throw new ConfigError(null, [{ path: 'configuration', message, hint }]);
   }
-  return build(documentFromEnvironment(env), { file: null, folder: resolve(options.cwd), faults: [] });
+  return build(documentFromEnvironment(env), { file: null, folder: resolve(options.cwd), faults: [] }, options.amend);
 }
 
 interface Found {
@@ -55,27 +57,42 @@ function findFile({ file, env, cwd }: LoadOptions): Found | null {
   return named ? { file: resolve(cwd, named), namedBy: 'USAGE_LEDGER_CONFIG' } : null;
 }
 
-function loadFile(file: string, namedBy: string, processEnv: NodeJS.ProcessEnv): Config {
-  const hint = 'Check the path and its permissions, or run `usage-ledger init` to write a sample';
+function loadFile({ file, namedBy }: Found, { env, amend }: LoadOptions): Config {
+  const { value, faults } = readSettings(file, {
+    namedBy,
+    env,
+    unreadable: 'Check the path and its permissions, or run `usage-ledger init` to write a sample',
+    empty: 'Begin with the sample of `usage-ledger init`',
+  });
+  return build(value, { file, folder: dirname(file), faults }, amend);
+}
+
+/**
+ * The settings of a YAML file, with variables put in; a `.env` beside it adds some. `unreadable` and `empty` are the
+ * remedies for a file that cannot be read, `namedBy` is what named it, and for one that holds no settings.
+ */
+export function readSettings(
+  file: string,
+  { namedBy, env, unreadable, empty }: { namedBy: string; env: NodeJS.ProcessEnv; unreadable: string; empty: string },
+): Interpolated {
   const text = readText(file, (code) => {
     const message =
       code === 'ENOENT' ? 'names a file that does not exist' : `names a file that cannot be read (${code})`;
-    return new ConfigError(file, [{ path: namedBy, message, hint }]);
+    return new ConfigError(file, [{ path: namedBy, message, hint: unreadable }]);
   });
   const parsed = parseYaml(text, basename(file));
   if (parsed.faults !== undefined) throw new ConfigError(file, parsed.faults);
   if (parsed.value === undefined || typeof parsed.value !== 'object' || Array.isArray(parsed.value)) {
-    const message = 'holds no settings';
-    throw new ConfigError(file, [
-      { path: basename(file), message, hint: 'Begin with the sample of `usage-ledger init`' },
-    ]);
+    throw new ConfigError(file, [{ path: basename(file), message: 'holds no settings', hint: empty }]);
   }
-  const folder = dirname(file);
-  const { value, faults } = interpolate(parsed.value, withDotEnv(folder, processEnv, file));
-  return build(value, { file, folder, faults });
+  return interpolate(parsed.value, withDotEnv(dirname(file), env, file));
 }
 
-function build(document: unknown, source: { file: string | null; folder: string; faults: ConfigFault[] }): Config {
+function build(
+  document: unknown,
+  source: { file: string | null; folder: string; faults: ConfigFault[] },
+  amend: LoadOptions['amend'],
+): Config {
   const parsed = fileSchema.safeParse(document);
   const { secretFiles, faults: secretFaults } = readSecretFiles(document, source.folder);
   const faults = tidyFaults([
@@ -84,7 +101,9 @@ function build(document: unknown, source: { file: string | null; folder: string;
     ...crossFaults(document),
     ...secretFaults,
   ]);
-  if (parsed.success && faults.length === 0) return resolveConfig(parsed.data, { ...source, secretFiles });
+  if (parsed.success && faults.length === 0) {
+    return resolveConfig(amend === undefined ? parsed.data : amend(parsed.data), { ...source, secretFiles });
+  }
   throw new ConfigError(source.file, source.file === null ? faults.map(namedByVariable) : faults);
 }
 

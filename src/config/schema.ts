@@ -49,6 +49,12 @@ const ruleSettings = {
   pace_min_fraction: numeric(z.number().min(0.01).max(1)).optional(),
 };
 
+/** The group `alerts` of `defaults` and of each workspace. */
+export const alertsSchema = z.strictObject({
+  ...ruleSettings,
+  tenants: z.array(z.strictObject({ match: word, ...ruleSettings })).optional(),
+});
+
 /** What `defaults` and each workspace can set. */
 const settings = {
   base_url: address.optional(),
@@ -72,12 +78,7 @@ const settings = {
   concurrency: integer(1, 256).optional(),
   requests_per_second: integer(1, 10_000).optional(),
   consistency: z.enum(['auto', 'twice', 'counted']).optional(),
-  alerts: z
-    .strictObject({
-      ...ruleSettings,
-      tenants: z.array(z.strictObject({ match: word, ...ruleSettings })).optional(),
-    })
-    .optional(),
+  alerts: alertsSchema.optional(),
 };
 
 const webAddress = obeys(word, channelAddressRule);
@@ -147,6 +148,7 @@ export type FileConfig = z.infer<typeof fileSchema>;
 export type FileSettings = z.infer<z.ZodObject<typeof settings>>;
 export type FileWorkspace = FileConfig['workspaces'][number];
 export type FileChannel = z.infer<typeof channel>;
+export type FileAlerts = z.infer<typeof alertsSchema>;
 export type FileRuleSettings = z.infer<z.ZodObject<typeof ruleSettings>>;
 
 /** Every setting there is, groups included, such as `workspaces[].signing.payload`; list items are written `[]`. */

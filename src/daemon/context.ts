@@ -2,10 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { disabledChannels } from '../alerts/channel-states.ts';
 import type { Channel, DeliveryResult } from '../alerts/channels/channel.ts';
 import { createChannels } from '../alerts/channels/create-channels.ts';
-import { digestsAreDue } from '../alerts/compose-digests.ts';
 import { type DeliveryOutcome, deliverNotification } from '../alerts/deliver.ts';
 import type { StaleCheck } from '../alerts/evaluate-self.ts';
-import { pendingNotification } from '../alerts/outbox.ts';
+import { digestsAreDue, pendingNotification } from '../alerts/outbox.ts';
 import { type ChannelRoute, routesOf } from '../alerts/routes.ts';
 import { testPayload } from '../alerts/service-notices.ts';
 import { secretsOf } from '../config/secrets.ts';
@@ -22,8 +21,8 @@ import { type LedgerReader, openReader } from '../ledger/open.ts';
 import { hasPublished } from '../ledger/runs.ts';
 import { LedgerWriter } from '../sync/ledger-writer.ts';
 import { planWindow } from '../sync/plan.ts';
-import { type SyncOutcome, type SyncProgress, syncWorkspace } from '../sync/run.ts';
-import { UsageApiClient, type UsageApiClientOptions } from '../usage-api/client.ts';
+import type { SyncOutcome, SyncProgress } from '../sync/run.ts';
+import type { UsageApiClient, UsageApiClientOptions } from '../usage-api/client.ts';
 
 /** What tests put in place of the real thing. */
 export interface ContextOverrides {
@@ -69,7 +68,7 @@ export class Context {
   readonly #random: () => number;
   readonly #clientOptions: NonNullable<ContextOverrides['clientOptions']>;
   readonly #releasers = new Releasers();
-  readonly #clients = new Map<string, UsageApiClient>();
+  readonly #clients = new Map<string, Promise<UsageApiClient>>();
   #writer: Promise<LedgerWriter> | null = null;
   #reader: LedgerReader | null = null;
 
@@ -126,9 +125,14 @@ export class Context {
   }
 
   /** The service's client for a workspace; one for all who ask, so that connections are shared. */
-  client(workspace: WorkspaceConfig): UsageApiClient {
-    const open = this.#clients.get(workspace.id);
-    if (open !== undefined) return open;
+  client(workspace: WorkspaceConfig): Promise<UsageApiClient> {
+    const client = this.#clients.get(workspace.id) ?? this.#openClient(workspace);
+    this.#clients.set(workspace.id, client);
+    return client;
+  }
+
+  async #openClient(workspace: WorkspaceConfig): Promise<UsageApiClient> {
+    const { UsageApiClient } = await import('../usage-api/client.ts');
     const { baseUrl, embedUrl, apiKeyId, secretKey, signing, concurrency } = workspace;
     const client = new UsageApiClient({
       baseUrl,
@@ -143,14 +147,24 @@ export class Context {
       ...this.#clientOptions,
     });
     this.#releasers.push(() => client.close());
-    this.#clients.set(workspace.id, client);
     return client;
+  }
+
+  /** Opens and loads all that syncs need, so that a daemon's first one does not hold up its event loop. */
+  async warm(): Promise<void> {
+    const clients = this.config.workspaces.map((workspace) => this.client(workspace));
+    await Promise.all([this.writer(), import('../sync/run.ts'), ...clients]);
   }
 
   /** Plans and carries out one run of one workspace. */
   async sync(order: SyncOrder): Promise<SyncOutcome> {
     const workspace = this.workspace(order.workspaceId);
-    const writer = await this.writer();
+    // The writer's thread loads its part while this one loads the rest.
+    const [writer, source, { syncWorkspace }] = await Promise.all([
+      this.writer(),
+      this.client(workspace),
+      import('../sync/run.ts'),
+    ]);
     const window = planWindow({
       nowMs: this.clock.now(),
       first: !hasPublished(this.reader().connection, workspace.id),
@@ -164,7 +178,7 @@ export class Context {
     return syncWorkspace(
       {
         writer,
-        source: this.client(workspace),
+        source,
         workspace,
         channels: this.#routes,
         clock: this.clock,

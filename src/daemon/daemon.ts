@@ -4,7 +4,8 @@ import { pendingNotifications } from '../alerts/outbox.ts';
 import { type Clock, isoTime } from '../core/clock.ts';
 import { summarizeError } from '../core/errors.ts';
 import { Releasers } from '../core/releasers.ts';
-import { hasPublished, latestSlot, ledgerId } from '../ledger/runs.ts';
+import { latestSlot, ledgerId, ledgerQueries } from '../ledger/queries.ts';
+import { hasPublished } from '../ledger/runs.ts';
 import type { RedisTarget } from '../queue/connection.ts';
 import type { JobHandlers } from '../queue/jobs.ts';
 import { startPrivateRedis } from '../queue/private-redis.ts';
@@ -44,8 +45,9 @@ export async function startDaemon(context: Context): Promise<Daemon> {
   const { config, clock, logger } = context;
   const releasers = new Releasers();
   try {
-    await context.writer();
-    const { connection, queries } = context.reader();
+    await context.warm();
+    const { connection } = context.reader();
+    const queries = ledgerQueries(connection);
     const target = await openRedis(context, releasers);
     let sweep: OutboxSweep | null = null;
     const queue: QueueSystem = await openQueueSystem({

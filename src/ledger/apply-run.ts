@@ -231,7 +231,7 @@ function prepareAppend(connection: Connection, rows: number): Database.Statement
 }
 
 /** Brings the state up to the entries after this one; `isNew` when it holds none of their keys yet. */
-function updateState(connection: Connection, lastEntryIdBefore: number, isNew: boolean): void {
+export function updateState(connection: Connection, lastEntryIdBefore: number, isNew: boolean): void {
   const upsert = `ON CONFLICT (period_key, tenant_key) DO UPDATE SET credits_used = excluded.credits_used,
     request_count = excluded.request_count, withdrawn = excluded.withdrawn, changed_run_key = excluded.changed_run_key`;
   connection

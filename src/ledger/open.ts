@@ -1,22 +1,18 @@
 import { chmodSync, closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import Database from 'better-sqlite3';
-import { type BetterSQLite3Database, drizzle } from 'drizzle-orm/better-sqlite3';
 import { LedgerError } from './errors.ts';
 import { assertSchemaIsCurrent } from './migrate.ts';
-import * as schema from './schema.ts';
 
 export type LedgerConnection = Database.Database;
-export type LedgerQueries = BetterSQLite3Database<typeof schema>;
 
 /** SQLite before this can corrupt a WAL database when a checkpoint resets the log under a writer. */
 const OLDEST_SAFE_SQLITE = [3, 51, 3] as const;
 const BUSY_TIMEOUT_MS = 5000;
 
-/** A connection that only reads, and the typed queries over it. Times and periods are text, see the views. */
+/** A connection that only reads. Times and periods are text, see the views. */
 export interface LedgerReader {
   readonly connection: LedgerConnection;
-  readonly queries: LedgerQueries;
   close(): void;
 }
 
@@ -51,7 +47,7 @@ export function openReader(path: string): LedgerReader {
     connection.close();
     throw error;
   }
-  return { connection, queries: drizzle(connection, { schema }), close: () => connection.close() };
+  return { connection, close: () => connection.close() };
 }
 
 /** The version of the SQLite library inside, such as `3.53.2`. */

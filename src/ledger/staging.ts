@@ -2,27 +2,26 @@ import { createHash } from 'node:crypto';
 import type Database from 'better-sqlite3';
 import { isoTime } from '../core/clock.ts';
 import type { Period } from '../core/period.ts';
+import type { UsageItem } from '../usage-api/check-item.ts';
 import { parseDateTime } from '../usage-api/date-time.ts';
+import { textOf } from '../usage-api/scan-json.ts';
+import type { BillingMonth, ScannedPage } from '../usage-api/scan-page.ts';
 import { FigureColumns } from './figure-columns.ts';
 import { type Bits, KeySet } from './key-set.ts';
 import { periodKeyOf } from './keys.ts';
+import { TenantIndex } from './tenant-index.ts';
 
 type Connection = Database.Database;
 
-/** One record as the service gives it; integers beyond 2^53-1 are bigint. */
-export interface StagedRecord {
-  tenant_id: string;
-  period: string;
-  period_start: string;
-  period_end: string;
-  credits_used: number | bigint;
-  request_count: number | bigint;
-}
-
-export interface StagedPage {
-  usage: readonly StagedRecord[];
+/** What every page says of the whole listing. */
+interface PageTotals {
   total_records: number;
   total_pages: number;
+}
+
+/** One page as the service gives it. */
+export interface StagedPage extends PageTotals {
+  usage: readonly UsageItem[];
 }
 
 /** The periods that a run asks for, both ends included; null is no limit. */
@@ -84,7 +83,7 @@ export class RunStaging {
   readonly tenantBase: number;
   readonly #workspaceKey: number;
   readonly #window: Window;
-  readonly #tenantKeys = new Map<string, number>();
+  readonly #tenants = new TenantIndex();
   readonly #newTenants: string[] = [];
   #walk: Walk | null = null;
   #previousKeys: KeySet | null = null;
@@ -95,7 +94,7 @@ export class RunStaging {
     this.tenantBase = Number(connection.prepare('SELECT coalesce(max(tenant_key), 0) FROM tenants').pluck().get());
     const known = connection.prepare('SELECT tenant_id, tenant_key FROM tenants WHERE workspace_key = ?').raw();
     for (const [tenantId, tenantKey] of known.all(workspaceKey) as [string, number][]) {
-      this.#tenantKeys.set(tenantId, tenantKey);
+      this.#tenants.keyOfText(tenantId, () => tenantKey);
     }
   }
 
@@ -133,25 +132,31 @@ export class RunStaging {
 
   /** Stages one page. Each page number may come once a walk, in any order, page 1 first. */
   stagePage(page: number, content: StagedPage, body: Uint8Array): void {
-    const walk = this.#currentWalk();
-    walk.notePage(page, content, createHash('sha256').update(body).digest());
+    const walk = this.#beginPage(page, content, content.usage.length, body);
     for (const record of content.usage) {
-      let period = walk.lastPeriod;
-      if (period === null || period.period !== record.period) {
-        period = this.#periodOf(walk, record);
-        walk.lastPeriod = period;
-      }
-      if (!period.inside) {
-        walk.recordsOutsideWindow += 1;
-        continue;
-      }
-      if (period.rawStart !== record.period_start || period.rawEnd !== record.period_end) noteDates(period, record);
-      const tenantKey = this.#tenantKeyOf(record.tenant_id);
-      if (!walk.keys.add(period.bits, tenantKey)) continue;
-      const { credits_used: credits, request_count: requests } = record;
-      if (credits > walk.largest || credits < -walk.largest) walk.largest = credits < 0 ? -credits : credits;
-      if (requests > walk.largest || requests < -walk.largest) walk.largest = requests < 0 ? -requests : requests;
-      period.figures.add(tenantKey, credits, requests);
+      const period = this.#periodOf(walk, record);
+      if (period === null) continue;
+      const tenantId = record.tenant_id;
+      const tenantKey = this.#tenants.keyOfText(tenantId, () => this.#addTenant(tenantId));
+      stageRecord(walk, period, tenantKey, record.credits_used, record.request_count);
+    }
+  }
+
+  /** The same for a page whose records were read as columns; the ids lie in its body. */
+  stageColumns(page: number, content: ScannedPage, body: Uint8Array): void {
+    const { size, months, idStarts, idEnds, credits, requests } = content;
+    const walk = this.#beginPage(page, content, size, body);
+    const tenants = this.#tenants;
+    let from = 0;
+    let to = 0;
+    const missing = () => this.#addTenant(textOf(body, from, to));
+    for (let index = 0; index < size; index += 1) {
+      const period = this.#periodOf(walk, months[index] as BillingMonth);
+      if (period === null) continue;
+      from = idStarts[index] as number;
+      to = idEnds[index] as number;
+      const tenantKey = tenants.keyOf(body, from, to, missing);
+      stageRecord(walk, period, tenantKey, credits[index] as number, requests[index] as number);
     }
   }
 
@@ -180,34 +185,48 @@ export class RunStaging {
     return this.#walk;
   }
 
-  #tenantKeyOf(tenantId: string): number {
-    let tenantKey = this.#tenantKeys.get(tenantId);
-    if (tenantKey === undefined) {
-      this.#newTenants.push(tenantId);
-      tenantKey = this.tenantBase + this.#newTenants.length;
-      this.#tenantKeys.set(tenantId, tenantKey);
-    }
-    return tenantKey;
+  #beginPage(page: number, totals: PageTotals, records: number, body: Uint8Array): Walk {
+    const walk = this.#currentWalk();
+    walk.notePage(page, totals, records, createHash('sha256').update(body).digest());
+    return walk;
   }
 
-  #periodOf(walk: Walk, record: StagedRecord): PeriodOnWalk {
-    const known = walk.periods.get(record.period);
-    if (known !== undefined) return known;
+  #addTenant(tenantId: string): number {
+    this.#newTenants.push(tenantId);
+    return this.tenantBase + this.#newTenants.length;
+  }
+
+  /** The period of a record; null when the run did not ask for it. */
+  #periodOf(walk: Walk, month: BillingMonth): PeriodOnWalk | null {
+    let period = walk.lastPeriod;
+    if (period === null || period.period !== month.period) {
+      period = walk.periods.get(month.period) ?? this.#addPeriod(walk, month.period);
+      walk.lastPeriod = period;
+    }
+    if (!period.inside) {
+      walk.recordsOutsideWindow += 1;
+      return null;
+    }
+    if (period.rawStart !== month.period_start || period.rawEnd !== month.period_end) noteDates(period, month);
+    return period;
+  }
+
+  #addPeriod(walk: Walk, period: Period): PeriodOnWalk {
     const { from, to } = this.#window;
-    const periodKey = periodKeyOf(this.#workspaceKey, record.period);
-    const period: PeriodOnWalk = {
+    const periodKey = periodKeyOf(this.#workspaceKey, period);
+    const added: PeriodOnWalk = {
       periodKey,
-      period: record.period,
+      period,
       periodStart: '',
       periodEnd: '',
       rawStart: '',
       rawEnd: '',
-      inside: (from === null || record.period >= from) && (to === null || record.period <= to),
+      inside: (from === null || period >= from) && (to === null || period <= to),
       bits: walk.keys.period(periodKey),
       figures: new FigureColumns(),
     };
-    walk.periods.set(record.period, period);
-    return period;
+    walk.periods.set(period, added);
+    return added;
   }
 }
 
@@ -227,16 +246,16 @@ class Walk {
   /** The largest credits or requests by size. */
   largest: number | bigint = 0;
 
-  notePage(page: number, content: StagedPage, digest: Buffer): void {
+  notePage(page: number, totals: PageTotals, records: number, digest: Buffer): void {
     if (this.digests.size === 0) {
-      this.totalRecords = content.total_records;
-      this.totalPages = content.total_pages;
-    } else if (content.total_records !== this.totalRecords || content.total_pages !== this.totalPages) {
+      this.totalRecords = totals.total_records;
+      this.totalPages = totals.total_pages;
+    } else if (totals.total_records !== this.totalRecords || totals.total_pages !== this.totalPages) {
       this.totalsMoved = true;
     }
     this.digests.set(page, digest);
-    this.#recordsOfPage.set(page, content.usage.length);
-    this.records += content.usage.length;
+    this.#recordsOfPage.set(page, records);
+    this.records += records;
   }
 
   shortPages(): number {
@@ -265,7 +284,21 @@ class Walk {
   }
 }
 
-function noteDates(period: PeriodOnWalk, record: StagedRecord): void {
+/** Only the first record of a key counts. */
+function stageRecord(
+  walk: Walk,
+  period: PeriodOnWalk,
+  tenantKey: number,
+  credits: number | bigint,
+  requests: number | bigint,
+): void {
+  if (!walk.keys.add(period.bits, tenantKey)) return;
+  if (credits > walk.largest || credits < -walk.largest) walk.largest = credits < 0 ? -credits : credits;
+  if (requests > walk.largest || requests < -walk.largest) walk.largest = requests < 0 ? -requests : requests;
+  period.figures.add(tenantKey, credits, requests);
+}
+
+function noteDates(period: PeriodOnWalk, record: BillingMonth): void {
   period.rawStart = record.period_start;
   period.rawEnd = record.period_end;
   period.periodStart = utcText(record.period_start);

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type Clock, systemClock } from '../core/clock.ts';
@@ -66,6 +67,8 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   const faults = createFaultQueue();
   const requests = createRequestRecorder(options.keepRequests ?? 10_000);
   const stopping = new AbortController();
+  // Every request that waits listens, and any number may wait.
+  setMaxListeners(0, stopping.signal);
   const server = createServer(
     { keepAliveTimeout: KEEP_ALIVE_MS },
     createRequestHandler({

@@ -27,6 +27,7 @@ import { countKnownRecords, failRun, type RunFailure } from '../ledger/fail-run.
 import { RunStaging, type WalkFacts } from '../ledger/staging.ts';
 import { recordWalk, type WalkRecord } from '../ledger/walks.ts';
 import { parseUsagePage } from '../usage-api/check-page.ts';
+import { PageScanner } from '../usage-api/scan-page.ts';
 import type { PageReceipt } from './walk.ts';
 
 interface OpenRun {
@@ -55,6 +56,7 @@ interface FailedRunRequest {
 export class WriterOps {
   readonly #connection: Database.Database;
   readonly #runs = new Map<number, OpenRun>();
+  readonly #scanner = new PageScanner();
 
   constructor(connection: Database.Database) {
     this.#connection = connection;
@@ -82,13 +84,14 @@ export class WriterOps {
   stagePage({ runKey, page, body }: OfRun & { page: number; body: ArrayBuffer }): PageReceipt {
     const { run, staging } = this.#open(runKey);
     const bytes = new Uint8Array(body);
+    const scanned = this.#scanner.scan(bytes, run.workspaceId);
+    if (scanned !== null) {
+      staging.stageColumns(page, scanned, bytes);
+      return { records: scanned.size, totalPages: scanned.total_pages, totalRecords: scanned.total_records };
+    }
     const content = parseUsagePage(bytes, { page, workspaceId: run.workspaceId });
     staging.stagePage(page, content, bytes);
-    return {
-      records: content.usage.length,
-      totalPages: content.total_pages,
-      totalRecords: content.total_records,
-    };
+    return { records: content.usage.length, totalPages: content.total_pages, totalRecords: content.total_records };
   }
 
   finishWalk({ runKey }: OfRun): WalkFacts {

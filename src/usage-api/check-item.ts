@@ -81,7 +81,8 @@ function isBillingMonth(period: unknown, start: unknown, end: unknown): boolean 
   return true;
 }
 
-function isDateTime(text: string): boolean {
+/** True for an ISO-8601 date-time that names a real instant. */
+export function isDateTime(text: string): boolean {
   if (knownDates.has(text)) return true;
   if (parseDateTime(text) === null) return false;
   if (knownDates.size >= MAX_REMEMBERED) knownDates.clear();

@@ -4,7 +4,8 @@ import { type ApplyResult, applyRun } from '../../src/ledger/apply-run.ts';
 import { type ClaimedRun, claimRun, type RunKind } from '../../src/ledger/claim-run.ts';
 import { migrateLedger } from '../../src/ledger/migrate.ts';
 import { type LedgerConnection, openForWriting } from '../../src/ledger/open.ts';
-import { RunStaging, type StagedRecord } from '../../src/ledger/staging.ts';
+import { RunStaging } from '../../src/ledger/staging.ts';
+import type { UsageItem } from '../../src/usage-api/check-item.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 import { NOON } from './test-clock.ts';
 
@@ -45,7 +46,7 @@ export function beginRun(connection: LedgerConnection, options: ClaimOptions = {
 }
 
 /** Stages the records as one page of one walk. */
-export function stageWalk({ staging }: RunUnderWay, records: readonly StagedRecord[]): void {
+export function stageWalk({ staging }: RunUnderWay, records: readonly UsageItem[]): void {
   staging.beginWalk();
   const content = { usage: records, total_records: records.length, total_pages: 1 };
   staging.stagePage(1, content, Buffer.from(records.map((record) => record.tenant_id).join()));
@@ -71,7 +72,7 @@ export function applyWalk(
 /** Claims, stages and publishes a run with these records. */
 export function publish(
   connection: LedgerConnection,
-  records: readonly StagedRecord[],
+  records: readonly UsageItem[],
   options: ClaimOptions = {},
 ): ApplyResult<null> {
   const underWay = beginRun(connection, options);
@@ -79,7 +80,7 @@ export function publish(
   return applyWalk(connection, underWay, options.nowMs);
 }
 
-export function usageRecord(tenant: string, credits: number | bigint, period = '2026-03'): StagedRecord {
+export function usageRecord(tenant: string, credits: number | bigint, period = '2026-03'): UsageItem {
   return {
     tenant_id: tenant,
     period,

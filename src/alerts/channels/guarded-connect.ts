@@ -1,7 +1,6 @@
 import { lookup } from 'node:dns/promises';
 import { once } from 'node:events';
 import { connect, isIP, type LookupFunction, type Socket } from 'node:net';
-import { Agent, buildConnector } from 'undici';
 import { AppError } from '../../core/errors.ts';
 import { nonPublicKind } from '../../core/public-address.ts';
 
@@ -50,23 +49,7 @@ export async function allowedAddresses(host: string, policy: OutboundPolicy): Pr
   return allowed;
 }
 
-/**
- * An HTTP agent that connects by the policy. The very addresses that were judged are the ones that are connected to: a
- * name that resolves to something else a moment later gains nothing.
- */
-export function guardedAgent(policy: OutboundPolicy, timeoutMs: number): Agent {
-  const connector = buildConnector({ lookup: guardedLookup(policy), timeout: timeoutMs });
-  return new Agent({
-    connect: (options, callback) => {
-      // The socket layer asks no resolver about an address, so this is judged here.
-      const fault = refusedLiteral(options.hostname, policy);
-      if (fault === null) connector(options, callback);
-      else callback(fault, null);
-    },
-  });
-}
-
-/** A plain connection by the same policy, once it stands; the signal ends it at any time. */
+/** A plain connection by the policy, once it stands; the signal ends it at any time. */
 export async function openGuardedSocket(
   { host, port }: { host: string; port: number },
   policy: OutboundPolicy,
@@ -81,14 +64,19 @@ export async function openGuardedSocket(
   return socket;
 }
 
-function refusedLiteral(host: string, { allowPrivate }: OutboundPolicy): AddressRefusedError | null {
+/** Why a host that is an address itself must not be connected to; null for names and for what may. */
+export function refusedLiteral(host: string, { allowPrivate }: OutboundPolicy): AddressRefusedError | null {
   const bare = host.replace(/^\[(.*)\]$/, '$1');
   if (allowPrivate || isIP(bare) === 0) return null;
   const kind = nonPublicKind(bare);
   return kind === null ? null : new AddressRefusedError(bare, bare, kind);
 }
 
-function guardedLookup(policy: OutboundPolicy): LookupFunction {
+/**
+ * Resolves by the policy. The very addresses that were judged are the ones that are connected to: a name that resolves to
+ * something else a moment later gains nothing.
+ */
+export function guardedLookup(policy: OutboundPolicy): LookupFunction {
   return (host, options, callback) => {
     allowedAddresses(host, policy).then(
       (addresses) => {

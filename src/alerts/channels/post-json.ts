@@ -1,8 +1,7 @@
-import { type Dispatcher, request } from 'undici';
 import type { Clock } from '../../core/clock.ts';
 import { attemptLimit } from './attempt-limit.ts';
 import type { DeliveryResult } from './channel.ts';
-import { AddressRefusedError } from './guarded-connect.ts';
+import { AddressRefusedError, type OutboundPolicy } from './guarded-connect.ts';
 import { webhookOutcome } from './webhook-outcome.ts';
 
 export interface JsonPost {
@@ -11,7 +10,8 @@ export interface JsonPost {
   headers: Record<string, string>;
   /** JSON text. */
   body: string;
-  dispatcher: Dispatcher;
+  /** Where may be connected to. */
+  policy: OutboundPolicy;
   /** Limit of the whole attempt. */
   timeoutMs: number;
   clock: Clock;
@@ -24,15 +24,18 @@ const ANSWER_BYTES = 4096;
 /** Posts JSON once and says what became of it, by the status of the answer. Redirects are not followed. */
 export async function postJson(post: JsonPost): Promise<DeliveryResult> {
   const limit = attemptLimit(post.signal, post.timeoutMs);
+  // Loaded with the first notification only: every command would pay for it at its start.
+  const [{ request }, { guardedAgent }] = await Promise.all([import('undici'), import('./guarded-agent.ts')]);
+  // Notifications are rare: a connection kept since the last one is likely dead when it is needed.
+  const dispatcher = guardedAgent(post.policy, post.timeoutMs);
   try {
     const answer = await request(post.url, {
       method: 'POST',
       headers: { 'content-type': 'application/json', 'user-agent': 'usage-ledger', ...post.headers },
       body: post.body,
-      // Notifications are rare: a connection kept since the last one is likely dead when it is needed.
       reset: true,
       signal: limit.signal,
-      dispatcher: post.dispatcher,
+      dispatcher,
     });
     const retryAfter = [answer.headers['retry-after'] ?? []].flat()[0];
     const result = webhookOutcome(answer.statusCode, retryAfter, post.clock.now());
@@ -47,6 +50,7 @@ export async function postJson(post: JsonPost): Promise<DeliveryResult> {
     return failedRequest(error);
   } finally {
     limit.release();
+    void dispatcher.close();
   }
 }
 

@@ -1,7 +1,6 @@
 import type { SlackConfig } from '../../config/types.ts';
 import type { Channel } from './channel.ts';
 import { channelUrl } from './channel-url.ts';
-import { guardedAgent } from './guarded-connect.ts';
 import { MESSAGE_LINES, type MessageView, messageView, tailLine } from './message-view.ts';
 import { postJson } from './post-json.ts';
 import type { HttpChannelDeps } from './webhook-channel.ts';
@@ -23,7 +22,7 @@ const LINE_SECTIONS = 45;
 export function createSlackChannel(config: Omit<SlackConfig, 'type'>, deps: HttpChannelDeps): Channel {
   const url = channelUrl(config);
   const { timeoutMs, allowPrivate } = config;
-  const dispatcher = guardedAgent({ allowPrivate, resolve: deps.resolve }, timeoutMs);
+  const policy = { allowPrivate, resolve: deps.resolve };
   return {
     name: config.name,
     type: 'slack',
@@ -31,7 +30,7 @@ export function createSlackChannel(config: Omit<SlackConfig, 'type'>, deps: Http
       const view = messageView(message.payload);
       if (view === null) return { outcome: 'rejected', reason: 'the payload is not a JSON object' };
       const body = JSON.stringify(slackMessage(view, message.notificationId));
-      return postJson({ url, headers: {}, body, dispatcher, timeoutMs, clock: deps.clock, signal });
+      return postJson({ url, headers: {}, body, policy, timeoutMs, clock: deps.clock, signal });
     },
   };
 }

@@ -2,7 +2,7 @@ import type { WebhookConfig } from '../../config/types.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { Channel, ChannelMessage } from './channel.ts';
 import { channelUrl } from './channel-url.ts';
-import { guardedAgent, type Resolve } from './guarded-connect.ts';
+import type { Resolve } from './guarded-connect.ts';
 import { postJson } from './post-json.ts';
 import { webhookKey, webhookSignature } from './webhook-signature.ts';
 
@@ -22,7 +22,6 @@ export function createWebhookChannel(config: Omit<WebhookConfig, 'type'>, deps: 
   const url = channelUrl(config);
   const keys = config.secrets.map(webhookKey);
   const { timeoutMs, allowPrivate } = config;
-  const dispatcher = guardedAgent({ allowPrivate, resolve: deps.resolve }, timeoutMs);
   const { clock } = deps;
   return {
     name: config.name,
@@ -32,7 +31,7 @@ export function createWebhookChannel(config: Omit<WebhookConfig, 'type'>, deps: 
         url,
         headers: signedHeaders(message, keys, clock),
         body: message.payload,
-        dispatcher,
+        policy: { allowPrivate, resolve: deps.resolve },
         timeoutMs,
         clock,
         signal,

@@ -5,15 +5,15 @@ import { closePeriod, reopenPeriod } from '../../../src/ledger/close-period.ts';
 import { failRun } from '../../../src/ledger/fail-run.ts';
 import { migrateInMemory } from '../../../src/ledger/migrate.ts';
 import type { LedgerConnection } from '../../../src/ledger/open.ts';
-import type { StagedRecord } from '../../../src/ledger/staging.ts';
 import { recordWalk } from '../../../src/ledger/walks.ts';
+import type { UsageItem } from '../../../src/usage-api/check-item.ts';
 import { beginRun, type RunUnderWay, usageRecord } from '../../support/open-ledger.ts';
 
 const HOUR_MS = 3_600_000;
 const RECORDS_A_PAGE = 4;
 
 /** What the service lists of one workspace; two workspaces list tenants and periods of the same names. */
-type Listing = Map<string, StagedRecord>;
+type Listing = Map<string, UsageItem>;
 
 /**
  * A ledger with everything that one can hold: two workspaces, five kinds of entries, runs that changed nothing, failed
@@ -100,7 +100,7 @@ export function buildRichLedger(): LedgerConnection {
 function publishListing(
   connection: LedgerConnection,
   workspaceId: string,
-  records: readonly StagedRecord[],
+  records: readonly UsageItem[],
   nowMs: number,
 ): ApplyResult<null> {
   const underWay = beginRun(connection, { workspaceId, nowMs });
@@ -122,7 +122,7 @@ function publishListing(
   return result;
 }
 
-function stagePages({ staging }: RunUnderWay, records: readonly StagedRecord[]): void {
+function stagePages({ staging }: RunUnderWay, records: readonly UsageItem[]): void {
   staging.beginWalk();
   const totals = { total_records: records.length, total_pages: Math.ceil(records.length / RECORDS_A_PAGE) };
   for (let page = 1; page <= totals.total_pages; page += 1) {

@@ -1,0 +1,65 @@
+import { setImmediate } from 'node:timers/promises';
+import type { Period } from '../../core/period.ts';
+import type { LedgerConnection } from '../../ledger/open.ts';
+import type { RunAlertSettings } from '../evaluate-run.ts';
+import { type Comparison, compareStories, type Sides } from './compare.ts';
+import { findHistory, type History, readMoments } from './history.ts';
+import { Replica } from './replica.ts';
+import { readStories } from './stories.ts';
+
+export interface BacktestRequest {
+  ledger: LedgerConnection;
+  workspaceId: string;
+  settings: Sides<Omit<RunAlertSettings, 'channels'>>;
+  /** The periods whose alerts are compared, both included. The history is replayed from its beginning all the same. */
+  window: { from: Period; to: Period };
+  signal: AbortSignal;
+  onProgress?: (progress: { runs: number; totalRuns: number }) => void;
+}
+
+export interface Backtest {
+  history: History;
+  comparison: Comparison;
+}
+
+/** For so long at a time nothing else gets a turn: a stop signal, a progress bar. */
+const TURN_MS = 50;
+
+/**
+ * Replays what the ledger has recorded of a workspace under today's settings and under others, through the rules
+ * themselves, and compares what they find. The ledger is only read. Silences, plans, acknowledgements and alerts about
+ * ourselves are left out on both sides.
+ *
+ * @throws AppError `no_history` when there is nothing to replay, or what `signal` was aborted with.
+ */
+export async function backtest(request: BacktestRequest): Promise<Backtest> {
+  const { ledger, workspaceId, settings, window, signal, onProgress } = request;
+  const history = findHistory(ledger, workspaceId);
+  const today = new Replica(ledger, history, settings.today);
+  try {
+    const proposed = new Replica(ledger, history, settings.proposed);
+    try {
+      let runs = 0;
+      let turnEndsMs = performance.now() + TURN_MS;
+      for (const moment of readMoments(ledger, history)) {
+        today.play(moment);
+        proposed.play(moment);
+        if (moment.action === 'run') runs += 1;
+        if (performance.now() < turnEndsMs) continue;
+        onProgress?.({ runs, totalRuns: history.runs });
+        await setImmediate();
+        signal.throwIfAborted();
+        turnEndsMs = performance.now() + TURN_MS;
+      }
+      const stories = {
+        today: readStories(today.connection, window),
+        proposed: readStories(proposed.connection, window),
+      };
+      return { history, comparison: compareStories(stories) };
+    } finally {
+      proposed.close();
+    }
+  } finally {
+    today.close();
+  }
+}

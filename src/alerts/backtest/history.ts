@@ -1,0 +1,82 @@
+import { AppError } from '../../core/errors.ts';
+import type { LedgerConnection } from '../../ledger/open.ts';
+
+/** What is replayed of a workspace. What was published before `lastSeq` never changes, so no snapshot has to be held. */
+export interface History {
+  workspaceKey: number;
+  workspaceId: string;
+  /** The run whose findings told nobody, because it was the first. */
+  firstRunKey: number | null;
+  /** The last position in the chain that is replayed. */
+  lastSeq: number;
+  runs: number;
+  /** ISO-8601 UTC: when the first and the last of the runs were published. */
+  firstRunAt: string;
+  lastRunAt: string;
+}
+
+/** A run that was published, or a close or reopen, as the ledger keeps it. */
+export interface Moment {
+  /** Position in the chain: the order in which it all happened, whatever the clocks said. */
+  seq: number;
+  action: 'run' | 'close' | 'reopen';
+  /** ISO-8601 UTC. */
+  at: string;
+  /** Zero unless `action` is `run`. */
+  runKey: number;
+  runId: string;
+  /** The periods that the run covered, both included; null is no limit. */
+  fromPeriod: string | null;
+  toPeriod: string | null;
+  /** Its entries lie together; null when it has none. */
+  firstEntryId: number | null;
+  entries: number;
+  /** Zero unless a period was closed or reopened. */
+  periodKey: number;
+}
+
+/** Moments that are read at a time. */
+const PAGE = 500;
+
+/**
+ * Looks up what there is to replay of a workspace.
+ *
+ * @throws AppError `no_history` when no run of it has been published yet.
+ */
+export function findHistory(connection: LedgerConnection, workspaceId: string): History {
+  const found = connection
+    .prepare(
+      `SELECT w.workspace_key AS workspaceKey, w.workspace_id AS workspaceId, w.first_run_key AS firstRunKey,
+         (SELECT max(applied_seq) FROM runs) AS lastSeq, count(*) AS runs, min(r.finished_at) AS firstRunAt,
+         max(r.finished_at) AS lastRunAt
+       FROM workspaces w JOIN runs r ON r.workspace_key = w.workspace_key AND r.applied_seq IS NOT NULL
+       WHERE w.workspace_id = ? GROUP BY w.workspace_key`,
+    )
+    .get(workspaceId) as History | undefined;
+  if (found !== undefined) return found;
+  throw new AppError('no_history', `the ledger has no complete run of ${JSON.stringify(workspaceId)} to replay`, {
+    hint: 'run `usage-ledger sync` or the daemon; the longer it has run, the more a backtest says',
+  });
+}
+
+/** What happened in the workspace, in order; a page is held in memory at a time. */
+export function* readMoments(connection: LedgerConnection, history: History): Generator<Moment> {
+  const page = connection.prepare(
+    `SELECT applied_seq AS seq, 'run' AS action, finished_at AS at, run_key AS runKey, run_id AS runId,
+       from_period AS fromPeriod, to_period AS toPeriod, first_entry_id AS firstEntryId, entries, 0 AS periodKey
+     FROM runs WHERE workspace_key = @workspaceKey AND applied_seq > @after AND applied_seq <= @lastSeq
+     UNION ALL
+     SELECT event_seq, action, at, 0, '', NULL, NULL, NULL, 0, period_key
+     FROM period_events WHERE workspace_key = @workspaceKey AND event_seq > @after AND event_seq <= @lastSeq
+     ORDER BY seq LIMIT ${PAGE}`,
+  );
+  const { workspaceKey, lastSeq } = history;
+  let after = 0;
+  for (;;) {
+    const moments = page.all({ workspaceKey, after, lastSeq }) as Moment[];
+    yield* moments;
+    const last = moments.at(-1);
+    if (last === undefined) return;
+    after = last.seq;
+  }
+}
