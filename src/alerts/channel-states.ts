@@ -43,12 +43,12 @@ export function disableChannel(
   const dropped = connection
     .prepare(
       `UPDATE outbox SET state = 'dead', claimed_until = NULL, last_error = ?
-       WHERE channel = ? AND state = 'pending' AND (claimed_until IS NULL OR claimed_until <= ?)`,
+       WHERE channel = ? AND state IN ('pending', 'held') AND (claimed_until IS NULL OR claimed_until <= ?)`,
     )
     .run(disabledReason(channel, reason), channel, now).changes;
   const disabled = new Set(disabledChannels(connection).map(({ name }) => name));
   const insert = connection.prepare(
-    // Every notification belongs to an alert: this one to the alert that could not be delivered.
+    // It stands beside the alert that could not be delivered, if it was one.
     `INSERT INTO outbox (notification_id, alert_key, channel, payload, state, created_at, next_attempt_at)
      VALUES (?, ?, ?, ?, 'pending', ?, ?)`,
   );

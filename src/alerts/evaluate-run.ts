@@ -3,12 +3,14 @@ import { isoTime } from '../core/clock.ts';
 import { addPeriods, periodAt, periodStartMs } from '../core/period.ts';
 import type { MergedRun } from '../ledger/apply-run.ts';
 import { ENTRY_KINDS, periodKeyOf, periodOfKey } from '../ledger/keys.ts';
-import { AlertBook, type RunAlerts } from './alert-book.ts';
+import { AlertBook } from './alert-book.ts';
+import type { RunAlerts } from './alert-change.ts';
 import type { StoredAlert } from './alert-rows.ts';
 import { createFactsReader, findCandidates, type TenantFacts } from './candidates.ts';
 import { createJudge, type Judge } from './judge.ts';
 import { type Observation, observation } from './observation.ts';
 import { createPeriodFacts, type PeriodFacts } from './period-facts.ts';
+import type { ChannelRoute } from './routes.ts';
 import { paceFromMs } from './rules/jump.ts';
 import { clear, type UsageFigures } from './rules/rule.ts';
 import { type TenantSettings, tenantSettings } from './tenant-settings.ts';
@@ -16,8 +18,8 @@ import { type TenantSettings, tenantSettings } from './tenant-settings.ts';
 /** What a run needs to know to evaluate the rules; plain data, because it crosses threads. */
 export interface RunAlertSettings {
   rules: AlertSettings;
-  /** Names of the channels that are told. */
-  channels: readonly string[];
+  /** The channels that there are, with what each of them is told of. */
+  channels: readonly ChannelRoute[];
   /** Rules speak of the current period and this many before it, at least of one. */
   lookbackPeriods: number;
   /** A period's figures have settled this many hours after its end. */

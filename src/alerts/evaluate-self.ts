@@ -1,8 +1,10 @@
 import type Database from 'better-sqlite3';
 import { isoTime } from '../core/clock.ts';
 import type { ClaimedRun } from '../ledger/claim-run.ts';
-import { AlertBook, type RunAlerts } from './alert-book.ts';
+import { AlertBook } from './alert-book.ts';
+import type { RunAlerts } from './alert-change.ts';
 import { observation } from './observation.ts';
+import type { ChannelRoute } from './routes.ts';
 import { type FailedRun, judgeFailedRun, judgeStale } from './rules/self.ts';
 
 /** A run that published nothing through a fault that somebody has to know of. */
@@ -19,8 +21,8 @@ export interface StaleCheck {
 }
 
 interface Telling {
-  /** Names of the channels that are told. */
-  channels: readonly string[];
+  /** The channels that there are, with what each of them is told of. */
+  channels: readonly ChannelRoute[];
   nowMs: number;
 }
 

@@ -55,6 +55,12 @@ export function pendingNotification(connection: Connection, notificationId: stri
   return row === undefined ? null : toRow(row);
 }
 
+/** Whether anything waits for a digest that is due. */
+export function digestsAreDue(connection: Connection, nowMs: number): boolean {
+  const due = connection.prepare("SELECT 1 FROM outbox WHERE state = 'held' AND next_attempt_at <= ? LIMIT 1");
+  return due.get(isoTime(nowMs)) !== undefined;
+}
+
 /**
  * Takes a due notification in hand for `claimMs`; false when it is not due, or another sender has it. A sender that
  * dies leaves the claim to run out, so a notification may arrive twice, under the same id, but is never lost.

@@ -58,7 +58,9 @@ export function replayDead(connection: Connection, { notificationIds, channels, 
         notificationIds === null ? dead : dead.filter((letter) => notificationIds.includes(letter.notification_id));
       const replayed = chosen.filter((letter) => channels.includes(letter.channel));
       const revive = connection.prepare(
-        `UPDATE outbox SET state = 'pending', next_attempt_at = ?, claimed_until = NULL, attempts_before = attempts
+        // What died waiting for a digest goes as one, not as hundreds.
+        `UPDATE outbox SET state = CASE WHEN digest_at IS NULL THEN 'pending' ELSE 'held' END, next_attempt_at = ?,
+           claimed_until = NULL, attempts_before = attempts
          WHERE notification_id = ?`,
       );
       for (const letter of replayed) revive.run(isoTime(nowMs), letter.notification_id);

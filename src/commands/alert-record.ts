@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import type { Evidence } from '../alerts/evidence.ts';
 import { inertText } from '../core/inert-text.ts';
 import { formatInteger } from '../reports/format.ts';
-import { type AlertRecord, alertEvidence, alertRecord } from '../reports/queries/alert-record.ts';
+import { type AlertDelivery, type AlertRecord, alertEvidence, alertRecord } from '../reports/queries/alert-record.ts';
 import { renderTable } from '../reports/table.ts';
 import { type CliContext, examples, reportingCommand } from './cli-context.ts';
 import { openExisting } from './close.ts';
@@ -34,9 +34,8 @@ export function showCommand(cli: CliContext): Command {
             cli.tableOptions,
           ),
         );
-        for (const { channel, state, attempts, notification_id, last_error } of record.deliveries) {
-          const why = last_error === null ? '' : `: ${inertText(last_error)}`;
-          cli.print(`${inertText(channel)}  ${state} after ${attempts} attempts${why}  ${notification_id}`);
+        for (const delivery of record.deliveries) {
+          cli.print(`${inertText(delivery.channel)}  ${deliveryLine(delivery)}  ${delivery.notification_id}`);
         }
       }),
     );
@@ -88,6 +87,13 @@ export function ackCommand(cli: CliContext): Command {
         else cli.print(`${id} is acknowledged by ${inertText(by)}`);
       }),
     );
+}
+
+function deliveryLine({ state, attempts, last_error, digest_at, digest_id, digest_state }: AlertDelivery): string {
+  if (state === 'held') return `waits for the digest of ${digest_at?.slice(0, 16).replace('T', ' ')} UTC`;
+  if (state === 'digested') return `went with ${digest_id}, ${digest_state}`;
+  const why = last_error === null ? '' : `: ${inertText(last_error)}`;
+  return `${state} after ${attempts} attempts${why}`;
 }
 
 function printHead(cli: CliContext, { alert }: AlertRecord): void {

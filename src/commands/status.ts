@@ -52,7 +52,8 @@ async function showStatus(cli: CliContext, context: Context): Promise<void> {
   }
   cli.print('');
   cli.print(`alerts  ${formatInteger(openAlerts)} open`);
-  cli.print(`outbox  ${formatInteger(outbox.pending)} pending, ${formatInteger(outbox.dead)} dead`);
+  const held = outbox.held === 0 ? '' : `, ${formatInteger(outbox.held)} waiting for a digest`;
+  cli.print(`outbox  ${formatInteger(outbox.pending)} pending, ${formatInteger(outbox.dead)} dead${held}`);
   for (const { name, disabledAt, reason } of disabled) {
     cli.print(`channel ${inertText(name)} is disabled since ${disabledAt}: ${inertText(reason)}`);
   }

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { AlertChange } from '../alerts/alert-book.ts';
+import type { AlertChange } from '../alerts/alert-change.ts';
 import { AppError, summarizeError } from '../core/errors.ts';
 import { inertText } from '../core/inert-text.ts';
 import type { Period } from '../core/period.ts';
@@ -77,6 +77,8 @@ async function syncAll(
       reports.push(reportFailure(cli, workspaceId, error));
     }
   }
+  const published = reports.some(({ status }) => status === 'applied');
+  if (published && options.dryRun !== true) await deliverDigests(cli, context, signal);
   return reports;
 }
 
@@ -140,6 +142,11 @@ async function deliverOnce(context: Context, notificationIds: string[], signal: 
   return deliveries;
 }
 
+/** Where no daemon runs, this is what makes and sends the digests. */
+async function deliverDigests(cli: CliContext, context: Context, signal: AbortSignal): Promise<void> {
+  noteFailed(cli, await deliverOnce(context, await context.composeDigests(), signal));
+}
+
 function printOutcome(
   cli: CliContext,
   outcome: Extract<SyncOutcome, { status: 'applied' }>,
@@ -161,9 +168,12 @@ function printOutcome(
     );
   }
   for (const alert of outcome.alerts.changes) cli.print(`  ${alertLine(alert, dryRun)}`);
-  if (deliveries !== null && deliveries.pending + deliveries.dead > 0) {
-    cli.note(`${deliveries.pending} notifications are left to the daemon, ${deliveries.dead} were refused for good`);
-  }
+  if (deliveries !== null) noteFailed(cli, deliveries);
+}
+
+function noteFailed(cli: CliContext, { pending, dead }: Deliveries): void {
+  if (pending + dead === 0) return;
+  cli.note(`${pending} notifications are left to the daemon, ${dead} were refused for good`);
 }
 
 function alertLine(alert: AlertChange, dryRun: boolean): string {

@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import type { ConfigFault } from '../core/errors.ts';
 import { formatPath, valueAt } from './path.ts';
 import { remedyFor } from './remedies.ts';
-import { suggestKey } from './suggest.ts';
+import { closest, suggestKey } from './suggest.ts';
 
 type Issue = z.core.$ZodIssue;
 
@@ -22,7 +22,9 @@ export function schemaFaults(issues: readonly Issue[], document: unknown): Confi
     const value = valueAt(document, issue.path);
     const scalar = typeof value === 'number' || typeof value === 'boolean';
     const unquoted = issue.code === 'invalid_type' && issue.expected === 'string' && scalar;
-    return [{ path, message: describe(issue, value), hint: unquoted ? QUOTE_IT : remedyFor(path) }];
+    const meant = issue.code === 'invalid_value' ? meantBy(value, issue.values) : undefined;
+    const hint = unquoted ? QUOTE_IT : meant === undefined ? remedyFor(path) : `Did you mean ${meant}?`;
+    return [{ path, message: describe(issue, value), hint }];
   });
 }
 
@@ -45,6 +47,11 @@ function describe(issue: Issue, value: unknown): string {
     default:
       return 'is not valid';
   }
+}
+
+/** The one of the possible words that was mistyped, if it is near one. */
+function meantBy(value: unknown, possible: readonly unknown[]): string | undefined {
+  return typeof value === 'string' ? closest(value, possible.map(String)) : undefined;
 }
 
 const KINDS: Readonly<Record<string, string>> = {

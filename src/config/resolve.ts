@@ -1,4 +1,5 @@
 import { dirname, join, resolve } from 'node:path';
+import { RULES, SEVERITIES } from '../core/alert-words.ts';
 import type { FileChannel, FileConfig, FileRuleSettings, FileSettings, FileWorkspace } from './schema.ts';
 import type {
   AlertRuleSettings,
@@ -134,9 +135,10 @@ export function channelName(type: string, index: number): string {
 
 function resolveChannel(channel: FileChannel, index: number): ChannelConfig {
   const name = channel.name ?? channelName(channel.type, index);
-  if (channel.type === 'log') return { type: 'log', name };
+  const routed = { name, ...resolveRoute(channel) };
+  if (channel.type === 'log') return { type: 'log', ...routed };
   const outbound = {
-    name,
+    ...routed,
     allowPrivate: channel.allow_private ?? false,
     timeoutMs: (channel.timeout_seconds ?? 10) * 1000,
   };
@@ -157,6 +159,12 @@ function resolveChannel(channel: FileChannel, index: number): ChannelConfig {
     from: channel.from,
     to: channel.to,
   };
+}
+
+function resolveRoute({ severities, rules, digest_hour }: FileChannel): Pick<ChannelConfig, 'route'> {
+  if (severities === undefined && rules === undefined && digest_hour === undefined) return {};
+  const route = { severities: severities ?? SEVERITIES, rules: rules ?? RULES, digestHour: digest_hour ?? null };
+  return { route };
 }
 
 /** Keys without a value must not hide what `defaults` says. */

@@ -106,6 +106,9 @@ workspaces:
 alerts:
   channels:
     - type: log                        # every alert as a line of the log
+      # severities: [critical]         # what this channel is told of: warning, critical; without it: both
+      # rules: [jump, incident]        # without it: every rule
+      # digest_hour: 7                 # UTC; critical goes at once, the rest once a day; without it: all at once
     # - type: webhook
     #   name: on-call                  # without one: webhook-2, by its place in the list
     #   url: https://example.com/hook  # public addresses only, unless allow_private

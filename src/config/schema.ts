@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { RULES, SEVERITIES } from '../core/alert-words.ts';
 import {
   addressRule,
   channelAddressRule,
@@ -85,15 +86,23 @@ const mailbox = obeys(word, mailboxRule);
 /** Variables from the environment are text here, too. */
 const flag = z.preprocess((value) => (value === 'true' ? true : value === 'false' ? false : value), z.boolean());
 
+/** What all channels can set. */
+const routed = {
+  name: word.optional(),
+  severities: z.array(z.enum(SEVERITIES)).min(1).optional(),
+  rules: z.array(z.enum(RULES)).min(1).optional(),
+  digest_hour: integer(0, 23).optional(),
+};
+
 /** What all channels that send to another machine can set. */
 const outbound = {
-  name: word.optional(),
+  ...routed,
   allow_private: flag.optional(),
   timeout_seconds: integer(1, 30).optional(),
 };
 
 const channel = z.discriminatedUnion('type', [
-  z.strictObject({ type: z.literal('log'), name: word.optional() }),
+  z.strictObject({ type: z.literal('log'), ...routed }),
   z.strictObject({
     type: z.literal('webhook'),
     ...outbound,

@@ -22,7 +22,7 @@ function lastOf(path: string): string {
 }
 
 /** The candidate that takes the fewest edits, when these are few for a word of this length. */
-function closest(key: string, candidates: readonly string[]): string | undefined {
+export function closest(key: string, candidates: readonly string[]): string | undefined {
   const plain = (word: string) => word.toLowerCase().replace(/[^a-z0-9]/g, '');
   const ranked = candidates
     .map((candidate) => ({ candidate, edits: editDistance(plain(key), plain(candidate)) }))

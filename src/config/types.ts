@@ -1,3 +1,5 @@
+import type { RuleName, Severity } from '../core/alert-words.ts';
+
 /** How requests are signed. The interface document leaves this open, so each part can be set. */
 export interface SigningScheme {
   /** Template of the signed text; `{workspace_id}` and `{valid_until}` are replaced. */
@@ -57,14 +59,27 @@ export interface WorkspaceConfig {
   alerts: AlertSettings;
 }
 
-export interface LogConfig {
-  type: 'log';
+/** Which alerts a channel is told of, and when. */
+export interface RouteConfig {
+  severities: readonly Severity[];
+  rules: readonly RuleName[];
+  /** The hour of the day, in UTC, at which all that is not critical goes as one message; null: everything at once. */
+  digestHour: number | null;
+}
+
+/** What all channels have. */
+export interface RoutedConfig {
   name: string;
+  /** Absent: everything, at once. */
+  route?: RouteConfig;
+}
+
+export interface LogConfig extends RoutedConfig {
+  type: 'log';
 }
 
 /** What all channels that send to another machine have. */
-export interface OutboundConfig {
-  name: string;
+export interface OutboundConfig extends RoutedConfig {
   /** True: the address may be one that is not public. */
   allowPrivate: boolean;
   /** Limit of one attempt. */

@@ -4,7 +4,8 @@ import type { Channel, DeliveryResult } from '../alerts/channels/channel.ts';
 import { createChannels } from '../alerts/channels/create-channels.ts';
 import { type DeliveryOutcome, deliverNotification } from '../alerts/deliver.ts';
 import type { StaleCheck } from '../alerts/evaluate-self.ts';
-import { pendingNotification } from '../alerts/outbox.ts';
+import { digestsAreDue, pendingNotification } from '../alerts/outbox.ts';
+import { type ChannelRoute, routesOf } from '../alerts/routes.ts';
 import { testPayload } from '../alerts/service-notices.ts';
 import { secretsOf } from '../config/secrets.ts';
 import type { ChannelConfig, Config, WorkspaceConfig } from '../config/types.ts';
@@ -63,6 +64,7 @@ export class Context {
   readonly logger: Logger;
   readonly version: string;
   readonly channels: ReadonlyMap<string, Channel>;
+  readonly #routes: readonly ChannelRoute[];
   readonly #random: () => number;
   readonly #clientOptions: NonNullable<ContextOverrides['clientOptions']>;
   readonly #releasers = new Releasers();
@@ -76,7 +78,9 @@ export class Context {
     this.redact = createRedactor(secretsOf(config));
     this.logger = overrides.logger ?? createLogger({ level: config.logLevel, redact: this.redact });
     this.version = readVersion();
-    this.channels = createChannels(channelsOf(config), { logger: this.logger, clock: this.clock });
+    const channels = channelsOf(config);
+    this.channels = createChannels(channels, { logger: this.logger, clock: this.clock });
+    this.#routes = routesOf(channels);
     this.#random = overrides.random ?? Math.random;
     this.#clientOptions = overrides.clientOptions ?? {};
   }
@@ -176,7 +180,7 @@ export class Context {
         writer,
         source,
         workspace,
-        channels: [...this.channels.keys()],
+        channels: this.#routes,
         clock: this.clock,
         logger: this.logger,
       },
@@ -187,9 +191,18 @@ export class Context {
   /** Raises alerts for workspaces without a complete run; returns how many notifications there are. */
   async raiseStale(workspaces: StaleCheck[]): Promise<number> {
     const writer = await this.writer();
-    const channels = [...this.channels.keys()];
-    const { notificationIds } = await writer.call('raiseStale', { workspaces, channels, nowMs: this.clock.now() });
-    return notificationIds.length;
+    const request = { workspaces, channels: this.#routes, nowMs: this.clock.now() };
+    return (await writer.call('raiseStale', request)).notificationIds.length;
+  }
+
+  /** Makes digests of what waits for one that is due; returns their ids. Without any, nothing is written. */
+  async composeDigests(): Promise<string[]> {
+    const nowMs = this.clock.now();
+    if (!digestsAreDue(this.reader().connection, nowMs)) return [];
+    const writer = await this.writer();
+    const made = await writer.call('composeDigests', { nowMs });
+    if (made.length > 0) this.logger.info({ digests: made.length }, 'digests made of what waited for them');
+    return made;
   }
 
   /** Makes one attempt to deliver a notification. */

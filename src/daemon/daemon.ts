@@ -60,6 +60,7 @@ export async function startDaemon(context: Context): Promise<Daemon> {
       await queue.stop({ deadlineMs: JOBS_DEADLINE_MS });
     });
     sweep = startOutboxSweep({
+      composeDigests: () => context.composeDigests(),
       pending: () => pendingNotifications(connection, SWEEP_LIMIT),
       addDelivery: (delivery) => queue.addDelivery(delivery),
       onRedisBack: (listener) => queue.onRedisBack(listener),

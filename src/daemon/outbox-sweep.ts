@@ -8,6 +8,8 @@ const SWEEP_INTERVAL_MS = 30_000;
 const OVERDUE_MS = 90_000;
 
 export interface OutboxSweepOptions {
+  /** Makes digests of what waits for one that is due. */
+  composeDigests(): Promise<unknown>;
   /** The notifications that wait, the longest due first. */
   pending(): OutboxRow[];
   addDelivery(delivery: { notificationId: string; attempt: number; round?: number; delayMs: number }): Promise<void>;
@@ -23,7 +25,7 @@ export interface OutboxSweep {
 }
 
 /**
- * Enqueues what waits in the outbox: at the start, when Redis is back, and every half minute. The outbox alone says
+ * Makes the digests that are due and enqueues what waits in the outbox: at the start, when Redis is back, and every half minute. The outbox alone says
  * what is due; a queue that was lost, or a crash between commit and enqueueing, is made good here.
  */
 export function startOutboxSweep(options: OutboxSweepOptions): OutboxSweep {
@@ -46,6 +48,10 @@ export function startOutboxSweep(options: OutboxSweepOptions): OutboxSweep {
   const sweepUntilQuiet = async (): Promise<void> => {
     do {
       askedAgain = false;
+      await options.composeDigests().catch((error: unknown) => {
+        const { code, message } = summarizeError(error);
+        logger.warn({ code, reason: message }, 'digests not made, what waits for them stays in the outbox');
+      });
       await enqueueAll().catch((error: unknown) => {
         const { code, message } = summarizeError(error);
         logger.warn({ code, reason: message }, 'notifications not enqueued, they stay in the outbox');

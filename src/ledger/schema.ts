@@ -323,7 +323,7 @@ export const alertTransitions = sqliteTable(
     currentCredits: integer('current_credits'),
     /** 1 when nobody was told, for the reason in `silent_because`. */
     silent: integer('silent').notNull(),
-    /** `seed`, `silence:ID`, `incident:ID`, `inhibited:ID`, `unheard`, `quiet`; null when somebody was told. */
+    /** `seed`, `silence:ID`, `incident:ID`, `inhibited:ID`, `unrouted`, `unheard`, `quiet`; null when somebody was told. */
     silentBecause: text('silent_because'),
     /** What a person has said with it. */
     note: text('note'),
@@ -354,18 +354,22 @@ export const silences = sqliteTable('silences', {
   endedBy: text('ended_by'),
 });
 
-/** Notifications on their way: one row a channel, written in the transaction that changed the alert. */
+/**
+ * Notifications on their way: one row a channel, written in the transaction that changed the alert. `pending` goes at
+ * once; `held` waits for the channel's digest; `digested` went with the notification that `digest_id` names.
+ */
 export const outbox = sqliteTable(
   'outbox',
   {
     notificationId: text('notification_id').primaryKey(),
-    alertKey: integer('alert_key')
-      .notNull()
-      .references(() => alerts.alertKey),
+    /** Null: a digest, or a notice of a channel that was disabled by one. */
+    alertKey: integer('alert_key').references(() => alerts.alertKey),
+    /** The change of the alert that it tells of; null for what tells of none. */
+    revision: integer('revision'),
     channel: text('channel').notNull(),
     /** The exact bytes that are sent on every attempt. */
     payload: text('payload').notNull(),
-    state: text('state', { enum: ['pending', 'delivered', 'dead'] }).notNull(),
+    state: text('state', { enum: ['pending', 'held', 'digested', 'delivered', 'dead'] }).notNull(),
     attempts: integer('attempts').notNull().default(0),
     /** The attempts up to the last replay: backoff and the three days begin anew after it. */
     attemptsBefore: integer('attempts_before').notNull().default(0),
@@ -375,8 +379,15 @@ export const outbox = sqliteTable(
     claimedUntil: text('claimed_until'),
     deliveredAt: text('delivered_at'),
     lastError: text('last_error'),
+    /** When the digest was due that it was written for; null for what goes at once. */
+    digestAt: text('digest_at'),
+    digestId: text('digest_id'),
   },
-  (table) => [index('outbox_due').on(table.nextAttemptAt).where(sql`state = 'pending'`)],
+  (table) => [
+    index('outbox_due').on(table.nextAttemptAt).where(sql`state = 'pending'`),
+    index('outbox_held').on(table.nextAttemptAt).where(sql`state = 'held'`),
+    index('outbox_by_alert').on(table.alertKey).where(sql`alert_key IS NOT NULL`),
+  ],
 );
 
 /** Channels whose receiver wants nothing more. Nothing is sent to them until somebody replays a notification of theirs. */

@@ -1,4 +1,4 @@
-import type { RunAlerts } from '../alerts/alert-book.ts';
+import type { RunAlerts } from '../alerts/alert-change.ts';
 import type { RunFault } from '../alerts/evaluate-self.ts';
 import { AppError, summarizeError } from '../core/errors.ts';
 import type { Period } from '../core/period.ts';

@@ -1,3 +1,4 @@
+import type { ChannelRoute } from '../alerts/routes.ts';
 import type { WorkspaceConfig } from '../config/types.ts';
 import type { Clock } from '../core/clock.ts';
 import type { Logger } from '../core/logger.ts';
@@ -21,8 +22,8 @@ export interface SyncDeps {
   writer: LedgerWriter;
   source: UsageSource;
   workspace: WorkspaceConfig;
-  /** Names of the alert channels that are told. */
-  channels: readonly string[];
+  /** The channels that there are, with what each of them is told of. */
+  channels: readonly ChannelRoute[];
   clock: Clock;
   logger: Logger;
 }

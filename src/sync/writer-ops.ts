@@ -6,11 +6,13 @@ import {
   endSilence,
   type SilenceRequest,
 } from '../alerts/actions.ts';
-import type { RunAlerts } from '../alerts/alert-book.ts';
+import type { RunAlerts } from '../alerts/alert-change.ts';
+import { composeDigests } from '../alerts/compose-digests.ts';
 import { evaluateRun, type RunAlertSettings } from '../alerts/evaluate-run.ts';
 import { evaluateFailure, evaluateStale, type RunFault, type StaleCheck } from '../alerts/evaluate-self.ts';
 import { claimDelivery, type DeliveryRecord, recordDelivery, releaseDelivery } from '../alerts/outbox.ts';
 import { type ReplayReport, type ReplayRequest, replayDead } from '../alerts/replay.ts';
+import type { ChannelRoute } from '../alerts/routes.ts';
 import { type AbsentKey, absentAgain } from '../ledger/absences.ts';
 import { type ApplyResult, applyRun } from '../ledger/apply-run.ts';
 import { type ClaimedRun, type ClaimRequest, claimRun, renewLease, type SlotDone } from '../ledger/claim-run.ts';
@@ -41,8 +43,8 @@ interface OfRun {
 interface FailedRunRequest {
   failure: RunFailure;
   fault: RunFault | null;
-  /** Names of the channels that are told. */
-  channels: readonly string[];
+  /** The channels that there are, with what each of them is told of. */
+  channels: readonly ChannelRoute[];
   nowMs: number;
 }
 
@@ -148,7 +150,7 @@ export class WriterOps {
   }
 
   /** Raises alerts for workspaces without a complete run for too long. */
-  raiseStale(request: { workspaces: StaleCheck[]; channels: readonly string[]; nowMs: number }): RunAlerts {
+  raiseStale(request: { workspaces: StaleCheck[]; channels: readonly ChannelRoute[]; nowMs: number }): RunAlerts {
     return evaluateStale(this.#connection, request.workspaces, request);
   }
 
@@ -184,6 +186,11 @@ export class WriterOps {
   /** Returns the notifications about a channel that the attempt has disabled. */
   recordDelivery(record: DeliveryRecord): string[] {
     return recordDelivery(this.#connection, record);
+  }
+
+  /** Returns the digests that were made of what waited for them. */
+  composeDigests({ nowMs }: { nowMs: number }): string[] {
+    return composeDigests(this.#connection, nowMs);
   }
 
   replayDead(request: ReplayRequest): ReplayReport {

@@ -11,7 +11,7 @@ describe('a notification', () => {
     expect(JSON.parse(renderPayload(buildNotification(jumpFacts())))).toEqual({
       notification_id: 'msg_0001',
       type: 'alert.firing',
-      alert_id: 'alert-1',
+      alert_id: 'alert_1',
       rule: 'jump',
       rule_version: 1,
       stage: 'certain',

@@ -19,7 +19,7 @@ export function jumpFacts(changes: Partial<NotificationInput> = {}): Notificatio
   return {
     notificationId: 'msg_0001',
     type: 'alert.firing',
-    alertId: 'alert-1',
+    alertId: 'alert_1',
     rule: 'jump',
     level: 0,
     ruleVersion: 1,

@@ -137,3 +137,56 @@ describe('the terminal', () => {
     expect(outputs[1]?.out).toContain('\\u001b[31m');
   });
 });
+
+describe('a digest', () => {
+  it('waits, is shown as waiting and not as overdue, and is made and sent by the first sync after its hour', async () => {
+    const receiver = await startReceiver((response) => response.writeHead(204).end());
+    onTestFinished(receiver.close);
+    const world = await createWorld(FIRST);
+    const hook = { type: 'webhook', name: 'daily', url: receiver.url, allow_private: true, digest_hour: 7 };
+    world.configure({ workspaces: [workspaceSettings(world.sandbox, FIRST)], alerts: { channels: [hook] } });
+    await world.run('sync');
+    world.sandbox.workspace('ws-1').set({ tenantId: 'new', period: '2026-02', credits: 5000, requests: 10 });
+    const quiet = await world.run('sync', '--json');
+    expect(parseJson(quiet.out).workspaces[0].notifications).toEqual({ delivered: 0, pending: 0, dead: 0 });
+    expect(receiver.received).toEqual([]);
+
+    const { alerts } = parseJson((await world.run('alerts', 'list', '--json')).out);
+    const { alert_id } = alerts.find(({ tenant_id }: { tenant_id: string }) => tenant_id === 'new');
+    expect((await world.run('alerts', 'show', alert_id)).out).toMatch(
+      /^daily {2}waits for the digest of 2026-02-21 07:00 UTC {2}msg_[0-9a-f]{32}$/m,
+    );
+    expect((await world.run('alerts', 'explain', alert_id)).code).toBe(0);
+    expect((await world.run('status')).out).toContain('outbox  0 pending, 0 dead, 1 waiting for a digest\n');
+    expect(parseJson((await world.run('status', '--json')).out).outbox).toEqual({ pending: 0, held: 1, dead: 0 });
+    expect((await world.run('alerts', 'replay')).err).toContain('no notification is dead');
+
+    world.clock.nowMs = Date.UTC(2026, 1, 21, 7, 3);
+    expect((await world.run('sync', '--dry-run')).code).toBe(0);
+    expect(receiver.received).toEqual([]);
+    expect((await world.run('sync')).code).toBe(0);
+    expect((await world.run('sync')).code).toBe(0);
+    expect(receiver.received.map(({ body }) => JSON.parse(body.toString()).summary)).toEqual([
+      'Digest of 2026-02-21 07:00 UTC: 1 alert, 1 firing and 0 resolved.',
+    ]);
+    expect((await world.run('alerts', 'show', alert_id)).out).toMatch(
+      /^daily {2}went with msg_[0-9a-f]{32}, delivered {2}msg_[0-9a-f]{32}$/m,
+    );
+  });
+
+  it('that is refused is left to a replay, and sync says so', async () => {
+    const receiver = await startReceiver((response) => response.writeHead(404).end());
+    onTestFinished(receiver.close);
+    const world = await createWorld(FIRST);
+    const hook = { type: 'webhook', name: 'daily', url: receiver.url, allow_private: true, digest_hour: 7 };
+    world.configure({ workspaces: [workspaceSettings(world.sandbox, FIRST)], alerts: { channels: [hook] } });
+    await world.run('sync');
+    world.sandbox.workspace('ws-1').set({ tenantId: 'new', period: '2026-02', credits: 5000, requests: 10 });
+    await world.run('sync');
+    world.clock.nowMs = Date.UTC(2026, 1, 21, 7, 3);
+    expect((await world.run('sync')).err).toContain('1 were refused for good');
+    expect((await world.run('alerts', 'replay')).out).toMatch(/msg_[0-9a-f]{32}.*daily.*HTTP 404/);
+    expect((await world.run('alerts', 'replay', '--all-dead')).out).toContain('1 notifications are due again');
+    expect(world.query("SELECT state FROM outbox WHERE payload LIKE '%alert.digest%'")).toEqual([{ state: 'pending' }]);
+  });
+});

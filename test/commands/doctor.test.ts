@@ -157,6 +157,24 @@ describe('doctor', () => {
     expect(out + err).not.toContain('hunter2');
   });
 
+  it('warns of alerts that no channel is told of', async () => {
+    const world = await createWorld(FIRST);
+    const channels = [
+      { type: 'log', severities: ['critical'] },
+      { type: 'log', rules: ['drop', 'jump', 'workspace_jump', 'new_spend', 'regression'] },
+    ];
+    world.configure({ workspaces: [workspaceSettings(world.sandbox, FIRST)], alerts: { channels } });
+    const { code, troubles } = await examine(world);
+    expect(code).toBe(0);
+    expect(troubles).toEqual([
+      {
+        ...{ check: 'routes', subject: null, status: 'warn' },
+        message: 'no channel is told of warning restatement, withdrawn',
+        remedy: expect.stringContaining('`severities` and `rules`'),
+      },
+    ]);
+  });
+
   it('finds a ledger of a newer version', async () => {
     const world = await createWorld(FIRST);
     await world.run('migrate');

@@ -61,7 +61,7 @@ describe('status', () => {
       { workspace_id: 'ws-2', configured: false },
     ]);
     expect(status.open_alerts).toBe(2);
-    expect(status.outbox).toEqual({ pending: 1, dead: 0 });
+    expect(status.outbox).toEqual({ pending: 1, held: 0, dead: 0 });
     expect(status.queue).toEqual({ status: 'not_running' });
     expect(status.ledger.path).toBe(world.ledgerPath);
   });

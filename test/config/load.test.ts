@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { loadConfig } from '../../src/config/load.ts';
 import type { Config } from '../../src/config/types.ts';
+import { RULES } from '../../src/core/alert-words.ts';
 import { ConfigError } from '../../src/core/errors.ts';
 
 let cwd: string;
@@ -471,6 +472,12 @@ workspaces:
       'alerts.channels[1].name: is the same as alerts.channels[0].name',
     ],
     ['alerts: { channels: [{ type: log, url: "https://x" }] }', 'alerts.channels[0].url: is not a setting'],
+    ['alerts: { channels: [{ type: log, digest_hour: 24 }] }', 'alerts.channels[0].digest_hour: must be at most 23'],
+    ['alerts: { channels: [{ type: log, rules: [] }] }', 'alerts.channels[0].rules: must have at least one entry'],
+    [
+      'alerts: { channels: [{ type: log, severities: [high] }] }',
+      'alerts.channels[0].severities[0]: must be one of warning, critical',
+    ],
   ])('%s is refused', (line, fault) => {
     expect(top(line)).toEqual([fault]);
   });
@@ -485,6 +492,37 @@ workspaces:
 
   test('an unset variable under http is one fault and does not stop the other checks', () => {
     expect(top(`http: { host: 0.0.0.0, port: "\${PORT}" }`)).toHaveLength(2);
+  });
+});
+
+describe('routes of channels', () => {
+  const channels = (lines: string) => `workspaces:${WORKSPACE}\nalerts:\n  channels:\n${lines}`;
+
+  test('are everything at once unless the channel says otherwise', () => {
+    const config = load(
+      channels('    - type: log\n    - { type: log, rules: [drop] }\n    - { type: log, digest_hour: 0 }'),
+    );
+    expect(config.alerts.channels).toEqual([
+      { type: 'log', name: 'log-1' },
+      { type: 'log', name: 'log-2', route: { severities: ['warning', 'critical'], rules: ['drop'], digestHour: null } },
+      { type: 'log', name: 'log-3', route: { severities: ['warning', 'critical'], rules: [...RULES], digestHour: 0 } },
+    ]);
+  });
+
+  test('name the rule that was meant', () => {
+    const error = failure(() => load(channels('    - { type: log, rules: [jump, new-spend, zebra] }')));
+    expect(error.faults).toEqual([
+      {
+        path: 'alerts.channels[0].rules[1]',
+        message: `must be one of ${RULES.join(', ')}`,
+        hint: 'Did you mean new_spend?',
+      },
+      {
+        path: 'alerts.channels[0].rules[2]',
+        message: `must be one of ${RULES.join(', ')}`,
+        hint: 'List the rules that this channel is told of, such as jump and incident, or remove the line for all',
+      },
+    ]);
   });
 });
 

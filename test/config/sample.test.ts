@@ -46,7 +46,10 @@ test('the sample shows the defaults as they are', () => {
 
 test('what the sample shows in comments is valid as well', () => {
   const open = sampleConfig()
-    .replace(/^( +)# (- type|token:|per_day:|baseline:|pace_min_fraction:|tenants:)/gm, '$1$2')
+    .replace(
+      /^( +)# (- type|token:|per_day:|baseline:|pace_min_fraction:|tenants:|severities:|rules:|digest_hour:)/gm,
+      '$1$2',
+    )
     .replace(/^( +)# {3}(?!#)/gm, '$1  ');
   writeFileSync(join(folder, 'usage-ledger.yml'), open);
   const env = {
@@ -61,6 +64,11 @@ test('what the sample shows in comments is valid as well', () => {
   expect(config.http.token).toBe('token-1');
   expect(config.workspaces[0]?.alerts).toMatchObject({ perDay: true, tenants: [{ match: 'trial-*' }] });
   expect(config.alerts.channels[1]).toMatchObject({ type: 'webhook', name: 'on-call', secrets: ['hook-1'] });
+  expect(config.alerts.channels[0]?.route).toEqual({
+    severities: ['critical'],
+    rules: ['jump', 'incident'],
+    digestHour: 7,
+  });
   expect(config.alerts.channels.map(({ name }) => name)).toEqual(['log-1', 'on-call', 'slack-3', 'email-4']);
 });
 

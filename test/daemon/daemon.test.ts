@@ -3,9 +3,11 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { Redis } from 'ioredis';
 import { expect, onTestFinished, test } from 'vitest';
 import { main } from '../../src/commands/main.ts';
 import { addPeriods, periodAt } from '../../src/core/period.ts';
+import { openForWriting } from '../../src/ledger/open.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/server.ts';
 import { startDaemonProcess } from '../support/daemon-process.ts';
 import { eventually } from '../support/eventually.ts';
@@ -98,6 +100,59 @@ test('a second signal ends it at once; the next start takes over the run and pub
   next.child.kill('SIGTERM');
   expect(await next.exit()).toBe(0);
   expect(existsSync(socketOf(folder))).toBe(false);
+});
+
+test('a digest whose hour passed while nobody ran is made once, and a daemon killed while it sends it loses nothing', async () => {
+  const sandbox = await sandboxOf();
+  const received: { id: unknown; alerts: unknown[] }[] = [];
+  const receiver = createServer(async (request, response) => {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk);
+    const { alerts } = JSON.parse(Buffer.concat(chunks).toString());
+    received.push({ id: request.headers['webhook-id'], alerts });
+    // The first sender never hears an answer.
+    if (received.length > 1) response.writeHead(204).end();
+  }).listen(0, '127.0.0.1');
+  onTestFinished(() => {
+    receiver.close();
+  });
+  await once(receiver, 'listening');
+  const { port } = receiver.address() as AddressInfo;
+  const channel = `{ type: webhook, url: "http://127.0.0.1:${port}/hook", allow_private: true, digest_hour: 7 }`;
+  const folder = configured(sandbox, `[${channel}]`);
+  const quiet = { write: () => true };
+  const sync = (): Promise<number> => main(['sync'], { stdout: quiet, stderr: quiet, env: {}, cwd: folder });
+  expect(await sync()).toBe(0);
+  sandbox.workspace().set({ tenantId: 'newcomer', period: current, credits: 5_000, requests: 1 });
+  expect(await sync()).toBe(0);
+  const view = viewLedger(ledgerOf(folder));
+  expect(view.rows('SELECT state FROM outbox')).toEqual([{ state: 'held' }]);
+  const alter = (sql: string): void => {
+    const connection = openForWriting(ledgerOf(folder));
+    connection.exec(sql);
+    connection.close();
+  };
+  alter("UPDATE outbox SET next_attempt_at = '2026-01-02T07:00:00.000Z'");
+
+  const killed = startDaemonProcess(folder);
+  await eventually(() => expect(received).toHaveLength(1));
+  killed.child.kill('SIGKILL');
+  await killed.exit();
+  const states = () => view.rows('SELECT state FROM outbox ORDER BY rowid').map(({ state }) => state);
+  expect(states()).toEqual(['digested', 'pending']);
+
+  // Not to wait until the dead sender's hold on it has run out, in the ledger and in the queue, which is lost with it.
+  alter('UPDATE outbox SET claimed_until = NULL');
+  const redis = new Redis(socketOf(folder));
+  await redis.flushall();
+  redis.disconnect();
+  const daemon = startDaemonProcess(folder);
+  await daemon.line('notification handled');
+  expect(states()).toEqual(['digested', 'delivered']);
+  expect(received).toHaveLength(2);
+  expect(received[1]).toEqual(received[0]);
+  expect(received[0]?.alerts).toMatchObject([{ state: 'firing', severity: 'warning' }]);
+  expect(view.value("SELECT digest_id FROM outbox WHERE state = 'digested'")).toBe(received[0]?.id);
 });
 
 test('a notification that nobody took is delivered, under the same id, once the daemon runs', async () => {

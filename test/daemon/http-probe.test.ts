@@ -134,7 +134,7 @@ test('alerts are counted by severity while open, notifications by what became of
     { severity: 'warning', count: 0 },
     { severity: 'critical', count: 0 },
   ]);
-  expect(probe.outbox()).toEqual({ pending: 0, dead: 0 });
+  expect(probe.outbox()).toEqual({ pending: 0, held: 0, dead: 0 });
   publish(ledger.connection, [usageRecord('acme', 10)]);
   const addAlert = ledger.connection.prepare(
     `INSERT INTO alerts (alert_id, rule, rule_version, workspace_key, stage, severity, state, previous_credits,
@@ -148,13 +148,14 @@ test('alerts are counted by severity while open, notifications by what became of
     `INSERT INTO outbox (notification_id, alert_key, channel, payload, state, created_at, next_attempt_at)
      VALUES (?, 1, 'log', '{}', ?, '2026', '2026')`,
   );
-  for (const [id, state] of ['pending', 'pending', 'delivered', 'dead'].entries()) addNotification.run(`n${id}`, state);
+  for (const [id, state] of ['pending', 'pending', 'held', 'digested', 'delivered', 'dead'].entries())
+    addNotification.run(`n${id}`, state);
 
   expect(probe.openAlerts()).toEqual([
     { severity: 'warning', count: 1 },
     { severity: 'critical', count: 3 },
   ]);
-  expect(probe.outbox()).toEqual({ pending: 2, dead: 1 });
+  expect(probe.outbox()).toEqual({ pending: 2, held: 1, dead: 1 });
 });
 
 test('queue and Redis are passed on', async () => {

@@ -23,7 +23,7 @@ function probeOf(some: Partial<HealthProbe> = {}): HealthProbe {
     freshness: () => [{ workspaceId: 'ws-1', lastCompleteRunAtMs: NOON, staleAfterMs: 60_000, stale: false }],
     queueCounts: async () => ({ sync: COUNTS }),
     openAlerts: () => [{ severity: 'critical', count: 7 }],
-    outbox: () => ({ pending: 8, dead: 9 }),
+    outbox: () => ({ pending: 8, held: 7, dead: 9 }),
     runs: () => [{ workspaceId: 'ws-1', status: 'applied', count: 10 }],
     ...some,
   };
@@ -133,6 +133,7 @@ test('/metrics gives ledger, queues and process in the text format of Prometheus
     'usage_ledger_runs_total{workspace="ws-1",status="applied"} 10',
     'usage_ledger_alerts_open{severity="critical"} 7',
     'usage_ledger_outbox_notifications{state="pending"} 8',
+    'usage_ledger_outbox_notifications{state="held"} 7',
     'usage_ledger_outbox_notifications{state="dead"} 9',
     'usage_ledger_queue_jobs{queue="sync",state="waiting"} 1',
     'usage_ledger_queue_jobs{queue="sync",state="active"} 2',

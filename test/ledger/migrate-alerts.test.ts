@@ -35,12 +35,41 @@ test('alerts of an older ledger keep their figures, their history and what waits
       'SELECT notification_id, alert_key, channel, payload, state, attempts, created_at, next_attempt_at, claimed_until, delivered_at, last_error FROM outbox',
     ),
   ).toEqual(outbox);
+  // Who was told of this firing is who hears of its end.
+  expect(ledger.rows('SELECT revision, digest_at, digest_id FROM outbox')).toEqual([
+    { revision: 1n, digest_at: null, digest_id: null },
+  ]);
   expect(ledger.rows('SELECT change, state, stage, silent, silent_because FROM alert_transitions')).toEqual([
     { change: 'fired', state: 'firing', stage: 'certain', silent: 0n, silent_because: null },
   ]);
   expect(
     ledger.value("SELECT sql LIKE '%STRICT, WITHOUT ROWID' FROM sqlite_schema WHERE name = 'alert_transitions'"),
   ).toBe(1n);
+});
+
+test('only what tells of a change of an alert is taken for that when an older ledger is migrated', () => {
+  const path = join(temporaryFolder(), 'ledger.db');
+  const old = new Database(path);
+  old.exec(readFileSync(OLD_LEDGER, 'utf8'));
+  const add = old.prepare(
+    `INSERT INTO outbox (notification_id, alert_key, channel, payload, state, created_at, next_attempt_at)
+     SELECT ?, alert_key, 'hook', ?, state, created_at, next_attempt_at FROM outbox WHERE channel = 'log'`,
+  );
+  add.run('msg_notice', '{"type":"channel.disabled"}');
+  add.run('msg_broken', 'no JSON');
+  add.run('msg_other', '{"type":"alert.firing"}');
+  old.close();
+  const connection = openForWriting(path);
+  migrateLedger(connection, path, '0.2.0', NOON);
+  connection.close();
+
+  expect(
+    viewLedger(path).rows("SELECT notification_id, revision FROM outbox WHERE channel = 'hook' ORDER BY rowid"),
+  ).toEqual([
+    { notification_id: 'msg_notice', revision: null },
+    { notification_id: 'msg_broken', revision: null },
+    { notification_id: 'msg_other', revision: 1n },
+  ]);
 });
 
 test.each(['UPDATE alert_transitions SET at = 1', 'DELETE FROM alert_transitions'])(

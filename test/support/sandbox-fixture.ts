@@ -1,5 +1,8 @@
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { onTestFinished } from 'vitest';
+import Database from 'better-sqlite3';
+import { expect, onTestFinished } from 'vitest';
+import { unheardRules } from '../../src/alerts/routes.ts';
 import { DEFAULT_ALERT_RULES } from '../../src/config/resolve.ts';
 import type { ChannelConfig, Config, WorkspaceConfig } from '../../src/config/types.ts';
 import { createLogger } from '../../src/core/logger.ts';
@@ -10,6 +13,7 @@ import { startSandbox } from '../../src/sandbox/server.ts';
 import type { SandboxWorkspace } from '../../src/sandbox/store.ts';
 import type { SyncOutcome } from '../../src/sync/run.ts';
 import { type LedgerView, viewLedger } from './ledger-view.ts';
+import { payloadFaults } from './payload-schema.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 import { type TestClock, testClock } from './test-clock.ts';
 
@@ -44,7 +48,10 @@ export interface Fixture {
   another(change?: (config: Config) => Config, overrides?: ContextOverrides): Context;
 }
 
-/** Starts it all; everything is closed when the test has finished. */
+/**
+ * Starts it all; everything is closed when the test has finished. Whatever the test was about, every notification that
+ * it has left in its outbox must fit the published schema.
+ */
 export async function startFixture(options: FixtureOptions = {}): Promise<Fixture> {
   const clock = testClock();
   const served = (options.workspaces ?? [{}]).map((workspace, index) => ({
@@ -67,6 +74,7 @@ export async function startFixture(options: FixtureOptions = {}): Promise<Fixtur
     alerts: { channels: options.channels ?? [] },
     logLevel: 'silent',
   };
+  onTestFinished(() => checkPayloads(config.ledger.path));
   const open = (own: Config, overrides: ContextOverrides = {}): Context => {
     const context = new Context(own, {
       clock,
@@ -98,6 +106,25 @@ export function manualOrder(order: Partial<SyncOrder> = {}): SyncOrder {
 export function applied(outcome: SyncOutcome): Applied {
   if (outcome.status !== 'applied') throw new Error(`the run ended as ${outcome.status}`);
   return outcome;
+}
+
+/** Without any channel nobody hears of anything: that is all that there can be. */
+const POSSIBLE = unheardRules([]).flatMap(({ severity, rules }) => rules.map((rule) => `${severity} ${rule}`));
+
+function checkPayloads(ledgerPath: string): void {
+  if (!existsSync(ledgerPath)) return;
+  const connection = new Database(ledgerPath, { readonly: true });
+  try {
+    const hasOutbox = connection.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'outbox'").get() !== undefined;
+    const payloads = hasOutbox ? (connection.prepare('SELECT payload FROM outbox').pluck().all() as string[]) : [];
+    for (const payload of payloads) {
+      expect(payloadFaults(payload), payload).toEqual([]);
+      const { type, rule, severity } = JSON.parse(payload);
+      if (type === 'alert.firing') expect(POSSIBLE, 'what routes know of').toContain(`${severity} ${rule}`);
+    }
+  } finally {
+    connection.close();
+  }
 }
 
 function workspaceConfig(url: string, own: Partial<WorkspaceConfig>): WorkspaceConfig {

@@ -3,10 +3,11 @@ import { updateState } from '../../ledger/apply-run.ts';
 import { migrateInMemory } from '../../ledger/migrate.ts';
 import type { LedgerConnection } from '../../ledger/open.ts';
 import { evaluateRun, type RunAlertSettings } from '../evaluate-run.ts';
+import { routesOf } from '../routes.ts';
 import type { History, Moment } from './history.ts';
 
 /** The one receiver that notifications of a replay are counted for; nothing is ever sent to it. */
-const CHANNEL = 'backtest';
+const CHANNELS = routesOf([{ type: 'log', name: 'backtest' }]);
 
 /**
  * A throw-away ledger that goes through a workspace's history once more, under settings of its own: at each run it holds
@@ -21,7 +22,7 @@ export class Replica {
 
   constructor(ledger: LedgerConnection, history: History, settings: Omit<RunAlertSettings, 'channels'>) {
     this.#history = history;
-    this.#settings = { ...settings, channels: [CHANNEL] };
+    this.#settings = { ...settings, channels: CHANNELS };
     this.connection = new Database('');
     try {
       this.#statements = this.#prepare(ledger);

@@ -1,4 +1,4 @@
-import { clip, type MessageView } from './message-view.ts';
+import { clip, MESSAGE_LINES, type MessageView, tailLine } from './message-view.ts';
 
 const SUBJECT_CHARACTERS = 150;
 
@@ -10,8 +10,11 @@ export interface EmailText {
   html: string;
 }
 
-export function emailText({ mark, summary, facts }: MessageView): EmailText {
-  const lines = facts.map(({ label, value }) => `${label}: ${value}`);
+export function emailText({ mark, summary, facts, lines: all }: MessageView): EmailText {
+  const hidden = Math.max(0, all.length - MESSAGE_LINES);
+  const shown = [...all.slice(0, MESSAGE_LINES), ...(hidden > 0 ? [tailLine(hidden)] : [])];
+  const lines = [...facts.map(({ label, value }) => `${label}: ${value}`), ...shown];
+  const items = shown.map((line) => `<li>${html(line)}</li>`);
   const rows = facts.map(({ label, value }) => `<tr><th align="left">${html(label)}</th><td>${html(value)}</td></tr>`);
   return {
     // Where `=?` begins, a mail program looks for encoded words, also in what a name only pretends to encode.
@@ -21,7 +24,7 @@ export function emailText({ mark, summary, facts }: MessageView): EmailText {
       '<!doctype html>',
       '<html><body>',
       `<p><strong>${html(mark)}</strong>: ${html(summary)}</p>`,
-      `<table cellpadding="4">${rows.join('\n')}</table>`,
+      items.length > 0 ? `<ul>${items.join('\n')}</ul>` : `<table cellpadding="4">${rows.join('\n')}</table>`,
       '<p>Sent by usage-ledger</p>',
       '</body></html>',
     ].join('\n'),

@@ -1,19 +1,24 @@
-import { type PayloadValue, readPayload } from './read-payload.ts';
+import { digestItems, type Payload, type PayloadValue, readPayload } from './read-payload.ts';
 
 /** A notification as people read it. No text in it is active, whatever the names in it are; none is HTML or markup. */
 export interface MessageView {
-  /** `critical`, `warning`, `resolved` or `test`. */
+  /** `critical`, `warning`, `resolved`, `digest` or `test`. */
   mark: string;
   /** One line. */
   summary: string;
   /** Everything else that the notification says, in its order. */
   facts: { label: string; value: string }[];
+  /** A line for each alert of a digest; none for everything else. */
+  lines: string[];
 }
 
 /** Fields that the mark and the summary have said already. */
 const SAID: readonly string[] = ['summary', 'severity'];
 /** More entries of a list than this are counted instead of shown. */
 const LIST_ENTRIES = 10;
+const LINE_CHARACTERS = 500;
+/** Lines of a digest that a message for people shows; the rest is counted. */
+export const MESSAGE_LINES = 100;
 
 /**
  * Turns a stored payload into words for people. It shows whatever fields there are, groups of fields as `credits
@@ -22,15 +27,29 @@ const LIST_ENTRIES = 10;
 export function messageView(payload: string): MessageView | null {
   const notification = readPayload(payload);
   if (notification === null) return null;
-  const { type, severity, state, summary } = notification;
-  const mark =
-    type === 'test' ? 'test' : state === 'resolved' ? 'resolved' : severity === 'critical' ? 'critical' : 'warning';
+  const { type, summary } = notification;
+  const items = digestItems(notification);
+  if (items !== null) {
+    const lines = items.map((item) => clip(`${markOf(item)}: ${unlinked(String(item.summary))}`, LINE_CHARACTERS));
+    return { mark: 'digest', summary: unlinked(String(summary)), facts: [], lines };
+  }
+  const mark = type === 'test' ? 'test' : markOf(notification);
   const fields = Object.entries(notification).filter(([name]) => !SAID.includes(name));
   return {
     mark,
     summary: unlinked(typeof summary === 'string' ? summary : 'A notification without a summary'),
     facts: fields.flatMap(([name, value]) => factsOf(name, value)),
+    lines: [],
   };
+}
+
+/** Where the alerts of a digest are that a message has no room for. */
+export function tailLine(hidden: number): string {
+  return `and ${hidden} more: see \`usage-ledger alerts list --all\``;
+}
+
+function markOf({ state, severity }: Payload): string {
+  return state === 'resolved' ? 'resolved' : severity === 'critical' ? 'critical' : 'warning';
 }
 
 /** At most so many characters, the last one an ellipsis when there were more. Never cuts a character in two. */

@@ -1,4 +1,4 @@
-import { parse } from 'lossless-json';
+import { parseExact } from '../../core/exact-json.ts';
 import { inertText } from '../../core/inert-text.ts';
 
 export type PayloadValue =
@@ -14,21 +14,22 @@ export type Payload = Record<string, PayloadValue>;
 /** A stored notification with exact numbers and inert strings; null when it is not a JSON object. */
 export function readPayload(payload: string): Payload | null {
   try {
-    const value = parse(payload, inertStrings, exactNumber);
-    return isRecord(value) ? (value as Payload) : null;
+    const value = parseExact(payload, inertStrings);
+    return isRecord(value) ? value : null;
   } catch {
     return null;
   }
+}
+
+/** The alerts of a digest, in its order; null for every other notification. */
+export function digestItems({ type, alerts }: Payload): Payload[] | null {
+  return type === 'alert.digest' && Array.isArray(alerts) ? alerts.filter(isRecord) : null;
 }
 
 function inertStrings(_key: string, value: unknown): unknown {
   return typeof value === 'string' ? inertText(value) : value;
 }
 
-function exactNumber(text: string): bigint | number {
-  return /^-?\d+$/.test(text) ? BigInt(text) : Number(text);
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
+function isRecord(value: unknown): value is Payload {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,7 +1,7 @@
 import type { SlackConfig } from '../../config/types.ts';
 import type { Channel } from './channel.ts';
 import { channelUrl } from './channel-url.ts';
-import { type MessageView, messageView } from './message-view.ts';
+import { MESSAGE_LINES, type MessageView, messageView, tailLine } from './message-view.ts';
 import { postJson } from './post-json.ts';
 import type { HttpChannelDeps } from './webhook-channel.ts';
 
@@ -12,6 +12,8 @@ const FIELD_CHARACTERS = 2000;
 const FIELDS_IN_SECTION = 10;
 /** Of at most 50 blocks; the header, the summary and the id take three. */
 const FIELD_SECTIONS = 6;
+/** The same for the lines of a digest, with one more for how many are left out. */
+const LINE_SECTIONS = 45;
 
 /**
  * Posts each notification to an incoming webhook of Slack as blocks of plain text: in it nothing is markup, a link or a
@@ -34,7 +36,7 @@ export function createSlackChannel(config: Omit<SlackConfig, 'type'>, deps: Http
 }
 
 /** The body for Slack. `text` is what a notification on a phone shows; the blocks are the message. */
-function slackMessage({ mark, summary, facts }: MessageView, notificationId: string): object {
+function slackMessage({ mark, summary, facts, lines }: MessageView, notificationId: string): object {
   const fields = facts.map(({ label, value }) => plainText(`${label}\n${value}`, FIELD_CHARACTERS));
   const sections = [];
   for (let from = 0; from < fields.length && sections.length < FIELD_SECTIONS; from += FIELDS_IN_SECTION) {
@@ -51,9 +53,31 @@ function slackMessage({ mark, summary, facts }: MessageView, notificationId: str
       { type: 'header', text: plainText(`usage-ledger: ${mark}`, HEADER_CHARACTERS) },
       { type: 'section', text: plainText(summary, SECTION_CHARACTERS) },
       ...sections,
+      ...lineSections(lines),
       { type: 'context', elements: [plainText(notificationId, FIELD_CHARACTERS)] },
     ],
   };
+}
+
+/** As many lines as there is room for, packed into sections, and how many there are beyond. */
+function lineSections(lines: readonly string[]): object[] {
+  const texts: string[] = [];
+  let room = 0;
+  let shown = 0;
+  for (const line of lines.slice(0, MESSAGE_LINES)) {
+    const length = escaped(line, SECTION_CHARACTERS).length + 1;
+    if (length > room && texts.length === LINE_SECTIONS) break;
+    if (length > room) {
+      texts.push(line);
+      room = SECTION_CHARACTERS - 1 - length;
+    } else {
+      texts.push(`${texts.pop()}\n${line}`);
+      room -= length;
+    }
+    shown += 1;
+  }
+  if (shown < lines.length) texts.push(tailLine(lines.length - shown));
+  return texts.map((text) => ({ type: 'section', text: plainText(text, SECTION_CHARACTERS) }));
 }
 
 function plainText(text: string, most: number): object {

@@ -1,3 +1,7 @@
+import type { RuleName, Severity } from '../../core/alert-words.ts';
+
+export { RULES, type RuleName, type Severity } from '../../core/alert-words.ts';
+
 /** What rules say of a subject: a tenant in a period, a workspace in a period, or a workspace as such. */
 
 /** What a tenant, or a workspace in total, used in one period. */
@@ -5,23 +9,6 @@ export interface UsageFigures {
   credits: bigint;
   requests: bigint;
 }
-
-/** Every rule, tenants' first, then the workspace's, then those about ourselves. */
-export const RULES = [
-  'jump',
-  'drop',
-  'new_spend',
-  'regression',
-  'restatement',
-  'withdrawn',
-  'workspace_jump',
-  'incident',
-  'sync_stale',
-  'sync_failed',
-  'auth_failed',
-  'clock_skew',
-] as const;
-export type RuleName = (typeof RULES)[number];
 
 /** Rules about ourselves: while one of them fires, nobody is told of what the others find. */
 export const SELF_RULES = ['sync_stale', 'sync_failed', 'auth_failed', 'clock_skew'] as const;
@@ -33,8 +20,6 @@ export type SelfRule = (typeof SELF_RULES)[number];
  */
 export type Stage = 'pace' | 'certain' | 'final';
 export const STAGE_RANK: Readonly<Record<Stage, number>> = { pace: 0, certain: 1, final: 2 };
-
-export type Severity = 'warning' | 'critical';
 
 /** Stored with each alert; raised whenever the same figures could give another answer than before. */
 export const RULE_VERSION: Readonly<Record<RuleName, number>> = {

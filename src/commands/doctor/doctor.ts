@@ -9,6 +9,7 @@ import { checkDisk, checkLedger, checkSqlite } from './check-ledger.ts';
 import { checkModes } from './check-modes.ts';
 import { checkPm2 } from './check-pm2.ts';
 import { checkRedis } from './check-redis.ts';
+import { checkRoutes } from './check-routes.ts';
 import { checkService } from './check-service.ts';
 import { type Finding, fail, ok } from './finding.ts';
 
@@ -58,6 +59,7 @@ async function examineAll(cli: CliContext, { config, clock }: Context): Promise<
   const findings = await examine([
     ...config.workspaces.map((workspace) => ['service', () => checkService(workspace, clock)] as const),
     ['channel', () => checkChannels(config)],
+    ['routes', () => checkRoutes(config)],
     ['ledger', () => checkLedger(path)],
     ['sqlite', checkSqlite],
     ['modes', () => checkModes(config, cwd)],

@@ -60,13 +60,11 @@ export function createMetrics(probe: HealthProbe, version: string): Registry {
   });
   new Gauge({
     name: 'usage_ledger_outbox_notifications',
-    help: 'Notifications that wait for delivery (pending) or were given up (dead).',
+    help: 'Notifications that wait for delivery (pending), for a digest (held), or were given up (dead).',
     labelNames: ['state'],
     registers,
     collect() {
-      const { pending, dead } = probe.outbox();
-      this.set({ state: 'pending' }, pending);
-      this.set({ state: 'dead' }, dead);
+      for (const [state, count] of Object.entries(probe.outbox())) this.set({ state }, count);
     },
   });
   new Gauge({

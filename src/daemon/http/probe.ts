@@ -4,7 +4,7 @@ import type { Clock } from '../../core/clock.ts';
 import type { LedgerReader } from '../../ledger/open.ts';
 import type { QueueCounts, QueueSystem } from '../../queue/queues.ts';
 import { OPEN_ALERT_STATES } from '../../reports/queries/alerts.ts';
-import { outboxCounts } from '../../reports/queries/status.ts';
+import { type OutboxCounts, outboxCounts } from '../../reports/queries/status.ts';
 import { longestPauseMs } from './cadence.ts';
 import { ledgerFault } from './ledger-writable.ts';
 import { createRunTally, type RunCount } from './run-tally.ts';
@@ -33,7 +33,7 @@ export interface HealthProbe {
   queueCounts(): Promise<Readonly<Record<string, QueueCounts>>>;
   /** Alerts whose cause has not ended; every severity is listed. */
   openAlerts(): { severity: Severity; count: number }[];
-  outbox(): { pending: number; dead: number };
+  outbox(): OutboxCounts;
   /** Runs that have ended; the counts only grow. */
   runs(): RunCount[];
 }

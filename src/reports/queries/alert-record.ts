@@ -1,8 +1,8 @@
-import { parse } from 'lossless-json';
 import { createEvidence, type Evidence } from '../../alerts/evidence.ts';
 import { observation } from '../../alerts/observation.ts';
 import { clear, type RuleName, type UsageFigures } from '../../alerts/rules/rule.ts';
 import { AppError } from '../../core/errors.ts';
+import { parseExact } from '../../core/exact-json.ts';
 import type { LedgerConnection } from '../../ledger/open.ts';
 import type { AlertRow } from './alerts.ts';
 
@@ -34,6 +34,11 @@ export interface AlertDelivery {
   created_at: string;
   delivered_at: string | null;
   last_error: string | null;
+  /** When the digest was due that it waits for, or went into; null for what goes at once. */
+  digest_at: string | null;
+  /** The notification that it went with instead, and how that fares; null when it goes by itself. */
+  digest_id: string | null;
+  digest_state: string | null;
 }
 
 /** The record of one alert. Throws `unknown_alert`. */
@@ -56,8 +61,11 @@ export function alertRecord(connection: LedgerConnection, alertId: string): Aler
        WHERE a.alert_id = ? ORDER BY x.revision`,
     ) as AlertTransition[],
     deliveries: all(
-      `SELECT o.notification_id, o.channel, o.state, o.attempts, o.created_at, o.delivered_at, o.last_error
-       FROM alerts a JOIN outbox o USING (alert_key) WHERE a.alert_id = ? ORDER BY o.created_at, o.channel`,
+      `SELECT o.notification_id, o.channel, o.state, o.attempts, o.created_at, o.delivered_at, o.last_error,
+         CASE o.state WHEN 'held' THEN o.next_attempt_at ELSE o.digest_at END AS digest_at, o.digest_id,
+         d.state AS digest_state
+       FROM alerts a JOIN outbox o USING (alert_key) LEFT JOIN outbox d ON d.notification_id = o.digest_id
+       WHERE a.alert_id = ? ORDER BY o.created_at, o.channel`,
     ) as AlertDelivery[],
   };
 }
@@ -71,7 +79,7 @@ export function alertEvidence(connection: LedgerConnection, alertId: string): Ev
     )
     .pluck()
     .get(alertId) as string | undefined;
-  if (told !== undefined) return parse(told, undefined, exactNumber) as Evidence;
+  if (told !== undefined) return parseExact(told) as Evidence;
   const row = connection
     .prepare(
       `SELECT rule, period_key, tenant_key, previous_credits, previous_requests, current_credits, current_requests,
@@ -97,8 +105,4 @@ export function alertEvidence(connection: LedgerConnection, alertId: string): Ev
 
 function figures(credits: unknown, requests: unknown): UsageFigures | null {
   return typeof credits === 'bigint' && typeof requests === 'bigint' ? { credits, requests } : null;
-}
-
-function exactNumber(text: string): bigint | number {
-  return /^-?\d+$/.test(text) ? BigInt(text) : Number(text);
 }

@@ -61,8 +61,18 @@ export function workspaceStatuses(connection: LedgerConnection): WorkspaceStatus
   }));
 }
 
-/** Notifications that wait for delivery, and those that were given up. */
-export function outboxCounts(connection: LedgerConnection): { pending: number; dead: number } {
-  const count = connection.prepare('SELECT count(*) FROM outbox WHERE state = ?').pluck();
-  return { pending: count.get('pending') as number, dead: count.get('dead') as number };
+/** How many notifications are in which hands. */
+export interface OutboxCounts {
+  /** Due, or tried again later. */
+  pending: number;
+  /** These wait for a digest, and nothing is wrong with them. */
+  held: number;
+  /** Given up. */
+  dead: number;
+}
+
+export function outboxCounts(connection: LedgerConnection): OutboxCounts {
+  const of = connection.prepare('SELECT count(*) FROM outbox WHERE state = ?').pluck();
+  const count = (state: keyof OutboxCounts): number => of.get(state) as number;
+  return { pending: count('pending'), held: count('held'), dead: count('dead') };
 }

@@ -1,4 +1,5 @@
 import type Database from 'better-sqlite3';
+import { routesOf } from '../../../src/alerts/routes.ts';
 import { DEFAULT_ALERT_RULES } from '../../../src/config/resolve.ts';
 import { AppError } from '../../../src/core/errors.ts';
 import type { CloseRefusedError } from '../../../src/ledger/close-period.ts';
@@ -13,7 +14,7 @@ import { datesOf, PERIODS, pageBodies, TENANTS, Upstream } from './upstream.ts';
 const LEASE_MS = 60_000;
 const ALERTS = {
   rules: { ...DEFAULT_ALERT_RULES, tenants: [] },
-  channels: ['log'],
+  channels: routesOf([{ type: 'log', name: 'log' }]),
   lookbackPeriods: 2,
   settleHours: 48,
 };
