@@ -36,6 +36,7 @@ export function findCandidates(
     period: facts.periodKey,
     elapsed: (phase.over ? 1 : phase.elapsedMs / phase.lengthMs) * SLACK,
     ratio: settings.leastRatio,
+    least: settings.leastRatio * SLACK,
     floor: settings.leastFloor,
     newcomers: facts.previousComplete && !facts.previousIsFirst ? 1 : 0,
     settled: phase.settled ? 1 : 0,
@@ -44,7 +45,9 @@ export function findCandidates(
   const jumped = settings.plain
     ? 'cur.credits_used >= @elapsed * @ratio * prev.credits_used AND cur.credits_used >= @elapsed * (prev.credits_used + @floor)'
     : 'cur.credits_used >= @elapsed * @floor';
-  const dropped = settings.plain ? 'prev.credits_used - cur.credits_used >= @floor' : '1';
+  const dropped = settings.plain
+    ? 'prev.credits_used - cur.credits_used >= @floor AND prev.credits_used >= @least * cur.credits_used'
+    : '1';
   const changed =
     '(SELECT DISTINCT tenant_key FROM usage_entries WHERE entry_id > @since AND period_key IN (@period, @period - 1)) e';
   const source =

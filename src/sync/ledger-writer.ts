@@ -27,6 +27,11 @@ export class LedgerWriter {
   readonly migration: MigrationReport;
   readonly #worker: Worker;
   readonly #line: Line;
+  /** Calls that leave together at the end of this turn of the event loop. */
+  #outgoing: { requests: { id: number; op: OpName | 'close'; args: unknown }[]; transfer: ArrayBuffer[] } = {
+    requests: [],
+    transfer: [],
+  };
   #lastId = 0;
   #closing: Promise<void> | null = null;
 
@@ -42,11 +47,14 @@ export class LedgerWriter {
     const line: Line = { waiting: new Map(), ended: null };
     const { waiting } = line;
     const opened = new Promise<MigrationReport>((resolve, reject) => waiting.set(0, { resolve, reject }));
-    worker.on('message', (reply: WriterReply) => {
+    const answer = (reply: WriterReply): void => {
       const waiter = waiting.get(reply.id);
       waiting.delete(reply.id);
       if ('error' in reply) waiter?.reject(new WriterError(reply.error));
       else waiter?.resolve(reply.result as never);
+    };
+    worker.on('message', (replies: WriterReply[]) => {
+      for (const reply of replies) answer(reply);
     });
     const end = (error: AppError): void => {
       line.ended ??= error;
@@ -79,7 +87,20 @@ export class LedgerWriter {
     const id = this.#lastId;
     return new Promise<T>((resolve, reject) => {
       this.#line.waiting.set(id, { resolve: resolve as Waiting['resolve'], reject });
-      this.#worker.postMessage({ id, op, args }, transfer);
+      if (this.#outgoing.requests.push({ id, op, args }) === 1) setImmediate(() => this.#flush());
+      this.#outgoing.transfer.push(...transfer);
     });
+  }
+
+  /** Pages arrive several at a time, and a message costs more than what is in it. */
+  #flush(): void {
+    const { requests, transfer } = this.#outgoing;
+    this.#outgoing = { requests: [], transfer: [] };
+    try {
+      this.#worker.postMessage(requests, transfer);
+    } catch (error) {
+      // What cannot cross threads is a defect of the caller's, who has to hear of it.
+      for (const { id } of requests) this.#line.waiting.get(id)?.reject(error);
+    }
   }
 }

@@ -11,37 +11,38 @@ import { WriterOps } from './writer-ops.ts';
 function main(start: WriterStart): void {
   const port = parentPort;
   if (port === null) throw new Error('writer-thread.ts runs as a worker thread only');
-  const reply = (message: WriterReply): void => port.postMessage(message);
   const connection = openForWriting(start.path);
   try {
     connection.pragma('cache_size = -32768');
     connection.pragma('temp_store = MEMORY');
     connection.pragma('journal_size_limit = 16777216');
     const migration = migrateLedger(connection, start.path, start.version, start.nowMs);
-    reply({ id: 0, result: migration });
+    port.postMessage([{ id: 0, result: migration }] satisfies WriterReply[]);
   } catch (error) {
     connection.close();
     throw error;
   }
   const ops = new WriterOps(connection);
-  port.on('message', (request: WriterRequest) => {
-    if (request.op === 'close') {
-      connection.close();
-      reply({ id: request.id, result: null });
-      port.close();
-      return;
-    }
+  const carryOut = (request: WriterRequest): WriterReply => {
     try {
+      if (request.op === 'close') {
+        connection.close();
+        return { id: request.id, result: null };
+      }
       const call = ops[request.op] as (args: unknown) => unknown;
-      reply({ id: request.id, result: call.call(ops, request.args) });
+      return { id: request.id, result: call.call(ops, request.args) };
     } catch (error) {
-      reply({ id: request.id, error: packError(error) });
+      return { id: request.id, error: packError(error) };
     }
+  };
+  port.on('message', (requests: WriterRequest[]) => {
+    port.postMessage(requests.map(carryOut));
+    if (requests.some(({ op }) => op === 'close')) port.close();
   });
 }
 
 try {
   main(workerData as WriterStart);
 } catch (error) {
-  parentPort?.postMessage({ id: 0, error: packError(error) } satisfies WriterReply);
+  parentPort?.postMessage([{ id: 0, error: packError(error) }] satisfies WriterReply[]);
 }

@@ -1,4 +1,4 @@
-import { type Dispatcher, Pool } from 'undici';
+import { Pool } from 'undici';
 import type { SigningScheme } from '../config/types.ts';
 import { type Clock, systemClock } from '../core/clock.ts';
 import { createRedactor } from '../core/redact.ts';
@@ -8,8 +8,7 @@ import { MAX_BODY_BYTES } from './read-body.ts';
 import { queryText, requireHeaderText, requireText, requireWithin, type UsageQuery } from './request-checks.ts';
 import { type Dashboard, dashboardSchema, type EmbedToken, embedTokenSchema } from './schemas.ts';
 import { parseServiceUrl, pathSegment } from './service-url.ts';
-import { DEFAULT_SIGNING } from './sign.ts';
-import { createSignInterceptor } from './sign-interceptor.ts';
+import { DEFAULT_SIGNING, type SignedHeaders, signRequest } from './sign.ts';
 import { send, type TransportOptions } from './transport.ts';
 
 export interface UsageApiClientOptions {
@@ -106,7 +105,8 @@ export class UsageApiClient {
   readonly #dashboardsPath: string;
   readonly #usagePath: string;
   readonly #pool: Pool;
-  readonly #signed: Dispatcher;
+  /** Called at the moment an attempt is sent, so that none carries the X-Valid-Until of an earlier one. */
+  readonly #sign: () => SignedHeaders;
   readonly #transport: TransportOptions;
   #embed: { pool: Pool; path: string } | null = null;
   #closed: Promise<void> | null = null;
@@ -126,7 +126,8 @@ export class UsageApiClient {
     this.#dashboardsPath = `${prefix}/api/v1/external/dashboards`;
     this.#usagePath = `${prefix}/api/v1/external/workspaces/${workspace}/tenant-usage`;
     this.#pool = openPool(origin, options.concurrency ?? 8);
-    this.#signed = this.#pool.compose(createSignInterceptor({ workspaceId, apiKeyId, secretKey, signing }, clock));
+    const credentials = { workspaceId, apiKeyId, secretKey, signing };
+    this.#sign = () => signRequest(credentials, clock.now());
     this.#transport = {
       retry: {
         retries: options.retries ?? 4,
@@ -154,7 +155,8 @@ export class UsageApiClient {
     });
     const endpoint = 'create dashboard';
     const request = {
-      dispatcher: this.#signed,
+      dispatcher: this.#pool,
+      sign: this.#sign,
       endpoint,
       method: 'POST',
       path: this.#dashboardsPath,
@@ -181,7 +183,7 @@ export class UsageApiClient {
       validity_duration: input.validitySeconds,
     });
     const endpoint = 'generate embed token';
-    const request = { dispatcher: pool, endpoint, method: 'POST', path, body } as const;
+    const request = { dispatcher: pool, sign: null, endpoint, method: 'POST', path, body } as const;
     const answer = await send(request, this.#transport, options.signal);
     return parseAnswer(answer, embedTokenSchema, endpoint, this.#transport.redact);
   }
@@ -212,7 +214,7 @@ export class UsageApiClient {
     const tenant = tenantId === undefined ? '' : `/${pathSegment(tenantId, 'the tenant id')}`;
     const path = `${this.#usagePath}${tenant}${queryText(query)}`;
     const endpoint = tenantId === undefined ? 'workspace usage' : 'tenant usage';
-    const request = { dispatcher: this.#signed, endpoint, method: 'GET', path } as const;
+    const request = { dispatcher: this.#pool, sign: this.#sign, endpoint, method: 'GET', path } as const;
     const { body, requestedAtMs, receivedAtMs, serverDateMs } = await send(request, this.#transport, options.signal);
     return { body, requestedAtMs, receivedAtMs, serverDateMs };
   }

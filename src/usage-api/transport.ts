@@ -1,4 +1,4 @@
-import { setMaxListeners } from 'node:events';
+import { EventEmitter, setMaxListeners } from 'node:events';
 import type { Dispatcher } from 'undici';
 import type { Clock } from '../core/clock.ts';
 import type { Redactor } from '../core/redact.ts';
@@ -7,6 +7,7 @@ import { CancelledError, type EndpointLabel, TimeoutError } from './errors.ts';
 import { readBody } from './read-body.ts';
 import { finalError, parseRetryAfter, type RetryPolicy, retryDelayMs, waitFor } from './retry.ts';
 import { cleanServerText, envelopeMessage } from './server-text.ts';
+import type { SignedHeaders } from './sign.ts';
 import { statusError } from './status-error.ts';
 
 /** Bytes of a failed answer that are read for its message. */
@@ -25,8 +26,9 @@ export interface TransportOptions {
 }
 
 export interface TransportRequest {
-  /** Signs by itself where the endpoint wants it. */
   dispatcher: Dispatcher;
+  /** The headers that sign an attempt; null where the endpoint wants none. */
+  sign: (() => SignedHeaders) | null;
   endpoint: EndpointLabel;
   method: 'GET' | 'POST';
   path: string;
@@ -83,21 +85,21 @@ async function sendOnce(
   signal: AbortSignal | undefined,
 ): Promise<Answer> {
   const { endpoint } = request;
-  const controller = new AbortController();
-  const cancel = () => controller.abort(new CancelledError(endpoint, signal?.reason));
+  const attempt = new Attempt();
+  const cancel = () => attempt.end(new CancelledError(endpoint, signal?.reason));
   if (signal?.aborted) cancel();
   signal?.addEventListener('abort', cancel, { once: true });
   const timer = setTimeout(() => {
     const error = new TimeoutError(`${endpoint}: no complete answer within ${options.requestTimeoutMs} ms`, {
       endpoint,
     });
-    controller.abort(new AttemptFailure({ error, retryAfterMs: null, neverSent: false }));
+    attempt.end(new AttemptFailure({ error, retryAfterMs: null, neverSent: false }));
   }, options.requestTimeoutMs);
   try {
     // undici notices an abort only once a request has its connection; the race ends those that still wait for one.
-    return await Promise.race([exchange(request, options, controller.signal), rejectOnAbort(controller.signal)]);
+    return await Promise.race([exchange(request, options, attempt), attempt.ended()]);
   } catch (error) {
-    if (controller.signal.aborted) throw controller.signal.reason;
+    if (attempt.aborted) throw attempt.reason;
     throw connectionFailure(error, endpoint);
   } finally {
     clearTimeout(timer);
@@ -105,21 +107,36 @@ async function sendOnce(
   }
 }
 
-function rejectOnAbort(signal: AbortSignal): Promise<never> {
-  return new Promise((_, reject) => {
-    if (signal.aborted) reject(signal.reason);
-    else signal.addEventListener('abort', () => reject(signal.reason), { once: true });
-  });
+/** What ends one attempt. undici takes it for a signal, and it costs a tenth of an AbortController. */
+class Attempt extends EventEmitter {
+  aborted = false;
+  reason: unknown;
+
+  end(reason: unknown): void {
+    if (this.aborted) return;
+    this.aborted = true;
+    this.reason = reason;
+    this.emit('abort');
+  }
+
+  /** Rejects with the reason once the attempt is ended. */
+  ended(): Promise<never> {
+    return new Promise((_, reject) => {
+      if (this.aborted) reject(this.reason);
+      else this.once('abort', () => reject(this.reason));
+    });
+  }
 }
 
-async function exchange(request: TransportRequest, options: TransportOptions, signal: AbortSignal): Promise<Answer> {
-  signal.throwIfAborted();
-  const { dispatcher, endpoint, method, path, body } = request;
+async function exchange(request: TransportRequest, options: TransportOptions, signal: Attempt): Promise<Answer> {
+  if (signal.aborted) throw signal.reason;
+  const { dispatcher, sign, endpoint, method, path, body } = request;
   const { clock, userAgent } = options;
   const headers: Record<string, string> = {
     accept: 'application/json',
     'accept-encoding': 'gzip',
     'user-agent': userAgent,
+    ...sign?.(),
   };
   if (body !== undefined) headers['content-type'] = 'application/json';
   const requestedAtMs = clock.now();
