@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Pacer } from './pacer.ts';
 
 /** What staging says of a page that has arrived there. */
@@ -26,6 +27,10 @@ export interface WalkOptions {
 
 /** Pages that may lie between fetching and staging: bounds memory whatever the number of records. */
 const MAX_UNSTAGED_PAGES = 64;
+/** Over how long lanes start at most: a first page that took long must not hold up the rest. */
+const MAX_SPREAD_MS = 100;
+/** Answers that come faster than this need no spreading. */
+const MIN_SPREAD_MS = 20;
 
 /**
  * Reads every page of a listing once: page 1 says how many there are, the rest follow with bounded concurrency.
@@ -40,7 +45,10 @@ export async function walkPages(source: WalkSource, options: WalkOptions): Promi
   const waiting: (() => void)[] = [];
 
   await pace(signal);
-  const first = await source.stagePage(1, await source.fetchPage(1, signal));
+  const startedMs = performance.now();
+  const body = await source.fetchPage(1, signal);
+  const answerMs = performance.now() - startedMs;
+  const first = await source.stagePage(1, body);
   onPage(1, first.totalPages);
 
   let next = 2;
@@ -63,7 +71,8 @@ export async function walkPages(source: WalkSource, options: WalkOptions): Promi
       });
     unstaged.add(staged);
   };
-  const lane = async (): Promise<void> => {
+  const lane = async (startAfterMs: number): Promise<void> => {
+    if (startAfterMs > 0) await sleep(startAfterMs, undefined, { signal });
     while (next <= first.totalPages && !moved && !signal.aborted) {
       const page = next;
       next += 1;
@@ -73,7 +82,10 @@ export async function walkPages(source: WalkSource, options: WalkOptions): Promi
       if (unstaged.size >= MAX_UNSTAGED_PAGES) await new Promise<void>((resolve) => waiting.push(resolve));
     }
   };
-  const lanes = Array.from({ length: Math.min(concurrency, Math.max(0, first.totalPages - 1)) }, lane);
+  const laneCount = Math.min(concurrency, Math.max(0, first.totalPages - 1));
+  // Lanes that start together stay together: each answer then waits for those of all others to be dealt with.
+  const spreadMs = answerMs < MIN_SPREAD_MS ? 0 : Math.min(answerMs, MAX_SPREAD_MS);
+  const lanes = Array.from({ length: laneCount }, (_, index) => lane((index * spreadMs) / laneCount));
   await Promise.all(lanes.map((running) => running.catch((error: unknown) => failure.abort(error))));
   await Promise.all(unstaged);
   // The first failure wins: what aborting caused in the other lanes says nothing.
