@@ -52,7 +52,7 @@ export function parseOptions(argv) {
     rounds: wholeNumbers(values.rounds ?? (quick ? '2' : '5'), '--rounds')[0],
     /** Rounds above a million records, and in quick mode from there on, are fewer: they take long and vary little. */
     largeRounds: values.rounds === undefined ? (quick ? 1 : 3) : Number(values.rounds),
-    largeFrom: quick ? 1_000_000 : 3_000_000,
+    largeFrom: quick ? 100_000 : 3_000_000,
     latencyRecords: quick ? 40_000 : 100_000,
     /** One request after the other takes minutes: left out when there is no time. */
     latencySequential: !quick,
