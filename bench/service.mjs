@@ -21,9 +21,13 @@ export async function startService(bench, { records, latencyMs = 0 }) {
       return changed;
     },
     /** Writes a configuration that reads from here and gives its path. */
-    configure: (name, { concurrency = options.concurrency, more = '' } = {}) => {
+    configure: (name, { concurrency = options.concurrency, httpPort = 0, more = '' } = {}) => {
       const file = join(folder, `${name}.yml`);
-      writeFileSync(file, configuration(join(folder, name, 'ledger.db'), url, concurrency, more), { mode: 0o600 });
+      writeFileSync(
+        file,
+        configuration({ ledger: join(folder, name, 'ledger.db'), url, concurrency, httpPort, more }),
+        { mode: 0o600 },
+      );
       return file;
     },
     stop: () => stopChild(child),
@@ -55,11 +59,11 @@ async function answerOf(child) {
   }
 }
 
-function configuration(ledger, url, concurrency, more) {
+function configuration({ ledger, url, concurrency, httpPort, more }) {
   return `ledger:
   path: ${ledger}
 http:
-  port: 0
+  port: ${httpPort}
 log_level: warn
 workspaces:
   - id: ws-bench

@@ -1,13 +1,18 @@
-import { createBullBoard } from '@bull-board/api';
-import { BullMQAdapter } from '@bull-board/api/bullMQAdapter';
-import { FastifyAdapter } from '@bull-board/fastify';
 import type { Queue } from 'bullmq';
 import type { FastifyInstance } from 'fastify';
 
-const QUEUE_BOARD_PATH = '/admin/queues';
+export const QUEUE_BOARD_PATH = '/admin/queues';
 
-/** Serves bull-board over these queues, to look at only: what is due is for the ledger to say. */
+/**
+ * Registers bull-board over these queues, to look at only: what is due is for the ledger to say. Loaded here, because it
+ * takes a tenth of a daemon's memory and most daemons are never asked for it.
+ */
 export async function registerQueueBoard(app: FastifyInstance, queues: readonly Queue[]): Promise<void> {
+  const [{ createBullBoard }, { BullMQAdapter }, { FastifyAdapter }] = await Promise.all([
+    import('@bull-board/api'),
+    import('@bull-board/api/bullMQAdapter'),
+    import('@bull-board/fastify'),
+  ]);
   const adapter = new FastifyAdapter();
   createBullBoard({
     queues: queues.map((queue) => new BullMQAdapter(queue, { readOnlyMode: true })),

@@ -1,12 +1,12 @@
 import type { Queue } from 'bullmq';
-import { type FastifyInstance, fastify } from 'fastify';
+import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
 import { AppError, summarizeError } from '../../core/errors.ts';
 import type { Logger } from '../../core/logger.ts';
 import { isLoopbackHost } from '../../core/loopback.ts';
 import { carriesToken, namesLoopback } from './guards.ts';
 import { createMetrics } from './metrics.ts';
 import type { HealthProbe } from './probe.ts';
-import { registerQueueBoard } from './queue-board.ts';
+import { QUEUE_BOARD_PATH, registerQueueBoard } from './queue-board.ts';
 import { readinessFaults } from './readiness.ts';
 
 const REQUEST_TIMEOUT_MS = 10_000;
@@ -53,7 +53,7 @@ export async function startHttp(options: HttpOptions): Promise<HttpServer> {
   try {
     addGuards(app, options);
     addPages(app, options);
-    await registerQueueBoard(app, options.queues);
+    addQueueBoard(app, options);
     await app.listen({ host: host.replace(/^\[(.*)\]$/, '$1'), port }).catch((error: NodeJS.ErrnoException) => {
       throw listenError(host, port, error);
     });
@@ -85,12 +85,17 @@ function addGuards(app: FastifyInstance, { host, token, logger }: HttpOptions): 
       return reply.code(405).header('allow', 'GET, HEAD').send({ error: 'read_only' });
     }
   });
-  app.addHook('onSend', async (_request, reply) => {
-    reply.headers(SECURITY_HEADERS);
-  });
   app.addHook('onResponse', async (request, reply) => {
     const [path] = request.url.split('?', 1);
     logger.debug({ method: request.method, path, status: reply.statusCode, ms: Math.round(reply.elapsedTime) }, 'http');
+  });
+  addCommon(app, logger);
+}
+
+/** What holds for every answer, of bull-board's too. */
+function addCommon(app: FastifyInstance, logger: Logger): void {
+  app.addHook('onSend', async (_request, reply) => {
+    reply.headers(SECURITY_HEADERS);
   });
   app.setNotFoundHandler((_request, reply) => reply.code(404).send({ error: 'not_found' }));
   app.setErrorHandler((error, request, reply) => {
@@ -113,6 +118,32 @@ function addPages(app: FastifyInstance, { version, probe }: HttpOptions): void {
   app.get('/metrics', async (_request, reply) => {
     const text = await metrics.metrics();
     return reply.type(metrics.contentType).send(text);
+  });
+}
+
+/** bull-board wants a server of its own, since one that listens takes no more routes; requests are passed on to it. */
+function addQueueBoard(app: FastifyInstance, { queues, logger }: HttpOptions): void {
+  let opening: Promise<FastifyInstance> | null = null;
+  const open = async (): Promise<FastifyInstance> => {
+    const board = fastify();
+    addCommon(board, logger);
+    await registerQueueBoard(board, queues);
+    return board.ready().then(() => board);
+  };
+  const passOn = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
+    opening ??= open();
+    const board = await opening.catch((error: unknown) => {
+      opening = null;
+      throw error;
+    });
+    reply.hijack();
+    board.routing(request.raw, reply.raw);
+  };
+  app.get(QUEUE_BOARD_PATH, passOn);
+  app.get(`${QUEUE_BOARD_PATH}/*`, passOn);
+  app.addHook('onClose', async () => {
+    const board = await opening?.catch(() => null);
+    await board?.close();
   });
 }
 
