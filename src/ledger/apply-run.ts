@@ -74,8 +74,9 @@ function merge<Extra>(connection: Connection, request: ApplyRequest<Extra>): App
   const lastEntryIdBefore = Number(
     connection.prepare('SELECT coalesce(max(entry_id), 0) FROM usage_entries').pluck().get(),
   );
+  const shownBefore = figuresShown(connection, run);
   addPeriods(connection, run, staging);
-  const counts = mergeStaged(connection, run, staging, shift, lastEntryIdBefore);
+  const counts = mergeStaged(connection, { run, staging, shift, lastEntryIdBefore, shownBefore });
   const changed = counts.opened + counts.increased + counts.decreased + counts.restored;
   const withdrawn = appendWithdrawals(connection, run, request.withdrawals);
   if (withdrawn > 0) updateState(connection, lastEntryIdBefore + changed, false);
@@ -148,33 +149,56 @@ function addPeriods(connection: Connection, run: ClaimedRun, staging: RunStaging
     insert.run(periodKey, run.workspaceKey, period, periodStart, periodEnd);
   }
   connection
-    .prepare('UPDATE periods SET covered_run_key = ? WHERE workspace_key = ? AND period >= ? AND period <= ?')
+    .prepare(
+      `UPDATE periods SET covered_run_key = ?, figures_digest = NULL
+       WHERE workspace_key = ? AND period >= ? AND period <= ?`,
+    )
     .run(run.runKey, run.workspaceKey, run.window.from ?? '', run.window.to ?? '9999-99');
+}
+
+/** The digests of the figures that earlier runs have shown of each period. */
+function figuresShown(connection: Connection, run: ClaimedRun): Map<number, Buffer> {
+  const rows = connection
+    .prepare('SELECT period_key, figures_digest FROM periods WHERE workspace_key = ? AND figures_digest IS NOT NULL')
+    .raw()
+    .all(run.workspaceKey) as [number, Buffer][];
+  return new Map(rows);
 }
 
 /** Records that one statement compares with the ledger. */
 const ROWS_A_STATEMENT = 100;
+
+interface Merge {
+  run: ClaimedRun;
+  staging: RunStaging;
+  /** By how much the numbers of new tenants have moved up. */
+  shift: number;
+  lastEntryIdBefore: number;
+  /** What the last run that covered each period has shown, by period. */
+  shownBefore: ReadonlyMap<number, Buffer>;
+}
 
 /**
  * Appends an entry for each staged record that is new or differs, in the order of the ledger's keys, and brings the state
  * up to it; returns how many entries there are of each kind. One period at a time: SQLite keeps what a statement has
  * changed in memory until it ends.
  */
-function mergeStaged(
-  connection: Connection,
-  run: ClaimedRun,
-  staging: RunStaging,
-  shift: number,
-  lastEntryIdBefore: number,
-): EntryCounts {
+function mergeStaged(connection: Connection, merge: Merge): EntryCounts {
+  const { run, staging, shift, lastEntryIdBefore, shownBefore } = merge;
   const full = {
     compare: prepareAppend(connection, ROWS_A_STATEMENT),
     open: prepareOpen(connection, ROWS_A_STATEMENT),
   };
+  const remember = connection.prepare('UPDATE periods SET figures_digest = ? WHERE period_key = ?');
   const held = connection.prepare('SELECT 1 FROM tenant_usage WHERE period_key = ? LIMIT 1').pluck();
   const counts: EntryCounts = { opened: 0, increased: 0, decreased: 0, withdrawn: 0, restored: 0 };
   let entries = 0;
   for (const { periodKey } of staging.periods.sort((a, b) => a.periodKey - b.periodKey)) {
+    const figures = staging.figuresOf(periodKey);
+    const digest = shift === 0 ? figures.digest() : null;
+    remember.run(digest, periodKey);
+    // The state has held these very figures since the last run that covered the period: no need to compare them.
+    if (digest !== null && shownBefore.get(periodKey)?.equals(digest)) continue;
     const entriesBefore = entries;
     const isNew = held.get(periodKey) === undefined;
     // Where the ledger holds nothing yet there is nothing to compare with: a first run is spared a million look-ups.
@@ -184,7 +208,7 @@ function mergeStaged(
       entries += statement.run(values).changes;
     };
     let values: (number | bigint)[] = [];
-    staging.figuresOf(periodKey).forEachInOrder((tenantKey, credits, requests) => {
+    figures.forEachInOrder((tenantKey, credits, requests) => {
       values.push(tenantKey > staging.tenantBase ? tenantKey + shift : tenantKey, credits, requests);
       if (values.length < ROWS_A_STATEMENT * 3) return;
       append(isNew ? full.open : full.compare, values);

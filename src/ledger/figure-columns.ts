@@ -1,3 +1,5 @@
+import { createHash } from 'node:crypto';
+
 /** One record of a period: tenant number, credits, requests. */
 export type FigureVisitor = (tenantKey: number, credits: number | bigint, requests: number | bigint) => void;
 
@@ -23,8 +25,9 @@ export class FigureColumns {
     this.#size = at + 1;
     this.#tenants[at] = tenantKey;
     if (typeof credits === 'number' && typeof requests === 'number') {
-      this.#credits[at] = credits;
-      this.#requests[at] = requests;
+      // Zero has a sign in JSON, and none in the ledger.
+      this.#credits[at] = credits + 0;
+      this.#requests[at] = requests + 0;
     } else {
       this.#credits[at] = Number.NaN;
       this.#large.set(at, { credits, requests });
@@ -41,9 +44,30 @@ export class FigureColumns {
     }
   }
 
+  /**
+   * SHA-256 over the columns by tenant number: equal for the same figures of the same tenants, in whatever order they
+   * came. Figures that a double cannot hold follow as text.
+   */
+  digest(): Buffer {
+    const tenants = new Uint32Array(this.#size);
+    const figures = new Float64Array(this.#size * 2);
+    const large: string[] = [];
+    let next = 0;
+    this.forEachInOrder((tenantKey, credits, requests) => {
+      const exact = typeof credits === 'number' && typeof requests === 'number';
+      if (!exact) large.push(`${tenantKey} ${credits} ${requests}\n`);
+      tenants[next] = tenantKey;
+      figures[next * 2] = exact ? credits : -1;
+      figures[next * 2 + 1] = exact ? requests : -1;
+      next += 1;
+    });
+    return createHash('sha256').update(tenants).update(figures).update(large.join('')).digest();
+  }
+
   /** Counting places by tenant number costs a tenth of sorting; where few tenants lie far apart, sorting wins. */
   #positionsInOrder(): Uint32Array {
     const size = this.#size;
+    if (size === 0) return new Uint32Array();
     const tenants = this.#tenants.subarray(0, size);
     let least = Number.POSITIVE_INFINITY;
     let most = 0;

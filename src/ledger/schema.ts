@@ -54,6 +54,8 @@ export const periods = sqliteTable(
     closedSeq: integer('closed_seq'),
     /** The last run that showed again what an earlier walk had missed: the two do not agree on this period. */
     unsteadyRunKey: integer('unsteady_run_key'),
+    /** SHA-256 of the figures that the run which covered it last has shown, see `FigureColumns`; null: not known. */
+    figuresDigest: blob('figures_digest', { mode: 'buffer' }),
   },
   (table) => [uniqueIndex('periods_by_name').on(table.workspaceKey, table.period)],
 );

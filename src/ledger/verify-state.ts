@@ -1,4 +1,5 @@
 import { FAULTS_A_CHECK, type Fault } from './fault.ts';
+import { FigureColumns } from './figure-columns.ts';
 import { ENTRY_KINDS } from './keys.ts';
 import type { LedgerConnection } from './open.ts';
 
@@ -58,4 +59,44 @@ export function checkState(connection: LedgerConnection): Fault[] {
         : `${key} stands at ${row.credits} credits and ${row.requests} requests ${where}, its entries sum to ${row.creditsSum} and ${row.requestsSum}`;
     return { check: 'invariant', runId: null, entryId: null, message };
   });
+}
+
+/**
+ * What the last run has shown of a period is what the state holds of it, but for what was withdrawn or is absent. A wrong
+ * digest here would have the next run take changed figures for the same.
+ */
+export function checkFigures(connection: LedgerConnection): Fault[] {
+  const periods = connection
+    .prepare(
+      `SELECT p.period_key AS periodKey, p.period, w.workspace_id AS workspaceId, p.figures_digest AS digest
+       FROM periods p JOIN workspaces w USING (workspace_key)
+       WHERE p.figures_digest IS NOT NULL ORDER BY p.period_key`,
+    )
+    .all() as { periodKey: number; period: string; workspaceId: string; digest: Buffer }[];
+  const shown = connection
+    .prepare(
+      `SELECT tenant_key, credits_used, request_count FROM tenant_usage u
+       WHERE period_key = ? AND withdrawn = 0 AND NOT EXISTS (
+         SELECT 1 FROM absences a WHERE a.period_key = u.period_key AND a.tenant_key = u.tenant_key)`,
+    )
+    .safeIntegers()
+    .raw();
+  const faults: Fault[] = [];
+  for (const { periodKey, period, workspaceId, digest } of periods) {
+    const figures = new FigureColumns();
+    for (const row of shown.iterate(periodKey)) {
+      const [tenantKey, credits, requests] = row as [bigint, bigint, bigint];
+      figures.add(Number(tenantKey), plain(credits), plain(requests));
+    }
+    if (figures.digest().equals(digest)) continue;
+    const message = `${period} of workspace ${JSON.stringify(workspaceId)}: its figures are not those that its last run has shown`;
+    faults.push({ check: 'periods', runId: null, entryId: null, message });
+    if (faults.length === FAULTS_A_CHECK) break;
+  }
+  return faults;
+}
+
+/** A number where a double holds it exactly, as the service's answers are read. */
+function plain(figure: bigint): number | bigint {
+  return Number.isSafeInteger(Number(figure)) ? Number(figure) : figure;
 }

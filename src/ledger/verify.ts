@@ -7,7 +7,7 @@ import { checkEntries } from './verify-entries.ts';
 import { checkPeriods } from './verify-periods.ts';
 import { checkRuns, checkWalks } from './verify-runs.ts';
 import { checkSchema } from './verify-schema.ts';
-import { checkState } from './verify-state.ts';
+import { checkFigures, checkState } from './verify-state.ts';
 
 export interface VerifyReport {
   faults: Fault[];
@@ -35,6 +35,7 @@ export function verifyLedger(connection: LedgerConnection): VerifyReport {
       ...attempt('runs', () => checkRuns(connection)),
       ...attempt('walks', () => checkWalks(connection)),
       ...attempt('periods', () => checkPeriods(connection)),
+      ...attempt('periods', () => checkFigures(connection)),
       ...attempt('closes', () => checkCloses(connection)),
       ...attempt('adjustments', () => checkAdjustments(connection)),
       ...checkReferences(connection),

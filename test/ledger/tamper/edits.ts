@@ -1,7 +1,7 @@
 import type { LedgerConnection } from '../../../src/ledger/open.ts';
 import type { Random } from './random.ts';
 
-export type Value = bigint | string | null;
+export type Value = bigint | string | Buffer | null;
 export type Row = Readonly<Record<string, Value>>;
 
 /** A table as far as `verify` answers for it. */
@@ -158,6 +158,14 @@ export const COVERED: readonly Covered[] = [
     insert: [],
   },
   {
+    table: 'periods',
+    key: ['period_key'],
+    columns: ['figures_digest'],
+    where: 'figures_digest IS NOT NULL',
+    remove: false,
+    insert: [],
+  },
+  {
     table: 'tenants',
     key: ['tenant_key'],
     columns: ['tenant_key', 'workspace_key', 'tenant_id'],
@@ -224,7 +232,8 @@ export class Editor {
     for (;;) {
       const others = (this.#rowsOf.get(covered) ?? []).map((other) => other[column] ?? null);
       const value = random.pick([random.pick(others), random.pick(others), ...edges(random, old, column)]);
-      if (value !== old) return value;
+      const same = Buffer.isBuffer(value) && Buffer.isBuffer(old) ? value.equals(old) : value === old;
+      if (!same) return value;
     }
   }
 
@@ -249,6 +258,11 @@ function edges(random: Random, old: Value, column: string): Value[] {
     const text = old ?? '';
     const cut = random.below(text.length + 1);
     return [...none, `${text} `, `${text.slice(0, cut)}x${text.slice(cut + 1)}`, ''];
+  }
+  if (Buffer.isBuffer(old)) {
+    const flipped = Buffer.from(old);
+    flipped.writeUInt8(flipped.readUInt8(0) ^ 1, 0);
+    return [flipped, Buffer.alloc(0), old.subarray(1)];
   }
   const number = typeof old === 'bigint' ? old : 0n;
   return [

@@ -54,7 +54,7 @@ export function whatIsNamed(edit: Edit, editor: Editor): string[] {
       return booked;
     }
     case 'periods':
-      if (changed === 'closed_seq' || changed === 'covered_run_key' || changed === 'workspace_key') {
+      if (['closed_seq', 'covered_run_key', 'workspace_key', 'figures_digest'].includes(changed ?? '')) {
         return [String(row.period)];
       }
       return [];

@@ -152,7 +152,8 @@ test('a forger who rewrites the digests too leaves a sound ledger: only the head
   editPastGuards(
     connection,
     `UPDATE usage_entries SET credits_delta = 6, credits_after = 6 WHERE entry_id = (SELECT max(entry_id) FROM usage_entries);
-     UPDATE tenant_usage SET credits_used = 6 WHERE changed_run_key = (SELECT max(run_key) FROM runs)`,
+     UPDATE tenant_usage SET credits_used = 6 WHERE changed_run_key = (SELECT max(run_key) FROM runs);
+     UPDATE periods SET figures_digest = NULL`,
   );
   const last = connection
     .prepare(

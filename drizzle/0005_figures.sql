@@ -1,0 +1,1 @@
+ALTER TABLE `periods` ADD `figures_digest` blob;
