@@ -25,12 +25,16 @@ export async function measurePeer(bench, say) {
     say(`${records} records by curl and sqlite-utils, round ${round + 1}`);
     const load = { url: service.url, pages: Math.ceil(records / 100), database, bench };
     const headers = () => signRequest({ ...credentials, signing: DEFAULT_SIGNING }, Date.now());
-    rounds.push({
-      peerEmptyMs: await timed(() => upsertAll({ ...load, headers: headers() })),
-      peerUnchangedMs: await timed(() => upsertAll({ ...load, headers: headers() })),
-      emptyMs: (await sync(bench, config)).ms,
-      unchangedMs: (await sync(bench, config)).ms,
-    });
+    // A whole sync has its data on the disk when it ends; what the peer leaves to the kernel must not slow the next one.
+    const settle = () => bench.children.run('sync', []);
+    const emptyMs = (await sync(bench, config)).ms;
+    const unchangedMs = (await sync(bench, config)).ms;
+    await settle();
+    const peerEmptyMs = await timed(() => upsertAll({ ...load, headers: headers() }));
+    await settle();
+    const peerUnchangedMs = await timed(() => upsertAll({ ...load, headers: headers() }));
+    await settle();
+    rounds.push({ peerEmptyMs, peerUnchangedMs, emptyMs, unchangedMs });
     rmSync(database);
     rmSync(join(dirname(config), 'peer'), { recursive: true });
   }

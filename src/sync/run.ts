@@ -122,6 +122,8 @@ async function walkUntilProven(
 ): Promise<ProvenWalk> {
   const { writer, workspace, clock } = deps;
   const { runKey } = claimed;
+  const { perPage } = workspace;
+  const periods = toQuery(request.window);
   const pace = createPacer(workspace.requestsPerSecond);
   let previousWasClean = false;
   let signs: Sign[] = [];
@@ -131,7 +133,7 @@ async function walkUntilProven(
     await walkPages(
       {
         fetchPage: async (page, pageSignal) => {
-          const query = { ...toQuery(request.window), page, perPage: workspace.perPage };
+          const query = { ...periods, page, perPage };
           return (await deps.source.fetchUsagePage(query, { signal: pageSignal })).body;
         },
         stagePage: (page, body) => writer.call('stagePage', { runKey, page, body }, [body]),

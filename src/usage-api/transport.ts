@@ -1,10 +1,12 @@
-import { EventEmitter, setMaxListeners } from 'node:events';
+import { setMaxListeners } from 'node:events';
 import type { Dispatcher } from 'undici';
 import type { Clock } from '../core/clock.ts';
 import type { Redactor } from '../core/redact.ts';
+import { Attempt } from './attempt.ts';
 import { AttemptFailure, connectionFailure } from './attempt-failure.ts';
 import { CancelledError, type EndpointLabel, TimeoutError } from './errors.ts';
-import { readBody } from './read-body.ts';
+import { decodeBody } from './read-body.ts';
+import { type Received, receive } from './receive.ts';
 import { finalError, parseRetryAfter, type RetryPolicy, retryDelayMs, waitFor } from './retry.ts';
 import { cleanServerText, envelopeMessage } from './server-text.ts';
 import type { SignedHeaders } from './sign.ts';
@@ -96,8 +98,8 @@ async function sendOnce(
     attempt.end(new AttemptFailure({ error, retryAfterMs: null, neverSent: false }));
   }, options.requestTimeoutMs);
   try {
-    // undici notices an abort only once a request has its connection; the race ends those that still wait for one.
-    return await Promise.race([exchange(request, options, attempt), attempt.ended()]);
+    // undici can be told to abort only once a request has its connection; the race ends those that still wait for one.
+    return await Promise.race([exchange(request, options, attempt), endOf(attempt)]);
   } catch (error) {
     if (attempt.aborted) throw attempt.reason;
     throw connectionFailure(error, endpoint);
@@ -107,31 +109,13 @@ async function sendOnce(
   }
 }
 
-/** What ends one attempt. undici takes it for a signal, and it costs a tenth of an AbortController. */
-class Attempt extends EventEmitter {
-  aborted = false;
-  reason: unknown;
-
-  end(reason: unknown): void {
-    if (this.aborted) return;
-    this.aborted = true;
-    this.reason = reason;
-    this.emit('abort');
-  }
-
-  /** Rejects with the reason once the attempt is ended. */
-  ended(): Promise<never> {
-    return new Promise((_, reject) => {
-      if (this.aborted) reject(this.reason);
-      else this.once('abort', () => reject(this.reason));
-    });
-  }
+function endOf(attempt: Attempt): Promise<never> {
+  return new Promise((_, reject) => attempt.whenEnded(reject));
 }
 
-async function exchange(request: TransportRequest, options: TransportOptions, signal: Attempt): Promise<Answer> {
-  if (signal.aborted) throw signal.reason;
+async function exchange(request: TransportRequest, options: TransportOptions, attempt: Attempt): Promise<Answer> {
   const { dispatcher, sign, endpoint, method, path, body } = request;
-  const { clock, userAgent } = options;
+  const { clock, userAgent, maxBodyBytes } = options;
   const headers: Record<string, string> = {
     accept: 'application/json',
     'accept-encoding': 'gzip',
@@ -140,47 +124,45 @@ async function exchange(request: TransportRequest, options: TransportOptions, si
   };
   if (body !== undefined) headers['content-type'] = 'application/json';
   const requestedAtMs = clock.now();
-  const response = await dispatcher.request({ method, path, headers, body: body ?? null, signal });
-  const status = response.statusCode;
-  const serverDateMs = parseDate(headerText(response, 'date'));
-  const encoding = headerText(response, 'content-encoding');
-  if (status >= 200 && status < 300) {
-    const bytes = await readBody(
-      response.body,
-      { encoding, length: headerText(response, 'content-length') },
-      options.maxBodyBytes,
-    );
-    return { status, body: bytes, requestedAtMs, receivedAtMs: clock.now(), serverDateMs };
+  const limits = { success: maxBodyBytes, failure: MAX_ERROR_BODY_BYTES };
+  const received = await receive(dispatcher, { method, path, headers, body: body ?? null }, attempt, limits);
+  const receivedAtMs = clock.now();
+  const { status } = received;
+  const serverDateMs = parseDate(headerText(received, 'date'));
+  const encoding = headerText(received, 'content-encoding');
+  if (status >= 200 && status < 300 && received.body !== null) {
+    const decoded = await decodeBody(received.body, encoding, maxBodyBytes);
+    return { status, body: decoded, requestedAtMs, receivedAtMs, serverDateMs };
   }
-  const nowMs = clock.now();
-  const retryAfterMs = parseRetryAfter(headerText(response, 'retry-after'), serverDateMs ?? nowMs);
-  const location = headerText(response, 'location');
+  const retryAfterMs = parseRetryAfter(headerText(received, 'retry-after'), serverDateMs ?? receivedAtMs);
+  const location = headerText(received, 'location');
   const error = statusError(status, {
     endpoint,
-    serverMessage: await readMessage(response, encoding, options.redact),
+    serverMessage: await readMessage(received.body, encoding, options.redact),
     location: location === null ? null : cleanServerText(location.replace(/[?#].*$/s, ''), options.redact),
     retryAfterMs,
-    clockSkewMs: serverDateMs === null ? null : nowMs - serverDateMs,
+    clockSkewMs: serverDateMs === null ? null : receivedAtMs - serverDateMs,
   });
   throw new AttemptFailure({ error, retryAfterMs, neverSent: false });
 }
 
 /** The message of a failed answer. The status already says what happened, so a body that cannot be read is no fault. */
 async function readMessage(
-  response: Dispatcher.ResponseData,
+  body: ArrayBuffer | null,
   encoding: string | null,
   redact: Redactor,
 ): Promise<string | null> {
+  if (body === null) return null;
   try {
-    const body = await readBody(response.body, { encoding, length: null }, MAX_ERROR_BODY_BYTES);
-    return envelopeMessage(JSON.parse(new TextDecoder().decode(body)), redact);
+    const decoded = await decodeBody(body, encoding, MAX_ERROR_BODY_BYTES);
+    return envelopeMessage(JSON.parse(new TextDecoder().decode(decoded)), redact);
   } catch {
     return null;
   }
 }
 
-function headerText(response: Dispatcher.ResponseData, name: string): string | null {
-  const value = response.headers[name];
+function headerText({ headers }: Received, name: string): string | null {
+  const value = headers[name];
   return (Array.isArray(value) ? value[0] : value) ?? null;
 }
 

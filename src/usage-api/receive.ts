@@ -1,0 +1,97 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Dispatcher } from 'undici';
+import type { Attempt } from './attempt.ts';
+import { tooLong } from './read-body.ts';
+
+/** An answer as it came, its body still encoded. */
+export interface Received {
+  status: number;
+  headers: IncomingHttpHeaders;
+  /** Exactly sized and nobody else's. Null: an answer other than 2xx whose body broke off or was longer than allowed. */
+  body: ArrayBuffer | null;
+}
+
+/** Bytes of a body, on the wire. */
+export interface BodyLimits {
+  success: number;
+  failure: number;
+}
+
+/**
+ * Sends a request once and receives its answer whole. Rejects with what the connection fails with, with what the attempt
+ * was ended with, or with BodyFault. It is a handler of undici's own: `request` would make a stream of each body first,
+ * which costs as much again.
+ */
+export function receive(
+  dispatcher: Dispatcher,
+  options: Dispatcher.DispatchOptions,
+  attempt: Attempt,
+  limits: BodyLimits,
+): Promise<Received> {
+  return new Promise((resolve, reject) => {
+    dispatcher.dispatch(options, new Receiver(resolve, reject, attempt, limits));
+  });
+}
+
+class Receiver implements Dispatcher.DispatchHandler {
+  readonly #resolve: (received: Received) => void;
+  readonly #reject: (error: unknown) => void;
+  readonly #attempt: Attempt;
+  readonly #limits: BodyLimits;
+  #status = 0;
+  #headers: IncomingHttpHeaders = {};
+  #chunks: Uint8Array[] = [];
+  #size = 0;
+
+  constructor(
+    resolve: (received: Received) => void,
+    reject: (error: unknown) => void,
+    attempt: Attempt,
+    limits: BodyLimits,
+  ) {
+    this.#resolve = resolve;
+    this.#reject = reject;
+    this.#attempt = attempt;
+    this.#limits = limits;
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#chunks = [];
+    this.#size = 0;
+    this.#attempt.whenEnded((reason) => controller.abort(reason));
+  }
+
+  onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
+    // Informational answers come before the one that counts, which overwrites them.
+    this.#status = status;
+    this.#headers = headers;
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, chunk: Uint8Array): void {
+    this.#chunks.push(chunk);
+    this.#size += chunk.byteLength;
+    const limit = this.#succeeded() ? this.#limits.success : this.#limits.failure;
+    if (this.#size > limit) controller.abort(tooLong(limit));
+  }
+
+  onResponseEnd(): void {
+    const whole = new Uint8Array(this.#size);
+    let offset = 0;
+    for (const chunk of this.#chunks) {
+      whole.set(chunk, offset);
+      offset += chunk.byteLength;
+    }
+    this.#resolve({ status: this.#status, headers: this.#headers, body: whole.buffer });
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController, error: unknown): void {
+    // A failure's status says what happened, whatever becomes of its body.
+    const failed = this.#status >= 300 && !this.#attempt.aborted;
+    if (failed) this.#resolve({ status: this.#status, headers: this.#headers, body: null });
+    else this.#reject(error);
+  }
+
+  #succeeded(): boolean {
+    return this.#status >= 200 && this.#status < 300;
+  }
+}
