@@ -23,9 +23,9 @@ const ANSWER_BYTES = 4096;
 
 /** Posts JSON once and says what became of it, by the status of the answer. Redirects are not followed. */
 export async function postJson(post: JsonPost): Promise<DeliveryResult> {
-  const limit = attemptLimit(post.signal, post.timeoutMs);
   // Loaded with the first notification only: every command would pay for it at its start.
   const [{ request }, { guardedAgent }] = await Promise.all([import('undici'), import('./guarded-agent.ts')]);
+  const limit = attemptLimit(post.signal, post.timeoutMs);
   // Notifications are rare: a connection kept since the last one is likely dead when it is needed.
   const dispatcher = guardedAgent(post.policy, post.timeoutMs);
   try {
