@@ -194,7 +194,7 @@ function mergeStaged(connection: Connection, merge: Merge): EntryCounts {
   const counts: EntryCounts = { opened: 0, increased: 0, decreased: 0, withdrawn: 0, restored: 0 };
   let entries = 0;
   for (const { periodKey } of staging.periods.sort((a, b) => a.periodKey - b.periodKey)) {
-    const figures = staging.figuresOf(periodKey);
+    const figures = staging.figuresOf(periodKey).inOrder();
     const digest = shift === 0 ? figures.digest() : null;
     remember.run(digest, periodKey);
     // The state has held these very figures since the last run that covered the period: no need to compare them.
@@ -208,7 +208,7 @@ function mergeStaged(connection: Connection, merge: Merge): EntryCounts {
       entries += statement.run(values).changes;
     };
     let values: (number | bigint)[] = [];
-    figures.forEachInOrder((tenantKey, credits, requests) => {
+    figures.forEach((tenantKey, credits, requests) => {
       values.push(tenantKey > staging.tenantBase ? tenantKey + shift : tenantKey, credits, requests);
       if (values.length < ROWS_A_STATEMENT * 3) return;
       append(isNew ? full.open : full.compare, values);

@@ -3,6 +3,14 @@ import { createHash } from 'node:crypto';
 /** One record of a period: tenant number, credits, requests. */
 export type FigureVisitor = (tenantKey: number, credits: number | bigint, requests: number | bigint) => void;
 
+/** The figures of one period by tenant number. */
+export interface OrderedFigures {
+  /** Visits every record; writing in the order of the ledger's keys is what makes a merge cheap. */
+  forEach(visit: FigureVisitor): void;
+  /** SHA-256, equal for the same figures of the same tenants, in whatever order they came. */
+  digest(): Buffer;
+}
+
 /** Numbers of tenants may be this many times as many as the tenants before they are sorted instead. */
 const MAX_GAP = 16;
 
@@ -34,34 +42,18 @@ export class FigureColumns {
     }
   }
 
-  /** Visits every record by tenant number: writing in the order of the ledger's keys is what makes a merge cheap. */
-  forEachInOrder(visit: FigureVisitor): void {
-    for (const at of this.#positionsInOrder()) {
-      const large = Number.isNaN(this.#credits[at]) ? this.#large.get(at) : undefined;
-      const tenantKey = this.#tenants[at] as number;
-      if (large !== undefined) visit(tenantKey, large.credits, large.requests);
-      else visit(tenantKey, this.#credits[at] as number, this.#requests[at] as number);
-    }
-  }
-
-  /**
-   * SHA-256 over the columns by tenant number: equal for the same figures of the same tenants, in whatever order they
-   * came. Figures that a double cannot hold follow as text.
-   */
-  digest(): Buffer {
-    const tenants = new Uint32Array(this.#size);
-    const figures = new Float64Array(this.#size * 2);
-    const large: string[] = [];
-    let next = 0;
-    this.forEachInOrder((tenantKey, credits, requests) => {
-      const exact = typeof credits === 'number' && typeof requests === 'number';
-      if (!exact) large.push(`${tenantKey} ${credits} ${requests}\n`);
-      tenants[next] = tenantKey;
-      figures[next * 2] = exact ? credits : -1;
-      figures[next * 2 + 1] = exact ? requests : -1;
-      next += 1;
-    });
-    return createHash('sha256').update(tenants).update(figures).update(large.join('')).digest();
+  /** The records by tenant number, in which order they are written and have one digest. */
+  inOrder(): OrderedFigures {
+    const order = this.#positionsInOrder();
+    const forEach = (visit: FigureVisitor): void => {
+      for (const at of order) {
+        const large = Number.isNaN(this.#credits[at]) ? this.#large.get(at) : undefined;
+        const tenantKey = this.#tenants[at] as number;
+        if (large !== undefined) visit(tenantKey, large.credits, large.requests);
+        else visit(tenantKey, this.#credits[at] as number, this.#requests[at] as number);
+      }
+    };
+    return { forEach, digest: () => digestOf(forEach) };
   }
 
   /** Counting places by tenant number costs a tenth of sorting; where few tenants lie far apart, sorting wins. */
@@ -93,13 +85,42 @@ export class FigureColumns {
   }
 
   #grow(): void {
-    this.#tenants = grown(this.#tenants, new Uint32Array(this.#size * 2));
-    this.#credits = grown(this.#credits, new Float64Array(this.#size * 2));
-    this.#requests = grown(this.#requests, new Float64Array(this.#size * 2));
+    // By half: twice as much would leave half of it empty where there are millions.
+    const capacity = Math.ceil(this.#size * 1.5);
+    this.#tenants = grown(this.#tenants, new Uint32Array(capacity));
+    this.#credits = grown(this.#credits, new Float64Array(capacity));
+    this.#requests = grown(this.#requests, new Float64Array(capacity));
   }
 }
 
 function grown<Column extends Uint32Array | Float64Array>(from: Column, to: Column): Column {
   to.set(from);
   return to;
+}
+
+/** Records whose figures are hashed at a time. */
+const HASHED_AT_ONCE = 4096;
+
+/** Tenant numbers and figures in blocks; figures that a double cannot hold follow as text at the end. */
+function digestOf(forEach: OrderedFigures['forEach']): Buffer {
+  const hash = createHash('sha256');
+  const tenants = new Uint32Array(HASHED_AT_ONCE);
+  const figures = new Float64Array(HASHED_AT_ONCE * 2);
+  const large: string[] = [];
+  let held = 0;
+  const flush = (): void => {
+    hash.update(tenants.subarray(0, held)).update(figures.subarray(0, held * 2));
+    held = 0;
+  };
+  forEach((tenantKey, credits, requests) => {
+    const exact = typeof credits === 'number' && typeof requests === 'number';
+    if (!exact) large.push(`${tenantKey} ${credits} ${requests}\n`);
+    tenants[held] = tenantKey;
+    figures[held * 2] = exact ? credits : -1;
+    figures[held * 2 + 1] = exact ? requests : -1;
+    held += 1;
+    if (held === HASHED_AT_ONCE) flush();
+  });
+  flush();
+  return hash.update(large.join('')).digest();
 }

@@ -83,8 +83,10 @@ export class RunStaging {
   readonly tenantBase: number;
   readonly #workspaceKey: number;
   readonly #window: Window;
-  readonly #tenants = new TenantIndex();
+  readonly #tenants: TenantIndex;
   readonly #newTenants: string[] = [];
+  /** The numbers of one page's tenants. */
+  #pageKeys = new Uint32Array(128);
   #walk: Walk | null = null;
   #previousKeys: KeySet | null = null;
 
@@ -92,8 +94,12 @@ export class RunStaging {
     this.#workspaceKey = workspaceKey;
     this.#window = window;
     this.tenantBase = Number(connection.prepare('SELECT coalesce(max(tenant_key), 0) FROM tenants').pluck().get());
-    const known = connection.prepare('SELECT tenant_id, tenant_key FROM tenants WHERE workspace_key = ?').raw();
-    for (const [tenantId, tenantKey] of known.all(workspaceKey) as [string, number][]) {
+    const known = connection
+      .prepare('SELECT tenant_id, tenant_key FROM tenants WHERE workspace_key = ?')
+      .raw()
+      .all(workspaceKey) as [string, number][];
+    this.#tenants = new TenantIndex(known.length);
+    for (const [tenantId, tenantKey] of known) {
       this.#tenants.keyOfText(tenantId, () => tenantKey);
     }
   }
@@ -146,17 +152,25 @@ export class RunStaging {
   stageColumns(page: number, content: ScannedPage, body: Uint8Array): void {
     const { size, months, idStarts, idEnds, credits, requests } = content;
     const walk = this.#beginPage(page, content, size, body);
-    const tenants = this.#tenants;
-    let from = 0;
-    let to = 0;
-    const missing = () => this.#addTenant(textOf(body, from, to));
+    if (this.#pageKeys.length < size) this.#pageKeys = new Uint32Array(size * 2);
+    const periods: PeriodOnWalk[] = [];
+    // Those that the run asked for move up in the columns, so that tenants of the others stay unknown.
+    let count = 0;
     for (let index = 0; index < size; index += 1) {
       const period = this.#periodOf(walk, months[index] as BillingMonth);
       if (period === null) continue;
-      from = idStarts[index] as number;
-      to = idEnds[index] as number;
-      const tenantKey = tenants.keyOf(body, from, to, missing);
-      stageRecord(walk, period, tenantKey, credits[index] as number, requests[index] as number);
+      periods.push(period);
+      idStarts[count] = idStarts[index] as number;
+      idEnds[count] = idEnds[index] as number;
+      credits[count] = credits[index] as number;
+      requests[count] = requests[index] as number;
+      count += 1;
+    }
+    const missing = (from: number, to: number) => this.#addTenant(textOf(body, from, to));
+    this.#tenants.keysOf(body, { starts: idStarts, ends: idEnds, count }, this.#pageKeys, missing);
+    for (let index = 0; index < count; index += 1) {
+      const tenantKey = this.#pageKeys[index] as number;
+      stageRecord(walk, periods[index] as PeriodOnWalk, tenantKey, credits[index] as number, requests[index] as number);
     }
   }
 

@@ -10,47 +10,107 @@ const BYTES_PER_UNIT = 3;
 const SLOT = 4;
 const [HASH, TENANT_KEY, START, LENGTH_PLUS_ONE] = [0, 1, 2, 3] as const;
 
+/** Where ids stand in a block of bytes. */
+export interface IdPlaces {
+  starts: Uint32Array;
+  ends: Uint32Array;
+  count: number;
+}
+
 /**
  * Numbers of tenants by the UTF-8 bytes of their ids: a hash table with open addressing, beside one block that holds the
  * bytes of all ids. Looking up the bytes of a page needs no string, and costs a fraction of a look-up in a Map.
  */
 export class TenantIndex {
   /** A slot is free when its `LENGTH_PLUS_ONE` is 0. Never more than half full. */
-  #table = new Uint32Array(FIRST_CAPACITY * SLOT);
+  #table: Uint32Array<ArrayBuffer>;
   #bytes = new Uint8Array(FIRST_BYTES);
   #bytesUsed = 0;
   #size = 0;
   #scratch = new Uint8Array(256);
+  #hashes = new Uint32Array(128);
+  #slots = new Uint32Array(128);
   readonly #encoder = new TextEncoder();
   /** Tenants choose their names: nobody may know which of them collide. */
   readonly #seed = randomInt(2 ** 32);
+
+  /** Holds `expected` ids without having to grow. */
+  constructor(expected = 0) {
+    let capacity = FIRST_CAPACITY;
+    while (capacity < expected * 2) capacity *= 2;
+    this.#table = new Uint32Array(capacity * SLOT);
+  }
 
   get size(): number {
     return this.#size;
   }
 
-  /** The number of the tenant whose id stands in `bytes`; `missing()` gives the number of one that is new. */
-  keyOf(bytes: Uint8Array, from: number, to: number, missing: () => number): number {
-    const hash = this.#hash(bytes, from, to);
-    const table = this.#table;
-    const mask = table.length - 1;
-    let slot = (hash * SLOT) & mask;
-    for (; table[slot + LENGTH_PLUS_ONE] !== 0; slot = (slot + SLOT) & mask) {
-      if (table[slot + HASH] === hash && this.#holds(slot, bytes, from, to)) return table[slot + TENANT_KEY] as number;
+  /**
+   * The number of each tenant whose id stands in `bytes`, into `tenantKeys`; `missing` gives the number of one that is
+   * new. One pass for each place in memory that an id leads to: so the waits for them overlap.
+   */
+  keysOf(
+    bytes: Uint8Array,
+    { starts, ends, count }: IdPlaces,
+    tenantKeys: Uint32Array,
+    missing: (from: number, to: number) => number,
+  ): void {
+    if (count > this.#hashes.length) {
+      this.#hashes = new Uint32Array(count * 2);
+      this.#slots = new Uint32Array(count * 2);
     }
-    const tenantKey = missing();
-    table.set([hash, tenantKey, this.#append(bytes, from, to), to - from + 1], slot);
-    this.#size += 1;
-    if (this.#size * SLOT * 2 > table.length) this.#grow();
-    return tenantKey;
+    const hashes = this.#hashes;
+    const slots = this.#slots;
+    for (let id = 0; id < count; id += 1) {
+      hashes[id] = this.#hash(bytes, starts[id] as number, ends[id] as number);
+    }
+    for (let id = 0; id < count; id += 1) slots[id] = this.#probe(hashes[id] as number);
+    for (let id = 0; id < count; id += 1) {
+      const from = starts[id] as number;
+      const to = ends[id] as number;
+      // An id that was added meanwhile may have moved this slot; one that holds these bytes is right all the same.
+      const slot = slots[id] as number;
+      tenantKeys[id] = this.#holds(slot, bytes, from, to)
+        ? (this.#table[slot + TENANT_KEY] as number)
+        : this.#findOrAdd(hashes[id] as number, bytes, from, to, missing);
+    }
   }
 
-  /** The same by text, which must be well-formed Unicode. */
+  /** The number of one tenant by text, which must be well-formed Unicode; `missing` gives that of a new one. */
   keyOfText(tenantId: string, missing: () => number): number {
     const longest = tenantId.length * BYTES_PER_UNIT;
     if (longest > this.#scratch.length) this.#scratch = new Uint8Array(longest);
     const { written } = this.#encoder.encodeInto(tenantId, this.#scratch);
-    return this.keyOf(this.#scratch, 0, written, missing);
+    return this.#findOrAdd(this.#hash(this.#scratch, 0, written), this.#scratch, 0, written, missing);
+  }
+
+  #findOrAdd(
+    hash: number,
+    bytes: Uint8Array,
+    from: number,
+    to: number,
+    missing: (from: number, to: number) => number,
+  ): number {
+    const mask = this.#table.length - 1;
+    let slot = this.#probe(hash);
+    while (this.#table[slot + LENGTH_PLUS_ONE] !== 0) {
+      if (this.#holds(slot, bytes, from, to)) return this.#table[slot + TENANT_KEY] as number;
+      slot = (slot + SLOT) & mask;
+    }
+    const tenantKey = missing(from, to);
+    this.#table.set([hash, tenantKey, this.#append(bytes, from, to), to - from + 1], slot);
+    this.#size += 1;
+    if (this.#size * SLOT * 2 > this.#table.length) this.#grow();
+    return tenantKey;
+  }
+
+  /** The first slot that ids of this hash may stand in: one of the same hash, or a free one. */
+  #probe(hash: number): number {
+    const table = this.#table;
+    const mask = table.length - 1;
+    let slot = (hash * SLOT) & mask;
+    while (table[slot + HASH] !== hash && table[slot + LENGTH_PLUS_ONE] !== 0) slot = (slot + SLOT) & mask;
+    return slot;
   }
 
   #holds(slot: number, bytes: Uint8Array, from: number, to: number): boolean {
@@ -90,8 +150,7 @@ export class TenantIndex {
     const mask = this.#table.length - 1;
     for (let from = 0; from < before.length; from += SLOT) {
       if (before[from + LENGTH_PLUS_ONE] === 0) continue;
-      const hash = before[from + HASH] as number;
-      let slot = (hash * SLOT) & mask;
+      let slot = ((before[from + HASH] as number) * SLOT) & mask;
       while (this.#table[slot + LENGTH_PLUS_ONE] !== 0) slot = (slot + SLOT) & mask;
       this.#table.set(before.subarray(from, from + SLOT), slot);
     }

@@ -41,5 +41,5 @@ function next(figure: number | bigint): number | bigint {
 function digestOf(rows: readonly Figures[]): string {
   const columns = new FigureColumns();
   for (const [tenantKey, credits, requests] of rows) columns.add(tenantKey, credits, requests);
-  return columns.digest().toString('hex');
+  return columns.inOrder().digest().toString('hex');
 }
