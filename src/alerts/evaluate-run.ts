@@ -77,7 +77,7 @@ class RunEvaluation {
     // What a complete run proves wrong goes first, or it would keep quiet what the same run has found.
     for (const alert of open) if (alert.periodKey === null) this.#observe(withoutFigures(alert), alert);
     const openKeys = new Set(open.map(subjectKey));
-    const changed = this.#changedPeriods();
+    const changed = this.#merged.changedPeriods;
     for (const periodKey of this.#periods()) {
       const settledNow = this.#settledNow(periodKey);
       const all = run.first || settledNow || this.#paceBegins(periodKey) || this.#previousIsNew(periodKey);
@@ -104,14 +104,6 @@ class RunEvaluation {
       .prepare('SELECT period_key FROM periods WHERE period_key BETWEEN ? AND ? ORDER BY period_key')
       .pluck()
       .all(this.#oldest, this.#current) as number[];
-  }
-
-  #changedPeriods(): Set<number> {
-    const keys = this.#merged.connection
-      .prepare('SELECT DISTINCT period_key FROM usage_entries WHERE entry_id > ?')
-      .pluck()
-      .all(this.#merged.lastEntryIdBefore) as number[];
-    return new Set(keys);
   }
 
   #settledNow(periodKey: number): boolean {
@@ -168,7 +160,7 @@ class RunEvaluation {
 
   /** Open periods whose counter this run has lowered. */
   #fallenCounters(openKeys: ReadonlySet<string>): void {
-    for (const { tenant, before } of this.#entriesOfKind(ENTRY_KINDS.decreased)) {
+    for (const { tenant, before } of this.#entriesOfKind('decreased')) {
       if (this.#factsOf(tenant.periodKey).phase.over) continue;
       this.#begin(this.#judge.regression(tenant, before, false), openKeys);
     }
@@ -183,13 +175,15 @@ class RunEvaluation {
   }
 
   #withdrawnRecords(): void {
-    for (const { tenant, before } of this.#entriesOfKind(ENTRY_KINDS.withdrawn)) {
+    for (const { tenant, before } of this.#entriesOfKind('withdrawn')) {
       this.#observe(this.#judge.withdrawn(tenant, before));
     }
   }
 
   /** The entries of this run of one kind: the tenant as it is now, and its figures before. */
-  #entriesOfKind(kind: number): { tenant: TenantFacts; before: UsageFigures }[] {
+  #entriesOfKind(kind: 'decreased' | 'withdrawn'): { tenant: TenantFacts; before: UsageFigures }[] {
+    // Looking for them reads every entry of the run.
+    if (this.#merged.counts[kind] === 0) return [];
     const rows = this.#merged.connection
       .prepare(
         `SELECT period_key, tenant_key, credits_after - credits_delta, requests_after - requests_delta
@@ -197,7 +191,7 @@ class RunEvaluation {
       )
       .safeIntegers()
       .raw()
-      .all(this.#merged.lastEntryIdBefore, kind) as [bigint, bigint, bigint, bigint][];
+      .all(this.#merged.lastEntryIdBefore, ENTRY_KINDS[kind]) as [bigint, bigint, bigint, bigint][];
     return rows.map(([periodKey, tenantKey, credits, requests]) => ({
       tenant: this.#read(Number(periodKey), Number(tenantKey)),
       before: { credits, requests },

@@ -23,11 +23,21 @@ export function absentAgain(connection: LedgerConnection, run: ClaimedRun, keys:
   return noted.filter(({ periodKey, tenantKey }) => !keys.has(periodKey, tenantKey));
 }
 
+/** A walk, as the list of absences is brought up to it. */
+export interface WalkedKeys {
+  run: ClaimedRun;
+  keys: KeySet;
+  /** The highest tenant number that the walk began with. */
+  knownTenants: number;
+  /** Periods that have the keys of the last walk, or had none before: nothing is missing there, or back. */
+  sameKeys: ReadonlySet<number>;
+}
+
 /**
  * Brings the list of absences up to this run's walk: keys that it showed are off the list, keys that it missed for the
- * first time are on it. Runs after the merge; `knownTenants` is the highest tenant number that the walk began with.
+ * first time are on it. Runs after the merge.
  */
-export function noteAbsences(connection: LedgerConnection, run: ClaimedRun, keys: KeySet, knownTenants: number): void {
+export function noteAbsences(connection: LedgerConnection, { run, keys, knownTenants, sameKeys }: WalkedKeys): void {
   const covered = connection
     .prepare('SELECT period_key FROM periods WHERE workspace_key = ? AND period >= ? AND period <= ?')
     .pluck()
@@ -41,6 +51,7 @@ export function noteAbsences(connection: LedgerConnection, run: ClaimedRun, keys
   const note = connection.prepare('INSERT INTO absences VALUES (?, ?, ?) ON CONFLICT DO NOTHING');
   const disagree = connection.prepare('UPDATE periods SET unsteady_run_key = ? WHERE period_key = ?');
   for (const periodKey of covered) {
+    if (sameKeys.has(periodKey)) continue;
     for (const tenantKey of noted.all(periodKey) as number[]) {
       if (!keys.has(periodKey, tenantKey)) continue;
       forget.run(periodKey, tenantKey);

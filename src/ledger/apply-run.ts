@@ -37,6 +37,9 @@ export interface MergedRun {
   run: ClaimedRun;
   /** Entries of this run have ids above this. */
   lastEntryIdBefore: number;
+  /** What the entries of this run are, and which periods they are of. */
+  counts: EntryCounts;
+  changedPeriods: ReadonlySet<number>;
   appliedAt: string;
   nowMs: number;
 }
@@ -76,13 +79,20 @@ function merge<Extra>(connection: Connection, request: ApplyRequest<Extra>): App
   );
   const shownBefore = figuresShown(connection, run);
   addPeriods(connection, run, staging);
-  const counts = mergeStaged(connection, { run, staging, shift, lastEntryIdBefore, shownBefore });
+  const { counts, changedPeriods, sameKeys } = mergeStaged(connection, {
+    run,
+    staging,
+    shift,
+    lastEntryIdBefore,
+    shownBefore,
+  });
   const changed = counts.opened + counts.increased + counts.decreased + counts.restored;
   const withdrawn = appendWithdrawals(connection, run, request.withdrawals);
   if (withdrawn > 0) updateState(connection, lastEntryIdBefore + changed, false);
   counts.withdrawn = withdrawn;
   const entries = changed + withdrawn;
-  noteAbsences(connection, run, keys, tenantBase);
+  for (const { periodKey } of request.withdrawals) changedPeriods.add(periodKey);
+  noteAbsences(connection, { run, keys, knownTenants: tenantBase, sameKeys });
   // The walk's largest figure bounds the sums of what it showed; keys that it missed still count.
   if (staging.sumsMayOverflow || hasAbsences(connection, run)) refuseOverflow(connection, run);
   bookAdjustments(connection, { ...run, lastEntryIdBefore, nowMs });
@@ -100,7 +110,7 @@ function merge<Extra>(connection: Connection, request: ApplyRequest<Extra>): App
     firstEntryId,
     entries,
   });
-  const extra = request.afterMerge({ connection, run, lastEntryIdBefore, appliedAt, nowMs });
+  const extra = request.afterMerge({ connection, run, lastEntryIdBefore, counts, changedPeriods, appliedAt, nowMs });
   connection
     .prepare('UPDATE workspaces SET first_run_key = coalesce(first_run_key, ?) WHERE workspace_key = ?')
     .run(run.runKey, run.workspaceKey);
@@ -178,12 +188,20 @@ interface Merge {
   shownBefore: ReadonlyMap<number, Buffer>;
 }
 
+interface Merged {
+  counts: EntryCounts;
+  /** The periods that have entries. */
+  changedPeriods: Set<number>;
+  /** The periods that have the very keys of the walk: none is missing, and none has come back. */
+  sameKeys: ReadonlySet<number>;
+}
+
 /**
  * Appends an entry for each staged record that is new or differs, in the order of the ledger's keys, and brings the state
  * up to it; returns how many entries there are of each kind. One period at a time: SQLite keeps what a statement has
  * changed in memory until it ends.
  */
-function mergeStaged(connection: Connection, merge: Merge): EntryCounts {
+function mergeStaged(connection: Connection, merge: Merge): Merged {
   const { run, staging, shift, lastEntryIdBefore, shownBefore } = merge;
   const full = {
     compare: prepareAppend(connection, ROWS_A_STATEMENT),
@@ -192,15 +210,19 @@ function mergeStaged(connection: Connection, merge: Merge): EntryCounts {
   const remember = connection.prepare('UPDATE periods SET figures_digest = ? WHERE period_key = ?');
   const held = connection.prepare('SELECT 1 FROM tenant_usage WHERE period_key = ? LIMIT 1').pluck();
   const counts: EntryCounts = { opened: 0, increased: 0, decreased: 0, withdrawn: 0, restored: 0 };
+  const changedPeriods = new Set<number>();
+  const sameKeys = new Set<number>();
   let entries = 0;
   for (const { periodKey } of staging.periods.sort((a, b) => a.periodKey - b.periodKey)) {
     const figures = staging.figuresOf(periodKey).inOrder();
     const digest = shift === 0 ? figures.digest() : null;
     remember.run(digest, periodKey);
     // The state has held these very figures since the last run that covered the period: no need to compare them.
-    if (digest !== null && shownBefore.get(periodKey)?.equals(digest)) continue;
+    const isSame = digest !== null && shownBefore.get(periodKey)?.equals(digest) === true;
+    const isNew = !isSame && held.get(periodKey) === undefined;
+    if (isSame || isNew) sameKeys.add(periodKey);
+    if (isSame) continue;
     const entriesBefore = entries;
-    const isNew = held.get(periodKey) === undefined;
     // Where the ledger holds nothing yet there is nothing to compare with: a first run is spared a million look-ups.
     const prepare = isNew ? prepareOpen : prepareAppend;
     const append = (statement: Database.Statement, rows: (number | bigint)[]): void => {
@@ -216,11 +238,12 @@ function mergeStaged(connection: Connection, merge: Merge): EntryCounts {
     });
     if (values.length > 0) append(prepare(connection, values.length / 3), values);
     if (entries === entriesBefore) continue;
+    changedPeriods.add(periodKey);
     updateState(connection, lastEntryIdBefore + entriesBefore, isNew);
     if (isNew) counts.opened += entries - entriesBefore;
     else countEntries(connection, lastEntryIdBefore + entriesBefore, counts);
   }
-  return counts;
+  return { counts, changedPeriods, sameKeys };
 }
 
 /** Appends records of a period that the ledger does not hold yet. */
@@ -282,7 +305,7 @@ function refuseOverflow(connection: Connection, run: ClaimedRun): void {
 }
 
 /** Adds up the entries after this one by kind. */
-function countEntries(connection: Connection, lastEntryIdBefore: number, counts: EntryCounts): void {
+export function countEntries(connection: Connection, lastEntryIdBefore: number, counts: EntryCounts): void {
   const sums = Object.entries(ENTRY_KINDS).map(([name, kind]) => `coalesce(sum(kind = ${kind}), 0) AS ${name}`);
   const more = connection
     .prepare(`SELECT ${sums.join(', ')} FROM usage_entries WHERE entry_id > ?`)

@@ -75,7 +75,8 @@ class Receiver implements Dispatcher.DispatchHandler {
   }
 
   onResponseEnd(): void {
-    const whole = new Uint8Array(this.#size);
+    // Neither zeroed, as every byte is written, nor from a pool, as it is given away.
+    const whole = Buffer.allocUnsafeSlow(this.#size);
     let offset = 0;
     for (const chunk of this.#chunks) {
       whole.set(chunk, offset);

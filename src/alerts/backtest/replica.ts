@@ -1,5 +1,5 @@
 import Database from 'better-sqlite3';
-import { updateState } from '../../ledger/apply-run.ts';
+import { countEntries, updateState } from '../../ledger/apply-run.ts';
 import { migrateInMemory } from '../../ledger/migrate.ts';
 import type { LedgerConnection } from '../../ledger/open.ts';
 import { evaluateRun, type RunAlertSettings } from '../evaluate-run.ts';
@@ -54,14 +54,18 @@ export class Replica {
     // Rules look at the entries of their own run only; what came of those before stands in the state.
     statements.forgetEntries.run();
     statements.entries(lastEntryIdBefore, lastEntryIdBefore + entries);
-    this.#addPeriods(statements.periodsWithEntries.all());
+    const changedPeriods = new Set(statements.periodsWithEntries.all() as number[]);
+    this.#addPeriods([...changedPeriods]);
     statements.cover.run(runKey, workspaceKey, fromPeriod ?? '', toPeriod ?? '9999-99');
     updateState(connection, lastEntryIdBefore, false);
     this.#addPeriods(statements.bookings.all(runKey, null));
     statements.adjustments(runKey);
     const window = { from: fromPeriod, to: toPeriod };
     const run = { runKey, runId, workspaceKey, workspaceId, fencingToken: 0, window, first: runKey === firstRunKey };
-    evaluateRun({ connection, run, lastEntryIdBefore, appliedAt: at, nowMs: Date.parse(at) }, this.#settings);
+    const counts = { opened: 0, increased: 0, decreased: 0, withdrawn: 0, restored: 0 };
+    countEntries(connection, lastEntryIdBefore, counts);
+    const merged = { connection, run, lastEntryIdBefore, counts, changedPeriods };
+    evaluateRun({ ...merged, appliedAt: at, nowMs: Date.parse(at) }, this.#settings);
     statements.endRun.run(at, runKey);
   }
 
