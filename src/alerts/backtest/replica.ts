@@ -1,5 +1,5 @@
 import Database from 'better-sqlite3';
-import { countEntries, updateState } from '../../ledger/apply-run.ts';
+import { countEntries, updateState } from '../../ledger/merge-staged.ts';
 import { migrateInMemory } from '../../ledger/migrate.ts';
 import type { LedgerConnection } from '../../ledger/open.ts';
 import { evaluateRun, type RunAlertSettings } from '../evaluate-run.ts';
