@@ -11,12 +11,14 @@ const STEPS = Number(process.env.MODEL_STEPS ?? 30);
 /** A failure prints the seed of the campaign; MODEL_SEED plays it again. */
 const SEED = Number(process.env.MODEL_SEED ?? Date.now() % 0x7fff_ffff);
 
-/** What a campaign must have met to mean anything. */
+/** What a campaign of a hundred histories or more must have met to mean anything. */
 const MUST_MEET = [
-  ...['opened', 'increased', 'decreased', 'withdrawn', 'restored', 'unstable', 'suspicious_empty', 'lease held'],
-  ...['run fenced', 'closed', 'forced', 'reopened', 'reopened with adjustments'],
-  ...['refused: not_over', 'refused: settling', 'refused: no_walk', 'refused: no_second_walk', 'refused: absent'],
+  ...['opened', 'increased', 'decreased', 'withdrawn', 'restored', 'unstable', 'suspicious_empty', 'run fenced'],
+  ...['closed', 'forced', 'reopened', 'reopened with adjustments'],
+  ...['refused: not_over', 'refused: no_second_walk', 'refused: absent'],
 ];
+/** What a hundred histories meet a few times on average, and so at times not at all. */
+const MUST_MEET_IN_THOUSAND = ['lease held', 'refused: settling', 'refused: no_walk'];
 
 test('after every step of any history all views, the chain and the past say what an independent account says', {
   timeout: Math.max(120_000, RUNS * STEPS * 40),
@@ -35,11 +37,11 @@ test('after every step of any history all views, the chain and the past say what
     }),
     { seed: SEED, numRuns: RUNS },
   );
-  if (RUNS >= 100)
-    expect(
-      MUST_MEET.filter((what) => !met.has(what)),
-      `seed ${SEED}`,
-    ).toEqual([]);
+  const expected = [...(RUNS >= 100 ? MUST_MEET : []), ...(RUNS >= 1000 ? MUST_MEET_IN_THOUSAND : [])];
+  expect(
+    expected.filter((what) => !met.has(what)),
+    `seed ${SEED}`,
+  ).toEqual([]);
 });
 
 function play(connection: Database.Database, steps: readonly Step[], met: Map<string, number>): void {
