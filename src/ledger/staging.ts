@@ -1,23 +1,23 @@
 import { createHash } from 'node:crypto';
 import type Database from 'better-sqlite3';
-import { isoTime } from '../core/clock.ts';
 import type { Period } from '../core/period.ts';
 import type { UsageItem } from '../usage-api/check-item.ts';
-import { parseDateTime } from '../usage-api/date-time.ts';
 import { textOf } from '../usage-api/scan-json.ts';
 import type { BillingMonth, ScannedPage } from '../usage-api/scan-page.ts';
 import { FigureColumns } from './figure-columns.ts';
-import { type Bits, KeySet } from './key-set.ts';
+import type { KeySet } from './key-set.ts';
 import { periodKeyOf } from './keys.ts';
+import {
+  noteDates,
+  type PageTotals,
+  type PeriodOnWalk,
+  type SeenPeriod,
+  StagedWalk,
+  stageRecord,
+} from './staged-walk.ts';
 import { TenantIndex } from './tenant-index.ts';
 
 type Connection = Database.Database;
-
-/** What every page says of the whole listing. */
-interface PageTotals {
-  total_records: number;
-  total_pages: number;
-}
 
 /** One page as the service gives it. */
 export interface StagedPage extends PageTotals {
@@ -54,22 +54,6 @@ export interface WalkFacts {
   pageDigests: Uint8Array;
 }
 
-/** A period as it was met on a walk. */
-export interface SeenPeriod {
-  periodKey: number;
-  period: Period;
-  periodStart: string;
-  periodEnd: string;
-}
-
-interface PeriodOnWalk extends SeenPeriod {
-  rawStart: string;
-  rawEnd: string;
-  inside: boolean;
-  bits: Bits;
-  figures: FigureColumns;
-}
-
 /** Far enough below 2^63 that floating point cannot hide an overflow. */
 const SAFE_SUM = 2 ** 62;
 
@@ -87,7 +71,7 @@ export class RunStaging {
   readonly #newTenants: string[] = [];
   /** The numbers of one page's tenants. */
   #pageKeys = new Uint32Array(128);
-  #walk: Walk | null = null;
+  #walk: StagedWalk | null = null;
   #previousKeys: KeySet | null = null;
 
   constructor(connection: Connection, workspaceKey: number, window: Window) {
@@ -133,7 +117,7 @@ export class RunStaging {
   /** Forgets the records of the walk before, but keeps its key set for comparison. */
   beginWalk(): void {
     this.#previousKeys = this.#walk?.keys ?? null;
-    this.#walk = new Walk();
+    this.#walk = new StagedWalk();
   }
 
   /** Stages one page. Each page number may come once a walk, in any order, page 1 first. */
@@ -194,12 +178,12 @@ export class RunStaging {
     };
   }
 
-  #currentWalk(): Walk {
+  #currentWalk(): StagedWalk {
     if (this.#walk === null) throw new Error('no walk has begun');
     return this.#walk;
   }
 
-  #beginPage(page: number, totals: PageTotals, records: number, body: Uint8Array): Walk {
+  #beginPage(page: number, totals: PageTotals, records: number, body: Uint8Array): StagedWalk {
     const walk = this.#currentWalk();
     walk.notePage(page, totals, records, createHash('sha256').update(body).digest());
     return walk;
@@ -211,7 +195,7 @@ export class RunStaging {
   }
 
   /** The period of a record; null when the run did not ask for it. */
-  #periodOf(walk: Walk, month: BillingMonth): PeriodOnWalk | null {
+  #periodOf(walk: StagedWalk, month: BillingMonth): PeriodOnWalk | null {
     let period = walk.lastPeriod;
     if (period === null || period.period !== month.period) {
       period = walk.periods.get(month.period) ?? this.#addPeriod(walk, month.period);
@@ -225,7 +209,7 @@ export class RunStaging {
     return period;
   }
 
-  #addPeriod(walk: Walk, period: Period): PeriodOnWalk {
+  #addPeriod(walk: StagedWalk, period: Period): PeriodOnWalk {
     const { from, to } = this.#window;
     const periodKey = periodKeyOf(this.#workspaceKey, period);
     const added: PeriodOnWalk = {
@@ -242,86 +226,4 @@ export class RunStaging {
     walk.periods.set(period, added);
     return added;
   }
-}
-
-/** What is known of the walk under way. */
-class Walk {
-  readonly keys = new KeySet();
-  readonly periods = new Map<Period, PeriodOnWalk>();
-  /** SHA-256 of each page's body, by page number. */
-  readonly digests = new Map<number, Buffer>();
-  readonly #recordsOfPage = new Map<number, number>();
-  records = 0;
-  recordsOutsideWindow = 0;
-  totalRecords = 0;
-  totalPages = 0;
-  totalsMoved = false;
-  lastPeriod: PeriodOnWalk | null = null;
-  /** The largest credits or requests by size. */
-  largest: number | bigint = 0;
-
-  notePage(page: number, totals: PageTotals, records: number, digest: Buffer): void {
-    if (this.digests.size === 0) {
-      this.totalRecords = totals.total_records;
-      this.totalPages = totals.total_pages;
-    } else if (totals.total_records !== this.totalRecords || totals.total_pages !== this.totalPages) {
-      this.totalsMoved = true;
-    }
-    this.digests.set(page, digest);
-    this.#recordsOfPage.set(page, records);
-    this.records += records;
-  }
-
-  shortPages(): number {
-    const full = this.#recordsOfPage.get(1) ?? 0;
-    let short = 0;
-    for (const [page, records] of this.#recordsOfPage) if (page < this.totalPages && records < full) short += 1;
-    return short;
-  }
-
-  repeatedPages(): number {
-    return this.digests.size - new Set([...this.digests.values()].map((digest) => digest.toString('latin1'))).size;
-  }
-
-  contentDigest(): string {
-    const hash = createHash('sha256');
-    for (const digest of this.#digestsInOrder()) hash.update(digest);
-    return hash.digest('hex');
-  }
-
-  pageDigests(): Uint8Array {
-    return Buffer.concat(this.#digestsInOrder().map((digest) => digest.subarray(0, 8)));
-  }
-
-  #digestsInOrder(): Buffer[] {
-    return [...this.digests].sort(([a], [b]) => a - b).map(([, digest]) => digest);
-  }
-}
-
-/** Only the first record of a key counts. */
-function stageRecord(
-  walk: Walk,
-  period: PeriodOnWalk,
-  tenantKey: number,
-  credits: number | bigint,
-  requests: number | bigint,
-): void {
-  if (!walk.keys.add(period.bits, tenantKey)) return;
-  if (credits > walk.largest || credits < -walk.largest) walk.largest = credits < 0 ? -credits : credits;
-  if (requests > walk.largest || requests < -walk.largest) walk.largest = requests < 0 ? -requests : requests;
-  period.figures.add(tenantKey, credits, requests);
-}
-
-function noteDates(period: PeriodOnWalk, record: BillingMonth): void {
-  period.rawStart = record.period_start;
-  period.rawEnd = record.period_end;
-  period.periodStart = utcText(record.period_start);
-  period.periodEnd = utcText(record.period_end);
-}
-
-/** A date-time of the service as ISO-8601 UTC; the page's check has seen that it is one. */
-function utcText(text: string): string {
-  const epochMs = parseDateTime(text);
-  if (epochMs === null) throw new Error(`${JSON.stringify(text)} is no date-time`);
-  return isoTime(epochMs);
 }
