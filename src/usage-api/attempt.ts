@@ -1,12 +1,11 @@
 /** What ends one attempt early: an AbortSignal in small, at a tenth of its cost. */
 export class Attempt {
-  aborted = false;
+  /** Null while it goes on. */
   reason: Error | null = null;
   #listeners: ((reason: Error) => void)[] = [];
 
   end(reason: Error): void {
-    if (this.aborted) return;
-    this.aborted = true;
+    if (this.reason !== null) return;
     this.reason = reason;
     for (const listener of this.#listeners) listener(reason);
     this.#listeners = [];

@@ -1,7 +1,6 @@
 import { parse as parseLossless } from 'lossless-json';
+import { isDigit } from './scan-json.ts';
 
-const ZERO = 0x30;
-const NINE = 0x39;
 /** `Number.MAX_SAFE_INTEGER` has 16 digits: shorter runs of digits are exact in a double. */
 const EXACT_DIGITS = 16;
 /** More digits than any accepted integer has; they are not worth turning into a bigint. */
@@ -59,10 +58,6 @@ export function mayHoldLongNumber(json: Uint8Array): boolean {
     index = end - 1 - (end % EXACT_DIGITS);
   }
   return false;
-}
-
-function isDigit(byte: number | undefined): boolean {
-  return byte !== undefined && byte >= ZERO && byte <= NINE;
 }
 
 /** Whether digits that start here can be part of a JSON number, by the one or two bytes before them. */

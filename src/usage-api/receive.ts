@@ -87,7 +87,7 @@ class Receiver implements Dispatcher.DispatchHandler {
 
   onResponseError(_controller: Dispatcher.DispatchController, error: unknown): void {
     // A failure's status says what happened, whatever becomes of its body.
-    const failed = this.#status >= 300 && !this.#attempt.aborted;
+    const failed = this.#status >= 300 && this.#attempt.reason === null;
     if (failed) this.#resolve({ status: this.#status, headers: this.#headers, body: null });
     else this.#reject(error);
   }

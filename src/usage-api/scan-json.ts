@@ -1,9 +1,10 @@
 /** Reading JSON by its bytes, for text of the plain form: ASCII strings without escapes, integers that a double holds. */
 
-const QUOTE = 0x22;
+export const QUOTE = 0x22;
+export const MINUS = 0x2d;
 const BACKSLASH = 0x5c;
-const MINUS = 0x2d;
 const ZERO = 0x30;
+const NINE = 0x39;
 const WORD = 4;
 /** As many decimal digits as a double always holds exactly. */
 const EXACT_DIGITS = 15;
@@ -54,7 +55,7 @@ export function numeralEnd(body: Uint8Array, from: number): number {
   const negative = body[from] === MINUS;
   const first = negative ? from + 1 : from;
   let at = first;
-  while (at < body.length && isDigit(body[at] as number)) at += 1;
+  while (isDigit(body[at])) at += 1;
   const digits = at - first;
   // Neither 007, which is no JSON, nor -0, which is not the integer 0 to JavaScript.
   const odd = body[first] === ZERO && (digits > 1 || negative);
@@ -73,6 +74,6 @@ export function isSpace(byte: number | undefined): boolean {
   return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
 }
 
-function isDigit(byte: number): boolean {
-  return byte >= ZERO && byte <= ZERO + 9;
+export function isDigit(byte: number | undefined): boolean {
+  return byte !== undefined && byte >= ZERO && byte <= NINE;
 }

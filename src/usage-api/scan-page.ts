@@ -1,5 +1,17 @@
 import { isDateTime } from './check-item.ts';
-import { holds, isSpace, numeralEnd, type Pattern, pattern, textEnd, textOf, wholeNumber } from './scan-json.ts';
+import {
+  holds,
+  isDigit,
+  isSpace,
+  MINUS,
+  numeralEnd,
+  type Pattern,
+  pattern,
+  QUOTE,
+  textEnd,
+  textOf,
+  wholeNumber,
+} from './scan-json.ts';
 
 /** A billing month as the service writes it: equal months of one scanner are mostly one object. */
 export interface BillingMonth {
@@ -30,8 +42,6 @@ interface KnownMonth extends BillingMonth {
   endPattern: Pattern;
 }
 
-const QUOTE = 0x22;
-const MINUS = 0x2d;
 const COMMA = 0x2c;
 const COLON = 0x3a;
 const OPEN_BRACE = 0x7b;
@@ -285,13 +295,7 @@ function keys(...names: string[]): Pattern[] {
 /** A number for each real month `YYYY-MM`; -1 for what is none. */
 function monthNumber(body: Uint8Array, from: number, end: number): number {
   if (end - from !== 7 || body[from + 4] !== MINUS) return -1;
-  let number = 0;
-  for (let offset = 0; offset < 7; offset += 1) {
-    if (offset === 4) continue;
-    const digit = (body[from + offset] as number) - 0x30;
-    if (digit < 0 || digit > 9) return -1;
-    number = number * 10 + digit;
-  }
-  const month = number % 100;
-  return month >= 1 && month <= 12 ? number : -1;
+  for (let at = from; at < end; at += 1) if (at !== from + 4 && !isDigit(body[at])) return -1;
+  const month = wholeNumber(body, from + 5, end);
+  return month >= 1 && month <= 12 ? wholeNumber(body, from, from + 4) * 100 + month : -1;
 }

@@ -101,7 +101,7 @@ async function sendOnce(
     // undici can be told to abort only once a request has its connection; the race ends those that still wait for one.
     return await Promise.race([exchange(request, options, attempt), endOf(attempt)]);
   } catch (error) {
-    if (attempt.aborted) throw attempt.reason;
+    if (attempt.reason !== null) throw attempt.reason;
     throw connectionFailure(error, endpoint);
   } finally {
     clearTimeout(timer);

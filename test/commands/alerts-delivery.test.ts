@@ -142,11 +142,7 @@ describe('a digest', () => {
   it('waits, is shown as waiting and not as overdue, and is made and sent by the first sync after its hour', async () => {
     const receiver = await startReceiver((response) => response.writeHead(204).end());
     onTestFinished(receiver.close);
-    const world = await createWorld(FIRST);
-    const hook = { type: 'webhook', name: 'daily', url: receiver.url, allow_private: true, digest_hour: 7 };
-    world.configure({ workspaces: [workspaceSettings(world.sandbox, FIRST)], alerts: { channels: [hook] } });
-    await world.run('sync');
-    world.sandbox.workspace('ws-1').set({ tenantId: 'new', period: '2026-02', credits: 5000, requests: 10 });
+    const world = await worldWithWarning(receiver.url);
     const quiet = await world.run('sync', '--json');
     expect(parseJson(quiet.out).workspaces[0].notifications).toEqual({ delivered: 0, pending: 0, dead: 0 });
     expect(receiver.received).toEqual([]);
@@ -177,11 +173,7 @@ describe('a digest', () => {
   it('that is refused is left to a replay, and sync says so', async () => {
     const receiver = await startReceiver((response) => response.writeHead(404).end());
     onTestFinished(receiver.close);
-    const world = await createWorld(FIRST);
-    const hook = { type: 'webhook', name: 'daily', url: receiver.url, allow_private: true, digest_hour: 7 };
-    world.configure({ workspaces: [workspaceSettings(world.sandbox, FIRST)], alerts: { channels: [hook] } });
-    await world.run('sync');
-    world.sandbox.workspace('ws-1').set({ tenantId: 'new', period: '2026-02', credits: 5000, requests: 10 });
+    const world = await worldWithWarning(receiver.url);
     await world.run('sync');
     world.clock.nowMs = Date.UTC(2026, 1, 21, 7, 3);
     expect((await world.run('sync')).err).toContain('1 were refused for good');
@@ -190,3 +182,13 @@ describe('a digest', () => {
     expect(world.query("SELECT state FROM outbox WHERE payload LIKE '%alert.digest%'")).toEqual([{ state: 'pending' }]);
   });
 });
+
+/** A world whose next sync finds a warning, with one channel that is told of it in the digest of 07:00. */
+async function worldWithWarning(url: string) {
+  const world = await createWorld(FIRST);
+  const hook = { type: 'webhook', name: 'daily', url, allow_private: true, digest_hour: 7 };
+  world.configure({ workspaces: [workspaceSettings(world.sandbox, FIRST)], alerts: { channels: [hook] } });
+  await world.run('sync');
+  world.sandbox.workspace('ws-1').set({ tenantId: 'new', period: '2026-02', credits: 5000, requests: 10 });
+  return world;
+}
