@@ -1,6 +1,8 @@
 import { Worker } from 'node:worker_threads';
 import { AppError } from '../core/errors.ts';
 import type { MigrationReport } from '../ledger/migrate.ts';
+import { PageSlots } from './page-slots.ts';
+import type { PageReceipt } from './walk.ts';
 import { type OpName, WriterError, type WriterReply, type WriterStart } from './writer-messages.ts';
 import type { WriterOps } from './writer-ops.ts';
 
@@ -27,6 +29,7 @@ export class LedgerWriter {
   readonly migration: MigrationReport;
   readonly #worker: Worker;
   readonly #line: Line;
+  readonly #slots: PageSlots;
   /** Calls that leave together at the end of this turn of the event loop. */
   #outgoing: { requests: { id: number; op: OpName | 'close'; args: unknown }[]; transfer: ArrayBuffer[] } = {
     requests: [],
@@ -35,15 +38,18 @@ export class LedgerWriter {
   #lastId = 0;
   #closing: Promise<void> | null = null;
 
-  private constructor(worker: Worker, line: Line, migration: MigrationReport) {
+  private constructor(worker: Worker, line: Line, slots: PageSlots, migration: MigrationReport) {
     this.#worker = worker;
     this.#line = line;
+    this.#slots = slots;
     this.migration = migration;
   }
 
   /** Starts the thread, which creates or migrates the ledger. */
-  static async open(start: WriterStart): Promise<LedgerWriter> {
-    const worker = new Worker(new URL('./writer-thread.js', import.meta.url), { workerData: start });
+  static async open(start: Omit<WriterStart, 'pages'>): Promise<LedgerWriter> {
+    const slots = new PageSlots();
+    const workerData: WriterStart = { ...start, pages: slots.memory };
+    const worker = new Worker(new URL('./writer-thread.js', import.meta.url), { workerData });
     const line: Line = { waiting: new Map(), ended: null };
     const { waiting } = line;
     const opened = new Promise<MigrationReport>((resolve, reject) => waiting.set(0, { resolve, reject }));
@@ -65,13 +71,27 @@ export class LedgerWriter {
       end(new AppError('writer_crashed', `the ledger's writer failed: ${cause.message}`, { cause })),
     );
     worker.on('exit', () => end(new AppError('writer_closed', "the ledger's writer has been closed")));
-    return new LedgerWriter(worker, line, await opened);
+    return new LedgerWriter(worker, line, slots, await opened);
   }
 
   /** Carries out one operation, see `WriterOps`. Buffers in `transfer` are given away. */
   call<Op extends OpName>(op: Op, args: Args<Op>, transfer: ArrayBuffer[] = []): Promise<Result<Op>> {
     if (this.#closing !== null) return Promise.reject(new AppError('writer_closed', "the ledger's writer is closed"));
     return this.#send(op, args, transfer);
+  }
+
+  /** Stages a page, whose body comes in pieces. */
+  async stagePage(of: { runKey: number; page: number }, pieces: readonly Uint8Array[]): Promise<PageReceipt> {
+    const place = this.#slots.put(pieces);
+    if (place === null) {
+      const body = new Uint8Array(Buffer.concat(pieces)).buffer;
+      return this.call('stagePage', { ...of, body }, [body]);
+    }
+    try {
+      return await this.call('stagePage', { ...of, body: place });
+    } finally {
+      this.#slots.release(place);
+    }
   }
 
   /** Finishes the calls made so far and closes the ledger. May be called twice. */

@@ -1,7 +1,6 @@
 import type { RunAlerts } from '../alerts/alert-change.ts';
 import type { RunFault } from '../alerts/evaluate-self.ts';
 import { AppError, summarizeError } from '../core/errors.ts';
-import type { Period } from '../core/period.ts';
 import type { ApplyResult } from '../ledger/apply-run.ts';
 import { type ClaimedRun, LEASE_MS, type RunKind } from '../ledger/claim-run.ts';
 import { FencedError } from '../ledger/errors.ts';
@@ -12,7 +11,7 @@ import { UnauthorizedError } from '../usage-api/errors.ts';
 import type { LedgerWriter } from './ledger-writer.ts';
 import { createPacer } from './pacer.ts';
 import { judgeWalk, MAX_WALKS, type Sign } from './prove.ts';
-import type { SyncDeps } from './sync-deps.ts';
+import { periodsOf, type SyncDeps } from './sync-deps.ts';
 import { walkPages } from './walk.ts';
 import { confirmWithdrawals } from './withdrawals.ts';
 
@@ -123,7 +122,7 @@ async function walkUntilProven(
   const { writer, workspace, clock } = deps;
   const { runKey } = claimed;
   const { perPage } = workspace;
-  const periods = toQuery(request.window);
+  const { fromPeriod, toPeriod } = periodsOf(request.window);
   const pace = createPacer(workspace.requestsPerSecond);
   let previousWasClean = false;
   let signs: Sign[] = [];
@@ -132,11 +131,9 @@ async function walkUntilProven(
     await writer.call('beginWalk', { runKey });
     await walkPages(
       {
-        fetchPage: async (page, pageSignal) => {
-          const query = { ...periods, page, perPage };
-          return (await deps.source.fetchUsagePage(query, { signal: pageSignal })).body;
-        },
-        stagePage: (page, body) => writer.call('stagePage', { runKey, page, body }, [body]),
+        fetchPage: (page, pageSignal) =>
+          deps.source.fetchUsagePage({ fromPeriod, toPeriod, page, perPage }, { signal: pageSignal }),
+        stagePage: (page, body) => writer.stagePage({ runKey, page }, body),
       },
       {
         concurrency: workspace.concurrency,
@@ -159,13 +156,6 @@ async function walkUntilProven(
     retryable: true,
     hint: 'nothing was published; the next run tries again. If it persists, set `consistency: counted` or a quieter cron',
   });
-}
-
-function toQuery(window: Window): { fromPeriod?: Period; toPeriod?: Period } {
-  return {
-    ...(window.from === null ? {} : { fromPeriod: window.from }),
-    ...(window.to === null ? {} : { toPeriod: window.to }),
-  };
 }
 
 /** Nothing where the ledger has something is more likely a fault of the service than the truth. */

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Pacer } from './pacer.ts';
 
@@ -10,10 +11,10 @@ export interface PageReceipt {
 }
 
 export interface WalkSource {
-  /** Fetches the body of one page. */
-  fetchPage(page: number, signal: AbortSignal): Promise<ArrayBuffer>;
-  /** Hands a body over to staging, which checks it; the buffer is given away. */
-  stagePage(page: number, body: ArrayBuffer): Promise<PageReceipt>;
+  /** Fetches one page; its body comes in pieces. */
+  fetchPage(page: number, signal: AbortSignal): Promise<{ body: Uint8Array[] }>;
+  /** Hands a body over to staging, which checks it. */
+  stagePage(page: number, body: Uint8Array[]): Promise<PageReceipt>;
 }
 
 export interface WalkOptions {
@@ -41,12 +42,14 @@ export async function walkPages(source: WalkSource, options: WalkOptions): Promi
   const { concurrency, pace, onPage } = options;
   const failure = new AbortController();
   const signal = AbortSignal.any([options.signal, failure.signal]);
+  // As many as there are lanes may wait for their turn at once.
+  setMaxListeners(concurrency, signal);
   const unstaged = new Set<Promise<void>>();
   const waiting: (() => void)[] = [];
 
   await pace(signal);
   const startedMs = performance.now();
-  const body = await source.fetchPage(1, signal);
+  const { body } = await source.fetchPage(1, signal);
   const answerMs = performance.now() - startedMs;
   const first = await source.stagePage(1, body);
   onPage(1, first.totalPages);
@@ -54,7 +57,7 @@ export async function walkPages(source: WalkSource, options: WalkOptions): Promi
   let next = 2;
   let done = 1;
   let moved = false;
-  const stage = (page: number, body: ArrayBuffer): void => {
+  const stage = (page: number, body: Uint8Array[]): void => {
     const staged = source
       .stagePage(page, body)
       .then((receipt) => {
@@ -77,7 +80,8 @@ export async function walkPages(source: WalkSource, options: WalkOptions): Promi
       const page = next;
       next += 1;
       await pace(signal);
-      stage(page, await source.fetchPage(page, signal));
+      const { body } = await source.fetchPage(page, signal);
+      stage(page, body);
       // Each page staged wakes one lane: so many lanes at most wait as there are pages to wake them.
       if (unstaged.size >= MAX_UNSTAGED_PAGES) await new Promise<void>((resolve) => waiting.push(resolve));
     }

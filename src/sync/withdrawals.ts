@@ -2,7 +2,7 @@ import { summarizeError } from '../core/errors.ts';
 import type { AbsentKey } from '../ledger/absences.ts';
 import type { ClaimedRun } from '../ledger/claim-run.ts';
 import { createPacer } from './pacer.ts';
-import type { SyncDeps } from './sync-deps.ts';
+import { periodsOf, type SyncDeps } from './sync-deps.ts';
 
 /** Tenants whose history one run asks for; the rest wait for the next run. */
 const MAX_HISTORIES = 200;
@@ -50,10 +50,7 @@ async function readHistory(
   signal: AbortSignal,
 ): Promise<Set<string>> {
   const periods = new Set<string>();
-  const limits = {
-    ...(window.from === null ? {} : { fromPeriod: window.from }),
-    ...(window.to === null ? {} : { toPeriod: window.to }),
-  };
+  const limits = periodsOf(window);
   let totalPages = 1;
   for (let page = 1; page <= totalPages; page += 1) {
     await pace();

@@ -7,6 +7,8 @@ export interface WriterStart {
   /** Version of this program, written beside each migration. */
   version: string;
   nowMs: number;
+  /** Where pages lie that are to be staged, see page-slots.ts. */
+  pages: SharedArrayBuffer;
 }
 
 export type OpName = keyof WriterOps;

@@ -28,6 +28,7 @@ import { RunStaging, type WalkFacts } from '../ledger/staging.ts';
 import { recordWalk, type WalkRecord } from '../ledger/walks.ts';
 import { parseUsagePage } from '../usage-api/check-page.ts';
 import { PageScanner } from '../usage-api/scan-page.ts';
+import type { PagePlace } from './page-slots.ts';
 import type { PageReceipt } from './walk.ts';
 
 interface OpenRun {
@@ -56,10 +57,13 @@ interface FailedRunRequest {
 export class WriterOps {
   readonly #connection: Database.Database;
   readonly #runs = new Map<number, OpenRun>();
+  readonly #pages: SharedArrayBuffer;
   readonly #scanner = new PageScanner();
 
-  constructor(connection: Database.Database) {
+  /** `pages` is the memory where pages lie that are to be staged. */
+  constructor(connection: Database.Database, pages: SharedArrayBuffer) {
     this.#connection = connection;
+    this.#pages = pages;
   }
 
   claimRun(request: ClaimRequest): ClaimedRun | SlotDone {
@@ -81,9 +85,9 @@ export class WriterOps {
     this.#open(runKey).staging.beginWalk();
   }
 
-  stagePage({ runKey, page, body }: OfRun & { page: number; body: ArrayBuffer }): PageReceipt {
+  stagePage({ runKey, page, body }: OfRun & { page: number; body: PagePlace | ArrayBuffer }): PageReceipt {
     const { run, staging } = this.#open(runKey);
-    const bytes = new Uint8Array(body);
+    const bytes = 'offset' in body ? new Uint8Array(this.#pages, body.offset, body.length) : new Uint8Array(body);
     const scanned = this.#scanner.scan(bytes, run.workspaceId);
     if (scanned !== null) {
       staging.stageColumns(page, scanned, bytes);

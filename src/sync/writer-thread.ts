@@ -22,7 +22,7 @@ function main(start: WriterStart): void {
     connection.close();
     throw error;
   }
-  const ops = new WriterOps(connection);
+  const ops = new WriterOps(connection, start.pages);
   const carryOut = (request: WriterRequest): WriterReply => {
     try {
       if (request.op === 'close') {

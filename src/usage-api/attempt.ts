@@ -17,3 +17,42 @@ export class Attempt {
     else this.#listeners.push(listener);
   }
 }
+
+interface Watch {
+  listener: () => void;
+  cancels: Set<() => void>;
+}
+
+const watches = new WeakMap<AbortSignal, Watch>();
+
+/**
+ * Calls `cancel` when the signal aborts, at once when it has. One signal ends all pages of a walk, so all that wait for
+ * one share a listener: adding and removing one costs as much as signing a request.
+ */
+export function watchAbort(signal: AbortSignal, cancel: () => void): void {
+  if (signal.aborted) {
+    cancel();
+    return;
+  }
+  const known = watches.get(signal);
+  if (known !== undefined) {
+    known.cancels.add(cancel);
+    return;
+  }
+  const cancels = new Set([cancel]);
+  const listener = () => {
+    for (const each of cancels) each();
+  };
+  watches.set(signal, { listener, cancels });
+  signal.addEventListener('abort', listener, { once: true });
+}
+
+/** Ends what `watchAbort` began; the last one takes the listener away. */
+export function unwatchAbort(signal: AbortSignal, cancel: () => void): void {
+  const watch = watches.get(signal);
+  if (watch === undefined) return;
+  watch.cancels.delete(cancel);
+  if (watch.cancels.size > 0) return;
+  signal.removeEventListener('abort', watch.listener);
+  watches.delete(signal);
+}

@@ -8,7 +8,7 @@ import { MAX_BODY_BYTES } from './read-body.ts';
 import { queryText, requireHeaderText, requireText, requireWithin, type UsageQuery } from './request-checks.ts';
 import { type Dashboard, dashboardSchema, type EmbedToken, embedTokenSchema } from './schemas.ts';
 import { parseServiceUrl, pathSegment } from './service-url.ts';
-import { DEFAULT_SIGNING, type SignedHeaders, signRequest } from './sign.ts';
+import { createSigner, DEFAULT_SIGNING, type SignedHeaders } from './sign.ts';
 import { send, type TransportOptions } from './transport.ts';
 
 export interface UsageApiClientOptions {
@@ -61,8 +61,8 @@ export interface GenerateEmbedTokenInput {
 
 /** A usage page as it came: complete, decoded, neither parsed nor checked. */
 export interface RawPage {
-  /** Exactly sized and owned by the receiver alone, so it can be transferred to a thread; see `parseUsagePage`. */
-  body: ArrayBuffer;
+  /** In the pieces in which it came: joined with `Buffer.concat`, it is what `parseUsagePage` takes. */
+  body: Uint8Array[];
   /** Our clock when the attempt that succeeded was sent, milliseconds since the epoch. */
   requestedAtMs: number;
   /** Our clock when its last byte had come. */
@@ -126,8 +126,7 @@ export class UsageApiClient {
     this.#dashboardsPath = `${prefix}/api/v1/external/dashboards`;
     this.#usagePath = `${prefix}/api/v1/external/workspaces/${workspace}/tenant-usage`;
     this.#pool = openPool(origin, options.concurrency ?? 8);
-    const credentials = { workspaceId, apiKeyId, secretKey, signing };
-    this.#sign = () => signRequest(credentials, clock.now());
+    this.#sign = createSigner({ workspaceId, apiKeyId, secretKey, signing }, clock);
     this.#transport = {
       retry: {
         retries: options.retries ?? 4,
@@ -202,7 +201,7 @@ export class UsageApiClient {
   async #getPage(query: UsagePageQuery, options: CallOptions): Promise<UsagePage> {
     const { body } = await this.fetchUsagePage(query, options);
     const where = { page: query.page ?? 1, workspaceId: this.workspaceId, tenantId: query.tenantId };
-    return parseUsagePage(new Uint8Array(body), where);
+    return parseUsagePage(Buffer.concat(body), where);
   }
 
   /**

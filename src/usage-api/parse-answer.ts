@@ -32,9 +32,9 @@ export function parseAnswer<T>(
 }
 
 /** Undefined when the body is not JSON in UTF-8: JSON itself has no such value. */
-function parseBody(body: ArrayBuffer): unknown {
+function parseBody(body: Uint8Array[]): unknown {
   try {
-    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body));
+    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(body)));
   } catch {
     return undefined;
   }

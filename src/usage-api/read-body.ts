@@ -18,30 +18,29 @@ export class BodyFault extends Error {
 }
 
 /**
- * Undoes the content-encoding of a body. The limit counts decoded bytes: 65 kB of gzip can be 64 MiB. Gives an
- * ArrayBuffer that is nobody else's and has exactly the body's size, so it can be transferred to a thread.
+ * Undoes the content-encoding of a body. The limit counts decoded bytes: 65 kB of gzip can be 64 MiB. A body
+ * comes and goes in pieces, so that whoever needs it whole joins it where it is to be.
  *
  * Throws BodyFault.
  */
-export async function decodeBody(raw: ArrayBuffer, encoding: string | null, maxBytes: number): Promise<ArrayBuffer> {
+export async function decodeBody(raw: Uint8Array[], encoding: string | null, maxBytes: number): Promise<Uint8Array[]> {
   switch (encoding?.trim().toLowerCase() ?? '') {
     case '':
     case 'identity':
       return raw;
     case 'gzip':
     case 'x-gzip':
-      return gunzipWithin(raw, maxBytes);
+      return gunzipWithin(Buffer.concat(raw), maxBytes);
     default:
       throw new BodyFault('undecodable', 'the answer has a content-encoding that was not asked for');
   }
 }
 
-async function gunzipWithin(packed: ArrayBuffer, maxBytes: number): Promise<ArrayBuffer> {
+async function gunzipWithin(packed: Uint8Array, maxBytes: number): Promise<Uint8Array[]> {
   // A service that labels an empty body as gzip sends no gzip header either.
-  if (packed.byteLength === 0) return packed;
+  if (packed.byteLength === 0) return [];
   try {
-    const bytes = await inflate(packed, { maxOutputLength: maxBytes });
-    return new Uint8Array(bytes).buffer;
+    return [await inflate(packed, { maxOutputLength: maxBytes })];
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? error.code : undefined;
     if (code === 'ERR_BUFFER_TOO_LARGE') throw tooLong(maxBytes);

@@ -7,8 +7,8 @@ import { tooLong } from './read-body.ts';
 export interface Received {
   status: number;
   headers: IncomingHttpHeaders;
-  /** Exactly sized and nobody else's. Null: an answer other than 2xx whose body broke off or was longer than allowed. */
-  body: ArrayBuffer | null;
+  /** In the pieces in which it came. Null: an answer other than 2xx whose body broke off or was longer than allowed. */
+  body: Uint8Array[] | null;
 }
 
 /** Bytes of a body, on the wire. */
@@ -29,7 +29,9 @@ export function receive(
   limits: BodyLimits,
 ): Promise<Received> {
   return new Promise((resolve, reject) => {
-    dispatcher.dispatch(options, new Receiver(resolve, reject, attempt, limits));
+    // undici can be told to abort only once a request has its connection: those that still wait for one end here.
+    attempt.whenEnded(reject);
+    if (attempt.reason === null) dispatcher.dispatch(options, new Receiver(resolve, reject, attempt, limits));
   });
 }
 
@@ -75,14 +77,7 @@ class Receiver implements Dispatcher.DispatchHandler {
   }
 
   onResponseEnd(): void {
-    // Neither zeroed, as every byte is written, nor from a pool, as it is given away.
-    const whole = Buffer.allocUnsafeSlow(this.#size);
-    let offset = 0;
-    for (const chunk of this.#chunks) {
-      whole.set(chunk, offset);
-      offset += chunk.byteLength;
-    }
-    this.#resolve({ status: this.#status, headers: this.#headers, body: whole.buffer });
+    this.#resolve({ status: this.#status, headers: this.#headers, body: this.#chunks });
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: unknown): void {

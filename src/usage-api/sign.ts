@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 import type { SigningScheme } from '../config/types.ts';
-import { isoTime } from '../core/clock.ts';
+import { type Clock, isoTime } from '../core/clock.ts';
 
 /** The scheme of the service's public documentation; the interface document itself leaves it open. */
 export const DEFAULT_SIGNING: Readonly<SigningScheme> = {
@@ -41,6 +41,20 @@ export function signRequest(credentials: SigningCredentials, nowMs: number): Sig
     'X-Workspace-ID': workspaceId,
     'X-Valid-Until': validUntil,
     'X-Signature': createHmac('sha256', secretKey).update(payload, 'utf8').digest(signing.encoding),
+  };
+}
+
+/**
+ * Signs each request for the moment at which it is sent, as `signRequest` does. Requests of the same second have the same
+ * headers, and so these are worked out once a second.
+ */
+export function createSigner(credentials: SigningCredentials, clock: Clock): () => SignedHeaders {
+  let last: SignedHeaders | null = null;
+  return () => {
+    const nowMs = clock.now();
+    if (last?.['X-Valid-Until'] !== formatValidUntil(credentials.signing, nowMs))
+      last = signRequest(credentials, nowMs);
+    return last;
   };
 }
 

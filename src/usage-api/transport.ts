@@ -1,8 +1,7 @@
-import { setMaxListeners } from 'node:events';
 import type { Dispatcher } from 'undici';
 import type { Clock } from '../core/clock.ts';
 import type { Redactor } from '../core/redact.ts';
-import { Attempt } from './attempt.ts';
+import { Attempt, unwatchAbort, watchAbort } from './attempt.ts';
 import { AttemptFailure, connectionFailure } from './attempt-failure.ts';
 import { CancelledError, type EndpointLabel, TimeoutError } from './errors.ts';
 import { decodeBody } from './read-body.ts';
@@ -41,8 +40,8 @@ export interface TransportRequest {
 /** A 2xx answer, its body not yet looked at. */
 export interface Answer {
   status: number;
-  /** Decoded, exactly sized, owned by the receiver alone: it can be transferred. */
-  body: ArrayBuffer;
+  /** Decoded, in pieces. */
+  body: Uint8Array[];
   /** Our clock when the attempt that succeeded was sent. */
   requestedAtMs: number;
   /** Our clock when its last byte had come. */
@@ -65,8 +64,6 @@ export async function send(
   options: TransportOptions,
   signal: AbortSignal | undefined,
 ): Promise<Answer> {
-  // One signal ends a whole walk: more than ten calls listening to it are no leak, each takes its listener away again.
-  if (signal !== undefined) setMaxListeners(0, signal);
   for (let attempt = 0; ; attempt++) {
     try {
       return await sendOnce(request, options, signal);
@@ -89,8 +86,7 @@ async function sendOnce(
   const { endpoint } = request;
   const attempt = new Attempt();
   const cancel = () => attempt.end(new CancelledError(endpoint, signal?.reason));
-  if (signal?.aborted) cancel();
-  signal?.addEventListener('abort', cancel, { once: true });
+  if (signal !== undefined) watchAbort(signal, cancel);
   const timer = setTimeout(() => {
     const error = new TimeoutError(`${endpoint}: no complete answer within ${options.requestTimeoutMs} ms`, {
       endpoint,
@@ -98,19 +94,14 @@ async function sendOnce(
     attempt.end(new AttemptFailure({ error, retryAfterMs: null, neverSent: false }));
   }, options.requestTimeoutMs);
   try {
-    // undici can be told to abort only once a request has its connection; the race ends those that still wait for one.
-    return await Promise.race([exchange(request, options, attempt), endOf(attempt)]);
+    return await exchange(request, options, attempt);
   } catch (error) {
     if (attempt.reason !== null) throw attempt.reason;
     throw connectionFailure(error, endpoint);
   } finally {
     clearTimeout(timer);
-    signal?.removeEventListener('abort', cancel);
+    if (signal !== undefined) unwatchAbort(signal, cancel);
   }
-}
-
-function endOf(attempt: Attempt): Promise<never> {
-  return new Promise((_, reject) => attempt.whenEnded(reject));
 }
 
 async function exchange(request: TransportRequest, options: TransportOptions, attempt: Attempt): Promise<Answer> {
@@ -148,14 +139,14 @@ async function exchange(request: TransportRequest, options: TransportOptions, at
 
 /** The message of a failed answer. The status already says what happened, so a body that cannot be read is no fault. */
 async function readMessage(
-  body: ArrayBuffer | null,
+  body: Uint8Array[] | null,
   encoding: string | null,
   redact: Redactor,
 ): Promise<string | null> {
   if (body === null) return null;
   try {
     const decoded = await decodeBody(body, encoding, MAX_ERROR_BODY_BYTES);
-    return envelopeMessage(JSON.parse(new TextDecoder().decode(decoded)), redact);
+    return envelopeMessage(JSON.parse(new TextDecoder().decode(Buffer.concat(decoded))), redact);
   } catch {
     return null;
   }

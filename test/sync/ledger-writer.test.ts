@@ -84,7 +84,7 @@ test('once the thread has ended by itself, calls and the close end instead of wa
   await writer.close();
 }, 5_000);
 
-function freshStart(): WriterStart {
+function freshStart(): Omit<WriterStart, 'pages'> {
   return { path: join(temporaryFolder(), 'ledger.db'), version: '1.0.0', nowMs: NOON };
 }
 

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { type PageReceipt, type WalkOptions, type WalkSource, walkPages } from '../../src/sync/walk.ts';
 import { rejection } from '../support/rejection.ts';
 
-const BODY = new ArrayBuffer(0);
+const PAGE = { body: [] };
 
 test('every page is fetched and staged once, the first alone and the rest with bounded concurrency', async () => {
   const fetched: number[] = [];
@@ -18,7 +18,7 @@ test('every page is fetched and staged once, the first alone and the rest with b
       peak = Math.max(peak, inFlight);
       await turn();
       inFlight -= 1;
-      return BODY;
+      return PAGE;
     },
     stagePage: async (page) => {
       staged.push(page);
@@ -42,7 +42,7 @@ test('where answers take their time, lanes start spread over the time of the fir
     fetchPage: async (page) => {
       startedAtMs.set(page, performance.now());
       await sleep(80);
-      return BODY;
+      return PAGE;
     },
   });
   await walkPages(source, optionsWith({ concurrency: 4 }));
@@ -87,7 +87,7 @@ test('the first failure ends the walk: it is thrown, requests under way are abor
   const source = sourceOf(100, {
     fetchPage: async (page, signal) => {
       fetched.push(page);
-      if (page === 1) return BODY;
+      if (page === 1) return PAGE;
       if (page === 3) throw new Error('page 3 failed');
       await untilAborted(signal);
       aborted.push(page);
@@ -123,7 +123,7 @@ test('an abort from outside ends the walk with its reason once nothing is under 
   let underWay = 0;
   const source = sourceOf(100, {
     fetchPage: async (page, signal) => {
-      if (page === 1) return BODY;
+      if (page === 1) return PAGE;
       underWay += 1;
       if (page === 3) stop.abort(new Error('stopped'));
       await untilAborted(signal);
@@ -145,7 +145,7 @@ test('pages that staging has not taken yet are bounded however fast they come', 
   const source = sourceOf(500, {
     fetchPage: async () => {
       fetched += 1;
-      return BODY;
+      return PAGE;
     },
     stagePage: (page) => {
       if (page === 1) return Promise.resolve(totals(500));
@@ -170,13 +170,13 @@ function totals(totalPages: number): PageReceipt {
 }
 
 function sourceOf(totalPages: number, some: Partial<WalkSource>): WalkSource {
-  return { fetchPage: async () => BODY, stagePage: async () => totals(totalPages), ...some };
+  return { fetchPage: async () => PAGE, stagePage: async () => totals(totalPages), ...some };
 }
 
 function noted(fetched: number[]): WalkSource['fetchPage'] {
   return (page) => {
     fetched.push(page);
-    return turn(BODY);
+    return turn(PAGE);
   };
 }
 

@@ -430,29 +430,27 @@ describe('cancelling', () => {
 });
 
 describe('the raw page', () => {
-  it('can be transferred, is exactly as long as the answer and says when it was fetched', async () => {
+  it('comes in pieces that make up the answer and says when it was fetched', async () => {
     let nowMs = 1_000;
     const text = JSON.stringify(page([item()]));
     const date = 'Sun, 01 Feb 2026 00:00:00 GMT';
     const { client } = await setup([answer(200, text, { date })], { clock: { now: () => (nowMs += 1_000) } });
     const raw = await client.fetchUsagePage({ page: 1 });
-    expect(Buffer.from(raw.body).toString()).toBe(text);
+    expect(Buffer.concat(raw.body).toString()).toBe(text);
     expect(raw).toMatchObject({ serverDateMs: Date.parse(date) });
     expect(raw.receivedAtMs).toBeGreaterThan(raw.requestedAtMs);
-    const moved = structuredClone(raw.body, { transfer: [raw.body] });
-    expect(moved.byteLength).toBe(Buffer.byteLength(text));
   });
 
   it('is not parsed', async () => {
     const { client } = await setup([answer(200, 'not JSON')]);
-    await expect(client.fetchUsagePage({})).resolves.toMatchObject({ body: expect.any(ArrayBuffer) });
+    expect(String(Buffer.concat((await client.fetchUsagePage({})).body))).toBe('not JSON');
   });
 
   it('comes decoded when the service compresses', async () => {
     const text = JSON.stringify(page([item()]));
     const { client } = await setup([answer(200, gzipSync(text), { 'content-encoding': 'gzip' })]);
     const raw = await client.fetchUsagePage({});
-    expect(Buffer.from(raw.body).toString()).toBe(text);
+    expect(Buffer.concat(raw.body).toString()).toBe(text);
   });
 
   it('is refused when it grows beyond 32 MiB, decoded or as it is', async () => {
@@ -467,7 +465,7 @@ describe('the raw page', () => {
     releasers.push(() => small.close());
     await expect(rejection(small.fetchUsagePage({}))).resolves.toMatchObject({ code: 'invalid_response' });
     service.replies = [answer(200, 'x'.repeat(1000))];
-    await expect(small.fetchUsagePage({})).resolves.toMatchObject({ body: { byteLength: 1000 } });
+    expect(Buffer.concat((await small.fetchUsagePage({})).body).byteLength).toBe(1000);
   });
 
   it('is refused in an encoding that was not asked for', async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { DEFAULT_SIGNING, signRequest } from '../../src/usage-api/sign.ts';
+import { createSigner, DEFAULT_SIGNING, signRequest } from '../../src/usage-api/sign.ts';
 
 // printf 'workspace-4561699999999' | openssl dgst -sha256 -hmac 'sk_test' -hex
 const HEX = '14d6d2e74baef8feb5f281db07883b38b668b488c85838caa931be9dab5acc38';
@@ -9,6 +9,21 @@ const credentials = { workspaceId: 'workspace-456', apiKeyId: 'ak_1', secretKey:
 function sign(signing: Partial<typeof DEFAULT_SIGNING>, nowMs = NOW_MS) {
   return signRequest({ ...credentials, signing: { ...DEFAULT_SIGNING, ...signing } }, nowMs);
 }
+
+describe('a signer', () => {
+  it.each(['unix_seconds', 'unix_millis', 'iso8601'] as const)(
+    'gives at each moment what signing then gives, in %s',
+    (validUntil) => {
+      let nowMs = NOW_MS;
+      const own = { ...credentials, signing: { ...DEFAULT_SIGNING, validUntil } };
+      const signer = createSigner(own, { now: () => nowMs });
+      for (const stepMs of [0, 0, 1, 400, 599, 1, 60_000, 0, -30_000, 999, 1]) {
+        nowMs += stepMs;
+        expect(signer()).toEqual(signRequest(own, nowMs));
+      }
+    },
+  );
+});
 
 describe('signing a request', () => {
   it('gives what openssl gives for the known answer', () => {

@@ -31,7 +31,7 @@ export async function checkService(workspace: WorkspaceConfig, clock: Clock): Pr
     const asked = performance.now();
     const page = await client.fetchUsagePage({ page: 1, perPage: 1 });
     const latencyMs = Math.round(performance.now() - asked);
-    const content = parseUsagePage(new Uint8Array(page.body), { page: 1, workspaceId: id });
+    const content = parseUsagePage(Buffer.concat(page.body), { page: 1, workspaceId: id });
     const records = formatInteger(content.total_records);
     const answered = ok('service', `${baseUrl} answered in ${latencyMs} ms; it has ${records} records`, id);
     if (page.serverDateMs === null) return [answered];
