@@ -1,10 +1,10 @@
-import { createHash } from 'node:crypto';
 import { isoTime } from '../core/clock.ts';
 import type { Period } from '../core/period.ts';
 import { parseDateTime } from '../usage-api/date-time.ts';
-import type { BillingMonth } from '../usage-api/scan-page.ts';
+import type { BillingMonth } from '../usage-api/scan-record.ts';
 import type { FigureColumns } from './figure-columns.ts';
 import { type Bits, KeySet } from './key-set.ts';
+import { PageLog } from './page-log.ts';
 
 /** What every page says of the whole listing. */
 export interface PageTotals {
@@ -33,9 +33,7 @@ export interface PeriodOnWalk extends SeenPeriod {
 export class StagedWalk {
   readonly keys = new KeySet();
   readonly periods = new Map<Period, PeriodOnWalk>();
-  /** SHA-256 of each page's body, by page number. */
-  readonly digests = new Map<number, Buffer>();
-  readonly #recordsOfPage = new Map<number, number>();
+  readonly pages = new PageLog();
   records = 0;
   recordsOutsideWindow = 0;
   totalRecords = 0;
@@ -45,41 +43,15 @@ export class StagedWalk {
   /** The largest credits or requests by size. */
   largest: number | bigint = 0;
 
-  notePage(page: number, totals: PageTotals, records: number, digest: Buffer): void {
-    if (this.digests.size === 0) {
+  notePage(page: number, totals: PageTotals, records: number, body: Uint8Array): void {
+    if (this.pages.size === 0) {
       this.totalRecords = totals.total_records;
       this.totalPages = totals.total_pages;
     } else if (totals.total_records !== this.totalRecords || totals.total_pages !== this.totalPages) {
       this.totalsMoved = true;
     }
-    this.digests.set(page, digest);
-    this.#recordsOfPage.set(page, records);
+    this.pages.note(page, records, body);
     this.records += records;
-  }
-
-  shortPages(): number {
-    const full = this.#recordsOfPage.get(1) ?? 0;
-    let short = 0;
-    for (const [page, records] of this.#recordsOfPage) if (page < this.totalPages && records < full) short += 1;
-    return short;
-  }
-
-  repeatedPages(): number {
-    return this.digests.size - new Set([...this.digests.values()].map((digest) => digest.toString('latin1'))).size;
-  }
-
-  contentDigest(): string {
-    const hash = createHash('sha256');
-    for (const digest of this.#digestsInOrder()) hash.update(digest);
-    return hash.digest('hex');
-  }
-
-  pageDigests(): Uint8Array {
-    return Buffer.concat(this.#digestsInOrder().map((digest) => digest.subarray(0, 8)));
-  }
-
-  #digestsInOrder(): Buffer[] {
-    return [...this.digests].sort(([a], [b]) => a - b).map(([, digest]) => digest);
   }
 }
 

@@ -1,12 +1,13 @@
-import { createHash } from 'node:crypto';
 import type Database from 'better-sqlite3';
 import type { Period } from '../core/period.ts';
 import type { UsageItem } from '../usage-api/check-item.ts';
 import { textOf } from '../usage-api/scan-json.ts';
-import type { BillingMonth, ScannedPage } from '../usage-api/scan-page.ts';
+import type { ScannedPage } from '../usage-api/scan-page.ts';
+import type { BillingMonth } from '../usage-api/scan-record.ts';
 import { FigureColumns } from './figure-columns.ts';
 import type { KeySet } from './key-set.ts';
 import { periodKeyOf } from './keys.ts';
+import { knownTenants } from './known-tenants.ts';
 import {
   noteDates,
   type PageTotals,
@@ -15,7 +16,7 @@ import {
   StagedWalk,
   stageRecord,
 } from './staged-walk.ts';
-import { TenantIndex } from './tenant-index.ts';
+import type { TenantIndex } from './tenant-index.ts';
 
 type Connection = Database.Database;
 
@@ -78,14 +79,7 @@ export class RunStaging {
     this.#workspaceKey = workspaceKey;
     this.#window = window;
     this.tenantBase = Number(connection.prepare('SELECT coalesce(max(tenant_key), 0) FROM tenants').pluck().get());
-    const known = connection
-      .prepare('SELECT tenant_id, tenant_key FROM tenants WHERE workspace_key = ?')
-      .raw()
-      .all(workspaceKey) as [string, number][];
-    this.#tenants = new TenantIndex(known.length);
-    for (const [tenantId, tenantKey] of known) {
-      this.#tenants.keyOfText(tenantId, () => tenantKey);
-    }
+    this.#tenants = knownTenants(connection, workspaceKey);
   }
 
   /** Tenants met for the first time; the number of the one at index i is `tenantBase + 1 + i`. */
@@ -162,19 +156,19 @@ export class RunStaging {
   finishWalk(): WalkFacts {
     const walk = this.#currentWalk();
     return {
-      pages: walk.digests.size,
+      pages: walk.pages.size,
       records: walk.records,
       distinctKeys: walk.keys.size,
       totalRecords: walk.totalRecords,
       totalPages: walk.totalPages,
       totalsMoved: walk.totalsMoved,
       recordsOutsideWindow: walk.recordsOutsideWindow,
-      shortPages: walk.shortPages(),
-      repeatedPages: walk.repeatedPages(),
+      shortPages: walk.pages.shortPages(walk.totalPages),
+      repeatedPages: walk.pages.repeatedPages(),
       sameKeysAsPrevious: this.#previousKeys === null ? null : walk.keys.equals(this.#previousKeys),
       keySetDigest: walk.keys.digest(),
-      contentDigest: walk.contentDigest(),
-      pageDigests: walk.pageDigests(),
+      contentDigest: walk.pages.contentDigest(),
+      pageDigests: walk.pages.shortDigests(),
     };
   }
 
@@ -185,7 +179,7 @@ export class RunStaging {
 
   #beginPage(page: number, totals: PageTotals, records: number, body: Uint8Array): StagedWalk {
     const walk = this.#currentWalk();
-    walk.notePage(page, totals, records, createHash('sha256').update(body).digest());
+    walk.notePage(page, totals, records, body);
     return walk;
   }
 

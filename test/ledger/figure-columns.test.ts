@@ -30,6 +30,22 @@ test('figures have one digest in whatever order they came, and another when any 
   );
 });
 
+test.each([1, 1_000])('records beyond one block come in order too, tenants %d apart', (apart) => {
+  const rows = Array.from(
+    { length: 20_000 },
+    (_, at): Figures => [at * apart, at, at % 7 === 0 ? 2n ** 60n : 20_000 - at],
+  );
+  const columns = new FigureColumns();
+  // 7919 and the number of rows have no common factor: each comes once.
+  for (let step = 0; step < rows.length; step += 1) columns.add(...(rows[(step * 7919) % rows.length] as Figures));
+  const seen: string[] = [];
+  columns.inOrder().forEach((...row) => {
+    seen.push(row.join());
+  });
+  expect(seen).toHaveLength(rows.length);
+  expect(rows.find((row, at) => row.join() !== seen[at])).toBeUndefined();
+});
+
 test('zero has no sign', () => {
   expect(digestOf([[1, -0, 0]])).toBe(digestOf([[1, 0, -0]]));
 });
