@@ -126,7 +126,6 @@ function merge<Extra>(connection: Connection, request: ApplyRequest<Extra>): App
  * returns by how much the new ones move up.
  */
 function addTenants(connection: Connection, run: ClaimedRun, staging: RunStaging): number {
-  if (staging.newTenants.length === 0) return 0;
   const highest = Number(connection.prepare('SELECT coalesce(max(tenant_key), 0) FROM tenants').pluck().get());
   const shift = highest - staging.tenantBase;
   const insertOf = (rows: number): Database.Statement => {
@@ -134,12 +133,17 @@ function addTenants(connection: Connection, run: ClaimedRun, staging: RunStaging
     return connection.prepare(`INSERT INTO tenants (tenant_key, workspace_key, tenant_id) VALUES ${places}`);
   };
   const full = insertOf(TENANTS_A_STATEMENT);
-  for (let at = 0; at < staging.newTenants.length; at += TENANTS_A_STATEMENT) {
-    const ids = staging.newTenants.slice(at, at + TENANTS_A_STATEMENT);
-    const values = ids.flatMap((tenantId, offset) => [highest + 1 + at + offset, run.workspaceKey, tenantId]);
-    (ids.length === TENANTS_A_STATEMENT ? full : insertOf(ids.length)).run(values);
+  let tenantKey = highest;
+  let values: (number | string)[] = [];
+  for (const tenantId of staging.newTenants()) {
+    tenantKey += 1;
+    values.push(tenantKey, run.workspaceKey, tenantId);
+    if (values.length < TENANTS_A_STATEMENT * 3) continue;
+    full.run(values);
+    values = [];
   }
-  return shift;
+  if (values.length > 0) insertOf(values.length / 3).run(values);
+  return tenantKey === highest ? 0 : shift;
 }
 
 /** Makes the periods met on the walk real, and marks every period of the window as covered, shown or not. */

@@ -1,5 +1,6 @@
 import type Database from 'better-sqlite3';
 import type { ClaimedRun } from './claim-run.ts';
+import { OrderedFigures } from './figure-columns.ts';
 import { ENTRY_KINDS } from './keys.ts';
 import type { RunStaging } from './staging.ts';
 
@@ -54,8 +55,9 @@ export function mergeStaged(connection: Connection, merge: Merge): Merged {
   const changedPeriods = new Set<number>();
   const sameKeys = new Set<number>();
   let entries = 0;
+  const ordered = new OrderedFigures();
   for (const { periodKey } of staging.periods.sort((a, b) => a.periodKey - b.periodKey)) {
-    const figures = staging.figuresOf(periodKey).inOrder();
+    const figures = staging.figuresOf(periodKey).inOrder(ordered);
     const digest = shift === 0 ? figures.digest() : null;
     remember.run(digest, periodKey);
     // The state has held these very figures since the last run that covered the period: no need to compare them.

@@ -1,7 +1,6 @@
 import type Database from 'better-sqlite3';
 import type { Period } from '../core/period.ts';
 import type { UsageItem } from '../usage-api/check-item.ts';
-import { textOf } from '../usage-api/scan-json.ts';
 import type { ScannedPage } from '../usage-api/scan-page.ts';
 import type { BillingMonth } from '../usage-api/scan-record.ts';
 import { FigureColumns } from './figure-columns.ts';
@@ -60,7 +59,7 @@ const SAFE_SUM = 2 ** 62;
 
 /**
  * The records of one run on their way to the ledger: columns of numbers for each period, filled a page at a time, beside
- * one bit for each key seen. 20 bytes a record, so a listing of three million takes 60 MB.
+ * one bit for each key seen. Mostly 12 bytes a record, so a listing of three million takes 36 MB.
  *
  * Tenants that the ledger does not know get numbers above `tenantBase`; they become real when the run is applied.
  */
@@ -69,7 +68,9 @@ export class RunStaging {
   readonly #workspaceKey: number;
   readonly #window: Window;
   readonly #tenants: TenantIndex;
-  readonly #newTenants: string[] = [];
+  readonly #knownTenants: number;
+  /** The number of a tenant that is about to be added. */
+  readonly #newTenant = () => this.tenantBase + 1 + this.#tenants.size - this.#knownTenants;
   /** The numbers of one page's tenants. */
   #pageKeys = new Uint32Array(128);
   #walk: StagedWalk | null = null;
@@ -80,11 +81,12 @@ export class RunStaging {
     this.#window = window;
     this.tenantBase = Number(connection.prepare('SELECT coalesce(max(tenant_key), 0) FROM tenants').pluck().get());
     this.#tenants = knownTenants(connection, workspaceKey);
+    this.#knownTenants = this.#tenants.size;
   }
 
-  /** Tenants met for the first time; the number of the one at index i is `tenantBase + 1 + i`. */
-  get newTenants(): readonly string[] {
-    return this.#newTenants;
+  /** Tenants met for the first time; the number of the one at place i is `tenantBase + 1 + i`. */
+  newTenants(): Iterable<string> {
+    return this.#tenants.idsFrom(this.#knownTenants);
   }
 
   get keys(): KeySet {
@@ -121,7 +123,7 @@ export class RunStaging {
       const period = this.#periodOf(walk, record);
       if (period === null) continue;
       const tenantId = record.tenant_id;
-      const tenantKey = this.#tenants.keyOfText(tenantId, () => this.#addTenant(tenantId));
+      const tenantKey = this.#tenants.keyOfText(tenantId, this.#newTenant);
       stageRecord(walk, period, tenantKey, record.credits_used, record.request_count);
     }
   }
@@ -144,8 +146,8 @@ export class RunStaging {
       requests[count] = requests[index] as number;
       count += 1;
     }
-    const missing = (from: number, to: number) => this.#addTenant(textOf(body, from, to));
-    this.#tenants.keysOf(body, { starts: idStarts, ends: idEnds, count }, this.#pageKeys, missing);
+    const places = { starts: idStarts, ends: idEnds, count };
+    this.#tenants.keysOf(body, places, this.#pageKeys, this.#newTenant);
     for (let index = 0; index < count; index += 1) {
       const tenantKey = this.#pageKeys[index] as number;
       stageRecord(walk, periods[index] as PeriodOnWalk, tenantKey, credits[index] as number, requests[index] as number);
@@ -181,11 +183,6 @@ export class RunStaging {
     const walk = this.#currentWalk();
     walk.notePage(page, totals, records, body);
     return walk;
-  }
-
-  #addTenant(tenantId: string): number {
-    this.#newTenants.push(tenantId);
-    return this.tenantBase + this.#newTenants.length;
   }
 
   /** The period of a record; null when the run did not ask for it. */

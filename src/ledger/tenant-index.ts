@@ -1,6 +1,8 @@
 import { randomInt } from 'node:crypto';
 
 const FIRST_CAPACITY = 1024;
+/** The part of its slots that a table may have in use. */
+const FULL = 2 / 3;
 const FIRST_BYTES = 32 * 1024;
 const FNV_PRIME = 16_777_619;
 /** UTF-8 needs at most this many bytes for one unit of a JavaScript string. */
@@ -22,10 +24,12 @@ export interface IdPlaces {
  * bytes of all ids. Looking up the bytes of a page needs no string, and costs a fraction of a look-up in a Map.
  */
 export class TenantIndex {
-  /** A slot is free when its `LENGTH_PLUS_ONE` is 0. Never more than half full. */
+  /** A slot is free when its `LENGTH_PLUS_ONE` is 0. Never fuller than `FULL`. */
   #table: Uint32Array<ArrayBuffer>;
   #bytes = new Uint8Array(FIRST_BYTES);
   #bytesUsed = 0;
+  /** Where in `#bytes` each id ends, in the order in which they were added. */
+  #ends = new Uint32Array(FIRST_CAPACITY);
   #size = 0;
   #scratch = new Uint8Array(256);
   #hashes = new Uint32Array(128);
@@ -37,8 +41,18 @@ export class TenantIndex {
   /** Holds `expected` ids without having to grow. */
   constructor(expected = 0) {
     let capacity = FIRST_CAPACITY;
-    while (capacity < expected * 2) capacity *= 2;
+    while (expected > capacity * FULL) capacity *= 2;
     this.#table = new Uint32Array(capacity * SLOT);
+  }
+
+  /** The ids from this one on, counted from 0 in the order in which they were added. */
+  *idsFrom(first: number): Generator<string> {
+    const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
+    let start = first === 0 ? 0 : (this.#ends[first - 1] as number);
+    for (const end of this.#ends.subarray(first, this.#size)) {
+      yield decoder.decode(this.#bytes.subarray(start, end));
+      start = end;
+    }
   }
 
   get size(): number {
@@ -115,8 +129,10 @@ export class TenantIndex {
     table[slot + TENANT_KEY] = tenantKey;
     table[slot + START] = this.#append(bytes, from, to);
     table[slot + LENGTH_PLUS_ONE] = to - from + 1;
+    if (this.#size === this.#ends.length) this.#ends = grown(this.#ends);
+    this.#ends[this.#size] = this.#bytesUsed;
     this.#size += 1;
-    if (this.#size * SLOT * 2 > this.#table.length) this.#grow();
+    if (this.#size > (this.#table.length / SLOT) * FULL) this.#grow();
     return tenantKey;
   }
 
@@ -164,13 +180,20 @@ export class TenantIndex {
 
   #grow(): void {
     const before = this.#table;
-    this.#table = new Uint32Array(before.length * 2);
-    const mask = this.#table.length - 1;
+    const after = new Uint32Array(before.length * 2);
+    this.#table = after;
+    const mask = after.length - 1;
     for (let from = 0; from < before.length; from += SLOT) {
       if (before[from + LENGTH_PLUS_ONE] === 0) continue;
       let slot = ((before[from + HASH] as number) * SLOT) & mask;
-      while (this.#table[slot + LENGTH_PLUS_ONE] !== 0) slot = (slot + SLOT) & mask;
-      this.#table.set(before.subarray(from, from + SLOT), slot);
+      while (after[slot + LENGTH_PLUS_ONE] !== 0) slot = (slot + SLOT) & mask;
+      for (let part = 0; part < SLOT; part += 1) after[slot + part] = before[from + part] as number;
     }
   }
+}
+
+function grown(from: Uint32Array<ArrayBuffer>): Uint32Array<ArrayBuffer> {
+  const larger = new Uint32Array(from.length * 2);
+  larger.set(from);
+  return larger;
 }

@@ -39,6 +39,16 @@ test('every id has one number, by its text as by its bytes among others', () => 
   );
 });
 
+test('ids come back as they went in, from any of them on', () => {
+  const given = ['a', '\ufeffb', 'müller', '😀', 'a\u0000b', 'x'.repeat(5_000)];
+  const many = [...given, ...Array.from({ length: 3_000 }, (_, number) => `t-${number}`)];
+  const index = new TenantIndex();
+  for (const [at, id] of many.entries()) index.keyOfText(id, () => at);
+  expect([...index.idsFrom(0)]).toEqual(many);
+  expect([...index.idsFrom(2)]).toEqual(many.slice(2));
+  expect([...index.idsFrom(many.length)]).toEqual([]);
+});
+
 test('a hundred thousand ids, short and long, keep their numbers while the index grows', () => {
   const index = new TenantIndex();
   const idOf = (number: number) => `${'x'.repeat(number % 97)}-${number}`;
