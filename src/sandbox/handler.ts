@@ -1,5 +1,5 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
-import { setTimeout as wait } from 'node:timers/promises';
+import { setImmediate as turn, setTimeout as wait } from 'node:timers/promises';
 import { parse, stringify } from 'lossless-json';
 import type { Clock } from '../core/clock.ts';
 import { summarizeError } from '../core/errors.ts';
@@ -21,6 +21,9 @@ export interface HandlerContext {
   logger: Logger | null;
 }
 
+/** How late a timer may be. */
+const TIMER_SLACK_MS = 2;
+
 /** One request on its way: what came, what is kept of it, what strikes it and where the answer goes. */
 interface Exchange {
   call: SandboxCall;
@@ -37,7 +40,7 @@ export function createRequestHandler(context: HandlerContext): RequestListener {
 
   async function serve(exchange: Exchange): Promise<void> {
     const { actions, call, request } = exchange;
-    if (latencyMs > 0) await wait(latencyMs, undefined, { signal: stopping });
+    if (latencyMs > 0) await waitPrecisely(latencyMs, stopping);
     for (const action of actions) {
       if (action.type === 'delay') await wait(action.delayMs, undefined, { signal: stopping });
       if (action.type === 'before') await action.run(call);
@@ -66,6 +69,16 @@ export function createRequestHandler(context: HandlerContext): RequestListener {
     });
     serve(exchange).catch((error: unknown) => fail(exchange, error));
   };
+}
+
+/**
+ * Waits as long as asked, to a fraction of a millisecond. Timers fire one to two milliseconds late, and all that are due
+ * by then at once: answers to requests that came one after the other would leave together.
+ */
+async function waitPrecisely(ms: number, signal: AbortSignal): Promise<void> {
+  const untilMs = performance.now() + ms;
+  if (ms > TIMER_SLACK_MS) await wait(ms - TIMER_SLACK_MS, undefined, { signal });
+  while (performance.now() < untilMs) await turn(undefined, { signal });
 }
 
 /** The answer that a fault gives in the route's place; null when it lets the request go on. */
