@@ -1,9 +1,9 @@
-import { Pool } from 'undici';
 import type { SigningScheme } from '../config/types.ts';
 import { type Clock, systemClock } from '../core/clock.ts';
 import { createRedactor } from '../core/redact.ts';
 import { parseUsagePage, type UsagePage } from './check-page.ts';
 import { parseAnswer } from './parse-answer.ts';
+import { Pool } from './pool.ts';
 import { MAX_BODY_BYTES } from './read-body.ts';
 import { queryText, requireHeaderText, requireText, requireWithin, type UsageQuery } from './request-checks.ts';
 import { type Dashboard, dashboardSchema, type EmbedToken, embedTokenSchema } from './schemas.ts';
