@@ -4,7 +4,7 @@ import { summarizeError } from '../core/errors.ts';
 import { inertText } from '../core/inert-text.ts';
 import { createLogger } from '../core/logger.ts';
 import type { Context } from '../daemon/context.ts';
-import { ledgerId, ledgerQueries } from '../ledger/queries.ts';
+import { ledgerId } from '../ledger/queries.ts';
 import { describeTarget } from '../queue/connection.ts';
 import { openQueueSystem, type QueueCounts } from '../queue/queues.ts';
 import { formatInteger, relativeTime } from '../reports/format.ts';
@@ -37,7 +37,7 @@ async function showStatus(cli: CliContext, context: Context): Promise<void> {
   }))();
   const workspaces = withConfigured(context, stored);
   const openAlerts = workspaces.reduce((sum, workspace) => sum + workspace.open_alerts, 0);
-  const id = ledgerId(ledgerQueries(connection));
+  const id = ledgerId(connection);
   const queue = await queueStatus(context, id);
   if (cli.json) {
     const ledger = { path: context.config.ledger.path, ledger_id: id };

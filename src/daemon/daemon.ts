@@ -4,7 +4,7 @@ import { pendingNotifications } from '../alerts/outbox.ts';
 import { type Clock, isoTime } from '../core/clock.ts';
 import { summarizeError } from '../core/errors.ts';
 import { Releasers } from '../core/releasers.ts';
-import { latestSlot, ledgerId, ledgerQueries } from '../ledger/queries.ts';
+import { latestSlot, ledgerId } from '../ledger/queries.ts';
 import { hasPublished } from '../ledger/runs.ts';
 import type { RedisTarget } from '../queue/connection.ts';
 import type { JobHandlers } from '../queue/jobs.ts';
@@ -47,11 +47,10 @@ export async function startDaemon(context: Context): Promise<Daemon> {
   try {
     await context.warm();
     const { connection } = context.reader();
-    const queries = ledgerQueries(connection);
     const target = await openRedis(context, releasers);
     let sweep: OutboxSweep | null = null;
     const queue: QueueSystem = await openQueueSystem({
-      ledgerId: ledgerId(queries),
+      ledgerId: ledgerId(connection),
       target,
       logger,
       handlers: createHandlers(context, () => sweep?.sweep() ?? Promise.resolve()),
@@ -74,7 +73,7 @@ export async function startDaemon(context: Context): Promise<Daemon> {
       lastSlot: ({ workspaceId, kind }) => {
         // The first run of a workspace reads the whole history anyway: no reconciliation is owed before it.
         if (kind === 'reconcile' && !hasPublished(connection, workspaceId)) return isoTime(clock.now());
-        return latestSlot(queries, workspaceId, kind);
+        return latestSlot(connection, workspaceId, kind);
       },
       onRedisBack: (listener) => queue.onRedisBack(listener),
       clock,

@@ -1,7 +1,8 @@
-import { Queue, type Worker } from 'bullmq';
+import type { Queue, Worker } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { AppError } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
+import { bullmq } from './bullmq.ts';
 import {
   createRedisWatch,
   describeTarget,
@@ -82,7 +83,7 @@ export async function openQueueSystem(options: QueueSystemOptions): Promise<Queu
   const openQueue = <D>(name: string): Queue<D, unknown, string> => {
     // The version check would be a command of its own at start: refused while Redis is away, it spoils the queue for good.
     const queueOptions = { connection: producer, skipWaitingForReady: true, skipVersionCheck: true };
-    const queue = new Queue<D, unknown, string>(`ul-${ledgerId}-${name}`, queueOptions);
+    const queue = new bullmq.Queue<D, unknown, string>(`ul-${ledgerId}-${name}`, queueOptions);
     queue.on('error', (error) => logger.debug({ queue: queue.name, reason: error.message }, 'queue error'));
     return queue;
   };

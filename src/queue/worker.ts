@@ -1,7 +1,8 @@
-import { type Job, WaitingError, Worker } from 'bullmq';
+import type { Job, Worker } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { AppError, summarizeError } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
+import { bullmq } from './bullmq.ts';
 import type { RedisWatch } from './connection.ts';
 import { settlesWithin } from './deadline.ts';
 import type { JobContext } from './jobs.ts';
@@ -26,7 +27,7 @@ export function startWorker<D>(options: WorkerOptions<D>): Worker<D> {
   const { queueName, connection, watch, concurrency, backoffBaseMs } = options;
   const logger = options.logger.child({ queue: queueName });
   // Two parameters and not three: with a third BullMQ makes a signal of its own, whose reason is a string and no error.
-  const worker = new Worker<D>(queueName, async (job, token) => processJob(job, token, options, logger), {
+  const worker = new bullmq.Worker<D>(queueName, async (job, token) => processJob(job, token, options, logger), {
     connection,
     concurrency,
     lockDuration: LOCK_DURATION_MS,
@@ -79,7 +80,7 @@ async function processJob<D>(
     if (stopSignal.aborted) {
       // Cut off by us and not failed: the next daemon starts it at once, and no attempt is spent.
       await job.moveToWait(token);
-      throw new WaitingError();
+      throw new bullmq.WaitingError();
     }
     throw error instanceof Error ? error : new AppError('internal', String(error), { retryable: true });
   }

@@ -12,6 +12,11 @@ import { readinessFaults } from './readiness.ts';
 const REQUEST_TIMEOUT_MS = 10_000;
 const HEALTH_PATH = '/healthz';
 
+/** No page here has a schema: without this, two compilers of them would be in memory for nothing. */
+const WITHOUT_SCHEMAS = {
+  schemaController: { compilersFactory: { buildValidator: refuseSchema, buildSerializer: refuseSchema } },
+};
+
 /** Nothing here may be framed, cached or sent elsewhere; bull-board's page brings styles and a worker of its own. */
 const SECURITY_HEADERS = {
   'cache-control': 'no-store',
@@ -49,7 +54,7 @@ export interface HttpServer {
  */
 export async function startHttp(options: HttpOptions): Promise<HttpServer> {
   const { host, port, logger } = options;
-  const app = fastify({ forceCloseConnections: true, requestTimeout: REQUEST_TIMEOUT_MS });
+  const app = fastify({ forceCloseConnections: true, requestTimeout: REQUEST_TIMEOUT_MS, ...WITHOUT_SCHEMAS });
   try {
     addGuards(app, options);
     addPages(app, options);
@@ -64,6 +69,10 @@ export async function startHttp(options: HttpOptions): Promise<HttpServer> {
   const url = urlOf(app, host);
   logger.info({ url }, 'health, metrics and queue pages are served');
   return { url, close: () => app.close() };
+}
+
+function refuseSchema(): never {
+  throw new Error('give the pages a schema compiler before giving one of them a schema');
 }
 
 function addGuards(app: FastifyInstance, { host, token, logger }: HttpOptions): void {
