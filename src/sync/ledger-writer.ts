@@ -97,8 +97,14 @@ export class LedgerWriter {
   /** Finishes the calls made so far and closes the ledger. May be called twice. */
   close(): Promise<void> {
     // A thread that has ended has let go of the ledger already.
-    this.#closing ??= this.#line.ended === null ? this.#send('close', undefined, []) : Promise.resolve();
+    this.#closing ??= this.#line.ended === null ? this.#end() : Promise.resolve();
     return this.#closing;
+  }
+
+  async #end(): Promise<void> {
+    await this.#send('close', undefined, []);
+    // It has let go of the ledger; by itself it would end only after the engine's last compilations.
+    await this.#worker.terminate();
   }
 
   #send<T>(op: OpName | 'close', args: unknown, transfer: ArrayBuffer[]): Promise<T> {
