@@ -67,7 +67,7 @@ export class FigureColumns {
    */
   inOrder(memory = new OrderedFigures()): OrderedFigures {
     memory.reset(this.#size);
-    const places = this.#places();
+    const places = this.#places(memory);
     for (let index = 0; index < places.length; index += 1) {
       if (places[index] === 0) continue;
       const position = (places[index] as number) - 1;
@@ -83,7 +83,7 @@ export class FigureColumns {
    * The positions, from 1, by tenant number; 0 is none. Counting places by number costs a tenth of sorting; where few
    * tenants lie far apart, sorting wins.
    */
-  #places(): Uint32Array {
+  #places(memory: OrderedFigures): Uint32Array {
     let least = Number.POSITIVE_INFINITY;
     let most = 0;
     for (let position = 0; position < this.#size; position += 1) {
@@ -95,7 +95,7 @@ export class FigureColumns {
       const positions = Uint32Array.from({ length: this.#size }, (_, position) => position + 1);
       return positions.sort((a, b) => this.#tenantAt(a - 1) - this.#tenantAt(b - 1));
     }
-    const places = new Uint32Array(Math.max(0, most - least + 1));
+    const places = memory.zeros(Math.max(0, most - least + 1));
     for (let position = 0; position < this.#size; position += 1) {
       places[this.#tenantAt(position) - least] = position + 1;
     }
@@ -114,6 +114,7 @@ export class OrderedFigures {
   #figures = new Float64Array();
   /** By place in the order. */
   readonly #large = new Map<number, LargeFigures>();
+  #zeros = new Uint32Array();
   #size = 0;
 
   /** Forgets everything and makes room for so many records. */
@@ -123,6 +124,12 @@ export class OrderedFigures {
     if (capacity <= this.#tenants.length) return;
     this.#tenants = new Uint32Array(capacity);
     this.#figures = new Float64Array(capacity * 2);
+  }
+
+  /** So many zeros to work with until the next are asked for. */
+  zeros(count: number): Uint32Array {
+    if (count > this.#zeros.length) this.#zeros = new Uint32Array(count);
+    return this.#zeros.subarray(0, count).fill(0);
   }
 
   /** Adds the next record, with its exact figures if a double cannot hold them. */

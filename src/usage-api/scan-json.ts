@@ -74,22 +74,19 @@ export function textOf(body: Uint8Array, from: number, end: number): string {
 
 /** Where the integer ends that begins here; -1 when there is none, or one that a double might round. */
 export function numeralEnd(body: Uint8Array, from: number): number {
-  const negative = body[from] === MINUS;
-  const first = negative ? from + 1 : from;
-  let at = first;
-  while (isDigit(body[at])) at += 1;
-  const digits = at - first;
-  // Neither 007, which is no JSON, nor -0, which is not the integer 0 to JavaScript.
-  const odd = body[first] === ZERO && (digits > 1 || negative);
-  return digits === 0 || digits > EXACT_DIGITS || odd ? -1 : at;
+  if (body[from] !== MINUS) return digitsEnd(body, from);
+  // -0 is not the integer 0 to JavaScript.
+  return body[from + 1] === ZERO ? -1 : digitsEnd(body, from + 1);
 }
 
 /** The same for integers that are not negative; -1 for any other. */
-export function shortNumeralEnd(body: Uint8Array, from: number): number {
+export function digitsEnd(body: Uint8Array, from: number): number {
   let at = from;
   while (((body[at] as number) ^ ZERO) <= 9) at += 1;
   const digits = at - from;
-  return digits === 0 || digits > EXACT_DIGITS || (digits > 1 && body[from] === ZERO) ? -1 : at;
+  // 007 is no JSON.
+  const odd = digits > 1 && body[from] === ZERO;
+  return digits === 0 || digits > EXACT_DIGITS || odd ? -1 : at;
 }
 
 /** The value of the integer between these places, as `numeralEnd` found it. */

@@ -3,6 +3,7 @@ import {
   CLOSE_BRACE,
   COLON,
   COMMA,
+  digitsEnd,
   holds,
   isDigit,
   isSpace,
@@ -13,7 +14,6 @@ import {
   pattern,
   patternOf,
   QUOTE,
-  shortNumeralEnd,
   textEnd,
   textOf,
   wholeNumber,
@@ -104,10 +104,10 @@ export class RecordScanner {
       this.#lastMonth = month;
     }
     const creditsFrom = idEnd + (month.middle as Pattern).length;
-    const creditsEnd = shortNumeralEnd(body, creditsFrom);
+    const creditsEnd = digitsEnd(body, creditsFrom);
     if (creditsEnd < 0 || !holds(view, creditsEnd, between)) return -1;
     const requestsFrom = creditsEnd + between.length;
-    const requestsEnd = shortNumeralEnd(body, requestsFrom);
+    const requestsEnd = digitsEnd(body, requestsFrom);
     if (requestsEnd < 0) return -1;
     let at = requestsEnd;
     while (isSpace(body[at])) at += 1;
