@@ -13,7 +13,7 @@ const BLOCK_BITS = Math.log2(BLOCK);
 /** Numbers of tenants may be this many times as many as the tenants before they are sorted instead. */
 const MAX_GAP = 16;
 
-/** The largest integer that half a double can hold. */
+/** The largest figure of 32 bits. */
 const NARROW = 2 ** 32 - 1;
 
 /** Columns of so many records. They are not grown: what is copied to larger ones would be in memory twice. */
@@ -24,7 +24,7 @@ class Block {
 
   set(at: number, tenantKey: number, credits: number, requests: number): void {
     const narrow = credits >= 0 && credits <= NARROW && requests >= 0 && requests <= NARROW;
-    if (!narrow && this.figures instanceof Uint32Array) this.figures = Float64Array.from(this.figures);
+    if (!narrow && this.figures instanceof Uint32Array) this.figures = new Float64Array(this.figures);
     this.tenants[at] = tenantKey;
     // Zero has a sign in JSON, and none in the ledger.
     this.figures[at * 2] = credits + 0;

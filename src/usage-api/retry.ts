@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import {
   type ApiError,
@@ -67,6 +68,8 @@ function isTransient(error: ApiError): boolean {
 
 /** Waits; ends at once with CancelledError when the signal aborts. */
 export async function waitFor(ms: number, endpoint: EndpointLabel, signal: AbortSignal | undefined): Promise<void> {
+  // One signal may end any number of calls that wait: more than ten listeners are no leak.
+  if (signal !== undefined) setMaxListeners(0, signal);
   try {
     await delay(ms, undefined, signal === undefined ? {} : { signal });
   } catch {

@@ -59,6 +59,8 @@ interface Shape {
 
 /** Bound of the months remembered: a service that makes up dates must not fill our memory. */
 const MAX_MONTHS = 4096;
+/** Bytes of a record whose surroundings are worth remembering: one a month is kept, however much space is in it. */
+const MAX_SHAPE_BYTES = 2048;
 
 /** The fields of a record in the order of the interface document; their positions are the numbers used below. */
 const KEYS = ['tenant_id', 'period', 'period_start', 'period_end', 'credits_used', 'request_count'].map((name) =>
@@ -191,7 +193,8 @@ export class RecordScanner {
     }
     columns.months[index] = month;
     const [first, , , , fifth, sixth] = this.#order;
-    if (first === TENANT && fifth === CREDITS && sixth === REQUESTS) {
+    const usual = first === TENANT && fifth === CREDITS && sixth === REQUESTS;
+    if (usual && at - recordFrom <= MAX_SHAPE_BYTES) {
       const idStart = columns.idStarts[index] as number;
       const idEnd = columns.idEnds[index] as number;
       month.middle = patternOf(body, idEnd, creditsFrom);

@@ -117,6 +117,14 @@ describe('a page scanner', () => {
     expect(scanned(new PageScanner(), inside)).toEqual(parsed(body));
   });
 
+  it('reads records with much space in them, and those that follow', () => {
+    const scanner = new PageScanner();
+    const plain = JSON.stringify(page([item(), item({ tenant_id: 't-2', credits_used: 9 })]));
+    for (const text of [plain, plain.replaceAll('"period":', `"period":${' '.repeat(5_000)}`), plain]) {
+      expect(scanned(scanner, encode(text))).toEqual(parsed(encode(text)));
+    }
+  });
+
   it('reads pages of more records than any before', () => {
     const scanner = new PageScanner();
     for (const size of [1, 500, 2, 1000]) {
