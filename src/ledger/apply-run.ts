@@ -82,9 +82,9 @@ function merge<Extra>(connection: Connection, request: ApplyRequest<Extra>): App
   });
   const changed = counts.opened + counts.increased + counts.decreased + counts.restored;
   const withdrawn = appendWithdrawals(connection, run, request.withdrawals);
-  if (withdrawn > 0) updateState(connection, lastEntryIdBefore + changed, false);
   counts.withdrawn = withdrawn;
   const entries = changed + withdrawn;
+  updateState(connection, { after: lastEntryIdBefore + changed, last: lastEntryIdBefore + entries }, false);
   for (const { periodKey } of request.withdrawals) changedPeriods.add(periodKey);
   noteAbsences(connection, { run, keys, knownTenants: tenantBase, sameKeys });
   // The walk's largest figure bounds the sums of what it showed; keys that it missed still count.

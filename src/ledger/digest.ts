@@ -6,8 +6,11 @@ type Connection = Database.Database;
 /** What stands before the first run of the chain. */
 export const GENESIS_DIGEST = '0'.repeat(64);
 
-/** Entries that are joined into one text by SQLite at a time: fewer crossings into JavaScript, bounded memory. */
-const ENTRIES_A_CHUNK = 4096;
+/**
+ * Entries that SQLite joins into one text at a time: fewer crossings into JavaScript. Their some 50 kB are soon collected;
+ * texts beyond 128 kB would pile up until a full collection.
+ */
+const ENTRIES_A_CHUNK = 512;
 
 /** The part of a run that its digest covers beside its entries and adjustments. */
 export interface DigestedRun {

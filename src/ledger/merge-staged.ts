@@ -1,6 +1,6 @@
 import type Database from 'better-sqlite3';
 import type { ClaimedRun } from './claim-run.ts';
-import { OrderedFigures } from './figure-columns.ts';
+import { OrderMemory } from './figure-columns.ts';
 import { ENTRY_KINDS } from './keys.ts';
 import type { RunStaging } from './staging.ts';
 
@@ -8,6 +8,9 @@ type Connection = Database.Database;
 
 /** Records that one statement compares with the ledger. */
 const ROWS_A_STATEMENT = 100;
+
+/** Entries that one statement brings into the state: SQLite keeps the pages that it changes twice until it ends. */
+const ENTRIES_A_STATEMENT = 2048;
 
 /** What a run changed, as counts of entries by kind. */
 export interface EntryCounts {
@@ -40,8 +43,7 @@ export interface Merged {
 
 /**
  * Appends an entry for each staged record that is new or differs, in the order of the ledger's keys, and brings the state
- * up to it; returns how many entries there are of each kind. One period at a time: SQLite keeps what a statement has
- * changed in memory until it ends.
+ * up to it, one period at a time; returns how many entries there are of each kind.
  */
 export function mergeStaged(connection: Connection, merge: Merge): Merged {
   const { run, staging, shift, lastEntryIdBefore, shownBefore } = merge;
@@ -55,9 +57,9 @@ export function mergeStaged(connection: Connection, merge: Merge): Merged {
   const changedPeriods = new Set<number>();
   const sameKeys = new Set<number>();
   let entries = 0;
-  const ordered = new OrderedFigures();
+  const memory = new OrderMemory();
   for (const { periodKey } of staging.periods.sort((a, b) => a.periodKey - b.periodKey)) {
-    const figures = staging.figuresOf(periodKey).inOrder(ordered);
+    const figures = staging.figuresOf(periodKey).inOrder(memory);
     const digest = shift === 0 ? figures.digest() : null;
     remember.run(digest, periodKey);
     // The state has held these very figures since the last run that covered the period: no need to compare them.
@@ -82,7 +84,7 @@ export function mergeStaged(connection: Connection, merge: Merge): Merged {
     if (values.length > 0) append(prepare(connection, values.length / 3), values);
     if (entries === entriesBefore) continue;
     changedPeriods.add(periodKey);
-    updateState(connection, lastEntryIdBefore + entriesBefore, isNew);
+    updateState(connection, { after: lastEntryIdBefore + entriesBefore, last: lastEntryIdBefore + entries }, isNew);
     if (isNew) counts.opened += entries - entriesBefore;
     else countEntries(connection, lastEntryIdBefore + entriesBefore, counts);
   }
@@ -120,18 +122,19 @@ function prepareAppend(connection: Connection, rows: number): Database.Statement
   );
 }
 
-/** Brings the state up to the entries after this one; `isNew` when it holds none of their keys yet. */
-export function updateState(connection: Connection, lastEntryIdBefore: number, isNew: boolean): void {
+/** Brings the state up to the entries of these ids; `isNew` when it holds none of their keys yet. */
+export function updateState(connection: Connection, ids: { after: number; last: number }, isNew: boolean): void {
   const upsert = `ON CONFLICT (period_key, tenant_key) DO UPDATE SET credits_used = excluded.credits_used,
     request_count = excluded.request_count, withdrawn = excluded.withdrawn, changed_run_key = excluded.changed_run_key`;
-  connection
-    .prepare(
-      `INSERT INTO tenant_usage
-         (period_key, tenant_key, credits_used, request_count, withdrawn, first_run_key, changed_run_key)
-       SELECT period_key, tenant_key, credits_after, requests_after, kind = ${ENTRY_KINDS.withdrawn}, run_key, run_key
-       FROM usage_entries WHERE entry_id > ? ${isNew ? '' : upsert}`,
-    )
-    .run(lastEntryIdBefore);
+  const update = connection.prepare(
+    `INSERT INTO tenant_usage
+       (period_key, tenant_key, credits_used, request_count, withdrawn, first_run_key, changed_run_key)
+     SELECT period_key, tenant_key, credits_after, requests_after, kind = ${ENTRY_KINDS.withdrawn}, run_key, run_key
+     FROM usage_entries WHERE entry_id > ? AND entry_id <= ? ${isNew ? '' : upsert}`,
+  );
+  for (let { after } = ids; after < ids.last; after += ENTRIES_A_STATEMENT) {
+    update.run(after, Math.min(after + ENTRIES_A_STATEMENT, ids.last));
+  }
 }
 
 /** Adds up the entries after this one by kind. */

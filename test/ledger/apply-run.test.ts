@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { KeySet } from '../../src/ledger/key-set.ts';
 import type { LedgerConnection } from '../../src/ledger/open.ts';
@@ -57,6 +58,39 @@ test('each change is one entry with its kind, its deltas and the values after it
   ]);
 });
 
+test('thousands of entries of a run all reach the state and its digest', () => {
+  const { connection, path } = openLedger();
+  const listing = (credits: (at: number) => number) =>
+    Array.from({ length: 5_000 }, (_, at) => usageRecord(`tenant-${at}`, credits(at)));
+  publish(
+    connection,
+    listing((at) => at),
+  );
+  const { runId } = publish(
+    connection,
+    listing((at) => (at % 5 === 0 ? at : at + 1)),
+  );
+
+  const view = viewLedger(path);
+  const wrong = `SELECT count(*) FROM finance_usage
+    WHERE credits_used <> substr(tenant_id, 8) + (substr(tenant_id, 8) % 5 > 0)`;
+  expect(view.value(wrong)).toBe(0n);
+  const entries = view.rows('SELECT * FROM finance_history WHERE run_id = ? ORDER BY entry_id', runId);
+  expect(entries).toHaveLength(4_000);
+  const [run = {}] = view.rows(
+    `SELECT previous_digest, applied_seq, run_id, workspace_id, finished_at, entries, digest
+     FROM runs JOIN workspaces USING (workspace_key) WHERE run_id = ?`,
+    runId,
+  );
+  const { digest, ...head } = run;
+  const lines = entries.map((entry) => [
+    ...[entry.entry_id, entry.tenant_id, entry.period, entry.kind],
+    ...[entry.credits_delta, entry.requests_delta, entry.credits_after, entry.requests_after],
+  ]);
+  const text = [Object.values(head), ...lines].map((line) => `${JSON.stringify(line, numbers)}\n`).join('');
+  expect(createHash('sha256').update(text).digest('hex')).toBe(digest);
+});
+
 test('a record that is absent from a walk is not deleted', () => {
   const { connection, path } = openLedger();
   publish(connection, [usageRecord('a', 10), usageRecord('b', 10)]);
@@ -97,6 +131,8 @@ test('the digests of all runs form one chain over both workspaces', () => {
   ]);
   expect(new Set(chain.map(({ digest }) => digest)).size).toBe(3);
 });
+
+const numbers = (_: string, value: unknown): unknown => (typeof value === 'bigint' ? Number(value) : value);
 
 /** The keys of a workspace as the ledger holds them. */
 function keySetOf(connection: LedgerConnection, workspaceId: string): KeySet {

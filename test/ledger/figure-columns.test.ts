@@ -44,6 +44,12 @@ test.each([1, 1_000])('records beyond one block come in order too, tenants %d ap
   });
   expect(seen).toHaveLength(rows.length);
   expect(rows.find((row, at) => row.join() !== seen[at])).toBeUndefined();
+  const digest = columns.inOrder().digest().toString('hex');
+  expect(digestOf(rows)).toBe(digest);
+  for (const at of [0, 1_024, 19_998]) {
+    const [tenantKey, credits, requests] = rows[at] as Figures;
+    expect(digestOf(rows.with(at, [tenantKey, credits, next(requests)]))).not.toBe(digest);
+  }
 });
 
 test('zero has no sign', () => {

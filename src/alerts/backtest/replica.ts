@@ -57,7 +57,7 @@ export class Replica {
     const changedPeriods = new Set(statements.periodsWithEntries.all() as number[]);
     this.#addPeriods([...changedPeriods]);
     statements.cover.run(runKey, workspaceKey, fromPeriod ?? '', toPeriod ?? '9999-99');
-    updateState(connection, lastEntryIdBefore, false);
+    updateState(connection, { after: lastEntryIdBefore, last: lastEntryIdBefore + entries }, false);
     this.#addPeriods(statements.bookings.all(runKey, null));
     statements.adjustments(runKey);
     const window = { from: fromPeriod, to: toPeriod };
