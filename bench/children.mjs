@@ -1,24 +1,29 @@
 import { fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
+
+/** The options of Node that pm2 gives the daemon; what stands for a daemon runs with the same. */
+export const NODE_ARGS = createRequire(import.meta.url)('../ecosystem.config.cjs').apps[0].node_args;
 
 /** The processes of the bench. What is measured never runs in the bench's own process, and none outlives it. */
 export class Children {
   #running = new Set();
 
   /** Starts a module of this folder; it is given `input` and answers over IPC. */
-  fork(module, input) {
+  fork(module, input, execArgv = []) {
     const file = fileURLToPath(new URL(module, import.meta.url));
-    return this.#keep(fork(file, [JSON.stringify(input)], { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] }));
+    const stdio = ['ignore', 'ignore', 'inherit', 'ipc'];
+    return this.#keep(fork(file, [JSON.stringify(input)], { stdio, execArgv }));
   }
 
   spawn(command, args, options) {
     return this.#keep(spawn(command, args, options));
   }
 
-  /** Runs a module of this folder to its end and gives its one message. */
+  /** Runs a module of this folder to its end, as a daemon runs, and gives its one message. */
   async ask(module, input) {
-    const child = this.fork(module, input);
+    const child = this.fork(module, input, NODE_ARGS);
     let answer = null;
     child.once('message', (message) => {
       answer = message;

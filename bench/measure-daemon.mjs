@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
 import { buildFile } from './build.mjs';
-import { stopChild } from './children.mjs';
+import { NODE_ARGS, stopChild } from './children.mjs';
 import { versionOf } from './machine.mjs';
 import { startService } from './service.mjs';
 import { medians } from './stats.mjs';
@@ -34,7 +34,7 @@ export async function measureDaemon(bench, say) {
 
 async function watchDaemon(bench, config) {
   const { idleSeconds, dist } = bench.options;
-  const command = [buildFile(dist, 'cli.js'), 'daemon', '--config', config];
+  const command = [...NODE_ARGS, buildFile(dist, 'cli.js'), 'daemon', '--config', config];
   const daemon = bench.children.spawn(process.execPath, command, { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
   const gone = once(daemon, 'exit').then(() => {
     throw new Error('the daemon has ended');
