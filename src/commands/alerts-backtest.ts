@@ -57,8 +57,8 @@ export function backtestCommand(cli: CliContext): Command {
 async function runBacktest(cli: CliContext, options: BacktestOptions): Promise<void> {
   const window = { from: '', to: '9999-99', ...parsePeriodWindow(options) };
   const own = ownSettings(options);
-  const workspace = chooseWorkspace(cli.loadConfig(), options.workspace);
-  const proposed = proposedSettings(cli, workspace.id, own, options.ruleFile);
+  const workspace = chooseWorkspace(await cli.loadConfig(), options.workspace);
+  const proposed = await proposedSettings(cli, workspace.id, own, options.ruleFile);
   const settings = { today: workspace.alerts, proposed };
   if (own === null && options.ruleFile === undefined) {
     cli.note("nothing is proposed, so both sides show today's settings; try --ratio, --min-credits or --rule-file");
@@ -105,13 +105,13 @@ function parseSetting(setting: 'ratio' | 'min_credits', option: string, text: st
 }
 
 /** The settings as they would be if they stood in the configuration, with what `defaults` and tenants add to them. */
-function proposedSettings(
+async function proposedSettings(
   cli: CliContext,
   workspaceId: string,
   own: FileAlerts | null,
   ruleFile: string | undefined,
-): AlertSettings {
+): Promise<AlertSettings> {
   const file = ruleFile === undefined ? null : loadAlertsOnTrial(resolve(cli.io.cwd, ruleFile), cli.io.env);
-  const config = cli.loadConfig((document) => withAlertsOnTrial(document, workspaceId, { file, own: own ?? {} }));
+  const config = await cli.loadConfig((document) => withAlertsOnTrial(document, workspaceId, { file, own: own ?? {} }));
   return chooseWorkspace(config, workspaceId).alerts;
 }

@@ -1,11 +1,11 @@
 import { Command } from 'commander';
-import { type LoadOptions, loadConfig } from '../config/load.ts';
+import type { LoadOptions } from '../config/load.ts';
 import type { Config } from '../config/types.ts';
 import { systemClock } from '../core/clock.ts';
 import { AppError, ConfigError } from '../core/errors.ts';
 import { inertText } from '../core/inert-text.ts';
 import type { Redactor } from '../core/redact.ts';
-import { Context, type ContextOverrides } from '../daemon/context.ts';
+import type { Context, ContextOverrides } from '../daemon/context.ts';
 import { renderJson } from '../reports/json.ts';
 import type { TableOptions } from '../reports/table.ts';
 
@@ -80,18 +80,32 @@ export class CliContext {
   }
 
   /** The configuration; `amend` changes what it says, for settings on trial. */
-  loadConfig(amend?: LoadOptions['amend']): Config {
+  async loadConfig(amend?: LoadOptions['amend']): Promise<Config> {
+    const { loadConfig } = await import('../config/load.ts');
     return loadConfig({ file: this.#configFile, env: this.io.env, cwd: this.io.cwd, amend });
   }
 
-  /** Builds the wiring from the configuration, uses it, and lets go of it whatever happens. */
-  async withContext<T>(use: (context: Context) => Promise<T> | T, config = this.loadConfig()): Promise<T> {
-    const context = new Context(config, this.io.overrides);
-    this.#redact = context.redact;
+  /**
+   * Builds the wiring from the configuration, uses it, and lets go of it whatever happens. For a command that is sure to
+   * write, the writer's thread loads its code while this one loads the rest.
+   */
+  async withContext<T>(
+    use: (context: Context) => Promise<T> | T,
+    { config, writes = false }: { config?: Config; writes?: boolean } = {},
+  ): Promise<T> {
+    const thread = writes ? new (await import('../sync/writer-handle.ts')).WriterHandle() : undefined;
     try {
-      return await use(context);
+      const wiring = import('../daemon/context.ts');
+      const settings = config ?? (await this.loadConfig());
+      const context = new (await wiring).Context(settings, this.io.overrides, thread);
+      this.#redact = context.redact;
+      try {
+        return await use(context);
+      } finally {
+        await context.close();
+      }
     } finally {
-      await context.close();
+      await thread?.end();
     }
   }
 

@@ -10,7 +10,7 @@ import type { CliContext } from './cli-context.ts';
  * does, and the ledger itself is only read.
  */
 export async function withLedgerCopy<T>(cli: CliContext, use: (context: Context) => Promise<T>): Promise<T> {
-  const config = cli.loadConfig();
+  const config = await cli.loadConfig();
   const folder = mkdtempSync(join(tmpdir(), 'usage-ledger-dry-run-'));
   try {
     const copy = join(folder, 'ledger.db');
@@ -22,7 +22,7 @@ export async function withLedgerCopy<T>(cli: CliContext, use: (context: Context)
         reader.close();
       }
     }
-    return await cli.withContext(use, { ...config, ledger: { ...config.ledger, path: copy } });
+    return await cli.withContext(use, { config: { ...config, ledger: { ...config.ledger, path: copy } } });
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

@@ -7,7 +7,7 @@ export function migrateCommand(cli: CliContext): Command {
   return reportingCommand('migrate')
     .description('Bring the ledger to the schema of this version, or create it; the daemon does so by itself.')
     .addHelpText('after', examples('usage-ledger migrate', 'usage-ledger migrate --json'))
-    .action(() => cli.withContext((context) => migrate(cli, context)));
+    .action(() => cli.withContext((context) => migrate(cli, context), { writes: true }));
 }
 
 async function migrate(cli: CliContext, context: Context): Promise<void> {

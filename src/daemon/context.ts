@@ -22,6 +22,7 @@ import { hasPublished } from '../ledger/runs.ts';
 import { LedgerWriter } from '../sync/ledger-writer.ts';
 import { planWindow } from '../sync/plan.ts';
 import type { SyncOutcome, SyncProgress } from '../sync/run.ts';
+import type { WriterHandle } from '../sync/writer-handle.ts';
 import type { UsageApiClient, UsageApiClientOptions } from '../usage-api/client.ts';
 
 /** What tests put in place of the real thing. */
@@ -69,10 +70,12 @@ export class Context {
   readonly #clientOptions: NonNullable<ContextOverrides['clientOptions']>;
   readonly #releasers = new Releasers();
   readonly #clients = new Map<string, Promise<UsageApiClient>>();
+  /** A thread for the writer that has been started already; the first to open the writer takes it. */
+  #thread: WriterHandle | undefined;
   #writer: Promise<LedgerWriter> | null = null;
   #reader: LedgerReader | null = null;
 
-  constructor(config: Config, overrides: ContextOverrides = {}) {
+  constructor(config: Config, overrides: ContextOverrides = {}, thread?: WriterHandle) {
     this.config = config;
     this.clock = overrides.clock ?? systemClock;
     this.redact = createRedactor(secretsOf(config));
@@ -83,25 +86,28 @@ export class Context {
     this.#routes = routesOf(channels);
     this.#random = overrides.random ?? Math.random;
     this.#clientOptions = overrides.clientOptions ?? {};
+    this.#thread = thread;
   }
 
   /** The writing side of the ledger; opening it creates or migrates the ledger. */
   writer(): Promise<LedgerWriter> {
-    this.#writer ??= LedgerWriter.open({
-      path: this.config.ledger.path,
-      version: this.version,
-      nowMs: this.clock.now(),
-    }).then((writer) => {
-      this.#releasers.push(() => writer.close());
-      const { applied, backup } = writer.migration;
-      if (applied > 0) this.logger.info({ applied, backup }, 'the ledger has been brought to this version');
-      return writer;
-    });
+    this.#writer ??= this.#openWriter();
     // What kept it from opening, such as another process that migrates, may pass.
     this.#writer.catch(() => {
       this.#writer = null;
     });
     return this.#writer;
+  }
+
+  async #openWriter(): Promise<LedgerWriter> {
+    const { path } = this.config.ledger;
+    const thread = this.#thread;
+    this.#thread = undefined;
+    const writer = await LedgerWriter.open({ path, version: this.version, nowMs: this.clock.now() }, thread);
+    this.#releasers.push(() => writer.close());
+    const { applied, backup } = writer.migration;
+    if (applied > 0) this.logger.info({ applied, backup }, 'the ledger has been brought to this version');
+    return writer;
   }
 
   /** The reading side of the ledger, which must exist. */

@@ -13,9 +13,16 @@ export interface WriterStart {
 
 export type OpName = keyof WriterOps;
 
-export type WriterRequest = { id: number; op: OpName; args: unknown } | { id: number; op: 'close' };
+/** The first is `open`, with a `WriterStart`; nothing comes after `close`. */
+export type WriterOp = OpName | 'open' | 'close';
 
-/** Answers carry the request's id; 0 is the answer to the start. */
+export interface WriterRequest {
+  id: number;
+  op: WriterOp;
+  args: unknown;
+}
+
+/** Answers carry the request's id. */
 export type WriterReply = { id: number; result: unknown } | { id: number; error: PackedError };
 
 /** An error as it crosses threads, where classes are lost. */

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { LedgerWriter } from '../../src/sync/ledger-writer.ts';
+import { WriterHandle } from '../../src/sync/writer-handle.ts';
 import type { OpName, WriterStart } from '../../src/sync/writer-messages.ts';
 import { openLedger } from '../support/open-ledger.ts';
 import { rejection } from '../support/rejection.ts';
@@ -28,13 +29,27 @@ test('writers that open one fresh ledger at the same time all succeed, again and
   }
 });
 
+test('a thread may be started before its ledger is known; without a ledger it refuses to work', async () => {
+  const thread = new WriterHandle();
+  expect((await rejection(thread.send('claimRun', CLAIM))).message).toBe('no ledger is open for claimRun');
+
+  const writer = await LedgerWriter.open(freshStart(), thread);
+
+  expect(await writer.call('claimRun', CLAIM)).toMatchObject({ workspaceId: 'ws-1' });
+  await writer.close();
+  await thread.end();
+  expect(thread.hasEnded).toBe(true);
+});
+
 test('a ledger of a newer version is refused with the version that is needed', async () => {
   const { connection, path } = openLedger();
   connection.prepare('INSERT INTO schema_migrations VALUES (?, ?, ?, ?)').run(9e12, 'x', '99.1.0', 'later');
 
-  const error = await rejection(LedgerWriter.open({ ...freshStart(), path }));
+  const thread = new WriterHandle();
+  const error = await rejection(LedgerWriter.open({ ...freshStart(), path }, thread));
 
   expect(error).toMatchObject({ code: 'ledger_newer', hint: 'install usage-ledger 99.1.0 or later' });
+  expect(thread.hasEnded).toBe(true);
 });
 
 test('errors keep their name, code and remedy across the thread', async () => {

@@ -21,7 +21,7 @@ export function doctorCommand(cli: CliContext): Command {
 }
 
 async function doctor(cli: CliContext): Promise<void> {
-  const config = loadConfig(cli);
+  const config = await loadConfig(cli);
   if (config instanceof ConfigError) {
     // The rest depends on the configuration; what does not is told at once.
     const { cwd } = cli.io;
@@ -33,14 +33,14 @@ async function doctor(cli: CliContext): Promise<void> {
     cli.exitCode = EXIT.usage;
     return;
   }
-  const findings = await cli.withContext((context) => examineAll(cli, context), config);
+  const findings = await cli.withContext((context) => examineAll(cli, context), { config });
   tell(cli, findings);
   if (findings.some(({ status }) => status === 'fail')) cli.exitCode = EXIT.fault;
 }
 
-function loadConfig(cli: CliContext): Config | ConfigError {
+async function loadConfig(cli: CliContext): Promise<Config | ConfigError> {
   try {
-    return cli.loadConfig();
+    return await cli.loadConfig();
   } catch (error) {
     if (error instanceof ConfigError) return error;
     throw error;
