@@ -67,7 +67,7 @@ export class LedgerWriter {
 
   async #end(): Promise<void> {
     await this.#thread.send('close', undefined);
-    // It has let go of the ledger; by itself it would end only after the engine's last compilations.
+    // It has let go of the ledger: nothing is lost by not waiting until it ends by itself.
     await this.#thread.end();
   }
 }
