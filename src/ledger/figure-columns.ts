@@ -46,10 +46,6 @@ export class FigureColumns {
   readonly #large = new Map<number, LargeFigures>();
   #size = 0;
 
-  get size(): number {
-    return this.#size;
-  }
-
   add(tenantKey: number, credits: number | bigint, requests: number | bigint): void {
     const at = this.#size & IN_BLOCK;
     if (at === 0) {

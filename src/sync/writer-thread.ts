@@ -24,7 +24,10 @@ function main(): void {
       return ledger.migration;
     }
     if (ledger === null) throw new Error(`no ledger is open for ${op}`);
-    if (op === 'close') return ledger.connection.close();
+    if (op === 'close') {
+      ledger.connection.close();
+      return null;
+    }
     const call = ledger.ops[op] as (args: unknown) => unknown;
     return call.call(ledger.ops, args);
   };

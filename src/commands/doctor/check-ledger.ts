@@ -36,8 +36,10 @@ export function checkSqlite(): Finding[] {
     const connection = openForWriting(join(folder, 'ledger.db'));
     const version = sqliteVersion(connection);
     connection.close();
-    const addon = createRequire(import.meta.url).resolve('better-sqlite3/build/Release/better_sqlite3.node');
-    return [checkAddon(addon, process.version) ?? ok('sqlite', `SQLite ${version}`)];
+    const loaded = Object.keys(createRequire(import.meta.url).cache);
+    const addon = loaded.find((file) => file.endsWith('better_sqlite3.node'));
+    const trouble = addon === undefined ? null : checkAddon(addon, process.version);
+    return [trouble ?? ok('sqlite', `SQLite ${version}`)];
   } catch (error) {
     const { message, hint } = summarizeError(error);
     return [fail('sqlite', message, hint ?? 'reinstall better-sqlite3')];
