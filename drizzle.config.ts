@@ -2,6 +2,6 @@ import { defineConfig } from 'drizzle-kit';
 
 export default defineConfig({
   dialect: 'sqlite',
-  schema: './src/ledger/schema.ts',
+  schema: './src/ledger/schema/schema.ts',
   out: './drizzle',
 });

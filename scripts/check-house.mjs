@@ -8,8 +8,10 @@ import { fileURLToPath } from 'node:url';
 const ROOMS = [
   'commands',
   'daemon',
+  'wiring',
   'queue',
   'sync',
+  'writer',
   'reports',
   'alerts',
   'ledger',

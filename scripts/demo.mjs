@@ -8,8 +8,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { openReader } from '../dist/ledger/open.js';
-import { renderTable } from '../dist/reports/table.js';
+import { openReader } from '../dist/ledger/file/open.js';
+import { renderTable } from '../dist/reports/formats/table.js';
 import { startSandbox } from '../dist/sandbox/server.js';
 
 const CLI = fileURLToPath(new URL('../dist/cli.js', import.meta.url));

@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
 import { summarizeError } from '../core/errors.ts';
-import type { Context } from '../daemon/context.ts';
 import { startDaemon } from '../daemon/daemon.ts';
-import { type CliContext, EXIT, examples, plainCommand } from './cli-context.ts';
+import type { Context } from '../wiring/context.ts';
+import { type CliContext, EXIT, examples, plainCommand } from './shared/cli-context.ts';
 
 /** A stop takes no longer than this, whatever hangs; below the kill_timeout in ecosystem.config.cjs. */
 const STOP_DEADLINE_MS = 19_000;

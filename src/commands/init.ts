@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { writeSample } from '../config/sample.ts';
-import { type CliContext, examples, reportingCommand } from './cli-context.ts';
+import { type CliContext, examples, reportingCommand } from './shared/cli-context.ts';
 
 export function initCommand(cli: CliContext): Command {
   return reportingCommand('init', { config: false })

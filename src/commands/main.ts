@@ -1,6 +1,6 @@
 import { Command, CommanderError } from 'commander';
 import { readVersion } from '../core/version.ts';
-import { CliContext, EXIT, examples, type Io, type TextOutput } from './cli-context.ts';
+import { CliContext, EXIT, examples, type Io, type TextOutput } from './shared/cli-context.ts';
 
 /** Carries out one command line (without node and script) and returns the exit code. */
 export async function main(argv: string[], io: Io): Promise<number> {
@@ -23,18 +23,18 @@ const COMMANDS = {
   sync: async () => (await import('./sync.ts')).syncCommand,
   status: async () => (await import('./status.ts')).statusCommand,
   doctor: async () => (await import('./doctor/doctor.ts')).doctorCommand,
-  usage: async () => (await import('./usage.ts')).usageCommand,
-  tenant: async () => (await import('./tenant.ts')).tenantCommand,
-  close: async () => (await import('./close.ts')).closeCommand,
-  reopen: async () => (await import('./close.ts')).reopenCommand,
-  alerts: async () => (await import('./alerts.ts')).alertsCommand,
-  verify: async () => (await import('./verify.ts')).verifyCommand,
-  backup: async () => (await import('./backup.ts')).backupCommand,
-  restore: async () => (await import('./restore.ts')).restoreCommand,
-  dashboard: async () => (await import('./dashboard.ts')).dashboardCommand,
-  'embed-token': async () => (await import('./embed-token.ts')).embedTokenCommand,
-  sandbox: async () => (await import('./sandbox.ts')).sandboxCommand,
-  migrate: async () => (await import('./migrate.ts')).migrateCommand,
+  usage: async () => (await import('./finance/usage.ts')).usageCommand,
+  tenant: async () => (await import('./finance/tenant.ts')).tenantCommand,
+  close: async () => (await import('./finance/close.ts')).closeCommand,
+  reopen: async () => (await import('./finance/close.ts')).reopenCommand,
+  alerts: async () => (await import('./alerts/alerts.ts')).alertsCommand,
+  verify: async () => (await import('./ledger/verify.ts')).verifyCommand,
+  backup: async () => (await import('./ledger/backup.ts')).backupCommand,
+  restore: async () => (await import('./ledger/restore.ts')).restoreCommand,
+  dashboard: async () => (await import('./service/dashboard.ts')).dashboardCommand,
+  'embed-token': async () => (await import('./service/embed-token.ts')).embedTokenCommand,
+  sandbox: async () => (await import('./service/sandbox.ts')).sandboxCommand,
+  migrate: async () => (await import('./ledger/migrate.ts')).migrateCommand,
 };
 
 /** The program with all its commands, or with one when `only` names it. */

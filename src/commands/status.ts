@@ -1,17 +1,17 @@
 import type { Command } from 'commander';
-import { disabledChannels } from '../alerts/channel-states.ts';
+import { disabledChannels } from '../alerts/outbox/channel-states.ts';
 import { summarizeError } from '../core/errors.ts';
 import { inertText } from '../core/inert-text.ts';
 import { createLogger } from '../core/logger.ts';
-import type { Context } from '../daemon/context.ts';
-import { ledgerId } from '../ledger/queries.ts';
+import { ledgerId } from '../ledger/schema/identity.ts';
 import { describeTarget } from '../queue/connection.ts';
 import { openQueueSystem, type QueueCounts } from '../queue/queues.ts';
-import { formatInteger, relativeTime } from '../reports/format.ts';
+import { formatInteger, relativeTime } from '../reports/formats/format.ts';
+import { renderTable, type TableColumn } from '../reports/formats/table.ts';
 import { outboxCounts, type WorkspaceStatus, workspaceStatuses } from '../reports/queries/status.ts';
-import { renderTable, type TableColumn } from '../reports/table.ts';
-import { type CliContext, examples, reportingCommand } from './cli-context.ts';
-import { findRedis, probeRedis } from './redis-probe.ts';
+import type { Context } from '../wiring/context.ts';
+import { type CliContext, examples, reportingCommand } from './shared/cli-context.ts';
+import { findRedis, probeRedis } from './shared/redis-probe.ts';
 
 type WorkspaceLine = WorkspaceStatus & { configured: boolean };
 

@@ -1,17 +1,17 @@
 import type { Command } from 'commander';
-import type { AlertChange } from '../alerts/alert-change.ts';
+import type { AlertChange } from '../alerts/book/alert-change.ts';
 import { AppError, summarizeError } from '../core/errors.ts';
 import { inertText } from '../core/inert-text.ts';
 import type { Period } from '../core/period.ts';
-import type { Context } from '../daemon/context.ts';
-import { type LargestChange, largestChangesOfRun } from '../ledger/history.ts';
-import { formatInteger } from '../reports/format.ts';
+import { type LargestChange, largestChangesOfRun } from '../ledger/runs/largest-changes.ts';
+import { formatInteger } from '../reports/formats/format.ts';
 import type { SyncOutcome } from '../sync/run.ts';
-import { type CliContext, EXIT, examples, reportingCommand } from './cli-context.ts';
-import { withLedgerCopy } from './ledger-copy.ts';
-import { parsePeriodWindow } from './period-window.ts';
-import { createProgressView } from './progress.ts';
-import { withStopSignal } from './stop-signal.ts';
+import type { Context } from '../wiring/context.ts';
+import { type CliContext, EXIT, examples, reportingCommand } from './shared/cli-context.ts';
+import { withLedgerCopy } from './shared/ledger-copy.ts';
+import { parsePeriodWindow } from './shared/period-window.ts';
+import { createProgressView } from './shared/progress.ts';
+import { withStopSignal } from './shared/stop-signal.ts';
 
 interface SyncOptions {
   workspace?: string;

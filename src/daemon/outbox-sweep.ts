@@ -1,4 +1,4 @@
-import type { OutboxRow } from '../alerts/outbox.ts';
+import type { OutboxRow } from '../alerts/outbox/outbox.ts';
 import type { Clock } from '../core/clock.ts';
 import { summarizeError } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';

@@ -1,4 +1,4 @@
-import type { StaleCheck } from '../alerts/evaluate-self.ts';
+import type { StaleCheck } from '../alerts/evaluate/evaluate-self.ts';
 import { summarizeError } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
 

@@ -1,10 +1,10 @@
-import type { ChannelRoute } from '../alerts/routes.ts';
+import type { ChannelRoute } from '../alerts/notify/routes.ts';
 import type { WorkspaceConfig } from '../config/types.ts';
 import type { Clock } from '../core/clock.ts';
 import type { Logger } from '../core/logger.ts';
 import type { Period } from '../core/period.ts';
-import type { Window } from '../ledger/staging.ts';
-import type { LedgerWriter } from './ledger-writer.ts';
+import type { Window } from '../ledger/staging/staging.ts';
+import type { LedgerWriter } from '../writer/ledger-writer.ts';
 
 /** Which page of which periods. */
 export interface PageQuery {

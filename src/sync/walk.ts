@@ -1,14 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { PageReceipt } from '../writer/writer-ops.ts';
 import type { Pacer } from './pacer.ts';
-
-/** What staging says of a page that has arrived there. */
-export interface PageReceipt {
-  /** Records on the page. */
-  records: number;
-  totalPages: number;
-  totalRecords: number;
-}
 
 export interface WalkSource {
   /** Fetches one page; its body comes in pieces. */

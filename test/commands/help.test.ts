@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { describe, expect, it } from 'vitest';
-import { CliContext } from '../../src/commands/cli-context.ts';
 import { buildProgram } from '../../src/commands/main.ts';
+import { CliContext } from '../../src/commands/shared/cli-context.ts';
 import { runInEmptyFolder } from './world.ts';
 
 const silent = { write: () => true };

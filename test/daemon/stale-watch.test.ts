@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest';
-import type { StaleCheck } from '../../src/alerts/evaluate-self.ts';
+import type { StaleCheck } from '../../src/alerts/evaluate/evaluate-self.ts';
 import { createLogger } from '../../src/core/logger.ts';
 import { type StaleWatch, startStaleWatch } from '../../src/daemon/stale-watch.ts';
 

@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import { type ApplyResult, applyRun } from '../../src/ledger/apply-run.ts';
-import { type ClaimedRun, claimRun, type RunKind } from '../../src/ledger/claim-run.ts';
-import { migrateLedger } from '../../src/ledger/migrate.ts';
-import { type LedgerConnection, openForWriting } from '../../src/ledger/open.ts';
-import { RunStaging } from '../../src/ledger/staging.ts';
+import { type LedgerConnection, openForWriting } from '../../src/ledger/file/open.ts';
+import { type ApplyResult, applyRun } from '../../src/ledger/runs/apply-run.ts';
+import { type ClaimedRun, claimRun, type RunKind } from '../../src/ledger/runs/claim-run.ts';
+import { migrateLedger } from '../../src/ledger/schema/migrate.ts';
+import { RunStaging } from '../../src/ledger/staging/staging.ts';
 import type { UsageItem } from '../../src/usage-api/check-item.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 import { NOON } from './test-clock.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { openReader } from '../../src/ledger/open.ts';
-import { verifyLedger } from '../../src/ledger/verify.ts';
+import { openReader } from '../../src/ledger/file/open.ts';
+import { verifyLedger } from '../../src/ledger/verify/verify.ts';
 import type { SandboxWorkspace } from '../../src/sandbox/store.ts';
 import type { LedgerView } from '../support/ledger-view.ts';
 import { rejection } from '../support/rejection.ts';

@@ -1,6 +1,7 @@
 import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { type PageReceipt, type WalkOptions, type WalkSource, walkPages } from '../../src/sync/walk.ts';
+import { type WalkOptions, type WalkSource, walkPages } from '../../src/sync/walk.ts';
+import type { PageReceipt } from '../../src/writer/writer-ops.ts';
 import { rejection } from '../support/rejection.ts';
 
 const PAGE = { body: [] };

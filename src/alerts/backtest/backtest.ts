@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Period } from '../../core/period.ts';
-import type { LedgerConnection } from '../../ledger/open.ts';
-import type { RunAlertSettings } from '../evaluate-run.ts';
+import type { LedgerConnection } from '../../ledger/file/open.ts';
+import type { RunAlertSettings } from '../evaluate/evaluate-run.ts';
 import { type Comparison, compareStories, type Sides } from './compare.ts';
 import { findHistory, type History, readMoments } from './history.ts';
 import { Replica } from './replica.ts';

@@ -1,9 +1,9 @@
 import Database from 'better-sqlite3';
-import { countEntries, updateState } from '../../ledger/merge-staged.ts';
-import { migrateInMemory } from '../../ledger/migrate.ts';
-import type { LedgerConnection } from '../../ledger/open.ts';
-import { evaluateRun, type RunAlertSettings } from '../evaluate-run.ts';
-import { routesOf } from '../routes.ts';
+import type { LedgerConnection } from '../../ledger/file/open.ts';
+import { countEntries, updateState } from '../../ledger/runs/merge-staged.ts';
+import { migrateInMemory } from '../../ledger/schema/migrate.ts';
+import { evaluateRun, type RunAlertSettings } from '../evaluate/evaluate-run.ts';
+import { routesOf } from '../notify/routes.ts';
 import type { History, Moment } from './history.ts';
 
 /** The one receiver that notifications of a replay are counted for; nothing is ever sent to it. */

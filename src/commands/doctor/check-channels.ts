@@ -1,8 +1,8 @@
-import { disabledChannels } from '../../alerts/channel-states.ts';
 import { allowedAddresses } from '../../alerts/channels/guarded-connect.ts';
+import { disabledChannels } from '../../alerts/outbox/channel-states.ts';
 import type { ChannelConfig, Config } from '../../config/types.ts';
 import { AppError, summarizeError } from '../../core/errors.ts';
-import { openReader } from '../../ledger/open.ts';
+import { openReader } from '../../ledger/file/open.ts';
 import { type Finding, fail, ok, warn } from './finding.ts';
 
 /** Whether each channel that sends to another machine may do so, and is not disabled. Nothing is sent. */

@@ -3,7 +3,7 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { summarizeError } from '../../core/errors.ts';
-import { openForWriting, openReader, sqliteVersion } from '../../ledger/open.ts';
+import { openForWriting, openReader, sqliteVersion } from '../../ledger/file/open.ts';
 import { type Finding, fail, ok, warn } from './finding.ts';
 
 const LITTLE_DISK_BYTES = 1024 ** 3;

@@ -6,7 +6,7 @@ import type { Config } from '../../config/types.ts';
 import { summarizeError } from '../../core/errors.ts';
 import { describeTarget, type RedisTarget } from '../../queue/connection.ts';
 import { RedisMissingError } from '../../queue/errors.ts';
-import { probeRedis } from '../redis-probe.ts';
+import { probeRedis } from '../shared/redis-probe.ts';
 import { type Finding, fail, ok } from './finding.ts';
 
 /** BullMQ's own minimum. */

@@ -1,7 +1,7 @@
 import type { Severity } from '../../alerts/rules/rule.ts';
 import type { Config } from '../../config/types.ts';
 import type { Clock } from '../../core/clock.ts';
-import type { LedgerReader } from '../../ledger/open.ts';
+import type { LedgerReader } from '../../ledger/file/open.ts';
 import type { QueueCounts, QueueSystem } from '../../queue/queues.ts';
 import { OPEN_ALERT_STATES } from '../../reports/queries/alerts.ts';
 import { type OutboxCounts, outboxCounts } from '../../reports/queries/status.ts';

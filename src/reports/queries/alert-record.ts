@@ -1,9 +1,9 @@
-import { createEvidence, type Evidence } from '../../alerts/evidence.ts';
-import { observation } from '../../alerts/observation.ts';
+import { createEvidence, type Evidence } from '../../alerts/evaluate/evidence.ts';
+import { observation } from '../../alerts/evaluate/observation.ts';
 import { clear, type RuleName, type UsageFigures } from '../../alerts/rules/rule.ts';
 import { AppError } from '../../core/errors.ts';
 import { parseExact } from '../../core/exact-json.ts';
-import type { LedgerConnection } from '../../ledger/open.ts';
+import type { LedgerConnection } from '../../ledger/file/open.ts';
 import type { AlertRow } from './alerts.ts';
 
 /** An alert with everything that happened to it. */

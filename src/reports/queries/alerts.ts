@@ -1,5 +1,5 @@
-import type { AlertState } from '../../alerts/lifecycle.ts';
-import type { LedgerConnection } from '../../ledger/open.ts';
+import type { AlertState } from '../../alerts/book/lifecycle.ts';
+import type { LedgerConnection } from '../../ledger/file/open.ts';
 import { whereClause } from './where.ts';
 
 /** The states of an alert whose cause has not ended. */

@@ -1,4 +1,4 @@
-import type { LedgerConnection } from '../../ledger/open.ts';
+import type { LedgerConnection } from '../../ledger/file/open.ts';
 
 /** A silence or a plan. */
 export interface SilenceRow {

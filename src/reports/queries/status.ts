@@ -1,4 +1,4 @@
-import type { LedgerConnection } from '../../ledger/open.ts';
+import type { LedgerConnection } from '../../ledger/file/open.ts';
 import { OPEN_ALERT_STATES } from './alerts.ts';
 
 /** One row of `finance_freshness` with the last run and the number of open alerts. */

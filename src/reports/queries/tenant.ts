@@ -1,4 +1,4 @@
-import type { LedgerConnection } from '../../ledger/open.ts';
+import type { LedgerConnection } from '../../ledger/file/open.ts';
 
 /** One row of `finance_history`, without the workspace and tenant that were asked for. */
 export interface EntryRow {

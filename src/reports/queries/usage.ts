@@ -1,4 +1,4 @@
-import type { LedgerConnection } from '../../ledger/open.ts';
+import type { LedgerConnection } from '../../ledger/file/open.ts';
 import { whereClause } from './where.ts';
 
 /** One row of `finance_usage`. Credits and counts are exact; times are ISO-8601 UTC. */

@@ -1,8 +1,8 @@
 import type Database from 'better-sqlite3';
 import { expect } from 'vitest';
-import { usageAsOf } from '../../../src/ledger/as-of.ts';
-import { headOfChain } from '../../../src/ledger/digest.ts';
-import { verifyLedger } from '../../../src/ledger/verify.ts';
+import { usageAsOf } from '../../../src/ledger/runs/as-of.ts';
+import { headOfChain } from '../../../src/ledger/runs/digest.ts';
+import { verifyLedger } from '../../../src/ledger/verify/verify.ts';
 import { iso } from './calendar.ts';
 import { reasonsOf } from './ledger-driver.ts';
 import type { Row, WorkspaceModel } from './ledger-model.ts';

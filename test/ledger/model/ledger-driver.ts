@@ -1,11 +1,11 @@
 import type Database from 'better-sqlite3';
-import { routesOf } from '../../../src/alerts/routes.ts';
+import { routesOf } from '../../../src/alerts/notify/routes.ts';
 import { DEFAULT_ALERT_RULES } from '../../../src/config/resolve.ts';
 import { AppError } from '../../../src/core/errors.ts';
-import type { CloseRefusedError } from '../../../src/ledger/close-period.ts';
-import type { WalkRecord, WalkVerdict } from '../../../src/ledger/walks.ts';
+import type { CloseRefusedError } from '../../../src/ledger/close/close-period.ts';
+import type { WalkRecord, WalkVerdict } from '../../../src/ledger/runs/walks.ts';
 import { judgeWalk } from '../../../src/sync/prove.ts';
-import { WriterOps } from '../../../src/sync/writer-ops.ts';
+import { WriterOps } from '../../../src/writer/writer-ops.ts';
 import { type Listing, type ModelRun, type Range, type Reason, WorkspaceModel } from './ledger-model.ts';
 import type { RunStep, Step, WalkOf } from './steps.ts';
 import { datesOf, PERIODS, pageBodies, TENANTS, Upstream } from './upstream.ts';

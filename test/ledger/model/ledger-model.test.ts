@@ -1,7 +1,7 @@
 import Database from 'better-sqlite3';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { migrateLedger } from '../../../src/ledger/migrate.ts';
+import { migrateLedger } from '../../../src/ledger/schema/migrate.ts';
 import { LedgerComparison } from './ledger-comparison.ts';
 import { LedgerDriver } from './ledger-driver.ts';
 import { histories, type Step } from './steps.ts';

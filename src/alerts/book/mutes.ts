@@ -1,0 +1,55 @@
+import type Database from 'better-sqlite3';
+import { isoTime } from '../../core/clock.ts';
+import type { RuleName } from '../rules/rule.ts';
+import { matchesPattern } from './patterns.ts';
+
+/** The rules that find growth; a plan expects it. */
+export const GROWTH_RULES: readonly RuleName[] = ['jump', 'new_spend', 'workspace_jump'];
+
+/** What a notification would be about. */
+export interface MuteSubject {
+  rule: RuleName;
+  /** Null for the workspace, or for ourselves. */
+  tenantId: string | null;
+  period: string | null;
+  /** Credits. */
+  credits: bigint | null;
+}
+
+interface SilenceRow {
+  silenceId: string;
+  kind: 'silence' | 'plan';
+  rule: string;
+  tenant: string;
+  period: string;
+  upToCredits: bigint | null;
+}
+
+/**
+ * Reads what is muted in a workspace at a moment. The answer names the silence or plan that mutes a subject, or is null;
+ * a pattern for tenants or periods fits subjects without one only when it is `*`.
+ */
+export function readMutes(
+  connection: Database.Database,
+  workspaceKey: number,
+  nowMs: number,
+): (subject: MuteSubject) => string | null {
+  const rows = connection
+    .prepare(
+      `SELECT silence_id AS silenceId, kind, rule, tenant, period, up_to_credits AS upToCredits FROM silences
+       WHERE (workspace_key IS NULL OR workspace_key = ?) AND until > ? AND ended_at IS NULL ORDER BY silence_key`,
+    )
+    .safeIntegers()
+    .all(workspaceKey, isoTime(nowMs)) as SilenceRow[];
+  return (subject) => rows.find((row) => mutes(row, subject))?.silenceId ?? null;
+}
+
+function mutes(row: SilenceRow, { rule, tenantId, period, credits }: MuteSubject): boolean {
+  if (row.kind === 'plan' && !GROWTH_RULES.includes(rule)) return false;
+  if (row.upToCredits !== null && credits !== null && credits > row.upToCredits) return false;
+  return (
+    matchesPattern(row.rule, rule) &&
+    matchesPattern(row.tenant, tenantId ?? '') &&
+    matchesPattern(row.period, period ?? '')
+  );
+}

@@ -1,0 +1,125 @@
+import type Database from 'better-sqlite3';
+import type { UsageFigures } from '../rules/rule.ts';
+import type { PeriodFacts } from './period-facts.ts';
+import type { TenantSettings } from './tenant-settings.ts';
+
+type Connection = Database.Database;
+
+/** A tenant in a period, with the figures that rules compare. */
+export interface TenantFacts {
+  periodKey: number;
+  tenantKey: number;
+  /** Null without a record. */
+  current: UsageFigures | null;
+  previous: UsageFigures | null;
+  withdrawn: boolean;
+}
+
+/** Which tenants of a period are looked at: those that a run changed in it or in the period before, or all. */
+export type Scope = { changedSince: number } | 'all';
+
+/** Ratios and fractions are doubles here; this much slack keeps the filter from hiding what the exact rule finds. */
+const SLACK = 0.999999;
+
+/**
+ * The tenants of a period that a rule may hold for. SQLite sorts out all but a few by conditions that each rule implies;
+ * the rules themselves decide.
+ */
+export function findCandidates(
+  connection: Connection,
+  facts: PeriodFacts,
+  settings: TenantSettings,
+  scope: Scope,
+): TenantFacts[] {
+  const { phase } = facts;
+  const values = {
+    period: facts.periodKey,
+    elapsed: (phase.over ? 1 : phase.elapsedMs / phase.lengthMs) * SLACK,
+    ratio: settings.leastRatio,
+    least: settings.leastRatio * SLACK,
+    floor: settings.leastFloor,
+    newcomers: facts.previousComplete && !facts.previousIsFirst ? 1 : 0,
+    settled: phase.settled ? 1 : 0,
+    since: scope === 'all' ? 0 : scope.changedSince,
+  };
+  const jumped = settings.plain
+    ? 'cur.credits_used >= @elapsed * @ratio * prev.credits_used AND cur.credits_used >= @elapsed * (prev.credits_used + @floor)'
+    : 'cur.credits_used >= @elapsed * @floor';
+  const dropped = settings.plain
+    ? 'prev.credits_used - cur.credits_used >= @floor AND prev.credits_used >= @least * cur.credits_used'
+    : '1';
+  const changed =
+    '(SELECT DISTINCT tenant_key FROM usage_entries WHERE entry_id > @since AND period_key IN (@period, @period - 1)) e';
+  const source =
+    scope === 'all' ? 'tenant_usage cur' : `${changed} CROSS JOIN tenant_usage cur ON cur.tenant_key = e.tenant_key`;
+  const present = connection
+    .prepare(
+      `SELECT cur.tenant_key, cur.credits_used, cur.request_count, cur.withdrawn, prev.credits_used, prev.request_count
+       FROM ${source}
+       LEFT JOIN tenant_usage prev ON prev.period_key = @period - 1 AND prev.tenant_key = cur.tenant_key
+       WHERE cur.period_key = @period AND cur.withdrawn = 0 AND (
+         (prev.credits_used > 0 AND (${jumped}))
+         OR (@settled AND prev.credits_used > 0 AND ${dropped})
+         OR (@newcomers AND coalesce(prev.credits_used, 0) <= 0 AND cur.credits_used >= @floor))`,
+    )
+    .safeIntegers()
+    .raw()
+    .all(values) as FigureRow[];
+  const found = present.map((row) => toFacts(facts.periodKey, row));
+  return phase.settled ? [...found, ...goneTenants(connection, values, scope === 'all' ? '' : changed)] : found;
+}
+
+/** Tenants with credits in the period before and no record in this one. */
+function goneTenants(
+  connection: Connection,
+  values: { period: number; floor: bigint; since: number },
+  changed: string,
+): TenantFacts[] {
+  const source =
+    changed === '' ? 'tenant_usage prev' : `${changed} CROSS JOIN tenant_usage prev ON prev.tenant_key = e.tenant_key`;
+  const rows = connection
+    .prepare(
+      `SELECT prev.tenant_key, NULL, NULL, 0, prev.credits_used, prev.request_count FROM ${source}
+       WHERE prev.period_key = @period - 1 AND prev.credits_used >= @floor AND NOT EXISTS (
+         SELECT 1 FROM tenant_usage cur WHERE cur.period_key = @period AND cur.tenant_key = prev.tenant_key)`,
+    )
+    .safeIntegers()
+    .raw()
+    .all(values) as FigureRow[];
+  return rows.map((row) => toFacts(values.period, row));
+}
+
+type FigureRow = [bigint, bigint | null, bigint | null, bigint, bigint | null, bigint | null];
+
+/** Returns what reads one tenant's figures of a period and the one before. */
+export function createFactsReader(connection: Connection): (periodKey: number, tenantKey: number) => TenantFacts {
+  const read = connection
+    .prepare('SELECT credits_used, request_count, withdrawn FROM tenant_usage WHERE period_key = ? AND tenant_key = ?')
+    .safeIntegers()
+    .raw();
+  return (periodKey, tenantKey) => {
+    const current = read.get(periodKey, tenantKey) as [bigint, bigint, bigint] | undefined;
+    const previous = read.get(periodKey - 1, tenantKey) as [bigint, bigint, bigint] | undefined;
+    return {
+      periodKey,
+      tenantKey,
+      current: current === undefined ? null : { credits: current[0], requests: current[1] },
+      previous: previous === undefined ? null : { credits: previous[0], requests: previous[1] },
+      withdrawn: current?.[2] === 1n,
+    };
+  };
+}
+
+function toFacts(periodKey: number, row: FigureRow): TenantFacts {
+  const [tenantKey, credits, requests, withdrawn, previousCredits, previousRequests] = row;
+  return {
+    periodKey,
+    tenantKey: Number(tenantKey),
+    current: credits === null || requests === null ? null : { credits, requests },
+    previous:
+      previousCredits === null || previousRequests === null
+        ? null
+        : { credits: previousCredits, requests: previousRequests },
+    withdrawn: withdrawn === 1n,
+  };
+}

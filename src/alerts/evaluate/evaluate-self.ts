@@ -1,0 +1,75 @@
+import type Database from 'better-sqlite3';
+import { isoTime } from '../../core/clock.ts';
+import type { ClaimedRun } from '../../ledger/runs/claim-run.ts';
+import { AlertBook } from '../book/alert-book.ts';
+import type { RunAlerts } from '../book/alert-change.ts';
+import type { ChannelRoute } from '../notify/routes.ts';
+import { type FailedRun, judgeFailedRun, judgeStale } from '../rules/self.ts';
+import { observation } from './observation.ts';
+
+/** A run that published nothing through a fault that somebody has to know of. */
+export interface RunFault extends FailedRun {
+  message: string;
+}
+
+/** A workspace that may have gone without a complete run for too long. */
+export interface StaleCheck {
+  workspaceId: string;
+  /** How long ago the last complete run ended. */
+  sinceMs: number;
+  staleAfterMs: number;
+}
+
+interface Telling {
+  /** The channels that there are, with what each of them is told of. */
+  channels: readonly ChannelRoute[];
+  nowMs: number;
+}
+
+/** Raises what a failed run says about ourselves. Runs inside the transaction that ends the run. */
+export function evaluateFailure(
+  connection: Database.Database,
+  run: ClaimedRun,
+  fault: RunFault,
+  { channels, nowMs }: Telling,
+): RunAlerts {
+  const { workspaceKey, workspaceId, runKey, runId } = run;
+  const book = new AlertBook({
+    ...{ connection, workspaceKey, workspaceId, runKey, runId, actor: 'run' as const },
+    ...{ seeding: false, at: isoTime(nowMs), nowMs, channels },
+  });
+  const { rule, judgement } = judgeFailedRun(fault);
+  book.observe(observation({ rule, periodKey: null, tenantKey: null, judgement, detail: fault.message }));
+  return book.finish();
+}
+
+/**
+ * Raises `sync_stale` for workspaces without a complete run for too long; one that runs again resolves it. In one
+ * transaction, and without writing anything when there is no news.
+ */
+export function evaluateStale(
+  connection: Database.Database,
+  workspaces: readonly StaleCheck[],
+  { channels, nowMs }: Telling,
+): RunAlerts {
+  const outcome: RunAlerts = { changes: [], notificationIds: [] };
+  const keyOf = connection.prepare('SELECT workspace_key FROM workspaces WHERE workspace_id = ?').pluck();
+  return connection.transaction(() => {
+    for (const { workspaceId, sinceMs, staleAfterMs } of workspaces) {
+      const judgement = judgeStale(sinceMs, staleAfterMs);
+      const workspaceKey = keyOf.get(workspaceId) as number | undefined;
+      if (judgement === null || workspaceKey === undefined) continue;
+      const book = new AlertBook({
+        ...{ connection, workspaceKey, workspaceId, runKey: null, runId: null, actor: 'timer' as const },
+        ...{ seeding: false, at: isoTime(nowMs), nowMs, channels },
+      });
+      const minutes = Math.round(sinceMs / 60_000);
+      const detail = `no complete run for ${minutes} minutes`;
+      book.observe(observation({ rule: 'sync_stale', periodKey: null, tenantKey: null, judgement, detail }));
+      const { changes, notificationIds } = book.finish();
+      outcome.changes.push(...changes);
+      outcome.notificationIds.push(...notificationIds);
+    }
+    return outcome;
+  })();
+}

@@ -1,0 +1,131 @@
+import type Database from 'better-sqlite3';
+import { stringify } from 'lossless-json';
+import { inertJson } from '../../core/inert-text.ts';
+import { periodOfKey } from '../../ledger/schema/keys.ts';
+import { percentOf } from '../notify/percent.ts';
+import { projection } from '../rules/jump.ts';
+import { splitChange } from '../rules/split.ts';
+import type { Observation } from './observation.ts';
+
+/** Entries that a notification names, the latest ones; all are in `finance_history`. */
+const MAX_ENTRIES = 20;
+/** Tenants that an incident names; all are in `finance_alerts`. */
+const MAX_TENANTS = 100;
+
+/** What stands behind an alert, field by field as receivers get it. Credits are exact integers. */
+export interface Evidence {
+  threshold: ThresholdEvidence | null;
+  /** Of an open period: the credits it comes to at the rate so far. */
+  projection: { credits: bigint; elapsed_fraction: number } | null;
+  /** The tenant's part of what the workspace as a whole has grown by, in percent; null unless both grew. */
+  share_of_increase_percent: number | null;
+  /** The change of credits in two parts: more requests at the old rate, and the change of the rate. */
+  split: { volume_credits: bigint; intensity_credits: bigint } | null;
+  entries: EvidenceEntry[];
+  /** How many entries there are in all. */
+  entry_count: number;
+  /** The tenants of an incident; null for other rules. */
+  tenants: string[] | null;
+  tenant_count: number | null;
+  /** What went wrong, for alerts about ourselves. */
+  detail: string | null;
+}
+
+export interface ThresholdEvidence {
+  credits: bigint;
+  baseline_credits: bigint;
+  baseline_periods: string[];
+  ratio: number;
+  min_credits: number;
+  per_day: boolean;
+}
+
+export interface EvidenceEntry {
+  entry_id: number;
+  run_id: string;
+  period: string;
+  credits_delta: bigint;
+  credits_after: bigint;
+}
+
+/** Returns what gathers the evidence of observations; totals of workspaces are read once. */
+export function createEvidence(connection: Database.Database): (seen: Observation) => Evidence {
+  const totals = new Map<number, bigint>();
+  const totalOf = connection
+    .prepare('SELECT coalesce(sum(credits_used), 0) FROM tenant_usage WHERE period_key = ?')
+    .safeIntegers()
+    .pluck();
+  const total = (periodKey: number): bigint => {
+    const credits = totals.get(periodKey) ?? (totalOf.get(periodKey) as bigint);
+    totals.set(periodKey, credits);
+    return credits;
+  };
+  const entriesOf = connection
+    .prepare(
+      `SELECT e.entry_id, r.run_id, e.period_key, e.credits_delta, e.credits_after FROM usage_entries e
+       JOIN runs r ON r.run_key = e.run_key
+       WHERE e.period_key IN (@periodKey, @periodKey - 1) AND e.tenant_key = @tenantKey ORDER BY e.entry_id DESC LIMIT ${MAX_ENTRIES}`,
+    )
+    .safeIntegers();
+  const countOf = connection
+    .prepare(
+      'SELECT count(*) FROM usage_entries e WHERE e.period_key IN (@periodKey, @periodKey - 1) AND e.tenant_key = @tenantKey',
+    )
+    .pluck();
+
+  return (seen) => {
+    const { periodKey, tenantKey, previous, current, built, phase, members } = seen;
+    const split = previous === null || current === null ? null : splitChange(previous, current);
+    const ofTenant = periodKey !== null && tenantKey !== null;
+    const rows = ofTenant ? (entriesOf.all({ periodKey, tenantKey }) as EntryRow[]) : [];
+    const growth = previous === null || current === null ? 0n : current.credits - previous.credits;
+    const open = phase !== null && !phase.over && current !== null && phase.elapsedMs > 0;
+    return {
+      threshold:
+        built === null || seen.threshold === null
+          ? null
+          : {
+              credits: seen.threshold,
+              baseline_credits: built.baseline,
+              baseline_periods: built.periods,
+              ratio: built.ratio,
+              min_credits: built.minCredits,
+              per_day: built.perDay,
+            },
+      projection: open
+        ? {
+            credits: projection(current.credits, phase),
+            elapsed_fraction: Math.round((phase.elapsedMs / phase.lengthMs) * 10_000) / 10_000,
+          }
+        : null,
+      share_of_increase_percent:
+        ofTenant && growth > 0n && seen.rule === 'jump'
+          ? percentOf(growth, total(periodKey) - total(periodKey - 1))
+          : null,
+      split: split === null ? null : { volume_credits: split.volume, intensity_credits: split.intensity },
+      entries: rows.reverse().map(toEntry),
+      entry_count: ofTenant ? (countOf.get({ periodKey, tenantKey }) as number) : 0,
+      tenants: seen.rule === 'incident' ? members.slice(0, MAX_TENANTS) : null,
+      tenant_count: seen.rule === 'incident' ? members.length : null,
+      detail: seen.detail,
+    };
+  };
+}
+
+/** The JSON text that is kept with a transition; integers are exact. */
+export function renderEvidence(evidence: Evidence): string {
+  return inertJson(stringify(evidence) ?? '');
+}
+
+interface EntryRow {
+  entry_id: bigint;
+  run_id: string;
+  period_key: bigint;
+  credits_delta: bigint;
+  credits_after: bigint;
+}
+
+function toEntry({ entry_id, run_id, period_key, credits_delta, credits_after }: EntryRow): EvidenceEntry {
+  const period = periodOfKey(Number(period_key));
+  return { entry_id: Number(entry_id), run_id, period, credits_delta, credits_after };
+}

@@ -1,0 +1,55 @@
+import type Database from 'better-sqlite3';
+import { type Period, periodEndMs, periodStartMs } from '../../core/period.ts';
+import { periodOfKey } from '../../ledger/schema/keys.ts';
+import type { PeriodPhase } from '../rules/rule.ts';
+
+/** A period of a workspace as the rules see it. */
+export interface PeriodFacts {
+  periodKey: number;
+  period: Period;
+  phase: PeriodPhase;
+  /** The period before was read completely after its end, so its figures are whole. */
+  previousComplete: boolean;
+  /** The period before is the first that the workspace ever had, and so likely a partial one. */
+  previousIsFirst: boolean;
+}
+
+/** Reads the facts of periods, each once. `settleHours` after its end a period's figures stand. */
+export function createPeriodFacts(
+  connection: Database.Database,
+  { workspaceKey, nowMs, settleHours }: { workspaceKey: number; nowMs: number; settleHours: number },
+): (periodKey: number) => PeriodFacts {
+  const known = new Map<number, PeriodFacts>();
+  const coveredSince = connection
+    .prepare('SELECT r.started_at FROM periods p JOIN runs r ON r.run_key = p.covered_run_key WHERE p.period_key = ?')
+    .pluck();
+  const first = connection.prepare('SELECT min(period_key) FROM periods WHERE workspace_key = ?').pluck();
+  const firstKey = first.get(workspaceKey) as number | null;
+  // A walk that began before the end of a period may have read tenants that went on using it.
+  const isComplete = (periodKey: number): boolean => {
+    const startedAt = coveredSince.get(periodKey) as string | undefined;
+    return startedAt !== undefined && Date.parse(startedAt) >= periodEndMs(periodOfKey(periodKey));
+  };
+  return (periodKey) => {
+    const cached = known.get(periodKey);
+    if (cached !== undefined) return cached;
+    const period = periodOfKey(periodKey);
+    const startMs = periodStartMs(period);
+    const endMs = periodEndMs(period);
+    const over = nowMs >= endMs;
+    const facts: PeriodFacts = {
+      periodKey,
+      period,
+      phase: {
+        elapsedMs: Math.min(Math.max(0, nowMs - startMs), endMs - startMs),
+        lengthMs: endMs - startMs,
+        over,
+        settled: over && nowMs >= endMs + settleHours * 3_600_000 && isComplete(periodKey),
+      },
+      previousComplete: isComplete(periodKey - 1),
+      previousIsFirst: firstKey === null || periodKey - 1 <= firstKey,
+    };
+    known.set(periodKey, facts);
+    return facts;
+  };
+}

@@ -1,0 +1,127 @@
+import { stringify } from 'lossless-json';
+import { inertJson } from '../../core/inert-text.ts';
+import type { Period } from '../../core/period.ts';
+import type { AlertState } from '../book/lifecycle.ts';
+import type { Evidence } from '../evaluate/evidence.ts';
+import { type ChangeReason, changeReason } from '../rules/change-reason.ts';
+import type { RuleName, Severity, Stage, UsageFigures } from '../rules/rule.ts';
+import { percentOf } from './percent.ts';
+import { summaryLine } from './summary.ts';
+
+export type NotificationType = 'alert.firing' | 'alert.escalated' | 'alert.resolved';
+
+/** A figure of both periods. In JSON these are integers of any size, exact beyond 2^53. */
+export interface FigureChange {
+  previous: bigint;
+  current: bigint;
+  change: bigint;
+}
+
+/** What a channel delivers, field by field as receivers get it; `schemas/alert-notification.json` describes the same. */
+export interface Notification {
+  /** `msg_...`; the same on every attempt, so that receivers can drop repeats. */
+  notification_id: string;
+  type: NotificationType;
+  alert_id: string;
+  rule: RuleName;
+  rule_version: number;
+  stage: Stage;
+  /** How often the alert has been notified again because it grew. */
+  level: number;
+  severity: Severity;
+  state: AlertState;
+  workspace_id: string;
+  /** Null for alerts about the workspace, or about ourselves. */
+  tenant_id: string | null;
+  /** Null for alerts about ourselves. */
+  period: Period | null;
+  /** The period of the previous figures: the one before, or the same for rules that compare two readings of it. */
+  previous_period: Period | null;
+  /** `change_percent` has one decimal; null when there is no positive previous figure to divide by. */
+  credits: (FigureChange & { change_percent: number | null }) | null;
+  requests: FigureChange | null;
+  /** Credits. */
+  threshold: bigint | null;
+  /** Null when the credits did not grow, as in most resolved alerts. */
+  reason: ChangeReason | null;
+  evidence: Evidence;
+  /** The run that brought the figures; null when no run did. */
+  run_id: string | null;
+  /** ISO-8601 UTC. */
+  created_at: string;
+  /** One sentence for people; names in it are made inert. */
+  summary: string;
+}
+
+/** The facts of a notification; everything else in it is derived from them. */
+export interface NotificationInput {
+  notificationId: string;
+  type: NotificationType;
+  alertId: string;
+  rule: RuleName;
+  ruleVersion: number;
+  stage: Stage;
+  level: number;
+  severity: Severity;
+  state: AlertState;
+  workspaceId: string;
+  tenantId: string | null;
+  period: Period | null;
+  previousPeriod: Period | null;
+  previous: UsageFigures | null;
+  current: UsageFigures | null;
+  /** Credits. */
+  threshold: bigint | null;
+  evidence: Evidence;
+  runId: string | null;
+  /** ISO-8601 UTC. */
+  createdAt: string;
+}
+
+/** Completes the facts with the changes, what drove them and the sentence that sums them up. */
+export function buildNotification(input: NotificationInput): Notification {
+  const { current } = input;
+  // A tenant without a record of the period before used nothing in it.
+  const previous = input.previous ?? (current === null ? null : { credits: 0n, requests: 0n });
+  const both = previous !== null && current !== null;
+  const facts = {
+    notification_id: input.notificationId,
+    type: input.type,
+    alert_id: input.alertId,
+    rule: input.rule,
+    rule_version: input.ruleVersion,
+    stage: input.stage,
+    level: input.level,
+    severity: input.severity,
+    state: input.state,
+    workspace_id: input.workspaceId,
+    tenant_id: input.tenantId,
+    period: input.period,
+    previous_period: input.previousPeriod,
+    credits: both
+      ? {
+          ...figureChange(previous.credits, current.credits),
+          change_percent: percentOf(current.credits - previous.credits, previous.credits),
+        }
+      : null,
+    requests: both ? figureChange(previous.requests, current.requests) : null,
+    threshold: input.threshold,
+    reason: both ? changeReason(previous, current) : null,
+    evidence: input.evidence,
+    run_id: input.runId,
+    created_at: input.createdAt,
+  };
+  return { ...facts, summary: summaryLine(facts) };
+}
+
+/**
+ * The JSON text that is stored in the outbox and sent byte for byte on every attempt. Identifiers parse back exactly;
+ * in the text itself control, bidi and invisible characters are escaped, so that showing it raw does no harm.
+ */
+export function renderPayload(notification: Notification): string {
+  return inertJson(stringify(notification) ?? '');
+}
+
+function figureChange(previous: bigint, current: bigint): FigureChange {
+  return { previous, current, change: current - previous };
+}

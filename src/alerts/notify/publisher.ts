@@ -1,0 +1,88 @@
+import type { Period } from '../../core/period.ts';
+import { periodOfKey } from '../../ledger/schema/keys.ts';
+import type { BookContext, Draft, RunAlerts } from '../book/alert-change.ts';
+import { shortHash } from '../book/alert-rows.ts';
+import type { AlertChangeKind } from '../book/lifecycle.ts';
+import { createEvidence, renderEvidence } from '../evaluate/evidence.ts';
+import type { Observation } from '../evaluate/observation.ts';
+import { RULE_VERSION, type RuleName } from '../rules/rule.ts';
+import { buildNotification, type NotificationType, renderPayload } from './notification.ts';
+import { createRecipients } from './recipients.ts';
+
+const NOTIFICATION_TYPES: Partial<Record<AlertChangeKind, NotificationType>> = {
+  fired: 'alert.firing',
+  escalated: 'alert.escalated',
+  grown: 'alert.escalated',
+  resolved: 'alert.resolved',
+};
+
+/**
+ * Returns what writes down a change: its transition and, unless nobody is to hear of it, an outbox row a channel. What
+ * it has done is added to the outcome. `silence` says why a change is kept quiet whatever the routes are.
+ */
+export function createPublisher(
+  context: BookContext,
+  silence: (draft: Draft) => string | null,
+): (draft: Draft, outcome: RunAlerts) => void {
+  const { connection, runKey, actor, at } = context;
+  const evidenceOf = createEvidence(connection);
+  const recipientsOf = createRecipients(context);
+  const insertTransition = connection.prepare(
+    `INSERT INTO alert_transitions (alert_key, revision, change, state, stage, run_key, actor, at, current_credits,
+       silent, silent_because, evidence)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+  );
+  const insertNotification = connection.prepare(
+    `INSERT INTO outbox (notification_id, alert_key, revision, channel, payload, state, created_at, next_attempt_at,
+       digest_at)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+  );
+  const takeAlong = connection.prepare(
+    "UPDATE outbox SET state = 'digested', digest_id = ? WHERE alert_key = ? AND channel = ? AND state = 'held'",
+  );
+  return (draft, outcome) => {
+    const { alert, change, seen, names } = draft;
+    const type = NOTIFICATION_TYPES[change];
+    const muted = silence(draft);
+    const recipients = muted === null ? recipientsOf(draft) : [];
+    const silentBecause = recipients.length > 0 ? null : (muted ?? (change === 'resolved' ? 'unheard' : 'unrouted'));
+    const told = silentBecause === null && type !== undefined;
+    const evidence = told ? evidenceOf(seen) : null;
+    insertTransition.run(
+      ...[alert.alertKey, alert.revision, change, alert.state, alert.stage, runKey, actor, at, alert.currentCredits],
+      ...[told ? 0 : 1, silentBecause, evidence === null ? null : renderEvidence(evidence)],
+    );
+    outcome.changes.push({
+      ...{ alertId: alert.alertId, change, rule: alert.rule, stage: alert.stage, severity: alert.severity },
+      ...{ tenantId: names.tenantId, period: names.period },
+      ...{ previousCredits: alert.previousCredits, currentCredits: alert.currentCredits, threshold: alert.threshold },
+      ...{ silent: !told, silentBecause },
+    });
+    if (evidence === null || type === undefined) return;
+    for (const { channel, digestAt } of recipients) {
+      const notificationId = `msg_${shortHash(JSON.stringify([alert.alertId, alert.revision, channel]), 32)}`;
+      const notification = buildNotification({
+        ...{ notificationId, type, alertId: alert.alertId, rule: alert.rule, ruleVersion: RULE_VERSION[alert.rule] },
+        ...{ stage: alert.stage, level: alert.level, severity: alert.severity, state: alert.state },
+        ...{ ...names, previousPeriod: previousPeriodOf(seen), previous: seen.previous, current: seen.current },
+        ...{ threshold: alert.threshold, evidence, runId: context.runId, createdAt: at },
+      });
+      insertNotification.run(
+        ...[notificationId, alert.alertKey, alert.revision, channel, renderPayload(notification)],
+        ...[digestAt === null ? 'pending' : 'held', at, digestAt ?? at, digestAt],
+      );
+      if (digestAt !== null) continue;
+      // A digest that told of it later would tell old news.
+      takeAlong.run(notificationId, alert.alertKey, channel);
+      outcome.notificationIds.push(notificationId);
+    }
+  };
+}
+
+/** These compare two readings of one period. */
+const SAME_PERIOD: readonly RuleName[] = ['regression', 'restatement', 'withdrawn'];
+
+function previousPeriodOf({ rule, periodKey }: Observation): Period | null {
+  if (periodKey === null || rule === 'incident') return null;
+  return periodOfKey(SAME_PERIOD.includes(rule) ? periodKey : periodKey - 1);
+}

@@ -1,0 +1,143 @@
+import { inertText } from '../../core/inert-text.ts';
+import type { Evidence } from '../evaluate/evidence.ts';
+import type { ChangeReason } from '../rules/change-reason.ts';
+import type { RuleName, Stage } from '../rules/rule.ts';
+
+/** The part of a notification that its sentence is made of. */
+interface Facts {
+  rule: RuleName;
+  type: string;
+  stage: Stage;
+  level: number;
+  workspace_id: string;
+  tenant_id: string | null;
+  period: string | null;
+  previous_period: string | null;
+  credits: { previous: bigint; current: bigint; change_percent: number | null } | null;
+  threshold: bigint | null;
+  reason: ChangeReason | null;
+  evidence: Evidence;
+}
+
+/** One sentence for people: who, how much, against what, and what drove it. Safe for a terminal whatever the names. */
+export function summaryLine(facts: Facts): string {
+  if (facts.rule === 'incident') return incidentLine(facts);
+  if (facts.credits === null) return selfLine(facts);
+  const { credits } = facts;
+  const used = grouped(credits.current);
+  const before = `${grouped(credits.previous)} in ${facts.previous_period}`;
+  const limit = grouped(facts.threshold ?? 0n);
+  if (facts.type === 'alert.resolved') return resolvedLine(facts, used, before);
+  const head = `${title(facts)}: ${subjectOf(facts)}`;
+  switch (facts.rule) {
+    case 'drop':
+      return `${head} used ${used} credits in ${facts.period}, ${direction(credits.change_percent)} ${before}.`;
+    case 'new_spend':
+      return `${head} has so far used ${used} credits in ${facts.period} and none in ${facts.previous_period} (floor ${limit}).`;
+    case 'regression':
+      return `${head} fell from ${grouped(credits.previous)} to ${used} credits in ${facts.period}, which is still open.`;
+    case 'restatement':
+      return `${head} now has ${used} credits in ${facts.period}, which was closed with ${grouped(credits.previous)}.`;
+    case 'withdrawn':
+      return `${head} is no longer listed in ${facts.period}; it had ${grouped(credits.previous)} credits.`;
+    default:
+      return `${head} ${jumpWords(facts, used, before, limit)}`;
+  }
+}
+
+function jumpWords(facts: Facts, used: string, before: string, limit: string): string {
+  const driver = facts.reason === null ? '' : `; ${DRIVERS[facts.reason]}`;
+  const change = direction(facts.credits?.change_percent ?? null);
+  if (facts.stage === 'pace') {
+    const projected = grouped(facts.evidence.projection?.credits ?? facts.credits?.current ?? 0n);
+    return `heads for ${projected} credits in ${facts.period} at the rate so far, after ${before} (${used} used, threshold ${limit}${driver}).`;
+  }
+  const verb = facts.stage === 'final' ? 'used' : 'has so far used';
+  return `${verb} ${used} credits in ${facts.period}, ${change} ${before} (threshold ${limit}${driver}).`;
+}
+
+function resolvedLine(facts: Facts, used: string, before: string): string {
+  const head = `${TITLES[facts.rule]} resolved: ${subjectOf(facts)} is at ${used} credits in ${facts.period}`;
+  switch (facts.rule) {
+    case 'jump':
+    case 'workspace_jump':
+      return `${head}, below the threshold of ${grouped(facts.threshold ?? 0n)} (${before}).`;
+    case 'regression':
+      return `${head}, no longer below ${grouped(facts.threshold ?? 0n)}.`;
+    case 'restatement':
+      return `${head}, as it was closed.`;
+    case 'withdrawn':
+      return `${head} and listed again.`;
+    default:
+      return `${head} (${before}).`;
+  }
+}
+
+function incidentLine(facts: Facts): string {
+  const { tenants, tenant_count } = facts.evidence;
+  const where = `workspace ${quoted(facts.workspace_id)} in ${facts.period}`;
+  if (facts.type === 'alert.resolved') return `Incident resolved: none of its alerts is open in ${where}.`;
+  const names = (tenants ?? []).slice(0, 5).map(quoted).join(', ');
+  const more = (tenant_count ?? 0) > 5 ? ` and ${(tenant_count ?? 0) - 5} more` : '';
+  return `Incident, ${facts.stage}: ${tenant_count ?? 0} tenants at once in ${where}: ${names}${more}.`;
+}
+
+function selfLine(facts: Facts): string {
+  const where = `workspace ${quoted(facts.workspace_id)}`;
+  if (facts.type === 'alert.resolved')
+    return `${TITLES[facts.rule]} resolved: ${where} has been read completely again.`;
+  const detail = facts.evidence.detail === null ? '' : `: ${inertText(facts.evidence.detail)}`;
+  return `${TITLES[facts.rule]}: ${where}${detail}`;
+}
+
+/** What each rule is called in a sentence. */
+const TITLES: Record<RuleName, string> = {
+  jump: 'Jump',
+  drop: 'Drop',
+  new_spend: 'New spend',
+  regression: 'Regression',
+  restatement: 'Restatement',
+  withdrawn: 'Withdrawn',
+  workspace_jump: 'Workspace jump',
+  incident: 'Incident',
+  sync_stale: 'No complete run',
+  sync_failed: 'Sync failed',
+  auth_failed: 'Credentials refused',
+  clock_skew: 'Clock is off',
+};
+
+const DRIVERS: Record<ChangeReason, string> = {
+  volume: 'more requests',
+  intensity: 'more credits per request',
+  mixed: 'more requests and more credits per request',
+};
+
+function title(facts: Facts): string {
+  const name = TITLES[facts.rule];
+  const staged = facts.rule === 'jump' || facts.rule === 'workspace_jump';
+  if (facts.type === 'alert.escalated') return facts.level > 0 ? `${name} has grown` : `${name} is now ${facts.stage}`;
+  return staged ? `${name}, ${facts.stage}` : name;
+}
+
+function subjectOf(facts: Facts): string {
+  const workspace = `workspace ${quoted(facts.workspace_id)}`;
+  return facts.tenant_id === null ? workspace : `tenant ${quoted(facts.tenant_id)} in ${workspace}`;
+}
+
+/** Longer names are cut in the sentence; the payload's own fields carry them in full. */
+const NAME_CHARACTERS = 80;
+
+function quoted(name: string): string {
+  const characters = Array.from(name);
+  const shown = characters.length > NAME_CHARACTERS ? `${characters.slice(0, NAME_CHARACTERS).join('')}…` : name;
+  return `"${inertText(shown).replaceAll('"', '\\"')}"`;
+}
+
+function grouped(value: bigint | number): string {
+  return value.toLocaleString('en-US', { maximumFractionDigits: 1 });
+}
+
+function direction(percent: number | null): string {
+  if (percent === null) return 'from';
+  return percent < 0 ? `down ${grouped(-percent)}% from` : `up ${grouped(percent)}% from`;
+}

@@ -1,0 +1,94 @@
+import type { Clock } from '../../core/clock.ts';
+import type { Channel, DeliveryResult } from '../channels/channel.ts';
+import { nextAttemptDelayMs } from './backoff.ts';
+import { disabledReason } from './channel-states.ts';
+import type { DeliveryRecord, OutboxRow } from './outbox.ts';
+
+/** How long one sender keeps a notification in hand: longer than any channel's timeout. */
+const CLAIM_MS = 60_000;
+
+/** The outbox as a sender sees it; the writing half runs in the ledger's writer. */
+export interface OutboxAccess {
+  find(notificationId: string): OutboxRow | null;
+  /** Why the channel is disabled; null when it is not. */
+  whyDisabled(channel: string): string | null;
+  claim(request: { notificationId: string; nowMs: number; claimMs: number }): Promise<boolean>;
+  release(notificationId: string): Promise<void>;
+  /** Returns the notifications about a channel that this attempt has disabled. */
+  record(record: DeliveryRecord): Promise<string[]>;
+}
+
+export interface DeliveryDeps {
+  outbox: OutboxAccess;
+  channels: ReadonlyMap<string, Channel>;
+  clock: Clock;
+  /** From 0 to below 1. */
+  random: () => number;
+}
+
+export type DeliveryOutcome =
+  | { state: 'delivered' }
+  | { state: 'pending'; attempt: number; delayMs: number; reason: string }
+  /** `disabled`: the channel that takes nothing more from now on, and the notifications that tell the others. */
+  | { state: 'dead'; reason: string; disabled?: { channel: string; notificationIds: string[] } }
+  /** Not due, already ended, or in another sender's hands. */
+  | { state: 'skipped' };
+
+/**
+ * Makes one attempt to deliver one notification and writes down what came of it. An attempt that the signal cuts off is
+ * not counted: the notification is let go of, and the signal's reason is thrown.
+ */
+export async function deliverNotification(
+  deps: DeliveryDeps,
+  notificationId: string,
+  signal: AbortSignal,
+): Promise<DeliveryOutcome> {
+  const { outbox, clock } = deps;
+  signal.throwIfAborted();
+  if (!(await outbox.claim({ notificationId, nowMs: clock.now(), claimMs: CLAIM_MS }))) return { state: 'skipped' };
+  const row = outbox.find(notificationId);
+  if (row === null) return { state: 'skipped' };
+  const result = await attemptOnce(deps, row, signal);
+  if (result.outcome === 'cancelled') {
+    await outbox.release(notificationId);
+    throw signal.reason;
+  }
+  const nowMs = clock.now();
+  const outcome = judge(result, row, deps.random);
+  const notificationIds = await outbox.record({
+    notificationId,
+    state: outcome.state,
+    nextAttemptAtMs: nowMs + (outcome.state === 'pending' ? outcome.delayMs : 0),
+    error: outcome.state === 'delivered' ? null : outcome.reason,
+    nowMs,
+    ...(result.outcome === 'disabled'
+      ? { disable: { otherChannels: [...deps.channels.keys()].filter((name) => name !== row.channel) } }
+      : {}),
+  });
+  if (result.outcome !== 'disabled' || outcome.state !== 'dead') return outcome;
+  return { ...outcome, disabled: { channel: row.channel, notificationIds } };
+}
+
+async function attemptOnce(deps: DeliveryDeps, row: OutboxRow, signal: AbortSignal): Promise<DeliveryResult> {
+  const channel = deps.channels.get(row.channel);
+  if (channel === undefined) {
+    return { outcome: 'rejected', reason: `channel ${JSON.stringify(row.channel)} is no longer configured` };
+  }
+  const why = deps.outbox.whyDisabled(row.channel);
+  if (why !== null) return { outcome: 'rejected', reason: disabledReason(row.channel, why) };
+  const { notificationId, payload, attempts } = row;
+  return channel.deliver({ notificationId, payload, attempt: attempts + 1 }, { signal });
+}
+
+function judge(
+  result: Exclude<DeliveryResult, { outcome: 'cancelled' }>,
+  row: OutboxRow,
+  random: () => number,
+): Exclude<DeliveryOutcome, { state: 'skipped' }> {
+  if (result.outcome === 'delivered') return { state: 'delivered' };
+  if (result.outcome !== 'retry') return { state: 'dead', reason: result.reason };
+  const attempt = row.attempts + 1;
+  const delayMs = nextAttemptDelayMs(attempt - row.attemptsBefore, random);
+  if (delayMs === null) return { state: 'dead', reason: `given up after ${attempt} attempts: ${result.reason}` };
+  return { state: 'pending', attempt, delayMs: Math.max(delayMs, result.retryAfterMs ?? 0), reason: result.reason };
+}

@@ -1,0 +1,74 @@
+import type Database from 'better-sqlite3';
+import { isoTime } from '../../core/clock.ts';
+import { AppError } from '../../core/errors.ts';
+
+type Connection = Database.Database;
+
+/** A notification that was given up. */
+export interface DeadLetter {
+  notification_id: string;
+  channel: string;
+  attempts: number;
+  /** ISO-8601 UTC. */
+  created_at: string;
+  last_error: string | null;
+}
+
+export interface ReplayRequest {
+  /** Null: all that are dead. */
+  notificationIds: readonly string[] | null;
+  /** The channels that there are; what is dead for others stays dead. */
+  channels: readonly string[];
+  nowMs: number;
+}
+
+export interface ReplayReport {
+  replayed: DeadLetter[];
+  /** Disabled channels that are used again. */
+  enabled: string[];
+  /** Dead ones for channels that are not configured, which stay dead. */
+  without_channel: DeadLetter[];
+}
+
+export function deadLetters(connection: Connection): DeadLetter[] {
+  return connection
+    .prepare(
+      `SELECT notification_id, channel, attempts, created_at, last_error FROM outbox
+       WHERE state = 'dead' ORDER BY created_at, notification_id`,
+    )
+    .all() as DeadLetter[];
+}
+
+/**
+ * Makes dead notifications due again, under the same id, and enables their channels. Raises `not_dead` and changes
+ * nothing when one of the ids is not that of a dead notification.
+ */
+export function replayDead(connection: Connection, { notificationIds, channels, nowMs }: ReplayRequest): ReplayReport {
+  return connection
+    .transaction(() => {
+      const dead = deadLetters(connection);
+      const known = new Set(dead.map((letter) => letter.notification_id));
+      const unknown = (notificationIds ?? []).filter((id) => !known.has(id));
+      if (unknown.length > 0) {
+        throw new AppError('not_dead', `no dead notification has the id ${unknown.join(', ')}`, {
+          hint: 'run `usage-ledger alerts replay` without arguments for a list of those that have',
+        });
+      }
+      const chosen =
+        notificationIds === null ? dead : dead.filter((letter) => notificationIds.includes(letter.notification_id));
+      const replayed = chosen.filter((letter) => channels.includes(letter.channel));
+      const revive = connection.prepare(
+        // What died waiting for a digest goes as one, not as hundreds.
+        `UPDATE outbox SET state = CASE WHEN digest_at IS NULL THEN 'pending' ELSE 'held' END, next_attempt_at = ?,
+           claimed_until = NULL, attempts_before = attempts
+         WHERE notification_id = ?`,
+      );
+      for (const letter of replayed) revive.run(isoTime(nowMs), letter.notification_id);
+      const enable = connection.prepare('DELETE FROM channel_states WHERE name = ?');
+      const enabled = [...new Set(replayed.map((letter) => letter.channel))].filter(
+        (name) => enable.run(name).changes > 0,
+      );
+      return { replayed, enabled, without_channel: chosen.filter((letter) => !channels.includes(letter.channel)) };
+    })
+    .immediate();
+}

@@ -1,0 +1,208 @@
+import type { ShiftedAlert } from '../../alerts/backtest/compare.ts';
+import {
+  type AlertOutline,
+  type LeadTime,
+  medianOf,
+  type RuleCount,
+  type Sides,
+} from '../../alerts/backtest/compare.ts';
+import type { AlertRuleSettings, AlertSettings } from '../../config/types.ts';
+import { isoTime } from '../../core/clock.ts';
+import { inertText } from '../../core/inert-text.ts';
+import { formatInteger } from '../../reports/formats/format.ts';
+import { renderTable, type TableColumn, type TableOptions } from '../../reports/formats/table.ts';
+import type { BacktestAnswer } from './backtest-json.ts';
+
+/** Rows of a list of alerts; `--json` has all. */
+const MOST_LISTED = 20;
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+
+/** The answer for people: settings, counts, lead times, and the alerts that make the difference. */
+export function backtestWords(answer: BacktestAnswer, options: TableOptions): string {
+  const { history, comparison, settings } = answer;
+  const { only, shifted } = comparison;
+  const from = history.firstRunAt.slice(0, 10);
+  const to = history.lastRunAt.slice(0, 10);
+  const sections = [
+    `${inertText(history.workspaceId)}: ${formatInteger(history.runs)} runs replayed, ${from} to ${to}`,
+    renderTable(settingRows(settings), SIDE_BY_SIDE, options),
+    comparison.periods.length === 0
+      ? 'neither gives any alert'
+      : renderTable(countRows(answer), COUNT_COLUMNS, options),
+    renderTable(measureRows(answer), SIDE_BY_SIDE, options),
+    list("only with today's settings", only.today, (rows) => renderTable(rows.map(outlineRow), ONLY, options)),
+    list('only with the proposed settings', only.proposed, (rows) => renderTable(rows.map(outlineRow), ONLY, options)),
+    list(`with both, but not alike${shiftWords(shifted)}`, shifted, (rows) =>
+      renderTable(rows.map(shiftedRow), SHIFTED, options),
+    ),
+  ];
+  return sections.join('\n\n');
+}
+
+interface SideRow {
+  name: string;
+  today: string;
+  proposed: string;
+}
+
+const SIDE_BY_SIDE: TableColumn<SideRow>[] = [
+  { key: 'name', header: '' },
+  { key: 'today', header: 'Today' },
+  { key: 'proposed', header: 'Proposed' },
+];
+
+function settingRows({ today, proposed }: Sides<AlertSettings>): SideRow[] {
+  const matches = [...new Set([...today.tenants, ...proposed.tenants].map(({ match }) => match))];
+  const rulesOf = (side: AlertSettings, match: string) => side.tenants.find((tenant) => tenant.match === match)?.rules;
+  return [
+    { name: 'settings', today: ruleWords(today), proposed: ruleWords(proposed) },
+    ...matches.map((match) => ({
+      name: `tenants ${match}`,
+      today: ruleWords(rulesOf(today, match)),
+      proposed: ruleWords(rulesOf(proposed, match)),
+    })),
+  ];
+}
+
+function ruleWords(rules: AlertRuleSettings | undefined): string {
+  if (rules === undefined) return 'as the others';
+  const { ratio, minCredits, perDay, baseline, paceMinFraction } = rules;
+  const compared = typeof baseline === 'object' ? `median_of ${baseline.medianOf}` : baseline;
+  const days = perDay ? ', per_day' : '';
+  return `ratio ${ratio}, min_credits ${formatInteger(minCredits)}, ${compared}${days}, pace from ${paceMinFraction}`;
+}
+
+interface CountRow {
+  period: string;
+  rule: string;
+  alerts: number;
+  proposedAlerts: number;
+  notifications: number;
+  proposedNotifications: number;
+}
+
+const COUNT_COLUMNS: TableColumn<CountRow>[] = [
+  { key: 'period', header: 'Period' },
+  { key: 'rule', header: 'Rule' },
+  { key: 'alerts', header: 'Alerts today' },
+  { key: 'proposedAlerts', header: 'Proposed' },
+  { key: 'notifications', header: 'Notified today' },
+  { key: 'proposedNotifications', header: 'Proposed' },
+];
+
+function countRows({ comparison }: BacktestAnswer): CountRow[] {
+  const toRow = (period: string, rule: string, { today, proposed }: RuleCount['counts']): CountRow => ({
+    ...{ period, rule, alerts: today.alerts, proposedAlerts: proposed.alerts },
+    ...{ notifications: today.notifications, proposedNotifications: proposed.notifications },
+  });
+  return [
+    ...comparison.periods.flatMap(({ period, rules }) => rules.map(({ rule, counts }) => toRow(period, rule, counts))),
+    ...comparison.rules.map(({ rule, counts }) => toRow('all', rule, counts)),
+    toRow('all', 'all', comparison.total),
+  ];
+}
+
+/** Rules that say nothing of themselves are left out. */
+function measureRows({ comparison }: BacktestAnswer): SideRow[] {
+  const concerned = (side: keyof Sides<number>) =>
+    formatInteger(comparison.tenants.filter(({ alerts }) => alerts[side] > 0).length);
+  return [
+    { name: 'tenants concerned', today: concerned('today'), proposed: concerned('proposed') },
+    ...comparison.leads
+      .filter(({ lead }) => lead.today.alerts + lead.proposed.alerts > 0)
+      .map(({ rule, stage, lead }) => ({
+        name: `${rule} ${stage} before final`,
+        today: leadWords(lead.today),
+        proposed: leadWords(lead.proposed),
+      })),
+    ...comparison.paces
+      .filter(({ outcome }) => outcome.today.told + outcome.proposed.told > 0)
+      .map(({ rule, outcome: { today, proposed } }) => ({
+        name: `${rule} pace that never came true`,
+        today: `${today.neverTrue} of ${today.told}`,
+        proposed: `${proposed.neverTrue} of ${proposed.told}`,
+      })),
+  ];
+}
+
+function leadWords({ alerts, medianMs, shortestMs, longestMs }: LeadTime): string {
+  if (medianMs === null || shortestMs === null || longestMs === null) return 'none';
+  const range = shortestMs === longestMs ? '' : ` (${span(shortestMs)} to ${span(longestMs)})`;
+  return `median ${span(medianMs)}${range}, ${alertWords(alerts)}`;
+}
+
+function alertWords(count: number): string {
+  return `${formatInteger(count)} ${count === 1 ? 'alert' : 'alerts'}`;
+}
+
+/** Hours up to two days, else days with one decimal. */
+function span(durationMs: number): string {
+  return durationMs < 2 * DAY_MS ? `${Math.round(durationMs / HOUR_MS)} h` : `${(durationMs / DAY_MS).toFixed(1)} days`;
+}
+
+function list<Alert>(title: string, alerts: readonly Alert[], table: (alerts: readonly Alert[]) => string): string {
+  const head = `${alertWords(alerts.length)} ${title}`;
+  if (alerts.length === 0) return head;
+  const more = alerts.length - MOST_LISTED;
+  const rest = more > 0 ? `\n... and ${formatInteger(more)} more; --json lists all` : '';
+  return `${head}\n${table(alerts.slice(0, MOST_LISTED))}${rest}`;
+}
+
+interface OutlineRow {
+  rule: string;
+  tenant: string;
+  period: string;
+  first: string;
+}
+
+const ONLY: TableColumn<OutlineRow>[] = [
+  { key: 'rule', header: 'Rule' },
+  { key: 'tenant', header: 'Tenant' },
+  { key: 'period', header: 'Period' },
+  { key: 'first', header: 'First fired' },
+];
+
+function outlineRow({ rule, stage, tenantId, period, firstMs }: AlertOutline): OutlineRow {
+  return { rule: `${rule} ${stage}`, tenant: tenantId ?? '', period, first: minuteOf(firstMs) };
+}
+
+interface ShiftedRow {
+  rule: string;
+  tenant: string;
+  period: string;
+  today: string;
+  proposed: string;
+  later: string;
+}
+
+const SHIFTED: TableColumn<ShiftedRow>[] = [
+  { key: 'rule', header: 'Rule' },
+  { key: 'tenant', header: 'Tenant' },
+  { key: 'period', header: 'Period' },
+  { key: 'today', header: 'Today' },
+  { key: 'proposed', header: 'Proposed' },
+  { key: 'later', header: 'Difference' },
+];
+
+function shiftedRow({ rule, tenantId, period, sides, laterMs }: ShiftedAlert): ShiftedRow {
+  const side = ({ stage, firstMs }: { stage: string; firstMs: number }) => `${minuteOf(firstMs)}, up to ${stage}`;
+  const later = laterMs === 0 ? '' : `${span(Math.abs(laterMs))} ${laterMs > 0 ? 'later' : 'earlier'}`;
+  return { rule, tenant: tenantId ?? '', period, today: side(sides.today), proposed: side(sides.proposed), later };
+}
+
+function shiftWords(shifted: readonly ShiftedAlert[]): string {
+  const laterMs = shifted.map((alert) => alert.laterMs).filter((ms) => ms > 0);
+  const earlier = shifted.filter((alert) => alert.laterMs < 0).length;
+  const median = medianOf(laterMs.sort((a, b) => a - b));
+  const words = [
+    ...(median === null ? [] : [`${formatInteger(laterMs.length)} later, by ${span(median)} in the median`]),
+    ...(earlier === 0 ? [] : [`${formatInteger(earlier)} earlier`]),
+  ];
+  return words.length === 0 ? '' : `: ${words.join('; ')}`;
+}
+
+/** `2026-03-16 12:00`, UTC. */
+function minuteOf(epochMs: number): string {
+  return isoTime(epochMs).slice(0, 16).replace('T', ' ');
+}

@@ -1,0 +1,68 @@
+import type { Command } from 'commander';
+import { type DeadLetter, deadLetters } from '../../alerts/outbox/replay.ts';
+import { UsageError } from '../../core/errors.ts';
+import { inertText } from '../../core/inert-text.ts';
+import { formatInteger, relativeTime } from '../../reports/formats/format.ts';
+import { renderTable, type TableColumn } from '../../reports/formats/table.ts';
+import type { Context } from '../../wiring/context.ts';
+import { type CliContext, examples, reportingCommand } from '../shared/cli-context.ts';
+
+export function replayCommand(cli: CliContext): Command {
+  return reportingCommand('replay')
+    .description(
+      'Send dead notifications again, under the same id, and enable their channels. Without arguments, list them.',
+    )
+    .argument('[id...]', 'the notifications, msg_...')
+    .option('--all-dead', 'every dead notification')
+    .addHelpText(
+      'after',
+      examples(
+        'usage-ledger alerts replay',
+        'usage-ledger alerts replay msg_5f0c3b6a9d2e',
+        'usage-ledger alerts replay --all-dead',
+      ),
+    )
+    .action((ids: string[], { allDead }: { allDead?: boolean }) =>
+      cli.withContext((context) => {
+        if (ids.length > 0 && allDead === true) {
+          throw new UsageError('both ids and --all-dead are given', 'give one of the two');
+        }
+        if (ids.length === 0 && allDead !== true) return listDead(cli, context);
+        return replay(cli, context, allDead === true ? null : ids);
+      }),
+    );
+}
+
+function listDead(cli: CliContext, context: Context): void {
+  const dead = deadLetters(context.reader().connection);
+  if (cli.json) cli.printJson({ dead });
+  else if (dead.length === 0) cli.note('no notification is dead');
+  else cli.print(renderTable(dead, columns(context.clock.now()), cli.tableOptions));
+}
+
+async function replay(cli: CliContext, context: Context, notificationIds: string[] | null): Promise<void> {
+  // Only a ledger that is there has anything to replay; the writer would make an empty one.
+  context.reader();
+  const writer = await context.writer();
+  const request = { notificationIds, channels: [...context.channels.keys()], nowMs: context.clock.now() };
+  const report = await writer.call('replayDead', request);
+  if (cli.json) {
+    cli.printJson(report);
+    return;
+  }
+  cli.print(`${formatInteger(report.replayed.length)} notifications are due again; the running daemon sends them`);
+  for (const name of report.enabled) cli.print(`  channel ${inertText(name)} is enabled again`);
+  for (const letter of report.without_channel) {
+    cli.print(`  ${letter.notification_id} stays dead: channel ${inertText(letter.channel)} is not configured`);
+  }
+}
+
+function columns(nowMs: number): TableColumn<DeadLetter>[] {
+  return [
+    { key: 'notification_id', header: 'Notification' },
+    { key: 'channel', header: 'Channel' },
+    { key: 'attempts', header: 'Attempts', align: 'right' },
+    { key: 'created_at', header: 'Created', format: (at) => relativeTime(Date.parse(at), nowMs) },
+    { key: 'last_error', header: 'Reason', format: (reason) => reason ?? '' },
+  ];
+}

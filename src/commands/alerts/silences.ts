@@ -1,0 +1,141 @@
+import { userInfo } from 'node:os';
+import type { Command } from 'commander';
+import type { SilenceRequest } from '../../alerts/book/actions.ts';
+import { isoTime } from '../../core/clock.ts';
+import { UsageError } from '../../core/errors.ts';
+import { inertText } from '../../core/inert-text.ts';
+import { renderTable, type TableColumn } from '../../reports/formats/table.ts';
+import { type SilenceRow, silenceRows } from '../../reports/queries/silences.ts';
+import { openExisting } from '../finance/close.ts';
+import { type CliContext, examples, reportingCommand } from '../shared/cli-context.ts';
+
+interface MuteOptions {
+  workspace?: string;
+  rule?: string;
+  tenant?: string;
+  period?: string;
+  until?: string;
+  reason?: string;
+  by?: string;
+  upTo?: string;
+}
+
+export function silenceCommand(cli: CliContext): Command {
+  return muteCommand('silence', 'Mute alerts until a date. They are still recorded and listed.')
+    .option('--rule <pattern>', 'only this rule, * stands for anything', '*')
+    .addHelpText(
+      'after',
+      examples(
+        'usage-ledger alerts silence --tenant "trial-*" --until 2026-04-01 --reason "trials end in March"',
+        'usage-ledger alerts silence --rule new_spend --period 2026-03 --until 2026-04-05 --reason "onboarding wave"',
+      ),
+    )
+    .action((options: MuteOptions) => mute(cli, 'silence', options));
+}
+
+export function planCommand(cli: CliContext): Command {
+  return muteCommand('plan', 'Expect growth of tenants until a date: jumps and new spend are recorded, not told.')
+    .option('--up-to <credits>', 'more than this is told all the same')
+    .addHelpText(
+      'after',
+      examples('usage-ledger alerts plan --tenant acme --up-to 500000 --until 2026-04-01 --reason "launch in March"'),
+    )
+    .action((options: MuteOptions) => mute(cli, 'plan', options));
+}
+
+export function silencesCommand(cli: CliContext): Command {
+  return reportingCommand('silences')
+    .description('List the silences and plans in force, and how much they have kept quiet.')
+    .option('--all', 'also those that have ended')
+    .addHelpText('after', examples('usage-ledger alerts silences --all'))
+    .action((options: { all?: boolean }) =>
+      cli.withContext((context) => {
+        const now = isoTime(context.clock.now());
+        const silences = silenceRows(context.reader().connection, { now, all: options.all === true });
+        if (cli.json) return cli.printJson({ silences });
+        if (silences.length === 0) cli.note('nothing is muted');
+        cli.print(renderTable(silences, COLUMNS, cli.tableOptions));
+      }),
+    );
+}
+
+export function unsilenceCommand(cli: CliContext): Command {
+  return reportingCommand('unsilence')
+    .description('End a silence or a plan before its time.')
+    .argument('<id>', 'the silence or plan')
+    .option('--by <name>', 'who ends it (default: the user of this shell)')
+    .addHelpText('after', examples('usage-ledger alerts unsilence silence_1f2e3d4c5b6a'))
+    .action((silenceId: string, options: { by?: string }) =>
+      cli.withContext(async (context) => {
+        const writer = await openExisting(context);
+        const by = options.by ?? userInfo().username;
+        await writer.call('endSilence', { silenceId, by, nowMs: context.clock.now() });
+        if (cli.json) cli.printJson({ silence_id: silenceId, ended_by: by });
+        else cli.print(`${inertText(silenceId)} has ended`);
+      }),
+    );
+}
+
+const COLUMNS: TableColumn<SilenceRow>[] = [
+  { key: 'silence_id', header: 'Id' },
+  { key: 'workspace_id', header: 'Workspace', format: (id) => id ?? 'all' },
+  { key: 'rule', header: 'Rule' },
+  { key: 'tenant', header: 'Tenant' },
+  { key: 'period', header: 'Period' },
+  { key: 'up_to_credits', header: 'Up to', align: 'right' },
+  { key: 'until', header: 'Until' },
+  { key: 'reason', header: 'Reason' },
+  { key: 'created_by', header: 'By' },
+  { key: 'muted', header: 'Muted', align: 'right' },
+];
+
+function muteCommand(name: string, description: string): Command {
+  return reportingCommand(name)
+    .description(description)
+    .option('--tenant <pattern>', 'only these tenants, * stands for anything', '*')
+    .option('--period <pattern>', 'only these periods, such as 2026-03 or 2026-*', '*')
+    .option('--workspace <id>', 'only this workspace')
+    .option('--until <date>', 'the end, YYYY-MM-DD (UTC) or ISO-8601 (needed)')
+    .option('--reason <text>', 'why (needed)')
+    .option('--by <name>', 'who (default: the user of this shell)');
+}
+
+async function mute(cli: CliContext, kind: SilenceRequest['kind'], options: MuteOptions): Promise<void> {
+  await cli.withContext(async (context) => {
+    const nowMs = context.clock.now();
+    const { reason } = options;
+    if (!reason?.trim()) throw new UsageError('--reason is needed', 'say why: others will ask');
+    const request: SilenceRequest = {
+      kind,
+      workspaceId: options.workspace ?? null,
+      rule: options.rule ?? '*',
+      tenant: options.tenant ?? '*',
+      period: options.period ?? '*',
+      upToCredits: parseCredits(options.upTo),
+      untilMs: parseUntil(options.until, nowMs),
+      reason,
+      by: options.by ?? userInfo().username,
+      nowMs,
+    };
+    const writer = await openExisting(context);
+    const silenceId = await writer.call('addSilence', request);
+    const until = isoTime(request.untilMs);
+    if (cli.json) cli.printJson({ silence_id: silenceId, kind, until });
+    else cli.print(`${silenceId} is in force until ${until}`);
+  });
+}
+
+function parseUntil(text: string | undefined, nowMs: number): number {
+  const hint = 'write it as 2026-04-01 or 2026-04-01T08:00:00Z';
+  if (text === undefined) throw new UsageError('--until is needed', hint);
+  const untilMs = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?Z)?$/.test(text) ? Date.parse(text) : Number.NaN;
+  if (Number.isNaN(untilMs)) throw new UsageError(`--until ${JSON.stringify(text)} is not a date`, hint);
+  if (untilMs <= nowMs) throw new UsageError(`--until ${text} has passed`, hint);
+  return untilMs;
+}
+
+function parseCredits(text: string | undefined): bigint | null {
+  if (text === undefined) return null;
+  if (!/^\d{1,18}$/.test(text)) throw new UsageError(`--up-to ${JSON.stringify(text)} is not a number of credits`);
+  return BigInt(text);
+}

@@ -1,0 +1,119 @@
+import { userInfo } from 'node:os';
+import type { Command } from 'commander';
+import { AppError, UsageError } from '../../core/errors.ts';
+import { inertText } from '../../core/inert-text.ts';
+import { parsePeriod } from '../../core/period.ts';
+import type { PeriodEvent } from '../../ledger/close/close-period.ts';
+import { formatInteger } from '../../reports/formats/format.ts';
+import type { Context } from '../../wiring/context.ts';
+import { chooseWorkspace } from '../shared/choose-workspace.ts';
+import { type CliContext, examples, reportingCommand } from '../shared/cli-context.ts';
+
+interface CloseOptions {
+  workspace?: string;
+  by?: string;
+  note?: string;
+  force?: boolean;
+}
+
+export function closeCommand(cli: CliContext): Command {
+  return reportingCommand('close')
+    .description(
+      'Freeze the figures of a period. What the service changes afterwards becomes adjustments in the next open period.',
+    )
+    .argument('<period>', 'the period, YYYY-MM')
+    .option('--workspace <id>', 'the workspace (needed when there are several)')
+    .option('--by <name>', 'who closes (default: the user of this shell)')
+    .option('--note <text>', 'why, or a reference', '')
+    .option('--force', 'close in spite of the reasons against it; that is recorded')
+    .addHelpText(
+      'after',
+      examples(
+        'usage-ledger close 2026-02',
+        'usage-ledger close 2026-02 --workspace ws-123 --by "Ada Byron" --note "invoice run 12"',
+      ),
+    )
+    .action((text: string, options: CloseOptions) =>
+      cli.withContext(async (context) => {
+        const workspace = chooseWorkspace(context.config, options.workspace);
+        const writer = await openExisting(context);
+        const event = await writer.call('closePeriod', {
+          workspaceId: workspace.id,
+          period: parsePeriod(text),
+          by: options.by ?? userInfo().username,
+          note: options.note ?? '',
+          force: options.force === true,
+          settleHours: workspace.settleHours,
+          nowMs: context.clock.now(),
+        });
+        report(cli, event);
+      }),
+    );
+}
+
+export function reopenCommand(cli: CliContext): Command {
+  return reportingCommand('reopen')
+    .description('Give up the frozen figures of a closed period. Its adjustments are taken back; both are recorded.')
+    .argument('<period>', 'the period, YYYY-MM')
+    .option('--workspace <id>', 'the workspace (needed when there are several)')
+    .option('--by <name>', 'who reopens (needed)')
+    .option('--note <text>', 'why (needed)')
+    .addHelpText(
+      'after',
+      examples('usage-ledger reopen 2026-02 --by "Ada Byron" --note "credit note for acme was missing"'),
+    )
+    .action((text: string, options: CloseOptions) =>
+      cli.withContext(async (context) => {
+        const { by, note } = options;
+        if (!by?.trim() || !note?.trim()) {
+          throw new UsageError('reopen needs --by and --note', 'say who reopens the period and why: auditors will ask');
+        }
+        const workspace = chooseWorkspace(context.config, options.workspace);
+        const writer = await openExisting(context);
+        const request = { workspaceId: workspace.id, period: parsePeriod(text), by, note, nowMs: context.clock.now() };
+        report(cli, await writer.call('reopenPeriod', request));
+      }),
+    );
+}
+
+/** Opens the writer of a ledger that exists: commands that correct one must not create an empty one. */
+export async function openExisting(context: Context): ReturnType<Context['writer']> {
+  try {
+    context.reader();
+  } catch (error) {
+    // An older ledger is brought to this version by opening the writer.
+    if (!(error instanceof AppError) || error.code !== 'ledger_outdated') throw error;
+  }
+  return context.writer();
+}
+
+function report(cli: CliContext, event: PeriodEvent): void {
+  if (cli.json) {
+    cli.printJson({
+      action: event.action,
+      workspace_id: event.workspaceId,
+      period: event.period,
+      at: event.at,
+      tenants: event.tenants,
+      credits_used: event.creditsUsed,
+      request_count: event.requestCount,
+      overridden: event.overridden,
+      reversed_adjustments: event.reversed,
+      event_seq: event.eventSeq,
+      digest: event.digest,
+    });
+    return;
+  }
+  const figures =
+    `${formatInteger(event.tenants)} tenants, ${formatInteger(event.creditsUsed)} credits, ` +
+    `${formatInteger(event.requestCount)} requests`;
+  const where = `${event.period} of ${inertText(event.workspaceId)}`;
+  if (event.action === 'close') {
+    cli.print(`${where} is closed: ${figures}`);
+    for (const reason of event.overridden) cli.print(`  forced although ${reason}`);
+  } else {
+    cli.print(`${where} is open again; it had been closed with ${figures}`);
+    if (event.reversed > 0) cli.print(`  ${formatInteger(event.reversed)} adjustments were taken back`);
+  }
+  cli.print(`head digest ${event.digest}`);
+}

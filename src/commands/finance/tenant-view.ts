@@ -1,0 +1,83 @@
+import { inertText } from '../../core/inert-text.ts';
+import { formatInteger, relativeTime } from '../../reports/formats/format.ts';
+import { renderTable, type TableColumn } from '../../reports/formats/table.ts';
+import type { EntryRow } from '../../reports/queries/tenant.ts';
+import type { UsageRow } from '../../reports/queries/usage.ts';
+import type { CliContext } from '../shared/cli-context.ts';
+import type { Comparison } from './tenant-live.ts';
+
+/** What is known of a tenant in one workspace, as `--json` shows it. */
+export interface TenantReport {
+  workspace_id: string;
+  /** What the ledger holds now, by period. */
+  usage: UsageRow[];
+  /** How it came to that, in the order in which it was recorded. */
+  entries: EntryRow[];
+  /** Null unless the service was asked. */
+  live: LiveReport | null;
+}
+
+export type LiveReport =
+  | { complete: boolean; periods: Comparison[] }
+  | { error: { code: string; message: string; hint: string | null } };
+
+/** Shows a tenant in each workspace: the state, or both sides of it, then the entries that led there. */
+export function printTenantReports(cli: CliContext, tenantId: string, reports: readonly TenantReport[]): void {
+  const columns = stateColumns(cli.now());
+  if (reports.length === 0) cli.print(renderTable([], columns, cli.tableOptions));
+  for (const [index, { workspace_id, usage, entries, live }] of reports.entries()) {
+    if (index > 0) cli.print('');
+    cli.print(`${inertText(tenantId)} in ${inertText(workspace_id)}`);
+    cli.print('');
+    if (live === null || 'error' in live) cli.print(renderTable(usage, columns, cli.tableOptions));
+    else cli.print(renderTable(live.periods, comparisonColumns, cli.tableOptions));
+    cli.print('');
+    cli.print(renderTable(entries, entryColumns, cli.tableOptions));
+  }
+}
+
+function stateColumns(nowMs: number): TableColumn<UsageRow>[] {
+  return [
+    { key: 'period', header: 'Period' },
+    { key: 'credits_used', header: 'Credits', align: 'right' },
+    { key: 'request_count', header: 'Requests', align: 'right' },
+    { key: 'state', header: 'State', format: (state, row) => (row.withdrawn ? `${state}, withdrawn` : state) },
+    { key: 'changed_at', header: 'Changed', format: (at) => relativeTime(Date.parse(at), nowMs) },
+  ];
+}
+
+const comparisonColumns: TableColumn<Comparison>[] = [
+  { key: 'period', header: 'Period' },
+  { key: 'ledger', header: 'Ledger credits', align: 'right', format: (side) => figure(side?.credits_used) },
+  { key: 'service', header: 'Service credits', align: 'right', format: (side) => figure(side?.credits_used) },
+  { key: 'ledger', header: 'Ledger requests', align: 'right', format: (side) => figure(side?.request_count) },
+  { key: 'service', header: 'Service requests', align: 'right', format: (side) => figure(side?.request_count) },
+  { key: 'credits_difference', header: 'Difference', align: 'right', format: signed },
+  { key: 'same', header: '', format: (_, row) => verdict(row), style: (same) => (same ? 'dim' : 'yellow') },
+];
+
+const entryColumns: TableColumn<EntryRow>[] = [
+  { key: 'entry_id', header: 'Entry', align: 'right' },
+  { key: 'recorded_at', header: 'Recorded' },
+  { key: 'period', header: 'Period' },
+  { key: 'kind', header: 'Kind' },
+  { key: 'credits_delta', header: 'Credits', align: 'right', format: signed },
+  { key: 'credits_after', header: 'Credits after', align: 'right' },
+  { key: 'requests_delta', header: 'Requests', align: 'right', format: signed },
+  { key: 'requests_after', header: 'Requests after', align: 'right' },
+  { key: 'run_id', header: 'Run' },
+];
+
+function verdict({ ledger, service, same }: Comparison): string {
+  if (same) return 'same';
+  if (ledger === null) return '<- only at the service';
+  return service === null ? '<- only in the ledger' : '<- differs';
+}
+
+function figure(value: bigint | undefined): string {
+  return value === undefined ? '-' : formatInteger(value);
+}
+
+function signed(value: bigint): string {
+  return value > 0n ? `+${formatInteger(value)}` : formatInteger(value);
+}

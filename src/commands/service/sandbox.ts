@@ -1,0 +1,49 @@
+import { once } from 'node:events';
+import { resolve } from 'node:path';
+import { Command } from 'commander';
+import { createLogger } from '../../core/logger.ts';
+import { describeSandbox } from '../../sandbox/describe.ts';
+import { loadScenario } from '../../sandbox/scenario.ts';
+import { startSandbox } from '../../sandbox/server.ts';
+import { type CliContext, examples } from '../shared/cli-context.ts';
+import { withStopSignal } from '../shared/stop-signal.ts';
+import { parseWholeNumber } from '../shared/whole-number.ts';
+
+interface SandboxCommandOptions {
+  port?: string;
+  scenario?: string;
+}
+
+export function sandboxCommand(cli: CliContext): Command {
+  return new Command('sandbox')
+    .description('Run a local stand-in for the service until Ctrl-C; prints the configuration that reads from it.')
+    .option('--port <number>', 'port on 127.0.0.1 (default: any free one)')
+    .option('--scenario <file>', 'what it serves, YAML or JSON (default: 50 made-up tenants over six months)')
+    .addHelpText(
+      'after',
+      examples(
+        'usage-ledger sandbox',
+        'usage-ledger sandbox --port 8787 --scenario ./scenario.yml',
+        'usage-ledger sandbox --port 8787 > usage-ledger.yml',
+      ),
+    )
+    .action((options: SandboxCommandOptions) => withStopSignal((signal) => serve(cli, options, signal)));
+}
+
+async function serve(cli: CliContext, options: SandboxCommandOptions, stop: AbortSignal): Promise<void> {
+  const port = options.port === undefined ? 0 : parseWholeNumber(options.port, '--port', 0, 65_535);
+  const scenario = options.scenario === undefined ? undefined : loadScenario(resolve(cli.io.cwd, options.scenario));
+  const sandbox = await startSandbox({
+    port,
+    ...(scenario === undefined ? {} : { scenario }),
+    logger: cli.io.overrides?.logger ?? createLogger(),
+    keepRequests: 0,
+  });
+  try {
+    for (const line of describeSandbox(sandbox)) cli.print(line);
+    cli.note(`serving on ${sandbox.url}; Ctrl-C stops it`);
+    if (!stop.aborted) await once(stop, 'abort');
+  } finally {
+    await sandbox.close();
+  }
+}

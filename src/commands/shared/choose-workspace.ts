@@ -1,0 +1,27 @@
+import type { Config, WorkspaceConfig } from '../../config/types.ts';
+import { UsageError } from '../../core/errors.ts';
+import { ledgerWorkspaces } from '../../reports/queries/usage.ts';
+import type { Context } from '../../wiring/context.ts';
+
+/** The workspace that a command works in: the one named by `--workspace`, else the only one that is configured. */
+export function chooseWorkspace(config: Config, id: string | undefined): WorkspaceConfig {
+  const known = config.workspaces.map((workspace) => workspace.id);
+  const [only] = config.workspaces;
+  if (id === undefined && only !== undefined && known.length === 1) return only;
+  if (id === undefined) throw new UsageError('--workspace is needed: several are configured', oneOf(known));
+  const found = config.workspaces.find((workspace) => workspace.id === id);
+  if (found !== undefined) return found;
+  throw new UsageError(`--workspace ${JSON.stringify(id)} is not configured`, oneOf(known));
+}
+
+/** Refuses a `--workspace` that neither the configuration nor the ledger knows: a misspelt one would find nothing. */
+export function requireKnownWorkspace(context: Context, id: string | undefined): void {
+  if (id === undefined) return;
+  const configured = context.config.workspaces.map((workspace) => workspace.id);
+  const known = new Set([...configured, ...ledgerWorkspaces(context.reader().connection)]);
+  if (!known.has(id)) throw new UsageError(`--workspace ${JSON.stringify(id)} is not known`, oneOf([...known]));
+}
+
+function oneOf(ids: readonly string[]): string {
+  return `use one of ${ids.map((id) => JSON.stringify(id)).join(', ')}`;
+}

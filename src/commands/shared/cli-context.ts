@@ -1,0 +1,165 @@
+import { Command } from 'commander';
+import type { LoadOptions } from '../../config/load.ts';
+import type { Config } from '../../config/types.ts';
+import { systemClock } from '../../core/clock.ts';
+import { AppError, ConfigError } from '../../core/errors.ts';
+import { inertText } from '../../core/inert-text.ts';
+import type { Redactor } from '../../core/redact.ts';
+import { renderJson } from '../../reports/formats/json.ts';
+import type { TableOptions } from '../../reports/formats/table.ts';
+import type { Context, ContextOverrides } from '../../wiring/context.ts';
+
+/** Exit codes that scripts may rely on. */
+export const EXIT = {
+  done: 0,
+  failed: 1,
+  usage: 2,
+  /** Some workspaces done, some not. */
+  partial: 3,
+  /** `verify` or `doctor` found a fault. */
+  fault: 4,
+} as const;
+
+/** Codes of errors that only another command line or configuration can help. */
+const MISUSE: readonly string[] = ['usage', 'config', 'bad_period', 'unknown_workspace', 'unknown_channel'];
+
+/** A stream for words: results go to stdout, everything else to stderr. */
+export interface TextOutput {
+  write(text: string): unknown;
+  on?(event: 'error', listener: (error: NodeJS.ErrnoException) => void): unknown;
+  isTTY?: boolean;
+  columns?: number;
+}
+
+/** The world outside of a command, so that tests can stand in for it. */
+export interface Io {
+  stdout: TextOutput;
+  stderr: TextOutput;
+  env: NodeJS.ProcessEnv;
+  cwd: string;
+  overrides?: ContextOverrides;
+}
+
+/** What a command is given: its world, the configuration on demand and how to answer. */
+export class CliContext {
+  readonly io: Io;
+  exitCode: number = EXIT.done;
+  #configFile: string | undefined;
+  #redact: Redactor = (text) => text;
+  #json = false;
+
+  constructor(io: Io) {
+    this.io = io;
+  }
+
+  /** Takes over the options that all commands share. */
+  useOptions(options: { config?: string; json?: boolean; format?: string }): void {
+    this.#configFile = options.config;
+    this.#json = options.json === true || options.format === 'json';
+  }
+
+  /** Whether the answer is to be one JSON document on stdout. */
+  get json(): boolean {
+    return this.#json;
+  }
+
+  /** Colours only where a person looks, and not against NO_COLOR. */
+  get colours(): boolean {
+    return this.io.stdout.isTTY === true && !this.io.env.NO_COLOR;
+  }
+
+  /** Tables fit the terminal; elsewhere each row is one line. */
+  get tableOptions(): TableOptions {
+    const { stdout } = this.io;
+    return { color: this.colours, width: stdout.isTTY === true ? stdout.columns : undefined };
+  }
+
+  /** Milliseconds since the epoch. */
+  now(): number {
+    return (this.io.overrides?.clock ?? systemClock).now();
+  }
+
+  /** The configuration; `amend` changes what it says, for settings on trial. */
+  async loadConfig(amend?: LoadOptions['amend']): Promise<Config> {
+    const { loadConfig } = await import('../../config/load.ts');
+    return loadConfig({ file: this.#configFile, env: this.io.env, cwd: this.io.cwd, amend });
+  }
+
+  /**
+   * Builds the wiring from the configuration, uses it, and lets go of it whatever happens. For a command that is sure to
+   * write, the writer's thread loads its code while this one loads the rest.
+   */
+  async withContext<T>(
+    use: (context: Context) => Promise<T> | T,
+    { config, writes = false }: { config?: Config; writes?: boolean } = {},
+  ): Promise<T> {
+    const thread = writes ? new (await import('../../writer/writer-handle.ts')).WriterHandle() : undefined;
+    try {
+      const wiring = import('../../wiring/context.ts');
+      const settings = config ?? (await this.loadConfig());
+      const context = new (await wiring).Context(settings, this.io.overrides, thread);
+      this.#redact = context.redact;
+      try {
+        return await use(context);
+      } finally {
+        await context.close();
+      }
+    } finally {
+      await thread?.end();
+    }
+  }
+
+  /** A result, on stdout; a line feed is added. */
+  print(text: string): void {
+    this.io.stdout.write(`${this.#redact(text)}\n`);
+  }
+
+  /** A finished document on stdout, as it is. */
+  printDocument(text: string): void {
+    this.io.stdout.write(this.#redact(text));
+  }
+
+  /** One JSON document on stdout; integers of any size are exact. */
+  printJson(value: object): void {
+    this.printDocument(renderJson(value));
+  }
+
+  /** Words that are no result, on stderr. */
+  note(text: string): void {
+    this.io.stderr.write(`${this.#redact(text)}\n`);
+  }
+
+  /** Says what went wrong and what to do about it; returns the exit code. */
+  report(error: unknown): number {
+    const ours = error instanceof AppError;
+    const message = error instanceof Error ? error.message : String(error);
+    this.note(`error: ${message.split('\n').map(inertText).join('\n')}`);
+    if (ours && error.hint !== undefined) this.note(`  ${inertText(error.hint)}`);
+    if (!ours && error instanceof Error && error.stack !== undefined) this.note(error.stack);
+    const code = ours ? error.code : 'internal';
+    if (this.#json) {
+      const faults = error instanceof ConfigError ? { faults: error.faults } : {};
+      this.printJson({ error: { code, message, hint: ours ? (error.hint ?? null) : null, ...faults } });
+    }
+    return MISUSE.includes(code) ? EXIT.usage : EXIT.failed;
+  }
+}
+
+/** A command that reports: it knows `--json` and, unless it needs no configuration, `--config`. */
+export function reportingCommand(name: string, { config = true } = {}): Command {
+  const command = config ? plainCommand(name) : new Command(name);
+  return command.option('--json', 'print one JSON document on stdout');
+}
+
+/** A command that reads the configuration. */
+export function plainCommand(name: string): Command {
+  return new Command(name).option(
+    '--config <file>',
+    'configuration (default: ./usage-ledger.yml, else $USAGE_LEDGER_CONFIG)',
+  );
+}
+
+/** Examples at the end of a command's help. */
+export function examples(...lines: string[]): string {
+  return `\nExamples:\n${lines.map((line) => `  $ ${line}`).join('\n')}`;
+}

@@ -1,0 +1,72 @@
+import { readdirSync, rmSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { isoTime } from '../../core/clock.ts';
+import { workFolderPrefix } from '../../ledger/file/backup.ts';
+
+const BACKUP_NAME = /^ledger-(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z\.db$/;
+/** Six characters at the end are what `mkdtemp` adds. */
+const UNFINISHED_NAME = /^(ledger-\d{8}T\d{6}Z\.db)\.part-[A-Za-z0-9]{6}$/;
+/** The work folder of a backup this old belongs to a process that was killed. */
+const ABANDONED_MS = 24 * 60 * 60 * 1000;
+
+/** The name of a scheduled backup that is made now, such as `ledger-20260301T020000Z.db`. */
+export function backupName(nowMs: number): string {
+  return `ledger-${isoTime(nowMs).replaceAll(/[-:]/g, '').slice(0, 15)}Z.db`;
+}
+
+/** When the newest backup in the folder was made, ISO-8601 UTC; null when there is none. Later ones than now do not count. */
+export function newestBackup(folder: string, nowMs: number): string | null {
+  const now = isoTime(nowMs);
+  const times = namesIn(folder).map(backupTime);
+  return (
+    times
+      .filter((time): time is string => time !== null && time <= now)
+      .sort()
+      .at(-1) ?? null
+  );
+}
+
+/**
+ * Deletes the oldest scheduled backups until `keep` are left, never the one at `newPath`, and what backups that were
+ * killed have left. Nothing of another name is touched.
+ *
+ * @returns the names of the backups that were deleted.
+ */
+export function rotateBackups(newPath: string, keep: number, nowMs: number): string[] {
+  const folder = dirname(newPath);
+  const names = namesIn(folder);
+  const others = names.filter((name) => backupTime(name) !== null && name !== basename(newPath)).sort();
+  const old = others.slice(0, Math.max(0, others.length - (keep - 1)));
+  for (const name of old) rmSync(join(folder, name));
+  for (const name of names) {
+    const begun = backupTime(UNFINISHED_NAME.exec(name)?.[1] ?? '');
+    if (begun === null || Date.parse(begun) > nowMs - ABANDONED_MS) continue;
+    rmSync(join(folder, name), { recursive: true, force: true });
+  }
+  return old;
+}
+
+/** Removes what a backup to `path` had put together so far when its process was ended. */
+export function removeUnfinished(path: string): void {
+  const folder = dirname(path);
+  const prefix = basename(workFolderPrefix(path));
+  for (const name of namesIn(folder).filter((candidate) => candidate.startsWith(prefix))) {
+    rmSync(join(folder, name), { recursive: true, force: true });
+  }
+}
+
+function backupTime(name: string): string | null {
+  const parts = BACKUP_NAME.exec(name);
+  if (parts === null) return null;
+  const [, year, month, day, hour, minute, second] = parts;
+  return `${year}-${month}-${day}T${hour}:${minute}:${second}.000Z`;
+}
+
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    throw error;
+  }
+}

@@ -1,0 +1,52 @@
+import type { LedgerConnection } from '../file/open.ts';
+import { ENTRY_KINDS } from '../schema/keys.ts';
+
+/** What the ledger said of one tenant in one period at some time. */
+export interface UsageAsOf {
+  workspace_id: string;
+  tenant_id: string;
+  period: string;
+  credits_used: bigint;
+  request_count: bigint;
+  withdrawn: boolean;
+  /** Whether the period was closed then, and these are the figures of that close. */
+  closed: boolean;
+}
+
+/**
+ * What `finance_usage` said at `at` (ISO-8601 UTC), from the entries: for each key its last entry that had been
+ * published by then; for a period that was closed then, its last entry before that close.
+ */
+export function usageAsOf(connection: LedgerConnection, at: string): UsageAsOf[] {
+  const rows = connection
+    .prepare(
+      `WITH boundary AS (
+         -- The chain is the order of publishing; clocks may have been set back in between.
+         SELECT coalesce(max(first_entry_id + entries - 1), 0) AS entry_id FROM runs
+         WHERE applied_seq <= (SELECT max(applied_seq) FROM runs WHERE finished_at <= :at)),
+       latest_event AS (
+         SELECT period_key, max(event_seq) AS event_seq FROM period_events WHERE at <= :at GROUP BY period_key),
+       limits AS (
+         SELECT p.period_key,
+           CASE WHEN e.action = 'close' THEN e.last_entry_id ELSE (SELECT entry_id FROM boundary) END AS entry_id,
+           e.action IS 'close' AS closed
+         FROM periods p
+         LEFT JOIN latest_event l USING (period_key)
+         LEFT JOIN period_events e USING (event_seq)),
+       latest AS (
+         SELECT u.period_key, u.tenant_key, max(u.entry_id) AS entry_id, m.closed
+         FROM usage_entries u JOIN limits m ON m.period_key = u.period_key AND u.entry_id <= m.entry_id
+         GROUP BY u.period_key, u.tenant_key)
+       SELECT w.workspace_id, t.tenant_id, p.period, u.credits_after AS credits_used, u.requests_after AS request_count,
+         u.kind = ${ENTRY_KINDS.withdrawn} AS withdrawn, l.closed
+       FROM latest l
+       JOIN usage_entries u USING (entry_id)
+       JOIN periods p ON p.period_key = l.period_key
+       JOIN workspaces w USING (workspace_key)
+       JOIN tenants t ON t.tenant_key = l.tenant_key
+       ORDER BY w.workspace_id, p.period, t.tenant_id`,
+    )
+    .safeIntegers()
+    .all({ at }) as (Omit<UsageAsOf, 'withdrawn' | 'closed'> & { withdrawn: bigint; closed: bigint })[];
+  return rows.map((row) => ({ ...row, withdrawn: row.withdrawn !== 0n, closed: row.closed !== 0n }));
+}

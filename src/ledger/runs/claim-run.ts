@@ -1,0 +1,174 @@
+import { randomBytes } from 'node:crypto';
+import { hostname } from 'node:os';
+import type Database from 'better-sqlite3';
+import { isoTime } from '../../core/clock.ts';
+import { LeaseHeldError } from '../errors.ts';
+import type { Window } from '../staging/staging.ts';
+
+type Connection = Database.Database;
+
+/** How long a lease lasts without a renewal. Longer than a merge, shorter than anyone's patience. */
+export const LEASE_MS = 60_000;
+
+export type RunKind = 'scheduled' | 'reconcile' | 'manual';
+
+export interface ClaimRequest {
+  workspaceId: string;
+  workspaceName: string;
+  kind: RunKind;
+  /** The cron slot that caused the run, ISO-8601 UTC; null by hand. */
+  slot: string | null;
+  window: Window;
+  nowMs: number;
+}
+
+export interface ClaimedRun {
+  runKey: number;
+  runId: string;
+  workspaceKey: number;
+  workspaceId: string;
+  fencingToken: number;
+  window: Window;
+  /** No run of this workspace has been published yet: alerts are seeded silently. */
+  first: boolean;
+}
+
+/** The slot has been done already; a job that is handed out twice ends here. */
+export interface SlotDone {
+  doneBy: string;
+}
+
+/**
+ * Claims a workspace for one run: takes its lease with a higher fencing token and writes the run's row. A lease of a
+ * live run is an error that says how long to wait; one that has expired, or whose process on this machine is gone,
+ * is taken over, and its run is marked superseded.
+ */
+export function claimRun(connection: Connection, request: ClaimRequest): ClaimedRun | SlotDone {
+  return connection.transaction(() => claim(connection, request)).immediate();
+}
+
+function claim(connection: Connection, request: ClaimRequest): ClaimedRun | SlotDone {
+  const workspaceKey = workspaceKeyOf(connection, request.workspaceId, request.workspaceName);
+  if (request.slot !== null) {
+    const doneBy = connection
+      .prepare("SELECT run_id FROM runs WHERE workspace_key = ? AND kind = ? AND slot = ? AND status = 'applied'")
+      .pluck()
+      .get(workspaceKey, request.kind, request.slot);
+    if (doneBy !== undefined) return { doneBy: String(doneBy) };
+  }
+  const fencingToken = takeLease(connection, workspaceKey, request);
+  const startedAt = isoTime(request.nowMs);
+  connection
+    .prepare(
+      `UPDATE runs SET status = 'superseded', finished_at = ?, error_code = 'superseded',
+         error_message = 'its process ended, or stopped for longer than its lease, before it published'
+       WHERE workspace_key = ? AND status = 'running'`,
+    )
+    .run(startedAt, workspaceKey);
+  const runId = `run_${startedAt.replaceAll(/[-:.]/g, '')}_${randomBytes(4).toString('hex')}`;
+  const { lastInsertRowid } = connection
+    .prepare(
+      `INSERT INTO runs (run_id, workspace_key, kind, slot, status, fencing_token, from_period, to_period, started_at)
+       VALUES (?, ?, ?, ?, 'running', ?, ?, ?, ?)`,
+    )
+    .run(
+      runId,
+      workspaceKey,
+      request.kind,
+      request.slot,
+      fencingToken,
+      request.window.from,
+      request.window.to,
+      startedAt,
+    );
+  const runKey = Number(lastInsertRowid);
+  connection.prepare('UPDATE leases SET run_key = ? WHERE workspace_key = ?').run(runKey, workspaceKey);
+  const firstRunKey = connection
+    .prepare('SELECT first_run_key FROM workspaces WHERE workspace_key = ?')
+    .pluck()
+    .get(workspaceKey);
+  const { workspaceId, window } = request;
+  return { runKey, runId, workspaceKey, workspaceId, fencingToken, window, first: firstRunKey === null };
+}
+
+/** Extends the lease of a run; false when another run has taken the workspace meanwhile. */
+export function renewLease(connection: Connection, run: ClaimedRun, nowMs: number): boolean {
+  const { changes } = connection
+    .prepare('UPDATE leases SET expires_at = ? WHERE workspace_key = ? AND fencing_token = ? AND released = 0')
+    .run(isoTime(nowMs + LEASE_MS), run.workspaceKey, run.fencingToken);
+  return changes === 1;
+}
+
+/** Whether this run may still publish. Only meaningful inside the transaction that publishes. */
+export function holdsLease(connection: Connection, run: ClaimedRun): boolean {
+  const token = connection
+    .prepare('SELECT fencing_token FROM leases WHERE workspace_key = ? AND released = 0')
+    .pluck()
+    .get(run.workspaceKey);
+  return token === run.fencingToken;
+}
+
+export function releaseLease(connection: Connection, run: { workspaceKey: number; fencingToken: number }): void {
+  connection
+    .prepare('UPDATE leases SET released = 1 WHERE workspace_key = ? AND fencing_token = ?')
+    .run(run.workspaceKey, run.fencingToken);
+}
+
+function workspaceKeyOf(connection: Connection, workspaceId: string, name: string): number {
+  return Number(
+    connection
+      .prepare(
+        `INSERT INTO workspaces (workspace_id, name) VALUES (?, ?)
+         ON CONFLICT (workspace_id) DO UPDATE SET name = excluded.name RETURNING workspace_key`,
+      )
+      .pluck()
+      .get(workspaceId, name),
+  );
+}
+
+interface LeaseRow {
+  fencing_token: number;
+  holder_host: string;
+  holder_pid: number;
+  expires_at: string;
+  released: number;
+}
+
+/** Takes the lease of a workspace with a higher token, or throws `LeaseHeldError` while a live run holds it. */
+export function takeLease(
+  connection: Connection,
+  workspaceKey: number,
+  request: { workspaceId: string; nowMs: number },
+): number {
+  const lease = connection.prepare('SELECT * FROM leases WHERE workspace_key = ?').get(workspaceKey) as
+    | LeaseRow
+    | undefined;
+  if (lease !== undefined && lease.released === 0) {
+    const leftMs = Date.parse(lease.expires_at) - request.nowMs;
+    const gone = lease.holder_host === hostname() && !isAlive(lease.holder_pid);
+    if (leftMs > 0 && !gone) {
+      const holder = `process ${lease.holder_pid} on ${lease.holder_host}`;
+      throw new LeaseHeldError(request.workspaceId, holder, leftMs);
+    }
+  }
+  const token = (lease?.fencing_token ?? 0) + 1;
+  connection
+    .prepare(
+      `INSERT INTO leases (workspace_key, fencing_token, run_key, holder_host, holder_pid, expires_at, released)
+       VALUES (?, ?, 0, ?, ?, ?, 0)
+       ON CONFLICT (workspace_key) DO UPDATE SET fencing_token = excluded.fencing_token,
+         holder_host = excluded.holder_host, holder_pid = excluded.holder_pid,
+         expires_at = excluded.expires_at, released = 0`,
+    )
+    .run(workspaceKey, token, hostname(), process.pid, isoTime(request.nowMs + LEASE_MS));
+  return token;
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}

@@ -1,0 +1,134 @@
+import type { LedgerConnection } from '../file/open.ts';
+import { type DigestedEvent, digestOfEvent, digestOfRun, GENESIS_DIGEST } from '../runs/digest.ts';
+import { FAULTS_A_CHECK, type Fault } from './fault.ts';
+
+interface ChainRun {
+  type: 'run';
+  seq: number;
+  runKey: number;
+  runId: string;
+  workspaceId: string;
+  finishedAt: string;
+  firstEntryId: number | null;
+  entries: number;
+  previousDigest: string;
+  digest: string;
+}
+
+type ChainEvent = { type: 'event'; seq: number; digest: string } & DigestedEvent;
+
+/**
+ * Walks the chain in order and recomputes each digest: one link a published run, close or reopen. Entries must lie in
+ * the order of the chain without a gap, and belong to the run that claims them.
+ */
+export function checkChain(connection: LedgerConnection): { faults: Fault[]; headDigest: string } {
+  const links = [...readRuns(connection), ...readEvents(connection)].sort((a, b) => a.seq - b.seq);
+  const faults: Fault[] = [];
+  const add = (link: ChainRun | ChainEvent, message: string, entryId: number | null = null): void => {
+    if (faults.length >= FAULTS_A_CHECK) return;
+    const runId = link.type === 'run' ? link.runId : null;
+    const named = link.type === 'run' ? message : `${link.action} of ${link.period} at ${link.at}: ${message}`;
+    faults.push({ check: 'chain', runId, entryId, message: named });
+  };
+  let previous = GENESIS_DIGEST;
+  let expectedSeq = 1;
+  let nextEntryId = 1;
+  for (const link of links) {
+    if (link.seq !== expectedSeq) add(link, `link ${expectedSeq} of the chain is missing`);
+    if (link.previousDigest !== previous) add(link, 'it does not continue the digest of the link before it');
+    if (link.type === 'event') {
+      if (digestOfEvent(connection, link) !== link.digest) add(link, 'its digest does not match what it says');
+    } else {
+      let complete = true;
+      if (link.firstEntryId !== null) {
+        if (link.firstEntryId !== nextEntryId)
+          add(link, `its entries begin at ${link.firstEntryId}, not ${nextEntryId}`);
+        nextEntryId = link.firstEntryId + link.entries;
+        const strange = findStrangeEntry(connection, link);
+        if (strange !== null) add(link, strange.message, strange.entryId);
+        complete = strange?.missing !== true;
+      }
+      // Without all its entries the digest cannot match, and a forged count would have it read for ever.
+      if (complete && digestOfRun(connection, { ...link, appliedSeq: link.seq }) !== link.digest) {
+        add(link, 'its digest does not match its entries');
+      }
+    }
+    previous = link.digest;
+    expectedSeq = link.seq + 1;
+  }
+  const orphan = connection
+    .prepare('SELECT min(entry_id) FROM usage_entries WHERE entry_id >= ? OR entry_id < 1')
+    .pluck()
+    .get(nextEntryId) as number | null;
+  if (orphan !== null) {
+    const message = `entry ${orphan} belongs to no published run`;
+    faults.push({ check: 'chain', runId: null, entryId: orphan, message });
+  }
+  return { faults, headDigest: previous };
+}
+
+interface StrangeEntry {
+  entryId: number;
+  message: string;
+  /** Some entry of the range is not there. */
+  missing: boolean;
+}
+
+/** The first entry of the run's range that is not there or names another run. */
+function findStrangeEntry(connection: LedgerConnection, run: ChainRun): StrangeEntry | null {
+  const first = run.firstEntryId ?? 0;
+  const end = first + run.entries;
+  const stray = connection
+    .prepare(
+      'SELECT entry_id FROM usage_entries WHERE entry_id >= ? AND entry_id < ? AND run_key <> ? ORDER BY 1 LIMIT 1',
+    )
+    .pluck()
+    .get(first, end, run.runKey) as number | undefined;
+  const range = connection.prepare('SELECT count(*) FROM usage_entries WHERE entry_id >= ? AND entry_id < ?').pluck();
+  const missesOne = range.get(first, end) !== run.entries;
+  if (stray !== undefined) {
+    return { entryId: stray, message: `entry ${stray} of its entries names another run`, missing: missesOne };
+  }
+  if (!missesOne) return null;
+  const missing = connection
+    .prepare(
+      `SELECT CASE WHEN NOT EXISTS (SELECT 1 FROM usage_entries WHERE entry_id = ?) THEN ?
+         ELSE (SELECT min(e.entry_id) + 1 FROM usage_entries e WHERE e.entry_id >= ? AND e.entry_id < ?
+           AND NOT EXISTS (SELECT 1 FROM usage_entries n WHERE n.entry_id = e.entry_id + 1)) END`,
+    )
+    .pluck()
+    .get(first, first, first, end) as number;
+  return { entryId: missing, message: `entry ${missing} is missing`, missing: true };
+}
+
+function readRuns(connection: LedgerConnection): ChainRun[] {
+  return connection
+    .prepare(
+      `SELECT 'run' AS type, r.applied_seq AS seq, r.run_key AS runKey, r.run_id AS runId,
+         w.workspace_id AS workspaceId, r.finished_at AS finishedAt, r.first_entry_id AS firstEntryId, r.entries,
+         r.previous_digest AS previousDigest, r.digest
+       FROM runs r JOIN workspaces w USING (workspace_key)
+       WHERE r.applied_seq IS NOT NULL`,
+    )
+    .all() as ChainRun[];
+}
+
+function readEvents(connection: LedgerConnection): ChainEvent[] {
+  const rows = connection
+    .prepare(
+      `SELECT e.event_seq AS eventSeq, e.action, w.workspace_id AS workspaceId, p.period, e.at, e.actor, e.note,
+         e.forced, e.overridden, e.tenants, e.credits_used AS creditsUsed, e.request_count AS requestCount,
+         e.last_entry_id AS lastEntryId, e.previous_digest AS previousDigest, e.digest
+       FROM period_events e JOIN workspaces w USING (workspace_key) JOIN periods p USING (period_key)`,
+    )
+    .safeIntegers()
+    .all() as Record<string, bigint | string>[];
+  return rows.map((row) => ({
+    ...(row as unknown as DigestedEvent & { digest: string }),
+    type: 'event',
+    seq: Number(row.eventSeq),
+    eventSeq: Number(row.eventSeq),
+    forced: Number(row.forced),
+    lastEntryId: Number(row.lastEntryId),
+  }));
+}

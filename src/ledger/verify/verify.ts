@@ -1,0 +1,82 @@
+import Database from 'better-sqlite3';
+import type { LedgerConnection } from '../file/open.ts';
+import { FAULTS_A_CHECK, type Fault } from './fault.ts';
+import { checkChain } from './verify-chain.ts';
+import { checkAdjustments, checkCloses } from './verify-closes.ts';
+import { checkEntries } from './verify-entries.ts';
+import { checkPeriods } from './verify-periods.ts';
+import { checkRuns, checkWalks } from './verify-runs.ts';
+import { checkSchema } from './verify-schema.ts';
+import { checkFigures, checkState } from './verify-state.ts';
+
+export interface VerifyReport {
+  faults: Fault[];
+  runs: number;
+  entries: number;
+  keys: number;
+  /** Digest of the last published run or close: keep it elsewhere to notice a ledger that was replaced as a whole. */
+  headDigest: string;
+}
+
+/**
+ * Recomputes everything that must hold, in one read transaction: the file's integrity and references, the digest chain
+ * over runs and closes, each entry's arithmetic, the sum of each key's deltas against its state, the accepted walks'
+ * counts, the closed figures against the entries before the close, the adjustments against both, and the views and
+ * triggers against the migrations. The first fault is the one that says most exactly where.
+ */
+export function verifyLedger(connection: LedgerConnection): VerifyReport {
+  return connection.transaction(() => {
+    const { faults: chainFaults, headDigest } = checkChain(connection);
+    const faults = [
+      ...checkIntegrity(connection),
+      ...chainFaults,
+      ...attempt('entries', () => checkEntries(connection)),
+      ...attempt('invariant', () => checkState(connection)),
+      ...attempt('runs', () => checkRuns(connection)),
+      ...attempt('walks', () => checkWalks(connection)),
+      ...attempt('periods', () => checkPeriods(connection)),
+      ...attempt('periods', () => checkFigures(connection)),
+      ...attempt('closes', () => checkCloses(connection)),
+      ...attempt('adjustments', () => checkAdjustments(connection)),
+      ...checkReferences(connection),
+      ...attempt('schema', () => checkSchema(connection)),
+    ];
+    const count = (table: string) => Number(connection.prepare(`SELECT count(*) FROM ${table}`).pluck().get());
+    return {
+      faults,
+      runs: count('runs WHERE applied_seq IS NOT NULL'),
+      entries: count('usage_entries'),
+      keys: count('tenant_usage'),
+      headDigest,
+    };
+  })();
+}
+
+/** A figure so large that sums over it fail is a finding like any other: nobody but a forger can have put it there. */
+function attempt(check: Fault['check'], run: () => Fault[]): Fault[] {
+  try {
+    return run();
+  } catch (error) {
+    if (!(error instanceof Database.SqliteError && error.code === 'SQLITE_ERROR')) throw error;
+    return [{ check, runId: null, entryId: null, message: `it cannot be computed: ${error.message}` }];
+  }
+}
+
+function checkIntegrity(connection: LedgerConnection): Fault[] {
+  const faults: Fault[] = [];
+  const integrity = connection.pragma(`integrity_check(${FAULTS_A_CHECK})`) as { integrity_check: string }[];
+  for (const { integrity_check: message } of integrity) {
+    if (message !== 'ok') faults.push({ check: 'integrity', runId: null, entryId: null, message });
+  }
+  return faults;
+}
+
+function checkReferences(connection: LedgerConnection): Fault[] {
+  const rows = connection.pragma('foreign_key_check') as { table: string; rowid: number | null; parent: string }[];
+  return rows.slice(0, FAULTS_A_CHECK).map(({ table, rowid, parent }) => ({
+    check: 'references',
+    runId: null,
+    entryId: null,
+    message: `${rowid === null ? 'a row' : `row ${rowid}`} of ${table} refers to a row of ${parent} that does not exist`,
+  }));
+}

@@ -1,0 +1,270 @@
+import { randomUUID } from 'node:crypto';
+import type { Channel, DeliveryResult } from '../alerts/channels/channel.ts';
+import { createChannels } from '../alerts/channels/create-channels.ts';
+import type { StaleCheck } from '../alerts/evaluate/evaluate-self.ts';
+import { type ChannelRoute, routesOf } from '../alerts/notify/routes.ts';
+import { testPayload } from '../alerts/notify/service-notices.ts';
+import { disabledChannels } from '../alerts/outbox/channel-states.ts';
+import { type DeliveryOutcome, deliverNotification } from '../alerts/outbox/deliver.ts';
+import { digestsAreDue, pendingNotification } from '../alerts/outbox/outbox.ts';
+import { secretsOf } from '../config/secrets.ts';
+import type { ChannelConfig, Config, WorkspaceConfig } from '../config/types.ts';
+import { type Clock, isoTime, systemClock } from '../core/clock.ts';
+import { AppError } from '../core/errors.ts';
+import { createLogger, type Logger } from '../core/logger.ts';
+import type { Period } from '../core/period.ts';
+import { createRedactor, type Redactor } from '../core/redact.ts';
+import { Releasers } from '../core/releasers.ts';
+import { readVersion } from '../core/version.ts';
+import { type LedgerReader, openReader } from '../ledger/file/open.ts';
+import type { RunKind } from '../ledger/runs/claim-run.ts';
+import { hasPublished } from '../ledger/runs/published.ts';
+import { planWindow } from '../sync/plan.ts';
+import type { SyncOutcome, SyncProgress } from '../sync/run.ts';
+import type { UsageApiClient, UsageApiClientOptions } from '../usage-api/client.ts';
+import { LedgerWriter } from '../writer/ledger-writer.ts';
+import type { WriterHandle } from '../writer/writer-handle.ts';
+
+/** What tests put in place of the real thing. */
+export interface ContextOverrides {
+  clock?: Clock;
+  logger?: Logger;
+  random?: () => number;
+  /** How patient the service's clients are. */
+  clientOptions?: Pick<UsageApiClientOptions, 'retries' | 'retryBaseMs' | 'maxRetryAfterMs' | 'requestTimeoutMs'>;
+}
+
+/** One sync as a command or a job asks for it. */
+export interface SyncOrder {
+  workspaceId: string;
+  kind: RunKind;
+  slot: string | null;
+  from?: Period | undefined;
+  to?: Period | undefined;
+  signal: AbortSignal;
+  onProgress?: (progress: SyncProgress) => void;
+}
+
+/** What came of a test message. */
+export interface TestReport {
+  channel: string;
+  type: string;
+  notificationId: string;
+  latencyMs: number;
+  result: DeliveryResult;
+}
+
+/**
+ * All wiring of the program, built once from the configuration. Nothing is opened before it is asked for; `close`
+ * lets go of what was, in reverse.
+ */
+export class Context {
+  readonly config: Config;
+  readonly clock: Clock;
+  readonly redact: Redactor;
+  readonly logger: Logger;
+  readonly version: string;
+  readonly channels: ReadonlyMap<string, Channel>;
+  readonly #routes: readonly ChannelRoute[];
+  readonly #random: () => number;
+  readonly #clientOptions: NonNullable<ContextOverrides['clientOptions']>;
+  readonly #releasers = new Releasers();
+  readonly #clients = new Map<string, Promise<UsageApiClient>>();
+  /** A thread for the writer that has been started already; the first to open the writer takes it. */
+  #thread: WriterHandle | undefined;
+  #writer: Promise<LedgerWriter> | null = null;
+  #reader: LedgerReader | null = null;
+
+  constructor(config: Config, overrides: ContextOverrides = {}, thread?: WriterHandle) {
+    this.config = config;
+    this.clock = overrides.clock ?? systemClock;
+    this.redact = createRedactor(secretsOf(config));
+    this.logger = overrides.logger ?? createLogger({ level: config.logLevel, redact: this.redact });
+    this.version = readVersion();
+    const channels = channelsOf(config);
+    this.channels = createChannels(channels, { logger: this.logger, clock: this.clock });
+    this.#routes = routesOf(channels);
+    this.#random = overrides.random ?? Math.random;
+    this.#clientOptions = overrides.clientOptions ?? {};
+    this.#thread = thread;
+  }
+
+  /** The writing side of the ledger; opening it creates or migrates the ledger. */
+  writer(): Promise<LedgerWriter> {
+    this.#writer ??= this.#openWriter();
+    // What kept it from opening, such as another process that migrates, may pass.
+    this.#writer.catch(() => {
+      this.#writer = null;
+    });
+    return this.#writer;
+  }
+
+  async #openWriter(): Promise<LedgerWriter> {
+    const { path } = this.config.ledger;
+    const thread = this.#thread;
+    this.#thread = undefined;
+    const writer = await LedgerWriter.open({ path, version: this.version, nowMs: this.clock.now() }, thread);
+    this.#releasers.push(() => writer.close());
+    const { applied, backup } = writer.migration;
+    if (applied > 0) this.logger.info({ applied, backup }, 'the ledger has been brought to this version');
+    return writer;
+  }
+
+  /** The reading side of the ledger, which must exist. */
+  reader(): LedgerReader {
+    if (this.#reader === null) {
+      const reader = openReader(this.config.ledger.path);
+      this.#releasers.push(() => reader.close());
+      this.#reader = reader;
+    }
+    return this.#reader;
+  }
+
+  /** The configured workspace of this id. */
+  workspace(id: string): WorkspaceConfig {
+    const workspace = this.config.workspaces.find((candidate) => candidate.id === id);
+    if (workspace !== undefined) return workspace;
+    const known = this.config.workspaces.map((candidate) => JSON.stringify(candidate.id)).join(', ');
+    throw new AppError('unknown_workspace', `workspace ${JSON.stringify(id)} is not configured`, {
+      hint: `use one of ${known}`,
+    });
+  }
+
+  /** The service's client for a workspace; one for all who ask, so that connections are shared. */
+  client(workspace: WorkspaceConfig): Promise<UsageApiClient> {
+    const client = this.#clients.get(workspace.id) ?? this.#openClient(workspace);
+    this.#clients.set(workspace.id, client);
+    return client;
+  }
+
+  async #openClient(workspace: WorkspaceConfig): Promise<UsageApiClient> {
+    const { UsageApiClient } = await import('../usage-api/client.ts');
+    const { baseUrl, embedUrl, apiKeyId, secretKey, signing, concurrency } = workspace;
+    const client = new UsageApiClient({
+      baseUrl,
+      embedUrl,
+      workspaceId: workspace.id,
+      apiKeyId,
+      secretKey,
+      signing,
+      concurrency,
+      userAgent: `usage-ledger/${this.version}`,
+      clock: this.clock,
+      ...this.#clientOptions,
+    });
+    this.#releasers.push(() => client.close());
+    return client;
+  }
+
+  /** Opens and loads all that syncs need, so that a daemon's first one does not hold up its event loop. */
+  async warm(): Promise<void> {
+    const clients = this.config.workspaces.map((workspace) => this.client(workspace));
+    await Promise.all([this.writer(), import('../sync/run.ts'), ...clients]);
+  }
+
+  /** Plans and carries out one run of one workspace. */
+  async sync(order: SyncOrder): Promise<SyncOutcome> {
+    const workspace = this.workspace(order.workspaceId);
+    // The writer's thread loads its part while this one loads the rest.
+    const [writer, source, { syncWorkspace }] = await Promise.all([
+      this.writer(),
+      this.client(workspace),
+      import('../sync/run.ts'),
+    ]);
+    const window = planWindow({
+      nowMs: this.clock.now(),
+      first: !hasPublished(this.reader().connection, workspace.id),
+      kind: order.kind,
+      lookbackPeriods: workspace.lookbackPeriods,
+      settleHours: workspace.settleHours,
+      from: order.from,
+      to: order.to,
+    });
+    const { kind, slot, signal, onProgress } = order;
+    return syncWorkspace(
+      {
+        writer,
+        source,
+        workspace,
+        channels: this.#routes,
+        clock: this.clock,
+        logger: this.logger,
+      },
+      { kind, slot, window, signal, ...(onProgress === undefined ? {} : { onProgress }) },
+    );
+  }
+
+  /** Raises alerts for workspaces without a complete run; returns how many notifications there are. */
+  async raiseStale(workspaces: StaleCheck[]): Promise<number> {
+    const writer = await this.writer();
+    const request = { workspaces, channels: this.#routes, nowMs: this.clock.now() };
+    return (await writer.call('raiseStale', request)).notificationIds.length;
+  }
+
+  /** Makes digests of what waits for one that is due; returns their ids. Without any, nothing is written. */
+  async composeDigests(): Promise<string[]> {
+    const nowMs = this.clock.now();
+    if (!digestsAreDue(this.reader().connection, nowMs)) return [];
+    const writer = await this.writer();
+    const made = await writer.call('composeDigests', { nowMs });
+    if (made.length > 0) this.logger.info({ digests: made.length }, 'digests made of what waited for them');
+    return made;
+  }
+
+  /** Makes one attempt to deliver a notification. */
+  async deliver(notificationId: string, signal: AbortSignal): Promise<DeliveryOutcome> {
+    const writer = await this.writer();
+    const reader = this.reader();
+    const outcome = await deliverNotification(
+      {
+        outbox: {
+          find: (id) => pendingNotification(reader.connection, id),
+          whyDisabled: (name) =>
+            disabledChannels(reader.connection).find((channel) => channel.name === name)?.reason ?? null,
+          claim: (request) => writer.call('claimDelivery', request),
+          release: (id) => writer.call('releaseDelivery', { notificationId: id }),
+          record: (record) => writer.call('recordDelivery', record),
+        },
+        channels: this.channels,
+        clock: this.clock,
+        random: this.#random,
+      },
+      notificationId,
+      signal,
+    );
+    if (outcome.state === 'dead' && outcome.disabled !== undefined) {
+      const { channel, notificationIds } = outcome.disabled;
+      const told = notificationIds.length;
+      this.logger.error({ channel, reason: outcome.reason, told }, 'channel disabled, nothing more is sent to it');
+    }
+    return outcome;
+  }
+
+  /** Sends a message that is marked as a test through one channel. The ledger is neither needed nor changed. */
+  async test(name: string, signal: AbortSignal): Promise<TestReport> {
+    const channel = this.channels.get(name);
+    if (channel === undefined) {
+      const known = [...this.channels.keys()].map((candidate) => JSON.stringify(candidate)).join(', ');
+      throw new AppError('unknown_channel', `channel ${JSON.stringify(name)} is not configured`, {
+        hint: `use one of ${known}`,
+      });
+    }
+    const notificationId = `msg_test_${randomUUID().replaceAll('-', '')}`;
+    const payload = testPayload({ notificationId, channel: name, createdAt: isoTime(this.clock.now()) });
+    const startedAt = performance.now();
+    const result = await channel.deliver({ notificationId, payload, attempt: 1 }, { signal });
+    const latencyMs = Math.round(performance.now() - startedAt);
+    return { channel: name, type: channel.type, notificationId, latencyMs, result };
+  }
+
+  /** Lets go of everything that was opened. May be called twice. */
+  close(): Promise<void> {
+    return this.#releasers.release();
+  }
+}
+
+/** Without any configured channel, alerts at least reach the log. */
+function channelsOf(config: Config): ChannelConfig[] {
+  const { channels } = config.alerts;
+  return channels.length > 0 ? channels : [{ type: 'log', name: 'log' }];
+}

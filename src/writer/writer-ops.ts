@@ -1,0 +1,221 @@
+import type Database from 'better-sqlite3';
+import {
+  type AcknowledgeRequest,
+  acknowledgeAlert,
+  addSilence,
+  endSilence,
+  type SilenceRequest,
+} from '../alerts/book/actions.ts';
+import type { RunAlerts } from '../alerts/book/alert-change.ts';
+import { evaluateRun, type RunAlertSettings } from '../alerts/evaluate/evaluate-run.ts';
+import { evaluateFailure, evaluateStale, type RunFault, type StaleCheck } from '../alerts/evaluate/evaluate-self.ts';
+import { composeDigests } from '../alerts/notify/compose-digests.ts';
+import type { ChannelRoute } from '../alerts/notify/routes.ts';
+import { claimDelivery, type DeliveryRecord, recordDelivery, releaseDelivery } from '../alerts/outbox/outbox.ts';
+import { type ReplayReport, type ReplayRequest, replayDead } from '../alerts/outbox/replay.ts';
+import {
+  type CloseRequest,
+  closePeriod,
+  type PeriodEvent,
+  type ReopenRequest,
+  reopenPeriod,
+} from '../ledger/close/close-period.ts';
+import { type AbsentKey, absentAgain } from '../ledger/runs/absences.ts';
+import { type ApplyResult, applyRun } from '../ledger/runs/apply-run.ts';
+import { type ClaimedRun, type ClaimRequest, claimRun, renewLease, type SlotDone } from '../ledger/runs/claim-run.ts';
+import { countKnownRecords, failRun, type RunFailure } from '../ledger/runs/fail-run.ts';
+import { recordWalk, type WalkRecord } from '../ledger/runs/walks.ts';
+import { RunStaging, type WalkFacts } from '../ledger/staging/staging.ts';
+import { parseUsagePage } from '../usage-api/check-page.ts';
+import { PageScanner } from '../usage-api/scan-page.ts';
+import type { PagePlace } from './page-slots.ts';
+
+/** What staging says of a page that has arrived there. */
+export interface PageReceipt {
+  /** Records on the page. */
+  records: number;
+  totalPages: number;
+  totalRecords: number;
+}
+
+interface OpenRun {
+  run: ClaimedRun;
+  staging: RunStaging;
+}
+
+/** A run under way is named by its key. */
+interface OfRun {
+  runKey: number;
+}
+
+interface FailedRunRequest {
+  failure: RunFailure;
+  fault: RunFault | null;
+  /** The channels that there are, with what each of them is told of. */
+  channels: readonly ChannelRoute[];
+  nowMs: number;
+}
+
+/**
+ * Everything that writes to the ledger, as plain synchronous calls over the one writing connection. They run in the
+ * writer's thread, see writer-thread.ts; arguments and results cross threads, so they are plain data. The time comes
+ * with each call, because the caller owns the clock.
+ */
+export class WriterOps {
+  readonly #connection: Database.Database;
+  readonly #runs = new Map<number, OpenRun>();
+  readonly #pages: SharedArrayBuffer;
+  readonly #scanner = new PageScanner();
+
+  /** `pages` is the memory where pages lie that are to be staged. */
+  constructor(connection: Database.Database, pages: SharedArrayBuffer) {
+    this.#connection = connection;
+    this.#pages = pages;
+  }
+
+  claimRun(request: ClaimRequest): ClaimedRun | SlotDone {
+    const run = claimRun(this.#connection, request);
+    if ('runKey' in run) {
+      const staging = new RunStaging(this.#connection, run.workspaceKey, run.window);
+      this.#runs.set(run.runKey, { run, staging });
+    }
+    return run;
+  }
+
+  /** False when another run has taken the workspace. A run that has ended meanwhile has nothing left to lose. */
+  renewLease({ runKey, nowMs }: OfRun & { nowMs: number }): boolean {
+    if (!this.#runs.has(runKey)) return true;
+    return renewLease(this.#connection, this.#open(runKey).run, nowMs);
+  }
+
+  beginWalk({ runKey }: OfRun): void {
+    this.#open(runKey).staging.beginWalk();
+  }
+
+  stagePage({ runKey, page, body }: OfRun & { page: number; body: PagePlace | ArrayBuffer }): PageReceipt {
+    const { run, staging } = this.#open(runKey);
+    const bytes = 'offset' in body ? new Uint8Array(this.#pages, body.offset, body.length) : new Uint8Array(body);
+    const scanned = this.#scanner.scan(bytes, run.workspaceId);
+    if (scanned !== null) {
+      staging.stageColumns(page, scanned, bytes);
+      return { records: scanned.size, totalPages: scanned.total_pages, totalRecords: scanned.total_records };
+    }
+    const content = parseUsagePage(bytes, { page, workspaceId: run.workspaceId });
+    staging.stagePage(page, content, bytes);
+    return { records: content.usage.length, totalPages: content.total_pages, totalRecords: content.total_records };
+  }
+
+  finishWalk({ runKey }: OfRun): WalkFacts {
+    return this.#open(runKey).staging.finishWalk();
+  }
+
+  /** Keeps the certificate of a walk that was not accepted. */
+  recordWalk({ runKey, walk }: OfRun & { walk: WalkRecord }): void {
+    recordWalk(this.#connection, runKey, walk);
+  }
+
+  countKnownRecords({ runKey }: OfRun): number {
+    return countKnownRecords(this.#connection, this.#open(runKey).run);
+  }
+
+  /** Keys that are absent from this run's walk and were from an earlier run's. */
+  absentAgain({ runKey }: OfRun): AbsentKey[] {
+    const { run, staging } = this.#open(runKey);
+    return absentAgain(this.#connection, run, staging.keys);
+  }
+
+  /** Publishes the run; its staging is gone afterwards. */
+  applyRun(
+    request: OfRun & { walk: WalkRecord; withdrawals: AbsentKey[]; nowMs: number; alerts: RunAlertSettings },
+  ): ApplyResult<RunAlerts> {
+    const { run, staging } = this.#open(request.runKey);
+    const { facts, ...walk } = request.walk;
+    const result = applyRun(this.#connection, {
+      run,
+      staging,
+      facts,
+      walk,
+      withdrawals: request.withdrawals,
+      nowMs: request.nowMs,
+      afterMerge: (merged) => evaluateRun(merged, request.alerts),
+    });
+    this.#close(request.runKey);
+    return result;
+  }
+
+  /** Ends a run that publishes nothing, and raises its alert unless nobody is at fault (`fault` null). */
+  failRun({ runKey, failure, fault, channels, nowMs }: OfRun & FailedRunRequest): RunAlerts {
+    const { run } = this.#open(runKey);
+    try {
+      return this.#connection
+        .transaction(() => {
+          failRun(this.#connection, run, failure, nowMs);
+          if (fault === null) return { changes: [], notificationIds: [] };
+          return evaluateFailure(this.#connection, run, fault, { channels, nowMs });
+        })
+        .immediate();
+    } finally {
+      // Also when the failure itself cannot be written: staging would stay in memory for good.
+      this.#close(runKey);
+    }
+  }
+
+  /** Raises alerts for workspaces without a complete run for too long. */
+  raiseStale(request: { workspaces: StaleCheck[]; channels: readonly ChannelRoute[]; nowMs: number }): RunAlerts {
+    return evaluateStale(this.#connection, request.workspaces, request);
+  }
+
+  acknowledgeAlert(request: AcknowledgeRequest): void {
+    acknowledgeAlert(this.#connection, request);
+  }
+
+  /** Returns the id of the silence. */
+  addSilence(request: SilenceRequest): string {
+    return addSilence(this.#connection, request);
+  }
+
+  endSilence(request: { silenceId: string; by: string; nowMs: number }): void {
+    endSilence(this.#connection, request);
+  }
+
+  closePeriod(request: CloseRequest): PeriodEvent {
+    return closePeriod(this.#connection, request);
+  }
+
+  reopenPeriod(request: ReopenRequest): PeriodEvent {
+    return reopenPeriod(this.#connection, request);
+  }
+
+  claimDelivery(request: { notificationId: string; nowMs: number; claimMs: number }): boolean {
+    return claimDelivery(this.#connection, request);
+  }
+
+  releaseDelivery(request: { notificationId: string }): void {
+    releaseDelivery(this.#connection, request);
+  }
+
+  /** Returns the notifications about a channel that the attempt has disabled. */
+  recordDelivery(record: DeliveryRecord): string[] {
+    return recordDelivery(this.#connection, record);
+  }
+
+  /** Returns the digests that were made of what waited for them. */
+  composeDigests({ nowMs }: { nowMs: number }): string[] {
+    return composeDigests(this.#connection, nowMs);
+  }
+
+  replayDead(request: ReplayRequest): ReplayReport {
+    return replayDead(this.#connection, request);
+  }
+
+  #open(runKey: number): OpenRun {
+    const open = this.#runs.get(runKey);
+    if (open === undefined) throw new Error(`run ${runKey} is not open in this process`);
+    return open;
+  }
+
+  #close(runKey: number): void {
+    this.#runs.delete(runKey);
+    this.#connection.pragma('shrink_memory');
+  }
+}

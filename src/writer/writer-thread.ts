@@ -1,0 +1,61 @@
+import { parentPort } from 'node:worker_threads';
+import { type LedgerConnection, openForWriting } from '../ledger/file/open.ts';
+import { type MigrationReport, migrateLedger } from '../ledger/schema/migrate.ts';
+import { packError, type WriterReply, type WriterRequest, type WriterStart } from './writer-messages.ts';
+import { WriterOps } from './writer-ops.ts';
+
+interface OpenLedger {
+  connection: LedgerConnection;
+  ops: WriterOps;
+  migration: MigrationReport;
+}
+
+/**
+ * The thread that owns the connection which writes: a merge of a million rows never blocks the daemon's event loop,
+ * and writes queue here in order instead of waiting for SQLite's lock. This file is started, never imported.
+ */
+function main(): void {
+  const port = parentPort;
+  if (port === null) throw new Error('writer-thread.ts runs as a worker thread only');
+  let ledger: OpenLedger | null = null;
+  const carryOut = ({ op, args }: WriterRequest): unknown => {
+    if (op === 'open') {
+      ledger = openLedger(args as WriterStart);
+      return ledger.migration;
+    }
+    if (ledger === null) throw new Error(`no ledger is open for ${op}`);
+    if (op === 'close') {
+      ledger.connection.close();
+      return null;
+    }
+    const call = ledger.ops[op] as (args: unknown) => unknown;
+    return call.call(ledger.ops, args);
+  };
+  const answer = (request: WriterRequest): WriterReply => {
+    try {
+      return { id: request.id, result: carryOut(request) };
+    } catch (error) {
+      return { id: request.id, error: packError(error) };
+    }
+  };
+  port.on('message', (requests: WriterRequest[]) => {
+    port.postMessage(requests.map(answer));
+    if (requests.some(({ op }) => op === 'close')) port.close();
+  });
+}
+
+function openLedger(start: WriterStart): OpenLedger {
+  const connection = openForWriting(start.path);
+  try {
+    connection.pragma('cache_size = -32768');
+    connection.pragma('temp_store = MEMORY');
+    connection.pragma('journal_size_limit = 16777216');
+    const migration = migrateLedger(connection, start.path, start.version, start.nowMs);
+    return { connection, ops: new WriterOps(connection, start.pages), migration };
+  } catch (error) {
+    connection.close();
+    throw error;
+  }
+}
+
+main();

@@ -1,0 +1,120 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { type AlertStatus, advance, type Moment, OPEN_STATES } from '../../../src/alerts/book/lifecycle.ts';
+import { BETWEEN, clear, holds, type Judgement, STAGE_RANK } from '../../../src/alerts/rules/rule.ts';
+
+const HOUR_MS = 3_600_000;
+const certain = (measure: bigint | null = null) =>
+  holds({ stage: 'certain', severity: 'critical', threshold: 1n, measure });
+const pace = holds({
+  ...{ stage: 'pace' as const, severity: 'warning' as const, threshold: 1n },
+  ...{ measure: 10n, confirmAfterMs: 6 * HOUR_MS },
+});
+const final = holds({ stage: 'final', severity: 'critical', threshold: 1n, measure: 10n });
+
+/** Plays judgements, one a run and six hours apart; what changed in each. */
+function play(judgements: readonly Judgement[], moment: Partial<Moment> = {}): (string | null)[] {
+  let status: AlertStatus | null = null;
+  return judgements.map((judgement, run) => {
+    const next = advance(status, judgement, { nowMs: run * 6 * HOUR_MS, runKey: run, seeding: false, ...moment });
+    if (next !== null) status = next.status;
+    return next?.change ?? null;
+  });
+}
+
+describe('the life of an alert', () => {
+  it('begins by waiting when the rule wants to be confirmed, and fires six hours later', () => {
+    expect(play([pace, pace, pace])).toEqual(['pending', 'fired', null]);
+    const soon = advance(null, pace, { nowMs: 0, runKey: 1, seeding: false })?.status ?? null;
+    expect(advance(soon, pace, { nowMs: 6 * HOUR_MS - 1, runKey: 2, seeding: false })?.change).toBeNull();
+  });
+
+  it('stops waiting without a word when the rule does not hold any more', () => {
+    expect(play([pace, BETWEEN, pace, clear(false)])).toEqual(['pending', 'expired', 'pending', 'expired']);
+  });
+
+  it('seeds what waits as firing', () => {
+    expect(play([pace], { seeding: true })).toEqual(['fired']);
+  });
+
+  it('goes up the stages, never down', () => {
+    expect(play([pace, pace, certain(), pace, final, certain()])).toEqual([
+      ...['pending', 'fired', 'escalated', null],
+      ...['escalated', null],
+    ]);
+  });
+
+  it('resolves at the second run that finds the cause gone, and wavering starts that count anew', () => {
+    expect(play([certain(), clear(false), clear(false)])).toEqual(['fired', null, 'resolved']);
+    expect(play([certain(), clear(false), BETWEEN, clear(false), certain(), clear(false)])).toEqual([
+      ...['fired', null, null],
+      ...[null, null, null],
+    ]);
+    expect(play([certain(), clear(true), clear(true)])).toEqual(['fired', 'resolved', null]);
+  });
+
+  it('is told again at 1.5, 2, 3 and then 5 times what was last told', () => {
+    const sizes = [100n, 149n, 150n, 299n, 300n, 899n, 900n, 4499n, 4500n, 22_499n, 22_500n];
+    const told = play(sizes.map((size) => certain(size)));
+    expect(sizes.filter((_, run) => told[run] === 'grown')).toEqual([150n, 300n, 900n, 4500n, 22_500n]);
+  });
+
+  it('is told again when it gets worse after somebody has acknowledged it, and fires again then', () => {
+    const acknowledged = {
+      ...(advance(null, certain(100n), moment(1))?.status as AlertStatus),
+      state: 'acknowledged' as const,
+    };
+    expect(advance(acknowledged, certain(120n), moment(2))).toMatchObject({
+      change: null,
+      status: { state: 'acknowledged' },
+    });
+    expect(advance(acknowledged, certain(150n), moment(2))).toMatchObject({
+      change: 'grown',
+      status: { state: 'firing' },
+    });
+    expect(advance(acknowledged, final, moment(2))).toMatchObject({ change: 'escalated', status: { state: 'firing' } });
+  });
+
+  it('is changed by nothing when the same run looks at the same figures twice', () => {
+    fc.assert(
+      fc.property(fc.array(judgement, { maxLength: 12 }), judgement, (before, last) => {
+        let status: AlertStatus | null = null;
+        for (const [run, each] of [...before, last].entries())
+          status = advance(status, each, moment(run))?.status ?? status;
+        if (status?.state === 'expired' || status === null) return;
+        const again = advance(status, last, moment(before.length));
+        expect(again?.change ?? null).toBeNull();
+        expect(again?.status ?? status).toEqual(status);
+      }),
+    );
+  });
+
+  it('resolves once for each time that it fired, never before, and goes up only', () => {
+    fc.assert(
+      fc.property(fc.array(judgement, { maxLength: 40 }), (judgements) => {
+        let status: AlertStatus | null = null;
+        let firing = false;
+        for (const [run, each] of judgements.entries()) {
+          const next = advance(status, each, moment(run));
+          if (next === null) continue;
+          if (next.change === 'fired') expect(firing).toBe(false);
+          if (['resolved', 'escalated', 'grown'].includes(next.change ?? '')) expect(firing).toBe(true);
+          if (next.change === 'escalated' && status !== null) {
+            expect(STAGE_RANK[next.status.stage]).toBeGreaterThan(STAGE_RANK[status.stage]);
+          }
+          firing = OPEN_STATES.includes(next.status.state) && next.status.state !== 'pending';
+          status = next.status;
+        }
+      }),
+    );
+  });
+});
+
+const judgement: fc.Arbitrary<Judgement> = fc.oneof(
+  fc.constantFrom(pace, final, BETWEEN, clear(true), clear(false)),
+  fc.bigInt({ min: 1n, max: 1000n }).map((size) => certain(size)),
+);
+
+function moment(run: number): Moment {
+  return { nowMs: run * 6 * HOUR_MS, runKey: run, seeding: false };
+}

@@ -1,0 +1,215 @@
+import { describe, expect, it } from 'vitest';
+import type { DeliveryResult } from '../../../src/alerts/channels/channel.ts';
+import { createEmailChannel } from '../../../src/alerts/channels/email-channel.ts';
+import { buildNotification, renderPayload } from '../../../src/alerts/notify/notification.ts';
+import type { EmailConfig } from '../../../src/config/types.ts';
+import { ACTIVE, HOSTILE_NAMES } from './hostile.ts';
+import { readMail, shownHeader, startMailServer } from './mail-server.ts';
+import { jumpFacts } from './sample.ts';
+
+const payloadOf = (changes: Parameters<typeof jumpFacts>[0]) => renderPayload(buildNotification(jumpFacts(changes)));
+
+/** Where the name stands for this machine, which the channel cannot know: all rules for other machines hold. */
+const elsewhere = { host: 'mail.example.com' };
+const resolve = async () => [{ address: '127.0.0.1', family: 4 }];
+
+interface Options extends Partial<EmailConfig> {
+  port: number;
+  payload?: string;
+  notificationId?: string;
+  signal?: AbortSignal;
+}
+
+function send({
+  payload = payloadOf({}),
+  notificationId = 'msg_0001',
+  signal,
+  ...config
+}: Options): Promise<DeliveryResult> {
+  const channel = createEmailChannel(
+    {
+      name: 'mail',
+      host: '127.0.0.1',
+      tls: 'starttls',
+      allowInsecure: false,
+      allowPrivate: true,
+      timeoutMs: 5000,
+      login: null,
+      from: 'Usage Ledger <alerts@example.com>',
+      to: ['oncall@example.com', 'finance@example.com'],
+      ...config,
+    },
+    { resolve },
+  );
+  return channel.deliver({ notificationId, payload, attempt: 1 }, { signal: signal ?? new AbortController().signal });
+}
+
+describe('an e-mail', () => {
+  it('is taken by a mail server, to all recipients, as text and as HTML', async () => {
+    const { port, taken } = await startMailServer({ hideSTARTTLS: true });
+    expect(await send({ port })).toEqual({ outcome: 'delivered', detail: 'accepted by the mail server' });
+
+    expect(taken).toMatchObject([
+      { from: 'alerts@example.com', to: ['oncall@example.com', 'finance@example.com'], secure: false },
+    ]);
+    const { headers, parts } = readMail(taken[0]?.raw ?? '');
+    expect(headers.get('from')).toEqual(['Usage Ledger <alerts@example.com>']);
+    expect(headers.get('to')).toEqual(['oncall@example.com, finance@example.com']);
+    expect(shownHeader(headers.get('subject')?.[0] ?? '')).toMatch(
+      /^\[critical\] Jump, certain: tenant "acme" in workspace "ws-123"/,
+    );
+    expect(headers.get('auto-submitted')).toEqual(['auto-generated']);
+    const { summary } = buildNotification(jumpFacts());
+    expect(parts.get('text/plain')).toContain(summary);
+    expect(parts.get('text/plain')).toMatch(/^credits current: 180,000\r?$/m);
+    expect(parts.get('text/html')).toContain('<bdi>180,000</bdi>');
+  });
+
+  it('has the same Message-ID on every attempt of one notification, and another for another', async () => {
+    const { port, taken } = await startMailServer();
+    for (const notificationId of ['msg_a', 'msg_a', 'msg_b']) await send({ port, notificationId });
+    expect(taken.map(({ raw }) => readMail(raw).headers.get('message-id')?.[0])).toEqual([
+      '<msg_a@example.com>',
+      '<msg_a@example.com>',
+      '<msg_b@example.com>',
+    ]);
+  });
+
+  it.each(HOSTILE_NAMES)('shows the tenant %j without letting it act', async (tenantId) => {
+    const { port, taken } = await startMailServer();
+    const payload = payloadOf({ tenantId, workspaceId: tenantId });
+    expect(await send({ port, payload })).toMatchObject({ outcome: 'delivered' });
+
+    expect(taken[0]?.to).toEqual(['oncall@example.com', 'finance@example.com']);
+    const { headers, parts } = readMail(taken[0]?.raw ?? '');
+    expect([...headers.keys()].sort()).toEqual([
+      'auto-submitted',
+      'content-type',
+      'date',
+      'from',
+      'message-id',
+      'mime-version',
+      'subject',
+      'to',
+    ]);
+    expect([...headers.values()].every((values) => values.length === 1)).toBe(true);
+    expect(headers.get('subject')?.[0]).toMatch(/^[\x20-\x7e]+$/);
+    expect(shownHeader(headers.get('subject')?.[0] ?? '')).not.toMatch(ACTIVE);
+    const text = parts.get('text/plain') ?? '';
+    const html = parts.get('text/html') ?? '';
+    for (const body of [text, html].map((part) => part.replaceAll('\r\n', '\n'))) {
+      expect(body).toContain('tenant id');
+      expect(body).not.toMatch(ACTIVE);
+      expect(body).not.toMatch(/:\/\/|www\.|mailto:/);
+    }
+    const tags = new Set([...html.matchAll(/<\/?([a-z!]+)/gi)].map(([, tag]) => tag));
+    expect([...tags].sort()).toEqual(['!doctype', 'bdi', 'body', 'html', 'p', 'strong', 'table', 'td', 'th', 'tr']);
+    expect(html.replace(/<[^>]*>/g, '')).not.toMatch(/[<>"']|&(?!(amp|lt|gt|quot|#39);)/);
+  });
+});
+
+describe('the way to the mail server', () => {
+  it('is encrypted by STARTTLS and logged in to', async () => {
+    const { port, taken } = await startMailServer({
+      onAuth: ({ username, password }, _session, callback) =>
+        password === 'p4ss' ? callback(null, { user: username }) : callback(new Error('no')),
+    });
+    expect(await send({ port, login: { user: 'alerts', password: 'p4ss' } })).toMatchObject({ outcome: 'delivered' });
+    expect(taken).toMatchObject([{ secure: true, user: 'alerts' }]);
+  });
+
+  it('is encrypted from the first byte when the channel says so', async () => {
+    const { port, taken } = await startMailServer({ secure: true });
+    expect(await send({ port, tls: 'implicit' })).toMatchObject({ outcome: 'delivered' });
+    expect(taken).toMatchObject([{ secure: true }]);
+  });
+
+  it('must be encrypted when the server is another machine', async () => {
+    const { port, taken } = await startMailServer({ disabledCommands: ['STARTTLS'] });
+    expect(await send({ port, ...elsewhere })).toMatchObject({
+      outcome: 'retry',
+      reason: 'no secure connection (ETLS)',
+    });
+    expect(taken).toEqual([]);
+    expect(await send({ port, ...elsewhere, allowInsecure: true })).toMatchObject({ outcome: 'delivered' });
+    expect(taken).toMatchObject([{ secure: false }]);
+  });
+
+  it.each(['starttls', 'implicit'] as const)('must have a certificate that can be verified, with %s', async (tls) => {
+    const { port, taken } = await startMailServer({ secure: tls === 'implicit' });
+    expect(await send({ port, tls, ...elsewhere })).toMatchObject({
+      outcome: 'retry',
+      reason: 'no connection or no answer (DEPTH_ZERO_SELF_SIGNED_CERT)',
+    });
+    expect(taken).toEqual([]);
+    expect(await send({ port, tls, ...elsewhere, allowInsecure: true })).toMatchObject({ outcome: 'delivered' });
+    expect(taken).toMatchObject([{ secure: true }]);
+  });
+});
+
+describe('the outcome of an e-mail', () => {
+  const failing = (responseCode: number) => Object.assign(new Error('text of the server'), { responseCode });
+
+  it('is a retry when the server says so for now', async () => {
+    const { port } = await startMailServer({ onRcptTo: (_address, _session, callback) => callback(failing(451)) });
+    expect(await send({ port })).toEqual({ outcome: 'retry', reason: 'SMTP 451', retryAfterMs: null });
+  });
+
+  it('is rejected when the server says so for good', async () => {
+    const { port } = await startMailServer({ onMailFrom: (_address, _session, callback) => callback(failing(550)) });
+    expect(await send({ port })).toEqual({ outcome: 'rejected', reason: 'SMTP 550' });
+  });
+
+  it('is rejected when the login is refused, and the password is not told', async () => {
+    const { port } = await startMailServer({
+      onAuth: (auth, _session, callback) => callback(new Error(String(auth.password))),
+    });
+    expect(await send({ port, login: { user: 'alerts', password: 'p4ss-word' } })).toEqual({
+      outcome: 'rejected',
+      reason: 'SMTP 535: the mail server refused the login',
+    });
+  });
+
+  it('is delivered, with a remark, when the server wants some of the recipients only', async () => {
+    const { port, taken } = await startMailServer({
+      onRcptTo: ({ address }, _session, callback) => callback(address.startsWith('finance') ? failing(550) : undefined),
+    });
+    expect(await send({ port })).toEqual({
+      outcome: 'delivered',
+      detail: 'accepted, but not for 1 of the recipients by the mail server',
+    });
+    expect(taken).toMatchObject([{ to: ['oncall@example.com'] }]);
+  });
+
+  it('is a retry when nobody listens', async () => {
+    expect(await send({ port: 1 })).toEqual({
+      outcome: 'retry',
+      reason: 'no connection or no answer (ECONNREFUSED)',
+      retryAfterMs: null,
+    });
+  });
+
+  it('is a retry when the server does not answer in time', async () => {
+    const { port } = await startMailServer({ onMailFrom: () => undefined });
+    expect(await send({ port, timeoutMs: 200 })).toEqual({
+      outcome: 'retry',
+      reason: 'not accepted within 200 ms',
+      retryAfterMs: null,
+    });
+  });
+
+  it('is cancelled by the caller, before or during the exchange', async () => {
+    const controller = new AbortController();
+    const { port, taken } = await startMailServer({ onMailFrom: () => controller.abort() });
+    expect(await send({ port, signal: controller.signal })).toEqual({ outcome: 'cancelled' });
+    expect(await send({ port, signal: controller.signal })).toEqual({ outcome: 'cancelled' });
+    expect(taken).toEqual([]);
+  });
+
+  it('is rejected when the stored text is no notification, or the id would break a header', async () => {
+    const { port, taken } = await startMailServer();
+    expect(await send({ port, payload: 'null' })).toMatchObject({ outcome: 'rejected' });
+    expect(await send({ port, notificationId: 'msg\r\nBcc: x@example.com' })).toMatchObject({ outcome: 'rejected' });
+    expect(taken).toEqual([]);
+  });
+});

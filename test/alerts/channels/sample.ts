@@ -1,0 +1,41 @@
+import type { Evidence } from '../../../src/alerts/evaluate/evidence.ts';
+import type { NotificationInput } from '../../../src/alerts/notify/notification.ts';
+
+/** Evidence that says nothing. */
+const NO_EVIDENCE: Evidence = {
+  threshold: null,
+  projection: null,
+  share_of_increase_percent: null,
+  split: null,
+  entries: [],
+  entry_count: 0,
+  tenants: null,
+  tenant_count: null,
+  detail: null,
+};
+
+/** The facts of a jump that has just become certain, with some of them changed. */
+export function jumpFacts(changes: Partial<NotificationInput> = {}): NotificationInput {
+  return {
+    notificationId: 'msg_0001',
+    type: 'alert.firing',
+    alertId: 'alert_1',
+    rule: 'jump',
+    level: 0,
+    ruleVersion: 1,
+    stage: 'certain',
+    severity: 'critical',
+    state: 'firing',
+    workspaceId: 'ws-123',
+    tenantId: 'acme',
+    period: '2026-02',
+    previousPeriod: '2026-01',
+    previous: { credits: 100_000n, requests: 1000n },
+    current: { credits: 180_000n, requests: 1800n },
+    threshold: 150_000n,
+    evidence: NO_EVIDENCE,
+    runId: 'run-7',
+    createdAt: '2026-02-20T12:00:00.000Z',
+    ...changes,
+  };
+}

@@ -1,0 +1,134 @@
+import type { ServerResponse } from 'node:http';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import type { DeliveryResult } from '../../../src/alerts/channels/channel.ts';
+import { createSlackChannel } from '../../../src/alerts/channels/slack-channel.ts';
+import { buildNotification, renderPayload } from '../../../src/alerts/notify/notification.ts';
+import { ACTIVE, HOSTILE_NAMES } from './hostile.ts';
+import { startReceiver } from './receiver.ts';
+import { jumpFacts } from './sample.ts';
+
+interface PlainText {
+  type: string;
+  text: string;
+  emoji: boolean;
+}
+interface Block {
+  type: string;
+  text?: PlainText;
+  fields?: PlainText[];
+  elements?: PlainText[];
+}
+interface SlackBody {
+  text: string;
+  blocks: Block[];
+  [setting: string]: unknown;
+}
+
+async function deliver(
+  payload: string,
+  answer = (response: ServerResponse) => void response.end('ok'),
+): Promise<{ result: DeliveryResult; bodies: SlackBody[] }> {
+  const receiver = await startReceiver(answer);
+  onTestFinished(receiver.close);
+  const config = { name: 'slack', url: receiver.url, allowPrivate: true, timeoutMs: 5000 };
+  const channel = createSlackChannel(config, { clock: { now: () => 0 } });
+  const message = { notificationId: 'msg_9', payload, attempt: 1 };
+  const result = await channel.deliver(message, { signal: new AbortController().signal });
+  return { result, bodies: receiver.received.map(({ body }) => JSON.parse(body.toString()) as SlackBody) };
+}
+
+const payloadOf = (changes: Parameters<typeof jumpFacts>[0]) => renderPayload(buildNotification(jumpFacts(changes)));
+
+async function bodyOf(payload: string): Promise<SlackBody> {
+  const { result, bodies } = await deliver(payload);
+  expect(result).toEqual({ outcome: 'delivered', detail: 'HTTP 200' });
+  return bodies[0] as SlackBody;
+}
+
+/** Every text object of the message. */
+function textsOf({ blocks }: SlackBody): PlainText[] {
+  return blocks.flatMap(({ text, fields = [], elements = [] }) => [
+    ...(text === undefined ? [] : [text]),
+    ...fields,
+    ...elements,
+  ]);
+}
+
+describe('a message for Slack', () => {
+  it('shows the summary, every figure and the id', async () => {
+    const body = await bodyOf(payloadOf({}));
+    expect(body.text).toContain('critical: Jump, certain: tenant "acme"');
+    const texts = textsOf(body).map(({ text }) => text);
+    expect(texts[0]).toBe('usage-ledger: critical');
+    expect(texts).toContain('credits previous\n100,000');
+    expect(texts).toContain('credits current\n180,000');
+    expect(texts).toContain('requests change\n800');
+    expect(texts).toContain('threshold\n150,000');
+    expect(texts).toContain('period\n2026-02');
+    expect(texts.at(-1)).toBe('msg_9');
+  });
+
+  it('is marked as resolved or as a warning when it is that', async () => {
+    expect((await bodyOf(payloadOf({ type: 'alert.resolved', state: 'resolved' }))).text).toMatch(/^resolved: /);
+    expect((await bodyOf(payloadOf({ severity: 'warning' }))).text).toMatch(/^warning: /);
+  });
+
+  it('switches off everything that would make names act', async () => {
+    expect(await bodyOf(payloadOf({}))).toMatchObject({
+      mrkdwn: false,
+      parse: 'none',
+      link_names: false,
+      unfurl_links: false,
+      unfurl_media: false,
+    });
+  });
+
+  it.each(HOSTILE_NAMES)('shows the tenant %j without letting it act', async (tenantId) => {
+    const body = await bodyOf(payloadOf({ tenantId, workspaceId: tenantId }));
+    const texts = textsOf(body);
+    expect(texts.every(({ type, emoji }) => type === 'plain_text' && emoji === false)).toBe(true);
+    for (const text of [body.text, ...texts.map((object) => object.text)]) {
+      expect(text).not.toMatch(/[<>]/);
+      expect(text.replace(/&(amp|lt|gt);/g, '')).not.toContain('&');
+      expect(text).not.toMatch(ACTIVE);
+      expect(text).not.toMatch(/:\/\/|www\.|mailto:/);
+    }
+    expect(texts.some(({ text }) => text.startsWith('tenant id\n'))).toBe(true);
+  });
+
+  it('stays within the limits of Slack, whatever a notification carries', async () => {
+    const facts = Object.fromEntries(Array.from({ length: 100 }, (_, index) => [`fact_${index}`, '<&>'.repeat(2000)]));
+    const list = { tenants: Array.from({ length: 500 }, (_, index) => `tenant-${index}`) };
+    const body = await bodyOf(JSON.stringify({ summary: '&'.repeat(9000), ...list, ...facts }));
+    expect(body.blocks.length).toBeLessThanOrEqual(50);
+    expect(body.text.length).toBeLessThanOrEqual(3000);
+    for (const { type, text, fields = [] } of body.blocks) {
+      expect(text?.text.length ?? 0).toBeLessThanOrEqual(type === 'header' ? 150 : 3000);
+      expect(fields.length).toBeLessThanOrEqual(10);
+      for (const field of fields) expect(field.text.length).toBeLessThanOrEqual(2000);
+    }
+    for (const { text } of textsOf(body)) expect(text).toMatch(/^([^&]|&(amp|lt|gt);)+$/u);
+    expect(textsOf(body).map(({ text }) => text)).toContainEqual(expect.stringMatching(/tenant-9 and 490 more$/));
+  });
+});
+
+describe('the answer of Slack', () => {
+  it.each([
+    [404, 'rejected'],
+    [403, 'rejected'],
+    [410, 'disabled'],
+    [429, 'retry'],
+    [500, 'retry'],
+  ])('%i is %s', async (status, outcome) => {
+    expect((await deliver(payloadOf({}), (response) => void response.writeHead(status).end())).result).toMatchObject({
+      outcome,
+    });
+  });
+
+  it('is not waited for when the stored text is no notification', async () => {
+    expect(await deliver('[1]')).toEqual({
+      result: { outcome: 'rejected', reason: 'the payload is not a JSON object' },
+      bodies: [],
+    });
+  });
+});

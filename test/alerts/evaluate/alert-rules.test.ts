@@ -1,0 +1,184 @@
+import { expect, test } from 'vitest';
+import { DEFAULT_ALERT_RULES } from '../../../src/config/resolve.ts';
+import type { LedgerView } from '../../support/ledger-view.ts';
+import { type Fixture, startFixture, WORKSPACE } from '../../support/sandbox-fixture.ts';
+
+const HOUR_MS = 3_600_000;
+const MONTHS = ['2026-01', '2026-02', '2026-03'];
+
+test('a previous period that was read only before its end is not compared with, until it is read again', async () => {
+  const { upstream, sync, view, clock } = await startFixture({ settings: { lookbackPeriods: 0 } });
+  put(upstream, 'a', ['2026-01', 10_000], ['2026-02', 4_000]);
+  put(upstream, 'newcomer', ['2026-01', 0]);
+  clock.set(Date.UTC(2026, 1, 12));
+  await sync();
+  put(upstream, 'a', ['2026-02', 10_000], ['2026-03', 9_000]);
+  put(upstream, 'newcomer', ['2026-03', 9_000]);
+  clock.set(Date.UTC(2026, 2, 20));
+  await sync({ from: '2026-03' });
+  const ledger = view();
+  expect(states(ledger)).toEqual([]);
+
+  put(upstream, 'a', ['2026-03', 20_000]);
+  await sync({ from: '2026-02' });
+  expect(states(ledger)).toEqual(['jump a 2026-03 firing', 'new_spend newcomer 2026-03 firing']);
+});
+
+test('tenants that are absent from the first period of the workspace are no newcomers in the second', async () => {
+  const { upstream, sync, view } = await startFixture();
+  put(upstream, 'a', ['2026-02', 10]);
+  await sync();
+  put(upstream, 'b', ['2026-03', 9_000]);
+  await sync();
+
+  expect(states(view())).toEqual([]);
+});
+
+test('the first period of a tenant is not compared with, the second is', async () => {
+  const { upstream, sync, view, clock } = await startFixture();
+  put(upstream, 'a', ['2025-12', 10], ['2026-01', 10], ['2026-02', 10]);
+  put(upstream, 'young', ['2026-02', 1_500]);
+  await sync();
+  put(upstream, 'young', ['2026-03', 60_000]);
+  await sync();
+  expect(states(view(), 'jump')).toEqual([]);
+
+  clock.set(Date.UTC(2026, 3, 20));
+  put(upstream, 'young', ['2026-04', 90_000]);
+  await sync();
+  expect(states(view(), 'jump')).toEqual(['jump young 2026-04 firing']);
+});
+
+test('a pace is told at the second of two runs six hours apart, and not when it has gone by then', async () => {
+  const { upstream, sync, view, clock } = await startWithHistory();
+  clock.set(Date.UTC(2026, 2, 16, 12));
+  put(upstream, 'a', ['2026-03', 8_000]);
+  put(upstream, 'b', ['2026-03', 8_000]);
+  await sync();
+  const ledger = view();
+  expect(states(ledger, 'jump')).toEqual(['jump a 2026-03 pending', 'jump b 2026-03 pending']);
+
+  clock.advance(6 * HOUR_MS - 1);
+  await sync();
+  expect(told(ledger)).toEqual([]);
+
+  // Nothing is used in these hours: b's pace has fallen below the threshold by the day after.
+  clock.advance(1);
+  put(upstream, 'a', ['2026-03', 8_500]);
+  await sync();
+  expect(told(ledger)).toEqual(['jump alert.firing a', 'jump alert.firing b']);
+});
+
+test('a tenant that has used all in the first days is seen when its pace can be judged first', async () => {
+  const { upstream, sync, view, clock } = await startWithHistory();
+  clock.set(Date.UTC(2026, 3, 2));
+  put(upstream, 'a', ['2026-04', 2_000]);
+  await sync();
+  const ledger = view();
+  expect(states(ledger, 'jump')).toEqual([]);
+  clock.set(Date.UTC(2026, 3, 4));
+  await sync();
+
+  expect(states(ledger, 'jump')).toEqual(['jump a 2026-04 pending']);
+});
+
+test('a closed period that changes is restated until the service takes it back', async () => {
+  const { upstream, sync, view, context } = await startWithHistory();
+  const writer = await context.writer();
+  await writer.call('closePeriod', {
+    ...{ workspaceId: WORKSPACE, period: '2026-02', by: 'Ada', note: '', force: true },
+    ...{ settleHours: 48, nowMs: context.clock.now() },
+  });
+  put(upstream, 'a', ['2026-02', 9_900]);
+  await sync();
+  const ledger = view();
+  expect(
+    ledger.rows("SELECT previous_credits, current_credits FROM finance_alerts WHERE rule = 'restatement'"),
+  ).toEqual([{ previous_credits: 10_000n, current_credits: 9_900n }]);
+  put(upstream, 'a', ['2026-02', 10_000]);
+  await sync();
+  await sync();
+
+  expect(told(ledger)).toEqual(['restatement alert.firing a', 'restatement alert.resolved a']);
+});
+
+test('a record that is withdrawn is told once, and resolved when it is listed again', async () => {
+  const { upstream, sync, view } = await startWithHistory();
+  upstream.remove('a', '2026-03');
+  for (let run = 0; run < 3; run += 1) await sync();
+  const ledger = view();
+  expect(states(ledger)).toEqual(['withdrawn a 2026-03 firing']);
+  put(upstream, 'a', ['2026-03', 6_000]);
+  await sync();
+
+  expect(told(ledger)).toEqual(['withdrawn alert.firing a', 'withdrawn alert.resolved a']);
+});
+
+test('five of sixteen tenants at once are one incident, which ends with the last of them', async () => {
+  const fixture = await startWithHistory(16);
+  const { upstream, sync, view } = fixture;
+  const five = ['a', 'b', 'c', 'd', 'e'];
+  for (const tenant of five) put(upstream, tenant, ['2026-03', 30_000]);
+  await sync();
+  const ledger = view();
+  expect(told(ledger)).toEqual(['incident alert.firing *']);
+  expect(ledger.value("SELECT count(*) FROM finance_alerts WHERE muted_because LIKE 'incident:%'")).toBe(5n);
+  const payload = JSON.parse(String(ledger.value('SELECT payload FROM outbox WHERE payload LIKE \'%"incident"%\'')));
+  expect(payload.evidence).toMatchObject({ tenants: five, tenant_count: 5 });
+
+  for (const tenant of five) put(upstream, tenant, ['2026-02', 40_000]);
+  await sync();
+  await sync();
+  expect(told(ledger).slice(1)).toEqual(['incident alert.resolved *']);
+});
+
+test('settings of a tenant pattern decide for the tenants that fit it', async () => {
+  const rules = { ...DEFAULT_ALERT_RULES, minCredits: 100_000 };
+  const settings = { alerts: { ...DEFAULT_ALERT_RULES, tenants: [{ match: 'b*', rules }] } };
+  const { upstream, sync, view } = await startWithHistory(2, settings);
+  for (const tenant of ['a', 'b']) put(upstream, tenant, ['2026-03', 90_000]);
+  await sync();
+
+  expect(told(view())).toEqual(['jump alert.firing a']);
+});
+
+test('runs that find what the ledger holds already change no alert', async () => {
+  const { upstream, sync, view } = await startWithHistory(6);
+  put(upstream, 'a', ['2026-03', 90_000]);
+  put(upstream, 'b', ['2026-03', 500]);
+  put(upstream, 'c', ['2026-03', 8_000]);
+  await sync();
+  const ledger = view();
+  const all = () => ['alerts', 'alert_transitions', 'outbox'].map((table) => ledger.rows(`SELECT * FROM ${table}`));
+  const before = all();
+  for (let run = 0; run < 3; run += 1) expect((await sync()).alerts.changes).toEqual([]);
+
+  expect(all()).toEqual(before);
+});
+
+/** Three months of ten thousand credits for tenants `a`, `b` and so on, March two thirds over; the first sync is done. */
+async function startWithHistory(tenants = 2, settings = {}): Promise<Fixture> {
+  const fixture = await startFixture({ settings });
+  for (const tenant of 'abcdefghijklmnop'.slice(0, tenants)) {
+    put(fixture.upstream, tenant, ...MONTHS.map((month) => [month, month === '2026-03' ? 6_000 : 10_000] as const));
+  }
+  await fixture.sync();
+  return fixture;
+}
+
+function put(upstream: Fixture['upstream'], tenantId: string, ...figures: (readonly [string, number])[]): void {
+  for (const [period, credits] of figures) upstream.set({ tenantId, period, credits, requests: 10 });
+}
+
+function states(ledger: LedgerView, rule?: string): string[] {
+  const rows = ledger.rows('SELECT rule, tenant_id, period, state FROM finance_alerts ORDER BY rule, tenant_id');
+  const wanted = rows.filter((row) => rule === undefined || row.rule === rule);
+  return wanted.map((row) => `${row.rule} ${row.tenant_id ?? '*'} ${row.period} ${row.state}`);
+}
+
+function told(ledger: LedgerView): string[] {
+  return ledger.rows('SELECT payload FROM outbox ORDER BY rowid').map(({ payload }) => {
+    const { rule, type, tenant_id } = JSON.parse(String(payload)) as Record<string, string | null>;
+    return `${rule} ${type} ${tenant_id ?? '*'}`;
+  });
+}

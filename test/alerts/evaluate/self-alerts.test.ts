@@ -1,0 +1,112 @@
+import { expect, test } from 'vitest';
+import type { LedgerView } from '../../support/ledger-view.ts';
+import { rejection } from '../../support/rejection.ts';
+import { type Fixture, manualOrder, startFixture, WORKSPACE } from '../../support/sandbox-fixture.ts';
+
+const HOUR_MS = 3_600_000;
+const STALE = { workspaceId: WORKSPACE, sinceMs: 31 * 60_000, staleAfterMs: 31 * 60_000 - 1 };
+
+test('a fault that may pass is told at the second failed run, and resolved once by a complete one', async () => {
+  const fixture = await startWithUsage();
+  const { sync, view, upstream } = fixture;
+  const ledger = view();
+  await breakService(fixture);
+  expect(states(ledger)).toEqual(['sync_failed pending']);
+  expect(told(ledger)).toEqual([]);
+
+  await breakService(fixture);
+  await breakService(fixture);
+  expect(states(ledger)).toEqual(['sync_failed firing']);
+  expect(told(ledger)).toEqual(['sync_failed alert.firing']);
+
+  upstream.set({ tenantId: 'a', period: '2026-03', credits: 5, requests: 1 });
+  await sync();
+  await sync();
+  expect(states(ledger)).toEqual(['sync_failed resolved']);
+  expect(told(ledger)).toEqual(['sync_failed alert.firing', 'sync_failed alert.resolved']);
+});
+
+test('one failed run that the next one makes good is told to nobody', async () => {
+  const fixture = await startWithUsage();
+  const { sync, view } = fixture;
+  await breakService(fixture);
+  await sync();
+
+  const ledger = view();
+  expect(states(ledger)).toEqual(['sync_failed expired']);
+  expect(told(ledger)).toEqual([]);
+});
+
+test('refused credentials are told at once, and then nobody hears that runs do not come', async () => {
+  const { another, context, view } = await startWithUsage();
+  const stranger = another((config) => ({
+    ...config,
+    workspaces: config.workspaces.map((workspace) => ({ ...workspace, secretKey: 'sk_wrong_not_a_secret' })),
+  }));
+  expect((await rejection(stranger.sync(manualOrder()))).code).toBe('unauthorized');
+  expect(await context.raiseStale([STALE])).toBe(0);
+
+  const ledger = view();
+  expect(states(ledger)).toEqual(['auth_failed firing', 'sync_stale firing']);
+  expect(told(ledger)).toEqual(['auth_failed alert.firing']);
+  expect(ledger.value("SELECT muted_because FROM finance_alerts WHERE rule = 'sync_stale'")).toMatch(
+    /^inhibited:alert_/,
+  );
+});
+
+test('a clock that is off is named as such', async () => {
+  const { another, view, clock } = await startWithUsage();
+  const early = another(undefined, { clock: { now: () => clock.now() - 2 * HOUR_MS } });
+  expect((await rejection(early.sync(manualOrder()))).code).toBe('unauthorized');
+
+  expect(states(view())).toEqual(['clock_skew firing']);
+});
+
+test('a workspace without a complete run is told once, by the timer, and resolved by the next run', async () => {
+  const { context, sync, view } = await startWithUsage();
+  expect(await context.raiseStale([{ ...STALE, staleAfterMs: STALE.sinceMs }])).toBe(0);
+  expect(await context.raiseStale([STALE])).toBe(1);
+  expect(await context.raiseStale([{ ...STALE, sinceMs: 2 * STALE.sinceMs }])).toBe(0);
+
+  const ledger = view();
+  expect(ledger.rows('SELECT actor, run_key, evidence FROM alert_transitions')).toMatchObject([
+    { actor: 'timer', run_key: null, evidence: expect.stringContaining('no complete run for 31 minutes') },
+  ]);
+  const { alerts } = await sync();
+  expect(alerts.changes).toMatchObject([{ rule: 'sync_stale', change: 'resolved', silent: false }]);
+  expect(told(ledger)).toEqual(['sync_stale alert.firing', 'sync_stale alert.resolved']);
+});
+
+test('a run that was stopped on purpose raises nothing', async () => {
+  const { context, view } = await startWithUsage();
+  const stop = new AbortController();
+  stop.abort(new Error('asked to stop'));
+  await rejection(context.sync(manualOrder({ signal: stop.signal })));
+
+  expect(view().value('SELECT count(*) FROM alerts')).toBe(0n);
+});
+
+async function startWithUsage(): Promise<Fixture> {
+  const fixture = await startFixture();
+  fixture.upstream.set({ tenantId: 'a', period: '2026-03', credits: 4, requests: 1 });
+  await fixture.sync();
+  return fixture;
+}
+
+/** One run against a service that answers with errors. */
+async function breakService({ sandbox, context }: Fixture): Promise<void> {
+  sandbox.faults.push({ times: Number.POSITIVE_INFINITY, action: { type: 'status', status: 500 } });
+  await rejection(context.sync(manualOrder())).finally(() => sandbox.faults.clear());
+}
+
+function states(ledger: LedgerView): string[] {
+  const rows = ledger.rows('SELECT rule, state FROM finance_alerts ORDER BY rule');
+  return rows.map(({ rule, state }) => `${String(rule)} ${String(state)}`);
+}
+
+function told(ledger: LedgerView): string[] {
+  return ledger.rows('SELECT payload FROM outbox ORDER BY rowid').map(({ payload }) => {
+    const { rule, type } = JSON.parse(String(payload)) as { rule: string; type: string };
+    return `${rule} ${type}`;
+  });
+}

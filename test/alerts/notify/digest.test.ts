@@ -1,0 +1,231 @@
+import { describe, expect, it, onTestFinished } from 'vitest';
+import type { Channel } from '../../../src/alerts/channels/channel.ts';
+import { emailText } from '../../../src/alerts/channels/email-text.ts';
+import { createLogChannel } from '../../../src/alerts/channels/log-channel.ts';
+import { messageView } from '../../../src/alerts/channels/message-view.ts';
+import { createSlackChannel } from '../../../src/alerts/channels/slack-channel.ts';
+import { buildDigests, type Digest, type HeldNotification } from '../../../src/alerts/notify/digest.ts';
+import { buildNotification, renderPayload } from '../../../src/alerts/notify/notification.ts';
+import { createLogger } from '../../../src/core/logger.ts';
+import { payloadFaults } from '../../support/payload-schema.ts';
+import { ACTIVE, HOSTILE_NAMES } from '../channels/hostile.ts';
+import { startReceiver } from '../channels/receiver.ts';
+import { jumpFacts } from '../channels/sample.ts';
+
+type Facts = NonNullable<Parameters<typeof jumpFacts>[0]>;
+
+const WHEN = { channel: 'finance', dueAt: '2026-02-21T07:00:00.000Z', createdAt: '2026-02-21T07:00:12.000Z' };
+const DROP = { rule: 'drop', severity: 'warning', stage: 'final' } as const;
+const RESOLVED = { type: 'alert.resolved', state: 'resolved', createdAt: '2026-02-21T02:30:00.000Z' } as const;
+
+let ids = 0;
+function held(alertId: string, facts: Facts = {}): HeldNotification {
+  ids += 1;
+  const notificationId = `msg_${ids}`;
+  const input = jumpFacts({ severity: 'warning', stage: 'pace', ...facts, alertId, notificationId });
+  return { notificationId, alertId, payload: renderPayload(buildNotification(input)) };
+}
+
+function manyHeld(count: number, facts: Facts = {}): HeldNotification[] {
+  return Array.from({ length: count }, (_, index) => held(`alert_${index}`, { tenantId: `tenant-${index}`, ...facts }));
+}
+
+function only(digests: readonly Digest[]): Digest {
+  const [digest] = digests;
+  if (digest === undefined || digests.length !== 1) throw new Error(`${digests.length} digests instead of one`);
+  return digest;
+}
+
+/** A digest as its receiver reads it; figures beyond 2^53 are not compared this way. */
+const read = ({ payload }: Digest) => JSON.parse(payload);
+const alertsOf = (digest: Digest): string[] =>
+  read(digest).alerts.map(({ alert_id }: { alert_id: string }) => alert_id);
+
+describe('a digest', () => {
+  it('carries every notification whole, in an item an alert', () => {
+    const first = held('alert_a', DROP);
+    const digest = only(buildDigests([first, held('alert_b', DROP)], WHEN));
+    expect(payloadFaults(digest.payload)).toEqual([]);
+    expect(read(digest)).toMatchObject({
+      ...{ notification_id: digest.notificationId, type: 'alert.digest', severity: 'warning', channel: 'finance' },
+      ...{ due_at: WHEN.dueAt, created_at: WHEN.createdAt, part: 1, parts: 1 },
+      ...{ alert_count: 2, firing_count: 2, resolved_count: 0 },
+      summary: 'Digest of 2026-02-21 07:00 UTC: 2 alerts, 2 firing and 0 resolved.',
+    });
+    expect(read(digest).alerts[0].notifications).toEqual([JSON.parse(first.payload)]);
+  });
+
+  it('keeps figures beyond 2^53 and identifiers exact', () => {
+    const tenantId = HOSTILE_NAMES[5];
+    const one = held('alert_a', { tenantId, current: { credits: 9_223_372_036_854_775_807n, requests: 1n } });
+    const { payload } = only(buildDigests([one], WHEN));
+    expect(payload).toContain(one.payload);
+  });
+
+  it('has one line for an alert that fired and was resolved since the last one, and says both', () => {
+    const fired = held('alert_a', { createdAt: '2026-02-20T09:05:59.000Z' });
+    const grown = held('alert_a', { type: 'alert.escalated', level: 1 });
+    const digest = only(buildDigests([fired, grown, held('alert_a', RESOLVED)], WHEN));
+    expect(read(digest).alerts).toMatchObject([
+      {
+        state: 'resolved',
+        summary: expect.stringMatching(
+          /^Fired 2026-02-20 09:05 and resolved 2026-02-21 02:30 UTC\. Jump resolved: tenant "acme"/,
+        ),
+        notifications: [{ type: 'alert.firing' }, { type: 'alert.escalated' }, { type: 'alert.resolved' }],
+      },
+    ]);
+    expect(read(digest)).toMatchObject({ alert_count: 1, firing_count: 0, resolved_count: 1 });
+    expect(digest.members).toHaveLength(3);
+  });
+
+  it('says of an alert that was told before only that it is resolved', () => {
+    const digest = only(buildDigests([held('alert_a', RESOLVED)], WHEN));
+    expect(read(digest).alerts[0].summary).toMatch(/^Jump resolved: /);
+  });
+
+  it('is ordered by workspace, then severity, then the size of the change', () => {
+    const current = (credits: bigint) => ({ current: { credits, requests: 1n } });
+    const digest = only(
+      buildDigests(
+        [
+          held('alert_small', current(100_001n)),
+          held('alert_other', { workspaceId: 'ws-000', ...current(100_000n) }),
+          held('alert_large', current(900_000n)),
+          held('alert_fall', { ...DROP, ...current(1n) }),
+          held('alert_critical', { severity: 'critical', ...current(100_000n) }),
+        ],
+        WHEN,
+      ),
+    );
+    expect(alertsOf(digest)).toEqual(['alert_other', 'alert_critical', 'alert_large', 'alert_fall', 'alert_small']);
+  });
+
+  it('has an id that follows from what is in it', () => {
+    const some = manyHeld(3);
+    const id = only(buildDigests(some, WHEN)).notificationId;
+    expect(only(buildDigests([...some].reverse(), { ...WHEN, createdAt: RESOLVED.createdAt })).notificationId).toBe(id);
+    expect(only(buildDigests(some.slice(1), WHEN)).notificationId).not.toBe(id);
+    expect(only(buildDigests(some, { ...WHEN, channel: 'other' })).notificationId).not.toBe(id);
+  });
+
+  it('of more than 200 alerts is several, each alert in one of them', () => {
+    const digests = buildDigests(manyHeld(401), WHEN);
+    expect(digests.map((digest) => alertsOf(digest).length)).toEqual([200, 200, 1]);
+    expect(new Set(digests.flatMap(alertsOf)).size).toBe(401);
+    expect(new Set(digests.map(({ notificationId }) => notificationId)).size).toBe(3);
+    expect(read(digests[2] as Digest)).toMatchObject({
+      ...{ part: 3, parts: 3, alert_count: 1 },
+      summary: 'Digest of 2026-02-21 07:00 UTC, part 3 of 3: 1 alert, 1 firing and 0 resolved.',
+    });
+    for (const { payload } of digests) expect(payloadFaults(payload)).toEqual([]);
+  });
+
+  it('of long alerts is several of at most about a million characters', () => {
+    const digests = buildDigests(manyHeld(3, { workspaceId: 'w'.repeat(400_000) }), WHEN);
+    expect(digests.map((digest) => alertsOf(digest).length)).toEqual([2, 1]);
+  });
+});
+
+describe('a digest on Slack', () => {
+  it('is a list with a line an alert', async () => {
+    const texts = await slackTexts(only(buildDigests([held('alert_a'), held('alert_b', RESOLVED)], WHEN)));
+    expect(texts[0]).toBe('usage-ledger: digest');
+    expect(texts[1]).toBe('Digest of 2026-02-21 07:00 UTC: 2 alerts, 1 firing and 1 resolved.');
+    expect(texts[2]?.split('\n')).toEqual([
+      expect.stringMatching(/^warning: Jump, pace: tenant "acme"/),
+      expect.stringMatching(/^resolved: Jump resolved: tenant "acme"/),
+    ]);
+    expect(texts).toHaveLength(4);
+  });
+
+  it.each([
+    ['of short names', 'x'],
+    ['of names that grow when they are escaped', '&'.repeat(80)],
+  ])('of 200 alerts %s stays within the limits and says how many it leaves out', async (_what, tenantId) => {
+    const texts = await slackTexts(only(buildDigests(manyHeld(200, { tenantId, workspaceId: tenantId }), WHEN)));
+    expect(texts.length).toBeLessThanOrEqual(50);
+    for (const text of texts) expect(text.length).toBeLessThanOrEqual(3000);
+    const lines = texts.slice(2, -2).flatMap((text) => text.split('\n'));
+    expect(lines.length).toBeGreaterThan(40);
+    for (const line of lines) expect(line).toMatch(/^warning: Jump, pace/);
+    expect(texts.at(-2)).toBe(`and ${200 - lines.length} more: see \`usage-ledger alerts list --all\``);
+  });
+});
+
+describe('a digest by e-mail', () => {
+  it('is a list with a line an alert, of at most a hundred', () => {
+    const view = messageView(only(buildDigests(manyHeld(150), WHEN)).payload);
+    if (view === null) throw new Error('the digest cannot be read');
+    const { subject, text, html } = emailText(view);
+    expect(subject).toBe('[digest] Digest of 2026-02-21 07:00 UTC: 150 alerts, 150 firing and 0 resolved.');
+    expect(text.match(/^warning: Jump, pace: tenant "tenant-\d+"/gm)).toHaveLength(100);
+    expect(text).toContain('\nand 50 more: see `usage-ledger alerts list --all`\n');
+    expect(html.match(/<li>/g)).toHaveLength(101);
+  });
+});
+
+describe('a digest in the log', () => {
+  it('is a line an alert, at the level of its own', async () => {
+    const some = [held('alert_a'), held('alert_b', { severity: 'critical' })];
+    const lines = await logLines(only(buildDigests(some, WHEN)));
+    expect(lines.map(({ level, alert }) => [alert.alert_id, level])).toEqual([
+      ['alert_b', 'error'],
+      ['alert_a', 'warn'],
+    ]);
+    expect(lines[1]).toMatchObject({
+      channel: 'log',
+      digest: expect.stringMatching(/^msg_[0-9a-f]{32}$/),
+      msg: expect.stringMatching(/^Jump, pace: tenant "acme"/),
+    });
+  });
+});
+
+describe('a digest with a hostile name', () => {
+  it.each(HOSTILE_NAMES)('%j shows it and does not let it act', async (name) => {
+    const digest = only(buildDigests([held('alert_a', { tenantId: name, workspaceId: name })], WHEN));
+    expect(digest.payload).toMatch(/^[\x20-\x7e]+$/);
+    expect(payloadFaults(digest.payload)).toEqual([]);
+    for (const text of await slackTexts(digest)) {
+      expect(text).not.toMatch(ACTIVE);
+      expect(text).not.toMatch(/[<>]|:\/\/|www\.e|mailto:x/);
+    }
+    const view = messageView(digest.payload);
+    if (view === null) throw new Error('the digest cannot be read');
+    expect(view.lines).toHaveLength(1);
+    const { subject, text, html } = emailText(view);
+    for (const shown of [subject, text, html]) expect(shown).not.toMatch(ACTIVE);
+    expect(html).not.toMatch(/<(script|img)/);
+    expect(text).not.toMatch(/:\/\/|www\.e|mailto:x/);
+    const lines = await logLines(digest);
+    expect(lines).toHaveLength(1);
+    expect(lines[0]?.msg).not.toMatch(ACTIVE);
+  });
+});
+
+/** The texts of the blocks that Slack gets, in order. */
+async function slackTexts({ notificationId, payload }: Digest): Promise<string[]> {
+  const receiver = await startReceiver((response) => response.end('ok'));
+  onTestFinished(receiver.close);
+  const config = { name: 'slack', url: receiver.url, allowPrivate: true, timeoutMs: 5000 };
+  await deliver(createSlackChannel(config, { clock: { now: () => 0 } }), notificationId, payload);
+  const { blocks } = JSON.parse(String(receiver.received[0]?.body));
+  return blocks.map((block: { text?: { text: string }; elements?: { text: string }[] }) => {
+    return block.text?.text ?? block.elements?.[0]?.text;
+  });
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: an expectation on a wrong shape fails by itself
+async function logLines({ notificationId, payload }: Digest): Promise<any[]> {
+  const lines: string[] = [];
+  const logger = createLogger({ destination: { write: (line: string) => void lines.push(line) } });
+  await deliver(createLogChannel('log', logger), notificationId, payload);
+  return lines.map((line) => JSON.parse(line));
+}
+
+async function deliver(channel: Channel, notificationId: string, payload: string): Promise<void> {
+  const { signal } = new AbortController();
+  expect(await channel.deliver({ notificationId, payload, attempt: 1 }, { signal })).toMatchObject({
+    outcome: 'delivered',
+  });
+}

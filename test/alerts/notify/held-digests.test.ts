@@ -1,0 +1,332 @@
+import { expect, onTestFinished, test } from 'vitest';
+import { composeDigests } from '../../../src/alerts/notify/compose-digests.ts';
+import { nextDigestMs } from '../../../src/alerts/notify/routes.ts';
+import type { ChannelConfig, RouteConfig } from '../../../src/config/types.ts';
+import { RULES, SEVERITIES } from '../../../src/core/alert-words.ts';
+import { openForWriting } from '../../../src/ledger/file/open.ts';
+import type { Context } from '../../../src/wiring/context.ts';
+import { type Fixture, startFixture } from '../../support/sandbox-fixture.ts';
+import { type Receiver, startReceiver } from '../channels/receiver.ts';
+
+const HOUR_MS = 3_600_000;
+const SIGNAL = new AbortController().signal;
+const ROUTE: RouteConfig = { severities: SEVERITIES, rules: RULES, digestHour: null };
+/** 16 March: the month is half over, so that its pace can be told. */
+const MIDDLE = Date.UTC(2026, 2, 16, 2);
+
+test('one channel hears of what is critical at once, the other of the rest at seven', async () => {
+  const world = await startWorld();
+  const { pager, finance, upstream } = world;
+  await world.syncAt(2, ['a', 8_000], ['b', 8_000]);
+  await world.syncAt(8, ['a', 8_500], ['b', 8_500]);
+  // Both paces wait; both fall away again, and a then reaches the threshold.
+  upstream.set({ tenantId: 'a', period: '2026-03', credits: 16_000, requests: 10 });
+  await world.syncAt(22);
+  expect(world.told(pager)).toEqual([
+    'Jump is now certain: tenant "a" in workspace "ws-1" has so far used 16,000 credits in 2026-03, up 60% from 10,000 in 2026-02 (threshold 15,000; more credits per request).',
+  ]);
+  expect(world.told(finance)).toEqual(world.told(pager));
+  world.clock.set(Date.UTC(2026, 2, 17, 6, 59, 59));
+  await world.deliverAll();
+  expect(finance.received).toHaveLength(1);
+
+  world.clock.set(Date.UTC(2026, 2, 17, 7));
+  await world.deliverAll();
+  expect(pager.received).toHaveLength(1);
+  expect(world.told(finance).slice(1)).toEqual(['Digest of 2026-03-17 07:00 UTC: 1 alert, 1 firing and 0 resolved.']);
+  const digest = JSON.parse(String(finance.received[1]?.body));
+  expect(digest.alerts).toMatchObject([
+    {
+      severity: 'warning',
+      state: 'firing',
+      summary: expect.stringMatching(/^Jump, pace: tenant "b" in workspace "ws-1" heads for/),
+      notifications: [{ type: 'alert.firing', tenant_id: 'b', stage: 'pace' }],
+    },
+  ]);
+  expect(finance.received[1]?.headers['webhook-id']).toBe(digest.notification_id);
+
+  world.clock.set(Date.UTC(2026, 2, 18, 7));
+  await world.deliverAll();
+  expect(finance.received).toHaveLength(2);
+});
+
+test('a resolved alert is told at once where it was told at once, with the digest where it waited', async () => {
+  const world = await startWorld();
+  const { pager, finance } = world;
+  await world.syncAt(2, ['a', 8_000], ['b', 8_000]);
+  await world.syncAt(8, ['a', 16_000], ['b', 8_500]);
+  expect(world.told(pager)).toHaveLength(1);
+  // Nothing more is used: b's pace has fallen below the threshold by the 24th, and the service takes back a's credits.
+  world.clock.set(Date.UTC(2026, 2, 17, 7));
+  await world.deliverAll();
+  await world.syncAt(8 * 24, ['a', 2_000]);
+  await world.syncAt(8 * 24 + 1);
+  expect(world.told(pager).slice(1)).toEqual([expect.stringMatching(/^Jump resolved: tenant "a"/)]);
+  expect(world.told(finance).map((line) => line.slice(0, 26))).toEqual([
+    'Jump, certain: tenant "a" ',
+    'Digest of 2026-03-17 07:00',
+    'Jump resolved: tenant "a" ',
+  ]);
+
+  world.clock.set(Date.UTC(2026, 2, 25, 7));
+  await world.deliverAll();
+  const { alerts } = JSON.parse(String(finance.received[3]?.body));
+  expect(alerts.map(({ summary }: { summary: string }) => summary.slice(0, 26))).toEqual([
+    'Regression: tenant "a" in ',
+    'Jump resolved: tenant "b" ',
+  ]);
+  expect(pager.received).toHaveLength(2);
+});
+
+test('an alert that fires and is resolved between two digests is one line of the next', async () => {
+  const world = await startWorld();
+  await world.syncAt(2);
+  await world.syncAt(8, ['new', 5_000]);
+  await world.syncAt(9, ['new', 0]);
+  await world.syncAt(10);
+  world.clock.set(Date.UTC(2026, 2, 17, 7));
+  await world.deliverAll();
+
+  expect(world.pager.received).toEqual([]);
+  const { alerts } = JSON.parse(String(world.finance.received[0]?.body));
+  expect(alerts.find(({ notifications }: never) => (notifications as unknown[]).length === 2)).toMatchObject({
+    state: 'resolved',
+    summary: expect.stringMatching(
+      /^Fired 2026-03-16 08:00 and resolved 2026-03-16 \d\d:00 UTC\. New spend resolved: /,
+    ),
+    notifications: [{ type: 'alert.firing' }, { type: 'alert.resolved' }],
+  });
+});
+
+test('nobody hears the end of what they never heard of, and a route that has changed since hides no end', async () => {
+  const world = await startWorld({ digestHour: null });
+  await world.syncAt(2);
+  await world.syncAt(8, ['new', 5_000]);
+  expect(world.told(world.finance)).toEqual([expect.stringMatching(/^New spend: tenant "new"/)]);
+  const changed = world.another((config) => ({
+    ...config,
+    alerts: {
+      channels: config.alerts.channels.map((channel) => ({
+        ...channel,
+        route: { ...ROUTE, ...(channel.name === 'finance' ? { severities: ['critical' as const] } : {}) },
+      })),
+    },
+  }));
+  for (const hour of [9, 10]) await world.syncAt(hour, changed, ['new', 0]);
+  expect(world.told(world.finance).slice(1)).toEqual([expect.stringMatching(/^New spend resolved: tenant "new"/)]);
+  // The other channel takes warnings now, so it hears of the fallen counter, but not of that end.
+  expect(world.told(world.pager).filter((line) => /New spend/.test(line))).toEqual([]);
+});
+
+test('a channel that takes warnings only hears of the end of what it was told, with the digest as it was told', async () => {
+  const world = await startWorld({ severities: ['warning'] });
+  await world.syncAt(2, ['a', 8_000]);
+  await world.syncAt(8, ['a', 8_500]);
+  await world.syncAt(9, ['a', 16_000]);
+  await world.syncAt(10, ['a', 2_000]);
+  await world.syncAt(11);
+  expect(world.told(world.pager).map((line) => line.slice(0, 19))).toEqual([
+    'Jump is now certain',
+    'Jump resolved: tena',
+  ]);
+  expect(world.told(world.finance)).toEqual([]);
+
+  world.clock.set(Date.UTC(2026, 2, 17, 7));
+  await world.deliverAll();
+  const { alerts } = JSON.parse(String(world.finance.received[0]?.body));
+  expect(alerts).toMatchObject([
+    { summary: expect.stringMatching(/^Fired 2026-03-16 08:00 and resolved 2026-03-16 11:00 UTC\. Jump resolved/) },
+    { notifications: [{ rule: 'regression', type: 'alert.firing' }] },
+  ]);
+});
+
+test('what no route takes is recorded as such', async () => {
+  const { clock, upstream, sync, view } = await startFixture({
+    channels: [{ type: 'log', name: 'log', route: { ...ROUTE, severities: ['critical'] } }],
+  });
+  clock.set(MIDDLE);
+  useHistory(upstream);
+  await sync();
+  upstream.set({ tenantId: 'new', period: '2026-03', credits: 5_000, requests: 1 });
+  const { alerts } = await sync();
+
+  expect(alerts).toMatchObject({ notificationIds: [], changes: [{ silent: true, silentBecause: 'unrouted' }] });
+  expect(view().value("SELECT muted_because FROM finance_alerts WHERE tenant_id = 'new'")).toBe('unrouted');
+});
+
+test('two who make the digest at once make one, and one that died after making it has lost nothing', async () => {
+  const world = await startWorld();
+  await world.syncAt(2);
+  await world.syncAt(8, ['new', 5_000]);
+  const dueMs = nextDigestMs(7, world.clock.now());
+  const connections = [openForWriting(world.config.ledger.path), openForWriting(world.config.ledger.path)];
+  onTestFinished(() => {
+    for (const connection of connections) connection.close();
+  });
+  const [one, two] = connections.map((connection) => composeDigests(connection, dueMs));
+  expect(one).toHaveLength(1);
+  expect(two).toEqual([]);
+  expect(world.finance.received).toEqual([]);
+
+  // Another process finds it in the outbox like any other notification.
+  world.clock.set(dueMs);
+  await world.deliverAll();
+  expect(world.finance.received.map(({ headers }) => headers['webhook-id'])).toEqual(one);
+  expect(world.view().rows("SELECT state, count(*) AS n FROM outbox WHERE channel = 'finance' GROUP BY state")).toEqual(
+    [
+      { state: 'delivered', n: 1n },
+      { state: 'digested', n: 1n },
+    ],
+  );
+});
+
+test('a digest whose hour was missed goes once, at the next chance', async () => {
+  const world = await startWorld();
+  await world.syncAt(2);
+  await world.syncAt(8, ['new', 5_000]);
+  world.clock.set(Date.UTC(2026, 2, 19, 15, 20));
+  await world.deliverAll();
+  await world.deliverAll();
+  expect(world.told(world.finance)).toEqual(['Digest of 2026-03-17 07:00 UTC: 1 alert, 1 firing and 0 resolved.']);
+});
+
+test('what waits goes at its hour although the channel has no digest any more, its end not before it', async () => {
+  const world = await startWorld();
+  await world.syncAt(2);
+  await world.syncAt(8, ['new', 5_000]);
+  const without = world.another((config) => ({
+    ...config,
+    alerts: { channels: config.alerts.channels.map(({ route: _, ...channel }) => channel) },
+  }));
+  for (const hour of [9, 10]) await world.syncAt(hour, without, ['new', 0]);
+  const early = world.told(world.finance);
+  expect(early.filter((line) => /New spend/.test(line))).toEqual([]);
+  world.clock.set(Date.UTC(2026, 2, 17, 7));
+  await world.deliverAll(without);
+  const last = JSON.parse(String(world.finance.received.at(-1)?.body));
+  expect(last.alerts).toMatchObject([{ summary: expect.stringMatching(/^Fired 2026-03-16 08:00 and resolved/) }]);
+});
+
+test('a disabled channel loses what waits for its digest to the dead letters, and a replay brings it back as one', async () => {
+  const world = await startWorld({}, 410, 204);
+  await world.syncAt(2);
+  await world.syncAt(8, ['new', 5_000], ['newer', 6_000]);
+  await world.syncAt(9, ['a', 16_000]);
+  const ledger = world.view();
+  const states = () =>
+    ledger.rows("SELECT state, count(*) AS n FROM outbox WHERE channel = 'finance' GROUP BY state ORDER BY state");
+  expect(states()).toEqual([{ state: 'dead', n: 3n }]);
+  expect(world.told(world.pager).slice(-1)).toEqual([expect.stringMatching(/^Alert channel "finance" is disabled/)]);
+
+  const writer = await world.context.writer();
+  const request = { notificationIds: null, channels: ['pager', 'finance'], nowMs: world.clock.now() };
+  expect((await writer.call('replayDead', request)).enabled).toEqual(['finance']);
+  await world.deliverAll();
+  expect(states()).toEqual([
+    { state: 'delivered', n: 2n },
+    { state: 'digested', n: 2n },
+  ]);
+  expect(world.told(world.finance).slice(-2).sort()).toEqual([
+    'Digest of 2026-03-16 09:00 UTC: 2 alerts, 2 firing and 0 resolved.',
+    expect.stringMatching(/^Jump, certain: tenant "a"/),
+  ]);
+});
+
+test('a dead digest is replayed as the digest that it was', async () => {
+  const world = await startWorld({}, 404, 204);
+  await world.syncAt(2);
+  await world.syncAt(8, ['new', 5_000]);
+  world.clock.set(Date.UTC(2026, 2, 17, 7));
+  await world.deliverAll();
+  const writer = await world.context.writer();
+  const request = { notificationIds: null, channels: ['pager', 'finance'], nowMs: world.clock.now() };
+  expect((await writer.call('replayDead', request)).replayed).toHaveLength(1);
+  await world.deliverAll();
+
+  const [first, second] = world.finance.received;
+  expect(second?.headers['webhook-id']).toBe(first?.headers['webhook-id']);
+  expect(second?.body.equals(first?.body ?? Buffer.alloc(0))).toBe(true);
+});
+
+test('what waits for a channel that is no longer configured becomes a dead letter at its hour', async () => {
+  const world = await startWorld();
+  await world.syncAt(2);
+  await world.syncAt(8, ['new', 5_000]);
+  const without = world.another((config) => ({ ...config, alerts: { channels: config.alerts.channels.slice(0, 1) } }));
+  world.clock.set(Date.UTC(2026, 2, 17, 7));
+  await world.deliverAll(without);
+  expect(world.view().rows("SELECT state, last_error FROM outbox WHERE payload LIKE '%alert.digest%'")).toEqual([
+    { state: 'dead', last_error: 'channel "finance" is no longer configured' },
+  ]);
+});
+
+interface World extends Fixture {
+  /** Told of what is critical, at once. */
+  pager: Receiver;
+  /** Told of everything, the rest at seven. */
+  finance: Receiver;
+  /** Syncs so many hours after the beginning of 16 March, with these figures of March, and delivers what is due. */
+  syncAt(hour: number, ...changes: (Context | readonly [string, number])[]): Promise<void>;
+  /** Does what a sweep and its jobs do: makes digests that are due and delivers all that is. */
+  deliverAll(context?: Context): Promise<void>;
+  /** The summaries of what a receiver got, in order. */
+  told(receiver: Receiver): string[];
+}
+
+/** `statuses`: what the receiver of the digests answers, the last one for ever. */
+async function startWorld(route: Partial<RouteConfig> = {}, ...statuses: number[]): Promise<World> {
+  const pager = await startReceiver((response) => response.writeHead(204).end());
+  let calls = 0;
+  const finance = await startReceiver((response) => {
+    response.writeHead(statuses[Math.min(calls, statuses.length - 1)] ?? 204).end();
+    calls += 1;
+  });
+  onTestFinished(pager.close);
+  onTestFinished(finance.close);
+  const hook = (name: string, { url }: Receiver, own: Partial<RouteConfig>): ChannelConfig => ({
+    ...{ type: 'webhook', name, url, secrets: [], allowPrivate: true, timeoutMs: 10_000 },
+    route: { ...ROUTE, ...own },
+  });
+  const fixture = await startFixture({
+    channels: [
+      hook('pager', pager, { severities: ['critical'] }),
+      hook('finance', finance, { digestHour: 7, ...route }),
+    ],
+  });
+  const { clock, upstream, view, context } = fixture;
+  useHistory(upstream);
+  clock.set(Date.UTC(2026, 2, 16));
+  await fixture.sync();
+  const ledger = view();
+  const deliverAll = async (by = context): Promise<void> => {
+    await by.composeDigests();
+    // A notice that a channel is disabled comes while the others are delivered.
+    for (let round = 0; round < 2; round += 1) {
+      const due = ledger.rows("SELECT notification_id FROM outbox WHERE state = 'pending' ORDER BY rowid");
+      for (const { notification_id } of due) await by.deliver(String(notification_id), SIGNAL);
+    }
+  };
+  return {
+    ...{ ...fixture, pager, finance, deliverAll },
+    told: ({ received }) => received.map(({ body }) => JSON.parse(String(body)).summary),
+    async syncAt(hour, ...changes) {
+      clock.set(Date.UTC(2026, 2, 16) + hour * HOUR_MS);
+      let by = context;
+      for (const change of changes) {
+        if (!('0' in change)) by = change;
+        else upstream.set({ tenantId: change[0], period: '2026-03', credits: change[1], requests: 10 });
+      }
+      await by.sync({ workspaceId: 'ws-1', kind: 'manual', slot: null, signal: SIGNAL });
+      await deliverAll(by);
+    },
+  };
+}
+
+function useHistory(upstream: Fixture['upstream']): void {
+  for (const tenantId of ['a', 'b']) {
+    for (const period of ['2026-01', '2026-02']) {
+      upstream.set({ tenantId, period, credits: 10_000, requests: 10 });
+    }
+    upstream.set({ tenantId, period: '2026-03', credits: 3_000, requests: 10 });
+  }
+}

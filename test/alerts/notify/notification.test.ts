@@ -1,0 +1,132 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { buildNotification, renderPayload } from '../../../src/alerts/notify/notification.ts';
+import { summaryLine } from '../../../src/alerts/notify/summary.ts';
+import { jumpFacts } from '../channels/sample.ts';
+
+const HOSTILE = 'a"b\u001b[31m\r\nFAKE: all is well\u202e\u2066\u200b\u0000\u009b';
+
+describe('a notification', () => {
+  it('carries the evidence of a jump in full', () => {
+    expect(JSON.parse(renderPayload(buildNotification(jumpFacts())))).toEqual({
+      notification_id: 'msg_0001',
+      type: 'alert.firing',
+      alert_id: 'alert_1',
+      rule: 'jump',
+      rule_version: 1,
+      stage: 'certain',
+      level: 0,
+      severity: 'critical',
+      state: 'firing',
+      workspace_id: 'ws-123',
+      tenant_id: 'acme',
+      period: '2026-02',
+      previous_period: '2026-01',
+      credits: { previous: 100_000, current: 180_000, change: 80_000, change_percent: 80 },
+      requests: { previous: 1000, current: 1800, change: 800 },
+      threshold: 150_000,
+      reason: 'volume',
+      evidence: jumpFacts().evidence,
+      run_id: 'run-7',
+      created_at: '2026-02-20T12:00:00.000Z',
+      summary:
+        'Jump, certain: tenant "acme" in workspace "ws-123" has so far used 180,000 credits in 2026-02, up 80% from 100,000 in 2026-01 (threshold 150,000; more requests).',
+    });
+  });
+
+  it('writes figures beyond 2^53 as exact JSON integers', () => {
+    const payload = renderPayload(
+      buildNotification(
+        jumpFacts({
+          previous: { credits: 9_007_199_254_740_993n, requests: 9_007_199_254_740_995n },
+          current: { credits: 9_223_372_036_854_775_807n, requests: 9_223_372_036_854_775_805n },
+          threshold: 13_510_798_882_111_490n,
+        }),
+      ),
+    );
+    expect(payload).toContain(
+      '"credits":{"previous":9007199254740993,"current":9223372036854775807,"change":9214364837600034814,',
+    );
+    expect(payload).toContain('"requests":{"previous":9007199254740995,"current":9223372036854775805,');
+    expect(payload).toContain('"threshold":13510798882111490,');
+  });
+
+  it('rounds the percentage half away from zero to one decimal', () => {
+    const percent = (previous: bigint, current: bigint) =>
+      buildNotification(
+        jumpFacts({ previous: { credits: previous, requests: 1n }, current: { credits: current, requests: 1n } }),
+      ).credits?.change_percent;
+    expect(percent(3n, 4n)).toBe(33.3);
+    expect(percent(3n, 5n)).toBe(66.7);
+    expect(percent(2000n, 2001n)).toBe(0.1);
+    expect(percent(2000n, 1999n)).toBe(-0.1);
+    expect(percent(10_000n, 9999n)).toBe(0);
+    expect(percent(10n, 10n)).toBe(0);
+    expect(percent(100n, 0n)).toBe(-100);
+    expect(percent(1n, 2n ** 62n + 1n)).toBe(100 * 2 ** 62);
+  });
+
+  it('has no percentage without a positive previous figure', () => {
+    const notification = buildNotification(jumpFacts({ previous: { credits: 0n, requests: 0n } }));
+    expect(notification.credits?.change_percent).toBeNull();
+    expect(notification.summary).toContain('180,000 credits in 2026-02, from 0 in 2026-01');
+  });
+
+  it('keeps every identifier exact, whatever is in it', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary' }), (tenantId) => {
+        const payload = renderPayload(buildNotification(jumpFacts({ tenantId })));
+        expect(JSON.parse(payload).tenant_id).toBe(tenantId);
+      }),
+    );
+    const lone = JSON.parse(renderPayload(buildNotification(jumpFacts({ tenantId: '\ud800' }))));
+    expect(lone.tenant_id).toBe('\ud800');
+  });
+
+  it('is one line without active characters, even with a hostile tenant name', () => {
+    const payload = renderPayload(buildNotification(jumpFacts({ tenantId: HOSTILE, workspaceId: HOSTILE })));
+    expect(payload).toMatch(/^[\x20-\x7e]+$/);
+    expect(JSON.parse(payload).tenant_id).toBe(HOSTILE);
+  });
+});
+
+describe('the summary', () => {
+  const summary = (changes: Parameters<typeof jumpFacts>[0]) => buildNotification(jumpFacts(changes)).summary;
+
+  it('says that a jump has become final', () => {
+    expect(summary({ type: 'alert.escalated', stage: 'final' })).toBe(
+      'Jump is now final: tenant "acme" in workspace "ws-123" used 180,000 credits in 2026-02, up 80% from 100,000 in 2026-01 (threshold 150,000; more requests).',
+    );
+  });
+
+  it('says that a jump is gone', () => {
+    expect(
+      summary({ type: 'alert.resolved', state: 'resolved', current: { credits: 110_000n, requests: 1100n } }),
+    ).toBe(
+      'Jump resolved: tenant "acme" in workspace "ws-123" is at 110,000 credits in 2026-02, below the threshold of 150,000 (100,000 in 2026-01).',
+    );
+  });
+
+  it('names what drove the credits up', () => {
+    const current = { credits: 180_000n, requests: 1000n };
+    expect(summary({ current })).toContain('; more credits per request)');
+    expect(summary({ current: { ...current, requests: 1350n } })).toContain(
+      '; more requests and more credits per request)',
+    );
+  });
+
+  it('makes a hostile tenant name inert and keeps it inside its quotes', () => {
+    expect(summary({ tenantId: HOSTILE })).toContain(
+      'tenant "a\\"b\\u001b[31m\\u000d\\u000aFAKE: all is well\\u202e\\u2066\\u200b\\u0000\\u009b" in workspace "ws-123"',
+    );
+  });
+
+  it('cuts a very long name', () => {
+    expect(summary({ tenantId: '🚀'.repeat(5000) })).toContain(`"${'🚀'.repeat(80)}…"`);
+  });
+
+  it('is derived from the notification alone', () => {
+    const notification = buildNotification(jumpFacts());
+    expect(summaryLine(notification)).toBe(notification.summary);
+  });
+});

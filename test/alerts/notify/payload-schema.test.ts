@@ -1,0 +1,107 @@
+import { describe, expect, it, test } from 'vitest';
+import type { Evidence } from '../../../src/alerts/evaluate/evidence.ts';
+import { buildNotification, renderPayload } from '../../../src/alerts/notify/notification.ts';
+import { channelDisabledPayload, testPayload } from '../../../src/alerts/notify/service-notices.ts';
+import { RULES, SELF_RULES } from '../../../src/alerts/rules/rule.ts';
+import { PAYLOAD_SCHEMA, payloadFaults } from '../../support/payload-schema.ts';
+import { HOSTILE_NAMES } from '../channels/hostile.ts';
+import { jumpFacts } from '../channels/sample.ts';
+
+const BEYOND = 9_007_199_254_740_993n;
+const LARGEST = 9_223_372_036_854_775_807n;
+const CREATED_AT = '2026-02-20T12:00:00.000Z';
+const SELF = {
+  ...{ tenantId: null, period: null, previousPeriod: null, previous: null, current: null, threshold: null },
+} as const;
+
+const payloadOf = (changes: Parameters<typeof jumpFacts>[0]) => renderPayload(buildNotification(jumpFacts(changes)));
+const isSelf = (rule: string) => (SELF_RULES as readonly string[]).includes(rule);
+
+describe('the JSON Schema takes', () => {
+  it.each(
+    RULES.flatMap((rule) =>
+      (['alert.firing', 'alert.escalated', 'alert.resolved'] as const).flatMap((type) =>
+        (['pace', 'certain', 'final'] as const).map((stage) => ({ rule, type, stage })),
+      ),
+    ),
+  )('$rule $stage as $type', ({ rule, type, stage }) => {
+    const state = type === 'alert.resolved' ? 'resolved' : 'firing';
+    const about = isSelf(rule) || rule === 'incident' ? { ...SELF, runId: null } : {};
+    expect(payloadFaults(payloadOf({ rule, type, stage, state, ...about }))).toEqual([]);
+  });
+
+  it('everything that evidence can say, in figures up to the largest', () => {
+    const evidence: Evidence = {
+      threshold: {
+        ...{ credits: LARGEST, baseline_credits: BEYOND, baseline_periods: ['2025-12', '2026-01'], ratio: 1.5 },
+        ...{ min_credits: 1000, per_day: true },
+      },
+      projection: { credits: LARGEST, elapsed_fraction: 0.3333 },
+      share_of_increase_percent: 33.3,
+      split: { volume_credits: -BEYOND, intensity_credits: LARGEST },
+      entries: [
+        { entry_id: 1, run_id: 'run_1', period: '2026-02', credits_delta: -BEYOND, credits_after: LARGEST },
+        { entry_id: 2, run_id: 'run_2', period: '2026-02', credits_delta: BEYOND, credits_after: LARGEST },
+      ],
+      entry_count: 25,
+      tenants: [...HOSTILE_NAMES],
+      tenant_count: 10,
+      detail: 'the service answered 500',
+    };
+    const payload = payloadOf({
+      ...{ evidence, threshold: LARGEST, tenantId: HOSTILE_NAMES[0] },
+      previous: { credits: BEYOND, requests: BEYOND },
+      current: { credits: LARGEST, requests: LARGEST },
+    });
+    // Rounding by the parser must not be what makes an integer of it.
+    expect(payload).toContain('"current":9223372036854775807,');
+    expect(payloadFaults(payload)).toEqual([]);
+  });
+
+  it('a resolved alert without figures', () => {
+    expect(payloadFaults(payloadOf({ type: 'alert.resolved', state: 'resolved', current: null }))).toEqual([]);
+  });
+
+  it('the message that tests a channel', () => {
+    const payload = testPayload({ notificationId: 'msg_test_1', channel: HOSTILE_NAMES[0], createdAt: CREATED_AT });
+    expect(payloadFaults(payload)).toEqual([]);
+  });
+
+  it('the notice of a disabled channel', () => {
+    const facts = { notificationId: 'msg_1', channel: 'a', reason: 'HTTP 410', disabledAt: CREATED_AT, dropped: 0 };
+    expect(payloadFaults(channelDisabledPayload(facts))).toEqual([]);
+  });
+});
+
+describe('the JSON Schema refuses', () => {
+  const whole = JSON.parse(payloadOf({})) as Record<string, unknown>;
+  const refused = (changes: Record<string, unknown>) => payloadFaults(JSON.stringify({ ...whole, ...changes })).length;
+
+  it.each(Object.keys(whole))('an alert without %s', (field) => {
+    // JSON leaves out what is undefined.
+    expect(refused({ [field]: undefined })).toBeGreaterThan(0);
+  });
+
+  it.each([
+    ['a field that it does not name', { surprise: 1 }],
+    ['a type that it does not name', { type: 'alert.unknown' }],
+    ['a fraction of a credit', { threshold: 1.5 }],
+    ['a figure as text', { threshold: '150000' }],
+    ['a time that is none', { created_at: 'yesterday' }],
+    ['a resolved alert that still fires', { type: 'alert.resolved' }],
+    ['a service notice with the fields of an alert', { type: 'test' }],
+    ['evidence with a field more', { evidence: { ...(whole.evidence as object), surprise: 1 } }],
+  ])('%s', (_what, changes) => {
+    expect(refused(changes)).toBeGreaterThan(0);
+  });
+
+  it.each(['reason', 'waiting_dropped', 'channel'])('a notice of a disabled channel without %s', (field) => {
+    const facts = { notificationId: 'msg_1', channel: 'a', reason: 'HTTP 410', disabledAt: CREATED_AT, dropped: 0 };
+    const notice = JSON.parse(channelDisabledPayload(facts)) as Record<string, unknown>;
+    expect(payloadFaults(JSON.stringify({ ...notice, [field]: undefined }))).not.toEqual([]);
+  });
+});
+
+test('the JSON Schema names every rule', () => {
+  expect(PAYLOAD_SCHEMA.$defs.alert.properties.rule.enum).toEqual([...RULES]);
+});

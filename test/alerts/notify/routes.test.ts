@@ -1,0 +1,60 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { nextDigestMs, routesOf, takes, unheardRules } from '../../../src/alerts/notify/routes.ts';
+import { RULES, SEVERITIES } from '../../../src/core/alert-words.ts';
+
+const ROUTE = { severities: SEVERITIES, rules: RULES, digestHour: null };
+
+test('a channel without a route is told of everything at once', () => {
+  const routes = routesOf([{ type: 'log', name: 'log' }]);
+  expect(routes).toEqual([{ channel: 'log', ...ROUTE }]);
+  expect(unheardRules(routes)).toEqual([]);
+});
+
+test('a channel is told when both its severities and its rules say so', () => {
+  const [route] = routesOf([
+    { type: 'log', name: 'log', route: { ...ROUTE, severities: ['critical'], rules: ['jump', 'drop'] } },
+  ]);
+  if (route === undefined) throw new Error('one route is expected');
+  expect(takes(route, { rule: 'jump', severity: 'critical' })).toBe(true);
+  expect(takes(route, { rule: 'jump', severity: 'warning' })).toBe(false);
+  expect(takes(route, { rule: 'incident', severity: 'critical' })).toBe(false);
+});
+
+test('what reaches nobody is named, each rule with the severities that it can have', () => {
+  expect(unheardRules([])).toEqual([
+    {
+      severity: 'warning',
+      rules: ['jump', 'drop', 'new_spend', 'regression', 'restatement', 'withdrawn', 'workspace_jump'],
+    },
+    {
+      severity: 'critical',
+      rules: ['jump', 'workspace_jump', 'incident', 'sync_stale', 'sync_failed', 'auth_failed', 'clock_skew'],
+    },
+  ]);
+  const routes = routesOf([
+    { type: 'log', name: 'a', route: { ...ROUTE, severities: ['critical'] } },
+    { type: 'log', name: 'b', route: { ...ROUTE, rules: ['jump', 'drop', 'workspace_jump', 'withdrawn'] } },
+  ]);
+  expect(unheardRules(routes)).toEqual([{ severity: 'warning', rules: ['new_spend', 'regression', 'restatement'] }]);
+});
+
+test.each([
+  ['2026-03-20T06:59:59.999Z', '2026-03-20T07:00:00.000Z'],
+  ['2026-03-20T07:00:00.000Z', '2026-03-21T07:00:00.000Z'],
+  ['2026-12-31T23:00:00.000Z', '2027-01-01T07:00:00.000Z'],
+])('at %s the digest of seven o’clock is due at %s', (now, due) => {
+  expect(new Date(nextDigestMs(7, Date.parse(now))).toISOString()).toBe(due);
+});
+
+test('the next digest is the first full hour of that number after any moment', () => {
+  const times = fc.integer({ min: 0, max: 4_102_444_800_000 });
+  fc.assert(
+    fc.property(fc.integer({ min: 0, max: 23 }), times, (hour, nowMs) => {
+      const due = nextDigestMs(hour, nowMs);
+      expect(due - nowMs).toBeGreaterThan(0);
+      expect(due - nowMs).toBeLessThanOrEqual(86_400_000);
+      expect(new Date(due).toISOString().slice(11)).toBe(`${String(hour).padStart(2, '0')}:00:00.000Z`);
+    }),
+  );
+});

@@ -1,0 +1,122 @@
+import { expect, onTestFinished, test } from 'vitest';
+import type { Context } from '../../../src/wiring/context.ts';
+import type { LedgerView, Row } from '../../support/ledger-view.ts';
+import { type Fixture, startFixture } from '../../support/sandbox-fixture.ts';
+import { type Receiver, startReceiver } from '../channels/receiver.ts';
+
+const SIGNAL = new AbortController().signal;
+
+test('a notification arrives in one call that carries its id and the stored payload', async () => {
+  const { receiver, context, id, row } = await startWithNotification([204]);
+
+  expect(await context.deliver(id, SIGNAL)).toEqual({ state: 'delivered' });
+
+  expect(receiver.received).toHaveLength(1);
+  expect(receiver.received[0]?.headers['webhook-id']).toBe(id);
+  expect(receiver.received[0]?.body.toString()).toBe(row().payload);
+  expect(row()).toMatchObject({ state: 'delivered', attempts: 1n, last_error: null, claimed_until: null });
+  expect(row().delivered_at).toBe('2026-03-20T12:00:00.000Z');
+});
+
+test('a delivered notification is not sent again', async () => {
+  const { receiver, context, id } = await startWithNotification([204]);
+  await context.deliver(id, SIGNAL);
+
+  expect(await context.deliver(id, SIGNAL)).toEqual({ state: 'skipped' });
+  expect(receiver.received).toHaveLength(1);
+});
+
+test('a failing receiver leaves the notification pending until later, and the retry has the same id', async () => {
+  const { receiver, context, id, row, clock } = await startWithNotification([503, 200]);
+
+  const outcome = await context.deliver(id, SIGNAL);
+
+  expect(outcome).toMatchObject({ state: 'pending', attempt: 1, delayMs: 5_000 });
+  expect(row()).toMatchObject({
+    state: 'pending',
+    attempts: 1n,
+    next_attempt_at: '2026-03-20T12:00:05.000Z',
+    claimed_until: null,
+    delivered_at: null,
+  });
+  expect(row().last_error).toContain('503');
+
+  clock.advance(4_999);
+  expect(await context.deliver(id, SIGNAL)).toEqual({ state: 'skipped' });
+  clock.advance(1);
+  expect(await context.deliver(id, SIGNAL)).toEqual({ state: 'delivered' });
+  expect(receiver.received.map(({ headers }) => headers['webhook-id'])).toEqual([id, id]);
+  expect(receiver.received[1]?.body).toEqual(receiver.received[0]?.body);
+  expect(row()).toMatchObject({ state: 'delivered', attempts: 2n, last_error: null });
+});
+
+test('a notification for a channel that is no longer configured becomes a dead letter', async () => {
+  const { receiver, another, id, row } = await startWithNotification([204]);
+  const without = another((config) => ({ ...config, alerts: { channels: [{ type: 'log', name: 'log' }] } }));
+
+  expect(await without.deliver(id, SIGNAL)).toMatchObject({ state: 'dead' });
+
+  expect(row()).toMatchObject({ state: 'dead', attempts: 1n });
+  expect(row().last_error).toContain('"hook"');
+  expect(await without.deliver(id, SIGNAL)).toEqual({ state: 'skipped' });
+  expect(receiver.received).toEqual([]);
+});
+
+test('of two senders at once, in two processes, one delivers and the other skips', async () => {
+  const { receiver, context, another, id, row } = await startWithNotification([204]);
+  const rival = another();
+
+  const outcomes = await Promise.all([context.deliver(id, SIGNAL), rival.deliver(id, SIGNAL)]);
+
+  expect(outcomes.map(({ state }) => state).sort()).toEqual(['delivered', 'skipped']);
+  expect(receiver.received).toHaveLength(1);
+  expect(row()).toMatchObject({ state: 'delivered', attempts: 1n });
+});
+
+test('a claim whose sender died runs out after a minute, and the notification is sent under the same id', async () => {
+  const { receiver, context, id, clock } = await startWithNotification([204]);
+  const writer = await context.writer();
+  const nowMs = clock.now();
+  expect(await writer.call('claimDelivery', { notificationId: id, nowMs, claimMs: 60_000 })).toBe(true);
+
+  clock.advance(59_999);
+  expect(await context.deliver(id, SIGNAL)).toEqual({ state: 'skipped' });
+  clock.advance(1);
+  expect(await context.deliver(id, SIGNAL)).toEqual({ state: 'delivered' });
+  expect(receiver.received.map(({ headers }) => headers['webhook-id'])).toEqual([id]);
+});
+
+interface DeliveryFixture extends Fixture {
+  receiver: Receiver;
+  context: Context;
+  /** The one notification in the outbox. */
+  id: string;
+  row(): Row;
+}
+
+/** A ledger with one notification for a webhook whose receiver answers with these statuses, the last one for ever. */
+async function startWithNotification(statuses: readonly number[]): Promise<DeliveryFixture> {
+  let calls = 0;
+  const receiver = await startReceiver((response) => {
+    response.writeHead(statuses[Math.min(calls, statuses.length - 1)] ?? 500).end();
+    calls += 1;
+  });
+  onTestFinished(() => receiver.close());
+  const fixture = await startFixture({
+    channels: [
+      { type: 'webhook', name: 'hook', url: receiver.url, secrets: [], allowPrivate: true, timeoutMs: 10_000 },
+    ],
+  });
+  const { upstream, sync } = fixture;
+  upstream.set({ tenantId: 'jumper', period: '2026-01', credits: 10_000, requests: 10 });
+  upstream.set({ tenantId: 'jumper', period: '2026-02', credits: 10_000, requests: 10 });
+  await sync();
+  upstream.set({ tenantId: 'jumper', period: '2026-03', credits: 50_000, requests: 10 });
+  const { alerts } = await sync();
+  const [id] = alerts.notificationIds;
+  if (id === undefined || alerts.notificationIds.length !== 1) throw new Error('one notification is expected');
+  const ledger: LedgerView = fixture.view();
+  const context = fixture.another(undefined, { random: () => 0 });
+  const row = (): Row => ledger.rows('SELECT * FROM outbox WHERE notification_id = ?', id)[0] ?? {};
+  return { ...fixture, receiver, context, id, row };
+}

@@ -1,0 +1,195 @@
+import { expect, onTestFinished, test } from 'vitest';
+import type { Context } from '../../../src/wiring/context.ts';
+import { gate } from '../../support/gate.ts';
+import { rejection } from '../../support/rejection.ts';
+import { type Fixture, startFixture } from '../../support/sandbox-fixture.ts';
+import { type Receiver, startReceiver } from '../channels/receiver.ts';
+
+const SIGNAL = new AbortController().signal;
+
+test('410 disables the channel: what waits for it is dead, and the other channels are told once', async () => {
+  const { context, gone, other, sync, upstream, view } = await startWithTwoChannels(410);
+  const first = await jumpOf({ sync, upstream }, 'first', 'second');
+  const [id = ''] = first.filter(({ channel }) => channel === 'gone').map(({ id: own }) => own);
+
+  const outcome = await context.deliver(id, SIGNAL);
+
+  expect(outcome).toMatchObject({
+    state: 'dead',
+    reason: 'HTTP 410: the receiver wants no more notifications',
+    disabled: { channel: 'gone', notificationIds: [expect.stringMatching(/^msg_[0-9a-f]{32}$/)] },
+  });
+  const ledger = view();
+  expect(ledger.rows('SELECT name, disabled_at, reason FROM channel_states')).toEqual([
+    {
+      name: 'gone',
+      disabled_at: '2026-03-20T12:00:00.000Z',
+      reason: 'HTTP 410: the receiver wants no more notifications',
+    },
+  ]);
+  expect(
+    ledger.rows("SELECT state, attempts, last_error FROM outbox WHERE channel = 'gone' ORDER BY attempts"),
+  ).toEqual([
+    {
+      state: 'dead',
+      attempts: 0n,
+      last_error: 'channel "gone" is disabled (HTTP 410: the receiver wants no more notifications)',
+    },
+    { state: 'dead', attempts: 1n, last_error: 'HTTP 410: the receiver wants no more notifications' },
+  ]);
+
+  const notice = outcome.state === 'dead' ? (outcome.disabled?.notificationIds[0] ?? '') : '';
+  expect(await context.deliver(notice, SIGNAL)).toEqual({ state: 'delivered' });
+  expect(JSON.parse(other.received[0]?.body.toString() ?? '')).toMatchObject({
+    notification_id: notice,
+    type: 'channel.disabled',
+    severity: 'critical',
+    channel: 'gone',
+    waiting_dropped: 1,
+    summary: expect.stringContaining('Alert channel "gone" is disabled: HTTP 410'),
+  });
+  expect(gone.received).toHaveLength(1);
+});
+
+test('two attempts that are refused at the same time disable it once', async () => {
+  const bothCalled = gate();
+  const { context, another, sync, upstream, view } = await startWithTwoChannels(
+    { status: 410, after: bothCalled.opened },
+    { status: 410, onCall: bothCalled.open },
+  );
+  const ids = (await jumpOf({ sync, upstream }, 'first', 'second')).filter(({ channel }) => channel === 'gone');
+
+  const outcomes = await Promise.all(
+    [context, another()].map((sender, index) => sender.deliver(ids[index]?.id ?? '', SIGNAL)),
+  );
+
+  expect(outcomes.map(({ state }) => state)).toEqual(['dead', 'dead']);
+  expect(view().value("SELECT count(*) FROM outbox WHERE payload LIKE '%channel.disabled%'")).toBe(1n);
+});
+
+test('a disabled channel gets nothing more, what comes for it later is dead with the reason', async () => {
+  const { context, gone, sync, upstream, view } = await startWithTwoChannels(410);
+  const [first] = (await jumpOf({ sync, upstream }, 'first')).filter(({ channel }) => channel === 'gone');
+  await context.deliver(first?.id ?? '', SIGNAL);
+  const [later] = (await jumpOf({ sync, upstream }, 'later')).filter(({ channel }) => channel === 'gone');
+
+  expect(await context.deliver(later?.id ?? '', SIGNAL)).toEqual({
+    state: 'dead',
+    reason: 'channel "gone" is disabled (HTTP 410: the receiver wants no more notifications)',
+  });
+  expect(gone.received).toHaveLength(1);
+  expect(view().value('SELECT count(*) FROM channel_states')).toBe(1n);
+});
+
+test('a replay makes them due under the same id, enables the channel, and begins the three days anew', async () => {
+  const { context, gone, sync, upstream, view, clock } = await startWithTwoChannels(410, 503, 204);
+  const [row] = (await jumpOf({ sync, upstream }, 'first')).filter(({ channel }) => channel === 'gone');
+  const id = row?.id ?? '';
+  await context.deliver(id, SIGNAL);
+  const writer = await context.writer();
+  const request = { notificationIds: [id], channels: ['gone', 'other'], nowMs: clock.now() };
+
+  expect(await writer.call('replayDead', request)).toMatchObject({
+    replayed: [{ notification_id: id, channel: 'gone', attempts: 1 }],
+    enabled: ['gone'],
+    without_channel: [],
+  });
+  expect(view().value('SELECT count(*) FROM channel_states')).toBe(0n);
+  expect(await context.deliver(id, SIGNAL)).toMatchObject({ state: 'pending', attempt: 2, delayMs: 5000 });
+  clock.advance(5000);
+  expect(await context.deliver(id, SIGNAL)).toEqual({ state: 'delivered' });
+  expect(gone.received.map(({ headers }) => headers['webhook-id'])).toEqual([id, id, id]);
+  expect((await rejection(writer.call('replayDead', request))).code).toBe('not_dead');
+});
+
+test.each([400, 404, 301, 308])('%i makes one dead letter and leaves the channel as it is', async (status) => {
+  const { context, sync, upstream, view } = await startWithTwoChannels(status);
+  const [row] = (await jumpOf({ sync, upstream }, 'first')).filter(({ channel }) => channel === 'gone');
+  expect(await context.deliver(row?.id ?? '', SIGNAL)).toEqual({
+    state: 'dead',
+    reason: expect.stringContaining(`HTTP ${status}`),
+  });
+  expect(view().value('SELECT count(*) FROM channel_states')).toBe(0n);
+});
+
+test('Retry-After is waited for when it is longer than the own wait', async () => {
+  const { context, sync, upstream } = await startWithTwoChannels({ status: 429, headers: { 'retry-after': '7200' } });
+  const [row] = (await jumpOf({ sync, upstream }, 'first')).filter(({ channel }) => channel === 'gone');
+  expect(await context.deliver(row?.id ?? '', SIGNAL)).toMatchObject({ state: 'pending', delayMs: 7_200_000 });
+});
+
+test('an attempt that the stop cuts off is not counted, and the next sender may take it at once', async () => {
+  const stop = new AbortController();
+  const { context, gone, sync, upstream, view } = await startWithTwoChannels(
+    { status: 0, onCall: () => stop.abort() },
+    204,
+  );
+  const [row] = (await jumpOf({ sync, upstream }, 'first')).filter(({ channel }) => channel === 'gone');
+  const id = row?.id ?? '';
+
+  expect(await rejection(context.deliver(id, stop.signal))).toBe(stop.signal.reason);
+  expect(
+    view().rows('SELECT state, attempts, claimed_until, last_error FROM outbox WHERE notification_id = ?', id),
+  ).toEqual([{ state: 'pending', attempts: 0n, claimed_until: null, last_error: null }]);
+  expect(await rejection(context.deliver(id, stop.signal))).toBe(stop.signal.reason);
+
+  expect(await context.deliver(id, SIGNAL)).toEqual({ state: 'delivered' });
+  expect(gone.received.map(({ headers }) => headers['webhook-id'])).toEqual([id, id]);
+  expect(view().value('SELECT attempts FROM outbox WHERE notification_id = ?', id)).toBe(1n);
+});
+
+interface Answer {
+  /** 0: no answer. */
+  status: number;
+  headers?: Record<string, string>;
+  onCall?: () => void;
+  /** The answer waits for this. */
+  after?: Promise<void>;
+}
+
+interface TwoChannels extends Fixture {
+  context: Context;
+  /** Answers as told, with the last answer for ever. */
+  gone: Receiver;
+  /** Takes everything. */
+  other: Receiver;
+}
+
+async function startWithTwoChannels(...answers: (number | Answer)[]): Promise<TwoChannels> {
+  let calls = 0;
+  const gone = await startReceiver(async (response) => {
+    const answer = answers[Math.min(calls, answers.length - 1)] ?? 500;
+    calls += 1;
+    const { status, headers = {}, onCall, after }: Answer = typeof answer === 'number' ? { status: answer } : answer;
+    onCall?.();
+    await after;
+    if (status !== 0) response.writeHead(status, headers).end();
+  });
+  const other = await startReceiver((response) => response.writeHead(204).end());
+  onTestFinished(gone.close);
+  onTestFinished(other.close);
+  const outbound = { secrets: [], allowPrivate: true, timeoutMs: 10_000 };
+  const fixture = await startFixture({
+    channels: [
+      { type: 'webhook', name: 'gone', url: gone.url, ...outbound },
+      { type: 'webhook', name: 'other', url: other.url, ...outbound },
+    ],
+  });
+  for (const tenantId of ['first', 'second', 'later', 'steady']) {
+    for (const period of ['2026-01', '2026-02'])
+      fixture.upstream.set({ tenantId, period, credits: 10_000, requests: 10 });
+  }
+  await fixture.sync();
+  return { ...fixture, gone, other, context: fixture.another(undefined, { random: () => 0 }) };
+}
+
+/** Lets these tenants jump; the notifications that came of it. */
+async function jumpOf(
+  { sync, upstream }: Pick<Fixture, 'sync' | 'upstream'>,
+  ...tenants: string[]
+): Promise<{ id: string; channel: string }[]> {
+  for (const tenantId of tenants) upstream.set({ tenantId, period: '2026-03', credits: 50_000, requests: 10 });
+  const { alerts } = await sync();
+  // In the order of the configuration, channel by channel, for each alert.
+  return alerts.notificationIds.map((id, index) => ({ id, channel: index % 2 === 0 ? 'gone' : 'other' }));
+}

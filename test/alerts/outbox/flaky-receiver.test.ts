@@ -1,0 +1,64 @@
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { fillOutbox } from '../../long/deliveries/fill-outbox.ts';
+import { startFlakyReceiver, thirtyPercentFail } from '../../long/deliveries/flaky-receiver.ts';
+import { startFixture } from '../../support/sandbox-fixture.ts';
+
+const NOTIFICATIONS = 60;
+const SECRET = `whsec_${Buffer.from('a key for the short test').toString('base64')}`;
+
+test('60 notifications all arrive although 30% of calls fail, each under one id with one body, signed afresh', async () => {
+  vi.useFakeTimers({ toFake: ['Date'] });
+  onTestFinished(() => {
+    vi.useRealTimers();
+  });
+  const receiver = await startFlakyReceiver({
+    secret: SECRET,
+    fate: thirtyPercentFail(numbersFrom(7)),
+    // The verifier compares with the time of this machine, the sender lives in the time of the test.
+    beforeVerify: (timestampSeconds) => vi.setSystemTime(timestampSeconds * 1000),
+  });
+  onTestFinished(receiver.close);
+  const { upstream, sync, another, view, clock, config } = await startFixture({
+    channels: [
+      { type: 'webhook', name: 'hook', url: receiver.url, secrets: [SECRET], allowPrivate: true, timeoutMs: 500 },
+    ],
+  });
+  for (const period of ['2026-01', '2026-02'])
+    upstream.set({ tenantId: 'acme', period, credits: 10_000, requests: 10 });
+  await sync();
+  upstream.set({ tenantId: 'acme', period: '2026-03', credits: 50_000, requests: 10 });
+  await sync();
+  fillOutbox(config.ledger.path, NOTIFICATIONS);
+  const context = another();
+  const ledger = view();
+  const pending = () => ledger.rows("SELECT * FROM outbox WHERE state = 'pending' ORDER BY next_attempt_at");
+
+  for (let waiting = pending(); waiting.length > 0; waiting = pending()) {
+    clock.set(Math.max(clock.now(), Date.parse(String(waiting[0]?.next_attempt_at))));
+    const due = waiting.filter((row) => Date.parse(String(row.next_attempt_at)) <= clock.now());
+    await Promise.all(due.map((row) => context.deliver(String(row.notification_id), new AbortController().signal)));
+  }
+
+  expect(ledger.rows('SELECT state, count(*) AS n FROM outbox GROUP BY state')).toEqual([
+    { state: 'delivered', n: 60n },
+  ]);
+  expect(receiver.takenCount()).toBe(NOTIFICATIONS);
+  expect(receiver.forgeries).toEqual([]);
+  expect(Object.values(receiver.fates).every((count) => count > 0)).toBe(true);
+  for (const { calls, taken, bodies, signatures } of receiver.arrivals.values()) {
+    expect({ taken, bodies: bodies.size, signatures: signatures.size }).toEqual({
+      taken: 1,
+      bodies: 1,
+      signatures: calls,
+    });
+  }
+});
+
+/** The same numbers from 0 to below 1 for the same seed. */
+function numbersFrom(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state * 48_271) % 2_147_483_647;
+    return state / 2_147_483_647;
+  };
+}

@@ -1,0 +1,201 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { type JumpInput, judgeJump, projection } from '../../../src/alerts/rules/jump.ts';
+import type { PeriodPhase } from '../../../src/alerts/rules/rule.ts';
+import { jumpThreshold } from '../../../src/alerts/rules/threshold.ts';
+
+const MAX = 2n ** 63n - 1n;
+const DAY_MS = 86_400_000;
+const MARCH_MS = 31 * DAY_MS;
+const credits = fc.bigInt({ min: 1n, max: MAX });
+const elapsed = fc.integer({ min: 0, max: MARCH_MS });
+const thresholds = fc.record({
+  ratio: fc.integer({ min: 0, max: 500 }).map((hundredths) => hundredths / 100),
+  minCredits: fc.integer({ min: 0, max: 1_000_000 }),
+});
+const defaults = { ratio: 1.5, minCredits: 1000 };
+type Limits = typeof defaults;
+
+function openFor(elapsedMs: number): PeriodPhase {
+  return { elapsedMs, lengthMs: MARCH_MS, over: false, settled: false };
+}
+const OVER: PeriodPhase = { elapsedMs: MARCH_MS, lengthMs: MARCH_MS, over: true, settled: false };
+const SETTLED: PeriodPhase = { ...OVER, settled: true };
+
+function input(
+  current: bigint,
+  previous: bigint | null,
+  changes: Partial<JumpInput> & { limits?: Limits } = {},
+): JumpInput {
+  const { limits = defaults, ...rest } = changes;
+  return {
+    current,
+    previous: { figures: previous === null ? null : { credits: previous, requests: 10n }, usable: true },
+    threshold:
+      previous === null || previous <= 0n ? null : { credits: jumpThreshold(previous, limits), baseline: previous },
+    phase: openFor(DAY_MS),
+    firing: null,
+    paceMinFraction: 0.1,
+    ...rest,
+  };
+}
+
+function stageOf(one: JumpInput): string | null {
+  const judgement = judgeJump(one);
+  return judgement.verdict === 'holds' ? judgement.finding.stage : null;
+}
+
+describe('the jump threshold', () => {
+  it('is the ratio for large tenants and the floor for small ones', () => {
+    expect(jumpThreshold(100_000n, defaults)).toBe(150_000n);
+    expect(jumpThreshold(100n, defaults)).toBe(1100n);
+    expect(jumpThreshold(2000n, defaults)).toBe(3000n);
+  });
+
+  it('rounds half a credit up when the ratio is 1.5 and the previous credits are odd', () => {
+    fc.assert(
+      fc.property(credits, (half) => {
+        const odd = 2n * half + 1n;
+        expect(jumpThreshold(odd, { ratio: 1.5, minCredits: 0 })).toBe(3n * half + 2n);
+      }),
+    );
+  });
+
+  it('takes the ratio as the decimal that was written, not as the nearest binary fraction', () => {
+    expect(jumpThreshold(10n ** 18n, { ratio: 1.1, minCredits: 0 })).toBe(11n * 10n ** 17n);
+    expect(jumpThreshold(10n, { ratio: 1.1, minCredits: 0 })).toBe(11n);
+    expect(jumpThreshold(MAX, { ratio: 2, minCredits: 0 })).toBe(2n * MAX);
+    expect(jumpThreshold(10n ** 7n, { ratio: 1e-7, minCredits: 0 })).toBe(10n ** 7n);
+    expect(jumpThreshold(3n, { ratio: 1.5e21, minCredits: 0 })).toBe(45n * 10n ** 20n);
+  });
+
+  it('equals the exact ceiling for every ratio of two decimals', () => {
+    fc.assert(
+      fc.property(credits, fc.integer({ min: 100, max: 500 }), (previous, hundredths) => {
+        const threshold = jumpThreshold(previous, { ratio: hundredths / 100, minCredits: 0 });
+        expect(threshold * 100n).toBeGreaterThanOrEqual(previous * BigInt(hundredths));
+        expect((threshold - 1n) * 100n).toBeLessThan(previous * BigInt(hundredths));
+      }),
+    );
+  });
+
+  it.each([Number.NaN, Number.POSITIVE_INFINITY, -1])('refuses %s as a ratio or a floor', (value) => {
+    expect(() => jumpThreshold(1n, { ratio: value, minCredits: 0 })).toThrowError(
+      expect.objectContaining({ code: 'bad_threshold', message: expect.stringContaining('alerts.ratio') }),
+    );
+    expect(() => jumpThreshold(1n, { ratio: 1, minCredits: value })).toThrowError(
+      expect.objectContaining({ code: 'bad_threshold', message: expect.stringContaining('alerts.min_credits') }),
+    );
+  });
+});
+
+describe('the jump rule', () => {
+  it('is certain from exactly the threshold on, at any size and any day', () => {
+    fc.assert(
+      fc.property(credits, thresholds, elapsed, (previous, limits, elapsedMs) => {
+        const threshold = jumpThreshold(previous, limits);
+        fc.pre(threshold > previous);
+        const at = (current: bigint) => stageOf(input(current, previous, { limits, phase: openFor(elapsedMs) }));
+        expect(at(threshold)).toBe('certain');
+        expect(at(threshold - 1n)).not.toBe('certain');
+      }),
+    );
+  });
+
+  it('keeps holding when the credits rise further', () => {
+    fc.assert(
+      fc.property(credits, credits, credits, thresholds, elapsed, (a, b, previous, limits, elapsedMs) => {
+        const [lower, higher] = a < b ? [a, b] : [b, a];
+        const at = (current: bigint) => stageOf(input(current, previous, { limits, phase: openFor(elapsedMs) }));
+        expect(at(higher) !== null || at(lower) === null).toBe(true);
+      }),
+    );
+  });
+
+  it('never holds without growth once the period is over, whatever the thresholds', () => {
+    fc.assert(
+      fc.property(credits, credits, thresholds, (a, b, limits) => {
+        const [current, previous] = a < b ? [a, b] : [b, a];
+        for (const phase of [OVER, SETTLED]) expect(stageOf(input(current, previous, { limits, phase }))).toBeNull();
+      }),
+    );
+    expect(stageOf(input(500n, 500n, { limits: { ratio: 1, minCredits: 0 } }))).toBeNull();
+  });
+
+  it('is certain until the period is both over and settled, then final', () => {
+    const stage = (phase: PeriodPhase) => stageOf(input(150_000n, 100_000n, { phase }));
+    expect(stage(openFor(DAY_MS))).toBe('certain');
+    expect(stage(OVER)).toBe('certain');
+    expect(stage(SETTLED)).toBe('final');
+  });
+
+  it('has nothing to compare with without a previous period or with nothing used in it', () => {
+    for (const previous of [null, 0n, -5n]) expect(stageOf(input(MAX, previous))).toBeNull();
+  });
+
+  it('does not compare with a period that is likely too low', () => {
+    const previous = { figures: { credits: 100_000n, requests: 1n }, usable: false };
+    for (const phase of [openFor(20 * DAY_MS), SETTLED]) {
+      expect(stageOf(input(MAX, 100_000n, { previous, phase }))).toBeNull();
+    }
+  });
+});
+
+describe('the pace', () => {
+  const pace = (elapsedMs: number, current: bigint, paceMinFraction = 0.1) =>
+    stageOf(input(current, 100_000n, { phase: openFor(elapsedMs), paceMinFraction }));
+
+  it('is judged from a tenth of the period and three days on', () => {
+    expect(pace(3.1 * DAY_MS - 1, 149_999n)).toBeNull();
+    expect(pace(3.1 * DAY_MS, 149_999n)).toBe('pace');
+    expect(pace(3 * DAY_MS, 149_999n, 0.01)).toBe('pace');
+    expect(pace(3 * DAY_MS - 1, 149_999n, 0.01)).toBeNull();
+    expect(pace(15 * DAY_MS, 149_999n, 0.5)).toBeNull();
+  });
+
+  it('holds from exactly the rate that leads to the threshold, in integers', () => {
+    expect(pace(15.5 * DAY_MS, 75_000n)).toBe('pace');
+    expect(pace(15.5 * DAY_MS, 74_999n)).toBeNull();
+    fc.assert(
+      fc.property(credits, credits, elapsed, (current, previous, elapsedMs) => {
+        fc.pre(elapsedMs >= 3.1 * DAY_MS && elapsedMs < MARCH_MS);
+        const limit = jumpThreshold(previous, defaults);
+        const leads = current * BigInt(MARCH_MS) >= limit * BigInt(elapsedMs);
+        expect(stageOf(input(current, previous, { phase: openFor(elapsedMs) })) !== null).toBe(leads);
+      }),
+    );
+  });
+
+  it('waits for six hours, a certain jump does not', () => {
+    const finding = (current: bigint) => {
+      const judgement = judgeJump(input(current, 100_000n, { phase: openFor(15.5 * DAY_MS) }));
+      return judgement.verdict === 'holds' ? judgement.finding : null;
+    };
+    expect(finding(80_000n)).toMatchObject({ severity: 'warning', measure: 160_000n, confirmAfterMs: 6 * 3_600_000 });
+    expect(finding(150_000n)).toMatchObject({ severity: 'critical', measure: 150_000n, confirmAfterMs: null });
+  });
+
+  it('ends with the period: what is over has no rate', () => {
+    expect(projection(7n, OVER)).toBe(7n);
+    expect(stageOf(input(149_999n, 100_000n, { phase: OVER }))).toBeNull();
+    expect(projection(7n, openFor(0))).toBe(0n);
+  });
+});
+
+describe('clearing a jump', () => {
+  const verdict = (current: bigint, changes: Partial<JumpInput>) => judgeJump(input(current, 100_000n, changes));
+
+  it('needs the projection to fall below nine tenths of the threshold while the period is open', () => {
+    const phase = openFor(15.5 * DAY_MS);
+    expect(verdict(67_500n, { phase })).toEqual({ verdict: 'between' });
+    expect(verdict(67_499n, { phase })).toEqual({ verdict: 'clear', atOnce: false });
+  });
+
+  it('needs one look at a settled period, where only a final alert wavers', () => {
+    expect(verdict(149_999n, { phase: SETTLED, firing: 'final' })).toEqual({ verdict: 'between' });
+    expect(verdict(134_999n, { phase: SETTLED, firing: 'final' })).toEqual({ verdict: 'clear', atOnce: true });
+    for (const firing of ['pace', 'certain'] as const) {
+      expect(verdict(149_999n, { phase: SETTLED, firing })).toEqual({ verdict: 'clear', atOnce: true });
+    }
+  });
+});

@@ -1,0 +1,109 @@
+import { expect, it } from 'vitest';
+import { createWorld, FIRST, parseJson, row, type World } from '../world.ts';
+
+const UNTIL = '2026-03-01';
+
+it('shows and explains an alert, in words and as JSON', async () => {
+  const world = await createWorld(FIRST);
+  const id = await jumpOfGlobex(world);
+
+  const explained = await world.run('alerts', 'explain', id);
+  expect(explained.out).toContain('jump certain of globex in 2026-02, workspace ws-1');
+  expect(explained.out).toContain('threshold = max(1.5 x 7, 7 + 1,000), compared with 2026-01');
+  const { evidence } = parseJson((await world.run('alerts', 'explain', id, '--json')).out);
+  expect(evidence).toMatchObject({
+    threshold: { credits: 1007, baseline_credits: 7, baseline_periods: ['2026-01'], ratio: 1.5, per_day: false },
+    split: { volume_credits: 7, intensity_credits: 8986 },
+    entry_count: 3,
+  });
+  expect(evidence).toEqual(payloads(world)[0]?.evidence);
+
+  const shown = parseJson((await world.run('alerts', 'show', id, '--json')).out);
+  expect(shown.transitions).toMatchObject([{ change: 'fired', actor: 'run', muted_because: null }]);
+  expect(shown.deliveries).toMatchObject([{ channel: 'log', state: 'delivered', attempts: 1 }]);
+  expect((await world.run('alerts', 'show', id)).out).toContain('log  delivered after 1 attempts');
+  expect((await world.run('alerts', 'explain', 'alert_none')).code).toBe(1);
+});
+
+it('acknowledges a firing alert once, by a name and with a note', async () => {
+  const world = await createWorld(FIRST);
+  const id = await jumpOfGlobex(world);
+
+  const { code, out } = await world.run('alerts', 'ack', id, '--by', 'Ada', '--note', 'load test', '--json');
+  expect(code).toBe(0);
+  expect(parseJson(out)).toMatchObject({
+    alert: { state: 'acknowledged' },
+    transitions: [{ change: 'fired' }, { change: 'acknowledged', actor: 'Ada', note: 'load test' }],
+  });
+  const again = await world.run('alerts', 'ack', id);
+  expect(again).toMatchObject({ code: 1, err: expect.stringContaining('is acknowledged') });
+});
+
+it.each([
+  ['a silence for the tenant', ['silence', '--tenant', 'glo*'], 2],
+  ['a silence for another rule', ['silence', '--rule', 'drop'], 0],
+  ['a silence for another period', ['silence', '--period', '2026-03'], 0],
+  ['a plan', ['plan', '--tenant', 'globex'], 1],
+  ['a plan that the credits exceed', ['plan', '--tenant', 'globex', '--up-to', '8999'], 0],
+])('%s mutes what it covers: recorded and listed, not told', async (_, argv, muted) => {
+  const world = await createWorld(FIRST);
+  await world.run('sync');
+  const silenced = await world.run('alerts', ...argv, '--until', UNTIL, '--reason', 'expected', '--json');
+  const { silence_id } = parseJson(silenced.out);
+  const id = await jumpOfGlobex(world);
+
+  expect(payloads(world)).toHaveLength(muted === 0 ? 1 : 0);
+  const list = parseJson((await world.run('alerts', 'list', '--json')).out).alerts;
+  expect(list).toContainEqual(
+    expect.objectContaining({ alert_id: id, muted_because: muted === 0 ? null : `silence:${silence_id}` }),
+  );
+  // The counter of globex fell, too, which a silence for the tenant mutes and a plan does not.
+  const { silences } = parseJson((await world.run('alerts', 'silences', '--json')).out);
+  expect(silences).toMatchObject([{ silence_id, reason: 'expected', muted }]);
+});
+
+it('a silence that was ended mutes nothing any more', async () => {
+  const world = await createWorld(FIRST);
+  await world.run('sync');
+  const { out } = await world.run('alerts', 'silence', '--until', UNTIL, '--reason', 'x', '--json');
+  const id = String(parseJson(out).silence_id);
+  expect((await world.run('alerts', 'unsilence', id)).code).toBe(0);
+  expect((await world.run('alerts', 'unsilence', id)).code).toBe(1);
+  await jumpOfGlobex(world);
+
+  expect(payloads(world)).toHaveLength(1);
+});
+
+it.each([
+  [['--until', UNTIL], '--reason'],
+  [['--reason', 'x'], '--until'],
+  [['--reason', 'x', '--until', 'tomorrow'], 'is not a date'],
+  [['--reason', 'x', '--until', '2026-01-01'], 'has passed'],
+])('a silence with %j is refused', async (argv, why) => {
+  const world = await createWorld(FIRST);
+  await world.run('sync');
+  expect(await world.run('alerts', 'silence', ...argv)).toMatchObject({ code: 2, err: expect.stringContaining(why) });
+});
+
+/** globex goes from 7 credits to 9,000 after the first sync; the alert's id. */
+async function jumpOfGlobex(world: World): Promise<string> {
+  const upstream = world.sandbox.workspace('ws-1');
+  const set = ({ tenant_id, period, credits_used, request_count }: ReturnType<typeof row>) =>
+    upstream.set({ tenantId: tenant_id, period, credits: credits_used, requests: request_count });
+  set(row('globex', '2025-12', 7));
+  set(row('globex', '2026-01', 7));
+  set(row('globex', '2026-02', 7));
+  await world.run('sync', '--from', '2025-12');
+  set(row('globex', '2026-02', 9000, 20));
+  const { out } = await world.run('sync', '--json');
+  const { alerts } = parseJson(out).workspaces[0];
+  return String(alerts.find((alert: { rule: string }) => alert.rule === 'jump').alert_id);
+}
+
+/** What was told of globex's jump. */
+function payloads(world: World): Record<string, unknown>[] {
+  const rows = world.query('SELECT payload FROM outbox WHERE payload LIKE \'%"rule":"jump"%globex%\'') as {
+    payload: string;
+  }[];
+  return rows.map(({ payload }) => parseJson(payload));
+}

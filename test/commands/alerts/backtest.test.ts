@@ -1,0 +1,258 @@
+import { createHash } from 'node:crypto';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { backtest } from '../../../src/alerts/backtest/backtest.ts';
+import { openReader } from '../../../src/ledger/file/open.ts';
+import { recordHistory } from '../../alerts/backtest/recorded-history.ts';
+import { createWorld, FIRST, parseJson, SECOND, type World, workspaceSettings } from '../world.ts';
+
+const MONTHS = ['2026-01', '2026-02', '2026-03', '2026-04'];
+
+it('shows what a higher ratio would have given beside what was told, and leaves the ledger as it is', {
+  timeout: 30_000,
+}, async () => {
+  const world = await worldWithHistory();
+  const before = fingerprint(world);
+  const { code, out, err } = await world.run('alerts', 'backtest', '--ratio', '2.8', '--json');
+  expect({ code, err }).toEqual({ code: 0, err: '' });
+  const answer = parseJson(out);
+
+  const [{ told }] = world.query(
+    "SELECT count(*) AS told FROM outbox JOIN alerts USING (alert_key) JOIN workspaces USING (workspace_key) WHERE workspace_id = 'ws-1'",
+  ) as [{ told: number }];
+  expect(answer.total.today.notifications).toBe(told);
+  expect(answer.total.proposed.alerts).toBeLessThan(answer.total.today.alerts);
+  expect(answer.settings).toMatchObject({ today: { ratio: 1.5 }, proposed: { ratio: 2.8, min_credits: 1000 } });
+  expect(answer.history).toEqual({
+    runs: 221,
+    first_run_at: '2026-01-20T00:00:00.000Z',
+    last_run_at: '2026-05-10T00:00:00.000Z',
+  });
+  // The first run found a jump of December and told nobody.
+  expect(answer.periods.map(({ period }: { period: string }) => period)).toEqual(MONTHS);
+  // 0.9 of a month more within a day in April heads for 2.8 times the month before, and ends at 1.9 times.
+  const whole = { rule: 'workspace_jump', tenant_id: null, period: '2026-04' };
+  expect(answer.shifted).toContainEqual(
+    expect.objectContaining({
+      ...whole,
+      today: { stage: 'final', first_fired_at: expect.any(String) },
+      proposed: { stage: 'pace', first_fired_at: expect.any(String) },
+    }),
+  );
+  expect(answer.paces[1]).toMatchObject({
+    rule: 'workspace_jump',
+    today: { told: 1, came_true: 1, never_came_true: 0 },
+    proposed: { told: 1, came_true: 0, never_came_true: 1 },
+  });
+  const dropped = answer.only_today.map(({ rule, tenant_id, period }: Record<string, string>) => [
+    rule,
+    tenant_id,
+    period,
+  ]);
+  expect(dropped).toEqual([
+    ['drop', 'fall-2026-02-0', '2026-02'],
+    ['drop', 'fall-2026-02-1', '2026-02'],
+    ['drop', 'tenant-3', '2026-04'],
+  ]);
+  expect(answer.only_proposed).toEqual([]);
+  // Three months' usage by the end of February, most of it within a day: certain at once by 1.5, and a pace first by 2.8.
+  const spike = { rule: 'jump', tenant_id: 'spike-2026-02-0', period: '2026-02' };
+  expect(answer.shifted).toContainEqual({
+    ...spike,
+    today: { stage: 'final', first_fired_at: '2026-02-19T12:00:00.000Z' },
+    proposed: { stage: 'final', first_fired_at: '2026-02-20T00:00:00.000Z' },
+    later_hours: 12,
+  });
+  expect(answer.lead_times[0]).toMatchObject({ rule: 'jump', stage: 'pace', today: { alerts: expect.any(Number) } });
+  expect(answer.lead_times[0].today.median_hours).toBeGreaterThan(24);
+  expect(fingerprint(world)).toEqual(before);
+
+  const april = parseJson(
+    (await world.run('alerts', 'backtest', '--ratio', '2.8', '--from', '2026-04', '--to', '2026-04', '--json')).out,
+  );
+  expect(april.periods).toEqual(answer.periods.filter(({ period }: { period: string }) => period === '2026-04'));
+});
+
+it('shows people the counts, the lead times and the alerts that make the difference, the first of them', {
+  timeout: 30_000,
+}, async () => {
+  const world = await worldWithHistory();
+  const { only_today } = parseJson((await world.run('alerts', 'backtest', '--ratio', '4', '--json')).out);
+  expect(only_today).toContainEqual({
+    ...{ rule: 'workspace_jump', tenant_id: null, period: '2026-04', stage: 'final' },
+    first_fired_at: expect.any(String),
+  });
+  const { code, out, err } = await world.run('alerts', 'backtest', '--ratio', '4');
+  expect(code).toBe(0);
+  expect(out).toContain('ws-1: 221 runs replayed, 2026-01-20 to 2026-05-10');
+  expect(out).toMatch(
+    /^settings +ratio 1\.5, min_credits 1,000, previous, pace from 0\.1 +ratio 4, min_credits 1,000/m,
+  );
+  expect(out).toMatch(/^all +all +\d+ +\d+ +\d+ +\d+$/m);
+  expect(out).toMatch(/^jump pace before final +median 21\.5 days \(21\.5 days to 26\.5 days\), 25 alerts +none$/m);
+  expect(out).toMatch(/^workspace_jump pace that never came true +0 of 1 +0 of 0$/m);
+  expect(out).toContain(`${only_today.length} alerts only with today's settings`);
+  expect(out).toContain(`... and ${only_today.length - 20} more; --json lists all`);
+  expect(err).toContain('silences, plans, acknowledgements and alerts about ourselves are left out');
+});
+
+it('gives the same on both sides when nothing is proposed, and says so', async () => {
+  const world = await createWorld(FIRST);
+  await world.run('sync');
+  world.sandbox.workspace().set({ tenantId: 'globex', period: '2026-02', credits: 7, requests: 10 });
+  await world.run('sync');
+  const { code, out, err } = await world.run('alerts', 'backtest', '--json');
+  expect(code).toBe(0);
+  expect(err).toContain('nothing is proposed');
+  const answer = parseJson(out);
+  expect(answer.rules.map(({ rule }: { rule: string }) => rule)).toEqual(['regression']);
+  expect(answer.total.today).toEqual(answer.total.proposed);
+  expect([answer.only_today, answer.only_proposed, answer.shifted]).toEqual([[], [], []]);
+});
+
+it("takes a rule file for the workspace's own alerts, above `defaults`, and options above both", async () => {
+  const world = await createWorld(FIRST);
+  world.configure({
+    defaults: { alerts: { pace_min_fraction: 0.2, tenants: [{ match: 'trial-*', ratio: 9 }] } },
+    workspaces: [
+      { ...workspaceSettings(world.sandbox, FIRST), alerts: { per_day: true, tenants: [{ match: 'glo*', ratio: 4 }] } },
+    ],
+  });
+  await world.run('sync');
+  const proposed = async (...argv: string[]) =>
+    parseJson((await world.run('alerts', 'backtest', '--json', ...argv)).out).settings.proposed;
+
+  const options = await proposed('--ratio', '3', '--min-credits', '7');
+  expect(options).toMatchObject({ ratio: 3, min_credits: 7, per_day: true, pace_min_fraction: 0.2 });
+  expect(options.tenants).toMatchObject([
+    { match: 'glo*', ratio: 4, min_credits: 7 },
+    { match: 'trial-*', ratio: 9, min_credits: 7 },
+  ]);
+
+  writeFileSync(
+    join(world.folder, 'rules.yml'),
+    'min_credits: 50\nbaseline: { median_of: 3 }\ntenants:\n  - match: a*\n',
+  );
+  const file = await proposed('--rule-file', 'rules.yml', '--ratio', '3');
+  expect(file).toMatchObject({ ratio: 3, min_credits: 50, per_day: false, baseline: { median_of: 3 } });
+  expect(file).toMatchObject({ pace_min_fraction: 0.2, tenants: [{ match: 'a*', ratio: 3 }, { match: 'trial-*' }] });
+});
+
+it('shows what a silence has kept quiet: both sides leave it out', async () => {
+  const world = await createWorld(FIRST);
+  await world.run('sync');
+  await world.run('alerts', 'silence', '--until', '2026-03-01', '--reason', 'x');
+  world.sandbox.workspace().set({ tenantId: 'acme', period: '2026-02', credits: 90_000, requests: 10 });
+  await world.run('sync');
+  expect(world.query('SELECT * FROM outbox')).toEqual([]);
+
+  const { total } = parseJson((await world.run('alerts', 'backtest', '--json')).out);
+  expect(total.today).toEqual({ alerts: 1, notifications: 1 });
+});
+
+it.each([
+  ['--ratio', '0.5', 'Give a number of 1 or more'],
+  ['--ratio', 'two', 'Give a number of 1 or more'],
+  ['--min-credits', '1.5', 'Give a whole number of credits, 0 or more'],
+  ['--min-credits', '-1', 'Give a whole number of credits, 0 or more'],
+])('refuses %s %s with a remedy and exit code 2', async (option, value, remedy) => {
+  const world = await createWorld(FIRST);
+  const { code, err } = await world.run('alerts', 'backtest', option, value);
+  expect(code).toBe(2);
+  expect(err).toContain(`${option} "${value}" is out of range`);
+  expect(err).toContain(`${option}: ${remedy}`);
+});
+
+it.each([
+  ['ratio: 0.5', 'ratio: must be at least 1', 'Give a number of 1 or more'],
+  ['rato: 2', 'rato: is not a setting', 'Did you mean ratio?'],
+  ['alerts:\n  ratio: 2', 'alerts: is not a setting', 'Write only what stands below it'],
+  [
+    'tenants:\n  - match: a*\n    min_credits: x',
+    'tenants[0].min_credits: must be a number',
+    'whole number of credits',
+  ],
+  ['ratio: 2\nratio: 3', 'rules.yml:2:1: gives a setting a second time', 'Keep one of the two'],
+  ['', 'rules.yml: holds no settings', 'Write settings such as `ratio: 2`'],
+  [`ratio: $${'{NO_SUCH}'}`, 'ratio: ', 'NO_SUCH'],
+])('refuses the rule file %j with its place, the remedy and exit code 2', async (text, fault, remedy) => {
+  const world = await createWorld(FIRST);
+  writeFileSync(join(world.folder, 'rules.yml'), text);
+  const { code, err } = await world.run('alerts', 'backtest', '--rule-file', 'rules.yml');
+  expect(code).toBe(2);
+  expect(err).toContain(`1 mistake in ${join(world.folder, 'rules.yml')}`);
+  expect(err).toContain(fault);
+  expect(err).toContain(remedy);
+});
+
+it('refuses a rule file that is not there, unknown workspaces and a window that ends before it begins', async () => {
+  const world = await createWorld(FIRST);
+  const missing = await world.run('alerts', 'backtest', '--rule-file', 'none.yml');
+  expect(missing).toMatchObject({ code: 2, err: expect.stringContaining('--rule-file: names a file that does not') });
+  const unknown = await world.run('alerts', 'backtest', '--workspace', 'ws-9');
+  expect(unknown).toMatchObject({ code: 2, err: expect.stringContaining('"ws-9" is not configured') });
+  const window = await world.run('alerts', 'backtest', '--from', '2026-03', '--to', '2026-02');
+  expect(window).toMatchObject({ code: 2, err: expect.stringContaining('lies after --to 2026-02') });
+});
+
+it('says so when there is nothing to replay', async () => {
+  const world = await createWorld(FIRST, SECOND);
+  const none = await world.run('alerts', 'backtest', '--workspace', 'ws-1', '--ratio', '2');
+  expect(none).toMatchObject({ code: 1, err: expect.stringContaining('there is no ledger at') });
+  await world.run('sync', '--workspace', 'ws-2');
+  const empty = await world.run('alerts', 'backtest', '--workspace', 'ws-1', '--ratio', '2');
+  expect(empty).toMatchObject({ code: 1, err: expect.stringContaining('no complete run of "ws-1" to replay') });
+  expect(empty.err).toContain('usage-ledger sync');
+});
+
+it('stops at the next turn when it is told to', { timeout: 30_000 }, async () => {
+  const { config } = await recordHistory();
+  const [workspace] = config.workspaces;
+  if (workspace === undefined) throw new Error('there is no workspace');
+  const { alerts: rules, lookbackPeriods, settleHours } = workspace;
+  const side = { rules, lookbackPeriods, settleHours };
+  const reader = openReader(config.ledger.path);
+  const stop = new AbortController();
+  const seen: number[] = [];
+  const replay = backtest({
+    ...{ ledger: reader.connection, workspaceId: workspace.id, settings: { today: side, proposed: side } },
+    ...{ window: { from: '', to: '9999-99' }, signal: stop.signal },
+    onProgress: ({ runs }) => {
+      seen.push(runs);
+      stop.abort(new Error('enough'));
+    },
+  });
+  await expect(replay).rejects.toThrow('enough');
+  expect(seen).toHaveLength(1);
+  expect(seen[0]).toBeLessThan(221);
+  reader.close();
+});
+
+/** A configuration over the ledger of a recorded history. */
+async function worldWithHistory(): Promise<World> {
+  const { config } = await recordHistory();
+  const world = await createWorld(FIRST);
+  world.configure({
+    ledger: { path: config.ledger.path },
+    workspaces: [{ ...workspaceSettings(world.sandbox, FIRST), lookback_periods: 1 }],
+  });
+  return { ...world, ledgerPath: config.ledger.path, query: (sql) => queryAt(config.ledger.path, sql) };
+}
+
+function queryAt(path: string, sql: string): unknown[] {
+  const reader = openReader(path);
+  try {
+    return reader.connection.prepare(sql).all();
+  } finally {
+    reader.close();
+  }
+}
+
+function fingerprint({ ledgerPath }: World): string[] {
+  return ['', '-wal'].map((suffix) =>
+    createHash('sha256')
+      .update(readFileSync(ledgerPath + suffix))
+      .digest('hex'),
+  );
+}

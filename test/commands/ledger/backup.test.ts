@@ -1,0 +1,148 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdirSync, readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { openLedger, publish, usageRecord } from '../../support/open-ledger.ts';
+import { createWorld, FIRST, parseJson, row, runInEmptyFolder } from '../world.ts';
+
+const CLI = fileURLToPath(new URL('../../../dist/cli.js', import.meta.url));
+
+describe('backup', () => {
+  it('writes a checked copy and says its size, runs and head digest', async () => {
+    const world = await createWorld(FIRST);
+    await world.run('sync');
+    const { code, out, err } = await world.run('backup', 'copy.db');
+    expect(code).toBe(0);
+    expect(err).toBe('');
+    expect(out).toMatch(
+      /^wrote .*\/copy\.db, [\d,]+ bytes\nno fault in 1 published runs, 6 entries\nhead digest \w{64}\n$/,
+    );
+    expect(statSync(join(world.folder, 'copy.db')).mode & 0o777).toBe(0o600);
+  });
+
+  it('gives the same as JSON, with the head digest that verify says', async () => {
+    const world = await createWorld(FIRST);
+    await world.run('sync');
+    const { out } = await world.run('backup', 'copy.db', '--json');
+    const { head_digest } = parseJson((await world.run('verify', '--json')).out);
+    expect(parseJson(out)).toEqual({
+      path: join(world.folder, 'copy.db'),
+      size_bytes: statSync(join(world.folder, 'copy.db')).size,
+      runs: 1,
+      entries: 6,
+      keys: 6,
+      head_digest,
+    });
+  });
+
+  it('keeps an existing file, and replaces it with --force', async () => {
+    const world = await createWorld(FIRST);
+    await world.run('sync');
+    await world.run('backup', 'copy.db');
+    const second = await world.run('backup', 'copy.db');
+    expect(second.code).toBe(1);
+    expect(second.err).toMatch(/copy\.db exists\n.*--force/);
+    expect((await world.run('backup', 'copy.db', '--force')).code).toBe(0);
+  });
+
+  it('says what is missing: the folder, or the ledger', async () => {
+    const world = await createWorld(FIRST);
+    expect((await world.run('backup', 'copy.db')).err).toMatch(/there is no ledger at .*\n.*sync/);
+    await world.run('sync');
+    expect((await world.run('backup', 'no/copy.db')).err).toMatch(/there is no folder .*\/no\n.*create it/);
+    expect(readdirSync(world.folder).sort()).toEqual(['data', 'usage-ledger.yml']);
+  });
+
+  it('stopped by Ctrl-C leaves nothing', async () => {
+    const world = await createWorld(FIRST);
+    mkdirSync(join(world.folder, 'data'));
+    const { connection } = openLedger(world.ledgerPath);
+    publish(
+      connection,
+      Array.from({ length: 5_000 }, (_, index) => usageRecord(`tenant-${index}`, index)),
+    );
+    mkdirSync(join(world.folder, 'out'));
+    const child: ChildProcess = spawn(process.execPath, [CLI, 'backup', 'out/copy.db'], {
+      cwd: world.folder,
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
+    onTestFinished(() => {
+      child.kill('SIGKILL');
+    });
+    let errors = '';
+    child.stderr?.on('data', (text) => {
+      errors += text;
+    });
+    const exited = once(child, 'exit');
+    while (readdirSync(join(world.folder, 'out')).length === 0) await new Promise((resolve) => setImmediate(resolve));
+    expect(readdirSync(join(world.folder, 'out'))).toEqual([expect.stringMatching(/^copy\.db\.part-/)]);
+    child.kill('SIGINT');
+    expect((await exited)[0]).toBe(1);
+    expect(errors).toContain('stopped by SIGINT');
+    expect(readdirSync(join(world.folder, 'out'))).toEqual([]);
+  });
+});
+
+describe('restore', () => {
+  it('puts a backup in place and names the ledger it keeps, with both head digests', async () => {
+    const world = await createWorld(FIRST);
+    await world.run('sync');
+    const { head_digest: first } = parseJson((await world.run('backup', 'copy.db', '--json')).out);
+    world.sandbox.workspace().set({ tenantId: 'acme', period: '2026-02', credits: 6000, requests: 20 });
+    await world.run('sync');
+    const { head_digest: second } = parseJson((await world.run('verify', '--json')).out);
+
+    const { code, out, err } = await world.run('restore', 'copy.db');
+
+    expect({ code, err }).toEqual({ code: 0, err: '' });
+    const replaced = `${world.ledgerPath}.replaced-20260220T120000Z`;
+    expect(out.split('\n')).toEqual([
+      `restored ${world.ledgerPath} from ${join(world.folder, 'copy.db')}`,
+      'no fault in 1 published runs, 6 entries',
+      `head digest ${first}`,
+      `the ledger before is kept as ${replaced}`,
+      `head digest ${second}`,
+      '',
+    ]);
+    expect(existsSync(join(world.folder, 'copy.db'))).toBe(true);
+    const credits = "SELECT credits_used FROM finance_usage WHERE tenant_id = 'acme' AND period = '2026-02'";
+    expect(world.query(credits)).toEqual([{ credits_used: 5000 }]);
+
+    const back = await world.run('restore', replaced, '--json');
+    expect(parseJson(back.out)).toEqual({
+      ledger: world.ledgerPath,
+      backup: replaced,
+      runs: 2,
+      entries: 7,
+      keys: 6,
+      head_digest: second,
+      outdated: false,
+      replaced: { path: `${replaced}-2`, head_digest: first },
+    });
+    expect(world.query(credits)).toEqual([{ credits_used: 6000 }]);
+    // The restored ledger goes on as if nothing had been.
+    world.sandbox.workspace().set({ tenantId: 'acme', period: '2026-02', credits: 7000, requests: 30 });
+    expect((await world.run('sync')).code).toBe(0);
+    expect((await world.run('verify')).code).toBe(0);
+  });
+
+  it('refuses what is no sound backup, with exit code 1', async () => {
+    const world = await createWorld(FIRST, {
+      ...FIRST,
+      id: 'ws-2',
+      api_key_id: 'ak_2',
+      usage: [row('a', '2026-02', 1)],
+    });
+    await world.run('sync');
+    const { code, err } = await world.run('restore', 'usage-ledger.yml');
+    expect(code).toBe(1);
+    expect(err).toMatch(/not sound: file is not a database\n.*the ledger was not touched/);
+    expect((await world.run('restore', 'none.db', '--json')).out).toContain('"backup_missing"');
+  });
+
+  it('needs a configuration that says where the ledger is', async () => {
+    expect((await runInEmptyFolder('restore', 'copy.db')).code).toBe(2);
+  });
+});

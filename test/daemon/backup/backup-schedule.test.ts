@@ -1,0 +1,213 @@
+import { mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import Database from 'better-sqlite3';
+import { expect, onTestFinished, test } from 'vitest';
+import { createLogger } from '../../../src/core/logger.ts';
+import { newestBackup, rotateBackups } from '../../../src/daemon/backup/backup-folder.ts';
+import { type BackupSchedule, startBackupSchedule } from '../../../src/daemon/backup/backup-schedule.ts';
+import { startSandbox } from '../../../src/sandbox/server.ts';
+import { startDaemonProcess } from '../../support/daemon-process.ts';
+import { openLedger, publish, usageRecord } from '../../support/open-ledger.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
+import { NOON, type TestClock, testClock } from '../../support/test-clock.ts';
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+
+interface Scheduled {
+  folder: string;
+  ledgerPath: string;
+  clock: TestClock;
+  lines: { level: string; msg: string; [field: string]: unknown }[];
+  start(): BackupSchedule;
+}
+
+/** A ledger with a run, to be backed up daily at 02:00 into a folder beside it that keeps three. */
+function prepare(): Scheduled {
+  const { path: ledgerPath, connection } = openLedger();
+  publish(connection, [usageRecord('a', 100)]);
+  const folder = join(dirname(ledgerPath), 'backups');
+  const clock = testClock();
+  const lines: Scheduled['lines'] = [];
+  const logger = createLogger({ destination: { write: (line) => void lines.push(JSON.parse(line)) } });
+  const start = (): BackupSchedule => {
+    const schedule = startBackupSchedule({
+      ledgerPath,
+      backup: { cron: '0 2 * * *', keep: 3, folder },
+      clock,
+      logger,
+    });
+    onTestFinished(() => schedule.stop());
+    return schedule;
+  };
+  return { folder, ledgerPath, clock, lines, start };
+}
+
+test('the slot that was missed is made good once at the start, and the next one when it comes', async () => {
+  const { folder, clock, lines, start } = prepare();
+  const schedule = start();
+  await schedule.check();
+  await schedule.check();
+  expect(readdirSync(folder)).toEqual(['ledger-20260320T120000Z.db']);
+  expect(lines).toMatchObject([{ level: 'info', msg: 'backup made', runs: 1, headDigest: expect.any(String) }]);
+  expect(statSync(folder).mode & 0o777).toBe(0o700);
+  const copy = new Database(join(folder, 'ledger-20260320T120000Z.db'), { readonly: true });
+  expect(copy.prepare('SELECT sum(credits_used) FROM finance_usage').pluck().get()).toBe(100);
+  copy.close();
+
+  clock.set(Date.UTC(2026, 2, 21, 1, 59, 59));
+  await schedule.check();
+  expect(readdirSync(folder)).toHaveLength(1);
+  clock.set(Date.UTC(2026, 2, 21, 2));
+  await schedule.check();
+  expect(readdirSync(folder)).toEqual(['ledger-20260320T120000Z.db', 'ledger-20260321T020000Z.db']);
+});
+
+test('a start with a backup newer than the last slot makes none', async () => {
+  const { folder, start } = prepare();
+  mkdirSync(folder);
+  writeFileSync(join(folder, 'ledger-20260320T020000Z.db'), '');
+  await start().check();
+  expect(readdirSync(folder)).toEqual(['ledger-20260320T020000Z.db']);
+});
+
+test('the oldest go once the new one is there; what has another name stays', async () => {
+  const { folder, clock, start } = prepare();
+  mkdirSync(folder);
+  const foreign = ['ledger-20200101T000000Z.db-wal', 'ledger-2020.db', 'my-ledger-20200101T000000Z.db', 'notes.txt'];
+  for (const name of foreign) writeFileSync(join(folder, name), '');
+  const schedule = start();
+  for (let day = 0; day < 5; day += 1) {
+    await schedule.check();
+    clock.advance(DAY_MS);
+  }
+  expect(readdirSync(folder).filter((name) => !foreign.includes(name))).toEqual([
+    'ledger-20260322T120000Z.db',
+    'ledger-20260323T120000Z.db',
+    'ledger-20260324T120000Z.db',
+  ]);
+  expect(readdirSync(folder)).toEqual(expect.arrayContaining(foreign));
+});
+
+test('a backup that fails is an error in the log, removes nothing, and the next slot tries again', async () => {
+  const { folder, ledgerPath, clock, lines, start } = prepare();
+  mkdirSync(folder);
+  const old = ['01', '02', '03', '04'].map((day) => `ledger-202603${day}T020000Z.db`);
+  for (const name of old) writeFileSync(join(folder, name), '');
+  const connection = new Database(ledgerPath);
+  connection.exec('UPDATE tenant_usage SET credits_used = 7');
+  const schedule = start();
+  await schedule.check();
+  await schedule.check();
+  expect(lines).toMatchObject([
+    { level: 'error', msg: 'backup failed', code: 'backup_faulty', reason: expect.stringContaining('invariant') },
+  ]);
+  expect(readdirSync(folder)).toEqual(old);
+
+  connection.exec('UPDATE tenant_usage SET credits_used = 100');
+  connection.close();
+  clock.advance(DAY_MS);
+  await schedule.check();
+  expect(lines.map(({ msg }) => msg)).toEqual(['backup failed', 'backup made', 'old backups removed']);
+  expect(readdirSync(folder)).toEqual([...old.slice(2), 'ledger-20260321T120000Z.db']);
+});
+
+test('a folder that cannot be made is an error in the log', async () => {
+  const { folder, lines, start } = prepare();
+  writeFileSync(folder, 'a file in its place');
+  await start().check();
+  expect(lines).toMatchObject([{ level: 'error', msg: 'backup failed', reason: expect.stringContaining(folder) }]);
+});
+
+test('a stop ends a backup under way at once and leaves nothing of it', async () => {
+  const { folder, ledgerPath, lines, start } = prepare();
+  const { connection } = openLedger(ledgerPath);
+  publish(
+    connection,
+    Array.from({ length: 5_000 }, (_, index) => usageRecord(`tenant-${index}`, index)),
+  );
+  mkdirSync(folder);
+  const schedule = start();
+  while (readdirSync(folder).length === 0) await new Promise((resolve) => setImmediate(resolve));
+  expect(readdirSync(folder)).toEqual([expect.stringMatching(/^ledger-20260320T120000Z\.db\.part-/)]);
+
+  await schedule.stop();
+
+  expect(readdirSync(folder)).toEqual([]);
+  expect(lines).toMatchObject([{ level: 'info', msg: 'backup ended by the stop' }]);
+  await schedule.stop();
+  await schedule.check();
+  expect(readdirSync(folder)).toEqual([]);
+});
+
+test('the event loop goes on while a backup is made', async () => {
+  const { start } = prepare();
+  const schedule = start();
+  let turns = 0;
+  const timer = setInterval(() => {
+    turns += 1;
+  }, 1);
+  await schedule.check();
+  clearInterval(timer);
+  expect(turns).toBeGreaterThan(10);
+});
+
+test('rotation never deletes the new backup, although clocks went back', () => {
+  const folder = temporaryFolder();
+  const names = ['ledger-20260320T120000Z.db', 'ledger-20270101T000000Z.db', 'ledger-20270102T000000Z.db'];
+  for (const name of names) writeFileSync(join(folder, name), name);
+  expect(newestBackup(folder, NOON)).toBe('2026-03-20T12:00:00.000Z');
+  expect(rotateBackups(join(folder, 'ledger-20260320T120000Z.db'), 1, NOON)).toEqual(names.slice(1));
+  expect(readdirSync(folder)).toEqual(names.slice(0, 1));
+});
+
+test('rotation removes what a backup that was killed long ago has left, and not what is under way', () => {
+  const folder = temporaryFolder();
+  const newest = 'ledger-20260320T120000Z.db';
+  const underWay = 'ledger-20260320T020000Z.db.part-AbC123';
+  for (const name of ['ledger-20260318T020000Z.db.part-AbC123', underWay]) {
+    mkdirSync(join(folder, name));
+    writeFileSync(join(folder, name, 'ledger.db'), '');
+  }
+  writeFileSync(join(folder, newest), '');
+  rotateBackups(join(folder, newest), 3, NOON);
+  expect(readdirSync(folder)).toEqual([newest, underWay].sort());
+});
+
+test('without a folder there is no newest backup', () => {
+  expect(newestBackup(join(temporaryFolder(), 'missing'), NOON)).toBeNull();
+});
+
+test('the daemon makes the backup that is due while it runs, and a signal during one stops it cleanly', async () => {
+  const sandbox = await startSandbox({
+    scenario: { workspaces: [{ id: 'ws-1', api_key_id: 'ak_1', secret_key: 'sk_of_this_test' }] },
+  });
+  onTestFinished(() => sandbox.close());
+  const folder = temporaryFolder();
+  writeFileSync(
+    join(folder, 'usage-ledger.yml'),
+    `http: { port: 0 }
+backup: { cron: "0 0 1 1 *", folder: ./kept }
+workspaces:
+  - id: ws-1
+    base_url: ${sandbox.url}
+    embed_url: ${sandbox.url}
+    api_key_id: ak_1
+    secret_key: sk_of_this_test
+    cron: "0 0 1 1 *"
+    reconcile_cron: "0 0 1 1 *"
+`,
+    { mode: 0o600 },
+  );
+  const daemon = startDaemonProcess(folder);
+  const { path } = await daemon.line('backup made');
+  expect(readdirSync(join(folder, 'kept')).map((name) => join(folder, 'kept', name))).toEqual([path]);
+  daemon.child.kill('SIGTERM');
+  expect(await daemon.exit()).toBe(0);
+
+  rmSync(String(path));
+  const next = startDaemonProcess(folder);
+  await next.line('ready');
+  next.child.kill('SIGTERM');
+  expect(await next.exit()).toBe(0);
+  expect(readdirSync(join(folder, 'kept')).filter((name) => !/^ledger-\d{8}T\d{6}Z\.db$/.test(name))).toEqual([]);
+});

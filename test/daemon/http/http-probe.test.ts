@@ -1,0 +1,173 @@
+import { rmSync } from 'node:fs';
+import { expect, onTestFinished, test } from 'vitest';
+import type { WorkspaceConfig } from '../../../src/config/types.ts';
+import { longestPauseMs } from '../../../src/daemon/http/cadence.ts';
+import { ledgerFault } from '../../../src/daemon/http/ledger-writable.ts';
+import { createHealthProbe, type HealthProbe } from '../../../src/daemon/http/probe.ts';
+import { openReader } from '../../../src/ledger/file/open.ts';
+import { failRun } from '../../../src/ledger/runs/fail-run.ts';
+import {
+  applyWalk,
+  beginRun,
+  type OpenLedger,
+  openLedger,
+  publish,
+  stageWalk,
+  usageRecord,
+} from '../../support/open-ledger.ts';
+import { NOON, type TestClock, testClock } from '../../support/test-clock.ts';
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+const counts = { waiting: 1, active: 0, delayed: 0, completed: 0, failed: 0 };
+
+interface Probed {
+  ledger: OpenLedger;
+  clock: TestClock;
+  probe: HealthProbe;
+}
+
+function probed(crons: Record<string, string> = { 'ws-1': '*/15 * * * *' }, ledger = openLedger()): Probed {
+  const clock = testClock();
+  const reader = openReader(ledger.path);
+  onTestFinished(() => reader.close());
+  const workspaces = Object.entries(crons).map(([id, cron]) => ({ id, cron }) as WorkspaceConfig);
+  const probe = createHealthProbe({
+    reader,
+    config: { ledger: { path: ledger.path }, workspaces },
+    clock,
+    queueSystem: { redisUp: true, counts: async () => ({ sync: counts, deliver: counts }) },
+  });
+  return { ledger, clock, probe };
+}
+
+test('the longest pause counts nights and weekends, not the usual distance', () => {
+  expect(longestPauseMs('* * * * *', NOON)).toBe(MINUTE_MS);
+  expect(longestPauseMs('*/15 * * * *', NOON)).toBe(15 * MINUTE_MS);
+  expect(longestPauseMs('0,20 * * * *', NOON)).toBe(40 * MINUTE_MS);
+  expect(longestPauseMs('*/10 9-17 * * *', NOON)).toBe(15 * HOUR_MS + 10 * MINUTE_MS);
+  // From Friday 17:59 to Monday 9:00, seen from a Tuesday too.
+  for (const nowMs of [NOON, NOON + 4 * 24 * HOUR_MS]) {
+    expect(longestPauseMs('* 9-17 * * 1-5', nowMs)).toBe(63 * HOUR_MS + MINUTE_MS);
+  }
+  expect(longestPauseMs('0 0 1 * *', NOON)).toBe(31 * 24 * HOUR_MS);
+  expect(longestPauseMs('0 0 1 1 *', NOON)).toBe(366 * 24 * HOUR_MS);
+});
+
+test('a workspace is stale once its last complete run lies more than two pauses and a minute back', () => {
+  const { ledger, clock, probe } = probed();
+  const runAtMs = NOON + HOUR_MS;
+  publish(ledger.connection, [usageRecord('acme', 10)], { nowMs: runAtMs });
+  const staleAfterMs = 31 * MINUTE_MS;
+  const fresh = { workspaceId: 'ws-1', lastCompleteRunAtMs: runAtMs, staleAfterMs, stale: false };
+  clock.set(runAtMs + staleAfterMs);
+  expect(probe.freshness()).toEqual([fresh]);
+  clock.advance(1);
+  expect(probe.freshness()).toEqual([{ ...fresh, stale: true }]);
+});
+
+test('a workspace has as long from the start of the daemon, whether it was never synced or long ago', () => {
+  const ledger = openLedger();
+  const longAgoMs = NOON - 48 * HOUR_MS;
+  publish(ledger.connection, [usageRecord('acme', 10)], { workspaceId: 'old', nowMs: longAgoMs });
+  const { clock, probe } = probed({ old: '*/15 * * * *', new: '0 * * * *' }, ledger);
+  const states = () => probe.freshness().map(({ workspaceId, stale }) => [workspaceId, stale]);
+  expect(probe.freshness().map(({ lastCompleteRunAtMs }) => lastCompleteRunAtMs)).toEqual([longAgoMs, null]);
+  clock.advance(31 * MINUTE_MS);
+  expect(states()).toEqual([
+    ['old', false],
+    ['new', false],
+  ]);
+  clock.advance(1);
+  expect(states()).toEqual([
+    ['old', true],
+    ['new', false],
+  ]);
+  clock.set(NOON + 121 * MINUTE_MS + 1);
+  expect(states()).toEqual([
+    ['old', true],
+    ['new', true],
+  ]);
+});
+
+test('a failed run does not make a workspace fresh', () => {
+  const { ledger, clock, probe } = probed();
+  publish(ledger.connection, [usageRecord('acme', 10)]);
+  const { run } = beginRun(ledger.connection, { nowMs: NOON + HOUR_MS });
+  failRun(ledger.connection, run, { status: 'failed', code: 'x', message: 'x', pages: 0, records: 0 }, NOON + HOUR_MS);
+  clock.set(NOON + HOUR_MS);
+  expect(probe.freshness()).toMatchObject([{ lastCompleteRunAtMs: NOON, stale: true }]);
+});
+
+test('runs are counted when they have ended, and only once', () => {
+  const { ledger, probe } = probed();
+  const { connection } = ledger;
+  expect(probe.runs()).toEqual([]);
+  publish(connection, [usageRecord('acme', 10)]);
+  publish(connection, [usageRecord('acme', 10)]);
+  publish(connection, [usageRecord('acme', 10)], { workspaceId: 'ws-2' });
+  const first = [
+    { workspaceId: 'ws-1', status: 'applied', count: 2 },
+    { workspaceId: 'ws-2', status: 'applied', count: 1 },
+  ];
+  expect(probe.runs()).toEqual(first);
+
+  const underWay = beginRun(connection);
+  const { run } = beginRun(connection, { workspaceId: 'ws-2' });
+  expect(probe.runs()).toEqual(first);
+
+  stageWalk(underWay, [usageRecord('acme', 11)]);
+  applyWalk(connection, underWay);
+  failRun(connection, run, { status: 'unstable', code: 'x', message: 'x', pages: 1, records: 1 }, NOON);
+  const second = [
+    { workspaceId: 'ws-1', status: 'applied', count: 3 },
+    { workspaceId: 'ws-2', status: 'applied', count: 1 },
+    { workspaceId: 'ws-2', status: 'unstable', count: 1 },
+  ];
+  expect(probe.runs()).toEqual(second);
+  expect(probe.runs()).toEqual(second);
+});
+
+test('alerts are counted by severity while open, notifications by what became of them', () => {
+  const { ledger, probe } = probed();
+  expect(probe.openAlerts()).toEqual([
+    { severity: 'warning', count: 0 },
+    { severity: 'critical', count: 0 },
+  ]);
+  expect(probe.outbox()).toEqual({ pending: 0, held: 0, dead: 0 });
+  publish(ledger.connection, [usageRecord('acme', 10)]);
+  const addAlert = ledger.connection.prepare(
+    `INSERT INTO alerts (alert_id, rule, rule_version, workspace_key, stage, severity, state, previous_credits,
+       current_credits, previous_requests, current_requests, threshold, first_fired_at, last_changed_at, revision)
+     VALUES (@id, @id, 1, 1, 'pace', @severity, @state, 1, 2, 1, 2, 1, '2026', '2026', 1)`,
+  );
+  const states = ['pending', 'firing', 'acknowledged', 'resolved', 'expired'];
+  for (const state of states) addAlert.run({ id: `critical-${state}`, severity: 'critical', state });
+  addAlert.run({ id: 'warning-firing', severity: 'warning', state: 'firing' });
+  const addNotification = ledger.connection.prepare(
+    `INSERT INTO outbox (notification_id, alert_key, channel, payload, state, created_at, next_attempt_at)
+     VALUES (?, 1, 'log', '{}', ?, '2026', '2026')`,
+  );
+  for (const [id, state] of ['pending', 'pending', 'held', 'digested', 'delivered', 'dead'].entries())
+    addNotification.run(`n${id}`, state);
+
+  expect(probe.openAlerts()).toEqual([
+    { severity: 'warning', count: 1 },
+    { severity: 'critical', count: 3 },
+  ]);
+  expect(probe.outbox()).toEqual({ pending: 2, held: 1, dead: 1 });
+});
+
+test('queue and Redis are passed on', async () => {
+  const { probe } = probed();
+  expect(probe.redisUp()).toBe(true);
+  expect(await probe.queueCounts()).toEqual({ sync: counts, deliver: counts });
+});
+
+test('a ledger can be written while it is there and its disk has room', () => {
+  const { ledger, probe } = probed();
+  expect(probe.ledgerWritable()).toBeNull();
+  expect(ledgerFault(ledger.path, Number.MAX_SAFE_INTEGER)).toMatch(/^only \d+ bytes are free in /);
+  rmSync(ledger.path);
+  expect(probe.ledgerWritable()).toContain('ENOENT');
+});

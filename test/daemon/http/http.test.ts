@@ -1,0 +1,371 @@
+import { once } from 'node:events';
+import { Agent, type IncomingHttpHeaders, request } from 'node:http';
+import { connect } from 'node:net';
+import { afterEach, expect, onTestFinished, test } from 'vitest';
+import { createLogger } from '../../../src/core/logger.ts';
+import type { HealthProbe } from '../../../src/daemon/http/probe.ts';
+import { type HttpOptions, type HttpServer, startHttp } from '../../../src/daemon/http/server.ts';
+import { startPrivateRedis } from '../../../src/queue/private-redis.ts';
+import { openQueueSystem } from '../../../src/queue/queues.ts';
+import { rejection } from '../../support/rejection.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
+import { NOON } from '../../support/test-clock.ts';
+
+const TOKEN = 'a-long-tökén-of-this-test';
+const logger = createLogger({ level: 'silent' });
+const COUNTS = { waiting: 1, active: 2, delayed: 3, completed: 4, failed: 5 };
+
+/** A daemon that has nothing to complain about, with some of it changed. */
+function probeOf(some: Partial<HealthProbe> = {}): HealthProbe {
+  return {
+    redisUp: () => true,
+    ledgerWritable: () => null,
+    freshness: () => [{ workspaceId: 'ws-1', lastCompleteRunAtMs: NOON, staleAfterMs: 60_000, stale: false }],
+    queueCounts: async () => ({ sync: COUNTS }),
+    openAlerts: () => [{ severity: 'critical', count: 7 }],
+    outbox: () => ({ pending: 8, held: 7, dead: 9 }),
+    runs: () => [{ workspaceId: 'ws-1', status: 'applied', count: 10 }],
+    ...some,
+  };
+}
+
+const servers: HttpServer[] = [];
+afterEach(async () => {
+  await Promise.all(servers.splice(0).map((server) => server.close()));
+});
+
+async function serve(some: Partial<HttpOptions> = {}): Promise<HttpServer> {
+  const defaults = { host: '127.0.0.1', port: 0, token: null, version: '1.2.3', probe: probeOf(), queues: [] };
+  const server = await startHttp({ ...defaults, logger, ...some });
+  servers.push(server);
+  return server;
+}
+
+interface Answer {
+  status: number;
+  headers: IncomingHttpHeaders;
+  body: string;
+}
+
+interface Question {
+  method?: string;
+  headers?: Record<string, string>;
+  agent?: Agent;
+}
+
+async function ask(server: HttpServer, path: string, question: Question = {}): Promise<Answer> {
+  const sent = request(`${server.url}${path}`, question).end();
+  const [response] = await once(sent, 'response');
+  let body = '';
+  for await (const chunk of response.setEncoding('utf8')) body += chunk;
+  return { status: response.statusCode, headers: response.headers, body };
+}
+
+const basic = (pair: string): Record<string, string> => ({
+  authorization: `Basic ${Buffer.from(pair).toString('base64')}`,
+});
+/** Header values are bytes; node takes them as latin1. */
+const bearer = (token: string): Record<string, string> => ({
+  authorization: `Bearer ${Buffer.from(token).toString('latin1')}`,
+});
+
+test('a living process answers /healthz with its version and uptime', async () => {
+  const { status, body } = await ask(await serve(), '/healthz');
+  expect(status).toBe(200);
+  expect(JSON.parse(body)).toEqual({ status: 'ok', version: '1.2.3', uptime_seconds: expect.any(Number) });
+});
+
+test('a daemon that nothing is wrong with is ready', async () => {
+  const { status, body } = await ask(await serve(), '/readyz');
+  expect([status, JSON.parse(body)]).toEqual([200, { status: 'ready' }]);
+});
+
+test('/readyz gives every reason at once: stale workspaces, Redis away, a ledger that cannot be written', async () => {
+  const probe = probeOf({
+    redisUp: () => false,
+    ledgerWritable: () => 'the disk is full',
+    freshness: () => [
+      { workspaceId: 'ws-1', lastCompleteRunAtMs: NOON, staleAfterMs: 31 * 60_000, stale: true },
+      { workspaceId: 'ws-2', lastCompleteRunAtMs: NOON, staleAfterMs: 31 * 60_000, stale: false },
+      { workspaceId: 'ws-3', lastCompleteRunAtMs: null, staleAfterMs: 31 * 60_000, stale: true },
+    ],
+  });
+  const { status, body } = await ask(await serve({ probe }), '/readyz');
+  expect(status).toBe(503);
+  expect(JSON.parse(body)).toEqual({
+    status: 'not_ready',
+    reasons: [
+      {
+        code: 'workspace_stale',
+        workspace_id: 'ws-1',
+        message: 'workspace "ws-1": no complete run for more than 31 minutes, the last was at 2026-03-20T12:00:00.000Z',
+      },
+      {
+        code: 'workspace_stale',
+        workspace_id: 'ws-3',
+        message: 'workspace "ws-3": no complete run for more than 31 minutes, there was none',
+      },
+      { code: 'redis_unavailable', message: 'Redis is not available' },
+      { code: 'ledger_unwritable', message: 'the ledger cannot be written: the disk is full' },
+    ],
+  });
+});
+
+test('a ledger that cannot be read makes the daemon not ready, and is no broken page', async () => {
+  const freshness = (): never => {
+    throw new Error('database disk image is malformed');
+  };
+  const { status, body } = await ask(await serve({ probe: probeOf({ freshness }) }), '/readyz');
+  expect(status).toBe(503);
+  expect(JSON.parse(body).reasons).toEqual([
+    { code: 'ledger_unreadable', message: 'the ledger cannot be read: database disk image is malformed' },
+  ]);
+});
+
+test('/metrics gives ledger, queues and process in the text format of Prometheus', async () => {
+  const { status, headers, body } = await ask(await serve(), '/metrics');
+  expect(status).toBe(200);
+  expect(headers['content-type']).toMatch(/^text\/plain; version=0\.0\.4/);
+  const lines = body.split('\n').filter((line) => line.startsWith('usage_ledger_'));
+  expect(lines).toEqual([
+    'usage_ledger_build_info{version="1.2.3"} 1',
+    `usage_ledger_last_complete_run_timestamp_seconds{workspace="ws-1"} ${NOON / 1000}`,
+    'usage_ledger_runs_total{workspace="ws-1",status="applied"} 10',
+    'usage_ledger_alerts_open{severity="critical"} 7',
+    'usage_ledger_outbox_notifications{state="pending"} 8',
+    'usage_ledger_outbox_notifications{state="held"} 7',
+    'usage_ledger_outbox_notifications{state="dead"} 9',
+    'usage_ledger_queue_jobs{queue="sync",state="waiting"} 1',
+    'usage_ledger_queue_jobs{queue="sync",state="active"} 2',
+    'usage_ledger_queue_jobs{queue="sync",state="delayed"} 3',
+    'usage_ledger_queue_jobs{queue="sync",state="completed"} 4',
+    'usage_ledger_queue_jobs{queue="sync",state="failed"} 5',
+  ]);
+  expect(body).toMatch(/^process_resident_memory_bytes \d+$/m);
+  expect(body).toMatch(/^nodejs_eventloop_lag_seconds \S+$/m);
+  expect(body).not.toMatch(/nodejs_eventloop_lag_p99/);
+});
+
+test('each scrape counts afresh, and a workspace that never had a complete run stands at 0', async () => {
+  let count = 1;
+  const probe = probeOf({
+    runs: () => [{ workspaceId: 'ws-1', status: 'failed', count: count++ }],
+    freshness: () => [{ workspaceId: 'ws-1', lastCompleteRunAtMs: null, staleAfterMs: 1, stale: false }],
+  });
+  const server = await serve({ probe });
+  await ask(server, '/metrics');
+  const { body } = await ask(server, '/metrics');
+  expect(body).toContain('usage_ledger_runs_total{workspace="ws-1",status="failed"} 2\n');
+  expect(body).toContain('usage_ledger_last_complete_run_timestamp_seconds{workspace="ws-1"} 0\n');
+});
+
+test('without Redis /metrics leaves out the queues only, also those of an earlier scrape', async () => {
+  let up = true;
+  let answers = true;
+  const probe = probeOf({
+    redisUp: () => up,
+    queueCounts: async () => {
+      if (!answers) throw new Error('the connection was lost');
+      return { sync: COUNTS };
+    },
+  });
+  const server = await serve({ probe });
+  expect((await ask(server, '/metrics')).body).toContain('usage_ledger_queue_jobs{');
+  answers = false;
+  const unanswered = await ask(server, '/metrics');
+  up = false;
+  answers = true;
+  const away = await ask(server, '/metrics');
+  for (const { status, body } of [unanswered, away]) {
+    expect(status).toBe(200);
+    expect(body).not.toContain('usage_ledger_queue_jobs{');
+    expect(body).toContain('usage_ledger_outbox_notifications{state="pending"} 8\n');
+  }
+});
+
+test('with a token every page but /healthz asks for it, as Bearer or as a password', async () => {
+  const server = await serve({ token: TOKEN });
+  expect((await ask(server, '/healthz')).status).toBe(200);
+  for (const path of [
+    '/readyz',
+    '/metrics',
+    '/admin/queues',
+    '/admin/queues/api/queues',
+    '/admin/queues/static/favicon.ico',
+    '/nowhere',
+  ]) {
+    const { status, headers } = await ask(server, path);
+    expect([path, status]).toEqual([path, 401]);
+    // Node joins the two challenges; the second makes a browser ask for a password.
+    expect(headers['www-authenticate']).toMatch(/^Bearer .*, Basic /);
+  }
+  for (const headers of [bearer(TOKEN), basic(`anybody:${TOKEN}`), basic(`:${TOKEN}`)]) {
+    expect((await ask(server, '/readyz', { headers })).status).toBe(200);
+    expect((await ask(server, '/admin/queues', { headers })).status).toBe(200);
+  }
+});
+
+test('a wrong token, a token in the wrong place and open-looking addresses are refused', async () => {
+  const server = await serve({ token: TOKEN });
+  const wrong = [
+    bearer(`${TOKEN}x`),
+    bearer(TOKEN.slice(0, -1)),
+    bearer(''),
+    basic(TOKEN),
+    basic(`${TOKEN}:`),
+    basic(`anybody:${TOKEN}:`),
+    { authorization: TOKEN },
+    { authorization: `Digest ${TOKEN}` },
+    { authorization: 'Basic %%%' },
+  ];
+  for (const headers of wrong) {
+    expect([headers, (await ask(server, '/readyz', { headers })).status]).toEqual([headers, 401]);
+  }
+  for (const path of ['/readyz?/healthz', '/healthz/../readyz', '/healthz/', '//healthz', '/%72eadyz']) {
+    expect([path, (await ask(server, path)).status]).toEqual([path, 401]);
+  }
+});
+
+test('on a loopback address only requests for a loopback name are answered, so no foreign page can read them', async () => {
+  const server = await serve();
+  const { port } = new URL(server.url);
+  for (const host of ['localhost', `localhost:${port}`, '127.0.0.1', `127.8.9.1:${port}`, `[::1]:${port}`]) {
+    expect([host, (await ask(server, '/metrics', { headers: { host } })).status]).toEqual([host, 200]);
+  }
+  for (const host of ['rebound.example', `127.0.0.1.evil.example:${port}`, 'localhost.', '::1', 'a@localhost']) {
+    expect([host, (await ask(server, '/healthz', { headers: { host } })).status]).toEqual([host, 421]);
+  }
+});
+
+test('bound to every address, with a token, any name is answered', async () => {
+  const server = await serve({ host: '0.0.0.0', token: TOKEN });
+  const headers = { host: 'ledger.example', ...bearer(TOKEN) };
+  const local = { ...server, url: server.url.replace('0.0.0.0', '127.0.0.1') };
+  expect((await ask(local, '/readyz', { headers })).status).toBe(200);
+});
+
+test('every answer, refusals included, forbids framing, sniffing and caching', async () => {
+  const server = await serve({ token: TOKEN });
+  const answers = [
+    await ask(server, '/healthz'),
+    await ask(server, '/metrics'),
+    await ask(server, '/admin/queues', { headers: bearer(TOKEN) }),
+    await ask(server, '/admin/queues/static/favicon.ico', { headers: bearer(TOKEN) }),
+    await ask(server, '/nowhere', { headers: bearer(TOKEN) }),
+  ];
+  expect(answers.map(({ status }) => status)).toEqual([200, 401, 200, 200, 404]);
+  for (const { headers } of answers) {
+    expect(headers).toMatchObject({
+      'cache-control': 'no-store',
+      'x-content-type-options': 'nosniff',
+      'x-frame-options': 'DENY',
+      'content-security-policy': expect.stringContaining("frame-ancestors 'none'"),
+    });
+  }
+});
+
+test('a page that fails says so without details, which go to the log', async () => {
+  const lines: string[] = [];
+  const recording = createLogger({ level: 'debug', destination: { write: (line) => void lines.push(line) } });
+  const outbox = (): never => {
+    throw new Error('a detail for the log');
+  };
+  const server = await serve({ probe: probeOf({ outbox }), logger: recording, token: TOKEN });
+  const { status, body } = await ask(server, '/metrics?of=anybody', { headers: bearer(TOKEN) });
+  expect([status, body]).toEqual([500, '{"error":"internal"}']);
+  await server.close();
+  const log = lines.map((line) => JSON.parse(line));
+  expect(log.find(({ level }) => level === 'error')).toMatchObject({
+    msg: 'http page failed',
+    path: '/metrics',
+    reason: 'a detail for the log',
+  });
+  expect(log.find(({ level }) => level === 'debug')).toMatchObject({ method: 'GET', path: '/metrics', status: 500 });
+  expect(lines.join('')).not.toContain(TOKEN);
+});
+
+test('a port in use is an error that says how to go on', async () => {
+  const server = await serve();
+  const port = Number(new URL(server.url).port);
+  const error = await rejection(serve({ port }));
+  expect(error).toMatchObject({ code: 'http_port', retryable: false });
+  expect(error.message).toBe(`cannot listen on 127.0.0.1, port ${port}: the port is in use`);
+  expect(error.hint).toContain('http.port: 0');
+});
+
+test('closing takes no notice of kept connections, half requests and answers that do not come', async () => {
+  let asked: () => void = () => undefined;
+  const hanging = new Promise<void>((resolve) => {
+    asked = resolve;
+  });
+  const queueCounts = (): Promise<never> => {
+    asked();
+    return new Promise(() => undefined);
+  };
+  const server = await serve({ probe: probeOf({ queueCounts }) });
+  const agent = new Agent({ keepAlive: true });
+  onTestFinished(() => agent.destroy());
+  await ask(server, '/healthz', { agent });
+  const half = connect(Number(new URL(server.url).port), '127.0.0.1');
+  half.on('error', () => undefined).write('GET /healthz HTTP/1.1\r\n');
+  const halfClosed = once(half, 'close');
+  const unanswered = ask(server, '/metrics').catch((error: Error) => error);
+  await hanging;
+
+  const began = performance.now();
+  await Promise.all([server.close(), server.close()]);
+  expect(performance.now() - began).toBeLessThan(1500);
+  await halfClosed;
+  expect(await unanswered).toBeInstanceOf(Error);
+  expect(await rejection(ask(server, '/healthz'))).toMatchObject({ code: 'ECONNREFUSED' });
+});
+
+test('bull-board shows the queues and their jobs, and nothing can be changed there', async () => {
+  const redis = await startPrivateRedis({ dir: temporaryFolder(), logger });
+  onTestFinished(() => redis.close());
+  const idle = async (): Promise<null> => null;
+  const system = await openQueueSystem({
+    ledgerId: 'of-this-test',
+    target: redis.target,
+    logger,
+    handlers: { sync: idle, deliver: idle },
+  });
+  onTestFinished(() => system.stop().then(() => undefined));
+  await system.addSync({ workspaceId: 'ws-1', kind: 'manual', slot: '2026-03-20T12:00:00Z' });
+  const server = await serve({
+    queues: system.queues,
+    probe: probeOf({ queueCounts: async () => ({ ...(await system.counts()) }) }),
+  });
+
+  for (const path of ['/admin/queues', '/admin/queues/', '/admin/queues/queue/ul-of-this-test-sync']) {
+    const page = await ask(server, path);
+    expect([path, page.status, page.headers['content-type']]).toEqual([
+      path,
+      200,
+      expect.stringMatching(/^text\/html/),
+    ]);
+    const script = /src="(static\/js\/main[^"]+)"/.exec(page.body)?.[1];
+    expect(page.body).toContain('<base href="/admin/queues/"');
+    expect((await ask(server, `/admin/queues/${script}`)).headers['content-type']).toMatch(/javascript/);
+  }
+
+  const listing = JSON.parse((await ask(server, '/admin/queues/api/queues?activeQueue=ul-of-this-test-sync')).body);
+  expect(listing.queues).toMatchObject([
+    {
+      name: 'ul-of-this-test-sync',
+      readOnlyMode: true,
+      counts: { waiting: 1 },
+      jobs: [{ data: { workspaceId: 'ws-1' } }],
+    },
+    { name: 'ul-of-this-test-deliver', readOnlyMode: true },
+  ]);
+  const pause = await ask(server, '/admin/queues/api/queues/ul-of-this-test-sync/pause', { method: 'PUT' });
+  expect([pause.status, pause.headers.allow]).toEqual([405, 'GET, HEAD']);
+  expect(await system.queues[0]?.isPaused()).toBe(false);
+  expect((await ask(server, '/metrics')).body).toContain('usage_ledger_queue_jobs{queue="sync",state="waiting"} 1\n');
+
+  await redis.close();
+  const away = await ask(server, '/admin/queues/api/queues');
+  expect(away.status).toBe(500);
+  expect((await ask(server, '/metrics')).status).toBe(200);
+});

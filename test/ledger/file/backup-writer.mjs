@@ -1,0 +1,71 @@
+// A process that publishes runs in a loop until it is told to stop: what it wrote is known after each run.
+// Arguments: the ledger's path. Sends { ready }, and at the end { states: [{ seq, digest, credits }] }.
+
+import { openForWriting } from '../../../dist/ledger/file/open.js';
+import { applyRun } from '../../../dist/ledger/runs/apply-run.js';
+import { claimRun } from '../../../dist/ledger/runs/claim-run.js';
+import { RunStaging } from '../../../dist/ledger/staging/staging.js';
+
+const RECORDS_A_RUN = 40;
+/** Keeps the ledger small enough to be checked thirty times in a test. */
+const PAUSE_MS = 5;
+
+const [path] = process.argv.slice(2);
+const connection = openForWriting(path);
+const states = [stateOf()];
+let stopping = false;
+process.on('message', () => {
+  stopping = true;
+});
+process.on('disconnect', () => process.exit(1));
+writeOn(1);
+
+function writeOn(round) {
+  if (stopping) {
+    connection.close();
+    process.send({ states }, () => process.disconnect());
+    process.removeAllListeners('disconnect');
+    return;
+  }
+  publish(round);
+  states.push(stateOf());
+  if (round === 3) process.send({ ready: true });
+  setTimeout(writeOn, PAUSE_MS, round + 1);
+}
+
+function publish(round) {
+  const nowMs = Date.UTC(2026, 2, 20, 12) + round * 1000;
+  const window = { from: null, to: null };
+  const claim = { workspaceId: 'ws-1', workspaceName: 'One', kind: 'manual', slot: null, window, nowMs };
+  const run = claimRun(connection, claim);
+  const staging = new RunStaging(connection, run.workspaceKey, window);
+  staging.beginWalk();
+  const usage = Array.from({ length: RECORDS_A_RUN }, (_, index) => ({
+    tenant_id: `tenant-${(index * 7 + round) % (RECORDS_A_RUN * 2)}`,
+    period: '2026-03',
+    period_start: '2026-03-01T00:00:00',
+    period_end: '2026-03-31T23:59:59',
+    credits_used: round * 1000 + index,
+    request_count: round,
+  }));
+  staging.stagePage(1, { usage, total_records: usage.length, total_pages: 1 }, Buffer.from(`${round}`));
+  applyRun(connection, {
+    run,
+    staging,
+    facts: staging.finishWalk(),
+    walk: { walkNumber: 1, startedAtMs: nowMs, finishedAtMs: nowMs, verdict: 'accepted', signs: [] },
+    withdrawals: [],
+    nowMs,
+    afterMerge: () => null,
+  });
+}
+
+function stateOf() {
+  return connection
+    .prepare(
+      `SELECT (SELECT coalesce(max(applied_seq), 0) FROM runs) AS seq,
+         (SELECT digest FROM runs WHERE applied_seq IS NOT NULL ORDER BY applied_seq DESC LIMIT 1) AS digest,
+         (SELECT coalesce(sum(credits_used), 0) FROM finance_usage) AS credits`,
+    )
+    .get();
+}

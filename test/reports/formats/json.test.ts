@@ -1,0 +1,36 @@
+import fc from 'fast-check';
+import { parse } from 'lossless-json';
+import { expect, test } from 'vitest';
+import { renderJson } from '../../../src/reports/formats/json.ts';
+
+test('a bigint beyond 2^53 is printed as an integer with all its digits', () => {
+  expect(renderJson({ credits: 9_223_372_036_854_775_807n })).toBe('{\n  "credits": 9223372036854775807\n}\n');
+});
+
+test('any JSON value comes back as it was', () => {
+  fc.assert(
+    fc.property(fc.jsonValue(), fc.string({ unit: 'binary' }), (value, text) => {
+      const document = { value, text };
+      expect(JSON.parse(renderJson(document))).toEqual(JSON.parse(JSON.stringify(document)));
+    }),
+  );
+});
+
+test('any bigint comes back exactly from a lossless parser', () => {
+  fc.assert(
+    fc.property(fc.array(fc.bigInt()), (values) => {
+      expect(parse(renderJson(values), null, (digits) => BigInt(digits))).toEqual(values);
+    }),
+  );
+});
+
+test('characters that a terminal acts upon are escaped and stay the same value', () => {
+  const tenant = 'a\u009b31m\u202eb\u200bc\u{e0041}\x7f';
+  const text = renderJson({ tenant });
+  expect(text).toContain('"a\\u009b31m\\u202eb\\u200bc\\udb40\\udc41\\u007f"');
+  expect(JSON.parse(text)).toEqual({ tenant });
+});
+
+test('undefined fields are left out', () => {
+  expect(renderJson({ a: undefined, b: null })).toBe('{\n  "b": null\n}\n');
+});

@@ -1,0 +1,104 @@
+import { stripVTControlCharacters } from 'node:util';
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { renderTable, type TableColumn } from '../../../src/reports/formats/table.ts';
+import { textWidth, wrapText } from '../../../src/reports/formats/wrap.ts';
+
+interface Row {
+  tenant: string;
+  credits: bigint | null;
+}
+
+const columns: readonly TableColumn<Row>[] = [
+  { key: 'tenant', header: 'Tenant' },
+  { key: 'credits', header: 'Credits' },
+];
+
+test('numbers are grouped and stand to the right below their header', () => {
+  const rows = [
+    { tenant: 'acme', credits: 1_234_567n },
+    { tenant: 'a longer one', credits: null },
+  ];
+  expect(renderTable(rows, columns)).toBe(
+    ['Tenant          Credits', '───────────────────────', 'acme          1,234,567', 'a longer one'].join('\n'),
+  );
+});
+
+test('without rows the headers are shown', () => {
+  expect(renderTable([], columns)).toBe('Tenant  Credits');
+});
+
+test('a tenant cannot act on the terminal or forge a row', () => {
+  const rows = [{ tenant: 'evil\x1b[2J\r\nacme  9,999\u202e', credits: 1n }];
+  const table = renderTable(rows, columns, { color: true });
+  expect(table.split('\n')).toHaveLength(3);
+  expect(table).toContain('evil\\u001b[2J\\u000d\\u000aacme  9,999\\u202e');
+  expect(table).not.toContain('\x1b[2J');
+});
+
+test('words from a format function are made inert as well', () => {
+  const table = renderTable([{ name: 'x' }], [{ key: 'name', header: 'Name', format: (name) => `${name}\x1b[31m` }]);
+  expect(table).toContain('x\\u001b[31m');
+});
+
+test('colours appear only when asked for and do not change the layout', () => {
+  const styled: readonly TableColumn<Row>[] = [
+    { key: 'tenant', header: 'Tenant', style: (tenant) => (tenant === 'bad' ? 'red' : undefined) },
+    { key: 'credits', header: 'Credits' },
+  ];
+  const rows = [
+    { tenant: 'bad', credits: 1n },
+    { tenant: 'good', credits: 2n },
+  ];
+  const plain = renderTable(rows, styled);
+  const colored = renderTable(rows, styled, { color: true });
+  expect(plain).not.toContain('\x1b');
+  expect(colored).toContain('\x1b[31mbad\x1b[39m');
+  expect(colored).not.toContain('\x1b[31mgood');
+  expect(stripVTControlCharacters(colored)).toBe(plain);
+});
+
+test('long text wraps to the width of the terminal and numbers stay whole', () => {
+  const tenant = 'tenant-with-a-name-that-does-not-fit-anywhere';
+  const table = renderTable([{ tenant, credits: 9_223_372_036_854_775_807n }], columns, { width: 50 });
+  expect(table).toContain('9,223,372,036,854,775,807');
+  for (const line of table.split('\n')) expect(textWidth(line)).toBeLessThanOrEqual(50);
+  const pieces = table.split('\n').slice(2);
+  expect(pieces.map((line) => line.slice(0, 23).trim()).join('')).toBe(tenant);
+});
+
+test('a number is not cut even when the terminal is narrower than it', () => {
+  const table = renderTable([{ tenant: 'acme', credits: 9_223_372_036_854_775_807n }], columns, { width: 20 });
+  expect(table.split('\n')[2]).toBe('acme    9,223,372,036,854,775,807');
+});
+
+test('wide characters keep the columns in line', () => {
+  const rows = [
+    { tenant: '株式会社', credits: 1n },
+    { tenant: 'abcd', credits: 22n },
+  ];
+  const widths = renderTable(rows, columns)
+    .split('\n')
+    .map((line) => textWidth(line));
+  expect(new Set(widths).size).toBe(1);
+});
+
+test('thousands of rows are drawn in line, one line each and in order', () => {
+  const rows = Array.from({ length: 5000 }, (_, index) => ({ tenant: `t${index}`, credits: BigInt(index) }));
+  const lines = renderTable(rows, columns).split('\n');
+  expect(lines).toHaveLength(5002);
+  expect(lines[2]).toMatch(/^t0 +0$/);
+  expect(lines[5001]).toMatch(/^t4999 +4,999$/);
+  expect(new Set(lines.map((line) => line.length)).size).toBe(1);
+});
+
+test('a wrapped line never exceeds its width and no letter is lost', () => {
+  const text = fc.string({ unit: fc.constantFrom('a', 'b', ' ', '日', 'é', '🚀', '-') });
+  fc.assert(
+    fc.property(text, fc.integer({ min: 2, max: 20 }), (words, width) => {
+      const lines = wrapText(words, width);
+      for (const line of lines) expect(textWidth(line)).toBeLessThanOrEqual(width);
+      expect(lines.join('').replaceAll(' ', '')).toBe(words.replaceAll(' ', ''));
+    }),
+  );
+});
