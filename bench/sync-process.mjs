@@ -8,7 +8,7 @@ const WAL_EVERY_MS = 20;
 
 const { config: file, dist } = JSON.parse(process.argv[2]);
 const { loadConfig } = await loadBuild(dist, 'config/load.js');
-const { Context } = await loadBuild(dist, 'daemon/context.js');
+const { Context } = await loadBuild(dist, 'wiring/context.js');
 const config = loadConfig({ file, env: {}, cwd: '/' });
 const ledger = config.ledger.path;
 
