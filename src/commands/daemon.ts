@@ -55,4 +55,6 @@ async function runDaemon(cli: CliContext, context: Context): Promise<void> {
   await daemon.stop();
   await context.close();
   logger.info('stopped');
+  // pm2 listens on this channel for its own ends, which keeps a process of Node 24 alive.
+  if (process.connected) process.disconnect();
 }
