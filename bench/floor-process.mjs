@@ -4,7 +4,7 @@ import { loadBuild } from './build.mjs';
 
 const { url, concurrency, dist } = JSON.parse(process.argv[2]);
 const { parseUsagePage } = await loadBuild(dist, 'usage-api/check-page.js');
-const { DEFAULT_SIGNING, signRequest } = await loadBuild(dist, 'usage-api/sign.js');
+const { DEFAULT_SIGNING, signRequest } = await loadBuild(dist, 'usage-api/public.js');
 
 const workspaceId = 'ws-bench';
 const credentials = { workspaceId, apiKeyId: 'ak_bench', secretKey: 'sk_bench_not_a_secret', signing: DEFAULT_SIGNING };

@@ -18,7 +18,7 @@ export async function measurePeer(bench, say) {
   const service = await startService(bench, { records });
   const config = service.configure('peer');
   const database = join(bench.folder, 'peer.db');
-  const { DEFAULT_SIGNING, signRequest } = await loadBuild(dist, 'usage-api/sign.js');
+  const { DEFAULT_SIGNING, signRequest } = await loadBuild(dist, 'usage-api/public.js');
   const credentials = { workspaceId: 'ws-bench', apiKeyId: 'ak_bench', secretKey: 'sk_bench_not_a_secret' };
   const rounds = [];
   for (let round = 0; round < peerRounds; round += 1) {

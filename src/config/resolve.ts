@@ -1,13 +1,13 @@
 import { dirname, join, resolve } from 'node:path';
 import { RULES, SEVERITIES } from '../core/alert-words.ts';
 import type { FileChannel, FileConfig, FileRuleSettings, FileSettings, FileWorkspace } from './schema.ts';
+import { DEFAULT_SIGNING } from './signing-scheme.ts';
 import type {
   AlertRuleSettings,
   AlertSettings,
   BackupConfig,
   ChannelConfig,
   Config,
-  SigningScheme,
   WorkspaceConfig,
 } from './types.ts';
 
@@ -16,14 +16,6 @@ export const DEFAULT_HTTP = { host: '127.0.0.1', port: 9464 } as const;
 /** The ports of RFC 8314 for handing in e-mail. */
 const IMPLICIT_TLS_PORT = 465;
 const SUBMISSION_PORT = 587;
-
-/** By the vendor's public documentation; the interface document leaves these open. */
-const DEFAULT_SIGNING: SigningScheme = {
-  payload: '{workspace_id}{valid_until}',
-  encoding: 'hex',
-  validUntil: 'unix_seconds',
-  validForSeconds: 300,
-};
 
 /** Where a configuration came from and what was read beside it. */
 export interface Source {

@@ -1,6 +1,6 @@
 import { isIPv6 } from 'node:net';
 import { CronExpressionParser } from 'cron-parser';
-import { isLoopbackHost } from '../core/loopback.ts';
+import { isHttpsOrLoopback } from '../core/loopback.ts';
 
 /** Judges one value: what is wrong with it, or null. The words never repeat the value, which may be a secret. */
 export type Rule = (text: string) => string | null;
@@ -16,7 +16,7 @@ export const channelAddressRule: Rule = (text) => {
   if (url.protocol !== 'https:' && url.protocol !== 'http:') return 'is not an https:// address';
   if (url.username !== '' || url.password !== '') return 'contains credentials, which would end up in logs';
   if (text.includes('#')) return 'has a fragment';
-  if (url.protocol === 'http:' && !isLoopbackHost(url.hostname)) {
+  if (!isHttpsOrLoopback(url)) {
     return 'uses http:// to another machine, which would show secrets to the network';
   }
   return null;

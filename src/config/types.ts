@@ -1,16 +1,5 @@
 import type { RuleName, Severity } from '../core/alert-words.ts';
-
-/** How requests are signed. The interface document leaves this open, so each part can be set. */
-export interface SigningScheme {
-  /** Template of the signed text; `{workspace_id}` and `{valid_until}` are replaced. */
-  payload: string;
-  /** Encoding of X-Signature. */
-  encoding: 'hex' | 'base64' | 'base64url';
-  /** Format of X-Valid-Until. */
-  validUntil: 'unix_seconds' | 'unix_millis' | 'iso8601';
-  /** How long a signature stays valid, in seconds. */
-  validForSeconds: number;
-}
+import type { SigningScheme } from './signing-scheme.ts';
 
 /**
  * How a walk is proven complete: `twice` wants two walks in a row with one key set, `counted` repeats a walk only when

@@ -1,4 +1,5 @@
 import { Redis, type RedisOptions } from 'ioredis';
+import { backoffMs } from '../core/backoff.ts';
 import { AppError } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
 import { within } from './deadline.ts';
@@ -10,7 +11,7 @@ export type RedisTarget = { kind: 'url'; url: string } | { kind: 'socket'; path:
 type ConnectionOptions = Omit<RedisOptions, 'replyMapping'>;
 
 /** Fast at first, because a job whose lock is not renewed runs twice; then once a second for as long as it takes. */
-const retryStrategy = (attempt: number): number => Math.min(50 * 2 ** attempt, 1000);
+const retryStrategy = (attempt: number): number => backoffMs(attempt, { baseMs: 50, maxMs: 1000 });
 
 /** A producer fails fast: whoever enqueues must learn within seconds that Redis is away. */
 const PRODUCER_OPTIONS: ConnectionOptions = {

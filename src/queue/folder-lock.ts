@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { linkSync, readFileSync, renameSync, statSync, unlinkSync, writeFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { AppError } from '../core/errors.ts';
+import { isProcessRunning } from '../core/process-liveness.ts';
 
 /** Nobody starts or stops a server for longer: a lock this old was left behind, even if its pid is in use again. */
 const STALE_AFTER_MS = 60_000;
@@ -71,19 +72,9 @@ function isStale(path: string, token: string): boolean {
   const pid = Number(token.split(' ')[0]);
   // Between its creation and its first byte a lock is empty: that is young, not stale.
   if (token !== '' && pid === process.pid) return !held.has(token);
-  if (token !== '' && !isAlive(pid)) return true;
+  if (token !== '' && !isProcessRunning(pid)) return true;
   const modifiedMs = statSync(path, { throwIfNoEntry: false })?.mtimeMs;
   return modifiedMs !== undefined && Date.now() - modifiedMs > STALE_AFTER_MS;
-}
-
-/** Whether a process with this id exists, whoever owns it. */
-export function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return codeOf(error) === 'EPERM';
-  }
 }
 
 function read(path: string): string | null {

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Redis } from 'ioredis';
+import { backoffMs } from '../core/backoff.ts';
 import type { Logger } from '../core/logger.ts';
 import type { RedisTarget } from './connection.ts';
 import { withFolderLock } from './folder-lock.ts';
@@ -9,7 +10,7 @@ import { askOnce, ensureServer, stopServer } from './redis-server.ts';
 import { prepareServerFolder, removeSocketFolder } from './server-folder.ts';
 
 const LOCK_WAIT_MS = 30_000;
-const MAX_RESTART_DELAY_MS = 30_000;
+const RESTART_BACKOFF = { baseMs: 250, maxMs: 30_000 };
 /** A server that ran this long is started again without a wait when it dies. */
 const STABLE_AFTER_MS = 60_000;
 /** Every daemon that uses the server holds one connection of such a name: that is how they see one another. */
@@ -61,7 +62,7 @@ export async function startPrivateRedis({ dir, logger }: PrivateRedisOptions): P
   const restart = async (): Promise<void> => {
     if (performance.now() - upSince > STABLE_AFTER_MS) failures = 0;
     while (!stopping.signal.aborted) {
-      const waitMs = failures === 0 ? 0 : Math.min(MAX_RESTART_DELAY_MS, 250 * 2 ** failures);
+      const waitMs = failures === 0 ? 0 : backoffMs(failures, RESTART_BACKOFF);
       failures += 1;
       try {
         await delay(waitMs, undefined, { signal: stopping.signal });
@@ -119,7 +120,7 @@ function openPresence(socketPath: string): Redis {
     connectionName: `${PRESENCE_PREFIX}${process.pid}-${randomUUID()}`,
     lazyConnect: true,
     maxRetriesPerRequest: null,
-    retryStrategy: (attempt) => Math.min(20 * 2 ** attempt, 500),
+    retryStrategy: (attempt) => backoffMs(attempt, { baseMs: 20, maxMs: 500 }),
   });
   // Without a listener it would end the process. What it has to say is answered by the restart.
   connection.on('error', () => undefined);

@@ -1,13 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import type { Logger } from '../core/logger.ts';
+import { isProcessRunning } from '../core/process-liveness.ts';
 import { within } from './deadline.ts';
 import { RedisMissingError, RedisStartError } from './errors.ts';
-import { isAlive } from './folder-lock.ts';
 import { APPEND_FOLDER, LOG_FILE, type ServerFolder, serverLogTail, setDataAside } from './server-folder.ts';
 
 /** Loading a large append-only file takes seconds; an empty one 12 to 41 ms. */
@@ -116,29 +115,18 @@ export function spawnServer({ dir, socketPath }: ServerFolder): Promise<ChildPro
   });
 }
 
-/** Whether the process runs. One that has ended but was not reaped by its parent (no init in a container) does not. */
-export function isRunning(pid: number): boolean {
-  if (!isAlive(pid)) return false;
-  try {
-    return !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
-  } catch {
-    // No /proc on this system, or gone between the two looks: the next look tells.
-    return true;
-  }
-}
-
 /** SHUTDOWN writes the append-only file out; a server that cannot (a full disk) is killed: its jobs are in the ledger. */
 export async function stopServer({ socketPath }: ServerFolder, pid: number): Promise<void> {
   if (!(await isListening(socketPath))) return;
   await askOnce(socketPath, (connection) => connection.shutdown());
   await untilGone(pid);
-  if (!isRunning(pid)) return;
+  if (!isProcessRunning(pid)) return;
   process.kill(pid, 'SIGKILL');
   await untilGone(pid);
 }
 
 async function untilGone(pid: number): Promise<void> {
-  for (const end = performance.now() + SHUTDOWN_TIMEOUT_MS; isRunning(pid) && performance.now() < end; )
+  for (const end = performance.now() + SHUTDOWN_TIMEOUT_MS; isProcessRunning(pid) && performance.now() < end; )
     await delay(POLL_MS);
 }
 

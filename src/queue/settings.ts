@@ -1,3 +1,5 @@
+import { jitteredBackoffMs } from '../core/backoff.ts';
+
 /** How the queues work. All times in milliseconds; tests shorten some. */
 export interface QueueSettings {
   syncConcurrency: number;
@@ -59,7 +61,6 @@ export const DELIVER_RETENTION = {
  * workspaces which failed together do not come back together; never before `retryAfterMs`.
  */
 export function retryDelayMs(attempt: number, baseMs: number, retryAfterMs: number, random: number): number {
-  const ceiling = Math.min(MAX_BACKOFF_MS, baseMs * 2 ** (attempt - 1));
-  const backoff = ceiling / 2 + (ceiling / 2) * random;
-  return Math.ceil(Math.max(backoff, Math.min(retryAfterMs, MAX_RETRY_AFTER_MS)));
+  const wait = jitteredBackoffMs(attempt - 1, { baseMs, maxMs: MAX_BACKOFF_MS }, random);
+  return Math.ceil(Math.max(wait, Math.min(retryAfterMs, MAX_RETRY_AFTER_MS)));
 }

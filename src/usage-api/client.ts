@@ -1,4 +1,4 @@
-import type { SigningScheme } from '../config/types.ts';
+import { DEFAULT_SIGNING, type SigningScheme } from '../config/signing-scheme.ts';
 import { type Clock, systemClock } from '../core/clock.ts';
 import { createRedactor } from '../core/redact.ts';
 import { parseUsagePage, type UsagePage } from './check-page.ts';
@@ -8,7 +8,7 @@ import { MAX_BODY_BYTES } from './read-body.ts';
 import { queryText, requireHeaderText, requireText, requireWithin, type UsageQuery } from './request-checks.ts';
 import { type Dashboard, dashboardSchema, type EmbedToken, embedTokenSchema } from './schemas.ts';
 import { parseServiceUrl, pathSegment } from './service-url.ts';
-import { createSigner, DEFAULT_SIGNING, type SignedHeaders } from './sign.ts';
+import { createSigner, type SignedHeaders } from './sign.ts';
 import { send, type TransportOptions } from './transport.ts';
 
 export interface UsageApiClientOptions {

@@ -1,4 +1,5 @@
 /** The service client as a library: what the package exports as `usage-ledger/client`. */
+export { DEFAULT_SIGNING, type SigningScheme } from '../config/signing-scheme.ts';
 export type { UsageItem } from './check-item.ts';
 export { parseUsagePage, type UsagePage } from './check-page.ts';
 export {
@@ -30,4 +31,4 @@ export type { PageWhere } from './page-fault.ts';
 export { MAX_BODY_BYTES } from './read-body.ts';
 export type { UsageQuery } from './request-checks.ts';
 export type { Dashboard, EmbedToken } from './schemas.ts';
-export { DEFAULT_SIGNING, type SignedHeaders, type SigningCredentials, signRequest } from './sign.ts';
+export { type SignedHeaders, type SigningCredentials, signRequest } from './sign.ts';

@@ -1,5 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
+import { jitteredBackoffMs } from '../core/backoff.ts';
 import {
   type ApiError,
   CancelledError,
@@ -42,8 +43,7 @@ export function retryDelayMs(
   random: number,
 ): number | null {
   if (!failed.repeatable || attempt >= policy.retries || !isTransient(failed.error)) return null;
-  const backoffMs = Math.min(policy.baseMs * 2 ** attempt, MAX_BACKOFF_MS);
-  const jitteredMs = backoffMs / 2 + (random * backoffMs) / 2;
+  const jitteredMs = jitteredBackoffMs(attempt, { baseMs: policy.baseMs, maxMs: MAX_BACKOFF_MS }, random);
   if (failed.retryAfterMs === null) return jitteredMs;
   return failed.retryAfterMs > policy.maxRetryAfterMs ? null : Math.max(failed.retryAfterMs, jitteredMs);
 }

@@ -1,4 +1,4 @@
-import { isLoopbackHost } from '../core/loopback.ts';
+import { isHttpsOrLoopback } from '../core/loopback.ts';
 import { InvalidRequestError } from './errors.ts';
 
 /** An address of the service, taken apart for a connection pool. */
@@ -23,7 +23,7 @@ export function parseServiceUrl(text: string, setting: string): ServiceUrl {
       'give only the scheme, the host and a path',
     );
   }
-  if (url.protocol === 'http:' && !isLoopbackHost(url.hostname)) {
+  if (!isHttpsOrLoopback(url)) {
     throw new InvalidRequestError(
       `${setting} is plain http to ${url.host}, where secrets would be readable on the way`,
       'use https; http is only for addresses of this machine',

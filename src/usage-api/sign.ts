@@ -1,14 +1,6 @@
 import { createHmac } from 'node:crypto';
-import type { SigningScheme } from '../config/types.ts';
+import type { SigningScheme } from '../config/signing-scheme.ts';
 import { type Clock, isoTime } from '../core/clock.ts';
-
-/** The scheme of the service's public documentation; the interface document itself leaves it open. */
-export const DEFAULT_SIGNING: Readonly<SigningScheme> = {
-  payload: '{workspace_id}{valid_until}',
-  encoding: 'hex',
-  validUntil: 'unix_seconds',
-  validForSeconds: 300,
-};
 
 export interface SigningCredentials {
   workspaceId: string;

@@ -3,9 +3,10 @@ import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { inspect } from 'node:util';
 import { gzipSync } from 'node:zlib';
 import { afterEach, describe, expect, it } from 'vitest';
+import { DEFAULT_SIGNING } from '../../src/config/signing-scheme.ts';
 import type { UsageApiClient, UsageApiClientOptions } from '../../src/usage-api/client.ts';
 import * as api from '../../src/usage-api/public.ts';
-import { DEFAULT_SIGNING, signRequest } from '../../src/usage-api/sign.ts';
+import { signRequest } from '../../src/usage-api/sign.ts';
 import {
   answer,
   clientOf,

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { createSigner, DEFAULT_SIGNING, signRequest } from '../../src/usage-api/sign.ts';
+import { DEFAULT_SIGNING } from '../../src/config/signing-scheme.ts';
+import { createSigner, signRequest } from '../../src/usage-api/sign.ts';
 
 // printf 'workspace-4561699999999' | openssl dgst -sha256 -hmac 'sk_test' -hex
 const HEX = '14d6d2e74baef8feb5f281db07883b38b668b488c85838caa931be9dab5acc38';

@@ -1,5 +1,5 @@
 import { AppError } from '../../core/errors.ts';
-import { isLoopbackHost } from '../../core/loopback.ts';
+import { isHttpsOrLoopback } from '../../core/loopback.ts';
 
 /**
  * The address of a channel, if it may be called: https, or http on this machine, without user and password. Raises
@@ -15,7 +15,7 @@ export function channelUrl({ name, url }: { name: string; url: string }): URL {
   if (parsed.username !== '' || parsed.password !== '') {
     throw refuse('carries a user or password', 'remove them; set `secret` to sign the notifications');
   }
-  if (parsed.protocol === 'http:' && !isLoopbackHost(parsed.hostname)) {
+  if (!isHttpsOrLoopback(parsed)) {
     throw refuse('is not encrypted', 'use https://; http:// is only for receivers on this machine');
   }
   return parsed;

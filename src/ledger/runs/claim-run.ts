@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
 import type Database from 'better-sqlite3';
 import { isoTime } from '../../core/clock.ts';
+import { isProcessRunning } from '../../core/process-liveness.ts';
 import { LeaseHeldError } from '../errors.ts';
 import type { Window } from '../staging/staging.ts';
 
@@ -145,7 +146,7 @@ export function takeLease(
     | undefined;
   if (lease !== undefined && lease.released === 0) {
     const leftMs = Date.parse(lease.expires_at) - request.nowMs;
-    const gone = lease.holder_host === hostname() && !isAlive(lease.holder_pid);
+    const gone = lease.holder_host === hostname() && !isProcessRunning(lease.holder_pid);
     if (leftMs > 0 && !gone) {
       const holder = `process ${lease.holder_pid} on ${lease.holder_host}`;
       throw new LeaseHeldError(request.workspaceId, holder, leftMs);
@@ -162,13 +163,4 @@ export function takeLease(
     )
     .run(workspaceKey, token, hostname(), process.pid, isoTime(request.nowMs + LEASE_MS));
   return token;
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
-  }
 }

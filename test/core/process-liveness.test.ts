@@ -1,0 +1,28 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { expect, onTestFinished, test } from 'vitest';
+import { isProcessRunning } from '../../src/core/process-liveness.ts';
+
+test('a process runs until it has ended', async () => {
+  const child = spawn(process.execPath, ['-e', 'setInterval(() => undefined, 1000)']);
+  await once(child, 'spawn');
+  const pid = child.pid ?? 0;
+  expect(isProcessRunning(pid)).toBe(true);
+  child.kill('SIGKILL');
+  await once(child, 'exit');
+  expect(isProcessRunning(pid)).toBe(false);
+});
+
+test('a process that somebody else owns runs', () => {
+  expect(isProcessRunning(1)).toBe(true);
+});
+
+test('a process that has ended without being reaped does not run', async () => {
+  // The shell starts a child that ends at once, and becomes a program that never reaps it.
+  const parent = spawn('sh', ['-c', 'true & echo $!; exec sleep 60'], { stdio: ['ignore', 'pipe', 'inherit'] });
+  onTestFinished(() => void parent.kill('SIGKILL'));
+  const [text] = (await once(parent.stdout, 'data')) as [Buffer];
+  const zombie = Number(text);
+  await expect.poll(() => isProcessRunning(zombie), { timeout: 5_000 }).toBe(false);
+  expect(() => process.kill(zombie, 0)).not.toThrow();
+});
