@@ -3,7 +3,7 @@ import { Pool } from 'undici';
 import { loadBuild } from './build.mjs';
 
 const { url, concurrency, dist } = JSON.parse(process.argv[2]);
-const { parseUsagePage } = await loadBuild(dist, 'usage-api/check-page.js');
+const { parseUsagePage } = await loadBuild(dist, 'usage-api/answers/check-page.js');
 const { DEFAULT_SIGNING, signRequest } = await loadBuild(dist, 'usage-api/public.js');
 
 const workspaceId = 'ws-bench';

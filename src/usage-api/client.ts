@@ -1,15 +1,15 @@
 import { DEFAULT_SIGNING, type SigningScheme } from '../config/signing-scheme.ts';
 import { type Clock, systemClock } from '../core/clock.ts';
 import { createRedactor } from '../core/redact.ts';
-import { parseUsagePage, type UsagePage } from './check-page.ts';
-import { parseAnswer } from './parse-answer.ts';
-import { Pool } from './pool.ts';
-import { MAX_BODY_BYTES } from './read-body.ts';
+import { parseUsagePage, type UsagePage } from './answers/check-page.ts';
+import { parseAnswer } from './answers/parse-answer.ts';
+import { type Dashboard, dashboardSchema, type EmbedToken, embedTokenSchema } from './answers/schemas.ts';
+import { Pool } from './http/pool.ts';
+import { MAX_BODY_BYTES } from './http/read-body.ts';
+import { send, type TransportOptions } from './http/transport.ts';
 import { queryText, requireHeaderText, requireText, requireWithin, type UsageQuery } from './request-checks.ts';
-import { type Dashboard, dashboardSchema, type EmbedToken, embedTokenSchema } from './schemas.ts';
 import { parseServiceUrl, pathSegment } from './service-url.ts';
 import { createSigner, type SignedHeaders } from './sign.ts';
-import { send, type TransportOptions } from './transport.ts';
 
 export interface UsageApiClientOptions {
   /** Address of the data interface: https, or http on this machine. */

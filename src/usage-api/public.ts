@@ -1,7 +1,9 @@
 /** The service client as a library: what the package exports as `usage-ledger/client`. */
 export { DEFAULT_SIGNING, type SigningScheme } from '../config/signing-scheme.ts';
-export type { UsageItem } from './check-item.ts';
-export { parseUsagePage, type UsagePage } from './check-page.ts';
+export type { UsageItem } from './answers/check-item.ts';
+export { parseUsagePage, type UsagePage } from './answers/check-page.ts';
+export type { PageWhere } from './answers/page-fault.ts';
+export type { Dashboard, EmbedToken } from './answers/schemas.ts';
 export {
   type CallOptions,
   type CreateDashboardInput,
@@ -27,8 +29,6 @@ export {
   TimeoutError,
   UnauthorizedError,
 } from './errors.ts';
-export type { PageWhere } from './page-fault.ts';
-export { MAX_BODY_BYTES } from './read-body.ts';
+export { MAX_BODY_BYTES } from './http/read-body.ts';
 export type { UsageQuery } from './request-checks.ts';
-export type { Dashboard, EmbedToken } from './schemas.ts';
 export { type SignedHeaders, type SigningCredentials, signRequest } from './sign.ts';

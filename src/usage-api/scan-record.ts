@@ -1,4 +1,4 @@
-import { isDateTime } from './check-item.ts';
+import { isDateTime } from './answers/check-item.ts';
 import {
   CLOSE_BRACE,
   COLON,

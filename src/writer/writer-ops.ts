@@ -26,7 +26,7 @@ import { type ClaimedRun, type ClaimRequest, claimRun, renewLease, type SlotDone
 import { countKnownRecords, failRun, type RunFailure } from '../ledger/runs/fail-run.ts';
 import { recordWalk, type WalkRecord } from '../ledger/runs/walks.ts';
 import { RunStaging, type WalkFacts } from '../ledger/staging/staging.ts';
-import { parseUsagePage } from '../usage-api/check-page.ts';
+import { parseUsagePage } from '../usage-api/answers/check-page.ts';
 import { PageScanner } from '../usage-api/scan-page.ts';
 import type { PagePlace } from './page-slots.ts';
 

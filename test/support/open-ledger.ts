@@ -5,7 +5,7 @@ import { type ApplyResult, applyRun } from '../../src/ledger/runs/apply-run.ts';
 import { type ClaimedRun, claimRun, type RunKind } from '../../src/ledger/runs/claim-run.ts';
 import { migrateLedger } from '../../src/ledger/schema/migrate.ts';
 import { RunStaging } from '../../src/ledger/staging/staging.ts';
-import type { UsageItem } from '../../src/usage-api/check-item.ts';
+import type { UsageItem } from '../../src/usage-api/answers/check-item.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 import { NOON } from './test-clock.ts';
 

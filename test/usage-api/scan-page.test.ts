@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { parseUsagePage, type UsagePage } from '../../src/usage-api/check-page.ts';
+import { parseUsagePage, type UsagePage } from '../../src/usage-api/answers/check-page.ts';
 import { textOf } from '../../src/usage-api/scan-json.ts';
 import { PageScanner } from '../../src/usage-api/scan-page.ts';
 import { item, type Loose, page } from './service-double.ts';

@@ -2,7 +2,7 @@ import type { WorkspaceConfig } from '../../config/types.ts';
 import type { Clock } from '../../core/clock.ts';
 import { summarizeError } from '../../core/errors.ts';
 import { formatInteger } from '../../reports/formats/format.ts';
-import { parseUsagePage } from '../../usage-api/check-page.ts';
+import { parseUsagePage } from '../../usage-api/answers/check-page.ts';
 import { UsageApiClient } from '../../usage-api/client.ts';
 import { UnauthorizedError } from '../../usage-api/errors.ts';
 import { type Finding, fail, ok, warn } from './finding.ts';

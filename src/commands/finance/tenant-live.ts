@@ -1,5 +1,5 @@
 import type { UsageRow } from '../../reports/queries/usage.ts';
-import type { UsageItem } from '../../usage-api/check-item.ts';
+import type { UsageItem } from '../../usage-api/answers/check-item.ts';
 import type { UsageApiClient } from '../../usage-api/client.ts';
 
 /** One tenant's history as the service gives it now. */

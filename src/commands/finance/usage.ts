@@ -1,5 +1,6 @@
 import { type Command, Option } from 'commander';
 import { isoTime } from '../../core/clock.ts';
+import { parseDateTime } from '../../core/date-time.ts';
 import { UsageError } from '../../core/errors.ts';
 import { parsePeriod } from '../../core/period.ts';
 import { usageAsOf } from '../../ledger/runs/as-of.ts';
@@ -7,7 +8,6 @@ import { renderCsv } from '../../reports/formats/csv.ts';
 import { relativeTime } from '../../reports/formats/format.ts';
 import { renderTable, type TableColumn } from '../../reports/formats/table.ts';
 import { type UsageFilters, type UsageRow, usageRows } from '../../reports/queries/usage.ts';
-import { parseDateTime } from '../../usage-api/date-time.ts';
 import type { Context } from '../../wiring/context.ts';
 import { requireKnownWorkspace } from '../shared/choose-workspace.ts';
 import { type CliContext, examples, reportingCommand } from '../shared/cli-context.ts';

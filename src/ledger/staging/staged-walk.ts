@@ -1,6 +1,6 @@
 import { isoTime } from '../../core/clock.ts';
+import { parseDateTime } from '../../core/date-time.ts';
 import type { Period } from '../../core/period.ts';
-import { parseDateTime } from '../../usage-api/date-time.ts';
 import type { BillingMonth } from '../../usage-api/scan-record.ts';
 import type { FigureColumns } from './figure-columns.ts';
 import { type Bits, KeySet } from './key-set.ts';

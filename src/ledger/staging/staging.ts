@@ -1,6 +1,6 @@
 import type Database from 'better-sqlite3';
 import type { Period } from '../../core/period.ts';
-import type { UsageItem } from '../../usage-api/check-item.ts';
+import type { UsageItem } from '../../usage-api/answers/check-item.ts';
 import type { ScannedPage } from '../../usage-api/scan-page.ts';
 import type { BillingMonth } from '../../usage-api/scan-record.ts';
 import { periodKeyOf } from '../schema/keys.ts';

@@ -4,7 +4,7 @@ import type { LedgerConnection } from '../../../src/ledger/file/open.ts';
 import { type AbsentKey, absentAgain } from '../../../src/ledger/runs/absences.ts';
 import { applyRun } from '../../../src/ledger/runs/apply-run.ts';
 import { verifyLedger } from '../../../src/ledger/verify/verify.ts';
-import type { UsageItem } from '../../../src/usage-api/check-item.ts';
+import type { UsageItem } from '../../../src/usage-api/answers/check-item.ts';
 import { type LedgerView, viewLedger } from '../../support/ledger-view.ts';
 import { beginRun, openLedger, publish, stageWalk, usageRecord } from '../../support/open-ledger.ts';
 import { NOON } from '../../support/test-clock.ts';

@@ -6,7 +6,7 @@ import { type ApplyResult, applyRun } from '../../../../src/ledger/runs/apply-ru
 import { failRun } from '../../../../src/ledger/runs/fail-run.ts';
 import { recordWalk } from '../../../../src/ledger/runs/walks.ts';
 import { migrateInMemory } from '../../../../src/ledger/schema/migrate.ts';
-import type { UsageItem } from '../../../../src/usage-api/check-item.ts';
+import type { UsageItem } from '../../../../src/usage-api/answers/check-item.ts';
 import { beginRun, type RunUnderWay, usageRecord } from '../../../support/open-ledger.ts';
 
 const HOUR_MS = 3_600_000;

@@ -1,9 +1,9 @@
 import type { z } from 'zod';
-import type { Redactor } from '../core/redact.ts';
-import { type EndpointLabel, InvalidResponseError } from './errors.ts';
+import type { Redactor } from '../../core/redact.ts';
+import { type EndpointLabel, InvalidResponseError } from '../errors.ts';
+import type { Answer } from '../http/transport.ts';
 import { successEnvelope } from './schemas.ts';
 import { describeValue, envelopeMessage } from './server-text.ts';
-import type { Answer } from './transport.ts';
 
 /**
  * The `data` of a 2xx answer, checked against its schema. Throws InvalidResponseError that names the field; the answer

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { isPeriod } from '../core/period.ts';
+import { parseDateTime } from '../../core/date-time.ts';
+import { isPeriod } from '../../core/period.ts';
 import { isWellFormed, MAX_INT64, MIN_INT64 } from './check-item.ts';
-import { parseDateTime } from './date-time.ts';
 
 const id = z.string().min(1).refine(isWellFormed, 'is not valid Unicode');
 const dateTime = z.string().refine((text) => parseDateTime(text) !== null, 'is not an ISO-8601 date-time');

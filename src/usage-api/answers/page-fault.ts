@@ -1,4 +1,4 @@
-import { type EndpointLabel, InvalidResponseError } from './errors.ts';
+import { type EndpointLabel, InvalidResponseError } from '../errors.ts';
 import { describeValue } from './server-text.ts';
 
 /** What a page was asked for: the ids must come back, and the page number goes into errors. */

@@ -8,7 +8,7 @@ import {
   RedirectedError,
   ServerError,
   UnauthorizedError,
-} from './errors.ts';
+} from '../errors.ts';
 
 /** What an answer other than 2xx says beside its status. */
 export interface FailedAnswer {

@@ -1,4 +1,4 @@
-import type { Redactor } from '../core/redact.ts';
+import type { Redactor } from '../../core/redact.ts';
 
 const MAX_LENGTH = 300;
 const NO_REDACTION: Redactor = (text) => text;

@@ -1,5 +1,5 @@
-import { AppError } from '../core/errors.ts';
-import { type ApiError, type EndpointLabel, InvalidResponseError, NetworkError, TimeoutError } from './errors.ts';
+import { AppError } from '../../core/errors.ts';
+import { type ApiError, type EndpointLabel, InvalidResponseError, NetworkError, TimeoutError } from '../errors.ts';
 import { BodyFault } from './read-body.ts';
 
 export interface AttemptFailureDetails {

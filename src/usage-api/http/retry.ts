@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
-import { jitteredBackoffMs } from '../core/backoff.ts';
+import { jitteredBackoffMs } from '../../core/backoff.ts';
 import {
   type ApiError,
   CancelledError,
@@ -9,7 +9,7 @@ import {
   RateLimitedError,
   ServerError,
   TimeoutError,
-} from './errors.ts';
+} from '../errors.ts';
 
 /** Exponential backoff never waits longer than this. */
 const MAX_BACKOFF_MS = 8_000;

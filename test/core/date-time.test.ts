@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { parseDateTime } from '../../src/usage-api/date-time.ts';
+import { parseDateTime } from '../../src/core/date-time.ts';
 
 describe('reading an ISO-8601 date-time', () => {
   it.each([

@@ -1,11 +1,11 @@
 import { inspect } from 'node:util';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { checkUsagePage, parseUsagePage } from '../../src/usage-api/check-page.ts';
-import { InvalidResponseError } from '../../src/usage-api/errors.ts';
-import { mayHoldLongNumber, parseJson, parseJsonExact } from '../../src/usage-api/parse-json.ts';
-import { usagePageSchema } from '../../src/usage-api/schemas.ts';
-import { item, type Loose, page } from './service-double.ts';
+import { checkUsagePage, parseUsagePage } from '../../../src/usage-api/answers/check-page.ts';
+import { mayHoldLongNumber, parseJson, parseJsonExact } from '../../../src/usage-api/answers/parse-json.ts';
+import { usagePageSchema } from '../../../src/usage-api/answers/schemas.ts';
+import { InvalidResponseError } from '../../../src/usage-api/errors.ts';
+import { item, type Loose, page } from '../service-double.ts';
 
 const WHERE = { page: 7, workspaceId: 'ws-1' };
 const encode = (text: string) => new TextEncoder().encode(text);

@@ -1,5 +1,5 @@
 import { parse as parseLossless } from 'lossless-json';
-import { isDigit } from './scan-json.ts';
+import { isDigit } from '../scan-json.ts';
 
 /** `Number.MAX_SAFE_INTEGER` has 16 digits: shorter runs of digits are exact in a double. */
 const EXACT_DIGITS = 16;

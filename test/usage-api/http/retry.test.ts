@@ -5,8 +5,8 @@ import {
   NetworkError,
   RateLimitedError,
   ServerError,
-} from '../../src/usage-api/errors.ts';
-import { finalError, parseRetryAfter, retryDelayMs } from '../../src/usage-api/retry.ts';
+} from '../../../src/usage-api/errors.ts';
+import { finalError, parseRetryAfter, retryDelayMs } from '../../../src/usage-api/http/retry.ts';
 
 const endpoint = 'workspace usage';
 const policy = { retries: 4, baseMs: 100, maxRetryAfterMs: 10_000 };

@@ -1,5 +1,5 @@
-import { isPeriod } from '../core/period.ts';
-import { parseDateTime } from './date-time.ts';
+import { parseDateTime } from '../../core/date-time.ts';
+import { isPeriod } from '../../core/period.ts';
 import { idFault, kindFault, type PageWhere, pageFault } from './page-fault.ts';
 import { describeValue } from './server-text.ts';
 

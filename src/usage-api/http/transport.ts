@@ -1,14 +1,14 @@
 import type { Dispatcher } from 'undici';
-import type { Clock } from '../core/clock.ts';
-import type { Redactor } from '../core/redact.ts';
+import type { Clock } from '../../core/clock.ts';
+import type { Redactor } from '../../core/redact.ts';
+import { cleanServerText, envelopeMessage } from '../answers/server-text.ts';
+import { CancelledError, type EndpointLabel, TimeoutError } from '../errors.ts';
+import type { SignedHeaders } from '../sign.ts';
 import { Attempt, unwatchAbort, watchAbort } from './attempt.ts';
 import { AttemptFailure, connectionFailure } from './attempt-failure.ts';
-import { CancelledError, type EndpointLabel, TimeoutError } from './errors.ts';
 import { decodeBody } from './read-body.ts';
 import { type Received, receive } from './receive.ts';
 import { finalError, parseRetryAfter, type RetryPolicy, retryDelayMs, waitFor } from './retry.ts';
-import { cleanServerText, envelopeMessage } from './server-text.ts';
-import type { SignedHeaders } from './sign.ts';
 import { statusError } from './status-error.ts';
 
 /** Bytes of a failed answer that are read for its message. */
