@@ -40,7 +40,7 @@ export interface PrivateRedis {
  */
 export async function startPrivateRedis({ dir, logger }: PrivateRedisOptions): Promise<PrivateRedis> {
   const folder = prepareServerFolder(dir);
-  const lockPath = join(folder.dir, 'redis.lock');
+  const lockPath = join(folder.dir, 'redis-lock.db');
   const locked = <T>(work: () => Promise<T>): Promise<T> => withFolderLock(lockPath, LOCK_WAIT_MS, work);
   const stopping = new AbortController();
   const presence = openPresence(folder.socketPath);

@@ -89,7 +89,6 @@ describe('a private Redis', () => {
     expect(runs(redis.pid)).toBe(false);
     expect(await serversOn(folder)).toBe(0);
     expect(existsSync(join(folder, 'redis.sock'))).toBe(false);
-    expect(existsSync(join(folder, 'redis.lock'))).toBe(false);
   });
 
   test('left by a killed daemon is adopted, not started a second time, and stopped by its new owner', async () => {
@@ -159,14 +158,6 @@ describe('a private Redis', () => {
     expect(existsSync(join(folder, 'appendonlydir.damaged'))).toBe(true);
   });
 
-  test('takes over a lock whose process is gone', async () => {
-    const gone = spawn(process.execPath, ['-e', '']);
-    await new Promise((resolve) => gone.once('exit', resolve));
-    writeFileSync(join(folder, 'redis.lock'), `${gone.pid} left-behind`);
-    const redis = await start();
-    expect(runs(redis.pid)).toBe(true);
-  });
-
   test('fails with a remedy when redis-server is not on PATH', async () => {
     vi.stubEnv('PATH', folder);
     await expect(start()).rejects.toMatchObject({
@@ -174,7 +165,6 @@ describe('a private Redis', () => {
       retryable: false,
       hint: expect.stringContaining('redis_url'),
     });
-    expect(existsSync(join(folder, 'redis.lock'))).toBe(false);
   });
 
   test('survives Ctrl-C in the terminal of its daemon, because it has a process group of its own', async () => {
