@@ -22,7 +22,7 @@ import { rejection } from '../../support/rejection.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { NOON } from '../../support/test-clock.ts';
 
-const ROOT = fileURLToPath(new URL('../../../../../', import.meta.url));
+const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 const JOURNAL = join(ROOT, 'drizzle/meta/_journal.json');
 const run = promisify(execFile);
 

@@ -12,7 +12,7 @@ import { rejection } from '../../support/rejection.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { NOON } from '../../support/test-clock.ts';
 
-const ROOT = fileURLToPath(new URL('../../../../../', import.meta.url));
+const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 const FIXTURES = join(ROOT, 'test/fixtures');
 const MIGRATIONS = readMigrationFiles({ migrationsFolder: join(ROOT, 'drizzle') });
 

@@ -12,7 +12,7 @@ import { verifyLedger } from '../../../src/ledger/verify/verify.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { NOON } from '../../support/test-clock.ts';
 
-const ROOT = fileURLToPath(new URL('../../../../../', import.meta.url));
+const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 const JOURNAL = 'drizzle/meta/_journal.json';
 const FIXTURE = join(ROOT, 'test/fixtures/ledger-0.1.0.sql');
 const KILLS = 20;
