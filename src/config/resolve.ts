@@ -153,10 +153,18 @@ function resolveChannel(channel: FileChannel, index: number): ChannelConfig {
   };
 }
 
-function resolveRoute({ severities, rules, digest_hour }: FileChannel): Pick<ChannelConfig, 'route'> {
-  if (severities === undefined && rules === undefined && digest_hour === undefined) return {};
-  const route = { severities: severities ?? SEVERITIES, rules: rules ?? RULES, digestHour: digest_hour ?? null };
-  return { route };
+function resolveRoute(channel: FileChannel): Pick<ChannelConfig, 'route'> {
+  const { severities, rules, digest_hour, follow_ups } = channel;
+  const own = [severities, rules, digest_hour, follow_ups];
+  if (own.every((setting) => setting === undefined)) return {};
+  return {
+    route: {
+      severities: severities ?? SEVERITIES,
+      rules: rules ?? RULES,
+      digestHour: digest_hour ?? null,
+      followUps: follow_ups ?? 'digest',
+    },
+  };
 }
 
 /** Keys without a value must not hide what `defaults` says. */

@@ -109,6 +109,7 @@ alerts:
       # severities: [critical]         # what this channel is told of: warning, critical; without it: both
       # rules: [jump, incident]        # without it: every rule
       # digest_hour: 7                 # UTC; critical goes at once, the rest once a day; without it: all at once
+      # follow_ups: at_once            # ends of alerts: with the digest (the default), or at once
     # - type: webhook
     #   name: on-call                  # without one: webhook-2, by its place in the list
     #   url: https://example.com/hook  # public addresses only, unless allow_private

@@ -92,6 +92,7 @@ const routed = {
   severities: z.array(z.enum(SEVERITIES)).min(1).optional(),
   rules: z.array(z.enum(RULES)).min(1).optional(),
   digest_hour: integer(0, 23).optional(),
+  follow_ups: z.enum(['digest', 'at_once']).optional(),
 };
 
 /** What all channels that send to another machine can set. */

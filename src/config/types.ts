@@ -54,7 +54,11 @@ export interface RouteConfig {
   rules: readonly RuleName[];
   /** The hour of the day, in UTC, at which all that is not critical goes as one message; null: everything at once. */
   digestHour: number | null;
+  /** What needs nobody now, such as the end of an alert: with a digest, at `digestHour` or at seven, or at once. */
+  followUps: FollowUps;
 }
+
+export type FollowUps = 'digest' | 'at_once';
 
 /** What all channels have. */
 export interface RoutedConfig {

@@ -500,12 +500,18 @@ describe('routes of channels', () => {
 
   test('are everything at once unless the channel says otherwise', () => {
     const config = load(
-      channels('    - type: log\n    - { type: log, rules: [drop] }\n    - { type: log, digest_hour: 0 }'),
+      channels(
+        '    - type: log\n    - { type: log, rules: [drop] }\n    - { type: log, digest_hour: 0 }\n' +
+          '    - { type: log, follow_ups: at_once }',
+      ),
     );
+    const severities = ['warning', 'critical'];
+    const everything = { severities, rules: [...RULES], digestHour: null, followUps: 'digest' };
     expect(config.alerts.channels).toEqual([
       { type: 'log', name: 'log-1' },
-      { type: 'log', name: 'log-2', route: { severities: ['warning', 'critical'], rules: ['drop'], digestHour: null } },
-      { type: 'log', name: 'log-3', route: { severities: ['warning', 'critical'], rules: [...RULES], digestHour: 0 } },
+      { type: 'log', name: 'log-2', route: { ...everything, rules: ['drop'] } },
+      { type: 'log', name: 'log-3', route: { ...everything, digestHour: 0 } },
+      { type: 'log', name: 'log-4', route: { ...everything, followUps: 'at_once' } },
     ]);
   });
 

@@ -47,7 +47,7 @@ test('the sample shows the defaults as they are', () => {
 test('what the sample shows in comments is valid as well', () => {
   const open = sampleConfig()
     .replace(
-      /^( +)# (- type|token:|per_day:|baseline:|pace_min_fraction:|tenants:|severities:|rules:|digest_hour:)/gm,
+      /^( +)# (- type|token:|per_day:|baseline:|pace_min_fraction:|tenants:|severities:|rules:|digest_hour:|follow_ups:)/gm,
       '$1$2',
     )
     .replace(/^( +)# {3}(?!#)/gm, '$1  ');
@@ -68,6 +68,7 @@ test('what the sample shows in comments is valid as well', () => {
     severities: ['critical'],
     rules: ['jump', 'incident'],
     digestHour: 7,
+    followUps: 'at_once',
   });
   expect(config.alerts.channels.map(({ name }) => name)).toEqual(['log-1', 'on-call', 'slack-3', 'email-4']);
 });

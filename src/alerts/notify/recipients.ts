@@ -1,6 +1,7 @@
 import { isoTime } from '../../core/clock.ts';
 import type { BookContext, Draft } from '../book/alert-change.ts';
-import { nextDigestMs, takes } from './routes.ts';
+import { type RuleName, SELF_RULES } from '../rules/rule.ts';
+import { type ChannelRoute, hourOf, nextDigestMs, takes } from './routes.ts';
 
 /** A channel that hears of a change. */
 export interface Recipient {
@@ -9,13 +10,19 @@ export interface Recipient {
   digestAt: string | null;
 }
 
-interface ToldRow {
+/** What a channel has been told of a firing. */
+interface Told {
   channel: string;
-  /** 1 when something of this firing went at once. */
+  /** 1 when something of it went at once. */
   atOnce: number;
   /** When what still waits is due; null when nothing does. */
   heldUntil: string | null;
+  /** 1 when it was told that the jump is certain. */
+  certain: number;
 }
+
+/** Somebody is at work because of these, and may stop when they end. */
+const URGENT_ENDS: readonly RuleName[] = ['incident', ...SELF_RULES];
 
 /**
  * Returns what says who hears of a change. News goes where the routes say; the end of an alert goes to those that were
@@ -24,24 +31,41 @@ interface ToldRow {
  */
 export function createRecipients({ connection, channels, nowMs }: BookContext): (draft: Draft) => Recipient[] {
   const told = connection.prepare(
-    `SELECT channel, max(digest_at IS NULL) AS atOnce, min(CASE WHEN state = 'held' THEN next_attempt_at END) AS heldUntil
-     FROM outbox WHERE alert_key = @alertKey AND revision >= (
+    `SELECT o.channel, max(o.digest_at IS NULL) AS atOnce, max(x.stage = 'certain') AS certain,
+       min(CASE WHEN o.state = 'held' THEN o.next_attempt_at END) AS heldUntil
+     FROM outbox o JOIN alert_transitions x USING (alert_key, revision)
+     WHERE o.alert_key = @alertKey AND o.revision >= (
        SELECT max(revision) FROM alert_transitions WHERE alert_key = @alertKey AND change = 'fired')
-     GROUP BY channel`,
+     GROUP BY o.channel`,
   );
-  return ({ alert, change }) => {
-    const rows = told.all({ alertKey: alert.alertKey }) as ToldRow[];
+  return (draft) => {
+    const { alert, change } = draft;
+    const rows = told.all({ alertKey: alert.alertKey }) as Told[];
     const known = new Map(rows.map((row) => [row.channel, row]));
     const ends = change === 'resolved';
     return channels
       .filter((route) => (ends ? known.has(route.channel) : takes(route, alert)))
-      .map(({ channel, digestHour }) => {
-        const { atOnce, heldUntil } = known.get(channel) ?? { atOnce: 0, heldUntil: null };
-        const urgent = ends ? atOnce === 1 : alert.severity === 'critical';
-        if (urgent) return { channel, digestAt: null };
+      .map((route) => {
+        const { channel } = route;
+        const history = known.get(channel) ?? { channel, atOnce: 0, heldUntil: null, certain: 0 };
+        if (!waits(route, draft, history)) return { channel, digestAt: null };
         // What waits already takes this along, so that nobody hears of it before.
-        if (heldUntil !== null) return { channel, digestAt: heldUntil };
-        return { channel, digestAt: digestHour === null ? null : isoTime(nextDigestMs(digestHour, nowMs)) };
+        return { channel, digestAt: history.heldUntil ?? isoTime(nextDigestMs(hourOf(route), nowMs)) };
       });
   };
+}
+
+/** Whether a change goes with a digest of the channel, and not at once. */
+function waits(
+  { digestHour, followUps }: ChannelRoute,
+  { alert, change }: Draft,
+  { atOnce, heldUntil, certain }: Told,
+) {
+  const ends = change === 'resolved';
+  const followUp = ends
+    ? !URGENT_ENDS.includes(alert.rule)
+    : change === 'escalated' && alert.stage === 'final' && certain === 1;
+  if (followUp && followUps === 'digest') return true;
+  const urgent = ends ? atOnce === 1 : alert.severity === 'critical';
+  return !urgent && (digestHour !== null || heldUntil !== null);
 }

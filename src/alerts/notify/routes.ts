@@ -7,7 +7,7 @@ export interface ChannelRoute extends RouteConfig {
   channel: string;
 }
 
-const EVERYTHING: RouteConfig = { severities: SEVERITIES, rules: RULES, digestHour: null };
+const EVERYTHING: RouteConfig = { severities: SEVERITIES, rules: RULES, digestHour: null, followUps: 'digest' };
 
 /** The routes of the configured channels, in the order of the configuration. */
 export function routesOf(channels: readonly ChannelConfig[]): ChannelRoute[] {
@@ -17,6 +17,14 @@ export function routesOf(channels: readonly ChannelConfig[]): ChannelRoute[] {
 /** Whether the channel is told of what this rule finds while it has this severity. */
 export function takes(route: ChannelRoute, { rule, severity }: { rule: RuleName; severity: Severity }): boolean {
   return route.rules.includes(rule) && route.severities.includes(severity);
+}
+
+/** The hour of follow-ups where no `digest_hour` says another. */
+const FOLLOW_UP_HOUR = 7;
+
+/** The hour at which the digest of a channel goes. */
+export function hourOf({ digestHour }: ChannelRoute): number {
+  return digestHour ?? FOLLOW_UP_HOUR;
 }
 
 /** When the next digest after this moment is due, in milliseconds since the epoch. */

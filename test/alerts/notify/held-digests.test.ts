@@ -10,7 +10,7 @@ import { type Receiver, startReceiver } from '../channels/receiver.ts';
 
 const HOUR_MS = 3_600_000;
 const SIGNAL = new AbortController().signal;
-const ROUTE: RouteConfig = { severities: SEVERITIES, rules: RULES, digestHour: null };
+const ROUTE: RouteConfig = { severities: SEVERITIES, rules: RULES, digestHour: null, followUps: 'at_once' };
 /** 16 March: the month is half over, so that its pace can be told. */
 const MIDDLE = Date.UTC(2026, 2, 16, 2);
 

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { nextDigestMs, routesOf, takes, unheardRules } from '../../../src/alerts/notify/routes.ts';
 import { RULES, SEVERITIES } from '../../../src/core/alert-words.ts';
 
-const ROUTE = { severities: SEVERITIES, rules: RULES, digestHour: null };
+const ROUTE = { severities: SEVERITIES, rules: RULES, digestHour: null, followUps: 'digest' as const };
 
 test('a channel without a route is told of everything at once', () => {
   const routes = routesOf([{ type: 'log', name: 'log' }]);

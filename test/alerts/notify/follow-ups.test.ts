@@ -1,0 +1,119 @@
+import { expect, onTestFinished, test } from 'vitest';
+import type { ChannelConfig, RouteConfig } from '../../../src/config/types.ts';
+import { RULES, SEVERITIES } from '../../../src/core/alert-words.ts';
+import { rejection } from '../../support/rejection.ts';
+import { manualOrder, startFixture } from '../../support/sandbox-fixture.ts';
+import { startReceiver } from '../channels/receiver.ts';
+
+const SIGNAL = new AbortController().signal;
+
+test('a final jump whose certainty was told, and the end of an alert, wait for the digest of seven', async () => {
+  const world = await startWorld();
+  await world.syncAt('2026-03-16T02:00:00Z', ['a', 16_000]);
+  await world.syncAt('2026-03-16T03:00:00Z', ['new', 5_000]);
+  await world.syncAt('2026-03-16T04:00:00Z', ['new', 0]);
+  await world.syncAt('2026-03-16T05:00:00Z');
+  expect(world.told()).toEqual([
+    expect.stringMatching(/^Jump, certain: tenant "a"/),
+    expect.stringMatching(/^New spend: tenant "new"/),
+    expect.stringMatching(/^Regression: tenant "new"/),
+  ]);
+  await world.deliverAt('2026-03-16T07:00:00Z');
+  expect(world.told().slice(3)).toEqual(['Digest of 2026-03-16 07:00 UTC: 1 alert, 0 firing and 1 resolved.']);
+
+  await world.syncAt('2026-04-03T01:00:00Z');
+  expect(world.told()).toHaveLength(4);
+  await world.deliverAt('2026-04-03T07:00:00Z');
+  expect(world.digests().at(-1)).toMatchObject([{ summary: expect.stringMatching(/^Jump is now final: tenant "a"/) }]);
+});
+
+test('a final jump is told at once where nobody has heard that it is certain', async () => {
+  const world = await startWorld();
+  const writer = await world.context.writer();
+  await writer.call('addSilence', {
+    ...{ kind: 'silence', workspaceId: null, rule: '*', tenant: 'a', period: '*', upToCredits: null },
+    ...{ untilMs: Date.UTC(2026, 2, 20), reason: 'known', by: 'me', nowMs: world.clock.now() },
+  });
+  await world.syncAt('2026-03-16T02:00:00Z', ['a', 16_000]);
+  expect(world.told()).toEqual([]);
+  await world.syncAt('2026-04-03T01:00:00Z');
+  expect(world.told()).toEqual([expect.stringMatching(/^Jump is now final: tenant "a"/)]);
+});
+
+test('an alert that fires again takes along the end that still waits, so that no digest tells old news', async () => {
+  const world = await startWorld();
+  await world.syncAt('2026-03-16T02:00:00Z', ['a', 16_000]);
+  await world.syncAt('2026-03-16T03:00:00Z', ['a', 2_000]);
+  await world.syncAt('2026-03-16T04:00:00Z');
+  expect(world.held()).toBe(1n);
+  await world.syncAt('2026-03-16T05:00:00Z', ['a', 17_000]);
+  await world.syncAt('2026-03-16T06:00:00Z');
+  await world.deliverAt('2026-03-16T07:00:00Z');
+  expect(world.told().filter((line) => /^Jump/.test(line))).toEqual([
+    expect.stringMatching(/^Jump, certain: .* 16,000/),
+    expect.stringMatching(/^Jump, certain: .* 17,000/),
+  ]);
+  expect(world.digests().flat()).toEqual([
+    expect.objectContaining({ summary: expect.stringMatching(/^Regression resolved/) }),
+  ]);
+});
+
+test('the end of a fault of our own goes at once', async () => {
+  const world = await startWorld();
+  const stranger = world.another((config) => ({
+    ...config,
+    workspaces: config.workspaces.map((workspace) => ({ ...workspace, secretKey: 'sk_wrong_not_a_secret' })),
+  }));
+  expect((await rejection(stranger.sync(manualOrder()))).code).toBe('unauthorized');
+  await world.syncAt('2026-03-16T02:00:00Z');
+  expect(world.told()).toEqual([
+    expect.stringMatching(/^Credentials refused: /),
+    expect.stringMatching(/^Credentials refused resolved: /),
+  ]);
+});
+
+test('a receiver that closes what it has opened hears the end at once', async () => {
+  const world = await startWorld({ followUps: 'at_once' });
+  await world.syncAt('2026-03-16T02:00:00Z', ['new', 5_000]);
+  await world.syncAt('2026-03-16T03:00:00Z', ['new', 0]);
+  await world.syncAt('2026-03-16T04:00:00Z');
+  expect(world.held()).toBe(0n);
+  expect(world.told()).toContainEqual(expect.stringMatching(/^New spend resolved: tenant "new"/));
+});
+
+async function startWorld(route: Partial<RouteConfig> = {}) {
+  const receiver = await startReceiver((response) => response.writeHead(204).end());
+  onTestFinished(receiver.close);
+  const channel: ChannelConfig = {
+    ...{ type: 'webhook', name: 'hook', url: receiver.url, secrets: [], allowPrivate: true, timeoutMs: 10_000 },
+    route: { severities: SEVERITIES, rules: RULES, digestHour: null, followUps: 'digest', ...route },
+  };
+  const fixture = await startFixture({ channels: [channel] });
+  const { clock, upstream, context, view } = fixture;
+  for (const period of ['2026-01', '2026-02']) upstream.set({ tenantId: 'a', period, credits: 10_000, requests: 10 });
+  upstream.set({ tenantId: 'a', period: '2026-03', credits: 3_000, requests: 10 });
+  clock.set(Date.UTC(2026, 2, 16));
+  await fixture.sync();
+  const ledger = view();
+  const bodies = () => receiver.received.map(({ body }) => JSON.parse(String(body)));
+  const deliverAt = async (at: string): Promise<void> => {
+    clock.set(Date.parse(at));
+    await context.composeDigests();
+    const due = ledger.rows("SELECT notification_id FROM outbox WHERE state = 'pending' ORDER BY rowid");
+    for (const { notification_id } of due) await context.deliver(String(notification_id), SIGNAL);
+  };
+  return {
+    ...{ ...fixture, deliverAt },
+    told: (): string[] => bodies().map(({ summary }) => summary),
+    digests: () => bodies().flatMap(({ alerts }) => (alerts === undefined ? [] : [alerts])),
+    held: () => ledger.value("SELECT count(*) FROM outbox WHERE state = 'held'"),
+    async syncAt(at: string, ...changes: [string, number][]): Promise<void> {
+      clock.set(Date.parse(at));
+      for (const [tenantId, credits] of changes) {
+        upstream.set({ tenantId, period: '2026-03', credits, requests: 10 });
+      }
+      await fixture.sync();
+      await deliverAt(at);
+    },
+  };
+}
