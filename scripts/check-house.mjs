@@ -13,6 +13,7 @@ const ROOMS = [
   'sync',
   'writer',
   'reports',
+  'billing',
   'alerts',
   'ledger',
   'usage-api',

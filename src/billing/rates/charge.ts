@@ -1,0 +1,113 @@
+import type { Pricing, RateCard } from '../../config/rate-cards.ts';
+import { minorDigits } from '../../core/money.ts';
+import { divideRounded, parseDecimal } from './decimal.ts';
+
+/** What a line of a charge is for. `correction` lines are not made here: see the corrections of closed periods. */
+export type ChargeLineKind = 'usage' | 'minimum' | 'discount';
+
+/** One line of a charge. Its amount was rounded once; all lines sum to the charge. */
+export interface ChargeLine {
+  kind: ChargeLineKind;
+  /** From 1; 0 for the included credits; null when it is no usage. */
+  tier: number | null;
+  /** Credits in the tier; null when it is no usage. */
+  credits: bigint | null;
+  /** How many credits `unitPrice` buys: 1, or those of a package; null when it is no usage. */
+  unitCredits: bigint | null;
+  /** Exact decimal of the currency's major unit; null when it is no usage. */
+  unitPrice: string | null;
+  amountMinor: bigint;
+}
+
+/** What some credits cost by one card. */
+export interface Charge {
+  lines: readonly ChargeLine[];
+  amountMinor: bigint;
+}
+
+/**
+ * Prices a tenant's credits in one period: a usage line a tier, less the discount on their sum, topped up to the
+ * minimum. There is always at least one line.
+ */
+export type Pricer = (credits: bigint) => Charge;
+
+/** What a tenant costs without a record in the period, such as a withdrawn one: no minimum either. */
+export const NO_CHARGE: Charge = {
+  lines: [{ kind: 'usage', tier: 1, credits: 0n, unitCredits: 1n, unitPrice: '0', amountMinor: 0n }],
+  amountMinor: 0n,
+};
+
+const NO_USAGE = { tier: null, credits: null, unitCredits: null, unitPrice: null };
+
+/** A price of some units, in minor units of the currency as a fraction: its decimals are read once a card, not a tenant. */
+type UnitPricer = (tier: number, credits: bigint) => ChargeLine;
+
+/** The prices of a card, ready for any number of tenants: a period may have a million. Each line is rounded once. */
+export function pricerOf(card: RateCard): Pricer {
+  const { rounding } = card;
+  const minorPerMajor = 10n ** BigInt(minorDigits(card.currency));
+  const price = (unitPrice: string, unitCredits: bigint): UnitPricer => {
+    const { digits, scale } = parseDecimal(unitPrice);
+    const minorDigitsOfUnit = digits * minorPerMajor;
+    return (tier, credits) => {
+      const units = (credits + unitCredits - 1n) / unitCredits;
+      const amountMinor = divideRounded(units * minorDigitsOfUnit, scale, rounding);
+      return { kind: 'usage', tier, credits, unitCredits, unitPrice, amountMinor };
+    };
+  };
+  const included = BigInt(card.includedCredits);
+  const addUsage = usagePricer(card.pricing, price);
+  const discount = card.discountPercent === null ? null : parseDecimal(card.discountPercent);
+  const least = card.minimum === null ? null : parseDecimal(card.minimum);
+  const minimum = least === null ? 0n : divideRounded(least.digits * minorPerMajor, least.scale, rounding);
+
+  return (credits) => {
+    const free = credits < included ? credits : included;
+    const rest = credits - free;
+    const lines: ChargeLine[] = [];
+    if (included > 0n) {
+      lines.push({ kind: 'usage', tier: 0, credits: free, unitCredits: 1n, unitPrice: '0', amountMinor: 0n });
+    }
+    if (included === 0n || rest > 0n) addUsage(lines, rest);
+    let amountMinor = 0n;
+    for (const line of lines) amountMinor += line.amountMinor;
+    const off = discount === null ? 0n : divideRounded(amountMinor * discount.digits, discount.scale * 100n, rounding);
+    if (off > 0n) lines.push({ ...NO_USAGE, kind: 'discount', amountMinor: -off });
+    amountMinor -= off;
+    if (minimum > amountMinor) {
+      lines.push({ ...NO_USAGE, kind: 'minimum', amountMinor: minimum - amountMinor });
+      amountMinor = minimum;
+    }
+    return { lines, amountMinor };
+  };
+}
+
+function usagePricer(
+  pricing: Pricing,
+  price: (unitPrice: string, unitCredits: bigint) => UnitPricer,
+): (lines: ChargeLine[], credits: bigint) => void {
+  if (pricing.model === 'package') {
+    const ofPackage = price(pricing.price, BigInt(pricing.credits));
+    return (lines, credits) => {
+      lines.push(ofPackage(1, credits));
+    };
+  }
+  const tiers = pricing.tiers.map(({ upTo, pricePerCredit }) => ({
+    upTo: upTo === null ? null : BigInt(upTo),
+    ofTier: price(pricePerCredit, 1n),
+  }));
+  const graduated = pricing.model === 'graduated';
+  return (lines, credits) => {
+    let below = 0n;
+    let tier = 0;
+    for (const { upTo, ofTier } of tiers) {
+      tier += 1;
+      const isLast = upTo === null || credits <= upTo;
+      const end = isLast ? credits : upTo;
+      if (graduated) lines.push(ofTier(tier, end - below));
+      else if (isLast) lines.push(ofTier(tier, credits));
+      if (isLast) return;
+      below = end;
+    }
+  };
+}

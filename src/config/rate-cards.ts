@@ -1,0 +1,144 @@
+import { z } from 'zod';
+import { isCurrency, minorDigits } from '../core/money.ts';
+import { isPeriod, type Period } from '../core/period.ts';
+
+/** What halves of a minor unit become: `half_even` the even neighbour, `half_up` the one farther from zero. */
+export const ROUNDINGS = ['half_even', 'half_up'] as const;
+export type Rounding = (typeof ROUNDINGS)[number];
+
+/** A price for the credits up to a limit, counted from the first one that is not included. */
+export interface RateTier {
+  /** Null: without limit; the last tier only. */
+  upTo: number | null;
+  /** An exact decimal of the currency's major unit. */
+  pricePerCredit: string;
+}
+
+/**
+ * `graduated`: each tier's price for the credits in it. `volume`: the price of the tier that the whole reaches, for the
+ * whole. `package`: a price for each package that is begun.
+ */
+export type Pricing =
+  | { model: 'graduated' | 'volume'; tiers: readonly RateTier[] }
+  | { model: 'package'; credits: number; price: string };
+
+/** What credits cost from one period on. Money is in exact decimals of the currency's major unit. */
+export interface RateCard {
+  name: string;
+  fromPeriod: Period;
+  /** The last period it prices; null: until another card is more specific or later. */
+  toPeriod: Period | null;
+  /** Null: every workspace. */
+  workspace: string | null;
+  /** A tenant's id, or a pattern in which `*` stands for anything; null: every tenant. */
+  tenant: string | null;
+  currency: string;
+  includedCredits: number;
+  pricing: Pricing;
+  /** What a tenant with a record in the period pays at least; null: nothing. */
+  minimum: string | null;
+  /** Off the usage, from 0 to 100; null: none. */
+  discountPercent: string | null;
+  rounding: Rounding;
+}
+
+const word = z.string().trim().min(1);
+const period = word.refine(isPeriod, { error: 'is not a month, YYYY-MM' });
+const decimal = z
+  .string()
+  .trim()
+  .regex(/^\d{1,18}(\.\d{1,18})?$/, { error: 'is not a plain decimal of at most 18 digits on each side of the point' });
+const wholeCredits = (least: number) => z.int().min(least).max(Number.MAX_SAFE_INTEGER);
+
+const tiers = z.array(z.strictObject({ up_to: wholeCredits(1).optional(), price_per_credit: decimal })).min(1);
+
+const PRICINGS = ['price_per_credit', 'graduated', 'volume', 'package'] as const;
+
+/** One rate card as it is written in a file. */
+export const rateCardSchema = z
+  .strictObject({
+    name: word,
+    from_period: period,
+    to_period: period.optional(),
+    workspace: word.optional(),
+    tenant: word.optional(),
+    currency: word.refine(isCurrency, { error: 'is not a currency of ISO 4217, such as EUR' }),
+    included_credits: wholeCredits(0).optional(),
+    price_per_credit: decimal.optional(),
+    graduated: tiers.optional(),
+    volume: tiers.optional(),
+    package: z.strictObject({ credits: wholeCredits(1), price: decimal }).optional(),
+    minimum: decimal.optional(),
+    discount_percent: decimal.optional(),
+    rounding: z.enum(ROUNDINGS).optional(),
+  })
+  .superRefine((card, context) => {
+    const fault = (path: (string | number)[], message: string): void => {
+      context.addIssue({ code: 'custom', path, message });
+    };
+    const given = PRICINGS.filter((key) => card[key] !== undefined);
+    if (given.length === 0) fault(['price_per_credit'], `is missing: a card has one of ${PRICINGS.join(', ')}`);
+    for (const extra of given.slice(1)) fault([extra], `stands beside ${given[0]}, and it is unclear which counts`);
+    for (const model of ['graduated', 'volume'] as const) {
+      card[model]?.forEach(({ up_to }, index, all) => {
+        const before = all[index - 1]?.up_to ?? 0;
+        const path = [model, index, 'up_to'];
+        if (up_to === undefined && index < all.length - 1) fault(path, 'is missing: only the last tier has no limit');
+        if (up_to !== undefined && index === all.length - 1) fault(path, 'stands on the last tier, which has no limit');
+        if (up_to !== undefined && up_to <= before) fault(path, 'is not above the tier before it');
+      });
+    }
+    if (card.to_period !== undefined && card.to_period < card.from_period) {
+      fault(['to_period'], 'lies before from_period');
+    }
+    const decimals = card.minimum?.split('.')[1]?.length ?? 0;
+    if (isCurrency(card.currency) && decimals > minorDigits(card.currency)) {
+      fault(['minimum'], `has more decimals than ${card.currency} has`);
+    }
+    if (card.discount_percent !== undefined && !/^0*(100(\.0*)?|\d{1,2}(\.\d*)?)$/.test(card.discount_percent)) {
+      fault(['discount_percent'], 'is above 100');
+    }
+  });
+
+export type RateCardText = z.infer<typeof rateCardSchema>;
+
+/** A card that has passed the schema, with the defaults filled in. */
+export function resolveRateCard(card: RateCardText): RateCard {
+  return {
+    name: card.name,
+    fromPeriod: card.from_period,
+    toPeriod: card.to_period ?? null,
+    workspace: card.workspace ?? null,
+    tenant: card.tenant ?? null,
+    currency: card.currency,
+    includedCredits: card.included_credits ?? 0,
+    pricing: pricingOf(card),
+    minimum: card.minimum ?? null,
+    discountPercent: card.discount_percent ?? null,
+    rounding: card.rounding ?? 'half_even',
+  };
+}
+
+function pricingOf(card: RateCardText): Pricing {
+  if (card.package !== undefined) return { model: 'package', ...card.package };
+  const written = card.graduated ?? card.volume ?? [{ price_per_credit: card.price_per_credit ?? '0' }];
+  return {
+    model: card.volume === undefined ? 'graduated' : 'volume',
+    tiers: written.map((tier) => ({
+      upTo: ('up_to' in tier ? tier.up_to : undefined) ?? null,
+      pricePerCredit: tier.price_per_credit,
+    })),
+  };
+}
+
+/**
+ * The places of cards that leave open which of two counts: the same workspace and tenant from the same period on. Each
+ * with the earlier card that it meets.
+ */
+export function ambiguousCards(cards: readonly RateCard[]): { index: number; first: number }[] {
+  const scopes = cards.map((card) => JSON.stringify([card.workspace, card.tenant, card.fromPeriod]));
+  return scopes.flatMap((scope, index) => {
+    const first = scopes.indexOf(scope);
+    return first === index ? [] : [{ index, first }];
+  });
+}

@@ -1,0 +1,44 @@
+/**
+ * Currencies by ISO 4217, by the decimals of their minor unit. Metals, test codes and units of account are no money to
+ * bill in and are left out. Replaced codes stay: old periods are billed in them.
+ */
+const CODES_BY_DIGITS: Readonly<Record<number, string>> = {
+  0: 'BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX UYI VND VUV XAF XOF XPF',
+  2: `AED AFN ALL AMD ANG AOA ARS AUD AWG AZN BAM BBD BDT BGN BMD BND BOB BOV BRL BSD BTN BWP BYN BZD CAD CDF CHE CHF CHW
+    CNY COP COU CRC CUP CVE CZK DKK DOP DZD EGP ERN ETB EUR FJD FKP GBP GEL GHS GIP GMD GTQ GYD HKD HNL HTG HUF IDR ILS
+    INR IRR JMD KES KGS KHR KPW KYD KZT LAK LBP LKR LRD LSL MAD MDL MGA MKD MMK MNT MOP MRU MUR MVR MWK MXN MXV MYR MZN
+    NAD NGN NIO NOK NPR NZD PAB PEN PGK PHP PKR PLN QAR RON RSD RUB SAR SBD SCR SDG SEK SGD SHP SLE SOS SRD SSP STN SVC
+    SYP SZL THB TJS TMT TOP TRY TTD TWD TZS UAH USD USN UYU UZS VED VES WST XCD XCG YER ZAR ZMW ZWG`,
+  3: 'BHD IQD JOD KWD LYD OMR TND',
+  4: 'CLF UYW',
+};
+
+const MINOR_DIGITS: ReadonlyMap<string, number> = new Map(
+  Object.entries(CODES_BY_DIGITS).flatMap(([digits, codes]) =>
+    codes.split(/\s+/).map((code) => [code, Number(digits)] as const),
+  ),
+);
+
+/** True for a currency that can be billed in, such as `EUR`; codes are upper case. */
+export function isCurrency(code: string): boolean {
+  return MINOR_DIGITS.has(code);
+}
+
+/**
+ * Decimals of the currency's minor unit: 2 for EUR (cents), 0 for JPY, 3 for KWD.
+ *
+ * @throws RangeError for a code that `isCurrency` refuses.
+ */
+export function minorDigits(currency: string): number {
+  const digits = MINOR_DIGITS.get(currency);
+  if (digits === undefined) throw new RangeError(`${JSON.stringify(currency)} is not a currency of ISO 4217`);
+  return digits;
+}
+
+/** An amount of minor units as a plain decimal of the currency: `-1234` of EUR is `-12.34`. Exact. */
+export function formatMinor(amountMinor: bigint, currency: string): string {
+  const digits = minorDigits(currency);
+  const text = (amountMinor < 0n ? -amountMinor : amountMinor).toString().padStart(digits + 1, '0');
+  const sign = amountMinor < 0n ? '-' : '';
+  return digits === 0 ? `${sign}${text}` : `${sign}${text.slice(0, -digits)}.${text.slice(-digits)}`;
+}

@@ -1,0 +1,158 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { type Charge, NO_CHARGE, pricerOf } from '../../../src/billing/rates/charge.ts';
+import type { Pricing, RateCard } from '../../../src/config/rate-cards.ts';
+import { exactLines } from './exact-charge.ts';
+
+const BASE: RateCard = {
+  name: 'standard',
+  fromPeriod: '2026-01',
+  toPeriod: null,
+  workspace: null,
+  tenant: null,
+  currency: 'EUR',
+  includedCredits: 0,
+  pricing: flat('0.01'),
+  minimum: null,
+  discountPercent: null,
+  rounding: 'half_even',
+};
+
+function flat(pricePerCredit: string): Pricing {
+  return { model: 'graduated', tiers: [{ upTo: null, pricePerCredit }] };
+}
+
+function shown({ lines }: Charge): string[] {
+  return lines.map(({ kind, tier, credits, unitPrice, amountMinor }) =>
+    [kind, tier, credits, unitPrice, amountMinor].filter((value) => value !== null).join(' '),
+  );
+}
+
+describe('a charge, by example', () => {
+  test('a price for each credit', () => {
+    expect(shown(pricerOf({ ...BASE, pricing: flat('0.0125') })(1000n))).toEqual(['usage 1 1000 0.0125 1250']);
+  });
+
+  test('graduated: each tier at its own price, counted beyond the included credits', () => {
+    const tiers = [
+      { upTo: 1000, pricePerCredit: '0.02' },
+      { upTo: 5000, pricePerCredit: '0.01' },
+      { upTo: null, pricePerCredit: '0.005' },
+    ];
+    const charge = pricerOf({ ...BASE, includedCredits: 500, pricing: { model: 'graduated', tiers } })(7500n);
+    expect(shown(charge)).toEqual([
+      'usage 0 500 0 0',
+      'usage 1 1000 0.02 2000',
+      'usage 2 4000 0.01 4000',
+      'usage 3 2000 0.005 1000',
+    ]);
+    expect(charge.amountMinor).toBe(7000n);
+  });
+
+  test('volume: all at the price of the tier that the whole reaches', () => {
+    const tiers = [
+      { upTo: 1000, pricePerCredit: '0.02' },
+      { upTo: null, pricePerCredit: '0.01' },
+    ];
+    const card: RateCard = { ...BASE, pricing: { model: 'volume', tiers } };
+    expect(shown(pricerOf(card)(1000n))).toEqual(['usage 1 1000 0.02 2000']);
+    expect(shown(pricerOf(card)(1001n))).toEqual(['usage 2 1001 0.01 1001']);
+  });
+
+  test('package: each one begun is charged whole', () => {
+    const card: RateCard = { ...BASE, pricing: { model: 'package', credits: 1000, price: '9.50' } };
+    expect([0n, 1n, 1000n, 1001n].map((credits) => pricerOf(card)(credits).amountMinor)).toEqual([
+      0n,
+      950n,
+      950n,
+      1900n,
+    ]);
+  });
+
+  test('the discount is off the usage, and the minimum is what remains to pay after it', () => {
+    const card: RateCard = { ...BASE, discountPercent: '10', minimum: '50.00' };
+    expect(shown(pricerOf(card)(1000n))).toEqual(['usage 1 1000 0.01 1000', 'discount -100', 'minimum 4100']);
+    expect(shown(pricerOf(card)(10_000n))).toEqual(['usage 1 10000 0.01 10000', 'discount -1000']);
+  });
+
+  test('halves go to the even neighbour, or away from zero when the card says so', () => {
+    const amounts = (rounding: RateCard['rounding']) =>
+      [1n, 3n, 5n].map((credits) => pricerOf({ ...BASE, rounding, pricing: flat('0.005') })(credits).amountMinor);
+    expect(amounts('half_even')).toEqual([0n, 2n, 2n]);
+    expect(amounts('half_up')).toEqual([1n, 2n, 3n]);
+  });
+
+  test('the largest count of credits at a price of 18 decimals keeps every digit', () => {
+    const pricing = flat('999999999999999999.999999999999999999');
+    const { amountMinor } = pricerOf({ ...BASE, pricing })(9_223_372_036_854_775_807n);
+    expect(amountMinor).toBe(922_337_203_685_477_580_699_999_999_999_999_999_078n);
+  });
+
+  test('without a record there is nothing to pay', () => {
+    expect(NO_CHARGE.amountMinor).toBe(0n);
+    expect(NO_CHARGE.lines).toHaveLength(1);
+  });
+});
+
+const decimal = fc
+  .tuple(fc.bigInt({ min: 0n, max: 10n ** 6n }), fc.option(fc.stringMatching(/^\d{1,18}$/), { nil: null }))
+  .map(([whole, part]) => (part === null ? `${whole}` : `${whole}.${part}`));
+
+const tiers = fc
+  .tuple(fc.uniqueArray(fc.integer({ min: 1, max: 10 ** 7 }), { maxLength: 5 }), fc.array(decimal, { minLength: 6 }))
+  .map(([limits, prices]) => {
+    const upTos = [...limits.sort((a, b) => a - b), null];
+    return upTos.map((upTo, index) => ({ upTo, pricePerCredit: prices[index] ?? '0' }));
+  });
+
+const pricing: fc.Arbitrary<Pricing> = fc.oneof(
+  fc.record({ model: fc.constantFrom('graduated', 'volume'), tiers }),
+  fc.record({ model: fc.constant('package' as const), credits: fc.integer({ min: 1, max: 10 ** 6 }), price: decimal }),
+);
+
+const card: fc.Arbitrary<RateCard> = fc.record({
+  name: fc.constant('card'),
+  fromPeriod: fc.constant('2026-01'),
+  toPeriod: fc.constant(null),
+  workspace: fc.constant(null),
+  tenant: fc.constant(null),
+  currency: fc.constantFrom('EUR', 'JPY', 'KWD', 'CLF'),
+  includedCredits: fc.oneof(fc.constant(0), fc.nat(10 ** 6), fc.constant(Number.MAX_SAFE_INTEGER)),
+  pricing,
+  minimum: fc.option(fc.bigInt({ min: 0n, max: 10n ** 9n }).map(String)),
+  discountPercent: fc.option(fc.constantFrom('0', '2.5', '10', '33.333333333333333333', '50', '100')),
+  rounding: fc.constantFrom('half_even', 'half_up'),
+});
+
+const MAX = 2n ** 63n - 1n;
+const credits = fc.oneof(
+  fc.bigInt({ min: 0n, max: 10n ** 4n }),
+  fc.bigInt({ min: 0n, max: 2n * 10n ** 7n }),
+  fc.bigInt({ min: 0n, max: MAX }),
+  fc.constantFrom(0n, 1n, MAX),
+);
+
+describe('a charge, for any card and any credits up to 2^63-1', () => {
+  test('is that of an independent exact calculation, line by line', () => {
+    fc.assert(
+      fc.property(card, credits, (anyCard, anyCredits) => {
+        const { lines } = pricerOf(anyCard)(anyCredits);
+        expect(lines.map(({ kind, tier, amountMinor }) => ({ kind, tier, amount: amountMinor }))).toEqual(
+          exactLines(anyCard, anyCredits),
+        );
+      }),
+      { numRuns: 3000 },
+    );
+  });
+
+  test('is the sum of its lines, which cover every credit once', () => {
+    fc.assert(
+      fc.property(card, credits, (anyCard, anyCredits) => {
+        const { lines, amountMinor } = pricerOf(anyCard)(anyCredits);
+        expect(lines.reduce((sum, line) => sum + line.amountMinor, 0n)).toBe(amountMinor);
+        expect(lines.reduce((sum, line) => sum + (line.credits ?? 0n), 0n)).toBe(anyCredits);
+      }),
+      { numRuns: 1000 },
+    );
+  });
+});

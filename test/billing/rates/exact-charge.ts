@@ -1,0 +1,61 @@
+import Big from 'big.js';
+import type { RateCard } from '../../../src/config/rate-cards.ts';
+
+/** Decimals of the minor unit, of the currencies that the tests use. */
+const DIGITS: Readonly<Record<string, number>> = { EUR: 2, JPY: 0, KWD: 3, CLF: 4 };
+
+export interface ExactLine {
+  kind: string;
+  tier: number | null;
+  amount: bigint;
+}
+
+/**
+ * What a card charges, worked out from its description in decimals that a library keeps exact; the program computes with
+ * integers. In the order of the lines: the included credits, one a tier, the discount, the top-up to the minimum.
+ */
+export function exactLines(card: RateCard, credits: bigint): ExactLine[] {
+  const lines: ExactLine[] = [];
+  const rest = new Big(credits.toString()).minus(card.includedCredits);
+  if (card.includedCredits > 0) lines.push({ kind: 'usage', tier: 0, amount: 0n });
+  if (rest.gt(0) || card.includedCredits === 0) {
+    for (const [tier, cost] of usageCosts(card, rest)) {
+      lines.push({ kind: 'usage', tier, amount: inMinor(card, cost) });
+    }
+  }
+  let sum = lines.reduce((total, line) => total + line.amount, 0n);
+  if (card.discountPercent !== null) {
+    const off = round(card, new Big(sum.toString()).times(card.discountPercent).times('0.01'));
+    if (off > 0n) lines.push({ kind: 'discount', tier: null, amount: -off });
+    sum -= off;
+  }
+  const minimum = card.minimum === null ? 0n : inMinor(card, new Big(card.minimum));
+  if (minimum > sum) lines.push({ kind: 'minimum', tier: null, amount: minimum - sum });
+  return lines;
+}
+
+function usageCosts({ pricing }: RateCard, credits: Big): [number, Big][] {
+  if (pricing.model === 'package') {
+    const begun = credits.mod(pricing.credits).gt(0) ? 1n : 0n;
+    const packages = BigInt(credits.toFixed(0)) / BigInt(pricing.credits) + begun;
+    return [[1, new Big(packages.toString()).times(pricing.price)]];
+  }
+  const reached = pricing.tiers.findIndex(({ upTo }) => upTo === null || credits.lte(upTo));
+  return pricing.tiers.flatMap(({ upTo, pricePerCredit }, index): [number, Big][] => {
+    if (pricing.model === 'volume') return index === reached ? [[index + 1, credits.times(pricePerCredit)]] : [];
+    if (index > reached) return [];
+    const from = pricing.tiers[index - 1]?.upTo ?? 0;
+    const to = index === reached || upTo === null ? credits : new Big(upTo);
+    return [[index + 1, to.minus(from).times(pricePerCredit)]];
+  });
+}
+
+function inMinor(card: RateCard, amount: Big): bigint {
+  const digits = DIGITS[card.currency];
+  if (digits === undefined) throw new Error(`the tests do not know ${card.currency}`);
+  return round(card, amount.times(new Big(10).pow(digits)));
+}
+
+function round({ rounding }: RateCard, amount: Big): bigint {
+  return BigInt(amount.round(0, rounding === 'half_up' ? Big.roundHalfUp : Big.roundHalfEven).toFixed(0));
+}

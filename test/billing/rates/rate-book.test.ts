@@ -1,0 +1,101 @@
+import { describe, expect, test } from 'vitest';
+import { chooserFor } from '../../../src/billing/rates/rate-book.ts';
+import { ambiguousCards, type RateCard, rateCardSchema, resolveRateCard } from '../../../src/config/rate-cards.ts';
+
+function card(name: string, scope: Partial<RateCard> = {}): RateCard {
+  const base = resolveRateCard(
+    rateCardSchema.parse({ name, from_period: '2026-01', currency: 'EUR', price_per_credit: '0.01' }),
+  );
+  return { ...base, ...scope };
+}
+
+function chosen(cards: readonly RateCard[], tenant: string, { workspace = 'ws-1', period = '2026-03' } = {}) {
+  return chooserFor(cards, workspace, period)(tenant)?.name ?? null;
+}
+
+describe('the card in force', () => {
+  const cards = [
+    card('all'),
+    card('here', { workspace: 'ws-1' }),
+    card('elsewhere', { workspace: 'ws-2' }),
+    card('a*', { tenant: 'a*' }),
+    card('ac*', { tenant: 'ac*' }),
+    card('acme', { tenant: 'acme' }),
+    card('acme in ws-2', { tenant: 'acme', workspace: 'ws-2' }),
+  ];
+
+  test('is the most specific: id, then the longest pattern, then the workspace, then all', () => {
+    expect(chosen(cards, 'acme')).toBe('acme');
+    expect(chosen(cards, 'acme', { workspace: 'ws-2' })).toBe('acme in ws-2');
+    expect(chosen(cards, 'acorn')).toBe('ac*');
+    expect(chosen(cards, 'apple')).toBe('a*');
+    expect(chosen(cards, 'globex')).toBe('here');
+    expect(chosen(cards, 'globex', { workspace: 'ws-3' })).toBe('all');
+  });
+
+  test('does not depend on the order in which the cards are written', () => {
+    const reversed = [...cards].reverse();
+    for (const tenant of ['acme', 'acorn', 'apple', 'globex']) {
+      expect(chosen(reversed, tenant)).toBe(chosen(cards, tenant));
+    }
+  });
+
+  test('is the latest that has begun, and none before the first or after the last period', () => {
+    const dated = [
+      card('first', { toPeriod: '2026-06' }),
+      card('second', { fromPeriod: '2026-03', toPeriod: '2026-04' }),
+    ];
+    const periods = ['2025-12', '2026-01', '2026-02', '2026-03', '2026-04', '2026-05', '2026-07'];
+    expect(periods.map((period) => chosen(dated, 'acme', { period }))).toEqual([
+      null,
+      'first',
+      'first',
+      'second',
+      'second',
+      'first',
+      null,
+    ]);
+  });
+
+  test('a special price from long ago stays before a general one of today', () => {
+    const both = [card('special', { tenant: 'acme', fromPeriod: '2020-01' }), card('new', { fromPeriod: '2026-03' })];
+    expect(chosen(both, 'acme')).toBe('special');
+  });
+});
+
+test('cards of the same scope from the same period on are ambiguous, others are not', () => {
+  const cards = [card('a'), card('b', { workspace: 'ws-1' }), card('c'), card('d', { fromPeriod: '2026-02' })];
+  expect(ambiguousCards(cards)).toEqual([{ index: 2, first: 0 }]);
+});
+
+describe('a card that is written wrongly is refused with the place of the mistake', () => {
+  const good = { name: 'x', from_period: '2026-01', currency: 'EUR', price_per_credit: '0.01' };
+  const { price_per_credit: _, ...unpriced } = good;
+  const wrong: [string, Record<string, unknown>, string][] = [
+    ['a price that is a number', { ...good, price_per_credit: 0.01 }, 'price_per_credit'],
+    ['a negative price', { ...good, price_per_credit: '-1' }, 'price_per_credit'],
+    ['a price with an exponent', { ...good, price_per_credit: '1e-3' }, 'price_per_credit'],
+    ['no price', unpriced, 'price_per_credit'],
+    ['two ways to price', { ...good, package: { credits: 10, price: '1' } }, 'package'],
+    ['an unknown currency', { ...good, currency: 'EURO' }, 'currency'],
+    ['a month that is none', { ...good, from_period: '2026-13' }, 'from_period'],
+    ['an end before its beginning', { ...good, to_period: '2025-12' }, 'to_period'],
+    ['a minimum finer than the minor unit', { ...good, minimum: '0.001' }, 'minimum'],
+    ['a discount above 100 percent', { ...good, discount_percent: '100.1' }, 'discount_percent'],
+    ['tiers out of order', { ...unpriced, volume: tiers(10, 5, undefined) }, 'volume.1.up_to'],
+    ['a last tier with a limit', { ...unpriced, graduated: tiers(10, 20) }, 'graduated.1.up_to'],
+    [
+      'a tier without a limit before the last',
+      { ...unpriced, graduated: tiers(undefined, undefined) },
+      'graduated.0.up_to',
+    ],
+  ];
+  test.each(wrong)('%s', (_name, written, path) => {
+    const { error } = rateCardSchema.safeParse(written);
+    expect(error?.issues.map((issue) => issue.path.join('.'))).toEqual([path]);
+  });
+});
+
+function tiers(...limits: (number | undefined)[]) {
+  return limits.map((up_to) => (up_to === undefined ? { price_per_credit: '1' } : { up_to, price_per_credit: '1' }));
+}

@@ -1,0 +1,19 @@
+import { expect, test } from 'vitest';
+import { formatMinor, isCurrency, minorDigits } from '../../src/core/money.ts';
+
+test('a currency has the decimals that ISO 4217 gives its minor unit', () => {
+  const digits = ['EUR', 'USD', 'JPY', 'KRW', 'KWD', 'IQD', 'CLF', 'ISK', 'HUF'].map((code) => minorDigits(code));
+  expect(digits).toEqual([2, 2, 0, 0, 3, 3, 4, 0, 2]);
+});
+
+test('what is no money to bill in is no currency', () => {
+  for (const code of ['eur', 'XXX', 'XAU', 'CREDITS', '', 'EU', 'constructor']) expect(isCurrency(code)).toBe(false);
+  expect(() => minorDigits('XTS')).toThrow(RangeError);
+});
+
+test('minor units are written as a decimal of the currency, every digit exact', () => {
+  expect(formatMinor(5n, 'EUR')).toBe('0.05');
+  expect(formatMinor(-1234n, 'EUR')).toBe('-12.34');
+  expect(formatMinor(-7n, 'JPY')).toBe('-7');
+  expect(formatMinor(9_223_372_036_854_775_807n, 'KWD')).toBe('9223372036854775.807');
+});
