@@ -1,12 +1,11 @@
-import Table from 'cli-table3';
 import { inertText } from '../../core/inert-text.ts';
 import { formatInteger } from './format.ts';
-import { textWidth, wrapText } from './wrap.ts';
+import { clipText, textWidth, wrapText } from './wrap.ts';
 
 const STYLES = { bold: [1, 22], dim: [2, 22], red: [31, 39], green: [32, 39], yellow: [33, 39] } as const;
 
 export type CellStyle = keyof typeof STYLES;
-export type Alignment = 'left' | 'center' | 'right';
+export type Alignment = 'left' | 'right';
 
 /** One column of a table. Without `align`, a column of numbers is set to the right and anything else to the left. */
 export type TableColumn<Row> = {
@@ -24,7 +23,7 @@ export type TableColumn<Row> = {
 export interface TableOptions {
   /** ANSI colours; off unless asked for. */
   color?: boolean;
-  /** Columns of the terminal. Long text wraps to fit; numbers are never cut. Without it every cell is one line. */
+  /** Columns of the terminal. Long text wraps to fit, up to a bound; numbers are never cut. Without it every cell is one line. */
   width?: number | undefined;
 }
 
@@ -36,9 +35,10 @@ interface Cell {
 const GAP = '  ';
 /** Text columns are not squeezed below this, even when the terminal is narrower. */
 const NARROWEST = 8;
-/** cli-table3 takes quadratic time in the rows of one table: 200,000 rows are drawn as many small ones. */
-const BLOCK_ROWS = 200;
-
+/** Code units of the longest cell, which is as long as an id may be; the rest is clipped before anybody measures it. */
+const LONGEST_CELL = 1_024;
+/** On a terminal a cell is clipped to what fills so many of its lines. */
+const TERMINAL_LINES = 4;
 /**
  * Rows as a table for a terminal: a rule below the headers, no other borders, no line break at the end. With no rows
  * the headers alone. Text from outside cannot act on the terminal.
@@ -48,24 +48,20 @@ export function renderTable<Row extends object>(
   columns: readonly TableColumn<NoInfer<Row>>[],
   options: TableOptions = {},
 ): string {
+  const longest = Math.min(LONGEST_CELL, (options.width ?? LONGEST_CELL) * TERMINAL_LINES);
   const head = columns.map((column): Cell => ({ text: inertText(column.header), style: 'bold' }));
-  const body = rows.map((row) => columns.map((column) => toCell(row, column)));
+  const body = rows.map((row) => columns.map((column) => toCell(row, column, longest)));
   const aligns = columns.map((column) => column.align ?? naturalAlignment(rows, column.key));
   const widths = columnWidths([head, ...body], aligns, options.width);
-  const draw = (cells: readonly Cell[]) =>
-    cells.map((cell, index) => drawCell(cell, widths[index] ?? 0, options.color === true));
-
-  const blocks = [drawBlock(body.slice(0, BLOCK_ROWS).map(draw), widths, aligns, draw(head))];
-  for (let start = BLOCK_ROWS; start < body.length; start += BLOCK_ROWS) {
-    blocks.push(drawBlock(body.slice(start, start + BLOCK_ROWS).map(draw), widths, aligns, []));
-  }
-  return blocks.join('\n').replace(/ +$/gm, '');
+  const draw = (cells: readonly Cell[]) => drawRow(cells, { widths, aligns, color: options.color === true });
+  const rule = widths.map((width) => '─'.repeat(width)).join('─'.repeat(GAP.length));
+  return [draw(head), ...(rows.length === 0 ? [] : [rule, ...body.map(draw)])].join('\n');
 }
 
-function toCell<Row extends object>(row: Row, column: TableColumn<Row>): Cell {
+function toCell<Row extends object>(row: Row, column: TableColumn<Row>, longest: number): Cell {
   const value = row[column.key];
   const text = column.format === undefined ? defaultText(value) : column.format(value, row);
-  return { text: inertText(text), style: column.style?.(value, row) };
+  return { text: clipText(inertText(clipText(text, longest)), longest), style: column.style?.(value, row) };
 }
 
 function defaultText(value: unknown): string {
@@ -100,36 +96,31 @@ function columnWidths(lines: readonly Cell[][], aligns: readonly Alignment[], te
   return widths;
 }
 
-function drawCell(cell: Cell, width: number, color: boolean): string {
-  const lines = wrapText(cell.text, width);
-  if (!color || cell.style === undefined) return lines.join('\n');
-  const [on, off] = STYLES[cell.style];
-  return lines.map((line) => `\x1b[${on}m${line}\x1b[${off}m`).join('\n');
+interface Layout {
+  widths: readonly number[];
+  aligns: readonly Alignment[];
+  color: boolean;
 }
 
-function drawBlock(rows: string[][], widths: number[], aligns: Alignment[], head: string[]): string {
-  const table = new Table({
-    head,
-    colWidths: [...widths],
-    colAligns: [...aligns],
-    chars: { ...NO_BORDER, mid: '─', 'mid-mid': '─'.repeat(GAP.length), middle: GAP },
-    style: { head: [], border: [], compact: true, 'padding-left': 0, 'padding-right': 0 },
-  });
-  table.push(...rows);
-  return table.toString();
+/** One row as lines: as many as its highest cell has, each cell at the top of its column. */
+function drawRow(cells: readonly Cell[], { widths, aligns, color }: Layout): string {
+  const columns = cells.map((cell, index) => wrapText(cell.text, widths[index] ?? 0));
+  const height = Math.max(...columns.map((lines) => lines.length));
+  return Array.from({ length: height }, (_, line) =>
+    columns
+      .map((lines, index) => {
+        const text = lines[line] ?? '';
+        const gap = ' '.repeat(Math.max(0, (widths[index] ?? 0) - textWidth(text)));
+        const styled = color ? paint(text, cells[index]?.style) : text;
+        return aligns[index] === 'right' ? gap + styled : styled + gap;
+      })
+      .join(GAP)
+      .trimEnd(),
+  ).join('\n');
 }
 
-const NO_BORDER = {
-  top: '',
-  'top-mid': '',
-  'top-left': '',
-  'top-right': '',
-  bottom: '',
-  'bottom-mid': '',
-  'bottom-left': '',
-  'bottom-right': '',
-  left: '',
-  'left-mid': '',
-  right: '',
-  'right-mid': '',
-} as const;
+function paint(text: string, style: CellStyle | undefined): string {
+  if (style === undefined || text === '') return text;
+  const [on, off] = STYLES[style];
+  return `\x1b[${on}m${text}\x1b[${off}m`;
+}

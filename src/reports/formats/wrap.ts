@@ -5,6 +5,12 @@ export function textWidth(text: string): number {
   return /^[\x20-\x7e]*$/.test(text) ? text.length : stringWidth(text);
 }
 
+/** The text, cut off behind `longest` code units with an ellipsis for the rest. Surrogate pairs stay whole. */
+export function clipText(text: string, longest: number): string {
+  if (text.length <= longest) return text;
+  return `${text.slice(0, longest).replace(/[\ud800-\udbff]$/, '')}…`;
+}
+
 /**
  * Cuts text into lines of at most `width` terminal columns, at spaces where there are any. What the reader sees as one
  * character stays whole, and nothing is dropped but the spaces at which a line was cut.

@@ -102,3 +102,31 @@ test('a wrapped line never exceeds its width and no letter is lost', () => {
     }),
   );
 });
+
+test.each([
+  ['letters', 'x'.repeat(200_000)],
+  ['wide characters', '株'.repeat(200_000)],
+  ['combined characters', 'e\u0301'.repeat(100_000)],
+  ['control characters', '\x1b'.repeat(200_000)],
+])('a hundred ids of 200,000 %s are drawn within two seconds, clipped', (_, id) => {
+  const rows = Array.from({ length: 100 }, (_, index) => ({ tenant: id, credits: BigInt(index) }));
+  for (const options of [{}, { width: 80 }]) {
+    const startedAt = performance.now();
+    const table = renderTable(rows, columns, options);
+    expect(performance.now() - startedAt).toBeLessThan(2_000);
+    expect(table).toContain('…');
+    expect(table).toMatch(/ 99$/m);
+    for (const line of table.split('\n')) expect(textWidth(line)).toBeLessThanOrEqual(options.width ?? 2_100);
+  }
+});
+
+test('the longest id that the service may send is not clipped where there is no terminal', () => {
+  const tenant = 'x'.repeat(1_024);
+  expect(renderTable([{ tenant, credits: 1n }], columns)).toContain(`${tenant}  `);
+});
+
+test('a clipped text keeps its characters whole', () => {
+  const table = renderTable([{ tenant: `x${'🚀'.repeat(1_000)}`, credits: 1n }], columns);
+  expect(table).toMatch(/x🚀+…/u);
+  expect(table).not.toMatch(/\\u/);
+});
