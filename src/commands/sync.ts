@@ -47,7 +47,7 @@ async function sync(cli: CliContext, options: SyncOptions): Promise<void> {
   const window = parsePeriodWindow(options);
   const reports = await withStopSignal((signal) => {
     const run = (context: Context) => syncAll(cli, context, options, window, signal);
-    return options.dryRun === true ? withLedgerCopy(cli, run) : cli.withContext(run, { writes: true });
+    return options.dryRun === true ? withLedgerCopy(cli, signal, run) : cli.withContext(run, { writes: true });
   });
   if (cli.json) cli.printJson({ dry_run: options.dryRun === true, workspaces: reports });
   const failed = reports.filter((report) => report.status === 'failed').length;

@@ -1,6 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { openForWriting } from '../../src/ledger/file/open.ts';
+import { claimRun } from '../../src/ledger/runs/claim-run.ts';
 import { createWorld, FIRST, parseJson, SECOND, workspaceSettings } from './world.ts';
 
 describe('sync', () => {
@@ -131,5 +133,24 @@ describe('sync --dry-run', () => {
     ]);
     expect(world.query(contents)).toEqual(rowsBefore);
     expect(readFileSync(world.ledgerPath).equals(bytesBefore)).toBe(true);
+  });
+
+  it('works while a run holds the workspace, and leaves that run its lease', async () => {
+    const world = await createWorld(FIRST);
+    await world.run('sync');
+    const connection = openForWriting(world.ledgerPath);
+    onTestFinished(() => {
+      connection.close();
+    });
+    const window = { from: null, to: null };
+    const claim = { workspaceId: 'ws-1', workspaceName: 'ws-1', slot: null, window, nowMs: world.clock.nowMs };
+    claimRun(connection, { ...claim, kind: 'scheduled' });
+    const leases = world.query('SELECT * FROM leases');
+
+    const { code, out, err } = await world.run('sync', '--dry-run');
+
+    expect({ code, out, err }).toMatchObject({ code: 0, out: expect.stringContaining('would record nothing changed') });
+    expect(world.query('SELECT * FROM leases')).toEqual(leases);
+    expect(world.query("SELECT count(*) AS running FROM runs WHERE status = 'running'")).toEqual([{ running: 1 }]);
   });
 });

@@ -45,7 +45,8 @@ export function evaluateFailure(
 
 /**
  * Raises `sync_stale` for workspaces without a complete run for too long; one that runs again resolves it. In one
- * transaction, and without writing anything when there is no news.
+ * transaction, and without writing anything when there is no news. It takes the write lock first: SQLite refuses to
+ * write on what was read before another process wrote.
  */
 export function evaluateStale(
   connection: Database.Database,
@@ -54,7 +55,7 @@ export function evaluateStale(
 ): RunAlerts {
   const outcome: RunAlerts = { changes: [], notificationIds: [] };
   const keyOf = connection.prepare('SELECT workspace_key FROM workspaces WHERE workspace_id = ?').pluck();
-  return connection.transaction(() => {
+  const raise = connection.transaction(() => {
     for (const { workspaceId, sinceMs, staleAfterMs } of workspaces) {
       const judgement = judgeStale(sinceMs, staleAfterMs);
       const workspaceKey = keyOf.get(workspaceId) as number | undefined;
@@ -71,5 +72,6 @@ export function evaluateStale(
       outcome.notificationIds.push(...notificationIds);
     }
     return outcome;
-  })();
+  });
+  return raise.immediate();
 }

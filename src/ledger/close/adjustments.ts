@@ -6,28 +6,23 @@ import { periodKeyOf, periodOfKey } from '../schema/keys.ts';
 
 /**
  * Books what a run changed in closed periods: one adjustment an entry, in the first period after the corrected one that
- * is not closed. The closed figures stay as they are. Returns how many were booked.
+ * is not closed. The closed figures stay as they are. Only `changedPeriods`, those with entries of the run, are looked at:
+ * a run must not get slower with each month that is closed. Returns how many were booked.
  */
 export function bookAdjustments(
   connection: LedgerConnection,
-  run: { runKey: number; workspaceKey: number; lastEntryIdBefore: number; nowMs: number },
+  run: { workspaceKey: number; lastEntryIdBefore: number; changedPeriods: ReadonlySet<number>; nowMs: number },
 ): number {
-  const closed = connection
-    .prepare('SELECT period_key FROM periods WHERE workspace_key = ? AND closed_seq IS NOT NULL')
-    .pluck()
-    .all(run.workspaceKey) as number[];
+  const isClosed = connection.prepare('SELECT 1 FROM periods WHERE period_key = ? AND closed_seq IS NOT NULL');
   const book = connection.prepare(
     `INSERT INTO adjustments (corrects_period_key, tenant_key, booked_period_key, credits_delta, requests_delta,
        recorded_at, run_key, entry_id)
      SELECT period_key, tenant_key, ?, credits_delta, requests_delta, ?, run_key, entry_id
      FROM usage_entries WHERE entry_id > ? AND period_key = ? ORDER BY entry_id`,
   );
-  const changed = connection
-    .prepare('SELECT 1 FROM usage_entries WHERE entry_id > ? AND period_key = ? LIMIT 1')
-    .pluck();
   let booked = 0;
-  for (const periodKey of closed) {
-    if (changed.get(run.lastEntryIdBefore, periodKey) === undefined) continue;
+  for (const periodKey of [...run.changedPeriods].sort((a, b) => a - b)) {
+    if (isClosed.get(periodKey) === undefined) continue;
     const booking = bookingPeriodKey(connection, run.workspaceKey, periodKey, run.nowMs);
     booked += book.run(booking, isoTime(run.nowMs), run.lastEntryIdBefore, periodKey).changes;
     refuseLargeBookings(connection, booking);

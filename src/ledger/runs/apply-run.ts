@@ -89,7 +89,7 @@ function merge<Extra>(connection: Connection, request: ApplyRequest<Extra>): App
   noteAbsences(connection, { run, keys, knownTenants: tenantBase, sameKeys });
   // The walk's largest figure bounds the sums of what it showed; keys that it missed still count.
   if (staging.sumsMayOverflow || hasAbsences(connection, run)) refuseOverflow(connection, run);
-  bookAdjustments(connection, { ...run, lastEntryIdBefore, nowMs });
+  bookAdjustments(connection, { workspaceKey: run.workspaceKey, lastEntryIdBefore, changedPeriods, nowMs });
   recordWalk(connection, run.runKey, { ...request.walk, facts: { ...facts, keySetDigest } });
   const head = headOfChain(connection);
   const appliedSeq = head.seq + 1;

@@ -1,7 +1,10 @@
 import { expect, test } from 'vitest';
+import { evaluateStale } from '../../../src/alerts/evaluate/evaluate-self.ts';
 import type { LedgerView } from '../../support/ledger-view.ts';
+import { openLedger, publish, usageRecord } from '../../support/open-ledger.ts';
 import { rejection } from '../../support/rejection.ts';
 import { type Fixture, manualOrder, startFixture, WORKSPACE } from '../../support/sandbox-fixture.ts';
+import { NOON } from '../../support/test-clock.ts';
 
 const HOUR_MS = 3_600_000;
 const STALE = { workspaceId: WORKSPACE, sinceMs: 31 * 60_000, staleAfterMs: 31 * 60_000 - 1 };
@@ -84,6 +87,31 @@ test('a run that was stopped on purpose raises nothing', async () => {
   await rejection(context.sync(manualOrder({ signal: stop.signal })));
 
   expect(view().value('SELECT count(*) FROM alerts')).toBe(0n);
+});
+
+test('a stale workspace is told although another process wants to write meanwhile', () => {
+  const { connection, path } = openLedger();
+  publish(connection, [usageRecord('a', 1)]);
+  const other = openLedger(path).connection;
+  other.pragma('busy_timeout = 0');
+  const healthy = { workspaceId: 'ws-1', sinceMs: 0, staleAfterMs: 1 };
+  const stale = {
+    sinceMs: 2,
+    staleAfterMs: 1,
+    /** Asked for once the one before it has been looked at. */
+    get workspaceId() {
+      try {
+        other.exec("INSERT INTO ledger_meta (name, value) VALUES ('other', '') ON CONFLICT DO NOTHING");
+      } catch (error) {
+        expect(error).toMatchObject({ code: 'SQLITE_BUSY' });
+      }
+      return 'ws-1';
+    },
+  };
+
+  const { changes } = evaluateStale(connection, [healthy, stale], { channels: [], nowMs: NOON });
+
+  expect(changes).toMatchObject([{ rule: 'sync_stale', change: 'fired' }]);
 });
 
 async function startWithUsage(): Promise<Fixture> {

@@ -1,8 +1,12 @@
+import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
+import { addPeriods } from '../../../src/core/period.ts';
+import { bookAdjustments } from '../../../src/ledger/close/adjustments.ts';
 import { closePeriod, type PeriodEvent, reopenPeriod } from '../../../src/ledger/close/close-period.ts';
 import type { LedgerConnection } from '../../../src/ledger/file/open.ts';
 import { type AbsentKey, absentAgain } from '../../../src/ledger/runs/absences.ts';
 import { applyRun } from '../../../src/ledger/runs/apply-run.ts';
+import { periodKeyOf } from '../../../src/ledger/schema/keys.ts';
 import { verifyLedger } from '../../../src/ledger/verify/verify.ts';
 import type { UsageItem } from '../../../src/usage-api/answers/check-item.ts';
 import { type LedgerView, viewLedger } from '../../support/ledger-view.ts';
@@ -222,6 +226,23 @@ function expectTooLarge(connection: LedgerConnection, path: string, records: Usa
 
 const A = usageRecord('a', 100, FEBRUARY);
 const B = usageRecord('b', 50, FEBRUARY);
+
+test.each([2, 40])('a run looks at the closed periods that it changed only, of %i', (months) => {
+  const { connection, path } = openLedger();
+  const periods = Array.from({ length: months }, (_, index) => addPeriods(FEBRUARY, -index));
+  publish(connection, [...periods.map((period) => usageRecord('a', 1, period)), MARCH_RECORD], { nowMs: NOON - HOUR });
+  for (const period of periods) close(connection, period);
+  const statements: unknown[] = [];
+  const logged: LedgerConnection = new Database(path, { verbose: (sql) => statements.push(sql) });
+  const changedPeriods = new Set([periodKeyOf(1, FEBRUARY), periodKeyOf(1, MARCH)]);
+
+  const booked = bookAdjustments(logged, { workspaceKey: 1, lastEntryIdBefore: 0, changedPeriods, nowMs: NOON });
+
+  logged.close();
+  expect(booked).toBe(1);
+  // Is each of the two closed; where to book, what to book, and whether the sum still fits.
+  expect(statements).toHaveLength(5);
+});
 
 /** February is closed with a = 100 and b = 50, March is open. */
 function openClosed() {
