@@ -2,19 +2,20 @@ import { dirname, join } from 'node:path';
 import type { StaleCheck } from '../alerts/evaluate/evaluate-self.ts';
 import { pendingNotifications } from '../alerts/outbox/outbox.ts';
 import { type Clock, isoTime } from '../core/clock.ts';
-import { summarizeError } from '../core/errors.ts';
 import { Releasers } from '../core/releasers.ts';
 import { hasPublished } from '../ledger/runs/published.ts';
-import { latestSlot, ledgerId } from '../ledger/schema/identity.ts';
+import { SlotLog } from '../ledger/runs/slot-log.ts';
+import { ledgerId } from '../ledger/schema/identity.ts';
 import type { RedisTarget } from '../queue/connection.ts';
-import type { JobHandlers } from '../queue/jobs.ts';
 import { startPrivateRedis } from '../queue/private-redis.ts';
 import { openQueueSystem, type QueueSystem } from '../queue/queues.ts';
-import { startScheduler } from '../queue/scheduler.ts';
+import { type Scheduler, startScheduler } from '../queue/scheduler.ts';
 import type { Context } from '../wiring/context.ts';
 import { startBackupSchedule } from './backup/backup-schedule.ts';
 import { createHealthProbe, type HealthProbe } from './http/probe.ts';
+import { createHandlers } from './job-handlers.ts';
 import { type OutboxSweep, startOutboxSweep } from './outbox-sweep.ts';
+import { schedulesOf, type WorkspaceSchedule } from './schedules.ts';
 import { startStaleWatch } from './stale-watch.ts';
 
 /** Running jobs have this long to end after a stop was asked for; below pm2's kill_timeout with room for the rest. */
@@ -26,14 +27,6 @@ export interface Daemon {
   readonly queue: QueueSystem;
   /** Stops taking work, lets what runs end, and lets go of everything. May be called twice. */
   stop(): Promise<void>;
-}
-
-/** A cron expression of a workspace and what it stands for. */
-interface WorkspaceSchedule {
-  key: string;
-  cron: string;
-  workspaceId: string;
-  kind: 'scheduled' | 'reconcile';
 }
 
 /**
@@ -49,11 +42,15 @@ export async function startDaemon(context: Context): Promise<Daemon> {
     const { connection } = context.reader();
     const target = await openRedis(context, releasers);
     let sweep: OutboxSweep | null = null;
+    let scheduler: Scheduler | null = null;
     const queue: QueueSystem = await openQueueSystem({
       ledgerId: ledgerId(connection),
       target,
       logger,
-      handlers: createHandlers(context, () => sweep?.sweep() ?? Promise.resolve()),
+      handlers: createHandlers(context, {
+        afterRun: () => sweep?.sweep() ?? Promise.resolve(),
+        postpone: (key, untilMs) => scheduler?.postpone(key, untilMs),
+      }),
     });
     releasers.push(async () => {
       await queue.stop({ deadlineMs: JOBS_DEADLINE_MS });
@@ -67,19 +64,25 @@ export async function startDaemon(context: Context): Promise<Daemon> {
       logger,
     });
     releasers.push(() => sweep?.stop());
-    const scheduler = startScheduler<WorkspaceSchedule>({
-      entries: schedulesOf(context),
-      enqueue: ({ workspaceId, kind }, slot) => queue.addSync({ workspaceId, kind, slot }),
-      lastSlot: ({ workspaceId, kind }) => {
+    const startedAtMs = clock.now();
+    const slots = new SlotLog(connection);
+    scheduler = startScheduler<WorkspaceSchedule>({
+      entries: schedulesOf(config),
+      enqueue: ({ workspaceId, kind }, due) => queue.addSync({ workspaceId, kind, ...due }),
+      history: ({ workspaceId, kind }) => {
+        const record = slots.record(workspaceId, kind);
         // The first run of a workspace reads the whole history anyway: no reconciliation is owed before it.
-        if (kind === 'reconcile' && !hasPublished(connection, workspaceId)) return isoTime(clock.now());
-        return latestSlot(connection, workspaceId, kind);
+        if (kind === 'reconcile' && !hasPublished(connection, workspaceId)) {
+          return { ...record, doneSlot: isoTime(clock.now()) };
+        }
+        // Whoever starts the daemon may have put the credentials right.
+        return { ...record, refused: record.refused && (record.failedAtMs ?? 0) >= startedAtMs };
       },
       onRedisBack: (listener) => queue.onRedisBack(listener),
       clock,
       logger,
     });
-    releasers.push(() => scheduler.stop());
+    releasers.push(() => scheduler?.stop());
     const probe = createHealthProbe({ reader: context.reader(), config, clock, queueSystem: queue });
     const watch = startStaleWatch({
       stale: () => staleChecks(probe, clock),
@@ -133,61 +136,4 @@ async function openRedis(context: Context, releasers: Releasers): Promise<RedisT
 /** Where the private redis-server of a ledger keeps its files. */
 export function privateRedisFolder(ledgerPath: string): string {
   return join(dirname(ledgerPath), 'redis');
-}
-
-function schedulesOf(context: Context): WorkspaceSchedule[] {
-  return context.config.workspaces.flatMap(({ id, cron, reconcileCron }) => [
-    { key: `${id} scheduled`, cron, workspaceId: id, kind: 'scheduled' as const },
-    { key: `${id} reconcile`, cron: reconcileCron, workspaceId: id, kind: 'reconcile' as const },
-  ]);
-}
-
-/** What the queues' jobs do. `afterRun` looks after the notifications that a run has left in the outbox. */
-function createHandlers(context: Context, afterRun: () => Promise<void>): JobHandlers {
-  const { logger } = context;
-  return {
-    async sync({ workspaceId, kind, slot }, job) {
-      try {
-        const outcome = await context.sync({
-          workspaceId,
-          kind,
-          slot,
-          signal: job.signal,
-          onProgress: (progress) => {
-            if (progress.pages % 100 === 0) job.progress(progress);
-          },
-        });
-        if (outcome.status === 'already_done') {
-          logger.info({ workspaceId, slot, runId: outcome.runId }, 'slot was done already');
-          return { status: outcome.status, runId: outcome.runId };
-        }
-        const { status, runId, records, entries, walks } = outcome;
-        const alerts = outcome.alerts.changes.length;
-        logger.info({ workspaceId, kind, slot, runId, records, entries, walks, alerts }, 'run applied');
-        if (outcome.alerts.notificationIds.length > 0) await afterRun();
-        return { status, runId, records, entries, alerts };
-      } catch (error) {
-        const { code, message, retryable, hint } = summarizeError(error);
-        const { attempt, lastAttempt } = job;
-        const text = retryable && !lastAttempt ? 'run failed, it will be tried again' : 'run failed';
-        const stack = code === 'internal' && error instanceof Error ? error.stack : undefined;
-        logger.error({ workspaceId, kind, slot, attempt, code, reason: message, hint, stack }, text);
-        await afterRun();
-        throw error;
-      }
-    },
-    async deliver({ notificationId }, job) {
-      const outcome = await context.deliver(notificationId, job.signal);
-      if (outcome.state === 'pending') {
-        logger.warn({ notificationId, ...outcome }, 'notification not delivered, it will be tried again');
-        await afterRun();
-      } else if (outcome.state === 'dead') {
-        logger.error({ notificationId, reason: outcome.reason }, 'notification given up');
-        if (outcome.disabled !== undefined) await afterRun();
-      } else {
-        logger.info({ notificationId, state: outcome.state }, 'notification handled');
-      }
-      return outcome;
-    },
-  };
 }

@@ -2,11 +2,13 @@ import { createHash } from 'node:crypto';
 import { isoTime } from '../core/clock.ts';
 import { AppError } from '../core/errors.ts';
 
-/** One run of one workspace. The slot, an ISO time, says which tick or request it stands for. */
+/** One attempt at a slot of one workspace; attempts are counted by the ledger, from 1 on. */
 export interface SyncJob {
   workspaceId: string;
+  /** ISO time of the tick. */
   slot: string;
-  kind: 'scheduled' | 'reconcile' | 'manual';
+  kind: 'scheduled' | 'reconcile';
+  attempt: number;
 }
 
 /** One attempt to deliver one notification; attempts are counted by the ledger, from 1 on. */
@@ -21,32 +23,32 @@ export interface DeliverJob {
 export interface JobContext {
   /** Aborted, with a `StoppingError` as its reason, when the daemon stops and the grace is over. */
   signal: AbortSignal;
-  /** The attempt of the queue that this is, from 1 on. */
-  attempt: number;
-  /** True when a retryable failure is not retried any more. */
-  lastAttempt: boolean;
   /** Shows how far the job is: a percentage or an object. Never fails and never waits. */
   progress(state: number | object): void;
 }
 
 /**
- * What is done with the jobs. An error with `retryable: false` fails the job at once, any other is retried after a
- * backoff, and not before `retryAfterMs` milliseconds when the error carries that. The result is kept as JSON.
+ * What is done with the jobs. An error fails the job: when to try again is for the ledger to say, which makes the next
+ * attempt another job. The result is kept as JSON.
  */
 export interface JobHandlers {
   sync(job: SyncJob, context: JobContext): Promise<unknown>;
   deliver(job: DeliverJob, context: JobContext): Promise<unknown>;
 }
 
-/**
- * The same for the same workspace, kind and slot, on every daemon: that is what makes a tick one job. Workspace ids may
- * hold anything, so they are hashed: BullMQ refuses ids with ':' in them and ids that look like a number.
- */
+/** The same for the same attempt, on every daemon: that is what makes a tick one job. */
 export function syncJobId(job: SyncJob): string {
   const slotMs = Date.parse(job.slot);
   if (Number.isNaN(slotMs)) throw new AppError('bad_slot', `slot ${JSON.stringify(job.slot)} is not an ISO time`);
-  const workspace = createHash('sha256').update(job.workspaceId, 'utf16le').digest('base64url').slice(0, 22);
-  return `${job.kind}.${isoTime(slotMs).replaceAll(':', '-')}.${workspace}`;
+  return `${job.kind}.${isoTime(slotMs).replaceAll(':', '-')}.${workspaceMark(job.workspaceId)}.${job.attempt}`;
+}
+
+/**
+ * Names a workspace inside Redis. Its id may hold anything, so it is hashed: BullMQ refuses ids with ':' in them and ids
+ * that look like a number.
+ */
+export function workspaceMark(workspaceId: string): string {
+  return createHash('sha256').update(workspaceId, 'utf16le').digest('base64url').slice(0, 22);
 }
 
 export function deliverJobId(job: DeliverJob): string {

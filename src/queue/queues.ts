@@ -1,4 +1,4 @@
-import type { Queue, Worker } from 'bullmq';
+import type { Job, Queue, Worker } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { AppError } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
@@ -13,7 +13,7 @@ import {
 } from './connection.ts';
 import { within } from './deadline.ts';
 import { RedisUnavailableError, StoppingError } from './errors.ts';
-import { type DeliverJob, deliverJobId, type JobHandlers, type SyncJob, syncJobId } from './jobs.ts';
+import { type DeliverJob, deliverJobId, type JobHandlers, type SyncJob, syncJobId, workspaceMark } from './jobs.ts';
 import {
   DEFAULT_SETTINGS,
   DELIVER_RETENTION,
@@ -52,8 +52,11 @@ export interface StopOptions {
 export interface QueueSystem {
   /** Begins to take jobs. Before that the system only enqueues. May be called twice. */
   start(): void;
-  /** Enqueues one run. `exists`: the slot has its job already, finished ones included; a guess when others add it too. */
-  addSync(job: SyncJob): Promise<'added' | 'exists'>;
+  /**
+   * Enqueues one attempt, to begin after `delayMs`. `exists`: the workspace has a job that waits or runs, this one or
+   * another, and gets no second one. A finished job of the same attempt gives way: the ledger says that it is due.
+   */
+  addSync(job: SyncJob & { delayMs?: number }): Promise<'added' | 'exists'>;
   /** Enqueues one attempt of a delivery. One that completed keeps its id: the handler must count it before it returns. */
   addDelivery(delivery: DeliverJob & { delayMs: number }): Promise<void>;
   counts(): Promise<{ sync: QueueCounts; deliver: QueueCounts }>;
@@ -118,18 +121,16 @@ export async function openQueueSystem(options: QueueSystemOptions): Promise<Queu
       handler.then(done, done);
     };
     const common = { connection, watch, logger, track, stopSignal: stopper.signal };
-    const { syncConcurrency, deliverConcurrency, backoffBaseMs } = settings;
+    const { syncConcurrency, deliverConcurrency } = settings;
     workers.push(
       startWorker<SyncJob>({
         ...common,
-        backoffBaseMs,
         queueName: syncQueue.name,
         concurrency: syncConcurrency,
         handle: (job, context) => handlers.sync(job, context),
       }),
       startWorker<DeliverJob>({
         ...common,
-        backoffBaseMs,
         queueName: deliverQueue.name,
         concurrency: deliverConcurrency,
         handle: (job, context) => handlers.deliver(job, context),
@@ -152,14 +153,20 @@ export async function openQueueSystem(options: QueueSystemOptions): Promise<Queu
 
   return {
     start,
-    async addSync(job) {
+    async addSync({ delayMs = 0, ...job }) {
       const jobId = syncJobId(job);
+      const deduplication = { id: workspaceMark(job.workspaceId) };
       return ask(async () => {
+        const holderId = await syncQueue.getDeduplicationJobId(deduplication.id);
+        if (holderId !== null && isOpen(await syncQueue.getJob(holderId))) return 'exists';
+        // A mark whose job is gone would keep the workspace out for ever.
+        if (holderId !== null) await syncQueue.removeDeduplicationKey(deduplication.id);
         const existing = await syncQueue.getJob(jobId);
-        if (existing !== undefined) return 'exists';
-        const attempts = settings.syncAttempts;
-        await syncQueue.add(job.kind, job, { jobId, attempts, backoff: { type: 'custom' }, ...SYNC_RETENTION });
-        return 'added';
+        if (isOpen(existing)) return 'exists';
+        await existing?.remove();
+        const options = { jobId, delay: delayMs, attempts: 1, deduplication, ...SYNC_RETENTION };
+        const added = await syncQueue.add(job.kind, job, options);
+        return added.id === jobId ? 'added' : 'exists';
       });
     },
     async addDelivery({ delayMs, ...job }) {
@@ -185,6 +192,11 @@ export async function openQueueSystem(options: QueueSystemOptions): Promise<Queu
       return stopped;
     },
   };
+}
+
+/** Whether a job waits or runs. */
+function isOpen(job: Job | undefined): boolean {
+  return job !== undefined && job.finishedOn === undefined;
 }
 
 async function countsOf(queue: Queue): Promise<QueueCounts> {

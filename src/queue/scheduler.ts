@@ -1,80 +1,122 @@
 import { type ScheduledTask, schedule } from 'node-cron';
-import { type Clock, isoTime } from '../core/clock.ts';
+import type { Clock } from '../core/clock.ts';
 import { summarizeError } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
-import { dueSlot, tickExpressions } from './slots.ts';
+import { createRepeatLimit } from '../core/repeat-limit.ts';
+import {
+  createSlotFinder,
+  type DueAttempt,
+  dueAttempt,
+  type SlotHistory,
+  type SlotSpan,
+  tickExpressions,
+} from './slots.ts';
+import { offsetMs } from './spread.ts';
 
-/** Missed slots are noticed within a minute: the shortest interval that a five-field expression can name. */
-const CATCH_UP_INTERVAL_MS = 60_000;
+/** How soon a missed slot, the end of a rest or a Redis that works again without a word is noticed. */
+const CATCH_UP_INTERVAL_MS = 10_000;
 
 /** Something to enqueue at the times of a cron expression, which is in UTC. */
 export interface ScheduleEntry {
-  /** Names the entry in logs. */
+  /** Names the entry in logs, and among those that share its cron. */
   key: string;
   cron: string;
 }
 
 export interface SchedulerOptions<E extends ScheduleEntry> {
   entries: readonly E[];
-  /** Enqueues one slot, an ISO time of whole seconds. The same slot may come again: its job must be the same then. */
-  enqueue(entry: E, slot: string): Promise<unknown>;
-  /** The latest slot of the entry that the ledger knows, an ISO time; null when it never ran. */
-  lastSlot(entry: E): string | null;
+  /** Enqueues an attempt, to begin after `delayMs`. The same one may come again: its job must be the same then. */
+  enqueue(entry: E, due: DueAttempt & { delayMs: number }): Promise<unknown>;
+  /** What the ledger knows of the entry's slots. */
+  history(entry: E): SlotHistory;
   /** Subscribes to the end of Redis outages; returns what ends the subscription. */
   onRedisBack(listener: () => void): () => void;
   clock: Clock;
   logger: Logger;
+  /** Milliseconds between two looks at what is due. */
+  intervalMs?: number;
 }
 
 export interface Scheduler {
-  /** Enqueues the latest slot of every entry whose last slot in the ledger is older: once, not once per missed tick. */
+  /** Enqueues the due attempt of every entry: of its latest slot only, however many were missed. */
   catchUp(): Promise<void>;
+  /** Keeps an entry from being enqueued before this time, milliseconds since the epoch; forgotten with the process. */
+  postpone(key: string, untilMs: number): void;
   /** Ends all ticks and waits for what is being enqueued. May be called twice. */
   stop(): Promise<void>;
 }
 
+/** The entries of one cron expression: reading it takes its time, so it is read once for all of them. */
+interface CronGroup<E> {
+  cron: string;
+  entries: E[];
+  spanAt(nowMs: number): SlotSpan | null;
+}
+
 /**
- * Starts the ticks, and catches up at once, when Redis is back and each minute. It only enqueues. What cannot be enqueued
- * is logged and stays due: the ledger does not know the slot, so catching up finds it.
+ * Starts the ticks, and catches up at once, when Redis is back and every ten seconds. It only enqueues, and only what the
+ * ledger says is not done. What cannot be enqueued is logged and stays due, so catching up finds it.
  */
 export function startScheduler<E extends ScheduleEntry>(options: SchedulerOptions<E>): Scheduler {
   const { entries, clock, logger } = options;
+  const limit = createRepeatLimit();
+  const postponed = new Map<string, number>();
   const running = new Set<Promise<void>>();
   let stopped = false;
   let catchingUp: Promise<void> | null = null;
 
+  const groups = groupByCron(entries);
   const track = (work: Promise<void>): Promise<void> => {
     running.add(work);
     return work.finally(() => running.delete(work));
   };
 
-  /** False when enqueueing fails for now, whatever the slot. */
-  const enqueue = async (entry: E, slot: string): Promise<boolean> => {
+  /** Enqueues what is due of an entry. False when enqueueing fails for now, whatever the slot. */
+  const consider = async (entry: E, group: CronGroup<E>, nowMs: number): Promise<boolean> => {
+    const due = dueOf(entry, group, nowMs);
+    if (due === null) return true;
     try {
-      await options.enqueue(entry, slot);
+      await options.enqueue(entry, due);
       return true;
     } catch (error) {
       const { code, message, retryable } = summarizeError(error);
-      logger.warn({ entry: entry.key, slot, code, reason: message }, 'slot not enqueued, it will be caught up');
+      const { slot } = due;
+      limit(`${code} ${message}`, (leftOut) =>
+        logger.warn(
+          { entry: entry.key, slot, code, reason: message, leftOut },
+          'slot not enqueued, it will be caught up',
+        ),
+      );
       return !retryable;
     }
   };
-
-  const catchUpAll = async (): Promise<void> => {
-    for (const entry of entries) {
-      if (stopped) return;
-      const slot = dueOf(entry);
-      // What keeps one slot out keeps the others out, too, and each would wait for its own deadline.
-      if (slot !== null && !(await enqueue(entry, slot))) return;
-    }
-  };
-  const dueOf = (entry: E): string | null => {
+  const dueOf = (entry: E, group: CronGroup<E>, nowMs: number): (DueAttempt & { delayMs: number }) | null => {
+    if (nowMs < (postponed.get(entry.key) ?? 0)) return null;
+    postponed.delete(entry.key);
     try {
-      return dueSlot(entry.cron, options.lastSlot(entry), clock.now());
+      const span = group.spanAt(nowMs);
+      const due = span === null ? null : dueAttempt(span, options.history(entry), nowMs);
+      if (span === null || due === null) return null;
+      const beginsMs = span.slotMs + offsetMs(entry.key, group.entries.length, span.nextMs - span.slotMs);
+      return { ...due, delayMs: Math.max(0, beginsMs - nowMs) };
     } catch (error) {
-      logger.error({ entry: entry.key, reason: summarizeError(error).message }, 'cannot tell whether a slot is due');
+      const reason = summarizeError(error).message;
+      limit(`history ${reason}`, (leftOut) =>
+        logger.error({ entry: entry.key, reason, leftOut }, 'cannot tell whether a slot is due'),
+      );
       return null;
     }
+  };
+
+  /** What keeps one slot out keeps the others out, too, and each would wait for its own deadline. */
+  const considerAll = async (group: CronGroup<E>, atMs: number): Promise<boolean> => {
+    for (const entry of group.entries) {
+      if (stopped || !(await consider(entry, group, Math.max(clock.now(), atMs)))) return false;
+    }
+    return true;
+  };
+  const catchUpAll = async (): Promise<void> => {
+    for (const group of groups) if (!(await considerAll(group, 0))) return;
   };
   const catchUp = (): Promise<void> => {
     catchingUp ??= track(catchUpAll()).finally(() => {
@@ -83,16 +125,17 @@ export function startScheduler<E extends ScheduleEntry>(options: SchedulerOption
     return catchingUp;
   };
 
-  const tasks = entries.flatMap((entry) =>
-    tickExpressions(entry.cron).map((expression) =>
-      startTask(entry, expression, logger, async (slot) => {
-        if (!stopped) await track(enqueue(entry, slot).then(() => undefined));
+  const tasks = groups.flatMap((group) =>
+    tickExpressions(group.cron).map((expression) =>
+      startTask(expression, logger, async (slotMs) => {
+        // A timer may be early by a moment, and the slot has begun when its tick says so.
+        if (!stopped) await track(considerAll(group, slotMs).then(() => undefined));
       }),
     ),
   );
   // A blocked process misses ticks, and node-cron does not make up for them.
   for (const task of tasks) task.on('execution:missed', () => void catchUp());
-  const timer = setInterval(() => void catchUp(), CATCH_UP_INTERVAL_MS);
+  const timer = setInterval(() => void catchUp(), options.intervalMs ?? CATCH_UP_INTERVAL_MS);
   const unsubscribe = options.onRedisBack(() => {
     // A pass that began during the outage may just be giving up: a new one has to follow it.
     void (catchingUp ?? Promise.resolve()).then(catchUp);
@@ -101,6 +144,9 @@ export function startScheduler<E extends ScheduleEntry>(options: SchedulerOption
 
   return {
     catchUp,
+    postpone(key, untilMs) {
+      postponed.set(key, untilMs);
+    },
     async stop() {
       stopped = true;
       clearInterval(timer);
@@ -111,18 +157,22 @@ export function startScheduler<E extends ScheduleEntry>(options: SchedulerOption
   };
 }
 
-function startTask(
-  entry: ScheduleEntry,
-  expression: string,
-  logger: Logger,
-  tick: (slot: string) => Promise<void>,
-): ScheduledTask {
-  const quiet = (message: string | Error): void =>
-    logger.debug({ entry: entry.key, reason: String(message) }, 'node-cron');
-  return schedule(
-    expression,
-    // The scheduled second and not the time of the call: it names the job, on every daemon alike.
-    (context) => tick(isoTime(Math.floor(context.date.getTime() / 1000) * 1000)),
-    { timezone: 'UTC', name: entry.key, logger: { info: quiet, warn: quiet, error: quiet, debug: quiet } },
-  );
+function groupByCron<E extends ScheduleEntry>(entries: readonly E[]): CronGroup<E>[] {
+  const groups = new Map<string, CronGroup<E>>();
+  for (const entry of entries) {
+    const { cron } = entry;
+    const group = groups.get(cron) ?? { cron, entries: [], spanAt: createSlotFinder(cron) };
+    group.entries.push(entry);
+    groups.set(cron, group);
+  }
+  return [...groups.values()];
+}
+
+function startTask(expression: string, logger: Logger, tick: (slotMs: number) => Promise<void>): ScheduledTask {
+  const quiet = (message: string | Error): void => logger.debug({ expression, reason: String(message) }, 'node-cron');
+  return schedule(expression, (context) => tick(Math.floor(context.date.getTime() / 1000) * 1000), {
+    timezone: 'UTC',
+    name: expression,
+    logger: { info: quiet, warn: quiet, error: quiet, debug: quiet },
+  });
 }

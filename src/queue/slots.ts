@@ -1,5 +1,33 @@
 import { CronExpressionParser } from 'cron-parser';
 
+/** What is known of the slots of one entry. */
+export interface SlotHistory {
+  /** The latest slot that is done, an ISO time; null when none is. */
+  doneSlot: string | null;
+  /** Attempts in a row that have failed since. */
+  failures: number;
+  /** The slot of the latest of them, an ISO time. */
+  failedSlot: string | null;
+  /** When it failed, milliseconds since the epoch. */
+  failedAtMs: number | null;
+  /** It failed in a way that only somebody's doing can mend: asking often would help nobody. */
+  refused: boolean;
+}
+
+/** A slot that is not done yet, and its attempt, counted from 1 over all slots since the last that was done. */
+export interface DueAttempt {
+  /** ISO time. */
+  slot: string;
+  attempt: number;
+}
+
+/** Of a slot's first retries; the wait doubles from there. */
+const FIRST_RETRY_MS = 15_000;
+/** After so many failures in a row the retries within a slot end: its own tick is the next attempt. */
+const PATIENT_FAILURES = 10;
+const FIRST_REFUSED_MS = 5 * 60_000;
+const LONGEST_REFUSED_MS = 60 * 60_000;
+
 /**
  * The latest time that the expression (UTC) names and that is not after `nowMs`, in milliseconds since the epoch; null
  * when there never was one. Throws on an expression that cannot be read: the configuration was checked before.
@@ -13,13 +41,55 @@ export function latestSlot(cron: string, nowMs: number): number | null {
 
 /**
  * The slot that is due for catching up, as an ISO time: the latest one, once, however many were missed; null when the
- * last one that the ledger knows is not older. An entry without a last slot is due at once.
+ * last one that is done is not older. Without a last slot one is due at once.
  */
 export function dueSlot(cron: string, lastSlot: string | null, nowMs: number): string | null {
   const latestMs = latestSlot(cron, nowMs);
   if (latestMs === null) return null;
   if (lastSlot !== null && Date.parse(lastSlot) >= latestMs) return null;
   return new Date(latestMs).toISOString();
+}
+
+/** A slot and the one after it, milliseconds since the epoch. */
+export interface SlotSpan {
+  slotMs: number;
+  nextMs: number;
+}
+
+/** Tells the slot of a time as `latestSlot` does, and remembers it until the next one: reading cron takes its time. */
+export function createSlotFinder(cron: string): (nowMs: number) => SlotSpan | null {
+  let known: SlotSpan | null = null;
+  return (nowMs) => {
+    if (known !== null && nowMs >= known.slotMs && nowMs < known.nextMs) return known;
+    const slotMs = latestSlot(cron, nowMs);
+    if (slotMs === null) return null;
+    const after = CronExpressionParser.parse(cron, { tz: 'UTC', currentDate: new Date(slotMs) });
+    known = { slotMs, nextMs: after.hasNext() ? after.next().getTime() : Number.POSITIVE_INFINITY };
+    return known;
+  };
+}
+
+/**
+ * The attempt that is due, of the latest slot, once, however many were missed; null when that slot is done, or when what
+ * failed is to rest for longer. A new slot is tried at its tick whatever failed before, unless we are refused.
+ */
+export function dueAttempt(span: SlotSpan, history: SlotHistory, nowMs: number): DueAttempt | null {
+  const { slotMs, nextMs } = span;
+  if (history.doneSlot !== null && Date.parse(history.doneSlot) >= slotMs) return null;
+  const due = { slot: new Date(slotMs).toISOString(), attempt: history.failures + 1 };
+  if (history.failures === 0 || history.failedAtMs === null) return due;
+  const failedHere = history.failedSlot !== null && Date.parse(history.failedSlot) >= slotMs;
+  if (!failedHere && !history.refused) return due;
+  const sinceMs = nowMs - history.failedAtMs;
+  // A clock that was set back must not put the next attempt off by as much.
+  return sinceMs < 0 || sinceMs >= restMs(history, nextMs - slotMs) ? due : null;
+}
+
+/** How long an entry rests after its latest failure; `paceMs` lies between its slots. */
+export function restMs({ failures, refused }: Pick<SlotHistory, 'failures' | 'refused'>, paceMs: number): number {
+  if (refused) return Math.min(FIRST_REFUSED_MS * 2 ** Math.min(failures - 1, 10), LONGEST_REFUSED_MS);
+  const backoffMs = FIRST_RETRY_MS * 2 ** Math.min(failures - 1, 20);
+  return Math.min(backoffMs, failures > PATIENT_FAILURES ? paceMs : paceMs / 2);
 }
 
 /**

@@ -2,11 +2,12 @@ import type { Job, Worker } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { AppError, summarizeError } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
+import { createRepeatLimit } from '../core/repeat-limit.ts';
 import { bullmq } from './bullmq.ts';
 import type { RedisWatch } from './connection.ts';
 import { settlesWithin } from './deadline.ts';
 import type { JobContext } from './jobs.ts';
-import { LOCK_DURATION_MS, MAX_STALLED_COUNT, retryDelayMs, STALLED_INTERVAL_MS } from './settings.ts';
+import { LOCK_DURATION_MS, MAX_STALLED_COUNT, STALLED_INTERVAL_MS, WORKER_RETRY_MS } from './settings.ts';
 
 export interface WorkerOptions<D> {
   queueName: string;
@@ -14,7 +15,6 @@ export interface WorkerOptions<D> {
   watch: RedisWatch;
   logger: Logger;
   concurrency: number;
-  backoffBaseMs: number;
   /** Aborted when running handlers have to come to an end. */
   stopSignal: AbortSignal;
   handle(data: D, context: JobContext): Promise<unknown>;
@@ -24,7 +24,8 @@ export interface WorkerOptions<D> {
 
 /** Starts taking jobs at once. Errors are logged; none of them ends the worker. */
 export function startWorker<D>(options: WorkerOptions<D>): Worker<D> {
-  const { queueName, connection, watch, concurrency, backoffBaseMs } = options;
+  const { queueName, connection, watch, concurrency } = options;
+  const limit = createRepeatLimit();
   const logger = options.logger.child({ queue: queueName });
   // Two parameters and not three: with a third BullMQ makes a signal of its own, whose reason is a string and no error.
   const worker = new bullmq.Worker<D>(queueName, async (job, token) => processJob(job, token, options, logger), {
@@ -33,14 +34,11 @@ export function startWorker<D>(options: WorkerOptions<D>): Worker<D> {
     lockDuration: LOCK_DURATION_MS,
     stalledInterval: STALLED_INTERVAL_MS,
     maxStalledCount: MAX_STALLED_COUNT,
-    settings: {
-      backoffStrategy: (attemptsMade, _type, error) =>
-        isFinal(error) ? -1 : retryDelayMs(attemptsMade, backoffBaseMs, retryAfterMsOf(error), Math.random()),
-    },
+    runRetryDelay: WORKER_RETRY_MS,
   });
   worker.on('failed', (job, error) => {
     const { code, message, retryable } = summarizeError(error);
-    const fields = { job: job?.id, attempt: job?.attemptsMade, code, retryable, reason: message };
+    const fields = { job: job?.id, code, retryable, reason: message };
     // What is not ours by design is a defect: its stack is needed to find it.
     logger.warn(code === 'internal' ? { ...fields, stack: error.stack } : fields, 'job failed');
   });
@@ -48,7 +46,8 @@ export function startWorker<D>(options: WorkerOptions<D>): Worker<D> {
   worker.on('error', (error) => {
     // While Redis is away the watch has said so; each connection and each command would say it again.
     const level = watch.up ? 'error' : 'debug';
-    logger[level]({ reason: error.message }, 'queue worker error');
+    const reason = error.message;
+    limit(`${level} ${reason}`, (leftOut) => logger[level]({ reason, leftOut }, 'queue worker error'));
   });
   return worker;
 }
@@ -60,11 +59,8 @@ async function processJob<D>(
   logger: Logger,
 ): Promise<unknown> {
   const { stopSignal } = options;
-  const attempt = job.attemptsMade + 1;
   const context: JobContext = {
     signal: stopSignal,
-    attempt,
-    lastAttempt: attempt >= (job.opts.attempts ?? 1),
     progress(state) {
       job.updateProgress(state).catch((error: Error) => {
         logger.debug({ job: job.id, reason: error.message }, 'progress not shown');
@@ -90,16 +86,6 @@ async function processJob<D>(
 function storable(result: unknown): unknown {
   const text = JSON.stringify(result, (_key, value) => (typeof value === 'bigint' ? value.toString() : value));
   return text === undefined ? null : JSON.parse(text);
-}
-
-/** Trying again is useless by the error's own word. */
-function isFinal(error: Error | undefined): boolean {
-  return error !== undefined && 'retryable' in error && error.retryable === false;
-}
-
-function retryAfterMsOf(error: Error | undefined): number {
-  if (error === undefined || !('retryAfterMs' in error)) return 0;
-  return typeof error.retryAfterMs === 'number' && error.retryAfterMs > 0 ? error.retryAfterMs : 0;
 }
 
 /**

@@ -1,11 +1,15 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { deliverJobId, syncJobId } from '../../src/queue/jobs.ts';
-import { MAX_BACKOFF_MS, retryDelayMs } from '../../src/queue/settings.ts';
 
-const kinds = fc.constantFrom('scheduled' as const, 'reconcile' as const, 'manual' as const);
+const kinds = fc.constantFrom('scheduled' as const, 'reconcile' as const);
 const slots = fc.date({ noInvalidDate: true, min: new Date(0), max: new Date(4e12) }).map((date) => date.toISOString());
-const jobs = fc.record({ workspaceId: fc.string({ unit: 'binary' }), slot: slots, kind: kinds });
+const jobs = fc.record({
+  workspaceId: fc.string({ unit: 'binary' }),
+  slot: slots,
+  kind: kinds,
+  attempt: fc.integer({ min: 1, max: 1000 }),
+});
 
 describe('the id of a sync job', () => {
   test('is one that BullMQ takes, whatever the workspace is called', () => {
@@ -16,25 +20,29 @@ describe('the id of a sync job', () => {
     );
   });
 
-  test('differs when the workspace, the kind or the slot differs, and only then', () => {
+  test('differs when the workspace, the kind, the slot or the attempt differs, and only then', () => {
     fc.assert(
       fc.property(jobs, jobs, (a, b) => {
-        const same = a.workspaceId === b.workspaceId && a.slot === b.slot && a.kind === b.kind;
+        const same =
+          a.workspaceId === b.workspaceId && a.slot === b.slot && a.kind === b.kind && a.attempt === b.attempt;
         expect(syncJobId(a) === syncJobId(b)).toBe(same);
         expect(syncJobId({ ...a, workspaceId: `${a.workspaceId}x` })).not.toBe(syncJobId(a));
+        expect(syncJobId({ ...a, attempt: a.attempt + 1 })).not.toBe(syncJobId(a));
       }),
     );
   });
 
   test('is the same however the slot is written', () => {
-    const job = { workspaceId: 'ws-1', kind: 'scheduled' as const };
+    const job = { workspaceId: 'ws-1', kind: 'scheduled' as const, attempt: 1 };
     expect(syncJobId({ ...job, slot: '2026-03-01T10:15:00Z' })).toBe(
       syncJobId({ ...job, slot: '2026-03-01T10:15:00.000Z' }),
     );
   });
 
   test('is refused for a slot that is no time', () => {
-    expect(() => syncJobId({ workspaceId: 'ws', slot: 'soon', kind: 'manual' })).toThrow(/not an ISO time/);
+    expect(() => syncJobId({ workspaceId: 'ws', slot: 'soon', kind: 'scheduled', attempt: 1 })).toThrow(
+      /not an ISO time/,
+    );
   });
 });
 
@@ -46,12 +54,4 @@ describe('the id of a delivery', () => {
   test('is refused for a notification id that BullMQ would refuse', () => {
     expect(() => deliverJobId({ notificationId: 'a:b', attempt: 1 })).toThrow(/cannot name a job/);
   });
-});
-
-test('the wait before a retry grows, has jitter, has a bound, and is never shorter than Retry-After', () => {
-  expect(retryDelayMs(1, 1000, 0, 0)).toBe(500);
-  expect(retryDelayMs(1, 1000, 0, 1)).toBe(1000);
-  expect(retryDelayMs(3, 1000, 0, 1)).toBe(4000);
-  expect(retryDelayMs(40, 1000, 0, 1)).toBe(MAX_BACKOFF_MS);
-  expect(retryDelayMs(1, 1000, 90_000, 1)).toBe(90_000);
 });

@@ -27,7 +27,7 @@ afterEach(async () => {
   removeFolder(folder);
 });
 
-const job = (slot: string) => ({ workspaceId: 'ws', slot, kind: 'scheduled' as const });
+const job = (slot: string) => ({ workspaceId: 'ws', slot, kind: 'scheduled' as const, attempt: 1 });
 
 describe('while Redis is away', () => {
   test('enqueueing fails fast with a retryable error, and the worker goes on once Redis is back', async () => {

@@ -10,6 +10,7 @@ import {
   type SchedulerOptions,
   startScheduler,
 } from '../../src/queue/scheduler.ts';
+import type { SlotHistory } from '../../src/queue/slots.ts';
 import {
   clientOf,
   gate,
@@ -26,12 +27,18 @@ afterEach(async () => {
   await scheduler?.stop();
 });
 
+/** What is known of an entry whose latest done slot is this, with some of it changed. */
+const done = (doneSlot: string | null, change: Partial<SlotHistory> = {}): SlotHistory => ({
+  ...{ doneSlot, failures: 0, failedSlot: null, failedAtMs: null, refused: false },
+  ...change,
+});
+
 const NOW = Date.parse('2026-03-01T10:20:00.000Z');
 
 function start(options: Partial<SchedulerOptions<ScheduleEntry>> & Pick<SchedulerOptions<ScheduleEntry>, 'entries'>) {
   const made = startScheduler<ScheduleEntry>({
     enqueue: async () => undefined,
-    lastSlot: () => null,
+    history: () => done(null),
     onRedisBack: () => () => undefined,
     clock: { now: () => NOW },
     logger: recordingLogger().logger,
@@ -47,8 +54,8 @@ describe('ticks', () => {
     start({
       entries: [{ key: 'every second', cron: '* * * * * *' }],
       clock: systemClock,
-      lastSlot: () => new Date(Date.now() + 60_000).toISOString(),
-      enqueue: async (_entry, slot) => {
+      history: () => done(slots.at(-1) ?? null),
+      enqueue: async (_entry, { slot }) => {
         slots.push(slot);
       },
     });
@@ -94,14 +101,14 @@ describe('catching up', () => {
     current: '2026-03-01T10:15:00.000Z',
     new: null,
   };
-  const lastSlot = (entry: ScheduleEntry): string | null => known[entry.key] ?? null;
+  const history = (entry: ScheduleEntry): SlotHistory => done(known[entry.key] ?? null);
 
   test('enqueues the latest slot once for each entry that is behind or new, at the start', async () => {
     const slots: string[] = [];
     start({
       entries,
-      lastSlot,
-      enqueue: async ({ key }, slot) => {
+      history,
+      enqueue: async ({ key }, { slot }) => {
         slots.push(`${key} ${slot}`);
       },
     });
@@ -116,7 +123,7 @@ describe('catching up', () => {
     const slots: string[] = [];
     start({
       entries,
-      lastSlot,
+      history,
       logger,
       onRedisBack: (listener) => {
         back = listener;
@@ -139,9 +146,9 @@ describe('catching up', () => {
     const slots: string[] = [];
     start({
       entries,
-      lastSlot: (entry) => {
+      history: (entry) => {
         if (entry.key === 'behind') throw new Error('the ledger is busy');
-        return null;
+        return done(null);
       },
       enqueue: async ({ key }) => {
         if (key === 'current') throw new AppError('bad_slot', 'no', { retryable: false });
@@ -151,6 +158,72 @@ describe('catching up', () => {
     await until('the slot', () => slots.length === 1);
     expect(slots).toEqual(['new']);
   });
+});
+
+describe('what has failed', () => {
+  const FAILED: Partial<SlotHistory> = { failures: 1, failedSlot: '2026-03-01T10:15:00.000Z' };
+
+  test('is tried again by itself once its rest is over, as the next attempt', async () => {
+    let nowMs = NOW;
+    const attempts: number[] = [];
+    start({
+      entries: [{ key: 'ws', cron: '*/15 * * * *' }],
+      intervalMs: 10,
+      clock: { now: () => nowMs },
+      history: () => done(null, { ...FAILED, failedAtMs: NOW - 14_999 }),
+      enqueue: async (_entry, { attempt }) => {
+        attempts.push(attempt);
+      },
+    });
+    await scheduler?.catchUp();
+    expect(attempts).toEqual([]);
+    nowMs += 1;
+    await until('the second attempt', () => attempts.length > 0);
+    expect(attempts[0]).toBe(2);
+  });
+
+  test('is left alone for as long as it was put off', async () => {
+    let nowMs = NOW;
+    const slots: string[] = [];
+    const made = start({
+      entries: [{ key: 'ws', cron: '*/15 * * * *' }],
+      clock: { now: () => nowMs },
+      enqueue: async (_entry, { slot }) => {
+        slots.push(slot);
+      },
+    });
+    await made.catchUp();
+    made.postpone('ws', NOW + 60_000);
+    nowMs = NOW + 59_999;
+    await made.catchUp();
+    expect(slots).toHaveLength(1);
+    nowMs = NOW + 60_000;
+    await made.catchUp();
+    expect(slots).toHaveLength(2);
+  });
+});
+
+test('entries with one cron begin one after the other, each at the same distance from every tick', async () => {
+  const entries = Array.from({ length: 100 }, (_, index) => ({ key: `ws-${index}`, cron: '* * * * *' }));
+  const delays = new Map<string, number[]>();
+  let nowMs = Date.parse('2026-03-01T10:20:00.000Z');
+  const made = start({
+    entries,
+    clock: { now: () => nowMs },
+    enqueue: async ({ key }, { delayMs }) => {
+      delays.set(key, [...(delays.get(key) ?? []), delayMs]);
+    },
+  });
+  await made.catchUp();
+  nowMs += 60_000;
+  await made.catchUp();
+  const first = [...delays.values()].map(([delayMs = 0]) => delayMs);
+  expect([...delays.values()].every(([a, b]) => a === b)).toBe(true);
+  expect(Math.max(...first)).toBeLessThan(30_000);
+  // Of 100 that are spread over 30 s no five seconds get more than twice their share.
+  for (let from = 0; from < 30_000; from += 5_000) {
+    expect(first.filter((delayMs) => delayMs >= from && delayMs < from + 5_000).length).toBeLessThan(34);
+  }
 });
 
 test('after FLUSHALL catching up rebuilds the queue from the ledger', async () => {
@@ -166,8 +239,8 @@ test('after FLUSHALL catching up rebuilds the queue from the ledger', async () =
   });
   const made = start({
     entries: [{ key: 'ws', cron: '*/15 * * * *' }],
-    enqueue: (_entry, slot) => system.addSync({ workspaceId: 'ws', slot, kind: 'scheduled' }),
-    lastSlot: () => ran.at(-1) ?? null,
+    enqueue: (_entry, due) => system.addSync({ workspaceId: 'ws', kind: 'scheduled', ...due }),
+    history: () => done(ran.at(-1) ?? null),
     onRedisBack: (listener) => system.onRedisBack(listener),
   });
   await made.catchUp();

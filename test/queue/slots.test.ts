@@ -1,7 +1,15 @@
 import { CronExpressionParser } from 'cron-parser';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { dueSlot, latestSlot, tickExpressions } from '../../src/queue/slots.ts';
+import {
+  createSlotFinder,
+  dueAttempt,
+  dueSlot,
+  latestSlot,
+  restMs,
+  type SlotHistory,
+  tickExpressions,
+} from '../../src/queue/slots.ts';
 
 const at = (iso: string): number => Date.parse(iso);
 const iso = (ms: number | null): string | null => (ms === null ? null : new Date(ms).toISOString());
@@ -65,4 +73,76 @@ describe('the expressions given to node-cron', () => {
   test('tick on the day of the month and on the day of the week, where both are given', () => {
     expect(tickExpressions('0 3 1 * 1')).toEqual(['0 0 3 1 * *', '0 0 3 * * 1']);
   });
+});
+
+describe('the due attempt', () => {
+  const span = { slotMs: at('2026-03-01T00:00:00Z'), nextMs: at('2026-03-02T00:00:00Z') };
+  const SLOT = '2026-03-01T00:00:00.000Z';
+  const MINUTE = 60_000;
+  const history = (change: Partial<SlotHistory>): SlotHistory => ({
+    ...{ doneSlot: '2026-02-28T00:00:00.000Z', failures: 0, failedSlot: null, failedAtMs: null, refused: false },
+    ...change,
+  });
+  const failed = (failures: number, change: Partial<SlotHistory> = {}): SlotHistory =>
+    history({ failures, failedSlot: SLOT, failedAtMs: span.slotMs, ...change });
+  const attemptAfter = (ms: number, known: SlotHistory) => dueAttempt(span, known, span.slotMs + ms)?.attempt ?? null;
+
+  test('is the first one of a slot that is not done, and none of one that is', () => {
+    expect(dueAttempt(span, history({}), span.slotMs)).toEqual({ slot: SLOT, attempt: 1 });
+    expect(dueAttempt(span, history({ doneSlot: SLOT }), span.slotMs)).toBeNull();
+    expect(dueAttempt(span, history({ doneSlot: null }), span.slotMs)).toEqual({ slot: SLOT, attempt: 1 });
+  });
+
+  test('comes again after 15 s, twice as late each time, and never later than half the pace until the next slot', () => {
+    expect([attemptAfter(14_999, failed(1)), attemptAfter(15_000, failed(1))]).toEqual([null, 2]);
+    expect([attemptAfter(29_999, failed(2)), attemptAfter(30_000, failed(2))]).toEqual([null, 3]);
+    expect([attemptAfter(7 * MINUTE, failed(6)), attemptAfter(8 * MINUTE, failed(6))]).toEqual([null, 7]);
+    // A service that is away for hours is asked about eleven times a day, not five times in four minutes.
+    const attempts: number[] = [];
+    for (let failures = 1, nowMs = 0; nowMs < 24 * 60 * MINUTE; failures += 1) {
+      attempts.push(nowMs);
+      nowMs += restMs({ failures, refused: false }, 24 * 60 * MINUTE);
+    }
+    expect(attempts.length).toBeGreaterThanOrEqual(10);
+    expect(attempts.length).toBeLessThanOrEqual(14);
+    expect(restMs({ failures: 6, refused: false }, 15 * MINUTE)).toBe(7.5 * MINUTE);
+  });
+
+  test('of a new slot comes at its tick although the one before failed', () => {
+    const before = failed(5, { failedSlot: '2026-02-28T00:00:00.000Z', failedAtMs: span.slotMs - 1000 });
+    expect(attemptAfter(0, before)).toBe(6);
+  });
+
+  test('of what fails on and on is one a slot', () => {
+    expect(restMs({ failures: 20, refused: false }, 15 * MINUTE)).toBe(15 * MINUTE);
+  });
+
+  test('of refused credentials is rare, at new slots too', () => {
+    const refused = failed(1, { failedSlot: '2026-02-28T23:59:00.000Z', refused: true });
+    expect([attemptAfter(4 * MINUTE, refused), attemptAfter(5 * MINUTE, refused)]).toEqual([null, 2]);
+    expect(restMs({ failures: 9, refused: true }, MINUTE)).toBe(60 * MINUTE);
+  });
+
+  test('does not wait for the time by which a clock was set back', () => {
+    expect(attemptAfter(0, failed(3, { failedAtMs: span.slotMs + 7_200_000 }))).toBe(4);
+  });
+});
+
+test('a slot finder says the same as looking each time, in any order of times', () => {
+  const crons = ['*/15 * * * *', '17 3 * * 0', '0 0 1 * *', '5,35 6-18 * * 1-5'];
+  const times = fc.array(fc.integer({ min: at('2026-01-01T00:00:00Z'), max: at('2026-03-01T00:00:00Z') }), {
+    minLength: 2,
+    maxLength: 20,
+  });
+  fc.assert(
+    fc.property(fc.constantFrom(...crons), times, (cron, nows) => {
+      const find = createSlotFinder(cron);
+      for (const now of nows) {
+        const span = find(now);
+        expect(span?.slotMs).toBe(latestSlot(cron, now));
+        expect(latestSlot(cron, (span?.nextMs ?? 0) - 1)).toBe(span?.slotMs);
+        expect(latestSlot(cron, span?.nextMs ?? 0)).toBe(span?.nextMs);
+      }
+    }),
+  );
 });

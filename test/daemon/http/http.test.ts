@@ -331,7 +331,7 @@ test('bull-board shows the queues and their jobs, and nothing can be changed the
     handlers: { sync: idle, deliver: idle },
   });
   onTestFinished(() => system.stop().then(() => undefined));
-  await system.addSync({ workspaceId: 'ws-1', kind: 'manual', slot: '2026-03-20T12:00:00Z' });
+  await system.addSync({ workspaceId: 'ws-1', kind: 'scheduled', slot: '2026-03-20T12:00:00Z', attempt: 1 });
   const server = await serve({
     queues: system.queues,
     probe: probeOf({ queueCounts: async () => ({ ...(await system.counts()) }) }),

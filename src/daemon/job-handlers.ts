@@ -1,0 +1,81 @@
+import { isoTime } from '../core/clock.ts';
+import { AppError, summarizeError } from '../core/errors.ts';
+import type { JobHandlers } from '../queue/jobs.ts';
+import { latestSlot } from '../queue/slots.ts';
+import type { Context } from '../wiring/context.ts';
+import { cronOf, scheduleKey } from './schedules.ts';
+
+export interface AfterJobs {
+  /** Looks after the notifications that a run has left in the outbox. */
+  afterRun(): Promise<void>;
+  /** Keeps an entry of the schedule from being enqueued for a while. */
+  postpone(key: string, untilMs: number): void;
+}
+
+/** A failure that leaves nothing in the ledger, such as a workspace that another run holds, is tried again after this. */
+const UNRECORDED_REST_MS = 15_000;
+/** Nobody means a `Retry-After` of more than a day, and later slots ask anyway. */
+const LONGEST_REST_MS = 24 * 60 * 60_000;
+
+/** What the queues' jobs do. */
+export function createHandlers(context: Context, { afterRun, postpone }: AfterJobs): JobHandlers {
+  const { clock, logger } = context;
+  return {
+    async sync({ workspaceId, kind, slot, attempt }, job) {
+      try {
+        const outcome = await context.sync({
+          workspaceId,
+          kind,
+          slot: latestOf(slot, cronOf(context.workspace(workspaceId), kind), clock.now()),
+          signal: job.signal,
+          onProgress: (progress) => {
+            if (progress.pages % 100 === 0) job.progress(progress);
+          },
+        });
+        if (outcome.status === 'already_done') {
+          logger.info({ workspaceId, slot, runId: outcome.runId }, 'slot was done already');
+          return { status: outcome.status, runId: outcome.runId };
+        }
+        const { status, runId, records, entries, walks } = outcome;
+        const alerts = outcome.alerts.changes.length;
+        logger.info({ workspaceId, kind, slot, runId, records, entries, walks, alerts }, 'run applied');
+        if (outcome.alerts.notificationIds.length > 0) await afterRun();
+        return { status, runId, records, entries, alerts };
+      } catch (error) {
+        const { code, message, hint } = summarizeError(error);
+        const restMs = Math.min(Math.max(retryAfterMs(error), UNRECORDED_REST_MS), LONGEST_REST_MS);
+        if (!job.signal.aborted) postpone(scheduleKey(workspaceId, kind), clock.now() + restMs);
+        const stack = code === 'internal' && error instanceof Error ? error.stack : undefined;
+        const fields = { workspaceId, kind, slot, attempt, code, reason: message, hint, stack };
+        logger.error(fields, 'run failed, the slot will be tried again');
+        await afterRun();
+        throw error;
+      }
+    },
+    async deliver({ notificationId }, job) {
+      const outcome = await context.deliver(notificationId, job.signal);
+      if (outcome.state === 'pending') {
+        logger.warn({ notificationId, ...outcome }, 'notification not delivered, it will be tried again');
+        await afterRun();
+      } else if (outcome.state === 'dead') {
+        logger.error({ notificationId, reason: outcome.reason }, 'notification given up');
+        if (outcome.disabled !== undefined) await afterRun();
+      } else {
+        logger.info({ notificationId, state: outcome.state }, 'notification handled');
+      }
+      return outcome;
+    },
+  };
+}
+
+/** A job that has waited past the next tick does the later slot: what was missed is done once. */
+function latestOf(slot: string, cron: string, nowMs: number): string {
+  const latestMs = latestSlot(cron, nowMs);
+  return latestMs !== null && latestMs > Date.parse(slot) ? isoTime(latestMs) : slot;
+}
+
+/** How long the service asked us to stay away; 0 when it did not say. */
+function retryAfterMs(error: unknown): number {
+  const known = error instanceof AppError && 'retryAfterMs' in error ? error.retryAfterMs : 0;
+  return typeof known === 'number' && known > 0 ? known : 0;
+}

@@ -1,0 +1,18 @@
+import { createHash } from 'node:crypto';
+
+/** Room that each entry gets in time. */
+const ROOM_MS = 1000;
+const LONGEST_SPREAD_MS = 5 * 60_000;
+const SPACE = 2 ** 32;
+
+/**
+ * How long after its tick an entry is carried out, in milliseconds, so that many entries with one cron do not come at
+ * once. It depends on the entry's name and stays the same; alone on its cron an entry comes at its tick. `paceMs` lies
+ * between two slots, and no entry is put off by more than half of it.
+ */
+export function offsetMs(key: string, entriesOnCron: number, paceMs: number): number {
+  if (entriesOnCron < 2) return 0;
+  const spreadMs = Math.min(entriesOnCron * ROOM_MS, paceMs / 2, LONGEST_SPREAD_MS);
+  const position = createHash('sha256').update(key, 'utf16le').digest().readUInt32BE(0) / SPACE;
+  return Math.floor(position * spreadMs);
+}
