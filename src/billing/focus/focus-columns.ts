@@ -1,0 +1,56 @@
+/** Versions of the FinOps Open Cost and Usage Specification that can be written. */
+export const FOCUS_VERSIONS = ['1.2', '1.3'] as const;
+export type FocusVersion = (typeof FOCUS_VERSIONS)[number];
+
+/** The columns of 1.2, in the order in which they are written. */
+const COLUMNS_1_2 = [
+  'BilledCost',
+  'BillingAccountId',
+  'BillingAccountName',
+  'BillingCurrency',
+  'BillingPeriodEnd',
+  'BillingPeriodStart',
+  'ChargeCategory',
+  'ChargeClass',
+  'ChargeDescription',
+  'ChargeFrequency',
+  'ChargePeriodEnd',
+  'ChargePeriodStart',
+  'ConsumedQuantity',
+  'ConsumedUnit',
+  'ContractedCost',
+  'ContractedUnitPrice',
+  'EffectiveCost',
+  'InvoiceId',
+  'InvoiceIssuerName',
+  'ListCost',
+  'ListUnitPrice',
+  'PricingCategory',
+  'PricingQuantity',
+  'PricingUnit',
+  'ProviderName',
+  'PublisherName',
+  'ServiceCategory',
+  'ServiceName',
+  'ServiceSubcategory',
+  'SkuId',
+  'SkuMeter',
+  'SkuPriceDetails',
+  'SkuPriceId',
+  'SubAccountId',
+  'SubAccountName',
+] as const;
+
+/** New in 1.3, where `ProviderName` stays beside them. */
+const COLUMNS_1_3 = ['HostProviderName', 'ServiceProviderName'] as const;
+
+/** Ours; the specification wants such columns to begin with `x_`, and they stand last. */
+const OWN_COLUMNS = ['x_AsOf', 'x_EntryId', 'x_HeadDigest', 'x_PeriodState', 'x_RequestCount'] as const;
+
+export type FocusColumn = (typeof COLUMNS_1_2)[number] | (typeof COLUMNS_1_3)[number] | (typeof OWN_COLUMNS)[number];
+
+/** The columns of a version, in the order in which they are written. */
+export function focusColumns(version: FocusVersion): readonly FocusColumn[] {
+  const standard = version === '1.2' ? [...COLUMNS_1_2] : [...COLUMNS_1_2, ...COLUMNS_1_3].sort();
+  return [...standard, ...OWN_COLUMNS];
+}

@@ -1,0 +1,46 @@
+import type { Period } from '../../core/period.ts';
+import type { ChargeLineKind } from '../rates/charge.ts';
+
+/** One line of what a tenant is billed in a period, as the ledger holds it. */
+export interface BilledLine {
+  /** `correction`: a closed period changed; charge(after) - charge(before) on the card of that period. */
+  kind: ChargeLineKind | 'correction';
+  /** From 1; 0 for the included credits; null when it is no usage. */
+  tier: number | null;
+  /** Credits in the tier, or those that a correction adds; null for a discount and a minimum. */
+  credits: bigint | null;
+  /** How many credits `unitPrice` buys; null when it is no usage. */
+  unitCredits: bigint | null;
+  /** Exact decimal of the currency's major unit; null when it is no usage. */
+  unitPrice: string | null;
+  amountMinor: bigint;
+  currency: string;
+  rateCard: string;
+  /** The closed period that a correction is about; else null. */
+  correctsPeriod: Period | null;
+  /** The entry that brought a correction; null when a reopen took corrections back, and for all other lines. */
+  entryId: bigint | null;
+}
+
+/** A tenant in one period: what it used, and what it is billed. Without a rate card there are no lines. */
+export interface BilledTenant {
+  tenantId: string;
+  displayName: string | null;
+  externalRef: string | null;
+  /** Of the period itself; what corrections add is in their lines. */
+  creditsUsed: bigint;
+  requestCount: bigint;
+  lines: readonly BilledLine[];
+}
+
+/** Which period of which workspace, and how far it can be relied on. */
+export interface BilledPeriod {
+  workspaceId: string;
+  workspaceName: string;
+  period: Period;
+  state: 'open' | 'settling' | 'closed';
+  /** When the ledger learned what it says here: the close, else the latest run that covered the period. */
+  asOf: string | null;
+  /** Of the close, else of the latest run. */
+  headDigest: string | null;
+}

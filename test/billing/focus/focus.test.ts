@@ -1,0 +1,180 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { FocusVersion } from '../../../src/billing/focus/focus-columns.ts';
+import { focusHeader, focusLines } from '../../../src/billing/focus/focus-csv.ts';
+import { type FocusNames, focusRows } from '../../../src/billing/focus/focus-rows.ts';
+import { timesWhole } from '../../../src/billing/rates/decimal.ts';
+import type { BilledLine, BilledPeriod, BilledTenant } from '../../../src/billing/statement/billed.ts';
+import { brokenRules, type ReadRow, readFocus } from './focus-rules.ts';
+
+const NAMES: FocusNames = {
+  issuer: 'Reseller Ltd',
+  publisher: 'Papermap',
+  serviceName: 'Papermap',
+  serviceCategory: 'Analytics',
+  serviceSubcategory: 'Business Intelligence',
+};
+
+const FEBRUARY: BilledPeriod = {
+  workspaceId: 'ws-1',
+  workspaceName: 'Production',
+  period: '2026-02',
+  state: 'closed',
+  asOf: '2026-03-04T10:11:12.345Z',
+  headDigest: 'ab'.repeat(32),
+};
+
+const LINE: BilledLine = {
+  kind: 'usage',
+  tier: 1,
+  credits: 1200n,
+  unitCredits: 1n,
+  unitPrice: '0.0125',
+  amountMinor: 1500n,
+  currency: 'EUR',
+  rateCard: 'standard',
+  correctsPeriod: null,
+  entryId: null,
+};
+const NO_USAGE = { tier: null, credits: null, unitCredits: null, unitPrice: null };
+
+const ACME: BilledTenant = {
+  tenantId: 'acme',
+  displayName: 'Acme, "the" Corp',
+  externalRef: null,
+  creditsUsed: 1700n,
+  requestCount: 42n,
+  lines: [
+    { ...LINE, tier: 0, credits: 500n, unitPrice: '0', amountMinor: 0n },
+    LINE,
+    { ...LINE, tier: 2, credits: 2500n, unitCredits: 1000n, unitPrice: '9', amountMinor: 2700n },
+    { ...LINE, ...NO_USAGE, kind: 'discount', amountMinor: -150n },
+    { ...LINE, ...NO_USAGE, kind: 'minimum', amountMinor: 1000n },
+    {
+      ...LINE,
+      ...NO_USAGE,
+      kind: 'correction',
+      credits: -200n,
+      amountMinor: -250n,
+      correctsPeriod: '2026-01',
+      entryId: 7n,
+    },
+  ],
+};
+
+function writeAndRead(tenants: readonly BilledTenant[], version: FocusVersion) {
+  const rows = tenants.flatMap((tenant) => focusRows(FEBRUARY, tenant, NAMES));
+  return readFocus(focusHeader(version) + focusLines(rows, version));
+}
+
+function pick(row: ReadRow | undefined, ...columns: string[]): (string | null | undefined)[] {
+  return columns.map((column) => row?.[column]);
+}
+
+describe('a FOCUS file, read back', () => {
+  test.each(['1.2', '1.3'] as const)('obeys every static rule of %s', (version) => {
+    const { header, rows } = writeAndRead([ACME], version);
+    expect(rows).toHaveLength(6);
+    expect(brokenRules(header, rows, version)).toEqual([]);
+  });
+
+  test('obeys them for any line', () => {
+    const decimal = fc.stringMatching(/^(0|[1-9]\d{0,5})(\.\d{1,12})?$/);
+    const usage = fc
+      .record({ tier: fc.nat(5), credits: fc.bigInt(0n, 2n ** 63n - 1n), unitPrice: decimal, packaged: fc.boolean() })
+      .map(({ packaged, ...rest }) => ({ ...LINE, ...rest, unitCredits: packaged ? 1000n : 1n }));
+    const other = fc
+      .record({
+        kind: fc.constantFrom('discount', 'minimum', 'correction'),
+        amountMinor: fc.bigInt(-(10n ** 15n), 10n ** 15n),
+      })
+      .map(({ kind, amountMinor }): BilledLine => {
+        const corrects = kind === 'correction' ? { credits: amountMinor, correctsPeriod: '2025-12' } : {};
+        return { ...LINE, ...NO_USAGE, kind, amountMinor, ...corrects };
+      });
+    const currency = fc.constantFrom('EUR', 'JPY', 'KWD');
+    const lines = fc.array(
+      fc.tuple(fc.oneof(usage, other), currency).map(([line, code]) => ({ ...line, currency: code })),
+    );
+    fc.assert(
+      fc.property(lines, fc.constantFrom('1.2' as const, '1.3' as const), (anyLines, version) => {
+        const { header, rows } = writeAndRead([{ ...ACME, lines: anyLines }], version);
+        expect(brokenRules(header, rows, version)).toEqual([]);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  test('has credits as the unit and money in the currency, both with a fraction', () => {
+    const { rows } = writeAndRead([ACME], '1.2');
+    expect(
+      pick(rows[1], 'ConsumedQuantity', 'PricingQuantity', 'PricingUnit', 'BilledCost', 'BillingCurrency'),
+    ).toEqual(['1200.0', '1200.0', 'Credits', '15.00', 'EUR']);
+    expect(pick(rows[2], 'PricingQuantity', 'PricingUnit', 'ContractedUnitPrice', 'ListCost')).toEqual([
+      '3.0',
+      '1000 Credits',
+      '9.0',
+      '27.0',
+    ]);
+  });
+
+  test('bills a correction in the booked period and names the corrected one', () => {
+    const row = writeAndRead([ACME], '1.2').rows[5];
+    expect(pick(row, 'ChargeClass', 'BilledCost', 'ConsumedQuantity', 'x_EntryId')).toEqual([
+      'Correction',
+      '-2.50',
+      '-200.0',
+      '7',
+    ]);
+    expect(pick(row, 'BillingPeriodStart', 'BillingPeriodEnd', 'ChargePeriodStart', 'ChargePeriodEnd')).toEqual([
+      '2026-02-01T00:00:00Z',
+      '2026-03-01T00:00:00Z',
+      '2026-01-01T00:00:00Z',
+      '2026-02-01T00:00:00Z',
+    ]);
+  });
+
+  test('has costs that sum to the bill, and requests that sum to those of the tenant', () => {
+    const { rows } = writeAndRead([ACME], '1.3');
+    const cents = rows.map((row) => BigInt((row.BilledCost ?? '').replace('.', '')));
+    expect(cents.reduce((sum, cost) => sum + cost, 0n)).toBe(4800n);
+    expect(rows.map((row) => row.x_RequestCount)).toEqual(['42', null, null, null, null, null]);
+  });
+
+  test('keeps identifiers and names byte for byte, and the id where there is no name', () => {
+    const tenant = { ...ACME, tenantId: '=1+1', lines: [LINE] };
+    expect(pick(writeAndRead([tenant], '1.2').rows[0], 'SubAccountId', 'SubAccountName')).toEqual([
+      '=1+1',
+      'Acme, "the" Corp',
+    ]);
+    const nameless = writeAndRead([{ ...tenant, displayName: null }], '1.2').rows[0];
+    expect(pick(nameless, 'SubAccountName')).toEqual(['=1+1']);
+  });
+});
+
+describe('the rules themselves', () => {
+  const { header, rows } = writeAndRead([ACME], '1.2');
+  const broken = (change: Record<string, string | null>) =>
+    brokenRules(
+      header,
+      rows.map((row) => ({ ...row, ...change })),
+      '1.2',
+    ).length > 0;
+
+  test('find what is wrong', () => {
+    expect(broken({})).toBe(false);
+    expect(broken({ BilledCost: '15' })).toBe(true);
+    expect(broken({ ListCost: '15.01' })).toBe(true);
+    expect(broken({ BillingPeriodStart: '2026-02-01T00:00:00.000Z' })).toBe(true);
+    expect(broken({ ProviderName: 'Somebody else' })).toBe(true);
+    expect(broken({ SubAccountName: null })).toBe(true);
+    expect(brokenRules(['x_AsOf', ...header.slice(0, -1)], rows, '1.2')).toContain('custom columns are not last');
+  });
+});
+
+test('a price times a whole number is exact', () => {
+  expect(timesWhole('0.0125', 1000n)).toBe('12.5');
+  expect(timesWhole('9', 3n)).toBe('27');
+  expect(timesWhole('0.000000000000000001', 2n ** 63n - 1n)).toBe('9.223372036854775807');
+  expect(timesWhole('0.5', -3n)).toBe('-1.5');
+});
