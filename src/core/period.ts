@@ -1,3 +1,4 @@
+import { isoTime } from './clock.ts';
 import { AppError } from './errors.ts';
 
 /** A billing month as the service labels it, `YYYY-MM`. */
@@ -52,7 +53,16 @@ export function periodStartMs(period: Period): number {
 
 /** Milliseconds since the epoch at which the period is over: the start of the next one. */
 export function periodEndMs(period: Period): number {
-  return periodStartMs(addPeriods(period, 1));
+  const start = new Date(periodStartMs(period));
+  return start.setUTCMonth(start.getUTCMonth() + 1);
+}
+
+/**
+ * The first and the last second of the period, ISO-8601: the calendar month in UTC. Everything goes by these, whatever
+ * bounds the service writes beside its label.
+ */
+export function periodBounds(period: Period): { start: string; end: string } {
+  return { start: isoTime(periodStartMs(period)), end: isoTime(periodEndMs(period) - 1000) };
 }
 
 /** How much of the period has passed at `nowMs`, from 0 (not begun) to 1 (over). */

@@ -1,8 +1,8 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { setImmediate as turn, setTimeout as wait } from 'node:timers/promises';
-import { parse, stringify } from 'lossless-json';
 import type { Clock } from '../core/clock.ts';
 import { summarizeError } from '../core/errors.ts';
+import { parseNumbers, stringifyExact } from '../core/exact-json.ts';
 import type { Logger } from '../core/logger.ts';
 import { parseCall, type SandboxCall } from './call.ts';
 import type { FaultAction, FaultQueue } from './faults.ts';
@@ -97,8 +97,8 @@ function mutate(reply: Reply, actions: readonly FaultAction[], call: SandboxCall
   let { body } = reply;
   for (const action of actions) {
     if (action.type !== 'mutate') continue;
-    const envelope = parse(String(body), undefined, exactNumber) as Envelope;
-    body = stringify(action.mutate(envelope, call)) ?? '';
+    const envelope = parseNumbers(String(body), exactNumber) as Envelope;
+    body = stringifyExact(action.mutate(envelope, call));
   }
   return { ...reply, body };
 }

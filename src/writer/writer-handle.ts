@@ -1,10 +1,16 @@
 import { Worker } from 'node:worker_threads';
 import { AppError } from '../core/errors.ts';
-import { WriterError, type WriterOp, type WriterReply, type WriterRequest } from './writer-messages.ts';
+import type { Args, Result, WriterOp, WriterReply, WriterRequest } from './writer-messages.ts';
+import { WriterError } from './writer-messages.ts';
 
 interface Waiting {
-  resolve: (result: unknown) => void;
+  resolve: (result: never) => void;
   reject: (error: unknown) => void;
+}
+
+interface Outgoing {
+  request: WriterRequest;
+  transfer: readonly ArrayBuffer[];
 }
 
 /**
@@ -12,44 +18,63 @@ interface Waiting {
  * before its ledger is known is ready sooner.
  */
 export class WriterHandle {
+  /** Resolves when the thread is gone: with null when that was asked for, else with the reason. Never rejects. */
+  readonly ended: Promise<AppError | null>;
   readonly #worker = new Worker(new URL('./writer-thread.js', import.meta.url));
   /** The requests that the thread has not answered. */
   readonly #waiting = new Map<number, Waiting>();
   /** Requests that leave together at the end of this turn of the event loop. */
-  #outgoing: { requests: WriterRequest[]; transfer: ArrayBuffer[] } = { requests: [], transfer: [] };
+  #outgoing: Outgoing[] = [];
   #lastId = 0;
   /** Why the thread will never answer again. */
-  #ended: AppError | null = null;
+  #end: AppError | null = null;
+  /** Its end is wanted. */
+  #ending = false;
 
   constructor() {
     const worker = this.#worker;
     worker.on('message', (replies: WriterReply[]) => {
       for (const reply of replies) this.#answer(reply);
     });
+    const { promise, resolve } = Promise.withResolvers<AppError | null>();
+    this.ended = promise;
+    const noteEnd = (error: AppError): void => {
+      this.#end ??= error;
+      resolve(this.#ending ? null : error);
+      for (const waiter of this.#waiting.values()) waiter.reject(error);
+      this.#waiting.clear();
+    };
     worker.on('error', (cause) => {
-      this.#noteEnd(new AppError('writer_crashed', `the ledger's writer failed: ${cause.message}`, { cause }));
+      noteEnd(new AppError('writer_crashed', `the ledger's writer failed: ${cause.message}`, { cause }));
     });
-    worker.on('exit', () => this.#noteEnd(new AppError('writer_closed', "the ledger's writer has been closed")));
+    worker.on('exit', () => noteEnd(new AppError('writer_closed', "the ledger's writer has ended")));
   }
 
   get hasEnded(): boolean {
-    return this.#ended !== null;
+    return this.#end !== null;
   }
 
   /** Has the thread carry out one operation after all that were sent before. Buffers in `transfer` are given away. */
-  send(op: WriterOp, args: unknown, transfer: ArrayBuffer[] = []): Promise<unknown> {
-    if (this.#ended !== null) return Promise.reject(this.#ended);
+  send<Op extends WriterOp>(op: Op, args: Args<Op>, transfer: readonly ArrayBuffer[] = []): Promise<Result<Op>> {
+    if (this.#end !== null) return Promise.reject(this.#end);
     this.#lastId += 1;
-    const id = this.#lastId;
+    const request = { id: this.#lastId, op, args } as WriterRequest;
     return new Promise((resolve, reject) => {
-      this.#waiting.set(id, { resolve, reject });
-      if (this.#outgoing.requests.push({ id, op, args }) === 1) setImmediate(() => this.#flush());
-      this.#outgoing.transfer.push(...transfer);
+      this.#waiting.set(request.id, { resolve, reject });
+      if (this.#outgoing.push({ request, transfer }) === 1) setImmediate(() => this.#flush());
     });
+  }
+
+  /** Has the thread finish what it was sent and let go of the ledger, and ends it. */
+  async close(): Promise<void> {
+    this.#ending = true;
+    await this.send('close', undefined);
+    await this.end();
   }
 
   /** Ends the thread, whatever it does. May be called twice. */
   async end(): Promise<void> {
+    this.#ending = true;
     await this.#worker.terminate();
   }
 
@@ -57,24 +82,32 @@ export class WriterHandle {
     const waiter = this.#waiting.get(reply.id);
     this.#waiting.delete(reply.id);
     if ('error' in reply) waiter?.reject(new WriterError(reply.error));
-    else waiter?.resolve(reply.result);
-  }
-
-  #noteEnd(error: AppError): void {
-    this.#ended ??= error;
-    for (const waiter of this.#waiting.values()) waiter.reject(error);
-    this.#waiting.clear();
+    else waiter?.resolve(reply.result as never);
   }
 
   /** Pages arrive several at a time, and a message costs more than what is in it. */
   #flush(): void {
-    const { requests, transfer } = this.#outgoing;
-    this.#outgoing = { requests: [], transfer: [] };
+    const outgoing = this.#outgoing;
+    this.#outgoing = [];
+    this.#post(outgoing);
+  }
+
+  #post(outgoing: readonly Outgoing[]): void {
     try {
-      this.#worker.postMessage(requests, transfer);
+      this.#worker.postMessage(
+        outgoing.map(({ request }) => request),
+        outgoing.flatMap(({ transfer }) => transfer),
+      );
     } catch (error) {
-      // What cannot cross threads is a defect of the caller's, who has to hear of it.
-      for (const { id } of requests) this.#waiting.get(id)?.reject(error);
+      const [first] = outgoing;
+      // What cannot cross threads is a defect of one caller's: it hears of it, and the others' requests go on.
+      if (outgoing.length > 1) for (const one of outgoing) this.#post([one]);
+      else if (first !== undefined) this.#refuse(first.request.id, error);
     }
+  }
+
+  #refuse(id: number, error: unknown): void {
+    this.#waiting.get(id)?.reject(error);
+    this.#waiting.delete(id);
   }
 }

@@ -1,4 +1,5 @@
 import { AppError, type ErrorSummary, summarizeError } from '../core/errors.ts';
+import type { MigrationReport } from '../ledger/schema/migrate.ts';
 import type { WriterOps } from './writer-ops.ts';
 
 /** What the thread needs to open the ledger. */
@@ -7,20 +8,23 @@ export interface WriterStart {
   /** Version of this program, written beside each migration. */
   version: string;
   nowMs: number;
-  /** Where pages lie that are to be staged, see page-slots.ts. */
-  pages: SharedArrayBuffer;
 }
 
-export type OpName = keyof WriterOps;
+/** Everything that the thread can be asked for: what it takes and what it gives back. */
+type WriterCalls = {
+  [Op in keyof WriterOps]: { args: Parameters<WriterOps[Op]>[0]; result: ReturnType<WriterOps[Op]> };
+} & {
+  /** Comes first. */
+  open: { args: WriterStart; result: MigrationReport };
+  /** Nothing comes after it. */
+  close: { args: undefined; result: null };
+};
 
-/** The first is `open`, with a `WriterStart`; nothing comes after `close`. */
-export type WriterOp = OpName | 'open' | 'close';
+export type WriterOp = keyof WriterCalls;
+export type Args<Op extends WriterOp> = WriterCalls[Op]['args'];
+export type Result<Op extends WriterOp> = WriterCalls[Op]['result'];
 
-export interface WriterRequest {
-  id: number;
-  op: WriterOp;
-  args: unknown;
-}
+export type WriterRequest = { [Op in WriterOp]: { id: number; op: Op; args: Args<Op> } }[WriterOp];
 
 /** Answers carry the request's id. */
 export type WriterReply = { id: number; result: unknown } | { id: number; error: PackedError };

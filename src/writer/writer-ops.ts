@@ -27,8 +27,7 @@ import { countKnownRecords, failRun, type RunFailure } from '../ledger/runs/fail
 import { recordWalk, type WalkRecord } from '../ledger/runs/walks.ts';
 import { RunStaging, type WalkFacts } from '../ledger/staging/staging.ts';
 import { parseUsagePage } from '../usage-api/answers/check-page.ts';
-import { PageScanner } from '../usage-api/scan-page.ts';
-import type { PagePlace } from './page-slots.ts';
+import { toStagedPage } from './staged-page.ts';
 
 /** What staging says of a page that has arrived there. */
 export interface PageReceipt {
@@ -64,13 +63,9 @@ interface FailedRunRequest {
 export class WriterOps {
   readonly #connection: Database.Database;
   readonly #runs = new Map<number, OpenRun>();
-  readonly #pages: SharedArrayBuffer;
-  readonly #scanner = new PageScanner();
 
-  /** `pages` is the memory where pages lie that are to be staged. */
-  constructor(connection: Database.Database, pages: SharedArrayBuffer) {
+  constructor(connection: Database.Database) {
     this.#connection = connection;
-    this.#pages = pages;
   }
 
   claimRun(request: ClaimRequest): ClaimedRun | SlotDone {
@@ -92,17 +87,13 @@ export class WriterOps {
     this.#open(runKey).staging.beginWalk();
   }
 
-  stagePage({ runKey, page, body }: OfRun & { page: number; body: PagePlace | ArrayBuffer }): PageReceipt {
+  stagePage({ runKey, page, body }: OfRun & { page: number; body: ArrayBuffer }): PageReceipt {
     const { run, staging } = this.#open(runKey);
-    const bytes = 'offset' in body ? new Uint8Array(this.#pages, body.offset, body.length) : new Uint8Array(body);
-    const scanned = this.#scanner.scan(bytes, run.workspaceId);
-    if (scanned !== null) {
-      staging.stageColumns(page, scanned, bytes);
-      return { records: scanned.size, totalPages: scanned.total_pages, totalRecords: scanned.total_records };
-    }
-    const content = parseUsagePage(bytes, { page, workspaceId: run.workspaceId });
+    const bytes = new Uint8Array(body);
+    const content = toStagedPage(parseUsagePage(bytes, { page, workspaceId: run.workspaceId }));
     staging.stagePage(page, content, bytes);
-    return { records: content.usage.length, totalPages: content.total_pages, totalRecords: content.total_records };
+    const { records, totalPages, totalRecords } = content;
+    return { records: records.length, totalPages, totalRecords };
   }
 
   finishWalk({ runKey }: OfRun): WalkFacts {

@@ -1,4 +1,4 @@
-import { parentPort } from 'node:worker_threads';
+import { type MessagePort, parentPort } from 'node:worker_threads';
 import { type LedgerConnection, openForWriting } from '../ledger/file/open.ts';
 import { type MigrationReport, migrateLedger } from '../ledger/schema/migrate.ts';
 import { packError, type WriterReply, type WriterRequest, type WriterStart } from './writer-messages.ts';
@@ -18,18 +18,18 @@ function main(): void {
   const port = parentPort;
   if (port === null) throw new Error('writer-thread.ts runs as a worker thread only');
   let ledger: OpenLedger | null = null;
-  const carryOut = ({ op, args }: WriterRequest): unknown => {
-    if (op === 'open') {
-      ledger = openLedger(args as WriterStart);
+  const carryOut = (request: WriterRequest): unknown => {
+    if (request.op === 'open') {
+      ledger = openLedger(request.args);
       return ledger.migration;
     }
-    if (ledger === null) throw new Error(`no ledger is open for ${op}`);
-    if (op === 'close') {
+    if (ledger === null) throw new Error(`no ledger is open for ${request.op}`);
+    if (request.op === 'close') {
       ledger.connection.close();
       return null;
     }
-    const call = ledger.ops[op] as (args: unknown) => unknown;
-    return call.call(ledger.ops, args);
+    const call = ledger.ops[request.op] as (args: unknown) => unknown;
+    return call.call(ledger.ops, request.args);
   };
   const answer = (request: WriterRequest): WriterReply => {
     try {
@@ -39,9 +39,20 @@ function main(): void {
     }
   };
   port.on('message', (requests: WriterRequest[]) => {
-    port.postMessage(requests.map(answer));
+    post(port, requests.map(answer));
     if (requests.some(({ op }) => op === 'close')) port.close();
   });
+}
+
+/** Sends the answers together; one that cannot cross threads becomes an error of its own request alone. */
+function post(port: MessagePort, replies: readonly WriterReply[]): void {
+  try {
+    port.postMessage(replies);
+  } catch (error) {
+    const [first] = replies;
+    if (replies.length > 1) for (const reply of replies) post(port, [reply]);
+    else if (first !== undefined) port.postMessage([{ id: first.id, error: packError(error) }]);
+  }
 }
 
 function openLedger(start: WriterStart): OpenLedger {
@@ -51,7 +62,7 @@ function openLedger(start: WriterStart): OpenLedger {
     connection.pragma('temp_store = MEMORY');
     connection.pragma('journal_size_limit = 16777216');
     const migration = migrateLedger(connection, start.path, start.version, start.nowMs);
-    return { connection, ops: new WriterOps(connection, start.pages), migration };
+    return { connection, ops: new WriterOps(connection), migration };
   } catch (error) {
     connection.close();
     throw error;

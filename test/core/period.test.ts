@@ -6,6 +6,7 @@ import {
   isPeriod,
   parsePeriod,
   periodAt,
+  periodBounds,
   periodEndMs,
   periodFromIndex,
   periodIndex,
@@ -112,3 +113,9 @@ function compare(left: string, right: string): number {
   if (left === right) return 0;
   return left < right ? -1 : 1;
 }
+
+test('the bounds of a period are the first and the last second of its calendar month in UTC', () => {
+  expect(periodBounds('2028-02')).toEqual({ start: '2028-02-01T00:00:00.000Z', end: '2028-02-29T23:59:59.000Z' });
+  expect(periodBounds('9999-12').end).toBe('9999-12-31T23:59:59.000Z');
+  expect(periodBounds('0000-01').start).toBe('0000-01-01T00:00:00.000Z');
+});

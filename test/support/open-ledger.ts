@@ -4,8 +4,8 @@ import { type LedgerConnection, openForWriting } from '../../src/ledger/file/ope
 import { type ApplyResult, applyRun } from '../../src/ledger/runs/apply-run.ts';
 import { type ClaimedRun, claimRun, type RunKind } from '../../src/ledger/runs/claim-run.ts';
 import { migrateLedger } from '../../src/ledger/schema/migrate.ts';
+import type { StagedRecord } from '../../src/ledger/staging/staged-record.ts';
 import { RunStaging } from '../../src/ledger/staging/staging.ts';
-import type { UsageItem } from '../../src/usage-api/answers/check-item.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 import { NOON } from './test-clock.ts';
 
@@ -46,10 +46,10 @@ export function beginRun(connection: LedgerConnection, options: ClaimOptions = {
 }
 
 /** Stages the records as one page of one walk. */
-export function stageWalk({ staging }: RunUnderWay, records: readonly UsageItem[]): void {
+export function stageWalk({ staging }: RunUnderWay, records: readonly StagedRecord[]): void {
   staging.beginWalk();
-  const content = { usage: records, total_records: records.length, total_pages: 1 };
-  staging.stagePage(1, content, Buffer.from(records.map((record) => record.tenant_id).join()));
+  const content = { records, totalRecords: records.length, totalPages: 1 };
+  staging.stagePage(1, content, Buffer.from(records.map((record) => record.tenantId).join()));
 }
 
 export function applyWalk(
@@ -72,7 +72,7 @@ export function applyWalk(
 /** Claims, stages and publishes a run with these records. */
 export function publish(
   connection: LedgerConnection,
-  records: readonly UsageItem[],
+  records: readonly StagedRecord[],
   options: ClaimOptions = {},
 ): ApplyResult<null> {
   const underWay = beginRun(connection, options);
@@ -80,13 +80,6 @@ export function publish(
   return applyWalk(connection, underWay, options.nowMs);
 }
 
-export function usageRecord(tenant: string, credits: number | bigint, period = '2026-03'): UsageItem {
-  return {
-    tenant_id: tenant,
-    period,
-    period_start: `${period}-01T00:00:00`,
-    period_end: `${period}-28T23:59:59`,
-    credits_used: credits,
-    request_count: 10,
-  };
+export function usageRecord(tenant: string, credits: number | bigint, period = '2026-03'): StagedRecord {
+  return { tenantId: tenant, period, credits, requests: 10 };
 }

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { LedgerWriter } from '../../src/writer/ledger-writer.ts';
 import { WriterHandle } from '../../src/writer/writer-handle.ts';
-import type { OpName, WriterStart } from '../../src/writer/writer-messages.ts';
+import type { WriterStart } from '../../src/writer/writer-messages.ts';
 import { openLedger } from '../support/open-ledger.ts';
 import { rejection } from '../support/rejection.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
@@ -94,12 +94,34 @@ test('a run whose failure cannot be written is let go of all the same, with all 
 test('once the thread has ended by itself, calls and the close end instead of waiting for ever', async () => {
   const writer = await openWriter();
   // The thread's own message for closing, behind the back of this side.
-  await writer.call('close' as OpName, undefined as never);
+  await writer.call('close' as 'claimRun', undefined as never);
   await expect.poll(() => rejection(writer.call('claimRun', CLAIM))).toMatchObject({ code: 'writer_closed' });
   await writer.close();
 }, 5_000);
 
-function freshStart(): Omit<WriterStart, 'pages'> {
+test('what cannot cross threads is refused to its own caller, and the calls made beside it are carried out', async () => {
+  const writer = await openWriter();
+  const before = writer.call('claimRun', CLAIM);
+  const uncloneable = { ...CLAIM, workspaceId: 'ws-2', workspaceName: (() => '') as never };
+  const broken = rejection(writer.call('claimRun', uncloneable));
+  const after = writer.call('claimRun', { ...CLAIM, workspaceId: 'ws-3' });
+
+  expect(await before).toMatchObject({ workspaceId: 'ws-1' });
+  expect((await broken).name).toBe('DataCloneError');
+  expect(await after).toMatchObject({ workspaceId: 'ws-3' });
+});
+
+test('a writer that is closed has ended as asked, one whose thread dies says so', async () => {
+  const closed = await openWriter();
+  await closed.close();
+  expect(await closed.ended).toBeNull();
+
+  const dying = await openWriter();
+  await dying.call('close' as 'claimRun', undefined as never);
+  expect(await dying.ended).toMatchObject({ code: 'writer_closed' });
+}, 5_000);
+
+function freshStart(): WriterStart {
   return { path: join(temporaryFolder(), 'ledger.db'), version: '1.0.0', nowMs: NOON };
 }
 

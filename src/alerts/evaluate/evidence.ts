@@ -1,5 +1,5 @@
 import type Database from 'better-sqlite3';
-import { stringify } from 'lossless-json';
+import { stringifyExact } from '../../core/exact-json.ts';
 import { inertJson } from '../../core/inert-text.ts';
 import { periodOfKey } from '../../ledger/schema/keys.ts';
 import { percentOf } from '../notify/percent.ts';
@@ -114,7 +114,7 @@ export function createEvidence(connection: Database.Database): (seen: Observatio
 
 /** The JSON text that is kept with a transition; integers are exact. */
 export function renderEvidence(evidence: Evidence): string {
-  return inertJson(stringify(evidence) ?? '');
+  return inertJson(stringifyExact(evidence));
 }
 
 interface EntryRow {

@@ -1,5 +1,4 @@
-import { stringify } from 'lossless-json';
-import { parseExact } from '../../core/exact-json.ts';
+import { parseExact, stringifyExact } from '../../core/exact-json.ts';
 import { inertJson } from '../../core/inert-text.ts';
 import { shortHash } from '../book/alert-rows.ts';
 
@@ -72,7 +71,7 @@ export function buildDigests(
       created_at: createdAt,
       summary: digestLine(dueAt, items.length, firing.length, parts.length > 1 ? [index + 1, parts.length] : null),
     };
-    return { notificationId, members, payload: inertJson(stringify(digest) ?? '') };
+    return { notificationId, members, payload: inertJson(stringifyExact(digest)) };
   });
 }
 

@@ -1,4 +1,4 @@
-import { stringify } from 'lossless-json';
+import { stringifyExact } from '../../core/exact-json.ts';
 import { inertJson } from '../../core/inert-text.ts';
 import type { Period } from '../../core/period.ts';
 import type { AlertState } from '../book/lifecycle.ts';
@@ -119,7 +119,7 @@ export function buildNotification(input: NotificationInput): Notification {
  * in the text itself control, bidi and invisible characters are escaped, so that showing it raw does no harm.
  */
 export function renderPayload(notification: Notification): string {
-  return inertJson(stringify(notification) ?? '');
+  return inertJson(stringifyExact(notification));
 }
 
 function figureChange(previous: bigint, current: bigint): FigureChange {

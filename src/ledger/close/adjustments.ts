@@ -1,5 +1,5 @@
 import { isoTime } from '../../core/clock.ts';
-import { addPeriods, periodAt, periodEndMs, periodStartMs } from '../../core/period.ts';
+import { addPeriods, periodAt, periodBounds } from '../../core/period.ts';
 import type { LedgerConnection } from '../file/open.ts';
 import { refuseTooLarge } from '../runs/sum-limits.ts';
 import { periodKeyOf, periodOfKey } from '../schema/keys.ts';
@@ -83,8 +83,9 @@ function bookingPeriodKey(
   const current = periodAt(nowMs);
   const period = next > current ? next : current;
   const periodKey = periodKeyOf(workspaceKey, period);
+  const { start, end } = periodBounds(period);
   connection
     .prepare('INSERT INTO periods (period_key, workspace_key, period, period_start, period_end) VALUES (?, ?, ?, ?, ?)')
-    .run(periodKey, workspaceKey, period, isoTime(periodStartMs(period)), isoTime(periodEndMs(period) - 1000));
+    .run(periodKey, workspaceKey, period, start, end);
   return periodKey;
 }

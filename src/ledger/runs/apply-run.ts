@@ -1,5 +1,6 @@
 import type Database from 'better-sqlite3';
 import { isoTime } from '../../core/clock.ts';
+import { periodBounds } from '../../core/period.ts';
 import { bookAdjustments } from '../close/adjustments.ts';
 import { FencedError } from '../errors.ts';
 import type { RunStaging, WalkFacts } from '../staging/staging.ts';
@@ -135,7 +136,7 @@ function addTenants(connection: Connection, run: ClaimedRun, staging: RunStaging
   const full = insertOf(TENANTS_A_STATEMENT);
   let tenantKey = highest;
   let values: (number | string)[] = [];
-  for (const tenantId of staging.newTenants()) {
+  for (const tenantId of staging.newTenants) {
     tenantKey += 1;
     values.push(tenantKey, run.workspaceKey, tenantId);
     if (values.length < TENANTS_A_STATEMENT * 3) continue;
@@ -153,8 +154,9 @@ function addPeriods(connection: Connection, run: ClaimedRun, staging: RunStaging
      ON CONFLICT (period_key) DO UPDATE SET period_start = excluded.period_start, period_end = excluded.period_end
      WHERE period_start <> excluded.period_start OR period_end <> excluded.period_end`,
   );
-  for (const { periodKey, period, periodStart, periodEnd } of staging.periods) {
-    insert.run(periodKey, run.workspaceKey, period, periodStart, periodEnd);
+  for (const { periodKey, period } of staging.periods) {
+    const { start, end } = periodBounds(period);
+    insert.run(periodKey, run.workspaceKey, period, start, end);
   }
   connection
     .prepare(

@@ -1,28 +1,13 @@
 import type Database from 'better-sqlite3';
 import type { Period } from '../../core/period.ts';
-import type { UsageItem } from '../../usage-api/answers/check-item.ts';
-import type { ScannedPage } from '../../usage-api/scan-page.ts';
-import type { BillingMonth } from '../../usage-api/scan-record.ts';
 import { periodKeyOf } from '../schema/keys.ts';
 import { FigureColumns } from './figure-columns.ts';
 import type { KeySet } from './key-set.ts';
 import { knownTenants } from './known-tenants.ts';
-import {
-  noteDates,
-  type PageTotals,
-  type PeriodOnWalk,
-  type SeenPeriod,
-  StagedWalk,
-  stageRecord,
-} from './staged-walk.ts';
-import type { TenantIndex } from './tenant-index.ts';
+import type { StagedPage } from './staged-record.ts';
+import { type PeriodOnWalk, type SeenPeriod, StagedWalk } from './staged-walk.ts';
 
 type Connection = Database.Database;
-
-/** One page as the service gives it. */
-export interface StagedPage extends PageTotals {
-  usage: readonly UsageItem[];
-}
 
 /** The periods that a run asks for, both ends included; null is no limit. */
 export interface Window {
@@ -67,12 +52,8 @@ export class RunStaging {
   readonly tenantBase: number;
   readonly #workspaceKey: number;
   readonly #window: Window;
-  readonly #tenants: TenantIndex;
-  readonly #knownTenants: number;
-  /** The number of a tenant that is about to be added. */
-  readonly #newTenant = () => this.tenantBase + 1 + this.#tenants.size - this.#knownTenants;
-  /** The numbers of one page's tenants. */
-  #pageKeys = new Uint32Array(128);
+  readonly #tenants: Map<string, number>;
+  readonly #newTenants: string[] = [];
   #walk: StagedWalk | null = null;
   #previousKeys: KeySet | null = null;
 
@@ -81,12 +62,11 @@ export class RunStaging {
     this.#window = window;
     this.tenantBase = Number(connection.prepare('SELECT coalesce(max(tenant_key), 0) FROM tenants').pluck().get());
     this.#tenants = knownTenants(connection, workspaceKey);
-    this.#knownTenants = this.#tenants.size;
   }
 
   /** Tenants met for the first time; the number of the one at place i is `tenantBase + 1 + i`. */
-  newTenants(): Iterable<string> {
-    return this.#tenants.idsFrom(this.#knownTenants);
+  get newTenants(): readonly string[] {
+    return this.#newTenants;
   }
 
   get keys(): KeySet {
@@ -118,39 +98,12 @@ export class RunStaging {
 
   /** Stages one page. Each page number may come once a walk, in any order, page 1 first. */
   stagePage(page: number, content: StagedPage, body: Uint8Array): void {
-    const walk = this.#beginPage(page, content, content.usage.length, body);
-    for (const record of content.usage) {
-      const period = this.#periodOf(walk, record);
-      if (period === null) continue;
-      const tenantId = record.tenant_id;
-      const tenantKey = this.#tenants.keyOfText(tenantId, this.#newTenant);
-      stageRecord(walk, period, tenantKey, record.credits_used, record.request_count);
-    }
-  }
-
-  /** The same for a page whose records were read as columns; the ids lie in its body. */
-  stageColumns(page: number, content: ScannedPage, body: Uint8Array): void {
-    const { size, months, idStarts, idEnds, credits, requests } = content;
-    const walk = this.#beginPage(page, content, size, body);
-    if (this.#pageKeys.length < size) this.#pageKeys = new Uint32Array(size * 2);
-    const periods: PeriodOnWalk[] = [];
-    // Those that the run asked for move up in the columns, so that tenants of the others stay unknown.
-    let count = 0;
-    for (let index = 0; index < size; index += 1) {
-      const period = this.#periodOf(walk, months[index] as BillingMonth);
-      if (period === null) continue;
-      periods.push(period);
-      idStarts[count] = idStarts[index] as number;
-      idEnds[count] = idEnds[index] as number;
-      credits[count] = credits[index] as number;
-      requests[count] = requests[index] as number;
-      count += 1;
-    }
-    const places = { starts: idStarts, ends: idEnds, count };
-    this.#tenants.keysOf(body, places, this.#pageKeys, this.#newTenant);
-    for (let index = 0; index < count; index += 1) {
-      const tenantKey = this.#pageKeys[index] as number;
-      stageRecord(walk, periods[index] as PeriodOnWalk, tenantKey, credits[index] as number, requests[index] as number);
+    const walk = this.#currentWalk();
+    walk.notePage(page, content, body);
+    for (const record of content.records) {
+      const period = this.#periodOf(walk, record.period);
+      if (period.inside) walk.noteRecord(period, this.#tenantKeyOf(record.tenantId), record);
+      else walk.recordsOutsideWindow += 1;
     }
   }
 
@@ -179,25 +132,19 @@ export class RunStaging {
     return this.#walk;
   }
 
-  #beginPage(page: number, totals: PageTotals, records: number, body: Uint8Array): StagedWalk {
-    const walk = this.#currentWalk();
-    walk.notePage(page, totals, records, body);
-    return walk;
+  #tenantKeyOf(tenantId: string): number {
+    const known = this.#tenants.get(tenantId);
+    if (known !== undefined) return known;
+    const tenantKey = this.tenantBase + this.#newTenants.push(tenantId);
+    this.#tenants.set(tenantId, tenantKey);
+    return tenantKey;
   }
 
-  /** The period of a record; null when the run did not ask for it. */
-  #periodOf(walk: StagedWalk, month: BillingMonth): PeriodOnWalk | null {
-    let period = walk.lastPeriod;
-    if (period === null || period.period !== month.period) {
-      period = walk.periods.get(month.period) ?? this.#addPeriod(walk, month.period);
-      walk.lastPeriod = period;
-    }
-    if (!period.inside) {
-      walk.recordsOutsideWindow += 1;
-      return null;
-    }
-    if (period.rawStart !== month.period_start || period.rawEnd !== month.period_end) noteDates(period, month);
-    return period;
+  #periodOf(walk: StagedWalk, period: Period): PeriodOnWalk {
+    if (walk.lastPeriod?.period === period) return walk.lastPeriod;
+    const met = walk.periods.get(period) ?? this.#addPeriod(walk, period);
+    walk.lastPeriod = met;
+    return met;
   }
 
   #addPeriod(walk: StagedWalk, period: Period): PeriodOnWalk {
@@ -206,10 +153,6 @@ export class RunStaging {
     const added: PeriodOnWalk = {
       periodKey,
       period,
-      periodStart: '',
-      periodEnd: '',
-      rawStart: '',
-      rawEnd: '',
       inside: (from === null || period >= from) && (to === null || period <= to),
       bits: walk.keys.period(periodKey),
       figures: new FigureColumns(),

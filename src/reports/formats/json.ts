@@ -1,4 +1,4 @@
-import { stringify } from 'lossless-json';
+import { stringifyExact } from '../../core/exact-json.ts';
 
 /** Legal inside JSON strings, yet a terminal may act upon them: JSON's own escapes end at U+001F. */
 const RISKY = /[\u007f-\u009f\p{Cf}\u2028\u2029]/gu;
@@ -9,7 +9,7 @@ const RISKY = /[\u007f-\u009f\p{Cf}\u2028\u2029]/gu;
  * format characters are escaped, which leaves the value the same and a terminal unharmed.
  */
 export function renderJson(value: object): string {
-  return `${(stringify(value, null, 2) ?? 'null').replace(RISKY, escapeUnits)}\n`;
+  return `${stringifyExact(value, 2).replace(RISKY, escapeUnits)}\n`;
 }
 
 function escapeUnits(character: string): string {

@@ -1,14 +1,16 @@
 import { parseDateTime } from '../../core/date-time.ts';
 import { isPeriod } from '../../core/period.ts';
+import { isBillingMonth, strayBound } from './billing-month.ts';
 import { idFault, kindFault, type PageWhere, pageFault } from './page-fault.ts';
 import { describeValue } from './server-text.ts';
 
 /** One tenant's usage in one period (interface document, section 2). Integers beyond 2^53-1 are bigints. */
 export interface UsageItem {
+  /** At most `MAX_TENANT_ID_BYTES` in UTF-8. */
   tenant_id: string;
   /** `YYYY-MM`, a real month. */
   period: string;
-  /** ISO-8601 as the service wrote it; without a zone it is UTC. */
+  /** ISO-8601 as the service wrote it; without a zone it is UTC. At most a day from the bounds of the month in UTC. */
   period_start: string;
   period_end: string;
   credits_used: number | bigint;
@@ -18,14 +20,13 @@ export interface UsageItem {
 /** The fields of an item, not yet known to be what they should be. */
 export type UncheckedItem = { readonly [name in keyof UsageItem]?: unknown };
 
+/** A name longer than this is a fault of the service: it would fill the ledger, its tables and every message. */
+export const MAX_TENANT_ID_BYTES = 1024;
 export const MAX_INT64 = 2n ** 63n - 1n;
 export const MIN_INT64 = -(2n ** 63n);
-/** Bound of the memories below: a service that makes up dates must not fill ours. */
-const MAX_REMEMBERED = 4096;
-/** Date texts found good: a listing has only a few, repeated in every record. */
-const knownDates = new Set<string>();
-/** Per period the bounds seen last, so that the usual record costs one look-up and two comparisons. */
-const lastBounds = new Map<string, { start: string; end: string }>();
+
+/** UTF-8 needs at most this many bytes for one unit of a JavaScript string. */
+const BYTES_PER_UNIT = 3;
 
 /** True for an item that is right and has no bigints: nearly every one. `checkItem` says what the others are. */
 export function isPlainItem(item: UncheckedItem, tenantId: string | undefined): boolean {
@@ -43,13 +44,16 @@ export function checkItem(item: UncheckedItem, path: string, where: PageWhere): 
   if (typeof tenant !== 'string') throw kindFault(tenant, `${path}.tenant_id`, 'a string', where);
   if (tenant === '') throw pageFault(`${path}.tenant_id is empty`, where);
   if (!isWellFormed(tenant)) throw pageFault(`${path}.tenant_id is not valid Unicode`, where);
+  if (isTooLong(tenant)) {
+    const length = Buffer.byteLength(tenant);
+    throw pageFault(`${path}.tenant_id has ${length} bytes, more than ${MAX_TENANT_ID_BYTES}`, where);
+  }
   if (where.tenantId !== undefined && tenant !== where.tenantId) {
     throw idFault(tenant, where.tenantId, `${path}.tenant_id`, where);
   }
   if (typeof period !== 'string') throw kindFault(period, `${path}.period`, 'a string', where);
   if (!isPeriod(period)) throw kindFault(period, `${path}.period`, 'a month', where);
-  checkDateTime(item.period_start, `${path}.period_start`, where);
-  checkDateTime(item.period_end, `${path}.period_end`, where);
+  checkBounds(period, item, path, where);
   checkInteger(item.credits_used, `${path}.credits_used`, where);
   checkInteger(item.request_count, `${path}.request_count`, where);
 }
@@ -63,36 +67,35 @@ export function isRounded(item: UncheckedItem): boolean {
 
 /** Lone surrogates cannot be stored: two different ones become the same UTF-8 bytes, and two tenants one. */
 export function isWellFormed(text: string): boolean {
-  return !/\p{Cs}/u.test(text);
+  return text.isWellFormed();
+}
+
+/** True for a tenant id of more than `MAX_TENANT_ID_BYTES` in UTF-8. */
+export function isTooLong(tenantId: string): boolean {
+  return tenantId.length * BYTES_PER_UNIT > MAX_TENANT_ID_BYTES && Buffer.byteLength(tenantId) > MAX_TENANT_ID_BYTES;
 }
 
 function isTenant(id: unknown, asked: string | undefined): boolean {
-  if (typeof id !== 'string' || id === '') return false;
+  if (typeof id !== 'string' || id === '' || isTooLong(id)) return false;
   return asked === undefined ? isWellFormed(id) : id === asked;
 }
 
-function isBillingMonth(period: unknown, start: unknown, end: unknown): boolean {
-  if (typeof period !== 'string' || typeof start !== 'string' || typeof end !== 'string') return false;
-  const bounds = lastBounds.get(period);
-  if (bounds !== undefined && bounds.start === start && bounds.end === end) return true;
-  if (!isPeriod(period) || !isDateTime(start) || !isDateTime(end)) return false;
-  if (lastBounds.size >= MAX_REMEMBERED) lastBounds.clear();
-  lastBounds.set(period, { start, end });
-  return true;
+function checkBounds(period: string, item: UncheckedItem, path: string, where: PageWhere): void {
+  const start = dateTimeAt(item.period_start, `${path}.period_start`, where);
+  const end = dateTimeAt(item.period_end, `${path}.period_end`, where);
+  const stray = strayBound(period, start, end);
+  if (stray === null) return;
+  const found = describeValue(stray.field === 'period_start' ? start : end);
+  const problem = `${path}.${stray.field} is ${found}, more than a day from ${stray.expected} for ${period}`;
+  throw pageFault(problem, where, {
+    hint: 'a period is the calendar month in UTC here: ask the service to bill the workspace by calendar months',
+  });
 }
 
-/** True for an ISO-8601 date-time that names a real instant. */
-export function isDateTime(text: string): boolean {
-  if (knownDates.has(text)) return true;
-  if (parseDateTime(text) === null) return false;
-  if (knownDates.size >= MAX_REMEMBERED) knownDates.clear();
-  knownDates.add(text);
-  return true;
-}
-
-function checkDateTime(value: unknown, path: string, where: PageWhere): void {
+function dateTimeAt(value: unknown, path: string, where: PageWhere): string {
   if (typeof value !== 'string') throw kindFault(value, path, 'a string', where);
-  if (!isDateTime(value)) throw kindFault(value, path, 'an ISO-8601 date-time', where);
+  if (parseDateTime(value) === null) throw kindFault(value, path, 'an ISO-8601 date-time', where);
+  return value;
 }
 
 function checkInteger(value: unknown, path: string, where: PageWhere): void {

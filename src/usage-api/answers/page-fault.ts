@@ -1,4 +1,4 @@
-import { type EndpointLabel, InvalidResponseError } from '../errors.ts';
+import { type ApiErrorOptions, type EndpointLabel, InvalidResponseError } from '../errors.ts';
 import { describeValue } from './server-text.ts';
 
 /** What a page was asked for: the ids must come back, and the page number goes into errors. */
@@ -12,11 +12,11 @@ export interface PageWhere {
 export function pageFault(
   problem: string,
   where: PageWhere,
-  serverMessage: string | null = null,
+  details: Pick<ApiErrorOptions, 'serverMessage' | 'hint'> = {},
 ): InvalidResponseError {
   const endpoint: EndpointLabel = where.tenantId === undefined ? 'workspace usage' : 'tenant usage';
   const page = where.page === null ? '' : ` (page ${where.page})`;
-  return new InvalidResponseError(`${endpoint}: ${problem}${page}`, { endpoint, serverMessage });
+  return new InvalidResponseError(`${endpoint}: ${problem}${page}`, { endpoint, ...details });
 }
 
 /** A field is missing or not of the kind it should be. */

@@ -1,5 +1,4 @@
-import { parse as parseLossless } from 'lossless-json';
-import { isDigit } from '../scan-json.ts';
+import { parseNumbers } from '../../core/exact-json.ts';
 
 /** `Number.MAX_SAFE_INTEGER` has 16 digits: shorter runs of digits are exact in a double. */
 const EXACT_DIGITS = 16;
@@ -8,24 +7,18 @@ const MAX_DIGITS = 40;
 /** Longer numerals are taken for out of range unread: no service writes them, and they would take long. */
 const MAX_NUMERAL_LENGTH = 400;
 
-/** Parses JSON as `JSON.parse` does: fast, and rounding integers beyond 2^53. Throws SyntaxError. */
-export function parseJson(text: string): unknown {
-  return JSON.parse(text);
-}
+const [ZERO, NINE] = [0x30, 0x39];
 
 /**
  * Parses JSON without rounding: integers beyond 2^53-1 are bigints, or plus or minus Infinity beyond 40 digits; a
- * fraction that a double would round to an integer is NaN. Throws SyntaxError, or RangeError on absurd nesting.
+ * fraction that a double would round to an integer is NaN. Several times slower than `JSON.parse`, so it is for texts
+ * that `mayHoldLongNumber` or hold an integer that is not safe. Throws SyntaxError, or RangeError on absurd nesting.
  */
 export function parseJsonExact(text: string): unknown {
-  return parseLossless(text, null, {
-    parseNumber: parseNumberExact,
-    // As JSON.parse does: the last one wins.
-    onDuplicateKey: ({ newValue }) => newValue,
-  });
+  return parseNumbers(text, readNumber);
 }
 
-function parseNumberExact(text: string): number | bigint {
+function readNumber(text: string): number | bigint {
   if (text.length > MAX_NUMERAL_LENGTH) return Infinity;
   const rounded = Number(text);
   if (Number.isSafeInteger(rounded) && /^-?\d+$/.test(text)) return rounded;
@@ -78,4 +71,8 @@ function isBetweenTokens(character: string): boolean {
 function charAt(json: Uint8Array, index: number): string {
   const byte = json[index];
   return byte === undefined ? '' : String.fromCharCode(byte);
+}
+
+function isDigit(byte: number | undefined): boolean {
+  return byte !== undefined && byte >= ZERO && byte <= NINE;
 }

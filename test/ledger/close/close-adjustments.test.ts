@@ -7,8 +7,8 @@ import type { LedgerConnection } from '../../../src/ledger/file/open.ts';
 import { type AbsentKey, absentAgain } from '../../../src/ledger/runs/absences.ts';
 import { applyRun } from '../../../src/ledger/runs/apply-run.ts';
 import { periodKeyOf } from '../../../src/ledger/schema/keys.ts';
+import type { StagedRecord } from '../../../src/ledger/staging/staged-record.ts';
 import { verifyLedger } from '../../../src/ledger/verify/verify.ts';
-import type { UsageItem } from '../../../src/usage-api/answers/check-item.ts';
 import { type LedgerView, viewLedger } from '../../support/ledger-view.ts';
 import { beginRun, openLedger, publish, stageWalk, usageRecord } from '../../support/open-ledger.ts';
 import { NOON } from '../../support/test-clock.ts';
@@ -49,7 +49,7 @@ test('an increase after the close leaves the closed figures and is booked in the
   expect(verifyLedger(connection).faults).toEqual([]);
 });
 
-const LATER: { what: string; records: UsageItem[]; booked: string[] }[] = [
+const LATER: { what: string; records: StagedRecord[]; booked: string[] }[] = [
   {
     what: 'a decrease',
     records: [usageRecord('a', 60, '2026-02'), usageRecord('b', 50, '2026-02')],
@@ -207,7 +207,7 @@ test('adjustments of several closed periods that sum to more than 2^63-1 in one 
   expect(publish(connection, before, { nowMs: NOON }).entries).toBe(0);
 });
 
-function expectTooLarge(connection: LedgerConnection, path: string, records: UsageItem[], period: string): void {
+function expectTooLarge(connection: LedgerConnection, path: string, records: StagedRecord[], period: string): void {
   const view = viewLedger(path);
   const before = view.dump();
   expect(() => publish(connection, records, { nowMs: NOON + HOUR })).toThrow(
@@ -262,7 +262,7 @@ function reopen(connection: LedgerConnection, period: string, nowMs = NOON): Per
 }
 
 /** Publishes a walk; what it misses for the second time is withdrawn. */
-function withdrawing(connection: LedgerConnection, records: UsageItem[], nowMs: number): void {
+function withdrawing(connection: LedgerConnection, records: StagedRecord[], nowMs: number): void {
   const underWay = beginRun(connection, { nowMs });
   stageWalk(underWay, records);
   const facts = underWay.staging.finishWalk();

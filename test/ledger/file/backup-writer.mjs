@@ -40,15 +40,13 @@ function publish(round) {
   const run = claimRun(connection, claim);
   const staging = new RunStaging(connection, run.workspaceKey, window);
   staging.beginWalk();
-  const usage = Array.from({ length: RECORDS_A_RUN }, (_, index) => ({
-    tenant_id: `tenant-${(index * 7 + round) % (RECORDS_A_RUN * 2)}`,
+  const records = Array.from({ length: RECORDS_A_RUN }, (_, index) => ({
+    tenantId: `tenant-${(index * 7 + round) % (RECORDS_A_RUN * 2)}`,
     period: '2026-03',
-    period_start: '2026-03-01T00:00:00',
-    period_end: '2026-03-31T23:59:59',
-    credits_used: round * 1000 + index,
-    request_count: round,
+    credits: round * 1000 + index,
+    requests: round,
   }));
-  staging.stagePage(1, { usage, total_records: usage.length, total_pages: 1 }, Buffer.from(`${round}`));
+  staging.stagePage(1, { records, totalRecords: records.length, totalPages: 1 }, Buffer.from(`${round}`));
   applyRun(connection, {
     run,
     staging,

@@ -61,7 +61,7 @@ export class LedgerDriver {
   readonly #ops: WriterOps;
 
   constructor(connection: Database.Database) {
-    this.#ops = new WriterOps(connection, new SharedArrayBuffer(0));
+    this.#ops = new WriterOps(connection);
   }
 
   /** Every comparison that the step gives rise to; the two sides of each must be equal. */

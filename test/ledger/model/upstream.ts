@@ -62,10 +62,10 @@ export class Upstream {
   }
 }
 
-/** The service counts January to its 30th, with a zone: dates are what it says, not what the calendar says. */
+/** The bounds of a period as finance sees them: the calendar month, whatever the service writes. */
 export function datesOf(period: string): Dates {
   const { startMs, endMs } = monthSpan(period);
-  return { start: iso(startMs), end: iso(endMs - (period === '2026-01' ? 86_400_000 : 0) - 1_000) };
+  return { start: iso(startMs), end: iso(endMs - 1_000) };
 }
 
 /** The bodies of all pages of a listing, as the service writes them. */
@@ -73,8 +73,11 @@ export function pageBodies(workspaceId: string, { usage, pages }: Listing, leave
   const records = [...usage].map(([key, { credits, requests }]) => {
     const period = periodOf(key);
     const { start, end } = datesOf(period);
+    // January is written with a zone and ends a day early.
     const [periodStart, periodEnd] =
-      period === '2026-01' ? [start.replace('.000Z', '+00:00'), end] : [start.slice(0, 19), end.slice(0, 19)];
+      period === '2026-01'
+        ? [start.replace('.000Z', '+00:00'), end.replace('-31T', '-30T')]
+        : [start.slice(0, 19), end.slice(0, 19)];
     return (
       `{"tenant_id":${JSON.stringify(key.slice(period.length + 1))},"period":"${period}",` +
       `"period_start":"${periodStart}","period_end":"${periodEnd}",` +

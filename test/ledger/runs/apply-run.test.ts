@@ -43,7 +43,7 @@ test('each change is one entry with its kind, its deltas and the values after it
   const { connection, path } = openLedger();
   publish(connection, [usageRecord('a', 10), usageRecord('b', 10), usageRecord('c', 10)]);
 
-  const more = { ...usageRecord('c', 10), request_count: 11 };
+  const more = { ...usageRecord('c', 10), requests: 11 };
   const { counts } = publish(connection, [usageRecord('a', 15), usageRecord('b', 4), more, usageRecord('d', 0)]);
 
   expect(counts).toEqual({ opened: 1, increased: 2, decreased: 1, withdrawn: 0, restored: 0 });

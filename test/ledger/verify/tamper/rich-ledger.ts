@@ -6,14 +6,14 @@ import { type ApplyResult, applyRun } from '../../../../src/ledger/runs/apply-ru
 import { failRun } from '../../../../src/ledger/runs/fail-run.ts';
 import { recordWalk } from '../../../../src/ledger/runs/walks.ts';
 import { migrateInMemory } from '../../../../src/ledger/schema/migrate.ts';
-import type { UsageItem } from '../../../../src/usage-api/answers/check-item.ts';
+import type { StagedRecord } from '../../../../src/ledger/staging/staged-record.ts';
 import { beginRun, type RunUnderWay, usageRecord } from '../../../support/open-ledger.ts';
 
 const HOUR_MS = 3_600_000;
 const RECORDS_A_PAGE = 4;
 
 /** What the service lists of one workspace; two workspaces list tenants and periods of the same names. */
-type Listing = Map<string, UsageItem>;
+type Listing = Map<string, StagedRecord>;
 
 /**
  * A ledger with everything that one can hold: two workspaces, five kinds of entries, runs that changed nothing, failed
@@ -100,7 +100,7 @@ export function buildRichLedger(): LedgerConnection {
 function publishListing(
   connection: LedgerConnection,
   workspaceId: string,
-  records: readonly UsageItem[],
+  records: readonly StagedRecord[],
   nowMs: number,
 ): ApplyResult<null> {
   const underWay = beginRun(connection, { workspaceId, nowMs });
@@ -122,12 +122,12 @@ function publishListing(
   return result;
 }
 
-function stagePages({ staging }: RunUnderWay, records: readonly UsageItem[]): void {
+function stagePages({ staging }: RunUnderWay, records: readonly StagedRecord[]): void {
   staging.beginWalk();
-  const totals = { total_records: records.length, total_pages: Math.ceil(records.length / RECORDS_A_PAGE) };
-  for (let page = 1; page <= totals.total_pages; page += 1) {
-    const usage = records.slice((page - 1) * RECORDS_A_PAGE, page * RECORDS_A_PAGE);
-    staging.stagePage(page, { usage, ...totals }, Buffer.from(usage.map((record) => record.tenant_id).join()));
+  const totals = { totalRecords: records.length, totalPages: Math.ceil(records.length / RECORDS_A_PAGE) };
+  for (let page = 1; page <= totals.totalPages; page += 1) {
+    const slice = records.slice((page - 1) * RECORDS_A_PAGE, page * RECORDS_A_PAGE);
+    staging.stagePage(page, { records: slice, ...totals }, Buffer.from(slice.map((record) => record.tenantId).join()));
   }
 }
 
