@@ -1,6 +1,6 @@
 import type Database from 'better-sqlite3';
 import { isoTime } from '../../core/clock.ts';
-import type { RuleName } from '../rules/rule.ts';
+import { type RuleName, SELF_RULES } from '../rules/rule.ts';
 import { matchesPattern } from './patterns.ts';
 
 /** The rules that find growth; a plan expects it. */
@@ -16,7 +16,8 @@ export interface MuteSubject {
   credits: bigint | null;
 }
 
-interface SilenceRow {
+/** What a silence or a plan covers. */
+export interface MuteRow {
   silenceId: string;
   kind: 'silence' | 'plan';
   rule: string;
@@ -40,11 +41,13 @@ export function readMutes(
        WHERE (workspace_key IS NULL OR workspace_key = ?) AND until > ? AND ended_at IS NULL ORDER BY silence_key`,
     )
     .safeIntegers()
-    .all(workspaceKey, isoTime(nowMs)) as SilenceRow[];
+    .all(workspaceKey, isoTime(nowMs)) as MuteRow[];
   return (subject) => rows.find((row) => mutes(row, subject))?.silenceId ?? null;
 }
 
-function mutes(row: SilenceRow, { rule, tenantId, period, credits }: MuteSubject): boolean {
+/** Whether a silence or plan covers a subject. Our own faults are muted by their full name alone. */
+export function mutes(row: Omit<MuteRow, 'silenceId'>, { rule, tenantId, period, credits }: MuteSubject): boolean {
+  if (row.rule.includes('*') && (SELF_RULES as readonly RuleName[]).includes(rule)) return false;
   if (row.kind === 'plan' && !GROWTH_RULES.includes(rule)) return false;
   if (row.upToCredits !== null && credits !== null && credits > row.upToCredits) return false;
   return (

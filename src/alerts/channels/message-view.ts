@@ -1,3 +1,5 @@
+import { alertFacts, type Told } from '../notify/facts.ts';
+import { nextCommands } from '../notify/next-commands.ts';
 import { digestItems, type Payload, type PayloadValue, readPayload } from './read-payload.ts';
 
 /** A notification as people read it. No text in it is active, whatever the names in it are; none is HTML or markup. */
@@ -6,8 +8,12 @@ export interface MessageView {
   mark: string;
   /** One line. */
   summary: string;
-  /** Everything else that the notification says, in its order. */
+  /** What stands behind an alert; of other notifications everything else that they say. */
   facts: { label: string; value: string }[];
+  /** Commands to type next, whole lines; none where nothing is to be done. */
+  next: string[];
+  /** The alert with its days, for a chart; null for what has none. */
+  alert: Told | null;
   /** A line for each alert of a digest; none for everything else. */
   lines: string[];
 }
@@ -31,16 +37,41 @@ export function messageView(payload: string): MessageView | null {
   const items = digestItems(notification);
   if (items !== null) {
     const lines = items.map((item) => clip(`${markOf(item)}: ${unlinked(String(item.summary))}`, LINE_CHARACTERS));
-    return { mark: 'digest', summary: unlinked(String(summary)), facts: [], lines };
+    return { mark: 'digest', summary: unlinked(String(summary)), facts: [], next: [], alert: null, lines };
   }
   const mark = type === 'test' ? 'test' : markOf(notification);
+  const words = unlinked(typeof summary === 'string' ? summary : 'A notification without a summary');
+  const told = toldAlert(notification);
+  if (told !== null) {
+    const facts = [
+      ...alertFacts(told).map(({ label, value }) => ({ label, value: unlinked(value) })),
+      { label: 'Alert', value: told.alert_id },
+    ];
+    return {
+      mark,
+      summary: words,
+      facts,
+      next: nextCommands(told, Date.parse(told.created_at)),
+      alert: told,
+      lines: [],
+    };
+  }
   const fields = Object.entries(notification).filter(([name]) => !SAID.includes(name));
   return {
     mark,
-    summary: unlinked(typeof summary === 'string' ? summary : 'A notification without a summary'),
+    summary: words,
     facts: fields.flatMap(([name, value]) => factsOf(name, value)),
+    next: [],
+    alert: null,
     lines: [],
   };
+}
+
+/** The notification as one of an alert; null for every other kind. Our own writer made it, so its fields are there. */
+function toldAlert(notification: Payload): Told | null {
+  const { type, alert_id, evidence } = notification;
+  const ours = typeof type === 'string' && type.startsWith('alert.') && typeof alert_id === 'string';
+  return ours && typeof evidence === 'object' && evidence !== null ? (notification as unknown as Told) : null;
 }
 
 /** Where the alerts of a digest are that a message has no room for. */

@@ -10,7 +10,7 @@ const HEADER_CHARACTERS = 150;
 const SECTION_CHARACTERS = 3000;
 const FIELD_CHARACTERS = 2000;
 const FIELDS_IN_SECTION = 10;
-/** Of at most 50 blocks; the header, the summary and the id take three. */
+/** Of at most 50 blocks; the header, the summary, the commands and the id take four. */
 const FIELD_SECTIONS = 6;
 /** The same for the lines of a digest, with one more for how many are left out. */
 const LINE_SECTIONS = 45;
@@ -36,7 +36,7 @@ export function createSlackChannel(config: Omit<SlackConfig, 'type'>, deps: Http
 }
 
 /** The body for Slack. `text` is what a notification on a phone shows; the blocks are the message. */
-function slackMessage({ mark, summary, facts, lines }: MessageView, notificationId: string): object {
+function slackMessage({ mark, summary, facts, lines, next }: MessageView, notificationId: string): object {
   const fields = facts.map(({ label, value }) => plainText(`${label}\n${value}`, FIELD_CHARACTERS));
   const sections = [];
   for (let from = 0; from < fields.length && sections.length < FIELD_SECTIONS; from += FIELDS_IN_SECTION) {
@@ -54,9 +54,15 @@ function slackMessage({ mark, summary, facts, lines }: MessageView, notification
       { type: 'section', text: plainText(summary, SECTION_CHARACTERS) },
       ...sections,
       ...lineSections(lines),
+      ...(next.length === 0 ? [] : [{ type: 'section', text: plainText(nextWords(next), SECTION_CHARACTERS) }]),
       { type: 'context', elements: [plainText(notificationId, FIELD_CHARACTERS)] },
     ],
   };
+}
+
+/** The commands that can be typed next, a line each. */
+function nextWords(next: readonly string[]): string {
+  return ['Next:', ...next].join('\n');
 }
 
 /** As many lines as there is room for, packed into sections, and how many there are beyond. */

@@ -2,8 +2,11 @@ import type Database from 'better-sqlite3';
 import { stringifyExact } from '../../core/exact-json.ts';
 import { inertJson } from '../../core/inert-text.ts';
 import { periodOfKey } from '../../ledger/schema/keys.ts';
+import type { Course } from '../notify/course.ts';
 import { percentOf } from '../notify/percent.ts';
+import { createCourses } from '../notify/read-course.ts';
 import { projection } from '../rules/jump.ts';
+import type { RuleName } from '../rules/rule.ts';
 import { splitChange } from '../rules/split.ts';
 import type { Observation } from './observation.ts';
 
@@ -19,6 +22,12 @@ export interface Evidence {
   projection: { credits: bigint; elapsed_fraction: number } | null;
   /** The tenant's part of what the workspace as a whole has grown by, in percent; null unless both grew. */
   share_of_increase_percent: number | null;
+  /** The tenant's part of what the workspace has used in the period, in percent. */
+  share_of_workspace_percent: number | null;
+  /** Credits by which the period differs from what it is compared with; of an open one, what that comes to. */
+  at_stake_credits: bigint | null;
+  /** The tenant's days; null for alerts about the workspace or ourselves. */
+  course: Course | null;
   /** The change of credits in two parts: more requests at the old rate, and the change of the rate. */
   split: { volume_credits: bigint; intensity_credits: bigint } | null;
   entries: EvidenceEntry[];
@@ -60,6 +69,7 @@ export function createEvidence(connection: Database.Database): (seen: Observatio
     totals.set(periodKey, credits);
     return credits;
   };
+  const courseOf = createCourses(connection);
   const entriesOf = connection
     .prepare(
       `SELECT e.entry_id, r.run_id, e.period_key, e.credits_delta, e.credits_after FROM usage_entries e
@@ -80,6 +90,7 @@ export function createEvidence(connection: Database.Database): (seen: Observatio
     const rows = ofTenant ? (entriesOf.all({ periodKey, tenantKey }) as EntryRow[]) : [];
     const growth = previous === null || current === null ? 0n : current.credits - previous.credits;
     const open = phase !== null && !phase.over && current !== null && phase.elapsedMs > 0;
+    const projected = open ? projection(current.credits, phase) : null;
     return {
       threshold:
         built === null || seen.threshold === null
@@ -94,7 +105,7 @@ export function createEvidence(connection: Database.Database): (seen: Observatio
             },
       projection: open
         ? {
-            credits: projection(current.credits, phase),
+            credits: projected ?? current.credits,
             elapsed_fraction: Math.round((phase.elapsedMs / phase.lengthMs) * 10_000) / 10_000,
           }
         : null,
@@ -102,6 +113,10 @@ export function createEvidence(connection: Database.Database): (seen: Observatio
         ofTenant && growth > 0n && seen.rule === 'jump'
           ? percentOf(growth, total(periodKey) - total(periodKey - 1))
           : null,
+      share_of_workspace_percent:
+        ofTenant && current !== null && current.credits > 0n ? percentOf(current.credits, total(periodKey)) : null,
+      at_stake_credits: atStake(seen, projected),
+      course: ofTenant && phase !== null ? courseOf({ periodKey, tenantKey, phase }) : null,
       split: split === null ? null : { volume_credits: split.volume, intensity_credits: split.intensity },
       entries: rows.reverse().map(toEntry),
       entry_count: ofTenant ? (countOf.get({ periodKey, tenantKey }) as number) : 0,
@@ -110,6 +125,17 @@ export function createEvidence(connection: Database.Database): (seen: Observatio
       detail: seen.detail,
     };
   };
+}
+
+/** The rules for which an open period goes on adding to what has been found. */
+const GROWING: readonly RuleName[] = ['jump', 'new_spend', 'workspace_jump'];
+
+function atStake({ rule, previous, current }: Observation, projected: bigint | null): bigint | null {
+  if (current === null) return null;
+  const likely =
+    GROWING.includes(rule) && projected !== null && projected > current.credits ? projected : current.credits;
+  const change = likely - (previous?.credits ?? 0n);
+  return change < 0n ? -change : change;
 }
 
 /** The JSON text that is kept with a transition; integers are exact. */

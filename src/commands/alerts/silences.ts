@@ -2,31 +2,26 @@ import { userInfo } from 'node:os';
 import type { Command } from 'commander';
 import type { SilenceRequest } from '../../alerts/book/actions.ts';
 import { isoTime } from '../../core/clock.ts';
-import { UsageError } from '../../core/errors.ts';
 import { inertText } from '../../core/inert-text.ts';
+import { formatInteger } from '../../reports/formats/format.ts';
 import { renderTable, type TableColumn } from '../../reports/formats/table.ts';
+import { alertRecord } from '../../reports/queries/alert-record.ts';
+import { anyTenantFits, type MutePreview, mutePreview } from '../../reports/queries/mute-preview.ts';
 import { type SilenceRow, silenceRows } from '../../reports/queries/silences.ts';
 import { openExisting } from '../finance/close.ts';
 import { type CliContext, examples, reportingCommand } from '../shared/cli-context.ts';
+import { type MuteOptions, muteRequest } from './mute-options.ts';
 
-interface MuteOptions {
-  workspace?: string;
-  rule?: string;
-  tenant?: string;
-  period?: string;
-  until?: string;
-  reason?: string;
-  by?: string;
-  upTo?: string;
-}
+const DAY_MS = 86_400_000;
 
 export function silenceCommand(cli: CliContext): Command {
   return muteCommand('silence', 'Mute alerts until a date. They are still recorded and listed.')
-    .option('--rule <pattern>', 'only this rule, * stands for anything', '*')
+    .option('--rule <pattern>', 'only this rule, * stands for anything; our own faults by their full name alone')
     .addHelpText(
       'after',
       examples(
         'usage-ledger alerts silence --tenant "trial-*" --until 2026-04-01 --reason "trials end in March"',
+        'usage-ledger alerts silence --alert alert_64740e88a27593a234fc --until 2026-04-01 --reason "known"',
         'usage-ledger alerts silence --rule new_spend --period 2026-03 --until 2026-04-05 --reason "onboarding wave"',
       ),
     )
@@ -92,50 +87,42 @@ const COLUMNS: TableColumn<SilenceRow>[] = [
 function muteCommand(name: string, description: string): Command {
   return reportingCommand(name)
     .description(description)
-    .option('--tenant <pattern>', 'only these tenants, * stands for anything', '*')
-    .option('--period <pattern>', 'only these periods, such as 2026-03 or 2026-*', '*')
+    .option('--alert <id>', 'what this alert is about: its workspace, tenant, period and rule')
+    .option('--tenant <pattern>', 'only these tenants, * stands for anything')
+    .option('--period <pattern>', 'only these periods, such as 2026-03 or 2026-*')
     .option('--workspace <id>', 'only this workspace')
     .option('--until <date>', 'the end, YYYY-MM-DD (UTC) or ISO-8601 (needed)')
     .option('--reason <text>', 'why (needed)')
     .option('--by <name>', 'who (default: the user of this shell)');
 }
 
+const PREVIEW_DAYS = 90;
+
 async function mute(cli: CliContext, kind: SilenceRequest['kind'], options: MuteOptions): Promise<void> {
   await cli.withContext(async (context) => {
     const nowMs = context.clock.now();
-    const { reason } = options;
-    if (!reason?.trim()) throw new UsageError('--reason is needed', 'say why: others will ask');
-    const request: SilenceRequest = {
-      kind,
-      workspaceId: options.workspace ?? null,
-      rule: options.rule ?? '*',
-      tenant: options.tenant ?? '*',
-      period: options.period ?? '*',
-      upToCredits: parseCredits(options.upTo),
-      untilMs: parseUntil(options.until, nowMs),
-      reason,
-      by: options.by ?? userInfo().username,
-      nowMs,
-    };
+    const subject = options.alert === undefined ? null : alertRecord(context.reader().connection, options.alert).alert;
+    const request = muteRequest(kind, options, { subject, nowMs });
     const writer = await openExisting(context);
     const silenceId = await writer.call('addSilence', request);
+    const { connection } = context.reader();
+    const { workspaceId, tenant } = request;
+    const preview = mutePreview(connection, request, { workspaceId, sinceMs: nowMs - PREVIEW_DAYS * DAY_MS });
     const until = isoTime(request.untilMs);
-    if (cli.json) cli.printJson({ silence_id: silenceId, kind, until });
-    else cli.print(`${silenceId} is in force until ${until}`);
+    if (cli.json) cli.printJson({ silence_id: silenceId, kind, until, last_90_days: preview });
+    else {
+      cli.print(`${silenceId} is in force until ${until}`);
+      cli.print(`  in the last ${PREVIEW_DAYS} days it would have muted ${previewWords(preview)}`);
+    }
+    if (!anyTenantFits(connection, tenant, workspaceId)) {
+      cli.note(`warning: no tenant of the ledger fits ${JSON.stringify(inertText(tenant))}, so nothing is muted yet`);
+    }
   });
 }
 
-function parseUntil(text: string | undefined, nowMs: number): number {
-  const hint = 'write it as 2026-04-01 or 2026-04-01T08:00:00Z';
-  if (text === undefined) throw new UsageError('--until is needed', hint);
-  const untilMs = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?Z)?$/.test(text) ? Date.parse(text) : Number.NaN;
-  if (Number.isNaN(untilMs)) throw new UsageError(`--until ${JSON.stringify(text)} is not a date`, hint);
-  if (untilMs <= nowMs) throw new UsageError(`--until ${text} has passed`, hint);
-  return untilMs;
-}
-
-function parseCredits(text: string | undefined): bigint | null {
-  if (text === undefined) return null;
-  if (!/^\d{1,18}$/.test(text)) throw new UsageError(`--up-to ${JSON.stringify(text)} is not a number of credits`);
-  return BigInt(text);
+function previewWords({ news, alerts, rules }: MutePreview): string {
+  if (news === 0) return 'nothing';
+  const byRule = rules.map((each) => `${formatInteger(each.news)} ${each.rule}`).join(', ');
+  const ofAlerts = alerts === 1 ? '1 alert' : `${formatInteger(alerts)} alerts`;
+  return `${formatInteger(news)} ${news === 1 ? 'notification' : 'notifications'} of ${ofAlerts} (${byRule})`;
 }

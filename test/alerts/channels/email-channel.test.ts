@@ -61,8 +61,10 @@ describe('an e-mail', () => {
     expect(headers.get('auto-submitted')).toEqual(['auto-generated']);
     const { summary } = buildNotification(jumpFacts());
     expect(parts.get('text/plain')).toContain(summary);
-    expect(parts.get('text/plain')).toMatch(/^credits current: 180,000\r?$/m);
-    expect(parts.get('text/html')).toContain('<bdi>180,000</bdi>');
+    expect(parts.get('text/plain')).toMatch(
+      /^Credits: 180,000 in 2026-02, 100,000 in 2026-01 \(\+80,000, \+80%\)\r?$/m,
+    );
+    expect(parts.get('text/html')).toContain('<bdi>180,000 in 2026-02, 100,000 in 2026-01 (+80,000, +80%)</bdi>');
   });
 
   it('has the same Message-ID on every attempt of one notification, and another for another', async () => {
@@ -98,12 +100,24 @@ describe('an e-mail', () => {
     const text = parts.get('text/plain') ?? '';
     const html = parts.get('text/html') ?? '';
     for (const body of [text, html].map((part) => part.replaceAll('\r\n', '\n'))) {
-      expect(body).toContain('tenant id');
+      expect(body).toContain('Tenant');
       expect(body).not.toMatch(ACTIVE);
       expect(body).not.toMatch(/:\/\/|www\.|mailto:/);
     }
     const tags = new Set([...html.matchAll(/<\/?([a-z!]+)/gi)].map(([, tag]) => tag));
-    expect([...tags].sort()).toEqual(['!doctype', 'bdi', 'body', 'html', 'p', 'strong', 'table', 'td', 'th', 'tr']);
+    expect([...tags].sort()).toEqual([
+      '!doctype',
+      'bdi',
+      'body',
+      'html',
+      'p',
+      'pre',
+      'strong',
+      'table',
+      'td',
+      'th',
+      'tr',
+    ]);
     expect(html.replace(/<[^>]*>/g, '')).not.toMatch(/[<>"']|&(?!(amp|lt|gt|quot|#39);)/);
   });
 });

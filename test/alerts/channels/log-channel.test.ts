@@ -8,9 +8,9 @@ import { jumpFacts } from './sample.ts';
 const signal = new AbortController().signal;
 
 /** Delivers one payload and returns what was logged. */
-async function logged(payload: string) {
+async function logged(payload: string, level = 'info') {
   const lines: string[] = [];
-  const logger = createLogger({ destination: { write: (line: string) => void lines.push(line) } });
+  const logger = createLogger({ level, destination: { write: (line: string) => void lines.push(line) } });
   const result = await createLogChannel('log-1', logger).deliver(
     { notificationId: 'msg_0001', payload, attempt: 2 },
     { signal },
@@ -21,15 +21,22 @@ async function logged(payload: string) {
 const payloadOf = (changes: Parameters<typeof jumpFacts>[0]) => renderPayload(buildNotification(jumpFacts(changes)));
 
 describe('the log channel', () => {
-  it('writes one structured line with the whole notification', async () => {
+  it('writes one short line, and the whole notification at debug alone', async () => {
     const { result, lines } = await logged(payloadOf({}));
     expect(result).toEqual({ outcome: 'delivered', detail: 'logged' });
     expect(lines).toHaveLength(1);
-    expect(JSON.parse(lines[0] ?? '')).toMatchObject({
+    const { level, time, ...line } = JSON.parse(lines[0] ?? '');
+    expect([level, typeof time]).toEqual(['error', 'string']);
+    expect(line).toEqual({
       channel: 'log-1',
-      attempt: 2,
+      alert_id: 'alert_1',
+      rule: 'jump',
       msg: buildNotification(jumpFacts()).summary,
-      notification: JSON.parse(payloadOf({})),
+    });
+    const debug = await logged(payloadOf({}), 'debug');
+    expect(debug.lines[0]?.replace(/"time":"[^"]*"/, '')).toBe(lines[0]?.replace(/"time":"[^"]*"/, ''));
+    expect(JSON.parse(debug.lines[1] ?? '')).toMatchObject({
+      ...{ level: 'debug', attempt: 2, notification: JSON.parse(payloadOf({})) },
     });
   });
 
@@ -42,14 +49,14 @@ describe('the log channel', () => {
   });
 
   it('keeps figures beyond 2^53 exact', async () => {
-    const { lines } = await logged(payloadOf({ threshold: 9_223_372_036_854_775_807n }));
-    expect(lines[0]).toContain('"threshold":9223372036854775807');
+    const { lines } = await logged(payloadOf({ threshold: 9_223_372_036_854_775_807n }), 'debug');
+    expect(lines[1]).toContain('"threshold":9223372036854775807');
   });
 
   it('makes hostile names inert', async () => {
-    const { lines } = await logged(payloadOf({ tenantId: '\u009b31m\u202e\u2028\u007f' }));
-    expect(lines[0]?.trimEnd()).toMatch(/^[\x20-\x7e]+$/);
-    expect(JSON.parse(lines[0] ?? '').notification.tenant_id).toBe('\\u009b31m\\u202e\\u2028\\u007f');
+    const { lines } = await logged(payloadOf({ tenantId: '\u009b31m\u202e\u2028\u007f' }), 'debug');
+    expect(lines[1]?.trimEnd()).toMatch(/^[\x20-\x7e]+$/);
+    expect(JSON.parse(lines[1] ?? '').notification.tenant_id).toBe('\\u009b31m\\u202e\\u2028\\u007f');
   });
 
   it.each(HOSTILE_NAMES)('shows the tenant %j without letting it act', async (tenantId) => {

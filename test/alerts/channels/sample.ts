@@ -2,10 +2,13 @@ import type { Evidence } from '../../../src/alerts/evaluate/evidence.ts';
 import type { NotificationInput } from '../../../src/alerts/notify/notification.ts';
 
 /** Evidence that says nothing. */
-const NO_EVIDENCE: Evidence = {
+export const NO_EVIDENCE: Evidence = {
   threshold: null,
   projection: null,
   share_of_increase_percent: null,
+  share_of_workspace_percent: null,
+  at_stake_credits: null,
+  course: null,
   split: null,
   entries: [],
   entry_count: 0,

@@ -60,11 +60,11 @@ describe('a message for Slack', () => {
     expect(body.text).toContain('critical: Jump, certain: tenant "acme"');
     const texts = textsOf(body).map(({ text }) => text);
     expect(texts[0]).toBe('usage-ledger: critical');
-    expect(texts).toContain('credits previous\n100,000');
-    expect(texts).toContain('credits current\n180,000');
-    expect(texts).toContain('requests change\n800');
-    expect(texts).toContain('threshold\n150,000');
-    expect(texts).toContain('period\n2026-02');
+    expect(texts).toContain('Credits\n180,000 in 2026-02, 100,000 in 2026-01 (+80,000, +80%)');
+    expect(texts).toContain('Requests\n1,800 in 2026-02, 1,000 in 2026-01 (+800)');
+    expect(texts).toContain('Threshold\n150,000 credits');
+    expect(texts).toContain('Alert\nalert_1');
+    expect(texts.at(-2)).toMatch(/^Next:\nusage-ledger alerts ack alert_1 /);
     expect(texts.at(-1)).toBe('msg_9');
   });
 
@@ -93,7 +93,7 @@ describe('a message for Slack', () => {
       expect(text).not.toMatch(ACTIVE);
       expect(text).not.toMatch(/:\/\/|www\.|mailto:/);
     }
-    expect(texts.some(({ text }) => text.startsWith('tenant id\n'))).toBe(true);
+    expect(texts.some(({ text }) => text.startsWith('Tenant\n'))).toBe(true);
   });
 
   it('stays within the limits of Slack, whatever a notification carries', async () => {

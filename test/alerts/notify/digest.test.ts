@@ -169,7 +169,7 @@ describe('a digest in the log', () => {
   it('is a line an alert, at the level of its own', async () => {
     const some = [held('alert_a'), held('alert_b', { severity: 'critical' })];
     const lines = await logLines(only(buildDigests(some, WHEN)));
-    expect(lines.map(({ level, alert }) => [alert.alert_id, level])).toEqual([
+    expect(lines.map(({ level, alert_id }) => [alert_id, level])).toEqual([
       ['alert_b', 'error'],
       ['alert_a', 'warn'],
     ]);

@@ -38,6 +38,13 @@ describe('the JSON Schema takes', () => {
       },
       projection: { credits: LARGEST, elapsed_fraction: 0.3333 },
       share_of_increase_percent: 33.3,
+      share_of_workspace_percent: 12.5,
+      at_stake_credits: LARGEST,
+      course: {
+        ...{ since: '2026-02-09', usual_daily_credits: BEYOND, recent_daily_credits: LARGEST },
+        previous_same_point: BEYOND,
+        days: { previous: [null, 0n, BEYOND], current: [BEYOND, null, LARGEST] },
+      },
       split: { volume_credits: -BEYOND, intensity_credits: LARGEST },
       entries: [
         { entry_id: 1, run_id: 'run_1', period: '2026-02', credits_delta: -BEYOND, credits_after: LARGEST },

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
-import { createWorld, FIRST, parseJson, row, type World } from '../world.ts';
+import { createWorld, FIRST, parseJson, type World } from '../world.ts';
+import { jumpOfGlobex } from './jump-of-globex.ts';
 
 const UNTIL = '2026-03-01';
 
@@ -73,32 +74,6 @@ it('a silence that was ended mutes nothing any more', async () => {
 
   expect(payloads(world)).toHaveLength(1);
 });
-
-it.each([
-  [['--until', UNTIL], '--reason'],
-  [['--reason', 'x'], '--until'],
-  [['--reason', 'x', '--until', 'tomorrow'], 'is not a date'],
-  [['--reason', 'x', '--until', '2026-01-01'], 'has passed'],
-])('a silence with %j is refused', async (argv, why) => {
-  const world = await createWorld(FIRST);
-  await world.run('sync');
-  expect(await world.run('alerts', 'silence', ...argv)).toMatchObject({ code: 2, err: expect.stringContaining(why) });
-});
-
-/** globex goes from 7 credits to 9,000 after the first sync; the alert's id. */
-async function jumpOfGlobex(world: World): Promise<string> {
-  const upstream = world.sandbox.workspace('ws-1');
-  const set = ({ tenant_id, period, credits_used, request_count }: ReturnType<typeof row>) =>
-    upstream.set({ tenantId: tenant_id, period, credits: credits_used, requests: request_count });
-  set(row('globex', '2025-12', 7));
-  set(row('globex', '2026-01', 7));
-  set(row('globex', '2026-02', 7));
-  await world.run('sync', '--from', '2025-12');
-  set(row('globex', '2026-02', 9000, 20));
-  const { out } = await world.run('sync', '--json');
-  const { alerts } = parseJson(out).workspaces[0];
-  return String(alerts.find((alert: { rule: string }) => alert.rule === 'jump').alert_id);
-}
 
 /** What was told of globex's jump. */
 function payloads(world: World): Record<string, unknown>[] {

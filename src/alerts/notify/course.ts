@@ -1,0 +1,128 @@
+import { addPeriods, type Period, periodStartMs } from '../../core/period.ts';
+import { findStep } from './step.ts';
+
+const DAY_MS = 86_400_000;
+/** Of today, so much must have passed before it says anything of a day's rate. */
+const TELLING_PART_OF_DAY = 0.25;
+
+/** How a tenant used its credits day by day, in a period and the one before, and what that says; as receivers get it. */
+export interface Course {
+  /** The day from which on the daily rate was another one, `YYYY-MM-DD`; null when no day stands out. */
+  since: string | null;
+  /** Credits a day before `since`; without one, over the whole period before. Null when that is not known. */
+  usual_daily_credits: bigint | null;
+  /** Credits a day from `since` on; without one, over the period so far. */
+  recent_daily_credits: bigint | null;
+  /** What the period before had come to at the same point; null when nobody looked then. */
+  previous_same_point: bigint | null;
+  /** Credits used by the end of each day, the last one the newest reading; null for days on which nobody looked. */
+  days: { previous: (bigint | null)[]; current: (bigint | null)[] };
+}
+
+/** The credits of a tenant in a period from a moment on. */
+export interface Reading {
+  atMs: number;
+  credits: bigint;
+}
+
+/** What is known of one of the two periods. */
+export interface PeriodReadings {
+  /** In the order in which they came. */
+  readings: readonly Reading[];
+  /** What it comes to now; null without a record. */
+  total: bigint | null;
+}
+
+export interface CourseInput {
+  period: Period;
+  /** How much of the period has passed; all of it when it is over. */
+  elapsedMs: number;
+  current: PeriodReadings;
+  previous: PeriodReadings;
+  /** Whether the workspace was read completely on this day, `YYYY-MM-DD`. */
+  wasRead: (day: string) => boolean;
+}
+
+/** Works out the course of a tenant. On days that nobody read, credits count as used evenly. */
+export function buildCourse({ period, elapsedMs, current, previous, wasRead }: CourseInput): Course {
+  const before = addPeriods(period, -1);
+  const startMs = periodStartMs(period);
+  const previousLengthMs = startMs - periodStartMs(before);
+  const days = {
+    previous: atDayEnds(before, previousLengthMs, previous, wasRead),
+    current: atDayEnds(period, elapsedMs, current, wasRead),
+  };
+  const lastDay = (elapsedMs % DAY_MS) / DAY_MS || 1;
+  const ratesBefore = previous.total === null ? [] : dailyRates(days.previous, 1);
+  const rates = dailyRates(days.current, lastDay);
+  if (lastDay < TELLING_PART_OF_DAY && rates.length > 1) rates.pop();
+  const step = findStep([...ratesBefore, ...rates]);
+  const elapsedDays = elapsedMs / DAY_MS;
+  const whole = previous.total === null ? null : perDay(previous.total, previousLengthMs / DAY_MS);
+  const soFar = current.total === null || elapsedDays <= 0 ? null : perDay(current.total, elapsedDays);
+  return {
+    since: step === null ? null : dayOf(startMs + (step.at - ratesBefore.length) * DAY_MS),
+    usual_daily_credits: step === null ? whole : BigInt(Math.round(step.before)),
+    recent_daily_credits: step === null ? soFar : BigInt(Math.round(step.after)),
+    previous_same_point: samePoint(before, elapsedMs, previous, wasRead),
+    days,
+  };
+}
+
+/** The credits at the end of each day that has begun. */
+function atDayEnds(
+  period: Period,
+  elapsedMs: number,
+  { readings, total }: PeriodReadings,
+  wasRead: CourseInput['wasRead'],
+): (bigint | null)[] {
+  const startMs = periodStartMs(period);
+  const count = Math.max(0, Math.ceil(elapsedMs / DAY_MS));
+  let next = 0;
+  let credits = 0n;
+  return Array.from({ length: count }, (_, index) => {
+    const endMs = startMs + (index + 1) * DAY_MS;
+    for (let reading = readings[next]; reading !== undefined && reading.atMs < endMs; reading = readings[next]) {
+      credits = reading.credits;
+      next += 1;
+    }
+    if (index === count - 1) return total ?? 0n;
+    return wasRead(dayOf(endMs - DAY_MS)) ? credits : null;
+  });
+}
+
+/** Credits a day, for each day; `lastDay` is how much of the last one has passed. */
+export function dailyRates(days: readonly (bigint | null)[], lastDay: number): number[] {
+  const rates: number[] = [];
+  let known = 0n;
+  for (const [index, credits] of days.entries()) {
+    if (credits === null) continue;
+    const last = index === days.length - 1;
+    const spread = index - rates.length + (last ? lastDay : 1);
+    const rate = Number(credits - known) / spread;
+    while (rates.length <= index) rates.push(rate);
+    known = credits;
+  }
+  return rates;
+}
+
+function samePoint(
+  period: Period,
+  elapsedMs: number,
+  { readings, total }: PeriodReadings,
+  wasRead: CourseInput['wasRead'],
+): bigint | null {
+  const startMs = periodStartMs(period);
+  const atMs = startMs + elapsedMs;
+  if (atMs >= periodStartMs(addPeriods(period, 1))) return total;
+  if (!wasRead(dayOf(atMs)) && !wasRead(dayOf(atMs - DAY_MS))) return null;
+  return readings.findLast((reading) => reading.atMs <= atMs)?.credits ?? 0n;
+}
+
+function perDay(credits: bigint, days: number): bigint {
+  return BigInt(Math.round(Number(credits) / days));
+}
+
+function dayOf(epochMs: number): string {
+  return new Date(epochMs).toISOString().slice(0, 10);
+}

@@ -1,0 +1,33 @@
+import { addPeriods, type Period } from '../../core/period.ts';
+import { type Course, dailyRates } from './course.ts';
+
+/** The days of one period as a row of bars, each a column wide. */
+export interface DayBars {
+  period: Period;
+  /** Credits a day: one character for each day; all rows of a chart have the same scale. */
+  bars: string;
+  /** What the days come to. */
+  total: bigint;
+}
+
+const LEVELS = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'] as const;
+
+/** Both months of a course as bars, the earlier one first, and the highest day that they are drawn against. */
+export function dayBars(period: Period, { days }: Course): { rows: DayBars[]; highest: number } {
+  const series = [
+    { period: addPeriods(period, -1), known: days.previous },
+    { period, known: days.current },
+  ].map((own) => ({ ...own, rates: dailyRates(own.known, 1) }));
+  const highest = Math.max(...series.flatMap(({ rates }) => rates), 0);
+  const rows = series.map((own) => ({
+    period: own.period,
+    bars: own.rates.map((rate) => barOf(rate, highest)).join(''),
+    total: own.known.findLast((credits) => credits !== null) ?? 0n,
+  }));
+  return { rows, highest };
+}
+
+function barOf(rate: number, highest: number): string {
+  const level = highest <= 0 ? 0 : Math.round((Math.max(0, rate) / highest) * (LEVELS.length - 1));
+  return LEVELS[level] ?? LEVELS[0];
+}

@@ -1,0 +1,130 @@
+import { addPeriods } from '../../core/period.ts';
+import type { Course } from './course.ts';
+import type { Notification } from './notification.ts';
+
+/** One line of what stands behind an alert: what it is, and the figures in words. */
+export interface Fact {
+  label: string;
+  value: string;
+}
+
+/** A notification as it was built, or read back from its JSON: then whole numbers are bigints, and names are inert. */
+export type Told = Omit<Notification, 'notification_id' | 'summary'>;
+
+const TENANTS_SHOWN = 10;
+
+/** What people read below the sentence that sums an alert up; only what is known, in the order in which it is asked. */
+export function alertFacts(told: Told): Fact[] {
+  const { credits, requests, evidence } = told;
+  // Notifications that are older than these fields lack them.
+  const { course = null, at_stake_credits = null, projection, tenants, tenant_count, detail } = evidence;
+  return facts([
+    ['Tenant', told.tenant_id],
+    ['Workspace', told.workspace_id],
+    ['Credits', credits === null ? null : pairWords(told, credits)],
+    ['Requests', requests === null ? null : pairWords(told, requests)],
+    ['Heads for', projection === null ? null : headsFor(told, projection)],
+    ['Threshold', thresholdWords(told)],
+    ['At stake', at_stake_credits === null ? null : `${grouped(at_stake_credits)} credits`],
+    ['Since', course === null || course.since === null ? null : sinceWords(course)],
+    ['A day', course === null || course.since !== null ? null : rateWords(told, course)],
+    ['Same point', course === null || projection === null ? null : samePointWords(told, course)],
+    ['Share', shareWords(told)],
+    ['Driver', driverWords(told)],
+    ['Tenants', tenants === null ? null : tenantWords(tenants, Number(tenant_count ?? tenants.length))],
+    ['Detail', detail],
+  ]);
+}
+
+function facts(pairs: readonly (readonly [string, string | null])[]): Fact[] {
+  return pairs.flatMap(([label, value]) => (value === null ? [] : [{ label, value }]));
+}
+
+function pairWords(
+  { period, previous_period }: Told,
+  figures: { previous: bigint; current: bigint; change: bigint; change_percent?: number | bigint | null },
+): string {
+  const { previous, current, change, change_percent = null } = figures;
+  const percent = change_percent === null ? '' : `, ${signed(change_percent)}%`;
+  const before = period === previous_period ? 'before' : `in ${previous_period}`;
+  return `${grouped(current)} in ${period}, ${grouped(previous)} ${before} (${signed(change)}${percent})`;
+}
+
+function headsFor(
+  { period }: Told,
+  { credits, elapsed_fraction }: NonNullable<Told['evidence']['projection']>,
+): string {
+  const passed = grouped(Math.round(Number(elapsed_fraction) * 1000) / 10);
+  return `${grouped(credits)} credits by the end of ${period}, of which ${passed}% have passed`;
+}
+
+/** How the threshold came about, as an equation that is true of these figures. */
+function thresholdWords({ rule, threshold, evidence }: Told): string | null {
+  if (threshold === null) return null;
+  if (evidence.threshold === null) return `${grouped(threshold)} credits`;
+  const { baseline_credits, baseline_periods, ratio, min_credits, per_day } = evidence.threshold;
+  const base = grouped(baseline_credits);
+  const from = `${base} being ${baseline_periods.join(', ')}${per_day ? ' brought to the length of the month' : ''}`;
+  const larger = (of: string) => `max(${ratio} x ${of}, ${of} + ${grouped(min_credits)})`;
+  if (rule !== 'drop') {
+    const exact = [Number(ratio) * Number(baseline_credits), Number(baseline_credits) + Number(min_credits)];
+    const rounded = Math.max(...exact) === Number(threshold) ? '' : ' rounded up';
+    return `${grouped(threshold)} = ${larger(base)}${rounded}, ${from}`;
+  }
+  const limit = grouped(threshold);
+  return `at most ${limit}, because ${larger(limit)} <= ${base}, ${from}`;
+}
+
+function sinceWords({ since, usual_daily_credits, recent_daily_credits }: Course): string {
+  return `${since}: ${grouped(recent_daily_credits ?? 0n)} credits a day, ${grouped(usual_daily_credits ?? 0n)} before`;
+}
+
+function rateWords({ period }: Told, { usual_daily_credits, recent_daily_credits }: Course): string | null {
+  if (recent_daily_credits === null || period === null) return null;
+  const before =
+    usual_daily_credits === null
+      ? ''
+      : `, ${grouped(usual_daily_credits)} in ${addPeriods(period, -1)}; no day stands out`;
+  return `${grouped(recent_daily_credits)} credits in ${period}${before}`;
+}
+
+function samePointWords({ period, credits }: Told, { previous_same_point }: Course): string | null {
+  if (previous_same_point === null || credits === null || period === null) return null;
+  return `${grouped(credits.current)} credits so far, ${grouped(previous_same_point)} in ${addPeriods(period, -1)} at this point`;
+}
+
+function shareWords({ evidence }: Told): string | null {
+  const { share_of_workspace_percent = null, share_of_increase_percent } = evidence;
+  if (share_of_workspace_percent === null) return null;
+  const increase = share_of_increase_percent === null ? '' : `, ${grouped(share_of_increase_percent)}% of its increase`;
+  return `${grouped(share_of_workspace_percent)}% of the workspace's credits${increase}`;
+}
+
+const DRIVERS = {
+  volume: 'more requests',
+  intensity: 'more credits per request',
+  mixed: 'more requests and more credits per request',
+} as const;
+
+function driverWords({ reason, evidence: { split } }: Told): string | null {
+  const words: string[] = reason === null ? [] : [DRIVERS[reason]];
+  if (split !== null) {
+    const volume = `${signed(split.volume_credits)} credits by the number of requests`;
+    words.push(`${volume}, ${signed(split.intensity_credits)} by what each costs`);
+  }
+  return words.length === 0 ? null : words.join(': ');
+}
+
+function tenantWords(tenants: readonly string[], count: number): string {
+  const shown = tenants.slice(0, TENANTS_SHOWN).join(', ');
+  return count > TENANTS_SHOWN ? `${shown} and ${count - TENANTS_SHOWN} more` : shown;
+}
+
+/** With at most one decimal. */
+function grouped(value: bigint | number): string {
+  return value.toLocaleString('en-US', { maximumFractionDigits: 1 });
+}
+
+function signed(value: bigint | number): string {
+  return value > 0 ? `+${grouped(value)}` : grouped(value);
+}

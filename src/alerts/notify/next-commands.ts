@@ -1,0 +1,34 @@
+import { isoTime } from '../../core/clock.ts';
+import { periodEndMs } from '../../core/period.ts';
+import { GROWTH_RULES } from '../book/mutes.ts';
+import { type RuleName, SELF_RULES } from '../rules/rule.ts';
+import type { Told } from './facts.ts';
+
+const DAY_MS = 86_400_000;
+
+/** What can be typed next about an alert, whole lines with its id; nothing in them comes from outside. */
+export function nextCommands(told: Told, nowMs: number): string[] {
+  const { alert_id, rule, period, state } = told;
+  const about = (command: string, rest: string) => `usage-ledger alerts ${command} ${alert_id} ${rest}`.trim();
+  if ((SELF_RULES as readonly RuleName[]).includes(rule)) {
+    return state === 'resolved' ? [] : ['usage-ledger doctor', about('ack', '--note "..."')];
+  }
+  if (state === 'resolved' || state === 'expired') return [];
+  const afterPeriod = period === null ? 0 : periodEndMs(period) + 10 * DAY_MS;
+  const until = isoTime(Math.max(afterPeriod, nowMs + 7 * DAY_MS)).slice(0, 10);
+  const muted = (command: string, rest: string) =>
+    `usage-ledger alerts ${command} --alert ${alert_id} ${rest}--until ${until} --reason "..."`;
+  return [
+    about('ack', '--note "..."'),
+    muted('silence', ''),
+    ...(GROWTH_RULES.includes(rule) && told.tenant_id !== null ? [muted('plan', `--up-to ${planned(told)} `)] : []),
+  ];
+}
+
+/** A fifth more than what the period comes to, rounded up to two digits. */
+function planned({ credits, evidence }: Told): bigint {
+  const likely = (credits?.previous ?? 0n) + BigInt(evidence.at_stake_credits ?? credits?.change ?? 0n);
+  const wanted = (likely * 6n) / 5n + 1n;
+  const step = 10n ** BigInt(Math.max(0, String(wanted).length - 2));
+  return ((wanted + step - 1n) / step) * step;
+}

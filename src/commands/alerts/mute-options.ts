@@ -1,0 +1,84 @@
+import { userInfo } from 'node:os';
+import type { SilenceRequest } from '../../alerts/book/actions.ts';
+import { matchesPattern } from '../../alerts/book/patterns.ts';
+import { RULES, type RuleName, SELF_RULES } from '../../alerts/rules/rule.ts';
+import { UsageError } from '../../core/errors.ts';
+
+/** The options of `alerts silence` and `alerts plan`. */
+export interface MuteOptions {
+  alert?: string;
+  workspace?: string;
+  rule?: string;
+  tenant?: string;
+  period?: string;
+  until?: string;
+  reason?: string;
+  by?: string;
+  upTo?: string;
+}
+
+/** Whom an alert is about: what `--alert` stands for. */
+export interface MutedSubject {
+  rule: string;
+  workspace_id: string;
+  tenant_id: string | null;
+  period: string | null;
+}
+
+/**
+ * What is asked for, with what `--alert` fills in; options that are given count more. Raises `usage` for what no rule
+ * fits, for our own faults that are not named in full, for dates that have passed and for a plan without any limit.
+ */
+export function muteRequest(
+  kind: SilenceRequest['kind'],
+  options: MuteOptions,
+  { subject, nowMs }: { subject: MutedSubject | null; nowMs: number },
+): SilenceRequest {
+  const { reason } = options;
+  if (!reason?.trim()) throw new UsageError('--reason is needed', 'say why: others will ask');
+  const rule = options.rule ?? (kind === 'silence' ? subject?.rule : undefined) ?? '*';
+  checkRule(rule);
+  const tenant = options.tenant ?? subject?.tenant_id ?? '*';
+  const upToCredits = parseCredits(options.upTo);
+  if (kind === 'plan' && upToCredits === null && /^\*+$/.test(tenant)) {
+    throw new UsageError(
+      'this plan would mute all growth of everybody',
+      'name the tenants with --tenant, or the most that is expected with --up-to',
+    );
+  }
+  return {
+    ...{ kind, rule, tenant, upToCredits, reason, nowMs },
+    workspaceId: options.workspace ?? subject?.workspace_id ?? null,
+    period: options.period ?? subject?.period ?? '*',
+    untilMs: parseUntil(options.until, nowMs),
+    by: options.by ?? userInfo().username,
+  };
+}
+
+function checkRule(pattern: string): void {
+  const fitting = RULES.filter((rule) => matchesPattern(pattern, rule));
+  const given = JSON.stringify(pattern);
+  if (fitting.length === 0) throw new UsageError(`there is no rule ${given}`, `the rules are ${RULES.join(', ')}`);
+  const ours = (SELF_RULES as readonly RuleName[]).includes(fitting[0] ?? 'jump');
+  if (ours && pattern.includes('*')) {
+    throw new UsageError(
+      `--rule ${given} fits only alerts about our own faults, which are muted by name alone`,
+      `give one of ${SELF_RULES.join(', ')}`,
+    );
+  }
+}
+
+function parseUntil(text: string | undefined, nowMs: number): number {
+  const hint = 'write it as 2026-04-01 or 2026-04-01T08:00:00Z';
+  if (text === undefined) throw new UsageError('--until is needed', hint);
+  const untilMs = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?Z)?$/.test(text) ? Date.parse(text) : Number.NaN;
+  if (Number.isNaN(untilMs)) throw new UsageError(`--until ${JSON.stringify(text)} is not a date`, hint);
+  if (untilMs <= nowMs) throw new UsageError(`--until ${text} has passed`, hint);
+  return untilMs;
+}
+
+function parseCredits(text: string | undefined): bigint | null {
+  if (text === undefined) return null;
+  if (!/^\d{1,18}$/.test(text)) throw new UsageError(`--up-to ${JSON.stringify(text)} is not a number of credits`);
+  return BigInt(text);
+}

@@ -1,0 +1,66 @@
+import { expect, it } from 'vitest';
+import { createWorld, FIRST, parseJson } from '../world.ts';
+import { jumpOfGlobex } from './jump-of-globex.ts';
+
+const UNTIL = '2026-03-01';
+const IN_FORCE = ['--until', UNTIL, '--reason', 'expected'];
+
+it.each([
+  ['silence', ['--until', UNTIL], '--reason'],
+  ['silence', ['--reason', 'x'], '--until'],
+  ['silence', ['--reason', 'x', '--until', 'tomorrow'], 'is not a date'],
+  ['silence', ['--reason', 'x', '--until', '2026-01-01'], 'has passed'],
+  ['silence', [...IN_FORCE, '--rule', 'jmup'], 'there is no rule "jmup"'],
+  ['silence', [...IN_FORCE, '--rule', 'sync_*'], 'which are muted by name alone'],
+  ['plan', [...IN_FORCE], 'all growth of everybody'],
+  ['plan', [...IN_FORCE, '--tenant', '*'], 'all growth of everybody'],
+])('a %s with %j is refused', async (kind, argv, why) => {
+  const world = await createWorld(FIRST);
+  await world.run('sync');
+  expect(await world.run('alerts', kind, ...argv)).toMatchObject({ code: 2, err: expect.stringContaining(why) });
+});
+
+it('a silence says what it would have muted in the last 90 days, and warns when it fits nobody', async () => {
+  const world = await createWorld(FIRST);
+  const id = await jumpOfGlobex(world);
+  const all = await world.run('alerts', 'silence', '--tenant', 'glo*', ...IN_FORCE);
+  expect(all.out).toContain('it would have muted 1 notification of 1 alert (1 jump)');
+  expect(all.err).toBe('');
+  const own = parseJson((await world.run('alerts', 'silence', '--alert', id, ...IN_FORCE, '--json')).out);
+  expect(own.last_90_days).toEqual({ news: 1, alerts: 1, rules: [{ rule: 'jump', news: 1 }] });
+  expect(world.query(`SELECT rule, tenant, period FROM silences WHERE silence_id = '${own.silence_id}'`)).toEqual([
+    { rule: 'jump', tenant: 'globex', period: '2026-02' },
+  ]);
+
+  const nobody = await world.run('alerts', 'silence', '--tenant', 'glob?x[1]', ...IN_FORCE);
+  expect(nobody).toMatchObject({ code: 0, out: expect.stringContaining('would have muted nothing') });
+  expect(nobody.err).toContain('no tenant of the ledger fits "glob?x[1]"');
+  world.clock.nowMs += 91 * 86_400_000;
+  const later = await world.run('alerts', 'silence', '--tenant', 'glo*', '--until', '2027-01-01', '--reason', 'x');
+  expect(later.out).toContain('would have muted nothing');
+});
+
+it('a plan for an alert covers its tenant up to a figure, and growth beyond it is told', async () => {
+  const world = await createWorld(FIRST);
+  const id = await jumpOfGlobex(world);
+  const { out } = await world.run('alerts', 'plan', '--alert', id, '--up-to', '8999', ...IN_FORCE, '--json');
+  expect(parseJson(out).last_90_days.news).toBe(0);
+  const enough = await world.run('alerts', 'plan', '--alert', id, '--up-to', '9000', ...IN_FORCE, '--json');
+  expect(parseJson(enough.out).last_90_days).toMatchObject({ news: 1 });
+});
+
+it.each([
+  ['*', 1],
+  ['auth_failed', 0],
+])('a silence for the rule %s leaves %d of our own faults to be told', async (rule, told) => {
+  const world = await createWorld(FIRST);
+  await world.run('sync');
+  await world.run('alerts', 'silence', '--rule', rule, ...IN_FORCE);
+  const { id, api_key_id } = FIRST;
+  const { url } = world.sandbox;
+  world.configure({
+    workspaces: [{ id, base_url: url, embed_url: url, api_key_id, secret_key: 'sk_wrong_not_a_secret' }],
+  });
+  expect((await world.run('sync')).code).toBe(1);
+  expect(world.query("SELECT count(*) AS told FROM outbox WHERE payload LIKE '%auth_failed%'")).toEqual([{ told }]);
+});
