@@ -1,17 +1,18 @@
 #!/usr/bin/env node
-import { setFlagsFromString } from 'node:v8';
-import { main } from './commands/main.ts';
+import { nodeVersionFault } from './core/node-version.ts';
 
-/**
- * V8 compiles undici's HTTP parser, which is WebAssembly, anew and optimized once it has run for this long, in V8's rough
- * measure of bytes executed: by default during the first response. That takes a core 100 ms, and a process that ends
- * meanwhile waits for it. So it happens after some hundred responses instead. V8 reads this when the parser is loaded.
- */
-setFlagsFromString('--wasm-tiering-budget=1000000000');
-
-process.exitCode = await main(process.argv.slice(2), {
-  stdout: process.stdout,
-  stderr: process.stderr,
-  env: process.env,
-  cwd: process.cwd(),
-});
+const fault = nodeVersionFault(process.versions.node);
+if (fault === null) {
+  // Only now: a Node that is too old cannot read the rest, or crashes in SQLite's native module.
+  void import('./commands/main.ts').then(async ({ main }) => {
+    process.exitCode = await main(process.argv.slice(2), {
+      stdout: process.stdout,
+      stderr: process.stderr,
+      env: process.env,
+      cwd: process.cwd(),
+    });
+  });
+} else {
+  process.stderr.write(`error: ${fault}\n`);
+  process.exitCode = 2;
+}

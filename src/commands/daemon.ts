@@ -9,7 +9,6 @@ const STOP_DEADLINE_MS = 19_000;
 
 export function daemonCommand(cli: CliContext): Command {
   return plainCommand('daemon')
-    .description('Run scheduler and workers in the foreground until SIGINT or SIGTERM; pm2 runs this.')
     .addHelpText(
       'after',
       examples(

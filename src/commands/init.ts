@@ -4,7 +4,6 @@ import { type CliContext, examples, reportingCommand } from './shared/cli-contex
 
 export function initCommand(cli: CliContext): Command {
   return reportingCommand('init', { config: false })
-    .description('Write a commented usage-ledger.yml and .env.example into this folder; nothing is overwritten.')
     .addHelpText('after', examples('usage-ledger init', 'cp .env.example .env && chmod 600 .env'))
     .action(() => init(cli));
 }

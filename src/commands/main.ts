@@ -1,12 +1,13 @@
-import { Command, CommanderError } from 'commander';
+import { Command, CommanderError, Help } from 'commander';
 import { readVersion } from '../core/version.ts';
+import { COMMANDS } from './command-list.ts';
 import { CliContext, EXIT, examples, type Io, type TextOutput } from './shared/cli-context.ts';
 
 /** Carries out one command line (without node and script) and returns the exit code. */
 export async function main(argv: string[], io: Io): Promise<number> {
   for (const output of [io.stdout, io.stderr]) tolerateClosedPipe(output);
   const cli = new CliContext(io);
-  const program = await buildProgram(cli, argv[0]);
+  const program = await buildProgram(cli, (name) => argv.includes(name));
   try {
     await program.parseAsync(argv, { from: 'user' });
     return cli.exitCode;
@@ -16,41 +17,30 @@ export async function main(argv: string[], io: Io): Promise<number> {
   }
 }
 
-/** The commands in the order in which `--help` shows them. Only the one that is called is loaded: it starts twice as fast. */
-const COMMANDS = {
-  init: async () => (await import('./init.ts')).initCommand,
-  daemon: async () => (await import('./daemon.ts')).daemonCommand,
-  sync: async () => (await import('./sync.ts')).syncCommand,
-  status: async () => (await import('./status.ts')).statusCommand,
-  doctor: async () => (await import('./doctor/doctor.ts')).doctorCommand,
-  usage: async () => (await import('./finance/usage.ts')).usageCommand,
-  tenant: async () => (await import('./finance/tenant.ts')).tenantCommand,
-  close: async () => (await import('./finance/close.ts')).closeCommand,
-  reopen: async () => (await import('./finance/close.ts')).reopenCommand,
-  alerts: async () => (await import('./alerts/alerts.ts')).alertsCommand,
-  verify: async () => (await import('./ledger/verify.ts')).verifyCommand,
-  backup: async () => (await import('./ledger/backup.ts')).backupCommand,
-  restore: async () => (await import('./ledger/restore.ts')).restoreCommand,
-  dashboard: async () => (await import('./service/dashboard.ts')).dashboardCommand,
-  'embed-token': async () => (await import('./service/embed-token.ts')).embedTokenCommand,
-  sandbox: async () => (await import('./service/sandbox.ts')).sandboxCommand,
-  migrate: async () => (await import('./ledger/migrate.ts')).migrateCommand,
-};
-
-/** The program with all its commands, or with one when `only` names it. */
-export async function buildProgram(cli: CliContext, only?: string): Promise<Command> {
+/**
+ * The program with all its commands, of which those that `isCalled` picks are loaded. The others are there by name, for
+ * the help and for suggestions: loading them all takes longer than most commands.
+ */
+export async function buildProgram(cli: CliContext, isCalled: (name: string) => boolean): Promise<Command> {
   const program = new Command('usage-ledger')
     .description('Keeps metered tenant usage in a SQLite ledger that finance can trust, and alerts when credits jump.')
     .version(readVersion(), '--version')
-    .helpOption('--help', 'show help')
+    .configureHelp({ subcommandTerm: termInHelp })
     .addHelpText(
       'after',
       examples('usage-ledger init', 'usage-ledger doctor', 'usage-ledger sync', 'usage-ledger usage --period 2026-02'),
     );
-  const chosen = Object.entries(COMMANDS).filter(([name]) => name === only);
-  for (const [, load] of chosen.length > 0 ? chosen : Object.entries(COMMANDS)) program.addCommand((await load())(cli));
+  for (const { name, description, load } of COMMANDS) {
+    const command = isCalled(name) ? (await load())(cli) : new Command(name);
+    program.addCommand(command.description(description));
+  }
   configure(program, cli);
   return program;
+}
+
+function termInHelp(command: Command): string {
+  const entry = COMMANDS.find(({ name }) => name === command.name());
+  return entry === undefined ? new Help().subcommandTerm(command) : `${entry.name} ${entry.takes}`.trimEnd();
 }
 
 /** A reader that has seen enough, such as `| head`, closes the pipe: the work goes on and nobody is told. */

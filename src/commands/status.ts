@@ -23,7 +23,6 @@ type QueueStatus =
 
 export function statusCommand(cli: CliContext): Command {
   return reportingCommand('status')
-    .description('Show how fresh each workspace is, its last run, open alerts, waiting notifications and the queue.')
     .addHelpText('after', examples('usage-ledger status', 'usage-ledger status --json'))
     .action(() => cli.withContext((context) => showStatus(cli, context)));
 }

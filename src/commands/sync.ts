@@ -27,7 +27,6 @@ type WorkspaceReport =
 
 export function syncCommand(cli: CliContext): Command {
   return reportingCommand('sync')
-    .description('Sync now, in this process and without Redis: one run per workspace.')
     .option('--workspace <id>', 'only this workspace')
     .option('--from <period>', 'first period, YYYY-MM (default: as the daemon would plan)')
     .option('--to <period>', 'last period, YYYY-MM (default: the current one)')

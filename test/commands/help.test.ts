@@ -1,11 +1,13 @@
-import type { Command } from 'commander';
+import { type Command, Help } from 'commander';
 import { describe, expect, it } from 'vitest';
+import { COMMANDS } from '../../src/commands/command-list.ts';
 import { buildProgram } from '../../src/commands/main.ts';
 import { CliContext } from '../../src/commands/shared/cli-context.ts';
 import { runInEmptyFolder } from './world.ts';
 
 const silent = { write: () => true };
-const program = await buildProgram(new CliContext({ stdout: silent, stderr: silent, env: {}, cwd: '/' }));
+const cli = new CliContext({ stdout: silent, stderr: silent, env: {}, cwd: '/' });
+const program = await buildProgram(cli, () => true);
 
 interface Entry {
   name: string;
@@ -49,6 +51,13 @@ describe('help', () => {
       'migrate',
       'help',
     ]);
+  });
+
+  it.each(COMMANDS)('shows of `$name` what the command itself takes, though it is not loaded', async (entry) => {
+    const command = (await entry.load())(cli);
+    expect(new Help().subcommandTerm(command)).toBe(`${entry.name} ${entry.takes}`.trimEnd());
+    // The list describes it; words of its own would be lost.
+    expect(command.description()).toBe('');
   });
 
   it.each(ENTRIES)('of `$name` describes it and gives examples', async ({ name, path }) => {

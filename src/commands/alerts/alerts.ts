@@ -22,7 +22,6 @@ interface ListOptions {
 
 export function alertsCommand(cli: CliContext): Command {
   return new Command('alerts')
-    .description('Look at alerts, mute them and try other settings; without a subcommand, list the open ones.')
     .addCommand(listCommand(cli), { isDefault: true })
     .addCommand(showCommand(cli))
     .addCommand(explainCommand(cli))

@@ -15,7 +15,6 @@ import { type Finding, fail, ok } from './finding.ts';
 
 export function doctorCommand(cli: CliContext): Command {
   return reportingCommand('doctor')
-    .description('Check everything the daemon needs, a line each with the remedy; exit code 4 when something fails.')
     .addHelpText('after', examples('usage-ledger doctor', 'usage-ledger doctor --json'))
     .action(() => doctor(cli));
 }

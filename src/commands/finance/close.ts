@@ -18,9 +18,6 @@ interface CloseOptions {
 
 export function closeCommand(cli: CliContext): Command {
   return reportingCommand('close')
-    .description(
-      'Freeze the figures of a period. What the service changes afterwards becomes adjustments in the next open period.',
-    )
     .argument('<period>', 'the period, YYYY-MM')
     .option('--workspace <id>', 'the workspace (needed when there are several)')
     .option('--by <name>', 'who closes (default: the user of this shell)')
@@ -53,7 +50,6 @@ export function closeCommand(cli: CliContext): Command {
 
 export function reopenCommand(cli: CliContext): Command {
   return reportingCommand('reopen')
-    .description('Give up the frozen figures of a closed period. Its adjustments are taken back; both are recorded.')
     .argument('<period>', 'the period, YYYY-MM')
     .option('--workspace <id>', 'the workspace (needed when there are several)')
     .option('--by <name>', 'who reopens (needed)')

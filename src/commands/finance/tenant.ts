@@ -17,7 +17,6 @@ interface TenantOptions {
 
 export function tenantCommand(cli: CliContext): Command {
   return reportingCommand('tenant')
-    .description("Show one tenant's history from the ledger: what it holds and how it came to that.")
     .argument('<tenant>', 'the tenant id')
     .option('--workspace <id>', 'only in this workspace (default: all that know the tenant)')
     .option('--live', 'ask the service too, and show both side by side')

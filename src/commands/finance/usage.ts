@@ -23,7 +23,6 @@ interface UsageOptions {
 
 export function usageCommand(cli: CliContext): Command {
   return reportingCommand('usage')
-    .description('Show what the ledger holds: credits and requests of each tenant in each period.')
     .option('--period <period>', 'only this period, YYYY-MM')
     .option('--tenant <id>', 'only this tenant')
     .option('--workspace <id>', 'only this workspace')

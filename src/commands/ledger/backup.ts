@@ -13,7 +13,6 @@ interface BackupOptions {
 
 export function backupCommand(cli: CliContext): Command {
   return reportingCommand('backup')
-    .description('Copy the ledger into one file while the daemon runs, and check the copy before it gets its name.')
     .argument('<file>', 'the file to write, in a folder that exists')
     .option('--force', 'replace the file when it exists')
     .addHelpText(

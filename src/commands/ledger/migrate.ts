@@ -5,7 +5,6 @@ import { type CliContext, examples, reportingCommand } from '../shared/cli-conte
 
 export function migrateCommand(cli: CliContext): Command {
   return reportingCommand('migrate')
-    .description('Bring the ledger to the schema of this version, or create it; the daemon does so by itself.')
     .addHelpText('after', examples('usage-ledger migrate', 'usage-ledger migrate --json'))
     .action(() => cli.withContext((context) => migrate(cli, context), { writes: true }));
 }

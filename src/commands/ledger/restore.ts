@@ -9,9 +9,6 @@ import { withStopSignal } from '../shared/stop-signal.ts';
 
 export function restoreCommand(cli: CliContext): Command {
   return reportingCommand('restore')
-    .description(
-      'Check a backup and put a copy of it in the place of the ledger, which is kept; the daemon must be stopped.',
-    )
     .argument('<file>', 'the backup; it is only read')
     .addHelpText(
       'after',

@@ -9,7 +9,6 @@ import { type CliContext, EXIT, examples, reportingCommand } from '../shared/cli
 
 export function verifyCommand(cli: CliContext): Command {
   return reportingCommand('verify')
-    .description('Recompute every invariant of the ledger and its digest chain; exit code 4 when something is wrong.')
     .addHelpText('after', examples('usage-ledger verify', 'usage-ledger verify --json'))
     .action(() => cli.withContext((context) => verify(cli, context)));
 }

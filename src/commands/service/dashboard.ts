@@ -14,7 +14,6 @@ interface CreateOptions {
 
 export function dashboardCommand(cli: CliContext): Command {
   return new Command('dashboard')
-    .description('Work with dashboards of the service.')
     .addCommand(createCommand(cli))
     .addHelpText('after', examples("usage-ledger dashboard create --title 'Usage by team'"));
 }

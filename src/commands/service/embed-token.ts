@@ -18,7 +18,6 @@ interface TokenOptions {
 
 export function embedTokenCommand(cli: CliContext): Command {
   return reportingCommand('embed-token')
-    .description('Generate a temporary token that previews an embedded dashboard. The token is a secret.')
     .requiredOption('--dashboard <id>', 'the dashboard to embed')
     .option('--validity <seconds>', "requested lifetime of the token (default: the service's, one hour)")
     .option('--workspace <id>', 'the workspace; may be left out when only one is configured')

@@ -16,7 +16,6 @@ interface SandboxCommandOptions {
 
 export function sandboxCommand(cli: CliContext): Command {
   return new Command('sandbox')
-    .description('Run a local stand-in for the service until Ctrl-C; prints the configuration that reads from it.')
     .option('--port <number>', 'port on 127.0.0.1 (default: any free one)')
     .option('--scenario <file>', 'what it serves, YAML or JSON (default: 50 made-up tenants over six months)')
     .addHelpText(

@@ -1,0 +1,119 @@
+import type { Command } from 'commander';
+import type { CliContext } from './shared/cli-context.ts';
+
+/** A command as `--help` shows it. Its own code is loaded when it is called only. */
+export interface CommandEntry {
+  name: string;
+  /** What stands behind the name: options and arguments. */
+  takes: string;
+  description: string;
+  load: () => Promise<(cli: CliContext) => Command>;
+}
+
+/** The commands in the order in which `--help` shows them. */
+export const COMMANDS: readonly CommandEntry[] = [
+  {
+    name: 'init',
+    takes: '[options]',
+    description: 'Write a commented usage-ledger.yml and .env.example into this folder; nothing is overwritten.',
+    load: async () => (await import('./init.ts')).initCommand,
+  },
+  {
+    name: 'daemon',
+    takes: '[options]',
+    description: 'Run scheduler and workers in the foreground until SIGINT or SIGTERM; pm2 runs this.',
+    load: async () => (await import('./daemon.ts')).daemonCommand,
+  },
+  {
+    name: 'sync',
+    takes: '[options]',
+    description: 'Sync now, in this process and without Redis: one run per workspace.',
+    load: async () => (await import('./sync.ts')).syncCommand,
+  },
+  {
+    name: 'status',
+    takes: '[options]',
+    description: 'Show how fresh each workspace is, its last run, open alerts, waiting notifications and the queue.',
+    load: async () => (await import('./status.ts')).statusCommand,
+  },
+  {
+    name: 'doctor',
+    takes: '[options]',
+    description: 'Check everything the daemon needs, a line each with the remedy; exit code 4 when something fails.',
+    load: async () => (await import('./doctor/doctor.ts')).doctorCommand,
+  },
+  {
+    name: 'usage',
+    takes: '[options]',
+    description: 'Show what the ledger holds: credits and requests of each tenant in each period.',
+    load: async () => (await import('./finance/usage.ts')).usageCommand,
+  },
+  {
+    name: 'tenant',
+    takes: '[options] <tenant>',
+    description: "Show one tenant's history from the ledger: what it holds and how it came to that.",
+    load: async () => (await import('./finance/tenant.ts')).tenantCommand,
+  },
+  {
+    name: 'close',
+    takes: '[options] <period>',
+    description:
+      'Freeze the figures of a period. What the service changes afterwards becomes adjustments in the next open period.',
+    load: async () => (await import('./finance/close.ts')).closeCommand,
+  },
+  {
+    name: 'reopen',
+    takes: '[options] <period>',
+    description: 'Give up the frozen figures of a closed period. Its adjustments are taken back; both are recorded.',
+    load: async () => (await import('./finance/close.ts')).reopenCommand,
+  },
+  {
+    name: 'alerts',
+    takes: '',
+    description: 'Look at alerts, mute them and try other settings; without a subcommand, list the open ones.',
+    load: async () => (await import('./alerts/alerts.ts')).alertsCommand,
+  },
+  {
+    name: 'verify',
+    takes: '[options]',
+    description: 'Recompute every invariant of the ledger and its digest chain; exit code 4 when something is wrong.',
+    load: async () => (await import('./ledger/verify.ts')).verifyCommand,
+  },
+  {
+    name: 'backup',
+    takes: '[options] <file>',
+    description: 'Copy the ledger into one file while the daemon runs, and check the copy before it gets its name.',
+    load: async () => (await import('./ledger/backup.ts')).backupCommand,
+  },
+  {
+    name: 'restore',
+    takes: '[options] <file>',
+    description:
+      'Check a backup and put a copy of it in the place of the ledger, which is kept; the daemon must be stopped.',
+    load: async () => (await import('./ledger/restore.ts')).restoreCommand,
+  },
+  {
+    name: 'dashboard',
+    takes: '',
+    description: 'Work with dashboards of the service.',
+    load: async () => (await import('./service/dashboard.ts')).dashboardCommand,
+  },
+  {
+    name: 'embed-token',
+    takes: '[options]',
+    description: 'Generate a temporary token that previews an embedded dashboard. The token is a secret.',
+    load: async () => (await import('./service/embed-token.ts')).embedTokenCommand,
+  },
+  {
+    name: 'sandbox',
+    takes: '[options]',
+    description: 'Run a local stand-in for the service until Ctrl-C; prints the configuration that reads from it.',
+    load: async () => (await import('./service/sandbox.ts')).sandboxCommand,
+  },
+  {
+    name: 'migrate',
+    takes: '[options]',
+    description: 'Bring the ledger to the schema of this version, or create it; the daemon does so by itself.',
+    load: async () => (await import('./ledger/migrate.ts')).migrateCommand,
+  },
+];
