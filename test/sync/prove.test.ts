@@ -17,7 +17,6 @@ const CLEAN: WalkFacts = {
   sameKeysAsPrevious: null,
   keySetDigest: 'a',
   contentDigest: 'b',
-  pageDigests: new Uint8Array(),
 };
 
 test.each<{ what: string; change: Partial<WalkFacts>; signs: Sign[] }>([

@@ -22,8 +22,8 @@ export function recordWalk(connection: Database.Database, runKey: number, walk: 
   connection
     .prepare(
       `INSERT INTO walks (run_key, walk_number, started_at, finished_at, pages, records, distinct_keys, total_records,
-         total_pages, key_set_digest, content_digest, verdict, signs, page_digests)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+         total_pages, key_set_digest, content_digest, verdict, signs)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     )
     .run(
       runKey,
@@ -39,6 +39,5 @@ export function recordWalk(connection: Database.Database, runKey: number, walk: 
       facts.contentDigest,
       walk.verdict,
       JSON.stringify(walk.signs),
-      facts.pageDigests,
     );
 }

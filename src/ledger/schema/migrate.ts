@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { closeSync, openSync, renameSync } from 'node:fs';
+import { closeSync, openSync, readFileSync, renameSync } from 'node:fs';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type Database from 'better-sqlite3';
 import { type MigrationMeta, readMigrationFiles } from 'drizzle-orm/migrator';
@@ -9,6 +10,8 @@ import { LedgerError } from '../errors.ts';
 type Connection = Database.Database;
 
 const MIGRATIONS_FOLDER = fileURLToPath(new URL('../../../drizzle', import.meta.url));
+/** The text of every `finance_*` view as it is now. */
+const VIEWS_FILE = join(MIGRATIONS_FOLDER, 'views.sql');
 
 export interface MigrationReport {
   /** How many migrations were applied; 0 when the ledger was current. */
@@ -18,13 +21,14 @@ export interface MigrationReport {
 }
 
 /**
- * Brings the ledger to the schema of this version, one transaction a migration, and refuses a newer ledger.
+ * Brings the ledger to the schema of this version, one transaction a migration, and refuses a newer ledger, and one of
+ * before the first release.
  * An existing ledger is copied beside itself first. Safe to run from several processes at once: each migration
  * looks again under the write lock whether it is still due.
  */
 export function migrateLedger(connection: Connection, path: string, version: string, nowMs: number): MigrationReport {
   const migrations = readMigrationFiles({ migrationsFolder: MIGRATIONS_FOLDER });
-  refuseNewer(connection, migrations);
+  refuseForeign(connection, migrations);
   const before = latestApplied(connection);
   const due = migrations.filter((migration) => migration.folderMillis > before);
   if (due.length === 0) return { applied: 0, backup: null };
@@ -52,7 +56,7 @@ export function migrateInMemory(connection: Connection): void {
 /** Throws unless the ledger has exactly the schema of this version. */
 export function assertSchemaIsCurrent(connection: Connection): void {
   const migrations = readMigrationFiles({ migrationsFolder: MIGRATIONS_FOLDER });
-  refuseNewer(connection, migrations);
+  refuseForeign(connection, migrations);
   if (latestApplied(connection) < latestKnown(migrations)) {
     throw new LedgerError('ledger_outdated', 'the ledger has the schema of an older version', {
       hint: 'run `usage-ledger migrate`; it keeps a copy of the ledger as it was',
@@ -64,7 +68,10 @@ function applyMigration(connection: Connection, migration: MigrationMeta, versio
   return connection
     .transaction(() => {
       if (latestApplied(connection) >= migration.folderMillis) return false;
+      const added = dropViews(connection);
       for (const statement of migration.sql) connection.exec(statement);
+      connection.exec(readFileSync(VIEWS_FILE, 'utf8'));
+      for (const view of added) connection.exec(view);
       const broken = connection.pragma('foreign_key_check') as unknown[];
       if (broken.length > 0) {
         throw new LedgerError('migration_failed', `${broken.length} rows lost what they refer to; nothing was changed`);
@@ -83,8 +90,28 @@ function applyMigration(connection: Connection, migration: MigrationMeta, versio
     .immediate();
 }
 
-function refuseNewer(connection: Connection, migrations: MigrationMeta[]): void {
-  if (latestApplied(connection) <= latestKnown(migrations)) return;
+/**
+ * Drops every view, because SQLite alters no table while a view does not fit. Returns the text of those that are not ours:
+ * ours are made anew from their file.
+ */
+function dropViews(connection: Connection): string[] {
+  const views = connection.prepare("SELECT name, sql FROM sqlite_schema WHERE type = 'view' ORDER BY rowid").all() as {
+    name: string;
+    sql: string;
+  }[];
+  for (const { name } of views) connection.exec(`DROP VIEW "${name.replaceAll('"', '""')}"`);
+  return views.filter(({ name }) => !name.startsWith('finance_')).map(({ sql }) => sql);
+}
+
+/** Throws for a ledger of a newer version, and for one that was written by a version before the first release. */
+function refuseForeign(connection: Connection, migrations: MigrationMeta[]): void {
+  const latest = latestApplied(connection);
+  if (latest > 0 && latest < (migrations[0]?.folderMillis ?? 0)) {
+    throw new LedgerError('ledger_too_old', 'the ledger was written by usage-ledger from before its first release', {
+      hint: 'set the file aside, any SQLite client still reads it, and run `usage-ledger sync --from YYYY-MM` to ask the service for its periods again; closes and alerts of the old file are not taken over',
+    });
+  }
+  if (latest <= latestKnown(migrations)) return;
   const version = connection
     .prepare('SELECT version FROM schema_migrations ORDER BY created_at DESC LIMIT 1')
     .pluck()

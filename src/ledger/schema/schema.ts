@@ -2,8 +2,9 @@ import { sql } from 'drizzle-orm';
 import { blob, index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
 
 /**
- * The tables of the ledger. They are ours to change; the `finance_*` views (src/ledger/views.ts) are the contract.
- *
+ * The tables of the ledger. They are ours to change; the `finance_*` views (drizzle/views.sql) are the contract.
+ * To change it: here and in the last migration of `drizzle`, or in a new one when that one is released, with a higher `when`
+ * in the journal. Views: in `drizzle/views.sql`, which every migration makes anew, and in scripts/ledger-columns.mjs.
  * Workspaces, tenants and periods have integer keys inside, and `period_key` is `workspace_key * 131072 + months since
  * year 0`: the key of the period before is one less, and one period of one workspace lies together on disk.
  * Two things drizzle cannot say stand in the migration by hand: STRICT tables and `tenant_usage` WITHOUT ROWID.
@@ -147,8 +148,6 @@ export const walks = sqliteTable(
     verdict: text('verdict', { enum: ['accepted', 'moved', 'unconfirmed'] }).notNull(),
     /** JSON array of the signs of movement that were seen. */
     signs: text('signs').notNull(),
-    /** The first 8 bytes of the SHA-256 of each page's body, in page order; null in ledgers older than this column. */
-    pageDigests: blob('page_digests', { mode: 'buffer' }),
   },
   (table) => [primaryKey({ columns: [table.runKey, table.walkNumber] })],
 );

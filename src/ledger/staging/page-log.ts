@@ -2,8 +2,6 @@ import { createHash } from 'node:crypto';
 
 /** Bytes of a SHA-256. */
 const DIGEST = 32;
-/** Bytes of a page's digest that a walk's certificate keeps. */
-const KEPT = 8;
 
 /** What is remembered of each page of a walk, by page number from 1: digest of the body, and how many records it had. */
 export class PageLog {
@@ -42,13 +40,6 @@ export class PageLog {
     const hash = createHash('sha256');
     for (const index of this.#pages()) hash.update(this.#digestAt(index));
     return hash.digest('hex');
-  }
-
-  /** The first 8 bytes of each digest, in page order. */
-  shortDigests(): Uint8Array {
-    const all = new Uint8Array(this.#size * KEPT);
-    for (const [at, index] of this.#pages().entries()) all.set(this.#digestAt(index).subarray(0, KEPT), at * KEPT);
-    return all;
   }
 
   /** The positions of the pages that have come. */

@@ -35,8 +35,6 @@ export interface WalkFacts {
   keySetDigest: string;
   /** SHA-256, hex, over the SHA-256 of each page's body in page order. */
   contentDigest: string;
-  /** The first 8 bytes of the SHA-256 of each page's body, in page order. */
-  pageDigests: Uint8Array;
 }
 
 /** Far enough below 2^63 that floating point cannot hide an overflow. */
@@ -123,7 +121,6 @@ export class RunStaging {
       sameKeysAsPrevious: this.#previousKeys === null ? null : walk.keys.equals(this.#previousKeys),
       keySetDigest: walk.keys.digest(),
       contentDigest: walk.pages.contentDigest(),
-      pageDigests: walk.pages.shortDigests(),
     };
   }
 

@@ -77,6 +77,18 @@ test('a file that is no ledger, an older one and none at all are refused by the 
   expect(existsSync(join(folder, 'none.db'))).toBe(false);
 });
 
+test('a ledger of before the first release is refused for writing and reading, with what to do', () => {
+  const { connection, path } = openLedger();
+  connection.exec('DELETE FROM schema_migrations');
+  connection.prepare('INSERT INTO schema_migrations VALUES (?, ?, ?, ?)').run(1_795_264_272_427, 'x', '0.1.0', 'early');
+
+  for (const open of [() => migrateLedger(connection, path, '1.0.0', NOON), () => openReader(path)]) {
+    expect(open).toThrow(
+      expect.objectContaining({ code: 'ledger_too_old', hint: expect.stringContaining('usage-ledger sync') }),
+    );
+  }
+});
+
 test('`when` of the journal strictly increases, because migrations out of order would be skipped silently', () => {
   const whens = readJournal().entries.map(({ when }) => when);
   expect(whens.length).toBeGreaterThan(0);
@@ -148,9 +160,18 @@ test.each([
   "UPDATE runs SET digest = ''",
   'DELETE FROM runs',
   'UPDATE leases SET fencing_token = 0',
+  'UPDATE alert_transitions SET at = 1',
+  'DELETE FROM alert_transitions',
+  'DELETE FROM silences',
 ])('%s is refused by the ledger itself', (statement) => {
   const { connection } = openLedger();
   publish(connection, [usageRecord('a', 1)]);
+  connection.exec(`INSERT INTO alerts (alert_id, rule, rule_version, workspace_key, stage, severity, state, last_changed_at,
+      revision) VALUES ('a', 'jump', 1, 1, 'final', 'critical', 'resolved', '', 1);
+    INSERT INTO alert_transitions (alert_key, revision, change, state, stage, actor, at, silent)
+      VALUES (1, 1, 'resolved', 'resolved', 'final', 'run', '', 0);
+    INSERT INTO silences (silence_id, kind, rule, tenant, period, until, reason, created_by, created_at)
+      VALUES ('s', 'silence', '*', '*', '*', '', '', '', '')`);
 
   expect(() => connection.exec(statement)).toThrow(expect.objectContaining({ code: 'SQLITE_CONSTRAINT_TRIGGER' }));
 });

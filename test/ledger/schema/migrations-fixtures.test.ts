@@ -7,7 +7,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { type LedgerConnection, openForWriting, openReader } from '../../../src/ledger/file/open.ts';
 import { migrateLedger } from '../../../src/ledger/schema/migrate.ts';
 import { verifyLedger } from '../../../src/ledger/verify/verify.ts';
-import { publish, usageRecord } from '../../support/open-ledger.ts';
+import { openLedger, publish, usageRecord } from '../../support/open-ledger.ts';
 import { rejection } from '../../support/rejection.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { NOON } from '../../support/test-clock.ts';
@@ -16,16 +16,22 @@ const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 const FIXTURES = join(ROOT, 'test/fixtures');
 const MIGRATIONS = readMigrationFiles({ migrationsFolder: join(ROOT, 'drizzle') });
 
+/** What the migrations make: not the views, which are made anew each time, nor SQLite's own. */
+const STORED = "type <> 'view' AND name <> 'schema_migrations' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'";
+
 type Row = Record<string, unknown>;
 type Views = Map<string, Row[]>;
 
-/** The ledgers that released versions left, dumped as SQL: `ledger-<version>.sql`. */
+/**
+ * The ledgers that released versions left, dumped as SQL: `ledger-<version>.sql`. The draft is of before the migrations of
+ * 0.1.0 were folded into one: its schema is that of the first migration, its journal another.
+ */
 const fixtures = readdirSync(FIXTURES).flatMap((file) => {
   const version = /^ledger-(.+)\.sql$/.exec(file)?.[1];
   return version === undefined ? [] : [{ version, file: join(FIXTURES, file) }];
 });
 
-describe.each(fixtures)('a ledger of version $version', ({ file }) => {
+describe.each(fixtures)('a ledger of version $version', ({ file, version }) => {
   test('says the same after its migration in every column that it had, and has no fault', () => {
     const { connection, path } = loadFixture(file);
     const before = readViews(connection);
@@ -33,7 +39,8 @@ describe.each(fixtures)('a ledger of version $version', ({ file }) => {
 
     const { applied } = migrateLedger(connection, path, '99.0.0', NOON);
 
-    expect(applied).toBe(MIGRATIONS.length - appliedIn(file).length);
+    expect(applied).toBe(MIGRATIONS.length - migrationsOf(file));
+    expect(applied).toBeGreaterThan(0);
     const after = readViews(connection);
     for (const [view, rows] of before) expect([view, pickColumns(after.get(view), rows)]).toEqual([view, rows]);
     expect(verifyLedger(connection).faults).toEqual([]);
@@ -77,10 +84,35 @@ describe.each(fixtures)('a ledger of version $version', ({ file }) => {
   });
 
   test('was made by migrations that nobody has changed since', () => {
+    const { connection } = loadFixture(file);
+    const made = new Database(':memory:');
+    onTestFinished(() => void made.close());
+    const count = migrationsOf(file);
+    expect(count).toBeGreaterThan(0);
+    for (const { sql } of MIGRATIONS.slice(0, count)) for (const statement of sql) made.exec(statement);
+
+    expect(schemaOf(connection, STORED)).toEqual(schemaOf(made, STORED));
+    if (version.includes('draft')) return;
     const known = MIGRATIONS.map(({ folderMillis, hash }) => ({ folderMillis, hash }));
-    const applied = appliedIn(file);
-    expect(applied.length).toBeGreaterThan(0);
-    expect(known.slice(0, applied.length)).toEqual(applied);
+    expect(known.slice(0, count)).toEqual(appliedIn(file));
+  });
+
+  test('has after its migration the schema of a new ledger, word by word', () => {
+    const { connection, path } = loadFixture(file);
+    migrateLedger(connection, path, '99.0.0', NOON);
+
+    expect(schemaOf(connection)).toEqual(schemaOf(openLedger().connection));
+  });
+
+  test('keeps a view that somebody has added over one of ours', () => {
+    const { connection, path } = loadFixture(file);
+    connection.exec('CREATE VIEW of_finance AS SELECT tenant_id, credits_used FROM finance_usage');
+    const before = connection.prepare('SELECT * FROM of_finance').safeIntegers().all();
+    expect(before.length).toBeGreaterThan(0);
+
+    migrateLedger(connection, path, '99.0.0', NOON);
+
+    expect(connection.prepare('SELECT * FROM of_finance').safeIntegers().all()).toEqual(before);
   });
 
   test('is refused by a program of its time once it has been migrated, and the error names the version to install', async () => {
@@ -142,6 +174,12 @@ function appliedIn(file: string): { folderMillis: number; hash: string }[] {
   }
 }
 
+/** How many of today's migrations the ledger has behind it. */
+function migrationsOf(file: string): number {
+  const latest = Math.max(...appliedIn(file).map(({ folderMillis }) => folderMillis));
+  return MIGRATIONS.filter(({ folderMillis }) => folderMillis <= latest).length;
+}
+
 function readViews(connection: LedgerConnection): Views {
   return rowsOf(connection, "type = 'view' AND name LIKE 'finance\\_%' ESCAPE '\\'");
 }
@@ -170,6 +208,6 @@ function pickColumns(rows: Row[] = [], like: Row[]): Row[] {
   return sorted(rows.map((row) => Object.fromEntries(columns.map((column) => [column, row[column]]))));
 }
 
-function schemaOf(connection: LedgerConnection): unknown[] {
-  return connection.prepare('SELECT type, name, sql FROM sqlite_schema ORDER BY type, name').all();
+function schemaOf(connection: LedgerConnection, where = 'true'): unknown[] {
+  return connection.prepare(`SELECT type, name, sql FROM sqlite_schema WHERE ${where} ORDER BY type, name`).all();
 }

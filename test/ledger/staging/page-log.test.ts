@@ -12,7 +12,6 @@ test('digests stand in page order, in whatever order the pages came', () => {
 
   expect(log.size).toBe(200);
   expect(log.contentDigest()).toBe(sha256(Buffer.concat(digests)).toString('hex'));
-  expect(Buffer.from(log.shortDigests())).toEqual(Buffer.concat(digests.map((digest) => digest.subarray(0, 8))));
 });
 
 test('pages that never came leave no trace, short and repeated ones are counted', () => {

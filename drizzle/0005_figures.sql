@@ -1,1 +1,0 @@
-ALTER TABLE `periods` ADD `figures_digest` blob;

@@ -1,0 +1,131 @@
+-- The public contract: documented column by column in docs/ledger.md, changed only under a new name.
+-- The program makes them anew with every migration, so this file says what they are now.
+
+CREATE VIEW finance_adjustments AS
+SELECT w.workspace_id, t.tenant_id, p.period AS corrects_period, b.period AS booked_period, a.credits_delta, a.requests_delta,
+  a.recorded_at, r.run_id, CASE WHEN a.event_seq IS NULL THEN 'correction' ELSE 'reopen' END AS kind, a.entry_id
+FROM adjustments a
+JOIN periods p ON p.period_key = a.corrects_period_key
+JOIN periods b ON b.period_key = a.booked_period_key
+JOIN workspaces w ON w.workspace_key = p.workspace_key
+JOIN tenants t ON t.tenant_key = a.tenant_key
+LEFT JOIN runs r ON r.run_key = a.run_key;
+
+CREATE VIEW finance_alerts AS
+SELECT a.alert_id, w.workspace_id, t.tenant_id, p.period, a.rule, a.stage, a.severity, a.state,
+  a.previous_credits, a.current_credits, a.threshold, a.first_fired_at, a.last_changed_at,
+  a.previous_requests, a.current_requests, a.level, x.silent_because AS muted_because
+FROM alerts a
+JOIN workspaces w ON w.workspace_key = a.workspace_key
+LEFT JOIN alert_transitions x ON x.alert_key = a.alert_key AND x.revision = a.revision
+LEFT JOIN tenants t ON t.tenant_key = a.tenant_key
+LEFT JOIN periods p ON p.period_key = a.period_key;
+
+CREATE VIEW finance_charges AS
+SELECT '' AS workspace_id, '' AS tenant_id, '' AS period, 0 AS credits_used, 0 AS amount_minor, '' AS currency, '' AS rate_card
+WHERE 0;
+
+CREATE VIEW finance_closes AS
+SELECT w.workspace_id, p.period, e.action, e.at, e.actor, e.note, e.forced, e.overridden, e.tenants, e.credits_used,
+  e.request_count, e.event_seq, e.previous_digest, e.digest
+FROM period_events e
+JOIN periods p ON p.period_key = e.period_key
+JOIN workspaces w ON w.workspace_key = e.workspace_key;
+
+CREATE VIEW finance_freshness AS
+SELECT w.workspace_id,
+  (SELECT r.finished_at FROM runs r WHERE r.workspace_key = w.workspace_key AND r.status = 'applied' ORDER BY r.run_key DESC LIMIT 1) AS last_complete_run_at,
+  (SELECT r.started_at FROM runs r WHERE r.workspace_key = w.workspace_key ORDER BY r.run_key DESC LIMIT 1) AS last_attempt_at,
+  (SELECT r.status FROM runs r WHERE r.workspace_key = w.workspace_key ORDER BY r.run_key DESC LIMIT 1) AS last_status,
+  (SELECT min(p.period) FROM periods p WHERE p.workspace_key = w.workspace_key AND p.covered_run_key IS NOT NULL) AS covers_from,
+  (SELECT max(p.period) FROM periods p WHERE p.workspace_key = w.workspace_key AND p.covered_run_key IS NOT NULL) AS covers_to
+FROM workspaces w;
+
+CREATE VIEW finance_history AS
+SELECT e.entry_id, r.run_id, r.finished_at AS recorded_at, w.workspace_id, t.tenant_id, p.period,
+  CASE e.kind WHEN 1 THEN 'opened' WHEN 2 THEN 'increased' WHEN 3 THEN 'decreased' WHEN 4 THEN 'withdrawn' WHEN 5 THEN 'restored' END AS kind,
+  e.credits_delta, e.requests_delta, e.credits_after, e.requests_after
+FROM usage_entries e
+JOIN periods p ON p.period_key = e.period_key
+JOIN workspaces w ON w.workspace_key = p.workspace_key
+LEFT JOIN tenants t ON t.tenant_key = e.tenant_key AND t.workspace_key = w.workspace_key
+LEFT JOIN runs r ON r.run_key = e.run_key;
+
+CREATE VIEW finance_period_changes AS
+SELECT w.workspace_id, t.tenant_id, p.period, u.credits_used, CASE WHEN q.closed_seq IS NULL THEN v.credits_used ELSE x.credits_used END AS previous_credits,
+  u.credits_used - CASE WHEN q.closed_seq IS NULL THEN v.credits_used ELSE x.credits_used END AS credits_change,
+  CASE WHEN CASE WHEN q.closed_seq IS NULL THEN v.credits_used ELSE x.credits_used END <> 0
+    THEN round(100.0 * (u.credits_used - CASE WHEN q.closed_seq IS NULL THEN v.credits_used ELSE x.credits_used END) / abs(CASE WHEN q.closed_seq IS NULL THEN v.credits_used ELSE x.credits_used END), 2) END AS change_percent,
+  u.request_count, CASE WHEN q.closed_seq IS NULL THEN v.request_count ELSE x.request_count END AS previous_requests
+FROM tenant_usage u
+JOIN periods p ON p.period_key = u.period_key AND p.closed_seq IS NULL
+JOIN workspaces w ON w.workspace_key = p.workspace_key
+LEFT JOIN tenants t ON t.tenant_key = u.tenant_key AND t.workspace_key = w.workspace_key
+LEFT JOIN periods q ON q.period_key = u.period_key - 1
+LEFT JOIN tenant_usage v ON v.period_key = u.period_key - 1 AND v.tenant_key = u.tenant_key
+LEFT JOIN closed_usage x ON x.period_key = u.period_key - 1 AND x.tenant_key = u.tenant_key
+UNION ALL
+SELECT w.workspace_id, t.tenant_id, p.period, u.credits_used, CASE WHEN q.closed_seq IS NULL THEN v.credits_used ELSE x.credits_used END AS previous_credits,
+  u.credits_used - CASE WHEN q.closed_seq IS NULL THEN v.credits_used ELSE x.credits_used END AS credits_change,
+  CASE WHEN CASE WHEN q.closed_seq IS NULL THEN v.credits_used ELSE x.credits_used END <> 0
+    THEN round(100.0 * (u.credits_used - CASE WHEN q.closed_seq IS NULL THEN v.credits_used ELSE x.credits_used END) / abs(CASE WHEN q.closed_seq IS NULL THEN v.credits_used ELSE x.credits_used END), 2) END AS change_percent,
+  u.request_count, CASE WHEN q.closed_seq IS NULL THEN v.request_count ELSE x.request_count END AS previous_requests
+FROM closed_usage u
+JOIN periods p ON p.period_key = u.period_key AND p.closed_seq IS NOT NULL
+JOIN workspaces w ON w.workspace_key = p.workspace_key
+LEFT JOIN tenants t ON t.tenant_key = u.tenant_key AND t.workspace_key = w.workspace_key
+LEFT JOIN periods q ON q.period_key = u.period_key - 1
+LEFT JOIN tenant_usage v ON v.period_key = u.period_key - 1 AND v.tenant_key = u.tenant_key
+LEFT JOIN closed_usage x ON x.period_key = u.period_key - 1 AND x.tenant_key = u.tenant_key;
+
+CREATE VIEW finance_period_totals AS
+SELECT w.workspace_id, p.period,
+  CASE WHEN p.closed_seq IS NULL
+    THEN (SELECT count(*) FROM tenant_usage u WHERE u.period_key = p.period_key AND u.withdrawn = 0)
+    ELSE e.tenants END AS tenants,
+  CASE WHEN p.closed_seq IS NULL
+    THEN (SELECT coalesce(sum(u.credits_used), 0) FROM tenant_usage u WHERE u.period_key = p.period_key)
+    ELSE e.credits_used END AS credits_used,
+  CASE WHEN p.closed_seq IS NULL
+    THEN (SELECT coalesce(sum(u.request_count), 0) FROM tenant_usage u WHERE u.period_key = p.period_key)
+    ELSE e.request_count END AS request_count,
+  CASE WHEN p.closed_seq IS NOT NULL THEN 'closed'
+    WHEN p.period_end >= strftime('%Y-%m-%dT%H:%M:%fZ', 'now') THEN 'open' ELSE 'settling' END AS state,
+  CASE WHEN r.started_at > p.period_end THEN 1 ELSE 0 END AS complete,
+  r.finished_at AS as_of,
+  (SELECT coalesce(sum(a.credits_delta), 0) FROM adjustments a WHERE a.booked_period_key = p.period_key) AS adjustment_credits,
+  (SELECT coalesce(sum(a.requests_delta), 0) FROM adjustments a WHERE a.booked_period_key = p.period_key) AS adjustment_requests,
+  e.at AS closed_at, e.actor AS closed_by, e.note AS close_note, e.forced AS close_forced
+FROM periods p
+JOIN workspaces w ON w.workspace_key = p.workspace_key
+LEFT JOIN period_events e ON e.event_seq = p.closed_seq
+LEFT JOIN runs r ON r.run_key = p.covered_run_key;
+
+CREATE VIEW finance_runs AS
+SELECT r.run_id, w.workspace_id, r.status, r.from_period, r.to_period, r.started_at, r.finished_at, r.pages, r.records, r.entries,
+  r.digest, r.error_code, r.kind, r.slot, r.error_message
+FROM runs r
+JOIN workspaces w ON w.workspace_key = r.workspace_key;
+
+CREATE VIEW finance_usage AS
+SELECT w.workspace_id, t.tenant_id, p.period, p.period_start, p.period_end, u.credits_used, u.request_count,
+  CASE WHEN p.closed_seq IS NOT NULL THEN 'closed'
+    WHEN p.period_end >= strftime('%Y-%m-%dT%H:%M:%fZ', 'now') THEN 'open' ELSE 'settling' END AS state,
+  f.finished_at AS first_seen_at, c.finished_at AS changed_at, u.withdrawn
+FROM tenant_usage u
+JOIN periods p ON p.period_key = u.period_key AND p.closed_seq IS NULL
+JOIN workspaces w ON w.workspace_key = p.workspace_key
+LEFT JOIN tenants t ON t.tenant_key = u.tenant_key AND t.workspace_key = w.workspace_key
+LEFT JOIN runs f ON f.run_key = u.first_run_key
+LEFT JOIN runs c ON c.run_key = u.changed_run_key
+UNION ALL
+SELECT w.workspace_id, t.tenant_id, p.period, p.period_start, p.period_end, u.credits_used, u.request_count,
+  CASE WHEN p.closed_seq IS NOT NULL THEN 'closed'
+    WHEN p.period_end >= strftime('%Y-%m-%dT%H:%M:%fZ', 'now') THEN 'open' ELSE 'settling' END AS state,
+  f.finished_at AS first_seen_at, c.finished_at AS changed_at, u.withdrawn
+FROM closed_usage u
+JOIN periods p ON p.period_key = u.period_key AND p.closed_seq IS NOT NULL
+JOIN workspaces w ON w.workspace_key = p.workspace_key
+LEFT JOIN tenants t ON t.tenant_key = u.tenant_key AND t.workspace_key = w.workspace_key
+LEFT JOIN runs f ON f.run_key = u.first_run_key
+LEFT JOIN runs c ON c.run_key = u.changed_run_key;

@@ -1,0 +1,147 @@
+import Database from 'better-sqlite3';
+import { getTableColumns, is, type SQL } from 'drizzle-orm';
+import { getTableConfig, type SQLiteColumn, SQLiteSyncDialect, SQLiteTable } from 'drizzle-orm/sqlite-core';
+import { expect, onTestFinished, test } from 'vitest';
+import { migrateInMemory } from '../../../src/ledger/schema/migrate.ts';
+import * as schema from '../../../src/ledger/schema/schema.ts';
+
+/** A table, as the schema file and the database must both have it. */
+interface TableShape {
+  columns: Record<string, { type: string; notNull: boolean; default: string | null }>;
+  primaryKey: string[];
+  indexes: Record<string, { unique: boolean; columns: string[]; where: string | null }>;
+  references: string[];
+}
+
+const dialect = new SQLiteSyncDialect();
+
+test('the schema file says what the migrations make: tables, columns, keys, indexes and references', () => {
+  const connection = new Database(':memory:');
+  onTestFinished(() => void connection.close());
+  migrateInMemory(connection);
+
+  expect(declaredTables()).toEqual(migratedTables(connection));
+});
+
+test.each([
+  ['a column', 'ALTER TABLE runs ADD COLUMN note TEXT'],
+  ['an index', 'CREATE INDEX runs_by_slot ON runs (slot)'],
+  [
+    'an index that covers part of a table',
+    'DROP INDEX outbox_due; CREATE INDEX outbox_due ON outbox (next_attempt_at)',
+  ],
+  ['a table', 'CREATE TABLE notes (note TEXT) STRICT'],
+  [
+    'a type',
+    'DROP TABLE channel_states; CREATE TABLE channel_states (name TEXT PRIMARY KEY NOT NULL, disabled_at INTEGER NOT NULL, reason TEXT NOT NULL) STRICT',
+  ],
+  [
+    'what may be null',
+    'DROP TABLE channel_states; CREATE TABLE channel_states (name TEXT PRIMARY KEY NOT NULL, disabled_at TEXT, reason TEXT NOT NULL) STRICT',
+  ],
+])('a difference in %s is seen', (_, statements) => {
+  const connection = new Database(':memory:');
+  onTestFinished(() => void connection.close());
+  migrateInMemory(connection);
+  connection.exec(statements);
+
+  expect(declaredTables()).not.toEqual(migratedTables(connection));
+});
+
+function declaredTables(): Record<string, TableShape> {
+  const tables = (Object.values(schema) as unknown[]).filter((table) => is(table, SQLiteTable));
+  return Object.fromEntries(tables.map((table) => [getTableConfig(table).name, declaredShape(table)]));
+}
+
+function declaredShape(table: SQLiteTable): TableShape {
+  const config = getTableConfig(table);
+  const columns = Object.values(getTableColumns(table)) as SQLiteColumn[];
+  const composite = config.primaryKeys[0]?.columns.map(({ name }) => name);
+  const indexes: TableShape['indexes'] = {};
+  for (const { name, isUnique, uniqueName } of columns) {
+    if (isUnique) indexes[uniqueName ?? name] = { unique: true, columns: [name], where: null };
+  }
+  for (const { config: index } of config.indexes) {
+    indexes[index.name] = {
+      unique: index.unique,
+      columns: index.columns.map((column) => ('name' in column ? String(column.name) : textOf(column as SQL))),
+      where: index.where === undefined ? null : textOf(index.where),
+    };
+  }
+  return {
+    columns: Object.fromEntries(
+      columns.map((column) => [
+        column.name,
+        {
+          type: column.getSQLType(),
+          notNull: column.notNull,
+          default: column.default === undefined ? null : String(column.default),
+        },
+      ]),
+    ),
+    primaryKey: composite ?? columns.filter(({ primary }) => primary).map(({ name }) => name),
+    indexes,
+    references: config.foreignKeys
+      .map(({ reference }) => reference())
+      .map(({ columns: from, foreignTable, foreignColumns: to }) => {
+        return `${from[0]?.name} to ${getTableConfig(foreignTable).name}.${to[0]?.name}`;
+      })
+      .sort(),
+  };
+}
+
+function migratedTables(connection: Database.Database): Record<string, TableShape> {
+  const names = connection
+    .prepare(
+      `SELECT name FROM sqlite_schema
+       WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' AND name <> 'schema_migrations'`,
+    )
+    .pluck()
+    .all() as string[];
+  return Object.fromEntries(names.map((name) => [name, migratedShape(connection, name)]));
+}
+
+interface ColumnInfo {
+  name: string;
+  type: string;
+  notnull: number;
+  dflt_value: string | null;
+  pk: number;
+}
+
+function migratedShape(connection: Database.Database, table: string): TableShape {
+  const columns = connection.pragma(`table_info(${table})`) as ColumnInfo[];
+  const list = connection.pragma(`index_list(${table})`) as { name: string; unique: number; origin: string }[];
+  const foreign = connection.pragma(`foreign_key_list(${table})`) as { from: string; table: string; to: string }[];
+  return {
+    columns: Object.fromEntries(
+      columns.map(({ name, type, notnull, dflt_value }) => [
+        name,
+        { type: type.toLowerCase(), notNull: notnull === 1, default: dflt_value },
+      ]),
+    ),
+    primaryKey: columns
+      .filter(({ pk }) => pk > 0)
+      .sort((a, b) => a.pk - b.pk)
+      .map(({ name }) => name),
+    indexes: Object.fromEntries(
+      list
+        .filter(({ origin }) => origin === 'c')
+        .map(({ name, unique }) => [name, { unique: unique === 1, ...indexText(connection, name) }]),
+    ),
+    references: foreign.map(({ from, table: to, to: column }) => `${from} to ${to}.${column}`).sort(),
+  };
+}
+
+/** The columns and the condition of an index, as the statement that made it says them. */
+function indexText(connection: Database.Database, name: string): { columns: string[]; where: string | null } {
+  const sql = String(connection.prepare('SELECT sql FROM sqlite_schema WHERE name = ?').pluck().get(name));
+  const parts = /ON\s+\S+\s+\((.*?)\)(?:\s+WHERE\s+(.*))?$/is.exec(sql);
+  if (parts === null) throw new Error(`cannot read ${sql}`);
+  const columns = (parts[1] as string).replaceAll('`', '').split(/,\s*(?![^(]*\))/);
+  return { columns, where: parts[2] ?? null };
+}
+
+function textOf(expression: SQL): string {
+  return dialect.sqlToQuery(expression).sql;
+}
