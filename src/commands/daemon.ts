@@ -6,6 +6,8 @@ import { type CliContext, EXIT, examples, plainCommand } from './shared/cli-cont
 
 /** A stop takes no longer than this, whatever hangs; below the kill_timeout in ecosystem.config.cjs. */
 const STOP_DEADLINE_MS = 19_000;
+/** Without its writer a daemon can do nothing: what is left to stop has this long. */
+const DEAD_WRITER_DEADLINE_MS = 800;
 
 export function daemonCommand(cli: CliContext): Command {
   return plainCommand('daemon')
@@ -25,7 +27,7 @@ async function runDaemon(cli: CliContext, context: Context): Promise<void> {
   const { logger } = context;
   const stopping = new Promise<void>((resolve) => {
     let asked = false;
-    const ask = (cause: string, exitCode: number): void => {
+    const ask = (cause: string, exitCode: number, deadlineMs = STOP_DEADLINE_MS): void => {
       if (asked) {
         logger.warn({ cause }, 'stopping at once');
         process.exit(EXIT.failed);
@@ -36,7 +38,7 @@ async function runDaemon(cli: CliContext, context: Context): Promise<void> {
       setTimeout(() => {
         logger.error('the stop took too long, ending now');
         process.exit(EXIT.failed);
-      }, STOP_DEADLINE_MS).unref();
+      }, deadlineMs).unref();
       resolve();
     };
     process.on('SIGINT', () => ask('SIGINT', EXIT.done)).on('SIGTERM', () => ask('SIGTERM', EXIT.done));
@@ -45,6 +47,11 @@ async function runDaemon(cli: CliContext, context: Context): Promise<void> {
       logger.fatal({ reason: summarizeError(error).message, stack }, 'unexpected error');
       ask('unexpected error', EXIT.failed);
     };
+    void context.writerDeath.then(({ code, message, cause }) => {
+      const stack = cause instanceof Error ? cause.stack : undefined;
+      logger.fatal({ code, reason: message, stack }, "the ledger's writer has died");
+      ask("the ledger's writer has died", EXIT.failed, DEAD_WRITER_DEADLINE_MS);
+    });
     process.on('uncaughtException', onCrash).on('unhandledRejection', onCrash);
   });
   const daemon = await startDaemon(context);

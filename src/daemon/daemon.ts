@@ -83,7 +83,13 @@ export async function startDaemon(context: Context): Promise<Daemon> {
       logger,
     });
     releasers.push(() => scheduler?.stop());
-    const probe = createHealthProbe({ reader: context.reader(), config, clock, queueSystem: queue });
+    const probe = createHealthProbe({
+      reader: context.reader(),
+      config,
+      clock,
+      queueSystem: queue,
+      writerFault: () => context.writerFault,
+    });
     const watch = startStaleWatch({
       stale: () => staleChecks(probe, clock),
       raise: (workspaces) => context.raiseStale(workspaces),

@@ -73,6 +73,8 @@ export class Context {
   /** A thread for the writer that has been started already; the first to open the writer takes it. */
   #thread: WriterHandle | undefined;
   #writer: Promise<LedgerWriter> | null = null;
+  readonly #writerDeath = Promise.withResolvers<AppError>();
+  #writerFault: string | null = null;
   #reader: LedgerReader | null = null;
 
   constructor(config: Config, overrides: ContextOverrides = {}, thread?: WriterHandle) {
@@ -105,9 +107,24 @@ export class Context {
     this.#thread = undefined;
     const writer = await LedgerWriter.open({ path, version: this.version, nowMs: this.clock.now() }, thread);
     this.#releasers.push(() => writer.close());
+    void writer.ended.then((error) => {
+      if (error === null) return;
+      this.#writerFault = error.message;
+      this.#writerDeath.resolve(error);
+    });
     const { applied, backup } = writer.migration;
     if (applied > 0) this.logger.info({ applied, backup }, 'the ledger has been brought to this version');
     return writer;
+  }
+
+  /** Resolves when the writer has died without being closed: nothing can be written by this process any more. */
+  get writerDeath(): Promise<AppError> {
+    return this.#writerDeath.promise;
+  }
+
+  /** What the writer has died of; null as long as it has not. */
+  get writerFault(): string | null {
+    return this.#writerFault;
   }
 
   /** The reading side of the ledger, which must exist. */

@@ -24,7 +24,13 @@ export interface DaemonProcess {
 
 /** `usage-ledger daemon` as a process of its own in `folder`, killed at the latest when the test has finished. */
 export function startDaemonProcess(folder: string): DaemonProcess {
-  const child = spawn(process.execPath, [CLI, 'daemon'], { cwd: folder, stdio: ['ignore', 'ignore', 'pipe'] });
+  return startCommand(folder, 'daemon');
+}
+
+/** Any command in the same way, its Node with more options. */
+export function startCommand(folder: string, command: string, nodeOptions: readonly string[] = []): DaemonProcess {
+  const args = [...nodeOptions, CLI, command];
+  const child = spawn(process.execPath, args, { cwd: folder, stdio: ['ignore', 'ignore', 'pipe'] });
   const lines: LogLine[] = [];
   let rest = '';
   child.stderr?.setEncoding('utf8').on('data', (text: string) => {

@@ -43,13 +43,21 @@ export interface HealthProbeSources {
   config: Pick<Config, 'ledger' | 'workspaces'>;
   clock: Clock;
   queueSystem: Pick<QueueSystem, 'redisUp' | 'counts'>;
+  /** What the ledger's writer has died of; null while it lives. */
+  writerFault: () => string | null;
 }
 
 /**
  * The probe of a running daemon; make it when the daemon starts, because from then on a workspace has time for its
  * first run. A workspace is stale after two of its longest pauses between ticks, and a minute.
  */
-export function createHealthProbe({ reader, config, clock, queueSystem }: HealthProbeSources): HealthProbe {
+export function createHealthProbe({
+  reader,
+  config,
+  clock,
+  queueSystem,
+  writerFault,
+}: HealthProbeSources): HealthProbe {
   const { connection } = reader;
   const startedAtMs = clock.now();
   const pauses = new Map(config.workspaces.map(({ cron }) => [cron, 0]));
@@ -66,7 +74,7 @@ export function createHealthProbe({ reader, config, clock, queueSystem }: Health
 
   return {
     redisUp: () => queueSystem.redisUp,
-    ledgerWritable: () => ledgerFault(config.ledger.path),
+    ledgerWritable: () => writerFault() ?? ledgerFault(config.ledger.path),
     freshness() {
       const nowMs = clock.now();
       return config.workspaces.map(({ id, cron }) => {

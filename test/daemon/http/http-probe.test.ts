@@ -27,7 +27,11 @@ interface Probed {
   probe: HealthProbe;
 }
 
-function probed(crons: Record<string, string> = { 'ws-1': '*/15 * * * *' }, ledger = openLedger()): Probed {
+function probed(
+  crons: Record<string, string> = { 'ws-1': '*/15 * * * *' },
+  ledger = openLedger(),
+  writerFault: string | null = null,
+): Probed {
   const clock = testClock();
   const reader = openReader(ledger.path);
   onTestFinished(() => reader.close());
@@ -37,6 +41,7 @@ function probed(crons: Record<string, string> = { 'ws-1': '*/15 * * * *' }, ledg
     config: { ledger: { path: ledger.path }, workspaces },
     clock,
     queueSystem: { redisUp: true, counts: async () => ({ sync: counts, deliver: counts }) },
+    writerFault: () => writerFault,
   });
   return { ledger, clock, probe };
 }
@@ -88,6 +93,11 @@ test('a workspace has as long from the start of the daemon, whether it was never
     ['old', true],
     ['new', true],
   ]);
+});
+
+test('a ledger whose writer has died cannot be written, whatever its file says', () => {
+  expect(probed().probe.ledgerWritable()).toBeNull();
+  expect(probed({}, openLedger(), 'the writer has ended').probe.ledgerWritable()).toBe('the writer has ended');
 });
 
 test('a failed run does not make a workspace fresh', () => {
