@@ -76,15 +76,3 @@ export async function waitFor(ms: number, endpoint: EndpointLabel, signal: Abort
     throw new CancelledError(endpoint, signal?.reason);
   }
 }
-
-/**
- * Retry-After in milliseconds from `nowMs`: a number of seconds or an HTTP date (RFC 9110, 10.2.3); null when absent or
- * unreadable. `nowMs` is best the response's own Date, so that a wrong clock here does not matter.
- */
-export function parseRetryAfter(header: string | null, nowMs: number): number | null {
-  const text = header?.trim() ?? '';
-  if (/^\d+(\.\d+)?$/.test(text)) return Math.ceil(Number(text) * 1000);
-  if (!/^[A-Za-z]{3}/.test(text)) return null;
-  const date = Date.parse(text);
-  return Number.isNaN(date) ? null : Math.max(0, date - nowMs);
-}

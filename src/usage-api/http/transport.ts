@@ -1,6 +1,7 @@
 import type { Dispatcher } from 'undici';
 import type { Clock } from '../../core/clock.ts';
 import type { Redactor } from '../../core/redact.ts';
+import { parseHttpDate, parseRetryAfter } from '../../core/retry-after.ts';
 import { cleanServerText, envelopeMessage } from '../answers/server-text.ts';
 import { CancelledError, type EndpointLabel, TimeoutError } from '../errors.ts';
 import type { SignedHeaders } from '../sign.ts';
@@ -8,7 +9,7 @@ import { Attempt, unwatchAbort, watchAbort } from './attempt.ts';
 import { AttemptFailure, connectionFailure } from './attempt-failure.ts';
 import { decodeBody } from './read-body.ts';
 import { type Received, receive } from './receive.ts';
-import { finalError, parseRetryAfter, type RetryPolicy, retryDelayMs, waitFor } from './retry.ts';
+import { finalError, type RetryPolicy, retryDelayMs, waitFor } from './retry.ts';
 import { statusError } from './status-error.ts';
 
 /** Bytes of a failed answer that are read for its message. */
@@ -119,7 +120,7 @@ async function exchange(request: TransportRequest, options: TransportOptions, at
   const received = await receive(dispatcher, { method, path, headers, body: body ?? null }, attempt, limits);
   const receivedAtMs = clock.now();
   const { status } = received;
-  const serverDateMs = parseDate(headerText(received, 'date'));
+  const serverDateMs = parseHttpDate(headerText(received, 'date') ?? '');
   const encoding = headerText(received, 'content-encoding');
   if (status >= 200 && status < 300 && received.body !== null) {
     const decoded = await decodeBody(received.body, encoding, maxBodyBytes);
@@ -155,9 +156,4 @@ async function readMessage(
 function headerText({ headers }: Received, name: string): string | null {
   const value = headers[name];
   return (Array.isArray(value) ? value[0] : value) ?? null;
-}
-
-function parseDate(text: string | null): number | null {
-  const date = text === null ? Number.NaN : Date.parse(text);
-  return Number.isNaN(date) ? null : date;
 }

@@ -127,7 +127,7 @@ describe('the outcome of a webhook attempt', () => {
     ['Fri, 20 Feb 2026 11:00:00 GMT', 0],
     ['99999999999', 24 * 3_600_000],
     ['-5', null],
-    ['1.5', null],
+    ['1.5', 1_500],
     ['soon', null],
     ['2026-02-20', null],
   ])('waits as Retry-After says: %j', async (header, retryAfterMs) => {

@@ -1,4 +1,5 @@
-import { describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { parseRetryAfter } from '../../../src/core/retry-after.ts';
 import {
   BadRequestError,
   InvalidResponseError,
@@ -6,7 +7,7 @@ import {
   RateLimitedError,
   ServerError,
 } from '../../../src/usage-api/errors.ts';
-import { finalError, parseRetryAfter, retryDelayMs } from '../../../src/usage-api/http/retry.ts';
+import { finalError, retryDelayMs } from '../../../src/usage-api/http/retry.ts';
 
 const endpoint = 'workspace usage';
 const policy = { retries: 4, baseMs: 100, maxRetryAfterMs: 10_000 };
@@ -49,6 +50,16 @@ describe('the wait before another attempt', () => {
 });
 
 describe('Retry-After', () => {
+  const { TZ } = process.env;
+  // None of its forms is a local time.
+  beforeAll(() => {
+    process.env.TZ = 'America/New_York';
+  });
+  afterAll(() => {
+    if (TZ === undefined) delete process.env.TZ;
+    else process.env.TZ = TZ;
+  });
+
   const nowMs = Date.parse('2026-02-01T00:00:00Z');
   it.each([
     ['3', 3_000],
@@ -56,6 +67,8 @@ describe('Retry-After', () => {
     ['0.5', 500],
     ['Sun, 01 Feb 2026 00:00:07 GMT', 7_000],
     ['Sat, 31 Jan 2026 00:00:00 GMT', 0],
+    ['Sunday, 01-Feb-26 00:00:07 GMT', 7_000],
+    ['Sun Feb  1 00:00:07 2026', 7_000],
     ['-1', null],
     ['soon', null],
     ['', null],
