@@ -1,3 +1,8 @@
+const { existsSync } = require('node:fs');
+
+/** A checkout brings its own Node, which counts even when a pm2 of another Node is called. */
+const ownNode = `${__dirname}/node_modules/node/bin/node`;
+
 /** How pm2 runs the daemon: `npx pm2 start ecosystem.config.cjs`, in the folder of usage-ledger.yml. */
 module.exports = {
   apps: [
@@ -5,6 +10,7 @@ module.exports = {
       name: 'usage-ledger',
       script: `${__dirname}/dist/cli.js`,
       args: 'daemon',
+      interpreter: existsSync(ownNode) ? ownNode : 'node',
       // Megabytes. Node's own 16 let the buffers of a million records' pages pile up before anybody collects them.
       node_args: ['--max-semi-space-size=4'],
       exec_mode: 'fork',

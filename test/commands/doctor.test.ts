@@ -4,9 +4,7 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { Redis } from 'ioredis';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { checkAddon } from '../../src/commands/doctor/check-ledger.ts';
 import { spawnServer } from '../../src/queue/redis-server.ts';
-import { temporaryFolder } from '../support/temporary-folder.ts';
 import { createWorld, FIRST, NOON, parseJson, SECOND, type World, workspaceSettings } from './world.ts';
 
 interface Check {
@@ -48,16 +46,6 @@ describe('doctor', () => {
     expect(existsSync(join(world.folder, 'data'))).toBe(false);
     await world.run('sync');
     expect((await examine(world)).troubles).toEqual([]);
-  });
-
-  it.each([
-    ['v24.21.0', 'node::RemoveEnvironmentCleanupHook', 'fail'],
-    ['v24.21.0', 'node::ObjectWrap', undefined],
-    ['v22.23.3', 'node::RemoveEnvironmentCleanupHook', undefined],
-  ])('on Node %s an addon that calls %s: %s', async (nodeVersion, symbol, status) => {
-    const addon = join(temporaryFolder(), 'addon.node');
-    writeFileSync(addon, `\0ELF\0${symbol}\0`);
-    expect(checkAddon(addon, nodeVersion)?.status).toBe(status);
   });
 
   it('finds a wrong secret and says which setting to look at', async () => {

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, readlinkSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -11,6 +11,7 @@ import { type Sandbox, startSandbox } from '../../src/sandbox/server.ts';
 import { eventually } from '../support/eventually.ts';
 
 const PM2 = fileURLToPath(new URL('../../node_modules/.bin/pm2', import.meta.url));
+const OWN_NODE = fileURLToPath(new URL('../../node_modules/node/bin/node', import.meta.url));
 const ECOSYSTEM = fileURLToPath(new URL('../../ecosystem.config.cjs', import.meta.url));
 const run = promisify(execFile);
 
@@ -96,6 +97,7 @@ test('under pm2 the daemon becomes ready, ticks, survives kill -9 and stops grac
   await pm2('start', ECOSYSTEM);
   const started = await listed();
   expect(started.pm2_env.status).toBe('online');
+  expect(readlinkSync(`/proc/${started.pid}/exe`)).toBe(realpathSync(OWN_NODE));
   // `start` returned, and that is only after the daemon had said that it is ready.
   expect(logLines().some((line) => line.msg === 'ready')).toBe(true);
 

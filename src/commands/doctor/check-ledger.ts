@@ -1,5 +1,4 @@
-import { accessSync, constants, existsSync, mkdtempSync, readFileSync, rmSync, statfsSync } from 'node:fs';
-import { createRequire } from 'node:module';
+import { accessSync, constants, existsSync, mkdtempSync, rmSync, statfsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { summarizeError } from '../../core/errors.ts';
@@ -36,32 +35,13 @@ export function checkSqlite(): Finding[] {
     const connection = openForWriting(join(folder, 'ledger.db'));
     const version = sqliteVersion(connection);
     connection.close();
-    const loaded = Object.keys(createRequire(import.meta.url).cache);
-    const addon = loaded.find((file) => file.endsWith('better_sqlite3.node'));
-    const trouble = addon === undefined ? null : checkAddon(addon, process.version);
-    return [trouble ?? ok('sqlite', `SQLite ${version}`)];
+    return [ok('sqlite', `SQLite ${version}`)];
   } catch (error) {
     const { message, hint } = summarizeError(error);
     return [fail('sqlite', message, hint ?? 'reinstall better-sqlite3')];
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
-}
-
-/**
- * Headers of Node 24.19 and later 24 have an addon call this when an object is collected, which aborts a process of Node
- * 24 at any time (nodejs/node#65446). better-sqlite3 12 is hit when it is compiled against them.
- */
-const ABORTING_CALL = 'RemoveEnvironmentCleanupHook';
-
-/** What is wrong with the compiled part of better-sqlite3; null when nothing is known. */
-export function checkAddon(file: string, nodeVersion: string): Finding | null {
-  if (!nodeVersion.startsWith('v24.') || !readFileSync(file).includes(ABORTING_CALL)) return null;
-  return fail(
-    'sqlite',
-    `better-sqlite3 was compiled against headers of Node 24.19 or later, with which Node ${nodeVersion.slice(1)} aborts now and then`,
-    'run usage-ledger with Node 20 or 22, or compile better-sqlite3 against Node 24.18',
-  );
 }
 
 /** Room on the ledger's disk. */
