@@ -1,5 +1,6 @@
 import { createHash, type Hash } from 'node:crypto';
 import type Database from 'better-sqlite3';
+import { ENTRY_KINDS } from '../schema/keys.ts';
 
 type Connection = Database.Database;
 
@@ -24,24 +25,6 @@ export interface DigestedRun {
   entries: number;
 }
 
-/**
- * The digest of a published run: SHA-256, hex, over lines of JSON that each end with a line feed. The first line is
- * `[previous_digest, applied_seq, run_id, workspace_id, finished_at, entries]`; then comes one line an entry by
- * entry_id: `[entry_id, tenant_id, period, kind, credits_delta, requests_delta, credits_after, requests_after]`; then one
- * an adjustment by adjustment_id, see `hashAdjustments`; all as SQLite's json_array writes them.
- */
-export function digestOfRun(connection: Connection, run: DigestedRun): string {
-  const hash = createHash('sha256');
-  const header = connection
-    .prepare('SELECT json_array(?, CAST(? AS INTEGER), ?, ?, ?, CAST(? AS INTEGER))')
-    .pluck()
-    .get(run.previousDigest, run.appliedSeq, run.runId, run.workspaceId, run.finishedAt, run.entries);
-  hash.update(`${String(header)}\n`);
-  if (run.firstEntryId !== null) hashEntries(connection, hash, run.firstEntryId, run.firstEntryId + run.entries);
-  hashAdjustments(connection, hash, 'run_key', run.runKey);
-  return hash.digest('hex');
-}
-
 /** What the digest of a close or reopen covers beside the adjustments that a reopen takes back. */
 export interface DigestedEvent {
   previousDigest: string;
@@ -60,48 +43,75 @@ export interface DigestedEvent {
   lastEntryId: number;
 }
 
-/**
- * The digest of a close or reopen: SHA-256, hex, over one line `[previous_digest, event_seq, action, workspace_id,
- * period, at, actor, note, forced, overridden, tenants, credits_used, request_count, last_entry_id]` and one line an
- * adjustment that it booked, in the same form as for a run.
- */
-export function digestOfEvent(connection: Connection, event: DigestedEvent): string {
-  const integer = 'CAST(? AS INTEGER)';
-  const line = connection
-    .prepare(
-      `SELECT json_array(?, ${integer}, ?, ?, ?, ?, ?, ?, ${integer}, ?, ${integer}, ${integer}, ${integer}, ${integer})`,
-    )
-    .pluck()
-    .get(
-      event.previousDigest,
-      event.eventSeq,
-      event.action,
-      event.workspaceId,
-      event.period,
-      event.at,
-      event.actor,
-      event.note,
-      event.forced,
-      event.overridden,
-      event.tenants,
-      event.creditsUsed,
-      event.requestCount,
-      event.lastEntryId,
-    );
-  const hash = createHash('sha256').update(`${String(line)}\n`);
-  hashAdjustments(connection, hash, 'event_seq', event.eventSeq);
-  return hash.digest('hex');
+/** Computes digests over one connection; its statements are prepared once, for a chain of any length. */
+export interface LinkDigests {
+  ofRun(run: DigestedRun): string;
+  ofEvent(event: DigestedEvent): string;
 }
 
-/** Entries with ids from `start` up to, not including, `end`. */
-function hashEntries(connection: Connection, hash: Hash, start: number, end: number): void {
-  const lines = connection
+/**
+ * The digest of a published run: SHA-256, hex, over lines of JSON that each end with a line feed. The first line is
+ * `[previous_digest, applied_seq, run_id, workspace_id, finished_at, entries]`; then comes one line an entry by
+ * entry_id: `[entry_id, tenant_id, period, kind, credits_delta, requests_delta, credits_after, requests_after]`; then one
+ * an adjustment by adjustment_id: `["adjustment", adjustment_id, tenant_id, corrects_period, booked_period,
+ * credits_delta, requests_delta, entry_id]`; all as SQLite's json_array writes them.
+ *
+ * The digest of a close or reopen covers one line `[previous_digest, event_seq, action, workspace_id, period, at, actor,
+ * note, forced, overridden, tenants, credits_used, request_count, last_entry_id]` and one line an adjustment that it
+ * booked, in the same form.
+ */
+export function createLinkDigests(connection: Connection): LinkDigests {
+  const integer = 'CAST(? AS INTEGER)';
+  const line = (values: string[]) => connection.prepare(`SELECT json_array(${values.join(', ')}) || char(10)`).pluck();
+  const runLine = line(['?', integer, '?', '?', '?', integer]);
+  const eventLine = line(['?', integer, ...'??????', integer, '?', integer, integer, integer, integer]);
+  const entryLines = prepareEntryLines(connection);
+  const ofRunAdjustments = prepareAdjustmentLines(connection, 'run_key');
+  const ofEventAdjustments = prepareAdjustmentLines(connection, 'event_seq');
+  const finish = (hash: Hash, { any, lines }: AdjustmentLines, key: number): string => {
+    // Few links have any, and to join what is not there takes ten times as long as to see that.
+    if (any.get(key) !== undefined) for (const text of lines.iterate(key)) hash.update(text as string);
+    return hash.digest('hex');
+  };
+  return {
+    ofRun(run) {
+      const { previousDigest, appliedSeq, runId, workspaceId, finishedAt, entries, firstEntryId } = run;
+      const header = runLine.get(previousDigest, appliedSeq, runId, workspaceId, finishedAt, entries);
+      const hash = createHash('sha256').update(String(header));
+      const end = (firstEntryId ?? 0) + entries;
+      for (let at = firstEntryId ?? end; at < end; at += ENTRIES_A_CHUNK) {
+        hash.update((entryLines.get(at, Math.min(end, at + ENTRIES_A_CHUNK)) as string | null) ?? '');
+      }
+      return finish(hash, ofRunAdjustments, run.runKey);
+    },
+    ofEvent(event) {
+      const header = eventLine.get(
+        ...[event.previousDigest, event.eventSeq, event.action, event.workspaceId, event.period, event.at],
+        ...[event.actor, event.note, event.forced, event.overridden, event.tenants, event.creditsUsed],
+        ...[event.requestCount, event.lastEntryId],
+      );
+      return finish(createHash('sha256').update(String(header)), ofEventAdjustments, event.eventSeq);
+    },
+  };
+}
+
+export function digestOfRun(connection: Connection, run: DigestedRun): string {
+  return createLinkDigests(connection).ofRun(run);
+}
+
+export function digestOfEvent(connection: Connection, event: DigestedEvent): string {
+  return createLinkDigests(connection).ofEvent(event);
+}
+
+/** The lines of the entries from an id up to, not including, another; null when there are none. */
+function prepareEntryLines(connection: Connection): Database.Statement {
+  const kinds = Object.entries(ENTRY_KINDS).map(([name, kind]) => `WHEN ${kind} THEN '${name}'`);
+  return connection
     .prepare(
-      `SELECT group_concat(line, '') FROM (
-         SELECT json_array(e.entry_id, t.tenant_id, p.period,
-           CASE e.kind WHEN 1 THEN 'opened' WHEN 2 THEN 'increased' WHEN 3 THEN 'decreased' WHEN 4 THEN 'withdrawn'
-             WHEN 5 THEN 'restored' END,
-           e.credits_delta, e.requests_delta, e.credits_after, e.requests_after) || char(10) AS line
+      // The line feed as a separator: joined to each line, SQLite would copy it once more.
+      `SELECT group_concat(line, char(10)) || char(10) FROM (
+         SELECT json_array(e.entry_id, t.tenant_id, p.period, CASE e.kind ${kinds.join(' ')} END,
+           e.credits_delta, e.requests_delta, e.credits_after, e.requests_after) AS line
          FROM usage_entries e
          JOIN tenants t ON t.tenant_key = e.tenant_key
          JOIN periods p ON p.period_key = e.period_key
@@ -109,14 +119,14 @@ function hashEntries(connection: Connection, hash: Hash, start: number, end: num
          ORDER BY e.entry_id)`,
     )
     .pluck();
-  for (let at = start; at < end; at += ENTRIES_A_CHUNK) {
-    const text = lines.get(at, Math.min(end, at + ENTRIES_A_CHUNK)) as string | null;
-    hash.update(text ?? '');
-  }
 }
 
-/** `["adjustment", adjustment_id, tenant_id, corrects_period, booked_period, credits_delta, requests_delta, entry_id]` */
-function hashAdjustments(connection: Connection, hash: Hash, owner: 'run_key' | 'event_seq', key: number): void {
+interface AdjustmentLines {
+  any: Database.Statement;
+  lines: Database.Statement;
+}
+
+function prepareAdjustmentLines(connection: Connection, owner: 'run_key' | 'event_seq'): AdjustmentLines {
   const lines = connection
     .prepare(
       `SELECT json_array('adjustment', a.adjustment_id, t.tenant_id, p.period, b.period, a.credits_delta,
@@ -128,7 +138,7 @@ function hashAdjustments(connection: Connection, hash: Hash, owner: 'run_key' | 
        WHERE a.${owner} = ? ORDER BY a.adjustment_id`,
     )
     .pluck();
-  for (const line of lines.iterate(key)) hash.update(line as string);
+  return { any: connection.prepare(`SELECT 1 FROM adjustments WHERE ${owner} = ? LIMIT 1`), lines };
 }
 
 /** The end of the chain: the last run, close or reopen, which the next one continues. */

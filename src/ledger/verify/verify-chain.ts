@@ -1,5 +1,5 @@
 import type { LedgerConnection } from '../file/open.ts';
-import { type DigestedEvent, digestOfEvent, digestOfRun, GENESIS_DIGEST } from '../runs/digest.ts';
+import { createLinkDigests, type DigestedEvent, GENESIS_DIGEST } from '../runs/digest.ts';
 import { FAULTS_A_CHECK, type Fault } from './fault.ts';
 
 interface ChainRun {
@@ -22,7 +22,6 @@ type ChainEvent = { type: 'event'; seq: number; digest: string } & DigestedEvent
  * the order of the chain without a gap, and belong to the run that claims them.
  */
 export function checkChain(connection: LedgerConnection): { faults: Fault[]; headDigest: string } {
-  const links = [...readRuns(connection), ...readEvents(connection)].sort((a, b) => a.seq - b.seq);
   const faults: Fault[] = [];
   const add = (link: ChainRun | ChainEvent, message: string, entryId: number | null = null): void => {
     if (faults.length >= FAULTS_A_CHECK) return;
@@ -30,26 +29,28 @@ export function checkChain(connection: LedgerConnection): { faults: Fault[]; hea
     const named = link.type === 'run' ? message : `${link.action} of ${link.period} at ${link.at}: ${message}`;
     faults.push({ check: 'chain', runId, entryId, message: named });
   };
+  const digests = createLinkDigests(connection);
+  const findStrangeEntry = createEntryFinder(connection);
   let previous = GENESIS_DIGEST;
   let expectedSeq = 1;
   let nextEntryId = 1;
-  for (const link of links) {
+  for (const link of readLinks(connection)) {
     if (link.seq !== expectedSeq) add(link, `link ${expectedSeq} of the chain is missing`);
     if (link.previousDigest !== previous) add(link, 'it does not continue the digest of the link before it');
     if (link.type === 'event') {
-      if (digestOfEvent(connection, link) !== link.digest) add(link, 'its digest does not match what it says');
+      if (digests.ofEvent(link) !== link.digest) add(link, 'its digest does not match what it says');
     } else {
       let complete = true;
       if (link.firstEntryId !== null) {
         if (link.firstEntryId !== nextEntryId)
           add(link, `its entries begin at ${link.firstEntryId}, not ${nextEntryId}`);
         nextEntryId = link.firstEntryId + link.entries;
-        const strange = findStrangeEntry(connection, link);
+        const strange = findStrangeEntry(link);
         if (strange !== null) add(link, strange.message, strange.entryId);
         complete = strange?.missing !== true;
       }
       // Without all its entries the digest cannot match, and a forged count would have it read for ever.
-      if (complete && digestOfRun(connection, { ...link, appliedSeq: link.seq }) !== link.digest) {
+      if (complete && digests.ofRun({ ...link, appliedSeq: link.seq }) !== link.digest) {
         add(link, 'its digest does not match its entries');
       }
     }
@@ -74,61 +75,73 @@ interface StrangeEntry {
   missing: boolean;
 }
 
-/** The first entry of the run's range that is not there or names another run. */
-function findStrangeEntry(connection: LedgerConnection, run: ChainRun): StrangeEntry | null {
-  const first = run.firstEntryId ?? 0;
-  const end = first + run.entries;
-  const stray = connection
-    .prepare(
-      'SELECT entry_id FROM usage_entries WHERE entry_id >= ? AND entry_id < ? AND run_key <> ? ORDER BY 1 LIMIT 1',
-    )
-    .pluck()
-    .get(first, end, run.runKey) as number | undefined;
-  const range = connection.prepare('SELECT count(*) FROM usage_entries WHERE entry_id >= ? AND entry_id < ?').pluck();
-  const missesOne = range.get(first, end) !== run.entries;
-  if (stray !== undefined) {
-    return { entryId: stray, message: `entry ${stray} of its entries names another run`, missing: missesOne };
-  }
-  if (!missesOne) return null;
-  const missing = connection
+/** Returns what finds the first entry of a run's range that is not there or names another run. */
+function createEntryFinder(connection: LedgerConnection): (run: ChainRun) => StrangeEntry | null {
+  const look = connection.prepare(
+    `SELECT count(*) AS found, min(CASE WHEN run_key <> ? THEN entry_id END) AS stray
+     FROM usage_entries WHERE entry_id >= ? AND entry_id < ?`,
+  );
+  const firstMissing = connection
     .prepare(
       `SELECT CASE WHEN NOT EXISTS (SELECT 1 FROM usage_entries WHERE entry_id = ?) THEN ?
          ELSE (SELECT min(e.entry_id) + 1 FROM usage_entries e WHERE e.entry_id >= ? AND e.entry_id < ?
            AND NOT EXISTS (SELECT 1 FROM usage_entries n WHERE n.entry_id = e.entry_id + 1)) END`,
     )
-    .pluck()
-    .get(first, first, first, end) as number;
-  return { entryId: missing, message: `entry ${missing} is missing`, missing: true };
+    .pluck();
+  return (run) => {
+    const first = run.firstEntryId ?? 0;
+    const end = first + run.entries;
+    const { found, stray } = look.get(run.runKey, first, end) as { found: number; stray: number | null };
+    const missing = found !== run.entries;
+    if (stray !== null) return { entryId: stray, message: `entry ${stray} of its entries names another run`, missing };
+    if (!missing) return null;
+    const entryId = firstMissing.get(first, first, first, end) as number;
+    return { entryId, message: `entry ${entryId} is missing`, missing };
+  };
 }
 
-function readRuns(connection: LedgerConnection): ChainRun[] {
+/** Runs and events in the order of the chain, one at a time: a chain of years does not fit into memory. */
+function* readLinks(connection: LedgerConnection): Generator<ChainRun | ChainEvent, void> {
+  const events = readEvents(connection);
+  let event = events.next();
+  for (const run of readRuns(connection)) {
+    for (; event.done !== true && event.value.seq < run.seq; event = events.next()) yield event.value;
+    yield run;
+  }
+  for (; event.done !== true; event = events.next()) yield event.value;
+}
+
+function readRuns(connection: LedgerConnection): IterableIterator<ChainRun> {
   return connection
     .prepare(
       `SELECT 'run' AS type, r.applied_seq AS seq, r.run_key AS runKey, r.run_id AS runId,
          w.workspace_id AS workspaceId, r.finished_at AS finishedAt, r.first_entry_id AS firstEntryId, r.entries,
          r.previous_digest AS previousDigest, r.digest
-       FROM runs r JOIN workspaces w USING (workspace_key)
-       WHERE r.applied_seq IS NOT NULL`,
+       FROM runs r CROSS JOIN workspaces w USING (workspace_key)
+       WHERE r.applied_seq IS NOT NULL ORDER BY r.applied_seq`,
     )
-    .all() as ChainRun[];
+    .iterate() as IterableIterator<ChainRun>;
 }
 
-function readEvents(connection: LedgerConnection): ChainEvent[] {
+function* readEvents(connection: LedgerConnection): Generator<ChainEvent, void> {
   const rows = connection
     .prepare(
       `SELECT e.event_seq AS eventSeq, e.action, w.workspace_id AS workspaceId, p.period, e.at, e.actor, e.note,
          e.forced, e.overridden, e.tenants, e.credits_used AS creditsUsed, e.request_count AS requestCount,
          e.last_entry_id AS lastEntryId, e.previous_digest AS previousDigest, e.digest
-       FROM period_events e JOIN workspaces w USING (workspace_key) JOIN periods p USING (period_key)`,
+       FROM period_events e CROSS JOIN workspaces w USING (workspace_key) CROSS JOIN periods p USING (period_key)
+       ORDER BY e.event_seq`,
     )
     .safeIntegers()
-    .all() as Record<string, bigint | string>[];
-  return rows.map((row) => ({
-    ...(row as unknown as DigestedEvent & { digest: string }),
-    type: 'event',
-    seq: Number(row.eventSeq),
-    eventSeq: Number(row.eventSeq),
-    forced: Number(row.forced),
-    lastEntryId: Number(row.lastEntryId),
-  }));
+    .iterate() as IterableIterator<Record<string, bigint | string>>;
+  for (const row of rows) {
+    yield {
+      ...(row as unknown as DigestedEvent & { digest: string }),
+      type: 'event',
+      seq: Number(row.eventSeq),
+      eventSeq: Number(row.eventSeq),
+      forced: Number(row.forced),
+      lastEntryId: Number(row.lastEntryId),
+    };
+  }
 }
