@@ -1,6 +1,7 @@
 import Database from 'better-sqlite3';
 import type { LedgerConnection } from '../../ledger/file/open.ts';
 import { countEntries, updateState } from '../../ledger/runs/merge-staged.ts';
+import { windowBounds } from '../../ledger/schema/keys.ts';
 import { migrateInMemory } from '../../ledger/schema/migrate.ts';
 import { evaluateRun, type RunAlertSettings } from '../evaluate/evaluate-run.ts';
 import { routesOf } from '../notify/routes.ts';
@@ -49,6 +50,7 @@ export class Replica {
     const { workspaceKey, workspaceId, firstRunKey } = this.#history;
     const { runKey, runId, fromPeriod, toPeriod, at, firstEntryId, entries } = moment;
     const statements = this.#statements;
+    const window = { from: fromPeriod, to: toPeriod };
     const lastEntryIdBefore = firstEntryId === null ? 0 : firstEntryId - 1;
     statements.beginRun(runKey);
     // Rules look at the entries of their own run only; what came of those before stands in the state.
@@ -56,11 +58,10 @@ export class Replica {
     statements.entries(lastEntryIdBefore, lastEntryIdBefore + entries);
     const changedPeriods = new Set(statements.periodsWithEntries.all() as number[]);
     this.#addPeriods([...changedPeriods]);
-    statements.cover.run(runKey, workspaceKey, fromPeriod ?? '', toPeriod ?? '9999-99');
+    statements.cover.run(runKey, workspaceKey, ...windowBounds(window));
     updateState(connection, { after: lastEntryIdBefore, last: lastEntryIdBefore + entries }, false);
     this.#addPeriods(statements.bookings.all(runKey, null));
     statements.adjustments(runKey);
-    const window = { from: fromPeriod, to: toPeriod };
     const run = { runKey, runId, workspaceKey, workspaceId, fencingToken: 0, window, first: runKey === firstRunKey };
     const counts = { opened: 0, increased: 0, decreased: 0, withdrawn: 0, restored: 0 };
     countEntries(connection, lastEntryIdBefore, counts);

@@ -1,6 +1,6 @@
+import { type AlertState, OPEN_ALERT_STATES } from '../../core/alert-words.ts';
 import type { Period } from '../../core/period.ts';
 import type { LedgerConnection } from '../../ledger/file/open.ts';
-import { type AlertState, OPEN_STATES } from '../book/lifecycle.ts';
 import type { RuleName, Stage } from '../rules/rule.ts';
 
 /** One piece of news about an alert: it fired, came to a higher stage, or grew. */
@@ -51,7 +51,7 @@ export function readStories(connection: LedgerConnection, { from, to }: { from: 
   const stories = new Map<number, AlertStory>();
   for (const { alertKey, rule, tenantId, period, state, stage, at } of rows) {
     const story = stories.get(alertKey) ?? {
-      ...{ rule, tenantId, period, open: OPEN_STATES.includes(state), news: [] },
+      ...{ rule, tenantId, period, open: OPEN_ALERT_STATES.includes(state), news: [] },
       notifications: notifications.get(alertKey) ?? 0,
     };
     story.news.push({ stage, atMs: Date.parse(at) });

@@ -1,4 +1,5 @@
 import type Database from 'better-sqlite3';
+import { OPEN_ALERT_STATES_SQL } from '../../core/alert-words.ts';
 import { periodOfKey } from '../../ledger/schema/keys.ts';
 import { type Observation, observation } from '../evaluate/observation.ts';
 import { createPublisher } from '../notify/publisher.ts';
@@ -109,9 +110,9 @@ export class AlertBook {
     const ended = connection
       .prepare(
         `SELECT i.alert_key FROM alerts i
-         WHERE i.workspace_key = ? AND i.rule = 'incident' AND i.state IN ('pending', 'firing', 'acknowledged')
+         WHERE i.workspace_key = ? AND i.rule = 'incident' AND i.state IN ${OPEN_ALERT_STATES_SQL}
            AND NOT EXISTS (SELECT 1 FROM alerts a WHERE a.incident_key = i.alert_key
-             AND a.state IN ('pending', 'firing', 'acknowledged'))`,
+             AND a.state IN ${OPEN_ALERT_STATES_SQL})`,
       )
       .pluck()
       .all(workspaceKey) as number[];

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type Database from 'better-sqlite3';
+import { OPEN_ALERT_STATES_SQL } from '../../core/alert-words.ts';
 import type { Period } from '../../core/period.ts';
 import type { AlertSubject, Observation } from '../evaluate/observation.ts';
 import { RULE_VERSION, type Severity } from '../rules/rule.ts';
@@ -46,7 +47,7 @@ export class AlertRows {
     const read = (where: string) => connection.prepare(`SELECT ${COLUMNS} FROM alerts WHERE ${where}`).safeIntegers();
     this.#statements = {
       find: read(BY_SUBJECT),
-      open: read("workspace_key = ? AND state IN ('pending', 'firing', 'acknowledged') ORDER BY alert_key"),
+      open: read(`workspace_key = ? AND state IN ${OPEN_ALERT_STATES_SQL} ORDER BY alert_key`),
       byKey: read('alert_key = ?'),
       insert: connection.prepare(
         `INSERT INTO alerts (alert_id, rule, rule_version, workspace_key, tenant_key, period_key, stage, severity, state,

@@ -1,9 +1,7 @@
+import { type AlertState, OPEN_ALERT_STATES } from '../../core/alert-words.ts';
 import { type Finding, type Judgement, STAGE_RANK, type Stage } from '../rules/rule.ts';
 
-export type AlertState = 'pending' | 'firing' | 'acknowledged' | 'resolved' | 'expired';
 export type AlertChangeKind = 'pending' | 'fired' | 'escalated' | 'grown' | 'acknowledged' | 'resolved' | 'expired';
-
-export const OPEN_STATES: readonly AlertState[] = ['pending', 'firing', 'acknowledged'];
 
 /** Where an alert stands. */
 export interface AlertStatus {
@@ -44,7 +42,7 @@ const LEVELS = [
  * time changes nothing. Returns null when there is no alert and none begins.
  */
 export function advance(status: AlertStatus | null, judgement: Judgement, moment: Moment): Advance | null {
-  const open = status !== null && OPEN_STATES.includes(status.state);
+  const open = status !== null && OPEN_ALERT_STATES.includes(status.state);
   if (!open) return judgement.verdict === 'holds' ? begin(judgement.finding, moment) : null;
   if (status.state === 'pending') return advancePending(status, judgement, moment);
   if (judgement.verdict === 'holds') return advanceFiring(status, judgement.finding);

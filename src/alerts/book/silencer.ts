@@ -1,7 +1,7 @@
+import { OPEN_ALERT_STATES } from '../../core/alert-words.ts';
 import { type RuleName, SELF_RULES } from '../rules/rule.ts';
 import { type BookContext, type Draft, muteSubject, NEWS } from './alert-change.ts';
 import type { AlertRows, StoredAlert } from './alert-rows.ts';
-import { OPEN_STATES } from './lifecycle.ts';
 import { readMutes } from './mutes.ts';
 
 /** A fault of ourselves that explains another keeps it quiet; of the same rank they stand side by side. */
@@ -25,7 +25,7 @@ export function createSilencer(context: BookContext, rows: AlertRows): (draft: D
     if (alert.incidentKey === null) return null;
     const incident = incidents.get(alert.incidentKey) ?? rows.byKey(alert.incidentKey);
     incidents.set(alert.incidentKey, incident);
-    return incident !== null && OPEN_STATES.includes(incident.state) ? `incident:${incident.alertId}` : null;
+    return incident !== null && OPEN_ALERT_STATES.includes(incident.state) ? `incident:${incident.alertId}` : null;
   };
 }
 

@@ -1,8 +1,8 @@
 import { Command, Option } from 'commander';
-import type { AlertState } from '../../alerts/book/lifecycle.ts';
+import { ALERT_STATES, type AlertState, OPEN_ALERT_STATES } from '../../core/alert-words.ts';
 import { relativeTime } from '../../reports/formats/format.ts';
 import { renderTable, type TableColumn } from '../../reports/formats/table.ts';
-import { type AlertRow, alertRows, OPEN_ALERT_STATES } from '../../reports/queries/alerts.ts';
+import { type AlertRow, alertRows } from '../../reports/queries/alerts.ts';
 import type { Context } from '../../wiring/context.ts';
 import { requireKnownWorkspace } from '../shared/choose-workspace.ts';
 import { type CliContext, examples, reportingCommand } from '../shared/cli-context.ts';
@@ -11,8 +11,6 @@ import { backtestCommand } from './backtest.ts';
 import { replayCommand } from './replay.ts';
 import { planCommand, silenceCommand, silencesCommand, unsilenceCommand } from './silences.ts';
 import { testCommand } from './test.ts';
-
-const STATES: readonly AlertState[] = ['pending', 'firing', 'acknowledged', 'resolved', 'expired'];
 
 interface ListOptions {
   state?: AlertState;
@@ -42,7 +40,7 @@ export function alertsCommand(cli: CliContext): Command {
 function listCommand(cli: CliContext): Command {
   return reportingCommand('list')
     .description('List alerts, the ones that changed last first; only open ones unless told otherwise.')
-    .addOption(new Option('--state <state>', 'only alerts in this state').choices(STATES))
+    .addOption(new Option('--state <state>', 'only alerts in this state').choices(ALERT_STATES))
     .addOption(new Option('--all', 'alerts in any state').conflicts('state'))
     .option('--workspace <id>', 'only this workspace')
     .addHelpText(

@@ -7,6 +7,7 @@ import type { FileAlerts } from '../../config/schema.ts';
 import type { AlertSettings } from '../../config/types.ts';
 import { UsageError } from '../../core/errors.ts';
 import { inertText } from '../../core/inert-text.ts';
+import { windowBounds } from '../../ledger/schema/keys.ts';
 import { chooseWorkspace } from '../shared/choose-workspace.ts';
 import { type CliContext, examples, reportingCommand } from '../shared/cli-context.ts';
 import { parsePeriodWindow } from '../shared/period-window.ts';
@@ -55,7 +56,9 @@ export function backtestCommand(cli: CliContext): Command {
 }
 
 async function runBacktest(cli: CliContext, options: BacktestOptions): Promise<void> {
-  const window = { from: '', to: '9999-99', ...parsePeriodWindow(options) };
+  const { from = null, to = null } = parsePeriodWindow(options);
+  const [first, last] = windowBounds({ from, to });
+  const window = { from: first, to: last };
   const own = ownSettings(options);
   const workspace = chooseWorkspace(await cli.loadConfig(), options.workspace);
   const proposed = await proposedSettings(cli, workspace.id, own, options.ruleFile);

@@ -73,12 +73,7 @@ function showUsageAsOf(
   format: 'table' | 'csv' | 'json',
   filters: UsageFilters,
 ): void {
-  const rows = usageAsOf(context.reader().connection, at).filter(
-    (row) =>
-      (filters.workspaceId === undefined || row.workspace_id === filters.workspaceId) &&
-      (filters.tenantId === undefined || row.tenant_id === filters.tenantId) &&
-      (filters.period === undefined || row.period === filters.period),
-  );
+  const rows = usageAsOf(context.reader().connection, at, filters);
   if (rows.length === 0) cli.note(`the ledger held no usage that fits at ${at}`);
   if (format === 'json') {
     const { workspaceId, tenantId, period } = filters;

@@ -1,9 +1,9 @@
 import type { Severity } from '../../alerts/rules/rule.ts';
 import type { Config } from '../../config/types.ts';
+import { OPEN_ALERT_STATES_SQL } from '../../core/alert-words.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { LedgerReader } from '../../ledger/file/open.ts';
 import type { QueueCounts, QueueSystem } from '../../queue/queues.ts';
-import { OPEN_ALERT_STATES } from '../../reports/queries/alerts.ts';
 import { type OutboxCounts, outboxCounts } from '../../reports/queries/status.ts';
 import { longestPauseMs } from './cadence.ts';
 import { ledgerFault } from './ledger-writable.ts';
@@ -68,7 +68,7 @@ export function createHealthProbe({
   const openAlerts = connection
     .prepare(
       `SELECT count(*) FROM finance_alerts
-       WHERE severity = ? AND state IN (${OPEN_ALERT_STATES.map((state) => `'${state}'`).join(', ')})`,
+       WHERE severity = ? AND state IN ${OPEN_ALERT_STATES_SQL}`,
     )
     .pluck();
 

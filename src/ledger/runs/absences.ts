@@ -1,5 +1,5 @@
 import type { LedgerConnection } from '../file/open.ts';
-import { ENTRY_KINDS } from '../schema/keys.ts';
+import { ENTRY_KINDS, windowBounds } from '../schema/keys.ts';
 import type { KeySet } from '../staging/key-set.ts';
 import type { ClaimedRun } from './claim-run.ts';
 
@@ -19,7 +19,7 @@ export function absentAgain(connection: LedgerConnection, run: ClaimedRun, keys:
        FROM absences a JOIN periods p USING (period_key) JOIN tenants t USING (tenant_key)
        WHERE p.workspace_key = ? AND p.period >= ? AND p.period <= ? ORDER BY t.tenant_id, p.period`,
     )
-    .all(run.workspaceKey, run.window.from ?? '', run.window.to ?? '9999-99') as AbsentKey[];
+    .all(run.workspaceKey, ...windowBounds(run.window)) as AbsentKey[];
   return noted.filter(({ periodKey, tenantKey }) => !keys.has(periodKey, tenantKey));
 }
 
@@ -41,7 +41,7 @@ export function noteAbsences(connection: LedgerConnection, { run, keys, knownTen
   const covered = connection
     .prepare('SELECT period_key FROM periods WHERE workspace_key = ? AND period >= ? AND period <= ?')
     .pluck()
-    .all(run.workspaceKey, run.window.from ?? '', run.window.to ?? '9999-99') as number[];
+    .all(run.workspaceKey, ...windowBounds(run.window)) as number[];
   const noted = connection.prepare('SELECT tenant_key FROM absences WHERE period_key = ?').pluck();
   const forget = connection.prepare('DELETE FROM absences WHERE period_key = ? AND tenant_key = ?');
   const live = connection.prepare('SELECT count(*) FROM tenant_usage WHERE period_key = ? AND withdrawn = 0').pluck();

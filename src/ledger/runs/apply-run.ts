@@ -3,6 +3,7 @@ import { isoTime } from '../../core/clock.ts';
 import { periodBounds } from '../../core/period.ts';
 import { bookAdjustments } from '../close/adjustments.ts';
 import { FencedError } from '../errors.ts';
+import { windowBounds } from '../schema/keys.ts';
 import type { RunStaging, WalkFacts } from '../staging/staging.ts';
 import { appendWithdrawals, hasAbsences, noteAbsences } from './absences.ts';
 import { type ClaimedRun, holdsLease, releaseLease } from './claim-run.ts';
@@ -163,7 +164,7 @@ function addPeriods(connection: Connection, run: ClaimedRun, staging: RunStaging
       `UPDATE periods SET covered_run_key = ?, figures_digest = NULL
        WHERE workspace_key = ? AND period >= ? AND period <= ?`,
     )
-    .run(run.runKey, run.workspaceKey, run.window.from ?? '', run.window.to ?? '9999-99');
+    .run(run.runKey, run.workspaceKey, ...windowBounds(run.window));
 }
 
 /** The digests of the figures that earlier runs have shown of each period. */

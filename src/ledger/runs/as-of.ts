@@ -13,11 +13,24 @@ export interface UsageAsOf {
   closed: boolean;
 }
 
+/** What is asked for, byte for byte; all of it when absent. */
+export interface AsOfFilters {
+  workspaceId?: string | undefined;
+  tenantId?: string | undefined;
+  period?: string | undefined;
+}
+
 /**
  * What `finance_usage` said at `at` (ISO-8601 UTC), from the entries: for each key its last entry that had been
  * published by then; for a period that was closed then, its last entry before that close.
  */
-export function usageAsOf(connection: LedgerConnection, at: string): UsageAsOf[] {
+export function usageAsOf(connection: LedgerConnection, at: string, filters: AsOfFilters = {}): UsageAsOf[] {
+  const { workspaceId, tenantId, period } = filters;
+  const wanted = [
+    ...(workspaceId === undefined ? [] : ['w.workspace_id = :workspaceId']),
+    ...(period === undefined ? [] : ['p.period = :period']),
+    ...(tenantId === undefined ? [] : ['t.tenant_id = :tenantId']),
+  ];
   const rows = connection
     .prepare(
       `WITH boundary AS (
@@ -35,7 +48,13 @@ export function usageAsOf(connection: LedgerConnection, at: string): UsageAsOf[]
          LEFT JOIN period_events e USING (event_seq)),
        latest AS (
          SELECT u.period_key, u.tenant_key, max(u.entry_id) AS entry_id, m.closed
-         FROM usage_entries u JOIN limits m ON m.period_key = u.period_key AND u.entry_id <= m.entry_id
+         FROM workspaces w
+         JOIN periods p USING (workspace_key)
+         JOIN limits m USING (period_key)
+         ${tenantId === undefined ? '' : 'JOIN tenants t ON t.workspace_key = w.workspace_key'}
+         JOIN usage_entries u ON u.period_key = p.period_key AND u.entry_id <= m.entry_id
+           ${tenantId === undefined ? '' : 'AND u.tenant_key = t.tenant_key'}
+         ${wanted.length === 0 ? '' : `WHERE ${wanted.join(' AND ')}`}
          GROUP BY u.period_key, u.tenant_key)
        SELECT w.workspace_id, t.tenant_id, p.period, u.credits_after AS credits_used, u.requests_after AS request_count,
          u.kind = ${ENTRY_KINDS.withdrawn} AS withdrawn, l.closed
@@ -47,6 +66,9 @@ export function usageAsOf(connection: LedgerConnection, at: string): UsageAsOf[]
        ORDER BY w.workspace_id, p.period, t.tenant_id`,
     )
     .safeIntegers()
-    .all({ at }) as (Omit<UsageAsOf, 'withdrawn' | 'closed'> & { withdrawn: bigint; closed: bigint })[];
+    .all({ at, workspaceId, tenantId, period }) as (Omit<UsageAsOf, 'withdrawn' | 'closed'> & {
+    withdrawn: bigint;
+    closed: bigint;
+  })[];
   return rows.map((row) => ({ ...row, withdrawn: row.withdrawn !== 0n, closed: row.closed !== 0n }));
 }

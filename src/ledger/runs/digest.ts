@@ -1,6 +1,6 @@
 import { createHash, type Hash } from 'node:crypto';
 import type Database from 'better-sqlite3';
-import { ENTRY_KINDS } from '../schema/keys.ts';
+import { entryKindSql } from '../schema/keys.ts';
 
 type Connection = Database.Database;
 
@@ -105,12 +105,11 @@ export function digestOfEvent(connection: Connection, event: DigestedEvent): str
 
 /** The lines of the entries from an id up to, not including, another; null when there are none. */
 function prepareEntryLines(connection: Connection): Database.Statement {
-  const kinds = Object.entries(ENTRY_KINDS).map(([name, kind]) => `WHEN ${kind} THEN '${name}'`);
   return connection
     .prepare(
       // The line feed as a separator: joined to each line, SQLite would copy it once more.
       `SELECT group_concat(line, char(10)) || char(10) FROM (
-         SELECT json_array(e.entry_id, t.tenant_id, p.period, CASE e.kind ${kinds.join(' ')} END,
+         SELECT json_array(e.entry_id, t.tenant_id, p.period, ${entryKindSql('e.kind')},
            e.credits_delta, e.requests_delta, e.credits_after, e.requests_after) AS line
          FROM usage_entries e
          JOIN tenants t ON t.tenant_key = e.tenant_key

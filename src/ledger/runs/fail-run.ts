@@ -1,5 +1,6 @@
 import type Database from 'better-sqlite3';
 import { isoTime } from '../../core/clock.ts';
+import { windowBounds } from '../schema/keys.ts';
 import { type ClaimedRun, releaseLease } from './claim-run.ts';
 
 /** Why a run published nothing. */
@@ -35,6 +36,6 @@ export function countKnownRecords(connection: Database.Database, run: ClaimedRun
          WHERE p.workspace_key = ? AND p.period >= ? AND p.period <= ? AND u.withdrawn = 0`,
       )
       .pluck()
-      .get(run.workspaceKey, run.window.from ?? '', run.window.to ?? '9999-99'),
+      .get(run.workspaceKey, ...windowBounds(run.window)),
   );
 }

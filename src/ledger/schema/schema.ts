@@ -387,6 +387,7 @@ export const outbox = sqliteTable(
   (table) => [
     index('outbox_due').on(table.nextAttemptAt).where(sql`state = 'pending'`),
     index('outbox_held').on(table.nextAttemptAt).where(sql`state = 'held'`),
+    index('outbox_dead').on(table.createdAt, table.notificationId).where(sql`state = 'dead'`),
     index('outbox_by_alert').on(table.alertKey).where(sql`alert_key IS NOT NULL`),
   ],
 );

@@ -1,9 +1,6 @@
-import type { AlertState } from '../../alerts/book/lifecycle.ts';
+import type { AlertState } from '../../core/alert-words.ts';
 import type { LedgerConnection } from '../../ledger/file/open.ts';
 import { whereClause } from './where.ts';
-
-/** The states of an alert whose cause has not ended. */
-export const OPEN_ALERT_STATES = ['pending', 'firing', 'acknowledged'] as const satisfies readonly AlertState[];
 
 /** One row of `finance_alerts`. Tenant and period are null for an alert about the workspace or about ourselves. */
 export interface AlertRow {

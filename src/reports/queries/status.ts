@@ -1,5 +1,5 @@
+import { OPEN_ALERT_STATES_SQL } from '../../core/alert-words.ts';
 import type { LedgerConnection } from '../../ledger/file/open.ts';
-import { OPEN_ALERT_STATES } from './alerts.ts';
 
 /** One row of `finance_freshness` with the last run and the number of open alerts. */
 export interface WorkspaceStatus {
@@ -45,7 +45,7 @@ export function workspaceStatuses(connection: LedgerConnection): WorkspaceStatus
   const openAlerts = connection
     .prepare(
       `SELECT count(*) FROM alerts JOIN workspaces USING (workspace_key)
-       WHERE workspace_id = ? AND state IN (${OPEN_ALERT_STATES.map((state) => `'${state}'`).join(', ')})`,
+       WHERE workspace_id = ? AND state IN ${OPEN_ALERT_STATES_SQL}`,
     )
     .pluck();
   const rows = connection
@@ -72,7 +72,8 @@ export interface OutboxCounts {
 }
 
 export function outboxCounts(connection: LedgerConnection): OutboxCounts {
-  const of = connection.prepare('SELECT count(*) FROM outbox WHERE state = ?').pluck();
-  const count = (state: keyof OutboxCounts): number => of.get(state) as number;
+  // Words, not parameters: only then does SQLite use the index that holds nothing but that state.
+  const count = (state: keyof OutboxCounts): number =>
+    connection.prepare(`SELECT count(*) FROM outbox WHERE state = '${state}'`).pluck().get() as number;
   return { pending: count('pending'), held: count('held'), dead: count('dead') };
 }

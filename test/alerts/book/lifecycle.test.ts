@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type AlertStatus, advance, type Moment, OPEN_STATES } from '../../../src/alerts/book/lifecycle.ts';
+import { type AlertStatus, advance, type Moment } from '../../../src/alerts/book/lifecycle.ts';
 import { BETWEEN, clear, holds, type Judgement, STAGE_RANK } from '../../../src/alerts/rules/rule.ts';
+import { OPEN_ALERT_STATES } from '../../../src/core/alert-words.ts';
 
 const HOUR_MS = 3_600_000;
 const certain = (measure: bigint | null = null) =>
@@ -102,7 +103,7 @@ describe('the life of an alert', () => {
           if (next.change === 'escalated' && status !== null) {
             expect(STAGE_RANK[next.status.stage]).toBeGreaterThan(STAGE_RANK[status.stage]);
           }
-          firing = OPEN_STATES.includes(next.status.state) && next.status.state !== 'pending';
+          firing = OPEN_ALERT_STATES.includes(next.status.state) && next.status.state !== 'pending';
           status = next.status;
         }
       }),

@@ -22,6 +22,30 @@ test('the past begins with nothing, and each run is in it from the millisecond i
   expect(creditsAt(connection, NOON + 1_000 * HOUR)).toEqual(['a 5', 'b 2']);
 });
 
+test('workspace, period and tenant that are asked for leave the rest out', () => {
+  const { connection } = openLedger();
+  const records = [usageRecord('a', 1), usageRecord('b', 2), usageRecord('a', 3, PERIOD), usageRecord('b', 4, PERIOD)];
+  for (const workspaceId of ['ws-1', 'ws-2']) publish(connection, records, { workspaceId, nowMs: NOON });
+  const at = new Date(NOON).toISOString();
+  const all = usageAsOf(connection, at);
+  expect(all).toHaveLength(8);
+
+  for (const workspaceId of [undefined, 'ws-2', 'none']) {
+    for (const period of [undefined, PERIOD, '1999-01']) {
+      for (const tenantId of [undefined, 'b', 'none']) {
+        expect(usageAsOf(connection, at, { workspaceId, period, tenantId })).toEqual(
+          all.filter(
+            (row) =>
+              row.workspace_id === (workspaceId ?? row.workspace_id) &&
+              row.period === (period ?? row.period) &&
+              row.tenant_id === (tenantId ?? row.tenant_id),
+          ),
+        );
+      }
+    }
+  }
+});
+
 test('a row says all that is known of a key', () => {
   const { connection } = openLedger();
   publish(connection, [usageRecord('a', 2n ** 63n - 1n, PERIOD)], { nowMs: NOON });

@@ -1,0 +1,60 @@
+import { expect, test, vi } from 'vitest';
+import { deadLetters } from '../../src/alerts/outbox/replay.ts';
+import type { LedgerConnection } from '../../src/ledger/file/open.ts';
+import { usageAsOf } from '../../src/ledger/runs/as-of.ts';
+import { outboxCounts } from '../../src/reports/queries/status.ts';
+import { usageRows } from '../../src/reports/queries/usage.ts';
+import { openLedger, publish, usageRecord } from '../support/open-ledger.ts';
+
+const AT = '2026-03-31T00:00:00.000Z';
+
+test.each([
+  ['today', (connection: LedgerConnection) => usageRows(connection, { tenantId: 'acme' })],
+  ['in the past', (connection: LedgerConnection) => usageAsOf(connection, AT, { tenantId: 'acme' })],
+  [
+    'in one workspace in the past',
+    (connection) => usageAsOf(connection, AT, { workspaceId: 'ws-1', tenantId: 'acme' }),
+  ],
+])('what the ledger holds of one tenant %s is found without reading the others', (_, query) => {
+  const { connection } = openLedger();
+  publish(connection, [usageRecord('acme', 10), usageRecord('bolt', 20)]);
+
+  const plan = planOf(connection, query);
+
+  expect(plan.join('\n')).toMatch(/SEARCH u USING .*\(period_key=\? AND tenant_key=\?( AND rowid<\?)?\)/);
+  expect(plan.filter((step) => /^SCAN (u|t|e)\b/.test(step))).toEqual([]);
+});
+
+test('what the ledger held of one period in the past is found without reading the others', () => {
+  const { connection } = openLedger();
+  const plan = planOf(connection, () => usageAsOf(connection, AT, { period: '2026-03' }));
+  expect(plan.join('\n')).toMatch(/SEARCH u USING COVERING INDEX usage_entries_by_key \(period_key=\?\)/);
+  expect(plan.filter((step) => /^SCAN (u|t|e)\b/.test(step))).toEqual([]);
+});
+
+test.each([
+  ['counting what is in the outbox', outboxCounts],
+  ['listing dead letters', deadLetters],
+] as const)('%s reads only the notifications that it is about', (_, query) => {
+  const { connection } = openLedger();
+  const plan = planOf(connection, query);
+  expect(plan.length).toBeGreaterThan(0);
+  expect(plan.filter((step) => !/^S\w+ outbox USING (COVERING )?INDEX outbox_(due|held|dead)$/.test(step))).toEqual([]);
+});
+
+/** The plan of every statement that the query prepares. */
+function planOf(connection: LedgerConnection, query: (connection: LedgerConnection) => unknown): string[] {
+  const prepare = vi.spyOn(connection, 'prepare');
+  query(connection);
+  const statements = prepare.mock.calls.map(([sql]) => sql);
+  prepare.mockRestore();
+  return statements.flatMap((sql) => {
+    const parameters = [...sql.matchAll(/[?]|:\w+/g)].map(([name]) => name);
+    const named = Object.fromEntries(parameters.filter((name) => name !== '?').map((name) => [name.slice(1), null]));
+    const placed = parameters.filter((name) => name === '?').map(() => null);
+    const explain = connection.prepare(`EXPLAIN QUERY PLAN ${sql}`);
+    return (explain.all(...placed, ...(placed.length > 0 ? [] : [named])) as { detail: string }[]).map(
+      ({ detail }) => detail,
+    );
+  });
+}
