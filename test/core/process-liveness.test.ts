@@ -18,8 +18,8 @@ test('a process that somebody else owns runs', () => {
 });
 
 test('a process that has ended without being reaped does not run', async () => {
-  // The shell starts a child that ends at once, and becomes a program that never reaps it.
-  const parent = spawn('sh', ['-c', 'true & echo $!; exec sleep 60'], { stdio: ['ignore', 'pipe', 'inherit'] });
+  // The shell starts a child, and becomes a program that never reaps it before the child has ended.
+  const parent = spawn('sh', ['-c', 'sleep 0.3 & echo $!; exec sleep 60'], { stdio: ['ignore', 'pipe', 'inherit'] });
   onTestFinished(() => void parent.kill('SIGKILL'));
   const [text] = (await once(parent.stdout, 'data')) as [Buffer];
   const zombie = Number(text);
