@@ -1,5 +1,4 @@
 import { setMaxListeners } from 'node:events';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { PageReceipt } from '../writer/writer-ops.ts';
 import type { Pacer } from './pacer.ts';
 
@@ -21,15 +20,11 @@ export interface WalkOptions {
 
 /** Pages that may lie between fetching and staging: bounds memory whatever the number of records. */
 const MAX_UNSTAGED_PAGES = 64;
-/** Over how long lanes start at most: a first page that took long must not hold up the rest. */
-const MAX_SPREAD_MS = 100;
-/** Answers that come faster than this need no spreading. */
-const MIN_SPREAD_MS = 20;
 
 /**
  * Reads every page of a listing once: page 1 says how many there are, the rest follow with bounded concurrency.
- * Stops early when a later page says other totals or is short before the last, because that walk is lost anyway. The first failure aborts what
- * is in flight and is thrown.
+ * Stops early when a later page says other totals or is short before the last, because that walk is lost anyway. The
+ * first failure aborts what is in flight and is thrown.
  */
 export async function walkPages(source: WalkSource, options: WalkOptions): Promise<void> {
   const { concurrency, pace, onPage } = options;
@@ -41,9 +36,7 @@ export async function walkPages(source: WalkSource, options: WalkOptions): Promi
   const waiting: (() => void)[] = [];
 
   await pace(signal);
-  const startedMs = performance.now();
   const { body } = await source.fetchPage(1, signal);
-  const answerMs = performance.now() - startedMs;
   const first = await source.stagePage(1, body);
   onPage(1, first.totalPages);
 
@@ -67,8 +60,7 @@ export async function walkPages(source: WalkSource, options: WalkOptions): Promi
       });
     unstaged.add(staged);
   };
-  const lane = async (startAfterMs: number): Promise<void> => {
-    if (startAfterMs > 0) await sleep(startAfterMs, undefined, { signal });
+  const lane = async (): Promise<void> => {
     while (next <= first.totalPages && !moved && !signal.aborted) {
       const page = next;
       next += 1;
@@ -80,9 +72,7 @@ export async function walkPages(source: WalkSource, options: WalkOptions): Promi
     }
   };
   const laneCount = Math.min(concurrency, Math.max(0, first.totalPages - 1));
-  // Lanes that start together stay together: each answer then waits for those of all others to be dealt with.
-  const spreadMs = answerMs < MIN_SPREAD_MS ? 0 : Math.min(answerMs, MAX_SPREAD_MS);
-  const lanes = Array.from({ length: laneCount }, (_, index) => lane((index * spreadMs) / laneCount));
+  const lanes = Array.from({ length: laneCount }, lane);
   await Promise.all(lanes.map((running) => running.catch((error: unknown) => failure.abort(error))));
   await Promise.all(unstaged);
   // The first failure wins: what aborting caused in the other lanes says nothing.

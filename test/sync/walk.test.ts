@@ -1,4 +1,4 @@
-import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises';
+import { setImmediate as turn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { type WalkOptions, type WalkSource, walkPages } from '../../src/sync/walk.ts';
 import type { PageReceipt } from '../../src/writer/writer-ops.ts';
@@ -35,21 +35,6 @@ test('every page is fetched and staged once, the first alone and the rest with b
   expect([...staged].sort((a, b) => a - b)).toEqual(pages);
   expect(peak).toBe(4);
   expect(progress).toEqual(pages.map((done) => [done, 30]));
-});
-
-test('where answers take their time, lanes start spread over the time of the first one', async () => {
-  const startedAtMs = new Map<number, number>();
-  const source = sourceOf(5, {
-    fetchPage: async (page) => {
-      startedAtMs.set(page, performance.now());
-      await sleep(80);
-      return PAGE;
-    },
-  });
-  await walkPages(source, optionsWith({ concurrency: 4 }));
-  const afterMs = [3, 4, 5].map((page) => (startedAtMs.get(page) ?? 0) - (startedAtMs.get(2) ?? 0));
-  // A quarter of 80 ms or more apart: timers are late at times, and hardly ever early.
-  for (const [index, ms] of afterMs.entries()) expect(ms).toBeGreaterThan((index + 1) * 18);
 });
 
 test('a walk ends early when a page before the last is short, however many pages are announced', async () => {
