@@ -17,3 +17,26 @@ export function isProcessRunning(pid: number): boolean {
     return true;
   }
 }
+
+/**
+ * What tells a process from every other that has had its id: the boot of the system and the tick at which it began. Null
+ * when there is no such process, or the system has no /proc.
+ */
+export function processStart(pid: number): string | null {
+  try {
+    const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    // The name, in brackets, may hold anything; the start is the 20th field after it.
+    const started = stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19];
+    return started === undefined ? null : `${boot}:${started}`;
+  } catch {
+    return null;
+  }
+}
+
+/** Whether the process runs that had this id and this `processStart`; by the id alone where one of them is not known. */
+export function isStillRunning(pid: number, start: string | null): boolean {
+  if (!isProcessRunning(pid)) return false;
+  const now = processStart(pid);
+  return start === null || now === null || now === start;
+}

@@ -2,7 +2,7 @@ import { isoTime } from '../../core/clock.ts';
 import { AppError } from '../../core/errors.ts';
 import type { Period } from '../../core/period.ts';
 import type { LedgerConnection } from '../file/open.ts';
-import { releaseLease, takeLease } from '../runs/claim-run.ts';
+import { capLeases, releaseLease, takeLease } from '../runs/claim-run.ts';
 import { type DigestedEvent, digestOfEvent, headOfChain } from '../runs/digest.ts';
 import { periodKeyOf } from '../schema/keys.ts';
 import { reverseAdjustments } from './adjustments.ts';
@@ -62,6 +62,7 @@ export class CloseRefusedError extends AppError {
  * afterwards becomes adjustments.
  */
 export function closePeriod(connection: LedgerConnection, request: CloseRequest): PeriodEvent {
+  capLeases(connection, request.nowMs);
   return connection
     .transaction(() => {
       const { workspaceKey, periodKey } = findPeriod(connection, request);
@@ -91,6 +92,7 @@ export function closePeriod(connection: LedgerConnection, request: CloseRequest)
 
 /** Gives up the frozen figures of a closed period; its adjustments are taken back, because its own figures carry them. */
 export function reopenPeriod(connection: LedgerConnection, request: ReopenRequest): PeriodEvent {
+  capLeases(connection, request.nowMs);
   return connection
     .transaction(() => {
       const { workspaceKey, periodKey } = findPeriod(connection, request);

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
 import type Database from 'better-sqlite3';
 import { isoTime } from '../../core/clock.ts';
-import { isProcessRunning } from '../../core/process-liveness.ts';
+import { isStillRunning, processStart } from '../../core/process-liveness.ts';
 import { LeaseHeldError } from '../errors.ts';
 import type { Window } from '../staging/staging.ts';
 
@@ -45,6 +45,7 @@ export interface SlotDone {
  * is taken over, and its run is marked superseded.
  */
 export function claimRun(connection: Connection, request: ClaimRequest): ClaimedRun | SlotDone {
+  capLeases(connection, request.nowMs);
   return connection.transaction(() => claim(connection, request)).immediate();
 }
 
@@ -136,8 +137,19 @@ interface LeaseRow {
   fencing_token: number;
   holder_host: string;
   holder_pid: number;
+  holder_start: string | null;
   expires_at: string;
   released: number;
+}
+
+/**
+ * No lease lasts longer than its length from now on: one that was written before the clock was set back would hold its
+ * workspace until the clock is there again. To be called before the transaction that takes a lease, whose refusal would
+ * undo it.
+ */
+export function capLeases(connection: Connection, nowMs: number): void {
+  const latest = isoTime(nowMs + LEASE_MS);
+  connection.prepare('UPDATE leases SET expires_at = ? WHERE released = 0 AND expires_at > ?').run(latest, latest);
 }
 
 /** Takes the lease of a workspace with a higher token, or throws `LeaseHeldError` while a live run holds it. */
@@ -151,7 +163,7 @@ export function takeLease(
     | undefined;
   if (lease !== undefined && lease.released === 0) {
     const leftMs = Date.parse(lease.expires_at) - request.nowMs;
-    const gone = lease.holder_host === hostname() && !isProcessRunning(lease.holder_pid);
+    const gone = lease.holder_host === hostname() && !isStillRunning(lease.holder_pid, lease.holder_start);
     if (leftMs > 0 && !gone) {
       const holder = `process ${lease.holder_pid} on ${lease.holder_host}`;
       throw new LeaseHeldError(request.workspaceId, holder, leftMs);
@@ -160,12 +172,13 @@ export function takeLease(
   const token = (lease?.fencing_token ?? 0) + 1;
   connection
     .prepare(
-      `INSERT INTO leases (workspace_key, fencing_token, run_key, holder_host, holder_pid, expires_at, released)
-       VALUES (?, ?, 0, ?, ?, ?, 0)
+      `INSERT INTO leases
+         (workspace_key, fencing_token, run_key, holder_host, holder_pid, holder_start, expires_at, released)
+       VALUES (?, ?, 0, ?, ?, ?, ?, 0)
        ON CONFLICT (workspace_key) DO UPDATE SET fencing_token = excluded.fencing_token,
-         holder_host = excluded.holder_host, holder_pid = excluded.holder_pid,
+         holder_host = excluded.holder_host, holder_pid = excluded.holder_pid, holder_start = excluded.holder_start,
          expires_at = excluded.expires_at, released = 0`,
     )
-    .run(workspaceKey, token, hostname(), process.pid, isoTime(request.nowMs + LEASE_MS));
+    .run(workspaceKey, token, hostname(), process.pid, processStart(process.pid), isoTime(request.nowMs + LEASE_MS));
   return token;
 }

@@ -195,8 +195,7 @@ export const closedUsage = sqliteTable(
 );
 
 /**
- * What changed in a period after it was closed, booked in a later one; append-only by trigger. For a closed period,
- * closed figure + adjustments since the close = what the service says now. A reopen books the opposite.
+ * Corrections after a close, append-only: closed figure + adjustments = what the service says. A reopen reverses them.
  */
 export const adjustments = sqliteTable(
   'adjustments',
@@ -240,7 +239,7 @@ export const absences = sqliteTable(
   (table) => [primaryKey({ columns: [table.periodKey, table.tenantKey] })],
 );
 
-/** Who may publish for a workspace. The token only ever increases; apply checks it inside its transaction. */
+/** Who may publish for a workspace. Its token only increases; apply checks it. `holder_start`: see `processStart`. */
 export const leases = sqliteTable('leases', {
   workspaceKey: integer('workspace_key')
     .primaryKey()
@@ -251,6 +250,7 @@ export const leases = sqliteTable('leases', {
   holderPid: integer('holder_pid').notNull(),
   expiresAt: text('expires_at').notNull(),
   released: integer('released').notNull().default(0),
+  holderStart: text('holder_start'),
 });
 
 export const alerts = sqliteTable(

@@ -93,6 +93,25 @@ test('a lease whose process on this machine is gone is taken over at once', () =
   expect(beginRun(connection).run.fencingToken).toBe(2);
 });
 
+test('a lease of an earlier process that had the same id is taken over at once', () => {
+  const { connection } = openLedger();
+  for (const [index, pid] of [process.pid, process.ppid].entries()) {
+    beginRun(connection);
+    connection.prepare("UPDATE leases SET holder_pid = ?, holder_start = 'earlier'").run(pid);
+    const { run } = beginRun(connection);
+    expect(run.fencingToken).toBe(2 * index + 2);
+    connection.prepare('UPDATE leases SET released = 1').run();
+  }
+});
+
+test('a lease that was written before the clock was set back lasts no longer than any other', () => {
+  const { connection } = openLedger();
+  beginRun(connection, { nowMs: NOON + 24 * 3_600_000 });
+
+  expect(thrown(() => beginRun(connection))).toMatchObject({ code: 'lease_held', retryAfterMs: LEASE_MS });
+  expect(beginRun(connection, { nowMs: NOON + LEASE_MS }).run.fencingToken).toBe(2);
+});
+
 test('a lease of another machine is respected until it expires, whatever its process id', () => {
   const { connection } = openLedger();
   beginRun(connection);
