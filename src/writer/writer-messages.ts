@@ -1,4 +1,5 @@
 import { AppError, type ErrorSummary, summarizeError } from '../core/errors.ts';
+import { ledgerErrorOf } from '../ledger/file/sqlite-errors.ts';
 import type { MigrationReport } from '../ledger/schema/migrate.ts';
 import type { WriterOps } from './writer-ops.ts';
 
@@ -49,41 +50,11 @@ export class WriterError extends AppError {
 }
 
 export function packError(error: unknown): PackedError {
-  const packed: PackedError = summarizeSqlite(error) ?? summarizeError(error);
+  const packed: PackedError = summarizeError(ledgerErrorOf(error) ?? error);
   if (error instanceof AppError) {
     if ('retryAfterMs' in error && typeof error.retryAfterMs === 'number') packed.retryAfterMs = error.retryAfterMs;
   } else if (error instanceof Error && error.stack !== undefined) {
     packed.stack = error.stack;
   }
   return packed;
-}
-
-/** SQLite's own errors, by their result code: which of them pass by themselves and what helps. */
-function summarizeSqlite(error: unknown): ErrorSummary | null {
-  if (!(error instanceof Error) || !('code' in error)) return null;
-  const code = String(error.code);
-  if (!code.startsWith('SQLITE_')) return null;
-  const summary = (name: string, retryable: boolean, hint: string): ErrorSummary => ({
-    name: 'LedgerError',
-    code: name,
-    message: error.message,
-    retryable,
-    hint,
-  });
-  if (code.startsWith('SQLITE_BUSY')) {
-    return summary('ledger_busy', true, 'another process is writing to the ledger; this is tried again');
-  }
-  if (code.startsWith('SQLITE_FULL') || code.startsWith('SQLITE_IOERR')) {
-    return summary('ledger_disk', true, 'make room on the disk of the ledger; nothing was changed');
-  }
-  if (code.startsWith('SQLITE_READONLY') || code.startsWith('SQLITE_CANTOPEN') || code.startsWith('SQLITE_PERM')) {
-    return summary('ledger_unwritable', true, 'give the user that runs usage-ledger the right to write the ledger');
-  }
-  if (code.startsWith('SQLITE_CORRUPT') || code.startsWith('SQLITE_NOTADB')) {
-    return summary('ledger_corrupt', false, 'restore the ledger from a backup');
-  }
-  if (code === 'SQLITE_CONSTRAINT_DATATYPE') {
-    return summary('change_too_large', false, 'a figure changed by more than 2^63-1; nothing was published');
-  }
-  return null;
 }

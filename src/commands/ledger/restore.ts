@@ -10,19 +10,22 @@ import { withStopSignal } from '../shared/stop-signal.ts';
 export function restoreCommand(cli: CliContext): Command {
   return reportingCommand('restore')
     .argument('<file>', 'the backup; it is only read')
+    .option('--replace-other', 'also when the ledger in place is another one than that of the backup')
     .addHelpText(
       'after',
       examples('npx pm2 stop usage-ledger', 'usage-ledger restore backups/ledger-20260301T020000Z.db'),
     )
-    .action((file: string) => cli.withContext((context) => restore(cli, context, file)));
+    .action((file: string, { replaceOther = false }: { replaceOther?: boolean }) =>
+      cli.withContext((context) => restore(cli, context, file, replaceOther)),
+    );
 }
 
-async function restore(cli: CliContext, context: Context, name: string): Promise<void> {
+async function restore(cli: CliContext, context: Context, name: string, replaceOther: boolean): Promise<void> {
   const file = resolve(cli.io.cwd, name);
   const { version, config } = context;
   const ledgerPath = config.ledger.path;
   const { runs, entries, keys, headDigest, outdated, replaced } = await withStopSignal((signal) =>
-    restoreLedger({ file, ledgerPath, version, nowMs: cli.now(), signal }),
+    restoreLedger({ file, ledgerPath, replaceOther, version, nowMs: cli.now(), signal }),
   );
   if (cli.json) {
     cli.printJson({

@@ -1,8 +1,9 @@
-import { chmodSync, closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
+import { chmodSync, closeSync, existsSync, lstatSync, mkdirSync, openSync, readlinkSync } from 'node:fs';
 import { dirname } from 'node:path';
 import Database from 'better-sqlite3';
 import { LedgerError } from '../errors.ts';
 import { assertSchemaIsCurrent } from '../schema/migrate.ts';
+import { ledgerErrorOf } from './sqlite-errors.ts';
 
 export type LedgerConnection = Database.Database;
 
@@ -21,6 +22,7 @@ export interface LedgerReader {
  * `synchronous=FULL`, foreign keys and the busy timeout. Does not migrate.
  */
 export function openForWriting(path: string): LedgerConnection {
+  refuseDanglingLink(path);
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   if (!existsSync(path)) {
     closeSync(openSync(path, 'a', 0o600));
@@ -35,6 +37,7 @@ export function openForWriting(path: string): LedgerConnection {
 
 /** Opens the ledger for reading. Refuses a missing file, and a schema that is not the one of this version. */
 export function openReader(path: string): LedgerReader {
+  refuseDanglingLink(path);
   if (!existsSync(path)) {
     throw new LedgerError('ledger_missing', `there is no ledger at ${path}`, {
       hint: 'run `usage-ledger sync` or start the daemon once, or correct ledger.path in the configuration',
@@ -55,6 +58,14 @@ export function sqliteVersion(connection: LedgerConnection): string {
   return String(connection.prepare('SELECT sqlite_version()').pluck().get());
 }
 
+/** A link to nothing, such as to a disk that is not mounted: a new ledger behind it would hide the one that is meant. */
+export function refuseDanglingLink(path: string): void {
+  if (existsSync(path) || lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() !== true) return;
+  throw new LedgerError('ledger_link_broken', `${path} is a link to ${readlinkSync(path)}, which does not exist`, {
+    hint: 'mount the disk that it leads to, or correct the link or ledger.path',
+  });
+}
+
 function connect(path: string, readonly: boolean): LedgerConnection {
   let connection: LedgerConnection;
   try {
@@ -70,8 +81,8 @@ function connect(path: string, readonly: boolean): LedgerConnection {
     connection.pragma('schema_version');
   } catch (cause) {
     connection.close();
-    throw new LedgerError('ledger_unreadable', `${path} is not a readable SQLite database: ${messageOf(cause)}`, {
-      hint: 'check ledger.path, or restore the ledger from a backup',
+    throw new LedgerError('ledger_unreadable', `the ledger ${path} cannot be read: ${messageOf(cause)}`, {
+      hint: ledgerErrorOf(cause)?.hint,
       cause,
     });
   }

@@ -4,6 +4,7 @@ import Database from 'better-sqlite3';
 import { isoTime } from '../../core/clock.ts';
 import { LedgerError } from '../errors.ts';
 import { headOfChain } from '../runs/digest.ts';
+import { ledgerId } from '../schema/identity.ts';
 import { isDamage, isSameFile, linkTo, syncPath } from './ledger-file.ts';
 import type { LedgerConnection } from './open.ts';
 
@@ -14,9 +15,20 @@ export interface ReplacedLedger {
   headDigest: string | null;
 }
 
+/** What is put in the ledger's place, and how. */
+export interface Exchange {
+  /** Of the new one. */
+  ledgerId: string;
+  /** Also in the place of a ledger with another id. */
+  replaceOther: boolean;
+  nowMs: number;
+}
+
 /** The old ledger in our hands; without a connection when it is too damaged to have one. */
 interface Held {
   connection: LedgerConnection | null;
+  /** Null when this version cannot read it. */
+  ledgerId: string | null;
   headDigest: string | null;
 }
 
@@ -29,11 +41,21 @@ interface Held {
  * the old file beside the new one.
  *
  * @returns the old ledger; null when there was none.
- * @throws LedgerError `ledger_in_use` when another process has the ledger open.
+ * @throws LedgerError `ledger_in_use` when another process has the ledger open; `other_ledger`.
  */
-export async function exchangeLedger(copy: string, ledgerPath: string, nowMs: number): Promise<ReplacedLedger | null> {
+export async function exchangeLedger(
+  copy: string,
+  ledgerPath: string,
+  order: Exchange,
+): Promise<ReplacedLedger | null> {
+  const { ledgerId: newId, replaceOther, nowMs } = order;
   const held = existsSync(ledgerPath) ? holdAlone(ledgerPath) : null;
   try {
+    if (!replaceOther && held?.ledgerId != null && held.ledgerId !== newId) {
+      throw new LedgerError('other_ledger', `the backup is of another ledger than the one at ${ledgerPath}`, {
+        hint: 'check both paths; to put it in the place of the other one all the same, add --replace-other',
+      });
+    }
     removeUnfinished(ledgerPath);
     const aside = freeName(`${ledgerPath}.replaced-${isoTime(nowMs).replaceAll(/[-:]/g, '').slice(0, 15)}Z`);
     if (held !== null) await keep(ledgerPath, aside, dirname(copy), held.connection);
@@ -62,10 +84,14 @@ function holdAlone(ledgerPath: string): Held {
     connection.pragma('locking_mode = EXCLUSIVE');
     connection.pragma('journal_mode = DELETE');
     connection.exec('BEGIN EXCLUSIVE; COMMIT');
-    return { connection, headDigest: headDigestOf(connection) };
+    return {
+      connection,
+      ledgerId: readOrNull(() => ledgerId(connection)),
+      headDigest: readOrNull(() => headOfChain(connection).digest),
+    };
   } catch (error) {
     connection.close();
-    if (isDamage(error)) return { connection: null, headDigest: null };
+    if (isDamage(error)) return { connection: null, ledgerId: null, headDigest: null };
     if (!(error instanceof Database.SqliteError && error.code.startsWith('SQLITE_BUSY'))) throw error;
     throw new LedgerError('ledger_in_use', `another process has ${ledgerPath} open`, {
       hint: 'stop the daemon (such as `npx pm2 stop usage-ledger`), close every program that reads the ledger, try again',
@@ -74,9 +100,9 @@ function holdAlone(ledgerPath: string): Held {
   }
 }
 
-function headDigestOf(connection: LedgerConnection): string | null {
+function readOrNull(read: () => string): string | null {
   try {
-    return headOfChain(connection).digest;
+    return read();
   } catch {
     // Damaged, or of an older version: this much can be said without migrating it.
     return null;

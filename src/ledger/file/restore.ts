@@ -1,18 +1,21 @@
-import { copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import { LedgerError } from '../errors.ts';
+import { ledgerId } from '../schema/identity.ts';
 import { assertSchemaIsCurrent, migrateLedger } from '../schema/migrate.ts';
 import type { VerifyReport } from '../verify/verify.ts';
 import { copyLedger, faultOf, isLedgerItself, type Judged, verifySound, withRemedy } from './ledger-file.ts';
-import { type LedgerConnection, openForWriting } from './open.ts';
+import { type LedgerConnection, openForWriting, refuseDanglingLink } from './open.ts';
 import { exchangeLedger, type ReplacedLedger } from './replace-ledger.ts';
 
 export interface RestoreOrder {
   /** The backup; it is read and stays where it is. */
   file: string;
   ledgerPath: string;
+  /** Also when the ledger in place is another one than that of the backup. */
+  replaceOther?: boolean;
   /** Of this program. */
   version: string;
   nowMs: number;
@@ -37,10 +40,13 @@ export interface RestoreReport {
  * ledger or to the new one, whole.
  *
  * @throws LedgerError `backup_missing`, `not_a_ledger`, `backup_faulty`, `ledger_newer`, `ledger_in_use`,
- *   `backup_failed`; the reason of `signal` when it aborts.
+ *   `other_ledger`, `ledger_link_broken`, `backup_failed`; the reason of `signal` when it aborts.
  */
 export async function restoreLedger(order: RestoreOrder): Promise<RestoreReport> {
-  const { ledgerPath, signal, nowMs } = order;
+  const { signal, nowMs } = order;
+  refuseDanglingLink(order.ledgerPath);
+  // A link stays: what it leads to is replaced, on the disk that it leads to.
+  const ledgerPath = existsSync(order.ledgerPath) ? realpathSync(order.ledgerPath) : order.ledgerPath;
   const file = resolve(order.file);
   const judged: Judged = { what: file, hint: 'restore another backup; the ledger was not touched' };
   let backup: LedgerConnection | undefined;
@@ -55,7 +61,9 @@ export async function restoreLedger(order: RestoreOrder): Promise<RestoreReport>
     // The check blocks: a signal that came meanwhile is delivered in the next turn.
     await nextTurn();
     signal.throwIfAborted();
-    const replaced = await exchangeLedger(copy, ledgerPath, nowMs);
+    const replaced = await exchangeLedger(copy, ledgerPath, {
+      ...{ ledgerId: ledgerId(backup), replaceOther: order.replaceOther === true, nowMs },
+    });
     const { runs, entries, keys, headDigest } = report;
     return { runs, entries, keys, headDigest, outdated, replaced };
   } catch (error) {

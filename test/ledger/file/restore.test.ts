@@ -151,7 +151,8 @@ test('a backup of an older version is put in place as it is, to be migrated at t
     INSERT INTO ledger_meta (name, value) VALUES ('ledger_id', 'older');`);
   older.close();
 
-  expect(await restore(backup, ledgerPath)).toMatchObject({ runs: 0, outdated: true });
+  const order = { file: backup, ledgerPath, replaceOther: true, version: '0.0.0', nowMs: NOON, signal };
+  expect(await restoreLedger(order)).toMatchObject({ runs: 0, outdated: true });
 
   expect(() => openReader(ledgerPath)).toThrow(expect.objectContaining({ code: 'ledger_outdated' }));
   headOf(ledgerPath);
