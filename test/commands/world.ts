@@ -28,7 +28,7 @@ export interface World {
   folder: string;
   ledgerPath: string;
   sandbox: Sandbox;
-  clock: { nowMs: number };
+  clock: { nowMs: number; serviceMs: number };
   /** One command line, in this process. */
   run(...argv: string[]): Promise<Outcome>;
   /** The same with another environment. */
@@ -68,8 +68,8 @@ export const SECOND: WorkspaceInput = {
 /** Starts the stand-in and writes a configuration that reads all its workspaces; gone when the test has ended. */
 export async function createWorld(...workspaces: WorkspaceInput[]): Promise<World> {
   const folder = mkdtempSync(join(tmpdir(), 'usage-ledger-commands-'));
-  const clock = { nowMs: NOON };
-  const serviceClock = { now: () => NOON };
+  const clock = { nowMs: NOON, serviceMs: NOON };
+  const serviceClock = { now: () => clock.serviceMs };
   const sandbox = await startSandbox({ scenario: { workspaces }, clock: serviceClock });
   onTestFinished(async () => {
     await sandbox.close();

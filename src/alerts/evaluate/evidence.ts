@@ -115,7 +115,10 @@ export function createEvidence(connection: Database.Database): (seen: Observatio
           : null,
       share_of_workspace_percent:
         ofTenant && current !== null && current.credits > 0n ? percentOf(current.credits, total(periodKey)) : null,
-      at_stake_credits: atStake(seen, projected),
+      at_stake_credits:
+        current === null
+          ? null
+          : atStake(seen.rule, { previous: previous?.credits ?? 0n, current: current.credits, projected }),
       course: ofTenant && phase !== null ? courseOf({ periodKey, tenantKey, phase }) : null,
       split: split === null ? null : { volume_credits: split.volume, intensity_credits: split.intensity },
       entries: rows.reverse().map(toEntry),
@@ -130,11 +133,13 @@ export function createEvidence(connection: Database.Database): (seen: Observatio
 /** The rules for which an open period goes on adding to what has been found. */
 const GROWING: readonly RuleName[] = ['jump', 'new_spend', 'workspace_jump'];
 
-function atStake({ rule, previous, current }: Observation, projected: bigint | null): bigint | null {
-  if (current === null) return null;
-  const likely =
-    GROWING.includes(rule) && projected !== null && projected > current.credits ? projected : current.credits;
-  const change = likely - (previous?.credits ?? 0n);
+/** Credits by which a period differs from what it is compared with; `projected` is what an open one comes to. */
+export function atStake(
+  rule: RuleName,
+  { previous, current, projected }: { previous: bigint; current: bigint; projected: bigint | null },
+): bigint {
+  const likely = GROWING.includes(rule) && projected !== null && projected > current ? projected : current;
+  const change = likely - previous;
   return change < 0n ? -change : change;
 }
 

@@ -55,18 +55,27 @@ export function buildCourse({ period, elapsedMs, current, previous, wasRead }: C
   const lastDay = (elapsedMs % DAY_MS) / DAY_MS || 1;
   const ratesBefore = previous.total === null ? [] : dailyRates(days.previous, 1);
   const rates = dailyRates(days.current, lastDay);
-  if (lastDay < TELLING_PART_OF_DAY && rates.length > 1) rates.pop();
-  const step = findStep([...ratesBefore, ...rates]);
+  const telling = lastDay >= TELLING_PART_OF_DAY || rates.length <= 1;
+  if (!telling) rates.pop();
+  const all = [...ratesBefore, ...rates];
+  // A correction is no rate.
+  const step = all.some((rate) => rate < 0) ? null : findStep(all);
   const elapsedDays = elapsedMs / DAY_MS;
   const whole = previous.total === null ? null : perDay(previous.total, previousLengthMs / DAY_MS);
   const soFar = current.total === null || elapsedDays <= 0 ? null : perDay(current.total, elapsedDays);
   return {
     since: step === null ? null : dayOf(startMs + (step.at - ratesBefore.length) * DAY_MS),
     usual_daily_credits: step === null ? whole : BigInt(Math.round(step.before)),
-    recent_daily_credits: step === null ? soFar : BigInt(Math.round(step.after)),
+    recent_daily_credits: step === null ? soFar : sinceStep(all.slice(step.at), telling ? lastDay : 1),
     previous_same_point: samePoint(before, elapsedMs, previous, wasRead),
     days,
   };
+}
+
+/** The mean of the days since a step, without guessing the rest of today: a day that has begun counts as one. */
+function sinceStep(rates: readonly number[], lastDay: number): bigint {
+  const used = rates.reduce((sum, rate, index) => sum + rate * (index === rates.length - 1 ? lastDay : 1), 0);
+  return BigInt(Math.round(used / Math.max(1, rates.length - 1 + lastDay)));
 }
 
 /** The credits at the end of each day that has begun. */

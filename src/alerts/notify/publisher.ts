@@ -82,7 +82,7 @@ export function createPublisher(
 /** These compare two readings of one period. */
 const SAME_PERIOD: readonly RuleName[] = ['regression', 'restatement', 'withdrawn'];
 
-function previousPeriodOf({ rule, periodKey }: Observation): Period | null {
+export function previousPeriodOf({ rule, periodKey }: Observation): Period | null {
   if (periodKey === null || rule === 'incident') return null;
   return periodOfKey(SAME_PERIOD.includes(rule) ? periodKey : periodKey - 1);
 }

@@ -57,11 +57,16 @@ function jumpWords(facts: Facts, used: string, before: string, limit: string): s
 }
 
 function resolvedLine(facts: Facts, used: string, before: string): string {
-  const head = `${TITLES[facts.rule]} resolved: ${subjectOf(facts)} is at ${used} credits in ${facts.period}`;
+  const who = `${TITLES[facts.rule]} resolved: ${subjectOf(facts)}`;
+  const head = `${who} is at ${used} credits in ${facts.period}`;
   switch (facts.rule) {
     case 'jump':
     case 'workspace_jump':
-      return `${head}, below the threshold of ${grouped(facts.threshold ?? 0n)} (${before}).`;
+      return `${who} ${endOfJump(facts, used)} (${before}).`;
+    case 'drop':
+      return `${head}, no longer far below ${before}.`;
+    case 'new_spend':
+      return `${head}, below the floor of ${grouped(facts.threshold ?? 0n)}, or had credits in ${facts.previous_period} after all.`;
     case 'regression':
       return `${head}, no longer below ${grouped(facts.threshold ?? 0n)}.`;
     case 'restatement':
@@ -71,6 +76,22 @@ function resolvedLine(facts: Facts, used: string, before: string): string {
     default:
       return `${head} (${before}).`;
   }
+}
+
+/** Why a jump is none any more. */
+function endOfJump({ stage, period, threshold, credits, evidence }: Facts, used: string): string {
+  if (threshold === null) return `is at ${used} credits in ${period}, and there is nothing left to compare with`;
+  const limit = `the threshold of ${grouped(threshold)}`;
+  const current = credits?.current ?? 0n;
+  if (evidence.projection === null) {
+    return current < threshold
+      ? `ended ${period} with ${used} credits, below ${limit}`
+      : `ended ${period} with ${used} credits, which is no jump any more against ${limit}`;
+  }
+  if (stage !== 'pace' && current < threshold) return `was corrected to ${used} credits in ${period}, below ${limit}`;
+  const projected = `heads for ${grouped(evidence.projection.credits)} credits in ${period} now`;
+  if (evidence.projection.credits < threshold) return `${projected}, below ${limit}`;
+  return `${projected}, but is no longer ahead of what it used before`;
 }
 
 function incidentLine(facts: Facts): string {

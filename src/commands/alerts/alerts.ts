@@ -1,8 +1,7 @@
 import { Command, Option } from 'commander';
-import { ALERT_STATES, type AlertState, OPEN_ALERT_STATES } from '../../core/alert-words.ts';
-import { relativeTime } from '../../reports/formats/format.ts';
+import { ALERT_STATES, type AlertState } from '../../core/alert-words.ts';
 import { renderTable, type TableColumn } from '../../reports/formats/table.ts';
-import { type AlertRow, alertRows } from '../../reports/queries/alerts.ts';
+import { type AlertFilters, alertRows, type ListedAlert } from '../../reports/queries/alerts.ts';
 import type { Context } from '../../wiring/context.ts';
 import { requireKnownWorkspace } from '../shared/choose-workspace.ts';
 import { type CliContext, examples, reportingCommand } from '../shared/cli-context.ts';
@@ -15,6 +14,7 @@ import { testCommand } from './test.ts';
 interface ListOptions {
   state?: AlertState;
   all?: boolean;
+  pending?: boolean;
   workspace?: string;
 }
 
@@ -39,14 +39,15 @@ export function alertsCommand(cli: CliContext): Command {
 
 function listCommand(cli: CliContext): Command {
   return reportingCommand('list')
-    .description('List alerts, the ones that changed last first; only open ones unless told otherwise.')
+    .description('List alerts by severity and credits at stake; only open ones unless told otherwise.')
     .addOption(new Option('--state <state>', 'only alerts in this state').choices(ALERT_STATES))
     .addOption(new Option('--all', 'alerts in any state').conflicts('state'))
+    .addOption(new Option('--pending', 'also those that wait to be confirmed').conflicts(['state', 'all']))
     .option('--workspace <id>', 'only this workspace')
     .addHelpText(
       'after',
       examples(
-        'usage-ledger alerts list',
+        'usage-ledger alerts list --pending',
         'usage-ledger alerts list --state resolved --workspace ws-123',
         'usage-ledger alerts list --all --json',
       ),
@@ -56,34 +57,55 @@ function listCommand(cli: CliContext): Command {
 
 function listAlerts(cli: CliContext, context: Context, options: ListOptions): void {
   requireKnownWorkspace(context, options.workspace);
-  const states = options.all === true ? null : options.state === undefined ? OPEN_ALERT_STATES : [options.state];
+  const states = listedStates(options);
   const alerts = alertRows(context.reader().connection, { states, workspaceId: options.workspace });
-  if (alerts.length === 0) cli.note(states === OPEN_ALERT_STATES ? 'no alert is open' : 'no alert fits');
+  if (alerts.length === 0) cli.note(states === 'open' ? 'no alert is open' : 'no alert fits');
   if (cli.json) cli.printJson({ filters: { states, workspace_id: options.workspace ?? null }, alerts });
-  else cli.print(renderTable(alerts, tableColumns(context.clock.now()), cli.tableOptions));
+  else cli.print(renderTable(alerts, tableColumns(alerts), { ...cli.tableOptions, clip: true }));
+}
+
+function listedStates({ all, state, pending }: ListOptions): AlertFilters['states'] {
+  if (all === true) return 'all';
+  if (state !== undefined) return [state];
+  return pending === true ? 'open or pending' : 'open';
 }
 
 /** Somebody, or an incident, or a fault of ours keeps it quiet. */
-function isMuted({ muted_because }: AlertRow): boolean {
+function isMuted({ muted_because }: ListedAlert): boolean {
   return /^(silence|incident|inhibited):/.test(muted_because ?? '');
 }
 
-function tableColumns(nowMs: number): TableColumn<AlertRow>[] {
+const SHORT_STATES: Partial<Record<AlertState, string>> = {
+  pending: 'wait',
+  acknowledged: 'ack',
+  resolved: 'ok',
+  expired: 'past',
+};
+
+/** How urgent it is while it fires; what has become of it else. */
+function markOf(alert: ListedAlert): string {
+  return SHORT_STATES[alert.state] ?? (isMuted(alert) ? 'muted' : alert.severity === 'critical' ? 'CRIT' : 'warn');
+}
+
+/** One line an alert on 80 columns: the id is never cut, since it is what is typed next. */
+function tableColumns(alerts: readonly ListedAlert[]): TableColumn<ListedAlert>[] {
+  const several = new Set(alerts.map(({ workspace_id }) => workspace_id)).size > 1;
   return [
-    { key: 'alert_id', header: 'Alert' },
     {
       key: 'severity',
-      header: 'Severity',
-      style: (severity) => (severity === 'critical' ? 'red' : 'yellow'),
+      header: '',
+      align: 'right',
+      format: (_, row) => markOf(row),
+      style: (severity, { state }) => (state !== 'firing' ? 'dim' : severity === 'critical' ? 'red' : 'yellow'),
     },
-    { key: 'rule', header: 'Rule', format: (rule, row) => `${rule} ${row.stage}` },
-    { key: 'workspace_id', header: 'Workspace' },
+    { key: 'rule', header: 'Rule', format: (rule, row) => (STAGED.includes(rule) ? `${rule} ${row.stage}` : rule) },
+    ...(several ? [{ key: 'workspace_id' as const, header: 'Workspace' }] : []),
     { key: 'tenant_id', header: 'Tenant' },
-    { key: 'period', header: 'Period' },
-    { key: 'previous_credits', header: 'Previous', align: 'right' },
-    { key: 'current_credits', header: 'Credits', align: 'right' },
-    { key: 'threshold', header: 'Threshold', align: 'right' },
-    { key: 'state', header: 'State', format: (state, row) => (isMuted(row) ? `${state}, muted` : String(state)) },
-    { key: 'last_changed_at', header: 'Changed', format: (at) => relativeTime(Date.parse(at), nowMs) },
+    { key: 'period', header: 'Period', align: 'right', format: (period) => period ?? '' },
+    { key: 'at_stake_credits', header: 'At stake', align: 'right' },
+    { key: 'alert_id', header: 'Alert', align: 'right' },
   ];
 }
+
+/** Rules whose alerts move through stages. */
+const STAGED: readonly string[] = ['jump', 'workspace_jump'];

@@ -1,9 +1,9 @@
 import type { Severity } from '../../alerts/rules/rule.ts';
 import type { Config } from '../../config/types.ts';
-import { OPEN_ALERT_STATES_SQL } from '../../core/alert-words.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { LedgerReader } from '../../ledger/file/open.ts';
 import type { QueueCounts, QueueSystem } from '../../queue/queues.ts';
+import { OPEN_ALERTS } from '../../reports/queries/alerts.ts';
 import { type OutboxCounts, outboxCounts } from '../../reports/queries/status.ts';
 import { longestPauseMs } from './cadence.ts';
 import { ledgerFault } from './ledger-writable.ts';
@@ -65,12 +65,7 @@ export function createHealthProbe({
   const lastCompleteRunAt = connection
     .prepare('SELECT last_complete_run_at FROM finance_freshness WHERE workspace_id = ?')
     .pluck();
-  const openAlerts = connection
-    .prepare(
-      `SELECT count(*) FROM finance_alerts
-       WHERE severity = ? AND state IN ${OPEN_ALERT_STATES_SQL}`,
-    )
-    .pluck();
+  const openAlerts = connection.prepare(`SELECT count(*) FROM alerts a WHERE severity = ? AND ${OPEN_ALERTS}`).pluck();
 
   return {
     redisUp: () => queueSystem.redisUp,

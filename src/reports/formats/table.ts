@@ -1,6 +1,6 @@
 import { inertText } from '../../core/inert-text.ts';
 import { formatInteger } from './format.ts';
-import { clipText, textWidth, wrapText } from './wrap.ts';
+import { clipText, clipToWidth, textWidth, wrapText } from './wrap.ts';
 
 const STYLES = { bold: [1, 22], dim: [2, 22], red: [31, 39], green: [32, 39], yellow: [33, 39] } as const;
 
@@ -25,6 +25,8 @@ export interface TableOptions {
   color?: boolean;
   /** Columns of the terminal. Long text wraps to fit, up to a bound; numbers are never cut. Without it every cell is one line. */
   width?: number | undefined;
+  /** True: a cell that does not fit its column is clipped to one line, and not wrapped. */
+  clip?: boolean;
 }
 
 interface Cell {
@@ -53,7 +55,8 @@ export function renderTable<Row extends object>(
   const body = rows.map((row) => columns.map((column) => toCell(row, column, longest)));
   const aligns = columns.map((column) => column.align ?? naturalAlignment(rows, column.key));
   const widths = columnWidths([head, ...body], aligns, options.width);
-  const draw = (cells: readonly Cell[]) => drawRow(cells, { widths, aligns, color: options.color === true });
+  const draw = (cells: readonly Cell[]) =>
+    drawRow(cells, { widths, aligns, color: options.color === true, clip: options.clip === true });
   const rule = widths.map((width) => '─'.repeat(width)).join('─'.repeat(GAP.length));
   return [draw(head), ...(rows.length === 0 ? [] : [rule, ...body.map(draw)])].join('\n');
 }
@@ -100,11 +103,13 @@ interface Layout {
   widths: readonly number[];
   aligns: readonly Alignment[];
   color: boolean;
+  clip: boolean;
 }
 
 /** One row as lines: as many as its highest cell has, each cell at the top of its column. */
-function drawRow(cells: readonly Cell[], { widths, aligns, color }: Layout): string {
-  const columns = cells.map((cell, index) => wrapText(cell.text, widths[index] ?? 0));
+function drawRow(cells: readonly Cell[], { widths, aligns, color, clip }: Layout): string {
+  const lay = clip ? (text: string, width: number) => [clipToWidth(text, width)] : wrapText;
+  const columns = cells.map((cell, index) => lay(cell.text, widths[index] ?? 0));
   const height = Math.max(...columns.map((lines) => lines.length));
   return Array.from({ length: height }, (_, line) =>
     columns

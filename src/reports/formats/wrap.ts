@@ -11,6 +11,13 @@ export function clipText(text: string, longest: number): string {
   return `${text.slice(0, longest).replace(/[\ud800-\udbff]$/, '')}…`;
 }
 
+/** The text in at most `width` terminal columns, the last one an ellipsis when there was more. */
+export function clipToWidth(text: string, width: number): string {
+  if (textWidth(text) <= width) return text;
+  const [line = ''] = wrapText(text.replaceAll(' ', '\u00a0'), Math.max(1, width - 1));
+  return `${line.replaceAll('\u00a0', ' ').trimEnd()}…`;
+}
+
 /**
  * Cuts text into lines of at most `width` terminal columns, at spaces where there are any. What the reader sees as one
  * character stays whole, and nothing is dropped but the spaces at which a line was cut.

@@ -1,8 +1,4 @@
-import { createEvidence, type Evidence } from '../../alerts/evaluate/evidence.ts';
-import { observation } from '../../alerts/evaluate/observation.ts';
-import { clear, type RuleName, type UsageFigures } from '../../alerts/rules/rule.ts';
 import { AppError } from '../../core/errors.ts';
-import { parseExact } from '../../core/exact-json.ts';
 import type { LedgerConnection } from '../../ledger/file/open.ts';
 import type { AlertRow } from './alerts.ts';
 
@@ -68,41 +64,4 @@ export function alertRecord(connection: LedgerConnection, alertId: string): Aler
        WHERE a.alert_id = ? ORDER BY o.created_at, o.channel`,
     ) as AlertDelivery[],
   };
-}
-
-/** The evidence of an alert: as it was last told, or as the ledger has it now when nobody was told. */
-export function alertEvidence(connection: LedgerConnection, alertId: string): Evidence {
-  const told = connection
-    .prepare(
-      `SELECT x.evidence FROM alerts a JOIN alert_transitions x USING (alert_key)
-       WHERE a.alert_id = ? AND x.evidence IS NOT NULL ORDER BY x.revision DESC LIMIT 1`,
-    )
-    .pluck()
-    .get(alertId) as string | undefined;
-  if (told !== undefined) return parseExact(told) as Evidence;
-  const row = connection
-    .prepare(
-      `SELECT rule, period_key, tenant_key, previous_credits, previous_requests, current_credits, current_requests,
-         threshold, detail
-       FROM alerts WHERE alert_id = ?`,
-    )
-    .safeIntegers()
-    .get(alertId) as Record<string, bigint | string | null>;
-  const key = (name: string) => (row[name] === null ? null : Number(row[name]));
-  return createEvidence(connection)(
-    observation({
-      rule: row.rule as RuleName,
-      periodKey: key('period_key'),
-      tenantKey: key('tenant_key'),
-      judgement: clear(true),
-      previous: figures(row.previous_credits, row.previous_requests),
-      current: figures(row.current_credits, row.current_requests),
-      threshold: row.threshold as bigint | null,
-      detail: row.detail as string | null,
-    }),
-  );
-}
-
-function figures(credits: unknown, requests: unknown): UsageFigures | null {
-  return typeof credits === 'bigint' && typeof requests === 'bigint' ? { credits, requests } : null;
 }

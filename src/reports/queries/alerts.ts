@@ -1,6 +1,17 @@
-import type { AlertState } from '../../core/alert-words.ts';
+import { atStake } from '../../alerts/evaluate/evidence.ts';
+import { projection } from '../../alerts/rules/jump.ts';
+import type { RuleName } from '../../alerts/rules/rule.ts';
+import { type AlertState, OPEN_ALERT_STATES_SQL } from '../../core/alert-words.ts';
 import type { LedgerConnection } from '../../ledger/file/open.ts';
+import { phaseOf } from './phase.ts';
 import { whereClause } from './where.ts';
+
+/**
+ * Which rows of `alerts` (named `a`) somebody may still have to look after. One that waits to be confirmed is told to
+ * nobody; one of a settled month is done with once it is acknowledged.
+ */
+export const OPEN_ALERTS = `a.state IN ${OPEN_ALERT_STATES_SQL} AND (a.state = 'firing' OR (a.state = 'acknowledged' AND NOT EXISTS (
+  SELECT 1 FROM periods s WHERE s.period_key = a.period_key AND s.final_run_key IS NOT NULL)))`;
 
 /** One row of `finance_alerts`. Tenant and period are null for an alert about the workspace or about ourselves. */
 export interface AlertRow {
@@ -24,20 +35,51 @@ export interface AlertRow {
 }
 
 export interface AlertFilters {
-  /** Null: in any state. */
-  states: readonly AlertState[] | null;
+  /** `open`: see `OPEN_ALERTS`; `all`: in any state. */
+  states: readonly AlertState[] | 'open' | 'open or pending' | 'all';
   workspaceId?: string | undefined;
 }
 
-/** The alerts, the ones that changed last first. */
-export function alertRows(connection: LedgerConnection, filters: AlertFilters): AlertRow[] {
-  const { where, values } = whereClause({ state: filters.states ?? undefined, workspace_id: filters.workspaceId });
-  return connection
+/** An alert as it is listed. */
+export interface ListedAlert extends AlertRow {
+  /** What the period differs by from what it is compared with, see `atStake`; null for alerts about ourselves. */
+  at_stake_credits: bigint | null;
+}
+
+/** The alerts: critical ones first, of them those about ourselves, then by the credits at stake. */
+export function alertRows(connection: LedgerConnection, { states, workspaceId }: AlertFilters): ListedAlert[] {
+  const listed = Array.isArray(states) ? states : undefined;
+  const { where, values } = whereClause({ 'f.state': listed, 'f.workspace_id': workspaceId });
+  const open = { open: OPEN_ALERTS, 'open or pending': `(${OPEN_ALERTS} OR a.state = 'pending')` };
+  const own = states === 'open' || states === 'open or pending' ? open[states] : '1';
+  const rows = connection
     .prepare(
-      `SELECT alert_id, workspace_id, tenant_id, period, rule, stage, severity, state, previous_credits,
-         current_credits, threshold, first_fired_at, last_changed_at, muted_because
-       FROM finance_alerts ${where} ORDER BY last_changed_at DESC, alert_id`,
+      `SELECT f.alert_id, f.workspace_id, f.tenant_id, f.period, f.rule, f.stage, f.severity, f.state, f.previous_credits,
+         f.current_credits, f.threshold, f.first_fired_at, f.last_changed_at, f.muted_because,
+         (SELECT max(r.finished_at) FROM runs r WHERE r.workspace_key = a.workspace_key AND r.status = 'applied') AS read_at
+       FROM finance_alerts f JOIN alerts a USING (alert_id) ${where === '' ? 'WHERE' : `${where} AND`} ${own}`,
     )
     .safeIntegers()
-    .all(...values) as AlertRow[];
+    .all(...values) as (AlertRow & { read_at: string | null })[];
+  return rows.map(({ read_at, ...row }) => ({ ...row, at_stake_credits: stakeOf(row, read_at) })).sort(compareAlerts);
+}
+
+function stakeOf(row: AlertRow, readAt: string | null): bigint | null {
+  if (row.current_credits === null) return null;
+  const phase = row.period === null || readAt === null ? null : phaseOf(row.period, Date.parse(readAt));
+  const open = phase !== null && !phase.over && phase.elapsedMs > 0;
+  const projected = open ? projection(row.current_credits, phase) : null;
+  return atStake(row.rule as RuleName, {
+    previous: row.previous_credits ?? 0n,
+    current: row.current_credits,
+    projected,
+  });
+}
+
+/** `critical` stands before `warning` in the alphabet, too. */
+function compareAlerts(a: ListedAlert, b: ListedAlert): number {
+  const [stakeA, stakeB] = [a.at_stake_credits, b.at_stake_credits];
+  if (a.severity !== b.severity) return a.severity < b.severity ? -1 : 1;
+  if (stakeA !== stakeB) return stakeA === null || (stakeB !== null && stakeA > stakeB) ? -1 : 1;
+  return a.alert_id < b.alert_id ? -1 : 1;
 }

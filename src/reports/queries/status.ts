@@ -1,5 +1,5 @@
-import { OPEN_ALERT_STATES_SQL } from '../../core/alert-words.ts';
 import type { LedgerConnection } from '../../ledger/file/open.ts';
+import { OPEN_ALERTS } from './alerts.ts';
 
 /** One row of `finance_freshness` with the last run and the number of open alerts. */
 export interface WorkspaceStatus {
@@ -44,8 +44,8 @@ export function workspaceStatuses(connection: LedgerConnection): WorkspaceStatus
   );
   const openAlerts = connection
     .prepare(
-      `SELECT count(*) FROM alerts JOIN workspaces USING (workspace_key)
-       WHERE workspace_id = ? AND state IN ${OPEN_ALERT_STATES_SQL}`,
+      `SELECT count(*) FROM alerts a JOIN workspaces w ON w.workspace_key = a.workspace_key
+       WHERE workspace_id = ? AND ${OPEN_ALERTS}`,
     )
     .pluck();
   const rows = connection

@@ -66,7 +66,8 @@ function traceOf(connection: LedgerConnection) {
        FROM alert_transitions x JOIN alerts a USING (alert_key) ${ours} ORDER BY a.alert_id, x.revision`,
     ),
     notifications: rows(
-      `SELECT notification_id, json_remove(payload, '$.evidence.entries', '$.evidence.entry_count') AS payload
+      `SELECT notification_id,
+         json_remove(payload, '$.evidence.entries', '$.evidence.entry_count', '$.evidence.course') AS payload
        FROM outbox JOIN alerts a USING (alert_key) ${ours} ORDER BY notification_id`,
     ),
   };

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { buildNotification, renderPayload } from '../../../src/alerts/notify/notification.ts';
 import { summaryLine } from '../../../src/alerts/notify/summary.ts';
-import { jumpFacts } from '../channels/sample.ts';
+import { jumpFacts, NO_EVIDENCE } from '../channels/sample.ts';
 
 const HOSTILE = 'a"b\u001b[31m\r\nFAKE: all is well\u202e\u2066\u200b\u0000\u009b';
 
@@ -100,10 +100,31 @@ describe('the summary', () => {
   });
 
   it('says that a jump is gone', () => {
-    expect(
-      summary({ type: 'alert.resolved', state: 'resolved', current: { credits: 110_000n, requests: 1100n } }),
-    ).toBe(
-      'Jump resolved: tenant "acme" in workspace "ws-123" is at 110,000 credits in 2026-02, below the threshold of 150,000 (100,000 in 2026-01).',
+    const resolved = {
+      type: 'alert.resolved',
+      state: 'resolved',
+      current: { credits: 110_000n, requests: 1100n },
+    } as const;
+    expect(summary(resolved)).toBe(
+      'Jump resolved: tenant "acme" in workspace "ws-123" ended 2026-02 with 110,000 credits, below the threshold of 150,000 (100,000 in 2026-01).',
+    );
+  });
+
+  it.each([
+    ['pace', 130_000n, 150_000n, 'heads for 130,000 credits in 2026-02 now, below the threshold of 150,000'],
+    [
+      'pace',
+      160_000n,
+      150_000n,
+      'heads for 160,000 credits in 2026-02 now, but is no longer ahead of what it used before',
+    ],
+    ['certain', 130_000n, 150_000n, 'was corrected to 110,000 credits in 2026-02, below the threshold of 150,000'],
+    ['certain', 130_000n, null, 'is at 110,000 credits in 2026-02, and there is nothing left to compare with'],
+  ] as const)('says why a %s that heads for %d against %d is resolved', (stage, credits, threshold, why) => {
+    const evidence = { ...NO_EVIDENCE, projection: { credits, elapsed_fraction: 0.5 } };
+    const current = { credits: 110_000n, requests: 1100n };
+    expect(summary({ type: 'alert.resolved', state: 'resolved', stage, threshold, current, evidence })).toBe(
+      `Jump resolved: tenant "acme" in workspace "ws-123" ${why} (100,000 in 2026-01).`,
     );
   });
 

@@ -9,20 +9,22 @@ it('shows and explains an alert, in words and as JSON', async () => {
   const id = await jumpOfGlobex(world);
 
   const explained = await world.run('alerts', 'explain', id);
-  expect(explained.out).toContain('jump certain of globex in 2026-02, workspace ws-1');
-  expect(explained.out).toContain('threshold = max(1.5 x 7, 7 + 1,000), compared with 2026-01');
-  const { evidence } = parseJson((await world.run('alerts', 'explain', id, '--json')).out);
-  expect(evidence).toMatchObject({
+  expect(explained.out).toContain('Jump, certain: tenant "globex" in workspace "ws-1" has so far used 9,000 credits');
+  expect(explained.out).toContain('1,007 = max(1.5 x 7, 7 + 1,000), 7 being 2026-01');
+  expect(explained.out).toContain(`usage-ledger alerts ack ${id} --note`);
+  const { told, now } = parseJson((await world.run('alerts', 'explain', id, '--json')).out);
+  expect(told).toMatchObject(now);
+  expect(told.evidence).toMatchObject({
     threshold: { credits: 1007, baseline_credits: 7, baseline_periods: ['2026-01'], ratio: 1.5, per_day: false },
     split: { volume_credits: 7, intensity_credits: 8986 },
     entry_count: 3,
   });
-  expect(evidence).toEqual(payloads(world)[0]?.evidence);
+  expect(told.evidence).toEqual(payloads(world)[0]?.evidence);
 
   const shown = parseJson((await world.run('alerts', 'show', id, '--json')).out);
   expect(shown.transitions).toMatchObject([{ change: 'fired', actor: 'run', muted_because: null }]);
   expect(shown.deliveries).toMatchObject([{ channel: 'log', state: 'delivered', attempts: 1 }]);
-  expect((await world.run('alerts', 'show', id)).out).toContain('log  delivered after 1 attempts');
+  expect((await world.run('alerts', 'show', id)).out).toContain('log  delivered after 1 attempt ');
   expect((await world.run('alerts', 'explain', 'alert_none')).code).toBe(1);
 });
 

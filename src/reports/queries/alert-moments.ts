@@ -1,0 +1,126 @@
+import { createEvidence } from '../../alerts/evaluate/evidence.ts';
+import { observation } from '../../alerts/evaluate/observation.ts';
+import type { Told } from '../../alerts/notify/facts.ts';
+import { buildNotification, type Notification } from '../../alerts/notify/notification.ts';
+import { previousPeriodOf } from '../../alerts/notify/publisher.ts';
+import { clear, type RuleName, type UsageFigures } from '../../alerts/rules/rule.ts';
+import { parseExact } from '../../core/exact-json.ts';
+import type { LedgerConnection } from '../../ledger/file/open.ts';
+import { periodOfKey } from '../../ledger/schema/keys.ts';
+import type { AlertRecord } from './alert-record.ts';
+import { phaseOf } from './phase.ts';
+
+/** An alert at one moment: all figures, and what is worked out from them, are of it. */
+export interface AlertMoment {
+  /** ISO-8601 UTC. */
+  at: string;
+  notification: Told & { summary: string };
+}
+
+export interface AlertMoments {
+  /** As it was last told; null when nobody was. */
+  told: AlertMoment | null;
+  /** As the last complete run has left the ledger. */
+  now: AlertMoment;
+}
+
+interface SubjectRow {
+  alertKey: bigint;
+  workspaceKey: bigint;
+  tenantKey: bigint | null;
+  periodKey: bigint | null;
+  level: bigint;
+  detail: string | null;
+  previousCredits: bigint | null;
+  previousRequests: bigint | null;
+  currentCredits: bigint | null;
+  currentRequests: bigint | null;
+  lastRunAt: string | null;
+}
+
+/** What was last told of an alert, and what there is to tell of it now. */
+export function alertMoments(connection: LedgerConnection, { alert }: AlertRecord): AlertMoments {
+  const row = connection
+    .prepare(
+      `SELECT alert_key AS alertKey, workspace_key AS workspaceKey, tenant_key AS tenantKey, period_key AS periodKey, level,
+         detail, previous_credits AS previousCredits, previous_requests AS previousRequests,
+         current_credits AS currentCredits, current_requests AS currentRequests,
+         (SELECT max(finished_at) FROM runs r WHERE r.workspace_key = a.workspace_key AND r.status = 'applied') AS lastRunAt
+       FROM alerts a WHERE alert_id = ?`,
+    )
+    .safeIntegers()
+    .get(alert.alert_id) as SubjectRow;
+  const last = lastTold(connection, row.alertKey);
+  const at = row.lastRunAt ?? alert.last_changed_at;
+  const seen = observe(connection, row, alert, at);
+  const resolved = alert.state === 'resolved';
+  const evidence = createEvidence(connection)(seen);
+  // How a threshold was built is told once; it stands for as long as the threshold does.
+  const built = last?.notification.evidence.threshold ?? null;
+  const notification = buildNotification({
+    ...{ notificationId: '', type: resolved ? 'alert.resolved' : 'alert.firing', alertId: alert.alert_id },
+    ...{ rule: seen.rule, ruleVersion: Number(alert.rule_version), level: Number(row.level), state: alert.state },
+    stage: alert.stage as Told['stage'],
+    severity: alert.severity as Told['severity'],
+    ...{ workspaceId: alert.workspace_id, tenantId: alert.tenant_id, period: alert.period },
+    ...{ previousPeriod: previousPeriodOf(seen), previous: seen.previous, current: seen.current },
+    ...{ threshold: alert.threshold, runId: null, createdAt: at },
+    evidence: {
+      ...evidence,
+      threshold: evidence.threshold ?? (built?.credits === alert.threshold ? built : null),
+      tenants: last?.notification.evidence.tenants ?? evidence.tenants,
+      tenant_count: last?.notification.evidence.tenant_count ?? evidence.tenant_count,
+    },
+  });
+  // Why it was resolved is said once: the figures may have moved on since.
+  const ending = resolved && last?.notification.type === 'alert.resolved' ? { summary: last.notification.summary } : {};
+  return { told: last, now: { at, notification: { ...notification, ...ending } } };
+}
+
+/** The last notification of an alert that any channel was to get. */
+function lastTold(connection: LedgerConnection, alertKey: bigint): AlertMoment | null {
+  const payload = connection
+    .prepare(
+      'SELECT payload FROM outbox WHERE alert_key = ? AND revision IS NOT NULL ORDER BY revision DESC, channel LIMIT 1',
+    )
+    .pluck()
+    .get(alertKey) as string | undefined;
+  if (payload === undefined) return null;
+  const notification = parseExact(payload) as Notification;
+  return { at: notification.created_at, notification };
+}
+
+/** The figures as they stand. Rules that compare two readings of one period keep the earlier one with the alert. */
+function observe(connection: LedgerConnection, row: SubjectRow, alert: AlertRecord['alert'], at: string) {
+  const rule = alert.rule as RuleName;
+  const subject = {
+    rule,
+    periodKey: row.periodKey === null ? null : Number(row.periodKey),
+    tenantKey: row.tenantKey === null ? null : Number(row.tenantKey),
+  };
+  const seen = observation({
+    ...{ ...subject, judgement: clear(true), threshold: alert.threshold, detail: row.detail },
+    previous: pair(row.previousCredits, row.previousRequests),
+    current: pair(row.currentCredits, row.currentRequests),
+    phase: subject.periodKey === null ? null : phaseOf(periodOfKey(subject.periodKey), Date.parse(at)),
+  });
+  if (subject.periodKey === null || subject.tenantKey === null) return seen;
+  const figuresOf = connection
+    .prepare('SELECT credits_used, request_count FROM tenant_usage WHERE period_key = ? AND tenant_key = ?')
+    .safeIntegers()
+    .raw();
+  const read = (periodKey: number): UsageFigures | null => {
+    const found = figuresOf.get(periodKey, subject.tenantKey) as [bigint, bigint] | undefined;
+    return found === undefined ? null : { credits: found[0], requests: found[1] };
+  };
+  const samePeriod = previousPeriodOf(seen) === alert.period;
+  return {
+    ...seen,
+    current: read(subject.periodKey) ?? { credits: 0n, requests: 0n },
+    previous: samePeriod ? seen.previous : read(subject.periodKey - 1),
+  };
+}
+
+function pair(credits: bigint | null, requests: bigint | null): UsageFigures | null {
+  return credits === null || requests === null ? null : { credits, requests };
+}

@@ -1,0 +1,99 @@
+import { expect, it } from 'vitest';
+import { main } from '../../../src/commands/main.ts';
+import { createLogger } from '../../../src/core/logger.ts';
+import { textWidth } from '../../../src/reports/formats/wrap.ts';
+import { ACTIVE, HOSTILE_NAMES } from '../../alerts/channels/hostile.ts';
+import { createWorld, FIRST, parseJson, row, type World } from '../world.ts';
+
+const WIDTH = 80;
+const NAMES = [...HOSTILE_NAMES, 'x'.repeat(500), '\u{1f980}'.repeat(120), '名前 '.repeat(60).trim()];
+
+it('every screen of an alert fits 80 columns and lets no name act', async () => {
+  const world = await worldOf(NAMES);
+  const list = await onTerminal(world, 'alerts');
+  expect(list.split('\n').filter((line) => /^CRIT +jump /.test(line))).toHaveLength(NAMES.length);
+  expect(textsWider(list)).toEqual([]);
+  const { alerts } = parseJson((await world.run('alerts', '--json')).out);
+  for (const { alert_id } of alerts) {
+    for (const screen of ['explain', 'show']) {
+      const out = await onTerminal(world, 'alerts', screen, alert_id);
+      expect(textsWider(out)).toEqual([]);
+      expect(out.replaceAll('\n', '')).not.toMatch(ACTIVE);
+    }
+  }
+});
+
+it('shows what was told and what is now side by side, and one column where they are the same', async () => {
+  const world = await worldOf(['acme']);
+  const { alerts } = parseJson((await world.run('alerts', '--json')).out);
+  const id = String(alerts[0].alert_id);
+  const once = await onTerminal(world, 'alerts', 'explain', id);
+  expect(once).toMatch(/^Credits 2026-02 +50,000$/m);
+  expect(once).toMatch(/^At stake +61,794$/m);
+
+  world.sandbox.workspace('ws-1').set({ tenantId: 'acme', period: '2026-02', credits: 60_000, requests: 40 });
+  moveTo(world, Date.UTC(2026, 1, 20, 18));
+  await world.run('sync');
+  const later = await onTerminal(world, 'alerts', 'explain', id);
+  expect(later).toMatch(/^ +Told 2026-02-20 12:00 +Now, 2026-02-20 18:00 UTC$/m);
+  expect(later).toMatch(/^Credits 2026-02 +50,000 +60,000$/m);
+  expect(later).toMatch(/^Threshold +15,000 +15,000$/m);
+  expect(later).toContain('workspace "ws-1" has so far used 60,000 credits');
+  // What is said of today is worked out from the figures of today.
+  expect(later).toContain('Since       2026-02-01: 3,038 credits a day, 323 before');
+  expect(parseJson((await world.run('alerts', '--json')).out).alerts[0].at_stake_credits).toBe(
+    parseJson((await world.run('alerts', 'explain', id, '--json')).out).now.evidence.at_stake_credits,
+  );
+});
+
+it('lists what waits to be confirmed on demand only, and an alert of a settled month until it is acknowledged', async () => {
+  const world = await worldOf(['acme']);
+  const { alerts } = parseJson((await world.run('alerts', '--json')).out);
+  const id = String(alerts[0].alert_id);
+  moveTo(world, Date.UTC(2026, 2, 3, 12));
+  await world.run('sync');
+  const open = async (...argv: string[]) =>
+    parseJson((await world.run('alerts', 'list', '--json', ...argv)).out).alerts;
+  expect(await open()).toMatchObject([{ alert_id: id, stage: 'final', state: 'firing' }]);
+  await world.run('alerts', 'ack', id);
+  expect(await open()).toEqual([]);
+  expect(await open('--all')).toContainEqual(expect.objectContaining({ alert_id: id, state: 'acknowledged' }));
+  expect((await world.run('status', '--json')).out).toContain('"open_alerts": 0');
+});
+
+/** Each of the tenants jumps after the first sync. */
+async function worldOf(names: readonly string[]): Promise<World> {
+  const quiet = Array.from({ length: 60 }, (_, index) => `steady-${index}`);
+  const usage = [...names, ...quiet].flatMap((name) =>
+    ['2025-12', '2026-01', '2026-02'].map((period) => row(name, period, period === '2026-02' ? 9_900 : 10_000)),
+  );
+  const world = await createWorld({ ...FIRST, usage });
+  await world.run('sync', '--from', '2025-12');
+  for (const tenantId of names) {
+    world.sandbox.workspace('ws-1').set({ tenantId, period: '2026-02', credits: 50_000, requests: 30 });
+  }
+  await world.run('sync');
+  return world;
+}
+
+function moveTo({ clock }: World, nowMs: number): void {
+  clock.nowMs = nowMs;
+  clock.serviceMs = nowMs;
+}
+
+async function onTerminal({ folder, clock }: World, ...argv: string[]): Promise<string> {
+  let out = '';
+  const code = await main(argv, {
+    stdout: { write: (text) => (out += text), isTTY: true, columns: WIDTH },
+    stderr: { write: () => undefined },
+    env: { PATH: process.env.PATH, NO_COLOR: '1' },
+    cwd: folder,
+    overrides: { clock: { now: () => clock.nowMs }, logger: createLogger({ level: 'silent' }) },
+  });
+  expect(code).toBe(0);
+  return out;
+}
+
+function textsWider(screen: string): string[] {
+  return screen.split('\n').filter((line) => textWidth(line) > WIDTH);
+}
