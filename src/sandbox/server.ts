@@ -4,15 +4,15 @@ import type { AddressInfo } from 'node:net';
 import { type Clock, systemClock } from '../core/clock.ts';
 import { AppError } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
-import { type ApiKey, createSignatureChecker } from './auth.ts';
-import { createFaultQueue, type FaultControl } from './faults.ts';
-import { createGenerator } from './generate.ts';
-import { createRequestHandler } from './handler.ts';
-import { createRequestRecorder, type RequestLog } from './request-log.ts';
-import { createRouter } from './router.ts';
-import { checkScenario, defaultScenario } from './scenario.ts';
-import type { Scenario, ScenarioInput, ScenarioWorkspace } from './scenario-schema.ts';
-import { type ListingOrder, SandboxWorkspace } from './store.ts';
+import { type ApiKey, createSignatureChecker } from './requests/auth.ts';
+import { createRequestHandler } from './requests/handler.ts';
+import { createRequestRecorder, type RequestLog } from './requests/request-log.ts';
+import { createRouter } from './requests/router.ts';
+import { createFaultQueue, type FaultControl } from './world/faults.ts';
+import { createGenerator } from './world/generate.ts';
+import { checkScenario, defaultScenario } from './world/scenario.ts';
+import type { Scenario, ScenarioInput, ScenarioWorkspace } from './world/scenario-schema.ts';
+import { type ListingOrder, SandboxWorkspace } from './world/store.ts';
 
 /** Above what clients keep idle connections for, so that the server is never the one to close them under a request. */
 const KEEP_ALIVE_MS = 120_000;

@@ -7,8 +7,8 @@ import { stringify } from 'yaml';
 import { main } from '../../src/commands/main.ts';
 import { createLogger } from '../../src/core/logger.ts';
 import { type LedgerConnection, openReader } from '../../src/ledger/file/open.ts';
-import type { ScenarioInput } from '../../src/sandbox/scenario-schema.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/server.ts';
+import type { ScenarioInput } from '../../src/sandbox/world/scenario-schema.ts';
 
 /** 20 February 2026, 12:00 UTC. */
 export const NOON = Date.UTC(2026, 1, 20, 12);

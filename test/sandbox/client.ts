@@ -2,8 +2,8 @@ import { createHmac } from 'node:crypto';
 import { get } from 'node:http';
 import { parse } from 'lossless-json';
 import { Agent, request } from 'undici';
-import type { ScenarioInput } from '../../src/sandbox/scenario-schema.ts';
 import type { Sandbox } from '../../src/sandbox/server.ts';
+import type { ScenarioInput } from '../../src/sandbox/world/scenario-schema.ts';
 
 export const KEY = 'ak_test';
 export const SECRET = 'sk_test_not_a_secret';

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { SandboxCall } from '../../src/sandbox/call.ts';
+import type { SandboxCall } from '../../src/sandbox/requests/call.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/server.ts';
 import { call, type Item, rawGet, scenarioWith, testClock, usagePath } from './client.ts';
 

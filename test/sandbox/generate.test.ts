@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createGenerator, tenantName } from '../../src/sandbox/generate.ts';
-import { checkScenario } from '../../src/sandbox/scenario.ts';
-import type { GenerateOptions, ScenarioInput } from '../../src/sandbox/scenario-schema.ts';
+import { createGenerator, tenantName } from '../../src/sandbox/world/generate.ts';
+import { checkScenario } from '../../src/sandbox/world/scenario.ts';
+import type { GenerateOptions, ScenarioInput } from '../../src/sandbox/world/scenario-schema.ts';
 import { scenarioWith } from './client.ts';
 
 const NOW = Date.UTC(2026, 1, 20, 12);

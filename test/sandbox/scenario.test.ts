@@ -7,8 +7,8 @@ import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { ConfigError } from '../../src/core/errors.ts';
 import { describeSandbox } from '../../src/sandbox/describe.ts';
-import { checkScenario, loadScenario, parseScenario } from '../../src/sandbox/scenario.ts';
 import { startSandbox } from '../../src/sandbox/server.ts';
+import { checkScenario, loadScenario, parseScenario } from '../../src/sandbox/world/scenario.ts';
 import { scenarioWith } from './client.ts';
 
 const FILE = 'scenario.yml';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { AppError } from '../../src/core/errors.ts';
-import type { FaultAction } from '../../src/sandbox/faults.ts';
+import type { FaultAction } from '../../src/sandbox/world/faults.ts';
 import { type Rejection, rejection } from '../support/rejection.ts';
 import { type Fixture, type FixtureOptions, manualOrder, startFixture } from '../support/sandbox-fixture.ts';
 import { testClock } from '../support/test-clock.ts';

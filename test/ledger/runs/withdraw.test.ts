@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { createLogger } from '../../../src/core/logger.ts';
 import { openReader } from '../../../src/ledger/file/open.ts';
 import { verifyLedger } from '../../../src/ledger/verify/verify.ts';
-import type { FaultAction } from '../../../src/sandbox/faults.ts';
+import type { FaultAction } from '../../../src/sandbox/world/faults.ts';
 import { applied, type Fixture, manualOrder, startFixture } from '../../support/sandbox-fixture.ts';
 
 const PERIOD = '2026-02';

@@ -1,5 +1,5 @@
 import type { Consistency } from '../../../src/config/types.ts';
-import type { SandboxWorkspace } from '../../../src/sandbox/store.ts';
+import type { SandboxWorkspace } from '../../../src/sandbox/world/store.ts';
 import type { SyncOutcome } from '../../../src/sync/run.ts';
 import type { LedgerView } from '../../support/ledger-view.ts';
 import { type Fixture, manualOrder, startFixture } from '../../support/sandbox-fixture.ts';

@@ -1,6 +1,6 @@
-import type { SandboxCall } from '../../../src/sandbox/call.ts';
+import type { SandboxCall } from '../../../src/sandbox/requests/call.ts';
 import type { Sandbox } from '../../../src/sandbox/server.ts';
-import type { SandboxWorkspace, UsageRow } from '../../../src/sandbox/store.ts';
+import type { SandboxWorkspace, UsageRow } from '../../../src/sandbox/world/store.ts';
 import { answerOrder } from './answer-order.ts';
 import type { Burst, Move, Schedule } from './schedule.ts';
 

@@ -1,5 +1,5 @@
-import type { Endpoint, SandboxCall } from './call.ts';
-import type { Envelope } from './reply.ts';
+import type { Endpoint, SandboxCall } from '../requests/call.ts';
+import type { Envelope } from '../requests/reply.ts';
 
 /** What a fault does to a request. The ones marked "ends" stand in for the answer; the others let it go on. */
 export type FaultAction =

@@ -1,4 +1,4 @@
-import type { Period } from '../core/period.ts';
+import type { Period } from '../../core/period.ts';
 import { hash32 } from './generate.ts';
 
 /** A tenant, shared by all its records. `json` is its id as a JSON string. */

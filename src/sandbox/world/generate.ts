@@ -1,4 +1,4 @@
-import { elapsedFraction, type Period, periodAt, periodFromIndex, periodIndex } from '../core/period.ts';
+import { elapsedFraction, type Period, periodAt, periodFromIndex, periodIndex } from '../../core/period.ts';
 import type { GenerateOptions } from './scenario-schema.ts';
 
 const FIRST_WORDS = [

@@ -1,7 +1,7 @@
-import type { Clock } from '../core/clock.ts';
-import { AppError } from '../core/errors.ts';
-import { type Period, parsePeriod, periodAt, periodRange } from '../core/period.ts';
-import type { Dashboard } from './dashboard.ts';
+import type { Clock } from '../../core/clock.ts';
+import { AppError } from '../../core/errors.ts';
+import { type Period, parsePeriod, periodAt, periodRange } from '../../core/period.ts';
+import type { Dashboard } from '../requests/dashboard.ts';
 import { type PeriodReader, tenantName, type UsageGenerator } from './generate.ts';
 import { createCursor, positionsByCredits, type Segment, type StoredTenant, shuffledPositions } from './listing.ts';
 

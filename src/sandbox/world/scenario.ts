@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { parseDocument } from 'yaml';
 import type { z } from 'zod';
-import { ConfigError, type ConfigFault } from '../core/errors.ts';
+import { ConfigError, type ConfigFault } from '../../core/errors.ts';
 import { tenantName } from './generate.ts';
 import { type Scenario, type ScenarioInput, scenarioSchema } from './scenario-schema.ts';
 

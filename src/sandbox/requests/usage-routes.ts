@@ -1,9 +1,9 @@
-import { isoTime } from '../core/clock.ts';
-import { isPeriod, type Period, periodEndMs } from '../core/period.ts';
+import { isoTime } from '../../core/clock.ts';
+import { isPeriod, type Period, periodEndMs } from '../../core/period.ts';
+import type { SandboxWorkspace } from '../world/store.ts';
 import type { SandboxCall } from './call.ts';
 import { createPageCache } from './page-cache.ts';
 import { failure, type Reply, success } from './reply.ts';
-import type { SandboxWorkspace } from './store.ts';
 
 const DEFAULT_PER_PAGE = 50;
 const MAXIMUM_PER_PAGE = 100;

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { isPeriod } from '../core/period.ts';
+import { isPeriod } from '../../core/period.ts';
 
 const MAXIMUM_COUNT = 2n ** 63n - 1n;
 const MAXIMUM_SIGNATURE_LIFE_SECONDS = 86_400;

@@ -1,5 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { type Clock, isoTime } from '../core/clock.ts';
+import { type Clock, isoTime } from '../../core/clock.ts';
 import { type ApiKey, sameSecret } from './auth.ts';
 import type { Dashboard } from './dashboard.ts';
 import { failure, type Reply, success } from './reply.ts';

@@ -1,11 +1,11 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { setImmediate as turn, setTimeout as wait } from 'node:timers/promises';
-import type { Clock } from '../core/clock.ts';
-import { summarizeError } from '../core/errors.ts';
-import { parseNumbers, stringifyExact } from '../core/exact-json.ts';
-import type { Logger } from '../core/logger.ts';
+import type { Clock } from '../../core/clock.ts';
+import { summarizeError } from '../../core/errors.ts';
+import { parseNumbers, stringifyExact } from '../../core/exact-json.ts';
+import type { Logger } from '../../core/logger.ts';
+import type { FaultAction, FaultQueue } from '../world/faults.ts';
 import { parseCall, type SandboxCall } from './call.ts';
-import type { FaultAction, FaultQueue } from './faults.ts';
 import { type Envelope, failure, type Reply } from './reply.ts';
 import type { RequestRecord, RequestRecorder } from './request-log.ts';
 import type { Router } from './router.ts';

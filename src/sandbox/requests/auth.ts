@@ -1,9 +1,9 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
-import type { Clock } from '../core/clock.ts';
+import type { Clock } from '../../core/clock.ts';
+import type { ScenarioSigning } from '../world/scenario-schema.ts';
+import type { SandboxWorkspace } from '../world/store.ts';
 import { failure, type Reply } from './reply.ts';
-import type { ScenarioSigning } from './scenario-schema.ts';
-import type { SandboxWorkspace } from './store.ts';
 
 const DAY_MS = 86_400_000;
 const ISO_TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]\d{2}:\d{2})$/;

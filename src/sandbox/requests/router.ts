@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import type { Clock } from '../core/clock.ts';
+import type { Clock } from '../../core/clock.ts';
 import type { ApiKey, SignatureChecker } from './auth.ts';
 import { methodOf, type SandboxCall } from './call.ts';
 import { createDashboard, createEmbedToken } from './dashboard-routes.ts';
