@@ -21,9 +21,55 @@ LEFT JOIN alert_transitions x ON x.alert_key = a.alert_key AND x.revision = a.re
 LEFT JOIN tenants t ON t.tenant_key = a.tenant_key
 LEFT JOIN periods p ON p.period_key = a.period_key;
 
+CREATE VIEW finance_charge_lines AS
+SELECT w.workspace_id, t.tenant_id, p.period, l.line_number, l.kind, l.tier, l.credits, l.unit_credits, l.unit_price,
+  l.amount_minor, k.currency, k.name AS rate_card, NULL AS corrects_period, NULL AS entry_id
+FROM charge_lines l
+JOIN charges c ON c.period_key = l.period_key AND c.tenant_key = l.tenant_key
+JOIN rate_cards k ON k.card_key = c.card_key
+JOIN periods p ON p.period_key = l.period_key
+JOIN workspaces w ON w.workspace_key = p.workspace_key
+JOIN tenants t ON t.tenant_key = l.tenant_key AND t.workspace_key = w.workspace_key
+UNION ALL
+SELECT w.workspace_id, t.tenant_id, p.period, NULL AS line_number, 'correction' AS kind, NULL AS tier,
+  x.credits_delta AS credits, NULL AS unit_credits, NULL AS unit_price, x.amount_minor, k.currency, k.name AS rate_card,
+  q.period AS corrects_period, a.entry_id
+FROM charge_corrections x
+JOIN adjustments a ON a.adjustment_id = x.adjustment_id
+JOIN rate_cards k ON k.card_key = x.card_key
+JOIN periods p ON p.period_key = x.booked_period_key
+JOIN periods q ON q.period_key = x.corrects_period_key
+JOIN workspaces w ON w.workspace_key = p.workspace_key
+JOIN tenants t ON t.tenant_key = x.tenant_key AND t.workspace_key = w.workspace_key;
+
 CREATE VIEW finance_charges AS
-SELECT '' AS workspace_id, '' AS tenant_id, '' AS period, 0 AS credits_used, 0 AS amount_minor, '' AS currency, '' AS rate_card
-WHERE 0;
+SELECT workspace_id, tenant_id, period, credits_used, charge_minor + correction_minor AS amount_minor, currency, rate_card,
+  charge_minor, correction_minor
+FROM (
+  SELECT w.workspace_id, t.tenant_id, p.period, c.credits_used, c.amount_minor AS charge_minor, k.currency,
+    k.name AS rate_card,
+    (SELECT CASE WHEN count(*) = count(x.amount_minor) THEN coalesce(sum(x.amount_minor), 0) END
+     FROM charge_corrections x JOIN rate_cards y ON y.card_key = x.card_key
+     WHERE x.booked_period_key = c.period_key AND x.tenant_key = c.tenant_key AND y.currency = k.currency)
+      AS correction_minor
+  FROM charges c
+  JOIN rate_cards k ON k.card_key = c.card_key
+  JOIN periods p ON p.period_key = c.period_key
+  JOIN workspaces w ON w.workspace_key = p.workspace_key
+  JOIN tenants t ON t.tenant_key = c.tenant_key AND t.workspace_key = w.workspace_key)
+UNION ALL
+SELECT w.workspace_id, t.tenant_id, p.period, 0 AS credits_used,
+  CASE WHEN count(*) = count(x.amount_minor) THEN sum(x.amount_minor) END AS amount_minor, k.currency,
+  max(k.name) AS rate_card, 0 AS charge_minor,
+  CASE WHEN count(*) = count(x.amount_minor) THEN sum(x.amount_minor) END AS correction_minor
+FROM charge_corrections x
+JOIN rate_cards k ON k.card_key = x.card_key
+JOIN periods p ON p.period_key = x.booked_period_key
+JOIN workspaces w ON w.workspace_key = p.workspace_key
+JOIN tenants t ON t.tenant_key = x.tenant_key AND t.workspace_key = w.workspace_key
+WHERE NOT EXISTS (SELECT 1 FROM charges c JOIN rate_cards y ON y.card_key = c.card_key
+  WHERE c.period_key = x.booked_period_key AND c.tenant_key = x.tenant_key AND y.currency = k.currency)
+GROUP BY x.booked_period_key, x.tenant_key, k.currency;
 
 CREATE VIEW finance_closes AS
 SELECT w.workspace_id, p.period, e.action, e.at, e.actor, e.note, e.forced, e.overridden, e.tenants, e.credits_used,
@@ -106,6 +152,18 @@ SELECT r.run_id, w.workspace_id, r.status, r.from_period, r.to_period, r.started
   r.digest, r.error_code, r.kind, r.slot, r.error_message
 FROM runs r
 JOIN workspaces w ON w.workspace_key = r.workspace_key;
+
+CREATE VIEW finance_tenants AS
+SELECT w.workspace_id, t.tenant_id, n.display_name, n.external_ref,
+  (SELECT r.finished_at FROM periods p
+   JOIN tenant_usage u ON u.period_key = p.period_key AND u.tenant_key = t.tenant_key
+   JOIN runs r ON r.run_key = u.first_run_key
+   WHERE p.workspace_key = t.workspace_key ORDER BY u.first_run_key LIMIT 1) AS first_seen_at,
+  n.labels, n.recorded_at AS named_at
+FROM tenants t
+JOIN workspaces w ON w.workspace_key = t.workspace_key
+LEFT JOIN tenant_names n ON n.tenant_key = t.tenant_key
+  AND n.after_seq = (SELECT max(m.after_seq) FROM tenant_names m WHERE m.tenant_key = t.tenant_key);
 
 CREATE VIEW finance_usage AS
 SELECT w.workspace_id, t.tenant_id, p.period, p.period_start, p.period_end, u.credits_used, u.request_count,

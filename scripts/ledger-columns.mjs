@@ -15,6 +15,8 @@ const TENANT = 'The tenant, as the service names it, byte for byte.';
 const PERIOD = 'The billing month, `YYYY-MM`, as the service labels it.';
 const PERIOD_STATE = '`open`, `settling` or `closed`, see "The states of a period".';
 
+const TOO_LARGE = 'NULL when it does not fit into 64 bits.';
+
 /** Per view: what a row is, and each column in its order. */
 const VIEWS = {
   finance_usage: [
@@ -119,15 +121,37 @@ const VIEWS = {
     },
   ],
   finance_charges: [
-    'Reserved: empty in this version.',
+    'One row per workspace, period and tenant that a rate card prices: what it is to pay. A second one only where corrections are in another currency.',
     {
       workspace_id: WORKSPACE,
       tenant_id: TENANT,
       period: PERIOD,
-      credits_used: 'Credits that are charged.',
-      amount_minor: 'The charge in the minor unit of the currency, an exact integer.',
+      credits_used: 'Credits of the period itself, as in `finance_usage`. 0 in a row of corrections alone.',
+      amount_minor: `To pay, in the minor unit of the currency: the sum of the lines in \`finance_charge_lines\`. ${TOO_LARGE}`,
       currency: 'ISO 4217 code.',
-      rate_card: 'The rate card in force.',
+      rate_card: 'The rate card. Of a closed period the one that it was closed with.',
+      charge_minor: 'Of it, what the credits of the period cost.',
+      correction_minor: 'Of it, corrections of earlier, closed periods that are booked here.',
+    },
+  ],
+  finance_charge_lines: [
+    'One row per line of a charge. Each amount was rounded once.',
+    {
+      workspace_id: WORKSPACE,
+      tenant_id: TENANT,
+      period: 'The billing month, `YYYY-MM`; of a correction the one in which it is booked.',
+      line_number: '1, 2, 3 ... NULL for a correction.',
+      kind: '`usage`, `discount`, `minimum` (a top-up to the minimum charge) or `correction`.',
+      tier: '1, 2, 3 ...; 0 for the included credits. NULL when it is no usage.',
+      credits: 'Credits in the tier, or those that a correction adds. NULL for a discount and a minimum.',
+      unit_credits: 'How many credits `unit_price` buys: 1, or those of a package. NULL when it is no usage.',
+      unit_price: 'Exact decimal of the major unit, as text. NULL when it is no usage.',
+      amount_minor: `In the minor unit of the currency. ${TOO_LARGE}`,
+      currency: 'ISO 4217 code.',
+      rate_card: 'The rate card. Of a correction the one of the corrected period.',
+      corrects_period: 'The closed period that a correction is about. NULL for all other lines.',
+      entry_id:
+        'The entry that brought a correction. NULL when a reopen took corrections back, and for all other lines.',
     },
   ],
   finance_alerts: [
@@ -150,6 +174,18 @@ const VIEWS = {
       current_requests: 'Requests beside `current_credits`.',
       level: 'How often it was notified again because the figures grew to 1.5x, 2x, 3x or 5x; 0 at first.',
       muted_because: 'Why nobody was told of its last change, such as `seed`. NULL when somebody was.',
+    },
+  ],
+  finance_tenants: [
+    'One row per workspace and tenant.',
+    {
+      workspace_id: WORKSPACE,
+      tenant_id: TENANT,
+      display_name: 'What people call it, as imported. NULL without one.',
+      external_ref: 'Its number elsewhere, such as in the accounts, as imported. NULL without one.',
+      first_seen_at: 'When the run that saw it first was published. NULL when it has no usage.',
+      labels: 'JSON object of labels, as imported. NULL when nothing was.',
+      named_at: 'When these were imported. NULL when nothing was.',
     },
   ],
   finance_freshness: [

@@ -131,14 +131,13 @@ function pricingOf(card: RateCardText): Pricing {
   };
 }
 
-/**
- * The places of cards that leave open which of two counts: the same workspace and tenant from the same period on. Each
- * with the earlier card that it meets.
- */
-export function ambiguousCards(cards: readonly RateCard[]): { index: number; first: number }[] {
-  const scopes = cards.map((card) => JSON.stringify([card.workspace, card.tenant, card.fromPeriod]));
-  return scopes.flatMap((scope, index) => {
+/** A list of cards, of which no two leave open which one counts: the same scope from the same period on. */
+export const rateCardsSchema = z.array(rateCardSchema).superRefine((cards, context) => {
+  const scopes = cards.map(({ workspace, tenant, from_period }) => JSON.stringify([workspace, tenant, from_period]));
+  scopes.forEach((scope, index) => {
     const first = scopes.indexOf(scope);
-    return first === index ? [] : [{ index, first }];
+    if (first === index) return;
+    const message = `is that of ${cards[first]?.name}, for the same workspace and tenant: it is unclear which counts`;
+    context.addIssue({ code: 'custom', path: [index, 'from_period'], message });
   });
-}
+});

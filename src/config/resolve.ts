@@ -8,8 +8,18 @@ import type {
   BackupConfig,
   ChannelConfig,
   Config,
+  FocusConfig,
   WorkspaceConfig,
 } from './types.ts';
+
+/** What FOCUS files say when the configuration says nothing of them. */
+export const DEFAULT_FOCUS: FocusConfig = {
+  issuer: null,
+  publisher: null,
+  serviceName: null,
+  serviceCategory: 'Analytics',
+  serviceSubcategory: 'Business Intelligence',
+};
 
 export const DEFAULT_HTTP = { host: '127.0.0.1', port: 9464 } as const;
 
@@ -39,6 +49,14 @@ export function resolveConfig(document: FileConfig, source: Source): Config {
       host: document.http?.host ?? DEFAULT_HTTP.host,
       port: document.http?.port ?? DEFAULT_HTTP.port,
       token: document.http?.token || null,
+    },
+    rates: document.rates ?? null,
+    focus: {
+      issuer: document.focus?.issuer ?? null,
+      publisher: document.focus?.publisher ?? null,
+      serviceName: document.focus?.service_name ?? null,
+      serviceCategory: document.focus?.service_category ?? DEFAULT_FOCUS.serviceCategory,
+      serviceSubcategory: document.focus?.service_subcategory ?? DEFAULT_FOCUS.serviceSubcategory,
     },
     backup: resolveBackup(document.backup, source.folder, ledgerPath),
     workspaces: document.workspaces.map((workspace, index) =>

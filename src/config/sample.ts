@@ -68,6 +68,35 @@ http:                                  # health, metrics and queue pages of the 
 #   keep: 7                            # older ones are deleted
 #   folder: ./backups                  # relative to this file; without it: backups beside the ledger
 
+# rates:                               # what credits cost; absent: the cards of \`usage-ledger rates import\`
+#   - name: standard
+#     from_period: 2026-01             # priced from this month on; to_period: the last one
+#     # to_period: 2026-12
+#     # workspace: ws-123              # without it: every workspace
+#     # tenant: acme-*                 # an id or a pattern, the most specific card wins; without it: every tenant
+#     currency: EUR
+#     price_per_credit: "0.0125"       # decimals in quotes, exact; instead of it one of the following
+#     # graduated:                     # each tier at its own price; volume: all at that of the tier it reaches
+#     #   - up_to: 10000
+#     #     price_per_credit: "0.0125"
+#     #   - price_per_credit: "0.01"
+#     # volume:
+#     #   - price_per_credit: "0.01"
+#     # package:                       # each one begun is charged whole
+#     #   credits: 1000
+#     #   price: "9.50"
+#     included_credits: 0
+#     minimum: "50.00"                 # what a tenant with usage pays at least
+#     discount_percent: "0"
+#     rounding: half_even              # half_even | half_up, once a line
+
+# focus:                               # names in FOCUS files
+#   issuer: Reseller Ltd               # who bills; without it: the workspace's name
+#   publisher: Papermap                # who runs the service
+#   service_name: Papermap
+#   service_category: Analytics        # as the FOCUS specification has them
+#   service_subcategory: Business Intelligence
+
 log_level: info                        # fatal | error | warn | info | debug | trace | silent
 
 defaults:                              # for every workspace; any of these can also stand under one

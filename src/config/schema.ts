@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { RULES, SEVERITIES } from '../core/alert-words.ts';
+import { rateCardsSchema } from './rate-cards.ts';
 import {
   addressRule,
   channelAddressRule,
@@ -142,6 +143,16 @@ export const fileSchema = z.strictObject({
   alerts: z.strictObject({ channels: z.array(channel).optional() }).optional(),
   backup: z
     .strictObject({ cron: cron.optional(), keep: integer(1, 1000).optional(), folder: word.optional() })
+    .optional(),
+  rates: rateCardsSchema.optional(),
+  focus: z
+    .strictObject({
+      issuer: word.optional(),
+      publisher: word.optional(),
+      service_name: word.optional(),
+      service_category: word.optional(),
+      service_subcategory: word.optional(),
+    })
     .optional(),
 });
 

@@ -1,4 +1,5 @@
 import type { RuleName, Severity } from '../core/alert-words.ts';
+import type { RateCardText } from './rate-cards.ts';
 import type { SigningScheme } from './signing-scheme.ts';
 
 /**
@@ -119,6 +120,15 @@ export interface BackupConfig {
   folder: string;
 }
 
+/** How FOCUS files name who bills and what; null: the workspace's name stands for it. */
+export interface FocusConfig {
+  issuer: string | null;
+  publisher: string | null;
+  serviceName: string | null;
+  serviceCategory: string;
+  serviceSubcategory: string;
+}
+
 export interface Config {
   /** Absolute path of the file that was read; null when the environment alone gave the configuration. */
   file: string | null;
@@ -129,6 +139,9 @@ export interface Config {
   http: { host: string; port: number; token: string | null };
   /** Null: the daemon makes none. */
   backup: BackupConfig | null;
+  /** The rate cards, as written; null: the configuration says nothing of rates, and imported cards count. */
+  rates: readonly RateCardText[] | null;
+  focus: FocusConfig;
   workspaces: WorkspaceConfig[];
   alerts: { channels: ChannelConfig[] };
   logLevel: string;

@@ -114,6 +114,9 @@ export class Context {
     });
     const { applied, backup } = writer.migration;
     if (applied > 0) this.logger.info({ applied, backup }, 'the ledger has been brought to this version');
+    const nowMs = this.clock.now();
+    const cards = await writer.call('setCards', { cards: this.config.rates, source: 'configuration', nowMs });
+    if (cards.added + cards.retired > 0) this.logger.info(cards, 'the rate cards of the configuration are in force');
     return writer;
   }
 

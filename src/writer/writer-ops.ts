@@ -13,6 +13,10 @@ import { composeDigests } from '../alerts/notify/compose-digests.ts';
 import type { ChannelRoute } from '../alerts/notify/routes.ts';
 import { claimDelivery, type DeliveryRecord, recordDelivery, releaseDelivery } from '../alerts/outbox/outbox.ts';
 import { type ReplayReport, type ReplayRequest, replayDead } from '../alerts/outbox/replay.ts';
+import { chargeRun } from '../billing/book/charge-run.ts';
+import { chargeReopened, commitClose } from '../billing/book/commit-close.ts';
+import { importNames, type NamesImport, type NamesReport } from '../billing/book/names.ts';
+import { type CardsChange, type CardsRequest, setCards } from '../billing/book/set-cards.ts';
 import {
   type CloseRequest,
   closePeriod,
@@ -128,7 +132,10 @@ export class WriterOps {
       walk,
       withdrawals: request.withdrawals,
       nowMs: request.nowMs,
-      afterMerge: (merged) => evaluateRun(merged, request.alerts),
+      afterMerge: (merged) => {
+        chargeRun(merged);
+        return evaluateRun(merged, request.alerts);
+      },
     });
     this.#close(request.runKey);
     return result;
@@ -170,11 +177,20 @@ export class WriterOps {
   }
 
   closePeriod(request: CloseRequest): PeriodEvent {
-    return closePeriod(this.#connection, request);
+    return closePeriod(this.#connection, request, commitClose);
   }
 
   reopenPeriod(request: ReopenRequest): PeriodEvent {
-    return reopenPeriod(this.#connection, request);
+    return reopenPeriod(this.#connection, request, chargeReopened);
+  }
+
+  /** Puts rate cards into force and prices the periods that are not closed by them. */
+  setCards(request: CardsRequest): CardsChange {
+    return setCards(this.#connection, request);
+  }
+
+  importNames(request: NamesImport): NamesReport {
+    return importNames(this.#connection, request);
   }
 
   claimDelivery(request: { notificationId: string; nowMs: number; claimMs: number }): boolean {

@@ -136,6 +136,14 @@ describe('what a file means', () => {
       redisUrl: null,
       http: { host: '127.0.0.1', port: 9464, token: null },
       backup: null,
+      rates: null,
+      focus: {
+        issuer: null,
+        publisher: null,
+        serviceName: null,
+        serviceCategory: 'Analytics',
+        serviceSubcategory: 'Business Intelligence',
+      },
       workspaces: [
         {
           id: 'ws-1',

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { DEFAULT_FOCUS } from '../../src/config/resolve.ts';
 import { secretsOf } from '../../src/config/secrets.ts';
 import type { Config } from '../../src/config/types.ts';
 import { createRedactor } from '../../src/core/redact.ts';
@@ -12,6 +13,8 @@ const base: Config = {
   http: { host: '127.0.0.1', port: 0, token: null },
   workspaces: [],
   backup: null,
+  rates: null,
+  focus: DEFAULT_FOCUS,
   alerts: { channels: [{ type: 'log', name: 'log-1' }] },
   logLevel: 'info',
 };

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { expect, onTestFinished } from 'vitest';
 import { unheardRules } from '../../src/alerts/notify/routes.ts';
-import { DEFAULT_ALERT_RULES } from '../../src/config/resolve.ts';
+import { DEFAULT_ALERT_RULES, DEFAULT_FOCUS } from '../../src/config/resolve.ts';
 import type { ChannelConfig, Config, WorkspaceConfig } from '../../src/config/types.ts';
 import { createLogger } from '../../src/core/logger.ts';
 import type { Sandbox } from '../../src/sandbox/server.ts';
@@ -68,6 +68,8 @@ export async function startFixture(options: FixtureOptions = {}): Promise<Fixtur
     redisUrl: null,
     http: { host: '127.0.0.1', port: 0, token: null },
     backup: null,
+    rates: null,
+    focus: DEFAULT_FOCUS,
     workspaces: served.map(({ id, api_key_id, secret_key }) =>
       workspaceConfig(sandbox.url, { id, apiKeyId: api_key_id, secretKey: secret_key, ...options.settings }),
     ),

@@ -46,6 +46,20 @@ export interface PeriodEvent {
   digest: string;
 }
 
+/** A period as a hook sees it inside the transaction that closes or reopens it. */
+export interface PeriodAtEvent {
+  connection: LedgerConnection;
+  periodKey: number;
+  eventSeq: number;
+}
+
+/** The Merkle tree over what a period says when it is closed. */
+export interface Commitment {
+  leaves: number;
+  /** Hex. */
+  root: string;
+}
+
 /** The period cannot be closed, or reopened, now. The message lists every reason. */
 export class CloseRefusedError extends AppError {
   readonly reasons: readonly string[];
@@ -59,9 +73,13 @@ export class CloseRefusedError extends AppError {
 /**
  * Freezes the figures of a period. Takes the workspace's lease, so that no run is under way, and demands that the
  * period is over, has settled and is proven by two agreeing complete walks 12 h apart. What the service changes
- * afterwards becomes adjustments.
+ * afterwards becomes adjustments. `commit` gives the tree that the close commits to; without it there is none.
  */
-export function closePeriod(connection: LedgerConnection, request: CloseRequest): PeriodEvent {
+export function closePeriod(
+  connection: LedgerConnection,
+  request: CloseRequest,
+  commit?: (period: PeriodAtEvent) => Commitment,
+): PeriodEvent {
   capLeases(connection, request.nowMs);
   return connection
     .transaction(() => {
@@ -82,6 +100,13 @@ export function closePeriod(connection: LedgerConnection, request: CloseRequest)
              FROM tenant_usage WHERE period_key = ?`,
           )
           .run(periodKey);
+        const eventSeq = headOfChain(connection).seq + 1;
+        const commitment = commit?.({ connection, periodKey, eventSeq });
+        if (commitment !== undefined) {
+          connection
+            .prepare('INSERT INTO close_commitments (event_seq, leaves, root) VALUES (?, ?, ?)')
+            .run(eventSeq, commitment.leaves, commitment.root);
+        }
         const event = appendEvent(connection, { ...request, workspaceKey, periodKey, action: 'close', obstacles });
         connection.prepare('UPDATE periods SET closed_seq = ? WHERE period_key = ?').run(event.eventSeq, periodKey);
         return event;
@@ -90,8 +115,15 @@ export function closePeriod(connection: LedgerConnection, request: CloseRequest)
     .immediate();
 }
 
-/** Gives up the frozen figures of a closed period; its adjustments are taken back, because its own figures carry them. */
-export function reopenPeriod(connection: LedgerConnection, request: ReopenRequest): PeriodEvent {
+/**
+ * Gives up the frozen figures of a closed period; its adjustments are taken back, because its own figures
+ * carry them. `afterwards` runs in the same transaction, once the period is open again.
+ */
+export function reopenPeriod(
+  connection: LedgerConnection,
+  request: ReopenRequest,
+  afterwards?: (period: PeriodAtEvent) => void,
+): PeriodEvent {
   capLeases(connection, request.nowMs);
   return connection
     .transaction(() => {
@@ -103,6 +135,7 @@ export function reopenPeriod(connection: LedgerConnection, request: ReopenReques
         const event = appendEvent(connection, { ...request, workspaceKey, periodKey, action: 'reopen', obstacles: [] });
         connection.prepare('DELETE FROM closed_usage WHERE period_key = ?').run(periodKey);
         connection.prepare('UPDATE periods SET closed_seq = NULL WHERE period_key = ?').run(periodKey);
+        afterwards?.({ connection, periodKey, eventSeq: event.eventSeq });
         return event;
       });
     })

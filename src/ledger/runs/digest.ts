@@ -47,6 +47,8 @@ export interface DigestedEvent {
 export interface LinkDigests {
   ofRun(run: DigestedRun): string;
   ofEvent(event: DigestedEvent): string;
+  /** The line that stands for a close or reopen, with its line feed. */
+  lineOfEvent(event: DigestedEvent): string;
 }
 
 /**
@@ -57,8 +59,8 @@ export interface LinkDigests {
  * credits_delta, requests_delta, entry_id]`; all as SQLite's json_array writes them.
  *
  * The digest of a close or reopen covers one line `[previous_digest, event_seq, action, workspace_id, period, at, actor,
- * note, forced, overridden, tenants, credits_used, request_count, last_entry_id]` and one line an adjustment that it
- * booked, in the same form.
+ * note, forced, overridden, tenants, credits_used, request_count, last_entry_id]`, to which a close adds the `leaves` and
+ * `root` that it has committed to, and one line an adjustment that it booked, in the same form.
  */
 export function createLinkDigests(connection: Connection): LinkDigests {
   const integer = 'CAST(? AS INTEGER)';
@@ -73,6 +75,17 @@ export function createLinkDigests(connection: Connection): LinkDigests {
     if (any.get(key) !== undefined) for (const text of lines.iterate(key)) hash.update(text as string);
     return hash.digest('hex');
   };
+  const commitment = connection.prepare('SELECT leaves, root FROM close_commitments WHERE event_seq = ?').raw();
+  const lineOfEvent = (event: DigestedEvent): string => {
+    const header = eventLine.get(
+      ...[event.previousDigest, event.eventSeq, event.action, event.workspaceId, event.period, event.at],
+      ...[event.actor, event.note, event.forced, event.overridden, event.tenants, event.creditsUsed],
+      ...[event.requestCount, event.lastEntryId],
+    );
+    const committed = commitment.get(event.eventSeq) as [number, string] | undefined;
+    if (committed === undefined) return String(header);
+    return `${String(header).slice(0, -2)},${committed[0]},${JSON.stringify(committed[1])}]\n`;
+  };
   return {
     ofRun(run) {
       const { previousDigest, appliedSeq, runId, workspaceId, finishedAt, entries, firstEntryId } = run;
@@ -85,13 +98,9 @@ export function createLinkDigests(connection: Connection): LinkDigests {
       return finish(hash, ofRunAdjustments, run.runKey);
     },
     ofEvent(event) {
-      const header = eventLine.get(
-        ...[event.previousDigest, event.eventSeq, event.action, event.workspaceId, event.period, event.at],
-        ...[event.actor, event.note, event.forced, event.overridden, event.tenants, event.creditsUsed],
-        ...[event.requestCount, event.lastEntryId],
-      );
-      return finish(createHash('sha256').update(String(header)), ofEventAdjustments, event.eventSeq);
+      return finish(createHash('sha256').update(lineOfEvent(event)), ofEventAdjustments, event.eventSeq);
     },
+    lineOfEvent,
   };
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { chooserFor } from '../../../src/billing/rates/rate-book.ts';
-import { ambiguousCards, type RateCard, rateCardSchema, resolveRateCard } from '../../../src/config/rate-cards.ts';
+import { type RateCard, rateCardSchema, rateCardsSchema, resolveRateCard } from '../../../src/config/rate-cards.ts';
 
 function card(name: string, scope: Partial<RateCard> = {}): RateCard {
   const base = resolveRateCard(
@@ -63,9 +63,16 @@ describe('the card in force', () => {
   });
 });
 
-test('cards of the same scope from the same period on are ambiguous, others are not', () => {
-  const cards = [card('a'), card('b', { workspace: 'ws-1' }), card('c'), card('d', { fromPeriod: '2026-02' })];
-  expect(ambiguousCards(cards)).toEqual([{ index: 2, first: 0 }]);
+test('cards of the same scope from the same period on are refused, others are not', () => {
+  const base = { name: 'a', from_period: '2026-01', currency: 'EUR', price_per_credit: '0.01' };
+  const others = [
+    { ...base, workspace: 'ws-1' },
+    { ...base, tenant: 'a*' },
+    { ...base, from_period: '2026-02' },
+  ];
+  expect(rateCardsSchema.safeParse([base, ...others]).success).toBe(true);
+  const { error } = rateCardsSchema.safeParse([base, ...others, { ...base, name: 'b' }]);
+  expect(error?.issues.map((issue) => issue.path)).toEqual([[4, 'from_period']]);
 });
 
 describe('a card that is written wrongly is refused with the place of the mistake', () => {

@@ -2,6 +2,7 @@ import Database from 'better-sqlite3';
 import { getTableColumns, is, type SQL } from 'drizzle-orm';
 import { getTableConfig, type SQLiteColumn, SQLiteSyncDialect, SQLiteTable } from 'drizzle-orm/sqlite-core';
 import { expect, onTestFinished, test } from 'vitest';
+import * as billing from '../../../src/ledger/schema/billing-tables.ts';
 import { migrateInMemory } from '../../../src/ledger/schema/migrate.ts';
 import * as schema from '../../../src/ledger/schema/schema.ts';
 
@@ -49,7 +50,9 @@ test.each([
 });
 
 function declaredTables(): Record<string, TableShape> {
-  const tables = (Object.values(schema) as unknown[]).filter((table) => is(table, SQLiteTable));
+  const tables = ([...Object.values(schema), ...Object.values(billing)] as unknown[]).filter((table) =>
+    is(table, SQLiteTable),
+  );
   return Object.fromEntries(tables.map((table) => [getTableConfig(table).name, declaredShape(table)]));
 }
 

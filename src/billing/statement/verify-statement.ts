@@ -1,0 +1,105 @@
+import { createHash } from 'node:crypto';
+import { leafHash, rootFromProof } from '../proof/merkle.ts';
+import { type LeafProof, STATEMENT_FORMAT, type StatementDocument, statementDocument } from './document.ts';
+import { decodePeriod, decodeTenant } from './leaf.ts';
+
+/** What a statement's proof shows, or why it shows nothing. */
+export type StatementVerdict =
+  | {
+      valid: true;
+      workspaceId: string;
+      period: string;
+      /** To be compared with the digest that was kept when the period was closed. */
+      closeDigest: string;
+      tenants: number;
+      tenantsInPeriod: number;
+    }
+  | { valid: false; reason: string };
+
+/**
+ * Checks a statement with nothing but itself: every leaf leads to the root, the root stands in the line of the close,
+ * that line has the digest which is named, and the document says what the leaves say, to the last character. Integers of
+ * the document must have been parsed without rounding, to bigint.
+ */
+export function verifyStatement(document: unknown): StatementVerdict {
+  const given = document as Partial<StatementDocument> | null;
+  if (typeof given !== 'object' || given?.format !== STATEMENT_FORMAT)
+    return refuse('it is not a statement of this form');
+  if (given.state !== 'closed') return refuse(`its period is ${String(given.state)}: only a closed one can be proven`);
+  try {
+    return check(given as StatementDocument);
+  } catch {
+    return refuse('parts of it are missing or of another kind');
+  }
+}
+
+function check(given: StatementDocument): StatementVerdict {
+  const { proof } = given;
+  if (proof === null) return refuse('it carries no proof');
+  const leaves = Number(proof.leaves);
+  const close = JSON.parse(proof.close) as unknown[];
+  const [workspaceId, period, at] = [close[3], close[4], close[5]];
+  const digest = createHash('sha256').update(`${proof.close}\n`).digest('hex');
+  if (digest !== proof.close_digest) return refuse('the line of the close does not have the digest that is named');
+  if (close[2] !== 'close') return refuse('it stands on a reopen, not on a close');
+  if (close.at(-1) !== proof.root || close.at(-2) !== leaves) return refuse('the close has committed to another root');
+  const leadsToRoot = ({ index, leaf, path }: LeafProof): boolean => {
+    const hashes = path.map((hash) => Buffer.from(hash, 'hex'));
+    return (
+      rootFromProof(leafHash(leaf), { index: Number(index), size: leaves }, hashes)?.toString('hex') === proof.root
+    );
+  };
+  const header = decodePeriod(proof.period.leaf);
+  if (Number(proof.period.index) !== 0 || header === null || !leadsToRoot(proof.period)) {
+    return refuse('what it says of the period does not lead to the root');
+  }
+  if (header.workspaceId !== workspaceId || header.period !== period) {
+    return refuse('the close is of another period or workspace');
+  }
+  const tenants = [];
+  for (const { tenant_id, proof: own } of given.tenants) {
+    const tenant = own === null ? null : decodeTenant(own.leaf);
+    if (own === null || tenant === null || Number(own.index) === 0 || !leadsToRoot(own)) {
+      return refuse(`what it says of tenant ${JSON.stringify(tenant_id)} does not lead to the root`);
+    }
+    tenants.push({ tenant, proof: own, projection: null });
+  }
+  if (new Set(tenants.map(({ proof: own }) => Number(own.index))).size < tenants.length) {
+    return refuse('it lists a tenant twice');
+  }
+  const rebuilt = statementDocument({
+    header,
+    state: 'closed',
+    asOf: String(at),
+    headDigest: digest,
+    tenantsInPeriod: leaves - 1,
+    tenants,
+    proof: {
+      closeLine: proof.close,
+      closeDigest: digest,
+      root: proof.root,
+      leaves,
+      period: proof.period,
+    },
+  });
+  if (canonical(rebuilt) !== canonical(given)) return refuse('its figures are not those that the proof is of');
+  return {
+    valid: true,
+    workspaceId: header.workspaceId,
+    period: header.period,
+    closeDigest: digest,
+    tenants: tenants.length,
+    tenantsInPeriod: leaves - 1,
+  };
+}
+
+function refuse(reason: string): StatementVerdict {
+  return { valid: false, reason };
+}
+
+/** Numbers keep a mark, so that 12 and "12" differ; a number and a bigint of one value do not. */
+function canonical(value: unknown): string {
+  return JSON.stringify(value, (_, inner: unknown) =>
+    typeof inner === 'bigint' || typeof inner === 'number' ? { number: String(inner) } : inner,
+  );
+}

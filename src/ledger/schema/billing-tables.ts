@@ -1,0 +1,98 @@
+import { index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core';
+import { tenants } from './schema.ts';
+
+/**
+ * Tables of names and money. `after_seq` is the head of the chain when a row was recorded: it held for every close with a
+ * higher position, whatever was recorded since.
+ */
+
+/** What people call a tenant. A name is never changed, a later row takes its place. */
+export const tenantNames = sqliteTable(
+  'tenant_names',
+  {
+    tenantKey: integer('tenant_key')
+      .notNull()
+      .references(() => tenants.tenantKey),
+    afterSeq: integer('after_seq').notNull(),
+    displayName: text('display_name'),
+    externalRef: text('external_ref'),
+    /** JSON object of texts. */
+    labels: text('labels').notNull(),
+    recordedAt: text('recorded_at').notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.tenantKey, table.afterSeq] })],
+);
+
+/** Rate cards. What one says never changes (trigger); it goes out of force when another set of cards comes into it. */
+export const rateCards = sqliteTable('rate_cards', {
+  cardKey: integer('card_key').primaryKey(),
+  name: text('name').notNull(),
+  currency: text('currency').notNull(),
+  /** SHA-256 of the definition, hex. */
+  digest: text('digest').notNull(),
+  /** The card as it was written, as JSON. */
+  definition: text('definition').notNull(),
+  source: text('source', { enum: ['configuration', 'import'] }).notNull(),
+  recordedAt: text('recorded_at').notNull(),
+  afterSeq: integer('after_seq').notNull(),
+  retiredAt: text('retired_at'),
+  retiredAfterSeq: integer('retired_after_seq'),
+});
+
+/** What each tenant of a period is charged for its own credits; follows the figures until the period is closed. */
+export const charges = sqliteTable(
+  'charges',
+  {
+    periodKey: integer('period_key').notNull(),
+    tenantKey: integer('tenant_key').notNull(),
+    cardKey: integer('card_key').notNull(),
+    creditsUsed: integer('credits_used').notNull(),
+    /** Null: beyond 64 bits; then there are no lines. */
+    amountMinor: integer('amount_minor'),
+  },
+  (table) => [primaryKey({ columns: [table.periodKey, table.tenantKey] })],
+);
+
+/** The lines of `charges`: they sum to the amount. */
+export const chargeLines = sqliteTable(
+  'charge_lines',
+  {
+    periodKey: integer('period_key').notNull(),
+    tenantKey: integer('tenant_key').notNull(),
+    lineNumber: integer('line_number').notNull(),
+    kind: text('kind', { enum: ['usage', 'minimum', 'discount'] }).notNull(),
+    tier: integer('tier'),
+    credits: integer('credits'),
+    unitCredits: integer('unit_credits'),
+    unitPrice: text('unit_price'),
+    amountMinor: integer('amount_minor').notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.periodKey, table.tenantKey, table.lineNumber] })],
+);
+
+/** The money of `adjustments`: charge(after) - charge(before) on the card of the corrected period's close. */
+export const chargeCorrections = sqliteTable(
+  'charge_corrections',
+  {
+    bookedPeriodKey: integer('booked_period_key').notNull(),
+    tenantKey: integer('tenant_key').notNull(),
+    adjustmentId: integer('adjustment_id').notNull(),
+    cardKey: integer('card_key').notNull(),
+    correctsPeriodKey: integer('corrects_period_key').notNull(),
+    creditsDelta: integer('credits_delta').notNull(),
+    /** Null: beyond 64 bits. */
+    amountMinor: integer('amount_minor'),
+  },
+  (table) => [
+    primaryKey({ columns: [table.bookedPeriodKey, table.tenantKey, table.adjustmentId] }),
+    index('charge_corrections_by_key').on(table.correctsPeriodKey, table.tenantKey),
+  ],
+);
+
+/** The Merkle tree over the statements of a period that its close has committed to; part of the close's digest. */
+export const closeCommitments = sqliteTable('close_commitments', {
+  eventSeq: integer('event_seq').primaryKey(),
+  leaves: integer('leaves').notNull(),
+  /** Hex. */
+  root: text('root').notNull(),
+});
