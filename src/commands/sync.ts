@@ -135,8 +135,8 @@ async function deliverOnce(context: Context, notificationIds: string[], signal: 
   for (const id of due) {
     const outcome = await context.deliver(id, signal);
     deliveries[outcome.state === 'skipped' ? 'pending' : outcome.state] += 1;
-    // Those that tell of a channel which this delivery has disabled.
-    if (outcome.state === 'dead') due.push(...(outcome.disabled?.notificationIds ?? []));
+    // Those that tell of the channel that has lost this one.
+    if (outcome.state === 'dead') due.push(...((outcome.disabled ?? outcome.failing)?.notificationIds ?? []));
   }
   return deliveries;
 }

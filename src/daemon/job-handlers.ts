@@ -59,7 +59,7 @@ export function createHandlers(context: Context, { afterRun, postpone }: AfterJo
         await afterRun();
       } else if (outcome.state === 'dead') {
         logger.error({ notificationId, reason: outcome.reason }, 'notification given up');
-        if (outcome.disabled !== undefined) await afterRun();
+        if (outcome.disabled !== undefined || outcome.failing !== undefined) await afterRun();
       } else {
         logger.info({ notificationId, state: outcome.state }, 'notification handled');
       }

@@ -257,6 +257,10 @@ export class Context {
       const told = notificationIds.length;
       this.logger.error({ channel, reason: outcome.reason, told }, 'channel disabled, nothing more is sent to it');
     }
+    if (outcome.state === 'dead' && outcome.failing !== undefined) {
+      const { channel } = outcome.failing;
+      this.logger.error({ channel, notification: notificationId, reason: outcome.reason }, 'notification given up');
+    }
     return outcome;
   }
 

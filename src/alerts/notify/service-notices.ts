@@ -24,6 +24,31 @@ export function channelDisabledPayload(facts: {
   });
 }
 
+/** The stored text of a notification that says that another channel has lost notifications. */
+export function channelFailingPayload(facts: {
+  notificationId: string;
+  channel: string;
+  reason: string;
+  /** ISO-8601 UTC. */
+  at: string;
+  /** Notifications of the channel that are dead. */
+  dead: number;
+}): string {
+  const { notificationId, channel, reason, at, dead } = facts;
+  const name = inertText(JSON.stringify(channel));
+  const count = dead === 1 ? '1 notification is dead' : `${dead} notifications are dead`;
+  return render({
+    notification_id: notificationId,
+    type: 'channel.failing',
+    severity: 'critical',
+    channel,
+    reason,
+    dead_letters: dead,
+    created_at: at,
+    summary: `Alert channel ${name} does not take what is sent to it: ${inertText(reason)}. ${count}; \`usage-ledger alerts replay\` lists them.`,
+  });
+}
+
 /** The text of a message that only tests a channel. */
 export function testPayload(facts: { notificationId: string; channel: string; createdAt: string }): string {
   const { notificationId, channel, createdAt } = facts;

@@ -26,11 +26,17 @@ export interface DeliveryDeps {
   random: () => number;
 }
 
+/** A channel that is in trouble, and the notifications that tell the other ones. */
+export interface Notices {
+  channel: string;
+  notificationIds: string[];
+}
+
 export type DeliveryOutcome =
   | { state: 'delivered' }
   | { state: 'pending'; attempt: number; delayMs: number; reason: string }
-  /** `disabled`: the channel that takes nothing more from now on, and the notifications that tell the others. */
-  | { state: 'dead'; reason: string; disabled?: { channel: string; notificationIds: string[] } }
+  /** `disabled`: its channel takes nothing more from now on. `failing`: it did not take this one. */
+  | { state: 'dead'; reason: string; disabled?: Notices; failing?: Notices }
   /** Not due, already ended, or in another sender's hands. */
   | { state: 'skipped' };
 
@@ -55,18 +61,19 @@ export async function deliverNotification(
   }
   const nowMs = clock.now();
   const outcome = judge(result, row, deps.random);
+  const otherChannels = [...deps.channels.keys()].filter((name) => name !== row.channel);
+  const dead = outcome.state === 'dead';
   const notificationIds = await outbox.record({
     notificationId,
     state: outcome.state,
     nextAttemptAtMs: nowMs + (outcome.state === 'pending' ? outcome.delayMs : 0),
     error: outcome.state === 'delivered' ? null : outcome.reason,
     nowMs,
-    ...(result.outcome === 'disabled'
-      ? { disable: { otherChannels: [...deps.channels.keys()].filter((name) => name !== row.channel) } }
-      : {}),
+    ...(result.outcome === 'disabled' ? { disable: { otherChannels } } : dead ? { failing: { otherChannels } } : {}),
   });
-  if (result.outcome !== 'disabled' || outcome.state !== 'dead') return outcome;
-  return { ...outcome, disabled: { channel: row.channel, notificationIds } };
+  if (!dead) return outcome;
+  const notices = { channel: row.channel, notificationIds };
+  return result.outcome === 'disabled' ? { ...outcome, disabled: notices } : { ...outcome, failing: notices };
 }
 
 async function attemptOnce(deps: DeliveryDeps, row: OutboxRow, signal: AbortSignal): Promise<DeliveryResult> {

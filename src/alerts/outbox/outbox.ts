@@ -1,6 +1,7 @@
 import type Database from 'better-sqlite3';
 import { isoTime } from '../../core/clock.ts';
 import { disableChannel } from './channel-states.ts';
+import { tellOfDead } from './dead-letters.ts';
 
 type Connection = Database.Database;
 
@@ -28,6 +29,8 @@ export interface DeliveryRecord {
   nowMs: number;
   /** Present when the receiver wants nothing more on this channel; the others are told. */
   disable?: { otherChannels: readonly string[] };
+  /** Present when the notification is dead for another reason; the other channels are told, once a day. */
+  failing?: { otherChannels: readonly string[] };
 }
 
 /** The notifications that are still to be delivered, the longest due first. */
@@ -81,8 +84,8 @@ export function claimDelivery(
 }
 
 /**
- * Writes down what came of an attempt and lets go of the claim. When the attempt has disabled its channel, returns the
- * notifications that tell the other channels.
+ * Writes down what came of an attempt and lets go of the claim. When the notification is dead, returns those that tell the
+ * other channels of it.
  */
 export function recordDelivery(connection: Connection, record: DeliveryRecord): string[] {
   return connection
@@ -101,7 +104,8 @@ export function recordDelivery(connection: Connection, record: DeliveryRecord): 
           isoTime(record.nowMs),
           record.notificationId,
         );
-      return record.disable === undefined ? [] : disableChannel(connection, record, record.disable.otherChannels);
+      if (record.disable !== undefined) return disableChannel(connection, record, record.disable.otherChannels);
+      return record.failing === undefined ? [] : tellOfDead(connection, record, record.failing.otherChannels);
     })
     .immediate();
 }

@@ -1,0 +1,72 @@
+import { expect, onTestFinished, test } from 'vitest';
+import { checkChannels } from '../../../src/commands/doctor/check-channels.ts';
+import type { ChannelConfig } from '../../../src/config/types.ts';
+import { startFixture } from '../../support/sandbox-fixture.ts';
+import { type Receiver, startReceiver } from '../channels/receiver.ts';
+
+const SIGNAL = new AbortController().signal;
+
+test('a channel that loses notifications is one piece of news a day on the others, and doctor fails', async () => {
+  const world = await startWorld();
+  await world.jump('a', 16_000);
+  await world.jump('b', 17_000);
+  expect(world.failing.received).toHaveLength(2);
+  expect(world.notices()).toEqual([
+    'Alert channel "failing" does not take what is sent to it: HTTP 404. 1 notification is dead; `usage-ledger alerts replay` lists them.',
+  ]);
+  const findings = await checkChannels(world.config);
+  expect(findings).toContainEqual({
+    ...{ check: 'channel', subject: 'failing', status: 'fail' },
+    message: '2 notifications are dead, the last one because: HTTP 404',
+    remedy: '`usage-ledger alerts replay` lists them, `--all-dead` sends them again',
+  });
+
+  world.clock.set(world.clock.now() + 24 * 3_600_000);
+  await world.jump('c', 18_000);
+  expect(world.notices()).toHaveLength(2);
+});
+
+test('two channels that both refuse everything tell each other once, and no more', async () => {
+  const world = await startWorld(404);
+  await world.jump('a', 16_000);
+  await world.deliverAll();
+  await world.deliverAll();
+  const notices = "SELECT count(*) FROM outbox WHERE payload LIKE '%channel.failing%'";
+  expect(world.view().value(notices)).toBe(2n);
+});
+
+async function startWorld(otherStatus = 204) {
+  const failing = await startReceiver((response) => response.writeHead(404).end());
+  const other = await startReceiver((response) => response.writeHead(otherStatus).end());
+  onTestFinished(failing.close);
+  onTestFinished(other.close);
+  const hook = (name: string, { url }: Receiver): ChannelConfig => ({
+    ...{ type: 'webhook', name, url, secrets: [], allowPrivate: true, timeoutMs: 10_000 },
+  });
+  const fixture = await startFixture({ channels: [hook('failing', failing), hook('other', other)] });
+  const { clock, upstream, context, view } = fixture;
+  for (const tenantId of ['a', 'b', 'c']) {
+    for (const period of ['2026-01', '2026-02']) upstream.set({ tenantId, period, credits: 10_000, requests: 10 });
+    upstream.set({ tenantId, period: '2026-03', credits: 3_000, requests: 10 });
+  }
+  clock.set(Date.UTC(2026, 2, 16));
+  await fixture.sync();
+  const deliverAll = async (): Promise<void> => {
+    const due = view().rows("SELECT notification_id FROM outbox WHERE state = 'pending' ORDER BY rowid");
+    for (const { notification_id } of due) await context.deliver(String(notification_id), SIGNAL);
+  };
+  return {
+    ...{ ...fixture, failing, deliverAll },
+    notices: () =>
+      other.received
+        .map(({ body }) => JSON.parse(String(body)))
+        .filter(({ type }) => type === 'channel.failing')
+        .map(({ summary }) => summary),
+    async jump(tenantId: string, credits: number): Promise<void> {
+      upstream.set({ tenantId, period: '2026-03', credits, requests: 10 });
+      await fixture.sync();
+      await deliverAll();
+      await deliverAll();
+    },
+  };
+}
