@@ -23,6 +23,14 @@ export const DEFAULT_FOCUS: FocusConfig = {
 
 export const DEFAULT_HTTP = { host: '127.0.0.1', port: 9464 } as const;
 
+/** What a run of a workspace may take. */
+export const DEFAULT_LIMITS = {
+  runMinutes: 30,
+  maxRecords: 20_000_000,
+  maxPages: 1_000_000,
+  maxPageBytes: 4 * 1024 * 1024,
+} as const;
+
 /** The ports of RFC 8314 for handing in e-mail. */
 const IMPLICIT_TLS_PORT = 465;
 const SUBMISSION_PORT = 587;
@@ -44,6 +52,7 @@ export function resolveConfig(document: FileConfig, source: Source): Config {
   return {
     file: source.file,
     ledger: { path: ledgerPath },
+    workers: document.workers ?? 64,
     redisUrl: document.redis_url || null,
     http: {
       host: document.http?.host ?? DEFAULT_HTTP.host,
@@ -107,6 +116,10 @@ function resolveWorkspace(
     concurrency: workspace.concurrency ?? defaults.concurrency ?? 8,
     requestsPerSecond: workspace.requests_per_second ?? defaults.requests_per_second ?? 50,
     consistency: workspace.consistency ?? defaults.consistency ?? 'auto',
+    runMinutes: workspace.run_minutes ?? defaults.run_minutes ?? DEFAULT_LIMITS.runMinutes,
+    maxRecords: workspace.max_records ?? defaults.max_records ?? DEFAULT_LIMITS.maxRecords,
+    maxPages: workspace.max_pages ?? defaults.max_pages ?? DEFAULT_LIMITS.maxPages,
+    maxPageBytes: workspace.max_page_bytes ?? defaults.max_page_bytes ?? DEFAULT_LIMITS.maxPageBytes,
     alerts: resolveAlerts(defaults.alerts, workspace.alerts),
   };
 }

@@ -58,6 +58,8 @@ ledger:
 
 redis_url: \${REDIS_URL:-}              # redis:// or rediss://; empty: a private redis-server is started
 
+workers: 64                            # runs under way at once
+
 http:                                  # health, metrics and queue pages of the daemon
   host: 127.0.0.1                      # anything wider needs a token
   port: 9464                           # 0: off
@@ -106,8 +108,12 @@ defaults:                              # for every workspace; any of these can a
   settle_hours: 48                     # after its end a month may still move for this long; then it can be closed
   per_page: 100                        # 1 to 100
   concurrency: 8                       # requests at a time
-  requests_per_second: 50
+  requests_per_second: 50              # of all workspaces of one host together, for each daemon
   consistency: auto                    # auto: twice up to 50 pages, else counted | twice | counted
+  run_minutes: 30                      # a run that takes longer is ended and tried again
+  max_records: 20000000                # a listing that announces more is refused
+  max_pages: 1000000
+  max_page_bytes: 4194304              # of one page, decoded
 
 workspaces:
   - id: \${USAGE_API_WORKSPACE_ID}

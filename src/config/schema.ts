@@ -79,6 +79,10 @@ const settings = {
   concurrency: integer(1, 256).optional(),
   requests_per_second: integer(1, 10_000).optional(),
   consistency: z.enum(['auto', 'twice', 'counted']).optional(),
+  run_minutes: integer(1, 1440).optional(),
+  max_records: integer(1, 1_000_000_000).optional(),
+  max_pages: integer(1, 100_000_000).optional(),
+  max_page_bytes: integer(65_536, 33_554_432).optional(),
   alerts: alertsSchema.optional(),
 };
 
@@ -137,6 +141,7 @@ export const fileSchema = z.strictObject({
   http: z
     .strictObject({ host: word.optional(), port: integer(0, 65_535).optional(), token: secret.optional() })
     .optional(),
+  workers: integer(1, 1000).optional(),
   log_level: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).optional(),
   defaults: z.strictObject(settings).optional(),
   workspaces: z.array(z.strictObject({ id: obeys(word, identifierRule), name: word.optional(), ...settings })).min(1),

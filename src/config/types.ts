@@ -46,6 +46,13 @@ export interface WorkspaceConfig {
   concurrency: number;
   requestsPerSecond: number;
   consistency: Consistency;
+  /** A run that takes longer is ended, publishes nothing, and is tried again. */
+  runMinutes: number;
+  /** A listing that announces more is refused. */
+  maxRecords: number;
+  maxPages: number;
+  /** Of one page, decoded. */
+  maxPageBytes: number;
   alerts: AlertSettings;
 }
 
@@ -135,6 +142,8 @@ export interface Config {
   ledger: { path: string };
   /** Null: the daemon starts a private redis-server. */
   redisUrl: string | null;
+  /** Runs under way at once, over all workspaces of a daemon. */
+  workers: number;
   /** Health, metrics and queue pages of the daemon; port 0 switches them off. */
   http: { host: string; port: number; token: string | null };
   /** Null: the daemon makes none. */

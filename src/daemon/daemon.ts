@@ -47,6 +47,7 @@ export async function startDaemon(context: Context): Promise<Daemon> {
       ledgerId: ledgerId(connection),
       target,
       logger,
+      settings: { syncConcurrency: config.workers },
       handlers: createHandlers(context, {
         afterRun: () => sweep?.sweep() ?? Promise.resolve(),
         postpone: (key, untilMs) => scheduler?.postpone(key, untilMs),

@@ -1,6 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-
-/** Waits until the next request may be sent; rejects when the signal aborts. */
+/** Waits until the next request may be sent; rejects with the signal's reason when it aborts. */
 export type Pacer = (signal: AbortSignal) => Promise<void>;
 
 /** Timers are no finer than this, so shorter waits are saved up instead of slept. */
@@ -8,14 +6,94 @@ const SHORTEST_SLEEP_MS = 2;
 /** Requests that may follow at once after a pause. */
 const BURST_MS = 100;
 
-/** Spaces requests evenly so that there are at most `perSecond` of them, over any number of callers. */
-export function createPacer(perSecond: number): Pacer {
-  const intervalMs = 1000 / perSecond;
-  let nextMs = 0;
-  return async (signal) => {
+interface Waiter {
+  signal: AbortSignal;
+  go: () => void;
+  giveUp: (reason: unknown) => void;
+}
+
+/**
+ * Spaces the requests to one host evenly, so that there are at most `perSecond` of them over all workspaces. Workspaces
+ * that wait take turns: one with ten thousand pages does not hold up one with three.
+ */
+export class HostPacer {
+  readonly #intervalMs: number;
+  /** Those that wait, by workspace, in the order of their turns. */
+  readonly #waiting = new Map<string, Waiter[]>();
+  #nextMs = 0;
+  #timer: NodeJS.Timeout | null = null;
+
+  constructor(perSecond: number) {
+    this.#intervalMs = 1000 / perSecond;
+  }
+
+  /** The pacer for one workspace. */
+  lane(workspaceId: string): Pacer {
+    return (signal) => this.#turn(workspaceId, signal);
+  }
+
+  async #turn(lane: string, signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    if (this.#waiting.size === 0 && this.#isDue()) {
+      this.#nextMs += this.#intervalMs;
+      return;
+    }
+    await new Promise<void>((resolve, reject) => {
+      const drop = (): void => waiter.giveUp(signal.reason);
+      const waiter: Waiter = {
+        signal,
+        go: () => {
+          signal.removeEventListener('abort', drop);
+          resolve();
+        },
+        giveUp: (reason) => {
+          signal.removeEventListener('abort', drop);
+          reject(reason);
+        },
+      };
+      signal.addEventListener('abort', drop, { once: true });
+      const queue = this.#waiting.get(lane);
+      if (queue === undefined) this.#waiting.set(lane, [waiter]);
+      else queue.push(waiter);
+      this.#wake();
+    });
+  }
+
+  #isDue(): boolean {
     const nowMs = performance.now();
-    nextMs = Math.max(nextMs, nowMs - BURST_MS) + intervalMs;
-    const waitMs = nextMs - nowMs - intervalMs;
-    if (waitMs >= SHORTEST_SLEEP_MS) await sleep(waitMs, undefined, { signal });
+    this.#nextMs = Math.max(this.#nextMs, nowMs - BURST_MS);
+    return this.#nextMs - nowMs < SHORTEST_SLEEP_MS;
+  }
+
+  #wake(): void {
+    if (this.#timer !== null || this.#waiting.size === 0) return;
+    const waitMs = Math.max(1, this.#nextMs - performance.now());
+    this.#timer = setTimeout(() => {
+      this.#timer = null;
+      while (this.#waiting.size > 0 && this.#isDue()) if (this.#admit()) this.#nextMs += this.#intervalMs;
+      this.#wake();
+    }, waitMs);
+  }
+
+  /** Lets one request of the workspace whose turn it is go; false when its waiter has given up meanwhile. */
+  #admit(): boolean {
+    const [entry] = this.#waiting;
+    if (entry === undefined) return false;
+    const [lane, queue] = entry;
+    const waiter = queue.shift();
+    // Behind all others that wait: its next request has to wait for one of each of them.
+    this.#waiting.delete(lane);
+    if (queue.length > 0) this.#waiting.set(lane, queue);
+    if (waiter === undefined || waiter.signal.aborted) return false;
+    waiter.go();
+    return true;
+  }
+}
+
+/** One pacer after the other: both rates hold. */
+export function bothPacers(first: Pacer, second: Pacer): Pacer {
+  return async (signal) => {
+    await first(signal);
+    await second(signal);
   };
 }

@@ -9,8 +9,8 @@ import type { WalkRecord } from '../ledger/runs/walks.ts';
 import type { Window } from '../ledger/staging/staging.ts';
 import { UnauthorizedError } from '../usage-api/errors.ts';
 import type { LedgerWriter } from '../writer/ledger-writer.ts';
-import { createPacer } from './pacer.ts';
 import { judgeWalk, MAX_WALKS, type Sign } from './prove.ts';
+import { type RunDeadline, startRunDeadline } from './run-deadline.ts';
 import { periodsOf, type SyncDeps } from './sync-deps.ts';
 import { walkPages } from './walk.ts';
 import { confirmWithdrawals } from './withdrawals.ts';
@@ -63,10 +63,11 @@ export async function syncWorkspace(deps: SyncDeps, request: SyncRequest): Promi
 
   const log = logger.child({ runId: claimed.runId, workspaceId: workspace.id });
   const lease = keepLease(deps, claimed);
-  const signal = AbortSignal.any([request.signal, lease.signal]);
+  const deadline = startRunDeadline(workspace.runMinutes * 60_000);
+  const signal = AbortSignal.any([request.signal, lease.signal, deadline.signal]);
   let last: WalkRecord | null = null;
   try {
-    const proven = await walkUntilProven(deps, request, claimed, signal, (walk) => {
+    const proven = await walkUntilProven(deps, request, claimed, { signal, deadline }, (walk) => {
       last = walk;
       log.debug({ walk: walk.walkNumber, verdict: walk.verdict, signs: walk.signs }, 'walk ended');
     });
@@ -108,6 +109,7 @@ export async function syncWorkspace(deps: SyncDeps, request: SyncRequest): Promi
     });
     throw cause;
   } finally {
+    deadline.stop();
     lease.stop();
   }
 }
@@ -116,14 +118,13 @@ async function walkUntilProven(
   deps: SyncDeps,
   request: SyncRequest,
   claimed: ClaimedRun,
-  signal: AbortSignal,
+  { signal, deadline }: { signal: AbortSignal; deadline: RunDeadline },
   onWalk: (walk: WalkRecord) => void,
 ): Promise<ProvenWalk> {
   const { writer, workspace, clock } = deps;
   const { runKey } = claimed;
   const { perPage } = workspace;
   const { fromPeriod, toPeriod } = periodsOf(request.window);
-  const pace = createPacer(workspace.requestsPerSecond);
   let previousWasClean = false;
   let signs: Sign[] = [];
   for (let walkNumber = 1; walkNumber <= MAX_WALKS; walkNumber += 1) {
@@ -137,9 +138,13 @@ async function walkUntilProven(
       },
       {
         concurrency: workspace.concurrency,
-        pace,
+        pace: deps.pace,
+        limits: workspace,
         signal,
-        onPage: (pages, totalPages) => request.onProgress?.({ walk: walkNumber, pages, totalPages }),
+        onPage: (pages, totalPages) => {
+          deadline.progress();
+          request.onProgress?.({ walk: walkNumber, pages, totalPages });
+        },
       },
     );
     const facts = await writer.call('finishWalk', { runKey });

@@ -5,6 +5,7 @@ import type { Logger } from '../core/logger.ts';
 import type { Period } from '../core/period.ts';
 import type { Window } from '../ledger/staging/staging.ts';
 import type { LedgerWriter } from '../writer/ledger-writer.ts';
+import type { Pacer } from './pacer.ts';
 
 /** Which page of which periods. */
 export interface PageQuery {
@@ -19,20 +20,29 @@ export function periodsOf({ from, to }: Window): Pick<PageQuery, 'fromPeriod' | 
   return { fromPeriod: from ?? undefined, toPeriod: to ?? undefined };
 }
 
+/** A page as it came. */
+export interface FetchedPage {
+  body: Uint8Array[];
+  /** To be called when the body is not needed any more: only so much may lie in memory over all runs. */
+  release?: () => void;
+}
+
 /** The part of the service's client that a run needs. */
 export interface UsageSource {
-  fetchUsagePage(query: PageQuery, options: { signal: AbortSignal }): Promise<{ body: Uint8Array[] }>;
+  fetchUsagePage(query: PageQuery, options: { signal: AbortSignal }): Promise<FetchedPage>;
   getTenantUsage(
     tenantId: string,
     query: PageQuery,
     options: { signal: AbortSignal },
-  ): Promise<{ usage: readonly { period: Period }[]; total_pages: number }>;
+  ): Promise<{ usage: readonly { period: Period }[]; total_pages: number; total_records: number }>;
 }
 
 export interface SyncDeps {
   writer: LedgerWriter;
   source: UsageSource;
   workspace: WorkspaceConfig;
+  /** Shared with all workspaces of the same host. */
+  pace: Pacer;
   /** The channels that there are, with what each of them is told of. */
   channels: readonly ChannelRoute[];
   clock: Clock;

@@ -1,10 +1,12 @@
 import { setMaxListeners } from 'node:events';
 import type { PageReceipt } from '../writer/writer-ops.ts';
 import type { Pacer } from './pacer.ts';
+import { type ListingLimits, requirePlausible } from './plausible.ts';
+import type { FetchedPage } from './sync-deps.ts';
 
 export interface WalkSource {
   /** Fetches one page; its body comes in pieces. */
-  fetchPage(page: number, signal: AbortSignal): Promise<{ body: Uint8Array[] }>;
+  fetchPage(page: number, signal: AbortSignal): Promise<FetchedPage>;
   /** Hands a body over to staging, which checks it. */
   stagePage(page: number, body: Uint8Array[]): Promise<PageReceipt>;
 }
@@ -13,6 +15,7 @@ export interface WalkOptions {
   /** Requests in flight. */
   concurrency: number;
   pace: Pacer;
+  limits: ListingLimits;
   signal: AbortSignal;
   /** Called after each page that has been staged. */
   onPage: (done: number, total: number) => void;
@@ -27,7 +30,7 @@ const MAX_UNSTAGED_PAGES = 64;
  * first failure aborts what is in flight and is thrown.
  */
 export async function walkPages(source: WalkSource, options: WalkOptions): Promise<void> {
-  const { concurrency, pace, onPage } = options;
+  const { concurrency, pace, limits, onPage } = options;
   const failure = new AbortController();
   const signal = AbortSignal.any([options.signal, failure.signal]);
   // As many as there are lanes may wait for their turn at once.
@@ -36,16 +39,18 @@ export async function walkPages(source: WalkSource, options: WalkOptions): Promi
   const waiting: (() => void)[] = [];
 
   await pace(signal);
-  const { body } = await source.fetchPage(1, signal);
-  const first = await source.stagePage(1, body);
+  const firstPage = await source.fetchPage(1, signal);
+  const first = await source.stagePage(1, firstPage.body).finally(firstPage.release);
+  requirePlausible(first, limits);
   onPage(1, first.totalPages);
 
   let next = 2;
   let done = 1;
   let moved = false;
-  const stage = (page: number, body: Uint8Array[]): void => {
+  const stage = (page: number, { body, release }: FetchedPage): void => {
     const staged = source
       .stagePage(page, body)
+      .finally(release)
       .then((receipt) => {
         done += 1;
         moved ||= receipt.totalPages !== first.totalPages || receipt.totalRecords !== first.totalRecords;
@@ -65,8 +70,7 @@ export async function walkPages(source: WalkSource, options: WalkOptions): Promi
       const page = next;
       next += 1;
       await pace(signal);
-      const { body } = await source.fetchPage(page, signal);
-      stage(page, body);
+      stage(page, await source.fetchPage(page, signal));
       // Each page staged wakes one lane: so many lanes at most wait as there are pages to wake them.
       if (unstaged.size >= MAX_UNSTAGED_PAGES) await new Promise<void>((resolve) => waiting.push(resolve));
     }

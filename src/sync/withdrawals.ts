@@ -1,7 +1,7 @@
 import { summarizeError } from '../core/errors.ts';
 import type { AbsentKey } from '../ledger/runs/absences.ts';
 import type { ClaimedRun } from '../ledger/runs/claim-run.ts';
-import { createPacer } from './pacer.ts';
+import { requirePlausible } from './plausible.ts';
 import { periodsOf, type SyncDeps } from './sync-deps.ts';
 
 /** Tenants whose history one run asks for; the rest wait for the next run. */
@@ -16,11 +16,10 @@ export async function confirmWithdrawals(deps: SyncDeps, run: ClaimedRun, signal
   const absent = await deps.writer.call('absentAgain', { runKey: run.runKey });
   const byTenant = new Map<string, AbsentKey[]>();
   for (const key of absent) byTenant.set(key.tenantId, [...(byTenant.get(key.tenantId) ?? []), key]);
-  const pace = createPacer(deps.workspace.requestsPerSecond);
   const confirmed: AbsentKey[] = [];
   for (const [tenantId, keys] of turnOf([...byTenant], run.runKey)) {
     try {
-      const periods = await readHistory(deps, run, tenantId, () => pace(signal), signal);
+      const periods = await readHistory(deps, run, tenantId, signal);
       confirmed.push(...keys.filter(({ period }) => !periods.has(period)));
     } catch (error) {
       signal.throwIfAborted();
@@ -43,22 +42,25 @@ function turnOf<T>(all: T[], runKey: number): T[] {
 
 /** The periods of a tenant's own history; empty when the service does not know the tenant any more. */
 async function readHistory(
-  { source }: SyncDeps,
+  { source, pace, workspace }: SyncDeps,
   { window }: ClaimedRun,
   tenantId: string,
-  pace: () => Promise<void>,
   signal: AbortSignal,
 ): Promise<Set<string>> {
   const periods = new Set<string>();
   const limits = periodsOf(window);
   let totalPages = 1;
   for (let page = 1; page <= totalPages; page += 1) {
-    await pace();
+    await pace(signal);
     try {
       const query = { ...limits, page, perPage: HISTORY_PER_PAGE };
       const answer = await source.getTenantUsage(tenantId, query, { signal });
       for (const { period } of answer.usage) periods.add(period);
       totalPages = answer.total_pages;
+      if (page === 1) {
+        const { usage, total_pages, total_records } = answer;
+        requirePlausible({ records: usage.length, totalPages: total_pages, totalRecords: total_records }, workspace);
+      }
     } catch (error) {
       // Only of the first page: a later one that is missing says that the history moved, not that there is none.
       if (page === 1 && summarizeError(error).code === 'not_found') return periods;

@@ -4,6 +4,8 @@ import { createRedactor } from '../core/redact.ts';
 import { parseUsagePage, type UsagePage } from './answers/check-page.ts';
 import { parseAnswer } from './answers/parse-answer.ts';
 import { type Dashboard, dashboardSchema, type EmbedToken, embedTokenSchema } from './answers/schemas.ts';
+import { CancelledError, type EndpointLabel } from './errors.ts';
+import type { PageLease, PageMemory } from './http/page-memory.ts';
 import { Pool } from './http/pool.ts';
 import { MAX_BODY_BYTES } from './http/read-body.ts';
 import { send, type TransportOptions } from './http/transport.ts';
@@ -33,6 +35,8 @@ export interface UsageApiClientOptions {
   maxRetryAfterMs?: number;
   /** Decoded bytes of an answer; default `MAX_BODY_BYTES`. */
   maxBodyBytes?: number;
+  /** Bounds what the answers of several clients take together; default: no bound beyond `maxBodyBytes`. */
+  memory?: PageMemory;
   /** Default `usage-ledger`. */
   userAgent?: string;
   clock?: Clock;
@@ -69,6 +73,8 @@ export interface RawPage {
   receivedAtMs: number;
   /** The service's clock by its Date header (whole seconds); null when it sent none. */
   serverDateMs: number | null;
+  /** Gives back the room that the body takes, where room is bounded; to be called once it is not needed any more. */
+  release(): void;
 }
 
 /**
@@ -105,6 +111,7 @@ export class UsageApiClient {
   readonly #dashboardsPath: string;
   readonly #usagePath: string;
   readonly #pool: Pool;
+  readonly #memory: PageMemory | null;
   /** Called at the moment an attempt is sent, so that none carries the X-Valid-Until of an earlier one. */
   readonly #sign: () => SignedHeaders;
   readonly #transport: TransportOptions;
@@ -126,6 +133,7 @@ export class UsageApiClient {
     this.#dashboardsPath = `${prefix}/api/v1/external/dashboards`;
     this.#usagePath = `${prefix}/api/v1/external/workspaces/${workspace}/tenant-usage`;
     this.#pool = openPool(origin, options.concurrency ?? 8);
+    this.#memory = options.memory ?? null;
     this.#sign = createSigner({ workspaceId, apiKeyId, secretKey, signing }, clock);
     this.#transport = {
       retry: {
@@ -199,9 +207,13 @@ export class UsageApiClient {
   }
 
   async #getPage(query: UsagePageQuery, options: CallOptions): Promise<UsagePage> {
-    const { body } = await this.fetchUsagePage(query, options);
+    const { body, release } = await this.fetchUsagePage(query, options);
     const where = { page: query.page ?? 1, workspaceId: this.workspaceId, tenantId: query.tenantId };
-    return parseUsagePage(Buffer.concat(body), where);
+    try {
+      return parseUsagePage(Buffer.concat(body), where);
+    } finally {
+      release();
+    }
   }
 
   /**
@@ -213,9 +225,24 @@ export class UsageApiClient {
     const tenant = tenantId === undefined ? '' : `/${pathSegment(tenantId, 'the tenant id')}`;
     const path = `${this.#usagePath}${tenant}${queryText(query)}`;
     const endpoint = tenantId === undefined ? 'workspace usage' : 'tenant usage';
-    const request = { dispatcher: this.#pool, sign: this.#sign, endpoint, method: 'GET', path } as const;
-    const { body, requestedAtMs, receivedAtMs, serverDateMs } = await send(request, this.#transport, options.signal);
-    return { body, requestedAtMs, receivedAtMs, serverDateMs };
+    const { signal } = options;
+    const lease = await this.#takeRoom(endpoint, signal);
+    const request = { dispatcher: this.#pool, sign: this.#sign, endpoint, method: 'GET', path, lease } as const;
+    try {
+      const { body, requestedAtMs, receivedAtMs, serverDateMs } = await send(request, this.#transport, signal);
+      return { body, requestedAtMs, receivedAtMs, serverDateMs, release: () => lease?.release() };
+    } catch (error) {
+      lease?.release();
+      throw error;
+    }
+  }
+
+  async #takeRoom(endpoint: EndpointLabel, signal: AbortSignal | undefined): Promise<PageLease | null> {
+    try {
+      return (await this.#memory?.take(signal)) ?? null;
+    } catch (error) {
+      throw new CancelledError(endpoint, error);
+    }
   }
 
   /** Waits for calls under way, then closes all connections. Later calls fail with code `client_closed`. */

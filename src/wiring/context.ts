@@ -19,9 +19,11 @@ import { readVersion } from '../core/version.ts';
 import { type LedgerReader, openReader } from '../ledger/file/open.ts';
 import type { RunKind } from '../ledger/runs/claim-run.ts';
 import { hasPublished } from '../ledger/runs/published.ts';
+import type { HostPacer, Pacer } from '../sync/pacer.ts';
 import { planWindow } from '../sync/plan.ts';
 import type { SyncOutcome, SyncProgress } from '../sync/run.ts';
 import type { UsageApiClient, UsageApiClientOptions } from '../usage-api/client.ts';
+import { PageMemory } from '../usage-api/http/page-memory.ts';
 import { LedgerWriter } from '../writer/ledger-writer.ts';
 import type { WriterHandle } from '../writer/writer-handle.ts';
 
@@ -69,6 +71,8 @@ export class Context {
   readonly #random: () => number;
   readonly #clientOptions: NonNullable<ContextOverrides['clientOptions']>;
   readonly #releasers = new Releasers();
+  readonly #pacers = new Map<string, HostPacer>();
+  readonly #memory: PageMemory;
   readonly #clients = new Map<string, Promise<UsageApiClient>>();
   /** A thread for the writer that has been started already; the first to open the writer takes it. */
   #thread: WriterHandle | undefined;
@@ -88,6 +92,7 @@ export class Context {
     this.#routes = routesOf(channels);
     this.#random = overrides.random ?? Math.random;
     this.#clientOptions = overrides.clientOptions ?? {};
+    this.#memory = pageMemory(config.workspaces);
     this.#thread = thread;
   }
 
@@ -159,7 +164,7 @@ export class Context {
 
   async #openClient(workspace: WorkspaceConfig): Promise<UsageApiClient> {
     const { UsageApiClient } = await import('../usage-api/client.ts');
-    const { baseUrl, embedUrl, apiKeyId, secretKey, signing, concurrency } = workspace;
+    const { baseUrl, embedUrl, apiKeyId, secretKey, signing, concurrency, maxPageBytes } = workspace;
     const client = new UsageApiClient({
       baseUrl,
       embedUrl,
@@ -168,12 +173,26 @@ export class Context {
       secretKey,
       signing,
       concurrency,
+      maxBodyBytes: maxPageBytes,
+      memory: this.#memory,
       userAgent: `usage-ledger/${this.version}`,
       clock: this.clock,
       ...this.#clientOptions,
     });
     this.#releasers.push(() => client.close());
     return client;
+  }
+
+  /** All workspaces of one host share its rate, the highest that one of them is given; each keeps to its own, too. */
+  async #pacerOf({ id, baseUrl, requestsPerSecond }: WorkspaceConfig): Promise<Pacer> {
+    const { HostPacer, bothPacers } = await import('../sync/pacer.ts');
+    const { host } = new URL(baseUrl);
+    const sharing = this.config.workspaces.filter((other) => new URL(other.baseUrl).host === host);
+    const hostRate = Math.max(...sharing.map((other) => other.requestsPerSecond));
+    const pacer = this.#pacers.get(host) ?? new HostPacer(hostRate);
+    this.#pacers.set(host, pacer);
+    const lane = pacer.lane(id);
+    return requestsPerSecond < hostRate ? bothPacers(new HostPacer(requestsPerSecond).lane(id), lane) : lane;
   }
 
   /** Opens and loads all that syncs need, so that a daemon's first one does not hold up its event loop. */
@@ -206,6 +225,7 @@ export class Context {
         writer,
         source,
         workspace,
+        pace: await this.#pacerOf(workspace),
         channels: this.#routes,
         clock: this.clock,
         logger: this.logger,
@@ -291,4 +311,12 @@ export class Context {
 function channelsOf(config: Config): ChannelConfig[] {
   const { channels } = config.alerts;
   return channels.length > 0 ? channels : [{ type: 'log', name: 'log' }];
+}
+
+/** Answers that are long take this much together; those that are not take as much again. */
+const LONG_ANSWER_BYTES = 32 * 1024 * 1024;
+
+function pageMemory(workspaces: readonly WorkspaceConfig[]): PageMemory {
+  const longest = Math.max(...workspaces.map(({ maxPageBytes }) => maxPageBytes));
+  return new PageMemory(undefined, Math.max(1, Math.floor(LONG_ANSWER_BYTES / longest)));
 }

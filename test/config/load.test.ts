@@ -134,6 +134,7 @@ describe('what a file means', () => {
       file: join(cwd, 'case.yml'),
       ledger: { path: join(cwd, 'data/ledger.db') },
       redisUrl: null,
+      workers: 64,
       http: { host: '127.0.0.1', port: 9464, token: null },
       backup: null,
       rates: null,
@@ -166,6 +167,10 @@ describe('what a file means', () => {
           concurrency: 8,
           requestsPerSecond: 50,
           consistency: 'auto',
+          runMinutes: 30,
+          maxRecords: 20_000_000,
+          maxPages: 1_000_000,
+          maxPageBytes: 4_194_304,
           alerts: {
             ratio: 1.5,
             minCredits: 1000,

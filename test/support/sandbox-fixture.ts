@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { expect, onTestFinished } from 'vitest';
 import { unheardRules } from '../../src/alerts/notify/routes.ts';
-import { DEFAULT_ALERT_RULES, DEFAULT_FOCUS } from '../../src/config/resolve.ts';
+import { DEFAULT_ALERT_RULES, DEFAULT_FOCUS, DEFAULT_LIMITS } from '../../src/config/resolve.ts';
 import type { ChannelConfig, Config, WorkspaceConfig } from '../../src/config/types.ts';
 import { createLogger } from '../../src/core/logger.ts';
 import type { Sandbox } from '../../src/sandbox/server.ts';
@@ -65,6 +65,7 @@ export async function startFixture(options: FixtureOptions = {}): Promise<Fixtur
   const config: Config = {
     file: null,
     ledger: { path: join(temporaryFolder(), 'ledger.db') },
+    workers: 64,
     redisUrl: null,
     http: { host: '127.0.0.1', port: 0, token: null },
     backup: null,
@@ -151,6 +152,7 @@ function workspaceConfig(url: string, own: Partial<WorkspaceConfig>): WorkspaceC
     concurrency: 4,
     requestsPerSecond: 10_000,
     consistency: 'auto',
+    ...DEFAULT_LIMITS,
     alerts: { ...DEFAULT_ALERT_RULES, tenants: [] },
     ...own,
   };

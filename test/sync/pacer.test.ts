@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
-import { createPacer } from '../../src/sync/pacer.ts';
+import { bothPacers, HostPacer } from '../../src/sync/pacer.ts';
 import { rejection } from '../support/rejection.ts';
 
 const SIGNAL = new AbortController().signal;
 
 test('callers that share a pacer keep to its rate together', async () => {
-  const pace = createPacer(200);
+  const pace = new HostPacer(200).lane('ws');
   const startedAtMs = performance.now();
   const caller = async (): Promise<void> => {
     for (let turn = 0; turn < 20; turn += 1) await pace(SIGNAL);
@@ -20,7 +20,7 @@ test('callers that share a pacer keep to its rate together', async () => {
 });
 
 test('a pause is not made up for by more than a short burst', async () => {
-  const pace = createPacer(100);
+  const pace = new HostPacer(100).lane('ws');
   await pace(SIGNAL);
   const resumeMs = performance.now() + 300;
   while (performance.now() < resumeMs);
@@ -33,10 +33,37 @@ test('a pause is not made up for by more than a short burst', async () => {
 });
 
 test('waiting for a turn ends at once when the signal aborts', async () => {
-  const pace = createPacer(0.01);
+  const pace = new HostPacer(0.01).lane('ws');
   await pace(SIGNAL);
   const stop = new AbortController();
   const waiting = rejection(pace(stop.signal));
   stop.abort();
   expect((await waiting).name).toBe('AbortError');
+});
+
+test('workspaces of one host share its rate, and one with many pages does not hold up one with three', async () => {
+  const host = new HostPacer(200);
+  const order: string[] = [];
+  const walk = async (name: string, pages: number): Promise<void> => {
+    const pace = host.lane(name);
+    const turns = Array.from({ length: pages }, async () => {
+      await pace(SIGNAL);
+      order.push(name);
+    });
+    await Promise.all(turns);
+  };
+  const startedAtMs = performance.now();
+  const big = walk('big', 100);
+  await Promise.all([walk('small', 3), big]);
+
+  // 103 requests at 200 a second, less a burst of 100 ms.
+  expect(performance.now() - startedAtMs).toBeGreaterThanOrEqual(400);
+  expect(order.lastIndexOf('small')).toBeLessThan(40);
+});
+
+test('of two rates both hold', async () => {
+  const pace = bothPacers(new HostPacer(100).lane('ws'), new HostPacer(10_000).lane('ws'));
+  const startedAtMs = performance.now();
+  for (let turn = 0; turn < 31; turn += 1) await pace(SIGNAL);
+  expect(performance.now() - startedAtMs).toBeGreaterThanOrEqual(185);
 });

@@ -151,6 +151,39 @@ test('pages that staging has not taken yet are bounded however fast they come', 
   expect(peak).toBeLessThanOrEqual(64 + 8);
 });
 
+test.each<[string, PageReceipt, string]>([
+  ['more records than allowed', { records: 100, totalPages: 11, totalRecords: 1100 }, 'listing_too_long'],
+  ['more pages than allowed', { records: 1, totalPages: 60, totalRecords: 60 }, 'listing_too_long'],
+  ['more pages than its records fill', { records: 100, totalPages: 8, totalRecords: 200 }, 'implausible_listing'],
+  ['fewer pages than its records need', { records: 10, totalPages: 1, totalRecords: 500 }, 'implausible_listing'],
+  ['records, and gives none', { records: 0, totalPages: 5, totalRecords: 500 }, 'implausible_listing'],
+  ['pages without records', { records: 0, totalPages: 5, totalRecords: 0 }, 'implausible_listing'],
+])('a listing that announces %s is refused after its first page', async (_, receipt, code) => {
+  const fetched: number[] = [];
+  const source = sourceOf(1, { fetchPage: noted(fetched), stagePage: async () => receipt });
+  const limits = { maxRecords: 1000, maxPages: 50 };
+  expect(await rejection(walkPages(source, optionsWith({ limits })))).toMatchObject({ code });
+  expect(fetched).toEqual([1]);
+});
+
+test('what a page holds in memory is let go of once it is staged, and also when staging refuses it', async () => {
+  let held = 0;
+  const release = (): void => {
+    held -= 1;
+  };
+  const source = sourceOf(20, {
+    fetchPage: async () => {
+      held += 1;
+      return { body: [], release };
+    },
+  });
+  await walkPages(source, optionsWith({}));
+  expect(held).toBe(0);
+  const refusing = { ...source, stagePage: () => Promise.reject(new Error('no')) };
+  await rejection(walkPages(refusing, optionsWith({})));
+  expect(held).toBe(0);
+});
+
 function totals(totalPages: number): PageReceipt {
   return { records: 100, totalPages, totalRecords: totalPages * 100 };
 }
@@ -170,6 +203,7 @@ function optionsWith(some: Partial<WalkOptions>): WalkOptions {
   return {
     concurrency: 4,
     pace: () => Promise.resolve(),
+    limits: { maxRecords: Number.MAX_SAFE_INTEGER, maxPages: Number.MAX_SAFE_INTEGER },
     signal: new AbortController().signal,
     onPage: () => undefined,
     ...some,

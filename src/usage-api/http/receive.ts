@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
 import type { Attempt } from './attempt.ts';
+import { type PageLease, SMALL_BYTES } from './page-memory.ts';
 import { tooLong } from './read-body.ts';
 
 /** An answer as it came, its body still encoded. */
@@ -20,18 +21,19 @@ export interface BodyLimits {
 /**
  * Sends a request once and receives its answer whole. Rejects with what the connection fails with, with what the attempt
  * was ended with, or with BodyFault. It is a handler of undici's own: `request` would make a stream of each body first,
- * which costs as much again.
+ * which costs as much again. With a lease, a long answer waits half received until there is room for it.
  */
 export function receive(
   dispatcher: Dispatcher,
   options: Dispatcher.DispatchOptions,
   attempt: Attempt,
   limits: BodyLimits,
+  lease: PageLease | null = null,
 ): Promise<Received> {
   return new Promise((resolve, reject) => {
     // undici can be told to abort only once a request has its connection: those that still wait for one end here.
     attempt.whenEnded(reject);
-    if (attempt.reason === null) dispatcher.dispatch(options, new Receiver(resolve, reject, attempt, limits));
+    if (attempt.reason === null) dispatcher.dispatch(options, new Receiver(resolve, reject, attempt, limits, lease));
   });
 }
 
@@ -40,21 +42,26 @@ class Receiver implements Dispatcher.DispatchHandler {
   readonly #reject: (error: unknown) => void;
   readonly #attempt: Attempt;
   readonly #limits: BodyLimits;
+  readonly #lease: PageLease | null;
   #status = 0;
   #headers: IncomingHttpHeaders = {};
   #chunks: Uint8Array[] = [];
   #size = 0;
+  /** Whether room for a long answer has been asked for. */
+  #asked = false;
 
   constructor(
     resolve: (received: Received) => void,
     reject: (error: unknown) => void,
     attempt: Attempt,
     limits: BodyLimits,
+    lease: PageLease | null,
   ) {
     this.#resolve = resolve;
     this.#reject = reject;
     this.#attempt = attempt;
     this.#limits = limits;
+    this.#lease = lease;
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
@@ -74,6 +81,18 @@ class Receiver implements Dispatcher.DispatchHandler {
     this.#size += chunk.byteLength;
     const limit = this.#succeeded() ? this.#limits.success : this.#limits.failure;
     if (this.#size > limit) controller.abort(tooLong(limit));
+    else if (this.#size > SMALL_BYTES && this.#lease !== null) this.#waitForRoom(controller, this.#lease);
+  }
+
+  /** The service sends no more until there is room for a long answer. */
+  #waitForRoom(controller: Dispatcher.DispatchController, lease: PageLease): void {
+    if (this.#asked) return;
+    this.#asked = true;
+    controller.pause();
+    lease.grow().then(
+      () => controller.resume(),
+      () => undefined,
+    );
   }
 
   onResponseEnd(): void {

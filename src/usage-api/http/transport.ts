@@ -7,6 +7,7 @@ import { CancelledError, type EndpointLabel, TimeoutError } from '../errors.ts';
 import type { SignedHeaders } from '../sign.ts';
 import { Attempt, unwatchAbort, watchAbort } from './attempt.ts';
 import { AttemptFailure, connectionFailure } from './attempt-failure.ts';
+import type { PageLease } from './page-memory.ts';
 import { decodeBody } from './read-body.ts';
 import { type Received, receive } from './receive.ts';
 import { finalError, type RetryPolicy, retryDelayMs, waitFor } from './retry.ts';
@@ -36,6 +37,8 @@ export interface TransportRequest {
   path: string;
   /** JSON text of a POST; never part of an error. */
   body?: string;
+  /** Room for the answer, where room is bounded. */
+  lease?: PageLease | null;
 }
 
 /** A 2xx answer, its body not yet looked at. */
@@ -106,7 +109,7 @@ async function sendOnce(
 }
 
 async function exchange(request: TransportRequest, options: TransportOptions, attempt: Attempt): Promise<Answer> {
-  const { dispatcher, sign, endpoint, method, path, body } = request;
+  const { dispatcher, sign, endpoint, method, path, body, lease = null } = request;
   const { clock, userAgent, maxBodyBytes } = options;
   const headers: Record<string, string> = {
     accept: 'application/json',
@@ -117,13 +120,13 @@ async function exchange(request: TransportRequest, options: TransportOptions, at
   if (body !== undefined) headers['content-type'] = 'application/json';
   const requestedAtMs = clock.now();
   const limits = { success: maxBodyBytes, failure: MAX_ERROR_BODY_BYTES };
-  const received = await receive(dispatcher, { method, path, headers, body: body ?? null }, attempt, limits);
+  const received = await receive(dispatcher, { method, path, headers, body: body ?? null }, attempt, limits, lease);
   const receivedAtMs = clock.now();
   const { status } = received;
   const serverDateMs = parseHttpDate(headerText(received, 'date') ?? '');
   const encoding = headerText(received, 'content-encoding');
   if (status >= 200 && status < 300 && received.body !== null) {
-    const decoded = await decodeBody(received.body, encoding, maxBodyBytes);
+    const decoded = await decodeBody(received.body, encoding, maxBodyBytes, lease);
     return { status, body: decoded, requestedAtMs, receivedAtMs, serverDateMs };
   }
   const retryAfterMs = parseRetryAfter(headerText(received, 'retry-after'), serverDateMs ?? receivedAtMs);

@@ -1,0 +1,37 @@
+import { AppError } from '../core/errors.ts';
+import type { PageReceipt } from '../writer/writer-ops.ts';
+
+/** How long a listing may be. */
+export interface ListingLimits {
+  maxRecords: number;
+  maxPages: number;
+}
+
+/**
+ * Looks at what the first page of a listing announces and refuses what cannot be true, or is longer than allowed, before
+ * anything more is asked for. Throws `implausible_listing` (retryable) or `listing_too_long`.
+ */
+export function requirePlausible(first: PageReceipt, { maxRecords, maxPages }: ListingLimits): void {
+  const { records, totalPages, totalRecords } = first;
+  if (totalRecords > maxRecords || totalPages > maxPages) {
+    const most = totalRecords > maxRecords ? `max_records is ${maxRecords}` : `max_pages is ${maxPages}`;
+    throw new AppError(
+      'listing_too_long',
+      `the service announces ${totalRecords} records on ${totalPages} pages, and ${most}`,
+      { hint: 'ask the service whether that can be; if it can, raise the limit' },
+    );
+  }
+  // An empty listing may have one page or none.
+  const expected = records === 0 ? Math.min(totalPages, 1) : Math.ceil(totalRecords / records);
+  const empty = records === 0 && totalRecords > 0;
+  if (totalPages === expected && !empty) return;
+  throw implausible(
+    `the service announces ${totalRecords} records on ${totalPages} pages, but its first page holds ${records}`,
+  );
+}
+
+/** A listing that contradicts itself; reading on would show nothing but more of the same. */
+export function implausible(message: string): AppError {
+  const hint = 'nothing was published, the slot is tried again; if it persists, tell the service';
+  return new AppError('implausible_listing', message, { retryable: true, hint });
+}

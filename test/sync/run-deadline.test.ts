@@ -1,0 +1,45 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect, onTestFinished, test } from 'vitest';
+import { startRunDeadline } from '../../src/sync/run-deadline.ts';
+import { eventually } from '../support/eventually.ts';
+import { rejection } from '../support/rejection.ts';
+import { manualOrder, startFixture } from '../support/sandbox-fixture.ts';
+
+test('a run that makes no progress ends before one that makes some, which ends when its time is over', async () => {
+  const idle = startRunDeadline(10_000, 100);
+  const busy = startRunDeadline(600, 100);
+  const beat = setInterval(() => busy.progress(), 10);
+  onTestFinished(() => {
+    clearInterval(beat);
+    idle.stop();
+    busy.stop();
+  });
+  await eventually(() => expect(idle.signal.aborted).toBe(true));
+  expect(busy.signal.aborted).toBe(false);
+  await eventually(() => expect(busy.signal.aborted).toBe(true));
+  expect(idle.signal.reason).toMatchObject({
+    code: 'run_timeout',
+    retryable: true,
+    message: expect.stringContaining('no page arrived'),
+  });
+  expect(busy.signal.reason).toMatchObject({ code: 'run_timeout', message: expect.stringContaining('took longer') });
+});
+
+test('a deadline that is stopped never strikes', async () => {
+  const deadline = startRunDeadline(20, 10);
+  deadline.stop();
+  await sleep(40);
+  expect(deadline.signal.aborted).toBe(false);
+});
+
+test('a service that never answers ends the run as failed, with a fault that somebody hears of', async () => {
+  const fixture = await startFixture({ settings: { runMinutes: 0.01 } });
+  fixture.sandbox.faults.push({ times: Number.POSITIVE_INFINITY, action: { type: 'delay', delayMs: 60_000 } });
+  expect(await rejection(fixture.context.sync(manualOrder()))).toMatchObject({ code: 'run_timeout', retryable: true });
+  expect(fixture.view().rows('SELECT status, error_code FROM finance_runs')).toEqual([
+    { status: 'failed', error_code: 'run_timeout' },
+  ]);
+  fixture.sandbox.faults.clear();
+  // Told when it is there in a second run, as every fault that may pass by itself.
+  expect(fixture.view().rows('SELECT rule, state FROM alerts')).toEqual([{ rule: 'sync_failed', state: 'pending' }]);
+});

@@ -1,0 +1,104 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { gzipSync } from 'node:zlib';
+import { expect, onTestFinished, test } from 'vitest';
+import { UsageApiClient } from '../../../src/usage-api/client.ts';
+import { PageMemory } from '../../../src/usage-api/http/page-memory.ts';
+import { eventually } from '../../support/eventually.ts';
+import { rejection } from '../../support/rejection.ts';
+
+const LONG = Buffer.alloc(1024 * 1024, ' ');
+
+test('places are given in the order in which they were asked for, and an abort ends the waiting', async () => {
+  const memory = new PageMemory(1, 1);
+  const first = await memory.take();
+  const order: string[] = [];
+  const stop = new AbortController();
+  const waiting = memory.take(stop.signal);
+  const second = memory.take().then((lease) => {
+    order.push('second');
+    return lease;
+  });
+  stop.abort(new Error('stopped'));
+  expect((await rejection(waiting)).message).toBe('stopped');
+  expect(order).toEqual([]);
+  first.release();
+  first.release();
+  (await second).release();
+  expect(order).toEqual(['second']);
+});
+
+test('whoever gives up while it waits for a large place takes none', async () => {
+  const memory = new PageMemory(3, 1);
+  const [holder, quitter, next] = await Promise.all([memory.take(), memory.take(), memory.take()]);
+  await holder.grow();
+  const given = quitter.grow().catch(() => 'gave up');
+  quitter.release();
+  expect(await given).toBe('gave up');
+  const grown = next.grow();
+  holder.release();
+  await grown;
+});
+
+test.each(['plain', 'gzip'])(
+  'of long %s answers only so many are received at a time, whichever client asks',
+  async (form) => {
+    const { url, begun } = await serve(form === 'gzip' ? gzipSync(LONG) : LONG, form === 'gzip');
+    const memory = new PageMemory(100, 2);
+    const clients = ['a', 'b', 'c'].map((id) => clientOf(url, id, memory));
+    const pages = clients.flatMap((client) => [1, 2].map((page) => client.fetchUsagePage({ page })));
+    const arrived: { release(): void }[] = [];
+    for (const page of pages) void page.then((raw) => arrived.push(raw));
+    await eventually(() => expect([begun(), arrived.length]).toEqual([6, 2]));
+    // A turn of the event loop for each of the rest to show that it does not come.
+    for (let turn = 0; turn < 50; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+    expect(arrived.length).toBe(2);
+    for (let done = 0; done < 6; done += 1) {
+      await eventually(() => expect(arrived.length).toBeGreaterThan(done));
+      arrived[done]?.release();
+    }
+    expect((await Promise.all(pages)).every(({ body }) => Buffer.concat(body).length === LONG.length)).toBe(true);
+  },
+);
+
+test('a gzip body that says that it is short waits for room like any other, and none is unpacked beyond the limit', async () => {
+  const packed = gzipSync(LONG);
+  const lying = Buffer.from(packed);
+  lying.writeUInt32LE(1000, lying.length - 4);
+  const memory = new PageMemory(10, 1);
+  const holder = await memory.take();
+  await holder.grow();
+  const liar = await serve(lying, true);
+  const fetched = rejection(clientOf(liar.url, 'a', memory).fetchUsagePage({}));
+  await eventually(() => expect(liar.begun()).toBe(1));
+  holder.release();
+  expect(await fetched).toMatchObject({ code: 'invalid_response' });
+  const honest = await serve(packed, true);
+  const client = clientOf(honest.url, 'a', undefined, 200_000);
+  expect((await rejection(client.fetchUsagePage({}))).message).toContain('longer than 200000 bytes');
+});
+
+function clientOf(url: string, workspaceId: string, memory?: PageMemory, maxBodyBytes?: number): UsageApiClient {
+  const client = new UsageApiClient({
+    ...{ baseUrl: url, embedUrl: url, workspaceId, apiKeyId: 'ak', secretKey: 'sk_not_a_secret', retries: 0 },
+    ...(memory === undefined ? {} : { memory }),
+    ...(maxBodyBytes === undefined ? {} : { maxBodyBytes }),
+  });
+  onTestFinished(() => client.close());
+  return client;
+}
+
+async function serve(body: Buffer, packed: boolean): Promise<{ url: string; begun: () => number }> {
+  let begun = 0;
+  const server = createServer((_request, response) => {
+    begun += 1;
+    response.writeHead(200, packed ? { 'content-encoding': 'gzip' } : {}).end(body);
+  }).listen(0, '127.0.0.1');
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  await once(server, 'listening');
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, begun: () => begun };
+}
