@@ -17,6 +17,7 @@ import { createHandlers } from './job-handlers.ts';
 import { type OutboxSweep, startOutboxSweep } from './outbox-sweep.ts';
 import { schedulesOf, type WorkspaceSchedule } from './schedules.ts';
 import { startStaleWatch } from './stale-watch.ts';
+import { startWalWatch } from './wal-watch.ts';
 
 /** Running jobs have this long to end after a stop was asked for; below pm2's kill_timeout with room for the rest. */
 const JOBS_DEADLINE_MS = 14_000;
@@ -98,6 +99,9 @@ export async function startDaemon(context: Context): Promise<Daemon> {
       logger,
     });
     releasers.push(() => watch.stop());
+    const writer = await context.writer();
+    const checkpoint = () => writer.call('truncateLog', undefined);
+    releasers.push(startWalWatch({ ledgerPath: config.ledger.path, checkpoint, logger }));
     if (config.http.port !== 0) {
       // Loaded here only: the pages take longer to load than everything that the other commands need.
       const { startHttp } = await import('./http/server.ts');

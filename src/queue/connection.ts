@@ -8,6 +8,9 @@ import { READY_WAIT_MS } from './settings.ts';
 /** Where Redis is: an address such as `redis://host:6379/0`, or the path of a unix socket. */
 export type RedisTarget = { kind: 'url'; url: string } | { kind: 'socket'; path: string };
 
+/** Stands among the connections for writes that Redis refuses although the connections are fine. */
+const HEARTBEAT = 'heartbeat';
+
 type ConnectionOptions = Omit<RedisOptions, 'replyMapping'>;
 
 /** Fast at first, because a job whose lock is not renewed runs twice; then once a second for as long as it takes. */
@@ -45,6 +48,8 @@ export interface RedisWatch {
   readonly lastFault: string | null;
   /** Follows a connection until it is disconnected on purpose. */
   follow(name: string, connection: Redis): void;
+  /** Told whether Redis takes writes: null when it does, else why not. */
+  heard(fault: string | null): void;
   /** Calls the listener each time an outage is over; returns what ends the subscription. */
   onBack(listener: () => void): () => void;
 }
@@ -87,6 +92,10 @@ export function createRedisWatch(target: RedisTarget, logger: Logger): RedisWatc
       );
       connection.on('ready', () => ready(name));
       connection.on('end', () => waiting.delete(name));
+    },
+    heard(fault) {
+      if (fault !== null) lost(HEARTBEAT, fault);
+      else if (waiting.has(HEARTBEAT)) ready(HEARTBEAT);
     },
     onBack(listener) {
       listeners.add(listener);

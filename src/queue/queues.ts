@@ -13,6 +13,7 @@ import {
 } from './connection.ts';
 import { within } from './deadline.ts';
 import { RedisUnavailableError, StoppingError } from './errors.ts';
+import { startHeartbeat } from './heartbeat.ts';
 import { type DeliverJob, deliverJobId, type JobHandlers, type SyncJob, syncJobId, workspaceMark } from './jobs.ts';
 import {
   DEFAULT_SETTINGS,
@@ -105,6 +106,12 @@ export async function openQueueSystem(options: QueueSystemOptions): Promise<Queu
     }
   };
 
+  const stopHeartbeat = startHeartbeat({
+    connection: producer,
+    watch,
+    key: `bull:ul-${ledgerId}-heartbeat`,
+    intervalMs: settings.heartbeatMs,
+  });
   const workers: Worker[] = [];
   const running = new Set<Promise<unknown>>();
   const stopper = new AbortController();
@@ -145,6 +152,7 @@ export async function openQueueSystem(options: QueueSystemOptions): Promise<Queu
     clearTimeout(grace);
     stopper.abort(new StoppingError());
     if (!closed) logger.warn({ running: running.size }, 'stopped before all jobs had ended');
+    stopHeartbeat();
     await Promise.allSettled([syncQueue.close(), deliverQueue.close()]);
     producer.disconnect();
     workerConnection?.disconnect();

@@ -1,7 +1,9 @@
-/** How many jobs of a queue one daemon carries out at once; tests change some. */
+/** How many jobs of a queue one daemon carries out at once, and more; tests change some. */
 export interface QueueSettings {
   syncConcurrency: number;
   deliverConcurrency: number;
+  /** Milliseconds between two looks at whether Redis takes writes. */
+  heartbeatMs: number;
 }
 
 export const DEFAULT_SETTINGS: QueueSettings = {
@@ -9,6 +11,7 @@ export const DEFAULT_SETTINGS: QueueSettings = {
   syncConcurrency: 64,
   // Deliveries wait for other people's servers: one that hangs must not hold up the rest.
   deliverConcurrency: 4,
+  heartbeatMs: 5_000,
 };
 
 /** Outlasts a Redis restart or a short network loss, so that a job does not run twice at once. */

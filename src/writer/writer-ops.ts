@@ -24,6 +24,7 @@ import {
   type ReopenRequest,
   reopenPeriod,
 } from '../ledger/close/close-period.ts';
+import { truncateLog } from '../ledger/file/checkpoint.ts';
 import { type AbsentKey, absentAgain } from '../ledger/runs/absences.ts';
 import { type ApplyResult, applyRun } from '../ledger/runs/apply-run.ts';
 import { type ClaimedRun, type ClaimRequest, claimRun, renewLease, type SlotDone } from '../ledger/runs/claim-run.ts';
@@ -161,6 +162,11 @@ export class WriterOps {
   /** Raises alerts for workspaces without a complete run for too long. */
   raiseStale(request: { workspaces: StaleCheck[]; channels: readonly ChannelRoute[]; nowMs: number }): RunAlerts {
     return evaluateStale(this.#connection, request.workspaces, request);
+  }
+
+  /** Cuts the write-ahead log; false while a reader still needs it. */
+  truncateLog(_args: undefined): boolean {
+    return truncateLog(this.#connection);
   }
 
   acknowledgeAlert(request: AcknowledgeRequest): void {

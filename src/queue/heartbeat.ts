@@ -1,0 +1,38 @@
+import type { Redis } from 'ioredis';
+import type { RedisWatch } from './connection.ts';
+import { within } from './deadline.ts';
+
+const ANSWER_MS = 4_000;
+const KEPT_MS = 60_000;
+
+export interface HeartbeatOptions {
+  connection: Redis;
+  watch: RedisWatch;
+  /** What is written, and forgotten by Redis after a minute. */
+  key: string;
+  intervalMs: number;
+}
+
+/**
+ * Writes to Redis again and again and tells the watch how it went: a Redis that is frozen, read-only or full breaks no
+ * connection, so neither its outage nor the end of it would be noticed otherwise. Returns what ends it.
+ */
+export function startHeartbeat({ connection, watch, key, intervalMs }: HeartbeatOptions): () => void {
+  let beating = false;
+  const beat = async (): Promise<void> => {
+    // A connection that is lost has told the watch so itself.
+    if (beating || connection.status !== 'ready') return;
+    beating = true;
+    try {
+      await within(connection.set(key, '1', 'PX', KEPT_MS), ANSWER_MS);
+      watch.heard(null);
+    } catch (error) {
+      watch.heard(error instanceof Error ? error.message : String(error));
+    } finally {
+      beating = false;
+    }
+  };
+  const timer = setInterval(() => void beat(), intervalMs);
+  timer.unref();
+  return () => clearInterval(timer);
+}

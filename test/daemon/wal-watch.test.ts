@@ -1,0 +1,45 @@
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import { expect, onTestFinished, test } from 'vitest';
+import { createLogger } from '../../src/core/logger.ts';
+import { startWalWatch } from '../../src/daemon/wal-watch.ts';
+import { truncateLog } from '../../src/ledger/file/checkpoint.ts';
+import { eventually } from '../support/eventually.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+
+test('a log that a long reader has kept is cut soon after it has gone, though nothing is written any more', async () => {
+  const ledgerPath = join(temporaryFolder(), 'ledger.db');
+  const connection = new Database(ledgerPath);
+  onTestFinished(() => void connection.close());
+  connection.pragma('journal_mode = WAL');
+  connection.pragma('busy_timeout = 5000');
+  connection.pragma('journal_size_limit = 16777216');
+  connection.exec('CREATE TABLE filler (bytes BLOB)');
+  const reader = new Database(ledgerPath, { readonly: true });
+  reader.exec('BEGIN');
+  reader.prepare('SELECT count(*) FROM filler').get();
+  for (let round = 0; round < 48; round += 1) connection.exec('INSERT INTO filler VALUES (zeroblob(1048576))');
+  const logBytes = () => statSync(`${ledgerPath}-wal`).size;
+  expect(logBytes()).toBeGreaterThan(40 * 1024 * 1024);
+
+  const answers: boolean[] = [];
+  const stop = startWalWatch({
+    ledgerPath,
+    checkpoint: async () => {
+      const beganMs = performance.now();
+      const cut = truncateLog(connection);
+      expect(performance.now() - beganMs).toBeLessThan(4000);
+      answers.push(cut);
+      return cut;
+    },
+    logger: createLogger({ level: 'silent' }),
+    intervalMs: 20,
+  });
+  onTestFinished(stop);
+  await eventually(() => expect(answers.length).toBeGreaterThan(0));
+  expect(answers).not.toContain(true);
+  expect(connection.pragma('busy_timeout', { simple: true })).toBe(5000);
+  reader.close();
+  await eventually(() => expect(logBytes()).toBeLessThanOrEqual(16 * 1024 * 1024));
+});
