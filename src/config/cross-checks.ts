@@ -6,6 +6,9 @@ import { groupOf, listOf } from './path.ts';
 import { remedyFor } from './remedies.ts';
 import { channelName, DEFAULT_HTTP } from './resolve.ts';
 
+/** Of a token that other machines can guess at. */
+const SHORTEST_TOKEN = 24;
+
 /**
  * What settings mean together. It reads the document as it was written, mistakes included, so that its findings stand
  * beside the schema's in one report.
@@ -15,6 +18,7 @@ export function crossFaults(document: unknown): ConfigFault[] {
   const defaults = groupOf(root.defaults);
   return [
     ...httpFaults(groupOf(root.http)),
+    ...redisFaults(root),
     ...bothSecretFaults(defaults, 'defaults'),
     ...listOf(root.workspaces).flatMap((workspace, index) =>
       workspaceFaults(groupOf(workspace), defaults, `workspaces[${index}]`),
@@ -38,12 +42,25 @@ export function crossFaults(document: unknown): ConfigFault[] {
   ];
 }
 
+/** A password in the clear, and the queue with it, would lie open to the network. */
+function redisFaults({ redis_url, redis_allow_plain }: Record<PropertyKey, unknown>): ConfigFault[] {
+  if (typeof redis_url !== 'string' || !URL.canParse(redis_url.trim())) return [];
+  const { protocol, hostname } = new URL(redis_url.trim());
+  const allowed = redis_allow_plain === true || redis_allow_plain === 'true';
+  if (protocol !== 'redis:' || isLoopbackHost(hostname) || allowed) return [];
+  const hint = 'Use rediss://, or set `redis_allow_plain: true` if the network between is yours alone';
+  return [{ path: 'redis_url', message: 'uses redis:// to another machine, which encrypts nothing', hint }];
+}
+
 function httpFaults(http: Record<PropertyKey, unknown>): ConfigFault[] {
   const host = typeof http.host === 'string' ? http.host.trim() : DEFAULT_HTTP.host;
   const off = http.port === 0 || http.port === '0';
-  if (off || isLoopbackHost(host) || (http.token !== undefined && http.token !== '')) return [];
-  const message = 'is missing, but http.host can be reached from other machines';
-  return [{ path: 'http.token', message, hint: remedyFor('http.token') }];
+  if (off || isLoopbackHost(host)) return [];
+  const fault = (message: string): ConfigFault[] => [{ path: 'http.token', message, hint: remedyFor('http.token') }];
+  const reached = 'but http.host can be reached from other machines';
+  if (http.token === undefined || http.token === '') return fault(`is missing, ${reached}`);
+  const short = String(http.token).length < SHORTEST_TOKEN;
+  return short ? fault(`is shorter than ${SHORTEST_TOKEN} characters, ${reached}`) : [];
 }
 
 function workspaceFaults(

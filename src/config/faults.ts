@@ -13,11 +13,7 @@ export function schemaFaults(issues: readonly Issue[], document: unknown): Confi
   return issues.flatMap((issue) => {
     const path = formatPath(issue.path);
     if (issue.code === 'unrecognized_keys') {
-      return issue.keys.map((key) => ({
-        path: formatPath([...issue.path, key]),
-        message: 'is not a setting',
-        hint: suggestKey(key, path),
-      }));
+      return issue.keys.map((key) => unknownKey(key, issue.path, path));
     }
     const value = valueAt(document, issue.path);
     const scalar = typeof value === 'number' || typeof value === 'boolean';
@@ -26,6 +22,16 @@ export function schemaFaults(issues: readonly Issue[], document: unknown): Confi
     const hint = unquoted ? QUOTE_IT : meant === undefined ? remedyFor(path) : `Did you mean ${meant}?`;
     return [{ path, message: describe(issue, value), hint }];
   });
+}
+
+/** A key without a space behind its colon has its value in its name, and that may be a secret. */
+function unknownKey(key: string, at: readonly PropertyKey[], groupPath: string): ConfigFault {
+  const [name = '', value] = key.split(/:(.*)/s, 2);
+  if (value !== undefined) {
+    const hint = 'Put a space after the colon';
+    return { path: formatPath([...at, name]), message: 'has no space between its colon and its value', hint };
+  }
+  return { path: formatPath([...at, key]), message: 'is not a setting', hint: suggestKey(key, groupPath) };
 }
 
 function describe(issue: Issue, value: unknown): string {

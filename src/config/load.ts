@@ -31,6 +31,7 @@ export interface LoadOptions {
  * @throws ConfigError with every fault there is; none of them repeats a value.
  */
 export function loadConfig(options: LoadOptions): Config {
+  requireVerifiedTls(options.env);
   const found = findFile(options);
   if (found !== null) return loadFile(found, options);
 
@@ -42,6 +43,14 @@ export function loadConfig(options: LoadOptions): Config {
     throw new ConfigError(null, [{ path: 'configuration', message, hint }]);
   }
   return build(documentFromEnvironment(env), { file: null, folder: resolve(options.cwd), faults: [] }, options.amend);
+}
+
+/** Node would believe any certificate, and so hand signatures and secrets to whoever stands between. */
+function requireVerifiedTls(env: NodeJS.ProcessEnv): void {
+  if (env.NODE_TLS_REJECT_UNAUTHORIZED !== '0') return;
+  const message = 'is 0, which switches the verification of all certificates off';
+  const hint = 'Remove it; for a private certificate authority name its file in NODE_EXTRA_CA_CERTS';
+  throw new ConfigError(null, [{ path: 'NODE_TLS_REJECT_UNAUTHORIZED', message, hint }]);
 }
 
 interface Found {

@@ -57,6 +57,7 @@ ledger:
   path: ./data/ledger.db               # relative to this file
 
 redis_url: \${REDIS_URL:-}              # redis:// or rediss://; empty: a private redis-server is started
+# redis_allow_plain: true               # redis:// to another machine, over a network that is yours alone
 
 workers: 64                            # runs under way at once
 

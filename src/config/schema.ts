@@ -141,6 +141,7 @@ export const fileSchema = z.strictObject({
   http: z
     .strictObject({ host: word.optional(), port: integer(0, 65_535).optional(), token: secret.optional() })
     .optional(),
+  redis_allow_plain: flag.optional(),
   workers: integer(1, 1000).optional(),
   log_level: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).optional(),
   defaults: z.strictObject(settings).optional(),

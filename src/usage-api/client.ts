@@ -1,6 +1,6 @@
 import { DEFAULT_SIGNING, type SigningScheme } from '../config/signing-scheme.ts';
 import { type Clock, systemClock } from '../core/clock.ts';
-import { createRedactor } from '../core/redact.ts';
+import { createRedactor, type Redactor } from '../core/redact.ts';
 import { parseUsagePage, type UsagePage } from './answers/check-page.ts';
 import { parseAnswer } from './answers/parse-answer.ts';
 import { type Dashboard, dashboardSchema, type EmbedToken, embedTokenSchema } from './answers/schemas.ts';
@@ -39,6 +39,8 @@ export interface UsageApiClientOptions {
   memory?: PageMemory;
   /** Default `usage-ledger`. */
   userAgent?: string;
+  /** Takes secrets out of what the service says, beside the client's own. */
+  redact?: Redactor;
   clock?: Clock;
 }
 
@@ -135,6 +137,8 @@ export class UsageApiClient {
     this.#pool = openPool(origin, options.concurrency ?? 8);
     this.#memory = options.memory ?? null;
     this.#sign = createSigner({ workspaceId, apiKeyId, secretKey, signing }, clock);
+    const own = createRedactor([secretKey]);
+    const others = options.redact ?? ((text: string) => text);
     this.#transport = {
       retry: {
         retries: options.retries ?? 4,
@@ -145,7 +149,7 @@ export class UsageApiClient {
       maxBodyBytes: options.maxBodyBytes ?? MAX_BODY_BYTES,
       userAgent: options.userAgent ?? 'usage-ledger',
       clock,
-      redact: createRedactor([secretKey]),
+      redact: (text) => own(others(text)),
     };
   }
 
@@ -208,7 +212,12 @@ export class UsageApiClient {
 
   async #getPage(query: UsagePageQuery, options: CallOptions): Promise<UsagePage> {
     const { body, release } = await this.fetchUsagePage(query, options);
-    const where = { page: query.page ?? 1, workspaceId: this.workspaceId, tenantId: query.tenantId };
+    const where = {
+      page: query.page ?? 1,
+      workspaceId: this.workspaceId,
+      tenantId: query.tenantId,
+      redact: this.#transport.redact,
+    };
     try {
       return parseUsagePage(Buffer.concat(body), where);
     } finally {

@@ -110,7 +110,10 @@ export class Context {
     const { path } = this.config.ledger;
     const thread = this.#thread;
     this.#thread = undefined;
-    const writer = await LedgerWriter.open({ path, version: this.version, nowMs: this.clock.now() }, thread);
+    const writer = await LedgerWriter.open(
+      { path, version: this.version, nowMs: this.clock.now(), secrets: secretsOf(this.config) },
+      thread,
+    );
     this.#releasers.push(() => writer.close());
     void writer.ended.then((error) => {
       if (error === null) return;
@@ -175,6 +178,7 @@ export class Context {
       concurrency,
       maxBodyBytes: maxPageBytes,
       memory: this.#memory,
+      redact: this.redact,
       userAgent: `usage-ledger/${this.version}`,
       clock: this.clock,
       ...this.#clientOptions,

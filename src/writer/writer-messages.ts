@@ -9,6 +9,8 @@ export interface WriterStart {
   /** Version of this program, written beside each migration. */
   version: string;
   nowMs: number;
+  /** What must not stand in any error, though the service may send it. */
+  secrets?: readonly string[];
 }
 
 /** Everything that the thread can be asked for: what it takes and what it gives back. */

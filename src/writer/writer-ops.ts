@@ -17,6 +17,7 @@ import { chargeRun } from '../billing/book/charge-run.ts';
 import { chargeReopened, commitClose } from '../billing/book/commit-close.ts';
 import { importNames, type NamesImport, type NamesReport } from '../billing/book/names.ts';
 import { type CardsChange, type CardsRequest, setCards } from '../billing/book/set-cards.ts';
+import type { Redactor } from '../core/redact.ts';
 import {
   type CloseRequest,
   closePeriod,
@@ -67,10 +68,13 @@ interface FailedRunRequest {
  */
 export class WriterOps {
   readonly #connection: Database.Database;
+  readonly #redact: Redactor;
   readonly #runs = new Map<number, OpenRun>();
 
-  constructor(connection: Database.Database) {
+  /** `redact` takes secrets out of what a page says before it becomes an error. */
+  constructor(connection: Database.Database, redact: Redactor = (text) => text) {
     this.#connection = connection;
+    this.#redact = redact;
   }
 
   claimRun(request: ClaimRequest): ClaimedRun | SlotDone {
@@ -95,7 +99,7 @@ export class WriterOps {
   stagePage({ runKey, page, body }: OfRun & { page: number; body: ArrayBuffer }): PageReceipt {
     const { run, staging } = this.#open(runKey);
     const bytes = new Uint8Array(body);
-    const content = toStagedPage(parseUsagePage(bytes, { page, workspaceId: run.workspaceId }));
+    const content = toStagedPage(parseUsagePage(bytes, { page, workspaceId: run.workspaceId, redact: this.#redact }));
     staging.stagePage(page, content, bytes);
     const { records, totalPages, totalRecords } = content;
     return { records: records.length, totalPages, totalRecords };

@@ -1,4 +1,5 @@
 import { type MessagePort, parentPort } from 'node:worker_threads';
+import { createRedactor } from '../core/redact.ts';
 import { type LedgerConnection, openForWriting } from '../ledger/file/open.ts';
 import { type MigrationReport, migrateLedger } from '../ledger/schema/migrate.ts';
 import { packError, type WriterReply, type WriterRequest, type WriterStart } from './writer-messages.ts';
@@ -62,7 +63,7 @@ function openLedger(start: WriterStart): OpenLedger {
     connection.pragma('temp_store = MEMORY');
     connection.pragma('journal_size_limit = 16777216');
     const migration = migrateLedger(connection, start.path, start.version, start.nowMs);
-    return { connection, ops: new WriterOps(connection), migration };
+    return { connection, ops: new WriterOps(connection, createRedactor(start.secrets ?? [])), migration };
   } catch (error) {
     connection.close();
     throw error;

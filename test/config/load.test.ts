@@ -435,6 +435,11 @@ workspaces:
     ['http: { port: 65536 }', 'http.port: must be at most 65535'],
     ['http: { port: -1 }', 'http.port: must be at least 0'],
     ['http: { host: 0.0.0.0 }', 'http.token: is missing, but http.host can be reached from other machines'],
+    [
+      'http: { host: 0.0.0.0, token: twenty-three-characters }',
+      'http.token: is shorter than 24 characters, but http.host can be reached from other machines',
+    ],
+    ['redis_url: redis://cache.example:6379', 'redis_url: uses redis:// to another machine, which encrypts nothing'],
     ['http: { host: "::", token: "" }', 'http.token: is missing, but http.host can be reached from other machines'],
     ['redis_url: http://x', 'redis_url: is not a redis:// or rediss:// address'],
     ['log_level: loud', 'log_level: must be one of fatal, error, warn, info, debug, trace, silent'],
@@ -496,7 +501,9 @@ workspaces:
   });
 
   test.each([
-    'http: { host: 0.0.0.0, token: long-random-text }',
+    'http: { host: 0.0.0.0, token: long-random-text-of-24-or-more }',
+    'redis_url: rediss://cache.example:6379',
+    'redis_url: redis://cache.example:6379\nredis_allow_plain: true',
     'http: { host: 0.0.0.0, port: 0 }',
     'http: { host: localhost }',
   ])('%s is accepted', (line) => {
@@ -579,6 +586,22 @@ workspaces:
     );
     expect(error.faults.length).toBeGreaterThanOrEqual(9);
     expect(error.message).not.toMatch(/private\d/);
+  });
+
+  test('a secret without a space before it is not echoed as the name of a setting', () => {
+    const { faults, message } = failure(() => load(`workspaces:\n  - { id: a, secret_key:sk_private }\n`));
+    expect(message).not.toContain('sk_private');
+    expect(faults.map(({ path, message, hint }) => [path, message, hint])).toContainEqual([
+      'workspaces[0].secret_key',
+      'has no space between its colon and its value',
+      'Put a space after the colon',
+    ]);
+  });
+
+  test('certificates that are not verified are refused, whatever the configuration says', () => {
+    expect(failure(() => loadConfig({ env: { NODE_TLS_REJECT_UNAUTHORIZED: '0' }, cwd })).faults).toMatchObject([
+      { path: 'NODE_TLS_REJECT_UNAUTHORIZED', hint: expect.stringContaining('NODE_EXTRA_CA_CERTS') },
+    ]);
   });
 
   test('a key and a key file together are a mistake', () => {

@@ -1,11 +1,15 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { createRedactor } from '../../src/core/redact.ts';
+import { createRedactor, withoutOpaqueRuns } from '../../src/core/redact.ts';
 
 test.each([
   { form: 'as it is', text: (secret: string) => `key ${secret} end` },
   { form: 'inside JSON', text: (secret: string) => JSON.stringify({ key: secret }) },
   { form: 'percent-encoded', text: (secret: string) => `https://host/?key=${encodeURIComponent(secret)}` },
+  { form: 'as base64', text: (secret: string) => `x ${Buffer.from(secret).toString('base64')} y` },
+  { form: 'as base64url', text: (secret: string) => `x ${Buffer.from(secret).toString('base64url')} y` },
+  { form: 'as hex', text: (secret: string) => `x ${Buffer.from(secret).toString('hex')} y` },
+  { form: 'as upper-case hex', text: (secret: string) => `x ${Buffer.from(secret).toString('hex').toUpperCase()} y` },
 ])('a secret $form is replaced wherever it stands', ({ text }) => {
   const secrets = fc.string({ minLength: 8, maxLength: 40 }).filter((secret) => !'[redacted]'.includes(secret));
   fc.assert(
@@ -40,4 +44,23 @@ test('every occurrence of every secret is replaced, and other text is left alone
 
 test('values too short to be secrets do not blot out ordinary text', () => {
   expect(createRedactor(['', 'a', 'abc'])('an abc')).toBe('an abc');
+});
+
+test.each([0, 1, 2, 3, 4, 5])('a secret behind %i other bytes of one base64 text is replaced', (before) => {
+  const secret = 'sk_live_0123456789';
+  const text = Buffer.from(`${'u'.repeat(before)}${secret}:tail`).toString('base64');
+  const redacted = createRedactor([secret])(text);
+  expect(redacted).toContain('[redacted]');
+  // What is left cannot give more than the three bytes at either end.
+  const rest = redacted.split('[redacted]').map((part) => Buffer.from(part, 'base64').toString('latin1'));
+  for (const part of rest) expect(part).not.toMatch(/live|0123|456789/);
+});
+
+test('a signature or token that nobody knows goes by its length, and ordinary words and UUIDs stay', () => {
+  const hex = 'ab'.repeat(32);
+  const base64 = Buffer.alloc(32, 7).toString('base64');
+  const jwt = `${'a'.repeat(20)}.${'b'.repeat(30)}.${'c'.repeat(20)}`;
+  expect(withoutOpaqueRuns(`${hex} ${base64} ${jwt} ${encodeURIComponent(base64)}`)).not.toMatch(/[a-z0-9]{12}/i);
+  const plain = 'tenant 123e4567-e89b-12d3-a456-426614174000 at https://prod.dataapi.papermap.ai is unknown';
+  expect(withoutOpaqueRuns(plain)).toBe(plain);
 });

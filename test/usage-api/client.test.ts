@@ -230,7 +230,7 @@ describe('errors of the service', () => {
       const error = await rejection(client.getWorkspaceUsage());
       expect(error).toBeInstanceOf(api.RedirectedError);
       expect(error).toMatchObject({ code: 'redirected', status, retryable: false });
-      expect(String(error)).toContain('to https://elsewhere.example/new;');
+      expect(String(error)).toContain('to https://elsewhere.example;');
       expect(service.received).toHaveLength(1);
     }
   });

@@ -12,7 +12,11 @@ export interface EmailText {
   html: string;
 }
 
-export function emailText({ mark, summary, facts, next, alert, lines: all }: MessageView): EmailText {
+export function emailText(view: MessageView): EmailText {
+  const { mark, next, alert } = view;
+  const summary = withoutDomains(view.summary);
+  const facts = view.facts.map(({ label, value }) => ({ label, value: withoutDomains(value) }));
+  const all = view.lines.map(withoutDomains);
   const hidden = Math.max(0, all.length - MESSAGE_LINES);
   const shown = [...all.slice(0, MESSAGE_LINES), ...(hidden > 0 ? [tailLine(hidden)] : [])];
   const lines = [...facts.map(({ label, value }) => `${label}: ${value}`), ...shown];
@@ -47,6 +51,11 @@ function textChart(alert: MessageView['alert']): string[] {
 
 function nextText(next: readonly string[]): string[] {
   return next.length === 0 ? [] : [['Next:', ...next.map((line) => `  ${line}`)].join('\n')];
+}
+
+/** Mail programs make a link of a bare domain; one in a tenant's name must not be clicked. */
+function withoutDomains(text: string): string {
+  return text.replace(/(?<=[\p{L}\p{N}])\.(?=\p{L}{2})/gu, '[.]');
 }
 
 const ENTITIES: Readonly<Record<string, string>> = {

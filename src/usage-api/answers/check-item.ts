@@ -85,7 +85,7 @@ function checkBounds(period: string, item: UncheckedItem, path: string, where: P
   const end = dateTimeAt(item.period_end, `${path}.period_end`, where);
   const stray = strayBound(period, start, end);
   if (stray === null) return;
-  const found = describeValue(stray.field === 'period_start' ? start : end);
+  const found = describeValue(stray.field === 'period_start' ? start : end, where.redact);
   const problem = `${path}.${stray.field} is ${found}, more than a day from ${stray.expected} for ${period}`;
   throw pageFault(problem, where, {
     hint: 'a period is the calendar month in UTC here: ask the service to bill the workspace by calendar months',
@@ -101,7 +101,7 @@ function dateTimeAt(value: unknown, path: string, where: PageWhere): string {
 function checkInteger(value: unknown, path: string, where: PageWhere): void {
   if (typeof value === 'bigint') {
     if (value >= MIN_INT64 && value <= MAX_INT64) return;
-    throw pageFault(`${path} is ${describeValue(value)}, beyond 64 bits`, where);
+    throw pageFault(`${path} is ${describeValue(value, where.redact)}, beyond 64 bits`, where);
   }
   if (value === Infinity || value === -Infinity) throw pageFault(`${path} is beyond 64 bits`, where);
   if (!Number.isInteger(value)) throw kindFault(value, path, 'an integer', where);

@@ -75,7 +75,7 @@ export function checkUsagePage(answer: unknown, where: PageWhere): UsagePage | n
 function checkEnvelope(envelope: Fields, where: PageWhere): Fields {
   const { success, data } = envelope;
   if (success === false) {
-    const said = envelopeMessage(envelope);
+    const said = envelopeMessage(envelope, where.redact);
     throw pageFault(said === null ? 'success is false' : `success is false: ${said}`, where, { serverMessage: said });
   }
   if (success !== true) throw kindFault(success, 'success', 'true or false', where);

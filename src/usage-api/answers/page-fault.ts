@@ -1,3 +1,4 @@
+import type { Redactor } from '../../core/redact.ts';
 import { type ApiErrorOptions, type EndpointLabel, InvalidResponseError } from '../errors.ts';
 import { describeValue } from './server-text.ts';
 
@@ -6,6 +7,8 @@ export interface PageWhere {
   page: number | null;
   workspaceId: string;
   tenantId?: string | undefined;
+  /** Takes the known secrets out of what the service says. */
+  redact?: Redactor | undefined;
 }
 
 /** An error about a page's content: says the endpoint, the problem and the page. */
@@ -22,7 +25,7 @@ export function pageFault(
 /** A field is missing or not of the kind it should be. */
 export function kindFault(value: unknown, path: string, kind: string, where: PageWhere): InvalidResponseError {
   return pageFault(
-    value === undefined ? `${path} is missing` : `${path} is ${describeValue(value)}, not ${kind}`,
+    value === undefined ? `${path} is missing` : `${path} is ${describeValue(value, where.redact)}, not ${kind}`,
     where,
   );
 }
@@ -30,5 +33,8 @@ export function kindFault(value: unknown, path: string, kind: string, where: Pag
 /** An id is not the one that was asked for. */
 export function idFault(value: unknown, asked: string, path: string, where: PageWhere): InvalidResponseError {
   if (value === undefined) return pageFault(`${path} is missing`, where);
-  return pageFault(`${path} is ${describeValue(value)}, but ${describeValue(asked)} was asked for`, where);
+  return pageFault(
+    `${path} is ${describeValue(value, where.redact)}, but ${describeValue(asked)} was asked for`,
+    where,
+  );
 }

@@ -1,40 +1,47 @@
-import type { Redactor } from '../../core/redact.ts';
+import { type Redactor, withoutOpaqueRuns } from '../../core/redact.ts';
 
 const MAX_LENGTH = 300;
+/** A text value of the service that is longer is counted instead of shown: what is cut off could be half a secret. */
+const MAX_VALUE_LENGTH = 60;
 const NO_REDACTION: Redactor = (text) => text;
 
 /**
- * Makes text from the service fit to be shown in an error: one line, no control characters, no known secret, at most
- * 300 characters. Secrets are replaced before the cut, so that no part of one is left.
+ * Every text of the service passes here before it is part of an error, and so before it is stored, logged, sent or shown.
+ * One line, no control characters, no known secret, nothing that looks like a signature or a token, at most 300
+ * characters. All that is replaced before the cut, so that no part of it is left.
  */
 export function cleanServerText(text: string, redact: Redactor = NO_REDACTION): string {
   const line = text
     .replace(/[\t\r\n\p{Zl}\p{Zp}]+/gu, ' ')
     .replace(/[\p{Cc}\p{Cf}\p{Cs}]/gu, '')
     .trim();
-  const safe = redact(line);
+  const safe = withoutOpaqueRuns(redact(line));
   return safe.length <= MAX_LENGTH ? safe : `${safe.slice(0, MAX_LENGTH - 1).replace(/\p{Cs}/gu, '')}…`;
 }
 
-/**
- * The `message` of an envelope, cleaned; null when there is none. Long unbroken runs go too: a service that explains
- * why a signature is wrong may repeat it, and signatures and tokens are usable by whoever reads them (43 characters is
- * the shortest encoding of a signature; a UUID has 36).
- */
+/** The `message` of an envelope, cleaned; null when there is none. */
 export function envelopeMessage(value: unknown, redact?: Redactor): string | null {
   if (typeof value !== 'object' || value === null || !('message' in value)) return null;
   if (typeof value.message !== 'string') return null;
-  const text = cleanServerText(value.message.replace(/[\w+/=-]{40,}/g, '[redacted]'), redact);
+  const text = cleanServerText(value.message, redact);
   return text === '' ? null : text;
 }
 
+/** Where an answer points to: its host only, since a path may carry anything. Null when it is not an address. */
+export function describeLocation(location: string, redact?: Redactor): string | null {
+  if (!URL.canParse(location)) return null;
+  const { protocol, host } = new URL(location);
+  return cleanServerText(`${protocol}//${host}`, redact);
+}
+
 /** A value of the service's answer in a few words, for an error that names it. */
-export function describeValue(value: unknown): string {
-  if (typeof value === 'bigint') return cut(String(value));
+export function describeValue(value: unknown, redact?: Redactor): string {
   if (typeof value === 'object' && value !== null) return Array.isArray(value) ? 'an array' : 'an object';
-  return cut(cleanServerText(typeof value === 'string' ? JSON.stringify(value) : String(value)));
+  if (typeof value !== 'string') return cut(String(value));
+  const text = cleanServerText(value, redact);
+  return text.length <= MAX_VALUE_LENGTH ? JSON.stringify(text) : `a text of ${value.length} characters`;
 }
 
 function cut(text: string): string {
-  return text.length <= 60 ? text : `${text.slice(0, 59)}…`;
+  return text.length <= MAX_VALUE_LENGTH ? text : `${text.slice(0, MAX_VALUE_LENGTH - 1)}…`;
 }

@@ -32,6 +32,10 @@ const HINTS: Record<string, string> = {
   EAI_AGAIN: 'the name server does not answer',
   CERT_HAS_EXPIRED: "the service's certificate has expired",
   DEPTH_ZERO_SELF_SIGNED_CERT: 'the certificate is self-signed: set NODE_EXTRA_CA_CERTS to trust it',
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE:
+    'its authority is not known here: name the file of a private one in NODE_EXTRA_CA_CERTS, else the server sends no chain',
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
+    'its authority is not known here: name the file of a private one in NODE_EXTRA_CA_CERTS',
   SELF_SIGNED_CERT_IN_CHAIN: 'the certificate chain is private: set NODE_EXTRA_CA_CERTS to trust it',
   ERR_TLS_CERT_ALTNAME_INVALID: 'the certificate belongs to another host: check the address',
 };

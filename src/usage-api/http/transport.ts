@@ -2,7 +2,7 @@ import type { Dispatcher } from 'undici';
 import type { Clock } from '../../core/clock.ts';
 import type { Redactor } from '../../core/redact.ts';
 import { parseHttpDate, parseRetryAfter } from '../../core/retry-after.ts';
-import { cleanServerText, envelopeMessage } from '../answers/server-text.ts';
+import { describeLocation, envelopeMessage } from '../answers/server-text.ts';
 import { CancelledError, type EndpointLabel, TimeoutError } from '../errors.ts';
 import type { SignedHeaders } from '../sign.ts';
 import { Attempt, unwatchAbort, watchAbort } from './attempt.ts';
@@ -134,7 +134,7 @@ async function exchange(request: TransportRequest, options: TransportOptions, at
   const error = statusError(status, {
     endpoint,
     serverMessage: await readMessage(received.body, encoding, options.redact),
-    location: location === null ? null : cleanServerText(location.replace(/[?#].*$/s, ''), options.redact),
+    location: location === null ? null : describeLocation(location, options.redact),
     retryAfterMs,
     clockSkewMs: serverDateMs === null ? null : receivedAtMs - serverDateMs,
   });
