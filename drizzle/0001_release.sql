@@ -6,6 +6,25 @@ CREATE INDEX `outbox_dead` ON `outbox` (`created_at`,`notification_id`) WHERE st
 -- Which process of that id holds the lease.
 ALTER TABLE leases ADD `holder_start` text;
 --> statement-breakpoint
+CREATE INDEX `outbox_done` ON `outbox` (`created_at`) WHERE state IN ('delivered', 'digested', 'dead');
+--> statement-breakpoint
+-- What the retention may forget: certificates of runs without entries, and runs that published nothing, before a run that
+-- the ledger names.
+DROP TRIGGER walks_no_delete;
+--> statement-breakpoint
+CREATE TRIGGER walks_no_delete BEFORE DELETE ON walks
+WHEN NOT EXISTS (
+  SELECT 1 FROM runs r JOIN ledger_meta m ON m.name = 'kept_from_run'
+  WHERE r.run_key = old.run_key AND r.run_key < CAST(m.value AS INTEGER) AND r.entries = 0)
+BEGIN SELECT RAISE(ABORT, 'certificates are kept'); END;
+--> statement-breakpoint
+DROP TRIGGER runs_no_delete;
+--> statement-breakpoint
+CREATE TRIGGER runs_no_delete BEFORE DELETE ON runs
+WHEN old.applied_seq IS NOT NULL OR old.status = 'running' OR NOT EXISTS (
+  SELECT 1 FROM ledger_meta m WHERE m.name = 'kept_from_run' AND old.run_key < CAST(m.value AS INTEGER))
+BEGIN SELECT RAISE(ABORT, 'runs are kept'); END;
+--> statement-breakpoint
 CREATE TABLE tenant_names (
   tenant_key integer NOT NULL,
   after_seq integer NOT NULL,

@@ -45,13 +45,16 @@ export interface Source {
   secretFiles: ReadonlyMap<string, string>;
 }
 
+/** A year and the time to look back on it: certificates of runs without a change, failed runs, sent notifications. */
+const DEFAULT_RETENTION_DAYS = 400;
+
 /** The configuration with every default filled in. The document has passed the schema and the cross-checks. */
 export function resolveConfig(document: FileConfig, source: Source): Config {
   const defaults = document.defaults ?? {};
   const ledgerPath = resolve(source.folder, document.ledger?.path ?? 'data/ledger.db');
   return {
     file: source.file,
-    ledger: { path: ledgerPath },
+    ledger: { path: ledgerPath, retentionDays: document.ledger?.retention_days ?? DEFAULT_RETENTION_DAYS },
     workers: document.workers ?? 64,
     redisUrl: document.redis_url || null,
     http: {

@@ -55,6 +55,7 @@ export function sampleConfig(): string {
 
 ledger:
   path: ./data/ledger.db               # relative to this file
+  retention_days: 400                  # for what is no history: sent notifications, failed runs, idle certificates
 
 redis_url: \${REDIS_URL:-}              # redis:// or rediss://; empty: a private redis-server is started
 # redis_allow_plain: true               # redis:// to another machine, over a network that is yours alone

@@ -136,7 +136,7 @@ const channel = z.discriminatedUnion('type', [
  * `cross-checks.ts`, so that a mistake in one place never hides one in another.
  */
 export const fileSchema = z.strictObject({
-  ledger: z.strictObject({ path: word.optional() }).optional(),
+  ledger: z.strictObject({ path: word.optional(), retention_days: integer(30, 36_500).optional() }).optional(),
   redis_url: obeys(z.string().trim(), redisRule).optional(),
   http: z
     .strictObject({ host: word.optional(), port: integer(0, 65_535).optional(), token: secret.optional() })

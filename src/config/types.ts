@@ -139,7 +139,8 @@ export interface FocusConfig {
 export interface Config {
   /** Absolute path of the file that was read; null when the environment alone gave the configuration. */
   file: string | null;
-  ledger: { path: string };
+  /** What is no history is kept for `retentionDays`. */
+  ledger: { path: string; retentionDays: number };
   /** Null: the daemon starts a private redis-server. */
   redisUrl: string | null;
   /** Runs under way at once, over all workspaces of a daemon. */

@@ -15,6 +15,7 @@ import { startBackupSchedule } from './backup/backup-schedule.ts';
 import { createHealthProbe, type HealthProbe } from './http/probe.ts';
 import { createHandlers } from './job-handlers.ts';
 import { type OutboxSweep, startOutboxSweep } from './outbox-sweep.ts';
+import { startRetention } from './retention.ts';
 import { schedulesOf, type WorkspaceSchedule } from './schedules.ts';
 import { startStaleWatch } from './stale-watch.ts';
 import { startWalWatch } from './wal-watch.ts';
@@ -102,6 +103,13 @@ export async function startDaemon(context: Context): Promise<Daemon> {
     const writer = await context.writer();
     const checkpoint = () => writer.call('truncateLog', undefined);
     releasers.push(startWalWatch({ ledgerPath: config.ledger.path, checkpoint, logger }));
+    const retention = startRetention({
+      prune: (beforeMs) => writer.call('prune', { beforeMs }),
+      retentionDays: config.ledger.retentionDays,
+      clock,
+      logger,
+    });
+    releasers.push(() => retention.stop());
     if (config.http.port !== 0) {
       // Loaded here only: the pages take longer to load than everything that the other commands need.
       const { startHttp } = await import('./http/server.ts');

@@ -12,11 +12,13 @@ import { evaluateFailure, evaluateStale, type RunFault, type StaleCheck } from '
 import { composeDigests } from '../alerts/notify/compose-digests.ts';
 import type { ChannelRoute } from '../alerts/notify/routes.ts';
 import { claimDelivery, type DeliveryRecord, recordDelivery, releaseDelivery } from '../alerts/outbox/outbox.ts';
+import { type PrunedOutbox, pruneOutbox } from '../alerts/outbox/prune-outbox.ts';
 import { type ReplayReport, type ReplayRequest, replayDead } from '../alerts/outbox/replay.ts';
 import { chargeRun } from '../billing/book/charge-run.ts';
 import { chargeReopened, commitClose } from '../billing/book/commit-close.ts';
 import { importNames, type NamesImport, type NamesReport } from '../billing/book/names.ts';
 import { type CardsChange, type CardsRequest, setCards } from '../billing/book/set-cards.ts';
+import { isoTime } from '../core/clock.ts';
 import type { Redactor } from '../core/redact.ts';
 import {
   type CloseRequest,
@@ -30,6 +32,7 @@ import { type AbsentKey, absentAgain } from '../ledger/runs/absences.ts';
 import { type ApplyResult, applyRun } from '../ledger/runs/apply-run.ts';
 import { type ClaimedRun, type ClaimRequest, claimRun, renewLease, type SlotDone } from '../ledger/runs/claim-run.ts';
 import { countKnownRecords, failRun, type RunFailure } from '../ledger/runs/fail-run.ts';
+import { type PrunedRuns, pruneRuns } from '../ledger/runs/prune-runs.ts';
 import { recordWalk, type WalkRecord } from '../ledger/runs/walks.ts';
 import { RunStaging, type WalkFacts } from '../ledger/staging/staging.ts';
 import { parseUsagePage } from '../usage-api/answers/check-page.ts';
@@ -47,6 +50,9 @@ interface OpenRun {
   run: ClaimedRun;
   staging: RunStaging;
 }
+
+/** What one step has forgotten, and whether there is more of it. */
+export type Pruned = PrunedRuns & PrunedOutbox;
 
 /** A run under way is named by its key. */
 interface OfRun {
@@ -219,6 +225,14 @@ export class WriterOps {
   /** Returns the digests that were made of what waited for them. */
   composeDigests({ nowMs }: { nowMs: number }): string[] {
     return composeDigests(this.#connection, nowMs);
+  }
+
+  /** Forgets some of what is older than `beforeMs` and need not be kept. */
+  prune({ beforeMs }: { beforeMs: number }): Pruned {
+    const before = isoTime(beforeMs);
+    const runs = pruneRuns(this.#connection, before);
+    const outbox = pruneOutbox(this.#connection, before);
+    return { ...runs, ...outbox, more: runs.more || outbox.more };
   }
 
   replayDead(request: ReplayRequest): ReplayReport {

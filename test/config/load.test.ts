@@ -132,7 +132,7 @@ describe('what a file means', () => {
   test('everything left out has the documented default', () => {
     expect(load(`workspaces:${WORKSPACE}`)).toEqual({
       file: join(cwd, 'case.yml'),
-      ledger: { path: join(cwd, 'data/ledger.db') },
+      ledger: { path: join(cwd, 'data/ledger.db'), retentionDays: 400 },
       redisUrl: null,
       workers: 64,
       http: { host: '127.0.0.1', port: 9464, token: null },

@@ -8,7 +8,7 @@ const OUTBOUND = { allowPrivate: false, timeoutMs: 10_000 };
 
 const base: Config = {
   file: null,
-  ledger: { path: '/x' },
+  ledger: { path: '/x', retentionDays: 400 },
   workers: 64,
   redisUrl: null,
   http: { host: '127.0.0.1', port: 0, token: null },

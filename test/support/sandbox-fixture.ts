@@ -64,7 +64,7 @@ export async function startFixture(options: FixtureOptions = {}): Promise<Fixtur
   onTestFinished(() => sandbox.close());
   const config: Config = {
     file: null,
-    ledger: { path: join(temporaryFolder(), 'ledger.db') },
+    ledger: { path: join(temporaryFolder(), 'ledger.db'), retentionDays: 400 },
     workers: 64,
     redisUrl: null,
     http: { host: '127.0.0.1', port: 0, token: null },

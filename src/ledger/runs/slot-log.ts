@@ -39,7 +39,7 @@ const SELECT_RUNS = `SELECT run_key AS runKey, workspace_id AS workspaceId, kind
 
 /**
  * Follows which slots are done. Only a published run does a slot; runs that failed are counted, so that the slot is tried
- * again. Each look reads only what is new since the one before: runs are never deleted and an ended one stays as it is.
+ * again. Each look reads only what is new since the one before: an ended run stays as it is for as long as it is kept.
  */
 export class SlotLog {
   readonly #connection: LedgerConnection;

@@ -10,7 +10,7 @@ import { blob, index, integer, primaryKey, sqliteTable, text, uniqueIndex } from
  * Two things drizzle cannot say stand in the migration by hand: STRICT tables and `tenant_usage` WITHOUT ROWID.
  */
 
-/** One value a name: the ledger's id, when it was made, which version wrote its schema last. */
+/** One value a name: `ledger_id`, and `kept_from_run`, see prune-runs.ts. */
 export const ledgerMeta = sqliteTable('ledger_meta', {
   name: text('name').primaryKey(),
   value: text('value').notNull(),
@@ -388,6 +388,7 @@ export const outbox = sqliteTable(
     index('outbox_due').on(table.nextAttemptAt).where(sql`state = 'pending'`),
     index('outbox_held').on(table.nextAttemptAt).where(sql`state = 'held'`),
     index('outbox_dead').on(table.createdAt, table.notificationId).where(sql`state = 'dead'`),
+    index('outbox_done').on(table.createdAt).where(sql`state IN ('delivered', 'digested', 'dead')`),
     index('outbox_by_alert').on(table.alertKey).where(sql`alert_key IS NOT NULL`),
   ],
 );

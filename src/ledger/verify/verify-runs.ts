@@ -1,4 +1,5 @@
 import type { LedgerConnection } from '../file/open.ts';
+import { keptFromRun } from '../runs/prune-runs.ts';
 import { FAULTS_A_CHECK, type Fault } from './fault.ts';
 
 /**
@@ -26,12 +27,14 @@ export function checkRuns(connection: LedgerConnection): Fault[] {
 }
 
 /**
- * Every published run has exactly one accepted walk: its last, whose counts are the run's. No other run has one.
+ * Every published run has exactly one accepted walk: its last, whose counts are the run's. No other run has one. Old runs
+ * without entries may have lost all of theirs to the retention.
  */
 export function checkWalks(connection: LedgerConnection): Fault[] {
   const rows = connection
     .prepare(
       `SELECT r.run_id AS runId FROM runs r LEFT JOIN walks w USING (run_key)
+       WHERE w.run_key IS NOT NULL OR r.entries <> 0 OR r.run_key NOT BETWEEN 1 AND ? - 1
        GROUP BY r.run_key
        HAVING count(w.walk_number) FILTER (WHERE w.verdict = 'accepted') <> (r.applied_seq IS NOT NULL)
          OR (r.applied_seq IS NOT NULL AND (
@@ -42,7 +45,7 @@ export function checkWalks(connection: LedgerConnection): Fault[] {
            OR min(w.walk_number) <> 1 OR max(w.walk_number) <> count(w.walk_number)))
        ORDER BY r.run_key LIMIT ${FAULTS_A_CHECK}`,
     )
-    .all() as { runId: string }[];
+    .all(keptFromRun(connection)) as { runId: string }[];
   return rows.map(({ runId }) => ({
     check: 'walks',
     runId,

@@ -38,7 +38,7 @@ function probed(
   const workspaces = Object.entries(crons).map(([id, cron]) => ({ id, cron }) as WorkspaceConfig);
   const probe = createHealthProbe({
     reader,
-    config: { ledger: { path: ledger.path }, workspaces },
+    config: { ledger: { path: ledger.path, retentionDays: 400 }, workspaces },
     clock,
     queueSystem: { redisUp: true, counts: async () => ({ sync: counts, deliver: counts }) },
     writerFault: () => writerFault,

@@ -1,0 +1,62 @@
+import { expect, onTestFinished, test } from 'vitest';
+import { createLogger } from '../../src/core/logger.ts';
+import { type RetentionOptions, startRetention } from '../../src/daemon/retention.ts';
+import { startFixture } from '../support/sandbox-fixture.ts';
+import { testClock } from '../support/test-clock.ts';
+
+const DAY = 86_400_000;
+const NOTHING = { certificates: 0, runs: 0, notifications: 0, more: false };
+
+test('it goes on while there is more, begins at the retention, and ends its tick after a bounded share', async () => {
+  const asked: number[] = [];
+  let left = 3;
+  const retention = start({
+    prune: async (beforeMs) => {
+      asked.push(beforeMs);
+      left -= 1;
+      return { ...NOTHING, certificates: 1, more: left !== 0 };
+    },
+  });
+  await retention.tick();
+  expect(asked).toEqual(Array(3).fill(testClock().now() - 400 * DAY));
+
+  left = -1;
+  await retention.tick();
+  expect(asked).toHaveLength(3 + 40);
+});
+
+test('a failure is not the end of it', async () => {
+  let calls = 0;
+  const retention = start({
+    prune: async () => {
+      calls += 1;
+      if (calls === 1) throw new Error('disk I/O error');
+      return NOTHING;
+    },
+  });
+  await retention.tick();
+  await retention.tick();
+  expect(calls).toBe(2);
+});
+
+test('the writer forgets what is old in the ledger', async () => {
+  const { context, sync, clock, view, upstream } = await startFixture();
+  upstream.set({ tenantId: 'a', period: '2026-03', credits: 5, requests: 1 });
+  await sync();
+  await sync();
+  clock.advance(500 * DAY);
+  const writer = await context.writer();
+
+  const pruned = await writer.call('prune', { beforeMs: clock.now() - 400 * DAY });
+
+  expect(pruned).toMatchObject({ more: false });
+  expect(pruned.certificates).toBeGreaterThan(0);
+  expect(view().value('SELECT count(DISTINCT run_key) FROM walks')).toBe(1n);
+});
+
+function start(options: Pick<RetentionOptions, 'prune'>) {
+  const logger = createLogger({ level: 'silent' });
+  const retention = startRetention({ retentionDays: 400, clock: testClock(), logger, ...options });
+  onTestFinished(() => retention.stop());
+  return retention;
+}
