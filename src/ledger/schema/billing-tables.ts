@@ -1,5 +1,6 @@
 import { index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core';
-import { tenants } from './schema.ts';
+import { int64 } from './int64.ts';
+import { tenants } from './workspace-tables.ts';
 
 /**
  * Tables of names and money. `after_seq` is the head of the chain when a row was recorded: it held for every close with a
@@ -46,9 +47,9 @@ export const charges = sqliteTable(
     periodKey: integer('period_key').notNull(),
     tenantKey: integer('tenant_key').notNull(),
     cardKey: integer('card_key').notNull(),
-    creditsUsed: integer('credits_used').notNull(),
+    creditsUsed: int64('credits_used').notNull(),
     /** Null: beyond 64 bits; then there are no lines. */
-    amountMinor: integer('amount_minor'),
+    amountMinor: int64('amount_minor'),
   },
   (table) => [primaryKey({ columns: [table.periodKey, table.tenantKey] })],
 );
@@ -62,10 +63,10 @@ export const chargeLines = sqliteTable(
     lineNumber: integer('line_number').notNull(),
     kind: text('kind', { enum: ['usage', 'minimum', 'discount'] }).notNull(),
     tier: integer('tier'),
-    credits: integer('credits'),
+    credits: int64('credits'),
     unitCredits: integer('unit_credits'),
     unitPrice: text('unit_price'),
-    amountMinor: integer('amount_minor').notNull(),
+    amountMinor: int64('amount_minor').notNull(),
   },
   (table) => [primaryKey({ columns: [table.periodKey, table.tenantKey, table.lineNumber] })],
 );
@@ -79,9 +80,9 @@ export const chargeCorrections = sqliteTable(
     adjustmentId: integer('adjustment_id').notNull(),
     cardKey: integer('card_key').notNull(),
     correctsPeriodKey: integer('corrects_period_key').notNull(),
-    creditsDelta: integer('credits_delta').notNull(),
+    creditsDelta: int64('credits_delta').notNull(),
     /** Null: beyond 64 bits. */
-    amountMinor: integer('amount_minor'),
+    amountMinor: int64('amount_minor'),
   },
   (table) => [
     primaryKey({ columns: [table.bookedPeriodKey, table.tenantKey, table.adjustmentId] }),

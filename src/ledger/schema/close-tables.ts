@@ -1,0 +1,78 @@
+import { index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core';
+import { int64 } from './int64.ts';
+import { runs } from './run-tables.ts';
+import { periods, tenants, workspaces } from './workspace-tables.ts';
+
+/** Closes and reopens of periods. They stand in the same digest chain as the runs; append-only by trigger. */
+export const periodEvents = sqliteTable('period_events', {
+  /** Position in the chain, shared with `runs.applied_seq`. */
+  eventSeq: integer('event_seq').primaryKey(),
+  workspaceKey: integer('workspace_key')
+    .notNull()
+    .references(() => workspaces.workspaceKey),
+  periodKey: integer('period_key')
+    .notNull()
+    .references(() => periods.periodKey),
+  action: text('action', { enum: ['close', 'reopen'] }).notNull(),
+  at: text('at').notNull(),
+  actor: text('actor').notNull(),
+  note: text('note').notNull(),
+  /** 1 when a close was refused and forced; `overridden` is the JSON array of the reasons. */
+  forced: integer('forced').notNull(),
+  overridden: text('overridden').notNull(),
+  /** The figures that a close freezes and a reopen gives up. */
+  tenants: integer('tenants').notNull(),
+  creditsUsed: int64('credits_used').notNull(),
+  requestCount: int64('request_count').notNull(),
+  /** The last entry of the ledger at that moment: the figures are the sums up to it. */
+  lastEntryId: integer('last_entry_id').notNull(),
+  previousDigest: text('previous_digest').notNull(),
+  digest: text('digest').notNull(),
+});
+
+/** The figures of closed periods as they were closed. Gone when the period is reopened. */
+export const closedUsage = sqliteTable(
+  'closed_usage',
+  {
+    periodKey: integer('period_key').notNull(),
+    tenantKey: integer('tenant_key').notNull(),
+    creditsUsed: int64('credits_used').notNull(),
+    requestCount: int64('request_count').notNull(),
+    withdrawn: integer('withdrawn').notNull(),
+    firstRunKey: integer('first_run_key').notNull(),
+    changedRunKey: integer('changed_run_key').notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.periodKey, table.tenantKey] })],
+);
+
+/**
+ * Corrections after a close, append-only: closed figure + adjustments = what the service says. A reopen reverses them.
+ */
+export const adjustments = sqliteTable(
+  'adjustments',
+  {
+    adjustmentId: integer('adjustment_id').primaryKey(),
+    correctsPeriodKey: integer('corrects_period_key')
+      .notNull()
+      .references(() => periods.periodKey),
+    tenantKey: integer('tenant_key')
+      .notNull()
+      .references(() => tenants.tenantKey),
+    bookedPeriodKey: integer('booked_period_key')
+      .notNull()
+      .references(() => periods.periodKey),
+    creditsDelta: int64('credits_delta').notNull(),
+    requestsDelta: int64('requests_delta').notNull(),
+    recordedAt: text('recorded_at').notNull(),
+    /** The run and entry that brought it, or the reopen that took it back. */
+    runKey: integer('run_key').references(() => runs.runKey),
+    entryId: integer('entry_id'),
+    eventSeq: integer('event_seq'),
+  },
+  (table) => [
+    index('adjustments_by_key').on(table.correctsPeriodKey, table.tenantKey),
+    index('adjustments_by_booking').on(table.bookedPeriodKey),
+    index('adjustments_by_run').on(table.runKey),
+    index('adjustments_by_event').on(table.eventSeq),
+  ],
+);

@@ -1,0 +1,75 @@
+import { index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core';
+import { workspaces } from './workspace-tables.ts';
+
+/** One sync of one workspace. A row with `applied_seq` has been published and never changes again (trigger). */
+export const runs = sqliteTable(
+  'runs',
+  {
+    runKey: integer('run_key').primaryKey(),
+    runId: text('run_id').notNull().unique(),
+    workspaceKey: integer('workspace_key')
+      .notNull()
+      .references(() => workspaces.workspaceKey),
+    kind: text('kind', { enum: ['scheduled', 'reconcile', 'manual'] }).notNull(),
+    /** The cron slot that caused the run; null for a run by hand. */
+    slot: text('slot'),
+    status: text('status', {
+      enum: ['running', 'applied', 'failed', 'unstable', 'suspicious_empty', 'superseded'],
+    }).notNull(),
+    fencingToken: integer('fencing_token').notNull(),
+    fromPeriod: text('from_period'),
+    toPeriod: text('to_period'),
+    startedAt: text('started_at').notNull(),
+    finishedAt: text('finished_at'),
+    pages: integer('pages').notNull().default(0),
+    records: integer('records').notNull().default(0),
+    entries: integer('entries').notNull().default(0),
+    /** The entries of a run lie together: ids from here on, `entries` of them. Null when it wrote none. */
+    firstEntryId: integer('first_entry_id'),
+    /** Position in the digest chain: 1, 2, 3 ... over all workspaces, in the order of publishing. */
+    appliedSeq: integer('applied_seq').unique(),
+    previousDigest: text('previous_digest'),
+    digest: text('digest'),
+    errorCode: text('error_code'),
+    errorMessage: text('error_message'),
+  },
+  (table) => [index('runs_by_workspace').on(table.workspaceKey, table.runKey)],
+);
+
+/** The certificate that each walk leaves, whether it was accepted or not. */
+export const walks = sqliteTable(
+  'walks',
+  {
+    runKey: integer('run_key')
+      .notNull()
+      .references(() => runs.runKey),
+    walkNumber: integer('walk_number').notNull(),
+    startedAt: text('started_at').notNull(),
+    finishedAt: text('finished_at').notNull(),
+    pages: integer('pages').notNull(),
+    records: integer('records').notNull(),
+    distinctKeys: integer('distinct_keys').notNull(),
+    totalRecords: integer('total_records').notNull(),
+    totalPages: integer('total_pages').notNull(),
+    keySetDigest: text('key_set_digest').notNull(),
+    contentDigest: text('content_digest').notNull(),
+    verdict: text('verdict', { enum: ['accepted', 'moved', 'unconfirmed'] }).notNull(),
+    /** JSON array of the signs of movement that were seen. */
+    signs: text('signs').notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.runKey, table.walkNumber] })],
+);
+
+/** Who may publish for a workspace. Its token only increases; apply checks it. `holder_start`: see `processStart`. */
+export const leases = sqliteTable('leases', {
+  workspaceKey: integer('workspace_key')
+    .primaryKey()
+    .references(() => workspaces.workspaceKey),
+  fencingToken: integer('fencing_token').notNull(),
+  runKey: integer('run_key').notNull(),
+  holderHost: text('holder_host').notNull(),
+  holderPid: integer('holder_pid').notNull(),
+  expiresAt: text('expires_at').notNull(),
+  released: integer('released').notNull().default(0),
+  holderStart: text('holder_start'),
+});

@@ -1,0 +1,63 @@
+import { blob, integer, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
+
+/**
+ * The tables of the ledger are the files `*-tables.ts` of this folder. They are ours to change; the `finance_*` views
+ * (drizzle/views.sql) are the contract. To change a table: here and in the last migration of `drizzle`, or in a new one when
+ * that one is released, with a higher `when` in the journal. Views: in `drizzle/views.sql`, which every migration makes anew,
+ * and in scripts/ledger-columns.mjs. Tests find what was forgotten.
+ *
+ * Workspaces, tenants and periods have integer keys inside, and `period_key` is `workspace_key * 131072 + months since
+ * year 0`: the key of the period before is one less, and one period of one workspace lies together on disk.
+ * Three things drizzle cannot say stand in the migrations by hand: STRICT tables, WITHOUT ROWID and triggers.
+ */
+
+/** One value a name: `ledger_id`, and `kept_from_run`, see prune-runs.ts. */
+export const ledgerMeta = sqliteTable('ledger_meta', {
+  name: text('name').primaryKey(),
+  value: text('value').notNull(),
+});
+
+export const workspaces = sqliteTable('workspaces', {
+  workspaceKey: integer('workspace_key').primaryKey(),
+  workspaceId: text('workspace_id').notNull().unique(),
+  name: text('name').notNull(),
+  /** The run that published first; null until then, and alerts of that run are seeded silently. */
+  firstRunKey: integer('first_run_key'),
+});
+
+export const tenants = sqliteTable(
+  'tenants',
+  {
+    tenantKey: integer('tenant_key').primaryKey(),
+    workspaceKey: integer('workspace_key')
+      .notNull()
+      .references(() => workspaces.workspaceKey),
+    tenantId: text('tenant_id').notNull(),
+  },
+  (table) => [uniqueIndex('tenants_by_id').on(table.workspaceKey, table.tenantId)],
+);
+
+export const periods = sqliteTable(
+  'periods',
+  {
+    periodKey: integer('period_key').primaryKey(),
+    workspaceKey: integer('workspace_key')
+      .notNull()
+      .references(() => workspaces.workspaceKey),
+    period: text('period').notNull(),
+    /** As the service says them; attributes, never part of a key. */
+    periodStart: text('period_start').notNull(),
+    periodEnd: text('period_end').notNull(),
+    /** The latest applied run whose proven walk covered this period. */
+    coveredRunKey: integer('covered_run_key'),
+    /** The run that evaluated the `final` stage of all tenants, once the period was settled. */
+    finalRunKey: integer('final_run_key'),
+    /** The event that closed it; null while it is not closed. */
+    closedSeq: integer('closed_seq'),
+    /** The last run that showed again what an earlier walk had missed: the two do not agree on this period. */
+    unsteadyRunKey: integer('unsteady_run_key'),
+    /** SHA-256 of the figures that the run which covered it last has shown, see `FigureColumns`; null: not known. */
+    figuresDigest: blob('figures_digest', { mode: 'buffer' }),
+  },
+  (table) => [uniqueIndex('periods_by_name').on(table.workspaceKey, table.period)],
+);
