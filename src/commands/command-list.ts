@@ -68,6 +68,30 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import('./finance/close.ts')).reopenCommand,
   },
   {
+    name: 'statement',
+    takes: '[options] <period>',
+    description: 'Show what each tenant is to pay for a period; of a closed one with a proof, see `statement verify`.',
+    load: async () => (await import('./finance/statement.ts')).statementCommand,
+  },
+  {
+    name: 'export',
+    takes: '',
+    description: 'Write rows for other tools: what a period costs in the FinOps format FOCUS.',
+    load: async () => (await import('./finance/export.ts')).exportCommand,
+  },
+  {
+    name: 'rates',
+    takes: '',
+    description: 'Take over rate cards, list those in force, and price the recorded history by others.',
+    load: async () => (await import('./finance/rates.ts')).ratesCommand,
+  },
+  {
+    name: 'tenants',
+    takes: '',
+    description: 'Give tenants names, references and labels, and list them.',
+    load: async () => (await import('./finance/tenants.ts')).tenantsCommand,
+  },
+  {
     name: 'alerts',
     takes: '',
     description: 'Look at alerts, mute them and try other settings; without a subcommand, list the open ones.',

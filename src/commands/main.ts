@@ -60,6 +60,6 @@ function configure(command: Command, cli: CliContext): void {
     })
     .helpOption('--help', 'show help')
     .showHelpAfterError('(add --help for the options and examples)')
-    .hook('preAction', (_, action) => cli.useOptions(action.opts()));
+    .hook('preAction', (_, action) => cli.useOptions(action.optsWithGlobals()));
   for (const child of command.commands) configure(child, cli);
 }

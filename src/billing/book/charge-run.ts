@@ -1,8 +1,9 @@
 import type { LedgerConnection } from '../../ledger/file/open.ts';
 import type { MergedRun } from '../../ledger/runs/apply-run.ts';
 import { periodOfKey } from '../../ledger/schema/keys.ts';
-import { cardsInForce, hasCards } from './card-store.ts';
-import { ChargeWriter, PeriodPricer, type PricedKey } from './charge-writer.ts';
+import { PeriodPricer } from '../rates/period-pricer.ts';
+import { cardsInForce, hasCards, type StoredCard } from './card-store.ts';
+import { ChargeWriter, type PricedKey } from './charge-writer.ts';
 import { bookCorrections } from './corrections.ts';
 
 /** Keys that are read and priced at a time: bounds the memory of a first run over a million tenants. */
@@ -26,7 +27,7 @@ export function chargeRun({ connection, run, lastEntryIdBefore, changedPeriods }
        WHERE e.entry_id > ? ORDER BY e.entry_id LIMIT ${KEYS_A_CHUNK}`,
     )
     .safeIntegers();
-  const pricers = new Map<number, PeriodPricer>();
+  const pricers = new Map<number, PeriodPricer<StoredCard>>();
   for (const periodKey of changedPeriods) {
     if (isOpen.get(periodKey) === undefined) continue;
     pricers.set(periodKey, new PeriodPricer(cards, run.workspaceId, periodOfKey(periodKey)));

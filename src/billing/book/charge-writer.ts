@@ -1,7 +1,5 @@
-import type { Period } from '../../core/period.ts';
 import type { LedgerConnection } from '../../ledger/file/open.ts';
-import { type Charge, NO_CHARGE, type Pricer, pricerOf } from '../rates/charge.ts';
-import { type CardChooser, chooserFor } from '../rates/rate-book.ts';
+import type { PeriodPricer } from '../rates/period-pricer.ts';
 import type { StoredCard } from './card-store.ts';
 
 /** What SQLite's integers hold. */
@@ -14,29 +12,6 @@ export interface PricedKey {
   tenantId: string;
   credits: bigint;
   withdrawn: boolean;
-}
-
-/** Prices tenants of one workspace and period by the cards that are given, each card prepared once. */
-export class PeriodPricer {
-  readonly #choose: CardChooser<StoredCard>;
-  readonly #pricers = new Map<number, Pricer>();
-
-  constructor(cards: readonly StoredCard[], workspaceId: string, period: Period) {
-    this.#choose = chooserFor(cards, workspaceId, period);
-  }
-
-  /** The charge and its card; null when no card prices the tenant. Without a record there is nothing to pay. */
-  price(tenantId: string, credits: bigint, present: boolean): { card: StoredCard; charge: Charge } | null {
-    const card = this.#choose(tenantId);
-    if (card === null) return null;
-    if (!present) return { card, charge: NO_CHARGE };
-    let pricer = this.#pricers.get(card.cardKey);
-    if (pricer === undefined) {
-      pricer = pricerOf(card);
-      this.#pricers.set(card.cardKey, pricer);
-    }
-    return { card, charge: pricer(credits) };
-  }
 }
 
 /** Writes the charge rows of periods that are not closed. What it writes for a key takes the place of what was there. */
@@ -65,7 +40,7 @@ export class ChargeWriter {
   }
 
   /** Adds the charge of a key that has none. An amount beyond 64 bits is kept as unknown, without lines. */
-  add(key: PricedKey, pricer: PeriodPricer): void {
+  add(key: PricedKey, pricer: PeriodPricer<StoredCard>): void {
     const priced = pricer.price(key.tenantId, key.credits, !key.withdrawn);
     if (priced === null) return;
     const { card, charge } = priced;

@@ -1,7 +1,8 @@
 import type { LedgerConnection } from '../../ledger/file/open.ts';
 import { ENTRY_KINDS, periodOfKey } from '../../ledger/schema/keys.ts';
-import { cardsAt } from './card-store.ts';
-import { isStorable, PeriodPricer } from './charge-writer.ts';
+import { PeriodPricer } from '../rates/period-pricer.ts';
+import { cardsAt, type StoredCard } from './card-store.ts';
+import { isStorable } from './charge-writer.ts';
 
 interface BookedAdjustment {
   adjustmentId: bigint;
@@ -36,7 +37,7 @@ export function bookCorrections(connection: LedgerConnection, { runKey }: { runK
     .safeIntegers()
     .all(runKey) as BookedAdjustment[];
   const insert = insertCorrection(connection);
-  const pricers = new Map<bigint, PeriodPricer>();
+  const pricers = new Map<bigint, PeriodPricer<StoredCard>>();
   for (const adjustment of adjustments) {
     const { correctsPeriodKey, closedSeq, workspaceId, tenantId, kind, creditsAfter, creditsDelta } = adjustment;
     let pricer = pricers.get(correctsPeriodKey);

@@ -1,0 +1,70 @@
+import type { RateCard } from '../../config/rate-cards.ts';
+import type { Period } from '../../core/period.ts';
+import { PeriodPricer } from './period-pricer.ts';
+
+/** A tenant's recorded credits in one period. */
+export interface RecordedUsage {
+  workspaceId: string;
+  tenantId: string;
+  period: Period;
+  credits: bigint;
+}
+
+/** What both sets of cards make of the same usage, in minor units of one currency. */
+export interface Comparison {
+  currency: string;
+  nowMinor: bigint;
+  otherMinor: bigint;
+}
+
+export interface CardsComparison {
+  months: (Comparison & { period: Period })[];
+  /** By the size of the difference, largest first. */
+  tenants: (Comparison & { workspaceId: string; tenantId: string })[];
+}
+
+/** Prices recorded usage by the cards in force and by others, by month and by tenant. Usage must come period by period. */
+export function compareCards(
+  usage: Iterable<RecordedUsage>,
+  now: readonly RateCard[],
+  others: readonly RateCard[],
+): CardsComparison {
+  const months = new Map<string, Comparison & { period: Period }>();
+  const tenants = new Map<string, Comparison & { workspaceId: string; tenantId: string }>();
+  let scope = '';
+  let sides: [PeriodPricer<RateCard>, PeriodPricer<RateCard>] | null = null;
+  for (const { workspaceId, tenantId, period, credits } of usage) {
+    const ownScope = JSON.stringify([workspaceId, period]);
+    if (sides === null || ownScope !== scope) {
+      sides = [new PeriodPricer(now, workspaceId, period), new PeriodPricer(others, workspaceId, period)];
+      scope = ownScope;
+    }
+    for (const [side, pricer] of sides.entries()) {
+      const priced = pricer.price(tenantId, credits, true);
+      if (priced === null) continue;
+      const { currency } = priced.card;
+      const empty = { currency, nowMinor: 0n, otherMinor: 0n };
+      const month = held(months, `${period} ${currency}`, { ...empty, period });
+      const tenant = held(tenants, JSON.stringify([workspaceId, tenantId, currency]), {
+        ...empty,
+        workspaceId,
+        tenantId,
+      });
+      const key = side === 0 ? 'nowMinor' : 'otherMinor';
+      month[key] += priced.charge.amountMinor;
+      tenant[key] += priced.charge.amountMinor;
+    }
+  }
+  const size = ({ nowMinor, otherMinor }: Comparison): bigint =>
+    otherMinor > nowMinor ? otherMinor - nowMinor : nowMinor - otherMinor;
+  return {
+    months: [...months.values()].sort((a, b) => (a.period < b.period ? -1 : a.period > b.period ? 1 : 0)),
+    tenants: [...tenants.values()].sort((a, b) => (size(b) > size(a) ? 1 : size(b) < size(a) ? -1 : 0)),
+  };
+}
+
+function held<Value>(map: Map<string, Value>, key: string, fresh: Value): Value {
+  const value = map.get(key) ?? fresh;
+  map.set(key, value);
+  return value;
+}

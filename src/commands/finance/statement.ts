@@ -1,0 +1,221 @@
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { type Command, Option } from 'commander';
+import { readStatement } from '../../billing/book/read-statement.ts';
+import type { StatementDocument } from '../../billing/statement/document.ts';
+import { verifyStatement } from '../../billing/statement/verify-statement.ts';
+import { AppError, UsageError } from '../../core/errors.ts';
+import { parseExact } from '../../core/exact-json.ts';
+import { inertText } from '../../core/inert-text.ts';
+import { parsePeriod } from '../../core/period.ts';
+import { renderCsv } from '../../reports/formats/csv.ts';
+import { formatInteger } from '../../reports/formats/format.ts';
+import { renderTable, type TableColumn } from '../../reports/formats/table.ts';
+import type { Context } from '../../wiring/context.ts';
+import { chooseWorkspace } from '../shared/choose-workspace.ts';
+import { type CliContext, EXIT, examples, reportingCommand } from '../shared/cli-context.ts';
+import { openExisting } from './close.ts';
+
+interface StatementOptions {
+  tenant?: string;
+  workspace?: string;
+  format?: 'table' | 'csv' | 'json';
+  json?: boolean;
+}
+
+export function statementCommand(cli: CliContext): Command {
+  return reportingCommand('statement')
+    .argument('<period>', 'the period, YYYY-MM')
+    .option('--tenant <id>', 'only this tenant')
+    .option('--workspace <id>', 'the workspace (needed when there are several)')
+    .addOption(new Option('--format <format>', 'form of the answer (default: table)').choices(['table', 'csv', 'json']))
+    .addHelpText(
+      'after',
+      examples(
+        'usage-ledger statement 2026-02',
+        'usage-ledger statement 2026-02 --tenant acme --format json > acme.json',
+        'usage-ledger statement verify acme.json',
+      ),
+    )
+    .action((text: string, options: StatementOptions) =>
+      cli.withContext((context) => showStatement(cli, context, text, options)),
+    )
+    .addCommand(verifyCommand(cli));
+}
+
+async function showStatement(
+  cli: CliContext,
+  context: Context,
+  text: string,
+  options: StatementOptions,
+): Promise<void> {
+  const format = options.format ?? (options.json === true ? 'json' : 'table');
+  if (options.json === true && format !== 'json') {
+    throw new UsageError(`--json contradicts --format ${format}`, 'give one of the two');
+  }
+  const period = parsePeriod(text);
+  const { id: workspaceId } = chooseWorkspace(context.config, options.workspace);
+  await bringRatesIntoForce(context);
+  const { connection } = context.reader();
+  const request = { workspaceId, period, tenantId: options.tenant, nowMs: context.clock.now() };
+  const statement = connection.transaction(() => readStatement(connection, request))();
+  if (statement === null) {
+    throw new AppError(
+      'unknown_period',
+      `the ledger has nothing of ${period} in workspace ${JSON.stringify(workspaceId)}`,
+      {
+        hint: '`usage-ledger status` says what the ledger covers',
+      },
+    );
+  }
+  if (statement.tenants.length === 0) cli.note('the period has no tenant that fits');
+  if (format === 'json') cli.printJson(statement);
+  else if (format === 'csv') cli.printDocument(renderCsv(linesOf(statement), CSV_COLUMNS));
+  else printStatement(cli, statement);
+}
+
+/** The ledger learns of cards in the configuration when it is opened for writing; without any nothing is written. */
+export async function bringRatesIntoForce(context: Context): Promise<void> {
+  if (context.config.rates !== null) await openExisting(context);
+}
+
+/** A line as tables and CSV show it. */
+interface StatementRow {
+  workspace_id: string;
+  period: string;
+  state: string;
+  tenant_id: string;
+  display_name: string | null;
+  external_ref: string | null;
+  /** `unpriced`: the tenant has no rate card. */
+  kind: string;
+  tier: number | null;
+  credits: bigint | null;
+  unit_credits: bigint | null;
+  unit_price: string | null;
+  amount: string | null;
+  currency: string | null;
+  rate_card: string | null;
+  corrects_period: string | null;
+}
+
+const UNPRICED = {
+  kind: 'unpriced',
+  tier: null,
+  unit_credits: null,
+  unit_price: null,
+  amount: null,
+  currency: null,
+  rate_card: null,
+  corrects_period: null,
+};
+
+/** One row a line; a tenant without a rate card has one that says so. */
+function linesOf(statement: StatementDocument): StatementRow[] {
+  const { workspace_id, period, state } = statement;
+  return statement.tenants.flatMap(({ tenant_id, display_name, external_ref, credits_used, lines }): StatementRow[] => {
+    const of = { workspace_id, period, state, tenant_id, display_name, external_ref };
+    if (lines.length === 0) return [{ ...of, ...UNPRICED, credits: credits_used }];
+    return lines.map(({ amount_minor: _, entry_id: __, ...line }) => ({ ...of, ...line }));
+  });
+}
+
+const CSV_COLUMNS = (
+  [
+    'workspace_id',
+    'period',
+    'state',
+    'tenant_id',
+    'display_name',
+    'external_ref',
+    'kind',
+    'tier',
+    'credits',
+    'unit_credits',
+    'unit_price',
+    'amount',
+    'currency',
+    'rate_card',
+    'corrects_period',
+  ] as const
+).map((key) => ({ key, header: key }));
+
+const TABLE_COLUMNS: TableColumn<StatementRow>[] = [
+  { key: 'tenant_id', header: 'Tenant' },
+  { key: 'display_name', header: 'Name' },
+  { key: 'kind', header: 'Line', format: (_, row) => nameOf(row) },
+  { key: 'credits', header: 'Credits', align: 'right' },
+  { key: 'unit_price', header: 'Price', align: 'right', format: (price, row) => priceOf(price, row) },
+  { key: 'amount', header: 'Amount', align: 'right' },
+  { key: 'currency', header: '' },
+  { key: 'rate_card', header: 'Rate card' },
+];
+
+function nameOf({ kind, tier, corrects_period }: StatementRow): string {
+  if (kind === 'unpriced') return 'no rate card';
+  if (kind === 'correction') return `correction of ${corrects_period}`;
+  if (kind !== 'usage') return kind;
+  return tier === 0 ? 'included' : `usage, tier ${tier}`;
+}
+
+function priceOf(price: string | null, { unit_credits }: StatementRow): string {
+  if (price === null) return '';
+  return unit_credits === null || unit_credits === 1n ? price : `${price} / ${formatInteger(unit_credits)}`;
+}
+
+function printStatement(cli: CliContext, statement: StatementDocument): void {
+  const { workspace_id, period, state, as_of, certificate, head_digest } = statement;
+  cli.print(`${period} of ${inertText(workspace_id)}: ${STATES[state]}`);
+  cli.print(`as of ${as_of ?? 'never'}${certificate === null ? '' : `, proven by ${certificate.run_id}`}`);
+  if (head_digest !== null) cli.print(`${state === 'closed' ? 'close' : 'run'} digest ${head_digest}`);
+  cli.print('');
+  cli.print(renderTable(linesOf(statement), TABLE_COLUMNS, cli.tableOptions));
+  cli.print('');
+  cli.print(`credits ${formatInteger(statement.credits_used)}`);
+  for (const { currency, amount } of statement.totals) cli.print(`total ${amount} ${currency}`);
+  const projected = statement.tenants.reduce((sum, tenant) => sum + (tenant.projected_credits ?? 0n), 0n);
+  if (state === 'open' && projected > 0n) cli.print(`at this rate ${formatInteger(projected)} credits by its end`);
+}
+
+const STATES = {
+  open: 'open, an estimate: the month is not over',
+  settling: 'settling, an estimate: it is over and not closed',
+  closed: 'closed',
+} as const;
+
+function verifyCommand(cli: CliContext): Command {
+  return reportingCommand('verify', { config: false })
+    .description(
+      'Check the statement of a closed period by itself, without ledger or service; exit code 4 when it fails.',
+    )
+    .argument('<file>', 'what `usage-ledger statement PERIOD --format json` has printed')
+    .addHelpText('after', examples('usage-ledger statement verify acme.json'))
+    .action((file: string) => {
+      const verdict = verifyStatement(parseDocument(resolve(cli.io.cwd, file)));
+      if (!verdict.valid) cli.exitCode = EXIT.fault;
+      if (cli.json) {
+        const { valid } = verdict;
+        if (!valid) cli.printJson({ valid, reason: verdict.reason });
+        else {
+          const { workspaceId, period, closeDigest, tenants, tenantsInPeriod } = verdict;
+          const counts = { tenants, tenants_in_period: tenantsInPeriod };
+          cli.printJson({ valid, workspace_id: workspaceId, period, close_digest: closeDigest, ...counts });
+        }
+      } else if (verdict.valid) {
+        const which = `${verdict.period} of ${inertText(verdict.workspaceId)}`;
+        cli.print(`${which} is proven: ${verdict.tenants} of ${verdict.tenantsInPeriod} tenants`);
+        cli.print(`compare with the digest that was kept at its close: ${verdict.closeDigest}`);
+      } else {
+        cli.print(`not proven: ${inertText(verdict.reason)}`);
+      }
+    });
+}
+
+function parseDocument(file: string): unknown {
+  try {
+    return parseExact(readFileSync(file, 'utf8'));
+  } catch (error) {
+    if (error instanceof SyntaxError) return null;
+    throw new UsageError(`${file} cannot be read (${(error as NodeJS.ErrnoException).code})`, 'check the path');
+  }
+}

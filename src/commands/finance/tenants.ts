@@ -1,0 +1,109 @@
+import { resolve } from 'node:path';
+import { Command } from 'commander';
+import type { NamesReport, TenantName } from '../../billing/book/names.ts';
+import { UsageError } from '../../core/errors.ts';
+import { inertText } from '../../core/inert-text.ts';
+import { formatInteger } from '../../reports/formats/format.ts';
+import { renderTable, type TableColumn } from '../../reports/formats/table.ts';
+import { type NamedTenantRow, namedTenants } from '../../reports/queries/tenants.ts';
+import { chooseWorkspace, requireKnownWorkspace } from '../shared/choose-workspace.ts';
+import { type CliContext, examples, reportingCommand } from '../shared/cli-context.ts';
+import { readCsvFile } from '../shared/csv-file.ts';
+import { openExisting } from './close.ts';
+
+export function tenantsCommand(cli: CliContext): Command {
+  return new Command('tenants')
+    .addCommand(importCommand(cli))
+    .addCommand(listCommand(cli))
+    .addHelpText('after', examples('usage-ledger tenants import customers.csv', 'usage-ledger tenants list'));
+}
+
+function importCommand(cli: CliContext): Command {
+  return reportingCommand('import')
+    .description(
+      'Take over names from a CSV file: tenant_id, display_name, external_ref; all other columns are labels.',
+    )
+    .argument('<file>', 'the CSV file; its first line names the columns')
+    .option('--workspace <id>', 'the workspace (needed when there are several)')
+    .option('--dry-run', 'say what would change, and change nothing')
+    .addHelpText('after', examples('usage-ledger tenants import customers.csv --dry-run'))
+    .action((file: string, options: { workspace?: string; dryRun?: boolean }) =>
+      cli.withContext(async (context) => {
+        const { id: workspaceId } = chooseWorkspace(context.config, options.workspace);
+        const names = readNames(resolve(cli.io.cwd, file));
+        const writer = await openExisting(context);
+        const dryRun = options.dryRun === true;
+        const report = await writer.call('importNames', { workspaceId, names, dryRun, nowMs: context.clock.now() });
+        printReport(cli, report, dryRun);
+      }),
+    );
+}
+
+function readNames(file: string): TenantName[] {
+  const records = readCsvFile(file, ['tenant_id']);
+  const seen = new Set<string>();
+  return records.map(({ tenant_id = '', display_name, external_ref, ...labels }, index) => {
+    const where = `${file}, record ${index + 1}`;
+    if (tenant_id === '') throw new UsageError(`${where}: tenant_id is empty`, 'give the id of a tenant');
+    if (seen.has(tenant_id))
+      throw new UsageError(`${where}: ${JSON.stringify(tenant_id)} stands twice`, 'give it once');
+    seen.add(tenant_id);
+    const given = Object.entries(labels).filter(([, value]) => value !== '');
+    return {
+      tenantId: tenant_id,
+      displayName: display_name || null,
+      externalRef: external_ref || null,
+      labels: Object.fromEntries(given.sort(([a], [b]) => (a < b ? -1 : 1))),
+    };
+  });
+}
+
+/** Ids of each kind that are spelt out; the JSON has them all. */
+const SHOWN_IDS = 10;
+
+function printReport(cli: CliContext, report: NamesReport, dryRun: boolean): void {
+  const { workspaceId, added, changed, unchanged, unknown, missing } = report;
+  if (cli.json) {
+    cli.printJson({ workspace_id: workspaceId, dry_run: dryRun, added, changed, unchanged, unknown, missing });
+    return;
+  }
+  const would = dryRun ? 'would be ' : '';
+  cli.print(`${added.length} ${would}named, ${changed.length} ${would}changed, ${unchanged} as they were`);
+  printIds(cli, 'not in the ledger, left out', unknown);
+  printIds(cli, 'in the ledger, not in the file', missing);
+}
+
+function printIds(cli: CliContext, what: string, ids: readonly string[]): void {
+  if (ids.length === 0) return;
+  const more = ids.length > SHOWN_IDS ? ` and ${formatInteger(ids.length - SHOWN_IDS)} more` : '';
+  cli.print(`${formatInteger(ids.length)} ${what}: ${ids.slice(0, SHOWN_IDS).map(inertText).join(', ')}${more}`);
+}
+
+const COLUMNS: TableColumn<NamedTenantRow>[] = [
+  { key: 'workspace_id', header: 'Workspace' },
+  { key: 'tenant_id', header: 'Tenant' },
+  { key: 'display_name', header: 'Name' },
+  { key: 'external_ref', header: 'Reference' },
+  { key: 'labels', header: 'Labels', format: (labels) => wordsOf(labels) },
+];
+
+function wordsOf(labels: Readonly<Record<string, string>>): string {
+  return Object.entries(labels)
+    .map(([name, value]) => `${name}=${value}`)
+    .join(' ');
+}
+
+function listCommand(cli: CliContext): Command {
+  return reportingCommand('list')
+    .description('The tenants of the ledger with their names, references and labels.')
+    .option('--workspace <id>', 'only this workspace')
+    .addHelpText('after', examples('usage-ledger tenants list --json'))
+    .action(({ workspace }: { workspace?: string }) =>
+      cli.withContext((context) => {
+        requireKnownWorkspace(context, workspace);
+        const rows = namedTenants(context.reader().connection, workspace);
+        if (cli.json) cli.printJson({ rows });
+        else cli.print(renderTable(rows, COLUMNS, cli.tableOptions));
+      }),
+    );
+}

@@ -1,0 +1,205 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { stringify } from 'yaml';
+import { brokenRules, readFocus } from '../../billing/focus/focus-rules.ts';
+import { createWorld, FIRST, NOON, parseJson, row, type World, workspaceSettings } from '../world.ts';
+
+const HOUR = 3_600_000;
+const CARD = { name: 'standard', from_period: '2025-12', currency: 'EUR', price_per_credit: '0.0125', minimum: '15' };
+const USAGE = [row('acme', '2026-01', 1000), row('acme', '2026-02', 5000), row('globex', '2026-01', 2000)];
+
+/** A world with imported rate cards, whose January two walks 12 h apart have proven. */
+async function createBilled(cards: object[] = [CARD]): Promise<World> {
+  const world = await createWorld({ ...FIRST, usage: USAGE });
+  await world.run('migrate');
+  writeFileSync(join(world.folder, 'rates.yml'), stringify({ rates: cards }));
+  expect((await world.run('rates', 'import', 'rates.yml')).err).toBe('');
+  await world.run('sync');
+  world.clock.nowMs = NOON + 13 * HOUR;
+  await world.run('sync');
+  return world;
+}
+
+describe('rates', () => {
+  it('are imported, listed, and left as they are when they are imported again', async () => {
+    const world = await createBilled();
+    expect((await world.run('rates', 'list')).out).toMatch(/standard +2025-12 +all +all +EUR +graduated +import/);
+    expect((await world.run('rates', 'import', 'rates.yml')).out).toBe('1 cards in force: 0 added, 0 retired\n');
+    expect(world.query("SELECT tenant_id, amount_minor FROM finance_charges WHERE period = '2026-01'")).toEqual([
+      { tenant_id: 'acme', amount_minor: 1500 },
+      { tenant_id: 'globex', amount_minor: 2500 },
+    ]);
+  });
+
+  it('with mistakes are refused as a whole, each mistake with its place and remedy', async () => {
+    const world = await createBilled();
+    const wrong = [
+      { ...CARD, price_per_credit: 0.5 },
+      { ...CARD, currency: 'EURO', from_period: '2026-13' },
+    ];
+    writeFileSync(join(world.folder, 'wrong.yml'), stringify({ rates: wrong }));
+    const { code, err } = await world.run('rates', 'import', 'wrong.yml');
+    expect(code).toBe(2);
+    expect(err).toContain('rates[0].price_per_credit: must be text, not a fraction');
+    expect(err).toContain('rates[1].currency: is not a currency of ISO 4217');
+    expect(err).toContain('rates[1].from_period: is not a month');
+    expect((await world.run('rates', 'list')).out).toContain('standard');
+  });
+
+  it('in the configuration come into force with the next command, take the place of imported ones, and go with it', async () => {
+    const world = await createBilled();
+    const workspaces = [workspaceSettings(world.sandbox, FIRST)];
+    world.configure({ workspaces, rates: [{ ...CARD, name: 'own', price_per_credit: '1' }] });
+    expect((await world.run('statement', '2026-01', '--tenant', 'acme')).out).toContain('total 1000.00 EUR');
+    expect((await world.run('rates', 'import', 'rates.yml')).code).toBe(2);
+    world.configure({ workspaces });
+    await world.run('sync');
+    expect((await world.run('rates', 'list')).err).toContain('no rate card is in force');
+    expect(world.query('SELECT * FROM finance_charges')).toEqual([]);
+  });
+
+  it('of a file are tried on the history: by month and by the tenants that gain or lose most', async () => {
+    const world = await createBilled();
+    writeFileSync(join(world.folder, 'dearer.yml'), stringify({ rates: [{ ...CARD, price_per_credit: '0.02' }] }));
+    const { out } = await world.run('rates', 'check', 'dearer.yml', '--json');
+    expect(parseJson(out)).toEqual({
+      months: [
+        { period: '2026-01', currency: 'EUR', now: '40.00', other: '60.00', difference: '20.00' },
+        { period: '2026-02', currency: 'EUR', now: '62.50', other: '100.00', difference: '37.50' },
+      ],
+      tenants: [
+        {
+          workspace_id: 'ws-1',
+          tenant_id: 'acme',
+          currency: 'EUR',
+          now: '77.50',
+          other: '120.00',
+          difference: '42.50',
+        },
+        {
+          workspace_id: 'ws-1',
+          tenant_id: 'globex',
+          currency: 'EUR',
+          now: '25.00',
+          other: '40.00',
+          difference: '15.00',
+        },
+      ],
+    });
+    expect((await world.run('rates', 'check', 'dearer.yml')).out).toContain('With the file');
+  });
+});
+
+describe('statement', () => {
+  it('says lines, totals, and whether it is an estimate', async () => {
+    const world = await createBilled();
+    const { out, err } = await world.run('statement', '2026-02');
+    expect(err).toBe('');
+    expect(out).toMatch(/^2026-02 of ws-1: open, an estimate: the month is not over\nas of .*, proven by run_/);
+    expect(out).toMatch(/acme +usage, tier 1 +5,000 +0\.0125 +62\.50 +EUR +standard/);
+    expect(out).toMatch(/total 62\.50 EUR\nat this rate [\d,]+ credits by its end\n$/);
+  });
+
+  it('of a closed period proves itself offline, and fails with a digit changed', async () => {
+    const world = await createBilled();
+    const { out: closed } = await world.run('close', '2026-01', '--by', 'Ada');
+    const digest = /head digest ([0-9a-f]{64})/.exec(closed)?.[1];
+    const { out } = await world.run('statement', '2026-01', '--tenant', 'acme', '--format', 'json');
+    expect((await world.run('statement', '2026-01', '--tenant', 'acme', '--json')).out).toBe(out);
+    writeFileSync(join(world.folder, 'acme.json'), out);
+    const good = await world.run('statement', 'verify', 'acme.json');
+    expect(good.code).toBe(0);
+    expect(good.out).toBe(
+      `2026-01 of ws-1 is proven: 1 of 2 tenants\ncompare with the digest that was kept at its close: ${digest}\n`,
+    );
+    writeFileSync(join(world.folder, 'forged.json'), out.replace('"credits_used": 1000', '"credits_used": 1001'));
+    const forged = await world.run('statement', 'verify', 'forged.json', '--json');
+    expect(forged.code).toBe(4);
+    expect(parseJson(forged.out)).toEqual({ valid: false, reason: expect.any(String) });
+    writeFileSync(join(world.folder, 'half.json'), out.slice(0, 500));
+    expect((await world.run('statement', 'verify', 'half.json')).code).toBe(4);
+    expect((await world.run('statement', 'verify', 'missing.json')).code).toBe(2);
+  });
+
+  it('has corrections of closed periods as lines of their own, on the prices of the close', async () => {
+    const world = await createBilled();
+    await world.run('close', '2026-01', '--by', 'Ada');
+    world.sandbox.workspace('ws-1').set({ tenantId: 'acme', period: '2026-01', credits: 3000, requests: 10 });
+    writeFileSync(join(world.folder, 'dear.yml'), stringify({ rates: [{ ...CARD, price_per_credit: '9' }] }));
+    await world.run('rates', 'import', 'dear.yml');
+    await world.run('sync');
+    const { out } = await world.run('statement', '2026-02', '--format', 'csv');
+    expect(out).toContain('acme,,,correction,,2000,,,22.50,EUR,standard,2026-01');
+  });
+
+  it('says of a tenant without a rate card that it has none', async () => {
+    const world = await createBilled([{ ...CARD, tenant: 'globex' }]);
+    expect((await world.run('statement', '2026-01')).out).toMatch(/acme +no rate card +1,000/);
+  });
+
+  it('refuses a period that the ledger does not know, and contradictions', async () => {
+    const world = await createBilled();
+    expect((await world.run('statement', '2031-01')).err).toContain('the ledger has nothing of 2031-01');
+    expect((await world.run('statement', '2026-01', '--json', '--format', 'csv')).code).toBe(2);
+    expect((await world.run('statement', '2026-1')).code).toBe(2);
+  });
+});
+
+describe('export focus', () => {
+  it.each(['1.2', '1.3'] as const)('writes a file that obeys the rules of %s and sums to the bill', async (version) => {
+    const world = await createBilled();
+    const argv = ['export', 'focus', '--period', '2026-01', '--focus-version', version];
+    const { out, err, code } = await world.run(...argv);
+    expect([code, err]).toEqual([0, '']);
+    const { header, rows } = readFocus(out);
+    expect(brokenRules(header, rows, version)).toEqual([]);
+    expect(rows.map((line) => [line.SubAccountId, line.ChargeCategory, line.BilledCost])).toEqual([
+      ['acme', 'Usage', '12.50'],
+      ['acme', 'Adjustment', '2.50'],
+      ['globex', 'Usage', '25.00'],
+    ]);
+  });
+
+  it('of a period that the ledger does not know is the header alone, with a note', async () => {
+    const world = await createBilled();
+    const { out, err } = await world.run('export', 'focus', '--period', '2031-01');
+    expect(out.trim().split('\n')).toHaveLength(1);
+    expect(err).toBe('the ledger has nothing of 2031-01\n');
+  });
+});
+
+describe('tenants', () => {
+  it('get names from a file; the report says who is unknown and who is missing', async () => {
+    const world = await createBilled();
+    const csv = '\ufefftenant_id;display_name;external_ref;region\r\nacme;"Acme; Corp";K-1;emea\r\nghost;Nobody;;\r\n';
+    writeFileSync(join(world.folder, 'names.csv'), csv);
+    const dry = await world.run('tenants', 'import', 'names.csv', '--dry-run');
+    expect(dry.out).toBe(
+      '1 would be named, 0 would be changed, 0 as they were\n' +
+        '1 not in the ledger, left out: ghost\n1 in the ledger, not in the file: globex\n',
+    );
+    expect(world.query('SELECT * FROM finance_tenants WHERE display_name IS NOT NULL')).toEqual([]);
+    const done = await world.run('tenants', 'import', 'names.csv', '--json');
+    expect(parseJson(done.out)).toMatchObject({
+      dry_run: false,
+      added: ['acme'],
+      unknown: ['ghost'],
+      missing: ['globex'],
+    });
+    expect((await world.run('tenants', 'import', 'names.csv')).out).toContain('0 named, 0 changed, 1 as they were');
+    expect((await world.run('tenants', 'list')).out).toMatch(/acme +Acme; Corp +K-1 +region=emea/);
+    expect((await world.run('statement', '2026-01')).out).toContain('Acme; Corp');
+  });
+
+  it('are not taken from a file with a mistake', async () => {
+    const world = await createBilled();
+    const files = { 'twice.csv': 'tenant_id\na\na\n', 'none.csv': 'id\na\n', 'ragged.csv': 'tenant_id,x\na\n' };
+    for (const [name, text] of Object.entries(files)) {
+      writeFileSync(join(world.folder, name), text);
+      expect((await world.run('tenants', 'import', name)).code, name).toBe(2);
+    }
+    expect((await world.run('tenants', 'import', 'missing.csv')).code).toBe(2);
+    expect(readFileSync(join(world.folder, 'none.csv'), 'utf8')).toBe('id\na\n');
+  });
+});
