@@ -5,7 +5,8 @@ import { headOfChain } from '../../../src/ledger/runs/digest.ts';
 import { verifyLedger } from '../../../src/ledger/verify/verify.ts';
 import { iso } from './calendar.ts';
 import { reasonsOf } from './ledger-driver.ts';
-import type { Row, WorkspaceModel } from './ledger-model.ts';
+import type { WorkspaceModel } from './ledger-model.ts';
+import type { Row } from './model-parts.ts';
 
 type Sums = Row & { credits_used: bigint; request_count: bigint };
 

@@ -6,7 +6,8 @@ import type { CloseRefusedError } from '../../../src/ledger/close/close-period.t
 import type { WalkRecord, WalkVerdict } from '../../../src/ledger/runs/walks.ts';
 import { judgeWalk } from '../../../src/sync/prove.ts';
 import { WriterOps } from '../../../src/writer/writer-ops.ts';
-import { type Listing, type ModelRun, type Range, type Reason, WorkspaceModel } from './ledger-model.ts';
+import { WorkspaceModel } from './ledger-model.ts';
+import type { Listing, ModelRun, Range, Reason } from './model-parts.ts';
 import type { RunStep, Step, WalkOf } from './steps.ts';
 import { datesOf, PERIODS, pageBodies, TENANTS, Upstream } from './upstream.ts';
 

@@ -1,6 +1,5 @@
 import { iso, monthSpan } from './calendar.ts';
-import type { Dates, Listing, Range, Usage } from './ledger-model.ts';
-import { periodOf, within } from './ledger-model.ts';
+import { type Dates, type Listing, periodOf, type Range, type Usage, within } from './model-parts.ts';
 
 export const PERIODS = ['2025-11', '2025-12', '2026-01', '2026-02'] as const;
 export const TENANTS = ['acme', 'globex', 'initech', 'umbrella', 'tyrell', 'hooli'] as const;

@@ -1,0 +1,180 @@
+import { getEventListeners } from 'node:events';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { gzipSync } from 'node:zlib';
+import { describe, expect, it } from 'vitest';
+import * as api from '../../src/usage-api/public.ts';
+import {
+  abortedChunks,
+  goodPage,
+  releaseAfterEach,
+  releasers,
+  reset,
+  setup,
+  silent,
+  truncated,
+} from './client-setup.ts';
+import { answer, clientOf, failure, item, page, type Reply, rejection, startServiceOn } from './service-double.ts';
+
+releaseAfterEach();
+
+describe('repeating a request', () => {
+  it.each<[string, Reply]>([
+    ['429', failure(429, 'slow down')],
+    ['500', failure(500, '')],
+    ['502', answer(502, '<html>')],
+    ['503', failure(503, '')],
+    ['504', failure(504, '')],
+    ['a reset', reset],
+    ['a body cut off before its content-length', truncated],
+    ['a body cut off between chunks', abortedChunks],
+    [
+      'a gzip body cut off',
+      answer(200, gzipSync(JSON.stringify(page([item()]))).subarray(0, 40), { 'content-encoding': 'gzip' }),
+    ],
+  ])('helps after %s', async (_, fault) => {
+    const { service, client } = await setup([fault, fault, goodPage]);
+    await expect(client.getWorkspaceUsage()).resolves.toMatchObject({ total_records: 1 });
+    expect(service.received).toHaveLength(3);
+    // Nothing of a broken-off answer may be joined with another one.
+    expect(service.received.every(({ headers }) => headers.range === undefined)).toBe(true);
+  });
+
+  it('helps after a timeout', async () => {
+    const half: Reply = (response) => {
+      response.writeHead(200, { 'content-length': '5000' });
+      response.write('{');
+    };
+    const { service, client } = await setup([silent, half, goodPage], { requestTimeoutMs: 150 });
+    await expect(client.getWorkspaceUsage()).resolves.toMatchObject({ total_records: 1 });
+    expect(service.received).toHaveLength(3);
+  });
+
+  it('ends after four retries with the last error', async () => {
+    const { service, client } = await setup([reset]);
+    const error = await rejection(client.getWorkspaceUsage());
+    expect(error).toBeInstanceOf(api.NetworkError);
+    expect(error).toMatchObject({ code: 'network', status: null, retryable: true });
+    expect(service.received).toHaveLength(5);
+    service.replies = [silent];
+    const hasty = clientOf(service.url, { retries: 1, requestTimeoutMs: 30 });
+    releasers.push(() => hasty.close());
+    await expect(rejection(hasty.getWorkspaceUsage())).resolves.toBeInstanceOf(api.TimeoutError);
+    expect(service.received).toHaveLength(7);
+  });
+
+  it('signs every attempt afresh', async () => {
+    let nowMs = 1_700_000_000_000;
+    const { service, client } = await setup([failure(503, ''), goodPage], { clock: { now: () => (nowMs += 60_000) } });
+    await client.getWorkspaceUsage();
+    const [first, second] = service.received.map(({ headers }) => headers);
+    expect(Number(second?.['x-valid-until'])).toBeGreaterThan(Number(first?.['x-valid-until']));
+    expect(second?.['x-signature']).not.toBe(first?.['x-signature']);
+  });
+
+  it('waits as long as Retry-After says', async () => {
+    const { client } = await setup([failure(429, '', { 'retry-after': '0.3' }), goodPage]);
+    const startedAt = performance.now();
+    await client.getWorkspaceUsage();
+    expect(performance.now() - startedAt).toBeGreaterThanOrEqual(295);
+  });
+
+  it('leaves a long Retry-After to the caller, measured by the clock of the service', async () => {
+    const headers = { date: 'Sun, 01 Feb 2026 00:00:00 GMT', 'retry-after': 'Sun, 01 Feb 2026 00:02:00 GMT' };
+    const { service, client } = await setup([failure(429, 'x', headers), failure(503, 'x', { 'retry-after': '60' })]);
+    const limited = await rejection(client.getWorkspaceUsage());
+    expect(limited).toMatchObject({ name: 'RateLimitedError', status: 429, retryAfterMs: 120_000 });
+    const away = await rejection(client.getWorkspaceUsage());
+    expect(away).toMatchObject({ name: 'RateLimitedError', status: 503, retryAfterMs: 60_000 });
+    expect(service.received).toHaveLength(2);
+  });
+
+  it.each([
+    ['503', failure(503, '')],
+    ['a reset', reset],
+  ])('is not done for a POST after %s', async (_, fault) => {
+    const { service, client } = await setup([fault]);
+    await rejection(client.createDashboard({ title: 'T' }));
+    expect(service.received).toHaveLength(1);
+    await rejection(client.generateEmbedToken({ dashboardId: 'd' }));
+    expect(service.received).toHaveLength(2);
+  });
+
+  it('is done for a POST whose connection was refused', async () => {
+    const { service } = await setup([goodPage]);
+    await service.close();
+    const port = Number(new URL(service.url).port);
+    const client = clientOf(service.url, { retryBaseMs: 300, retries: 6 });
+    releasers.push(() => client.close());
+    const created = client.createDashboard({ title: 'T' });
+    const later = await startServiceOn(port, answer(200, { success: true, data: { dashboard_id: 'd-9' } }));
+    releasers.push(() => later.close());
+    await expect(created).resolves.toMatchObject({ dashboard_id: 'd-9' });
+  });
+});
+
+describe('cancelling', () => {
+  it('ends a wait between attempts at once', async () => {
+    const { service, client } = await setup([failure(503, '', { 'retry-after': '9' })]);
+    const controller = new AbortController();
+    const result = rejection(client.getWorkspaceUsage({}, { signal: controller.signal }));
+    await expect.poll(() => service.received.length).toBe(1);
+    const abortedAt = performance.now();
+    controller.abort(new Error('enough'));
+    await expect(result).resolves.toMatchObject({ code: 'cancelled', retryable: false });
+    expect(performance.now() - abortedAt).toBeLessThan(500);
+    expect(service.received).toHaveLength(1);
+  });
+
+  it('ends a request under way, and one that waits for a connection', async () => {
+    const { service, client } = await setup([silent], { concurrency: 1 });
+    const controller = new AbortController();
+    const calls = [1, 2].map(() => rejection(client.getWorkspaceUsage({}, { signal: controller.signal })));
+    await expect.poll(() => service.received.length).toBe(1);
+    controller.abort();
+    for (const error of await Promise.all(calls)) expect(error).toBeInstanceOf(api.CancelledError);
+  });
+
+  it('ends a call whose connection never comes about, and so does its deadline', async () => {
+    // It accepts connections and never says a word of TLS.
+    const sockets: Socket[] = [];
+    const mute = createServer((socket) => sockets.push(socket));
+    await new Promise<void>((resolve) => mute.listen(0, '127.0.0.1', resolve));
+    const { port } = mute.address() as AddressInfo;
+    const client = clientOf(`https://127.0.0.1:${port}`, { retries: 0, requestTimeoutMs: 200 });
+    releasers.push(async () => {
+      for (const socket of sockets) socket.destroy();
+      await client.close();
+      mute.close();
+    });
+    const startedAt = performance.now();
+    const controller = new AbortController();
+    const cancelled = rejection(client.getWorkspaceUsage({}, { signal: controller.signal }));
+    const late = rejection(client.getWorkspaceUsage());
+    await expect.poll(() => sockets.length).toBeGreaterThan(0);
+    controller.abort();
+    await expect(cancelled).resolves.toBeInstanceOf(api.CancelledError);
+    await expect(late).resolves.toBeInstanceOf(api.TimeoutError);
+    expect(performance.now() - startedAt).toBeLessThan(3_000);
+  });
+
+  it('may hang many calls on one signal, and none of them stays on it', async () => {
+    const warnings: Error[] = [];
+    const collect = (warning: Error) => warnings.push(warning);
+    process.on('warning', collect);
+    const { client } = await setup([failure(503, ''), goodPage]);
+    const { signal } = new AbortController();
+    await Promise.all(Array.from({ length: 20 }, () => client.getWorkspaceUsage({}, { signal })));
+    // Warnings are emitted on a later tick.
+    await new Promise((resolve) => setImmediate(resolve));
+    process.off('warning', collect);
+    expect(warnings).toEqual([]);
+    expect(getEventListeners(signal, 'abort')).toEqual([]);
+  });
+
+  it('sends nothing when it came first', async () => {
+    const { service, client } = await setup([goodPage]);
+    const error = await rejection(client.getWorkspaceUsage({}, { signal: AbortSignal.abort('no') }));
+    expect(error).toMatchObject({ code: 'cancelled' });
+    expect(service.received).toEqual([]);
+  });
+});
