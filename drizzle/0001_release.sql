@@ -3,6 +3,23 @@ ALTER TABLE walks DROP COLUMN page_digests;
 --> statement-breakpoint
 CREATE INDEX `outbox_dead` ON `outbox` (`created_at`,`notification_id`) WHERE state = 'dead';
 --> statement-breakpoint
+-- What people say of alerts afterwards.
+CREATE TABLE `alert_feedback` (
+  `feedback_key` integer PRIMARY KEY NOT NULL,
+  `alert_key` integer NOT NULL,
+  `label` text NOT NULL,
+  `note` text,
+  `actor` text NOT NULL,
+  `at` text NOT NULL,
+  FOREIGN KEY (`alert_key`) REFERENCES `alerts`(`alert_key`) ON UPDATE no action ON DELETE no action
+) STRICT;
+--> statement-breakpoint
+CREATE INDEX `alert_feedback_by_alert` ON `alert_feedback` (`alert_key`);
+--> statement-breakpoint
+CREATE TRIGGER alert_feedback_no_update BEFORE UPDATE ON alert_feedback BEGIN SELECT RAISE(ABORT, 'alert_feedback is append-only'); END;
+--> statement-breakpoint
+CREATE TRIGGER alert_feedback_no_delete BEFORE DELETE ON alert_feedback BEGIN SELECT RAISE(ABORT, 'alert_feedback is append-only'); END;
+--> statement-breakpoint
 -- Which process of that id holds the lease.
 ALTER TABLE leases ADD `holder_start` text;
 --> statement-breakpoint

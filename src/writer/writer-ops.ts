@@ -7,6 +7,7 @@ import {
   type SilenceRequest,
 } from '../alerts/book/actions.ts';
 import type { RunAlerts } from '../alerts/book/alert-change.ts';
+import { type FeedbackRequest, recordFeedback } from '../alerts/book/feedback.ts';
 import { evaluateRun, type RunAlertSettings } from '../alerts/evaluate/evaluate-run.ts';
 import { evaluateFailure, evaluateStale, type RunFault, type StaleCheck } from '../alerts/evaluate/evaluate-self.ts';
 import { composeDigests } from '../alerts/notify/compose-digests.ts';
@@ -177,6 +178,10 @@ export class WriterOps {
   /** Cuts the write-ahead log; false while a reader still needs it. */
   truncateLog(_args: undefined): boolean {
     return truncateLog(this.#connection);
+  }
+
+  recordFeedback(request: FeedbackRequest): void {
+    recordFeedback(this.#connection, request);
   }
 
   acknowledgeAlert(request: AcknowledgeRequest): void {

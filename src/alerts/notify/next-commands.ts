@@ -8,21 +8,31 @@ const DAY_MS = 86_400_000;
 
 /** What can be typed next about an alert, whole lines with its id; nothing in them comes from outside. */
 export function nextCommands(told: Told, nowMs: number): string[] {
-  const { alert_id, rule, period, state } = told;
+  const { alert_id, rule, state } = told;
   const about = (command: string, rest: string) => `usage-ledger alerts ${command} ${alert_id} ${rest}`.trim();
   if ((SELF_RULES as readonly RuleName[]).includes(rule)) {
     return state === 'resolved' ? [] : ['usage-ledger doctor', about('ack', '--note "..."')];
   }
-  if (state === 'resolved' || state === 'expired') return [];
-  const afterPeriod = period === null ? 0 : periodEndMs(period) + 10 * DAY_MS;
+  const feedback = about('feedback', 'real|expected|false');
+  if (state === 'resolved' || state === 'expired') return [feedback];
+  const silence = muting('silence', told, nowMs);
+  return [about('ack', '--note "..."'), silence, ...(isPlannable(told) ? [muting('plan', told, nowMs)] : []), feedback];
+}
+
+/** The command that mutes what an alert is about: a plan of what its period comes to, or where none fits a silence. */
+export function muteCommand(told: Told, nowMs: number): string {
+  return muting(isPlannable(told) ? 'plan' : 'silence', told, nowMs);
+}
+
+function isPlannable({ rule, tenant_id }: Told): boolean {
+  return GROWTH_RULES.includes(rule) && tenant_id !== null;
+}
+
+function muting(command: 'silence' | 'plan', told: Told, nowMs: number): string {
+  const afterPeriod = told.period === null ? 0 : periodEndMs(told.period) + 10 * DAY_MS;
   const until = isoTime(Math.max(afterPeriod, nowMs + 7 * DAY_MS)).slice(0, 10);
-  const muted = (command: string, rest: string) =>
-    `usage-ledger alerts ${command} --alert ${alert_id} ${rest}--until ${until} --reason "..."`;
-  return [
-    about('ack', '--note "..."'),
-    muted('silence', ''),
-    ...(GROWTH_RULES.includes(rule) && told.tenant_id !== null ? [muted('plan', `--up-to ${planned(told)} `)] : []),
-  ];
+  const bound = command === 'plan' ? `--up-to ${planned(told)} ` : '';
+  return `usage-ledger alerts ${command} --alert ${told.alert_id} ${bound}--until ${until} --reason "..."`;
 }
 
 /** A fifth more than what the period comes to, rounded up to two digits. */

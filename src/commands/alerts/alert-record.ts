@@ -39,6 +39,10 @@ export function showCommand(cli: CliContext): Command {
             cli.tableOptions,
           ),
         );
+        for (const { label, note, actor, at } of record.feedback) {
+          const why = note === null ? '' : `: ${inertText(note)}`;
+          cli.print(`${at.slice(0, 16).replace('T', ' ')}  ${inertText(actor)} says ${label}${why}`);
+        }
         if (record.deliveries.length > 0) cli.print('');
         for (const delivery of record.deliveries) {
           cli.print(`${inertText(delivery.channel)}  ${deliveryLine(delivery)}  ${delivery.notification_id}`);

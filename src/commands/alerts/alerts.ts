@@ -7,6 +7,7 @@ import { requireKnownWorkspace } from '../shared/choose-workspace.ts';
 import { type CliContext, examples, reportingCommand } from '../shared/cli-context.ts';
 import { ackCommand, explainCommand, showCommand } from './alert-record.ts';
 import { backtestCommand } from './backtest.ts';
+import { feedbackCommand } from './feedback.ts';
 import { replayCommand } from './replay.ts';
 import { planCommand, silenceCommand, silencesCommand, unsilenceCommand } from './silences.ts';
 import { testCommand } from './test.ts';
@@ -24,6 +25,7 @@ export function alertsCommand(cli: CliContext): Command {
     .addCommand(showCommand(cli))
     .addCommand(explainCommand(cli))
     .addCommand(ackCommand(cli))
+    .addCommand(feedbackCommand(cli))
     .addCommand(silenceCommand(cli))
     .addCommand(planCommand(cli))
     .addCommand(silencesCommand(cli))

@@ -104,3 +104,20 @@ export const silences = sqliteTable('silences', {
   endedAt: text('ended_at'),
   endedBy: text('ended_by'),
 });
+
+/** What people say of alerts afterwards; the last row of an alert counts. Append-only by trigger. */
+export const alertFeedback = sqliteTable(
+  'alert_feedback',
+  {
+    feedbackKey: integer('feedback_key').primaryKey(),
+    alertKey: integer('alert_key')
+      .notNull()
+      .references(() => alerts.alertKey),
+    /** `expected`: true, but known before; a plan would have muted it. */
+    label: text('label', { enum: ['real', 'expected', 'false'] }).notNull(),
+    note: text('note'),
+    actor: text('actor').notNull(),
+    at: text('at').notNull(),
+  },
+  (table) => [index('alert_feedback_by_alert').on(table.alertKey)],
+);

@@ -7,6 +7,15 @@ export interface AlertRecord {
   alert: AlertRow & { previous_requests: bigint | null; current_requests: bigint | null; rule_version: bigint };
   transitions: AlertTransition[];
   deliveries: AlertDelivery[];
+  /** What people have said of it, the last word last. */
+  feedback: AlertFeedback[];
+}
+
+export interface AlertFeedback {
+  label: string;
+  note: string | null;
+  actor: string;
+  at: string;
 }
 
 export interface AlertTransition {
@@ -56,6 +65,10 @@ export function alertRecord(connection: LedgerConnection, alertId: string): Aler
        FROM alerts a JOIN alert_transitions x USING (alert_key) LEFT JOIN runs r ON r.run_key = x.run_key
        WHERE a.alert_id = ? ORDER BY x.revision`,
     ) as AlertTransition[],
+    feedback: all(
+      `SELECT b.label, b.note, b.actor, b.at FROM alerts a JOIN alert_feedback b USING (alert_key)
+       WHERE a.alert_id = ? ORDER BY b.feedback_key`,
+    ) as AlertFeedback[],
     deliveries: all(
       `SELECT o.notification_id, o.channel, o.state, o.attempts, o.created_at, o.delivered_at, o.last_error,
          CASE o.state WHEN 'held' THEN o.next_attempt_at ELSE o.digest_at END AS digest_at, o.digest_id,

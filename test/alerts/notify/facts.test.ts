@@ -80,9 +80,10 @@ test('the commands to type next carry the id, and a plan what the period comes t
     'usage-ledger alerts ack alert_1 --note "..."',
     'usage-ledger alerts silence --alert alert_1 --until 2026-03-11 --reason "..."',
     'usage-ledger alerts plan --alert alert_1 --up-to 310000 --until 2026-03-11 --reason "..."',
+    'usage-ledger alerts feedback alert_1 real|expected|false',
   ]);
   const resolved = buildNotification(jumpFacts({ type: 'alert.resolved', state: 'resolved' }));
-  expect(nextCommands(resolved, NOW)).toEqual([]);
+  expect(nextCommands(resolved, NOW)).toEqual(['usage-ledger alerts feedback alert_1 real|expected|false']);
   const self = buildNotification(jumpFacts({ rule: 'sync_failed', tenantId: null, period: null }));
   expect(nextCommands(self, NOW)[0]).toBe('usage-ledger doctor');
 });

@@ -162,6 +162,8 @@ test.each([
   'UPDATE leases SET fencing_token = 0',
   'UPDATE alert_transitions SET at = 1',
   'DELETE FROM alert_transitions',
+  "UPDATE alert_feedback SET label = 'real'",
+  'DELETE FROM alert_feedback',
   'DELETE FROM silences',
 ])('%s is refused by the ledger itself', (statement) => {
   const { connection } = openLedger();
@@ -170,6 +172,7 @@ test.each([
       revision) VALUES ('a', 'jump', 1, 1, 'final', 'critical', 'resolved', '', 1);
     INSERT INTO alert_transitions (alert_key, revision, change, state, stage, actor, at, silent)
       VALUES (1, 1, 'resolved', 'resolved', 'final', 'run', '', 0);
+    INSERT INTO alert_feedback (alert_key, label, actor, at) VALUES (1, 'false', 'me', '');
     INSERT INTO silences (silence_id, kind, rule, tenant, period, until, reason, created_by, created_at)
       VALUES ('s', 'silence', '*', '*', '*', '', '', '', '')`);
 

@@ -1,0 +1,42 @@
+import { userInfo } from 'node:os';
+import { Argument, type Command } from 'commander';
+import { FEEDBACK_LABELS, type FeedbackLabel } from '../../alerts/book/feedback.ts';
+import { muteCommand } from '../../alerts/notify/next-commands.ts';
+import { inertText } from '../../core/inert-text.ts';
+import { alertMoments } from '../../reports/queries/alert-moments.ts';
+import { alertRecord } from '../../reports/queries/alert-record.ts';
+import { openExisting } from '../finance/close.ts';
+import { type CliContext, examples, reportingCommand } from '../shared/cli-context.ts';
+
+export function feedbackCommand(cli: CliContext): Command {
+  return reportingCommand('feedback')
+    .description(
+      'Say what an alert turned out to be: real, expected (true, but known before) or false. The last word counts, and ' +
+        '`alerts backtest` measures settings by it.',
+    )
+    .argument('<id>', 'the alert')
+    .addArgument(new Argument('<label>', 'what it was').choices(FEEDBACK_LABELS))
+    .option('--note <text>', 'what is known')
+    .option('--by <name>', 'who says so (default: the user of this shell)')
+    .addHelpText(
+      'after',
+      examples(
+        'usage-ledger alerts feedback alert_64740e88a27593a234fc real',
+        'usage-ledger alerts feedback alert_64740e88a27593a234fc expected --note "launch of their shop"',
+      ),
+    )
+    .action((id: string, label: FeedbackLabel, options: { note?: string; by?: string }) =>
+      cli.withContext(async (context) => {
+        const writer = await openExisting(context);
+        const by = options.by ?? userInfo().username;
+        const nowMs = context.clock.now();
+        await writer.call('recordFeedback', { alertId: id, label, note: options.note ?? null, by, nowMs });
+        const { connection } = context.reader();
+        const { notification } = alertMoments(connection, alertRecord(connection, id)).now;
+        const mute = label === 'expected' ? muteCommand(notification, nowMs) : null;
+        if (cli.json) return cli.printJson({ alert_id: id, label, by, would_have_muted: mute });
+        cli.print(`${id} was ${label === 'real' ? 'real' : label}, says ${inertText(by)}`);
+        if (mute !== null) cli.print(`  to have it muted until then:\n  ${mute}`);
+      }),
+    );
+}
