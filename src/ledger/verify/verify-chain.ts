@@ -1,5 +1,6 @@
 import type { LedgerConnection } from '../file/open.ts';
 import { createLinkDigests, type DigestedEvent, GENESIS_DIGEST } from '../runs/digest.ts';
+import { PERIODS_PER_WORKSPACE } from '../schema/keys.ts';
 import { FAULTS_A_CHECK, type Fault } from './fault.ts';
 
 interface ChainRun {
@@ -7,6 +8,7 @@ interface ChainRun {
   seq: number;
   runKey: number;
   runId: string;
+  workspaceKey: number;
   workspaceId: string;
   finishedAt: string;
   firstEntryId: number | null;
@@ -17,11 +19,18 @@ interface ChainRun {
 
 type ChainEvent = { type: 'event'; seq: number; digest: string } & DigestedEvent;
 
+export interface ChainReport {
+  faults: Fault[];
+  headDigest: string;
+  /** Some entry is of a period that is not of its run's workspace; `checkEntries` says which. */
+  strayed: boolean;
+}
+
 /**
  * Walks the chain in order and recomputes each digest: one link a published run, close or reopen. Entries must lie in
  * the order of the chain without a gap, and belong to the run that claims them.
  */
-export function checkChain(connection: LedgerConnection): { faults: Fault[]; headDigest: string } {
+export function checkChain(connection: LedgerConnection): ChainReport {
   const faults: Fault[] = [];
   const add = (link: ChainRun | ChainEvent, message: string, entryId: number | null = null): void => {
     if (faults.length >= FAULTS_A_CHECK) return;
@@ -30,7 +39,8 @@ export function checkChain(connection: LedgerConnection): { faults: Fault[]; hea
     faults.push({ check: 'chain', runId, entryId, message: named });
   };
   const digests = createLinkDigests(connection);
-  const findStrangeEntry = createEntryFinder(connection);
+  const look = createEntryFinder(connection);
+  let strayed = false;
   let previous = GENESIS_DIGEST;
   let expectedSeq = 1;
   let nextEntryId = 1;
@@ -45,7 +55,8 @@ export function checkChain(connection: LedgerConnection): { faults: Fault[]; hea
         if (link.firstEntryId !== nextEntryId)
           add(link, `its entries begin at ${link.firstEntryId}, not ${nextEntryId}`);
         nextEntryId = link.firstEntryId + link.entries;
-        const strange = findStrangeEntry(link);
+        const { strange, strays } = look(link);
+        strayed ||= strays;
         if (strange !== null) add(link, strange.message, strange.entryId);
         complete = strange?.missing !== true;
       }
@@ -65,7 +76,7 @@ export function checkChain(connection: LedgerConnection): { faults: Fault[]; hea
     const message = `entry ${orphan} belongs to no published run`;
     faults.push({ check: 'chain', runId: null, entryId: orphan, message });
   }
-  return { faults, headDigest: previous };
+  return { faults, headDigest: previous, strayed };
 }
 
 interface StrangeEntry {
@@ -75,10 +86,16 @@ interface StrangeEntry {
   missing: boolean;
 }
 
-/** Returns what finds the first entry of a run's range that is not there or names another run. */
-function createEntryFinder(connection: LedgerConnection): (run: ChainRun) => StrangeEntry | null {
+/** What the entries of a run's range are; `strange` is the first that is not there or names another run. */
+interface EntryRange {
+  strange: StrangeEntry | null;
+  strays: boolean;
+}
+
+function createEntryFinder(connection: LedgerConnection): (run: ChainRun) => EntryRange {
   const look = connection.prepare(
-    `SELECT count(*) AS found, min(CASE WHEN run_key <> ? THEN entry_id END) AS stray
+    `SELECT count(*) AS found, min(CASE WHEN run_key <> ? THEN entry_id END) AS stray,
+       max(period_key / ${PERIODS_PER_WORKSPACE} <> ?) AS strays
      FROM usage_entries WHERE entry_id >= ? AND entry_id < ?`,
   );
   const firstMissing = connection
@@ -88,15 +105,22 @@ function createEntryFinder(connection: LedgerConnection): (run: ChainRun) => Str
            AND NOT EXISTS (SELECT 1 FROM usage_entries n WHERE n.entry_id = e.entry_id + 1)) END`,
     )
     .pluck();
-  return (run) => {
+  const firstStrange = (run: ChainRun, found: number, stray: number | null): StrangeEntry | null => {
     const first = run.firstEntryId ?? 0;
-    const end = first + run.entries;
-    const { found, stray } = look.get(run.runKey, first, end) as { found: number; stray: number | null };
     const missing = found !== run.entries;
     if (stray !== null) return { entryId: stray, message: `entry ${stray} of its entries names another run`, missing };
     if (!missing) return null;
-    const entryId = firstMissing.get(first, first, first, end) as number;
+    const entryId = firstMissing.get(first, first, first, first + run.entries) as number;
     return { entryId, message: `entry ${entryId} is missing`, missing };
+  };
+  return (run) => {
+    const first = run.firstEntryId ?? 0;
+    const row = look.get(run.runKey, run.workspaceKey, first, first + run.entries) as {
+      found: number;
+      stray: number | null;
+      strays: number | null;
+    };
+    return { strange: firstStrange(run, row.found, row.stray), strays: row.strays === 1 };
   };
 }
 
@@ -115,7 +139,7 @@ function readRuns(connection: LedgerConnection): IterableIterator<ChainRun> {
   return connection
     .prepare(
       `SELECT 'run' AS type, r.applied_seq AS seq, r.run_key AS runKey, r.run_id AS runId,
-         w.workspace_id AS workspaceId, r.finished_at AS finishedAt, r.first_entry_id AS firstEntryId, r.entries,
+         r.workspace_key AS workspaceKey, w.workspace_id AS workspaceId, r.finished_at AS finishedAt, r.first_entry_id AS firstEntryId, r.entries,
          r.previous_digest AS previousDigest, r.digest
        FROM runs r CROSS JOIN workspaces w USING (workspace_key)
        WHERE r.applied_seq IS NOT NULL ORDER BY r.applied_seq`,

@@ -17,43 +17,6 @@ interface StrangeEntry {
  * periods and tenants by name, and two workspaces may have the same names.
  */
 export function checkEntries(connection: LedgerConnection): Fault[] {
-  return hasStrangeEntry(connection) ? nameStrangeEntries(connection) : [];
-}
-
-/**
- * Whether any entry is not as it must be. It asks for the entry before each by its key: a tenth of what the window
- * functions cost that say which entries those are.
- */
-function hasStrangeEntry(connection: LedgerConnection): boolean {
-  const strange = connection
-    .prepare(
-      `SELECT 1 FROM usage_entries e INDEXED BY usage_entries_by_key
-       LEFT JOIN usage_entries b ON b.entry_id = (
-         SELECT max(entry_id) FROM usage_entries
-         WHERE period_key = e.period_key AND tenant_key = e.tenant_key AND entry_id < e.entry_id)
-       LEFT JOIN runs r ON r.run_key = e.run_key
-       LEFT JOIN tenants t ON t.tenant_key = e.tenant_key
-       WHERE e.credits_after <> coalesce(b.credits_after, 0) + e.credits_delta
-         OR e.requests_after <> coalesce(b.requests_after, 0) + e.requests_delta
-         OR e.period_key / ${PERIODS_PER_WORKSPACE} IS NOT r.workspace_key OR t.workspace_key IS NOT r.workspace_key
-         OR e.kind <> ${kindOf('b.kind', 'e.')}
-       LIMIT 1`,
-    )
-    .get();
-  return strange !== undefined;
-}
-
-/** What the kind of an entry must be, in SQL. */
-function kindOf(kindBefore: string, entry: '' | 'e.'): string {
-  return `CASE
-    WHEN ${kindBefore} IS NULL THEN ${opened}
-    WHEN ${kindBefore} = ${withdrawn} THEN ${restored}
-    WHEN ${entry}kind = ${withdrawn} AND ${entry}credits_after = 0 AND ${entry}requests_after = 0 THEN ${withdrawn}
-    WHEN ${entry}credits_delta > 0 OR (${entry}credits_delta = 0 AND ${entry}requests_delta > 0) THEN ${increased}
-    ELSE ${decreased} END`;
-}
-
-function nameStrangeEntries(connection: LedgerConnection): Fault[] {
   const rows = connection
     .prepare(
       `SELECT entryId, runId, strayed, credits_after = coalesce(credits_before, 0) + credits_delta
@@ -66,7 +29,12 @@ function nameStrangeEntries(connection: LedgerConnection): Fault[] {
          FROM usage_entries e INDEXED BY usage_entries_by_key LEFT JOIN runs r USING (run_key)
            LEFT JOIN tenants t USING (tenant_key)
          WINDOW key AS (PARTITION BY e.period_key, e.tenant_key ORDER BY e.entry_id))
-       WHERE strayed OR NOT valuesAgree OR kind <> ${kindOf('kind_before', '')}
+       WHERE strayed OR NOT valuesAgree OR kind <> CASE
+         WHEN kind_before IS NULL THEN ${opened}
+         WHEN kind_before = ${withdrawn} THEN ${restored}
+         WHEN kind = ${withdrawn} AND credits_after = 0 AND requests_after = 0 THEN ${withdrawn}
+         WHEN credits_delta > 0 OR (credits_delta = 0 AND requests_delta > 0) THEN ${increased}
+         ELSE ${decreased} END
        ORDER BY entryId LIMIT ${FAULTS_A_CHECK}`,
     )
     .all() as StrangeEntry[];

@@ -16,35 +16,9 @@ interface StrangeKey {
 
 /**
  * The sum of a key's deltas equals its current state, whose marks are those of its first and last entry; neither exists
- * without the other. Where each entry continues the one before it (`entriesAreSound`), the sum is what the last entry
- * says: then only first and last entries are read, unless something is found that must be named.
+ * without the other.
  */
-export function checkState(connection: LedgerConnection, entriesAreSound: boolean): Fault[] {
-  return entriesAreSound && !hasStrangeKey(connection) ? [] : nameStrangeKeys(connection);
-}
-
-function hasStrangeKey(connection: LedgerConnection): boolean {
-  const strange = connection
-    .prepare(
-      `SELECT 1 FROM (
-         SELECT period_key, tenant_key, min(entry_id) AS first_id, max(entry_id) AS last_id
-         FROM usage_entries INDEXED BY usage_entries_by_key GROUP BY period_key, tenant_key) k
-       LEFT JOIN tenant_usage u ON u.period_key = k.period_key AND u.tenant_key = k.tenant_key
-       LEFT JOIN usage_entries f ON f.entry_id = k.first_id
-       LEFT JOIN usage_entries l ON l.entry_id = k.last_id
-       WHERE u.credits_used IS NOT l.credits_after OR u.request_count IS NOT l.requests_after
-         OR u.withdrawn IS NOT (l.kind = ${ENTRY_KINDS.withdrawn})
-         OR u.first_run_key IS NOT f.run_key OR u.changed_run_key IS NOT l.run_key
-       UNION ALL
-       SELECT 1 FROM tenant_usage u WHERE NOT EXISTS (
-         SELECT 1 FROM usage_entries e WHERE e.period_key = u.period_key AND e.tenant_key = u.tenant_key)
-       LIMIT 1`,
-    )
-    .get();
-  return strange !== undefined;
-}
-
-function nameStrangeKeys(connection: LedgerConnection): Fault[] {
+export function checkState(connection: LedgerConnection): Fault[] {
   const rows = connection
     .prepare(
       `WITH sums AS (
