@@ -10,15 +10,21 @@ import type { Context } from '../wiring/context.ts';
 import { type CliContext, EXIT, examples, reportingCommand } from './shared/cli-context.ts';
 import { withLedgerCopy } from './shared/ledger-copy.ts';
 import { parsePeriodWindow } from './shared/period-window.ts';
-import { createProgressView } from './shared/progress.ts';
+import { sideBySide } from './shared/side-by-side.ts';
 import { withStopSignal } from './shared/stop-signal.ts';
+import { createFleetView } from './shared/sync-progress.ts';
+import { parseWholeNumber } from './shared/whole-number.ts';
 
 interface SyncOptions {
   workspace?: string;
   from?: string;
   to?: string;
   dryRun?: boolean;
+  parallel?: number;
 }
+
+/** Workspaces that are synced side by side. */
+const DEFAULT_PARALLEL = 8;
 
 /** How one workspace fared, as `--json` shows it. */
 type WorkspaceReport =
@@ -30,6 +36,9 @@ export function syncCommand(cli: CliContext): Command {
     .option('--workspace <id>', 'only this workspace')
     .option('--from <period>', 'first period, YYYY-MM (default: as the daemon would plan)')
     .option('--to <period>', 'last period, YYYY-MM (default: the current one)')
+    .option('--parallel <number>', `workspaces side by side (default: ${DEFAULT_PARALLEL})`, (text) =>
+      parseWholeNumber(text, '--parallel', 1, 64),
+    )
     .option('--dry-run', 'show what would change and which alerts would fire; change nothing')
     .addHelpText(
       'after',
@@ -63,19 +72,22 @@ async function syncAll(
   const { workspace } = options;
   const ids =
     workspace === undefined ? context.config.workspaces.map(({ id }) => id) : [context.workspace(workspace).id];
-  const reports: WorkspaceReport[] = [];
-  for (const workspaceId of ids) {
-    const progress = await createProgressView(cli, inertText(workspaceId));
+  const width = options.parallel ?? DEFAULT_PARALLEL;
+  const view = createFleetView(cli, width === 1 || ids.length === 1);
+  const syncOne = async (workspaceId: string): Promise<WorkspaceReport> => {
+    signal.throwIfAborted();
+    const progress = await view.begin(workspaceId);
     try {
       const { onProgress } = progress;
       const order = { workspaceId, kind: 'manual', slot: null, ...window, signal, onProgress } as const;
       const outcome = await context.sync(order).finally(progress.stop);
-      reports.push(await reportOutcome(cli, context, outcome, options.dryRun === true, signal));
+      return await reportOutcome(cli, context, outcome, options.dryRun === true, signal);
     } catch (error) {
       if (signal.aborted) throw signal.reason;
-      reports.push(reportFailure(cli, workspaceId, error));
+      return reportFailure(cli, workspaceId, error);
     }
-  }
+  };
+  const reports = await sideBySide(ids, width, syncOne).finally(view.stop);
   const published = reports.some(({ status }) => status === 'applied');
   if (published && options.dryRun !== true) await deliverDigests(cli, context, signal);
   return reports;

@@ -75,6 +75,32 @@ describe('sync', () => {
     ]);
   });
 
+  it('syncs workspaces side by side, so that one which waits for its service holds up no other', async () => {
+    const world = await createWorld(FIRST, SECOND);
+    const asked = new Set<string>();
+    const bothAsked = Promise.withResolvers<void>();
+    const run = ({ workspaceId }: { workspaceId: string | null }): Promise<void> => {
+      asked.add(workspaceId ?? '');
+      if (asked.size === 2) bothAsked.resolve();
+      return bothAsked.promise;
+    };
+    world.sandbox.faults.push({ times: 2, action: { type: 'before', run } });
+    const { code, out } = await world.run('sync', '--json');
+    expect(code).toBe(0);
+    expect(parseJson(out).workspaces).toMatchObject([{ workspace_id: 'ws-1' }, { workspace_id: 'ws-2' }]);
+  });
+
+  it('syncs them one after the other with --parallel 1, and refuses 0', async () => {
+    const world = await createWorld(FIRST, SECOND);
+    const order: (string | null)[] = [];
+    const run = ({ workspaceId }: { workspaceId: string | null }) => void order.push(workspaceId);
+    world.sandbox.faults.push({ times: Number.POSITIVE_INFINITY, action: { type: 'before', run } });
+    expect((await world.run('sync', '--parallel', '1')).code).toBe(0);
+    expect(order).toEqual([...order].sort());
+    expect(new Set(order).size).toBe(2);
+    expect((await world.run('sync', '--parallel', '0')).code).toBe(2);
+  });
+
   it('ends with 1 when every workspace fails', async () => {
     const world = await createWorld(FIRST);
     world.configure({

@@ -54,12 +54,18 @@ export function evaluateStale(
   { channels, nowMs }: Telling,
 ): RunAlerts {
   const outcome: RunAlerts = { changes: [], notificationIds: [] };
-  const keyOf = connection.prepare('SELECT workspace_key FROM workspaces WHERE workspace_id = ?').pluck();
+  // One that has never begun a run is told as well, and the ledger does not know it yet.
+  const keyOf = connection
+    .prepare(
+      `INSERT INTO workspaces (workspace_id, name) VALUES (?, ?)
+       ON CONFLICT (workspace_id) DO UPDATE SET name = name RETURNING workspace_key`,
+    )
+    .pluck();
   const raise = connection.transaction(() => {
     for (const { workspaceId, sinceMs, staleAfterMs } of workspaces) {
       const judgement = judgeStale(sinceMs, staleAfterMs);
-      const workspaceKey = keyOf.get(workspaceId) as number | undefined;
-      if (judgement === null || workspaceKey === undefined) continue;
+      if (judgement === null) continue;
+      const workspaceKey = keyOf.get(workspaceId, workspaceId) as number;
       const book = new AlertBook({
         ...{ connection, workspaceKey, workspaceId, runKey: null, runId: null, actor: 'timer' as const },
         ...{ seeding: false, at: isoTime(nowMs), nowMs, channels },

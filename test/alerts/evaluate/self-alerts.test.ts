@@ -80,6 +80,15 @@ test('a workspace without a complete run is told once, by the timer, and resolve
   expect(told(ledger)).toEqual(['sync_stale alert.firing', 'sync_stale alert.resolved']);
 });
 
+test('a workspace that has never begun a run is told as well', async () => {
+  const { context, view } = await startWithUsage();
+  expect(await context.raiseStale([{ ...STALE, workspaceId: 'ws-never' }])).toBe(1);
+  expect(await context.raiseStale([{ ...STALE, workspaceId: 'ws-never' }])).toBe(0);
+  expect(view().rows('SELECT workspace_id, rule, state FROM finance_alerts')).toEqual([
+    { workspace_id: 'ws-never', rule: 'sync_stale', state: 'firing' },
+  ]);
+});
+
 test('a run that was stopped on purpose raises nothing', async () => {
   const { context, view } = await startWithUsage();
   const stop = new AbortController();
