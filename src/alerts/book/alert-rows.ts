@@ -2,6 +2,8 @@ import { createHash } from 'node:crypto';
 import type Database from 'better-sqlite3';
 import { OPEN_ALERT_STATES_SQL } from '../../core/alert-words.ts';
 import type { Period } from '../../core/period.ts';
+import type { alerts } from '../../ledger/schema/alert-tables.ts';
+import type { Exact, SqlRow } from '../../ledger/schema/rows.ts';
 import type { AlertSubject, Observation } from '../evaluate/observation.ts';
 import { RULE_VERSION, type Severity } from '../rules/rule.ts';
 import type { AlertStatus } from './lifecycle.ts';
@@ -29,7 +31,7 @@ export interface SubjectNames {
   period: Period | null;
 }
 
-type RawAlert = Record<string, bigint | string | null>;
+type StoredRow = Omit<Exact<SqlRow<typeof alerts>>, 'rule_version' | 'workspace_key' | 'detail'>;
 
 const COLUMNS = `alert_key, alert_id, rule, period_key, tenant_key, stage, severity, state, revision, level,
   notified_measure, pending_since, clear_run_key, incident_key, first_fired_at, last_changed_at, previous_credits,
@@ -65,18 +67,18 @@ export class AlertRows {
   }
 
   find({ rule, periodKey, tenantKey }: AlertSubject): StoredAlert | null {
-    const row = this.#statements.find.get(rule, this.#workspaceKey, periodKey, tenantKey) as RawAlert | undefined;
+    const row = this.#statements.find.get(rule, this.#workspaceKey, periodKey, tenantKey) as StoredRow | undefined;
     return row === undefined ? null : toAlert(row);
   }
 
   byKey(alertKey: number): StoredAlert | null {
-    const row = this.#statements.byKey.get(alertKey) as RawAlert | undefined;
+    const row = this.#statements.byKey.get(alertKey) as StoredRow | undefined;
     return row === undefined ? null : toAlert(row);
   }
 
   /** Alerts that have not ended, in the order in which they began. */
   open(): StoredAlert[] {
-    return (this.#statements.open.all(this.#workspaceKey) as RawAlert[]).map(toAlert);
+    return (this.#statements.open.all(this.#workspaceKey) as StoredRow[]).map(toAlert);
   }
 
   /** Makes the row of an alert that begins; `write` fills it in. */
@@ -148,32 +150,30 @@ export function figuresOf({ previous, current, threshold }: Observation) {
   };
 }
 
-function toAlert(row: RawAlert): StoredAlert {
-  const text = (name: string) => (row[name] ?? null) as string | null;
-  const key = (name: string) => (row[name] === null || row[name] === undefined ? null : Number(row[name]));
-  const figure = (name: string) => (row[name] ?? null) as bigint | null;
-  const pendingSince = text('pending_since');
+function toAlert(row: StoredRow): StoredAlert {
+  const { alert_key, rule, stage, severity, state, pending_since } = row;
   return {
-    alertKey: Number(row.alert_key),
-    alertId: String(row.alert_id),
-    rule: row.rule as StoredAlert['rule'],
-    periodKey: key('period_key'),
-    tenantKey: key('tenant_key'),
-    stage: row.stage as StoredAlert['stage'],
-    severity: row.severity as Severity,
-    state: row.state as StoredAlert['state'],
+    ...{ rule, stage, severity, state },
+    alertKey: Number(alert_key),
+    alertId: row.alert_id,
+    periodKey: keyOf(row.period_key),
+    tenantKey: keyOf(row.tenant_key),
     revision: Number(row.revision),
     level: Number(row.level),
-    notifiedMeasure: figure('notified_measure'),
-    pendingSinceMs: pendingSince === null ? null : Date.parse(pendingSince),
-    clearRunKey: key('clear_run_key'),
-    incidentKey: key('incident_key'),
-    firstFiredAt: text('first_fired_at'),
-    lastChangedAt: String(row.last_changed_at),
-    previousCredits: figure('previous_credits'),
-    currentCredits: figure('current_credits'),
-    previousRequests: figure('previous_requests'),
-    currentRequests: figure('current_requests'),
-    threshold: figure('threshold'),
+    notifiedMeasure: row.notified_measure,
+    pendingSinceMs: pending_since === null ? null : Date.parse(pending_since),
+    clearRunKey: keyOf(row.clear_run_key),
+    incidentKey: keyOf(row.incident_key),
+    firstFiredAt: row.first_fired_at,
+    lastChangedAt: row.last_changed_at,
+    previousCredits: row.previous_credits,
+    currentCredits: row.current_credits,
+    previousRequests: row.previous_requests,
+    currentRequests: row.current_requests,
+    threshold: row.threshold,
   };
+}
+
+function keyOf(value: bigint | null): number | null {
+  return value === null ? null : Number(value);
 }

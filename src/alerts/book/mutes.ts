@@ -1,5 +1,7 @@
 import type Database from 'better-sqlite3';
 import { isoTime } from '../../core/clock.ts';
+import type { silences } from '../../ledger/schema/alert-tables.ts';
+import type { Exact } from '../../ledger/schema/rows.ts';
 import { type RuleName, SELF_RULES } from '../rules/rule.ts';
 import { matchesPattern } from './patterns.ts';
 
@@ -17,14 +19,10 @@ export interface MuteSubject {
 }
 
 /** What a silence or a plan covers. */
-export interface MuteRow {
-  silenceId: string;
-  kind: 'silence' | 'plan';
-  rule: string;
-  tenant: string;
-  period: string;
-  upToCredits: bigint | null;
-}
+export type MuteRow = Pick<
+  Exact<typeof silences.$inferSelect>,
+  'silenceId' | 'kind' | 'rule' | 'tenant' | 'period' | 'upToCredits'
+>;
 
 /**
  * Reads what is muted in a workspace at a moment. The answer names the silence or plan that mutes a subject, or is null;

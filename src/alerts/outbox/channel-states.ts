@@ -1,17 +1,13 @@
 import { createHash } from 'node:crypto';
 import type Database from 'better-sqlite3';
 import { isoTime } from '../../core/clock.ts';
+import type { channelStates, outbox } from '../../ledger/schema/outbox-tables.ts';
 import { channelDisabledPayload } from '../notify/service-notices.ts';
 
 type Connection = Database.Database;
 
 /** A channel whose receiver wants nothing more. */
-export interface DisabledChannel {
-  name: string;
-  /** ISO-8601 UTC. */
-  disabledAt: string;
-  reason: string;
-}
+export type DisabledChannel = typeof channelStates.$inferSelect;
 
 export function disabledChannels(connection: Connection): DisabledChannel[] {
   return connection
@@ -33,7 +29,7 @@ export function disableChannel(
   const reason = error ?? 'the receiver wants nothing more';
   const failed = connection
     .prepare('SELECT alert_key AS alertKey, channel FROM outbox WHERE notification_id = ?')
-    .get(notificationId) as { alertKey: number; channel: string } | undefined;
+    .get(notificationId) as Pick<typeof outbox.$inferSelect, 'alertKey' | 'channel'> | undefined;
   if (failed === undefined) return [];
   const { channel, alertKey } = failed;
   const { changes } = connection

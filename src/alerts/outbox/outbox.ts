@@ -1,22 +1,13 @@
 import type Database from 'better-sqlite3';
 import { isoTime } from '../../core/clock.ts';
+import type { outbox } from '../../ledger/schema/outbox-tables.ts';
 import { disableChannel } from './channel-states.ts';
 import { tellOfDead } from './dead-letters.ts';
 
 type Connection = Database.Database;
 
 /** A notification that waits for delivery. */
-export interface OutboxRow {
-  notificationId: string;
-  channel: string;
-  /** Sent byte for byte. */
-  payload: string;
-  /** Attempts made so far. */
-  attempts: number;
-  /** Those of them that were made before it was replayed. */
-  attemptsBefore: number;
-  nextAttemptAtMs: number;
-}
+export type OutboxRow = Omit<StoredRow, 'nextAttemptAt'> & { nextAttemptAtMs: number };
 
 /** What came of one attempt. */
 export interface DeliveryRecord {
@@ -117,9 +108,10 @@ export function releaseDelivery(connection: Connection, { notificationId }: { no
     .run(notificationId);
 }
 
-interface StoredRow extends Omit<OutboxRow, 'nextAttemptAtMs'> {
-  nextAttemptAt: string;
-}
+type StoredRow = Pick<
+  typeof outbox.$inferSelect,
+  'notificationId' | 'channel' | 'payload' | 'attempts' | 'attemptsBefore' | 'nextAttemptAt'
+>;
 
 function toRow({ nextAttemptAt, ...row }: StoredRow): OutboxRow {
   return { ...row, nextAttemptAtMs: Date.parse(nextAttemptAt) };

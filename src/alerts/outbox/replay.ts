@@ -1,18 +1,16 @@
 import type Database from 'better-sqlite3';
 import { isoTime } from '../../core/clock.ts';
 import { AppError } from '../../core/errors.ts';
+import type { outbox } from '../../ledger/schema/outbox-tables.ts';
+import type { SqlRow } from '../../ledger/schema/rows.ts';
 
 type Connection = Database.Database;
 
 /** A notification that was given up. */
-export interface DeadLetter {
-  notification_id: string;
-  channel: string;
-  attempts: number;
-  /** ISO-8601 UTC. */
-  created_at: string;
-  last_error: string | null;
-}
+export type DeadLetter = Pick<
+  SqlRow<typeof outbox>,
+  'notification_id' | 'channel' | 'attempts' | 'created_at' | 'last_error'
+>;
 
 export interface ReplayRequest {
   /** Null: all that are dead. */

@@ -1,7 +1,7 @@
 import { inertText } from '../../core/inert-text.ts';
 import { formatInteger, relativeTime } from '../../reports/formats/format.ts';
 import { renderTable, type TableColumn } from '../../reports/formats/table.ts';
-import type { EntryRow } from '../../reports/queries/tenant.ts';
+import type { TenantEntry } from '../../reports/queries/tenant.ts';
 import type { UsageRow } from '../../reports/queries/usage.ts';
 import type { CliContext } from '../shared/cli-context.ts';
 import type { Comparison } from './tenant-live.ts';
@@ -12,7 +12,7 @@ export interface TenantReport {
   /** What the ledger holds now, by period. */
   usage: UsageRow[];
   /** How it came to that, in the order in which it was recorded. */
-  entries: EntryRow[];
+  entries: TenantEntry[];
   /** Null unless the service was asked. */
   live: LiveReport | null;
 }
@@ -56,7 +56,7 @@ const comparisonColumns: TableColumn<Comparison>[] = [
   { key: 'same', header: '', format: (_, row) => verdict(row), style: (same) => (same ? 'dim' : 'yellow') },
 ];
 
-const entryColumns: TableColumn<EntryRow>[] = [
+const entryColumns: TableColumn<TenantEntry>[] = [
   { key: 'entry_id', header: 'Entry', align: 'right' },
   { key: 'recorded_at', header: 'Recorded' },
   { key: 'period', header: 'Period' },

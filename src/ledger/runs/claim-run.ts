@@ -4,6 +4,8 @@ import type Database from 'better-sqlite3';
 import { isoTime } from '../../core/clock.ts';
 import { isStillRunning, processStart } from '../../core/process-liveness.ts';
 import { LeaseHeldError } from '../errors.ts';
+import type { SqlRow } from '../schema/rows.ts';
+import type { leases, runs } from '../schema/run-tables.ts';
 import type { Window } from '../staging/staging.ts';
 
 type Connection = Database.Database;
@@ -11,7 +13,7 @@ type Connection = Database.Database;
 /** How long a lease lasts without a renewal. Longer than a merge, shorter than anyone's patience. */
 export const LEASE_MS = 60_000;
 
-export type RunKind = 'scheduled' | 'reconcile' | 'manual';
+export type RunKind = (typeof runs.$inferSelect)['kind'];
 
 export interface ClaimRequest {
   workspaceId: string;
@@ -133,14 +135,7 @@ function workspaceKeyOf(connection: Connection, workspaceId: string, name: strin
   );
 }
 
-interface LeaseRow {
-  fencing_token: number;
-  holder_host: string;
-  holder_pid: number;
-  holder_start: string | null;
-  expires_at: string;
-  released: number;
-}
+type LeaseRow = Omit<SqlRow<typeof leases>, 'workspace_key' | 'run_key'>;
 
 /**
  * No lease lasts longer than its length from now on: one that was written before the clock was set back would hold its

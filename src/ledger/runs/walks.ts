@@ -1,9 +1,10 @@
 import type Database from 'better-sqlite3';
 import { isoTime } from '../../core/clock.ts';
+import type { walks } from '../schema/run-tables.ts';
 import type { WalkFacts } from '../staging/staging.ts';
 
 /** `accepted`: proven complete. `moved`: the listing changed under it. `unconfirmed`: another walk must agree first. */
-export type WalkVerdict = 'accepted' | 'moved' | 'unconfirmed';
+export type WalkVerdict = (typeof walks.$inferSelect)['verdict'];
 
 /** A walk with what was made of it. */
 export interface WalkRecord {

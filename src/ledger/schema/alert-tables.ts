@@ -1,5 +1,6 @@
 import { sql } from 'drizzle-orm';
 import { index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
+import { ALERT_STATES, OPEN_ALERT_STATES_SQL, RULES, SEVERITIES } from '../../core/alert-words.ts';
 import { int64 } from './int64.ts';
 import { periods, tenants, workspaces } from './workspace-tables.ts';
 
@@ -8,7 +9,7 @@ export const alerts = sqliteTable(
   {
     alertKey: integer('alert_key').primaryKey(),
     alertId: text('alert_id').notNull().unique(),
-    rule: text('rule').notNull(),
+    rule: text('rule', { enum: RULES }).notNull(),
     ruleVersion: integer('rule_version').notNull(),
     workspaceKey: integer('workspace_key')
       .notNull()
@@ -17,8 +18,8 @@ export const alerts = sqliteTable(
     tenantKey: integer('tenant_key').references(() => tenants.tenantKey),
     periodKey: integer('period_key').references(() => periods.periodKey),
     stage: text('stage', { enum: ['pace', 'certain', 'final'] }).notNull(),
-    severity: text('severity', { enum: ['warning', 'critical'] }).notNull(),
-    state: text('state', { enum: ['pending', 'firing', 'acknowledged', 'resolved', 'expired'] }).notNull(),
+    severity: text('severity', { enum: SEVERITIES }).notNull(),
+    state: text('state', { enum: ALERT_STATES }).notNull(),
     /** The figures that the rule compares, as they stand now; null for alerts about ourselves. */
     previousCredits: int64('previous_credits'),
     currentCredits: int64('current_credits'),
@@ -49,7 +50,9 @@ export const alerts = sqliteTable(
       sql`coalesce(period_key, 0)`,
       sql`coalesce(tenant_key, 0)`,
     ),
-    index('alerts_open').on(table.workspaceKey).where(sql`state IN ('pending', 'firing', 'acknowledged')`),
+    index('alerts_open')
+      .on(table.workspaceKey)
+      .where(sql.raw(`state IN ${OPEN_ALERT_STATES_SQL}`)),
     index('alerts_by_incident').on(table.incidentKey).where(sql`incident_key IS NOT NULL`),
   ],
 );
@@ -65,8 +68,8 @@ export const alertTransitions = sqliteTable(
     change: text('change', {
       enum: ['pending', 'fired', 'escalated', 'grown', 'acknowledged', 'resolved', 'expired'],
     }).notNull(),
-    state: text('state').notNull(),
-    stage: text('stage').notNull(),
+    state: text('state', { enum: ALERT_STATES }).notNull(),
+    stage: text('stage', { enum: ['pace', 'certain', 'final'] }).notNull(),
     runKey: integer('run_key'),
     /** `run`, `timer`, or the person who acknowledged. */
     actor: text('actor').notNull(),

@@ -6,7 +6,9 @@ import { previousPeriodOf } from '../../alerts/notify/publisher.ts';
 import { clear, type RuleName, type UsageFigures } from '../../alerts/rules/rule.ts';
 import { parseExact } from '../../core/exact-json.ts';
 import type { LedgerConnection } from '../../ledger/file/open.ts';
+import type { alerts } from '../../ledger/schema/alert-tables.ts';
 import { periodOfKey } from '../../ledger/schema/keys.ts';
+import type { Exact } from '../../ledger/schema/rows.ts';
 import type { AlertRecord } from './alert-record.ts';
 import { phaseOf } from './phase.ts';
 
@@ -24,19 +26,11 @@ export interface AlertMoments {
   now: AlertMoment;
 }
 
-interface SubjectRow {
-  alertKey: bigint;
-  workspaceKey: bigint;
-  tenantKey: bigint | null;
-  periodKey: bigint | null;
-  level: bigint;
-  detail: string | null;
-  previousCredits: bigint | null;
-  previousRequests: bigint | null;
-  currentCredits: bigint | null;
-  currentRequests: bigint | null;
-  lastRunAt: string | null;
-}
+type SubjectRow = Pick<
+  Exact<typeof alerts.$inferSelect>,
+  | ('alertKey' | 'workspaceKey' | 'tenantKey' | 'periodKey' | 'level' | 'detail')
+  | ('previousCredits' | 'previousRequests' | 'currentCredits' | 'currentRequests')
+> & { lastRunAt: string | null };
 
 /** What was last told of an alert, and what there is to tell of it now. */
 export function alertMoments(connection: LedgerConnection, { alert }: AlertRecord): AlertMoments {

@@ -1,5 +1,8 @@
 import { AppError } from '../../core/errors.ts';
 import type { LedgerConnection } from '../../ledger/file/open.ts';
+import type { alertTransitions } from '../../ledger/schema/alert-tables.ts';
+import type { outbox } from '../../ledger/schema/outbox-tables.ts';
+import type { Exact, SqlRow } from '../../ledger/schema/rows.ts';
 import type { AlertRow } from './alerts.ts';
 
 /** An alert with everything that happened to it. */
@@ -18,33 +21,21 @@ export interface AlertFeedback {
   at: string;
 }
 
-export interface AlertTransition {
-  revision: bigint;
-  change: string;
-  state: string;
-  stage: string;
-  at: string;
-  actor: string;
-  run_id: string | null;
-  current_credits: bigint | null;
-  muted_because: string | null;
-  note: string | null;
-}
+export type AlertTransition = Pick<
+  Exact<SqlRow<typeof alertTransitions>>,
+  'revision' | 'change' | 'state' | 'stage' | 'at' | 'actor' | 'current_credits' | 'note'
+> & { run_id: string | null; muted_because: string | null };
 
-export interface AlertDelivery {
-  notification_id: string;
-  channel: string;
-  state: string;
-  attempts: bigint;
-  created_at: string;
-  delivered_at: string | null;
-  last_error: string | null;
+export type AlertDelivery = Pick<
+  Exact<SqlRow<typeof outbox>>,
+  'notification_id' | 'channel' | 'state' | 'attempts' | 'created_at' | 'delivered_at' | 'last_error'
+> & {
   /** When the digest was due that it waits for, or went into; null for what goes at once. */
   digest_at: string | null;
   /** The notification that it went with instead, and how that fares; null when it goes by itself. */
   digest_id: string | null;
   digest_state: string | null;
-}
+};
 
 /** The record of one alert. Throws `unknown_alert`. */
 export function alertRecord(connection: LedgerConnection, alertId: string): AlertRecord {

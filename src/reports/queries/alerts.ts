@@ -3,6 +3,7 @@ import { projection } from '../../alerts/rules/jump.ts';
 import type { RuleName } from '../../alerts/rules/rule.ts';
 import { type AlertState, OPEN_ALERT_STATES_SQL } from '../../core/alert-words.ts';
 import type { LedgerConnection } from '../../ledger/file/open.ts';
+import type { financeAlerts } from '../../ledger/schema/finance-views.ts';
 import { phaseOf } from './phase.ts';
 import { whereClause } from './where.ts';
 
@@ -14,25 +15,7 @@ export const OPEN_ALERTS = `a.state IN ${OPEN_ALERT_STATES_SQL} AND (a.state = '
   SELECT 1 FROM periods s WHERE s.period_key = a.period_key AND s.final_run_key IS NOT NULL)))`;
 
 /** One row of `finance_alerts`. Tenant and period are null for an alert about the workspace or about ourselves. */
-export interface AlertRow {
-  alert_id: string;
-  workspace_id: string;
-  tenant_id: string | null;
-  period: string | null;
-  rule: string;
-  stage: string;
-  severity: string;
-  state: AlertState;
-  /** The figures are null for alerts about ourselves. */
-  previous_credits: bigint | null;
-  current_credits: bigint | null;
-  threshold: bigint | null;
-  /** Null while it is pending. */
-  first_fired_at: string | null;
-  last_changed_at: string;
-  /** Why nobody was told of the last change; null when somebody was. */
-  muted_because: string | null;
-}
+export type AlertRow = Omit<typeof financeAlerts.$inferSelect, 'level' | 'previous_requests' | 'current_requests'>;
 
 export interface AlertFilters {
   /** `open`: see `OPEN_ALERTS`; `all`: in any state. */

@@ -1,24 +1,14 @@
 import type { LedgerConnection } from '../../ledger/file/open.ts';
+import type { silences } from '../../ledger/schema/alert-tables.ts';
+import type { Exact, SqlRow } from '../../ledger/schema/rows.ts';
 
 /** A silence or a plan. */
-export interface SilenceRow {
-  silence_id: string;
-  kind: 'silence' | 'plan';
+export type SilenceRow = Omit<Exact<SqlRow<typeof silences>>, 'silence_key' | 'workspace_key'> & {
   /** Null: every workspace. */
   workspace_id: string | null;
-  rule: string;
-  tenant: string;
-  period: string;
-  up_to_credits: bigint | null;
-  until: string;
-  reason: string;
-  created_by: string;
-  created_at: string;
-  ended_at: string | null;
-  ended_by: string | null;
   /** Changes of alerts that it has kept quiet. */
   muted: bigint;
-}
+};
 
 /** Those in force at `now` (ISO-8601 UTC), or all of them; the latest first. */
 export function silenceRows(connection: LedgerConnection, { now, all }: { now: string; all: boolean }): SilenceRow[] {

@@ -1,33 +1,15 @@
 import type { LedgerConnection } from '../../ledger/file/open.ts';
+import type { financeFreshness, financeRuns } from '../../ledger/schema/finance-views.ts';
 import { OPEN_ALERTS } from './alerts.ts';
 
 /** One row of `finance_freshness` with the last run and the number of open alerts. */
-export interface WorkspaceStatus {
-  workspace_id: string;
-  last_complete_run_at: string | null;
-  last_attempt_at: string | null;
-  last_status: string | null;
-  covers_from: string | null;
-  covers_to: string | null;
+export type WorkspaceStatus = typeof financeFreshness.$inferSelect & {
   /** Null before the first run. */
   last_run: LastRun | null;
   open_alerts: number;
-}
+};
 
-export interface LastRun {
-  run_id: string;
-  kind: string;
-  status: string;
-  from_period: string | null;
-  to_period: string | null;
-  started_at: string;
-  finished_at: string | null;
-  pages: number;
-  records: number;
-  entries: number;
-  error_code: string | null;
-  error_message: string | null;
-}
+export type LastRun = Omit<typeof financeRuns.$inferSelect, 'workspace_id' | 'digest' | 'slot'>;
 
 /** How every workspace of the ledger fares, by id. */
 export function workspaceStatuses(connection: LedgerConnection): WorkspaceStatus[] {
@@ -53,7 +35,7 @@ export function workspaceStatuses(connection: LedgerConnection): WorkspaceStatus
       `SELECT workspace_id, last_complete_run_at, last_attempt_at, last_status, covers_from, covers_to
        FROM finance_freshness ORDER BY workspace_id`,
     )
-    .all() as Omit<WorkspaceStatus, 'last_run' | 'open_alerts'>[];
+    .all() as (typeof financeFreshness.$inferSelect)[];
   return rows.map((row) => ({
     ...row,
     last_run: (runOf.get(runIdOf.get(row.workspace_id)) as LastRun | undefined) ?? null,

@@ -1,17 +1,9 @@
 import type { LedgerConnection } from '../../ledger/file/open.ts';
+import type { financeHistory } from '../../ledger/schema/finance-views.ts';
+import type { Exact } from '../../ledger/schema/rows.ts';
 
 /** One row of `finance_history`, without the workspace and tenant that were asked for. */
-export interface EntryRow {
-  entry_id: bigint;
-  run_id: string;
-  recorded_at: string;
-  period: string;
-  kind: string;
-  credits_delta: bigint;
-  requests_delta: bigint;
-  credits_after: bigint;
-  requests_after: bigint;
-}
+export type TenantEntry = Omit<Exact<typeof financeHistory.$inferSelect>, 'workspace_id' | 'tenant_id'>;
 
 /** The workspaces in which the ledger knows a tenant of this id, by id. */
 export function workspacesOfTenant(connection: LedgerConnection, tenantId: string): string[] {
@@ -24,7 +16,7 @@ export function workspacesOfTenant(connection: LedgerConnection, tenantId: strin
 }
 
 /** Everything that was ever recorded of a tenant, in the order in which it was. */
-export function tenantEntries(connection: LedgerConnection, workspaceId: string, tenantId: string): EntryRow[] {
+export function tenantEntries(connection: LedgerConnection, workspaceId: string, tenantId: string): TenantEntry[] {
   // By the key of the entries: the view's joins do not say that a tenant belongs to one workspace, so it alone would
   // read every entry of the workspace.
   return connection
@@ -39,5 +31,5 @@ export function tenantEntries(connection: LedgerConnection, workspaceId: string,
        ORDER BY entry_id`,
     )
     .safeIntegers()
-    .all(workspaceId, tenantId) as EntryRow[];
+    .all(workspaceId, tenantId) as TenantEntry[];
 }

@@ -1,20 +1,12 @@
 import type { LedgerConnection } from '../../ledger/file/open.ts';
+import type { financeUsage } from '../../ledger/schema/finance-views.ts';
+import type { Exact } from '../../ledger/schema/rows.ts';
 import { whereClause } from './where.ts';
 
 /** One row of `finance_usage`. Credits and counts are exact; times are ISO-8601 UTC. */
-export interface UsageRow {
-  workspace_id: string;
-  tenant_id: string;
-  period: string;
-  period_start: string;
-  period_end: string;
-  credits_used: bigint;
-  request_count: bigint;
-  state: string;
-  first_seen_at: string;
-  changed_at: string;
-  withdrawn: boolean;
-}
+export type UsageRow = Omit<StoredUsage, 'withdrawn'> & { withdrawn: boolean };
+
+type StoredUsage = Exact<typeof financeUsage.$inferSelect>;
 
 export interface UsageFilters {
   workspaceId?: string | undefined;
@@ -36,7 +28,7 @@ export function usageRows(connection: LedgerConnection, filters: UsageFilters): 
        FROM finance_usage ${where} ORDER BY workspace_id, period, tenant_id`,
     )
     .safeIntegers()
-    .all(...values) as (Omit<UsageRow, 'withdrawn'> & { withdrawn: bigint })[];
+    .all(...values) as StoredUsage[];
   return rows.map((row) => ({ ...row, withdrawn: row.withdrawn !== 0n }));
 }
 

@@ -1,10 +1,19 @@
+import { readFileSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { getTableColumns, is, type SQL } from 'drizzle-orm';
-import { getTableConfig, type SQLiteColumn, SQLiteSyncDialect, SQLiteTable } from 'drizzle-orm/sqlite-core';
+import {
+  getTableConfig,
+  getViewConfig,
+  type SQLiteColumn,
+  SQLiteSyncDialect,
+  SQLiteTable,
+} from 'drizzle-orm/sqlite-core';
 import { expect, onTestFinished, test } from 'vitest';
 import * as alertTables from '../../../src/ledger/schema/alert-tables.ts';
 import * as billingTables from '../../../src/ledger/schema/billing-tables.ts';
 import * as closeTables from '../../../src/ledger/schema/close-tables.ts';
+import * as financeViews from '../../../src/ledger/schema/finance-views.ts';
+import { entryKindSql } from '../../../src/ledger/schema/keys.ts';
 import { migrateInMemory } from '../../../src/ledger/schema/migrate.ts';
 import * as outboxTables from '../../../src/ledger/schema/outbox-tables.ts';
 import * as runTables from '../../../src/ledger/schema/run-tables.ts';
@@ -37,6 +46,23 @@ test('the schema file says what the migrations make: tables, columns, keys, inde
   migrateInMemory(connection);
 
   expect(declaredTables()).toEqual(migratedTables(connection));
+});
+
+test('the views that the program reads have the columns that it expects', () => {
+  const connection = new Database(':memory:');
+  onTestFinished(() => void connection.close());
+  migrateInMemory(connection);
+  const columnsOf = (view: string) => connection.pragma(`table_info(${view})`) as { name: string }[];
+
+  for (const view of Object.values(financeViews)) {
+    const { name, selectedFields } = getViewConfig(view);
+    expect([name, Object.keys(selectedFields)]).toEqual([name, columnsOf(name).map((column) => column.name)]);
+  }
+});
+
+test('the views name the kinds of entries as the program does', () => {
+  const views = readFileSync(new URL('../../../drizzle/views.sql', import.meta.url), 'utf8');
+  expect(views).toContain(entryKindSql('e.kind'));
 });
 
 test.each([
