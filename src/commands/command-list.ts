@@ -92,6 +92,12 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import('./finance/tenants.ts')).tenantsCommand,
   },
   {
+    name: 'reconcile',
+    takes: '[options] <file>',
+    description: 'Compare the ledger and the service with an invoice export; exit code 4 when they differ.',
+    load: async () => (await import('./finance/reconcile.ts')).reconcileCommand,
+  },
+  {
     name: 'alerts',
     takes: '',
     description: 'Look at alerts, mute them and try other settings; without a subcommand, list the open ones.',

@@ -42,3 +42,14 @@ export function formatMinor(amountMinor: bigint, currency: string): string {
   const sign = amountMinor < 0n ? '-' : '';
   return digits === 0 ? `${sign}${text}` : `${sign}${text.slice(0, -digits)}.${text.slice(-digits)}`;
 }
+
+/**
+ * A plain decimal of the currency as minor units: `12.5` of EUR is 1250. Null for anything else, such as one with more
+ * decimals than the currency has, or with separators of thousands.
+ */
+export function parseMinor(text: string, currency: string): bigint | null {
+  const [, sign = '', whole = '', part = ''] = /^(-?)(\d{1,18})(?:\.(\d+))?$/.exec(text.trim()) ?? [];
+  const digits = minorDigits(currency);
+  if (whole === '' || part.replace(/0+$/, '').length > digits) return null;
+  return BigInt(sign + whole + part.slice(0, digits).padEnd(digits, '0'));
+}

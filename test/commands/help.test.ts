@@ -45,6 +45,7 @@ describe('help', () => {
       'export',
       'rates',
       'tenants',
+      'reconcile',
       'alerts',
       'verify',
       'backup',

@@ -203,3 +203,50 @@ describe('tenants', () => {
     expect(readFileSync(join(world.folder, 'none.csv'), 'utf8')).toBe('id\na\n');
   });
 });
+
+describe('reconcile', () => {
+  const argv = ['reconcile', 'invoices.csv', '--period', '2026-01', '--tenant-column', 'customer'];
+
+  it('says who is matched, missing, extra or different, and exits with 4 when somebody is', async () => {
+    const world = await createBilled();
+    writeFileSync(join(world.folder, 'invoices.csv'), 'customer,net\nacme,15.00\nghost,3.00\n');
+    const { code, out } = await world.run(...argv, '--amount-column', 'net');
+    expect(code).toBe(4);
+    expect(out).toMatch(/ghost +extra +3\.00\n/);
+    expect(out).toMatch(/globex +missing +2,000 +2,000 +25\.00\n/);
+    expect(out).toContain('1 matched\n1 missing\n1 extra\n0 different\nledger 40.00 EUR, invoice 18.00 EUR\n');
+  });
+
+  it('is done when all agree, within the tolerance, over several lines of one tenant', async () => {
+    const world = await createBilled();
+    writeFileSync(
+      join(world.folder, 'invoices.csv'),
+      'customer,net,used\nacme,10.00,400\nacme,5.01,600\nglobex,25,2000\n',
+    );
+    const both = [...argv, '--amount-column', 'net', '--credits-column', 'used', '--json'];
+    expect((await world.run(...both)).code).toBe(4);
+    const { code, out } = await world.run(...both, '--tolerance', '0.01');
+    expect(code).toBe(0);
+    expect(parseJson(out).totals.tenants).toEqual({ matched: 2, missing: 0, extra: 0, different: 0 });
+  });
+
+  it('asks the service too, unless told not to', async () => {
+    const world = await createBilled();
+    writeFileSync(join(world.folder, 'invoices.csv'), 'customer,used\nacme,1000\nglobex,2000\n');
+    const credits = [...argv, '--credits-column', 'used'];
+    expect((await world.run(...credits)).code).toBe(0);
+    world.sandbox.workspace('ws-1').set({ tenantId: 'acme', period: '2026-01', credits: 1001, requests: 10 });
+    const moved = await world.run(...credits);
+    expect(moved.code).toBe(4);
+    expect(moved.out).toMatch(/acme +different +1,001 +1,000 +1,000/);
+    expect((await world.run(...credits, '--no-service')).code).toBe(0);
+  });
+
+  it('refuses a file or a command line that says too little', async () => {
+    const world = await createBilled();
+    writeFileSync(join(world.folder, 'invoices.csv'), 'customer,net\nacme,"15,00"\n');
+    expect((await world.run(...argv)).err).toContain('there is nothing to compare');
+    expect((await world.run(...argv, '--amount-column', 'net')).err).toContain('record 1 of the file');
+    expect((await world.run(...argv, '--amount-column', 'gross')).err).toContain('has no column gross');
+  });
+});

@@ -1,0 +1,56 @@
+/** What one side says of a tenant; null: it says nothing of that figure. */
+export interface SideFigures {
+  credits: bigint | null;
+  amountMinor: bigint | null;
+}
+
+/**
+ * `matched`: all sides agree. `missing`: used, and not on the invoice. `extra`: on the invoice, and the ledger knows nothing of
+ * it. `different`: figures disagree by more than the tolerance.
+ */
+export type ReconcileStatus = 'matched' | 'missing' | 'extra' | 'different';
+
+export interface ReconciledTenant {
+  tenantId: string;
+  status: ReconcileStatus;
+  ledger: SideFigures | null;
+  /** Null: the tenant is absent there, or the service was not asked. */
+  service: SideFigures | null;
+  invoice: SideFigures | null;
+}
+
+export interface ReconcileInput {
+  ledger: ReadonlyMap<string, SideFigures>;
+  /** Null: not asked. */
+  service: ReadonlyMap<string, SideFigures> | null;
+  invoice: ReadonlyMap<string, SideFigures>;
+  /** By how many minor units an amount may be off; credits must agree. */
+  toleranceMinor: bigint;
+}
+
+/** Sets service, ledger and invoice side by side, tenant by tenant, in the order of their ids. */
+export function reconcile({ ledger, service, invoice, toleranceMinor }: ReconcileInput): ReconciledTenant[] {
+  const ids = new Set([...ledger.keys(), ...(service?.keys() ?? []), ...invoice.keys()]);
+  return [...ids].sort().map((tenantId) => {
+    const sides = {
+      ledger: ledger.get(tenantId) ?? null,
+      service: service?.get(tenantId) ?? null,
+      invoice: invoice.get(tenantId) ?? null,
+    };
+    return { tenantId, status: judge(sides, service !== null, toleranceMinor), ...sides };
+  });
+}
+
+type Sides = Pick<ReconciledTenant, 'ledger' | 'service' | 'invoice'>;
+
+function judge({ ledger, service, invoice }: Sides, wasAsked: boolean, toleranceMinor: bigint): ReconcileStatus {
+  if (ledger === null) return invoice === null ? 'different' : 'extra';
+  // Who used nothing and owes nothing need not be on an invoice.
+  const isBillable = (ledger.credits ?? 0n) !== 0n || (ledger.amountMinor ?? 0n) !== 0n;
+  if (invoice === null && isBillable) return 'missing';
+  if (wasAsked && (service?.credits ?? 0n) !== (ledger.credits ?? 0n)) return 'different';
+  if (invoice === null) return 'matched';
+  if (invoice.credits !== null && invoice.credits !== ledger.credits) return 'different';
+  const off = invoice.amountMinor === null ? 0n : invoice.amountMinor - (ledger.amountMinor ?? 0n);
+  return (off < 0n ? -off : off) > toleranceMinor ? 'different' : 'matched';
+}
