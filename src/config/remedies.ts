@@ -57,6 +57,8 @@ const REMEDIES: Readonly<Record<string, string>> = {
   severities: 'List the severities that this channel is told of: warning, critical, or remove the line for both',
   rules: 'List the rules that this channel is told of, such as jump and incident, or remove the line for all',
   digest_hour: 'Give the hour of the daily digest in UTC, from 0 to 23, or remove the line to be told at once',
+  weekly_digest: 'Give a day of the week, such as monday, or remove the line',
+  month_end_digest: 'Write true for a review of each month, or remove the line',
   follow_ups: 'Choose digest, or at_once for a receiver that closes by itself what an alert has opened',
   timeout_seconds: 'Give whole seconds from 1 to 30, such as 10',
   tls: 'Choose starttls (port 587) or implicit (port 465), as the mail server says',

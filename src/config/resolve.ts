@@ -188,8 +188,8 @@ function resolveChannel(channel: FileChannel, index: number): ChannelConfig {
 }
 
 function resolveRoute(channel: FileChannel): Pick<ChannelConfig, 'route'> {
-  const { severities, rules, digest_hour, follow_ups } = channel;
-  const own = [severities, rules, digest_hour, follow_ups];
+  const { severities, rules, digest_hour, follow_ups, weekly_digest, month_end_digest } = channel;
+  const own = [severities, rules, digest_hour, follow_ups, weekly_digest, month_end_digest];
   if (own.every((setting) => setting === undefined)) return {};
   return {
     route: {
@@ -197,6 +197,8 @@ function resolveRoute(channel: FileChannel): Pick<ChannelConfig, 'route'> {
       rules: rules ?? RULES,
       digestHour: digest_hour ?? null,
       followUps: follow_ups ?? 'digest',
+      ...(weekly_digest === undefined ? {} : { weeklyDigest: weekly_digest }),
+      ...(month_end_digest === undefined ? {} : { monthEndDigest: month_end_digest }),
     },
   };
 }

@@ -146,6 +146,8 @@ alerts:
       # severities: [critical]         # what this channel is told of: warning, critical; without it: both
       # rules: [jump, incident]        # without it: every rule
       # digest_hour: 7                 # UTC; critical goes at once, the rest once a day; without it: all at once
+      # weekly_digest: monday          # a review of the week at the digest's hour, also when nothing happened
+      # month_end_digest: true         # the same of each month, once its figures have settled
       # follow_ups: at_once            # ends of alerts: with the digest (the default), or at once
     # - type: webhook
     #   name: on-call                  # without one: webhook-2, by its place in the list

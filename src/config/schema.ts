@@ -13,6 +13,7 @@ import {
   redisRule,
   secretRule,
 } from './rules.ts';
+import { WEEKDAYS } from './types.ts';
 
 function obeys<Schema extends z.ZodType<string>>(schema: Schema, rule: Rule) {
   return schema.superRefine((text, context) => {
@@ -98,6 +99,8 @@ const routed = {
   rules: z.array(z.enum(RULES)).min(1).optional(),
   digest_hour: integer(0, 23).optional(),
   follow_ups: z.enum(['digest', 'at_once']).optional(),
+  weekly_digest: z.enum(WEEKDAYS).optional(),
+  month_end_digest: flag.optional(),
 };
 
 /** What all channels that send to another machine can set. */

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Channel, DeliveryResult } from '../alerts/channels/channel.ts';
 import { createChannels } from '../alerts/channels/create-channels.ts';
 import type { StaleCheck } from '../alerts/evaluate/evaluate-self.ts';
+import { missingReviews } from '../alerts/notify/compose-reviews.ts';
 import { type ChannelRoute, routesOf } from '../alerts/notify/routes.ts';
 import { testPayload } from '../alerts/notify/service-notices.ts';
 import { disabledChannels } from '../alerts/outbox/channel-states.ts';
@@ -245,12 +246,19 @@ export class Context {
     return (await writer.call('raiseStale', request)).notificationIds.length;
   }
 
-  /** Makes digests of what waits for one that is due; returns their ids. Without any, nothing is written. */
+  /** Makes the digests and reviews that are due; returns their ids. Without any, nothing is written. */
   async composeDigests(): Promise<string[]> {
     const nowMs = this.clock.now();
-    if (!digestsAreDue(this.reader().connection, nowMs)) return [];
-    const writer = await this.writer();
-    const made = await writer.call('composeDigests', { nowMs });
+    const { connection } = this.reader();
+    const channels = this.#routes;
+    const settleHours = Math.max(...this.config.workspaces.map((workspace) => workspace.settleHours));
+    const made: string[] = [];
+    if (digestsAreDue(connection, nowMs)) {
+      made.push(...(await (await this.writer()).call('composeDigests', { nowMs })));
+    }
+    if (missingReviews(connection, channels, { nowMs, settleHours }).length > 0) {
+      made.push(...(await (await this.writer()).call('composeReviews', { channels, nowMs, settleHours })));
+    }
     if (made.length > 0) this.logger.info({ digests: made.length }, 'digests made of what waited for them');
     return made;
   }

@@ -11,6 +11,8 @@ import { type FeedbackRequest, recordFeedback } from '../alerts/book/feedback.ts
 import { evaluateRun, type RunAlertSettings } from '../alerts/evaluate/evaluate-run.ts';
 import { evaluateFailure, evaluateStale, type RunFault, type StaleCheck } from '../alerts/evaluate/evaluate-self.ts';
 import { composeDigests } from '../alerts/notify/compose-digests.ts';
+import { composeReviews } from '../alerts/notify/compose-reviews.ts';
+import type { ReviewMoment } from '../alerts/notify/review.ts';
 import type { ChannelRoute } from '../alerts/notify/routes.ts';
 import { claimDelivery, type DeliveryRecord, recordDelivery, releaseDelivery } from '../alerts/outbox/outbox.ts';
 import { type PrunedOutbox, pruneOutbox } from '../alerts/outbox/prune-outbox.ts';
@@ -228,6 +230,10 @@ export class WriterOps {
   }
 
   /** Returns the digests that were made of what waited for them. */
+  composeReviews(request: ReviewMoment & { channels: readonly ChannelRoute[] }): string[] {
+    return composeReviews(this.#connection, request);
+  }
+
   composeDigests({ nowMs }: { nowMs: number }): string[] {
     return composeDigests(this.#connection, nowMs);
   }

@@ -47,7 +47,7 @@ test('the sample shows the defaults as they are', () => {
 test('what the sample shows in comments is valid as well', () => {
   const open = sampleConfig()
     .replace(
-      /^( +)# (- type|token:|per_day:|baseline:|pace_min_fraction:|tenants:|severities:|rules:|digest_hour:|follow_ups:)/gm,
+      /^( +)# (- type|token:|per_day:|baseline:|pace_min_fraction:|tenants:|severities:|rules:|digest_hour:|follow_ups:|weekly_digest:|month_end_digest:)/gm,
       '$1$2',
     )
     .replace(/^( +)# {3}(?!#)/gm, '$1  ');
@@ -69,6 +69,8 @@ test('what the sample shows in comments is valid as well', () => {
     rules: ['jump', 'incident'],
     digestHour: 7,
     followUps: 'at_once',
+    weeklyDigest: 'monday',
+    monthEndDigest: true,
   });
   expect(config.alerts.channels.map(({ name }) => name)).toEqual(['log-1', 'on-call', 'slack-3', 'email-4']);
 });

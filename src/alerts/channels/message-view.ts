@@ -39,6 +39,10 @@ export function messageView(payload: string): MessageView | null {
     const lines = items.map((item) => clip(`${markOf(item)}: ${unlinked(String(item.summary))}`, LINE_CHARACTERS));
     return { mark: 'digest', summary: unlinked(String(summary)), facts: [], next: [], alert: null, lines };
   }
+  if (type === 'alert.review' && Array.isArray(notification.workspaces)) {
+    const lines = notification.workspaces.map((workspace) => clip(reviewLine(workspace as Payload), LINE_CHARACTERS));
+    return { mark: 'digest', summary: unlinked(String(summary)), facts: [], next: [], alert: null, lines };
+  }
   const mark = type === 'test' ? 'test' : markOf(notification);
   const words = unlinked(typeof summary === 'string' ? summary : 'A notification without a summary');
   const told = toldAlert(notification);
@@ -72,6 +76,16 @@ function toldAlert(notification: Payload): Told | null {
   const { type, alert_id, evidence } = notification;
   const ours = typeof type === 'string' && type.startsWith('alert.') && typeof alert_id === 'string';
   return ours && typeof evidence === 'object' && evidence !== null ? (notification as unknown as Told) : null;
+}
+
+/** A workspace of a review. */
+function reviewLine(workspace: Payload): string {
+  const { workspace_id, fired, resolved, muted, open, credits, complete_runs, last_complete_run_at } = workspace;
+  const counts = `${inWords(fired ?? 0)} fired, ${inWords(resolved ?? 0)} resolved, ${inWords(muted ?? 0)} muted, ${inWords(open ?? 0)} open now`;
+  const read = `${inWords(complete_runs ?? 0)} complete runs${typeof last_complete_run_at === 'string' ? `, the last at ${last_complete_run_at}` : ''}`;
+  const month =
+    typeof credits === 'object' && credits !== null && !Array.isArray(credits) ? `; credits ${inWords(credits)}` : '';
+  return `${unlinked(String(workspace_id))}: ${counts}; ${read}${month}`;
 }
 
 /** Where the alerts of a digest are that a message has no room for. */

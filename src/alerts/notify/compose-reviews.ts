@@ -1,0 +1,89 @@
+import type Database from 'better-sqlite3';
+import { OPEN_ALERT_STATES_SQL } from '../../core/alert-words.ts';
+import { isoTime } from '../../core/clock.ts';
+import { periodKeyOf } from '../../ledger/schema/keys.ts';
+import { type DueReview, dueReviews, type ReviewMoment, renderReview, type WorkspaceReview } from './review.ts';
+import type { ChannelRoute } from './routes.ts';
+
+type Connection = Database.Database;
+
+/** The reviews that are due and have not been made; none of a time before the ledger's first complete run. */
+export function missingReviews(
+  connection: Connection,
+  channels: readonly ChannelRoute[],
+  moment: ReviewMoment,
+): DueReview[] {
+  const due = channels.flatMap((route) => dueReviews(route, moment));
+  if (due.length === 0) return [];
+  const known = connection.prepare('SELECT 1 FROM outbox WHERE notification_id = ?');
+  const first = connection.prepare("SELECT min(finished_at) FROM runs WHERE status = 'applied'").pluck().get();
+  return due.filter(({ notificationId, dueMs }) => {
+    return typeof first === 'string' && Date.parse(first) < dueMs && known.get(notificationId) === undefined;
+  });
+}
+
+/** Writes the reviews that are due to the outbox, each once, whoever comes first; returns their ids. */
+export function composeReviews(
+  connection: Connection,
+  { channels, ...moment }: ReviewMoment & { channels: readonly ChannelRoute[] },
+): string[] {
+  const createdAt = isoTime(moment.nowMs);
+  return connection
+    .transaction(() => {
+      const insert = connection.prepare(
+        `INSERT INTO outbox (notification_id, channel, payload, state, created_at, next_attempt_at)
+         VALUES (?, ?, ?, 'pending', ?, ?)`,
+      );
+      return missingReviews(connection, channels, moment).map((review) => {
+        const payload = renderReview(review, lookBack(connection, review), createdAt);
+        insert.run(review.notificationId, review.channel, payload, createdAt, createdAt);
+        return review.notificationId;
+      });
+    })
+    .immediate();
+}
+
+/** What each workspace has to say; of a month, what its alerts have come to since, and of a week, what happened in it. */
+function lookBack(connection: Connection, { rules, fromMs, toMs, period }: DueReview): WorkspaceReview[] {
+  const workspaces = connection
+    .prepare('SELECT workspace_key AS workspaceKey, workspace_id AS workspaceId FROM workspaces ORDER BY workspace_id')
+    .all() as { workspaceKey: number; workspaceId: string }[];
+  const runs = connection.prepare(
+    `SELECT count(*) AS completeRuns, max(finished_at) AS lastCompleteRunAt FROM runs
+       WHERE workspace_key = ? AND status = 'applied' AND finished_at >= ? AND finished_at < ?`,
+  );
+  const about = period === null ? 'x.at >= @from AND x.at < @to' : 'a.period_key = @periodKey';
+  const wanted = `a.workspace_key = @workspaceKey AND a.rule IN (SELECT value FROM json_each(@rules))`;
+  const changes = connection.prepare(
+    `SELECT count(DISTINCT CASE WHEN x.change = 'fired' AND x.silent = 0 THEN x.alert_key END) AS fired,
+       count(DISTINCT CASE WHEN x.change = 'resolved' THEN x.alert_key END) AS resolved,
+       count(DISTINCT CASE WHEN x.silent_because LIKE 'silence:%' OR x.silent_because LIKE 'incident:%' THEN x.alert_key END)
+         AS muted
+     FROM alert_transitions x JOIN alerts a USING (alert_key) WHERE ${wanted} AND ${about}`,
+  );
+  const open = connection
+    .prepare(
+      `SELECT count(*) FROM alerts a WHERE ${wanted} AND a.state IN ${OPEN_ALERT_STATES_SQL} AND a.state <> 'pending'
+         AND (@periodKey IS NULL OR a.period_key = @periodKey)`,
+    )
+    .pluck();
+  const total = connection
+    .prepare('SELECT coalesce(sum(credits_used), 0) FROM tenant_usage WHERE period_key = ?')
+    .safeIntegers()
+    .pluck();
+  const [from, to] = [isoTime(fromMs), isoTime(toMs)];
+  return workspaces.map(({ workspaceKey, workspaceId }) => {
+    const periodKey = period === null ? null : periodKeyOf(workspaceKey, period);
+    const values = { workspaceKey, rules: JSON.stringify(rules), periodKey };
+    return {
+      workspaceId,
+      ...(runs.get(workspaceKey, from, to) as Pick<WorkspaceReview, 'completeRuns' | 'lastCompleteRunAt'>),
+      ...(changes.get({ ...values, from, to }) as Pick<WorkspaceReview, 'fired' | 'resolved' | 'muted'>),
+      open: open.get(values) as number,
+      credits:
+        periodKey === null
+          ? null
+          : { previous: total.get(periodKey - 1) as bigint, current: total.get(periodKey) as bigint },
+    };
+  });
+}
