@@ -114,11 +114,16 @@ test('a history that is not found is that of a tenant whom the service has forgo
 test('a history whose second page is not found withdraws nothing', async () => {
   const fixture = await startWithTwo();
   const { upstream, sandbox, sync } = fixture;
+  // The first page holds another month of theirs, and announces a second one.
+  upstream.set({ tenantId: 'gone', period: '2026-01', credits: 1, requests: 1 });
   upstream.remove('gone', PERIOD);
   await sync();
   sandbox.faults.push({
     when: { endpoint: 'tenant_history', page: 1 },
-    action: { type: 'mutate', mutate: (envelope) => ({ ...envelope, data: { ...dataOf(envelope), total_pages: 2 } }) },
+    action: {
+      type: 'mutate',
+      mutate: (envelope) => ({ ...envelope, data: { ...dataOf(envelope), total_records: 2, total_pages: 2 } }),
+    },
   });
   sandbox.faults.push({ when: { endpoint: 'tenant_history', page: 2 }, action: { type: 'status', status: 404 } });
 
