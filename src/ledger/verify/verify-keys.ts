@@ -5,7 +5,7 @@ const { opened, increased, decreased, withdrawn, restored } = ENTRY_KINDS;
 
 /**
  * Whether the entries of any key, or its state, are not what `checkEntries` and `checkState` demand: these say which, and
- * take three times as long. Here the entries of a key are compared as two lists, in one pass in the order of the keys: the
+ * take about twice as long. Here the entries of a key are compared as two lists, in one pass in the order of the keys: the
  * values before each entry (those after it less its deltas) must be a zero and then the values after the one before.
  * The sum of the deltas is then what the last entry says. That the runs of the entries are of the key's workspace is left
  * to the walk along the chain.

@@ -131,6 +131,16 @@ test.each<Edit>([
   );
 });
 
+test('a ledger without its index by key is not sound, and the rest is told all the same', () => {
+  const { connection, digest } = openWithThreeRuns();
+  edit(connection, 'DROP INDEX usage_entries_by_key');
+  const { faults, headDigest } = verifyLedger(connection);
+  expect(headDigest).toBe(digest);
+  expect(faults).toContainEqual(
+    expect.objectContaining({ check: 'entries', message: expect.stringContaining('no such index') }),
+  );
+});
+
 test('the first bad run of the chain is named first', () => {
   const { connection, runIds } = openWithThreeRuns();
   edit(connection, 'UPDATE usage_entries SET credits_after = 1 WHERE entry_id IN (3, 5)');
