@@ -136,3 +136,6 @@ INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES
   ('charge_corrections', 'charge_corrections_by_key', '10000 50 2');
 --> statement-breakpoint
 ANALYZE sqlite_schema;
+--> statement-breakpoint
+-- What had been read of a workspace by a moment, for the curves of its tenants.
+CREATE INDEX `runs_by_time` ON `runs` (`workspace_key`,`finished_at`) WHERE applied_seq IS NOT NULL;

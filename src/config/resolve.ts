@@ -72,7 +72,7 @@ export function resolveConfig(document: FileConfig, source: Source): Config {
     },
     backup: resolveBackup(document.backup, source.folder, ledgerPath),
     workspaces: document.workspaces.map((workspace, index) =>
-      resolveWorkspace(workspace, defaults, {
+      resolveWorkspace(workspace, defaults, document.budgets ?? [], {
         workspace: source.secretFiles.get(`workspaces[${index}].secret_key_file`),
         defaults: source.secretFiles.get('defaults.secret_key_file'),
       }),
@@ -94,6 +94,7 @@ function resolveBackup(backup: FileConfig['backup'], folder: string, ledgerPath:
 function resolveWorkspace(
   workspace: FileWorkspace,
   defaults: FileSettings,
+  budgets: NonNullable<FileConfig['budgets']>,
   secretFile: { workspace: string | undefined; defaults: string | undefined },
 ): WorkspaceConfig {
   const signing = { ...defaults.signing, ...given(workspace.signing) };
@@ -123,13 +124,14 @@ function resolveWorkspace(
     maxRecords: workspace.max_records ?? defaults.max_records ?? DEFAULT_LIMITS.maxRecords,
     maxPages: workspace.max_pages ?? defaults.max_pages ?? DEFAULT_LIMITS.maxPages,
     maxPageBytes: workspace.max_page_bytes ?? defaults.max_page_bytes ?? DEFAULT_LIMITS.maxPageBytes,
-    alerts: resolveAlerts(defaults.alerts, workspace.alerts),
+    alerts: { ...resolveAlerts(defaults.alerts, workspace.alerts), ...budgetsOf(workspace.id, budgets) },
   };
 }
 
 export const DEFAULT_ALERT_RULES: AlertRuleSettings = {
   ratio: 1.5,
   minCredits: 1000,
+  minIncrease: null,
   perDay: false,
   baseline: 'previous',
   paceMinFraction: 0.1,
@@ -142,12 +144,27 @@ function resolveAlerts(defaults: FileSettings['alerts'], own: FileSettings['aler
   return { ...rules, tenants: patterns.map((tenant) => ({ match: tenant.match, rules: applyRules(rules, tenant) })) };
 }
 
+/** Percent of a budget that are told of when it does not say. */
+const BUDGET_STEPS = [50, 80, 100];
+
+/** The budgets of a workspace: those that name it, and those that name none. */
+function budgetsOf(workspaceId: string, budgets: NonNullable<FileConfig['budgets']>): Pick<AlertSettings, 'budgets'> {
+  const own = budgets.filter(({ workspace }) => workspace === undefined || workspace === workspaceId);
+  if (own.length === 0) return {};
+  return {
+    budgets: own.map(({ tenant = null, credits, at = BUDGET_STEPS }) => {
+      return { tenant, credits: BigInt(credits), at: [...at].sort((a, b) => a - b) };
+    }),
+  };
+}
+
 function applyRules(base: AlertRuleSettings, own: FileRuleSettings | undefined): AlertRuleSettings {
   if (own === undefined) return base;
   const { baseline } = own;
   return {
     ratio: own.ratio ?? base.ratio,
     minCredits: own.min_credits ?? base.minCredits,
+    minIncrease: own.min_increase ?? base.minIncrease,
     perDay: own.per_day ?? base.perDay,
     baseline: typeof baseline === 'object' ? { medianOf: baseline.median_of } : (baseline ?? base.baseline),
     paceMinFraction: own.pace_min_fraction ?? base.paceMinFraction,

@@ -133,12 +133,20 @@ workspaces:
     alerts:                            # a jump: credits >= max(ratio * previous, previous + min_credits)
       ratio: 1.5
       min_credits: 1000
+      # min_increase: 200000           # credits more that are a jump whatever the ratio; absent: no amount is
       # per_day: true                  # compare credits per day of the month
       # baseline: same_month_last_year # previous | same_month_last_year | { median_of: 3 }
       # pace_min_fraction: 0.1         # of an open month, before its pace is judged
       # tenants:                       # the longest pattern that fits a tenant wins
       #   - match: trial-*
       #     min_credits: 5000
+
+# budgets:                             # credits of a month, told of by the rule budget
+#   - credits: 5000000                 # of the workspace as a whole
+#     at: [50, 80, 100]                # percent that are told of, the default
+#   - tenant: trial-*                  # of each tenant that fits; the longest pattern wins
+#     workspace: \${USAGE_API_WORKSPACE_ID}  # without it: in every workspace
+#     credits: 20000
 
 alerts:
   channels:

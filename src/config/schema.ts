@@ -43,6 +43,7 @@ function integer(least: number, most: number) {
 const ruleSettings = {
   ratio: numeric(z.number().min(1)).optional(),
   min_credits: numeric(z.int().min(0)).optional(),
+  min_increase: numeric(z.int().min(1)).optional(),
   per_day: z.stringbool().or(z.boolean()).optional(),
   baseline: z
     .enum(['previous', 'same_month_last_year'])
@@ -150,6 +151,16 @@ export const fileSchema = z.strictObject({
   defaults: z.strictObject(settings).optional(),
   workspaces: z.array(z.strictObject({ id: obeys(word, identifierRule), name: word.optional(), ...settings })).min(1),
   alerts: z.strictObject({ channels: z.array(channel).optional() }).optional(),
+  budgets: z
+    .array(
+      z.strictObject({
+        workspace: word.optional(),
+        tenant: word.optional(),
+        credits: integer(1, Number.MAX_SAFE_INTEGER),
+        at: z.array(integer(1, 1000)).min(1).optional(),
+      }),
+    )
+    .optional(),
   backup: z
     .strictObject({ cron: cron.optional(), keep: integer(1, 1000).optional(), folder: word.optional() })
     .optional(),

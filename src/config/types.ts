@@ -16,6 +16,8 @@ export interface AlertRuleSettings {
   ratio: number;
   /** Credits. */
   minCredits: number;
+  /** Credits more than in the period before that are a jump whatever the ratio; null: no amount is. */
+  minIncrease: number | null;
   /** Compares credits a day, so that February against March is no growth. */
   perDay: boolean;
   baseline: AlertBaseline;
@@ -23,9 +25,20 @@ export interface AlertRuleSettings {
   paceMinFraction: number;
 }
 
+/** Credits that may be used in a month: by each tenant that fits, or by the workspace as a whole. */
+export interface Budget {
+  /** A pattern of tenants; null: the workspace's total. */
+  tenant: string | null;
+  credits: bigint;
+  /** Percent of it that are told of, ascending, each once a month. */
+  at: readonly number[];
+}
+
 /** The settings of a workspace, and those of tenants whose id fits a pattern; of several the longest pattern wins. */
 export interface AlertSettings extends AlertRuleSettings {
   tenants: { match: string; rules: AlertRuleSettings }[];
+  /** Absent: none. */
+  budgets?: readonly Budget[];
 }
 
 export interface WorkspaceConfig {

@@ -3,6 +3,8 @@ export const RULES = [
   'jump',
   'drop',
   'new_spend',
+  'trend',
+  'budget',
   'regression',
   'restatement',
   'withdrawn',

@@ -174,6 +174,7 @@ describe('what a file means', () => {
           alerts: {
             ratio: 1.5,
             minCredits: 1000,
+            minIncrease: null,
             perDay: false,
             baseline: 'previous',
             paceMinFraction: 0.1,
@@ -236,7 +237,14 @@ workspaces:${WORKSPACE}    alerts:
       baseline: { median_of: 3 }
       tenants: [{ match: acme, ratio: 2, baseline: previous, pace_min_fraction: 0.2 }]
 `);
-    const own = { ratio: 3, minCredits: 1000, perDay: true, baseline: { medianOf: 3 }, paceMinFraction: 0.1 };
+    const own = {
+      ratio: 3,
+      minCredits: 1000,
+      minIncrease: null,
+      perDay: true,
+      baseline: { medianOf: 3 },
+      paceMinFraction: 0.1,
+    };
     expect(config.workspaces[0]?.alerts).toEqual({
       ...own,
       tenants: [

@@ -47,7 +47,7 @@ test('the sample shows the defaults as they are', () => {
 test('what the sample shows in comments is valid as well', () => {
   const open = sampleConfig()
     .replace(
-      /^( +)# (- type|token:|per_day:|baseline:|pace_min_fraction:|tenants:|severities:|rules:|digest_hour:|follow_ups:|weekly_digest:|month_end_digest:)/gm,
+      /^( +)# (- type|token:|min_increase:|per_day:|baseline:|pace_min_fraction:|tenants:|severities:|rules:|digest_hour:|follow_ups:|weekly_digest:|month_end_digest:)/gm,
       '$1$2',
     )
     .replace(/^( +)# {3}(?!#)/gm, '$1  ');

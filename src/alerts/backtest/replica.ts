@@ -18,11 +18,13 @@ const CHANNELS = routesOf([{ type: 'log', name: 'backtest' }]);
 export class Replica {
   readonly connection: LedgerConnection;
   readonly #history: History;
+  readonly #ledger: LedgerConnection;
   readonly #settings: RunAlertSettings;
   readonly #statements;
 
   constructor(ledger: LedgerConnection, history: History, settings: Omit<RunAlertSettings, 'channels'>) {
     this.#history = history;
+    this.#ledger = ledger;
     this.#settings = { ...settings, channels: CHANNELS };
     this.connection = new Database('');
     try {
@@ -66,7 +68,7 @@ export class Replica {
     const counts = { opened: 0, increased: 0, decreased: 0, withdrawn: 0, restored: 0 };
     countEntries(connection, lastEntryIdBefore, counts);
     const merged = { connection, run, lastEntryIdBefore, counts, changedPeriods };
-    evaluateRun({ ...merged, appliedAt: at, nowMs: Date.parse(at) }, this.#settings);
+    evaluateRun({ ...merged, appliedAt: at, nowMs: Date.parse(at) }, this.#settings, this.#ledger);
     statements.endRun.run(at, runKey);
   }
 

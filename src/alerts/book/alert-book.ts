@@ -1,14 +1,14 @@
 import type Database from 'better-sqlite3';
-import { OPEN_ALERT_STATES_SQL } from '../../core/alert-words.ts';
+import { isoTime } from '../../core/clock.ts';
 import { periodOfKey } from '../../ledger/schema/keys.ts';
 import { type Observation, observation } from '../evaluate/observation.ts';
 import { createPublisher } from '../notify/publisher.ts';
-import { judgeIncident } from '../rules/incident.ts';
-import { clear, STAGE_RANK, type Stage } from '../rules/rule.ts';
-import { type BookContext, type Draft, muteSubject, NEWS, type RunAlerts } from './alert-change.ts';
+import { clear, type Stage } from '../rules/rule.ts';
+import type { BookContext, Draft, RunAlerts } from './alert-change.ts';
 import { AlertRows, figuresOf, type StoredAlert, type SubjectNames } from './alert-rows.ts';
+import { endedIncidents, gatherIncidents, isCrowd, isExpected } from './incidents.ts';
 import { advance } from './lifecycle.ts';
-import { readMutes } from './mutes.ts';
+import { type Mutes, readMutes } from './mutes.ts';
 import { createSilencer } from './silencer.ts';
 
 /**
@@ -19,10 +19,27 @@ export class AlertBook {
   readonly #context: BookContext;
   readonly #rows: AlertRows;
   readonly #tenantId: Database.Statement;
+  readonly #newsSince: Database.Statement;
+  readonly #lastNews: Database.Statement;
   #drafts: Draft[] = [];
+  #mutes: Mutes | null = null;
+  readonly #crowds = new Map<number, boolean>();
 
   constructor(context: BookContext) {
     this.#context = context;
+    this.#newsSince = context.connection
+      .prepare(
+        `SELECT 1 FROM alert_transitions x JOIN outbox o USING (alert_key, revision)
+         WHERE x.alert_key = ? AND x.stage = ? AND x.at > ? AND x.change IN ('fired', 'escalated', 'grown')
+           AND o.digest_at IS NULL LIMIT 1`,
+      )
+      .pluck();
+    this.#lastNews = context.connection
+      .prepare(
+        `SELECT silent_because FROM alert_transitions WHERE alert_key = ? AND change IN ('fired', 'escalated', 'grown')
+         ORDER BY revision DESC LIMIT 1`,
+      )
+      .pluck();
     this.#rows = new AlertRows(context.connection, context.workspaceKey);
     this.#tenantId = context.connection.prepare('SELECT tenant_id FROM tenants WHERE tenant_key = ?').pluck();
   }
@@ -39,20 +56,59 @@ export class AlertBook {
   /** Records what a rule says of its subject. The same said twice changes nothing. */
   observe(seen: Observation, known: StoredAlert | null = this.#rows.find(seen)): void {
     const { at, nowMs, runKey, seeding } = this.#context;
-    const next = advance(known, seen.judgement, { nowMs, runKey, seeding });
+    const waits = (stage: Stage): boolean =>
+      known !== null && (this.#wasTold(known, stage, nowMs - NEWS_EVERY_MS) || this.#mayBeIncident(known, stage));
+    const next = advance(known, seen.judgement, { nowMs, runKey, seeding, waits });
     if (next === null) return;
     const names = this.#names(seen);
     const severity =
       seen.judgement.verdict === 'holds' ? seen.judgement.finding.severity : (known?.severity ?? 'warning');
     const stored = known ?? this.#rows.insert(seen, names, next.status, severity, at);
     const alert: StoredAlert = { ...stored, ...next.status, ...figuresOf(seen), severity };
-    if (next.change !== null) {
+    const planned = this.#planned(alert, names);
+    let { change } = next;
+    if (change === null && planned !== null && this.#breaksPlan(alert, planned.planId, seen)) {
+      Object.assign(alert, { state: 'firing', level: alert.level + 1, clearRunKey: null });
+      change = 'grown';
+    }
+    if (change !== null) {
       alert.revision += 1;
       alert.lastChangedAt = at;
-      if (next.change === 'fired') alert.firstFiredAt ??= at;
-      this.#drafts.push({ alert, change: next.change, seen, names });
+      if (change === 'fired') alert.firstFiredAt ??= at;
+      this.#drafts.push({ alert, change, seen, names, expected: false, planned: planned?.upToCredits ?? null });
     }
     if (known === null || differs(known, alert)) this.#rows.write(alert, seen.detail);
+  }
+
+  #wasTold({ alertKey }: StoredAlert, stage: Stage, sinceMs: number): boolean {
+    return this.#newsSince.get(alertKey, stage, isoTime(sinceMs)) !== undefined;
+  }
+
+  /** While many wait, a pace gives an incident another day to form, and is then told all the same. */
+  #mayBeIncident({ state, periodKey, pendingSinceMs }: StoredAlert, stage: Stage): boolean {
+    if (state !== 'pending' || stage !== 'pace' || periodKey === null || pendingSinceMs === null) return false;
+    if (this.#context.nowMs - pendingSinceMs >= 2 * NEWS_EVERY_MS) return false;
+    const known = this.#crowds.get(periodKey) ?? isCrowd(this.#context, periodKey);
+    this.#crowds.set(periodKey, known);
+    return known;
+  }
+
+  get #muted(): Mutes {
+    const { connection, workspaceKey, nowMs } = this.#context;
+    this.#mutes ??= readMutes(connection, workspaceKey, nowMs);
+    return this.#mutes;
+  }
+
+  /** The plan for an alert that has grown beyond it. */
+  #planned({ rule, currentCredits }: StoredAlert, { tenantId, period }: SubjectNames) {
+    if (currentCredits === null) return null;
+    return this.#muted.exceeded({ rule, tenantId, period, credits: currentCredits });
+  }
+
+  /** Whether the plan has kept the alert quiet so far, and now no longer does. */
+  #breaksPlan({ alertKey, state }: StoredAlert, planId: string, { judgement }: Observation): boolean {
+    if (judgement.verdict !== 'holds' || state === 'pending') return false;
+    return this.#lastNews.get(alertKey) === `silence:${planId}`;
   }
 
   /** Ends an alert whose period nobody looks at any more. */
@@ -61,70 +117,32 @@ export class AlertBook {
     const expired: StoredAlert = { ...alert, state: 'expired', revision: alert.revision + 1, lastChangedAt: at };
     this.#rows.write(expired, null);
     const seen = observation({ ...expired, judgement: clear(true), ...figuresAsSeen(expired) });
-    this.#drafts.push({ alert: expired, change: 'expired', seen, names: this.#names(expired) });
+    this.#drafts.push({
+      alert: expired,
+      change: 'expired',
+      seen,
+      names: this.#names(expired),
+      expected: false,
+      planned: null,
+    });
   }
 
   /** Writes the transitions and, for what somebody must hear of, an outbox row for each channel that its route names. */
   finish(): RunAlerts {
-    if (!this.#context.seeding) this.#gatherIncidents();
-    this.#endIncidents();
+    if (!this.#context.seeding) {
+      gatherIncidents(this.#context, { rows: this.#rows, mutes: this.#muted, drafts: this.#drafts }, (seen) =>
+        this.observe(seen),
+      );
+    }
+    for (const incident of endedIncidents(this.#context, this.#rows)) {
+      this.observe(observation({ ...incident, judgement: clear(true), ...NO_FIGURES }), incident);
+    }
     const outcome: RunAlerts = { changes: [], notificationIds: [] };
-    const publish = createPublisher(this.#context, createSilencer(this.#context, this.#rows));
-    for (const draft of this.#drafts) publish(draft, outcome);
+    if (this.#drafts.length === 0) return outcome;
+    const publish = createPublisher(this.#context, createSilencer(this.#context, this.#rows, this.#muted));
+    for (const draft of this.#drafts) publish({ ...draft, expected: isExpected(draft, this.#rows) }, outcome);
     this.#drafts = [];
     return outcome;
-  }
-
-  #gatherIncidents(): void {
-    const { connection, workspaceKey, nowMs } = this.#context;
-    const mutes = readMutes(connection, workspaceKey, nowMs);
-    const byPeriod = new Map<number, Draft[]>();
-    for (const draft of this.#drafts) {
-      const { periodKey, tenantKey } = draft.alert;
-      if (!NEWS.includes(draft.change) || periodKey === null || tenantKey === null) continue;
-      if (mutes(muteSubject(draft)) !== null) continue;
-      const drafts = byPeriod.get(periodKey) ?? [];
-      drafts.push(draft);
-      byPeriod.set(periodKey, drafts);
-    }
-    const countTenants = connection
-      .prepare('SELECT count(*) FROM tenant_usage WHERE period_key = ? AND withdrawn = 0')
-      .pluck();
-    for (const [periodKey, drafts] of byPeriod) {
-      const stages = highestStages(drafts);
-      const judgement = judgeIncident({ stages, tenants: Number(countTenants.get(periodKey)) });
-      if (judgement === null) continue;
-      const members = [...new Set(drafts.map(({ names }) => names.tenantId ?? ''))];
-      this.observe(observation({ rule: 'incident', periodKey, tenantKey: null, judgement, members }));
-      const incident = this.#rows.find({ rule: 'incident', periodKey, tenantKey: null });
-      for (const draft of drafts) {
-        draft.alert.incidentKey = incident?.alertKey ?? null;
-        this.#rows.write(draft.alert, null);
-      }
-    }
-  }
-
-  /** An incident is over when none of its alerts is open: resolved with the last of them, or forgotten like them. */
-  #endIncidents(): void {
-    const { connection, workspaceKey } = this.#context;
-    const ended = connection
-      .prepare(
-        `SELECT i.alert_key FROM alerts i
-         WHERE i.workspace_key = ? AND i.rule = 'incident' AND i.state IN ${OPEN_ALERT_STATES_SQL}
-           AND NOT EXISTS (SELECT 1 FROM alerts a WHERE a.incident_key = i.alert_key
-             AND a.state IN ${OPEN_ALERT_STATES_SQL})`,
-      )
-      .pluck()
-      .all(workspaceKey) as number[];
-    for (const alertKey of ended) {
-      const incident = this.#rows.byKey(alertKey);
-      if (incident === null) continue;
-      const resolved = this.#drafts.some(
-        (draft) => draft.change === 'resolved' && draft.alert.incidentKey === alertKey,
-      );
-      if (resolved) this.observe(observation({ ...incident, judgement: clear(true), ...NO_FIGURES }), incident);
-      else this.expire(incident);
-    }
   }
 
   #names({ tenantKey, periodKey }: { tenantKey: number | null; periodKey: number | null }): SubjectNames {
@@ -135,6 +153,9 @@ export class AlertBook {
     };
   }
 }
+
+/** Of one alert at one stage there is news at most so often. */
+const NEWS_EVERY_MS = 86_400_000;
 
 const NO_FIGURES = { previous: null, current: null, threshold: null };
 
@@ -148,15 +169,6 @@ function figuresAsSeen(alert: StoredAlert): Partial<Observation> {
     current: pair(currentCredits, currentRequests),
     threshold,
   };
-}
-
-function highestStages(drafts: readonly Draft[]): Stage[] {
-  const byTenant = new Map<number | null, Stage>();
-  for (const { alert } of drafts) {
-    const known = byTenant.get(alert.tenantKey);
-    if (known === undefined || STAGE_RANK[alert.stage] > STAGE_RANK[known]) byTenant.set(alert.tenantKey, alert.stage);
-  }
-  return [...byTenant.values()];
 }
 
 function differs(before: StoredAlert, after: StoredAlert): boolean {

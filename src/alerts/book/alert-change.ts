@@ -54,6 +54,10 @@ export interface Draft {
   change: AlertChangeKind;
   seen: Observation;
   names: SubjectNames;
+  /** An open incident has told to expect it: it can wait for the digest. */
+  expected: boolean;
+  /** What was planned for it, in credits, when it has grown beyond that. */
+  planned: bigint | null;
 }
 
 /** Changes that make an alert worse; the others end it or are of no concern to receivers. */

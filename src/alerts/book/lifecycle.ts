@@ -21,6 +21,8 @@ export interface Moment {
   runKey: number | null;
   /** The first sync of a workspace: what it finds has been there for long, so nothing waits to be confirmed. */
   seeding: boolean;
+  /** Somebody was told of this alert at this stage less than a day ago, so that it has to wait with what it says. */
+  waits: (stage: Stage) => boolean;
 }
 
 export interface Advance {
@@ -45,7 +47,7 @@ export function advance(status: AlertStatus | null, judgement: Judgement, moment
   const open = status !== null && OPEN_ALERT_STATES.includes(status.state);
   if (!open) return judgement.verdict === 'holds' ? begin(judgement.finding, moment) : null;
   if (status.state === 'pending') return advancePending(status, judgement, moment);
-  if (judgement.verdict === 'holds') return advanceFiring(status, judgement.finding);
+  if (judgement.verdict === 'holds') return advanceFiring(status, judgement.finding, moment);
   if (judgement.verdict === 'between') return unchanged({ ...status, clearRunKey: null });
   if (judgement.atOnce || (status.clearRunKey !== null && status.clearRunKey !== moment.runKey)) {
     return { status: { ...status, state: 'resolved', clearRunKey: null }, change: 'resolved' };
@@ -53,19 +55,20 @@ export function advance(status: AlertStatus | null, judgement: Judgement, moment
   return unchanged({ ...status, clearRunKey: moment.runKey });
 }
 
-function begin(finding: Finding, { nowMs, seeding }: Moment): Advance {
-  if (finding.confirmAfterMs === null || seeding) return fired(finding);
+function begin(finding: Finding, { nowMs, seeding, waits }: Moment): Advance {
+  if (seeding || (finding.confirmAfterMs === null && !waits(finding.stage))) return fired(finding);
   const status = { state: 'pending' as const, stage: finding.stage, level: 0, notifiedMeasure: null };
   return { status: { ...status, pendingSinceMs: nowMs, clearRunKey: null }, change: 'pending' };
 }
 
-function advancePending(status: AlertStatus, judgement: Judgement, { nowMs }: Moment): Advance {
+function advancePending(status: AlertStatus, judgement: Judgement, { nowMs, waits }: Moment): Advance {
   if (judgement.verdict !== 'holds') {
     return { status: { ...status, state: 'expired', pendingSinceMs: null }, change: 'expired' };
   }
   const { finding } = judgement;
   const waitedMs = nowMs - (status.pendingSinceMs ?? nowMs);
-  return finding.confirmAfterMs === null || waitedMs >= finding.confirmAfterMs ? fired(finding) : unchanged(status);
+  const isConfirmed = waitedMs >= (finding.confirmAfterMs ?? 0);
+  return isConfirmed && !waits(finding.stage) ? fired(finding) : unchanged({ ...status, stage: finding.stage });
 }
 
 function fired(finding: Finding): Advance {
@@ -73,21 +76,28 @@ function fired(finding: Finding): Advance {
   return { status: { ...status, pendingSinceMs: null, clearRunKey: null }, change: 'fired' };
 }
 
-function advanceFiring(status: AlertStatus, finding: Finding): Advance {
+function advanceFiring(status: AlertStatus, finding: Finding, { waits }: Moment): Advance {
   const { stage, measure } = finding;
-  if (STAGE_RANK[stage] > STAGE_RANK[status.stage]) {
+  if (STAGE_RANK[stage] > STAGE_RANK[status.stage] && !waits(stage)) {
     const higher = { ...status, state: 'firing' as const, stage, level: 0, notifiedMeasure: measure };
     return { status: { ...higher, clearRunKey: null }, change: 'escalated' };
   }
   // Only sizes of one kind compare: a pace's measure is a projection.
-  if (stage === status.stage && measure !== null && reachesLevel(status, measure)) {
-    const grown = { ...status, state: 'firing' as const, level: status.level + 1, notifiedMeasure: measure };
-    return { status: { ...grown, clearRunKey: null }, change: 'grown' };
+  if (stage === status.stage && measure !== null && hasGrown(status, finding) && !waits(stage)) {
+    return { status: grown(status, finding), change: 'grown' };
   }
   return unchanged({ ...status, clearRunKey: null });
 }
 
-function reachesLevel({ level, notifiedMeasure }: AlertStatus, measure: bigint): boolean {
+/** The alert as it is when it has been told again because it grew. */
+function grown(status: AlertStatus, { measure, isSet }: Finding): AlertStatus {
+  const notifiedMeasure = isSet ? (status.notifiedMeasure ?? 0n) | (measure ?? 0n) : measure;
+  return { ...status, state: 'firing', level: status.level + 1, notifiedMeasure, clearRunKey: null };
+}
+
+function hasGrown({ level, notifiedMeasure }: AlertStatus, { measure, isSet }: Finding): boolean {
+  if (measure === null) return false;
+  if (isSet) return (measure & ~(notifiedMeasure ?? 0n)) !== 0n;
   const next = LEVELS[Math.min(level, LEVELS.length - 1)];
   if (next === undefined || notifiedMeasure === null || notifiedMeasure <= 0n) return false;
   return measure * next.denominator >= notifiedMeasure * next.numerator;

@@ -6,7 +6,7 @@ import { type RuleName, SELF_RULES } from '../rules/rule.ts';
 import { matchesPattern } from './patterns.ts';
 
 /** The rules that find growth; a plan expects it. */
-export const GROWTH_RULES: readonly RuleName[] = ['jump', 'new_spend', 'workspace_jump'];
+export const GROWTH_RULES: readonly RuleName[] = ['jump', 'new_spend', 'trend', 'workspace_jump'];
 
 /** What a notification would be about. */
 export interface MuteSubject {
@@ -24,15 +24,16 @@ export type MuteRow = Pick<
   'silenceId' | 'kind' | 'rule' | 'tenant' | 'period' | 'upToCredits'
 >;
 
-/**
- * Reads what is muted in a workspace at a moment. The answer names the silence or plan that mutes a subject, or is null;
- * a pattern for tenants or periods fits subjects without one only when it is `*`.
- */
-export function readMutes(
-  connection: Database.Database,
-  workspaceKey: number,
-  nowMs: number,
-): (subject: MuteSubject) => string | null {
+/** What is muted in a workspace at a moment. */
+export interface Mutes {
+  /** The silence or plan that mutes a subject, or null. */
+  by(subject: MuteSubject): string | null;
+  /** The plan that would mute it, had it not grown beyond what was planned. */
+  exceeded(subject: MuteSubject): { planId: string; upToCredits: bigint } | null;
+}
+
+/** Reads them; a pattern for tenants or periods fits subjects without one only when it is `*`. */
+export function readMutes(connection: Database.Database, workspaceKey: number, nowMs: number): Mutes {
   const rows = connection
     .prepare(
       `SELECT silence_id AS silenceId, kind, rule, tenant, period, up_to_credits AS upToCredits FROM silences
@@ -40,7 +41,19 @@ export function readMutes(
     )
     .safeIntegers()
     .all(workspaceKey, isoTime(nowMs)) as MuteRow[];
-  return (subject) => rows.find((row) => mutes(row, subject))?.silenceId ?? null;
+  return {
+    by: (subject) => rows.find((row) => mutes(row, subject))?.silenceId ?? null,
+    exceeded: (subject) => {
+      const row = rows.find((each) => isBeyond(each, subject) && mutes({ ...each, upToCredits: null }, subject));
+      return row === undefined || row.upToCredits === null
+        ? null
+        : { planId: row.silenceId, upToCredits: row.upToCredits };
+    },
+  };
+}
+
+function isBeyond({ upToCredits }: MuteRow, { credits }: MuteSubject): boolean {
+  return upToCredits !== null && credits !== null && credits > upToCredits;
 }
 
 /** Whether a silence or plan covers a subject. Our own faults are muted by their full name alone. */

@@ -21,15 +21,19 @@ export type Scope = { changedSince: number } | 'all';
 /** Ratios and fractions are doubles here; this much slack keeps the filter from hiding what the exact rule finds. */
 const SLACK = 0.999999;
 
+/** Four recent days that stand out are more than this part of the month before, see `judgePace`. */
+const SURGE_PART = 1.3 / 8;
+
 /**
  * The tenants of a period that a rule may hold for. SQLite sorts out all but a few by conditions that each rule implies;
- * the rules themselves decide.
+ * the rules themselves decide. `recentFrom` is the last entry read four days ago where a pace can be judged, else null.
  */
 export function findCandidates(
   connection: Connection,
   facts: PeriodFacts,
   settings: TenantSettings,
   scope: Scope,
+  recentFrom: { entryId: number; isHere: boolean } | null,
 ): TenantFacts[] {
   const { phase } = facts;
   const values = {
@@ -38,18 +42,39 @@ export function findCandidates(
     ratio: settings.leastRatio,
     least: settings.leastRatio * SLACK,
     floor: settings.leastFloor,
+    increase: settings.leastIncrease ?? 0,
+    // Where days are compared, a month may weigh more or less than the one before.
+    shortest: settings.perDay ? Math.min(1, facts.daysAgainstPrevious) : 1,
+    longest: settings.perDay ? Math.max(1, facts.daysAgainstPrevious) : 1,
     newcomers: facts.previousComplete && !facts.previousIsFirst ? 1 : 0,
     settled: phase.settled ? 1 : 0,
+    surge: SURGE_PART * SLACK,
+    recentFrom: recentFrom?.entryId ?? 0,
     since: scope === 'all' ? 0 : scope.changedSince,
   };
+  const byAmount = (condition: string) => (settings.leastIncrease === null ? '' : ` OR ${condition}`);
   const jumped = settings.plain
-    ? 'cur.credits_used >= @elapsed * @ratio * prev.credits_used AND cur.credits_used >= @elapsed * (prev.credits_used + @floor)'
+    ? `(cur.credits_used >= @elapsed * @ratio * @shortest * prev.credits_used
+         AND cur.credits_used >= @elapsed * (@shortest * prev.credits_used + @floor))
+       ${byAmount('cur.credits_used >= @elapsed * (@shortest * prev.credits_used + @increase)')}`
     : 'cur.credits_used >= @elapsed * @floor';
   const dropped = settings.plain
-    ? 'prev.credits_used - cur.credits_used >= @floor AND prev.credits_used >= @least * cur.credits_used'
+    ? `((@longest * prev.credits_used - cur.credits_used >= @floor
+         AND @longest * prev.credits_used >= @least * cur.credits_used)
+        ${byAmount('@longest * prev.credits_used - cur.credits_used >= @increase')})`
     : '1';
+  const recently =
+    recentFrom?.isHere === true
+      ? `AND cur.credits_used - coalesce((SELECT e4.credits_after FROM usage_entries e4 WHERE e4.period_key = cur.period_key
+           AND e4.tenant_key = cur.tenant_key AND e4.entry_id <= @recentFrom ORDER BY e4.entry_id DESC LIMIT 1), 0)
+         >= @surge * prev.credits_used`
+      : '';
+  const surged =
+    recentFrom === null
+      ? ''
+      : `OR (prev.credits_used > 0 AND cur.credits_used >= @surge * prev.credits_used ${recently})`;
   const changed =
-    '(SELECT DISTINCT tenant_key FROM usage_entries WHERE entry_id > @since AND period_key IN (@period, @period - 1)) e';
+    '(SELECT DISTINCT tenant_key FROM usage_entries WHERE entry_id > @since AND +period_key IN (@period, @period - 1)) e';
   const source =
     scope === 'all' ? 'tenant_usage cur' : `${changed} CROSS JOIN tenant_usage cur ON cur.tenant_key = e.tenant_key`;
   const present = connection
@@ -60,7 +85,7 @@ export function findCandidates(
        WHERE cur.period_key = @period AND cur.withdrawn = 0 AND (
          (prev.credits_used > 0 AND (${jumped}))
          OR (@settled AND prev.credits_used > 0 AND ${dropped})
-         OR (@newcomers AND coalesce(prev.credits_used, 0) <= 0 AND cur.credits_used >= @floor))`,
+         OR (@newcomers AND coalesce(prev.credits_used, 0) <= 0 AND cur.credits_used >= @floor) ${surged})`,
     )
     .safeIntegers()
     .raw()

@@ -1,18 +1,22 @@
 import type { AlertSettings } from '../../config/types.ts';
 import { isoTime } from '../../core/clock.ts';
 import { addPeriods, periodAt, periodStartMs } from '../../core/period.ts';
+import type { LedgerConnection } from '../../ledger/file/open.ts';
 import type { MergedRun } from '../../ledger/runs/apply-run.ts';
-import { ENTRY_KINDS, periodKeyOf, periodOfKey } from '../../ledger/schema/keys.ts';
+import { periodKeyOf, periodOfKey } from '../../ledger/schema/keys.ts';
 import { AlertBook } from '../book/alert-book.ts';
 import type { RunAlerts } from '../book/alert-change.ts';
 import type { StoredAlert } from '../book/alert-rows.ts';
 import type { ChannelRoute } from '../notify/routes.ts';
-import { paceFromMs } from '../rules/jump.ts';
-import { clear, type UsageFigures } from '../rules/rule.ts';
+import { paceFromMs, paceIsTelling } from '../rules/jump.ts';
+import { clear, type RuleName } from '../rules/rule.ts';
+import { leastBudgeted } from './budgets.ts';
 import { createFactsReader, findCandidates, type TenantFacts } from './candidates.ts';
+import { Curves } from './curves.ts';
 import { createJudge, type Judge } from './judge.ts';
 import { type Observation, observation } from './observation.ts';
 import { createPeriodFacts, type PeriodFacts } from './period-facts.ts';
+import { entriesOfKind, findBudgeted, findRestated, findSilent, findTrends } from './searches.ts';
 import { type TenantSettings, tenantSettings } from './tenant-settings.ts';
 
 /** What a run needs to know to evaluate the rules; plain data, because it crosses threads. */
@@ -29,16 +33,21 @@ export interface RunAlertSettings {
 /**
  * Evaluates the rules over what a run has changed, over periods that have settled since the last run, and over the
  * alerts that are open; stores the outcome with its notifications. Runs inside the transaction that publishes the run,
- * so an alert exists exactly when the figures behind it do.
+ * so an alert exists exactly when the figures behind it do. `history` is the ledger that has the entries of earlier runs;
+ * a replay keeps none of its own.
  */
-export function evaluateRun(merged: MergedRun, settings: RunAlertSettings): RunAlerts {
+export function evaluateRun(
+  merged: MergedRun,
+  settings: RunAlertSettings,
+  history: LedgerConnection = merged.connection,
+): RunAlerts {
   const { run, nowMs, appliedAt } = merged;
   const { workspaceKey, workspaceId, runKey, runId } = run;
   const book = new AlertBook({
     ...{ connection: merged.connection, workspaceKey, workspaceId, runKey, runId, actor: 'run' as const, nowMs },
     ...{ seeding: run.first, at: appliedAt, channels: settings.channels },
   });
-  new RunEvaluation(merged, settings, book).evaluate();
+  new RunEvaluation(merged, settings, book, history).evaluate();
   return book.finish();
 }
 
@@ -48,12 +57,13 @@ class RunEvaluation {
   readonly #settings: TenantSettings;
   readonly #factsOf: (periodKey: number) => PeriodFacts;
   readonly #read: (periodKey: number, tenantKey: number) => TenantFacts;
+  readonly #curves: Curves;
   readonly #judge: Judge;
   readonly #oldest: number;
   readonly #current: number;
   readonly #seen = new Set<string>();
 
-  constructor(merged: MergedRun, settings: RunAlertSettings, book: AlertBook) {
+  constructor(merged: MergedRun, settings: RunAlertSettings, book: AlertBook, history: LedgerConnection) {
     const { connection, run, nowMs } = merged;
     const { workspaceKey } = run;
     this.#merged = merged;
@@ -62,8 +72,10 @@ class RunEvaluation {
     this.#factsOf = createPeriodFacts(connection, { workspaceKey, nowMs, settleHours: settings.settleHours });
     this.#read = createFactsReader(connection);
     const tenantId = (tenantKey: number) => book.tenantId(tenantKey);
+    this.#curves = new Curves({ connection, history, workspaceKey, nowMs });
     this.#judge = createJudge({
-      ...{ connection, workspaceKey, settings: this.#settings, factsOf: this.#factsOf, tenantId },
+      ...{ connection, settings: this.#settings, factsOf: this.#factsOf, tenantId, curves: this.#curves, nowMs },
+      lastEntryIdBefore: merged.lastEntryIdBefore,
     });
     // The period before moves until it has settled, so a jump may show only then: without lookback it counts too.
     const lookback = Math.max(1, settings.lookbackPeriods);
@@ -81,11 +93,15 @@ class RunEvaluation {
     for (const periodKey of this.#periods()) {
       const settledNow = this.#settledNow(periodKey);
       const all = run.first || settledNow || this.#paceBegins(periodKey) || this.#previousIsNew(periodKey);
-      if (all || changed.has(periodKey) || changed.has(periodKey - 1)) this.#candidates(periodKey, all, openKeys);
+      if (all || changed.has(periodKey) || changed.has(periodKey - 1)) {
+        this.#candidates(periodKey, { all, settledNow }, openKeys);
+      }
+      if (settledNow) this.#trends(periodKey, openKeys);
       if (settledNow) {
         connection.prepare('UPDATE periods SET final_run_key = ? WHERE period_key = ?').run(run.runKey, periodKey);
       }
     }
+    this.#stopped(openKeys);
     this.#fallenCounters(openKeys);
     this.#restatedPeriods();
     this.#withdrawnRecords();
@@ -93,7 +109,7 @@ class RunEvaluation {
       if (alert.periodKey === null || alert.rule === 'incident') continue;
       const seen = this.#reconsider(alert, alert.periodKey);
       if (seen === null) continue;
-      if (this.#isForgotten(alert, alert.periodKey)) this.#book.expire(alert);
+      if (this.#isForgotten(alert, alert.periodKey) || this.#isPast(alert, seen)) this.#book.expire(alert);
       else this.#observe(seen, alert);
     }
   }
@@ -118,14 +134,8 @@ class RunEvaluation {
   #paceBegins(periodKey: number): boolean {
     const { phase } = this.#factsOf(periodKey);
     if (phase.over) return false;
-    const last = this.#merged.connection
-      .prepare(
-        "SELECT finished_at FROM runs WHERE workspace_key = ? AND status = 'applied' ORDER BY run_key DESC LIMIT 1",
-      )
-      .pluck()
-      .get(this.#merged.run.workspaceKey) as string | undefined;
-    const startMs = periodStartMs(periodOfKey(periodKey));
-    const lastElapsedMs = last === undefined ? 0 : Date.parse(last) - startMs;
+    const lastMs = this.#curves.lastRunMs();
+    const lastElapsedMs = lastMs === null ? 0 : lastMs - periodStartMs(periodOfKey(periodKey));
     return this.#settings.paceFractions.some((fraction) => {
       const fromMs = paceFromMs(phase.lengthMs, fraction);
       return lastElapsedMs < fromMs && phase.elapsedMs >= fromMs;
@@ -146,23 +156,69 @@ class RunEvaluation {
     return earlier === undefined;
   }
 
-  #candidates(periodKey: number, all: boolean, openKeys: ReadonlySet<string>): void {
+  #candidates(
+    periodKey: number,
+    { all, settledNow }: { all: boolean; settledNow: boolean },
+    openKeys: ReadonlySet<string>,
+  ): void {
     const { connection, lastEntryIdBefore } = this.#merged;
     const facts = this.#factsOf(periodKey);
+    const { phase } = facts;
+    // What changes in a period that has settled is a restatement, and told as one.
+    if (phase.settled && !settledNow) return;
     const scope = all ? 'all' : { changedSince: lastEntryIdBefore };
-    for (const tenant of findCandidates(connection, facts, this.#settings, scope)) {
-      this.#begin(this.#judge.jump(tenant, null), openKeys);
-      this.#begin(this.#judge.newSpend(tenant), openKeys);
-      if (facts.phase.settled) this.#begin(this.#judge.drop(tenant), openKeys);
+    const found = findCandidates(connection, facts, this.#settings, scope, this.#recentFrom(facts));
+    for (const tenant of found) {
+      this.#begin('jump', tenant, openKeys, () => this.#judge.jump(tenant, null));
+      this.#begin('new_spend', tenant, openKeys, () => this.#judge.newSpend(tenant));
+      if (phase.settled) this.#begin('drop', tenant, openKeys, () => this.#judge.drop(tenant, null));
     }
-    this.#begin(this.#judge.workspaceJump(periodKey, null), openKeys);
+    const whole = { periodKey, tenantKey: null };
+    this.#begin('workspace_jump', whole, openKeys, () => this.#judge.workspaceJump(periodKey, null));
+    this.#budgets(periodKey, openKeys);
+  }
+
+  /** Where the last four days begin in the entries, when a pace can be judged. */
+  #recentFrom({ phase }: PeriodFacts): { entryId: number; isHere: boolean } | null {
+    if (!this.#settings.paceFractions.some((fraction) => paceIsTelling(phase, fraction))) return null;
+    const entryId = this.#curves.lastEntryBefore(4);
+    return entryId === null ? null : { entryId, isHere: this.#curves.isHere };
+  }
+
+  #budgets(periodKey: number, openKeys: ReadonlySet<string>): void {
+    const least = leastBudgeted(this.#settings.budgets);
+    this.#begin('budget', { periodKey, tenantKey: null }, openKeys, () => this.#judge.workspaceBudget(periodKey));
+    if (least === null) return;
+    for (const tenantKey of findBudgeted(this.#merged, periodKey, least)) {
+      const key = { periodKey, tenantKey };
+      this.#begin('budget', key, openKeys, () => this.#judge.tenantBudget(this.#read(periodKey, tenantKey)));
+    }
+  }
+
+  #trends(periodKey: number, openKeys: ReadonlySet<string>): void {
+    const facts = this.#factsOf(periodKey);
+    for (const tenantKey of findTrends(this.#merged.connection, facts, this.#settings.leastFloor)) {
+      const key = { periodKey, tenantKey };
+      this.#begin('trend', key, openKeys, () => this.#judge.trend(this.#read(periodKey, tenantKey)));
+    }
+  }
+
+  /** Tenants that used credits daily, and have stopped. */
+  #stopped(openKeys: ReadonlySet<string>): void {
+    for (const tenantKey of findSilent(this.#merged, this.#curves, this.#current)) {
+      const key = { periodKey: this.#current, tenantKey };
+      this.#begin('drop', key, openKeys, () => this.#judge.drop(this.#read(this.#current, tenantKey), null));
+    }
   }
 
   /** Open periods whose counter this run has lowered. */
   #fallenCounters(openKeys: ReadonlySet<string>): void {
-    for (const { tenant, before } of this.#entriesOfKind('decreased')) {
-      if (this.#factsOf(tenant.periodKey).phase.over) continue;
-      this.#begin(this.#judge.regression(tenant, before, false), openKeys);
+    for (const { periodKey, tenantKey, before } of entriesOfKind(this.#merged, 'decreased')) {
+      if (this.#factsOf(periodKey).phase.over) continue;
+      const key = { periodKey, tenantKey };
+      this.#begin('regression', key, openKeys, () =>
+        this.#judge.regression(this.#read(periodKey, tenantKey), before, null),
+      );
     }
   }
 
@@ -171,47 +227,41 @@ class RunEvaluation {
       .prepare('SELECT DISTINCT corrects_period_key, tenant_key FROM adjustments WHERE run_key = ?')
       .raw()
       .all(this.#merged.run.runKey) as [number, number][];
+    for (const periodKey of this.#merged.changedPeriods) {
+      const found = findRestated(this.#merged, this.#curves, periodKey, this.#settings.leastFloor);
+      rows.push(...found.map((tenantKey): [number, number] => [periodKey, tenantKey]));
+    }
     for (const [periodKey, tenantKey] of rows) this.#observe(this.#judge.restatement(this.#read(periodKey, tenantKey)));
   }
 
   #withdrawnRecords(): void {
-    for (const { tenant, before } of this.#entriesOfKind('withdrawn')) {
-      this.#observe(this.#judge.withdrawn(tenant, before));
+    for (const { periodKey, tenantKey, before } of entriesOfKind(this.#merged, 'withdrawn')) {
+      this.#observe(this.#judge.withdrawn(this.#read(periodKey, tenantKey), before));
     }
-  }
-
-  /** The entries of this run of one kind: the tenant as it is now, and its figures before. */
-  #entriesOfKind(kind: 'decreased' | 'withdrawn'): { tenant: TenantFacts; before: UsageFigures }[] {
-    // Looking for them reads every entry of the run.
-    if (this.#merged.counts[kind] === 0) return [];
-    const rows = this.#merged.connection
-      .prepare(
-        `SELECT period_key, tenant_key, credits_after - credits_delta, requests_after - requests_delta
-         FROM usage_entries WHERE entry_id > ? AND kind = ?`,
-      )
-      .safeIntegers()
-      .raw()
-      .all(this.#merged.lastEntryIdBefore, ENTRY_KINDS[kind]) as [bigint, bigint, bigint, bigint][];
-    return rows.map(([periodKey, tenantKey, credits, requests]) => ({
-      tenant: this.#read(Number(periodKey), Number(tenantKey)),
-      before: { credits, requests },
-    }));
   }
 
   /** What the rule of an open alert says now; null when this run has looked at it already. */
   #reconsider(alert: StoredAlert, periodKey: number): Observation | null {
     if (this.#seen.has(subjectKey(alert))) return null;
     const firing = alert.state === 'pending' ? null : alert.stage;
-    if (alert.tenantKey === null) return this.#judge.workspaceJump(periodKey, firing);
+    if (alert.tenantKey === null) {
+      return alert.rule === 'budget'
+        ? (this.#judge.workspaceBudget(periodKey) ?? withoutFigures(alert))
+        : this.#judge.workspaceJump(periodKey, firing);
+    }
     const tenant = this.#read(periodKey, alert.tenantKey);
     const before = { credits: alert.previousCredits ?? 0n, requests: alert.previousRequests ?? 0n };
     switch (alert.rule) {
       case 'drop':
-        return this.#judge.drop(tenant);
+        return this.#judge.drop(tenant, firing);
       case 'new_spend':
         return this.#judge.newSpend(tenant);
       case 'regression':
-        return this.#judge.regression(tenant, before, true);
+        return this.#judge.regression(tenant, before, alert.notifiedMeasure ?? 0n);
+      case 'trend':
+        return this.#judge.trend(tenant);
+      case 'budget':
+        return this.#judge.tenantBudget(tenant) ?? withoutFigures(alert);
       case 'restatement':
         return this.#judge.restatement(tenant);
       case 'withdrawn':
@@ -227,9 +277,22 @@ class RunEvaluation {
     return Math.max(periodKey, changedIn) < this.#oldest;
   }
 
+  /** What a month that has settled leaves behind: nothing that anybody could still do. */
+  #isPast(alert: StoredAlert, seen: Observation): boolean {
+    if (seen.phase?.settled !== true) return false;
+    return alert.rule === 'regression' || (alert.rule === 'budget' && seen.judgement.verdict === 'clear');
+  }
+
   /** A candidate matters only when its rule holds; alerts that are open are looked at with what they know. */
-  #begin(seen: Observation, openKeys: ReadonlySet<string>): void {
-    if (seen.judgement.verdict === 'holds' && !openKeys.has(subjectKey(seen))) this.#observe(seen);
+  #begin(
+    rule: RuleName,
+    { periodKey, tenantKey }: { periodKey: number; tenantKey: number | null },
+    openKeys: ReadonlySet<string>,
+    judge: () => Observation | null,
+  ): void {
+    if (openKeys.has(subjectKey({ rule, periodKey, tenantKey }))) return;
+    const seen = judge();
+    if (seen?.judgement.verdict === 'holds') this.#observe(seen);
   }
 
   #observe(seen: Observation, alert?: StoredAlert): void {

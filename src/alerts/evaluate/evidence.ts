@@ -5,7 +5,7 @@ import { periodOfKey } from '../../ledger/schema/keys.ts';
 import type { Course } from '../notify/course.ts';
 import { percentOf } from '../notify/percent.ts';
 import { createCourses } from '../notify/read-course.ts';
-import { projection } from '../rules/jump.ts';
+import { projection } from '../rules/projection.ts';
 import type { RuleName } from '../rules/rule.ts';
 import { splitChange } from '../rules/split.ts';
 import type { Observation } from './observation.ts';
@@ -18,7 +18,7 @@ const MAX_TENANTS = 100;
 /** What stands behind an alert, field by field as receivers get it. Credits are exact integers. */
 export interface Evidence {
   threshold: ThresholdEvidence | null;
-  /** Of an open period: the credits it comes to at the rate so far. */
+  /** Of an open period: the credits it comes to, by the tenant's own past where the rule looks at it, else at the rate so far. */
   projection: { credits: bigint; elapsed_fraction: number } | null;
   /** The tenant's part of what the workspace as a whole has grown by, in percent; null unless both grew. */
   share_of_increase_percent: number | null;
@@ -33,7 +33,9 @@ export interface Evidence {
   entries: EvidenceEntry[];
   /** How many entries there are in all. */
   entry_count: number;
-  /** The tenants of an incident; null for other rules. */
+  /** Up to what growth was planned, when it has gone beyond; null without such a plan. */
+  planned_credits: bigint | null;
+  /** The tenants of an incident, those with the most credits at stake first; null for other rules. */
   tenants: string[] | null;
   tenant_count: number | null;
   /** What went wrong, for alerts about ourselves. */
@@ -46,6 +48,7 @@ export interface ThresholdEvidence {
   baseline_periods: string[];
   ratio: number;
   min_credits: number;
+  min_increase: number | null;
   per_day: boolean;
 }
 
@@ -58,7 +61,9 @@ export interface EvidenceEntry {
 }
 
 /** Returns what gathers the evidence of observations; totals of workspaces are read once. */
-export function createEvidence(connection: Database.Database): (seen: Observation) => Evidence {
+export function createEvidence(
+  connection: Database.Database,
+): (seen: Observation, planned?: bigint | null) => Evidence {
   const totals = new Map<number, bigint>();
   const totalOf = connection
     .prepare('SELECT coalesce(sum(credits_used), 0) FROM tenant_usage WHERE period_key = ?')
@@ -83,14 +88,14 @@ export function createEvidence(connection: Database.Database): (seen: Observatio
     )
     .pluck();
 
-  return (seen) => {
+  return (seen, planned = null) => {
     const { periodKey, tenantKey, previous, current, built, phase, members } = seen;
     const split = previous === null || current === null ? null : splitChange(previous, current);
     const ofTenant = periodKey !== null && tenantKey !== null;
     const rows = ofTenant ? (entriesOf.all({ periodKey, tenantKey }) as EntryRow[]) : [];
     const growth = previous === null || current === null ? 0n : current.credits - previous.credits;
     const open = phase !== null && !phase.over && current !== null && phase.elapsedMs > 0;
-    const projected = open ? projection(current.credits, phase) : null;
+    const projected = open ? (seen.projected ?? projection(current.credits, phase)) : null;
     return {
       threshold:
         built === null || seen.threshold === null
@@ -101,6 +106,7 @@ export function createEvidence(connection: Database.Database): (seen: Observatio
               baseline_periods: built.periods,
               ratio: built.ratio,
               min_credits: built.minCredits,
+              min_increase: built.minIncrease,
               per_day: built.perDay,
             },
       projection: open
@@ -123,6 +129,7 @@ export function createEvidence(connection: Database.Database): (seen: Observatio
       split: split === null ? null : { volume_credits: split.volume, intensity_credits: split.intensity },
       entries: rows.reverse().map(toEntry),
       entry_count: ofTenant ? (countOf.get({ periodKey, tenantKey }) as number) : 0,
+      planned_credits: planned,
       tenants: seen.rule === 'incident' ? members.slice(0, MAX_TENANTS) : null,
       tenant_count: seen.rule === 'incident' ? members.length : null,
       detail: seen.detail,

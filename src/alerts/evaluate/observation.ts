@@ -19,6 +19,8 @@ export interface Observation extends AlertSubject {
   /** Credits. */
   threshold: bigint | null;
   built: Threshold | null;
+  /** Credits that the open period comes to; null when the rule has not asked. */
+  projected: bigint | null;
   phase: PeriodPhase | null;
   /** Words for alerts about ourselves. */
   detail: string | null;
@@ -30,6 +32,7 @@ export interface Observation extends AlertSubject {
 export function observation(
   seen: AlertSubject & { judgement: Judgement } & Partial<Omit<Observation, keyof AlertSubject | 'judgement'>>,
 ): Observation {
-  const nothing = { previous: null, current: null, threshold: null, built: null, phase: null, detail: null };
-  return { ...nothing, members: [], ...seen };
+  const nothing = { previous: null, current: null, threshold: null, built: null, detail: null };
+  const timeless = { projected: null, phase: null };
+  return { ...nothing, ...timeless, members: [], ...seen };
 }

@@ -1,5 +1,5 @@
 import type Database from 'better-sqlite3';
-import { type Period, periodEndMs, periodStartMs } from '../../core/period.ts';
+import { addPeriods, type Period, periodEndMs, periodStartMs } from '../../core/period.ts';
 import { periodOfKey } from '../../ledger/schema/keys.ts';
 import type { PeriodPhase } from '../rules/rule.ts';
 
@@ -8,6 +8,8 @@ export interface PeriodFacts {
   periodKey: number;
   period: Period;
   phase: PeriodPhase;
+  /** How many times as long as the period before it is. */
+  daysAgainstPrevious: number;
   /** The period before was read completely after its end, so its figures are whole. */
   previousComplete: boolean;
   /** The period before is the first that the workspace ever had, and so likely a partial one. */
@@ -46,6 +48,7 @@ export function createPeriodFacts(
         over,
         settled: over && nowMs >= endMs + settleHours * 3_600_000 && isComplete(periodKey),
       },
+      daysAgainstPrevious: (endMs - startMs) / (startMs - periodStartMs(addPeriods(period, -1))),
       previousComplete: isComplete(periodKey - 1),
       previousIsFirst: firstKey === null || periodKey - 1 <= firstKey,
     };

@@ -1,4 +1,4 @@
-import type { AlertRuleSettings, AlertSettings } from '../../config/types.ts';
+import type { AlertRuleSettings, AlertSettings, Budget } from '../../config/types.ts';
 import { matchesPattern } from '../book/patterns.ts';
 import { floorCredits } from '../rules/threshold.ts';
 
@@ -10,10 +10,15 @@ export interface TenantSettings {
   /** The lowest ratio and the lowest floor (at least 1 credit) of anybody: below both nobody jumps. */
   leastRatio: number;
   leastFloor: bigint;
-  /** Nobody is compared with anything but the previous period as it is. */
+  /** The lowest amount that is a jump whatever the ratio; null when nobody has one. */
+  leastIncrease: number | null;
+  /** Nobody is compared with anything but the previous period. */
   plain: boolean;
+  /** Somebody is compared by credits a day. */
+  perDay: boolean;
   /** The fractions of a period from which on a pace is judged, each once. */
   paceFractions: readonly number[];
+  budgets: readonly Budget[];
 }
 
 /** The pattern with the most characters wins; of two as long, the one that was written first. */
@@ -21,12 +26,16 @@ export function tenantSettings(settings: AlertSettings): TenantSettings {
   const byLength = [...settings.tenants].sort((a, b) => b.match.length - a.match.length);
   const all = [settings, ...settings.tenants.map(({ rules }) => rules)];
   const floors = all.map(floorCredits);
+  const increases = all.flatMap(({ minIncrease }) => minIncrease ?? []);
   return {
     of: (tenantId) => byLength.find(({ match }) => matchesPattern(match, tenantId))?.rules ?? settings,
     workspace: settings,
     leastRatio: Math.min(...all.map(({ ratio }) => ratio)),
     leastFloor: floors.reduce((least, floor) => (floor < least ? floor : least), floors[0] ?? 0n) || 1n,
-    plain: all.every(({ perDay, baseline }) => !perDay && baseline === 'previous'),
+    leastIncrease: increases.length === 0 ? null : Math.min(...increases),
+    plain: all.every(({ baseline }) => baseline === 'previous'),
+    perDay: all.some(({ perDay }) => perDay),
+    budgets: settings.budgets ?? [],
     paceFractions: [...new Set(all.map(({ paceMinFraction }) => paceMinFraction))],
   };
 }

@@ -62,13 +62,16 @@ function headsFor(
 function thresholdWords({ rule, threshold, evidence }: Told): string | null {
   if (threshold === null) return null;
   if (evidence.threshold === null) return `${grouped(threshold)} credits`;
-  const { baseline_credits, baseline_periods, ratio, min_credits, per_day } = evidence.threshold;
+  const { baseline_credits, baseline_periods, ratio, min_credits, min_increase = null, per_day } = evidence.threshold;
   const base = grouped(baseline_credits);
   const from = `${base} being ${baseline_periods.join(', ')}${per_day ? ' brought to the length of the month' : ''}`;
-  const larger = (of: string) => `max(${ratio} x ${of}, ${of} + ${grouped(min_credits)})`;
+  const relative = (of: string) => `max(${ratio} x ${of}, ${of} + ${grouped(min_credits)})`;
+  const larger = (of: string) =>
+    min_increase === null ? relative(of) : `min(${relative(of)}, ${of} + ${grouped(min_increase)})`;
   if (rule !== 'drop') {
     const exact = [Number(ratio) * Number(baseline_credits), Number(baseline_credits) + Number(min_credits)];
-    const rounded = Math.max(...exact) === Number(threshold) ? '' : ' rounded up';
+    const byAmount = min_increase === null ? Number.POSITIVE_INFINITY : Number(baseline_credits) + Number(min_increase);
+    const rounded = Math.min(Math.max(...exact), byAmount) === Number(threshold) ? '' : ' rounded up';
     return `${grouped(threshold)} = ${larger(base)}${rounded}, ${from}`;
   }
   const limit = grouped(threshold);

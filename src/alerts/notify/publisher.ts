@@ -6,6 +6,7 @@ import type { AlertChangeKind } from '../book/lifecycle.ts';
 import { createEvidence, renderEvidence } from '../evaluate/evidence.ts';
 import type { Observation } from '../evaluate/observation.ts';
 import { RULE_VERSION, type RuleName } from '../rules/rule.ts';
+import { TREND_MONTHS } from '../rules/trend.ts';
 import { buildNotification, type NotificationType, renderPayload } from './notification.ts';
 import { createRecipients } from './recipients.ts';
 
@@ -47,7 +48,7 @@ export function createPublisher(
     const recipients = muted === null ? recipientsOf(draft) : [];
     const silentBecause = recipients.length > 0 ? null : (muted ?? (change === 'resolved' ? 'unheard' : 'unrouted'));
     const told = silentBecause === null && type !== undefined;
-    const evidence = told ? evidenceOf(seen) : null;
+    const evidence = told ? evidenceOf(seen, draft.planned) : null;
     insertTransition.run(
       ...[alert.alertKey, alert.revision, change, alert.state, alert.stage, runKey, actor, at, alert.currentCredits],
       ...[told ? 0 : 1, silentBecause, evidence === null ? null : renderEvidence(evidence)],
@@ -84,5 +85,6 @@ const SAME_PERIOD: readonly RuleName[] = ['regression', 'restatement', 'withdraw
 
 export function previousPeriodOf({ rule, periodKey }: Observation): Period | null {
   if (periodKey === null || rule === 'incident') return null;
-  return periodOfKey(SAME_PERIOD.includes(rule) ? periodKey : periodKey - 1);
+  if (SAME_PERIOD.includes(rule)) return periodOfKey(periodKey);
+  return periodOfKey(periodKey - (rule === 'trend' ? TREND_MONTHS : 1));
 }

@@ -55,16 +55,20 @@ export function createRecipients({ connection, channels, nowMs }: BookContext): 
   };
 }
 
+/** What these find when a month has settled is over, and can be read in the morning. */
+const SETTLED: readonly RuleName[] = ['drop', 'trend'];
+
 /** Whether a change goes with a digest of the channel, and not at once. */
 function waits(
   { digestHour, followUps }: ChannelRoute,
-  { alert, change }: Draft,
+  { alert, change, expected }: Draft,
   { atOnce, heldUntil, certain }: Told,
 ) {
   const ends = change === 'resolved';
   const followUp = ends
     ? !URGENT_ENDS.includes(alert.rule)
-    : change === 'escalated' && alert.stage === 'final' && certain === 1;
+    : expected ||
+      (alert.stage === 'final' && (SETTLED.includes(alert.rule) || (change === 'escalated' && certain === 1)));
   if (followUp && followUps === 'digest') return true;
   const urgent = ends ? atOnce === 1 : alert.severity === 'critical';
   return !urgent && (digestHour !== null || heldUntil !== null);

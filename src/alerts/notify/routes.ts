@@ -34,7 +34,7 @@ export function nextDigestMs(hour: number, nowMs: number): number {
 }
 
 const CRITICAL_ONLY: readonly RuleName[] = ['incident', ...SELF_RULES];
-const BOTH: readonly RuleName[] = ['jump', 'workspace_jump'];
+const BOTH: readonly RuleName[] = ['jump', 'budget', 'workspace_jump'];
 
 /** The severities that a rule can have. */
 function severitiesOf(rule: RuleName): readonly Severity[] {

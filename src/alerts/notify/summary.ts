@@ -1,7 +1,9 @@
 import { inertText } from '../../core/inert-text.ts';
+import { periodEndMs, periodStartMs } from '../../core/period.ts';
 import type { Evidence } from '../evaluate/evidence.ts';
 import type { ChangeReason } from '../rules/change-reason.ts';
 import type { RuleName, Stage } from '../rules/rule.ts';
+import { percentOf } from './percent.ts';
 
 /** The part of a notification that its sentence is made of. */
 interface Facts {
@@ -31,13 +33,22 @@ export function summaryLine(facts: Facts): string {
   const head = `${title(facts)}: ${subjectOf(facts)}`;
   switch (facts.rule) {
     case 'drop':
+      if (facts.stage === 'pace') {
+        return `${head} has used nothing for three days, after using credits every day: ${used} in ${facts.period}, ${before}.`;
+      }
       return `${head} used ${used} credits in ${facts.period}, ${direction(credits.change_percent)} ${before}.`;
     case 'new_spend':
-      return `${head} has so far used ${used} credits in ${facts.period} and none in ${facts.previous_period} (floor ${limit}).`;
+      return `${head} has so far used ${used} credits in ${facts.period} and none in ${facts.previous_period} (floor ${limit}${plannedWords(facts)}).`;
+    case 'trend':
+      return `${head} used ${used} credits in ${facts.period}, ${direction(credits.change_percent)} ${before}, month by month and without a jump.`;
+    case 'budget':
+      return `${head} ${budgetWords(facts, credits.current, limit)}`;
     case 'regression':
       return `${head} fell from ${grouped(credits.previous)} to ${used} credits in ${facts.period}, which is still open.`;
     case 'restatement':
-      return `${head} now has ${used} credits in ${facts.period}, which was closed with ${grouped(credits.previous)}.`;
+      return facts.stage === 'final'
+        ? `${head} now has ${used} credits in ${facts.period}, which was closed with ${grouped(credits.previous)}.`
+        : `${head} now has ${used} credits in ${facts.period}, which had settled at ${grouped(credits.previous)} and is not closed.`;
     case 'withdrawn':
       return `${head} is no longer listed in ${facts.period}; it had ${grouped(credits.previous)} credits.`;
     default:
@@ -46,14 +57,33 @@ export function summaryLine(facts: Facts): string {
 }
 
 function jumpWords(facts: Facts, used: string, before: string, limit: string): string {
-  const driver = facts.reason === null ? '' : `; ${DRIVERS[facts.reason]}`;
+  const driver = `${facts.reason === null ? '' : `; ${DRIVERS[facts.reason]}`}${plannedWords(facts)}`;
   const change = direction(facts.credits?.change_percent ?? null);
   if (facts.stage === 'pace') {
     const projected = grouped(facts.evidence.projection?.credits ?? facts.credits?.current ?? 0n);
-    return `heads for ${projected} credits in ${facts.period} at the rate so far, after ${before} (${used} used, threshold ${limit}${driver}).`;
+    return `heads for ${projected} credits in ${facts.period}, after ${before} (${used} used, threshold ${limit}${driver}).`;
   }
   const verb = facts.stage === 'final' ? 'used' : 'has so far used';
   return `${verb} ${used} credits in ${facts.period}, ${change} ${before} (threshold ${limit}${driver}).`;
+}
+
+/** Somebody had planned for growth, and it has grown beyond that. */
+function plannedWords({ evidence }: Facts): string {
+  const planned = evidence.planned_credits ?? null;
+  return planned === null ? '' : `; planned up to ${grouped(planned)}`;
+}
+
+function budgetWords(facts: Facts, current: bigint, limit: string): string {
+  const { evidence, threshold, period } = facts;
+  const budget = threshold ?? 0n;
+  const head = `has used ${grouped(current)} credits in ${period}, ${grouped(percentOf(current, budget) ?? 0)}% of its budget of ${limit}`;
+  const { projection } = evidence;
+  if (projection === null || period === null || current >= budget || projection.credits < budget) return `${head}.`;
+  const left = Number(budget - current) / Number(projection.credits - current);
+  const elapsed = projection.elapsed_fraction;
+  const days = (periodEndMs(period) - periodStartMs(period)) / 86_400_000;
+  const day = Math.min(days, Math.floor((elapsed + (1 - elapsed) * left) * days) + 1);
+  return `${head}, and heads for ${grouped(projection.credits)}: used up on about ${period}-${String(day).padStart(2, '0')}.`;
 }
 
 function resolvedLine(facts: Facts, used: string, before: string): string {
@@ -68,9 +98,9 @@ function resolvedLine(facts: Facts, used: string, before: string): string {
     case 'new_spend':
       return `${head}, below the floor of ${grouped(facts.threshold ?? 0n)}, or had credits in ${facts.previous_period} after all.`;
     case 'regression':
-      return `${head}, no longer below ${grouped(facts.threshold ?? 0n)}.`;
+      return `${head}, and the credits that were missing are back.`;
     case 'restatement':
-      return `${head}, as it was closed.`;
+      return `${head}, as it was stated before.`;
     case 'withdrawn':
       return `${head} and listed again.`;
     default:
@@ -116,6 +146,8 @@ const TITLES: Record<RuleName, string> = {
   jump: 'Jump',
   drop: 'Drop',
   new_spend: 'New spend',
+  trend: 'Trend',
+  budget: 'Budget',
   regression: 'Regression',
   restatement: 'Restatement',
   withdrawn: 'Withdrawn',

@@ -4,15 +4,22 @@ import { holds, type Judgement, STAGE_RANK, type Stage } from './rule.ts';
 const MIN_TENANTS = 5;
 
 export interface IncidentInput {
-  /** The stages of the alerts that one run fired or escalated in one period, one a tenant. */
+  /** The stages that tenants of one period came to within a day, or wait to be told of, one a tenant. */
   stages: readonly Stage[];
-  /** Tenants with a record of the period. */
+  /** Tenants that can be compared. */
   tenants: number;
 }
 
-/** More than three in ten tenants at once are one event of the workspace, not many of its tenants. */
+const FROM_HIGHEST: readonly Stage[] = ['final', 'certain', 'pace'];
+
+/**
+ * More than three in ten tenants within a day are one event of the workspace, not many of its tenants. It speaks of the
+ * highest stage that so many of them have come to.
+ */
 export function judgeIncident({ stages, tenants }: IncidentInput): Judgement | null {
-  if (stages.length < MIN_TENANTS || stages.length * 10 <= tenants * 3) return null;
-  const stage = stages.reduce((high, each) => (STAGE_RANK[each] > STAGE_RANK[high] ? each : high));
-  return holds({ stage, severity: 'critical', threshold: null });
+  const stage = FROM_HIGHEST.find((each) => {
+    const reached = stages.filter((own) => STAGE_RANK[own] >= STAGE_RANK[each]).length;
+    return reached >= MIN_TENANTS && reached * 10 > tenants * 3;
+  });
+  return stage === undefined ? null : holds({ stage, severity: 'critical', threshold: null });
 }

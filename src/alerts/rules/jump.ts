@@ -1,11 +1,12 @@
 import { decimalFraction } from './fraction.ts';
+import type { Pace } from './pace.ts';
 import { BETWEEN, clear, holds, type Judgement, type PeriodPhase, type PreviousPeriod, type Stage } from './rule.ts';
 
 const DAY_MS = 86_400_000;
-/** Before that, a single busy day looks like a trend. */
-export const PACE_MIN_ELAPSED_MS = 3 * DAY_MS;
-/** The pace must hold in two runs this far apart. */
-export const PACE_CONFIRM_MS = 6 * 3_600_000;
+/** Before that, a busy beginning looks like a trend. */
+export const PACE_MIN_ELAPSED_MS = 5 * DAY_MS;
+/** The pace must hold in each run over a day; the run at the same hour of the next day counts, a little early or late. */
+export const PACE_CONFIRM_MS = DAY_MS - 1_800_000;
 
 export interface JumpInput {
   /** Credits. */
@@ -18,6 +19,8 @@ export interface JumpInput {
   firing: Stage | null;
   /** Of an open period, no pace is judged before this fraction of it has passed. */
   paceMinFraction: number;
+  /** Where an open period heads; asked only when nothing else decides. Null: there is no past to compare with. */
+  pace: (() => Pace) | null;
 }
 
 /**
@@ -36,28 +39,23 @@ export function judgeJump(input: JumpInput): Judgement {
     const stage = phase.settled && phase.over ? 'final' : 'certain';
     return holds({ stage, severity: 'critical', threshold: limit, measure: current });
   }
-  const projected = projection(current, phase);
-  if (paceIsTelling(phase, input.paceMinFraction) && projected >= limit && projected > baseline) {
-    return holds({
-      stage: 'pace',
-      severity: 'warning',
-      threshold: limit,
-      measure: projected,
-      confirmAfterMs: PACE_CONFIRM_MS,
-    });
-  }
   if (phase.settled && phase.over) {
     // What a settled month has not reached, it never jumped to, however close it came; only a final alert wavers.
     return input.firing !== 'final' || current * 10n < limit * 9n ? clear(true) : BETWEEN;
   }
-  const likely = phase.over ? current : projected;
-  return likely * 10n < limit * 9n || likely <= baseline ? clear(false) : BETWEEN;
-}
-
-/** The credits of the whole period at the rate so far, rounded down; what is there already when it is over. */
-export function projection(current: bigint, { elapsedMs, lengthMs, over }: PeriodPhase): bigint {
-  if (over) return current;
-  return elapsedMs <= 0 ? 0n : (current * BigInt(lengthMs)) / BigInt(elapsedMs);
+  if (phase.over) return current * 10n < limit * 9n || current <= baseline ? clear(false) : BETWEEN;
+  if (input.pace === null || !paceIsTelling(phase, input.paceMinFraction)) {
+    return input.firing === null ? clear(false) : BETWEEN;
+  }
+  const { verdict, projection: projected } = input.pace();
+  if (projected !== null && projected <= baseline) return clear(false);
+  if (verdict === 'ahead') {
+    return holds({
+      ...{ stage: 'pace', severity: 'warning', threshold: limit },
+      ...{ measure: projected, confirmAfterMs: PACE_CONFIRM_MS },
+    });
+  }
+  return verdict === 'behind' ? clear(false) : BETWEEN;
 }
 
 /** When the pace of a period begins to tell something: milliseconds after its start. */
@@ -66,6 +64,7 @@ export function paceFromMs(lengthMs: number, minFraction: number): number {
   return Math.max(PACE_MIN_ELAPSED_MS, Math.ceil((lengthMs * Number(numerator)) / Number(denominator)));
 }
 
-function paceIsTelling({ elapsedMs, lengthMs, over }: PeriodPhase, minFraction: number): boolean {
+/** Whether enough of an open period has passed to say where it heads. */
+export function paceIsTelling({ elapsedMs, lengthMs, over }: PeriodPhase, minFraction: number): boolean {
   return !over && elapsedMs >= paceFromMs(lengthMs, minFraction);
 }

@@ -5,6 +5,8 @@ export interface NewSpendInput {
   current: bigint;
   /** `usable` here: the period before was read completely after its end, and is not the workspace's first. */
   previous: PreviousPeriod;
+  /** The period before had credits once: its record was withdrawn, or it was closed with some. */
+  hadCredits: boolean;
   /** Credits below which a newcomer is no news. */
   floor: bigint;
 }
@@ -13,8 +15,8 @@ export interface NewSpendInput {
  * A tenant that uses credits in a period and had none in the one before: no record, or one of zero. There is no ratio
  * to form, so the floor alone decides. Says nothing while the period before may just not have been read to its end.
  */
-export function judgeNewSpend({ current, previous, floor }: NewSpendInput): Judgement {
-  if (!previous.usable || (previous.figures?.credits ?? 0n) > 0n) return clear(false);
+export function judgeNewSpend({ current, previous, hadCredits, floor }: NewSpendInput): Judgement {
+  if (!previous.usable || hadCredits || (previous.figures?.credits ?? 0n) > 0n) return clear(false);
   if (current > 0n && current >= floor) return holds({ stage: 'certain', severity: 'warning', threshold: floor });
   return current * 10n < floor * 9n || current <= 0n ? clear(false) : BETWEEN;
 }

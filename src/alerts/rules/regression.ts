@@ -8,14 +8,26 @@ export interface RegressionInput {
   peak: bigint;
   /** Credits. */
   current: bigint;
-  /** The alert fires already. */
-  firing: boolean;
+  /** What it fell by when that was told; null for a fall that this run has found. */
+  fell: bigint | null;
+  /** What this run has added to the counter, and what usage adds in such a time at the rate before the fall. */
+  gained: bigint;
+  usual: bigint;
 }
 
-/** The counter of an open period fell, though usage only adds up: somebody corrected it, or lost something. */
-export function judgeRegression({ peak, current, firing }: RegressionInput): Judgement {
-  if (current >= peak) return clear(false);
-  const fall = peak - current;
-  if (!firing && fall * TELLING_PART < peak) return BETWEEN;
-  return holds({ stage: 'certain', severity: 'warning', threshold: peak, measure: fall });
+/**
+ * The counter of an open period fell, though usage only adds up: somebody corrected it, or lost something. It ends when
+ * one run brings the credits back; that the counter grows on says nothing about what it has lost.
+ */
+export function judgeRegression({ peak, current, fell, gained, usual }: RegressionInput): Judgement {
+  const missing = peak - current;
+  if (fell === null) {
+    return missing * TELLING_PART < peak || missing <= 0n ? BETWEEN : fallen(peak, missing);
+  }
+  if ((gained - usual) * 10n >= fell * 9n) return clear(true);
+  return fallen(peak, missing > fell ? missing : fell);
+}
+
+function fallen(peak: bigint, measure: bigint): Judgement {
+  return holds({ stage: 'certain', severity: 'warning', threshold: peak, measure });
 }

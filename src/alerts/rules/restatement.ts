@@ -1,17 +1,28 @@
-import { clear, holds, type Judgement } from './rule.ts';
+import { BETWEEN, clear, holds, type Judgement, type UsageFigures } from './rule.ts';
 
 export interface RestatementInput {
-  /** Credits and requests as they were closed; null when the period is not closed (any more). */
-  closed: { credits: bigint; requests: bigint } | null;
+  /** As the period was closed, or as it had settled; null when it has done neither (any more). */
+  stated: UsageFigures | null;
+  /** It is closed: whatever changes has been invoiced. */
+  closed: boolean;
   /** As the service says them now. */
-  current: { credits: bigint; requests: bigint };
+  current: UsageFigures;
+  /** Credits below which a change of a period that is not closed is no news. */
+  floor: bigint;
 }
 
-/** The service says something else of a closed period than what was closed. Gone when it takes that back. */
-export function judgeRestatement({ closed, current }: RestatementInput): Judgement {
-  if (closed === null) return clear(true);
-  if (closed.credits === current.credits && closed.requests === current.requests) return clear(true);
-  const change = current.credits - closed.credits;
-  const measure = change < 0n ? -change : change;
-  return holds({ stage: 'final', severity: 'warning', threshold: null, measure: measure === 0n ? null : measure });
+/**
+ * The service says something else of a period than what was closed, or than what it had settled at. Gone when it takes
+ * that back. Of a period that is not closed yet, changes of a hundredth and of the floor count.
+ */
+export function judgeRestatement({ stated, closed, current, floor }: RestatementInput): Judgement {
+  if (stated === null) return clear(true);
+  const change = current.credits - stated.credits;
+  const size = change < 0n ? -change : change;
+  if (closed && size === 0n && stated.requests === current.requests) return clear(true);
+  if (!closed && (size * 100n < stated.credits || size < floor || size === 0n)) {
+    return size * 2n < floor || size * 200n < stated.credits ? clear(true) : BETWEEN;
+  }
+  const stage = closed ? 'final' : 'certain';
+  return holds({ stage, severity: 'warning', threshold: null, measure: size === 0n ? null : size });
 }

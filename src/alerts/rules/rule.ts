@@ -10,6 +10,8 @@ export interface UsageFigures {
   requests: bigint;
 }
 
+export const NO_USAGE: UsageFigures = { credits: 0n, requests: 0n };
+
 /** Rules about ourselves: while one of them fires, nobody is told of what the others find. */
 export const SELF_RULES = ['sync_stale', 'sync_failed', 'auth_failed', 'clock_skew'] as const;
 export type SelfRule = (typeof SELF_RULES)[number];
@@ -23,14 +25,16 @@ export const STAGE_RANK: Readonly<Record<Stage, number>> = { pace: 0, certain: 1
 
 /** Stored with each alert; raised whenever the same figures could give another answer than before. */
 export const RULE_VERSION: Readonly<Record<RuleName, number>> = {
-  jump: 2,
-  drop: 1,
-  new_spend: 1,
-  regression: 1,
-  restatement: 1,
+  jump: 3,
+  drop: 2,
+  new_spend: 2,
+  trend: 1,
+  budget: 1,
+  regression: 2,
+  restatement: 2,
   withdrawn: 1,
-  workspace_jump: 1,
-  incident: 1,
+  workspace_jump: 2,
+  incident: 2,
   sync_stale: 1,
   sync_failed: 1,
   auth_failed: 1,
@@ -45,6 +49,8 @@ export interface Finding {
   threshold: bigint | null;
   /** The size that levels are multiples of; null where growing is no news. */
   measure: bigint | null;
+  /** The measure is a set of facts, one bit each, of which each is told once: growing is a bit more. */
+  isSet: boolean;
   /** The rule must hold again this much later before anybody is told; null when once is enough. */
   confirmAfterMs: number | null;
 }
@@ -60,8 +66,8 @@ export type Judgement =
 
 export const BETWEEN: Judgement = { verdict: 'between' };
 
-export function holds(finding: Omit<Finding, 'measure' | 'confirmAfterMs'> & Partial<Finding>): Judgement {
-  return { verdict: 'holds', finding: { measure: null, confirmAfterMs: null, ...finding } };
+export function holds(finding: Omit<Finding, 'measure' | 'isSet' | 'confirmAfterMs'> & Partial<Finding>): Judgement {
+  return { verdict: 'holds', finding: { measure: null, isSet: false, confirmAfterMs: null, ...finding } };
 }
 
 export function clear(atOnce: boolean): Judgement {

@@ -17,17 +17,25 @@ export interface Threshold {
   periods: Period[];
   ratio: number;
   minCredits: number;
+  /** Credits more that are a jump whatever the ratio; null: none. */
+  minIncrease: number | null;
   perDay: boolean;
 }
 
+/** What a jump is: at least `ratio` times the baseline and `minCredits` more than it, or `minIncrease` more than it. */
+export type JumpSize = Pick<AlertRuleSettings, 'ratio' | 'minCredits'> & { minIncrease?: number | null };
+
 /**
- * `max(ratio * baseline, baseline + minCredits)`, rounded up to a whole credit and exact at any size. Raises
- * `bad_threshold` for thresholds that are not finite or are below zero.
+ * `min(max(ratio * baseline, baseline + minCredits), baseline + minIncrease)`, rounded up to a whole credit and exact at
+ * any size. Raises `bad_threshold` for numbers that are not finite or are below zero.
  */
-export function jumpThreshold(baseline: bigint, thresholds: { ratio: number; minCredits: number }): bigint {
-  const byRatio = ceilProduct(decimalFraction(thresholds.ratio, 'alerts.ratio'), baseline);
-  const byFloor = baseline + floorCredits(thresholds);
-  return byRatio > byFloor ? byRatio : byFloor;
+export function jumpThreshold(baseline: bigint, size: JumpSize): bigint {
+  const byRatio = ceilProduct(decimalFraction(size.ratio, 'alerts.ratio'), baseline);
+  const byFloor = baseline + floorCredits(size);
+  const relative = byRatio > byFloor ? byRatio : byFloor;
+  if (size.minIncrease === undefined || size.minIncrease === null) return relative;
+  const byAmount = baseline + ceilProduct(decimalFraction(size.minIncrease, 'alerts.min_increase'), 1n);
+  return byAmount < relative ? byAmount : relative;
 }
 
 /** The floor as whole credits. */
@@ -40,13 +48,13 @@ export function floorCredits({ minCredits }: { minCredits: number }): bigint {
  * year that is not there falls back to the previous one, so that a young tenant is watched as well.
  */
 export function buildThreshold(period: Period, history: History, settings: AlertRuleSettings): Threshold | null {
-  const { ratio, minCredits, perDay } = settings;
+  const { ratio, minCredits, minIncrease, perDay } = settings;
   const months = baselineMonths(history, settings.baseline);
   const scaled = months.map((before) => scale(history(before) ?? 0n, period, addPeriods(period, -before), perDay));
   const baseline = median(scaled);
   if (baseline <= 0n) return null;
   const periods = months.map((before) => addPeriods(period, -before));
-  return { credits: jumpThreshold(baseline, settings), baseline, periods, ratio, minCredits, perDay };
+  return { credits: jumpThreshold(baseline, settings), baseline, periods, ratio, minCredits, minIncrease, perDay };
 }
 
 function baselineMonths(history: History, baseline: AlertRuleSettings['baseline']): number[] {
@@ -57,8 +65,14 @@ function baselineMonths(history: History, baseline: AlertRuleSettings['baseline'
   return [1];
 }
 
+/** What a first period would have come to had it been used from its beginning on, rounded up: at least a day counts. */
+export function wholeMonth(credits: bigint, activeMs: number, lengthMs: number): bigint {
+  const active = BigInt(Math.min(lengthMs, Math.max(DAY_MS, Math.round(activeMs))));
+  return (credits * BigInt(lengthMs) + active - 1n) / active;
+}
+
 /** Credits per day of the one period times the days of the other, rounded up. */
-function scale(credits: bigint, to: Period, from: Period, perDay: boolean): bigint {
+export function scale(credits: bigint, to: Period, from: Period, perDay: boolean): bigint {
   return perDay ? ceilProduct({ numerator: daysOf(to), denominator: daysOf(from) }, credits) : credits;
 }
 

@@ -1,3 +1,4 @@
+import { sql } from 'drizzle-orm';
 import { index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 import { workspaces } from './workspace-tables.ts';
 
@@ -33,7 +34,10 @@ export const runs = sqliteTable(
     errorCode: text('error_code'),
     errorMessage: text('error_message'),
   },
-  (table) => [index('runs_by_workspace').on(table.workspaceKey, table.runKey)],
+  (table) => [
+    index('runs_by_workspace').on(table.workspaceKey, table.runKey),
+    index('runs_by_time').on(table.workspaceKey, table.finishedAt).where(sql`applied_seq IS NOT NULL`),
+  ],
 );
 
 /** The certificate that each walk leaves, whether it was accepted or not. */

@@ -1,6 +1,6 @@
 import { addPeriods, elapsedFraction, periodAt, periodStartMs } from '../../../src/core/period.ts';
-import { creditsAt, type PlantedTenant, plantTenants } from '../../long/alert-year/plant.ts';
 import { type Fixture, startFixture, WORKSPACE } from '../../support/sandbox-fixture.ts';
+import { creditsAt, type PlantedTenant, plantTenants } from './plant.ts';
 
 const RUN_EVERY_MS = 12 * 3_600_000;
 const FIRST_DAY = Date.UTC(2026, 0, 20);

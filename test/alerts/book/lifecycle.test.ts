@@ -13,11 +13,13 @@ const pace = holds({
 });
 const final = holds({ stage: 'final', severity: 'critical', threshold: 1n, measure: 10n });
 
+const ANYTIME = { seeding: false, waits: () => false };
+
 /** Plays judgements, one a run and six hours apart; what changed in each. */
 function play(judgements: readonly Judgement[], moment: Partial<Moment> = {}): (string | null)[] {
   let status: AlertStatus | null = null;
   return judgements.map((judgement, run) => {
-    const next = advance(status, judgement, { nowMs: run * 6 * HOUR_MS, runKey: run, seeding: false, ...moment });
+    const next = advance(status, judgement, { ...ANYTIME, nowMs: run * 6 * HOUR_MS, runKey: run, ...moment });
     if (next !== null) status = next.status;
     return next?.change ?? null;
   });
@@ -26,8 +28,8 @@ function play(judgements: readonly Judgement[], moment: Partial<Moment> = {}): (
 describe('the life of an alert', () => {
   it('begins by waiting when the rule wants to be confirmed, and fires six hours later', () => {
     expect(play([pace, pace, pace])).toEqual(['pending', 'fired', null]);
-    const soon = advance(null, pace, { nowMs: 0, runKey: 1, seeding: false })?.status ?? null;
-    expect(advance(soon, pace, { nowMs: 6 * HOUR_MS - 1, runKey: 2, seeding: false })?.change).toBeNull();
+    const soon = advance(null, pace, { ...ANYTIME, nowMs: 0, runKey: 1 })?.status ?? null;
+    expect(advance(soon, pace, { ...ANYTIME, nowMs: 6 * HOUR_MS - 1, runKey: 2 })?.change).toBeNull();
   });
 
   it('stops waiting without a word when the rule does not hold any more', () => {
@@ -58,6 +60,22 @@ describe('the life of an alert', () => {
     const sizes = [100n, 149n, 150n, 299n, 300n, 899n, 900n, 4499n, 4500n, 22_499n, 22_500n];
     const told = play(sizes.map((size) => certain(size)));
     expect(sizes.filter((_, run) => told[run] === 'grown')).toEqual([150n, 300n, 900n, 4500n, 22_500n]);
+  });
+
+  it('tells each fact of a set once, whichever comes first', () => {
+    const facts = (measure: bigint) =>
+      holds({ stage: 'pace', severity: 'warning', threshold: 1n, measure, isSet: true });
+    expect(play([2n, 3n, 2n, 6n, 7n].map(facts))).toEqual(['fired', 'grown', null, 'grown', null]);
+  });
+
+  it('waits with what it has to say when somebody was told of the same stage just before', () => {
+    const waits = () => true;
+    expect(play([certain(), certain()], { waits })).toEqual(['pending', null]);
+    const fired = advance(null, certain(100n), moment(1))?.status as AlertStatus;
+    const soon = advance(fired, certain(200n), { ...moment(2), waits });
+    expect(soon?.change).toBeNull();
+    expect(advance(soon?.status as AlertStatus, certain(210n), moment(3))?.change).toBe('grown');
+    expect(advance(fired, final, { ...moment(2), waits: (stage) => stage === 'certain' })?.change).toBe('escalated');
   });
 
   it('is told again when it gets worse after somebody has acknowledged it, and fires again then', () => {
@@ -117,5 +135,5 @@ const judgement: fc.Arbitrary<Judgement> = fc.oneof(
 );
 
 function moment(run: number): Moment {
-  return { nowMs: run * 6 * HOUR_MS, runKey: run, seeding: false };
+  return { ...ANYTIME, nowMs: run * 6 * HOUR_MS, runKey: run };
 }

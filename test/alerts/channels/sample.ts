@@ -12,6 +12,7 @@ export const NO_EVIDENCE: Evidence = {
   split: null,
   entries: [],
   entry_count: 0,
+  planned_credits: null,
   tenants: null,
   tenant_count: null,
   detail: null,

@@ -64,7 +64,7 @@ test('a jump that keeps growing is notified again at half as much more, then at 
 
   const notified: number[] = [];
   for (const credits of [16_000, 16_000, 23_999, 24_000, 47_999, 48_000, 143_999]) {
-    clock.advance(HOUR_MS);
+    clock.advance(25 * HOUR_MS);
     jumpTo(credits);
     const { alerts } = await sync();
     if (alerts.notificationIds.length > 0) notified.push(credits);
@@ -78,13 +78,35 @@ test('a jump that keeps growing is notified again at half as much more, then at 
   ]);
 });
 
-test('credits of the threshold minus one are only a pace, those of the threshold are certain', async () => {
+test('a jump that grows by leaps is notified once a day, with what it has come to by then', async () => {
+  const { sync, view, clock, jumpTo } = await startWithHistory();
+  const notified: number[] = [];
+  for (const [hours, credits] of [
+    ...[
+      [0, 16_000],
+      [1, 40_000],
+      [12, 200_000],
+      [10, 1_000_000],
+      [1, 46_000_000],
+    ],
+    [1, 46_000_000],
+  ] as const) {
+    clock.advance(hours * HOUR_MS);
+    jumpTo(credits);
+    const { alerts } = await sync();
+    if (alerts.notificationIds.length > 0) notified.push(credits);
+  }
+  expect(notified).toEqual([16_000, 46_000_000]);
+  expect(outboxTypes(view())).toEqual(['alert.firing', 'alert.escalated']);
+});
+
+test('credits of the threshold are certain, one less is nothing to a month that has no past to be judged by', async () => {
   const { sync, view, jumpTo } = await startWithHistory();
 
   jumpTo(14_999);
   await sync();
   const ledger = view();
-  expect(ledger.rows('SELECT stage, state FROM finance_alerts')).toEqual([{ stage: 'pace', state: 'pending' }]);
+  expect(ledger.rows('SELECT stage, state FROM finance_alerts')).toEqual([]);
 
   jumpTo(15_000);
   await sync();
@@ -178,14 +200,19 @@ test('an open period resolves its alert when two runs see it head for less than 
   expect(outboxTypes(ledger, 'jump')).toEqual(['alert.firing', 'alert.resolved']);
 });
 
-test('a resolved alert that jumps again fires again under a new notification id', async () => {
-  const { sync, view, jumpTo } = await startWithHistory();
+test('a resolved alert that jumps again fires again a day after it was told, under a new notification id', async () => {
+  const { sync, view, clock, jumpTo } = await startWithHistory();
   for (const credits of [16_000, 8_000, 8_000, 17_000]) {
+    clock.advance(HOUR_MS);
     jumpTo(credits);
     await sync();
   }
-
   const ledger = view();
+  expect(ledger.value("SELECT state FROM finance_alerts WHERE rule = 'jump'")).toBe('pending');
+  expect(outboxTypes(ledger, 'jump')).toEqual(['alert.firing', 'alert.resolved']);
+
+  clock.advance(22 * HOUR_MS);
+  await sync();
   expect(outboxTypes(ledger, 'jump')).toEqual(['alert.firing', 'alert.resolved', 'alert.firing']);
   expect(ledger.value("SELECT count(*) FROM finance_alerts WHERE rule = 'jump'")).toBe(1n);
 });
@@ -195,9 +222,28 @@ test('a correction of the period before makes a jump of the unchanged current on
   upstream.set({ tenantId: 'jumper', period: '2026-02', credits: 2_000, requests: 10 });
   await sync();
 
-  expect(view().rows('SELECT period, previous_credits, current_credits FROM finance_alerts')).toEqual([
-    { period: '2026-03', previous_credits: 2_000n, current_credits: 6_000n },
-  ]);
+  const ledger = view();
+  expect(
+    ledger.rows("SELECT period, previous_credits, current_credits FROM finance_alerts WHERE rule = 'jump'"),
+  ).toEqual([{ period: '2026-03', previous_credits: 2_000n, current_credits: 6_000n }]);
+});
+
+test('a small first month that is followed by a huge one is a jump, by what a whole month of it would have been', async () => {
+  const { sync, view, upstream, clock } = await startWithHistory();
+  upstream.set({ tenantId: 'young', period: '2026-03', credits: 50, requests: 1 });
+  await sync();
+  clock.set(Date.UTC(2026, 3, 2));
+  await sync();
+  upstream.set({ tenantId: 'young', period: '2026-04', credits: 1_100, requests: 1 });
+  await sync();
+  const ledger = view();
+  const jumps = () =>
+    ledger.rows("SELECT tenant_id, period, threshold FROM finance_alerts WHERE rule = 'jump' AND tenant_id = 'young'");
+  expect(jumps()).toEqual([]);
+
+  upstream.set({ tenantId: 'young', period: '2026-04', credits: 5_000_000, requests: 1 });
+  await sync();
+  expect(jumps()).toMatchObject([{ tenant_id: 'young', period: '2026-04' }]);
 });
 
 test.each([
@@ -209,7 +255,7 @@ test.each([
     ],
   },
   { why: 'the period before is missing', history: [['2026-01', 10_000]] },
-  { why: 'the period before is the first of the tenant', history: [['2026-02', 1_000]] },
+  { why: 'the period before is the first of the tenant, and may be a day of many', history: [['2026-02', 5_000]] },
 ] as const)('there is no jump when $why', async ({ history }) => {
   const { sync, view, upstream } = await startWithHistory();
   for (const [period, credits] of history) upstream.set({ tenantId: 'other', period, credits, requests: 1 });

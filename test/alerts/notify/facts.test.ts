@@ -13,7 +13,7 @@ function factsOf(evidence: Partial<Evidence>, changes: Parameters<typeof jumpFac
   return Object.fromEntries(alertFacts(told).map(({ label, value }) => [label, value]));
 }
 
-const THRESHOLD = { baseline_periods: ['2026-01'], ratio: 1.5, min_credits: 1000, per_day: false };
+const THRESHOLD = { baseline_periods: ['2026-01'], ratio: 1.5, min_credits: 1000, min_increase: null, per_day: false };
 
 test('a jump says where it heads, its threshold, since when, what is at stake and what drives it', () => {
   const facts = factsOf({

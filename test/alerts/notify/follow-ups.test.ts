@@ -43,12 +43,12 @@ test('a final jump is told at once where nobody has heard that it is certain', a
 test('an alert that fires again takes along the end that still waits, so that no digest tells old news', async () => {
   const world = await startWorld();
   await world.syncAt('2026-03-16T02:00:00Z', ['a', 16_000]);
-  await world.syncAt('2026-03-16T03:00:00Z', ['a', 2_000]);
-  await world.syncAt('2026-03-16T04:00:00Z');
+  await world.syncAt('2026-03-17T01:00:00Z', ['a', 2_000]);
+  await world.syncAt('2026-03-17T02:00:00Z');
   expect(world.held()).toBe(1n);
-  await world.syncAt('2026-03-16T05:00:00Z', ['a', 17_000]);
-  await world.syncAt('2026-03-16T06:00:00Z');
-  await world.deliverAt('2026-03-16T07:00:00Z');
+  await world.syncAt('2026-03-17T03:00:00Z', ['a', 17_000]);
+  await world.syncAt('2026-03-17T04:00:00Z');
+  await world.deliverAt('2026-03-17T07:00:00Z');
   expect(world.told().filter((line) => /^Jump/.test(line))).toEqual([
     expect.stringMatching(/^Jump, certain: .* 16,000/),
     expect.stringMatching(/^Jump, certain: .* 17,000/),

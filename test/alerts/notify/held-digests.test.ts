@@ -17,7 +17,7 @@ const MIDDLE = Date.UTC(2026, 2, 16, 2);
 test('one channel hears of what is critical at once, the other of the rest at seven', async () => {
   const world = await startWorld();
   const { pager, finance, upstream } = world;
-  await world.syncAt(2, ['a', 8_000], ['b', 8_000]);
+  await world.syncAt(-22, ['a', 8_000], ['b', 8_000]);
   await world.syncAt(8, ['a', 8_500], ['b', 8_500]);
   // Both paces wait; both fall away again, and a then reaches the threshold.
   upstream.set({ tenantId: 'a', period: '2026-03', credits: 16_000, requests: 10 });
@@ -53,7 +53,7 @@ test('one channel hears of what is critical at once, the other of the rest at se
 test('a resolved alert is told at once where it was told at once, with the digest where it waited', async () => {
   const world = await startWorld();
   const { pager, finance } = world;
-  await world.syncAt(2, ['a', 8_000], ['b', 8_000]);
+  await world.syncAt(-22, ['a', 8_000], ['b', 8_000]);
   await world.syncAt(8, ['a', 16_000], ['b', 8_500]);
   expect(world.told(pager)).toHaveLength(1);
   // Nothing more is used: b's pace has fallen below the threshold by the 24th, and the service takes back a's credits.
@@ -120,7 +120,7 @@ test('nobody hears the end of what they never heard of, and a route that has cha
 
 test('a channel that takes warnings only hears of the end of what it was told, with the digest as it was told', async () => {
   const world = await startWorld({ severities: ['warning'] });
-  await world.syncAt(2, ['a', 8_000]);
+  await world.syncAt(-22, ['a', 8_000]);
   await world.syncAt(8, ['a', 8_500]);
   await world.syncAt(9, ['a', 16_000]);
   await world.syncAt(10, ['a', 2_000]);
@@ -294,8 +294,15 @@ async function startWorld(route: Partial<RouteConfig> = {}, ...statuses: number[
     ],
   });
   const { clock, upstream, view, context } = fixture;
+  // Half of February's use had come by the middle of it: a pace of March is judged by that.
+  for (const day of [14, 15, 16, 17]) {
+    clock.set(Date.UTC(2026, 1, day));
+    useHistory(upstream, 5_000);
+    await fixture.sync();
+  }
   useHistory(upstream);
-  clock.set(Date.UTC(2026, 2, 16));
+  for (const tenantId of ['a', 'b']) upstream.set({ tenantId, period: '2026-03', credits: 7_000, requests: 10 });
+  clock.set(Date.UTC(2026, 2, 14));
   await fixture.sync();
   const ledger = view();
   const deliverAll = async (by = context): Promise<void> => {
@@ -322,11 +329,9 @@ async function startWorld(route: Partial<RouteConfig> = {}, ...statuses: number[
   };
 }
 
-function useHistory(upstream: Fixture['upstream']): void {
+function useHistory(upstream: Fixture['upstream'], february = 10_000): void {
   for (const tenantId of ['a', 'b']) {
-    for (const period of ['2026-01', '2026-02']) {
-      upstream.set({ tenantId, period, credits: 10_000, requests: 10 });
-    }
-    upstream.set({ tenantId, period: '2026-03', credits: 3_000, requests: 10 });
+    upstream.set({ tenantId, period: '2026-01', credits: 10_000, requests: 10 });
+    upstream.set({ tenantId, period: '2026-02', credits: february, requests: 10 });
   }
 }

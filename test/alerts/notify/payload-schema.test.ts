@@ -34,8 +34,9 @@ describe('the JSON Schema takes', () => {
     const evidence: Evidence = {
       threshold: {
         ...{ credits: LARGEST, baseline_credits: BEYOND, baseline_periods: ['2025-12', '2026-01'], ratio: 1.5 },
-        ...{ min_credits: 1000, per_day: true },
+        ...{ min_credits: 1000, min_increase: 200_000, per_day: true },
       },
+      planned_credits: LARGEST,
       projection: { credits: LARGEST, elapsed_fraction: 0.3333 },
       share_of_increase_percent: 33.3,
       share_of_workspace_percent: 12.5,

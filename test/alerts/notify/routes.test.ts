@@ -25,18 +25,30 @@ test('what reaches nobody is named, each rule with the severities that it can ha
   expect(unheardRules([])).toEqual([
     {
       severity: 'warning',
-      rules: ['jump', 'drop', 'new_spend', 'regression', 'restatement', 'withdrawn', 'workspace_jump'],
+      rules: [
+        'jump',
+        'drop',
+        'new_spend',
+        'trend',
+        'budget',
+        'regression',
+        'restatement',
+        'withdrawn',
+        'workspace_jump',
+      ],
     },
     {
       severity: 'critical',
-      rules: ['jump', 'workspace_jump', 'incident', 'sync_stale', 'sync_failed', 'auth_failed', 'clock_skew'],
+      rules: ['jump', 'budget', 'workspace_jump', 'incident', 'sync_stale', 'sync_failed', 'auth_failed', 'clock_skew'],
     },
   ]);
   const routes = routesOf([
     { type: 'log', name: 'a', route: { ...ROUTE, severities: ['critical'] } },
     { type: 'log', name: 'b', route: { ...ROUTE, rules: ['jump', 'drop', 'workspace_jump', 'withdrawn'] } },
   ]);
-  expect(unheardRules(routes)).toEqual([{ severity: 'warning', rules: ['new_spend', 'regression', 'restatement'] }]);
+  expect(unheardRules(routes)).toEqual([
+    { severity: 'warning', rules: ['new_spend', 'trend', 'budget', 'regression', 'restatement'] },
+  ]);
 });
 
 test.each([

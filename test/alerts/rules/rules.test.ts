@@ -2,15 +2,18 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { matchesPattern } from '../../../src/alerts/book/patterns.ts';
 import { tenantSettings } from '../../../src/alerts/evaluate/tenant-settings.ts';
+import { type BudgetInput, judgeBudget } from '../../../src/alerts/rules/budget.ts';
 import { dropLimit, judgeDrop } from '../../../src/alerts/rules/drop.ts';
 import { judgeIncident } from '../../../src/alerts/rules/incident.ts';
-import { judgeNewSpend } from '../../../src/alerts/rules/new-spend.ts';
-import { judgeRegression } from '../../../src/alerts/rules/regression.ts';
+import { judgeNewSpend, type NewSpendInput } from '../../../src/alerts/rules/new-spend.ts';
+import { judgeRegression, type RegressionInput } from '../../../src/alerts/rules/regression.ts';
 import { judgeRestatement } from '../../../src/alerts/rules/restatement.ts';
-import type { Judgement, PeriodPhase } from '../../../src/alerts/rules/rule.ts';
+import type { Judgement, PeriodPhase, UsageFigures } from '../../../src/alerts/rules/rule.ts';
 import { judgeFailedRun } from '../../../src/alerts/rules/self.ts';
 import { splitChange } from '../../../src/alerts/rules/split.ts';
+import { DAILY_DAYS, judgeStopped, type StoppedInput } from '../../../src/alerts/rules/stopped.ts';
 import { buildThreshold, jumpThreshold } from '../../../src/alerts/rules/threshold.ts';
+import { judgeTrend, type TrendInput } from '../../../src/alerts/rules/trend.ts';
 import { judgeWithdrawn } from '../../../src/alerts/rules/withdrawn.ts';
 import { DEFAULT_ALERT_RULES } from '../../../src/config/resolve.ts';
 
@@ -99,7 +102,15 @@ describe('settings', () => {
 
 describe('a drop', () => {
   const drop = (current: bigint, previous: bigint, changes = {}) =>
-    judgeDrop({ current, previous: whole(previous), baseline: previous, phase: settled, thresholds, ...changes });
+    judgeDrop({
+      current,
+      previous: whole(previous),
+      baseline: previous,
+      phase: settled,
+      returns: false,
+      thresholds,
+      ...changes,
+    });
 
   it('is a jump seen backwards', () => {
     fc.assert(
@@ -116,38 +127,118 @@ describe('a drop', () => {
     expect(does(drop(0n, 5000n, { phase: { ...settled, settled: false } }))).toBe(false);
     expect(does(drop(0n, 5000n, { previous: { ...whole(5000n), usable: false } }))).toBe(false);
   });
+
+  it('is none when the month before had jumped and this one only returns', () => {
+    expect(does(drop(5000n, 20_000n))).toBe(true);
+    expect(does(drop(5000n, 20_000n, { returns: true }))).toBe(false);
+  });
+
+  it('shows after three days without anything, of who used something on each of fourteen', () => {
+    const days = Array.from({ length: DAILY_DAYS }, () => 100n);
+    const stopped = (changes: Partial<StoppedInput>) =>
+      judgeStopped({ silentDays: 3, days, firing: false, floor: 1000n, ...changes });
+    expect(does(stopped({}))).toBe(true);
+    expect(does(stopped({ silentDays: 2.99 }))).toBe(false);
+    expect(does(stopped({ floor: 1401n }))).toBe(false);
+    for (const gap of [0n, null]) expect(does(stopped({ days: [...days.slice(1), gap] }))).toBe(false);
+    expect(does(stopped({ days: days.slice(1) }))).toBe(false);
+    expect(stopped({ silentDays: 0.2, firing: true })).toEqual({ verdict: 'clear', atOnce: true });
+    expect(does(stopped({ silentDays: 9, firing: true, days: [] }))).toBe(true);
+  });
 });
 
 describe('new spend', () => {
+  const spend = (current: bigint, previous: bigint | null, changes: Partial<NewSpendInput> = {}) =>
+    judgeNewSpend({ current, previous: whole(previous), hadCredits: false, floor: 1000n, ...changes });
+
   it('begins at the floor after a period without any, and never divides', () => {
     for (const previous of [null, 0n]) {
-      expect(does(judgeNewSpend({ current: 1000n, previous: whole(previous), floor: 1000n }))).toBe(true);
-      expect(does(judgeNewSpend({ current: 999n, previous: whole(previous), floor: 1000n }))).toBe(false);
+      expect(does(spend(1000n, previous))).toBe(true);
+      expect(does(spend(999n, previous))).toBe(false);
     }
-    expect(does(judgeNewSpend({ current: 9999n, previous: whole(1n), floor: 1000n }))).toBe(false);
-    expect(does(judgeNewSpend({ current: 0n, previous: whole(null), floor: 0n }))).toBe(false);
+    expect(does(spend(9999n, 1n))).toBe(false);
+    expect(does(spend(0n, null, { floor: 0n }))).toBe(false);
   });
 
-  it('says nothing while the period before may just not have been read to its end', () => {
-    const previous = { figures: null, usable: false };
-    expect(does(judgeNewSpend({ current: 9999n, previous, floor: 1000n }))).toBe(false);
+  it('says nothing while the period before may just not have been read to its end, or had credits once', () => {
+    expect(does(spend(9999n, null, { previous: { figures: null, usable: false } }))).toBe(false);
+    expect(does(spend(9999n, 0n, { hadCredits: true }))).toBe(false);
+  });
+});
+
+describe('a trend', () => {
+  const trend = (months: [bigint, bigint, bigint, bigint], changes: Partial<TrendInput> = {}) =>
+    judgeTrend({ months, usable: true, jumped: false, phase: settled, floor: 1000n, ...changes });
+
+  it('is three quarters more in three months, each a tenth above the one before', () => {
+    expect(does(trend([17_500n, 15_000n, 12_000n, 10_000n]))).toBe(true);
+    expect(does(trend([17_499n, 15_000n, 12_000n, 10_000n]))).toBe(false);
+    expect(does(trend([17_500n, 16_000n, 12_000n, 10_000n]))).toBe(false);
+    expect(does(trend([1_750n, 1_500n, 1_200n, 1_000n]))).toBe(false);
+  });
+
+  it('speaks of settled months that can be compared, and of no growth that a jump has told', () => {
+    const months: [bigint, bigint, bigint, bigint] = [20_000n, 15_000n, 12_000n, 10_000n];
+    expect(does(trend(months, { phase: { ...settled, settled: false } }))).toBe(false);
+    expect(does(trend(months, { usable: false }))).toBe(false);
+    expect(does(trend(months, { jumped: true }))).toBe(false);
+  });
+});
+
+describe('a budget', () => {
+  const open: PeriodPhase = { elapsedMs: 1, lengthMs: 2, over: false, settled: false };
+  const budget = (current: bigint, changes: Partial<BudgetInput> = {}) =>
+    judgeBudget({ current, budget: 1000n, at: [50, 80, 100], phase: open, projection: null, ...changes });
+  const measure = (judgement: Judgement) => (judgement.verdict === 'holds' ? judgement.finding.measure : null);
+
+  it('has each step as a fact of its own, and one more for where the month heads', () => {
+    expect([499n, 500n, 800n, 1000n].map((current) => measure(budget(current)))).toEqual([null, 2n, 6n, 14n]);
+    expect(measure(budget(100n, { projection: 1000n }))).toBe(1n);
+    expect(measure(budget(100n, { projection: 999n }))).toBeNull();
+    expect(measure(budget(500n, { projection: 5000n, phase: { ...open, over: true } }))).toBe(2n);
+  });
+
+  it('is critical once it is used up, and nothing to speak of when a settled month has kept it', () => {
+    expect(budget(999n)).toMatchObject({ finding: { severity: 'warning', stage: 'pace' } });
+    expect(budget(1000n)).toMatchObject({ finding: { severity: 'critical', stage: 'certain' } });
+    expect(budget(999n, { phase: settled }).verdict).toBe('clear');
+    expect(does(budget(1000n, { phase: settled }))).toBe(true);
   });
 });
 
 describe('what changes afterwards', () => {
-  it('is a regression from a hundredth of the peak on, until the peak is reached again', () => {
-    expect(does(judgeRegression({ peak: 1000n, current: 991n, firing: false }))).toBe(false);
-    expect(does(judgeRegression({ peak: 1000n, current: 990n, firing: false }))).toBe(true);
-    expect(does(judgeRegression({ peak: 1000n, current: 999n, firing: true }))).toBe(true);
-    expect(judgeRegression({ peak: 1000n, current: 1000n, firing: true }).verdict).toBe('clear');
+  it('is a regression from a hundredth of the peak on, until a run brings the credits back', () => {
+    const fall = (current: bigint, changes: Partial<RegressionInput> = {}) =>
+      judgeRegression({ peak: 1000n, current, fell: null, gained: 0n, usual: 0n, ...changes });
+    expect(does(fall(991n))).toBe(false);
+    expect(does(fall(990n))).toBe(true);
+    // That the counter grows on, even above where it was, says nothing about what it has lost.
+    expect(does(fall(1200n, { fell: 100n, gained: 200n, usual: 190n }))).toBe(true);
+    expect(fall(1010n, { fell: 100n, gained: 100n, usual: 10n }).verdict).toBe('clear');
+    expect(fall(900n, { fell: 50n })).toMatchObject({ finding: { measure: 100n } });
   });
 
   it('is a restatement while a closed period differs, and only then', () => {
-    const figures = (value: bigint) => ({ credits: value, requests: 1n });
-    expect(judgeRestatement({ closed: figures(5n), current: figures(2n) })).toMatchObject({ finding: { measure: 3n } });
-    expect(does(judgeRestatement({ closed: figures(5n), current: figures(5n) }))).toBe(false);
-    expect(does(judgeRestatement({ closed: null, current: figures(5n) }))).toBe(false);
-    expect(does(judgeRestatement({ closed: figures(5n), current: { credits: 5n, requests: 2n } }))).toBe(true);
+    const figures = (value: bigint, requests = 1n) => ({ credits: value, requests });
+    const restated = (stated: UsageFigures | null, current: UsageFigures, closed = true) =>
+      judgeRestatement({ stated, closed, current, floor: 1000n });
+    expect(restated(figures(5n), figures(2n))).toMatchObject({ finding: { measure: 3n, stage: 'final' } });
+    expect(does(restated(figures(5n), figures(5n)))).toBe(false);
+    expect(does(restated(null, figures(5n)))).toBe(false);
+    expect(does(restated(figures(5n), figures(5n, 2n)))).toBe(true);
+  });
+
+  it('is one of a month that had settled from a hundredth and from the floor on', () => {
+    const restated = (stated: bigint, current: bigint) =>
+      judgeRestatement({
+        ...{ stated: { credits: stated, requests: 1n }, current: { credits: current, requests: 9n } },
+        ...{ closed: false, floor: 1000n },
+      });
+    expect(restated(100_000n, 101_000n)).toMatchObject({ finding: { measure: 1000n, stage: 'certain' } });
+    expect(does(restated(100_000n, 100_999n))).toBe(false);
+    expect(does(restated(1_000_000n, 1_009_999n))).toBe(false);
+    expect(does(restated(1_000_000n, 990_000n))).toBe(true);
+    expect(restated(100_000n, 100_100n).verdict).toBe('clear');
   });
 
   it('is a withdrawal when there was something to withdraw', () => {
@@ -165,8 +256,16 @@ describe('an incident', () => {
     expect(judgeIncident({ stages: stages(4), tenants: 4 })).toBeNull();
     expect(judgeIncident({ stages: stages(5), tenants: 16 })).not.toBeNull();
     expect(judgeIncident({ stages: stages(6), tenants: 20 })).toBeNull();
-    expect(judgeIncident({ stages: [...stages(6), 'final'], tenants: 20 })).toMatchObject({
-      finding: { stage: 'final' },
+    expect(judgeIncident({ stages: stages(7), tenants: 20 })).not.toBeNull();
+  });
+
+  it('speaks of the highest stage that so many have come to', () => {
+    const early = Array.from({ length: 9 }, () => 'pace' as const);
+    expect(judgeIncident({ stages: [...early, ...stages(4)], tenants: 13 })).toMatchObject({
+      finding: { stage: 'pace' },
+    });
+    expect(judgeIncident({ stages: [...early, ...stages(5)], tenants: 14 })).toMatchObject({
+      finding: { stage: 'certain' },
     });
   });
 });

@@ -1,0 +1,141 @@
+import { OPEN_ALERT_STATES, OPEN_ALERT_STATES_SQL } from '../../core/alert-words.ts';
+import { isoTime } from '../../core/clock.ts';
+import { periodOfKey } from '../../ledger/schema/keys.ts';
+import { type Observation, observation } from '../evaluate/observation.ts';
+import { judgeIncident } from '../rules/incident.ts';
+import { STAGE_RANK, type Stage } from '../rules/rule.ts';
+import { type BookContext, type Draft, NEWS } from './alert-change.ts';
+import type { AlertRows, StoredAlert } from './alert-rows.ts';
+import type { Mutes } from './mutes.ts';
+
+/** What comes within so long is one event. */
+const TOGETHER_MS = 86_400_000;
+
+interface Sources {
+  rows: AlertRows;
+  mutes: Mutes;
+  drafts: Draft[];
+}
+
+/**
+ * Looks whether what this run has found is one event of the workspace, and has it observed as an incident. Counted are
+ * alerts of tenants in one period that came to their stage within a day, and paces that wait to be confirmed. Whoever
+ * comes to something that an open incident speaks of belongs to it.
+ */
+export function gatherIncidents(context: BookContext, sources: Sources, observe: (seen: Observation) => void): void {
+  const { connection, nowMs } = context;
+  const { rows, mutes, drafts } = sources;
+  const touched = new Set(
+    drafts.flatMap(({ alert, change }) => {
+      const counts = NEWS.includes(change) || change === 'pending';
+      return counts && alert.tenantKey !== null && alert.periodKey !== null ? [alert.periodKey] : [];
+    }),
+  );
+  if (touched.size === 0) return;
+  const tenantId = connection.prepare('SELECT tenant_id FROM tenants WHERE tenant_key = ?').pluck();
+  const drafted = new Map(drafts.map((draft) => [draft.alert.alertKey, draft.alert]));
+  const sinceAt = isoTime(nowMs - TOGETHER_MS);
+  const open = rows.open().map((alert) => drafted.get(alert.alertKey) ?? alert);
+  const leaderOf = connection
+    .prepare('SELECT rule FROM alerts WHERE incident_key = ? GROUP BY rule ORDER BY count(*) DESC LIMIT 1')
+    .pluck();
+  for (const periodKey of touched) {
+    const own = open.filter(({ periodKey: key, tenantKey }) => key === periodKey && tenantKey !== null);
+    const period = periodOfKey(periodKey);
+    const names = (alert: StoredAlert) => String(tenantId.get(alert.tenantKey));
+    const recent = own.filter(({ state, lastChangedAt, rule, tenantKey, currentCredits }) => {
+      if (state !== 'pending' && (state !== 'firing' || lastChangedAt <= sinceAt)) return false;
+      const name = String(tenantId.get(tenantKey));
+      return mutes.by({ rule, tenantId: name, period, credits: currentCredits }) === null;
+    });
+    const stages = highestStages(recent);
+    const judgement = judgeIncident({ stages, tenants: countTenants(context, periodKey) });
+    if (judgement !== null) {
+      const members = [...new Set([...recent].sort((a, b) => compareFigures(stakeOf(b), stakeOf(a))).map(names))];
+      observe(observation({ rule: 'incident', periodKey, tenantKey: null, judgement, members }));
+    }
+    const incident = rows.find({ rule: 'incident', periodKey, tenantKey: null });
+    if (incident === null || !OPEN_ALERT_STATES.includes(incident.state)) continue;
+    const leader = judgement === null ? leaderOf.get(incident.alertKey) : null;
+    const joining =
+      judgement === null ? own.filter(({ alertKey, rule }) => drafted.has(alertKey) && rule === leader) : recent;
+    for (const alert of joining) {
+      if (alert.incidentKey === incident.alertKey) continue;
+      alert.incidentKey = incident.alertKey;
+      rows.write(alert, null);
+    }
+  }
+}
+
+/** So many tenants that wait at once may be an incident that forms. */
+const CROWD = 5;
+
+/** Whether more than a tenth of a period's tenants wait for their pace to be confirmed. */
+export function isCrowd(context: BookContext, periodKey: number): boolean {
+  const { connection, workspaceKey } = context;
+  const waiting = connection
+    .prepare(
+      `SELECT count(*) FROM alerts
+       WHERE workspace_key = ? AND state = 'pending' AND period_key = ? AND tenant_key IS NOT NULL`,
+    )
+    .pluck()
+    .get(workspaceKey, periodKey) as number;
+  return waiting >= CROWD && waiting * 10 > countTenants(context, periodKey);
+}
+
+/** So many times its threshold a member of an incident is out of the common. */
+const RUNAWAY = 2n;
+
+/** Whether an open incident has named what comes of this alert, as long as it does not run away from the others. */
+export function isExpected({ alert }: Draft, rows: AlertRows): boolean {
+  const { incidentKey, rule, currentCredits, threshold } = alert;
+  if (incidentKey === null || rule !== 'jump' || currentCredits === null || threshold === null) return false;
+  const incident = rows.byKey(incidentKey);
+  return incident !== null && OPEN_ALERT_STATES.includes(incident.state) && currentCredits < RUNAWAY * threshold;
+}
+
+/** Incidents that none of their alerts keeps open any more; each says its end. */
+export function endedIncidents({ connection, workspaceKey }: BookContext, rows: AlertRows): StoredAlert[] {
+  const ended = connection
+    .prepare(
+      `SELECT i.alert_key FROM alerts i
+       WHERE i.workspace_key = ? AND i.rule = 'incident' AND i.state IN ${OPEN_ALERT_STATES_SQL}
+         AND NOT EXISTS (SELECT 1 FROM alerts a WHERE a.incident_key = i.alert_key
+           AND a.state IN ${OPEN_ALERT_STATES_SQL})`,
+    )
+    .pluck()
+    .all(workspaceKey) as number[];
+  return ended.flatMap((alertKey) => rows.byKey(alertKey) ?? []);
+}
+
+/** Tenants that there is something to say of: with credits in the period before, or with a record of this one. */
+export function countTenants({ connection }: BookContext, periodKey: number): number {
+  const [before, now] = connection
+    .prepare(
+      `SELECT (SELECT count(*) FROM tenant_usage WHERE period_key = @periodKey - 1 AND credits_used > 0),
+         (SELECT count(*) FROM tenant_usage WHERE period_key = @periodKey AND withdrawn = 0)`,
+    )
+    .raw()
+    .get({ periodKey }) as [number, number];
+  return Math.max(before, now);
+}
+
+/** One a tenant. */
+function highestStages(alerts: readonly StoredAlert[]): Stage[] {
+  const byTenant = new Map<number | null, Stage>();
+  for (const { tenantKey, stage } of alerts) {
+    const known = byTenant.get(tenantKey);
+    if (known === undefined || STAGE_RANK[stage] > STAGE_RANK[known]) byTenant.set(tenantKey, stage);
+  }
+  return [...byTenant.values()];
+}
+
+/** Credits that the period differs by from what it is compared with. */
+function stakeOf({ currentCredits, previousCredits }: StoredAlert): bigint {
+  const change = (currentCredits ?? 0n) - (previousCredits ?? 0n);
+  return change < 0n ? -change : change;
+}
+
+function compareFigures(a: bigint, b: bigint): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}

@@ -1,0 +1,277 @@
+import type Database from 'better-sqlite3';
+import { isoTime } from '../../core/clock.ts';
+import { addPeriods, periodAt, periodEndMs, periodStartMs } from '../../core/period.ts';
+import { periodKeyOf, periodOfKey } from '../../ledger/schema/keys.ts';
+import type { Curve } from '../rules/pace.ts';
+import { NO_USAGE, type UsageFigures } from '../rules/rule.ts';
+
+const DAY_MS = 86_400_000;
+/** A reading speaks for a moment this much later; between readings further apart credits count as used evenly. */
+const READING_LASTS_MS = 36 * 3_600_000;
+
+export interface CurveSources {
+  /** The ledger as the rules see it: current state. */
+  connection: Database.Database;
+  /** Where runs and their entries stand; a replay has them elsewhere. */
+  history: Database.Database;
+  workspaceKey: number;
+  nowMs: number;
+}
+
+/** What had been read by a moment: the last entry of the workspace's runs up to it. */
+interface Moment {
+  atMs: number;
+  lastEntryId: number;
+}
+
+/** A moment between two readings that lie far apart; `later` is null where the reading before still speaks for it. */
+interface Place {
+  earlier: Moment;
+  later: Moment | null;
+}
+
+/** The past of tenants, one seek in the entries' index a reading; what runs had read by a moment is looked up once. */
+export class Curves {
+  readonly #sources: CurveSources;
+  readonly #places = new Map<number, Place | null>();
+  readonly #firstPeriods = new Map<number, number | null>();
+  readonly #statements;
+
+  constructor(sources: CurveSources) {
+    const { connection, history } = sources;
+    this.#sources = sources;
+    const run = (columns: string, where: string) =>
+      history
+        .prepare(
+          `SELECT ${columns} FROM runs
+           WHERE workspace_key = ? AND applied_seq IS NOT NULL AND ${where} LIMIT 1`,
+        )
+        .pluck();
+    const last = 'first_entry_id + entries - 1';
+    this.#statements = {
+      before: run('finished_at', 'finished_at <= ? ORDER BY finished_at DESC'),
+      after: run('finished_at', 'finished_at > ? AND finished_at < ? ORDER BY finished_at'),
+      lastEntry: run(last, 'finished_at <= ? AND first_entry_id IS NOT NULL ORDER BY finished_at DESC'),
+      reading: history
+        .prepare(
+          `SELECT credits_after FROM usage_entries WHERE period_key = ? AND tenant_key = ? AND entry_id <= ?
+           ORDER BY entry_id DESC LIMIT 1`,
+        )
+        .safeIntegers()
+        .pluck(),
+      figures: history
+        .prepare(
+          `SELECT credits_after, requests_after FROM usage_entries
+           WHERE period_key = ? AND tenant_key = ? AND entry_id <= ? ORDER BY entry_id DESC LIMIT 1`,
+        )
+        .safeIntegers()
+        .raw(),
+      total: history
+        .prepare(
+          `SELECT coalesce(sum((SELECT e.credits_after FROM usage_entries e WHERE e.period_key = u.period_key
+             AND e.tenant_key = u.tenant_key AND e.entry_id <= ? ORDER BY e.entry_id DESC LIMIT 1)), 0)
+           FROM tenant_usage u WHERE u.period_key = ?`,
+        )
+        .safeIntegers()
+        .pluck(),
+      lastRun: connection
+        .prepare(
+          `SELECT finished_at FROM runs WHERE workspace_key = ? AND status = 'applied' ORDER BY run_key DESC LIMIT 1`,
+        )
+        .pluck(),
+      settledBy: connection
+        .prepare(
+          `SELECT p.final_run_key FROM periods p JOIN runs r ON r.run_key = p.final_run_key
+           WHERE p.period_key = ? AND r.status = 'applied'`,
+        )
+        .pluck(),
+      lastEntryOf: history
+        .prepare(
+          `SELECT first_entry_id + entries - 1 FROM runs
+           WHERE workspace_key = ? AND run_key <= ? AND first_entry_id IS NOT NULL ORDER BY run_key DESC LIMIT 1`,
+        )
+        .pluck(),
+      state: connection
+        .prepare('SELECT credits_used FROM tenant_usage WHERE period_key = ? AND tenant_key = ?')
+        .safeIntegers()
+        .pluck(),
+      firstPeriod: connection
+        .prepare(
+          `SELECT p.period_key FROM periods p JOIN tenant_usage u ON u.period_key = p.period_key AND u.tenant_key = ?
+           WHERE p.workspace_key = ? ORDER BY p.period_key LIMIT 1`,
+        )
+        .pluck(),
+    };
+  }
+
+  /** Whether the entries of earlier runs can be asked for in one statement with the state. */
+  get isHere(): boolean {
+    return this.#sources.connection === this.#sources.history;
+  }
+
+  /** The last entry that had been read so many days ago, for conditions in SQL; null without any reading by then. */
+  lastEntryBefore(daysAgo: number): number | null {
+    return this.#placeOf(this.#sources.nowMs - daysAgo * DAY_MS)?.earlier.lastEntryId ?? null;
+  }
+
+  /** The first period of a tenant, and so likely a partial one; null when it has none. */
+  firstPeriodKey(tenantKey: number): number | null {
+    const known = this.#firstPeriods.get(tenantKey);
+    if (known !== undefined) return known;
+    const found = this.#statements.firstPeriod.get(tenantKey, this.#sources.workspaceKey) as number | undefined;
+    this.#firstPeriods.set(tenantKey, found ?? null);
+    return found ?? null;
+  }
+
+  /** When the run before this one was published; null when there is none. */
+  lastRunMs(): number | null {
+    const finishedAt = this.#statements.lastRun.get(this.#sources.workspaceKey) as string | undefined;
+    return finishedAt === undefined ? null : Date.parse(finishedAt);
+  }
+
+  /** The last entry up to the run that found a period settled; null when no earlier run did. */
+  settledEntry(periodKey: number): number | null {
+    const runKey = this.#statements.settledBy.get(periodKey) as number | undefined;
+    if (runKey === undefined) return null;
+    return Number(this.#statements.lastEntryOf.get(this.#sources.workspaceKey, runKey) ?? 0);
+  }
+
+  /** The figures that a period had when an earlier run found it settled; null when none did. */
+  settledFigures(periodKey: number, tenantKey: number): UsageFigures | null {
+    const lastEntryId = this.settledEntry(periodKey);
+    if (lastEntryId === null) return null;
+    const row = this.#statements.figures.get(periodKey, tenantKey, lastEntryId) as [bigint, bigint] | undefined;
+    return row === undefined ? NO_USAGE : { credits: row[0], requests: row[1] };
+  }
+
+  /**
+   * The past of the workspace as a whole: only the month before, because each of its readings is a seek for every
+   * tenant. `totalOf` gives the total of a period as it stands now.
+   */
+  ofTotal(periodKey: number, totalOf: (periodKey: number) => bigint): Curve {
+    const period = periodOfKey(periodKey);
+    const elapsedMs = this.#sources.nowMs - periodStartMs(period);
+    return {
+      total: (before) => (before === 1 ? totalOf(periodKey - 1) : null),
+      lengthMs: (before) => lengthOf(addPeriods(period, -before)),
+      monthToDate: (before, daysBefore) => {
+        const own = addPeriods(period, -before);
+        const atMs = periodStartMs(own) + elapsedMs - daysBefore * DAY_MS;
+        if (atMs >= periodEndMs(own)) return totalOf(periodKey - before);
+        const place = this.#placeOf(atMs);
+        if (place === null || place.later !== null) return null;
+        return this.#statements.total.get(place.earlier.lastEntryId, periodKey - before) as bigint;
+      },
+      used: () => null,
+    };
+  }
+
+  /** Credits of a tenant in a period as they had been read by a moment; null when nothing had been read by then. */
+  reading(periodKey: number, tenantKey: number, atMs: number): bigint | null {
+    const period = periodOfKey(periodKey);
+    if (atMs <= periodStartMs(period)) return 0n;
+    if (atMs >= this.#sources.nowMs || atMs >= periodEndMs(period)) return this.#state(periodKey, tenantKey);
+    const place = this.#placeOf(atMs);
+    if (place === null) return null;
+    const { earlier, later } = place;
+    const before = this.#readAt(periodKey, tenantKey, earlier);
+    if (later === null) return before;
+    // Readings of a day that nobody read: on a straight line from the one to the other, from the period's start on.
+    const fromMs = Math.max(earlier.atMs, periodStartMs(period));
+    const toMs = Math.min(later.atMs, periodEndMs(period));
+    const after =
+      later.atMs >= this.#sources.nowMs ? this.#state(periodKey, tenantKey) : this.#readAt(periodKey, tenantKey, later);
+    return toMs <= fromMs ? before : before + ((after - before) * BigInt(atMs - fromMs)) / BigInt(toMs - fromMs);
+  }
+
+  /** The past of one tenant, seen from the open period. */
+  of(periodKey: number, tenantKey: number): Curve & { usedAsRead: Curve['used'] } {
+    const { nowMs } = this.#sources;
+    const period = periodOfKey(periodKey);
+    const elapsedMs = nowMs - periodStartMs(period);
+    let firstKey: number | null | undefined;
+    const isPastFirst = (key: number): boolean => {
+      firstKey ??= this.firstPeriodKey(tenantKey);
+      return firstKey !== null && key > firstKey;
+    };
+    const readings = new Map<number, bigint | null>();
+    const daysAgo = (days: number): bigint | null => {
+      const known = readings.get(days);
+      if (known !== undefined) return known;
+      const found = this.#sinceStart(periodKey, tenantKey, nowMs - days * DAY_MS);
+      readings.set(days, found);
+      return found;
+    };
+    const used = (from: number, to: number): bigint | null => {
+      const [start, end] = [daysAgo(from), daysAgo(to)];
+      return start === null || end === null ? null : end > start ? end - start : 0n;
+    };
+    return {
+      total: (before) => (isPastFirst(periodKey - before) ? this.#state(periodKey - before, tenantKey) : null),
+      lengthMs: (before) => lengthOf(addPeriods(period, -before)),
+      monthToDate: (before, daysBefore) => {
+        const startMs = periodStartMs(addPeriods(period, -before));
+        const atMs = startMs + elapsedMs - daysBefore * DAY_MS;
+        // What lies between two readings far apart is no curve: a batch may have come on any day of it.
+        const isOver = atMs >= startMs + lengthOf(addPeriods(period, -before));
+        return isOver || this.#isRead(atMs) ? this.reading(periodKey - before, tenantKey, atMs) : null;
+      },
+      used,
+      // What nobody read is nothing that anybody is known to have used.
+      usedAsRead: (from, to) =>
+        [from, to].every((days) => days <= 0 || this.#isRead(nowMs - days * DAY_MS)) ? used(from, to) : null,
+    };
+  }
+
+  /** Credits at a moment, counted from the start of the open period: below zero for what lies before it. */
+  #sinceStart(periodKey: number, tenantKey: number, atMs: number): bigint | null {
+    const key = periodKeyOf(this.#sources.workspaceKey, periodAt(atMs));
+    const reached = this.reading(key, tenantKey, atMs);
+    if (reached === null) return null;
+    let credits = reached;
+    for (let month = key; month < periodKey; month += 1) credits -= this.#state(month, tenantKey);
+    return credits;
+  }
+
+  #isRead(atMs: number): boolean {
+    const place = this.#placeOf(atMs);
+    return place !== null && place.later === null;
+  }
+
+  #state(periodKey: number, tenantKey: number): bigint {
+    return (this.#statements.state.get(periodKey, tenantKey) as bigint | undefined) ?? 0n;
+  }
+
+  #readAt(periodKey: number, tenantKey: number, { lastEntryId }: Moment): bigint {
+    return (this.#statements.reading.get(periodKey, tenantKey, lastEntryId) as bigint | undefined) ?? 0n;
+  }
+
+  #placeOf(atMs: number): Place | null {
+    const known = this.#places.get(atMs);
+    if (known !== undefined) return known;
+    const { workspaceKey, nowMs } = this.#sources;
+    const finishedAt = this.#statements.before.get(workspaceKey, isoTime(atMs)) as string | undefined;
+    let place: Place | null = null;
+    if (finishedAt !== undefined) {
+      const earlier = this.#momentOf(finishedAt);
+      const next =
+        atMs - earlier.atMs <= READING_LASTS_MS
+          ? undefined
+          : (this.#statements.after.get(workspaceKey, isoTime(atMs), isoTime(nowMs)) as string | undefined);
+      const isFar = atMs - earlier.atMs > READING_LASTS_MS;
+      const later = isFar ? (next === undefined ? { atMs: nowMs, lastEntryId: 0 } : this.#momentOf(next)) : null;
+      place = { earlier, later };
+    }
+    this.#places.set(atMs, place);
+    return place;
+  }
+
+  #momentOf(finishedAt: string): Moment {
+    const lastEntryId = this.#statements.lastEntry.get(this.#sources.workspaceKey, finishedAt);
+    return { atMs: Date.parse(finishedAt), lastEntryId: Number(lastEntryId ?? 0) };
+  }
+}
+
+function lengthOf(period: string): number {
+  return periodEndMs(period) - periodStartMs(period);
+}

@@ -1,0 +1,16 @@
+import type Database from 'better-sqlite3';
+import type { Curves } from './curves.ts';
+import type { PeriodFacts } from './period-facts.ts';
+import type { TenantSettings } from './tenant-settings.ts';
+
+/** What the rules need from the ledger. */
+export interface JudgeSources {
+  connection: Database.Database;
+  settings: TenantSettings;
+  factsOf: (periodKey: number) => PeriodFacts;
+  tenantId: (tenantKey: number) => string;
+  curves: Curves;
+  nowMs: number;
+  /** Entries of the run that is looked at have ids above this. */
+  lastEntryIdBefore: number;
+}

@@ -1,0 +1,213 @@
+import { addPeriods, periodEndMs } from '../../core/period.ts';
+import { judgeDrop } from '../rules/drop.ts';
+import { judgeJump } from '../rules/jump.ts';
+import { judgeNewSpend } from '../rules/new-spend.ts';
+import { judgePace } from '../rules/pace.ts';
+import { type Judgement, NO_USAGE, type Stage } from '../rules/rule.ts';
+import { DAILY_DAYS, judgeStopped } from '../rules/stopped.ts';
+import {
+  buildThreshold,
+  floorCredits,
+  type History,
+  jumpThreshold,
+  scale,
+  type Threshold,
+  wholeMonth,
+} from '../rules/threshold.ts';
+import { judgeTrend, trendLimit } from '../rules/trend.ts';
+import type { TenantFacts } from './candidates.ts';
+import type { JudgeSources } from './judge-sources.ts';
+import { type Observation, observation } from './observation.ts';
+
+const DAY_MS = 86_400_000;
+
+/** The rules about what one tenant uses from period to period. `firing` is the stage of the alert that fires already. */
+export interface TenantJudge {
+  jump(tenant: TenantFacts, firing: Stage | null): Observation;
+  drop(tenant: TenantFacts, firing: Stage | null): Observation;
+  newSpend(tenant: TenantFacts): Observation;
+  trend(tenant: TenantFacts): Observation;
+}
+
+export function createTenantJudge({
+  connection,
+  settings,
+  factsOf,
+  tenantId,
+  curves,
+  nowMs,
+}: JudgeSources): TenantJudge {
+  const creditsOf = connection
+    .prepare('SELECT credits_used FROM tenant_usage WHERE period_key = ? AND tenant_key = ?')
+    .safeIntegers()
+    .pluck();
+  const firstSeenOf = connection
+    .prepare(
+      `SELECT r.finished_at FROM tenant_usage u JOIN runs r ON r.run_key = u.first_run_key
+       JOIN workspaces w ON w.workspace_key = r.workspace_key
+       WHERE u.period_key = ? AND u.tenant_key = ? AND w.first_run_key <> r.run_key`,
+    )
+    .pluck();
+  const lastChangeOf = connection
+    .prepare(
+      `SELECT r.finished_at FROM tenant_usage u JOIN runs r ON r.run_key = u.changed_run_key
+       WHERE u.period_key IN (?, ?) AND u.tenant_key = ? AND u.credits_used > 0 ORDER BY u.period_key DESC LIMIT 1`,
+    )
+    .pluck();
+  const hadBefore = connection
+    .prepare(
+      `SELECT 1 FROM tenant_usage u JOIN periods p USING (period_key)
+       LEFT JOIN closed_usage c ON c.period_key = u.period_key AND c.tenant_key = u.tenant_key
+       WHERE u.period_key = ? AND u.tenant_key = ?
+         AND (u.withdrawn = 1 OR (p.closed_seq IS NOT NULL AND c.credits_used > 0))`,
+    )
+    .pluck();
+
+  const ownOf = (tenant: TenantFacts) => settings.of(tenantId(tenant.tenantKey));
+  /** Whether the tenant had a period before the one that lies so many before: a first one is likely partial. */
+  const isPastFirst = ({ periodKey, tenantKey }: TenantFacts, before: number): boolean => {
+    const first = curves.firstPeriodKey(tenantKey);
+    return first !== null && first < periodKey - before;
+  };
+  const historyOf =
+    (tenant: TenantFacts): History =>
+    (before) =>
+      before === 1
+        ? (tenant.previous?.credits ?? null)
+        : ((creditsOf.get(tenant.periodKey - before, tenant.tenantKey) as bigint | undefined) ?? null);
+  const subject = (rule: Observation['rule'], { periodKey, tenantKey, current, previous }: TenantFacts) => {
+    const { phase } = factsOf(periodKey);
+    return { rule, periodKey, tenantKey, phase, current: current ?? NO_USAGE, previous };
+  };
+
+  /** The threshold after a tenant's first period, as if it had been used from its beginning; null when nobody saw that. */
+  const afterFirst = (tenant: TenantFacts): Threshold | null => {
+    const { period } = factsOf(tenant.periodKey);
+    const firstSeenAt = firstSeenOf.get(tenant.periodKey - 1, tenant.tenantKey) as string | undefined;
+    if (firstSeenAt === undefined || tenant.previous === null) return null;
+    const { lengthMs } = factsOf(tenant.periodKey - 1).phase;
+    const activeMs = periodEndMs(addPeriods(period, -1)) - Date.parse(firstSeenAt);
+    const whole = wholeMonth(tenant.previous.credits, activeMs, lengthMs);
+    return buildThreshold(period, (before) => (before === 1 ? whole : null), {
+      ...ownOf(tenant),
+      baseline: 'previous',
+    });
+  };
+
+  /** The month before jumped itself, and what is used now is no drop against the months before that. */
+  const returns = (tenant: TenantFacts): boolean => {
+    const own = ownOf(tenant);
+    const history = historyOf(tenant);
+    const { period } = factsOf(tenant.periodKey);
+    const before = buildThreshold(addPeriods(period, -1), (months) => history(months + 1), own);
+    if (before === null || (tenant.previous?.credits ?? 0n) < before.credits || !isPastFirst(tenant, 2)) return false;
+    return jumpThreshold(tenant.current?.credits ?? 0n, own) > before.baseline;
+  };
+
+  return {
+    jump(tenant, firing) {
+      const facts = factsOf(tenant.periodKey);
+      const own = ownOf(tenant);
+      const current = (tenant.current ?? NO_USAGE).credits;
+      let projected: bigint | null = null;
+      const paceAgainst = (limit: bigint) => () => {
+        const curve = curves.of(tenant.periodKey, tenant.tenantKey);
+        const pace = judgePace({ current, limit, phase: facts.phase, curve });
+        projected = pace.projection;
+        return pace;
+      };
+      const judge = (built: Threshold | null, withPace: boolean): Judgement =>
+        judgeJump({
+          ...{ current, phase: facts.phase, firing, paceMinFraction: own.paceMinFraction },
+          previous: { figures: tenant.previous, usable: facts.previousComplete },
+          threshold: built === null ? null : { credits: built.credits, baseline: built.baseline },
+          pace: withPace && built !== null ? paceAgainst(built.credits) : null,
+        });
+      let built = buildThreshold(facts.period, historyOf(tenant), own);
+      let judgement = judge(built, true);
+      // Looking for earlier periods is what costs, and most of whom the rule does not hold for need no look.
+      if (judgement.verdict === 'holds' && !isPastFirst(tenant, 1)) {
+        built = afterFirst(tenant);
+        judgement = judge(built, false);
+      }
+      return observation({
+        ...subject('jump', tenant),
+        judgement,
+        built,
+        projected,
+        threshold: built?.credits ?? null,
+      });
+    },
+    drop(tenant, firing) {
+      const facts = factsOf(tenant.periodKey);
+      const own = ownOf(tenant);
+      const built = buildThreshold(facts.period, historyOf(tenant), own);
+      const settled = judgeDrop({
+        current: (tenant.current ?? NO_USAGE).credits,
+        previous: {
+          figures: tenant.previous,
+          usable: !tenant.withdrawn && facts.previousComplete && isPastFirst(tenant, 1),
+        },
+        baseline: built?.baseline ?? null,
+        phase: facts.phase,
+        returns: facts.phase.settled && returns(tenant),
+        thresholds: own,
+      });
+      const byFigures = settled.verdict === 'holds' || firing === 'final' || (facts.phase.over && firing === null);
+      const judgement = byFigures ? settled : stopped(tenant, firing !== null, floorCredits(own));
+      const threshold = settled.verdict === 'holds' ? settled.finding.threshold : null;
+      return observation({ ...subject('drop', tenant), judgement, built, threshold });
+    },
+    newSpend(tenant) {
+      const facts = factsOf(tenant.periodKey);
+      const floor = floorCredits(ownOf(tenant));
+      const judge = (hadCredits: boolean) =>
+        judgeNewSpend({
+          current: (tenant.current ?? NO_USAGE).credits,
+          previous: { figures: tenant.previous, usable: facts.previousComplete && !facts.previousIsFirst },
+          hadCredits,
+          floor,
+        });
+      const hopeful = judge(false);
+      const had = hopeful.verdict === 'holds' && hadBefore.get(tenant.periodKey - 1, tenant.tenantKey) !== undefined;
+      return observation({ ...subject('new_spend', tenant), judgement: had ? judge(true) : hopeful, threshold: floor });
+    },
+    trend(tenant) {
+      const facts = factsOf(tenant.periodKey);
+      const own = ownOf(tenant);
+      const history = historyOf(tenant);
+      const month = (before: number): bigint => {
+        const credits = before === 0 ? (tenant.current?.credits ?? 0n) : (history(before) ?? 0n);
+        return scale(credits, facts.period, addPeriods(facts.period, -before), own.perDay);
+      };
+      const months = [month(0), month(1), month(2), month(3)] as const;
+      const floor = floorCredits(own);
+      const jumped = [0, 1, 2].some((ago) => {
+        const built = buildThreshold(addPeriods(facts.period, -ago), (before) => history(before + ago), own);
+        const credits = ago === 0 ? (tenant.current?.credits ?? 0n) : (history(ago) ?? 0n);
+        return built !== null && credits >= built.credits && credits > built.baseline;
+      });
+      const usable = !tenant.withdrawn && facts.previousComplete && isPastFirst(tenant, 3);
+      const judgement = judgeTrend({ months, usable, jumped, phase: facts.phase, floor });
+      const start = history(3);
+      const compared = start === null ? null : { credits: start, requests: 0n };
+      return observation({
+        ...{ ...subject('trend', tenant), judgement, previous: compared },
+        threshold: months[3] > 0n ? trendLimit(months[3], floor) : null,
+      });
+    },
+  };
+
+  /** A tenant that used credits every day, and uses none any more. */
+  function stopped(tenant: TenantFacts, firing: boolean, floor: bigint): Judgement {
+    const { periodKey, tenantKey } = tenant;
+    // A run that is under way has no time yet: it has changed the figures just now.
+    const changedAt = (lastChangeOf.get(periodKey, periodKey - 1, tenantKey) ?? null) as string | null;
+    const curve = curves.of(periodKey, tenantKey);
+    const silentDays = changedAt === null ? 0 : (nowMs - Date.parse(changedAt)) / DAY_MS;
+    const days = Array.from({ length: DAILY_DAYS }, (_, day) =>
+      curve.usedAsRead(silentDays + day + 1, silentDays + day),
+    );
+    return judgeStopped({ days, silentDays, firing, floor });
+  }
+}

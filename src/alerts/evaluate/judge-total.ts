@@ -1,0 +1,102 @@
+import type { Budget } from '../../config/types.ts';
+import { judgeBudget } from '../rules/budget.ts';
+import { judgeJump, paceIsTelling } from '../rules/jump.ts';
+import { type Curve, judgePace, slowProjection } from '../rules/pace.ts';
+import { clear, NO_USAGE, type Stage, type UsageFigures } from '../rules/rule.ts';
+import { buildThreshold, type History } from '../rules/threshold.ts';
+import { BudgetTable } from './budgets.ts';
+import type { TenantFacts } from './candidates.ts';
+import type { JudgeSources } from './judge-sources.ts';
+import { type Observation, observation } from './observation.ts';
+
+/** With fewer tenants their own alerts say all that the total could. */
+const FEW_TENANTS = 5;
+
+interface Total {
+  figures: UsageFigures | null;
+  tenants: number;
+}
+
+/** The rules about a workspace as a whole, and about what it or a tenant may use. */
+export interface TotalJudge {
+  workspaceJump(periodKey: number, firing: Stage | null): Observation;
+  /** Null when there is no budget for it. */
+  workspaceBudget(periodKey: number): Observation | null;
+  tenantBudget(tenant: TenantFacts): Observation | null;
+}
+
+export function createTotalJudge({ connection, settings, factsOf, tenantId, curves }: JudgeSources): TotalJudge {
+  const totalOf = connection
+    .prepare(
+      'SELECT sum(credits_used), sum(request_count), count(*) FROM tenant_usage WHERE period_key = ? AND withdrawn = 0',
+    )
+    .safeIntegers()
+    .raw();
+  const budgets = new BudgetTable(settings.budgets);
+  const totals = new Map<number, Total>();
+  const total = (periodKey: number): Total => {
+    const known = totals.get(periodKey);
+    if (known !== undefined) return known;
+    const [credits, requests, tenants] = totalOf.get(periodKey) as [bigint | null, bigint | null, bigint];
+    const figures = credits === null || requests === null ? null : { credits, requests };
+    const found = { figures, tenants: Number(tenants) };
+    totals.set(periodKey, found);
+    return found;
+  };
+
+  return {
+    workspaceJump(periodKey, firing) {
+      const facts = factsOf(periodKey);
+      const { figures, tenants } = total(periodKey);
+      const current = figures ?? NO_USAGE;
+      const previous = total(periodKey - 1).figures;
+      const history: History = (before) => total(periodKey - before).figures?.credits ?? null;
+      const built = buildThreshold(facts.period, history, settings.workspace);
+      let projected: bigint | null = null;
+      const pace = (limit: bigint) => () => {
+        const curve = curves.ofTotal(periodKey, (key) => total(key).figures?.credits ?? 0n);
+        const judged = judgePace({ current: current.credits, limit, phase: facts.phase, curve });
+        projected = judged.projection;
+        return judged;
+      };
+      const judged = judgeJump({
+        ...{ current: current.credits, phase: facts.phase, firing },
+        previous: { figures: previous, usable: facts.previousComplete && !facts.previousIsFirst },
+        threshold: built === null ? null : { credits: built.credits, baseline: built.baseline },
+        paceMinFraction: settings.workspace.paceMinFraction,
+        pace: built === null ? null : pace(built.credits),
+      });
+      const judgement = tenants < FEW_TENANTS ? clear(true) : judged;
+      const seen = { rule: 'workspace_jump' as const, periodKey, tenantKey: null, judgement, current, previous, built };
+      return observation({ ...seen, projected, phase: facts.phase, threshold: built?.credits ?? null });
+    },
+    workspaceBudget(periodKey) {
+      const budget = budgets.ofWorkspace();
+      if (budget === null) return null;
+      const curve = () => curves.ofTotal(periodKey, (key) => total(key).figures?.credits ?? 0n);
+      const figures = { current: total(periodKey).figures ?? NO_USAGE, previous: total(periodKey - 1).figures };
+      return budgeted({ periodKey, tenantKey: null }, figures, budget, curve);
+    },
+    tenantBudget(tenant) {
+      const { periodKey, tenantKey, previous } = tenant;
+      const budget = budgets.ofTenant(tenantId(tenantKey));
+      if (budget === null) return null;
+      const curve = () => curves.of(periodKey, tenantKey);
+      return budgeted({ periodKey, tenantKey }, { current: tenant.current ?? NO_USAGE, previous }, budget, curve);
+    },
+  };
+
+  function budgeted(
+    subject: { periodKey: number; tenantKey: number | null },
+    { current, previous }: { current: UsageFigures; previous: UsageFigures | null },
+    { credits: limit, at }: Budget,
+    curve: () => Curve,
+  ): Observation {
+    const { phase } = factsOf(subject.periodKey);
+    const tells = paceIsTelling(phase, settings.workspace.paceMinFraction);
+    const projected = tells ? slowProjection({ current: current.credits, limit, phase, curve: curve() }) : null;
+    const judgement = judgeBudget({ current: current.credits, budget: limit, at, phase, projection: projected });
+    const seen = { rule: 'budget' as const, ...subject, judgement, current, previous, projected, phase };
+    return observation({ ...seen, threshold: limit });
+  }
+}

@@ -1,0 +1,120 @@
+import type Database from 'better-sqlite3';
+import { isoTime } from '../../core/clock.ts';
+import type { MergedRun } from '../../ledger/runs/apply-run.ts';
+import { ENTRY_KINDS } from '../../ledger/schema/keys.ts';
+import type { UsageFigures } from '../rules/rule.ts';
+import { SILENT_DAYS } from '../rules/stopped.ts';
+import type { Curves } from './curves.ts';
+import type { PeriodFacts } from './period-facts.ts';
+
+/** Rules look for tenants beyond those that jumps are looked for among; each search is one statement. */
+const DAY_MS = 86_400_000;
+/** So often somebody who stopped is looked for: what has not changed is found in no run's entries. */
+const STOPPED_EVERY_MS = 6 * 3_600_000;
+/** Doubles need slack, so that no filter hides what the exact rule finds. */
+const SLACK = 0.999999;
+
+/** A key of the run's entries, and its figures before. */
+export interface EnteredKey {
+  periodKey: number;
+  tenantKey: number;
+  before: UsageFigures;
+}
+
+/** The entries of a run of one kind. */
+export function entriesOfKind(merged: MergedRun, kind: 'decreased' | 'withdrawn'): EnteredKey[] {
+  // Looking for them reads every entry of the run.
+  if (merged.counts[kind] === 0) return [];
+  const rows = merged.connection
+    .prepare(
+      `SELECT period_key, tenant_key, credits_after - credits_delta, requests_after - requests_delta
+       FROM usage_entries WHERE entry_id > ? AND kind = ?`,
+    )
+    .safeIntegers()
+    .raw()
+    .all(merged.lastEntryIdBefore, ENTRY_KINDS[kind]) as [bigint, bigint, bigint, bigint][];
+  return rows.map(([periodKey, tenantKey, credits, requests]) => ({
+    ...{ periodKey: Number(periodKey), tenantKey: Number(tenantKey), before: { credits, requests } },
+  }));
+}
+
+/** Tenants of a period, settled before this run and not closed, that this run has brought away from what it settled at. */
+export function findRestated(merged: MergedRun, curves: Curves, periodKey: number, floor: bigint): number[] {
+  const settledEntry = curves.settledEntry(periodKey);
+  const isOpen = merged.connection
+    .prepare('SELECT 1 FROM periods WHERE period_key = ? AND closed_seq IS NULL')
+    .get(periodKey);
+  if (settledEntry === null || isOpen === undefined) return [];
+  const settled = curves.isHere
+    ? `coalesce((SELECT s.credits_after FROM usage_entries s WHERE s.period_key = e.period_key
+         AND s.tenant_key = e.tenant_key AND s.entry_id <= @settledEntry ORDER BY s.entry_id DESC LIMIT 1), 0)`
+    : 'NULL';
+  return merged.connection
+    .prepare(
+      `SELECT tenant_key FROM (
+         SELECT e.tenant_key, e.credits_after, ${settled} AS settled FROM usage_entries e
+         WHERE e.entry_id > @since AND +e.period_key = @periodKey AND @settledEntry IS NOT NULL)
+       WHERE settled IS NULL
+         OR (abs(credits_after - settled) >= @floor AND abs(credits_after - settled) * 100.0 >= settled * ${SLACK})`,
+    )
+    .pluck()
+    .all({ since: merged.lastEntryIdBefore, periodKey, settledEntry, floor }) as number[];
+}
+
+/** Tenants of a settled period that may have grown over three months. */
+export function findTrends(connection: Database.Database, { periodKey }: PeriodFacts, floor: bigint): number[] {
+  return connection
+    .prepare(
+      `SELECT cur.tenant_key FROM tenant_usage cur
+       JOIN tenant_usage prev ON prev.period_key = @periodKey - 1 AND prev.tenant_key = cur.tenant_key
+       JOIN tenant_usage first ON first.period_key = @periodKey - 3 AND first.tenant_key = cur.tenant_key
+       WHERE cur.period_key = @periodKey AND first.credits_used > 0 AND cur.credits_used > prev.credits_used * 0.9
+         AND cur.credits_used >= 1.5 * first.credits_used AND cur.credits_used >= first.credits_used * 0.9 + @floor`,
+    )
+    .pluck()
+    .all({ periodKey, floor }) as number[];
+}
+
+/** Tenants whose budget may have come to something that is told. */
+export function findBudgeted(merged: MergedRun, periodKey: number, least: bigint): number[] {
+  return merged.connection
+    .prepare(
+      `SELECT cur.tenant_key FROM usage_entries e
+       JOIN tenant_usage cur ON cur.period_key = e.period_key AND cur.tenant_key = e.tenant_key
+       WHERE e.entry_id > @since AND +e.period_key = @periodKey AND cur.credits_used >= @least`,
+    )
+    .pluck()
+    .all({ since: merged.lastEntryIdBefore, periodKey, least }) as number[];
+}
+
+/**
+ * Tenants whose figures changed last three days ago: each is found once, by the first run after a time of day that comes
+ * four times a day. Their last record is of this period, or of the one before when this one has nothing yet.
+ */
+export function findSilent(merged: MergedRun, curves: Curves, periodKey: number): number[] {
+  const lastRunMs = curves.lastRunMs();
+  const untilMs = Math.floor(merged.nowMs / STOPPED_EVERY_MS) * STOPPED_EVERY_MS - SILENT_DAYS * DAY_MS;
+  const fromMs = Math.floor((lastRunMs ?? merged.nowMs) / STOPPED_EVERY_MS) * STOPPED_EVERY_MS - SILENT_DAYS * DAY_MS;
+  if (lastRunMs === null || untilMs <= fromMs) return [];
+  const [first, last] = merged.connection
+    .prepare(
+      `SELECT min(run_key), max(run_key) FROM runs
+       WHERE workspace_key = ? AND status = 'applied' AND finished_at > ? AND finished_at <= ?`,
+    )
+    .raw()
+    .get(merged.run.workspaceKey, isoTime(fromMs), isoTime(untilMs)) as [number | null, number | null];
+  if (first === null || last === null) return [];
+  return merged.connection
+    .prepare(
+      `SELECT tenant_key FROM tenant_usage
+       WHERE period_key = @periodKey AND changed_run_key BETWEEN @first AND @last AND withdrawn = 0 AND credits_used > 0
+       UNION ALL
+       SELECT prev.tenant_key FROM tenant_usage prev
+       WHERE prev.period_key = @periodKey - 1 AND prev.changed_run_key BETWEEN @first AND @last AND prev.withdrawn = 0
+         AND prev.credits_used > 0 AND NOT EXISTS (SELECT 1 FROM tenant_usage cur
+           WHERE cur.period_key = @periodKey AND cur.tenant_key = prev.tenant_key
+             AND (cur.credits_used > 0 OR cur.withdrawn = 1))`,
+    )
+    .pluck()
+    .all({ periodKey, first, last }) as number[];
+}

@@ -1,0 +1,111 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { type Curve, judgePace, NO_CURVE, type PaceInput, slowProjection } from '../../../src/alerts/rules/pace.ts';
+import type { PeriodPhase } from '../../../src/alerts/rules/rule.ts';
+
+const DAY_MS = 86_400_000;
+const DAYS = 30;
+
+/**
+ * A tenant by what it used on each day, the last `today` of them in the open month and 30 in each month before; within a
+ * day it is used evenly. `unread` are days ago that nobody read.
+ */
+function curveOf(days: readonly number[], today: number, unread: readonly number[] = []): Curve {
+  const sum = (until: number) => days.slice(0, Math.max(0, until)).reduce((total, day) => total + day, 0);
+  const startOf = (before: number) => days.length - today - before * DAYS;
+  return {
+    total: (before) => (startOf(before) < 0 ? null : BigInt(sum(startOf(before) + DAYS) - sum(startOf(before)))),
+    monthToDate: (before, daysBefore) => {
+      const reached = startOf(before) + Math.min(DAYS, today - daysBefore);
+      return startOf(before) < 0 ? null : BigInt(sum(reached) - sum(startOf(before)));
+    },
+    lengthMs: () => DAYS * DAY_MS,
+    used: (from, to) => {
+      if (from > days.length || unread.includes(from) || unread.includes(to)) return null;
+      return BigInt(sum(days.length - to) - sum(days.length - from));
+    },
+  };
+}
+
+function phaseOn(day: number): PeriodPhase {
+  return { elapsedMs: day * DAY_MS, lengthMs: DAYS * DAY_MS, over: false, settled: false };
+}
+
+/** The open month has `today` days of the tenant; a jump is one and a half of the month before. */
+function paceOf(days: readonly number[], today: number, unread: readonly number[] = []) {
+  const curve = curveOf(days, today, unread);
+  const current = BigInt(days.slice(-today).reduce((total, day) => total + day, 0));
+  const limit = ((curve.total(1) ?? 0n) * 3n) / 2n;
+  return judgePace({ current, limit, phase: phaseOn(today), curve });
+}
+
+const even = (count: number, credits = 100) => Array.from({ length: count }, () => credits);
+/** A month with most of its use on the first days, or on the last ones. */
+const front = (credits = 100) => [...even(4, credits * 5), ...even(26, credits)];
+const back = (credits = 100) => [...even(27, credits), ...even(3, credits * 12)];
+
+describe('where an open month heads', () => {
+  it('is told of an even tenant that uses twice as much from the first day on', () => {
+    expect(paceOf([...even(90), ...even(10, 200)], 10)).toEqual({ verdict: 'ahead', projection: 6000n });
+    expect(paceOf([...even(90), ...even(10, 100)], 10).verdict).toBe('behind');
+    expect(paceOf([...even(90), ...even(10, 140)], 10)).toEqual({ verdict: 'near', projection: 4200n });
+  });
+
+  it('compares who front-loads with its own months, not with a straight line', () => {
+    const months = [...front(), ...front(), ...front()];
+    expect(paceOf([...months, ...front().slice(0, 8)], 8).verdict).toBe('behind');
+    expect(paceOf([...months, ...front(200).slice(0, 8)], 8).verdict).toBe('ahead');
+  });
+
+  it('does not add the end of a back-loaded month before it comes', () => {
+    const months = [...back(), ...back(), ...back()];
+    expect(paceOf([...months, ...back().slice(0, 20)], 20).verdict).toBe('behind');
+    expect(paceOf([...months, ...back(100).slice(0, 29)], 29).verdict).toBe('behind');
+  });
+
+  it('sees what begins in mid-month within two days, long before the month to date shows it', () => {
+    const begun = (days: number) => [...even(90), ...even(15), ...even(days, 300)];
+    expect(paceOf(begun(1), 16).verdict).not.toBe('ahead');
+    expect(paceOf(begun(2), 17).verdict).toBe('ahead');
+    expect(slowProjection({ ...inputOf(begun(2), 17) })).toBeLessThan(4500n);
+  });
+
+  it('does not take for new what the tenant does in mid-month every month', () => {
+    const month = [...even(13), ...even(3, 1000), ...even(14)];
+    const days = [...month, ...month, ...month, ...month.slice(0, 16)];
+    expect(paceOf(days, 16).verdict).not.toBe('ahead');
+  });
+
+  it('does not hang on a single day', () => {
+    const burst = [...even(90), ...even(2), 1500, ...even(7)];
+    expect(slowProjection(inputOf(burst, 10))).toBeGreaterThan(4500n);
+    expect(paceOf(burst, 10).verdict).not.toBe('ahead');
+    expect(paceOf([...even(90), ...even(10, 220)], 10).verdict).toBe('ahead');
+  });
+
+  it('concludes nothing from what nobody read', () => {
+    const input = inputOf([...even(90), ...even(10, 200)], 10);
+    expect(judgePace({ ...input, curve: NO_CURVE })).toEqual({ verdict: 'unknown', projection: null });
+    const midMonth = [...even(90), ...even(15), ...even(2, 300)];
+    expect(paceOf(midMonth, 17, [11]).verdict).not.toBe('ahead');
+  });
+
+  it('stays ahead for who uses more today', () => {
+    const day = fc.integer({ min: 0, max: 1000 });
+    fc.assert(
+      fc.property(fc.array(day, { minLength: 70, maxLength: 70 }), fc.integer({ min: 1, max: 5000 }), (days, more) => {
+        const heads = (list: readonly number[]) => {
+          const input = inputOf(list, 10);
+          return (slowProjection(input) ?? 0n) >= input.limit;
+        };
+        expect(heads([...days.slice(0, -1), (days.at(-1) ?? 0) + more]) || !heads(days)).toBe(true);
+      }),
+    );
+  });
+});
+
+function inputOf(days: readonly number[], today: number): PaceInput {
+  const curve = curveOf(days, today);
+  const current = BigInt(days.slice(-today).reduce((total, day) => total + day, 0));
+  return { current, limit: ((curve.total(1) ?? 0n) * 3n) / 2n, phase: phaseOn(today), curve };
+}
