@@ -1,0 +1,176 @@
+import { addPeriods, type Period, periodAt } from '../../../src/core/period.ts';
+import { DAY_MS, monthOf } from './calendar.ts';
+import { type Change, isNews, type Told, wasTold } from './told.ts';
+import type { World } from './world.ts';
+
+/** A share as it was counted. */
+export interface Share {
+  of: number;
+  hits: number;
+}
+
+/** What a year shows; the rows of the table. */
+export interface Measures {
+  seed: number;
+  tenants: number;
+  runs: number;
+  seconds: number;
+  /** Paces told that became certain or final: months without a bulge, and all. */
+  pace: Share;
+  paceWithBulges: Share;
+  /** Jumps in months without a bulge that were told as pace before they were certain. */
+  early: Share;
+  /** Days from pace to certain, in the middle. */
+  leadDays: number | null;
+  planted: Share;
+  plantedByPromise: Share;
+  missing: string[];
+  /** Days until a rise to three times in mid-month was told, the longest and in the middle. */
+  riseDays: { worst: number | null; median: number | null };
+  notificationsADay: number;
+  worstDay: number;
+  /** Notifications about a bulge's month until its second day: the most of any. */
+  bulge: number;
+  runaways: Share;
+  duplicateIds: number;
+  byRule: Record<string, number>;
+}
+
+/** Judges what was told against what the world knows. */
+export function measure(world: World, told: Told, { seed, seconds }: { seed: number; seconds: number }): Measures {
+  const { incidents, judgedFrom, calendar, service } = world;
+  const lastPeriod = addPeriods(calendar.to, -1);
+  const bulged = new Set(incidents.bulges.map(({ period }) => period));
+  const judged = told.changes.filter(({ period }) => period >= judgedFrom && period <= lastPeriod);
+  const jumps = groupBy(
+    judged.filter((each) => each.rule === 'jump' && each.tenant !== null && !isMuted(each)),
+    ({ tenant, period }) => `${tenant} ${period}`,
+  );
+  const pace: Share = { of: 0, hits: 0 };
+  const paceWithBulges: Share = { of: 0, hits: 0 };
+  const early: Share = { of: 0, hits: 0 };
+  const leads: number[] = [];
+  for (const changes of jumps.values()) {
+    const [{ period }] = changes as [Change];
+    const news = changes.filter(isNews);
+    const first = news.find((each) => each.stage === 'pace' && wasTold(each));
+    const certain = news.find((each) => each.stage !== 'pace');
+    const isTrue = news.some((each) => each.stage === 'final') || (certain !== undefined && isLastingJump(changes));
+    if (first !== undefined) {
+      count(paceWithBulges, isTrue);
+      if (!bulged.has(period)) count(pace, isTrue);
+    }
+    if (!isTrue || certain === undefined || bulged.has(period)) continue;
+    count(early, first !== undefined && first.atMs < certain.atMs);
+    if (first !== undefined && first.atMs < certain.atMs) leads.push((certain.atMs - first.atMs) / DAY_MS);
+  }
+  const planted: Share = { of: 0, hits: 0 };
+  const plantedByPromise: Share = { of: 0, hits: 0 };
+  const missing: string[] = [];
+  const rises: number[] = [];
+  for (const each of incidents.planted) {
+    if (each.kind === 'runaway') continue;
+    const firstMs = firstTold(told, each);
+    count(planted, firstMs !== null);
+    count(plantedByPromise, firstMs !== null && firstMs <= each.promisedMs);
+    if (firstMs === null || firstMs > each.promisedMs) {
+      const late = firstMs === null ? 'never' : `${((firstMs - each.onsetMs) / DAY_MS).toFixed(1)} days`;
+      missing.push(`${each.kind} ${each.tenant} ${each.period}: ${late}`);
+    }
+    const large = monthOf(calendar, each.period).length * 300;
+    const usual = service.finalCredits(each.tenant, addPeriods(each.period, -1));
+    const isMiddle = each.riseDay !== null && each.riseDay >= 8 && each.riseDay <= 18 && usual >= large;
+    const shadowed = incidents.bulges.some(
+      ({ period }) => each.period >= period && each.period <= addPeriods(period, 2),
+    );
+    if (isMiddle && !shadowed && firstMs !== null) rises.push((firstMs - each.onsetMs) / DAY_MS);
+  }
+  const sent = told.changes.filter((each) => each.atOnce && periodAt(each.atMs) >= judgedFrom);
+  const days = groupBy(sent, ({ atMs }) => String(Math.floor(atMs / DAY_MS)));
+  const span = calendar.days - monthOf(calendar, judgedFrom).firstDay - monthOf(calendar, calendar.to).length + 6;
+  const outside = [...days.values()].filter(([each]) => each !== undefined && !bulged.has(periodAt(each.atMs)));
+  const hundreds = world.tenants.length / 100;
+  const runaways: Share = { of: 0, hits: 0 };
+  for (const each of incidents.planted.filter(({ kind }) => kind === 'runaway')) {
+    // It has run away once it stands at three times the bulge; a day later it must have been named.
+    const named = sent.some(
+      ({ tenant, period, stage, atMs }) =>
+        tenant === each.tenant && period === each.period && stage !== 'pace' && atMs <= each.onsetMs + 2 * DAY_MS,
+    );
+    count(runaways, named);
+  }
+  return {
+    ...{ seed, tenants: world.tenants.length, runs: world.runsMs.length, seconds },
+    ...{ pace, paceWithBulges, early, leadDays: median(leads), planted, plantedByPromise, missing },
+    riseDays: { worst: rises.length === 0 ? null : Math.max(...rises), median: median(rises) },
+    notificationsADay: sent.length / span / hundreds,
+    worstDay: Math.max(0, ...outside.map((each) => each.length)) / hundreds,
+    bulge: Math.max(0, ...incidents.bulges.map((each) => notificationsOfBulge(world, sent, each))),
+    runaways,
+    duplicateIds: told.duplicateIds,
+    byRule: Object.fromEntries(
+      [...groupBy(sent, ({ rule, change, stage }) => `${rule} ${change} ${stage}`)]
+        .map(([key, list]): [string, number] => [key, list.length])
+        .sort(),
+    ),
+  };
+}
+
+/** What a month's jump was in the end: certain, and not taken back. */
+function isLastingJump(changes: readonly Change[]): boolean {
+  return changes.findLast((each) => isNews(each) || each.change === 'resolved')?.change !== 'resolved';
+}
+
+function isMuted({ silentBecause }: Change): boolean {
+  return silentBecause?.startsWith('silence:') === true || silentBecause === 'seed';
+}
+
+function firstTold(
+  told: Told,
+  { tenant, period, rules }: { tenant: string; period: Period; rules: readonly string[] },
+) {
+  const found = told.changes.find(
+    (each) =>
+      each.tenant === tenant && each.period === period && rules.includes(each.rule) && isNews(each) && wasTold(each),
+  );
+  return found?.atMs ?? null;
+}
+
+function notificationsOfBulge(
+  { calendar, incidents }: World,
+  sent: readonly Change[],
+  { period, day }: { period: Period; day: number },
+): number {
+  const startMs = calendar.startMs + (monthOf(calendar, period).firstDay + day - 1) * DAY_MS;
+  const own = new Set(incidents.planted.map(({ tenant }) => tenant));
+  return sent.filter(
+    (each) =>
+      each.period === period &&
+      ['jump', 'incident', 'workspace_jump'].includes(each.rule) &&
+      !own.has(each.tenant ?? '') &&
+      each.atMs >= startMs &&
+      each.atMs < startMs + 2 * DAY_MS,
+  ).length;
+}
+
+function count(share: Share, hit: boolean): void {
+  share.of += 1;
+  if (hit) share.hits += 1;
+}
+
+export function groupBy<T>(list: readonly T[], keyOf: (each: T) => string): Map<string, T[]> {
+  const groups = new Map<string, T[]>();
+  for (const each of list) {
+    const key = keyOf(each);
+    const group = groups.get(key);
+    if (group === undefined) groups.set(key, [each]);
+    else group.push(each);
+  }
+  return groups;
+}
+
+export function median(values: readonly number[]): number | null {
+  const sorted = [...values].sort((a, b) => a - b);
+  const [low, high] = [sorted[Math.floor((sorted.length - 1) / 2)], sorted[Math.floor(sorted.length / 2)]];
+  return low === undefined || high === undefined ? null : (low + high) / 2;
+}

@@ -1,0 +1,127 @@
+import { addSilence } from '../../../src/alerts/book/actions.ts';
+import { evaluateRun } from '../../../src/alerts/evaluate/evaluate-run.ts';
+import { routesOf } from '../../../src/alerts/notify/routes.ts';
+import { DEFAULT_ALERT_RULES } from '../../../src/config/resolve.ts';
+import type { AlertSettings } from '../../../src/config/types.ts';
+import { addPeriods, type Period, periodAt, periodEndMs, periodStartMs } from '../../../src/core/period.ts';
+import { closePeriod } from '../../../src/ledger/close/close-period.ts';
+import { type LedgerConnection, openForWriting } from '../../../src/ledger/file/open.ts';
+import { absentAgain } from '../../../src/ledger/runs/absences.ts';
+import { applyRun } from '../../../src/ledger/runs/apply-run.ts';
+import { claimRun } from '../../../src/ledger/runs/claim-run.ts';
+import { migrateLedger } from '../../../src/ledger/schema/migrate.ts';
+import { RunStaging } from '../../../src/ledger/staging/staging.ts';
+import { DAY_MS } from './calendar.ts';
+import type { ServiceRecord } from './service.ts';
+import type { World } from './world.ts';
+
+export const WORKSPACE = 'ws-year';
+export const LOOKBACK = 2;
+export const SETTLE_HOURS = 48;
+
+/** The settings of the year: the defaults, and the amount at which a large tenant is told whatever the ratio. */
+export const YEAR_RULES: AlertSettings = { ...DEFAULT_ALERT_RULES, minIncrease: 150_000, tenants: [] };
+
+/** What one run read. */
+export interface Reading {
+  atMs: number;
+  from: Period;
+  records: ServiceRecord[];
+}
+
+export interface Played {
+  readings: Reading[];
+  /** How long the runs took in all. */
+  elapsedMs: number;
+}
+
+/**
+ * Lets the ledger at `path` go through the world: each run stages what the service says at its moment and is published
+ * with its alerts, as the daemon does it, but for the network. Months are closed on their 10th day, plans and silences are
+ * entered a week before the month that they are about.
+ */
+export function playWorld(world: World, path: string, rules: AlertSettings = YEAR_RULES): Played {
+  const connection = openForWriting(path);
+  try {
+    connection.pragma('synchronous = OFF');
+    migrateLedger(connection, path, '0.0.0', world.calendar.startMs);
+    const started = performance.now();
+    const people = createPeople(connection, world);
+    const readings = world.runsMs.map((atMs) => {
+      people(atMs);
+      const from = addPeriods(periodAt(atMs), -LOOKBACK);
+      const reading = { atMs, from, records: listed(world, from, atMs) };
+      publishRun(connection, reading, rules);
+      return reading;
+    });
+    return { readings, elapsedMs: performance.now() - started };
+  } finally {
+    connection.close();
+  }
+}
+
+function listed({ service, calendar }: World, from: Period, atMs: number): ServiceRecord[] {
+  const records: ServiceRecord[] = [];
+  const first = from < calendar.from ? calendar.from : from;
+  for (let period = first; period <= periodAt(atMs); period = addPeriods(period, 1)) {
+    records.push(...service.list(period, atMs));
+  }
+  return records;
+}
+
+function publishRun(connection: LedgerConnection, { atMs, from, records }: Reading, rules: AlertSettings): void {
+  const window = { from, to: null };
+  const request = { workspaceId: WORKSPACE, workspaceName: WORKSPACE, kind: 'scheduled' as const, slot: null, window };
+  const run = claimRun(connection, { ...request, nowMs: atMs });
+  if (!('runKey' in run)) throw new Error(`the slot was done by ${run.doneBy}`);
+  const staging = new RunStaging(connection, run.workspaceKey, window);
+  staging.beginWalk();
+  staging.stagePage(1, { records, totalRecords: records.length, totalPages: 1 }, Buffer.from(String(atMs)));
+  applyRun(connection, {
+    ...{ run, staging, facts: staging.finishWalk(), nowMs: atMs },
+    walk: { walkNumber: 1, startedAtMs: atMs, finishedAtMs: atMs, verdict: 'accepted', signs: [] },
+    withdrawals: absentAgain(connection, run, staging.keys),
+    afterMerge: (merged) =>
+      evaluateRun(merged, {
+        ...{ rules, lookbackPeriods: LOOKBACK, settleHours: SETTLE_HOURS },
+        channels: routesOf([{ type: 'log', name: 'year' }]),
+      }),
+  });
+}
+
+/** Returns what does what people do of their own accord, when its time has come. */
+function createPeople(connection: LedgerConnection, { calendar, incidents }: World): (nowMs: number) => void {
+  const { plans, silences, closedTo } = incidents;
+  const everything = { workspaceId: null, rule: '*', reason: 'planted', by: 'year', upToCredits: null };
+  const acts = [
+    ...plans.map(({ tenant, upTo, period }) => ({
+      atMs: periodStartMs(period) - 7 * DAY_MS,
+      act: (nowMs: number) => {
+        const plan = { kind: 'plan' as const, tenant, period, upToCredits: BigInt(upTo) };
+        addSilence(connection, { ...everything, ...plan, untilMs: periodEndMs(period) + 7 * DAY_MS, nowMs });
+      },
+    })),
+    ...silences.map(({ tenant, period }) => ({
+      atMs: periodStartMs(period) - 7 * DAY_MS,
+      act: (nowMs: number) => {
+        const silence = { kind: 'silence' as const, tenant, period, untilMs: periodEndMs(period) + 7 * DAY_MS };
+        addSilence(connection, { ...everything, ...silence, nowMs });
+      },
+    })),
+    ...calendar.months
+      .filter(({ period }) => period <= closedTo)
+      .map(({ period }) => ({
+        atMs: periodEndMs(period) + 9 * DAY_MS,
+        act: (nowMs: number) => {
+          const close = { workspaceId: WORKSPACE, period, by: 'year', note: '', force: true };
+          closePeriod(connection, { ...close, settleHours: SETTLE_HOURS, nowMs });
+        },
+      })),
+  ].sort((a, b) => a.atMs - b.atMs);
+  let started = false;
+  return (nowMs) => {
+    // Nobody can speak of a workspace before its first run; what is due waits for a run to have been.
+    while (started && acts[0] !== undefined && acts[0].atMs <= nowMs) acts.shift()?.act(nowMs);
+    started = true;
+  };
+}

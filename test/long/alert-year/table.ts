@@ -1,0 +1,36 @@
+import type { Measures, Share } from './measure.ts';
+
+/** The years side by side, a row a measure. */
+export function renderTable(years: readonly Measures[]): string {
+  const rows: [string, (year: Measures) => string][] = [
+    ['tenants, runs', ({ tenants, runs }) => `${tenants}, ${runs}`],
+    ['pace told that came true, without bulges', ({ pace }) => shareWords(pace)],
+    ['the same with bulges', ({ paceWithBulges }) => shareWords(paceWithBulges)],
+    ['told before certain, of jumps that came true', ({ early }) => shareWords(early)],
+    ['lead before certain, median days', ({ leadDays }) => numberWords(leadDays)],
+    ['planted told at all', ({ planted }) => shareWords(planted)],
+    ['planted told when promised', ({ plantedByPromise }) => shareWords(plantedByPromise)],
+    ['3x from mid-month: days, median', ({ riseDays }) => numberWords(riseDays.median)],
+    ['3x from mid-month: days, worst', ({ riseDays }) => numberWords(riseDays.worst)],
+    ['told at once a day and 100 tenants', ({ notificationsADay }) => notificationsADay.toFixed(2)],
+    ['the same, worst day outside bulges', ({ worstDay }) => worstDay.toFixed(1)],
+    ['bulge: told until its second day', ({ bulge }) => String(bulge)],
+    ['members that run away, told in a day', ({ runaways }) => shareWords(runaways)],
+    ['duplicate ids', ({ duplicateIds }) => String(duplicateIds)],
+    ['seconds', ({ seconds }) => seconds.toFixed(0)],
+  ];
+  const head = ['', ...years.map(({ seed }) => `seed ${seed}`)];
+  const lines = [head, ...rows.map(([name, words]) => [name, ...years.map(words)])];
+  const width = Math.max(...lines.map(([name = '']) => name.length));
+  const table = lines.map(([name = '', ...cells]) => [name.padEnd(width), ...cells.map((cell) => cell.padStart(14))]);
+  const missing = years.flatMap(({ seed, missing: list }) => list.map((each) => `seed ${seed}: ${each}`));
+  return [...table.map((cells) => cells.join(' ')), ...missing].join('\n');
+}
+
+function shareWords({ hits, of }: Share): string {
+  return `${hits}/${of} ${of === 0 ? '' : `${((hits / of) * 100).toFixed(0)}%`}`;
+}
+
+function numberWords(value: number | null): string {
+  return value === null ? '-' : value.toFixed(1);
+}

@@ -1,0 +1,20 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { measure } from './measure.ts';
+import { playWorld } from './play.ts';
+import { readTold } from './told.ts';
+import { createWorld } from './world.ts';
+
+/** One year of one seed, started as a process of its own: prints its measures as JSON. A folder, if given, keeps the ledger. */
+const seed = Number(process.argv[2]);
+const world = createWorld({ seed, each: 20, from: '2025-10', to: '2027-01' });
+const kept = process.argv[3];
+const folder = kept ?? mkdtempSync(join(tmpdir(), 'alert-year-'));
+try {
+  const path = join(folder, 'ledger.db');
+  const { elapsedMs } = playWorld(world, path);
+  process.stdout.write(JSON.stringify(measure(world, readTold(path), { seed, seconds: elapsedMs / 1000 }), null, 1));
+} finally {
+  if (kept === undefined) rmSync(folder, { recursive: true, force: true });
+}
