@@ -11,8 +11,7 @@ import { type CliContext, examples, reportingCommand } from '../shared/cli-conte
 export function feedbackCommand(cli: CliContext): Command {
   return reportingCommand('feedback')
     .description(
-      'Say what an alert turned out to be: real, expected (true, but known before) or false. The last word counts, and ' +
-        '`alerts backtest` measures settings by it.',
+      'Say what an alert turned out to be: real, expected (true, but known before) or false. The last word counts.',
     )
     .argument('<id>', 'the alert')
     .addArgument(new Argument('<label>', 'what it was').choices(FEEDBACK_LABELS))
