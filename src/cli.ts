@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-import { nodeVersionFault } from './core/node-version.ts';
+import { nodeVersionFault } from './core/process/node-version.ts';
 
 const fault = nodeVersionFault(process.versions.node);
 if (fault === null) {

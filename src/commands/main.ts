@@ -1,5 +1,5 @@
 import { Command, CommanderError, Help } from 'commander';
-import { readVersion } from '../core/version.ts';
+import { readVersion } from '../core/process/version.ts';
 import { COMMANDS } from './command-list.ts';
 import { CliContext, EXIT, examples, type Io, type TextOutput } from './shared/cli-context.ts';
 

@@ -1,11 +1,11 @@
 import type { Command } from 'commander';
 import { disabledChannels } from '../alerts/outbox/channel-states.ts';
 import { summarizeError } from '../core/errors.ts';
-import { inertText } from '../core/inert-text.ts';
 import { createLogger } from '../core/logger.ts';
+import { inertText } from '../core/text/inert-text.ts';
 import { ledgerId } from '../ledger/schema/identity.ts';
-import { describeTarget } from '../queue/connection.ts';
 import { openQueueSystem, type QueueCounts } from '../queue/queues.ts';
+import { describeTarget } from '../queue/redis/connection.ts';
 import { formatInteger, relativeTime } from '../reports/formats/format.ts';
 import { renderTable, type TableColumn } from '../reports/formats/table.ts';
 import { outboxCounts, type WorkspaceStatus, workspaceStatuses } from '../reports/queries/status.ts';

@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
 import type { AlertChange } from '../alerts/book/alert-change.ts';
 import { AppError, summarizeError } from '../core/errors.ts';
-import { inertText } from '../core/inert-text.ts';
 import type { Period } from '../core/period.ts';
+import { inertText } from '../core/text/inert-text.ts';
 import { type LargestChange, largestChangesOfRun } from '../ledger/runs/largest-changes.ts';
 import { formatInteger } from '../reports/formats/format.ts';
 import type { SyncOutcome } from '../sync/run.ts';

@@ -1,6 +1,6 @@
 import { ConfigError } from '../core/errors.ts';
-import { schemaFaults, tidyFaults } from './faults.ts';
 import { readSettings } from './load.ts';
+import { schemaFaults, tidyFaults } from './reading/faults.ts';
 import { alertsSchema, type FileAlerts, type FileConfig } from './schema.ts';
 
 /** The settings stand where a workspace's own stand, for the words of a fault. */

@@ -1,9 +1,9 @@
 import { isIP } from 'node:net';
 import type { ConfigFault } from '../core/errors.ts';
-import { isLoopbackHost } from '../core/loopback.ts';
-import { nonPublicKind } from '../core/public-address.ts';
-import { groupOf, listOf } from './path.ts';
-import { remedyFor } from './remedies.ts';
+import { isLoopbackHost } from '../core/net/loopback.ts';
+import { nonPublicKind } from '../core/net/public-address.ts';
+import { groupOf, listOf } from './reading/path.ts';
+import { remedyFor } from './reading/remedies.ts';
 import { channelName, DEFAULT_HTTP } from './resolve.ts';
 
 /** Of a token that other machines can guess at. */

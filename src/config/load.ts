@@ -3,13 +3,13 @@ import { basename, dirname, join, resolve } from 'node:path';
 import { parseEnv } from 'node:util';
 import { ConfigError, type ConfigFault } from '../core/errors.ts';
 import { crossFaults } from './cross-checks.ts';
-import { schemaFaults, tidyFaults } from './faults.ts';
-import { type Interpolated, interpolate } from './interpolate.ts';
+import { schemaFaults, tidyFaults } from './reading/faults.ts';
+import { type Interpolated, interpolate } from './reading/interpolate.ts';
+import { readSecretFiles } from './reading/secrets.ts';
+import { parseYaml } from './reading/yaml.ts';
 import { resolveConfig } from './resolve.ts';
 import { type FileConfig, fileSchema } from './schema.ts';
-import { readSecretFiles } from './secrets.ts';
 import type { Config } from './types.ts';
-import { parseYaml } from './yaml.ts';
 
 /** The name under which a configuration is looked for in the working folder. */
 export const CONFIG_FILE_NAME = 'usage-ledger.yml';

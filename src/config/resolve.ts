@@ -1,5 +1,5 @@
 import { dirname, join, resolve } from 'node:path';
-import { RULES, SEVERITIES } from '../core/alert-words.ts';
+import { RULES, SEVERITIES } from '../core/text/alert-words.ts';
 import type { FileChannel, FileConfig, FileRuleSettings, FileSettings, FileWorkspace } from './schema.ts';
 import { DEFAULT_SIGNING } from './signing-scheme.ts';
 import type {

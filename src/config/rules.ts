@@ -1,6 +1,6 @@
 import { isIPv6 } from 'node:net';
 import { CronExpressionParser } from 'cron-parser';
-import { isHttpsOrLoopback } from '../core/loopback.ts';
+import { isHttpsOrLoopback } from '../core/net/loopback.ts';
 
 /** Judges one value: what is wrong with it, or null. The words never repeat the value, which may be a secret. */
 export type Rule = (text: string) => string | null;

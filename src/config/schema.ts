@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { RULES, SEVERITIES } from '../core/alert-words.ts';
+import { RULES, SEVERITIES } from '../core/text/alert-words.ts';
 import { rateCardsSchema } from './rate-cards.ts';
 import {
   addressRule,

@@ -1,4 +1,4 @@
-import type { RuleName, Severity } from '../core/alert-words.ts';
+import type { RuleName, Severity } from '../core/text/alert-words.ts';
 import type { RateCardText } from './rate-cards.ts';
 import type { SigningScheme } from './signing-scheme.ts';
 

@@ -1,5 +1,5 @@
 import { type DestinationStream, type Logger, pino } from 'pino';
-import type { Redactor } from './redact.ts';
+import type { Redactor } from './text/redact.ts';
 
 export type { Logger } from 'pino';
 

@@ -3,6 +3,9 @@ import type { Redis } from 'ioredis';
 import { AppError } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
 import { bullmq } from './bullmq.ts';
+import { within } from './deadline.ts';
+import { RedisUnavailableError, StoppingError } from './errors.ts';
+import { type DeliverJob, deliverJobId, type JobHandlers, type SyncJob, syncJobId, workspaceMark } from './jobs.ts';
 import {
   createRedisWatch,
   describeTarget,
@@ -10,11 +13,8 @@ import {
   openWorkerConnection,
   type RedisTarget,
   whenReady,
-} from './connection.ts';
-import { within } from './deadline.ts';
-import { RedisUnavailableError, StoppingError } from './errors.ts';
-import { startHeartbeat } from './heartbeat.ts';
-import { type DeliverJob, deliverJobId, type JobHandlers, type SyncJob, syncJobId, workspaceMark } from './jobs.ts';
+} from './redis/connection.ts';
+import { startHeartbeat } from './redis/heartbeat.ts';
 import {
   DEFAULT_SETTINGS,
   DELIVER_RETENTION,

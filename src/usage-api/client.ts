@@ -1,6 +1,6 @@
 import { DEFAULT_SIGNING, type SigningScheme } from '../config/signing-scheme.ts';
 import { type Clock, systemClock } from '../core/clock.ts';
-import { createRedactor, type Redactor } from '../core/redact.ts';
+import { createRedactor, type Redactor } from '../core/text/redact.ts';
 import { parseUsagePage, type UsagePage } from './answers/check-page.ts';
 import { parseAnswer } from './answers/parse-answer.ts';
 import { type Dashboard, dashboardSchema, type EmbedToken, embedTokenSchema } from './answers/schemas.ts';

@@ -1,4 +1,4 @@
-import { isHttpsOrLoopback } from '../core/loopback.ts';
+import { isHttpsOrLoopback } from '../core/net/loopback.ts';
 import { InvalidRequestError } from './errors.ts';
 
 /** An address of the service, taken apart for a connection pool. */

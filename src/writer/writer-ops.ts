@@ -10,9 +10,9 @@ import type { RunAlerts } from '../alerts/book/alert-change.ts';
 import { type FeedbackRequest, recordFeedback } from '../alerts/book/feedback.ts';
 import { evaluateRun, type RunAlertSettings } from '../alerts/evaluate/evaluate-run.ts';
 import { evaluateFailure, evaluateStale, type RunFault, type StaleCheck } from '../alerts/evaluate/evaluate-self.ts';
-import { composeDigests } from '../alerts/notify/compose-digests.ts';
-import { composeReviews } from '../alerts/notify/compose-reviews.ts';
-import type { ReviewMoment } from '../alerts/notify/review.ts';
+import { composeDigests } from '../alerts/notify/digests/compose-digests.ts';
+import { composeReviews } from '../alerts/notify/digests/compose-reviews.ts';
+import type { ReviewMoment } from '../alerts/notify/digests/review.ts';
 import type { ChannelRoute } from '../alerts/notify/routes.ts';
 import { claimDelivery, type DeliveryRecord, recordDelivery, releaseDelivery } from '../alerts/outbox/outbox.ts';
 import { type PrunedOutbox, pruneOutbox } from '../alerts/outbox/prune-outbox.ts';
@@ -22,7 +22,7 @@ import { chargeReopened, commitClose } from '../billing/book/commit-close.ts';
 import { importNames, type NamesImport, type NamesReport } from '../billing/book/names.ts';
 import { type CardsChange, type CardsRequest, setCards } from '../billing/book/set-cards.ts';
 import { isoTime } from '../core/clock.ts';
-import type { Redactor } from '../core/redact.ts';
+import type { Redactor } from '../core/text/redact.ts';
 import {
   type CloseRequest,
   closePeriod,

@@ -1,5 +1,5 @@
 import { type MessagePort, parentPort } from 'node:worker_threads';
-import { createRedactor } from '../core/redact.ts';
+import { createRedactor } from '../core/text/redact.ts';
 import { type LedgerConnection, openForWriting } from '../ledger/file/open.ts';
 import { type MigrationReport, migrateLedger } from '../ledger/schema/migrate.ts';
 import { packError, type WriterReply, type WriterRequest, type WriterStart } from './writer-messages.ts';

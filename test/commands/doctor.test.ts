@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { Redis } from 'ioredis';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { spawnServer } from '../../src/queue/redis-server.ts';
+import { spawnServer } from '../../src/queue/redis/redis-server.ts';
 import { createWorld, FIRST, NOON, parseJson, SECOND, type World, workspaceSettings } from './world.ts';
 
 interface Check {

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import pino from 'pino';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { startPrivateRedis } from '../../src/queue/private-redis.ts';
+import { startPrivateRedis } from '../../src/queue/redis/private-redis.ts';
 import { createWorld, FIRST, NOON, parseJson, SECOND, workspaceSettings } from './world.ts';
 
 const MINUTE_MS = 60_000;

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { loadConfig } from '../../src/config/load.ts';
 import type { Config } from '../../src/config/types.ts';
-import { RULES } from '../../src/core/alert-words.ts';
 import { ConfigError } from '../../src/core/errors.ts';
+import { RULES } from '../../src/core/text/alert-words.ts';
 
 let cwd: string;
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { parseEnv } from 'node:util';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { loadConfig } from '../../src/config/load.ts';
-import { remediedSettings } from '../../src/config/remedies.ts';
+import { remediedSettings } from '../../src/config/reading/remedies.ts';
 import { sampleConfig, sampleEnv, writeSample } from '../../src/config/sample.ts';
 import { settingPaths } from '../../src/config/schema.ts';
 import { AppError } from '../../src/core/errors.ts';

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
+import { secretsOf } from '../../src/config/reading/secrets.ts';
 import { DEFAULT_FOCUS } from '../../src/config/resolve.ts';
-import { secretsOf } from '../../src/config/secrets.ts';
 import type { Config } from '../../src/config/types.ts';
-import { createRedactor } from '../../src/core/redact.ts';
+import { createRedactor } from '../../src/core/text/redact.ts';
 
 const OUTBOUND = { allowPrivate: false, timeoutMs: 10_000 };
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { parseYaml } from '../../src/config/yaml.ts';
+import { parseYaml } from '../../src/config/reading/yaml.ts';
 
 function faultsOf(text: string) {
   return parseYaml(text, 'f.yml').faults ?? [];

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { AppError } from '../../src/core/errors.ts';
 import { createLogger, type Logger } from '../../src/core/logger.ts';
-import { createRedactor } from '../../src/core/redact.ts';
+import { createRedactor } from '../../src/core/text/redact.ts';
 
 const SECRET = 'sk_test "quoted" secret';
 const ESCAPED = JSON.stringify(SECRET).slice(1, -1);

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { Releasers } from '../../src/core/releasers.ts';
+import { Releasers } from '../../src/core/process/releasers.ts';
 import { gate } from '../support/gate.ts';
 import { rejection } from '../support/rejection.ts';
 

@@ -3,10 +3,10 @@ import { once } from 'node:events';
 import { readdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { withFolderLock } from '../../src/queue/folder-lock.ts';
+import { withFolderLock } from '../../src/queue/redis/folder-lock.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
-const moduleUrl = new URL('../../dist/queue/folder-lock.js', import.meta.url).href;
+const moduleUrl = new URL('../../dist/queue/redis/folder-lock.js', import.meta.url).href;
 
 /** A process that takes the lock, runs `body` (JavaScript) inside it and says "inside" first. */
 function startHolder(path: string, body: string): ChildProcess {

@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { type PrivateRedis, startPrivateRedis } from '../../src/queue/private-redis.ts';
 import { openQueueSystem, type QueueSystem } from '../../src/queue/queues.ts';
+import { type PrivateRedis, startPrivateRedis } from '../../src/queue/redis/private-redis.ts';
 import {
   clientOf,
   handlersWith,

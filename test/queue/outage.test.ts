@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { describeTarget } from '../../src/queue/connection.ts';
-import { type PrivateRedis, startPrivateRedis } from '../../src/queue/private-redis.ts';
 import { openQueueSystem, type QueueSystem } from '../../src/queue/queues.ts';
+import { describeTarget } from '../../src/queue/redis/connection.ts';
+import { type PrivateRedis, startPrivateRedis } from '../../src/queue/redis/private-redis.ts';
 import {
   clientOf,
   freePort,

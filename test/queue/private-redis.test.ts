@@ -3,11 +3,11 @@ import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'no
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { type PrivateRedis, startPrivateRedis } from '../../src/queue/private-redis.ts';
+import { type PrivateRedis, startPrivateRedis } from '../../src/queue/redis/private-redis.ts';
 import { clientOf, recordingLogger, removeFolder, temporaryFolder, until } from './support.ts';
 
 const { logger, lines } = recordingLogger();
-const moduleUrl = new URL('../../dist/queue/private-redis.js', import.meta.url).href;
+const moduleUrl = new URL('../../dist/queue/redis/private-redis.js', import.meta.url).href;
 let folder: string;
 let started: PrivateRedis[];
 

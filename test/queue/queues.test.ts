@@ -1,8 +1,8 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { AppError } from '../../src/core/errors.ts';
 import type { JobHandlers, SyncJob } from '../../src/queue/jobs.ts';
-import { type PrivateRedis, startPrivateRedis } from '../../src/queue/private-redis.ts';
 import { openQueueSystem, type QueueSystem } from '../../src/queue/queues.ts';
+import { type PrivateRedis, startPrivateRedis } from '../../src/queue/redis/private-redis.ts';
 import type { QueueSettings } from '../../src/queue/settings.ts';
 import {
   clientOf,

@@ -2,8 +2,8 @@ import { getTasks } from 'node-cron';
 import { afterEach, describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/core/clock.ts';
 import { AppError } from '../../src/core/errors.ts';
-import { startPrivateRedis } from '../../src/queue/private-redis.ts';
 import { openQueueSystem } from '../../src/queue/queues.ts';
+import { startPrivateRedis } from '../../src/queue/redis/private-redis.ts';
 import {
   type ScheduleEntry,
   type Scheduler,

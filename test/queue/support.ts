@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { createLogger, type Logger } from '../../src/core/logger.ts';
-import type { RedisTarget } from '../../src/queue/connection.ts';
 import type { JobHandlers } from '../../src/queue/jobs.ts';
+import type { RedisTarget } from '../../src/queue/redis/connection.ts';
 
 export function temporaryFolder(): string {
   return mkdtempSync(join(tmpdir(), 'queue-'));

@@ -1,5 +1,5 @@
-import { type AlertState, OPEN_ALERT_STATES } from '../../core/alert-words.ts';
 import type { Period } from '../../core/period.ts';
+import { type AlertState, OPEN_ALERT_STATES } from '../../core/text/alert-words.ts';
 import type { LedgerConnection } from '../../ledger/file/open.ts';
 import type { RuleName, Stage } from '../rules/rule.ts';
 

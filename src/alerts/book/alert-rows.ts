@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type Database from 'better-sqlite3';
-import { OPEN_ALERT_STATES_SQL } from '../../core/alert-words.ts';
 import type { Period } from '../../core/period.ts';
+import { OPEN_ALERT_STATES_SQL } from '../../core/text/alert-words.ts';
 import type { alerts } from '../../ledger/schema/alert-tables.ts';
 import type { Exact, SqlRow } from '../../ledger/schema/rows.ts';
 import type { AlertSubject, Observation } from '../evaluate/observation.ts';

@@ -1,5 +1,5 @@
-import { OPEN_ALERT_STATES, OPEN_ALERT_STATES_SQL } from '../../core/alert-words.ts';
 import { isoTime } from '../../core/clock.ts';
+import { OPEN_ALERT_STATES, OPEN_ALERT_STATES_SQL } from '../../core/text/alert-words.ts';
 import { periodOfKey } from '../../ledger/schema/keys.ts';
 import { type Observation, observation } from '../evaluate/observation.ts';
 import { judgeIncident } from '../rules/incident.ts';

@@ -1,4 +1,4 @@
-import { type AlertState, OPEN_ALERT_STATES } from '../../core/alert-words.ts';
+import { type AlertState, OPEN_ALERT_STATES } from '../../core/text/alert-words.ts';
 import { type Finding, type Judgement, STAGE_RANK, type Stage } from '../rules/rule.ts';
 
 export type AlertChangeKind = 'pending' | 'fired' | 'escalated' | 'grown' | 'acknowledged' | 'resolved' | 'expired';

@@ -1,4 +1,4 @@
-import { OPEN_ALERT_STATES } from '../../core/alert-words.ts';
+import { OPEN_ALERT_STATES } from '../../core/text/alert-words.ts';
 import { type RuleName, SELF_RULES, STAGE_RANK } from '../rules/rule.ts';
 import { type BookContext, type Draft, muteSubject, NEWS } from './alert-change.ts';
 import type { AlertRows, StoredAlert } from './alert-rows.ts';

@@ -1,11 +1,11 @@
 import type { EmailConfig } from '../../config/types.ts';
-import { isLoopbackHost } from '../../core/loopback.ts';
-import { attemptLimit } from './attempt-limit.ts';
+import { isLoopbackHost } from '../../core/net/loopback.ts';
 import type { Channel, ChannelMessage, DeliveryResult } from './channel.ts';
 import { emailText } from './email-text.ts';
-import { AddressRefusedError, openGuardedSocket, type Resolve } from './guarded-connect.ts';
 import { messageView } from './message-view.ts';
-import { refusedAddress } from './post-json.ts';
+import { attemptLimit } from './outbound/attempt-limit.ts';
+import { AddressRefusedError, openGuardedSocket, type Resolve } from './outbound/guarded-connect.ts';
+import { refusedAddress } from './outbound/post-json.ts';
 
 export interface EmailDeps {
   /** The system's resolver when absent. */

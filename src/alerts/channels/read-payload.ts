@@ -1,5 +1,5 @@
-import { parseExact } from '../../core/exact-json.ts';
-import { inertText } from '../../core/inert-text.ts';
+import { parseExact } from '../../core/text/exact-json.ts';
+import { inertText } from '../../core/text/inert-text.ts';
 
 export type PayloadValue =
   | string

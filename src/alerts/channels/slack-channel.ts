@@ -1,8 +1,8 @@
 import type { SlackConfig } from '../../config/types.ts';
 import type { Channel } from './channel.ts';
-import { channelUrl } from './channel-url.ts';
 import { MESSAGE_LINES, type MessageView, messageView, tailLine } from './message-view.ts';
-import { postJson } from './post-json.ts';
+import { channelUrl } from './outbound/channel-url.ts';
+import { postJson } from './outbound/post-json.ts';
 import type { HttpChannelDeps } from './webhook-channel.ts';
 
 /** Slack refuses a message with longer texts: characters of a header, a section, a field, and fields of one section. */

@@ -1,9 +1,9 @@
 import type { WebhookConfig } from '../../config/types.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { Channel, ChannelMessage } from './channel.ts';
-import { channelUrl } from './channel-url.ts';
-import type { Resolve } from './guarded-connect.ts';
-import { postJson } from './post-json.ts';
+import { channelUrl } from './outbound/channel-url.ts';
+import type { Resolve } from './outbound/guarded-connect.ts';
+import { postJson } from './outbound/post-json.ts';
 import { webhookKey, webhookSignature } from './webhook-signature.ts';
 
 export interface HttpChannelDeps {

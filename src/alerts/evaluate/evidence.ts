@@ -1,6 +1,6 @@
 import type Database from 'better-sqlite3';
-import { stringifyExact } from '../../core/exact-json.ts';
-import { inertJson } from '../../core/inert-text.ts';
+import { stringifyExact } from '../../core/text/exact-json.ts';
+import { inertJson } from '../../core/text/inert-text.ts';
 import { periodOfKey } from '../../ledger/schema/keys.ts';
 import type { Course } from '../notify/course.ts';
 import { percentOf } from '../notify/percent.ts';

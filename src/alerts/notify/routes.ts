@@ -1,5 +1,5 @@
 import type { ChannelConfig, RouteConfig } from '../../config/types.ts';
-import { RULES, type RuleName, SEVERITIES, type Severity } from '../../core/alert-words.ts';
+import { RULES, type RuleName, SEVERITIES, type Severity } from '../../core/text/alert-words.ts';
 import { SELF_RULES } from '../rules/rule.ts';
 
 /** A channel and what it is told of, and when; plain data, because it crosses threads. */

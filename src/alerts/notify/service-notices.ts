@@ -1,4 +1,4 @@
-import { inertJson, inertText } from '../../core/inert-text.ts';
+import { inertJson, inertText } from '../../core/text/inert-text.ts';
 
 /** The stored text of a notification that says that another channel is disabled. */
 export function channelDisabledPayload(facts: {

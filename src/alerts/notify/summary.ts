@@ -1,5 +1,5 @@
-import { inertText } from '../../core/inert-text.ts';
 import { periodEndMs, periodStartMs } from '../../core/period.ts';
+import { inertText } from '../../core/text/inert-text.ts';
 import type { Evidence } from '../evaluate/evidence.ts';
 import type { ChangeReason } from '../rules/change-reason.ts';
 import type { RuleName, Stage } from '../rules/rule.ts';

@@ -1,7 +1,7 @@
 import { userInfo } from 'node:os';
 import type { Command } from 'commander';
 import type { Evidence } from '../../alerts/evaluate/evidence.ts';
-import { inertText } from '../../core/inert-text.ts';
+import { inertText } from '../../core/text/inert-text.ts';
 import { formatInteger } from '../../reports/formats/format.ts';
 import { renderTable } from '../../reports/formats/table.ts';
 import { type AlertMoment, alertMoments } from '../../reports/queries/alert-moments.ts';

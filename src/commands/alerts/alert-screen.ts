@@ -1,7 +1,7 @@
 import { dayBars } from '../../alerts/notify/day-bars.ts';
 import { alertFacts, type Told } from '../../alerts/notify/facts.ts';
 import { nextCommands } from '../../alerts/notify/next-commands.ts';
-import { inertText } from '../../core/inert-text.ts';
+import { inertText } from '../../core/text/inert-text.ts';
 import { formatInteger } from '../../reports/formats/format.ts';
 import { renderTable, type TableOptions } from '../../reports/formats/table.ts';
 import { wrapText } from '../../reports/formats/wrap.ts';

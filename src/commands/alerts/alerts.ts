@@ -1,5 +1,5 @@
 import { Command, Option } from 'commander';
-import { ALERT_STATES, type AlertState } from '../../core/alert-words.ts';
+import { ALERT_STATES, type AlertState } from '../../core/text/alert-words.ts';
 import { renderTable, type TableColumn } from '../../reports/formats/table.ts';
 import { type AlertFilters, alertRows, type ListedAlert } from '../../reports/queries/alerts.ts';
 import type { Context } from '../../wiring/context.ts';

@@ -8,7 +8,7 @@ import {
 } from '../../alerts/backtest/compare.ts';
 import type { AlertRuleSettings, AlertSettings } from '../../config/types.ts';
 import { isoTime } from '../../core/clock.ts';
-import { inertText } from '../../core/inert-text.ts';
+import { inertText } from '../../core/text/inert-text.ts';
 import { formatInteger } from '../../reports/formats/format.ts';
 import { renderTable, type TableColumn, type TableOptions } from '../../reports/formats/table.ts';
 import type { BacktestAnswer } from './backtest-json.ts';

@@ -2,7 +2,7 @@ import { userInfo } from 'node:os';
 import { Argument, type Command } from 'commander';
 import { FEEDBACK_LABELS, type FeedbackLabel } from '../../alerts/book/feedback.ts';
 import { muteCommand } from '../../alerts/notify/next-commands.ts';
-import { inertText } from '../../core/inert-text.ts';
+import { inertText } from '../../core/text/inert-text.ts';
 import { alertMoments } from '../../reports/queries/alert-moments.ts';
 import { alertRecord } from '../../reports/queries/alert-record.ts';
 import { openExisting } from '../finance/close.ts';

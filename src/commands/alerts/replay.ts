@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { type DeadLetter, deadLetters } from '../../alerts/outbox/replay.ts';
 import { UsageError } from '../../core/errors.ts';
-import { inertText } from '../../core/inert-text.ts';
+import { inertText } from '../../core/text/inert-text.ts';
 import { formatInteger, relativeTime } from '../../reports/formats/format.ts';
 import { renderTable, type TableColumn } from '../../reports/formats/table.ts';
 import type { Context } from '../../wiring/context.ts';

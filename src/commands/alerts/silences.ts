@@ -2,7 +2,7 @@ import { userInfo } from 'node:os';
 import type { Command } from 'commander';
 import type { SilenceRequest } from '../../alerts/book/actions.ts';
 import { isoTime } from '../../core/clock.ts';
-import { inertText } from '../../core/inert-text.ts';
+import { inertText } from '../../core/text/inert-text.ts';
 import { formatInteger } from '../../reports/formats/format.ts';
 import { renderTable, type TableColumn } from '../../reports/formats/table.ts';
 import { alertRecord } from '../../reports/queries/alert-record.ts';

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { DeliveryResult } from '../../alerts/channels/channel.ts';
-import { inertText } from '../../core/inert-text.ts';
+import { inertText } from '../../core/text/inert-text.ts';
 import type { TestReport } from '../../wiring/context.ts';
 import { type CliContext, EXIT, examples, reportingCommand } from '../shared/cli-context.ts';
 import { withStopSignal } from '../shared/stop-signal.ts';

@@ -1,4 +1,4 @@
-import { allowedAddresses } from '../../alerts/channels/guarded-connect.ts';
+import { allowedAddresses } from '../../alerts/channels/outbound/guarded-connect.ts';
 import { type DisabledChannel, disabledChannels } from '../../alerts/outbox/channel-states.ts';
 import { type DeadLetter, deadLetters } from '../../alerts/outbox/replay.ts';
 import type { ChannelConfig, Config } from '../../config/types.ts';

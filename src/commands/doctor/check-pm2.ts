@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
-import { groupOf, listOf } from '../../config/path.ts';
+import { groupOf, listOf } from '../../config/reading/path.ts';
 import { summarizeError } from '../../core/errors.ts';
 import { type Finding, fail, ok } from './finding.ts';
 

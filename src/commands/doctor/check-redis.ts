@@ -4,8 +4,8 @@ import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Config } from '../../config/types.ts';
 import { summarizeError } from '../../core/errors.ts';
-import { describeTarget, type RedisTarget } from '../../queue/connection.ts';
 import { RedisMissingError } from '../../queue/errors.ts';
+import { describeTarget, type RedisTarget } from '../../queue/redis/connection.ts';
 import { probeRedis } from '../shared/redis-probe.ts';
 import { type Finding, fail, ok } from './finding.ts';
 

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { Config } from '../../config/types.ts';
 import { ConfigError, summarizeError } from '../../core/errors.ts';
-import { inertText } from '../../core/inert-text.ts';
+import { inertText } from '../../core/text/inert-text.ts';
 import type { Context } from '../../wiring/context.ts';
 import { type CliContext, EXIT, examples, reportingCommand } from '../shared/cli-context.ts';
 import { checkChannels } from './check-channels.ts';

@@ -1,8 +1,8 @@
 import { userInfo } from 'node:os';
 import type { Command } from 'commander';
 import { AppError, UsageError } from '../../core/errors.ts';
-import { inertText } from '../../core/inert-text.ts';
 import { parsePeriod } from '../../core/period.ts';
+import { inertText } from '../../core/text/inert-text.ts';
 import type { PeriodEvent } from '../../ledger/close/close-period.ts';
 import { formatInteger } from '../../reports/formats/format.ts';
 import type { Context } from '../../wiring/context.ts';

@@ -1,4 +1,4 @@
-import { inertText } from '../../core/inert-text.ts';
+import { inertText } from '../../core/text/inert-text.ts';
 import { formatInteger, relativeTime } from '../../reports/formats/format.ts';
 import { renderTable, type TableColumn } from '../../reports/formats/table.ts';
 import type { TenantEntry } from '../../reports/queries/tenant.ts';

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { AppError, summarizeError, UsageError } from '../../core/errors.ts';
-import { inertText } from '../../core/inert-text.ts';
+import { inertText } from '../../core/text/inert-text.ts';
 import { tenantEntries, workspacesOfTenant } from '../../reports/queries/tenant.ts';
 import { type UsageRow, usageRows } from '../../reports/queries/usage.ts';
 import type { Context } from '../../wiring/context.ts';

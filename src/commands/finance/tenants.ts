@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import { Command } from 'commander';
 import type { NamesReport, TenantName } from '../../billing/book/names.ts';
 import { UsageError } from '../../core/errors.ts';
-import { inertText } from '../../core/inert-text.ts';
+import { inertText } from '../../core/text/inert-text.ts';
 import { formatInteger } from '../../reports/formats/format.ts';
 import { renderTable, type TableColumn } from '../../reports/formats/table.ts';
 import { type NamedTenantRow, namedTenants } from '../../reports/queries/tenants.ts';

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { inertText } from '../../core/inert-text.ts';
+import { inertText } from '../../core/text/inert-text.ts';
 import type { LedgerConnection } from '../../ledger/file/open.ts';
 import type { Fault } from '../../ledger/verify/fault.ts';
 import { type VerifyReport, verifyLedger } from '../../ledger/verify/verify.ts';

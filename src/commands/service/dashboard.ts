@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import { UsageError } from '../../core/errors.ts';
-import { inertText } from '../../core/inert-text.ts';
+import { inertText } from '../../core/text/inert-text.ts';
 import type { Context } from '../../wiring/context.ts';
 import { chooseWorkspace } from '../shared/choose-workspace.ts';
 import { type CliContext, examples, reportingCommand } from '../shared/cli-context.ts';

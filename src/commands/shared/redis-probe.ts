@@ -2,10 +2,10 @@ import { existsSync } from 'node:fs';
 import { Redis, type RedisOptions } from 'ioredis';
 import type { Config } from '../../config/types.ts';
 import { privateRedisFolder } from '../../daemon/daemon.ts';
-import type { RedisTarget } from '../../queue/connection.ts';
 import { within } from '../../queue/deadline.ts';
-import { isListening } from '../../queue/redis-server.ts';
-import { prepareServerFolder } from '../../queue/server-folder.ts';
+import type { RedisTarget } from '../../queue/redis/connection.ts';
+import { isListening } from '../../queue/redis/redis-server.ts';
+import { prepareServerFolder } from '../../queue/redis/server-folder.ts';
 
 /** A Redis that does not answer within this is not worth waiting for. */
 const ANSWER_MS = 2000;

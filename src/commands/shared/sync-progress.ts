@@ -1,4 +1,4 @@
-import { inertText } from '../../core/inert-text.ts';
+import { inertText } from '../../core/text/inert-text.ts';
 import type { SyncProgress } from '../../sync/run.ts';
 import type { CliContext } from './cli-context.ts';
 import { createProgressView, type ProgressView } from './progress.ts';

@@ -1,5 +1,5 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
-import { isLoopbackHost } from '../../core/loopback.ts';
+import { isLoopbackHost } from '../../core/net/loopback.ts';
 
 /**
  * Whether an Authorization header carries the token: as `Bearer`, or as the password of `Basic` with any user name,

@@ -2,7 +2,7 @@ import type { Queue } from 'bullmq';
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
 import { AppError, summarizeError } from '../../core/errors.ts';
 import type { Logger } from '../../core/logger.ts';
-import { isLoopbackHost } from '../../core/loopback.ts';
+import { isLoopbackHost } from '../../core/net/loopback.ts';
 import { carriesToken, namesLoopback } from './guards.ts';
 import { createMetrics } from './metrics.ts';
 import type { HealthProbe } from './probe.ts';

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
 import type Database from 'better-sqlite3';
 import { isoTime } from '../../core/clock.ts';
-import { isStillRunning, processStart } from '../../core/process-liveness.ts';
+import { isStillRunning, processStart } from '../../core/process/process-liveness.ts';
 import { LeaseHeldError } from '../errors.ts';
 import type { SqlRow } from '../schema/rows.ts';
 import type { leases, runs } from '../schema/run-tables.ts';

@@ -1,4 +1,4 @@
-import { stringifyExact } from '../../core/exact-json.ts';
+import { stringifyExact } from '../../core/text/exact-json.ts';
 
 /** Legal inside JSON strings, yet a terminal may act upon them: JSON's own escapes end at U+001F. */
 const RISKY = /[\u007f-\u009f\p{Cf}\u2028\u2029]/gu;

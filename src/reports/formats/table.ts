@@ -1,4 +1,4 @@
-import { inertText } from '../../core/inert-text.ts';
+import { inertText } from '../../core/text/inert-text.ts';
 import { formatInteger } from './format.ts';
 import { clipText, clipToWidth, textWidth, wrapText } from './wrap.ts';
 

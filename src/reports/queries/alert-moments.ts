@@ -4,7 +4,7 @@ import type { Told } from '../../alerts/notify/facts.ts';
 import { buildNotification, type Notification } from '../../alerts/notify/notification.ts';
 import { previousPeriodOf } from '../../alerts/notify/publisher.ts';
 import { clear, type RuleName, type UsageFigures } from '../../alerts/rules/rule.ts';
-import { parseExact } from '../../core/exact-json.ts';
+import { parseExact } from '../../core/text/exact-json.ts';
 import type { LedgerConnection } from '../../ledger/file/open.ts';
 import type { alerts } from '../../ledger/schema/alert-tables.ts';
 import { periodOfKey } from '../../ledger/schema/keys.ts';

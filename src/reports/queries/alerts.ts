@@ -1,7 +1,7 @@
 import { atStake } from '../../alerts/evaluate/evidence.ts';
 import { projection } from '../../alerts/rules/projection.ts';
 import type { RuleName } from '../../alerts/rules/rule.ts';
-import { type AlertState, OPEN_ALERT_STATES_SQL } from '../../core/alert-words.ts';
+import { type AlertState, OPEN_ALERT_STATES_SQL } from '../../core/text/alert-words.ts';
 import type { LedgerConnection } from '../../ledger/file/open.ts';
 import type { financeAlerts } from '../../ledger/schema/finance-views.ts';
 import { phaseOf } from './phase.ts';

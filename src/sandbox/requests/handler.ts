@@ -2,8 +2,8 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 import { setImmediate as turn, setTimeout as wait } from 'node:timers/promises';
 import type { Clock } from '../../core/clock.ts';
 import { summarizeError } from '../../core/errors.ts';
-import { parseNumbers, stringifyExact } from '../../core/exact-json.ts';
 import type { Logger } from '../../core/logger.ts';
+import { parseNumbers, stringifyExact } from '../../core/text/exact-json.ts';
 import type { FaultAction, FaultQueue } from '../world/faults.ts';
 import { parseCall, type SandboxCall } from './call.ts';
 import { type Envelope, failure, type Reply } from './reply.ts';

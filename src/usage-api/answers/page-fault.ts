@@ -1,4 +1,4 @@
-import type { Redactor } from '../../core/redact.ts';
+import type { Redactor } from '../../core/text/redact.ts';
 import { type ApiErrorOptions, type EndpointLabel, InvalidResponseError } from '../errors.ts';
 import { describeValue } from './server-text.ts';
 

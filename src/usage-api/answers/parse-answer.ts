@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { Redactor } from '../../core/redact.ts';
+import type { Redactor } from '../../core/text/redact.ts';
 import { type EndpointLabel, InvalidResponseError } from '../errors.ts';
 import type { Answer } from '../http/transport.ts';
 import { successEnvelope } from './schemas.ts';

@@ -1,4 +1,4 @@
-import { parseNumbers } from '../../core/exact-json.ts';
+import { parseNumbers } from '../../core/text/exact-json.ts';
 
 /** `Number.MAX_SAFE_INTEGER` has 16 digits: shorter runs of digits are exact in a double. */
 const EXACT_DIGITS = 16;

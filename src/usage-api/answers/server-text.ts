@@ -1,4 +1,4 @@
-import { type Redactor, withoutOpaqueRuns } from '../../core/redact.ts';
+import { type Redactor, withoutOpaqueRuns } from '../../core/text/redact.ts';
 
 const MAX_LENGTH = 300;
 /** A text value of the service that is longer is counted instead of shown: what is cut off could be half a secret. */

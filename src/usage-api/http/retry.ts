@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
-import { jitteredBackoffMs } from '../../core/backoff.ts';
+import { jitteredBackoffMs } from '../../core/net/backoff.ts';
 import {
   type ApiError,
   CancelledError,

@@ -1,7 +1,7 @@
 import type { Dispatcher } from 'undici';
 import type { Clock } from '../../core/clock.ts';
-import type { Redactor } from '../../core/redact.ts';
-import { parseHttpDate, parseRetryAfter } from '../../core/retry-after.ts';
+import { parseHttpDate, parseRetryAfter } from '../../core/net/retry-after.ts';
+import type { Redactor } from '../../core/text/redact.ts';
 import { describeLocation, envelopeMessage } from '../answers/server-text.ts';
 import { CancelledError, type EndpointLabel, TimeoutError } from '../errors.ts';
 import type { SignedHeaders } from '../sign.ts';

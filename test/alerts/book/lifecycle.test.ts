@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type AlertStatus, advance, type Moment } from '../../../src/alerts/book/lifecycle.ts';
 import { BETWEEN, clear, holds, type Judgement, STAGE_RANK } from '../../../src/alerts/rules/rule.ts';
-import { OPEN_ALERT_STATES } from '../../../src/core/alert-words.ts';
+import { OPEN_ALERT_STATES } from '../../../src/core/text/alert-words.ts';
 
 const HOUR_MS = 3_600_000;
 const certain = (measure: bigint | null = null) =>

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
 import type { ChannelConfig, RouteConfig } from '../../../src/config/types.ts';
-import { RULES, SEVERITIES } from '../../../src/core/alert-words.ts';
+import { RULES, SEVERITIES } from '../../../src/core/text/alert-words.ts';
 import { rejection } from '../../support/rejection.ts';
 import { manualOrder, startFixture } from '../../support/sandbox-fixture.ts';
 import { startReceiver } from '../channels/receiver.ts';

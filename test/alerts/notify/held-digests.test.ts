@@ -1,8 +1,8 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { composeDigests } from '../../../src/alerts/notify/compose-digests.ts';
+import { composeDigests } from '../../../src/alerts/notify/digests/compose-digests.ts';
 import { nextDigestMs } from '../../../src/alerts/notify/routes.ts';
 import type { ChannelConfig, RouteConfig } from '../../../src/config/types.ts';
-import { RULES, SEVERITIES } from '../../../src/core/alert-words.ts';
+import { RULES, SEVERITIES } from '../../../src/core/text/alert-words.ts';
 import { openForWriting } from '../../../src/ledger/file/open.ts';
 import type { Context } from '../../../src/wiring/context.ts';
 import { type Fixture, startFixture } from '../../support/sandbox-fixture.ts';

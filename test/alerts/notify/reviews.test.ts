@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import { composeReviews } from '../../../src/alerts/notify/compose-reviews.ts';
-import { dueReviews } from '../../../src/alerts/notify/review.ts';
+import { composeReviews } from '../../../src/alerts/notify/digests/compose-reviews.ts';
+import { dueReviews } from '../../../src/alerts/notify/digests/review.ts';
 import { routesOf } from '../../../src/alerts/notify/routes.ts';
 import type { ChannelConfig, RouteConfig } from '../../../src/config/types.ts';
-import { RULES, SEVERITIES } from '../../../src/core/alert-words.ts';
+import { RULES, SEVERITIES } from '../../../src/core/text/alert-words.ts';
 import { openForWriting } from '../../../src/ledger/file/open.ts';
 import { startFixture } from '../../support/sandbox-fixture.ts';
 

@@ -7,7 +7,7 @@ import { importNames } from '../../../src/billing/book/names.ts';
 import { readStatement } from '../../../src/billing/book/read-statement.ts';
 import { setCards } from '../../../src/billing/book/set-cards.ts';
 import { verifyStatement } from '../../../src/billing/statement/verify-statement.ts';
-import { parseExact } from '../../../src/core/exact-json.ts';
+import { parseExact } from '../../../src/core/text/exact-json.ts';
 import { closePeriod } from '../../../src/ledger/close/close-period.ts';
 import { renderJson } from '../../../src/reports/formats/json.ts';
 import { openLedger, publish, usageRecord } from '../../support/open-ledger.ts';

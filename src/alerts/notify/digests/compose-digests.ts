@@ -1,5 +1,5 @@
 import type Database from 'better-sqlite3';
-import { isoTime } from '../../core/clock.ts';
+import { isoTime } from '../../../core/clock.ts';
 import { buildDigests, type HeldNotification } from './digest.ts';
 
 type Connection = Database.Database;

@@ -3,10 +3,10 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Redis } from 'ioredis';
-import type { Logger } from '../core/logger.ts';
-import { isProcessRunning } from '../core/process-liveness.ts';
-import { within } from './deadline.ts';
-import { RedisMissingError, RedisStartError } from './errors.ts';
+import type { Logger } from '../../core/logger.ts';
+import { isProcessRunning } from '../../core/process/process-liveness.ts';
+import { within } from '../deadline.ts';
+import { RedisMissingError, RedisStartError } from '../errors.ts';
 import { APPEND_FOLDER, LOG_FILE, type ServerFolder, serverLogTail, setDataAside } from './server-folder.ts';
 
 /** Loading a large append-only file takes seconds; an empty one 12 to 41 ms. */

@@ -1,9 +1,9 @@
 import type Database from 'better-sqlite3';
-import { OPEN_ALERT_STATES_SQL } from '../../core/alert-words.ts';
-import { isoTime } from '../../core/clock.ts';
-import { periodKeyOf } from '../../ledger/schema/keys.ts';
+import { isoTime } from '../../../core/clock.ts';
+import { OPEN_ALERT_STATES_SQL } from '../../../core/text/alert-words.ts';
+import { periodKeyOf } from '../../../ledger/schema/keys.ts';
+import type { ChannelRoute } from '../routes.ts';
 import { type DueReview, dueReviews, type ReviewMoment, renderReview, type WorkspaceReview } from './review.ts';
-import type { ChannelRoute } from './routes.ts';
 
 type Connection = Database.Database;
 

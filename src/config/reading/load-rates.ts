@@ -1,7 +1,7 @@
-import { ConfigError } from '../core/errors.ts';
+import { ConfigError } from '../../core/errors.ts';
+import { readSettings } from '../load.ts';
+import { type RateCardText, rateCardsSchema } from '../rate-cards.ts';
 import { schemaFaults, tidyFaults } from './faults.ts';
-import { readSettings } from './load.ts';
-import { type RateCardText, rateCardsSchema } from './rate-cards.ts';
 
 /**
  * Reads rate cards from a YAML file of their own: `rates:` with a list below it, as in the configuration.

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import Database from 'better-sqlite3';
-import { AppError } from '../core/errors.ts';
+import { AppError } from '../../core/errors.ts';
 
 const RETRY_MS = 20;
 

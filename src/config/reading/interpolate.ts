@@ -1,4 +1,4 @@
-import type { ConfigFault } from '../core/errors.ts';
+import type { ConfigFault } from '../../core/errors.ts';
 import { formatPath, type Path } from './path.ts';
 
 /**

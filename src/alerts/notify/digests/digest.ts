@@ -1,6 +1,6 @@
-import { parseExact, stringifyExact } from '../../core/exact-json.ts';
-import { inertJson } from '../../core/inert-text.ts';
-import { shortHash } from '../book/alert-rows.ts';
+import { parseExact, stringifyExact } from '../../../core/text/exact-json.ts';
+import { inertJson } from '../../../core/text/inert-text.ts';
+import { shortHash } from '../../book/alert-rows.ts';
 
 /** The most alerts of one digest; more of them make several. */
 export const DIGEST_ALERTS = 200;

@@ -1,9 +1,9 @@
 import { Redis, type RedisOptions } from 'ioredis';
-import { backoffMs } from '../core/backoff.ts';
-import { AppError } from '../core/errors.ts';
-import type { Logger } from '../core/logger.ts';
-import { within } from './deadline.ts';
-import { READY_WAIT_MS } from './settings.ts';
+import { AppError } from '../../core/errors.ts';
+import type { Logger } from '../../core/logger.ts';
+import { backoffMs } from '../../core/net/backoff.ts';
+import { within } from '../deadline.ts';
+import { READY_WAIT_MS } from '../settings.ts';
 
 /** Where Redis is: an address such as `redis://host:6379/0`, or the path of a unix socket. */
 export type RedisTarget = { kind: 'url'; url: string } | { kind: 'socket'; path: string };

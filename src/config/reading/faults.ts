@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { ConfigFault } from '../core/errors.ts';
+import type { ConfigFault } from '../../core/errors.ts';
 import { formatPath, valueAt } from './path.ts';
 import { remedyFor } from './remedies.ts';
 import { closest, suggestKey } from './suggest.ts';

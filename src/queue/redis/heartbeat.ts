@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
+import { within } from '../deadline.ts';
 import type { RedisWatch } from './connection.ts';
-import { within } from './deadline.ts';
 
 const ANSWER_MS = 4_000;
 const KEPT_MS = 60_000;

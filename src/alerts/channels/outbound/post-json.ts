@@ -1,8 +1,8 @@
-import type { Clock } from '../../core/clock.ts';
+import type { Clock } from '../../../core/clock.ts';
+import type { DeliveryResult } from '../channel.ts';
+import { webhookOutcome } from '../webhook-outcome.ts';
 import { attemptLimit } from './attempt-limit.ts';
-import type { DeliveryResult } from './channel.ts';
 import { AddressRefusedError, type OutboundPolicy } from './guarded-connect.ts';
-import { webhookOutcome } from './webhook-outcome.ts';
 
 export interface JsonPost {
   url: URL;

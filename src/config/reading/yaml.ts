@@ -1,5 +1,5 @@
 import { LineCounter, parseDocument, type YAMLError } from 'yaml';
-import type { ConfigFault } from '../core/errors.ts';
+import type { ConfigFault } from '../../core/errors.ts';
 
 /** Expanding more aliases than this is refused, so that a few lines cannot grow to gigabytes. */
 const MOST_ALIASES = 100;

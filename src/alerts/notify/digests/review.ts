@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import { stringify } from 'lossless-json';
-import { WEEKDAYS } from '../../config/types.ts';
-import { isoTime } from '../../core/clock.ts';
-import { inertJson } from '../../core/inert-text.ts';
-import { addPeriods, type Period, periodAt, periodEndMs, periodStartMs } from '../../core/period.ts';
-import { percentOf } from './percent.ts';
-import { type ChannelRoute, hourOf } from './routes.ts';
+import { WEEKDAYS } from '../../../config/types.ts';
+import { isoTime } from '../../../core/clock.ts';
+import { addPeriods, type Period, periodAt, periodEndMs, periodStartMs } from '../../../core/period.ts';
+import { inertJson } from '../../../core/text/inert-text.ts';
+import { percentOf } from '../percent.ts';
+import { type ChannelRoute, hourOf } from '../routes.ts';
 
 const DAY_MS = 86_400_000;
 /** A review whose hour was missed for longer is not made up for. */

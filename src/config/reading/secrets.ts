@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import type { ConfigFault } from '../core/errors.ts';
+import type { ConfigFault } from '../../core/errors.ts';
+import { secretRule } from '../rules.ts';
+import type { ChannelConfig, Config } from '../types.ts';
 import { groupOf, listOf } from './path.ts';
 import { remedyFor } from './remedies.ts';
-import { secretRule } from './rules.ts';
-import type { ChannelConfig, Config } from './types.ts';
 
 /** Every secret value of a configuration, for the redactor; none is empty, none is there twice. */
 export function secretsOf(config: Config): string[] {
