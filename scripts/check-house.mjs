@@ -1,5 +1,5 @@
 // Checks the house: imports go down the list of rooms only, modules do not import each other in a circle, there are no
-// barrels, and files stay small enough to read.
+// barrels, and files and folders stay small enough to read.
 import { readdirSync, readFileSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -28,32 +28,44 @@ const ROOMS = [
 const ONLY = { sandbox: ['core'], queue: ['core'], ledger: ['core'] };
 const FORBIDDEN_NAMES = ['index.ts', 'utils.ts', 'helpers.ts'];
 const MAX_LINES = 400;
+/** A folder with more files wants rooms of its own. */
+const MAX_FILES = 15;
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 const src = join(root, 'src');
 const faults = [];
-const files = readdirSync(src, { recursive: true })
-  .filter((file) => file.endsWith('.ts'))
-  .map((file) => join(src, file));
+const files = sourcesIn(src);
 const importsOf = new Map(files.map((file) => [file, readImports(file)]));
 
 for (const [file, imports] of importsOf) {
   const room = roomOf(file);
   const name = relative(root, file);
   if (FORBIDDEN_NAMES.includes(basename(file))) faults.push(`${name}: a file is named after its role`);
-  const lines = readFileSync(file, 'utf8').split('\n').length - 1;
-  if (lines > MAX_LINES) faults.push(`${name}: ${lines} lines, split it at ${MAX_LINES}`);
   for (const target of imports) {
     if (!importsOf.has(target)) faults.push(`${name}: imports ${relative(root, target)}, which is not there`);
     else if (!mayImport(room, roomOf(target)))
       faults.push(`${name}: ${room} must not import ${relative(root, target)}`);
   }
 }
+for (const file of [...files, ...sourcesIn(join(root, 'test'))]) {
+  const lines = readFileSync(file, 'utf8').split('\n').length - 1;
+  if (lines > MAX_LINES) faults.push(`${relative(root, file)}: ${lines} lines, split it at ${MAX_LINES}`);
+}
+for (const [folder, inside] of Map.groupBy(files, dirname)) {
+  if (inside.length > MAX_FILES)
+    faults.push(`${relative(root, folder)}: ${inside.length} files, give it rooms at ${MAX_FILES}`);
+}
 for (const circle of findCircles()) faults.push(`circle: ${circle.map((file) => relative(src, file)).join(' -> ')}`);
 
 for (const fault of faults) process.stderr.write(`${fault}\n`);
 process.stdout.write(`house: ${files.length} files, ${faults.length} faults\n`);
 process.exitCode = faults.length === 0 ? 0 : 1;
+
+function sourcesIn(folder) {
+  return readdirSync(folder, { recursive: true })
+    .filter((file) => file.endsWith('.ts'))
+    .map((file) => join(folder, file));
+}
 
 function roomOf(file) {
   const [room] = relative(src, file).split('/');

@@ -17,7 +17,7 @@ export type Sign =
   | 'page_repeated'
   | 'outside_window';
 
-export interface Judgement {
+export interface WalkJudgement {
   verdict: WalkVerdict;
   signs: Sign[];
 }
@@ -28,7 +28,7 @@ export interface Judgement {
  * row missed means another one repeated); a deletion together with an addition is not, so `twice` also demands that
  * the walk before was clean and had the same keys.
  */
-export function judgeWalk(facts: WalkFacts, consistency: Consistency, previousWasClean: boolean): Judgement {
+export function judgeWalk(facts: WalkFacts, consistency: Consistency, previousWasClean: boolean): WalkJudgement {
   const signs = signsOfMovement(facts);
   if (signs.length > 0) return { verdict: 'moved', signs };
   const twice = consistency === 'twice' || (consistency === 'auto' && facts.totalPages <= AUTO_TWICE_PAGES);

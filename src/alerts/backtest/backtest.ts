@@ -3,7 +3,7 @@ import type { Period } from '../../core/period.ts';
 import type { LedgerConnection } from '../../ledger/file/open.ts';
 import type { RunAlertSettings } from '../evaluate/evaluate-run.ts';
 import { type Comparison, compareStories, type Sides } from './compare.ts';
-import { findHistory, type History, readMoments } from './history.ts';
+import { findHistory, type RecordedHistory, readMoments } from './history.ts';
 import { Replica } from './replica.ts';
 import { readStories } from './stories.ts';
 
@@ -18,7 +18,7 @@ export interface BacktestRequest {
 }
 
 export interface Backtest {
-  history: History;
+  history: RecordedHistory;
   comparison: Comparison;
 }
 

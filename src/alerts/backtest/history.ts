@@ -2,7 +2,7 @@ import { AppError } from '../../core/errors.ts';
 import type { LedgerConnection } from '../../ledger/file/open.ts';
 
 /** What is replayed of a workspace. What was published before `lastSeq` never changes, so no snapshot has to be held. */
-export interface History {
+export interface RecordedHistory {
   workspaceKey: number;
   workspaceId: string;
   /** The run whose findings told nobody, because it was the first. */
@@ -43,7 +43,7 @@ const PAGE = 500;
  *
  * @throws AppError `no_history` when no run of it has been published yet.
  */
-export function findHistory(connection: LedgerConnection, workspaceId: string): History {
+export function findHistory(connection: LedgerConnection, workspaceId: string): RecordedHistory {
   const found = connection
     .prepare(
       `SELECT w.workspace_key AS workspaceKey, w.workspace_id AS workspaceId, w.first_run_key AS firstRunKey,
@@ -52,7 +52,7 @@ export function findHistory(connection: LedgerConnection, workspaceId: string): 
        FROM workspaces w JOIN runs r ON r.workspace_key = w.workspace_key AND r.applied_seq IS NOT NULL
        WHERE w.workspace_id = ? GROUP BY w.workspace_key`,
     )
-    .get(workspaceId) as History | undefined;
+    .get(workspaceId) as RecordedHistory | undefined;
   if (found !== undefined) return found;
   throw new AppError('no_history', `the ledger has no complete run of ${JSON.stringify(workspaceId)} to replay`, {
     hint: 'run `usage-ledger sync` or the daemon; the longer it has run, the more a backtest says',
@@ -60,7 +60,7 @@ export function findHistory(connection: LedgerConnection, workspaceId: string): 
 }
 
 /** What happened in the workspace, in order; a page is held in memory at a time. */
-export function* readMoments(connection: LedgerConnection, history: History): Generator<Moment> {
+export function* readMoments(connection: LedgerConnection, history: RecordedHistory): Generator<Moment> {
   const page = connection.prepare(
     `SELECT applied_seq AS seq, 'run' AS action, finished_at AS at, run_key AS runKey, run_id AS runId,
        from_period AS fromPeriod, to_period AS toPeriod, first_entry_id AS firstEntryId, entries, 0 AS periodKey

@@ -5,7 +5,7 @@ import { windowBounds } from '../../ledger/schema/keys.ts';
 import { migrateInMemory } from '../../ledger/schema/migrate.ts';
 import { evaluateRun, type RunAlertSettings } from '../evaluate/evaluate-run.ts';
 import { routesOf } from '../notify/routes.ts';
-import type { History, Moment } from './history.ts';
+import type { Moment, RecordedHistory } from './history.ts';
 
 /** The one receiver that notifications of a replay are counted for; nothing is ever sent to it. */
 const CHANNELS = routesOf([{ type: 'log', name: 'backtest' }]);
@@ -17,12 +17,12 @@ const CHANNELS = routesOf([{ type: 'log', name: 'backtest' }]);
  */
 export class Replica {
   readonly connection: LedgerConnection;
-  readonly #history: History;
+  readonly #history: RecordedHistory;
   readonly #ledger: LedgerConnection;
   readonly #settings: RunAlertSettings;
   readonly #statements;
 
-  constructor(ledger: LedgerConnection, history: History, settings: Omit<RunAlertSettings, 'channels'>) {
+  constructor(ledger: LedgerConnection, history: RecordedHistory, settings: Omit<RunAlertSettings, 'channels'>) {
     this.#history = history;
     this.#ledger = ledger;
     this.#settings = { ...settings, channels: CHANNELS };

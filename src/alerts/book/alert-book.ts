@@ -4,7 +4,7 @@ import { periodOfKey } from '../../ledger/schema/keys.ts';
 import { type Observation, observation } from '../evaluate/observation.ts';
 import { createPublisher } from '../notify/publisher.ts';
 import { clear, type Stage } from '../rules/rule.ts';
-import type { BookContext, Draft, RunAlerts } from './alert-change.ts';
+import type { BookContext, RunAlerts, UnpublishedChange } from './alert-change.ts';
 import { AlertRows, figuresOf, type StoredAlert, type SubjectNames } from './alert-rows.ts';
 import { endedIncidents, gatherIncidents, isCrowd, isExpected } from './incidents.ts';
 import { advance } from './lifecycle.ts';
@@ -21,7 +21,7 @@ export class AlertBook {
   readonly #tenantId: Database.Statement;
   readonly #newsSince: Database.Statement;
   readonly #lastNews: Database.Statement;
-  #drafts: Draft[] = [];
+  #drafts: UnpublishedChange[] = [];
   #mutes: Mutes | null = null;
   readonly #crowds = new Map<number, boolean>();
 

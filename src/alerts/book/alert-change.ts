@@ -49,7 +49,7 @@ export interface BookContext {
 }
 
 /** A change that has been decided, before anybody has been told. */
-export interface Draft {
+export interface UnpublishedChange {
   alert: StoredAlert;
   change: AlertChangeKind;
   seen: Observation;
@@ -64,6 +64,6 @@ export interface Draft {
 export const NEWS: readonly AlertChangeKind[] = ['fired', 'escalated', 'grown'];
 
 /** What a draft is about, as silences and plans see it. */
-export function muteSubject({ alert, names }: Draft): MuteSubject {
+export function muteSubject({ alert, names }: UnpublishedChange): MuteSubject {
   return { rule: alert.rule, tenantId: names.tenantId, period: names.period, credits: alert.currentCredits };
 }

@@ -4,7 +4,7 @@ import { periodOfKey } from '../../ledger/schema/keys.ts';
 import { type Observation, observation } from '../evaluate/observation.ts';
 import { judgeIncident } from '../rules/incident.ts';
 import { STAGE_RANK, type Stage } from '../rules/rule.ts';
-import { type BookContext, type Draft, NEWS } from './alert-change.ts';
+import { type BookContext, NEWS, type UnpublishedChange } from './alert-change.ts';
 import type { AlertRows, StoredAlert } from './alert-rows.ts';
 import type { Mutes } from './mutes.ts';
 
@@ -14,7 +14,7 @@ const TOGETHER_MS = 86_400_000;
 interface Sources {
   rows: AlertRows;
   mutes: Mutes;
-  drafts: Draft[];
+  drafts: UnpublishedChange[];
 }
 
 /**
@@ -87,7 +87,7 @@ export function isCrowd(context: BookContext, periodKey: number): boolean {
 const RUNAWAY = 2n;
 
 /** Whether an open incident has named what comes of this alert, as long as it does not run away from the others. */
-export function isExpected({ alert }: Draft, rows: AlertRows): boolean {
+export function isExpected({ alert }: UnpublishedChange, rows: AlertRows): boolean {
   const { incidentKey, rule, currentCredits, threshold } = alert;
   if (incidentKey === null || rule !== 'jump' || currentCredits === null || threshold === null) return false;
   const incident = rows.byKey(incidentKey);

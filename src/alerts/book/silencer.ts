@@ -1,6 +1,6 @@
 import { OPEN_ALERT_STATES } from '../../core/text/alert-words.ts';
 import { type RuleName, SELF_RULES, STAGE_RANK } from '../rules/rule.ts';
-import { type BookContext, type Draft, muteSubject, NEWS } from './alert-change.ts';
+import { type BookContext, muteSubject, NEWS, type UnpublishedChange } from './alert-change.ts';
 import type { AlertRows, StoredAlert } from './alert-rows.ts';
 import type { Mutes } from './mutes.ts';
 
@@ -8,7 +8,11 @@ import type { Mutes } from './mutes.ts';
 const SELF_RANK: Partial<Record<RuleName, number>> = { sync_stale: 1, sync_failed: 2, auth_failed: 3, clock_skew: 3 };
 
 /** Returns what says why a change is kept quiet, wherever the routes would have it told; null when it is not. */
-export function createSilencer(context: BookContext, rows: AlertRows, mutes: Mutes): (draft: Draft) => string | null {
+export function createSilencer(
+  context: BookContext,
+  rows: AlertRows,
+  mutes: Mutes,
+): (draft: UnpublishedChange) => string | null {
   const { seeding } = context;
   const open = rows.open().filter(({ state }) => state !== 'pending');
   const faults = open.filter(({ rule }) => isSelf(rule));

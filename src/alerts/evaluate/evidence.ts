@@ -5,9 +5,9 @@ import { periodOfKey } from '../../ledger/schema/keys.ts';
 import type { Course } from '../notify/course.ts';
 import { percentOf } from '../notify/percent.ts';
 import { createCourses } from '../notify/read-course.ts';
-import { projection } from '../rules/projection.ts';
+import { projection } from '../rules/measures/projection.ts';
+import { splitChange } from '../rules/measures/split.ts';
 import type { RuleName } from '../rules/rule.ts';
-import { splitChange } from '../rules/split.ts';
 import type { Observation } from './observation.ts';
 
 /** Entries that a notification names, the latest ones; all are in `finance_history`. */

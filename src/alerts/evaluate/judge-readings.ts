@@ -1,9 +1,9 @@
 import type Database from 'better-sqlite3';
 import { periodStartMs } from '../../core/period.ts';
+import { floorCredits } from '../rules/measures/threshold.ts';
 import { judgeRegression } from '../rules/regression.ts';
 import { judgeRestatement } from '../rules/restatement.ts';
 import { clear, NO_USAGE, type UsageFigures } from '../rules/rule.ts';
-import { floorCredits } from '../rules/threshold.ts';
 import { judgeWithdrawn } from '../rules/withdrawn.ts';
 import type { TenantFacts } from './candidates.ts';
 import type { JudgeSources } from './judge-sources.ts';

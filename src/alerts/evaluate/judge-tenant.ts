@@ -1,19 +1,19 @@
 import { addPeriods, periodEndMs } from '../../core/period.ts';
 import { judgeDrop } from '../rules/drop.ts';
 import { judgeJump } from '../rules/jump.ts';
-import { judgeNewSpend } from '../rules/new-spend.ts';
-import { judgePace } from '../rules/pace.ts';
-import { type Judgement, NO_USAGE, type Stage } from '../rules/rule.ts';
-import { DAILY_DAYS, judgeStopped } from '../rules/stopped.ts';
 import {
   buildThreshold,
+  type CreditHistory,
   floorCredits,
-  type History,
   jumpThreshold,
   scale,
   type Threshold,
   wholeMonth,
-} from '../rules/threshold.ts';
+} from '../rules/measures/threshold.ts';
+import { judgeNewSpend } from '../rules/new-spend.ts';
+import { judgePace } from '../rules/pace.ts';
+import { type Judgement, NO_USAGE, type Stage } from '../rules/rule.ts';
+import { DAILY_DAYS, judgeStopped } from '../rules/stopped.ts';
 import { judgeTrend, trendLimit } from '../rules/trend.ts';
 import type { TenantFacts } from './candidates.ts';
 import type { JudgeSources } from './judge-sources.ts';
@@ -70,7 +70,7 @@ export function createTenantJudge({
     return first !== null && first < periodKey - before;
   };
   const historyOf =
-    (tenant: TenantFacts): History =>
+    (tenant: TenantFacts): CreditHistory =>
     (before) =>
       before === 1
         ? (tenant.previous?.credits ?? null)

@@ -1,9 +1,9 @@
 import type { Budget } from '../../config/types.ts';
 import { judgeBudget } from '../rules/budget.ts';
 import { judgeJump, paceIsTelling } from '../rules/jump.ts';
+import { buildThreshold, type CreditHistory } from '../rules/measures/threshold.ts';
 import { type Curve, judgePace, slowProjection } from '../rules/pace.ts';
 import { clear, NO_USAGE, type Stage, type UsageFigures } from '../rules/rule.ts';
-import { buildThreshold, type History } from '../rules/threshold.ts';
 import { BudgetTable } from './budgets.ts';
 import type { TenantFacts } from './candidates.ts';
 import type { JudgeSources } from './judge-sources.ts';
@@ -50,7 +50,7 @@ export function createTotalJudge({ connection, settings, factsOf, tenantId, curv
       const { figures, tenants } = total(periodKey);
       const current = figures ?? NO_USAGE;
       const previous = total(periodKey - 1).figures;
-      const history: History = (before) => total(periodKey - before).figures?.credits ?? null;
+      const history: CreditHistory = (before) => total(periodKey - before).figures?.credits ?? null;
       const built = buildThreshold(facts.period, history, settings.workspace);
       let projected: bigint | null = null;
       const pace = (limit: bigint) => () => {

@@ -1,5 +1,5 @@
+import type { Threshold } from '../rules/measures/threshold.ts';
 import type { Judgement, PeriodPhase, RuleName, UsageFigures } from '../rules/rule.ts';
-import type { Threshold } from '../rules/threshold.ts';
 
 /** What an alert is about. One alert a subject. */
 export interface AlertSubject {

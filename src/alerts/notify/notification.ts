@@ -3,7 +3,7 @@ import type { AlertState } from '../../core/text/alert-words.ts';
 import { stringifyExact } from '../../core/text/exact-json.ts';
 import { inertJson } from '../../core/text/inert-text.ts';
 import type { Evidence } from '../evaluate/evidence.ts';
-import { type ChangeReason, changeReason } from '../rules/change-reason.ts';
+import { type ChangeReason, changeReason } from '../rules/measures/change-reason.ts';
 import type { RuleName, Severity, Stage, UsageFigures } from '../rules/rule.ts';
 import { percentOf } from './percent.ts';
 import { summaryLine } from './summary.ts';

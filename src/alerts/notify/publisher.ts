@@ -1,6 +1,6 @@
 import type { Period } from '../../core/period.ts';
 import { periodOfKey } from '../../ledger/schema/keys.ts';
-import type { BookContext, Draft, RunAlerts } from '../book/alert-change.ts';
+import type { BookContext, RunAlerts, UnpublishedChange } from '../book/alert-change.ts';
 import { shortHash } from '../book/alert-rows.ts';
 import type { AlertChangeKind } from '../book/lifecycle.ts';
 import { createEvidence, renderEvidence } from '../evaluate/evidence.ts';
@@ -23,8 +23,8 @@ const NOTIFICATION_TYPES: Partial<Record<AlertChangeKind, NotificationType>> = {
  */
 export function createPublisher(
   context: BookContext,
-  silence: (draft: Draft) => string | null,
-): (draft: Draft, outcome: RunAlerts) => void {
+  silence: (draft: UnpublishedChange) => string | null,
+): (draft: UnpublishedChange, outcome: RunAlerts) => void {
   const { connection, runKey, actor, at } = context;
   const evidenceOf = createEvidence(connection);
   const recipientsOf = createRecipients(context);

@@ -1,5 +1,5 @@
 import { isoTime } from '../../core/clock.ts';
-import type { BookContext, Draft } from '../book/alert-change.ts';
+import type { BookContext, UnpublishedChange } from '../book/alert-change.ts';
 import { type RuleName, SELF_RULES } from '../rules/rule.ts';
 import { type ChannelRoute, hourOf, nextDigestMs, takes } from './routes.ts';
 
@@ -29,7 +29,11 @@ const URGENT_ENDS: readonly RuleName[] = ['incident', ...SELF_RULES];
  * told of this firing and to nobody else, so that no receiver keeps an alert open for ever, or hears the end of one that
  * it never heard of. The outbox alone is asked, so a route that was changed meanwhile changes nothing about that.
  */
-export function createRecipients({ connection, channels, nowMs }: BookContext): (draft: Draft) => Recipient[] {
+export function createRecipients({
+  connection,
+  channels,
+  nowMs,
+}: BookContext): (draft: UnpublishedChange) => Recipient[] {
   const told = connection.prepare(
     `SELECT o.channel, max(o.digest_at IS NULL) AS atOnce, max(x.stage = 'certain') AS certain,
        min(CASE WHEN o.state = 'held' THEN o.next_attempt_at END) AS heldUntil
@@ -61,7 +65,7 @@ const SETTLED: readonly RuleName[] = ['drop', 'trend'];
 /** Whether a change goes with a digest of the channel, and not at once. */
 function waits(
   { digestHour, followUps }: ChannelRoute,
-  { alert, change, expected }: Draft,
+  { alert, change, expected }: UnpublishedChange,
   { atOnce, heldUntil, certain }: Told,
 ) {
   const ends = change === 'resolved';

@@ -1,7 +1,7 @@
 import { periodEndMs, periodStartMs } from '../../core/period.ts';
 import { inertText } from '../../core/text/inert-text.ts';
 import type { Evidence } from '../evaluate/evidence.ts';
-import type { ChangeReason } from '../rules/change-reason.ts';
+import type { ChangeReason } from '../rules/measures/change-reason.ts';
 import type { RuleName, Stage } from '../rules/rule.ts';
 import { percentOf } from './percent.ts';
 

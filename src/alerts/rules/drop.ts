@@ -1,5 +1,5 @@
+import { type JumpSize, jumpThreshold } from './measures/threshold.ts';
 import { BETWEEN, clear, holds, type Judgement, type PeriodPhase, type PreviousPeriod } from './rule.ts';
-import { type JumpSize, jumpThreshold } from './threshold.ts';
 
 export interface DropInput {
   /** Credits; zero when the tenant has no record of the period. */

@@ -1,4 +1,4 @@
-import { decimalFraction } from './fraction.ts';
+import { decimalFraction } from './measures/fraction.ts';
 import type { Pace } from './pace.ts';
 import { BETWEEN, clear, holds, type Judgement, type PeriodPhase, type PreviousPeriod, type Stage } from './rule.ts';
 

@@ -1,4 +1,4 @@
-import { projection } from './projection.ts';
+import { projection } from './measures/projection.ts';
 import type { PeriodPhase } from './rule.ts';
 
 /** Months of a tenant's own past that say how a month goes on from here. */

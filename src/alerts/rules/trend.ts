@@ -1,4 +1,4 @@
-import { ceilProduct } from './fraction.ts';
+import { ceilProduct } from './measures/fraction.ts';
 import { BETWEEN, clear, holds, type Judgement, type PeriodPhase } from './rule.ts';
 
 /** What a month is compared with lies so many before. */

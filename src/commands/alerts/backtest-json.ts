@@ -7,13 +7,13 @@ import type {
   ShiftedAlert,
   Sides,
 } from '../../alerts/backtest/compare.ts';
-import type { History } from '../../alerts/backtest/history.ts';
+import type { RecordedHistory } from '../../alerts/backtest/history.ts';
 import type { AlertBaseline, AlertRuleSettings, AlertSettings } from '../../config/types.ts';
 import { isoTime } from '../../core/clock.ts';
 
 /** What a backtest found, and of which settings. */
 export interface BacktestAnswer {
-  history: History;
+  history: RecordedHistory;
   comparison: Comparison;
   settings: Sides<AlertSettings>;
 }

@@ -1,5 +1,5 @@
 import { atStake } from '../../alerts/evaluate/evidence.ts';
-import { projection } from '../../alerts/rules/projection.ts';
+import { projection } from '../../alerts/rules/measures/projection.ts';
 import type { RuleName } from '../../alerts/rules/rule.ts';
 import { type AlertState, OPEN_ALERT_STATES_SQL } from '../../core/text/alert-words.ts';
 import type { LedgerConnection } from '../../ledger/file/open.ts';

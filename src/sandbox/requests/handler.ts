@@ -84,7 +84,7 @@ async function waitPrecisely(ms: number, signal: AbortSignal): Promise<void> {
 /** The answer that a fault gives in the route's place; null when it lets the request go on. */
 function substitute(action: FaultAction | undefined): Reply | null {
   if (action?.type === 'status') {
-    return failure(action.status, action.message ?? `Fault with status ${action.status}`, action.headers);
+    return failure(action.status, action.message ?? `InjectedFault with status ${action.status}`, action.headers);
   }
   if (action?.type === 'body') {
     const headers = { 'Content-Type': action.contentType ?? 'text/html; charset=utf-8', ...action.headers };

@@ -25,7 +25,7 @@ export interface FaultMatcher {
   page?: number;
 }
 
-export interface Fault {
+export interface InjectedFault {
   /** Which requests; all when absent. */
   when?: FaultMatcher | ((call: SandboxCall) => boolean);
   /** How many matching requests; 1 when absent, Infinity for ever. */
@@ -36,7 +36,7 @@ export interface Fault {
 /** The faults that wait for their requests. They strike before the signature is looked at. */
 export interface FaultControl {
   /** Adds a fault behind those that wait already. */
-  push(fault: Fault): void;
+  push(fault: InjectedFault): void;
   clear(): void;
   /** How many faults have strikes left. */
   readonly pending: number;
@@ -53,7 +53,7 @@ export interface FaultQueue extends FaultControl {
 const NONE: readonly FaultAction[] = [];
 
 export function createFaultQueue(): FaultQueue {
-  let waiting: Array<{ fault: Fault; left: number }> = [];
+  let waiting: Array<{ fault: InjectedFault; left: number }> = [];
   return {
     push(fault) {
       waiting.push({ fault, left: fault.times ?? 1 });
@@ -83,7 +83,7 @@ function endsRequest(action: FaultAction): boolean {
   return action.type === 'status' || action.type === 'reset' || action.type === 'body';
 }
 
-function matches(when: Fault['when'], call: SandboxCall): boolean {
+function matches(when: InjectedFault['when'], call: SandboxCall): boolean {
   if (when === undefined) return true;
   if (typeof when === 'function') return when(call);
   return (

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type JumpInput, judgeJump } from '../../../src/alerts/rules/jump.ts';
+import { projection } from '../../../src/alerts/rules/measures/projection.ts';
+import { jumpThreshold } from '../../../src/alerts/rules/measures/threshold.ts';
 import type { Pace } from '../../../src/alerts/rules/pace.ts';
-import { projection } from '../../../src/alerts/rules/projection.ts';
 import type { Judgement, PeriodPhase } from '../../../src/alerts/rules/rule.ts';
-import { jumpThreshold } from '../../../src/alerts/rules/threshold.ts';
 
 const MAX = 2n ** 63n - 1n;
 const DAY_MS = 86_400_000;

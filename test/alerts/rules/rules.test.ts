@@ -5,14 +5,14 @@ import { tenantSettings } from '../../../src/alerts/evaluate/tenant-settings.ts'
 import { type BudgetInput, judgeBudget } from '../../../src/alerts/rules/budget.ts';
 import { dropLimit, judgeDrop } from '../../../src/alerts/rules/drop.ts';
 import { judgeIncident } from '../../../src/alerts/rules/incident.ts';
+import { splitChange } from '../../../src/alerts/rules/measures/split.ts';
+import { buildThreshold, jumpThreshold } from '../../../src/alerts/rules/measures/threshold.ts';
 import { judgeNewSpend, type NewSpendInput } from '../../../src/alerts/rules/new-spend.ts';
 import { judgeRegression, type RegressionInput } from '../../../src/alerts/rules/regression.ts';
 import { judgeRestatement } from '../../../src/alerts/rules/restatement.ts';
 import type { Judgement, PeriodPhase, UsageFigures } from '../../../src/alerts/rules/rule.ts';
 import { judgeFailedRun } from '../../../src/alerts/rules/self.ts';
-import { splitChange } from '../../../src/alerts/rules/split.ts';
 import { DAILY_DAYS, judgeStopped, type StoppedInput } from '../../../src/alerts/rules/stopped.ts';
-import { buildThreshold, jumpThreshold } from '../../../src/alerts/rules/threshold.ts';
 import { judgeTrend, type TrendInput } from '../../../src/alerts/rules/trend.ts';
 import { judgeWithdrawn } from '../../../src/alerts/rules/withdrawn.ts';
 import { DEFAULT_ALERT_RULES } from '../../../src/config/resolve.ts';

@@ -1,4 +1,4 @@
-import type { PeriodPhase } from './rule.ts';
+import type { PeriodPhase } from '../rule.ts';
 
 /** The credits of the whole period at the rate so far, rounded down; what is there already when it is over. */
 export function projection(current: bigint, { elapsedMs, lengthMs, over }: PeriodPhase): bigint {

@@ -1,4 +1,4 @@
-import type { UsageFigures } from './rule.ts';
+import type { UsageFigures } from '../rule.ts';
 
 /** What drove the credits up: the number of requests, the credits that each request costs, or both. */
 export type ChangeReason = 'volume' | 'intensity' | 'mixed';

@@ -1,11 +1,11 @@
-import type { AlertRuleSettings } from '../../config/types.ts';
-import { addPeriods, type Period, periodEndMs, periodStartMs } from '../../core/period.ts';
+import type { AlertRuleSettings } from '../../../config/types.ts';
+import { addPeriods, type Period, periodEndMs, periodStartMs } from '../../../core/period.ts';
 import { ceilProduct, decimalFraction } from './fraction.ts';
 
 const DAY_MS = 86_400_000;
 
 /** The credits of the period that lies this many months before; null where there is none to compare with. */
-export type History = (monthsBefore: number) => bigint | null;
+export type CreditHistory = (monthsBefore: number) => bigint | null;
 
 /** A threshold and how it was built, for the evidence. */
 export interface Threshold {
@@ -47,7 +47,7 @@ export function floorCredits({ minCredits }: { minCredits: number }): bigint {
  * The threshold of a period by its settings, or null when there is nothing positive to compare with. A month of last
  * year that is not there falls back to the previous one, so that a young tenant is watched as well.
  */
-export function buildThreshold(period: Period, history: History, settings: AlertRuleSettings): Threshold | null {
+export function buildThreshold(period: Period, history: CreditHistory, settings: AlertRuleSettings): Threshold | null {
   const { ratio, minCredits, minIncrease, perDay } = settings;
   const months = baselineMonths(history, settings.baseline);
   const scaled = months.map((before) => scale(history(before) ?? 0n, period, addPeriods(period, -before), perDay));
@@ -57,7 +57,7 @@ export function buildThreshold(period: Period, history: History, settings: Alert
   return { credits: jumpThreshold(baseline, settings), baseline, periods, ratio, minCredits, minIncrease, perDay };
 }
 
-function baselineMonths(history: History, baseline: AlertRuleSettings['baseline']): number[] {
+function baselineMonths(history: CreditHistory, baseline: AlertRuleSettings['baseline']): number[] {
   if (baseline === 'same_month_last_year' && (history(12) ?? 0n) > 0n) return [12];
   if (typeof baseline === 'object') {
     return Array.from({ length: baseline.medianOf }, (_, index) => index + 1).filter((n) => (history(n) ?? 0n) > 0n);

@@ -1,4 +1,4 @@
-import { AppError } from '../../core/errors.ts';
+import { AppError } from '../../../core/errors.ts';
 
 /** An exact number: `numerator / denominator`, the denominator a power of ten. */
 export interface Fraction {

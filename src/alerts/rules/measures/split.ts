@@ -1,4 +1,4 @@
-import type { UsageFigures } from './rule.ts';
+import type { UsageFigures } from '../rule.ts';
 
 /** A change of credits in its two parts; they always add up to it. */
 export interface ChangeSplit {

@@ -1,0 +1,59 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach } from 'vitest';
+import { loadConfig } from '../../src/config/load.ts';
+import type { Config } from '../../src/config/types.ts';
+import { ConfigError } from '../../src/core/errors.ts';
+
+export const WORKSPACE = `
+  - id: ws-1
+    base_url: https://data.example.com/
+    embed_url: https://embed.example.com
+    api_key_id: ak_1
+    secret_key: sk_one
+`;
+
+/** Configuration files in a folder of each test's own. */
+export interface ConfigCases {
+  readonly cwd: string;
+  write(name: string, text: string): string;
+  load(text: string, env?: NodeJS.ProcessEnv): Config;
+  /** The faults of a file as `path: message`. */
+  faultsOf(text: string, env?: NodeJS.ProcessEnv): string[];
+}
+
+export function configCases(): ConfigCases {
+  let cwd = '';
+  beforeEach(() => {
+    cwd = mkdtempSync(join(tmpdir(), 'config-'));
+  });
+  afterEach(() => {
+    rmSync(cwd, { recursive: true, force: true });
+  });
+  const write = (name: string, text: string): string => {
+    const file = join(cwd, name);
+    writeFileSync(file, text);
+    return file;
+  };
+  const load = (text: string, env: NodeJS.ProcessEnv = {}): Config =>
+    loadConfig({ file: write('case.yml', text), env, cwd });
+  return {
+    get cwd() {
+      return cwd;
+    },
+    write,
+    load,
+    faultsOf: (text, env) => failure(() => load(text, env)).faults.map((fault) => `${fault.path}: ${fault.message}`),
+  };
+}
+
+export function failure(action: () => unknown): ConfigError {
+  try {
+    action();
+  } catch (error) {
+    if (error instanceof ConfigError) return error;
+    throw error;
+  }
+  throw new Error('the configuration was accepted');
+}
