@@ -169,7 +169,7 @@ describe('doctor', () => {
     expect(troubles).toEqual([
       {
         ...{ check: 'routes', subject: null, status: 'warn' },
-        message: 'no channel is told of warning restatement, withdrawn',
+        message: 'no channel is told of warning trend, budget, restatement, withdrawn',
         remedy: expect.stringContaining('`severities` and `rules`'),
       },
     ]);

@@ -50,6 +50,7 @@ describe('status', () => {
     const world = await createWorld(FIRST, SECOND);
     await world.run('sync');
     world.sandbox.workspace('ws-1').set({ tenantId: 'globex', period: '2026-01', credits: 7, requests: 10 });
+    // Its February jumps, and its settled January is restated.
     const channels = [{ type: 'webhook', name: 'gone', url: 'http://127.0.0.1:9/hook', allow_private: true }];
     const workspaces = [workspaceSettings(world.sandbox, FIRST)];
     world.configure({ workspaces, alerts: { channels } });
@@ -60,8 +61,8 @@ describe('status', () => {
       { workspace_id: 'ws-1', configured: true },
       { workspace_id: 'ws-2', configured: false },
     ]);
-    expect(status.open_alerts).toBe(2);
-    expect(status.outbox).toEqual({ pending: 1, held: 0, dead: 0 });
+    expect(status.open_alerts).toBe(3);
+    expect(status.outbox).toEqual({ pending: 2, held: 0, dead: 0 });
     expect(status.queue).toEqual({ status: 'not_running' });
     expect(status.ledger.path).toBe(world.ledgerPath);
   });
@@ -118,9 +119,12 @@ describe('alerts', () => {
     world.sandbox.workspace('ws-1').set({ tenantId: 'acme', period: '2026-01', credits: 6000, requests: 10 });
     for (const _ of ['one run finds the cause gone', 'a second one agrees']) await world.run('sync');
 
-    expect(await world.run('alerts')).toMatchObject({ code: 0, err: 'no alert is open\n' });
+    const open = parseJson((await world.run('alerts', '--json')).out).alerts;
+    expect(open).toMatchObject([{ rule: 'restatement', period: '2026-01' }]);
+    const quiet = await world.run('alerts', '--workspace', 'ws-2');
+    expect(quiet).toMatchObject({ code: 0, err: 'no alert is open\n' });
     expect(parseJson((await world.run('alerts', 'list', '--state', 'resolved', '--json')).out).alerts).toHaveLength(1);
-    expect(parseJson((await world.run('alerts', 'list', '--all', '--json')).out).alerts).toHaveLength(1);
+    expect(parseJson((await world.run('alerts', 'list', '--all', '--json')).out).alerts).toHaveLength(2);
     const other = await world.run('alerts', 'list', '--all', '--workspace', 'ws-2', '--json');
     expect(parseJson(other.out).alerts).toEqual([]);
     expect(other.err).toBe('no alert fits\n');

@@ -155,7 +155,8 @@ describe('sync --dry-run', () => {
       },
     ]);
     expect(report.workspaces[0].alerts).toMatchObject([
-      { change: 'fired', tenant_id: 'globex', period: '2026-02', previous_credits: 7, silent: false },
+      { rule: 'jump', change: 'fired', tenant_id: 'globex', period: '2026-02', previous_credits: 7, silent: false },
+      { rule: 'restatement', change: 'fired', tenant_id: 'globex', period: '2026-01', silent: false },
     ]);
     expect(world.query(contents)).toEqual(rowsBefore);
     expect(readFileSync(world.ledgerPath).equals(bytesBefore)).toBe(true);

@@ -41,11 +41,13 @@ export function createTenantJudge({
     .prepare('SELECT credits_used FROM tenant_usage WHERE period_key = ? AND tenant_key = ?')
     .safeIntegers()
     .pluck();
+  // A run that is under way has no time yet: of what it sees first, nobody knows since when it was used.
   const firstSeenOf = connection
     .prepare(
       `SELECT r.finished_at FROM tenant_usage u JOIN runs r ON r.run_key = u.first_run_key
        JOIN workspaces w ON w.workspace_key = r.workspace_key
-       WHERE u.period_key = ? AND u.tenant_key = ? AND w.first_run_key <> r.run_key`,
+       WHERE u.period_key = ? AND u.tenant_key = ? AND w.first_run_key <> r.run_key
+         AND r.finished_at IS NOT NULL`,
     )
     .pluck();
   const lastChangeOf = connection

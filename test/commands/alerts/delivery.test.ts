@@ -20,7 +20,9 @@ async function worldWith(answer: (response: ServerResponse) => void): Promise<{ 
 /** Lets globex jump, so that a notification is sent by `sync`. */
 async function syncWithJump(world: World): Promise<void> {
   await world.run('sync');
-  world.sandbox.workspace('ws-1').set({ tenantId: 'globex', period: '2026-01', credits: 7, requests: 10 });
+  world.sandbox
+    .workspace('ws-1')
+    .set({ tenantId: 'globex', period: '2026-02', credits: 20_000_000_000_000_000n, requests: 10 });
   expect((await world.run('sync')).code).toBe(0);
 }
 

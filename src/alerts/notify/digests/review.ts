@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
-import { stringify } from 'lossless-json';
 import { WEEKDAYS } from '../../../config/types.ts';
 import { isoTime } from '../../../core/clock.ts';
 import { addPeriods, type Period, periodAt, periodEndMs, periodStartMs } from '../../../core/period.ts';
+import { stringifyExact } from '../../../core/text/exact-json.ts';
 import { inertJson } from '../../../core/text/inert-text.ts';
 import { percentOf } from '../percent.ts';
 import { type ChannelRoute, hourOf } from '../routes.ts';
@@ -100,7 +100,7 @@ export function renderReview(review: DueReview, workspaces: readonly WorkspaceRe
     created_at: createdAt,
     summary: reviewLine(review, workspaces),
   };
-  return inertJson(stringify(payload) ?? '');
+  return inertJson(stringifyExact(payload));
 }
 
 function reviewLine({ kind, period, toMs }: DueReview, workspaces: readonly WorkspaceReview[]): string {
