@@ -1,7 +1,7 @@
 import type { Commitment, PeriodAtEvent } from '../../ledger/close/close-period.ts';
 import type { LedgerConnection } from '../../ledger/file/open.ts';
 import { periodOfKey } from '../../ledger/schema/keys.ts';
-import { leafHash, MerkleTree } from '../proof/merkle.ts';
+import { MerkleTree } from '../proof/merkle.ts';
 import type { BilledTenant } from '../statement/billed.ts';
 import { encodePeriod, encodeTenant, type PeriodLeaf } from '../statement/leaf.ts';
 import { chargePeriod } from './charge-run.ts';
@@ -28,13 +28,14 @@ export function buildTree(
     .get(place.periodKey) as string;
   const period = periodOfKey(place.periodKey);
   const header = { workspaceId, period, certificate: certificateOf(connection, place) };
-  const leaves = [leafHash(encodePeriod(header))];
+  const tree = new MerkleTree();
+  tree.add(encodePeriod(header));
   const chosen: StatementTree['chosen'] = [];
   for (const tenant of billedTenants(connection, place)) {
-    if (isChosen(tenant.tenantId)) chosen.push({ tenant, index: leaves.length });
-    leaves.push(leafHash(encodeTenant(tenant)));
+    const index = tree.add(encodeTenant(tenant));
+    if (isChosen(tenant.tenantId)) chosen.push({ tenant, index });
   }
-  return { tree: new MerkleTree(leaves), header, chosen };
+  return { tree, header, chosen };
 }
 
 /** What a close commits to: the figures, names, charges and corrections of the period as it freezes them. */

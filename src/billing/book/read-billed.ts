@@ -12,27 +12,38 @@ export interface PeriodPlace {
   closedSeq: number | null;
 }
 
-interface TenantRecord {
-  tenantKey: bigint;
-  tenantId: string;
-  creditsUsed: bigint;
-  requestCount: bigint;
-  displayName: string | null;
-  externalRef: string | null;
-  cardKey: bigint | null;
-  amountMinor: bigint | null;
-}
+/** A line, or a tenant without one, as the ledger gives it: columns in the order of `BILLED_COLUMNS`. */
+type BilledRecord = [
+  tenantKey: bigint,
+  tenantId: string,
+  creditsUsed: bigint,
+  requestCount: bigint,
+  displayName: string | null,
+  externalRef: string | null,
+  cardKey: bigint | null,
+  amountMinor: bigint | null,
+  isCorrected: bigint,
+  lineNumber: bigint | null,
+  kind: BilledLine['kind'] | null,
+  tier: bigint | null,
+  credits: bigint | null,
+  unitCredits: bigint | null,
+  unitPrice: string | null,
+  lineAmount: bigint | null,
+];
 
-type LineRecord = Omit<BilledLine, 'tier' | 'currency' | 'rateCard' | 'correctsPeriod'> & {
-  tier: bigint | null;
-  amountMinor: bigint | null;
-  cardKey: bigint;
-  correctsKey: bigint | null;
-};
+/** Where a record has its line's number; lines come in no order. */
+const LINE_NUMBER = 9;
+const BILLED_COLUMNS = `t.tenant_key, t.tenant_id, coalesce(u.credits_used, 0), coalesce(u.request_count, 0),
+  n.display_name, n.external_ref, c.card_key, c.amount_minor, x.tenant_key IS NOT NULL,
+  l.line_number, l.kind, l.tier, l.credits, l.unit_credits, l.unit_price, l.amount_minor`;
 
 /**
  * Gives every tenant with figures or corrections in the period, in the byte order of their ids, one at a time: a period
  * may have a million. Of a closed period it is what stood at its close, for ever.
+ *
+ * The tenants are read by the index of their ids, so that nothing is sorted, and joined with their lines: a query a
+ * tenant takes five times as long. Only tenants that have corrections are asked for them one by one.
  *
  * @throws AppError `amount_too_large` at a tenant whose amounts do not fit into 64 bits.
  */
@@ -41,49 +52,87 @@ export function* billedTenants(
   { periodKey, closedSeq }: PeriodPlace,
   tenantId?: string,
 ): Generator<BilledTenant> {
-  const figures = closedSeq === null ? 'tenant_usage' : 'closed_usage';
+  const period = periodOfKey(periodKey);
   const cards = cardNames(connection);
-  const tenants = connection
+  const workspaceKey = connection
+    .prepare('SELECT workspace_key FROM periods WHERE period_key = ?')
+    .pluck()
+    .get(periodKey) as number | undefined;
+  const seq = closedSeq ?? Number.MAX_SAFE_INTEGER;
+  const records = billedStatement(connection, { isClosed: closedSeq !== null, isOne: tenantId !== undefined }).iterate({
+    workspaceKey: workspaceKey ?? null,
+    periodKey,
+    seq,
+    ...(tenantId === undefined ? {} : { tenantId }),
+  }) as IterableIterator<BilledRecord>;
+  const corrections = correctionStatement(connection);
+  let last: bigint | null = null;
+  let tenant: (BilledTenant & { lines: BilledLine[] }) | null = null;
+  let isCorrected = false;
+  const finish = (): BilledTenant | null => {
+    if (tenant !== null && last !== null && isCorrected) {
+      for (const record of corrections.all({ periodKey, tenantKey: last }) as CorrectionRecord[]) {
+        tenant.lines.push(correctionLine(record, cards, tenant.tenantId, period));
+      }
+    }
+    return tenant;
+  };
+  for (const record of records) {
+    const [tenantKey, id, creditsUsed, requestCount, displayName, externalRef, cardKey, amountMinor, corrected] =
+      record;
+    if (tenantKey !== last) {
+      const done = finish();
+      if (done !== null) yield done;
+      if (cardKey !== null && amountMinor === null) throw tooLarge(id, period);
+      last = tenantKey;
+      isCorrected = corrected !== 0n;
+      tenant = { tenantId: id, displayName, externalRef, creditsUsed, requestCount, lines: [] };
+    }
+    const lineNumber = record[LINE_NUMBER];
+    if (tenant !== null && lineNumber !== null) tenant.lines[Number(lineNumber) - 1] = ownLine(record, cards);
+  }
+  const done = finish();
+  if (done !== null) yield done;
+}
+
+function billedStatement(connection: LedgerConnection, { isClosed, isOne }: { isClosed: boolean; isOne: boolean }) {
+  return connection
     .prepare(
-      `SELECT t.tenant_key AS tenantKey, t.tenant_id AS tenantId, coalesce(u.credits_used, 0) AS creditsUsed,
-         coalesce(u.request_count, 0) AS requestCount, n.display_name AS displayName, n.external_ref AS externalRef,
-         c.card_key AS cardKey, c.amount_minor AS amountMinor
-       FROM (
-         SELECT tenant_key FROM ${figures} WHERE period_key = :periodKey AND withdrawn = 0
-         UNION SELECT tenant_key FROM charge_corrections WHERE booked_period_key = :periodKey) k
-       JOIN tenants t ON t.tenant_key = k.tenant_key
-       LEFT JOIN ${figures} u ON u.period_key = :periodKey AND u.tenant_key = k.tenant_key
-       LEFT JOIN charges c ON c.period_key = :periodKey AND c.tenant_key = k.tenant_key
-       LEFT JOIN tenant_names n ON n.tenant_key = k.tenant_key AND n.after_seq = (
-         SELECT max(m.after_seq) FROM tenant_names m WHERE m.tenant_key = k.tenant_key AND m.after_seq < :seq)
-       WHERE :tenantId IS NULL OR t.tenant_id = :tenantId
+      `SELECT ${BILLED_COLUMNS}
+       FROM tenants t
+       LEFT JOIN ${isClosed ? 'closed_usage' : 'tenant_usage'} u
+         ON u.period_key = :periodKey AND u.tenant_key = t.tenant_key
+       LEFT JOIN (SELECT DISTINCT tenant_key FROM charge_corrections WHERE booked_period_key = :periodKey) x
+         ON x.tenant_key = t.tenant_key
+       LEFT JOIN charges c ON c.period_key = :periodKey AND c.tenant_key = t.tenant_key
+       LEFT JOIN tenant_names n ON n.tenant_key = t.tenant_key AND n.after_seq = (
+         SELECT max(m.after_seq) FROM tenant_names m WHERE m.tenant_key = t.tenant_key AND m.after_seq < :seq)
+       LEFT JOIN charge_lines l ON l.period_key = c.period_key AND l.tenant_key = c.tenant_key
+       WHERE t.workspace_key = :workspaceKey AND (u.withdrawn = 0 OR x.tenant_key IS NOT NULL)
+         ${isOne ? 'AND t.tenant_id = :tenantId' : ''}
        ORDER BY t.tenant_id`,
     )
-    .safeIntegers();
-  const lines = connection
+    .safeIntegers()
+    .raw();
+}
+
+interface CorrectionRecord {
+  credits: bigint;
+  amountMinor: bigint | null;
+  cardKey: bigint;
+  correctsKey: bigint;
+  entryId: bigint | null;
+}
+
+function correctionStatement(connection: LedgerConnection) {
+  return connection
     .prepare(
-      `SELECT kind, tier, credits, unit_credits AS unitCredits, unit_price AS unitPrice, amount_minor AS amountMinor,
-         :cardKey AS cardKey, NULL AS correctsKey, NULL AS entryId
-       FROM charge_lines WHERE period_key = :periodKey AND tenant_key = :tenantKey ORDER BY line_number`,
-    )
-    .safeIntegers();
-  const corrections = connection
-    .prepare(
-      `SELECT 'correction' AS kind, NULL AS tier, x.credits_delta AS credits, NULL AS unitCredits, NULL AS unitPrice,
-         x.amount_minor AS amountMinor, x.card_key AS cardKey, x.corrects_period_key AS correctsKey,
-         a.entry_id AS entryId
+      `SELECT x.credits_delta AS credits, x.amount_minor AS amountMinor, x.card_key AS cardKey,
+         x.corrects_period_key AS correctsKey, a.entry_id AS entryId
        FROM charge_corrections x JOIN adjustments a USING (adjustment_id)
        WHERE x.booked_period_key = :periodKey AND x.tenant_key = :tenantKey ORDER BY x.adjustment_id`,
     )
     .safeIntegers();
-  const seq = closedSeq ?? Number.MAX_SAFE_INTEGER;
-  const found = tenants.iterate({ periodKey, seq, tenantId: tenantId ?? null }) as IterableIterator<TenantRecord>;
-  for (const { tenantKey, cardKey, amountMinor, ...tenant } of found) {
-    const own = cardKey === null ? [] : lines.all({ periodKey, tenantKey, cardKey });
-    const records = [...own, ...corrections.all({ periodKey, tenantKey })] as LineRecord[];
-    if (cardKey !== null && amountMinor === null) throw tooLarge(tenant.tenantId, periodOfKey(periodKey));
-    yield { ...tenant, lines: records.map((record) => toLine(record, cards, tenant.tenantId, periodKey)) };
-  }
 }
 
 /** The proven run that the figures stand on: the last one that covered the period, before its close if there is one. */
@@ -100,19 +149,40 @@ export function certificateOf(connection: LedgerConnection, { periodKey, closedS
   return run ?? null;
 }
 
-function toLine(
-  { cardKey, correctsKey, tier, amountMinor, ...line }: LineRecord,
+function ownLine(
+  [, , , , , , cardKey, , , , kind, tier, credits, unitCredits, unitPrice, amountMinor]: BilledRecord,
+  cards: ReadonlyMap<bigint, CardName>,
+): BilledLine {
+  return {
+    kind: kind as BilledLine['kind'],
+    tier: tier === null ? null : Number(tier),
+    credits,
+    unitCredits,
+    unitPrice,
+    amountMinor: amountMinor as bigint,
+    ...nameOf(cardKey as bigint, cards),
+    correctsPeriod: null,
+    entryId: null,
+  };
+}
+
+function correctionLine(
+  { credits, amountMinor, cardKey, correctsKey, entryId }: CorrectionRecord,
   cards: ReadonlyMap<bigint, CardName>,
   tenantId: string,
-  periodKey: number,
+  period: Period,
 ): BilledLine {
-  if (amountMinor === null) throw tooLarge(tenantId, periodOfKey(periodKey));
+  if (amountMinor === null) throw tooLarge(tenantId, period);
   return {
-    ...line,
-    tier: tier === null ? null : Number(tier),
+    kind: 'correction',
+    tier: null,
+    credits,
+    unitCredits: null,
+    unitPrice: null,
     amountMinor,
-    ...(cards.get(cardKey) ?? { currency: '', rateCard: '' }),
-    correctsPeriod: correctsKey === null ? null : periodOfKey(Number(correctsKey)),
+    ...nameOf(cardKey, cards),
+    correctsPeriod: periodOfKey(Number(correctsKey)),
+    entryId,
   };
 }
 
@@ -126,6 +196,10 @@ function tooLarge(tenantId: string, period: Period): AppError {
 interface CardName {
   currency: string;
   rateCard: string;
+}
+
+function nameOf(cardKey: bigint, cards: ReadonlyMap<bigint, CardName>): CardName {
+  return cards.get(cardKey) ?? { currency: '', rateCard: '' };
 }
 
 function cardNames(connection: LedgerConnection): Map<bigint, CardName> {

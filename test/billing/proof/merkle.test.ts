@@ -27,7 +27,9 @@ function definedProof(entries: readonly string[], index: number): Buffer[] {
 }
 
 function treeOf(entries: readonly string[]): MerkleTree {
-  return new MerkleTree(entries.map(leafHash));
+  const tree = new MerkleTree();
+  for (const entry of entries) tree.add(entry);
+  return tree;
 }
 
 describe('a Merkle tree', () => {
@@ -45,6 +47,17 @@ describe('a Merkle tree', () => {
         expect(tree.inclusionProof(index)).toEqual(definedProof(entries, index));
       });
     }
+  });
+
+  test('grows beyond its first memory, also after its root was asked for', () => {
+    const entries = Array.from({ length: 5000 }, (_, index) => `entry ${index}`);
+    const tree = treeOf(entries.slice(0, 1024));
+    expect(tree.root).toEqual(definedRoot(entries.slice(0, 1024)));
+    entries.slice(1024).forEach((entry, index) => {
+      expect(tree.add(entry)).toBe(1024 + index);
+    });
+    expect(tree.root).toEqual(definedRoot(entries));
+    expect(tree.inclusionProof(4999)).toEqual(definedProof(entries, 4999));
   });
 
   test('has no proof of a leaf that it does not have', () => {
