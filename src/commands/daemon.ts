@@ -19,7 +19,7 @@ export function daemonCommand(cli: CliContext): Command {
         'npx pm2 start ecosystem.config.cjs',
       ),
     )
-    .action(() => cli.withContext((context) => runDaemon(cli, context)));
+    .action(() => cli.withContext((context) => runDaemon(cli, context), { service: true }));
 }
 
 /** Runs until the first signal, then drains; the second signal, or the deadline, ends the process at once. */

@@ -1,7 +1,17 @@
 import { Command, CommanderError, Help } from 'commander';
 import { readVersion } from '../core/process/version.ts';
+import { closest } from '../core/text/closest.ts';
+import { inertText } from '../core/text/inert-text.ts';
 import { COMMANDS } from './command-list.ts';
-import { CliContext, EXIT, examples, type Io, type TextOutput } from './shared/cli-context.ts';
+import {
+  CliContext,
+  CONFIG_OPTION,
+  EXIT,
+  examples,
+  type Io,
+  JSON_OPTION,
+  type TextOutput,
+} from './shared/cli-context.ts';
 
 /** Carries out one command line (without node and script) and returns the exit code. */
 export async function main(argv: string[], io: Io): Promise<number> {
@@ -24,7 +34,9 @@ export async function main(argv: string[], io: Io): Promise<number> {
 export async function buildProgram(cli: CliContext, isCalled: (name: string) => boolean): Promise<Command> {
   const program = new Command('usage-ledger')
     .description('Keeps metered tenant usage in a SQLite ledger that finance can trust, and alerts when credits jump.')
-    .version(readVersion(), '--version')
+    .version(readVersion(), '-V, --version', 'show the version')
+    .option(...CONFIG_OPTION)
+    .option(...JSON_OPTION)
     .configureHelp({ subcommandTerm: termInHelp })
     .addHelpText(
       'after',
@@ -50,7 +62,7 @@ function tolerateClosedPipe(output: TextOutput): void {
   });
 }
 
-/** Output, exit and help are the same for every command, however deep. */
+/** Output, exit, help and what stands on the command line beyond a command's own are the same for all, however deep. */
 function configure(command: Command, cli: CliContext): void {
   command
     .exitOverride()
@@ -58,8 +70,39 @@ function configure(command: Command, cli: CliContext): void {
       writeOut: (text) => cli.io.stdout.write(text),
       writeErr: (text) => cli.io.stderr.write(text),
     })
-    .helpOption('--help', 'show help')
+    .helpOption('-h, --help', 'show help')
     .showHelpAfterError('(add --help for the options and examples)')
-    .hook('preAction', (_, action) => cli.useOptions(action.optsWithGlobals()));
+    // Judged below: only there it is known whether the word was meant for a subcommand.
+    .allowExcessArguments(true);
+  if (command.parent === null) {
+    command.hook('preAction', (_, action) => {
+      refuseExcess(action);
+      refuseStrayOptions(action);
+      cli.useOptions(action.optsWithGlobals());
+    });
+  }
   for (const child of command.commands) configure(child, cli);
+}
+
+/** A word too many. Where a subcommand may be left out, it is a misspelt one as a rule. */
+function refuseExcess(action: Command): void {
+  const { args, registeredArguments, parent } = action;
+  const word = args[registeredArguments.length];
+  if (word === undefined || registeredArguments.some(({ variadic }) => variadic)) return;
+  if (parent === null || parent.args[0] === action.name() || registeredArguments.length > 0) {
+    const known = `'${action.name()}' takes ${registeredArguments.length === 1 ? '1' : registeredArguments.length}`;
+    action.error(`error: too many arguments, ${known}: ${args.map(inertText).join(' ')}`);
+  }
+  const meant = closest(word, [...parent.commands.map((command) => command.name()), 'help']);
+  const hint = meant === undefined ? '' : `\n(Did you mean ${meant}?)`;
+  parent.error(`error: unknown command '${inertText(word)}' of ${parent.name()}${hint}`);
+}
+
+/** The options that may stand before a command are no use to every one of them. */
+function refuseStrayOptions(action: Command): void {
+  const given = action.parent === null ? {} : action.optsWithGlobals();
+  for (const name of ['config', 'json']) {
+    const known = action.options.some((option) => option.attributeName() === name);
+    if (given[name] !== undefined && !known) action.error(`error: unknown option '--${name}' for ${action.name()}`);
+  }
 }

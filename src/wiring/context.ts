@@ -12,7 +12,7 @@ import { secretsOf } from '../config/reading/secrets.ts';
 import type { ChannelConfig, Config, WorkspaceConfig } from '../config/types.ts';
 import { type Clock, isoTime, systemClock } from '../core/clock.ts';
 import { AppError } from '../core/errors.ts';
-import { createLogger, type Logger } from '../core/logger.ts';
+import { createLogger, type LogDestination, type Logger } from '../core/logger.ts';
 import type { Period } from '../core/period.ts';
 import { Releasers } from '../core/process/releasers.ts';
 import { readVersion } from '../core/process/version.ts';
@@ -28,10 +28,12 @@ import { PageMemory } from '../usage-api/http/page-memory.ts';
 import { LedgerWriter } from '../writer/ledger-writer.ts';
 import type { WriterHandle } from '../writer/writer-handle.ts';
 
-/** What tests put in place of the real thing. */
+/** What tests, and the terminal, put in place of the usual. */
 export interface ContextOverrides {
   clock?: Clock;
   logger?: Logger;
+  /** Where log lines go; standard error when absent. */
+  logDestination?: LogDestination;
   random?: () => number;
   /** How patient the service's clients are. */
   clientOptions?: Pick<UsageApiClientOptions, 'retries' | 'retryBaseMs' | 'maxRetryAfterMs' | 'requestTimeoutMs'>;
@@ -86,7 +88,8 @@ export class Context {
     this.config = config;
     this.clock = overrides.clock ?? systemClock;
     this.redact = createRedactor(secretsOf(config));
-    this.logger = overrides.logger ?? createLogger({ level: config.logLevel, redact: this.redact });
+    const { logDestination: destination } = overrides;
+    this.logger = overrides.logger ?? createLogger({ level: config.logLevel, redact: this.redact, destination });
     this.version = readVersion();
     const channels = channelsOf(config);
     this.channels = createChannels(channels, { logger: this.logger, clock: this.clock });

@@ -33,6 +33,8 @@ export interface World {
   run(...argv: string[]): Promise<Outcome>;
   /** The same with another environment. */
   runWith(env: NodeJS.ProcessEnv, ...argv: string[]): Promise<Outcome>;
+  /** One where a person looks at a terminal of so many columns; both outputs come in `out`, in their order. */
+  runOnTerminal(columns: number, ...argv: string[]): Promise<Outcome>;
   configure(settings: Record<string, unknown>): void;
   /** What a SELECT gives of the ledger. */
   query(sql: string): unknown[];
@@ -87,6 +89,7 @@ export async function createWorld(...workspaces: WorkspaceInput[]): Promise<Worl
     clock,
     run: (...argv) => runWith({ PATH: process.env.PATH }, ...argv),
     runWith,
+    runOnTerminal: (columns, ...argv) => runCommand(folder, { NO_COLOR: '1' }, clock, argv, columns),
     configure,
     query: (sql) => withLedger(ledgerPath, (connection) => connection.prepare(sql).all()),
   };
@@ -122,15 +125,25 @@ async function runCommand(
   env: NodeJS.ProcessEnv,
   clock: { nowMs: number },
   argv: string[],
+  columns?: number,
 ): Promise<Outcome> {
   let out = '';
   let err = '';
+  const terminal = {
+    write: (text: string) => (out += text),
+    isTTY: true,
+    ...(columns === undefined ? {} : { columns }),
+  };
+  const pipes = {
+    stdout: { write: (text: string) => (out += text) },
+    stderr: { write: (text: string) => (err += text) },
+  };
+  const clockOnly = { clock: { now: () => clock.nowMs } };
   const code = await main(argv, {
-    stdout: { write: (text) => (out += text) },
-    stderr: { write: (text) => (err += text) },
+    ...(columns === undefined ? pipes : { stdout: terminal, stderr: terminal }),
     env,
     cwd: folder,
-    overrides: { clock: { now: () => clock.nowMs }, logger: createLogger({ level: 'silent' }) },
+    overrides: columns === undefined ? { ...clockOnly, logger: createLogger({ level: 'silent' }) } : clockOnly,
   });
   return { code, out, err };
 }

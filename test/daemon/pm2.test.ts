@@ -76,10 +76,16 @@ function appliedSlots(): string[] {
   }
 }
 
-function logLines(): { msg?: string; adopted?: boolean }[] {
-  const path = join(folder, 'pm2', 'logs', 'usage-ledger-error.log');
+interface LogLine {
+  level?: string;
+  msg?: string;
+  adopted?: boolean;
+}
+
+function logLines(stream: 'out' | 'error' = 'out'): LogLine[] {
+  const path = join(folder, 'pm2', 'logs', `usage-ledger-${stream}.log`);
   const lines = existsSync(path) ? readFileSync(path, 'utf8').split('\n') : [];
-  return lines.filter((line) => line.startsWith('{')).map((line) => JSON.parse(line) as { msg?: string });
+  return lines.filter((line) => line.startsWith('{')).map((line) => JSON.parse(line) as LogLine);
 }
 
 const isAlive = (pid: number): boolean => {
@@ -122,5 +128,6 @@ test('under pm2 the daemon becomes ready, ticks, survives kill -9 and stops grac
   expect(stopped.pm2_env.status).toBe('stopped');
   expect(isAlive(pid)).toBe(false);
   expect(logLines().at(-1)?.msg).toBe('stopped');
+  expect(logLines('error').filter(({ level }) => level !== 'error' && level !== 'fatal')).toEqual([]);
   expect(existsSync(join(privateRedisFolder(join(folder, 'data', 'ledger.db')), 'redis.sock'))).toBe(false);
 });

@@ -35,7 +35,7 @@ async function serve(cli: CliContext, options: SandboxCommandOptions, stop: Abor
   const sandbox = await startSandbox({
     port,
     ...(scenario === undefined ? {} : { scenario }),
-    logger: cli.io.overrides?.logger ?? createLogger(),
+    logger: cli.io.overrides?.logger ?? createLogger({ destination: cli.logDestination }),
     keepRequests: 0,
   });
   try {

@@ -3,6 +3,8 @@ import type { LoadOptions } from '../../config/load.ts';
 import type { Config } from '../../config/types.ts';
 import { systemClock } from '../../core/clock.ts';
 import { AppError, ConfigError } from '../../core/errors.ts';
+import type { LogDestination } from '../../core/logger.ts';
+import { humanLogLine } from '../../core/text/human-log.ts';
 import { inertText } from '../../core/text/inert-text.ts';
 import type { Redactor } from '../../core/text/redact.ts';
 import { renderJson } from '../../reports/formats/json.ts';
@@ -19,6 +21,19 @@ export const EXIT = {
   /** `verify` or `doctor` found a fault. */
   fault: 4,
 } as const;
+
+/** What a shell expects of a program that a signal has ended: 128 and the signal's number. */
+export const STOP_EXIT_CODES = { SIGINT: 130, SIGTERM: 143 } as const;
+
+/** Ctrl-C, or SIGTERM, ended the command. */
+export class StoppedError extends AppError {
+  readonly exitCode: number;
+
+  constructor(signal: keyof typeof STOP_EXIT_CODES) {
+    super('cancelled', `stopped by ${signal}; nothing half-done was kept`);
+    this.exitCode = STOP_EXIT_CODES[signal];
+  }
+}
 
 /** Codes of errors that only another command line or configuration can help. */
 const MISUSE: readonly string[] = ['usage', 'config', 'bad_period', 'unknown_workspace', 'unknown_channel'];
@@ -40,6 +55,12 @@ export interface Io {
   overrides?: ContextOverrides;
 }
 
+/** A line at the foot of the terminal that other words must not run into. */
+export interface ErasableLine {
+  erase(): void;
+  draw(): void;
+}
+
 /** What a command is given: its world, the configuration on demand and how to answer. */
 export class CliContext {
   readonly io: Io;
@@ -47,6 +68,7 @@ export class CliContext {
   #configFile: string | undefined;
   #redact: Redactor = (text) => text;
   #json = false;
+  #line: ErasableLine | null = null;
 
   constructor(io: Io) {
     this.io = io;
@@ -87,17 +109,20 @@ export class CliContext {
 
   /**
    * Builds the wiring from the configuration, uses it, and lets go of it whatever happens. For a command that is sure to
-   * write, the writer's thread loads its code while this one loads the rest.
+   * write, the writer's thread loads its code while this one loads the rest. A `service` has no results: pm2 gets what it
+   * tells on stdout and what goes wrong on stderr, since it keeps a file of each.
    */
   async withContext<T>(
     use: (context: Context) => Promise<T> | T,
-    { config, writes = false }: { config?: Config; writes?: boolean } = {},
+    { config, writes = false, service = false }: { config?: Config; writes?: boolean; service?: boolean } = {},
   ): Promise<T> {
     const thread = writes ? new (await import('../../writer/writer-handle.ts')).WriterHandle() : undefined;
     try {
       const wiring = import('../../wiring/context.ts');
       const settings = config ?? (await this.loadConfig());
-      const context = new (await wiring).Context(settings, this.io.overrides, thread);
+      const logs = service && this.io.env.pm_id !== undefined ? this.#splitLogs() : this.logDestination;
+      const overrides = { ...this.io.overrides, ...(logs === undefined ? {} : { logDestination: logs }) };
+      const context = new (await wiring).Context(settings, overrides, thread);
       this.#redact = context.redact;
       try {
         return await use(context);
@@ -109,14 +134,41 @@ export class CliContext {
     }
   }
 
+  /** Where log lines go: to a person in words; undefined for JSON lines on standard error. */
+  get logDestination(): LogDestination | undefined {
+    const { stderr, env } = this.io;
+    if (stderr.isTTY !== true) return undefined;
+    const colours = !env.NO_COLOR;
+    return { write: (line) => this.#write(stderr, humanLogLine(line, { colours })) };
+  }
+
+  #splitLogs(): LogDestination {
+    const { stdout, stderr } = this.io;
+    return { write: (line, level) => void (level === 'error' || level === 'fatal' ? stderr : stdout).write(line) };
+  }
+
+  /** Has a line give way to whatever is written, until the returned function is called. */
+  giveWay(line: ErasableLine): () => void {
+    this.#line = line;
+    return () => {
+      this.#line = null;
+    };
+  }
+
+  #write(output: TextOutput, text: string): void {
+    this.#line?.erase();
+    output.write(text);
+    this.#line?.draw();
+  }
+
   /** A result, on stdout; a line feed is added. */
   print(text: string): void {
-    this.io.stdout.write(`${this.#redact(text)}\n`);
+    this.printDocument(`${text}\n`);
   }
 
   /** A finished document on stdout, as it is. */
   printDocument(text: string): void {
-    this.io.stdout.write(this.#redact(text));
+    this.#write(this.io.stdout, this.#redact(text));
   }
 
   /** One JSON document on stdout; integers of any size are exact. */
@@ -126,7 +178,7 @@ export class CliContext {
 
   /** Words that are no result, on stderr. */
   note(text: string): void {
-    this.io.stderr.write(`${this.#redact(text)}\n`);
+    this.#write(this.io.stderr, `${this.#redact(text)}\n`);
   }
 
   /** Says what went wrong and what to do about it; returns the exit code. */
@@ -141,22 +193,27 @@ export class CliContext {
       const faults = error instanceof ConfigError ? { faults: error.faults } : {};
       this.printJson({ error: { code, message, hint: ours ? (error.hint ?? null) : null, ...faults } });
     }
+    if (error instanceof StoppedError) return error.exitCode;
     return MISUSE.includes(code) ? EXIT.usage : EXIT.failed;
   }
 }
 
+/** Options that stand before a command or after it. */
+export const CONFIG_OPTION = [
+  '--config <file>',
+  'configuration (default: ./usage-ledger.yml, else $USAGE_LEDGER_CONFIG)',
+] as const;
+export const JSON_OPTION = ['--json', 'print one JSON document on stdout'] as const;
+
 /** A command that reports: it knows `--json` and, unless it needs no configuration, `--config`. */
 export function reportingCommand(name: string, { config = true } = {}): Command {
   const command = config ? plainCommand(name) : new Command(name);
-  return command.option('--json', 'print one JSON document on stdout');
+  return command.option(...JSON_OPTION);
 }
 
 /** A command that reads the configuration. */
 export function plainCommand(name: string): Command {
-  return new Command(name).option(
-    '--config <file>',
-    'configuration (default: ./usage-ledger.yml, else $USAGE_LEDGER_CONFIG)',
-  );
+  return new Command(name).option(...CONFIG_OPTION);
 }
 
 /** Examples at the end of a command's help. */

@@ -1,4 +1,3 @@
-import type { SingleBar } from 'cli-progress';
 import type { SyncProgress } from '../../sync/run.ts';
 import type { CliContext } from './cli-context.ts';
 
@@ -8,41 +7,38 @@ export interface ProgressView<Progress> {
   stop(): void;
 }
 
-export async function createProgressView(cli: CliContext, label: string): Promise<ProgressView<SyncProgress>> {
-  const bar = await startBar(cli, `${label}  {bar} {value}/{total} pages, walk {walk}`, { walk: 1 });
-  return {
-    onProgress: ({ walk, pages, totalPages }) => {
-      bar?.setTotal(Math.max(1, totalPages));
-      bar?.update(pages, { walk });
-    },
-    stop: () => bar?.stop(),
-  };
+export function createProgressView(cli: CliContext, label: string): Promise<ProgressView<SyncProgress>> {
+  return startBar(cli, label, 'pages', (bar, { walk, pages, totalPages }: SyncProgress) =>
+    bar.update(pages, totalPages, `pages, walk ${walk}`),
+  );
 }
 
-export async function createReplayView(
+export function createReplayView(
   cli: CliContext,
   label: string,
 ): Promise<ProgressView<{ runs: number; totalRuns: number }>> {
-  const bar = await startBar(cli, `${label}  {bar} {value}/{total} runs`, {});
-  return {
-    onProgress: ({ runs, totalRuns }) => {
-      bar?.setTotal(totalRuns);
-      bar?.update(runs);
-    },
-    stop: () => bar?.stop(),
-  };
+  return startBar(cli, label, 'runs', (bar, { runs, totalRuns }: { runs: number; totalRuns: number }) =>
+    bar.update(runs, totalRuns),
+  );
 }
 
-/** A bar on stderr; null where nobody looks, and there its library is not even loaded. */
-async function startBar(cli: CliContext, format: string, payload: object): Promise<SingleBar | null> {
+/** A bar on stderr where somebody looks; elsewhere its code is not even loaded. */
+async function startBar<Progress>(
+  cli: CliContext,
+  label: string,
+  unit: string,
+  show: (bar: Pick<import('./progress-bar.ts').ProgressBar, 'update'>, progress: Progress) => void,
+): Promise<ProgressView<Progress>> {
   const { stderr } = cli.io;
-  if (stderr.isTTY !== true || !isStream(stderr)) return null;
-  const { default: cliProgress } = await import('cli-progress');
-  const bar = new cliProgress.SingleBar({ format, stream: stderr, hideCursor: true, clearOnComplete: true, fps: 10 });
-  bar.start(1, 0, payload);
-  return bar;
-}
-
-function isStream(output: object): output is NodeJS.WriteStream {
-  return 'clearLine' in output;
+  if (stderr.isTTY !== true) return { onProgress: () => undefined, stop: () => undefined };
+  const { ProgressBar } = await import('./progress-bar.ts');
+  const bar = new ProgressBar(stderr, label, unit);
+  const release = cli.giveWay(bar);
+  return {
+    onProgress: (progress) => show(bar, progress),
+    stop() {
+      release();
+      bar.stop();
+    },
+  };
 }

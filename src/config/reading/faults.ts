@@ -1,8 +1,9 @@
 import type { z } from 'zod';
 import type { ConfigFault } from '../../core/errors.ts';
+import { closest } from '../../core/text/closest.ts';
 import { formatPath, valueAt } from './path.ts';
 import { remedyFor } from './remedies.ts';
-import { closest, suggestKey } from './suggest.ts';
+import { suggestKey } from './suggest.ts';
 
 type Issue = z.core.$ZodIssue;
 

@@ -5,12 +5,10 @@ import type { LedgerReader } from '../../ledger/file/open.ts';
 import type { QueueCounts, QueueSystem } from '../../queue/queues.ts';
 import { OPEN_ALERTS } from '../../reports/queries/alerts.ts';
 import { type OutboxCounts, outboxCounts } from '../../reports/queries/status.ts';
-import { longestPauseMs } from './cadence.ts';
 import { ledgerFault } from './ledger-writable.ts';
 import { createRunTally, type RunCount } from './run-tally.ts';
+import { staleAfterMs } from './stale-after.ts';
 
-/** A tick may come late and the run takes its time. */
-const STALE_GRACE_MS = 60_000;
 const SEVERITIES: readonly Severity[] = ['warning', 'critical'];
 
 /** How fresh one configured workspace is. */
@@ -60,8 +58,8 @@ export function createHealthProbe({
 }: HealthProbeSources): HealthProbe {
   const { connection } = reader;
   const startedAtMs = clock.now();
-  const pauses = new Map(config.workspaces.map(({ cron }) => [cron, 0]));
-  for (const cron of pauses.keys()) pauses.set(cron, longestPauseMs(cron, startedAtMs));
+  const limits = new Map(config.workspaces.map(({ cron }) => [cron, 0]));
+  for (const cron of limits.keys()) limits.set(cron, staleAfterMs(cron, startedAtMs));
   const lastCompleteRunAt = connection
     .prepare('SELECT last_complete_run_at FROM finance_freshness WHERE workspace_id = ?')
     .pluck();
@@ -75,9 +73,9 @@ export function createHealthProbe({
       return config.workspaces.map(({ id, cron }) => {
         const at = lastCompleteRunAt.get(id) as string | null | undefined;
         const lastCompleteRunAtMs = typeof at === 'string' ? Date.parse(at) : null;
-        const staleAfterMs = 2 * (pauses.get(cron) ?? 0) + STALE_GRACE_MS;
+        const limitMs = limits.get(cron) ?? 0;
         const sinceMs = Math.max(startedAtMs, lastCompleteRunAtMs ?? startedAtMs);
-        return { workspaceId: id, lastCompleteRunAtMs, staleAfterMs, stale: nowMs - sinceMs > staleAfterMs };
+        return { workspaceId: id, lastCompleteRunAtMs, staleAfterMs: limitMs, stale: nowMs - sinceMs > limitMs };
       });
     },
     async queueCounts() {

@@ -79,7 +79,7 @@ describe('backup', () => {
     while (readdirSync(join(world.folder, 'out')).length === 0) await new Promise((resolve) => setImmediate(resolve));
     expect(readdirSync(join(world.folder, 'out'))).toEqual([expect.stringMatching(/^copy\.db\.part-/)]);
     child.kill('SIGINT');
-    expect((await exited)[0]).toBe(1);
+    expect((await exited)[0]).toBe(130);
     expect(errors).toContain('stopped by SIGINT');
     expect(readdirSync(join(world.folder, 'out'))).toEqual([]);
   });
