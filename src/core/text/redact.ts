@@ -9,8 +9,8 @@ const MINIMUM_LENGTH = 4;
 const MINIMUM_PART = 8;
 
 /**
- * Builds a redactor for these values in the forms in which they turn up: as they are, escaped inside JSON,
- * percent-encoded, as base64 or base64url (alone or inside a longer text, as `user:password` is), and as hex of either
+ * Builds a redactor for these values in the forms in which they turn up: as they are, in small or large letters, escaped
+ * inside JSON, percent-encoded, as base64 or base64url (alone or inside a longer text, as `user:password` is), and as hex of either
  * case. Longer forms are replaced first, so that one secret inside another leaves no rest.
  */
 export function createRedactor(secrets: readonly string[]): Redactor {
@@ -30,6 +30,8 @@ function formsOf(secret: string): string[] {
   const whole = [bytes.toString('base64'), bytes.toString('base64').replace(/=+$/, ''), bytes.toString('base64url')];
   return [
     ...[secret, JSON.stringify(secret).slice(1, -1), ...percentEncoded(secret)],
+    // Names of hosts are written small, headings large.
+    ...[secret.toLowerCase(), secret.toUpperCase()],
     ...[hex, hex.toUpperCase(), percent, percent.toUpperCase()],
     ...whole.flatMap((form) => [form, ...percentEncoded(form)]),
     ...(bytes.length < MINIMUM_PART ? [] : base64Parts(bytes)),

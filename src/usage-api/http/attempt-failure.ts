@@ -44,12 +44,14 @@ const HINTS: Record<string, string> = {
 export function connectionFailure(thrown: unknown, endpoint: EndpointLabel): unknown {
   if (thrown instanceof BodyFault) return failure(bodyError(thrown, endpoint));
   if (!(thrown instanceof Error) || thrown instanceof AppError || !('code' in thrown)) return thrown;
-  const code = String(thrown.code);
+  const code = String(thrown.code ?? thrown.name);
   if (DEFECT_CODES.test(code)) return thrown;
   if (CLOSED_CODES.has(code)) {
     return new AppError('client_closed', `${endpoint}: the client is closed`, { cause: thrown });
   }
-  const options = { endpoint, cause: thrown, hint: HINTS[code] };
+  // What could not be parsed is quoted by the parser's error, and it may repeat what was sent.
+  const cause = 'data' in thrown ? new Error(code) : thrown;
+  const options = { endpoint, cause, hint: HINTS[code] };
   if (TIMEOUT_CODES.has(code))
     return failure(new TimeoutError(`${endpoint}: no connection in time (${code})`, options));
   return failure(new NetworkError(`${endpoint}: the connection failed (${code})`, options), code === 'ECONNREFUSED');
