@@ -78,6 +78,24 @@ FROM period_events e
 JOIN periods p ON p.period_key = e.period_key
 JOIN workspaces w ON w.workspace_key = e.workspace_key;
 
+CREATE VIEW finance_daily AS
+SELECT w.workspace_id, t.tenant_id, p.period, substr(r.finished_at, 1, 10) AS day, e.credits_after AS credits_used,
+  e.credits_after - coalesce(f.credits_after, 0) AS credits_increase,
+  e.requests_after - coalesce(f.requests_after, 0) AS request_increase, e.requests_after AS request_count
+FROM usage_entries e
+JOIN periods p ON p.period_key = e.period_key
+JOIN workspaces w ON w.workspace_key = p.workspace_key
+LEFT JOIN tenants t ON t.tenant_key = e.tenant_key AND t.workspace_key = w.workspace_key
+JOIN runs r ON r.run_key = e.run_key
+-- The last entry of an earlier day.
+LEFT JOIN usage_entries f ON f.entry_id = (SELECT g.entry_id FROM usage_entries g JOIN runs s ON s.run_key = g.run_key
+  WHERE g.period_key = e.period_key AND g.tenant_key = e.tenant_key AND g.entry_id < e.entry_id
+    AND s.finished_at < substr(r.finished_at, 1, 10) ORDER BY g.entry_id DESC LIMIT 1)
+-- No later entry of the same day.
+WHERE NOT EXISTS (SELECT 1 FROM runs s WHERE s.run_key = (SELECT n.run_key FROM usage_entries n
+    WHERE n.period_key = e.period_key AND n.tenant_key = e.tenant_key AND n.entry_id > e.entry_id ORDER BY n.entry_id LIMIT 1)
+  AND substr(s.finished_at, 1, 10) <= substr(r.finished_at, 1, 10));
+
 CREATE VIEW finance_freshness AS
 SELECT w.workspace_id,
   (SELECT r.finished_at FROM runs r WHERE r.workspace_key = w.workspace_key AND r.status = 'applied' ORDER BY r.run_key DESC LIMIT 1) AS last_complete_run_at,
@@ -96,6 +114,52 @@ JOIN periods p ON p.period_key = e.period_key
 JOIN workspaces w ON w.workspace_key = p.workspace_key
 LEFT JOIN tenants t ON t.tenant_key = e.tenant_key AND t.workspace_key = w.workspace_key
 LEFT JOIN runs r ON r.run_key = e.run_key;
+
+CREATE VIEW finance_month_to_date AS
+WITH months AS MATERIALIZED (
+  SELECT n.*,
+    -- From where last month's figures are read: as they stand, as they were closed, or as they had been read by then.
+    CASE WHEN n.compared_at >= n.period AND n.previous_closed_seq IS NULL THEN n.period_key - 1 END AS state_key,
+    CASE WHEN n.compared_at >= n.period AND n.previous_closed_seq IS NOT NULL THEN n.period_key - 1 END AS closed_key,
+    CASE WHEN n.compared_at < n.period AND n.read_at IS NOT NULL THEN n.period_key - 1 END AS entries_key
+  FROM (
+    SELECT m.*,
+      (SELECT max(r.finished_at) FROM runs r
+       WHERE r.workspace_key = m.workspace_key AND r.applied_seq IS NOT NULL AND r.finished_at <= m.compared_at
+         AND r.finished_at >= strftime('%Y-%m-%dT%H:%M:%fZ', m.compared_at, '-36 hours')
+         AND r.from_period <= m.previous AND r.to_period >= m.previous) AS read_at,
+      (SELECT r.first_entry_id + r.entries - 1 FROM runs r
+       WHERE r.workspace_key = m.workspace_key AND r.applied_seq IS NOT NULL AND r.finished_at <= m.compared_at
+         AND r.first_entry_id IS NOT NULL ORDER BY r.finished_at DESC LIMIT 1) AS last_entry_id
+    FROM (
+      SELECT p.period_key, p.workspace_key, p.period, r.finished_at AS as_of, q.closed_seq AS previous_closed_seq,
+        strftime('%Y-%m', p.period || '-01', '-1 month') AS previous,
+        unixepoch(r.finished_at, 'subsec') - unixepoch(p.period || '-01') AS elapsed,
+        unixepoch(p.period || '-01', '+1 month') - unixepoch(p.period || '-01') AS length,
+        min(p.period || '-01T00:00:00.000Z', strftime('%Y-%m-%dT%H:%M:%fZ', p.period || '-01', '-1 month',
+          (unixepoch(r.finished_at, 'subsec') - unixepoch(p.period || '-01')) || ' seconds')) AS compared_at
+      FROM periods p
+      JOIN runs r ON r.run_key = p.covered_run_key
+      LEFT JOIN periods q ON q.period_key = p.period_key - 1
+      WHERE p.closed_seq IS NULL AND p.period_end >= strftime('%Y-%m-%dT%H:%M:%fZ', 'now')) m) n)
+SELECT workspace_id, tenant_id, period, credits_used, previous_credits_same_point,
+  credits_used - previous_credits_same_point AS credits_change,
+  CASE WHEN previous_credits_same_point <> 0
+    THEN round(100.0 * (credits_used - previous_credits_same_point) / abs(previous_credits_same_point), 2) END AS change_percent,
+  CASE WHEN elapsed >= 86400 THEN CAST(round(credits_used * (1.0 * length / elapsed)) AS INTEGER) END AS projection,
+  request_count, as_of, compared_at
+FROM (
+  SELECT w.workspace_id, t.tenant_id, m.period, u.credits_used, u.request_count, m.as_of, m.compared_at, m.elapsed, m.length,
+    CASE WHEN coalesce(m.state_key, m.closed_key, m.entries_key) IS NOT NULL
+      THEN coalesce(v.credits_used, x.credits_used, e.credits_after, 0) END AS previous_credits_same_point
+  FROM months m
+  JOIN workspaces w ON w.workspace_key = m.workspace_key
+  JOIN tenant_usage u ON u.period_key = m.period_key
+  JOIN tenants t ON t.tenant_key = u.tenant_key AND t.workspace_key = m.workspace_key
+  LEFT JOIN tenant_usage v ON v.period_key = m.state_key AND v.tenant_key = u.tenant_key
+  LEFT JOIN closed_usage x ON x.period_key = m.closed_key AND x.tenant_key = u.tenant_key
+  LEFT JOIN usage_entries e ON e.entry_id = (SELECT max(f.entry_id) FROM usage_entries f
+    WHERE f.period_key = m.entries_key AND f.tenant_key = u.tenant_key AND f.entry_id <= m.last_entry_id));
 
 CREATE VIEW finance_period_changes AS
 SELECT w.workspace_id, t.tenant_id, p.period, u.credits_used, CASE WHEN q.closed_seq IS NULL THEN v.credits_used ELSE x.credits_used END AS previous_credits,

@@ -86,6 +86,38 @@ const VIEWS = {
       requests_after: 'Requests after the change.',
     },
   ],
+  finance_month_to_date: [
+    'One row per workspace, open period and tenant: the month so far, beside last month at the same point.',
+    {
+      workspace_id: WORKSPACE,
+      tenant_id: TENANT,
+      period: PERIOD,
+      credits_used: 'Credits of the month so far. 0 when withdrawn.',
+      previous_credits_same_point:
+        'Credits that last month had at `compared_at`, as read by then; the whole month once that is over. 0 when the tenant had none. NULL when nothing was read within 36 hours before.',
+      credits_change: 'The difference. NULL without a reading.',
+      change_percent:
+        'The difference in percent of last month at the same point, two decimals. NULL without a reading, or when it was 0.',
+      projection:
+        'Credits at the end of the month if they go on as so far, in a straight line. NULL on the first day. Rounded.',
+      request_count: 'Requests of the month so far.',
+      as_of: 'When the run that read the month last was published.',
+      compared_at: 'The moment of last month that is as far from its start as `as_of`, or its end.',
+    },
+  ],
+  finance_daily: [
+    'One row per workspace, period, tenant and day on which a change was recorded. Like `finance_history` it also has what came after a close.',
+    {
+      workspace_id: WORKSPACE,
+      tenant_id: TENANT,
+      period: PERIOD,
+      day: 'The day in UTC, `YYYY-MM-DD`, on which the runs were published that brought the changes.',
+      credits_used: 'Credits of the period at the end of the day.',
+      credits_increase: 'What the day brought; negative when it took away.',
+      request_increase: 'Requests that the day brought; negative when it took away.',
+      request_count: 'Requests of the period at the end of the day.',
+    },
+  ],
   finance_adjustments: [
     'One row per correction of a closed period, booked in a later one.',
     {

@@ -85,5 +85,6 @@ export function publish(
 }
 
 export function usageRecord(tenant: string, credits: number | bigint, period = '2026-03'): StagedRecord {
-  return { tenantId: tenant, period, credits, requests: 10 };
+  const isSafe = Number.isSafeInteger(Number(credits));
+  return { tenantId: tenant, period, credits: isSafe ? Number(credits) : credits, requests: 10 };
 }

@@ -5,7 +5,7 @@ export interface StagedRecord {
   /** Well-formed Unicode, not empty. */
   tenantId: string;
   period: Period;
-  /** Integers of 64 bits; those that a double does not hold exactly are bigints. */
+  /** Integers of 64 bits; those beyond `Number.isSafeInteger`, and no others, are bigints: the digests tell them apart. */
   credits: number | bigint;
   requests: number | bigint;
 }
