@@ -55,9 +55,11 @@ function redisFaults({ redis_url, redis_allow_plain }: Record<PropertyKey, unkno
 function httpFaults(http: Record<PropertyKey, unknown>): ConfigFault[] {
   const host = typeof http.host === 'string' ? http.host.trim() : DEFAULT_HTTP.host;
   const off = http.port === 0 || http.port === '0';
-  if (off || isLoopbackHost(host)) return [];
+  const loopback = isLoopbackHost(host);
+  const protect = http.protect === true || http.protect === 'true';
+  if (off || (loopback && !protect)) return [];
   const fault = (message: string): ConfigFault[] => [{ path: 'http.token', message, hint: remedyFor('http.token') }];
-  const reached = 'but http.host can be reached from other machines';
+  const reached = loopback ? 'but http.protect asks for it' : 'but http.host can be reached from other machines';
   if (http.token === undefined || http.token === '') return fault(`is missing, ${reached}`);
   const short = String(http.token).length < SHORTEST_TOKEN;
   return short ? fault(`is shorter than ${SHORTEST_TOKEN} characters, ${reached}`) : [];

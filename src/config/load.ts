@@ -3,8 +3,11 @@ import { basename, dirname, join, resolve } from 'node:path';
 import { parseEnv } from 'node:util';
 import { ConfigError, type ConfigFault } from '../core/errors.ts';
 import { crossFaults } from './cross-checks.ts';
+import { readProxy } from './proxy.ts';
+import { readCaFiles } from './reading/ca-files.ts';
 import { schemaFaults, tidyFaults } from './reading/faults.ts';
 import { type Interpolated, interpolate } from './reading/interpolate.ts';
+import { groupOf } from './reading/path.ts';
 import { readSecretFiles } from './reading/secrets.ts';
 import { parseYaml } from './reading/yaml.ts';
 import { resolveConfig } from './resolve.ts';
@@ -42,7 +45,8 @@ export function loadConfig(options: LoadOptions): Config {
     const hint = 'Run `usage-ledger init` to write a sample, or name a file with --config';
     throw new ConfigError(null, [{ path: 'configuration', message, hint }]);
   }
-  return build(documentFromEnvironment(env), { file: null, folder: resolve(options.cwd), faults: [] }, options.amend);
+  const source = { file: null, folder: resolve(options.cwd), faults: [], env };
+  return build(documentFromEnvironment(env), source, options.amend);
 }
 
 /** Node would believe any certificate, and so hand signatures and secrets to whoever stands between. */
@@ -73,7 +77,7 @@ function loadFile({ file, namedBy }: Found, { env, amend }: LoadOptions): Config
     unreadable: 'Check the path and its permissions, or run `usage-ledger init` to write a sample',
     empty: 'Begin with the sample of `usage-ledger init`',
   });
-  return build(value, { file, folder: dirname(file), faults }, amend);
+  return build(value, { file, folder: dirname(file), faults, env }, amend);
 }
 
 /**
@@ -99,19 +103,24 @@ export function readSettings(
 
 function build(
   document: unknown,
-  source: { file: string | null; folder: string; faults: ConfigFault[] },
+  source: { file: string | null; folder: string; faults: ConfigFault[]; env: NodeJS.ProcessEnv },
   amend: LoadOptions['amend'],
 ): Config {
   const parsed = fileSchema.safeParse(document);
   const { secretFiles, faults: secretFaults } = readSecretFiles(document, source.folder);
+  const { caFiles, faults: caFaults } = readCaFiles(document, source.folder);
+  const { proxy, faults: proxyFaults } = readProxy(groupOf(document).proxy, source.env);
   const faults = tidyFaults([
     ...source.faults,
     ...schemaFaults(parsed.error?.issues ?? [], document),
     ...crossFaults(document),
     ...secretFaults,
+    ...caFaults,
+    ...proxyFaults,
   ]);
   if (parsed.success && faults.length === 0) {
-    return resolveConfig(amend === undefined ? parsed.data : amend(parsed.data), { ...source, secretFiles });
+    const settings = amend === undefined ? parsed.data : amend(parsed.data);
+    return resolveConfig(settings, { ...source, secretFiles, caFiles, proxy });
   }
   throw new ConfigError(source.file, source.file === null ? faults.map(namedByVariable) : faults);
 }

@@ -1,4 +1,5 @@
 import { dirname, join, resolve } from 'node:path';
+import { isLoopbackHost } from '../core/net/loopback.ts';
 import { RULES, SEVERITIES } from '../core/text/alert-words.ts';
 import type { FileChannel, FileConfig, FileRuleSettings, FileSettings, FileWorkspace } from './schema.ts';
 import { DEFAULT_SIGNING } from './signing-scheme.ts';
@@ -9,6 +10,7 @@ import type {
   ChannelConfig,
   Config,
   FocusConfig,
+  ProxyConfig,
   WorkspaceConfig,
 } from './types.ts';
 
@@ -43,6 +45,9 @@ export interface Source {
   folder: string;
   /** The secrets read from files, by the path of the setting that names the file. */
   secretFiles: ReadonlyMap<string, string>;
+  /** The certificates read from files, in the same way. */
+  caFiles: ReadonlyMap<string, string>;
+  proxy: ProxyConfig | null;
 }
 
 /** A year and the time to look back on it: certificates of runs without a change, failed runs, sent notifications. */
@@ -60,8 +65,9 @@ export function resolveConfig(document: FileConfig, source: Source): Config {
     http: {
       host: document.http?.host ?? DEFAULT_HTTP.host,
       port: document.http?.port ?? DEFAULT_HTTP.port,
-      token: document.http?.token || null,
+      token: tokenOf(document.http ?? {}),
     },
+    proxy: source.proxy,
     rates: document.rates ?? null,
     focus: {
       issuer: document.focus?.issuer ?? null,
@@ -73,13 +79,26 @@ export function resolveConfig(document: FileConfig, source: Source): Config {
     backup: resolveBackup(document.backup, source.folder, ledgerPath),
     workspaces: document.workspaces.map((workspace, index) =>
       resolveWorkspace(workspace, defaults, document.budgets ?? [], {
-        workspace: source.secretFiles.get(`workspaces[${index}].secret_key_file`),
-        defaults: source.secretFiles.get('defaults.secret_key_file'),
+        secretKey:
+          source.secretFiles.get(`workspaces[${index}].secret_key_file`) ??
+          defaults.secret_key ??
+          source.secretFiles.get('defaults.secret_key_file'),
+        ca: source.caFiles.get(`workspaces[${index}].ca_file`) ?? source.caFiles.get('defaults.ca_file') ?? null,
       }),
     ),
-    alerts: { channels: (document.alerts?.channels ?? []).map(resolveChannel) },
+    alerts: {
+      channels: (document.alerts?.channels ?? []).map((channel, index) =>
+        resolveChannel(channel, index, source.caFiles.get(`alerts.channels[${index}].ca_file`)),
+      ),
+    },
     logLevel: document.log_level ?? 'info',
   };
+}
+
+/** On loopback the token may be switched off: there only `protect` decides, and a token alone means that it is asked for. */
+function tokenOf({ host, token, protect }: NonNullable<FileConfig['http']>): string | null {
+  if (!token) return null;
+  return protect === false && isLoopbackHost(host ?? DEFAULT_HTTP.host) ? null : token;
 }
 
 function resolveBackup(backup: FileConfig['backup'], folder: string, ledgerPath: string): BackupConfig | null {
@@ -95,17 +114,17 @@ function resolveWorkspace(
   workspace: FileWorkspace,
   defaults: FileSettings,
   budgets: NonNullable<FileConfig['budgets']>,
-  secretFile: { workspace: string | undefined; defaults: string | undefined },
+  files: { secretKey: string | undefined; ca: string | null },
 ): WorkspaceConfig {
   const signing = { ...defaults.signing, ...given(workspace.signing) };
-  const secretKey = workspace.secret_key ?? secretFile.workspace ?? defaults.secret_key ?? secretFile.defaults;
   return {
     id: workspace.id,
     name: workspace.name ?? workspace.id,
     baseUrl: withoutSlash(required(workspace.base_url ?? defaults.base_url, 'base_url')),
     embedUrl: withoutSlash(required(workspace.embed_url ?? defaults.embed_url, 'embed_url')),
     apiKeyId: required(workspace.api_key_id ?? defaults.api_key_id, 'api_key_id'),
-    secretKey: required(secretKey, 'secret_key'),
+    secretKey: required(workspace.secret_key ?? files.secretKey, 'secret_key'),
+    ca: files.ca,
     signing: {
       payload: signing.payload ?? DEFAULT_SIGNING.payload,
       encoding: signing.encoding ?? DEFAULT_SIGNING.encoding,
@@ -176,7 +195,7 @@ export function channelName(type: string, index: number): string {
   return `${type}-${index + 1}`;
 }
 
-function resolveChannel(channel: FileChannel, index: number): ChannelConfig {
+function resolveChannel(channel: FileChannel, index: number, ca: string | undefined): ChannelConfig {
   const name = channel.name ?? channelName(channel.type, index);
   const routed = { name, ...resolveRoute(channel) };
   if (channel.type === 'log') return { type: 'log', ...routed };
@@ -184,6 +203,7 @@ function resolveChannel(channel: FileChannel, index: number): ChannelConfig {
     ...routed,
     allowPrivate: channel.allow_private ?? false,
     timeoutMs: (channel.timeout_seconds ?? 10) * 1000,
+    ...(ca === undefined ? {} : { ca }),
   };
   if (channel.type === 'slack') return { type: 'slack', ...outbound, url: channel.url };
   if (channel.type === 'webhook') {

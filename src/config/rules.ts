@@ -41,6 +41,15 @@ export const redisRule: Rule = (text) => {
   return url.hostname === '' ? 'names no host' : null;
 };
 
+/** Where a proxy listens; empty or `none` for none. */
+export const proxyRule: Rule = (text) => {
+  if (text === '' || text === 'none') return null;
+  if (/\s/.test(text) || !URL.canParse(text)) return 'is not an address';
+  const url = new URL(text);
+  if (url.protocol !== 'http:' && url.protocol !== 'https:') return 'is not an http:// or https:// address';
+  return url.hostname === '' ? 'names no host' : null;
+};
+
 /**
  * A five-field cron expression that comes due at least once. Six fields, `@daily` and the hashed `H` are refused: the
  * scheduler reads them otherwise or not at all.

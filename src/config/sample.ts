@@ -66,6 +66,9 @@ http:                                  # health, metrics and queue pages of the 
   host: 127.0.0.1                      # anything wider needs a token
   port: 9464                           # 0: off
   # token: \${USAGE_LEDGER_HTTP_TOKEN}
+  # protect: true                      # wants the token on this machine, too; false: never there; absent: if it is given
+
+# proxy: http://proxy.example.com:3128   # for https, instead of HTTPS_PROXY; none: no proxy; NO_PROXY holds exceptions
 
 # backup:                              # a checked copy of the ledger, made by the daemon; absent: none
 #   cron: "0 2 * * *"                  # five fields, UTC
@@ -125,6 +128,7 @@ workspaces:
     api_key_id: \${USAGE_API_KEY_ID}
     secret_key: \${USAGE_API_SECRET_KEY}
     # secret_key_file: ./secret-key    # instead of secret_key; relative to this file
+    # ca_file: ./our-ca.pem            # a service with a private CA: trusted by these certificates only
     signing:                           # these are the defaults
       payload: "{workspace_id}{valid_until}"
       encoding: hex                    # hex | base64 | base64url
@@ -164,7 +168,8 @@ alerts:
     #   # secrets: ["\${ALERT_WEBHOOK_SECRET}", "\${ALERT_WEBHOOK_OLD_SECRET}"]  # instead, while the secret is changed
     #   allow_private: false           # true: the address is inside your own network
     #   timeout_seconds: 10            # for one attempt, 1 to 30
-    # - type: slack                    # allow_private and timeout_seconds are for every type but log
+    #   # ca_file: ./our-ca.pem        # trusted by these certificates only
+    # - type: slack                    # allow_private, timeout_seconds, ca_file are for every type but log
     #   url: \${ALERT_SLACK_URL}       # of an incoming webhook
     # - type: email
     #   host: smtp.example.com

@@ -9,6 +9,7 @@ import {
   identifierRule,
   mailboxRule,
   payloadRule,
+  proxyRule,
   type Rule,
   redisRule,
   secretRule,
@@ -65,6 +66,7 @@ const settings = {
   api_key_id: obeys(word, identifierRule).optional(),
   secret_key: obeys(z.string().min(1), secretRule).optional(),
   secret_key_file: word.optional(),
+  ca_file: word.optional(),
   signing: z
     .strictObject({
       payload: obeys(z.string(), payloadRule).optional(),
@@ -108,6 +110,7 @@ const routed = {
 const outbound = {
   ...routed,
   allow_private: flag.optional(),
+  ca_file: word.optional(),
   timeout_seconds: integer(1, 30).optional(),
 };
 
@@ -143,9 +146,15 @@ export const fileSchema = z.strictObject({
   ledger: z.strictObject({ path: word.optional(), retention_days: integer(30, 36_500).optional() }).optional(),
   redis_url: obeys(z.string().trim(), redisRule).optional(),
   http: z
-    .strictObject({ host: word.optional(), port: integer(0, 65_535).optional(), token: secret.optional() })
+    .strictObject({
+      host: word.optional(),
+      port: integer(0, 65_535).optional(),
+      token: secret.optional(),
+      protect: flag.optional(),
+    })
     .optional(),
   redis_allow_plain: flag.optional(),
+  proxy: obeys(z.string().trim(), proxyRule).optional(),
   workers: integer(1, 1000).optional(),
   log_level: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).optional(),
   defaults: z.strictObject(settings).optional(),

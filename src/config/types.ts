@@ -49,6 +49,8 @@ export interface WorkspaceConfig {
   apiKeyId: string;
   secretKey: string;
   signing: SigningScheme;
+  /** Certificates (PEM) of the authorities that its service is trusted by, instead of the public ones; null: those. */
+  ca: string | null;
   /** Five-field cron expressions, in UTC. */
   cron: string;
   reconcileCron: string;
@@ -106,6 +108,8 @@ export interface OutboundConfig extends RoutedConfig {
   allowPrivate: boolean;
   /** Limit of one attempt. */
   timeoutMs: number;
+  /** Certificates (PEM) of the authorities that the receiver is trusted by, instead of the public ones. */
+  ca?: string;
 }
 
 export interface WebhookConfig extends OutboundConfig {
@@ -157,6 +161,14 @@ export interface FocusConfig {
   serviceSubcategory: string;
 }
 
+/** How https services and receivers are reached where this machine may not connect to them itself. */
+export interface ProxyConfig {
+  /** May hold a user and a password. */
+  url: string;
+  /** Hosts that are reached directly, as `NO_PROXY` lists them; this machine always is. */
+  noProxy: string;
+}
+
 export interface Config {
   /** Absolute path of the file that was read; null when the environment alone gave the configuration. */
   file: string | null;
@@ -168,6 +180,8 @@ export interface Config {
   workers: number;
   /** Health, metrics and queue pages of the daemon; port 0 switches them off. */
   http: { host: string; port: number; token: string | null };
+  /** Null: every connection is a direct one. */
+  proxy: ProxyConfig | null;
   /** Null: the daemon makes none. */
   backup: BackupConfig | null;
   /** The rate cards, as written; null: the configuration says nothing of rates, and imported cards count. */

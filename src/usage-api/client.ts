@@ -1,12 +1,13 @@
 import { DEFAULT_SIGNING, type SigningScheme } from '../config/signing-scheme.ts';
 import { type Clock, systemClock } from '../core/clock.ts';
+import type { ProxySettings } from '../core/net/proxy-options.ts';
 import { createRedactor, type Redactor } from '../core/text/redact.ts';
 import { parseUsagePage, type UsagePage } from './answers/check-page.ts';
 import { parseAnswer } from './answers/parse-answer.ts';
 import { type Dashboard, dashboardSchema, type EmbedToken, embedTokenSchema } from './answers/schemas.ts';
 import { CancelledError, type EndpointLabel } from './errors.ts';
 import type { PageLease, PageMemory } from './http/page-memory.ts';
-import { Pool } from './http/pool.ts';
+import { type OriginPool, openPool, type PoolOptions } from './http/pool.ts';
 import { MAX_BODY_BYTES } from './http/read-body.ts';
 import { send, type TransportOptions } from './http/transport.ts';
 import { queryText, requireHeaderText, requireText, requireWithin, type UsageQuery } from './request-checks.ts';
@@ -37,6 +38,10 @@ export interface UsageApiClientOptions {
   maxBodyBytes?: number;
   /** Bounds what the answers of several clients take together; default: no bound beyond `maxBodyBytes`. */
   memory?: PageMemory;
+  /** Certificates (PEM) of the authorities that the service is trusted by, instead of the public ones. */
+  ca?: string | null;
+  /** For https; default: none, whatever the environment says. Loopback addresses are always reached directly. */
+  proxy?: ProxySettings | null;
   /** Default `usage-ledger`. */
   userAgent?: string;
   /** Takes secrets out of what the service says, beside the client's own. */
@@ -112,12 +117,13 @@ export class UsageApiClient {
   readonly #embedUrl: string;
   readonly #dashboardsPath: string;
   readonly #usagePath: string;
-  readonly #pool: Pool;
+  readonly #pool: OriginPool;
+  readonly #trust: Pick<PoolOptions, 'ca' | 'proxy'>;
   readonly #memory: PageMemory | null;
   /** Called at the moment an attempt is sent, so that none carries the X-Valid-Until of an earlier one. */
   readonly #sign: () => SignedHeaders;
   readonly #transport: TransportOptions;
-  #embed: { pool: Pool; path: string } | null = null;
+  #embed: { pool: OriginPool; path: string } | null = null;
   #closed: Promise<void> | null = null;
 
   /** Opens no connection yet. Throws InvalidRequestError when the address or a credential cannot be used. */
@@ -134,7 +140,8 @@ export class UsageApiClient {
     const workspace = pathSegment(workspaceId, 'the workspace id');
     this.#dashboardsPath = `${prefix}/api/v1/external/dashboards`;
     this.#usagePath = `${prefix}/api/v1/external/workspaces/${workspace}/tenant-usage`;
-    this.#pool = openPool(origin, options.concurrency ?? 8);
+    this.#trust = { ca: options.ca, proxy: options.proxy };
+    this.#pool = openPool(origin, { connections: options.concurrency ?? 8, ...this.#trust });
     this.#memory = options.memory ?? null;
     this.#sign = createSigner({ workspaceId, apiKeyId, secretKey, signing }, clock);
     const own = createRedactor([secretKey]);
@@ -184,7 +191,7 @@ export class UsageApiClient {
   async generateEmbedToken(input: GenerateEmbedTokenInput, options: CallOptions = {}): Promise<EmbedToken> {
     requireText(input.dashboardId, 'the dashboard id');
     requireWithin(input.validitySeconds, 1, Number.MAX_SAFE_INTEGER, 'the validity in seconds');
-    this.#embed ??= openEmbed(this.#embedUrl);
+    this.#embed ??= openEmbed(this.#embedUrl, this.#trust);
     const { pool, path } = this.#embed;
     const body = JSON.stringify({
       workspace_id: this.workspaceId,
@@ -261,12 +268,7 @@ export class UsageApiClient {
   }
 }
 
-function openEmbed(embedUrl: string): { pool: Pool; path: string } {
+function openEmbed(embedUrl: string, trust: Pick<PoolOptions, 'ca' | 'proxy'>): { pool: OriginPool; path: string } {
   const { origin, prefix } = parseServiceUrl(embedUrl, 'embed_url');
-  return { pool: openPool(origin, 1), path: `${prefix}/api/v1/embed/generate-token` };
-}
-
-/** One request at a time on a connection; the deadline of each attempt takes the place of undici's own timeouts. */
-function openPool(origin: string, connections: number): Pool {
-  return new Pool(origin, { connections, pipelining: 1, headersTimeout: 0, bodyTimeout: 0 });
+  return { pool: openPool(origin, { connections: 1, ...trust }), path: `${prefix}/api/v1/embed/generate-token` };
 }

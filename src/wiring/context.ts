@@ -92,7 +92,7 @@ export class Context {
     this.logger = overrides.logger ?? createLogger({ level: config.logLevel, redact: this.redact, destination });
     this.version = readVersion();
     const channels = channelsOf(config);
-    this.channels = createChannels(channels, { logger: this.logger, clock: this.clock });
+    this.channels = createChannels(channels, { logger: this.logger, clock: this.clock, proxy: config.proxy });
     this.#routes = routesOf(channels);
     this.#random = overrides.random ?? Math.random;
     this.#clientOptions = overrides.clientOptions ?? {};
@@ -171,7 +171,7 @@ export class Context {
 
   async #openClient(workspace: WorkspaceConfig): Promise<UsageApiClient> {
     const { UsageApiClient } = await import('../usage-api/client.ts');
-    const { baseUrl, embedUrl, apiKeyId, secretKey, signing, concurrency, maxPageBytes } = workspace;
+    const { baseUrl, embedUrl, apiKeyId, secretKey, signing, concurrency, maxPageBytes, ca } = workspace;
     const client = new UsageApiClient({
       baseUrl,
       embedUrl,
@@ -182,6 +182,8 @@ export class Context {
       concurrency,
       maxBodyBytes: maxPageBytes,
       memory: this.#memory,
+      ca,
+      proxy: this.config.proxy,
       redact: this.redact,
       userAgent: `usage-ledger/${this.version}`,
       clock: this.clock,

@@ -94,6 +94,7 @@ describe('what a file means', () => {
       file: join(cases.cwd, 'case.yml'),
       ledger: { path: join(cases.cwd, 'data/ledger.db'), retentionDays: 400 },
       redisUrl: null,
+      proxy: null,
       workers: 64,
       http: { host: '127.0.0.1', port: 9464, token: null },
       backup: null,
@@ -113,6 +114,7 @@ describe('what a file means', () => {
           embedUrl: 'https://embed.example.com',
           apiKeyId: 'ak_1',
           secretKey: 'sk_one',
+          ca: null,
           signing: {
             payload: '{workspace_id}{valid_until}',
             encoding: 'hex',

@@ -11,6 +11,7 @@ const base: Config = {
   ledger: { path: '/x', retentionDays: 400 },
   workers: 64,
   redisUrl: null,
+  proxy: null,
   http: { host: '127.0.0.1', port: 0, token: null },
   workspaces: [],
   backup: null,

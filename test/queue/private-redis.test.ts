@@ -135,6 +135,7 @@ describe('a private Redis', () => {
   });
 
   test('is reached by a short socket path when its folder has a long one', async () => {
+    vi.stubEnv('XDG_RUNTIME_DIR', folder);
     const deep = join(folder, 'a-rather-long-folder-name'.repeat(3), 'another-long-folder-name'.repeat(3));
     mkdirSync(deep, { recursive: true });
     const redis = await start(deep);

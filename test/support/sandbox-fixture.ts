@@ -68,6 +68,7 @@ export async function startFixture(options: FixtureOptions = {}): Promise<Fixtur
     workers: 64,
     redisUrl: null,
     http: { host: '127.0.0.1', port: 0, token: null },
+    proxy: null,
     backup: null,
     rates: null,
     focus: DEFAULT_FOCUS,
@@ -138,6 +139,7 @@ function workspaceConfig(url: string, own: Partial<WorkspaceConfig>): WorkspaceC
     embedUrl: url,
     apiKeyId: 'ak_test',
     secretKey: 'sk_test_not_a_secret',
+    ca: null,
     signing: {
       payload: '{workspace_id}{valid_until}',
       encoding: 'hex',

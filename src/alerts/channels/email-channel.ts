@@ -5,7 +5,7 @@ import { emailText } from './email-text.ts';
 import { messageView } from './message-view.ts';
 import { attemptLimit } from './outbound/attempt-limit.ts';
 import { AddressRefusedError, openGuardedSocket, type Resolve } from './outbound/guarded-connect.ts';
-import { refusedAddress } from './outbound/post-json.ts';
+import { refusedAddress, trustHint } from './outbound/post-json.ts';
 
 export interface EmailDeps {
   /** The system's resolver when absent. */
@@ -54,7 +54,7 @@ export function createEmailChannel(config: Omit<EmailConfig, 'type'>, deps: Emai
 }
 
 function transportOptions(config: Omit<EmailConfig, 'type'>, deps: EmailDeps, signal: AbortSignal) {
-  const { host, port, tls, allowPrivate, login } = config;
+  const { host, port, tls, allowPrivate, login, ca } = config;
   const lenient = config.allowInsecure || isLoopbackHost(host);
   const policy = { allowPrivate, resolve: deps.resolve };
   return {
@@ -62,7 +62,7 @@ function transportOptions(config: Omit<EmailConfig, 'type'>, deps: EmailDeps, si
     port,
     secure: tls === 'implicit',
     requireTLS: tls === 'starttls' && !lenient,
-    tls: { rejectUnauthorized: !lenient, minVersion: 'TLSv1.2' as const },
+    tls: { rejectUnauthorized: !lenient, minVersion: 'TLSv1.2' as const, ...(ca === undefined ? {} : { ca }) },
     ...(login === null ? {} : { auth: { user: login.user, pass: login.password } }),
     disableFileAccess: true,
     disableUrlAccess: true,
@@ -86,13 +86,17 @@ function failedMail(error: unknown): DeliveryResult {
   } = error as Partial<Record<'code' | 'originalCode', string>> & {
     responseCode?: number;
   };
-  if (code === 'ETLS') return { outcome: 'retry', reason: `no secure connection (${code})`, retryAfterMs: null };
+  if (code === 'ETLS') {
+    return { outcome: 'retry', reason: `no secure connection (${code})${trustHint(originalCode)}`, retryAfterMs: null };
+  }
   if (responseCode !== undefined && responseCode >= 500) {
     const login = code === 'EAUTH' ? ': the mail server refused the login' : '';
     return { outcome: 'rejected', reason: `SMTP ${responseCode}${login}` };
   }
   const reason =
-    responseCode === undefined ? `no connection or no answer (${originalCode ?? code})` : `SMTP ${responseCode}`;
+    responseCode === undefined
+      ? `no connection or no answer (${originalCode ?? code})${trustHint(originalCode ?? code)}`
+      : `SMTP ${responseCode}`;
   return { outcome: 'retry', reason, retryAfterMs: null };
 }
 

@@ -21,7 +21,8 @@ const LINE_SECTIONS = 45;
  */
 export function createSlackChannel(config: Omit<SlackConfig, 'type'>, deps: HttpChannelDeps): Channel {
   const url = channelUrl(config);
-  const { timeoutMs, allowPrivate } = config;
+  const { timeoutMs, allowPrivate, ca } = config;
+  const { clock, proxy } = deps;
   const policy = { allowPrivate, resolve: deps.resolve };
   return {
     name: config.name,
@@ -30,7 +31,7 @@ export function createSlackChannel(config: Omit<SlackConfig, 'type'>, deps: Http
       const view = messageView(message.payload);
       if (view === null) return { outcome: 'rejected', reason: 'the payload is not a JSON object' };
       const body = JSON.stringify(slackMessage(view, message.notificationId));
-      return postJson({ url, headers: {}, body, policy, timeoutMs, clock: deps.clock, signal });
+      return postJson({ url, headers: {}, body, policy, timeoutMs, ca, proxy, clock, signal });
     },
   };
 }

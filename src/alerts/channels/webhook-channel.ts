@@ -1,5 +1,6 @@
 import type { WebhookConfig } from '../../config/types.ts';
 import type { Clock } from '../../core/clock.ts';
+import type { ProxySettings } from '../../core/net/proxy-options.ts';
 import type { Channel, ChannelMessage } from './channel.ts';
 import { channelUrl } from './outbound/channel-url.ts';
 import type { Resolve } from './outbound/guarded-connect.ts';
@@ -10,6 +11,7 @@ export interface HttpChannelDeps {
   clock: Clock;
   /** The system's resolver when absent. */
   resolve?: Resolve | undefined;
+  proxy?: ProxySettings | null | undefined;
 }
 
 /**
@@ -21,8 +23,8 @@ export interface HttpChannelDeps {
 export function createWebhookChannel(config: Omit<WebhookConfig, 'type'>, deps: HttpChannelDeps): Channel {
   const url = channelUrl(config);
   const keys = config.secrets.map(webhookKey);
-  const { timeoutMs, allowPrivate } = config;
-  const { clock } = deps;
+  const { timeoutMs, allowPrivate, ca } = config;
+  const { clock, proxy } = deps;
   return {
     name: config.name,
     type: 'webhook',
@@ -33,6 +35,8 @@ export function createWebhookChannel(config: Omit<WebhookConfig, 'type'>, deps: 
         body: message.payload,
         policy: { allowPrivate, resolve: deps.resolve },
         timeoutMs,
+        ca,
+        proxy,
         clock,
         signal,
       }),

@@ -12,7 +12,8 @@ export function secretsOf(config: Config): string[] {
     ...config.workspaces.map((workspace) => workspace.secretKey),
     ...config.alerts.channels.flatMap(channelSecrets),
     config.http.token ?? '',
-    ...redisPasswords(config.redisUrl),
+    ...urlPasswords(config.redisUrl),
+    ...urlPasswords(config.proxy?.url ?? null),
   ];
   return [...new Set(secrets)].filter((secret) => secret !== '');
 }
@@ -51,9 +52,9 @@ function querySecrets(url: string): string[] {
   return [...written, ...searchParams.values()].filter((value) => value.length >= SHORTEST_URL_SECRET);
 }
 
-function redisPasswords(redisUrl: string | null): string[] {
-  if (redisUrl === null) return [];
-  const url = new URL(redisUrl);
+function urlPasswords(address: string | null): string[] {
+  if (address === null) return [];
+  const url = new URL(address);
   return [url.password, decoded(url.password), url.searchParams.get('password') ?? ''];
 }
 

@@ -4,6 +4,7 @@ import { AppError, summarizeError } from '../../core/errors.ts';
 import type { Logger } from '../../core/logger.ts';
 import { isLoopbackHost } from '../../core/net/loopback.ts';
 import { carriesToken, namesLoopback } from './guards.ts';
+import { GuessLimit } from './guess-limit.ts';
 import { createMetrics } from './metrics.ts';
 import type { HealthProbe } from './probe.ts';
 import { QUEUE_BOARD_PATH, registerQueueBoard } from './queue-board.ts';
@@ -77,13 +78,21 @@ function refuseSchema(): never {
 
 function addGuards(app: FastifyInstance, { host, token, logger }: HttpOptions): void {
   const loopback = isLoopbackHost(host);
+  const guesses = new GuessLimit();
   app.addHook('onRequest', async (request, reply) => {
     if (loopback && !namesLoopback(request.headers.host)) {
       return reply.code(421).send({ error: 'unknown_host', hint: 'ask for 127.0.0.1 or localhost' });
     }
     // The route and not the address: however an address is written, only the one route is open.
     const open = token === null || request.routeOptions.url === HEALTH_PATH;
+    const waitSeconds = open ? 0 : guesses.waitSeconds(request.ip);
+    if (waitSeconds > 0) {
+      const hint = 'too many wrong tokens came from this address';
+      return reply.code(429).header('retry-after', waitSeconds).send({ error: 'too_many_attempts', hint });
+    }
     if (!open && !carriesToken(request.headers.authorization, token)) {
+      // Without any token nothing was guessed: a browser asks so at first.
+      if (request.headers.authorization !== undefined) guesses.wrong(request.ip);
       return reply
         .code(401)
         .header('www-authenticate', ['Bearer realm="usage-ledger"', 'Basic realm="usage-ledger", charset="UTF-8"'])

@@ -1,6 +1,7 @@
 import { chmodSync, closeSync, existsSync, lstatSync, mkdirSync, openSync, readlinkSync } from 'node:fs';
 import { dirname } from 'node:path';
 import Database from 'better-sqlite3';
+import { requireSafePlace } from '../../core/process/safe-place.ts';
 import { LedgerError } from '../errors.ts';
 import { assertSchemaIsCurrent } from '../schema/migrate.ts';
 import { ledgerErrorOf } from './sqlite-errors.ts';
@@ -19,11 +20,15 @@ export interface LedgerReader {
 
 /**
  * Opens the ledger for writing: creates the file (0600, its folder 0700) when it is missing, and sets WAL,
- * `synchronous=FULL`, foreign keys and the busy timeout. Does not migrate.
+ * `synchronous=FULL`, foreign keys and the busy timeout. Does not migrate. Refuses, with `unsafe_place`, a file or folder
+ * that is not this user's alone to write.
  */
 export function openForWriting(path: string): LedgerConnection {
   refuseDanglingLink(path);
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  const folder = dirname(path);
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  requireSafePlace(folder, "the ledger's folder");
+  requireSafePlace(path, 'the ledger');
   if (!existsSync(path)) {
     closeSync(openSync(path, 'a', 0o600));
     chmodSync(path, 0o600);

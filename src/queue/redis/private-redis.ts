@@ -7,7 +7,7 @@ import { backoffMs } from '../../core/net/backoff.ts';
 import type { RedisTarget } from './connection.ts';
 import { withFolderLock } from './folder-lock.ts';
 import { askOnce, ensureServer, stopServer } from './redis-server.ts';
-import { prepareServerFolder, removeSocketFolder } from './server-folder.ts';
+import { LOCK_FILE, prepareServerFolder, removeSocketFolder } from './server-folder.ts';
 
 const LOCK_WAIT_MS = 30_000;
 const RESTART_BACKOFF = { baseMs: 250, maxMs: 30_000 };
@@ -40,7 +40,7 @@ export interface PrivateRedis {
  */
 export async function startPrivateRedis({ dir, logger }: PrivateRedisOptions): Promise<PrivateRedis> {
   const folder = prepareServerFolder(dir);
-  const lockPath = join(folder.dir, 'redis-lock.db');
+  const lockPath = join(folder.dir, LOCK_FILE);
   const locked = <T>(work: () => Promise<T>): Promise<T> => withFolderLock(lockPath, LOCK_WAIT_MS, work);
   const stopping = new AbortController();
   const presence = openPresence(folder.socketPath);

@@ -1,13 +1,15 @@
 import { createHash } from 'node:crypto';
-import { chmodSync, existsSync, lstatSync, mkdirSync, readFileSync, realpathSync, renameSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { chmodSync, existsSync, mkdirSync, readFileSync, realpathSync, renameSync, rmSync } from 'node:fs';
+import { dirname, isAbsolute, join } from 'node:path';
 import { AppError } from '../../core/errors.ts';
+import { requireSafePlace } from '../../core/process/safe-place.ts';
 
 /** The kernel's limit for the path of a unix socket is 107 bytes on Linux and 103 on macOS. */
 const MAX_SOCKET_PATH_BYTES = 103;
 export const LOG_FILE = 'redis.log';
 export const APPEND_FOLDER = 'appendonlydir';
+export const LOCK_FILE = 'redis-lock.db';
+const OWN_FILES = [LOG_FILE, APPEND_FOLDER, LOCK_FILE, 'redis.sock'];
 
 /** The files of one private server. */
 export interface ServerFolder {
@@ -16,27 +18,35 @@ export interface ServerFolder {
   socketPath: string;
 }
 
-/** Makes the folder (0700), and a short one for the socket where its own path would be too long. */
-export function prepareServerFolder(wanted: string): ServerFolder {
+/**
+ * Makes the folder (0700), and one in `XDG_RUNTIME_DIR` for the socket where its own path would be too long. Refuses,
+ * with `unsafe_place`, what somebody else could write to, and with `socket_path_too_long` where no short path is left.
+ */
+export function prepareServerFolder(wanted: string, runtimeFolder = process.env.XDG_RUNTIME_DIR): ServerFolder {
   mkdirSync(wanted, { recursive: true, mode: 0o700 });
+  requireSafePlace(wanted, 'the folder of the private Redis');
   chmodSync(wanted, 0o700);
   const dir = realpathSync(wanted);
+  for (const name of OWN_FILES) requireSafePlace(join(dir, name), 'the file of the private Redis');
   const socketPath = join(dir, 'redis.sock');
-  if (Buffer.byteLength(socketPath) <= MAX_SOCKET_PATH_BYTES) return { dir, socketPath };
+  if (isShort(socketPath)) return { dir, socketPath };
 
   const name = `usage-ledger-${createHash('sha256').update(dir).digest('hex').slice(0, 16)}`;
-  const roots = [tmpdir(), '/tmp'];
-  const root = roots.find((place) => Buffer.byteLength(join(place, name, 'redis.sock')) <= MAX_SOCKET_PATH_BYTES);
-  const folder = join(root ?? '/tmp', name);
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
-  // Everybody may write to the temporary folder: one that somebody else prepared would give our queue away.
-  const found = lstatSync(folder);
-  if (!found.isDirectory() || found.uid !== process.getuid?.() || (found.mode & 0o077) !== 0) {
-    throw new AppError('unsafe_socket_folder', `${folder} belongs to somebody else`, {
-      hint: 'remove it, or put the ledger where the path is shorter',
+  const folder = join(runtimeFolder ?? '', name);
+  if (!isAbsolute(folder) || !isShort(join(folder, 'redis.sock'))) {
+    throw new AppError('socket_path_too_long', `${socketPath} is too long for a socket`, {
+      hint: 'put the ledger where the path is shorter, or set XDG_RUNTIME_DIR to a folder of this user, or set redis_url',
     });
   }
+  requireSafePlace(dirname(folder), 'XDG_RUNTIME_DIR');
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  requireSafePlace(folder, 'the folder of the socket');
+  chmodSync(folder, 0o700);
   return { dir, socketPath: join(folder, 'redis.sock') };
+}
+
+function isShort(socketPath: string): boolean {
+  return Buffer.byteLength(socketPath) <= MAX_SOCKET_PATH_BYTES;
 }
 
 /** Removes what a stopped server leaves outside its folder. */

@@ -31,12 +31,15 @@ const HINTS: Record<string, string> = {
   ENOTFOUND: 'the host name does not resolve: check the address and the name server',
   EAI_AGAIN: 'the name server does not answer',
   CERT_HAS_EXPIRED: "the service's certificate has expired",
-  DEPTH_ZERO_SELF_SIGNED_CERT: 'the certificate is self-signed: set NODE_EXTRA_CA_CERTS to trust it',
+  DEPTH_ZERO_SELF_SIGNED_CERT:
+    'the certificate is self-signed: name it in `ca_file` or NODE_EXTRA_CA_CERTS to trust it',
   UNABLE_TO_VERIFY_LEAF_SIGNATURE:
-    'its authority is not known here: name the file of a private one in NODE_EXTRA_CA_CERTS, else the server sends no chain',
+    'its authority is not known here: name the file of a private one in `ca_file` or NODE_EXTRA_CA_CERTS; a public one is left out by the server',
   UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
-    'its authority is not known here: name the file of a private one in NODE_EXTRA_CA_CERTS',
-  SELF_SIGNED_CERT_IN_CHAIN: 'the certificate chain is private: set NODE_EXTRA_CA_CERTS to trust it',
+    'its authority is not known here: name the file of a private one in `ca_file` or NODE_EXTRA_CA_CERTS',
+  SELF_SIGNED_CERT_IN_CHAIN:
+    'the certificate chain is private: name its authority in `ca_file` or NODE_EXTRA_CA_CERTS to trust it',
+  UND_ERR_ABORTED: 'the proxy does not let it through: check its address, user and password, and whom it lets pass',
   ERR_TLS_CERT_ALTNAME_INVALID: 'the certificate belongs to another host: check the address',
 };
 

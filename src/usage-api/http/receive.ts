@@ -24,7 +24,7 @@ export interface BodyLimits {
  * which costs as much again. With a lease, a long answer waits half received until there is room for it.
  */
 export function receive(
-  dispatcher: Dispatcher,
+  dispatcher: Pick<Dispatcher, 'dispatch'>,
   options: Dispatcher.DispatchOptions,
   attempt: Attempt,
   limits: BodyLimits,

@@ -29,7 +29,7 @@ export interface TransportOptions {
 }
 
 export interface TransportRequest {
-  dispatcher: Dispatcher;
+  dispatcher: Pick<Dispatcher, 'dispatch'>;
   /** The headers that sign an attempt; null where the endpoint wants none. */
   sign: (() => SignedHeaders) | null;
   endpoint: EndpointLabel;

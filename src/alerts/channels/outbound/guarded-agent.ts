@@ -1,15 +1,28 @@
-import { Agent, buildConnector } from 'undici';
+import { Agent, buildConnector, EnvHttpProxyAgent } from 'undici';
+import { type ProxySettings, proxyAgentOptions } from '../../../core/net/proxy-options.ts';
 import { guardedLookup, type OutboundPolicy, refusedLiteral } from './guarded-connect.ts';
 
+export interface AgentOptions {
+  timeoutMs: number;
+  /** Certificates (PEM) that count instead of the public ones. */
+  ca?: string | undefined;
+  /** For https. It resolves names itself, so the policy judges only what connects without it. */
+  proxy?: ProxySettings | null | undefined;
+}
+
 /** An HTTP agent that connects by the policy. */
-export function guardedAgent(policy: OutboundPolicy, timeoutMs: number): Agent {
-  const connector = buildConnector({ lookup: guardedLookup(policy), timeout: timeoutMs });
-  return new Agent({
-    connect: (options, callback) => {
-      // The socket layer asks no resolver about an address, so this is judged here.
-      const fault = refusedLiteral(options.hostname, policy);
-      if (fault === null) connector(options, callback);
-      else callback(fault, null);
-    },
-  });
+export function guardedAgent(
+  policy: OutboundPolicy,
+  { timeoutMs, ca, proxy }: AgentOptions,
+): Agent | EnvHttpProxyAgent {
+  const tls = ca === undefined ? {} : { ca };
+  const connector = buildConnector({ lookup: guardedLookup(policy), timeout: timeoutMs, ...tls });
+  const connect: buildConnector.connector = (options, callback) => {
+    // The socket layer asks no resolver about an address, so this is judged here.
+    const fault = refusedLiteral(options.hostname, policy);
+    if (fault === null) connector(options, callback);
+    else callback(fault, null);
+  };
+  if (!proxy) return new Agent({ connect });
+  return new EnvHttpProxyAgent({ connect, requestTls: tls, ...proxyAgentOptions(proxy) });
 }

@@ -1,8 +1,9 @@
 import type { Clock } from '../../../core/clock.ts';
+import type { ProxySettings } from '../../../core/net/proxy-options.ts';
 import type { DeliveryResult } from '../channel.ts';
 import { webhookOutcome } from '../webhook-outcome.ts';
 import { attemptLimit } from './attempt-limit.ts';
-import { AddressRefusedError, type OutboundPolicy } from './guarded-connect.ts';
+import { AddressRefusedError, type OutboundPolicy, refusedLiteral } from './guarded-connect.ts';
 
 export interface JsonPost {
   url: URL;
@@ -14,6 +15,9 @@ export interface JsonPost {
   policy: OutboundPolicy;
   /** Limit of the whole attempt. */
   timeoutMs: number;
+  /** Certificates (PEM) that count instead of the public ones. */
+  ca?: string | undefined;
+  proxy?: ProxySettings | null | undefined;
   clock: Clock;
   /** Cancels the attempt. */
   signal: AbortSignal;
@@ -27,8 +31,10 @@ export async function postJson(post: JsonPost): Promise<DeliveryResult> {
   const [{ request }, { guardedAgent }] = await Promise.all([import('undici'), import('./guarded-agent.ts')]);
   const limit = attemptLimit(post.signal, post.timeoutMs);
   // Notifications are rare: a connection kept since the last one is likely dead when it is needed.
-  const dispatcher = guardedAgent(post.policy, post.timeoutMs);
+  const dispatcher = guardedAgent(post.policy, post);
   try {
+    const refused = refusedLiteral(post.url.hostname, post.policy);
+    if (refused !== null) return refusedAddress(refused);
     const answer = await request(post.url, {
       method: 'POST',
       headers: { 'content-type': 'application/json', 'user-agent': 'usage-ledger', ...post.headers },
@@ -59,7 +65,20 @@ function failedRequest(error: unknown): DeliveryResult {
   if (error instanceof AddressRefusedError) return refusedAddress(error);
   const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
   if (code === 'UND_ERR_INVALID_ARG') return { outcome: 'rejected', reason: `the request cannot be built (${code})` };
-  return { outcome: 'retry', reason: `no connection or no answer (${code})`, retryAfterMs: null };
+  return { outcome: 'retry', reason: `no connection or no answer (${code})${trustHint(code)}`, retryAfterMs: null };
+}
+
+const UNKNOWN_AUTHORITY: readonly string[] = [
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+];
+
+/** What to do about a certificate whose authority is not known here; empty for other codes. */
+export function trustHint(code: string | undefined): string {
+  if (code === undefined || !UNKNOWN_AUTHORITY.includes(code)) return '';
+  return '; name the authority of its certificate in `ca_file` or NODE_EXTRA_CA_CERTS';
 }
 
 /** A place that must not be connected to is the same at the next attempt: somebody has to change the configuration. */

@@ -1,0 +1,38 @@
+import { lstatSync } from 'node:fs';
+import { AppError } from '../errors.ts';
+
+const WORLD_WRITABLE = 0o002;
+
+/**
+ * Refuses a file or folder into which somebody else could put something, with `unsafe_place`: one that is a link, belongs
+ * to another user than this one or root, or may be written by everybody. What does not exist yet is no fault.
+ */
+export function requireSafePlace(path: string, what: string): void {
+  const own = process.geteuid?.();
+  const found = lstatSync(path, { throwIfNoEntry: false });
+  // Without users, as on Windows, there is nothing to compare.
+  if (own === undefined || found === undefined) return;
+  if (found.isSymbolicLink()) {
+    throw unsafe(
+      path,
+      what,
+      'is a link, and whoever can change the link decides what is written',
+      'name the place that it leads to',
+    );
+  }
+  if (found.uid !== own && found.uid !== 0) {
+    throw unsafe(
+      path,
+      what,
+      `belongs to another user (uid ${found.uid}, and this is uid ${own})`,
+      `run usage-ledger as that user, or: chown ${own} ${path}`,
+    );
+  }
+  if ((found.mode & WORLD_WRITABLE) !== 0) {
+    throw unsafe(path, what, 'may be written by every user of this machine', `chmod o-w ${path}`);
+  }
+}
+
+function unsafe(path: string, what: string, fault: string, hint: string): AppError {
+  return new AppError('unsafe_place', `${what} ${path} ${fault}`, { hint });
+}

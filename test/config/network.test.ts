@@ -1,0 +1,92 @@
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { secretsOf } from '../../src/config/reading/secrets.ts';
+import { privateAuthority } from '../support/self-signed.ts';
+import { configCases, WORKSPACE } from './config-cases.ts';
+
+const cases = configCases();
+const { load, faultsOf } = cases;
+const TOKEN = 'a-token-of-24-characters';
+
+test('the proxy is that of the setting, else of HTTPS_PROXY; its exceptions are those of NO_PROXY', () => {
+  const text = `workspaces:${WORKSPACE}`;
+  const env = { HTTPS_PROXY: 'http://u:pw-of-proxy@proxy.example:3128', NO_PROXY: '.internal' };
+  expect(load(text).proxy).toBeNull();
+  expect(load(text, { HTTP_PROXY: 'http://proxy.example:3128' }).proxy).toBeNull();
+  const config = load(text, env);
+  expect(config.proxy).toEqual({ url: env.HTTPS_PROXY, noProxy: '.internal' });
+  expect(secretsOf(config)).toContain('pw-of-proxy');
+  expect(load(text, { ...env, https_proxy: 'http://small:1', no_proxy: '*' }).proxy).toEqual({
+    url: 'http://small:1',
+    noProxy: '*',
+  });
+  expect(load(`proxy: https://own:8443\n${text}`, env).proxy).toEqual({
+    url: 'https://own:8443',
+    noProxy: '.internal',
+  });
+  expect(load(`proxy: none\n${text}`, { HTTPS_PROXY: 'rubbish' }).proxy).toBeNull();
+  expect(faultsOf(`proxy: socks5://own:1080\n${text}`)).toEqual(['proxy: is not an http:// or https:// address']);
+  expect(faultsOf(text, { HTTPS_PROXY: 'proxy.example' })).toEqual(['HTTPS_PROXY: is not an address']);
+});
+
+test('the certificates of a ca_file count for its workspace or channel, those of defaults for the other workspaces', () => {
+  const { ca } = privateAuthority();
+  const other = privateAuthority().ca;
+  cases.write('ca.pem', `of our own\n${ca}`);
+  cases.write('other.pem', other);
+  const config = load(`
+defaults: { ca_file: ./ca.pem }
+workspaces:${WORKSPACE}${WORKSPACE.replace('ws-1', 'ws-2')}    ca_file: ${join(cases.cwd, 'other.pem')}
+alerts:
+  channels:
+    - { type: log }
+    - { type: webhook, url: https://example.com/hook, ca_file: ./other.pem }
+`);
+  expect(config.workspaces.map((workspace) => workspace.ca)).toEqual([ca.trim(), other.trim()]);
+  expect(config.alerts.channels[1]).toMatchObject({ ca: other.trim() });
+});
+
+test('a ca_file that is missing, empty of certificates or broken is a fault of its setting', () => {
+  cases.write('none.pem', 'nothing\n');
+  cases.write('broken.pem', '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n');
+  expect(
+    faultsOf(`
+defaults: { ca_file: ./gone.pem }
+workspaces:${WORKSPACE}    ca_file: ./none.pem
+alerts:
+  channels: [{ type: slack, url: https://example.com/hook, ca_file: ./broken.pem }]
+`),
+  ).toEqual([
+    'alerts.channels[0].ca_file: names a file with a certificate that cannot be read',
+    'defaults.ca_file: names a file that cannot be read (ENOENT)',
+    'workspaces[0].ca_file: names a file without a certificate in PEM',
+  ]);
+});
+
+test('http.protect wants a token on loopback, too; false asks for none there, and never where others can reach it', () => {
+  const http = (settings: string) => `http: { ${settings} }\nworkspaces:${WORKSPACE}`;
+  expect(faultsOf(http('protect: true'))).toEqual(['http.token: is missing, but http.protect asks for it']);
+  expect(faultsOf(http('protect: true, token: short'))).toEqual([
+    'http.token: is shorter than 24 characters, but http.protect asks for it',
+  ]);
+  expect(load(http(`protect: true, token: ${TOKEN}`)).http.token).toBe(TOKEN);
+  expect(load(http(`token: ${TOKEN}`)).http.token).toBe(TOKEN);
+  expect(load(http(`protect: false, token: ${TOKEN}`)).http.token).toBeNull();
+  expect(load(http(`protect: false, host: 0.0.0.0, token: ${TOKEN}`)).http.token).toBe(TOKEN);
+});
+
+test('a secret key without a space behind its colon is not repeated, wherever it stands', () => {
+  const key = 'sk_canary_without_a_space';
+  for (const text of [
+    `workspaces:\n  - { id: ws-1, secret_key:${key} }`,
+    `workspaces:\n  - id: ws-1\n    secret_key:${key}`,
+    `workspaces:\n  - secret_key:${key}`,
+    `secret_key:${key}\nworkspaces:${WORKSPACE}`,
+    `defaults: { signing: { secret_key:${key} } }\nworkspaces:${WORKSPACE}`,
+    `secret_key:${key}`,
+  ]) {
+    const faults = faultsOf(text).join('\n');
+    expect(faults.length, text).toBeGreaterThan(0);
+    expect(faults, text).not.toContain('canary');
+  }
+});

@@ -1,0 +1,75 @@
+import { chmodSync, chownSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { AppError } from '../../src/core/errors.ts';
+import { requireSafePlace } from '../../src/core/process/safe-place.ts';
+import { prepareServerFolder } from '../../src/queue/redis/server-folder.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+
+/** What the check says of a place, with its remedy; null when it is fine. */
+function fault(path: string): string | null {
+  try {
+    requireSafePlace(path, 'the place');
+    return null;
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    expect(error.code).toBe('unsafe_place');
+    return `${error.message}; ${error.hint}`;
+  }
+}
+
+test('a file or folder of this user, also one that its group may write, and one that is not there, are fine', () => {
+  const folder = temporaryFolder();
+  chmodSync(folder, 0o770);
+  expect([fault(folder), fault(join(folder, 'none'))]).toEqual([null, null]);
+});
+
+test('what everybody may write is refused with the command that mends it', () => {
+  const file = join(temporaryFolder(), 'file');
+  writeFileSync(file, '');
+  chmodSync(file, 0o602);
+  expect(fault(file)).toBe(`the place ${file} may be written by every user of this machine; chmod o-w ${file}`);
+});
+
+test('a link is refused, wherever it leads to', () => {
+  const folder = temporaryFolder();
+  const link = join(folder, 'link');
+  symlinkSync(folder, link);
+  expect(fault(link)).toContain('is a link');
+});
+
+test.runIf(process.geteuid?.() === 0)("another user's file is refused", () => {
+  const file = join(temporaryFolder(), 'file');
+  writeFileSync(file, '');
+  chownSync(file, 12_345, 12_345);
+  expect(fault(file)).toContain('belongs to another user (uid 12345, and this is uid 0)');
+});
+
+test.each(['redis.log', 'appendonlydir', 'redis-lock.db', 'redis.sock'])(
+  'a private Redis is not started over a link that stands for its %s',
+  (name) => {
+    const folder = temporaryFolder();
+    const victim = join(folder, 'victim');
+    mkdirSync(join(folder, 'redis'), { mode: 0o700 });
+    writeFileSync(victim, '');
+    symlinkSync(victim, join(folder, 'redis', name));
+    expect(() => prepareServerFolder(join(folder, 'redis'))).toThrow('is a link');
+  },
+);
+
+test('nor in a folder that everybody may write, nor in a link', () => {
+  const folder = temporaryFolder();
+  mkdirSync(join(folder, 'redis'));
+  chmodSync(join(folder, 'redis'), 0o777);
+  expect(() => prepareServerFolder(join(folder, 'redis'))).toThrow('may be written by every user');
+  symlinkSync(folder, join(folder, 'link'));
+  expect(() => prepareServerFolder(join(folder, 'link'))).toThrow('is a link');
+});
+
+test('a socket whose path would be too long lies in XDG_RUNTIME_DIR, never in a folder that is shared', () => {
+  const deep = join(temporaryFolder(), 'a-long-name'.repeat(9));
+  expect(() => prepareServerFolder(deep, undefined)).toThrow('is too long for a socket');
+  expect(() => prepareServerFolder(deep, '/tmp')).toThrow('may be written by every user');
+  const runtime = temporaryFolder();
+  expect(prepareServerFolder(deep, runtime).socketPath.startsWith(runtime)).toBe(true);
+});

@@ -1,0 +1,79 @@
+import { expect, onTestFinished, test } from 'vitest';
+import type { UsageApiClient, UsageApiClientOptions } from '../../../src/usage-api/client.ts';
+import { startConnectProxy, startTlsServer } from '../../support/connect-proxy.ts';
+import { privateAuthority, selfSigned } from '../../support/self-signed.ts';
+import { clientOf, item, page, rejection } from '../service-double.ts';
+
+const PAGE = JSON.stringify(page([item()]));
+/** A name that no resolver knows: only the proxy leads there. */
+const HOST = 'service.test';
+
+function open(url: string, options: Partial<UsageApiClientOptions>): UsageApiClient {
+  const client = clientOf(url, { retries: 0, ...options });
+  onTestFinished(() => client.close());
+  return client;
+}
+
+test('a service with a private authority is refused with a remedy, and read with ca_file', async () => {
+  const { ca, server } = privateAuthority();
+  const { port, paths } = await startTlsServer(server, PAGE);
+  const url = `https://localhost:${port}`;
+  expect(await rejection(open(url, {}).getWorkspaceUsage())).toMatchObject({
+    code: 'network',
+    message: expect.stringContaining('UNABLE_TO_VERIFY_LEAF_SIGNATURE'),
+    hint: expect.stringMatching(/ca_file.*NODE_EXTRA_CA_CERTS/),
+  });
+  expect(paths).toEqual([]);
+  expect((await open(url, { ca }).getWorkspaceUsage()).usage).toHaveLength(1);
+  const another = privateAuthority().ca;
+  expect(await rejection(open(url, { ca: another }).getWorkspaceUsage())).toMatchObject({ code: 'network' });
+});
+
+test('a certificate that nobody has signed is refused with a remedy, too', async () => {
+  const identity = selfSigned();
+  const { port } = await startTlsServer(identity, PAGE);
+  const url = `https://localhost:${port}`;
+  expect(await rejection(open(url, {}).getWorkspaceUsage())).toMatchObject({
+    message: expect.stringContaining('DEPTH_ZERO_SELF_SIGNED_CERT'),
+    hint: expect.stringMatching(/ca_file.*NODE_EXTRA_CA_CERTS/),
+  });
+  expect((await open(url, { ca: identity.cert }).getWorkspaceUsage()).usage).toHaveLength(1);
+});
+
+test('a service is read through the tunnel of a proxy, which sees neither path nor signature', async () => {
+  const { ca, server } = privateAuthority(HOST);
+  const { port, paths } = await startTlsServer(server, PAGE);
+  const proxy = await startConnectProxy(port);
+  const settings = { url: proxy.url.replace('//', '//user:pass%20word@'), noProxy: '' };
+  const client = open(`https://${HOST}`, { ca, proxy: settings });
+  expect((await client.getWorkspaceUsage()).usage).toHaveLength(1);
+  await rejection(client.getTenantUsage('t-1'));
+  expect(paths).toEqual([
+    '/api/v1/external/workspaces/ws-1/tenant-usage',
+    '/api/v1/external/workspaces/ws-1/tenant-usage/t-1',
+  ]);
+  const [tunnel] = proxy.tunnels;
+  expect(new Set(proxy.tunnels.map(({ target }) => target))).toEqual(new Set([`${HOST}:443`]));
+  expect(tunnel?.headers['proxy-authorization']).toBe(`Basic ${Buffer.from('user:pass word').toString('base64')}`);
+  expect(Object.keys(tunnel?.headers ?? {})).not.toContain('x-signature');
+});
+
+test('hosts of NO_PROXY and this machine are reached without the proxy', async () => {
+  const { ca, server } = privateAuthority();
+  const { port } = await startTlsServer(server, PAGE);
+  const proxy = await startConnectProxy(port);
+  const local = open(`https://localhost:${port}`, { ca, proxy: { url: proxy.url, noProxy: '' } });
+  expect((await local.getWorkspaceUsage()).usage).toHaveLength(1);
+  const direct = open(`https://${HOST}`, { ca, proxy: { url: proxy.url, noProxy: `.other,${HOST}` } });
+  expect(await rejection(direct.getWorkspaceUsage())).toMatchObject({ code: 'network' });
+  expect(proxy.tunnels).toEqual([]);
+});
+
+test('a proxy that refuses the tunnel is said to be one', async () => {
+  const proxy = await startConnectProxy(0, 407);
+  const client = open(`https://${HOST}`, { proxy: { url: proxy.url, noProxy: '' } });
+  expect(await rejection(client.getWorkspaceUsage())).toMatchObject({
+    code: 'network',
+    hint: expect.stringContaining('proxy'),
+  });
+});
