@@ -34,7 +34,7 @@ export const COMMANDS: readonly CommandEntry[] = [
     name: 'status',
     takes: '[options]',
     description: 'Show how fresh each workspace is, its last run, open alerts, waiting notifications and the queue.',
-    load: async () => (await import('./status.ts')).statusCommand,
+    load: async () => (await import('./status/status.ts')).statusCommand,
   },
   {
     name: 'doctor',

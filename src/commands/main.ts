@@ -77,7 +77,7 @@ function configure(command: Command, cli: CliContext): void {
   if (command.parent === null) {
     command.hook('preAction', (_, action) => {
       refuseExcess(action);
-      refuseStrayOptions(action);
+      passOnOptions(action);
       cli.useOptions(action.optsWithGlobals());
     });
   }
@@ -98,11 +98,13 @@ function refuseExcess(action: Command): void {
   parent.error(`error: unknown command '${inertText(word)}' of ${parent.name()}${hint}`);
 }
 
-/** The options that may stand before a command are no use to every one of them. */
-function refuseStrayOptions(action: Command): void {
-  const given = action.parent === null ? {} : action.optsWithGlobals();
+/** The program takes these options wherever they stand; a command that has them too is given them as its own. */
+function passOnOptions(action: Command): void {
+  const given = action.optsWithGlobals();
   for (const name of ['config', 'json']) {
+    if (given[name] === undefined) continue;
     const known = action.options.some((option) => option.attributeName() === name);
-    if (given[name] !== undefined && !known) action.error(`error: unknown option '--${name}' for ${action.name()}`);
+    if (!known) action.error(`error: unknown option '--${name}' for ${action.name()}`);
+    action.setOptionValueWithSource(name, given[name], 'cli');
   }
 }

@@ -178,7 +178,15 @@ function printOutcome(
       `  ${change.period}  ${inertText(change.tenant_id)}  ${change.kind}  ${sign}${formatInteger(change.credits_delta)} to ${formatInteger(change.credits_after)}`,
     );
   }
-  for (const alert of outcome.alerts.changes) cli.print(`  ${alertLine(alert, dryRun)}`);
+  const seeded = outcome.alerts.changes.filter(({ silentBecause }) => silentBecause === 'seed');
+  const news = outcome.alerts.changes.filter(({ silentBecause }) => silentBecause !== 'seed');
+  if (seeded.length > 0) {
+    const findings = seeded.length === 1 ? '1 finding' : `${formatInteger(seeded.length)} findings`;
+    cli.print(
+      `  ${findings} of the past ${dryRun ? 'would be ' : ''}recorded, nobody ${dryRun ? 'would be' : 'was'} told`,
+    );
+  }
+  for (const alert of news) cli.print(`  ${alertLine(alert, dryRun)}`);
   if (deliveries !== null) noteFailed(cli, deliveries);
 }
 

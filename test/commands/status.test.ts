@@ -1,9 +1,10 @@
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import pino from 'pino';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { startPrivateRedis } from '../../src/queue/redis/private-redis.ts';
-import { createWorld, FIRST, NOON, parseJson, SECOND, workspaceSettings } from './world.ts';
+import { createWorld, FIRST, NOON, parseJson, SECOND, type World, workspaceSettings } from './world.ts';
 
 const MINUTE_MS = 60_000;
 
@@ -15,9 +16,11 @@ describe('status', () => {
     const { code, out, err } = await world.run('status');
     expect(code).toBe(0);
     expect(err).toBe('');
-    expect(out).toMatch(/ws-1 +5 min ago +5 min ago +applied +2025-12 to 2026-02 +1\n/);
-    expect(out).toMatch(/ws-2 +never +never +none +0\n/);
-    expect(out).toContain('alerts  1 open\n');
+    expect(out).toMatch(/^ok +ws-1 +5 min ago +applied 5 min ago +2025-12 to 2026-02 +0$/m);
+    expect(out).toMatch(/^never +ws-2 +never +none +0$/m);
+    expect(out).toContain('1 of 2 workspaces are fresh\n');
+    // What the first sync found of the past is no news.
+    expect(out).toContain('alerts  0 open\n');
     expect(out).toContain('outbox  0 pending, 0 dead\n');
     expect(out).toContain('queue   not running');
     expect(existsSync(join(dirname(world.ledgerPath), 'redis'))).toBe(false);
@@ -32,7 +35,7 @@ describe('status', () => {
     world.clock.nowMs = NOON + MINUTE_MS;
     await world.run('sync');
     const { out } = await world.run('status');
-    expect(out).toMatch(/ws-1 +1 min ago +just now +failed +2025-12 to 2026-02/);
+    expect(out).toMatch(/^FAILED +ws-1 +1 min ago +failed just now +2025-12 to 2026-02/m);
     expect(out).toMatch(/^ws-1: unauthorized: .*401/m);
     const { workspaces } = parseJson((await world.run('status', '--json')).out);
     expect(workspaces[0]).toMatchObject({
@@ -42,7 +45,7 @@ describe('status', () => {
       last_attempt_at: '2026-02-20T12:01:00.000Z',
       last_status: 'failed',
       last_run: { kind: 'manual', status: 'failed', error_code: 'unauthorized', pages: 0 },
-      open_alerts: 2,
+      open_alerts: 1,
     });
   });
 
@@ -61,7 +64,7 @@ describe('status', () => {
       { workspace_id: 'ws-1', configured: true },
       { workspace_id: 'ws-2', configured: false },
     ]);
-    expect(status.open_alerts).toBe(3);
+    expect(status.open_alerts).toBe(2);
     expect(status.outbox).toEqual({ pending: 2, held: 0, dead: 0 });
     expect(status.queue).toEqual({ status: 'not_running' });
     expect(status.ledger.path).toBe(world.ledgerPath);
@@ -90,9 +93,70 @@ describe('status', () => {
   });
 });
 
+describe('status of many workspaces', () => {
+  const named = (world: World) =>
+    [FIRST, SECOND].map((workspace, index) => ({
+      ...workspaceSettings(world.sandbox, workspace),
+      name: ['Production of the north', 'Trial'][index],
+    }));
+
+  it('shows what is wrong first, by name where there is little room, and no line is wider than the terminal', async () => {
+    const world = await createWorld(FIRST, SECOND);
+    const [first, second] = named(world);
+    world.configure({ workspaces: [first, { ...second, secret_key: 'sk_wrong_not_a_secret' }] });
+    await world.run('sync');
+    const narrow = (await world.runOnTerminal(80, 'status')).out;
+    expect(narrow).toMatch(/FAILED +Trial +never .*\nok +Production of the north/);
+    expect(narrow).not.toContain('ws-1');
+    for (const line of narrow.split('\n')) expect(line.length, line).toBeLessThanOrEqual(80);
+    const wide = (await world.runOnTerminal(200, 'status')).out;
+    expect(wide).toMatch(/FAILED +ws-2 +Trial +never/);
+    expect(wide).toContain('2025-12 to 2026-02');
+  });
+
+  it('calls a workspace stale when its cron has been missed twice', async () => {
+    const world = await createWorld(FIRST);
+    await world.run('sync');
+    world.clock.nowMs = NOON + 31 * MINUTE_MS;
+    expect((await world.run('status')).out).toMatch(/^ok +ws-1/m);
+    world.clock.nowMs = NOON + 32 * MINUTE_MS;
+    expect((await world.run('status')).out).toMatch(/^STALE +ws-1 +32 min ago/m);
+    expect(parseJson((await world.run('status', '--json')).out).workspaces).toMatchObject([{ state: 'stale' }]);
+  });
+
+  it('is cut by --limit, and narrowed by --workspace', async () => {
+    const world = await createWorld(FIRST, SECOND);
+    await world.run('sync');
+    const { out } = await world.run('status', '--limit', '1');
+    expect(out).toContain('and 1 more, all of them fresh\n');
+    expect(out).not.toContain('ws-2');
+    expect((await world.run('status', '--workspace', 'ws-2')).out).not.toContain('ws-1');
+    expect(await world.run('status', '--workspace', 'ws-9')).toMatchObject({ code: 2 });
+    expect(await world.run('status', '--limit', '0')).toMatchObject({ code: 2 });
+  });
+
+  it('is drawn again and again by --watch until Ctrl-C, with exit code 130', async () => {
+    const world = await createWorld(FIRST);
+    await world.run('sync');
+    const ended = world.runOnTerminal(80, 'status', '--watch', '1');
+    await expect.poll(() => process.listenerCount('SIGINT'), { timeout: 5_000 }).toBeGreaterThan(0);
+    await setTimeout(1_500);
+    process.emit('SIGINT');
+    const { code, out } = await ended;
+    expect(code).toBe(130);
+    expect(out.split('\u001b[H').length).toBeGreaterThanOrEqual(3);
+    expect(out).toContain('every 1 s until Ctrl-C');
+    expect(await world.run('status', '--watch')).toMatchObject({ code: 2, err: expect.stringContaining('terminal') });
+  });
+});
+
 describe('alerts', () => {
   it('lists the open ones, also without a subcommand', async () => {
     const world = await createWorld(FIRST, SECOND);
+    world.sandbox.workspace('ws-1').set({ tenantId: 'acme', period: '2026-02', credits: 900, requests: 10 });
+    await world.run('sync');
+    expect(await world.run('alerts')).toMatchObject({ code: 0, err: 'no alert is open\n' });
+    world.sandbox.workspace('ws-1').set({ tenantId: 'acme', period: '2026-02', credits: 5000, requests: 10 });
     await world.run('sync');
     const { code, out, err } = await world.run('alerts', 'list');
     expect(code).toBe(0);

@@ -12,7 +12,7 @@ describe('sync', () => {
     expect(first.code).toBe(0);
     expect(first.out).toContain('ws-1: 6 opened (6 records on 1 pages)\n');
     expect(first.out).toContain('ws-2: 2 opened (2 records on 1 pages)\n');
-    expect(first.out).toContain('alert fired silently: jump certain of acme in 2026-02, 1,000 to 5,000 credits');
+    expect(first.out).toContain('1 finding of the past recorded, nobody was told');
 
     world.sandbox.workspace('ws-2').set({ tenantId: 'initech', period: '2026-02', credits: 90, requests: 11 });
     const second = await world.run('sync', '--workspace', 'ws-2');
@@ -129,7 +129,7 @@ describe('sync --dry-run', () => {
     const { code, out } = await world.run('sync', '--dry-run');
     expect(code).toBe(0);
     expect(out).toContain('ws-1: would record 6 opened');
-    expect(out).toContain('alert would be fired silently');
+    expect(out).toContain('1 finding of the past would be recorded, nobody would be told');
     expect(existsSync(dirname(world.ledgerPath))).toBe(false);
   });
 

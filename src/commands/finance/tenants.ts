@@ -9,6 +9,7 @@ import { type NamedTenantRow, namedTenants } from '../../reports/queries/tenants
 import { chooseWorkspace, requireKnownWorkspace } from '../shared/choose-workspace.ts';
 import { type CliContext, examples, reportingCommand } from '../shared/cli-context.ts';
 import { readCsvFile } from '../shared/csv-file.ts';
+import { LIMIT_OPTION } from '../shared/whole-number.ts';
 import { openExisting } from './close.ts';
 
 export function tenantsCommand(cli: CliContext): Command {
@@ -97,13 +98,17 @@ function listCommand(cli: CliContext): Command {
   return reportingCommand('list')
     .description('The tenants of the ledger with their names, references and labels.')
     .option('--workspace <id>', 'only this workspace')
+    .option(...LIMIT_OPTION)
     .addHelpText('after', examples('usage-ledger tenants list --json'))
-    .action(({ workspace }: { workspace?: string }) =>
+    .action(({ workspace, limit }: { workspace?: string; limit?: number }) =>
       cli.withContext((context) => {
         requireKnownWorkspace(context, workspace);
-        const rows = namedTenants(context.reader().connection, workspace);
+        const all = namedTenants(context.reader().connection, workspace);
+        const rows = all.slice(0, limit);
+        if (all.length === 0) cli.note('the ledger knows no tenant that fits');
         if (cli.json) cli.printJson({ rows });
-        else cli.print(renderTable(rows, COLUMNS, cli.tableOptions));
+        else if (rows.length > 0) cli.print(renderTable(rows, COLUMNS, cli.tableOptions));
+        if (rows.length < all.length) cli.note(`${formatInteger(all.length - rows.length)} more`);
       }),
     );
 }

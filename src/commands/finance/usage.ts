@@ -5,18 +5,20 @@ import { UsageError } from '../../core/errors.ts';
 import { parsePeriod } from '../../core/period.ts';
 import { usageAsOf } from '../../ledger/runs/as-of.ts';
 import { renderCsv } from '../../reports/formats/csv.ts';
-import { relativeTime } from '../../reports/formats/format.ts';
+import { formatInteger, relativeTime } from '../../reports/formats/format.ts';
 import { renderTable, type TableColumn } from '../../reports/formats/table.ts';
 import { type UsageFilters, type UsageRow, usageRows } from '../../reports/queries/usage.ts';
 import type { Context } from '../../wiring/context.ts';
 import { requireKnownWorkspace } from '../shared/choose-workspace.ts';
 import { type CliContext, examples, reportingCommand } from '../shared/cli-context.ts';
+import { LIMIT_OPTION } from '../shared/whole-number.ts';
 
 interface UsageOptions {
   period?: string;
   tenant?: string;
   workspace?: string;
   asOf?: string;
+  limit?: number;
   format?: 'table' | 'csv' | 'json';
   json?: boolean;
 }
@@ -27,6 +29,7 @@ export function usageCommand(cli: CliContext): Command {
     .option('--tenant <id>', 'only this tenant')
     .option('--workspace <id>', 'only this workspace')
     .option('--as-of <timestamp>', 'what the ledger said then: ISO-8601, such as 2026-03-05T12:00:00Z')
+    .option(...LIMIT_OPTION)
     .addOption(new Option('--format <format>', 'form of the answer (default: table)').choices(['table', 'csv', 'json']))
     .addHelpText(
       'after',
@@ -47,43 +50,31 @@ function showUsage(cli: CliContext, context: Context, options: UsageOptions): vo
   }
   const period = options.period === undefined ? undefined : parsePeriod(options.period, '--period');
   requireKnownWorkspace(context, options.workspace);
+  const asOf = options.asOf === undefined ? null : parseTimestamp(options.asOf);
   const { workspace: workspaceId, tenant: tenantId } = options;
-  if (options.asOf !== undefined) {
-    showUsageAsOf(cli, context, parseTimestamp(options.asOf), format, { workspaceId, tenantId, period });
-    return;
+  const all = readRows(context, asOf, { workspaceId, tenantId, period });
+  const rows = all.slice(0, options.limit);
+  if (all.length === 0) {
+    cli.note(asOf === null ? 'the ledger holds no usage that fits' : `the ledger held no usage that fits at ${asOf}`);
   }
-  const rows = usageRows(context.reader().connection, { workspaceId, tenantId, period });
-  if (rows.length === 0) cli.note('the ledger holds no usage that fits');
 
   if (format === 'json') {
     const filters = { workspace_id: workspaceId ?? null, tenant_id: tenantId ?? null, period: period ?? null };
-    cli.printJson({ filters, rows });
+    cli.printJson({ ...(asOf === null ? {} : { as_of: asOf }), filters, rows });
   } else if (format === 'csv') {
     cli.printDocument(renderCsv(rows, CSV_COLUMNS));
-  } else {
-    cli.print(renderTable(rows, tableColumns(context.clock.now()), cli.tableOptions));
+  } else if (rows.length > 0) {
+    const columns = tableColumns(asOf === null ? context.clock.now() : Date.parse(asOf));
+    cli.print(renderTable(rows, columns, cli.tableOptions));
   }
+  if (rows.length < all.length) cli.note(`${formatInteger(all.length - rows.length)} more`);
 }
 
-/** What the ledger said at some time, in the same forms. */
-function showUsageAsOf(
-  cli: CliContext,
-  context: Context,
-  at: string,
-  format: 'table' | 'csv' | 'json',
-  filters: UsageFilters,
-): void {
-  const rows = usageAsOf(context.reader().connection, at, filters);
-  if (rows.length === 0) cli.note(`the ledger held no usage that fits at ${at}`);
-  if (format === 'json') {
-    const { workspaceId, tenantId, period } = filters;
-    const given = { workspace_id: workspaceId ?? null, tenant_id: tenantId ?? null, period: period ?? null };
-    cli.printJson({ as_of: at, filters: given, rows });
-  } else if (format === 'csv') {
-    cli.printDocument(renderCsv(rows, AS_OF_COLUMNS));
-  } else {
-    cli.print(renderTable(rows, AS_OF_COLUMNS, cli.tableOptions));
-  }
+/** What the ledger says now, or what it said at some time. */
+function readRows(context: Context, asOf: string | null, filters: UsageFilters): UsageRow[] {
+  const { connection } = context.reader();
+  if (asOf === null) return usageRows(connection, filters);
+  return usageAsOf(connection, asOf, filters).map(({ closed, ...row }) => row);
 }
 
 /** A date alone is its first instant. */
@@ -95,10 +86,6 @@ function parseTimestamp(text: string): string {
     'write it as ISO-8601, such as 2026-03-05T12:00:00Z; without a zone it is UTC',
   );
 }
-
-const AS_OF_COLUMNS = (
-  ['workspace_id', 'period', 'tenant_id', 'credits_used', 'request_count', 'withdrawn', 'closed'] as const
-).map((key) => ({ key, header: key }));
 
 const CSV_COLUMNS = (
   [

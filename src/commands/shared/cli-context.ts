@@ -44,6 +44,7 @@ export interface TextOutput {
   on?(event: 'error', listener: (error: NodeJS.ErrnoException) => void): unknown;
   isTTY?: boolean;
   columns?: number;
+  rows?: number;
 }
 
 /** The world outside of a command, so that tests can stand in for it. */

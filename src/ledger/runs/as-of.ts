@@ -6,8 +6,15 @@ export interface UsageAsOf {
   workspace_id: string;
   tenant_id: string;
   period: string;
+  period_start: string;
+  period_end: string;
   credits_used: bigint;
   request_count: bigint;
+  /** What it was then. */
+  state: 'open' | 'settling' | 'closed';
+  first_seen_at: string;
+  /** The last change by then, or by the close. */
+  changed_at: string;
   withdrawn: boolean;
   /** Whether the period was closed then, and these are the figures of that close. */
   closed: boolean;
@@ -47,7 +54,7 @@ export function usageAsOf(connection: LedgerConnection, at: string, filters: AsO
          LEFT JOIN latest_event l USING (period_key)
          LEFT JOIN period_events e USING (event_seq)),
        latest AS (
-         SELECT u.period_key, u.tenant_key, max(u.entry_id) AS entry_id, m.closed
+         SELECT u.period_key, u.tenant_key, max(u.entry_id) AS entry_id, min(u.entry_id) AS first_entry_id, m.closed
          FROM workspaces w
          JOIN periods p USING (workspace_key)
          JOIN limits m USING (period_key)
@@ -56,10 +63,16 @@ export function usageAsOf(connection: LedgerConnection, at: string, filters: AsO
            ${tenantId === undefined ? '' : 'AND u.tenant_key = t.tenant_key'}
          ${wanted.length === 0 ? '' : `WHERE ${wanted.join(' AND ')}`}
          GROUP BY u.period_key, u.tenant_key)
-       SELECT w.workspace_id, t.tenant_id, p.period, u.credits_after AS credits_used, u.requests_after AS request_count,
-         u.kind = ${ENTRY_KINDS.withdrawn} AS withdrawn, l.closed
+       SELECT w.workspace_id, t.tenant_id, p.period, p.period_start, p.period_end, u.credits_after AS credits_used,
+         u.requests_after AS request_count,
+         CASE WHEN l.closed THEN 'closed' WHEN p.period_end >= :at THEN 'open' ELSE 'settling' END AS state,
+         f.finished_at AS first_seen_at, c.finished_at AS changed_at, u.kind = ${ENTRY_KINDS.withdrawn} AS withdrawn,
+         l.closed
        FROM latest l
        JOIN usage_entries u USING (entry_id)
+       JOIN usage_entries o ON o.entry_id = l.first_entry_id
+       JOIN runs f ON f.run_key = o.run_key
+       JOIN runs c ON c.run_key = u.run_key
        JOIN periods p ON p.period_key = l.period_key
        JOIN workspaces w USING (workspace_key)
        JOIN tenants t ON t.tenant_key = l.tenant_key

@@ -9,10 +9,13 @@ import { whereClause } from './where.ts';
 
 /**
  * Which rows of `alerts` (named `a`) somebody may still have to look after. One that waits to be confirmed is told to
- * nobody; one of a settled month is done with once it is acknowledged.
+ * nobody; one of a settled month is done with once it is acknowledged; what the first sync of a workspace found of its past
+ * is on record only, until something new happens to it.
  */
 export const OPEN_ALERTS = `a.state IN ${OPEN_ALERT_STATES_SQL} AND (a.state = 'firing' OR (a.state = 'acknowledged' AND NOT EXISTS (
-  SELECT 1 FROM periods s WHERE s.period_key = a.period_key AND s.final_run_key IS NOT NULL)))`;
+  SELECT 1 FROM periods s WHERE s.period_key = a.period_key AND s.final_run_key IS NOT NULL)))
+  AND NOT EXISTS (SELECT 1 FROM alert_transitions seed
+    WHERE seed.alert_key = a.alert_key AND seed.revision = a.revision AND seed.silent_because = 'seed')`;
 
 /** One row of `finance_alerts`. Tenant and period are null for an alert about the workspace or about ourselves. */
 export type AlertRow = Omit<typeof financeAlerts.$inferSelect, 'level' | 'previous_requests' | 'current_requests'>;

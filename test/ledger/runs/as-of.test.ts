@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { periodBounds } from '../../../src/core/period.ts';
 import { closePeriod, reopenPeriod } from '../../../src/ledger/close/close-period.ts';
 import type { LedgerConnection } from '../../../src/ledger/file/open.ts';
 import { usageAsOf } from '../../../src/ledger/runs/as-of.ts';
@@ -56,6 +57,11 @@ test('a row says all that is known of a key', () => {
       period: PERIOD,
       credits_used: 9223372036854775807n,
       request_count: 10n,
+      period_start: periodBounds(PERIOD).start,
+      period_end: periodBounds(PERIOD).end,
+      state: 'settling',
+      first_seen_at: new Date(NOON).toISOString(),
+      changed_at: new Date(NOON).toISOString(),
       withdrawn: false,
       closed: false,
     },

@@ -1,0 +1,42 @@
+import { summarizeError } from '../../core/errors.ts';
+import { createLogger } from '../../core/logger.ts';
+import { inertText } from '../../core/text/inert-text.ts';
+import { openQueueSystem, type QueueCounts } from '../../queue/queues.ts';
+import { describeTarget } from '../../queue/redis/connection.ts';
+import type { Context } from '../../wiring/context.ts';
+import { findRedis, probeRedis } from '../shared/redis-probe.ts';
+
+/** What is known of the queue without starting anything. */
+export type QueueStatus =
+  | { status: 'not_running' }
+  | { status: 'unavailable'; redis: string; reason: string }
+  | { status: 'running'; redis: string; sync: QueueCounts; deliver: QueueCounts };
+
+export async function queueStatus(context: Context, id: string): Promise<QueueStatus> {
+  const target = await findRedis(context.config);
+  if (target === null) return { status: 'not_running' };
+  const redis = describeTarget(target);
+  try {
+    await probeRedis(target);
+    const idle = () => Promise.reject(new Error('this system takes no jobs'));
+    const logger = createLogger({ level: 'silent' });
+    const queue = await openQueueSystem({ ledgerId: id, target, logger, handlers: { sync: idle, deliver: idle } });
+    try {
+      return { status: 'running', redis, ...(await queue.counts()) };
+    } finally {
+      await queue.stop({ deadlineMs: 1000 });
+    }
+  } catch (error) {
+    return { status: 'unavailable', redis, reason: summarizeError(error).message };
+  }
+}
+
+export function describeQueue(queue: QueueStatus): string {
+  if (queue.status === 'not_running') return 'not running: the daemon starts it';
+  if (queue.status === 'unavailable') return inertText(`${queue.redis} is not available: ${queue.reason}`);
+  return `${inertText(queue.redis)}; sync ${describeCounts(queue.sync)}; deliver ${describeCounts(queue.deliver)}`;
+}
+
+function describeCounts({ waiting, active, delayed, failed }: QueueCounts): string {
+  return `${waiting} waiting, ${active} active, ${delayed} delayed, ${failed} failed`;
+}

@@ -1,0 +1,99 @@
+import type { DisabledChannel } from '../../alerts/outbox/channel-states.ts';
+import { inertText } from '../../core/text/inert-text.ts';
+import { formatInteger, relativeTime } from '../../reports/formats/format.ts';
+import { type CellStyle, renderTable, type TableColumn, type TableOptions } from '../../reports/formats/table.ts';
+import { wrapText } from '../../reports/formats/wrap.ts';
+import type { OutboxCounts } from '../../reports/queries/status.ts';
+import { describeQueue, type QueueStatus } from './queue-status.ts';
+import { type WorkspaceLine, type WorkspaceState, worstFirst } from './workspace-state.ts';
+
+/** Everything that `status` tells. */
+export interface StatusReport {
+  workspaces: WorkspaceLine[];
+  openAlerts: number;
+  outbox: OutboxCounts;
+  disabled: DisabledChannel[];
+  queue: QueueStatus;
+}
+
+export interface ScreenOptions extends TableOptions {
+  nowMs: number;
+  /** Workspaces that are shown. */
+  limit: number;
+}
+
+const WORDS: Readonly<Record<WorkspaceState, { word: string; style: CellStyle }>> = {
+  stale: { word: 'STALE', style: 'red' },
+  failed: { word: 'FAILED', style: 'red' },
+  never: { word: 'never', style: 'yellow' },
+  fresh: { word: 'ok', style: 'green' },
+  not_configured: { word: 'gone', style: 'dim' },
+};
+
+/** A terminal of so many columns has room for ids beside names, and for what is covered. */
+const WIDE = 110;
+
+/** What is wrong stands first. */
+export function statusLines(report: StatusReport, options: ScreenOptions): string[] {
+  const { workspaces, openAlerts, outbox, disabled, queue } = report;
+  const sorted = worstFirst(workspaces);
+  const shown = sorted.slice(0, options.limit);
+  const wide = options.width === undefined || options.width >= WIDE;
+  const held = outbox.held === 0 ? '' : `, ${formatInteger(outbox.held)} waiting for a digest`;
+  return [
+    ...(workspaces.length > 1 ? [headline(workspaces), ''] : []),
+    ...renderTable(shown, columns(sorted, options.nowMs, wide), options).split('\n'),
+    ...(shown.length < sorted.length ? [remainder(sorted.slice(shown.length))] : []),
+    ...shown.flatMap((line) => whyFailed(line, wide, options.width)),
+    '',
+    `alerts  ${formatInteger(openAlerts)} open`,
+    `outbox  ${formatInteger(outbox.pending)} pending, ${formatInteger(outbox.dead)} dead${held}`,
+    ...disabled.map(
+      ({ name, disabledAt, reason }) =>
+        `channel ${inertText(name)} is disabled since ${disabledAt}: ${inertText(reason)}`,
+    ),
+    `queue   ${describeQueue(queue)}`,
+  ];
+}
+
+function headline(workspaces: readonly WorkspaceLine[]): string {
+  const configured = workspaces.filter((line) => line.configured);
+  const fresh = configured.filter(({ state }) => state === 'fresh').length;
+  return `${formatInteger(fresh)} of ${formatInteger(configured.length)} workspaces are fresh`;
+}
+
+function remainder(left: readonly WorkspaceLine[]): string {
+  const well = left.every(({ state }) => state === 'fresh') ? ', all of them fresh' : '';
+  return `and ${formatInteger(left.length)} more${well}`;
+}
+
+function whyFailed({ last_run, ...line }: WorkspaceLine, wide: boolean, width: number | undefined): string[] {
+  if (last_run === null || last_run.error_message === null) return [];
+  const label = wide ? line.workspace_id : line.name;
+  const text = `${inertText(label)}: ${last_run.error_code}: ${inertText(last_run.error_message)}`;
+  return width === undefined ? [text] : wrapText(text, width);
+}
+
+function columns(lines: readonly WorkspaceLine[], nowMs: number, wide: boolean): TableColumn<WorkspaceLine>[] {
+  const ago = (at: string | null) => (at === null ? 'never' : relativeTime(Date.parse(at), nowMs));
+  const named = lines.some(({ name, workspace_id }) => name !== workspace_id);
+  const covers: TableColumn<WorkspaceLine> = {
+    key: 'covers_from',
+    header: 'Covers',
+    format: (from, row) => (from === null ? '' : `${from} to ${row.covers_to}`),
+  };
+  return [
+    { key: 'state', header: '', format: (state) => WORDS[state].word, style: (state) => WORDS[state].style },
+    ...(wide || !named ? [{ key: 'workspace_id', header: 'Workspace' } as const] : []),
+    ...(named ? [{ key: 'name', header: wide ? 'Name' : 'Workspace' } as const] : []),
+    { key: 'last_complete_run_at', header: 'Complete', format: ago },
+    {
+      key: 'last_status',
+      header: 'Last run',
+      format: (status, row) => (status === null ? 'none' : `${status} ${ago(row.last_attempt_at)}`),
+      style: (status) => (status === 'failed' ? 'yellow' : undefined),
+    },
+    ...(wide ? [covers] : []),
+    { key: 'open_alerts', header: 'Alerts' },
+  ];
+}

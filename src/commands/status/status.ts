@@ -1,0 +1,108 @@
+import { setTimeout } from 'node:timers/promises';
+import type { Command } from 'commander';
+import { disabledChannels } from '../../alerts/outbox/channel-states.ts';
+import { isoTime } from '../../core/clock.ts';
+import { UsageError } from '../../core/errors.ts';
+import { ledgerId } from '../../ledger/schema/identity.ts';
+import { outboxCounts, workspaceStatuses } from '../../reports/queries/status.ts';
+import type { Context } from '../../wiring/context.ts';
+import { requireKnownWorkspace } from '../shared/choose-workspace.ts';
+import { type CliContext, examples, reportingCommand, StoppedError } from '../shared/cli-context.ts';
+import { withStopSignal } from '../shared/stop-signal.ts';
+import { LIMIT_OPTION, parseWholeNumber } from '../shared/whole-number.ts';
+import { queueStatus } from './queue-status.ts';
+import { type StatusReport, statusLines } from './status-screen.ts';
+import { workspaceLines } from './workspace-state.ts';
+
+interface StatusOptions {
+  workspace?: string;
+  limit?: number;
+  /** Seconds between two looks; true for the default. */
+  watch?: number | true;
+}
+
+const WATCH_SECONDS = 5;
+/** Lines of the screen that are not workspaces. */
+const LINES_AROUND = 12;
+const DEFAULT_ROWS = 24;
+
+export function statusCommand(cli: CliContext): Command {
+  return reportingCommand('status')
+    .option('--workspace <id>', 'only this workspace')
+    .option(...LIMIT_OPTION)
+    .option('--watch [seconds]', `show it again and again until Ctrl-C (default: every ${WATCH_SECONDS} s)`, (text) =>
+      parseWholeNumber(text, '--watch', 1, 3600),
+    )
+    .addHelpText('after', examples('usage-ledger status', 'usage-ledger status --watch', 'usage-ledger status --json'))
+    .action((options: StatusOptions) =>
+      cli.withContext((context) => {
+        requireKnownWorkspace(context, options.workspace);
+        return options.watch === undefined ? showStatus(cli, context, options) : watchStatus(cli, context, options);
+      }),
+    );
+}
+
+async function showStatus(cli: CliContext, context: Context, options: StatusOptions): Promise<void> {
+  const report = await readStatus(context, options.workspace);
+  if (!cli.json) {
+    const limit = options.limit ?? Number.POSITIVE_INFINITY;
+    cli.print(statusLines(report, { ...cli.tableOptions, nowMs: context.clock.now(), limit }).join('\n'));
+    return;
+  }
+  const { workspaces, openAlerts, outbox, disabled, queue } = report;
+  const ledger = { path: context.config.ledger.path, ledger_id: ledgerId(context.reader().connection) };
+  cli.printJson({
+    ledger,
+    workspaces: workspaces.slice(0, options.limit),
+    open_alerts: openAlerts,
+    outbox,
+    disabled_channels: disabled.map(({ name, disabledAt, reason }) => ({ name, disabled_at: disabledAt, reason })),
+    queue,
+  });
+}
+
+async function readStatus(context: Context, workspaceId: string | undefined): Promise<StatusReport> {
+  const { connection } = context.reader();
+  const { stored, outbox, disabled } = connection.transaction(() => ({
+    stored: workspaceStatuses(connection),
+    outbox: outboxCounts(connection),
+    disabled: disabledChannels(connection),
+  }))();
+  const workspaces = workspaceLines(context.config, stored, context.clock.now()).filter(
+    ({ workspace_id }) => workspaceId === undefined || workspace_id === workspaceId,
+  );
+  const openAlerts = workspaces.reduce((sum, workspace) => sum + workspace.open_alerts, 0);
+  return { workspaces, openAlerts, outbox, disabled, queue: await queueStatus(context, ledgerId(connection)) };
+}
+
+/** Draws the screen anew, without the flicker of clearing it first, until Ctrl-C. */
+async function watchStatus(cli: CliContext, context: Context, options: StatusOptions): Promise<void> {
+  const { stdout } = cli.io;
+  if (stdout.isTTY !== true || cli.json) {
+    throw new UsageError(
+      '--watch needs a terminal',
+      'call `usage-ledger status` or `status --json` as often as needed',
+    );
+  }
+  const seconds = typeof options.watch === 'number' ? options.watch : WATCH_SECONDS;
+  const look = async (): Promise<void> => {
+    const report = await readStatus(context, options.workspace);
+    const limit = options.limit ?? Math.max(1, (stdout.rows ?? DEFAULT_ROWS) - LINES_AROUND);
+    const lines = statusLines(report, { ...cli.tableOptions, nowMs: context.clock.now(), limit });
+    const at = isoTime(context.clock.now()).slice(0, 19).replace('T', ' ');
+    const screen = [`${at}Z, every ${seconds} s until Ctrl-C`, '', ...lines].map((line) => `${line}\x1b[K\n`).join('');
+    cli.printDocument(`\x1b[H${screen}\x1b[J`);
+  };
+  cli.printDocument('\x1b[2J');
+  try {
+    await withStopSignal(async (signal) => {
+      for (;;) {
+        await look();
+        await setTimeout(seconds * 1000, undefined, { signal });
+      }
+    });
+  } catch (error) {
+    if (!(error instanceof StoppedError)) throw error;
+    cli.exitCode = error.exitCode;
+  }
+}

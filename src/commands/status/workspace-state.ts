@@ -1,0 +1,54 @@
+import type { Config } from '../../config/types.ts';
+import { staleAfterMs } from '../../daemon/http/stale-after.ts';
+import type { WorkspaceStatus } from '../../reports/queries/status.ts';
+
+/** From what is worst to what is well; one that is not configured any more is nobody's concern. */
+export const WORKSPACE_STATES = ['stale', 'failed', 'never', 'fresh', 'not_configured'] as const;
+export type WorkspaceState = (typeof WORKSPACE_STATES)[number];
+
+export interface WorkspaceLine extends WorkspaceStatus {
+  /** The configured name; the id when there is none. */
+  name: string;
+  configured: boolean;
+  /** `stale`: no complete run for longer than its cron allows; `failed`: the last run did, and the one before is fresh. */
+  state: WorkspaceState;
+}
+
+const NEVER_SYNCED = {
+  last_complete_run_at: null,
+  last_attempt_at: null,
+  last_status: null,
+  covers_from: null,
+  covers_to: null,
+  last_run: null,
+  open_alerts: 0,
+} as const;
+
+/** The configured workspaces in their order, then those that the ledger knows from before. */
+export function workspaceLines(config: Config, stored: readonly WorkspaceStatus[], nowMs: number): WorkspaceLine[] {
+  const byId = new Map(stored.map((status) => [status.workspace_id, status]));
+  const limits = new Map(config.workspaces.map(({ cron }) => [cron, 0]));
+  for (const cron of limits.keys()) limits.set(cron, staleAfterMs(cron, nowMs));
+  const configured = config.workspaces.map(({ id, name, cron }): WorkspaceLine => {
+    const status = byId.get(id) ?? { ...NEVER_SYNCED, workspace_id: id };
+    byId.delete(id);
+    return { ...status, name, configured: true, state: stateOf(status, limits.get(cron) ?? 0, nowMs) };
+  });
+  const left = [...byId.values()].map(
+    (status): WorkspaceLine => ({ ...status, name: status.workspace_id, configured: false, state: 'not_configured' }),
+  );
+  return [...configured, ...left];
+}
+
+function stateOf(status: WorkspaceStatus, limitMs: number, nowMs: number): WorkspaceState {
+  const { last_complete_run_at: completeAt, last_status: lastStatus } = status;
+  if (completeAt === null) return lastStatus === 'failed' ? 'failed' : 'never';
+  if (nowMs - Date.parse(completeAt) > limitMs) return 'stale';
+  return lastStatus === 'failed' ? 'failed' : 'fresh';
+}
+
+/** What is wrong first, then what has open alerts; else as configured. */
+export function worstFirst(lines: readonly WorkspaceLine[]): WorkspaceLine[] {
+  const rank = ({ state }: WorkspaceLine) => WORKSPACE_STATES.indexOf(state);
+  return lines.toSorted((a, b) => rank(a) - rank(b) || Math.sign(b.open_alerts - a.open_alerts));
+}
