@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { RULES, SEVERITIES } from '../core/text/alert-words.ts';
-import { rateCardsSchema } from './rate-cards.ts';
+import { rateCardsSchema } from './rate-card-schema.ts';
 import {
   addressRule,
   channelAddressRule,

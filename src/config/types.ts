@@ -1,5 +1,5 @@
 import type { RuleName, Severity } from '../core/text/alert-words.ts';
-import type { RateCardText } from './rate-cards.ts';
+import type { RateCardText } from './rate-card-schema.ts';
 import type { SigningScheme } from './signing-scheme.ts';
 
 /**

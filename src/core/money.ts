@@ -53,3 +53,7 @@ export function parseMinor(text: string, currency: string): bigint | null {
   if (whole === '' || part.replace(/0+$/, '').length > digits) return null;
   return BigInt(sign + whole + part.slice(0, digits).padEnd(digits, '0'));
 }
+
+/** What halves of a minor unit become: `half_even` the even neighbour, `half_up` the one farther from zero. */
+export const ROUNDINGS = ['half_even', 'half_up'] as const;
+export type Rounding = (typeof ROUNDINGS)[number];

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
-import { type RateCard, type RateCardText, rateCardSchema, resolveRateCard } from '../../config/rate-cards.ts';
+import type { RateCardText } from '../../config/rate-card-schema.ts';
+import { type RateCard, resolveRateCard } from '../../config/rate-cards.ts';
 import { isoTime } from '../../core/clock.ts';
 import type { LedgerConnection } from '../../ledger/file/open.ts';
 import { headOfChain } from '../../ledger/runs/digest.ts';
@@ -86,7 +87,8 @@ function digestOf(card: RateCardText): string {
   return createHash('sha256').update(JSON.stringify(card)).digest('hex');
 }
 
+/** The definition passed the schema before it was written; to load that into the writer's thread costs megabytes. */
 function toCard({ cardKey, definition, digest, source, recordedAt }: CardRecord): StoredCard {
-  const card = resolveRateCard(rateCardSchema.parse(JSON.parse(definition)));
+  const card = resolveRateCard(JSON.parse(definition) as RateCardText);
   return { ...card, cardKey, digest, source, recordedAt };
 }

@@ -1,4 +1,4 @@
-import type { RateCardText } from '../../config/rate-cards.ts';
+import type { RateCardText } from '../../config/rate-card-schema.ts';
 import type { LedgerConnection } from '../../ledger/file/open.ts';
 import { type CardSource, hasCards, replaceCards } from './card-store.ts';
 import { chargeOpenPeriods } from './charge-run.ts';

@@ -1,4 +1,4 @@
-import type { Rounding } from '../../config/rate-cards.ts';
+import type { Rounding } from '../../core/money.ts';
 
 /** An exact decimal: `digits / 10^scale`. Never negative. */
 export interface Decimal {

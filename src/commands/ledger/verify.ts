@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { inertText } from '../../core/text/inert-text.ts';
 import type { LedgerConnection } from '../../ledger/file/open.ts';
 import type { Fault } from '../../ledger/verify/fault.ts';
-import { type VerifyReport, verifyLedger } from '../../ledger/verify/verify.ts';
+import { type VerifyReport, verifyLedgerFile } from '../../ledger/verify/verify.ts';
 import { formatInteger } from '../../reports/formats/format.ts';
 import type { Context } from '../../wiring/context.ts';
 import { type CliContext, EXIT, examples, reportingCommand } from '../shared/cli-context.ts';
@@ -13,8 +13,8 @@ export function verifyCommand(cli: CliContext): Command {
     .action(() => cli.withContext((context) => verify(cli, context)));
 }
 
-function verify(cli: CliContext, context: Context): void {
-  const { faults, runs, entries, keys, headDigest } = verifyReadable(context.reader().connection);
+async function verify(cli: CliContext, context: Context): Promise<void> {
+  const { faults, runs, entries, keys, headDigest } = await verifyReadable(context.reader().connection);
   if (faults.length > 0) cli.exitCode = EXIT.fault;
   if (cli.json) {
     cli.printJson({
@@ -40,11 +40,11 @@ function verify(cli: CliContext, context: Context): void {
 }
 
 /** A file so damaged that it cannot be read to the end is a finding, not a failure of the check. */
-function verifyReadable(
+async function verifyReadable(
   connection: LedgerConnection,
-): Omit<VerifyReport, 'headDigest'> & { headDigest: string | null } {
+): Promise<Omit<VerifyReport, 'headDigest'> & { headDigest: string | null }> {
   try {
-    return verifyLedger(connection);
+    return await verifyLedgerFile(connection);
   } catch (error) {
     if (!(error instanceof Error && 'code' in error && String(error.code).startsWith('SQLITE_CORRUPT'))) throw error;
     const fault: Fault = { check: 'integrity', runId: null, entryId: null, message: error.message };

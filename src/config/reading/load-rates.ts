@@ -1,6 +1,6 @@
 import { ConfigError } from '../../core/errors.ts';
 import { readSettings } from '../load.ts';
-import { type RateCardText, rateCardsSchema } from '../rate-cards.ts';
+import { type RateCardText, rateCardsSchema } from '../rate-card-schema.ts';
 import { schemaFaults, tidyFaults } from './faults.ts';
 
 /**

@@ -4,6 +4,7 @@ import Database from 'better-sqlite3';
 import { requireSafePlace } from '../../core/process/safe-place.ts';
 import { LedgerError } from '../errors.ts';
 import { assertSchemaIsCurrent } from '../schema/migrate.ts';
+import { addRowDigest } from '../schema/row-digest.ts';
 import { ledgerErrorOf } from './sqlite-errors.ts';
 
 export type LedgerConnection = Database.Database;
@@ -37,6 +38,7 @@ export function openForWriting(path: string): LedgerConnection {
   connection.pragma('journal_mode = WAL');
   connection.pragma('synchronous = FULL');
   connection.pragma('foreign_keys = ON');
+  addRowDigest(connection);
   return connection;
 }
 

@@ -7,7 +7,7 @@ import { windowBounds } from '../schema/keys.ts';
 import type { RunStaging, WalkFacts } from '../staging/staging.ts';
 import { appendWithdrawals, hasAbsences, noteAbsences } from './absences.ts';
 import { type ClaimedRun, holdsLease, releaseLease } from './claim-run.ts';
-import { digestOfRun, headOfChain } from './digest.ts';
+import { changesToCover, type DigestedRun, digestOfRun, headOfChain } from './digest.ts';
 import { type EntryCounts, mergeStaged, updateState } from './merge-staged.ts';
 import { refuseTooLarge } from './sum-limits.ts';
 import { recordWalk, type WalkRecord } from './walks.ts';
@@ -96,7 +96,11 @@ function merge<Extra>(connection: Connection, request: ApplyRequest<Extra>): App
   const head = headOfChain(connection);
   const appliedSeq = head.seq + 1;
   const firstEntryId = entries > 0 ? lastEntryIdBefore + 1 : null;
+  const said = readSaid(connection, run);
+  const changes = changesToCover(connection);
   const digest = digestOfRun(connection, {
+    ...said,
+    ...changes,
     runKey: run.runKey,
     previousDigest: head.digest,
     appliedSeq,
@@ -113,14 +117,30 @@ function merge<Extra>(connection: Connection, request: ApplyRequest<Extra>): App
   connection
     .prepare(
       `UPDATE runs SET status = 'applied', finished_at = ?, pages = ?, records = ?, entries = ?, first_entry_id = ?,
-         from_period = coalesce(from_period, (SELECT min(period) FROM periods WHERE covered_run_key = runs.run_key)),
-         to_period = coalesce(to_period, (SELECT max(period) FROM periods WHERE covered_run_key = runs.run_key)),
-         applied_seq = ?, previous_digest = ?, digest = ?
+         from_period = ?, to_period = ?, applied_seq = ?, previous_digest = ?, digest = ?, last_change_seq = ?
        WHERE run_key = ?`,
     )
-    .run(appliedAt, facts.pages, facts.records, entries, firstEntryId, appliedSeq, head.digest, digest, run.runKey);
+    .run(
+      ...[appliedAt, facts.pages, facts.records, entries, firstEntryId, said.fromPeriod, said.toPeriod],
+      ...[appliedSeq, head.digest, digest, changes.lastChangeSeq, run.runKey],
+    );
   releaseLease(connection, run);
   return { runId: run.runId, entries, counts, appliedSeq, digest, extra };
+}
+
+/** What the run says of itself; an open end of its window is the first or last period that it has covered. */
+function readSaid(
+  connection: Connection,
+  run: ClaimedRun,
+): Pick<DigestedRun, 'kind' | 'slot' | 'fromPeriod' | 'toPeriod' | 'fencingToken'> {
+  return connection
+    .prepare(
+      `SELECT kind, slot, fencing_token AS fencingToken,
+         coalesce(from_period, (SELECT min(period) FROM periods WHERE covered_run_key = runs.run_key)) AS fromPeriod,
+         coalesce(to_period, (SELECT max(period) FROM periods WHERE covered_run_key = runs.run_key)) AS toPeriod
+       FROM runs WHERE run_key = ?`,
+    )
+    .get(run.runKey) as ReturnType<typeof readSaid>;
 }
 
 /**

@@ -23,6 +23,15 @@ export interface DigestedRun {
   finishedAt: string;
   firstEntryId: number | null;
   entries: number;
+  kind: string;
+  slot: string | null;
+  fromPeriod: string | null;
+  toPeriod: string | null;
+  fencingToken: number;
+  /** The row changes after this one, up to `lastChangeSeq`, are the run's. */
+  changesAfter: number;
+  /** Null in runs of ledgers older than row changes; their digest covers `entries` and what stands before it. */
+  lastChangeSeq: number | null;
 }
 
 /** What the digest of a close or reopen covers beside the adjustments that a reopen takes back. */
@@ -53,10 +62,11 @@ export interface LinkDigests {
 
 /**
  * The digest of a published run: SHA-256, hex, over lines of JSON that each end with a line feed. The first line is
- * `[previous_digest, applied_seq, run_id, workspace_id, finished_at, entries]`; then comes one line an entry by
- * entry_id: `[entry_id, tenant_id, period, kind, credits_delta, requests_delta, credits_after, requests_after]`; then one
+ * `[previous_digest, applied_seq, run_id, workspace_id, finished_at, entries, kind, slot, from_period, to_period,
+ * fencing_token, last_change_seq]`, in runs of older ledgers up to `entries`; then comes one line an entry by entry_id: `[entry_id, tenant_id, period, kind, credits_delta, requests_delta, credits_after, requests_after]`; then one
  * an adjustment by adjustment_id: `["adjustment", adjustment_id, tenant_id, corrects_period, booked_period,
- * credits_delta, requests_delta, entry_id]`; all as SQLite's json_array writes them.
+ * credits_delta, requests_delta, entry_id]`; then one a row change by change_seq: `["change", change_seq, table_name,
+ * row_key, row_digest]`; all as SQLite's json_array writes them.
  *
  * The digest of a close or reopen covers one line `[previous_digest, event_seq, action, workspace_id, period, at, actor,
  * note, forced, overridden, tenants, credits_used, request_count, last_entry_id]`, to which a close adds the `leaves` and
@@ -65,15 +75,16 @@ export interface LinkDigests {
 export function createLinkDigests(connection: Connection): LinkDigests {
   const integer = 'CAST(? AS INTEGER)';
   const line = (values: string[]) => connection.prepare(`SELECT json_array(${values.join(', ')}) || char(10)`).pluck();
-  const runLine = line(['?', integer, '?', '?', '?', integer]);
+  const oldRunLine = line(['?', integer, '?', '?', '?', integer]);
+  const runLine = line(['?', integer, '?', '?', '?', integer, ...'????', integer, integer]);
   const eventLine = line(['?', integer, ...'??????', integer, '?', integer, integer, integer, integer]);
   const entryLines = prepareEntryLines(connection);
   const ofRunAdjustments = prepareAdjustmentLines(connection, 'run_key');
   const ofEventAdjustments = prepareAdjustmentLines(connection, 'event_seq');
-  const finish = (hash: Hash, { any, lines }: AdjustmentLines, key: number): string => {
+  const changeLines = prepareChangeLines(connection);
+  const addAdjustments = (hash: Hash, { any, lines }: AdjustmentLines, key: number): void => {
     // Few links have any, and to join what is not there takes ten times as long as to see that.
     if (any.get(key) !== undefined) for (const text of lines.iterate(key)) hash.update(text as string);
-    return hash.digest('hex');
   };
   const commitment = connection.prepare('SELECT leaves, root FROM close_commitments WHERE event_seq = ?').raw();
   const lineOfEvent = (event: DigestedEvent): string => {
@@ -88,17 +99,25 @@ export function createLinkDigests(connection: Connection): LinkDigests {
   };
   return {
     ofRun(run) {
-      const { previousDigest, appliedSeq, runId, workspaceId, finishedAt, entries, firstEntryId } = run;
-      const header = runLine.get(previousDigest, appliedSeq, runId, workspaceId, finishedAt, entries);
+      const { entries, firstEntryId, lastChangeSeq } = run;
+      const start = [run.previousDigest, run.appliedSeq, run.runId, run.workspaceId, run.finishedAt, entries];
+      const rest = [run.kind, run.slot, run.fromPeriod, run.toPeriod, run.fencingToken, lastChangeSeq];
+      const header = lastChangeSeq === null ? oldRunLine.get(...start) : runLine.get(...start, ...rest);
       const hash = createHash('sha256').update(String(header));
       const end = (firstEntryId ?? 0) + entries;
       for (let at = firstEntryId ?? end; at < end; at += ENTRIES_A_CHUNK) {
         hash.update((entryLines.get(at, Math.min(end, at + ENTRIES_A_CHUNK)) as string | null) ?? '');
       }
-      return finish(hash, ofRunAdjustments, run.runKey);
+      addAdjustments(hash, ofRunAdjustments, run.runKey);
+      if (lastChangeSeq !== null && lastChangeSeq > run.changesAfter) {
+        for (const text of changeLines.iterate(run.changesAfter, lastChangeSeq)) hash.update(text as string);
+      }
+      return hash.digest('hex');
     },
     ofEvent(event) {
-      return finish(createHash('sha256').update(lineOfEvent(event)), ofEventAdjustments, event.eventSeq);
+      const hash = createHash('sha256').update(lineOfEvent(event));
+      addAdjustments(hash, ofEventAdjustments, event.eventSeq);
+      return hash.digest('hex');
     },
     lineOfEvent,
   };
@@ -147,6 +166,26 @@ function prepareAdjustmentLines(connection: Connection, owner: 'run_key' | 'even
     )
     .pluck();
   return { any: connection.prepare(`SELECT 1 FROM adjustments WHERE ${owner} = ? LIMIT 1`), lines };
+}
+
+function prepareChangeLines(connection: Connection): Database.Statement {
+  return connection
+    .prepare(
+      `SELECT json_array('change', change_seq, table_name, row_key, lower(hex(row_digest))) || char(10)
+       FROM row_changes WHERE change_seq > ? AND change_seq <= ? ORDER BY change_seq`,
+    )
+    .pluck();
+}
+
+/** The row changes that the next run covers: those after the last run's, up to the last of all. */
+export function changesToCover(connection: Connection): { changesAfter: number; lastChangeSeq: number } {
+  return connection
+    .prepare(
+      `SELECT coalesce((SELECT last_change_seq FROM runs WHERE applied_seq IS NOT NULL
+           ORDER BY applied_seq DESC LIMIT 1), 0) AS changesAfter,
+         (SELECT coalesce(max(change_seq), 0) FROM row_changes) AS lastChangeSeq`,
+    )
+    .get() as { changesAfter: number; lastChangeSeq: number };
 }
 
 /** The end of the chain: the last run, close or reopen, which the next one continues. */

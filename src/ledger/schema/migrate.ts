@@ -6,6 +6,7 @@ import type Database from 'better-sqlite3';
 import { type MigrationMeta, readMigrationFiles } from 'drizzle-orm/migrator';
 import { isoTime } from '../../core/clock.ts';
 import { LedgerError } from '../errors.ts';
+import { addRowDigest } from './row-digest.ts';
 
 type Connection = Database.Database;
 
@@ -34,6 +35,7 @@ export function migrateLedger(connection: Connection, path: string, version: str
   if (due.length === 0) return { applied: 0, backup: null };
 
   const backup = before === 0 ? null : copyBeside(connection, path, nowMs);
+  addRowDigest(connection);
   // A table rebuild under foreign_keys=ON deletes the children that cascade, and the pragma does nothing inside a
   // transaction: it is off for the migrations as a whole, and the references are checked before each commit.
   connection.pragma('foreign_keys = OFF');
@@ -48,6 +50,7 @@ export function migrateLedger(connection: Connection, path: string, version: str
 
 /** Makes the schema of this version, empty, in a fresh database: what a ledger is compared with. */
 export function migrateInMemory(connection: Connection): void {
+  addRowDigest(connection);
   for (const migration of readMigrationFiles({ migrationsFolder: MIGRATIONS_FOLDER })) {
     applyMigration(connection, migration, '', 0);
   }

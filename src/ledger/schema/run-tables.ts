@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm';
-import { index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core';
+import { blob, index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 import { workspaces } from './workspace-tables.ts';
 
 /** One sync of one workspace. A row with `applied_seq` has been published and never changes again (trigger). */
@@ -33,6 +33,8 @@ export const runs = sqliteTable(
     digest: text('digest'),
     errorCode: text('error_code'),
     errorMessage: text('error_message'),
+    /** The row changes up to this one are part of the digest; null in runs of ledgers older than it. */
+    lastChangeSeq: integer('last_change_seq'),
   },
   (table) => [
     index('runs_by_workspace').on(table.workspaceKey, table.runKey),
@@ -77,3 +79,19 @@ export const leases = sqliteTable('leases', {
   released: integer('released').notNull().default(0),
   holderStart: text('holder_start'),
 });
+
+/**
+ * Every change of a guarded row, written by the triggers `<table>_guard_*` in the statement that made it. Append-only. A
+ * run's digest covers the changes since the run before it.
+ */
+export const rowChanges = sqliteTable(
+  'row_changes',
+  {
+    changeSeq: integer('change_seq').primaryKey(),
+    tableName: text('table_name').notNull(),
+    rowKey: text('row_key').notNull(),
+    /** SHA-256 over the guarded columns as `json_array` writes them; null when the row was deleted. */
+    rowDigest: blob('row_digest', { mode: 'buffer' }),
+  },
+  (table) => [index('row_changes_by_row').on(table.tableName, table.rowKey)],
+);

@@ -11,6 +11,7 @@ export interface Fault {
     | 'periods'
     | 'closes'
     | 'adjustments'
+    | 'controls'
     | 'schema';
   /** The run, when the fault can be pinned to one. */
   runId: string | null;

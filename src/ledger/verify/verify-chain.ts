@@ -1,21 +1,14 @@
 import type { LedgerConnection } from '../file/open.ts';
-import { createLinkDigests, type DigestedEvent, GENESIS_DIGEST } from '../runs/digest.ts';
+import { createLinkDigests, type DigestedEvent, type DigestedRun, GENESIS_DIGEST } from '../runs/digest.ts';
 import { PERIODS_PER_WORKSPACE } from '../schema/keys.ts';
 import { FAULTS_A_CHECK, type Fault } from './fault.ts';
 
-interface ChainRun {
+type ChainRun = Omit<DigestedRun, 'appliedSeq' | 'changesAfter'> & {
   type: 'run';
   seq: number;
-  runKey: number;
-  runId: string;
   workspaceKey: number;
-  workspaceId: string;
-  finishedAt: string;
-  firstEntryId: number | null;
-  entries: number;
-  previousDigest: string;
   digest: string;
-}
+};
 
 type ChainEvent = { type: 'event'; seq: number; digest: string } & DigestedEvent;
 
@@ -44,6 +37,7 @@ export function checkChain(connection: LedgerConnection): ChainReport {
   let previous = GENESIS_DIGEST;
   let expectedSeq = 1;
   let nextEntryId = 1;
+  let changesAfter = 0;
   for (const link of readLinks(connection)) {
     if (link.seq !== expectedSeq) add(link, `link ${expectedSeq} of the chain is missing`);
     if (link.previousDigest !== previous) add(link, 'it does not continue the digest of the link before it');
@@ -61,9 +55,10 @@ export function checkChain(connection: LedgerConnection): ChainReport {
         complete = strange?.missing !== true;
       }
       // Without all its entries the digest cannot match, and a forged count would have it read for ever.
-      if (complete && digests.ofRun({ ...link, appliedSeq: link.seq }) !== link.digest) {
-        add(link, 'its digest does not match its entries');
+      if (complete && digests.ofRun({ ...link, appliedSeq: link.seq, changesAfter }) !== link.digest) {
+        add(link, 'its digest does not match what it says, its entries or its row changes');
       }
+      changesAfter = link.lastChangeSeq ?? changesAfter;
     }
     previous = link.digest;
     expectedSeq = link.seq + 1;
@@ -139,8 +134,10 @@ function readRuns(connection: LedgerConnection): IterableIterator<ChainRun> {
   return connection
     .prepare(
       `SELECT 'run' AS type, r.applied_seq AS seq, r.run_key AS runKey, r.run_id AS runId,
-         r.workspace_key AS workspaceKey, w.workspace_id AS workspaceId, r.finished_at AS finishedAt, r.first_entry_id AS firstEntryId, r.entries,
-         r.previous_digest AS previousDigest, r.digest
+         r.workspace_key AS workspaceKey, w.workspace_id AS workspaceId, r.finished_at AS finishedAt,
+         r.first_entry_id AS firstEntryId, r.entries, r.previous_digest AS previousDigest, r.digest, r.kind, r.slot,
+         r.from_period AS fromPeriod, r.to_period AS toPeriod, r.fencing_token AS fencingToken,
+         r.last_change_seq AS lastChangeSeq
        FROM runs r CROSS JOIN workspaces w USING (workspace_key)
        WHERE r.applied_seq IS NOT NULL ORDER BY r.applied_seq`,
     )

@@ -1,10 +1,11 @@
+import { isPeriod, periodBounds } from '../../core/period.ts';
 import type { LedgerConnection } from '../file/open.ts';
 import { PERIODS_PER_WORKSPACE } from '../schema/keys.ts';
 import { FAULTS_A_CHECK, type Fault } from './fault.ts';
 
 /**
  * A period's key says its workspace and its month; it is there because entries or adjustments are; and the run that
- * covered it last is the last in the chain whose window it lies in.
+ * covered it last is the last in the chain whose window it lies in. Its bounds are those of its month.
  */
 export function checkPeriods(connection: LedgerConnection): Fault[] {
   const rows = connection
@@ -35,11 +36,35 @@ export function checkPeriods(connection: LedgerConnection): Fault[] {
          OR (j.covered_run_key IS NOT j.latest_run_key AND (j.used OR j.covered_run_key IS NOT NULL))
        ORDER BY j.period_key LIMIT ${FAULTS_A_CHECK}`,
     )
-    .all() as { period: string; workspaceId: string; message: string }[];
-  return rows.map(({ period, workspaceId, message }) => ({
-    check: 'periods',
+    .all() as StrangePeriod[];
+  const faults = [...rows, ...strangeBounds(connection)].map(({ period, workspaceId, message }) => ({
+    check: 'periods' as const,
     runId: null,
     entryId: null,
     message: `${period} of workspace ${JSON.stringify(workspaceId)}: ${message}`,
   }));
+  return faults.slice(0, FAULTS_A_CHECK);
+}
+
+interface StrangePeriod {
+  period: string;
+  workspaceId: string;
+  message: string;
+}
+
+function strangeBounds(connection: LedgerConnection): StrangePeriod[] {
+  const rows = connection
+    .prepare(
+      `SELECT p.period, p.period_start AS start, p.period_end AS end, coalesce(w.workspace_id, '') AS workspaceId
+       FROM periods p LEFT JOIN workspaces w USING (workspace_key) ORDER BY p.period_key`,
+    )
+    .iterate() as IterableIterator<{ period: string; start: string; end: string; workspaceId: string }>;
+  const strange: StrangePeriod[] = [];
+  for (const { period, start, end, workspaceId } of rows) {
+    if (!isPeriod(period)) continue;
+    const bounds = periodBounds(period);
+    if (start === bounds.start && end === bounds.end) continue;
+    strange.push({ period, workspaceId, message: `it is said to last from ${start} to ${end}` });
+  }
+  return strange;
 }

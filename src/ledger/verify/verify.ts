@@ -3,7 +3,9 @@ import type { LedgerConnection } from '../file/open.ts';
 import { FAULTS_A_CHECK, type Fault } from './fault.ts';
 import { checkChain } from './verify-chain.ts';
 import { checkAdjustments, checkCloses } from './verify-closes.ts';
+import { checkControls } from './verify-controls.ts';
 import { checkEntries } from './verify-entries.ts';
+import { IntegrityThread, integrityFaults } from './verify-integrity.ts';
 import { hasStrangeKey } from './verify-keys.ts';
 import { checkPeriods } from './verify-periods.ts';
 import { checkRuns, checkWalks } from './verify-runs.ts';
@@ -29,6 +31,23 @@ export interface VerifyReport {
  * triggers against the migrations. The first fault is the one that says most exactly where.
  */
 export function verifyLedger(connection: LedgerConnection): VerifyReport {
+  const report = verifyContents(connection);
+  return { ...report, faults: [...integrityFaults(connection), ...report.faults] };
+}
+
+/** The same for a ledger in a file, with the look at the file's integrity on a thread of its own at the same time. */
+export async function verifyLedgerFile(connection: LedgerConnection): Promise<VerifyReport> {
+  const integrity = new IntegrityThread(connection.name);
+  try {
+    // The thread reads the file as it is a moment later: whether it is intact does not depend on what was published since.
+    const report = verifyContents(connection);
+    return { ...report, faults: [...(await integrity.faults), ...report.faults] };
+  } finally {
+    await integrity.end();
+  }
+}
+
+function verifyContents(connection: LedgerConnection): VerifyReport {
   const cacheSize = connection.pragma('cache_size', { simple: true });
   connection.pragma(`cache_size = -${CACHE_KIB}`);
   try {
@@ -43,7 +62,6 @@ function checkAll(connection: LedgerConnection): VerifyReport {
   const { faults: chainFaults, headDigest, strayed } = checkChain(connection);
   const suspicious = chainFaults.length > 0 || strayed || seemsStrange(connection);
   const faults = [
-    ...checkIntegrity(connection),
     ...chainFaults,
     ...(suspicious ? attempt('entries', () => checkEntries(connection)) : []),
     ...(suspicious ? attempt('invariant', () => checkState(connection)) : []),
@@ -53,6 +71,7 @@ function checkAll(connection: LedgerConnection): VerifyReport {
     ...attempt('periods', () => checkFigures(connection)),
     ...attempt('closes', () => checkCloses(connection)),
     ...attempt('adjustments', () => checkAdjustments(connection)),
+    ...attempt('controls', () => checkControls(connection)),
     ...checkReferences(connection),
     ...attempt('schema', () => checkSchema(connection)),
   ];
@@ -84,15 +103,6 @@ function attempt(check: Fault['check'], run: () => Fault[]): Fault[] {
     if (!(error instanceof Database.SqliteError && error.code === 'SQLITE_ERROR')) throw error;
     return [{ check, runId: null, entryId: null, message: `it cannot be computed: ${error.message}` }];
   }
-}
-
-function checkIntegrity(connection: LedgerConnection): Fault[] {
-  const faults: Fault[] = [];
-  const integrity = connection.pragma(`integrity_check(${FAULTS_A_CHECK})`) as { integrity_check: string }[];
-  for (const { integrity_check: message } of integrity) {
-    if (message !== 'ok') faults.push({ check: 'integrity', runId: null, entryId: null, message });
-  }
-  return faults;
 }
 
 function checkReferences(connection: LedgerConnection): Fault[] {

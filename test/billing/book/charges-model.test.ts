@@ -4,7 +4,8 @@ import { chargeReopened, commitClose } from '../../../src/billing/book/commit-cl
 import { billedTenants } from '../../../src/billing/book/read-billed.ts';
 import { setCards } from '../../../src/billing/book/set-cards.ts';
 import { chooserFor } from '../../../src/billing/rates/rate-book.ts';
-import { type RateCard, type RateCardText, resolveRateCard } from '../../../src/config/rate-cards.ts';
+import type { RateCardText } from '../../../src/config/rate-card-schema.ts';
+import { type RateCard, resolveRateCard } from '../../../src/config/rate-cards.ts';
 import { closePeriod, reopenPeriod } from '../../../src/ledger/close/close-period.ts';
 import type { LedgerConnection } from '../../../src/ledger/file/open.ts';
 import { verifyLedger } from '../../../src/ledger/verify/verify.ts';

@@ -43,7 +43,9 @@ describe('verify', () => {
     );
     const text = await world.run('verify');
     expect(text.code).toBe(4);
-    expect(text.out).toMatch(/^FAULT chain: run_\w+: its digest does not match its entries$/m);
+    expect(text.out).toMatch(
+      /^FAULT chain: run_\w+: its digest does not match what it says, its entries or its row changes$/m,
+    );
     expect(text.out.match(/^FAULT /gm)).toHaveLength(faults.length);
     expect(text.err).toContain('restore');
   });

@@ -2,6 +2,7 @@ import Database from 'better-sqlite3';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { migrateLedger } from '../../../src/ledger/schema/migrate.ts';
+import { addRowDigest } from '../../../src/ledger/schema/row-digest.ts';
 import { LedgerComparison } from './ledger-comparison.ts';
 import { LedgerDriver } from './ledger-driver.ts';
 import { histories, type Step } from './steps.ts';
@@ -28,6 +29,7 @@ test('after every step of any history all views, the chain and the past say what
   fc.assert(
     fc.property(histories(STEPS), (steps) => {
       const connection = new Database(image);
+      addRowDigest(connection);
       connection.pragma('foreign_keys = ON');
       try {
         play(connection, steps, met);

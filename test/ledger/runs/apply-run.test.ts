@@ -78,7 +78,8 @@ test('thousands of entries of a run all reach the state and its digest', () => {
   const entries = view.rows('SELECT * FROM finance_history WHERE run_id = ? ORDER BY entry_id', runId);
   expect(entries).toHaveLength(4_000);
   const [run = {}] = view.rows(
-    `SELECT previous_digest, applied_seq, run_id, workspace_id, finished_at, entries, digest
+    `SELECT previous_digest, applied_seq, run_id, workspace_id, finished_at, entries, kind, slot, from_period, to_period,
+       fencing_token, last_change_seq, digest
      FROM runs JOIN workspaces USING (workspace_key) WHERE run_id = ?`,
     runId,
   );

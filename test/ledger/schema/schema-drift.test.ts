@@ -13,6 +13,7 @@ import * as alertTables from '../../../src/ledger/schema/alert-tables.ts';
 import * as billingTables from '../../../src/ledger/schema/billing-tables.ts';
 import * as closeTables from '../../../src/ledger/schema/close-tables.ts';
 import * as financeViews from '../../../src/ledger/schema/finance-views.ts';
+import * as guardedTables from '../../../src/ledger/schema/guarded-tables.ts';
 import { entryKindSql } from '../../../src/ledger/schema/keys.ts';
 import { migrateInMemory } from '../../../src/ledger/schema/migrate.ts';
 import * as outboxTables from '../../../src/ledger/schema/outbox-tables.ts';
@@ -63,6 +64,30 @@ test('the views that the program reads have the columns that it expects', () => 
 test('the views name the kinds of entries as the program does', () => {
   const views = readFileSync(new URL('../../../drizzle/views.sql', import.meta.url), 'utf8');
   expect(views).toContain(entryKindSql('e.kind'));
+});
+
+test('each guarded table has the triggers that its guarded columns ask for', () => {
+  const connection = new Database(':memory:');
+  onTestFinished(() => void connection.close());
+  migrateInMemory(connection);
+  const trigger = connection.prepare("SELECT sql FROM sqlite_schema WHERE type = 'trigger' AND name = ?").pluck();
+  const compact = (sql: unknown) => String(sql).replaceAll(/\s+/g, ' ');
+
+  for (const guarded of guardedTables.GUARDED_TABLES) {
+    const { table, key, columns } = guarded;
+    const text = (row: string) => guardedTables.guardedText(guarded, row);
+    const mark = (row: string, digest: string) =>
+      `BEGIN INSERT INTO row_changes (table_name, row_key, row_digest) VALUES ('${table}', ${guardedTables.ofRow(key, row)}, ${digest}); END`;
+    const written = mark('NEW', `row_digest(${text('NEW')})`);
+    const expected = {
+      insert: `CREATE TRIGGER ${table}_guard_insert AFTER INSERT ON ${table} ${written}`,
+      update: `CREATE TRIGGER ${table}_guard_update AFTER UPDATE OF ${columns.join(', ')} ON ${table} WHEN ${text('OLD')} <> ${text('NEW')} ${written}`,
+      delete: `CREATE TRIGGER ${table}_guard_delete AFTER DELETE ON ${table} ${mark('OLD', 'NULL')}`,
+    };
+    for (const [change, sql] of Object.entries(expected)) {
+      expect(compact(trigger.get(`${table}_guard_${change}`))).toBe(sql);
+    }
+  }
 });
 
 test.each([

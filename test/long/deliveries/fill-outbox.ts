@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
-import Database from 'better-sqlite3';
+import { openForWriting } from '../../../src/ledger/file/open.ts';
 
 /** One alert can have any number of notifications: this gives the alert of the one that is there `count` in all. */
 export function fillOutbox(ledgerPath: string, count: number): void {
-  const connection = new Database(ledgerPath);
+  const connection = openForWriting(ledgerPath);
   connection.pragma('busy_timeout = 5000');
   try {
     const [first] = connection.prepare('SELECT * FROM outbox').all() as {
@@ -35,7 +35,7 @@ export function fillOutbox(ledgerPath: string, count: number): void {
  * its own at the next sweep.
  */
 export function hurry(ledgerPath: string): void {
-  const connection = new Database(ledgerPath);
+  const connection = openForWriting(ledgerPath);
   connection.pragma('busy_timeout = 5000');
   try {
     const now = Date.now();

@@ -28,8 +28,68 @@ const USAGE_COLUMNS = [
   'changed_run_key',
 ];
 
+/** A guarded table: everything but the columns that the document leaves out, and the key, under which a row is another. */
+function guarded(table: string, key: readonly string[], columns: readonly string[]): Covered {
+  return { table, key, columns, remove: true, insert: key };
+}
+
 /** What docs/ledger.md says that `verify` finds. */
 export const COVERED: readonly Covered[] = [
+  guarded(
+    'silences',
+    ['silence_key'],
+    [
+      ...['silence_key', 'silence_id', 'kind', 'workspace_key', 'rule', 'tenant', 'period', 'up_to_credits', 'until'],
+      ...['reason', 'created_by', 'created_at', 'ended_at', 'ended_by'],
+    ],
+  ),
+  guarded('channel_states', ['name'], ['name', 'disabled_at', 'reason']),
+  guarded(
+    'alerts',
+    ['alert_key'],
+    [
+      ...['alert_key', 'alert_id', 'rule', 'workspace_key', 'tenant_key', 'period_key', 'stage', 'severity', 'state'],
+      ...['first_fired_at', 'revision', 'level', 'notified_measure', 'incident_key', 'detail'],
+    ],
+  ),
+  guarded(
+    'alert_transitions',
+    ['alert_key', 'revision'],
+    [
+      ...['alert_key', 'revision', 'change', 'state', 'stage', 'run_key', 'actor', 'at', 'current_credits', 'silent'],
+      ...['silent_because', 'note', 'evidence'],
+    ],
+  ),
+  guarded('alert_feedback', ['feedback_key'], ['feedback_key', 'alert_key', 'label', 'note', 'actor', 'at']),
+  guarded(
+    'outbox',
+    ['notification_id'],
+    [
+      ...['notification_id', 'alert_key', 'revision', 'channel', 'payload', 'state', 'attempts', 'attempts_before'],
+      ...['created_at', 'next_attempt_at', 'delivered_at', 'last_error', 'digest_at', 'digest_id'],
+    ],
+  ),
+  guarded(
+    'rate_cards',
+    ['card_key'],
+    [
+      ...['card_key', 'name', 'currency', 'digest', 'definition', 'source', 'recorded_at', 'after_seq', 'retired_at'],
+      'retired_after_seq',
+    ],
+  ),
+  guarded(
+    'tenant_names',
+    ['tenant_key', 'after_seq'],
+    ['tenant_key', 'after_seq', 'display_name', 'external_ref', 'labels', 'recorded_at'],
+  ),
+  {
+    table: 'row_changes',
+    key: ['change_seq'],
+    columns: ['change_seq', 'table_name', 'row_key', 'row_digest'],
+    where: 'change_seq <= (SELECT max(last_change_seq) FROM runs)',
+    remove: true,
+    insert: [],
+  },
   {
     table: 'usage_entries',
     key: ['entry_id'],
@@ -80,6 +140,12 @@ export const COVERED: readonly Covered[] = [
       'digest',
       'error_code',
       'error_message',
+      'kind',
+      'slot',
+      'from_period',
+      'to_period',
+      'fencing_token',
+      'last_change_seq',
     ],
     where: PUBLISHED,
     remove: true,
@@ -145,7 +211,7 @@ export const COVERED: readonly Covered[] = [
   {
     table: 'periods',
     key: ['period_key'],
-    columns: ['period_key', 'workspace_key', 'period', 'closed_seq'],
+    columns: ['period_key', 'workspace_key', 'period', 'period_start', 'period_end', 'closed_seq'],
     remove: true,
     insert: ['period_key'],
   },
@@ -249,11 +315,16 @@ export class Editor {
 }
 
 /** A column whose type alone is no reason for SQLite to refuse NULL; an integer key would then choose its own. */
-const NULLABLE = /^(error_|first_entry_id|applied_seq|digest|previous_digest|closed_seq|covered)/;
+const NULLABLE =
+  /^(error_|first_entry_id|applied_seq|digest|previous_digest|closed_seq|covered|slot|(from|to)_period|last_change_seq|ended_|up_to_credits|row_digest|notified_measure|incident_key|detail|silent_because|note|last_error|delivered_at|retired_|display_name|external_ref)/;
+
+/** A column of text, where its value is null. */
+const TEXT_IF_NULL =
+  /^(error_|slot|(from|to)_period|ended_|detail|silent_because|note|evidence|last_error|delivered_at|digest_|retired_at|display_name|external_ref|first_fired_at)/;
 
 function edges(random: Random, old: Value, column: string): Value[] {
   const none = NULLABLE.test(column) ? [null] : [];
-  const isText = typeof old === 'string' || (old === null && column.startsWith('error_'));
+  const isText = typeof old === 'string' || (old === null && TEXT_IF_NULL.test(column));
   if (isText) {
     const text = old ?? '';
     const cut = random.below(text.length + 1);

@@ -14,7 +14,8 @@ export function whatIsNamed(edit: Edit, editor: Editor): string[] {
     String(editor.value('SELECT period FROM periods WHERE period_key = ?', periodKey ?? null));
   const changed = edit.type === 'update' ? edit.column : null;
 
-  switch (edit.covered.table) {
+  const { table } = edit.covered;
+  switch (table) {
     case 'usage_entries':
       // Ids beyond 2^53 are told as the nearest double.
       if (edit.type === 'insert') return [`entry ${Number(edit.inserted.entry_id)}`];
@@ -54,10 +55,24 @@ export function whatIsNamed(edit: Edit, editor: Editor): string[] {
       return booked;
     }
     case 'periods':
-      if (['closed_seq', 'covered_run_key', 'workspace_key', 'figures_digest'].includes(changed ?? '')) {
+      if (
+        ['closed_seq', 'covered_run_key', 'workspace_key', 'figures_digest', 'period_start'].includes(changed ?? '')
+      ) {
         return [String(row.period)];
       }
       return [];
+    case 'silences':
+    case 'channel_states':
+    case 'alerts':
+    case 'outbox':
+    case 'rate_cards': {
+      const ids = { silences: 'silence_id', channel_states: 'name', alerts: 'alert_id', rate_cards: 'name' };
+      const id = table === 'outbox' ? 'notification_id' : ids[table];
+      const named = String(row[id]);
+      if (edit.type === 'delete') return [`row ${row[edit.covered.key[0] ?? '']} of ${table}`];
+      if (edit.type === 'insert') return [String(edit.inserted[id])];
+      return [named, ...(changed === id || changed === edit.covered.key[0] ? [String(edit.value)] : [])];
+    }
     case 'tenants': {
       const first = (column: string): string =>
         String(

@@ -8,6 +8,7 @@ import { recordWalk } from '../../../../src/ledger/runs/walks.ts';
 import { migrateInMemory } from '../../../../src/ledger/schema/migrate.ts';
 import type { StagedRecord } from '../../../../src/ledger/staging/staged-record.ts';
 import { beginRun, type RunUnderWay, usageRecord } from '../../../support/open-ledger.ts';
+import { addGuardedRows } from './guarded-rows.ts';
 
 const HOUR_MS = 3_600_000;
 const RECORDS_A_PAGE = 4;
@@ -59,6 +60,7 @@ export function buildRichLedger(): LedgerConnection {
   remove('ws-1', 'leaves', '2025-12');
   remove('ws-1', 'steady', '2025-12');
   sync('ws-1');
+  addGuardedRows(connection, nowMs);
   sync('ws-2');
   sync('ws-1'); // withdraws both
   set('ws-1', 'steady', '2025-12', 130);
@@ -93,6 +95,7 @@ export function buildRichLedger(): LedgerConnection {
   close('ws-2', '2026-01', true);
   set('ws-2', 'globex', '2026-01', 12);
   sync('ws-2'); // books in a period that the service has not named yet
+  connection.exec("UPDATE alerts SET state = 'resolved', revision = 2 WHERE alert_key = 2"); // covered by no run yet
   return connection;
 }
 

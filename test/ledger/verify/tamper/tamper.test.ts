@@ -158,7 +158,10 @@ test('a forger who rewrites the digests too leaves a sound ledger: only the head
   const last = connection
     .prepare(
       `SELECT run_key AS runKey, previous_digest AS previousDigest, applied_seq AS appliedSeq, run_id AS runId,
-         workspace_id AS workspaceId, finished_at AS finishedAt, first_entry_id AS firstEntryId, entries
+         workspace_id AS workspaceId, finished_at AS finishedAt, first_entry_id AS firstEntryId, entries, kind, slot,
+         from_period AS fromPeriod, to_period AS toPeriod, fencing_token AS fencingToken,
+         (SELECT max(p.last_change_seq) FROM runs p WHERE p.applied_seq < runs.applied_seq) AS changesAfter,
+         last_change_seq AS lastChangeSeq
        FROM runs JOIN workspaces USING (workspace_key) ORDER BY applied_seq DESC LIMIT 1`,
     )
     .get() as DigestedRun;

@@ -1,0 +1,12 @@
+import { createHash } from 'node:crypto';
+import type Database from 'better-sqlite3';
+
+/** SHA-256 over the guarded columns of a row, see `GUARDED_TABLES`. */
+export function rowDigest(text: string): Buffer {
+  return createHash('sha256').update(text).digest();
+}
+
+/** Gives a connection the function that the guards' triggers call. Without it, guarded rows cannot be written. */
+export function addRowDigest(connection: Database.Database): void {
+  connection.function('row_digest', { deterministic: true }, (text) => rowDigest(String(text)));
+}
