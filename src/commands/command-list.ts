@@ -15,7 +15,8 @@ export const COMMANDS: readonly CommandEntry[] = [
   {
     name: 'init',
     takes: '[options]',
-    description: 'Write a commented usage-ledger.yml and .env.example into this folder; nothing is overwritten.',
+    description:
+      'Write a commented usage-ledger.yml, .env.example and what to run it by into this folder; nothing is overwritten.',
     load: async () => (await import('./init.ts')).initCommand,
   },
   {

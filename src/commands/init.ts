@@ -1,20 +1,52 @@
+import { userInfo } from 'node:os';
+import { relative, sep } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import type { Command } from 'commander';
-import { writeSample } from '../config/sample.ts';
+import { writeSamples } from '../config/samples/write-samples.ts';
 import { type CliContext, examples, reportingCommand } from './shared/cli-context.ts';
+
+interface InitOptions {
+  systemd?: boolean;
+  compose?: boolean;
+}
 
 export function initCommand(cli: CliContext): Command {
   return reportingCommand('init', { config: false })
-    .addHelpText('after', examples('usage-ledger init', 'cp .env.example .env && chmod 600 .env'))
-    .action(() => init(cli));
+    .option('--systemd', 'also a unit for systemd: usage-ledger.service')
+    .option('--compose', 'also a file for compose, with Valkey: compose.yaml')
+    .addHelpText(
+      'after',
+      examples('usage-ledger init', 'usage-ledger init --systemd', 'cp .env.example .env && chmod 600 .env'),
+    )
+    .action((options: InitOptions) => init(cli, options));
 }
 
-function init(cli: CliContext): void {
-  const { written, kept } = writeSample(cli.io.cwd);
+function init(cli: CliContext, { systemd = false, compose = false }: InitOptions): void {
+  const folder = cli.io.cwd;
+  const { username: name, uid, gid } = userInfo();
+  const packageFolder = fileURLToPath(new URL('../..', import.meta.url)).replace(/[/\\]$/, '');
+  const user = { name, uid, gid };
+  const { written, kept } = writeSamples({ folder, packageFolder, nodePath: process.execPath, user, systemd, compose });
   if (cli.json) {
     cli.printJson({ written, kept });
     return;
   }
-  for (const file of written) cli.print(`wrote ${file}`);
-  for (const file of kept) cli.print(`kept ${file}, which was there already`);
-  cli.note('Next: copy .env.example to .env, fill it in, and run `usage-ledger doctor`.');
+  for (const file of written) cli.print(`wrote ${here(folder, file)}`);
+  for (const file of kept) cli.print(`kept  ${here(folder, file)}, which was there already`);
+  cli.note('');
+  cli.note('Next:');
+  cli.note('  cp .env.example .env && chmod 600 .env     then fill it in');
+  cli.note('  usage-ledger doctor                        checks all of it, with remedies');
+  cli.note('  usage-ledger sync                          one run now');
+  cli.note(`  ${nextRun({ systemd, compose })}`);
+}
+
+function nextRun({ systemd, compose }: Required<InitOptions>): string {
+  if (systemd) return 'see the head of usage-ledger.service       the daemon, under systemd';
+  if (compose) return 'docker compose up -d                       the daemon, beside Valkey';
+  return 'npx pm2 start ecosystem.config.cjs         the daemon, under pm2';
+}
+
+function here(folder: string, file: string): string {
+  return `.${sep}${relative(folder, file)}`;
 }

@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { loadConfig } from '../../src/config/load.ts';
-import { sampleConfig } from '../../src/config/sample.ts';
+import { sampleConfig } from '../../src/config/samples/sample-config.ts';
 import type { Config } from '../../src/config/types.ts';
 import type { ConfigError } from '../../src/core/errors.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';

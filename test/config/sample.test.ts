@@ -5,7 +5,8 @@ import { parseEnv } from 'node:util';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { loadConfig } from '../../src/config/load.ts';
 import { remediedSettings } from '../../src/config/reading/remedies.ts';
-import { sampleConfig, sampleEnv, writeSample } from '../../src/config/sample.ts';
+import { sampleConfig, sampleEnv } from '../../src/config/samples/sample-config.ts';
+import { writeSamples } from '../../src/config/samples/write-samples.ts';
 import { settingPaths } from '../../src/config/schema.ts';
 import { AppError } from '../../src/core/errors.ts';
 
@@ -18,6 +19,12 @@ beforeEach(() => {
 afterEach(() => {
   rmSync(folder, { recursive: true, force: true });
 });
+
+function writeSample(into: string) {
+  const user = { name: 'ada', uid: 1000, gid: 1000 };
+  const installation = { folder: into, packageFolder: '/opt/usage-ledger', nodePath: '/usr/bin/node', user };
+  return writeSamples({ ...installation, systemd: false, compose: false });
+}
 
 /** The example with a value for every empty secret or identifier. */
 function filledIn(text: string): string {
@@ -91,7 +98,7 @@ test('every variable of the sample is in the example of .env', () => {
 test('existing files are kept as they are and said to be kept', () => {
   writeFileSync(join(folder, 'usage-ledger.yml'), 'mine');
   expect(writeSample(folder)).toEqual({
-    written: [join(folder, '.env.example')],
+    written: [join(folder, '.env.example'), join(folder, 'ecosystem.config.cjs')],
     kept: [join(folder, 'usage-ledger.yml')],
   });
   expect(readFileSync(join(folder, 'usage-ledger.yml'), 'utf8')).toBe('mine');

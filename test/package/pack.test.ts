@@ -3,6 +3,7 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import stringWidth from 'string-width';
 import { expect, onTestFinished, test } from 'vitest';
 import { startSandbox } from '../../src/sandbox/server.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
@@ -14,7 +15,7 @@ const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
 const env = { ...process.env, PATH: `${dirname(process.execPath)}${delimiter}${process.env.PATH}` };
 
 test('the packed package installs without compiling or complaint, and can init and sync there', {
-  timeout: 240_000,
+  timeout: 300_000,
 }, async () => {
   const folder = temporaryFolder();
   await run('npm', ['pack', '--ignore-scripts', '--pack-destination', folder], { cwd: ROOT });
@@ -56,7 +57,74 @@ test('the packed package installs without compiling or complaint, and can init a
   const { stdout } = await call('sync', '--config', 'own.yml', '--json');
   expect(JSON.parse(stdout)).toMatchObject({ workspaces: [{ status: 'applied', records: 300 }] });
 
+  await firstHour(folder, sandbox.url, env.PATH);
+
   const client = "import { UsageApiClient } from 'usage-ledger/client'; console.log(typeof UsageApiClient)";
   const imported = await run(process.execPath, ['--input-type=module', '-e', client], { cwd: folder });
   expect(imported.stdout.trim()).toBe('function');
 });
+
+/** What an operator does next: the daemon under pm2 by the file that `init` wrote, and a look at every screen. */
+async function firstHour(folder: string, serviceUrl: string, path: string): Promise<void> {
+  const sample = readFileSync(join(folder, 'usage-ledger.yml'), 'utf8');
+  writeFileSync(
+    join(folder, 'usage-ledger.yml'),
+    sample.replace(/(base_url|embed_url): https:.*/g, `$1: ${serviceUrl}`).replace('port: 9464 ', 'port: 0 '),
+  );
+  writeFileSync(
+    join(folder, '.env'),
+    'USAGE_API_WORKSPACE_ID=ws-sandbox\nUSAGE_API_KEY_ID=ak_sandbox\nUSAGE_API_SECRET_KEY=sk_sandbox_not_a_secret\n',
+    { mode: 0o600 },
+  );
+  const pm2 = async (...args: string[]): Promise<string> => {
+    const file = join(ROOT, 'node_modules', '.bin', 'pm2');
+    const surroundings = { PATH: path, PM2_HOME: join(folder, 'pm2'), NO_COLOR: '1' };
+    return (await run(process.execPath, [file, ...args], { cwd: folder, env: surroundings })).stdout;
+  };
+  onTestFinished(() => pm2('kill').then(() => undefined));
+  await pm2('start', 'ecosystem.config.cjs');
+  const listed = await pm2('jlist');
+  const [app] = JSON.parse(listed.slice(listed.indexOf('[{'))) as [
+    { pm2_env: { status: string; pm_cwd: string; pm_exec_path: string } },
+  ];
+  expect(app.pm2_env).toMatchObject({
+    status: 'online',
+    pm_cwd: folder,
+    pm_exec_path: join(folder, 'node_modules', 'usage-ledger', 'dist', 'cli.js'),
+  });
+  const out = readFileSync(join(folder, 'pm2', 'logs', 'usage-ledger-out.log'), 'utf8');
+  expect(out).toMatch(/"msg":"ready"/);
+
+  const cli = join(folder, 'node_modules', '.bin', 'usage-ledger');
+  for (const columns of [80, 200]) {
+    for (const args of SCREENS) {
+      const screen = await onTerminal(`stty cols ${columns} rows 50; ${cli} ${args}`, folder, path);
+      for (const line of screen.split('\n')) {
+        expect(stringWidth(line), `${args} at ${columns} columns: ${line}`).toBeLessThanOrEqual(columns);
+      }
+      expect(screen.trim(), args).not.toBe('');
+    }
+  }
+  expect(await onTerminal(`${cli} status`, folder, path)).toMatch(/ok +ws-sandbox +Production .*applied/);
+  await pm2('stop', 'usage-ledger');
+}
+
+const SCREENS = [
+  '--help',
+  'status',
+  'doctor',
+  'usage --limit 5',
+  'tenant acme-bakery',
+  'tenants list --limit 5',
+  'alerts',
+  'alerts list --all',
+  'verify',
+];
+
+/** What a shell line shows on a terminal, without colours. */
+async function onTerminal(line: string, cwd: string, path: string): Promise<string> {
+  const surroundings = { PATH: path, NO_COLOR: '1', TERM: 'xterm' };
+  // The exit code is not asked for: doctor may well find something here.
+  const { stdout } = await run('script', ['-q', '-c', line, '/dev/null'], { cwd, env: surroundings });
+  return stdout.replaceAll('\r', '');
+}

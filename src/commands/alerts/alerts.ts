@@ -63,7 +63,7 @@ function listAlerts(cli: CliContext, context: Context, options: ListOptions): vo
   const alerts = alertRows(context.reader().connection, { states, workspaceId: options.workspace });
   if (alerts.length === 0) cli.note(states === 'open' ? 'no alert is open' : 'no alert fits');
   if (cli.json) cli.printJson({ filters: { states, workspace_id: options.workspace ?? null }, alerts });
-  else cli.print(renderTable(alerts, tableColumns(alerts), { ...cli.tableOptions, clip: true }));
+  else if (alerts.length > 0) cli.print(renderTable(alerts, tableColumns(alerts), { ...cli.tableOptions, clip: true }));
 }
 
 function listedStates({ all, state, pending }: ListOptions): AlertFilters['states'] {

@@ -4,6 +4,7 @@ import { ConfigError, summarizeError } from '../../core/errors.ts';
 import { inertText } from '../../core/text/inert-text.ts';
 import type { Context } from '../../wiring/context.ts';
 import { type CliContext, EXIT, examples, reportingCommand } from '../shared/cli-context.ts';
+import { printProse, proseLines } from '../shared/prose.ts';
 import { checkChannels } from './check-channels.ts';
 import { checkDisk, checkLedger, checkSqlite } from './check-ledger.ts';
 import { checkModes } from './check-modes.ts';
@@ -85,6 +86,8 @@ async function examine(checks: readonly Check[]): Promise<Finding[]> {
 }
 
 const WORDS = { ok: 'ok  ', warn: 'warn', fail: 'FAIL' } as const;
+/** Below the check's name. */
+const INDENT = 6;
 const COLOURS = { ok: 32, warn: 33, fail: 31 } as const;
 
 function tell(cli: CliContext, findings: readonly Finding[]): void {
@@ -92,10 +95,12 @@ function tell(cli: CliContext, findings: readonly Finding[]): void {
     cli.printJson({ ok: findings.every(({ status }) => status !== 'fail'), checks: findings });
     return;
   }
+  const { width } = cli.tableOptions;
   for (const { check, subject, status, message, remedy } of findings) {
-    const word = cli.colours ? `\x1b[${COLOURS[status]}m${WORDS[status]}\x1b[39m` : WORDS[status];
     const about = subject === null ? check : `${check} ${inertText(subject)}`;
-    cli.print(`${word}  ${about}: ${inertText(message)}`);
-    if (remedy !== null) cli.print(`      ${inertText(remedy)}`);
+    const [first = '', ...rest] = proseLines(`${WORDS[status]}  ${about}: ${inertText(message)}`, width, INDENT);
+    const painted = `\x1b[${COLOURS[status]}m${WORDS[status]}\x1b[39m${first.slice(WORDS[status].length)}`;
+    for (const line of [cli.colours ? painted : first, ...rest]) cli.print(line);
+    if (remedy !== null) printProse(cli, `${' '.repeat(INDENT)}${inertText(remedy)}`);
   }
 }

@@ -94,7 +94,8 @@ export class CliContext {
   /** Tables fit the terminal; elsewhere each row is one line. */
   get tableOptions(): TableOptions {
     const { stdout } = this.io;
-    return { color: this.colours, width: stdout.isTTY === true ? stdout.columns : undefined };
+    // A terminal that does not know its size says 0.
+    return { color: this.colours, width: stdout.isTTY === true ? stdout.columns || undefined : undefined };
   }
 
   /** Milliseconds since the epoch. */

@@ -43,7 +43,7 @@ export class ProgressBar {
     const cells = '█'.repeat(full) + '░'.repeat(CELLS - full);
     const text = `${this.#label}  ${cells} ${this.#done}/${this.#total} ${this.#unit}`;
     // The last column stays free: some terminals break the line there.
-    this.#output.write(`${ERASE_LINE}${clipToWidth(text, Math.max(20, (this.#output.columns ?? 80) - 1))}`);
+    this.#output.write(`${ERASE_LINE}${clipToWidth(text, Math.max(20, (this.#output.columns || 80) - 1))}`);
   }
 
   /** Takes the line away for good. */

@@ -2,8 +2,8 @@ import type { DisabledChannel } from '../../alerts/outbox/channel-states.ts';
 import { inertText } from '../../core/text/inert-text.ts';
 import { formatInteger, relativeTime } from '../../reports/formats/format.ts';
 import { type CellStyle, renderTable, type TableColumn, type TableOptions } from '../../reports/formats/table.ts';
-import { wrapText } from '../../reports/formats/wrap.ts';
 import type { OutboxCounts } from '../../reports/queries/status.ts';
+import { proseLines } from '../shared/prose.ts';
 import { describeQueue, type QueueStatus } from './queue-status.ts';
 import { type WorkspaceLine, type WorkspaceState, worstFirst } from './workspace-state.ts';
 
@@ -32,6 +32,8 @@ const WORDS: Readonly<Record<WorkspaceState, { word: string; style: CellStyle }>
 
 /** A terminal of so many columns has room for ids beside names, and for what is covered. */
 const WIDE = 110;
+/** What follows the first line of a fact stands below its first word. */
+const INDENT = 8;
 
 /** What is wrong stands first. */
 export function statusLines(report: StatusReport, options: ScreenOptions): string[] {
@@ -40,12 +42,7 @@ export function statusLines(report: StatusReport, options: ScreenOptions): strin
   const shown = sorted.slice(0, options.limit);
   const wide = options.width === undefined || options.width >= WIDE;
   const held = outbox.held === 0 ? '' : `, ${formatInteger(outbox.held)} waiting for a digest`;
-  return [
-    ...(workspaces.length > 1 ? [headline(workspaces), ''] : []),
-    ...renderTable(shown, columns(sorted, options.nowMs, wide), options).split('\n'),
-    ...(shown.length < sorted.length ? [remainder(sorted.slice(shown.length))] : []),
-    ...shown.flatMap((line) => whyFailed(line, wide, options.width)),
-    '',
+  const facts = [
     `alerts  ${formatInteger(openAlerts)} open`,
     `outbox  ${formatInteger(outbox.pending)} pending, ${formatInteger(outbox.dead)} dead${held}`,
     ...disabled.map(
@@ -53,6 +50,14 @@ export function statusLines(report: StatusReport, options: ScreenOptions): strin
         `channel ${inertText(name)} is disabled since ${disabledAt}: ${inertText(reason)}`,
     ),
     `queue   ${describeQueue(queue)}`,
+  ];
+  return [
+    ...(workspaces.length > 1 ? [headline(workspaces), ''] : []),
+    ...renderTable(shown, columns(sorted, options.nowMs, wide), options).split('\n'),
+    ...(shown.length < sorted.length ? [remainder(sorted.slice(shown.length))] : []),
+    ...shown.flatMap((line) => whyFailed(line, wide)).flatMap((text) => proseLines(text, options.width)),
+    '',
+    ...facts.flatMap((text) => proseLines(text, options.width, INDENT)),
   ];
 }
 
@@ -67,11 +72,10 @@ function remainder(left: readonly WorkspaceLine[]): string {
   return `and ${formatInteger(left.length)} more${well}`;
 }
 
-function whyFailed({ last_run, ...line }: WorkspaceLine, wide: boolean, width: number | undefined): string[] {
+function whyFailed({ last_run, ...line }: WorkspaceLine, wide: boolean): string[] {
   if (last_run === null || last_run.error_message === null) return [];
   const label = wide ? line.workspace_id : line.name;
-  const text = `${inertText(label)}: ${last_run.error_code}: ${inertText(last_run.error_message)}`;
-  return width === undefined ? [text] : wrapText(text, width);
+  return [`${inertText(label)}: ${last_run.error_code}: ${inertText(last_run.error_message)}`];
 }
 
 function columns(lines: readonly WorkspaceLine[], nowMs: number, wide: boolean): TableColumn<WorkspaceLine>[] {

@@ -1,0 +1,80 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { composeFile, type Installation, pm2File, systemdUnit } from '../../src/config/samples/run-files.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+
+const USER = { name: 'ada', uid: 1001, gid: 1002 };
+
+function installed(packageFolder: (folder: string) => string): Installation {
+  const folder = temporaryFolder();
+  return { folder, packageFolder: packageFolder(folder), nodePath: '/usr/bin/node', user: USER };
+}
+
+describe("pm2's file", () => {
+  it.each([
+    ['below the folder', (folder: string) => join(folder, 'node_modules', 'usage-ledger')],
+    ['elsewhere', () => join(temporaryFolder(), 'usage-ledger')],
+  ])('runs the script of a package %s, in the folder of the file, with the settings of the package', (_, place) => {
+    const installation = installed(place);
+    const { folder, packageFolder } = installation;
+    mkdirSync(packageFolder, { recursive: true });
+    writeFileSync(
+      join(packageFolder, 'ecosystem.config.cjs'),
+      'module.exports = { apps: [{ script: __dirname + "/dist/cli.js", kill_timeout: 25000 }] };',
+    );
+    const file = join(folder, 'ecosystem.config.cjs');
+    writeFileSync(file, pm2File(installation));
+    expect(createRequire(file)(file)).toEqual({
+      apps: [{ script: join(packageFolder, 'dist', 'cli.js'), kill_timeout: 25000, cwd: folder }],
+    });
+  });
+});
+
+describe('the unit for systemd', () => {
+  it('names what is run, as whom and where, and gives a stop its time', () => {
+    const unit = systemdUnit({
+      folder: '/srv/usage ledger/100%',
+      packageFolder: '/srv/usage ledger/100%/node_modules/usage-ledger',
+      nodePath: '/usr/bin/node',
+      user: USER,
+    });
+    const settings = new Map(
+      unit
+        .split('\n')
+        .filter((line) => /^[A-Z]\w+=/.test(line))
+        .map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)]),
+    );
+    expect(settings.get('ExecStart')).toBe(
+      '/usr/bin/node --max-semi-space-size=4 "/srv/usage ledger/100%%/node_modules/usage-ledger/dist/cli.js" daemon ' +
+        '--config "/srv/usage ledger/100%%/usage-ledger.yml"',
+    );
+    expect(settings.get('WorkingDirectory')).toBe('/srv/usage ledger/100%%');
+    expect(settings.get('ReadWritePaths')).toBe('"/srv/usage ledger/100%%"');
+    expect(settings.get('User')).toBe('ada');
+    expect(Number(settings.get('TimeoutStopSec'))).toBeGreaterThan(19);
+    for (const hardened of ['NoNewPrivileges', 'PrivateTmp', 'RestrictNamespaces']) {
+      expect(settings.get(hardened)).toBe('yes');
+    }
+  });
+});
+
+describe('the file for compose', () => {
+  it('runs the installed package beside a Valkey that drops nothing, on loopback', () => {
+    const file = parse(composeFile(installed((folder) => join(folder, 'node_modules', 'usage-ledger'))));
+    const { valkey, 'usage-ledger': daemon } = file.services;
+    expect(valkey.command.join(' ')).toContain('--bind 127.0.0.1 --appendonly yes --maxmemory-policy noeviction');
+    expect(daemon.command).toContain('node_modules/usage-ledger/dist/cli.js');
+    expect(daemon).toMatchObject({
+      network_mode: 'service:valkey',
+      environment: { REDIS_URL: 'redis://127.0.0.1:6379' },
+      user: '1001:1002',
+      read_only: true,
+      cap_drop: ['ALL'],
+    });
+    expect(Number.parseInt(daemon.stop_grace_period, 10)).toBeGreaterThan(19);
+    for (const line of composeFile(installed(() => '/x')).split('\n')) expect(line).not.toContain('undefined');
+  });
+});
