@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { AlertChange } from '../alerts/book/alert-change.ts';
+import type { AlertChange, RunAlerts } from '../alerts/book/alert-change.ts';
 import { AppError, summarizeError } from '../core/errors.ts';
 import type { Period } from '../core/period.ts';
 import { inertText } from '../core/text/inert-text.ts';
@@ -77,14 +77,19 @@ async function syncAll(
   const syncOne = async (workspaceId: string): Promise<WorkspaceReport> => {
     signal.throwIfAborted();
     const progress = await view.begin(workspaceId);
+    const raised: string[] = [];
+    const onFailure = (alerts: RunAlerts) => void raised.push(...alerts.notificationIds);
     try {
       const { onProgress } = progress;
-      const order = { workspaceId, kind: 'manual', slot: null, ...window, signal, onProgress } as const;
+      const order = { workspaceId, kind: 'manual', slot: null, ...window, signal, onProgress, onFailure } as const;
       const outcome = await context.sync(order).finally(progress.stop);
       return await reportOutcome(cli, context, outcome, options.dryRun === true, signal);
     } catch (error) {
       if (signal.aborted) throw signal.reason;
-      return reportFailure(cli, workspaceId, error);
+      const report = reportFailure(cli, workspaceId, error);
+      // Where no daemon runs, this is what tells of it.
+      if (options.dryRun !== true) noteFailed(cli, await deliverOnce(context, raised, signal));
+      return report;
     }
   };
   const reports = await sideBySide(ids, width, syncOne).finally(view.stop);

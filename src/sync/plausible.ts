@@ -11,7 +11,7 @@ export interface ListingLimits {
  * Looks at what the first page of a listing announces and refuses what cannot be true, or is longer than allowed, before
  * anything more is asked for. Throws `implausible_listing` (retryable) or `listing_too_long`.
  */
-export function requirePlausible(first: PageReceipt, { maxRecords, maxPages }: ListingLimits): void {
+export function requirePlausible(first: Omit<PageReceipt, 'newKeys'>, { maxRecords, maxPages }: ListingLimits): void {
   const { records, totalPages, totalRecords } = first;
   if (totalRecords > maxRecords || totalPages > maxPages) {
     const most = totalRecords > maxRecords ? `max_records is ${maxRecords}` : `max_pages is ${maxPages}`;

@@ -21,6 +21,8 @@ export interface SyncRequest {
   window: Window;
   signal: AbortSignal;
   onProgress?: (progress: SyncProgress) => void;
+  /** Told what a run that fails has raised, before its error is thrown. */
+  onFailure?: (alerts: RunAlerts) => void;
 }
 
 export interface SyncProgress {
@@ -103,10 +105,13 @@ export async function syncWorkspace(deps: SyncDeps, request: SyncRequest): Promi
     const failure = toFailure(cause, last);
     const fault = request.signal.aborted || cause instanceof FencedError ? null : toFault(cause);
     const end = { runKey: claimed.runKey, failure, fault, channels: deps.channels, nowMs: clock.now() };
-    await writer.call('failRun', end).catch((second: unknown) => {
+    try {
+      const alerts = await writer.call('failRun', end);
+      request.onFailure?.(alerts);
+    } catch (second) {
       // The run stays `running` and is superseded by the next; what ended it matters more than this.
       log.error({ reason: summarizeError(second).message }, 'the failed run could not be written down');
-    });
+    }
     throw cause;
   } finally {
     deadline.stop();
@@ -133,7 +138,10 @@ async function walkUntilProven(
     await walkPages(
       {
         fetchPage: (page, pageSignal) =>
-          deps.source.fetchUsagePage({ fromPeriod, toPeriod, page, perPage }, { signal: pageSignal }),
+          deps.source.fetchUsagePage(
+            { fromPeriod, toPeriod, page, perPage },
+            { signal: pageSignal, beforeRetry: deps.pace },
+          ),
         stagePage: (page, body) => writer.stagePage({ runKey, page }, body),
       },
       {

@@ -27,13 +27,19 @@ export interface FetchedPage {
   release?: () => void;
 }
 
+/** Attempts after the first one wait for their turn like every other request. */
+export interface FetchOptions {
+  signal: AbortSignal;
+  beforeRetry: Pacer;
+}
+
 /** The part of the service's client that a run needs. */
 export interface UsageSource {
-  fetchUsagePage(query: PageQuery, options: { signal: AbortSignal }): Promise<FetchedPage>;
+  fetchUsagePage(query: PageQuery, options: FetchOptions): Promise<FetchedPage>;
   getTenantUsage(
     tenantId: string,
     query: PageQuery,
-    options: { signal: AbortSignal },
+    options: FetchOptions,
   ): Promise<{ usage: readonly { period: Period }[]; total_pages: number; total_records: number }>;
 }
 

@@ -26,7 +26,8 @@ const MAX_UNSTAGED_PAGES = 64;
 
 /**
  * Reads every page of a listing once: page 1 says how many there are, the rest follow with bounded concurrency.
- * Stops early when a later page says other totals or is short before the last, because that walk is lost anyway. The
+ * Stops early when a later page says other totals, is short before the last or brings nothing new, because that walk is
+ * lost anyway. The
  * first failure aborts what is in flight and is thrown.
  */
 export async function walkPages(source: WalkSource, options: WalkOptions): Promise<void> {
@@ -56,6 +57,8 @@ export async function walkPages(source: WalkSource, options: WalkOptions): Promi
         moved ||= receipt.totalPages !== first.totalPages || receipt.totalRecords !== first.totalRecords;
         // A service that announces pages without end must run dry here, not in our memory.
         moved ||= page < first.totalPages && receipt.records < first.records;
+        // A page that repeats what was read already shows that the list moved, or that it has no end.
+        moved ||= receipt.records > 0 && receipt.newKeys === 0;
         onPage(done, first.totalPages);
       })
       .catch((error: unknown) => failure.abort(error))

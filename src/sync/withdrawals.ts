@@ -1,7 +1,7 @@
 import { summarizeError } from '../core/errors.ts';
 import type { AbsentKey } from '../ledger/runs/absences.ts';
 import type { ClaimedRun } from '../ledger/runs/claim-run.ts';
-import { requirePlausible } from './plausible.ts';
+import { implausible, requirePlausible } from './plausible.ts';
 import { periodsOf, type SyncDeps } from './sync-deps.ts';
 
 /** Tenants whose history one run asks for; the rest wait for the next run. */
@@ -54,8 +54,10 @@ async function readHistory(
     await pace(signal);
     try {
       const query = { ...limits, page, perPage: HISTORY_PER_PAGE };
-      const answer = await source.getTenantUsage(tenantId, query, { signal });
+      const answer = await source.getTenantUsage(tenantId, query, { signal, beforeRetry: pace });
+      const known = periods.size;
       for (const { period } of answer.usage) periods.add(period);
+      if (page > 1 && periods.size === known) throw implausible(`page ${page} of a history brings no other month`);
       totalPages = answer.total_pages;
       if (page === 1) {
         const { usage, total_pages, total_records } = answer;

@@ -52,6 +52,8 @@ export interface UsageApiClientOptions {
 export interface CallOptions {
   /** Ends the call at once, in a wait between attempts too; it then throws CancelledError. */
   signal?: AbortSignal | undefined;
+  /** Awaited before each attempt but the first, so that these count in a rate, too. */
+  beforeRetry?: ((signal: AbortSignal) => Promise<void>) | undefined;
 }
 
 export interface UsagePageQuery extends UsageQuery {
@@ -180,7 +182,7 @@ export class UsageApiClient {
       path: this.#dashboardsPath,
       body,
     } as const;
-    const answer = await send(request, this.#transport, options.signal);
+    const answer = await send(request, this.#transport, options);
     return parseAnswer(answer, dashboardSchema, endpoint, this.#transport.redact);
   }
 
@@ -202,7 +204,7 @@ export class UsageApiClient {
     });
     const endpoint = 'generate embed token';
     const request = { dispatcher: pool, sign: null, endpoint, method: 'POST', path, body } as const;
-    const answer = await send(request, this.#transport, options.signal);
+    const answer = await send(request, this.#transport, options);
     return parseAnswer(answer, embedTokenSchema, endpoint, this.#transport.redact);
   }
 
@@ -245,7 +247,7 @@ export class UsageApiClient {
     const lease = await this.#takeRoom(endpoint, signal);
     const request = { dispatcher: this.#pool, sign: this.#sign, endpoint, method: 'GET', path, lease } as const;
     try {
-      const { body, requestedAtMs, receivedAtMs, serverDateMs } = await send(request, this.#transport, signal);
+      const { body, requestedAtMs, receivedAtMs, serverDateMs } = await send(request, this.#transport, options);
       return { body, requestedAtMs, receivedAtMs, serverDateMs, release: () => lease?.release() };
     } catch (error) {
       lease?.release();

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { RunAlerts } from '../alerts/book/alert-change.ts';
 import type { Channel, DeliveryResult } from '../alerts/channels/channel.ts';
 import { createChannels } from '../alerts/channels/create-channels.ts';
 import type { StaleCheck } from '../alerts/evaluate/evaluate-self.ts';
@@ -48,6 +49,8 @@ export interface SyncOrder {
   to?: Period | undefined;
   signal: AbortSignal;
   onProgress?: (progress: SyncProgress) => void;
+  /** Told of the alerts that a run which fails has raised. */
+  onFailure?: (alerts: RunAlerts) => void;
 }
 
 /** What came of a test message. */
@@ -229,7 +232,7 @@ export class Context {
       from: order.from,
       to: order.to,
     });
-    const { kind, slot, signal, onProgress } = order;
+    const { kind, slot, signal, onProgress, onFailure } = order;
     return syncWorkspace(
       {
         writer,
@@ -240,7 +243,11 @@ export class Context {
         clock: this.clock,
         logger: this.logger,
       },
-      { kind, slot, window, signal, ...(onProgress === undefined ? {} : { onProgress }) },
+      {
+        ...{ kind, slot, window, signal },
+        ...(onProgress === undefined ? {} : { onProgress }),
+        ...(onFailure === undefined ? {} : { onFailure }),
+      },
     );
   }
 

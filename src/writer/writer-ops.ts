@@ -45,6 +45,8 @@ import { toStagedPage } from './staged-page.ts';
 export interface PageReceipt {
   /** Records on the page. */
   records: number;
+  /** Of them, those whose key no page before on the walk had; records outside the window do not count. */
+  newKeys: number;
   totalPages: number;
   totalRecords: number;
 }
@@ -109,9 +111,9 @@ export class WriterOps {
     const { run, staging } = this.#open(runKey);
     const bytes = new Uint8Array(body);
     const content = toStagedPage(parseUsagePage(bytes, { page, workspaceId: run.workspaceId, redact: this.#redact }));
-    staging.stagePage(page, content, bytes);
+    const newKeys = staging.stagePage(page, content, bytes);
     const { records, totalPages, totalRecords } = content;
-    return { records: records.length, totalPages, totalRecords };
+    return { records: records.length, newKeys, totalPages, totalRecords };
   }
 
   finishWalk({ runKey }: OfRun): WalkFacts {

@@ -3,6 +3,7 @@ import { dirname } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { openForWriting } from '../../src/ledger/file/open.ts';
 import { claimRun } from '../../src/ledger/runs/claim-run.ts';
+import { startReceiver } from '../alerts/channels/receiver.ts';
 import { createWorld, FIRST, parseJson, SECOND, workspaceSettings } from './world.ts';
 
 describe('sync', () => {
@@ -47,6 +48,22 @@ describe('sync', () => {
     const world = await createWorld(FIRST);
     const { out } = await world.run('sync', '--from', '2026-01', '--to', '2026-01', '--json');
     expect(parseJson(out).workspaces[0]).toMatchObject({ from_period: '2026-01', to_period: '2026-01', records: 2 });
+  });
+
+  it('tells of its own failure before it ends, where no daemon could', async () => {
+    const receiver = await startReceiver((response) => response.writeHead(204).end());
+    onTestFinished(() => receiver.close());
+    const world = await createWorld(FIRST);
+    const channel = { type: 'webhook', url: receiver.url, allow_private: true };
+    world.configure({
+      workspaces: [{ ...workspaceSettings(world.sandbox, FIRST), secret_key: 'sk_wrong_not_a_secret' }],
+      alerts: { channels: [channel] },
+    });
+    expect((await world.run('sync', '--dry-run')).code).toBe(1);
+    expect(receiver.received).toEqual([]);
+    expect((await world.run('sync')).code).toBe(1);
+    const told = receiver.received.map(({ body }) => JSON.parse(body.toString('utf8')));
+    expect(told).toMatchObject([{ type: 'alert.firing', rule: 'auth_failed', workspace_id: 'ws-1' }]);
   });
 
   it('ends with 3 when one workspace fails, and the others are done', async () => {

@@ -47,6 +47,16 @@ test('a walk ends early when a page before the last is short, however many pages
   expect(fetched.length).toBeLessThan(60);
 });
 
+test('a walk ends early when a page brings nothing new, however many pages are announced', async () => {
+  const fetched: number[] = [];
+  const source = sourceOf(1_000_000_000, {
+    fetchPage: noted(fetched),
+    stagePage: async (page) => ({ ...totals(1_000_000_000), newKeys: page < 20 ? 100 : 0 }),
+  });
+  await walkPages(source, optionsWith({ concurrency: 3 }));
+  expect(fetched.length).toBeLessThan(60);
+});
+
 test.each([0, 1])('a listing of %i pages is read with one request', async (totalPages) => {
   const fetched: number[] = [];
   const source = sourceOf(totalPages, { fetchPage: noted(fetched) });
@@ -151,7 +161,7 @@ test('pages that staging has not taken yet are bounded however fast they come', 
   expect(peak).toBeLessThanOrEqual(64 + 8);
 });
 
-test.each<[string, PageReceipt, string]>([
+test.each<[string, Omit<PageReceipt, 'newKeys'>, string]>([
   ['more records than allowed', { records: 100, totalPages: 11, totalRecords: 1100 }, 'listing_too_long'],
   ['more pages than allowed', { records: 1, totalPages: 60, totalRecords: 60 }, 'listing_too_long'],
   ['more pages than its records fill', { records: 100, totalPages: 8, totalRecords: 200 }, 'implausible_listing'],
@@ -160,7 +170,10 @@ test.each<[string, PageReceipt, string]>([
   ['pages without records', { records: 0, totalPages: 5, totalRecords: 0 }, 'implausible_listing'],
 ])('a listing that announces %s is refused after its first page', async (_, receipt, code) => {
   const fetched: number[] = [];
-  const source = sourceOf(1, { fetchPage: noted(fetched), stagePage: async () => receipt });
+  const source = sourceOf(1, {
+    fetchPage: noted(fetched),
+    stagePage: async () => ({ ...receipt, newKeys: receipt.records }),
+  });
   const limits = { maxRecords: 1000, maxPages: 50 };
   expect(await rejection(walkPages(source, optionsWith({ limits })))).toMatchObject({ code });
   expect(fetched).toEqual([1]);
@@ -185,7 +198,7 @@ test('what a page holds in memory is let go of once it is staged, and also when 
 });
 
 function totals(totalPages: number): PageReceipt {
-  return { records: 100, totalPages, totalRecords: totalPages * 100 };
+  return { records: 100, newKeys: 100, totalPages, totalRecords: totalPages * 100 };
 }
 
 function sourceOf(totalPages: number, some: Partial<WalkSource>): WalkSource {

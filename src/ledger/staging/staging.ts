@@ -94,15 +94,17 @@ export class RunStaging {
     this.#walk = new StagedWalk();
   }
 
-  /** Stages one page. Each page number may come once a walk, in any order, page 1 first. */
-  stagePage(page: number, content: StagedPage, body: Uint8Array): void {
+  /** Stages one page and returns how many new keys it has. Each page number may come once a walk, page 1 first. */
+  stagePage(page: number, content: StagedPage, body: Uint8Array): number {
     const walk = this.#currentWalk();
+    const keysBefore = walk.keys.size;
     walk.notePage(page, content, body);
     for (const record of content.records) {
       const period = this.#periodOf(walk, record.period);
       if (period.inside) walk.noteRecord(period, this.#tenantKeyOf(record.tenantId), record);
       else walk.recordsOutsideWindow += 1;
     }
+    return walk.keys.size - keysBefore;
   }
 
   /** Ends the walk and says what it has shown. */

@@ -41,6 +41,12 @@ export interface TransportRequest {
   lease?: PageLease | null;
 }
 
+/** What one call brings along; see `CallOptions`. */
+export interface SendOptions {
+  signal?: AbortSignal | undefined;
+  beforeRetry?: ((signal: AbortSignal) => Promise<void>) | undefined;
+}
+
 /** A 2xx answer, its body not yet looked at. */
 export interface Answer {
   status: number;
@@ -66,7 +72,7 @@ export interface Answer {
 export async function send(
   request: TransportRequest,
   options: TransportOptions,
-  signal: AbortSignal | undefined,
+  { signal, beforeRetry }: SendOptions,
 ): Promise<Answer> {
   for (let attempt = 0; ; attempt++) {
     try {
@@ -77,7 +83,20 @@ export async function send(
       const waitMs = retryDelayMs(failed, attempt, options.retry, Math.random());
       if (waitMs === null) throw finalError(failed, options.retry);
       await waitFor(waitMs, request.endpoint, signal);
+      await takeTurn(beforeRetry, request.endpoint, signal);
     }
+  }
+}
+
+async function takeTurn(
+  beforeRetry: SendOptions['beforeRetry'],
+  endpoint: EndpointLabel,
+  signal = new AbortController().signal,
+): Promise<void> {
+  try {
+    await beforeRetry?.(signal);
+  } catch (error) {
+    throw new CancelledError(endpoint, error);
   }
 }
 
