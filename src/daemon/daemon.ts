@@ -55,6 +55,7 @@ export async function startDaemon(context: Context): Promise<Daemon> {
         postpone: (key, untilMs) => scheduler?.postpone(key, untilMs),
       }),
     });
+    context.shareRates((host, wanted, perSecond) => queue.takeTurns(host, wanted, perSecond));
     releasers.push(async () => {
       await queue.stop({ deadlineMs: JOBS_DEADLINE_MS });
     });

@@ -15,6 +15,7 @@ import {
   whenReady,
 } from './redis/connection.ts';
 import { startHeartbeat } from './redis/heartbeat.ts';
+import { type Turns, takeTurns } from './redis/shared-rate.ts';
 import {
   DEFAULT_SETTINGS,
   DELIVER_RETENTION,
@@ -61,6 +62,8 @@ export interface QueueSystem {
   /** Enqueues one attempt of a delivery. One that completed keeps its id: the handler must count it before it returns. */
   addDelivery(delivery: DeliverJob & { delayMs: number }): Promise<void>;
   counts(): Promise<{ sync: QueueCounts; deliver: QueueCounts }>;
+  /** Takes turns of a host's rate, which all daemons on this Redis share; null when Redis does not answer. */
+  takeTurns(host: string, wanted: number, perSecond: number): Promise<Turns | null>;
   /** Milliseconds that Redis took to answer. */
   ping(): Promise<number>;
   /** Whether all connections stand, as far as is known without asking. */
@@ -184,6 +187,7 @@ export async function openQueueSystem(options: QueueSystemOptions): Promise<Queu
       await ask(() => deliverQueue.add('deliver', job, jobOptions));
     },
     counts: () => ask(async () => ({ sync: await countsOf(syncQueue), deliver: await countsOf(deliverQueue) })),
+    takeTurns: (host, wanted, perSecond) => takeTurns(producer, host, wanted, perSecond),
     ping: () =>
       ask(async () => {
         const asked = performance.now();

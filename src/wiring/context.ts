@@ -21,13 +21,16 @@ import { createRedactor, type Redactor } from '../core/text/redact.ts';
 import { type LedgerReader, openReader } from '../ledger/file/open.ts';
 import type { RunKind } from '../ledger/runs/claim-run.ts';
 import { hasPublished } from '../ledger/runs/published.ts';
-import type { HostPacer, Pacer } from '../sync/pacer.ts';
+import type { HostPacer, Pacer, SharedRate } from '../sync/pacer.ts';
 import { planWindow } from '../sync/plan.ts';
 import type { SyncOutcome, SyncProgress } from '../sync/run.ts';
 import type { UsageApiClient, UsageApiClientOptions } from '../usage-api/client.ts';
 import { PageMemory } from '../usage-api/http/page-memory.ts';
 import { LedgerWriter } from '../writer/ledger-writer.ts';
 import type { WriterHandle } from '../writer/writer-handle.ts';
+
+/** Takes turns of a host's rate that is shared with other daemons. */
+type TakeTurns = (host: string, wanted: number, perSecond: number) => ReturnType<SharedRate>;
 
 /** What tests, and the terminal, put in place of the usual. */
 export interface ContextOverrides {
@@ -78,6 +81,7 @@ export class Context {
   readonly #clientOptions: NonNullable<ContextOverrides['clientOptions']>;
   readonly #releasers = new Releasers();
   readonly #pacers = new Map<string, HostPacer>();
+  #takeTurns: TakeTurns | null = null;
   readonly #memory: PageMemory;
   readonly #clients = new Map<string, Promise<UsageApiClient>>();
   /** A thread for the writer that has been started already; the first to open the writer takes it. */
@@ -196,13 +200,20 @@ export class Context {
     return client;
   }
 
+  /** From now on the rates of hosts are shared with whoever takes turns in the same way; to be called before any sync. */
+  shareRates(takeTurns: TakeTurns): void {
+    this.#takeTurns = takeTurns;
+  }
+
   /** All workspaces of one host share its rate, the highest that one of them is given; each keeps to its own, too. */
   async #pacerOf({ id, baseUrl, requestsPerSecond }: WorkspaceConfig): Promise<Pacer> {
     const { HostPacer, bothPacers } = await import('../sync/pacer.ts');
     const { host } = new URL(baseUrl);
     const sharing = this.config.workspaces.filter((other) => new URL(other.baseUrl).host === host);
     const hostRate = Math.max(...sharing.map((other) => other.requestsPerSecond));
-    const pacer = this.#pacers.get(host) ?? new HostPacer(hostRate);
+    const takeTurns = this.#takeTurns;
+    const shared: SharedRate | null = takeTurns && ((wanted) => takeTurns(host, wanted, hostRate));
+    const pacer = this.#pacers.get(host) ?? new HostPacer(hostRate, shared);
     this.#pacers.set(host, pacer);
     const lane = pacer.lane(id);
     return requestsPerSecond < hostRate ? bothPacers(new HostPacer(requestsPerSecond).lane(id), lane) : lane;
