@@ -6,6 +6,9 @@ import type { UsageRow } from '../../reports/queries/usage.ts';
 import type { CliContext } from '../shared/cli-context.ts';
 import type { Comparison } from './tenant-live.ts';
 
+/** Columns of a terminal that has room for everything. */
+const WIDE = 120;
+
 /** What is known of a tenant in one workspace, as `--json` shows it. */
 export interface TenantReport {
   workspace_id: string;
@@ -24,15 +27,15 @@ export type LiveReport =
 /** Shows a tenant in each workspace: the state, or both sides of it, then the entries that led there. */
 export function printTenantReports(cli: CliContext, tenantId: string, reports: readonly TenantReport[]): void {
   const columns = stateColumns(cli.now());
-  if (reports.length === 0) cli.print(renderTable([], columns, cli.tableOptions));
+  const wide = cli.tableOptions.width === undefined || cli.tableOptions.width >= WIDE;
   for (const [index, { workspace_id, usage, entries, live }] of reports.entries()) {
     if (index > 0) cli.print('');
     cli.print(`${inertText(tenantId)} in ${inertText(workspace_id)}`);
     cli.print('');
     if (live === null || 'error' in live) cli.print(renderTable(usage, columns, cli.tableOptions));
-    else cli.print(renderTable(live.periods, comparisonColumns, cli.tableOptions));
+    else cli.print(renderTable(live.periods, comparisonColumns(wide), cli.tableOptions));
     cli.print('');
-    cli.print(renderTable(entries, entryColumns, cli.tableOptions));
+    cli.print(renderTable(entries, entryColumns(wide), cli.tableOptions));
   }
 }
 
@@ -46,27 +49,40 @@ function stateColumns(nowMs: number): TableColumn<UsageRow>[] {
   ];
 }
 
-const comparisonColumns: TableColumn<Comparison>[] = [
-  { key: 'period', header: 'Period' },
-  { key: 'ledger', header: 'Ledger credits', align: 'right', format: (side) => figure(side?.credits_used) },
-  { key: 'service', header: 'Service credits', align: 'right', format: (side) => figure(side?.credits_used) },
-  { key: 'ledger', header: 'Ledger requests', align: 'right', format: (side) => figure(side?.request_count) },
-  { key: 'service', header: 'Service requests', align: 'right', format: (side) => figure(side?.request_count) },
-  { key: 'credits_difference', header: 'Difference', align: 'right', format: signed },
-  { key: 'same', header: '', format: (_, row) => verdict(row), style: (same) => (same ? 'dim' : 'yellow') },
-];
+function comparisonColumns(wide: boolean): TableColumn<Comparison>[] {
+  const requests: TableColumn<Comparison>[] = [
+    { key: 'ledger', header: 'Ledger requests', align: 'right', format: (side) => figure(side?.request_count) },
+    { key: 'service', header: 'Service requests', align: 'right', format: (side) => figure(side?.request_count) },
+  ];
+  return [
+    { key: 'period', header: 'Period' },
+    { key: 'ledger', header: 'Ledger credits', align: 'right', format: (side) => figure(side?.credits_used) },
+    { key: 'service', header: 'Service credits', align: 'right', format: (side) => figure(side?.credits_used) },
+    ...(wide ? requests : []),
+    { key: 'credits_difference', header: 'Difference', align: 'right', format: signed },
+    { key: 'same', header: '', format: (_, row) => verdict(row), style: (same) => (same ? 'dim' : 'yellow') },
+  ];
+}
 
-const entryColumns: TableColumn<TenantEntry>[] = [
-  { key: 'entry_id', header: 'Entry', align: 'right' },
-  { key: 'recorded_at', header: 'Recorded' },
-  { key: 'period', header: 'Period' },
-  { key: 'kind', header: 'Kind' },
-  { key: 'credits_delta', header: 'Credits', align: 'right', format: signed },
-  { key: 'credits_after', header: 'Credits after', align: 'right' },
-  { key: 'requests_delta', header: 'Requests', align: 'right', format: signed },
-  { key: 'requests_after', header: 'Requests after', align: 'right' },
-  { key: 'run_id', header: 'Run' },
-];
+/** Where there is little room, the minute of an entry and its figures are enough; `--json` has all of it. */
+function entryColumns(wide: boolean): TableColumn<TenantEntry>[] {
+  const minute = (at: string) => at.slice(0, 16).replace('T', ' ');
+  return [
+    { key: 'entry_id', header: 'Entry', align: 'right' },
+    wide ? { key: 'recorded_at', header: 'Recorded' } : { key: 'recorded_at', header: 'Recorded', format: minute },
+    { key: 'period', header: 'Period' },
+    { key: 'kind', header: 'Kind' },
+    { key: 'credits_delta', header: 'Credits', align: 'right', format: signed },
+    { key: 'credits_after', header: wide ? 'Credits after' : 'After', align: 'right' },
+    { key: 'requests_delta', header: 'Requests', align: 'right', format: signed },
+    ...(wide
+      ? ([
+          { key: 'requests_after', header: 'Requests after', align: 'right' },
+          { key: 'run_id', header: 'Run' },
+        ] as const)
+      : []),
+  ];
+}
 
 function verdict({ ledger, service, same }: Comparison): string {
   if (same) return 'same';
