@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { checkMoney } from '../../billing/book/verify-money.ts';
 import { inertText } from '../../core/text/inert-text.ts';
 import type { LedgerConnection } from '../../ledger/file/open.ts';
 import type { Fault } from '../../ledger/verify/fault.ts';
@@ -44,7 +45,7 @@ async function verifyReadable(
   connection: LedgerConnection,
 ): Promise<Omit<VerifyReport, 'headDigest'> & { headDigest: string | null }> {
   try {
-    return await verifyLedgerFile(connection);
+    return await verifyLedgerFile(connection, [checkMoney]);
   } catch (error) {
     if (!(error instanceof Error && 'code' in error && String(error.code).startsWith('SQLITE_CORRUPT'))) throw error;
     const fault: Fault = { check: 'integrity', runId: null, entryId: null, message: error.message };

@@ -1,3 +1,5 @@
+import type { LedgerConnection } from '../file/open.ts';
+
 /** One thing that is not as it must be: which check, where, and what was found. */
 export interface Fault {
   check:
@@ -12,6 +14,7 @@ export interface Fault {
     | 'closes'
     | 'adjustments'
     | 'controls'
+    | 'money'
     | 'schema';
   /** The run, when the fault can be pinned to one. */
   runId: string | null;
@@ -22,3 +25,6 @@ export interface Fault {
 
 /** Faults listed of one check; the first is what matters. */
 export const FAULTS_A_CHECK = 10;
+
+/** One more look at a ledger, in the same read transaction. */
+export type Check = (connection: LedgerConnection) => Fault[];

@@ -1,6 +1,6 @@
 import Database from 'better-sqlite3';
 import type { LedgerConnection } from '../file/open.ts';
-import { FAULTS_A_CHECK, type Fault } from './fault.ts';
+import { type Check, FAULTS_A_CHECK, type Fault } from './fault.ts';
 import { checkChain } from './verify-chain.ts';
 import { checkAdjustments, checkCloses } from './verify-closes.ts';
 import { checkControls } from './verify-controls.ts';
@@ -27,38 +27,41 @@ export interface VerifyReport {
 /**
  * Recomputes everything that must hold, in one read transaction: the file's integrity and references, the digest chain
  * over runs and closes, each entry's arithmetic, the sum of each key's deltas against its state, the accepted walks'
- * counts, the closed figures against the entries before the close, the adjustments against both, and the views and
- * triggers against the migrations. The first fault is the one that says most exactly where.
+ * counts, the closed figures against the entries before the close, the adjustments against both, guarded rows against
+ * their changes, and the views and triggers against the migrations; then whatever `more` looks at. The first fault is the one that says most exactly where.
  */
-export function verifyLedger(connection: LedgerConnection): VerifyReport {
-  const report = verifyContents(connection);
+export function verifyLedger(connection: LedgerConnection, more: readonly Check[] = []): VerifyReport {
+  const report = verifyContents(connection, more);
   return { ...report, faults: [...integrityFaults(connection), ...report.faults] };
 }
 
 /** The same for a ledger in a file, with the look at the file's integrity on a thread of its own at the same time. */
-export async function verifyLedgerFile(connection: LedgerConnection): Promise<VerifyReport> {
+export async function verifyLedgerFile(
+  connection: LedgerConnection,
+  more: readonly Check[] = [],
+): Promise<VerifyReport> {
   const integrity = new IntegrityThread(connection.name);
   try {
     // The thread reads the file as it is a moment later: whether it is intact does not depend on what was published since.
-    const report = verifyContents(connection);
+    const report = verifyContents(connection, more);
     return { ...report, faults: [...(await integrity.faults), ...report.faults] };
   } finally {
     await integrity.end();
   }
 }
 
-function verifyContents(connection: LedgerConnection): VerifyReport {
+function verifyContents(connection: LedgerConnection, more: readonly Check[]): VerifyReport {
   const cacheSize = connection.pragma('cache_size', { simple: true });
   connection.pragma(`cache_size = -${CACHE_KIB}`);
   try {
-    return connection.transaction(() => checkAll(connection))();
+    return connection.transaction(() => checkAll(connection, more))();
   } finally {
     connection.pragma(`cache_size = ${String(cacheSize)}`);
     connection.pragma('shrink_memory');
   }
 }
 
-function checkAll(connection: LedgerConnection): VerifyReport {
+function checkAll(connection: LedgerConnection, more: readonly Check[]): VerifyReport {
   const { faults: chainFaults, headDigest, strayed } = checkChain(connection);
   const suspicious = chainFaults.length > 0 || strayed || seemsStrange(connection);
   const faults = [
@@ -74,6 +77,7 @@ function checkAll(connection: LedgerConnection): VerifyReport {
     ...attempt('controls', () => checkControls(connection)),
     ...checkReferences(connection),
     ...attempt('schema', () => checkSchema(connection)),
+    ...more.flatMap((check) => attempt('money', () => check(connection))),
   ];
   const count = (table: string) => Number(connection.prepare(`SELECT count(*) FROM ${table}`).pluck().get());
   return {
