@@ -14,6 +14,7 @@ import type { Context } from '../wiring/context.ts';
 import { startBackupSchedule } from './backup/backup-schedule.ts';
 import { createHealthProbe, type HealthProbe } from './http/probe.ts';
 import { createHandlers } from './job-handlers.ts';
+import { JobWaits } from './job-waits.ts';
 import { type OutboxSweep, startOutboxSweep } from './outbox-sweep.ts';
 import { startRetention } from './retention.ts';
 import { schedulesOf, type WorkspaceSchedule } from './schedules.ts';
@@ -43,6 +44,7 @@ export async function startDaemon(context: Context): Promise<Daemon> {
     await context.warm();
     const { connection } = context.reader();
     const target = await openRedis(context, releasers);
+    const waits = new JobWaits();
     let sweep: OutboxSweep | null = null;
     let scheduler: Scheduler | null = null;
     const queue: QueueSystem = await openQueueSystem({
@@ -53,6 +55,7 @@ export async function startDaemon(context: Context): Promise<Daemon> {
       handlers: createHandlers(context, {
         afterRun: () => sweep?.sweep() ?? Promise.resolve(),
         postpone: (key, untilMs) => scheduler?.postpone(key, untilMs),
+        onBegin: (workspaceId) => waits.begun(workspaceId),
       }),
     });
     context.shareRates((host, wanted, perSecond) => queue.takeTurns(host, wanted, perSecond));
@@ -72,7 +75,10 @@ export async function startDaemon(context: Context): Promise<Daemon> {
     const slots = new SlotLog(connection);
     scheduler = startScheduler<WorkspaceSchedule>({
       entries: schedulesOf(config),
-      enqueue: ({ workspaceId, kind }, due) => queue.addSync({ workspaceId, kind, ...due }),
+      enqueue: async ({ workspaceId, kind }, due) => {
+        const answer = await queue.addSync({ workspaceId, kind, ...due });
+        if (answer === 'added') waits.enqueued(workspaceId, clock.now() + due.delayMs);
+      },
       history: ({ workspaceId, kind }) => {
         const record = slots.record(workspaceId, kind);
         // The first run of a workspace reads the whole history anyway: no reconciliation is owed before it.
@@ -92,6 +98,7 @@ export async function startDaemon(context: Context): Promise<Daemon> {
       config,
       clock,
       queueSystem: queue,
+      waitingSince: (workspaceId, lastAttemptAtMs) => waits.since(workspaceId, lastAttemptAtMs),
       writerFault: () => context.writerFault,
     });
     const watch = startStaleWatch({

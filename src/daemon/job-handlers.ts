@@ -6,6 +6,8 @@ import type { Context } from '../wiring/context.ts';
 import { cronOf, scheduleKey } from './schedules.ts';
 
 export interface AfterJobs {
+  /** Told when a job of a workspace has its place. */
+  onBegin(workspaceId: string): void;
   /** Looks after the notifications that a run has left in the outbox. */
   afterRun(): Promise<void>;
   /** Keeps an entry of the schedule from being enqueued for a while. */
@@ -18,10 +20,11 @@ const UNRECORDED_REST_MS = 15_000;
 const LONGEST_REST_MS = 24 * 60 * 60_000;
 
 /** What the queues' jobs do. */
-export function createHandlers(context: Context, { afterRun, postpone }: AfterJobs): JobHandlers {
+export function createHandlers(context: Context, { onBegin, afterRun, postpone }: AfterJobs): JobHandlers {
   const { clock, logger } = context;
   return {
     async sync({ workspaceId, kind, slot, attempt }, job) {
+      onBegin(workspaceId);
       try {
         const outcome = await context.sync({
           workspaceId,

@@ -4,6 +4,7 @@ import { disabledChannels } from '../../alerts/outbox/channel-states.ts';
 import { isoTime } from '../../core/clock.ts';
 import { UsageError } from '../../core/errors.ts';
 import { ledgerId } from '../../ledger/schema/identity.ts';
+import { syncFactsReader } from '../../reports/queries/staleness.ts';
 import { outboxCounts, workspaceStatuses } from '../../reports/queries/status.ts';
 import type { Context } from '../../wiring/context.ts';
 import { requireKnownWorkspace } from '../shared/choose-workspace.ts';
@@ -63,12 +64,13 @@ async function showStatus(cli: CliContext, context: Context, options: StatusOpti
 
 async function readStatus(context: Context, workspaceId: string | undefined): Promise<StatusReport> {
   const { connection } = context.reader();
+  const facts = syncFactsReader(connection);
   const { stored, outbox, disabled } = connection.transaction(() => ({
     stored: workspaceStatuses(connection),
     outbox: outboxCounts(connection),
     disabled: disabledChannels(connection),
   }))();
-  const workspaces = workspaceLines(context.config, stored, context.clock.now()).filter(
+  const workspaces = workspaceLines(context.config, stored, facts, context.clock.now()).filter(
     ({ workspace_id }) => workspaceId === undefined || workspace_id === workspaceId,
   );
   const openAlerts = workspaces.reduce((sum, workspace) => sum + workspace.open_alerts, 0);

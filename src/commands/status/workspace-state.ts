@@ -1,5 +1,6 @@
 import type { Config } from '../../config/types.ts';
 import { staleAfterMs } from '../../daemon/http/stale-after.ts';
+import { isStale, type StaleBounds, type SyncFacts } from '../../reports/queries/staleness.ts';
 import type { WorkspaceStatus } from '../../reports/queries/status.ts';
 
 /** From what is worst to what is well; one that is not configured any more is nobody's concern. */
@@ -25,14 +26,20 @@ const NEVER_SYNCED = {
 } as const;
 
 /** The configured workspaces in their order, then those that the ledger knows from before. */
-export function workspaceLines(config: Config, stored: readonly WorkspaceStatus[], nowMs: number): WorkspaceLine[] {
+export function workspaceLines(
+  config: Config,
+  stored: readonly WorkspaceStatus[],
+  factsOf: (workspaceId: string) => SyncFacts,
+  nowMs: number,
+): WorkspaceLine[] {
   const byId = new Map(stored.map((status) => [status.workspace_id, status]));
   const limits = new Map(config.workspaces.map(({ cron }) => [cron, 0]));
   for (const cron of limits.keys()) limits.set(cron, staleAfterMs(cron, nowMs));
-  const configured = config.workspaces.map(({ id, name, cron }): WorkspaceLine => {
+  const configured = config.workspaces.map(({ id, name, cron, runMinutes }): WorkspaceLine => {
     const status = byId.get(id) ?? { ...NEVER_SYNCED, workspace_id: id };
     byId.delete(id);
-    return { ...status, name, configured: true, state: stateOf(status, limits.get(cron) ?? 0, nowMs) };
+    const bounds = { staleAfterMs: limits.get(cron) ?? 0, runMs: runMinutes * 60_000 };
+    return { ...status, name, configured: true, state: stateOf(status, factsOf(id), bounds, nowMs) };
   });
   const left = [...byId.values()].map(
     (status): WorkspaceLine => ({ ...status, name: status.workspace_id, configured: false, state: 'not_configured' }),
@@ -40,10 +47,12 @@ export function workspaceLines(config: Config, stored: readonly WorkspaceStatus[
   return [...configured, ...left];
 }
 
-function stateOf(status: WorkspaceStatus, limitMs: number, nowMs: number): WorkspaceState {
+function stateOf(status: WorkspaceStatus, facts: SyncFacts, bounds: StaleBounds, nowMs: number): WorkspaceState {
   const { last_complete_run_at: completeAt, last_status: lastStatus } = status;
   if (completeAt === null) return lastStatus === 'failed' ? 'failed' : 'never';
-  if (nowMs - Date.parse(completeAt) > limitMs) return 'stale';
+  // Only a daemon knows of jobs that wait.
+  const since = { sinceMs: Date.parse(completeAt), waitingSinceMs: null };
+  if (isStale(facts, since, bounds, nowMs)) return 'stale';
   return lastStatus === 'failed' ? 'failed' : 'fresh';
 }
 

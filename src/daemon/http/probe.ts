@@ -4,6 +4,7 @@ import type { Clock } from '../../core/clock.ts';
 import type { LedgerReader } from '../../ledger/file/open.ts';
 import type { QueueCounts, QueueSystem } from '../../queue/queues.ts';
 import { OPEN_ALERTS } from '../../reports/queries/alerts.ts';
+import { isStale, syncFactsReader } from '../../reports/queries/staleness.ts';
 import { type OutboxCounts, outboxCounts } from '../../reports/queries/status.ts';
 import { ledgerFault } from './ledger-writable.ts';
 import { createRunTally, type RunCount } from './run-tally.ts';
@@ -17,7 +18,7 @@ export interface Freshness {
   /** When the last complete run ended, in milliseconds since the epoch; null when there never was one. */
   lastCompleteRunAtMs: number | null;
   staleAfterMs: number;
-  /** No complete run for longer than that, and the daemon has run for longer than that. */
+  /** No complete run for longer than that, nor has the daemon run for less; by a fault of the service or of ours. */
   stale: boolean;
 }
 
@@ -41,6 +42,8 @@ export interface HealthProbeSources {
   config: Pick<Config, 'ledger' | 'workspaces'>;
   clock: Clock;
   queueSystem: Pick<QueueSystem, 'redisUp' | 'counts'>;
+  /** Since when a job of the workspace has waited for its place, see `JobWaits`. */
+  waitingSince: (workspaceId: string, lastAttemptAtMs: number | null) => number | null;
   /** What the ledger's writer has died of; null while it lives. */
   writerFault: () => string | null;
 }
@@ -54,15 +57,14 @@ export function createHealthProbe({
   config,
   clock,
   queueSystem,
+  waitingSince,
   writerFault,
 }: HealthProbeSources): HealthProbe {
   const { connection } = reader;
   const startedAtMs = clock.now();
   const limits = new Map(config.workspaces.map(({ cron }) => [cron, 0]));
   for (const cron of limits.keys()) limits.set(cron, staleAfterMs(cron, startedAtMs));
-  const lastCompleteRunAt = connection
-    .prepare('SELECT last_complete_run_at FROM finance_freshness WHERE workspace_id = ?')
-    .pluck();
+  const factsOf = syncFactsReader(connection);
   const openAlerts = connection.prepare(`SELECT count(*) FROM alerts a WHERE severity = ? AND ${OPEN_ALERTS}`).pluck();
 
   return {
@@ -70,12 +72,15 @@ export function createHealthProbe({
     ledgerWritable: () => writerFault() ?? ledgerFault(config.ledger.path),
     freshness() {
       const nowMs = clock.now();
-      return config.workspaces.map(({ id, cron }) => {
-        const at = lastCompleteRunAt.get(id) as string | null | undefined;
-        const lastCompleteRunAtMs = typeof at === 'string' ? Date.parse(at) : null;
-        const limitMs = limits.get(cron) ?? 0;
+      return config.workspaces.map(({ id, cron, runMinutes }) => {
+        const facts = factsOf(id);
+        const { lastCompleteRunAtMs, lastAttemptAtMs } = facts;
+        const bounds = { staleAfterMs: limits.get(cron) ?? 0, runMs: runMinutes * 60_000 };
         const sinceMs = Math.max(startedAtMs, lastCompleteRunAtMs ?? startedAtMs);
-        return { workspaceId: id, lastCompleteRunAtMs, staleAfterMs: limitMs, stale: nowMs - sinceMs > limitMs };
+        // While Redis is away a job does not wait for its place: that is our fault.
+        const waitingSinceMs = queueSystem.redisUp ? waitingSince(id, lastAttemptAtMs) : null;
+        const stale = isStale(facts, { sinceMs, waitingSinceMs }, bounds, nowMs);
+        return { workspaceId: id, lastCompleteRunAtMs, staleAfterMs: bounds.staleAfterMs, stale };
       });
     },
     async queueCounts() {

@@ -25,6 +25,8 @@ interface Probed {
   ledger: OpenLedger;
   clock: TestClock;
   probe: HealthProbe;
+  /** Since when jobs wait for their place, by workspace. */
+  waiting: Map<string, number>;
 }
 
 function probed(
@@ -35,15 +37,17 @@ function probed(
   const clock = testClock();
   const reader = openReader(ledger.path);
   onTestFinished(() => reader.close());
-  const workspaces = Object.entries(crons).map(([id, cron]) => ({ id, cron }) as WorkspaceConfig);
+  const workspaces = Object.entries(crons).map(([id, cron]) => ({ id, cron, runMinutes: 30 }) as WorkspaceConfig);
+  const waiting = new Map<string, number>();
   const probe = createHealthProbe({
     reader,
     config: { ledger: { path: ledger.path, retentionDays: 400 }, workspaces },
     clock,
     queueSystem: { redisUp: true, counts: async () => ({ sync: counts, deliver: counts }) },
+    waitingSince: (id) => waiting.get(id) ?? null,
     writerFault: () => writerFault,
   });
-  return { ledger, clock, probe };
+  return { ledger, clock, probe, waiting };
 }
 
 test('the longest pause counts nights and weekends, not the usual distance', () => {
@@ -69,6 +73,41 @@ test('a workspace is stale once its last complete run lies more than two pauses 
   expect(probe.freshness()).toEqual([fresh]);
   clock.advance(1);
   expect(probe.freshness()).toEqual([{ ...fresh, stale: true }]);
+});
+
+test('a run that reads for the first time since, or a job that waits, is given as long as a run may take', () => {
+  const { ledger, clock, probe, waiting } = probed();
+  const stale = () => probe.freshness().map((workspace) => workspace.stale)[0];
+  publish(ledger.connection, [usageRecord('acme', 10)], { nowMs: NOON });
+  clock.set(NOON + 32 * MINUTE_MS);
+  expect(stale()).toBe(true);
+  waiting.set('ws-1', clock.now());
+  expect(stale()).toBe(false);
+  clock.advance(31 * MINUTE_MS);
+  expect(stale()).toBe(true);
+  waiting.clear();
+  const { run } = beginRun(ledger.connection, { nowMs: clock.now() });
+  expect(stale()).toBe(false);
+  failRun(
+    ledger.connection,
+    run,
+    { status: 'failed', code: 'timeout', message: '', pages: 0, records: 0 },
+    clock.now(),
+  );
+  expect(stale()).toBe(true);
+  // One that fails again and again is stale also while it is tried once more.
+  beginRun(ledger.connection, { nowMs: clock.now() });
+  expect(stale()).toBe(true);
+});
+
+test('a run that takes longer than a run may makes its workspace stale', () => {
+  const { ledger, clock, probe } = probed();
+  publish(ledger.connection, [usageRecord('acme', 10)], { nowMs: NOON });
+  beginRun(ledger.connection, { nowMs: NOON + 15 * MINUTE_MS });
+  clock.set(NOON + 45 * MINUTE_MS);
+  expect(probe.freshness()[0]?.stale).toBe(false);
+  clock.advance(1);
+  expect(probe.freshness()[0]?.stale).toBe(true);
 });
 
 test('a workspace has as long from the start of the daemon, whether it was never synced or long ago', () => {

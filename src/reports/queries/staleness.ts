@@ -1,0 +1,72 @@
+import type { LedgerConnection } from '../../ledger/file/open.ts';
+
+/** What the ledger knows of how a workspace is kept up. */
+export interface SyncFacts {
+  /** When its last complete run ended, milliseconds since the epoch; null when there never was one. */
+  lastCompleteRunAtMs: number | null;
+  lastAttemptAtMs: number | null;
+  /** The latest run is under way. */
+  running: boolean;
+  /** A run has failed since one was published. */
+  failed: boolean;
+}
+
+export interface StaleBounds {
+  /** How old a workspace may become by its schedule. */
+  staleAfterMs: number;
+  /** How long a run may take, or wait for its place. */
+  runMs: number;
+}
+
+interface FactsRow {
+  completeAt: string | null;
+  attemptAt: string | null;
+  status: string | null;
+  failed: number;
+}
+
+/** Runs that somebody stopped are no failures. */
+const SELECT_FACTS = `
+  SELECT last_complete_run_at AS completeAt, last_attempt_at AS attemptAt, last_status AS status, EXISTS (
+    SELECT 1 FROM runs r
+    WHERE r.workspace_key = w.workspace_key AND r.status NOT IN ('running', 'applied')
+      AND r.run_key > coalesce(
+        (SELECT max(p.run_key) FROM runs p WHERE p.workspace_key = w.workspace_key AND p.status = 'applied'), 0)
+      AND coalesce(r.error_code, '') NOT IN ('stopping', 'cancelled')
+  ) AS failed
+  FROM finance_freshness JOIN workspaces w USING (workspace_id) WHERE workspace_id = ?`;
+
+/** Returns what reads the facts of a workspace; of one that the ledger does not know they are empty. */
+export function syncFactsReader(connection: LedgerConnection): (workspaceId: string) => SyncFacts {
+  const select = connection.prepare(SELECT_FACTS);
+  return (workspaceId) => {
+    const row = select.get(workspaceId) as FactsRow | undefined;
+    return {
+      lastCompleteRunAtMs: timeOf(row?.completeAt),
+      lastAttemptAtMs: timeOf(row?.attemptAt),
+      running: row?.status === 'running',
+      failed: Number(row?.failed ?? 0) === 1,
+    };
+  };
+}
+
+function timeOf(at: string | null | undefined): number | null {
+  return typeof at === 'string' ? Date.parse(at) : null;
+}
+
+/**
+ * Whether a workspace is stale through a fault of its service or of ours: nothing was published for longer than its
+ * schedule allows after `sinceMs`, and a run has failed, or none has come although none waits. A run that reads for the
+ * first time since then, or waits for its place since `waitingSinceMs`, is given as long as a run may take.
+ */
+export function isStale(
+  facts: SyncFacts,
+  { sinceMs, waitingSinceMs }: { sinceMs: number; waitingSinceMs: number | null },
+  { staleAfterMs, runMs }: StaleBounds,
+  nowMs: number,
+): boolean {
+  if (nowMs - sinceMs <= staleAfterMs) return false;
+  if (facts.failed) return true;
+  const begunMs = facts.running ? facts.lastAttemptAtMs : waitingSinceMs;
+  return begunMs === null || nowMs - begunMs > runMs;
+}
