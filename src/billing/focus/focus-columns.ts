@@ -54,3 +54,26 @@ export function focusColumns(version: FocusVersion): readonly FocusColumn[] {
   const standard = version === '1.2' ? [...COLUMNS_1_2] : [...COLUMNS_1_2, ...COLUMNS_1_3].sort();
   return [...standard, ...OWN_COLUMNS];
 }
+
+const DECIMALS: readonly FocusColumn[] = [
+  ...([
+    'BilledCost',
+    'ConsumedQuantity',
+    'ContractedCost',
+    'ContractedUnitPrice',
+    'EffectiveCost',
+    'ListCost',
+  ] as const),
+  ...(['ListUnitPrice', 'PricingQuantity'] as const),
+];
+const TIMES: readonly FocusColumn[] = [
+  ...(['BillingPeriodEnd', 'BillingPeriodStart', 'ChargePeriodEnd', 'ChargePeriodStart', 'x_AsOf'] as const),
+];
+const INTEGERS: readonly FocusColumn[] = ['x_EntryId', 'x_RequestCount'];
+
+/** What a column holds, in the words of `reports/formats/sheet.ts`. */
+export function focusKind(column: FocusColumn): 'text' | 'integer' | 'decimal' | 'time' {
+  if (DECIMALS.includes(column)) return 'decimal';
+  if (TIMES.includes(column)) return 'time';
+  return INTEGERS.includes(column) ? 'integer' : 'text';
+}

@@ -12,6 +12,8 @@ const WIDE = 120;
 /** What is known of a tenant in one workspace, as `--json` shows it. */
 export interface TenantReport {
   workspace_id: string;
+  /** What people call it there; null without a name. */
+  display_name: string | null;
   /** What the ledger holds now, by period. */
   usage: UsageRow[];
   /** How it came to that, in the order in which it was recorded. */
@@ -28,9 +30,10 @@ export type LiveReport =
 export function printTenantReports(cli: CliContext, tenantId: string, reports: readonly TenantReport[]): void {
   const columns = stateColumns(cli.now());
   const wide = cli.tableOptions.width === undefined || cli.tableOptions.width >= WIDE;
-  for (const [index, { workspace_id, usage, entries, live }] of reports.entries()) {
+  for (const [index, { workspace_id, display_name, usage, entries, live }] of reports.entries()) {
     if (index > 0) cli.print('');
-    cli.print(`${inertText(tenantId)} in ${inertText(workspace_id)}`);
+    const name = display_name === null ? '' : ` (${inertText(display_name)})`;
+    cli.print(`${inertText(tenantId)}${name} in ${inertText(workspace_id)}`);
     cli.print('');
     if (live === null || 'error' in live) cli.print(renderTable(usage, columns, cli.tableOptions));
     else cli.print(renderTable(live.periods, comparisonColumns(wide), cli.tableOptions));

@@ -1,31 +1,44 @@
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import { AppError, summarizeError, UsageError } from '../../core/errors.ts';
 import { inertText } from '../../core/text/inert-text.ts';
+import { SHEET_FORMATS } from '../../reports/files/write-sheet.ts';
+import { renderJson } from '../../reports/formats/json.ts';
+import { type Sheet, sheetOf } from '../../reports/formats/sheet.ts';
+import { viewColumns } from '../../reports/queries/finance-view.ts';
 import { tenantEntries, workspacesOfTenant } from '../../reports/queries/tenant.ts';
+import { tenantNames } from '../../reports/queries/tenants.ts';
 import { type UsageRow, usageRows } from '../../reports/queries/usage.ts';
 import type { Context } from '../../wiring/context.ts';
 import { requireKnownWorkspace } from '../shared/choose-workspace.ts';
 import { type CliContext, EXIT, examples, reportingCommand } from '../shared/cli-context.ts';
 import { withStopSignal } from '../shared/stop-signal.ts';
+import { addSheetOptions, chosenFormat, putSheet, putTable, putText, type SheetOptions } from './sheet-output.ts';
 import { compareHistories, fetchLiveHistory } from './tenant-live.ts';
 import { type LiveReport, printTenantReports, type TenantReport } from './tenant-view.ts';
 
-interface TenantOptions {
+interface TenantOptions extends SheetOptions {
   workspace?: string;
   live?: boolean;
+  format?: (typeof FORMATS)[number];
+  json?: boolean;
 }
 
+const FORMATS = ['table', ...SHEET_FORMATS] as const;
+
 export function tenantCommand(cli: CliContext): Command {
-  return reportingCommand('tenant')
+  const command = reportingCommand('tenant')
     .argument('<tenant>', 'the tenant id')
     .option('--workspace <id>', 'only in this workspace (default: all that know the tenant)')
     .option('--live', 'ask the service too, and show both side by side')
+    .addOption(new Option('--format <format>', 'form of the answer (default: table)').choices(FORMATS));
+  return addSheetOptions(command)
     .addHelpText(
       'after',
       examples(
         'usage-ledger tenant acme',
         'usage-ledger tenant acme --workspace ws-123 --live',
         'usage-ledger tenant acme --json',
+        'usage-ledger tenant acme --format csv > acme.csv',
       ),
     )
     .action((tenantId: string, options: TenantOptions) =>
@@ -38,25 +51,57 @@ export function tenantCommand(cli: CliContext): Command {
 async function showTenant(
   cli: CliContext,
   context: Context,
-  { tenantId, workspace, live }: TenantOptions & { tenantId: string },
+  options: TenantOptions & { tenantId: string },
   signal: AbortSignal,
 ): Promise<void> {
+  const { tenantId, workspace, live } = options;
+  const format = chosenFormat(options, 'table');
   if (tenantId === '') throw new UsageError('the tenant is empty', 'give the id of a tenant, such as `acme`');
+  if (format !== 'table' && format !== 'json') {
+    if (live === true) throw new UsageError(`--live is not for --format ${format}`, 'leave one of the two away');
+    const workspaces = workspacesToAsk(context, tenantId, workspace, false);
+    await putSheet(cli, entriesSheet(context, workspaces, tenantId), { format, options });
+    return;
+  }
   const reports: TenantReport[] = [];
   for (const workspaceId of workspacesToAsk(context, tenantId, workspace, live === true)) {
     const { connection } = context.reader();
     const usage = usageRows(connection, { workspaceId, tenantId });
     const entries = tenantEntries(connection, workspaceId, tenantId);
+    const display_name = tenantNames(connection, { workspaceId, tenantId })(workspaceId, tenantId);
     const liveReport = live === true ? await askService(cli, context, workspaceId, tenantId, usage, signal) : null;
-    reports.push({ workspace_id: workspaceId, usage, entries, live: liveReport });
+    reports.push({ workspace_id: workspaceId, display_name, usage, entries, live: liveReport });
   }
   const told = reports.filter(hasSomething);
   if (told.length === 0) cli.note(`nothing is known of tenant ${inertText(JSON.stringify(tenantId))}`);
-  if (cli.json) cli.printJson({ tenant_id: tenantId, workspaces: told });
-  else printTenantReports(cli, tenantId, told);
+  if (format === 'json') await putText(cli, renderJson({ tenant_id: tenantId, workspaces: told }), options);
+  else if (options.out === undefined) printTenantReports(cli, tenantId, told);
+  else await putTable(cli, '', options);
   const failed = reports.filter((report) => report.live !== null && 'error' in report.live).length;
   if (failed > 0) cli.exitCode = failed === reports.length ? EXIT.failed : EXIT.partial;
 }
+
+/** What was ever recorded of the tenant, as `finance_history` has it. */
+function entriesSheet(context: Context, workspaces: readonly string[], tenantId: string): Sheet {
+  const { connection } = context.reader();
+  const names = ['workspace_id', 'tenant_id', 'display_name', ...HISTORY_COLUMNS] as const;
+  const kinds = new Map(viewColumns(connection, 'finance_history').map(({ name, kind }) => [name, kind]));
+  const rows = workspaces.flatMap((workspaceId) => {
+    const display_name = tenantNames(connection, { workspaceId, tenantId })(workspaceId, tenantId);
+    const entries = tenantEntries(connection, workspaceId, tenantId);
+    return entries.map((entry) => ({ workspace_id: workspaceId, tenant_id: tenantId, display_name, ...entry }));
+  });
+  return sheetOf(
+    'history',
+    names.map((name) => ({ name, kind: kinds.get(name) ?? 'text' })),
+    rows,
+  );
+}
+
+const HISTORY_COLUMNS = [
+  ...(['entry_id', 'run_id', 'recorded_at', 'period', 'kind', 'credits_delta', 'requests_delta'] as const),
+  ...(['credits_after', 'requests_after'] as const),
+];
 
 /** The named workspace, else every one that can be asked or whose ledger knows the tenant. */
 function workspacesToAsk(context: Context, tenantId: string, workspace: string | undefined, live: boolean): string[] {

@@ -3,39 +3,49 @@ import { isoTime } from '../../core/clock.ts';
 import { parseDateTime } from '../../core/date-time.ts';
 import { UsageError } from '../../core/errors.ts';
 import { parsePeriod } from '../../core/period.ts';
+import type { LedgerConnection } from '../../ledger/file/open.ts';
 import { usageAsOf } from '../../ledger/runs/as-of.ts';
-import { renderCsv } from '../../reports/formats/csv.ts';
+import { SHEET_FORMATS } from '../../reports/files/write-sheet.ts';
 import { formatInteger, relativeTime } from '../../reports/formats/format.ts';
+import { renderJson } from '../../reports/formats/json.ts';
+import { sheetOf } from '../../reports/formats/sheet.ts';
 import { renderTable, type TableColumn } from '../../reports/formats/table.ts';
-import { type UsageFilters, type UsageRow, usageRows } from '../../reports/queries/usage.ts';
+import { tenantNames } from '../../reports/queries/tenants.ts';
+import { eachUsageRow, type UsageFilters, type UsageRow } from '../../reports/queries/usage.ts';
 import type { Context } from '../../wiring/context.ts';
 import { requireKnownWorkspace } from '../shared/choose-workspace.ts';
 import { type CliContext, examples, reportingCommand } from '../shared/cli-context.ts';
 import { LIMIT_OPTION } from '../shared/whole-number.ts';
+import { addSheetOptions, chosenFormat, putSheet, putTable, putText, type SheetOptions } from './sheet-output.ts';
 
-interface UsageOptions {
+interface UsageOptions extends SheetOptions {
   period?: string;
   tenant?: string;
   workspace?: string;
   asOf?: string;
   limit?: number;
-  format?: 'table' | 'csv' | 'json';
+  format?: Format;
   json?: boolean;
 }
 
+const FORMATS = ['table', ...SHEET_FORMATS] as const;
+type Format = (typeof FORMATS)[number];
+
 export function usageCommand(cli: CliContext): Command {
-  return reportingCommand('usage')
+  const command = reportingCommand('usage')
     .option('--period <period>', 'only this period, YYYY-MM')
     .option('--tenant <id>', 'only this tenant')
     .option('--workspace <id>', 'only this workspace')
     .option('--as-of <timestamp>', 'what the ledger said then: ISO-8601, such as 2026-03-05T12:00:00Z')
     .option(...LIMIT_OPTION)
-    .addOption(new Option('--format <format>', 'form of the answer (default: table)').choices(['table', 'csv', 'json']))
+    .addOption(new Option('--format <format>', 'form of the answer (default: table)').choices(FORMATS));
+  return addSheetOptions(command)
     .addHelpText(
       'after',
       examples(
         'usage-ledger usage --period 2026-02',
         'usage-ledger usage --period 2026-02 --format csv > february.csv',
+        'usage-ledger usage --period 2026-02 --format xlsx --out february.xlsx',
         'usage-ledger usage --tenant acme --json',
         'usage-ledger usage --period 2026-02 --as-of 2026-03-05T12:00:00Z',
       ),
@@ -43,38 +53,56 @@ export function usageCommand(cli: CliContext): Command {
     .action((options: UsageOptions) => cli.withContext((context) => showUsage(cli, context, options)));
 }
 
-function showUsage(cli: CliContext, context: Context, options: UsageOptions): void {
-  const format = options.format ?? (options.json === true ? 'json' : 'table');
-  if (options.json === true && format !== 'json') {
-    throw new UsageError(`--json contradicts --format ${format}`, 'give one of the two');
-  }
+async function showUsage(cli: CliContext, context: Context, options: UsageOptions): Promise<void> {
+  const format = chosenFormat(options, 'table');
   const period = options.period === undefined ? undefined : parsePeriod(options.period, '--period');
   requireKnownWorkspace(context, options.workspace);
   const asOf = options.asOf === undefined ? null : parseTimestamp(options.asOf);
   const { workspace: workspaceId, tenant: tenantId } = options;
-  const all = readRows(context, asOf, { workspaceId, tenantId, period });
-  const rows = all.slice(0, options.limit);
-  if (all.length === 0) {
-    cli.note(asOf === null ? 'the ledger holds no usage that fits' : `the ledger held no usage that fits at ${asOf}`);
+  const { connection } = context.reader();
+  const filters = { workspaceId, tenantId, period };
+  const read = asOf === null ? eachUsageRow(connection, filters) : eachRowAsOf(connection, asOf, filters);
+  const left = { out: 0 };
+  const first = firstOf(read, options.limit, left);
+  const whenEmpty =
+    asOf === null ? 'the ledger holds no usage that fits' : `the ledger held no usage that fits at ${asOf}`;
+  if (format !== 'json' && format !== 'table') {
+    await putSheet(cli, sheetOf('usage', COLUMNS, first), { format, options, whenEmpty });
+    noteMore(cli, left.out);
+    return;
   }
-
+  const rows = [...first];
+  if (rows.length + left.out === 0) cli.note(whenEmpty);
   if (format === 'json') {
-    const filters = { workspace_id: workspaceId ?? null, tenant_id: tenantId ?? null, period: period ?? null };
-    cli.printJson({ ...(asOf === null ? {} : { as_of: asOf }), filters, rows });
-  } else if (format === 'csv') {
-    cli.printDocument(renderCsv(rows, CSV_COLUMNS));
-  } else if (rows.length > 0) {
-    const columns = tableColumns(asOf === null ? context.clock.now() : Date.parse(asOf));
-    cli.print(renderTable(rows, columns, cli.tableOptions));
+    const given = { workspace_id: workspaceId ?? null, tenant_id: tenantId ?? null, period: period ?? null };
+    await putText(cli, renderJson({ ...(asOf === null ? {} : { as_of: asOf }), filters: given, rows }), options);
+  } else if (rows.length > 0 || options.out !== undefined) {
+    const columns = tableColumns(rows, asOf === null ? context.clock.now() : Date.parse(asOf));
+    await putTable(cli, renderTable(rows, columns, cli.tableOptions), options);
   }
-  if (rows.length < all.length) cli.note(`${formatInteger(all.length - rows.length)} more`);
+  noteMore(cli, left.out);
 }
 
-/** What the ledger says now, or what it said at some time. */
-function readRows(context: Context, asOf: string | null, filters: UsageFilters): UsageRow[] {
-  const { connection } = context.reader();
-  if (asOf === null) return usageRows(connection, filters);
-  return usageAsOf(connection, asOf, filters).map(({ closed, ...row }) => row);
+function noteMore(cli: CliContext, count: number): void {
+  if (count > 0) cli.note(`${formatInteger(count)} more`);
+}
+
+/** What the ledger said at some time, with today's names. */
+function* eachRowAsOf(connection: LedgerConnection, asOf: string, filters: UsageFilters): Generator<UsageRow> {
+  const nameOf = tenantNames(connection, filters);
+  for (const { closed, ...row } of usageAsOf(connection, asOf, filters)) {
+    yield { ...row, display_name: nameOf(row.workspace_id, row.tenant_id) };
+  }
+}
+
+/** The first rows; those that are left out are counted. */
+function* firstOf<Row>(rows: Iterable<Row>, limit: number | undefined, left: { out: number }): Generator<Row> {
+  let taken = 0;
+  for (const row of rows) {
+    if (limit === undefined || taken < limit) yield row;
+    else left.out += 1;
+    taken += 1;
+  }
 }
 
 /** A date alone is its first instant. */
@@ -87,27 +115,28 @@ function parseTimestamp(text: string): string {
   );
 }
 
-const CSV_COLUMNS = (
-  [
-    'workspace_id',
-    'tenant_id',
-    'period',
-    'period_start',
-    'period_end',
-    'credits_used',
-    'request_count',
-    'state',
-    'first_seen_at',
-    'changed_at',
-    'withdrawn',
-  ] as const
-).map((key) => ({ key, header: key }));
+const COLUMNS = [
+  { name: 'workspace_id', kind: 'text' },
+  { name: 'tenant_id', kind: 'text' },
+  { name: 'period', kind: 'text' },
+  { name: 'period_start', kind: 'time' },
+  { name: 'period_end', kind: 'time' },
+  { name: 'credits_used', kind: 'integer' },
+  { name: 'request_count', kind: 'integer' },
+  { name: 'state', kind: 'text' },
+  { name: 'first_seen_at', kind: 'time' },
+  { name: 'changed_at', kind: 'time' },
+  { name: 'withdrawn', kind: 'flag' },
+  { name: 'display_name', kind: 'text' },
+] as const;
 
-function tableColumns(nowMs: number): TableColumn<UsageRow>[] {
+function tableColumns(rows: readonly UsageRow[], nowMs: number): TableColumn<UsageRow>[] {
+  const isNamed = rows.some(({ display_name }) => display_name !== null);
   return [
     { key: 'workspace_id', header: 'Workspace' },
     { key: 'period', header: 'Period' },
     { key: 'tenant_id', header: 'Tenant' },
+    ...(isNamed ? [{ key: 'display_name', header: 'Name' } as const] : []),
     { key: 'credits_used', header: 'Credits', align: 'right' },
     { key: 'request_count', header: 'Requests', align: 'right' },
     { key: 'state', header: 'State', format: (state, row) => (row.withdrawn ? `${state}, withdrawn` : state) },

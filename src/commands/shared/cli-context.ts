@@ -42,6 +42,9 @@ const MISUSE: readonly string[] = ['usage', 'config', 'bad_period', 'unknown_wor
 export interface TextOutput {
   write(text: string): unknown;
   on?(event: 'error', listener: (error: NodeJS.ErrnoException) => void): unknown;
+  once?(event: 'drain' | 'close', listener: () => void): unknown;
+  off?(event: 'drain' | 'close', listener: () => void): unknown;
+  destroyed?: boolean;
   isTTY?: boolean;
   columns?: number;
   rows?: number;
@@ -157,10 +160,11 @@ export class CliContext {
     };
   }
 
-  #write(output: TextOutput, text: string): void {
+  #write(output: TextOutput, text: string): unknown {
     this.#line?.erase();
-    output.write(text);
+    const taken = output.write(text);
     this.#line?.draw();
+    return taken;
   }
 
   /** A result, on stdout; a line feed is added. */
@@ -171,6 +175,15 @@ export class CliContext {
   /** A finished document on stdout, as it is. */
   printDocument(text: string): void {
     this.#write(this.io.stdout, this.#redact(text));
+  }
+
+  /** A finished document that comes in pieces, on stdout; the next piece is made when a slow reader has taken the last. */
+  async printPieces(pieces: Iterable<string>): Promise<void> {
+    const { stdout } = this.io;
+    for (const piece of pieces) {
+      if (stdout.destroyed === true) return;
+      if (this.#write(stdout, this.#redact(piece)) === false) await drained(stdout);
+    }
   }
 
   /** One JSON document on stdout; integers of any size are exact. */
@@ -206,6 +219,20 @@ export const CONFIG_OPTION = [
   'configuration (default: ./usage-ledger.yml, else $USAGE_LEDGER_CONFIG)',
 ] as const;
 export const JSON_OPTION = ['--json', 'print one JSON document on stdout'] as const;
+
+/** Resolves when there is room again, and when nobody will ever read on. */
+function drained(output: TextOutput): Promise<void> {
+  if (output.once === undefined || output.destroyed === true) return Promise.resolve();
+  return new Promise((resolve) => {
+    const done = (): void => {
+      output.off?.('drain', done);
+      output.off?.('close', done);
+      resolve();
+    };
+    output.once?.('drain', done);
+    output.once?.('close', done);
+  });
+}
 
 /** A command that reports: it knows `--json` and, unless it needs no configuration, `--config`. */
 export function reportingCommand(name: string, { config = true } = {}): Command {

@@ -1,7 +1,10 @@
 import { stringifyExact } from '../../core/text/exact-json.ts';
+import type { Sheet } from './sheet.ts';
 
 /** Legal inside JSON strings, yet a terminal may act upon them: JSON's own escapes end at U+001F. */
 const RISKY = /[\u007f-\u009f\p{Cf}\u2028\u2029]/gu;
+/** Rows that are joined at a time. */
+const ROWS_A_PIECE = 1000;
 
 /**
  * One JSON document, indented, ending in a line break. Bigints are written as integers with all their digits, never as
@@ -9,7 +12,34 @@ const RISKY = /[\u007f-\u009f\p{Cf}\u2028\u2029]/gu;
  * format characters are escaped, which leaves the value the same and a terminal unharmed.
  */
 export function renderJson(value: object): string {
-  return `${stringifyExact(value, 2).replace(RISKY, escapeUnits)}\n`;
+  return `${escapeRisky(stringifyExact(value, 2))}\n`;
+}
+
+/** Rows as JSON, one object a line, a piece at a time. */
+export function* ndjsonPieces({ columns, rows }: Sheet): Generator<string> {
+  let lines: string[] = [];
+  for (const row of rows) {
+    lines.push(`${escapeRisky(stringifyExact(Object.fromEntries(columns.map(({ name }, at) => [name, row[at]]))))}\n`);
+    if (lines.length < ROWS_A_PIECE) continue;
+    yield lines.join('');
+    lines = [];
+  }
+  yield lines.join('');
+}
+
+/** Rows as one JSON document, `{"name": ..., "rows": [...]}`, a piece at a time. */
+export function* jsonPieces(sheet: Sheet): Generator<string> {
+  let separator = `{"name":${JSON.stringify(sheet.name)},"rows":[\n`;
+  for (const piece of ndjsonPieces(sheet)) {
+    if (piece === '') continue;
+    yield separator + piece.trimEnd().replaceAll('\n', ',\n');
+    separator = ',\n';
+  }
+  yield `${separator.startsWith('{') ? separator : '\n'}]}\n`;
+}
+
+function escapeRisky(json: string): string {
+  return json.replace(RISKY, escapeUnits);
 }
 
 function escapeUnits(character: string): string {

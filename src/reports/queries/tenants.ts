@@ -22,3 +22,27 @@ export function namedTenants(connection: LedgerConnection, workspaceId: string |
     .all(...values) as (Omit<NamedTenantRow, 'labels'> & { labels: string | null })[];
   return rows.map((row) => ({ ...row, labels: JSON.parse(row.labels ?? '{}') as Record<string, string> }));
 }
+
+/** Looks up what people call a tenant, null when it has no name; the names that fit are read once. */
+export function tenantNames(
+  connection: LedgerConnection,
+  { workspaceId, tenantId }: { workspaceId?: string | undefined; tenantId?: string | undefined } = {},
+): (workspaceId: string, tenantId: string) => string | null {
+  const { where, values } = whereClause({ 'w.workspace_id': workspaceId, 't.tenant_id': tenantId });
+  // From the names, of which there may be none, to the tenants: a ledger without names pays nothing.
+  const found = connection
+    .prepare(
+      `SELECT w.workspace_id, t.tenant_id, n.display_name, max(n.after_seq)
+       FROM tenant_names n JOIN tenants t USING (tenant_key) JOIN workspaces w USING (workspace_key)
+       ${where} GROUP BY n.tenant_key`,
+    )
+    .raw()
+    .iterate(...values) as IterableIterator<[string, string, string | null, number]>;
+  const names = new Map<string, Map<string, string>>();
+  for (const [workspace, tenant, name] of found) {
+    if (name === null) continue;
+    const own = names.get(workspace) ?? new Map<string, string>();
+    names.set(workspace, own.set(tenant, name));
+  }
+  return (workspace, tenant) => names.get(workspace)?.get(tenant) ?? null;
+}

@@ -1,10 +1,11 @@
 import type { LedgerConnection } from '../../ledger/file/open.ts';
 import type { financeUsage } from '../../ledger/schema/finance-views.ts';
 import type { Exact } from '../../ledger/schema/rows.ts';
+import { tenantNames } from './tenants.ts';
 import { whereClause } from './where.ts';
 
-/** One row of `finance_usage`. Credits and counts are exact; times are ISO-8601 UTC. */
-export type UsageRow = Omit<StoredUsage, 'withdrawn'> & { withdrawn: boolean };
+/** One row of `finance_usage`, with the tenant's name. Credits and counts are exact; times are ISO-8601 UTC. */
+export type UsageRow = Omit<StoredUsage, 'withdrawn'> & { withdrawn: boolean; display_name: string | null };
 
 type StoredUsage = Exact<typeof financeUsage.$inferSelect>;
 
@@ -14,13 +15,14 @@ export interface UsageFilters {
   period?: string | undefined;
 }
 
-/** What the ledger holds now, by workspace, period and tenant. Filters match byte for byte. */
-export function usageRows(connection: LedgerConnection, filters: UsageFilters): UsageRow[] {
+/** What the ledger holds now, by workspace, period and tenant, one row at a time. Filters match byte for byte. */
+export function* eachUsageRow(connection: LedgerConnection, filters: UsageFilters): Generator<UsageRow> {
   const { where, values } = whereClause({
     workspace_id: filters.workspaceId,
     tenant_id: filters.tenantId,
     period: filters.period,
   });
+  const nameOf = tenantNames(connection, filters);
   const rows = connection
     .prepare(
       `SELECT workspace_id, tenant_id, period, period_start, period_end, credits_used, request_count, state,
@@ -28,8 +30,15 @@ export function usageRows(connection: LedgerConnection, filters: UsageFilters): 
        FROM finance_usage ${where} ORDER BY workspace_id, period, tenant_id`,
     )
     .safeIntegers()
-    .all(...values) as StoredUsage[];
-  return rows.map((row) => ({ ...row, withdrawn: row.withdrawn !== 0n }));
+    .iterate(...values) as IterableIterator<StoredUsage>;
+  for (const row of rows) {
+    yield { ...row, withdrawn: row.withdrawn !== 0n, display_name: nameOf(row.workspace_id, row.tenant_id) };
+  }
+}
+
+/** The same, all at once. */
+export function usageRows(connection: LedgerConnection, filters: UsageFilters): UsageRow[] {
+  return [...eachUsageRow(connection, filters)];
 }
 
 /** The workspaces that the ledger knows, by id. */

@@ -36,6 +36,7 @@ describe('usage', () => {
           first_seen_at: '2026-02-20T12:00:00.000Z',
           changed_at: '2026-02-20T12:00:00.000Z',
           withdrawn: false,
+          display_name: null,
         },
       ],
     });

@@ -1,0 +1,39 @@
+import { randomUUID } from 'node:crypto';
+import { closeSync, existsSync, fsyncSync, lstatSync, openSync, realpathSync, renameSync, rmSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { UsageError } from '../../core/errors.ts';
+
+/**
+ * Makes a file at once: whoever looks sees the old one or the new one, never half of it. It can be read by its owner
+ * alone. `write` gets the path of an empty file to write into; when it fails, nothing is left behind.
+ *
+ * @throws UsageError when there can be no file at `path`.
+ */
+export async function writeAtomically(path: string, write: (part: string) => Promise<void> | void): Promise<void> {
+  const target = targetOf(path);
+  const part = join(dirname(target), `.${basename(target).slice(0, 100)}.part-${randomUUID().slice(0, 8)}`);
+  try {
+    closeSync(openSync(part, 'wx', 0o600));
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw new UsageError(`${path} cannot be written (${code})`, 'check that its folder exists and can be written to');
+  }
+  try {
+    await write(part);
+    const descriptor = openSync(part, 'r+');
+    fsyncSync(descriptor);
+    closeSync(descriptor);
+    renameSync(part, target);
+  } catch (error) {
+    rmSync(part, { force: true });
+    throw error;
+  }
+}
+
+/** What a link leads to is replaced, not the link. */
+function targetOf(path: string): string {
+  const target = existsSync(path) ? realpathSync(path) : path;
+  const found = lstatSync(target, { throwIfNoEntry: false });
+  if (found === undefined || found.isFile()) return target;
+  throw new UsageError(`${path} is no file`, 'name a file, or leave --out away to write to stdout');
+}

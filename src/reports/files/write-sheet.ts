@@ -1,0 +1,51 @@
+import { closeSync, openSync, writeSync } from 'node:fs';
+import { type CsvStyle, csvPieces } from '../formats/csv.ts';
+import { jsonPieces, ndjsonPieces } from '../formats/json.ts';
+import { writeParquet } from '../formats/parquet.ts';
+import type { Sheet } from '../formats/sheet.ts';
+import { xlsxPieces } from '../formats/xlsx.ts';
+import { writeAtomically } from './atomic-file.ts';
+
+/** The formats in which rows leave as text, and those that only a file can hold. */
+const TEXT_FORMATS = ['csv', 'json', 'ndjson'] as const;
+export const SHEET_FORMATS = [...TEXT_FORMATS, 'xlsx', 'parquet'] as const;
+export type TextFormat = (typeof TEXT_FORMATS)[number];
+export type SheetFormat = (typeof SHEET_FORMATS)[number];
+
+export function isTextFormat(format: SheetFormat): format is TextFormat {
+  return TEXT_FORMATS.some((known) => known === format);
+}
+
+/** Rows as text, a piece at a time; memory does not grow with their number. */
+export function textPieces(sheet: Sheet, format: TextFormat, style: CsvStyle = {}): Generator<string> {
+  if (format === 'csv') return csvPieces(sheet, style);
+  return format === 'json' ? jsonPieces(sheet) : ndjsonPieces(sheet);
+}
+
+/** Writes rows into a file of their own, whole or not at all, readable by its owner alone. */
+export async function writeSheetFile(
+  sheet: Sheet,
+  { path, format, style }: { path: string; format: SheetFormat; style?: CsvStyle },
+): Promise<void> {
+  await writeAtomically(path, async (part) => {
+    if (format === 'parquet') await writeParquet(sheet, part);
+    else await writePieces(part, format === 'xlsx' ? xlsxPieces(sheet) : textPieces(sheet, format, style));
+  });
+}
+
+/** Writes pieces of a text into a file of its own, in the same way. */
+export async function writeTextFile(path: string, pieces: Iterable<string>): Promise<void> {
+  await writeAtomically(path, (part) => writePieces(part, pieces));
+}
+
+async function writePieces(path: string, pieces: AsyncIterable<Uint8Array> | Iterable<string>): Promise<void> {
+  const descriptor = openSync(path, 'r+');
+  try {
+    for await (const piece of pieces) {
+      const bytes = typeof piece === 'string' ? Buffer.from(piece) : piece;
+      for (let at = 0; at < bytes.length; ) at += writeSync(descriptor, bytes, at);
+    }
+  } finally {
+    closeSync(descriptor);
+  }
+}

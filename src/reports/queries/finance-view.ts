@@ -1,0 +1,93 @@
+import { UsageError } from '../../core/errors.ts';
+import type { LedgerConnection } from '../../ledger/file/open.ts';
+import type { ColumnKind, Sheet, SheetColumn, SheetValue } from '../formats/sheet.ts';
+import { whereClause } from './where.ts';
+
+/** Columns of the `finance_*` views that are no text, under whatever view they stand. */
+const KINDS: Readonly<Record<string, ColumnKind>> = {
+  change_percent: 'real',
+  ...kindOf('time', [
+    ...['as_of', 'at', 'changed_at', 'closed_at', 'compared_at', 'finished_at', 'first_fired_at', 'first_seen_at'],
+    ...['last_attempt_at', 'last_changed_at', 'last_complete_run_at', 'named_at', 'period_end', 'period_start'],
+    ...['recorded_at', 'slot', 'started_at'],
+  ]),
+  ...kindOf('decimal', ['unit_price']),
+  ...kindOf('flag', ['close_forced', 'complete', 'forced', 'withdrawn']),
+  ...kindOf('integer', [
+    ...['adjustment_credits', 'adjustment_requests', 'amount_minor', 'charge_minor'],
+    ...['correction_minor', 'credits', 'credits_after', 'credits_change', 'credits_delta', 'credits_increase'],
+    ...['credits_used', 'current_credits', 'current_requests', 'entries', 'entry_id', 'event_seq', 'level'],
+    ...['line_number', 'pages', 'previous_credits', 'previous_credits_same_point', 'previous_requests', 'projection'],
+    ...['records', 'request_count', 'request_increase', 'requests_after', 'requests_delta', 'tenants', 'threshold'],
+    ...['tier', 'unit_credits'],
+  ]),
+};
+
+/** Rows come in this order, as far as a view has these columns. */
+const ORDER = ['workspace_id', 'period', 'tenant_id', 'day', 'line_number', 'entry_id', 'event_seq', 'started_at'];
+
+export interface ViewFilters {
+  workspaceId?: string | undefined;
+  tenantId?: string | undefined;
+  period?: string | undefined;
+}
+
+/** The `finance_*` views of the ledger, by name. */
+export function financeViews(connection: LedgerConnection): string[] {
+  return connection
+    .prepare("SELECT name FROM sqlite_schema WHERE type = 'view' AND name LIKE 'finance\\_%' ESCAPE '\\' ORDER BY name")
+    .pluck()
+    .all() as string[];
+}
+
+/**
+ * The rows of a view, by its full name or without `finance_`. Filters match byte for byte.
+ *
+ * @throws UsageError for a view that there is not, and for a filter on a column that it does not have.
+ */
+export function viewSheet(connection: LedgerConnection, name: string, filters: ViewFilters = {}): Sheet {
+  const known = financeViews(connection);
+  const view = known.find((candidate) => candidate === name || candidate === `finance_${name}`);
+  if (view === undefined)
+    throw new UsageError(`there is no view ${JSON.stringify(name)}`, `use one of ${known.join(', ')}`);
+  const columns = viewColumns(connection, view);
+  const has = (column: string): boolean => columns.some((candidate) => candidate.name === column);
+  const wanted = { workspace_id: filters.workspaceId, tenant_id: filters.tenantId, period: filters.period };
+  for (const [column, value] of Object.entries(wanted)) {
+    if (value === undefined || has(column)) continue;
+    throw new UsageError(`${view} has no column ${column} to filter by`, 'leave the filter away');
+  }
+  const { where, values } = whereClause(wanted);
+  const names = columns.map((column) => `"${column.name}"`).join(', ');
+  const order = ORDER.filter(has).join(', ');
+  const statement = connection
+    .prepare(`SELECT ${names} FROM ${view} ${where} ${order === '' ? '' : `ORDER BY ${order}`}`)
+    .safeIntegers()
+    .raw();
+  const reals = columns.map(({ kind }) => kind === 'real');
+  return {
+    name: view,
+    columns,
+    rows: {
+      *[Symbol.iterator]() {
+        for (const row of statement.iterate(...values) as IterableIterator<SheetValue[]>) {
+          yield reals.includes(true) ? row.map((value, at) => (reals[at] === true ? asReal(value) : value)) : row;
+        }
+      },
+    },
+  };
+}
+
+/** The columns of a view and what they hold. */
+export function viewColumns(connection: LedgerConnection, view: string): SheetColumn[] {
+  const columns = connection.pragma(`table_info(${view})`) as { name: string }[];
+  return columns.map(({ name }) => ({ name, kind: KINDS[name] ?? 'text' }));
+}
+
+function asReal(value: SheetValue): SheetValue {
+  return typeof value === 'bigint' ? Number(value) : value;
+}
+
+function kindOf(kind: ColumnKind, names: readonly string[]): Record<string, ColumnKind> {
+  return Object.fromEntries(names.map((name) => [name, kind]));
+}

@@ -1,0 +1,179 @@
+import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { tableFromIPC } from 'apache-arrow';
+import { readParquet } from 'parquet-wasm';
+import readExcel from 'read-excel-file/node';
+import { describe, expect, test } from 'vitest';
+import { parseExact } from '../../../src/core/text/exact-json.ts';
+import { writeAtomically } from '../../../src/reports/files/atomic-file.ts';
+import { type SheetFormat, writeSheetFile } from '../../../src/reports/files/write-sheet.ts';
+import type { Sheet, SheetValue } from '../../../src/reports/formats/sheet.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
+
+const LARGEST = 2n ** 63n - 1n;
+const HOSTILE = [
+  '=1+1',
+  ' =1+1',
+  '\u00a0@x',
+  '\ufeff=x',
+  '\ttab',
+  'cr\rlf\n',
+  '_x000D_',
+  '<b>&"',
+  '\u0001',
+  '😀',
+  'é',
+  '',
+];
+const TEXTS = [...HOSTILE, 'acme', '007', '2026-02', 'TRUE', '1e5'];
+
+function sheet(): Sheet {
+  return {
+    name: 'usage',
+    columns: [
+      { name: 'id', kind: 'text' },
+      { name: 'credits', kind: 'integer' },
+      { name: 'price', kind: 'decimal' },
+      { name: 'percent', kind: 'real' },
+      { name: 'at', kind: 'time' },
+      { name: 'withdrawn', kind: 'flag' },
+    ],
+    rows: TEXTS.map((id, index): SheetValue[] => [
+      id,
+      index % 3 === 0 ? LARGEST - BigInt(index) : -123_456_789_012_345n,
+      index % 2 === 0 ? '0.000000000000000125' : '-12.5',
+      index === 1 ? null : index / 7,
+      '2026-02-20T12:00:00.123Z',
+      index % 2 === 0,
+    ]),
+  };
+}
+
+async function write(format: SheetFormat): Promise<string> {
+  const path = join(temporaryFolder(), `rows.${format}`);
+  await writeSheetFile(sheet(), { path, format });
+  return path;
+}
+
+/** Rows and types of a Parquet file, as Arrow's reader in Rust finds them. */
+function readBack(path: string): { rows: Record<string, unknown>[]; types: Record<string, string> } {
+  const table = tableFromIPC(readParquet(readFileSync(path)).intoIPCStream());
+  return {
+    rows: table.toArray().map((row) => ({ ...row.toJSON() })),
+    types: Object.fromEntries(table.schema.fields.map(({ name, type }) => [name, String(type)])),
+  };
+}
+
+const expected = () =>
+  [...sheet().rows].map(([id, credits, price, percent, at, withdrawn]) => ({
+    id: String(id).replace(/^\ufeff/, ''),
+    credits,
+    price: Number(price),
+    percent,
+    at: Date.parse(String(at)),
+    withdrawn,
+  }));
+
+describe('rows in a file', () => {
+  test('come back from Parquet as another reader finds them: integers exact, decimals doubles, times in UTC', async () => {
+    const path = await write('parquet');
+    const { rows, types } = readBack(path);
+    expect(rows).toEqual(expected());
+    // The reader drops a mark at the start of a text.
+    expect(readFileSync(path).includes('\ufeff=x')).toBe(true);
+    expect(types).toEqual({
+      id: 'Utf8',
+      credits: 'Int64',
+      price: 'Float64',
+      percent: 'Float64',
+      at: 'Timestamp<MILLISECOND, UTC>',
+      withdrawn: 'Bool',
+    });
+  });
+
+  test('come back from a workbook: text as it was, no formula, numbers up to 15 digits as numbers, longer ones exact', async () => {
+    const path = await write('xlsx');
+    const sheets = (await readExcel(path, { trim: false })) as unknown as { sheet: string; data: unknown[][] }[];
+    const [first] = sheets;
+    expect(sheets.map((found) => found.sheet)).toEqual(['usage']);
+    const [header, ...rows] = first?.data ?? [];
+    expect(header).toEqual(['id', 'credits', 'price', 'percent', 'at', 'withdrawn']);
+    expect(rows.map((row) => row[0] ?? '')).toEqual(TEXTS);
+    expect(rows.map((row) => row[1])).toEqual(
+      TEXTS.map((_, index) => (index % 3 === 0 ? String(LARGEST - BigInt(index)) : -123_456_789_012_345)),
+    );
+    expect(rows.map((row) => row[2])).toEqual(
+      TEXTS.map((_, index) => (index % 2 === 0 ? 0.000000000000000125 : -12.5)),
+    );
+    expect(rows.map((row) => row[5])).toEqual(TEXTS.map((_, index) => index % 2 === 0));
+  });
+
+  test('come back from NDJSON and JSON', async () => {
+    const lines = readFileSync(await write('ndjson'), 'utf8')
+      .trimEnd()
+      .split('\n');
+    const rows = lines.map((line) => parseExact(line) as Record<string, unknown>);
+    expect(rows.map(({ id }) => id)).toEqual(TEXTS);
+    expect(rows.map(({ credits }) => credits)).toEqual([...sheet().rows].map(([, credits]) => credits));
+    const document = parseExact(readFileSync(await write('json'), 'utf8'));
+    expect(document).toEqual({ name: 'usage', rows });
+  });
+
+  test.each(['csv', 'json', 'ndjson', 'xlsx', 'parquet'] as const)('%s without rows is whole', async (format) => {
+    const path = join(temporaryFolder(), `none.${format}`);
+    await writeSheetFile({ ...sheet(), rows: [] }, { path, format });
+    const text = readFileSync(path, 'latin1');
+    if (format === 'parquet') expect([text.slice(0, 4), text.slice(-4)]).toEqual(['PAR1', 'PAR1']);
+    else if (format === 'json') expect(JSON.parse(readFileSync(path, 'utf8'))).toEqual({ name: 'usage', rows: [] });
+    else if (format === 'xlsx') expect(readFileSync(path).subarray(0, 2).toString()).toBe('PK');
+    else expect(readFileSync(path, 'utf8')).toBe(format === 'csv' ? 'id,credits,price,percent,at,withdrawn\r\n' : '');
+  });
+
+  test('a mark for Excel and another delimiter come when they are asked for', async () => {
+    const path = join(temporaryFolder(), 'rows.csv');
+    await writeSheetFile(sheet(), { path, format: 'csv', style: { bom: true, delimiter: ';' } });
+    expect(readFileSync(path, 'utf8').slice(0, 12)).toBe('\ufeffid;credits;');
+  });
+});
+
+describe('a file', () => {
+  test('can be read by its owner alone, also when it takes the place of another', async () => {
+    const path = join(temporaryFolder(), 'rows.csv');
+    writeFileSync(path, 'old');
+    chmodSync(path, 0o644);
+    await writeSheetFile(sheet(), { path, format: 'csv' });
+    expect(statSync(path).mode & 0o777).toBe(0o600);
+    expect(readFileSync(path, 'utf8')).toMatch(/^id,/);
+  });
+
+  test('is the old one, and nothing is left behind, when the rows cannot be read to their end', async () => {
+    const folder = temporaryFolder();
+    const path = join(folder, 'rows.csv');
+    writeFileSync(path, 'old');
+    const rows = function* (): Generator<SheetValue[]> {
+      yield ['acme', 1n, '1', 1, '2026-02-20T12:00:00Z', true];
+      throw new Error('the disk is gone');
+    };
+    for (const format of ['csv', 'xlsx', 'parquet'] as const) {
+      await expect(writeSheetFile({ ...sheet(), rows: rows() }, { path, format })).rejects.toThrow('the disk is gone');
+    }
+    expect(readFileSync(path, 'utf8')).toBe('old');
+    expect(readdirSync(folder)).toEqual(['rows.csv']);
+  });
+
+  test('behind a link is the one that is replaced', async () => {
+    const folder = temporaryFolder();
+    writeFileSync(join(folder, 'real.csv'), 'old');
+    symlinkSync('real.csv', join(folder, 'link.csv'));
+    await writeSheetFile(sheet(), { path: join(folder, 'link.csv'), format: 'csv' });
+    expect(readFileSync(join(folder, 'real.csv'), 'utf8')).toMatch(/^id,/);
+  });
+
+  test('where none can be is refused in words', async () => {
+    const folder = temporaryFolder();
+    mkdirSync(join(folder, 'folder'));
+    for (const path of [join(folder, 'folder'), join(folder, 'missing', 'rows.csv'), '/dev/null']) {
+      await expect(writeAtomically(path, () => {})).rejects.toMatchObject({ code: 'usage' });
+    }
+  });
+});
