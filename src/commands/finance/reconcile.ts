@@ -1,22 +1,33 @@
+import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
+import { parse } from 'yaml';
+import { z } from 'zod';
 import { readStatement } from '../../billing/book/read-statement.ts';
 import { type ReconciledTenant, reconcile, type SideFigures } from '../../billing/reconcile/reconcile.ts';
 import type { StatementDocument } from '../../billing/statement/document.ts';
 import { AppError, UsageError } from '../../core/errors.ts';
 import { formatMinor, isCurrency, parseMinor } from '../../core/money.ts';
 import { type Period, parsePeriod } from '../../core/period.ts';
+import { SHEET_FORMATS } from '../../reports/files/write-sheet.ts';
+import { renderJson } from '../../reports/formats/json.ts';
+import { sheetOf } from '../../reports/formats/sheet.ts';
 import { renderTable, type TableColumn } from '../../reports/formats/table.ts';
+import { tenantNames } from '../../reports/queries/tenants.ts';
 import type { Context } from '../../wiring/context.ts';
 import { chooseWorkspace } from '../shared/choose-workspace.ts';
 import { type CliContext, EXIT, examples, reportingCommand } from '../shared/cli-context.ts';
 import { type CsvRecord, readCsvFile } from '../shared/csv-file.ts';
 import { withStopSignal } from '../shared/stop-signal.ts';
+import { addSheetOptions, chosenFormat, putSheet, putTable, putText, type SheetOptions } from './sheet-output.ts';
 import { bringRatesIntoForce } from './statement.ts';
 
-interface ReconcileOptions {
+interface ReconcileOptions extends SheetOptions {
   period: string;
   workspace?: string;
+  mapping?: string;
+  format?: (typeof FORMATS)[number];
+  json?: boolean;
   tenantColumn: string;
   creditsColumn?: string;
   amountColumn?: string;
@@ -25,8 +36,10 @@ interface ReconcileOptions {
   service: boolean;
 }
 
+const FORMATS = ['table', ...SHEET_FORMATS] as const;
+
 export function reconcileCommand(cli: CliContext): Command {
-  return reportingCommand('reconcile')
+  const command = reportingCommand('reconcile')
     .argument('<file>', 'the invoice export, a CSV file with a line of headers')
     .requiredOption('--period <period>', 'the period, YYYY-MM')
     .option('--workspace <id>', 'the workspace (needed when there are several)')
@@ -36,13 +49,62 @@ export function reconcileCommand(cli: CliContext): Command {
     .option('--currency <code>', 'the currency of the amounts (needed when the period has several)')
     .option('--tolerance <amount>', 'by how much an amount may be off', '0')
     .option('--no-service', 'do not ask the service')
+    .option('--mapping <file>', 'YAML with tenant_column, credits_column, amount_column, currency and tolerance')
+    .addOption(new Option('--format <format>', 'form of the answer (default: table)').choices(FORMATS));
+  return addSheetOptions(command)
     .addHelpText(
       'after',
-      examples('usage-ledger reconcile invoices.csv --period 2026-02 --tenant-column customer --amount-column net'),
+      examples(
+        'usage-ledger reconcile invoices.csv --period 2026-02 --tenant-column customer --amount-column net',
+        'usage-ledger reconcile invoices.csv --period 2026-02 --mapping invoices.yml --format xlsx --out february.xlsx',
+      ),
     )
-    .action((file: string, options: ReconcileOptions) =>
-      cli.withContext((context) => withStopSignal((signal) => compare(cli, context, file, options, signal))),
-    );
+    .action((file: string, given: ReconcileOptions) => {
+      const options = withMapping(cli, command, given);
+      return cli.withContext((context) => withStopSignal((signal) => compare(cli, context, file, options, signal)));
+    });
+}
+
+const MAPPED = {
+  tenant_column: 'tenantColumn',
+  credits_column: 'creditsColumn',
+  amount_column: 'amountColumn',
+  currency: 'currency',
+  tolerance: 'tolerance',
+} as const;
+
+const mappingSchema = z.strictObject({
+  tenant_column: z.string().min(1).optional(),
+  credits_column: z.string().min(1).optional(),
+  amount_column: z.string().min(1).optional(),
+  currency: z.string().optional(),
+  tolerance: z.string().optional(),
+});
+
+/** The options, where those that nobody typed come from the saved mapping. */
+function withMapping(cli: CliContext, command: Command, options: ReconcileOptions): ReconcileOptions {
+  if (options.mapping === undefined) return options;
+  const file = resolve(cli.io.cwd, options.mapping);
+  const parsed = mappingSchema.safeParse(readYaml(file));
+  if (!parsed.success) {
+    const faults = parsed.error.issues.map(({ path, message }) => [...path, message].join(': '));
+    throw new UsageError(`${file} is no mapping: ${faults.join('; ')}`, `it may say ${Object.keys(MAPPED).join(', ')}`);
+  }
+  const merged = { ...options };
+  for (const [key, value] of Object.entries(parsed.data) as [keyof typeof MAPPED, string | undefined][]) {
+    const option = MAPPED[key];
+    if (value !== undefined && command.getOptionValueSource(option) !== 'cli') merged[option] = value;
+  }
+  return merged;
+}
+
+function readYaml(file: string): unknown {
+  try {
+    return parse(readFileSync(file, 'utf8'));
+  } catch (error) {
+    const why = (error as NodeJS.ErrnoException).code ?? 'it is not YAML';
+    throw new UsageError(`${file} cannot be read (${why})`, 'check the path and what stands in it');
+  }
 }
 
 async function compare(
@@ -80,12 +142,23 @@ async function compare(
   });
   const differing = tenants.filter(({ status }) => status !== 'matched');
   if (differing.length > 0) cli.exitCode = EXIT.fault;
-  const rows = (cli.json ? tenants : differing).map((tenant) => rowOf(tenant, currency));
+  const format = chosenFormat(options, 'table');
+  const names = tenantNames(connection, { workspaceId: workspace.id });
+  const rows = (format === 'table' ? differing : tenants).map((tenant) => ({
+    ...rowOf(tenant, currency),
+    display_name: names(workspace.id, tenant.tenantId),
+  }));
   const totals = totalsOf(tenants, currency);
-  if (cli.json) {
-    cli.printJson({ workspace_id: workspace.id, period, state: statement.state, currency, totals, rows });
+  if (format === 'json') {
+    const document = { workspace_id: workspace.id, period, state: statement.state, currency, totals, rows };
+    await putText(cli, renderJson(document), options);
     return;
   }
+  if (format !== 'table') {
+    await putSheet(cli, sheetOf(`reconcile ${period}`, SHEET_COLUMNS, rows), { format, options });
+    return;
+  }
+  if (options.out !== undefined) await putTable(cli, '', options);
   if (rows.length > 0) cli.print(`${renderTable(rows, COLUMNS, cli.tableOptions)}\n`);
   for (const [status, count] of Object.entries(totals.tenants)) cli.print(`${count} ${status}`);
   if (currency !== null)
@@ -166,7 +239,18 @@ function parseCredits(text: string): bigint | null {
   return /^-?\d{1,19}$/.test(text.trim()) ? BigInt(text.trim()) : null;
 }
 
-type ReconcileRow = ReturnType<typeof rowOf>;
+type ReconcileRow = ReturnType<typeof rowOf> & { display_name: string | null };
+
+const SHEET_COLUMNS = [
+  { name: 'tenant_id', kind: 'text' },
+  { name: 'display_name', kind: 'text' },
+  { name: 'status', kind: 'text' },
+  { name: 'service_credits', kind: 'integer' },
+  { name: 'ledger_credits', kind: 'integer' },
+  { name: 'invoice_credits', kind: 'integer' },
+  { name: 'ledger_amount', kind: 'decimal' },
+  { name: 'invoice_amount', kind: 'decimal' },
+] as const;
 
 function rowOf({ tenantId, status, ledger, service, invoice }: ReconciledTenant, currency: string | null) {
   return {

@@ -8,33 +8,49 @@ import { AppError, UsageError } from '../../core/errors.ts';
 import { parsePeriod } from '../../core/period.ts';
 import { parseExact } from '../../core/text/exact-json.ts';
 import { inertText } from '../../core/text/inert-text.ts';
-import { renderCsv } from '../../reports/formats/csv.ts';
+import { SHEET_FORMATS } from '../../reports/files/write-sheet.ts';
 import { formatInteger } from '../../reports/formats/format.ts';
+import { renderJson } from '../../reports/formats/json.ts';
+import { sheetOf } from '../../reports/formats/sheet.ts';
 import { renderTable, type TableColumn } from '../../reports/formats/table.ts';
+import { lineWords, priceWords, STATE_WORDS, statementHtml } from '../../reports/statement/statement-html.ts';
 import type { Context } from '../../wiring/context.ts';
 import { chooseWorkspace } from '../shared/choose-workspace.ts';
 import { type CliContext, EXIT, examples, reportingCommand } from '../shared/cli-context.ts';
 import { openExisting } from './close.ts';
+import {
+  addSheetOptions,
+  chosenFormat,
+  putPieces,
+  putSheet,
+  putTable,
+  putText,
+  type SheetOptions,
+} from './sheet-output.ts';
 
-interface StatementOptions {
+interface StatementOptions extends SheetOptions {
   tenant?: string;
   workspace?: string;
-  format?: 'table' | 'csv' | 'json';
+  format?: (typeof FORMATS)[number];
   json?: boolean;
 }
 
+const FORMATS = ['table', ...SHEET_FORMATS, 'html'] as const;
+
 export function statementCommand(cli: CliContext): Command {
-  return reportingCommand('statement')
+  const command = reportingCommand('statement')
     .argument('<period>', 'the period, YYYY-MM')
     .option('--tenant <id>', 'only this tenant')
     .option('--workspace <id>', 'the workspace (needed when there are several)')
-    .addOption(new Option('--format <format>', 'form of the answer (default: table)').choices(['table', 'csv', 'json']))
+    .addOption(new Option('--format <format>', 'form of the answer (default: table)').choices(FORMATS));
+  return addSheetOptions(command)
     .addHelpText(
       'after',
       examples(
         'usage-ledger statement 2026-02',
         'usage-ledger statement 2026-02 --tenant acme --format json > acme.json',
         'usage-ledger statement verify acme.json',
+        'usage-ledger statement 2026-02 --format html --out february.html',
       ),
     )
     .action((text: string, options: StatementOptions) =>
@@ -49,10 +65,7 @@ async function showStatement(
   text: string,
   options: StatementOptions,
 ): Promise<void> {
-  const format = options.format ?? (options.json === true ? 'json' : 'table');
-  if (options.json === true && format !== 'json') {
-    throw new UsageError(`--json contradicts --format ${format}`, 'give one of the two');
-  }
+  const format = chosenFormat(options, 'table');
   const period = parsePeriod(text);
   const { id: workspaceId } = chooseWorkspace(context.config, options.workspace);
   await bringRatesIntoForce(context);
@@ -69,9 +82,12 @@ async function showStatement(
     );
   }
   if (statement.tenants.length === 0) cli.note('the period has no tenant that fits');
-  if (format === 'json') cli.printJson(statement);
-  else if (format === 'csv') cli.printDocument(renderCsv(linesOf(statement), CSV_COLUMNS));
-  else printStatement(cli, statement);
+  if (format === 'json') await putText(cli, renderJson(statement), options);
+  else if (format === 'html') await putPieces(cli, statementHtml(statement), options);
+  else if (format !== 'table') {
+    await putSheet(cli, sheetOf(`statement ${period}`, COLUMNS, linesOf(statement)), { format, options });
+  } else if (options.out === undefined) printStatement(cli, statement);
+  else await putTable(cli, '', options);
 }
 
 /** The ledger learns of cards in the configuration when it is opened for writing; without any nothing is written. */
@@ -120,52 +136,38 @@ function linesOf(statement: StatementDocument): StatementRow[] {
   });
 }
 
-const CSV_COLUMNS = (
-  [
-    'workspace_id',
-    'period',
-    'state',
-    'tenant_id',
-    'display_name',
-    'external_ref',
-    'kind',
-    'tier',
-    'credits',
-    'unit_credits',
-    'unit_price',
-    'amount',
-    'currency',
-    'rate_card',
-    'corrects_period',
-  ] as const
-).map((key) => ({ key, header: key }));
+const COLUMNS = [
+  { name: 'workspace_id', kind: 'text' },
+  { name: 'period', kind: 'text' },
+  { name: 'state', kind: 'text' },
+  { name: 'tenant_id', kind: 'text' },
+  { name: 'display_name', kind: 'text' },
+  { name: 'external_ref', kind: 'text' },
+  { name: 'kind', kind: 'text' },
+  { name: 'tier', kind: 'integer' },
+  { name: 'credits', kind: 'integer' },
+  { name: 'unit_credits', kind: 'integer' },
+  { name: 'unit_price', kind: 'decimal' },
+  { name: 'amount', kind: 'decimal' },
+  { name: 'currency', kind: 'text' },
+  { name: 'rate_card', kind: 'text' },
+  { name: 'corrects_period', kind: 'text' },
+] as const;
 
 const TABLE_COLUMNS: TableColumn<StatementRow>[] = [
   { key: 'tenant_id', header: 'Tenant' },
   { key: 'display_name', header: 'Name' },
-  { key: 'kind', header: 'Line', format: (_, row) => nameOf(row) },
+  { key: 'kind', header: 'Line', format: (_, row) => lineWords(row) },
   { key: 'credits', header: 'Credits', align: 'right' },
-  { key: 'unit_price', header: 'Price', align: 'right', format: (price, row) => priceOf(price, row) },
+  { key: 'unit_price', header: 'Price', align: 'right', format: (_, row) => priceWords(row) },
   { key: 'amount', header: 'Amount', align: 'right' },
   { key: 'currency', header: '' },
   { key: 'rate_card', header: 'Rate card' },
 ];
 
-function nameOf({ kind, tier, corrects_period }: StatementRow): string {
-  if (kind === 'unpriced') return 'no rate card';
-  if (kind === 'correction') return `correction of ${corrects_period}`;
-  if (kind !== 'usage') return kind;
-  return tier === 0 ? 'included' : `usage, tier ${tier}`;
-}
-
-function priceOf(price: string | null, { unit_credits }: StatementRow): string {
-  if (price === null) return '';
-  return unit_credits === null || unit_credits === 1n ? price : `${price} / ${formatInteger(unit_credits)}`;
-}
-
 function printStatement(cli: CliContext, statement: StatementDocument): void {
   const { workspace_id, period, state, as_of, certificate, head_digest } = statement;
-  cli.print(`${period} of ${inertText(workspace_id)}: ${STATES[state]}`);
+  cli.print(`${period} of ${inertText(workspace_id)}: ${STATE_WORDS[state]}`);
   cli.print(`as of ${as_of ?? 'never'}${certificate === null ? '' : `, proven by ${certificate.run_id}`}`);
   if (head_digest !== null) cli.print(`${state === 'closed' ? 'close' : 'run'} digest ${head_digest}`);
   cli.print('');
@@ -176,12 +178,6 @@ function printStatement(cli: CliContext, statement: StatementDocument): void {
   const projected = statement.tenants.reduce((sum, tenant) => sum + (tenant.projected_credits ?? 0n), 0n);
   if (state === 'open' && projected > 0n) cli.print(`at this rate ${formatInteger(projected)} credits by its end`);
 }
-
-const STATES = {
-  open: 'open, an estimate: the month is not over',
-  settling: 'settling, an estimate: it is over and not closed',
-  closed: 'closed',
-} as const;
 
 function verifyCommand(cli: CliContext): Command {
   return reportingCommand('verify', { config: false })

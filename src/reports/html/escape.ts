@@ -1,0 +1,14 @@
+import { inertText } from '../../core/text/inert-text.ts';
+
+const ENTITIES: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+};
+
+/** Text from outside as it may stand in HTML, between tags or in a quoted attribute; characters that act are shown. */
+export function htmlText(text: string): string {
+  return inertText(text).replace(/[&<>"']/g, (character) => ENTITIES[character] ?? '');
+}

@@ -1,0 +1,119 @@
+import type { StatementDocument } from '../../billing/statement/document.ts';
+import { formatInteger } from '../formats/format.ts';
+import { htmlText } from '../html/escape.ts';
+
+type Tenant = StatementDocument['tenants'][number];
+
+/** What a line of a statement is, and what its credits cost. */
+interface Line {
+  kind: string;
+  tier: number | null;
+  corrects_period: string | null;
+  unit_price: string | null;
+  unit_credits: bigint | null;
+}
+
+export const STATE_WORDS = {
+  open: 'open, an estimate: the month is not over',
+  settling: 'settling, an estimate: it is over and not closed',
+  closed: 'closed',
+} as const;
+
+/** What a line is for, in words. `unpriced` is the line of a tenant without a rate card. */
+export function lineWords({ kind, tier, corrects_period }: Line): string {
+  if (kind === 'unpriced') return 'no rate card';
+  if (kind === 'correction') return `correction of ${corrects_period}`;
+  if (kind !== 'usage') return kind;
+  return tier === 0 ? 'included' : `usage, tier ${tier}`;
+}
+
+/** The price of a line and how many credits it buys; empty when it is no usage. */
+export function priceWords({ unit_price, unit_credits }: Line): string {
+  if (unit_price === null) return '';
+  return unit_credits === null || unit_credits === 1n ? unit_price : `${unit_price} / ${formatInteger(unit_credits)}`;
+}
+
+/** No script, and nothing that a browser would fetch. */
+const STYLE = `
+:root { color-scheme: light dark; font: 15px/1.45 system-ui, sans-serif; }
+body { margin: 0 auto; max-width: 52rem; padding: 1.5rem; }
+section { break-after: page; margin-bottom: 3rem; }
+section:last-of-type { break-after: auto; }
+h1 { font-size: 1.4rem; margin: 0 0 .25rem; overflow-wrap: anywhere; }
+p { margin: .2rem 0; }
+.quiet { color: light-dark(#555, #aaa); font-size: .85rem; overflow-wrap: anywhere; }
+.scroll { overflow-x: auto; }
+table { border-collapse: collapse; margin-top: 1rem; width: 100%; }
+th, td { border-bottom: 1px solid light-dark(#ddd, #444); padding: .35rem .5rem; text-align: left; vertical-align: top; }
+td.number, th.number { font-variant-numeric: tabular-nums; text-align: right; white-space: nowrap; }
+tfoot td { border-bottom: 0; font-weight: 600; }
+@media print { :root { color-scheme: light; } body { max-width: none; padding: 0; } }
+`;
+
+/**
+ * The statement as a page to print, a tenant a sheet of paper, a piece at a time. It is a function of the document alone:
+ * a closed period's is the same to the byte each time.
+ */
+export function* statementHtml(statement: StatementDocument): Generator<string> {
+  const { period, workspace_id } = statement;
+  yield `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
+<title>Statement ${htmlText(period)}, ${htmlText(workspace_id)}</title>
+<style>${STYLE}</style>
+</head>
+<body>
+<main>
+`;
+  if (statement.tenants.length === 0) yield '<p>The period has no tenant that fits.</p>\n';
+  for (const tenant of statement.tenants) yield tenantSection(statement, tenant);
+  yield '</main>\n</body>\n</html>\n';
+}
+
+function tenantSection(statement: StatementDocument, tenant: Tenant): string {
+  const { state, period, workspace_id, as_of, certificate, head_digest } = statement;
+  const { tenant_id, display_name, external_ref, credits_used, request_count, projected_credits, totals } = tenant;
+  const reference = external_ref === null ? '' : `, ${htmlText(external_ref)}`;
+  const proof = certificate === null ? '' : `, proven by run ${htmlText(certificate.run_id)}`;
+  const digest =
+    head_digest === null
+      ? ''
+      : `<p class="quiet">${state === 'closed' ? 'Close' : 'Run'} digest ${htmlText(head_digest)}</p>\n`;
+  const projection =
+    projected_credits === null
+      ? ''
+      : `<p>At this rate ${formatInteger(projected_credits)} credits by the end of the month.</p>\n`;
+  const sums = totals
+    .map(({ amount, currency }) => `<tr><td colspan="3">Total</td><td class="number">${amount} ${currency}</td></tr>\n`)
+    .join('');
+  return `<section>
+<h1>${htmlText(display_name ?? tenant_id)}</h1>
+<p class="quiet">${htmlText(tenant_id)}${reference}, workspace ${htmlText(workspace_id)}</p>
+<p><strong>${htmlText(period)}</strong>: ${STATE_WORDS[state]}</p>
+<p>${formatInteger(credits_used)} credits in ${formatInteger(request_count)} requests</p>
+${projection}<div class="scroll" tabindex="0" role="region" aria-label="Lines of ${htmlText(display_name ?? tenant_id)}">
+<table>
+<thead><tr><th scope="col">Line</th><th scope="col" class="number">Credits</th><th scope="col" class="number">Price</th><th scope="col" class="number">Amount</th></tr></thead>
+<tbody>
+${tenant.lines.length === 0 ? '<tr><td colspan="4">no rate card</td></tr>\n' : tenant.lines.map(lineRow).join('')}</tbody>
+<tfoot>
+${sums}</tfoot>
+</table>
+</div>
+<p class="quiet">As of ${htmlText(as_of ?? 'never')}${proof}</p>
+${digest}</section>
+`;
+}
+
+function lineRow(line: Tenant['lines'][number]): string {
+  const cells = [
+    `<td>${htmlText(lineWords(line))}<br><span class="quiet">${htmlText(line.rate_card)}</span></td>`,
+    `<td class="number">${line.credits === null ? '' : formatInteger(line.credits)}</td>`,
+    `<td class="number">${htmlText(priceWords(line))}</td>`,
+    `<td class="number">${line.amount} ${line.currency}</td>`,
+  ];
+  return `<tr>${cells.join('')}</tr>\n`;
+}

@@ -1,0 +1,87 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import readExcel from 'read-excel-file/node';
+import { describe, expect, it } from 'vitest';
+import { stringify } from 'yaml';
+import { createWorld, FIRST, NOON, row, type World } from '../world.ts';
+
+const HOSTILE = '<script>alert(1)</script>"\'&\u202e';
+const CARD = {
+  ...{ name: 'standard', from_period: '2025-12', currency: 'EUR', discount_percent: '10' },
+  graduated: [{ up_to: 500, price_per_credit: '0.02' }, { price_per_credit: '0.0125' }],
+};
+const USAGE = [row('acme', '2026-01', 1000), row(HOSTILE, '2026-01', 2000), row('acme', '2026-02', 4000)];
+
+async function createClosed(): Promise<World> {
+  const world = await createWorld({ ...FIRST, usage: USAGE });
+  await world.run('migrate');
+  writeFileSync(join(world.folder, 'rates.yml'), stringify({ rates: [CARD] }));
+  await world.run('rates', 'import', 'rates.yml');
+  await world.run('sync');
+  writeFileSync(join(world.folder, 'names.csv'), 'tenant_id,display_name,external_ref\nacme,=Acme <b>,K-1\n');
+  await world.run('tenants', 'import', 'names.csv');
+  world.clock.nowMs = NOON + 13 * 3_600_000;
+  await world.run('sync');
+  expect((await world.run('close', '2026-01', '--by', 'Ada')).code).toBe(0);
+  return world;
+}
+
+async function sheetOf(file: string): Promise<unknown[][]> {
+  const sheets = (await readExcel(file)) as unknown as { data: unknown[][] }[];
+  return sheets[0]?.data ?? [];
+}
+
+describe('statement', () => {
+  it('is a workbook in which amounts are numbers, the discount with its sign, and names are text', async () => {
+    const world = await createClosed();
+    const argv = ['statement', '2026-01', '--tenant', 'acme', '--format', 'xlsx', '--out', 'acme.xlsx'];
+    expect(await world.run(...argv)).toEqual({ code: 0, out: '', err: '' });
+    const [header, ...rows] = await sheetOf(join(world.folder, 'acme.xlsx'));
+    const column = (name: string) => rows.map((cells) => cells[header?.indexOf(name) ?? -1]);
+    expect(column('kind')).toEqual(['usage', 'usage', 'discount']);
+    expect(column('amount')).toEqual([10, 6.25, -1.62]);
+    expect(column('display_name')).toEqual(['=Acme <b>', '=Acme <b>', '=Acme <b>']);
+    const csv = await world.run('statement', '2026-01', '--tenant', 'acme', '--format', 'csv');
+    expect(csv.out).toContain(",'=Acme <b>,K-1,discount,,,,,-1.62,EUR,");
+  });
+
+  it('is a page to print, the same to the byte each time, in which nothing of a tenant is code', async () => {
+    const world = await createClosed();
+    const write = async (name: string) => {
+      expect((await world.run('statement', '2026-01', '--format', 'html', '--out', name)).code).toBe(0);
+      return readFileSync(join(world.folder, name), 'utf8');
+    };
+    const page = await write('first.html');
+    await world.run('sync');
+    expect(await write('second.html')).toBe(page);
+    expect(page.match(/<section>/g)).toHaveLength(2);
+    expect(page).toContain('<h1>=Acme &lt;b&gt;</h1>');
+    expect(page).toContain('&lt;script&gt;alert(1)&lt;/script&gt;&quot;&#39;&amp;\\u202e');
+    expect(page).not.toMatch(/<script|javascript:|https?:|\son\w+=/i);
+    expect(page).toMatch(/<td colspan="3">Total<\/td><td class="number">14\.63 EUR<\/td>/);
+    const open = await world.run('statement', '2026-02', '--format', 'html');
+    expect(open.out).toContain('open, an estimate');
+    expect(open.out).toMatch(/At this rate [\d,]+ credits by the end of the month/);
+  });
+});
+
+describe('reconcile', () => {
+  it('takes its columns from a saved mapping, which what is typed overrules, and writes a workbook of all tenants', async () => {
+    const world = await createClosed();
+    writeFileSync(join(world.folder, 'invoices.csv'), 'customer,net,gross\nacme,14.63,17.41\n');
+    writeFileSync(join(world.folder, 'map.yml'), stringify({ tenant_column: 'customer', amount_column: 'gross' }));
+    const argv = ['reconcile', 'invoices.csv', '--period', '2026-01', '--mapping', 'map.yml', '--no-service'];
+    const out = ['--format', 'xlsx', '--out', 'report.xlsx'];
+    expect((await world.run(...argv, ...out, '--amount-column', 'net')).code).toBe(4);
+    const [header, ...rows] = await sheetOf(join(world.folder, 'report.xlsx'));
+    expect(header?.slice(0, 3)).toEqual(['tenant_id', 'display_name', 'status']);
+    expect(rows.map((cells) => cells[2]).sort()).toEqual(['matched', 'missing']);
+    const matched = rows.find((cells) => cells[0] === 'acme');
+    expect(matched?.slice(-2)).toEqual([14.63, 14.63]);
+    expect((await world.run(...argv)).out).toMatch(/acme +different/);
+    writeFileSync(join(world.folder, 'map.yml'), stringify({ tenant: 'customer' }));
+    const { code, err } = await world.run(...argv);
+    expect(code).toBe(2);
+    expect(err).toMatch(/map.yml is no mapping: .*tenant/);
+  });
+});
