@@ -57,9 +57,14 @@ const DEFAULT_RETENTION_DAYS = 400;
 export function resolveConfig(document: FileConfig, source: Source): Config {
   const defaults = document.defaults ?? {};
   const ledgerPath = resolve(source.folder, document.ledger?.path ?? 'data/ledger.db');
+  const keyFile = document.ledger?.checkpoint_key_file;
   return {
     file: source.file,
-    ledger: { path: ledgerPath, retentionDays: document.ledger?.retention_days ?? DEFAULT_RETENTION_DAYS },
+    ledger: {
+      path: ledgerPath,
+      retentionDays: document.ledger?.retention_days ?? DEFAULT_RETENTION_DAYS,
+      ...(keyFile === undefined ? {} : { checkpointKeyFile: resolve(source.folder, keyFile) }),
+    },
     workers: document.workers ?? 64,
     redisUrl: document.redis_url || null,
     http: {

@@ -143,7 +143,13 @@ const channel = z.discriminatedUnion('type', [
  * `cross-checks.ts`, so that a mistake in one place never hides one in another.
  */
 export const fileSchema = z.strictObject({
-  ledger: z.strictObject({ path: word.optional(), retention_days: integer(30, 36_500).optional() }).optional(),
+  ledger: z
+    .strictObject({
+      path: word.optional(),
+      retention_days: integer(30, 36_500).optional(),
+      checkpoint_key_file: word.optional(),
+    })
+    .optional(),
   redis_url: obeys(z.string().trim(), redisRule).optional(),
   http: z
     .strictObject({

@@ -172,8 +172,8 @@ export interface ProxyConfig {
 export interface Config {
   /** Absolute path of the file that was read; null when the environment alone gave the configuration. */
   file: string | null;
-  /** What is no history is kept for `retentionDays`. */
-  ledger: { path: string; retentionDays: number };
+  /** What is no history is kept for `retentionDays`. Without a key file the key lies beside the ledger. */
+  ledger: { path: string; retentionDays: number; checkpointKeyFile?: string };
   /** Null: the daemon starts a private redis-server. */
   redisUrl: string | null;
   /** Runs under way at once, over all workspaces of a daemon. */

@@ -41,7 +41,8 @@ export function createHandlers(context: Context, { onBegin, afterRun, postpone }
         }
         const { status, runId, records, entries, walks } = outcome;
         const alerts = outcome.alerts.changes.length;
-        logger.info({ workspaceId, kind, slot, runId, records, entries, walks, alerts }, 'run applied');
+        const head = { link: outcome.appliedSeq, head: outcome.digest };
+        logger.info({ workspaceId, kind, slot, runId, records, entries, walks, alerts, ...head }, 'run applied');
         if (outcome.alerts.notificationIds.length > 0) await afterRun();
         return { status, runId, records, entries, alerts };
       } catch (error) {

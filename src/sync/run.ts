@@ -76,7 +76,11 @@ export async function syncWorkspace(deps: SyncDeps, request: SyncRequest): Promi
     await refuseSuspiciousEmpty(writer, claimed, proven.walk);
     const withdrawals = await confirmWithdrawals(deps, claimed, signal);
     signal.throwIfAborted();
-    const { extra: alerts, ...result } = await writer.call('applyRun', {
+    const {
+      extra: alerts,
+      checkpointFault,
+      ...result
+    } = await writer.call('applyRun', {
       runKey: claimed.runKey,
       walk: proven.walk,
       withdrawals,
@@ -88,6 +92,7 @@ export async function syncWorkspace(deps: SyncDeps, request: SyncRequest): Promi
         settleHours: workspace.settleHours,
       },
     });
+    if (checkpointFault !== null) log.warn({ reason: checkpointFault }, 'no checkpoint of the head could be written');
     const { pages, records } = proven.walk.facts;
     return {
       status: 'applied',

@@ -118,11 +118,11 @@ export class Context {
   }
 
   async #openWriter(): Promise<LedgerWriter> {
-    const { path } = this.config.ledger;
+    const { path, checkpointKeyFile } = this.config.ledger;
     const thread = this.#thread;
     this.#thread = undefined;
     const writer = await LedgerWriter.open(
-      { path, version: this.version, nowMs: this.clock.now(), secrets: secretsOf(this.config) },
+      { path, checkpointKeyFile, version: this.version, nowMs: this.clock.now(), secrets: secretsOf(this.config) },
       thread,
     );
     this.#releasers.push(() => writer.close());

@@ -11,6 +11,8 @@ export interface WriterStart {
   nowMs: number;
   /** What must not stand in any error, though the service may send it. */
   secrets?: readonly string[];
+  /** Where the key lies that signs checkpoints; beside the ledger when it is absent. */
+  checkpointKeyFile?: string | undefined;
 }
 
 /** Everything that the thread can be asked for: what it takes and what it gives back. */

@@ -23,6 +23,7 @@ import { importNames, type NamesImport, type NamesReport } from '../billing/book
 import { type CardsChange, type CardsRequest, setCards } from '../billing/book/set-cards.ts';
 import { isoTime } from '../core/clock.ts';
 import type { Redactor } from '../core/text/redact.ts';
+import type { CheckpointLog } from '../ledger/anchor/checkpoint-log.ts';
 import {
   type CloseRequest,
   closePeriod,
@@ -30,7 +31,7 @@ import {
   type ReopenRequest,
   reopenPeriod,
 } from '../ledger/close/close-period.ts';
-import { truncateLog } from '../ledger/file/checkpoint.ts';
+import { truncateLog } from '../ledger/file/truncate-log.ts';
 import { type AbsentKey, absentAgain } from '../ledger/runs/absences.ts';
 import { type ApplyResult, applyRun } from '../ledger/runs/apply-run.ts';
 import { type ClaimedRun, type ClaimRequest, claimRun, renewLease, type SlotDone } from '../ledger/runs/claim-run.ts';
@@ -59,6 +60,12 @@ interface OpenRun {
 /** What one step has forgotten, and whether there is more of it. */
 export type Pruned = PrunedRuns & PrunedOutbox;
 
+/** What came of the checkpoint of a new head. */
+interface Noted {
+  /** Why it could not be written; null when it was. */
+  checkpointFault: string | null;
+}
+
 /** A run under way is named by its key. */
 interface OfRun {
   runKey: number;
@@ -80,12 +87,18 @@ interface FailedRunRequest {
 export class WriterOps {
   readonly #connection: Database.Database;
   readonly #redact: Redactor;
+  readonly #checkpoints: CheckpointLog | null;
   readonly #runs = new Map<number, OpenRun>();
 
   /** `redact` takes secrets out of what a page says before it becomes an error. */
-  constructor(connection: Database.Database, redact: Redactor = (text) => text) {
+  constructor(
+    connection: Database.Database,
+    redact: Redactor = (text) => text,
+    checkpoints: CheckpointLog | null = null,
+  ) {
     this.#connection = connection;
     this.#redact = redact;
+    this.#checkpoints = checkpoints;
   }
 
   claimRun(request: ClaimRequest): ClaimedRun | SlotDone {
@@ -138,7 +151,7 @@ export class WriterOps {
   /** Publishes the run; its staging is gone afterwards. */
   applyRun(
     request: OfRun & { walk: WalkRecord; withdrawals: AbsentKey[]; nowMs: number; alerts: RunAlertSettings },
-  ): ApplyResult<RunAlerts> {
+  ): ApplyResult<RunAlerts> & Noted {
     const { run, staging } = this.#open(request.runKey);
     const { facts, ...walk } = request.walk;
     const result = applyRun(this.#connection, {
@@ -154,7 +167,7 @@ export class WriterOps {
       },
     });
     this.#close(request.runKey);
-    return result;
+    return { ...result, checkpointFault: this.#note(result.appliedSeq, result.digest, request.nowMs) };
   }
 
   /** Ends a run that publishes nothing, and raises its alert unless nobody is at fault (`fault` null). */
@@ -201,12 +214,14 @@ export class WriterOps {
     endSilence(this.#connection, request);
   }
 
-  closePeriod(request: CloseRequest): PeriodEvent {
-    return closePeriod(this.#connection, request, commitClose);
+  closePeriod(request: CloseRequest): PeriodEvent & Noted {
+    const event = closePeriod(this.#connection, request, commitClose);
+    return { ...event, checkpointFault: this.#note(event.eventSeq, event.digest, request.nowMs) };
   }
 
-  reopenPeriod(request: ReopenRequest): PeriodEvent {
-    return reopenPeriod(this.#connection, request, chargeReopened);
+  reopenPeriod(request: ReopenRequest): PeriodEvent & Noted {
+    const event = reopenPeriod(this.#connection, request, chargeReopened);
+    return { ...event, checkpointFault: this.#note(event.eventSeq, event.digest, request.nowMs) };
   }
 
   /** Puts rate cards into force and prices the periods that are not closed by them. */
@@ -256,6 +271,11 @@ export class WriterOps {
     const open = this.#runs.get(runKey);
     if (open === undefined) throw new Error(`run ${runKey} is not open in this process`);
     return open;
+  }
+
+  /** Leaves a signed checkpoint of a head that has been committed. */
+  #note(seq: number, digest: string, nowMs: number): string | null {
+    return this.#checkpoints?.note({ seq, digest, at: isoTime(nowMs) }) ?? null;
   }
 
   #close(runKey: number): void {

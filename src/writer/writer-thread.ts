@@ -1,6 +1,8 @@
 import { type MessagePort, parentPort } from 'node:worker_threads';
 import { createRedactor } from '../core/text/redact.ts';
+import { CheckpointLog, keyFileOf } from '../ledger/anchor/checkpoint-log.ts';
 import { type LedgerConnection, openForWriting } from '../ledger/file/open.ts';
+import { ledgerId } from '../ledger/schema/identity.ts';
 import { type MigrationReport, migrateLedger } from '../ledger/schema/migrate.ts';
 import { packError, type WriterReply, type WriterRequest, type WriterStart } from './writer-messages.ts';
 import { WriterOps } from './writer-ops.ts';
@@ -63,7 +65,10 @@ function openLedger(start: WriterStart): OpenLedger {
     connection.pragma('temp_store = MEMORY');
     connection.pragma('journal_size_limit = 16777216');
     const migration = migrateLedger(connection, start.path, start.version, start.nowMs);
-    return { connection, ops: new WriterOps(connection, createRedactor(start.secrets ?? [])), migration };
+    const keyFile = start.checkpointKeyFile ?? keyFileOf(start.path);
+    const checkpoints = new CheckpointLog(start.path, { keyFile, ledgerId: ledgerId(connection) });
+    const ops = new WriterOps(connection, createRedactor(start.secrets ?? []), checkpoints);
+    return { connection, ops, migration };
   } catch (error) {
     connection.close();
     throw error;

@@ -83,7 +83,7 @@ export async function openExisting(context: Context): ReturnType<Context['writer
   return context.writer();
 }
 
-function report(cli: CliContext, event: PeriodEvent): void {
+function report(cli: CliContext, event: PeriodEvent & { checkpointFault: string | null }): void {
   if (cli.json) {
     cli.printJson({
       action: event.action,
@@ -112,4 +112,5 @@ function report(cli: CliContext, event: PeriodEvent): void {
     if (event.reversed > 0) cli.print(`  ${formatInteger(event.reversed)} adjustments were taken back`);
   }
   cli.print(`head digest ${event.digest}`);
+  if (event.checkpointFault !== null) cli.note(`No checkpoint of the head could be written: ${event.checkpointFault}`);
 }

@@ -1,8 +1,15 @@
+import { readFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import { checkMoney } from '../../billing/book/verify-money.ts';
+import type { Config } from '../../config/types.ts';
+import { UsageError } from '../../core/errors.ts';
 import { inertText } from '../../core/text/inert-text.ts';
+import { expectCheckpoints, expectHead } from '../../ledger/anchor/check-anchors.ts';
+import { keyFileOf, ownVerifier } from '../../ledger/anchor/checkpoint-log.ts';
+import { formatVerifier, type NoteVerifier, parseNotes, parseVerifier } from '../../ledger/anchor/signed-note.ts';
 import type { LedgerConnection } from '../../ledger/file/open.ts';
-import type { Fault } from '../../ledger/verify/fault.ts';
+import { ledgerId } from '../../ledger/schema/identity.ts';
+import type { Check, Fault } from '../../ledger/verify/fault.ts';
 import { type VerifyReport, verifyLedgerFile } from '../../ledger/verify/verify.ts';
 import { formatInteger } from '../../reports/formats/format.ts';
 import type { Context } from '../../wiring/context.ts';
@@ -10,12 +17,31 @@ import { type CliContext, EXIT, examples, reportingCommand } from '../shared/cli
 
 export function verifyCommand(cli: CliContext): Command {
   return reportingCommand('verify')
-    .addHelpText('after', examples('usage-ledger verify', 'usage-ledger verify --json'))
-    .action(() => cli.withContext((context) => verify(cli, context)));
+    .option('--expect-head <digest>', 'a head digest that was kept elsewhere: the chain must still hold it')
+    .option('--checkpoint <file>', 'checkpoints that were kept elsewhere, such as a copy of checkpoints.log')
+    .option('--checkpoint-key <key>', 'who must have signed them, NAME+HASH+KEY (default: the key of this ledger)')
+    .addHelpText(
+      'after',
+      examples(
+        'usage-ledger verify',
+        'usage-ledger verify --json',
+        'usage-ledger verify --checkpoint /mnt/audit/checkpoints.log',
+      ),
+    )
+    .action((options: VerifyOptions) => cli.withContext((context) => verify(cli, context, options)));
 }
 
-async function verify(cli: CliContext, context: Context): Promise<void> {
-  const { faults, runs, entries, keys, headDigest } = await verifyReadable(context.reader().connection);
+interface VerifyOptions {
+  expectHead?: string;
+  checkpoint?: string;
+  checkpointKey?: string;
+}
+
+async function verify(cli: CliContext, context: Context, options: VerifyOptions): Promise<void> {
+  const { connection } = context.reader();
+  const ownKey = ownVerifier(keyFileFor(context.config), ledgerId(connection));
+  const { checks, said } = anchorsOf(options, ownKey);
+  const { faults, runs, entries, keys, headDigest } = await verifyReadable(connection, [checkMoney, ...checks]);
   if (faults.length > 0) cli.exitCode = EXIT.fault;
   if (cli.json) {
     cli.printJson({
@@ -24,6 +50,7 @@ async function verify(cli: CliContext, context: Context): Promise<void> {
       entries,
       keys,
       head_digest: headDigest,
+      checkpoint_key: ownKey === null ? null : formatVerifier(ownKey),
       faults: faults.map(({ check, runId, entryId, message }) => ({
         check,
         run_id: runId,
@@ -37,15 +64,62 @@ async function verify(cli: CliContext, context: Context): Promise<void> {
   const counts = `${formatInteger(runs)} published runs, ${formatInteger(entries)} entries, ${formatInteger(keys)} keys`;
   cli.print(`${faults.length === 0 ? 'no fault in' : 'checked'} ${counts}`);
   cli.print(`head digest ${headDigest ?? 'unknown'}`);
+  if (ownKey !== null) cli.print(`checkpoint key ${formatVerifier(ownKey)}`);
+  if (!faults.some(({ check }) => check === 'anchor')) for (const line of said) cli.print(line);
   if (faults.length > 0) cli.note('Keep the file as it is for an inquiry, and restore the ledger from a backup.');
+}
+
+/** What was kept elsewhere, as checks, and what may be said when they find nothing. Throws UsageError for what cannot be read. */
+function anchorsOf(options: VerifyOptions, ownKey: NoteVerifier | null): { checks: Check[]; said: string[] } {
+  const { expectHead: digest, checkpoint: file, checkpointKey } = options;
+  const checks: Check[] = [];
+  const said: string[] = [];
+  if (digest !== undefined) {
+    if (!/^[0-9a-f]{64}$/.test(digest)) {
+      throw new UsageError('--expect-head is no digest', 'give the 64 hexadecimal digits that verify has said');
+    }
+    checks.push(expectHead(digest));
+    said.push('the expected head is a link of the chain');
+  }
+  if (file !== undefined) {
+    const notes = parseNotes(readCheckpoints(file));
+    if (notes === null || notes.length === 0) {
+      throw new UsageError(
+        `${file} holds no checkpoints`,
+        'give a copy of checkpoints.log, or one checkpoint out of it',
+      );
+    }
+    const verifier = checkpointKey === undefined ? ownKey : parseVerifier(checkpointKey);
+    if (verifier === null && checkpointKey !== undefined) {
+      throw new UsageError('--checkpoint-key is no key', 'give the NAME+HASH+KEY that verify has said');
+    }
+    checks.push(expectCheckpoints(notes, verifier));
+    const signed = verifier === null ? 'signatures not checked, there is no key' : 'signed';
+    said.push(`${formatInteger(notes.length)} checkpoints agree with the chain (${signed})`);
+  }
+  return { checks, said };
+}
+
+function readCheckpoints(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new UsageError(`${file} cannot be read: ${reason}`, 'give the path of a file of checkpoints');
+  }
+}
+
+function keyFileFor({ ledger }: Config): string {
+  return ledger.checkpointKeyFile ?? keyFileOf(ledger.path);
 }
 
 /** A file so damaged that it cannot be read to the end is a finding, not a failure of the check. */
 async function verifyReadable(
   connection: LedgerConnection,
+  checks: readonly Check[],
 ): Promise<Omit<VerifyReport, 'headDigest'> & { headDigest: string | null }> {
   try {
-    return await verifyLedgerFile(connection, [checkMoney]);
+    return await verifyLedgerFile(connection, checks);
   } catch (error) {
     if (!(error instanceof Error && 'code' in error && String(error.code).startsWith('SQLITE_CORRUPT'))) throw error;
     const fault: Fault = { check: 'integrity', runId: null, entryId: null, message: error.message };

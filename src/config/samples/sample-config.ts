@@ -7,6 +7,7 @@ export function sampleConfig(): string {
 
 ledger:
   path: ./data/ledger.db               # relative to this file
+  # checkpoint_key_file: ./keys/checkpoint.key   # signs each head of the ledger; beside the ledger unless given
   retention_days: 400                  # for what is no history: sent notifications, failed runs, idle certificates
 
 redis_url: \${REDIS_URL:-}              # redis:// or rediss://; empty: a private redis-server is started

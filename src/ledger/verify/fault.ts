@@ -15,6 +15,7 @@ export interface Fault {
     | 'adjustments'
     | 'controls'
     | 'money'
+    | 'anchor'
     | 'schema';
   /** The run, when the fault can be pinned to one. */
   runId: string | null;

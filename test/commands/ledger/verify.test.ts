@@ -1,4 +1,5 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
 import { createWorld, FIRST, parseJson, type World } from '../world.ts';
@@ -16,15 +17,45 @@ describe('verify', () => {
     const sync = parseJson((await world.run('sync', '--json')).out);
     const { code, out } = await world.run('verify');
     expect(code).toBe(0);
-    expect(out).toBe(`no fault in 1 published runs, 6 entries, 6 keys\nhead digest ${sync.workspaces[0].digest}\n`);
+    expect(out).toMatch(
+      /^no fault in 1 published runs, 6 entries, 6 keys\nhead digest \w{64}\ncheckpoint key usage-ledger\/\S+\n$/,
+    );
+    expect(out).toContain(sync.workspaces[0].digest);
     expect(parseJson((await world.run('verify', '--json')).out)).toEqual({
       ok: true,
       runs: 1,
       entries: 6,
       keys: 6,
       head_digest: sync.workspaces[0].digest,
+      checkpoint_key: expect.stringMatching(/^usage-ledger\//),
       faults: [],
     });
+  });
+
+  it('holds the chain against heads that were kept elsewhere', async () => {
+    const world = await createWorld(FIRST);
+    const sync = parseJson((await world.run('sync', '--json')).out);
+    const log = join(dirname(world.ledgerPath), 'checkpoints.log');
+    const sound = await world.run('verify', '--checkpoint', log, '--expect-head', sync.workspaces[0].digest);
+    expect(sound.code).toBe(0);
+    expect(sound.out).toContain('1 checkpoints agree with the chain (signed)');
+
+    const other = await world.run('verify', '--expect-head', '0'.repeat(64));
+    expect(other.code).toBe(4);
+    expect(other.out).toMatch(/^FAULT anchor: no link of the chain has the digest 0{64}/m);
+    const another = await createWorld(FIRST);
+    await another.run('sync');
+    const foreign = join(dirname(another.ledgerPath), 'checkpoints.log');
+    expect((await world.run('verify', '--checkpoint', foreign)).out).toContain('is of another ledger');
+
+    for (const args of [
+      ['--expect-head', 'abc'],
+      ['--checkpoint', '/nowhere'],
+      ['--checkpoint', world.ledgerPath],
+    ]) {
+      expect((await world.run('verify', ...args)).code).toBe(2);
+    }
+    expect((await world.run('verify', '--checkpoint', log, '--checkpoint-key', 'x')).code).toBe(2);
   });
 
   it('names the run of an entry that was edited, with exit code 4', async () => {
