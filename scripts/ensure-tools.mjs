@@ -5,6 +5,8 @@ import { spawnSync } from 'node:child_process';
 /** The package that carries each tool, by family of system. */
 const PACKAGES = {
   'redis-server': { debian: 'redis-server', fedora: 'redis', alpine: 'redis', brew: 'redis' },
+  promtool: { debian: 'prometheus', fedora: 'golang-github-prometheus', alpine: 'prometheus', brew: 'prometheus' },
+  chromium: { debian: 'chromium', fedora: 'chromium', alpine: 'chromium', brew: 'chromium' },
   sqlite3: { debian: 'sqlite3', fedora: 'sqlite', alpine: 'sqlite', brew: 'sqlite' },
 };
 

@@ -120,11 +120,9 @@ export async function startDaemon(context: Context): Promise<Daemon> {
     releasers.push(() => retention.stop());
     if (config.http.port !== 0) {
       // Loaded here only: the pages take longer to load than everything that the other commands need.
-      const { startHttp } = await import('./http/server.ts');
-      const options = { ...config.http, logger, version: context.version, probe, queues: queue.queues };
-      const http = await startHttp(options);
+      const { startDaemonHttp } = await import('./http/start-daemon-http.ts');
+      const http = await startDaemonHttp(context, probe, queue);
       releasers.push(() => http.close());
-      logger.info({ url: http.url }, 'health, metrics and queue pages are served');
     }
     queue.start();
     if (config.backup !== null) {

@@ -46,6 +46,8 @@ export interface UsageApiClientOptions {
   userAgent?: string;
   /** Takes secrets out of what the service says, beside the client's own. */
   redact?: Redactor;
+  /** Told how each attempt of a request has ended: by its status, or by a word such as `timeout` or `network`. */
+  onAttempt?: ((outcome: string) => void) | undefined;
   clock?: Clock;
 }
 
@@ -159,6 +161,7 @@ export class UsageApiClient {
       userAgent: options.userAgent ?? 'usage-ledger',
       clock,
       redact: (text) => own(others(text)),
+      onAttempt: options.onAttempt,
     };
   }
 

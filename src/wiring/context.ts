@@ -28,9 +28,13 @@ import type { UsageApiClient, UsageApiClientOptions } from '../usage-api/client.
 import { PageMemory } from '../usage-api/http/page-memory.ts';
 import { LedgerWriter } from '../writer/ledger-writer.ts';
 import type { WriterHandle } from '../writer/writer-handle.ts';
+import { Traffic } from './traffic.ts';
 
 /** Takes turns of a host's rate that is shared with other daemons. */
 type TakeTurns = (host: string, wanted: number, perSecond: number) => ReturnType<SharedRate>;
+
+/** A turn that comes at once is no wait. */
+const NOTABLE_WAIT_SECONDS = 0.001;
 
 /** What tests, and the terminal, put in place of the usual. */
 export interface ContextOverrides {
@@ -82,6 +86,8 @@ export class Context {
   readonly #releasers = new Releasers();
   readonly #pacers = new Map<string, HostPacer>();
   #takeTurns: TakeTurns | null = null;
+  /** What the clients have done, for the metrics. */
+  readonly traffic = new Traffic();
   readonly #memory: PageMemory;
   readonly #clients = new Map<string, Promise<UsageApiClient>>();
   /** A thread for the writer that has been started already; the first to open the writer takes it. */
@@ -194,10 +200,16 @@ export class Context {
       redact: this.redact,
       userAgent: `usage-ledger/${this.version}`,
       clock: this.clock,
+      onAttempt: (outcome) => this.traffic.attempt(workspace.id, outcome),
       ...this.#clientOptions,
     });
     this.#releasers.push(() => client.close());
     return client;
+  }
+
+  /** What the answers under way may take, in bytes. */
+  get reservedBytes(): number {
+    return this.#memory.reservedBytes(longestPage(this.config.workspaces));
   }
 
   /** From now on the rates of hosts are shared with whoever takes turns in the same way; to be called before any sync. */
@@ -216,7 +228,13 @@ export class Context {
     const pacer = this.#pacers.get(host) ?? new HostPacer(hostRate, shared);
     this.#pacers.set(host, pacer);
     const lane = pacer.lane(id);
-    return requestsPerSecond < hostRate ? bothPacers(new HostPacer(requestsPerSecond).lane(id), lane) : lane;
+    const turn = requestsPerSecond < hostRate ? bothPacers(new HostPacer(requestsPerSecond).lane(id), lane) : lane;
+    return async (signal) => {
+      const asked = performance.now();
+      await turn(signal);
+      const seconds = (performance.now() - asked) / 1000;
+      if (seconds >= NOTABLE_WAIT_SECONDS) this.traffic.waited(id, seconds);
+    };
   }
 
   /** Opens and loads all that syncs need, so that a daemon's first one does not hold up its event loop. */
@@ -352,6 +370,9 @@ function channelsOf(config: Config): ChannelConfig[] {
 const LONG_ANSWER_BYTES = 32 * 1024 * 1024;
 
 function pageMemory(workspaces: readonly WorkspaceConfig[]): PageMemory {
-  const longest = Math.max(...workspaces.map(({ maxPageBytes }) => maxPageBytes));
-  return new PageMemory(undefined, Math.max(1, Math.floor(LONG_ANSWER_BYTES / longest)));
+  return new PageMemory(undefined, Math.max(1, Math.floor(LONG_ANSWER_BYTES / longestPage(workspaces))));
+}
+
+function longestPage(workspaces: readonly WorkspaceConfig[]): number {
+  return Math.max(...workspaces.map(({ maxPageBytes }) => maxPageBytes));
 }

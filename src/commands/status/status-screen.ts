@@ -1,11 +1,11 @@
 import type { DisabledChannel } from '../../alerts/outbox/channel-states.ts';
 import { inertText } from '../../core/text/inert-text.ts';
+import { type WorkspaceLine, type WorkspaceState, worstFirst } from '../../daemon/http/workspace-state.ts';
 import { formatInteger, relativeTime } from '../../reports/formats/format.ts';
 import { type CellStyle, renderTable, type TableColumn, type TableOptions } from '../../reports/formats/table.ts';
 import type { OutboxCounts } from '../../reports/queries/status.ts';
 import { proseLines } from '../shared/prose.ts';
 import { describeQueue, type QueueStatus } from './queue-status.ts';
-import { type WorkspaceLine, type WorkspaceState, worstFirst } from './workspace-state.ts';
 
 /** Everything that `status` tells. */
 export interface StatusReport {

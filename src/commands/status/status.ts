@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import { disabledChannels } from '../../alerts/outbox/channel-states.ts';
 import { isoTime } from '../../core/clock.ts';
 import { UsageError } from '../../core/errors.ts';
+import { workspaceLines } from '../../daemon/http/workspace-state.ts';
 import { ledgerId } from '../../ledger/schema/identity.ts';
 import { syncFactsReader } from '../../reports/queries/staleness.ts';
 import { outboxCounts, workspaceStatuses } from '../../reports/queries/status.ts';
@@ -13,7 +14,6 @@ import { withStopSignal } from '../shared/stop-signal.ts';
 import { LIMIT_OPTION, parseWholeNumber } from '../shared/whole-number.ts';
 import { queueStatus } from './queue-status.ts';
 import { type StatusReport, statusLines } from './status-screen.ts';
-import { workspaceLines } from './workspace-state.ts';
 
 interface StatusOptions {
   workspace?: string;

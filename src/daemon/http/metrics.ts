@@ -1,5 +1,6 @@
 import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import { within } from '../../queue/deadline.ts';
+import type { Measurements } from './measurements.ts';
 import type { HealthProbe } from './probe.ts';
 
 /** Prometheus gives up on a scrape after 10 s by default. */
@@ -10,11 +11,17 @@ const EVENT_LOOP_SAMPLE_MS = 3_600_000;
 /** What such a rare sample says nothing about. `nodejs_eventloop_lag_seconds` stays: it is measured by the scrape. */
 const EVENT_LOOP_STATISTICS = ['min', 'max', 'mean', 'stddev', 'p50', 'p90', 'p99'];
 
+const RUN_SUMS = [
+  { name: 'usage_ledger_run_seconds_total', help: 'How long the runs that have ended took.', key: 'seconds' },
+  { name: 'usage_ledger_run_pages_total', help: 'Pages that they read.', key: 'pages' },
+  { name: 'usage_ledger_run_records_total', help: 'Records that they read.', key: 'records' },
+] as const;
+
 /**
  * The metrics of the daemon in a registry of their own, read from the probe at each scrape. While Redis is away the
  * gauges of the queues are left out. The process's own metrics are watched until it ends: make one registry a process.
  */
-export function createMetrics(probe: HealthProbe, version: string): Registry {
+export function createMetrics(probe: HealthProbe, measured: Measurements, version: string): Registry {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: EVENT_LOOP_SAMPLE_MS });
   for (const statistic of EVENT_LOOP_STATISTICS) {
@@ -38,6 +45,7 @@ export function createMetrics(probe: HealthProbe, version: string): Registry {
       }
     },
   });
+  const sums: { key: (typeof RUN_SUMS)[number]['key']; counter: Counter }[] = [];
   new Counter({
     name: 'usage_ledger_runs_total',
     help: 'Runs in the ledger that have ended, by workspace and status.',
@@ -45,8 +53,86 @@ export function createMetrics(probe: HealthProbe, version: string): Registry {
     registers,
     collect() {
       const runs = probe.runs();
+      for (const counter of [this, ...sums.map((sum) => sum.counter)]) counter.reset();
+      for (const run of runs) {
+        const labels = { workspace: run.workspaceId, status: run.status };
+        this.inc(labels, run.count);
+        for (const { key, counter } of sums) counter.inc(labels, run[key]);
+      }
+    },
+  });
+  // Filled by the counter above, which comes first in every scrape.
+  for (const { name, help, key } of RUN_SUMS) {
+    sums.push({ key, counter: new Counter({ name, help, labelNames: ['workspace', 'status'], registers }) });
+  }
+  new Gauge({
+    name: 'usage_ledger_stale',
+    help: '1 for a workspace without a complete run for longer than its cron allows, else 0.',
+    labelNames: ['workspace'],
+    registers,
+    collect() {
+      for (const { workspaceId, stale } of probe.freshness()) this.set({ workspace: workspaceId }, stale ? 1 : 0);
+    },
+  });
+  new Counter({
+    name: 'usage_ledger_http_attempts_total',
+    help: 'Attempts of requests to the service, by status, or by a word such as timeout or network.',
+    labelNames: ['workspace', 'status'],
+    registers,
+    collect() {
       this.reset();
-      for (const { workspaceId, status, count } of runs) this.inc({ workspace: workspaceId, status }, count);
+      for (const { workspaceId, outcome, count } of measured.attempts()) {
+        this.inc({ workspace: workspaceId, status: outcome }, count);
+      }
+    },
+  });
+  new Counter({
+    name: 'usage_ledger_rate_waits_total',
+    help: 'Requests that had to wait for their turn of the rate of a host.',
+    labelNames: ['workspace'],
+    registers,
+    collect() {
+      this.reset();
+      for (const { workspaceId, count } of measured.waits()) this.inc({ workspace: workspaceId }, count);
+    },
+  });
+  new Counter({
+    name: 'usage_ledger_rate_wait_seconds_total',
+    help: 'How long they waited.',
+    labelNames: ['workspace'],
+    registers,
+    collect() {
+      this.reset();
+      for (const { workspaceId, seconds } of measured.waits()) this.inc({ workspace: workspaceId }, seconds);
+    },
+  });
+  new Gauge({
+    name: 'usage_ledger_reserved_bytes',
+    help: 'What the answers of the service that are under way may take in memory.',
+    registers,
+    collect() {
+      this.set(measured.reservedBytes());
+    },
+  });
+  new Gauge({
+    name: 'usage_ledger_storage_bytes',
+    help: 'Size of the ledger and of its write-ahead log.',
+    labelNames: ['file'],
+    registers,
+    collect() {
+      const { ledgerBytes, logBytes } = measured.storage();
+      this.set({ file: 'ledger' }, ledgerBytes);
+      this.set({ file: 'wal' }, logBytes);
+    },
+  });
+  new Gauge({
+    name: 'usage_ledger_alerts',
+    help: 'Alerts whose cause has not ended, by rule and state.',
+    labelNames: ['rule', 'state'],
+    registers,
+    collect() {
+      this.reset();
+      for (const { rule, state, count } of measured.alerts()) this.set({ rule, state }, count);
     },
   });
   new Gauge({
@@ -68,12 +154,31 @@ export function createMetrics(probe: HealthProbe, version: string): Registry {
     },
   });
   new Gauge({
+    name: 'usage_ledger_outbox_oldest_age_seconds',
+    help: 'Age of the oldest notification that is to be delivered; 0 without one.',
+    registers,
+    collect() {
+      this.set(measured.outboxAgeSeconds());
+    },
+  });
+  new Gauge({
+    name: 'usage_ledger_queue_oldest_age_seconds',
+    help: 'Age of the oldest job that waits, by queue; absent while Redis is away.',
+    labelNames: ['queue'],
+    registers,
+    async collect() {
+      const ages = await fromRedis(probe, () => measured.queueAgesSeconds());
+      this.reset();
+      for (const [queue, seconds] of Object.entries(ages)) this.set({ queue }, seconds);
+    },
+  });
+  new Gauge({
     name: 'usage_ledger_queue_jobs',
     help: 'Jobs by queue and state; absent while Redis is away.',
     labelNames: ['queue', 'state'],
     registers,
     async collect() {
-      const queues = await queueCounts(probe);
+      const queues = await fromRedis(probe, () => probe.queueCounts());
       this.reset();
       for (const [queue, counts] of Object.entries(queues)) {
         for (const [state, count] of Object.entries(counts)) this.set({ queue, state }, count);
@@ -84,7 +189,7 @@ export function createMetrics(probe: HealthProbe, version: string): Registry {
 }
 
 /** No queues when Redis does not answer: its absence must not take the other metrics with it. */
-async function queueCounts(probe: HealthProbe): ReturnType<HealthProbe['queueCounts']> {
+async function fromRedis<T>(probe: HealthProbe, ask: () => Promise<Record<string, T>>): Promise<Record<string, T>> {
   if (!probe.redisUp()) return {};
-  return within(probe.queueCounts(), QUEUE_DEADLINE_MS).catch(() => ({}));
+  return within(ask(), QUEUE_DEADLINE_MS).catch(() => ({}));
 }

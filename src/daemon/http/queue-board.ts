@@ -1,6 +1,8 @@
 import type { Queue } from 'bullmq';
 import type { FastifyInstance } from 'fastify';
 
+import { queueLabel } from './measurements.ts';
+
 export const QUEUE_BOARD_PATH = '/admin/queues';
 
 /**
@@ -15,11 +17,22 @@ export async function registerQueueBoard(app: FastifyInstance, queues: readonly 
   ]);
   const adapter = new FastifyAdapter();
   createBullBoard({
-    queues: queues.map((queue) => new BullMQAdapter(queue, { readOnlyMode: true })),
+    queues: queues.map((queue) => {
+      const shown = new BullMQAdapter(queue, { readOnlyMode: true, displayName: queueLabel(queue.name) });
+      shown.setFormatter('name', nameOf);
+      return shown;
+    }),
     serverAdapter: adapter,
     options: {
       uiConfig: { boardTitle: 'usage-ledger', hideDocsLink: true, hideRedisDetails: true },
     },
   });
   await app.register(adapter.registerPlugin(), { prefix: QUEUE_BOARD_PATH });
+}
+
+/** What a job is about, in place of the word that all jobs of a queue have in common. */
+function nameOf({ name, data }: { name?: string; data?: Partial<Record<string, unknown>> }): string {
+  const { workspaceId, slot, notificationId } = data ?? {};
+  const about = [workspaceId, slot, notificationId].filter((part) => typeof part === 'string');
+  return [name ?? 'job', ...about].join(' ');
 }

@@ -5,7 +5,10 @@ import type { Logger } from '../../core/logger.ts';
 import { isLoopbackHost } from '../../core/net/loopback.ts';
 import { carriesToken, namesLoopback } from './guards.ts';
 import { GuessLimit } from './guess-limit.ts';
+import type { Measurements } from './measurements.ts';
 import { createMetrics } from './metrics.ts';
+import type { Overview } from './pages/overview-data.ts';
+import { overviewPage } from './pages/overview-page.ts';
 import type { HealthProbe } from './probe.ts';
 import { QUEUE_BOARD_PATH, registerQueueBoard } from './queue-board.ts';
 import { readinessFaults } from './readiness.ts';
@@ -39,6 +42,9 @@ export interface HttpOptions {
   logger: Logger;
   version: string;
   probe: HealthProbe;
+  measured: Measurements;
+  /** What the page at the root shows. */
+  overview: () => Promise<Overview>;
   queues: readonly Queue[];
 }
 
@@ -50,7 +56,7 @@ export interface HttpServer {
 }
 
 /**
- * Serves `/healthz`, `/readyz`, `/metrics` and `/admin/queues`; resolves once it listens. Fails with `http_port` when it
+ * Serves `/`, `/healthz`, `/readyz`, `/metrics` and `/admin/queues`; resolves once it listens. Fails with `http_port` when it
  * cannot. Bound to a loopback address it answers only requests for one, with or without a token.
  */
 export async function startHttp(options: HttpOptions): Promise<HttpServer> {
@@ -125,8 +131,9 @@ function addCommon(app: FastifyInstance, logger: Logger): void {
   });
 }
 
-function addPages(app: FastifyInstance, { version, probe }: HttpOptions): void {
-  const metrics = createMetrics(probe, version);
+function addPages(app: FastifyInstance, { version, probe, measured, overview }: HttpOptions): void {
+  const metrics = createMetrics(probe, measured, version);
+  app.get('/', async (_request, reply) => reply.type('text/html; charset=utf-8').send(overviewPage(await overview())));
   app.get(HEALTH_PATH, async () => ({ status: 'ok', version, uptime_seconds: Math.floor(process.uptime()) }));
   app.get('/readyz', async (_request, reply) => {
     const reasons = readinessFaults(probe);

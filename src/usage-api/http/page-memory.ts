@@ -27,6 +27,11 @@ export class PageMemory {
     this.#large = new Places(largePlaces);
   }
 
+  /** What the answers under way may take, in bytes, when a long one has up to `longestBytes`. */
+  reservedBytes(longestBytes: number): number {
+    return this.#places.taken * SMALL_BYTES + this.#large.taken * longestBytes;
+  }
+
   /** Waits for a place. Rejects with the signal's reason when it aborts. */
   async take(signal?: AbortSignal): Promise<PageLease> {
     const release = await this.#places.take(signal);
@@ -55,11 +60,17 @@ interface Waiter {
 }
 
 class Places {
+  readonly #count: number;
   #free: number;
   readonly #waiting = new Set<Waiter>();
 
   constructor(count: number) {
+    this.#count = count;
     this.#free = count;
+  }
+
+  get taken(): number {
+    return this.#count - this.#free;
   }
 
   /** Resolves with what gives the place back. */

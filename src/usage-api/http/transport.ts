@@ -26,6 +26,8 @@ export interface TransportOptions {
   clock: Clock;
   /** Applied to every text of the service that goes into an error. */
   redact: Redactor;
+  /** Told how each attempt has ended: by a status, or a word such as `timeout`. */
+  onAttempt?: ((outcome: string) => void) | undefined;
 }
 
 export interface TransportRequest {
@@ -117,14 +119,23 @@ async function sendOnce(
     attempt.end(new AttemptFailure({ error, retryAfterMs: null, neverSent: false }));
   }, options.requestTimeoutMs);
   try {
-    return await exchange(request, options, attempt);
+    const answer = await exchange(request, options, attempt);
+    options.onAttempt?.(String(answer.status));
+    return answer;
   } catch (error) {
-    if (attempt.reason !== null) throw attempt.reason;
-    throw connectionFailure(error, endpoint);
+    const failure = attempt.reason ?? connectionFailure(error, endpoint);
+    options.onAttempt?.(outcomeOf(failure));
+    throw failure;
   } finally {
     clearTimeout(timer);
     if (signal !== undefined) unwatchAbort(signal, cancel);
   }
+}
+
+function outcomeOf(failure: unknown): string {
+  if (!(failure instanceof AttemptFailure)) return 'cancelled';
+  const { status, code } = failure.details.error;
+  return status === null || status === undefined ? code : String(status);
 }
 
 async function exchange(request: TransportRequest, options: TransportOptions, attempt: Attempt): Promise<Answer> {

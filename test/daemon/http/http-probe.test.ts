@@ -156,8 +156,8 @@ test('runs are counted when they have ended, and only once', () => {
   publish(connection, [usageRecord('acme', 10)]);
   publish(connection, [usageRecord('acme', 10)], { workspaceId: 'ws-2' });
   const first = [
-    { workspaceId: 'ws-1', status: 'applied', count: 2 },
-    { workspaceId: 'ws-2', status: 'applied', count: 1 },
+    { workspaceId: 'ws-1', status: 'applied', count: 2, seconds: 0, pages: 2, records: 2 },
+    { workspaceId: 'ws-2', status: 'applied', count: 1, seconds: 0, pages: 1, records: 1 },
   ];
   expect(probe.runs()).toEqual(first);
 
@@ -169,9 +169,9 @@ test('runs are counted when they have ended, and only once', () => {
   applyWalk(connection, underWay);
   failRun(connection, run, { status: 'unstable', code: 'x', message: 'x', pages: 1, records: 1 }, NOON);
   const second = [
-    { workspaceId: 'ws-1', status: 'applied', count: 3 },
-    { workspaceId: 'ws-2', status: 'applied', count: 1 },
-    { workspaceId: 'ws-2', status: 'unstable', count: 1 },
+    { workspaceId: 'ws-1', status: 'applied', count: 3, seconds: 0, pages: 3, records: 3 },
+    { workspaceId: 'ws-2', status: 'applied', count: 1, seconds: 0, pages: 1, records: 1 },
+    { workspaceId: 'ws-2', status: 'unstable', count: 1, seconds: 0, pages: 1, records: 1 },
   ];
   expect(probe.runs()).toEqual(second);
   expect(probe.runs()).toEqual(second);

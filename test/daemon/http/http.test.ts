@@ -10,6 +10,7 @@ import { startPrivateRedis } from '../../../src/queue/redis/private-redis.ts';
 import { rejection } from '../../support/rejection.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { NOON } from '../../support/test-clock.ts';
+import { PAGES } from './measured.ts';
 
 const TOKEN = 'a-long-tökén-of-this-test';
 const logger = createLogger({ level: 'silent' });
@@ -24,7 +25,7 @@ function probeOf(some: Partial<HealthProbe> = {}): HealthProbe {
     queueCounts: async () => ({ sync: COUNTS }),
     openAlerts: () => [{ severity: 'critical', count: 7 }],
     outbox: () => ({ pending: 8, held: 7, dead: 9 }),
-    runs: () => [{ workspaceId: 'ws-1', status: 'applied', count: 10 }],
+    runs: () => [{ workspaceId: 'ws-1', status: 'applied', count: 10, seconds: 2.5, pages: 30, records: 40 }],
     ...some,
   };
 }
@@ -36,7 +37,7 @@ afterEach(async () => {
 
 async function serve(some: Partial<HttpOptions> = {}): Promise<HttpServer> {
   const defaults = { host: '127.0.0.1', port: 0, token: null, version: '1.2.3', probe: probeOf(), queues: [] };
-  const server = await startHttp({ ...defaults, logger, ...some });
+  const server = await startHttp({ ...defaults, ...PAGES, logger, ...some });
   servers.push(server);
   return server;
 }
@@ -131,10 +132,24 @@ test('/metrics gives ledger, queues and process in the text format of Prometheus
     'usage_ledger_build_info{version="1.2.3"} 1',
     `usage_ledger_last_complete_run_timestamp_seconds{workspace="ws-1"} ${NOON / 1000}`,
     'usage_ledger_runs_total{workspace="ws-1",status="applied"} 10',
+    'usage_ledger_run_seconds_total{workspace="ws-1",status="applied"} 2.5',
+    'usage_ledger_run_pages_total{workspace="ws-1",status="applied"} 30',
+    'usage_ledger_run_records_total{workspace="ws-1",status="applied"} 40',
+    'usage_ledger_stale{workspace="ws-1"} 0',
+    'usage_ledger_http_attempts_total{workspace="ws-1",status="200"} 11',
+    'usage_ledger_http_attempts_total{workspace="ws-1",status="timeout"} 2',
+    'usage_ledger_rate_waits_total{workspace="ws-1"} 3',
+    'usage_ledger_rate_wait_seconds_total{workspace="ws-1"} 0.75',
+    'usage_ledger_reserved_bytes 65536',
+    'usage_ledger_storage_bytes{file="ledger"} 4096',
+    'usage_ledger_storage_bytes{file="wal"} 512',
+    'usage_ledger_alerts{rule="jump",state="firing"} 4',
     'usage_ledger_alerts_open{severity="critical"} 7',
     'usage_ledger_outbox_notifications{state="pending"} 8',
     'usage_ledger_outbox_notifications{state="held"} 7',
     'usage_ledger_outbox_notifications{state="dead"} 9',
+    'usage_ledger_outbox_oldest_age_seconds 90',
+    'usage_ledger_queue_oldest_age_seconds{queue="sync"} 12',
     'usage_ledger_queue_jobs{queue="sync",state="waiting"} 1',
     'usage_ledger_queue_jobs{queue="sync",state="active"} 2',
     'usage_ledger_queue_jobs{queue="sync",state="delayed"} 3',
@@ -149,7 +164,7 @@ test('/metrics gives ledger, queues and process in the text format of Prometheus
 test('each scrape counts afresh, and a workspace that never had a complete run stands at 0', async () => {
   let count = 1;
   const probe = probeOf({
-    runs: () => [{ workspaceId: 'ws-1', status: 'failed', count: count++ }],
+    runs: () => [{ workspaceId: 'ws-1', status: 'failed', count: count++, seconds: 0, pages: 0, records: 0 }],
     freshness: () => [{ workspaceId: 'ws-1', lastCompleteRunAtMs: null, staleAfterMs: 1, stale: false }],
   });
   const server = await serve({ probe });
@@ -187,6 +202,7 @@ test('with a token every page but /healthz asks for it, as Bearer or as a passwo
   const server = await serve({ token: TOKEN });
   expect((await ask(server, '/healthz')).status).toBe(200);
   for (const path of [
+    '/',
     '/readyz',
     '/metrics',
     '/admin/queues',

@@ -1,7 +1,7 @@
 import type { Config } from '../../config/types.ts';
-import { staleAfterMs } from '../../daemon/http/stale-after.ts';
 import { isStale, type StaleBounds, type SyncFacts } from '../../reports/queries/staleness.ts';
 import type { WorkspaceStatus } from '../../reports/queries/status.ts';
+import { staleAfterMs } from './stale-after.ts';
 
 /** From what is worst to what is well; one that is not configured any more is nobody's concern. */
 export const WORKSPACE_STATES = ['stale', 'failed', 'never', 'fresh', 'not_configured'] as const;

@@ -1,0 +1,69 @@
+import { statSync } from 'node:fs';
+import type { Queue } from 'bullmq';
+import type { Config } from '../../config/types.ts';
+import type { Clock } from '../../core/clock.ts';
+import type { LedgerReader } from '../../ledger/file/open.ts';
+import { OPEN_ALERTS } from '../../reports/queries/alerts.ts';
+import type { Traffic } from '../../wiring/traffic.ts';
+
+/** What a daemon measures of itself beside its health. */
+export interface Measurements {
+  attempts: Traffic['attempts'];
+  waits: Traffic['waits'];
+  /** What answers under way may take. */
+  reservedBytes(): number;
+  storage(): { ledgerBytes: number; logBytes: number };
+  /** Alerts whose cause has not ended, those that wait to be confirmed among them. */
+  alerts(): { rule: string; state: string; count: number }[];
+  /** Age of the oldest notification that is not delivered yet and waits for no digest; 0 without one. */
+  outboxAgeSeconds(): number;
+  /** Age of the oldest job that could begin, by queue; 0 without one. Asks Redis; may reject. */
+  queueAgesSeconds(): Promise<Record<string, number>>;
+}
+
+export interface MeasurementSources {
+  reader: LedgerReader;
+  config: Pick<Config, 'ledger'>;
+  clock: Clock;
+  queues: readonly Queue[];
+  traffic: Traffic;
+  reservedBytes: () => number;
+}
+
+export function createMeasurements(sources: MeasurementSources): Measurements {
+  const { reader, config, clock, queues, traffic, reservedBytes } = sources;
+  const { connection } = reader;
+  const alerts = connection.prepare(
+    `SELECT rule, state, count(*) AS count FROM alerts a WHERE (${OPEN_ALERTS}) OR state = 'pending' GROUP BY rule, state`,
+  );
+  const oldest = connection.prepare("SELECT min(created_at) FROM outbox WHERE state = 'pending'").pluck();
+  return {
+    attempts: () => traffic.attempts(),
+    waits: () => traffic.waits(),
+    reservedBytes,
+    storage: () => ({ ledgerBytes: sizeOf(config.ledger.path), logBytes: sizeOf(`${config.ledger.path}-wal`) }),
+    alerts: () => alerts.all() as { rule: string; state: string; count: number }[],
+    outboxAgeSeconds() {
+      const at = oldest.get() as string | null;
+      return at === null ? 0 : Math.max(0, clock.now() - Date.parse(at)) / 1000;
+    },
+    async queueAgesSeconds() {
+      const ages = queues.map(async (queue) => {
+        const [job] = await queue.getJobs(['waiting'], 0, 0, true);
+        // Our own clock wrote the time of a job, and real time passes for it.
+        const age = job === undefined ? 0 : Math.max(0, Date.now() - job.timestamp - job.delay) / 1000;
+        return [queueLabel(queue.name), age] as const;
+      });
+      return Object.fromEntries(await Promise.all(ages));
+    },
+  };
+}
+
+/** `sync` or `deliver`: the name inside Redis also holds the id of the ledger. */
+export function queueLabel(name: string): string {
+  return name.slice(name.lastIndexOf('-') + 1);
+}
+
+function sizeOf(file: string): number {
+  return statSync(file, { throwIfNoEntry: false })?.size ?? 0;
+}

@@ -1,0 +1,57 @@
+import type { Config } from '../../../config/types.ts';
+import type { Clock } from '../../../core/clock.ts';
+import type { LedgerReader } from '../../../ledger/file/open.ts';
+import { within } from '../../../queue/deadline.ts';
+import type { QueueCounts } from '../../../queue/queues.ts';
+import { alertRows, type ListedAlert } from '../../../reports/queries/alerts.ts';
+import { syncFactsReader } from '../../../reports/queries/staleness.ts';
+import { type OutboxCounts, workspaceStatuses } from '../../../reports/queries/status.ts';
+import type { Measurements } from '../measurements.ts';
+import type { HealthProbe } from '../probe.ts';
+import { type ReadinessFault, readinessFaults } from '../readiness.ts';
+import { type WorkspaceLine, workspaceLines, worstFirst } from '../workspace-state.ts';
+
+const QUEUE_DEADLINE_MS = 2_000;
+
+/** Everything that the page `/` shows. */
+export interface Overview {
+  version: string;
+  nowMs: number;
+  uptimeSeconds: number;
+  faults: ReadinessFault[];
+  /** What is wrong first. */
+  workspaces: WorkspaceLine[];
+  /** By what is at stake. */
+  alerts: ListedAlert[];
+  outbox: OutboxCounts;
+  /** Null while Redis does not answer. */
+  queues: Readonly<Record<string, QueueCounts>> | null;
+  storage: ReturnType<Measurements['storage']>;
+}
+
+export interface OverviewSources {
+  reader: LedgerReader;
+  config: Config;
+  clock: Clock;
+  version: string;
+  probe: HealthProbe;
+  measured: Measurements;
+}
+
+export async function readOverview(sources: OverviewSources): Promise<Overview> {
+  const { reader, config, clock, version, probe, measured } = sources;
+  const { connection } = reader;
+  const nowMs = clock.now();
+  const queues = probe.redisUp() ? await within(probe.queueCounts(), QUEUE_DEADLINE_MS).catch(() => null) : null;
+  return {
+    version,
+    nowMs,
+    uptimeSeconds: process.uptime(),
+    faults: readinessFaults(probe),
+    workspaces: worstFirst(workspaceLines(config, workspaceStatuses(connection), syncFactsReader(connection), nowMs)),
+    alerts: alertRows(connection, { states: 'open' }),
+    outbox: probe.outbox(),
+    queues,
+    storage: measured.storage(),
+  };
+}

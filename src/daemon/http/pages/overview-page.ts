@@ -1,0 +1,160 @@
+import { formatInteger, relativeTime } from '../../../reports/formats/format.ts';
+import { QUEUE_BOARD_PATH } from '../queue-board.ts';
+import type { WorkspaceLine, WorkspaceState } from '../workspace-state.ts';
+import { escapeHtml } from './html.ts';
+import type { Overview } from './overview-data.ts';
+
+/** More are counted: the list of all is for `usage-ledger alerts`. */
+const SHOWN_ALERTS = 20;
+const REFRESH_SECONDS = 30;
+
+const STATES: Readonly<Record<WorkspaceState, { word: string; kind: 'bad' | 'odd' | 'good' | 'dim' }>> = {
+  stale: { word: 'stale', kind: 'bad' },
+  failed: { word: 'failed', kind: 'bad' },
+  never: { word: 'never synced', kind: 'odd' },
+  fresh: { word: 'fresh', kind: 'good' },
+  not_configured: { word: 'not configured', kind: 'dim' },
+};
+
+const STYLE = `
+:root { color-scheme: light dark; --line: #8884; --bad: #c62828; --odd: #b26a00; --good: #2e7d32; --dim: #777; }
+@media (prefers-color-scheme: dark) { :root { --bad: #ff8a80; --odd: #ffb74d; --good: #81c784; --dim: #aaa; } }
+* { box-sizing: border-box; }
+body { font: 15px/1.45 system-ui, sans-serif; margin: 0 auto; max-width: 1100px; padding: 1rem; overflow-wrap: anywhere; }
+h1 { font-size: 1.3rem; margin: 0; } h2 { font-size: 1.05rem; margin: 1.8rem 0 .5rem; }
+header { display: flex; flex-wrap: wrap; gap: .3rem 1rem; align-items: baseline; justify-content: space-between; }
+.verdict { border-left: 5px solid; margin: 1rem 0; padding: .5rem .8rem; background: #8881; }
+.verdict ul { margin: .3rem 0 0; padding-left: 1.2rem; }
+.bad { color: var(--bad); } .odd { color: var(--odd); } .good { color: var(--good); } .dim, small { color: var(--dim); }
+table { border-collapse: collapse; width: 100%; } th { text-align: left; font-weight: 600; }
+th, td { border-bottom: 1px solid var(--line); padding: .35rem .6rem .35rem 0; vertical-align: top; }
+td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; }
+dl { display: grid; grid-template-columns: max-content 1fr; gap: .2rem 1rem; margin: 0; } dd { margin: 0; }
+@media (max-width: 640px) {
+  thead { display: none; } tr { display: block; border-bottom: 1px solid var(--line); padding: .4rem 0; }
+  td, td.number { border: 0; display: grid; grid-template-columns: 7.5rem 1fr; padding: .05rem 0; text-align: left; }
+  td::before { content: attr(data-label); color: var(--dim); }
+}`;
+
+/** The page `/`: complete in itself, without a script, nothing to change anything by. */
+export function overviewPage(overview: Overview): string {
+  const { version, nowMs, uptimeSeconds, workspaces, alerts } = overview;
+  const at = `${new Date(nowMs).toISOString().slice(0, 19).replace('T', ' ')} UTC`;
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="refresh" content="${REFRESH_SECONDS}">
+<link rel="icon" href="data:,">
+<title>${isWell(overview) ? 'ok' : 'attention'}: usage-ledger</title>
+<style>${STYLE}</style>
+</head>
+<body>
+<header><h1>usage-ledger</h1><small>${at}, version ${escapeHtml(version)}, up ${duration(uptimeSeconds)}</small></header>
+${verdict(overview)}
+<h2>Workspaces</h2>
+${table(
+  ['Workspace', 'State', 'Last complete', 'Last run', 'Covers', '#Open alerts'],
+  workspaces.map((line) => workspaceCells(line, nowMs)),
+)}
+<h2>Open alerts</h2>
+${
+  alerts.length === 0
+    ? '<p>No alert is open.</p>'
+    : table(
+        ['Severity', 'Rule', 'Workspace', 'Tenant', 'Period', '#At stake', 'Alert'],
+        alerts
+          .slice(0, SHOWN_ALERTS)
+          .map((alert) => [
+            `<span class="${alert.severity === 'critical' ? 'bad' : 'odd'}">${alert.severity}</span>`,
+            escapeHtml(`${alert.rule} ${alert.stage}`),
+            escapeHtml(alert.workspace_id),
+            escapeHtml(alert.tenant_id ?? ''),
+            escapeHtml(alert.period ?? ''),
+            alert.at_stake_credits === null ? '' : formatInteger(alert.at_stake_credits),
+            `<code>${escapeHtml(alert.alert_id)}</code>`,
+          ]),
+      )
+}
+${alerts.length > SHOWN_ALERTS ? `<p>and ${formatInteger(alerts.length - SHOWN_ALERTS)} more: <code>usage-ledger alerts</code></p>` : ''}
+<h2>Queues and storage</h2>
+${facts(overview)}
+</body>
+</html>
+`;
+}
+
+function isWell({ faults, workspaces, outbox }: Overview): boolean {
+  const wrong = workspaces.some(({ state }) => state === 'stale' || state === 'failed');
+  return faults.length === 0 && !wrong && outbox.dead === 0;
+}
+
+function verdict(overview: Overview): string {
+  if (isWell(overview)) return '<p class="verdict good">All is well.</p>';
+  const { faults, workspaces, outbox } = overview;
+  const told = new Set(faults.map(({ workspace_id }) => workspace_id));
+  const failing = workspaces.filter(
+    ({ state, workspace_id }) => (state === 'stale' || state === 'failed') && !told.has(workspace_id),
+  );
+  const lines = [
+    ...faults.map(({ message }) => message),
+    ...failing.map(({ name, last_run: run }) => `${name}: ${run?.error_code ?? 'stale'}: ${run?.error_message ?? ''}`),
+    ...(outbox.dead > 0
+      ? [`${formatInteger(outbox.dead)} notifications were given up: \`usage-ledger alerts replay\``]
+      : []),
+  ];
+  const items = lines.map((line) => `<li>${escapeHtml(line)}</li>`).join('');
+  return `<div class="verdict bad">Something wants attention.<ul>${items}</ul></div>`;
+}
+
+function workspaceCells(line: WorkspaceLine, nowMs: number): string[] {
+  const { word, kind } = STATES[line.state];
+  const ago = (at: string | null) => (at === null ? 'never' : relativeTime(Date.parse(at), nowMs));
+  const id = line.name === line.workspace_id ? '' : ` <small>${escapeHtml(line.workspace_id)}</small>`;
+  return [
+    `${escapeHtml(line.name)}${id}`,
+    `<span class="${kind}">${word}</span>`,
+    ago(line.last_complete_run_at),
+    line.last_status === null ? 'none' : `${escapeHtml(line.last_status)} ${ago(line.last_attempt_at)}`,
+    line.covers_from === null ? '' : `${escapeHtml(line.covers_from)} to ${escapeHtml(line.covers_to ?? '')}`,
+    formatInteger(line.open_alerts),
+  ];
+}
+
+function facts({ queues, outbox, storage }: Overview): string {
+  const counted = Object.entries(queues ?? {}).map(([name, { waiting, active, delayed, failed }]) => [
+    name,
+    `${waiting} waiting, ${active} active, ${delayed} delayed, ${failed} failed`,
+  ]);
+  const pairs = [
+    ...(queues === null ? [['queues', 'Redis does not answer']] : counted),
+    ['outbox', `${outbox.pending} pending, ${outbox.held} waiting for a digest, ${outbox.dead} given up`],
+    ['ledger', `${megabytes(storage.ledgerBytes)}, write-ahead log ${megabytes(storage.logBytes)}`],
+  ];
+  const list = pairs.map(([name, value]) => `<dt>${escapeHtml(name ?? '')}</dt><dd>${escapeHtml(value ?? '')}</dd>`);
+  return `<dl>${list.join('')}</dl>
+<p><a href="${QUEUE_BOARD_PATH}">jobs of the queues</a> · <a href="/metrics">metrics</a> · <a href="/readyz">readiness</a></p>`;
+}
+
+/** A header that begins with `#` is one of numbers. Cells are HTML. */
+function table(headers: readonly string[], rows: readonly (readonly string[])[]): string {
+  const kind = (header: string) => (header.startsWith('#') ? ' class="number"' : '');
+  const label = (header: string) => header.replace('#', '');
+  const head = headers.map((header) => `<th${kind(header)}>${label(header)}</th>`).join('');
+  const body = rows.map((cells) => {
+    const row = headers.map((header, index) => {
+      return `<td${kind(header)} data-label="${label(header)}"><span>${cells[index] ?? ''}</span></td>`;
+    });
+    return `<tr>${row.join('')}</tr>`;
+  });
+  return `<table><thead><tr>${head}</tr></thead><tbody>${body.join('\n')}</tbody></table>`;
+}
+
+function duration(seconds: number): string {
+  return relativeTime(0, seconds * 1000).replace(/ ago$/, '');
+}
+
+function megabytes(bytes: number): string {
+  return `${(bytes / 1024 ** 2).toFixed(1)} MiB`;
+}

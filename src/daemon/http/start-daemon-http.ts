@@ -1,0 +1,17 @@
+import type { QueueSystem } from '../../queue/queues.ts';
+import type { Context } from '../../wiring/context.ts';
+import { createMeasurements } from './measurements.ts';
+import { readOverview } from './pages/overview-data.ts';
+import type { HealthProbe } from './probe.ts';
+import { type HttpServer, startHttp } from './server.ts';
+
+/** The pages of a running daemon. */
+export function startDaemonHttp(context: Context, probe: HealthProbe, queue: QueueSystem): Promise<HttpServer> {
+  const { config, clock, logger, version, traffic } = context;
+  const reader = context.reader();
+  const { queues } = queue;
+  const reservedBytes = () => context.reservedBytes;
+  const measured = createMeasurements({ reader, config, clock, queues, traffic, reservedBytes });
+  const overview = () => readOverview({ reader, config, clock, version, probe, measured });
+  return startHttp({ ...config.http, logger, version, probe, measured, overview, queues });
+}

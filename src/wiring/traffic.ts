@@ -1,0 +1,30 @@
+/** What the clients of all workspaces have done since the start, for the metrics. Counts only grow. */
+export class Traffic {
+  readonly #attempts = new Map<string, Map<string, number>>();
+  readonly #waits = new Map<string, { count: number; seconds: number }>();
+
+  /** One attempt of a request has ended: `outcome` is a status or a word such as `timeout`. */
+  attempt(workspaceId: string, outcome: string): void {
+    const own = this.#attempts.get(workspaceId) ?? new Map<string, number>();
+    own.set(outcome, (own.get(outcome) ?? 0) + 1);
+    this.#attempts.set(workspaceId, own);
+  }
+
+  /** A request had to wait for its turn. */
+  waited(workspaceId: string, seconds: number): void {
+    const own = this.#waits.get(workspaceId) ?? { count: 0, seconds: 0 };
+    own.count += 1;
+    own.seconds += seconds;
+    this.#waits.set(workspaceId, own);
+  }
+
+  attempts(): { workspaceId: string; outcome: string; count: number }[] {
+    return [...this.#attempts].flatMap(([workspaceId, own]) =>
+      [...own].map(([outcome, count]) => ({ workspaceId, outcome, count })),
+    );
+  }
+
+  waits(): { workspaceId: string; count: number; seconds: number }[] {
+    return [...this.#waits].map(([workspaceId, own]) => ({ workspaceId, ...own }));
+  }
+}

@@ -1,0 +1,52 @@
+import type { Measurements } from '../../../src/daemon/http/measurements.ts';
+import type { Overview } from '../../../src/daemon/http/pages/overview-data.ts';
+import type { WorkspaceLine } from '../../../src/daemon/http/workspace-state.ts';
+import { NOON } from '../../support/test-clock.ts';
+
+/** What a daemon has measured, each figure another one. */
+export const MEASURED: Measurements = {
+  attempts: () => [
+    { workspaceId: 'ws-1', outcome: '200', count: 11 },
+    { workspaceId: 'ws-1', outcome: 'timeout', count: 2 },
+  ],
+  waits: () => [{ workspaceId: 'ws-1', count: 3, seconds: 0.75 }],
+  reservedBytes: () => 65_536,
+  storage: () => ({ ledgerBytes: 4096, logBytes: 512 }),
+  alerts: () => [{ rule: 'jump', state: 'firing', count: 4 }],
+  outboxAgeSeconds: () => 90,
+  queueAgesSeconds: async () => ({ sync: 12 }),
+};
+
+export function lineOf(some: Partial<WorkspaceLine> = {}): WorkspaceLine {
+  return {
+    workspace_id: 'ws-1',
+    name: 'Production',
+    configured: true,
+    state: 'fresh',
+    last_complete_run_at: new Date(NOON - 60_000).toISOString(),
+    last_attempt_at: new Date(NOON - 60_000).toISOString(),
+    last_status: 'applied',
+    covers_from: '2025-10',
+    covers_to: '2026-03',
+    last_run: null,
+    open_alerts: 0,
+    ...some,
+  };
+}
+
+export function overviewOf(some: Partial<Overview> = {}): Overview {
+  return {
+    version: '1.2.3',
+    nowMs: NOON,
+    uptimeSeconds: 3600,
+    faults: [],
+    workspaces: [lineOf()],
+    alerts: [],
+    outbox: { pending: 0, held: 0, dead: 0 },
+    queues: { sync: { waiting: 0, active: 0, delayed: 0, completed: 0, failed: 0 } },
+    storage: MEASURED.storage(),
+    ...some,
+  };
+}
+
+export const PAGES = { measured: MEASURED, overview: async () => overviewOf() };

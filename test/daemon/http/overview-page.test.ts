@@ -1,0 +1,32 @@
+import { describe, expect, it } from 'vitest';
+import { overviewPage } from '../../../src/daemon/http/pages/overview-page.ts';
+import { lineOf, overviewOf } from './measured.ts';
+
+const HOSTILE = '<script>alert(1)</script>"\'&\u202e';
+
+describe('the page /', () => {
+  it('says in its title and first line whether all is well', () => {
+    expect(overviewPage(overviewOf())).toMatch(/<title>ok: usage-ledger<\/title>[\s\S]*All is well\./);
+    const failed = lineOf({ state: 'failed', last_status: 'failed' });
+    for (const some of [
+      { workspaces: [failed] },
+      { faults: [{ code: 'redis_unavailable', message: 'Redis is not available' } as const] },
+      { outbox: { pending: 0, held: 0, dead: 3 } },
+    ]) {
+      expect(overviewPage(overviewOf(some))).toMatch(/<title>attention: [\s\S]*Something wants attention/);
+    }
+  });
+
+  it('shows text from outside as text, has no script and refers to nothing elsewhere', () => {
+    const page = overviewPage(overviewOf({ workspaces: [lineOf({ name: HOSTILE, workspace_id: HOSTILE })] }));
+    expect(page).not.toContain('<script');
+    expect(page).not.toContain('\u202e');
+    expect(page).toContain('&lt;script&gt;alert(1)&lt;/script&gt;&quot;&#39;&amp;\\u202e');
+    expect(page).not.toMatch(/https?:\/\/|<form|<button|<input/);
+  });
+
+  it('tells a Redis that is away from queues that are empty', () => {
+    expect(overviewPage(overviewOf())).toContain('0 waiting, 0 active');
+    expect(overviewPage(overviewOf({ queues: null }))).toContain('Redis does not answer');
+  });
+});
