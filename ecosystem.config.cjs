@@ -18,7 +18,7 @@ module.exports = {
       // The daemon says "ready" once it takes jobs.
       wait_ready: true,
       listen_timeout: 30000,
-      // A stop drains running jobs for up to 19 s; pm2's default of 1.6 s would kill them.
+      // A stop gives running jobs 2 s and takes up to 19 s at the worst; pm2's default of 1.6 s would kill them.
       kill_timeout: 25000,
       // Only the daemon gets the signal: it stops its private redis-server itself, after its last write to it.
       treekill: false,

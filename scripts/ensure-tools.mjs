@@ -7,6 +7,7 @@ const PACKAGES = {
   'redis-server': { debian: 'redis-server', fedora: 'redis', alpine: 'redis', brew: 'redis' },
   promtool: { debian: 'prometheus', fedora: 'golang-github-prometheus', alpine: 'prometheus', brew: 'prometheus' },
   chromium: { debian: 'chromium', fedora: 'chromium', alpine: 'chromium', brew: 'chromium' },
+  faketime: { debian: 'faketime', fedora: 'libfaketime', alpine: 'libfaketime', brew: 'libfaketime' },
   sqlite3: { debian: 'sqlite3', fedora: 'sqlite', alpine: 'sqlite', brew: 'sqlite' },
 };
 

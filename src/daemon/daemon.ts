@@ -23,6 +23,8 @@ import { startWalWatch } from './wal-watch.ts';
 
 /** Running jobs have this long to end after a stop was asked for; below pm2's kill_timeout with room for the rest. */
 const JOBS_DEADLINE_MS = 14_000;
+/** After this they are cut off: a run that goes on for longer publishes nothing and is begun anew by the next daemon. */
+const JOBS_GRACE_MS = 2_000;
 /** Waiting notifications that one sweep enqueues. */
 const SWEEP_LIMIT = 1000;
 
@@ -60,7 +62,7 @@ export async function startDaemon(context: Context): Promise<Daemon> {
     });
     context.shareRates((host, wanted, perSecond) => queue.takeTurns(host, wanted, perSecond));
     releasers.push(async () => {
-      await queue.stop({ deadlineMs: JOBS_DEADLINE_MS });
+      await queue.stop({ deadlineMs: JOBS_DEADLINE_MS, graceMs: JOBS_GRACE_MS });
     });
     sweep = startOutboxSweep({
       composeDigests: () => context.composeDigests(),

@@ -27,10 +27,18 @@ export function startDaemonProcess(folder: string): DaemonProcess {
   return startCommand(folder, 'daemon');
 }
 
-/** Any command in the same way, its Node with more options. */
-export function startCommand(folder: string, command: string, nodeOptions: readonly string[] = []): DaemonProcess {
+/** Any command in the same way, its Node with more options and its environment with more variables. */
+export function startCommand(
+  folder: string,
+  command: string,
+  nodeOptions: readonly string[] = [],
+  env: NodeJS.ProcessEnv = {},
+): DaemonProcess {
   const args = [...nodeOptions, CLI, command];
-  const child = spawn(process.execPath, args, { cwd: folder, stdio: ['ignore', 'ignore', 'pipe'] });
+  const child = spawn(process.execPath, args, {
+    ...{ cwd: folder, env: { ...process.env, ...env } },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
   const lines: LogLine[] = [];
   let rest = '';
   child.stderr?.setEncoding('utf8').on('data', (text: string) => {

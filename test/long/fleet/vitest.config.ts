@@ -5,6 +5,7 @@ export default defineConfig({
   test: {
     include: ['test/long/fleet/*.test.ts'],
     testTimeout: 30 * 60_000,
+    hookTimeout: 60_000,
     pool: 'forks',
     disableConsoleIntercept: true,
   },
