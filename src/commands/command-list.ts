@@ -81,6 +81,12 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import('./finance/export.ts')).exportCommand,
   },
   {
+    name: 'report',
+    takes: '[options]',
+    description: 'Write a page with charts of credits, money, movers, pace and alerts: one file that fetches nothing.',
+    load: async () => (await import('./finance/report.ts')).reportCommand,
+  },
+  {
     name: 'rates',
     takes: '',
     description: 'Take over rate cards, list those in force, and price the recorded history by others.',

@@ -43,6 +43,7 @@ describe('help', () => {
       'reopen',
       'statement',
       'export',
+      'report',
       'rates',
       'tenants',
       'reconcile',

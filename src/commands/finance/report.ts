@@ -1,0 +1,49 @@
+import { resolve } from 'node:path';
+import type { Command } from 'commander';
+import { AppError } from '../../core/errors.ts';
+import { parsePeriod } from '../../core/period.ts';
+import { writeTextFile } from '../../reports/files/write-sheet.ts';
+import { readPageData } from '../../reports/queries/page-data.ts';
+import type { Context } from '../../wiring/context.ts';
+import { chooseWorkspace } from '../shared/choose-workspace.ts';
+import { type CliContext, examples, plainCommand } from '../shared/cli-context.ts';
+import { bringRatesIntoForce } from './statement.ts';
+
+interface ReportOptions {
+  period?: string;
+  workspace?: string;
+  out: string;
+}
+
+export function reportCommand(cli: CliContext): Command {
+  return plainCommand('report')
+    .requiredOption('--out <file>', 'the page: one file that fetches nothing')
+    .option('--period <period>', 'up to this period, YYYY-MM (default: the latest)')
+    .option('--workspace <id>', 'the workspace (needed when there are several)')
+    .addHelpText(
+      'after',
+      examples('usage-ledger report --out usage.html', 'usage-ledger report --period 2026-02 --out february.html'),
+    )
+    .action((options: ReportOptions) => cli.withContext((context) => writeReport(cli, context, options)));
+}
+
+async function writeReport(cli: CliContext, context: Context, options: ReportOptions): Promise<void> {
+  const period = options.period === undefined ? undefined : parsePeriod(options.period, '--period');
+  const { id: workspaceId } = chooseWorkspace(context.config, options.workspace);
+  await bringRatesIntoForce(context);
+  const { connection } = context.reader();
+  const request = { workspaceId, period, nowMs: context.clock.now() };
+  const data = connection.transaction(() => readPageData(connection, request))();
+  if (data === null) {
+    throw new AppError(
+      'unknown_period',
+      `the ledger has nothing of ${period ?? 'any month'} in workspace ${JSON.stringify(workspaceId)}`,
+      { hint: '`usage-ledger status` says what the ledger covers' },
+    );
+  }
+  const [{ createCharts }, { pageHtml }] = await Promise.all([
+    import('../../reports/page/charts.ts'),
+    import('../../reports/page/page-html.ts'),
+  ]);
+  await writeTextFile(resolve(cli.io.cwd, options.out), [pageHtml(data, await createCharts())]);
+}

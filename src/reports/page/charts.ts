@@ -1,0 +1,68 @@
+import type * as PlotLibrary from '@observablehq/plot';
+import { htmlText } from '../html/escape.ts';
+
+/** Readable on white and on near-black. */
+export const COLOURS = ['#4269d0', '#d97706', '#dc4c5a', '#2f9e8f', '#8b5cf6', '#8a8f98'] as const;
+
+export interface ChartText {
+  title: string;
+  description: string;
+}
+
+export interface Charts {
+  /** Bars by month, one on the other; `series` in the order of `COLOURS`. */
+  stackedBars(rows: { month: string; series: string; value: number }[], series: string[], text: ChartText): string;
+  /** Lines by day. */
+  lines(rows: { day: number; series: string; value: number }[], series: string[], text: ChartText): string;
+}
+
+const COMPACT = new Intl.NumberFormat('en', { notation: 'compact' });
+const WIDTH = 720;
+const HEIGHT = 260;
+
+/** Loads what draws: SVG on the server, the same bytes each time, nothing to be fetched or run by who looks at it. */
+export async function createCharts(): Promise<Charts> {
+  const [plot, { parseHTML }] = await Promise.all([import('@observablehq/plot'), import('linkedom')]);
+  const { document } = parseHTML('<!doctype html><html><body></body></html>');
+  const base = { document: document as never, width: WIDTH, height: HEIGHT, marginLeft: 64, marginBottom: 36 };
+  const y = {
+    label: null,
+    grid: true,
+    tickFormat: (value: number) => COMPACT.format(value),
+    nice: true,
+    zero: true,
+  } as const;
+  const colours = (series: string[]): PlotLibrary.ScaleOptions => ({
+    domain: series,
+    range: series.map((_, at) => COLOURS[at % COLOURS.length] as string),
+  });
+  const finish = (chart: { outerHTML: string }, { title, description }: ChartText): string => {
+    const words = `<title>${htmlText(title)}</title><desc>${htmlText(description)}</desc>`;
+    return chart.outerHTML.replace(
+      /^<svg([^>]*)>/,
+      (_, attributes: string) => `<svg role="img" aria-label="${htmlText(title)}"${attributes}>${words}`,
+    );
+  };
+  return {
+    stackedBars(rows, series, text) {
+      const marks = [plot.barY(rows, { x: 'month', y: 'value', fill: 'series', order: series }), plot.ruleY([0])];
+      return finish(plot.plot({ ...base, x: { type: 'band', label: null }, y, color: colours(series), marks }), text);
+    },
+    lines(rows, series, text) {
+      const line = plot.lineY(rows, { x: 'day', y: 'value', stroke: 'series', strokeWidth: 2 });
+      // A single day has no line.
+      const dots = plot.dot(rows, { x: 'day', y: 'value', fill: 'series', r: 2.5 });
+      const x = { label: null, domain: [1, 31], ticks: 8 };
+      return finish(plot.plot({ ...base, x, y, color: colours(series), marks: [line, dots, plot.ruleY([0])] }), text);
+    },
+  };
+}
+
+/** A line as small as a word: how the values went. */
+export function sparkline(values: readonly bigint[]): string {
+  const numbers = values.map(Number);
+  const most = Math.max(...numbers, 1);
+  const step = numbers.length > 1 ? 96 / (numbers.length - 1) : 0;
+  const points = numbers.map((value, at) => `${(2 + at * step).toFixed(1)},${(22 - (20 * value) / most).toFixed(1)}`);
+  return `<svg class="spark" width="100" height="24" viewBox="0 0 100 24" aria-hidden="true"><polyline points="${points.join(' ')}" fill="none" stroke="currentColor" stroke-width="1.5"/></svg>`;
+}

@@ -1,0 +1,209 @@
+import { periodAt } from '../../core/period.ts';
+import type { LedgerConnection } from '../../ledger/file/open.ts';
+import { tenantNames } from './tenants.ts';
+
+/** Months on the page. */
+const MONTHS = 12;
+/** Tenants that have a colour of their own; the others are added up. */
+const TOP = 5;
+/** Rows of each table: the page stays small whatever the ledger holds. */
+const ROWS = 20;
+
+export interface PageTenant {
+  tenantId: string;
+  /** Its name, or its id without one. */
+  name: string;
+  /** Credits by month, in the order of `months`; 0 without a record. */
+  credits: bigint[];
+}
+
+export interface PageMove {
+  name: string;
+  credits: bigint;
+  previous: bigint | null;
+  change: bigint;
+}
+
+/** What the page shows of one workspace, of one moment. */
+export interface PageData {
+  workspaceId: string;
+  workspaceName: string;
+  period: string;
+  state: string;
+  asOf: string | null;
+  complete: boolean;
+  headDigest: string | null;
+  months: string[];
+  totals: bigint[];
+  tenantCounts: number[];
+  /** The largest tenants of the period; `others` are all that follow, by month. */
+  top: PageTenant[];
+  others: bigint[];
+  /** Minor units by month and currency. */
+  money: { currency: string; amounts: bigint[] }[];
+  movers: PageMove[];
+  /** Credits at the end of each day, of the period and of the month before; null for days that nobody read. */
+  days: { day: number; current: bigint | null; previous: bigint | null }[];
+  tenants: PageTenant[];
+  alerts: { rule: string; severity: string; state: string; name: string; since: string | null }[];
+  adjustments: { name: string; corrects: string; credits: bigint; at: string }[];
+}
+
+interface MonthRow {
+  period: string;
+  period_key: bigint;
+  tenants: bigint;
+  credits_used: bigint;
+  state: string;
+  complete: bigint;
+  as_of: string | null;
+}
+
+/** Reads what the page shows; null when the ledger has nothing of the period. The caller holds a read transaction. */
+export function readPageData(
+  connection: LedgerConnection,
+  { workspaceId, period: wanted, nowMs }: { workspaceId: string; period?: string | undefined; nowMs: number },
+): PageData | null {
+  const all = <Row>(sql: string, ...values: unknown[]): Row[] =>
+    connection
+      .prepare(sql)
+      .safeIntegers()
+      .all(...values) as Row[];
+  const [workspace] = all<{ key: bigint; name: string }>(
+    'SELECT workspace_key AS key, name FROM workspaces WHERE workspace_id = ?',
+    workspaceId,
+  );
+  if (workspace === undefined) return null;
+  const found = all<MonthRow>(
+    `SELECT v.period, p.period_key, v.tenants, v.credits_used, v.state, v.complete, v.as_of
+     FROM finance_period_totals v JOIN periods p ON p.period = v.period AND p.workspace_key = ?
+     WHERE v.workspace_id = ? AND v.period <= ? ORDER BY v.period DESC LIMIT ${MONTHS}`,
+    workspace.key,
+    workspaceId,
+    wanted ?? periodAt(nowMs),
+  ).reverse();
+  const last = found.at(-1);
+  if (last === undefined || (wanted !== undefined && last.period !== wanted)) return null;
+  const months = found.map(({ period }) => period);
+  const { period } = last;
+  const names = tenantNames(connection, { workspaceId });
+  const nameOf = (tenantId: string | null): string =>
+    tenantId === null ? workspace.name : (names(workspaceId, tenantId) ?? tenantId);
+
+  const largest = all<{ tenant_id: string }>(
+    `SELECT tenant_id FROM finance_usage WHERE workspace_id = ? AND period = ? AND withdrawn = 0
+     ORDER BY credits_used DESC, tenant_id LIMIT ${ROWS}`,
+    workspaceId,
+    period,
+  );
+  const ofTenant = connection
+    .prepare('SELECT period, credits_used FROM finance_usage WHERE workspace_id = ? AND tenant_id = ?')
+    .safeIntegers();
+  const tenants = largest.map(({ tenant_id }): PageTenant => {
+    const rows = ofTenant.all(workspaceId, tenant_id) as { period: string; credits_used: bigint }[];
+    const by = new Map(rows.map((row) => [row.period, row.credits_used]));
+    return { tenantId: tenant_id, name: nameOf(tenant_id), credits: months.map((month) => by.get(month) ?? 0n) };
+  });
+  const top = tenants.slice(0, TOP);
+  const totals = found.map(({ credits_used }) => credits_used);
+  return {
+    workspaceId,
+    workspaceName: workspace.name,
+    period,
+    state: last.state,
+    asOf: last.as_of,
+    complete: last.complete === 1n,
+    headDigest: headDigest(connection, workspaceId),
+    months,
+    totals,
+    tenantCounts: found.map((row) => Number(row.tenants)),
+    top,
+    others: totals.map((total, at) => top.reduce((rest, tenant) => rest - (tenant.credits[at] ?? 0n), total)),
+    money: moneyByMonth(connection, found),
+    movers: all<{ tenant_id: string; credits_used: bigint; previous_credits: bigint | null; moved: bigint }>(
+      `SELECT tenant_id, credits_used, previous_credits, credits_used - coalesce(previous_credits, 0) AS moved
+       FROM finance_period_changes WHERE workspace_id = ? AND period = ?
+       ORDER BY abs(credits_used - coalesce(previous_credits, 0)) DESC, tenant_id LIMIT ${ROWS / 2}`,
+      workspaceId,
+      period,
+    ).map((row) => ({
+      name: nameOf(row.tenant_id),
+      credits: row.credits_used,
+      previous: row.previous_credits,
+      change: row.moved,
+    })),
+    days: daysOf(connection, last, found.at(-2)),
+    tenants,
+    alerts: all<{ rule: string; severity: string; state: string; tenant_id: string | null; since: string | null }>(
+      `SELECT rule, severity, state, tenant_id, first_fired_at AS since FROM finance_alerts
+       WHERE workspace_id = ? AND state IN ('firing', 'acknowledged')
+       ORDER BY severity, first_fired_at DESC, alert_id LIMIT ${ROWS}`,
+      workspaceId,
+    ).map(({ tenant_id, ...alert }) => ({ ...alert, name: nameOf(tenant_id) })),
+    adjustments: all<{ tenant_id: string; corrects: string; credits: bigint; at: string }>(
+      `SELECT tenant_id, corrects_period AS corrects, credits_delta AS credits, recorded_at AS at
+       FROM finance_adjustments WHERE workspace_id = ? AND booked_period = ?
+       ORDER BY abs(credits_delta) DESC, tenant_id LIMIT ${ROWS}`,
+      workspaceId,
+      period,
+    ).map(({ tenant_id, ...adjustment }) => ({ ...adjustment, name: nameOf(tenant_id) })),
+  };
+}
+
+function headDigest(connection: LedgerConnection, workspaceId: string): string | null {
+  const digest = connection
+    .prepare(
+      `SELECT digest FROM finance_runs WHERE workspace_id = ? AND digest IS NOT NULL ORDER BY finished_at DESC LIMIT 1`,
+    )
+    .pluck()
+    .get(workspaceId) as string | undefined;
+  return digest ?? null;
+}
+
+/** What the lines of each month sum to. By the tables: the views would name each tenant. */
+function moneyByMonth(connection: LedgerConnection, months: readonly MonthRow[]): PageData['money'] {
+  const sums = connection
+    .prepare(
+      `SELECT k.currency, sum(s.amount) AS amount FROM (
+         SELECT card_key, sum(amount_minor) AS amount FROM charges WHERE period_key = :key GROUP BY card_key
+         UNION ALL
+         SELECT card_key, sum(amount_minor) FROM charge_corrections WHERE booked_period_key = :key GROUP BY card_key) s
+       JOIN rate_cards k USING (card_key) GROUP BY k.currency`,
+    )
+    .safeIntegers();
+  const byMonth = months.map(({ period_key }) => {
+    const rows = sums.all({ key: period_key }) as { currency: string; amount: bigint | null }[];
+    return new Map(rows.map(({ currency, amount }) => [currency, amount ?? 0n]));
+  });
+  const currencies = [...new Set(byMonth.flatMap((sum) => [...sum.keys()]))].sort();
+  return currencies.map((currency) => ({ currency, amounts: byMonth.map((sum) => sum.get(currency) ?? 0n) }));
+}
+
+/** The workspace's credits at the end of each day of a month, from what the runs brought. */
+function daysOf(connection: LedgerConnection, last: MonthRow, before: MonthRow | undefined): PageData['days'] {
+  const brought = connection
+    .prepare(
+      `SELECT substr(r.finished_at, 1, 10) AS day, sum(x.credits) AS credits FROM (
+         SELECT run_key, sum(credits_delta) AS credits FROM usage_entries WHERE period_key = ? GROUP BY run_key) x
+       JOIN runs r USING (run_key) GROUP BY day ORDER BY day`,
+    )
+    .safeIntegers();
+  const curve = (month: MonthRow | undefined): (bigint | null)[] => {
+    const days: (bigint | null)[] = Array.from({ length: 31 }, () => null);
+    if (month === undefined) return days;
+    const rows = brought.all(month.period_key) as { day: string; credits: bigint }[];
+    let reached: bigint | null = null;
+    for (let day = 1; day <= 31; day += 1) {
+      const date = `${month.period}-${String(day).padStart(2, '0')}`;
+      if (rows.length === 0 || date > (month.as_of ?? '').slice(0, 10)) break;
+      const until = rows.filter((row) => row.day <= date);
+      if (until.length > 0) reached = until.reduce((sum, row) => sum + row.credits, 0n);
+      days[day - 1] = reached;
+    }
+    return days;
+  };
+  const [current, previous] = [curve(last), curve(before)];
+  return current
+    .map((value, at) => ({ day: at + 1, current: value, previous: previous[at] ?? null }))
+    .filter((row) => row.current !== null || row.previous !== null);
+}
