@@ -3,6 +3,7 @@ import { ENTRY_KINDS } from '../schema/keys.ts';
 import { OrderMemory } from '../staging/figure-columns.ts';
 import type { RunStaging } from '../staging/staging.ts';
 import type { ClaimedRun } from './claim-run.ts';
+import { KnownFigures } from './known-figures.ts';
 
 type Connection = Database.Database;
 
@@ -75,8 +76,11 @@ export function mergeStaged(connection: Connection, merge: Merge): Merged {
       entries += statement.run(values).changes;
     };
     let values: (number | bigint)[] = [];
-    figures.forEach((tenantKey, credits, requests) => {
-      values.push(tenantKey > staging.tenantBase ? tenantKey + shift : tenantKey, credits, requests);
+    const known = isNew ? null : new KnownFigures(connection, periodKey);
+    figures.forEach((stagedKey, credits, requests) => {
+      const tenantKey = stagedKey > staging.tenantBase ? stagedKey + shift : stagedKey;
+      if (known?.holds(tenantKey, credits, requests) === true) return;
+      values.push(tenantKey, credits, requests);
       if (values.length < ROWS_A_STATEMENT * 3) return;
       append(isNew ? full.open : full.compare, values);
       values = [];

@@ -22,7 +22,7 @@ const MUST_MEET = [
 const MUST_MEET_IN_THOUSAND = ['lease held', 'refused: settling', 'refused: no_walk'];
 
 test('after every step of any history all views, the chain and the past say what an independent account says', {
-  timeout: Math.max(120_000, RUNS * STEPS * 40),
+  timeout: Math.max(300_000, RUNS * STEPS * 40),
 }, () => {
   const image = emptyLedger();
   const met = new Map<string, number>();
