@@ -8,13 +8,18 @@ export interface RunDeadline {
   readonly signal: AbortSignal;
   /** To be called at each sign of progress. */
   progress(): void;
+  /** Lets no time pass while this is waited for; both begin anew then. */
+  hold(waiting: Promise<void>): Promise<void>;
   stop(): void;
 }
 
 /** Bounds how long a run may take, and how long it may go on without progress. Times in milliseconds. */
 export function startRunDeadline(runMs: number, idleMs = IDLE_MS): RunDeadline {
   const controller = new AbortController();
+  let held = 0;
   const end = (what: string): void => {
+    // What is held begins anew when it goes on.
+    if (held > 0) return;
     const hint = 'nothing was published, the slot is tried again; run_minutes bounds how long a run may take';
     controller.abort(new AppError('run_timeout', what, { retryable: true, hint }));
   };
@@ -23,6 +28,16 @@ export function startRunDeadline(runMs: number, idleMs = IDLE_MS): RunDeadline {
   return {
     signal: controller.signal,
     progress: () => void idle.refresh(),
+    async hold(waiting) {
+      held += 1;
+      try {
+        await waiting;
+      } finally {
+        held -= 1;
+        whole.refresh();
+        idle.refresh();
+      }
+    },
     stop() {
       clearTimeout(whole);
       clearTimeout(idle);

@@ -11,6 +11,7 @@ import { UnauthorizedError } from '../usage-api/errors.ts';
 import type { LedgerWriter } from '../writer/ledger-writer.ts';
 import { judgeWalk, MAX_WALKS, type Sign } from './prove.ts';
 import { type RunDeadline, startRunDeadline } from './run-deadline.ts';
+import type { StagingLease } from './staging-room.ts';
 import { periodsOf, type SyncDeps } from './sync-deps.ts';
 import { walkPages } from './walk.ts';
 import { confirmWithdrawals } from './withdrawals.ts';
@@ -66,10 +67,11 @@ export async function syncWorkspace(deps: SyncDeps, request: SyncRequest): Promi
   const log = logger.child({ runId: claimed.runId, workspaceId: workspace.id });
   const lease = keepLease(deps, claimed);
   const deadline = startRunDeadline(workspace.runMinutes * 60_000);
+  const room = deps.staging.lease();
   const signal = AbortSignal.any([request.signal, lease.signal, deadline.signal]);
   let last: WalkRecord | null = null;
   try {
-    const proven = await walkUntilProven(deps, request, claimed, { signal, deadline }, (walk) => {
+    const proven = await walkUntilProven(deps, request, claimed, { signal, deadline, room }, (walk) => {
       last = walk;
       log.debug({ walk: walk.walkNumber, verdict: walk.verdict, signs: walk.signs }, 'walk ended');
     });
@@ -120,6 +122,7 @@ export async function syncWorkspace(deps: SyncDeps, request: SyncRequest): Promi
     throw cause;
   } finally {
     deadline.stop();
+    room.release();
     lease.stop();
   }
 }
@@ -128,7 +131,7 @@ async function walkUntilProven(
   deps: SyncDeps,
   request: SyncRequest,
   claimed: ClaimedRun,
-  { signal, deadline }: { signal: AbortSignal; deadline: RunDeadline },
+  { signal, deadline, room }: { signal: AbortSignal; deadline: RunDeadline; room: StagingLease },
   onWalk: (walk: WalkRecord) => void,
 ): Promise<ProvenWalk> {
   const { writer, workspace, clock } = deps;
@@ -153,6 +156,10 @@ async function walkUntilProven(
         concurrency: workspace.concurrency,
         pace: deps.pace,
         limits: workspace,
+        room: (...listing) => {
+          const waiting = room.take(...listing);
+          return waiting && deadline.hold(waiting);
+        },
         signal,
         onPage: (pages, totalPages) => {
           deadline.progress();

@@ -6,6 +6,7 @@ import type { Period } from '../core/period.ts';
 import type { Window } from '../ledger/staging/staging.ts';
 import type { LedgerWriter } from '../writer/ledger-writer.ts';
 import type { Pacer } from './pacer.ts';
+import type { StagingRoom } from './staging-room.ts';
 
 /** Which page of which periods. */
 export interface PageQuery {
@@ -49,6 +50,8 @@ export interface SyncDeps {
   workspace: WorkspaceConfig;
   /** Shared with all workspaces of the same host. */
   pace: Pacer;
+  /** Shared with all runs of the process. */
+  staging: StagingRoom;
   /** The channels that there are, with what each of them is told of. */
   channels: readonly ChannelRoute[];
   clock: Clock;

@@ -16,6 +16,8 @@ export interface WalkOptions {
   concurrency: number;
   pace: Pacer;
   limits: ListingLimits;
+  /** What has to be awaited before more is fetched, where so many records have been staged and announced. */
+  room?: (staged: number, announced: number, signal: AbortSignal) => Promise<void> | undefined;
   signal: AbortSignal;
   /** Called after each page that has been staged. */
   onPage: (done: number, total: number) => void;
@@ -47,6 +49,7 @@ export async function walkPages(source: WalkSource, options: WalkOptions): Promi
 
   let next = 2;
   let done = 1;
+  let records = first.records;
   let moved = false;
   const stage = (page: number, { body, release }: FetchedPage): void => {
     const staged = source
@@ -54,6 +57,7 @@ export async function walkPages(source: WalkSource, options: WalkOptions): Promi
       .finally(release)
       .then((receipt) => {
         done += 1;
+        records += receipt.records;
         moved ||= receipt.totalPages !== first.totalPages || receipt.totalRecords !== first.totalRecords;
         // A service that announces pages without end must run dry here, not in our memory.
         moved ||= page < first.totalPages && receipt.records < first.records;
@@ -70,6 +74,12 @@ export async function walkPages(source: WalkSource, options: WalkOptions): Promi
   };
   const lane = async (): Promise<void> => {
     while (next <= first.totalPages && !moved && !signal.aborted) {
+      const room = options.room?.(records, first.totalRecords, signal);
+      if (room !== undefined) {
+        await room;
+        // Other lanes have gone on meanwhile.
+        continue;
+      }
       const page = next;
       next += 1;
       await pace(signal);

@@ -24,6 +24,7 @@ import { hasPublished } from '../ledger/runs/published.ts';
 import type { HostPacer, Pacer, SharedRate } from '../sync/pacer.ts';
 import { planWindow } from '../sync/plan.ts';
 import type { SyncOutcome, SyncProgress } from '../sync/run.ts';
+import { StagingRoom } from '../sync/staging-room.ts';
 import type { UsageApiClient, UsageApiClientOptions } from '../usage-api/client.ts';
 import { PageMemory } from '../usage-api/http/page-memory.ts';
 import { LedgerWriter } from '../writer/ledger-writer.ts';
@@ -86,6 +87,7 @@ export class Context {
   readonly #releasers = new Releasers();
   readonly #pacers = new Map<string, HostPacer>();
   #takeTurns: TakeTurns | null = null;
+  readonly #staging = new StagingRoom();
   /** What the clients have done, for the metrics. */
   readonly traffic = new Traffic();
   readonly #memory: PageMemory;
@@ -268,6 +270,7 @@ export class Context {
         source,
         workspace,
         pace: await this.#pacerOf(workspace),
+        staging: this.#staging,
         channels: this.#routes,
         clock: this.clock,
         logger: this.logger,
