@@ -62,6 +62,7 @@ function begin(finding: Finding, { nowMs, seeding, waits }: Moment): Advance {
 }
 
 function advancePending(status: AlertStatus, judgement: Judgement, { nowMs, waits }: Moment): Advance {
+  if (judgement.verdict === 'between' && judgement.wavers) return unchanged(status);
   if (judgement.verdict !== 'holds') {
     return { status: { ...status, state: 'expired', pendingSinceMs: null }, change: 'expired' };
   }

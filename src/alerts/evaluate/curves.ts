@@ -2,7 +2,7 @@ import type Database from 'better-sqlite3';
 import { isoTime } from '../../core/clock.ts';
 import { addPeriods, periodAt, periodEndMs, periodStartMs } from '../../core/period.ts';
 import { periodKeyOf, periodOfKey } from '../../ledger/schema/keys.ts';
-import type { Curve } from '../rules/pace.ts';
+import type { Curve } from '../rules/pace/curve.ts';
 import { NO_USAGE, type UsageFigures } from '../rules/rule.ts';
 
 const DAY_MS = 86_400_000;
@@ -163,6 +163,7 @@ export class Curves {
         return this.#statements.total.get(place.earlier.lastEntryId, periodKey - before) as bigint;
       },
       used: () => null,
+      usedAsRead: () => null,
     };
   }
 
@@ -185,7 +186,7 @@ export class Curves {
   }
 
   /** The past of one tenant, seen from the open period. */
-  of(periodKey: number, tenantKey: number): Curve & { usedAsRead: Curve['used'] } {
+  of(periodKey: number, tenantKey: number): Curve {
     const { nowMs } = this.#sources;
     const period = periodOfKey(periodKey);
     const elapsedMs = nowMs - periodStartMs(period);

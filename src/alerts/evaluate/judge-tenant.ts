@@ -11,7 +11,7 @@ import {
   wholeMonth,
 } from '../rules/measures/threshold.ts';
 import { judgeNewSpend } from '../rules/new-spend.ts';
-import { judgePace } from '../rules/pace.ts';
+import { judgePace } from '../rules/pace/pace.ts';
 import { type Judgement, NO_USAGE, type Stage } from '../rules/rule.ts';
 import { DAILY_DAYS, judgeStopped } from '../rules/stopped.ts';
 import { judgeTrend, trendLimit } from '../rules/trend.ts';

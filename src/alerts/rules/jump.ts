@@ -1,6 +1,15 @@
 import { decimalFraction } from './measures/fraction.ts';
-import type { Pace } from './pace.ts';
-import { BETWEEN, clear, holds, type Judgement, type PeriodPhase, type PreviousPeriod, type Stage } from './rule.ts';
+import type { Pace } from './pace/pace.ts';
+import {
+  BETWEEN,
+  clear,
+  holds,
+  type Judgement,
+  type PeriodPhase,
+  type PreviousPeriod,
+  type Stage,
+  WAVERING,
+} from './rule.ts';
 
 const DAY_MS = 86_400_000;
 /** Before that, a busy beginning looks like a trend. */
@@ -55,6 +64,7 @@ export function judgeJump(input: JumpInput): Judgement {
       ...{ measure: projected, confirmAfterMs: PACE_CONFIRM_MS },
     });
   }
+  if (verdict === 'wavering') return WAVERING;
   return verdict === 'behind' ? clear(false) : BETWEEN;
 }
 

@@ -25,7 +25,7 @@ export const STAGE_RANK: Readonly<Record<Stage, number>> = { pace: 0, certain: 1
 
 /** Stored with each alert; raised whenever the same figures could give another answer than before. */
 export const RULE_VERSION: Readonly<Record<RuleName, number>> = {
-  jump: 3,
+  jump: 4,
   drop: 2,
   new_spend: 2,
   trend: 1,
@@ -33,7 +33,7 @@ export const RULE_VERSION: Readonly<Record<RuleName, number>> = {
   regression: 2,
   restatement: 2,
   withdrawn: 1,
-  workspace_jump: 2,
+  workspace_jump: 3,
   incident: 2,
   sync_stale: 1,
   sync_failed: 1,
@@ -57,14 +57,15 @@ export interface Finding {
 
 /**
  * What a rule makes of its subject. `clear`: the cause is gone; `atOnce` when no second run has to agree. `between`: it
- * does not hold, but nearly, and an alert that fires stays as it is.
+ * does not hold, but nearly, and an alert that fires stays as it is; one that waits goes on waiting when it `wavers`.
  */
 export type Judgement =
   | { verdict: 'holds'; finding: Finding }
-  | { verdict: 'between' }
+  | { verdict: 'between'; wavers: boolean }
   | { verdict: 'clear'; atOnce: boolean };
 
-export const BETWEEN: Judgement = { verdict: 'between' };
+export const BETWEEN: Judgement = { verdict: 'between', wavers: false };
+export const WAVERING: Judgement = { verdict: 'between', wavers: true };
 
 export function holds(finding: Omit<Finding, 'measure' | 'isSet' | 'confirmAfterMs'> & Partial<Finding>): Judgement {
   return { verdict: 'holds', finding: { measure: null, isSet: false, confirmAfterMs: null, ...finding } };

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type AlertStatus, advance, type Moment } from '../../../src/alerts/book/lifecycle.ts';
-import { BETWEEN, clear, holds, type Judgement, STAGE_RANK } from '../../../src/alerts/rules/rule.ts';
+import { BETWEEN, clear, holds, type Judgement, STAGE_RANK, WAVERING } from '../../../src/alerts/rules/rule.ts';
 import { OPEN_ALERT_STATES } from '../../../src/core/text/alert-words.ts';
 
 const HOUR_MS = 3_600_000;
@@ -34,6 +34,12 @@ describe('the life of an alert', () => {
 
   it('stops waiting without a word when the rule does not hold any more', () => {
     expect(play([pace, BETWEEN, pace, clear(false)])).toEqual(['pending', 'expired', 'pending', 'expired']);
+  });
+
+  it('goes on waiting while the rule wavers, and fires only when it holds', () => {
+    expect(play([pace, WAVERING, pace])).toEqual(['pending', null, 'fired']);
+    expect(play([pace, WAVERING, WAVERING, clear(false)])).toEqual(['pending', null, null, 'expired']);
+    expect(play([WAVERING, pace, pace, WAVERING])).toEqual([null, 'pending', 'fired', null]);
   });
 
   it('seeds what waits as firing', () => {

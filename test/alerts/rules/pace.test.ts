@@ -1,6 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type Curve, judgePace, NO_CURVE, type PaceInput, slowProjection } from '../../../src/alerts/rules/pace.ts';
+import { type Curve, NO_CURVE, type PaceInput } from '../../../src/alerts/rules/pace/curve.ts';
+import { judgePace } from '../../../src/alerts/rules/pace/pace.ts';
+import { restProjection } from '../../../src/alerts/rules/pace/rest-part.ts';
+import { slowProjection } from '../../../src/alerts/rules/pace/slow-part.ts';
 import type { PeriodPhase } from '../../../src/alerts/rules/rule.ts';
 
 const DAY_MS = 86_400_000;
@@ -13,6 +16,10 @@ const DAYS = 30;
 function curveOf(days: readonly number[], today: number, unread: readonly number[] = []): Curve {
   const sum = (until: number) => days.slice(0, Math.max(0, until)).reduce((total, day) => total + day, 0);
   const startOf = (before: number) => days.length - today - before * DAYS;
+  const used = (from: number, to: number) => {
+    if (from > days.length || unread.includes(from) || unread.includes(to)) return null;
+    return BigInt(sum(days.length - to) - sum(days.length - from));
+  };
   return {
     total: (before) => (startOf(before) < 0 ? null : BigInt(sum(startOf(before) + DAYS) - sum(startOf(before)))),
     monthToDate: (before, daysBefore) => {
@@ -20,10 +27,8 @@ function curveOf(days: readonly number[], today: number, unread: readonly number
       return startOf(before) < 0 ? null : BigInt(sum(reached) - sum(startOf(before)));
     },
     lengthMs: () => DAYS * DAY_MS,
-    used: (from, to) => {
-      if (from > days.length || unread.includes(from) || unread.includes(to)) return null;
-      return BigInt(sum(days.length - to) - sum(days.length - from));
-    },
+    used,
+    usedAsRead: used,
   };
 }
 
@@ -81,6 +86,35 @@ describe('where an open month heads', () => {
     expect(slowProjection(inputOf(burst, 10))).toBeGreaterThan(4500n);
     expect(paceOf(burst, 10).verdict).not.toBe('ahead');
     expect(paceOf([...even(90), ...even(10, 220)], 10).verdict).toBe('ahead');
+  });
+
+  it('counts days of rest out: who works on weekdays and rises on a Friday is seen on Monday evening', () => {
+    const week = [100, 100, 100, 100, 100, 0, 0];
+    const before = Array.from({ length: 15 }, () => week).flat();
+    const days = [...before, ...[100, 100, 100, 100, 400, 0, 0, 400]];
+    expect(paceOf(days, 23).verdict).toBe('ahead');
+    expect(paceOf([...before, ...[100, 100, 100, 100, 100, 0, 0, 400]], 23).verdict).not.toBe('ahead');
+  });
+
+  it('adds a usual rest of the month to a burst, and no more of it the fewer months there were', () => {
+    const burst = (months: number) => [...even(30 * months), ...even(4), 3200, ...even(5)];
+    expect(restProjection(inputOf(burst(1), 10))).toBe(5100n);
+    expect(restProjection(inputOf(burst(3), 10))).toBe(5600n);
+    expect(paceOf(burst(3), 10)).toEqual({ verdict: 'ahead', projection: 5600n });
+    expect(paceOf([...even(120), ...even(4), 900, ...even(5)], 10).verdict).not.toBe('ahead');
+  });
+
+  it('draws no line through the days of who uses something on few of them', () => {
+    const month = even(30, 0).map((_, day) => (day % 7 === 3 ? 1000 : 0));
+    const begun = [0, 500, 0, 500, 500, 0, 500, 0];
+    expect(slowProjection(inputOf([...month, ...month, ...month, ...begun], 8))).toBeGreaterThan(6000n);
+
+    expect(paceOf([...month, ...month, ...month, ...begun], 8).verdict).not.toBe('ahead');
+  });
+
+  it('wavers while the latest days head near the limit, so that who waits goes on waiting', () => {
+    expect(paceOf([...even(90), ...even(15), ...even(2, 165)], 17).verdict).toBe('behind');
+    expect(paceOf([...even(90), ...even(15), ...even(4, 196)], 19).verdict).toBe('wavering');
   });
 
   it('concludes nothing from what nobody read', () => {

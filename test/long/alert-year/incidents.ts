@@ -81,7 +81,7 @@ export function plantIncidents(calendar: Calendar, everybody: readonly Tenant[],
     for (let at = first; at < last; at += 1) grown.daily[at] = (grown.daily[at] ?? 0) * factor;
   };
 
-  for (const place of [1, 4, 8, 10, 12, 14, 16, 17, 18, 20]) {
+  for (const place of [1, 4, 8, 10, 12, 14, 16, 17, 18, 20, 22]) {
     const { grown } = grow(`rise-${place}`);
     // Nobody sees a rise before it is used: who rests at week-ends rises on a Monday.
     const onWorkday = calm.filter((each) => ![0, 6].includes(weekdayOf(calendar, day(each, place))));

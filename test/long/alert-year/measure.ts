@@ -1,5 +1,6 @@
 import { addPeriods, type Period, periodAt } from '../../../src/core/period.ts';
 import { DAY_MS, monthOf } from './calendar.ts';
+import { YEAR_RULES } from './play.ts';
 import { type Change, isNews, type Told, wasTold } from './told.ts';
 import type { World } from './world.ts';
 
@@ -70,6 +71,8 @@ export function measure(world: World, told: Told, { seed, seconds }: { seed: num
   const rises: number[] = [];
   for (const each of incidents.planted) {
     if (each.kind === 'runaway') continue;
+    // A rise that leaves its month below the threshold is no jump by the documentation: nothing is promised of it.
+    if (each.riseDay !== null && !isJump(world, each)) continue;
     const firstMs = firstTold(told, each);
     count(planted, firstMs !== null);
     count(plantedByPromise, firstMs !== null && firstMs <= each.promisedMs);
@@ -79,7 +82,7 @@ export function measure(world: World, told: Told, { seed, seconds }: { seed: num
     }
     const large = monthOf(calendar, each.period).length * 300;
     const usual = service.finalCredits(each.tenant, addPeriods(each.period, -1));
-    const isMiddle = each.riseDay !== null && each.riseDay >= 8 && each.riseDay <= 18 && usual >= large;
+    const isMiddle = each.riseDay !== null && each.riseDay >= 8 && each.riseDay <= 20 && usual >= large;
     const shadowed = incidents.bulges.some(
       ({ period }) => each.period >= period && each.period <= addPeriods(period, 2),
     );
@@ -114,6 +117,16 @@ export function measure(world: World, told: Told, { seed, seconds }: { seed: num
         .sort(),
     ),
   };
+}
+
+/** `T = min(max(ratio x B, B + min_credits), B + min_increase)`, as the documentation has it. */
+export function thresholdOf(before: number): number {
+  const { ratio, minCredits, minIncrease } = YEAR_RULES;
+  return Math.min(Math.max(ratio * before, before + minCredits), before + (minIncrease ?? Number.POSITIVE_INFINITY));
+}
+
+function isJump({ service }: World, { tenant, period }: { tenant: string; period: Period }): boolean {
+  return service.finalCredits(tenant, period) >= thresholdOf(service.finalCredits(tenant, addPeriods(period, -1)));
 }
 
 /** What a month's jump was in the end: certain, and not taken back. */

@@ -19,8 +19,8 @@ export const WORKSPACE = 'ws-year';
 export const LOOKBACK = 2;
 export const SETTLE_HOURS = 48;
 
-/** The settings of the year: the defaults, and the amount at which a large tenant is told whatever the ratio. */
-export const YEAR_RULES: AlertSettings = { ...DEFAULT_ALERT_RULES, minIncrease: 150_000, tenants: [] };
+/** The settings of the year: the defaults, and the amount that the documentation gives as its example. */
+export const YEAR_RULES: AlertSettings = { ...DEFAULT_ALERT_RULES, minIncrease: 200_000, tenants: [] };
 
 /** What one run read. */
 export interface Reading {

@@ -1,0 +1,52 @@
+import { type PaceInput, usedOnDay } from './curve.ts';
+import { fastProjection } from './fast-part.ts';
+import { restProjection } from './rest-part.ts';
+import { hangsOnOneDay, slowProjection } from './slow-part.ts';
+
+/** Who used nothing on more of the last days than this has no pace: what it used on a few days draws no line. */
+const DAYS_LOOKED_AT = 28;
+const MOST_IDLE_DAYS = 14;
+
+/**
+ * Where a month heads: `ahead` at the limit or above. `wavering` is near it by the latest days, so that who waits goes on
+ * waiting; `near` from nine tenths of it on, `unknown` without readings.
+ */
+export interface Pace {
+  verdict: 'ahead' | 'wavering' | 'near' | 'behind' | 'unknown';
+  /** Credits that the month comes to; null when nothing says so. */
+  projection: bigint | null;
+}
+
+/**
+ * Compares an open month with the tenant's own past, in three ways, of which one is enough. Slow: the month to date, drawn
+ * out straight and as each earlier month went on from this point, the lowest of them. Rest: what has been used already,
+ * and a usual rest of the month. Fast: what the latest days add if the month goes on like this, when they stand out from
+ * all of the past sixty days.
+ */
+export function judgePace(input: PaceInput): Pace {
+  const { limit } = input;
+  const isNear = (credits: bigint | null): credits is bigint => credits !== null && credits * 10n >= limit * 9n;
+  const regular = isRegular(input);
+  const slow = slowProjection(input);
+  if (regular && slow !== null && slow >= limit && !hangsOnOneDay(input, slow)) {
+    return { verdict: 'ahead', projection: slow };
+  }
+  const rest = restProjection(input);
+  if (rest !== null && rest >= limit) return { verdict: 'ahead', projection: rest };
+  const fast = regular ? fastProjection(input) : null;
+  if (fast !== null && fast.surges && fast.credits >= limit) {
+    return { verdict: 'ahead', projection: fast.credits };
+  }
+  if (fast !== null && isNear(fast.credits)) return { verdict: 'wavering', projection: fast.credits };
+  const likely = rest !== null && (slow === null || rest > slow) ? rest : slow;
+  if (isNear(likely)) return { verdict: 'near', projection: likely };
+  // A part that cannot be judged may still be ahead.
+  return { verdict: slow === null ? 'unknown' : 'behind', projection: likely };
+}
+
+/** Whether the tenant used something on half of the last four weeks' days; a day that nobody read may have been used. */
+function isRegular({ curve }: PaceInput): boolean {
+  let idle = 0;
+  for (let day = 0; day < DAYS_LOOKED_AT; day += 1) if (usedOnDay(curve, day) === 0n) idle += 1;
+  return idle <= MOST_IDLE_DAYS;
+}
