@@ -72,7 +72,7 @@ export function measure(world: World, told: Told, { seed, seconds }: { seed: num
   for (const each of incidents.planted) {
     if (each.kind === 'runaway') continue;
     // A rise that leaves its month below the threshold is no jump by the documentation: nothing is promised of it.
-    if (each.riseDay !== null && !isJump(world, each)) continue;
+    if ((each.riseDay !== null || each.kind === 'large') && !isJump(world, each)) continue;
     const firstMs = firstTold(told, each);
     count(planted, firstMs !== null);
     count(plantedByPromise, firstMs !== null && firstMs <= each.promisedMs);

@@ -33,10 +33,9 @@ export function hangsOnOneDay({ current, limit, phase, curve }: PaceInput, proje
   let largest = 0n;
   let daysOfUse = 0;
   for (let day = 0; day < days; day += 1) {
-    const used = usedOnDay(curve, day);
-    // A day that nobody read may have been used.
-    if (used === null || used > 0n) daysOfUse += 1;
-    if (used !== null && used > largest) largest = used;
+    const used = usedOnDay(curve, day) ?? 0n;
+    if (used > 0n) daysOfUse += 1;
+    if (used > largest) largest = used;
   }
   if (daysOfUse < DAYS_OF_USE) return true;
   const elapsed = BigInt(phase.elapsedMs);
