@@ -34,7 +34,7 @@ export function judgePace(input: PaceInput): Pace {
   const rest = restProjection(input);
   if (rest !== null && rest >= limit) return { verdict: 'ahead', projection: rest };
   const fast = regular ? fastProjection(input) : null;
-  if (fast !== null && fast.surges && fast.credits >= limit) {
+  if (fast?.surges && fast.credits >= limit) {
     return { verdict: 'ahead', projection: fast.credits };
   }
   if (fast !== null && isNear(fast.credits)) return { verdict: 'wavering', projection: fast.credits };
