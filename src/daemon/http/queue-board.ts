@@ -18,7 +18,9 @@ export async function registerQueueBoard(app: FastifyInstance, queues: readonly 
   const adapter = new FastifyAdapter();
   createBullBoard({
     queues: queues.map((queue) => {
-      const shown = new BullMQAdapter(queue, { readOnlyMode: true, displayName: queueLabel(queue.name) });
+      const shown = new BullMQAdapter(queue, { readOnlyMode: true });
+      // The board's menu and addresses go by this name and by no other.
+      shown.getName = () => queueLabel(queue.name);
       shown.setFormatter('name', nameOf);
       return shown;
     }),
@@ -27,6 +29,10 @@ export async function registerQueueBoard(app: FastifyInstance, queues: readonly 
       uiConfig: { boardTitle: 'usage-ledger', hideDocsLink: true, hideRedisDetails: true },
     },
   });
+  // Its page asks for fonts elsewhere, which the policy of this server forbids: every visit would be a complaint.
+  app.addHook('onSend', async (_request, _reply, payload) =>
+    typeof payload === 'string' ? payload.replace(/<link\b[^>]*\bfonts\.g[^>]*>/g, '') : payload,
+  );
   await app.register(adapter.registerPlugin(), { prefix: QUEUE_BOARD_PATH });
 }
 

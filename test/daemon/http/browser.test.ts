@@ -1,0 +1,78 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { startSandbox } from '../../../src/sandbox/server.ts';
+import { startBrowser } from '../../support/browser.ts';
+import { startDaemonProcess } from '../../support/daemon-process.ts';
+import { eventually } from '../../support/eventually.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
+
+/** Elements that reach beyond the right edge of the window, by their text, unless they scroll inside another one. */
+const OVERFLOWING = `[...document.querySelectorAll('body *')].filter((element) => {
+  const { right, width } = element.getBoundingClientRect();
+  return width > 0 && right > window.innerWidth + 1 && getComputedStyle(element).position !== 'fixed';
+}).map((element) => element.tagName + ' ' + element.textContent.slice(0, 40)).slice(0, 5)`;
+const SCROLLS = 'document.documentElement.scrollWidth > window.innerWidth';
+
+/** A daemon with two workspaces, of which one is refused by the service, as soon as both have had a run. */
+async function startDaemon(): Promise<{ url: string; folder: string }> {
+  const sandbox = await startSandbox();
+  onTestFinished(() => sandbox.close());
+  const folder = temporaryFolder();
+  const workspace = (id: string, name: string, secret: string) =>
+    `  - {id: ${id}, name: "${name}", base_url: "${sandbox.url}", embed_url: "${sandbox.url}", api_key_id: ak_sandbox, secret_key: ${secret}}`;
+  writeFileSync(
+    join(folder, 'usage-ledger.yml'),
+    `http: {port: ${FREE_PORT}}
+defaults: {cron: "* * * * *"}
+workspaces:
+${workspace('ws-sandbox', 'Production of the northern region', 'sk_sandbox_not_a_secret')}
+${workspace('0f8fad5b-d9cb-469f-a165-70867728950e', 'Trial', 'sk_wrong_not_a_secret')}
+`,
+    { mode: 0o600 },
+  );
+  const daemon = startDaemonProcess(folder);
+  await daemon.line('ready');
+  await daemon.line('run applied', 60_000);
+  await daemon.line('run failed, the slot will be tried again', 60_000);
+  return { url: `http://127.0.0.1:${FREE_PORT}`, folder };
+}
+
+/** Beyond what other tests of this suite take. */
+const FREE_PORT = 20_000 + (process.pid % 10_000);
+
+describe('in a browser', () => {
+  it('the page / and the queue board can be read at 1400 and 420 pixels, without a complaint', {
+    timeout: 180_000,
+  }, async () => {
+    const { url, folder } = await startDaemon();
+    const look = await startBrowser();
+    const shots = process.env.SCREENSHOTS ?? folder;
+    for (const width of [1400, 420]) {
+      const page = await look(`${url}/`, width);
+      const text = String(await page.evaluate('document.body.innerText'));
+      expect(text).toContain('Production of the northern region');
+      expect(text).toContain('Something wants attention');
+      expect(text).toMatch(/Trial: unauthorized/);
+      expect(await page.evaluate(OVERFLOWING), `at ${width}`).toEqual([]);
+      expect(await page.evaluate(SCROLLS), `at ${width}`).toBe(false);
+      expect(page.complaints).toEqual([]);
+      expect(page.requests.filter((request) => !request.startsWith(url) && !request.startsWith('data:'))).toEqual([]);
+      await page.screenshot(join(shots, `overview-${width}.png`));
+
+      const board = await look(`${url}/admin/queues`, width);
+      await eventually(async () => {
+        const words = String(await board.evaluate('document.body.innerText'));
+        expect(words).toMatch(/\bsync\b/);
+        expect(words).toMatch(/\bdeliver\b/);
+        expect(words).not.toMatch(/ul-[\w-]{8,}-sync/);
+      }, 20_000);
+      expect(await board.evaluate(SCROLLS), `board at ${width}`).toBe(false);
+      expect(board.complaints).toEqual([]);
+      expect(board.requests.filter((request) => !request.startsWith(url) && !/^(data|blob):/.test(request))).toEqual(
+        [],
+      );
+      await board.screenshot(join(shots, `board-${width}.png`));
+    }
+  });
+});

@@ -1,0 +1,104 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { onTestFinished } from 'vitest';
+import { temporaryFolder } from './temporary-folder.ts';
+
+/** What a page has done that it should not: errors of its console, exceptions, requests that failed or went elsewhere. */
+export interface Looked {
+  complaints: string[];
+  requests: string[];
+  /** The value of an expression in the page. */
+  evaluate(expression: string): Promise<unknown>;
+  /** Writes what is to be seen into a file, for people. */
+  screenshot(file: string): Promise<void>;
+}
+
+interface Message {
+  id?: number;
+  method?: string;
+  sessionId?: string;
+  // biome-ignore lint/suspicious/noExplicitAny: the protocol of the browser is not described here
+  params?: any;
+  // biome-ignore lint/suspicious/noExplicitAny: the same
+  result?: any;
+  error?: { message: string };
+}
+
+/** A headless Chromium that looks at pages; ended when the test has finished. */
+export async function startBrowser(): Promise<(url: string, width: number) => Promise<Looked>> {
+  const options = ['--headless=new', '--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage', '--no-first-run'];
+  const profile = `--user-data-dir=${join(temporaryFolder(), 'profile')}`;
+  const child = spawn('chromium', [...options, profile, '--remote-debugging-port=0', 'about:blank'], {
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  const exited = once(child, 'exit');
+  onTestFinished(async () => {
+    child.kill('SIGTERM');
+    await exited;
+  });
+  const socket = new WebSocket(await debuggerUrl(child.stderr));
+  await once(socket, 'open');
+  const waiting = new Map<number, (message: Message) => void>();
+  const listeners = new Set<(message: Message) => void>();
+  socket.addEventListener('message', ({ data }) => {
+    const message = JSON.parse(String(data)) as Message;
+    if (message.id !== undefined) waiting.get(message.id)?.(message);
+    for (const listener of listeners) listener(message);
+  });
+  let lastId = 0;
+  const call = (method: string, params: object = {}, sessionId?: string): Promise<Message['result']> =>
+    new Promise((resolve, reject) => {
+      lastId += 1;
+      waiting.set(lastId, ({ result, error }) => {
+        if (error === undefined) resolve(result);
+        else reject(new Error(`${method}: ${error.message}`));
+      });
+      socket.send(JSON.stringify({ id: lastId, method, params, sessionId }));
+    });
+
+  return async (url, width) => {
+    const { targetId } = await call('Target.createTarget', { url: 'about:blank' });
+    const { sessionId } = await call('Target.attachToTarget', { targetId, flatten: true });
+    const ask = (method: string, params: object = {}) => call(method, params, sessionId);
+    const complaints: string[] = [];
+    const requests: string[] = [];
+    const loaded = new Promise<void>((resolve) => {
+      listeners.add(({ method, params, sessionId: of }) => {
+        if (of !== sessionId) return;
+        if (method === 'Page.loadEventFired') resolve();
+        if (method === 'Network.requestWillBeSent') requests.push(params.request.url);
+        if (method === 'Runtime.exceptionThrown') complaints.push(params.exceptionDetails.text);
+        if (method === 'Log.entryAdded' && params.entry.level === 'error') complaints.push(params.entry.text);
+        if (method === 'Runtime.consoleAPICalled' && params.type === 'error') complaints.push('console.error');
+      });
+    });
+    for (const domain of ['Page', 'Network', 'Runtime', 'Log']) await ask(`${domain}.enable`);
+    const size = { width, height: 900, deviceScaleFactor: 1, mobile: width < 600 };
+    await ask('Emulation.setDeviceMetricsOverride', size);
+    await ask('Page.navigate', { url });
+    await loaded;
+    return {
+      complaints,
+      requests,
+      async evaluate(expression) {
+        const { result } = await ask('Runtime.evaluate', { expression, returnByValue: true, awaitPromise: true });
+        return result.value;
+      },
+      async screenshot(file) {
+        const { data } = await ask('Page.captureScreenshot', { format: 'png', captureBeyondViewport: true });
+        writeFileSync(file, Buffer.from(data, 'base64'));
+      },
+    };
+  };
+}
+
+async function debuggerUrl(stderr: NodeJS.ReadableStream): Promise<string> {
+  for await (const line of createInterface({ input: stderr })) {
+    const [, url] = /DevTools listening on (ws:\S+)/.exec(line) ?? [];
+    if (url !== undefined) return url;
+  }
+  throw new Error('Chromium ended before it could be asked');
+}
