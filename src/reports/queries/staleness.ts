@@ -31,7 +31,8 @@ const SELECT_FACTS = `
     SELECT 1 FROM runs r
     WHERE r.workspace_key = w.workspace_key AND r.status NOT IN ('running', 'applied')
       AND r.run_key > coalesce(
-        (SELECT max(p.run_key) FROM runs p WHERE p.workspace_key = w.workspace_key AND p.status = 'applied'), 0)
+        (SELECT p.run_key FROM runs p WHERE p.workspace_key = w.workspace_key AND p.status = 'applied'
+         ORDER BY p.run_key DESC LIMIT 1), 0)
       AND coalesce(r.error_code, '') NOT IN ('stopping', 'cancelled')
   ) AS failed
   FROM finance_freshness JOIN workspaces w USING (workspace_id) WHERE workspace_id = ?`;
