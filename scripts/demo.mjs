@@ -1,6 +1,6 @@
 // The main job against the sandbox, on real parts: sandbox, daemon under BullMQ with a private Redis, two ticks, a tenant
-// that jumps between them, and what finance and the engineer on call see of it. Ends by itself and leaves nothing behind.
-import { spawn } from 'node:child_process';
+// that jumps between them, and what finance and the engineer on call see of it. Ends by itself and leaves nothing behind but a page to look at.
+import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -13,6 +13,7 @@ import { renderTable } from '../dist/reports/formats/table.js';
 import { startSandbox } from '../dist/sandbox/server.js';
 
 const CLI = fileURLToPath(new URL('../dist/cli.js', import.meta.url));
+const PAGE = join(tmpdir(), 'usage-ledger-demo.html');
 const DEADLINE_MS = 85_000;
 const JUMPING = 'blue-harbor';
 
@@ -59,9 +60,12 @@ async function demo() {
   const call = await waitFor('the webhook call', () => webhook.calls[0]);
 
   showLedger();
+  showBill();
   say(`\nThe alert, as the webhook got it (webhook-id ${call.id}):\n  ${call.body.summary}`);
   await daemon.stop();
-  say('\nDone: the daemon and its Redis have stopped, the ledger of the demo is removed.');
+  say(
+    '\nDone: the daemon and its Redis have stopped, the ledger of the demo is removed. The page stays: open it in a browser.',
+  );
 }
 
 function scenario() {
@@ -97,6 +101,16 @@ workspaces:
     api_key_id: ak_demo
     secret_key: sk_demo_not_a_secret
     cron: "* * * * *"
+rates:
+  - name: standard
+    from_period: 2020-01
+    currency: EUR
+    included_credits: 1000
+    graduated:
+      - up_to: 20000
+        price_per_credit: "0.0125"
+      - price_per_credit: "0.01"
+    minimum: "50.00"
 alerts:
   channels:
     - type: webhook
@@ -169,6 +183,18 @@ function showLedger() {
   } finally {
     reader.close();
   }
+}
+
+/** What last month's bill says, and the page of the whole. */
+function showBill() {
+  const now = new Date();
+  const last = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - 1, 1)).toISOString().slice(0, 7);
+  const run = (...argv) => execFileSync(process.execPath, [CLI, ...argv], { cwd: folder, encoding: 'utf8' });
+  say(
+    `\n$ usage-ledger statement ${last} --tenant ${JUMPING}\n${run('statement', last, '--tenant', JUMPING).trimEnd()}`,
+  );
+  run('report', '--out', PAGE);
+  say(`\n$ usage-ledger report --out ${PAGE}`);
 }
 
 function show(reader, view, columns, rest = '') {

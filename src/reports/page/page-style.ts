@@ -13,7 +13,7 @@ svg.spark { height: 24px; width: 100px; }
 .legend li { max-width: 100%; overflow-wrap: anywhere; }
 .legend span { border-radius: 2px; display: inline-block; height: .7rem; margin-right: .35rem; width: .7rem; }
 table { border-collapse: collapse; font-size: .9rem; width: 100%; }
-th, td { border-bottom: 1px solid light-dark(#ddd, #444); max-width: 22rem; overflow-wrap: anywhere; padding: .3rem .5rem; text-align: left; vertical-align: top; }
+th, td { border-bottom: 1px solid light-dark(#ddd, #444); max-width: 22rem; overflow-wrap: break-word; padding: .3rem .5rem; text-align: left; vertical-align: top; }
 th.number, td.number { font-variant-numeric: tabular-nums; text-align: right; white-space: nowrap; }
 details { margin-top: .5rem; }
 @media print { :root { color-scheme: light; } body { max-width: none; } }
