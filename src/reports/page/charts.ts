@@ -16,6 +16,12 @@ export interface Charts {
   lines(rows: { day: number; series: string; value: number }[], series: string[], text: ChartText): string;
 }
 
+/** What is drawn, as far as it is looked at here: the project's types know no browser. */
+interface Drawn {
+  outerHTML: string;
+  querySelectorAll(selector: string): Iterable<{ removeAttribute(name: string): void }>;
+}
+
 const COMPACT = new Intl.NumberFormat('en', { notation: 'compact' });
 const WIDTH = 720;
 const HEIGHT = 260;
@@ -36,7 +42,9 @@ export async function createCharts(): Promise<Charts> {
     domain: series,
     range: series.map((_, at) => COLOURS[at % COLOURS.length] as string),
   });
-  const finish = (chart: { outerHTML: string }, { title, description }: ChartText): string => {
+  const finish = (chart: Drawn, { title, description }: ChartText): string => {
+    // The picture as a whole has a name; those of its parts are not allowed inside of it.
+    for (const part of chart.querySelectorAll('[aria-label]')) part.removeAttribute('aria-label');
     const words = `<title>${htmlText(title)}</title><desc>${htmlText(description)}</desc>`;
     return chart.outerHTML.replace(
       /^<svg([^>]*)>/,

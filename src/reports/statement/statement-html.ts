@@ -36,7 +36,7 @@ export function priceWords({ unit_price, unit_credits }: Line): string {
 /** No script, and nothing that a browser would fetch. */
 const STYLE = `
 :root { color-scheme: light dark; font: 15px/1.45 system-ui, sans-serif; }
-body { margin: 0 auto; max-width: 52rem; padding: 1.5rem; }
+body { background: light-dark(#fff, #16181c); color: light-dark(#1c1e21, #e6e6e6); margin: 0 auto; max-width: 52rem; padding: 1.5rem; }
 section { break-after: page; margin-bottom: 3rem; }
 section:last-of-type { break-after: auto; }
 h1 { font-size: 1.4rem; margin: 0 0 .25rem; overflow-wrap: anywhere; }

@@ -46,6 +46,7 @@ describe('report', () => {
     ]);
     for (const chart of charts) {
       expect(chart.querySelector('title')?.textContent).toBe(chart.getAttribute('aria-label'));
+      expect(chart.querySelectorAll('[aria-label]')).toHaveLength(0);
       expect(chart.querySelectorAll('rect, path').length).toBeGreaterThan(3);
     }
     const [credits] = [...document.querySelectorAll('details table')];
