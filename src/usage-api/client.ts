@@ -2,6 +2,7 @@ import { DEFAULT_SIGNING, type SigningScheme } from '../config/signing-scheme.ts
 import { type Clock, systemClock } from '../core/clock.ts';
 import type { ProxySettings } from '../core/net/proxy-options.ts';
 import { createRedactor, type Redactor } from '../core/text/redact.ts';
+import type { UsageItem } from './answers/check-item.ts';
 import { parseUsagePage, type UsagePage } from './answers/check-page.ts';
 import { parseAnswer } from './answers/parse-answer.ts';
 import { type Dashboard, dashboardSchema, type EmbedToken, embedTokenSchema } from './answers/schemas.ts';
@@ -10,9 +11,17 @@ import type { PageLease, PageMemory } from './http/page-memory.ts';
 import { type OriginPool, openPool, type PoolOptions } from './http/pool.ts';
 import { MAX_BODY_BYTES } from './http/read-body.ts';
 import { send, type TransportOptions } from './http/transport.ts';
-import { queryText, requireHeaderText, requireText, requireWithin, type UsageQuery } from './request-checks.ts';
+import {
+  bodyText,
+  queryText,
+  requireHeaderText,
+  requireText,
+  requireWithin,
+  type UsageQuery,
+} from './request-checks.ts';
 import { parseServiceUrl, pathSegment } from './service-url.ts';
 import { createSigner, type SignedHeaders } from './sign.ts';
+import { createListing, type ExactUsageItem, type UsageListing, type UsageListingQuery } from './usage-listing.ts';
 
 export interface UsageApiClientOptions {
   /** Address of the data interface: https, or http on this machine. */
@@ -66,12 +75,16 @@ export interface UsagePageQuery extends UsageQuery {
 export interface CreateDashboardInput {
   title: string;
   description?: string | undefined;
+  /** Further fields of the body, for what the service takes beyond the documentation. */
+  extra?: Readonly<Record<string, unknown>> | undefined;
 }
 
 export interface GenerateEmbedTokenInput {
   dashboardId: string;
   /** Requested lifetime in seconds; the service's default is 3600. */
   validitySeconds?: number | undefined;
+  /** Further fields of the body, for what the service takes beyond the documentation. */
+  extra?: Readonly<Record<string, unknown>> | undefined;
 }
 
 /** A usage page as it came: complete, decoded, neither parsed nor checked. */
@@ -171,11 +184,8 @@ export class UsageApiClient {
    */
   async createDashboard(input: CreateDashboardInput, options: CallOptions = {}): Promise<Dashboard> {
     requireText(input.title, 'the title');
-    const body = JSON.stringify({
-      workspace_id: this.workspaceId,
-      title: input.title,
-      description: input.description,
-    });
+    const own = { workspace_id: this.workspaceId, title: input.title, description: input.description };
+    const body = bodyText(own, input.extra);
     const endpoint = 'create dashboard';
     const request = {
       dispatcher: this.#pool,
@@ -198,17 +208,31 @@ export class UsageApiClient {
     requireWithin(input.validitySeconds, 1, Number.MAX_SAFE_INTEGER, 'the validity in seconds');
     this.#embed ??= openEmbed(this.#embedUrl, this.#trust);
     const { pool, path } = this.#embed;
-    const body = JSON.stringify({
+    const own = {
       workspace_id: this.workspaceId,
       api_key_id: this.#apiKeyId,
       secret_key: this.#secretKey,
       dashboard_id: input.dashboardId,
       validity_duration: input.validitySeconds,
-    });
+    };
+    const body = bodyText(own, input.extra);
     const endpoint = 'generate embed token';
     const request = { dispatcher: pool, sign: null, endpoint, method: 'POST', path, body } as const;
     const answer = await send(request, this.#transport, options);
     return parseAnswer(answer, embedTokenSchema, endpoint, this.#transport.redact);
+  }
+
+  /**
+   * All records that a query asks for, page after page:
+   *
+   * ```ts
+   * for await (const { tenant_id, credits_used } of client.usage({ fromPeriod: '2026-01', exact: true })) sum += credits_used;
+   * ```
+   */
+  usage(query: UsageListingQuery & { exact: true }, options?: CallOptions): UsageListing<ExactUsageItem>;
+  usage(query?: UsageListingQuery, options?: CallOptions): UsageListing<UsageItem>;
+  usage({ exact = false, ...query }: UsageListingQuery = {}, options: CallOptions = {}): UsageListing<UsageItem> {
+    return createListing(exact, (page) => this.#getPage({ perPage: 100, ...query, page }, options));
   }
 
   /** One page of the usage of all tenants of the workspace (4.3). */

@@ -32,3 +32,4 @@ export {
 export { MAX_BODY_BYTES } from './http/read-body.ts';
 export type { UsageQuery } from './request-checks.ts';
 export { type SignedHeaders, type SigningCredentials, signRequest } from './sign.ts';
+export type { ExactUsageItem, UsageListing, UsageListingQuery } from './usage-listing.ts';

@@ -42,3 +42,13 @@ export function requireHeaderText(value: string, what: string): void {
   if (/^[!-~]+$/.test(value)) return;
   throw new InvalidRequestError(`${what} has characters that a header cannot carry`, 'give it as the service shows it');
 }
+
+/** The JSON of a body: our own fields and further ones, which cannot take their place. */
+export function bodyText(
+  own: Readonly<Record<string, unknown>>,
+  extra: Readonly<Record<string, unknown>> = {},
+): string {
+  const taken = Object.keys(extra).find((name) => Object.hasOwn(own, name));
+  if (taken === undefined) return JSON.stringify({ ...extra, ...own });
+  throw new InvalidRequestError(`extra has ${JSON.stringify(taken)}, which is set already`, 'give it by its own name');
+}

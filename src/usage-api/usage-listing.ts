@@ -1,0 +1,69 @@
+import { AppError } from '../core/errors.ts';
+import type { UsageItem } from './answers/check-item.ts';
+import type { UsagePage } from './answers/check-page.ts';
+import type { UsageQuery } from './request-checks.ts';
+
+/** Which records are wanted: all of the workspace, or those of one tenant. */
+export interface UsageListingQuery extends Omit<UsageQuery, 'page'> {
+  tenantId?: string | undefined;
+  /** True: every figure is a bigint. Without it figures are numbers, and bigints only beyond 2^53-1. */
+  exact?: boolean | undefined;
+}
+
+/** A record whose figures are bigints, whatever their size. */
+export interface ExactUsageItem extends Omit<UsageItem, 'credits_used' | 'request_count'> {
+  credits_used: bigint;
+  request_count: bigint;
+}
+
+/** All records of a listing, page after page, each asked for when it is reached. May be iterated more than once. */
+export interface UsageListing<Item> extends AsyncIterable<Item> {
+  /** The same by page. */
+  pages(): AsyncIterable<Omit<UsagePage, 'usage'> & { usage: Item[] }>;
+}
+
+/**
+ * Iterates over what `getPage` gives, from page 1 to the last. Throws `listing_moved` (retryable) when the totals of a page
+ * are other than those of the first: records may have been missed or come twice then.
+ */
+export function createListing(exact: true, getPage: GetPage): UsageListing<ExactUsageItem>;
+export function createListing(exact: boolean, getPage: GetPage): UsageListing<UsageItem>;
+export function createListing(exact: boolean, getPage: GetPage): UsageListing<UsageItem> {
+  async function* pages(): AsyncGenerator<UsagePage> {
+    const first = await getPage(1);
+    yield exact ? exactPage(first) : first;
+    for (let page = 2; page <= first.total_pages; page += 1) {
+      const next = await getPage(page);
+      if (next.total_pages !== first.total_pages || next.total_records !== first.total_records) throw moved(page);
+      yield exact ? exactPage(next) : next;
+    }
+  }
+  return {
+    pages,
+    async *[Symbol.asyncIterator]() {
+      for await (const { usage } of pages()) yield* usage;
+    },
+  };
+}
+
+type GetPage = (page: number) => Promise<UsagePage>;
+
+function exactPage(page: UsagePage): UsagePage {
+  const usage = page.usage.map((item) => ({
+    ...item,
+    credits_used: BigInt(item.credits_used),
+    request_count: BigInt(item.request_count),
+  }));
+  return { ...page, usage };
+}
+
+function moved(page: number): AppError {
+  return new AppError(
+    'listing_moved',
+    `the listing changed while it was read: page ${page} has other totals than page 1`,
+    {
+      retryable: true,
+      hint: 'begin again; what came so far may lack records or hold some twice',
+    },
+  );
+}

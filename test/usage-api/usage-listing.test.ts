@@ -1,0 +1,57 @@
+import { describe, expect, it } from 'vitest';
+import { releaseAfterEach, setup } from './client-setup.ts';
+import { answer, item, page } from './service-double.ts';
+
+releaseAfterEach();
+
+const totals = { total_records: 3, total_pages: 2 };
+
+function listed(first: object[], second: object[], changed: object = {}) {
+  return [answer(200, page(first, totals)), answer(200, page(second, { ...totals, ...changed }))];
+}
+
+describe('client.usage', () => {
+  it('gives all records of all pages, and the pages', async () => {
+    const replies = () => listed([item({ tenant_id: 'a' }), item({ tenant_id: 'b' })], [item({ tenant_id: 'c' })]);
+    const { client, service } = await setup([...replies(), ...replies()]);
+    const listing = client.usage({ fromPeriod: '2026-01', perPage: 2 });
+    const tenants: string[] = [];
+    for await (const { tenant_id } of listing) tenants.push(tenant_id);
+    expect(tenants).toEqual(['a', 'b', 'c']);
+    const sizes: number[] = [];
+    for await (const { usage } of listing.pages()) sizes.push(usage.length);
+    expect(sizes).toEqual([2, 1]);
+    expect(service.received.map(({ url }) => url?.split('?')[1])).toEqual(
+      Array.from({ length: 2 }, () => [1, 2].map((number) => `from_period=2026-01&page=${number}&per_page=2`)).flat(),
+    );
+  });
+
+  it('gives every figure as a bigint when asked to, whatever its size', async () => {
+    const replies = listed([item({ credits_used: 5 }), item({ tenant_id: 'b' })], [item({ tenant_id: 'c' })]);
+    const { client } = await setup(replies);
+    for await (const { credits_used, request_count } of client.usage({ exact: true })) {
+      expect([typeof credits_used, typeof request_count]).toEqual(['bigint', 'bigint']);
+    }
+  });
+
+  it('fails when the listing moves while it is read', async () => {
+    const { client } = await setup(listed([item(), item({ tenant_id: 'b' })], [item()], { total_records: 4 }));
+    const reading = (async () => {
+      for await (const _ of client.usage());
+    })();
+    await expect(reading).rejects.toMatchObject({ code: 'listing_moved', retryable: true });
+  });
+});
+
+describe('extra fields of a body', () => {
+  it('are sent beside our own and cannot take their place', async () => {
+    const created = answer(200, { success: true, data: { dashboard_id: 'd-1' } });
+    const { client, service } = await setup([created]);
+    await client.createDashboard({ title: 'x', extra: { theme: 'dark' } });
+    expect(JSON.parse(service.received[0]?.body ?? '')).toMatchObject({ title: 'x', theme: 'dark' });
+    await expect(client.createDashboard({ title: 'x', extra: { title: 'y' } })).rejects.toMatchObject({
+      code: 'invalid_request',
+    });
+    expect(service.received).toHaveLength(1);
+  });
+});
