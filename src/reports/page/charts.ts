@@ -53,11 +53,14 @@ export async function createCharts(): Promise<Charts> {
   };
   return {
     stackedBars(rows, series, text) {
-      const marks = [plot.barY(rows, { x: 'month', y: 'value', fill: 'series', order: series }), plot.ruleY([0])];
+      const marks = [
+        plot.barY(rows, { x: 'month', y: 'value', fill: 'series', z: 'series', order: series }),
+        plot.ruleY([0]),
+      ];
       return finish(plot.plot({ ...base, x: { type: 'band', label: null }, y, color: colours(series), marks }), text);
     },
     lines(rows, series, text) {
-      const line = plot.lineY(rows, { x: 'day', y: 'value', stroke: 'series', strokeWidth: 2 });
+      const line = plot.lineY(rows, { x: 'day', y: 'value', stroke: 'series', z: 'series', strokeWidth: 2 });
       // A single day has no line.
       const dots = plot.dot(rows, { x: 'day', y: 'value', fill: 'series', r: 2.5 });
       const x = { label: null, domain: [1, 31], ticks: 8 };
