@@ -4,6 +4,7 @@ import type { LedgerConnection } from '../../ledger/file/open.ts';
 import type { RunAlertSettings } from '../evaluate/evaluate-run.ts';
 import { type Comparison, compareStories, type Sides } from './compare.ts';
 import { findHistory, type RecordedHistory, readMoments } from './history.ts';
+import { countLabelled, type LabelledRule, readLabels } from './labels.ts';
 import { Replica } from './replica.ts';
 import { readStories } from './stories.ts';
 
@@ -20,6 +21,8 @@ export interface BacktestRequest {
 export interface Backtest {
   history: RecordedHistory;
   comparison: Comparison;
+  /** By rule, what each side tells of the alerts that somebody has labelled. */
+  labelled: LabelledRule[];
 }
 
 /** For so long at a time nothing else gets a turn: a stop signal, a progress bar. */
@@ -55,7 +58,8 @@ export async function backtest(request: BacktestRequest): Promise<Backtest> {
         today: readStories(today.connection, window),
         proposed: readStories(proposed.connection, window),
       };
-      return { history, comparison: compareStories(stories) };
+      const labels = readLabels(ledger, history.workspaceKey, window);
+      return { history, comparison: compareStories(stories), labelled: countLabelled(labels, stories) };
     } finally {
       proposed.close();
     }

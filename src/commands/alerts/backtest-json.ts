@@ -8,6 +8,7 @@ import type {
   Sides,
 } from '../../alerts/backtest/compare.ts';
 import type { RecordedHistory } from '../../alerts/backtest/history.ts';
+import { type LabelledRule, precisionPercent, recallPercent } from '../../alerts/backtest/labels.ts';
 import type { AlertBaseline, AlertRuleSettings, AlertSettings } from '../../config/types.ts';
 import { isoTime } from '../../core/clock.ts';
 
@@ -15,12 +16,13 @@ import { isoTime } from '../../core/clock.ts';
 export interface BacktestAnswer {
   history: RecordedHistory;
   comparison: Comparison;
+  labelled: readonly LabelledRule[];
   settings: Sides<AlertSettings>;
 }
 
 /** The whole answer as `--json` shows it. Durations are hours. */
 export function backtestJson(answer: BacktestAnswer & { filters: object }): object {
-  const { history, comparison, settings, filters } = answer;
+  const { history, comparison, labelled, settings, filters } = answer;
   return {
     workspace_id: history.workspaceId,
     filters,
@@ -43,10 +45,18 @@ export function backtestJson(answer: BacktestAnswer & { filters: object }): obje
     paces: comparison.paces.map(({ rule, outcome }) => ({
       ...{ rule, today: paceJson(outcome.today), proposed: paceJson(outcome.proposed) },
     })),
+    labels: labelled.map(labelledJson),
     only_today: comparison.only.today.map(outlineJson),
     only_proposed: comparison.only.proposed.map(outlineJson),
     shifted: comparison.shifted.map(shiftedJson),
   };
+}
+
+function labelledJson({ rule, labelled, told, lost }: LabelledRule): object {
+  const side = (counts: LabelledRule['labelled']) => ({
+    ...{ told: counts, precision_percent: precisionPercent(counts), recall_percent: recallPercent(labelled, counts) },
+  });
+  return { rule, labelled, today: side(told.today), proposed: side(told.proposed), lost };
 }
 
 /** Settings by their names in the configuration. */

@@ -6,6 +6,7 @@ import {
   type RuleCount,
   type Sides,
 } from '../../alerts/backtest/compare.ts';
+import { precisionPercent, recallPercent } from '../../alerts/backtest/labels.ts';
 import type { AlertRuleSettings, AlertSettings } from '../../config/types.ts';
 import { isoTime } from '../../core/clock.ts';
 import { inertText } from '../../core/text/inert-text.ts';
@@ -31,6 +32,7 @@ export function backtestWords(answer: BacktestAnswer, options: TableOptions): st
       ? 'neither gives any alert'
       : renderTable(countRows(answer), COUNT_COLUMNS, options),
     renderTable(measureRows(answer), SIDE_BY_SIDE, options),
+    ...labelSections(answer, options),
     list("only with today's settings", only.today, (rows) => renderTable(rows.map(outlineRow), ONLY, options)),
     list('only with the proposed settings', only.proposed, (rows) => renderTable(rows.map(outlineRow), ONLY, options)),
     list(`with both, but not alike${shiftWords(shifted)}`, shifted, (rows) =>
@@ -124,6 +126,30 @@ function measureRows({ comparison }: BacktestAnswer): SideRow[] {
         proposed: `${proposed.neverTrue} of ${proposed.told}`,
       })),
   ];
+}
+
+/** Of what people have labelled with `alerts feedback`; nothing without labels. */
+function labelSections({ labelled }: BacktestAnswer, options: TableOptions): string[] {
+  if (labelled.length === 0) return [];
+  const rows = labelled.flatMap(({ rule, labelled: all, told }): SideRow[] => {
+    const right = (side: keyof Sides<number>) =>
+      shareWords(told[side].real, told[side].real + told[side].false, precisionPercent(told[side]));
+    const found = (side: keyof Sides<number>) => shareWords(told[side].real, all.real, recallPercent(all, told[side]));
+    return [
+      { name: `${rule} told that was real`, today: right('today'), proposed: right('proposed') },
+      { name: `${rule} labelled real and told`, today: found('today'), proposed: found('proposed') },
+    ];
+  });
+  const lost = labelled.reduce((sum, rule) => sum + rule.lost, 0);
+  const verdict =
+    lost > 0
+      ? `the proposed settings lose ${alertWords(lost)} labelled real`
+      : 'the proposed settings lose no alert labelled real';
+  return [`${renderTable(rows, SIDE_BY_SIDE, options)}\n${verdict}`];
+}
+
+function shareWords(part: number, all: number, percent: number | null): string {
+  return percent === null ? 'none' : `${formatInteger(part)} of ${formatInteger(all)}, ${percent}%`;
 }
 
 function leadWords({ alerts, medianMs, shortestMs, longestMs }: LeadTime): string {

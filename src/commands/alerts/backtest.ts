@@ -70,7 +70,7 @@ async function runBacktest(cli: CliContext, options: BacktestOptions): Promise<v
     cli.withContext(async (context) => {
       const progress = await createReplayView(cli, inertText(workspace.id));
       const { lookbackPeriods, settleHours } = workspace;
-      const { history, comparison } = await backtest({
+      const { history, comparison, labelled } = await backtest({
         ledger: context.reader().connection,
         workspaceId: workspace.id,
         settings: {
@@ -83,10 +83,10 @@ async function runBacktest(cli: CliContext, options: BacktestOptions): Promise<v
       }).finally(progress.stop);
       if (cli.json) {
         const filters = { from_period: options.from ?? null, to_period: options.to ?? null };
-        cli.printJson(backtestJson({ history, comparison, settings, filters }));
+        cli.printJson(backtestJson({ history, comparison, labelled, settings, filters }));
         return;
       }
-      cli.print(backtestWords({ history, comparison, settings }, cli.tableOptions));
+      cli.print(backtestWords({ history, comparison, labelled, settings }, cli.tableOptions));
       cli.note('silences, plans, acknowledgements and alerts about ourselves are left out on both sides');
     }),
   );

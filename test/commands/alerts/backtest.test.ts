@@ -100,10 +100,18 @@ it('gives the same on both sides when nothing is proposed, and says so', async (
   await world.run('sync');
   world.sandbox.workspace().set({ tenantId: 'globex', period: '2026-02', credits: 7, requests: 10 });
   await world.run('sync');
+  const [{ alert_id }] = world.query("SELECT alert_id FROM alerts WHERE rule = 'regression'") as [{ alert_id: string }];
+  for (const said of ['false', 'real']) await world.run('alerts', 'feedback', alert_id, said);
   const { code, out, err } = await world.run('alerts', 'backtest', '--json');
   expect(code).toBe(0);
   expect(err).toContain('nothing is proposed');
   const answer = parseJson(out);
+  const side = { told: { real: 1, expected: 0, false: 0 }, precision_percent: 100, recall_percent: 100 };
+  const counts = { real: 1, expected: 0, false: 0 };
+  expect(answer.labels).toEqual([{ rule: 'regression', labelled: counts, today: side, proposed: side, lost: 0 }]);
+  expect((await world.run('alerts', 'backtest')).out).toMatch(
+    /^regression told that was real +1 of 1, 100% +1 of 1, 100%$[^]*^the proposed settings lose no alert labelled real$/m,
+  );
   expect(answer.rules.map(({ rule }: { rule: string }) => rule)).toEqual(['regression']);
   expect(answer.total.today).toEqual(answer.total.proposed);
   expect([answer.only_today, answer.only_proposed, answer.shifted]).toEqual([[], [], []]);
