@@ -110,7 +110,7 @@ it('gives the same on both sides when nothing is proposed, and says so', async (
   const counts = { real: 1, expected: 0, false: 0 };
   expect(answer.labels).toEqual([{ rule: 'regression', labelled: counts, today: side, proposed: side, lost: 0 }]);
   expect((await world.run('alerts', 'backtest')).out).toMatch(
-    /^regression told that was real +1 of 1, 100% +1 of 1, 100%$[^]*^the proposed settings lose no alert labelled real$/m,
+    /^regression told that was real +1 of 1, 100% +1 of 1, 100%$[\s\S]*^the proposed settings lose no alert labelled real$/m,
   );
   expect(answer.rules.map(({ rule }: { rule: string }) => rule)).toEqual(['regression']);
   expect(answer.total.today).toEqual(answer.total.proposed);
