@@ -6,6 +6,7 @@ import { integrityFaults } from './verify-integrity.ts';
 /** Looks at the file whose path it was given, and posts the faults. This file is started, never imported. */
 function main(path: string): void {
   const connection = new Database(path, { readonly: true });
+  connection.pragma('cache_size = -2000');
   try {
     parentPort?.postMessage(integrityFaults(connection));
   } catch (error) {

@@ -12,8 +12,10 @@ import { checkRuns, checkWalks } from './verify-runs.ts';
 import { checkSchema } from './verify-schema.ts';
 import { checkFigures, checkState } from './verify-state.ts';
 
+/** Most checks read each page once. */
+const CACHE_KIB = 4096;
 /** The entries of a key lie on as many pages as runs wrote them: what is kept of those pages is not read again. */
-const CACHE_KIB = 49_152;
+const KEYS_CACHE_KIB = 49_152;
 
 export interface VerifyReport {
   faults: Fault[];
@@ -91,11 +93,15 @@ function checkAll(connection: LedgerConnection, more: readonly Check[]): VerifyR
 
 /** What cannot be looked at quickly is looked at exactly, and said there. */
 function seemsStrange(connection: LedgerConnection): boolean {
+  connection.pragma(`cache_size = -${KEYS_CACHE_KIB}`);
   try {
     return hasStrangeKey(connection);
   } catch (error) {
     if (!(error instanceof Database.SqliteError && error.code === 'SQLITE_ERROR')) throw error;
     return true;
+  } finally {
+    connection.pragma(`cache_size = -${CACHE_KIB}`);
+    connection.pragma('shrink_memory');
   }
 }
 
