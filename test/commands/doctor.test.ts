@@ -1,5 +1,7 @@
 import { execSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { Redis } from 'ioredis';
@@ -25,6 +27,9 @@ async function examine(world: World, env: NodeJS.ProcessEnv = { PATH: process.en
 describe('doctor', () => {
   it('finds nothing wrong, a line each, and makes no ledger', async () => {
     const world = await createWorld(FIRST, SECOND);
+    const workspaces = [FIRST, SECOND].map((workspace) => workspaceSettings(world.sandbox, workspace));
+    // The port of the pages may be that of a daemon of this machine.
+    world.configure({ workspaces, http: { port: 0 } });
     const { code, out, err } = await world.run('doctor');
     expect(code).toBe(0);
     expect(err).toBe('');
@@ -263,3 +268,22 @@ async function openTcpPort(redis: Redis): Promise<number> {
   await redis.config('SET', 'port', String(port));
   return port;
 }
+
+describe('the port of the pages', () => {
+  it('is found taken, and found in the hands of a daemon', async () => {
+    const world = await createWorld(FIRST);
+    let answer = '{"status":"ok","uptime_seconds":3}';
+    const server = createServer((_, response) => response.end(answer));
+    onTestFinished(() => void server.close());
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as AddressInfo;
+    world.configure({ workspaces: [workspaceSettings(world.sandbox, FIRST)], http: { port } });
+    expect((await world.run('doctor')).out).toContain(`a daemon answers on 127.0.0.1, port ${port}`);
+    answer = '{"status":"up"}';
+    const { code, out } = await world.run('doctor');
+    expect(code).toBe(4);
+    expect(out).toMatch(
+      /^FAIL {2}http: 127\.0\.0\.1, port \d+ is taken by another program\n.*choose another http\.port/m,
+    );
+  });
+});

@@ -1,4 +1,4 @@
-import { accessSync, constants, existsSync, mkdtempSync, rmSync, statfsSync } from 'node:fs';
+import { accessSync, constants, existsSync, mkdtempSync, rmSync, statfsSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { summarizeError } from '../../core/errors.ts';
@@ -50,6 +50,11 @@ export function checkDisk(path: string): Finding[] {
   const { bavail, bsize } = statfsSync(folder);
   const freeBytes = bavail * bsize;
   const message = `${(freeBytes / 1024 ** 3).toFixed(1)} GiB free in ${folder}`;
+  const ledgerBytes = statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+  if (freeBytes < 2 * ledgerBytes) {
+    const remedy = 'make room for twice the ledger: a backup, or a migration with its own copy, needs as much';
+    return [warn('disk', `${message}, less than twice the ledger`, remedy)];
+  }
   if (freeBytes >= LITTLE_DISK_BYTES) return [ok('disk', message)];
   return [warn('disk', message, 'make room: a full disk stops every sync until there is some')];
 }

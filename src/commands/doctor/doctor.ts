@@ -9,6 +9,7 @@ import { checkChannels } from './check-channels.ts';
 import { checkDisk, checkLedger, checkSqlite } from './check-ledger.ts';
 import { checkModes } from './check-modes.ts';
 import { checkPm2 } from './check-pm2.ts';
+import { checkPort } from './check-port.ts';
 import { checkRedis } from './check-redis.ts';
 import { checkRoutes } from './check-routes.ts';
 import { checkService } from './check-service.ts';
@@ -65,6 +66,7 @@ async function examineAll(cli: CliContext, { config, clock }: Context): Promise<
     ['modes', () => checkModes(config, cwd)],
     ['disk', () => checkDisk(path)],
     ['redis', () => checkRedis(config, env)],
+    ['http', () => checkPort(config.http)],
     ['pm2', () => checkPm2(cwd)],
   ]);
   return [ok('configuration', `${source}: ${workspaces}`), ...findings];
