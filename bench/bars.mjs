@@ -5,7 +5,7 @@ const MILLION = 1_000_000;
 const TIMES_FLOOR = { unchanged: 2.5, changed: 3, empty: 4 };
 
 /** Every bar with what was measured: `passed` is null where nothing was. */
-export function judge({ sizes, latency, peer, start, daemon }) {
+export function holdAgainstBars({ sizes, latency, peer, start, daemon }) {
   const size = (records) => sizes?.find((one) => one.records === records) ?? null;
   const million = size(MILLION);
   const three = size(3 * MILLION);

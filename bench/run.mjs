@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { judge } from './bars.mjs';
+import { holdAgainstBars } from './bars.mjs';
 import { Children } from './children.mjs';
 import { describeMachine } from './machine.mjs';
 import { measureDaemon } from './measure-daemon.mjs';
@@ -68,7 +68,7 @@ async function measure(bench, isInterrupted) {
     const say = (text) => process.stderr.write(`${part}: ${text}\n`);
     report[part] = options.parts.includes(part) ? await measurePart(bench, say) : null;
   }
-  report.bars = judge(report);
+  report.bars = holdAgainstBars(report);
   report.finishedAt = new Date().toISOString();
   return report;
 }

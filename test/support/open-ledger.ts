@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import { chargeRun } from '../../src/billing/book/charge-run.ts';
+import { chargeRun } from '../../src/billing/records/charge-run.ts';
 import { type LedgerConnection, openForWriting } from '../../src/ledger/file/open.ts';
 import { type ApplyResult, applyRun } from '../../src/ledger/runs/apply-run.ts';
 import { type ClaimedRun, claimRun, type RunKind } from '../../src/ledger/runs/claim-run.ts';

@@ -92,7 +92,7 @@ export function createEvidence(
     const { periodKey, tenantKey, previous, current, built, phase, members } = seen;
     const split = previous === null || current === null ? null : splitChange(previous, current);
     const ofTenant = periodKey !== null && tenantKey !== null;
-    const rows = ofTenant ? (entriesOf.all({ periodKey, tenantKey }) as EntryRow[]) : [];
+    const rows = ofTenant ? (entriesOf.all({ periodKey, tenantKey }) as EvidenceRow[]) : [];
     const growth = previous === null || current === null ? 0n : current.credits - previous.credits;
     const open = phase !== null && !phase.over && current !== null && phase.elapsedMs > 0;
     const projected = open ? (seen.projected ?? projection(current.credits, phase)) : null;
@@ -155,7 +155,7 @@ export function renderEvidence(evidence: Evidence): string {
   return inertJson(stringifyExact(evidence));
 }
 
-interface EntryRow {
+interface EvidenceRow {
   entry_id: bigint;
   run_id: string;
   period_key: bigint;
@@ -163,7 +163,7 @@ interface EntryRow {
   credits_after: bigint;
 }
 
-function toEntry({ entry_id, run_id, period_key, credits_delta, credits_after }: EntryRow): EvidenceEntry {
+function toEntry({ entry_id, run_id, period_key, credits_delta, credits_after }: EvidenceRow): EvidenceEntry {
   const period = periodOfKey(Number(period_key));
   return { entry_id: Number(entry_id), run_id, period, credits_delta, credits_after };
 }

@@ -1,5 +1,5 @@
 import { type JumpSize, jumpThreshold } from './measures/threshold.ts';
-import { BETWEEN, clear, holds, type Judgement, type PeriodPhase, type PreviousPeriod } from './rule.ts';
+import { clear, holds, type Judgement, type PeriodPhase, type PreviousPeriod, UNDECIDED } from './rule.ts';
 
 export interface DropInput {
   /** Credits; zero when the tenant has no record of the period. */
@@ -24,7 +24,7 @@ export function judgeDrop({ current, previous, baseline, phase, returns, thresho
   if (baseline >= limit && baseline > current) {
     return holds({ stage: 'final', severity: 'warning', threshold: dropLimit(baseline, thresholds) });
   }
-  return baseline * 10n < limit * 9n || baseline <= current ? clear(true) : BETWEEN;
+  return baseline * 10n < limit * 9n || baseline <= current ? clear(true) : UNDECIDED;
 }
 
 /** The most credits that still are a drop against the baseline; found by halving, since the ratio is any decimal. */

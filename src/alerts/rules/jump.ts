@@ -1,13 +1,13 @@
 import { decimalFraction } from './measures/fraction.ts';
 import type { Pace } from './pace/pace.ts';
 import {
-  BETWEEN,
   clear,
   holds,
   type Judgement,
   type PeriodPhase,
   type PreviousPeriod,
   type Stage,
+  UNDECIDED,
   WAVERING,
 } from './rule.ts';
 
@@ -50,11 +50,11 @@ export function judgeJump(input: JumpInput): Judgement {
   }
   if (phase.settled && phase.over) {
     // What a settled month has not reached, it never jumped to, however close it came; only a final alert wavers.
-    return input.firing !== 'final' || current * 10n < limit * 9n ? clear(true) : BETWEEN;
+    return input.firing !== 'final' || current * 10n < limit * 9n ? clear(true) : UNDECIDED;
   }
-  if (phase.over) return current * 10n < limit * 9n || current <= baseline ? clear(false) : BETWEEN;
+  if (phase.over) return current * 10n < limit * 9n || current <= baseline ? clear(false) : UNDECIDED;
   if (input.pace === null || !paceIsTelling(phase, input.paceMinFraction)) {
-    return input.firing === null ? clear(false) : BETWEEN;
+    return input.firing === null ? clear(false) : UNDECIDED;
   }
   const { verdict, projection: projected } = input.pace();
   if (projected !== null && projected <= baseline) return clear(false);
@@ -65,7 +65,7 @@ export function judgeJump(input: JumpInput): Judgement {
     });
   }
   if (verdict === 'wavering') return WAVERING;
-  return verdict === 'behind' ? clear(false) : BETWEEN;
+  return verdict === 'behind' ? clear(false) : UNDECIDED;
 }
 
 /** When the pace of a period begins to tell something: milliseconds after its start. */

@@ -1,4 +1,4 @@
-import { BETWEEN, clear, holds, type Judgement, type PreviousPeriod } from './rule.ts';
+import { clear, holds, type Judgement, type PreviousPeriod, UNDECIDED } from './rule.ts';
 
 export interface NewSpendInput {
   /** Credits. */
@@ -18,5 +18,5 @@ export interface NewSpendInput {
 export function judgeNewSpend({ current, previous, hadCredits, floor }: NewSpendInput): Judgement {
   if (!previous.usable || hadCredits || (previous.figures?.credits ?? 0n) > 0n) return clear(false);
   if (current > 0n && current >= floor) return holds({ stage: 'certain', severity: 'warning', threshold: floor });
-  return current * 10n < floor * 9n || current <= 0n ? clear(false) : BETWEEN;
+  return current * 10n < floor * 9n || current <= 0n ? clear(false) : UNDECIDED;
 }

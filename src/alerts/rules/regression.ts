@@ -1,4 +1,4 @@
-import { BETWEEN, clear, holds, type Judgement } from './rule.ts';
+import { clear, holds, type Judgement, UNDECIDED } from './rule.ts';
 
 /** A fall below a hundredth of the figure is the jitter of a service that answers from several copies. */
 const TELLING_PART = 100n;
@@ -22,7 +22,7 @@ export interface RegressionInput {
 export function judgeRegression({ peak, current, fell, gained, usual }: RegressionInput): Judgement {
   const missing = peak - current;
   if (fell === null) {
-    return missing * TELLING_PART < peak || missing <= 0n ? BETWEEN : fallen(peak, missing);
+    return missing * TELLING_PART < peak || missing <= 0n ? UNDECIDED : fallen(peak, missing);
   }
   if ((gained - usual) * 10n >= fell * 9n) return clear(true);
   return fallen(peak, missing > fell ? missing : fell);

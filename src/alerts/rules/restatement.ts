@@ -1,4 +1,4 @@
-import { BETWEEN, clear, holds, type Judgement, type UsageFigures } from './rule.ts';
+import { clear, holds, type Judgement, UNDECIDED, type UsageFigures } from './rule.ts';
 
 export interface RestatementInput {
   /** As the period was closed, or as it had settled; null when it has done neither (any more). */
@@ -21,7 +21,7 @@ export function judgeRestatement({ stated, closed, current, floor }: Restatement
   const size = change < 0n ? -change : change;
   if (closed && size === 0n && stated.requests === current.requests) return clear(true);
   if (!closed && (size * 100n < stated.credits || size < floor || size === 0n)) {
-    return size * 2n < floor || size * 200n < stated.credits ? clear(true) : BETWEEN;
+    return size * 2n < floor || size * 200n < stated.credits ? clear(true) : UNDECIDED;
   }
   const stage = closed ? 'final' : 'certain';
   return holds({ stage, severity: 'warning', threshold: null, measure: size === 0n ? null : size });

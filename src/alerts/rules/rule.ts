@@ -64,7 +64,7 @@ export type Judgement =
   | { verdict: 'between'; wavers: boolean }
   | { verdict: 'clear'; atOnce: boolean };
 
-export const BETWEEN: Judgement = { verdict: 'between', wavers: false };
+export const UNDECIDED: Judgement = { verdict: 'between', wavers: false };
 export const WAVERING: Judgement = { verdict: 'between', wavers: true };
 
 export function holds(finding: Omit<Finding, 'measure' | 'isSet' | 'confirmAfterMs'> & Partial<Finding>): Judgement {

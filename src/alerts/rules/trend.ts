@@ -1,5 +1,5 @@
 import { ceilProduct } from './measures/fraction.ts';
-import { BETWEEN, clear, holds, type Judgement, type PeriodPhase } from './rule.ts';
+import { clear, holds, type Judgement, type PeriodPhase, UNDECIDED } from './rule.ts';
 
 /** What a month is compared with lies so many before. */
 export const TREND_MONTHS = 3;
@@ -36,5 +36,5 @@ export function judgeTrend({ months, usable, jumped, phase, floor }: TrendInput)
   if (rises && current >= limit) {
     return holds({ stage: 'final', severity: 'warning', threshold: limit, measure: current });
   }
-  return current * 10n >= limit * 9n ? BETWEEN : clear(true);
+  return current * 10n >= limit * 9n ? UNDECIDED : clear(true);
 }

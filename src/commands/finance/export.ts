@@ -1,9 +1,9 @@
 import { type Command, Option } from 'commander';
-import { billedTenants } from '../../billing/book/read-billed.ts';
-import { findBilledPeriod } from '../../billing/book/read-statement.ts';
 import { FOCUS_VERSIONS, type FocusVersion, focusColumns, focusKind } from '../../billing/focus/focus-columns.ts';
 import { focusHeader, focusLines } from '../../billing/focus/focus-csv.ts';
 import { type FocusRow, focusRows } from '../../billing/focus/focus-rows.ts';
+import { billedTenants } from '../../billing/records/read-billed.ts';
+import { findBilledPeriod } from '../../billing/records/read-statement.ts';
 import type { FocusConfig } from '../../config/types.ts';
 import { UsageError } from '../../core/errors.ts';
 import { parsePeriod } from '../../core/period.ts';

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { Command } from 'commander';
-import { cardsInForce, type StoredCard } from '../../billing/book/card-store.ts';
 import { compareCards } from '../../billing/rates/compare-cards.ts';
+import { cardsInForce, type StoredCard } from '../../billing/records/card-store.ts';
 import { resolveRateCard } from '../../config/rate-cards.ts';
 import { loadRates } from '../../config/reading/load-rates.ts';
 import { UsageError } from '../../core/errors.ts';

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { type Command, Option } from 'commander';
-import { readStatement } from '../../billing/book/read-statement.ts';
+import { readStatement } from '../../billing/records/read-statement.ts';
 import type { StatementDocument } from '../../billing/statement/document.ts';
 import { verifyStatement } from '../../billing/statement/verify-statement.ts';
 import { AppError, UsageError } from '../../core/errors.ts';

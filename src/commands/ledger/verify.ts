@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { Command } from 'commander';
-import { checkMoney } from '../../billing/book/verify-money.ts';
+import { checkMoney } from '../../billing/records/verify-money.ts';
 import type { Config } from '../../config/types.ts';
 import { UsageError } from '../../core/errors.ts';
 import { inertText } from '../../core/text/inert-text.ts';

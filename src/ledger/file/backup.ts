@@ -8,9 +8,9 @@ import {
   copyLedger,
   faultOf,
   isLedgerItself,
-  type Judged,
   linkTo,
   SIDECARS,
+  type SuspectFile,
   syncPath,
   verifySound,
   withRemedy,
@@ -65,7 +65,7 @@ export async function backupLedger({ ledgerPath, target, force, signal }: Backup
       rmSync(folder, { recursive: true, force: true });
     }
   } catch (error) {
-    throw withRemedy(faultOf(error, judge(ledgerPath)), `cannot write ${path}`);
+    throw withRemedy(faultOf(error, suspectOf(ledgerPath)), `cannot write ${path}`);
   } finally {
     reader.close();
   }
@@ -76,7 +76,7 @@ export function workFolderPrefix(path: string): string {
   return `${path}.part-`;
 }
 
-function judge(ledgerPath: string): Judged {
+function suspectOf(ledgerPath: string): SuspectFile {
   return {
     what: `the copy of ${ledgerPath}`,
     hint: 'run `usage-ledger verify` to see whether the ledger itself is, and keep the backups that you have',
@@ -86,7 +86,7 @@ function judge(ledgerPath: string): Judged {
 function verifyCopy(copy: string, ledgerPath: string): VerifyReport {
   const connection = new Database(copy, { readonly: true });
   try {
-    return verifySound(connection, judge(ledgerPath));
+    return verifySound(connection, suspectOf(ledgerPath));
   } finally {
     connection.close();
   }

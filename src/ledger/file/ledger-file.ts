@@ -14,7 +14,7 @@ export const SIDECARS = ['-wal', '-journal', '-shm'] as const;
 const NO_HARD_LINKS: readonly string[] = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK'];
 
 /** How the error `backup_faulty` speaks of a file. */
-export interface Judged {
+export interface SuspectFile {
   /** Such as `the copy of /data/ledger.db`. */
   what: string;
   hint: string;
@@ -50,19 +50,19 @@ export async function copyLedger(source: LedgerConnection, copy: string, signal:
 }
 
 /** Everything that must hold of a ledger; the first fault is thrown as the error `backup_faulty`. */
-export function verifySound(connection: LedgerConnection, judged: Judged): VerifyReport {
+export function verifySound(connection: LedgerConnection, suspect: SuspectFile): VerifyReport {
   const report = verifyLedger(connection);
   const [first, ...others] = report.faults;
   if (first === undefined) return report;
   const { check, runId, entryId, message } = first;
   const place = [runId, entryId === null ? null : `entry ${entryId}`].filter((part) => part !== null).join(', ');
   const more = others.length === 0 ? '' : `, and ${others.length} more`;
-  throw faulty(judged, `${check}: ${place === '' ? '' : `${place}: `}${message}${more}`);
+  throw faulty(suspect, `${check}: ${place === '' ? '' : `${place}: `}${message}${more}`);
 }
 
 /** Turns what SQLite says of a damaged file into the error `backup_faulty`; anything else stays as it is. */
-export function faultOf(error: unknown, judged: Judged): unknown {
-  return isDamage(error) ? faulty(judged, error.message, error) : error;
+export function faultOf(error: unknown, suspect: SuspectFile): unknown {
+  return isDamage(error) ? faulty(suspect, error.message, error) : error;
 }
 
 /** Whether SQLite says that the file is damaged, or no database at all. */
@@ -70,7 +70,7 @@ export function isDamage(error: unknown): error is Error {
   return error instanceof Database.SqliteError && /^SQLITE_(CORRUPT|NOTADB)/.test(error.code);
 }
 
-function faulty({ what, hint }: Judged, fault: string, cause?: unknown): LedgerError {
+function faulty({ what, hint }: SuspectFile, fault: string, cause?: unknown): LedgerError {
   return new LedgerError('backup_faulty', `${what} is not sound: ${fault}`, { hint, cause });
 }
 

@@ -6,7 +6,7 @@ import { LedgerError } from '../errors.ts';
 import { ledgerId } from '../schema/identity.ts';
 import { assertSchemaIsCurrent, migrateLedger } from '../schema/migrate.ts';
 import type { VerifyReport } from '../verify/verify.ts';
-import { copyLedger, faultOf, isLedgerItself, type Judged, verifySound, withRemedy } from './ledger-file.ts';
+import { copyLedger, faultOf, isLedgerItself, type SuspectFile, verifySound, withRemedy } from './ledger-file.ts';
 import { type LedgerConnection, openForWriting, refuseDanglingLink } from './open.ts';
 import { exchangeLedger, type ReplacedLedger } from './replace-ledger.ts';
 
@@ -48,16 +48,16 @@ export async function restoreLedger(order: RestoreOrder): Promise<RestoreReport>
   // A link stays: what it leads to is replaced, on the disk that it leads to.
   const ledgerPath = existsSync(order.ledgerPath) ? realpathSync(order.ledgerPath) : order.ledgerPath;
   const file = resolve(order.file);
-  const judged: Judged = { what: file, hint: 'restore another backup; the ledger was not touched' };
+  const suspect: SuspectFile = { what: file, hint: 'restore another backup; the ledger was not touched' };
   let backup: LedgerConnection | undefined;
   let folder: string | undefined;
   try {
-    backup = openBackup(file, ledgerPath, judged);
+    backup = openBackup(file, ledgerPath, suspect);
     mkdirSync(dirname(ledgerPath), { recursive: true, mode: 0o700 });
     folder = mkdtempSync(`${ledgerPath}.restoring-`);
     const copy = join(folder, 'ledger.db');
     await copyLedger(backup, copy, signal);
-    const { report, outdated } = verifyCopy(copy, order, judged);
+    const { report, outdated } = verifyCopy(copy, order, suspect);
     // The check blocks: a signal that came meanwhile is delivered in the next turn.
     await nextTurn();
     signal.throwIfAborted();
@@ -67,14 +67,14 @@ export async function restoreLedger(order: RestoreOrder): Promise<RestoreReport>
     const { runs, entries, keys, headDigest } = report;
     return { runs, entries, keys, headDigest, outdated, replaced };
   } catch (error) {
-    throw withRemedy(faultOf(error, judged), `cannot restore ${ledgerPath}`);
+    throw withRemedy(faultOf(error, suspect), `cannot restore ${ledgerPath}`);
   } finally {
     backup?.close();
     if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
   }
 }
 
-function openBackup(file: string, ledgerPath: string, { hint }: Judged): LedgerConnection {
+function openBackup(file: string, ledgerPath: string, { hint }: SuspectFile): LedgerConnection {
   if (!existsSync(file)) {
     throw new LedgerError('backup_missing', `there is no file ${file}`, { hint: 'check the path of the backup' });
   }
@@ -100,11 +100,11 @@ function openBackup(file: string, ledgerPath: string, { hint }: Judged): LedgerC
 function verifyCopy(
   copy: string,
   { version, nowMs }: RestoreOrder,
-  judged: Judged,
+  suspect: SuspectFile,
 ): { report: VerifyReport; outdated: boolean } {
   const connection = new Database(copy, { readonly: true });
   try {
-    if (isCurrent(connection)) return { report: verifySound(connection, judged), outdated: false };
+    if (isCurrent(connection)) return { report: verifySound(connection, suspect), outdated: false };
   } finally {
     connection.close();
   }
@@ -113,7 +113,7 @@ function verifyCopy(
   const migrated = openForWriting(trial);
   try {
     migrateLedger(migrated, trial, version, nowMs);
-    return { report: verifySound(migrated, judged), outdated: true };
+    return { report: verifySound(migrated, suspect), outdated: true };
   } finally {
     migrated.close();
   }

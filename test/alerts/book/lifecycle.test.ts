@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type AlertStatus, advance, type Moment } from '../../../src/alerts/book/lifecycle.ts';
-import { BETWEEN, clear, holds, type Judgement, STAGE_RANK, WAVERING } from '../../../src/alerts/rules/rule.ts';
+import { clear, holds, type Judgement, STAGE_RANK, UNDECIDED, WAVERING } from '../../../src/alerts/rules/rule.ts';
 import { OPEN_ALERT_STATES } from '../../../src/core/text/alert-words.ts';
 
 const HOUR_MS = 3_600_000;
@@ -33,7 +33,7 @@ describe('the life of an alert', () => {
   });
 
   it('stops waiting without a word when the rule does not hold any more', () => {
-    expect(play([pace, BETWEEN, pace, clear(false)])).toEqual(['pending', 'expired', 'pending', 'expired']);
+    expect(play([pace, UNDECIDED, pace, clear(false)])).toEqual(['pending', 'expired', 'pending', 'expired']);
   });
 
   it('goes on waiting while the rule wavers, and fires only when it holds', () => {
@@ -55,7 +55,7 @@ describe('the life of an alert', () => {
 
   it('resolves at the second run that finds the cause gone, and wavering starts that count anew', () => {
     expect(play([certain(), clear(false), clear(false)])).toEqual(['fired', null, 'resolved']);
-    expect(play([certain(), clear(false), BETWEEN, clear(false), certain(), clear(false)])).toEqual([
+    expect(play([certain(), clear(false), UNDECIDED, clear(false), certain(), clear(false)])).toEqual([
       ...['fired', null, null],
       ...[null, null, null],
     ]);
@@ -136,7 +136,7 @@ describe('the life of an alert', () => {
 });
 
 const judgement: fc.Arbitrary<Judgement> = fc.oneof(
-  fc.constantFrom(pace, final, BETWEEN, clear(true), clear(false)),
+  fc.constantFrom(pace, final, UNDECIDED, clear(true), clear(false)),
   fc.bigInt({ min: 1n, max: 1000n }).map((size) => certain(size)),
 );
 

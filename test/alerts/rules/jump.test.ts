@@ -4,7 +4,7 @@ import { type JumpInput, judgeJump } from '../../../src/alerts/rules/jump.ts';
 import { projection } from '../../../src/alerts/rules/measures/projection.ts';
 import { jumpThreshold } from '../../../src/alerts/rules/measures/threshold.ts';
 import type { Pace } from '../../../src/alerts/rules/pace/pace.ts';
-import { BETWEEN, type Judgement, type PeriodPhase } from '../../../src/alerts/rules/rule.ts';
+import { type Judgement, type PeriodPhase, UNDECIDED } from '../../../src/alerts/rules/rule.ts';
 
 const MAX = 2n ** 63n - 1n;
 const DAY_MS = 86_400_000;
@@ -190,13 +190,13 @@ describe('clearing a jump', () => {
   it('needs the month to head for less than nine tenths of the threshold while it is open', () => {
     const phase = openFor(15.5 * DAY_MS);
     const open = (pace: Pace) => verdict(60_000n, { phase, firing: 'pace', pace: () => pace });
-    expect(open({ verdict: 'near', projection: 140_000n })).toEqual(BETWEEN);
-    expect(open({ verdict: 'unknown', projection: null })).toEqual(BETWEEN);
+    expect(open({ verdict: 'near', projection: 140_000n })).toEqual(UNDECIDED);
+    expect(open({ verdict: 'unknown', projection: null })).toEqual(UNDECIDED);
     expect(open({ verdict: 'behind', projection: 120_000n })).toEqual({ verdict: 'clear', atOnce: false });
   });
 
   it('needs one look at a settled period, where only a final alert wavers', () => {
-    expect(verdict(149_999n, { phase: SETTLED, firing: 'final' })).toEqual(BETWEEN);
+    expect(verdict(149_999n, { phase: SETTLED, firing: 'final' })).toEqual(UNDECIDED);
     expect(verdict(134_999n, { phase: SETTLED, firing: 'final' })).toEqual({ verdict: 'clear', atOnce: true });
     for (const firing of ['pace', 'certain'] as const) {
       expect(verdict(149_999n, { phase: SETTLED, firing })).toEqual({ verdict: 'clear', atOnce: true });

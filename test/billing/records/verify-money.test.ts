@@ -1,8 +1,8 @@
 import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
-import { chargeReopened, commitClose } from '../../../src/billing/book/commit-close.ts';
-import { setCards } from '../../../src/billing/book/set-cards.ts';
-import { checkMoney } from '../../../src/billing/book/verify-money.ts';
+import { chargeReopened, commitClose } from '../../../src/billing/records/commit-close.ts';
+import { setCards } from '../../../src/billing/records/set-cards.ts';
+import { checkMoney } from '../../../src/billing/records/verify-money.ts';
 import type { RateCardText } from '../../../src/config/rate-card-schema.ts';
 import { closePeriod, reopenPeriod } from '../../../src/ledger/close/close-period.ts';
 import type { LedgerConnection } from '../../../src/ledger/file/open.ts';

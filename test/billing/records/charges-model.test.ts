@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { chargeReopened, commitClose } from '../../../src/billing/book/commit-close.ts';
-import { billedTenants } from '../../../src/billing/book/read-billed.ts';
-import { setCards } from '../../../src/billing/book/set-cards.ts';
-import { checkMoney } from '../../../src/billing/book/verify-money.ts';
 import { chooserFor } from '../../../src/billing/rates/rate-book.ts';
+import { chargeReopened, commitClose } from '../../../src/billing/records/commit-close.ts';
+import { billedTenants } from '../../../src/billing/records/read-billed.ts';
+import { setCards } from '../../../src/billing/records/set-cards.ts';
+import { checkMoney } from '../../../src/billing/records/verify-money.ts';
 import type { RateCardText } from '../../../src/config/rate-card-schema.ts';
 import { type RateCard, resolveRateCard } from '../../../src/config/rate-cards.ts';
 import { closePeriod, reopenPeriod } from '../../../src/ledger/close/close-period.ts';

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { commitClose } from '../../../src/billing/book/commit-close.ts';
-import { importNames } from '../../../src/billing/book/names.ts';
-import { setCards } from '../../../src/billing/book/set-cards.ts';
+import { commitClose } from '../../../src/billing/records/commit-close.ts';
+import { importNames } from '../../../src/billing/records/names.ts';
+import { setCards } from '../../../src/billing/records/set-cards.ts';
 import { closePeriod } from '../../../src/ledger/close/close-period.ts';
 import type { LedgerConnection } from '../../../src/ledger/file/open.ts';
 import { openLedger, publish, usageRecord } from '../../support/open-ledger.ts';
