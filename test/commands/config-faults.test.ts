@@ -54,10 +54,10 @@ describe('a wrong configuration', () => {
 });
 
 describe('init', () => {
-  it('writes the two files and says so', async () => {
+  it('writes the three files and says so', async () => {
     const { code, out, err, folder } = await runInEmptyFolder('init');
     expect(code).toBe(0);
-    expect(out).toBe(`wrote ${join(folder, 'usage-ledger.yml')}\nwrote ${join(folder, '.env.example')}\n`);
+    expect(out).toBe('wrote ./usage-ledger.yml\nwrote ./.env.example\nwrote ./ecosystem.config.cjs\n');
     expect(err).toContain('usage-ledger doctor');
     expect(statSync(join(folder, 'usage-ledger.yml')).mode & 0o777).toBe(0o600);
   });
@@ -66,14 +66,16 @@ describe('init', () => {
     const world = await createWorld(FIRST);
     const before = readFileSync(join(world.folder, 'usage-ledger.yml'), 'utf8');
     writeFileSync(join(world.folder, '.env.example'), 'MINE=1\n');
+    writeFileSync(join(world.folder, 'ecosystem.config.cjs'), '// mine\n');
     const { code, out } = await world.run('init', '--json');
     expect(code).toBe(0);
     expect(parseJson(out)).toEqual({
       written: [],
-      kept: [join(world.folder, 'usage-ledger.yml'), join(world.folder, '.env.example')],
+      kept: ['usage-ledger.yml', '.env.example', 'ecosystem.config.cjs'].map((name) => join(world.folder, name)),
     });
     expect(readFileSync(join(world.folder, 'usage-ledger.yml'), 'utf8')).toBe(before);
     expect(readFileSync(join(world.folder, '.env.example'), 'utf8')).toBe('MINE=1\n');
+    expect(readFileSync(join(world.folder, 'ecosystem.config.cjs'), 'utf8')).toBe('// mine\n');
   });
 });
 

@@ -191,7 +191,7 @@ describe('usage --as-of', () => {
     expect(table.err).toBe('');
     expect(table.out).toMatch(/ws-1 +2026-02 +acme +5,000 +10 +open +30 min ago\n/);
     const csv = (await world.run(...then, '--format', 'csv')).out;
-    expect(csv).toContain(',5000,10,open,2026-02-20T12:00:00.000Z,2026-02-20T12:00:00.000Z,false\r\n');
+    expect(csv).toContain(',5000,10,open,2026-02-20T12:00:00.000Z,2026-02-20T12:00:00.000Z,false,\r\n');
     const json = parseJson((await world.run(...then, '--json')).out);
     expect(json).toMatchObject({
       as_of: '2026-02-20T12:30:00.000Z',

@@ -72,10 +72,7 @@ export async function play(): Promise<Played> {
     expect(receivers.requests.filter(({ path }) => path.startsWith('/hook?')).length).toBeGreaterThan(names.length);
     expect(receivers.requests.filter(({ path }) => path.includes('/services/')).length).toBeGreaterThan(names.length);
   }, 60_000);
-  const pages = await readPages(
-    config,
-    daemon.queue.queues.map(({ name }) => name),
-  );
+  const pages = await readPages(config);
   const stored = await dumpRedis(redis.client);
   const processes = readProcesses();
   await daemon.stop();
@@ -139,9 +136,9 @@ async function dumpRedis(client: Redis): Promise<string> {
 }
 
 /** What the daemon's pages say to those who know the token, the board's lists of jobs included. */
-async function readPages(config: Config, queues: readonly string[]): Promise<string> {
+async function readPages(config: Config): Promise<string> {
   const states = ['latest', 'failed', 'completed', 'delayed'];
-  const lists = queues.flatMap((queue) =>
+  const lists = ['sync', 'deliver'].flatMap((queue) =>
     states.map((state) => `/admin/queues/api/queues?activeQueue=${queue}&status=${state}&page=1&jobsPerPage=200`),
   );
   const parts: string[] = [];

@@ -366,7 +366,7 @@ test('bull-board shows the queues and their jobs, and nothing can be changed the
     probe: probeOf({ queueCounts: async () => ({ ...(await system.counts()) }) }),
   });
 
-  for (const path of ['/admin/queues', '/admin/queues/', '/admin/queues/queue/ul-of-this-test-sync']) {
+  for (const path of ['/admin/queues', '/admin/queues/', '/admin/queues/queue/sync']) {
     const page = await ask(server, path);
     expect([path, page.status, page.headers['content-type']]).toEqual([
       path,
@@ -378,17 +378,17 @@ test('bull-board shows the queues and their jobs, and nothing can be changed the
     expect((await ask(server, `/admin/queues/${script}`)).headers['content-type']).toMatch(/javascript/);
   }
 
-  const listing = JSON.parse((await ask(server, '/admin/queues/api/queues?activeQueue=ul-of-this-test-sync')).body);
+  const listing = JSON.parse((await ask(server, '/admin/queues/api/queues?activeQueue=sync')).body);
   expect(listing.queues).toMatchObject([
     {
-      name: 'ul-of-this-test-sync',
+      name: 'sync',
       readOnlyMode: true,
       counts: { waiting: 1 },
       jobs: [{ data: { workspaceId: 'ws-1' } }],
     },
-    { name: 'ul-of-this-test-deliver', readOnlyMode: true },
+    { name: 'deliver', readOnlyMode: true },
   ]);
-  const pause = await ask(server, '/admin/queues/api/queues/ul-of-this-test-sync/pause', { method: 'PUT' });
+  const pause = await ask(server, '/admin/queues/api/queues/sync/pause', { method: 'PUT' });
   expect([pause.status, pause.headers.allow]).toEqual([405, 'GET, HEAD']);
   expect(await system.queues[0]?.isPaused()).toBe(false);
   expect((await ask(server, '/metrics')).body).toContain('usage_ledger_queue_jobs{queue="sync",state="waiting"} 1\n');
