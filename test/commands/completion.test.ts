@@ -29,7 +29,7 @@ describe('completion', () => {
     ],
     [
       ['usage', '--format', ''],
-      ['table', 'csv', 'json'],
+      ['table', 'csv', 'json', 'ndjson', 'xlsx', 'parquet'],
     ],
     [['--config', 'x.yml', 'sync', '--dry'], ['--dry-run']],
     [['usage', '--tenant', ''], []],
