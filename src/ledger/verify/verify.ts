@@ -1,21 +1,18 @@
 import Database from 'better-sqlite3';
 import type { LedgerConnection } from '../file/open.ts';
 import { type Check, FAULTS_A_CHECK, type Fault } from './fault.ts';
-import { checkChain } from './verify-chain.ts';
+import { type ChainReport, checkChain } from './verify-chain.ts';
 import { checkAdjustments, checkCloses } from './verify-closes.ts';
 import { checkControls } from './verify-controls.ts';
 import { checkEntries } from './verify-entries.ts';
-import { IntegrityThread, integrityFaults } from './verify-integrity.ts';
-import { hasStrangeKey } from './verify-keys.ts';
 import { checkPeriods } from './verify-periods.ts';
 import { checkRuns, checkWalks } from './verify-runs.ts';
+import { type Scan, ScanThread, scanLedger } from './verify-scan.ts';
 import { checkSchema } from './verify-schema.ts';
 import { checkFigures, checkState } from './verify-state.ts';
 
 /** Most checks read each page once. */
 const CACHE_KIB = 4096;
-/** The entries of a key lie on as many pages as runs wrote them: what is kept of those pages is not read again. */
-const KEYS_CACHE_KIB = 49_152;
 
 export interface VerifyReport {
   faults: Fault[];
@@ -30,46 +27,44 @@ export interface VerifyReport {
  * Recomputes everything that must hold, in one read transaction: the file's integrity and references, the digest chain
  * over runs and closes, each entry's arithmetic, the sum of each key's deltas against its state, the accepted walks'
  * counts, the closed figures against the entries before the close, the adjustments against both, guarded rows against
- * their changes, and the views and triggers against the migrations; then whatever `more` looks at. The first fault is the one that says most exactly where.
+ * their changes, and the views and triggers against the migrations; then whatever `more` looks at. The first fault is
+ * the one that says most exactly where.
  */
 export function verifyLedger(connection: LedgerConnection, more: readonly Check[] = []): VerifyReport {
-  const report = verifyContents(connection, more);
-  return { ...report, faults: [...integrityFaults(connection), ...report.faults] };
+  return connection.transaction(() => {
+    const scan = scanLedger(connection);
+    return withSmallCache(connection, () => toReport(connection, scan, checkContents(connection, more)));
+  })();
 }
 
-/** The same for a ledger in a file, with the look at the file's integrity on a thread of its own at the same time. */
+/**
+ * The same for a ledger in a file, of which a thread of its own scans the keys and the pages at the same time. It may see
+ * the ledger a moment later, which must hold as well.
+ */
 export async function verifyLedgerFile(
   connection: LedgerConnection,
   more: readonly Check[] = [],
 ): Promise<VerifyReport> {
-  const integrity = new IntegrityThread(connection.name);
+  const thread = new ScanThread(connection.name);
+  connection.exec('BEGIN');
   try {
-    // The thread reads the file as it is a moment later: whether it is intact does not depend on what was published since.
-    const report = verifyContents(connection, more);
-    return { ...report, faults: [...(await integrity.faults), ...report.faults] };
+    const contents = withSmallCache(connection, () => checkContents(connection, more));
+    return toReport(connection, await thread.result, contents);
   } finally {
-    await integrity.end();
+    connection.exec('COMMIT');
+    await thread.end();
   }
 }
 
-function verifyContents(connection: LedgerConnection, more: readonly Check[]): VerifyReport {
-  const cacheSize = connection.pragma('cache_size', { simple: true });
-  connection.pragma(`cache_size = -${CACHE_KIB}`);
-  try {
-    return connection.transaction(() => checkAll(connection, more))();
-  } finally {
-    connection.pragma(`cache_size = ${String(cacheSize)}`);
-    connection.pragma('shrink_memory');
-  }
+interface Contents {
+  chain: ChainReport;
+  /** What the other checks have found. */
+  others: Fault[];
 }
 
-function checkAll(connection: LedgerConnection, more: readonly Check[]): VerifyReport {
-  const { faults: chainFaults, headDigest, strayed } = checkChain(connection);
-  const suspicious = chainFaults.length > 0 || strayed || seemsStrange(connection);
-  const faults = [
-    ...chainFaults,
-    ...(suspicious ? attempt('entries', () => checkEntries(connection)) : []),
-    ...(suspicious ? attempt('invariant', () => checkState(connection)) : []),
+function checkContents(connection: LedgerConnection, more: readonly Check[]): Contents {
+  const chain = checkChain(connection);
+  const others = [
     ...attempt('runs', () => checkRuns(connection)),
     ...attempt('walks', () => checkWalks(connection)),
     ...attempt('periods', () => checkPeriods(connection)),
@@ -81,26 +76,34 @@ function checkAll(connection: LedgerConnection, more: readonly Check[]): VerifyR
     ...attempt('schema', () => checkSchema(connection)),
     ...more.flatMap((check) => attempt('money', () => check(connection))),
   ];
+  return { chain, others };
+}
+
+function toReport(connection: LedgerConnection, scan: Scan, { chain, others }: Contents): VerifyReport {
+  const isSuspicious = chain.faults.length > 0 || chain.strayed || scan.isStrange;
   const count = (table: string) => Number(connection.prepare(`SELECT count(*) FROM ${table}`).pluck().get());
   return {
-    faults,
+    faults: [
+      ...scan.integrity,
+      ...chain.faults,
+      ...(isSuspicious ? attempt('entries', () => checkEntries(connection)) : []),
+      ...(isSuspicious ? attempt('invariant', () => checkState(connection)) : []),
+      ...others,
+    ],
     runs: count('runs WHERE applied_seq IS NOT NULL'),
     entries: count('usage_entries'),
     keys: count('tenant_usage'),
-    headDigest,
+    headDigest: chain.headDigest,
   };
 }
 
-/** What cannot be looked at quickly is looked at exactly, and said there. */
-function seemsStrange(connection: LedgerConnection): boolean {
-  connection.pragma(`cache_size = -${KEYS_CACHE_KIB}`);
+function withSmallCache<T>(connection: LedgerConnection, use: () => T): T {
+  const cacheSize = connection.pragma('cache_size', { simple: true });
+  connection.pragma(`cache_size = -${CACHE_KIB}`);
   try {
-    return hasStrangeKey(connection);
-  } catch (error) {
-    if (!(error instanceof Database.SqliteError && error.code === 'SQLITE_ERROR')) throw error;
-    return true;
+    return use();
   } finally {
-    connection.pragma(`cache_size = -${CACHE_KIB}`);
+    connection.pragma(`cache_size = ${String(cacheSize)}`);
     connection.pragma('shrink_memory');
   }
 }
