@@ -2,7 +2,7 @@ import { SITUATIONS } from './measure-sizes.mjs';
 
 const MILLION = 1_000_000;
 /** How many times the floor a whole sync of a million records may take. */
-const TIMES_FLOOR = { unchanged: 2.5, changed: 3, empty: 4 };
+const TIMES_FLOOR = { unchanged: 1.5, changed: 2.5, empty: 3.5 };
 
 /** Every bar with what was measured: `passed` is null where nothing was. */
 export function holdAgainstBars({ sizes, latency, peer, start, daemon }) {
