@@ -1,3 +1,4 @@
+import { escapeMarkup } from '../../core/text/html-text.ts';
 import { dayBars } from '../notify/day-bars.ts';
 import { chartSvg } from './chart-svg.ts';
 import { clip, MESSAGE_LINES, type MessageView, tailLine } from './message-view.ts';
@@ -58,15 +59,7 @@ function withoutDomains(text: string): string {
   return text.replace(/(?<=[\p{L}\p{N}])\.(?=\p{L}{2})/gu, '[.]');
 }
 
-const ENTITIES: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-};
-
 /** Names of any script keep their own direction and do not turn what stands beside them. */
 function html(text: string): string {
-  return `<bdi>${text.replace(/[&<>"']/g, (character) => ENTITIES[character] ?? character)}</bdi>`;
+  return `<bdi>${escapeMarkup(text)}</bdi>`;
 }

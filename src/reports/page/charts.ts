@@ -1,5 +1,5 @@
 import type * as PlotLibrary from '@observablehq/plot';
-import { htmlText } from '../html/escape.ts';
+import { htmlText } from '../../core/text/html-text.ts';
 
 /** Readable on white and on near-black. */
 export const COLOURS = ['#4269d0', '#d97706', '#dc4c5a', '#2f9e8f', '#8b5cf6', '#8a8f98'] as const;

@@ -1,6 +1,6 @@
 import { formatMinor, minorDigits } from '../../core/money.ts';
+import { htmlText } from '../../core/text/html-text.ts';
 import { formatInteger } from '../formats/format.ts';
-import { htmlText } from '../html/escape.ts';
 import type { PageData } from '../queries/page-data.ts';
 import { type Charts, COLOURS, sparkline } from './charts.ts';
 import { PAGE_STYLE } from './page-style.ts';

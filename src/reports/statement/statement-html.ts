@@ -1,6 +1,6 @@
 import type { StatementDocument } from '../../billing/statement/document.ts';
+import { htmlText } from '../../core/text/html-text.ts';
 import { formatInteger } from '../formats/format.ts';
-import { htmlText } from '../html/escape.ts';
 
 type Tenant = StatementDocument['tenants'][number];
 

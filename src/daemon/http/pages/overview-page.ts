@@ -1,7 +1,7 @@
+import { htmlText } from '../../../core/text/html-text.ts';
 import { formatInteger, relativeTime } from '../../../reports/formats/format.ts';
 import { QUEUE_BOARD_PATH } from '../queue-board.ts';
 import type { WorkspaceLine, WorkspaceState } from '../workspace-state.ts';
-import { escapeHtml } from './html.ts';
 import type { Overview } from './overview-data.ts';
 
 /** More are counted: the list of all is for `usage-ledger alerts`. */
@@ -51,7 +51,7 @@ export function overviewPage(overview: Overview): string {
 <style>${STYLE}</style>
 </head>
 <body>
-<header><h1>usage-ledger</h1><small>${at}, version ${escapeHtml(version)}, up ${duration(uptimeSeconds)}</small></header>
+<header><h1>usage-ledger</h1><small>${at}, version ${htmlText(version)}, up ${duration(uptimeSeconds)}</small></header>
 ${verdict(overview)}
 <h2>Workspaces</h2>
 ${table(
@@ -68,12 +68,12 @@ ${
           .slice(0, SHOWN_ALERTS)
           .map((alert) => [
             `<span class="${alert.severity === 'critical' ? 'bad' : 'odd'}">${alert.severity}</span>`,
-            escapeHtml(`${alert.rule} ${alert.stage}`),
-            escapeHtml(alert.workspace_id),
-            escapeHtml(alert.tenant_id ?? ''),
-            escapeHtml(alert.period ?? ''),
+            htmlText(`${alert.rule} ${alert.stage}`),
+            htmlText(alert.workspace_id),
+            htmlText(alert.tenant_id ?? ''),
+            htmlText(alert.period ?? ''),
             alert.at_stake_credits === null ? '' : formatInteger(alert.at_stake_credits),
-            `<code>${escapeHtml(alert.alert_id)}</code>`,
+            `<code>${htmlText(alert.alert_id)}</code>`,
           ]),
       )
 }
@@ -104,20 +104,20 @@ function verdict(overview: Overview): string {
       ? [`${formatInteger(outbox.dead)} notifications were given up: \`usage-ledger alerts replay\``]
       : []),
   ];
-  const items = lines.map((line) => `<li>${escapeHtml(line)}</li>`).join('');
+  const items = lines.map((line) => `<li>${htmlText(line)}</li>`).join('');
   return `<div class="verdict bad">Something wants attention.<ul>${items}</ul></div>`;
 }
 
 function workspaceCells(line: WorkspaceLine, nowMs: number): string[] {
   const { word, kind } = STATES[line.state];
   const ago = (at: string | null) => (at === null ? 'never' : relativeTime(Date.parse(at), nowMs));
-  const id = line.name === line.workspace_id ? '' : ` <small>${escapeHtml(line.workspace_id)}</small>`;
+  const id = line.name === line.workspace_id ? '' : ` <small>${htmlText(line.workspace_id)}</small>`;
   return [
-    `${escapeHtml(line.name)}${id}`,
+    `${htmlText(line.name)}${id}`,
     `<span class="${kind}">${word}</span>`,
     ago(line.last_complete_run_at),
-    line.last_status === null ? 'none' : `${escapeHtml(line.last_status)} ${ago(line.last_attempt_at)}`,
-    line.covers_from === null ? '' : `${escapeHtml(line.covers_from)} to ${escapeHtml(line.covers_to ?? '')}`,
+    line.last_status === null ? 'none' : `${htmlText(line.last_status)} ${ago(line.last_attempt_at)}`,
+    line.covers_from === null ? '' : `${htmlText(line.covers_from)} to ${htmlText(line.covers_to ?? '')}`,
     formatInteger(line.open_alerts),
   ];
 }
@@ -132,7 +132,7 @@ function facts({ queues, outbox, storage }: Overview): string {
     ['outbox', `${outbox.pending} pending, ${outbox.held} waiting for a digest, ${outbox.dead} given up`],
     ['ledger', `${megabytes(storage.ledgerBytes)}, write-ahead log ${megabytes(storage.logBytes)}`],
   ];
-  const list = pairs.map(([name, value]) => `<dt>${escapeHtml(name ?? '')}</dt><dd>${escapeHtml(value ?? '')}</dd>`);
+  const list = pairs.map(([name, value]) => `<dt>${htmlText(name ?? '')}</dt><dd>${htmlText(value ?? '')}</dd>`);
   return `<dl>${list.join('')}</dl>
 <p><a href="${QUEUE_BOARD_PATH}">jobs of the queues</a> · <a href="/metrics">metrics</a> · <a href="/readyz">readiness</a></p>`;
 }

@@ -1,4 +1,4 @@
-import { inertText } from '../../core/text/inert-text.ts';
+import { inertText } from './inert-text.ts';
 
 const ENTITIES: Readonly<Record<string, string>> = {
   '&': '&amp;',
@@ -10,5 +10,10 @@ const ENTITIES: Readonly<Record<string, string>> = {
 
 /** Text from outside as it may stand in HTML, between tags or in a quoted attribute; characters that act are shown. */
 export function htmlText(text: string): string {
-  return inertText(text).replace(/[&<>"']/g, (character) => ENTITIES[character] ?? '');
+  return escapeMarkup(inertText(text));
+}
+
+/** The same for text whose acting characters have been dealt with. */
+export function escapeMarkup(text: string): string {
+  return text.replace(/[&<>"']/g, (character) => ENTITIES[character] ?? '');
 }
