@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { type ScheduledTask, schedule } from 'node-cron';
 import type { Clock } from '../core/clock.ts';
 import { summarizeError } from '../core/errors.ts';
@@ -15,6 +16,8 @@ import { offsetMs } from './spread.ts';
 
 /** How soon a missed slot, the end of a rest or a Redis that works again without a word is noticed. */
 const CATCH_UP_INTERVAL_MS = 10_000;
+/** Looking at hundreds of entries takes its time, and pages that come in meanwhile must not wait for it. */
+const LONGEST_TURN_MS = 5;
 
 /** Something to enqueue at the times of a cron expression, which is in UTC. */
 export interface ScheduleEntry {
@@ -110,8 +113,12 @@ export function startScheduler<E extends ScheduleEntry>(options: SchedulerOption
 
   /** What keeps one slot out keeps the others out, too, and each would wait for its own deadline. */
   const considerAll = async (group: CronGroup<E>, atMs: number): Promise<boolean> => {
+    let turnBegan = performance.now();
     for (const entry of group.entries) {
       if (stopped || !(await consider(entry, group, Math.max(clock.now(), atMs)))) return false;
+      if (performance.now() - turnBegan < LONGEST_TURN_MS) continue;
+      await setImmediate();
+      turnBegan = performance.now();
     }
     return true;
   };

@@ -48,6 +48,30 @@ function start(options: Partial<SchedulerOptions<ScheduleEntry>> & Pick<Schedule
   return made;
 }
 
+describe('a look at what is due', () => {
+  test('lets the event loop go on between the entries, however long each one takes', async () => {
+    const entries = Array.from({ length: 40 }, (_, index) => ({ key: `ws-${index}`, cron: '*/15 * * * *' }));
+    let looked = 0;
+    const made = start({
+      entries,
+      intervalMs: 60_000,
+      history: () => {
+        looked += 1;
+        const end = performance.now() + 5;
+        while (performance.now() < end);
+        return done('2026-03-01T10:15:00.000Z');
+      },
+    });
+    const seen = new Set<number>();
+    const look = setInterval(() => seen.add(looked), 1);
+    await made.catchUp();
+    clearInterval(look);
+    expect(looked).toBe(entries.length);
+    // 200 ms of work, of which nobody waits for more than a few entries.
+    expect(seen.size).toBeGreaterThan(5);
+  });
+});
+
 describe('ticks', () => {
   test('name the scheduled second exactly, one after the other', async () => {
     const slots: string[] = [];

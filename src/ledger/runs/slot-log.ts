@@ -1,3 +1,4 @@
+import type { Statement } from 'better-sqlite3';
 import type { LedgerConnection } from '../file/open.ts';
 
 type SlotKind = 'scheduled' | 'reconcile';
@@ -43,12 +44,22 @@ const SELECT_RUNS = `SELECT run_key AS runKey, workspace_id AS workspaceId, kind
  */
 export class SlotLog {
   readonly #connection: LedgerConnection;
+  readonly #version: Statement;
+  readonly #ended: Statement;
+  readonly #news: Statement;
   readonly #records = new Map<string, SlotRecord>();
   readonly #running = new Set<number>();
   #lastKey: number | null = null;
+  /** Of SQLite's own count: it moves when another connection has committed. */
+  #seenVersion: unknown = null;
 
   constructor(connection: LedgerConnection) {
     this.#connection = connection;
+    this.#version = connection.prepare('PRAGMA data_version').pluck();
+    this.#ended = connection.prepare(
+      `${SELECT_RUNS} WHERE run_key IN (SELECT value FROM json_each(?)) AND status <> 'running' ORDER BY run_key`,
+    );
+    this.#news = connection.prepare(`${SELECT_RUNS} WHERE run_key > ? ORDER BY run_key`);
   }
 
   /** The record as of now; an empty one for a workspace that the ledger does not know. */
@@ -57,12 +68,14 @@ export class SlotLog {
     return this.#records.get(keyOf(workspaceId, kind)) ?? NOTHING;
   }
 
+  /** Asked for hundreds of workspaces in a row, and little is written meanwhile. */
   #refresh(): void {
+    const version = this.#version.get();
+    if (version === this.#seenVersion) return;
     if (this.#lastKey === null) this.#takeHistory();
-    const byKey = this.#connection.prepare(`${SELECT_RUNS} WHERE run_key = ?`);
-    for (const runKey of [...this.#running].sort((a, b) => a - b)) this.#take(byKey.get(runKey) as RunRow);
-    const news = this.#connection.prepare(`${SELECT_RUNS} WHERE run_key > ? ORDER BY run_key`);
-    for (const row of news.all(this.#lastKey) as RunRow[]) this.#take(row);
+    for (const row of this.#ended.all(JSON.stringify([...this.#running])) as RunRow[]) this.#take(row);
+    for (const row of this.#news.all(this.#lastKey) as RunRow[]) this.#take(row);
+    this.#seenVersion = version;
   }
 
   /** Of each workspace the runs since the latest published one of each kind. */

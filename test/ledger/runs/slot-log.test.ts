@@ -1,3 +1,4 @@
+import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
 import { SlotLog } from '../../../src/ledger/runs/slot-log.ts';
 import { StoppingError } from '../../../src/queue/errors.ts';
@@ -34,6 +35,31 @@ test('only a published run does a slot; what failed since is counted, with when 
 
   await run(fixture, SLOTS[2]);
   expect(log.record(WORKSPACE, 'scheduled')).toMatchObject({ doneSlot: SLOTS[2], failures: 0, refused: false });
+});
+
+test('a look at many workspaces reads the ledger once as long as nothing is written, whatever runs', async () => {
+  const fixture = await startFixture();
+  await fixture.sync();
+  const statements: unknown[] = [];
+  const { name } = fixture.context.reader().connection;
+  const connection = new Database(name, { readonly: true, verbose: (sql) => statements.push(sql) });
+  const log = new SlotLog(connection);
+  log.record(WORKSPACE, 'scheduled');
+  fixture.sandbox.faults.push({
+    action: {
+      type: 'before',
+      run: () => {
+        log.record(WORKSPACE, 'scheduled');
+        statements.length = 0;
+        for (let index = 0; index < 100; index += 1) log.record(WORKSPACE, 'reconcile');
+      },
+    },
+  });
+  await run(fixture, SLOTS[2]);
+  // What asks whether something was written is all.
+  expect(new Set(statements)).toEqual(new Set(['PRAGMA data_version']));
+  expect(log.record(WORKSPACE, 'scheduled')).toMatchObject({ doneSlot: SLOTS[2] });
+  connection.close();
 });
 
 test('a run by hand that is published ends the failures and does no slot', async () => {

@@ -1,5 +1,5 @@
 // Loaded into a daemon with --import: keeps the longest time that its event loop was held up in a file.
-import { renameSync, writeFileSync } from 'node:fs';
+import { rename, writeFile } from 'node:fs/promises';
 import { monitorEventLoopDelay, performance } from 'node:perf_hooks';
 import { isMainThread } from 'node:worker_threads';
 
@@ -20,11 +20,11 @@ if (file !== undefined && isMainThread) {
     if (atMs - last.atMs > 2 * RESOLUTION_MS) mostWorkedMs = Math.max(mostWorkedMs, (used.user + used.system) / 1000);
     last = { atMs, cpu: process.threadCpuUsage() };
   }, RESOLUTION_MS).unref();
-  setInterval(() => {
+  // Without a call that waits for the disk: it would measure itself. Whoever reads the file must not find half of it.
+  setInterval(async () => {
     const measured = { maxMs: inMs(delay.max), p99Ms: inMs(delay.percentile(99)), mostWorkedMs };
-    // Whoever reads the file must not find half of it.
-    writeFileSync(`${file}.new`, JSON.stringify(measured));
-    renameSync(`${file}.new`, file);
+    await writeFile(`${file}.new`, JSON.stringify(measured));
+    await rename(`${file}.new`, file);
   }, 1000).unref();
   // What the start takes holds nobody up.
   setTimeout(() => {
