@@ -35,6 +35,8 @@ export function createTotalJudge({ connection, settings, factsOf, tenantId, curv
     .safeIntegers()
     .raw();
   const budgets = new BudgetTable(settings.budgets);
+  // An amount is one of a tenant: of a whole workspace it would be the noise of a month.
+  const rules = { ...settings.workspace, minIncrease: null };
   const totals = new Map<number, Total>();
   const total = (periodKey: number): Total => {
     const known = totals.get(periodKey);
@@ -53,7 +55,7 @@ export function createTotalJudge({ connection, settings, factsOf, tenantId, curv
       const current = figures ?? NO_USAGE;
       const previous = total(periodKey - 1).figures;
       const history: CreditHistory = (before) => total(periodKey - before).figures?.credits ?? null;
-      const built = buildThreshold(facts.period, history, settings.workspace);
+      const built = buildThreshold(facts.period, history, rules);
       let projected: bigint | null = null;
       const pace = (limit: bigint) => () => {
         const curve = curves.ofTotal(periodKey, (key) => total(key).figures?.credits ?? 0n);

@@ -33,7 +33,7 @@ export const RULE_VERSION: Readonly<Record<RuleName, number>> = {
   regression: 2,
   restatement: 2,
   withdrawn: 1,
-  workspace_jump: 3,
+  workspace_jump: 4,
   incident: 2,
   sync_stale: 1,
   sync_failed: 1,

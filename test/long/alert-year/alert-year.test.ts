@@ -2,8 +2,8 @@ import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
-import type { Measures, Share } from './measure.ts';
-import { renderTable } from './table.ts';
+import type { Share } from './measure.ts';
+import { renderTable, type Year } from './table.ts';
 
 const run = promisify(execFile);
 
@@ -18,6 +18,8 @@ test('a year of uneven tenants tells what was planted, in time, and little else'
   for (const year of years) {
     expect(year.missing).toEqual([]);
     expect(year.duplicateIds).toBe(0);
+    expect(year.oracle.missed).toEqual([]);
+    expect(year.oracle.undocumented).toEqual([]);
     expect(part(year.runaways)).toBe(1);
     expect(year.bulge).toBeLessThanOrEqual(3);
     expect(part(year.pace)).toBeGreaterThanOrEqual(0.75);
@@ -36,14 +38,14 @@ function part({ hits, of }: Share): number {
 }
 
 /** Each year is a process of its own, so many at a time. */
-async function playSeeds(all: readonly number[], atATime: number): Promise<Measures[]> {
+async function playSeeds(all: readonly number[], atATime: number): Promise<Year[]> {
   const waiting = [...all];
-  const years = new Map<number, Measures>();
+  const years = new Map<number, Year>();
   const lane = async (): Promise<void> => {
     for (let seed = waiting.shift(); seed !== undefined; seed = waiting.shift()) {
       const script = join(import.meta.dirname, 'year-process.ts');
       const { stdout } = await run(process.execPath, [script, String(seed)], { maxBuffer: 1e8 });
-      years.set(seed, JSON.parse(stdout) as Measures);
+      years.set(seed, JSON.parse(stdout) as Year);
     }
   };
   await Promise.all(Array.from({ length: atATime }, lane));

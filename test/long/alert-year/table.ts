@@ -1,8 +1,12 @@
 import type { Measures, Share } from './measure.ts';
+import type { OracleReport } from './oracle/findings.ts';
+
+/** A year as its process prints it. */
+export type Year = Measures & { oracle: OracleReport };
 
 /** The years side by side, a row a measure. */
-export function renderTable(years: readonly Measures[]): string {
-  const rows: [string, (year: Measures) => string][] = [
+export function renderTable(years: readonly Year[]): string {
+  const rows: [string, (year: Year) => string][] = [
     ['tenants, runs', ({ tenants, runs }) => `${tenants}, ${runs}`],
     ['pace told that came true, without bulges', ({ pace }) => shareWords(pace)],
     ['the same with bulges', ({ paceWithBulges }) => shareWords(paceWithBulges)],
@@ -16,6 +20,9 @@ export function renderTable(years: readonly Measures[]): string {
     ['the same, worst day outside bulges', ({ worstDay }) => worstDay.toFixed(1)],
     ['bulge: told until its second day', ({ bulge }) => String(bulge)],
     ['members that run away, told in a day', ({ runaways }) => shareWords(runaways)],
+    ['documented cases', ({ oracle }) => String(Object.values(oracle.documented).reduce((sum, n) => sum + n, 0))],
+    ['documented cases missed', ({ oracle }) => String(oracle.missed.length)],
+    ['undocumented alerts', ({ oracle }) => String(oracle.undocumented.length)],
     ['duplicate ids', ({ duplicateIds }) => String(duplicateIds)],
     ['seconds', ({ seconds }) => seconds.toFixed(0)],
   ];
@@ -23,7 +30,13 @@ export function renderTable(years: readonly Measures[]): string {
   const lines = [head, ...rows.map(([name, words]) => [name, ...years.map(words)])];
   const width = Math.max(...lines.map(([name = '']) => name.length));
   const table = lines.map(([name = '', ...cells]) => [name.padEnd(width), ...cells.map((cell) => cell.padStart(14))]);
-  const missing = years.flatMap(({ seed, missing: list }) => list.map((each) => `seed ${seed}: ${each}`));
+  const missing = years.flatMap(({ seed, missing: list, oracle }) =>
+    [
+      ...list,
+      ...oracle.missed.map((each) => `missed: ${each}`),
+      ...oracle.undocumented.map((each) => `undocumented: ${each}`),
+    ].map((each) => `seed ${seed}: ${each}`),
+  );
   return [...table.map((cells) => cells.join(' ')), ...missing].join('\n');
 }
 

@@ -2,7 +2,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { measure } from './measure.ts';
-import { playWorld } from './play.ts';
+import { holdAgainstDocumentation } from './oracle/oracle.ts';
+import { playWorld, YEAR_ORACLE } from './play.ts';
 import { readTold } from './told.ts';
 import { createWorld } from './world.ts';
 
@@ -13,8 +14,11 @@ const kept = process.argv[3];
 const folder = kept ?? mkdtempSync(join(tmpdir(), 'alert-year-'));
 try {
   const path = join(folder, 'ledger.db');
-  const { elapsedMs } = playWorld(world, path);
-  process.stdout.write(JSON.stringify(measure(world, readTold(path), { seed, seconds: elapsedMs / 1000 }), null, 1));
+  const { elapsedMs, readings } = playWorld(world, path);
+  const told = readTold(path);
+  const oracle = holdAgainstDocumentation(world, told, readings, YEAR_ORACLE);
+  const measures = measure(world, told, { seed, seconds: elapsedMs / 1000 });
+  process.stdout.write(JSON.stringify({ ...measures, oracle }, null, 1));
 } finally {
   if (kept === undefined) rmSync(folder, { recursive: true, force: true });
 }

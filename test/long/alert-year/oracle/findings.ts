@@ -1,0 +1,79 @@
+import { periodFromIndex } from '../../../../src/core/period.ts';
+import type { Change as AlertChange } from '../told.ts';
+import { type AlertState, keyOf, type LedgerState, rankOf } from './ledger-state.ts';
+
+/** What came of holding an alert log against documentation. */
+export interface OracleReport {
+  /** Cases that documentation says are told, by rule and stage: each alert and stage once. */
+  documented: Record<string, number>;
+  missed: string[];
+  undocumented: string[];
+}
+
+const DAY_MS = 86_400_000;
+
+/** Collects what must be told and what was told without need; each alert and stage is complained of once. */
+export class Findings {
+  readonly #cases = new Set<string>();
+  readonly #missed = new Map<string, string>();
+  readonly #undocumented = new Map<string, string>();
+  readonly #owed = new Map<string, { sinceMs: number; atMs: number }>();
+
+  /** By now this alert must fire, at this stage or a higher one. `lagMs`: documentation lets it wait for so long. */
+  must(
+    ledger: LedgerState,
+    subject: { rule: string; tenant: string | null; month: number },
+    stage: AlertChange['stage'],
+    { atMs, lagMs = 0 }: { atMs: number; lagMs?: number },
+  ): void {
+    const { rule, tenant, month } = subject;
+    const alert = ledger.of(rule, tenant, month);
+    if (alert.seeded) return;
+    const id = `${keyOf(rule, tenant, month)} ${stage}`;
+    this.#cases.add(id);
+    if (isToldAt(alert, stage)) {
+      this.#owed.delete(id);
+      return;
+    }
+    const owed = this.#owed.get(id) ?? { sinceMs: atMs, atMs };
+    owed.atMs = atMs;
+    this.#owed.set(id, owed);
+    // A second piece of news of one alert at one stage waits for a day.
+    const waits = (alert.newsMs[stage] ?? Number.NEGATIVE_INFINITY) > atMs - DAY_MS;
+    if (waits || atMs - owed.sinceMs < lagMs || this.#missed.has(id)) return;
+    this.#missed.set(
+      id,
+      `${rule} ${stage} ${tenant ?? ''} ${periodFromIndex(month)} at ${isoOf(atMs)}: ${alert.state}`,
+    );
+  }
+
+  /** What is owed no more, because it does not hold any more, is forgotten. */
+  endRun(atMs: number): void {
+    for (const [id, owed] of this.#owed) if (owed.atMs < atMs) this.#owed.delete(id);
+  }
+
+  undocumented(change: AlertChange, why: string): void {
+    const { rule, stage, tenant, period, atMs, change: kind } = change;
+    const id = `${rule} ${stage} ${tenant} ${period} ${kind}`;
+    if (this.#undocumented.has(id)) return;
+    this.#undocumented.set(id, `${rule} ${kind} ${stage} ${tenant ?? ''} ${period} at ${isoOf(atMs)}: ${why}`);
+  }
+
+  report(): OracleReport {
+    const documented: Record<string, number> = {};
+    for (const id of [...this.#cases].sort()) {
+      const parts = id.split(' ');
+      const name = `${parts[0]} ${parts.at(-1)}`;
+      documented[name] = (documented[name] ?? 0) + 1;
+    }
+    return { documented, missed: [...this.#missed.values()], undocumented: [...this.#undocumented.values()] };
+  }
+}
+
+function isToldAt(alert: AlertState, stage: AlertChange['stage']): boolean {
+  return alert.state === 'firing' && rankOf(alert.stage) >= rankOf(stage);
+}
+
+function isoOf(atMs: number): string {
+  return new Date(atMs).toISOString().slice(0, 16);
+}

@@ -1,0 +1,53 @@
+import { periodIndex } from '../../../../src/core/period.ts';
+import { type Change as AlertChange, isNews } from '../told.ts';
+
+/** Where an alert of the ledger stands, by the changes that it has gone through. */
+export interface AlertState {
+  rule: string;
+  tenant: string | null;
+  month: number;
+  state: 'none' | 'pending' | 'firing' | 'ended';
+  stage: AlertChange['stage'];
+  /** What the first run of all found tells nobody, and stays as it was found. */
+  seeded: boolean;
+  changedMs: number;
+  /** When there was news at each stage last. */
+  newsMs: Partial<Record<AlertChange['stage'], number>>;
+}
+
+/** The alerts of the ledger as a run has left them. */
+export class LedgerState {
+  readonly alerts = new Map<string, AlertState>();
+
+  take(change: AlertChange): void {
+    const alert = this.of(change.rule, change.tenant, periodIndex(change.period));
+    this.alerts.set(keyOf(change.rule, change.tenant, alert.month), alert);
+    alert.stage = change.stage;
+    alert.changedMs = change.atMs;
+    if (change.silentBecause === 'seed') alert.seeded = true;
+    if (change.change === 'pending') alert.state = 'pending';
+    else if (change.change === 'resolved' || change.change === 'expired') alert.state = 'ended';
+    else if (isNews(change)) alert.state = 'firing';
+    if (isNews(change)) alert.newsMs[change.stage] = change.atMs;
+  }
+
+  of(rule: string, tenant: string | null, month: number): AlertState {
+    const none = { rule, tenant, month, state: 'none' as const, stage: 'pace' as const };
+    return this.alerts.get(keyOf(rule, tenant, month)) ?? { ...none, seeded: false, changedMs: 0, newsMs: {} };
+  }
+
+  /** Alerts of tenants in a month. */
+  ofMonth(month: number): AlertState[] {
+    return [...this.alerts.values()].filter((each) => each.month === month && each.tenant !== null);
+  }
+}
+
+export function keyOf(rule: string, tenant: string | null, month: number): string {
+  return `${rule} ${month} ${tenant ?? ''}`;
+}
+
+const RANKS = { pace: 0, certain: 1, final: 2 } as const;
+
+export function rankOf(stage: AlertChange['stage']): number {
+  return RANKS[stage];
+}

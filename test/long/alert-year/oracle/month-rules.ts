@@ -1,0 +1,85 @@
+import { DAY_MS } from '../calendar.ts';
+import { boundsOf, creditsOf, daysOf, type Seen, type TenantSeen, valueAt } from './seen.ts';
+
+/** The settings of the year, as documentation names them. */
+export interface OracleSettings {
+  ratio: number;
+  minCredits: number;
+  minIncrease: number | null;
+  settleHours: number;
+}
+
+/** `T = max(ratio x B, B + min_credits)`, and with an amount no more than `B + min_increase`. */
+export function thresholdOf(before: number, { ratio, minCredits, minIncrease }: OracleSettings): number {
+  const relative = Math.max(Math.ceil(ratio * before - 1e-9), before + minCredits);
+  return minIncrease === null ? relative : Math.min(relative, before + minIncrease);
+}
+
+/** What a tenant's month must come to for a jump; null where nothing can be compared. */
+export function limitOf(seen: Seen, tenant: TenantSeen, month: number, settings: OracleSettings): number | null {
+  const before = seen.credits(tenant, month - 1);
+  if (before <= 0 || tenant.first >= month) return null;
+  if (tenant.first < month - 1) return thresholdOf(before, settings);
+  const first = tenant.months.get(month - 1);
+  if (first === undefined || first.byFirstRun) return null;
+  // A first month began on the day on which it was seen first; at least a day counts.
+  const active = Math.max(DAY_MS, boundsOf(month - 1)[1] - first.firstSeenMs);
+  const whole = Math.ceil((before * daysOf(month - 1) * DAY_MS) / active - 1e-9);
+  return thresholdOf(whole, settings);
+}
+
+/** Whether what was used before would be a jump against what is used now; for a month that has settled. */
+export function isDrop(seen: Seen, tenant: TenantSeen, month: number, settings: OracleSettings): boolean {
+  if (tenant.first >= month - 1 || tenant.months.get(month)?.withdrawn === true) return false;
+  const [current, before, earlier] = [0, 1, 2].map((ago) => seen.credits(tenant, month - ago)) as [
+    number,
+    number,
+    number,
+  ];
+  if (before <= current || before < thresholdOf(current, settings)) return false;
+  const jumpedBefore = tenant.first < month - 2 && earlier > 0 && before >= thresholdOf(earlier, settings);
+  return !(jumpedBefore && thresholdOf(current, settings) > earlier);
+}
+
+/** Three quarters above the month three before, each a tenth above the last, and none of it a jump. */
+export function isTrend(seen: Seen, tenant: TenantSeen, month: number, settings: OracleSettings): boolean {
+  if (tenant.first >= month - 3 || tenant.months.get(month)?.withdrawn === true) return false;
+  const credits = [0, 1, 2, 3].map((ago) => seen.credits(tenant, month - ago));
+  const [now = 0, , , start = 0] = credits;
+  if (start <= 0 || now * 4 < start * 7 || now < start + settings.minCredits) return false;
+  return [0, 1, 2].every((ago) => {
+    const [later = 0, before = 0] = [credits[ago], credits[ago + 1]];
+    return later * 10 >= before * 11 && later < thresholdOf(before, settings);
+  });
+}
+
+/** How long a tenant has used nothing, and whether it used something on each of the fourteen days before. */
+export function silenceOf(seen: Seen, tenant: TenantSeen, month: number): { sinceMs: number; daily: boolean } | null {
+  const own = [month, month - 1]
+    .map((each) => tenant.months.get(each))
+    .find((each) => each !== undefined && creditsOf(each) > 0);
+  const sinceMs = own?.at.at(-1);
+  if (sinceMs === undefined) return null;
+  let used = 0;
+  for (let day = 0; day < 14; day += 1) {
+    const [fromMs, toMs] = [sinceMs - (day + 1) * DAY_MS, sinceMs - day * DAY_MS];
+    if (!seen.isRead(fromMs) || !seen.isRead(toMs)) return { sinceMs, daily: false };
+    const ofDay = seen.used(tenant, fromMs, toMs) ?? 0;
+    if (ofDay <= 0) return { sinceMs, daily: false };
+    used += ofDay;
+  }
+  return { sinceMs, daily: used >= 1000 };
+}
+
+/** The workspace as a whole in a month, as it stands now and as it had been read by a moment. */
+export function totalOf(seen: Seen, month: number, atMs: number | null): { credits: number; tenants: number } {
+  let credits = 0;
+  let tenants = 0;
+  for (const tenant of seen.tenants.values()) {
+    const own = tenant.months.get(month);
+    if (own === undefined || own.withdrawn) continue;
+    tenants += 1;
+    credits += atMs === null ? creditsOf(own) : valueAt(own, atMs);
+  }
+  return { credits, tenants };
+}

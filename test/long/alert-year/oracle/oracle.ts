@@ -1,0 +1,361 @@
+import { periodIndex } from '../../../../src/core/period.ts';
+import { DAY_MS } from '../calendar.ts';
+import type { ServiceRecord } from '../service.ts';
+import { type Change as AlertChange, isNews, type Told } from '../told.ts';
+import type { World } from '../world.ts';
+import { Findings, type OracleReport } from './findings.ts';
+import { LedgerState, rankOf } from './ledger-state.ts';
+import { isDrop, isTrend, limitOf, type OracleSettings, silenceOf, thresholdOf, totalOf } from './month-rules.ts';
+import { atLeast, paceOf, type Verdict } from './pace.ts';
+import { boundsOf, type Change, monthAt, Seen, type TenantSeen } from './seen.ts';
+
+const HOUR_MS = 3_600_000;
+/** A pace is told once it has held for a day; the run at the same hour of the next day counts, a little early or late. */
+const HELD_MS = DAY_MS - HOUR_MS / 2;
+/** While more than a tenth of the tenants wait, they are given another day to become one incident. */
+const CROWD_MS = DAY_MS + HOUR_MS;
+/** Who has stopped is looked for four times a day. */
+const STOPPED_MS = 3 * DAY_MS;
+const LOOKBACK = 2;
+
+export interface OracleReading {
+  atMs: number;
+  from: string;
+  records: readonly ServiceRecord[];
+}
+
+/**
+ * Goes through a year once more with docs/alerts.md in hand and nothing of the program's rules: what each run has read says
+ * which alerts must be told by then, and which may; every change of the alert log is held against that.
+ */
+export function holdAgainstDocumentation(
+  world: World,
+  told: Told,
+  readings: Iterable<OracleReading>,
+  settings: OracleSettings,
+): OracleReport {
+  const oracle = new Oracle(world, settings);
+  const changes = Map.groupBy(told.changes, ({ atMs }) => atMs);
+  for (const reading of readings) oracle.run(reading, changes.get(reading.atMs) ?? []);
+  return oracle.findings.report();
+}
+
+class Oracle {
+  readonly findings = new Findings();
+  readonly #world: World;
+  readonly #settings: OracleSettings;
+  readonly #seen = new Seen();
+  readonly #ledger = new LedgerState();
+  /** What months had settled at, and what they were closed with: credits by tenant. */
+  readonly #settled = new Map<number, ReadonlyMap<TenantSeen, number>>();
+  readonly #closed = new Map<number, ReadonlyMap<TenantSeen, number>>();
+  /** Since when a pace holds for sure, and since when it may. */
+  readonly #paces = new Map<string, { sureMs: number | null; maybeMs: number | null; verdict: Verdict }>();
+
+  constructor(world: World, settings: OracleSettings) {
+    this.#world = world;
+    this.#settings = settings;
+  }
+
+  run({ atMs, from, records }: OracleReading, changes: readonly AlertChange[]): void {
+    const isFirst = this.#seen.runsMs.length === 0;
+    if (!isFirst) this.#close(atMs);
+    const changed = this.#seen.take(atMs, from, records);
+    for (const change of changes) this.#ledger.take(change);
+    if (isFirst) return;
+    const current = monthAt(atMs);
+    for (let month = current - LOOKBACK; month <= current; month += 1) {
+      if (month < this.#seen.firstMonth) continue;
+      const settles = !this.#settled.has(month) && atMs >= boundsOf(month)[1] + this.#settings.settleHours * HOUR_MS;
+      this.#months(month, settles, atMs);
+      if (settles) this.#settled.set(month, this.#snapshot(month));
+    }
+    this.#readings(changed, atMs);
+    this.#stopped(current, atMs);
+    this.#incidents(changes, atMs);
+    for (const change of changes) this.#check(change, changed);
+    this.findings.endRun(atMs);
+  }
+
+  /** Finance closes months on their tenth day after the end. */
+  #close(atMs: number): void {
+    for (const { period } of this.#world.calendar.months) {
+      const month = periodIndex(period);
+      if (period > this.#world.incidents.closedTo || this.#closed.has(month)) continue;
+      if (atMs >= boundsOf(month)[1] + 9 * DAY_MS) this.#closed.set(month, this.#snapshot(month));
+    }
+  }
+
+  #snapshot(month: number): ReadonlyMap<TenantSeen, number> {
+    return new Map([...this.#seen.tenants.values()].map((tenant) => [tenant, this.#seen.credits(tenant, month)]));
+  }
+
+  #months(month: number, settles: boolean, atMs: number): void {
+    const isOver = atMs >= boundsOf(month)[1];
+    if (this.#settled.has(month)) return;
+    for (const tenant of this.#seen.tenants.values()) {
+      const subject = { tenant: tenant.id, month };
+      const current = this.#seen.credits(tenant, month);
+      const limit = limitOf(this.#seen, tenant, month, this.#settings);
+      if (limit !== null && current >= limit) {
+        this.findings.must(this.#ledger, { rule: 'jump', ...subject }, settles ? 'final' : 'certain', { atMs });
+      } else if (limit !== null && !isOver) this.#pace(tenant, month, limit, atMs);
+      if (this.#isNewSpend(tenant, month)) {
+        this.findings.must(this.#ledger, { rule: 'new_spend', ...subject }, 'certain', { atMs });
+      }
+      if (!settles) continue;
+      if (isDrop(this.#seen, tenant, month, this.#settings)) {
+        this.findings.must(this.#ledger, { rule: 'drop', ...subject }, 'final', { atMs });
+      }
+      if (isTrend(this.#seen, tenant, month, this.#settings)) {
+        this.findings.must(this.#ledger, { rule: 'trend', ...subject }, 'final', { atMs });
+      }
+    }
+    this.#workspace(month, { settles, isOver, atMs });
+  }
+
+  #pace(tenant: TenantSeen, month: number, limit: number, atMs: number): void {
+    const subject = { rule: 'jump', tenant: tenant.id, month };
+    const alert = this.#ledger.of('jump', tenant.id, month);
+    const [startMs, endMs] = boundsOf(month);
+    const isLookedAt =
+      alert.state === 'pending' ||
+      alert.state === 'firing' ||
+      this.#seen.credits(tenant, month) >= (limit * 0.95 * (atMs - startMs)) / (endMs - startMs) ||
+      (this.#seen.used(tenant, atMs - 4 * DAY_MS, atMs) ?? 0) >= 0.15 * this.#seen.credits(tenant, month - 1);
+    const { verdict, near } = isLookedAt
+      ? paceOf(this.#seen, tenant, month, limit)
+      : { verdict: 'no' as const, near: 'no' as const };
+    this.#hold(subject, verdict, near, atMs);
+  }
+
+  /** Follows how long a pace has held; what has held for a day must be told. */
+  #hold(
+    subject: { rule: string; tenant: string | null; month: number },
+    verdict: Verdict,
+    near: Verdict,
+    atMs: number,
+  ): void {
+    const key = `${subject.rule} ${subject.month} ${subject.tenant}`;
+    const known = this.#paces.get(key) ?? { sureMs: null, maybeMs: null, verdict };
+    const sureMs = verdict === 'yes' ? (known.sureMs ?? atMs) : null;
+    const goesOn = verdict !== 'no' || (known.maybeMs !== null && near !== 'no');
+    this.#paces.set(key, { sureMs, maybeMs: goesOn ? (known.maybeMs ?? atMs) : null, verdict });
+    if (sureMs === null || atMs - sureMs < HELD_MS) return;
+    this.findings.must(this.#ledger, subject, 'pace', { atMs, lagMs: this.#isCrowd(subject.month) ? CROWD_MS : 0 });
+  }
+
+  #isCrowd(month: number): boolean {
+    const waiting = this.#ledger.ofMonth(month).filter(({ state }) => state === 'pending').length;
+    return waiting >= 5 && waiting * 10 > this.#comparable(month);
+  }
+
+  #comparable(month: number): number {
+    const all = [...this.#seen.tenants.values()];
+    const before = all.filter((tenant) => this.#seen.credits(tenant, month - 1) > 0).length;
+    return Math.max(before, all.filter(({ months }) => months.get(month)?.withdrawn === false).length);
+  }
+
+  #isNewSpend(tenant: TenantSeen, month: number): boolean {
+    if (month - 1 <= this.#seen.firstMonth || this.#seen.credits(tenant, month) < this.#settings.minCredits)
+      return false;
+    const before = tenant.months.get(month - 1);
+    if (before?.withdrawn === true || (this.#closed.get(month - 1)?.get(tenant) ?? 0) > 0) return false;
+    return this.#seen.credits(tenant, month - 1) <= 0;
+  }
+
+  #workspace(month: number, { settles, isOver, atMs }: { settles: boolean; isOver: boolean; atMs: number }): void {
+    if (month - 1 <= this.#seen.firstMonth) return;
+    const now = totalOf(this.#seen, month, null);
+    const before = totalOf(this.#seen, month - 1, null).credits;
+    if (now.tenants < 5 || before <= 0) return;
+    const subject = { rule: 'workspace_jump', tenant: null, month };
+    const limit = thresholdOf(before, { ...this.#settings, minIncrease: null });
+    if (now.credits >= limit) {
+      this.findings.must(this.#ledger, subject, settles ? 'final' : 'certain', { atMs });
+      return;
+    }
+    const [startMs] = boundsOf(month);
+    const pointMs = boundsOf(month - 1)[0] + (atMs - startMs);
+    if (isOver) return;
+    const knows = atMs - startMs >= 5 * DAY_MS && (pointMs >= startMs || this.#seen.isRead(pointMs));
+    const rest = before - totalOf(this.#seen, month - 1, Math.min(pointMs, startMs - 1)).credits;
+    const heads = now.credits + Math.max(0, rest) / 2;
+    const verdict = knows ? atLeast(heads, limit, 0.005) : 'no';
+    this.#hold(subject, verdict, knows ? atLeast(heads, limit * 0.9, 0.005) : 'no', atMs);
+  }
+
+  /** What two readings of one month say. */
+  #readings(changed: readonly Change[], atMs: number): void {
+    for (const change of changed) {
+      const { tenant, month } = change;
+      const subject = { tenant: tenant.id, month };
+      if (isWithdrawn(change)) this.findings.must(this.#ledger, { rule: 'withdrawn', ...subject }, 'certain', { atMs });
+      if (isRegression(this.#seen, change, atMs)) {
+        this.findings.must(this.#ledger, { rule: 'regression', ...subject }, 'certain', { atMs });
+      }
+      if (this.#isRestated(change)) {
+        const stage = this.#closed.has(month) ? 'final' : 'certain';
+        this.findings.must(this.#ledger, { rule: 'restatement', ...subject }, stage, { atMs });
+      }
+    }
+  }
+
+  #isRestated({ tenant, month, withdrawn }: Change): boolean {
+    if (withdrawn) return false;
+    const closed = this.#closed.get(month);
+    const stated = (closed ?? this.#settled.get(month))?.get(tenant) ?? (this.#settled.has(month) ? 0 : null);
+    if (stated === null) return false;
+    const size = Math.abs(this.#seen.credits(tenant, month) - stated);
+    return closed !== undefined ? size > 0 : size >= this.#settings.minCredits && size * 100 >= stated && size > 0;
+  }
+
+  #stopped(current: number, atMs: number): void {
+    for (const tenant of this.#seen.tenants.values()) {
+      const silence = silenceOf(this.#seen, tenant, current);
+      if (silence === null || !silence.daily) continue;
+      const silentMs = atMs - silence.sinceMs;
+      // It is about the month in which it is found, within six hours and the next run.
+      if (silentMs < STOPPED_MS + 6 * HOUR_MS || silentMs > STOPPED_MS + 30 * HOUR_MS) continue;
+      if (monthAt(silence.sinceMs + STOPPED_MS) !== current) continue;
+      this.findings.must(this.#ledger, { rule: 'drop', tenant: tenant.id, month: current }, 'pace', { atMs });
+    }
+  }
+
+  #incidents(changes: readonly AlertChange[], atMs: number): void {
+    const touched = new Set(
+      changes.flatMap((each) => {
+        return each.tenant !== null && (isNews(each) || each.change === 'pending') ? [periodIndex(each.period)] : [];
+      }),
+    );
+    for (const month of touched) {
+      const stage = this.#incidentStage(month, atMs);
+      if (stage !== null) this.findings.must(this.#ledger, { rule: 'incident', tenant: null, month }, stage, { atMs });
+    }
+  }
+
+  /** The highest stage that more than three in ten tenants came to within a day, or wait at; null for no incident. */
+  #incidentStage(month: number, atMs: number): AlertChange['stage'] | null {
+    const stages = new Map<string, AlertChange['stage']>();
+    for (const { tenant, state, stage, changedMs } of this.#ledger.ofMonth(month)) {
+      const counts = state === 'pending' || (state === 'firing' && changedMs > atMs - DAY_MS);
+      if (!counts || tenant === null || this.#muteOf(tenant, month) !== null) continue;
+      const known = stages.get(tenant);
+      if (known === undefined || rankOf(stage) > rankOf(known)) stages.set(tenant, stage);
+    }
+    const comparable = this.#comparable(month);
+    const found = (['final', 'certain', 'pace'] as const).find((stage) => {
+      const reached = [...stages.values()].filter((own) => rankOf(own) >= rankOf(stage)).length;
+      return reached >= 5 && reached * 10 > comparable * 3;
+    });
+    return found ?? null;
+  }
+
+  /** What people have muted of a tenant's month: `all`, or growth up to a plan. */
+  #muteOf(tenant: string, month: number): 'silence' | 'plan' | null {
+    const { plans, silences } = this.#world.incidents;
+    const fits = (each: { tenant: string; period: string }) =>
+      each.tenant === tenant && periodIndex(each.period) === month;
+    if (silences.some(fits)) return 'silence';
+    const own = this.#seen.tenants.get(tenant);
+    const credits = own === undefined ? 0 : this.#seen.credits(own, month);
+    return plans.some((plan) => fits(plan) && credits <= plan.upTo) ? 'plan' : null;
+  }
+
+  /** Holds one change of the log against what documentation allows at this moment. */
+  #check(change: AlertChange, changed: readonly Change[]): void {
+    const { rule, tenant: id, stage, atMs } = change;
+    const month = periodIndex(change.period);
+    const alert = this.#ledger.of(rule, id, month);
+    if (alert.seeded) return;
+    const tenant = id === null ? null : (this.#seen.tenants.get(id) ?? null);
+    const why =
+      (isNews(change) ? this.#whyNot(change, tenant, month, changed) : this.#whyStill(change, tenant, month)) ??
+      this.#whyMuted(change, month);
+    if (why !== null) this.findings.undocumented({ ...change, atMs, stage }, why);
+  }
+
+  /** Why documentation knows no such news now; null when it does. */
+  #whyNot(change: AlertChange, tenant: TenantSeen | null, month: number, changed: readonly Change[]): string | null {
+    const { rule, stage, atMs } = change;
+    const held = this.#paces.get(`${rule} ${month} ${change.tenant}`);
+    const own = changed.find((each) => each.tenant === tenant && each.month === month);
+    const isHeld =
+      held?.maybeMs != null && (change.change !== 'fired' || atMs - held.maybeMs >= HELD_MS) && held.verdict !== 'no';
+    switch (rule) {
+      case 'jump': {
+        if (tenant === null) return 'no tenant';
+        if (stage === 'pace') return isHeld ? null : 'its past does not head there, or not for a day';
+        const limit = limitOf(this.#seen, tenant, month, this.#settings);
+        return limit !== null && this.#seen.credits(tenant, month) >= limit ? null : `below ${limit}`;
+      }
+      case 'workspace_jump': {
+        if (stage === 'pace') return isHeld ? null : 'the workspace does not head there, or not for a day';
+        const before = totalOf(this.#seen, month - 1, null).credits;
+        const limit = thresholdOf(before, { ...this.#settings, minIncrease: null });
+        return totalOf(this.#seen, month, null).credits >= limit ? null : `below ${limit}`;
+      }
+      case 'drop': {
+        if (tenant === null) return 'no tenant';
+        if (stage === 'final') return isDrop(this.#seen, tenant, month, this.#settings) ? null : 'no jump backwards';
+        const silence = silenceOf(this.#seen, tenant, month);
+        return silence?.daily === true && atMs - silence.sinceMs >= STOPPED_MS - 1000
+          ? null
+          : 'not silent for three days';
+      }
+      case 'new_spend':
+        return tenant !== null && this.#isNewSpend(tenant, month) ? null : 'it had credits before, or has too few';
+      case 'trend':
+        return tenant !== null && isTrend(this.#seen, tenant, month, this.#settings)
+          ? null
+          : 'no three months of growth';
+      case 'regression':
+        return own !== undefined && isRegression(this.#seen, own, atMs) ? null : 'its counter has not fallen';
+      case 'restatement':
+        return own !== undefined && this.#isRestated(own) ? null : 'it says what it said';
+      case 'withdrawn':
+        return own !== undefined && isWithdrawn(own) ? null : 'it is still listed';
+      case 'incident':
+        return this.#incidentStage(month, atMs) === stage ? null : 'not three in ten tenants';
+      default:
+        return 'no such rule in the year';
+    }
+  }
+
+  /** Why documentation does not let this alert end now; null when it does. */
+  #whyStill(change: AlertChange, tenant: TenantSeen | null, month: number): string | null {
+    if (change.change !== 'resolved' || tenant === null || change.rule !== 'jump') return null;
+    const limit = limitOf(this.#seen, tenant, month, this.#settings);
+    if (limit !== null && this.#seen.credits(tenant, month) >= limit) return `it stands above ${limit}`;
+    return this.#paces.get(`jump ${month} ${change.tenant}`)?.verdict === 'yes' && change.atMs < boundsOf(month)[1]
+      ? 'it still heads there'
+      : null;
+  }
+
+  /** Why nobody should have been kept from this news, or should have been; null when all is well. */
+  #whyMuted(change: AlertChange, month: number): string | null {
+    const { silentBecause: because, rule, tenant, stage } = change;
+    if (!isNews(change)) return null;
+    const mute = tenant === null ? null : this.#muteOf(tenant, month);
+    const isMuted = mute === 'silence' || (mute === 'plan' && GROWTH.includes(rule));
+    if (because === null) return isMuted ? `it was told in spite of a ${mute}` : null;
+    if (because.startsWith('silence:')) return isMuted ? null : 'muted without a silence or plan';
+    if (!because.startsWith('incident:')) return `muted because ${because}`;
+    const incident = this.#ledger.of('incident', null, month);
+    const speaks = rule === 'workspace_jump' || (change.change !== 'grown' && rankOf(stage) <= rankOf(incident.stage));
+    return incident.state === 'firing' && speaks ? null : `muted by an incident that does not speak for it`;
+  }
+}
+
+const GROWTH: readonly string[] = ['jump', 'new_spend', 'trend', 'workspace_jump'];
+
+function isWithdrawn({ withdrawn, before }: Change): boolean {
+  return withdrawn && (before ?? 0) > 0;
+}
+
+/** The counter of an open month fell, by a hundredth or more. */
+function isRegression(seen: Seen, { tenant, month, before, withdrawn }: Change, atMs: number): boolean {
+  if (before === null || withdrawn || atMs >= boundsOf(month)[1]) return false;
+  const fallen = before - seen.credits(tenant, month);
+  return fallen > 0 && fallen * 100 >= before;
+}
