@@ -1,43 +1,67 @@
-/** A row as it was read back from the file: null where a field is empty and not quoted. */
-export type ReadRow = Readonly<Record<string, string | null>>;
+/** A value as it was read back: text from CSV; numbers, times and text from Parquet; null where there is none. */
+type FocusValue = string | number | bigint | Date | null;
+export type ReadRow = Readonly<Record<string, FocusValue>>;
 
-type Check = (value: string | null, row: ReadRow) => boolean;
+type Check = (value: FocusValue, row: ReadRow) => boolean;
 
 const isNull: Check = (value) => value === null;
-const isText: Check = (value) => value === null || (value !== '' && /^[\x20-\x7e]*$/.test(value));
-const isDecimal: Check = (value) => value === null || /^-?\d+\.\d+$/.test(value);
-const isTime: Check = (value) => value !== null && /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/.test(value);
 const given: Check = (value) => value !== null;
+const isText: Check = (value) => value === null || (typeof value === 'string' && /^[\x20-\x7e]+$/.test(value));
+/** In text with a fraction, without sign or separators; in Parquet a double. */
+const isDecimal: Check = (value) =>
+  value === null || (typeof value === 'number' ? Number.isFinite(value) : /^-?\d+\.\d+$/.test(String(value)));
+const isTime: Check = (value) =>
+  value instanceof Date
+    ? value.getTime() % 1000 === 0
+    : typeof value === 'string' && /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/.test(value);
+const isZero: Check = (value) => Number(value) === 0;
+const isNotNegative: Check = (value) => value === null || Number(value) >= 0;
+const isCurrency: Check = (value) => Intl.supportedValuesOf('currency').includes(String(value));
 const oneOf =
   (...words: string[]): Check =>
   (value) =>
-    value !== null && words.includes(value);
+    typeof value === 'string' && words.includes(value);
 const when =
   (condition: (row: ReadRow) => boolean, check: Check): Check =>
   (value, row) =>
     !condition(row) || check(value, row);
+const nullWith =
+  (column: string): Check =>
+  (value, row) =>
+    (value === null) === (row[column] === null);
 
-const isSold = (row: ReadRow) =>
-  (row.ChargeCategory === 'Usage' || row.ChargeCategory === 'Purchase') && row.ChargeClass !== 'Correction';
+const isUsage = (row: ReadRow) => row.ChargeCategory === 'Usage';
+const isCorrection = (row: ReadRow) => row.ChargeClass === 'Correction';
+const isSold = (row: ReadRow) => (isUsage(row) || row.ChargeCategory === 'Purchase') && !isCorrection(row);
 const isTax = (row: ReadRow) => row.ChargeCategory === 'Tax';
-/** The value times the priced quantity is that cost, exactly. */
+/** The unit price times the priced quantity is that cost. */
 const timesQuantityIs =
-  (cost: string): Check =>
-  (value, row) => {
-    if (value === null || row.PricingQuantity === null || row.ChargeClass === 'Correction') return true;
-    return sameProduct(value, row.PricingQuantity ?? '', row[cost] ?? '');
+  (price: string, cost: string): Check =>
+  (_, row) => {
+    const factors = [row[price] ?? null, row.PricingQuantity ?? null];
+    if (isCorrection(row) || factors.includes(null)) return true;
+    return sameProduct(factors[0] ?? null, factors[1] ?? null, row[cost] ?? null);
   };
 
-/** Exact in integers: a x b = c. */
-function sameProduct(a: string, b: string, c: string): boolean {
+/** Exact for text; for doubles within what two roundings can lose. */
+function sameProduct(a: FocusValue, b: FocusValue, c: FocusValue): boolean {
+  if (typeof a === 'number' || typeof b === 'number' || typeof c === 'number') {
+    return Math.abs(Number(a) * Number(b) - Number(c)) <= Math.abs(Number(c)) * 4 * Number.EPSILON;
+  }
   const [x, y, z] = [a, b, c].map((text) => {
-    const [whole = '', part = ''] = text.split('.');
+    const [whole = '', part = ''] = String(text).split('.');
     return { digits: BigInt(whole + part), places: BigInt(part.length) };
   });
   if (x === undefined || y === undefined || z === undefined) return false;
   return x.digits * y.digits * 10n ** z.places === z.digits * 10n ** (x.places + y.places);
 }
 
+const CATEGORIES = [
+  ...['AI and Machine Learning', 'Analytics', 'Business Applications', 'Compute', 'Databases', 'Developer Tools'],
+  ...['Multicloud', 'Identity', 'Integration', 'Internet of Things', 'Management and Governance', 'Media', 'Migration'],
+  ...['Mobile', 'Networking', 'Security', 'Storage', 'Web', 'Other'],
+];
+/** Of the categories that the specification at hand spells out. */
 const SUBCATEGORIES: Readonly<Record<string, readonly string[]>> = {
   Analytics: [
     'Analytics Platforms',
@@ -55,13 +79,13 @@ const mandatoryText: Check[] = [given, isText];
 
 /** The static rules of 1.2 as the public validator has them; what it says a column MAY be is no rule. */
 const RULES_1_2: Readonly<Record<string, Check[]>> = {
-  BilledCost: [given, isDecimal, when((row) => row.ProviderName !== row.InvoiceIssuerName, oneOf('0.0'))],
-  EffectiveCost: [given, isDecimal, when((row) => row.ChargeCategory === 'Purchase', oneOf('0.0'))],
-  ListCost: [given, isDecimal, (_, row) => timesQuantityIs('ListCost')(row.ListUnitPrice ?? null, row)],
+  BilledCost: [given, isDecimal, when((row) => row.ProviderName !== row.InvoiceIssuerName, isZero)],
+  EffectiveCost: [given, isDecimal, when((row) => row.ChargeCategory === 'Purchase', isZero)],
+  ListCost: [given, isDecimal, timesQuantityIs('ListUnitPrice', 'ListCost')],
   ContractedCost: [given, isDecimal],
   BillingAccountId: mandatoryText,
   BillingAccountName: mandatoryText,
-  BillingCurrency: [given, (value) => /^[A-Z]{3}$/.test(value ?? '')],
+  BillingCurrency: [given, isText, isCurrency],
   BillingPeriodStart: [isTime],
   BillingPeriodEnd: [isTime],
   ChargePeriodStart: [isTime],
@@ -73,35 +97,49 @@ const RULES_1_2: Readonly<Record<string, Check[]>> = {
   ProviderName: mandatoryText,
   PublisherName: mandatoryText,
   ServiceName: mandatoryText,
-  ServiceCategory: [oneOf('Analytics', 'Business Applications', 'Other')],
+  ServiceCategory: [oneOf(...CATEGORIES)],
   PricingQuantity: [isDecimal, when(isTax, isNull), when(isSold, given)],
-  PricingUnit: [isText, (value, row) => (value === null) === (row.PricingQuantity === null)],
+  PricingUnit: [isText, nullWith('PricingQuantity')],
   ChargeFrequency: [
     oneOf('One-Time', 'Recurring', 'Usage-Based'),
     when((row) => row.ChargeCategory === 'Purchase', oneOf('One-Time', 'Recurring')),
   ],
   InvoiceId: [isText],
-  ServiceSubcategory: [(value, row) => SUBCATEGORIES[row.ServiceCategory ?? '']?.includes(value ?? '') === true],
-  ConsumedQuantity: [isDecimal, when((row) => row.ChargeCategory !== 'Usage', isNull)],
-  ConsumedUnit: [isText, (value, row) => (value === null) === (row.ConsumedQuantity === null)],
+  ServiceSubcategory: [
+    (value, row) => SUBCATEGORIES[String(row.ServiceCategory)]?.includes(String(value)) !== false,
+    given,
+    isText,
+  ],
+  ConsumedQuantity: [
+    isDecimal,
+    when((row) => !isUsage(row), isNull),
+    when((row) => isUsage(row) && isSold(row), given),
+  ],
+  ConsumedUnit: [isText, nullWith('ConsumedQuantity')],
   SubAccountId: [isText],
-  SubAccountName: [isText, (value, row) => (value === null) === (row.SubAccountId === null)],
-  ListUnitPrice: [isDecimal, isNotNegative, when(isTax, isNull), when(isSold, given), timesQuantityIs('ListCost')],
+  SubAccountName: [isText, nullWith('SubAccountId')],
+  ListUnitPrice: [
+    isDecimal,
+    isNotNegative,
+    when(isTax, isNull),
+    when(isSold, given),
+    timesQuantityIs('ListUnitPrice', 'ListCost'),
+  ],
   ContractedUnitPrice: [
     isDecimal,
     isNotNegative,
     when(isTax, isNull),
     when(isSold, given),
-    timesQuantityIs('ContractedCost'),
+    timesQuantityIs('ContractedUnitPrice', 'ContractedCost'),
   ],
   SkuId: [isText, when(isTax, isNull), when(isSold, given)],
   SkuPriceId: [isText, when(isTax, isNull), when(isSold, given)],
-  SkuMeter: [isText, (value, row) => (value === null) === (row.SkuId === null)],
+  SkuMeter: [isText, nullWith('SkuId')],
   SkuPriceDetails: [isText, when((row) => row.SkuPriceId === null, isNull)],
   PricingCategory: [
     when(isTax, isNull),
     when(isSold, given),
-    (value) => value === null || ['Standard', 'Committed', 'Dynamic', 'Other'].includes(value),
+    (value) => value === null || oneOf('Standard', 'Committed', 'Dynamic', 'Other')(value, {}),
   ],
 };
 
@@ -109,10 +147,6 @@ const NEW_IN_1_3: Readonly<Record<string, Check[]>> = {
   ServiceProviderName: mandatoryText,
   HostProviderName: mandatoryText,
 };
-
-function isNotNegative(value: string | null): boolean {
-  return value === null || !value.startsWith('-');
-}
 
 /** Every rule that a file breaks, in words; the header has to name each column of the version once, ours last. */
 export function brokenRules(header: readonly string[], rows: readonly ReadRow[], version: '1.2' | '1.3'): string[] {
@@ -133,11 +167,21 @@ export function brokenRules(header: readonly string[], rows: readonly ReadRow[],
       });
     }
   });
-  const skuOfPrice = new Map<string, string | null>();
-  for (const { SkuPriceId, SkuId } of rows) {
-    if (SkuPriceId == null) continue;
-    if (skuOfPrice.has(SkuPriceId) && skuOfPrice.get(SkuPriceId) !== SkuId) broken.push(`two SkuIds of ${SkuPriceId}`);
-    skuOfPrice.set(SkuPriceId, SkuId ?? null);
+  broken.push(...notOneToOne(rows, 'SkuPriceId', 'SkuId'));
+  broken.push(...notOneToOne(rows, 'ServiceName', 'ServiceCategory'));
+  broken.push(...notOneToOne(rows, 'ServiceName', 'ServiceSubcategory'));
+  return broken;
+}
+
+/** Values of a column that come with several of another one. */
+function notOneToOne(rows: readonly ReadRow[], column: string, other: string): string[] {
+  const found = new Map<FocusValue, FocusValue>();
+  const broken: string[] = [];
+  for (const row of rows) {
+    const [key, value] = [row[column] ?? null, row[other] ?? null];
+    if (key === null) continue;
+    if (found.has(key) && found.get(key) !== value) broken.push(`several ${other} of ${column} ${key}`);
+    found.set(key, value);
   }
   return broken;
 }

@@ -67,7 +67,7 @@ function writeAndRead(tenants: readonly BilledTenant[], version: FocusVersion) {
   return readFocus(focusHeader(version) + focusLines(rows, version));
 }
 
-function pick(row: ReadRow | undefined, ...columns: string[]): (string | null | undefined)[] {
+function pick(row: ReadRow | undefined, ...columns: string[]): unknown[] {
   return columns.map((column) => row?.[column]);
 }
 
@@ -136,7 +136,7 @@ describe('a FOCUS file, read back', () => {
 
   test('has costs that sum to the bill, and requests that sum to those of the tenant', () => {
     const { rows } = writeAndRead([ACME], '1.3');
-    const cents = rows.map((row) => BigInt((row.BilledCost ?? '').replace('.', '')));
+    const cents = rows.map((row) => BigInt(String(row.BilledCost).replace('.', '')));
     expect(cents.reduce((sum, cost) => sum + cost, 0n)).toBe(4800n);
     expect(rows.map((row) => row.x_RequestCount)).toEqual(['42', null, null, null, null, null]);
   });
@@ -164,10 +164,18 @@ describe('the rules themselves', () => {
   test('find what is wrong', () => {
     expect(broken({})).toBe(false);
     expect(broken({ BilledCost: '15' })).toBe(true);
+    expect(broken({ BillingCurrency: 'EUX' })).toBe(true);
+    expect(broken({ ConsumedQuantity: null, ConsumedUnit: null })).toBe(true);
+    expect(broken({ ServiceSubcategory: 'Search engine' })).toBe(true);
     expect(broken({ ListCost: '15.01' })).toBe(true);
     expect(broken({ BillingPeriodStart: '2026-02-01T00:00:00.000Z' })).toBe(true);
     expect(broken({ ProviderName: 'Somebody else' })).toBe(true);
     expect(broken({ SubAccountName: null })).toBe(true);
+    const twoServices = rows.map((row, at) => ({
+      ...row,
+      ServiceSubcategory: at === 0 ? 'Search' : 'Other (Analytics)',
+    }));
+    expect(brokenRules(header, twoServices, '1.2')).toContain('several ServiceSubcategory of ServiceName Papermap');
     expect(brokenRules(['x_AsOf', ...header.slice(0, -1)], rows, '1.2')).toContain('custom columns are not last');
   });
 });
