@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import axe from 'axe-core';
 import { onTestFinished } from 'vitest';
 import { temporaryFolder } from './temporary-folder.ts';
 
@@ -12,6 +13,8 @@ export interface Looked {
   requests: string[];
   /** The value of an expression in the page. */
   evaluate(expression: string): Promise<unknown>;
+  /** What axe-core calls serious or critical, with the elements it is about. */
+  seriousFaults(): Promise<string[]>;
   /** Writes what is to be seen into a file, for people. */
   screenshot(file: string): Promise<void>;
 }
@@ -27,8 +30,14 @@ interface Message {
   error?: { message: string };
 }
 
+type Look = (url: string, width: number, scheme?: 'light' | 'dark') => Promise<Looked>;
+
+const FIND_FAULTS = `axe.run({ resultTypes: ['violations'] }).then(({ violations }) =>
+  violations.filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    .flatMap(({ id, nodes }) => nodes.map(({ html, failureSummary }) => id + ': ' + html.slice(0, 200) + ' ' + failureSummary)))`;
+
 /** A headless Chromium that looks at pages; ended when the test has finished. */
-export async function startBrowser(): Promise<(url: string, width: number) => Promise<Looked>> {
+export async function startBrowser(): Promise<Look> {
   const options = ['--headless=new', '--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage', '--no-first-run'];
   const profile = `--user-data-dir=${join(temporaryFolder(), 'profile')}`;
   const child = spawn('chromium', [...options, profile, '--remote-debugging-port=0', 'about:blank'], {
@@ -59,7 +68,7 @@ export async function startBrowser(): Promise<(url: string, width: number) => Pr
       socket.send(JSON.stringify({ id: lastId, method, params, sessionId }));
     });
 
-  return async (url, width) => {
+  return async (url, width, scheme = 'light') => {
     const { targetId } = await call('Target.createTarget', { url: 'about:blank' });
     const { sessionId } = await call('Target.attachToTarget', { targetId, flatten: true });
     const ask = (method: string, params: object = {}) => call(method, params, sessionId);
@@ -78,6 +87,8 @@ export async function startBrowser(): Promise<(url: string, width: number) => Pr
     for (const domain of ['Page', 'Network', 'Runtime', 'Log']) await ask(`${domain}.enable`);
     const size = { width, height: 900, deviceScaleFactor: 1, mobile: width < 600 };
     await ask('Emulation.setDeviceMetricsOverride', size);
+    const features = [{ name: 'prefers-color-scheme', value: scheme }];
+    await ask('Emulation.setEmulatedMedia', { features });
     await ask('Page.navigate', { url });
     await loaded;
     return {
@@ -86,6 +97,17 @@ export async function startBrowser(): Promise<(url: string, width: number) => Pr
       async evaluate(expression) {
         const { result } = await ask('Runtime.evaluate', { expression, returnByValue: true, awaitPromise: true });
         return result.value;
+      },
+      async seriousFaults() {
+        // In a world of its own: what the page may run is not asked there.
+        const { frameTree } = await ask('Page.getFrameTree');
+        const world = { frameId: frameTree.frame.id, worldName: 'axe' };
+        const { executionContextId: contextId } = await ask('Page.createIsolatedWorld', world);
+        await ask('Runtime.evaluate', { expression: axe.source, contextId });
+        const how = { contextId, returnByValue: true, awaitPromise: true };
+        const { result, exceptionDetails } = await ask('Runtime.evaluate', { expression: FIND_FAULTS, ...how });
+        if (exceptionDetails !== undefined) throw new Error(`axe-core failed: ${exceptionDetails.text}`);
+        return result.value as string[];
       },
       async screenshot(file) {
         const { data } = await ask('Page.captureScreenshot', { format: 'png', captureBeyondViewport: true });
