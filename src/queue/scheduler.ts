@@ -4,6 +4,7 @@ import type { Clock } from '../core/clock.ts';
 import { summarizeError } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
 import { createRepeatLimit } from '../core/repeat-limit.ts';
+import { watchClockJumps } from './clock-jumps.ts';
 import {
   createSlotFinder,
   type DueAttempt,
@@ -132,16 +133,27 @@ export function startScheduler<E extends ScheduleEntry>(options: SchedulerOption
     return catchingUp;
   };
 
-  const tasks = groups.flatMap((group) =>
-    tickExpressions(group.cron).map((expression) =>
-      startTask(expression, logger, async (slotMs) => {
-        // A timer may be early by a moment, and the slot has begun when its tick says so.
-        if (!stopped) await track(considerAll(group, slotMs).then(() => undefined));
+  const startTasks = (): ScheduledTask[] =>
+    groups.flatMap((group) =>
+      tickExpressions(group.cron).map((expression) => {
+        const task = startTask(expression, logger, async (slotMs) => {
+          // A timer may be early by a moment, and the slot has begun when its tick says so.
+          if (!stopped) await track(considerAll(group, slotMs).then(() => undefined));
+        });
+        // A blocked process misses ticks, and node-cron does not make up for them.
+        task.on('execution:missed', () => void catchUp());
+        return task;
       }),
-    ),
-  );
-  // A blocked process misses ticks, and node-cron does not make up for them.
-  for (const task of tasks) task.on('execution:missed', () => void catchUp());
+    );
+  let tasks = startTasks();
+  // node-cron goes through every tick that a jump has left out, which takes a minute for half a year of minutes: its tasks
+  // are made anew instead. Only the latest slot counts anyway.
+  const endJumpWatch = watchClockJumps((jumpMs) => {
+    logger.info({ seconds: Math.round(jumpMs / 1000) }, 'the clock has jumped');
+    const outdated = tasks;
+    tasks = startTasks();
+    track(Promise.all(outdated.map((task) => task.destroy())).then(catchUp)).catch(() => undefined);
+  });
   const timer = setInterval(() => void catchUp(), options.intervalMs ?? CATCH_UP_INTERVAL_MS);
   const unsubscribe = options.onRedisBack(() => {
     // A pass that began during the outage may just be giving up: a new one has to follow it.
@@ -157,6 +169,7 @@ export function startScheduler<E extends ScheduleEntry>(options: SchedulerOption
     async stop() {
       stopped = true;
       clearInterval(timer);
+      endJumpWatch();
       unsubscribe();
       await Promise.all(tasks.map((task) => task.destroy()));
       await Promise.allSettled(running);

@@ -1,5 +1,5 @@
 import { getTasks } from 'node-cron';
-import { afterEach, describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, test, vi } from 'vitest';
 import { systemClock } from '../../src/core/clock.ts';
 import { AppError } from '../../src/core/errors.ts';
 import { openQueueSystem } from '../../src/queue/queues.ts';
@@ -69,6 +69,35 @@ describe('a look at what is due', () => {
     expect(looked).toBe(entries.length);
     // 200 ms of work, of which nobody waits for more than a few entries.
     expect(seen.size).toBeGreaterThan(5);
+  });
+});
+
+describe('a clock that jumps', () => {
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+
+  test('by half a year has the latest slot done at once, whatever the pace of its cron', async () => {
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.parse('2026-01-31T23:59:58.500Z') });
+    const slots: string[] = [];
+    start({
+      entries: [{ key: 'every minute', cron: '* * * * *' }],
+      clock: systemClock,
+      intervalMs: 3_600_000,
+      history: () => done(slots.at(-1) ?? null),
+      enqueue: async (_entry, { slot }) => {
+        slots.push(slot);
+      },
+    });
+    await until('the first look', () => slots.length > 0);
+    vi.setSystemTime(Date.parse('2026-07-31T12:00:30.000Z'));
+    const jumped = performance.now();
+    await until('the slot of now', () => slots.at(-1) === '2026-07-31T12:00:00.000Z');
+    // Its timer of before would have gone off after 1.5 s, and gone through 260,000 ticks.
+    await until('the tick of before has passed', () => performance.now() - jumped > 2_500);
+    expect(performance.now() - jumped).toBeLessThan(4_000);
+    expect(slots).toEqual(['2026-01-31T23:59:00.000Z', '2026-07-31T12:00:00.000Z']);
+    expect(getTasks().size).toBe(1);
   });
 });
 
