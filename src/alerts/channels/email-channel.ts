@@ -6,6 +6,7 @@ import { messageView } from './message-view.ts';
 import { attemptLimit } from './outbound/attempt-limit.ts';
 import { AddressRefusedError, openGuardedSocket, type Resolve } from './outbound/guarded-connect.ts';
 import { refusedAddress, trustHint } from './outbound/post-json.ts';
+import { UnreachableError } from './outbound/try-connection.ts';
 
 export interface EmailDeps {
   /** The system's resolver when absent. */
@@ -53,6 +54,28 @@ export function createEmailChannel(config: Omit<EmailConfig, 'type'>, deps: Emai
   return { name: config.name, type: 'email', deliver };
 }
 
+/**
+ * Greets the mail server as a delivery does, up to the login, and sends no mail. Raises UnreachableError and
+ * AddressRefusedError.
+ */
+export async function tryMailServer(config: Omit<EmailConfig, 'type'>, deps: EmailDeps = {}): Promise<void> {
+  const limit = attemptLimit(new AbortController().signal, config.timeoutMs);
+  const { createTransport } = await import('nodemailer');
+  const transport = createTransport(transportOptions(config, deps, limit.signal));
+  const late = new Promise<never>((_, reject) => {
+    limit.signal.addEventListener('abort', () => reject(Object.assign(new Error('late'), { code: 'ETIMEDOUT' })));
+  });
+  try {
+    await Promise.race([transport.verify(), late]);
+  } catch (error) {
+    if (error instanceof AddressRefusedError) throw error;
+    throw new UnreachableError(failedMail(error).reason);
+  } finally {
+    limit.release();
+    transport.close();
+  }
+}
+
 function transportOptions(config: Omit<EmailConfig, 'type'>, deps: EmailDeps, signal: AbortSignal) {
   const { host, port, tls, allowPrivate, login, ca } = config;
   const lenient = config.allowInsecure || isLoopbackHost(host);
@@ -77,7 +100,7 @@ function transportOptions(config: Omit<EmailConfig, 'type'>, deps: EmailDeps, si
 }
 
 /** Only codes are told: the server's own words may quote what it was sent. */
-function failedMail(error: unknown): DeliveryResult {
+function failedMail(error: unknown): Extract<DeliveryResult, { reason: string }> {
   if (error instanceof AddressRefusedError) return refusedAddress(error);
   const {
     code = 'unknown',

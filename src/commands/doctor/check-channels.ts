@@ -1,4 +1,5 @@
-import { allowedAddresses } from '../../alerts/channels/outbound/guarded-connect.ts';
+import { tryMailServer } from '../../alerts/channels/email-channel.ts';
+import { tryConnection, UnreachableError } from '../../alerts/channels/outbound/try-connection.ts';
 import { type DisabledChannel, disabledChannels } from '../../alerts/outbox/channel-states.ts';
 import { type DeadLetter, deadLetters } from '../../alerts/outbox/replay.ts';
 import type { ChannelConfig, Config } from '../../config/types.ts';
@@ -7,15 +8,16 @@ import { openReader } from '../../ledger/file/open.ts';
 import { type Finding, fail, ok, warn } from './finding.ts';
 
 /**
- * Whether each channel that sends to another machine may do so, is not disabled and has lost nothing. Nothing is sent.
+ * Whether the receiver of each channel answers, the channel is not disabled and has lost nothing. No message is sent: to a
+ * webhook no byte after the connection, to a mail server only the login.
  */
-export async function checkChannels({ alerts, ledger }: Config): Promise<Finding[]> {
+export async function checkChannels({ alerts, ledger, proxy }: Config): Promise<Finding[]> {
   const { disabledOnes, dead } = readTroubles(ledger.path);
   const disabled = new Map(disabledOnes.map((channel) => [channel.name, channel]));
   const findings = await Promise.all(
     alerts.channels.map(async (channel): Promise<Finding> => {
       const state = disabled.get(channel.name);
-      if (state === undefined) return checkAddress(channel);
+      if (state === undefined) return checkReceiver(channel, proxy);
       const message = `disabled since ${state.disabledAt}: ${state.reason}`;
       return warn('channel', message, 'correct its address, then run `usage-ledger alerts replay`', channel.name);
     }),
@@ -32,22 +34,21 @@ function deadFinding(channel: string, letters: readonly DeadLetter[]): Finding {
   return fail('channel', message, '`usage-ledger alerts replay` lists them, `--all-dead` sends them again', channel);
 }
 
-async function checkAddress(channel: ChannelConfig): Promise<Finding> {
-  if (channel.type === 'log') return ok('channel', 'writes to the log', channel.name);
-  const { name, allowPrivate } = channel;
-  const host = channel.type === 'email' ? channel.host : new URL(channel.url).hostname;
+async function checkReceiver(channel: ChannelConfig, proxy: Config['proxy']): Promise<Finding> {
+  const { name } = channel;
+  if (channel.type === 'log') return ok('channel', 'writes to the log', name);
+  // The path of an address is often a secret.
+  const place = channel.type === 'email' ? `${channel.host}:${channel.port}` : new URL(channel.url).host;
   try {
-    const addresses = await allowedAddresses(host, { allowPrivate });
-    const where = addresses.map(({ address }) => address).join(', ');
-    return ok('channel', `${channel.type} may connect to ${where}; \`usage-ledger alerts test\` sends a message`, name);
+    if (channel.type === 'email') await tryMailServer(channel);
+    else {
+      const { allowPrivate, timeoutMs, ca } = channel;
+      await tryConnection(new URL(channel.url), { policy: { allowPrivate }, timeoutMs, ca, proxy });
+    }
+    return ok('channel', `${place} answers; \`usage-ledger alerts test ${name}\` sends a message`, name);
   } catch (error) {
-    const { message, hint } = summarizeError(error);
-    return fail(
-      'channel',
-      message,
-      hint ?? 'check the name in its address, and that this machine resolves names',
-      name,
-    );
+    const { message, hint = 'correct what the message names' } = summarizeError(error);
+    return fail('channel', error instanceof UnreachableError ? `${place}: ${message}` : message, hint, name);
   }
 }
 

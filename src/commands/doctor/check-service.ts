@@ -1,4 +1,4 @@
-import type { WorkspaceConfig } from '../../config/types.ts';
+import type { Config, WorkspaceConfig } from '../../config/types.ts';
 import type { Clock } from '../../core/clock.ts';
 import { summarizeError } from '../../core/errors.ts';
 import { formatInteger } from '../../reports/formats/format.ts';
@@ -12,8 +12,11 @@ const NOTABLE_SKEW_MS = 30_000;
 const HARMFUL_SKEW_MS = 120_000;
 
 /** One signed request: do the credentials work, how fast is the service, and do the clocks agree. */
-export async function checkService(workspace: WorkspaceConfig, clock: Clock): Promise<Finding[]> {
-  const { id, baseUrl, embedUrl, apiKeyId, secretKey, signing } = workspace;
+export async function checkService(
+  workspace: WorkspaceConfig,
+  { clock, proxy }: { clock: Clock; proxy: Config['proxy'] },
+): Promise<Finding[]> {
+  const { id, baseUrl, embedUrl, apiKeyId, secretKey, signing, ca } = workspace;
   // Not the context's client: its patience would make a doctor who says nothing for minutes.
   const client = new UsageApiClient({
     baseUrl,
@@ -25,6 +28,8 @@ export async function checkService(workspace: WorkspaceConfig, clock: Clock): Pr
     concurrency: 1,
     requestTimeoutMs: REQUEST_TIMEOUT_MS,
     retries: 1,
+    ca,
+    proxy,
     clock,
   });
   try {

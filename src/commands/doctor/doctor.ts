@@ -58,7 +58,9 @@ async function examineAll(cli: CliContext, { config, clock }: Context): Promise<
   const source = config.file ?? 'the environment';
   const workspaces = config.workspaces.length === 1 ? '1 workspace' : `${config.workspaces.length} workspaces`;
   const findings = await examine([
-    ...config.workspaces.map((workspace) => ['service', () => checkService(workspace, clock)] as const),
+    ...config.workspaces.map(
+      (workspace) => ['service', () => checkService(workspace, { clock, proxy: config.proxy })] as const,
+    ),
     ['channel', () => checkChannels(config)],
     ['routes', () => checkRoutes(config)],
     ['ledger', () => checkLedger(path)],

@@ -82,6 +82,6 @@ export function trustHint(code: string | undefined): string {
 }
 
 /** A place that must not be connected to is the same at the next attempt: somebody has to change the configuration. */
-export function refusedAddress(error: AddressRefusedError): DeliveryResult {
+export function refusedAddress(error: AddressRefusedError): Extract<DeliveryResult, { outcome: 'rejected' }> {
   return { outcome: 'rejected', reason: `${error.message}; ${error.hint ?? ''}` };
 }

@@ -1,0 +1,60 @@
+import type { Dispatcher } from 'undici';
+import { AppError } from '../../../core/errors.ts';
+import type { AgentOptions } from './guarded-agent.ts';
+import type { OutboundPolicy } from './guarded-connect.ts';
+import { trustHint } from './post-json.ts';
+
+export interface TrialOptions extends AgentOptions {
+  policy: OutboundPolicy;
+}
+
+/** A receiver does not answer, so that nothing could be delivered to it. */
+export class UnreachableError extends AppError {
+  constructor(reason: string, hint = 'check its address, the network and proxy between, and that its receiver runs') {
+    super('unreachable', reason, { retryable: true, hint });
+  }
+}
+
+/**
+ * Connects to a receiver as a delivery does, with its policy, proxy and certificates, and sends nothing. Raises
+ * UnreachableError and AddressRefusedError.
+ */
+export async function tryConnection(url: URL, { policy, ...options }: TrialOptions): Promise<void> {
+  const { guardedAgent } = await import('./guarded-agent.ts');
+  const dispatcher = guardedAgent(policy, options);
+  try {
+    await connected(dispatcher, url, options.timeoutMs);
+  } catch (error) {
+    if (error instanceof AppError) throw error;
+    // The code alone: messages may quote what a proxy was sent.
+    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
+    throw new UnreachableError(`no connection (${code})`, HINTS[code] ?? (trustHint(code).slice(2) || undefined));
+  } finally {
+    void dispatcher.destroy();
+  }
+}
+
+const HINTS: Readonly<Record<string, string>> = {
+  ENOTFOUND: 'check the name in its address, and that this machine resolves names',
+  UND_ERR_ABORTED: 'the proxy does not let it through: check its address, user and password, and whom it lets pass',
+};
+
+/** undici says that a request begins once its connection stands, and before a byte of it is written. */
+function connected(dispatcher: Pick<Dispatcher, 'dispatch'>, url: URL, timeoutMs: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const late = () => reject(Object.assign(new Error('no connection in time'), { code: 'UND_ERR_CONNECT_TIMEOUT' }));
+    const timer = setTimeout(late, timeoutMs);
+    const handler: Dispatcher.DispatchHandler = {
+      onRequestStart(controller) {
+        clearTimeout(timer);
+        resolve();
+        controller.abort(new Error('nothing is sent'));
+      },
+      onResponseError(_controller, error) {
+        clearTimeout(timer);
+        reject(error);
+      },
+    };
+    dispatcher.dispatch({ origin: url.origin, path: '/', method: 'HEAD' }, handler);
+  });
+}
