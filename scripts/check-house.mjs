@@ -10,6 +10,7 @@ const ROOMS = [
   'daemon',
   'wiring',
   'queue',
+  'publish',
   'sync',
   'writer',
   'reports',

@@ -1,6 +1,7 @@
 // Makes sure that the named tools are on PATH: `node scripts/ensure-tools.mjs redis-server sqlite3`. Tests and the demo
 // run on real ones, so this never passes without them.
 import { spawnSync } from 'node:child_process';
+import { existsSync, readdirSync } from 'node:fs';
 
 /** The package that carries each tool, by family of system. */
 const PACKAGES = {
@@ -8,6 +9,7 @@ const PACKAGES = {
   promtool: { debian: 'prometheus', fedora: 'golang-github-prometheus', alpine: 'prometheus', brew: 'prometheus' },
   chromium: { debian: 'chromium', fedora: 'chromium', alpine: 'chromium', brew: 'chromium' },
   faketime: { debian: 'faketime', fedora: 'libfaketime', alpine: 'libfaketime', brew: 'libfaketime' },
+  postgresql: { debian: 'postgresql', fedora: 'postgresql-server', alpine: 'postgresql', brew: 'postgresql@17' },
   sqlite3: { debian: 'sqlite3', fedora: 'sqlite', alpine: 'sqlite', brew: 'sqlite' },
 };
 
@@ -30,7 +32,15 @@ if (missing.length > 0) {
 }
 
 function isThere(tool) {
-  return runs(tool, ['--version']);
+  if (tool !== 'postgresql') return runs(tool, ['--version']);
+  return runs('initdb', ['--version']) || debianInitdbs().some((initdb) => runs(initdb, ['--version']));
+}
+
+/** Debian keeps the programs of each version of Postgres out of PATH. */
+function debianInitdbs() {
+  const folder = '/usr/lib/postgresql';
+  const versions = existsSync(folder) ? readdirSync(folder) : [];
+  return versions.map((version) => `${folder}/${version}/bin/initdb`);
 }
 
 function runs(command, args) {

@@ -130,6 +130,12 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import('./ledger/restore.ts')).restoreCommand,
   },
   {
+    name: 'publish',
+    takes: '[options]',
+    description: 'Send what is new in the ledger to its replica in Postgres; the daemon does so after each run.',
+    load: async () => (await import('./ledger/publish.ts')).publishCommand,
+  },
+  {
     name: 'dashboard',
     takes: '',
     description: 'Work with dashboards of the service.',

@@ -5,6 +5,7 @@ import { nonPublicKind } from '../core/net/public-address.ts';
 import { groupOf, listOf } from './reading/path.ts';
 import { remedyFor } from './reading/remedies.ts';
 import { channelName, DEFAULT_HTTP } from './resolve.ts';
+import { isLocalPostgres, postgresRule } from './rules.ts';
 
 /** Of a token that other machines can guess at. */
 const SHORTEST_TOKEN = 24;
@@ -19,6 +20,7 @@ export function crossFaults(document: unknown): ConfigFault[] {
   return [
     ...httpFaults(groupOf(root.http)),
     ...redisFaults(root),
+    ...publishFaults(groupOf(root.publish)),
     ...bothSecretFaults(defaults, 'defaults'),
     ...listOf(root.workspaces).flatMap((workspace, index) =>
       workspaceFaults(groupOf(workspace), defaults, `workspaces[${index}]`),
@@ -50,6 +52,14 @@ function redisFaults({ redis_url, redis_allow_plain }: Record<PropertyKey, unkno
   if (protocol !== 'redis:' || isLoopbackHost(hostname) || allowed) return [];
   const hint = 'Use rediss://, or set `redis_allow_plain: true` if the network between is yours alone';
   return [{ path: 'redis_url', message: 'uses redis:// to another machine, which encrypts nothing', hint }];
+}
+
+/** Every figure of the ledger, and the password, would lie open to the network. */
+function publishFaults({ url, tls }: Record<PropertyKey, unknown>): ConfigFault[] {
+  if (tls !== 'off' || typeof url !== 'string' || postgresRule(url.trim()) !== null) return [];
+  if (isLocalPostgres(url.trim())) return [];
+  const hint = 'Remove the line, or write `tls: require` for a server whose certificate nobody has signed';
+  return [{ path: 'publish.tls', message: 'is off, but the server is another machine', hint }];
 }
 
 function httpFaults(http: Record<PropertyKey, unknown>): ConfigFault[] {

@@ -1,6 +1,7 @@
 import { dirname, join, resolve } from 'node:path';
 import { isLoopbackHost } from '../core/net/loopback.ts';
 import { RULES, SEVERITIES } from '../core/text/alert-words.ts';
+import { isLocalPostgres } from './rules.ts';
 import type { FileChannel, FileConfig, FileRuleSettings, FileSettings, FileWorkspace } from './schema.ts';
 import { DEFAULT_SIGNING } from './signing-scheme.ts';
 import type {
@@ -11,6 +12,7 @@ import type {
   Config,
   FocusConfig,
   ProxyConfig,
+  PublishConfig,
   WorkspaceConfig,
 } from './types.ts';
 
@@ -82,6 +84,7 @@ export function resolveConfig(document: FileConfig, source: Source): Config {
       serviceSubcategory: document.focus?.service_subcategory ?? DEFAULT_FOCUS.serviceSubcategory,
     },
     backup: resolveBackup(document.backup, source.folder, ledgerPath),
+    publish: resolvePublish(document.publish, source.caFiles.get('publish.ca_file')),
     workspaces: document.workspaces.map((workspace, index) =>
       resolveWorkspace(workspace, defaults, document.budgets ?? [], {
         secretKey:
@@ -112,6 +115,20 @@ function resolveBackup(backup: FileConfig['backup'], folder: string, ledgerPath:
     cron: backup.cron ?? '0 2 * * *',
     keep: backup.keep ?? 7,
     folder: backup.folder === undefined ? join(dirname(ledgerPath), 'backups') : resolve(folder, backup.folder),
+  };
+}
+
+/** Something that has waited for half an hour has missed some attempts. */
+const DEFAULT_STALE_MINUTES = 30;
+
+function resolvePublish(publish: FileConfig['publish'], ca: string | undefined): PublishConfig | null {
+  if (publish === undefined) return null;
+  return {
+    url: publish.url,
+    schema: publish.schema ?? 'usage_ledger',
+    tls: publish.tls ?? (isLocalPostgres(publish.url) ? 'off' : 'verify'),
+    ...(ca === undefined ? {} : { ca }),
+    staleMs: (publish.stale_minutes ?? DEFAULT_STALE_MINUTES) * 60_000,
   };
 }
 

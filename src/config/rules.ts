@@ -1,6 +1,6 @@
 import { isIPv6 } from 'node:net';
 import { CronExpressionParser } from 'cron-parser';
-import { isHttpsOrLoopback } from '../core/net/loopback.ts';
+import { isHttpsOrLoopback, isLoopbackHost } from '../core/net/loopback.ts';
 
 /** Judges one value: what is wrong with it, or null. The words never repeat the value, which may be a secret. */
 export type Rule = (text: string) => string | null;
@@ -40,6 +40,24 @@ export const redisRule: Rule = (text) => {
   if (url.protocol !== 'redis:' && url.protocol !== 'rediss:') return 'is not a redis:// or rediss:// address';
   return url.hostname === '' ? 'names no host' : null;
 };
+
+/** The database that the replica lies in. How it is encrypted stands in `tls`, for all to see. */
+export const postgresRule: Rule = (text) => {
+  if (/\s/.test(text) || !URL.canParse(text)) return 'is not an address';
+  const { protocol, pathname, hash, searchParams } = new URL(text);
+  if (protocol !== 'postgres:' && protocol !== 'postgresql:') return 'is not a postgres:// address';
+  if (pathname.length < 2) return 'names no database';
+  if (hash !== '') return 'has a fragment';
+  const tls = [...searchParams.keys()].find((name) => name.startsWith('ssl'));
+  return tls === undefined ? null : 'says how the connection is encrypted, which publish.tls does';
+};
+
+/** True for a database that is reached without leaving this machine: by loopback or by a unix socket. */
+export function isLocalPostgres(text: string): boolean {
+  const url = new URL(text);
+  const host = url.searchParams.get('host') ?? decodeURIComponent(url.hostname);
+  return host === '' || host.startsWith('/') || isLoopbackHost(host);
+}
 
 /** Where a proxy listens; empty or `none` for none. */
 export const proxyRule: Rule = (text) => {

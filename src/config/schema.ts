@@ -9,6 +9,7 @@ import {
   identifierRule,
   mailboxRule,
   payloadRule,
+  postgresRule,
   proxyRule,
   type Rule,
   redisRule,
@@ -178,6 +179,18 @@ export const fileSchema = z.strictObject({
     .optional(),
   backup: z
     .strictObject({ cron: cron.optional(), keep: integer(1, 1000).optional(), folder: word.optional() })
+    .optional(),
+  publish: z
+    .strictObject({
+      url: obeys(word, postgresRule),
+      schema: z
+        .string()
+        .regex(/^[a-z_][a-z0-9_]{0,62}$/, { error: 'is not a plain name of small letters, digits and _' })
+        .optional(),
+      tls: z.enum(['verify', 'require', 'off']).optional(),
+      ca_file: word.optional(),
+      stale_minutes: integer(5, 10_080).optional(),
+    })
     .optional(),
   rates: rateCardsSchema.optional(),
   focus: z

@@ -152,6 +152,19 @@ export interface BackupConfig {
   folder: string;
 }
 
+/** The replica in Postgres that the ledger is published to. */
+export interface PublishConfig {
+  /** May hold a password. */
+  url: string;
+  schema: string;
+  /** `off`: this machine only. `require`: encrypted, whoever answers. */
+  tls: 'verify' | 'require' | 'off';
+  /** Certificates (PEM) of the authorities that the server is trusted by, instead of the public ones. */
+  ca?: string;
+  /** The replica is late when something has waited for longer than this. */
+  staleMs: number;
+}
+
 /** How FOCUS files name who bills and what; null: the workspace's name stands for it. */
 export interface FocusConfig {
   issuer: string | null;
@@ -184,6 +197,8 @@ export interface Config {
   proxy: ProxyConfig | null;
   /** Null: the daemon makes none. */
   backup: BackupConfig | null;
+  /** Null: the ledger stays on this machine. */
+  publish: PublishConfig | null;
   /** The rate cards, as written; null: the configuration says nothing of rates, and imported cards count. */
   rates: readonly RateCardText[] | null;
   focus: FocusConfig;

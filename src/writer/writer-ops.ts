@@ -38,6 +38,7 @@ import { type ClaimedRun, type ClaimRequest, claimRun, renewLease, type SlotDone
 import { countKnownRecords, failRun, type RunFailure } from '../ledger/runs/fail-run.ts';
 import { type PrunedRuns, pruneRuns } from '../ledger/runs/prune-runs.ts';
 import { recordWalk, type WalkRecord } from '../ledger/runs/walks.ts';
+import { setReplicaEpoch } from '../ledger/schema/identity.ts';
 import { RunStaging, type WalkFacts } from '../ledger/staging/staging.ts';
 import { parseUsagePage } from '../usage-api/answers/check-page.ts';
 import { toStagedPage } from './staged-page.ts';
@@ -227,6 +228,11 @@ export class WriterOps {
   /** Puts rate cards into force and prices the periods that are not closed by them. */
   setCards(request: CardsRequest): CardsChange {
     return setCards(this.#connection, request);
+  }
+
+  /** Says that this copy of the ledger is the one that the replica counts as `epoch`. */
+  setReplicaEpoch({ epoch }: { epoch: number }): void {
+    setReplicaEpoch(this.#connection, epoch);
   }
 
   importNames(request: NamesImport): NamesReport {

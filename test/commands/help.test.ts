@@ -51,6 +51,7 @@ describe('help', () => {
       'verify',
       'backup',
       'restore',
+      'publish',
       'dashboard',
       'embed-token',
       'sandbox',

@@ -98,6 +98,7 @@ describe('what a file means', () => {
       workers: 64,
       http: { host: '127.0.0.1', port: 9464, token: null },
       backup: null,
+      publish: null,
       rates: null,
       focus: {
         issuer: null,

@@ -15,6 +15,7 @@ const base: Config = {
   http: { host: '127.0.0.1', port: 0, token: null },
   workspaces: [],
   backup: null,
+  publish: null,
   rates: null,
   focus: DEFAULT_FOCUS,
   alerts: { channels: [{ type: 'log', name: 'log-1' }] },

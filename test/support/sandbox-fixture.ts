@@ -70,6 +70,7 @@ export async function startFixture(options: FixtureOptions = {}): Promise<Fixtur
     http: { host: '127.0.0.1', port: 0, token: null },
     proxy: null,
     backup: null,
+    publish: null,
     rates: null,
     focus: DEFAULT_FOCUS,
     workspaces: served.map(({ id, api_key_id, secret_key }) =>

@@ -15,6 +15,7 @@ export function readCaFiles(
   const root = groupOf(document);
   const groups: [path: string, group: unknown][] = [
     ['defaults', root.defaults],
+    ['publish', root.publish],
     ...listOf(root.workspaces).map((group, index): [string, unknown] => [`workspaces[${index}]`, group]),
     ...listOf(groupOf(root.alerts).channels).map((group, index): [string, unknown] => [
       `alerts.channels[${index}]`,

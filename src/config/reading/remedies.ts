@@ -15,6 +15,9 @@ const REMEDIES: Readonly<Record<string, string>> = {
   backup: 'Write `backup:` with indented `cron:`, `keep:` and `folder:` below it, or remove it for no backups',
   keep: 'Give how many backups stay, a whole number from 1 to 1000, such as 7',
   folder: 'Give the folder for the backups, best on another disk, or remove the line',
+  publish: 'Write `publish:` with an indented `url:` below it, or remove it for no replica',
+  schema: 'Give a plain name of small letters, digits and _, such as usage_ledger, or remove the line',
+  stale_minutes: 'Give whole minutes from 5 to 10080, such as 30, or remove the line',
   log_level: 'Choose info unless you are looking for a fault, then debug',
   defaults: 'Write `defaults:` with indented settings below it',
   workspaces: 'List at least one workspace: `- id: ...` below `workspaces:`',
@@ -105,6 +108,11 @@ const CHANNEL_REMEDIES: Readonly<Record<string, string>> = {
   port: 'Give the port of the mail server, such as 587 or 465',
 };
 
+const PUBLISH_REMEDIES: Readonly<Record<string, string>> = {
+  url: 'Give an address such as postgres://ledger@db.example.com:5432/finance, with the password as a variable',
+  tls: 'Choose verify, require for a certificate that nobody has signed, or off for this machine; or remove the line',
+};
+
 /** The remedy for the setting at this path; list positions do not matter. */
 export function remedyFor(path: string): string {
   const name =
@@ -112,7 +120,9 @@ export function remedyFor(path: string): string {
       .replace(/\[\d+\]$/, '')
       .split('.')
       .at(-1) ?? path;
-  const special = path.startsWith('alerts.channels') ? CHANNEL_REMEDIES[name] : undefined;
+  const special = (
+    path.startsWith('alerts.channels') ? CHANNEL_REMEDIES : path.startsWith('publish') ? PUBLISH_REMEDIES : {}
+  )[name];
   return special ?? REMEDIES[name] ?? 'Compare it with the sample that `usage-ledger init` writes';
 }
 

@@ -14,6 +14,7 @@ export function secretsOf(config: Config): string[] {
     config.http.token ?? '',
     ...urlPasswords(config.redisUrl),
     ...urlPasswords(config.proxy?.url ?? null),
+    ...urlPasswords(config.publish?.url ?? null),
   ];
   return [...new Set(secrets)].filter((secret) => secret !== '');
 }

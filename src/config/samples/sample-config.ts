@@ -28,6 +28,13 @@ http:                                  # health, metrics and queue pages of the 
 #   keep: 7                            # older ones are deleted
 #   folder: ./backups                  # relative to this file; without it: backups beside the ledger
 
+# publish:                             # a replica in Postgres, which everybody reads; absent: none
+#   url: postgres://ledger:\${PGPASSWORD}@db.example.com:5432/finance
+#   schema: usage_ledger               # made by the daemon; one for all ledgers
+#   tls: verify                        # verify | require: whoever answers | off: this machine only
+#   ca_file: ./postgres-ca.pem         # authorities (PEM) that the server is trusted by, instead of the public ones
+#   stale_minutes: 30                  # an alert when something has waited for longer
+
 # rates:                               # what credits cost; absent: the cards of \`usage-ledger rates import\`
 #   - name: standard
 #     from_period: 2026-01             # priced from this month on; to_period: the last one
@@ -156,6 +163,7 @@ REDIS_URL=
 # ALERT_SLACK_URL=
 # ALERT_SMTP_USER=
 # ALERT_SMTP_PASSWORD=
+# PGPASSWORD=
 
 # Without a usage-ledger.yml, one workspace can be given here alone, together with the variables above:
 # USAGE_API_BASE_URL=https://prod.dataapi.papermap.ai

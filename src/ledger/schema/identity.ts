@@ -6,3 +6,19 @@ export function ledgerId(connection: LedgerConnection): string {
   if (typeof id !== 'string') throw new Error('the ledger has no id');
   return id;
 }
+/** The value of `ledger_meta` that each copy of a ledger has for itself. */
+export const REPLICA_EPOCH = 'replica_epoch';
+
+/** Which copy of the ledger this is, counted by the replica: one with a lower number than the replica's is out. */
+export function replicaEpoch(connection: LedgerConnection): number {
+  const value = connection.prepare('SELECT value FROM ledger_meta WHERE name = ?').pluck().get(REPLICA_EPOCH);
+  return value === undefined ? 0 : Number(value);
+}
+
+export function setReplicaEpoch(connection: LedgerConnection, epoch: number): void {
+  connection
+    .prepare(
+      'INSERT INTO ledger_meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value',
+    )
+    .run(REPLICA_EPOCH, String(epoch));
+}

@@ -67,6 +67,11 @@ export function assertSchemaIsCurrent(connection: Connection): void {
   }
 }
 
+/** The schema that the ledger has, as its last migration is numbered. */
+export function schemaVersion(connection: Connection): number {
+  return latestApplied(connection);
+}
+
 function applyMigration(connection: Connection, migration: MigrationMeta, version: string, nowMs: number): boolean {
   return connection
     .transaction(() => {

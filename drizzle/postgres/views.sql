@@ -1,0 +1,290 @@
+-- The public contract, over all ledgers: the views of ../views.sql with `ledger_id` before their columns. The program makes
+-- them anew with every migration. Dates are text, compared byte by byte; sums are exact.
+
+CREATE OR REPLACE VIEW finance_adjustments AS
+SELECT l.ledger_id, w.workspace_id, t.tenant_id, p.period AS corrects_period, b.period AS booked_period, a.credits_delta,
+  a.requests_delta, a.recorded_at, r.run_id, CASE WHEN a.event_seq IS NULL THEN 'correction' ELSE 'reopen' END AS kind, a.entry_id
+FROM adjustments a
+JOIN ledgers l ON l.ledger_key = a.ledger_key
+JOIN periods p ON p.ledger_key = a.ledger_key AND p.period_key = a.corrects_period_key
+JOIN periods b ON b.ledger_key = a.ledger_key AND b.period_key = a.booked_period_key
+JOIN workspaces w ON w.ledger_key = a.ledger_key AND w.workspace_key = p.workspace_key
+JOIN tenants t ON t.ledger_key = a.ledger_key AND t.tenant_key = a.tenant_key
+LEFT JOIN runs r ON r.ledger_key = a.ledger_key AND r.run_key = a.run_key;
+--> statement-breakpoint
+CREATE OR REPLACE VIEW finance_alerts AS
+SELECT l.ledger_id, a.alert_id, w.workspace_id, t.tenant_id, p.period, a.rule, a.stage, a.severity, a.state,
+  a.previous_credits, a.current_credits, a.threshold, a.first_fired_at, a.last_changed_at,
+  a.previous_requests, a.current_requests, a.level, x.silent_because AS muted_because
+FROM alerts a
+JOIN ledgers l ON l.ledger_key = a.ledger_key
+JOIN workspaces w ON w.ledger_key = a.ledger_key AND w.workspace_key = a.workspace_key
+LEFT JOIN alert_transitions x ON x.ledger_key = a.ledger_key AND x.alert_key = a.alert_key AND x.revision = a.revision
+LEFT JOIN tenants t ON t.ledger_key = a.ledger_key AND t.tenant_key = a.tenant_key
+LEFT JOIN periods p ON p.ledger_key = a.ledger_key AND p.period_key = a.period_key;
+--> statement-breakpoint
+CREATE OR REPLACE VIEW finance_charge_lines AS
+SELECT g.ledger_id, w.workspace_id, t.tenant_id, p.period, l.line_number, l.kind, l.tier, l.credits, l.unit_credits,
+  l.unit_price, l.amount_minor, k.currency, k.name AS rate_card, NULL AS corrects_period, NULL::bigint AS entry_id
+FROM charge_lines l
+JOIN ledgers g ON g.ledger_key = l.ledger_key
+JOIN charges c ON c.ledger_key = l.ledger_key AND c.period_key = l.period_key AND c.tenant_key = l.tenant_key
+JOIN rate_cards k ON k.ledger_key = l.ledger_key AND k.card_key = c.card_key
+JOIN periods p ON p.ledger_key = l.ledger_key AND p.period_key = l.period_key
+JOIN workspaces w ON w.ledger_key = l.ledger_key AND w.workspace_key = p.workspace_key
+JOIN tenants t ON t.ledger_key = l.ledger_key AND t.tenant_key = l.tenant_key AND t.workspace_key = w.workspace_key
+UNION ALL
+SELECT g.ledger_id, w.workspace_id, t.tenant_id, p.period, NULL AS line_number, 'correction' AS kind, NULL AS tier,
+  x.credits_delta AS credits, NULL AS unit_credits, NULL AS unit_price, x.amount_minor, k.currency, k.name AS rate_card,
+  q.period AS corrects_period, a.entry_id
+FROM charge_corrections x
+JOIN ledgers g ON g.ledger_key = x.ledger_key
+JOIN adjustments a ON a.ledger_key = x.ledger_key AND a.adjustment_id = x.adjustment_id
+JOIN rate_cards k ON k.ledger_key = x.ledger_key AND k.card_key = x.card_key
+JOIN periods p ON p.ledger_key = x.ledger_key AND p.period_key = x.booked_period_key
+JOIN periods q ON q.ledger_key = x.ledger_key AND q.period_key = x.corrects_period_key
+JOIN workspaces w ON w.ledger_key = x.ledger_key AND w.workspace_key = p.workspace_key
+JOIN tenants t ON t.ledger_key = x.ledger_key AND t.tenant_key = x.tenant_key AND t.workspace_key = w.workspace_key;
+--> statement-breakpoint
+CREATE OR REPLACE VIEW finance_charges AS
+SELECT ledger_id, workspace_id, tenant_id, period, credits_used, charge_minor + correction_minor AS amount_minor, currency,
+  rate_card, charge_minor, correction_minor
+FROM (
+  SELECT g.ledger_id, w.workspace_id, t.tenant_id, p.period, c.credits_used, c.amount_minor AS charge_minor, k.currency,
+    k.name AS rate_card,
+    (SELECT CASE WHEN count(*) = count(x.amount_minor) THEN coalesce(sum(x.amount_minor), 0)::bigint END
+     FROM charge_corrections x JOIN rate_cards y ON y.ledger_key = x.ledger_key AND y.card_key = x.card_key
+     WHERE x.ledger_key = c.ledger_key AND x.booked_period_key = c.period_key AND x.tenant_key = c.tenant_key
+       AND y.currency = k.currency) AS correction_minor
+  FROM charges c
+  JOIN ledgers g ON g.ledger_key = c.ledger_key
+  JOIN rate_cards k ON k.ledger_key = c.ledger_key AND k.card_key = c.card_key
+  JOIN periods p ON p.ledger_key = c.ledger_key AND p.period_key = c.period_key
+  JOIN workspaces w ON w.ledger_key = c.ledger_key AND w.workspace_key = p.workspace_key
+  JOIN tenants t ON t.ledger_key = c.ledger_key AND t.tenant_key = c.tenant_key AND t.workspace_key = w.workspace_key) charged
+UNION ALL
+SELECT g.ledger_id, w.workspace_id, t.tenant_id, p.period, 0 AS credits_used,
+  CASE WHEN count(*) = count(x.amount_minor) THEN sum(x.amount_minor)::bigint END AS amount_minor, k.currency,
+  max(k.name) AS rate_card, 0 AS charge_minor,
+  CASE WHEN count(*) = count(x.amount_minor) THEN sum(x.amount_minor)::bigint END AS correction_minor
+FROM charge_corrections x
+JOIN ledgers g ON g.ledger_key = x.ledger_key
+JOIN rate_cards k ON k.ledger_key = x.ledger_key AND k.card_key = x.card_key
+JOIN periods p ON p.ledger_key = x.ledger_key AND p.period_key = x.booked_period_key
+JOIN workspaces w ON w.ledger_key = x.ledger_key AND w.workspace_key = p.workspace_key
+JOIN tenants t ON t.ledger_key = x.ledger_key AND t.tenant_key = x.tenant_key AND t.workspace_key = w.workspace_key
+WHERE NOT EXISTS (SELECT 1 FROM charges c JOIN rate_cards y ON y.ledger_key = c.ledger_key AND y.card_key = c.card_key
+  WHERE c.ledger_key = x.ledger_key AND c.period_key = x.booked_period_key AND c.tenant_key = x.tenant_key
+    AND y.currency = k.currency)
+GROUP BY g.ledger_id, w.workspace_id, t.tenant_id, p.period, x.booked_period_key, x.tenant_key, k.currency;
+--> statement-breakpoint
+CREATE OR REPLACE VIEW finance_closes AS
+SELECT l.ledger_id, w.workspace_id, p.period, e.action, e.at, e.actor, e.note, e.forced, e.overridden, e.tenants,
+  e.credits_used, e.request_count, e.event_seq, e.previous_digest, e.digest
+FROM period_events e
+JOIN ledgers l ON l.ledger_key = e.ledger_key
+JOIN periods p ON p.ledger_key = e.ledger_key AND p.period_key = e.period_key
+JOIN workspaces w ON w.ledger_key = e.ledger_key AND w.workspace_key = e.workspace_key;
+--> statement-breakpoint
+CREATE OR REPLACE VIEW finance_daily AS
+SELECT l.ledger_id, w.workspace_id, t.tenant_id, p.period, substr(r.finished_at, 1, 10) AS day,
+  e.credits_after AS credits_used, e.credits_after - coalesce(f.credits_after, 0) AS credits_increase,
+  e.requests_after - coalesce(f.requests_after, 0) AS request_increase, e.requests_after AS request_count
+FROM usage_entries e
+JOIN ledgers l ON l.ledger_key = e.ledger_key
+JOIN periods p ON p.ledger_key = e.ledger_key AND p.period_key = e.period_key
+JOIN workspaces w ON w.ledger_key = e.ledger_key AND w.workspace_key = p.workspace_key
+LEFT JOIN tenants t ON t.ledger_key = e.ledger_key AND t.tenant_key = e.tenant_key AND t.workspace_key = w.workspace_key
+JOIN runs r ON r.ledger_key = e.ledger_key AND r.run_key = e.run_key
+-- The last entry of an earlier day.
+LEFT JOIN LATERAL (SELECT g.credits_after, g.requests_after FROM usage_entries g
+  JOIN runs s ON s.ledger_key = g.ledger_key AND s.run_key = g.run_key
+  WHERE g.ledger_key = e.ledger_key AND g.period_key = e.period_key AND g.tenant_key = e.tenant_key
+    AND g.entry_id < e.entry_id AND s.finished_at < substr(r.finished_at, 1, 10)
+  ORDER BY g.entry_id DESC LIMIT 1) f ON true
+-- No later entry of the same day.
+WHERE NOT EXISTS (SELECT 1 FROM (SELECT n.run_key FROM usage_entries n
+    WHERE n.ledger_key = e.ledger_key AND n.period_key = e.period_key AND n.tenant_key = e.tenant_key
+      AND n.entry_id > e.entry_id ORDER BY n.entry_id LIMIT 1) n
+  JOIN runs s ON s.ledger_key = e.ledger_key AND s.run_key = n.run_key
+  WHERE substr(s.finished_at, 1, 10) <= substr(r.finished_at, 1, 10));
+--> statement-breakpoint
+CREATE OR REPLACE VIEW finance_freshness AS
+SELECT l.ledger_id, w.workspace_id,
+  (SELECT r.finished_at FROM runs r WHERE r.ledger_key = w.ledger_key AND r.workspace_key = w.workspace_key
+     AND r.status = 'applied' ORDER BY r.run_key DESC LIMIT 1) AS last_complete_run_at,
+  (SELECT r.started_at FROM runs r WHERE r.ledger_key = w.ledger_key AND r.workspace_key = w.workspace_key
+   ORDER BY r.run_key DESC LIMIT 1) AS last_attempt_at,
+  (SELECT r.status FROM runs r WHERE r.ledger_key = w.ledger_key AND r.workspace_key = w.workspace_key
+   ORDER BY r.run_key DESC LIMIT 1) AS last_status,
+  (SELECT min(p.period) FROM periods p WHERE p.ledger_key = w.ledger_key AND p.workspace_key = w.workspace_key
+     AND p.covered_run_key IS NOT NULL) AS covers_from,
+  (SELECT max(p.period) FROM periods p WHERE p.ledger_key = w.ledger_key AND p.workspace_key = w.workspace_key
+     AND p.covered_run_key IS NOT NULL) AS covers_to
+FROM workspaces w
+JOIN ledgers l ON l.ledger_key = w.ledger_key;
+--> statement-breakpoint
+CREATE OR REPLACE VIEW finance_history AS
+SELECT l.ledger_id, e.entry_id, r.run_id, r.finished_at AS recorded_at, w.workspace_id, t.tenant_id, p.period,
+  CASE e.kind WHEN 1 THEN 'opened' WHEN 2 THEN 'increased' WHEN 3 THEN 'decreased' WHEN 4 THEN 'withdrawn' WHEN 5 THEN 'restored' END AS kind,
+  e.credits_delta, e.requests_delta, e.credits_after, e.requests_after
+FROM usage_entries e
+JOIN ledgers l ON l.ledger_key = e.ledger_key
+JOIN periods p ON p.ledger_key = e.ledger_key AND p.period_key = e.period_key
+JOIN workspaces w ON w.ledger_key = e.ledger_key AND w.workspace_key = p.workspace_key
+LEFT JOIN tenants t ON t.ledger_key = e.ledger_key AND t.tenant_key = e.tenant_key AND t.workspace_key = w.workspace_key
+LEFT JOIN runs r ON r.ledger_key = e.ledger_key AND r.run_key = e.run_key;
+--> statement-breakpoint
+CREATE OR REPLACE VIEW finance_month_to_date AS
+WITH months AS MATERIALIZED (
+  SELECT n.*,
+    -- From where last month's figures are read: as they stand, as they were closed, or as they had been read by then.
+    CASE WHEN n.compared_at >= n.period AND n.previous_closed_seq IS NULL THEN n.period_key - 1 END AS state_key,
+    CASE WHEN n.compared_at >= n.period AND n.previous_closed_seq IS NOT NULL THEN n.period_key - 1 END AS closed_key,
+    CASE WHEN n.compared_at < n.period AND n.read_at IS NOT NULL THEN n.period_key - 1 END AS entries_key
+  FROM (
+    SELECT m.*,
+      (SELECT max(r.finished_at) FROM runs r
+       WHERE r.ledger_key = m.ledger_key AND r.workspace_key = m.workspace_key AND r.applied_seq IS NOT NULL
+         AND r.finished_at <= m.compared_at
+         AND r.finished_at >= to_char(m.compared_at::timestamptz AT TIME ZONE 'UTC' - interval '36 hours', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')
+         AND r.from_period <= m.previous AND r.to_period >= m.previous) AS read_at,
+      (SELECT r.first_entry_id + r.entries - 1 FROM runs r
+       WHERE r.ledger_key = m.ledger_key AND r.workspace_key = m.workspace_key AND r.applied_seq IS NOT NULL
+         AND r.finished_at <= m.compared_at AND r.first_entry_id IS NOT NULL ORDER BY r.finished_at DESC LIMIT 1) AS last_entry_id
+    FROM (
+      SELECT s.*, to_char(s.start - interval '1 month', 'YYYY-MM') AS previous,
+        extract(epoch FROM s.read)::double precision - extract(epoch FROM s.start)::double precision AS elapsed,
+        extract(epoch FROM s.start + interval '1 month' - s.start)::double precision AS length,
+        -- The difference of two times is exact; the same as seconds would be rounded.
+        least(s.period || '-01T00:00:00.000Z', to_char(s.start - interval '1 month' + (s.read - s.start), 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))
+          AS compared_at
+      FROM (
+        SELECT p.ledger_key, p.period_key, p.workspace_key, p.period, r.finished_at AS as_of, q.closed_seq AS previous_closed_seq,
+          (p.period || '-01')::timestamp AS start, r.finished_at::timestamptz AT TIME ZONE 'UTC' AS read
+        FROM periods p
+        JOIN runs r ON r.ledger_key = p.ledger_key AND r.run_key = p.covered_run_key
+        LEFT JOIN periods q ON q.ledger_key = p.ledger_key AND q.period_key = p.period_key - 1
+        WHERE p.closed_seq IS NULL
+          AND p.period_end >= to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')) s) m) n)
+SELECT l.ledger_id, z.workspace_id, z.tenant_id, z.period, z.credits_used, z.previous_credits_same_point,
+  z.credits_used - z.previous_credits_same_point AS credits_change,
+  CASE WHEN z.previous_credits_same_point <> 0
+    THEN round(100.0 * (z.credits_used - z.previous_credits_same_point) / abs(z.previous_credits_same_point), 2) END AS change_percent,
+  -- Whole numbers from 2^52 on are not rounded, those beyond 64 bits are the largest.
+  CASE WHEN z.elapsed < 86400 THEN NULL
+    WHEN abs(z.projected) < 4503599627370496 THEN (sign(z.projected) * floor(abs(z.projected) + 0.5))::bigint
+    WHEN z.projected >= 9223372036854775807 THEN 9223372036854775807
+    WHEN z.projected <= -9223372036854775808 THEN -9223372036854775808
+    ELSE z.projected::bigint END AS projection,
+  z.request_count, z.as_of, z.compared_at
+FROM (
+  SELECT m.ledger_key, w.workspace_id, t.tenant_id, m.period, u.credits_used, u.request_count, m.as_of, m.compared_at, m.elapsed,
+    CASE WHEN m.elapsed >= 86400 THEN u.credits_used::double precision * (m.length / m.elapsed) END AS projected,
+    CASE WHEN coalesce(m.state_key, m.closed_key, m.entries_key) IS NOT NULL
+      THEN coalesce(v.credits_used, x.credits_used, e.credits_after, 0) END AS previous_credits_same_point
+  FROM months m
+  JOIN workspaces w ON w.ledger_key = m.ledger_key AND w.workspace_key = m.workspace_key
+  JOIN tenant_usage u ON u.ledger_key = m.ledger_key AND u.period_key = m.period_key
+  JOIN tenants t ON t.ledger_key = m.ledger_key AND t.tenant_key = u.tenant_key AND t.workspace_key = m.workspace_key
+  LEFT JOIN tenant_usage v ON v.ledger_key = m.ledger_key AND v.period_key = m.state_key AND v.tenant_key = u.tenant_key
+  LEFT JOIN closed_usage x ON x.ledger_key = m.ledger_key AND x.period_key = m.closed_key AND x.tenant_key = u.tenant_key
+  LEFT JOIN LATERAL (SELECT f.credits_after FROM usage_entries f
+    WHERE f.ledger_key = m.ledger_key AND f.period_key = m.entries_key AND f.tenant_key = u.tenant_key
+      AND f.entry_id <= m.last_entry_id ORDER BY f.entry_id DESC LIMIT 1) e ON true) z
+JOIN ledgers l ON l.ledger_key = z.ledger_key;
+--> statement-breakpoint
+CREATE OR REPLACE VIEW finance_period_changes AS
+SELECT l.ledger_id, w.workspace_id, t.tenant_id, c.period, c.credits_used, c.previous_credits,
+  c.credits_used - c.previous_credits AS credits_change,
+  CASE WHEN c.previous_credits <> 0 THEN round(100.0 * (c.credits_used - c.previous_credits) / abs(c.previous_credits), 2) END AS change_percent,
+  c.request_count, c.previous_requests
+FROM (
+  SELECT p.ledger_key, p.workspace_key, p.period, u.tenant_key, u.credits_used, u.request_count,
+    CASE WHEN q.closed_seq IS NULL THEN v.credits_used ELSE x.credits_used END AS previous_credits,
+    CASE WHEN q.closed_seq IS NULL THEN v.request_count ELSE x.request_count END AS previous_requests
+  FROM tenant_usage u
+  JOIN periods p ON p.ledger_key = u.ledger_key AND p.period_key = u.period_key AND p.closed_seq IS NULL
+  LEFT JOIN periods q ON q.ledger_key = u.ledger_key AND q.period_key = u.period_key - 1
+  LEFT JOIN tenant_usage v ON v.ledger_key = u.ledger_key AND v.period_key = u.period_key - 1 AND v.tenant_key = u.tenant_key
+  LEFT JOIN closed_usage x ON x.ledger_key = u.ledger_key AND x.period_key = u.period_key - 1 AND x.tenant_key = u.tenant_key
+  UNION ALL
+  SELECT p.ledger_key, p.workspace_key, p.period, u.tenant_key, u.credits_used, u.request_count,
+    CASE WHEN q.closed_seq IS NULL THEN v.credits_used ELSE x.credits_used END,
+    CASE WHEN q.closed_seq IS NULL THEN v.request_count ELSE x.request_count END
+  FROM closed_usage u
+  JOIN periods p ON p.ledger_key = u.ledger_key AND p.period_key = u.period_key AND p.closed_seq IS NOT NULL
+  LEFT JOIN periods q ON q.ledger_key = u.ledger_key AND q.period_key = u.period_key - 1
+  LEFT JOIN tenant_usage v ON v.ledger_key = u.ledger_key AND v.period_key = u.period_key - 1 AND v.tenant_key = u.tenant_key
+  LEFT JOIN closed_usage x ON x.ledger_key = u.ledger_key AND x.period_key = u.period_key - 1 AND x.tenant_key = u.tenant_key) c
+JOIN ledgers l ON l.ledger_key = c.ledger_key
+JOIN workspaces w ON w.ledger_key = c.ledger_key AND w.workspace_key = c.workspace_key
+LEFT JOIN tenants t ON t.ledger_key = c.ledger_key AND t.tenant_key = c.tenant_key AND t.workspace_key = c.workspace_key;
+--> statement-breakpoint
+CREATE OR REPLACE VIEW finance_period_totals AS
+SELECT l.ledger_id, w.workspace_id, p.period,
+  CASE WHEN p.closed_seq IS NULL
+    THEN (SELECT count(*) FROM tenant_usage u WHERE u.ledger_key = p.ledger_key AND u.period_key = p.period_key AND u.withdrawn = 0)
+    ELSE e.tenants END AS tenants,
+  CASE WHEN p.closed_seq IS NULL
+    THEN (SELECT coalesce(sum(u.credits_used), 0)::bigint FROM tenant_usage u WHERE u.ledger_key = p.ledger_key AND u.period_key = p.period_key)
+    ELSE e.credits_used END AS credits_used,
+  CASE WHEN p.closed_seq IS NULL
+    THEN (SELECT coalesce(sum(u.request_count), 0)::bigint FROM tenant_usage u WHERE u.ledger_key = p.ledger_key AND u.period_key = p.period_key)
+    ELSE e.request_count END AS request_count,
+  CASE WHEN p.closed_seq IS NOT NULL THEN 'closed'
+    WHEN p.period_end >= to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') THEN 'open' ELSE 'settling' END AS state,
+  CASE WHEN r.started_at > p.period_end THEN 1 ELSE 0 END AS complete,
+  r.finished_at AS as_of,
+  (SELECT coalesce(sum(a.credits_delta), 0)::bigint FROM adjustments a
+   WHERE a.ledger_key = p.ledger_key AND a.booked_period_key = p.period_key) AS adjustment_credits,
+  (SELECT coalesce(sum(a.requests_delta), 0)::bigint FROM adjustments a
+   WHERE a.ledger_key = p.ledger_key AND a.booked_period_key = p.period_key) AS adjustment_requests,
+  e.at AS closed_at, e.actor AS closed_by, e.note AS close_note, e.forced AS close_forced
+FROM periods p
+JOIN ledgers l ON l.ledger_key = p.ledger_key
+JOIN workspaces w ON w.ledger_key = p.ledger_key AND w.workspace_key = p.workspace_key
+LEFT JOIN period_events e ON e.ledger_key = p.ledger_key AND e.event_seq = p.closed_seq
+LEFT JOIN runs r ON r.ledger_key = p.ledger_key AND r.run_key = p.covered_run_key;
+--> statement-breakpoint
+CREATE OR REPLACE VIEW finance_runs AS
+SELECT l.ledger_id, r.run_id, w.workspace_id, r.status, r.from_period, r.to_period, r.started_at, r.finished_at, r.pages,
+  r.records, r.entries, r.digest, r.error_code, r.kind, r.slot, r.error_message
+FROM runs r
+JOIN ledgers l ON l.ledger_key = r.ledger_key
+JOIN workspaces w ON w.ledger_key = r.ledger_key AND w.workspace_key = r.workspace_key;
+--> statement-breakpoint
+CREATE OR REPLACE VIEW finance_tenants AS
+SELECT l.ledger_id, w.workspace_id, t.tenant_id, n.display_name, n.external_ref,
+  (SELECT r.finished_at FROM periods p
+   JOIN tenant_usage u ON u.ledger_key = p.ledger_key AND u.period_key = p.period_key AND u.tenant_key = t.tenant_key
+   JOIN runs r ON r.ledger_key = p.ledger_key AND r.run_key = u.first_run_key
+   WHERE p.ledger_key = t.ledger_key AND p.workspace_key = t.workspace_key ORDER BY u.first_run_key LIMIT 1) AS first_seen_at,
+  n.labels, n.recorded_at AS named_at
+FROM tenants t
+JOIN ledgers l ON l.ledger_key = t.ledger_key
+JOIN workspaces w ON w.ledger_key = t.ledger_key AND w.workspace_key = t.workspace_key
+LEFT JOIN tenant_names n ON n.ledger_key = t.ledger_key AND n.tenant_key = t.tenant_key
+  AND n.after_seq = (SELECT max(m.after_seq) FROM tenant_names m WHERE m.ledger_key = t.ledger_key AND m.tenant_key = t.tenant_key);
+--> statement-breakpoint
+CREATE OR REPLACE VIEW finance_usage AS
+SELECT l.ledger_id, w.workspace_id, t.tenant_id, p.period, p.period_start, p.period_end, u.credits_used, u.request_count,
+  CASE WHEN p.period_end >= to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') THEN 'open' ELSE 'settling' END AS state,
+  f.finished_at AS first_seen_at, c.finished_at AS changed_at, u.withdrawn
+FROM tenant_usage u
+JOIN ledgers l ON l.ledger_key = u.ledger_key
+JOIN periods p ON p.ledger_key = u.ledger_key AND p.period_key = u.period_key AND p.closed_seq IS NULL
+JOIN workspaces w ON w.ledger_key = u.ledger_key AND w.workspace_key = p.workspace_key
+LEFT JOIN tenants t ON t.ledger_key = u.ledger_key AND t.tenant_key = u.tenant_key AND t.workspace_key = w.workspace_key
+LEFT JOIN runs f ON f.ledger_key = u.ledger_key AND f.run_key = u.first_run_key
+LEFT JOIN runs c ON c.ledger_key = u.ledger_key AND c.run_key = u.changed_run_key
+UNION ALL
+SELECT l.ledger_id, w.workspace_id, t.tenant_id, p.period, p.period_start, p.period_end, u.credits_used, u.request_count,
+  'closed' AS state, f.finished_at AS first_seen_at, c.finished_at AS changed_at, u.withdrawn
+FROM closed_usage u
+JOIN ledgers l ON l.ledger_key = u.ledger_key
+JOIN periods p ON p.ledger_key = u.ledger_key AND p.period_key = u.period_key AND p.closed_seq IS NOT NULL
+JOIN workspaces w ON w.ledger_key = u.ledger_key AND w.workspace_key = p.workspace_key
+LEFT JOIN tenants t ON t.ledger_key = u.ledger_key AND t.tenant_key = u.tenant_key AND t.workspace_key = w.workspace_key
+LEFT JOIN runs f ON f.ledger_key = u.ledger_key AND f.run_key = u.first_run_key
+LEFT JOIN runs c ON c.ledger_key = u.ledger_key AND c.run_key = u.changed_run_key;

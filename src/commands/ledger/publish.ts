@@ -1,0 +1,51 @@
+import type { Command } from 'commander';
+import { ledgerId, replicaEpoch } from '../../ledger/schema/identity.ts';
+import { formatInteger } from '../../reports/formats/format.ts';
+import type { Context } from '../../wiring/context.ts';
+import { type CliContext, examples, reportingCommand } from '../shared/cli-context.ts';
+import { requireReplica } from '../shared/require-replica.ts';
+
+export function publishCommand(cli: CliContext): Command {
+  return reportingCommand('publish')
+    .option('--replace', 'put this ledger in the place of another copy of it that the replica holds')
+    .addHelpText('after', examples('usage-ledger publish', 'usage-ledger publish --json'))
+    .action(({ replace = false }: { replace?: boolean }) =>
+      cli.withContext((context) => publish(cli, context, replace)),
+    );
+}
+
+async function publish(cli: CliContext, context: Context, replace: boolean): Promise<void> {
+  const settings = requireReplica(context.config);
+  const [{ Publisher }, { findReplica }] = await Promise.all([
+    import('../../publish/publisher.ts'),
+    import('../../publish/send/position.ts'),
+  ]);
+  const { connection } = context.reader();
+  const publisher = new Publisher(settings, context.config.ledger.path);
+  const started = performance.now();
+  try {
+    if (replace) {
+      const held = await findReplica(await publisher.connect(), ledgerId(connection));
+      const epoch = Math.max(held?.epoch ?? 0, replicaEpoch(connection)) + 1;
+      // First here: a copy with a lower number than the replica's could not publish any more.
+      await (await context.writer()).call('setReplicaEpoch', { epoch });
+    }
+    const { from, to, headDigest, entries, rows } = await publisher.publish({ nowMs: cli.now(), replace });
+    const seconds = (performance.now() - started) / 1000;
+    if (cli.json) {
+      cli.printJson({ from, to, head_digest: headDigest, entries, rows, seconds: Number(seconds.toFixed(3)) });
+      return;
+    }
+    if (rows === 0) cli.print(`nothing to publish: the replica holds link ${formatInteger(to)} of the chain`);
+    else {
+      const links =
+        to === from ? 'what has changed beside the chain' : `links ${formatInteger(from + 1)} to ${formatInteger(to)}`;
+      cli.print(
+        `published ${links}: ${formatInteger(entries)} entries, ${formatInteger(rows)} rows in ${seconds.toFixed(1)} s`,
+      );
+    }
+    cli.print(`head digest ${headDigest}`);
+  } finally {
+    await publisher.close();
+  }
+}

@@ -1,0 +1,83 @@
+import pg from 'pg';
+import { replicaErrorOf } from './replica-error.ts';
+
+/** Where the replica lies and how it is reached. */
+export interface ReplicaSettings {
+  /** `postgres://user:password@host:port/database`; a secret. */
+  url: string;
+  schema: string;
+  /** `off`: this machine only. `require`: encrypted, whoever answers. */
+  tls: 'verify' | 'require' | 'off';
+  /** Certificates (PEM) of the authorities that the server is trusted by, instead of the public ones. */
+  ca?: string;
+}
+
+const CONNECT_TIMEOUT_MS = 10_000;
+/** A statement that takes longer is lost: a frozen server would keep the publisher for ever. */
+const STATEMENT_TIMEOUT_MS = 10 * 60_000;
+/** A server that says nothing to a short question for this long is away. */
+const KEEP_ALIVE_MS = 10_000;
+
+/** Integers are bigints, exact. */
+const types = {
+  getTypeParser: (oid: number, format?: 'text' | 'binary') => {
+    if (oid === pg.types.builtins.INT8 || oid === pg.types.builtins.INT4) return (text: string) => BigInt(text);
+    return pg.types.getTypeParser(oid, format as 'text');
+  },
+};
+
+/** One connection to the replica, in its schema. */
+export interface ReplicaClient {
+  readonly pg: pg.Client;
+  /** Why the connection has ended by itself; null while it stands. */
+  readonly lost: Error | null;
+  query<Row = Record<string, unknown>>(sql: string, values?: readonly unknown[]): Promise<Row[]>;
+  close(): Promise<void>;
+}
+
+/** Connects. Throws ReplicaError, which never holds the password. */
+export async function connectReplica(settings: ReplicaSettings): Promise<ReplicaClient> {
+  const { url, schema, tls, ca } = settings;
+  const client = new pg.Client({
+    connectionString: url,
+    application_name: 'usage-ledger',
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    statement_timeout: STATEMENT_TIMEOUT_MS,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
+    types,
+    ssl: tls === 'off' ? false : { rejectUnauthorized: tls === 'verify', ...(ca === undefined ? {} : { ca }) },
+  });
+  let lost: Error | null = null;
+  // Without a listener a connection that breaks while it is idle would end the process.
+  client.on('error', (error) => {
+    lost ??= error;
+  });
+  const query = async <Row>(sql: string, values: readonly unknown[] = []): Promise<Row[]> => {
+    try {
+      return (await client.query(sql, [...values])).rows as Row[];
+    } catch (error) {
+      throw replicaErrorOf(error);
+    }
+  };
+  try {
+    await client.connect();
+  } catch (error) {
+    void client.end().catch(() => undefined);
+    throw replicaErrorOf(error);
+  }
+  try {
+    await query(`SET search_path TO ${pg.escapeIdentifier(schema)}`);
+  } catch (error) {
+    await client.end();
+    throw error;
+  }
+  return {
+    pg: client,
+    get lost() {
+      return lost;
+    },
+    query,
+    close: () => client.end().catch(() => undefined),
+  };
+}

@@ -1,0 +1,55 @@
+import { hostname } from 'node:os';
+import { openReader } from '../ledger/file/open.ts';
+import { connectReplica, type ReplicaClient, type ReplicaSettings } from './connect.ts';
+import { migrateReplica } from './replica/migrate-replica.ts';
+import { type PublishReport, publishLedger } from './send/publish-ledger.ts';
+import { recentCheckpoints } from './send/recent-checkpoints.ts';
+
+/** Publishes one ledger; keeps its connection from one time to the next. */
+export class Publisher {
+  readonly #settings: ReplicaSettings;
+  readonly #ledgerPath: string;
+  #client: ReplicaClient | null = null;
+
+  constructor(settings: ReplicaSettings, ledgerPath: string) {
+    this.#settings = settings;
+    this.#ledgerPath = ledgerPath;
+  }
+
+  /** The replica, in the schema of this version. */
+  async connect(): Promise<ReplicaClient> {
+    if (this.#client !== null && this.#client.lost === null) return this.#client;
+    await this.close();
+    const client = await connectReplica(this.#settings);
+    try {
+      await migrateReplica(client, this.#settings.schema);
+    } catch (error) {
+      await client.close();
+      throw error;
+    }
+    this.#client = client;
+    return client;
+  }
+
+  /** One publish, see `publishLedger`. After a failure the next one connects anew. */
+  async publish({ nowMs, replace = false }: { nowMs: number; replace?: boolean }): Promise<PublishReport> {
+    const client = await this.connect();
+    const { connection, close } = openReader(this.#ledgerPath);
+    try {
+      const checkpoints = recentCheckpoints(this.#ledgerPath);
+      const by = `${hostname()} ${process.pid}`;
+      return await publishLedger({ connection, client, replace, checkpoints, by, nowMs });
+    } catch (error) {
+      await this.close();
+      throw error;
+    } finally {
+      close();
+    }
+  }
+
+  async close(): Promise<void> {
+    const client = this.#client;
+    this.#client = null;
+    await client?.close();
+  }
+}

@@ -1,0 +1,59 @@
+import { AppError } from '../core/errors.ts';
+
+/** A fault of the replica. `retryable`: it may pass by itself. */
+export class ReplicaError extends AppError {}
+
+/**
+ * This copy of the ledger may not publish: the replica holds what another copy has published. The message names both
+ * heads.
+ */
+export class ReplicaRefusedError extends ReplicaError {
+  constructor(message: string) {
+    super('replica_refused', message, {
+      hint: 'stop the other copy and publish from that one which is right; `usage-ledger restore --from-replica` takes over what the replica holds, `usage-ledger publish --replace` puts this ledger in its place',
+    });
+  }
+}
+
+/** Classes of SQLSTATE that another attempt may find gone: connection, resources, shutdown, system, conflicts. */
+const PASSING = /^(08|53|57|58|40)/;
+/** The same of sockets and name servers. */
+const PASSING_CODES: readonly string[] = [
+  ...[
+    'ECONNREFUSED',
+    'ECONNRESET',
+    'ETIMEDOUT',
+    'EPIPE',
+    'ENOTFOUND',
+    'EAI_AGAIN',
+    'EHOSTUNREACH',
+    'ENETUNREACH',
+    'ENOENT',
+  ],
+];
+
+/** What Postgres, or the way to it, says, as an error of ours; anything else stays as it is. */
+export function replicaErrorOf(error: unknown): unknown {
+  if (error instanceof AppError || !(error instanceof Error)) return error;
+  const code = 'code' in error ? String(error.code) : '';
+  const isWay = code === '' && /connection|timeout|terminated/i.test(error.message);
+  if (PASSING_CODES.includes(code) || PASSING.test(code) || isWay) {
+    return new ReplicaError('replica_unreachable', `the replica cannot be used now: ${error.message}`, {
+      retryable: true,
+      hint: 'check publish.url, that Postgres runs and takes connections from here, and its disk; what is not published yet follows by itself',
+      cause: error,
+    });
+  }
+  if (!/^[0-9A-Z]{5}$/.test(code)) return error;
+  const denied = code.startsWith('28') || code === '42501' || code === '3D000';
+  return new ReplicaError(
+    denied ? 'replica_denied' : 'replica_failed',
+    `Postgres refuses: ${error.message} (${code})`,
+    {
+      hint: denied
+        ? 'check user, password and database of publish.url, and that the user may create the schema of publish.schema'
+        : 'the log of Postgres says more',
+      cause: error,
+    },
+  );
+}

@@ -1,0 +1,222 @@
+import type { LedgerConnection } from '../../ledger/file/open.ts';
+import { GENESIS_DIGEST, headOfChain } from '../../ledger/runs/digest.ts';
+import { keptFromRun } from '../../ledger/runs/prune-runs.ts';
+import { ledgerId, replicaEpoch } from '../../ledger/schema/identity.ts';
+import { schemaVersion } from '../../ledger/schema/migrate.ts';
+import type { ReplicaClient } from '../connect.ts';
+import { ReplicaError, ReplicaRefusedError } from '../replica-error.ts';
+
+/** Up to where rows have been published, or are to be. */
+export interface Marks {
+  tenantKey: number;
+  entryId: number;
+  runKey: number;
+  changeSeq: number;
+  eventSeq: number;
+  adjustmentId: number;
+  keptFromRun: number;
+}
+
+/** What the ledger's file says of itself, in the snapshot that is published. */
+export interface LocalState {
+  ledgerId: string;
+  head: { seq: number; digest: string; at: string };
+  epoch: number;
+  schemaAt: number;
+  marks: Marks;
+}
+
+/** What the replica holds of the ledger. */
+export interface ReplicaState {
+  ledgerKey: number;
+  ledgerId: string;
+  position: number;
+  headDigest: string;
+  headAt: string;
+  epoch: number;
+  schemaAt: number;
+  marks: Marks;
+  lastRunId: string;
+  lastChange: string;
+  wholeTables: Readonly<Record<string, string>>;
+  publishedAt: string;
+  publishedBy: string;
+}
+
+interface LedgerRow {
+  ledger_key: bigint;
+  ledger_id: string;
+  position: bigint;
+  head_digest: string;
+  head_at: string;
+  epoch: bigint;
+  schema_at: bigint;
+  last_tenant_key: bigint;
+  last_entry_id: bigint;
+  last_run_key: bigint;
+  last_change_seq: bigint;
+  last_event_seq: bigint;
+  last_adjustment_id: bigint;
+  kept_from_run: bigint;
+  last_run_id: string;
+  last_change: string;
+  whole_tables: Record<string, string>;
+  published_at: string;
+  published_by: string;
+}
+
+export function readLocal(connection: LedgerConnection): LocalState {
+  const value = (sql: string): number => Number(connection.prepare(sql).pluck().get());
+  const last = (column: string, table: string): number => value(`SELECT coalesce(max(${column}), 0) FROM ${table}`);
+  const head = headOfChain(connection);
+  const at = connection
+    .prepare(
+      'SELECT finished_at FROM runs WHERE applied_seq = @seq UNION ALL SELECT at FROM period_events WHERE event_seq = @seq',
+    )
+    .pluck()
+    .get({ seq: head.seq });
+  return {
+    ledgerId: ledgerId(connection),
+    head: { ...head, at: typeof at === 'string' ? at : '' },
+    epoch: replicaEpoch(connection),
+    schemaAt: schemaVersion(connection),
+    marks: {
+      tenantKey: last('tenant_key', 'tenants'),
+      entryId: last('entry_id', 'usage_entries'),
+      runKey: last('run_key', 'runs'),
+      changeSeq: last('change_seq', 'row_changes'),
+      eventSeq: last('event_seq', 'period_events'),
+      adjustmentId: last('adjustment_id', 'adjustments'),
+      keptFromRun: keptFromRun(connection),
+    },
+  };
+}
+
+/** Null when the replica knows nothing of the ledger. */
+export async function findReplica(client: ReplicaClient, id: string): Promise<ReplicaState | null> {
+  const [row] = await client.query<LedgerRow>('SELECT * FROM ledgers WHERE ledger_id = $1', [id]);
+  return row === undefined ? null : toState(row);
+}
+
+/** Makes the ledger known, and keeps every other publisher of it out until the transaction ends. */
+export async function lockReplica(client: ReplicaClient, id: string): Promise<ReplicaState> {
+  await client.query(
+    `INSERT INTO ledgers (ledger_id, position, head_digest, epoch, schema_at, last_tenant_key, last_entry_id, last_run_key,
+       last_change_seq, last_event_seq, last_adjustment_id, kept_from_run, last_run_id, last_change, whole_tables, head_at,
+       published_at, published_by)
+     VALUES ($1, 0, $2, 0, 0, 0, 0, 0, 0, 0, 0, 0, '', '', '{}', '', '', '')
+     ON CONFLICT (ledger_id) DO NOTHING`,
+    [id, GENESIS_DIGEST],
+  );
+  const [row] = await client.query<LedgerRow>('SELECT * FROM ledgers WHERE ledger_id = $1 FOR UPDATE', [id]);
+  if (row === undefined)
+    throw new ReplicaError('replica_failed', 'the replica has lost the ledger', { retryable: true });
+  return toState(row);
+}
+
+/**
+ * Refuses a copy of the ledger that does not continue what the replica holds: its chain must have the replica's head, and
+ * beyond the chain its last run and its last row change.
+ *
+ * @throws ReplicaRefusedError naming both heads.
+ */
+export function requireSameCopy(connection: LedgerConnection, local: LocalState, held: ReplicaState): void {
+  const ours = `this ledger ends at link ${local.head.seq} (${local.head.digest})`;
+  const theirs = `the replica holds link ${held.position} (${held.headDigest})`;
+  if (held.epoch > local.epoch) {
+    throw new ReplicaRefusedError(
+      `another copy of this ledger has taken its place since (${held.epoch} against ${local.epoch}): ${theirs}, ${ours}`,
+    );
+  }
+  if (held.position > 0 && digestAt(connection, held.position) !== held.headDigest) {
+    throw new ReplicaRefusedError(`another copy of this ledger has published: ${theirs}, ${ours}`);
+  }
+  const { runKey, changeSeq } = held.marks;
+  const run = runIdAt(connection, runKey);
+  // The retention lets go of old runs that published nothing.
+  const isPruned = run === undefined && runKey < local.marks.keptFromRun;
+  if (runKey > 0 && !isPruned && held.lastRunId !== run) {
+    throw new ReplicaRefusedError(
+      `another copy of this ledger has published run ${held.lastRunId}: ${theirs}, ${ours}`,
+    );
+  }
+  if (changeSeq > 0 && held.lastChange !== changeAt(connection, changeSeq)) {
+    throw new ReplicaRefusedError(
+      `another copy of this ledger has published row change ${changeSeq}: ${theirs}, ${ours}`,
+    );
+  }
+}
+
+/** Moves the replica from what it was found with to what has been sent. */
+export async function moveReplica(
+  client: ReplicaClient,
+  connection: LedgerConnection,
+  found: ReplicaState,
+  reached: { local: LocalState; wholeTables: Readonly<Record<string, string>>; at: string; by: string },
+): Promise<void> {
+  const { local, wholeTables, at, by } = reached;
+  const { head, marks } = local;
+  const moved = await client.query(
+    `UPDATE ledgers SET position = $5, head_digest = $6, epoch = $7, schema_at = $8, last_tenant_key = $9, last_entry_id = $10,
+       last_run_key = $11, last_change_seq = $12, last_event_seq = $13, last_adjustment_id = $14, kept_from_run = $15,
+       last_run_id = $16, last_change = $17, whole_tables = $18, head_at = $19, published_at = $20, published_by = $21
+     WHERE ledger_key = $1 AND position = $2 AND head_digest = $3 AND epoch = $4 RETURNING 1`,
+    [
+      ...[found.ledgerKey, found.position, found.headDigest, found.epoch, head.seq, head.digest, local.epoch],
+      ...[local.schemaAt, marks.tenantKey, marks.entryId, marks.runKey, marks.changeSeq, marks.eventSeq],
+      ...[marks.adjustmentId, marks.keptFromRun, runIdAt(connection, marks.runKey) ?? ''],
+      ...[changeAt(connection, marks.changeSeq) ?? '', JSON.stringify(wholeTables), head.at, at, by],
+    ],
+  );
+  if (moved.length === 0)
+    throw new ReplicaRefusedError(`another publisher has moved the replica on from link ${found.position}`);
+}
+
+/** The digest of a link of the chain. */
+export function digestAt(connection: LedgerConnection, seq: number): string | undefined {
+  return connection
+    .prepare(
+      'SELECT digest FROM runs WHERE applied_seq = @seq UNION ALL SELECT digest FROM period_events WHERE event_seq = @seq',
+    )
+    .pluck()
+    .get({ seq }) as string | undefined;
+}
+
+function runIdAt(connection: LedgerConnection, runKey: number): string | undefined {
+  return connection.prepare('SELECT run_id FROM runs WHERE run_key = ?').pluck().get(runKey) as string | undefined;
+}
+
+function changeAt(connection: LedgerConnection, changeSeq: number): string | undefined {
+  return connection
+    .prepare(
+      "SELECT table_name || ' ' || row_key || ' ' || lower(hex(coalesce(row_digest, ''))) FROM row_changes WHERE change_seq = ?",
+    )
+    .pluck()
+    .get(changeSeq) as string | undefined;
+}
+
+function toState(row: LedgerRow): ReplicaState {
+  return {
+    ledgerKey: Number(row.ledger_key),
+    ledgerId: row.ledger_id,
+    position: Number(row.position),
+    headDigest: row.head_digest,
+    headAt: row.head_at,
+    epoch: Number(row.epoch),
+    schemaAt: Number(row.schema_at),
+    marks: {
+      tenantKey: Number(row.last_tenant_key),
+      entryId: Number(row.last_entry_id),
+      runKey: Number(row.last_run_key),
+      changeSeq: Number(row.last_change_seq),
+      eventSeq: Number(row.last_event_seq),
+      adjustmentId: Number(row.last_adjustment_id),
+      keptFromRun: Number(row.kept_from_run),
+    },
+    lastRunId: row.last_run_id,
+    lastChange: row.last_change,
+    wholeTables: row.whole_tables,
+    publishedAt: row.published_at,
+    publishedBy: row.published_by,
+  };
+}

@@ -1,0 +1,40 @@
+import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { parseCheckpoint } from '../../ledger/anchor/checkpoint.ts';
+import { formatNote, parseNotes } from '../../ledger/anchor/signed-note.ts';
+
+/** Some hundred notes. */
+const TAIL_BYTES = 64 * 1024;
+
+export interface PublishedCheckpoint {
+  seq: number;
+  note: string;
+}
+
+/** The latest signed heads beside the ledger, in their order; none where the log cannot be read. */
+export function recentCheckpoints(ledgerPath: string): PublishedCheckpoint[] {
+  let tail: string;
+  try {
+    tail = readTail(join(dirname(ledgerPath), 'checkpoints.log'));
+  } catch {
+    return [];
+  }
+  // What was cut begins somewhere inside a note.
+  const start = tail.startsWith('usage-ledger/') ? 0 : tail.indexOf('\n\nusage-ledger/') + 2;
+  return (parseNotes(tail.slice(start)) ?? []).flatMap((note) => {
+    const checkpoint = parseCheckpoint(note.text);
+    return checkpoint === null ? [] : [{ seq: checkpoint.seq, note: formatNote(note) }];
+  });
+}
+
+function readTail(path: string): string {
+  const file = openSync(path, 'r');
+  try {
+    const { size } = fstatSync(file);
+    const bytes = Buffer.alloc(Math.min(size, TAIL_BYTES));
+    readSync(file, bytes, 0, bytes.length, size - bytes.length);
+    return bytes.toString('utf8');
+  } finally {
+    closeSync(file);
+  }
+}

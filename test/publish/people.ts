@@ -1,0 +1,104 @@
+import type Database from 'better-sqlite3';
+import { routesOf } from '../../src/alerts/notify/routes.ts';
+import type { RateCardText } from '../../src/config/rate-card-schema.ts';
+import { AppError } from '../../src/core/errors.ts';
+import { WriterOps } from '../../src/writer/writer-ops.ts';
+import { TENANTS } from '../ledger/model/upstream.ts';
+
+const DAY_MS = 86_400_000;
+const channels = routesOf([{ type: 'log', name: 'log' }]);
+
+const CARD_SETS: readonly (readonly RateCardText[])[] = [
+  [{ name: 'flat', from_period: '2025-11', currency: 'EUR', price_per_credit: '0.009' }],
+  [
+    {
+      name: 'hooli',
+      from_period: '2025-11',
+      tenant: 'hooli',
+      currency: 'USD',
+      package: { credits: 100, price: '1.50' },
+    },
+    {
+      ...{ name: 'steps', from_period: '2025-12', currency: 'EUR', minimum: '20.00', discount_percent: '2.5' },
+      graduated: [{ up_to: 1000, price_per_credit: '0.01' }, { price_per_credit: '0.004' }],
+    },
+  ],
+  [],
+];
+
+/** What people, timers and senders do to a ledger beside the runs; which of it, a number says. */
+export function interfere(connection: Database.Database, what: number, nowMs: number): void {
+  const ops = new WriterOps(connection);
+  const pick = <T>(values: readonly T[]): T | undefined => values[what % Math.max(1, values.length)];
+  const column = (sql: string): string[] => connection.prepare(sql).pluck().all() as string[];
+  const workspaceId = pick(['ws-1', 'ws-2']) ?? 'ws-1';
+  const doings: (() => unknown)[] = [
+    () => ops.setCards({ cards: pick(CARD_SETS) ?? [], source: 'import', nowMs }),
+    () =>
+      ops.importNames({
+        ...{ workspaceId, dryRun: false, nowMs },
+        names: TENANTS.slice(0, 1 + (what % 5)).map((tenantId) => ({
+          ...{ tenantId, displayName: `${tenantId}\t${what}\n\\N`, externalRef: what % 2 === 0 ? null : `ref-${what}` },
+          labels: { tier: String(what) },
+        })),
+      }),
+    () =>
+      ops.addSilence({
+        ...{
+          kind: 'silence',
+          workspaceId: null,
+          rule: '*',
+          tenant: `${pick(TENANTS)}`,
+          period: '*',
+          upToCredits: null,
+        },
+        ...{ untilMs: nowMs + DAY_MS, reason: 'known', by: 'Ada', nowMs },
+      }),
+    () => {
+      const silenceId = pick(column('SELECT silence_id FROM silences WHERE ended_at IS NULL'));
+      if (silenceId !== undefined) ops.endSilence({ silenceId, by: 'Bo', nowMs });
+    },
+    () => {
+      const alertId = pick(column("SELECT alert_id FROM alerts WHERE state = 'firing'"));
+      if (alertId !== undefined) ops.acknowledgeAlert({ alertId, by: 'Cy', note: null, nowMs });
+    },
+    () => {
+      const alertId = pick(column('SELECT alert_id FROM alerts'));
+      if (alertId !== undefined) ops.recordFeedback({ alertId, label: 'real', note: 'yes', by: 'Di', nowMs });
+    },
+    () =>
+      ops.raiseStale({
+        workspaces: [{ workspaceId: `ws-${what % 4}`, sinceMs: DAY_MS, staleAfterMs: 1 }],
+        channels,
+        nowMs,
+      }),
+    () => {
+      for (const notificationId of column("SELECT notification_id FROM outbox WHERE state = 'pending' LIMIT 3")) {
+        if (!ops.claimDelivery({ notificationId, nowMs: nowMs + 1, claimMs: 1000 })) continue;
+        const state = pick(['delivered', 'pending', 'dead'] as const) ?? 'delivered';
+        const error = state === 'delivered' ? null : 'no answer';
+        ops.recordDelivery({ notificationId, state, nextAttemptAtMs: nowMs, error, nowMs: nowMs + 2 });
+      }
+    },
+    () => fail(ops, workspaceId, nowMs),
+    () => ops.prune({ beforeMs: nowMs - DAY_MS }),
+  ];
+  try {
+    doings[what % doings.length]?.();
+  } catch (error) {
+    // Such as a lease that a sleeping run holds.
+    if (!(error instanceof AppError)) throw error;
+  }
+}
+
+function fail(ops: WriterOps, workspaceId: string, nowMs: number): void {
+  const window = { from: null, to: null };
+  const run = ops.claimRun({ workspaceId, workspaceName: workspaceId, kind: 'manual', slot: null, window, nowMs });
+  if (!('runKey' in run)) return;
+  ops.failRun({
+    runKey: run.runKey,
+    failure: { status: 'failed', code: 'unauthorized', message: 'the service\tsays no', pages: 1, records: 0 },
+    fault: { code: 'unauthorized', retryable: false, clockSkewMs: null, message: 'no' },
+    ...{ channels, nowMs },
+  });
+}

@@ -1,0 +1,70 @@
+import { randomUUID } from 'node:crypto';
+import Database from 'better-sqlite3';
+import fc from 'fast-check';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { migrateLedger } from '../../src/ledger/schema/migrate.ts';
+import { addRowDigest } from '../../src/ledger/schema/row-digest.ts';
+import type { ReplicaClient } from '../../src/publish/connect.ts';
+import { migrateReplica } from '../../src/publish/replica/migrate-replica.ts';
+import { publishLedger } from '../../src/publish/send/publish-ledger.ts';
+import { LedgerDriver } from '../ledger/model/ledger-driver.ts';
+import { histories } from '../ledger/model/steps.ts';
+import { type PostgresServer, startPostgres } from '../support/postgres.ts';
+import { expectSameTables } from './compare-tables.ts';
+import { expectSameViews } from './compare-views.ts';
+import { interfere } from './people.ts';
+
+const HISTORIES = Number(process.env.REPLICA_HISTORIES ?? 3);
+const STEPS = Number(process.env.REPLICA_STEPS ?? 10);
+const SEED = Number(process.env.REPLICA_SEED ?? Date.now() % 0x7fff_ffff);
+const SCHEMA = 'usage_ledger';
+
+let server: PostgresServer;
+let client: ReplicaClient;
+beforeAll(async () => {
+  server = await startPostgres();
+  client = await server.connect(SCHEMA);
+  await migrateReplica(client, SCHEMA);
+});
+afterAll(async () => {
+  await client.close();
+  await server.remove();
+});
+
+test('after each publish of any history every view in Postgres has the rows of SQLite', {
+  timeout: Math.max(120_000, HISTORIES * STEPS * 1_000),
+}, async () => {
+  let compared = 0;
+  await fc.assert(
+    fc.asyncProperty(
+      histories(STEPS),
+      fc.array(fc.nat(999), { minLength: STEPS, maxLength: STEPS }),
+      async (steps, people) => {
+        const connection = freshLedger();
+        const driver = new LedgerDriver(connection);
+        try {
+          for (const [index, step] of steps.entries()) {
+            driver.take(step);
+            interfere(connection, people[index] ?? 0, driver.nowMs);
+            await publishLedger({ connection, client, by: 'test', nowMs: driver.nowMs });
+            const where = `step ${index} (${step.do}, ${people[index]})`;
+            await expectSameTables(connection, client, where);
+            compared += await expectSameViews(connection, client, where);
+          }
+        } finally {
+          connection.close();
+        }
+      },
+    ),
+    { seed: SEED, numRuns: HISTORIES },
+  );
+  expect(compared, `seed ${SEED}`).toBeGreaterThan(HISTORIES * STEPS);
+});
+
+function freshLedger(): Database.Database {
+  const connection = new Database(':memory:');
+  addRowDigest(connection);
+  migrateLedger(connection, ':memory:', '0.0.0', 0);
+  connection.prepare("UPDATE ledger_meta SET value = ? WHERE name = 'ledger_id'").run(randomUUID());
+  return connection;
+}

@@ -1,0 +1,129 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { ReplicaSettings } from '../../src/publish/connect.ts';
+import { connectReplica, type ReplicaClient } from '../../src/publish/connect.ts';
+import { eventually } from './eventually.ts';
+
+/** Debian keeps the programs of each version apart. */
+const DEBIAN_FOLDER = '/usr/lib/postgresql';
+
+export interface PostgresServer {
+  folder: string;
+  /** The process of the server itself. */
+  readonly pid: number;
+  /** Settings for one schema of it. */
+  settings(schema: string): ReplicaSettings;
+  /** A connection as the owner of everything; closed by the caller. */
+  connect(schema: string): Promise<ReplicaClient>;
+  start(): Promise<void>;
+  /** Ends it as `pg_ctl` names the ways: after its clients, at once, or without cleaning up. */
+  stop(mode?: 'smart' | 'fast' | 'immediate'): Promise<void>;
+  /** SIGKILL for the server; its children follow it. */
+  kill(): Promise<void>;
+  /** Stops it and takes its folder away. */
+  remove(): Promise<void>;
+}
+
+/** A server of its own on a unix socket, in a folder of its own. Postgres refuses root, who lends it the user `postgres`. */
+export async function startPostgres({
+  options = [] as string[],
+  folderParent = tmpdir(),
+} = {}): Promise<PostgresServer> {
+  const bin = programs();
+  const folder = mkdtempSync(join(folderParent, 'ul-pg-'));
+  const data = join(folder, 'data');
+  const asRoot = process.getuid?.() === 0;
+  const user = asRoot ? idsOf('postgres') : null;
+  if (user !== null) chownSync(folder, user.uid, user.gid);
+  const identity = user ?? {};
+  const cwd = folder;
+  execFileSync(
+    join(bin, 'initdb'),
+    ['-D', data, '-A', 'trust', '-U', 'usage_ledger', '-E', 'UTF8', '--no-sync', '--locale=C.UTF-8'],
+    {
+      ...identity,
+      cwd,
+      stdio: 'ignore',
+    },
+  );
+  let child: ChildProcess | null = null;
+  const settings = (schema: string): ReplicaSettings => ({
+    url: `postgres:///postgres?user=usage_ledger&host=${encodeURIComponent(folder)}`,
+    schema,
+    tls: 'off',
+  });
+  const ended = async (): Promise<void> => {
+    const running = child;
+    if (running !== null && running.exitCode === null && running.signalCode === null) {
+      await new Promise((resolve) => running.once('exit', resolve));
+    }
+    child = null;
+  };
+  const server: PostgresServer = {
+    folder,
+    get pid() {
+      if (child?.pid === undefined) throw new Error('the server does not run');
+      return child.pid;
+    },
+    settings,
+    connect: (schema) => connectReplica(settings(schema)),
+    async start() {
+      child = spawn(
+        join(bin, 'postgres'),
+        [
+          '-D',
+          data,
+          '-k',
+          folder,
+          '-c',
+          'listen_addresses=',
+          '-c',
+          'fsync=off',
+          '-c',
+          'max_wal_size=2GB',
+          '-c',
+          'jit=off',
+          ...options,
+        ],
+        { ...identity, cwd, stdio: 'ignore' },
+      );
+      await eventually(async () => {
+        const client = await connectReplica(settings('public'));
+        await client.close();
+      }, 30_000);
+    },
+    async stop(mode = 'fast') {
+      const signals = { smart: 'SIGTERM', fast: 'SIGINT', immediate: 'SIGQUIT' } as const;
+      child?.kill(signals[mode]);
+      await ended();
+    },
+    async kill() {
+      child?.kill('SIGKILL');
+      await ended();
+    },
+    async remove() {
+      child?.kill('SIGCONT');
+      await server.stop('immediate');
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+  await server.start();
+  return server;
+}
+
+function programs(): string {
+  const versions = existsSync(DEBIAN_FOLDER) ? readdirSync(DEBIAN_FOLDER) : [];
+  const found = versions
+    .map((version) => join(DEBIAN_FOLDER, version, 'bin'))
+    .find((bin) => existsSync(join(bin, 'initdb')));
+  if (found !== undefined) return found;
+  const path = execFileSync('sh', ['-c', 'command -v initdb'], { encoding: 'utf8' }).trim();
+  return join(path, '..');
+}
+
+function idsOf(user: string): { uid: number; gid: number } {
+  const id = (flag: string): number => Number(execFileSync('id', [flag, user], { encoding: 'utf8' }));
+  return { uid: id('-u'), gid: id('-g') };
+}
