@@ -3,6 +3,7 @@ import { isLoopbackHost } from '../core/net/loopback.ts';
 import { RULES, SEVERITIES } from '../core/text/alert-words.ts';
 import { isLocalPostgres } from './rules.ts';
 import type { FileChannel, FileConfig, FileRuleSettings, FileSettings, FileWorkspace } from './schema.ts';
+import { isInShard, type Shard, type ShardConfig, shardLabel } from './shard.ts';
 import { DEFAULT_SIGNING } from './signing-scheme.ts';
 import type {
   AlertRuleSettings,
@@ -60,6 +61,7 @@ export function resolveConfig(document: FileConfig, source: Source): Config {
   const defaults = document.defaults ?? {};
   const ledgerPath = resolve(source.folder, document.ledger?.path ?? 'data/ledger.db');
   const keyFile = document.ledger?.checkpoint_key_file;
+  const shard = shardOf(document.shard);
   return {
     file: source.file,
     ledger: {
@@ -85,15 +87,18 @@ export function resolveConfig(document: FileConfig, source: Source): Config {
     },
     backup: resolveBackup(document.backup, source.folder, ledgerPath),
     publish: resolvePublish(document.publish, source.caFiles.get('publish.ca_file')),
-    workspaces: document.workspaces.map((workspace, index) =>
-      resolveWorkspace(workspace, defaults, document.budgets ?? [], {
-        secretKey:
-          source.secretFiles.get(`workspaces[${index}].secret_key_file`) ??
-          defaults.secret_key ??
-          source.secretFiles.get('defaults.secret_key_file'),
-        ca: source.caFiles.get(`workspaces[${index}].ca_file`) ?? source.caFiles.get('defaults.ca_file') ?? null,
-      }),
-    ),
+    shard: shard && shardConfig(shard, document.workspaces),
+    workspaces: document.workspaces
+      .map((workspace, index) =>
+        resolveWorkspace(workspace, defaults, document.budgets ?? [], {
+          secretKey:
+            source.secretFiles.get(`workspaces[${index}].secret_key_file`) ??
+            defaults.secret_key ??
+            source.secretFiles.get('defaults.secret_key_file'),
+          ca: source.caFiles.get(`workspaces[${index}].ca_file`) ?? source.caFiles.get('defaults.ca_file') ?? null,
+        }),
+      )
+      .filter(({ id }) => isInShard(id, shard)),
     alerts: {
       channels: (document.alerts?.channels ?? []).map((channel, index) =>
         resolveChannel(channel, index, source.caFiles.get(`alerts.channels[${index}].ca_file`)),
@@ -101,6 +106,17 @@ export function resolveConfig(document: FileConfig, source: Source): Config {
     },
     logLevel: document.log_level ?? 'info',
   };
+}
+
+function shardOf(shard: FileConfig['shard']): Shard | null {
+  if (shard === undefined) return null;
+  if (shard.only !== undefined) return { only: shard.only };
+  return { index: required(shard.index, 'shard.index'), of: required(shard.of, 'shard.of') };
+}
+
+function shardConfig(shard: Shard, workspaces: readonly { id: string }[]): ShardConfig {
+  const elsewhere = workspaces.map(({ id }) => id).filter((id) => !isInShard(id, shard));
+  return { label: shardLabel(shard), elsewhere };
 }
 
 /** On loopback the token may be switched off: there only `protect` decides, and a token alone means that it is asked for. */
@@ -268,7 +284,7 @@ function given<Group extends object>(group: Group | undefined): Partial<Group> {
   return Object.fromEntries(entries) as Partial<Group>;
 }
 
-function required(value: string | undefined, key: string): string {
+function required<Value>(value: Value | undefined, key: string): Value {
   if (value === undefined) throw new Error(`${key} is missing although the cross-checks passed`);
   return value;
 }

@@ -163,6 +163,13 @@ export const fileSchema = z.strictObject({
   redis_allow_plain: flag.optional(),
   proxy: obeys(z.string().trim(), proxyRule).optional(),
   workers: integer(1, 1000).optional(),
+  shard: z
+    .strictObject({
+      index: integer(0, 1023).optional(),
+      of: integer(1, 1024).optional(),
+      only: z.array(word).min(1).optional(),
+    })
+    .optional(),
   log_level: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).optional(),
   defaults: z.strictObject(settings).optional(),
   workspaces: z.array(z.strictObject({ id: obeys(word, identifierRule), name: word.optional(), ...settings })).min(1),

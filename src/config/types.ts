@@ -1,5 +1,6 @@
 import type { RuleName, Severity } from '../core/text/alert-words.ts';
 import type { RateCardText } from './rate-card-schema.ts';
+import type { ShardConfig } from './shard.ts';
 import type { SigningScheme } from './signing-scheme.ts';
 
 /**
@@ -202,6 +203,9 @@ export interface Config {
   /** The rate cards, as written; null: the configuration says nothing of rates, and imported cards count. */
   rates: readonly RateCardText[] | null;
   focus: FocusConfig;
+  /** Null: this daemon does every workspace of the configuration. */
+  shard: ShardConfig | null;
+  /** Those of this shard. */
   workspaces: WorkspaceConfig[];
   alerts: { channels: ChannelConfig[] };
   logLevel: string;

@@ -171,6 +171,12 @@ export class Context {
   workspace(id: string): WorkspaceConfig {
     const workspace = this.config.workspaces.find((candidate) => candidate.id === id);
     if (workspace !== undefined) return workspace;
+    const { shard } = this.config;
+    if (shard?.elsewhere.includes(id)) {
+      throw new AppError('unknown_workspace', `workspace ${JSON.stringify(id)} is not of this shard (${shard.label})`, {
+        hint: 'ask where its shard runs; `shard:` in the configuration says what this host does',
+      });
+    }
     const known = this.config.workspaces.map((candidate) => JSON.stringify(candidate.id)).join(', ');
     throw new AppError('unknown_workspace', `workspace ${JSON.stringify(id)} is not configured`, {
       hint: `use one of ${known}`,

@@ -107,6 +107,7 @@ describe('what a file means', () => {
         serviceCategory: 'Analytics',
         serviceSubcategory: 'Business Intelligence',
       },
+      shard: null,
       workspaces: [
         {
           id: 'ws-1',

@@ -18,6 +18,7 @@ const base: Config = {
   publish: null,
   rates: null,
   focus: DEFAULT_FOCUS,
+  shard: null,
   alerts: { channels: [{ type: 'log', name: 'log-1' }] },
   logLevel: 'info',
 };

@@ -72,6 +72,7 @@ export async function startFixture(options: FixtureOptions = {}): Promise<Fixtur
     backup: null,
     publish: null,
     rates: null,
+    shard: null,
     focus: DEFAULT_FOCUS,
     workspaces: served.map(({ id, api_key_id, secret_key }) =>
       workspaceConfig(sandbox.url, { id, apiKeyId: api_key_id, secretKey: secret_key, ...options.settings }),

@@ -56,7 +56,9 @@ async function examineAll(cli: CliContext, { config, clock }: Context): Promise<
   const { env, cwd } = cli.io;
   const { path } = config.ledger;
   const source = config.file ?? 'the environment';
-  const workspaces = config.workspaces.length === 1 ? '1 workspace' : `${config.workspaces.length} workspaces`;
+  const count = config.workspaces.length === 1 ? '1 workspace' : `${config.workspaces.length} workspaces`;
+  const { shard } = config;
+  const workspaces = shard === null ? count : `${count}, ${shard.elsewhere.length} elsewhere (shard ${shard.label})`;
   const findings = await examine([
     ...config.workspaces.map(
       (workspace) => ['service', () => checkService(workspace, { clock, proxy: config.proxy })] as const,

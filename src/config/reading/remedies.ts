@@ -43,6 +43,11 @@ const REMEDIES: Readonly<Record<string, string>> = {
   requests_per_second: 'Give a whole number from 1 to 10000, such as 50',
   consistency: 'Choose auto, unless you know how the service pages',
   workers: 'Give a whole number from 1 to 1000, such as 64',
+  shard:
+    'Write `shard:` with `index:` and `of:`, or with `only:`, indented below it, or remove it to do all workspaces',
+  index: 'Give the number of this shard, from 0 on and below `of`, best as a variable of the host',
+  of: 'Give how many shards there are, the same on all hosts, from 1 to 1024',
+  only: 'List ids of workspaces below, such as [ws-1, ws-2]',
   run_minutes: 'Give whole minutes from 1 to 1440, such as 30',
   max_records: 'Give a whole number of records, such as 20000000',
   max_pages: 'Give a whole number of pages, such as 1000000',

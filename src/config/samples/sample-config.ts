@@ -15,6 +15,11 @@ redis_url: \${REDIS_URL:-}              # redis:// or rediss://; empty: a privat
 
 workers: 64                            # runs under way at once
 
+# shard:                               # of several hosts with one configuration, what this one does; absent: all
+#   index: \${SHARD_INDEX:-0}          # from 0 on, another on each host; each shard has a ledger of its own
+#   of: 3                              # workspaces spread by their id, the same way on each host
+#   # only: [ws-123]                   # or a list of workspaces instead of the two
+
 http:                                  # health, metrics and queue pages of the daemon
   host: 127.0.0.1                      # anything wider needs a token
   port: 9464                           # 0: off
