@@ -6,7 +6,7 @@ import { crossFaults } from './cross-checks.ts';
 import { readProxy } from './proxy.ts';
 import { readCaFiles } from './reading/ca-files.ts';
 import { schemaFaults, tidyFaults } from './reading/faults.ts';
-import { type Interpolated, interpolate } from './reading/interpolate.ts';
+import { type EmptiedSetting, type Interpolated, interpolate } from './reading/interpolate.ts';
 import { groupOf } from './reading/path.ts';
 import { readSecretFiles } from './reading/secrets.ts';
 import { parseYaml } from './reading/yaml.ts';
@@ -45,7 +45,10 @@ export function loadConfig(options: LoadOptions): Config {
     const hint = 'Run `usage-ledger init` to write a sample, or name a file with --config';
     throw new ConfigError(null, [{ path: 'configuration', message, hint }]);
   }
-  const source = { file: null, folder: resolve(options.cwd), faults: [], env };
+  const emptied = Object.entries(ENVIRONMENT).flatMap(([path, name]) => {
+    return env[name]?.trim() === '' ? [{ path, names: [name] }] : [];
+  });
+  const source = { file: null, folder: resolve(options.cwd), faults: [], emptied, env };
   return build(documentFromEnvironment(env), source, options.amend);
 }
 
@@ -70,14 +73,24 @@ function findFile({ file, env, cwd }: LoadOptions): Found | null {
   return named ? { file: resolve(cwd, named), namedBy: 'USAGE_LEDGER_CONFIG' } : null;
 }
 
-function loadFile({ file, namedBy }: Found, { env, amend }: LoadOptions): Config {
-  const { value, faults } = readSettings(file, {
+function loadFile(found: Found, { env, amend }: LoadOptions): Config {
+  const { file } = found;
+  const { value, faults, emptied } = readFound(found, env);
+  return build(value, { file, folder: dirname(file), faults, emptied, env }, amend);
+}
+
+function readFound({ file, namedBy }: Found, env: NodeJS.ProcessEnv): Interpolated {
+  return readSettings(file, {
     namedBy,
     env,
     unreadable: 'Check the path and its permissions, or run `usage-ledger init` to write a sample',
     empty: 'Begin with the sample of `usage-ledger init`',
   });
-  return build(value, { file, folder: dirname(file), faults, env }, amend);
+}
+
+/** The settings of a file whose variables are empty, also where that is allowed. */
+export function emptiedSettings(file: string, env: NodeJS.ProcessEnv): readonly EmptiedSetting[] {
+  return readFound({ file, namedBy: file }, env).emptied;
 }
 
 /**
@@ -103,7 +116,7 @@ export function readSettings(
 
 function build(
   document: unknown,
-  source: { file: string | null; folder: string; faults: ConfigFault[]; env: NodeJS.ProcessEnv },
+  source: { file: string | null; folder: string; env: NodeJS.ProcessEnv } & Omit<Interpolated, 'value'>,
   amend: LoadOptions['amend'],
 ): Config {
   const parsed = fileSchema.safeParse(document);
@@ -117,12 +130,20 @@ function build(
     ...secretFaults,
     ...caFaults,
     ...proxyFaults,
-  ]);
+  ]).map((fault) => namedByEmptyVariable(fault, source.emptied));
   if (parsed.success && faults.length === 0) {
     const settings = amend === undefined ? parsed.data : amend(parsed.data);
     return resolveConfig(settings, { ...source, secretFiles, caFiles, proxy });
   }
   throw new ConfigError(source.file, source.file === null ? faults.map(namedByVariable) : faults);
+}
+
+/** Whoever has left a line of `.env` without a value knows the variable's name, and not the path of a setting. */
+function namedByEmptyVariable(fault: ConfigFault, emptied: readonly EmptiedSetting[]): ConfigFault {
+  const names = emptied.find(({ path }) => path === fault.path)?.names.join(' and ');
+  if (names === undefined) return fault;
+  const hint = `Give ${names} a value, in the environment or in the .env beside the file`;
+  return { ...fault, message: `needs the variable ${names}, which is empty`, hint };
 }
 
 /** The settings that the environment alone can give, and their variables. */

@@ -55,6 +55,32 @@ export class ConfigError extends AppError {
   }
 }
 
+/** What the system refuses, by its code: ours, and what helps. `{path}` is what it was refused for. */
+const SYSTEM_FAULTS: Readonly<Record<string, readonly [code: string, hint: string]>> = {
+  EACCES: ['not_permitted', 'give the user that runs usage-ledger the right to {path}, or run it as the owner'],
+  EPERM: ['not_permitted', 'give the user that runs usage-ledger the right to {path}, or run it as the owner'],
+  EROFS: ['not_permitted', 'the file system is read-only: choose another place for {path}, or mount it for writing'],
+  ENOSPC: ['disk_full', 'make room on the disk of {path}'],
+  EDQUOT: ['disk_full', 'raise the quota of the user that runs usage-ledger, or make room'],
+  ENOTDIR: ['not_a_folder', 'a file stands where {path} needs a folder: correct the path'],
+  EMFILE: ['too_many_files', 'raise the limit of open files (`ulimit -n`, or LimitNOFILE of systemd)'],
+  ERR_DLOPEN_FAILED: [
+    'native_module',
+    'run `npm rebuild better-sqlite3`; if that does not help, remove node_modules and install again with this Node',
+  ],
+};
+
+/** A fault of the system that somebody can mend, as an error of ours with its remedy; null for any other error. */
+export function systemFault(error: unknown): AppError | null {
+  if (!(error instanceof Error) || error instanceof AppError || !('code' in error)) return null;
+  const { code, message, path } = error as NodeJS.ErrnoException;
+  const [own, hint] = SYSTEM_FAULTS[code ?? ''] ?? [];
+  if (own === undefined || hint === undefined) return null;
+  const retryable = own === 'disk_full' || own === 'too_many_files';
+  const line = message.replace(/\s*\n\s*/g, ' ');
+  return new AppError(own, line, { retryable, hint: hint.replace('{path}', path ?? 'what it names'), cause: error });
+}
+
 /** An error as plain data: it crosses threads, is stored in the ledger and printed by `--json`. */
 export interface ErrorSummary {
   name: string;
@@ -65,7 +91,8 @@ export interface ErrorSummary {
 }
 
 /** Reduces anything thrown to data. Errors that are not ours are `internal` and not retryable. */
-export function summarizeError(error: unknown): ErrorSummary {
+export function summarizeError(thrown: unknown): ErrorSummary {
+  const error = systemFault(thrown) ?? thrown;
   if (error instanceof AppError) {
     const { name, code, message, retryable, hint } = error;
     return hint === undefined ? { name, code, message, retryable } : { name, code, message, retryable, hint };

@@ -27,6 +27,20 @@ test.each([
   expect(summarizeError(thrown)).toEqual(expected);
 });
 
+test.each([
+  ['EACCES', 'not_permitted', 'right to /data/x'],
+  ['EPERM', 'not_permitted', 'right to /data/x'],
+  ['EROFS', 'not_permitted', 'read-only'],
+  ['ENOSPC', 'disk_full', 'room on the disk of /data/x'],
+  ['EMFILE', 'too_many_files', 'ulimit'],
+])('%s of the system becomes an error with a remedy', (code, own, hint) => {
+  const refused = Object.assign(new Error(`${code}: refused, open '/data/x'`), { code, path: '/data/x' });
+  expect(summarizeError(refused)).toMatchObject({
+    ...{ code: own, message: refused.message, hint: expect.stringContaining(hint) },
+    retryable: own !== 'not_permitted',
+  });
+});
+
 test('a configuration error shows every mistake with its path and remedy', () => {
   const error = new ConfigError('/etc/usage-ledger.yml', [
     { path: 'a', message: 'is wrong', hint: 'write b' },

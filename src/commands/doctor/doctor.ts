@@ -12,7 +12,9 @@ import { checkPm2 } from './check-pm2.ts';
 import { checkPort } from './check-port.ts';
 import { checkRedis } from './check-redis.ts';
 import { checkRoutes } from './check-routes.ts';
+import { checkSchedule } from './check-schedule.ts';
 import { checkService } from './check-service.ts';
+import { checkVariables } from './check-variables.ts';
 import { type Finding, fail, ok } from './finding.ts';
 
 export function doctorCommand(cli: CliContext): Command {
@@ -65,6 +67,8 @@ async function examineAll(cli: CliContext, { config, clock }: Context): Promise<
     ),
     ['channel', () => checkChannels(config)],
     ['routes', () => checkRoutes(config)],
+    ['variables', () => checkVariables(config, env)],
+    ['schedule', () => checkSchedule(config, clock.now())],
     ['ledger', () => checkLedger(path)],
     ['sqlite', checkSqlite],
     ['modes', () => checkModes(config, cwd)],

@@ -2,7 +2,7 @@ import { Command } from 'commander';
 import type { LoadOptions } from '../../config/load.ts';
 import type { Config } from '../../config/types.ts';
 import { systemClock } from '../../core/clock.ts';
-import { AppError, ConfigError } from '../../core/errors.ts';
+import { AppError, ConfigError, systemFault } from '../../core/errors.ts';
 import type { LogDestination } from '../../core/logger.ts';
 import { humanLogLine } from '../../core/text/human-log.ts';
 import { inertText } from '../../core/text/inert-text.ts';
@@ -197,7 +197,8 @@ export class CliContext {
   }
 
   /** Says what went wrong and what to do about it; returns the exit code. */
-  report(error: unknown): number {
+  report(thrown: unknown): number {
+    const error = systemFault(thrown) ?? thrown;
     const ours = error instanceof AppError;
     const message = error instanceof Error ? error.message : String(error);
     this.note(`error: ${message.split('\n').map(inertText).join('\n')}`);

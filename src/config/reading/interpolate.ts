@@ -10,6 +10,14 @@ const UNRESOLVED = Symbol('unresolved');
 export interface Interpolated {
   value: unknown;
   faults: ConfigFault[];
+  /** Settings that are empty, because the variables that they consist of are. */
+  emptied: EmptiedSetting[];
+}
+
+export interface EmptiedSetting {
+  path: string;
+  /** The variables; at least one. */
+  names: readonly string[];
 }
 
 /**
@@ -19,9 +27,11 @@ export interface Interpolated {
  */
 export function interpolate(document: unknown, env: NodeJS.ProcessEnv): Interpolated {
   const faults: ConfigFault[] = [];
+  const emptied: EmptiedSetting[] = [];
   const visit = (value: unknown, path: Path): unknown => {
     if (typeof value === 'string') {
-      const { text, mistakes } = expand(value, env);
+      const { text, mistakes, emptyNames } = expand(value, env);
+      if (text.trim() === '' && emptyNames.length > 0) emptied.push({ path: formatPath(path), names: emptyNames });
       if (mistakes.length === 0) return text;
       faults.push({ path: formatPath(path), ...combine(mistakes) });
       return UNRESOLVED;
@@ -32,7 +42,7 @@ export function interpolate(document: unknown, env: NodeJS.ProcessEnv): Interpol
     }
     return value;
   };
-  return { value: visit(document, []), faults };
+  return { value: visit(document, []), faults, emptied };
 }
 
 interface Mistake {
@@ -43,8 +53,9 @@ interface Mistake {
 const REFERENCE = /\$\$\{|\$\{([^}]*)\}|\$\{/g;
 const BODY = /^([A-Za-z_][A-Za-z0-9_]*)(?::-([\s\S]*))?$/;
 
-function expand(template: string, env: NodeJS.ProcessEnv): { text: string; mistakes: Mistake[] } {
+function expand(template: string, env: NodeJS.ProcessEnv): { text: string; mistakes: Mistake[]; emptyNames: string[] } {
   const mistakes: Mistake[] = [];
+  const emptyNames: string[] = [];
   const text = template.replace(REFERENCE, (reference: string, body: string | undefined) => {
     if (reference === '$${') return '${';
     const [, name, fallback] = BODY.exec(body ?? '') ?? [];
@@ -56,12 +67,13 @@ function expand(template: string, env: NodeJS.ProcessEnv): { text: string; mista
     }
     const value = env[name];
     if (fallback !== undefined) return value === undefined || value === '' ? fallback : value;
+    if (value?.trim() === '') emptyNames.push(name);
     if (value !== undefined) return value;
     const hint = `Set ${name} in the environment or in the .env beside the file, or write \${${name}:-default}`;
     mistakes.push({ message: `needs the variable ${name}, which is not set`, hint });
     return '';
   });
-  return { text, mistakes };
+  return { text, mistakes, emptyNames };
 }
 
 function combine(mistakes: readonly Mistake[]): Mistake {

@@ -1,6 +1,7 @@
 import { chmodSync, closeSync, existsSync, lstatSync, mkdirSync, openSync, readlinkSync } from 'node:fs';
 import { dirname } from 'node:path';
 import Database from 'better-sqlite3';
+import { systemFault } from '../../core/errors.ts';
 import { requireSafePlace } from '../../core/process/safe-place.ts';
 import { LedgerError } from '../errors.ts';
 import { assertSchemaIsCurrent } from '../schema/migrate.ts';
@@ -78,6 +79,9 @@ function connect(path: string, readonly: boolean): LedgerConnection {
   try {
     connection = new Database(path, { readonly, timeout: BUSY_TIMEOUT_MS });
   } catch (cause) {
+    // SQLite's own module did not load: the file is not the fault.
+    const fault = systemFault(cause);
+    if (fault?.code === 'native_module') throw fault;
     throw new LedgerError('ledger_unreadable', `cannot open the ledger ${path}: ${messageOf(cause)}`, {
       hint: 'check that the file and its folder exist and belong to the user that runs usage-ledger',
       cause,

@@ -1,0 +1,172 @@
+import { spawnSync } from 'node:child_process';
+import { statfsSync, truncateSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+import { createWorld, FIRST, parseJson, row, type World, workspaceSettings } from './world.ts';
+
+interface Check {
+  check: string;
+  subject: string | null;
+  status: string;
+  message: string;
+  remedy: string | null;
+}
+
+const CLI = fileURLToPath(new URL('../../dist/cli.js', import.meta.url));
+
+async function examine(world: World, env: NodeJS.ProcessEnv = {}): Promise<{ code: number; checks: Check[] }> {
+  const { code, out } = await world.runWith({ PATH: process.env.PATH, ...env }, 'doctor', '--json');
+  return { code, checks: (parseJson(out) as { checks: Check[] }).checks };
+}
+
+const about = (checks: Check[], name: string) => checks.filter(({ check }) => check === name);
+const variable = (name: string) => `\${${name}}`;
+
+describe('a variable without a value', () => {
+  it('is told by its own name where the configuration needs it', async () => {
+    const world = await createWorld(FIRST);
+    const settings = { ...workspaceSettings(world.sandbox, FIRST), secret_key: variable('OUR_SECRET') };
+    world.configure({ workspaces: [settings], http: { port: 0 } });
+    writeFileSync(join(world.folder, '.env'), 'OUR_SECRET=\n', { mode: 0o600 });
+    const { code, checks } = await examine(world);
+    expect(code).toBe(2);
+    expect(about(checks, 'configuration')).toMatchObject([
+      {
+        ...{ subject: 'workspaces[0].secret_key', status: 'fail' },
+        message: 'needs the variable OUR_SECRET, which is empty',
+        remedy: expect.stringContaining('Give OUR_SECRET a value'),
+      },
+    ]);
+    expect((await world.run('sync')).err).toContain('OUR_SECRET, which is empty');
+  });
+
+  it('is warned of where the configuration can do without it, such as the secret that would sign', async () => {
+    const world = await createWorld(FIRST);
+    const hook = { type: 'webhook', name: 'hook', url: 'http://127.0.0.1:9/x', allow_private: true };
+    world.configure({
+      workspaces: [workspaceSettings(world.sandbox, FIRST)],
+      http: { port: 0 },
+      alerts: { channels: [{ ...hook, secret: variable('HOOK_SECRET') }] },
+    });
+    const { checks } = await examine(world, { HOOK_SECRET: '' });
+    expect(about(checks, 'variables')).toMatchObject([
+      {
+        ...{ subject: 'alerts.channels[0].secret', status: 'warn' },
+        message: 'HOOK_SECRET is empty, so alerts.channels[0].secret counts as not set',
+      },
+    ]);
+    expect(about((await examine(world, { HOOK_SECRET: 'a_secret_of_hooks' })).checks, 'variables')).toEqual([]);
+  });
+
+  it('is told by its name, too, when the environment alone configures', async () => {
+    const folder = temporaryFolder();
+    const { status, stderr } = spawnSync(process.execPath, [CLI, 'status'], {
+      ...{ cwd: folder, encoding: 'utf8' },
+      env: { USAGE_API_WORKSPACE_ID: 'ws-1', USAGE_API_SECRET_KEY: '' },
+    });
+    expect(status).toBe(2);
+    expect(stderr).toContain('needs the variable USAGE_API_SECRET_KEY, which is empty');
+    expect(stderr).toContain('USAGE_API_KEY_ID: is missing');
+  });
+});
+
+describe('a schedule', () => {
+  const busy = {
+    ...FIRST,
+    usage: Array.from({ length: 500 }, (_, index) => row(`tenant-${index}`, '2026-02', 10)),
+  };
+
+  it('that asks a host for more than its rate is told with both figures', async () => {
+    const world = await createWorld(busy);
+    const workspace = { ...workspaceSettings(world.sandbox, busy), per_page: 1, requests_per_second: 200 };
+    const host = new URL(world.sandbox.url).host;
+    world.configure({ workspaces: [{ ...workspace, cron: '* * * * *' }], http: { port: 0 } });
+    expect(about((await examine(world)).checks, 'schedule')).toEqual([]);
+    await world.run('sync');
+    // 500 pages, counted once as there are more than fifty: 8.3 a second.
+    expect(about((await examine(world)).checks, 'schedule')).toEqual([]);
+    const slower = { ...workspace, requests_per_second: 8 };
+    world.configure({ workspaces: [{ ...slower, cron: '* * * * *' }], http: { port: 0 } });
+    expect(about((await examine(world)).checks, 'schedule')).toMatchObject([
+      {
+        ...{ subject: host, status: 'warn', remedy: expect.stringContaining('slower cron') },
+        message: `the crons ask ${host} for 8.3 requests a second, and 8 are allowed (workspace ws-1)`,
+      },
+    ]);
+    world.configure({ workspaces: [{ ...slower, cron: '*/2 * * * *' }], http: { port: 0 } });
+    expect(about((await examine(world)).checks, 'schedule')).toEqual([]);
+  });
+
+  it('of many workspaces counts together, before any of them has been read', async () => {
+    const world = await createWorld(FIRST);
+    const settings = { ...workspaceSettings(world.sandbox, FIRST), cron: '* * * * *', requests_per_second: 1 };
+    const many = (count: number) => Array.from({ length: count }, (_, index) => ({ ...settings, id: `ws-${index}` }));
+    world.configure({ workspaces: many(31), http: { port: 0 } });
+    expect(about((await examine(world)).checks, 'schedule')).toMatchObject([
+      {
+        message: expect.stringMatching(/for 1\.0 requests a second, and 1 are allowed \(31 workspaces, .* ws-0, ws-1/),
+      },
+    ]);
+    world.configure({ workspaces: many(30), http: { port: 0 } });
+    expect(about((await examine(world)).checks, 'schedule')).toEqual([]);
+  });
+});
+
+describe('the machine', () => {
+  it('with a disk that has less room than twice the ledger is warned of', async () => {
+    const world = await createWorld(FIRST);
+    await world.run('migrate');
+    expect(about((await examine(world)).checks, 'disk')).toMatchObject([{ status: 'ok' }]);
+    const { bavail, bsize } = statfsSync(world.folder);
+    // A hole takes no room: only the size that is told grows.
+    truncateSync(world.ledgerPath, Math.ceil((bavail * bsize * 0.55) / 4096) * 4096);
+    expect(about((await examine(world)).checks, 'disk')).toMatchObject([
+      {
+        ...{ status: 'warn', message: expect.stringContaining('less than twice the ledger') },
+        remedy: expect.stringContaining('make room for twice the ledger'),
+      },
+    ]);
+  });
+
+  it('whose native module is of another Node is told to rebuild it, by every command', async () => {
+    const world = await createWorld(FIRST);
+    await world.run('migrate');
+    const hook = join(world.folder, 'other-node.cjs');
+    writeFileSync(
+      hook,
+      `const { dlopen } = process;
+       process.dlopen = (module, file, ...rest) => {
+         if (!String(file).includes('better')) return dlopen(module, file, ...rest);
+         const message = 'The module was compiled against a different Node.js version using\\nNODE_MODULE_VERSION 115.';
+         throw Object.assign(new Error(message), { code: 'ERR_DLOPEN_FAILED' });
+       };`,
+    );
+    const run = (command: string) => {
+      const args = ['--require', hook, CLI, command];
+      const { stdout, stderr } = spawnSync(process.execPath, args, { cwd: world.folder, encoding: 'utf8' });
+      return stdout + stderr;
+    };
+    const told = /different Node\.js version using NODE_MODULE_VERSION 115\.\n +run `npm rebuild better-sqlite3`/;
+    expect(run('doctor')).toMatch(told);
+    expect(run('status')).toMatch(told);
+  });
+
+  it('that does not let us write says what to do, without a stack', async () => {
+    const world = await createWorld(FIRST);
+    writeFileSync(join(world.folder, 'file'), '');
+    world.configure({
+      workspaces: [workspaceSettings(world.sandbox, FIRST)],
+      ledger: { path: '/sys/usage-ledger/ledger.db' },
+    });
+    const { code, err } = await world.run('migrate');
+    expect(code).toBe(1);
+    expect(err).toMatch(
+      /^error: E(ACCES|PERM|ROFS): .*\/sys\/usage-ledger.*\n {2}(give the user|the file system is read-only)/,
+    );
+    expect(err.trimEnd().split('\n')).toHaveLength(2);
+    world.configure({ workspaces: [workspaceSettings(world.sandbox, FIRST)], ledger: { path: './file/ledger.db' } });
+    expect((await world.run('sync')).err).toMatch(/a file stands where .* needs a folder/);
+  });
+});
