@@ -16,26 +16,44 @@ import { exactLines } from '../rates/exact-charge.ts';
 
 const PERIODS = ['2026-01', '2026-02', '2026-03'];
 const TENANTS = ['acme', 'apple', 'globex'];
+/** Three tenants of a period have so much together that their sum is below 2^63. */
+const MOST = (2n ** 63n - 1n) / 3n;
 
 type Step =
   | { do: 'publish'; figures: readonly { tenant: string; period: string; credits: bigint }[] }
   | { do: 'cards'; cards: RateCardText[] }
   | { do: 'close' | 'reopen'; period: string };
 
+/** At most 1.25 of the minor unit, so that the charge of the most credits fits into 64 bits. */
+const price = fc.constantFrom('0.0125', '0.005', '0.000000000000000001', '0');
+const tier = (upTo: number) => price.map((price_per_credit) => ({ up_to: upTo, price_per_credit }));
+const tiers = fc
+  .tuple(tier(100), tier(1000), price)
+  .map(([first, second, last]) => [...[first, second, { price_per_credit: last }]]);
+const pricing = fc.oneof(
+  price.map((price_per_credit) => ({ price_per_credit })),
+  tiers.map((graduated) => ({ graduated })),
+  tiers.map((volume) => ({ volume })),
+  fc.constantFrom('9', '0.01').map((packagePrice) => ({ package: { credits: 1000, price: packagePrice } })),
+);
+
 const cardText: fc.Arbitrary<RateCardText> = fc
   .record({
     tenant: fc.option(fc.constantFrom('acme', 'a*'), { nil: undefined }),
-    from_period: fc.constantFrom('2026-01', '2026-02'),
-    currency: fc.constantFrom('EUR', 'JPY'),
-    included_credits: fc.constantFrom(0, 100),
-    price_per_credit: fc.constantFrom('0.0125', '0.005', '1'),
-    minimum: fc.constantFrom('10', '0'),
-    discount_percent: fc.constantFrom('0', '2.5'),
-    rounding: fc.constantFrom('half_even', 'half_up'),
+    pricing,
+    terms: fc.record({
+      from_period: fc.constantFrom('2026-01', '2026-02'),
+      currency: fc.constantFrom('EUR', 'JPY'),
+      included_credits: fc.constantFrom(0, 100),
+      minimum: fc.constantFrom('10', '0'),
+      discount_percent: fc.constantFrom('0', '2.5'),
+      rounding: fc.constantFrom('half_even', 'half_up'),
+    }),
   })
-  .map(({ tenant, ...card }) => ({
-    name: `${tenant ?? 'all'} ${card.price_per_credit}`,
-    ...card,
+  .map(({ tenant, pricing: priced, terms }) => ({
+    name: `${tenant ?? 'all'} ${JSON.stringify(priced)}`.slice(0, 60),
+    ...terms,
+    ...priced,
     ...(tenant && { tenant }),
   }));
 
@@ -50,7 +68,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
         fc.record({
           tenant: fc.constantFrom(...TENANTS),
           period: fc.constantFrom(...PERIODS),
-          credits: fc.oneof(fc.bigInt(0n, 3000n), fc.bigInt(0n, 2n ** 53n - 1n)),
+          credits: fc.oneof(fc.bigInt(0n, 3000n), fc.bigInt(0n, MOST)),
         }),
         { minLength: 1, maxLength: 6, selector: ({ tenant, period }) => tenant + period },
       ),
@@ -100,7 +118,7 @@ function carryOut(connection: LedgerConnection, expected: Expected, step: Step, 
     for (const { tenant, period, credits } of step.figures) expected.now.set(`${period} ${tenant}`, credits);
     const records = [...expected.now].map(([key, credits]) => {
       const [period = '', tenant = ''] = key.split(' ');
-      return usageRecord(tenant, Number(credits), period);
+      return usageRecord(tenant, credits, period);
     });
     publish(connection, records, { nowMs });
   } else if (step.do === 'cards') {
