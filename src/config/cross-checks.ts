@@ -33,6 +33,12 @@ export function crossFaults(document: unknown): ConfigFault[] {
     ...listOf(groupOf(root.alerts).channels).flatMap((channel, index) =>
       channelFaults(groupOf(channel), `alerts.channels[${index}]`),
     ),
+    ...listOf(root.exports).flatMap((item, index) => exportFaults(groupOf(item), root, `exports[${index}]`)),
+    ...duplicateFaults(
+      listOf(root.exports).map((item) => groupOf(item).name),
+      (index) => `exports[${index}].name`,
+      'Give each export a name of its own: its files are called after it',
+    ),
     ...duplicateFaults(
       listOf(root.workspaces).map((workspace) => groupOf(workspace).id),
       (index) => `workspaces[${index}].id`,
@@ -127,6 +133,27 @@ function bothSecretFaults(group: Record<PropertyKey, unknown>, path: string): Co
   if (group.secret_key === undefined || group.secret_key_file === undefined) return [];
   const message = 'stands beside secret_key, and it is unclear which of the two counts';
   return [{ path: `${path}.secret_key_file`, message, hint: 'Keep one of the two' }];
+}
+
+/** An export is made at times, or after each close. */
+function exportFaults(
+  { cron, after, period, workspace }: Record<PropertyKey, unknown>,
+  { workspaces }: Record<PropertyKey, unknown>,
+  path: string,
+): ConfigFault[] {
+  const faults: ConfigFault[] = [];
+  const beside = (key: string) => ({
+    ...{ path: `${path}.${key}`, message: 'stands beside after, which says when, and of which month' },
+    hint: 'Keep one of the two',
+  });
+  if (after !== undefined && cron !== undefined) faults.push(beside('cron'));
+  if (after !== undefined && period !== undefined) faults.push(beside('period'));
+  const ids = listOf(workspaces).map((each) => groupOf(each).id);
+  if (workspace !== undefined && !ids.includes(workspace)) {
+    const hint = 'Give the id of one below `workspaces:`, or remove the line for all of them';
+    faults.push({ path: `${path}.workspace`, message: 'is no workspace of this file', hint });
+  }
+  return faults;
 }
 
 /** Names of the internet are judged when they are connected to; what can be seen here is told here. */

@@ -11,6 +11,7 @@ import type {
   BackupConfig,
   ChannelConfig,
   Config,
+  ExportConfig,
   FocusConfig,
   ProxyConfig,
   PublishConfig,
@@ -86,6 +87,7 @@ export function resolveConfig(document: FileConfig, source: Source): Config {
       serviceSubcategory: document.focus?.service_subcategory ?? DEFAULT_FOCUS.serviceSubcategory,
     },
     backup: resolveBackup(document.backup, source.folder, ledgerPath),
+    exports: (document.exports ?? []).map((given) => resolveExport(given, source.folder, ledgerPath)),
     publish: resolvePublish(document.publish, source.caFiles.get('publish.ca_file')),
     shard: shard && shardConfig(shard, document.workspaces),
     workspaces: document.workspaces
@@ -145,6 +147,25 @@ function resolvePublish(publish: FileConfig['publish'], ca: string | undefined):
     tls: publish.tls ?? (isLocalPostgres(publish.url) ? 'off' : 'verify'),
     ...(ca === undefined ? {} : { ca }),
     staleMs: (publish.stale_minutes ?? DEFAULT_STALE_MINUTES) * 60_000,
+  };
+}
+
+function resolveExport(
+  given: NonNullable<FileConfig['exports']>[number],
+  folder: string,
+  ledgerPath: string,
+): ExportConfig {
+  const view = given.view.replace(/^finance_/, '');
+  const afterClose = given.after === 'close';
+  return {
+    name: given.name,
+    view,
+    format: given.format ?? 'csv',
+    cron: afterClose ? null : (given.cron ?? '0 6 * * *'),
+    period: given.period ?? (view === 'focus' ? 'previous' : null),
+    workspaceId: given.workspace ?? null,
+    folder: given.folder === undefined ? join(dirname(ledgerPath), 'exports') : resolve(folder, given.folder),
+    keep: given.keep ?? 30,
   };
 }
 

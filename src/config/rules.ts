@@ -22,6 +22,10 @@ export const channelAddressRule: Rule = (text) => {
   return null;
 };
 
+/** A word that a file can be called by, everywhere. */
+export const fileNameRule: Rule = (text) =>
+  /^[a-z0-9][a-z0-9_-]{0,63}$/.test(text) ? null : 'is not a word of small letters, digits, - and _';
+
 /** The name or address of a server, without a scheme or port. */
 export const hostRule: Rule = (text) =>
   isIPv6(text) || /^[a-z0-9_]([a-z0-9._-]*[a-z0-9_.])?$/i.test(text) ? null : 'is not the name or address of a server';

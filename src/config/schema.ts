@@ -1,10 +1,12 @@
 import { z } from 'zod';
 import { RULES, SEVERITIES } from '../core/text/alert-words.ts';
+import { FINANCE_VIEWS } from '../core/text/finance-views.ts';
 import { rateCardsSchema } from './rate-card-schema.ts';
 import {
   addressRule,
   channelAddressRule,
   cronRule,
+  fileNameRule,
   hostRule,
   identifierRule,
   mailboxRule,
@@ -198,6 +200,21 @@ export const fileSchema = z.strictObject({
       ca_file: word.optional(),
       stale_minutes: integer(5, 10_080).optional(),
     })
+    .optional(),
+  exports: z
+    .array(
+      z.strictObject({
+        name: obeys(word, fileNameRule),
+        view: z.enum([...FINANCE_VIEWS, ...FINANCE_VIEWS.map((view) => `finance_${view}` as const), 'focus']),
+        format: z.enum(['csv', 'json', 'ndjson', 'xlsx', 'parquet']).optional(),
+        cron: cron.optional(),
+        after: z.enum(['close']).optional(),
+        period: z.enum(['current', 'previous']).optional(),
+        workspace: word.optional(),
+        folder: word.optional(),
+        keep: integer(1, 1000).optional(),
+      }),
+    )
     .optional(),
   rates: rateCardsSchema.optional(),
   focus: z

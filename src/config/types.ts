@@ -166,6 +166,25 @@ export interface PublishConfig {
   staleMs: number;
 }
 
+/** Rows of a view, or a FOCUS file, that the daemon writes by itself. */
+export interface ExportConfig {
+  /** The files are called after it, so each has one of its own. */
+  name: string;
+  /** Without `finance_`; `focus` is no view of the ledger. */
+  view: string;
+  format: 'csv' | 'json' | 'ndjson' | 'xlsx' | 'parquet';
+  /** Five-field cron expression, in UTC; null: once a period has been closed. */
+  cron: string | null;
+  /** Which month, of those by cron; null: all that the view has. */
+  period: 'current' | 'previous' | null;
+  /** Null: all workspaces. */
+  workspaceId: string | null;
+  /** Absolute. */
+  folder: string;
+  /** How many files stay; older ones are deleted. */
+  keep: number;
+}
+
 /** How FOCUS files name who bills and what; null: the workspace's name stands for it. */
 export interface FocusConfig {
   issuer: string | null;
@@ -200,6 +219,8 @@ export interface Config {
   backup: BackupConfig | null;
   /** Null: the ledger stays on this machine. */
   publish: PublishConfig | null;
+  /** What the daemon writes for other tools. */
+  exports: readonly ExportConfig[];
   /** The rate cards, as written; null: the configuration says nothing of rates, and imported cards count. */
   rates: readonly RateCardText[] | null;
   focus: FocusConfig;

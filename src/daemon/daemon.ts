@@ -3,6 +3,7 @@ import type { StaleCheck } from '../alerts/evaluate/evaluate-self.ts';
 import { pendingNotifications } from '../alerts/outbox/outbox.ts';
 import { type Clock, isoTime } from '../core/clock.ts';
 import { Releasers } from '../core/process/releasers.ts';
+import { closesInForce } from '../ledger/close/closes-in-force.ts';
 import { hasPublished } from '../ledger/runs/published.ts';
 import { SlotLog } from '../ledger/runs/slot-log.ts';
 import { ledgerId } from '../ledger/schema/identity.ts';
@@ -12,6 +13,7 @@ import { startPrivateRedis } from '../queue/redis/private-redis.ts';
 import { type Scheduler, startScheduler } from '../queue/scheduler.ts';
 import type { Context } from '../wiring/context.ts';
 import { startBackupSchedule } from './backup/backup-schedule.ts';
+import { startExportSchedule } from './exports/export-schedule.ts';
 import { createHealthProbe, type HealthProbe } from './http/probe.ts';
 import { createHandlers } from './job-handlers.ts';
 import { JobWaits } from './job-waits.ts';
@@ -130,6 +132,11 @@ export async function startDaemon(context: Context): Promise<Daemon> {
     if (config.backup !== null) {
       const backups = startBackupSchedule({ ledgerPath: config.ledger.path, backup: config.backup, clock, logger });
       releasers.push(() => backups.stop());
+    }
+    if (config.exports.length > 0) {
+      const closesAfter = (eventSeq: number) => closesInForce(connection, eventSeq);
+      const exports = startExportSchedule({ config, closesAfter, clock, logger });
+      releasers.push(() => exports.stop());
     }
     logger.info(
       { version: context.version, workspaces: config.workspaces.length, ledger: config.ledger.path },

@@ -99,6 +99,7 @@ describe('what a file means', () => {
       http: { host: '127.0.0.1', port: 9464, token: null },
       backup: null,
       publish: null,
+      exports: [],
       rates: null,
       focus: {
         issuer: null,

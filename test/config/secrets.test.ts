@@ -16,6 +16,7 @@ const base: Config = {
   workspaces: [],
   backup: null,
   publish: null,
+  exports: [],
   rates: null,
   focus: DEFAULT_FOCUS,
   shard: null,

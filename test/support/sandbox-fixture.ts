@@ -71,6 +71,7 @@ export async function startFixture(options: FixtureOptions = {}): Promise<Fixtur
     proxy: null,
     backup: null,
     publish: null,
+    exports: [],
     rates: null,
     shard: null,
     focus: DEFAULT_FOCUS,

@@ -6,6 +6,7 @@ import type { Context } from '../../wiring/context.ts';
 import { type CliContext, EXIT, examples, reportingCommand } from '../shared/cli-context.ts';
 import { printProse, proseLines } from '../shared/prose.ts';
 import { checkChannels } from './check-channels.ts';
+import { checkExports } from './check-exports.ts';
 import { checkDisk, checkLedger, checkSqlite } from './check-ledger.ts';
 import { checkModes } from './check-modes.ts';
 import { checkPm2 } from './check-pm2.ts';
@@ -72,6 +73,7 @@ async function examineAll(cli: CliContext, { config, clock }: Context): Promise<
     ['ledger', () => checkLedger(path)],
     ['sqlite', checkSqlite],
     ['modes', () => checkModes(config, cwd)],
+    ['exports', () => checkExports(config, clock.now())],
     ['disk', () => checkDisk(path)],
     ['redis', () => checkRedis(config, env)],
     ['http', () => checkPort(config.http)],

@@ -1,19 +1,14 @@
 import { type Command, Option } from 'commander';
-import { FOCUS_VERSIONS, type FocusVersion, focusColumns, focusKind } from '../../billing/focus/focus-columns.ts';
-import { focusHeader, focusLines } from '../../billing/focus/focus-csv.ts';
-import { type FocusRow, focusRows } from '../../billing/focus/focus-rows.ts';
-import { billedTenants } from '../../billing/records/read-billed.ts';
-import { findBilledPeriod } from '../../billing/records/read-statement.ts';
-import type { FocusConfig } from '../../config/types.ts';
+import { FOCUS_VERSIONS, type FocusVersion } from '../../billing/focus/focus-columns.ts';
 import { UsageError } from '../../core/errors.ts';
 import { parsePeriod } from '../../core/period.ts';
 import { SHEET_FORMATS, type SheetFormat } from '../../reports/files/write-sheet.ts';
-import type { Sheet } from '../../reports/formats/sheet.ts';
 import { viewSheet } from '../../reports/queries/finance-view.ts';
+import { readFocusSheet } from '../../reports/statement/focus-sheet.ts';
 import type { Context } from '../../wiring/context.ts';
 import { chooseWorkspace, requireKnownWorkspace } from '../shared/choose-workspace.ts';
 import { type CliContext, examples, plainCommand } from '../shared/cli-context.ts';
-import { addSheetOptions, putPieces, putSheet, type SheetOptions } from './sheet-output.ts';
+import { addSheetOptions, putSheet, type SheetOptions } from './sheet-output.ts';
 import { bringRatesIntoForce } from './statement.ts';
 
 interface ExportOptions extends SheetOptions {
@@ -67,47 +62,21 @@ async function exportFocus(cli: CliContext, context: Context, options: ExportOpt
   const period = parsePeriod(options.period, '--period');
   await bringRatesIntoForce(context);
   const { connection } = context.reader();
-  // One transaction, so that all rows are of one moment; whoever writes them reads them while it lasts.
+  // One transaction, so that all rows are of one moment.
   connection.exec('BEGIN');
   try {
-    const billed = findBilledPeriod(connection, { workspaceId, period, nowMs: context.clock.now() });
-    if (billed === null) cli.note(`the ledger has nothing of ${period}`);
-    let unpriced = 0;
-    const rows = function* (): Generator<FocusRow[]> {
-      if (billed === null) return;
-      const names = namesOf(context.config.focus, billed.workspaceName);
-      for (const tenant of billedTenants(connection, billed.place, tenantId)) {
-        if (tenant.lines.length === 0) unpriced += 1;
-        else yield focusRows(billed, tenant, names);
-      }
+    const request = {
+      workspaceIds: [workspaceId],
+      period,
+      tenantId,
+      version: focusVersion,
+      nowMs: context.clock.now(),
     };
-    if (format === 'csv') await putPieces(cli, focusPieces(rows(), focusVersion), options);
-    else await putSheet(cli, focusSheet(rows(), focusVersion), { format, options });
-    if (unpriced > 0) cli.note(`${unpriced} tenants have no rate card and are left out`);
+    const { sheet, gaps } = readFocusSheet(connection, { ...request, focus: context.config.focus });
+    await putSheet(cli, sheet, { format, options: { ...options, raw: true } });
+    if (gaps.unknown.length > 0) cli.note(`the ledger has nothing of ${period}`);
+    if (gaps.unpriced > 0) cli.note(`${gaps.unpriced} tenants have no rate card and are left out`);
   } finally {
     connection.exec('COMMIT');
   }
-}
-
-function* focusPieces(rows: Iterable<FocusRow[]>, version: FocusVersion): Generator<string> {
-  yield focusHeader(version);
-  for (const some of rows) yield focusLines(some, version);
-}
-
-function focusSheet(rows: Iterable<FocusRow[]>, version: FocusVersion): Sheet {
-  const columns = focusColumns(version);
-  const values = function* (): Generator<(string | null)[]> {
-    for (const some of rows) for (const row of some) yield columns.map((column) => row[column]);
-  };
-  return { name: 'focus', columns: columns.map((name) => ({ name, kind: focusKind(name) })), rows: values() };
-}
-
-function namesOf(focus: FocusConfig, workspaceName: string) {
-  return {
-    issuer: focus.issuer ?? workspaceName,
-    publisher: focus.publisher ?? focus.issuer ?? workspaceName,
-    serviceName: focus.serviceName ?? focus.publisher ?? workspaceName,
-    serviceCategory: focus.serviceCategory,
-    serviceSubcategory: focus.serviceSubcategory,
-  };
 }

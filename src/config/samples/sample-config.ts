@@ -40,6 +40,20 @@ http:                                  # health, metrics and queue pages of the 
 #   ca_file: ./postgres-ca.pem         # authorities (PEM) that the server is trusted by, instead of the public ones
 #   stale_minutes: 30                  # an alert when something has waited for longer
 
+# exports:                             # files for other tools, made by the daemon; absent: none
+#   - name: charges-of-the-month       # the files are called after it; small letters, digits, - and _
+#     view: charges                    # any view of the ledger, without its finance_; or focus
+#     format: csv                      # csv | json | ndjson | xlsx | parquet
+#     after: close                     # the closed month, once it is closed
+#   - name: usage-daily
+#     view: usage
+#     format: parquet
+#     cron: "0 6 * * *"                # five fields, UTC; instead of after
+#     period: current                  # current | previous; without it: all months
+#     # workspace: ws-123              # without it: every workspace
+#     folder: ./exports                # relative to this file; without it: exports beside the ledger
+#     keep: 30                         # older ones are deleted
+
 # rates:                               # what credits cost; absent: the cards of \`usage-ledger rates import\`
 #   - name: standard
 #     from_period: 2026-01             # priced from this month on; to_period: the last one

@@ -1,10 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { FocusVersion } from '../../../src/billing/focus/focus-columns.ts';
-import { focusHeader, focusLines } from '../../../src/billing/focus/focus-csv.ts';
 import { type FocusNames, focusRows } from '../../../src/billing/focus/focus-rows.ts';
 import { timesWhole } from '../../../src/billing/rates/decimal.ts';
 import type { BilledLine, BilledPeriod, BilledTenant } from '../../../src/billing/statement/billed.ts';
+import { csvPieces } from '../../../src/reports/formats/csv.ts';
+import { focusSheet } from '../../../src/reports/statement/focus-sheet.ts';
 import { brokenRules, type ReadRow, readFocus } from './focus-rules.ts';
 
 const NAMES: FocusNames = {
@@ -63,8 +64,8 @@ const ACME: BilledTenant = {
 };
 
 function writeAndRead(tenants: readonly BilledTenant[], version: FocusVersion) {
-  const rows = tenants.flatMap((tenant) => focusRows(FEBRUARY, tenant, NAMES));
-  return readFocus(focusHeader(version) + focusLines(rows, version));
+  const rows = tenants.map((tenant) => focusRows(FEBRUARY, tenant, NAMES));
+  return readFocus([...csvPieces(focusSheet(rows, version), { raw: true })].join(''));
 }
 
 function pick(row: ReadRow | undefined, ...columns: string[]): unknown[] {

@@ -1,0 +1,5 @@
+/** The views of the ledger that are the public contract, without their `finance_`; a test holds them against the ledger. */
+export const FINANCE_VIEWS = [
+  ...(['adjustments', 'alerts', 'charge_lines', 'charges', 'closes', 'daily', 'freshness', 'history'] as const),
+  ...(['month_to_date', 'period_changes', 'period_totals', 'runs', 'tenants', 'usage'] as const),
+];

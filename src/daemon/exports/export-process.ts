@@ -1,0 +1,77 @@
+import type { ExportConfig, FocusConfig } from '../../config/types.ts';
+import { AppError, type ErrorSummary, summarizeError } from '../../core/errors.ts';
+import type { Period } from '../../core/period.ts';
+import { type LedgerConnection, openReader } from '../../ledger/file/open.ts';
+import { writeSheetFile } from '../../reports/files/write-sheet.ts';
+import type { Sheet, SheetValue } from '../../reports/formats/sheet.ts';
+import { viewColumns, viewSheet } from '../../reports/queries/finance-view.ts';
+import { readFocusSheet } from '../../reports/statement/focus-sheet.ts';
+
+/** One file to be written. */
+export interface ExportJob extends Pick<ExportConfig, 'view' | 'format'> {
+  ledgerPath: string;
+  /** The file to write; its folder is there. */
+  path: string;
+  /** Of a FOCUS file; of a view its rows are filtered by one workspace at most. */
+  workspaceIds: readonly string[];
+  /** True: rows of these workspaces only, where the view has workspaces. */
+  onlyThese: boolean;
+  period: Period | null;
+  focus: FocusConfig;
+  nowMs: number;
+}
+
+/** What this process says before it ends. */
+export type ExportReply = { rows: number } | { error: ErrorSummary };
+
+/**
+ * Writes one export: the daemon starts this as a process of its own, so that writing holds up nothing in it. This file is
+ * started, never imported.
+ */
+async function main(job: ExportJob): Promise<void> {
+  process.once('disconnect', () => process.exit(1));
+  const reply = await writeExport(job).then(
+    (rows): ExportReply => ({ rows }),
+    (error: unknown): ExportReply => ({ error: summarizeError(error) }),
+  );
+  if (process.connected) process.send?.(reply, () => process.disconnect());
+}
+
+async function writeExport(job: ExportJob): Promise<number> {
+  const { connection, close } = openReader(job.ledgerPath);
+  try {
+    // One transaction, so that all rows are of one moment.
+    connection.exec('BEGIN');
+    const given = sheetOfJob(connection, job);
+    let count = 0;
+    const rows = function* (): Generator<readonly SheetValue[]> {
+      for (const row of given.rows) {
+        count += 1;
+        yield row;
+      }
+    };
+    const style = { raw: job.view === 'focus' };
+    await writeSheetFile({ ...given, rows: rows() }, { path: job.path, format: job.format, style });
+    return count;
+  } finally {
+    close();
+  }
+}
+
+function sheetOfJob(connection: LedgerConnection, job: ExportJob): Sheet {
+  const { view, workspaceIds, onlyThese, period, focus, nowMs } = job;
+  if (view === 'focus') {
+    if (period === null) throw new AppError('export_failed', 'a FOCUS file is of one month');
+    return readFocusSheet(connection, { workspaceIds, period, focus, version: '1.2', nowMs }).sheet;
+  }
+  const columns = viewColumns(connection, `finance_${view}`).map(({ name }) => name);
+  const [workspaceId] = workspaceIds;
+  return viewSheet(connection, view, {
+    // A view without months or workspaces is written whole.
+    workspaceId: onlyThese && columns.includes('workspace_id') ? workspaceId : undefined,
+    period: period !== null && columns.includes('period') ? period : undefined,
+  });
+}
+
+const [job = '{}'] = process.argv.slice(2);
+await main(JSON.parse(job) as ExportJob);

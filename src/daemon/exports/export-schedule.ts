@@ -1,0 +1,176 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import type { Config, ExportConfig } from '../../config/types.ts';
+import { type Clock, isoTime } from '../../core/clock.ts';
+import { AppError, summarizeError } from '../../core/errors.ts';
+import type { Logger } from '../../core/logger.ts';
+import { addPeriods, type Period, periodAt } from '../../core/period.ts';
+import type { CloseInForce } from '../../ledger/close/closes-in-force.ts';
+import { dueSlot } from '../../queue/slots.ts';
+import {
+  type ExportOccasion,
+  type ExportState,
+  exportName,
+  readExportState,
+  removeUnfinished,
+  rotateExports,
+  writeExportState,
+} from '../../reports/files/export-folder.ts';
+import type { ExportJob, ExportReply } from './export-process.ts';
+
+const CHECK_INTERVAL_MS = 15_000;
+/** What has failed is tried again after this. */
+const REST_MS = 5 * 60_000;
+
+export interface ExportScheduleOptions {
+  config: Pick<Config, 'exports' | 'focus' | 'workspaces' | 'ledger'>;
+  /** The closes that are in force and newer than this one, oldest first. */
+  closesAfter: (eventSeq: number) => CloseInForce[];
+  clock: Clock;
+  logger: Logger;
+}
+
+export interface ExportSchedule {
+  /** Makes the files that are due; resolves when they are there and the folders tidied. Never rejects. */
+  check(): Promise<void>;
+  /** Ends a file under way at once and leaves nothing of it. May be called twice. */
+  stop(): Promise<void>;
+}
+
+/** One file that is due. */
+interface Due {
+  occasion: ExportOccasion;
+  period: Period | null;
+  workspaceIds: readonly string[];
+  onlyThese: boolean;
+}
+
+/**
+ * Writes each export at the slots of its cron expression, or after each close, in a process of its own. What was missed is
+ * made good: the latest slot once, every close. What fails is told as an error, noted beside the files for `doctor`, and
+ * tried again every five minutes; it keeps no other export back.
+ */
+export function startExportSchedule({ config, closesAfter, clock, logger }: ExportScheduleOptions): ExportSchedule {
+  const ids = config.workspaces.map(({ id }) => id);
+  const restUntilMs = new Map<string, number>();
+  let stopped = false;
+  let child: ChildProcess | null = null;
+  let running: Promise<void> | null = null;
+
+  const write = async ({ name, view, format, folder }: ExportConfig, due: Due): Promise<void> => {
+    const path = join(folder, exportName(name, due.occasion, format));
+    const { period, workspaceIds, onlyThese } = due;
+    const order: ExportJob = {
+      ...{ ledgerPath: config.ledger.path, path, view, format, workspaceIds, onlyThese, period },
+      ...{ focus: config.focus, nowMs: clock.now() },
+    };
+    child = fork(new URL('./export-process.js', import.meta.url), [JSON.stringify(order)], {
+      execArgv: [],
+      stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+    });
+    try {
+      const rows = await rowsOf(child);
+      logger.info({ export: name, path, rows }, 'export written');
+    } finally {
+      child = null;
+      removeUnfinished(path);
+    }
+  };
+  const makeDue = async (wanted: ExportConfig): Promise<void> => {
+    const { name, folder, keep } = wanted;
+    if ((restUntilMs.get(name) ?? 0) > clock.now()) return;
+    let state = readExportState(folder, name);
+    try {
+      for (const due of dueOf(wanted, state, { ids, closesAfter, nowMs: clock.now() })) {
+        // The folder is made with the state, and a place that cannot be written to shows before any work is done.
+        await writeExportState(folder, name, state);
+        if (stopped) return;
+        await write(wanted, due);
+        state = { ...state, ...doneOf(due.occasion), failing: null };
+        await writeExportState(folder, name, state);
+        const removed = rotateExports(folder, name, { keep, nowMs: clock.now() });
+        if (removed.length > 0) logger.info({ export: name, folder, removed }, 'old exports removed');
+      }
+    } catch (error) {
+      if (stopped) return;
+      const { code, message, hint } = summarizeError(error);
+      logger.error({ export: name, folder, code, reason: message, hint }, 'export failed, it will be tried again');
+      restUntilMs.set(name, clock.now() + REST_MS);
+      const failing = { since: state.failing?.since ?? isoTime(clock.now()), reason: message };
+      await writeExportState(folder, name, { ...state, failing }).catch(() => undefined);
+    }
+  };
+  const makeAll = async (): Promise<void> => {
+    for (const wanted of config.exports) await makeDue(wanted);
+  };
+  const check = (): Promise<void> => {
+    if (stopped) return Promise.resolve();
+    running ??= makeAll().finally(() => {
+      running = null;
+    });
+    return running;
+  };
+  const timer = setInterval(() => void check(), CHECK_INTERVAL_MS);
+  void check();
+  return {
+    check,
+    async stop() {
+      stopped = true;
+      clearInterval(timer);
+      child?.kill('SIGKILL');
+      await running;
+    },
+  };
+}
+
+interface Facts {
+  ids: readonly string[];
+  closesAfter: ExportScheduleOptions['closesAfter'];
+  nowMs: number;
+}
+
+/** The files that are due now, in the order in which they are to be written. */
+function dueOf(wanted: ExportConfig, state: ExportState, { ids, closesAfter, nowMs }: Facts): Due[] {
+  const { cron, period, workspaceId, keep } = wanted;
+  if (cron !== null) {
+    if (dueSlot(cron, state.at, nowMs) === null) return [];
+    const of = period === null ? null : addPeriods(periodAt(nowMs), period === 'current' ? 0 : -1);
+    const workspaceIds = workspaceId === null ? ids : [workspaceId];
+    return [{ occasion: { at: isoTime(nowMs) }, period: of, workspaceIds, onlyThese: workspaceId !== null }];
+  }
+  const closes = closesAfter(state.eventSeq ?? 0).filter(
+    (close) => (workspaceId ?? close.workspaceId) === close.workspaceId,
+  );
+  // What would be deleted at once is not made.
+  return closes.slice(-keep).map(({ eventSeq, period: closed, workspaceId: of }) => ({
+    occasion: { period: closed, eventSeq },
+    period: closed,
+    workspaceIds: [of],
+    onlyThese: true,
+  }));
+}
+
+function doneOf(occasion: ExportOccasion): Pick<ExportState, 'at'> | Pick<ExportState, 'eventSeq'> {
+  return 'at' in occasion ? { at: occasion.at } : { eventSeq: occasion.eventSeq };
+}
+
+/** Waits for the end of an export's process and for what it said. */
+async function rowsOf(child: ChildProcess): Promise<number> {
+  let reply: ExportReply | null = null;
+  child.on('message', (message) => {
+    reply = message as ExportReply;
+  });
+  const disconnected = once(child, 'disconnect');
+  const [code, signal] = (await once(child, 'exit')) as [number | null, NodeJS.Signals | null];
+  // Words that are still on their way arrive before the channel closes.
+  if (child.connected) await disconnected;
+  return unpack(reply, signal ?? `code ${code}`);
+}
+
+function unpack(reply: ExportReply | null, end: string): number {
+  if (reply === null) throw new AppError('export_crashed', `the process that wrote the export ended with ${end}`);
+  if ('rows' in reply) return reply.rows;
+  const { code, message, retryable, hint } = reply.error;
+  throw new AppError(code, message, { retryable, hint });
+}

@@ -1,0 +1,105 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { z } from 'zod';
+import { isoTime } from '../../core/clock.ts';
+import { UsageError } from '../../core/errors.ts';
+import { writeAtomically } from './atomic-file.ts';
+import { SHEET_FORMATS, type SheetFormat } from './write-sheet.ts';
+
+/** What an export's file is of: a moment (ISO-8601 UTC), or a close of a period. */
+export type ExportOccasion = { at: string } | { period: string; eventSeq: number };
+
+/** What is known of an export: how far it has come, and whether it fails now. It lies beside its files. */
+export interface ExportState {
+  /** ISO time of the last file by cron; null before the first. */
+  at: string | null;
+  /** The last close of which a file was made; null before the first. */
+  eventSeq: number | null;
+  /** Since when and why the next file cannot be made; null when all is well. */
+  failing: { since: string; reason: string } | null;
+}
+
+const NOTHING: ExportState = { at: null, eventSeq: null, failing: null };
+const stateSchema = z.strictObject({
+  at: z.string().nullable(),
+  eventSeq: z.number().nullable(),
+  failing: z.strictObject({ since: z.string(), reason: z.string() }).nullable(),
+});
+/** An unfinished file this old belongs to a process that was killed. */
+const ABANDONED_MS = 24 * 60 * 60 * 1000;
+/** As many digits as numbers of closes have, so that names sort as they do. */
+const SEQ_DIGITS = 8;
+
+/** The name of a file, such as `usage-20260301T060000Z.csv` or `charges-2026-02-close-00000012.csv`: no id is in it. */
+export function exportName(name: string, occasion: ExportOccasion, format: SheetFormat): string {
+  const of =
+    'at' in occasion
+      ? `${isoTime(Date.parse(occasion.at)).replaceAll(/[-:]/g, '').slice(0, 15)}Z`
+      : `${occasion.period}-close-${String(occasion.eventSeq).padStart(SEQ_DIGITS, '0')}`;
+  return `${name}-${of}.${format}`;
+}
+
+/** What is known of an export; nothing when its folder has never been used. A state that cannot be read counts as none. */
+export function readExportState(folder: string, name: string): ExportState {
+  const path = statePath(folder, name);
+  if (!existsSync(path)) return NOTHING;
+  try {
+    return stateSchema.parse(JSON.parse(readFileSync(path, 'utf8')));
+  } catch {
+    return NOTHING;
+  }
+}
+
+export async function writeExportState(folder: string, name: string, state: ExportState): Promise<void> {
+  try {
+    if (!existsSync(folder)) mkdirSync(folder, { recursive: true, mode: 0o700 });
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw new UsageError(
+      `the folder ${folder} cannot be made (${code})`,
+      'correct `folder:` of the export, or make it',
+    );
+  }
+  await writeAtomically(statePath(folder, name), (part) => writeFileSync(part, `${JSON.stringify(state)}\n`));
+}
+
+/**
+ * Deletes the oldest files of an export until `keep` are left, and what writers that were killed have left. Nothing of
+ * another name is touched.
+ *
+ * @returns the names of the files that were deleted.
+ */
+export function rotateExports(
+  folder: string,
+  name: string,
+  { keep, nowMs }: { keep: number; nowMs: number },
+): string[] {
+  const formats = SHEET_FORMATS.join('|');
+  const timed = new RegExp(`^${name}-(\\d{8}T\\d{6}Z)\\.(${formats})$`);
+  const closed = new RegExp(`^${name}-\\d{4}-\\d\\d-close-(\\d{${SEQ_DIGITS}})\\.(${formats})$`);
+  const unfinished = new RegExp(`^\\.${name}-[^/]*\\.part-[0-9a-f]{8}$`);
+  const files = readdirSync(folder);
+  const removed = [timed, closed].flatMap((pattern) => {
+    const own = files.filter((file) => pattern.test(file));
+    const orderOf = (file: string): string => pattern.exec(file)?.[1] ?? '';
+    return own.sort((a, b) => (orderOf(a) < orderOf(b) ? -1 : 1)).slice(0, Math.max(0, own.length - keep));
+  });
+  for (const file of removed) rmSync(join(folder, file));
+  for (const file of files.filter((candidate) => unfinished.test(candidate))) {
+    const path = join(folder, file);
+    if (statSync(path).mtimeMs < nowMs - ABANDONED_MS) rmSync(path);
+  }
+  return removed;
+}
+
+/** Removes what was written of a file when its writer was ended. */
+export function removeUnfinished(path: string): void {
+  const folder = dirname(path);
+  const prefix = `.${basename(path)}.part-`;
+  for (const file of readdirSync(folder).filter((candidate) => candidate.startsWith(prefix)))
+    rmSync(join(folder, file));
+}
+
+function statePath(folder: string, name: string): string {
+  return join(folder, `.${name}.export`);
+}

@@ -1,0 +1,68 @@
+import { type FocusVersion, focusColumns, focusKind } from '../../billing/focus/focus-columns.ts';
+import { type FocusRow, focusRows } from '../../billing/focus/focus-rows.ts';
+import { billedTenants } from '../../billing/records/read-billed.ts';
+import { findBilledPeriod } from '../../billing/records/read-statement.ts';
+import type { FocusConfig } from '../../config/types.ts';
+import type { Period } from '../../core/period.ts';
+import type { LedgerConnection } from '../../ledger/file/open.ts';
+import type { Sheet } from '../formats/sheet.ts';
+
+export interface FocusRequest {
+  workspaceIds: readonly string[];
+  period: Period;
+  tenantId?: string | undefined;
+  focus: FocusConfig;
+  version: FocusVersion;
+  nowMs: number;
+}
+
+/** What rows could not be made of, counted while they are read. */
+export interface FocusGaps {
+  /** Tenants without a rate card. */
+  unpriced: number;
+  /** Workspaces of which the ledger has nothing of the period. */
+  unknown: string[];
+}
+
+/**
+ * The rows of a FOCUS file. Whoever writes them reads them meanwhile, so the caller holds a read transaction until then.
+ * As CSV they are for machines: write them raw.
+ */
+export function readFocusSheet(connection: LedgerConnection, request: FocusRequest): { sheet: Sheet; gaps: FocusGaps } {
+  const { period, tenantId, focus, version, nowMs } = request;
+  const gaps: FocusGaps = { unpriced: 0, unknown: [] };
+  const rows = function* (): Generator<FocusRow[]> {
+    for (const workspaceId of request.workspaceIds) {
+      const billed = findBilledPeriod(connection, { workspaceId, period, nowMs });
+      if (billed === null) {
+        gaps.unknown.push(workspaceId);
+        continue;
+      }
+      const names = namesOf(focus, billed.workspaceName);
+      for (const tenant of billedTenants(connection, billed.place, tenantId)) {
+        if (tenant.lines.length === 0) gaps.unpriced += 1;
+        else yield focusRows(billed, tenant, names);
+      }
+    }
+  };
+  return { sheet: focusSheet(rows(), version), gaps };
+}
+
+/** Rows with the columns of a version. */
+export function focusSheet(rows: Iterable<readonly FocusRow[]>, version: FocusVersion): Sheet {
+  const columns = focusColumns(version);
+  const values = function* (): Generator<(string | null)[]> {
+    for (const some of rows) for (const row of some) yield columns.map((column) => row[column]);
+  };
+  return { name: 'focus', columns: columns.map((name) => ({ name, kind: focusKind(name) })), rows: values() };
+}
+
+function namesOf(focus: FocusConfig, workspaceName: string) {
+  return {
+    issuer: focus.issuer ?? workspaceName,
+    publisher: focus.publisher ?? focus.issuer ?? workspaceName,
+    serviceName: focus.serviceName ?? focus.publisher ?? workspaceName,
+    serviceCategory: focus.serviceCategory,
+    serviceSubcategory: focus.serviceSubcategory,
+  };
+}

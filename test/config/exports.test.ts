@@ -1,0 +1,68 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { loadConfig } from '../../src/config/load.ts';
+import { sampleConfig } from '../../src/config/samples/sample-config.ts';
+import type { Config } from '../../src/config/types.ts';
+import type { ConfigError } from '../../src/core/errors.ts';
+import { FINANCE_VIEWS } from '../../src/core/text/finance-views.ts';
+import { financeViews } from '../../src/reports/queries/finance-view.ts';
+import { openLedger } from '../support/open-ledger.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+
+const ENV = { USAGE_API_WORKSPACE_ID: 'ws', USAGE_API_KEY_ID: 'ak', USAGE_API_SECRET_KEY: 'sk_of_this_test' };
+
+/** The sample with `exports` written like this, loaded from a folder of its own. */
+function load(exports: string): { folder: string; config: Config } {
+  const folder = temporaryFolder();
+  writeFileSync(join(folder, 'usage-ledger.yml'), `${sampleConfig()}\n${exports}\n`);
+  return { folder, config: loadConfig({ file: 'usage-ledger.yml', env: ENV, cwd: folder }) };
+}
+
+test('nothing is exported unless it is configured', () => {
+  expect(load('').config.exports).toEqual([]);
+});
+
+test('an export is made daily as CSV beside the ledger, thirty files are kept, unless something else is said', () => {
+  const { folder, config } = load(
+    'exports: [{ name: all, view: finance_usage }, { name: f, view: focus, after: close }]',
+  );
+  const common = { format: 'csv', workspaceId: null, folder: join(folder, 'data', 'exports'), keep: 30 };
+  expect(config.exports).toEqual([
+    { ...common, name: 'all', view: 'usage', cron: '0 6 * * *', period: null },
+    { ...common, name: 'f', view: 'focus', cron: null, period: 'previous' },
+  ]);
+});
+
+test('what the sample shows of exports is valid', () => {
+  const shown = sampleConfig().match(/^# exports:.*\n(# {3}.*\n)+/m)?.[0] ?? '';
+  expect(load(shown.replace(/^# ?/gm, '')).config.exports).toMatchObject([
+    { name: 'charges-of-the-month', view: 'charges', cron: null, keep: 30 },
+    { name: 'usage-daily', format: 'parquet', period: 'current', keep: 30 },
+  ]);
+});
+
+test.each([
+  ['name: ../x, view: usage', 'exports[0].name', 'is not a word of small letters, digits, - and _'],
+  ['name: x, view: invoices', 'exports[0].view', /must be one of/],
+  ['name: x, view: usage, format: ods', 'exports[0].format', /must be one of/],
+  ['name: x, view: usage, after: close, cron: "0 6 * * *"', 'exports[0].cron', /stands beside after/],
+  ['name: x, view: usage, after: close, period: current', 'exports[0].period', /stands beside after/],
+  ['name: x, view: usage, workspace: ws-9', 'exports[0].workspace', 'is no workspace of this file'],
+  ['name: x, view: usage, keep: 0', 'exports[0].keep', 'must be at least 1'],
+  ['name: x, view: usage }, { name: x, view: charges', 'exports[1].name', 'is the same as exports[0].name'],
+])('exports: [{ %s }] is refused', (settings, path, message) => {
+  let error: ConfigError | undefined;
+  try {
+    load(`exports: [{ ${settings} }]`);
+  } catch (caught) {
+    error = caught as ConfigError;
+  }
+  const expected = typeof message === 'string' ? message : expect.stringMatching(message);
+  expect(error?.faults).toEqual([{ path, message: expected, hint: expect.stringMatching(/\S/) }]);
+});
+
+test('the views that can be exported are those of the ledger', () => {
+  const { connection } = openLedger();
+  expect(FINANCE_VIEWS.map((view) => `finance_${view}`)).toEqual(financeViews(connection));
+});

@@ -1,0 +1,196 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { commitClose } from '../../../src/billing/records/commit-close.ts';
+import { setCards } from '../../../src/billing/records/set-cards.ts';
+import { checkExports } from '../../../src/commands/doctor/check-exports.ts';
+import { DEFAULT_FOCUS } from '../../../src/config/resolve.ts';
+import type { ExportConfig } from '../../../src/config/types.ts';
+import { createLogger } from '../../../src/core/logger.ts';
+import { type ExportSchedule, startExportSchedule } from '../../../src/daemon/exports/export-schedule.ts';
+import { closePeriod, reopenPeriod } from '../../../src/ledger/close/close-period.ts';
+import { closesInForce } from '../../../src/ledger/close/closes-in-force.ts';
+import { openLedger, publish, usageRecord } from '../../support/open-ledger.ts';
+import { testClock } from '../../support/test-clock.ts';
+
+const CARD = { name: 'standard', from_period: '2026-01', currency: 'EUR', price_per_credit: '0.01' };
+const HOSTILE = '../../etc/=cmd';
+
+/** A ledger with three months of two tenants, to be exported as `wanted` says into a folder beside it. */
+function prepare(...wanted: Partial<ExportConfig>[]) {
+  const { path: ledgerPath, connection } = openLedger();
+  setCards(connection, { cards: [CARD], source: 'import', nowMs: Date.UTC(2026, 0, 1) });
+  const records = ['2026-01', '2026-02', '2026-03'].flatMap((period) => [
+    ...[usageRecord('acme', 100, period), usageRecord(HOSTILE, 7, period)],
+  ]);
+  publish(connection, records);
+  const folder = join(dirname(ledgerPath), 'exports');
+  const clock = testClock();
+  const lines: { level: string; msg: string; [field: string]: unknown }[] = [];
+  const logger = createLogger({ destination: { write: (line) => void lines.push(JSON.parse(line)) } });
+  const exports = wanted.map(
+    (one): ExportConfig => ({
+      ...{ name: 'usage', view: 'usage', format: 'csv', cron: '0 6 * * *', period: null },
+      ...{ workspaceId: null, folder, keep: 3 },
+      ...one,
+    }),
+  );
+  const config = {
+    ...{ exports, focus: DEFAULT_FOCUS, ledger: { path: ledgerPath, retentionDays: 400 } },
+    workspaces: [{ id: 'ws-1' }] as never,
+  };
+  const start = (): ExportSchedule => {
+    const closesAfter = (eventSeq: number) => closesInForce(connection, eventSeq);
+    const schedule = startExportSchedule({ config, closesAfter, clock, logger });
+    onTestFinished(() => schedule.stop());
+    return schedule;
+  };
+  const request = { workspaceId: 'ws-1', by: 'Ada', note: '', nowMs: clock.now(), force: true, settleHours: 48 };
+  const close = (period: string) => closePeriod(connection, { ...request, period }, commitClose);
+  const reopen = (period: string) => reopenPeriod(connection, { ...request, period });
+  const files = () => readdirSync(folder).filter((name) => !name.startsWith('.'));
+  const read = (name: string) => readFileSync(join(folder, name), 'utf8');
+  const findings = () => checkExports(config, clock.now()).map(({ subject, status }) => `${subject} ${status}`);
+  return { ...{ folder, clock, lines, start, close, reopen, files, read, findings } };
+}
+
+describe('an export by cron', () => {
+  test('is made once a slot, for its owner alone, and called after no tenant', async () => {
+    const { folder, clock, start, files, read, lines } = prepare({});
+    const schedule = start();
+    await schedule.check();
+    await schedule.check();
+    expect(files()).toEqual(['usage-20260320T120000Z.csv']);
+    expect(read('usage-20260320T120000Z.csv').trim().split('\r\n')).toHaveLength(7);
+    expect(statSync(join(folder, 'usage-20260320T120000Z.csv')).mode & 0o777).toBe(0o600);
+    expect(statSync(folder).mode & 0o777).toBe(0o700);
+    expect(lines).toMatchObject([{ level: 'info', msg: 'export written', export: 'usage', rows: 6 }]);
+    clock.set(Date.UTC(2026, 2, 21, 5, 59));
+    await schedule.check();
+    expect(files()).toHaveLength(1);
+    clock.set(Date.UTC(2026, 2, 21, 6));
+    await schedule.check();
+    expect(files()).toEqual(['usage-20260320T120000Z.csv', 'usage-20260321T060000Z.csv']);
+  });
+
+  test('is not made again at the next start, also when somebody took the file away', async () => {
+    const { folder, start, files } = prepare({});
+    const first = start();
+    await first.check();
+    await first.stop();
+    rmSync(join(folder, 'usage-20260320T120000Z.csv'));
+    await start().check();
+    expect(files()).toEqual([]);
+  });
+
+  test('leaves the newest files, and all that is called otherwise', async () => {
+    const { folder, clock, start, files } = prepare({ keep: 2 }, { name: 'usage-x', format: 'ndjson' });
+    mkdirSync(folder);
+    for (const name of ['usage.csv', 'my-usage-20200101T000000Z.csv', 'usage-20200101T000000Z.db']) {
+      writeFileSync(join(folder, name), '');
+    }
+    const schedule = start();
+    for (let day = 0; day < 4; day += 1) {
+      await schedule.check();
+      clock.set(clock.now() + 86_400_000);
+    }
+    expect(files().sort()).toEqual([
+      ...['my-usage-20200101T000000Z.csv', 'usage-20200101T000000Z.db', 'usage-20260322T120000Z.csv'],
+      ...['usage-20260323T120000Z.csv', 'usage-x-20260321T120000Z.ndjson', 'usage-x-20260322T120000Z.ndjson'],
+      ...['usage-x-20260323T120000Z.ndjson', 'usage.csv'],
+    ]);
+  });
+
+  test('has one month when it is asked for, in any format', async () => {
+    const { start, files, read } = prepare(
+      { name: 'now', format: 'ndjson', period: 'current', view: 'charges' },
+      { name: 'focus', view: 'focus', period: 'previous' },
+      ...(['xlsx', 'parquet', 'json'] as const).map((format) => ({ name: format, format })),
+    );
+    await start().check();
+    expect(files()).toHaveLength(5);
+    const months = read('now-20260320T120000Z.ndjson')
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line).period);
+    expect(months).toEqual(['2026-03', '2026-03']);
+    const [header, ...rows] = read('focus-20260320T120000Z.csv').trim().split('\r\n');
+    expect(header).toMatch(/^BilledCost,/);
+    expect(rows).toHaveLength(2);
+    for (const row of rows) expect(row).toContain('2026-02-01T00:00:00Z');
+  });
+});
+
+describe('an export after a close', () => {
+  test('is made of each closed month, once, and anew when the month is closed anew', async () => {
+    const { start, close, reopen, files, read } = prepare({ name: 'bill', view: 'charges', cron: null });
+    const schedule = start();
+    await schedule.check();
+    close('2026-01');
+    await schedule.check();
+    await schedule.check();
+    const [first = '', ...others] = files();
+    expect(others).toEqual([]);
+    expect(first).toMatch(/^bill-2026-01-close-\d{8}\.csv$/);
+    expect(read(first)).toMatch(/^ws-1,acme,2026-01,100,100,EUR/m);
+    expect(read(first).trim().split('\r\n')).toHaveLength(3);
+    close('2026-02');
+    reopen('2026-01');
+    close('2026-01');
+    await start().check();
+    expect(files().map((name) => name.slice(0, 18))).toEqual([
+      ...['bill-2026-01-close', 'bill-2026-01-close', 'bill-2026-02-close'],
+    ]);
+    expect(files()).toContain(first);
+  });
+
+  test('of another workspace is none', async () => {
+    const { start, close, folder } = prepare({ cron: null, workspaceId: 'ws-2' });
+    close('2026-01');
+    await start().check();
+    expect(existsSync(folder)).toBe(false);
+  });
+});
+
+describe('an export that fails', () => {
+  test('is told, keeps no other back, is tried again after five minutes, and doctor says so until it is made', async () => {
+    const { folder, clock, start, files, lines, findings } = prepare(
+      { name: 'bad', view: 'nothing' as never },
+      { name: 'good' },
+    );
+    expect(findings()).toEqual(['bad warn', 'good warn']);
+    const schedule = start();
+    await schedule.check();
+    await schedule.check();
+    expect(files()).toEqual(['good-20260320T120000Z.csv']);
+    const told = lines.filter(({ level }) => level === 'error');
+    expect(told).toMatchObject([{ export: 'bad', code: 'usage', reason: expect.stringContaining('nothing') }]);
+    expect(findings()).toEqual(['bad fail', 'good ok']);
+    clock.set(clock.now() + 5 * 60_000);
+    await schedule.check();
+    expect(lines.filter(({ level }) => level === 'error')).toHaveLength(2);
+    expect(readdirSync(folder).filter((name) => name.includes('.part-'))).toEqual([]);
+  });
+
+  test('because of its folder is made once that is mended', async () => {
+    const { folder, clock, start, files, lines, findings } = prepare({});
+    writeFileSync(folder, 'no folder');
+    const schedule = start();
+    await schedule.check();
+    expect(lines).toMatchObject([{ level: 'error', export: 'usage', msg: expect.stringContaining('export failed') }]);
+    rmSync(folder);
+    clock.set(clock.now() + 5 * 60_000);
+    await schedule.check();
+    expect(files()).toHaveLength(1);
+    expect(findings()).toEqual(['usage ok']);
+  });
+
+  test('is ended by the stop at once, and leaves nothing', async () => {
+    const { folder, start } = prepare({ format: 'parquet' });
+    const schedule = start();
+    await schedule.stop();
+    await schedule.stop();
+    const left = existsSync(folder) ? readdirSync(folder) : [];
+    expect(left.filter((name) => name.includes('part') || name.endsWith('.parquet'))).toEqual([]);
+  });
+});
