@@ -13,9 +13,11 @@ import { type CliContext, examples, reportingCommand, StoppedError } from '../sh
 import { withStopSignal } from '../shared/stop-signal.ts';
 import { LIMIT_OPTION, parseWholeNumber } from '../shared/whole-number.ts';
 import { queueStatus } from './queue-status.ts';
+import { showReplica } from './replica-status.ts';
 import { type StatusReport, statusLines } from './status-screen.ts';
 
 interface StatusOptions {
+  replica?: boolean;
   workspace?: string;
   limit?: number;
   /** Seconds between two looks; true for the default. */
@@ -34,9 +36,14 @@ export function statusCommand(cli: CliContext): Command {
     .option('--watch [seconds]', `show it again and again until Ctrl-C (default: every ${WATCH_SECONDS} s)`, (text) =>
       parseWholeNumber(text, '--watch', 1, 3600),
     )
-    .addHelpText('after', examples('usage-ledger status', 'usage-ledger status --watch', 'usage-ledger status --json'))
+    .option('--replica', 'every ledger that publishes to the replica, whatever its host')
+    .addHelpText(
+      'after',
+      examples('usage-ledger status', 'usage-ledger status --watch', 'usage-ledger status --replica --json'),
+    )
     .action((options: StatusOptions) =>
       cli.withContext((context) => {
+        if (options.replica === true) return showReplica(cli, context);
         requireKnownWorkspace(context, options.workspace);
         return options.watch === undefined ? showStatus(cli, context, options) : watchStatus(cli, context, options);
       }),

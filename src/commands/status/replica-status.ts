@@ -1,0 +1,107 @@
+import { UsageError } from '../../core/errors.ts';
+import { inertText } from '../../core/text/inert-text.ts';
+import type { ReplicaClient } from '../../publish/connect.ts';
+import { formatInteger, relativeTime } from '../../reports/formats/format.ts';
+import { renderTable, type TableColumn, type TableOptions } from '../../reports/formats/table.ts';
+import type { Context } from '../../wiring/context.ts';
+import type { CliContext } from '../shared/cli-context.ts';
+import { proseLines } from '../shared/prose.ts';
+import { requireReplica } from '../shared/require-replica.ts';
+
+/** One ledger as the replica knows it: a shard. Times are ISO times of UTC. */
+export interface ReplicaLedger {
+  ledger_id: string;
+  /** The host that published last, and the process there. */
+  published_by: string;
+  published_at: string;
+  /** Seconds since then. A ledger publishes after each run: how long is too long, its cron says. */
+  age_seconds: number;
+  /** Link of the chain that the replica holds, its digest, and when the ledger made it; null before the first. */
+  position: number;
+  head_digest: string;
+  head_at: string | null;
+  workspaces: number;
+  /** Workspaces without any complete run. */
+  never_complete: number;
+  /** Workspaces whose last run has failed. */
+  failing: number;
+  /** The complete run that is the longest ago, of the last one of each workspace; null when there is none. */
+  oldest_complete_run_at: string | null;
+}
+
+type Row = Omit<ReplicaLedger, 'age_seconds' | Count> & Record<Count, bigint>;
+type Count = 'position' | 'workspaces' | 'never_complete' | 'failing';
+
+const LEDGERS = `
+  SELECT l.ledger_id, l.published_by, l.published_at, l.position, l.head_digest, nullif(l.head_at, '') AS head_at,
+    count(f.workspace_id) AS workspaces,
+    count(*) FILTER (WHERE f.workspace_id IS NOT NULL AND f.last_complete_run_at IS NULL) AS never_complete,
+    count(*) FILTER (WHERE f.last_status NOT IN ('applied', 'running')) AS failing,
+    min(f.last_complete_run_at) AS oldest_complete_run_at
+  FROM ledgers l LEFT JOIN finance_freshness f ON f.ledger_id = l.ledger_id
+  WHERE l.published_at <> ''
+  GROUP BY l.ledger_key ORDER BY l.published_at, l.ledger_id`;
+
+/** All ledgers of the replica, the one that was published the longest ago first. */
+export async function replicaLedgers(client: ReplicaClient, nowMs: number): Promise<ReplicaLedger[]> {
+  return (await client.query<Row>(LEDGERS)).map((row) => {
+    const ageMs = Math.max(0, nowMs - Date.parse(row.published_at));
+    return {
+      ...row,
+      position: Number(row.position),
+      workspaces: Number(row.workspaces),
+      never_complete: Number(row.never_complete),
+      failing: Number(row.failing),
+      age_seconds: Math.round(ageMs / 1000),
+    };
+  });
+}
+
+/** `status --replica`: every shard that publishes, asked of the replica alone. */
+export async function showReplica(cli: CliContext, context: Context): Promise<void> {
+  const settings = requireReplica(context.config);
+  const { connectReplica } = await import('../../publish/connect.ts');
+  const client = await connectReplica(settings);
+  try {
+    const nowMs = context.clock.now();
+    const ledgers = await replicaLedgers(client, nowMs).catch(notThere);
+    if (cli.json) cli.printJson({ schema: settings.schema, ledgers });
+    else cli.print(replicaLines(ledgers, { ...cli.tableOptions, nowMs }).join('\n'));
+  } finally {
+    await client.close();
+  }
+}
+
+function notThere(error: unknown): never {
+  if (error instanceof Error && /42P01/.test(error.message)) {
+    throw new UsageError('nothing has been published to this schema yet', 'call `usage-ledger publish` on a host');
+  }
+  throw error;
+}
+
+/** What is behind stands first. */
+export function replicaLines(ledgers: readonly ReplicaLedger[], options: TableOptions & { nowMs: number }): string[] {
+  if (ledgers.length === 0) return ['no ledger has been published yet'];
+  const workspaces = ledgers.reduce((sum, ledger) => sum + ledger.workspaces, 0);
+  const all = ledgers.length === 1 ? '1 ledger' : `${formatInteger(ledgers.length)} ledgers`;
+  const sum = `${all} with ${formatInteger(workspaces)} workspaces in the replica, the longest unpublished first`;
+  return [...proseLines(sum, options.width), '', ...renderTable(ledgers, columns(options.nowMs), options).split('\n')];
+}
+
+function columns(nowMs: number): TableColumn<ReplicaLedger>[] {
+  const ago = (at: string | null): string => (at === null ? 'never' : relativeTime(Date.parse(at), nowMs));
+  return [
+    { key: 'ledger_id', header: 'Ledger' },
+    { key: 'published_by', header: 'Host', format: (by) => inertText(by.replace(/ \d+$/, '')) },
+    { key: 'published_at', header: 'Published', format: ago },
+    { key: 'position', header: 'Link' },
+    {
+      key: 'workspaces',
+      header: 'Workspaces',
+      align: 'right',
+      format: (count, { failing }) =>
+        failing === 0 ? formatInteger(count) : `${formatInteger(count)}, ${failing} failing`,
+    },
+    { key: 'oldest_complete_run_at', header: 'Oldest', format: (at, row) => ago(row.never_complete > 0 ? null : at) },
+  ];
+}

@@ -1,0 +1,70 @@
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type PostgresServer, startPostgres } from '../support/postgres.ts';
+import { createWorld, FIRST, NOON, parseJson, SECOND, type World, workspaceSettings } from './world.ts';
+
+const MINUTE_MS = 60_000;
+
+let server: PostgresServer;
+
+beforeAll(async () => {
+  server = await startPostgres();
+});
+
+afterAll(() => server.remove());
+
+/** Two workspaces, of which the shard of `only` has a ledger of its own. */
+function shardOf(world: World, only: string, schema: string): void {
+  const { url, tls } = server.settings(schema);
+  world.configure({
+    ledger: { path: join(world.folder, `${only}.db`) },
+    shard: { only: [only] },
+    publish: { url, tls, schema },
+    workspaces: [FIRST, SECOND].map((workspace) => workspaceSettings(world.sandbox, workspace)),
+  });
+}
+
+test('every shard stands in the replica, the one that published the longest ago first', async () => {
+  const world = await createWorld(FIRST, SECOND);
+  shardOf(world, 'ws-2', 'shards');
+  const nothing = await world.run('status', '--replica');
+  expect(nothing).toMatchObject({ code: 2, out: '' });
+  expect(nothing.err).toContain('nothing has been published to this schema yet');
+
+  for (const [at, only] of ['ws-2', 'ws-1'].entries()) {
+    shardOf(world, only, 'shards');
+    world.clock.nowMs = NOON + at * 3 * MINUTE_MS;
+    expect((await world.run('sync')).code).toBe(0);
+    expect((await world.run('publish')).code).toBe(0);
+  }
+  world.clock.nowMs = NOON + 8 * MINUTE_MS;
+
+  const { ledgers } = parseJson((await world.run('status', '--replica', '--json')).out);
+  expect(ledgers).toMatchObject([
+    { age_seconds: 480, position: 1, workspaces: 1, failing: 0, oldest_complete_run_at: '2026-02-20T12:00:00.000Z' },
+    { age_seconds: 300, position: 1, workspaces: 1, failing: 0, oldest_complete_run_at: '2026-02-20T12:03:00.000Z' },
+  ]);
+  const screen = await world.runOnTerminal(80, 'status', '--replica');
+  expect(screen.code).toBe(0);
+  expect(screen.out).toContain('2 ledgers with 2 workspaces in the replica');
+  for (const line of screen.out.split('\n')) expect(line.length).toBeLessThanOrEqual(80);
+  expect(screen.out).toMatch(/8 min ago[\s\S]*5 min ago/);
+});
+
+test('a run that has failed is counted, and a replica is needed', async () => {
+  const world = await createWorld(FIRST);
+  const without = await world.run('status', '--replica');
+  expect(without).toMatchObject({ code: 2, out: '' });
+  expect(without.err).toContain('publish.url');
+  const { url, tls } = server.settings('failing');
+  const settings = workspaceSettings(world.sandbox, FIRST);
+  const configure = (secret: string): void =>
+    world.configure({ publish: { url, tls, schema: 'failing' }, workspaces: [{ ...settings, secret_key: secret }] });
+  configure('sk_wrong_not_a_secret');
+  expect((await world.run('sync')).code).toBe(1);
+  await world.run('publish');
+  expect(parseJson((await world.run('status', '--replica', '--json')).out).ledgers).toMatchObject([
+    { workspaces: 1, never_complete: 1, failing: 1, position: 0, head_at: null, oldest_complete_run_at: null },
+  ]);
+  expect((await world.run('status', '--replica')).out).toMatch(/1, 1 failing +never/);
+});
