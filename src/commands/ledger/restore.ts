@@ -1,23 +1,45 @@
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
+import { UsageError } from '../../core/errors.ts';
 import { inertText } from '../../core/text/inert-text.ts';
 import { restoreLedger } from '../../ledger/file/restore.ts';
 import { formatInteger } from '../../reports/formats/format.ts';
 import type { Context } from '../../wiring/context.ts';
 import { type CliContext, examples, reportingCommand } from '../shared/cli-context.ts';
 import { withStopSignal } from '../shared/stop-signal.ts';
+import { replacedLines } from './replaced-lines.ts';
 
 export function restoreCommand(cli: CliContext): Command {
   return reportingCommand('restore')
-    .argument('<file>', 'the backup; it is only read')
+    .argument('[file]', 'the backup; it is only read')
+    .option('--from-replica', 'rebuild the ledger from the replica in Postgres, and take its place there')
+    .option('--ledger <id>', 'which ledger of the replica (default: the one with workspaces of this configuration)')
     .option('--replace-other', 'also when the ledger in place is another one than that of the backup')
     .addHelpText(
       'after',
-      examples('npx pm2 stop usage-ledger', 'usage-ledger restore backups/ledger-20260301T020000Z.db'),
+      examples(
+        'npx pm2 stop usage-ledger',
+        'usage-ledger restore backups/ledger-20260301T020000Z.db',
+        'usage-ledger restore --from-replica',
+      ),
     )
-    .action((file: string, { replaceOther = false }: { replaceOther?: boolean }) =>
-      cli.withContext((context) => restore(cli, context, file, replaceOther)),
+    .action((file: string | undefined, options: RestoreOptions) =>
+      cli.withContext(async (context) => {
+        const { replaceOther = false, fromReplica = false, ledger } = options;
+        if (fromReplica === (file !== undefined)) {
+          throw new UsageError('restore takes a backup or --from-replica', 'name one of the two');
+        }
+        if (file !== undefined) return restore(cli, context, file, replaceOther);
+        const { restoreFromReplicaHere } = await import('./restore-from-replica.ts');
+        return restoreFromReplicaHere(cli, context, { ledger, replaceOther });
+      }),
     );
+}
+
+interface RestoreOptions {
+  replaceOther?: boolean;
+  fromReplica?: boolean;
+  ledger?: string;
 }
 
 async function restore(cli: CliContext, context: Context, name: string, replaceOther: boolean): Promise<void> {
@@ -43,11 +65,6 @@ async function restore(cli: CliContext, context: Context, name: string, replaceO
   cli.print(`restored ${inertText(ledgerPath)} from ${inertText(file)}`);
   cli.print(`no fault in ${formatInteger(runs)} published runs, ${formatInteger(entries)} entries`);
   cli.print(`head digest ${headDigest}`);
-  if (replaced === null) {
-    cli.print('there was no ledger before');
-  } else {
-    cli.print(`the ledger before is kept as ${inertText(replaced.path)}`);
-    cli.print(`head digest ${replaced.headDigest ?? 'unknown: this version cannot read it'}`);
-  }
+  for (const line of replacedLines(replaced)) cli.print(line);
   if (outdated) cli.note('It comes from an older version: the next start of the daemon, or sync, migrates it.');
 }

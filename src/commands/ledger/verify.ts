@@ -14,32 +14,42 @@ import { type VerifyReport, verifyLedgerFile } from '../../ledger/verify/verify.
 import { formatInteger } from '../../reports/formats/format.ts';
 import type { Context } from '../../wiring/context.ts';
 import { type CliContext, EXIT, examples, reportingCommand } from '../shared/cli-context.ts';
+import { faultRecord, placeOf } from './fault-words.ts';
 
 export function verifyCommand(cli: CliContext): Command {
   return reportingCommand('verify')
     .option('--expect-head <digest>', 'a head digest that was kept elsewhere: the chain must still hold it')
     .option('--checkpoint <file>', 'checkpoints that were kept elsewhere, such as a copy of checkpoints.log')
     .option('--checkpoint-key <key>', 'who must have signed them, NAME+HASH+KEY (default: the key of this ledger)')
+    .option('--replica', 'what the replica in Postgres holds, and whether it is what the ledger holds')
     .addHelpText(
       'after',
       examples(
         'usage-ledger verify',
         'usage-ledger verify --json',
+        'usage-ledger verify --replica',
         'usage-ledger verify --checkpoint /mnt/audit/checkpoints.log',
       ),
     )
-    .action((options: VerifyOptions) => cli.withContext((context) => verify(cli, context, options)));
+    .action((options: VerifyOptions) =>
+      cli.withContext(async (context) => {
+        if (options.replica !== true) return verify(cli, context, options);
+        const { verifyReplicaHere } = await import('./verify-replica.ts');
+        return verifyReplicaHere(cli, context, ownKeyOf(context));
+      }),
+    );
 }
 
 interface VerifyOptions {
   expectHead?: string;
   checkpoint?: string;
   checkpointKey?: string;
+  replica?: boolean;
 }
 
 async function verify(cli: CliContext, context: Context, options: VerifyOptions): Promise<void> {
   const { connection } = context.reader();
-  const ownKey = ownVerifier(keyFileFor(context.config), ledgerId(connection));
+  const ownKey = ownKeyOf(context);
   const { checks, said } = anchorsOf(options, ownKey);
   const { faults, runs, entries, keys, headDigest } = await verifyReadable(connection, [checkMoney, ...checks]);
   if (faults.length > 0) cli.exitCode = EXIT.fault;
@@ -51,12 +61,7 @@ async function verify(cli: CliContext, context: Context, options: VerifyOptions)
       keys,
       head_digest: headDigest,
       checkpoint_key: ownKey === null ? null : formatVerifier(ownKey),
-      faults: faults.map(({ check, runId, entryId, message }) => ({
-        check,
-        run_id: runId,
-        entry_id: entryId,
-        message,
-      })),
+      faults: faults.map(faultRecord),
     });
     return;
   }
@@ -109,6 +114,10 @@ function readCheckpoints(file: string): string {
   }
 }
 
+function ownKeyOf(context: Context): NoteVerifier | null {
+  return ownVerifier(keyFileFor(context.config), ledgerId(context.reader().connection));
+}
+
 function keyFileFor({ ledger }: Config): string {
   return ledger.checkpointKeyFile ?? keyFileOf(ledger.path);
 }
@@ -125,9 +134,4 @@ async function verifyReadable(
     const fault: Fault = { check: 'integrity', runId: null, entryId: null, message: error.message };
     return { faults: [fault], runs: 0, entries: 0, keys: 0, headDigest: null };
   }
-}
-
-function placeOf({ runId, entryId }: Fault): string {
-  const places = [runId, entryId === null ? null : `entry ${entryId}`].filter((place) => place !== null);
-  return places.length === 0 ? '' : `${places.join(', ')}: `;
 }

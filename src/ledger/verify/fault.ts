@@ -16,6 +16,7 @@ export interface Fault {
     | 'controls'
     | 'money'
     | 'anchor'
+    | 'replica'
     | 'schema';
   /** The run, when the fault can be pinned to one. */
   runId: string | null;

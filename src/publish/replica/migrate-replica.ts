@@ -44,6 +44,15 @@ export async function migrateReplica(client: ReplicaClient, schema: string): Pro
   }
 }
 
+/** Throws unless the replica has the schema of this version. */
+export async function requireCurrentReplica(client: ReplicaClient, schema: string): Promise<void> {
+  const migrations = readMigrationFiles({ migrationsFolder: MIGRATIONS_FOLDER });
+  if ((await due(client, schema, migrations)).length === 0) return;
+  throw new ReplicaError('replica_outdated', `the schema ${JSON.stringify(schema)} holds no replica of this version`, {
+    hint: 'check publish.url and publish.schema; `usage-ledger publish` makes or migrates the replica',
+  });
+}
+
 async function due(client: ReplicaClient, schema: string, migrations: MigrationMeta[]): Promise<MigrationMeta[]> {
   const [found] = await client.query<{ there: boolean }>('SELECT to_regclass($1) IS NOT NULL AS there', [
     `${pg.escapeIdentifier(schema)}.schema_migrations`,

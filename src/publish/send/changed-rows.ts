@@ -19,7 +19,7 @@ const WHOLE = [
 ];
 
 /** Tables to which rows are only added, with what counts them. */
-const ADDED: readonly [table: string, column: string, mark: keyof Marks][] = [
+export const ADDED: readonly [table: string, column: string, mark: keyof Marks][] = [
   ['tenants', 'tenant_key', 'tenantKey'],
   ['usage_entries', 'entry_id', 'entryId'],
   ['row_changes', 'change_seq', 'changeSeq'],

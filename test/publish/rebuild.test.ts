@@ -1,0 +1,78 @@
+import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import fc from 'fast-check';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { checkMoney } from '../../src/billing/records/verify-money.ts';
+import { openForWriting } from '../../src/ledger/file/open.ts';
+import { headOfChain } from '../../src/ledger/runs/digest.ts';
+import { migrateLedger } from '../../src/ledger/schema/migrate.ts';
+import { verifyLedger } from '../../src/ledger/verify/verify.ts';
+import type { ReplicaClient } from '../../src/publish/connect.ts';
+import { rebuildLedger } from '../../src/publish/receive/rebuild-ledger.ts';
+import { migrateReplica } from '../../src/publish/replica/migrate-replica.ts';
+import { publishLedger } from '../../src/publish/send/publish-ledger.ts';
+import { LedgerDriver } from '../ledger/model/ledger-driver.ts';
+import { histories } from '../ledger/model/steps.ts';
+import { type PostgresServer, startPostgres } from '../support/postgres.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+import { expectSameTables } from './compare-tables.ts';
+import { interfere } from './people.ts';
+
+const HISTORIES = Number(process.env.REPLICA_HISTORIES ?? 8);
+const STEPS = Number(process.env.REPLICA_STEPS ?? 16);
+const SEED = Number(process.env.REPLICA_SEED ?? Date.now() % 0x7fff_ffff);
+
+let server: PostgresServer;
+let client: ReplicaClient;
+beforeAll(async () => {
+  server = await startPostgres();
+  client = await server.connect('usage_ledger');
+  await migrateReplica(client, 'usage_ledger');
+});
+afterAll(async () => {
+  await client.close();
+  await server.remove();
+});
+
+test('a ledger rebuilt after any history has the same head and rows, no fault, and can be published on', {
+  timeout: Math.max(120_000, HISTORIES * 2_000),
+}, async () => {
+  const folder = temporaryFolder();
+  await fc.assert(
+    fc.asyncProperty(histories(STEPS), fc.nat(999), async (steps, seed) => {
+      const original = fresh();
+      const id = String(original.prepare("SELECT value FROM ledger_meta WHERE name = 'ledger_id'").pluck().get());
+      const driver = new LedgerDriver(original);
+      for (const [index, step] of steps.entries()) {
+        driver.take(step);
+        interfere(original, seed + index * 7, driver.nowMs);
+        if (index % 5 === seed % 5)
+          await publishLedger({ connection: original, client, by: 'test', nowMs: driver.nowMs });
+      }
+      await publishLedger({ connection: original, client, by: 'test', nowMs: driver.nowMs });
+      const file = join(folder, `${id}.db`);
+      const signal = new AbortController().signal;
+      await rebuildLedger({ client, ledgerId: id, file, version: '0.0.0', nowMs: driver.nowMs, signal });
+      const rebuilt = openForWriting(file);
+      try {
+        expect(verifyLedger(rebuilt, [checkMoney]).faults).toEqual(verifyLedger(original, [checkMoney]).faults);
+        expect(headOfChain(rebuilt)).toEqual(headOfChain(original));
+        interfere(rebuilt, seed, driver.nowMs + 1);
+        await publishLedger({ connection: rebuilt, client, by: 'test', nowMs: driver.nowMs });
+        await expectSameTables(rebuilt, client, 'rebuilt');
+      } finally {
+        rebuilt.close();
+        original.close();
+      }
+    }),
+    { seed: SEED, numRuns: HISTORIES },
+  );
+});
+
+function fresh(): Database.Database {
+  const connection = new Database(':memory:');
+  migrateLedger(connection, ':memory:', '0.0.0', 0);
+  connection.prepare("UPDATE ledger_meta SET value = ? WHERE name = 'ledger_id'").run(randomUUID());
+  return connection;
+}
