@@ -164,7 +164,9 @@ describe('alerts', () => {
     expect(out).toMatch(/^CRIT +jump certain +acme +2026-02 +6,179 +alert_\w+$/m);
     expect((await world.run('alerts')).out).toBe(out);
     const { filters, alerts } = parseJson((await world.run('alerts', '--json')).out);
-    expect(filters).toEqual({ states: 'open', workspace_id: null });
+    expect(filters).toEqual({
+      ...{ states: 'open', workspace_id: null, tenant_id: null, period: null, rule: null, severity: null },
+    });
     expect(alerts).toMatchObject([
       {
         workspace_id: 'ws-1',
@@ -194,7 +196,47 @@ describe('alerts', () => {
     expect(other.err).toBe('no alert fits\n');
   });
 
+  it('filters by tenant, period, rule and severity, and is cut by --limit', async () => {
+    const world = await createWorld(FIRST);
+    await world.run('sync');
+    for (const [tenantId, period, credits] of [
+      ['acme', '2026-02', 9000],
+      ['initech', '2026-02', 50_000],
+    ] as const) {
+      world.sandbox.workspace('ws-1').set({ tenantId, period, credits, requests: 10 });
+    }
+    await world.run('sync');
+    const list = async (...argv: string[]) => {
+      const { out, err } = await world.run('alerts', 'list', ...argv, '--json');
+      return { found: parseJson(out).alerts as { rule: string; tenant_id: string; period: string }[], err };
+    };
+    const all = (await list()).found;
+    expect(all).toMatchObject([
+      { rule: 'jump', tenant_id: 'acme', severity: 'critical' },
+      { rule: 'new_spend', tenant_id: 'initech', severity: 'warning' },
+    ]);
+    for (const [index, tenant, rule, severity] of [
+      [0, 'acme', 'jump', 'critical'],
+      [1, 'initech', 'new_spend', 'warning'],
+    ] as const) {
+      for (const filter of [
+        ['--tenant', tenant],
+        ['--rule', rule],
+        ['--severity', severity],
+      ]) {
+        expect((await list(...filter)).found, filter.join(' ')).toEqual([all[index]]);
+      }
+    }
+    expect((await list('--period', '2026-02')).found).toEqual(all);
+    expect((await list('--period', '2026-01')).found).toEqual([]);
+    expect(await list('--limit', '1')).toEqual({ found: all.slice(0, 1), err: `${all.length - 1} more\n` });
+    expect((await list('--tenant', 'nobody')).err).toBe('no alert fits\n');
+  });
+
   it.each([
+    [['--rule', 'jmup'], "argument 'jmup' is invalid"],
+    [['--period', '2026-13'], '--period'],
+    [['--limit', 'x'], '--limit'],
     [['--state', 'burning'], "argument 'burning' is invalid"],
     [['--state', 'firing', '--all'], 'cannot be used with'],
     [['--workspace', 'ws-9'], 'use one of "ws-1"'],

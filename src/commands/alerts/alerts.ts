@@ -1,10 +1,13 @@
 import { Command, Option } from 'commander';
-import { ALERT_STATES, type AlertState } from '../../core/text/alert-words.ts';
+import type { RuleName, Severity } from '../../alerts/rules/rule.ts';
+import { parsePeriod } from '../../core/period.ts';
+import { ALERT_STATES, type AlertState, RULES, SEVERITIES } from '../../core/text/alert-words.ts';
 import { renderTable, type TableColumn } from '../../reports/formats/table.ts';
 import { type AlertFilters, alertRows, type ListedAlert } from '../../reports/queries/alerts.ts';
 import type { Context } from '../../wiring/context.ts';
 import { requireKnownWorkspace } from '../shared/choose-workspace.ts';
 import { type CliContext, examples, reportingCommand } from '../shared/cli-context.ts';
+import { firstRows, LIMIT_OPTION } from '../shared/limit.ts';
 import { ackCommand, explainCommand, showCommand } from './alert-record.ts';
 import { backtestCommand } from './backtest.ts';
 import { feedbackCommand } from './feedback.ts';
@@ -17,6 +20,11 @@ interface ListOptions {
   all?: boolean;
   pending?: boolean;
   workspace?: string;
+  tenant?: string;
+  period?: string;
+  rule?: RuleName;
+  severity?: Severity;
+  limit?: number;
 }
 
 export function alertsCommand(cli: CliContext): Command {
@@ -46,11 +54,17 @@ function listCommand(cli: CliContext): Command {
     .addOption(new Option('--all', 'alerts in any state').conflicts('state'))
     .addOption(new Option('--pending', 'also those that wait to be confirmed').conflicts(['state', 'all']))
     .option('--workspace <id>', 'only this workspace')
+    .option('--tenant <id>', 'only this tenant')
+    .option('--period <period>', 'only this period, YYYY-MM')
+    .addOption(new Option('--rule <rule>', 'only this rule').choices(RULES))
+    .addOption(new Option('--severity <severity>', 'only this severity').choices(SEVERITIES))
+    .option(...LIMIT_OPTION)
     .addHelpText(
       'after',
       examples(
         'usage-ledger alerts list --pending',
         'usage-ledger alerts list --state resolved --workspace ws-123',
+        'usage-ledger alerts list --rule jump --severity critical --limit 10',
         'usage-ledger alerts list --all --json',
       ),
     )
@@ -60,9 +74,15 @@ function listCommand(cli: CliContext): Command {
 function listAlerts(cli: CliContext, context: Context, options: ListOptions): void {
   requireKnownWorkspace(context, options.workspace);
   const states = listedStates(options);
-  const alerts = alertRows(context.reader().connection, { states, workspaceId: options.workspace });
-  if (alerts.length === 0) cli.note(states === 'open' ? 'no alert is open' : 'no alert fits');
-  if (cli.json) cli.printJson({ filters: { states, workspace_id: options.workspace ?? null }, alerts });
+  const { workspace, tenant, rule, severity } = options;
+  const period = options.period === undefined ? undefined : parsePeriod(options.period, '--period');
+  const filters = { states, workspaceId: workspace, tenantId: tenant, period, rule, severity };
+  const fitting = alertRows(context.reader().connection, filters);
+  const narrowed = [tenant, period, rule, severity].some((filter) => filter !== undefined);
+  if (fitting.length === 0) cli.note(states === 'open' && !narrowed ? 'no alert is open' : 'no alert fits');
+  const alerts = firstRows(cli, fitting, options.limit);
+  const asked = { tenant_id: tenant ?? null, period: period ?? null, rule: rule ?? null, severity: severity ?? null };
+  if (cli.json) cli.printJson({ filters: { states, workspace_id: workspace ?? null, ...asked }, alerts });
   else if (alerts.length > 0) cli.print(renderTable(alerts, tableColumns(alerts), { ...cli.tableOptions, clip: true }));
 }
 

@@ -9,7 +9,9 @@ import { alertRecord } from '../../reports/queries/alert-record.ts';
 import { anyTenantFits, type MutePreview, mutePreview } from '../../reports/queries/mute-preview.ts';
 import { type SilenceRow, silenceRows } from '../../reports/queries/silences.ts';
 import { openExisting } from '../finance/close.ts';
+import { requireKnownWorkspace } from '../shared/choose-workspace.ts';
 import { type CliContext, examples, reportingCommand } from '../shared/cli-context.ts';
+import { firstRows, LIMIT_OPTION } from '../shared/limit.ts';
 import { type MuteOptions, muteRequest } from './mute-options.ts';
 
 const DAY_MS = 86_400_000;
@@ -42,14 +44,18 @@ export function silencesCommand(cli: CliContext): Command {
   return reportingCommand('silences')
     .description('List the silences and plans in force, and how much they have kept quiet.')
     .option('--all', 'also those that have ended')
-    .addHelpText('after', examples('usage-ledger alerts silences --all'))
-    .action((options: { all?: boolean }) =>
+    .option('--workspace <id>', 'only what mutes this workspace')
+    .option(...LIMIT_OPTION)
+    .addHelpText('after', examples('usage-ledger alerts silences --all', 'usage-ledger alerts silences --limit 10'))
+    .action(({ all = false, workspace, limit }: { all?: boolean; workspace?: string; limit?: number }) =>
       cli.withContext((context) => {
+        requireKnownWorkspace(context, workspace);
         const now = isoTime(context.clock.now());
-        const silences = silenceRows(context.reader().connection, { now, all: options.all === true });
-        if (cli.json) return cli.printJson({ silences });
-        if (silences.length === 0) cli.note('nothing is muted');
-        cli.print(renderTable(silences, COLUMNS, cli.tableOptions));
+        const fitting = silenceRows(context.reader().connection, { now, all, workspaceId: workspace });
+        if (fitting.length === 0) cli.note('nothing is muted');
+        const silences = firstRows(cli, fitting, limit);
+        if (cli.json) cli.printJson({ silences });
+        else if (silences.length > 0) cli.print(renderTable(silences, COLUMNS, cli.tableOptions));
       }),
     );
 }

@@ -6,9 +6,11 @@ import { resolveRateCard } from '../../config/rate-cards.ts';
 import { loadRates } from '../../config/reading/load-rates.ts';
 import { UsageError } from '../../core/errors.ts';
 import { formatMinor } from '../../core/money.ts';
+import { parsePeriod } from '../../core/period.ts';
 import { renderTable, type TableColumn } from '../../reports/formats/table.ts';
 import { recordedUsage } from '../../reports/queries/recorded-usage.ts';
 import { type CliContext, examples, reportingCommand } from '../shared/cli-context.ts';
+import { firstRows, LIMIT_OPTION } from '../shared/limit.ts';
 import { openExisting } from './close.ts';
 import { bringRatesIntoForce } from './statement.ts';
 
@@ -70,16 +72,27 @@ const CARD_COLUMNS: TableColumn<CardRow>[] = [
 function listCommand(cli: CliContext): Command {
   return reportingCommand('list')
     .description('The rate cards in force.')
-    .addHelpText('after', examples('usage-ledger rates list'))
-    .action(() =>
+    .option('--period <period>', 'only cards that price this period, YYYY-MM')
+    .option(...LIMIT_OPTION)
+    .addHelpText('after', examples('usage-ledger rates list', 'usage-ledger rates list --period 2026-02'))
+    .action((options: { period?: string; limit?: number }) =>
       cli.withContext(async (context) => {
+        const period = options.period === undefined ? null : parsePeriod(options.period, '--period');
         await bringRatesIntoForce(context);
-        const rows = cardsInForce(context.reader().connection).map(cardRow);
-        if (rows.length === 0) cli.note('no rate card is in force: nothing is charged');
+        const all = cardsInForce(context.reader().connection).map(cardRow);
+        const fitting = all.filter((card) => period === null || prices(card, period));
+        if (all.length === 0) cli.note('no rate card is in force: nothing is charged');
+        else if (fitting.length === 0) cli.note(`no rate card prices ${period}`);
+        const rows = firstRows(cli, fitting, options.limit);
         if (cli.json) cli.printJson({ rows });
-        else cli.print(renderTable(rows, CARD_COLUMNS, cli.tableOptions));
+        else if (rows.length > 0) cli.print(renderTable(rows, CARD_COLUMNS, cli.tableOptions));
       }),
     );
+}
+
+/** Periods compare as text. */
+function prices({ from_period, to_period }: CardRow, period: string): boolean {
+  return from_period <= period && (to_period === null || period <= to_period);
 }
 
 /** Tenants that are shown without --json. */

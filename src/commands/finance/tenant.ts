@@ -1,16 +1,19 @@
 import { type Command, Option } from 'commander';
 import { AppError, summarizeError, UsageError } from '../../core/errors.ts';
+import { type Period, parsePeriod } from '../../core/period.ts';
 import { inertText } from '../../core/text/inert-text.ts';
 import { SHEET_FORMATS } from '../../reports/files/write-sheet.ts';
+import { formatInteger } from '../../reports/formats/format.ts';
 import { renderJson } from '../../reports/formats/json.ts';
 import { type Sheet, sheetOf } from '../../reports/formats/sheet.ts';
 import { viewColumns } from '../../reports/queries/finance-view.ts';
-import { tenantEntries, workspacesOfTenant } from '../../reports/queries/tenant.ts';
+import { type TenantEntry, tenantEntries, workspacesOfTenant } from '../../reports/queries/tenant.ts';
 import { tenantNames } from '../../reports/queries/tenants.ts';
 import { type UsageRow, usageRows } from '../../reports/queries/usage.ts';
 import type { Context } from '../../wiring/context.ts';
 import { requireKnownWorkspace } from '../shared/choose-workspace.ts';
 import { type CliContext, EXIT, examples, reportingCommand } from '../shared/cli-context.ts';
+import { parseLimit } from '../shared/limit.ts';
 import { withStopSignal } from '../shared/stop-signal.ts';
 import { addSheetOptions, chosenFormat, putSheet, putTable, putText, type SheetOptions } from './sheet-output.ts';
 import { compareHistories, fetchLiveHistory } from './tenant-live.ts';
@@ -18,10 +21,14 @@ import { type LiveReport, printTenantReports, type TenantReport } from './tenant
 
 interface TenantOptions extends SheetOptions {
   workspace?: string;
+  period?: Period;
+  limit?: number;
   live?: boolean;
   format?: (typeof FORMATS)[number];
   json?: boolean;
 }
+
+type Asked = TenantOptions & { tenantId: string };
 
 const FORMATS = ['table', ...SHEET_FORMATS] as const;
 
@@ -29,6 +36,8 @@ export function tenantCommand(cli: CliContext): Command {
   const command = reportingCommand('tenant')
     .argument('<tenant>', 'the tenant id')
     .option('--workspace <id>', 'only in this workspace (default: all that know the tenant)')
+    .option('--period <period>', 'only this period, YYYY-MM', (text) => parsePeriod(text, '--period'))
+    .option('--limit <number>', 'show at most so many entries of a workspace, the latest', parseLimit)
     .option('--live', 'ask the service too, and show both side by side')
     .addOption(new Option('--format <format>', 'form of the answer (default: table)').choices(FORMATS));
   return addSheetOptions(command)
@@ -37,6 +46,7 @@ export function tenantCommand(cli: CliContext): Command {
       examples(
         'usage-ledger tenant acme',
         'usage-ledger tenant acme --workspace ws-123 --live',
+        'usage-ledger tenant acme --period 2026-02 --limit 20',
         'usage-ledger tenant acme --json',
         'usage-ledger tenant acme --format csv > acme.csv',
       ),
@@ -48,28 +58,23 @@ export function tenantCommand(cli: CliContext): Command {
     );
 }
 
-async function showTenant(
-  cli: CliContext,
-  context: Context,
-  options: TenantOptions & { tenantId: string },
-  signal: AbortSignal,
-): Promise<void> {
+async function showTenant(cli: CliContext, context: Context, options: Asked, signal: AbortSignal): Promise<void> {
   const { tenantId, workspace, live } = options;
   const format = chosenFormat(options, 'table');
   if (tenantId === '') throw new UsageError('the tenant is empty', 'give the id of a tenant, such as `acme`');
   if (format !== 'table' && format !== 'json') {
     if (live === true) throw new UsageError(`--live is not for --format ${format}`, 'leave one of the two away');
     const workspaces = workspacesToAsk(context, tenantId, workspace, false);
-    await putSheet(cli, entriesSheet(context, workspaces, tenantId), { format, options });
+    await putSheet(cli, entriesSheet(cli, context, workspaces, options), { format, options });
     return;
   }
   const reports: TenantReport[] = [];
   for (const workspaceId of workspacesToAsk(context, tenantId, workspace, live === true)) {
     const { connection } = context.reader();
-    const usage = usageRows(connection, { workspaceId, tenantId });
-    const entries = tenantEntries(connection, workspaceId, tenantId);
+    const usage = usageRows(connection, { workspaceId, tenantId, period: options.period });
+    const entries = askedEntries(cli, context, workspaceId, options);
     const display_name = tenantNames(connection, { workspaceId, tenantId })(workspaceId, tenantId);
-    const liveReport = live === true ? await askService(cli, context, workspaceId, tenantId, usage, signal) : null;
+    const liveReport = live === true ? await askService(cli, context, { workspaceId, options, usage, signal }) : null;
     reports.push({ workspace_id: workspaceId, display_name, usage, entries, live: liveReport });
   }
   const told = reports.filter(hasSomething);
@@ -81,14 +86,26 @@ async function showTenant(
   if (failed > 0) cli.exitCode = failed === reports.length ? EXIT.failed : EXIT.partial;
 }
 
+/** The entries of a workspace, the latest of them where so many are wanted only. */
+function askedEntries(cli: CliContext, context: Context, workspaceId: string, options: Asked): TenantEntry[] {
+  const { tenantId, period, limit } = options;
+  const all = tenantEntries(context.reader().connection, workspaceId, tenantId);
+  const fitting = all.filter((entry) => period === undefined || entry.period === period);
+  const shown = limit === undefined ? fitting : fitting.slice(-limit);
+  const earlier = fitting.length - shown.length;
+  if (earlier > 0) cli.note(`${inertText(workspaceId)}: ${formatInteger(earlier)} earlier entries`);
+  return shown;
+}
+
 /** What was ever recorded of the tenant, as `finance_history` has it. */
-function entriesSheet(context: Context, workspaces: readonly string[], tenantId: string): Sheet {
+function entriesSheet(cli: CliContext, context: Context, workspaces: readonly string[], options: Asked): Sheet {
+  const { tenantId } = options;
   const { connection } = context.reader();
   const names = ['workspace_id', 'tenant_id', 'display_name', ...HISTORY_COLUMNS] as const;
   const kinds = new Map(viewColumns(connection, 'finance_history').map(({ name, kind }) => [name, kind]));
   const rows = workspaces.flatMap((workspaceId) => {
     const display_name = tenantNames(connection, { workspaceId, tenantId })(workspaceId, tenantId);
-    const entries = tenantEntries(connection, workspaceId, tenantId);
+    const entries = askedEntries(cli, context, workspaceId, options);
     return entries.map((entry) => ({ workspace_id: workspaceId, tenant_id: tenantId, display_name, ...entry }));
   });
   return sheetOf(
@@ -114,16 +131,17 @@ function workspacesToAsk(context: Context, tenantId: string, workspace: string |
 async function askService(
   cli: CliContext,
   context: Context,
-  workspaceId: string,
-  tenantId: string,
-  usage: UsageRow[],
-  signal: AbortSignal,
+  asked: { workspaceId: string; options: Asked; usage: UsageRow[]; signal: AbortSignal },
 ): Promise<LiveReport> {
+  const { workspaceId, usage, signal } = asked;
+  const { tenantId, period } = asked.options;
   try {
     const workspace = context.workspace(workspaceId);
     const live = await fetchLiveHistory(await context.client(workspace), tenantId, workspace.perPage, signal);
     if (!live.complete) cli.note(`${inertText(workspaceId)}: the service's listing moved while it was read`);
-    return { complete: live.complete, periods: compareHistories(usage, live.items) };
+    const periods = compareHistories(usage, live.items);
+    const fitting = periods.filter((compared) => period === undefined || compared.period === period);
+    return { complete: live.complete, periods: fitting };
   } catch (error) {
     if (!(error instanceof AppError) || signal.aborted) throw error;
     const { code, message, hint } = summarizeError(error);

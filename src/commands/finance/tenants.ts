@@ -9,7 +9,7 @@ import { type NamedTenantRow, namedTenants } from '../../reports/queries/tenants
 import { chooseWorkspace, requireKnownWorkspace } from '../shared/choose-workspace.ts';
 import { type CliContext, examples, reportingCommand } from '../shared/cli-context.ts';
 import { readCsvFile } from '../shared/csv-file.ts';
-import { LIMIT_OPTION } from '../shared/whole-number.ts';
+import { firstRows, LIMIT_OPTION } from '../shared/limit.ts';
 import { openExisting } from './close.ts';
 
 export function tenantsCommand(cli: CliContext): Command {
@@ -104,11 +104,10 @@ function listCommand(cli: CliContext): Command {
       cli.withContext((context) => {
         requireKnownWorkspace(context, workspace);
         const all = namedTenants(context.reader().connection, workspace);
-        const rows = all.slice(0, limit);
+        const rows = firstRows(cli, all, limit);
         if (all.length === 0) cli.note('the ledger knows no tenant that fits');
         if (cli.json) cli.printJson({ rows });
         else if (rows.length > 0) cli.print(renderTable(rows, COLUMNS, cli.tableOptions));
-        if (rows.length < all.length) cli.note(`${formatInteger(all.length - rows.length)} more`);
       }),
     );
 }

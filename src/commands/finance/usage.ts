@@ -6,7 +6,7 @@ import { parsePeriod } from '../../core/period.ts';
 import type { LedgerConnection } from '../../ledger/file/open.ts';
 import { usageAsOf } from '../../ledger/runs/as-of.ts';
 import { SHEET_FORMATS } from '../../reports/files/write-sheet.ts';
-import { formatInteger, relativeTime } from '../../reports/formats/format.ts';
+import { relativeTime } from '../../reports/formats/format.ts';
 import { renderJson } from '../../reports/formats/json.ts';
 import { sheetOf } from '../../reports/formats/sheet.ts';
 import { renderTable, type TableColumn } from '../../reports/formats/table.ts';
@@ -15,7 +15,7 @@ import { eachUsageRow, type UsageFilters, type UsageRow } from '../../reports/qu
 import type { Context } from '../../wiring/context.ts';
 import { requireKnownWorkspace } from '../shared/choose-workspace.ts';
 import { type CliContext, examples, reportingCommand } from '../shared/cli-context.ts';
-import { LIMIT_OPTION } from '../shared/whole-number.ts';
+import { LIMIT_OPTION, noteMore } from '../shared/limit.ts';
 import { addSheetOptions, chosenFormat, putSheet, putTable, putText, type SheetOptions } from './sheet-output.ts';
 
 interface UsageOptions extends SheetOptions {
@@ -81,10 +81,6 @@ async function showUsage(cli: CliContext, context: Context, options: UsageOption
     await putTable(cli, renderTable(rows, columns, cli.tableOptions), options);
   }
   noteMore(cli, left.out);
-}
-
-function noteMore(cli: CliContext, count: number): void {
-  if (count > 0) cli.note(`${formatInteger(count)} more`);
 }
 
 /** What the ledger said at some time, with today's names. */

@@ -9,10 +9,3 @@ export function parseWholeNumber(text: string, option: string, least: number, mo
     `give ${option} a whole number from ${least} to ${most}`,
   );
 }
-
-/** For a list: how many of its rows are wanted. */
-export const LIMIT_OPTION = [
-  '--limit <number>',
-  'show at most so many',
-  (text: string): number => parseWholeNumber(text, '--limit', 1, 1_000_000_000),
-] as const;

@@ -10,8 +10,9 @@ import { outboxCounts, workspaceStatuses } from '../../reports/queries/status.ts
 import type { Context } from '../../wiring/context.ts';
 import { requireKnownWorkspace } from '../shared/choose-workspace.ts';
 import { type CliContext, examples, reportingCommand, StoppedError } from '../shared/cli-context.ts';
+import { LIMIT_OPTION } from '../shared/limit.ts';
 import { withStopSignal } from '../shared/stop-signal.ts';
-import { LIMIT_OPTION, parseWholeNumber } from '../shared/whole-number.ts';
+import { parseWholeNumber } from '../shared/whole-number.ts';
 import { queueStatus } from './queue-status.ts';
 import { showReplica } from './replica-status.ts';
 import { type StatusReport, statusLines } from './status-screen.ts';

@@ -24,6 +24,10 @@ export interface AlertFilters {
   /** `open`: see `OPEN_ALERTS`; `all`: in any state. */
   states: readonly AlertState[] | 'open' | 'open or pending' | 'all';
   workspaceId?: string | undefined;
+  tenantId?: string | undefined;
+  period?: string | undefined;
+  rule?: RuleName | undefined;
+  severity?: string | undefined;
 }
 
 /** An alert as it is listed. */
@@ -33,9 +37,15 @@ export interface ListedAlert extends AlertRow {
 }
 
 /** The alerts: critical ones first, of them those about ourselves, then by the credits at stake. */
-export function alertRows(connection: LedgerConnection, { states, workspaceId }: AlertFilters): ListedAlert[] {
-  const listed = Array.isArray(states) ? states : undefined;
-  const { where, values } = whereClause({ 'f.state': listed, 'f.workspace_id': workspaceId });
+export function alertRows(connection: LedgerConnection, { states, ...filters }: AlertFilters): ListedAlert[] {
+  const { where, values } = whereClause({
+    'f.state': Array.isArray(states) ? states : undefined,
+    'f.workspace_id': filters.workspaceId,
+    'f.tenant_id': filters.tenantId,
+    'f.period': filters.period,
+    'f.rule': filters.rule,
+    'f.severity': filters.severity,
+  });
   const open = { open: OPEN_ALERTS, 'open or pending': `(${OPEN_ALERTS} OR a.state = 'pending')` };
   const own = states === 'open' || states === 'open or pending' ? open[states] : '1';
   const rows = connection

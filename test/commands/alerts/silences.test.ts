@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { createWorld, FIRST, parseJson } from '../world.ts';
+import { createWorld, FIRST, parseJson, SECOND } from '../world.ts';
 import { jumpOfGlobex } from './jump-of-globex.ts';
 
 const UNTIL = '2026-03-01';
@@ -63,4 +63,26 @@ it.each([
   });
   expect((await world.run('sync')).code).toBe(1);
   expect(world.query("SELECT count(*) AS told FROM outbox WHERE payload LIKE '%auth_failed%'")).toEqual([{ told }]);
+});
+
+it('the list of silences is narrowed to a workspace and cut by --limit', async () => {
+  const world = await createWorld(FIRST, SECOND);
+  await world.run('sync');
+  const ids: string[] = [];
+  for (const scope of [
+    ['--workspace', 'ws-1'],
+    ['--workspace', 'ws-2'],
+    ['--tenant', 'acme'],
+  ]) {
+    const { out } = await world.run('alerts', 'silence', ...scope, ...IN_FORCE, '--json');
+    ids.push(parseJson(out).silence_id);
+  }
+  const list = async (...argv: string[]) => {
+    const { out, err } = await world.run('alerts', 'silences', ...argv, '--json');
+    return { ids: parseJson(out).silences.map((silence: { silence_id: string }) => silence.silence_id), err };
+  };
+  expect(await list()).toEqual({ ids: ids.toReversed(), err: '' });
+  expect(await list('--workspace', 'ws-1')).toEqual({ ids: [ids[2], ids[0]], err: '' });
+  expect(await list('--limit', '1')).toEqual({ ids: [ids[2]], err: '2 more\n' });
+  expect(await world.run('alerts', 'silences', '--workspace', 'ws-9')).toMatchObject({ code: 2 });
 });

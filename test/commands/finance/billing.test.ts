@@ -32,6 +32,20 @@ describe('rates', () => {
     ]);
   });
 
+  it('are listed for one month, and cut by --limit', async () => {
+    const ended = { ...CARD, name: 'old', from_period: '2025-01', to_period: '2025-11' };
+    const world = await createBilled([CARD, ended]);
+    const names = async (...argv: string[]) => {
+      const { out, err } = await world.run('rates', 'list', ...argv, '--json');
+      return { names: parseJson(out).rows.map(({ name }: { name: string }) => name), err };
+    };
+    expect((await names()).names.toSorted()).toEqual(['old', 'standard']);
+    expect(await names('--period', '2026-02')).toEqual({ names: ['standard'], err: '' });
+    expect(await names('--period', '2025-11')).toEqual({ names: ['old'], err: '' });
+    expect(await names('--period', '2024-12')).toEqual({ names: [], err: 'no rate card prices 2024-12\n' });
+    expect((await names('--limit', '1')).err).toBe('1 more\n');
+  });
+
   it('with mistakes are refused as a whole, each mistake with its place and remedy', async () => {
     const world = await createBilled();
     const wrong = [

@@ -47,6 +47,24 @@ describe('tenant', () => {
     expect(workspaces[0].entries.at(-1)).toMatchObject({ period: '2026-02', credits_delta: 1000, credits_after: 6000 });
   });
 
+  it('is narrowed by --period and cut by --limit, which keeps the latest entries', async () => {
+    const world = await syncedTwice();
+    const one = ['tenant', 'acme', '--workspace', 'ws-1'];
+    const { out } = await world.run(...one, '--period', '2026-02', '--json');
+    const [workspace] = parseJson(out).workspaces;
+    expect(workspace.usage).toMatchObject([{ period: '2026-02' }]);
+    expect(workspace.entries).toMatchObject([{ kind: 'opened' }, { kind: 'increased' }]);
+    const cut = await world.run(...one, '--limit', '1', '--json');
+    expect(parseJson(cut.out).workspaces[0].entries).toMatchObject([{ kind: 'increased', credits_after: 6000 }]);
+    expect(cut.err).toBe('ws-1: 3 earlier entries\n');
+    const csv = await world.run(...one, '--limit', '2', '--format', 'csv');
+    expect(csv.out.trimEnd().split(/\r?\n/)).toHaveLength(3);
+    const live = parseJson((await world.run(...one, '--live', '--period', '2026-02', '--json')).out);
+    expect(live.workspaces[0].live.periods).toMatchObject([{ period: '2026-02', same: true }]);
+    expect(await world.run(...one, '--period', '2026-13')).toMatchObject({ code: 2 });
+    expect(await world.run(...one, '--limit', '0')).toMatchObject({ code: 2 });
+  });
+
   it('says in words that a tenant is not known', async () => {
     const world = await syncedTwice();
     const text = await world.run('tenant', 'nobody');
