@@ -29,10 +29,10 @@ export function reportCommand(cli: CliContext): Command {
 
 async function writeReport(cli: CliContext, context: Context, options: ReportOptions): Promise<void> {
   const period = options.period === undefined ? undefined : parsePeriod(options.period, '--period');
-  const { id: workspaceId } = chooseWorkspace(context.config, options.workspace);
+  const { id: workspaceId, alerts } = chooseWorkspace(context.config, options.workspace);
   await bringRatesIntoForce(context);
   const { connection } = context.reader();
-  const request = { workspaceId, period, nowMs: context.clock.now() };
+  const request = { workspaceId, period, nowMs: context.clock.now(), budgets: alerts.budgets ?? [] };
   const data = connection.transaction(() => readPageData(connection, request))();
   if (data === null) {
     throw new AppError(

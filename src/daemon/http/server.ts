@@ -12,6 +12,7 @@ import { overviewPage } from './pages/overview-page.ts';
 import type { HealthProbe } from './probe.ts';
 import { QUEUE_BOARD_PATH, registerQueueBoard } from './queue-board.ts';
 import { readinessFaults } from './readiness.ts';
+import { addReportPages, type ReportPagesOptions } from './reports/report-pages.ts';
 
 const REQUEST_TIMEOUT_MS = 10_000;
 const HEALTH_PATH = '/healthz';
@@ -46,6 +47,8 @@ export interface HttpOptions {
   /** What the page at the root shows. */
   overview: () => Promise<Overview>;
   queues: readonly Queue[];
+  /** What the pages of finance are made of; its maker is stopped with the server. */
+  reports: ReportPagesOptions;
 }
 
 export interface HttpServer {
@@ -56,7 +59,7 @@ export interface HttpServer {
 }
 
 /**
- * Serves `/`, `/healthz`, `/readyz`, `/metrics` and `/admin/queues`; resolves once it listens. Fails with `http_port` when it
+ * Serves `/`, `/report`, `/healthz`, `/readyz`, `/metrics` and `/admin/queues`; resolves once it listens. Fails with `http_port` when it
  * cannot. Bound to a loopback address it answers only requests for one, with or without a token.
  */
 export async function startHttp(options: HttpOptions): Promise<HttpServer> {
@@ -65,6 +68,8 @@ export async function startHttp(options: HttpOptions): Promise<HttpServer> {
   try {
     addGuards(app, options);
     addPages(app, options);
+    addReportPages(app, options.reports);
+    app.addHook('onClose', () => options.reports.maker.stop());
     addQueueBoard(app, options);
     await app.listen({ host: host.replace(/^\[(.*)\]$/, '$1'), port }).catch((error: NodeJS.ErrnoException) => {
       throw listenError(host, port, error);

@@ -1,8 +1,10 @@
+import { chainHead } from '../../ledger/anchor/chain-head.ts';
 import type { QueueSystem } from '../../queue/queues.ts';
 import type { Context } from '../../wiring/context.ts';
 import { createMeasurements } from './measurements.ts';
 import { readOverview } from './pages/overview-data.ts';
 import type { HealthProbe } from './probe.ts';
+import { createReportMaker } from './reports/report-maker.ts';
 import { type HttpServer, startHttp } from './server.ts';
 
 /** The pages of a running daemon. */
@@ -13,5 +15,8 @@ export function startDaemonHttp(context: Context, probe: HealthProbe, queue: Que
   const reservedBytes = () => context.reservedBytes;
   const measured = createMeasurements({ reader, config, clock, queues, traffic, reservedBytes });
   const overview = () => readOverview({ reader, config, clock, version, probe, measured });
-  return startHttp({ ...config.http, logger, version, probe, measured, overview, queues });
+  const { connection } = reader;
+  const maker = createReportMaker({ ledgerPath: config.ledger.path, head: () => chainHead(connection) });
+  const reports = { workspaces: config.workspaces, maker, clock };
+  return startHttp({ ...config.http, logger, version, probe, measured, overview, queues, reports });
 }

@@ -2,40 +2,38 @@ import { formatMinor, minorDigits } from '../../core/money.ts';
 import { htmlText } from '../../core/text/html-text.ts';
 import { formatInteger } from '../formats/format.ts';
 import type { PageData } from '../queries/page-data.ts';
-import { type Charts, COLOURS, sparkline } from './charts.ts';
-import { PAGE_STYLE } from './page-style.ts';
-
-/** A cell of a table; a bigint is grouped and set to the right. `html` is markup of ours. */
-type Cell = string | bigint | null | { html: string };
+import { type Charts, sparkline } from './charts.ts';
+import {
+  behind,
+  type Cell,
+  figure,
+  legend,
+  type PageLinks,
+  pageOf,
+  section,
+  tableOf,
+  tenantCell,
+} from './page-parts.ts';
 
 const OTHERS = 'all others';
 
-/** The page as one file: no script, nothing to fetch, a table behind each chart. A function of its input alone. */
-export function pageHtml(data: PageData, charts: Charts): string {
-  const title = `Usage of ${data.workspaceName}, ${data.period}`;
-  return `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
-<title>${htmlText(title)}</title>
-<style>${PAGE_STYLE}</style>
-</head>
-<body>
-<main>
-<h1>${htmlText(title)}</h1>
-${facts(data)}
-${creditsSection(data, charts)}
-${data.money.map((money) => moneySection(data, money, charts)).join('')}${paceSection(data, charts)}
-${moversSection(data)}
-${tenantsSection(data)}
-${alertsSection(data)}
-${adjustmentsSection(data)}
-</main>
-</body>
-</html>
-`;
+/**
+ * The page of a workspace as one file, with a table behind each chart. A function of its input alone. `links` leads to the
+ * pages of tenants, where there are some.
+ */
+export function pageHtml(data: PageData, charts: Charts, links: PageLinks | null = null): string {
+  const sections = [
+    facts(data),
+    creditsSection(data, charts),
+    ...data.money.map((money) => moneySection(data, money, charts)),
+    paceSection(data, charts),
+    budgetSection(data),
+    moversSection(data, links),
+    tenantsSection(data, links),
+    alertsSection(data),
+    adjustmentsSection(data),
+  ];
+  return pageOf(`Usage of ${data.workspaceName}, ${data.period}`, sections.filter((part) => part !== '').join('\n'));
 }
 
 function facts({ workspaceId, state, asOf, complete, headDigest, totals, tenantCounts }: PageData): string {
@@ -58,18 +56,22 @@ function creditsSection({ months, top, others, totals }: PageData, charts: Chart
   return section('Credits by month', `${legend(series)}${charts.stackedBars(rows, series, text)}${behind(table)}`);
 }
 
-function moneySection({ months }: PageData, { currency, amounts }: PageData['money'][number], charts: Charts): string {
+export function moneySection(
+  { months }: Pick<PageData, 'months'>,
+  { currency, amounts }: PageData['money'][number],
+  charts: Charts,
+): string {
   const unit = 10 ** minorDigits(currency);
   const rows = months.map((month, at) => ({ month, series: currency, value: Number(amounts[at] ?? 0n) / unit }));
   const text = { title: `${currency} by month`, description: 'Charges and corrections; the table has the figures.' };
   const table = tableOf(
     ['Month', currency],
-    months.map((month, at) => [month, { html: `<span>${formatMinor(amounts[at] ?? 0n, currency)}</span>` }]),
+    months.map((month, at) => [month, figure(formatMinor(amounts[at] ?? 0n, currency))]),
   );
-  return section(`${currency} by month`, `${charts.stackedBars(rows, [currency], text)}${behind(table)}\n`);
+  return section(`${currency} by month`, `${charts.stackedBars(rows, [currency], text)}${behind(table)}`);
 }
 
-function paceSection({ days, period }: PageData, charts: Charts): string {
+export function paceSection({ days, period }: Pick<PageData, 'days' | 'period'>, charts: Charts): string {
   if (days.every(({ current }) => current === null)) return '';
   const series = [period, 'the month before'];
   const rows = days.flatMap(({ day, current, previous }) => [
@@ -84,19 +86,30 @@ function paceSection({ days, period }: PageData, charts: Charts): string {
   return section('Pace', `${legend(series)}${charts.lines(rows, series, text)}${behind(table)}`);
 }
 
-function moversSection({ movers }: PageData): string {
-  const rows = movers.map(({ name, credits, previous, change }): Cell[] => [
-    name,
+/** Empty without budgets. */
+function budgetSection({ budgets }: PageData): string {
+  if (budgets.length === 0) return '';
+  const rows = budgets.map(({ name, credits, used }): Cell[] => {
+    const percent = (used * 100n) / credits;
+    const meter = `<meter max="100" value="${percent > 100n ? 100n : percent}" aria-hidden="true"></meter>`;
+    return [name, used, credits, figure(`${formatInteger(percent)}% ${meter}`)];
+  });
+  return section('Budgets', tableOf(['Of', 'Credits', 'Budget', 'Used'], rows));
+}
+
+function moversSection({ movers }: PageData, links: PageLinks | null): string {
+  const rows = movers.map(({ tenantId, name, credits, previous, change }): Cell[] => [
+    links === null ? name : tenantCell(tenantId, name, links),
     credits,
     previous,
-    { html: `<span>${change > 0n ? '+' : ''}${formatInteger(change)}</span>` },
+    figure(`${change > 0n ? '+' : ''}${formatInteger(change)}`),
   ]);
   return section('Moved most since the month before', tableOf(['Tenant', 'Credits', 'Before', 'Change'], rows));
 }
 
-function tenantsSection({ tenants, months }: PageData): string {
+function tenantsSection({ tenants, months }: PageData, links: PageLinks | null): string {
   const rows = tenants.map(({ tenantId, name, credits }): Cell[] => [
-    { html: `${htmlText(name)}${name === tenantId ? '' : ` <span class="quiet">${htmlText(tenantId)}</span>`}` },
+    tenantCell(tenantId, name, links),
     credits.at(-1) ?? 0n,
     { html: sparkline(credits) },
   ]);
@@ -104,54 +117,14 @@ function tenantsSection({ tenants, months }: PageData): string {
   return section('Largest tenants', tableOf(head, rows));
 }
 
-function alertsSection({ alerts }: PageData): string {
+export function alertsSection({ alerts }: Pick<PageData, 'alerts'>): string {
   if (alerts.length === 0) return section('Alerts', '<p>None is open.</p>');
   const rows = alerts.map(({ rule, severity, state, name, since }): Cell[] => [severity, rule, name, state, since]);
   return section('Alerts', tableOf(['Severity', 'Rule', 'About', 'State', 'Since'], rows));
 }
 
-function adjustmentsSection({ adjustments }: PageData): string {
+export function adjustmentsSection({ adjustments }: Pick<PageData, 'adjustments'>): string {
   if (adjustments.length === 0) return section('Adjustments', '<p>None is booked in this month.</p>');
   const rows = adjustments.map(({ name, corrects, credits, at }): Cell[] => [name, corrects, credits, at]);
   return section('Adjustments of closed months', tableOf(['Tenant', 'Corrects', 'Credits', 'Recorded'], rows));
-}
-
-function section(title: string, body: string): string {
-  return `<section>\n<h2>${htmlText(title)}</h2>\n${body}\n</section>`;
-}
-
-function behind(table: string): string {
-  return `<details><summary>Figures</summary>${table}</details>`;
-}
-
-function legend(series: readonly string[]): string {
-  const items = series.map(
-    (name, at) => `<li><span style="background:${COLOURS[at % COLOURS.length]}"></span>${htmlText(name)}</li>`,
-  );
-  return `<ul class="legend">${items.join('')}</ul>\n`;
-}
-
-function tableOf(head: readonly string[], rows: readonly (readonly Cell[])[]): string {
-  const cells = (row: readonly Cell[]): string => row.map(cellHtml).join('');
-  const isNumber = head.map((_, at) => rows.some((row) => isNumeric(row[at] ?? null)));
-  const titles = head
-    .map((title, at) => `<th scope="col"${isNumber[at] === true ? ' class="number"' : ''}>${htmlText(title)}</th>`)
-    .join('');
-  return `<div class="scroll" tabindex="0" role="region" aria-label="${htmlText(head.join(', '))}"><table>
-<thead><tr>${titles}</tr></thead>
-<tbody>${rows.map((row) => `<tr>${cells(row)}</tr>`).join('\n')}</tbody>
-</table></div>`;
-}
-
-/** Markup of a figure is a `span`. */
-function isNumeric(cell: Cell): boolean {
-  if (cell === null || typeof cell === 'string') return false;
-  return typeof cell === 'bigint' || cell.html.startsWith('<span>');
-}
-
-function cellHtml(cell: Cell): string {
-  if (cell === null) return '<td></td>';
-  if (typeof cell === 'bigint') return `<td class="number">${formatInteger(cell)}</td>`;
-  if (typeof cell === 'string') return `<td>${htmlText(cell)}</td>`;
-  return `<td${isNumeric(cell) ? ' class="number"' : ''}>${cell.html}</td>`;
 }

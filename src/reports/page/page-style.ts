@@ -12,6 +12,8 @@ svg.spark { height: 24px; width: 100px; }
 .legend { display: flex; flex-wrap: wrap; font-size: .85rem; gap: .25rem 1rem; list-style: none; margin: 0 0 .5rem; padding: 0; }
 .legend li { max-width: 100%; overflow-wrap: anywhere; }
 .legend span { border-radius: 2px; display: inline-block; height: .7rem; margin-right: .35rem; width: .7rem; }
+a { color: light-dark(#1d4fb8, #8ab4ff); }
+meter { height: .8rem; width: 5rem; }
 table { border-collapse: collapse; font-size: .9rem; width: 100%; }
 th, td { border-bottom: 1px solid light-dark(#ddd, #444); max-width: 22rem; overflow-wrap: break-word; padding: .3rem .5rem; text-align: left; vertical-align: top; }
 th.number, td.number { font-variant-numeric: tabular-nums; text-align: right; white-space: nowrap; }

@@ -1,5 +1,7 @@
+import type { Budget } from '../../config/types.ts';
 import { periodAt } from '../../core/period.ts';
 import type { LedgerConnection } from '../../ledger/file/open.ts';
+import { budgetsUsed, type PageBudget } from '../page/budgets-used.ts';
 import { tenantNames } from './tenants.ts';
 
 /** Months on the page. */
@@ -18,10 +20,19 @@ export interface PageTenant {
 }
 
 export interface PageMove {
+  tenantId: string;
   name: string;
   credits: bigint;
   previous: bigint | null;
   change: bigint;
+}
+
+export interface PageRequest {
+  workspaceId: string;
+  /** Undefined: the latest. */
+  period?: string | undefined;
+  nowMs: number;
+  budgets: readonly Budget[];
 }
 
 /** What the page shows of one workspace, of one moment. */
@@ -42,6 +53,8 @@ export interface PageData {
   /** Minor units by month and currency. */
   money: { currency: string; amounts: bigint[] }[];
   movers: PageMove[];
+  /** What is used of each budget that the configuration has, the most used first. */
+  budgets: PageBudget[];
   /** Credits at the end of each day, of the period and of the month before; null for days that nobody read. */
   days: { day: number; current: bigint | null; previous: bigint | null }[];
   tenants: PageTenant[];
@@ -62,7 +75,7 @@ interface MonthRow {
 /** Reads what the page shows; null when the ledger has nothing of the period. The caller holds a read transaction. */
 export function readPageData(
   connection: LedgerConnection,
-  { workspaceId, period: wanted, nowMs }: { workspaceId: string; period?: string | undefined; nowMs: number },
+  { workspaceId, period: wanted, nowMs, budgets }: PageRequest,
 ): PageData | null {
   const all = <Row>(sql: string, ...values: unknown[]): Row[] =>
     connection
@@ -127,11 +140,15 @@ export function readPageData(
       workspaceId,
       period,
     ).map((row) => ({
+      tenantId: row.tenant_id,
       name: nameOf(row.tenant_id),
       credits: row.credits_used,
       previous: row.previous_credits,
       change: row.moved,
     })),
+    budgets: budgetsUsed(connection, budgets, {
+      ...{ workspaceId, period, total: totals.at(-1) ?? 0n, limit: ROWS, nameOf },
+    }),
     days: daysOf(connection, last, found.at(-2)),
     tenants,
     alerts: all<{ rule: string; severity: string; state: string; tenant_id: string | null; since: string | null }>(

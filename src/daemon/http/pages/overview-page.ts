@@ -134,7 +134,7 @@ function facts({ queues, outbox, storage }: Overview): string {
   ];
   const list = pairs.map(([name, value]) => `<dt>${htmlText(name ?? '')}</dt><dd>${htmlText(value ?? '')}</dd>`);
   return `<dl>${list.join('')}</dl>
-<p><a href="${QUEUE_BOARD_PATH}">jobs of the queues</a> · <a href="/metrics">metrics</a> · <a href="/readyz">readiness</a></p>`;
+<p><a href="/report">usage and money</a> · <a href="${QUEUE_BOARD_PATH}">jobs of the queues</a> · <a href="/metrics">metrics</a> · <a href="/readyz">readiness</a></p>`;
 }
 
 /** A header that begins with `#` is one of numbers. Cells are HTML. */

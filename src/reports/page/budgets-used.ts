@@ -1,0 +1,52 @@
+import { BudgetTable } from '../../alerts/evaluate/budgets.ts';
+import type { Budget } from '../../config/types.ts';
+import type { LedgerConnection } from '../../ledger/file/open.ts';
+
+export interface PageBudget {
+  /** The tenant, or the workspace as a whole. */
+  name: string;
+  /** That may be used, and that are. */
+  credits: bigint;
+  used: bigint;
+}
+
+interface BudgetRequest {
+  workspaceId: string;
+  period: string;
+  /** Credits of the whole workspace in the period. */
+  total: bigint;
+  /** Tenants that are named at most. */
+  limit: number;
+  /** What people call a tenant; of null: the workspace. */
+  nameOf: (tenantId: string | null) => string;
+}
+
+/** What a period has used of the budgets: of the workspace's first, then of tenants, the most used first. */
+export function budgetsUsed(
+  connection: LedgerConnection,
+  budgets: readonly Budget[],
+  { workspaceId, period, total, limit, nameOf }: BudgetRequest,
+): PageBudget[] {
+  const table = new BudgetTable(budgets);
+  const whole = table.ofWorkspace();
+  const found: PageBudget[] = whole === null ? [] : [{ name: nameOf(null), credits: whole.credits, used: total }];
+  if (budgets.every(({ tenant }) => tenant === null)) return found;
+  const rows = connection
+    .prepare(
+      'SELECT tenant_id, credits_used FROM finance_usage WHERE workspace_id = ? AND period = ? AND withdrawn = 0',
+    )
+    .safeIntegers()
+    .raw()
+    .iterate(workspaceId, period) as IterableIterator<[string, bigint]>;
+  const ofTenants: { tenantId: string; credits: bigint; used: bigint }[] = [];
+  for (const [tenantId, used] of rows) {
+    const budget = table.ofTenant(tenantId);
+    if (budget !== null) ofTenants.push({ tenantId, credits: budget.credits, used });
+  }
+  // By the share that is used, exactly: a/b against c/d.
+  ofTenants.sort((a, b) => Number(b.used * a.credits - a.used * b.credits) || (a.tenantId < b.tenantId ? -1 : 1));
+  return [
+    ...found,
+    ...ofTenants.slice(0, limit).map(({ tenantId, credits, used }) => ({ name: nameOf(tenantId), credits, used })),
+  ];
+}

@@ -1,0 +1,127 @@
+import { periodAt } from '../../core/period.ts';
+import type { LedgerConnection } from '../../ledger/file/open.ts';
+import type { PageData, PageRequest } from '../queries/page-data.ts';
+import { tenantEntries } from '../queries/tenant.ts';
+import { tenantNames } from '../queries/tenants.ts';
+
+/** Months on the page, and rows of each table. */
+const MONTHS = 12;
+const ROWS = 20;
+
+/** What the page of a tenant shows, of one moment. */
+export interface TenantPageData
+  extends Pick<PageData, 'workspaceId' | 'period' | 'months' | 'money' | 'days' | 'alerts'> {
+  tenantId: string;
+  /** Its name, or its id without one. */
+  name: string;
+  externalRef: string | null;
+  /** By month. */
+  credits: bigint[];
+  requests: bigint[];
+  /** Of the period. */
+  state: string;
+  withdrawn: boolean;
+  lines: { kind: string; credits: bigint | null; amount: bigint | null; currency: string; card: string }[];
+  adjustments: PageData['adjustments'];
+  /** The latest first. */
+  entries: { at: string; period: string; kind: string; delta: bigint; after: bigint }[];
+}
+
+interface MonthRow {
+  period: string;
+  credits_used: bigint;
+  request_count: bigint;
+  state: string;
+  withdrawn: bigint;
+}
+
+/** Reads what the page of a tenant shows; null when the ledger has nothing of it. The caller holds a read transaction. */
+export function readTenantPage(
+  connection: LedgerConnection,
+  { workspaceId, tenantId, period: wanted, nowMs }: Omit<PageRequest, 'budgets'> & { tenantId: string },
+): TenantPageData | null {
+  const all = <Row>(sql: string, ...values: unknown[]): Row[] =>
+    connection
+      .prepare(sql)
+      .safeIntegers()
+      .all(workspaceId, tenantId, ...values) as Row[];
+  const found = all<MonthRow>(
+    `SELECT period, credits_used, request_count, state, withdrawn FROM finance_usage
+     WHERE workspace_id = ? AND tenant_id = ? AND period <= ? ORDER BY period DESC LIMIT ${MONTHS}`,
+    wanted ?? periodAt(nowMs),
+  ).reverse();
+  const last = found.at(-1);
+  if (last === undefined || (wanted !== undefined && last.period !== wanted)) return null;
+  const { period, state } = last;
+  const months = found.map((row) => row.period);
+  const name = tenantNames(connection, { workspaceId, tenantId })(workspaceId, tenantId) ?? tenantId;
+  const [tenant] = all<{ external_ref: string | null }>(
+    'SELECT external_ref FROM finance_tenants WHERE workspace_id = ? AND tenant_id = ?',
+  );
+  const charges = months.flatMap((month) =>
+    all<{ period: string; currency: string; amount: bigint | null }>(
+      `SELECT period, currency, amount_minor AS amount FROM finance_charges
+       WHERE workspace_id = ? AND tenant_id = ? AND period = ?`,
+      month,
+    ),
+  );
+  const amountOf = (month: string, currency: string): bigint =>
+    charges.find((row) => row.period === month && row.currency === currency)?.amount ?? 0n;
+  const byDay = (month: string | undefined) => (month === undefined ? [] : daysOf(all, month));
+  const [current, previous] = [byDay(period), byDay(months.at(-2))];
+  return {
+    ...{ workspaceId, tenantId, name, period, state, months },
+    externalRef: tenant?.external_ref ?? null,
+    withdrawn: last.withdrawn === 1n,
+    credits: found.map((row) => row.credits_used),
+    requests: found.map((row) => row.request_count),
+    money: [...new Set(charges.map(({ currency }) => currency))].sort().map((currency) => ({
+      currency,
+      amounts: months.map((month) => amountOf(month, currency)),
+    })),
+    days: Array.from({ length: 31 }, (_, at) => ({
+      day: at + 1,
+      current: current[at] ?? null,
+      previous: previous[at] ?? null,
+    })).filter((row) => row.current !== null || row.previous !== null),
+    lines: all(
+      `SELECT kind || coalesce(', tier ' || tier, '') || coalesce(' of ' || corrects_period, '') AS kind, credits,
+         amount_minor AS amount, currency, rate_card AS card
+       FROM finance_charge_lines WHERE workspace_id = ? AND tenant_id = ? AND period = ? ORDER BY line_number NULLS LAST`,
+      period,
+    ),
+    alerts: all<{ rule: string; severity: string; state: string; since: string | null }>(
+      `SELECT rule, severity, state, first_fired_at AS since FROM finance_alerts
+       WHERE workspace_id = ? AND tenant_id = ? AND state IN ('firing', 'acknowledged')
+       ORDER BY severity, first_fired_at DESC, alert_id LIMIT ${ROWS}`,
+    ).map((alert) => ({ ...alert, name })),
+    adjustments: all<{ corrects: string; credits: bigint; at: string }>(
+      `SELECT corrects_period AS corrects, credits_delta AS credits, recorded_at AS at FROM finance_adjustments
+       WHERE workspace_id = ? AND tenant_id = ? AND booked_period = ? ORDER BY recorded_at DESC LIMIT ${ROWS}`,
+      period,
+    ).map((adjustment) => ({ ...adjustment, name })),
+    entries: tenantEntries(connection, workspaceId, tenantId)
+      .slice(-ROWS)
+      .reverse()
+      .map(({ recorded_at, period: of, kind, credits_delta, credits_after }) => ({
+        ...{ at: recorded_at ?? '', period: of, kind: kind ?? '', delta: credits_delta, after: credits_after },
+      })),
+  };
+}
+
+/** The tenant's credits at the end of each day of the month, by the day's number less one; null before the first. */
+function daysOf(all: <Row>(sql: string, ...values: unknown[]) => Row[], month: string): (bigint | null)[] {
+  const rows = all<{ day: string; credits: bigint }>(
+    `SELECT day, credits_used AS credits FROM finance_daily
+     WHERE workspace_id = ? AND tenant_id = ? AND period = ? ORDER BY day`,
+    month,
+  );
+  const days: (bigint | null)[] = [];
+  const latest = rows.at(-1)?.day ?? '';
+  for (let day = 1; day <= 31; day += 1) {
+    const date = `${month}-${String(day).padStart(2, '0')}`;
+    if (date > latest) break;
+    days.push(rows.filter((row) => row.day <= date).at(-1)?.credits ?? null);
+  }
+  return days;
+}

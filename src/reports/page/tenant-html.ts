@@ -1,0 +1,64 @@
+import { formatMinor } from '../../core/money.ts';
+import { htmlText } from '../../core/text/html-text.ts';
+import { formatInteger } from '../formats/format.ts';
+import type { Charts } from './charts.ts';
+import { adjustmentsSection, alertsSection, moneySection, paceSection } from './page-html.ts';
+import { behind, type Cell, figure, type PageLinks, pageOf, section, tableOf } from './page-parts.ts';
+import type { TenantPageData } from './tenant-data.ts';
+
+/** The page of a tenant, with a table behind each chart. A function of its input alone. */
+export function tenantHtml(data: TenantPageData, charts: Charts, links: PageLinks): string {
+  const sections = [
+    facts(data, links),
+    creditsSection(data, charts),
+    ...data.money.map((money) => moneySection(data, money, charts)),
+    paceSection(data, charts),
+    linesSection(data),
+    alertsSection(data),
+    adjustmentsSection(data),
+    entriesSection(data),
+  ];
+  return pageOf(`${data.name}, ${data.period}`, sections.filter((part) => part !== '').join('\n'));
+}
+
+function facts(
+  { tenantId, externalRef, workspaceId, state, withdrawn, credits }: TenantPageData,
+  links: PageLinks,
+): string {
+  const reference = externalRef === null ? '' : `, ${htmlText(externalRef)}`;
+  const gone = withdrawn ? ' The service lists it no more.' : '';
+  return `<p><strong>${formatInteger(credits.at(-1) ?? 0n)} credits</strong>. The month is ${htmlText(state)}.${gone}</p>
+<p class="quiet">${htmlText(tenantId)}${reference}, workspace <a href="${htmlText(links.workspace)}">${htmlText(workspaceId)}</a></p>`;
+}
+
+function creditsSection({ months, credits, requests }: TenantPageData, charts: Charts): string {
+  const rows = months.map((month, at) => ({ month, series: 'credits', value: Number(credits[at] ?? 0n) }));
+  const text = { title: 'Credits by month', description: 'Of this tenant; the table has the figures.' };
+  const table = tableOf(
+    ['Month', 'Credits', 'Requests'],
+    months.map((month, at) => [month, credits[at] ?? 0n, requests[at] ?? 0n]),
+  );
+  return section('Credits by month', `${charts.stackedBars(rows, ['credits'], text)}${behind(table)}`);
+}
+
+function linesSection({ lines }: TenantPageData): string {
+  if (lines.length === 0) return section('What it is billed', '<p>It has no rate card.</p>');
+  const rows = lines.map(({ kind, credits, amount, currency, card }): Cell[] => [
+    kind,
+    credits,
+    amount === null ? 'too large' : figure(`${formatMinor(amount, currency)} ${htmlText(currency)}`),
+    card,
+  ]);
+  return section('What it is billed', tableOf(['Line', 'Credits', 'Amount', 'Rate card'], rows));
+}
+
+function entriesSection({ entries }: TenantPageData): string {
+  const rows = entries.map(({ at, period, kind, delta, after }): Cell[] => [
+    at,
+    period,
+    kind,
+    figure(`${delta > 0n ? '+' : ''}${formatInteger(delta)}`),
+    after,
+  ]);
+  return section('What was recorded last', tableOf(['Recorded', 'Month', 'Kind', 'Change', 'Credits after'], rows));
+}
