@@ -94,7 +94,6 @@ function columns(nowMs: number): TableColumn<ReplicaLedger>[] {
     { key: 'ledger_id', header: 'Ledger' },
     { key: 'published_by', header: 'Host', format: (by) => inertText(by.replace(/ \d+$/, '')) },
     { key: 'published_at', header: 'Published', format: ago },
-    { key: 'position', header: 'Link' },
     {
       key: 'workspaces',
       header: 'Workspaces',

@@ -3,6 +3,7 @@ import type { Queue } from 'bullmq';
 import type { Config } from '../../config/types.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { LedgerReader } from '../../ledger/file/open.ts';
+import { headOfChain } from '../../ledger/runs/digest.ts';
 import { OPEN_ALERTS } from '../../reports/queries/alerts.ts';
 import type { Traffic } from '../../wiring/traffic.ts';
 
@@ -13,6 +14,8 @@ export interface Measurements {
   /** What answers under way may take. */
   reservedBytes(): number;
   storage(): { ledgerBytes: number; logBytes: number };
+  /** The end of the chain: its links, and its digest in hex. */
+  head(): { seq: number; digest: string };
   /** Alerts whose cause has not ended, those that wait to be confirmed among them. */
   alerts(): { rule: string; state: string; count: number }[];
   /** Age of the oldest notification that is not delivered yet and waits for no digest; 0 without one. */
@@ -42,6 +45,7 @@ export function createMeasurements(sources: MeasurementSources): Measurements {
     waits: () => traffic.waits(),
     reservedBytes,
     storage: () => ({ ledgerBytes: sizeOf(config.ledger.path), logBytes: sizeOf(`${config.ledger.path}-wal`) }),
+    head: () => headOfChain(connection),
     alerts: () => alerts.all() as { rule: string; state: string; count: number }[],
     outboxAgeSeconds() {
       const at = oldest.get() as string | null;

@@ -11,6 +11,9 @@ const EVENT_LOOP_SAMPLE_MS = 3_600_000;
 /** What such a rare sample says nothing about. `nodejs_eventloop_lag_seconds` stays: it is measured by the scrape. */
 const EVENT_LOOP_STATISTICS = ['min', 'max', 'mean', 'stddev', 'p50', 'p90', 'p99'];
 
+/** So many a double holds exactly. */
+const HEAD_DIGITS = 12;
+
 const RUN_SUMS = [
   { name: 'usage_ledger_run_seconds_total', help: 'How long the runs that have ended took.', key: 'seconds' },
   { name: 'usage_ledger_run_pages_total', help: 'Pages that they read.', key: 'pages' },
@@ -123,6 +126,22 @@ export function createMetrics(probe: HealthProbe, measured: Measurements, versio
       const { ledgerBytes, logBytes } = measured.storage();
       this.set({ file: 'ledger' }, ledgerBytes);
       this.set({ file: 'wal' }, logBytes);
+    },
+  });
+  new Gauge({
+    name: 'usage_ledger_chain_links',
+    help: 'Links of the chain of runs, closes and reopens.',
+    registers,
+    collect() {
+      this.set(measured.head().seq);
+    },
+  });
+  new Gauge({
+    name: 'usage_ledger_chain_head',
+    help: 'The first 12 hex digits of the digest of the last link, as a number: whoever stores metrics is a witness of it.',
+    registers,
+    collect() {
+      this.set(Number.parseInt(measured.head().digest.slice(0, HEAD_DIGITS), 16));
     },
   });
   new Gauge({

@@ -143,6 +143,8 @@ test('/metrics gives ledger, queues and process in the text format of Prometheus
     'usage_ledger_reserved_bytes 65536',
     'usage_ledger_storage_bytes{file="ledger"} 4096',
     'usage_ledger_storage_bytes{file="wal"} 512',
+    'usage_ledger_chain_links 42',
+    `usage_ledger_chain_head ${0xffcc}`,
     'usage_ledger_alerts{rule="jump",state="firing"} 4',
     'usage_ledger_alerts_open{severity="critical"} 7',
     'usage_ledger_outbox_notifications{state="pending"} 8',
@@ -150,11 +152,9 @@ test('/metrics gives ledger, queues and process in the text format of Prometheus
     'usage_ledger_outbox_notifications{state="dead"} 9',
     'usage_ledger_outbox_oldest_age_seconds 90',
     'usage_ledger_queue_oldest_age_seconds{queue="sync"} 12',
-    'usage_ledger_queue_jobs{queue="sync",state="waiting"} 1',
-    'usage_ledger_queue_jobs{queue="sync",state="active"} 2',
-    'usage_ledger_queue_jobs{queue="sync",state="delayed"} 3',
-    'usage_ledger_queue_jobs{queue="sync",state="completed"} 4',
-    'usage_ledger_queue_jobs{queue="sync",state="failed"} 5',
+    ...['waiting', 'active', 'delayed', 'completed', 'failed'].map(
+      (state, at) => `usage_ledger_queue_jobs{queue="sync",state="${state}"} ${at + 1}`,
+    ),
   ]);
   expect(body).toMatch(/^process_resident_memory_bytes \d+$/m);
   expect(body).toMatch(/^nodejs_eventloop_lag_seconds \S+$/m);
