@@ -62,6 +62,8 @@ export interface QueueSystem {
   /** Enqueues one attempt of a delivery. One that completed keeps its id: the handler must count it before it returns. */
   addDelivery(delivery: DeliverJob & { delayMs: number }): Promise<void>;
   counts(): Promise<{ sync: QueueCounts; deliver: QueueCounts }>;
+  /** Since when the sync jobs that wait have been due, by workspace, in milliseconds since the epoch; later for one put off. */
+  waitingSyncs(): Promise<Map<string, number>>;
   /** Takes turns of a host's rate, which all daemons on this Redis share; null when Redis does not answer. */
   takeTurns(host: string, wanted: number, perSecond: number): Promise<Turns | null>;
   /** Milliseconds that Redis took to answer. */
@@ -187,6 +189,11 @@ export async function openQueueSystem(options: QueueSystemOptions): Promise<Queu
       await ask(() => deliverQueue.add('deliver', job, jobOptions));
     },
     counts: () => ask(async () => ({ sync: await countsOf(syncQueue), deliver: await countsOf(deliverQueue) })),
+    waitingSyncs: () =>
+      ask(async () => {
+        const jobs = await syncQueue.getJobs(['waiting', 'delayed']);
+        return new Map(jobs.map(({ data, timestamp, delay }) => [data.workspaceId, timestamp + delay]));
+      }),
     takeTurns: (host, wanted, perSecond) => takeTurns(producer, host, wanted, perSecond),
     ping: () =>
       ask(async () => {

@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { setTimeout } from 'node:timers/promises';
 import pino from 'pino';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { openQueueSystem } from '../../src/queue/queues.ts';
 import { startPrivateRedis } from '../../src/queue/redis/private-redis.ts';
 import { createWorld, FIRST, NOON, parseJson, SECOND, type World, workspaceSettings } from './world.ts';
 
@@ -81,6 +81,32 @@ describe('status', () => {
     expect((await world.run('status')).out).toMatch(/^queue +.*redis\.sock; sync 0 waiting/m);
   });
 
+  it('calls a workspace whose job waits for its place stale only after as long as a run may take', async () => {
+    const world = await createWorld(FIRST);
+    const nowMs = Date.now();
+    world.clock.nowMs = nowMs - 32 * MINUTE_MS;
+    world.clock.serviceMs = world.clock.nowMs;
+    expect((await world.run('sync')).code).toBe(0);
+    const stateAt = async (atMs: number) => {
+      world.clock.nowMs = atMs;
+      return (parseJson((await world.run('status', '--json')).out) as { workspaces: { state: string }[] }).workspaces[0]
+        ?.state;
+    };
+    expect(await stateAt(nowMs)).toBe('stale');
+
+    const logger = pino({ level: 'silent' });
+    const redis = await startPrivateRedis({ dir: join(dirname(world.ledgerPath), 'redis'), logger });
+    onTestFinished(() => redis.close());
+    const [meta] = world.query("SELECT value FROM ledger_meta WHERE name = 'ledger_id'") as { value: string }[];
+    const idle = () => Promise.reject(new Error('nobody works here'));
+    const handlers = { sync: idle, deliver: idle };
+    const queue = await openQueueSystem({ ledgerId: meta?.value ?? '', target: redis.target, logger, handlers });
+    onTestFinished(() => queue.stop().then(() => undefined));
+    await queue.addSync({ workspaceId: 'ws-1', kind: 'scheduled', slot: '2026-03-01T00:00:00.000Z', attempt: 1 });
+    expect(await stateAt(Date.now())).toBe('fresh');
+    expect(await stateAt(Date.now() + 31 * MINUTE_MS)).toBe('stale');
+  });
+
   it('does not hang or fail when the configured Redis is away', async () => {
     const world = await createWorld(FIRST);
     await world.run('sync');
@@ -138,13 +164,14 @@ describe('status of many workspaces', () => {
   it('is drawn again and again by --watch until Ctrl-C, with exit code 130', async () => {
     const world = await createWorld(FIRST);
     await world.run('sync');
-    const ended = world.runOnTerminal(80, 'status', '--watch', '1');
-    await expect.poll(() => process.listenerCount('SIGINT'), { timeout: 5_000 }).toBeGreaterThan(0);
-    await setTimeout(1_500);
+    const screens = (out: string) => out.split('\u001b[H').length - 1;
+    let shown = 0;
+    const ended = world.runWatched(80, (out) => (shown = screens(out)), 'status', '--watch', '1');
+    await expect.poll(() => shown, { timeout: 20_000 }).toBeGreaterThanOrEqual(2);
     process.emit('SIGINT');
     const { code, out } = await ended;
     expect(code).toBe(130);
-    expect(out.split('\u001b[H').length).toBeGreaterThanOrEqual(3);
+    expect(screens(out)).toBeGreaterThanOrEqual(2);
     expect(out).toContain('every 1 s until Ctrl-C');
     expect(await world.run('status', '--watch')).toMatchObject({ code: 2, err: expect.stringContaining('terminal') });
   });

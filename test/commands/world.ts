@@ -35,6 +35,8 @@ export interface World {
   runWith(env: NodeJS.ProcessEnv, ...argv: string[]): Promise<Outcome>;
   /** One where a person looks at a terminal of so many columns; both outputs come in `out`, in their order. */
   runOnTerminal(columns: number, ...argv: string[]): Promise<Outcome>;
+  /** The same, with a look at all that has come out whenever something does. */
+  runWatched(columns: number, onOutput: (out: string) => void, ...argv: string[]): Promise<Outcome>;
   configure(settings: Record<string, unknown>): void;
   /** What a SELECT gives of the ledger. */
   query(sql: string): unknown[];
@@ -90,6 +92,7 @@ export async function createWorld(...workspaces: WorkspaceInput[]): Promise<Worl
     run: (...argv) => runWith({ PATH: process.env.PATH }, ...argv),
     runWith,
     runOnTerminal: (columns, ...argv) => runCommand(folder, { NO_COLOR: '1' }, clock, argv, columns),
+    runWatched: (columns, onOutput, ...argv) => runCommand(folder, { NO_COLOR: '1' }, clock, argv, columns, onOutput),
     configure,
     query: (sql) => withLedger(ledgerPath, (connection) => connection.prepare(sql).all()),
   };
@@ -126,11 +129,15 @@ async function runCommand(
   clock: { nowMs: number },
   argv: string[],
   columns?: number,
+  onOutput: (out: string) => void = () => undefined,
 ): Promise<Outcome> {
   let out = '';
   let err = '';
   const terminal = {
-    write: (text: string) => (out += text),
+    write(text: string) {
+      out += text;
+      onOutput(out);
+    },
     isTTY: true,
     ...(columns === undefined ? {} : { columns }),
   };

@@ -12,9 +12,16 @@ export type QueueStatus =
   | { status: 'unavailable'; redis: string; reason: string }
   | { status: 'running'; redis: string; sync: QueueCounts; deliver: QueueCounts };
 
-export async function queueStatus(context: Context, id: string): Promise<QueueStatus> {
+/** Of the queues of this ledger, and since when which workspace's sync job has waited for its place. */
+export interface QueueLook {
+  status: QueueStatus;
+  waitingSince: ReadonlyMap<string, number>;
+}
+
+export async function lookAtQueue(context: Context, id: string): Promise<QueueLook> {
+  const nothingWaits = new Map<string, number>();
   const target = await findRedis(context.config);
-  if (target === null) return { status: 'not_running' };
+  if (target === null) return { status: { status: 'not_running' }, waitingSince: nothingWaits };
   const redis = describeTarget(target);
   try {
     await probeRedis(target);
@@ -22,12 +29,14 @@ export async function queueStatus(context: Context, id: string): Promise<QueueSt
     const logger = createLogger({ level: 'silent' });
     const queue = await openQueueSystem({ ledgerId: id, target, logger, handlers: { sync: idle, deliver: idle } });
     try {
-      return { status: 'running', redis, ...(await queue.counts()) };
+      const waitingSince = await queue.waitingSyncs();
+      return { status: { status: 'running', redis, ...(await queue.counts()) }, waitingSince };
     } finally {
       await queue.stop({ deadlineMs: 1000 });
     }
   } catch (error) {
-    return { status: 'unavailable', redis, reason: summarizeError(error).message };
+    const { message: reason } = summarizeError(error);
+    return { status: { status: 'unavailable', redis, reason }, waitingSince: nothingWaits };
   }
 }
 

@@ -13,7 +13,7 @@ import { type CliContext, examples, reportingCommand, StoppedError } from '../sh
 import { LIMIT_OPTION } from '../shared/limit.ts';
 import { withStopSignal } from '../shared/stop-signal.ts';
 import { parseWholeNumber } from '../shared/whole-number.ts';
-import { queueStatus } from './queue-status.ts';
+import { lookAtQueue } from './queue-status.ts';
 import { showReplica } from './replica-status.ts';
 import { type StatusReport, statusLines } from './status-screen.ts';
 
@@ -72,17 +72,25 @@ async function showStatus(cli: CliContext, context: Context, options: StatusOpti
 
 async function readStatus(context: Context, workspaceId: string | undefined): Promise<StatusReport> {
   const { connection } = context.reader();
-  const facts = syncFactsReader(connection);
   const { stored, outbox, disabled } = connection.transaction(() => ({
     stored: workspaceStatuses(connection),
     outbox: outboxCounts(connection),
     disabled: disabledChannels(connection),
   }))();
-  const workspaces = workspaceLines(context.config, stored, facts, context.clock.now()).filter(
+  const queue = await lookAtQueue(context, ledgerId(connection));
+  const sources = {
+    factsOf: syncFactsReader(connection),
+    // As the daemon sees it: an attempt since then has used the job up.
+    waitingSince(id: string, lastAttemptAtMs: number | null) {
+      const sinceMs = queue.waitingSince.get(id) ?? null;
+      return sinceMs !== null && (lastAttemptAtMs ?? 0) >= sinceMs ? null : sinceMs;
+    },
+  };
+  const workspaces = workspaceLines(context.config, stored, sources, context.clock.now()).filter(
     ({ workspace_id }) => workspaceId === undefined || workspace_id === workspaceId,
   );
   const openAlerts = workspaces.reduce((sum, workspace) => sum + workspace.open_alerts, 0);
-  return { workspaces, openAlerts, outbox, disabled, queue: await queueStatus(context, ledgerId(connection)) };
+  return { workspaces, openAlerts, outbox, disabled, queue: queue.status };
 }
 
 /** Draws the screen anew, without the flicker of clearing it first, until Ctrl-C. */

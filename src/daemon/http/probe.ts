@@ -28,6 +28,8 @@ export interface HealthProbe {
   /** Why the ledger cannot be written; null when it can. */
   ledgerWritable(): string | null;
   freshness(): Freshness[];
+  /** Since when a job of the workspace has waited for its place; null when none does, and while Redis is away. */
+  waitingSince(workspaceId: string, lastAttemptAtMs: number | null): number | null;
   /** Jobs by the name of their queue and by state. */
   queueCounts(): Promise<Readonly<Record<string, QueueCounts>>>;
   /** Alerts whose cause has not ended; every severity is listed. */
@@ -67,6 +69,10 @@ export function createHealthProbe({
   const factsOf = syncFactsReader(connection);
   const openAlerts = connection.prepare(`SELECT count(*) FROM alerts a WHERE severity = ? AND ${OPEN_ALERTS}`).pluck();
 
+  // While Redis is away a job does not wait for its place: that is our fault.
+  const waitingWhileUp = (id: string, lastAttemptAtMs: number | null): number | null =>
+    queueSystem.redisUp ? waitingSince(id, lastAttemptAtMs) : null;
+
   return {
     redisUp: () => queueSystem.redisUp,
     ledgerWritable: () => writerFault() ?? ledgerFault(config.ledger.path),
@@ -77,12 +83,12 @@ export function createHealthProbe({
         const { lastCompleteRunAtMs, lastAttemptAtMs } = facts;
         const bounds = { staleAfterMs: limits.get(cron) ?? 0, runMs: runMinutes * 60_000 };
         const sinceMs = Math.max(startedAtMs, lastCompleteRunAtMs ?? startedAtMs);
-        // While Redis is away a job does not wait for its place: that is our fault.
-        const waitingSinceMs = queueSystem.redisUp ? waitingSince(id, lastAttemptAtMs) : null;
+        const waitingSinceMs = waitingWhileUp(id, lastAttemptAtMs);
         const stale = isStale(facts, { sinceMs, waitingSinceMs }, bounds, nowMs);
         return { workspaceId: id, lastCompleteRunAtMs, staleAfterMs: bounds.staleAfterMs, stale };
       });
     },
+    waitingSince: waitingWhileUp,
     async queueCounts() {
       return { ...(await queueSystem.counts()) };
     },

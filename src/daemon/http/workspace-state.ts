@@ -25,11 +25,17 @@ const NEVER_SYNCED = {
   open_alerts: 0,
 } as const;
 
+export interface LineSources {
+  factsOf: (workspaceId: string) => SyncFacts;
+  /** Since when a job of the workspace has waited for its place; null when none does. */
+  waitingSince: (workspaceId: string, lastAttemptAtMs: number | null) => number | null;
+}
+
 /** The configured workspaces in their order, then those that the ledger knows from before. */
 export function workspaceLines(
   config: Config,
   stored: readonly WorkspaceStatus[],
-  factsOf: (workspaceId: string) => SyncFacts,
+  { factsOf, waitingSince }: LineSources,
   nowMs: number,
 ): WorkspaceLine[] {
   const byId = new Map(stored.map((status) => [status.workspace_id, status]));
@@ -39,7 +45,9 @@ export function workspaceLines(
     const status = byId.get(id) ?? { ...NEVER_SYNCED, workspace_id: id };
     byId.delete(id);
     const bounds = { staleAfterMs: limits.get(cron) ?? 0, runMs: runMinutes * 60_000 };
-    return { ...status, name, configured: true, state: stateOf(status, factsOf(id), bounds, nowMs) };
+    const facts = factsOf(id);
+    const waitingSinceMs = waitingSince(id, facts.lastAttemptAtMs);
+    return { ...status, name, configured: true, state: stateOf(status, { facts, waitingSinceMs }, bounds, nowMs) };
   });
   const left = [...byId.values()].map(
     (status): WorkspaceLine => ({ ...status, name: status.workspace_id, configured: false, state: 'not_configured' }),
@@ -47,11 +55,15 @@ export function workspaceLines(
   return [...configured, ...left];
 }
 
-function stateOf(status: WorkspaceStatus, facts: SyncFacts, bounds: StaleBounds, nowMs: number): WorkspaceState {
+function stateOf(
+  status: WorkspaceStatus,
+  { facts, waitingSinceMs }: { facts: SyncFacts; waitingSinceMs: number | null },
+  bounds: StaleBounds,
+  nowMs: number,
+): WorkspaceState {
   const { last_complete_run_at: completeAt, last_status: lastStatus } = status;
   if (completeAt === null) return lastStatus === 'failed' ? 'failed' : 'never';
-  // Only a daemon knows of jobs that wait.
-  const since = { sinceMs: Date.parse(completeAt), waitingSinceMs: null };
+  const since = { sinceMs: Date.parse(completeAt), waitingSinceMs };
   if (isStale(facts, since, bounds, nowMs)) return 'stale';
   return lastStatus === 'failed' ? 'failed' : 'fresh';
 }

@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { startSandbox } from '../../../src/sandbox/server.ts';
+import { freePort } from '../../queue/support.ts';
 import { startBrowser } from '../../support/browser.ts';
 import { startDaemonProcess } from '../../support/daemon-process.ts';
 import { eventually } from '../../support/eventually.ts';
@@ -19,11 +20,12 @@ async function startDaemon(): Promise<{ url: string; folder: string }> {
   const sandbox = await startSandbox();
   onTestFinished(() => sandbox.close());
   const folder = temporaryFolder();
+  const port = await freePort();
   const workspace = (id: string, name: string, secret: string) =>
     `  - {id: ${id}, name: "${name}", base_url: "${sandbox.url}", embed_url: "${sandbox.url}", api_key_id: ak_sandbox, secret_key: ${secret}}`;
   writeFileSync(
     join(folder, 'usage-ledger.yml'),
-    `http: {port: ${FREE_PORT}}
+    `http: {port: ${port}}
 defaults: {cron: "* * * * *"}
 workspaces:
 ${workspace('ws-sandbox', 'Production of the northern region', 'sk_sandbox_not_a_secret')}
@@ -35,11 +37,8 @@ ${workspace('0f8fad5b-d9cb-469f-a165-70867728950e', 'Trial', 'sk_wrong_not_a_sec
   await daemon.line('ready');
   await daemon.line('run applied', 60_000);
   await daemon.line('run failed, the slot will be tried again', 60_000);
-  return { url: `http://127.0.0.1:${FREE_PORT}`, folder };
+  return { url: `http://127.0.0.1:${port}`, folder };
 }
-
-/** Beyond what other tests of this suite take. */
-const FREE_PORT = 20_000 + (process.pid % 10_000);
 
 describe('in a browser', () => {
   it('the page / and the queue board can be read at 1400 and 420 pixels, without a complaint', {

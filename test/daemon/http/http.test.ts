@@ -20,7 +20,7 @@ const COUNTS = { waiting: 1, active: 2, delayed: 3, completed: 4, failed: 5 };
 function probeOf(some: Partial<HealthProbe> = {}): HealthProbe {
   return {
     redisUp: () => true,
-    ledgerWritable: () => null,
+    ...{ ledgerWritable: () => null, waitingSince: () => null },
     freshness: () => [{ workspaceId: 'ws-1', lastCompleteRunAtMs: NOON, staleAfterMs: 60_000, stale: false }],
     queueCounts: async () => ({ sync: COUNTS }),
     openAlerts: () => [{ severity: 'critical', count: 7 }],

@@ -42,13 +42,15 @@ export async function readOverview(sources: OverviewSources): Promise<Overview> 
   const { reader, config, clock, version, probe, measured } = sources;
   const { connection } = reader;
   const nowMs = clock.now();
+  const factsOf = syncFactsReader(connection);
+  const waitingSince = probe.waitingSince.bind(probe);
   const queues = probe.redisUp() ? await within(probe.queueCounts(), QUEUE_DEADLINE_MS).catch(() => null) : null;
   return {
     version,
     nowMs,
     uptimeSeconds: process.uptime(),
     faults: readinessFaults(probe),
-    workspaces: worstFirst(workspaceLines(config, workspaceStatuses(connection), syncFactsReader(connection), nowMs)),
+    workspaces: worstFirst(workspaceLines(config, workspaceStatuses(connection), { factsOf, waitingSince }, nowMs)),
     alerts: alertRows(connection, { states: 'open' }),
     outbox: probe.outbox(),
     queues,
