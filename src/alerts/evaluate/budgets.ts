@@ -22,10 +22,18 @@ export class BudgetTable {
   }
 }
 
-/** Credits below which no tenant has reached anything that a budget tells of; null without budgets of tenants. */
-export function leastBudgeted(budgets: readonly Budget[]): bigint | null {
+/** Doubles need slack, so that no filter hides what the exact rule finds. */
+const SLACK = 0.999999;
+
+/**
+ * Credits below which no tenant has come to anything that a budget tells of; null without budgets of tenants. `elapsed` is
+ * how much of the period has passed where its pace is looked at, else null: who is behind that part of a budget does not
+ * head for more than all of it.
+ */
+export function leastBudgeted(budgets: readonly Budget[], elapsed: number | null): bigint | null {
   const steps = budgets.flatMap(({ tenant, credits, at }) => {
-    return tenant === null ? [] : (credits * BigInt(Math.min(...at, 100))) / 100n;
+    const percent = Math.min(...at, 100, elapsed === null ? 100 : elapsed * SLACK * 100);
+    return tenant === null ? [] : (credits * BigInt(Math.floor(percent * 1000))) / 100_000n;
   });
   return steps.length === 0 ? null : steps.reduce((least, step) => (step < least ? step : least));
 }

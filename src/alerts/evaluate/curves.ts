@@ -1,7 +1,7 @@
 import type Database from 'better-sqlite3';
 import { isoTime } from '../../core/clock.ts';
-import { addPeriods, periodAt, periodEndMs, periodStartMs } from '../../core/period.ts';
-import { periodKeyOf, periodOfKey } from '../../ledger/schema/keys.ts';
+import { addPeriods, periodEndMs, periodStartMs } from '../../core/period.ts';
+import { periodOfKey } from '../../ledger/schema/keys.ts';
 import type { Curve } from '../rules/pace/curve.ts';
 import { NO_USAGE, type UsageFigures } from '../rules/rule.ts';
 
@@ -30,10 +30,16 @@ interface Place {
   later: Moment | null;
 }
 
+interface Month {
+  startMs: number;
+  endMs: number;
+}
+
 /** The past of tenants, one seek in the entries' index a reading; what runs had read by a moment is looked up once. */
 export class Curves {
   readonly #sources: CurveSources;
   readonly #places = new Map<number, Place | null>();
+  readonly #months = new Map<number, Month>();
   readonly #firstPeriods = new Map<number, number | null>();
   readonly #statements;
 
@@ -169,17 +175,17 @@ export class Curves {
 
   /** Credits of a tenant in a period as they had been read by a moment; null when nothing had been read by then. */
   reading(periodKey: number, tenantKey: number, atMs: number): bigint | null {
-    const period = periodOfKey(periodKey);
-    if (atMs <= periodStartMs(period)) return 0n;
-    if (atMs >= this.#sources.nowMs || atMs >= periodEndMs(period)) return this.#state(periodKey, tenantKey);
+    const { startMs, endMs } = this.#monthOf(periodKey);
+    if (atMs <= startMs) return 0n;
+    if (atMs >= this.#sources.nowMs || atMs >= endMs) return this.#state(periodKey, tenantKey);
     const place = this.#placeOf(atMs);
     if (place === null) return null;
     const { earlier, later } = place;
     const before = this.#readAt(periodKey, tenantKey, earlier);
     if (later === null) return before;
     // Readings of a day that nobody read: on a straight line from the one to the other, from the period's start on.
-    const fromMs = Math.max(earlier.atMs, periodStartMs(period));
-    const toMs = Math.min(later.atMs, periodEndMs(period));
+    const fromMs = Math.max(earlier.atMs, startMs);
+    const toMs = Math.min(later.atMs, endMs);
     const after =
       later.atMs >= this.#sources.nowMs ? this.#state(periodKey, tenantKey) : this.#readAt(periodKey, tenantKey, later);
     return toMs <= fromMs ? before : before + ((after - before) * BigInt(atMs - fromMs)) / BigInt(toMs - fromMs);
@@ -188,8 +194,11 @@ export class Curves {
   /** The past of one tenant, seen from the open period. */
   of(periodKey: number, tenantKey: number): Curve {
     const { nowMs } = this.#sources;
-    const period = periodOfKey(periodKey);
-    const elapsedMs = nowMs - periodStartMs(period);
+    const elapsedMs = nowMs - this.#monthOf(periodKey).startMs;
+    const lengthMs = (before: number): number => {
+      const { startMs, endMs } = this.#monthOf(periodKey - before);
+      return endMs - startMs;
+    };
     let firstKey: number | null | undefined;
     const isPastFirst = (key: number): boolean => {
       firstKey ??= this.firstPeriodKey(tenantKey);
@@ -209,12 +218,12 @@ export class Curves {
     };
     return {
       total: (before) => (isPastFirst(periodKey - before) ? this.#state(periodKey - before, tenantKey) : null),
-      lengthMs: (before) => lengthOf(addPeriods(period, -before)),
+      lengthMs,
       monthToDate: (before, daysBefore) => {
-        const startMs = periodStartMs(addPeriods(period, -before));
+        const { startMs, endMs } = this.#monthOf(periodKey - before);
         const atMs = startMs + elapsedMs - daysBefore * DAY_MS;
         // What lies between two readings far apart is no curve: a batch may have come on any day of it.
-        const isOver = atMs >= startMs + lengthOf(addPeriods(period, -before));
+        const isOver = atMs >= endMs;
         return isOver || this.#isRead(atMs) ? this.reading(periodKey - before, tenantKey, atMs) : null;
       },
       used,
@@ -226,12 +235,23 @@ export class Curves {
 
   /** Credits at a moment, counted from the start of the open period: below zero for what lies before it. */
   #sinceStart(periodKey: number, tenantKey: number, atMs: number): bigint | null {
-    const key = periodKeyOf(this.#sources.workspaceKey, periodAt(atMs));
+    let key = periodKey;
+    while (atMs < this.#monthOf(key).startMs) key -= 1;
     const reached = this.reading(key, tenantKey, atMs);
     if (reached === null) return null;
     let credits = reached;
     for (let month = key; month < periodKey; month += 1) credits -= this.#state(month, tenantKey);
     return credits;
+  }
+
+  /** The bounds of a month, worked out once: each reading asks for them. */
+  #monthOf(periodKey: number): Month {
+    const known = this.#months.get(periodKey);
+    if (known !== undefined) return known;
+    const period = periodOfKey(periodKey);
+    const found = { startMs: periodStartMs(period), endMs: periodEndMs(period) };
+    this.#months.set(periodKey, found);
+    return found;
   }
 
   #isRead(atMs: number): boolean {

@@ -186,7 +186,9 @@ class RunEvaluation {
   }
 
   #budgets(periodKey: number, openKeys: ReadonlySet<string>): void {
-    const least = leastBudgeted(this.#settings.budgets);
+    const { phase } = this.#factsOf(periodKey);
+    const tells = this.#settings.paceFractions.some((fraction) => paceIsTelling(phase, fraction));
+    const least = leastBudgeted(this.#settings.budgets, tells ? phase.elapsedMs / phase.lengthMs : null);
     this.#begin('budget', { periodKey, tenantKey: null }, openKeys, () => this.#judge.workspaceBudget(periodKey));
     if (least === null) return;
     for (const tenantKey of findBudgeted(this.#merged, periodKey, least)) {

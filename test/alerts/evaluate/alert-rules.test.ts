@@ -1,10 +1,7 @@
 import { expect, test } from 'vitest';
 import { DEFAULT_ALERT_RULES } from '../../../src/config/resolve.ts';
-import type { LedgerView } from '../../support/ledger-view.ts';
-import { type Fixture, startFixture, WORKSPACE } from '../../support/sandbox-fixture.ts';
-
-const HOUR_MS = 3_600_000;
-const MONTHS = ['2026-01', '2026-02', '2026-03'];
+import { startFixture, WORKSPACE } from '../../support/sandbox-fixture.ts';
+import { HOUR_MS, playDays, put, startWithHistory, states, told } from './scene.ts';
 
 test('a previous period that was read only before its end is not compared with, until it is read again', async () => {
   const { upstream, sync, view, clock } = await startFixture({ settings: { lookbackPeriods: 0 } });
@@ -165,25 +162,6 @@ test('a record that is withdrawn is told once, and resolved when it is listed ag
   expect(told(ledger)).toEqual(['withdrawn alert.firing a', 'withdrawn alert.resolved a']);
 });
 
-test('five of sixteen tenants at once are one incident, which ends with the last of them', async () => {
-  const fixture = await startWithHistory(16);
-  const { upstream, sync, view } = fixture;
-  const five = ['a', 'b', 'c', 'd', 'e'];
-  for (const tenant of five) put(upstream, tenant, ['2026-03', 30_000]);
-  await sync();
-  const ledger = view();
-  expect(told(ledger)).toEqual(['incident alert.firing *']);
-  expect(ledger.value("SELECT count(*) FROM finance_alerts WHERE muted_because LIKE 'incident:%'")).toBe(5n);
-  const payload = JSON.parse(String(ledger.value('SELECT payload FROM outbox WHERE payload LIKE \'%"incident"%\'')));
-  expect(payload.evidence).toMatchObject({ tenants: five, tenant_count: 5 });
-
-  for (const tenant of five) put(upstream, tenant, ['2026-02', 40_000]);
-  await sync();
-  await sync();
-  // What settled in February has changed for all five of them: that is the next incident.
-  expect(told(ledger).slice(1).sort()).toEqual(['incident alert.firing *', 'incident alert.resolved *']);
-});
-
 test('settings of a tenant pattern decide for the tenants that fit it', async () => {
   const rules = { ...DEFAULT_ALERT_RULES, minCredits: 100_000 };
   const settings = { alerts: { ...DEFAULT_ALERT_RULES, tenants: [{ match: 'b*', rules }] } };
@@ -207,52 +185,3 @@ test('runs that find what the ledger holds already change no alert', async () =>
 
   expect(all()).toEqual(before);
 });
-
-/** Three months of ten thousand credits for tenants `a`, `b` and so on, March two thirds over; the first sync is done. */
-async function startWithHistory(tenants = 2, settings = {}): Promise<Fixture> {
-  const fixture = await startFixture({ settings });
-  for (const tenant of 'abcdefghijklmnop'.slice(0, tenants)) {
-    put(fixture.upstream, tenant, ...MONTHS.map((month) => [month, month === '2026-03' ? 6_000 : 10_000] as const));
-  }
-  await fixture.sync();
-  return fixture;
-}
-
-/** A run at the end of each day from the first to the last, both included, in which tenants use so much a day. */
-async function playDays(
-  { upstream, clock, sync }: Fixture,
-  first: string,
-  last: string,
-  tenants: Record<string, (day: string) => number>,
-): Promise<void> {
-  for (let dayMs = Date.parse(first); dayMs <= Date.parse(last); dayMs += 24 * HOUR_MS) {
-    clock.set(dayMs);
-    const monthStartMs = Date.parse(`${new Date(dayMs - 1).toISOString().slice(0, 7)}-01`);
-    const period = new Date(dayMs - 1).toISOString().slice(0, 7);
-    for (const [tenant, uses] of Object.entries(tenants)) {
-      let credits = 0;
-      for (let each = monthStartMs; each < dayMs; each += 24 * HOUR_MS) {
-        credits += uses(new Date(each).toISOString().slice(0, 10));
-      }
-      put(upstream, tenant, [period, credits]);
-    }
-    await sync();
-  }
-}
-
-function put(upstream: Fixture['upstream'], tenantId: string, ...figures: (readonly [string, number])[]): void {
-  for (const [period, credits] of figures) upstream.set({ tenantId, period, credits, requests: 10 });
-}
-
-function states(ledger: LedgerView, rule?: string): string[] {
-  const rows = ledger.rows('SELECT rule, tenant_id, period, state FROM finance_alerts ORDER BY rule, tenant_id');
-  const wanted = rows.filter((row) => rule === undefined || row.rule === rule);
-  return wanted.map((row) => `${row.rule} ${row.tenant_id ?? '*'} ${row.period} ${row.state}`);
-}
-
-function told(ledger: LedgerView): string[] {
-  return ledger.rows('SELECT payload FROM outbox ORDER BY rowid').map(({ payload }) => {
-    const { rule, type, tenant_id } = JSON.parse(String(payload)) as Record<string, string | null>;
-    return `${rule} ${type} ${tenant_id ?? '*'}`;
-  });
-}

@@ -96,12 +96,22 @@ describe('where an open month heads', () => {
     expect(paceOf([...before, ...[100, 100, 100, 100, 100, 0, 0, 400]], 23).verdict).not.toBe('ahead');
   });
 
-  it('adds a usual rest of the month to a burst, and no more of it the fewer months there were', () => {
+  it('adds a usual rest of the month to a burst, and half of it where little is known of how the tenant varies', () => {
     const burst = (months: number) => [...even(30 * months), ...even(4), 3200, ...even(5)];
     expect(restProjection(inputOf(burst(1), 10))).toBe(5100n);
-    expect(restProjection(inputOf(burst(3), 10))).toBe(5600n);
-    expect(paceOf(burst(3), 10)).toEqual({ verdict: 'ahead', projection: 5600n });
+    expect(restProjection(inputOf(burst(3), 10))).toBe(6100n);
+    expect(paceOf(burst(3), 10)).toEqual({ verdict: 'ahead', projection: 6100n });
     expect(paceOf([...even(120), ...even(4), 900, ...even(5)], 10).verdict).not.toBe('ahead');
+  });
+
+  it('counts on a rest that most stretches of its length reached, and on no more than a usual rest of a month', () => {
+    const weeks = (count: number) => Array.from({ length: count }, (_, week) => even(7, week % 2 === 0 ? 100 : 0)).flat();
+    // Of ten days, three to seven are used.
+    const uneven = inputOf([...weeks(18).slice(0, 120), ...even(19, 0), 3000], 20);
+    expect(restProjection({ ...uneven, limit: 3000n })).toBe(3300n);
+    // Two months in three have nothing in their last days.
+    const rests = [...even(30), ...even(20), ...even(10, 0), ...even(20), ...even(10, 0)];
+    expect(restProjection({ ...inputOf([...rests, ...even(19, 0), 3000], 20), limit: 3000n })).toBe(3000n);
   });
 
   it('draws no line through the days of who uses something on few of them', () => {

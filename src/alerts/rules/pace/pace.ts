@@ -47,6 +47,10 @@ export function judgePace(input: PaceInput): Pace {
 /** Whether the tenant used something on half of the last four weeks' days; a day that nobody read may have been used. */
 function isRegular({ curve }: PaceInput): boolean {
   let idle = 0;
-  for (let day = 0; day < DAYS_LOOKED_AT; day += 1) if (usedOnDay(curve, day) === 0n) idle += 1;
+  for (let day = 0; day < DAYS_LOOKED_AT && idle <= MOST_IDLE_DAYS; day += 1) {
+    // The days that are left could not change it.
+    if (day - idle >= DAYS_LOOKED_AT - MOST_IDLE_DAYS) return true;
+    if (usedOnDay(curve, day) === 0n) idle += 1;
+  }
   return idle <= MOST_IDLE_DAYS;
 }

@@ -43,10 +43,7 @@ export function paceOf(seen: Seen, tenant: TenantSeen, month: number, limit: num
   }
 
   const rest =
-    past.length === 0
-      ? null
-      : current +
-        (Math.min(...past.map(({ total, reached }) => Math.max(0, total - reached))) * past.length) / (past.length + 1);
+    past.length === 0 ? null : current + restOf({ seen, tenant, past, left: Math.ceil(daysOf(month) - elapsed) });
   const before = seen.credits(tenant, month - 1);
   const looked = most(
     atLeast(current, (limit * elapsed) / daysOf(month)),
@@ -81,6 +78,21 @@ function pastMonths(seen: Seen, tenant: TenantSeen, month: number): PastMonth[] 
     if (reached !== null) found.push({ before, total: seen.credits(tenant, month - before), reached });
   }
   return found;
+}
+
+/** What 85% of the stretches as long as the rest used, of the last 120 days; at most the middle rest of the months. */
+function restOf(input: { seen: Seen; tenant: TenantSeen; past: readonly PastMonth[]; left: number }): number {
+  const { seen, tenant, past, left } = input;
+  const stretches: number[] = [];
+  for (let ended = 0; ended + left <= 120; ended += 3) {
+    const used = seen.used(tenant, seen.nowMs - (ended + left) * DAY_MS, seen.nowMs - ended * DAY_MS);
+    if (used === null) break;
+    stretches.push(used);
+  }
+  const rests = past.map(({ total, reached }) => Math.max(0, total - reached)).sort((a, b) => a - b);
+  if (stretches.length * 3 < 28) return ((rests[0] ?? 0) * rests.length) / (rests.length + 1);
+  const usual = stretches.sort((a, b) => a - b)[Math.floor(stretches.length * 0.15)] ?? 0;
+  return Math.min(usual, rests[Math.floor(rests.length / 2)] ?? 0);
 }
 
 /** Drawn out straight, and as each earlier month went on from this point: the lowest. */

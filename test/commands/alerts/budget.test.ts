@@ -1,0 +1,64 @@
+import { expect, it } from 'vitest';
+import { createWorld, FIRST, row, type World, workspaceSettings } from '../world.ts';
+
+const DAY_MS = 86_400_000;
+const DAYS = [
+  ...['2025-12-31', '2026-01-06', '2026-01-12', '2026-01-18', '2026-01-22', '2026-01-26'],
+  ...['2026-02-03', '2026-02-06', '2026-02-12', '2026-02-13', '2026-02-18', '2026-02-22', '2026-02-23'],
+];
+
+it('tells each step of a budget and what a month heads for once a period, with the day on which it is used up', {
+  timeout: 120_000,
+}, async () => {
+  const world = await createWorld({ ...FIRST, usage: [row('steady', '2025-11', 300), row('spender', '2025-11', 300)] });
+  world.configure({
+    workspaces: [workspaceSettings(world.sandbox, FIRST)],
+    budgets: [
+      { tenant: 'spend*', credits: 30_000 },
+      { credits: 10_000_000, at: [90] },
+    ],
+  });
+  for (const day of DAYS) await runAtStartOf(world, day);
+
+  const heads = 'and heads for 40,600: used up on about 2026-02-21.';
+  expect(budgetsTold(world)).toEqual([
+    // January stays below its budget, and so tells of two steps.
+    ['2026-01', '2026-01-18', expect.stringContaining('54.4% of its budget of 30,000.')],
+    ['2026-01', '2026-01-26', expect.stringContaining('80% of its budget of 30,000.')],
+    [
+      ...['2026-02', '2026-02-06'],
+      expect.stringContaining(`has used 7,250 credits in 2026-02, 24.2% of its budget of 30,000, ${heads}`),
+    ],
+    ['2026-02', '2026-02-12', expect.stringContaining(`53.2% of its budget of 30,000, ${heads}`)],
+    ['2026-02', '2026-02-18', expect.stringContaining(`82.2% of its budget of 30,000, ${heads}`)],
+    ['2026-02', '2026-02-22', expect.stringContaining('101.5% of its budget of 30,000.')],
+  ]);
+  expect(world.query("SELECT severity FROM finance_alerts WHERE rule = 'budget' AND period = '2026-02'")).toEqual([
+    { severity: 'critical' },
+  ]);
+});
+
+/** One tenant uses 960 a day in January and 1,450 in February, the other one 960. */
+async function runAtStartOf(world: World, day: string): Promise<void> {
+  const upstream = world.sandbox.workspace(FIRST.id);
+  const nowMs = Date.parse(day);
+  world.clock.nowMs = nowMs;
+  world.clock.serviceMs = nowMs;
+  for (const month of ['2025-12', '2026-01', '2026-02']) {
+    const endMs = Math.min(nowMs, Date.parse(`${month}-01`) + (month === '2026-02' ? 28 : 31) * DAY_MS);
+    const days = (endMs - Date.parse(`${month}-01`)) / DAY_MS;
+    if (days <= 0) continue;
+    const rate = month === '2026-02' ? 1_450 : 960;
+    upstream.set({ tenantId: 'spender', period: month, credits: days * rate, requests: days });
+    upstream.set({ tenantId: 'steady', period: month, credits: days * 960, requests: days });
+  }
+  await world.run('sync');
+}
+
+function budgetsTold(world: World): string[][] {
+  const rows = world.query('SELECT payload FROM outbox ORDER BY rowid') as { payload: string }[];
+  return rows
+    .map(({ payload }) => JSON.parse(payload) as Record<string, string>)
+    .filter(({ rule, type }) => rule === 'budget' && type !== 'alert.resolved')
+    .map(({ period = '', created_at = '', summary = '' }) => [period, created_at.slice(0, 10), summary]);
+}
