@@ -105,7 +105,8 @@ describe('where an open month heads', () => {
   });
 
   it('counts on a rest that most stretches of its length reached, and on no more than a usual rest of a month', () => {
-    const weeks = (count: number) => Array.from({ length: count }, (_, week) => even(7, week % 2 === 0 ? 100 : 0)).flat();
+    const weeks = (count: number) =>
+      Array.from({ length: count }, (_, week) => even(7, week % 2 === 0 ? 100 : 0)).flat();
     // Of ten days, three to seven are used.
     const uneven = inputOf([...weeks(18).slice(0, 120), ...even(19, 0), 3000], 20);
     expect(restProjection({ ...uneven, limit: 3000n })).toBe(3300n);
