@@ -6,10 +6,10 @@ const DAYS_APART = 3;
 /** With stretches of fewer days nothing is known of how they vary. */
 const LEAST_SPAN = 28;
 /** So many percent of them used less than what is counted on. */
-const LESS_PERCENT = 15;
+const LESS_PERCENT = 10;
 
 /**
- * What the month comes to when its rest is a usual one: the credits so far, and what 85% of the tenant's stretches of that
+ * What the month comes to when its rest is a usual one: the credits so far, and what 90% of the tenant's stretches of that
  * length used at least, but no more than the middle one of the rests of its months. Without such stretches, the least of
  * these rests: the next is as likely as any of them to be the least, so of n months n / (n + 1) of it count. Null when no
  * month can tell.
@@ -29,7 +29,7 @@ export function restProjection({ current, limit, phase, curve }: PaceInput): big
   return current + (usual === null ? (lowest * months) / (months + 1n) : least(usual, middle));
 }
 
-/** Credits that all but 15% of the stretches of so many days used at least; null when too few were read. */
+/** Credits that all but 10% of the stretches of so many days used at least; null when too few were read. */
 function usualStretch(curve: Curve, days: number): bigint | null {
   const stretches: bigint[] = [];
   for (let endedDaysAgo = 0; endedDaysAgo + days <= DAYS_BACK; endedDaysAgo += DAYS_APART) {

@@ -80,7 +80,7 @@ function pastMonths(seen: Seen, tenant: TenantSeen, month: number): PastMonth[] 
   return found;
 }
 
-/** What 85% of the stretches as long as the rest used, of the last 120 days; at most the middle rest of the months. */
+/** What 90% of the stretches as long as the rest used, of the last 120 days; at most the middle rest of the months. */
 function restOf(input: { seen: Seen; tenant: TenantSeen; past: readonly PastMonth[]; left: number }): number {
   const { seen, tenant, past, left } = input;
   const stretches: number[] = [];
@@ -91,7 +91,7 @@ function restOf(input: { seen: Seen; tenant: TenantSeen; past: readonly PastMont
   }
   const rests = past.map(({ total, reached }) => Math.max(0, total - reached)).sort((a, b) => a - b);
   if (stretches.length * 3 < 28) return ((rests[0] ?? 0) * rests.length) / (rests.length + 1);
-  const usual = stretches.sort((a, b) => a - b)[Math.floor(stretches.length * 0.15)] ?? 0;
+  const usual = stretches.sort((a, b) => a - b)[Math.floor(stretches.length * 0.1)] ?? 0;
   return Math.min(usual, rests[Math.floor(rests.length / 2)] ?? 0);
 }
 
