@@ -80,17 +80,21 @@ JOIN workspaces w ON w.workspace_key = e.workspace_key;
 
 CREATE VIEW finance_daily AS
 SELECT w.workspace_id, t.tenant_id, p.period, substr(r.finished_at, 1, 10) AS day, e.credits_after AS credits_used,
-  e.credits_after - coalesce(f.credits_after, 0) AS credits_increase,
-  e.requests_after - coalesce(f.requests_after, 0) AS request_increase, e.requests_after AS request_count
+  -- Less what stood at the end of an earlier day; an opening has none before it. Asked for only where it is wanted.
+  CASE WHEN e.kind = 1 THEN e.credits_after ELSE e.credits_after - coalesce((SELECT g.credits_after
+    FROM usage_entries g JOIN runs s ON s.run_key = g.run_key
+    WHERE g.period_key = e.period_key AND g.tenant_key = e.tenant_key AND g.entry_id < e.entry_id
+      AND s.finished_at < substr(r.finished_at, 1, 10) ORDER BY g.entry_id DESC LIMIT 1), 0) END AS credits_increase,
+  CASE WHEN e.kind = 1 THEN e.requests_after ELSE e.requests_after - coalesce((SELECT g.requests_after
+    FROM usage_entries g JOIN runs s ON s.run_key = g.run_key
+    WHERE g.period_key = e.period_key AND g.tenant_key = e.tenant_key AND g.entry_id < e.entry_id
+      AND s.finished_at < substr(r.finished_at, 1, 10) ORDER BY g.entry_id DESC LIMIT 1), 0) END AS request_increase,
+  e.requests_after AS request_count
 FROM usage_entries e
 JOIN periods p ON p.period_key = e.period_key
 JOIN workspaces w ON w.workspace_key = p.workspace_key
 LEFT JOIN tenants t ON t.tenant_key = e.tenant_key AND t.workspace_key = w.workspace_key
 JOIN runs r ON r.run_key = e.run_key
--- The last entry of an earlier day.
-LEFT JOIN usage_entries f ON f.entry_id = (SELECT g.entry_id FROM usage_entries g JOIN runs s ON s.run_key = g.run_key
-  WHERE g.period_key = e.period_key AND g.tenant_key = e.tenant_key AND g.entry_id < e.entry_id
-    AND s.finished_at < substr(r.finished_at, 1, 10) ORDER BY g.entry_id DESC LIMIT 1)
 -- No later entry of the same day.
 WHERE NOT EXISTS (SELECT 1 FROM runs s WHERE s.run_key = (SELECT n.run_key FROM usage_entries n
     WHERE n.period_key = e.period_key AND n.tenant_key = e.tenant_key AND n.entry_id > e.entry_id ORDER BY n.entry_id LIMIT 1)
