@@ -1,7 +1,5 @@
-import { sql } from 'drizzle-orm';
-import { index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
 import { ALERT_STATES, OPEN_ALERT_STATES_SQL, RULES, SEVERITIES } from '../../core/text/alert-words.ts';
-import { int64 } from './int64.ts';
+import { index, int64, integer, primaryKey, sql, sqliteTable, text, uniqueIndex } from './drizzle.ts';
 import { periods, tenants, workspaces } from './workspace-tables.ts';
 
 export const alerts = sqliteTable(

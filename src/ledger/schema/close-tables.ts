@@ -1,5 +1,4 @@
-import { index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core';
-import { int64 } from './int64.ts';
+import { index, int64, integer, primaryKey, sqliteTable, text } from './drizzle.ts';
 import { runs } from './run-tables.ts';
 import { periods, tenants, workspaces } from './workspace-tables.ts';
 

@@ -1,6 +1,5 @@
-import { integer, sqliteView, text } from 'drizzle-orm/sqlite-core';
 import { ALERT_STATES, RULES, SEVERITIES } from '../../core/text/alert-words.ts';
-import { int64 } from './int64.ts';
+import { int64, integer, sqliteView, text } from './drizzle.ts';
 
 /** The columns of those `finance_*` views that the program itself reads; their text is drizzle/views.sql. */
 

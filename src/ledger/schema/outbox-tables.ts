@@ -1,6 +1,5 @@
-import { sql } from 'drizzle-orm';
-import { index, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 import { alerts } from './alert-tables.ts';
+import { index, integer, sql, sqliteTable, text } from './drizzle.ts';
 
 /**
  * Notifications on their way: one row a channel, written in the transaction that changed the alert. `pending` goes at

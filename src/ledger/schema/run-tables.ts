@@ -1,5 +1,4 @@
-import { sql } from 'drizzle-orm';
-import { blob, index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core';
+import { blob, index, integer, primaryKey, sql, sqliteTable, text } from './drizzle.ts';
 import { workspaces } from './workspace-tables.ts';
 
 /** One sync of one workspace. A row with `applied_seq` has been published and never changes again (trigger). */

@@ -1,5 +1,4 @@
-import { index, integer, primaryKey, sqliteTable } from 'drizzle-orm/sqlite-core';
-import { int64 } from './int64.ts';
+import { index, int64, integer, primaryKey, sqliteTable } from './drizzle.ts';
 import { runs } from './run-tables.ts';
 
 /** The current state: one row a (workspace, period, tenant). Equals the sum of the key's entries, always. */

@@ -1,4 +1,4 @@
-import { blob, integer, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
+import { blob, integer, sqliteTable, text, uniqueIndex } from './drizzle.ts';
 
 /**
  * The tables of the ledger are the files `*-tables.ts` of this folder. They are ours to change; the `finance_*` views

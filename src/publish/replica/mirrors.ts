@@ -1,5 +1,6 @@
-import { bigint, customType, integer, type PgColumnBuilderBase, pgTable, primaryKey } from 'drizzle-orm/pg-core';
-import { getTableConfig, type SQLiteTable } from 'drizzle-orm/sqlite-core';
+import { createRequire } from 'node:module';
+import type { PgColumnBuilderBase } from 'drizzle-orm/pg-core';
+import type { SQLiteTable } from 'drizzle-orm/sqlite-core';
 import { alertFeedback, alerts, alertTransitions, silences } from '../../ledger/schema/alert-tables.ts';
 import {
   chargeCorrections,
@@ -10,10 +11,16 @@ import {
   tenantNames,
 } from '../../ledger/schema/billing-tables.ts';
 import { adjustments, closedUsage, periodEvents } from '../../ledger/schema/close-tables.ts';
+import { getTableConfig } from '../../ledger/schema/drizzle.ts';
 import { channelStates, outbox } from '../../ledger/schema/outbox-tables.ts';
 import { leases, rowChanges, runs, walks } from '../../ledger/schema/run-tables.ts';
 import { absences, tenantUsage, usageEntries } from '../../ledger/schema/usage-tables.ts';
 import { ledgerMeta, periods, tenants, workspaces } from '../../ledger/schema/workspace-tables.ts';
+
+/** See ledger/schema/drizzle.ts for why it is not imported. */
+const { bigint, customType, integer, pgTable, primaryKey }: typeof import('drizzle-orm/pg-core') = createRequire(
+  import.meta.url,
+)('drizzle-orm/pg-core');
 
 export type ColumnKind = 'integer' | 'text' | 'blob';
 
