@@ -18,6 +18,7 @@ import { createHealthProbe, type HealthProbe } from './http/probe.ts';
 import { createHandlers } from './job-handlers.ts';
 import { JobWaits } from './job-waits.ts';
 import { type OutboxSweep, startOutboxSweep } from './outbox-sweep.ts';
+import type { ReplicaParts } from './replica/start-replica.ts';
 import { startRetention } from './retention.ts';
 import { schedulesOf, type WorkspaceSchedule } from './schedules.ts';
 import { startStaleWatch } from './stale-watch.ts';
@@ -51,6 +52,11 @@ export async function startDaemon(context: Context): Promise<Daemon> {
     const waits = new JobWaits();
     let sweep: OutboxSweep | null = null;
     let scheduler: Scheduler | null = null;
+    const replica = await openReplica(context, {
+      addPublish: () => queue.addPublish(),
+      afterTell: () => sweep?.sweep() ?? Promise.resolve(),
+    });
+    if (replica !== null) releasers.push(() => replica.stop());
     const queue: QueueSystem = await openQueueSystem({
       ledgerId: ledgerId(connection),
       target,
@@ -60,6 +66,8 @@ export async function startDaemon(context: Context): Promise<Daemon> {
         afterRun: () => sweep?.sweep() ?? Promise.resolve(),
         postpone: (key, untilMs) => scheduler?.postpone(key, untilMs),
         onBegin: (workspaceId) => waits.begun(workspaceId),
+        ...(replica === null ? {} : { publish: (signal: AbortSignal) => replica.watch.publish(signal) }),
+        mayDeliver: (notificationId) => replica?.mayDeliver(notificationId) ?? true,
       }),
     });
     context.shareRates((host, wanted, perSecond) => queue.takeTurns(host, wanted, perSecond));
@@ -68,7 +76,10 @@ export async function startDaemon(context: Context): Promise<Daemon> {
     });
     sweep = startOutboxSweep({
       composeDigests: () => context.composeDigests(),
-      pending: () => pendingNotifications(connection, SWEEP_LIMIT),
+      pending: () =>
+        pendingNotifications(connection, SWEEP_LIMIT).filter(
+          ({ notificationId }) => replica?.mayDeliver(notificationId) ?? true,
+        ),
       addDelivery: (delivery) => queue.addDelivery(delivery),
       onRedisBack: (listener) => queue.onRedisBack(listener),
       clock,
@@ -104,6 +115,7 @@ export async function startDaemon(context: Context): Promise<Daemon> {
       queueSystem: queue,
       waitingSince: (workspaceId, lastAttemptAtMs) => waits.since(workspaceId, lastAttemptAtMs),
       writerFault: () => context.writerFault,
+      ...(replica === null ? {} : { replica: () => replica.watch.health() }),
     });
     const watch = startStaleWatch({
       stale: () => staleChecks(probe, clock),
@@ -128,6 +140,8 @@ export async function startDaemon(context: Context): Promise<Daemon> {
       const http = await startDaemonHttp(context, probe, queue);
       releasers.push(() => http.close());
     }
+    // A copy of the ledger that is out must hear of it before it sends anything.
+    await replica?.watch.begin();
     queue.start();
     if (config.backup !== null) {
       const backups = startBackupSchedule({ ledgerPath: config.ledger.path, backup: config.backup, clock, logger });
@@ -147,6 +161,17 @@ export async function startDaemon(context: Context): Promise<Daemon> {
     await releasers.release();
     throw error;
   }
+}
+
+/** Nothing of the replica is loaded where there is none. */
+async function openReplica(
+  context: Context,
+  calls: { addPublish(): Promise<void>; afterTell(): Promise<void> },
+): Promise<ReplicaParts | null> {
+  const { publish } = context.config;
+  if (publish === null) return null;
+  const { startReplica } = await import('./replica/start-replica.ts');
+  return startReplica(context, publish, calls);
 }
 
 function staleChecks(probe: HealthProbe, clock: Clock): StaleCheck[] {

@@ -10,6 +10,10 @@ export interface AfterJobs {
   onBegin(workspaceId: string): void;
   /** Looks after the notifications that a run has left in the outbox. */
   afterRun(): Promise<void>;
+  /** Publishes what is new; absent where there is no replica. */
+  publish?: (signal: AbortSignal) => Promise<unknown>;
+  /** False for what must not be sent now. */
+  mayDeliver(notificationId: string): boolean;
   /** Keeps an entry of the schedule from being enqueued for a while. */
   postpone(key: string, untilMs: number): void;
 }
@@ -20,9 +24,13 @@ const UNRECORDED_REST_MS = 15_000;
 const LONGEST_REST_MS = 24 * 60 * 60_000;
 
 /** What the queues' jobs do. */
-export function createHandlers(context: Context, { onBegin, afterRun, postpone }: AfterJobs): JobHandlers {
+export function createHandlers(
+  context: Context,
+  { onBegin, afterRun, postpone, publish, mayDeliver }: AfterJobs,
+): JobHandlers {
   const { clock, logger } = context;
   return {
+    ...(publish === undefined ? {} : { publish: ({ signal }) => publish(signal) }),
     async sync({ workspaceId, kind, slot, attempt }, job) {
       onBegin(workspaceId);
       try {
@@ -57,6 +65,10 @@ export function createHandlers(context: Context, { onBegin, afterRun, postpone }
       }
     },
     async deliver({ notificationId }, job) {
+      if (!mayDeliver(notificationId)) {
+        logger.warn({ notificationId }, 'another copy of the ledger has taken its place: nothing is sent from here');
+        return { state: 'kept' };
+      }
       const outcome = await context.deliver(notificationId, job.signal);
       if (outcome.state === 'pending') {
         logger.warn({ notificationId, ...outcome }, 'notification not delivered, it will be tried again');

@@ -296,6 +296,12 @@ export class Context {
     return (await writer.call('raiseStale', request)).notificationIds.length;
   }
 
+  /** Raises the alert about the replica, or with null ends it; returns how many notifications there are. */
+  async tellOfReplica(detail: string | null): Promise<number> {
+    const request = { detail, channels: this.#routes, nowMs: this.clock.now() };
+    return (await (await this.writer()).call('tellOfReplica', request)).notificationIds.length;
+  }
+
   /** Makes the digests and reviews that are due; returns their ids. Without any, nothing is written. */
   async composeDigests(): Promise<string[]> {
     const nowMs = this.clock.now();

@@ -9,7 +9,13 @@ import {
 import type { RunAlerts } from '../alerts/book/alert-change.ts';
 import { type FeedbackRequest, recordFeedback } from '../alerts/book/feedback.ts';
 import { evaluateRun, type RunAlertSettings } from '../alerts/evaluate/evaluate-run.ts';
-import { evaluateFailure, evaluateStale, type RunFault, type StaleCheck } from '../alerts/evaluate/evaluate-self.ts';
+import {
+  evaluateFailure,
+  evaluatePublish,
+  evaluateStale,
+  type RunFault,
+  type StaleCheck,
+} from '../alerts/evaluate/evaluate-self.ts';
 import { composeDigests } from '../alerts/notify/digests/compose-digests.ts';
 import { composeReviews } from '../alerts/notify/digests/compose-reviews.ts';
 import type { ReviewMoment } from '../alerts/notify/digests/review.ts';
@@ -191,6 +197,11 @@ export class WriterOps {
   /** Raises alerts for workspaces without a complete run for too long. */
   raiseStale(request: { workspaces: StaleCheck[]; channels: readonly ChannelRoute[]; nowMs: number }): RunAlerts {
     return evaluateStale(this.#connection, request.workspaces, request);
+  }
+
+  /** Raises the alert about the replica; `detail` null ends it. */
+  tellOfReplica(request: { detail: string | null; channels: readonly ChannelRoute[]; nowMs: number }): RunAlerts {
+    return evaluatePublish(this.#connection, request.detail, request);
   }
 
   /** Cuts the write-ahead log; false while a reader still needs it. */

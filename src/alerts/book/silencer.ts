@@ -22,7 +22,11 @@ export function createSilencer(
     if (seeding) return 'seed';
     if (change === 'resolved') return null;
     if (!NEWS.includes(change)) return 'quiet';
-    const fault = faults.find(({ rule }) => (SELF_RANK[rule] ?? 0) > (SELF_RANK[alert.rule] ?? 0));
+    // Nothing else explains what is wrong between the ledger and its replica.
+    const fault =
+      alert.rule === 'publish_stale'
+        ? undefined
+        : faults.find(({ rule }) => (SELF_RANK[rule] ?? 0) > (SELF_RANK[alert.rule] ?? 0));
     if (fault !== undefined) return `inhibited:${fault.alertId}`;
     const silence = mutes.by(muteSubject(draft));
     if (silence !== null) return `silence:${silence}`;

@@ -87,7 +87,9 @@ class RunEvaluation {
     const { connection, run } = this.#merged;
     const open = this.#book.open();
     // What a complete run proves wrong goes first, or it would keep quiet what the same run has found.
-    for (const alert of open) if (alert.periodKey === null) this.#observe(withoutFigures(alert), alert);
+    for (const alert of open) {
+      if (alert.periodKey === null && alert.rule !== 'publish_stale') this.#observe(withoutFigures(alert), alert);
+    }
     const openKeys = new Set(open.map(subjectKey));
     const changed = this.#merged.changedPeriods;
     for (const periodKey of this.#periods()) {

@@ -4,7 +4,7 @@ import type { ClaimedRun } from '../../ledger/runs/claim-run.ts';
 import { AlertBook } from '../book/alert-book.ts';
 import type { RunAlerts } from '../book/alert-change.ts';
 import type { ChannelRoute } from '../notify/routes.ts';
-import { type FailedRun, judgeFailedRun, judgeStale } from '../rules/self.ts';
+import { type FailedRun, judgeFailedRun, judgePublish, judgeStale } from '../rules/self.ts';
 import { observation } from './observation.ts';
 
 /** A run that published nothing through a fault that somebody has to know of. */
@@ -78,6 +78,31 @@ export function evaluateStale(
       outcome.notificationIds.push(...notificationIds);
     }
     return outcome;
+  });
+  return raise.immediate();
+}
+
+/**
+ * Raises `publish_stale`, or with `detail` null ends it. It is about the ledger as a whole, and stands in the workspace that
+ * the ledger has known for longest. Writes nothing when there is no news.
+ */
+export function evaluatePublish(
+  connection: Database.Database,
+  detail: string | null,
+  { channels, nowMs }: Telling,
+): RunAlerts {
+  const first = connection
+    .prepare('SELECT workspace_key AS workspaceKey, workspace_id AS workspaceId FROM workspaces ORDER BY 1 LIMIT 1')
+    .get() as { workspaceKey: number; workspaceId: string } | undefined;
+  if (first === undefined) return { changes: [], notificationIds: [] };
+  const raise = connection.transaction(() => {
+    const book = new AlertBook({
+      ...{ connection, ...first, runKey: null, runId: null, actor: 'timer' as const },
+      ...{ seeding: false, at: isoTime(nowMs), nowMs, channels },
+    });
+    const judgement = judgePublish(detail);
+    book.observe(observation({ rule: 'publish_stale', periodKey: null, tenantKey: null, judgement, detail }));
+    return book.finish();
   });
   return raise.immediate();
 }

@@ -157,6 +157,7 @@ const TITLES: Record<RuleName, string> = {
   sync_failed: 'Sync failed',
   auth_failed: 'Credentials refused',
   clock_skew: 'Clock is off',
+  publish_stale: 'Replica is late',
 };
 
 const DRIVERS: Record<ChangeReason, string> = {

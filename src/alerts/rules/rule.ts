@@ -13,7 +13,7 @@ export interface UsageFigures {
 export const NO_USAGE: UsageFigures = { credits: 0n, requests: 0n };
 
 /** Rules about ourselves: while one of them fires, nobody is told of what the others find. */
-export const SELF_RULES = ['sync_stale', 'sync_failed', 'auth_failed', 'clock_skew'] as const;
+export const SELF_RULES = ['sync_stale', 'sync_failed', 'auth_failed', 'clock_skew', 'publish_stale'] as const;
 export type SelfRule = (typeof SELF_RULES)[number];
 
 /**
@@ -39,6 +39,7 @@ export const RULE_VERSION: Readonly<Record<RuleName, number>> = {
   sync_failed: 1,
   auth_failed: 1,
   clock_skew: 1,
+  publish_stale: 1,
 };
 
 /** The rule holds. */

@@ -1,4 +1,4 @@
-import { holds, type Judgement, type SelfRule } from './rule.ts';
+import { clear, holds, type Judgement, type SelfRule } from './rule.ts';
 
 /** Beyond this a signature can look expired or premature to the service. */
 const NOTABLE_SKEW_MS = 30_000;
@@ -20,6 +20,11 @@ export function judgeFailedRun({ code, retryable, clockSkewMs }: FailedRun): { r
   if (refused && Math.abs(clockSkewMs ?? 0) > NOTABLE_SKEW_MS) return { rule: 'clock_skew', judgement: failing(null) };
   if (refused) return { rule: 'auth_failed', judgement: failing(null) };
   return { rule: 'sync_failed', judgement: failing(retryable ? 0 : null) };
+}
+
+/** What waits to be published waits for too long, or this copy of the ledger was refused; null: neither. */
+export function judgePublish(detail: string | null): Judgement {
+  return detail === null ? clear(true) : failing(null);
 }
 
 /** No complete run for longer than a workspace may take. */

@@ -14,6 +14,7 @@ export const RULES = [
   'sync_failed',
   'auth_failed',
   'clock_skew',
+  'publish_stale',
 ] as const;
 export type RuleName = (typeof RULES)[number];
 

@@ -1,5 +1,6 @@
 import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import { within } from '../../queue/deadline.ts';
+import type { ReplicaHealth } from '../replica/replica-watch.ts';
 import type { Measurements } from './measurements.ts';
 import type { HealthProbe } from './probe.ts';
 
@@ -204,7 +205,35 @@ export function createMetrics(probe: HealthProbe, measured: Measurements, versio
       }
     },
   });
+  addReplicaGauges(probe, registers);
   return registry;
+}
+
+/** Only where there is a replica: a lag of 0 that nobody measures would be a lie. */
+function addReplicaGauges(probe: HealthProbe, registers: Registry[]): void {
+  const { replica } = probe;
+  if (replica === undefined) return;
+  const gauges: [name: string, help: string, value: (health: ReplicaHealth) => number][] = [
+    [
+      'position',
+      'Link of the chain that the replica holds; 0 before its first answer.',
+      ({ position }) => position ?? 0,
+    ],
+    ['lag_links', 'Links of the chain that wait to be published.', ({ lagLinks }) => lagLinks],
+    ['lag_seconds', 'How long the first of them has waited.', ({ lagSeconds }) => lagSeconds],
+    ['fault', '1 while publishing fails, else 0.', ({ fault }) => (fault === null ? 0 : 1)],
+    ['fenced', '1 when another copy of the ledger has taken its place, else 0.', ({ fenced }) => (fenced ? 1 : 0)],
+  ];
+  for (const [name, help, value] of gauges) {
+    new Gauge({
+      name: `usage_ledger_replica_${name}`,
+      help,
+      registers,
+      collect() {
+        this.set(value(replica()));
+      },
+    });
+  }
 }
 
 /** No queues when Redis does not answer: its absence must not take the other metrics with it. */

@@ -6,6 +6,7 @@ import type { QueueCounts, QueueSystem } from '../../queue/queues.ts';
 import { OPEN_ALERTS } from '../../reports/queries/alerts.ts';
 import { isStale, syncFactsReader } from '../../reports/queries/staleness.ts';
 import { type OutboxCounts, outboxCounts } from '../../reports/queries/status.ts';
+import type { ReplicaHealth } from '../replica/replica-watch.ts';
 import { ledgerFault } from './ledger-writable.ts';
 import { createRunTally, type RunCount } from './run-tally.ts';
 import { staleAfterMs } from './stale-after.ts';
@@ -37,6 +38,8 @@ export interface HealthProbe {
   outbox(): OutboxCounts;
   /** Runs that have ended; the counts only grow. */
   runs(): RunCount[];
+  /** How the replica stands; absent where there is none. */
+  replica?(): ReplicaHealth;
 }
 
 export interface HealthProbeSources {
@@ -48,6 +51,7 @@ export interface HealthProbeSources {
   waitingSince: (workspaceId: string, lastAttemptAtMs: number | null) => number | null;
   /** What the ledger's writer has died of; null while it lives. */
   writerFault: () => string | null;
+  replica?: () => ReplicaHealth;
 }
 
 /**
@@ -61,6 +65,7 @@ export function createHealthProbe({
   queueSystem,
   waitingSince,
   writerFault,
+  replica,
 }: HealthProbeSources): HealthProbe {
   const { connection } = reader;
   const startedAtMs = clock.now();
@@ -95,5 +100,6 @@ export function createHealthProbe({
     openAlerts: () => SEVERITIES.map((severity) => ({ severity, count: openAlerts.get(severity) as number })),
     outbox: () => outboxCounts(connection),
     runs: createRunTally(connection),
+    ...(replica === undefined ? {} : { replica }),
   };
 }

@@ -39,7 +39,17 @@ test('what reaches nobody is named, each rule with the severities that it can ha
     },
     {
       severity: 'critical',
-      rules: ['jump', 'budget', 'workspace_jump', 'incident', 'sync_stale', 'sync_failed', 'auth_failed', 'clock_skew'],
+      rules: [
+        'jump',
+        'budget',
+        'workspace_jump',
+        'incident',
+        'sync_stale',
+        'sync_failed',
+        'auth_failed',
+        'clock_skew',
+        'publish_stale',
+      ],
     },
   ]);
   const routes = routesOf([

@@ -1,0 +1,24 @@
+import type { LedgerConnection } from '../../ledger/file/open.ts';
+import { headOfChain } from '../../ledger/runs/digest.ts';
+
+/** How far the replica is behind the ledger. */
+export interface Lag {
+  /** Links of the chain that wait: runs, closes and reopens. */
+  links: number;
+  /** Since when the first of them has waited; 0 when none does. */
+  seconds: number;
+}
+
+/** The lag of a replica that holds the links up to `position`. */
+export function lagOf(connection: LedgerConnection, position: number, nowMs: number): Lag {
+  const links = Math.max(0, headOfChain(connection).seq - position);
+  if (links === 0) return { links, seconds: 0 };
+  const since = connection
+    .prepare(
+      'SELECT finished_at FROM runs WHERE applied_seq = @seq UNION ALL SELECT at FROM period_events WHERE event_seq = @seq',
+    )
+    .pluck()
+    .get({ seq: position + 1 });
+  const sinceMs = typeof since === 'string' ? Date.parse(since) : nowMs;
+  return { links, seconds: Math.max(0, Math.round((nowMs - sinceMs) / 1000)) };
+}

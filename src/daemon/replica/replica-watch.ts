@@ -1,0 +1,155 @@
+import type { Clock } from '../../core/clock.ts';
+import { summarizeError } from '../../core/errors.ts';
+import type { Logger } from '../../core/logger.ts';
+import { backoffMs } from '../../core/net/backoff.ts';
+import type { LedgerConnection } from '../../ledger/file/open.ts';
+import type { PublisherHandle } from '../../publish/thread/publisher-handle.ts';
+import { lagOf } from './lag.ts';
+
+const LOOK_INTERVAL_MS = 2_000;
+const TELL_INTERVAL_MS = 60_000;
+/** A server that is away is asked again soon at first; a copy that was refused waits for a person. */
+const RETRY = { baseMs: 2_000, maxMs: 5 * 60_000 };
+/** The start of a daemon waits so long to learn whether its ledger may publish. */
+const FIRST_ANSWER_MS = 8_000;
+
+/** How the replica stands, as far as this process knows. */
+export interface ReplicaHealth {
+  /** The link of the chain that the replica holds; null before its first answer. */
+  position: number | null;
+  lagLinks: number;
+  lagSeconds: number;
+  /** Why the last publish has failed; null when it has not. */
+  fault: { code: string; message: string } | null;
+  /** Another copy of this ledger has taken its place: this one publishes and notifies no more. */
+  fenced: boolean;
+  /** Something has waited for too long. */
+  stale: boolean;
+}
+
+export interface ReplicaWatchOptions {
+  connection: LedgerConnection;
+  publisher: Pick<PublisherHandle, 'publish'>;
+  /** Enqueues one publish; ignored while one waits or runs. */
+  addPublish(): Promise<void>;
+  /** Raises, or with null ends, the alert about the replica. */
+  tell(detail: string | null): Promise<void>;
+  staleMs: number;
+  clock: Clock;
+  logger: Logger;
+}
+
+export interface ReplicaWatch {
+  /** Publishes what is new: what the queue's job does. One that the signal cuts off is taken back by Postgres. */
+  publish(signal?: AbortSignal): Promise<unknown>;
+  /** One look now at whether the alert has to be raised or ended. */
+  tell(): Promise<void>;
+  /** The first publish, waited for as long as a start may take. Never rejects. */
+  begin(): Promise<void>;
+  health(): ReplicaHealth;
+  stop(): Promise<void>;
+}
+
+/** Looks every two seconds whether anybody has written to the ledger, and has what is new published. */
+export function startReplicaWatch(options: ReplicaWatchOptions): ReplicaWatch {
+  const { connection, publisher, clock, logger, staleMs } = options;
+  let version: unknown = null;
+  let waitingSinceMs: number | null = clock.now();
+  let underWaySinceMs: number | null = null;
+  let nextAtMs = 0;
+  let failures = 0;
+  let position: number | null = null;
+  let fault: ReplicaHealth['fault'] = null;
+  let wasTold = false;
+  let running: Promise<void> | null = null;
+
+  const publish = async (signal?: AbortSignal): Promise<unknown> => {
+    const since = waitingSinceMs ?? clock.now();
+    // What is written from now on may come too late for this one.
+    [underWaySinceMs, waitingSinceMs] = [since, null];
+    try {
+      const report = await unlessAborted(publisher.publish(clock.now()), signal);
+      if (fault !== null) logger.info({ position: report.to }, 'the replica takes the ledger again');
+      [position, fault, failures, nextAtMs] = [report.to, null, 0, 0];
+      if (report.rows > 0) logger.debug({ ...report }, 'ledger published');
+      return report;
+    } catch (error) {
+      const { code, message, hint } = summarizeError(error);
+      waitingSinceMs = since;
+      if (fault?.code !== code) logger.error({ code, reason: message, hint }, 'the ledger could not be published');
+      fault = { code, message };
+      nextAtMs = clock.now() + backoffMs(failures, RETRY);
+      failures += 1;
+      throw error;
+    } finally {
+      underWaySinceMs = null;
+    }
+  };
+  const health = (): ReplicaHealth => {
+    const lag = position === null ? { links: 0, seconds: 0 } : lagOf(connection, position, clock.now());
+    const fenced = fault?.code === 'replica_refused';
+    const late = clock.now() - (underWaySinceMs ?? waitingSinceMs ?? clock.now()) > staleMs;
+    return { position, lagLinks: lag.links, lagSeconds: lag.seconds, fault, fenced, stale: fenced || late };
+  };
+  const look = async (): Promise<void> => {
+    const found = connection.pragma('data_version', { simple: true });
+    if (found !== version) {
+      version = found;
+      waitingSinceMs ??= clock.now();
+    }
+    if (waitingSinceMs !== null && clock.now() >= nextAtMs) await options.addPublish();
+  };
+  const tell = async (): Promise<void> => {
+    const { stale, fenced } = health();
+    if (!stale && !wasTold) return;
+    const sinceMs = underWaySinceMs ?? waitingSinceMs ?? clock.now();
+    const minutes = Math.round((clock.now() - sinceMs) / 60_000);
+    const why = fault === null ? '' : `: ${fault.message}`;
+    await options.tell(
+      stale ? (fenced ? (fault?.message ?? '') : `nothing published for ${minutes} minutes${why}`) : null,
+    );
+    wasTold = stale;
+  };
+  const guarded = (work: () => Promise<void>, words: string) => (): void => {
+    running ??= work()
+      .catch((error: unknown) => {
+        const { code, message } = summarizeError(error);
+        logger.debug({ code, reason: message }, words);
+      })
+      .finally(() => {
+        running = null;
+      });
+  };
+  const timers = [
+    setInterval(guarded(look, 'a publish was not enqueued'), LOOK_INTERVAL_MS),
+    setInterval(guarded(tell, 'the alert about the replica was not written'), TELL_INTERVAL_MS),
+  ];
+  for (const timer of timers) timer.unref();
+  return {
+    publish,
+    tell,
+    async begin() {
+      version = connection.pragma('data_version', { simple: true });
+      const wait = Promise.withResolvers<void>();
+      const timer = setTimeout(wait.resolve, FIRST_ANSWER_MS);
+      await Promise.race([publish().catch(() => undefined), wait.promise]);
+      clearTimeout(timer);
+      if (health().fenced) await tell().catch(() => undefined);
+    },
+    health,
+    async stop() {
+      for (const timer of timers) clearInterval(timer);
+      await running;
+    },
+  };
+}
+
+/** A server that hangs must not keep the daemon from stopping. */
+function unlessAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (signal === undefined) return work;
+  const { promise, reject } = Promise.withResolvers<T>();
+  const stop = (): void => reject(signal.reason);
+  signal.addEventListener('abort', stop, { once: true });
+  work.catch(() => undefined);
+  return Promise.race([work, promise]).finally(() => signal.removeEventListener('abort', stop));
+}

@@ -1,0 +1,45 @@
+import type { PublishConfig } from '../../config/types.ts';
+import type { LedgerConnection } from '../../ledger/file/open.ts';
+import { PublisherHandle } from '../../publish/thread/publisher-handle.ts';
+import type { Context } from '../../wiring/context.ts';
+import { type ReplicaWatch, startReplicaWatch } from './replica-watch.ts';
+
+export interface ReplicaParts {
+  watch: ReplicaWatch;
+  /** False for what a fenced copy of the ledger must not send: all but the alert about itself. */
+  mayDeliver(notificationId: string): boolean;
+  stop(): Promise<void>;
+}
+
+/** The publishing side of a daemon; loaded only where the configuration names a replica. */
+export function startReplica(
+  context: Context,
+  settings: PublishConfig,
+  { addPublish, afterTell }: { addPublish(): Promise<void>; afterTell(): Promise<void> },
+): ReplicaParts {
+  const { clock, logger, config } = context;
+  const { connection } = context.reader();
+  const publisher = new PublisherHandle({ settings, ledgerPath: config.ledger.path });
+  const watch = startReplicaWatch({
+    ...{ connection, publisher, addPublish, staleMs: settings.staleMs, clock, logger },
+    tell: async (detail) => {
+      if ((await context.tellOfReplica(detail)) > 0) await afterTell();
+    },
+  });
+  const isAboutReplica = aboutReplica(connection);
+  return {
+    watch,
+    mayDeliver: (notificationId) => !watch.health().fenced || isAboutReplica(notificationId),
+    async stop() {
+      await watch.stop();
+      await publisher.close();
+    },
+  };
+}
+
+function aboutReplica(connection: LedgerConnection): (notificationId: string) => boolean {
+  const ruleOf = connection
+    .prepare('SELECT rule FROM outbox JOIN alerts USING (alert_key) WHERE notification_id = ?')
+    .pluck();
+  return (notificationId) => ruleOf.get(notificationId) === 'publish_stale';
+}

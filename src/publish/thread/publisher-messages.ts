@@ -1,0 +1,17 @@
+import type { ErrorSummary } from '../../core/errors.ts';
+import type { ReplicaSettings } from '../connect.ts';
+import type { PublishReport } from '../send/publish-ledger.ts';
+
+/** What the thread is started with. */
+export interface PublisherStart {
+  settings: ReplicaSettings;
+  ledgerPath: string;
+}
+
+/** Asks for one publish. */
+export interface PublishRequest {
+  id: number;
+  nowMs: number;
+}
+
+export type PublishReply = { id: number; report: PublishReport } | { id: number; error: ErrorSummary };

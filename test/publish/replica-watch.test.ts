@@ -1,0 +1,84 @@
+import { expect, onTestFinished, test } from 'vitest';
+import { AppError } from '../../src/core/errors.ts';
+import { createLogger } from '../../src/core/logger.ts';
+import { type ReplicaWatch, startReplicaWatch } from '../../src/daemon/replica/replica-watch.ts';
+import type { PublishReport } from '../../src/publish/send/publish-ledger.ts';
+import { openLedger, publish, usageRecord } from '../support/open-ledger.ts';
+import { rejection } from '../support/rejection.ts';
+import { NOON, testClock } from '../support/test-clock.ts';
+
+const MINUTE_MS = 60_000;
+
+interface Played {
+  watch: ReplicaWatch;
+  clock: ReturnType<typeof testClock>;
+  told: (string | null)[];
+  connection: ReturnType<typeof openLedger>['connection'];
+}
+
+function play(publishOnce: () => Promise<PublishReport>): Played {
+  const { connection } = openLedger();
+  const clock = testClock();
+  const told: (string | null)[] = [];
+  const watch = startReplicaWatch({
+    ...{
+      connection,
+      clock,
+      staleMs: 30 * MINUTE_MS,
+      logger: createLogger({ level: 'silent', redact: (text) => text }),
+    },
+    publisher: { publish: publishOnce },
+    addPublish: async () => undefined,
+    tell: async (detail) => void told.push(detail),
+  });
+  onTestFinished(() => watch.stop());
+  return { watch, clock, told, connection };
+}
+
+const reportTo = (to: number): PublishReport => ({ ledgerId: 'x', from: 0, to, headDigest: '', entries: 0, rows: 1 });
+const away = () => Promise.reject(new AppError('replica_unreachable', 'nobody answers', { retryable: true }));
+
+test('the alert comes when something has waited for too long, and ends with the next publish', async () => {
+  let answer: () => Promise<PublishReport> = away;
+  const { watch, clock, told } = play(() => answer());
+  await rejection(watch.publish());
+  clock.advance(30 * MINUTE_MS);
+  await watch.tell();
+  expect(told).toEqual([]);
+  clock.advance(MINUTE_MS);
+  await watch.tell();
+  expect(told).toEqual(['nothing published for 31 minutes: nobody answers']);
+  expect(watch.health()).toMatchObject({ stale: true, fenced: false, fault: { code: 'replica_unreachable' } });
+  answer = async () => reportTo(0);
+  await watch.publish();
+  await watch.tell();
+  await watch.tell();
+  expect(told.slice(1)).toEqual([null]);
+});
+
+test('a server that hangs is as late as one that is away, and does not keep a stop waiting', async () => {
+  const { watch, clock } = play(() => new Promise(() => undefined));
+  const stop = new AbortController();
+  const publishing = rejection(watch.publish(stop.signal));
+  clock.advance(31 * MINUTE_MS);
+  expect(watch.health().stale).toBe(true);
+  stop.abort(new Error('stopping'));
+  expect((await publishing).message).toBe('stopping');
+});
+
+test('a copy that was refused is told at once, with the reason that names both heads', async () => {
+  const { watch, told } = play(() => Promise.reject(new AppError('replica_refused', 'link 5 (aa), link 4 (bb)')));
+  await watch.begin();
+  expect(watch.health()).toMatchObject({ fenced: true, stale: true });
+  expect(told).toEqual(['link 5 (aa), link 4 (bb)']);
+});
+
+test('the lag counts the links that wait and the time since the first of them', async () => {
+  const { watch, clock, connection } = play(async () => reportTo(1));
+  publish(connection, [usageRecord('acme', 10)]);
+  await watch.publish();
+  publish(connection, [usageRecord('acme', 11)], { nowMs: NOON + MINUTE_MS });
+  publish(connection, [usageRecord('acme', 12)], { nowMs: NOON + 2 * MINUTE_MS });
+  clock.set(NOON + 3 * MINUTE_MS);
+  expect(watch.health()).toMatchObject({ position: 1, lagLinks: 2, lagSeconds: 120, stale: false });
+});
