@@ -7,7 +7,7 @@ import type { LedgerConnection } from '../../ledger/file/open.ts';
 import { usageAsOf } from '../../ledger/runs/as-of.ts';
 import { SHEET_FORMATS } from '../../reports/files/write-sheet.ts';
 import { relativeTime } from '../../reports/formats/format.ts';
-import { renderJson } from '../../reports/formats/json.ts';
+import { documentPieces } from '../../reports/formats/json.ts';
 import { sheetOf } from '../../reports/formats/sheet.ts';
 import { renderTable, type TableColumn } from '../../reports/formats/table.ts';
 import { tenantNames } from '../../reports/queries/tenants.ts';
@@ -16,7 +16,7 @@ import type { Context } from '../../wiring/context.ts';
 import { requireKnownWorkspace } from '../shared/choose-workspace.ts';
 import { type CliContext, examples, reportingCommand } from '../shared/cli-context.ts';
 import { LIMIT_OPTION, noteMore } from '../shared/limit.ts';
-import { addSheetOptions, chosenFormat, putSheet, putTable, putText, type SheetOptions } from './sheet-output.ts';
+import { addSheetOptions, chosenFormat, putPieces, putSheet, putTable, type SheetOptions } from './sheet-output.ts';
 
 interface UsageOptions extends SheetOptions {
   period?: string;
@@ -71,12 +71,18 @@ async function showUsage(cli: CliContext, context: Context, options: UsageOption
     noteMore(cli, left.out);
     return;
   }
-  const rows = [...first];
-  if (rows.length + left.out === 0) cli.note(whenEmpty);
   if (format === 'json') {
     const given = { workspace_id: workspaceId ?? null, tenant_id: tenantId ?? null, period: period ?? null };
-    await putText(cli, renderJson({ ...(asOf === null ? {} : { as_of: asOf }), filters: given, rows }), options);
-  } else if (rows.length > 0 || options.out !== undefined) {
+    const seen = { rows: 0 };
+    const pieces = documentPieces({ ...(asOf === null ? {} : { as_of: asOf }), filters: given }, counted(first, seen));
+    await putPieces(cli, pieces, options);
+    if (seen.rows + left.out === 0) cli.note(whenEmpty);
+    noteMore(cli, left.out);
+    return;
+  }
+  const rows = [...first];
+  if (rows.length + left.out === 0) cli.note(whenEmpty);
+  if (rows.length > 0 || options.out !== undefined) {
     const columns = tableColumns(rows, asOf === null ? context.clock.now() : Date.parse(asOf));
     await putTable(cli, renderTable(rows, columns, cli.tableOptions), options);
   }
@@ -88,6 +94,13 @@ function* eachRowAsOf(connection: LedgerConnection, asOf: string, filters: Usage
   const nameOf = tenantNames(connection, filters);
   for (const { closed, ...row } of usageAsOf(connection, asOf, filters)) {
     yield { ...row, display_name: nameOf(row.workspace_id, row.tenant_id) };
+  }
+}
+
+function* counted<Row>(rows: Iterable<Row>, seen: { rows: number }): Generator<Row> {
+  for (const row of rows) {
+    seen.rows += 1;
+    yield row;
   }
 }
 

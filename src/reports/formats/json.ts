@@ -15,6 +15,23 @@ export function renderJson(value: object): string {
   return `${escapeRisky(stringifyExact(value, 2))}\n`;
 }
 
+/** The same of an object whose last member is `rows`, a piece at a time: they are read as they are written. */
+export function* documentPieces(head: object, rows: Iterable<object>): Generator<string> {
+  const begin = stringifyExact(head, 2).replace(/\n?\}$/, '');
+  let piece = `${begin}${begin === '{' ? '' : ','}\n  "rows": [`;
+  let count = 0;
+  for (const row of rows) {
+    // No line ends stand in JSON's strings: each is one between members.
+    const indented = stringifyExact(row, 2).replaceAll('\n', '\n    ');
+    piece += `${count === 0 ? '' : ','}\n    ${indented}`;
+    count += 1;
+    if (count % ROWS_A_PIECE !== 0) continue;
+    yield escapeRisky(piece);
+    piece = '';
+  }
+  yield escapeRisky(`${piece}${count === 0 ? '' : '\n  '}]\n}\n`);
+}
+
 /** Rows as JSON, one object a line, a piece at a time. */
 export function* ndjsonPieces({ columns, rows }: Sheet): Generator<string> {
   let lines: string[] = [];

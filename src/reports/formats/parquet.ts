@@ -1,8 +1,10 @@
+import { closeSync, openSync, readFileSync, writeSync } from 'node:fs';
 import type { ParquetWriteOptions } from 'hyparquet-writer';
 import type { ColumnKind, Sheet, SheetValue } from './sheet.ts';
 
 type SchemaElement = NonNullable<ParquetWriteOptions['schema']>[number];
 
+const CREATED_BY = 'usage-ledger';
 /** Rows that are in memory at a time. */
 const ROWS_A_GROUP = 5_000;
 const ELEMENTS = {
@@ -19,6 +21,7 @@ const ELEMENTS = {
  * UTF-8. It returns when all is written, and holds up the thread until then.
  */
 export async function writeParquet({ columns, rows }: Sheet, path: string): Promise<void> {
+  const seen = { rows: 0 };
   const { fileWriter, parquetWriteRows } = await import('hyparquet-writer');
   await parquetWriteRows({
     writer: fileWriter(path),
@@ -27,17 +30,37 @@ export async function writeParquet({ columns, rows }: Sheet, path: string): Prom
       { name: 'root', num_children: columns.length },
       ...columns.map(({ name, kind }) => ({ name, ...ELEMENTS[kind], repetition_type: 'OPTIONAL' as const })),
     ],
-    rows: recordsOf(rows, columns),
+    rows: recordsOf(rows, columns, seen),
     rowGroupSize: ROWS_A_GROUP,
-    createdBy: 'usage-ledger',
+    createdBy: CREATED_BY,
   });
+  if (seen.rows === 0) mendEmptyFooter(path);
+}
+
+/** In the footer: no rows, no row groups, and who made it, as Thrift's compact protocol writes them. */
+const NO_GROUPS = Buffer.from([0x16, 0x00, 0x19, 0x00, 0x28, CREATED_BY.length, ...Buffer.from(CREATED_BY)]);
+const LIST_HEADER_AT = 3;
+const LIST_OF_STRUCTS = 0x0c;
+
+/** The library writes an empty list of row groups without the type of its elements, which strict readers refuse. */
+function mendEmptyFooter(path: string): void {
+  const at = readFileSync(path).lastIndexOf(NO_GROUPS);
+  if (at < 0) return;
+  const descriptor = openSync(path, 'r+');
+  try {
+    writeSync(descriptor, Buffer.from([LIST_OF_STRUCTS]), 0, 1, at + LIST_HEADER_AT);
+  } finally {
+    closeSync(descriptor);
+  }
 }
 
 function* recordsOf(
   rows: Iterable<readonly SheetValue[]>,
   columns: Sheet['columns'],
+  seen: { rows: number },
 ): Generator<Record<string, unknown>> {
   for (const row of rows) {
+    seen.rows += 1;
     yield Object.fromEntries(columns.map(({ name, kind }, index) => [name, parquetValue(row[index] ?? null, kind)]));
   }
 }

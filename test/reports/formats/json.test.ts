@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { parse } from 'lossless-json';
 import { expect, test } from 'vitest';
-import { renderJson } from '../../../src/reports/formats/json.ts';
+import { documentPieces, renderJson } from '../../../src/reports/formats/json.ts';
 
 test('a bigint beyond 2^53 is printed as an integer with all its digits', () => {
   expect(renderJson({ credits: 9_223_372_036_854_775_807n })).toBe('{\n  "credits": 9223372036854775807\n}\n');
@@ -33,4 +33,22 @@ test('characters that a terminal acts upon are escaped and stay the same value',
 
 test('undefined fields are left out', () => {
   expect(renderJson({ a: undefined, b: null })).toBe('{\n  "b": null\n}\n');
+});
+
+test('a document whose rows come one at a time is the same to the byte', () => {
+  const row = fc.record({
+    id: fc.string({ unit: 'binary' }),
+    credits: fc.bigInt(),
+    inner: fc.array(fc.nat(), { maxLength: 2 }),
+  });
+  const head = fc.record({ filters: fc.dictionary(fc.string(), fc.string()) }, { requiredKeys: [] });
+  fc.assert(
+    fc.property(head, fc.array(row), (given, rows) => {
+      expect([...documentPieces(given, rows)].join('')).toBe(renderJson({ ...given, rows }));
+    }),
+  );
+  const many = Array.from({ length: 2500 }, (_, credits) => ({ credits }));
+  const pieces = [...documentPieces({}, many)];
+  expect(pieces).toHaveLength(3);
+  expect(pieces.join('')).toBe(renderJson({ rows: many }));
 });
