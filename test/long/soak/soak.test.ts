@@ -10,8 +10,8 @@ const MINUTES = Number(process.env.SOAK_MINUTES ?? 8);
 /** V8 and SQLite fill their caches first. */
 const WARM_UP_MINUTES = Math.min(2, MINUTES / 4);
 /**
- * Each on a minute's cron, where fifteen minutes are usual, with two connections: a pool of more is full after many runs
- * only, and its sockets would look like a leak until then.
+ * Each on a minute's cron, where fifteen minutes are usual, with one connection: a pool of more is full after many runs
+ * only, and its sockets, which are bounded, would look like a leak until then.
  */
 const WORKSPACES = 20;
 const MOST_MIB_A_MINUTE = 1;
@@ -37,7 +37,7 @@ test(`at ten times the usual rate for ${MINUTES} minutes neither memory nor open
   writeFileSync(
     join(folder, 'usage-ledger.yml'),
     `http: { port: 0 }
-defaults: { base_url: ${sandbox.url}, embed_url: ${sandbox.url}, cron: "* * * * *", concurrency: 2 }
+defaults: { base_url: ${sandbox.url}, embed_url: ${sandbox.url}, cron: "* * * * *", concurrency: 1 }
 workspaces:
 ${entries.join('\n')}
 alerts: { channels: [{ type: log }] }
