@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { statfsSync, truncateSync, writeFileSync } from 'node:fs';
+import { statfsSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
@@ -128,6 +128,23 @@ describe('the machine', () => {
         remedy: expect.stringContaining('make room for twice the ledger'),
       },
     ]);
+  });
+
+  it('whose ledger lies in a link is told the place to write down instead, before a sync is refused', async () => {
+    const world = await createWorld(FIRST);
+    await world.run('migrate');
+    symlinkSync(join(world.folder, 'data'), join(world.folder, 'link'));
+    const workspaces = [workspaceSettings(world.sandbox, FIRST)];
+    world.configure({ workspaces, http: { port: 0 }, ledger: { path: './link/ledger.db' } });
+    const { code, checks } = await examine(world);
+    expect(code).toBe(4);
+    expect(about(checks, 'ledger')).toMatchObject([
+      {
+        ...{ status: 'fail', message: expect.stringContaining('is a link') },
+        remedy: expect.stringContaining(join(world.folder, 'data')),
+      },
+    ]);
+    expect((await world.run('sync')).err).toContain(join(world.folder, 'data'));
   });
 
   it('whose native module is of another Node is told to rebuild it, by every command', async () => {

@@ -31,11 +31,13 @@ test('what everybody may write is refused with the command that mends it', () =>
   expect(fault(file)).toBe(`the place ${file} may be written by every user of this machine; chmod o-w ${file}`);
 });
 
-test('a link is refused, wherever it leads to', () => {
+test('a link is refused, wherever it leads to, and the place itself is named; what lies below a link is fine', () => {
   const folder = temporaryFolder();
   const link = join(folder, 'link');
-  symlinkSync(folder, link);
-  expect(fault(link)).toContain('is a link');
+  mkdirSync(join(folder, 'data', 'ledger'), { recursive: true });
+  symlinkSync(join(folder, 'data'), link);
+  expect(fault(link)).toMatch(new RegExp(`is a link.*configuration instead: ${join(folder, 'data')}$`));
+  expect(fault(join(link, 'ledger'))).toBeNull();
 });
 
 test.runIf(process.geteuid?.() === 0)("another user's file is refused", () => {

@@ -1,7 +1,8 @@
 import { accessSync, constants, existsSync, mkdtempSync, rmSync, statfsSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { summarizeError } from '../../core/errors.ts';
+import { AppError, summarizeError } from '../../core/errors.ts';
+import { requireSafePlace } from '../../core/process/safe-place.ts';
 import { openForWriting, openReader, sqliteVersion } from '../../ledger/file/open.ts';
 import { type Finding, fail, ok, warn } from './finding.ts';
 
@@ -22,10 +23,24 @@ export function checkLedger(path: string): Finding[] {
     const remedy = hint ?? 'check ledger.path, or restore the ledger from a backup';
     return [code === 'ledger_outdated' ? warn('ledger', message, remedy) : fail('ledger', message, remedy)];
   }
+  const unsafe = unsafePlace(folder, path);
+  if (unsafe !== null) return [fail('ledger', unsafe.message, unsafe.hint ?? WRITABLE_REMEDY)];
   // SQLite writes its log beside the file, so the folder counts as much as the file.
   const locked = [path, folder].filter((place) => !isWritable(place));
   if (locked.length > 0) return [fail('ledger', `${locked.join(' and ')} cannot be written`, WRITABLE_REMEDY)];
   return [ok('ledger', `${path} opens and has the schema of this version`)];
+}
+
+/** Reading goes on where writing is refused, so that only a look at both tells of it. */
+function unsafePlace(folder: string, path: string): AppError | null {
+  try {
+    requireSafePlace(folder, "the ledger's folder");
+    requireSafePlace(path, 'the ledger');
+    return null;
+  } catch (error) {
+    if (error instanceof AppError) return error;
+    throw error;
+  }
 }
 
 /** The SQLite library inside, tried on a ledger that is thrown away. */

@@ -1,4 +1,4 @@
-import { lstatSync } from 'node:fs';
+import { lstatSync, realpathSync } from 'node:fs';
 import { AppError } from '../errors.ts';
 
 const WORLD_WRITABLE = 0o002;
@@ -17,7 +17,7 @@ export function requireSafePlace(path: string, what: string): void {
       path,
       what,
       'is a link, and whoever can change the link decides what is written',
-      'name the place that it leads to',
+      `write the place that it leads to into the configuration instead: ${targetOf(path)}`,
     );
   }
   if (found.uid !== own && found.uid !== 0) {
@@ -30,6 +30,15 @@ export function requireSafePlace(path: string, what: string): void {
   }
   if ((found.mode & WORLD_WRITABLE) !== 0) {
     throw unsafe(path, what, 'may be written by every user of this machine', `chmod o-w ${path}`);
+  }
+}
+
+/** Links further up in a path do not matter: only who may change the last folder can put something else there. */
+function targetOf(link: string): string {
+  try {
+    return realpathSync(link);
+  } catch {
+    return 'it leads nowhere';
   }
 }
 

@@ -1,4 +1,5 @@
-import { statSync } from 'node:fs';
+import { statfsSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
 import type { Queue } from 'bullmq';
 import type { Config } from '../../config/types.ts';
 import type { Clock } from '../../core/clock.ts';
@@ -13,7 +14,7 @@ export interface Measurements {
   waits: Traffic['waits'];
   /** What answers under way may take. */
   reservedBytes(): number;
-  storage(): { ledgerBytes: number; logBytes: number };
+  storage(): { ledgerBytes: number; logBytes: number; diskFreeBytes: number };
   /** The end of the chain: its links, and its digest in hex. */
   head(): { seq: number; digest: string };
   /** Alerts whose cause has not ended, those that wait to be confirmed among them. */
@@ -44,7 +45,11 @@ export function createMeasurements(sources: MeasurementSources): Measurements {
     attempts: () => traffic.attempts(),
     waits: () => traffic.waits(),
     reservedBytes,
-    storage: () => ({ ledgerBytes: sizeOf(config.ledger.path), logBytes: sizeOf(`${config.ledger.path}-wal`) }),
+    storage() {
+      const { bavail, bsize } = statfsSync(dirname(config.ledger.path));
+      const log = `${config.ledger.path}-wal`;
+      return { ledgerBytes: sizeOf(config.ledger.path), logBytes: sizeOf(log), diskFreeBytes: bavail * bsize };
+    },
     head: () => headOfChain(connection),
     alerts: () => alerts.all() as { rule: string; state: string; count: number }[],
     outboxAgeSeconds() {

@@ -130,6 +130,14 @@ export function createMetrics(probe: HealthProbe, measured: Measurements, versio
     },
   });
   new Gauge({
+    name: 'usage_ledger_disk_free_bytes',
+    help: 'Room that is left on the disk of the ledger.',
+    registers,
+    collect() {
+      this.set(measured.storage().diskFreeBytes);
+    },
+  });
+  new Gauge({
     name: 'usage_ledger_chain_links',
     help: 'Links of the chain of runs, closes and reopens.',
     registers,

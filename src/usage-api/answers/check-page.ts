@@ -3,7 +3,10 @@ import { idFault, kindFault, type PageWhere, pageFault } from './page-fault.ts';
 import { mayHoldLongNumber, parseJsonExact } from './parse-json.ts';
 import { envelopeMessage } from './server-text.ts';
 
-/** A checked page of 4.3 or 4.4, in the service's own names. */
+/**
+ * A checked page of 4.3 or 4.4, in the service's own names. Fields that the interface document does not know stay where they
+ * are in a record, and are neither named nor counted.
+ */
 export interface UsagePage {
   workspace_id: string;
   /** Only in the history of one tenant. */

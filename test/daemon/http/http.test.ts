@@ -143,6 +143,7 @@ test('/metrics gives ledger, queues and process in the text format of Prometheus
     'usage_ledger_reserved_bytes 65536',
     'usage_ledger_storage_bytes{file="ledger"} 4096',
     'usage_ledger_storage_bytes{file="wal"} 512',
+    'usage_ledger_disk_free_bytes 65536',
     'usage_ledger_chain_links 42',
     `usage_ledger_chain_head ${0xffcc}`,
     'usage_ledger_alerts{rule="jump",state="firing"} 4',
@@ -156,8 +157,7 @@ test('/metrics gives ledger, queues and process in the text format of Prometheus
       (state, at) => `usage_ledger_queue_jobs{queue="sync",state="${state}"} ${at + 1}`,
     ),
   ]);
-  expect(body).toMatch(/^process_resident_memory_bytes \d+$/m);
-  expect(body).toMatch(/^nodejs_eventloop_lag_seconds \S+$/m);
+  expect(body).toMatch(/^process_resident_memory_bytes \d+$[^]*^nodejs_eventloop_lag_seconds \S+$/m);
   expect(body).not.toMatch(/nodejs_eventloop_lag_p99/);
 });
 

@@ -11,7 +11,7 @@ export const MEASURED: Measurements = {
   ],
   waits: () => [{ workspaceId: 'ws-1', count: 3, seconds: 0.75 }],
   reservedBytes: () => 65_536,
-  storage: () => ({ ledgerBytes: 4096, logBytes: 512 }),
+  storage: () => ({ ledgerBytes: 4096, logBytes: 512, diskFreeBytes: 65_536 }),
   head: () => ({ seq: 42, digest: `00000000ff${'c'.repeat(54)}` }),
   alerts: () => [{ rule: 'jump', state: 'firing', count: 4 }],
   outboxAgeSeconds: () => 90,

@@ -130,7 +130,10 @@ function facts({ queues, outbox, storage }: Overview): string {
   const pairs = [
     ...(queues === null ? [['queues', 'Redis does not answer']] : counted),
     ['outbox', `${outbox.pending} pending, ${outbox.held} waiting for a digest, ${outbox.dead} given up`],
-    ['ledger', `${megabytes(storage.ledgerBytes)}, write-ahead log ${megabytes(storage.logBytes)}`],
+    [
+      'ledger',
+      `${megabytes(storage.ledgerBytes)}, write-ahead log ${megabytes(storage.logBytes)}, ${megabytes(storage.diskFreeBytes)} free`,
+    ],
   ];
   const list = pairs.map(([name, value]) => `<dt>${htmlText(name ?? '')}</dt><dd>${htmlText(value ?? '')}</dd>`);
   return `<dl>${list.join('')}</dl>
