@@ -157,7 +157,7 @@ test('/metrics gives ledger, queues and process in the text format of Prometheus
       (state, at) => `usage_ledger_queue_jobs{queue="sync",state="${state}"} ${at + 1}`,
     ),
   ]);
-  expect(body).toMatch(/^process_resident_memory_bytes \d+$[^]*^nodejs_eventloop_lag_seconds \S+$/m);
+  expect(body).toMatch(/^process_resident_memory_bytes \d+$[\s\S]*^nodejs_eventloop_lag_seconds \S+$/m);
   expect(body).not.toMatch(/nodejs_eventloop_lag_p99/);
 });
 
