@@ -5,6 +5,7 @@ import type { BilledLine } from '../../src/billing/statement/billed.ts';
 import { statementDocument } from '../../src/billing/statement/document.ts';
 import { createCharts } from '../../src/reports/page/charts.ts';
 import { pageHtml } from '../../src/reports/page/page-html.ts';
+import { tenantHtml } from '../../src/reports/page/tenant-html.ts';
 import { statementHtml } from '../../src/reports/statement/statement-html.ts';
 import { startBrowser } from '../support/browser.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
@@ -73,6 +74,21 @@ describe('whatever tenants are called, at 375 and 1280 pixels, light and dark, i
   test('the page can be read, and runs and asks for nothing', { timeout: 120_000 }, async () => {
     const file = join(temporaryFolder(), 'page.html');
     writeFileSync(file, pageHtml(DATA, await createCharts()));
+    await lookAt(file, 3);
+  });
+
+  test('so can the page of a tenant', { timeout: 120_000 }, async () => {
+    const file = join(temporaryFolder(), 'tenant.html');
+    const data = {
+      ...{ ...DATA, tenantId: HOSTILE, name: HOSTILE, externalRef: HOSTILE, credits: [5n, LARGE, 3n], withdrawn: true },
+      ...{
+        requests: [1n, 2n, 3n],
+        entries: [{ at: AT, period: '2026-02', kind: 'increased', delta: LARGE, after: LARGE }],
+      },
+      lines: [{ kind: 'usage, tier 1', credits: LARGE, amount: 5n, currency: 'EUR', card: HOSTILE }],
+    };
+    const links = { workspace: '/report', tenant: () => '/report/tenant' };
+    writeFileSync(file, tenantHtml(data, await createCharts(), links));
     await lookAt(file, 3);
   });
 

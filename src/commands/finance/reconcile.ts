@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { type Command, Option } from 'commander';
-import { parse } from 'yaml';
+import { parse, stringify } from 'yaml';
 import { z } from 'zod';
 import { type ReconciledTenant, reconcile, type SideFigures } from '../../billing/reconcile/reconcile.ts';
 import { readStatement } from '../../billing/records/read-statement.ts';
@@ -9,7 +9,7 @@ import type { StatementDocument } from '../../billing/statement/document.ts';
 import { AppError, UsageError } from '../../core/errors.ts';
 import { formatMinor, isCurrency, parseMinor } from '../../core/money.ts';
 import { type Period, parsePeriod } from '../../core/period.ts';
-import { SHEET_FORMATS } from '../../reports/files/write-sheet.ts';
+import { SHEET_FORMATS, writeTextFile } from '../../reports/files/write-sheet.ts';
 import { renderJson } from '../../reports/formats/json.ts';
 import { sheetOf } from '../../reports/formats/sheet.ts';
 import { renderTable, type TableColumn } from '../../reports/formats/table.ts';
@@ -26,6 +26,7 @@ interface ReconcileOptions extends SheetOptions {
   period: string;
   workspace?: string;
   mapping?: string;
+  saveMapping?: string;
   format?: (typeof FORMATS)[number];
   json?: boolean;
   tenantColumn: string;
@@ -50,6 +51,7 @@ export function reconcileCommand(cli: CliContext): Command {
     .option('--tolerance <amount>', 'by how much an amount may be off', '0')
     .option('--no-service', 'do not ask the service')
     .option('--mapping <file>', 'YAML with tenant_column, credits_column, amount_column, currency and tolerance')
+    .option('--save-mapping <file>', 'write how the columns were mapped into this file, for --mapping')
     .addOption(new Option('--format <format>', 'form of the answer (default: table)').choices(FORMATS));
   return addSheetOptions(command)
     .addHelpText(
@@ -98,6 +100,12 @@ function withMapping(cli: CliContext, command: Command, options: ReconcileOption
   return merged;
 }
 
+/** What `--mapping` reads again; settings that were not given are left out. */
+function mappingOf(options: ReconcileOptions): Record<string, string> {
+  const given = Object.entries(MAPPED).map(([key, option]) => [key, options[option]] as const);
+  return Object.fromEntries(given.filter((pair): pair is [string, string] => pair[1] !== undefined));
+}
+
 function readYaml(file: string): unknown {
   try {
     return parse(readFileSync(file, 'utf8'));
@@ -122,6 +130,9 @@ async function compare(
   const workspace = chooseWorkspace(context.config, options.workspace);
   const columns = [options.tenantColumn, creditsColumn, amountColumn].filter((name) => name !== undefined);
   const records = readCsvFile(resolve(cli.io.cwd, file), columns);
+  if (options.saveMapping !== undefined) {
+    await writeTextFile(resolve(cli.io.cwd, options.saveMapping), [stringify(mappingOf(options))]);
+  }
   await bringRatesIntoForce(context);
   const { connection } = context.reader();
   const request = { workspaceId: workspace.id, period, nowMs: context.clock.now() };

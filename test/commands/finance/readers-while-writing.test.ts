@@ -36,7 +36,9 @@ async function createLarge(): Promise<World> {
   return world;
 }
 
-it('reads one moment of the ledger with other readers while a sync writes, and holds nothing up', async () => {
+it('reads one moment of the ledger with other readers while a sync writes, and holds nothing up', {
+  timeout: 90_000,
+}, async () => {
   const world = await createLarge();
   const ask = openShell(world.ledgerPath);
   const watching = openShell(world.ledgerPath);
@@ -68,7 +70,9 @@ it('reads one moment of the ledger with other readers while a sync writes, and h
   expect(after).toContain(`2026-02 ${sumAfter()} ${TENANTS} | ${sumAfter()} in ${TENANTS * 1.5}`);
 });
 
-it('exports one moment of the ledger while a sync writes, with totals to which DuckDB comes too', async () => {
+it('exports one moment of the ledger while a sync writes, with totals to which DuckDB comes too', {
+  timeout: 90_000,
+}, async () => {
   const world = await createLarge();
   const duck = await openDuckDb();
   const path = join(world.folder, 'usage.parquet');

@@ -79,6 +79,13 @@ describe('reconcile', () => {
     const matched = rows.find((cells) => cells[0] === 'acme');
     expect(matched?.slice(-2)).toEqual([14.63, 14.63]);
     expect((await world.run(...argv)).out).toMatch(/acme +different/);
+    const saving = ['--amount-column', 'net', '--tolerance', '0.01', '--save-mapping', 'saved.yml'];
+    const first = await world.run(...argv, ...saving);
+    expect(readFileSync(join(world.folder, 'saved.yml'), 'utf8')).toBe(
+      'tenant_column: customer\namount_column: net\ntolerance: "0.01"\n',
+    );
+    const again = ['reconcile', 'invoices.csv', '--period', '2026-01', '--mapping', 'saved.yml', '--no-service'];
+    expect(await world.run(...again)).toEqual(first);
     writeFileSync(join(world.folder, 'map.yml'), stringify({ tenant: 'customer' }));
     const { code, err } = await world.run(...argv);
     expect(code).toBe(2);

@@ -56,7 +56,9 @@ async function statementsOf(world: World, folder: string): Promise<Record<string
   return files;
 }
 
-it('of a closed period is the same to the byte on two ledgers restored from a backup, and fails with a digit changed', async () => {
+it('of a closed period is the same to the byte on two ledgers restored from a backup, and fails with a digit changed', {
+  timeout: 90_000,
+}, async () => {
   const world = await createClosed();
   expect((await world.run('backup', 'ledger.bak')).code).toBe(0);
   const workspaces = [workspaceSettings(world.sandbox, { ...FIRST, usage: USAGE })];
