@@ -10,6 +10,13 @@ export interface Share {
   hits: number;
 }
 
+/** The longest and the one in the middle, and how many there were. */
+export interface RiseDays {
+  worst: number | null;
+  median: number | null;
+  count: number;
+}
+
 /** What a year shows; the rows of the table. */
 export interface Measures {
   seed: number;
@@ -26,8 +33,10 @@ export interface Measures {
   planted: Share;
   plantedByPromise: Share;
   missing: string[];
-  /** Days until a rise to three times in mid-month was told, the longest and in the middle. */
-  riseDays: { worst: number | null; median: number | null };
+  /** Days until a rise to three times was told that began in mid-month, from the 10th to the 18th. */
+  riseDays: RiseDays;
+  /** The same of all that began from the 8th to the 20th: the later, the less of the month is left to show it. */
+  riseDaysWide: RiseDays;
   notificationsADay: number;
   worstDay: number;
   /** Notifications about a bulge's month until its second day: the most of any. */
@@ -68,7 +77,7 @@ export function measure(world: World, told: Told, { seed, seconds }: { seed: num
   const planted: Share = { of: 0, hits: 0 };
   const plantedByPromise: Share = { of: 0, hits: 0 };
   const missing: string[] = [];
-  const rises: number[] = [];
+  const rises: { day: number; days: number }[] = [];
   for (const each of incidents.planted) {
     if (each.kind === 'runaway') continue;
     // A rise that leaves its month below the threshold is no jump by the documentation: nothing is promised of it.
@@ -86,7 +95,9 @@ export function measure(world: World, told: Told, { seed, seconds }: { seed: num
     const shadowed = incidents.bulges.some(
       ({ period }) => each.period >= period && each.period <= addPeriods(period, 2),
     );
-    if (isMiddle && !shadowed && firstMs !== null) rises.push((firstMs - each.onsetMs) / DAY_MS);
+    if (isMiddle && !shadowed && firstMs !== null) {
+      rises.push({ day: each.riseDay ?? 0, days: (firstMs - each.onsetMs) / DAY_MS });
+    }
   }
   const sent = told.changes.filter((each) => each.atOnce && periodAt(each.atMs) >= judgedFrom);
   const days = groupBy(sent, ({ atMs }) => String(Math.floor(atMs / DAY_MS)));
@@ -105,7 +116,8 @@ export function measure(world: World, told: Told, { seed, seconds }: { seed: num
   return {
     ...{ seed, tenants: world.tenants.length, runs: world.runsMs.length, seconds },
     ...{ pace, paceWithBulges, early, leadDays: median(leads), planted, plantedByPromise, missing },
-    riseDays: { worst: rises.length === 0 ? null : Math.max(...rises), median: median(rises) },
+    riseDays: riseDaysOf(rises.filter(({ day }) => day >= MID_MONTH.from && day <= MID_MONTH.to)),
+    riseDaysWide: riseDaysOf(rises),
     notificationsADay: sent.length / span / hundreds,
     worstDay: Math.max(0, ...outside.map((each) => each.length)) / hundreds,
     bulge: Math.max(0, ...incidents.bulges.map((each) => notificationsOfBulge(world, sent, each))),
@@ -147,6 +159,13 @@ function firstTold(
       each.tenant === tenant && each.period === period && rules.includes(each.rule) && isNews(each) && wasTold(each),
   );
   return found?.atMs ?? null;
+}
+
+const MID_MONTH = { from: 10, to: 18 };
+
+function riseDaysOf(rises: readonly { days: number }[]): RiseDays {
+  const days = rises.map((rise) => rise.days);
+  return { worst: days.length === 0 ? null : Math.max(...days), median: median(days), count: days.length };
 }
 
 function notificationsOfBulge(

@@ -16,6 +16,10 @@ export function renderTable(years: readonly Year[]): string {
     ['planted told when promised', ({ plantedByPromise }) => shareWords(plantedByPromise)],
     ['3x from mid-month: days, median', ({ riseDays }) => numberWords(riseDays.median)],
     ['3x from mid-month: days, worst', ({ riseDays }) => numberWords(riseDays.worst)],
+    [
+      'the same from the 8th to the 20th: worst, number',
+      ({ riseDaysWide }) => `${numberWords(riseDaysWide.worst)}, ${riseDaysWide.count}`,
+    ],
     ['told at once a day and 100 tenants', ({ notificationsADay }) => notificationsADay.toFixed(2)],
     ['the same, worst day outside bulges', ({ worstDay }) => worstDay.toFixed(1)],
     ['bulge: told until its second day', ({ bulge }) => String(bulge)],
