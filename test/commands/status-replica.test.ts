@@ -68,3 +68,41 @@ test('a run that has failed is counted, and a replica is needed', async () => {
   ]);
   expect((await world.run('status', '--replica')).out).toMatch(/1, 1 failing +never/);
 });
+
+test('status and doctor say how far the replica is behind, and why when it is not known', async () => {
+  const world = await createWorld(FIRST);
+  const { url, tls } = server.settings('behind');
+  const workspaces = [workspaceSettings(world.sandbox, FIRST)];
+  const publishTo = (more: Record<string, unknown>): void =>
+    world.configure({ publish: { url, tls, ...more }, workspaces });
+  const replicaCheck = async (): Promise<unknown> =>
+    parseJson((await world.run('doctor', '--json')).out).checks.find(
+      ({ check }: { check: string }) => check === 'replica',
+    );
+  publishTo({ schema: 'behind' });
+  await world.run('sync');
+  expect((await world.run('status')).out).toContain(
+    'replica holds nothing of this ledger yet, 1 link waits, the first for 0 s\n',
+  );
+  await world.run('publish');
+  expect((await world.run('status')).out).toContain('replica holds link 1, nothing waits\n');
+  expect(await replicaCheck()).toMatchObject({ status: 'ok', message: 'holds link 1, nothing waits' });
+
+  world.sandbox.workspace('ws-1').set({ tenantId: 'acme', period: '2026-02', credits: 6000, requests: 10 });
+  world.clock.nowMs = NOON + MINUTE_MS;
+  await world.run('sync');
+  world.clock.nowMs = NOON + 61 * MINUTE_MS;
+  const { replica } = parseJson((await world.run('status', '--json')).out);
+  expect(replica).toEqual({ position: 1, lag_links: 1, lag_seconds: 3600, fault: null });
+  expect(await replicaCheck()).toMatchObject({
+    status: 'warn',
+    message: 'holds link 1, 1 link waits, the first for 3600 s',
+  });
+
+  world.configure({ publish: { url: 'postgres:///x?host=/nowhere', tls, schema: 'behind' }, workspaces });
+  expect((await world.run('status')).out).toContain('replica the replica cannot be used now: ');
+  expect(await replicaCheck()).toMatchObject({
+    status: 'fail',
+    message: expect.stringContaining('cannot be used now'),
+  });
+});

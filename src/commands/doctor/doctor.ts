@@ -12,6 +12,7 @@ import { checkModes } from './check-modes.ts';
 import { checkPm2 } from './check-pm2.ts';
 import { checkPort } from './check-port.ts';
 import { checkRedis } from './check-redis.ts';
+import { checkReplica } from './check-replica.ts';
 import { checkRoutes } from './check-routes.ts';
 import { checkSchedule } from './check-schedule.ts';
 import { checkService } from './check-service.ts';
@@ -76,6 +77,7 @@ async function examineAll(cli: CliContext, { config, clock }: Context): Promise<
     ['exports', () => checkExports(config, clock.now())],
     ['disk', () => checkDisk(path)],
     ['redis', () => checkRedis(config, env)],
+    ['replica', () => checkReplica(config, clock.now())],
     ['http', () => checkPort(config.http)],
     ['pm2', () => checkPm2(cwd)],
   ]);

@@ -1,6 +1,7 @@
 import type { DisabledChannel } from '../../alerts/outbox/channel-states.ts';
 import { inertText } from '../../core/text/inert-text.ts';
 import { type WorkspaceLine, type WorkspaceState, worstFirst } from '../../daemon/http/workspace-state.ts';
+import type { ReplicaStanding } from '../../publish/receive/probe-replica.ts';
 import { formatInteger, relativeTime } from '../../reports/formats/format.ts';
 import { type CellStyle, renderTable, type TableColumn, type TableOptions } from '../../reports/formats/table.ts';
 import type { OutboxCounts } from '../../reports/queries/status.ts';
@@ -14,6 +15,8 @@ export interface StatusReport {
   outbox: OutboxCounts;
   disabled: DisabledChannel[];
   queue: QueueStatus;
+  /** Null: none is configured. */
+  replica: { standing: ReplicaStanding; words: string } | null;
 }
 
 export interface ScreenOptions extends TableOptions {
@@ -37,7 +40,7 @@ const INDENT = 8;
 
 /** What is wrong stands first. */
 export function statusLines(report: StatusReport, options: ScreenOptions): string[] {
-  const { workspaces, openAlerts, outbox, disabled, queue } = report;
+  const { workspaces, openAlerts, outbox, disabled, queue, replica } = report;
   const sorted = worstFirst(workspaces);
   const shown = sorted.slice(0, options.limit);
   const wide = options.width === undefined || options.width >= WIDE;
@@ -50,6 +53,7 @@ export function statusLines(report: StatusReport, options: ScreenOptions): strin
         `channel ${inertText(name)} is disabled since ${disabledAt}: ${inertText(reason)}`,
     ),
     `queue   ${describeQueue(queue)}`,
+    ...(replica === null ? [] : [`replica ${inertText(replica.words)}`]),
   ];
   return [
     ...(workspaces.length > 1 ? [headline(workspaces), ''] : []),

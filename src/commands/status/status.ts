@@ -58,7 +58,7 @@ async function showStatus(cli: CliContext, context: Context, options: StatusOpti
     cli.print(statusLines(report, { ...cli.tableOptions, nowMs: context.clock.now(), limit }).join('\n'));
     return;
   }
-  const { workspaces, openAlerts, outbox, disabled, queue } = report;
+  const { workspaces, openAlerts, outbox, disabled, queue, replica } = report;
   const ledger = { path: context.config.ledger.path, ledger_id: ledgerId(context.reader().connection) };
   cli.printJson({
     ledger,
@@ -67,6 +67,12 @@ async function showStatus(cli: CliContext, context: Context, options: StatusOpti
     outbox,
     disabled_channels: disabled.map(({ name, disabledAt, reason }) => ({ name, disabled_at: disabledAt, reason })),
     queue,
+    replica: replica && {
+      position: replica.standing.position,
+      lag_links: replica.standing.lag.links,
+      lag_seconds: replica.standing.lag.seconds,
+      fault: replica.standing.fault && { code: replica.standing.fault.code, message: replica.standing.fault.message },
+    },
   });
 }
 
@@ -90,7 +96,15 @@ async function readStatus(context: Context, workspaceId: string | undefined): Pr
     ({ workspace_id }) => workspaceId === undefined || workspace_id === workspaceId,
   );
   const openAlerts = workspaces.reduce((sum, workspace) => sum + workspace.open_alerts, 0);
-  return { workspaces, openAlerts, outbox, disabled, queue: queue.status };
+  return { workspaces, openAlerts, outbox, disabled, queue: queue.status, replica: await lookAtReplica(context) };
+}
+
+async function lookAtReplica(context: Context): Promise<StatusReport['replica']> {
+  const { publish } = context.config;
+  if (publish === null) return null;
+  const { describeReplica, probeReplica } = await import('../../publish/receive/probe-replica.ts');
+  const standing = await probeReplica(publish, context.reader().connection, context.clock.now());
+  return { standing, words: describeReplica(standing) };
 }
 
 /** Draws the screen anew, without the flicker of clearing it first, until Ctrl-C. */

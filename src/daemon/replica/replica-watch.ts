@@ -3,8 +3,8 @@ import { summarizeError } from '../../core/errors.ts';
 import type { Logger } from '../../core/logger.ts';
 import { backoffMs } from '../../core/net/backoff.ts';
 import type { LedgerConnection } from '../../ledger/file/open.ts';
+import { lagOf } from '../../publish/lag.ts';
 import type { PublisherHandle } from '../../publish/thread/publisher-handle.ts';
-import { lagOf } from './lag.ts';
 
 const LOOK_INTERVAL_MS = 2_000;
 const TELL_INTERVAL_MS = 60_000;

@@ -1,0 +1,60 @@
+import { summarizeError } from '../../core/errors.ts';
+import type { LedgerConnection } from '../../ledger/file/open.ts';
+import { ledgerId } from '../../ledger/schema/identity.ts';
+import { connectReplica, type ReplicaSettings } from '../connect.ts';
+import { type Lag, lagOf } from '../lag.ts';
+import { findReplica, readLocal, requireSameCopy } from '../send/position.ts';
+
+/** How the replica stands to the ledger at hand. */
+export interface ReplicaStanding {
+  /** The link of the chain that it holds; null when nothing of this ledger has been published, or nobody knows. */
+  position: number | null;
+  lag: Lag;
+  /** Why it is not known, or why this copy may not publish; null when all is well. */
+  fault: { code: string; message: string; hint: string } | null;
+}
+
+/** Postgres says so of a schema that nobody has published to. */
+const NO_TABLE = /42P01/;
+
+/** Asks the replica; never rejects. */
+export async function probeReplica(
+  settings: ReplicaSettings,
+  connection: LedgerConnection,
+  nowMs: number,
+): Promise<ReplicaStanding> {
+  const nothing: ReplicaStanding = { position: null, lag: lagOf(connection, 0, nowMs), fault: null };
+  try {
+    const client = await connectReplica(settings);
+    try {
+      const held = await findReplica(client, ledgerId(connection));
+      if (held === null) return nothing;
+      const standing = { position: held.position, lag: lagOf(connection, held.position, nowMs), fault: null };
+      try {
+        requireSameCopy(connection, readLocal(connection), held);
+        return standing;
+      } catch (error) {
+        return { ...standing, fault: faultOf(error) };
+      }
+    } finally {
+      await client.close();
+    }
+  } catch (error) {
+    return error instanceof Error && NO_TABLE.test(error.message) ? nothing : { ...nothing, fault: faultOf(error) };
+  }
+}
+
+/** In a few words, such as `holds link 12, nothing waits`. */
+export function describeReplica({ position, lag, fault }: ReplicaStanding): string {
+  if (fault !== null) return fault.message;
+  const waiting =
+    lag.links === 0
+      ? 'nothing waits'
+      : `${lag.links === 1 ? '1 link waits' : `${lag.links} links wait`}, the first for ${lag.seconds} s`;
+  return position === null ? `holds nothing of this ledger yet, ${waiting}` : `holds link ${position}, ${waiting}`;
+}
+
+function faultOf(error: unknown): NonNullable<ReplicaStanding['fault']> {
+  const { code, message, hint } = summarizeError(error);
+  return { code, message, hint: hint ?? 'the log of Postgres may say more' };
+}
