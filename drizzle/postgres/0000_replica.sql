@@ -398,6 +398,8 @@ CREATE TABLE charge_corrections (
 --> statement-breakpoint
 CREATE INDEX usage_entries_by_key ON usage_entries (ledger_key, period_key, tenant_key, entry_id);
 --> statement-breakpoint
+CREATE INDEX tenant_usage_by_tenant ON tenant_usage (ledger_key, tenant_key);
+--> statement-breakpoint
 CREATE INDEX tenants_by_id ON tenants (ledger_key, tenant_id);
 --> statement-breakpoint
 CREATE INDEX periods_by_name ON periods (period, ledger_key);

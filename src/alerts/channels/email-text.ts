@@ -14,7 +14,7 @@ export interface EmailText {
 }
 
 export function emailText(view: MessageView): EmailText {
-  const { mark, next, alert } = view;
+  const { mark, next, alert, head } = view;
   const summary = withoutDomains(view.summary);
   const facts = view.facts.map(({ label, value }) => ({ label, value: withoutDomains(value) }));
   const all = view.lines.map(withoutDomains);
@@ -27,7 +27,7 @@ export function emailText(view: MessageView): EmailText {
   return {
     // Where `=?` begins, a mail program looks for encoded words, also in what a name only pretends to encode.
     subject: clip(`[${mark}] ${summary}`.replaceAll('=?', '= ?'), SUBJECT_CHARACTERS),
-    text: `${[summary, lines.join('\n'), ...textChart(alert), ...nextText(next)].join('\n\n')}\n\n-- \nSent by usage-ledger\n`,
+    text: `${[summary, lines.join('\n'), ...textChart(alert), ...nextText(next)].join('\n\n')}\n\n-- \nSent by usage-ledger\n${head === null ? '' : `${head}\n`}`,
     html: [
       '<!doctype html>',
       '<html><body>',
@@ -35,7 +35,7 @@ export function emailText(view: MessageView): EmailText {
       items.length > 0 ? `<ul>${items.join('\n')}</ul>` : `<table cellpadding="4">${rows.join('\n')}</table>`,
       ...(chart === null ? [] : [`<p>${chart}</p>`]),
       ...(next.length === 0 ? [] : [`<p>Next:</p><pre>${next.map(html).join('\n')}</pre>`]),
-      '<p>Sent by usage-ledger</p>',
+      `<p>Sent by usage-ledger${head === null ? '' : `<br>${html(head)}`}</p>`,
       '</body></html>',
     ].join('\n'),
   };

@@ -16,6 +16,8 @@ export interface MessageView {
   alert: Told | null;
   /** A line for each alert of a digest; none for everything else. */
   lines: string[];
+  /** Of a digest, the end of the ledger's chain, to hold against `verify --expect-head`; null for everything else. */
+  head: string | null;
 }
 
 /** Fields that the mark and the summary have said already. */
@@ -37,11 +39,12 @@ export function messageView(payload: string): MessageView | null {
   const items = digestItems(notification);
   if (items !== null) {
     const lines = items.map((item) => clip(`${markOf(item)}: ${unlinked(String(item.summary))}`, LINE_CHARACTERS));
-    return { mark: 'digest', summary: unlinked(String(summary)), facts: [], next: [], alert: null, lines };
+    const head = headWords(notification);
+    return { mark: 'digest', summary: unlinked(String(summary)), facts: [], next: [], alert: null, lines, head };
   }
   if (type === 'alert.review' && Array.isArray(notification.workspaces)) {
     const lines = notification.workspaces.map((workspace) => clip(reviewLine(workspace as Payload), LINE_CHARACTERS));
-    return { mark: 'digest', summary: unlinked(String(summary)), facts: [], next: [], alert: null, lines };
+    return { mark: 'digest', summary: unlinked(String(summary)), facts: [], next: [], alert: null, lines, head: null };
   }
   const mark = type === 'test' ? 'test' : markOf(notification);
   const words = unlinked(typeof summary === 'string' ? summary : 'A notification without a summary');
@@ -58,6 +61,7 @@ export function messageView(payload: string): MessageView | null {
       next: nextCommands(told, Date.parse(told.created_at)),
       alert: told,
       lines: [],
+      head: null,
     };
   }
   const fields = Object.entries(notification).filter(([name]) => !SAID.includes(name));
@@ -68,6 +72,7 @@ export function messageView(payload: string): MessageView | null {
     next: [],
     alert: null,
     lines: [],
+    head: null,
   };
 }
 
@@ -76,6 +81,11 @@ function toldAlert(notification: Payload): Told | null {
   const { type, alert_id, evidence } = notification;
   const ours = typeof type === 'string' && type.startsWith('alert.') && typeof alert_id === 'string';
   return ours && typeof evidence === 'object' && evidence !== null ? (notification as unknown as Told) : null;
+}
+
+function headWords({ head }: Payload): string | null {
+  if (typeof head !== 'object' || head === null || Array.isArray(head)) return null;
+  return `The ledger ends at link ${inWords(head.link ?? null)}, digest ${unlinked(String(head.digest))}`;
 }
 
 /** A workspace of a review. */

@@ -37,7 +37,7 @@ export function createSlackChannel(config: Omit<SlackConfig, 'type'>, deps: Http
 }
 
 /** The body for Slack. `text` is what a notification on a phone shows; the blocks are the message. */
-function slackMessage({ mark, summary, facts, lines, next }: MessageView, notificationId: string): object {
+function slackMessage({ mark, summary, facts, lines, next, head }: MessageView, notificationId: string): object {
   const fields = facts.map(({ label, value }) => plainText(`${label}\n${value}`, FIELD_CHARACTERS));
   const sections = [];
   for (let from = 0; from < fields.length && sections.length < FIELD_SECTIONS; from += FIELDS_IN_SECTION) {
@@ -56,9 +56,13 @@ function slackMessage({ mark, summary, facts, lines, next }: MessageView, notifi
       ...sections,
       ...lineSections(lines),
       ...(next.length === 0 ? [] : [{ type: 'section', text: plainText(nextWords(next), SECTION_CHARACTERS) }]),
-      { type: 'context', elements: [plainText(notificationId, FIELD_CHARACTERS)] },
+      { type: 'context', elements: [notificationId, ...(head === null ? [] : [head])].map(contextText) },
     ],
   };
+}
+
+function contextText(text: string): object {
+  return plainText(text, FIELD_CHARACTERS);
 }
 
 /** The commands that can be typed next, a line each. */

@@ -14,7 +14,13 @@ import { jumpFacts } from '../channels/sample.ts';
 
 type Facts = NonNullable<Parameters<typeof jumpFacts>[0]>;
 
-const WHEN = { channel: 'finance', dueAt: '2026-02-21T07:00:00.000Z', createdAt: '2026-02-21T07:00:12.000Z' };
+const HEAD = { seq: 12, digest: 'ab'.repeat(32) };
+const WHEN = {
+  channel: 'finance',
+  dueAt: '2026-02-21T07:00:00.000Z',
+  createdAt: '2026-02-21T07:00:12.000Z',
+  head: HEAD,
+};
 const DROP = { rule: 'drop', severity: 'warning', stage: 'final' } as const;
 const RESOLVED = { type: 'alert.resolved', state: 'resolved', createdAt: '2026-02-21T02:30:00.000Z' } as const;
 
@@ -49,7 +55,7 @@ describe('a digest', () => {
     expect(read(digest)).toMatchObject({
       ...{ notification_id: digest.notificationId, type: 'alert.digest', severity: 'warning', channel: 'finance' },
       ...{ due_at: WHEN.dueAt, created_at: WHEN.createdAt, part: 1, parts: 1 },
-      ...{ alert_count: 2, firing_count: 2, resolved_count: 0 },
+      ...{ alert_count: 2, firing_count: 2, resolved_count: 0, head: { link: 12, digest: HEAD.digest } },
       summary: 'Digest of 2026-02-21 07:00 UTC: 2 alerts, 2 firing and 0 resolved.',
     });
     expect(read(digest).alerts[0].notifications).toEqual([JSON.parse(first.payload)]);
@@ -162,6 +168,9 @@ describe('a digest by e-mail', () => {
     expect(text.match(/^warning: Jump, pace: tenant "tenant-\d+"/gm)).toHaveLength(100);
     expect(text).toContain('\nand 50 more: see `usage-ledger alerts list --all`\n');
     expect(html.match(/<li>/g)).toHaveLength(101);
+    const head = `The ledger ends at link 12, digest ${HEAD.digest}`;
+    expect(text).toContain(`Sent by usage-ledger\n${head}\n`);
+    expect(html).toContain(head);
   });
 });
 

@@ -20,7 +20,7 @@ test('60 notifications all arrive although 30% of calls fail, each under one id 
   onTestFinished(receiver.close);
   const { upstream, sync, another, view, clock, config } = await startFixture({
     channels: [
-      { type: 'webhook', name: 'hook', url: receiver.url, secrets: [SECRET], allowPrivate: true, timeoutMs: 500 },
+      { type: 'webhook', name: 'hook', url: receiver.url, secrets: [SECRET], allowPrivate: true, timeoutMs: 2000 },
     ],
   });
   for (const period of ['2026-01', '2026-02'])

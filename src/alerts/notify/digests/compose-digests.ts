@@ -1,5 +1,6 @@
 import type Database from 'better-sqlite3';
 import { isoTime } from '../../../core/clock.ts';
+import { headOfChain } from '../../../ledger/runs/digest.ts';
 import { buildDigests, type HeldNotification } from './digest.ts';
 
 type Connection = Database.Database;
@@ -18,6 +19,7 @@ export function composeDigests(connection: Connection, nowMs: number): string[] 
   const createdAt = isoTime(nowMs);
   return connection
     .transaction(() => {
+      const head = headOfChain(connection);
       const rows = connection
         .prepare(
           `SELECT o.notification_id AS notificationId, a.alert_id AS alertId, o.channel, o.payload,
@@ -36,7 +38,7 @@ export function composeDigests(connection: Connection, nowMs: number): string[] 
       return [...byChannel(rows)].flatMap(([channel, held]) => {
         // Several hours may have been missed; the message says which one it stands for.
         const dueAt = held.reduce((latest, row) => (row.nextAttemptAt > latest ? row.nextAttemptAt : latest), '');
-        return buildDigests(held, { channel, dueAt, createdAt }).map(({ notificationId, members, payload }) => {
+        return buildDigests(held, { channel, dueAt, createdAt, head }).map(({ notificationId, members, payload }) => {
           insert.run(notificationId, channel, payload, createdAt, createdAt);
           for (const member of members) mark.run(notificationId, member);
           return notificationId;

@@ -22,6 +22,12 @@ export interface Digest {
   payload: string;
 }
 
+/** The end of the ledger's chain: whoever keeps the digest is a witness of it. */
+export interface ChainHead {
+  seq: number;
+  digest: string;
+}
+
 /** The part of a stored notification that a digest is ordered and summed up by; the whole of it is passed on. */
 interface Told {
   type: string;
@@ -49,7 +55,7 @@ interface Item {
  */
 export function buildDigests(
   held: readonly HeldNotification[],
-  { channel, dueAt, createdAt }: { channel: string; dueAt: string; createdAt: string },
+  { channel, dueAt, createdAt, head }: { channel: string; dueAt: string; createdAt: string; head: ChainHead },
 ): Digest[] {
   const parts = inParts(itemsOf(held).sort(compareItems));
   return parts.map((items, index) => {
@@ -68,6 +74,7 @@ export function buildDigests(
       firing_count: firing.length,
       resolved_count: items.length - firing.length,
       alerts: items.map(renderItem),
+      head: { link: head.seq, digest: head.digest },
       created_at: createdAt,
       summary: digestLine(dueAt, items.length, firing.length, parts.length > 1 ? [index + 1, parts.length] : null),
     };
