@@ -13,12 +13,18 @@ export interface Lag {
 export function lagOf(connection: LedgerConnection, position: number, nowMs: number): Lag {
   const links = Math.max(0, headOfChain(connection).seq - position);
   if (links === 0) return { links, seconds: 0 };
-  const since = connection
+  const since = timeOfLink(connection, position + 1);
+  const sinceMs = since === null ? nowMs : Date.parse(since);
+  return { links, seconds: Math.max(0, Math.round((nowMs - sinceMs) / 1000)) };
+}
+
+/** When a link of the chain was made, as an ISO time; null when there is no such link. */
+export function timeOfLink(connection: LedgerConnection, seq: number): string | null {
+  const at = connection
     .prepare(
       'SELECT finished_at FROM runs WHERE applied_seq = @seq UNION ALL SELECT at FROM period_events WHERE event_seq = @seq',
     )
     .pluck()
-    .get({ seq: position + 1 });
-  const sinceMs = typeof since === 'string' ? Date.parse(since) : nowMs;
-  return { links, seconds: Math.max(0, Math.round((nowMs - sinceMs) / 1000)) };
+    .get({ seq });
+  return typeof at === 'string' ? at : null;
 }

@@ -15,6 +15,11 @@ export class ReplicaRefusedError extends ReplicaError {
   }
 }
 
+/** Whether Postgres says that nobody has published to this schema: it has no such table. */
+export function isUnpublished(error: unknown): boolean {
+  return error instanceof ReplicaError && error.message.endsWith('(42P01)');
+}
+
 /** Classes of SQLSTATE that another attempt may find gone: connection, resources, shutdown, system, conflicts. */
 const PASSING = /^(08|53|57|58|40)/;
 /** The same of sockets and name servers. */

@@ -60,11 +60,17 @@ export async function replicaLedgers(client: ReplicaClient, nowMs: number): Prom
 /** `status --replica`: every shard that publishes, asked of the replica alone. */
 export async function showReplica(cli: CliContext, context: Context): Promise<void> {
   const settings = requireReplica(context.config);
-  const { connectReplica } = await import('../../publish/connect.ts');
+  const [{ connectReplica }, { isUnpublished }] = await Promise.all([
+    import('../../publish/connect.ts'),
+    import('../../publish/replica-error.ts'),
+  ]);
   const client = await connectReplica(settings);
   try {
     const nowMs = context.clock.now();
-    const ledgers = await replicaLedgers(client, nowMs).catch(notThere);
+    const ledgers = await replicaLedgers(client, nowMs).catch((error: unknown) => {
+      if (!isUnpublished(error)) throw error;
+      throw new UsageError('nothing has been published to this schema yet', 'call `usage-ledger publish` on a host');
+    });
     if (cli.json) cli.printJson({ schema: settings.schema, ledgers });
     else cli.print(replicaLines(ledgers, { ...cli.tableOptions, nowMs }).join('\n'));
   } finally {
@@ -72,14 +78,7 @@ export async function showReplica(cli: CliContext, context: Context): Promise<vo
   }
 }
 
-function notThere(error: unknown): never {
-  if (error instanceof Error && /42P01/.test(error.message)) {
-    throw new UsageError('nothing has been published to this schema yet', 'call `usage-ledger publish` on a host');
-  }
-  throw error;
-}
-
-/** What is behind stands first. */
+/** The ledgers in the order in which they come. */
 export function replicaLines(ledgers: readonly ReplicaLedger[], options: TableOptions & { nowMs: number }): string[] {
   if (ledgers.length === 0) return ['no ledger has been published yet'];
   const workspaces = ledgers.reduce((sum, ledger) => sum + ledger.workspaces, 0);

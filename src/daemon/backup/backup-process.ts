@@ -1,8 +1,9 @@
-import { AppError, type ErrorSummary, summarizeError } from '../../core/errors.ts';
+import { AppError, summarizeError } from '../../core/errors.ts';
 import { type BackupReport, backupLedger } from '../../ledger/file/backup.ts';
+import type { ChildAnswer } from '../child-answer.ts';
 
 /** What this process says before it ends. */
-export type BackupReply = { report: BackupReport } | { error: ErrorSummary };
+type BackupReply = ChildAnswer<{ report: BackupReport }>;
 
 /**
  * Makes one backup: the daemon starts this as a process of its own, which can be ended at any moment and takes nothing

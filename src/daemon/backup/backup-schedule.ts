@@ -1,15 +1,14 @@
 import { type ChildProcess, fork } from 'node:child_process';
-import { once } from 'node:events';
 import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { BackupConfig } from '../../config/types.ts';
 import { type Clock, isoTime } from '../../core/clock.ts';
-import { AppError, summarizeError } from '../../core/errors.ts';
+import { summarizeError } from '../../core/errors.ts';
 import type { Logger } from '../../core/logger.ts';
 import type { BackupReport } from '../../ledger/file/backup.ts';
 import { dueSlot } from '../../queue/slots.ts';
+import { answerOf } from '../child-answer.ts';
 import { backupName, newestBackup, removeUnfinished, rotateBackups } from './backup-folder.ts';
-import type { BackupReply } from './backup-process.ts';
 
 const CHECK_INTERVAL_MS = 15_000;
 
@@ -51,7 +50,11 @@ export function startBackupSchedule({ ledgerPath, backup, clock, logger }: Backu
         execArgv: [],
         stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
       });
-      const { sizeBytes, runs, headDigest } = await reportOf(child);
+      const { report } = await answerOf<{ report: BackupReport }>(child, {
+        crashed: 'backup_crashed',
+        did: 'made the backup',
+      });
+      const { sizeBytes, runs, headDigest } = report;
       logger.info({ path, sizeBytes, runs, headDigest }, 'backup made');
       const removed = rotateBackups(path, keep, nowMs);
       if (removed.length > 0) logger.info({ folder, removed }, 'old backups removed');
@@ -82,24 +85,4 @@ export function startBackupSchedule({ ledgerPath, backup, clock, logger }: Backu
       await running;
     },
   };
-}
-
-/** Waits for the end of a backup's process and for what it said. */
-async function reportOf(child: ChildProcess): Promise<BackupReport> {
-  let reply: BackupReply | null = null;
-  child.on('message', (message) => {
-    reply = message as BackupReply;
-  });
-  const disconnected = once(child, 'disconnect');
-  const [code, signal] = (await once(child, 'exit')) as [number | null, NodeJS.Signals | null];
-  // Words that are still on their way arrive before the channel closes.
-  if (child.connected) await disconnected;
-  return unpack(reply, signal ?? `code ${code}`);
-}
-
-function unpack(reply: BackupReply | null, end: string): BackupReport {
-  if (reply === null) throw new AppError('backup_crashed', `the process that made the backup ended with ${end}`);
-  if ('report' in reply) return reply.report;
-  const { code, message, retryable, hint } = reply.error;
-  throw new AppError(code, message, { retryable, hint });
 }

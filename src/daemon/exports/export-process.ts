@@ -1,11 +1,12 @@
 import type { ExportConfig, FocusConfig } from '../../config/types.ts';
-import { AppError, type ErrorSummary, summarizeError } from '../../core/errors.ts';
+import { AppError, summarizeError } from '../../core/errors.ts';
 import type { Period } from '../../core/period.ts';
 import { type LedgerConnection, openReader } from '../../ledger/file/open.ts';
 import { writeSheetFile } from '../../reports/files/write-sheet.ts';
 import type { Sheet, SheetValue } from '../../reports/formats/sheet.ts';
 import { viewColumns, viewSheet } from '../../reports/queries/finance-view.ts';
 import { readFocusSheet } from '../../reports/statement/focus-sheet.ts';
+import type { ChildAnswer } from '../child-answer.ts';
 
 /** One file to be written. */
 export interface ExportJob extends Pick<ExportConfig, 'view' | 'format'> {
@@ -22,7 +23,7 @@ export interface ExportJob extends Pick<ExportConfig, 'view' | 'format'> {
 }
 
 /** What this process says before it ends. */
-export type ExportReply = { rows: number } | { error: ErrorSummary };
+type ExportReply = ChildAnswer<{ rows: number }>;
 
 /**
  * Writes one export: the daemon starts this as a process of its own, so that writing holds up nothing in it. This file is

@@ -1,9 +1,8 @@
 import { type ChildProcess, fork } from 'node:child_process';
-import { once } from 'node:events';
 import { join } from 'node:path';
 import type { Config, ExportConfig } from '../../config/types.ts';
 import { type Clock, isoTime } from '../../core/clock.ts';
-import { AppError, summarizeError } from '../../core/errors.ts';
+import { summarizeError } from '../../core/errors.ts';
 import type { Logger } from '../../core/logger.ts';
 import { addPeriods, type Period, periodAt } from '../../core/period.ts';
 import type { CloseInForce } from '../../ledger/close/closes-in-force.ts';
@@ -17,7 +16,8 @@ import {
   rotateExports,
   writeExportState,
 } from '../../reports/files/export-folder.ts';
-import type { ExportJob, ExportReply } from './export-process.ts';
+import { answerOf } from '../child-answer.ts';
+import type { ExportJob } from './export-process.ts';
 
 const CHECK_INTERVAL_MS = 15_000;
 /** What has failed is tried again after this. */
@@ -70,7 +70,10 @@ export function startExportSchedule({ config, closesAfter, clock, logger }: Expo
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     });
     try {
-      const rows = await rowsOf(child);
+      const { rows } = await answerOf<{ rows: number }>(child, {
+        crashed: 'export_crashed',
+        did: 'wrote the export',
+      });
       logger.info({ export: name, path, rows }, 'export written');
     } finally {
       child = null;
@@ -153,24 +156,4 @@ function dueOf(wanted: ExportConfig, state: ExportState, { ids, closesAfter, now
 
 function doneOf(occasion: ExportOccasion): Pick<ExportState, 'at'> | Pick<ExportState, 'eventSeq'> {
   return 'at' in occasion ? { at: occasion.at } : { eventSeq: occasion.eventSeq };
-}
-
-/** Waits for the end of an export's process and for what it said. */
-async function rowsOf(child: ChildProcess): Promise<number> {
-  let reply: ExportReply | null = null;
-  child.on('message', (message) => {
-    reply = message as ExportReply;
-  });
-  const disconnected = once(child, 'disconnect');
-  const [code, signal] = (await once(child, 'exit')) as [number | null, NodeJS.Signals | null];
-  // Words that are still on their way arrive before the channel closes.
-  if (child.connected) await disconnected;
-  return unpack(reply, signal ?? `code ${code}`);
-}
-
-function unpack(reply: ExportReply | null, end: string): number {
-  if (reply === null) throw new AppError('export_crashed', `the process that wrote the export ended with ${end}`);
-  if ('rows' in reply) return reply.rows;
-  const { code, message, retryable, hint } = reply.error;
-  throw new AppError(code, message, { retryable, hint });
 }

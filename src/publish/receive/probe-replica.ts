@@ -3,6 +3,7 @@ import type { LedgerConnection } from '../../ledger/file/open.ts';
 import { ledgerId } from '../../ledger/schema/identity.ts';
 import { connectReplica, type ReplicaSettings } from '../connect.ts';
 import { type Lag, lagOf } from '../lag.ts';
+import { isUnpublished } from '../replica-error.ts';
 import { findReplica, readLocal, requireSameCopy } from '../send/position.ts';
 
 /** How the replica stands to the ledger at hand. */
@@ -13,9 +14,6 @@ export interface ReplicaStanding {
   /** Why it is not known, or why this copy may not publish; null when all is well. */
   fault: { code: string; message: string; hint: string } | null;
 }
-
-/** Postgres says so of a schema that nobody has published to. */
-const NO_TABLE = /42P01/;
 
 /** Asks the replica; never rejects. */
 export async function probeReplica(
@@ -40,7 +38,7 @@ export async function probeReplica(
       await client.close();
     }
   } catch (error) {
-    return error instanceof Error && NO_TABLE.test(error.message) ? nothing : { ...nothing, fault: faultOf(error) };
+    return isUnpublished(error) ? nothing : { ...nothing, fault: faultOf(error) };
   }
 }
 

@@ -4,6 +4,7 @@ import { keptFromRun } from '../../ledger/runs/prune-runs.ts';
 import { ledgerId, replicaEpoch } from '../../ledger/schema/identity.ts';
 import { schemaVersion } from '../../ledger/schema/migrate.ts';
 import type { ReplicaClient } from '../connect.ts';
+import { timeOfLink } from '../lag.ts';
 import { ReplicaError, ReplicaRefusedError } from '../replica-error.ts';
 
 /** Up to where rows have been published, or are to be. */
@@ -69,15 +70,9 @@ export function readLocal(connection: LedgerConnection): LocalState {
   const value = (sql: string): number => Number(connection.prepare(sql).pluck().get());
   const last = (column: string, table: string): number => value(`SELECT coalesce(max(${column}), 0) FROM ${table}`);
   const head = headOfChain(connection);
-  const at = connection
-    .prepare(
-      'SELECT finished_at FROM runs WHERE applied_seq = @seq UNION ALL SELECT at FROM period_events WHERE event_seq = @seq',
-    )
-    .pluck()
-    .get({ seq: head.seq });
   return {
     ledgerId: ledgerId(connection),
-    head: { ...head, at: typeof at === 'string' ? at : '' },
+    head: { ...head, at: timeOfLink(connection, head.seq) ?? '' },
     epoch: replicaEpoch(connection),
     schemaAt: schemaVersion(connection),
     marks: {
