@@ -1,0 +1,26 @@
+import { fork } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { answerOf } from '../../src/daemon/child-answer.ts';
+import { rejection } from '../support/rejection.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+
+const WORDS = { crashed: 'it_crashed', did: 'did it' };
+
+function childThat(script: string) {
+  const file = join(temporaryFolder(), 'child.cjs');
+  writeFileSync(file, script);
+  return fork(file, [], { stdio: ['ignore', 'ignore', 'ignore', 'ipc'] });
+}
+
+test('what a process says is given, its error is thrown, and one that ends without a word is an error of its own', async () => {
+  expect(await answerOf(childThat('process.send({ rows: 3 }, () => process.disconnect())'), WORDS)).toEqual({
+    rows: 3,
+  });
+  const error = { code: 'disk_full', message: 'no room', retryable: true };
+  const told = childThat(`process.send(${JSON.stringify({ error })}, () => process.disconnect())`);
+  expect(await rejection(answerOf(told, WORDS))).toMatchObject(error);
+  const mute = await rejection(answerOf(childThat('process.exit(7)'), WORDS));
+  expect(mute).toMatchObject({ code: 'it_crashed', message: 'the process that did it ended with code 7' });
+});
