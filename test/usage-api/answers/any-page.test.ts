@@ -1,3 +1,4 @@
+import Big from 'big.js';
 import fc from 'fast-check';
 import { parse } from 'lossless-json';
 import { describe, expect, it } from 'vitest';
@@ -10,10 +11,12 @@ const encode = (text: string) => new TextEncoder().encode(text);
 
 /** Figures as text, so that JSON that is written can hold integers that no double holds. */
 const figure = fc.oneof(fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }), fc.bigInt({ min: 0n, max: 10_000n }));
-const month = fc.constantFrom(
-  { period: '2026-01', period_start: '2026-01-01T00:00:00', period_end: '2026-01-31T23:59:59' },
-  { period: '2026-02', period_start: '2026-02-01 00:00+01:00', period_end: '2026-03-01T00:00:00Z' },
-);
+const JANUARY = { period: '2026-01', period_start: '2026-01-01T00:00:00', period_end: '2026-01-31T23:59:59' };
+const month = fc.constantFrom(JANUARY, {
+  period: '2026-02',
+  period_start: '2026-02-01 00:00+01:00',
+  period_end: '2026-03-01T00:00:00Z',
+});
 const record = fc
   .tuple(fc.string({ unit: 'grapheme', minLength: 1, maxLength: 20 }), month, figure, figure)
   .map(([tenant_id, bounds, credits, requests]) => ({
@@ -36,6 +39,12 @@ describe('a usage page', () => {
       }),
       { numRuns: 500 },
     );
+  });
+
+  it('is read to the last digit with a fraction of zeros, which a double would round', () => {
+    const text = JSON.stringify(page([{ tenant_id: 't', ...JANUARY, credits_used: '@', request_count: 1 }]));
+    const found = figuresOf(parseUsagePage(encode(text.replace('"@"', '-10000000000000009.00')), WHERE).usage);
+    expect(found).toEqual([['t', '2026-01', '-10000000000000009', '1']]);
   });
 
   it('is read as that parser reads it or refused, whatever has become of its bytes', () => {
@@ -69,13 +78,21 @@ function readOrRefused(body: Uint8Array): Figures | null {
   }
 }
 
-/** The same by a parser that keeps every digit; 1.0 and 1e3 are integers too. */
+/** The same by a parser that keeps every digit. */
 function figuresIn(text: string): Figures {
   const { data } = parse(text, null, {
-    parseNumber: (numeral) => (/^-?\d+$/.test(numeral) ? BigInt(numeral) : Number(numeral)),
+    parseNumber: exactNumber,
     onDuplicateKey: ({ newValue }) => newValue,
   }) as { data: { usage: Parameters<typeof figuresOf>[0] } };
   return figuresOf(data.usage);
+}
+
+/** 1.0 and 1e3 are integers too, however many digits they have; nothing as large as 1e100 is ever read. */
+function exactNumber(numeral: string): bigint | number {
+  const rounded = Number(numeral);
+  if (Math.abs(rounded) > 1e100 || Math.abs(rounded) < 1) return rounded;
+  const exact = new Big(numeral);
+  return exact.eq(exact.round()) ? BigInt(exact.toFixed(0)) : rounded;
 }
 
 function figuresOf(
