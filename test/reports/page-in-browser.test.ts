@@ -17,7 +17,8 @@ const AT = '2026-02-20T12:00:00.000Z';
 
 const DATA = {
   ...{ workspaceId: HOSTILE, workspaceName: HOSTILE, period: '2026-02', state: 'open', asOf: AT, complete: false },
-  ...{ headDigest: 'a'.repeat(64), months: ['2025-12', '2026-01', '2026-02'], tenantCounts: [3, 3, 3] },
+  ...{ origin: { runId: 'run_1', head: { seq: 7, digest: 'a'.repeat(64) } }, tenantCounts: [3, 3, 3] },
+  ...{ months: ['2025-12', '2026-01', '2026-02'] },
   ...{ totals: [6n, LARGE + 2n, 6n], others: [1n, 2n, 3n], top: [TENANT], tenants: [TENANT] },
   money: [{ currency: 'EUR', amounts: [100n, -50n, 300n] }],
   movers: [{ tenantId: HOSTILE, name: HOSTILE, credits: 5n, previous: null, change: 5n }],

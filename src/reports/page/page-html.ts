@@ -3,6 +3,7 @@ import { htmlText } from '../../core/text/html-text.ts';
 import { formatInteger } from '../formats/format.ts';
 import type { PageData } from '../queries/page-data.ts';
 import { type Charts, sparkline } from './charts.ts';
+import { originHtml } from './origin.ts';
 import {
   behind,
   type Cell,
@@ -36,10 +37,11 @@ export function pageHtml(data: PageData, charts: Charts, links: PageLinks | null
   return pageOf(`Usage of ${data.workspaceName}, ${data.period}`, sections.filter((part) => part !== '').join('\n'));
 }
 
-function facts({ workspaceId, state, asOf, complete, headDigest, totals, tenantCounts }: PageData): string {
+function facts({ workspaceId, state, asOf, complete, origin, totals, tenantCounts }: PageData): string {
   const proof = complete ? 'proven complete after its end' : 'not yet read after its end';
   return `<p><strong>${formatInteger(totals.at(-1) ?? 0n)} credits</strong> of ${formatInteger(tenantCounts.at(-1) ?? 0)} tenants. The month is ${htmlText(state)}, ${proof}.</p>
-<p class="quiet">Workspace ${htmlText(workspaceId)}, as of ${htmlText(asOf ?? 'never')}${headDigest === null ? '' : `, head digest ${htmlText(headDigest)}`}</p>`;
+<p class="quiet">Workspace ${htmlText(workspaceId)}, as of ${htmlText(asOf ?? 'never')}</p>
+${originHtml(origin)}`;
 }
 
 function creditsSection({ months, top, others, totals }: PageData, charts: Charts): string {

@@ -2,7 +2,8 @@ import { periodAt } from '../../core/period.ts';
 import type { LedgerConnection } from '../../ledger/file/open.ts';
 import type { PageData, PageRequest } from '../queries/page-data.ts';
 import { tenantEntries } from '../queries/tenant.ts';
-import { tenantNames } from '../queries/tenants.ts';
+import { tenantNameReader } from '../queries/tenants.ts';
+import { readOrigin } from './origin.ts';
 
 /** Months on the page, and rows of each table. */
 const MONTHS = 12;
@@ -10,7 +11,7 @@ const ROWS = 20;
 
 /** What the page of a tenant shows, of one moment. */
 export interface TenantPageData
-  extends Pick<PageData, 'workspaceId' | 'period' | 'months' | 'money' | 'days' | 'alerts'> {
+  extends Pick<PageData, 'workspaceId' | 'period' | 'months' | 'money' | 'days' | 'alerts' | 'origin'> {
   tenantId: string;
   /** Its name, or its id without one. */
   name: string;
@@ -54,7 +55,7 @@ export function readTenantPage(
   if (last === undefined || (wanted !== undefined && last.period !== wanted)) return null;
   const { period, state } = last;
   const months = found.map((row) => row.period);
-  const name = tenantNames(connection, { workspaceId, tenantId })(workspaceId, tenantId) ?? tenantId;
+  const name = tenantNameReader(connection, workspaceId)(tenantId) ?? tenantId;
   const [tenant] = all<{ external_ref: string | null }>(
     'SELECT external_ref FROM finance_tenants WHERE workspace_id = ? AND tenant_id = ?',
   );
@@ -71,6 +72,7 @@ export function readTenantPage(
   const [current, previous] = [byDay(period), byDay(months.at(-2))];
   return {
     ...{ workspaceId, tenantId, name, period, state, months },
+    origin: readOrigin(connection, workspaceId),
     externalRef: tenant?.external_ref ?? null,
     withdrawn: last.withdrawn === 1n,
     credits: found.map((row) => row.credits_used),

@@ -2,6 +2,7 @@ import { formatMinor } from '../../core/money.ts';
 import { htmlText } from '../../core/text/html-text.ts';
 import { formatInteger } from '../formats/format.ts';
 import type { Charts } from './charts.ts';
+import { originHtml } from './origin.ts';
 import { adjustmentsSection, alertsSection, moneySection, paceSection } from './page-html.ts';
 import { behind, type Cell, figure, type PageLinks, pageOf, section, tableOf } from './page-parts.ts';
 import type { TenantPageData } from './tenant-data.ts';
@@ -22,13 +23,14 @@ export function tenantHtml(data: TenantPageData, charts: Charts, links: PageLink
 }
 
 function facts(
-  { tenantId, externalRef, workspaceId, state, withdrawn, credits }: TenantPageData,
+  { tenantId, externalRef, workspaceId, state, withdrawn, credits, origin }: TenantPageData,
   links: PageLinks,
 ): string {
   const reference = externalRef === null ? '' : `, ${htmlText(externalRef)}`;
   const gone = withdrawn ? ' The service lists it no more.' : '';
   return `<p><strong>${formatInteger(credits.at(-1) ?? 0n)} credits</strong>. The month is ${htmlText(state)}.${gone}</p>
-<p class="quiet">${htmlText(tenantId)}${reference}, workspace <a href="${htmlText(links.workspace)}">${htmlText(workspaceId)}</a></p>`;
+<p class="quiet">${htmlText(tenantId)}${reference}, workspace <a href="${htmlText(links.workspace)}">${htmlText(workspaceId)}</a></p>
+${originHtml(origin)}`;
 }
 
 function creditsSection({ months, credits, requests }: TenantPageData, charts: Charts): string {

@@ -2,7 +2,9 @@ import type { Budget } from '../../config/types.ts';
 import { periodAt } from '../../core/period.ts';
 import type { LedgerConnection } from '../../ledger/file/open.ts';
 import { budgetsUsed, type PageBudget } from '../page/budgets-used.ts';
-import { tenantNames } from './tenants.ts';
+import { largestMoves, largestTenants, monthFigures } from '../page/largest.ts';
+import { type PageOrigin, readOrigin } from '../page/origin.ts';
+import { tenantNameReader } from './tenants.ts';
 
 /** Months on the page. */
 const MONTHS = 12;
@@ -43,7 +45,7 @@ export interface PageData {
   state: string;
   asOf: string | null;
   complete: boolean;
-  headDigest: string | null;
+  origin: PageOrigin;
   months: string[];
   totals: bigint[];
   tenantCounts: number[];
@@ -65,8 +67,7 @@ export interface PageData {
 interface MonthRow {
   period: string;
   period_key: bigint;
-  tenants: bigint;
-  credits_used: bigint;
+  closed_seq: bigint | null;
   state: string;
   complete: bigint;
   as_of: string | null;
@@ -87,8 +88,9 @@ export function readPageData(
     workspaceId,
   );
   if (workspace === undefined) return null;
+  // The view would read each month once for every figure of it.
   const found = all<MonthRow>(
-    `SELECT v.period, p.period_key, v.tenants, v.credits_used, v.state, v.complete, v.as_of
+    `SELECT v.period, p.period_key, p.closed_seq, v.state, v.complete, v.as_of
      FROM finance_period_totals v JOIN periods p ON p.period = v.period AND p.workspace_key = ?
      WHERE v.workspace_id = ? AND v.period <= ? ORDER BY v.period DESC LIMIT ${MONTHS}`,
     workspace.key,
@@ -99,26 +101,21 @@ export function readPageData(
   if (last === undefined || (wanted !== undefined && last.period !== wanted)) return null;
   const months = found.map(({ period }) => period);
   const { period } = last;
-  const names = tenantNames(connection, { workspaceId });
+  const readName = tenantNameReader(connection, workspaceId);
   const nameOf = (tenantId: string | null): string =>
-    tenantId === null ? workspace.name : (names(workspaceId, tenantId) ?? tenantId);
+    tenantId === null ? workspace.name : (readName(tenantId) ?? tenantId);
 
-  const largest = all<{ tenant_id: string }>(
-    `SELECT tenant_id FROM finance_usage WHERE workspace_id = ? AND period = ? AND withdrawn = 0
-     ORDER BY credits_used DESC, tenant_id LIMIT ${ROWS}`,
-    workspaceId,
-    period,
-  );
   const ofTenant = connection
     .prepare('SELECT period, credits_used FROM finance_usage WHERE workspace_id = ? AND tenant_id = ?')
     .safeIntegers();
-  const tenants = largest.map(({ tenant_id }): PageTenant => {
-    const rows = ofTenant.all(workspaceId, tenant_id) as { period: string; credits_used: bigint }[];
+  const tenants = largestTenants(connection, last, ROWS).map((tenantId): PageTenant => {
+    const rows = ofTenant.all(workspaceId, tenantId) as { period: string; credits_used: bigint }[];
     const by = new Map(rows.map((row) => [row.period, row.credits_used]));
-    return { tenantId: tenant_id, name: nameOf(tenant_id), credits: months.map((month) => by.get(month) ?? 0n) };
+    return { tenantId, name: nameOf(tenantId), credits: months.map((month) => by.get(month) ?? 0n) };
   });
   const top = tenants.slice(0, TOP);
-  const totals = found.map(({ credits_used }) => credits_used);
+  const figures = found.map((month) => monthFigures(connection, month));
+  const totals = figures.map(({ credits }) => credits);
   return {
     workspaceId,
     workspaceName: workspace.name,
@@ -126,26 +123,14 @@ export function readPageData(
     state: last.state,
     asOf: last.as_of,
     complete: last.complete === 1n,
-    headDigest: headDigest(connection, workspaceId),
+    origin: readOrigin(connection, workspaceId),
     months,
     totals,
-    tenantCounts: found.map((row) => Number(row.tenants)),
+    tenantCounts: figures.map(({ tenants: count }) => count),
     top,
     others: totals.map((total, at) => top.reduce((rest, tenant) => rest - (tenant.credits[at] ?? 0n), total)),
     money: moneyByMonth(connection, found),
-    movers: all<{ tenant_id: string; credits_used: bigint; previous_credits: bigint | null; moved: bigint }>(
-      `SELECT tenant_id, credits_used, previous_credits, credits_used - coalesce(previous_credits, 0) AS moved
-       FROM finance_period_changes WHERE workspace_id = ? AND period = ?
-       ORDER BY abs(credits_used - coalesce(previous_credits, 0)) DESC, tenant_id LIMIT ${ROWS / 2}`,
-      workspaceId,
-      period,
-    ).map((row) => ({
-      tenantId: row.tenant_id,
-      name: nameOf(row.tenant_id),
-      credits: row.credits_used,
-      previous: row.previous_credits,
-      change: row.moved,
-    })),
+    movers: largestMoves(connection, last, ROWS / 2).map((move) => ({ ...move, name: nameOf(move.tenantId) })),
     budgets: budgetsUsed(connection, budgets, {
       ...{ workspaceId, period, total: totals.at(-1) ?? 0n, limit: ROWS, nameOf },
     }),
@@ -165,16 +150,6 @@ export function readPageData(
       period,
     ).map(({ tenant_id, ...adjustment }) => ({ ...adjustment, name: nameOf(tenant_id) })),
   };
-}
-
-function headDigest(connection: LedgerConnection, workspaceId: string): string | null {
-  const digest = connection
-    .prepare(
-      `SELECT digest FROM finance_runs WHERE workspace_id = ? AND digest IS NOT NULL ORDER BY finished_at DESC LIMIT 1`,
-    )
-    .pluck()
-    .get(workspaceId) as string | undefined;
-  return digest ?? null;
 }
 
 /** What the lines of each month sum to. By the tables: the views would name each tenant. */

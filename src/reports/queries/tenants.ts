@@ -46,3 +46,17 @@ export function tenantNames(
   }
   return (workspace, tenant) => names.get(workspace)?.get(tenant) ?? null;
 }
+
+/** The same for the tenants of one workspace, each looked up when it is asked for: for few of many. */
+export function tenantNameReader(
+  connection: LedgerConnection,
+  workspaceId: string,
+): (tenantId: string) => string | null {
+  const name = connection
+    .prepare(
+      `SELECT n.display_name FROM workspaces w JOIN tenants t USING (workspace_key) JOIN tenant_names n USING (tenant_key)
+       WHERE w.workspace_id = ? AND t.tenant_id = ? ORDER BY n.after_seq DESC LIMIT 1`,
+    )
+    .pluck();
+  return (tenantId) => (name.get(workspaceId, tenantId) as string | null | undefined) ?? null;
+}

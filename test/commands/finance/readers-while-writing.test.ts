@@ -1,9 +1,10 @@
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { expect, it, onTestFinished } from 'vitest';
-import { openDuckDb } from '../../support/duckdb.ts';
+import { type DuckDb, openDuckDb } from '../../support/duckdb.ts';
 import { createWorld, FIRST, row, type World } from '../world.ts';
 
 const TENANTS = 2_000;
@@ -70,6 +71,36 @@ it('reads one moment of the ledger with other readers while a sync writes, and h
   expect(after).toContain(`2026-02 ${sumAfter()} ${TENANTS} | ${sumAfter()} in ${TENANTS * 1.5}`);
 });
 
+it('lets DuckDB query one moment of the ledger itself while a sync writes, and it agrees on the totals', {
+  timeout: 90_000,
+}, async () => {
+  const world = await createLarge();
+  const duck = await openDuckDb();
+  const before = await totalsOfDuck(duck, world);
+  for (let at = 0; at < TENANTS; at += 2) {
+    world.sandbox.workspace('ws-1').set({
+      ...{ tenantId: `tenant-${at}`, period: '2026-02', requests: 20 },
+      credits: LARGE * 2n,
+    });
+  }
+  let running = true;
+  const sync = world.run('sync').finally(() => {
+    running = false;
+  });
+  const seen = new Set<string>();
+  let readings = 0;
+  while (running) {
+    seen.add(await totalsOfDuck(duck, world));
+    readings += 1;
+  }
+  expect((await sync).code).toBe(0);
+  const after = `${sumAfter()} of ${TENANTS}, ${sumAfter()} by entries, ${sumAfter()} of ${TENANTS} by month`;
+  expect(await totalsOfDuck(duck, world)).toBe(after);
+  expect(before).not.toBe(after);
+  expect(readings).toBeGreaterThan(2);
+  expect([...seen].filter((totals) => totals !== before && totals !== after)).toEqual([]);
+});
+
 it('exports one moment of the ledger while a sync writes, with totals to which DuckDB comes too', {
   timeout: 90_000,
 }, async () => {
@@ -105,4 +136,39 @@ function sumAfter(): bigint {
   let sum = 0n;
   for (let at = 0; at < TENANTS; at += 1) sum += at % 2 === 0 ? LARGE * 2n : LARGE + BigInt(at);
   return sum;
+}
+
+/** What DuckDB is given of the ledger: views and the columns of them, with its own types. */
+const LIVE = {
+  finance_usage: { tenant_id: 'VARCHAR', credits_used: 'BIGINT' },
+  finance_history: { credits_delta: 'BIGINT' },
+  finance_period_totals: { credits_used: 'BIGINT', tenants: 'BIGINT' },
+} as const;
+
+/**
+ * What DuckDB makes of three views. Its own reader of SQLite files has to be downloaded, so the rows come through pipes, as
+ * the sqlite3 shell reads them, read-only and in one transaction; nothing of this program is between the ledger and DuckDB.
+ */
+async function totalsOfDuck(duck: DuckDb, { folder, ledgerPath }: World): Promise<string> {
+  const shell = spawn('sqlite3', ['-readonly', '-batch', ledgerPath], { stdio: ['pipe', 'ignore', 'inherit'] });
+  const exited = once(shell, 'exit');
+  const views = Object.entries(LIVE).map(([view, columns]) => ({ view, columns, pipe: join(folder, `${view}.pipe`) }));
+  execFileSync('mkfifo', ['-m', '600', ...views.map(({ pipe }) => pipe)]);
+  const queries = views.map(
+    ({ view, columns, pipe }) => `.output ${pipe}\nSELECT ${Object.keys(columns).join(', ')} FROM ${view};`,
+  );
+  shell.stdin.end(['.mode csv', 'BEGIN;', ...queries, '.output stdout', 'COMMIT;', ''].join('\n'));
+  for (const { view, columns, pipe } of views) {
+    const types = JSON.stringify(columns).replaceAll('"', "'");
+    const source = `read_csv('${pipe}', auto_detect = false, header = false, columns = ${types})`;
+    await duck.rows(`CREATE OR REPLACE TABLE ${view} AS SELECT * FROM ${source}`);
+    rmSync(pipe);
+  }
+  await exited;
+  const [found] = await duck.rows(
+    `SELECT (SELECT sum(credits_used) || ' of ' || count(DISTINCT tenant_id) FROM finance_usage) || ', '
+       || (SELECT sum(credits_delta) FROM finance_history) || ' by entries, '
+       || (SELECT sum(credits_used) || ' of ' || sum(tenants) FROM finance_period_totals) || ' by month' AS totals`,
+  );
+  return String(found?.totals);
 }

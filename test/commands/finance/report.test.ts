@@ -57,6 +57,11 @@ describe('report', () => {
     ]);
     expect(document.querySelectorAll('section').length).toBeGreaterThan(6);
     expect(document.body.textContent).toContain('<b onclick=x>Gee & Co');
+    const [run] = world.query('SELECT run_id FROM finance_runs ORDER BY started_at DESC LIMIT 1') as {
+      run_id: string;
+    }[];
+    const [, head] = /^head digest (\S+)$/m.exec((await world.run('verify')).out) ?? [];
+    expect(document.body.textContent).toContain(`Made from run ${run?.run_id}, head of the ledger ${head} (link `);
     const earlier = parseHTML(await pageOf(world, '--period', '2026-01')).document;
     expect(earlier.querySelector('h1')?.textContent).toMatch(/2026-01$/);
   });
