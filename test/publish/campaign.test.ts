@@ -6,21 +6,16 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import type { LedgerConnection } from '../../src/ledger/file/open.ts';
 import { Publisher } from '../../src/publish/publisher.ts';
-import { ReplicaError } from '../../src/publish/replica-error.ts';
-import { openLedger, publish as runWith, usageRecord } from '../support/open-ledger.ts';
 import { type PostgresServer, startPostgres } from '../support/postgres.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { NOON } from '../support/test-clock.ts';
-import { expectSameTables } from './compare-tables.ts';
-import { expectSameViews } from './compare-views.ts';
+import { expectAllThere, play, poll } from './campaign-world.ts';
 
 /** How often each thing happens; the long suite says more. */
 const KILLS = Number(process.env.REPLICA_KILLS ?? 2);
 const SERVER_KILLS = Number(process.env.REPLICA_SERVER_KILLS ?? 3);
 const CUTS = Number(process.env.REPLICA_CUTS ?? 2);
-const TENANTS = 3_000;
 const CLI = fileURLToPath(new URL('../../dist/cli.js', import.meta.url));
 
 let server: PostgresServer;
@@ -28,93 +23,6 @@ beforeAll(async () => {
   server = await startPostgres();
 });
 afterAll(() => server.remove());
-
-interface Played {
-  connection: LedgerConnection;
-  path: string;
-  /** A run that changes about a third of the tenants. */
-  run(): void;
-}
-
-function play(): Played {
-  const { connection, path } = openLedger();
-  let round = 0;
-  return {
-    connection,
-    path,
-    run() {
-      round += 1;
-      const records = Array.from({ length: TENANTS }, (_, index) =>
-        usageRecord(`tenant-${index}`, index + (index % 3 === round % 3 ? round : round - 1) * 7),
-      );
-      runWith(connection, records, { nowMs: NOON + round * 60_000 });
-    },
-  };
-}
-
-/** Looks again and again, from a connection of its own, whether anybody could see half of something. */
-function poll(schema: string): { stop(): Promise<number> } {
-  let going = true;
-  let looks = 0;
-  const look = async (): Promise<void> => {
-    while (going) {
-      const client = await server.connect(schema).catch(() => null);
-      try {
-        for (; client !== null && going; looks += 1) expectWhole(await client.query<Seen>(WHOLE));
-      } catch (error) {
-        // Before the first publish there is nothing to look at, and a server that was killed comes back.
-        if (!(error instanceof ReplicaError)) throw error;
-      } finally {
-        await client?.close();
-      }
-      await sleep(20);
-    }
-  };
-  const looking = look();
-  looking.catch(() => undefined);
-  return {
-    async stop() {
-      going = false;
-      await looking;
-      return looks;
-    },
-  };
-}
-
-interface Seen {
-  last_entry_id: bigint;
-  entries: bigint;
-  highest: bigint | null;
-  delta: bigint | null;
-  state: bigint | null;
-  link: bigint | null;
-  position: bigint;
-}
-
-const WHOLE = `SELECT l.last_entry_id, l.position,
-  (SELECT count(*) FROM usage_entries e WHERE e.ledger_key = l.ledger_key) AS entries,
-  (SELECT max(entry_id) FROM usage_entries e WHERE e.ledger_key = l.ledger_key) AS highest,
-  (SELECT sum(credits_delta)::bigint FROM usage_entries e WHERE e.ledger_key = l.ledger_key) AS delta,
-  (SELECT sum(credits_used)::bigint FROM tenant_usage u WHERE u.ledger_key = l.ledger_key) AS state,
-  (SELECT max(applied_seq) FROM runs r WHERE r.ledger_key = l.ledger_key) AS link FROM ledgers l`;
-
-function expectWhole(rows: Seen[]): void {
-  for (const { last_entry_id, entries, highest, delta, state, link, position } of rows) {
-    expect([entries, highest ?? 0n, state, link ?? 0n]).toEqual([last_entry_id, last_entry_id, delta, position]);
-  }
-}
-
-async function expectAllThere({ connection, path }: Played, schema: string): Promise<void> {
-  const publisher = new Publisher(server.settings(schema), path);
-  const client = await server.connect(schema);
-  try {
-    await publisher.publish({ nowMs: NOON });
-    await expectSameTables(connection, client, schema);
-    await expectSameViews(connection, client, schema);
-  } finally {
-    await Promise.all([publisher.close(), client.close()]);
-  }
-}
 
 test(`a publisher that is killed ${KILLS} times loses, doubles and half-shows nothing`, {
   timeout: 60_000 + KILLS * 8_000,
@@ -130,8 +38,8 @@ test(`a publisher that is killed ${KILLS} times loses, doubles and half-shows no
     { mode: 0o600 },
   );
   world.run();
-  await expectAllThere(world, 'killed');
-  const reader = poll('killed');
+  await expectAllThere(server, world, 'killed');
+  const reader = poll(server, 'killed');
   let died = 0;
   for (let kill = 0; kill < KILLS; kill += 1) {
     world.run();
@@ -145,7 +53,7 @@ test(`a publisher that is killed ${KILLS} times loses, doubles and half-shows no
   }
   expect(await reader.stop()).toBeGreaterThan(0);
   expect(died).toBeGreaterThan(KILLS / 4);
-  await expectAllThere(world, 'killed');
+  await expectAllThere(server, world, 'killed');
 });
 
 test(`a Postgres that is killed, shut down at once or frozen ${SERVER_KILLS} times loses, doubles and half-shows nothing`, {
@@ -153,8 +61,8 @@ test(`a Postgres that is killed, shut down at once or frozen ${SERVER_KILLS} tim
 }, async () => {
   const world = play();
   world.run();
-  await expectAllThere(world, 'server');
-  const reader = poll('server');
+  await expectAllThere(server, world, 'server');
+  const reader = poll(server, 'server');
   const publisher = new Publisher(server.settings('server'), world.path);
   onTestFinished(() => publisher.close());
   for (let round = 0; round < SERVER_KILLS; round += 1) {
@@ -173,7 +81,7 @@ test(`a Postgres that is killed, shut down at once or frozen ${SERVER_KILLS} tim
     if (outcome instanceof Error) expect(outcome, outcome.message).toMatchObject({ retryable: true });
   }
   expect(await reader.stop()).toBeGreaterThan(0);
-  await expectAllThere(world, 'server');
+  await expectAllThere(server, world, 'server');
 });
 
 test(`a network that is cut ${CUTS} times loses, doubles and half-shows nothing`, {
@@ -181,12 +89,12 @@ test(`a network that is cut ${CUTS} times loses, doubles and half-shows nothing`
 }, async () => {
   const world = play();
   world.run();
-  await expectAllThere(world, 'cut');
+  await expectAllThere(server, world, 'cut');
   const { port, cut } = await proxyTo(join(server.folder, '.s.PGSQL.5432'));
   const url = `postgres://usage_ledger@127.0.0.1:${port}/postgres`;
   const publisher = new Publisher({ url, schema: 'cut', tls: 'off' }, world.path);
   onTestFinished(() => publisher.close());
-  const reader = poll('cut');
+  const reader = poll(server, 'cut');
   for (let round = 0; round < CUTS; round += 1) {
     world.run();
     const publishing = publisher.publish({ nowMs: NOON }).catch((error: unknown) => error);
@@ -196,7 +104,7 @@ test(`a network that is cut ${CUTS} times loses, doubles and half-shows nothing`
     if (outcome instanceof Error) expect(outcome, outcome.message).toMatchObject({ retryable: true });
   }
   expect(await reader.stop()).toBeGreaterThan(0);
-  await expectAllThere(world, 'cut');
+  await expectAllThere(server, world, 'cut');
 });
 
 function isAlive({ exitCode, signalCode }: ChildProcess): boolean {
