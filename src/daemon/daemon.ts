@@ -6,7 +6,7 @@ import { Releasers } from '../core/process/releasers.ts';
 import { closesInForce } from '../ledger/close/closes-in-force.ts';
 import { hasPublished } from '../ledger/runs/published.ts';
 import { SlotLog } from '../ledger/runs/slot-log.ts';
-import { ledgerId } from '../ledger/schema/identity.ts';
+import { queueId } from '../ledger/schema/identity.ts';
 import { openQueueSystem, type QueueSystem } from '../queue/queues.ts';
 import type { RedisTarget } from '../queue/redis/connection.ts';
 import { startPrivateRedis } from '../queue/redis/private-redis.ts';
@@ -58,7 +58,7 @@ export async function startDaemon(context: Context): Promise<Daemon> {
     });
     if (replica !== null) releasers.push(() => replica.stop());
     const queue: QueueSystem = await openQueueSystem({
-      ledgerId: ledgerId(connection),
+      ledgerId: queueId(connection),
       target,
       logger,
       settings: { syncConcurrency: config.workers },

@@ -35,7 +35,7 @@ import {
 import { closeWorkers, startWorker } from './worker.ts';
 
 export interface QueueSystemOptions {
-  /** Names the queues: two ledgers on one Redis never take each other's jobs. Letters, digits, `-`, `_`. */
+  /** Names the queues: two ledgers, or two copies of one, on one Redis never take each other's jobs. Letters, digits, `-`, `_`. */
   ledgerId: string;
   target: RedisTarget;
   logger: Logger;

@@ -4,7 +4,7 @@ import { disabledChannels } from '../../alerts/outbox/channel-states.ts';
 import { isoTime } from '../../core/clock.ts';
 import { UsageError } from '../../core/errors.ts';
 import { workspaceLines } from '../../daemon/http/workspace-state.ts';
-import { ledgerId } from '../../ledger/schema/identity.ts';
+import { ledgerId, queueId } from '../../ledger/schema/identity.ts';
 import { syncFactsReader } from '../../reports/queries/staleness.ts';
 import { outboxCounts, workspaceStatuses } from '../../reports/queries/status.ts';
 import type { Context } from '../../wiring/context.ts';
@@ -83,7 +83,7 @@ async function readStatus(context: Context, workspaceId: string | undefined): Pr
     outbox: outboxCounts(connection),
     disabled: disabledChannels(connection),
   }))();
-  const queue = await lookAtQueue(context, ledgerId(connection));
+  const queue = await lookAtQueue(context, queueId(connection));
   const sources = {
     factsOf: syncFactsReader(connection),
     // As the daemon sees it: an attempt since then has used the job up.

@@ -1,6 +1,6 @@
 import type { LedgerConnection } from '../file/open.ts';
 
-/** The id that names this ledger's queues. */
+/** The id that every copy of this ledger has. */
 export function ledgerId(connection: LedgerConnection): string {
   const id = connection.prepare("SELECT value FROM ledger_meta WHERE name = 'ledger_id'").pluck().get();
   if (typeof id !== 'string') throw new Error('the ledger has no id');
@@ -21,4 +21,13 @@ export function setReplicaEpoch(connection: LedgerConnection, epoch: number): vo
       'INSERT INTO ledger_meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value',
     )
     .run(REPLICA_EPOCH, String(epoch));
+}
+
+/**
+ * Names the queues of this copy of the ledger. One that has taken another's place shares no job with it, should both run on
+ * one Redis: neither does what the other has enqueued.
+ */
+export function queueId(connection: LedgerConnection): string {
+  const epoch = replicaEpoch(connection);
+  return epoch === 0 ? ledgerId(connection) : `${ledgerId(connection)}-${epoch}`;
 }
