@@ -1,11 +1,9 @@
 import { dirname, join } from 'node:path';
 import type { StaleCheck } from '../alerts/evaluate/evaluate-self.ts';
 import { pendingNotifications } from '../alerts/outbox/outbox.ts';
-import { type Clock, isoTime } from '../core/clock.ts';
+import type { Clock } from '../core/clock.ts';
 import { Releasers } from '../core/process/releasers.ts';
 import { closesInForce } from '../ledger/close/closes-in-force.ts';
-import { hasPublished } from '../ledger/runs/published.ts';
-import { SlotLog } from '../ledger/runs/slot-log.ts';
 import { queueId } from '../ledger/schema/identity.ts';
 import { openQueueSystem, type QueueSystem } from '../queue/queues.ts';
 import type { RedisTarget } from '../queue/redis/connection.ts';
@@ -21,6 +19,7 @@ import { type OutboxSweep, startOutboxSweep } from './outbox-sweep.ts';
 import type { ReplicaParts } from './replica/start-replica.ts';
 import { startRetention } from './retention.ts';
 import { schedulesOf, type WorkspaceSchedule } from './schedules.ts';
+import { createSlotHistory } from './slot-history.ts';
 import { startStaleWatch } from './stale-watch.ts';
 import { startWalWatch } from './wal-watch.ts';
 
@@ -86,23 +85,13 @@ export async function startDaemon(context: Context): Promise<Daemon> {
       logger,
     });
     releasers.push(() => sweep?.stop());
-    const startedAtMs = clock.now();
-    const slots = new SlotLog(connection);
     scheduler = startScheduler<WorkspaceSchedule>({
       entries: schedulesOf(config),
       enqueue: async ({ workspaceId, kind }, due) => {
         const answer = await queue.addSync({ workspaceId, kind, ...due });
         if (answer === 'added') waits.enqueued(workspaceId, clock.now() + due.delayMs);
       },
-      history: ({ workspaceId, kind }) => {
-        const record = slots.record(workspaceId, kind);
-        // The first run of a workspace reads the whole history anyway: no reconciliation is owed before it.
-        if (kind === 'reconcile' && !hasPublished(connection, workspaceId)) {
-          return { ...record, doneSlot: isoTime(clock.now()) };
-        }
-        // Whoever starts the daemon may have put the credentials right.
-        return { ...record, refused: record.refused && (record.failedAtMs ?? 0) >= startedAtMs };
-      },
+      history: createSlotHistory(connection, clock),
       onRedisBack: (listener) => queue.onRedisBack(listener),
       clock,
       logger,

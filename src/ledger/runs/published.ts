@@ -7,3 +7,18 @@ export function hasPublished(connection: LedgerConnection, workspaceId: string):
     .get(workspaceId);
   return first !== undefined;
 }
+
+/**
+ * When the first published run of this workspace began, ISO-8601 UTC, if it read the whole history up to then; null when
+ * nothing has been published, or only a part was asked for first.
+ */
+export function firstWholeReadAt(connection: LedgerConnection, workspaceId: string): string | null {
+  const began = connection
+    .prepare(
+      `SELECT started_at FROM workspaces JOIN runs ON run_key = first_run_key
+       WHERE workspace_id = ? AND from_period IS NULL AND to_period >= substr(started_at, 1, 7)`,
+    )
+    .pluck()
+    .get(workspaceId);
+  return (began as string | undefined) ?? null;
+}

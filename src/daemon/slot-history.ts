@@ -1,0 +1,25 @@
+import { type Clock, isoTime } from '../core/clock.ts';
+import type { LedgerConnection } from '../ledger/file/open.ts';
+import { firstWholeReadAt, hasPublished } from '../ledger/runs/published.ts';
+import { SlotLog } from '../ledger/runs/slot-log.ts';
+import type { SlotHistory } from '../queue/slots.ts';
+import type { WorkspaceSchedule } from './schedules.ts';
+
+/** Tells the scheduler which slots of a workspace are done, from the ledger, for a daemon that starts now. */
+export function createSlotHistory(
+  connection: LedgerConnection,
+  clock: Clock,
+): (schedule: Pick<WorkspaceSchedule, 'workspaceId' | 'kind'>) => SlotHistory {
+  const slots = new SlotLog(connection);
+  const startedAtMs = clock.now();
+  return ({ workspaceId, kind }) => {
+    const record = slots.record(workspaceId, kind);
+    // Whoever starts the daemon may have put the credentials right.
+    const refused = record.refused && (record.failedAtMs ?? 0) >= startedAtMs;
+    if (kind === 'scheduled' || record.doneSlot !== null) return { ...record, refused };
+    // The first run of a workspace reads the whole history: no reconciliation is owed before it or for an earlier slot.
+    const readAt = firstWholeReadAt(connection, workspaceId);
+    if (readAt !== null) return { ...record, refused, doneSlot: readAt };
+    return { ...record, refused, doneSlot: hasPublished(connection, workspaceId) ? null : isoTime(clock.now()) };
+  };
+}
