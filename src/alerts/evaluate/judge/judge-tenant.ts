@@ -1,6 +1,6 @@
-import { addPeriods, periodEndMs } from '../../core/period.ts';
-import { judgeDrop } from '../rules/drop.ts';
-import { judgeJump } from '../rules/jump.ts';
+import { addPeriods, periodEndMs } from '../../../core/period.ts';
+import { judgeDrop } from '../../rules/drop.ts';
+import { judgeJump } from '../../rules/jump.ts';
 import {
   buildThreshold,
   type CreditHistory,
@@ -9,15 +9,15 @@ import {
   scale,
   type Threshold,
   wholeMonth,
-} from '../rules/measures/threshold.ts';
-import { judgeNewSpend } from '../rules/new-spend.ts';
-import { judgePace } from '../rules/pace/pace.ts';
-import { type Judgement, NO_USAGE, type Stage } from '../rules/rule.ts';
-import { DAILY_DAYS, judgeStopped } from '../rules/stopped.ts';
-import { judgeTrend, trendLimit } from '../rules/trend.ts';
-import type { TenantFacts } from './candidates.ts';
+} from '../../rules/measures/threshold.ts';
+import { judgeNewSpend } from '../../rules/new-spend.ts';
+import { judgePace } from '../../rules/pace/pace.ts';
+import { type Judgement, NO_USAGE, type Stage } from '../../rules/rule.ts';
+import { DAILY_DAYS, judgeStopped } from '../../rules/stopped.ts';
+import { judgeTrend, trendLimit } from '../../rules/trend.ts';
+import type { TenantFacts } from '../candidates.ts';
+import { type Observation, observation } from '../observation.ts';
 import type { JudgeSources } from './judge-sources.ts';
-import { type Observation, observation } from './observation.ts';
 
 const DAY_MS = 86_400_000;
 

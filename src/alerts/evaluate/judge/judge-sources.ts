@@ -1,7 +1,7 @@
 import type Database from 'better-sqlite3';
-import type { Curves } from './curves.ts';
-import type { PeriodFacts } from './period-facts.ts';
-import type { TenantSettings } from './tenant-settings.ts';
+import type { Curves } from '../curves.ts';
+import type { PeriodFacts } from '../period-facts.ts';
+import type { TenantSettings } from '../tenant-settings.ts';
 
 /** What the rules need from the ledger. */
 export interface JudgeSources {

@@ -1,15 +1,15 @@
-import type { Budget } from '../../config/types.ts';
-import { judgeBudget } from '../rules/budget.ts';
-import { judgeJump, paceIsTelling } from '../rules/jump.ts';
-import { buildThreshold, type CreditHistory } from '../rules/measures/threshold.ts';
-import type { Curve } from '../rules/pace/curve.ts';
-import { judgePace } from '../rules/pace/pace.ts';
-import { slowProjection } from '../rules/pace/slow-part.ts';
-import { clear, NO_USAGE, type Stage, type UsageFigures } from '../rules/rule.ts';
-import { BudgetTable } from './budgets.ts';
-import type { TenantFacts } from './candidates.ts';
+import type { Budget } from '../../../config/types.ts';
+import { judgeBudget } from '../../rules/budget.ts';
+import { judgeJump, paceIsTelling } from '../../rules/jump.ts';
+import { buildThreshold, type CreditHistory } from '../../rules/measures/threshold.ts';
+import type { Curve } from '../../rules/pace/curve.ts';
+import { judgePace } from '../../rules/pace/pace.ts';
+import { slowProjection } from '../../rules/pace/slow-part.ts';
+import { clear, NO_USAGE, type Stage, type UsageFigures } from '../../rules/rule.ts';
+import { BudgetTable } from '../budgets.ts';
+import type { TenantFacts } from '../candidates.ts';
+import { type Observation, observation } from '../observation.ts';
 import type { JudgeSources } from './judge-sources.ts';
-import { type Observation, observation } from './observation.ts';
 
 /** With fewer tenants their own alerts say all that the total could. */
 const FEW_TENANTS = 5;

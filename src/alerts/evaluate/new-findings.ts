@@ -1,0 +1,127 @@
+import type { MergedRun } from '../../ledger/runs/apply-run.ts';
+import { paceIsTelling } from '../rules/jump.ts';
+import type { RuleName } from '../rules/rule.ts';
+import { leastBudgeted } from './budgets.ts';
+import { findCandidates, type TenantFacts } from './candidates.ts';
+import type { Curves } from './curves.ts';
+import type { Judge } from './judge/judge.ts';
+import type { AlertSubject, Observation } from './observation.ts';
+import type { PeriodFacts } from './period-facts.ts';
+import type { PeriodLook } from './run-periods.ts';
+import { entriesOfKind, findBudgeted, findRestated, findSilent, findTrends } from './searches.ts';
+import type { TenantSettings } from './tenant-settings.ts';
+
+interface Sources {
+  merged: MergedRun;
+  settings: TenantSettings;
+  factsOf: (periodKey: number) => PeriodFacts;
+  /** A tenant's figures of a period and of the one before. */
+  read: (periodKey: number, tenantKey: number) => TenantFacts;
+  curves: Curves;
+  judge: Judge;
+}
+
+/** Who takes what is found: where no alert is open yet for a subject it asks what the rule says of it. */
+export interface Finder {
+  begin(subject: AlertSubject, judge: () => Observation | null): void;
+  /** Of what the run itself has brought, whether an alert is open or not. */
+  observe(seen: Observation): void;
+}
+
+/** Looks in what a run has changed for subjects that a rule may hold for. */
+export class NewFindings {
+  readonly #sources: Sources;
+  readonly #finder: Finder;
+
+  constructor(sources: Sources, finder: Finder) {
+    this.#sources = sources;
+    this.#finder = finder;
+  }
+
+  inPeriod(periodKey: number, { all, settlesNow }: PeriodLook): void {
+    const { merged, settings, factsOf, judge } = this.#sources;
+    const facts = factsOf(periodKey);
+    const { phase } = facts;
+    // What changes in a period that has settled is a restatement, and told as one.
+    if (phase.settled && !settlesNow) return;
+    const scope = all ? 'all' : { changedSince: merged.lastEntryIdBefore };
+    for (const tenant of findCandidates(merged.connection, facts, settings, scope, this.#recentFrom(facts))) {
+      this.#begin('jump', tenant, () => judge.jump(tenant, null));
+      this.#begin('new_spend', tenant, () => judge.newSpend(tenant));
+      if (phase.settled) this.#begin('drop', tenant, () => judge.drop(tenant, null));
+    }
+    const whole = { periodKey, tenantKey: null };
+    this.#begin('workspace_jump', whole, () => judge.workspaceJump(periodKey, null));
+    this.#budgets(facts);
+    if (settlesNow) this.#trends(facts);
+  }
+
+  /** Tenants that used credits daily, and have stopped. */
+  stopped(periodKey: number): void {
+    const { merged, curves, judge, read } = this.#sources;
+    for (const tenantKey of findSilent(merged, curves, periodKey)) {
+      this.#begin('drop', { periodKey, tenantKey }, () => judge.drop(read(periodKey, tenantKey), null));
+    }
+  }
+
+  /** Open periods whose counter this run has lowered. */
+  fallenCounters(): void {
+    const { merged, factsOf, judge, read } = this.#sources;
+    for (const { periodKey, tenantKey, before } of entriesOfKind(merged, 'decreased')) {
+      if (factsOf(periodKey).phase.over) continue;
+      const key = { periodKey, tenantKey };
+      this.#begin('regression', key, () => judge.regression(read(periodKey, tenantKey), before, null));
+    }
+  }
+
+  restatedPeriods(): void {
+    const { merged, curves, settings, judge, read } = this.#sources;
+    const rows = merged.connection
+      .prepare('SELECT DISTINCT corrects_period_key, tenant_key FROM adjustments WHERE run_key = ?')
+      .raw()
+      .all(merged.run.runKey) as [number, number][];
+    for (const periodKey of merged.changedPeriods) {
+      const found = findRestated(merged, curves, periodKey, settings.leastFloor);
+      rows.push(...found.map((tenantKey): [number, number] => [periodKey, tenantKey]));
+    }
+    for (const [periodKey, tenantKey] of rows) this.#finder.observe(judge.restatement(read(periodKey, tenantKey)));
+  }
+
+  withdrawnRecords(): void {
+    const { merged, judge, read } = this.#sources;
+    for (const { periodKey, tenantKey, before } of entriesOfKind(merged, 'withdrawn')) {
+      this.#finder.observe(judge.withdrawn(read(periodKey, tenantKey), before));
+    }
+  }
+
+  /** Where the last four days begin in the entries, when a pace can be judged. */
+  #recentFrom({ phase }: PeriodFacts): { entryId: number; isHere: boolean } | null {
+    const { settings, curves } = this.#sources;
+    if (!settings.paceFractions.some((fraction) => paceIsTelling(phase, fraction))) return null;
+    const entryId = curves.lastEntryBefore(4);
+    return entryId === null ? null : { entryId, isHere: curves.isHere };
+  }
+
+  #budgets({ periodKey, phase }: PeriodFacts): void {
+    const { merged, settings, judge, read } = this.#sources;
+    const tells = settings.paceFractions.some((fraction) => paceIsTelling(phase, fraction));
+    const least = leastBudgeted(settings.budgets, tells ? phase.elapsedMs / phase.lengthMs : null);
+    this.#begin('budget', { periodKey, tenantKey: null }, () => judge.workspaceBudget(periodKey));
+    if (least === null) return;
+    for (const tenantKey of findBudgeted(merged, periodKey, least)) {
+      this.#begin('budget', { periodKey, tenantKey }, () => judge.tenantBudget(read(periodKey, tenantKey)));
+    }
+  }
+
+  #trends(facts: PeriodFacts): void {
+    const { merged, settings, judge, read } = this.#sources;
+    const { periodKey } = facts;
+    for (const tenantKey of findTrends(merged.connection, facts, settings.leastFloor)) {
+      this.#begin('trend', { periodKey, tenantKey }, () => judge.trend(read(periodKey, tenantKey)));
+    }
+  }
+
+  #begin(rule: RuleName, { periodKey, tenantKey }: Omit<AlertSubject, 'rule'>, judge: () => Observation | null): void {
+    this.#finder.begin({ rule, periodKey, tenantKey }, judge);
+  }
+}

@@ -1,0 +1,50 @@
+import type { StoredAlert } from '../book/alert-rows.ts';
+import { clear } from '../rules/rule.ts';
+import type { TenantFacts } from './candidates.ts';
+import type { Judge } from './judge/judge.ts';
+import { type Observation, observation } from './observation.ts';
+
+/** What the rule of an open alert says of its subject now. */
+export function reconsider(
+  alert: StoredAlert,
+  periodKey: number,
+  { judge, read }: { judge: Judge; read: (periodKey: number, tenantKey: number) => TenantFacts },
+): Observation {
+  const firing = alert.state === 'pending' ? null : alert.stage;
+  if (alert.tenantKey === null) {
+    return alert.rule === 'budget'
+      ? (judge.workspaceBudget(periodKey) ?? withoutFigures(alert))
+      : judge.workspaceJump(periodKey, firing);
+  }
+  const tenant = read(periodKey, alert.tenantKey);
+  const before = { credits: alert.previousCredits ?? 0n, requests: alert.previousRequests ?? 0n };
+  switch (alert.rule) {
+    case 'drop':
+      return judge.drop(tenant, firing);
+    case 'new_spend':
+      return judge.newSpend(tenant);
+    case 'regression':
+      return judge.regression(tenant, before, alert.notifiedMeasure ?? 0n);
+    case 'trend':
+      return judge.trend(tenant);
+    case 'budget':
+      return judge.tenantBudget(tenant) ?? withoutFigures(alert);
+    case 'restatement':
+      return judge.restatement(tenant);
+    case 'withdrawn':
+      return judge.withdrawn(tenant, before);
+    default:
+      return judge.jump(tenant, firing);
+  }
+}
+
+/** What a month that has settled leaves behind: nothing that anybody could still do. */
+export function isPast({ rule }: StoredAlert, { phase, judgement }: Observation): boolean {
+  if (phase?.settled !== true) return false;
+  return rule === 'regression' || (rule === 'budget' && judgement.verdict === 'clear');
+}
+
+/** The cause of an alert is gone, and there is nothing to compare. */
+export function withoutFigures({ rule, periodKey, tenantKey }: StoredAlert): Observation {
+  return observation({ rule, periodKey, tenantKey, judgement: clear(true) });
+}
