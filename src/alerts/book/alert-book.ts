@@ -3,10 +3,11 @@ import { isoTime } from '../../core/clock.ts';
 import { periodOfKey } from '../../ledger/schema/keys.ts';
 import { type Observation, observation } from '../evaluate/observation.ts';
 import { createPublisher } from '../notify/publisher.ts';
+import { PACE_CONFIRM_MS } from '../rules/jump.ts';
 import { clear, type Stage } from '../rules/rule.ts';
 import type { BookContext, RunAlerts, UnpublishedChange } from './alert-change.ts';
 import { AlertRows, figuresOf, type StoredAlert, type SubjectNames } from './alert-rows.ts';
-import { endedIncidents, gatherIncidents, isCrowd, isExpected } from './incidents.ts';
+import { type Crowds, endedIncidents, findCrowds, gatherIncidents, isExpected } from './incidents.ts';
 import { advance } from './lifecycle.ts';
 import { type Mutes, readMutes } from './mutes.ts';
 import { createSilencer } from './silencer.ts';
@@ -23,7 +24,7 @@ export class AlertBook {
   readonly #lastNews: Database.Statement;
   #drafts: UnpublishedChange[] = [];
   #mutes: Mutes | null = null;
-  readonly #crowds = new Map<number, boolean>();
+  readonly #isCrowd: Crowds;
 
   constructor(context: BookContext) {
     this.#context = context;
@@ -41,6 +42,7 @@ export class AlertBook {
       )
       .pluck();
     this.#rows = new AlertRows(context.connection, context.workspaceKey);
+    this.#isCrowd = findCrowds(context);
     this.#tenantId = context.connection.prepare('SELECT tenant_id FROM tenants WHERE tenant_key = ?').pluck();
   }
 
@@ -87,10 +89,8 @@ export class AlertBook {
   /** While many wait, a pace gives an incident another day to form, and is then told all the same. */
   #mayBeIncident({ state, periodKey, pendingSinceMs }: StoredAlert, stage: Stage): boolean {
     if (state !== 'pending' || stage !== 'pace' || periodKey === null || pendingSinceMs === null) return false;
-    if (this.#context.nowMs - pendingSinceMs >= 2 * NEWS_EVERY_MS) return false;
-    const known = this.#crowds.get(periodKey) ?? isCrowd(this.#context, periodKey);
-    this.#crowds.set(periodKey, known);
-    return known;
+    if (this.#context.nowMs - pendingSinceMs >= PACE_CONFIRM_MS + NEWS_EVERY_MS) return false;
+    return this.#isCrowd(periodKey);
   }
 
   get #muted(): Mutes {

@@ -70,17 +70,29 @@ export function gatherIncidents(context: BookContext, sources: Sources, observe:
 /** So many tenants that wait at once may be an incident that forms. */
 const CROWD = 5;
 
-/** Whether more than a tenth of a period's tenants wait for their pace to be confirmed. */
-export function isCrowd(context: BookContext, periodKey: number): boolean {
+/** Whether more than a tenth of a period's tenants waited for their pace to be confirmed. */
+export type Crowds = (periodKey: number) => boolean;
+
+/** Counts who waits now: before a run changes any, so that the order in which alerts are looked at decides nothing. */
+export function findCrowds(context: BookContext): Crowds {
   const { connection, workspaceKey } = context;
-  const waiting = connection
+  const rows = connection
     .prepare(
-      `SELECT count(*) FROM alerts
-       WHERE workspace_key = ? AND state = 'pending' AND period_key = ? AND tenant_key IS NOT NULL`,
+      `SELECT period_key, count(*) FROM alerts
+       WHERE workspace_key = ? AND state IN ${OPEN_ALERT_STATES_SQL} AND state = 'pending' AND tenant_key IS NOT NULL
+       GROUP BY period_key`,
     )
-    .pluck()
-    .get(workspaceKey, periodKey) as number;
-  return waiting >= CROWD && waiting * 10 > countTenants(context, periodKey);
+    .raw()
+    .all(workspaceKey) as [number, number][];
+  const waiting = new Map(rows.filter(([, count]) => count >= CROWD));
+  const known = new Map<number, boolean>();
+  return (periodKey) => {
+    const count = waiting.get(periodKey);
+    if (count === undefined) return false;
+    const found = known.get(periodKey) ?? count * 10 > countTenants(context, periodKey);
+    known.set(periodKey, found);
+    return found;
+  };
 }
 
 /** So many times its threshold a member of an incident is out of the common. */

@@ -33,10 +33,10 @@ export interface Measures {
   planted: Share;
   plantedByPromise: Share;
   missing: string[];
-  /** Days until a rise to three times was told that began in mid-month, from the 10th to the 18th. */
+  /** Days until a rise to three times was told that began from the 8th to the 20th and brought its month well above `T`. */
   riseDays: RiseDays;
-  /** The same of all that began from the 8th to the 20th: the later, the less of the month is left to show it. */
-  riseDaysWide: RiseDays;
+  /** The same of those that brought it barely to `T`, of which documentation promises no number of days. */
+  riseDaysBarely: RiseDays;
   notificationsADay: number;
   worstDay: number;
   /** Notifications about a bulge's month until its second day: the most of any. */
@@ -77,7 +77,7 @@ export function measure(world: World, told: Told, { seed, seconds }: { seed: num
   const planted: Share = { of: 0, hits: 0 };
   const plantedByPromise: Share = { of: 0, hits: 0 };
   const missing: string[] = [];
-  const rises: { day: number; days: number }[] = [];
+  const rises: { wellAbove: boolean; days: number }[] = [];
   for (const each of incidents.planted) {
     if (each.kind === 'runaway') continue;
     // A rise that leaves its month below the threshold is no jump by the documentation: nothing is promised of it.
@@ -96,7 +96,9 @@ export function measure(world: World, told: Told, { seed, seconds }: { seed: num
       ({ period }) => each.period >= period && each.period <= addPeriods(period, 2),
     );
     if (isMiddle && !shadowed && firstMs !== null) {
-      rises.push({ day: each.riseDay ?? 0, days: (firstMs - each.onsetMs) / DAY_MS });
+      const limit = thresholdOf(usual) * WELL_ABOVE;
+      const wellAbove = service.finalCredits(each.tenant, each.period) >= limit;
+      rises.push({ wellAbove, days: (firstMs - each.onsetMs) / DAY_MS });
     }
   }
   const sent = told.changes.filter((each) => each.atOnce && periodAt(each.atMs) >= judgedFrom);
@@ -116,8 +118,8 @@ export function measure(world: World, told: Told, { seed, seconds }: { seed: num
   return {
     ...{ seed, tenants: world.tenants.length, runs: world.runsMs.length, seconds },
     ...{ pace, paceWithBulges, early, leadDays: median(leads), planted, plantedByPromise, missing },
-    riseDays: riseDaysOf(rises.filter(({ day }) => day >= MID_MONTH.from && day <= MID_MONTH.to)),
-    riseDaysWide: riseDaysOf(rises),
+    riseDays: riseDaysOf(rises.filter(({ wellAbove }) => wellAbove)),
+    riseDaysBarely: riseDaysOf(rises.filter(({ wellAbove }) => !wellAbove)),
     notificationsADay: sent.length / span / hundreds,
     worstDay: Math.max(0, ...outside.map((each) => each.length)) / hundreds,
     bulge: Math.max(0, ...incidents.bulges.map((each) => notificationsOfBulge(world, sent, each))),
@@ -161,7 +163,8 @@ function firstTold(
   return found?.atMs ?? null;
 }
 
-const MID_MONTH = { from: 10, to: 18 };
+/** From so many times its threshold on, documentation promises when a rise in mid-month is told. */
+const WELL_ABOVE = 1.2;
 
 function riseDaysOf(rises: readonly { days: number }[]): RiseDays {
   const days = rises.map((rise) => rise.days);

@@ -1,4 +1,4 @@
-import type { Measures, Share } from './measure.ts';
+import type { Measures, RiseDays, Share } from './measure.ts';
 import type { OracleReport } from './oracle/findings.ts';
 
 /** A year as its process prints it. */
@@ -14,12 +14,9 @@ export function renderTable(years: readonly Year[]): string {
     ['lead before certain, median days', ({ leadDays }) => numberWords(leadDays)],
     ['planted told at all', ({ planted }) => shareWords(planted)],
     ['planted told when promised', ({ plantedByPromise }) => shareWords(plantedByPromise)],
-    ['3x from mid-month: days, median', ({ riseDays }) => numberWords(riseDays.median)],
-    ['3x from mid-month: days, worst', ({ riseDays }) => numberWords(riseDays.worst)],
-    [
-      'the same from the 8th to the 20th: worst, number',
-      ({ riseDaysWide }) => `${numberWords(riseDaysWide.worst)}, ${riseDaysWide.count}`,
-    ],
+    ['3x from mid-month, to 1.2 T: days, median', ({ riseDays }) => numberWords(riseDays.median)],
+    ['3x from mid-month, to 1.2 T: worst, number', ({ riseDays }) => worstWords(riseDays)],
+    ['3x from mid-month, barely to T: worst, number', ({ riseDaysBarely }) => worstWords(riseDaysBarely)],
     ['told at once a day and 100 tenants', ({ notificationsADay }) => notificationsADay.toFixed(2)],
     ['the same, worst day outside bulges', ({ worstDay }) => worstDay.toFixed(1)],
     ['bulge: told until its second day', ({ bulge }) => String(bulge)],
@@ -46,6 +43,10 @@ export function renderTable(years: readonly Year[]): string {
 
 function shareWords({ hits, of }: Share): string {
   return `${hits}/${of} ${of === 0 ? '' : `${((hits / of) * 100).toFixed(0)}%`}`;
+}
+
+function worstWords({ worst, count }: RiseDays): string {
+  return `${numberWords(worst)}, ${count}`;
 }
 
 function numberWords(value: number | null): string {

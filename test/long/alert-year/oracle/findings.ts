@@ -17,39 +17,23 @@ export class Findings {
   readonly #cases = new Set<string>();
   readonly #missed = new Map<string, string>();
   readonly #undocumented = new Map<string, string>();
-  readonly #owed = new Map<string, { sinceMs: number; atMs: number }>();
 
-  /** By now this alert must fire, at this stage or a higher one. `lagMs`: documentation lets it wait for so long. */
+  /** By now this alert must fire, at this stage or a higher one. */
   must(
     ledger: LedgerState,
-    subject: { rule: string; tenant: string | null; month: number },
+    { rule, tenant, month }: { rule: string; tenant: string | null; month: number },
     stage: AlertChange['stage'],
-    { atMs, lagMs = 0 }: { atMs: number; lagMs?: number },
+    atMs: number,
   ): void {
-    const { rule, tenant, month } = subject;
     const alert = ledger.of(rule, tenant, month);
     if (alert.seeded) return;
     const id = `${keyOf(rule, tenant, month)} ${stage}`;
     this.#cases.add(id);
-    if (isToldAt(alert, stage)) {
-      this.#owed.delete(id);
-      return;
-    }
-    const owed = this.#owed.get(id) ?? { sinceMs: atMs, atMs };
-    owed.atMs = atMs;
-    this.#owed.set(id, owed);
     // A second piece of news of one alert at one stage waits for a day.
     const waits = (alert.newsMs[stage] ?? Number.NEGATIVE_INFINITY) > atMs - DAY_MS;
-    if (waits || atMs - owed.sinceMs < lagMs || this.#missed.has(id)) return;
-    this.#missed.set(
-      id,
-      `${rule} ${stage} ${tenant ?? ''} ${periodFromIndex(month)} at ${isoOf(atMs)}: ${alert.state}`,
-    );
-  }
-
-  /** What is owed no more, because it does not hold any more, is forgotten. */
-  endRun(atMs: number): void {
-    for (const [id, owed] of this.#owed) if (owed.atMs < atMs) this.#owed.delete(id);
+    if (isToldAt(alert, stage) || waits || this.#missed.has(id)) return;
+    const subject = `${tenant ?? ''} ${periodFromIndex(month)}`;
+    this.#missed.set(id, `${rule} ${stage} ${subject} at ${isoOf(atMs)}: ${alert.state}`);
   }
 
   undocumented(change: AlertChange, why: string): void {

@@ -6,17 +6,16 @@ import type { World } from '../world.ts';
 import { Findings, type OracleReport } from './findings.ts';
 import { LedgerState, rankOf } from './ledger-state.ts';
 import { isDrop, isTrend, limitOf, type OracleSettings, silenceOf, thresholdOf, totalOf } from './month-rules.ts';
-import { atLeast, paceOf, type Verdict } from './pace.ts';
+import { atLeast, least, NO_PACE, paceOf, type Verdict } from './pace.ts';
 import { boundsOf, type Change, monthAt, Seen, type TenantSeen } from './seen.ts';
 
 const HOUR_MS = 3_600_000;
 /** A pace is told once it has held for a day; the run at the same hour of the next day counts, a little early or late. */
 const HELD_MS = DAY_MS - HOUR_MS / 2;
-/** While more than a tenth of the tenants wait, they are given another day to become one incident. */
-const CROWD_MS = DAY_MS + HOUR_MS;
 /** Who has stopped is looked for four times a day. */
 const STOPPED_MS = 3 * DAY_MS;
 const LOOKBACK = 2;
+const PACE_FROM_MS = 5 * DAY_MS;
 
 export interface OracleReading {
   atMs: number;
@@ -51,6 +50,12 @@ class Oracle {
   readonly #closed = new Map<number, ReadonlyMap<TenantSeen, number>>();
   /** Since when a pace holds for sure, and since when it may. */
   readonly #paces = new Map<string, { sureMs: number | null; maybeMs: number | null; verdict: Verdict }>();
+  /** The open month as a run has found it: whether its pace can be judged now first, whom it has changed, who waited. */
+  #open: { begins: boolean; changed: ReadonlySet<TenantSeen>; isCrowd: boolean } = {
+    begins: false,
+    changed: new Set(),
+    isCrowd: false,
+  };
 
   constructor(world: World, settings: OracleSettings) {
     this.#world = world;
@@ -60,10 +65,18 @@ class Oracle {
   run({ atMs, from, records }: OracleReading, changes: readonly AlertChange[]): void {
     const isFirst = this.#seen.runsMs.length === 0;
     if (!isFirst) this.#close(atMs);
+    const current = monthAt(atMs);
+    const waited = this.#ledger.ofMonth(current).filter(({ state }) => state === 'pending').length;
+    const lastMs = this.#seen.runsMs.at(-1) ?? atMs;
     const changed = this.#seen.take(atMs, from, records);
     for (const change of changes) this.#ledger.take(change);
     if (isFirst) return;
-    const current = monthAt(atMs);
+    this.#open = {
+      // The first run that can judge a pace looks at everybody, each later one at those that it has changed.
+      begins: lastMs < boundsOf(current)[0] + PACE_FROM_MS,
+      changed: new Set(changed.flatMap(({ tenant, month }) => (month >= current - 1 ? [tenant] : []))),
+      isCrowd: waited >= 5 && waited * 10 > this.#comparable(current),
+    };
     for (let month = current - LOOKBACK; month <= current; month += 1) {
       if (month < this.#seen.firstMonth) continue;
       const settles = !this.#settled.has(month) && atMs >= boundsOf(month)[1] + this.#settings.settleHours * HOUR_MS;
@@ -74,7 +87,6 @@ class Oracle {
     this.#stopped(current, atMs);
     this.#incidents(changes, atMs);
     for (const change of changes) this.#check(change, changed);
-    this.findings.endRun(atMs);
   }
 
   /** Finance closes months on their tenth day after the end. */
@@ -98,17 +110,17 @@ class Oracle {
       const current = this.#seen.credits(tenant, month);
       const limit = limitOf(this.#seen, tenant, month, this.#settings);
       if (limit !== null && current >= limit) {
-        this.findings.must(this.#ledger, { rule: 'jump', ...subject }, settles ? 'final' : 'certain', { atMs });
+        this.findings.must(this.#ledger, { rule: 'jump', ...subject }, settles ? 'final' : 'certain', atMs);
       } else if (limit !== null && !isOver) this.#pace(tenant, month, limit, atMs);
       if (this.#isNewSpend(tenant, month)) {
-        this.findings.must(this.#ledger, { rule: 'new_spend', ...subject }, 'certain', { atMs });
+        this.findings.must(this.#ledger, { rule: 'new_spend', ...subject }, 'certain', atMs);
       }
       if (!settles) continue;
       if (isDrop(this.#seen, tenant, month, this.#settings)) {
-        this.findings.must(this.#ledger, { rule: 'drop', ...subject }, 'final', { atMs });
+        this.findings.must(this.#ledger, { rule: 'drop', ...subject }, 'final', atMs);
       }
       if (isTrend(this.#seen, tenant, month, this.#settings)) {
-        this.findings.must(this.#ledger, { rule: 'trend', ...subject }, 'final', { atMs });
+        this.findings.must(this.#ledger, { rule: 'trend', ...subject }, 'final', atMs);
       }
     }
     this.#workspace(month, { settles, isOver, atMs });
@@ -116,38 +128,30 @@ class Oracle {
 
   #pace(tenant: TenantSeen, month: number, limit: number, atMs: number): void {
     const subject = { rule: 'jump', tenant: tenant.id, month };
-    const alert = this.#ledger.of('jump', tenant.id, month);
-    const [startMs, endMs] = boundsOf(month);
-    const isLookedAt =
-      alert.state === 'pending' ||
-      alert.state === 'firing' ||
-      this.#seen.credits(tenant, month) >= (limit * 0.95 * (atMs - startMs)) / (endMs - startMs) ||
-      (this.#seen.used(tenant, atMs - 4 * DAY_MS, atMs) ?? 0) >= 0.15 * this.#seen.credits(tenant, month - 1);
-    const { verdict, near } = isLookedAt
-      ? paceOf(this.#seen, tenant, month, limit)
-      : { verdict: 'no' as const, near: 'no' as const };
-    this.#hold(subject, verdict, near, atMs);
+    const known = this.#paces.get(paceKey(subject));
+    const isLookedAt = this.#open.begins || this.#open.changed.has(tenant);
+    const mayWait = isLookedAt || (known?.maybeMs ?? null) !== null;
+    const { verdict, near, looked } = mayWait ? paceOf(this.#seen, tenant, month, limit) : NO_PACE;
+    this.#hold(subject, { verdict, near, begins: isLookedAt ? least(verdict, looked) : 'no' }, atMs);
   }
 
-  /** Follows how long a pace has held; what has held for a day must be told. */
+  /**
+   * Follows how long a pace has held; what has held for a day must be told, in a crowd what has held for two. `begins`:
+   * this run has reason to look at who does not wait yet, and finds it ahead.
+   */
   #hold(
     subject: { rule: string; tenant: string | null; month: number },
-    verdict: Verdict,
-    near: Verdict,
+    { verdict, near, begins }: { verdict: Verdict; near: Verdict; begins: Verdict },
     atMs: number,
   ): void {
-    const key = `${subject.rule} ${subject.month} ${subject.tenant}`;
-    const known = this.#paces.get(key) ?? { sureMs: null, maybeMs: null, verdict };
-    const sureMs = verdict === 'yes' ? (known.sureMs ?? atMs) : null;
-    const goesOn = verdict !== 'no' || (known.maybeMs !== null && near !== 'no');
-    this.#paces.set(key, { sureMs, maybeMs: goesOn ? (known.maybeMs ?? atMs) : null, verdict });
-    if (sureMs === null || atMs - sureMs < HELD_MS) return;
-    this.findings.must(this.#ledger, subject, 'pace', { atMs, lagMs: this.#isCrowd(subject.month) ? CROWD_MS : 0 });
-  }
-
-  #isCrowd(month: number): boolean {
-    const waiting = this.#ledger.ofMonth(month).filter(({ state }) => state === 'pending').length;
-    return waiting >= 5 && waiting * 10 > this.#comparable(month);
+    const key = paceKey(subject);
+    const { sureMs, maybeMs } = this.#paces.get(key) ?? { sureMs: null, maybeMs: null };
+    const sure = sureMs === null ? begins === 'yes' : verdict === 'yes';
+    const maybe = maybeMs === null ? begins !== 'no' : verdict !== 'no' || near !== 'no';
+    const heldSinceMs = sure ? (sureMs ?? atMs) : null;
+    this.#paces.set(key, { sureMs: heldSinceMs, maybeMs: maybe ? (maybeMs ?? atMs) : null, verdict });
+    if (heldSinceMs === null || atMs - heldSinceMs < HELD_MS + (this.#open.isCrowd ? DAY_MS : 0)) return;
+    this.findings.must(this.#ledger, subject, 'pace', atMs);
   }
 
   #comparable(month: number): number {
@@ -172,7 +176,7 @@ class Oracle {
     const subject = { rule: 'workspace_jump', tenant: null, month };
     const limit = thresholdOf(before, { ...this.#settings, minIncrease: null });
     if (now.credits >= limit) {
-      this.findings.must(this.#ledger, subject, settles ? 'final' : 'certain', { atMs });
+      this.findings.must(this.#ledger, subject, settles ? 'final' : 'certain', atMs);
       return;
     }
     const [startMs] = boundsOf(month);
@@ -182,7 +186,8 @@ class Oracle {
     const rest = before - totalOf(this.#seen, month - 1, Math.min(pointMs, startMs - 1)).credits;
     const heads = now.credits + Math.max(0, rest) / 2;
     const verdict = knows ? atLeast(heads, limit, 0.005) : 'no';
-    this.#hold(subject, verdict, knows ? atLeast(heads, limit * 0.9, 0.005) : 'no', atMs);
+    const near = knows ? atLeast(heads, limit * 0.9, 0.005) : 'no';
+    this.#hold(subject, { verdict, near, begins: verdict }, atMs);
   }
 
   /** What two readings of one month say. */
@@ -190,13 +195,13 @@ class Oracle {
     for (const change of changed) {
       const { tenant, month } = change;
       const subject = { tenant: tenant.id, month };
-      if (isWithdrawn(change)) this.findings.must(this.#ledger, { rule: 'withdrawn', ...subject }, 'certain', { atMs });
+      if (isWithdrawn(change)) this.findings.must(this.#ledger, { rule: 'withdrawn', ...subject }, 'certain', atMs);
       if (isRegression(this.#seen, change, atMs)) {
-        this.findings.must(this.#ledger, { rule: 'regression', ...subject }, 'certain', { atMs });
+        this.findings.must(this.#ledger, { rule: 'regression', ...subject }, 'certain', atMs);
       }
       if (this.#isRestated(change)) {
         const stage = this.#closed.has(month) ? 'final' : 'certain';
-        this.findings.must(this.#ledger, { rule: 'restatement', ...subject }, stage, { atMs });
+        this.findings.must(this.#ledger, { rule: 'restatement', ...subject }, stage, atMs);
       }
     }
   }
@@ -218,7 +223,7 @@ class Oracle {
       // It is about the month in which it is found, within six hours and the next run.
       if (silentMs < STOPPED_MS + 6 * HOUR_MS || silentMs > STOPPED_MS + 30 * HOUR_MS) continue;
       if (monthAt(silence.sinceMs + STOPPED_MS) !== current) continue;
-      this.findings.must(this.#ledger, { rule: 'drop', tenant: tenant.id, month: current }, 'pace', { atMs });
+      this.findings.must(this.#ledger, { rule: 'drop', tenant: tenant.id, month: current }, 'pace', atMs);
     }
   }
 
@@ -230,7 +235,7 @@ class Oracle {
     );
     for (const month of touched) {
       const stage = this.#incidentStage(month, atMs);
-      if (stage !== null) this.findings.must(this.#ledger, { rule: 'incident', tenant: null, month }, stage, { atMs });
+      if (stage !== null) this.findings.must(this.#ledger, { rule: 'incident', tenant: null, month }, stage, atMs);
     }
   }
 
@@ -278,7 +283,7 @@ class Oracle {
   /** Why documentation knows no such news now; null when it does. */
   #whyNot(change: AlertChange, tenant: TenantSeen | null, month: number, changed: readonly Change[]): string | null {
     const { rule, stage, atMs } = change;
-    const held = this.#paces.get(`${rule} ${month} ${change.tenant}`);
+    const held = this.#paces.get(paceKey({ rule, month, tenant: change.tenant }));
     const own = changed.find((each) => each.tenant === tenant && each.month === month);
     const isHeld =
       held?.maybeMs != null && (change.change !== 'fired' || atMs - held.maybeMs >= HELD_MS) && held.verdict !== 'no';
@@ -327,7 +332,8 @@ class Oracle {
     if (change.change !== 'resolved' || tenant === null || change.rule !== 'jump') return null;
     const limit = limitOf(this.#seen, tenant, month, this.#settings);
     if (limit !== null && this.#seen.credits(tenant, month) >= limit) return `it stands above ${limit}`;
-    return this.#paces.get(`jump ${month} ${change.tenant}`)?.verdict === 'yes' && change.atMs < boundsOf(month)[1]
+    return this.#paces.get(paceKey({ rule: 'jump', month, tenant: change.tenant }))?.verdict === 'yes' &&
+      change.atMs < boundsOf(month)[1]
       ? 'it still heads there'
       : null;
   }
@@ -345,6 +351,10 @@ class Oracle {
     const speaks = rule === 'workspace_jump' || (change.change !== 'grown' && rankOf(stage) <= rankOf(incident.stage));
     return incident.state === 'firing' && speaks ? null : `muted by an incident that does not speak for it`;
   }
+}
+
+function paceKey({ rule, tenant, month }: { rule: string; tenant: string | null; month: number }): string {
+  return `${rule} ${month} ${tenant}`;
 }
 
 const GROWTH: readonly string[] = ['jump', 'new_spend', 'trend', 'workspace_jump'];

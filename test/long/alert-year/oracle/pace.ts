@@ -11,9 +11,13 @@ const MONTHS = 12;
 export interface PaceSaid {
   /** The month heads for its threshold. */
   verdict: Verdict;
-  /** It may head for nine tenths of it, so that who waits goes on waiting. */
+  /** Its latest days may head for nine tenths of it, so that who waits goes on waiting. */
   near: Verdict;
+  /** It is ahead of a straight line, or has used a sixth of the month before in four days: else nobody begins to wait. */
+  looked: Verdict;
 }
+
+export const NO_PACE: PaceSaid = { verdict: 'no', near: 'no', looked: 'no' };
 
 /** What documentation says of the pace of a tenant now; `limit` is the threshold. */
 export function paceOf(seen: Seen, tenant: TenantSeen, month: number, limit: number): PaceSaid {
@@ -22,7 +26,7 @@ export function paceOf(seen: Seen, tenant: TenantSeen, month: number, limit: num
   const elapsed = (nowMs - startMs) / DAY_MS;
   const current = seen.credits(tenant, month);
   // In the open month nothing is told before the fifth day is over, nor after a first month.
-  if (elapsed < 5 || tenant.first >= month - 1) return { verdict: 'no', near: 'no' };
+  if (elapsed < 5 || tenant.first >= month - 1) return NO_PACE;
   const past = pastMonths(seen, tenant, month);
   const used = new Map<number, number | null>();
   const day = (ago: number): number | null => {
@@ -51,12 +55,13 @@ export function paceOf(seen: Seen, tenant: TenantSeen, month: number, limit: num
   );
   const restSays = rest === null ? 'no' : atLeast(rest, limit);
 
-  const fast = idle > 14 || past.length === 0 ? null : fastOf({ seen, tenant, month, current, elapsed, day });
-  const fastSays =
-    fast === null ? 'no' : least(fast.surges, most(atLeast(fast.lower, limit), open(atLeast(fast.higher, limit))));
+  const fast = idle > 14 || past.length === 0 ? [] : fastOf({ seen, tenant, month, current, elapsed, day });
+  const fastSays = fast
+    .map(({ surges, lower, higher }) => least(surges, most(atLeast(lower, limit), open(atLeast(higher, limit)))))
+    .reduce(most, 'no');
   const regular = idle > 14 ? 'no' : slowSays;
-  const heads = Math.max(slow ?? 0, rest ?? 0, fast?.higher ?? 0);
-  return { verdict: most(most(regular, least(restSays, looked)), fastSays), near: open(atLeast(heads, limit * 0.9)) };
+  const heads = Math.max(0, ...fast.map(({ higher }) => higher));
+  return { verdict: most(most(regular, restSays), fastSays), near: open(atLeast(heads, limit * 0.9)), looked };
 }
 
 interface PastMonth {
@@ -118,21 +123,28 @@ interface FastInput {
   day: (ago: number) => number | null;
 }
 
-/** What the month comes to by the latest days: between `lower` and `higher`, by whether weeks or months foretell better. */
-function fastOf({ seen, tenant, month, current, elapsed, day }: FastInput) {
+/** What the month comes to by the latest days that stand out. */
+interface FastSaid {
+  surges: Verdict;
+  /** Between these, by whether weeks or months foretell better. */
+  lower: number;
+  higher: number;
+}
+
+function fastOf({ seen, tenant, month, current, elapsed, day }: FastInput): FastSaid[] {
   const usual: number[] = [];
   for (let ago = 0; ago < 7; ago += 1) {
     const weeks = [7, 14, 21, 28].map((back) => day(ago + back));
-    if (weeks.includes(null)) return null;
+    if (weeks.includes(null)) return [];
     const [, low = 0, high = 0] = (weeks as number[]).sort((a, b) => a - b);
     usual.push((low + high) / 2);
   }
   const week = sum(usual);
-  if (week <= 0) return null;
+  if (week <= 0) return [];
   const left = daysOf(month) - elapsed;
   let rest = 0;
   for (let next = 0; next < left; next += 1) rest += (usual[6 - (next % 7)] ?? 0) * Math.min(1, left - next);
-  let best: { surges: Verdict; lower: number; higher: number } | null = null;
+  const found: FastSaid[] = [];
   for (const [sevenths, surge, oneDay] of [
     [4, 1.5, 0.6],
     [2, 1.7, 0.7],
@@ -163,11 +175,9 @@ function fastOf({ seen, tenant, month, current, elapsed, day }: FastInput) {
     }
     const byWeeks = Math.max(current + latest.rate * rest, (current + highest * rest) * 0.95);
     const lower = Math.min(byWeeks, byMonthBefore({ seen, tenant, month, current }, latest) ?? byWeeks);
-    if (best === null || RANK[surges] > RANK[best.surges] || (surges === best.surges && byWeeks > best.higher)) {
-      best = { surges, lower, higher: byWeeks };
-    }
+    found.push({ surges, lower, higher: byWeeks });
   }
-  return best;
+  return found;
 }
 
 /** The rest of the latest earlier month that was read here, times how the latest days compare with its same days. */
