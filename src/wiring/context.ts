@@ -1,17 +1,14 @@
-import { randomUUID } from 'node:crypto';
 import type { RunAlerts } from '../alerts/book/alert-change.ts';
-import type { Channel, DeliveryResult } from '../alerts/channels/channel.ts';
+import type { Channel } from '../alerts/channels/channel.ts';
 import { createChannels } from '../alerts/channels/create-channels.ts';
 import type { StaleCheck } from '../alerts/evaluate/evaluate-self.ts';
 import { missingReviews } from '../alerts/notify/digests/compose-reviews.ts';
 import { type ChannelRoute, routesOf } from '../alerts/notify/routes.ts';
-import { testPayload } from '../alerts/notify/service-notices.ts';
-import { disabledChannels } from '../alerts/outbox/channel-states.ts';
-import { type DeliveryOutcome, deliverNotification } from '../alerts/outbox/deliver.ts';
-import { digestsAreDue, pendingNotification } from '../alerts/outbox/outbox.ts';
+import type { DeliveryOutcome } from '../alerts/outbox/deliver.ts';
+import { digestsAreDue } from '../alerts/outbox/outbox.ts';
 import { secretsOf } from '../config/reading/secrets.ts';
 import type { ChannelConfig, Config, WorkspaceConfig } from '../config/types.ts';
-import { type Clock, isoTime, systemClock } from '../core/clock.ts';
+import { type Clock, systemClock } from '../core/clock.ts';
 import { AppError } from '../core/errors.ts';
 import { createLogger, type LogDestination, type Logger } from '../core/logger.ts';
 import type { Period } from '../core/period.ts';
@@ -21,21 +18,15 @@ import { createRedactor, type Redactor } from '../core/text/redact.ts';
 import { type LedgerReader, openReader } from '../ledger/file/open.ts';
 import type { RunKind } from '../ledger/runs/claim-run.ts';
 import { hasPublished } from '../ledger/runs/published.ts';
-import type { HostPacer, Pacer, SharedRate } from '../sync/pacer.ts';
 import { planWindow } from '../sync/plan.ts';
 import type { SyncOutcome, SyncProgress } from '../sync/run.ts';
 import { StagingRoom } from '../sync/staging-room.ts';
-import type { UsageApiClient, UsageApiClientOptions } from '../usage-api/client.ts';
-import { PageMemory } from '../usage-api/http/page-memory.ts';
+import type { UsageApiClient } from '../usage-api/client.ts';
 import { LedgerWriter } from '../writer/ledger-writer.ts';
 import type { WriterHandle } from '../writer/writer-handle.ts';
+import { Post, type TestReport } from './post.ts';
+import { type Patience, ServiceClients, type TakeTurns } from './service-clients.ts';
 import { Traffic } from './traffic.ts';
-
-/** Takes turns of a host's rate that is shared with other daemons. */
-type TakeTurns = (host: string, wanted: number, perSecond: number) => ReturnType<SharedRate>;
-
-/** A turn that comes at once is no wait. */
-const NOTABLE_WAIT_SECONDS = 0.001;
 
 /** What tests, and the terminal, put in place of the usual. */
 export interface ContextOverrides {
@@ -44,8 +35,7 @@ export interface ContextOverrides {
   /** Where log lines go; standard error when absent. */
   logDestination?: LogDestination;
   random?: () => number;
-  /** How patient the service's clients are. */
-  clientOptions?: Pick<UsageApiClientOptions, 'retries' | 'retryBaseMs' | 'maxRetryAfterMs' | 'requestTimeoutMs'>;
+  clientOptions?: Patience;
 }
 
 /** One sync as a command or a job asks for it. */
@@ -61,15 +51,6 @@ export interface SyncOrder {
   onFailure?: (alerts: RunAlerts) => void;
 }
 
-/** What came of a test message. */
-export interface TestReport {
-  channel: string;
-  type: string;
-  notificationId: string;
-  latencyMs: number;
-  result: DeliveryResult;
-}
-
 /**
  * All wiring of the program, built once from the configuration. Nothing is opened before it is asked for; `close`
  * lets go of what was, in reverse.
@@ -82,16 +63,12 @@ export class Context {
   readonly version: string;
   readonly channels: ReadonlyMap<string, Channel>;
   readonly #routes: readonly ChannelRoute[];
-  readonly #random: () => number;
-  readonly #clientOptions: NonNullable<ContextOverrides['clientOptions']>;
   readonly #releasers = new Releasers();
-  readonly #pacers = new Map<string, HostPacer>();
-  #takeTurns: TakeTurns | null = null;
   readonly #staging = new StagingRoom();
   /** What the clients have done, for the metrics. */
   readonly traffic = new Traffic();
-  readonly #memory: PageMemory;
-  readonly #clients = new Map<string, Promise<UsageApiClient>>();
+  readonly #clients: ServiceClients;
+  readonly #post: Post;
   /** A thread for the writer that has been started already; the first to open the writer takes it. */
   #thread: WriterHandle | undefined;
   #writer: Promise<LedgerWriter> | null = null;
@@ -109,9 +86,23 @@ export class Context {
     const channels = channelsOf(config);
     this.channels = createChannels(channels, { logger: this.logger, clock: this.clock, proxy: config.proxy });
     this.#routes = routesOf(channels);
-    this.#random = overrides.random ?? Math.random;
-    this.#clientOptions = overrides.clientOptions ?? {};
-    this.#memory = pageMemory(config.workspaces);
+    this.#clients = new ServiceClients({
+      config,
+      clock: this.clock,
+      redact: this.redact,
+      version: this.version,
+      traffic: this.traffic,
+      patience: overrides.clientOptions ?? {},
+      releasers: this.#releasers,
+    });
+    this.#post = new Post({
+      channels: this.channels,
+      clock: this.clock,
+      logger: this.logger,
+      random: overrides.random ?? Math.random,
+      writer: () => this.writer(),
+      reader: () => this.reader(),
+    });
     this.#thread = thread;
   }
 
@@ -185,64 +176,17 @@ export class Context {
 
   /** The service's client for a workspace; one for all who ask, so that connections are shared. */
   client(workspace: WorkspaceConfig): Promise<UsageApiClient> {
-    const client = this.#clients.get(workspace.id) ?? this.#openClient(workspace);
-    this.#clients.set(workspace.id, client);
-    return client;
-  }
-
-  async #openClient(workspace: WorkspaceConfig): Promise<UsageApiClient> {
-    const { UsageApiClient } = await import('../usage-api/client.ts');
-    const { baseUrl, embedUrl, apiKeyId, secretKey, signing, concurrency, maxPageBytes, ca } = workspace;
-    const client = new UsageApiClient({
-      baseUrl,
-      embedUrl,
-      workspaceId: workspace.id,
-      apiKeyId,
-      secretKey,
-      signing,
-      concurrency,
-      maxBodyBytes: maxPageBytes,
-      memory: this.#memory,
-      ca,
-      proxy: this.config.proxy,
-      redact: this.redact,
-      userAgent: `usage-ledger/${this.version}`,
-      clock: this.clock,
-      onAttempt: (outcome) => this.traffic.attempt(workspace.id, outcome),
-      ...this.#clientOptions,
-    });
-    this.#releasers.push(() => client.close());
-    return client;
+    return this.#clients.client(workspace);
   }
 
   /** What the answers under way may take, in bytes. */
   get reservedBytes(): number {
-    return this.#memory.reservedBytes(longestPage(this.config.workspaces));
+    return this.#clients.reservedBytes;
   }
 
   /** From now on the rates of hosts are shared with whoever takes turns in the same way; to be called before any sync. */
   shareRates(takeTurns: TakeTurns): void {
-    this.#takeTurns = takeTurns;
-  }
-
-  /** All workspaces of one host share its rate, the highest that one of them is given; each keeps to its own, too. */
-  async #pacerOf({ id, baseUrl, requestsPerSecond }: WorkspaceConfig): Promise<Pacer> {
-    const { HostPacer, bothPacers } = await import('../sync/pacer.ts');
-    const { host } = new URL(baseUrl);
-    const sharing = this.config.workspaces.filter((other) => new URL(other.baseUrl).host === host);
-    const hostRate = Math.max(...sharing.map((other) => other.requestsPerSecond));
-    const takeTurns = this.#takeTurns;
-    const shared: SharedRate | null = takeTurns && ((wanted) => takeTurns(host, wanted, hostRate));
-    const pacer = this.#pacers.get(host) ?? new HostPacer(hostRate, shared);
-    this.#pacers.set(host, pacer);
-    const lane = pacer.lane(id);
-    const turn = requestsPerSecond < hostRate ? bothPacers(new HostPacer(requestsPerSecond).lane(id), lane) : lane;
-    return async (signal) => {
-      const asked = performance.now();
-      await turn(signal);
-      const seconds = (performance.now() - asked) / 1000;
-      if (seconds >= NOTABLE_WAIT_SECONDS) this.traffic.waited(id, seconds);
-    };
+    this.#clients.shareRates(takeTurns);
   }
 
   /** Opens and loads all that syncs need, so that a daemon's first one does not hold up its event loop. */
@@ -275,7 +219,7 @@ export class Context {
         writer,
         source,
         workspace,
-        pace: await this.#pacerOf(workspace),
+        pace: await this.#clients.pacerOf(workspace),
         staging: this.#staging,
         channels: this.#routes,
         clock: this.clock,
@@ -320,53 +264,13 @@ export class Context {
   }
 
   /** Makes one attempt to deliver a notification. */
-  async deliver(notificationId: string, signal: AbortSignal): Promise<DeliveryOutcome> {
-    const writer = await this.writer();
-    const reader = this.reader();
-    const outcome = await deliverNotification(
-      {
-        outbox: {
-          find: (id) => pendingNotification(reader.connection, id),
-          whyDisabled: (name) =>
-            disabledChannels(reader.connection).find((channel) => channel.name === name)?.reason ?? null,
-          claim: (request) => writer.call('claimDelivery', request),
-          release: (id) => writer.call('releaseDelivery', { notificationId: id }),
-          record: (record) => writer.call('recordDelivery', record),
-        },
-        channels: this.channels,
-        clock: this.clock,
-        random: this.#random,
-      },
-      notificationId,
-      signal,
-    );
-    if (outcome.state === 'dead' && outcome.disabled !== undefined) {
-      const { channel, notificationIds } = outcome.disabled;
-      const told = notificationIds.length;
-      this.logger.error({ channel, reason: outcome.reason, told }, 'channel disabled, nothing more is sent to it');
-    }
-    if (outcome.state === 'dead' && outcome.failing !== undefined) {
-      const { channel } = outcome.failing;
-      this.logger.error({ channel, notification: notificationId, reason: outcome.reason }, 'notification given up');
-    }
-    return outcome;
+  deliver(notificationId: string, signal: AbortSignal): Promise<DeliveryOutcome> {
+    return this.#post.deliver(notificationId, signal);
   }
 
   /** Sends a message that is marked as a test through one channel. The ledger is neither needed nor changed. */
-  async test(name: string, signal: AbortSignal): Promise<TestReport> {
-    const channel = this.channels.get(name);
-    if (channel === undefined) {
-      const known = [...this.channels.keys()].map((candidate) => JSON.stringify(candidate)).join(', ');
-      throw new AppError('unknown_channel', `channel ${JSON.stringify(name)} is not configured`, {
-        hint: `use one of ${known}`,
-      });
-    }
-    const notificationId = `msg_test_${randomUUID().replaceAll('-', '')}`;
-    const payload = testPayload({ notificationId, channel: name, createdAt: isoTime(this.clock.now()) });
-    const startedAt = performance.now();
-    const result = await channel.deliver({ notificationId, payload, attempt: 1 }, { signal });
-    const latencyMs = Math.round(performance.now() - startedAt);
-    return { channel: name, type: channel.type, notificationId, latencyMs, result };
+  test(name: string, signal: AbortSignal): Promise<TestReport> {
+    return this.#post.test(name, signal);
   }
 
   /** Lets go of everything that was opened. May be called twice. */
@@ -379,15 +283,4 @@ export class Context {
 function channelsOf(config: Config): ChannelConfig[] {
   const { channels } = config.alerts;
   return channels.length > 0 ? channels : [{ type: 'log', name: 'log' }];
-}
-
-/** Answers that are long take this much together; those that are not take as much again. */
-const LONG_ANSWER_BYTES = 32 * 1024 * 1024;
-
-function pageMemory(workspaces: readonly WorkspaceConfig[]): PageMemory {
-  return new PageMemory(undefined, Math.max(1, Math.floor(LONG_ANSWER_BYTES / longestPage(workspaces))));
-}
-
-function longestPage(workspaces: readonly WorkspaceConfig[]): number {
-  return Math.max(...workspaces.map(({ maxPageBytes }) => maxPageBytes));
 }

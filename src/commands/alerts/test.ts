@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { DeliveryResult } from '../../alerts/channels/channel.ts';
 import { inertText } from '../../core/text/inert-text.ts';
-import type { TestReport } from '../../wiring/context.ts';
+import type { TestReport } from '../../wiring/post.ts';
 import { type CliContext, EXIT, examples, reportingCommand } from '../shared/cli-context.ts';
 import { withStopSignal } from '../shared/stop-signal.ts';
 

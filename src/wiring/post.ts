@@ -1,0 +1,90 @@
+import { randomUUID } from 'node:crypto';
+import type { Channel, DeliveryResult } from '../alerts/channels/channel.ts';
+import { testPayload } from '../alerts/notify/service-notices.ts';
+import { disabledChannels } from '../alerts/outbox/channel-states.ts';
+import { type DeliveryOutcome, deliverNotification } from '../alerts/outbox/deliver.ts';
+import { pendingNotification } from '../alerts/outbox/outbox.ts';
+import { type Clock, isoTime } from '../core/clock.ts';
+import { AppError } from '../core/errors.ts';
+import type { Logger } from '../core/logger.ts';
+import type { LedgerReader } from '../ledger/file/open.ts';
+import type { LedgerWriter } from '../writer/ledger-writer.ts';
+
+/** What came of a test message. */
+export interface TestReport {
+  channel: string;
+  type: string;
+  notificationId: string;
+  latencyMs: number;
+  result: DeliveryResult;
+}
+
+interface PostOptions {
+  channels: ReadonlyMap<string, Channel>;
+  clock: Clock;
+  logger: Logger;
+  random: () => number;
+  writer: () => Promise<LedgerWriter>;
+  reader: () => LedgerReader;
+}
+
+/** What goes out through the channels: the notifications of the ledger's outbox, and test messages. */
+export class Post {
+  readonly #options: PostOptions;
+
+  constructor(options: PostOptions) {
+    this.#options = options;
+  }
+
+  /** Makes one attempt to deliver a notification. */
+  async deliver(notificationId: string, signal: AbortSignal): Promise<DeliveryOutcome> {
+    const { channels, clock, logger, random } = this.#options;
+    const writer = await this.#options.writer();
+    const reader = this.#options.reader();
+    const outcome = await deliverNotification(
+      {
+        outbox: {
+          find: (id) => pendingNotification(reader.connection, id),
+          whyDisabled: (name) =>
+            disabledChannels(reader.connection).find((channel) => channel.name === name)?.reason ?? null,
+          claim: (request) => writer.call('claimDelivery', request),
+          release: (id) => writer.call('releaseDelivery', { notificationId: id }),
+          record: (record) => writer.call('recordDelivery', record),
+        },
+        channels,
+        clock,
+        random,
+      },
+      notificationId,
+      signal,
+    );
+    if (outcome.state === 'dead' && outcome.disabled !== undefined) {
+      const { channel, notificationIds } = outcome.disabled;
+      const told = notificationIds.length;
+      logger.error({ channel, reason: outcome.reason, told }, 'channel disabled, nothing more is sent to it');
+    }
+    if (outcome.state === 'dead' && outcome.failing !== undefined) {
+      const { channel } = outcome.failing;
+      logger.error({ channel, notification: notificationId, reason: outcome.reason }, 'notification given up');
+    }
+    return outcome;
+  }
+
+  /** Sends a message that is marked as a test through one channel. The ledger is neither needed nor changed. */
+  async test(name: string, signal: AbortSignal): Promise<TestReport> {
+    const { channels, clock } = this.#options;
+    const channel = channels.get(name);
+    if (channel === undefined) {
+      const known = [...channels.keys()].map((candidate) => JSON.stringify(candidate)).join(', ');
+      throw new AppError('unknown_channel', `channel ${JSON.stringify(name)} is not configured`, {
+        hint: `use one of ${known}`,
+      });
+    }
+    const notificationId = `msg_test_${randomUUID().replaceAll('-', '')}`;
+    const payload = testPayload({ notificationId, channel: name, createdAt: isoTime(clock.now()) });
+    const startedAt = performance.now();
+    const result = await channel.deliver({ notificationId, payload, attempt: 1 }, { signal });
+    const latencyMs = Math.round(performance.now() - startedAt);
+    return { channel: name, type: channel.type, notificationId, latencyMs, result };
+  }
+}

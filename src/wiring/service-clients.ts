@@ -1,0 +1,118 @@
+import type { Config, WorkspaceConfig } from '../config/types.ts';
+import type { Clock } from '../core/clock.ts';
+import type { Releasers } from '../core/process/releasers.ts';
+import type { Redactor } from '../core/text/redact.ts';
+import type { HostPacer, Pacer, SharedRate } from '../sync/pacer.ts';
+import type { UsageApiClient, UsageApiClientOptions } from '../usage-api/client.ts';
+import { PageMemory } from '../usage-api/http/page-memory.ts';
+import type { Traffic } from './traffic.ts';
+
+/** Takes turns of a host's rate that is shared with other daemons. */
+export type TakeTurns = (host: string, wanted: number, perSecond: number) => ReturnType<SharedRate>;
+
+/** A turn that comes at once is no wait. */
+const NOTABLE_WAIT_SECONDS = 0.001;
+
+/** How patient the service's clients are. */
+export type Patience = Pick<UsageApiClientOptions, 'retries' | 'retryBaseMs' | 'maxRetryAfterMs' | 'requestTimeoutMs'>;
+
+interface ServiceClientsOptions {
+  config: Config;
+  clock: Clock;
+  redact: Redactor;
+  version: string;
+  /** What the clients have done is noted here. */
+  traffic: Traffic;
+  patience: Patience;
+  /** What is opened is let go of by these. */
+  releasers: Releasers;
+}
+
+/** The clients of all workspaces, and what they share: the memory of answers under way and the rates of hosts. */
+export class ServiceClients {
+  readonly #options: ServiceClientsOptions;
+  readonly #memory: PageMemory;
+  readonly #clients = new Map<string, Promise<UsageApiClient>>();
+  readonly #pacers = new Map<string, HostPacer>();
+  #takeTurns: TakeTurns | null = null;
+
+  constructor(options: ServiceClientsOptions) {
+    this.#options = options;
+    this.#memory = pageMemory(options.config.workspaces);
+  }
+
+  /** The service's client for a workspace; one for all who ask, so that connections are shared. */
+  client(workspace: WorkspaceConfig): Promise<UsageApiClient> {
+    const client = this.#clients.get(workspace.id) ?? this.#openClient(workspace);
+    this.#clients.set(workspace.id, client);
+    return client;
+  }
+
+  async #openClient(workspace: WorkspaceConfig): Promise<UsageApiClient> {
+    const { UsageApiClient } = await import('../usage-api/client.ts');
+    const { config, clock, redact, version, traffic, patience, releasers } = this.#options;
+    const { baseUrl, embedUrl, apiKeyId, secretKey, signing, concurrency, maxPageBytes, ca } = workspace;
+    const client = new UsageApiClient({
+      baseUrl,
+      embedUrl,
+      workspaceId: workspace.id,
+      apiKeyId,
+      secretKey,
+      signing,
+      concurrency,
+      maxBodyBytes: maxPageBytes,
+      memory: this.#memory,
+      ca,
+      proxy: config.proxy,
+      redact,
+      userAgent: `usage-ledger/${version}`,
+      clock,
+      onAttempt: (outcome) => traffic.attempt(workspace.id, outcome),
+      ...patience,
+    });
+    releasers.push(() => client.close());
+    return client;
+  }
+
+  /** What the answers under way may take, in bytes. */
+  get reservedBytes(): number {
+    return this.#memory.reservedBytes(longestPage(this.#options.config.workspaces));
+  }
+
+  /** From now on the rates of hosts are shared with whoever takes turns in the same way; to be called before any sync. */
+  shareRates(takeTurns: TakeTurns): void {
+    this.#takeTurns = takeTurns;
+  }
+
+  /** All workspaces of one host share its rate, the highest that one of them is given; each keeps to its own, too. */
+  async pacerOf({ id, baseUrl, requestsPerSecond }: WorkspaceConfig): Promise<Pacer> {
+    const { HostPacer, bothPacers } = await import('../sync/pacer.ts');
+    const { config, traffic } = this.#options;
+    const { host } = new URL(baseUrl);
+    const sharing = config.workspaces.filter((other) => new URL(other.baseUrl).host === host);
+    const hostRate = Math.max(...sharing.map((other) => other.requestsPerSecond));
+    const takeTurns = this.#takeTurns;
+    const shared: SharedRate | null = takeTurns && ((wanted) => takeTurns(host, wanted, hostRate));
+    const pacer = this.#pacers.get(host) ?? new HostPacer(hostRate, shared);
+    this.#pacers.set(host, pacer);
+    const lane = pacer.lane(id);
+    const turn = requestsPerSecond < hostRate ? bothPacers(new HostPacer(requestsPerSecond).lane(id), lane) : lane;
+    return async (signal) => {
+      const asked = performance.now();
+      await turn(signal);
+      const seconds = (performance.now() - asked) / 1000;
+      if (seconds >= NOTABLE_WAIT_SECONDS) traffic.waited(id, seconds);
+    };
+  }
+}
+
+/** Answers that are long take this much together; those that are not take as much again. */
+const LONG_ANSWER_BYTES = 32 * 1024 * 1024;
+
+function pageMemory(workspaces: readonly WorkspaceConfig[]): PageMemory {
+  return new PageMemory(undefined, Math.max(1, Math.floor(LONG_ANSWER_BYTES / longestPage(workspaces))));
+}
+
+function longestPage(workspaces: readonly WorkspaceConfig[]): number {
+  return Math.max(...workspaces.map(({ maxPageBytes }) => maxPageBytes));
+}
