@@ -4,7 +4,8 @@ import { isLoopbackHost } from '../core/net/loopback.ts';
 import { nonPublicKind } from '../core/net/public-address.ts';
 import { groupOf, listOf } from './reading/path.ts';
 import { remedyFor } from './reading/remedies.ts';
-import { channelName, DEFAULT_HTTP } from './resolve.ts';
+import { channelName } from './resolve/resolve-channel.ts';
+import { DEFAULT_HTTP } from './resolve/resolve-config.ts';
 import { isLocalPostgres, postgresRule } from './rules.ts';
 import { isInShard, type Shard } from './shard.ts';
 

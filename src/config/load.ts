@@ -10,7 +10,7 @@ import { type EmptiedSetting, type Interpolated, interpolate } from './reading/i
 import { groupOf } from './reading/path.ts';
 import { readSecretFiles } from './reading/secrets.ts';
 import { parseYaml } from './reading/yaml.ts';
-import { resolveConfig } from './resolve.ts';
+import { resolveConfig } from './resolve/resolve-config.ts';
 import { type FileConfig, fileSchema } from './schema.ts';
 import type { Config } from './types.ts';
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { secretsOf } from '../../src/config/reading/secrets.ts';
-import { DEFAULT_FOCUS } from '../../src/config/resolve.ts';
+import { DEFAULT_FOCUS } from '../../src/config/resolve/resolve-outlets.ts';
 import type { Config } from '../../src/config/types.ts';
 import { createRedactor } from '../../src/core/text/redact.ts';
 

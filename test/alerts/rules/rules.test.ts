@@ -15,7 +15,7 @@ import { judgeFailedRun } from '../../../src/alerts/rules/self.ts';
 import { DAILY_DAYS, judgeStopped, type StoppedInput } from '../../../src/alerts/rules/stopped.ts';
 import { judgeTrend, type TrendInput } from '../../../src/alerts/rules/trend.ts';
 import { judgeWithdrawn } from '../../../src/alerts/rules/withdrawn.ts';
-import { DEFAULT_ALERT_RULES } from '../../../src/config/resolve.ts';
+import { DEFAULT_ALERT_RULES } from '../../../src/config/resolve/resolve-alerts.ts';
 
 const credits = fc.bigInt({ min: 0n, max: 2n ** 63n - 1n });
 const positive = fc.bigInt({ min: 1n, max: 2n ** 63n - 1n });

@@ -4,7 +4,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { commitClose } from '../../../src/billing/records/commit-close.ts';
 import { setCards } from '../../../src/billing/records/set-cards.ts';
 import { checkExports } from '../../../src/commands/doctor/check-exports.ts';
-import { DEFAULT_FOCUS } from '../../../src/config/resolve.ts';
+import { DEFAULT_FOCUS } from '../../../src/config/resolve/resolve-outlets.ts';
 import type { ExportConfig } from '../../../src/config/types.ts';
 import { createLogger } from '../../../src/core/logger.ts';
 import { type ExportSchedule, startExportSchedule } from '../../../src/daemon/exports/export-schedule.ts';

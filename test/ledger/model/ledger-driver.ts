@@ -1,6 +1,6 @@
 import type Database from 'better-sqlite3';
 import { routesOf } from '../../../src/alerts/notify/routes.ts';
-import { DEFAULT_ALERT_RULES } from '../../../src/config/resolve.ts';
+import { DEFAULT_ALERT_RULES } from '../../../src/config/resolve/resolve-alerts.ts';
 import { AppError } from '../../../src/core/errors.ts';
 import type { CloseRefusedError } from '../../../src/ledger/close/close-period.ts';
 import type { WalkRecord, WalkVerdict } from '../../../src/ledger/runs/walks.ts';

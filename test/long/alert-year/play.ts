@@ -1,7 +1,7 @@
 import { addSilence } from '../../../src/alerts/book/actions.ts';
 import { evaluateRun } from '../../../src/alerts/evaluate/evaluate-run.ts';
 import { routesOf } from '../../../src/alerts/notify/routes.ts';
-import { DEFAULT_ALERT_RULES } from '../../../src/config/resolve.ts';
+import { DEFAULT_ALERT_RULES } from '../../../src/config/resolve/resolve-alerts.ts';
 import type { AlertSettings } from '../../../src/config/types.ts';
 import { addPeriods, type Period, periodAt, periodEndMs, periodStartMs } from '../../../src/core/period.ts';
 import { closePeriod } from '../../../src/ledger/close/close-period.ts';
