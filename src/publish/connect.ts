@@ -13,9 +13,12 @@ export interface ReplicaSettings {
 }
 
 const CONNECT_TIMEOUT_MS = 10_000;
-/** A statement that takes longer is lost: a frozen server would keep the publisher for ever. */
+/** A statement that takes longer is ended by the server. */
 const STATEMENT_TIMEOUT_MS = 10 * 60_000;
-/** A server that says nothing to a short question for this long is away. */
+/** A server that is frozen ends nothing, and its connections stand: it is given up after this. */
+const SILENCE_MS = STATEMENT_TIMEOUT_MS + 60_000;
+/** One that says nothing at the end of a connection is not waited for. */
+const FAREWELL_MS = 2_000;
 const KEEP_ALIVE_MS = 10_000;
 
 /** Integers are bigints, exact. */
@@ -32,11 +35,16 @@ export interface ReplicaClient {
   /** Why the connection has ended by itself; null while it stands. */
   readonly lost: Error | null;
   query<Row = Record<string, unknown>>(sql: string, values?: readonly unknown[]): Promise<Row[]>;
+  /** What is waited for of the server; when it says nothing for too long, the connection is cut, and the work fails. */
+  unlessSilent<T>(work: Promise<T>): Promise<T>;
   close(): Promise<void>;
 }
 
 /** Connects. Throws ReplicaError, which never holds the password. */
-export async function connectReplica(settings: ReplicaSettings): Promise<ReplicaClient> {
+export async function connectReplica(
+  settings: ReplicaSettings,
+  { silenceMs = SILENCE_MS } = {},
+): Promise<ReplicaClient> {
   const { url, schema, tls, ca } = settings;
   const client = new pg.Client({
     connectionString: url,
@@ -53,9 +61,24 @@ export async function connectReplica(settings: ReplicaSettings): Promise<Replica
   client.on('error', (error) => {
     lost ??= error;
   });
+  const cut = (reason?: Error): void => void client.connection.stream.destroy(reason);
+  const unlessSilent = async <T>(work: Promise<T>): Promise<T> => {
+    const seconds = Math.round(silenceMs / 1000);
+    const timer = setTimeout(() => cut(new Error(`terminated: no answer within ${seconds} s`)), silenceMs);
+    try {
+      return await work;
+    } finally {
+      clearTimeout(timer);
+    }
+  };
+  const close = async (): Promise<void> => {
+    const timer = setTimeout(cut, FAREWELL_MS);
+    await client.end().catch(() => undefined);
+    clearTimeout(timer);
+  };
   const query = async <Row>(sql: string, values: readonly unknown[] = []): Promise<Row[]> => {
     try {
-      return (await client.query(sql, [...values])).rows as Row[];
+      return (await unlessSilent(client.query(sql, [...values]))).rows as Row[];
     } catch (error) {
       throw replicaErrorOf(error);
     }
@@ -69,7 +92,7 @@ export async function connectReplica(settings: ReplicaSettings): Promise<Replica
   try {
     await query(`SET search_path TO ${pg.escapeIdentifier(schema)}`);
   } catch (error) {
-    await client.end();
+    await close();
     throw error;
   }
   return {
@@ -77,7 +100,6 @@ export async function connectReplica(settings: ReplicaSettings): Promise<Replica
     get lost() {
       return lost;
     },
-    query,
-    close: () => client.end().catch(() => undefined),
+    ...{ query, unlessSilent, close },
   };
 }

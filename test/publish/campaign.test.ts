@@ -72,9 +72,9 @@ test(`a Postgres that is killed, shut down at once or frozen ${SERVER_KILLS} tim
     if (round % 3 === 0) await server.kill();
     else if (round % 3 === 1) await server.stop('immediate');
     else {
-      process.kill(server.pid, 'SIGSTOP');
+      server.freeze();
       await sleep(200);
-      process.kill(server.pid, 'SIGCONT');
+      server.thaw();
     }
     if (round % 3 !== 2) await server.start();
     const outcome = await publishing;

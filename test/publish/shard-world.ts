@@ -1,34 +1,22 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { expect, onTestFinished } from 'vitest';
+import { onTestFinished } from 'vitest';
 import { main } from '../../src/commands/main.ts';
 import { shardOfWorkspace } from '../../src/config/shard.ts';
-import { createLogger } from '../../src/core/logger.ts';
 import { addPeriods, periodAt } from '../../src/core/period.ts';
 import { openReader } from '../../src/ledger/file/open.ts';
 import { headOfChain } from '../../src/ledger/runs/digest.ts';
 import { queueId } from '../../src/ledger/schema/identity.ts';
 import type { ReplicaClient } from '../../src/publish/connect.ts';
-import { openQueueSystem } from '../../src/queue/queues.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/server.ts';
 import { type DaemonProcess, startCommand } from '../support/daemon-process.ts';
-import { eventually } from '../support/eventually.ts';
 import type { PostgresServer } from '../support/postgres.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
+import { addRuns, startReceiver, type Told } from './world-parts.ts';
 
 export const SHARDS = 3;
 const TENANTS = ['acme', 'globex', 'hooli'];
-const TICK_MS = 120_000;
 const current = periodAt(Date.now());
-
-/** A notification, and the host whose channel it came by. */
-export interface Told {
-  host: string;
-  rule: string;
-  workspaceId: string;
-}
 
 /** Several hosts in folders of their own: one service, one configuration, one Redis, one Postgres. */
 export interface ShardWorld {
@@ -55,7 +43,7 @@ export async function startShardWorld(
   const sandbox = await startSandbox({ scenario: { workspaces: all.map(serviceWorkspace) }, keepRequests: 0 });
   onTestFinished(() => sandbox.close());
   const root = temporaryFolder();
-  const { port, told } = await receiver();
+  const { port, told } = await startReceiver();
   const ledgerPath = (name: string): string => join(root, name, 'data', 'ledger.db');
   const shardOf = new Map<string, number>();
   const workspacesOf = (shard: number): string[] => all.filter((id) => shardOfWorkspace(id, SHARDS) === shard);
@@ -102,22 +90,7 @@ alerts: { channels: [${hook}] }
     },
     head: (name) => reading(name, headOfChain),
     async tick(name) {
-      const idle = () => Promise.reject(new Error('the test takes no jobs'));
-      const queue = await openQueueSystem({
-        ledgerId: reading(name, queueId),
-        target: { kind: 'url', url: redisUrl },
-        logger: createLogger({ level: 'silent' }),
-        handlers: { sync: idle, deliver: idle },
-      });
-      const slot = new Date().toISOString();
-      const ids = workspacesOf(shardOf.get(name) ?? 0);
-      // A job that was cut off keeps its workspace until its lock has run out.
-      const add = (workspaceId: string) =>
-        eventually(async () => {
-          expect(await queue.addSync({ workspaceId, slot, kind: 'scheduled', attempt: 1 })).toBe('added');
-        }, TICK_MS);
-      await Promise.all(ids.map(add));
-      await queue.stop({ deadlineMs: 1_000 });
+      await addRuns({ id: reading(name, queueId), redisUrl, workspaceIds: workspacesOf(shardOf.get(name) ?? 0) });
     },
   };
 }
@@ -161,22 +134,4 @@ function serviceWorkspace(id: string) {
     })),
   );
   return { id, api_key_id: `ak_${id}`, secret_key: `sk_of_${id}_not_a_secret`, usage };
-}
-
-async function receiver(): Promise<{ port: number; told: Told[] }> {
-  const told: Told[] = [];
-  const hook = createServer((request, response) => {
-    let body = '';
-    request.setEncoding('utf8').on('data', (text: string) => {
-      body += text;
-    });
-    request.on('end', () => {
-      const { rule, workspace_id } = JSON.parse(body) as { rule: string; workspace_id: string };
-      told.push({ host: (request.url ?? '').slice(1), rule, workspaceId: workspace_id });
-      response.end();
-    });
-  });
-  await new Promise<void>((resolve) => hook.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => void hook.close());
-  return { port: (hook.address() as AddressInfo).port, told };
 }

@@ -22,6 +22,9 @@ export interface PostgresServer {
   stop(mode?: 'smart' | 'fast' | 'immediate'): Promise<void>;
   /** SIGKILL for the server; its children follow it. */
   kill(): Promise<void>;
+  /** Holds it and all its children as they are: they answer nothing, and their connections stand. */
+  freeze(): void;
+  thaw(): void;
   /** Stops it and takes its folder away. */
   remove(): Promise<void>;
 }
@@ -95,14 +98,38 @@ export async function startPostgres({
       child?.kill('SIGKILL');
       await ended();
     },
+    freeze: () => signalAll(server.pid, 'SIGSTOP'),
+    thaw: () => signalAll(server.pid, 'SIGCONT'),
     async remove() {
-      child?.kill('SIGCONT');
+      if (child?.pid !== undefined) signalAll(child.pid, 'SIGCONT');
       await server.stop('immediate');
       rmSync(folder, { recursive: true, force: true });
     },
   };
   await server.start();
   return server;
+}
+
+/** The server first: it starts no more children then. */
+function signalAll(pid: number, signal: NodeJS.Signals): void {
+  process.kill(pid, signal);
+  for (const child of childrenOf(pid)) {
+    try {
+      process.kill(child, signal);
+    } catch (error) {
+      // It has ended meanwhile.
+      if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+    }
+  }
+}
+
+function childrenOf(pid: number): number[] {
+  const listing = execFileSync('ps', ['-A', '-o', 'pid=,ppid='], { encoding: 'utf8' });
+  const pairs = listing
+    .trim()
+    .split('\n')
+    .map((line) => line.trim().split(/\s+/).map(Number));
+  return pairs.flatMap(([child, parent]) => (parent === pid && child !== undefined ? [child] : []));
 }
 
 function programs(): string {

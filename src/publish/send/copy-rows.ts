@@ -3,13 +3,11 @@ import { from } from 'pg-copy-streams';
 import type { LedgerConnection } from '../../ledger/file/open.ts';
 import type { ReplicaClient } from '../connect.ts';
 import type { Mirror } from '../replica/mirrors.ts';
-import { ReplicaError, replicaErrorOf } from '../replica-error.ts';
+import { replicaErrorOf } from '../replica-error.ts';
 import { escapeNul } from './nul.ts';
 
 /** What is handed to the socket at a time, in characters. */
 const CHUNK_CHARACTERS = 64 * 1024;
-/** A server that takes nothing for this long is given up. */
-const STALL_MS = 5 * 60_000;
 
 /** Rows of one table of the ledger, chosen in SQL. */
 export interface Rows {
@@ -62,18 +60,15 @@ export async function copyInto(
       rows += 1;
       if (chunk.length < CHUNK_CHARACTERS) continue;
       if (!stream.write(escapeNul(chunk))) {
-        await Promise.race([once(stream, 'drain', { signal: AbortSignal.timeout(STALL_MS) }), ended.promise]);
+        await client.unlessSilent(Promise.race([once(stream, 'drain'), ended.promise]));
       }
       chunk = '';
     }
     stream.end(escapeNul(chunk));
-    await ended.promise;
+    await client.unlessSilent(ended.promise);
     return rows;
   } catch (error) {
     stream.destroy();
-    if (error instanceof Error && error.name === 'AbortError') {
-      throw new ReplicaError('replica_unreachable', 'the replica takes no rows', { retryable: true, cause: error });
-    }
     throw replicaErrorOf(error);
   } finally {
     iterator.return?.();

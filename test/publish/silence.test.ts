@@ -1,0 +1,32 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { connectReplica } from '../../src/publish/connect.ts';
+import { migrateReplica } from '../../src/publish/replica/migrate-replica.ts';
+import { mirror } from '../../src/publish/replica/mirrors.ts';
+import { copyInto } from '../../src/publish/send/copy-rows.ts';
+import { type PostgresServer, startPostgres } from '../support/postgres.ts';
+import { rejection } from '../support/rejection.ts';
+
+let server: PostgresServer;
+beforeEach(async () => {
+  server = await startPostgres();
+});
+afterEach(() => server.remove());
+
+test('a server that is frozen is given up, by a question, by rows on their way and by a farewell', async () => {
+  const settings = server.settings('frozen');
+  const [asking, sending, leaving] = await Promise.all(
+    [300, 300, 60_000].map((silenceMs) => connectReplica(settings, { silenceMs })),
+  );
+  if (asking === undefined || sending === undefined || leaving === undefined) throw new Error('three connections');
+  await migrateReplica(asking, 'frozen');
+  server.freeze();
+  const frozen = expect.objectContaining({ code: 'replica_unreachable', retryable: true });
+  expect(await rejection(asking.query('SELECT 1'))).toEqual(frozen);
+  const rows = ['1\tname\tvalue'];
+  expect(await rejection(copyInto(sending, 'ledger_meta', mirror('ledger_meta'), rows))).toEqual(frozen);
+  await Promise.all([asking.close(), sending.close(), leaving.close()]);
+  server.thaw();
+  const after = await connectReplica(settings);
+  expect(await after.query('SELECT count(*) AS rows FROM ledger_meta')).toEqual([{ rows: 0n }]);
+  await after.close();
+}, 30_000);
