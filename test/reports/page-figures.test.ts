@@ -1,26 +1,49 @@
 import { expect, test } from 'vitest';
 import type { LedgerConnection } from '../../src/ledger/file/open.ts';
-import { largestMoves, largestTenants, type MonthKey, monthFigures } from '../../src/reports/page/largest.ts';
+import {
+  creditsByDay,
+  largestMoves,
+  largestTenants,
+  type MonthKey,
+  monthFigures,
+} from '../../src/reports/page/largest.ts';
 import { buildRichLedger } from '../ledger/verify/tamper/rich-ledger.ts';
 import { openLedger, publish, usageRecord } from '../support/open-ledger.ts';
 
 /** What the views say of a month, sorted here and cut off at `limit`. */
 function byViews(connection: LedgerConnection, { period, workspace_id }: Place, limit: number) {
-  const all = (sql: string) => connection.prepare(sql).safeIntegers().all(workspace_id, period) as never[];
-  const totals =
-    'SELECT tenants, credits_used AS credits FROM finance_period_totals WHERE workspace_id = ? AND period = ?';
-  const usage = `SELECT tenant_id AS id, credits_used AS size FROM finance_usage
-    WHERE workspace_id = ? AND period = ? AND withdrawn = 0`;
-  const moves = `SELECT tenant_id AS id, abs(credits_used - coalesce(previous_credits, 0)) AS size,
-      credits_used AS credits, previous_credits AS previous, credits_used - coalesce(previous_credits, 0) AS change
-    FROM finance_period_changes WHERE workspace_id = ? AND period = ?`;
-  const bySize = (a: Sized, b: Sized) => (a.size === b.size ? (a.id < b.id ? -1 : 1) : a.size < b.size ? 1 : -1);
-  const first = (rows: Sized[]) => rows.sort(bySize).slice(0, limit);
-  const [{ tenants, credits }] = all(totals) as unknown as [{ tenants: bigint; credits: bigint }];
+  const all = <Row>(sql: string) => connection.prepare(sql).safeIntegers().all(workspace_id, period) as Row[];
+  const keys = new Map(
+    connection
+      .prepare('SELECT tenant_id, tenant_key FROM tenants JOIN workspaces USING (workspace_key) WHERE workspace_id = ?')
+      .raw()
+      .all(workspace_id) as [string, number][],
+  );
+  const first = <Row extends Sized>(rows: Row[]) =>
+    rows.sort((a, b) => Number(b.size - a.size) || (keys.get(a.id) ?? 0) - (keys.get(b.id) ?? 0)).slice(0, limit);
+  const where = 'WHERE workspace_id = ? AND period = ?';
+  const [totals] = all<{ tenants: bigint; credits: bigint }>(
+    `SELECT tenants, credits_used AS credits FROM finance_period_totals ${where}`,
+  );
+  const usage = all<Sized>(
+    `SELECT tenant_id AS id, credits_used AS size FROM finance_usage ${where} AND withdrawn = 0`,
+  );
+  const moves = all<Sized>(
+    `SELECT tenant_id AS id, abs(credits_used - coalesce(previous_credits, 0)) AS size,
+       credits_used AS credits, previous_credits AS previous, credits_used - coalesce(previous_credits, 0) AS change
+     FROM finance_period_changes ${where}`,
+  );
+  const days = new Map<string, bigint>();
+  for (const { at, delta } of all<{ at: string; delta: bigint }>(
+    `SELECT recorded_at AS at, credits_delta AS delta FROM finance_history ${where}`,
+  )) {
+    if (at < `${period}-32`) days.set(at.slice(0, 10), (days.get(at.slice(0, 10)) ?? 0n) + delta);
+  }
   return {
-    figures: { tenants: Number(tenants), credits },
-    largest: first(all(usage)).map(({ id }) => id),
-    moves: first(all(moves)).map(({ size: _, id, ...move }) => ({ tenantId: id, ...move })),
+    figures: { tenants: Number(totals?.tenants), credits: totals?.credits },
+    largest: first(usage).map(({ id }) => id),
+    moves: first(moves).map(({ size: _, id, ...move }) => ({ tenantId: id, ...move })),
+    days: [...days].sort(([a], [b]) => (a < b ? -1 : 1)).map(([day, credits]) => ({ day, credits })),
   };
 }
 
@@ -50,6 +73,7 @@ test.each([
         figures: monthFigures(connection, month),
         largest: largestTenants(connection, month, limit),
         moves: largestMoves(connection, month, limit),
+        days: creditsByDay(connection, month),
       };
       expect(found, `${month.workspace_id} ${month.period} ${limit}`).toEqual(byViews(connection, month, limit));
     }

@@ -2,7 +2,7 @@ import type { Budget } from '../../config/types.ts';
 import { periodAt } from '../../core/period.ts';
 import type { LedgerConnection } from '../../ledger/file/open.ts';
 import { budgetsUsed, type PageBudget } from '../page/budgets-used.ts';
-import { largestMoves, largestTenants, monthFigures } from '../page/largest.ts';
+import { creditsByDay, largestMoves, largestTenants, monthFigures } from '../page/largest.ts';
 import { type PageOrigin, readOrigin } from '../page/origin.ts';
 import { tenantNameReader } from './tenants.ts';
 
@@ -154,36 +154,34 @@ export function readPageData(
 
 /** What the lines of each month sum to. By the tables: the views would name each tenant. */
 function moneyByMonth(connection: LedgerConnection, months: readonly MonthRow[]): PageData['money'] {
-  const sums = connection
+  const currencies = connection
+    .prepare('SELECT DISTINCT currency FROM rate_cards ORDER BY currency')
+    .pluck()
+    .all() as string[];
+  const sumOf = (place: string): string =>
+    `SELECT sum(amount_minor) FROM ${place} = :key AND (:all OR card_key IN (SELECT card_key FROM cards))`;
+  const sum = connection
     .prepare(
-      `SELECT k.currency, sum(s.amount) AS amount FROM (
-         SELECT card_key, sum(amount_minor) AS amount FROM charges WHERE period_key = :key GROUP BY card_key
-         UNION ALL
-         SELECT card_key, sum(amount_minor) FROM charge_corrections WHERE booked_period_key = :key GROUP BY card_key) s
-       JOIN rate_cards k USING (card_key) GROUP BY k.currency`,
+      `WITH cards AS MATERIALIZED (SELECT card_key FROM rate_cards WHERE currency = :currency)
+       SELECT (${sumOf('charges WHERE period_key')}) AS charged, (${sumOf('charge_corrections WHERE booked_period_key')}) AS corrected`,
     )
     .safeIntegers();
-  const byMonth = months.map(({ period_key }) => {
-    const rows = sums.all({ key: period_key }) as { currency: string; amount: bigint | null }[];
-    return new Map(rows.map(({ currency, amount }) => [currency, amount ?? 0n]));
+  const all = currencies.length === 1 ? 1 : 0;
+  return currencies.flatMap((currency) => {
+    const sums = months.map(({ period_key: key }) => sum.get({ currency, key, all }) as Record<Sum, bigint | null>);
+    const used = sums.some(({ charged, corrected }) => charged !== null || corrected !== null);
+    return used ? [{ currency, amounts: sums.map((row) => (row.charged ?? 0n) + (row.corrected ?? 0n)) }] : [];
   });
-  const currencies = [...new Set(byMonth.flatMap((sum) => [...sum.keys()]))].sort();
-  return currencies.map((currency) => ({ currency, amounts: byMonth.map((sum) => sum.get(currency) ?? 0n) }));
 }
+
+type Sum = 'charged' | 'corrected';
 
 /** The workspace's credits at the end of each day of a month, from what the runs brought. */
 function daysOf(connection: LedgerConnection, last: MonthRow, before: MonthRow | undefined): PageData['days'] {
-  const brought = connection
-    .prepare(
-      `SELECT substr(r.finished_at, 1, 10) AS day, sum(x.credits) AS credits FROM (
-         SELECT run_key, sum(credits_delta) AS credits FROM usage_entries WHERE period_key = ? GROUP BY run_key) x
-       JOIN runs r USING (run_key) GROUP BY day ORDER BY day`,
-    )
-    .safeIntegers();
   const curve = (month: MonthRow | undefined): (bigint | null)[] => {
     const days: (bigint | null)[] = Array.from({ length: 31 }, () => null);
     if (month === undefined) return days;
-    const rows = brought.all(month.period_key) as { day: string; credits: bigint }[];
+    const rows = creditsByDay(connection, month);
     let reached: bigint | null = null;
     for (let day = 1; day <= 31; day += 1) {
       const date = `${month.period}-${String(day).padStart(2, '0')}`;
