@@ -199,6 +199,7 @@ export const fileSchema = z.strictObject({
       tls: z.enum(['verify', 'require', 'off']).optional(),
       ca_file: word.optional(),
       stale_minutes: integer(5, 10_080).optional(),
+      unready_when_stale: flag.optional(),
     })
     .optional(),
   exports: z

@@ -164,6 +164,8 @@ export interface PublishConfig {
   ca?: string;
   /** The replica is late when something has waited for longer than this. */
   staleMs: number;
+  /** A late replica, or one that refuses this ledger, makes `/readyz` fail. */
+  unreadyWhenStale: boolean;
 }
 
 /** Rows of a view, or a FOCUS file, that the daemon writes by itself. */

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { eventually } from '../support/eventually.ts';
 import { type PostgresServer, startPostgres } from '../support/postgres.ts';
 import { createWorld, FIRST, NOON, parseJson, SECOND, type World, workspaceSettings } from './world.ts';
 
@@ -49,6 +50,30 @@ test('every shard stands in the replica, the one that published the longest ago 
   expect(screen.out).toContain('2 ledgers with 2 workspaces in the replica');
   for (const line of screen.out.split('\n')) expect(line.length).toBeLessThanOrEqual(80);
   expect(screen.out).toMatch(/8 min ago[\s\S]*5 min ago/);
+
+  const first = await world.run('status', '--replica', '--limit', '1');
+  expect(first.out).toMatch(/8 min ago[\s\S]*\n1 more\n$/);
+  expect(first.out).not.toContain('5 min ago');
+  expect(parseJson((await world.run('status', '--replica', '--limit', '1', '--json')).out).ledgers).toHaveLength(1);
+  // Of whatever host.
+  const having = await world.run('status', '--replica', '--workspace', 'ws-2', '--json');
+  expect(parseJson(having.out).ledgers).toMatchObject([{ age_seconds: 480 }]);
+  expect((await world.run('status', '--replica', '--workspace', 'ws-9')).out).toContain('no such ledger');
+  expect(await world.run('status', '--replica', '--watch')).toMatchObject({
+    code: 2,
+    err: expect.stringContaining('terminal'),
+  });
+  let shown = 0;
+  const ended = world.runWatched(
+    80,
+    (out) => {
+      shown = out.split('2 ledgers with 2 workspaces').length - 1;
+    },
+    ...['status', '--replica', '--watch', '1'],
+  );
+  await eventually(() => expect(shown).toBeGreaterThanOrEqual(2));
+  process.emit('SIGINT');
+  expect((await ended).code).toBe(130);
 });
 
 test('a run that has failed is counted, and a replica is needed', async () => {

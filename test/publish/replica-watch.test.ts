@@ -16,7 +16,7 @@ interface Played {
   connection: ReturnType<typeof openLedger>['connection'];
 }
 
-function play(publishOnce: () => Promise<PublishReport>): Played {
+function play(publishOnce: () => Promise<PublishReport>, { unreadyWhenStale = false } = {}): Played {
   const { connection } = openLedger();
   const clock = testClock();
   const told: (string | null)[] = [];
@@ -24,7 +24,7 @@ function play(publishOnce: () => Promise<PublishReport>): Played {
     ...{
       connection,
       clock,
-      staleMs: 30 * MINUTE_MS,
+      ...{ staleMs: 30 * MINUTE_MS, unreadyWhenStale },
       logger: createLogger({ level: 'silent', redact: (text) => text }),
     },
     publisher: { publish: publishOnce },
@@ -81,4 +81,14 @@ test('the lag counts the links that wait and the time since the first of them', 
   publish(connection, [usageRecord('acme', 12)], { nowMs: NOON + 2 * MINUTE_MS });
   clock.set(NOON + 3 * MINUTE_MS);
   expect(watch.health()).toMatchObject({ position: 1, lagLinks: 2, lagSeconds: 120, stale: false });
+});
+
+test('a late replica makes the daemon unready only where the configuration says so', async () => {
+  for (const unreadyWhenStale of [false, true]) {
+    const { watch, clock } = play(away, { unreadyWhenStale });
+    await rejection(watch.publish());
+    expect(watch.health()).toMatchObject({ stale: false, unready: false });
+    clock.advance(31 * MINUTE_MS);
+    expect(watch.health()).toMatchObject({ stale: true, unready: unreadyWhenStale });
+  }
 });

@@ -39,12 +39,17 @@ const LEDGERS = `
     count(*) FILTER (WHERE f.last_status NOT IN ('applied', 'running')) AS failing,
     min(f.last_complete_run_at) AS oldest_complete_run_at
   FROM ledgers l LEFT JOIN finance_freshness f ON f.ledger_id = l.ledger_id
-  WHERE l.published_at <> ''
+  WHERE l.published_at <> '' AND ($1::text IS NULL OR EXISTS (
+    SELECT 1 FROM workspaces w WHERE w.ledger_key = l.ledger_key AND w.workspace_id = $1))
   GROUP BY l.ledger_key ORDER BY l.published_at, l.ledger_id`;
 
-/** All ledgers of the replica, the one that was published the longest ago first. */
-export async function replicaLedgers(client: ReplicaClient, nowMs: number): Promise<ReplicaLedger[]> {
-  return (await client.query<Row>(LEDGERS)).map((row) => {
+/** All ledgers of the replica, or those with a workspace; the one that was published the longest ago first. */
+async function replicaLedgers(
+  client: ReplicaClient,
+  nowMs: number,
+  workspaceId: string | undefined,
+): Promise<ReplicaLedger[]> {
+  return (await client.query<Row>(LEDGERS, [workspaceId ?? null])).map((row) => {
     const ageMs = Math.max(0, nowMs - Date.parse(row.published_at));
     return {
       ...row,
@@ -57,8 +62,33 @@ export async function replicaLedgers(client: ReplicaClient, nowMs: number): Prom
   });
 }
 
+export interface ReplicaStatusOptions {
+  /** Only ledgers with this workspace. */
+  workspace?: string;
+  limit?: number;
+}
+
 /** `status --replica`: every shard that publishes, asked of the replica alone. */
-export async function showReplica(cli: CliContext, context: Context): Promise<void> {
+export async function showReplica(cli: CliContext, context: Context, options: ReplicaStatusOptions): Promise<void> {
+  await withReplicaLook(context, options, async (look) => {
+    const { schema, ledgers, nowMs } = await look();
+    if (cli.json) cli.printJson({ schema, ledgers: ledgers.slice(0, options.limit) });
+    else cli.print(replicaLines(ledgers, { ...cli.tableOptions, nowMs, limit: options.limit }).join('\n'));
+  });
+}
+
+export interface ReplicaLook {
+  schema: string;
+  ledgers: ReplicaLedger[];
+  nowMs: number;
+}
+
+/** Looks at the replica as often as the work asks for it, over one connection. */
+export async function withReplicaLook(
+  context: Context,
+  { workspace }: ReplicaStatusOptions,
+  work: (look: () => Promise<ReplicaLook>) => Promise<void>,
+): Promise<void> {
   const settings = requireReplica(context.config);
   const [{ connectReplica }, { isUnpublished }] = await Promise.all([
     import('../../publish/connect.ts'),
@@ -66,25 +96,36 @@ export async function showReplica(cli: CliContext, context: Context): Promise<vo
   ]);
   const client = await connectReplica(settings);
   try {
-    const nowMs = context.clock.now();
-    const ledgers = await replicaLedgers(client, nowMs).catch((error: unknown) => {
-      if (!isUnpublished(error)) throw error;
-      throw new UsageError('nothing has been published to this schema yet', 'call `usage-ledger publish` on a host');
+    await work(async () => {
+      const nowMs = context.clock.now();
+      const ledgers = await replicaLedgers(client, nowMs, workspace).catch((error: unknown) => {
+        if (!isUnpublished(error)) throw error;
+        throw new UsageError('nothing has been published to this schema yet', 'call `usage-ledger publish` on a host');
+      });
+      return { schema: settings.schema, ledgers, nowMs };
     });
-    if (cli.json) cli.printJson({ schema: settings.schema, ledgers });
-    else cli.print(replicaLines(ledgers, { ...cli.tableOptions, nowMs }).join('\n'));
   } finally {
     await client.close();
   }
 }
 
 /** The ledgers in the order in which they come. */
-export function replicaLines(ledgers: readonly ReplicaLedger[], options: TableOptions & { nowMs: number }): string[] {
-  if (ledgers.length === 0) return ['no ledger has been published yet'];
+export function replicaLines(
+  ledgers: readonly ReplicaLedger[],
+  options: TableOptions & { nowMs: number; limit: number | undefined },
+): string[] {
+  if (ledgers.length === 0) return ['no such ledger has been published yet'];
   const workspaces = ledgers.reduce((sum, ledger) => sum + ledger.workspaces, 0);
   const all = ledgers.length === 1 ? '1 ledger' : `${formatInteger(ledgers.length)} ledgers`;
   const sum = `${all} with ${formatInteger(workspaces)} workspaces in the replica, the longest unpublished first`;
-  return [...proseLines(sum, options.width), '', ...renderTable(ledgers, columns(options.nowMs), options).split('\n')];
+  const shown = ledgers.slice(0, options.limit);
+  const more = ledgers.length - shown.length;
+  return [
+    ...proseLines(sum, options.width),
+    '',
+    ...renderTable(shown, columns(options.nowMs), options).split('\n'),
+    ...(more > 0 ? [`${formatInteger(more)} more`] : []),
+  ];
 }
 
 function columns(nowMs: number): TableColumn<ReplicaLedger>[] {

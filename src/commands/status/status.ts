@@ -14,7 +14,7 @@ import { LIMIT_OPTION } from '../shared/limit.ts';
 import { withStopSignal } from '../shared/stop-signal.ts';
 import { parseWholeNumber } from '../shared/whole-number.ts';
 import { lookAtQueue } from './queue-status.ts';
-import { showReplica } from './replica-status.ts';
+import { replicaLines, showReplica, withReplicaLook } from './replica-status.ts';
 import { type StatusReport, statusLines } from './status-screen.ts';
 
 interface StatusOptions {
@@ -44,9 +44,9 @@ export function statusCommand(cli: CliContext): Command {
     )
     .action((options: StatusOptions) =>
       cli.withContext((context) => {
-        if (options.replica === true) return showReplica(cli, context);
-        requireKnownWorkspace(context, options.workspace);
-        return options.watch === undefined ? showStatus(cli, context, options) : watchStatus(cli, context, options);
+        if (options.replica !== true) requireKnownWorkspace(context, options.workspace);
+        if (options.watch !== undefined) return watchStatus(cli, context, options);
+        return options.replica === true ? showReplica(cli, context, options) : showStatus(cli, context, options);
       }),
     );
 }
@@ -117,22 +117,32 @@ async function watchStatus(cli: CliContext, context: Context, options: StatusOpt
     );
   }
   const seconds = typeof options.watch === 'number' ? options.watch : WATCH_SECONDS;
-  const look = async (): Promise<void> => {
-    const report = await readStatus(context, options.workspace);
-    const limit = options.limit ?? Math.max(1, (stdout.rows ?? DEFAULT_ROWS) - LINES_AROUND);
-    const lines = statusLines(report, { ...cli.tableOptions, nowMs: context.clock.now(), limit });
+  const draw = (lines: readonly string[]): void => {
     const at = isoTime(context.clock.now()).slice(0, 19).replace('T', ' ');
     const screen = [`${at}Z, every ${seconds} s until Ctrl-C`, '', ...lines].map((line) => `${line}\x1b[K\n`).join('');
     cli.printDocument(`\x1b[H${screen}\x1b[J`);
   };
-  cli.printDocument('\x1b[2J');
-  try {
-    await withStopSignal(async (signal) => {
+  const screenOptions = () => ({
+    ...cli.tableOptions,
+    nowMs: context.clock.now(),
+    limit: options.limit ?? Math.max(1, (stdout.rows ?? DEFAULT_ROWS) - LINES_AROUND),
+  });
+  const again = (look: () => Promise<void>): Promise<void> =>
+    withStopSignal(async (signal) => {
       for (;;) {
         await look();
         await setTimeout(seconds * 1000, undefined, { signal });
       }
     });
+  cli.printDocument('\x1b[2J');
+  try {
+    if (options.replica === true) {
+      await withReplicaLook(context, options, (look) =>
+        again(async () => draw(replicaLines((await look()).ledgers, screenOptions()))),
+      );
+    } else {
+      await again(async () => draw(statusLines(await readStatus(context, options.workspace), screenOptions())));
+    }
   } catch (error) {
     if (!(error instanceof StoppedError)) throw error;
     cli.exitCode = error.exitCode;

@@ -16,6 +16,7 @@ const REMEDIES: Readonly<Record<string, string>> = {
   publish: 'Write `publish:` with an indented `url:` below it, or remove it for no replica',
   schema: 'Give a plain name of small letters, digits and _, such as usage_ledger, or remove the line',
   stale_minutes: 'Give whole minutes from 5 to 10080, such as 30, or remove the line',
+  unready_when_stale: 'Write true to have /readyz fail when the replica is late, false to have it only say so',
   keep: 'Give how many files stay, a whole number from 1 to 1000, such as 7',
   folder: 'Give the folder for the files, best on another disk, or remove the line',
   exports: 'List what the daemon is to write: `- name: ...` with `view:`, `format:` and `cron:` or `after: close`',

@@ -45,6 +45,7 @@ export function resolvePublish(publish: FileConfig['publish'], ca: string | unde
     tls: publish.tls ?? (isLocalPostgres(publish.url) ? 'off' : 'verify'),
     ...(ca === undefined ? {} : { ca }),
     staleMs: (publish.stale_minutes ?? DEFAULT_STALE_MINUTES) * 60_000,
+    unreadyWhenStale: publish.unready_when_stale ?? false,
   };
 }
 

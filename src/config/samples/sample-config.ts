@@ -39,6 +39,7 @@ http:                                  # health, metrics and queue pages of the 
 #   tls: verify                        # verify | require: whoever answers | off: this machine only
 #   ca_file: ./postgres-ca.pem         # authorities (PEM) that the server is trusted by, instead of the public ones
 #   stale_minutes: 30                  # an alert when something has waited for longer
+#   unready_when_stale: false          # true: /readyz fails then, too
 
 # exports:                             # files for other tools, made by the daemon; absent: none
 #   - name: charges-of-the-month       # the files are called after it; small letters, digits, - and _

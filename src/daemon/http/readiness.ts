@@ -1,12 +1,46 @@
 import { isoTime } from '../../core/clock.ts';
 import { summarizeError } from '../../core/errors.ts';
+import type { ReplicaHealth } from '../replica/replica-watch.ts';
 import type { Freshness, HealthProbe } from './probe.ts';
 
 /** Why the daemon is not ready; `code` is stable, `message` is for people. */
 export interface ReadinessFault {
-  code: 'workspace_stale' | 'redis_unavailable' | 'ledger_unwritable' | 'ledger_unreadable';
+  code: 'workspace_stale' | 'redis_unavailable' | 'ledger_unwritable' | 'ledger_unreadable' | 'replica_stale';
   message: string;
   workspace_id?: string;
+}
+
+/** What `/readyz` says. `replica` is there where the ledger is published, whether it makes the daemon unready or not. */
+export interface Readiness {
+  status: 'ready' | 'not_ready';
+  reasons?: ReadinessFault[];
+  replica?: { position: number | null; lag_links: number; lag_seconds: number; stale: boolean; fault: string | null };
+}
+
+export function readiness(probe: HealthProbe): Readiness {
+  const replica = replicaOf(probe);
+  const reasons = readinessFaults(probe);
+  return {
+    status: reasons.length === 0 ? 'ready' : 'not_ready',
+    ...(reasons.length === 0 ? {} : { reasons }),
+    ...(replica === null
+      ? {}
+      : {
+          replica: {
+            ...{ position: replica.position, lag_links: replica.lagLinks, lag_seconds: replica.lagSeconds },
+            ...{ stale: replica.stale, fault: replica.fault?.code ?? null },
+          },
+        }),
+  };
+}
+
+/** Null where there is none, and for a ledger that cannot be read, which is a reason of its own. */
+function replicaOf(probe: HealthProbe): ReplicaHealth | null {
+  try {
+    return probe.replica?.() ?? null;
+  } catch {
+    return null;
+  }
 }
 
 /** Everything that keeps the daemon from being ready; empty when it is. */
@@ -16,6 +50,11 @@ export function readinessFaults(probe: HealthProbe): ReadinessFault[] {
   const unwritable = probe.ledgerWritable();
   if (unwritable !== null) {
     faults.push({ code: 'ledger_unwritable', message: `the ledger cannot be written: ${unwritable}` });
+  }
+  const replica = replicaOf(probe);
+  if (replica?.unready === true) {
+    const why = replica.fault === null ? '' : `: ${replica.fault.message}`;
+    faults.push({ code: 'replica_stale', message: `the replica is late by ${replica.lagSeconds} s${why}` });
   }
   return faults;
 }

@@ -11,7 +11,7 @@ import type { Overview } from './pages/overview-data.ts';
 import { overviewPage } from './pages/overview-page.ts';
 import type { HealthProbe } from './probe.ts';
 import { QUEUE_BOARD_PATH, registerQueueBoard } from './queue-board.ts';
-import { readinessFaults } from './readiness.ts';
+import { readiness } from './readiness.ts';
 import { addReportPages, type ReportPagesOptions } from './reports/report-pages.ts';
 
 const REQUEST_TIMEOUT_MS = 10_000;
@@ -141,9 +141,8 @@ function addPages(app: FastifyInstance, { version, probe, measured, overview }: 
   app.get('/', async (_request, reply) => reply.type('text/html; charset=utf-8').send(overviewPage(await overview())));
   app.get(HEALTH_PATH, async () => ({ status: 'ok', version, uptime_seconds: Math.floor(process.uptime()) }));
   app.get('/readyz', async (_request, reply) => {
-    const reasons = readinessFaults(probe);
-    if (reasons.length === 0) return { status: 'ready' };
-    return reply.code(503).send({ status: 'not_ready', reasons });
+    const answer = readiness(probe);
+    return reply.code(answer.status === 'ready' ? 200 : 503).send(answer);
   });
   app.get('/metrics', async (_request, reply) => {
     const text = await metrics.metrics();

@@ -25,6 +25,8 @@ export interface ReplicaHealth {
   fenced: boolean;
   /** Something has waited for too long. */
   stale: boolean;
+  /** The daemon is not ready because of it. */
+  unready: boolean;
 }
 
 export interface ReplicaWatchOptions {
@@ -35,6 +37,8 @@ export interface ReplicaWatchOptions {
   /** Raises, or with null ends, the alert about the replica. */
   tell(detail: string | null): Promise<void>;
   staleMs: number;
+  /** Whether a stale replica makes the daemon unready. */
+  unreadyWhenStale: boolean;
   clock: Clock;
   logger: Logger;
 }
@@ -89,7 +93,9 @@ export function startReplicaWatch(options: ReplicaWatchOptions): ReplicaWatch {
     const lag = position === null ? { links: 0, seconds: 0 } : lagOf(connection, position, clock.now());
     const fenced = fault?.code === 'replica_refused';
     const late = clock.now() - (underWaySinceMs ?? waitingSinceMs ?? clock.now()) > staleMs;
-    return { position, lagLinks: lag.links, lagSeconds: lag.seconds, fault, fenced, stale: fenced || late };
+    const stale = fenced || late;
+    const unready = stale && options.unreadyWhenStale;
+    return { position, lagLinks: lag.links, lagSeconds: lag.seconds, fault, fenced, stale, unready };
   };
   const look = async (): Promise<void> => {
     const found = connection.pragma('data_version', { simple: true });

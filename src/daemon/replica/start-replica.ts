@@ -21,7 +21,8 @@ export function startReplica(
   const { connection } = context.reader();
   const publisher = new PublisherHandle({ settings, ledgerPath: config.ledger.path });
   const watch = startReplicaWatch({
-    ...{ connection, publisher, addPublish, staleMs: settings.staleMs, clock, logger },
+    ...{ connection, publisher, addPublish, clock, logger },
+    ...{ staleMs: settings.staleMs, unreadyWhenStale: settings.unreadyWhenStale },
     tell: async (detail) => {
       if ((await context.tellOfReplica(detail)) > 0) await afterTell();
     },
