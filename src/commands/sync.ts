@@ -1,7 +1,8 @@
 import type { Command } from 'commander';
 import type { AlertChange, RunAlerts } from '../alerts/book/alert-change.ts';
-import { AppError, summarizeError } from '../core/errors.ts';
-import type { Period } from '../core/period.ts';
+import { AppError, summarizeError, UsageError } from '../core/errors.ts';
+import { type Period, periodAt } from '../core/period.ts';
+import { counted } from '../core/text/counted.ts';
 import { inertText } from '../core/text/inert-text.ts';
 import { type LargestChange, largestChangesOfRun } from '../ledger/runs/largest-changes.ts';
 import { formatInteger } from '../reports/formats/format.ts';
@@ -70,6 +71,10 @@ async function syncAll(
   signal: AbortSignal,
 ): Promise<WorkspaceReport[]> {
   const { workspace } = options;
+  const current = periodAt(context.clock.now());
+  if (window.from !== undefined && window.from > current) {
+    throw new UsageError(`--from ${window.from} has not begun`, `the current period is ${current}`);
+  }
   const ids =
     workspace === undefined ? context.config.workspaces.map(({ id }) => id) : [context.workspace(workspace).id];
   const width = options.parallel ?? DEFAULT_PARALLEL;
@@ -175,7 +180,7 @@ function printOutcome(
     .filter((kind) => counts[kind] > 0)
     .map((kind) => `${formatInteger(counts[kind])} ${kind}`);
   const what = kinds.length === 0 ? 'nothing changed' : kinds.join(', ');
-  const read = `${formatInteger(outcome.records)} records on ${formatInteger(outcome.pages)} pages`;
+  const read = `${counted(outcome.records, 'record')} on ${counted(outcome.pages, 'page')}`;
   cli.print(`${inertText(outcome.workspaceId)}: ${dryRun ? 'would record ' : ''}${what} (${read})`);
   for (const change of largest) {
     const sign = change.credits_delta < 0n ? '' : '+';
@@ -186,7 +191,7 @@ function printOutcome(
   const seeded = outcome.alerts.changes.filter(({ silentBecause }) => silentBecause === 'seed');
   const news = outcome.alerts.changes.filter(({ silentBecause }) => silentBecause !== 'seed');
   if (seeded.length > 0) {
-    const findings = seeded.length === 1 ? '1 finding' : `${formatInteger(seeded.length)} findings`;
+    const findings = counted(seeded.length, 'finding');
     cli.print(
       `  ${findings} of the past ${dryRun ? 'would be ' : ''}recorded, nobody ${dryRun ? 'would be' : 'was'} told`,
     );
@@ -197,7 +202,7 @@ function printOutcome(
 
 function noteFailed(cli: CliContext, { pending, dead }: Deliveries): void {
   if (pending + dead === 0) return;
-  cli.note(`${pending} notifications are left to the daemon, ${dead} were refused for good`);
+  cli.note(`${counted(pending, 'notification is', 'notifications are')} left to the daemon, ${dead} refused for good`);
 }
 
 function alertLine(alert: AlertChange, dryRun: boolean): string {

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { counted } from '../core/text/counted.ts';
 
 /** Which part of the workspaces of one configuration a daemon does: those that hash to `index` of `of`, or a list. */
 export type Shard = { index: number; of: number } | { only: readonly string[] };
@@ -36,5 +37,5 @@ export function isInShard(workspaceId: string, shard: Shard | null): boolean {
 /** How people call a shard. */
 export function shardLabel(shard: Shard): string {
   if (!('only' in shard)) return `${shard.index} of ${shard.of}`;
-  return shard.only.length === 1 ? '1 workspace by name' : `${shard.only.length} workspaces by name`;
+  return `${counted(shard.only.length, 'workspace')} by name`;
 }

@@ -1,3 +1,4 @@
+import { counted } from './text/counted.ts';
 /**
  * The one family of errors that this program raises on purpose.
  *
@@ -47,7 +48,7 @@ export class ConfigError extends AppError {
 
   constructor(file: string | null, faults: readonly ConfigFault[]) {
     const where = file ?? 'the environment';
-    const count = faults.length === 1 ? '1 mistake' : `${faults.length} mistakes`;
+    const count = counted(faults.length, 'mistake');
     const lines = faults.map((fault) => `  ${fault.path}: ${fault.message}\n    ${fault.hint}`);
     super('config', `${count} in ${where}\n${lines.join('\n')}`);
     this.file = file;

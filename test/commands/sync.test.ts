@@ -11,13 +11,13 @@ describe('sync', () => {
     const world = await createWorld(FIRST, SECOND);
     const first = await world.run('sync');
     expect(first.code).toBe(0);
-    expect(first.out).toContain('ws-1: 6 opened (6 records on 1 pages)\n');
-    expect(first.out).toContain('ws-2: 2 opened (2 records on 1 pages)\n');
+    expect(first.out).toContain('ws-1: 6 opened (6 records on 1 page)\n');
+    expect(first.out).toContain('ws-2: 2 opened (2 records on 1 page)\n');
     expect(first.out).toContain('1 finding of the past recorded, nobody was told');
 
     world.sandbox.workspace('ws-2').set({ tenantId: 'initech', period: '2026-02', credits: 90, requests: 11 });
     const second = await world.run('sync', '--workspace', 'ws-2');
-    expect(second.out).toBe('ws-2: 1 increased (2 records on 1 pages)\n');
+    expect(second.out).toBe('ws-2: 1 increased (2 records on 1 page)\n');
     expect((await world.run('sync', '--workspace', 'ws-2')).out).toContain('ws-2: nothing changed');
   });
 
@@ -48,6 +48,14 @@ describe('sync', () => {
     const world = await createWorld(FIRST);
     const { out } = await world.run('sync', '--from', '2026-01', '--to', '2026-01', '--json');
     expect(parseJson(out).workspaces[0]).toMatchObject({ from_period: '2026-01', to_period: '2026-01', records: 2 });
+  });
+
+  it('refuses a first period that has not begun, and asks the service nothing', async () => {
+    const world = await createWorld(FIRST);
+    const { code, err } = await world.run('sync', '--from', '2026-03');
+    expect(code).toBe(2);
+    expect(err).toContain('error: --from 2026-03 has not begun\n  the current period is 2026-02');
+    expect(world.sandbox.requests.count).toBe(0);
   });
 
   it('tells of its own failure before it ends, where no daemon could', async () => {

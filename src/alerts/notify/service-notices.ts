@@ -1,3 +1,4 @@
+import { counted } from '../../core/text/counted.ts';
 import { inertJson, inertText } from '../../core/text/inert-text.ts';
 
 /** The stored text of a notification that says that another channel is disabled. */
@@ -36,7 +37,7 @@ export function channelFailingPayload(facts: {
 }): string {
   const { notificationId, channel, reason, at, dead } = facts;
   const name = inertText(JSON.stringify(channel));
-  const count = dead === 1 ? '1 notification is dead' : `${dead} notifications are dead`;
+  const count = counted(dead, 'notification is dead', 'notifications are dead');
   return render({
     notification_id: notificationId,
     type: 'channel.failing',

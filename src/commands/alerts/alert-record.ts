@@ -1,6 +1,7 @@
 import { userInfo } from 'node:os';
 import type { Command } from 'commander';
 import type { Evidence } from '../../alerts/evaluate/evidence.ts';
+import { counted } from '../../core/text/counted.ts';
 import { inertText } from '../../core/text/inert-text.ts';
 import { formatInteger } from '../../reports/formats/format.ts';
 import { renderTable } from '../../reports/formats/table.ts';
@@ -122,7 +123,7 @@ function deliveryLine({ state, attempts, last_error, digest_at, digest_id, diges
   if (state === 'held') return `waits for the digest of ${digest_at?.slice(0, 16).replace('T', ' ')} UTC`;
   if (state === 'digested') return `went with ${digest_id}, ${digest_state}`;
   const why = last_error === null ? '' : `: ${inertText(last_error)}`;
-  return `${state} after ${attempts} ${attempts === 1n ? 'attempt' : 'attempts'}${why}`;
+  return `${state} after ${counted(attempts, 'attempt')}${why}`;
 }
 
 /** The newest entries; all are in `finance_history`. */

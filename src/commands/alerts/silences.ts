@@ -2,6 +2,7 @@ import { userInfo } from 'node:os';
 import type { Command } from 'commander';
 import type { SilenceRequest } from '../../alerts/book/actions.ts';
 import { isoTime } from '../../core/clock.ts';
+import { counted } from '../../core/text/counted.ts';
 import { inertText } from '../../core/text/inert-text.ts';
 import { formatInteger } from '../../reports/formats/format.ts';
 import { renderTable, type TableColumn } from '../../reports/formats/table.ts';
@@ -129,6 +130,5 @@ async function mute(cli: CliContext, kind: SilenceRequest['kind'], options: Mute
 function previewWords({ news, alerts, rules }: MutePreview): string {
   if (news === 0) return 'nothing';
   const byRule = rules.map((each) => `${formatInteger(each.news)} ${each.rule}`).join(', ');
-  const ofAlerts = alerts === 1 ? '1 alert' : `${formatInteger(alerts)} alerts`;
-  return `${formatInteger(news)} ${news === 1 ? 'notification' : 'notifications'} of ${ofAlerts} (${byRule})`;
+  return `${counted(news, 'notification')} of ${counted(alerts, 'alert')} (${byRule})`;
 }

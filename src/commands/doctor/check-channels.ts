@@ -4,6 +4,7 @@ import { type DisabledChannel, disabledChannels } from '../../alerts/outbox/chan
 import { type DeadLetter, deadLetters } from '../../alerts/outbox/replay.ts';
 import type { ChannelConfig, Config } from '../../config/types.ts';
 import { AppError, summarizeError } from '../../core/errors.ts';
+import { counted } from '../../core/text/counted.ts';
 import { openReader } from '../../ledger/file/open.ts';
 import { type Finding, fail, ok, warn } from './finding.ts';
 
@@ -29,7 +30,7 @@ export async function checkChannels({ alerts, ledger, proxy }: Config): Promise<
 }
 
 function deadFinding(channel: string, letters: readonly DeadLetter[]): Finding {
-  const count = letters.length === 1 ? '1 notification is dead' : `${letters.length} notifications are dead`;
+  const count = counted(letters.length, 'notification is dead', 'notifications are dead');
   const message = `${count}, the last one because: ${letters.at(-1)?.last_error ?? 'it was refused'}`;
   return fail('channel', message, '`usage-ledger alerts replay` lists them, `--all-dead` sends them again', channel);
 }

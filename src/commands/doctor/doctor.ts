@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import type { Config } from '../../config/types.ts';
 import { ConfigError, summarizeError } from '../../core/errors.ts';
+import { counted } from '../../core/text/counted.ts';
 import { inertText } from '../../core/text/inert-text.ts';
 import type { Context } from '../../wiring/context.ts';
 import { type CliContext, EXIT, examples, reportingCommand } from '../shared/cli-context.ts';
@@ -60,7 +61,7 @@ async function examineAll(cli: CliContext, { config, clock }: Context): Promise<
   const { env, cwd } = cli.io;
   const { path } = config.ledger;
   const source = config.file ?? 'the environment';
-  const count = config.workspaces.length === 1 ? '1 workspace' : `${config.workspaces.length} workspaces`;
+  const count = counted(config.workspaces.length, 'workspace');
   const { shard } = config;
   const workspaces = shard === null ? count : `${count}, ${shard.elsewhere.length} elsewhere (shard ${shard.label})`;
   const findings = await examine([

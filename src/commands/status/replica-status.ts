@@ -1,4 +1,5 @@
 import { UsageError } from '../../core/errors.ts';
+import { counted } from '../../core/text/counted.ts';
 import { inertText } from '../../core/text/inert-text.ts';
 import type { ReplicaClient } from '../../publish/connect.ts';
 import { formatInteger, relativeTime } from '../../reports/formats/format.ts';
@@ -116,8 +117,7 @@ export function replicaLines(
 ): string[] {
   if (ledgers.length === 0) return ['no such ledger has been published yet'];
   const workspaces = ledgers.reduce((sum, ledger) => sum + ledger.workspaces, 0);
-  const all = ledgers.length === 1 ? '1 ledger' : `${formatInteger(ledgers.length)} ledgers`;
-  const sum = `${all} with ${formatInteger(workspaces)} workspaces in the replica, the longest unpublished first`;
+  const sum = `${counted(ledgers.length, 'ledger')} with ${counted(workspaces, 'workspace')} in the replica, the longest unpublished first`;
   const shown = ledgers.slice(0, options.limit);
   const more = ledgers.length - shown.length;
   return [

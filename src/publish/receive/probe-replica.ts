@@ -1,4 +1,5 @@
 import { summarizeError } from '../../core/errors.ts';
+import { counted } from '../../core/text/counted.ts';
 import type { LedgerConnection } from '../../ledger/file/open.ts';
 import { ledgerId } from '../../ledger/schema/identity.ts';
 import { connectReplica, type ReplicaSettings } from '../connect.ts';
@@ -48,7 +49,7 @@ export function describeReplica({ position, lag, fault }: ReplicaStanding): stri
   const waiting =
     lag.links === 0
       ? 'nothing waits'
-      : `${lag.links === 1 ? '1 link waits' : `${lag.links} links wait`}, the first for ${lag.seconds} s`;
+      : `${counted(lag.links, 'link waits', 'links wait')}, the first for ${lag.seconds} s`;
   return position === null ? `holds nothing of this ledger yet, ${waiting}` : `holds link ${position}, ${waiting}`;
 }
 

@@ -1,3 +1,5 @@
+import { counted } from '../../core/text/counted.ts';
+
 const SECOND_MS = 1000;
 const MINUTE_MS = 60 * SECOND_MS;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -26,6 +28,5 @@ function inOneUnit(durationMs: number): string {
   if (durationMs < MINUTE_MS) return `${Math.floor(durationMs / SECOND_MS)} s`;
   if (durationMs < HOUR_MS) return `${Math.floor(durationMs / MINUTE_MS)} min`;
   if (durationMs < DAY_MS) return `${Math.floor(durationMs / HOUR_MS)} h`;
-  const days = Math.floor(durationMs / DAY_MS);
-  return days === 1 ? '1 day' : `${days} days`;
+  return counted(Math.floor(durationMs / DAY_MS), 'day');
 }

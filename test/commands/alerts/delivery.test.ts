@@ -178,7 +178,7 @@ describe('a digest', () => {
     const world = await worldWithWarning(receiver.url);
     await world.run('sync');
     world.clock.nowMs = Date.UTC(2026, 1, 21, 7, 3);
-    expect((await world.run('sync')).err).toContain('1 were refused for good');
+    expect((await world.run('sync')).err).toContain('1 refused for good');
     expect((await world.run('alerts', 'replay')).out).toMatch(/msg_[0-9a-f]{32}.*daily.*HTTP 404/);
     expect((await world.run('alerts', 'replay', '--all-dead')).out).toContain('1 notifications are due again');
     expect(world.query("SELECT state FROM outbox WHERE payload LIKE '%alert.digest%'")).toEqual([{ state: 'pending' }]);

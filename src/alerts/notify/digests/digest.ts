@@ -1,3 +1,4 @@
+import { counted } from '../../../core/text/counted.ts';
 import { parseExact, stringifyExact } from '../../../core/text/exact-json.ts';
 import { inertJson } from '../../../core/text/inert-text.ts';
 import { shortHash } from '../../book/alert-rows.ts';
@@ -153,7 +154,7 @@ function itemLine(notifications: readonly Told[], last: Told): string {
 }
 
 function digestLine(dueAt: string, alerts: number, firing: number, part: [number, number] | null): string {
-  const count = alerts === 1 ? '1 alert' : `${alerts} alerts`;
+  const count = counted(alerts, 'alert');
   const where = part === null ? '' : `, part ${part[0]} of ${part[1]}`;
   return `Digest of ${minute(dueAt)} UTC${where}: ${count}, ${firing} firing and ${alerts - firing} resolved.`;
 }

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { WEEKDAYS } from '../../../config/types.ts';
 import { isoTime } from '../../../core/clock.ts';
 import { addPeriods, type Period, periodAt, periodEndMs, periodStartMs } from '../../../core/period.ts';
+import { counted } from '../../../core/text/counted.ts';
 import { stringifyExact } from '../../../core/text/exact-json.ts';
 import { inertJson } from '../../../core/text/inert-text.ts';
 import { percentOf } from '../percent.ts';
@@ -119,10 +120,6 @@ function reviewLine({ kind, period, toMs }: DueReview, workspaces: readonly Work
 
 function changeOf({ previous, current }: { previous: bigint; current: bigint }): number | null {
   return percentOf(current - previous, previous);
-}
-
-function counted(count: number, what: string): string {
-  return `${count.toLocaleString('en-US')} ${what}${count === 1 ? '' : 's'}`;
 }
 
 /** The first full hour of that number at or after a moment. */
