@@ -25,6 +25,7 @@ import { type PrunedOutbox, pruneOutbox } from '../alerts/outbox/prune-outbox.ts
 import { type ReplayReport, type ReplayRequest, replayDead } from '../alerts/outbox/replay.ts';
 import { chargeRun } from '../billing/records/charge-run.ts';
 import { chargeReopened, commitClose } from '../billing/records/commit-close.ts';
+import { creditPricer } from '../billing/records/credit-pricer.ts';
 import { importNames, type NamesImport, type NamesReport } from '../billing/records/names.ts';
 import { type CardsChange, type CardsRequest, setCards } from '../billing/records/set-cards.ts';
 import { isoTime } from '../core/clock.ts';
@@ -170,7 +171,7 @@ export class WriterOps {
       nowMs: request.nowMs,
       afterMerge: (merged) => {
         chargeRun(merged);
-        return evaluateRun(merged, request.alerts);
+        return evaluateRun(merged, request.alerts, { priceOf: creditPricer(merged.connection, run.workspaceId) });
       },
     });
     this.#close(request.runKey);

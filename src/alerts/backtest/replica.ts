@@ -68,7 +68,9 @@ export class Replica {
     const counts = { opened: 0, increased: 0, decreased: 0, withdrawn: 0, restored: 0 };
     countEntries(connection, lastEntryIdBefore, counts);
     const merged = { connection, run, lastEntryIdBefore, counts, changedPeriods };
-    evaluateRun({ ...merged, appliedAt: at, nowMs: Date.parse(at) }, this.#settings, this.#ledger);
+    evaluateRun({ ...merged, appliedAt: at, nowMs: Date.parse(at) }, this.#settings, {
+      history: this.#ledger,
+    });
     statements.endRun.run(at, runKey);
   }
 

@@ -1,5 +1,6 @@
 import type Database from 'better-sqlite3';
 import type { Period } from '../../core/period.ts';
+import type { CreditPricer } from '../evaluate/evidence.ts';
 import type { Observation } from '../evaluate/observation.ts';
 import type { ChannelRoute } from '../notify/routes.ts';
 import type { RuleName, Severity, Stage } from '../rules/rule.ts';
@@ -46,6 +47,8 @@ export interface BookContext {
   nowMs: number;
   /** The channels that there are, with what each of them is told of. */
   channels: readonly ChannelRoute[];
+  /** What credits cost; absent where alerts carry no money. */
+  priceOf?: CreditPricer | null;
 }
 
 /** A change that has been decided, before anybody has been told. */

@@ -32,7 +32,7 @@ export function chartSvg({ period, threshold, evidence }: Told): string | null {
     `<text x="${at.x.toFixed(1)}" y="${at.y.toFixed(1)}" text-anchor="${anchor}" fill="${colour}">${words}</text>`;
   const before = addPeriods(period, -1);
   return [
-    `<svg xmlns="http://www.w3.org/2000/svg" width="${WIDTH}" height="${HEIGHT}" viewBox="0 0 ${WIDTH} ${HEIGHT}" font-family="sans-serif" font-size="11" role="img" aria-label="Credits of ${before} and ${period} by day">`,
+    `<svg xmlns="http://www.w3.org/2000/svg" width="${WIDTH}" height="${HEIGHT}" viewBox="0 0 ${WIDTH} ${HEIGHT}" style="max-width:100%;height:auto" font-family="sans-serif" font-size="11" role="img" aria-label="Credits of ${before} and ${period} by day">`,
     `<path d="M${LEFT},${TOP} V${HEIGHT - BOTTOM} H${WIDTH - RIGHT}" fill="none" stroke="#999"/>`,
     label({ x: LEFT - 6, y: y(most) + 4 }, 'end', most.toLocaleString('en-US')),
     label({ x: LEFT - 6, y: y(0) + 4 }, 'end', '0'),

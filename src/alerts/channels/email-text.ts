@@ -5,6 +5,17 @@ import { clip, MESSAGE_LINES, type MessageView, tailLine } from './message-view.
 
 const SUBJECT_CHARACTERS = 150;
 
+/** Mail programs drop style sheets, so each element carries its own. Names of any length break to fit a phone. */
+const STYLES = {
+  body: 'margin:0;padding:16px;max-width:600px;font:14px/1.45 sans-serif;color:#222;overflow-wrap:anywhere',
+  table: 'width:100%;border-collapse:collapse;font-size:14px',
+  label: 'padding:4px 12px 4px 0;text-align:left;vertical-align:top;white-space:nowrap;font-weight:normal;color:#666',
+  value: 'padding:4px 0;width:100%;vertical-align:top;overflow-wrap:anywhere',
+  next: 'margin:0;padding:8px;background:#f4f4f4;font-size:12px;white-space:pre-wrap;overflow-wrap:anywhere',
+  foot: 'color:#666;font-size:12px',
+} as const;
+const COLOURS: Readonly<Record<string, string>> = { critical: '#b00020', warning: '#a65f00', resolved: '#1b6e2c' };
+
 /** What an e-mail says, twice: for programs that show HTML and for those that do not. */
 export interface EmailText {
   /** One line without any control character. */
@@ -23,19 +34,23 @@ export function emailText(view: MessageView): EmailText {
   const lines = [...facts.map(({ label, value }) => `${label}: ${value}`), ...shown];
   const items = shown.map((line) => `<li>${html(line)}</li>`);
   const chart = alert === null ? null : chartSvg(alert);
-  const rows = facts.map(({ label, value }) => `<tr><th align="left">${html(label)}</th><td>${html(value)}</td></tr>`);
+  const rows = facts.map(
+    ({ label, value }) =>
+      `<tr><th style="${STYLES.label}">${html(label)}</th><td style="${STYLES.value}">${html(value)}</td></tr>`,
+  );
   return {
     // Where `=?` begins, a mail program looks for encoded words, also in what a name only pretends to encode.
     subject: clip(`[${mark}] ${summary}`.replaceAll('=?', '= ?'), SUBJECT_CHARACTERS),
     text: `${[summary, lines.join('\n'), ...textChart(alert), ...nextText(next)].join('\n\n')}\n\n-- \nSent by usage-ledger\n${head === null ? '' : `${head}\n`}`,
     html: [
       '<!doctype html>',
-      '<html><body>',
-      `<p><strong>${html(mark)}</strong>: ${html(summary)}</p>`,
-      items.length > 0 ? `<ul>${items.join('\n')}</ul>` : `<table cellpadding="4">${rows.join('\n')}</table>`,
+      '<html><head><meta name="viewport" content="width=device-width, initial-scale=1"></head>',
+      `<body style="${STYLES.body}">`,
+      `<p><strong style="color:${COLOURS[mark] ?? '#222'}">${html(mark)}</strong>: ${html(summary)}</p>`,
+      items.length > 0 ? `<ul>${items.join('\n')}</ul>` : `<table style="${STYLES.table}">${rows.join('\n')}</table>`,
       ...(chart === null ? [] : [`<p>${chart}</p>`]),
-      ...(next.length === 0 ? [] : [`<p>Next:</p><pre>${next.map(html).join('\n')}</pre>`]),
-      `<p>Sent by usage-ledger${head === null ? '' : `<br>${html(head)}`}</p>`,
+      ...(next.length === 0 ? [] : [`<p>Next:</p><pre style="${STYLES.next}">${next.map(html).join('\n')}</pre>`]),
+      `<p style="${STYLES.foot}">Sent by usage-ledger${head === null ? '' : `<br>${html(head)}`}</p>`,
       '</body></html>',
     ].join('\n'),
   };

@@ -8,6 +8,7 @@ import type { StoredAlert } from '../book/alert-rows.ts';
 import type { ChannelRoute } from '../notify/routes.ts';
 import { createFactsReader, type TenantFacts } from './candidates.ts';
 import { Curves } from './curves.ts';
+import type { CreditPricer } from './evidence.ts';
 import { createJudge, type Judge } from './judge/judge.ts';
 import { NewFindings } from './new-findings.ts';
 import type { AlertSubject, Observation } from './observation.ts';
@@ -31,18 +32,18 @@ export interface RunAlertSettings {
  * Evaluates the rules over what a run has changed, over periods that have settled since the last run, and over the
  * alerts that are open; stores the outcome with its notifications. Runs inside the transaction that publishes the run,
  * so an alert exists exactly when the figures behind it do. `history` is the ledger that has the entries of earlier runs;
- * a replay keeps none of its own.
+ * a replay keeps none of its own. `priceOf` gives the money at stake.
  */
 export function evaluateRun(
   merged: MergedRun,
   settings: RunAlertSettings,
-  history: LedgerConnection = merged.connection,
+  { history = merged.connection, priceOf = null }: { history?: LedgerConnection; priceOf?: CreditPricer | null } = {},
 ): RunAlerts {
   const { run, nowMs, appliedAt } = merged;
   const { workspaceKey, workspaceId, runKey, runId } = run;
   const book = new AlertBook({
     ...{ connection: merged.connection, workspaceKey, workspaceId, runKey, runId, actor: 'run' as const, nowMs },
-    ...{ seeding: run.first, at: appliedAt, channels: settings.channels },
+    ...{ seeding: run.first, at: appliedAt, channels: settings.channels, priceOf },
   });
   new RunEvaluation(merged, settings, book, history).evaluate();
   return book.finish();

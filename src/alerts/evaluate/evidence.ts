@@ -1,4 +1,6 @@
 import type Database from 'better-sqlite3';
+import { formatMinor } from '../../core/money.ts';
+import type { Period } from '../../core/period.ts';
 import { stringifyExact } from '../../core/text/exact-json.ts';
 import { inertJson } from '../../core/text/inert-text.ts';
 import { periodOfKey } from '../../ledger/schema/keys.ts';
@@ -26,6 +28,8 @@ export interface Evidence {
   share_of_workspace_percent: number | null;
   /** Credits by which the period differs from what it is compared with; of an open one, what that comes to. */
   at_stake_credits: bigint | null;
+  /** What these credits cost by the rate card of the period; null where no card prices the tenant. */
+  at_stake_money: StakeMoney | null;
   /** The tenant's days; null for alerts about the workspace or ourselves. */
   course: Course | null;
   /** The change of credits in two parts: more requests at the old rate, and the change of the rate. */
@@ -40,6 +44,28 @@ export interface Evidence {
   tenant_count: number | null;
   /** What went wrong, for alerts about ourselves. */
   detail: string | null;
+}
+
+export interface StakeMoney {
+  /** A plain decimal of the currency. */
+  amount: string;
+  amount_minor: bigint;
+  currency: string;
+}
+
+/** What credits of a tenant in a period cost by the cards in force, in minor units; null when no card prices it. */
+export type CreditPricer = (
+  tenantId: string,
+  period: Period,
+  credits: bigint,
+) => { currency: string; amountMinor: bigint } | null;
+
+/** What is known of an alert beyond what its rule has seen. */
+export interface EvidenceAbout {
+  /** Null for alerts about the workspace or ourselves. */
+  tenantId: string | null;
+  /** Up to what growth was planned, when it has gone beyond; null without such a plan. */
+  planned: bigint | null;
 }
 
 export interface ThresholdEvidence {
@@ -63,7 +89,8 @@ export interface EvidenceEntry {
 /** Returns what gathers the evidence of observations; totals of workspaces are read once. */
 export function createEvidence(
   connection: Database.Database,
-): (seen: Observation, planned?: bigint | null) => Evidence {
+  priceOf: CreditPricer | null,
+): (seen: Observation, about: EvidenceAbout) => Evidence {
   const totals = new Map<number, bigint>();
   const totalOf = connection
     .prepare('SELECT coalesce(sum(credits_used), 0) FROM tenant_usage WHERE period_key = ?')
@@ -88,7 +115,7 @@ export function createEvidence(
     )
     .pluck();
 
-  return (seen, planned = null) => {
+  return (seen, { tenantId, planned }) => {
     const { periodKey, tenantKey, previous, current, built, phase, members } = seen;
     const split = previous === null || current === null ? null : splitChange(previous, current);
     const ofTenant = periodKey !== null && tenantKey !== null;
@@ -96,6 +123,10 @@ export function createEvidence(
     const growth = previous === null || current === null ? 0n : current.credits - previous.credits;
     const open = phase !== null && !phase.over && current !== null && phase.elapsedMs > 0;
     const projected = open ? (seen.projected ?? projection(current.credits, phase)) : null;
+    const sides =
+      current === null
+        ? null
+        : stakeSides(seen.rule, { previous: previous?.credits ?? 0n, current: current.credits, projected });
     return {
       threshold:
         built === null || seen.threshold === null
@@ -121,10 +152,11 @@ export function createEvidence(
           : null,
       share_of_workspace_percent:
         ofTenant && current !== null && current.credits > 0n ? percentOf(current.credits, total(periodKey)) : null,
-      at_stake_credits:
-        current === null
+      at_stake_credits: sides === null ? null : creditsAtStake(sides),
+      at_stake_money:
+        sides === null || priceOf === null || tenantId === null || periodKey === null
           ? null
-          : atStake(seen.rule, { previous: previous?.credits ?? 0n, current: current.credits, projected }),
+          : moneyAtStake(sides, (credits) => priceOf(tenantId, periodOfKey(periodKey), credits)),
       course: ofTenant && phase !== null ? courseOf({ periodKey, tenantKey, phase }) : null,
       split: split === null ? null : { volume_credits: split.volume, intensity_credits: split.intensity },
       entries: rows.reverse().map(toEntry),
@@ -140,14 +172,35 @@ export function createEvidence(
 /** The rules for which an open period goes on adding to what has been found. */
 const GROWING: readonly RuleName[] = ['jump', 'new_spend', 'workspace_jump'];
 
-/** Credits by which a period differs from what it is compared with; `projected` is what an open one comes to. */
-export function atStake(
+/** Credits that a period comes to, and those that it is compared with. */
+export interface StakeSides {
+  likely: bigint;
+  compared: bigint;
+}
+
+/** What is at stake lies between these; `projected` is what an open period comes to. */
+export function stakeSides(
   rule: RuleName,
   { previous, current, projected }: { previous: bigint; current: bigint; projected: bigint | null },
-): bigint {
+): StakeSides {
   const likely = GROWING.includes(rule) && projected !== null && projected > current ? projected : current;
-  const change = likely - previous;
-  return change < 0n ? -change : change;
+  return { likely, compared: previous };
+}
+
+export function creditsAtStake({ likely, compared }: StakeSides): bigint {
+  return likely > compared ? likely - compared : compared - likely;
+}
+
+/** What the credits at stake cost: both sides at the prices of one period. */
+export function moneyAtStake(
+  { likely, compared }: StakeSides,
+  price: (credits: bigint) => ReturnType<CreditPricer>,
+): StakeMoney | null {
+  const [more, less] = [price(likely), price(compared)];
+  if (more === null || less === null) return null;
+  const change = more.amountMinor - less.amountMinor;
+  const amountMinor = change < 0n ? -change : change;
+  return { amount: formatMinor(amountMinor, more.currency), amount_minor: amountMinor, currency: more.currency };
 }
 
 /** The JSON text that is kept with a transition; integers are exact. */

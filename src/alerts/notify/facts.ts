@@ -1,4 +1,5 @@
 import { addPeriods } from '../../core/period.ts';
+import type { StakeMoney } from '../evaluate/evidence.ts';
 import type { Course } from './course.ts';
 import type { Notification } from './notification.ts';
 
@@ -17,15 +18,25 @@ const TENANTS_SHOWN = 10;
 export function alertFacts(told: Told): Fact[] {
   const { credits, requests, evidence } = told;
   // Notifications that are older than these fields lack them.
-  const { course = null, at_stake_credits = null, projection, tenants, tenant_count, detail } = evidence;
+  const {
+    course = null,
+    at_stake_credits = null,
+    at_stake_money = null,
+    projection,
+    tenants,
+    tenant_count,
+    detail,
+  } = evidence;
   return facts([
     ['Tenant', told.tenant_id],
+    ['Name', told.tenant_name ?? null],
     ['Workspace', told.workspace_id],
     ['Credits', credits === null ? null : pairWords(told, credits)],
     ['Requests', requests === null ? null : pairWords(told, requests)],
     ['Heads for', projection === null ? null : headsFor(told, projection)],
     ['Threshold', thresholdWords(told)],
     ['At stake', at_stake_credits === null ? null : `${grouped(at_stake_credits)} credits`],
+    ['Money', at_stake_money === null ? null : moneyWords(told, at_stake_money)],
     ['Since', course === null || course.since === null ? null : sinceWords(course)],
     ['A day', course === null || course.since !== null ? null : rateWords(told, course)],
     ['Same point', course === null || projection === null ? null : samePointWords(told, course)],
@@ -76,6 +87,13 @@ function thresholdWords({ rule, threshold, evidence }: Told): string | null {
   }
   const limit = grouped(threshold);
   return `at most ${limit}, because ${larger(limit)} <= ${base}, ${from}`;
+}
+
+/** The money that the credits at stake cost. */
+function moneyWords({ period }: Told, { amount, currency }: StakeMoney): string {
+  const [whole = '', part] = amount.split('.');
+  const grouping = grouped(BigInt(whole));
+  return `${part === undefined ? grouping : `${grouping}.${part}`} ${currency} at stake, at the prices of ${period}`;
 }
 
 function sinceWords({ since, usual_daily_credits, recent_daily_credits }: Course): string {

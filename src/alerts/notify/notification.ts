@@ -33,6 +33,8 @@ export interface Notification {
   workspace_id: string;
   /** Null for alerts about the workspace, or about ourselves. */
   tenant_id: string | null;
+  /** What people call the tenant, as it was imported; null when it has no name. */
+  tenant_name: string | null;
   /** Null for alerts about ourselves. */
   period: Period | null;
   /** The period of the previous figures: the one before, or the same for rules that compare two readings of it. */
@@ -66,6 +68,7 @@ export interface NotificationInput {
   state: AlertState;
   workspaceId: string;
   tenantId: string | null;
+  tenantName: string | null;
   period: Period | null;
   previousPeriod: Period | null;
   previous: UsageFigures | null;
@@ -96,6 +99,7 @@ export function buildNotification(input: NotificationInput): Notification {
     state: input.state,
     workspace_id: input.workspaceId,
     tenant_id: input.tenantId,
+    tenant_name: input.tenantName,
     period: input.period,
     previous_period: input.previousPeriod,
     credits: both

@@ -9,6 +9,7 @@ import { RULE_VERSION, type RuleName } from '../rules/rule.ts';
 import { TREND_MONTHS } from '../rules/trend.ts';
 import { buildNotification, type NotificationType, renderPayload } from './notification.ts';
 import { createRecipients } from './recipients.ts';
+import { createTenantNames } from './tenant-name.ts';
 
 const NOTIFICATION_TYPES: Partial<Record<AlertChangeKind, NotificationType>> = {
   fired: 'alert.firing',
@@ -25,8 +26,9 @@ export function createPublisher(
   context: BookContext,
   silence: (draft: UnpublishedChange) => string | null,
 ): (draft: UnpublishedChange, outcome: RunAlerts) => void {
-  const { connection, runKey, actor, at } = context;
-  const evidenceOf = createEvidence(connection);
+  const { connection, runKey, actor, at, priceOf = null } = context;
+  const evidenceOf = createEvidence(connection, priceOf);
+  const nameOf = createTenantNames(connection);
   const recipientsOf = createRecipients(context);
   const insertTransition = connection.prepare(
     `INSERT INTO alert_transitions (alert_key, revision, change, state, stage, run_key, actor, at, current_credits,
@@ -48,7 +50,8 @@ export function createPublisher(
     const recipients = muted === null ? recipientsOf(draft) : [];
     const silentBecause = recipients.length > 0 ? null : (muted ?? (change === 'resolved' ? 'unheard' : 'unrouted'));
     const told = silentBecause === null && type !== undefined;
-    const evidence = told ? evidenceOf(seen, draft.planned) : null;
+    const { tenantId } = names;
+    const evidence = told ? evidenceOf(seen, { tenantId, planned: draft.planned }) : null;
     insertTransition.run(
       ...[alert.alertKey, alert.revision, change, alert.state, alert.stage, runKey, actor, at, alert.currentCredits],
       ...[told ? 0 : 1, silentBecause, evidence === null ? null : renderEvidence(evidence)],
@@ -60,12 +63,19 @@ export function createPublisher(
       ...{ silent: !told, silentBecause },
     });
     if (evidence === null || type === undefined) return;
+    const tenantName = nameOf(alert.tenantKey);
     for (const { channel, digestAt } of recipients) {
       const notificationId = `msg_${shortHash(JSON.stringify([alert.alertId, alert.revision, channel]), 32)}`;
       const notification = buildNotification({
         ...{ notificationId, type, alertId: alert.alertId, rule: alert.rule, ruleVersion: RULE_VERSION[alert.rule] },
         ...{ stage: alert.stage, level: alert.level, severity: alert.severity, state: alert.state },
-        ...{ ...names, previousPeriod: previousPeriodOf(seen), previous: seen.previous, current: seen.current },
+        ...{
+          ...names,
+          tenantName,
+          previousPeriod: previousPeriodOf(seen),
+          previous: seen.previous,
+          current: seen.current,
+        },
         ...{ threshold: alert.threshold, evidence, runId: context.runId, createdAt: at },
       });
       insertNotification.run(

@@ -13,6 +13,7 @@ interface Facts {
   level: number;
   workspace_id: string;
   tenant_id: string | null;
+  tenant_name?: string | null;
   period: string | null;
   previous_period: string | null;
   credits: { previous: bigint; current: bigint; change_percent: number | null } | null;
@@ -175,16 +176,22 @@ function title(facts: Facts): string {
 
 function subjectOf(facts: Facts): string {
   const workspace = `workspace ${quoted(facts.workspace_id)}`;
-  return facts.tenant_id === null ? workspace : `tenant ${quoted(facts.tenant_id)} in ${workspace}`;
+  if (facts.tenant_id === null) return workspace;
+  const name = facts.tenant_name ?? null;
+  return `tenant ${quoted(facts.tenant_id)}${name === null ? '' : ` (${shortened(name)})`} in ${workspace}`;
 }
 
 /** Longer names are cut in the sentence; the payload's own fields carry them in full. */
 const NAME_CHARACTERS = 80;
 
 function quoted(name: string): string {
+  return `"${shortened(name).replaceAll('"', '\\"')}"`;
+}
+
+function shortened(name: string): string {
   const characters = Array.from(name);
   const shown = characters.length > NAME_CHARACTERS ? `${characters.slice(0, NAME_CHARACTERS).join('')}…` : name;
-  return `"${inertText(shown).replaceAll('"', '\\"')}"`;
+  return inertText(shown);
 }
 
 function grouped(value: bigint | number): string {

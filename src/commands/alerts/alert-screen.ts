@@ -9,7 +9,7 @@ import type { AlertMoments } from '../../reports/queries/alert-moments.ts';
 import type { AlertRecord } from '../../reports/queries/alert-record.ts';
 
 /** Of the facts, those that the sentence or the table of figures has said already. */
-const SAID: readonly string[] = ['Workspace', 'Credits', 'Requests', 'Heads for', 'At stake'];
+const SAID: readonly string[] = ['Tenant', 'Name', 'Workspace', 'Credits', 'Requests', 'Heads for', 'At stake'];
 /** A name that the sentence cuts is shown whole. */
 const NAME_CHARACTERS = 80;
 const LABEL_WIDTH = 12;
@@ -28,7 +28,7 @@ export function alertHead({ alert }: AlertRecord, moments: AlertMoments, options
 
 /** What stands behind an alert, as of now. */
 export function alertFactLines({ now }: AlertMoments, options: TableOptions): string[] {
-  const facts = alertFacts(now.notification).filter(({ label }) => label !== 'Tenant' && !SAID.includes(label));
+  const facts = alertFacts(now.notification).filter(({ label }) => !SAID.includes(label));
   return facts.flatMap(({ label, value }) => wrapped(inertText(value), label, options));
 }
 
@@ -98,9 +98,10 @@ function figureRows({ period, previous_period, credits, requests, threshold, evi
   return rows.filter(({ value }) => value !== null);
 }
 
-function longNames({ tenant_id, workspace_id }: Told, options: TableOptions): string[] {
+function longNames({ tenant_id, tenant_name, workspace_id }: Told, options: TableOptions): string[] {
   return [
     ['Tenant', tenant_id],
+    ['Name', tenant_name],
     ['Workspace', workspace_id],
   ].flatMap(([label, name]) =>
     name === null || name === undefined || Array.from(name).length <= NAME_CHARACTERS

@@ -2,7 +2,7 @@ import { Command, Option } from 'commander';
 import type { RuleName, Severity } from '../../alerts/rules/rule.ts';
 import { parsePeriod } from '../../core/period.ts';
 import { ALERT_STATES, type AlertState, RULES, SEVERITIES } from '../../core/text/alert-words.ts';
-import { renderTable, type TableColumn } from '../../reports/formats/table.ts';
+import { renderTable, type TableColumn, type TableOptions } from '../../reports/formats/table.ts';
 import { type AlertFilters, alertRows, type ListedAlert } from '../../reports/queries/alerts.ts';
 import type { Context } from '../../wiring/context.ts';
 import { requireKnownWorkspace } from '../shared/choose-workspace.ts';
@@ -83,7 +83,8 @@ function listAlerts(cli: CliContext, context: Context, options: ListOptions): vo
   const alerts = firstRows(cli, fitting, options.limit);
   const asked = { tenant_id: tenant ?? null, period: period ?? null, rule: rule ?? null, severity: severity ?? null };
   if (cli.json) cli.printJson({ filters: { states, workspace_id: workspace ?? null, ...asked }, alerts });
-  else if (alerts.length > 0) cli.print(renderTable(alerts, tableColumns(alerts), { ...cli.tableOptions, clip: true }));
+  else if (alerts.length > 0)
+    cli.print(renderTable(alerts, tableColumns(alerts, cli.tableOptions), { ...cli.tableOptions, clip: true }));
 }
 
 function listedStates({ all, state, pending }: ListOptions): AlertFilters['states'] {
@@ -109,10 +110,23 @@ function markOf(alert: ListedAlert): string {
   return SHORT_STATES[alert.state] ?? (isMuted(alert) ? 'muted' : alert.severity === 'critical' ? 'CRIT' : 'warn');
 }
 
+/** With fewer columns of the terminal the money at stake is left out. */
+const ROOM_FOR_MONEY = 100;
+
+/** What people call a tenant comes first, because the end is what a narrow terminal cuts. */
+function tenantWords({ tenant_id, tenant_name }: ListedAlert): string {
+  return tenant_name === null ? (tenant_id ?? '') : `${tenant_name} (${tenant_id})`;
+}
+
+function moneyWords(money: ListedAlert['at_stake_money']): string {
+  return money === null ? '' : `${money.amount} ${money.currency}`;
+}
+
 /** One line an alert on 80 columns: the id is never cut, since it is what is typed next. */
-function tableColumns(alerts: readonly ListedAlert[]): TableColumn<ListedAlert>[] {
+function tableColumns(alerts: readonly ListedAlert[], { width = ROOM_FOR_MONEY }: TableOptions) {
+  const isPriced = width >= ROOM_FOR_MONEY && alerts.some(({ at_stake_money }) => at_stake_money !== null);
   const several = new Set(alerts.map(({ workspace_id }) => workspace_id)).size > 1;
-  return [
+  const columns: TableColumn<ListedAlert>[] = [
     {
       key: 'severity',
       header: '',
@@ -122,11 +136,15 @@ function tableColumns(alerts: readonly ListedAlert[]): TableColumn<ListedAlert>[
     },
     { key: 'rule', header: 'Rule', format: (rule, row) => (STAGED.includes(rule) ? `${rule} ${row.stage}` : rule) },
     ...(several ? [{ key: 'workspace_id' as const, header: 'Workspace' }] : []),
-    { key: 'tenant_id', header: 'Tenant' },
+    { key: 'tenant_id', header: 'Tenant', format: (_, row) => tenantWords(row) },
     { key: 'period', header: 'Period', align: 'right', format: (period) => period ?? '' },
     { key: 'at_stake_credits', header: 'At stake', align: 'right' },
+    ...(isPriced
+      ? [{ key: 'at_stake_money' as const, header: 'Money', align: 'right' as const, format: moneyWords }]
+      : []),
     { key: 'alert_id', header: 'Alert', align: 'right' },
   ];
+  return columns;
 }
 
 /** Rules whose alerts move through stages. */

@@ -4,6 +4,7 @@ import type { Told } from '../../alerts/notify/facts.ts';
 import { buildNotification, type Notification } from '../../alerts/notify/notification.ts';
 import { previousPeriodOf } from '../../alerts/notify/publisher.ts';
 import { clear, type RuleName, type UsageFigures } from '../../alerts/rules/rule.ts';
+import { creditPricer } from '../../billing/records/credit-pricer.ts';
 import { parseExact } from '../../core/text/exact-json.ts';
 import type { LedgerConnection } from '../../ledger/file/open.ts';
 import type { alerts } from '../../ledger/schema/alert-tables.ts';
@@ -48,7 +49,10 @@ export function alertMoments(connection: LedgerConnection, { alert }: AlertRecor
   const at = row.lastRunAt ?? alert.last_changed_at;
   const seen = observe(connection, row, alert, at);
   const resolved = alert.state === 'resolved';
-  const evidence = createEvidence(connection)(seen);
+  const { tenant_id: tenantId } = alert;
+  const evidence = createEvidence(connection, creditPricer(connection, alert.workspace_id))(seen, {
+    ...{ tenantId, planned: last?.notification.evidence.planned_credits ?? null },
+  });
   // How a threshold was built is told once; it stands for as long as the threshold does.
   const built = last?.notification.evidence.threshold ?? null;
   const notification = buildNotification({
@@ -56,7 +60,7 @@ export function alertMoments(connection: LedgerConnection, { alert }: AlertRecor
     ...{ rule: seen.rule, ruleVersion: Number(alert.rule_version), level: Number(row.level), state: alert.state },
     stage: alert.stage as Told['stage'],
     severity: alert.severity as Told['severity'],
-    ...{ workspaceId: alert.workspace_id, tenantId: alert.tenant_id, period: alert.period },
+    ...{ workspaceId: alert.workspace_id, tenantId, tenantName: alert.tenant_name, period: alert.period },
     ...{ previousPeriod: previousPeriodOf(seen), previous: seen.previous, current: seen.current },
     ...{ threshold: alert.threshold, runId: null, createdAt: at },
     evidence: {

@@ -4,10 +4,14 @@ import type { alertTransitions } from '../../ledger/schema/alert-tables.ts';
 import type { outbox } from '../../ledger/schema/outbox-tables.ts';
 import type { Exact, SqlRow } from '../../ledger/schema/rows.ts';
 import type { AlertRow } from './alerts.ts';
+import { tenantNames } from './tenants.ts';
 
 /** An alert with everything that happened to it. */
 export interface AlertRecord {
-  alert: AlertRow & { previous_requests: bigint | null; current_requests: bigint | null; rule_version: bigint };
+  alert: AlertRow & { previous_requests: bigint | null; current_requests: bigint | null; rule_version: bigint } & {
+    /** What people call the tenant; null when it has no name. */
+    tenant_name: string | null;
+  };
   transitions: AlertTransition[];
   deliveries: AlertDelivery[];
   /** What people have said of it, the last word last. */
@@ -42,14 +46,19 @@ export function alertRecord(connection: LedgerConnection, alertId: string): Aler
   const all = (sql: string) => connection.prepare(sql).safeIntegers().all(alertId);
   const [alert] = all(
     `SELECT f.*, a.rule_version FROM finance_alerts f JOIN alerts a USING (alert_id) WHERE f.alert_id = ?`,
-  ) as AlertRecord['alert'][];
+  ) as Omit<AlertRecord['alert'], 'tenant_name'>[];
   if (alert === undefined) {
     throw new AppError('unknown_alert', `there is no alert ${JSON.stringify(alertId)}`, {
       hint: '`usage-ledger alerts list --all` shows every alert with its id',
     });
   }
+  const { workspace_id, tenant_id } = alert;
+  const tenant_name =
+    tenant_id === null
+      ? null
+      : tenantNames(connection, { workspaceId: workspace_id, tenantId: tenant_id })(workspace_id, tenant_id);
   return {
-    alert,
+    alert: { ...alert, tenant_name },
     transitions: all(
       `SELECT x.revision, x.change, x.state, x.stage, x.at, x.actor, r.run_id, x.current_credits,
          x.silent_because AS muted_because, x.note

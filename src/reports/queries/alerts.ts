@@ -1,10 +1,19 @@
-import { atStake } from '../../alerts/evaluate/evidence.ts';
+import {
+  type CreditPricer,
+  creditsAtStake,
+  moneyAtStake,
+  type StakeMoney,
+  type StakeSides,
+  stakeSides,
+} from '../../alerts/evaluate/evidence.ts';
 import { projection } from '../../alerts/rules/measures/projection.ts';
 import type { RuleName } from '../../alerts/rules/rule.ts';
+import { creditPricer } from '../../billing/records/credit-pricer.ts';
 import { type AlertState, OPEN_ALERT_STATES_SQL } from '../../core/text/alert-words.ts';
 import type { LedgerConnection } from '../../ledger/file/open.ts';
 import type { financeAlerts } from '../../ledger/schema/finance-views.ts';
 import { phaseOf } from './phase.ts';
+import { tenantNames } from './tenants.ts';
 import { whereClause } from './where.ts';
 
 /**
@@ -32,8 +41,12 @@ export interface AlertFilters {
 
 /** An alert as it is listed. */
 export interface ListedAlert extends AlertRow {
-  /** What the period differs by from what it is compared with, see `atStake`; null for alerts about ourselves. */
+  /** What people call the tenant; null when it has no name. */
+  tenant_name: string | null;
+  /** What the period differs by from what it is compared with, see `stakeSides`; null for alerts about ourselves. */
   at_stake_credits: bigint | null;
+  /** What these credits cost; null where no rate card prices the tenant. */
+  at_stake_money: StakeMoney | null;
 }
 
 /** The alerts: critical ones first, of them those about ourselves, then by the credits at stake. */
@@ -57,15 +70,37 @@ export function alertRows(connection: LedgerConnection, { states, ...filters }: 
     )
     .safeIntegers()
     .all(...values) as (AlertRow & { read_at: string | null })[];
-  return rows.map(({ read_at, ...row }) => ({ ...row, at_stake_credits: stakeOf(row, read_at) })).sort(compareAlerts);
+  const { workspaceId, tenantId } = filters;
+  const nameOf = rows.length === 0 ? () => null : tenantNames(connection, { workspaceId, tenantId });
+  const pricers = new Map<string, CreditPricer>();
+  const pricerOf = (workspace: string): CreditPricer => {
+    const pricer = pricers.get(workspace) ?? creditPricer(connection, workspace);
+    pricers.set(workspace, pricer);
+    return pricer;
+  };
+  return rows
+    .map(({ read_at, ...row }) => {
+      const { workspace_id, tenant_id, period } = row;
+      const sides = sidesOf(row, read_at);
+      return {
+        ...row,
+        tenant_name: tenant_id === null ? null : nameOf(workspace_id, tenant_id),
+        at_stake_credits: sides === null ? null : creditsAtStake(sides),
+        at_stake_money:
+          sides === null || tenant_id === null || period === null
+            ? null
+            : moneyAtStake(sides, (credits) => pricerOf(workspace_id)(tenant_id, period, credits)),
+      };
+    })
+    .sort(compareAlerts);
 }
 
-function stakeOf(row: AlertRow, readAt: string | null): bigint | null {
+function sidesOf(row: AlertRow, readAt: string | null): StakeSides | null {
   if (row.current_credits === null) return null;
   const phase = row.period === null || readAt === null ? null : phaseOf(row.period, Date.parse(readAt));
   const open = phase !== null && !phase.over && phase.elapsedMs > 0;
   const projected = open ? projection(row.current_credits, phase) : null;
-  return atStake(row.rule as RuleName, {
+  return stakeSides(row.rule as RuleName, {
     previous: row.previous_credits ?? 0n,
     current: row.current_credits,
     projected,

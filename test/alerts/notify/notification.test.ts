@@ -20,6 +20,7 @@ describe('a notification', () => {
       state: 'firing',
       workspace_id: 'ws-123',
       tenant_id: 'acme',
+      tenant_name: null,
       period: '2026-02',
       previous_period: '2026-01',
       credits: { previous: 100_000, current: 180_000, change: 80_000, change_percent: 80 },

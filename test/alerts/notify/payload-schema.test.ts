@@ -41,6 +41,7 @@ describe('the JSON Schema takes', () => {
       share_of_increase_percent: 33.3,
       share_of_workspace_percent: 12.5,
       at_stake_credits: LARGEST,
+      at_stake_money: { amount: '92233720368547758.07', amount_minor: LARGEST, currency: 'EUR' },
       course: {
         ...{ since: '2026-02-09', usual_daily_credits: BEYOND, recent_daily_credits: LARGEST },
         previous_same_point: BEYOND,
@@ -57,7 +58,7 @@ describe('the JSON Schema takes', () => {
       detail: 'the service answered 500',
     };
     const payload = payloadOf({
-      ...{ evidence, threshold: LARGEST, tenantId: HOSTILE_NAMES[0] },
+      ...{ evidence, threshold: LARGEST, tenantId: HOSTILE_NAMES[0], tenantName: HOSTILE_NAMES[1] },
       previous: { credits: BEYOND, requests: BEYOND },
       current: { credits: LARGEST, requests: LARGEST },
     });
