@@ -76,8 +76,8 @@ export const COMMANDS: readonly CommandEntry[] = [
   },
   {
     name: 'export',
-    takes: '[options] <view>',
-    description: 'Write rows for other tools: a view of the ledger, or what a period costs in the FinOps format FOCUS.',
+    takes: '[options] <view...>',
+    description: 'Write rows for other tools: views of the ledger, or what a period costs in the FinOps format FOCUS.',
     load: async () => (await import('./finance/export.ts')).exportCommand,
   },
   {

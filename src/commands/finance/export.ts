@@ -1,8 +1,11 @@
+import { resolve } from 'node:path';
 import { type Command, Option } from 'commander';
 import { FOCUS_VERSIONS, type FocusVersion } from '../../billing/focus/focus-columns.ts';
 import { UsageError } from '../../core/errors.ts';
 import { parsePeriod } from '../../core/period.ts';
 import { SHEET_FORMATS, type SheetFormat } from '../../reports/files/write-sheet.ts';
+import { writeWorkbook } from '../../reports/files/write-workbook.ts';
+import type { Sheet } from '../../reports/formats/sheet.ts';
 import { viewSheet } from '../../reports/queries/finance-view.ts';
 import { readFocusSheet } from '../../reports/statement/focus-sheet.ts';
 import type { Context } from '../../wiring/context.ts';
@@ -16,16 +19,18 @@ interface ExportOptions extends SheetOptions {
   period?: string;
   tenant?: string;
   workspace?: string;
+  names?: boolean;
   focusVersion: FocusVersion;
 }
 
 export function exportCommand(cli: CliContext): Command {
   const command = plainCommand('export')
-    .argument('<view>', 'a view of the ledger, such as finance_usage, or usage for short; or focus')
+    .argument('<view...>', 'views of the ledger, such as finance_usage, or usage for short; or focus')
     .addOption(new Option('--format <format>', 'form of the rows').choices(SHEET_FORMATS).default('csv'))
     .option('--period <period>', 'only this period, YYYY-MM; focus needs it')
     .option('--tenant <id>', 'only this tenant')
     .option('--workspace <id>', 'only this workspace (focus needs it when there are several)')
+    .option('--names', "with the tenants' names, as a last column display_name")
     .addOption(
       new Option('--focus-version <version>', 'version of the specification').choices(FOCUS_VERSIONS).default('1.2'),
     );
@@ -34,25 +39,58 @@ export function exportCommand(cli: CliContext): Command {
       'after',
       examples(
         'usage-ledger export usage --period 2026-02 --format xlsx --out february.xlsx',
+        'usage-ledger export usage charges charge_lines --period 2026-02 --format xlsx --out february.xlsx',
         'usage-ledger export finance_charges --format parquet --out charges.parquet',
         'usage-ledger export history --format ndjson > history.ndjson',
         'usage-ledger export focus --period 2026-02 > focus-2026-02.csv',
       ),
     )
-    .action((view: string, options: ExportOptions) =>
-      cli.withContext((context) =>
-        view === 'focus' ? exportFocus(cli, context, options) : exportView(cli, context, view, options),
-      ),
+    .action((views: string[], options: ExportOptions) =>
+      cli.withContext((context) => {
+        const [view = '', ...others] = views;
+        if (others.length > 0) return exportWorkbook(cli, context, views, options);
+        return view === 'focus' ? exportFocus(cli, context, options) : exportView(cli, context, view, options);
+      }),
     );
 }
 
 async function exportView(cli: CliContext, context: Context, view: string, options: ExportOptions): Promise<void> {
-  const { format, tenant: tenantId, workspace: workspaceId } = options;
+  await bringRatesIntoForce(context);
+  await putSheet(cli, sheetOfView(context, view, options), { format: options.format, options });
+}
+
+function sheetOfView(context: Context, view: string, options: ExportOptions): Sheet {
+  const { tenant: tenantId, workspace: workspaceId, names } = options;
   const period = options.period === undefined ? undefined : parsePeriod(options.period, '--period');
   requireKnownWorkspace(context, workspaceId);
+  return viewSheet(context.reader().connection, view, { workspaceId, tenantId, period, names });
+}
+
+/** One sheet a view, all of one moment. */
+async function exportWorkbook(
+  cli: CliContext,
+  context: Context,
+  views: readonly string[],
+  options: ExportOptions,
+): Promise<void> {
+  if (options.format !== 'xlsx' || options.out === undefined) {
+    throw new UsageError(
+      `${views.length} views fit into a workbook only`,
+      'give --format xlsx --out FILE, or export one view after the other',
+    );
+  }
+  if (views.includes('focus')) throw new UsageError('focus is a file of its own', 'export it by itself');
   await bringRatesIntoForce(context);
-  const sheet = viewSheet(context.reader().connection, view, { workspaceId, tenantId, period });
-  await putSheet(cli, sheet, { format, options });
+  const { connection } = context.reader();
+  connection.exec('BEGIN');
+  try {
+    const sheets = views.map((view) => sheetOfView(context, view, options));
+    const twice = sheets.find(({ name }, at) => sheets.findIndex((other) => other.name === name) !== at);
+    if (twice !== undefined) throw new UsageError(`${twice.name} is named twice`, 'name each view once');
+    await writeWorkbook(sheets, resolve(cli.io.cwd, options.out));
+  } finally {
+    connection.exec('COMMIT');
+  }
 }
 
 async function exportFocus(cli: CliContext, context: Context, options: ExportOptions): Promise<void> {

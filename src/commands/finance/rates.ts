@@ -9,6 +9,7 @@ import { formatMinor } from '../../core/money.ts';
 import { parsePeriod } from '../../core/period.ts';
 import { renderTable, type TableColumn } from '../../reports/formats/table.ts';
 import { recordedUsage } from '../../reports/queries/recorded-usage.ts';
+import { tenantNames } from '../../reports/queries/tenants.ts';
 import { type CliContext, examples, reportingCommand } from '../shared/cli-context.ts';
 import { firstRows, LIMIT_OPTION } from '../shared/limit.ts';
 import { openExisting } from './close.ts';
@@ -108,14 +109,16 @@ function checkCommand(cli: CliContext): Command {
         const others = loadRates(resolve(cli.io.cwd, file), cli.io.env).map(resolveRateCard);
         await bringRatesIntoForce(context);
         const { connection } = context.reader();
-        const { months, tenants } = connection.transaction(() =>
-          compareCards(recordedUsage(connection), cardsInForce(connection), others),
-        )();
+        const { months, tenants, nameOf } = connection.transaction(() => ({
+          ...compareCards(recordedUsage(connection), cardsInForce(connection), others),
+          nameOf: tenantNames(connection),
+        }))();
         const monthRows = months.map(({ period, ...sides }) => ({ period, ...amountsOf(sides) }));
         const tenantRows = tenants
           .filter(({ nowMinor, otherMinor }) => nowMinor !== otherMinor)
           .map(({ workspaceId, tenantId, ...sides }) => {
-            return { workspace_id: workspaceId, tenant_id: tenantId, ...amountsOf(sides) };
+            const display_name = nameOf(workspaceId, tenantId);
+            return { workspace_id: workspaceId, tenant_id: tenantId, display_name, ...amountsOf(sides) };
           });
         if (cli.json) {
           cli.printJson({ months: monthRows, tenants: tenantRows });
@@ -124,7 +127,9 @@ function checkCommand(cli: CliContext): Command {
         cli.print(renderTable(monthRows, [{ key: 'period', header: 'Period' }, ...AMOUNTS], cli.tableOptions));
         cli.print('');
         const shown = tenantRows.slice(0, SHOWN_TENANTS);
-        cli.print(renderTable(shown, [{ key: 'tenant_id', header: 'Tenant' }, ...AMOUNTS], cli.tableOptions));
+        const isNamed = shown.some(({ display_name }) => display_name !== null);
+        const name = isNamed ? [{ key: 'display_name', header: 'Name' } as const] : [];
+        cli.print(renderTable(shown, [{ key: 'tenant_id', header: 'Tenant' }, ...name, ...AMOUNTS], cli.tableOptions));
       }),
     );
 }

@@ -38,7 +38,8 @@ export async function writeTextFile(path: string, pieces: Iterable<string>): Pro
   await writeAtomically(path, (part) => writePieces(part, pieces));
 }
 
-async function writePieces(path: string, pieces: AsyncIterable<Uint8Array> | Iterable<string>): Promise<void> {
+/** Writes pieces into a file that is there and empty. */
+export async function writePieces(path: string, pieces: AsyncIterable<Uint8Array> | Iterable<string>): Promise<void> {
   const descriptor = openSync(path, 'r+');
   try {
     for await (const piece of pieces) {

@@ -1,6 +1,7 @@
 import { UsageError } from '../../core/errors.ts';
 import type { LedgerConnection } from '../../ledger/file/open.ts';
 import type { ColumnKind, Sheet, SheetColumn, SheetValue } from '../formats/sheet.ts';
+import { tenantNames } from './tenants.ts';
 import { whereClause } from './where.ts';
 
 /** Columns of the `finance_*` views that are no text, under whatever view they stand. */
@@ -30,6 +31,8 @@ export interface ViewFilters {
   workspaceId?: string | undefined;
   tenantId?: string | undefined;
   period?: string | undefined;
+  /** Adds what people call the tenant, as a last column `display_name`, where the view has tenants and no such column. */
+  names?: boolean | undefined;
 }
 
 /** The `finance_*` views of the ledger, by name. */
@@ -65,14 +68,28 @@ export function viewSheet(connection: LedgerConnection, name: string, filters: V
     .safeIntegers()
     .raw();
   const reals = columns.map(({ kind }) => kind === 'real');
+  const rows = {
+    *[Symbol.iterator]() {
+      for (const row of statement.iterate(...values) as IterableIterator<SheetValue[]>) {
+        yield reals.includes(true) ? row.map((value, at) => (reals[at] === true ? asReal(value) : value)) : row;
+      }
+    },
+  };
+  const plain = { name: view, columns, rows };
+  const isNamed = filters.names === true && has('workspace_id') && has('tenant_id') && !has('display_name');
+  return isNamed ? withNames(plain, tenantNames(connection, filters)) : plain;
+}
+
+function withNames({ name, columns, rows }: Sheet, nameOf: ReturnType<typeof tenantNames>): Sheet {
+  const [workspaceAt, tenantAt] = ['workspace_id', 'tenant_id'].map((wanted) =>
+    columns.findIndex((column) => column.name === wanted),
+  ) as [number, number];
   return {
-    name: view,
-    columns,
+    name,
+    columns: [...columns, { name: 'display_name', kind: 'text' }],
     rows: {
       *[Symbol.iterator]() {
-        for (const row of statement.iterate(...values) as IterableIterator<SheetValue[]>) {
-          yield reals.includes(true) ? row.map((value, at) => (reals[at] === true ? asReal(value) : value)) : row;
-        }
+        for (const row of rows) yield [...row, nameOf(String(row[workspaceAt]), String(row[tenantAt]))];
       },
     },
   };

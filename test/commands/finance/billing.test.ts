@@ -76,6 +76,8 @@ describe('rates', () => {
   it('of a file are tried on the history: by month and by the tenants that gain or lose most', async () => {
     const world = await createBilled();
     writeFileSync(join(world.folder, 'dearer.yml'), stringify({ rates: [{ ...CARD, price_per_credit: '0.02' }] }));
+    writeFileSync(join(world.folder, 'names.csv'), 'tenant_id,display_name\nacme,Acme & Sons\n');
+    await world.run('tenants', 'import', 'names.csv');
     const { out } = await world.run('rates', 'check', 'dearer.yml', '--json');
     expect(parseJson(out)).toEqual({
       months: [
@@ -86,6 +88,7 @@ describe('rates', () => {
         {
           workspace_id: 'ws-1',
           tenant_id: 'acme',
+          display_name: 'Acme & Sons',
           currency: 'EUR',
           now: '77.50',
           other: '120.00',
@@ -94,6 +97,7 @@ describe('rates', () => {
         {
           workspace_id: 'ws-1',
           tenant_id: 'globex',
+          display_name: null,
           currency: 'EUR',
           now: '25.00',
           other: '40.00',
@@ -101,7 +105,9 @@ describe('rates', () => {
         },
       ],
     });
-    expect((await world.run('rates', 'check', 'dearer.yml')).out).toContain('With the file');
+    const { out: table } = await world.run('rates', 'check', 'dearer.yml');
+    expect(table).toContain('With the file');
+    expect(table).toMatch(/^acme +Acme & Sons +77\.50 +120\.00 +42\.50/m);
   });
 });
 

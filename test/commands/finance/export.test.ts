@@ -1,8 +1,25 @@
-import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { closeSync, openSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { crc32, inflateRawSync } from 'node:zlib';
 import readExcel from 'read-excel-file/node';
 import { describe, expect, it } from 'vitest';
+import { readZipParts } from '../../../src/reports/files/zip-parts.ts';
 import { createWorld, FIRST, parseJson } from '../world.ts';
+
+/** Of how many parts of a ZIP file the sum is right. */
+function sumsOf(path: string): { parts: number; right: number } {
+  const file = openSync(path, 'r');
+  try {
+    const parts = readZipParts(file);
+    const right = parts.filter(({ method, crc, size, start }) => {
+      const bytes = readFileSync(path).subarray(start, start + size);
+      return crc32(method === 0 ? bytes : inflateRawSync(bytes)) === crc;
+    });
+    return { parts: parts.length, right: right.length };
+  } finally {
+    closeSync(file);
+  }
+}
 
 async function syncedWorld() {
   const world = await createWorld(FIRST);
@@ -48,6 +65,42 @@ describe('export', () => {
     expect(readFileSync(join(world.folder, 't.parquet')).subarray(0, 4).toString()).toBe('PAR1');
   });
 
+  it('writes several views into one workbook of one moment, with the same cells as one by one', async () => {
+    const world = await syncedWorld();
+    const views = ['usage', 'finance_history', 'period_totals', 'adjustments'];
+    expect(await world.run('export', ...views, '--format', 'xlsx', '--out', 'all.xlsx')).toEqual({
+      ...{ code: 0, out: '', err: '' },
+    });
+    expect(statSync(join(world.folder, 'all.xlsx')).mode & 0o777).toBe(0o600);
+    expect(readdirSync(world.folder).filter((name) => name.includes('.part-'))).toEqual([]);
+    const all = (await readExcel(join(world.folder, 'all.xlsx'))) as unknown as { sheet: string; data: unknown[][] }[];
+    expect(all.map(({ sheet }) => sheet)).toEqual([
+      ...['finance_usage', 'finance_history', 'finance_period_totals', 'finance_adjustments'],
+    ]);
+    for (const [at, view] of views.entries()) {
+      await world.run('export', view, '--format', 'xlsx', '--out', 'one.xlsx');
+      const [one] = (await readExcel(join(world.folder, 'one.xlsx'))) as unknown as { data: unknown[][] }[];
+      expect(all[at]?.data, view).toEqual(one?.data);
+    }
+    await world.run('export', ...views, '--format', 'xlsx', '--out', 'again.xlsx');
+    const bytes = (name: string) => readFileSync(join(world.folder, name));
+    expect(bytes('again.xlsx').equals(bytes('all.xlsx'))).toBe(true);
+    expect(sumsOf(join(world.folder, 'all.xlsx'))).toEqual({ parts: 10, right: 10 });
+  });
+
+  it("adds the tenants' names when it is asked to, where there are tenants", async () => {
+    const world = await syncedWorld();
+    const lines = async (...argv: string[]) => (await world.run('export', ...argv)).out.trimEnd().split('\r\n');
+    const [header, ...rows] = await lines('usage', '--names', '--raw');
+    expect(header).toMatch(/,withdrawn,display_name$/);
+    expect(rows.filter((line) => line.startsWith('ws-1,acme,')).every((line) => line.endsWith(',=Acme & Sons'))).toBe(
+      true,
+    );
+    expect(rows.filter((line) => line.startsWith('ws-1,globex,')).every((line) => line.endsWith(','))).toBe(true);
+    expect(await lines('tenants', '--names')).toEqual(await lines('tenants'));
+    expect(await lines('runs', '--names')).toEqual(await lines('runs'));
+  });
+
   it('says in words which views there are, and what cannot be done', async () => {
     const world = await syncedWorld();
     for (const [argv, words] of [
@@ -56,6 +109,14 @@ describe('export', () => {
       [['export', 'usage', '--format', 'xlsx'], /--format xlsx needs --out/],
       [['export', 'usage', '--out', 'missing/usage.csv'], /missing\/usage.csv cannot be written \(ENOENT\)/],
       [['export', 'focus'], /focus needs --period/],
+      [
+        ['export', 'usage', 'charges', '--out', 'x.csv'],
+        /2 views fit into a workbook only\n.*--format xlsx --out FILE/,
+      ],
+      [['export', 'usage', 'charges', '--format', 'xlsx'], /2 views fit into a workbook only/],
+      [['export', 'usage', 'focus', '--format', 'xlsx', '--out', 'x.xlsx'], /focus is a file of its own/],
+      [['export', 'usage', 'finance_usage', '--format', 'xlsx', '--out', 'x.xlsx'], /finance_usage is named twice/],
+      [['export', 'usage', 'nothing', '--format', 'xlsx', '--out', 'x.xlsx'], /there is no view "nothing"/],
       [['usage', '--out', 'usage.txt'], /a table goes to stdout only/],
       [['tenant', 'acme', '--live', '--format', 'csv'], /--live is not for --format csv/],
     ] as const) {
