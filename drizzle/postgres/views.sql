@@ -223,15 +223,9 @@ LEFT JOIN tenants t ON t.ledger_key = c.ledger_key AND t.tenant_key = c.tenant_k
 --> statement-breakpoint
 CREATE OR REPLACE VIEW finance_period_totals AS
 SELECT l.ledger_id, w.workspace_id, p.period,
-  CASE WHEN p.closed_seq IS NULL
-    THEN (SELECT count(*) FROM tenant_usage u WHERE u.ledger_key = p.ledger_key AND u.period_key = p.period_key AND u.withdrawn = 0)
-    ELSE e.tenants END AS tenants,
-  CASE WHEN p.closed_seq IS NULL
-    THEN (SELECT coalesce(sum(u.credits_used), 0)::bigint FROM tenant_usage u WHERE u.ledger_key = p.ledger_key AND u.period_key = p.period_key)
-    ELSE e.credits_used END AS credits_used,
-  CASE WHEN p.closed_seq IS NULL
-    THEN (SELECT coalesce(sum(u.request_count), 0)::bigint FROM tenant_usage u WHERE u.ledger_key = p.ledger_key AND u.period_key = p.period_key)
-    ELSE e.request_count END AS request_count,
+  CASE WHEN p.closed_seq IS NULL THEN u.tenants ELSE e.tenants END AS tenants,
+  CASE WHEN p.closed_seq IS NULL THEN u.credits_used ELSE e.credits_used END AS credits_used,
+  CASE WHEN p.closed_seq IS NULL THEN u.request_count ELSE e.request_count END AS request_count,
   CASE WHEN p.closed_seq IS NOT NULL THEN 'closed'
     WHEN p.period_end >= to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') THEN 'open' ELSE 'settling' END AS state,
   CASE WHEN r.started_at > p.period_end THEN 1 ELSE 0 END AS complete,
@@ -245,7 +239,12 @@ FROM periods p
 JOIN ledgers l ON l.ledger_key = p.ledger_key
 JOIN workspaces w ON w.ledger_key = p.ledger_key AND w.workspace_key = p.workspace_key
 LEFT JOIN period_events e ON e.ledger_key = p.ledger_key AND e.event_seq = p.closed_seq
-LEFT JOIN runs r ON r.ledger_key = p.ledger_key AND r.run_key = p.covered_run_key;
+LEFT JOIN runs r ON r.ledger_key = p.ledger_key AND r.run_key = p.covered_run_key
+-- Read once for all three sums.
+LEFT JOIN LATERAL (SELECT count(*) FILTER (WHERE o.withdrawn = 0) AS tenants,
+    coalesce(sum(o.credits_used), 0)::bigint AS credits_used, coalesce(sum(o.request_count), 0)::bigint AS request_count
+  FROM tenant_usage o
+  WHERE o.ledger_key = p.ledger_key AND o.period_key = p.period_key AND p.closed_seq IS NULL) u ON true;
 --> statement-breakpoint
 CREATE OR REPLACE VIEW finance_runs AS
 SELECT l.ledger_id, r.run_id, w.workspace_id, r.status, r.from_period, r.to_period, r.started_at, r.finished_at, r.pages,

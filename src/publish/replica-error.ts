@@ -37,10 +37,30 @@ const PASSING_CODES: readonly string[] = [
   ],
 ];
 
+/** What Node says of a certificate that it does not trust. */
+const UNTRUSTED = /^(CERT_|ERR_TLS_CERT_|UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_|INVALID_CA)/;
+const REMEDIES: Readonly<Record<string, string>> = {
+  ERR_TLS_CERT_ALTNAME_INVALID: 'it belongs to another host: check the host of publish.url',
+  CERT_HAS_EXPIRED: 'have it renewed on the server',
+};
+const PRIVATE_AUTHORITY = 'name the file of its authority in `publish.ca_file`';
+
 /** What Postgres, or the way to it, says, as an error of ours; anything else stays as it is. */
 export function replicaErrorOf(error: unknown): unknown {
   if (error instanceof AppError || !(error instanceof Error)) return error;
   const code = 'code' in error ? String(error.code) : '';
+  if (UNTRUSTED.test(code)) {
+    const hint = `${REMEDIES[code] ?? PRIVATE_AUTHORITY}; \`publish.tls: require\` encrypts without asking who answers`;
+    const message = `the certificate of the replica's server is not trusted: ${error.message} (${code})`;
+    return new ReplicaError('replica_untrusted', message, { hint, cause: error });
+  }
+  // All that pg says of it.
+  if (code === '' && /does not support SSL/i.test(error.message)) {
+    return new ReplicaError('replica_plain', "the replica's server does not encrypt", {
+      hint: 'switch `ssl` on there; `publish.tls: off` is for this machine only',
+      cause: error,
+    });
+  }
   const isWay = code === '' && /connection|timeout|terminated/i.test(error.message);
   if (PASSING_CODES.includes(code) || PASSING.test(code) || isWay) {
     return new ReplicaError('replica_unreachable', `the replica cannot be used now: ${error.message}`, {

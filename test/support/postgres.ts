@@ -33,12 +33,13 @@ export interface PostgresServer {
 export async function startPostgres({
   options = [] as string[],
   folderParent = tmpdir(),
+  /** Names its socket, and is listened on where the options say `listen_addresses`. */
+  port = 5432,
 } = {}): Promise<PostgresServer> {
   const bin = programs();
   const folder = mkdtempSync(join(folderParent, 'ul-pg-'));
   const data = join(folder, 'data');
-  const asRoot = process.getuid?.() === 0;
-  const user = asRoot ? idsOf('postgres') : null;
+  const user = serverUser();
   if (user !== null) chownSync(folder, user.uid, user.gid);
   const identity = user ?? {};
   const cwd = folder;
@@ -53,7 +54,7 @@ export async function startPostgres({
   );
   let child: ChildProcess | null = null;
   const settings = (schema: string): ReplicaSettings => ({
-    url: `postgres:///postgres?user=usage_ledger&host=${encodeURIComponent(folder)}`,
+    url: `postgres:///postgres?user=usage_ledger&host=${encodeURIComponent(folder)}${port === 5432 ? '' : `&port=${port}`}`,
     schema,
     tls: 'off',
   });
@@ -78,7 +79,7 @@ export async function startPostgres({
           join(bin, 'postgres'),
           [
             ...['-D', data, '-k', folder, '-c', 'listen_addresses=', '-c', 'fsync=off', '-c', 'max_wal_size=2GB'],
-            ...['-c', 'jit=off', ...options],
+            ...['-c', 'jit=off', '-c', `port=${port}`, ...options],
           ],
           { ...identity, cwd, stdio: 'ignore' },
         );
@@ -140,6 +141,11 @@ function programs(): string {
   if (found !== undefined) return found;
   const path = execFileSync('sh', ['-c', 'command -v initdb'], { encoding: 'utf8' }).trim();
   return join(path, '..');
+}
+
+/** Whom the server's files belong to: root may not run it, and lends it the user `postgres`; null: the user of the test. */
+export function serverUser(): { uid: number; gid: number } | null {
+  return process.getuid?.() === 0 ? idsOf('postgres') : null;
 }
 
 function idsOf(user: string): { uid: number; gid: number } {

@@ -1,0 +1,84 @@
+import fc from 'fast-check';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { addPeriods, type Period, periodAt, periodStartMs } from '../../src/core/period.ts';
+import { closePeriod } from '../../src/ledger/close/close-period.ts';
+import type { ReplicaClient } from '../../src/publish/connect.ts';
+import { migrateReplica } from '../../src/publish/replica/migrate-replica.ts';
+import { publishLedger } from '../../src/publish/send/publish-ledger.ts';
+import { openLedger, publish, usageRecord } from '../support/open-ledger.ts';
+import { type PostgresServer, startPostgres } from '../support/postgres.ts';
+import { expectSameViews } from './compare-views.ts';
+
+/** The view asks the clock which month is open: these histories end now, whenever that is. */
+const NOW = Date.now();
+const MONTH = periodAt(NOW);
+const PREVIOUS = addPeriods(MONTH, -1);
+const PREVIOUS_START = periodStartMs(PREVIOUS);
+const HOUR_MS = 3_600_000;
+const SCHEMA = 'month_to_date';
+const HISTORIES = Number(process.env.REPLICA_HISTORIES ?? 10);
+
+let server: PostgresServer;
+let client: ReplicaClient;
+beforeAll(async () => {
+  server = await startPostgres();
+  client = await server.connect(SCHEMA);
+  await migrateReplica(client, SCHEMA);
+});
+afterAll(async () => {
+  await client.close();
+  await server.remove();
+});
+
+const credits = fc.oneof(fc.nat(20_000), fc.constantFrom(0, 1, 2 ** 40));
+const figures = fc.array(credits, { minLength: 4, maxLength: 4 });
+const reading = fc.record({ last: figures, open: figures });
+const histories = fc.record({
+  /** As fractions of the time from the beginning of the last month until now. */
+  anywhere: fc.array(fc.tuple(fc.double({ min: 0, max: 1, noNaN: true }), reading), { maxLength: 4 }),
+  /** Hours before the same point of the last month: what was read more than 36 before it is no comparison. */
+  before: fc.array(fc.tuple(fc.nat(72), reading), { maxLength: 3 }),
+  now: reading,
+  closes: fc.boolean(),
+});
+
+test('the month to date has the rows of SQLite, whatever was read when and closed', {
+  timeout: Math.max(120_000, HISTORIES * 3_000),
+}, async () => {
+  let rows = 0;
+  let compared = 0;
+  await fc.assert(
+    fc.asyncProperty(histories, async ({ anywhere, before, now, closes }) => {
+      await client.query('TRUNCATE ledgers');
+      const { connection } = openLedger();
+      const samePoint = PREVIOUS_START + NOW - periodStartMs(MONTH);
+      const readings = [
+        ...anywhere.map(([at, read]) => ({ atMs: PREVIOUS_START + at * (NOW - PREVIOUS_START), ...read })),
+        ...before.map(([hours, read]) => ({ atMs: Math.max(PREVIOUS_START, samePoint - hours * HOUR_MS), ...read })),
+        { atMs: NOW, ...now },
+      ].sort((a, b) => a.atMs - b.atMs);
+      for (const [index, { atMs, last, open }] of readings.entries()) {
+        const nowMs = Math.floor(atMs) + index;
+        const opened = periodAt(nowMs) === MONTH ? recordsOf(MONTH, open) : [];
+        publish(connection, [...recordsOf(PREVIOUS, last), ...opened], { nowMs });
+      }
+      if (closes) {
+        const request = { workspaceId: 'ws-1', period: PREVIOUS, by: 'Ada', note: '', force: true, settleHours: 0 };
+        closePeriod(connection, { ...request, nowMs: NOW + readings.length });
+      }
+      await publishLedger({ connection, client, by: 'test', nowMs: NOW });
+      await expectSameViews(connection, client, 'month to date');
+      const found = connection.prepare('SELECT previous_credits_same_point AS before FROM finance_month_to_date').all();
+      rows += found.length;
+      compared += (found as { before: number | null }[]).filter(({ before }) => before !== null).length;
+      connection.close();
+    }),
+    { numRuns: HISTORIES, endOnFailure: true },
+  );
+  expect(rows).toBeGreaterThan(0);
+  expect(compared).toBeGreaterThan(0);
+});
+
+function recordsOf(period: Period, values: readonly number[]) {
+  return values.map((value, index) => usageRecord(`tenant-${index}`, value, period));
+}
