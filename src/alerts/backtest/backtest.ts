@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import type { Period } from '../../core/period.ts';
 import type { LedgerConnection } from '../../ledger/file/open.ts';
 import type { RunAlertSettings } from '../evaluate/evaluate-run.ts';
-import { type Comparison, compareStories, type Sides } from './compare.ts';
+import { type Comparison, compareStories } from './compare.ts';
 import { findHistory, type RecordedHistory, readMoments } from './history.ts';
 import { countLabelled, type LabelledRule, readLabels } from './labels.ts';
 import { Replica } from './replica.ts';
@@ -11,7 +11,9 @@ import { readStories } from './stories.ts';
 export interface BacktestRequest {
   ledger: LedgerConnection;
   workspaceId: string;
-  settings: Sides<Omit<RunAlertSettings, 'channels'>>;
+  today: Omit<RunAlertSettings, 'channels'>;
+  /** Settings on trial, at least one; all go through the history at once. */
+  proposed: readonly Omit<RunAlertSettings, 'channels'>[];
   /** The periods whose alerts are compared, both included. The history is replayed from its beginning all the same. */
   window: { from: Period; to: Period };
   signal: AbortSignal;
@@ -20,9 +22,15 @@ export interface BacktestRequest {
 
 export interface Backtest {
   history: RecordedHistory;
+  /** In the order of the settings on trial. */
+  trials: Trial[];
+}
+
+/** Settings on trial beside today's. */
+export interface Trial {
   comparison: Comparison;
   /** By rule, what each side tells of the alerts that somebody has labelled. */
-  labelled: LabelledRule[];
+  labelled: readonly LabelledRule[];
 }
 
 /** For so long at a time nothing else gets a turn: a stop signal, a progress bar. */
@@ -36,34 +44,30 @@ const TURN_MS = 50;
  * @throws AppError `no_history` when there is nothing to replay, or what `signal` was aborted with.
  */
 export async function backtest(request: BacktestRequest): Promise<Backtest> {
-  const { ledger, workspaceId, settings, window, signal, onProgress } = request;
+  const { ledger, workspaceId, window, signal, onProgress } = request;
   const history = findHistory(ledger, workspaceId);
-  const today = new Replica(ledger, history, settings.today);
+  const replicas: Replica[] = [];
   try {
-    const proposed = new Replica(ledger, history, settings.proposed);
-    try {
-      let runs = 0;
-      let turnEndsMs = performance.now() + TURN_MS;
-      for (const moment of readMoments(ledger, history)) {
-        today.play(moment);
-        proposed.play(moment);
-        if (moment.action === 'run') runs += 1;
-        if (performance.now() < turnEndsMs) continue;
-        onProgress?.({ runs, totalRuns: history.runs });
-        await setImmediate();
-        signal.throwIfAborted();
-        turnEndsMs = performance.now() + TURN_MS;
-      }
-      const stories = {
-        today: readStories(today.connection, window),
-        proposed: readStories(proposed.connection, window),
-      };
-      const labels = readLabels(ledger, history.workspaceKey, window);
-      return { history, comparison: compareStories(stories), labelled: countLabelled(labels, stories) };
-    } finally {
-      proposed.close();
+    for (const settings of [request.today, ...request.proposed]) replicas.push(new Replica(ledger, history, settings));
+    let runs = 0;
+    let turnEndsMs = performance.now() + TURN_MS;
+    for (const moment of readMoments(ledger, history)) {
+      for (const replica of replicas) replica.play(moment);
+      if (moment.action === 'run') runs += 1;
+      if (performance.now() < turnEndsMs) continue;
+      onProgress?.({ runs, totalRuns: history.runs });
+      await setImmediate();
+      signal.throwIfAborted();
+      turnEndsMs = performance.now() + TURN_MS;
     }
+    const [today = [], ...proposed] = replicas.map(({ connection }) => readStories(connection, window));
+    const labels = readLabels(ledger, history.workspaceKey, window);
+    const trials = proposed.map((side) => {
+      const stories = { today, proposed: side };
+      return { comparison: compareStories(stories), labelled: countLabelled(labels, stories) };
+    });
+    return { history, trials };
   } finally {
-    today.close();
+    for (const replica of replicas) replica.close();
   }
 }

@@ -70,12 +70,18 @@ export interface ShiftedAlert {
   laterMs: number;
 }
 
+export interface TenantNoise {
+  tenantId: string;
+  alerts: Sides<number>;
+  notifications: Sides<number>;
+}
+
 export interface Comparison {
   periods: PeriodCount[];
   rules: RuleCount[];
   total: Sides<AlertCount>;
-  /** Alerts of each tenant that has any, by tenant id. */
-  tenants: { tenantId: string; alerts: Sides<number> }[];
+  /** Of each tenant that has any alert, the noisiest by today's settings first. */
+  tenants: TenantNoise[];
   leads: { rule: RuleName; stage: Stage; lead: Sides<LeadTime> }[];
   paces: { rule: RuleName; outcome: Sides<PaceOutcome> }[];
   only: Sides<AlertOutline[]>;
@@ -126,17 +132,23 @@ function countRules(stories: Sides<readonly AlertStory[]>): RuleCount[] {
   }));
 }
 
-function countTenants(stories: Sides<readonly AlertStory[]>): Comparison['tenants'] {
-  const counts = new Map<string, Sides<number>>();
+function countTenants(stories: Sides<readonly AlertStory[]>): TenantNoise[] {
+  const counts = new Map<string, TenantNoise>();
   for (const side of ['today', 'proposed'] as const) {
-    for (const { tenantId } of stories[side]) {
+    for (const { tenantId, notifications } of stories[side]) {
       if (tenantId === null) continue;
-      const known = counts.get(tenantId) ?? { today: 0, proposed: 0 };
-      counts.set(tenantId, { ...known, [side]: known[side] + 1 });
+      const nothing = { today: 0, proposed: 0 };
+      const known = counts.get(tenantId) ?? { tenantId, alerts: { ...nothing }, notifications: { ...nothing } };
+      known.alerts[side] += 1;
+      known.notifications[side] += notifications;
+      counts.set(tenantId, known);
     }
   }
-  const byId = [...counts].sort(([a], [b]) => (a < b ? -1 : 1));
-  return byId.map(([tenantId, alerts]) => ({ tenantId, alerts }));
+  const noise = ({ notifications: { today, proposed } }: TenantNoise): [number, number] => [today, proposed];
+  return [...counts.values()].sort((a, b) => {
+    const [[todayA, proposedA], [todayB, proposedB]] = [noise(a), noise(b)];
+    return todayB - todayA || proposedB - proposedA || (a.tenantId < b.tenantId ? -1 : 1);
+  });
 }
 
 function firstAt({ news }: AlertStory, stage: Stage): number | null {

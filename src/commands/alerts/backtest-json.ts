@@ -6,6 +6,7 @@ import type {
   RuleCount,
   ShiftedAlert,
   Sides,
+  TenantNoise,
 } from '../../alerts/backtest/compare.ts';
 import type { RecordedHistory } from '../../alerts/backtest/history.ts';
 import { type LabelledRule, precisionPercent, recallPercent } from '../../alerts/backtest/labels.ts';
@@ -37,7 +38,7 @@ export function backtestJson(answer: BacktestAnswer & { filters: object }): obje
     })),
     rules: comparison.rules.map(ruleJson),
     total: comparison.total,
-    tenants: comparison.tenants.map(({ tenantId, alerts }) => ({ tenant_id: tenantId, alerts })),
+    tenants: comparison.tenants.map(noiseJson),
     lead_times: comparison.leads.map(({ rule, stage, lead }) => ({
       ...{ rule, stage },
       ...{ today: leadJson(lead.today), proposed: leadJson(lead.proposed) },
@@ -52,7 +53,12 @@ export function backtestJson(answer: BacktestAnswer & { filters: object }): obje
   };
 }
 
-function labelledJson({ rule, labelled, told, lost }: LabelledRule): object {
+/** A tenant with how much is told of it. */
+export function noiseJson({ tenantId, alerts, notifications }: TenantNoise): object {
+  return { tenant_id: tenantId, alerts, notifications };
+}
+
+export function labelledJson({ rule, labelled, told, lost }: LabelledRule): object {
   const side = (counts: LabelledRule['labelled']) => ({
     ...{ told: counts, precision_percent: precisionPercent(counts), recall_percent: recallPercent(labelled, counts) },
   });
@@ -60,14 +66,15 @@ function labelledJson({ rule, labelled, told, lost }: LabelledRule): object {
 }
 
 /** Settings by their names in the configuration. */
-function settingsJson({ tenants, ...rules }: AlertSettings): object {
+export function settingsJson({ tenants, ...rules }: AlertSettings): object {
   return { ...rulesJson(rules), tenants: tenants.map(({ match, rules: own }) => ({ match, ...rulesJson(own) })) };
 }
 
-function rulesJson({ ratio, minCredits, perDay, baseline, paceMinFraction }: AlertRuleSettings): object {
+function rulesJson({ ratio, minCredits, minIncrease, perDay, baseline, paceMinFraction }: AlertRuleSettings): object {
   return {
     ratio,
     min_credits: minCredits,
+    min_increase: minIncrease,
     per_day: perDay,
     baseline: baselineJson(baseline),
     pace_min_fraction: paceMinFraction,
@@ -91,7 +98,7 @@ function leadJson({ alerts, medianMs, shortestMs, longestMs }: LeadTime): object
   };
 }
 
-function paceJson({ told, cameTrue, neverTrue, undecided }: PaceOutcome): object {
+export function paceJson({ told, cameTrue, neverTrue, undecided }: PaceOutcome): object {
   return { told, came_true: cameTrue, never_came_true: neverTrue, undecided };
 }
 

@@ -5,6 +5,7 @@ import {
   medianOf,
   type RuleCount,
   type Sides,
+  type TenantNoise,
 } from '../../alerts/backtest/compare.ts';
 import { precisionPercent, recallPercent } from '../../alerts/backtest/labels.ts';
 import type { AlertRuleSettings, AlertSettings } from '../../config/types.ts';
@@ -32,6 +33,7 @@ export function backtestWords(answer: BacktestAnswer, options: TableOptions): st
       ? 'neither gives any alert'
       : renderTable(countRows(answer), COUNT_COLUMNS, options),
     renderTable(measureRows(answer), SIDE_BY_SIDE, options),
+    ...noisiest(comparison.tenants, options),
     ...labelSections(answer, options),
     list("only with today's settings", only.today, (rows) => renderTable(rows.map(outlineRow), ONLY, options)),
     list('only with the proposed settings', only.proposed, (rows) => renderTable(rows.map(outlineRow), ONLY, options)),
@@ -67,12 +69,13 @@ function settingRows({ today, proposed }: Sides<AlertSettings>): SideRow[] {
   ];
 }
 
-function ruleWords(rules: AlertRuleSettings | undefined): string {
+export function ruleWords(rules: AlertRuleSettings | undefined): string {
   if (rules === undefined) return 'as the others';
-  const { ratio, minCredits, perDay, baseline, paceMinFraction } = rules;
+  const { ratio, minCredits, minIncrease, perDay, baseline, paceMinFraction } = rules;
   const compared = typeof baseline === 'object' ? `median_of ${baseline.medianOf}` : baseline;
   const days = perDay ? ', per_day' : '';
-  return `ratio ${ratio}, min_credits ${formatInteger(minCredits)}, ${compared}${days}, pace from ${paceMinFraction}`;
+  const amount = minIncrease === null ? '' : `, min_increase ${formatInteger(minIncrease)}`;
+  return `ratio ${ratio}, min_credits ${formatInteger(minCredits)}${amount}, ${compared}${days}, pace from ${paceMinFraction}`;
 }
 
 interface CountRow {
@@ -126,6 +129,31 @@ function measureRows({ comparison }: BacktestAnswer): SideRow[] {
         proposed: `${proposed.neverTrue} of ${proposed.told}`,
       })),
   ];
+}
+
+/** Tenants with the most notifications by today's settings. */
+const MOST_NOISY = 5;
+
+interface NoiseRow {
+  tenant: string;
+  alerts: number;
+  notifications: number;
+  proposed: number;
+}
+
+const NOISE_COLUMNS: TableColumn<NoiseRow>[] = [
+  { key: 'tenant', header: 'Noisiest tenants' },
+  { key: 'alerts', header: 'Alerts today' },
+  { key: 'notifications', header: 'Notified today' },
+  { key: 'proposed', header: 'Proposed' },
+];
+
+function noisiest(tenants: readonly TenantNoise[], options: TableOptions): string[] {
+  const rows = tenants.slice(0, MOST_NOISY).map(({ tenantId, alerts, notifications }): NoiseRow => {
+    const { today, proposed } = notifications;
+    return { tenant: tenantId, alerts: alerts.today, notifications: today, proposed };
+  });
+  return rows.length === 0 ? [] : [renderTable(rows, NOISE_COLUMNS, options)];
 }
 
 /** Of what people have labelled with `alerts feedback`; nothing without labels. */

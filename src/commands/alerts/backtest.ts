@@ -13,14 +13,16 @@ import { type CliContext, examples, reportingCommand } from '../shared/cli-conte
 import { parsePeriodWindow } from '../shared/period-window.ts';
 import { createReplayView } from '../shared/progress.ts';
 import { withStopSignal } from '../shared/stop-signal.ts';
-import { backtestJson } from './backtest-json.ts';
+import { type BacktestAnswer, backtestJson } from './backtest-json.ts';
+import { trialsJson, trialsWords } from './backtest-trials.ts';
 import { backtestWords } from './backtest-words.ts';
 
 interface BacktestOptions {
   workspace?: string;
-  ratio?: string;
-  minCredits?: string;
-  ruleFile?: string;
+  /** Each as often as it is given: all that can be combined are tried. */
+  ratio?: string[];
+  minCredits?: string[];
+  ruleFile?: string[];
   from?: string;
   to?: string;
 }
@@ -38,9 +40,9 @@ export function backtestCommand(cli: CliContext): Command {
         "those of today's settings.",
     )
     .option('--workspace <id>', 'the workspace (needed when there are several)')
-    .option('--ratio <number>', "another ratio for the workspace; tenants' own settings stay")
-    .option('--min-credits <number>', "another min_credits for the workspace; tenants' own settings stay")
-    .option('--rule-file <file>', "YAML that takes the place of what stands below the workspace's `alerts:`")
+    .option('--ratio <number>', "another ratio for the workspace; tenants' own settings stay; repeatable", collect)
+    .option('--min-credits <number>', 'the same with min_credits; repeatable', collect)
+    .option('--rule-file <file>', "YAML in place of what stands below the workspace's `alerts:`; repeatable", collect)
     .option('--from <period>', 'compare alerts about this period and later ones, YYYY-MM')
     .option('--to <period>', 'compare alerts about this period and earlier ones, YYYY-MM')
     .addHelpText('after', LEFT_OUT)
@@ -48,6 +50,7 @@ export function backtestCommand(cli: CliContext): Command {
       'after',
       examples(
         'usage-ledger alerts backtest --ratio 2',
+        'usage-ledger alerts backtest --ratio 1.5 --ratio 2 --ratio 3 --min-credits 1000 --min-credits 5000',
         'usage-ledger alerts backtest --workspace ws-123 --min-credits 5000 --from 2026-01 --to 2026-06',
         'usage-ledger alerts backtest --rule-file quieter.yml --json',
       ),
@@ -59,46 +62,81 @@ async function runBacktest(cli: CliContext, options: BacktestOptions): Promise<v
   const { from = null, to = null } = parsePeriodWindow(options);
   const [first, last] = windowBounds({ from, to });
   const window = { from: first, to: last };
-  const own = ownSettings(options);
+  const trials = trialsOf(options);
   const workspace = chooseWorkspace(await cli.loadConfig(), options.workspace);
-  const proposed = await proposedSettings(cli, workspace.id, own, options.ruleFile);
-  const settings = { today: workspace.alerts, proposed };
-  if (own === null && options.ruleFile === undefined) {
+  const proposed: AlertSettings[] = [];
+  for (const trial of trials) proposed.push(await proposedSettings(cli, workspace.id, trial));
+  if (trials.every(({ own, file }) => own === null && file === undefined)) {
     cli.note("nothing is proposed, so both sides show today's settings; try --ratio, --min-credits or --rule-file");
   }
   await withStopSignal((signal) =>
     cli.withContext(async (context) => {
       const progress = await createReplayView(cli, inertText(workspace.id));
       const { lookbackPeriods, settleHours } = workspace;
-      const { history, comparison, labelled } = await backtest({
+      const { history, trials: found } = await backtest({
         ledger: context.reader().connection,
         workspaceId: workspace.id,
-        settings: {
-          today: { rules: settings.today, lookbackPeriods, settleHours },
-          proposed: { rules: settings.proposed, lookbackPeriods, settleHours },
-        },
+        today: { rules: workspace.alerts, lookbackPeriods, settleHours },
+        proposed: proposed.map((rules) => ({ rules, lookbackPeriods, settleHours })),
         window,
         signal,
         onProgress: progress.onProgress,
       }).finally(progress.stop);
+      const answers = found.map((trial, index): BacktestAnswer => {
+        return {
+          history,
+          ...trial,
+          settings: { today: workspace.alerts, proposed: proposed[index] ?? workspace.alerts },
+        };
+      });
+      const [only] = answers;
+      const filters = { from_period: options.from ?? null, to_period: options.to ?? null };
       if (cli.json) {
-        const filters = { from_period: options.from ?? null, to_period: options.to ?? null };
-        cli.printJson(backtestJson({ history, comparison, labelled, settings, filters }));
+        cli.printJson(
+          answers.length === 1 && only !== undefined
+            ? backtestJson({ ...only, filters })
+            : trialsJson(answers, filters),
+        );
         return;
       }
-      cli.print(backtestWords({ history, comparison, labelled, settings }, cli.tableOptions));
+      cli.print(
+        answers.length === 1 && only !== undefined
+          ? backtestWords(only, cli.tableOptions)
+          : trialsWords(answers, cli.tableOptions),
+      );
       cli.note('silences, plans, acknowledgements and alerts about ourselves are left out on both sides');
     }),
   );
 }
 
-/** What the options for single settings say; null when none is given. */
-function ownSettings({ ratio, minCredits }: BacktestOptions): FileAlerts | null {
-  if (ratio === undefined && minCredits === undefined) return null;
-  return {
-    ...(ratio === undefined ? {} : { ratio: parseSetting('ratio', '--ratio', ratio) }),
-    ...(minCredits === undefined ? {} : { min_credits: parseSetting('min_credits', '--min-credits', minCredits) }),
-  };
+/** Settings to try: single ones, null without any, above those of a file, if one is given. */
+interface TrialOptions {
+  own: FileAlerts | null;
+  file: string | undefined;
+}
+
+/** So many settings at once keep a replay within minutes and megabytes. */
+const MOST_TRIALS = 12;
+
+/** Every combination of what is given. */
+function trialsOf({ ratio = [], minCredits = [], ruleFile = [] }: BacktestOptions): TrialOptions[] {
+  const ratios = ratio.map((text) => ({ ratio: parseSetting('ratio', '--ratio', text) }));
+  const floors = minCredits.map((text) => ({ min_credits: parseSetting('min_credits', '--min-credits', text) }));
+  const orNone = <T>(list: readonly T[]): readonly (T | undefined)[] => (list.length === 0 ? [undefined] : list);
+  const trials = orNone(ruleFile).flatMap((file) =>
+    orNone(ratios).flatMap((own) =>
+      orNone(floors).map((floor) => ({
+        own: own === undefined && floor === undefined ? null : { ...own, ...floor },
+        file,
+      })),
+    ),
+  );
+  if (trials.length <= MOST_TRIALS) return trials;
+  throw new UsageError(`these are ${trials.length} combinations`, `give at most ${MOST_TRIALS} at once`);
+}
+
+function collect(value: string, before: string[] = []): string[] {
+  return [...before, value];
 }
 
 function parseSetting(setting: 'ratio' | 'min_credits', option: string, text: string): number {
@@ -111,10 +149,9 @@ function parseSetting(setting: 'ratio' | 'min_credits', option: string, text: st
 async function proposedSettings(
   cli: CliContext,
   workspaceId: string,
-  own: FileAlerts | null,
-  ruleFile: string | undefined,
+  { own, file: name }: TrialOptions,
 ): Promise<AlertSettings> {
-  const file = ruleFile === undefined ? null : loadAlertsOnTrial(resolve(cli.io.cwd, ruleFile), cli.io.env);
+  const file = name === undefined ? null : loadAlertsOnTrial(resolve(cli.io.cwd, name), cli.io.env);
   const config = await cli.loadConfig((document) => withAlertsOnTrial(document, workspaceId, { file, own: own ?? {} }));
   return chooseWorkspace(config, workspaceId).alerts;
 }

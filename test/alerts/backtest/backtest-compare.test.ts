@@ -36,8 +36,8 @@ test('alerts and notifications are counted by period and rule, and tenants once 
   expect(rules.map(({ rule }) => rule)).toEqual(['jump', 'drop', 'incident']);
   expect(total).toEqual(counts([3, 4], [1, 1]));
   expect(tenants).toEqual([
-    { tenantId: 'a', alerts: { today: 2, proposed: 0 } },
-    { tenantId: 'b', alerts: { today: 0, proposed: 1 } },
+    { tenantId: 'a', alerts: { today: 2, proposed: 0 }, notifications: { today: 3, proposed: 0 } },
+    { tenantId: 'b', alerts: { today: 0, proposed: 1 }, notifications: { today: 0, proposed: 1 } },
   ]);
 });
 

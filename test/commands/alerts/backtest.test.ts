@@ -5,12 +5,12 @@ import { expect, it } from 'vitest';
 import { backtest } from '../../../src/alerts/backtest/backtest.ts';
 import { openReader } from '../../../src/ledger/file/open.ts';
 import { recordHistory } from '../../alerts/backtest/recorded-history.ts';
-import { createWorld, FIRST, parseJson, SECOND, type World, workspaceSettings } from '../world.ts';
+import { createWorld, FIRST, parseJson, row, SECOND, type World, workspaceSettings } from '../world.ts';
 
 const MONTHS = ['2026-02', '2026-03', '2026-04'];
 
 it('shows what a higher ratio would have given beside what was told, and leaves the ledger as it is', {
-  timeout: 90_000,
+  timeout: 240_000,
 }, async () => {
   const world = await worldWithHistory();
   const before = fingerprint(world);
@@ -74,7 +74,7 @@ it('shows what a higher ratio would have given beside what was told, and leaves 
 });
 
 it('shows people the counts, the lead times and the alerts that make the difference, the first of them', {
-  timeout: 90_000,
+  timeout: 240_000,
 }, async () => {
   const world = await worldWithHistory();
   const { only_today } = parseJson((await world.run('alerts', 'backtest', '--ratio', '4', '--json')).out);
@@ -93,6 +93,60 @@ it('shows people the counts, the lead times and the alerts that make the differe
   expect(out).toContain(`${only_today.length} alerts only with today's settings`);
   expect(out).toContain(`... and ${only_today.length - 20} more; --json lists all`);
   expect(err).toContain('silences, plans, acknowledgements and alerts about ourselves are left out');
+});
+
+it('tries several settings at once and proposes those that lose no alert labelled real and tell the least', async () => {
+  const months = ['2025-12', '2026-01', '2026-02'];
+  const usage = ['small', 'large', 'steady'].flatMap((tenant) =>
+    months.map((period) => row(tenant, period, tenant === 'small' ? 1_000 : 10_000)),
+  );
+  const world = await createWorld({ ...FIRST, usage });
+  await world.run('sync', '--from', '2025-12');
+  for (const [tenantId, credits] of [
+    ['small', 2_600],
+    ['large', 16_000],
+  ] as const) {
+    world.sandbox.workspace().set({ tenantId, period: '2026-02', credits, requests: 10 });
+  }
+  await world.run('sync');
+  const grid = ['backtest', '--ratio', '1.5', '--ratio', '2', '--ratio', '4', '--min-credits', '1000'];
+  const { out: none } = await world.run('alerts', ...grid);
+  expect(none).toMatch(/^today: ratio 1\.5,.* +2 +2 +0 of 0 +0 of 0 +0$/m);
+  expect(none).toMatch(/^3: ratio 4,.* +0 +0 +0 of 0 +0 of 0 +0$/m);
+  expect(none).toContain('no alert is labelled real, so nothing says which settings lose what matters');
+
+  const alerts = world.query('SELECT alert_id, tenant_id FROM finance_alerts') as Record<string, string>[];
+  const idOf = (tenant: string) => alerts.find(({ tenant_id }) => tenant_id === tenant)?.alert_id ?? '';
+  await world.run('alerts', 'feedback', idOf('small'), 'real');
+  await world.run('alerts', 'feedback', idOf('large'), 'false');
+  const answer = parseJson((await world.run('alerts', ...grid, '--json')).out);
+  expect(answer.trials).toMatchObject([
+    { settings: { ratio: 1.5 }, total: { alerts: 2 }, labelled_real_lost: 0, labelled_false_told: 1 },
+    { settings: { ratio: 2 }, total: { alerts: 1 }, labelled_real_lost: 0, labelled_false_told: 0 },
+    { settings: { ratio: 4 }, total: { alerts: 0 }, labelled_real_lost: 1, labelled_false_told: 0 },
+  ]);
+  expect(answer).toMatchObject({ proposal: 1, today: { labelled_real_told: 1, labelled_false_told: 1 } });
+  expect(answer.tenants).toMatchObject([{ tenant_id: 'large' }, { tenant_id: 'small' }]);
+  const { out } = await world.run('alerts', ...grid);
+  expect(out).toContain(
+    'proposed: 2, which loses no alert labelled real, tells 0 labelled false instead of 1, and gives 1 notification fewer',
+  );
+  const worse = await world.run('alerts', 'backtest', '--ratio', '1.5', '--ratio', '4');
+  expect(worse.out).toContain("today's settings stay the best");
+  const many = Array.from({ length: 13 }, (_, index) => ['--ratio', String(index + 2)]).flat();
+  const refused = await world.run('alerts', 'backtest', ...many);
+  expect(refused).toMatchObject({ code: 2, err: expect.stringContaining('these are 13 combinations') });
+});
+
+it('prints what documentation shows', { timeout: 300_000 }, async () => {
+  const world = await worldWithHistory();
+  const documentation = readFileSync(new URL('../../../docs/alerts.md', import.meta.url), 'utf8');
+  const examples = [...documentation.matchAll(/```console\n\$ usage-ledger (alerts backtest .*)\n([\s\S]*?)```\n/g)];
+  expect(examples).toHaveLength(2);
+  for (const [, command = '', shown] of examples) {
+    const { out, err } = await world.run(...command.split(' '));
+    expect(`${out}${err}`).toBe(shown);
+  }
 });
 
 it('gives the same on both sides when nothing is proposed, and says so', async () => {
@@ -212,7 +266,7 @@ it('says so when there is nothing to replay', async () => {
   expect(empty.err).toContain('usage-ledger sync');
 });
 
-it('stops at the next turn when it is told to', { timeout: 90_000 }, async () => {
+it('stops at the next turn when it is told to', { timeout: 240_000 }, async () => {
   const { config } = await recordHistory();
   const [workspace] = config.workspaces;
   if (workspace === undefined) throw new Error('there is no workspace');
@@ -222,7 +276,7 @@ it('stops at the next turn when it is told to', { timeout: 90_000 }, async () =>
   const stop = new AbortController();
   const seen: number[] = [];
   const replay = backtest({
-    ...{ ledger: reader.connection, workspaceId: workspace.id, settings: { today: side, proposed: side } },
+    ...{ ledger: reader.connection, workspaceId: workspace.id, today: side, proposed: [side] },
     ...{ window: { from: '', to: '9999-99' }, signal: stop.signal },
     onProgress: ({ runs }) => {
       seen.push(runs);
