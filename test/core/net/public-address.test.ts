@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { nonPublicKind } from '../../src/core/net/public-address.ts';
+import { nonPublicKind } from '../../../src/core/net/public-address.ts';
 
 describe('an address is not public', () => {
   test.each([

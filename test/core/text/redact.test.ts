@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { createRedactor, withoutOpaqueRuns } from '../../src/core/text/redact.ts';
+import { createRedactor, withoutOpaqueRuns } from '../../../src/core/text/redact.ts';
 
 test.each([
   { form: 'as it is', text: (secret: string) => `key ${secret} end` },

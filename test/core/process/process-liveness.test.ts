@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { expect, onTestFinished, test } from 'vitest';
-import { isProcessRunning } from '../../src/core/process/process-liveness.ts';
+import { isProcessRunning } from '../../../src/core/process/process-liveness.ts';
 
 test('a process runs until it has ended', async () => {
   const child = spawn(process.execPath, ['-e', 'setInterval(() => undefined, 1000)']);

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { inertJson, inertText } from '../../src/core/text/inert-text.ts';
+import { inertJson, inertText } from '../../../src/core/text/inert-text.ts';
 
 const HOSTILE = '\u001b[31m\u0000\r\n\u007f\u009b\u200b\u200e\u202e\u2028\u2066\u2069\ufeff\u3164\u{e0041}\ud800';
 /** Written apart from the implementation: code points that must never come out. */

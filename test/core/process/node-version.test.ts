@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { nodeVersionFault } from '../../src/core/process/node-version.ts';
+import { nodeVersionFault } from '../../../src/core/process/node-version.ts';
 
 test.each(['22.14.0', '22.23.3', '24.0.0', '26.10.0', '100.0.0'])('Node %s runs it', (version) => {
   expect(nodeVersionFault(version)).toBeNull();
@@ -13,7 +13,7 @@ test.each(['0.10.48', '12.22.12', '20.20.2', '22.13.1', '22.9.0'])('Node %s is r
 });
 
 test('package.json asks for the same version', () => {
-  const { engines } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
+  const { engines } = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8'));
   expect(engines.node).toBe('>=22.14');
   expect(nodeVersionFault('22.14.0')).toBeNull();
 });

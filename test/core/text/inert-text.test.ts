@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { inertText } from '../../src/core/text/inert-text.ts';
+import { inertText } from '../../../src/core/text/inert-text.ts';
 
 test('escape sequences and control characters are shown, not obeyed', () => {
   expect(inertText('\x1b[2J\x1b]0;owned\x07')).toBe('\\u001b[2J\\u001b]0;owned\\u0007');

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { Releasers } from '../../src/core/process/releasers.ts';
-import { gate } from '../support/gate.ts';
-import { rejection } from '../support/rejection.ts';
+import { Releasers } from '../../../src/core/process/releasers.ts';
+import { gate } from '../../support/gate.ts';
+import { rejection } from '../../support/rejection.ts';
 
 test('what was acquired last is released first, each only after the one before it has ended', async () => {
   const steps: string[] = [];

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { createLogger } from '../../src/core/logger.ts';
-import { humanLogLine } from '../../src/core/text/human-log.ts';
+import { createLogger } from '../../../src/core/logger.ts';
+import { humanLogLine } from '../../../src/core/text/human-log.ts';
 
 const PLAIN = { colours: false };
 

@@ -1,10 +1,10 @@
 import { chmodSync, chownSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { AppError } from '../../src/core/errors.ts';
-import { requireSafePlace } from '../../src/core/process/safe-place.ts';
-import { prepareServerFolder } from '../../src/queue/redis/server-folder.ts';
-import { temporaryFolder } from '../support/temporary-folder.ts';
+import { AppError } from '../../../src/core/errors.ts';
+import { requireSafePlace } from '../../../src/core/process/safe-place.ts';
+import { prepareServerFolder } from '../../../src/queue/redis/server-folder.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 /** What the check says of a place, with its remedy; null when it is fine. */
 function fault(path: string): string | null {
