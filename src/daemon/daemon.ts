@@ -138,7 +138,10 @@ export async function startDaemon(context: Context): Promise<Daemon> {
     }
     if (config.exports.length > 0) {
       const closesAfter = (eventSeq: number) => closesInForce(connection, eventSeq);
-      const exports = startExportSchedule({ config, closesAfter, clock, logger });
+      const tell = async (detail: string | null): Promise<void> => {
+        if ((await context.tellOfLedger({ rule: 'export_failed', detail })) > 0) await sweep?.sweep();
+      };
+      const exports = startExportSchedule({ config, closesAfter, tell, clock, logger });
       releasers.push(() => exports.stop());
     }
     logger.info(

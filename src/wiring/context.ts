@@ -1,7 +1,7 @@
 import type { RunAlerts } from '../alerts/book/alert-change.ts';
 import type { Channel } from '../alerts/channels/channel.ts';
 import { createChannels } from '../alerts/channels/create-channels.ts';
-import type { StaleCheck } from '../alerts/evaluate/evaluate-self.ts';
+import type { LedgerNews, StaleCheck } from '../alerts/evaluate/evaluate-self.ts';
 import { missingReviews } from '../alerts/notify/digests/compose-reviews.ts';
 import { type ChannelRoute, routesOf } from '../alerts/notify/routes.ts';
 import type { DeliveryOutcome } from '../alerts/outbox/deliver.ts';
@@ -240,10 +240,10 @@ export class Context {
     return (await writer.call('raiseStale', request)).notificationIds.length;
   }
 
-  /** Raises the alert about the replica, or with null ends it; returns how many notifications there are. */
-  async tellOfReplica(detail: string | null): Promise<number> {
-    const request = { detail, channels: this.#routes, nowMs: this.clock.now() };
-    return (await (await this.writer()).call('tellOfReplica', request)).notificationIds.length;
+  /** Raises an alert about the ledger as a whole, or with `detail` null ends it; returns how many notifications there are. */
+  async tellOfLedger(news: LedgerNews): Promise<number> {
+    const request = { ...news, channels: this.#routes, nowMs: this.clock.now() };
+    return (await (await this.writer()).call('tellOfLedger', request)).notificationIds.length;
   }
 
   /** Makes the digests and reviews that are due; returns their ids. Without any, nothing is written. */

@@ -11,8 +11,9 @@ import { type FeedbackRequest, recordFeedback } from '../alerts/book/feedback.ts
 import { evaluateRun, type RunAlertSettings } from '../alerts/evaluate/evaluate-run.ts';
 import {
   evaluateFailure,
-  evaluatePublish,
+  evaluateLedger,
   evaluateStale,
+  type LedgerNews,
   type RunFault,
   type StaleCheck,
 } from '../alerts/evaluate/evaluate-self.ts';
@@ -200,9 +201,9 @@ export class WriterOps {
     return evaluateStale(this.#connection, request.workspaces, request);
   }
 
-  /** Raises the alert about the replica; `detail` null ends it. */
-  tellOfReplica(request: { detail: string | null; channels: readonly ChannelRoute[]; nowMs: number }): RunAlerts {
-    return evaluatePublish(this.#connection, request.detail, request);
+  /** Raises an alert about the ledger as a whole; `detail` null ends it. */
+  tellOfLedger(request: LedgerNews & { channels: readonly ChannelRoute[]; nowMs: number }): RunAlerts {
+    return evaluateLedger(this.#connection, request, request);
   }
 
   /** Cuts the write-ahead log; false while a reader still needs it. */

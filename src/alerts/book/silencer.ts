@@ -1,5 +1,5 @@
 import { OPEN_ALERT_STATES } from '../../core/text/alert-words.ts';
-import { type RuleName, SELF_RULES, STAGE_RANK } from '../rules/rule.ts';
+import { isLedgerRule, type RuleName, SELF_RULES, STAGE_RANK } from '../rules/rule.ts';
 import { type BookContext, muteSubject, NEWS, type UnpublishedChange } from './alert-change.ts';
 import type { AlertRows, StoredAlert } from './alert-rows.ts';
 import type { Mutes } from './mutes.ts';
@@ -22,11 +22,9 @@ export function createSilencer(
     if (seeding) return 'seed';
     if (change === 'resolved') return null;
     if (!NEWS.includes(change)) return 'quiet';
-    // Nothing else explains what is wrong between the ledger and its replica.
-    const fault =
-      alert.rule === 'publish_stale'
-        ? undefined
-        : faults.find(({ rule }) => (SELF_RANK[rule] ?? 0) > (SELF_RANK[alert.rule] ?? 0));
+    const fault = isLedgerRule(alert.rule)
+      ? undefined
+      : faults.find(({ rule }) => (SELF_RANK[rule] ?? 0) > (SELF_RANK[alert.rule] ?? 0));
     if (fault !== undefined) return `inhibited:${fault.alertId}`;
     const silence = mutes.by(muteSubject(draft));
     if (silence !== null) return `silence:${silence}`;

@@ -6,6 +6,7 @@ import { AlertBook } from '../book/alert-book.ts';
 import type { RunAlerts } from '../book/alert-change.ts';
 import type { StoredAlert } from '../book/alert-rows.ts';
 import type { ChannelRoute } from '../notify/routes.ts';
+import { isLedgerRule } from '../rules/rule.ts';
 import { createFactsReader, type TenantFacts } from './candidates.ts';
 import { Curves } from './curves.ts';
 import type { CreditPricer } from './evidence.ts';
@@ -85,7 +86,7 @@ class RunEvaluation {
   evaluate(): void {
     // What a complete run proves wrong goes first, or it would keep quiet what the same run has found.
     for (const alert of this.#open) {
-      if (alert.periodKey === null && alert.rule !== 'publish_stale') this.#observe(withoutFigures(alert), alert);
+      if (alert.periodKey === null && !isLedgerRule(alert.rule)) this.#observe(withoutFigures(alert), alert);
     }
     for (const periodKey of this.#periods.inReach()) {
       const look = this.#periods.lookAt(periodKey);

@@ -4,7 +4,8 @@ import type { ClaimedRun } from '../../ledger/runs/claim-run.ts';
 import { AlertBook } from '../book/alert-book.ts';
 import type { RunAlerts } from '../book/alert-change.ts';
 import type { ChannelRoute } from '../notify/routes.ts';
-import { type FailedRun, judgeFailedRun, judgePublish, judgeStale } from '../rules/self.ts';
+import type { LedgerRule } from '../rules/rule.ts';
+import { type FailedRun, judgeFailedRun, judgeLedger, judgeStale } from '../rules/self.ts';
 import { observation } from './observation.ts';
 
 /** A run that published nothing through a fault that somebody has to know of. */
@@ -18,6 +19,12 @@ export interface StaleCheck {
   /** How long ago the last complete run ended. */
   sinceMs: number;
   staleAfterMs: number;
+}
+
+/** What is wrong with the ledger as a whole, in words; null: nothing any more. */
+export interface LedgerNews {
+  rule: LedgerRule;
+  detail: string | null;
 }
 
 interface Telling {
@@ -83,12 +90,12 @@ export function evaluateStale(
 }
 
 /**
- * Raises `publish_stale`, or with `detail` null ends it. It is about the ledger as a whole, and stands in the workspace that
- * the ledger has known for longest. Writes nothing when there is no news.
+ * Raises an alert about the ledger as a whole, or with `detail` null ends it. It stands in the workspace that the ledger
+ * has known for longest. Writes nothing when there is no news.
  */
-export function evaluatePublish(
+export function evaluateLedger(
   connection: Database.Database,
-  detail: string | null,
+  { rule, detail }: LedgerNews,
   { channels, nowMs }: Telling,
 ): RunAlerts {
   const first = connection
@@ -100,8 +107,8 @@ export function evaluatePublish(
       ...{ connection, ...first, runKey: null, runId: null, actor: 'timer' as const },
       ...{ seeding: false, at: isoTime(nowMs), nowMs, channels },
     });
-    const judgement = judgePublish(detail);
-    book.observe(observation({ rule: 'publish_stale', periodKey: null, tenantKey: null, judgement, detail }));
+    const judgement = judgeLedger(rule, detail);
+    book.observe(observation({ rule, periodKey: null, tenantKey: null, judgement, detail }));
     return book.finish();
   });
   return raise.immediate();

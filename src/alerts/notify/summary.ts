@@ -2,7 +2,7 @@ import { periodEndMs, periodStartMs } from '../../core/period.ts';
 import { inertText } from '../../core/text/inert-text.ts';
 import type { Evidence } from '../evaluate/evidence.ts';
 import type { ChangeReason } from '../rules/measures/change-reason.ts';
-import type { RuleName, Stage } from '../rules/rule.ts';
+import { isLedgerRule, type LedgerRule, type RuleName, type Stage } from '../rules/rule.ts';
 import { percentOf } from './percent.ts';
 
 /** The part of a notification that its sentence is made of. */
@@ -136,11 +136,20 @@ function incidentLine(facts: Facts): string {
 
 function selfLine(facts: Facts): string {
   const where = `workspace ${quoted(facts.workspace_id)}`;
-  if (facts.type === 'alert.resolved')
-    return `${TITLES[facts.rule]} resolved: ${where} has been read completely again.`;
+  if (facts.type === 'alert.resolved') {
+    const now = isLedgerRule(facts.rule) ? LEDGER_ENDS[facts.rule] : `${where} has been read completely again`;
+    return `${TITLES[facts.rule]} resolved: ${now}.`;
+  }
+  if (isLedgerRule(facts.rule)) return `${TITLES[facts.rule]}: ${inertText(facts.evidence.detail ?? '')}`;
   const detail = facts.evidence.detail === null ? '' : `: ${inertText(facts.evidence.detail)}`;
   return `${TITLES[facts.rule]}: ${where}${detail}`;
 }
+
+/** What is right again; these are about no workspace. */
+const LEDGER_ENDS: Record<LedgerRule, string> = {
+  publish_stale: 'the replica has what the ledger has',
+  export_failed: 'all files are written again',
+};
 
 /** What each rule is called in a sentence. */
 const TITLES: Record<RuleName, string> = {
@@ -159,6 +168,7 @@ const TITLES: Record<RuleName, string> = {
   auth_failed: 'Credentials refused',
   clock_skew: 'Clock is off',
   publish_stale: 'Replica is late',
+  export_failed: 'Exports fail',
 };
 
 const DRIVERS: Record<ChangeReason, string> = {

@@ -13,8 +13,18 @@ export interface UsageFigures {
 export const NO_USAGE: UsageFigures = { credits: 0n, requests: 0n };
 
 /** Rules about ourselves: while one of them fires, nobody is told of what the others find. */
-export const SELF_RULES = ['sync_stale', 'sync_failed', 'auth_failed', 'clock_skew', 'publish_stale'] as const;
+export const SELF_RULES = [
+  ...(['sync_stale', 'sync_failed', 'auth_failed', 'clock_skew'] as const),
+  ...(['publish_stale', 'export_failed'] as const),
+] as const;
 export type SelfRule = (typeof SELF_RULES)[number];
+/** Of these, the ones about the ledger as a whole: no run of a workspace proves them gone, and nothing else explains them. */
+export const LEDGER_RULES = ['publish_stale', 'export_failed'] as const satisfies readonly SelfRule[];
+export type LedgerRule = (typeof LEDGER_RULES)[number];
+
+export function isLedgerRule(rule: RuleName): rule is LedgerRule {
+  return LEDGER_RULES.some((known) => known === rule);
+}
 
 /**
  * How sure a finding is. `pace`: at this rate it will come. `certain`: it has come already, and whatever is still
@@ -40,6 +50,7 @@ export const RULE_VERSION: Readonly<Record<RuleName, number>> = {
   auth_failed: 1,
   clock_skew: 1,
   publish_stale: 1,
+  export_failed: 1,
 };
 
 /** The rule holds. */

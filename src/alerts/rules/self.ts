@@ -1,4 +1,4 @@
-import { clear, holds, type Judgement, type SelfRule } from './rule.ts';
+import { clear, holds, type Judgement, type LedgerRule, type SelfRule } from './rule.ts';
 
 /** Beyond this a signature can look expired or premature to the service. */
 const NOTABLE_SKEW_MS = 30_000;
@@ -22,9 +22,11 @@ export function judgeFailedRun({ code, retryable, clockSkewMs }: FailedRun): { r
   return { rule: 'sync_failed', judgement: failing(retryable ? 0 : null) };
 }
 
-/** What waits to be published waits for too long, or this copy of the ledger was refused; null: neither. */
-export function judgePublish(detail: string | null): Judgement {
-  return detail === null ? clear(true) : failing(null);
+/** Something about the ledger as a whole is wrong, or with null no more: a late replica, files that are not written. */
+export function judgeLedger(rule: LedgerRule, detail: string | null): Judgement {
+  if (detail === null) return clear(true);
+  const severity = rule === 'export_failed' ? 'warning' : 'critical';
+  return holds({ stage: 'certain', severity, threshold: null, confirmAfterMs: null });
 }
 
 /** No complete run for longer than a workspace may take. */

@@ -1,6 +1,6 @@
 import type { Config } from '../../config/types.ts';
 import { dueSlot } from '../../queue/slots.ts';
-import { readExportState } from '../../reports/files/export-folder.ts';
+import { exportStanding, readExportState } from '../../reports/files/export-folder.ts';
 import { type Finding, fail, ok, warn } from './finding.ts';
 
 /** After its slot a file has this long to be there. */
@@ -9,10 +9,12 @@ const PATIENCE_MS = 10 * 60_000;
 /** The files that the daemon writes for other tools: whether they come. Without any in the configuration nothing is said. */
 export function checkExports({ exports }: Pick<Config, 'exports'>, nowMs: number): Finding[] {
   return exports.map(({ name, folder, cron }) => {
-    const { at, eventSeq, failing } = readExportState(folder, name);
+    const { at, eventSeq } = readExportState(folder, name);
+    const { failing } = exportStanding({ folder, name });
     if (failing !== null) {
       const remedy = 'mend what the reason names; the daemon tries again every five minutes';
-      return fail('exports', `no file since ${failing.since}: ${failing.reason}`, remedy, name);
+      const since = failing.since === null ? '' : ` since ${failing.since}`;
+      return fail('exports', `no file${since}: ${failing.reason}`, remedy, name);
     }
     if (cron === null) return ok('exports', eventSeq === null ? 'waits for a close' : 'follows the closes', name);
     const isLate = dueSlot(cron, at, nowMs) !== null && dueSlot(cron, at, nowMs - PATIENCE_MS) !== null;

@@ -2,6 +2,7 @@ import type { DisabledChannel } from '../../alerts/outbox/channel-states.ts';
 import { inertText } from '../../core/text/inert-text.ts';
 import { type WorkspaceLine, type WorkspaceState, worstFirst } from '../../daemon/http/workspace-state.ts';
 import type { ReplicaStanding } from '../../publish/receive/probe-replica.ts';
+import type { ExportStanding } from '../../reports/files/export-folder.ts';
 import { formatInteger, relativeTime } from '../../reports/formats/format.ts';
 import { type CellStyle, renderTable, type TableColumn, type TableOptions } from '../../reports/formats/table.ts';
 import type { OutboxCounts } from '../../reports/queries/status.ts';
@@ -15,6 +16,8 @@ export interface StatusReport {
   outbox: OutboxCounts;
   disabled: DisabledChannel[];
   queue: QueueStatus;
+  /** Scheduled exports, in the order of the configuration. */
+  exports: ExportStanding[];
   /** Null: none is configured. */
   replica: { standing: ReplicaStanding; words: string } | null;
 }
@@ -40,7 +43,7 @@ const INDENT = 8;
 
 /** What is wrong stands first. */
 export function statusLines(report: StatusReport, options: ScreenOptions): string[] {
-  const { workspaces, openAlerts, outbox, disabled, queue, replica } = report;
+  const { workspaces, openAlerts, outbox, disabled, queue, exports, replica } = report;
   const sorted = worstFirst(workspaces);
   const shown = sorted.slice(0, options.limit);
   const wide = options.width === undefined || options.width >= WIDE;
@@ -53,6 +56,7 @@ export function statusLines(report: StatusReport, options: ScreenOptions): strin
         `channel ${inertText(name)} is disabled since ${disabledAt}: ${inertText(reason)}`,
     ),
     `queue   ${describeQueue(queue)}`,
+    ...exportFacts(exports, options.nowMs),
     ...(replica === null ? [] : [`replica ${inertText(replica.words)}`]),
   ];
   return [
@@ -63,6 +67,20 @@ export function statusLines(report: StatusReport, options: ScreenOptions): strin
     '',
     ...facts.flatMap((text) => proseLines(text, options.width, INDENT)),
   ];
+}
+
+/** One line when all is well; otherwise one for each that fails. */
+function exportFacts(exports: StatusReport['exports'], nowMs: number): string[] {
+  if (exports.length === 0) return [];
+  const failing = exports.flatMap(({ name, failing: why }) => (why === null ? [] : [{ name, ...why }]));
+  if (failing.length > 0) {
+    return failing.map(({ name, since, reason }) => {
+      return `exports ${name} fails${since === null ? '' : ` since ${since}`}: ${inertText(reason)}`;
+    });
+  }
+  const last = exports.reduce((latest, { writtenAt }) => ((writtenAt ?? '') > latest ? (writtenAt ?? '') : latest), '');
+  const when = last === '' ? 'no file yet' : `last file ${relativeTime(Date.parse(last), nowMs)}`;
+  return [`exports ${formatInteger(exports.length)}, ${when}`];
 }
 
 function headline(workspaces: readonly WorkspaceLine[]): string {

@@ -5,6 +5,7 @@ import { isoTime } from '../../core/clock.ts';
 import { UsageError } from '../../core/errors.ts';
 import { workspaceLines } from '../../daemon/http/workspace-state.ts';
 import { ledgerId, queueId } from '../../ledger/schema/identity.ts';
+import { exportStanding } from '../../reports/files/export-folder.ts';
 import { syncFactsReader } from '../../reports/queries/staleness.ts';
 import { outboxCounts, workspaceStatuses } from '../../reports/queries/status.ts';
 import type { Context } from '../../wiring/context.ts';
@@ -58,7 +59,7 @@ async function showStatus(cli: CliContext, context: Context, options: StatusOpti
     cli.print(statusLines(report, { ...cli.tableOptions, nowMs: context.clock.now(), limit }).join('\n'));
     return;
   }
-  const { workspaces, openAlerts, outbox, disabled, queue, replica } = report;
+  const { workspaces, openAlerts, outbox, disabled, queue, exports, replica } = report;
   const ledger = { path: context.config.ledger.path, ledger_id: ledgerId(context.reader().connection) };
   cli.printJson({
     ledger,
@@ -67,6 +68,7 @@ async function showStatus(cli: CliContext, context: Context, options: StatusOpti
     outbox,
     disabled_channels: disabled.map(({ name, disabledAt, reason }) => ({ name, disabled_at: disabledAt, reason })),
     queue,
+    exports: exports.map(({ name, writtenAt, failing }) => ({ name, last_file_at: writtenAt, failing })),
     replica: replica && {
       position: replica.standing.position,
       lag_links: replica.standing.lag.links,
@@ -95,8 +97,17 @@ async function readStatus(context: Context, workspaceId: string | undefined): Pr
   const workspaces = workspaceLines(context.config, stored, sources, context.clock.now()).filter(
     ({ workspace_id }) => workspaceId === undefined || workspace_id === workspaceId,
   );
+  const exports = context.config.exports.map(exportStanding);
   const openAlerts = workspaces.reduce((sum, workspace) => sum + workspace.open_alerts, 0);
-  return { workspaces, openAlerts, outbox, disabled, queue: queue.status, replica: await lookAtReplica(context) };
+  return {
+    workspaces,
+    openAlerts,
+    outbox,
+    disabled,
+    queue: queue.status,
+    exports,
+    replica: await lookAtReplica(context),
+  };
 }
 
 async function lookAtReplica(context: Context): Promise<StatusReport['replica']> {

@@ -15,6 +15,7 @@ export const RULES = [
   'auth_failed',
   'clock_skew',
   'publish_stale',
+  'export_failed',
 ] as const;
 export type RuleName = (typeof RULES)[number];
 

@@ -27,6 +27,8 @@ export interface ExportScheduleOptions {
   config: Pick<Config, 'exports' | 'focus' | 'workspaces' | 'ledger'>;
   /** The closes that are in force and newer than this one, oldest first. */
   closesAfter: (eventSeq: number) => CloseInForce[];
+  /** Raises the alert about exports, or with null ends it. */
+  tell(detail: string | null): Promise<void>;
   clock: Clock;
   logger: Logger;
 }
@@ -49,11 +51,20 @@ interface Due {
 /**
  * Writes each export at the slots of its cron expression, or after each close, in a process of its own. What was missed is
  * made good: the latest slot once, every close. What fails is told as an error, noted beside the files for `doctor`, and
- * tried again every five minutes; it keeps no other export back.
+ * tried again every five minutes, when it is told as an alert, too; it keeps no other export back.
  */
-export function startExportSchedule({ config, closesAfter, clock, logger }: ExportScheduleOptions): ExportSchedule {
+export function startExportSchedule({
+  config,
+  closesAfter,
+  tell,
+  clock,
+  logger,
+}: ExportScheduleOptions): ExportSchedule {
   const ids = config.workspaces.map(({ id }) => id);
   const restUntilMs = new Map<string, number>();
+  /** Why each export fails that has failed at two tries in a row; a first one is no news yet. */
+  const faults = new Map<string, { tries: number; reason: string }>();
+  let told: string | null | undefined;
   let stopped = false;
   let child: ChildProcess | null = null;
   let running: Promise<void> | null = null;
@@ -90,7 +101,8 @@ export function startExportSchedule({ config, closesAfter, clock, logger }: Expo
         await writeExportState(folder, name, state);
         if (stopped) return;
         await write(wanted, due);
-        state = { ...state, ...doneOf(due.occasion), failing: null };
+        state = { ...state, ...doneOf(due.occasion), writtenAt: isoTime(clock.now()), failing: null };
+        faults.delete(name);
         await writeExportState(folder, name, state);
         const removed = rotateExports(folder, name, { keep, nowMs: clock.now() });
         if (removed.length > 0) logger.info({ export: name, folder, removed }, 'old exports removed');
@@ -100,12 +112,25 @@ export function startExportSchedule({ config, closesAfter, clock, logger }: Expo
       const { code, message, hint } = summarizeError(error);
       logger.error({ export: name, folder, code, reason: message, hint }, 'export failed, it will be tried again');
       restUntilMs.set(name, clock.now() + REST_MS);
+      faults.set(name, { tries: (faults.get(name)?.tries ?? 0) + 1, reason: message });
       const failing = { since: state.failing?.since ?? isoTime(clock.now()), reason: message };
       await writeExportState(folder, name, { ...state, failing }).catch(() => undefined);
     }
   };
   const makeAll = async (): Promise<void> => {
     for (const wanted of config.exports) await makeDue(wanted);
+    const lasting = [...faults].filter(([, { tries }]) => tries > 1);
+    // Whether one that has failed once fails for good is not known yet: nothing is told, and nothing taken back.
+    if (stopped || (lasting.length === 0 && faults.size > 0)) return;
+    const detail = lasting.length === 0 ? null : lasting.map(([name, { reason }]) => `${name}: ${reason}`).join('; ');
+    if (detail === told) return;
+    try {
+      await tell(detail);
+      told = detail;
+    } catch (error) {
+      const { code, message } = summarizeError(error);
+      logger.warn({ code, reason: message }, 'the alert about exports was not written');
+    }
   };
   const check = (): Promise<void> => {
     if (stopped) return Promise.resolve();

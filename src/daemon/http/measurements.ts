@@ -5,6 +5,7 @@ import type { Config } from '../../config/types.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { LedgerReader } from '../../ledger/file/open.ts';
 import { headOfChain } from '../../ledger/runs/digest.ts';
+import { exportStanding } from '../../reports/files/export-folder.ts';
 import { OPEN_ALERTS } from '../../reports/queries/alerts.ts';
 import type { Traffic } from '../../wiring/traffic.ts';
 
@@ -19,6 +20,8 @@ export interface Measurements {
   head(): { seq: number; digest: string };
   /** Alerts whose cause has not ended, those that wait to be confirmed among them. */
   alerts(): { rule: string; state: string; count: number }[];
+  /** The files that are written by themselves: whether each fails now, and when its last file was written. */
+  exports(): { name: string; failing: boolean; lastAtMs: number | null }[];
   /** Age of the oldest notification that is not delivered yet and waits for no digest; 0 without one. */
   outboxAgeSeconds(): number;
   /** Age of the oldest job that could begin, by queue; 0 without one. Asks Redis; may reject. */
@@ -27,7 +30,7 @@ export interface Measurements {
 
 export interface MeasurementSources {
   reader: LedgerReader;
-  config: Pick<Config, 'ledger'>;
+  config: Pick<Config, 'ledger' | 'exports'>;
   clock: Clock;
   queues: readonly Queue[];
   traffic: Traffic;
@@ -51,6 +54,11 @@ export function createMeasurements(sources: MeasurementSources): Measurements {
       return { ledgerBytes: sizeOf(config.ledger.path), logBytes: sizeOf(log), diskFreeBytes: bavail * bsize };
     },
     head: () => headOfChain(connection),
+    exports: () =>
+      config.exports.map((wanted) => {
+        const { name, failing, writtenAt } = exportStanding(wanted);
+        return { name, failing: failing !== null, lastAtMs: writtenAt === null ? null : Date.parse(writtenAt) };
+      }),
     alerts: () => alerts.all() as { rule: string; state: string; count: number }[],
     outboxAgeSeconds() {
       const at = oldest.get() as string | null;

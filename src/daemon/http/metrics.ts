@@ -214,7 +214,31 @@ export function createMetrics(probe: HealthProbe, measured: Measurements, versio
     },
   });
   addReplicaGauges(probe, registers);
+  addExportGauges(measured, registers);
   return registry;
+}
+
+/** Without exports in the configuration they have no values. */
+function addExportGauges(measured: Measurements, registers: Registry[]): void {
+  const gauges: [name: string, help: string, value: (of: ReturnType<Measurements['exports']>[number]) => number][] = [
+    ['failing', '1 for a scheduled export that fails, else 0.', ({ failing }) => (failing ? 1 : 0)],
+    [
+      'last_file_timestamp_seconds',
+      'Unix time at which the last file of a scheduled export was written; 0 before the first.',
+      ({ lastAtMs }) => (lastAtMs ?? 0) / 1000,
+    ],
+  ];
+  for (const [name, help, value] of gauges) {
+    new Gauge({
+      name: `usage_ledger_export_${name}`,
+      help,
+      labelNames: ['export'],
+      registers,
+      collect() {
+        for (const of of measured.exports()) this.set({ export: of.name }, value(of));
+      },
+    });
+  }
 }
 
 /** Only where there is a replica: a lag of 0 that nobody measures would be a lie. */

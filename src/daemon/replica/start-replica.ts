@@ -24,7 +24,7 @@ export function startReplica(
     ...{ connection, publisher, addPublish, clock, logger },
     ...{ staleMs: settings.staleMs, unreadyWhenStale: settings.unreadyWhenStale },
     tell: async (detail) => {
-      if ((await context.tellOfReplica(detail)) > 0) await afterTell();
+      if ((await context.tellOfLedger({ rule: 'publish_stale', detail })) > 0) await afterTell();
     },
   });
   const isAboutReplica = aboutReplica(connection);

@@ -1,4 +1,14 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  accessSync,
+  constants,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { z } from 'zod';
 import { isoTime } from '../../core/clock.ts';
@@ -15,14 +25,17 @@ export interface ExportState {
   at: string | null;
   /** The last close of which a file was made; null before the first. */
   eventSeq: number | null;
+  /** When the last file was written, ISO time; null before the first. */
+  writtenAt: string | null;
   /** Since when and why the next file cannot be made; null when all is well. */
   failing: { since: string; reason: string } | null;
 }
 
-const NOTHING: ExportState = { at: null, eventSeq: null, failing: null };
+const NOTHING: ExportState = { at: null, eventSeq: null, writtenAt: null, failing: null };
 const stateSchema = z.strictObject({
   at: z.string().nullable(),
   eventSeq: z.number().nullable(),
+  writtenAt: z.string().nullable().default(null),
   failing: z.strictObject({ since: z.string(), reason: z.string() }).nullable(),
 });
 /** An unfinished file this old belongs to a process that was killed. */
@@ -50,7 +63,35 @@ export function readExportState(folder: string, name: string): ExportState {
   }
 }
 
+/** How an export stands now. A folder that cannot be used is a fault also where that could not be noted in it. */
+export function exportStanding({ folder, name }: { folder: string; name: string }): ExportStanding {
+  const { writtenAt, failing } = readExportState(folder, name);
+  const reason = folderFault(folder);
+  return { name, writtenAt, failing: failing ?? (reason === null ? null : { since: null, reason }) };
+}
+
+export interface ExportStanding extends Pick<ExportState, 'writtenAt'> {
+  name: string;
+  /** `since` is null when nobody has noted it. */
+  failing: { since: string | null; reason: string } | null;
+}
+
+/** Why no file can be written into a folder that is there; null when it can, and when the folder is still to be made. */
+function folderFault(folder: string): string | null {
+  const found = statSync(folder, { throwIfNoEntry: false });
+  if (found === undefined) return null;
+  if (!found.isDirectory()) return `${folder} is no folder`;
+  try {
+    accessSync(folder, constants.W_OK | constants.X_OK);
+    return null;
+  } catch {
+    return `the folder ${folder} cannot be written to`;
+  }
+}
+
 export async function writeExportState(folder: string, name: string, state: ExportState): Promise<void> {
+  const fault = folderFault(folder);
+  if (fault !== null) throw new UsageError(fault, 'correct `folder:` of the export, or the rights of the folder');
   try {
     if (!existsSync(folder)) mkdirSync(folder, { recursive: true, mode: 0o700 });
   } catch (error) {

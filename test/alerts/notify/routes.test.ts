@@ -49,6 +49,7 @@ test('what reaches nobody is named, each rule with the severities that it can ha
         'auth_failed',
         'clock_skew',
         'publish_stale',
+        'export_failed',
       ],
     },
   ]);

@@ -1,6 +1,8 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { evaluateLedger } from '../../../src/alerts/evaluate/evaluate-self.ts';
+import { routesOf } from '../../../src/alerts/notify/routes.ts';
 import { commitClose } from '../../../src/billing/records/commit-close.ts';
 import { setCards } from '../../../src/billing/records/set-cards.ts';
 import { checkExports } from '../../../src/commands/doctor/check-exports.ts';
@@ -15,6 +17,7 @@ import { testClock } from '../../support/test-clock.ts';
 
 const CARD = { name: 'standard', from_period: '2026-01', currency: 'EUR', price_per_credit: '0.01' };
 const HOSTILE = '../../etc/=cmd';
+const LOG = routesOf([{ type: 'log', name: 'log' }]);
 
 /** A ledger with three months of two tenants, to be exported as `wanted` says into a folder beside it. */
 function prepare(...wanted: Partial<ExportConfig>[]) {
@@ -41,7 +44,10 @@ function prepare(...wanted: Partial<ExportConfig>[]) {
   };
   const start = (): ExportSchedule => {
     const closesAfter = (eventSeq: number) => closesInForce(connection, eventSeq);
-    const schedule = startExportSchedule({ config, closesAfter, clock, logger });
+    const tell = async (detail: string | null) => {
+      evaluateLedger(connection, { rule: 'export_failed', detail }, { channels: LOG, nowMs: clock.now() });
+    };
+    const schedule = startExportSchedule({ config, closesAfter, tell, clock, logger });
     onTestFinished(() => schedule.stop());
     return schedule;
   };
@@ -51,7 +57,13 @@ function prepare(...wanted: Partial<ExportConfig>[]) {
   const files = () => readdirSync(folder).filter((name) => !name.startsWith('.'));
   const read = (name: string) => readFileSync(join(folder, name), 'utf8');
   const findings = () => checkExports(config, clock.now()).map(({ subject, status }) => `${subject} ${status}`);
-  return { ...{ folder, clock, lines, start, close, reopen, files, read, findings } };
+  const alerts = () =>
+    connection.prepare("SELECT state FROM finance_alerts WHERE rule = 'export_failed'").pluck().all() as string[];
+  const told = () =>
+    (connection.prepare('SELECT payload FROM outbox ORDER BY created_at, rowid').pluck().all() as string[]).map(
+      (payload) => JSON.parse(payload).summary as string,
+    );
+  return { ...{ folder, clock, lines, start, close, reopen, files, read, findings, alerts, told } };
 }
 
 describe('an export by cron', () => {
@@ -170,6 +182,33 @@ describe('an export that fails', () => {
     await schedule.check();
     expect(lines.filter(({ level }) => level === 'error')).toHaveLength(2);
     expect(readdirSync(folder).filter((name) => name.includes('.part-'))).toEqual([]);
+  });
+
+  test('is told at the second try, once, and that it is over, and not again by the next start', async () => {
+    const { clock, start, folder, alerts, told } = prepare({ name: 'bill' }, { name: 'good', view: 'charges' });
+    writeFileSync(folder, 'no folder');
+    const schedule = start();
+    await schedule.check();
+    expect(alerts()).toEqual([]);
+    for (let tries = 0; tries < 3; tries += 1) {
+      clock.advance(5 * 60_000);
+      await schedule.check();
+    }
+    expect(alerts()).toEqual(['firing']);
+    expect(told()).toEqual([
+      expect.stringMatching(/^Exports fail: bill: \S+\/exports is no folder; good: \S+ is no folder$/),
+    ]);
+    await schedule.stop();
+    const next = start();
+    await next.check();
+    expect(alerts()).toEqual(['firing']);
+    rmSync(folder);
+    clock.advance(5 * 60_000);
+    await next.check();
+    expect(alerts()).toEqual(['resolved']);
+    expect(told().slice(1)).toEqual(['Exports fail resolved: all files are written again.']);
+    await start().check();
+    expect(told()).toHaveLength(2);
   });
 
   test('because of its folder is made once that is mended', async () => {

@@ -136,8 +136,7 @@ test('/metrics gives ledger, queues and process in the text format of Prometheus
     'usage_ledger_run_pages_total{workspace="ws-1",status="applied"} 30',
     'usage_ledger_run_records_total{workspace="ws-1",status="applied"} 40',
     'usage_ledger_stale{workspace="ws-1"} 0',
-    'usage_ledger_http_attempts_total{workspace="ws-1",status="200"} 11',
-    'usage_ledger_http_attempts_total{workspace="ws-1",status="timeout"} 2',
+    ...['"200"} 11', '"timeout"} 2'].map((end) => `usage_ledger_http_attempts_total{workspace="ws-1",status=${end}`),
     'usage_ledger_rate_waits_total{workspace="ws-1"} 3',
     'usage_ledger_rate_wait_seconds_total{workspace="ws-1"} 0.75',
     'usage_ledger_reserved_bytes 65536',
@@ -148,14 +147,14 @@ test('/metrics gives ledger, queues and process in the text format of Prometheus
     `usage_ledger_chain_head ${0xffcc}`,
     'usage_ledger_alerts{rule="jump",state="firing"} 4',
     'usage_ledger_alerts_open{severity="critical"} 7',
-    'usage_ledger_outbox_notifications{state="pending"} 8',
-    'usage_ledger_outbox_notifications{state="held"} 7',
-    'usage_ledger_outbox_notifications{state="dead"} 9',
+    ...['pending"} 8', 'held"} 7', 'dead"} 9'].map((end) => `usage_ledger_outbox_notifications{state="${end}`),
     'usage_ledger_outbox_oldest_age_seconds 90',
     'usage_ledger_queue_oldest_age_seconds{queue="sync"} 12',
     ...['waiting', 'active', 'delayed', 'completed', 'failed'].map(
       (state, at) => `usage_ledger_queue_jobs{queue="sync",state="${state}"} ${at + 1}`,
     ),
+    'usage_ledger_export_failing{export="usage-daily"} 1',
+    `usage_ledger_export_last_file_timestamp_seconds{export="usage-daily"} ${NOON / 1000 - 60}`,
   ]);
   expect(body).toMatch(/^process_resident_memory_bytes \d+$[\s\S]*^nodejs_eventloop_lag_seconds \S+$/m);
   expect(body).not.toMatch(/nodejs_eventloop_lag_p99/);

@@ -13,6 +13,7 @@ export const MEASURED: Measurements = {
   reservedBytes: () => 65_536,
   storage: () => ({ ledgerBytes: 4096, logBytes: 512, diskFreeBytes: 65_536 }),
   head: () => ({ seq: 42, digest: `00000000ff${'c'.repeat(54)}` }),
+  exports: () => [{ name: 'usage-daily', failing: true, lastAtMs: NOON - 60_000 }],
   alerts: () => [{ rule: 'jump', state: 'firing', count: 4 }],
   outboxAgeSeconds: () => 90,
   queueAgesSeconds: async () => ({ sync: 12 }),
