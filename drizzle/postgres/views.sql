@@ -1,6 +1,20 @@
 -- The public contract, over all ledgers: the views of ../views.sql with `ledger_id` before their columns. The program makes
 -- them anew with every migration. Dates are text, compared byte by byte; sums are exact.
 
+-- A workspace that has moved is counted once: in its old ledger until another one, which does not leave it to others, has
+-- read it, and only there from then on. `NOT IN` is looked up in a table of the few: a join would cost each view a relation.
+CREATE OR REPLACE VIEW moved_workspaces AS
+SELECT w.ledger_key, w.workspace_key
+FROM ledgers l
+JOIN workspaces w ON w.ledger_key = l.ledger_key AND w.workspace_id = ANY (l.elsewhere)
+WHERE EXISTS (SELECT 1 FROM workspaces o JOIN ledgers m ON m.ledger_key = o.ledger_key
+  WHERE o.workspace_id = w.workspace_id AND o.ledger_key <> w.ledger_key AND o.first_run_key IS NOT NULL
+    AND o.workspace_id <> ALL (m.elsewhere));
+--> statement-breakpoint
+CREATE OR REPLACE VIEW counted_workspaces AS
+SELECT w.ledger_key, w.workspace_key, w.workspace_id FROM workspaces w
+WHERE (w.ledger_key, w.workspace_key) NOT IN (SELECT m.ledger_key, m.workspace_key FROM moved_workspaces m);
+--> statement-breakpoint
 CREATE OR REPLACE VIEW finance_adjustments AS
 SELECT l.ledger_id, w.workspace_id, t.tenant_id, p.period AS corrects_period, b.period AS booked_period, a.credits_delta,
   a.requests_delta, a.recorded_at, r.run_id, CASE WHEN a.event_seq IS NULL THEN 'correction' ELSE 'reopen' END AS kind, a.entry_id
@@ -8,7 +22,7 @@ FROM adjustments a
 JOIN ledgers l ON l.ledger_key = a.ledger_key
 JOIN periods p ON p.ledger_key = a.ledger_key AND p.period_key = a.corrects_period_key
 JOIN periods b ON b.ledger_key = a.ledger_key AND b.period_key = a.booked_period_key
-JOIN workspaces w ON w.ledger_key = a.ledger_key AND w.workspace_key = p.workspace_key
+JOIN counted_workspaces w ON w.ledger_key = a.ledger_key AND w.workspace_key = p.workspace_key
 JOIN tenants t ON t.ledger_key = a.ledger_key AND t.tenant_key = a.tenant_key
 LEFT JOIN runs r ON r.ledger_key = a.ledger_key AND r.run_key = a.run_key;
 --> statement-breakpoint
@@ -18,7 +32,7 @@ SELECT l.ledger_id, a.alert_id, w.workspace_id, t.tenant_id, p.period, a.rule, a
   a.previous_requests, a.current_requests, a.level, x.silent_because AS muted_because
 FROM alerts a
 JOIN ledgers l ON l.ledger_key = a.ledger_key
-JOIN workspaces w ON w.ledger_key = a.ledger_key AND w.workspace_key = a.workspace_key
+JOIN counted_workspaces w ON w.ledger_key = a.ledger_key AND w.workspace_key = a.workspace_key
 LEFT JOIN alert_transitions x ON x.ledger_key = a.ledger_key AND x.alert_key = a.alert_key AND x.revision = a.revision
 LEFT JOIN tenants t ON t.ledger_key = a.ledger_key AND t.tenant_key = a.tenant_key
 LEFT JOIN periods p ON p.ledger_key = a.ledger_key AND p.period_key = a.period_key;
@@ -31,7 +45,7 @@ JOIN ledgers g ON g.ledger_key = l.ledger_key
 JOIN charges c ON c.ledger_key = l.ledger_key AND c.period_key = l.period_key AND c.tenant_key = l.tenant_key
 JOIN rate_cards k ON k.ledger_key = l.ledger_key AND k.card_key = c.card_key
 JOIN periods p ON p.ledger_key = l.ledger_key AND p.period_key = l.period_key
-JOIN workspaces w ON w.ledger_key = l.ledger_key AND w.workspace_key = p.workspace_key
+JOIN counted_workspaces w ON w.ledger_key = l.ledger_key AND w.workspace_key = p.workspace_key
 JOIN tenants t ON t.ledger_key = l.ledger_key AND t.tenant_key = l.tenant_key AND t.workspace_key = w.workspace_key
 UNION ALL
 SELECT g.ledger_id, w.workspace_id, t.tenant_id, p.period, NULL AS line_number, 'correction' AS kind, NULL AS tier,
@@ -43,7 +57,7 @@ JOIN adjustments a ON a.ledger_key = x.ledger_key AND a.adjustment_id = x.adjust
 JOIN rate_cards k ON k.ledger_key = x.ledger_key AND k.card_key = x.card_key
 JOIN periods p ON p.ledger_key = x.ledger_key AND p.period_key = x.booked_period_key
 JOIN periods q ON q.ledger_key = x.ledger_key AND q.period_key = x.corrects_period_key
-JOIN workspaces w ON w.ledger_key = x.ledger_key AND w.workspace_key = p.workspace_key
+JOIN counted_workspaces w ON w.ledger_key = x.ledger_key AND w.workspace_key = p.workspace_key
 JOIN tenants t ON t.ledger_key = x.ledger_key AND t.tenant_key = x.tenant_key AND t.workspace_key = w.workspace_key;
 --> statement-breakpoint
 CREATE OR REPLACE VIEW finance_charges AS
@@ -60,7 +74,7 @@ FROM (
   JOIN ledgers g ON g.ledger_key = c.ledger_key
   JOIN rate_cards k ON k.ledger_key = c.ledger_key AND k.card_key = c.card_key
   JOIN periods p ON p.ledger_key = c.ledger_key AND p.period_key = c.period_key
-  JOIN workspaces w ON w.ledger_key = c.ledger_key AND w.workspace_key = p.workspace_key
+  JOIN counted_workspaces w ON w.ledger_key = c.ledger_key AND w.workspace_key = p.workspace_key
   JOIN tenants t ON t.ledger_key = c.ledger_key AND t.tenant_key = c.tenant_key AND t.workspace_key = w.workspace_key) charged
 UNION ALL
 SELECT g.ledger_id, w.workspace_id, t.tenant_id, p.period, 0 AS credits_used,
@@ -71,7 +85,7 @@ FROM charge_corrections x
 JOIN ledgers g ON g.ledger_key = x.ledger_key
 JOIN rate_cards k ON k.ledger_key = x.ledger_key AND k.card_key = x.card_key
 JOIN periods p ON p.ledger_key = x.ledger_key AND p.period_key = x.booked_period_key
-JOIN workspaces w ON w.ledger_key = x.ledger_key AND w.workspace_key = p.workspace_key
+JOIN counted_workspaces w ON w.ledger_key = x.ledger_key AND w.workspace_key = p.workspace_key
 JOIN tenants t ON t.ledger_key = x.ledger_key AND t.tenant_key = x.tenant_key AND t.workspace_key = w.workspace_key
 WHERE NOT EXISTS (SELECT 1 FROM charges c JOIN rate_cards y ON y.ledger_key = c.ledger_key AND y.card_key = c.card_key
   WHERE c.ledger_key = x.ledger_key AND c.period_key = x.booked_period_key AND c.tenant_key = x.tenant_key
@@ -84,7 +98,7 @@ SELECT l.ledger_id, w.workspace_id, p.period, e.action, e.at, e.actor, e.note, e
 FROM period_events e
 JOIN ledgers l ON l.ledger_key = e.ledger_key
 JOIN periods p ON p.ledger_key = e.ledger_key AND p.period_key = e.period_key
-JOIN workspaces w ON w.ledger_key = e.ledger_key AND w.workspace_key = e.workspace_key;
+JOIN counted_workspaces w ON w.ledger_key = e.ledger_key AND w.workspace_key = e.workspace_key;
 --> statement-breakpoint
 CREATE OR REPLACE VIEW finance_daily AS
 SELECT l.ledger_id, w.workspace_id, t.tenant_id, p.period, substr(r.finished_at, 1, 10) AS day,
@@ -93,7 +107,7 @@ SELECT l.ledger_id, w.workspace_id, t.tenant_id, p.period, substr(r.finished_at,
 FROM usage_entries e
 JOIN ledgers l ON l.ledger_key = e.ledger_key
 JOIN periods p ON p.ledger_key = e.ledger_key AND p.period_key = e.period_key
-JOIN workspaces w ON w.ledger_key = e.ledger_key AND w.workspace_key = p.workspace_key
+JOIN counted_workspaces w ON w.ledger_key = e.ledger_key AND w.workspace_key = p.workspace_key
 LEFT JOIN tenants t ON t.ledger_key = e.ledger_key AND t.tenant_key = e.tenant_key AND t.workspace_key = w.workspace_key
 JOIN runs r ON r.ledger_key = e.ledger_key AND r.run_key = e.run_key
 -- The last entry of an earlier day.
@@ -121,7 +135,7 @@ SELECT l.ledger_id, w.workspace_id,
      AND p.covered_run_key IS NOT NULL) AS covers_from,
   (SELECT max(p.period) FROM periods p WHERE p.ledger_key = w.ledger_key AND p.workspace_key = w.workspace_key
      AND p.covered_run_key IS NOT NULL) AS covers_to
-FROM workspaces w
+FROM counted_workspaces w
 JOIN ledgers l ON l.ledger_key = w.ledger_key;
 --> statement-breakpoint
 CREATE OR REPLACE VIEW finance_history AS
@@ -131,7 +145,7 @@ SELECT l.ledger_id, e.entry_id, r.run_id, r.finished_at AS recorded_at, w.worksp
 FROM usage_entries e
 JOIN ledgers l ON l.ledger_key = e.ledger_key
 JOIN periods p ON p.ledger_key = e.ledger_key AND p.period_key = e.period_key
-JOIN workspaces w ON w.ledger_key = e.ledger_key AND w.workspace_key = p.workspace_key
+JOIN counted_workspaces w ON w.ledger_key = e.ledger_key AND w.workspace_key = p.workspace_key
 LEFT JOIN tenants t ON t.ledger_key = e.ledger_key AND t.tenant_key = e.tenant_key AND t.workspace_key = w.workspace_key
 LEFT JOIN runs r ON r.ledger_key = e.ledger_key AND r.run_key = e.run_key;
 --> statement-breakpoint
@@ -184,7 +198,7 @@ FROM (
     CASE WHEN coalesce(m.state_key, m.closed_key, m.entries_key) IS NOT NULL
       THEN coalesce(v.credits_used, x.credits_used, e.credits_after, 0) END AS previous_credits_same_point
   FROM months m
-  JOIN workspaces w ON w.ledger_key = m.ledger_key AND w.workspace_key = m.workspace_key
+  JOIN counted_workspaces w ON w.ledger_key = m.ledger_key AND w.workspace_key = m.workspace_key
   JOIN tenant_usage u ON u.ledger_key = m.ledger_key AND u.period_key = m.period_key
   JOIN tenants t ON t.ledger_key = m.ledger_key AND t.tenant_key = u.tenant_key AND t.workspace_key = m.workspace_key
   LEFT JOIN tenant_usage v ON v.ledger_key = m.ledger_key AND v.period_key = m.state_key AND v.tenant_key = u.tenant_key
@@ -218,7 +232,7 @@ FROM (
   LEFT JOIN tenant_usage v ON v.ledger_key = u.ledger_key AND v.period_key = u.period_key - 1 AND v.tenant_key = u.tenant_key
   LEFT JOIN closed_usage x ON x.ledger_key = u.ledger_key AND x.period_key = u.period_key - 1 AND x.tenant_key = u.tenant_key) c
 JOIN ledgers l ON l.ledger_key = c.ledger_key
-JOIN workspaces w ON w.ledger_key = c.ledger_key AND w.workspace_key = c.workspace_key
+JOIN counted_workspaces w ON w.ledger_key = c.ledger_key AND w.workspace_key = c.workspace_key
 LEFT JOIN tenants t ON t.ledger_key = c.ledger_key AND t.tenant_key = c.tenant_key AND t.workspace_key = c.workspace_key;
 --> statement-breakpoint
 CREATE OR REPLACE VIEW finance_period_totals AS
@@ -237,7 +251,7 @@ SELECT l.ledger_id, w.workspace_id, p.period,
   e.at AS closed_at, e.actor AS closed_by, e.note AS close_note, e.forced AS close_forced
 FROM periods p
 JOIN ledgers l ON l.ledger_key = p.ledger_key
-JOIN workspaces w ON w.ledger_key = p.ledger_key AND w.workspace_key = p.workspace_key
+JOIN counted_workspaces w ON w.ledger_key = p.ledger_key AND w.workspace_key = p.workspace_key
 LEFT JOIN period_events e ON e.ledger_key = p.ledger_key AND e.event_seq = p.closed_seq
 LEFT JOIN runs r ON r.ledger_key = p.ledger_key AND r.run_key = p.covered_run_key
 -- Read once for all three sums.
@@ -251,7 +265,7 @@ SELECT l.ledger_id, r.run_id, w.workspace_id, r.status, r.from_period, r.to_peri
   r.records, r.entries, r.digest, r.error_code, r.kind, r.slot, r.error_message
 FROM runs r
 JOIN ledgers l ON l.ledger_key = r.ledger_key
-JOIN workspaces w ON w.ledger_key = r.ledger_key AND w.workspace_key = r.workspace_key;
+JOIN counted_workspaces w ON w.ledger_key = r.ledger_key AND w.workspace_key = r.workspace_key;
 --> statement-breakpoint
 CREATE OR REPLACE VIEW finance_tenants AS
 SELECT l.ledger_id, w.workspace_id, t.tenant_id, n.display_name, n.external_ref,
@@ -262,7 +276,7 @@ SELECT l.ledger_id, w.workspace_id, t.tenant_id, n.display_name, n.external_ref,
   n.labels, n.recorded_at AS named_at
 FROM tenants t
 JOIN ledgers l ON l.ledger_key = t.ledger_key
-JOIN workspaces w ON w.ledger_key = t.ledger_key AND w.workspace_key = t.workspace_key
+JOIN counted_workspaces w ON w.ledger_key = t.ledger_key AND w.workspace_key = t.workspace_key
 LEFT JOIN tenant_names n ON n.ledger_key = t.ledger_key AND n.tenant_key = t.tenant_key
   AND n.after_seq = (SELECT max(m.after_seq) FROM tenant_names m WHERE m.ledger_key = t.ledger_key AND m.tenant_key = t.tenant_key);
 --> statement-breakpoint
@@ -273,7 +287,7 @@ SELECT l.ledger_id, w.workspace_id, t.tenant_id, p.period, p.period_start, p.per
 FROM tenant_usage u
 JOIN ledgers l ON l.ledger_key = u.ledger_key
 JOIN periods p ON p.ledger_key = u.ledger_key AND p.period_key = u.period_key AND p.closed_seq IS NULL
-JOIN workspaces w ON w.ledger_key = u.ledger_key AND w.workspace_key = p.workspace_key
+JOIN counted_workspaces w ON w.ledger_key = u.ledger_key AND w.workspace_key = p.workspace_key
 LEFT JOIN tenants t ON t.ledger_key = u.ledger_key AND t.tenant_key = u.tenant_key AND t.workspace_key = w.workspace_key
 LEFT JOIN runs f ON f.ledger_key = u.ledger_key AND f.run_key = u.first_run_key
 LEFT JOIN runs c ON c.ledger_key = u.ledger_key AND c.run_key = u.changed_run_key
@@ -283,7 +297,7 @@ SELECT l.ledger_id, w.workspace_id, t.tenant_id, p.period, p.period_start, p.per
 FROM closed_usage u
 JOIN ledgers l ON l.ledger_key = u.ledger_key
 JOIN periods p ON p.ledger_key = u.ledger_key AND p.period_key = u.period_key AND p.closed_seq IS NOT NULL
-JOIN workspaces w ON w.ledger_key = u.ledger_key AND w.workspace_key = p.workspace_key
+JOIN counted_workspaces w ON w.ledger_key = u.ledger_key AND w.workspace_key = p.workspace_key
 LEFT JOIN tenants t ON t.ledger_key = u.ledger_key AND t.tenant_key = u.tenant_key AND t.workspace_key = w.workspace_key
 LEFT JOIN runs f ON f.ledger_key = u.ledger_key AND f.run_key = u.first_run_key
 LEFT JOIN runs c ON c.ledger_key = u.ledger_key AND c.run_key = u.changed_run_key;

@@ -9,11 +9,14 @@ import { recentCheckpoints } from './send/recent-checkpoints.ts';
 export class Publisher {
   readonly #settings: ReplicaSettings;
   readonly #ledgerPath: string;
+  readonly #elsewhere: readonly string[];
   #client: ReplicaClient | null = null;
 
-  constructor(settings: ReplicaSettings, ledgerPath: string) {
+  /** `elsewhere`: ids of workspaces that the configuration leaves to other hosts. */
+  constructor(settings: ReplicaSettings, ledgerPath: string, elsewhere: readonly string[] = []) {
     this.#settings = settings;
     this.#ledgerPath = ledgerPath;
+    this.#elsewhere = elsewhere;
   }
 
   /** The replica, in the schema of this version. */
@@ -38,7 +41,8 @@ export class Publisher {
     try {
       const checkpoints = recentCheckpoints(this.#ledgerPath);
       const by = `${hostname()} ${process.pid}`;
-      return await publishLedger({ connection, client, replace, checkpoints, by, nowMs });
+      const elsewhere = this.#elsewhere;
+      return await publishLedger({ connection, client, replace, checkpoints, elsewhere, by, nowMs });
     } catch (error) {
       await this.close();
       throw error;

@@ -111,8 +111,9 @@ export function grow(sandbox: Sandbox, ids: Iterable<string>, { jumps = null as 
 export function serviceTotals({ workspaces }: Sandbox): string[] {
   return [...workspaces]
     .flatMap(([id, workspace]) => {
-      const credits = new Map<string, number>();
-      for (const row of workspace.rows()) credits.set(row.period, (credits.get(row.period) ?? 0) + Number(row.credits));
+      const credits = new Map<string, bigint>();
+      for (const row of workspace.rows())
+        credits.set(row.period, (credits.get(row.period) ?? 0n) + BigInt(row.credits));
       return [...credits].map(([period, sum]) => `${id} ${period} ${sum}`);
     })
     .sort();

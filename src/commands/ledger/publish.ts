@@ -21,7 +21,7 @@ async function publish(cli: CliContext, context: Context, replace: boolean): Pro
     import('../../publish/send/position.ts'),
   ]);
   const { connection } = context.reader();
-  const publisher = new Publisher(settings, context.config.ledger.path);
+  const publisher = new Publisher(settings, context.config.ledger.path, context.config.shard?.elsewhere);
   const started = performance.now();
   try {
     if (replace) {

@@ -19,7 +19,9 @@ export function startReplica(
 ): ReplicaParts {
   const { clock, logger, config } = context;
   const { connection } = context.reader();
-  const publisher = new PublisherHandle({ settings, ledgerPath: config.ledger.path });
+  const publisher = new PublisherHandle({
+    ...{ settings, ledgerPath: config.ledger.path, elsewhere: config.shard?.elsewhere ?? [] },
+  });
   const watch = startReplicaWatch({
     ...{ connection, publisher, addPublish, clock, logger },
     ...{ staleMs: settings.staleMs, unreadyWhenStale: settings.unreadyWhenStale },

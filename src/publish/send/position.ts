@@ -6,6 +6,7 @@ import { schemaVersion } from '../../ledger/schema/migrate.ts';
 import type { ReplicaClient } from '../connect.ts';
 import { timeOfLink } from '../lag.ts';
 import { ReplicaError, ReplicaRefusedError } from '../replica-error.ts';
+import { escapeNul, unescapeNul } from './nul.ts';
 
 /** Up to where rows have been published, or are to be. */
 export interface Marks {
@@ -25,6 +26,8 @@ export interface LocalState {
   epoch: number;
   schemaAt: number;
   marks: Marks;
+  /** Ids of workspaces in it that others do, in the order of their keys. */
+  elsewhere: readonly string[];
 }
 
 /** What the replica holds of the ledger. */
@@ -42,6 +45,7 @@ export interface ReplicaState {
   wholeTables: Readonly<Record<string, string>>;
   publishedAt: string;
   publishedBy: string;
+  elsewhere: readonly string[];
 }
 
 interface LedgerRow {
@@ -64,9 +68,11 @@ interface LedgerRow {
   whole_tables: Record<string, string>;
   published_at: string;
   published_by: string;
+  elsewhere: string[];
 }
 
-export function readLocal(connection: LedgerConnection): LocalState {
+/** `elsewhere`: ids of workspaces that others do, whether this ledger holds them or not. */
+export function readLocal(connection: LedgerConnection, elsewhere: readonly string[] = []): LocalState {
   const value = (sql: string): number => Number(connection.prepare(sql).pluck().get());
   const last = (column: string, table: string): number => value(`SELECT coalesce(max(${column}), 0) FROM ${table}`);
   const head = headOfChain(connection);
@@ -75,6 +81,12 @@ export function readLocal(connection: LedgerConnection): LocalState {
     head: { ...head, at: timeOfLink(connection, head.seq) ?? '' },
     epoch: replicaEpoch(connection),
     schemaAt: schemaVersion(connection),
+    elsewhere: connection
+      .prepare(
+        'SELECT workspace_id FROM workspaces WHERE workspace_id IN (SELECT value FROM json_each(?)) ORDER BY workspace_key',
+      )
+      .pluck()
+      .all(JSON.stringify(elsewhere)) as string[],
     marks: {
       tenantKey: last('tenant_key', 'tenants'),
       entryId: last('entry_id', 'usage_entries'),
@@ -154,13 +166,14 @@ export async function moveReplica(
   const moved = await client.query(
     `UPDATE ledgers SET position = $5, head_digest = $6, epoch = $7, schema_at = $8, last_tenant_key = $9, last_entry_id = $10,
        last_run_key = $11, last_change_seq = $12, last_event_seq = $13, last_adjustment_id = $14, kept_from_run = $15,
-       last_run_id = $16, last_change = $17, whole_tables = $18, head_at = $19, published_at = $20, published_by = $21
+       last_run_id = $16, last_change = $17, whole_tables = $18, head_at = $19, published_at = $20, published_by = $21, elsewhere = $22
      WHERE ledger_key = $1 AND position = $2 AND head_digest = $3 AND epoch = $4 RETURNING 1`,
     [
       ...[found.ledgerKey, found.position, found.headDigest, found.epoch, head.seq, head.digest, local.epoch],
       ...[local.schemaAt, marks.tenantKey, marks.entryId, marks.runKey, marks.changeSeq, marks.eventSeq],
       ...[marks.adjustmentId, marks.keptFromRun, runIdAt(connection, marks.runKey) ?? ''],
       ...[changeAt(connection, marks.changeSeq) ?? '', JSON.stringify(wholeTables), head.at, at, by],
+      local.elsewhere.map(escapeNul),
     ],
   );
   if (moved.length === 0)
@@ -213,5 +226,6 @@ function toState(row: LedgerRow): ReplicaState {
     wholeTables: row.whole_tables,
     publishedAt: row.published_at,
     publishedBy: row.published_by,
+    elsewhere: row.elsewhere.map(unescapeNul),
   };
 }

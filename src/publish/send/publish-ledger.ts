@@ -38,6 +38,8 @@ export interface PublishOrder {
   replace?: boolean;
   /** Signed heads to keep beside it. */
   checkpoints?: readonly PublishedCheckpoint[];
+  /** Ids of workspaces that the configuration leaves to other hosts; none when absent. */
+  elsewhere?: readonly string[];
   /** Who publishes, for people. */
   by: string;
   nowMs: number;
@@ -84,7 +86,7 @@ export async function publishLedger(order: PublishOrder): Promise<PublishReport>
 
 async function send(order: PublishOrder, held: ReplicaState): Promise<PublishReport> {
   const { connection, client, replace = false } = order;
-  const local = readLocal(connection);
+  const local = readLocal(connection, order.elsewhere);
   const sender = new Sender(order, held.ledgerKey);
   if (!replace) requireSameCopy(connection, local, held);
   else await sender.clear();
@@ -110,6 +112,7 @@ type Digests = Readonly<Record<string, string>>;
 async function hasNews(order: PublishOrder, held: ReplicaState, local: LocalState, whole: Digests): Promise<boolean> {
   if (held.epoch !== local.epoch || held.schemaAt !== local.schemaAt || held.position !== local.head.seq) return true;
   if ((Object.keys(local.marks) as (keyof Marks)[]).some((mark) => held.marks[mark] !== local.marks[mark])) return true;
+  if (held.elsewhere.join('\n') !== local.elsewhere.join('\n')) return true;
   if (Object.keys(whole).some((name) => held.wholeTables[name] !== whole[name])) return true;
   return (await endedRuns(order, held.ledgerKey)).length > 0;
 }

@@ -6,6 +6,8 @@ import type { PublishReport } from '../send/publish-ledger.ts';
 export interface PublisherStart {
   settings: ReplicaSettings;
   ledgerPath: string;
+  /** Ids of workspaces that the configuration leaves to other hosts. */
+  elsewhere: readonly string[];
 }
 
 /** Asks for one publish. */

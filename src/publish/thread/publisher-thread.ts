@@ -4,8 +4,8 @@ import { Publisher } from '../publisher.ts';
 import type { PublisherStart, PublishReply, PublishRequest } from './publisher-messages.ts';
 
 /** Publishes whenever it is asked to, one time after the other. This file is started, never imported. */
-function main({ settings, ledgerPath }: PublisherStart): void {
-  const publisher = new Publisher(settings, ledgerPath);
+function main({ settings, ledgerPath, elsewhere }: PublisherStart): void {
+  const publisher = new Publisher(settings, ledgerPath, elsewhere);
   const publish = async ({ id, nowMs }: PublishRequest): Promise<PublishReply> => {
     try {
       return { id, report: await publisher.publish({ nowMs }) };
