@@ -1,5 +1,6 @@
 import { hostname } from 'node:os';
 import { openReader } from '../ledger/file/open.ts';
+import { ledgerId } from '../ledger/schema/identity.ts';
 import { connectReplica, type ReplicaClient, type ReplicaSettings } from './connect.ts';
 import { migrateReplica } from './replica/migrate-replica.ts';
 import { type PublishReport, publishLedger } from './send/publish-ledger.ts';
@@ -39,7 +40,7 @@ export class Publisher {
     const client = await this.connect();
     const { connection, close } = openReader(this.#ledgerPath);
     try {
-      const checkpoints = recentCheckpoints(this.#ledgerPath);
+      const checkpoints = recentCheckpoints(this.#ledgerPath, ledgerId(connection));
       const by = `${hostname()} ${process.pid}`;
       const elsewhere = this.#elsewhere;
       return await publishLedger({ connection, client, replace, checkpoints, elsewhere, by, nowMs });

@@ -61,8 +61,10 @@ export function replicaErrorOf(error: unknown): unknown {
       cause: error,
     });
   }
+  // Whatever it says last, a server that ends itself is begun anew.
+  const panics = 'severity' in error && error.severity === 'PANIC';
   const isWay = code === '' && /connection|timeout|terminated/i.test(error.message);
-  if (PASSING_CODES.includes(code) || PASSING.test(code) || isWay) {
+  if (PASSING_CODES.includes(code) || PASSING.test(code) || isWay || panics) {
     return new ReplicaError('replica_unreachable', `the replica cannot be used now: ${error.message}`, {
       retryable: true,
       hint: 'check publish.url, that Postgres runs and takes connections from here, and its disk; what is not published yet follows by itself',

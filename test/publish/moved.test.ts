@@ -16,7 +16,7 @@ function hostOf(world: World, schema: string): (name: string, ...only: string[])
   const { url, tls } = server.settings(schema);
   return (name, ...only) =>
     world.configure({
-      ledger: { path: join(world.folder, name, 'ledger.db') },
+      ledger: { path: join(world.folder, `${name}.db`) },
       shard: { only },
       publish: { url, tls, schema },
       workspaces: [FIRST, SECOND].map((workspace) => workspaceSettings(world.sandbox, workspace)),

@@ -11,8 +11,8 @@ export interface PublishedCheckpoint {
   note: string;
 }
 
-/** The latest signed heads beside the ledger, in their order; none where the log cannot be read. */
-export function recentCheckpoints(ledgerPath: string): PublishedCheckpoint[] {
+/** The latest signed heads of the ledger in the log beside it, in their order; none where it cannot be read. */
+export function recentCheckpoints(ledgerPath: string, ledgerId: string): PublishedCheckpoint[] {
   let tail: string;
   try {
     tail = readTail(join(dirname(ledgerPath), 'checkpoints.log'));
@@ -23,7 +23,9 @@ export function recentCheckpoints(ledgerPath: string): PublishedCheckpoint[] {
   const start = tail.startsWith('usage-ledger/') ? 0 : tail.indexOf('\n\nusage-ledger/') + 2;
   return (parseNotes(tail.slice(start)) ?? []).flatMap((note) => {
     const checkpoint = parseCheckpoint(note.text);
-    return checkpoint === null ? [] : [{ seq: checkpoint.seq, note: formatNote(note) }];
+    // Ledgers that lie in one folder share the log.
+    const isOurs = checkpoint?.ledgerId === ledgerId;
+    return isOurs ? [{ seq: checkpoint.seq, note: formatNote(note) }] : [];
   });
 }
 
