@@ -1,6 +1,6 @@
 import { type Clock, isoTime } from '../core/clock.ts';
 import type { LedgerConnection } from '../ledger/file/open.ts';
-import { firstWholeReadAt, hasPublished } from '../ledger/runs/published.ts';
+import { firstRun } from '../ledger/runs/published.ts';
 import { SlotLog } from '../ledger/runs/slot-log.ts';
 import type { SlotHistory } from '../queue/slots.ts';
 import type { WorkspaceSchedule } from './schedules.ts';
@@ -18,8 +18,7 @@ export function createSlotHistory(
     const refused = record.refused && (record.failedAtMs ?? 0) >= startedAtMs;
     if (kind === 'scheduled' || record.doneSlot !== null) return { ...record, refused };
     // The first run of a workspace reads the whole history: no reconciliation is owed before it or for an earlier slot.
-    const readAt = firstWholeReadAt(connection, workspaceId);
-    if (readAt !== null) return { ...record, refused, doneSlot: readAt };
-    return { ...record, refused, doneSlot: hasPublished(connection, workspaceId) ? null : isoTime(clock.now()) };
+    const first = firstRun(connection, workspaceId);
+    return { ...record, refused, doneSlot: first === null ? isoTime(clock.now()) : first.wholeReadAt };
   };
 }

@@ -90,7 +90,13 @@ test('a daemon publishes each run, and what commands write meanwhile', async () 
   const position = async () => (await client.query<{ position: bigint }>('SELECT position FROM ledgers'))[0]?.position;
   await eventually(async () => expect(await position()).toBe(1n), 20_000);
   expect(await command(folder, 'sync')).toBe(0);
-  await eventually(async () => expect(await position()).toBe(2n), 20_000);
+  await eventually(async () => {
+    expect(await client.query('SELECT kind FROM runs ORDER BY run_key')).toEqual([
+      { kind: 'scheduled' },
+      { kind: 'manual' },
+    ]);
+    expect(await position()).toBe(2n);
+  }, 20_000);
   const silence = ['--rule', 'jump', '--tenant', 'acme', '--until', '2099-01-01', '--reason', 'known'];
   expect(await command(folder, 'alerts', 'silence', ...silence)).toBe(0);
   await eventually(async () => {

@@ -8,17 +8,19 @@ export function hasPublished(connection: LedgerConnection, workspaceId: string):
   return first !== undefined;
 }
 
-/**
- * When the first published run of this workspace began, ISO-8601 UTC, if it read the whole history up to then; null when
- * nothing has been published, or only a part was asked for first.
- */
-export function firstWholeReadAt(connection: LedgerConnection, workspaceId: string): string | null {
-  const began = connection
+/** The first published run of a workspace. */
+export interface FirstRun {
+  /** When it began, ISO-8601 UTC, if it read the whole history up to then; null when only a part was asked for. */
+  wholeReadAt: string | null;
+}
+
+/** Null when nothing has been published. */
+export function firstRun(connection: LedgerConnection, workspaceId: string): FirstRun | null {
+  const found = connection
     .prepare(
-      `SELECT started_at FROM workspaces JOIN runs ON run_key = first_run_key
-       WHERE workspace_id = ? AND from_period IS NULL AND to_period >= substr(started_at, 1, 7)`,
+      `SELECT iif(from_period IS NULL AND to_period >= substr(started_at, 1, 7), started_at, NULL) AS wholeReadAt
+       FROM workspaces JOIN runs ON run_key = first_run_key WHERE workspace_id = ?`,
     )
-    .pluck()
     .get(workspaceId);
-  return (began as string | undefined) ?? null;
+  return (found as FirstRun | undefined) ?? null;
 }
