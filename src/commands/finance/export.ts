@@ -20,7 +20,9 @@ interface ExportOptions extends SheetOptions {
   tenant?: string;
   workspace?: string;
   names?: boolean;
-  focusVersion: FocusVersion;
+  version?: FocusVersion;
+  /** As `version` was called before. */
+  focusVersion?: FocusVersion;
 }
 
 export function exportCommand(cli: CliContext): Command {
@@ -31,9 +33,8 @@ export function exportCommand(cli: CliContext): Command {
     .option('--tenant <id>', 'only this tenant')
     .option('--workspace <id>', 'only this workspace (focus needs it when there are several)')
     .option('--names', "with the tenants' names, as a last column display_name")
-    .addOption(
-      new Option('--focus-version <version>', 'version of the specification').choices(FOCUS_VERSIONS).default('1.2'),
-    );
+    .addOption(new Option('--version <version>', 'version of FOCUS (default: 1.2)').choices(FOCUS_VERSIONS))
+    .addOption(new Option('--focus-version <version>', 'the same').choices(FOCUS_VERSIONS).hideHelp());
   return addSheetOptions(command)
     .addHelpText(
       'after',
@@ -42,7 +43,7 @@ export function exportCommand(cli: CliContext): Command {
         'usage-ledger export usage charges charge_lines --period 2026-02 --format xlsx --out february.xlsx',
         'usage-ledger export finance_charges --format parquet --out charges.parquet',
         'usage-ledger export history --format ndjson > history.ndjson',
-        'usage-ledger export focus --period 2026-02 > focus-2026-02.csv',
+        'usage-ledger export focus --period 2026-02 --version 1.3 > focus-2026-02.csv',
       ),
     )
     .action((views: string[], options: ExportOptions) =>
@@ -94,7 +95,7 @@ async function exportWorkbook(
 }
 
 async function exportFocus(cli: CliContext, context: Context, options: ExportOptions): Promise<void> {
-  const { focusVersion, format, tenant: tenantId } = options;
+  const { format, tenant: tenantId, version = options.focusVersion ?? '1.2' } = options;
   if (options.period === undefined) throw new UsageError('focus needs --period', 'give one, such as --period 2026-02');
   const { id: workspaceId } = chooseWorkspace(context.config, options.workspace);
   const period = parsePeriod(options.period, '--period');
@@ -107,7 +108,7 @@ async function exportFocus(cli: CliContext, context: Context, options: ExportOpt
       workspaceIds: [workspaceId],
       period,
       tenantId,
-      version: focusVersion,
+      version,
       nowMs: context.clock.now(),
     };
     const { sheet, gaps } = readFocusSheet(connection, { ...request, focus: context.config.focus });

@@ -71,7 +71,7 @@ test.each(['1.2', '1.3'] as const)(
     for (const period of ['2025-12', '2026-01', '2026-02']) {
       const write = async (format: string): Promise<string> => {
         const path = join(world.folder, `${period}.${format}`);
-        const argv = ['export', 'focus', '--period', period, '--focus-version', version, '--format', format];
+        const argv = ['export', 'focus', '--period', period, '--version', version, '--format', format];
         expect(await world.run(...argv, '--out', path)).toEqual({ code: 0, out: '', err: '' });
         return path;
       };
