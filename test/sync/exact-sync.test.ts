@@ -34,7 +34,9 @@ test('all 2,500 records arrive in finance_usage exactly, and a second sync write
   expect(ledger.dump()).toBe(before);
 });
 
-test('after any changes upstream each key is the sum of its deltas and the ledger verifies', async () => {
+test('after any changes upstream each key is the sum of its deltas and the ledger verifies', {
+  timeout: 90_000,
+}, async () => {
   const { sync, upstream, view, config, clock } = await startFixture({
     workspaces: [GENERATED],
     settings: { lookbackPeriods: 4 },

@@ -43,7 +43,7 @@ test.each(Object.entries(FAULTS))(
     for (const message of fault.messages) expect(message.includes('[redacted]'), message).toBe(quoted);
     expect(found(places, [fault.secret, ...fault.signatures])).toEqual([]);
   },
-  120_000,
+  240_000,
 );
 
 test.each(Object.entries(SHARED_SECRETS))(

@@ -71,7 +71,7 @@ export async function play(): Promise<Played> {
     expect(receivers.mails.length).toBeGreaterThanOrEqual(names.length);
     expect(receivers.requests.filter(({ path }) => path.startsWith('/hook?')).length).toBeGreaterThan(names.length);
     expect(receivers.requests.filter(({ path }) => path.includes('/services/')).length).toBeGreaterThan(names.length);
-  }, 60_000);
+  }, 180_000);
   const pages = await readPages(config);
   const stored = await dumpRedis(redis.client);
   const processes = readProcesses();
