@@ -1,74 +1,14 @@
 import { once } from 'node:events';
-import { Agent, type IncomingHttpHeaders, request } from 'node:http';
+import { Agent } from 'node:http';
 import { connect } from 'node:net';
-import { afterEach, expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { createLogger } from '../../../src/core/logger.ts';
-import type { HealthProbe } from '../../../src/daemon/http/probe.ts';
-import { type HttpOptions, type HttpServer, startHttp } from '../../../src/daemon/http/server.ts';
 import { openQueueSystem } from '../../../src/queue/queues.ts';
 import { startPrivateRedis } from '../../../src/queue/redis/private-redis.ts';
 import { rejection } from '../../support/rejection.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { NOON } from '../../support/test-clock.ts';
-import { PAGES } from './measured.ts';
-
-const TOKEN = 'a-long-tökén-of-this-test';
-const logger = createLogger({ level: 'silent' });
-const COUNTS = { waiting: 1, active: 2, delayed: 3, completed: 4, failed: 5 };
-
-/** A daemon that has nothing to complain about, with some of it changed. */
-function probeOf(some: Partial<HealthProbe> = {}): HealthProbe {
-  return {
-    redisUp: () => true,
-    ...{ ledgerWritable: () => null, waitingSince: () => null },
-    freshness: () => [{ workspaceId: 'ws-1', lastCompleteRunAtMs: NOON, staleAfterMs: 60_000, stale: false }],
-    queueCounts: async () => ({ sync: COUNTS }),
-    openAlerts: () => [{ severity: 'critical', count: 7 }],
-    outbox: () => ({ pending: 8, held: 7, dead: 9 }),
-    runs: () => [{ workspaceId: 'ws-1', status: 'applied', count: 10, seconds: 2.5, pages: 30, records: 40 }],
-    ...some,
-  };
-}
-
-const servers: HttpServer[] = [];
-afterEach(async () => {
-  await Promise.all(servers.splice(0).map((server) => server.close()));
-});
-
-async function serve(some: Partial<HttpOptions> = {}): Promise<HttpServer> {
-  const defaults = { host: '127.0.0.1', port: 0, token: null, version: '1.2.3', probe: probeOf(), queues: [] };
-  const server = await startHttp({ ...defaults, ...PAGES, logger, ...some });
-  servers.push(server);
-  return server;
-}
-
-interface Answer {
-  status: number;
-  headers: IncomingHttpHeaders;
-  body: string;
-}
-
-interface Question {
-  method?: string;
-  headers?: Record<string, string>;
-  agent?: Agent;
-}
-
-async function ask(server: HttpServer, path: string, question: Question = {}): Promise<Answer> {
-  const sent = request(`${server.url}${path}`, question).end();
-  const [response] = await once(sent, 'response');
-  let body = '';
-  for await (const chunk of response.setEncoding('utf8')) body += chunk;
-  return { status: response.statusCode, headers: response.headers, body };
-}
-
-const basic = (pair: string): Record<string, string> => ({
-  authorization: `Basic ${Buffer.from(pair).toString('base64')}`,
-});
-/** Header values are bytes; node takes them as latin1. */
-const bearer = (token: string): Record<string, string> => ({
-  authorization: `Bearer ${Buffer.from(token).toString('latin1')}`,
-});
+import { ask, bearer, COUNTS, logger, probeOf, serve, TOKEN } from './served.ts';
 
 test('a living process answers /healthz with its version and uptime', async () => {
   const { status, body } = await ask(await serve(), '/healthz');
@@ -194,101 +134,6 @@ test('without Redis /metrics leaves out the queues only, also those of an earlie
     expect(status).toBe(200);
     expect(body).not.toContain('usage_ledger_queue_jobs{');
     expect(body).toContain('usage_ledger_outbox_notifications{state="pending"} 8\n');
-  }
-});
-
-test('with a token every page but /healthz asks for it, as Bearer or as a password', async () => {
-  const server = await serve({ token: TOKEN });
-  expect((await ask(server, '/healthz')).status).toBe(200);
-  for (const path of [
-    '/',
-    '/readyz',
-    '/metrics',
-    '/admin/queues',
-    '/admin/queues/api/queues',
-    '/admin/queues/static/favicon.ico',
-    '/nowhere',
-  ]) {
-    const { status, headers } = await ask(server, path);
-    expect([path, status]).toEqual([path, 401]);
-    // Node joins the two challenges; the second makes a browser ask for a password.
-    expect(headers['www-authenticate']).toMatch(/^Bearer .*, Basic /);
-  }
-  for (const headers of [bearer(TOKEN), basic(`anybody:${TOKEN}`), basic(`:${TOKEN}`)]) {
-    expect((await ask(server, '/readyz', { headers })).status).toBe(200);
-    expect((await ask(server, '/admin/queues', { headers })).status).toBe(200);
-  }
-});
-
-test('a wrong token, a token in the wrong place and open-looking addresses are refused', async () => {
-  const server = await serve({ token: TOKEN });
-  const wrong = [
-    bearer(`${TOKEN}x`),
-    bearer(TOKEN.slice(0, -1)),
-    bearer(''),
-    basic(TOKEN),
-    basic(`${TOKEN}:`),
-    basic(`anybody:${TOKEN}:`),
-    { authorization: TOKEN },
-    { authorization: `Digest ${TOKEN}` },
-    { authorization: 'Basic %%%' },
-  ];
-  for (const headers of wrong) {
-    expect([headers, (await ask(server, '/readyz', { headers })).status]).toEqual([headers, 401]);
-  }
-  for (const path of ['/readyz?/healthz', '/healthz/../readyz', '/healthz/', '//healthz', '/%72eadyz']) {
-    expect([path, (await ask(server, path)).status]).toEqual([path, 401]);
-  }
-});
-
-test('after ten wrong tokens an address is refused for a while, with the right one too; asking without one is no guess', async () => {
-  const server = await serve({ token: TOKEN });
-  for (let asked = 0; asked < 20; asked += 1) expect((await ask(server, '/readyz')).status).toBe(401);
-  for (let wrong = 0; wrong < 10; wrong += 1) {
-    expect((await ask(server, '/metrics', { headers: bearer(`guess-${wrong}`) })).status).toBe(401);
-  }
-  const { status, headers, body } = await ask(server, '/admin/queues', { headers: bearer(TOKEN) });
-  expect([status, JSON.parse(body).error]).toEqual([429, 'too_many_attempts']);
-  expect(Number(headers['retry-after'])).toBeGreaterThan(0);
-  expect((await ask(server, '/healthz')).status).toBe(200);
-  expect((await ask(await serve({ token: TOKEN }), '/readyz', { headers: bearer(TOKEN) })).status).toBe(200);
-});
-
-test('on a loopback address only requests for a loopback name are answered, so no foreign page can read them', async () => {
-  const server = await serve();
-  const { port } = new URL(server.url);
-  for (const host of ['localhost', `localhost:${port}`, '127.0.0.1', `127.8.9.1:${port}`, `[::1]:${port}`]) {
-    expect([host, (await ask(server, '/metrics', { headers: { host } })).status]).toEqual([host, 200]);
-  }
-  for (const host of ['rebound.example', `127.0.0.1.evil.example:${port}`, 'localhost.', '::1', 'a@localhost']) {
-    expect([host, (await ask(server, '/healthz', { headers: { host } })).status]).toEqual([host, 421]);
-  }
-});
-
-test('bound to every address, with a token, any name is answered', async () => {
-  const server = await serve({ host: '0.0.0.0', token: TOKEN });
-  const headers = { host: 'ledger.example', ...bearer(TOKEN) };
-  const local = { ...server, url: server.url.replace('0.0.0.0', '127.0.0.1') };
-  expect((await ask(local, '/readyz', { headers })).status).toBe(200);
-});
-
-test('every answer, refusals included, forbids framing, sniffing and caching', async () => {
-  const server = await serve({ token: TOKEN });
-  const answers = [
-    await ask(server, '/healthz'),
-    await ask(server, '/metrics'),
-    await ask(server, '/admin/queues', { headers: bearer(TOKEN) }),
-    await ask(server, '/admin/queues/static/favicon.ico', { headers: bearer(TOKEN) }),
-    await ask(server, '/nowhere', { headers: bearer(TOKEN) }),
-  ];
-  expect(answers.map(({ status }) => status)).toEqual([200, 401, 200, 200, 404]);
-  for (const { headers } of answers) {
-    expect(headers).toMatchObject({
-      'cache-control': 'no-store',
-      'x-content-type-options': 'nosniff',
-      'x-frame-options': 'DENY',
-      'content-security-policy': expect.stringContaining("frame-ancestors 'none'"),
-    });
   }
 });
 
