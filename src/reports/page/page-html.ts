@@ -7,6 +7,7 @@ import { originHtml } from './origin.ts';
 import {
   behind,
   type Cell,
+  chartBox,
   figure,
   legend,
   type PageLinks,
@@ -55,7 +56,10 @@ function creditsSection({ months, top, others, totals }: PageData, charts: Chart
     ['Month', ...series, 'Total'],
     months.map((month, at) => [month, ...values.map((row) => row[at] ?? 0n), totals[at] ?? 0n]),
   );
-  return section('Credits by month', `${legend(series)}${charts.stackedBars(rows, series, text)}${behind(table)}`);
+  return section(
+    'Credits by month',
+    `${legend(series)}${chartBox(text.title, charts.stackedBars(rows, series, text))}${behind(table)}`,
+  );
 }
 
 export function moneySection(
@@ -70,7 +74,10 @@ export function moneySection(
     ['Month', currency],
     months.map((month, at) => [month, figure(formatMinor(amounts[at] ?? 0n, currency))]),
   );
-  return section(`${currency} by month`, `${charts.stackedBars(rows, [currency], text)}${behind(table)}`);
+  return section(
+    `${currency} by month`,
+    `${chartBox(text.title, charts.stackedBars(rows, [currency], text))}${behind(table)}`,
+  );
 }
 
 export function paceSection({ days, period }: Pick<PageData, 'days' | 'period'>, charts: Charts): string {
@@ -85,7 +92,7 @@ export function paceSection({ days, period }: Pick<PageData, 'days' | 'period'>,
     ['Day', ...series],
     days.map(({ day, current, previous }) => [String(day), current, previous]),
   );
-  return section('Pace', `${legend(series)}${charts.lines(rows, series, text)}${behind(table)}`);
+  return section('Pace', `${legend(series)}${chartBox(text.title, charts.lines(rows, series, text))}${behind(table)}`);
 }
 
 /** Empty without budgets. */
@@ -99,14 +106,18 @@ function budgetSection({ budgets }: PageData): string {
   return section('Budgets', tableOf(['Of', 'Credits', 'Budget', 'Used'], rows));
 }
 
-function moversSection({ movers }: PageData, links: PageLinks | null): string {
+function moversSection({ movers, state }: PageData, links: PageLinks | null): string {
   const rows = movers.map(({ tenantId, name, credits, previous, change }): Cell[] => [
     links === null ? name : tenantCell(tenantId, name, links),
     credits,
     previous,
     figure(`${change > 0n ? '+' : ''}${formatInteger(change)}`),
   ]);
-  return section('Moved most since the month before', tableOf(['Tenant', 'Credits', 'Before', 'Change'], rows));
+  const so = state === 'open' ? '<p class="quiet">The month so far beside the whole of the one before.</p>\n' : '';
+  return section(
+    'Moved most since the month before',
+    `${so}${tableOf(['Tenant', 'Credits', 'Before', 'Change'], rows)}`,
+  );
 }
 
 function tenantsSection({ tenants, months }: PageData, links: PageLinks | null): string {

@@ -49,6 +49,11 @@ export function section(title: string, body: string): string {
   return `<section>\n<h2>${htmlText(title)}</h2>\n${body}\n</section>`;
 }
 
+/** A chart; where there is too little room for its words its end is shown, and it can be moved to and fro. */
+export function chartBox(title: string, svg: string): string {
+  return `<div class="scroll chart" tabindex="0" role="region" aria-label="Chart: ${htmlText(title)}">${svg}</div>`;
+}
+
 export function behind(table: string): string {
   return `<details><summary>Figures</summary>${table}</details>`;
 }

@@ -8,6 +8,7 @@ section { break-inside: avoid; margin: 2rem 0; }
 .quiet { color: light-dark(#555, #b0b0b0); font-size: .85rem; overflow-wrap: anywhere; }
 .scroll { overflow-x: auto; }
 svg { height: auto; max-width: 100%; }
+.legend span { print-color-adjust: exact; }
 svg.spark { height: 24px; width: 100px; }
 .legend { display: flex; flex-wrap: wrap; font-size: .85rem; gap: .25rem 1rem; list-style: none; margin: 0 0 .5rem; padding: 0; }
 .legend li { max-width: 100%; overflow-wrap: anywhere; }
@@ -18,5 +19,6 @@ table { border-collapse: collapse; font-size: .9rem; width: 100%; }
 th, td { border-bottom: 1px solid light-dark(#ddd, #444); max-width: 22rem; overflow-wrap: break-word; padding: .3rem .5rem; text-align: left; vertical-align: top; }
 th.number, td.number { font-variant-numeric: tabular-nums; text-align: right; white-space: nowrap; }
 details { margin-top: .5rem; }
-@media print { :root { color-scheme: light; } body { max-width: none; } }
+@media screen and (max-width: 40rem) { .chart { direction: rtl; } .chart svg { direction: ltr; max-width: none; width: 40rem; } }
+@media print { :root { color-scheme: light; } body { max-width: none; } details:not([open]) { display: none; } }
 `;

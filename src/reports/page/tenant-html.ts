@@ -4,7 +4,7 @@ import { formatInteger } from '../formats/format.ts';
 import type { Charts } from './charts.ts';
 import { originHtml } from './origin.ts';
 import { adjustmentsSection, alertsSection, moneySection, paceSection } from './page-html.ts';
-import { behind, type Cell, figure, type PageLinks, pageOf, section, tableOf } from './page-parts.ts';
+import { behind, type Cell, chartBox, figure, type PageLinks, pageOf, section, tableOf } from './page-parts.ts';
 import type { TenantPageData } from './tenant-data.ts';
 
 /** The page of a tenant, with a table behind each chart. A function of its input alone. */
@@ -40,7 +40,10 @@ function creditsSection({ months, credits, requests }: TenantPageData, charts: C
     ['Month', 'Credits', 'Requests'],
     months.map((month, at) => [month, credits[at] ?? 0n, requests[at] ?? 0n]),
   );
-  return section('Credits by month', `${charts.stackedBars(rows, ['credits'], text)}${behind(table)}`);
+  return section(
+    'Credits by month',
+    `${chartBox(text.title, charts.stackedBars(rows, ['credits'], text))}${behind(table)}`,
+  );
 }
 
 function linesSection({ lines }: TenantPageData): string {
