@@ -15,6 +15,14 @@ export interface TenantFacts {
   withdrawn: boolean;
 }
 
+/** Where the latest days begin, see `Curves.between`; `isHere`: the entries are in the ledger that is asked. */
+export interface RecentDays {
+  earlier: number;
+  later: number | null;
+  passed: number;
+  isHere: boolean;
+}
+
 /** Which tenants of a period are looked at: those that a run changed in it or in the period before, or all. */
 export type Scope = { changedSince: number } | 'all';
 
@@ -26,14 +34,14 @@ const SURGE_PART = 1.3 / 8;
 
 /**
  * The tenants of a period that a rule may hold for. SQLite sorts out all but a few by conditions that each rule implies;
- * the rules themselves decide. `recentFrom` is the last entry read four days ago where a pace can be judged, else null.
+ * the rules themselves decide. `recentFrom` is where four days ago lies where a pace can be judged, else null.
  */
 export function findCandidates(
   connection: Connection,
   facts: PeriodFacts,
   settings: TenantSettings,
   scope: Scope,
-  recentFrom: { entryId: number; isHere: boolean } | null,
+  recentFrom: RecentDays | null,
 ): TenantFacts[] {
   const { phase } = facts;
   const values = {
@@ -49,7 +57,9 @@ export function findCandidates(
     newcomers: facts.previousComplete && !facts.previousIsFirst ? 1 : 0,
     settled: phase.settled ? 1 : 0,
     surge: SURGE_PART * SLACK,
-    recentFrom: recentFrom?.entryId ?? 0,
+    earlier: recentFrom?.earlier ?? 0,
+    later: recentFrom?.later ?? 0,
+    passed: recentFrom?.passed ?? 0,
     since: scope === 'all' ? 0 : scope.changedSince,
   };
   const byAmount = (condition: string) => (settings.leastIncrease === null ? '' : ` OR ${condition}`);
@@ -63,11 +73,12 @@ export function findCandidates(
          AND @longest * prev.credits_used >= @least * cur.credits_used)
         ${byAmount('@longest * prev.credits_used - cur.credits_used >= @increase')})`
     : '1';
+  const readBy = (entry: string) => `coalesce((SELECT e4.credits_after FROM usage_entries e4
+    WHERE e4.period_key = cur.period_key AND e4.tenant_key = cur.tenant_key AND e4.entry_id <= ${entry}
+    ORDER BY e4.entry_id DESC LIMIT 1), 0)`;
   const recently =
     recentFrom?.isHere === true
-      ? `AND cur.credits_used - coalesce((SELECT e4.credits_after FROM usage_entries e4 WHERE e4.period_key = cur.period_key
-           AND e4.tenant_key = cur.tenant_key AND e4.entry_id <= @recentFrom ORDER BY e4.entry_id DESC LIMIT 1), 0)
-         >= @surge * prev.credits_used`
+      ? `AND cur.credits_used - ${recentReading(recentFrom, readBy)} >= @surge * prev.credits_used`
       : '';
   const surged =
     recentFrom === null
@@ -92,6 +103,13 @@ export function findCandidates(
     .all(values) as FigureRow[];
   const found = present.map((row) => toFacts(facts.periodKey, row));
   return phase.settled ? [...found, ...goneTenants(connection, values, scope === 'all' ? '' : changed)] : found;
+}
+
+/** What had been used when the latest days began: between readings far apart as used evenly, to a credit too little. */
+function recentReading({ later, passed }: RecentDays, readBy: (entry: string) => string): string {
+  if (passed === 0) return readBy('@earlier');
+  const after = later === null ? 'cur.credits_used' : readBy('@later');
+  return `((1 - @passed) * ${readBy('@earlier')} + @passed * ${after} - 1)`;
 }
 
 /** Tenants with credits in the period before and no record in this one. */

@@ -115,9 +115,21 @@ export class Curves {
     return this.#sources.connection === this.#sources.history;
   }
 
-  /** The last entry that had been read so many days ago, for conditions in SQL; null without any reading by then. */
-  lastEntryBefore(daysAgo: number): number | null {
-    return this.#placeOf(this.#sources.nowMs - daysAgo * DAY_MS)?.earlier.lastEntryId ?? null;
+  /**
+   * Where a moment of a period, so many days ago, lies between two readings, for conditions in SQL: the last entry of each,
+   * and how much of the way from the one to the other has passed. `later` is null for what stands now. Null without any
+   * reading by then.
+   */
+  between(periodKey: number, daysAgo: number): { earlier: number; later: number | null; passed: number } | null {
+    const { nowMs } = this.#sources;
+    const atMs = nowMs - daysAgo * DAY_MS;
+    const place = this.#placeOf(atMs);
+    if (place === null) return null;
+    const { earlier, later } = place;
+    if (later === null) return { earlier: earlier.lastEntryId, later: null, passed: 0 };
+    const fromMs = Math.max(earlier.atMs, this.#monthOf(periodKey).startMs);
+    const passed = later.atMs <= fromMs ? 0 : Math.max(0, (atMs - fromMs) / (later.atMs - fromMs));
+    return { earlier: earlier.lastEntryId, later: later.atMs >= nowMs ? null : later.lastEntryId, passed };
   }
 
   /** The first period of a tenant, and so likely a partial one; null when it has none. */

@@ -2,7 +2,7 @@ import type { MergedRun } from '../../ledger/runs/apply-run.ts';
 import { paceIsTelling } from '../rules/jump.ts';
 import type { RuleName } from '../rules/rule.ts';
 import { leastBudgeted } from './budgets.ts';
-import { findCandidates, type TenantFacts } from './candidates.ts';
+import { findCandidates, type RecentDays, type TenantFacts } from './candidates.ts';
 import type { Curves } from './curves.ts';
 import type { Judge } from './judge/judge.ts';
 import type { AlertSubject, Observation } from './observation.ts';
@@ -46,7 +46,7 @@ export class NewFindings {
     if (phase.settled && !settlesNow) return;
     const scope = all ? 'all' : { changedSince: merged.lastEntryIdBefore };
     for (const tenant of findCandidates(merged.connection, facts, settings, scope, this.#recentFrom(facts))) {
-      this.#begin('jump', tenant, () => judge.jump(tenant, null));
+      this.#begin('jump', tenant, () => judge.jump(tenant, null, true));
       this.#begin('new_spend', tenant, () => judge.newSpend(tenant));
       if (phase.settled) this.#begin('drop', tenant, () => judge.drop(tenant, null));
     }
@@ -95,11 +95,11 @@ export class NewFindings {
   }
 
   /** Where the last four days begin in the entries, when a pace can be judged. */
-  #recentFrom({ phase }: PeriodFacts): { entryId: number; isHere: boolean } | null {
+  #recentFrom({ phase, periodKey }: PeriodFacts): RecentDays | null {
     const { settings, curves } = this.#sources;
     if (!settings.paceFractions.some((fraction) => paceIsTelling(phase, fraction))) return null;
-    const entryId = curves.lastEntryBefore(4);
-    return entryId === null ? null : { entryId, isHere: curves.isHere };
+    const found = curves.between(periodKey, 4);
+    return found === null ? null : { ...found, isHere: curves.isHere };
   }
 
   #budgets({ periodKey, phase }: PeriodFacts): void {

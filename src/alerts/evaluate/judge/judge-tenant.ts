@@ -23,7 +23,8 @@ const DAY_MS = 86_400_000;
 
 /** The rules about what one tenant uses from period to period. `firing` is the stage of the alert that fires already. */
 export interface TenantJudge {
-  jump(tenant: TenantFacts, firing: Stage | null): Observation;
+  /** `isNew`: no alert of it is open, so that only what holds matters. */
+  jump(tenant: TenantFacts, firing: Stage | null, isNew?: boolean): Observation;
   drop(tenant: TenantFacts, firing: Stage | null): Observation;
   newSpend(tenant: TenantFacts): Observation;
   trend(tenant: TenantFacts): Observation;
@@ -107,14 +108,14 @@ export function createTenantJudge({
   };
 
   return {
-    jump(tenant, firing) {
+    jump(tenant, firing, isNew = false) {
       const facts = factsOf(tenant.periodKey);
       const own = ownOf(tenant);
       const current = (tenant.current ?? NO_USAGE).credits;
       let projected: bigint | null = null;
       const paceAgainst = (limit: bigint) => () => {
         const curve = curves.of(tenant.periodKey, tenant.tenantKey);
-        const pace = judgePace({ current, limit, phase: facts.phase, curve });
+        const pace = judgePace({ current, limit, phase: facts.phase, curve, isNew });
         projected = pace.projection;
         return pace;
       };

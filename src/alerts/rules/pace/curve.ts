@@ -33,6 +33,8 @@ export interface PaceInput {
   limit: bigint;
   phase: PeriodPhase;
   curve: Curve;
+  /** Nobody waits for this pace yet, so that nothing but `ahead` matters: the rest need not be worked out. */
+  isNew?: boolean;
 }
 
 /** Months of a tenant's own past that say how a month goes on from here. */

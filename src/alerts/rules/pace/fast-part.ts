@@ -60,6 +60,22 @@ export function fastProjection({ current, phase, curve }: PaceInput): FastPart |
   return best;
 }
 
+/** The least of what stretches stand out by. */
+const LEAST_SURGE: Fraction = { numerator: 3n, denominator: 2n };
+
+/**
+ * Whether the latest days, as many as it takes, reach above the same days of the week before by what they must to stand out.
+ * Few readings tell that of most tenants they do not.
+ */
+export function mayStandOut(curve: Curve): boolean {
+  for (let days = 1; days <= WEEK_DAYS; days += 1) {
+    const [used, before] = [curve.used(days, 0), curve.used(WEEK_DAYS + days, WEEK_DAYS)];
+    if (used === null || before === null || used * LEAST_SURGE.denominator >= before * LEAST_SURGE.numerator)
+      return true;
+  }
+  return false;
+}
+
 /** Credits of each day of the week, the one that ended now first: four times the middle of four weeks. */
 interface UsualWeek {
   days: readonly bigint[];

@@ -1,5 +1,5 @@
 import { type PaceInput, usedOnDay } from './curve.ts';
-import { fastProjection } from './fast-part.ts';
+import { fastProjection, mayStandOut } from './fast-part.ts';
 import { restProjection } from './rest-part.ts';
 import { hangsOnOneDay, slowProjection } from './slow-part.ts';
 
@@ -26,14 +26,14 @@ export interface Pace {
 export function judgePace(input: PaceInput): Pace {
   const { limit } = input;
   const isNear = (credits: bigint | null): credits is bigint => credits !== null && credits * 10n >= limit * 9n;
-  const regular = isRegular(input);
   const slow = slowProjection(input);
-  if (regular && slow !== null && slow >= limit && !hangsOnOneDay(input, slow)) {
+  if (slow !== null && slow >= limit && isRegular(input) && !hangsOnOneDay(input, slow)) {
     return { verdict: 'ahead', projection: slow };
   }
   const rest = restProjection(input);
   if (rest !== null && rest >= limit) return { verdict: 'ahead', projection: rest };
-  const fast = regular ? fastProjection(input) : null;
+  if (input.isNew === true && !mayStandOut(input.curve)) return { verdict: 'behind', projection: null };
+  const fast = isRegular(input) ? fastProjection(input) : null;
   if (fast?.surges && fast.credits >= limit) {
     return { verdict: 'ahead', projection: fast.credits };
   }
