@@ -1,5 +1,5 @@
 import { copyFileSync, mkdirSync, rmSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import type { ReplicaClient } from '../../src/publish/connect.ts';
@@ -139,6 +139,20 @@ test('a history that was rewritten with its digests is found against the replica
     /FAULT anchor: the replica's checkpoints against the ledger: the checkpoint of link 1 .* history was rewritten/,
   );
   expect(await client.query('SELECT seq FROM checkpoints')).toEqual([{ seq: 1n }]);
+});
+
+test('a replica that was rewritten with its digests is found against the ledger and by its own checkpoints', async () => {
+  const { world, client } = await publishedWorld();
+  await client.query(`UPDATE runs SET digest = repeat('ab', 32) WHERE applied_seq = 1`);
+  await client.query(`UPDATE ledgers SET head_digest = repeat('ab', 32)`);
+  const { code, out } = await world.run('verify', '--replica');
+  expect(code).toBe(4);
+  expect(out).toMatch(/FAULT replica: link 1 of 1: the replica says (ab){32}, the ledger says \w{64}:/);
+  expect(out).toMatch(
+    /FAULT anchor: in the replica: the checkpoint of link 1 .* the chain holds (ab){32}: history was/,
+  );
+  // The ledger itself is sound by all that stands beside it.
+  expect((await world.run('verify', '--checkpoint', join(dirname(world.ledgerPath), 'checkpoints.log'))).code).toBe(0);
 });
 
 test('restore asks which ledger when several have the workspaces', async () => {

@@ -12,6 +12,24 @@ beforeEach(async () => {
 });
 afterEach(() => server.remove());
 
+test('a connection that breaks while rows are on their way is one failure, and none that nobody catches', async () => {
+  const settings = server.settings('broken');
+  const client = await connectReplica(settings);
+  await migrateReplica(client, 'broken');
+  const lines = function* (): Generator<string, void> {
+    for (let row = 0; row < 100_000; row += 1) {
+      // By then the server has asked for more.
+      if (row === 50_000) client.pg.connection.stream.destroy();
+      yield `1\tname ${row}\tvalue`;
+    }
+  };
+  const failure = await rejection(copyInto(client, 'ledger_meta', mirror('ledger_meta'), lines()));
+  expect(failure).toMatchObject({ code: 'replica_unreachable', retryable: true });
+  // What a stream says after its end comes by later turns of the loop.
+  await new Promise((resolve) => setImmediate(resolve));
+  await client.close();
+}, 30_000);
+
 test('a server that is frozen is given up, by a question, by rows on their way and by a farewell', async () => {
   const settings = server.settings('frozen');
   const [asking, sending, leaving] = await Promise.all(

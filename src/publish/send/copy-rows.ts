@@ -51,7 +51,8 @@ export async function copyInto(
   const ended = Promise.withResolvers<void>();
   ended.promise.catch(() => undefined);
   stream.once('finish', ended.resolve);
-  stream.once('error', ended.reject);
+  // For good: to destroy a stream whose connection is gone is an error of its own, which nobody else would catch.
+  stream.on('error', ended.reject);
   let rows = 0;
   let chunk = '';
   try {
