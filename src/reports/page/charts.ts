@@ -1,5 +1,6 @@
 import type * as PlotLibrary from '@observablehq/plot';
 import { htmlText } from '../../core/text/html-text.ts';
+import { loadPlot } from './load-plot.ts';
 
 /** Readable on white and on near-black. */
 export const COLOURS = ['#4269d0', '#d97706', '#dc4c5a', '#2f9e8f', '#8b5cf6', '#8a8f98'] as const;
@@ -28,8 +29,9 @@ const HEIGHT = 260;
 
 /** Loads what draws: SVG on the server, the same bytes each time, nothing to be fetched or run by who looks at it. */
 export async function createCharts(): Promise<Charts> {
-  // Of the document's library its one-file form: its many modules take a fifth of a second to load.
-  const [plot, { parseHTML }] = await Promise.all([import('@observablehq/plot'), import('linkedom/worker')]);
+  // Of the document's library, too, its one-file form: its many modules take a fifth of a second to load.
+  const { parseHTML } = await import('linkedom/worker');
+  const plot = loadPlot();
   const { document } = parseHTML('<!doctype html><html><body></body></html>');
   const base = { document: document as never, width: WIDTH, height: HEIGHT, marginLeft: 64, marginBottom: 36 };
   const y = {
