@@ -212,6 +212,7 @@ export const fileSchema = z.strictObject({
         after: z.enum(['close']).optional(),
         period: z.enum(['current', 'previous']).optional(),
         workspace: word.optional(),
+        names: z.boolean().optional(),
         folder: word.optional(),
         keep: integer(1, 1000).optional(),
       }),

@@ -27,7 +27,7 @@ test('an export is made daily as CSV beside the ledger, thirty files are kept, u
   const { folder, config } = load(
     'exports: [{ name: all, view: finance_usage }, { name: f, view: focus, after: close }]',
   );
-  const common = { format: 'csv', workspaceId: null, folder: join(folder, 'data', 'exports'), keep: 30 };
+  const common = { format: 'csv', workspaceId: null, names: false, folder: join(folder, 'data', 'exports'), keep: 30 };
   expect(config.exports).toEqual([
     { ...common, name: 'all', view: 'usage', cron: '0 6 * * *', period: null },
     { ...common, name: 'f', view: 'focus', cron: null, period: 'previous' },
@@ -38,7 +38,7 @@ test('what the sample shows of exports is valid', () => {
   const shown = sampleConfig().match(/^# exports:.*\n(# {3}.*\n)+/m)?.[0] ?? '';
   expect(load(shown.replace(/^# ?/gm, '')).config.exports).toMatchObject([
     { name: 'charges-of-the-month', view: 'charges', cron: null, keep: 30 },
-    { name: 'usage-daily', format: 'parquet', period: 'current', keep: 30 },
+    { name: 'usage-daily', format: 'parquet', period: 'current', names: true, keep: 30 },
   ]);
 });
 

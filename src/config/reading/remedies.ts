@@ -22,6 +22,7 @@ const REMEDIES: Readonly<Record<string, string>> = {
   exports: 'List what the daemon is to write: `- name: ...` with `view:`, `format:` and `cron:` or `after: close`',
   view: 'Give a view of the ledger such as usage or charges, or focus',
   format: 'Choose csv, json, ndjson, xlsx or parquet',
+  names: "Write true for the tenants' names as a last column, or remove the line",
   after: 'Write `after: close`, or give a `cron:` instead',
   period: 'Choose current or previous, or remove the line for all months',
   log_level: 'Choose info unless you are looking for a fault, then debug',

@@ -65,6 +65,7 @@ export function resolveExport(
     period: given.period ?? (view === 'focus' ? 'previous' : null),
     workspaceId: given.workspace ?? null,
     folder: given.folder === undefined ? join(dirname(ledgerPath), 'exports') : resolve(folder, given.folder),
+    names: given.names ?? false,
     keep: given.keep ?? 30,
   };
 }

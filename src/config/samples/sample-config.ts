@@ -52,6 +52,7 @@ http:                                  # health, metrics and queue pages of the 
 #     cron: "0 6 * * *"                # five fields, UTC; instead of after
 #     period: current                  # current | previous; without it: all months
 #     # workspace: ws-123              # without it: every workspace
+#     names: true                      # the tenants' names as a last column
 #     folder: ./exports                # relative to this file; without it: exports beside the ledger
 #     keep: 30                         # older ones are deleted
 
