@@ -35,7 +35,7 @@ export interface Measures {
   missing: string[];
   /** Days until a rise to three times was told that began from the 8th to the 20th and brought its month well above `T`. */
   riseDays: RiseDays;
-  /** The same of those that brought it barely to `T`, of which documentation promises no number of days. */
+  /** The same of those that brought it barely to `T`, of which documentation says that they may be told late. */
   riseDaysBarely: RiseDays;
   notificationsADay: number;
   worstDay: number;
@@ -163,7 +163,7 @@ function firstTold(
   return found?.atMs ?? null;
 }
 
-/** From so many times its threshold on, documentation promises when a rise in mid-month is told. */
+/** From so many times its threshold on, documentation gives figures of when a rise in mid-month is told. */
 const WELL_ABOVE = 1.2;
 
 function riseDaysOf(rises: readonly { days: number }[]): RiseDays {
