@@ -121,8 +121,8 @@ alerts: { channels: [${hook}] }
   // What has waited follows.
   const client = await server.connect('meanwhile');
   onTestFinished(() => client.close());
-  const head = publishing.view.value("SELECT count(*) FROM finance_runs WHERE status = 'applied'");
   await eventually(async () => {
+    const head = publishing.view.value("SELECT count(*) FROM finance_runs WHERE status = 'applied'");
     expect(await client.query('SELECT position FROM ledgers')).toEqual([{ position: head }]);
   }, 6 * 60_000);
 });
