@@ -17,7 +17,7 @@ export function createSlotHistory(
     // Whoever starts the daemon may have put the credentials right.
     const refused = record.refused && (record.failedAtMs ?? 0) >= startedAtMs;
     if (kind === 'scheduled' || record.doneSlot !== null) return { ...record, refused };
-    // The first run of a workspace reads the whole history: no reconciliation is owed before it or for an earlier slot.
+    // The daemon's first run of a workspace reads the whole history: none is owed before it or for an earlier slot.
     const first = firstRun(connection, workspaceId);
     return { ...record, refused, doneSlot: first === null ? isoTime(clock.now()) : first.wholeReadAt };
   };

@@ -5,6 +5,7 @@ import { type Fixture, manualOrder, startFixture, WORKSPACE } from '../support/s
 
 const HOUR_MS = 60 * 60_000;
 const RECONCILE = { workspaceId: WORKSPACE, kind: 'reconcile' } as const;
+const FILLED = { workspaces: [{ generate: { seed: 3, tenants: 5, months: 4 } }] };
 
 /** The slot of a reconciliation that is due now, when one begins each hour. */
 function dueReconciliation(fixture: Fixture): string | null {
@@ -14,29 +15,39 @@ function dueReconciliation(fixture: Fixture): string | null {
   return dueAttempt({ slotMs, nextMs: slotMs + HOUR_MS }, historyOf(RECONCILE), nowMs)?.slot ?? null;
 }
 
-test('the first run reads the whole history, so no slot before it is owed a reconciliation, and the next one is', async () => {
-  const fixture = await startFixture();
-  await fixture.context.warm();
-  fixture.clock.advance(5 * 60_000);
-  expect(dueReconciliation(fixture)).toBeNull();
+test.each([
+  ['', FILLED],
+  [' that has nothing yet', {}],
+])(
+  'the first slot of a workspace%s reads the whole history, so no earlier one is owed a reconciliation, and the next one is',
+  async (_, world) => {
+    const fixture = await startFixture(world);
+    await fixture.context.warm();
+    fixture.clock.advance(5 * 60_000);
+    expect(dueReconciliation(fixture)).toBeNull();
 
-  await fixture.sync();
+    await fixture.sync({ kind: 'scheduled', slot: '2026-03-20T12:00:00.000Z' });
 
-  fixture.clock.advance(60_000);
-  expect(dueReconciliation(fixture)).toBeNull();
-  fixture.clock.advance(HOUR_MS);
-  const slot = dueReconciliation(fixture);
-  expect(slot).toBe('2026-03-20T13:00:00.000Z');
+    fixture.clock.advance(60_000);
+    expect(dueReconciliation(fixture)).toBeNull();
+    fixture.clock.advance(HOUR_MS);
+    const slot = dueReconciliation(fixture);
+    expect(slot).toBe('2026-03-20T13:00:00.000Z');
 
-  await fixture.context.sync(manualOrder({ kind: 'reconcile', slot: slot as string }));
-  expect(dueReconciliation(fixture)).toBeNull();
-});
+    await fixture.context.sync(manualOrder({ kind: 'reconcile', slot: slot as string }));
+    expect(dueReconciliation(fixture)).toBeNull();
+  },
+);
 
 test.each([
-  ['from a period on', { from: '2026-02' }],
-  ['up to a period', { to: '2026-02' }],
-])('a first run that was asked for a part only, %s, leaves the reconciliation due', async (_, part) => {
-  const fixture = await startFixture();
-  await fixture.sync(part);
-  expect(dueReconciliation(fixture)).toBe('2026-03-20T12:00:00.000Z');
-});
+  ['the whole history', {}],
+  ['what follows a period', { from: '2026-02' }],
+  ['what comes before one', { to: '2026-02' }],
+])(
+  'a first run by hand, here of %s, leaves the reconciliation due: it may have been asked for a part',
+  async (_, part) => {
+    const fixture = await startFixture(FILLED);
+    await fixture.sync(part);
+    expect(dueReconciliation(fixture)).toBe('2026-03-20T12:00:00.000Z');
+  },
+);

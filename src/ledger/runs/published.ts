@@ -10,7 +10,7 @@ export function hasPublished(connection: LedgerConnection, workspaceId: string):
 
 /** The first published run of a workspace. */
 export interface FirstRun {
-  /** When it began, ISO-8601 UTC, if it read the whole history up to then; null when only a part was asked for. */
+  /** When it began, ISO-8601 UTC, if it read the whole history up to then; null where somebody may have asked for a part. */
   wholeReadAt: string | null;
 }
 
@@ -18,7 +18,7 @@ export interface FirstRun {
 export function firstRun(connection: LedgerConnection, workspaceId: string): FirstRun | null {
   const found = connection
     .prepare(
-      `SELECT iif(from_period IS NULL AND to_period >= substr(started_at, 1, 7), started_at, NULL) AS wholeReadAt
+      `SELECT iif(kind = 'manual', NULL, started_at) AS wholeReadAt
        FROM workspaces JOIN runs ON run_key = first_run_key WHERE workspace_id = ?`,
     )
     .get(workspaceId);
