@@ -15,7 +15,7 @@ import { rejection } from '../support/rejection.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { NOON } from '../support/test-clock.ts';
 import { expectSameTables } from './compare-tables.ts';
-import { expectSameViews } from './compare-views.ts';
+import { expectSameViews } from './views/compare-views.ts';
 
 const SCHEMA = 'usage_ledger';
 const MANUAL = new URL('../../docs/replica.md', import.meta.url);

@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { addPeriods, type Period, periodAt, periodStartMs } from '../../src/core/period.ts';
-import { closePeriod } from '../../src/ledger/close/close-period.ts';
-import type { ReplicaClient } from '../../src/publish/connect.ts';
-import { migrateReplica } from '../../src/publish/replica/migrate-replica.ts';
-import { publishLedger } from '../../src/publish/send/publish-ledger.ts';
-import { openLedger, publish, usageRecord } from '../support/open-ledger.ts';
-import { type PostgresServer, startPostgres } from '../support/postgres.ts';
+import { addPeriods, type Period, periodAt, periodStartMs } from '../../../src/core/period.ts';
+import { closePeriod } from '../../../src/ledger/close/close-period.ts';
+import type { ReplicaClient } from '../../../src/publish/connect.ts';
+import { migrateReplica } from '../../../src/publish/replica/migrate-replica.ts';
+import { publishLedger } from '../../../src/publish/send/publish-ledger.ts';
+import { openLedger, publish, usageRecord } from '../../support/open-ledger.ts';
+import { type PostgresServer, startPostgres } from '../../support/postgres.ts';
 import { expectSameViews } from './compare-views.ts';
 
 /** The view asks the clock which month is open: these histories end now, whenever that is. */

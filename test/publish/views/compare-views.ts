@@ -1,6 +1,6 @@
 import type Database from 'better-sqlite3';
 import { expect } from 'vitest';
-import type { ReplicaClient } from '../../src/publish/connect.ts';
+import type { ReplicaClient } from '../../../src/publish/connect.ts';
 
 type Row = Record<string, unknown>;
 

@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'vitest';
-import type { LedgerConnection } from '../../src/ledger/file/open.ts';
-import { Publisher } from '../../src/publish/publisher.ts';
-import { ReplicaError } from '../../src/publish/replica-error.ts';
-import { openLedger, publish as runWith, usageRecord } from '../support/open-ledger.ts';
-import type { PostgresServer } from '../support/postgres.ts';
-import { NOON } from '../support/test-clock.ts';
-import { expectSameTables } from './compare-tables.ts';
-import { expectSameViews } from './compare-views.ts';
+import type { LedgerConnection } from '../../../src/ledger/file/open.ts';
+import { Publisher } from '../../../src/publish/publisher.ts';
+import { ReplicaError } from '../../../src/publish/replica-error.ts';
+import { openLedger, publish as runWith, usageRecord } from '../../support/open-ledger.ts';
+import type { PostgresServer } from '../../support/postgres.ts';
+import { NOON } from '../../support/test-clock.ts';
+import { expectSameTables } from '../compare-tables.ts';
+import { expectSameViews } from '../views/compare-views.ts';
 
 const TENANTS = 3_000;
 

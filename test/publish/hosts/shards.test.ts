@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import { openReader } from '../../src/ledger/file/open.ts';
-import { digestAt } from '../../src/publish/send/position.ts';
-import { startFailingRedis } from '../long/outages/redis-server.ts';
-import { freePort } from '../queue/support.ts';
-import { eventually } from '../support/eventually.ts';
-import { viewLedger } from '../support/ledger-view.ts';
-import { type PostgresServer, startPostgres } from '../support/postgres.ts';
+import { openReader } from '../../../src/ledger/file/open.ts';
+import { digestAt } from '../../../src/publish/send/position.ts';
+import { startFailingRedis } from '../../long/outages/redis-server.ts';
+import { freePort } from '../../queue/support.ts';
+import { eventually } from '../../support/eventually.ts';
+import { viewLedger } from '../../support/ledger-view.ts';
+import { type PostgresServer, startPostgres } from '../../support/postgres.ts';
 import { grow, replicaTotals, SHARDS, serviceTotals, startShardWorld } from './shard-world.ts';
 
 const WORKSPACES = Number(process.env.REPLICA_WORKSPACES ?? 7);

@@ -6,17 +6,17 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import { Publisher } from '../../src/publish/publisher.ts';
-import { type PostgresServer, startPostgres } from '../support/postgres.ts';
-import { temporaryFolder } from '../support/temporary-folder.ts';
-import { NOON } from '../support/test-clock.ts';
+import { Publisher } from '../../../src/publish/publisher.ts';
+import { type PostgresServer, startPostgres } from '../../support/postgres.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
+import { NOON } from '../../support/test-clock.ts';
 import { expectAllThere, play, poll } from './campaign-world.ts';
 
 /** How often each thing happens; the long suite says more. */
 const KILLS = Number(process.env.REPLICA_KILLS ?? 2);
 const SERVER_KILLS = Number(process.env.REPLICA_SERVER_KILLS ?? 3);
 const CUTS = Number(process.env.REPLICA_CUTS ?? 2);
-const CLI = fileURLToPath(new URL('../../dist/cli.js', import.meta.url));
+const CLI = fileURLToPath(new URL('../../../dist/cli.js', import.meta.url));
 
 let server: PostgresServer;
 beforeAll(async () => {

@@ -3,7 +3,7 @@ import { closeSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import type { PostgresServer } from '../support/postgres.ts';
+import type { PostgresServer } from '../../support/postgres.ts';
 
 /** Postgres's own files and its log of changes take some 80 MB. */
 const SIZE_MB = 256;

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import type { ReplicaClient } from '../../src/publish/connect.ts';
-import { createWorld, FIRST, SECOND, type World, workspaceSettings } from '../commands/world.ts';
-import { type PostgresServer, startPostgres } from '../support/postgres.ts';
+import type { ReplicaClient } from '../../../src/publish/connect.ts';
+import { createWorld, FIRST, SECOND, type World, workspaceSettings } from '../../commands/world.ts';
+import { type PostgresServer, startPostgres } from '../../support/postgres.ts';
 import { replicaTotals, serviceTotals } from './shard-world.ts';
 
 let server: PostgresServer;
