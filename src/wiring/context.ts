@@ -17,7 +17,7 @@ import { readVersion } from '../core/process/version.ts';
 import { createRedactor, type Redactor } from '../core/text/redact.ts';
 import { type LedgerReader, openReader } from '../ledger/file/open.ts';
 import type { RunKind } from '../ledger/runs/claim-run.ts';
-import { hasPublished } from '../ledger/runs/published.ts';
+import { firstRun } from '../ledger/runs/first-run.ts';
 import { planWindow } from '../sync/plan.ts';
 import type { SyncOutcome, SyncProgress } from '../sync/run.ts';
 import { StagingRoom } from '../sync/staging-room.ts';
@@ -206,7 +206,7 @@ export class Context {
     ]);
     const window = planWindow({
       nowMs: this.clock.now(),
-      first: !hasPublished(this.reader().connection, workspace.id),
+      first: firstRun(this.reader().connection, workspace.id) === null,
       kind: order.kind,
       lookbackPeriods: workspace.lookbackPeriods,
       settleHours: workspace.settleHours,

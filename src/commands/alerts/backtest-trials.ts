@@ -1,29 +1,23 @@
 import { bestTrial, sumOfTrial, type TrialSum } from '../../alerts/backtest/propose.ts';
-import { inertText } from '../../core/text/inert-text.ts';
+import { counted } from '../../core/text/counted.ts';
 import { formatInteger } from '../../reports/formats/format.ts';
 import { renderTable, type TableColumn, type TableOptions } from '../../reports/formats/table.ts';
 import { type BacktestAnswer, labelledJson, noiseJson, paceJson, settingsJson } from './backtest-json.ts';
-import { ruleWords } from './backtest-words.ts';
-
-/** Tenants with the most notifications by today's settings. */
-const MOST_NOISY = 5;
+import { historyWords, noisiest, ruleWords } from './backtest-words.ts';
 
 /** Several settings beside today's, a row each; `answers` are of one history, at least two. */
 export function trialsWords(answers: readonly BacktestAnswer[], options: TableOptions): string {
   const [first] = answers;
   if (first === undefined) return '';
   const { history, comparison } = first;
-  const noisy = comparison.tenants.slice(0, MOST_NOISY).map(({ tenantId, alerts, notifications }): NoiseRow => {
-    return { tenant: tenantId, alerts: alerts.today, notifications: notifications.today };
-  });
   const sections = [
-    `${inertText(history.workspaceId)}: ${formatInteger(history.runs)} runs replayed, ${history.firstRunAt.slice(0, 10)} to ${history.lastRunAt.slice(0, 10)}`,
+    historyWords(history),
     renderTable(
       [rowOf(first, 'today', 0), ...answers.map((answer, n) => rowOf(answer, 'proposed', n + 1))],
       COLUMNS,
       options,
     ),
-    ...(noisy.length === 0 ? [] : [renderTable(noisy, NOISE_COLUMNS, options)]),
+    ...noisiest(comparison.tenants, options, 'today'),
     proposalWords(answers),
   ];
   return sections.join('\n\n');
@@ -77,18 +71,6 @@ const COLUMNS: TableColumn<TrialRow>[] = [
   { key: 'wrong', header: 'False told' },
 ];
 
-interface NoiseRow {
-  tenant: string;
-  alerts: number;
-  notifications: number;
-}
-
-const NOISE_COLUMNS: TableColumn<NoiseRow>[] = [
-  { key: 'tenant', header: 'Noisiest tenants' },
-  { key: 'alerts', header: 'Alerts today' },
-  { key: 'notifications', header: 'Notified today' },
-];
-
 function rowOf(answer: BacktestAnswer, side: 'today' | 'proposed', place: number): TrialRow {
   const { comparison, labelled, settings } = answer;
   const { alerts, notifications, real, wrong } = sumOfTrial(answer, side);
@@ -108,7 +90,7 @@ function rowOf(answer: BacktestAnswer, side: 'today' | 'proposed', place: number
 }
 
 function ownWords(patterns: number): string {
-  return patterns === 0 ? '' : `, ${patterns} tenant ${patterns === 1 ? 'pattern' : 'patterns'}`;
+  return patterns === 0 ? '' : `, ${counted(patterns, 'tenant pattern')}`;
 }
 
 /** Which of the settings to take, by what people have labelled. */
@@ -123,7 +105,6 @@ function proposalWords(answers: readonly BacktestAnswer[]): string {
     return "none of them loses no alert labelled real and tells less: today's settings stay the best";
   const [today, sum] = [sumOfTrial(first, 'today'), sumOfTrial(answer, 'proposed')];
   const fewer = today.notifications - sum.notifications;
-  const size = fewer < 0 ? -fewer : fewer;
-  const change = `${formatInteger(size)} ${size === 1 ? 'notification' : 'notifications'} ${fewer < 0 ? 'more' : 'fewer'}`;
+  const change = `${counted(Math.abs(fewer), 'notification')} ${fewer < 0 ? 'more' : 'fewer'}`;
   return `proposed: ${best + 1}, which loses no alert labelled real, tells ${formatInteger(sum.wrong)} labelled false instead of ${formatInteger(today.wrong)}, and gives ${change}`;
 }

@@ -10,6 +10,7 @@ import {
 import { precisionPercent, recallPercent } from '../../alerts/backtest/labels.ts';
 import type { AlertRuleSettings, AlertSettings } from '../../config/types.ts';
 import { isoTime } from '../../core/clock.ts';
+import { counted } from '../../core/text/counted.ts';
 import { inertText } from '../../core/text/inert-text.ts';
 import { formatInteger } from '../../reports/formats/format.ts';
 import { renderTable, type TableColumn, type TableOptions } from '../../reports/formats/table.ts';
@@ -24,16 +25,14 @@ const DAY_MS = 24 * HOUR_MS;
 export function backtestWords(answer: BacktestAnswer, options: TableOptions): string {
   const { history, comparison, settings } = answer;
   const { only, shifted } = comparison;
-  const from = history.firstRunAt.slice(0, 10);
-  const to = history.lastRunAt.slice(0, 10);
   const sections = [
-    `${inertText(history.workspaceId)}: ${formatInteger(history.runs)} runs replayed, ${from} to ${to}`,
+    historyWords(history),
     renderTable(settingRows(settings), SIDE_BY_SIDE, options),
     comparison.periods.length === 0
       ? 'neither gives any alert'
       : renderTable(countRows(answer), COUNT_COLUMNS, options),
     renderTable(measureRows(answer), SIDE_BY_SIDE, options),
-    ...noisiest(comparison.tenants, options),
+    ...noisiest(comparison.tenants, options, 'both'),
     ...labelSections(answer, options),
     list("only with today's settings", only.today, (rows) => renderTable(rows.map(outlineRow), ONLY, options)),
     list('only with the proposed settings', only.proposed, (rows) => renderTable(rows.map(outlineRow), ONLY, options)),
@@ -55,6 +54,12 @@ const SIDE_BY_SIDE: TableColumn<SideRow>[] = [
   { key: 'today', header: 'Today' },
   { key: 'proposed', header: 'Proposed' },
 ];
+
+/** Which history was replayed, and how much of it. */
+export function historyWords({ workspaceId, runs, firstRunAt, lastRunAt }: BacktestAnswer['history']): string {
+  const [from, to] = [firstRunAt.slice(0, 10), lastRunAt.slice(0, 10)];
+  return `${inertText(workspaceId)}: ${formatInteger(runs)} runs replayed, ${from} to ${to}`;
+}
 
 function settingRows({ today, proposed }: Sides<AlertSettings>): SideRow[] {
   const matches = [...new Set([...today.tenants, ...proposed.tenants].map(({ match }) => match))];
@@ -145,15 +150,18 @@ const NOISE_COLUMNS: TableColumn<NoiseRow>[] = [
   { key: 'tenant', header: 'Noisiest tenants' },
   { key: 'alerts', header: 'Alerts today' },
   { key: 'notifications', header: 'Notified today' },
-  { key: 'proposed', header: 'Proposed' },
 ];
 
-function noisiest(tenants: readonly TenantNoise[], options: TableOptions): string[] {
+const PROPOSED_NOISE: TableColumn<NoiseRow> = { key: 'proposed', header: 'Proposed' };
+
+/** A table of those with the most notifications, none where there are none. */
+export function noisiest(tenants: readonly TenantNoise[], options: TableOptions, sides: 'today' | 'both'): string[] {
+  const columns = sides === 'both' ? [...NOISE_COLUMNS, PROPOSED_NOISE] : NOISE_COLUMNS;
   const rows = tenants.slice(0, MOST_NOISY).map(({ tenantId, alerts, notifications }): NoiseRow => {
     const { today, proposed } = notifications;
     return { tenant: tenantId, alerts: alerts.today, notifications: today, proposed };
   });
-  return rows.length === 0 ? [] : [renderTable(rows, NOISE_COLUMNS, options)];
+  return rows.length === 0 ? [] : [renderTable(rows, columns, options)];
 }
 
 /** Of what people have labelled with `alerts feedback`; nothing without labels. */
@@ -171,7 +179,7 @@ function labelSections({ labelled }: BacktestAnswer, options: TableOptions): str
   const lost = labelled.reduce((sum, rule) => sum + rule.lost, 0);
   const verdict =
     lost > 0
-      ? `the proposed settings lose ${alertWords(lost)} labelled real`
+      ? `the proposed settings lose ${counted(lost, 'alert')} labelled real`
       : 'the proposed settings lose no alert labelled real';
   return [`${renderTable(rows, SIDE_BY_SIDE, options)}\n${verdict}`];
 }
@@ -183,11 +191,7 @@ function shareWords(part: number, all: number, percent: number | null): string {
 function leadWords({ alerts, medianMs, shortestMs, longestMs }: LeadTime): string {
   if (medianMs === null || shortestMs === null || longestMs === null) return 'none';
   const range = shortestMs === longestMs ? '' : ` (${span(shortestMs)} to ${span(longestMs)})`;
-  return `median ${span(medianMs)}${range}, ${alertWords(alerts)}`;
-}
-
-function alertWords(count: number): string {
-  return `${formatInteger(count)} ${count === 1 ? 'alert' : 'alerts'}`;
+  return `median ${span(medianMs)}${range}, ${counted(alerts, 'alert')}`;
 }
 
 /** Hours up to two days, else days with one decimal. */
@@ -196,7 +200,7 @@ function span(durationMs: number): string {
 }
 
 function list<Alert>(title: string, alerts: readonly Alert[], table: (alerts: readonly Alert[]) => string): string {
-  const head = `${alertWords(alerts.length)} ${title}`;
+  const head = `${counted(alerts.length, 'alert')} ${title}`;
   if (alerts.length === 0) return head;
   const more = alerts.length - MOST_LISTED;
   const rest = more > 0 ? `\n... and ${formatInteger(more)} more; --json lists all` : '';

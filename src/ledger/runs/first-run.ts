@@ -1,13 +1,5 @@
 import type { LedgerConnection } from '../file/open.ts';
 
-/** Whether any run of this workspace has been published. */
-export function hasPublished(connection: LedgerConnection, workspaceId: string): boolean {
-  const first = connection
-    .prepare('SELECT 1 FROM workspaces WHERE workspace_id = ? AND first_run_key IS NOT NULL')
-    .get(workspaceId);
-  return first !== undefined;
-}
-
 /** The first published run of a workspace. */
 export interface FirstRun {
   /** When it began, ISO-8601 UTC, if it read the whole history up to then; null where somebody may have asked for a part. */
