@@ -68,8 +68,8 @@ describe('Ctrl-C', () => {
     await world.run('migrate');
     world.sandbox.faults.push({ times: Infinity, action: { type: 'delay', delayMs: 60_000 } });
     const child = start(world.folder, 'sync');
-    await expect.poll(() => world.sandbox.requests.count, { timeout: 10_000 }).toBeGreaterThan(0);
-    const exited = once(child, 'exit');
+    await expect.poll(() => world.sandbox.requests.count).toBeGreaterThan(0);
+    const exited = once(child, 'close');
     child.kill(signal);
     expect(await exited).toEqual([code, null]);
     expect(child.words.err).toContain(`stopped by ${signal}`);

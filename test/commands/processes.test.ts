@@ -28,7 +28,7 @@ describe('sandbox', () => {
         'workspaces: [{id: ws-demo, api_key_id: ak_demo, secret_key: sk_demo_not_a_secret, generate: {tenants: 3}}]',
       );
       const child = start(world.folder, 'sandbox', '--scenario', 'scenario.yml');
-      await expect.poll(() => child.words.err, { timeout: 10_000 }).toContain('Ctrl-C');
+      await expect.poll(() => child.words.err).toContain('Ctrl-C');
       writeFileSync(join(world.folder, 'usage-ledger.yml'), child.words.out, { mode: 0o600 });
       world.clock.nowMs = Date.now();
       expect(await world.run('sync')).toMatchObject({ code: 0, out: expect.stringContaining('ws-demo: 18 opened') });

@@ -167,7 +167,7 @@ describe('status of many workspaces', () => {
     const screens = (out: string) => out.split('\u001b[H').length - 1;
     let shown = 0;
     const ended = world.runWatched(80, (out) => (shown = screens(out)), 'status', '--watch', '1');
-    await expect.poll(() => shown, { timeout: 20_000 }).toBeGreaterThanOrEqual(2);
+    await expect.poll(() => shown).toBeGreaterThanOrEqual(2);
     process.emit('SIGINT');
     const { code, out } = await ended;
     expect(code).toBe(130);

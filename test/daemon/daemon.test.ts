@@ -11,12 +11,13 @@ import { openForWriting } from '../../src/ledger/file/open.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/server.ts';
 import { startDaemonProcess } from '../support/daemon-process.ts';
 import { eventually } from '../support/eventually.ts';
+import { gate } from '../support/gate.ts';
 import { viewLedger } from '../support/ledger-view.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const current = periodAt(Date.now());
 
-async function sandboxOf(latencyMs = 0): Promise<Sandbox> {
+async function sandboxOf(): Promise<Sandbox> {
   const usage = [3, 2, 1, 0].map((back) => ({
     tenant_id: 'acme',
     period: addPeriods(current, -back),
@@ -24,11 +25,23 @@ async function sandboxOf(latencyMs = 0): Promise<Sandbox> {
     request_count: 100,
   }));
   const sandbox = await startSandbox({
-    latencyMs,
     scenario: { workspaces: [{ id: 'ws-1', api_key_id: 'ak_1', secret_key: 'sk_of_this_test', usage }] },
   });
   onTestFinished(() => sandbox.close());
   return sandbox;
+}
+
+/** Keeps the service's next answer until `release`. */
+function holdAnswer(sandbox: Sandbox): { reached: Promise<void>; release(): void } {
+  const reached = gate();
+  const released = gate();
+  onTestFinished(released.open);
+  const run = (): Promise<void> => {
+    reached.open();
+    return released.opened;
+  };
+  sandbox.faults.push({ action: { type: 'before', run } });
+  return { reached: reached.opened, release: released.open };
 }
 
 /** A folder with a configuration whose only tick is the one that is due at the start. */
@@ -58,13 +71,18 @@ const ledgerOf = (folder: string): string => join(folder, 'data', 'ledger.db');
 const socketOf = (folder: string): string => join(folder, 'data', 'redis', 'redis.sock');
 
 test('a signal lets the running sync publish, stops Redis and exits with 0', async () => {
-  const folder = configured(await sandboxOf(400));
+  const sandbox = await sandboxOf();
+  const held = holdAnswer(sandbox);
+  const folder = configured(sandbox);
   const daemon = startDaemonProcess(folder);
   await daemon.line('ready');
+  await held.reached;
   const view = viewLedger(ledgerOf(folder));
-  await eventually(() => expect(view.rows('SELECT status FROM finance_runs')).toEqual([{ status: 'running' }]));
+  expect(view.rows('SELECT status FROM finance_runs')).toEqual([{ status: 'running' }]);
 
   daemon.child.kill('SIGINT');
+  await daemon.line('stopping');
+  held.release();
 
   expect(await daemon.exit()).toBe(0);
   expect(view.rows('SELECT status, records FROM finance_runs')).toEqual([{ status: 'applied', records: 4n }]);
@@ -73,18 +91,21 @@ test('a signal lets the running sync publish, stops Redis and exits with 0', asy
 });
 
 test('a second signal ends it at once; the next start takes over the run and publishes it', async () => {
-  const sandbox = await sandboxOf(2000);
+  const sandbox = await sandboxOf();
+  const held = holdAnswer(sandbox);
   const folder = configured(sandbox);
   const daemon = startDaemonProcess(folder);
   await daemon.line('ready');
+  await held.reached;
   const view = viewLedger(ledgerOf(folder));
-  await eventually(() => expect(view.rows('SELECT status FROM finance_runs')).toEqual([{ status: 'running' }]));
+  expect(view.rows('SELECT status FROM finance_runs')).toEqual([{ status: 'running' }]);
 
   daemon.child.kill('SIGTERM');
   await daemon.line('stopping');
   daemon.child.kill('SIGTERM');
   expect(await daemon.exit()).toBe(1);
   expect(view.value('SELECT count(*) FROM finance_usage')).toBe(0n);
+  held.release();
 
   // By hand, because the job itself is handed out again only when its lock has run out.
   const quiet = { write: () => true };

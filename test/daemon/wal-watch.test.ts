@@ -13,7 +13,7 @@ test('a log that a long reader has kept is cut soon after it has gone, though no
   const connection = new Database(ledgerPath);
   onTestFinished(() => void connection.close());
   connection.pragma('journal_mode = WAL');
-  connection.pragma('busy_timeout = 5000');
+  connection.pragma('busy_timeout = 60000');
   connection.pragma('journal_size_limit = 16777216');
   connection.exec('CREATE TABLE filler (bytes BLOB)');
   const reader = new Database(ledgerPath, { readonly: true });
@@ -29,7 +29,7 @@ test('a log that a long reader has kept is cut soon after it has gone, though no
     checkpoint: async () => {
       const beganMs = performance.now();
       const cut = truncateLog(connection);
-      expect(performance.now() - beganMs).toBeLessThan(4000);
+      expect(performance.now() - beganMs).toBeLessThan(30_000);
       answers.push(cut);
       return cut;
     },
@@ -39,7 +39,7 @@ test('a log that a long reader has kept is cut soon after it has gone, though no
   onTestFinished(stop);
   await eventually(() => expect(answers.length).toBeGreaterThan(0));
   expect(answers).not.toContain(true);
-  expect(connection.pragma('busy_timeout', { simple: true })).toBe(5000);
+  expect(connection.pragma('busy_timeout', { simple: true })).toBe(60_000);
   reader.close();
   await eventually(() => expect(logBytes()).toBeLessThanOrEqual(16 * 1024 * 1024));
 });

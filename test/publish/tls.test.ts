@@ -61,7 +61,7 @@ test('a server is trusted by its authority and its name, unless the configuratio
   expect(await rejection(connectReplica({ url: elsewhere, schema, tls: 'verify', ca }))).toMatchObject({
     ...{ code: 'replica_untrusted', hint: expect.stringContaining('another host') },
   });
-}, 60_000);
+});
 
 test('a server without encryption is refused where encryption is asked for', async () => {
   const url = urlOf('localhost', await listening(null));
@@ -70,7 +70,7 @@ test('a server without encryption is refused where encryption is asked for', asy
       ...{ code: 'replica_plain', hint: expect.stringContaining('`ssl`') },
     });
   }
-}, 60_000);
+});
 
 test('`publish` takes the authority from ca_file, and says what to do without it', async () => {
   const { ca, server: certificate } = privateAuthority('localhost');
@@ -90,4 +90,4 @@ test('`publish` takes the authority from ca_file, and says what to do without it
   publishTo({ ca_file: './postgres-ca.pem' });
   expect((await world.run('publish')).code).toBe(0);
   expect((await world.run('verify', '--replica')).code).toBe(0);
-}, 60_000);
+});

@@ -14,7 +14,7 @@ function startHolder(path: string, body: string): ChildProcess {
     import { appendFileSync } from 'node:fs';
     import { setTimeout as delay } from 'node:timers/promises';
     const { withFolderLock } = await import(${JSON.stringify(moduleUrl)});
-    await withFolderLock(${JSON.stringify(path)}, 20_000, async () => {
+    await withFolderLock(${JSON.stringify(path)}, 60_000, async () => {
       process.stdout.write('inside');
       ${body}
     });`;
@@ -49,7 +49,7 @@ test('is held by one caller of a process at a time', async () => {
   const path = join(temporaryFolder(), 'lock');
   let log = '';
   const turn = () =>
-    withFolderLock(path, 5_000, async () => {
+    withFolderLock(path, 60_000, async () => {
       log += '+';
       await new Promise(setImmediate);
       log += '-';
@@ -64,9 +64,7 @@ test("is free at once when its holder is killed, whatever process gets the holde
   await untilInside(holder);
   holder.kill('SIGKILL');
   await once(holder, 'exit');
-  const startedAt = performance.now();
-  expect(await withFolderLock(path, 5_000, async () => 'taken')).toBe('taken');
-  expect(performance.now() - startedAt).toBeLessThan(1_000);
+  expect(await withFolderLock(path, 0, async () => 'taken')).toBe('taken');
 });
 
 test('stays with a holder that lives, however old its file is', async () => {

@@ -43,16 +43,17 @@ test('daemons on one Redis keep to the rate of a host together, and hosts do not
   const daemons = ['one.test', 'one.test', 'one.test'].map((host) => pacerOf(client, host, 200));
   // 180 requests at 200 a second, less a burst of 100 ms; each for itself would take 200 ms.
   expect(await elapsed(daemons, 60)).toBeGreaterThanOrEqual(780);
-  const others = ['a.test', 'b.test', 'c.test'].map((host) => pacerOf(client, host, 200));
-  expect(await elapsed(others, 60)).toBeLessThan(780);
+  const turns = (host: string) => takeTurns(client, host, 1, 0.01);
+  for (const host of ['a.test', 'b.test']) expect(await turns(host)).toMatchObject({ granted: 1 });
+  expect(await turns('a.test')).toMatchObject({ granted: 0 });
 });
 
 test('a rate of less than one a second lets requests through, too', async () => {
   const client = await startRedis();
-  expect(await takeTurns(client, 'slow.test', 5, 0.5)).toEqual({ granted: 1, waitMs: 0 });
-  const { granted, waitMs } = (await takeTurns(client, 'slow.test', 5, 0.5)) ?? { granted: -1, waitMs: 0 };
+  expect(await takeTurns(client, 'slow.test', 5, 0.01)).toEqual({ granted: 1, waitMs: 0 });
+  const { granted, waitMs } = (await takeTurns(client, 'slow.test', 5, 0.01)) ?? { granted: -1, waitMs: 0 };
   expect(granted).toBe(0);
-  expect(waitMs).toBeGreaterThan(1_500);
+  expect(waitMs).toBeGreaterThan(50_000);
 });
 
 test('without Redis each keeps to the rate for itself', async () => {
@@ -62,7 +63,7 @@ test('without Redis each keeps to the rate for itself', async () => {
   client.disconnect();
   const tookMs = await elapsed([pacer], 60);
   expect(tookMs).toBeGreaterThanOrEqual(180);
-  expect(tookMs).toBeLessThan(3_000);
+  expect(tookMs).toBeLessThan(30_000);
 });
 
 test('a daemon takes the turns of its host from Redis', async () => {

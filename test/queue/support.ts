@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { randomInt, randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -37,11 +37,12 @@ export function handlersWith(some: Partial<JobHandlers>): JobHandlers {
 export async function until(
   what: string,
   condition: () => boolean | Promise<boolean>,
-  deadlineMs = 8000,
+  deadlineMs = 30_000,
 ): Promise<void> {
-  const end = Date.now() + deadlineMs;
+  // Not the clock of the day: some tests hold it.
+  const end = performance.now() + deadlineMs;
   while (!(await condition())) {
-    if (Date.now() > end) throw new Error(`waited ${deadlineMs} ms for ${what}`);
+    if (performance.now() > end) throw new Error(`waited ${deadlineMs} ms for ${what}`);
     await delay(10);
   }
 }
@@ -61,12 +62,20 @@ export function gate(): { opened: Promise<void>; open: () => void } {
   return { opened, open };
 }
 
-/** A TCP port of the loopback that nobody listens on. */
+/**
+ * A TCP port of the loopback that nobody listens on. It lies below those that systems give out by themselves, so that
+ * nobody gets it by chance before the test takes it.
+ */
 export async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  if (address === null || typeof address === 'string') throw new Error('a TCP address is expected');
-  return address.port;
+  for (;;) {
+    const port = randomInt(10_240, 32_768);
+    const server = createServer();
+    const isFree = await new Promise<boolean>((resolve) => {
+      server.once('error', () => resolve(false));
+      server.listen(port, '127.0.0.1', () => resolve(true));
+    });
+    if (!isFree) continue;
+    await new Promise((resolve) => server.close(resolve));
+    return port;
+  }
 }

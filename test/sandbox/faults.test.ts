@@ -146,7 +146,8 @@ describe('latency', () => {
     try {
       const before = performance.now();
       await Promise.all([call(slow, usagePath()), call(slow, usagePath()), call(slow, usagePath())]);
-      expect(performance.now() - before).toBeGreaterThanOrEqual(30);
+      // A timer may be early by a millisecond.
+      expect(performance.now() - before).toBeGreaterThanOrEqual(29);
       expect(slow.requests.peakInFlight).toBeGreaterThan(1);
     } finally {
       await slow.close();

@@ -49,6 +49,8 @@ export async function startBrowser(): Promise<Look> {
     await exited;
   });
   const socket = new WebSocket(await debuggerUrl(child.stderr));
+  // It would wait for ever to say more.
+  child.stderr.resume();
   await once(socket, 'open');
   const waiting = new Map<number, (message: Message) => void>();
   const listeners = new Set<(message: Message) => void>();

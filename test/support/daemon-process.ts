@@ -46,7 +46,8 @@ export function startCommand(
     rest = parts.pop() ?? '';
     lines.push(...parts.filter((line) => line.startsWith('{')).map((line) => JSON.parse(line) as LogLine));
   });
-  const exited = once(child, 'exit').then(([code, signal]) => (code ?? signal) as number | string);
+  // What it has said last comes after its exit.
+  const exited = once(child, 'close').then(([code, signal]) => (code ?? signal) as number | string);
   onTestFinished(async () => {
     if (child.exitCode === null && child.signalCode === null) child.kill('SIGTERM');
     await exited;
@@ -54,7 +55,7 @@ export function startCommand(
   return {
     child,
     lines,
-    async line(msg, deadlineMs = 15_000) {
+    async line(msg, deadlineMs = 60_000) {
       let found: LogLine | undefined;
       await eventually(() => {
         found = lines.find((line) => line.msg === msg);

@@ -49,7 +49,8 @@ export async function startPostgres({
     {
       ...identity,
       cwd,
-      stdio: 'ignore',
+      // What it complains about is part of the error.
+      stdio: ['ignore', 'ignore', 'pipe'],
     },
   );
   let child: ChildProcess | null = null;
@@ -88,7 +89,7 @@ export async function startPostgres({
         if (child === null || child.exitCode !== null || child.signalCode !== null) child = begin();
         const client = await connectReplica(settings('public'));
         await client.close();
-      }, 30_000);
+      }, 60_000);
     },
     async stop(mode = 'fast') {
       const signals = { smart: 'SIGTERM', fast: 'SIGINT', immediate: 'SIGQUIT' } as const;

@@ -10,7 +10,7 @@ test('attempts after a failure wait for their turn as all requests do', async ()
   const context = fixture.another(undefined, { clientOptions: { retries: 6, retryBaseMs: 1 } });
   const startedAtMs = performance.now();
   await rejection(
-    context.sync({ workspaceId: 'ws-1', kind: 'manual', slot: null, signal: AbortSignal.timeout(20_000) }),
+    context.sync({ workspaceId: 'ws-1', kind: 'manual', slot: null, signal: AbortSignal.timeout(90_000) }),
   );
   // Seven requests at two a second, less a burst of 100 ms; their back-off alone takes a tenth of a second.
   expect(performance.now() - startedAtMs).toBeGreaterThanOrEqual(2_850);

@@ -223,7 +223,7 @@ test('a run that is cancelled while it waits to begin another walk says so and p
 
   const error = await expectNothingPublished(fixture, async () => {
     const run = rejection(slow.sync(order));
-    await expect.poll(() => ledger.value('SELECT count(*) FROM walks WHERE run_key = 2'), { timeout: 8_000 }).toBe(1n);
+    await expect.poll(() => ledger.value('SELECT count(*) FROM walks WHERE run_key = 2')).toBe(1n);
     stop.abort(reason);
     throw await run;
   });

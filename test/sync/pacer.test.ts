@@ -14,9 +14,7 @@ test('callers that share a pacer keep to its rate together', async () => {
   await Promise.all([caller(), caller(), caller(), caller()]);
 
   // 80 turns at 200 a second take 400 ms, of which the burst at the beginning saves 100 ms.
-  const elapsedMs = performance.now() - startedAtMs;
-  expect(elapsedMs).toBeGreaterThanOrEqual(285);
-  expect(elapsedMs).toBeLessThan(3_000);
+  expect(performance.now() - startedAtMs).toBeGreaterThanOrEqual(285);
 });
 
 test('a pause is not made up for by more than a short burst', async () => {

@@ -1,22 +1,32 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { startRunDeadline } from '../../src/sync/run-deadline.ts';
-import { eventually } from '../support/eventually.ts';
 import { rejection } from '../support/rejection.ts';
 import { manualOrder, startFixture } from '../support/sandbox-fixture.ts';
 
-test('a run that makes no progress ends before one that makes some, which ends when its time is over', async () => {
+/** Time passes for timers only where the test says so. */
+function holdTimers(): void {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+}
+
+test('a run that makes no progress ends before one that makes some, which ends when its time is over', () => {
+  holdTimers();
   const idle = startRunDeadline(10_000, 100);
   const busy = startRunDeadline(600, 100);
-  const beat = setInterval(() => busy.progress(), 10);
-  onTestFinished(() => {
-    clearInterval(beat);
-    idle.stop();
-    busy.stop();
-  });
-  await eventually(() => expect(idle.signal.aborted).toBe(true));
+  const passMs = (ms: number): void => {
+    for (let passed = 0; passed < ms; passed += 10) {
+      vi.advanceTimersByTime(10);
+      busy.progress();
+    }
+  };
+  passMs(90);
+  expect(idle.signal.aborted).toBe(false);
+  passMs(10);
+  expect(idle.signal.aborted).toBe(true);
+  passMs(490);
   expect(busy.signal.aborted).toBe(false);
-  await eventually(() => expect(busy.signal.aborted).toBe(true));
+  passMs(10);
+  expect(busy.signal.aborted).toBe(true);
   expect(idle.signal.reason).toMatchObject({
     code: 'run_timeout',
     retryable: true,
@@ -25,10 +35,12 @@ test('a run that makes no progress ends before one that makes some, which ends w
   expect(busy.signal.reason).toMatchObject({ code: 'run_timeout', message: expect.stringContaining('took longer') });
 });
 
-test('a deadline that is stopped never strikes', async () => {
+test('a deadline that is stopped never strikes', () => {
+  holdTimers();
   const deadline = startRunDeadline(20, 10);
   deadline.stop();
-  await sleep(40);
+  expect(vi.getTimerCount()).toBe(0);
+  vi.advanceTimersByTime(1000);
   expect(deadline.signal.aborted).toBe(false);
 });
 

@@ -1,5 +1,5 @@
 import { setImmediate as turn } from 'node:timers/promises';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { startRunDeadline } from '../../src/sync/run-deadline.ts';
 import { StagingRoom } from '../../src/sync/staging-room.ts';
 import { walkPages } from '../../src/sync/walk.ts';
@@ -83,13 +83,17 @@ test('a walk fetches nothing while it waits for room, and each page once afterwa
 });
 
 test('time that a run waits for room does not count', async () => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
   const deadline = startRunDeadline(50, 40);
   const { promise, resolve } = Promise.withResolvers<void>();
   const held = deadline.hold(promise);
-  await new Promise((done) => setTimeout(done, 120));
+  vi.advanceTimersByTime(120);
   expect(deadline.signal.aborted).toBe(false);
   resolve();
   await held;
-  await new Promise((done) => setTimeout(done, 200));
+  vi.advanceTimersByTime(39);
+  expect(deadline.signal.aborted).toBe(false);
+  vi.advanceTimersByTime(1);
   expect(deadline.signal.aborted).toBe(true);
 });

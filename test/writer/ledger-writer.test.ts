@@ -97,7 +97,7 @@ test('once the thread has ended by itself, calls and the close end instead of wa
   await writer.call('close' as 'claimRun', undefined as never);
   await expect.poll(() => rejection(writer.call('claimRun', CLAIM))).toMatchObject({ code: 'writer_closed' });
   await writer.close();
-}, 5_000);
+});
 
 test('what cannot cross threads is refused to its own caller, and the calls made beside it are carried out', async () => {
   const writer = await openWriter();
@@ -119,7 +119,7 @@ test('a writer that is closed has ended as asked, one whose thread dies says so'
   const dying = await openWriter();
   await dying.call('close' as 'claimRun', undefined as never);
   expect(await dying.ended).toMatchObject({ code: 'writer_closed' });
-}, 5_000);
+});
 
 function freshStart(): WriterStart {
   return { path: join(temporaryFolder(), 'ledger.db'), version: '1.0.0', nowMs: NOON };

@@ -199,7 +199,7 @@ describe('the outcome of a webhook attempt', () => {
 
   it('is decided by the status even when the body never ends', async () => {
     const { url } = await receiver((response) => response.writeHead(200).write('x'));
-    expect(await send(url, { timeoutMs: 100 })).toEqual({ outcome: 'delivered', detail: 'HTTP 200' });
+    expect(await send(url, { timeoutMs: 2_000 })).toEqual({ outcome: 'delivered', detail: 'HTTP 200' });
   });
 
   it('is decided by the status even when the body breaks off', async () => {
@@ -218,7 +218,7 @@ describe('the outcome of a webhook attempt', () => {
     });
     expect(await send(url)).toMatchObject({ outcome: 'retry', reason: 'HTTP 500' });
     await cut;
-  }, 5000);
+  });
 
   it('never tells the secret or the signature, not even when the receiver sends them back', async () => {
     const { url, received } = await receiver((response) => {

@@ -119,6 +119,18 @@ test('a folder that cannot be made is an error in the log', async () => {
 });
 
 test('a stop ends a backup under way at once and leaves nothing of it', async () => {
+  const { folder, schedule, lines } = await stopDuringBackup();
+  expect(readdirSync(folder)).toEqual([]);
+  expect(lines).toMatchObject([{ level: 'info', msg: 'backup ended by the stop' }]);
+  await schedule.stop();
+  await schedule.check();
+  expect(readdirSync(folder)).toEqual([]);
+});
+
+/** Stops a schedule whose backup is under way; where other work of the machine let it come too late, another one. */
+async function stopDuringBackup(
+  tries = 20,
+): Promise<Pick<Scheduled, 'folder' | 'lines'> & { schedule: BackupSchedule }> {
   const { folder, ledgerPath, lines, start } = prepare();
   const { connection } = openLedger(ledgerPath);
   publish(
@@ -128,16 +140,12 @@ test('a stop ends a backup under way at once and leaves nothing of it', async ()
   mkdirSync(folder);
   const schedule = start();
   while (readdirSync(folder).length === 0) await new Promise((resolve) => setImmediate(resolve));
-  expect(readdirSync(folder)).toEqual([expect.stringMatching(/^ledger-20260320T120000Z\.db\.part-/)]);
-
+  const found = readdirSync(folder);
   await schedule.stop();
-
-  expect(readdirSync(folder)).toEqual([]);
-  expect(lines).toMatchObject([{ level: 'info', msg: 'backup ended by the stop' }]);
-  await schedule.stop();
-  await schedule.check();
-  expect(readdirSync(folder)).toEqual([]);
-});
+  if (lines[0]?.msg === 'backup made' && tries > 1) return stopDuringBackup(tries - 1);
+  expect(found).toEqual([expect.stringMatching(/^ledger-20260320T120000Z\.db\.part-/)]);
+  return { folder, schedule, lines };
+}
 
 test('the event loop goes on while a backup is made', async () => {
   const { start } = prepare();

@@ -37,7 +37,9 @@ test.each(Object.entries(FAULTS))(
     const { faults, places } = await playOnce();
     const fault = faults.get(name);
     if (fault === undefined) throw new Error(`${name} was not played`);
-    expect(fault.codes).toEqual([code, code]);
+    // By hand, by the daemon, and once more where the rest of it all took long.
+    expect(fault.codes.length).toBeGreaterThanOrEqual(2);
+    expect(new Set(fault.codes)).toEqual(new Set([code]));
     expect(fault.signatures.length).toBeGreaterThan(0);
     // What the service said has come as far as the sanitiser, so its absence is the sanitiser's doing.
     for (const message of fault.messages) expect(message.includes('[redacted]'), message).toBe(quoted);

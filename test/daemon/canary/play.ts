@@ -168,9 +168,12 @@ function readIfThere(file: string): string {
 }
 
 function textOf(folder: string): string {
-  return readdirSync(folder, { recursive: true, encoding: 'utf8' })
-    .map((name) => join(folder, name))
-    .filter((path) => statSync(path).isFile())
-    .map((path) => readFileSync(path, 'latin1'))
-    .join('\n');
+  return (
+    readdirSync(folder, { recursive: true, encoding: 'utf8' })
+      .map((name) => join(folder, name))
+      // Redis replaces files of its own at any time.
+      .filter((path) => statSync(path, { throwIfNoEntry: false })?.isFile() === true)
+      .map(readIfThere)
+      .join('\n')
+  );
 }

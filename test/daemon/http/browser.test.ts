@@ -65,7 +65,7 @@ describe('in a browser', () => {
         expect(words).toMatch(/\bsync\b/);
         expect(words).toMatch(/\bdeliver\b/);
         expect(words).not.toMatch(/ul-[\w-]{8,}-sync/);
-      }, 20_000);
+      });
       expect(await board.evaluate(SCROLLS), `board at ${width}`).toBe(false);
       expect(board.complaints).toEqual([]);
       expect(board.requests.filter((request) => !request.startsWith(url) && !/^(data|blob):/.test(request))).toEqual(

@@ -353,15 +353,15 @@ test('killed before any step of the exchange, the old ledger or the new one is i
   }
   expect(ends.length).toBeGreaterThan(8);
   expect(ends.join(' ')).toMatch(/^(old )+(new ?)+$/);
-}, 60_000);
+});
 
-test('killed at 20 random moments, either ledger is in place, whole', async () => {
+test('killed at 10 random moments, either ledger is in place, whole', async () => {
   const { ledgerPath, backup, heads } = await prepare(1000);
   const old = join(temporaryFolder(), 'old.db');
   await backupLedger({ ledgerPath, target: old, signal });
   let longestMs = 100;
   let killed = 0;
-  for (let round = 0; round < 20; round += 1) {
+  for (let round = 0; killed < 10; round += 1) {
     const file = headOf(ledgerPath) === heads.ledger ? backup : old;
     const child = forkRestore(file, ledgerPath);
     const ended = once(child, 'exit');
@@ -370,9 +370,8 @@ test('killed at 20 random moments, either ledger is in place, whole', async () =
     const timer = round === 0 ? undefined : setTimeout(() => child.kill('SIGKILL'), Math.random() * longestMs);
     const [, killedBy] = await ended;
     clearTimeout(timer);
-    if (round === 0) longestMs = performance.now() - begun;
-    if (killedBy !== null) killed += 1;
+    if (killedBy === null) longestMs = performance.now() - begun;
+    else killed += 1;
     expect([heads.backup, heads.ledger]).toContain(headOf(ledgerPath));
   }
-  expect(killed).toBeGreaterThan(5);
-}, 60_000);
+});

@@ -3,6 +3,7 @@ import { expect } from 'vitest';
 import type { LedgerConnection } from '../../../src/ledger/file/open.ts';
 import { Publisher } from '../../../src/publish/publisher.ts';
 import { ReplicaError } from '../../../src/publish/replica-error.ts';
+import { eventually } from '../../support/eventually.ts';
 import { openLedger, publish as runWith, usageRecord } from '../../support/open-ledger.ts';
 import type { PostgresServer } from '../../support/postgres.ts';
 import { NOON } from '../../support/test-clock.ts';
@@ -57,6 +58,8 @@ export function poll(server: PostgresServer, schema: string): { stop(): Promise<
   looking.catch(() => undefined);
   return {
     async stop() {
+      // Or it would have seen nothing.
+      await Promise.race([looking, eventually(() => expect(looks).toBeGreaterThan(0))]);
       going = false;
       await looking;
       return looks;

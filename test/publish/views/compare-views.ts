@@ -7,6 +7,9 @@ type Row = Record<string, unknown>;
 /** Beyond this many hundredths of a percent a double has no digit left for them. */
 const EXACT_HUNDREDTHS = 2 ** 53;
 
+/** A few operations on doubles are right to a part in so many. */
+const DOUBLE_DIGITS = 2n ** 50n;
+
 /** Every view of the ledger, as SQLite knows them. */
 export function financeViews(connection: Database.Database): string[] {
   return connection
@@ -65,7 +68,10 @@ function expectSamePercent(ours: Row, theirs: Row, where: string): void {
   const previous = BigInt((ours.previous_credits ?? ours.previous_credits_same_point) as bigint);
   const change = BigInt(ours.credits_change as bigint);
   const size = previous < 0n ? -previous : previous;
-  const isHalfWay = (change * 20_000n) % size === 0n && ((change * 20_000n) / size) % 2n !== 0n;
+  const twice = (change < 0n ? -change : change) * 20_000n;
+  const fromHalf = (twice % (2n * size)) - size;
+  // Or so near to it that the nearest double may lie on the other side.
+  const isHalfWay = (fromHalf < 0n ? -fromHalf : fromHalf) * DOUBLE_DIGITS <= twice;
   const isCoarse = Math.abs(a) * 100 >= EXACT_HUNDREDTHS / 16;
   expect(isHalfWay || isCoarse, `${where}: ${a} and ${b} percent`).toBe(true);
   // A quotient may be both.

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { renderTable, type TableColumn } from '../../../src/reports/formats/table.ts';
 import { textWidth, wrapText } from '../../../src/reports/formats/wrap.ts';
+import { startCpuTime } from '../../support/test-clock.ts';
 
 interface Row {
   tenant: string;
@@ -111,9 +112,9 @@ test.each([
 ])('a hundred ids of 200,000 %s are drawn within two seconds, clipped', (_, id) => {
   const rows = Array.from({ length: 100 }, (_, index) => ({ tenant: id, credits: BigInt(index) }));
   for (const options of [{}, { width: 80 }]) {
-    const startedAt = performance.now();
+    const spent = startCpuTime();
     const table = renderTable(rows, columns, options);
-    expect(performance.now() - startedAt).toBeLessThan(2_000);
+    expect(spent()).toBeLessThan(2_000);
     expect(table).toContain('…');
     expect(table).toMatch(/ 99$/m);
     for (const line of table.split('\n')) expect(textWidth(line)).toBeLessThanOrEqual(options.width ?? 2_100);
