@@ -54,6 +54,20 @@ function textsOf({ blocks }: SlackBody): PlainText[] {
   ]);
 }
 
+const LONG_ID = `Ω-${'0123456789'.repeat(50)}`.slice(0, 500);
+/** What people may have imported as the name of a tenant. */
+const IMPORTED_NAMES = [
+  `Æøå ${'Gesellschaft '.repeat(24)}`.slice(0, 300),
+  '\u{1f980}'.repeat(100),
+  '\u{1f469}\u200d\u{1f680} two\nlines\r\nand \u{1f1e9}\u{1f1ea}',
+  ...HOSTILE_NAMES,
+];
+
+/** The text as Slack shows it. */
+function asRead(text: string): string {
+  return text.replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&amp;', '&');
+}
+
 describe('a message for Slack', () => {
   it('shows the summary, every figure and the id', async () => {
     const body = await bodyOf(payloadOf({}));
@@ -95,6 +109,31 @@ describe('a message for Slack', () => {
     }
     expect(texts.some(({ text }) => text.startsWith('Tenant\n'))).toBe(true);
   });
+
+  it.each(IMPORTED_NAMES)(
+    'shows the imported name %j and ids of 500 characters without letting them act',
+    async (name) => {
+      const body = await bodyOf(payloadOf({ tenantId: LONG_ID, workspaceId: LONG_ID, tenantName: name }));
+      const texts = textsOf(body).map(({ text }) => text);
+      for (const text of [body.text, ...texts]) {
+        expect(text).not.toMatch(/[<>]/);
+        expect(text.replace(/&(amp|lt|gt);/g, '')).not.toContain('&');
+        expect(text).not.toMatch(ACTIVE);
+        expect(text).not.toMatch(/:\/\/|www\.|mailto:/);
+        expect(text.length).toBeLessThan(2000);
+      }
+      // The sentence cuts what is long, and the fields have it whole.
+      const cut = `tenant "${LONG_ID.slice(0, 80)}…" (`;
+      expect(body.text).toContain(cut);
+      expect(texts[1]).toContain(cut);
+      expect(texts).toContain(`Tenant\n${LONG_ID}`);
+      expect(texts).toContain(`Workspace\n${LONG_ID}`);
+      expect(Array.from(asRead(texts.find((text) => text.startsWith('Name\n')) ?? '')).length).toBeGreaterThanOrEqual(
+        Array.from(name).length,
+      );
+      expect(texts.at(-2)).toContain('usage-ledger alerts ack alert_1 ');
+    },
+  );
 
   it('stays within the limits of Slack, whatever a notification carries', async () => {
     const facts = Object.fromEntries(Array.from({ length: 100 }, (_, index) => [`fact_${index}`, '<&>'.repeat(2000)]));

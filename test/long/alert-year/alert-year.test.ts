@@ -26,7 +26,8 @@ test('a year of uneven tenants tells what was planted, in time, and little else'
     expect(part(year.paceWithBulges)).toBeGreaterThanOrEqual(0.75);
     expect(part(year.early)).toBeGreaterThanOrEqual(0.6);
     expect(year.leadDays).toBeGreaterThanOrEqual(7);
-    expect(year.riseDays.worst).toBeLessThanOrEqual(5);
+    expect(inTenths(year.riseDays.worst)).toBeLessThanOrEqual(5);
+    expect(inTenths(year.riseDaysBeside.worst)).toBeLessThanOrEqual(5);
     expect(year.notificationsADay).toBeLessThanOrEqual(0.3);
     expect(year.worstDay).toBeLessThanOrEqual(5);
   }
@@ -35,6 +36,11 @@ test('a year of uneven tenants tells what was planted, in time, and little else'
 
 function part({ hits, of }: Share): number {
   return of === 0 ? 1 : hits / of;
+}
+
+/** Days as the table prints them: a run comes some minutes after its hour. */
+function inTenths(days: number | null): number {
+  return Math.round((days ?? 0) * 10) / 10;
 }
 
 /** Each year is a process of its own, so many at a time. */

@@ -33,9 +33,11 @@ export interface Measures {
   planted: Share;
   plantedByPromise: Share;
   missing: string[];
-  /** Days until a rise to three times was told that began from the 8th to the 20th and brought its month well above `T`. */
+  /** Days until a rise to three times was told that began from the 10th to the 18th. */
   riseDays: RiseDays;
-  /** The same of those that brought it barely to `T`, of which documentation says that they may be told late. */
+  /** The same of the two days before and after these, where the month came well above `T`. */
+  riseDaysBeside: RiseDays;
+  /** The same where it came barely to `T`, of which documentation promises nothing. */
   riseDaysBarely: RiseDays;
   notificationsADay: number;
   worstDay: number;
@@ -77,7 +79,7 @@ export function measure(world: World, told: Told, { seed, seconds }: { seed: num
   const planted: Share = { of: 0, hits: 0 };
   const plantedByPromise: Share = { of: 0, hits: 0 };
   const missing: string[] = [];
-  const rises: { wellAbove: boolean; days: number }[] = [];
+  const rises: Rise[] = [];
   for (const each of incidents.planted) {
     if (each.kind === 'runaway') continue;
     // A rise that leaves its month below the threshold is no jump by the documentation: nothing is promised of it.
@@ -91,14 +93,12 @@ export function measure(world: World, told: Told, { seed, seconds }: { seed: num
     }
     const large = monthOf(calendar, each.period).length * 300;
     const usual = service.finalCredits(each.tenant, addPeriods(each.period, -1));
-    const isMiddle = each.riseDay !== null && each.riseDay >= 8 && each.riseDay <= 20 && usual >= large;
     const shadowed = incidents.bulges.some(
       ({ period }) => each.period >= period && each.period <= addPeriods(period, 2),
     );
-    if (isMiddle && !shadowed && firstMs !== null) {
-      const limit = thresholdOf(usual) * WELL_ABOVE;
-      const wellAbove = service.finalCredits(each.tenant, each.period) >= limit;
-      rises.push({ wellAbove, days: (firstMs - each.onsetMs) / DAY_MS });
+    if (each.riseDay !== null && usual >= large && !shadowed && firstMs !== null) {
+      const wellAbove = service.finalCredits(each.tenant, each.period) >= thresholdOf(usual) * WELL_ABOVE;
+      rises.push({ from: each.riseDay, wellAbove, days: (firstMs - each.onsetMs) / DAY_MS });
     }
   }
   const sent = told.changes.filter((each) => each.atOnce && periodAt(each.atMs) >= judgedFrom);
@@ -118,8 +118,9 @@ export function measure(world: World, told: Told, { seed, seconds }: { seed: num
   return {
     ...{ seed, tenants: world.tenants.length, runs: world.runsMs.length, seconds },
     ...{ pace, paceWithBulges, early, leadDays: median(leads), planted, plantedByPromise, missing },
-    riseDays: riseDaysOf(rises.filter(({ wellAbove }) => wellAbove)),
-    riseDaysBarely: riseDaysOf(rises.filter(({ wellAbove }) => !wellAbove)),
+    riseDays: riseDaysOf(rises.filter(isInMiddle)),
+    riseDaysBeside: riseDaysOf(rises.filter((rise) => isBesideMiddle(rise) && rise.wellAbove)),
+    riseDaysBarely: riseDaysOf(rises.filter((rise) => isBesideMiddle(rise) && !rise.wellAbove)),
     notificationsADay: sent.length / span / hundreds,
     worstDay: Math.max(0, ...outside.map((each) => each.length)) / hundreds,
     bulge: Math.max(0, ...incidents.bulges.map((each) => notificationsOfBulge(world, sent, each))),
@@ -163,10 +164,25 @@ function firstTold(
   return found?.atMs ?? null;
 }
 
-/** From so many times its threshold on, documentation gives figures of when a rise in mid-month is told. */
+/** Who comes to so many times the threshold is told as soon at the edges of mid-month as in its middle. */
 const WELL_ABOVE = 1.2;
 
-function riseDaysOf(rises: readonly { days: number }[]): RiseDays {
+/** A rise to three times: the day of the month from which on, and the days until it was told. */
+interface Rise {
+  from: number;
+  wellAbove: boolean;
+  days: number;
+}
+
+function isInMiddle({ from }: Rise): boolean {
+  return from >= 10 && from <= 18;
+}
+
+function isBesideMiddle(rise: Rise): boolean {
+  return rise.from >= 8 && rise.from <= 20 && !isInMiddle(rise);
+}
+
+function riseDaysOf(rises: readonly Rise[]): RiseDays {
   const days = rises.map((rise) => rise.days);
   return { worst: days.length === 0 ? null : Math.max(...days), median: median(days), count: days.length };
 }
