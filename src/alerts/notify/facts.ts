@@ -1,7 +1,8 @@
 import { addPeriods } from '../../core/period.ts';
 import type { StakeMoney } from '../evaluate/evidence.ts';
+import { changeReason } from '../rules/measures/change-reason.ts';
 import type { Course } from './course.ts';
-import type { Notification } from './notification.ts';
+import type { FigureChange, Notification } from './notification.ts';
 
 /** One line of what stands behind an alert: what it is, and the figures in words. */
 export interface Fact {
@@ -127,13 +128,32 @@ const DRIVERS = {
   mixed: 'more requests and more credits per request',
 } as const;
 
-function driverWords({ reason, evidence: { split } }: Told): string | null {
+function driverWords(told: Told): string | null {
+  const { reason, credits, evidence } = told;
+  const { split, projection } = evidence;
+  // A part of a month that is less than a whole one: what it heads for says what drives it.
+  if (projection !== null && credits !== null && credits.current < credits.previous) {
+    return rateOfRequests(told, credits, BigInt(projection.credits));
+  }
   const words: string[] = reason === null ? [] : [DRIVERS[reason]];
   if (split !== null) {
     const volume = `${signed(split.volume_credits)} credits by the number of requests`;
     words.push(`${volume}, ${signed(split.intensity_credits)} by what each costs`);
   }
   return words.length === 0 ? null : words.join(': ');
+}
+
+/** What a request costs in the open period and in the one before, and which of the two the month heads for more of. */
+function rateOfRequests({ requests, previous_period }: Told, credits: FigureChange, heads: bigint): string | null {
+  if (requests === null || credits.current <= 0n || requests.current <= 0n || requests.previous <= 0n) return null;
+  const reason = changeReason(
+    { credits: credits.previous, requests: requests.previous },
+    { credits: heads, requests: (requests.current * heads) / credits.current },
+  );
+  const now = grouped(Number(credits.current) / Number(requests.current));
+  const before = grouped(Number(credits.previous) / Number(requests.previous));
+  const words = reason === null ? 'requests' : DRIVERS[reason];
+  return `${words}: ${now} credits each so far, ${before} in ${previous_period}`;
 }
 
 function tenantWords(tenants: readonly string[], count: number): string {

@@ -39,7 +39,7 @@ export function summaryLine(facts: Facts): string {
       }
       return `${head} used ${used} credits in ${facts.period}, ${direction(credits.change_percent)} ${before}.`;
     case 'new_spend':
-      return `${head} has so far used ${used} credits in ${facts.period} and none in ${facts.previous_period} (floor ${limit}${plannedWords(facts)}).`;
+      return `${head} ${facts.evidence.projection === null ? 'used' : 'has so far used'} ${used} credits in ${facts.period} and none in ${facts.previous_period} (floor ${limit}${plannedWords(facts)}).`;
     case 'trend':
       return `${head} used ${used} credits in ${facts.period}, ${direction(credits.change_percent)} ${before}, month by month and without a jump.`;
     case 'budget':

@@ -20,6 +20,7 @@ export function alertHead({ alert }: AlertRecord, moments: AlertMoments, options
   const since = alert.first_fired_at === null ? '' : ` since ${minute(alert.first_fired_at)} UTC`;
   return [
     `${alert.alert_id}  ${alert.severity}  ${alert.state}${alert.state === 'firing' ? since : ''}`,
+    ...(alert.state === 'firing' && alert.muted_because !== null ? [`not told, because ${alert.muted_because}`] : []),
     ...wrapped(now.notification.summary, '', options),
     ...longNames(now.notification, options),
     ...(now.notification.credits === null ? [] : ['', figuresTable(moments, options)]),

@@ -134,7 +134,12 @@ function tableColumns(alerts: readonly ListedAlert[], { width = ROOM_FOR_MONEY }
       format: (_, row) => markOf(row),
       style: (severity, { state }) => (state !== 'firing' ? 'dim' : severity === 'critical' ? 'red' : 'yellow'),
     },
-    { key: 'rule', header: 'Rule', format: (rule, row) => (STAGED.includes(rule) ? `${rule} ${row.stage}` : rule) },
+    {
+      key: 'rule',
+      header: 'Rule',
+      firm: true,
+      format: (rule, row) => (STAGED.includes(rule) ? `${rule} ${row.stage}` : rule),
+    },
     ...(several ? [{ key: 'workspace_id' as const, header: 'Workspace' }] : []),
     { key: 'tenant_id', header: 'Tenant', format: (_, row) => tenantWords(row) },
     { key: 'period', header: 'Period', align: 'right', format: (period) => period ?? '' },

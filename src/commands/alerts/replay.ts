@@ -1,8 +1,9 @@
 import type { Command } from 'commander';
 import { type DeadLetter, deadLetters } from '../../alerts/outbox/replay.ts';
 import { UsageError } from '../../core/errors.ts';
+import { counted } from '../../core/text/counted.ts';
 import { inertText } from '../../core/text/inert-text.ts';
-import { formatInteger, relativeTime } from '../../reports/formats/format.ts';
+import { relativeTime } from '../../reports/formats/format.ts';
 import { renderTable, type TableColumn } from '../../reports/formats/table.ts';
 import type { Context } from '../../wiring/context.ts';
 import { type CliContext, examples, reportingCommand } from '../shared/cli-context.ts';
@@ -50,7 +51,8 @@ async function replay(cli: CliContext, context: Context, notificationIds: string
     cli.printJson(report);
     return;
   }
-  cli.print(`${formatInteger(report.replayed.length)} notifications are due again; the running daemon sends them`);
+  const due = counted(report.replayed.length, 'notification is due again', 'notifications are due again');
+  cli.print(`${due}; the running daemon sends what is due`);
   for (const name of report.enabled) cli.print(`  channel ${inertText(name)} is enabled again`);
   for (const letter of report.without_channel) {
     cli.print(`  ${letter.notification_id} stays dead: channel ${inertText(letter.channel)} is not configured`);

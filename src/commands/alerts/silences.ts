@@ -78,18 +78,34 @@ export function unsilenceCommand(cli: CliContext): Command {
     );
 }
 
+/** The id is set to the right, so that it is never cut: it is what is typed to end it. */
 const COLUMNS: TableColumn<SilenceRow>[] = [
-  { key: 'silence_id', header: 'Id' },
-  { key: 'workspace_id', header: 'Workspace', format: (id) => id ?? 'all' },
-  { key: 'rule', header: 'Rule' },
-  { key: 'tenant', header: 'Tenant' },
-  { key: 'period', header: 'Period' },
-  { key: 'up_to_credits', header: 'Up to', align: 'right' },
-  { key: 'until', header: 'Until' },
-  { key: 'reason', header: 'Reason' },
-  { key: 'created_by', header: 'By' },
+  { key: 'silence_id', header: 'Id', align: 'right' },
+  { key: 'rule', header: 'Mutes', format: (_, row) => mutedWords(row) },
+  { key: 'until', header: 'Until', align: 'right', format: moment },
   { key: 'muted', header: 'Muted', align: 'right' },
+  { key: 'reason', header: 'Reason', format: (reason, { created_by }) => `${reason} (${created_by})` },
 ];
+
+/** `drop of tenant acme in 2026-03, workspace ws-1`. */
+function mutedWords({ kind, rule, tenant, period, workspace_id, up_to_credits }: SilenceRow): string {
+  const all = kind === 'plan' ? 'growth' : 'all alerts';
+  return [
+    rule === '*' ? all : rule,
+    ...(tenant === '*' ? [] : [` of tenant ${tenant}`]),
+    ...(period === '*' ? [] : [` in ${period}`]),
+    ...(up_to_credits === null ? [] : [` up to ${formatInteger(up_to_credits)}`]),
+    ...(workspace_id === null ? [] : [`, workspace ${workspace_id}`]),
+  ].join('');
+}
+
+/** `2026-04-01` where that day begins, else `2026-04-01 08:00`. */
+function moment(at: string): string {
+  return at
+    .slice(0, 16)
+    .replace('T', ' ')
+    .replace(/ 00:00$/, '');
+}
 
 function muteCommand(name: string, description: string): Command {
   return reportingCommand(name)

@@ -15,6 +15,8 @@ export type TableColumn<Row> = {
     align?: Alignment;
     /** The cell's words; integers are grouped and null is blank without it. The result is made inert for terminals. */
     format?: (value: Row[Key], row: Row) => string;
+    /** True: a column of text that gives way to the width of a terminal only when no other can. */
+    firm?: boolean;
     /** How the cell stands out when colours are on; undefined for not at all. */
     style?: (value: Row[Key], row: Row) => CellStyle | undefined;
   };
@@ -54,7 +56,8 @@ export function renderTable<Row extends object>(
   const head = columns.map((column): Cell => ({ text: inertText(column.header), style: 'bold' }));
   const body = rows.map((row) => columns.map((column) => toCell(row, column, longest)));
   const aligns = columns.map((column) => column.align ?? naturalAlignment(rows, column.key));
-  const widths = columnWidths([head, ...body], aligns, options.width);
+  const firm = columns.map((column) => column.firm === true);
+  const widths = columnWidths([head, ...body], { aligns, firm, terminal: options.width });
   const draw = (cells: readonly Cell[]) =>
     drawRow(cells, { widths, aligns, color: options.color === true, clip: options.clip === true });
   const rule = widths.map((width) => '─'.repeat(width)).join('─'.repeat(GAP.length));
@@ -81,17 +84,22 @@ function naturalAlignment<Row extends object>(rows: readonly Row[], key: keyof R
 }
 
 /** Widths that hold every cell; when they exceed the terminal, the widest text column gives way, again and again. */
-function columnWidths(lines: readonly Cell[][], aligns: readonly Alignment[], terminal: number | undefined): number[] {
+function columnWidths(
+  lines: readonly Cell[][],
+  { aligns, firm, terminal }: { aligns: readonly Alignment[]; firm: readonly boolean[]; terminal: number | undefined },
+): number[] {
   const widths = aligns.map((_, index) =>
     lines.reduce((widest, cells) => Math.max(widest, textWidth(cells[index]?.text ?? '')), 1),
   );
   if (terminal === undefined) return widths;
   let excess = widths.reduce((sum, width) => sum + width, 0) + GAP.length * (widths.length - 1) - terminal;
   while (excess > 0) {
-    const texts = widths.map((width, index) => (aligns[index] === 'right' ? 0 : width));
+    const wide = widths.map((width, index) => (aligns[index] === 'right' || width <= NARROWEST ? 0 : width));
+    const soft = wide.map((width, index) => (firm[index] === true ? 0 : width));
+    const texts = soft.some((width) => width > 0) ? soft : wide;
     const widest = Math.max(...texts);
     const next = Math.max(NARROWEST, ...texts.filter((width) => width < widest));
-    if (widest <= NARROWEST) break;
+    if (widest === 0) break;
     const step = Math.min(excess, Math.max(1, widest - next));
     widths[texts.indexOf(widest)] = widest - step;
     excess -= step;

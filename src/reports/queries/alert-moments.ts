@@ -1,5 +1,6 @@
 import { createEvidence } from '../../alerts/evaluate/evidence.ts';
 import { observation } from '../../alerts/evaluate/observation.ts';
+import { projectedNow } from '../../alerts/evaluate/projected-now.ts';
 import type { Told } from '../../alerts/notify/facts.ts';
 import { buildNotification, type Notification } from '../../alerts/notify/notification.ts';
 import { previousPeriodOf } from '../../alerts/notify/publisher.ts';
@@ -47,7 +48,8 @@ export function alertMoments(connection: LedgerConnection, { alert }: AlertRecor
     .get(alert.alert_id) as SubjectRow;
   const last = lastTold(connection, row.alertKey);
   const at = row.lastRunAt ?? alert.last_changed_at;
-  const seen = observe(connection, row, alert, at);
+  const figures = observe(connection, row, alert, at);
+  const seen = { ...figures, projected: projectedNow(connection, Number(row.workspaceKey), figures, alert.stage, at) };
   const resolved = alert.state === 'resolved';
   const { tenant_id: tenantId } = alert;
   const evidence = createEvidence(connection, creditPricer(connection, alert.workspace_id))(seen, {
@@ -55,6 +57,7 @@ export function alertMoments(connection: LedgerConnection, { alert }: AlertRecor
   });
   // How a threshold was built is told once; it stands for as long as the threshold does.
   const built = last?.notification.evidence.threshold ?? null;
+  const members = last?.notification.evidence ?? evidence;
   const notification = buildNotification({
     ...{ notificationId: '', type: resolved ? 'alert.resolved' : 'alert.firing', alertId: alert.alert_id },
     ...{ rule: seen.rule, ruleVersion: Number(alert.rule_version), level: Number(row.level), state: alert.state },
@@ -66,8 +69,9 @@ export function alertMoments(connection: LedgerConnection, { alert }: AlertRecor
     evidence: {
       ...evidence,
       threshold: evidence.threshold ?? (built?.credits === alert.threshold ? built : null),
-      tenants: last?.notification.evidence.tenants ?? evidence.tenants,
-      tenant_count: last?.notification.evidence.tenant_count ?? evidence.tenant_count,
+      tenants: members.tenants,
+      // Whole numbers of what was told are read back as bigints.
+      tenant_count: members.tenant_count === null ? null : Number(members.tenant_count),
     },
   });
   // Why it was resolved is said once: the figures may have moved on since.

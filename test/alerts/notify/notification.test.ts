@@ -100,6 +100,15 @@ describe('the summary', () => {
     );
   });
 
+  it('says of new spend that it has come so far only while its month is open', () => {
+    const newcomer = { rule: 'new_spend' as const, previous: null, threshold: 1_000n };
+    const projection = { credits: 252_000n, elapsed_fraction: 0.7143 };
+    expect(summary({ ...newcomer, evidence: { ...NO_EVIDENCE, projection } })).toContain(
+      'has so far used 180,000 credits in 2026-02 and none in 2026-01',
+    );
+    expect(summary(newcomer)).toContain('"ws-123" used 180,000 credits in 2026-02 and none in 2026-01');
+  });
+
   it('says that a jump is gone', () => {
     const resolved = {
       type: 'alert.resolved',

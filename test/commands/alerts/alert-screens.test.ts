@@ -11,7 +11,7 @@ const NAMES = [...HOSTILE_NAMES, 'x'.repeat(500), '\u{1f980}'.repeat(120), 'åå
 it('every screen of an alert fits 80 columns and lets no name act', async () => {
   const world = await worldOf(NAMES);
   const list = await onTerminal(world, 'alerts');
-  expect(list.split('\n').filter((line) => /^CRIT +jump /.test(line))).toHaveLength(NAMES.length);
+  expect(list.split('\n').filter((line) => /^CRIT +jump certain /.test(line))).toHaveLength(NAMES.length);
   expect(textsWider(list)).toEqual([]);
   const { alerts } = parseJson((await world.run('alerts', '--json')).out);
   for (const { alert_id } of alerts) {
@@ -61,9 +61,56 @@ it('lists what waits to be confirmed on demand only, and an alert of a settled m
   expect((await world.run('status', '--json')).out).toContain('"open_alerts": 0');
 });
 
-/** Each of the tenants jumps after the first sync. */
-async function worldOf(names: readonly string[]): Promise<World> {
-  const quiet = Array.from({ length: 60 }, (_, index) => `steady-${index}`);
+it('explains an incident of any size, and says of a member what keeps it quiet', async () => {
+  const members = ['a', 'b', 'c', 'd', 'e', 'f', 'g'];
+  const world = await worldOf(members, 8);
+  const { alerts } = parseJson((await world.run('alerts', '--json')).out);
+  const incident = alerts.find(({ rule }: { rule: string }) => rule === 'incident');
+  for (const screen of ['explain', 'show']) {
+    const out = await onTerminal(world, 'alerts', screen, incident.alert_id);
+    expect(out.replaceAll(/\s+/g, ' ')).toContain(
+      'Incident, certain: 7 tenants at once in workspace "ws-1" in 2026-02: "a", "b", "c", "d", "e" and 2 more.',
+    );
+  }
+  const member = alerts.find(({ tenant_id }: { tenant_id: string }) => tenant_id === 'a');
+  const head = `${member.alert_id}  critical  firing since 2026-02-20 12:00 UTC\nnot told, because incident:${incident.alert_id}`;
+  for (const screen of ['explain', 'show']) {
+    expect(await onTerminal(world, 'alerts', screen, member.alert_id)).toContain(head);
+  }
+});
+
+it('says of a pace what was told as long as nothing has changed, and by what its month heads for', {
+  timeout: 120_000,
+}, async () => {
+  const usage = [row('acme', '2025-11', 5_000), row('acme', '2025-12', 5_000)];
+  const world = await createWorld({ ...FIRST, usage });
+  moveTo(world, Date.UTC(2026, 0, 1));
+  await world.run('sync', '--from', '2025-11');
+  // Half of January comes in its first five days, and February begins like it, with almost twice as much.
+  const readings = [
+    ...[600, 1_200, 1_800, 2_400, 3_000, 3_115].map((credits, day) => ({ period: '2026-01', day: day + 2, credits })),
+    { period: '2026-01', day: 32, credits: 6_000 },
+    ...[1_100, 2_200, 3_300, 4_400, 5_500, 5_700].map((credits, day) => ({ period: '2026-02', day: day + 2, credits })),
+  ];
+  for (const { period, day, credits } of readings) {
+    moveTo(world, Date.parse(`${period}-01`) + (day - 1) * 86_400_000);
+    world.sandbox.workspace('ws-1').set({ tenantId: 'acme', period, credits, requests: credits / 5 });
+    await world.run('sync');
+  }
+  const { alerts } = parseJson((await world.run('alerts', '--json')).out);
+  expect(alerts).toMatchObject([{ rule: 'jump', stage: 'pace', tenant_id: 'acme' }]);
+  const { told, now } = parseJson((await world.run('alerts', 'explain', alerts[0].alert_id, '--json')).out);
+  expect(now.at).toBe(told.at);
+  expect(now.evidence.projection).toEqual(told.evidence.projection);
+  expect(now.summary).toBe(told.summary);
+  const screen = await onTerminal(world, 'alerts', 'explain', alerts[0].alert_id);
+  expect(screen).not.toMatch(/^ +Told/m);
+  expect(screen).toMatch(/^Driver +more requests: 5 credits each so far, 5 in 2026-01$/m);
+});
+
+/** Each of the tenants jumps after the first sync; others are steady. */
+async function worldOf(names: readonly string[], steady = 60): Promise<World> {
+  const quiet = Array.from({ length: steady }, (_, index) => `steady-${index}`);
   const usage = [...names, ...quiet].flatMap((name) =>
     ['2025-12', '2026-01', '2026-02'].map((period) => row(name, period, period === '2026-02' ? 9_900 : 10_000)),
   );

@@ -86,7 +86,9 @@ describe('alerts replay', () => {
 
     const { code, out } = await world.run('alerts', 'replay', '--all-dead');
     expect(code).toBe(0);
-    expect(out).toBe('1 notifications are due again; the running daemon sends them\n  channel hook is enabled again\n');
+    expect(out).toBe(
+      '1 notification is due again; the running daemon sends what is due\n  channel hook is enabled again\n',
+    );
     expect(world.query("SELECT state FROM outbox WHERE channel = 'hook'")).toEqual([{ state: 'pending' }]);
     expect((await world.run('alerts', 'replay')).err).toContain('no notification is dead');
     expect((await world.run('status')).out).not.toContain('is disabled');
@@ -180,7 +182,7 @@ describe('a digest', () => {
     world.clock.nowMs = Date.UTC(2026, 1, 21, 7, 3);
     expect((await world.run('sync')).err).toContain('1 refused for good');
     expect((await world.run('alerts', 'replay')).out).toMatch(/msg_[0-9a-f]{32}.*daily.*HTTP 404/);
-    expect((await world.run('alerts', 'replay', '--all-dead')).out).toContain('1 notifications are due again');
+    expect((await world.run('alerts', 'replay', '--all-dead')).out).toContain('1 notification is due again');
     expect(world.query("SELECT state FROM outbox WHERE payload LIKE '%alert.digest%'")).toEqual([{ state: 'pending' }]);
   });
 });

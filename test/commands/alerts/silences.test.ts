@@ -86,3 +86,29 @@ it('the list of silences is narrowed to a workspace and cut by --limit', async (
   expect(await list('--limit', '1')).toEqual({ ids: [ids[2]], err: '2 more\n' });
   expect(await world.run('alerts', 'silences', '--workspace', 'ws-9')).toMatchObject({ code: 2 });
 });
+
+it('the list of silences fits 80 columns, says what each mutes, and cuts no id', async () => {
+  const world = await createWorld(FIRST);
+  await world.run('sync');
+  const long = 'trial-'.repeat(80);
+  const id = await jumpOfGlobex(world);
+  const orders = [
+    ['silence', '--rule', 'drop', '--tenant', long],
+    ['silence', '--alert', id],
+    ['plan', '--tenant', 'a*', '--up-to', '500000'],
+    ['silence', '--rule', '*'],
+  ];
+  const ids: string[] = [];
+  for (const [command = '', ...options] of orders) {
+    const { out } = await world.run('alerts', command, ...options, ...IN_FORCE, '--json');
+    ids.push(parseJson(out).silence_id);
+  }
+  const { out } = await world.runOnTerminal(80, 'alerts', 'silences');
+  expect(out.split('\n').filter((line) => line.length > 80)).toEqual([]);
+  for (const silence of ids) expect(out).toContain(silence);
+  const wide = (await world.runOnTerminal(200, 'alerts', 'silences')).out;
+  expect(wide).toContain('jump of tenant globex in 2026-02, workspace ws-1');
+  expect(wide).toContain('growth of tenant a* up to 500,000');
+  expect(wide).toContain('all alerts');
+  expect(wide).toContain(' 2026-03-01 ');
+});

@@ -1,0 +1,34 @@
+import type { LedgerConnection } from '../../ledger/file/open.ts';
+import { PACE_MIN_ELAPSED_MS } from '../rules/jump.ts';
+import { judgePace } from '../rules/pace/pace.ts';
+import { slowProjection } from '../rules/pace/slow-part.ts';
+import { Curves } from './curves.ts';
+import type { Observation } from './observation.ts';
+
+/**
+ * Credits that the open period of an alert comes to by its own past, as its rule works them out, at the moment `at` of the last
+ * complete run (ISO-8601 UTC); null where the rule looks at the rate so far alone.
+ */
+export function projectedNow(
+  connection: LedgerConnection,
+  workspaceKey: number,
+  { rule, periodKey, tenantKey, current, threshold: limit, phase }: Observation,
+  stage: string,
+  at: string,
+): bigint | null {
+  if (periodKey === null || current === null || limit === null || phase === null || phase.over) return null;
+  if (phase.elapsedMs < PACE_MIN_ELAPSED_MS) return null;
+  const curves = new Curves({ connection, history: connection, workspaceKey, nowMs: Date.parse(at) });
+  const totalOf = connection
+    .prepare('SELECT coalesce(sum(credits_used), 0) FROM tenant_usage WHERE period_key = ? AND withdrawn = 0')
+    .safeIntegers()
+    .pluck();
+  const curve =
+    tenantKey === null
+      ? curves.ofTotal(periodKey, (key) => totalOf.get(key) as bigint)
+      : curves.of(periodKey, tenantKey);
+  const input = { current: current.credits, limit, phase, curve };
+  if (rule === 'budget') return slowProjection(input);
+  const isPace = stage === 'pace' && (rule === 'jump' || rule === 'workspace_jump');
+  return isPace && current.credits < limit ? judgePace(input).projection : null;
+}
