@@ -5,6 +5,7 @@ import { ALERT_STATES, type AlertState, RULES, SEVERITIES } from '../../core/tex
 import { renderTable, type TableColumn, type TableOptions } from '../../reports/formats/table.ts';
 import { type AlertFilters, alertRows, type ListedAlert } from '../../reports/queries/alerts.ts';
 import type { Context } from '../../wiring/context.ts';
+import { noteNearTenants } from '../finance/unknown-tenant.ts';
 import { requireKnownWorkspace } from '../shared/choose-workspace.ts';
 import { type CliContext, examples, reportingCommand } from '../shared/cli-context.ts';
 import { firstRows, LIMIT_OPTION } from '../shared/limit.ts';
@@ -79,7 +80,10 @@ function listAlerts(cli: CliContext, context: Context, options: ListOptions): vo
   const filters = { states, workspaceId: workspace, tenantId: tenant, period, rule, severity };
   const fitting = alertRows(context.reader().connection, filters);
   const narrowed = [tenant, period, rule, severity].some((filter) => filter !== undefined);
-  if (fitting.length === 0) cli.note(states === 'open' && !narrowed ? 'no alert is open' : 'no alert fits');
+  if (fitting.length === 0) {
+    cli.note(states === 'open' && !narrowed ? 'no alert is open' : 'no alert fits');
+    noteNearTenants(cli, context.reader().connection, { tenantId: tenant, workspaceId: workspace });
+  }
   const alerts = firstRows(cli, fitting, options.limit);
   const asked = { tenant_id: tenant ?? null, period: period ?? null, rule: rule ?? null, severity: severity ?? null };
   if (cli.json) cli.printJson({ filters: { states, workspace_id: workspace ?? null, ...asked }, alerts });

@@ -13,6 +13,7 @@ import { chooseWorkspace, requireKnownWorkspace } from '../shared/choose-workspa
 import { type CliContext, examples, plainCommand } from '../shared/cli-context.ts';
 import { addSheetOptions, putSheet, type SheetOptions } from './sheet-output.ts';
 import { bringRatesIntoForce } from './statement.ts';
+import { noteNearTenants } from './unknown-tenant.ts';
 
 interface ExportOptions extends SheetOptions {
   format: SheetFormat;
@@ -57,7 +58,9 @@ export function exportCommand(cli: CliContext): Command {
 
 async function exportView(cli: CliContext, context: Context, view: string, options: ExportOptions): Promise<void> {
   await bringRatesIntoForce(context);
-  await putSheet(cli, sheetOfView(context, view, options), { format: options.format, options });
+  const rows = await putSheet(cli, sheetOfView(context, view, options), { format: options.format, options });
+  const { tenant: tenantId, workspace: workspaceId } = options;
+  if (rows === 0) noteNearTenants(cli, context.reader().connection, { tenantId, workspaceId });
 }
 
 function sheetOfView(context: Context, view: string, options: ExportOptions): Sheet {
@@ -112,7 +115,8 @@ async function exportFocus(cli: CliContext, context: Context, options: ExportOpt
       nowMs: context.clock.now(),
     };
     const { sheet, gaps } = readFocusSheet(connection, { ...request, focus: context.config.focus });
-    await putSheet(cli, sheet, { format, options: { ...options, raw: true } });
+    const rows = await putSheet(cli, sheet, { format, options: { ...options, raw: true } });
+    if (rows === 0) noteNearTenants(cli, connection, { tenantId, workspaceId });
     if (gaps.unknown.length > 0) cli.note(`the ledger has nothing of ${period}`);
     if (gaps.unpriced > 0) cli.note(`${gaps.unpriced} tenants have no rate card and are left out`);
   } finally {

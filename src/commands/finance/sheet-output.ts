@@ -35,15 +35,15 @@ export function addSheetOptions(command: Command): Command {
 }
 
 /**
- * Writes rows into the file that was asked for, at once and readable by its owner alone, or to stdout.
+ * Writes rows into the file that was asked for, at once and readable by its owner alone, or to stdout. Returns how many.
  *
  * @throws UsageError when the format needs a file and there is none.
  */
 export async function putSheet(
   cli: CliContext,
   given: Sheet,
-  { format, options, whenEmpty }: { format: SheetFormat; options: SheetOptions; whenEmpty?: string },
-): Promise<void> {
+  { format, options }: { format: SheetFormat; options: SheetOptions },
+): Promise<number> {
   const style = styleOf(options);
   let count = 0;
   const rows = function* (): Generator<readonly SheetValue[]> {
@@ -60,7 +60,7 @@ export async function putSheet(
   } else {
     throw new UsageError(`--format ${format} needs --out`, `name the file, such as --out usage.${format}`);
   }
-  if (count === 0 && whenEmpty !== undefined) cli.note(whenEmpty);
+  return count;
 }
 
 /** Writes a finished text into the file that was asked for, or to stdout. */

@@ -27,6 +27,7 @@ import {
   putText,
   type SheetOptions,
 } from './sheet-output.ts';
+import { noteNearTenants } from './unknown-tenant.ts';
 
 interface StatementOptions extends SheetOptions {
   tenant?: string;
@@ -81,7 +82,10 @@ async function showStatement(
       },
     );
   }
-  if (statement.tenants.length === 0) cli.note('the period has no tenant that fits');
+  if (statement.tenants.length === 0) {
+    cli.note('the period has no tenant that fits');
+    noteNearTenants(cli, connection, { tenantId: options.tenant, workspaceId });
+  }
   if (format === 'json') await putText(cli, renderJson(statement), options);
   else if (format === 'html') await putPieces(cli, statementHtml(statement), options);
   else if (format !== 'table') {

@@ -18,6 +18,7 @@ import { withStopSignal } from '../shared/stop-signal.ts';
 import { addSheetOptions, chosenFormat, putSheet, putTable, putText, type SheetOptions } from './sheet-output.ts';
 import { compareHistories, fetchLiveHistory } from './tenant-live.ts';
 import { type LiveReport, printTenantReports, type TenantReport } from './tenant-view.ts';
+import { noteNearTenants } from './unknown-tenant.ts';
 
 interface TenantOptions extends SheetOptions {
   workspace?: string;
@@ -78,7 +79,10 @@ async function showTenant(cli: CliContext, context: Context, options: Asked, sig
     reports.push({ workspace_id: workspaceId, display_name, usage, entries, live: liveReport });
   }
   const told = reports.filter(hasSomething);
-  if (told.length === 0) cli.note(`nothing is known of tenant ${inertText(JSON.stringify(tenantId))}`);
+  if (told.length === 0) {
+    cli.note(`nothing is known of tenant ${inertText(JSON.stringify(tenantId))}`);
+    noteNearTenants(cli, context.reader().connection, { tenantId, workspaceId: workspace });
+  }
   if (format === 'json') await putText(cli, renderJson({ tenant_id: tenantId, workspaces: told }), options);
   else if (options.out === undefined) printTenantReports(cli, tenantId, told);
   else await putTable(cli, '', options);

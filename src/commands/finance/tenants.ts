@@ -5,11 +5,11 @@ import { UsageError } from '../../core/errors.ts';
 import { inertText } from '../../core/text/inert-text.ts';
 import { formatInteger } from '../../reports/formats/format.ts';
 import { renderTable, type TableColumn } from '../../reports/formats/table.ts';
-import { type NamedTenantRow, namedTenants } from '../../reports/queries/tenants.ts';
+import { countTenants, type NamedTenantRow, namedTenants } from '../../reports/queries/tenants.ts';
 import { chooseWorkspace, requireKnownWorkspace } from '../shared/choose-workspace.ts';
 import { type CliContext, examples, reportingCommand } from '../shared/cli-context.ts';
 import { readCsvFile } from '../shared/csv-file.ts';
-import { firstRows, LIMIT_OPTION } from '../shared/limit.ts';
+import { LIMIT_OPTION, noteMore } from '../shared/limit.ts';
 import { openExisting } from './close.ts';
 
 export function tenantsCommand(cli: CliContext): Command {
@@ -103,9 +103,10 @@ function listCommand(cli: CliContext): Command {
     .action(({ workspace, limit }: { workspace?: string; limit?: number }) =>
       cli.withContext((context) => {
         requireKnownWorkspace(context, workspace);
-        const all = namedTenants(context.reader().connection, workspace);
-        const rows = firstRows(cli, all, limit);
-        if (all.length === 0) cli.note('the ledger knows no tenant that fits');
+        const { connection } = context.reader();
+        const rows = namedTenants(connection, workspace, limit);
+        if (rows.length === limit) noteMore(cli, countTenants(connection, workspace) - rows.length);
+        if (rows.length === 0) cli.note('the ledger knows no tenant that fits');
         if (cli.json) cli.printJson({ rows });
         else if (rows.length > 0) cli.print(renderTable(rows, COLUMNS, cli.tableOptions));
       }),

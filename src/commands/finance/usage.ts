@@ -17,6 +17,7 @@ import { requireKnownWorkspace } from '../shared/choose-workspace.ts';
 import { type CliContext, examples, reportingCommand } from '../shared/cli-context.ts';
 import { LIMIT_OPTION, noteMore } from '../shared/limit.ts';
 import { addSheetOptions, chosenFormat, putPieces, putSheet, putTable, type SheetOptions } from './sheet-output.ts';
+import { noteNearTenants } from './unknown-tenant.ts';
 
 interface UsageOptions extends SheetOptions {
   period?: string;
@@ -64,10 +65,12 @@ async function showUsage(cli: CliContext, context: Context, options: UsageOption
   const read = asOf === null ? eachUsageRow(connection, filters) : eachRowAsOf(connection, asOf, filters);
   const left = { out: 0 };
   const first = firstOf(read, options.limit, left);
-  const whenEmpty =
-    asOf === null ? 'the ledger holds no usage that fits' : `the ledger held no usage that fits at ${asOf}`;
+  const noteNone = (): void => {
+    cli.note(asOf === null ? 'the ledger holds no usage that fits' : `the ledger held no usage that fits at ${asOf}`);
+    noteNearTenants(cli, connection, filters);
+  };
   if (format !== 'json' && format !== 'table') {
-    await putSheet(cli, sheetOf('usage', COLUMNS, first), { format, options, whenEmpty });
+    if ((await putSheet(cli, sheetOf('usage', COLUMNS, first), { format, options })) === 0) noteNone();
     noteMore(cli, left.out);
     return;
   }
@@ -76,12 +79,12 @@ async function showUsage(cli: CliContext, context: Context, options: UsageOption
     const seen = { rows: 0 };
     const pieces = documentPieces({ ...(asOf === null ? {} : { as_of: asOf }), filters: given }, counted(first, seen));
     await putPieces(cli, pieces, options);
-    if (seen.rows + left.out === 0) cli.note(whenEmpty);
+    if (seen.rows + left.out === 0) noteNone();
     noteMore(cli, left.out);
     return;
   }
   const rows = [...first];
-  if (rows.length + left.out === 0) cli.note(whenEmpty);
+  if (rows.length + left.out === 0) noteNone();
   if (rows.length > 0 || options.out !== undefined) {
     const columns = tableColumns(rows, asOf === null ? context.clock.now() : Date.parse(asOf));
     await putTable(cli, renderTable(rows, columns, cli.tableOptions), options);

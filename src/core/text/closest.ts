@@ -1,11 +1,26 @@
 /** The candidate that takes the fewest edits, when these are few for a word of this length. */
 export function closest(key: string, candidates: readonly string[]): string | undefined {
-  const plain = (word: string) => word.toLowerCase().replace(/[^a-z0-9]/g, '');
-  const ranked = candidates
-    .map((candidate) => ({ candidate, edits: editDistance(plain(key), plain(candidate)) }))
-    .sort((a, b) => a.edits - b.edits);
-  const best = ranked[0];
-  return best !== undefined && best.edits <= Math.floor(plain(best.candidate).length / 3) ? best.candidate : undefined;
+  return nearest(key, candidates, 1)[0];
+}
+
+/** Up to `most` such candidates, those with the fewest edits first; neither case nor punctuation counts. */
+export function nearest(key: string, candidates: readonly string[], most: number): string[] {
+  const from = plain(key);
+  return candidates
+    .flatMap((candidate) => {
+      const to = plain(candidate);
+      const few = Math.floor(to.length / 3);
+      if (to === '' || Math.abs(to.length - from.length) > few) return [];
+      const edits = editDistance(from, to);
+      return edits <= few ? [{ candidate, edits }] : [];
+    })
+    .sort((a, b) => a.edits - b.edits)
+    .slice(0, most)
+    .map(({ candidate }) => candidate);
+}
+
+function plain(word: string): string {
+  return word.toLowerCase().replace(/[^\p{L}\p{N}]/gu, '');
 }
 
 /** Insertions, deletions, replacements and swaps of two neighbours from one word to the other. */

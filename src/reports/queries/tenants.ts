@@ -1,3 +1,4 @@
+import { nearest } from '../../core/text/closest.ts';
 import type { LedgerConnection } from '../../ledger/file/open.ts';
 import { whereClause } from './where.ts';
 
@@ -11,16 +12,29 @@ export interface NamedTenantRow {
   first_seen_at: string | null;
 }
 
-/** The tenants of a workspace, or of all, with their names. */
-export function namedTenants(connection: LedgerConnection, workspaceId: string | undefined): NamedTenantRow[] {
+/** The tenants of a workspace, or of all, with their names, by id; with a limit no more of them are read. */
+export function namedTenants(
+  connection: LedgerConnection,
+  workspaceId: string | undefined,
+  limit?: number,
+): NamedTenantRow[] {
   const { where, values } = whereClause({ workspace_id: workspaceId });
   const rows = connection
     .prepare(
       `SELECT workspace_id, tenant_id, display_name, external_ref, labels, first_seen_at
-       FROM finance_tenants ${where} ORDER BY workspace_id, tenant_id`,
+       FROM finance_tenants ${where} ORDER BY workspace_id, tenant_id LIMIT ?`,
     )
-    .all(...values) as (Omit<NamedTenantRow, 'labels'> & { labels: string | null })[];
+    .all(...values, limit ?? -1) as (Omit<NamedTenantRow, 'labels'> & { labels: string | null })[];
   return rows.map((row) => ({ ...row, labels: JSON.parse(row.labels ?? '{}') as Record<string, string> }));
+}
+
+/** How many there are: counted along an index. */
+export function countTenants(connection: LedgerConnection, workspaceId: string | undefined): number {
+  const { where, values } = whereClause({ workspace_id: workspaceId });
+  return connection
+    .prepare(`SELECT count(*) FROM workspaces JOIN tenants USING (workspace_key) ${where}`)
+    .pluck()
+    .get(...values) as number;
 }
 
 /** Looks up what people call a tenant, null when it has no name; the names that fit are read once. */
@@ -59,4 +73,84 @@ export function tenantNameReader(
     )
     .pluck();
   return (tenantId) => (name.get(workspaceId, tenantId) as string | null | undefined) ?? null;
+}
+
+/** A tenant that may have been meant by a word. */
+export interface NearTenant {
+  workspace_id: string;
+  tenant_id: string;
+  display_name: string | null;
+}
+
+/** Ids, and names, that are looked at for a word, however many there are. */
+const MOST_LOOKED_AT = 2_000;
+/** Nobody mistypes a longer one, and comparing them takes its time. */
+const LONGEST_WORD = 100;
+
+/** Up to three tenants whose id or name is near to a word, the nearest first; of many tenants only some are looked at. */
+export function nearTenants(connection: LedgerConnection, word: string, workspaceId: string | undefined): NearTenant[] {
+  if (word.length > LONGEST_WORD) return [];
+  const byId = idsAround(connection, word, workspaceId);
+  const byName = someNames(connection, workspaceId);
+  const starts = [...byId.keys()].filter((id) => word.length > 2 && id.toLowerCase().startsWith(word.toLowerCase()));
+  const texts = [...nearest(word, [...new Set([...byId.keys(), ...byName.keys()])], 3), ...starts.sort()];
+  const meant = new Map<string, { workspace_id: string; tenant_id: string }>();
+  for (const text of texts) {
+    const found = byId.get(text) ?? byName.get(text);
+    if (found !== undefined && meant.size < 3) meant.set(`${found.tenant_id} ${found.workspace_id}`, found);
+  }
+  return [...meant.values()].map((found) => {
+    const nameOf = tenantNameReader(connection, found.workspace_id);
+    return { ...found, display_name: nameOf(found.tenant_id) };
+  });
+}
+
+type Places = Map<string, { workspace_id: string; tenant_id: string }>;
+
+/** Ids that begin as the word does or stand beside it, by the index; then the first of all, which is all of a few. */
+function idsAround(connection: LedgerConnection, word: string, workspaceId: string | undefined): Places {
+  const { where, values } = whereClause({ workspace_id: workspaceId });
+  const workspaces = connection
+    .prepare(`SELECT workspace_key, workspace_id FROM workspaces ${where} ORDER BY workspace_id LIMIT 100`)
+    .all(...values) as { workspace_key: number; workspace_id: string }[];
+  const read = (compare: string) =>
+    connection
+      .prepare(`SELECT tenant_id FROM tenants WHERE workspace_key = ? AND tenant_id ${compare} LIMIT ?`)
+      .pluck();
+  const after = read('>= ? ORDER BY tenant_id');
+  const before = read('< ? ORDER BY tenant_id DESC');
+  const found: Places = new Map();
+  let left = MOST_LOOKED_AT;
+  const look =
+    (statement: typeof after, { workspace_key, workspace_id }: (typeof workspaces)[number]) =>
+    (from: string, most: number): void => {
+      const ids = statement.all(workspace_key, from, Math.max(0, Math.min(most, left))) as string[];
+      left -= ids.length;
+      for (const tenant_id of ids) if (!found.has(tenant_id)) found.set(tenant_id, { workspace_id, tenant_id });
+    };
+  const swapped = `${word.charAt(1)}${word.charAt(0)}${word.slice(2)}`;
+  const spellings = new Set([word, word.toLowerCase(), word.toUpperCase(), word.slice(1), swapped]);
+  for (const workspace of workspaces) {
+    for (const spelling of spellings) {
+      look(after, workspace)(spelling, 10);
+      look(before, workspace)(spelling, 10);
+      for (let cut = 1; cut <= 6 && cut < spelling.length; cut += 1) look(after, workspace)(spelling.slice(0, -cut), 3);
+    }
+  }
+  for (const workspace of workspaces) look(after, workspace)('', left);
+  return found;
+}
+
+/** Tenants by what people call them. */
+function someNames(connection: LedgerConnection, workspaceId: string | undefined): Places {
+  const { where, values } = whereClause({ workspace_id: workspaceId });
+  const rows = connection
+    .prepare(
+      `SELECT display_name, workspace_id, tenant_id
+       FROM (SELECT tenant_key, display_name FROM tenant_names WHERE display_name IS NOT NULL LIMIT ${MOST_LOOKED_AT})
+       JOIN tenants USING (tenant_key) JOIN workspaces USING (workspace_key) ${where}`,
+    )
+    .raw()
+    .all(...values) as [string, string, string][];
+  return new Map(rows.map(([name, workspace_id, tenant_id]) => [name, { workspace_id, tenant_id }]));
 }

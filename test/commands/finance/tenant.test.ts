@@ -76,6 +76,35 @@ describe('tenant', () => {
     });
   });
 
+  it('names what may have been meant, wherever a tenant can be asked for', async () => {
+    const world = await syncedTwice();
+    const meant = '  Did you mean "acme"?\n';
+    expect(await world.run('tenant', 'amce')).toMatchObject({
+      code: 0,
+      out: '',
+      err: `nothing is known of tenant "amce"\n${meant}`,
+    });
+    for (const command of [
+      'usage --tenant amce',
+      'usage --tenant amce --json',
+      'usage --tenant amce --format csv',
+      'statement 2026-02 --workspace ws-1 --tenant amce',
+      'export usage --tenant amce',
+      'alerts list --all --tenant amce',
+    ]) {
+      expect((await world.run(...command.split(' '))).err, command).toContain(meant);
+    }
+    // A tenant that is known has nothing in this period: that is all there is to say.
+    expect((await world.run('usage', '--tenant', 'acme', '--period', '2020-01')).err).not.toContain('Did you mean');
+  });
+
+  it('names the workspace that has a tenant, when it was looked for in another one', async () => {
+    const world = await createWorld(FIRST, SECOND);
+    await world.run('sync', '--workspace', 'ws-1');
+    const { err } = await world.run('usage', '--tenant', 'acme', '--workspace', 'ws-2');
+    expect(err).toBe('the ledger holds no usage that fits\n  "acme" is a tenant of ws-1\n');
+  });
+
   it('refuses a workspace that nobody knows', async () => {
     const world = await syncedTwice();
     const { code, err } = await world.run('tenant', 'acme', '--workspace', 'ws-9');

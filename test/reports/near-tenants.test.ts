@@ -1,0 +1,110 @@
+import { expect, test, vi } from 'vitest';
+import { nearest } from '../../src/core/text/closest.ts';
+import type { LedgerConnection } from '../../src/ledger/file/open.ts';
+import { countTenants, namedTenants, nearTenants } from '../../src/reports/queries/tenants.ts';
+import { openLedger, publish, usageRecord } from '../support/open-ledger.ts';
+
+const MANY = 100_000;
+
+/** Two workspaces: one with these tenants, and one with many. */
+function ledgerOf(...ids: string[]): LedgerConnection {
+  const { connection } = openLedger();
+  const records = (list: readonly string[]) => list.map((id) => usageRecord(id, 10));
+  publish(connection, records(ids), { workspaceId: 'ws-1' });
+  publish(connection, records(['customer-0000000']), { workspaceId: 'ws-2' });
+  connection
+    .prepare(
+      `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?)
+       INSERT INTO tenants (workspace_key, tenant_id)
+       SELECT workspace_key, printf('customer-%07d', i) FROM workspaces, n WHERE workspace_id = 'ws-2'`,
+    )
+    .run(MANY);
+  return connection;
+}
+
+/** How many rows its statements give. */
+function rowsRead(connection: LedgerConnection, query: () => unknown): number {
+  let rows = 0;
+  const { prepare } = connection;
+  const spy = vi.spyOn(connection, 'prepare').mockImplementation((sql: string) => {
+    const statement = prepare.call(connection, sql);
+    const all = statement.all.bind(statement) as (...values: unknown[]) => unknown[];
+    statement.all = (...values: unknown[]) => {
+      const found = all(...values);
+      rows += found.length;
+      return found;
+    };
+    return statement;
+  });
+  query();
+  spy.mockRestore();
+  return rows;
+}
+
+test('what may have been meant is near by its letters, whatever their case, or begins with them', () => {
+  const connection = ledgerOf('acme', 'Globex Corp', 'initech-europe', '株式会社山田', 'hooli');
+  const meant = (word: string, workspaceId?: string) =>
+    nearTenants(connection, word, workspaceId).map(({ tenant_id }) => tenant_id);
+  expect(meant('amce')).toEqual(['acme']);
+  expect(meant('cme')).toEqual(['acme']);
+  expect(meant('ACME')).toEqual(['acme']);
+  expect(meant('globexcorp')).toEqual(['Globex Corp']);
+  expect(meant('initech')).toEqual(['initech-europe']);
+  expect(meant('株式会社山口')).toEqual(['株式会社山田']);
+  expect(meant('something else')).toEqual([]);
+  expect(meant('')).toEqual([]);
+  expect(meant('hooli', 'ws-2')).toEqual([]);
+  expect(meant('x'.repeat(5000))).toEqual([]);
+});
+
+test('of a hundred thousand the right one is found, and few are looked at', () => {
+  const connection = ledgerOf('acme');
+  for (const [word, wanted] of [
+    ['customer-00543211', 'customer-0054321'],
+    ['customer-0054321x', 'customer-0054321'],
+    ['Customer-0054321', 'customer-0054321'],
+    ['ucstomer-0054321', 'customer-0054321'],
+  ] as const) {
+    // Those beside it are as near by their letters.
+    const meant = (): string[] => nearTenants(connection, word, undefined).map(({ tenant_id }) => tenant_id);
+    expect(meant(), word).toContain(wanted);
+    expect(meant()).toHaveLength(3);
+    expect(rowsRead(connection, meant)).toBeLessThan(5_000);
+  }
+});
+
+test('people know a tenant by its name', () => {
+  const connection = ledgerOf('t-4711');
+  connection
+    .prepare(
+      `INSERT INTO tenant_names (tenant_key, after_seq, display_name, labels, recorded_at)
+       SELECT tenant_key, 1, 'Umbrella Inc.', '{}', '2026-03-01' FROM tenants WHERE tenant_id = 't-4711'`,
+    )
+    .run();
+  expect(nearTenants(connection, 'umbrela inc', undefined)).toEqual([
+    { workspace_id: 'ws-1', tenant_id: 't-4711', display_name: 'Umbrella Inc.' },
+  ]);
+});
+
+test('a list of three tenants reads three', () => {
+  const connection = ledgerOf('acme');
+  let rows: ReturnType<typeof namedTenants> = [];
+  const read = rowsRead(connection, () => {
+    rows = namedTenants(connection, undefined, 3);
+  });
+  expect(rows.map(({ tenant_id }) => tenant_id)).toEqual(['acme', 'customer-0000000', 'customer-0000001']);
+  expect(read).toBe(3);
+  // Nothing is sorted before: the rows come in the order of an index.
+  const plan = connection
+    .prepare('EXPLAIN QUERY PLAN SELECT * FROM finance_tenants ORDER BY workspace_id, tenant_id LIMIT 3')
+    .all() as { parent: number; detail: string }[];
+  const outer = plan.filter(({ parent }) => parent === 0).map(({ detail }) => detail);
+  expect(outer.join('\n')).not.toMatch(/TEMP B-TREE|SCAN t\b/);
+  expect(countTenants(connection, undefined)).toBe(MANY + 2);
+  expect(countTenants(connection, 'ws-1')).toBe(1);
+});
+
+test('a word without letters is near to nothing, and one edit less is nearer', () => {
+  expect(nearest('---', ['***', 'a'], 3)).toEqual([]);
+  expect(nearest('statement', ['statements', 'statement', 'state'], 3)).toEqual(['statement', 'statements']);
+});
