@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { RULES, SEVERITIES } from '../core/text/alert-words.ts';
-import { FINANCE_VIEWS } from '../core/text/finance-views.ts';
+import { FINANCE_VIEWS, FOCUS_VERSIONS } from '../core/text/finance-views.ts';
 import { rateCardsSchema } from './rate-card-schema.ts';
 import {
   addressRule,
@@ -29,6 +29,11 @@ function obeys<Schema extends z.ZodType<string>>(schema: Schema, rule: Rule) {
 const word = z.string().trim().min(1);
 const secret = obeys(z.string(), secretRule);
 const address = obeys(word, addressRule);
+/** Without quotes YAML reads a number. */
+const focusVersion = z.preprocess(
+  (given) => (typeof given === 'number' ? String(given) : given),
+  z.enum(FOCUS_VERSIONS),
+);
 const cron = obeys(word, cronRule);
 
 /** Variables from the environment are text: `${PORT}` has to count as a number where one is wanted. */
@@ -211,6 +216,7 @@ export const fileSchema = z.strictObject({
         cron: cron.optional(),
         after: z.enum(['close']).optional(),
         period: z.enum(['current', 'previous']).optional(),
+        version: focusVersion.optional(),
         workspace: word.optional(),
         names: z.boolean().optional(),
         folder: word.optional(),

@@ -1,4 +1,5 @@
 import type { RuleName, Severity } from '../core/text/alert-words.ts';
+import type { FocusVersion } from '../core/text/finance-views.ts';
 import type { RateCardText } from './rate-card-schema.ts';
 import type { ShardConfig } from './shard.ts';
 import type { SigningScheme } from './signing-scheme.ts';
@@ -181,6 +182,8 @@ export interface ExportConfig {
   period: 'current' | 'previous' | null;
   /** Null: all workspaces. */
   workspaceId: string | null;
+  /** Of the FOCUS specification; no matter to other views. */
+  version: FocusVersion;
   /** With the tenants' names as a last column; FOCUS has them anyway. */
   names: boolean;
   /** Absolute. */

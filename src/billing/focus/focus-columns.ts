@@ -1,6 +1,4 @@
-/** Versions of the FinOps Open Cost and Usage Specification that can be written. */
-export const FOCUS_VERSIONS = ['1.2', '1.3'] as const;
-export type FocusVersion = (typeof FOCUS_VERSIONS)[number];
+import type { FocusVersion } from '../../core/text/finance-views.ts';
 
 /** The columns of 1.2, in the order in which they are written. */
 const COLUMNS_1_2 = [

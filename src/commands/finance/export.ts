@@ -1,8 +1,8 @@
 import { resolve } from 'node:path';
 import { type Command, Option } from 'commander';
-import { FOCUS_VERSIONS, type FocusVersion } from '../../billing/focus/focus-columns.ts';
 import { UsageError } from '../../core/errors.ts';
 import { parsePeriod } from '../../core/period.ts';
+import { FOCUS_VERSIONS, type FocusVersion } from '../../core/text/finance-views.ts';
 import { SHEET_FORMATS, type SheetFormat } from '../../reports/files/write-sheet.ts';
 import { writeWorkbook } from '../../reports/files/write-workbook.ts';
 import type { Sheet } from '../../reports/formats/sheet.ts';

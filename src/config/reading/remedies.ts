@@ -25,6 +25,7 @@ const REMEDIES: Readonly<Record<string, string>> = {
   names: "Write true for the tenants' names as a last column, or remove the line",
   after: 'Write `after: close`, or give a `cron:` instead',
   period: 'Choose current or previous, or remove the line for all months',
+  version: 'Choose "1.2" or "1.3", or remove the line for 1.2',
   log_level: 'Choose info unless you are looking for a fault, then debug',
   defaults: 'Write `defaults:` with indented settings below it',
   workspaces: 'List at least one workspace: `- id: ...` below `workspaces:`',

@@ -55,6 +55,10 @@ http:                                  # health, metrics and queue pages of the 
 #     names: true                      # the tenants' names as a last column
 #     folder: ./exports                # relative to this file; without it: exports beside the ledger
 #     keep: 30                         # older ones are deleted
+#   - name: focus
+#     view: focus
+#     version: "1.3"                   # 1.2 | 1.3, of FOCUS
+#     after: close
 
 # rates:                               # what credits cost; absent: the cards of \`usage-ledger rates import\`
 #   - name: standard

@@ -3,3 +3,7 @@ export const FINANCE_VIEWS = [
   ...(['adjustments', 'alerts', 'charge_lines', 'charges', 'closes', 'daily', 'freshness', 'history'] as const),
   ...(['month_to_date', 'period_changes', 'period_totals', 'runs', 'tenants', 'usage'] as const),
 ];
+
+/** Versions of the FinOps Open Cost and Usage Specification that can be written. */
+export const FOCUS_VERSIONS = ['1.2', '1.3'] as const;
+export type FocusVersion = (typeof FOCUS_VERSIONS)[number];

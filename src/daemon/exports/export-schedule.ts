@@ -69,11 +69,12 @@ export function startExportSchedule({
   let child: ChildProcess | null = null;
   let running: Promise<void> | null = null;
 
-  const write = async ({ name, view, format, names, folder }: ExportConfig, due: Due): Promise<void> => {
+  const write = async ({ name, view, version, format, names, folder }: ExportConfig, due: Due): Promise<void> => {
     const path = join(folder, exportName(name, due.occasion, format));
     const { period, workspaceIds, onlyThese } = due;
     const order: ExportJob = {
-      ...{ ledgerPath: config.ledger.path, path, view, format, names, workspaceIds, onlyThese, period },
+      ...{ ledgerPath: config.ledger.path, path, view, version, format, names },
+      ...{ workspaceIds, onlyThese, period },
       ...{ focus: config.focus, nowMs: clock.now() },
     };
     child = fork(new URL('./export-process.js', import.meta.url), [JSON.stringify(order)], {

@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { evaluateLedger } from '../../../src/alerts/evaluate/evaluate-self.ts';
 import { routesOf } from '../../../src/alerts/notify/routes.ts';
+import { focusColumns } from '../../../src/billing/focus/focus-columns.ts';
 import { commitClose } from '../../../src/billing/records/commit-close.ts';
 import { setCards } from '../../../src/billing/records/set-cards.ts';
 import { checkExports } from '../../../src/commands/doctor/check-exports.ts';
@@ -34,7 +35,7 @@ function prepare(...wanted: Partial<ExportConfig>[]) {
   const exports = wanted.map(
     (one): ExportConfig => ({
       ...{ name: 'usage', view: 'usage', format: 'csv', cron: '0 6 * * *', period: null },
-      ...{ workspaceId: null, names: false, folder, keep: 3 },
+      ...{ version: '1.2', workspaceId: null, names: false, folder, keep: 3 },
       ...one,
     }),
   );
@@ -117,10 +118,11 @@ describe('an export by cron', () => {
     const { start, files, read } = prepare(
       { name: 'now', format: 'ndjson', period: 'current', view: 'charges', names: true },
       { name: 'focus', view: 'focus', period: 'previous' },
+      { name: 'focus-next', view: 'focus', period: 'previous', version: '1.3' },
       ...(['xlsx', 'parquet', 'json'] as const).map((format) => ({ name: format, format })),
     );
     await start().check();
-    expect(files()).toHaveLength(5);
+    expect(files()).toHaveLength(6);
     const months = read('now-20260320T120000Z.ndjson')
       .trim()
       .split('\n')
@@ -131,6 +133,11 @@ describe('an export by cron', () => {
     expect(header).toMatch(/^BilledCost,/);
     expect(rows).toHaveLength(2);
     for (const row of rows) expect(row).toContain('2026-02-01T00:00:00Z');
+    // Columns that came with the version.
+    const [next = ''] = read('focus-next-20260320T120000Z.csv').split('\r\n');
+    expect(next.split(',')).toEqual(focusColumns('1.3'));
+    expect(header?.split(',')).toEqual(focusColumns('1.2'));
+    expect(next).not.toBe(header);
   });
 });
 
