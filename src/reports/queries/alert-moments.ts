@@ -57,7 +57,6 @@ export function alertMoments(connection: LedgerConnection, { alert }: AlertRecor
   });
   // How a threshold was built is told once; it stands for as long as the threshold does.
   const built = last?.notification.evidence.threshold ?? null;
-  const members = last?.notification.evidence ?? evidence;
   const notification = buildNotification({
     ...{ notificationId: '', type: resolved ? 'alert.resolved' : 'alert.firing', alertId: alert.alert_id },
     ...{ rule: seen.rule, ruleVersion: Number(alert.rule_version), level: Number(row.level), state: alert.state },
@@ -69,9 +68,6 @@ export function alertMoments(connection: LedgerConnection, { alert }: AlertRecor
     evidence: {
       ...evidence,
       threshold: evidence.threshold ?? (built?.credits === alert.threshold ? built : null),
-      tenants: members.tenants,
-      // Whole numbers of what was told are read back as bigints.
-      tenant_count: members.tenant_count === null ? null : Number(members.tenant_count),
     },
   });
   // Why it was resolved is said once: the figures may have moved on since.
@@ -102,6 +98,7 @@ function observe(connection: LedgerConnection, row: SubjectRow, alert: AlertReco
   };
   const seen = observation({
     ...{ ...subject, judgement: clear(true), threshold: alert.threshold, detail: row.detail },
+    members: rule === 'incident' ? membersOf(connection, row.alertKey) : [],
     previous: pair(row.previousCredits, row.previousRequests),
     current: pair(row.currentCredits, row.currentRequests),
     phase: subject.periodKey === null ? null : phaseOf(periodOfKey(subject.periodKey), Date.parse(at)),
@@ -121,6 +118,18 @@ function observe(connection: LedgerConnection, row: SubjectRow, alert: AlertReco
     current: read(subject.periodKey) ?? { credits: 0n, requests: 0n },
     previous: samePeriod ? seen.previous : read(subject.periodKey - 1),
   };
+}
+
+/** The tenants whose alerts belong to an incident, those with the most at stake first. */
+function membersOf(connection: LedgerConnection, incidentKey: bigint): string[] {
+  return connection
+    .prepare(
+      `SELECT t.tenant_id FROM alerts a JOIN tenants t USING (tenant_key) WHERE a.incident_key = ?
+       GROUP BY a.tenant_key
+       ORDER BY max(abs(coalesce(a.current_credits, 0) - coalesce(a.previous_credits, 0))) DESC, a.tenant_key`,
+    )
+    .pluck()
+    .all(incidentKey) as string[];
 }
 
 function pair(credits: bigint | null, requests: bigint | null): UsageFigures | null {

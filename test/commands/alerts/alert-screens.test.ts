@@ -72,6 +72,13 @@ it('explains an incident of any size, and says of a member what keeps it quiet',
       'Incident, certain: 7 tenants at once in workspace "ws-1" in 2026-02: "a", "b", "c", "d", "e" and 2 more.',
     );
   }
+  // Who joins later is told by the incident, and stands in what it is now: those with the most at stake first.
+  world.sandbox.workspace('ws-1').set({ tenantId: 'steady-7', period: '2026-02', credits: 90_000, requests: 30 });
+  await world.run('sync');
+  const { told, now } = parseJson((await world.run('alerts', 'explain', incident.alert_id, '--json')).out);
+  expect(told.evidence).toMatchObject({ tenants: expect.not.arrayContaining(['steady-7']), tenant_count: 7 });
+  expect(now.evidence).toMatchObject({ tenants: ['steady-7', ...members], tenant_count: 8 });
+
   const member = alerts.find(({ tenant_id }: { tenant_id: string }) => tenant_id === 'a');
   const head = `${member.alert_id}  critical  firing since 2026-02-20 12:00 UTC\nnot told, because incident:${incident.alert_id}`;
   for (const screen of ['explain', 'show']) {
