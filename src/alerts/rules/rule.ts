@@ -36,7 +36,7 @@ export const STAGE_RANK: Readonly<Record<Stage, number>> = { pace: 0, certain: 1
 /** Stored with each alert; raised whenever the same figures could give another answer than before. */
 export const RULE_VERSION: Readonly<Record<RuleName, number>> = {
   jump: 5,
-  drop: 2,
+  drop: 3,
   new_spend: 2,
   trend: 1,
   budget: 1,

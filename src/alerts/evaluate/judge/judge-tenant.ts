@@ -83,15 +83,18 @@ export function createTenantJudge({
     return { rule, periodKey, tenantKey, phase, current: current ?? NO_USAGE, previous };
   };
 
-  /** The threshold after a tenant's first period, as if it had been used from its beginning; null when nobody saw that. */
-  const afterFirst = (tenant: TenantFacts): Threshold | null => {
-    const { period } = factsOf(tenant.periodKey);
-    const firstSeenAt = firstSeenOf.get(tenant.periodKey - 1, tenant.tenantKey) as string | undefined;
-    if (firstSeenAt === undefined || tenant.previous === null) return null;
-    const { lengthMs } = factsOf(tenant.periodKey - 1).phase;
-    const activeMs = periodEndMs(addPeriods(period, -1)) - Date.parse(firstSeenAt);
-    const whole = wholeMonth(tenant.previous.credits, activeMs, lengthMs);
-    return buildThreshold(period, (before) => (before === 1 ? whole : null), {
+  /**
+   * The threshold after a tenant's first period, which lies so many before, as if that had been used from its beginning; null
+   * when nobody saw when it began.
+   */
+  const afterFirst = (tenant: TenantFacts, before: number): Threshold | null => {
+    const firstKey = tenant.periodKey - before;
+    const { period, phase } = factsOf(firstKey);
+    const credits = historyOf(tenant)(before);
+    const firstSeenAt = firstSeenOf.get(firstKey, tenant.tenantKey) as string | undefined;
+    if (firstSeenAt === undefined || credits === null) return null;
+    const whole = wholeMonth(credits, periodEndMs(period) - Date.parse(firstSeenAt), phase.lengthMs);
+    return buildThreshold(addPeriods(period, 1), (months) => (months === 1 ? whole : null), {
       ...ownOf(tenant),
       baseline: 'previous',
     });
@@ -101,9 +104,11 @@ export function createTenantJudge({
   const returns = (tenant: TenantFacts): boolean => {
     const own = ownOf(tenant);
     const history = historyOf(tenant);
-    const { period } = factsOf(tenant.periodKey);
-    const before = buildThreshold(addPeriods(period, -1), (months) => history(months + 1), own);
-    if (before === null || (tenant.previous?.credits ?? 0n) < before.credits || !isPastFirst(tenant, 2)) return false;
+    const { period } = factsOf(tenant.periodKey - 1);
+    const before = isPastFirst(tenant, 2)
+      ? buildThreshold(period, (months) => history(months + 1), own)
+      : afterFirst(tenant, 2);
+    if (before === null || (tenant.previous?.credits ?? 0n) < before.credits) return false;
     return jumpThreshold(tenant.current?.credits ?? 0n, own) > before.baseline;
   };
 
@@ -130,7 +135,7 @@ export function createTenantJudge({
       let judgement = judge(built, true);
       // Looking for earlier periods is what costs, and most of whom the rule does not hold for need no look.
       if (judgement.verdict === 'holds' && !isPastFirst(tenant, 1)) {
-        built = afterFirst(tenant);
+        built = afterFirst(tenant, 1);
         judgement = judge(built, false);
       }
       return observation({

@@ -17,27 +17,30 @@ export function thresholdOf(before: number, { ratio, minCredits, minIncrease }: 
 
 /** What a tenant's month must come to for a jump; null where nothing can be compared. */
 export function limitOf(seen: Seen, tenant: TenantSeen, month: number, settings: OracleSettings): number | null {
+  const before = comparedWith(seen, tenant, month);
+  return before === null ? null : thresholdOf(before, settings);
+}
+
+/** Credits of the month before; of a first one, what all of it would have been. */
+function comparedWith(seen: Seen, tenant: TenantSeen, month: number): number | null {
   const before = seen.credits(tenant, month - 1);
   if (before <= 0 || tenant.first >= month) return null;
-  if (tenant.first < month - 1) return thresholdOf(before, settings);
+  if (tenant.first < month - 1) return before;
   const first = tenant.months.get(month - 1);
   if (first === undefined || first.byFirstRun) return null;
   // A first month began on the day on which it was seen first; at least a day counts.
   const active = Math.max(DAY_MS, boundsOf(month - 1)[1] - first.firstSeenMs);
-  const whole = Math.ceil((before * daysOf(month - 1) * DAY_MS) / active - 1e-9);
-  return thresholdOf(whole, settings);
+  return Math.ceil((before * daysOf(month - 1) * DAY_MS) / active - 1e-9);
 }
 
 /** Whether what was used before would be a jump against what is used now; for a month that has settled. */
 export function isDrop(seen: Seen, tenant: TenantSeen, month: number, settings: OracleSettings): boolean {
   if (tenant.first >= month - 1 || tenant.months.get(month)?.withdrawn === true) return false;
-  const [current, before, earlier] = [0, 1, 2].map((ago) => seen.credits(tenant, month - ago)) as [
-    number,
-    number,
-    number,
-  ];
+  const [current, before] = [seen.credits(tenant, month), seen.credits(tenant, month - 1)];
   if (before <= current || before < thresholdOf(current, settings)) return false;
-  const jumpedBefore = tenant.first < month - 2 && earlier > 0 && before >= thresholdOf(earlier, settings);
+  // What only returns from a jump is no drop.
+  const earlier = comparedWith(seen, tenant, month - 1);
+  const jumpedBefore = earlier !== null && before >= thresholdOf(earlier, settings);
   return !(jumpedBefore && thresholdOf(current, settings) > earlier);
 }
 
