@@ -2,6 +2,7 @@ import { Command, Option } from 'commander';
 import type { RuleName, Severity } from '../../alerts/rules/rule.ts';
 import { parsePeriod } from '../../core/period.ts';
 import { ALERT_STATES, type AlertState, RULES, SEVERITIES } from '../../core/text/alert-words.ts';
+import { formatDecimal } from '../../reports/formats/format.ts';
 import { renderTable, type TableColumn, type TableOptions } from '../../reports/formats/table.ts';
 import { type AlertFilters, alertRows, type ListedAlert } from '../../reports/queries/alerts.ts';
 import type { Context } from '../../wiring/context.ts';
@@ -123,7 +124,7 @@ function tenantWords({ tenant_id, tenant_name }: ListedAlert): string {
 }
 
 function moneyWords(money: ListedAlert['at_stake_money']): string {
-  return money === null ? '' : `${money.amount} ${money.currency}`;
+  return money === null ? '' : `${formatDecimal(money.amount)} ${money.currency}`;
 }
 
 /** One line an alert on 80 columns: the id is never cut, since it is what is typed next. */

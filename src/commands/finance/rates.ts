@@ -7,6 +7,7 @@ import { loadRates } from '../../config/reading/load-rates.ts';
 import { UsageError } from '../../core/errors.ts';
 import { formatMinor } from '../../core/money.ts';
 import { parsePeriod } from '../../core/period.ts';
+import { formatDecimal } from '../../reports/formats/format.ts';
 import { renderTable, type TableColumn } from '../../reports/formats/table.ts';
 import { recordedUsage } from '../../reports/queries/recorded-usage.ts';
 import { tenantNames } from '../../reports/queries/tenants.ts';
@@ -135,9 +136,9 @@ function checkCommand(cli: CliContext): Command {
 }
 
 const AMOUNTS = [
-  { key: 'now', header: 'Now', align: 'right' },
-  { key: 'other', header: 'With the file', align: 'right' },
-  { key: 'difference', header: 'Difference', align: 'right' },
+  { key: 'now', header: 'Now', align: 'right', format: formatDecimal },
+  { key: 'other', header: 'With the file', align: 'right', format: formatDecimal },
+  { key: 'difference', header: 'Difference', align: 'right', format: formatDecimal },
   { key: 'currency', header: '' },
 ] as const;
 

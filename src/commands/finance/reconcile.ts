@@ -10,6 +10,7 @@ import { AppError, UsageError } from '../../core/errors.ts';
 import { formatMinor, isCurrency, parseMinor } from '../../core/money.ts';
 import { type Period, parsePeriod } from '../../core/period.ts';
 import { SHEET_FORMATS, writeTextFile } from '../../reports/files/write-sheet.ts';
+import { formatDecimal } from '../../reports/formats/format.ts';
 import { renderJson } from '../../reports/formats/json.ts';
 import { sheetOf } from '../../reports/formats/sheet.ts';
 import { renderTable, type TableColumn } from '../../reports/formats/table.ts';
@@ -173,7 +174,13 @@ async function compare(
   if (rows.length > 0) cli.print(`${renderTable(rows, COLUMNS, cli.tableOptions)}\n`);
   for (const [status, count] of Object.entries(totals.tenants)) cli.print(`${count} ${status}`);
   if (currency !== null)
-    cli.print(`ledger ${totals.ledger_amount} ${currency}, invoice ${totals.invoice_amount} ${currency}`);
+    cli.print(
+      `ledger ${amountWords(totals.ledger_amount)} ${currency}, invoice ${amountWords(totals.invoice_amount)} ${currency}`,
+    );
+}
+
+function amountWords(amount: string | null): string {
+  return amount === null ? '' : formatDecimal(amount);
 }
 
 /** Null: the period has no amounts. */
@@ -285,8 +292,8 @@ const COLUMNS: TableColumn<ReconcileRow>[] = [
   { key: 'service_credits', header: 'Service', align: 'right' },
   { key: 'ledger_credits', header: 'Ledger', align: 'right' },
   { key: 'invoice_credits', header: 'Invoice', align: 'right' },
-  { key: 'ledger_amount', header: 'Ledger amount', align: 'right' },
-  { key: 'invoice_amount', header: 'Invoice amount', align: 'right' },
+  { key: 'ledger_amount', header: 'Ledger amount', align: 'right', format: amountWords },
+  { key: 'invoice_amount', header: 'Invoice amount', align: 'right', format: amountWords },
 ];
 
 function totalsOf(tenants: readonly ReconciledTenant[], currency: string | null) {

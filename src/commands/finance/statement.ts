@@ -9,7 +9,7 @@ import { parsePeriod } from '../../core/period.ts';
 import { parseExact } from '../../core/text/exact-json.ts';
 import { inertText } from '../../core/text/inert-text.ts';
 import { SHEET_FORMATS } from '../../reports/files/write-sheet.ts';
-import { formatInteger } from '../../reports/formats/format.ts';
+import { formatDecimal, formatInteger } from '../../reports/formats/format.ts';
 import { renderJson } from '../../reports/formats/json.ts';
 import { sheetOf } from '../../reports/formats/sheet.ts';
 import { renderTable, type TableColumn } from '../../reports/formats/table.ts';
@@ -164,7 +164,12 @@ const TABLE_COLUMNS: TableColumn<StatementRow>[] = [
   { key: 'kind', header: 'Line', format: (_, row) => lineWords(row) },
   { key: 'credits', header: 'Credits', align: 'right' },
   { key: 'unit_price', header: 'Price', align: 'right', format: (_, row) => priceWords(row) },
-  { key: 'amount', header: 'Amount', align: 'right' },
+  {
+    key: 'amount',
+    header: 'Amount',
+    align: 'right',
+    format: (amount) => (amount === null ? '' : formatDecimal(amount)),
+  },
   { key: 'currency', header: '' },
   { key: 'rate_card', header: 'Rate card' },
 ];
@@ -178,7 +183,7 @@ function printStatement(cli: CliContext, statement: StatementDocument): void {
   cli.print(renderTable(linesOf(statement), TABLE_COLUMNS, cli.tableOptions));
   cli.print('');
   cli.print(`credits ${formatInteger(statement.credits_used)}`);
-  for (const { currency, amount } of statement.totals) cli.print(`total ${amount} ${currency}`);
+  for (const { currency, amount } of statement.totals) cli.print(`total ${formatDecimal(amount)} ${currency}`);
   const projected = statement.tenants.reduce((sum, tenant) => sum + (tenant.projected_credits ?? 0n), 0n);
   if (state === 'open' && projected > 0n) cli.print(`at this rate ${formatInteger(projected)} credits by its end`);
 }

@@ -16,6 +16,11 @@ export function formatInteger(value: number | bigint): string {
     .replace(/\B(?=(\d{3})+$)/g, ',');
 }
 
+/** A plain decimal, such as an amount, with thousands separators: `-1,234.50`. For people; exact. */
+export function formatDecimal(plain: string): string {
+  return plain.replace(/^-?\d+/, (whole) => whole.replace(/\B(?=(\d{3})+$)/g, ','));
+}
+
 /** The time between two instants in words, rounded down to one unit: `3 min ago`, `in 2 h`, `just now` below 1 s. */
 export function relativeTime(epochMs: number, nowMs: number): string {
   const distanceMs = Math.abs(nowMs - epochMs);

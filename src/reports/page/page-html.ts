@@ -1,6 +1,6 @@
 import { formatMinor, minorDigits } from '../../core/money.ts';
 import { htmlText } from '../../core/text/html-text.ts';
-import { formatInteger } from '../formats/format.ts';
+import { formatDecimal, formatInteger } from '../formats/format.ts';
 import type { PageData } from '../queries/page-data.ts';
 import { type Charts, sparkline } from './charts.ts';
 import { originHtml } from './origin.ts';
@@ -72,7 +72,7 @@ export function moneySection(
   const text = { title: `${currency} by month`, description: 'Charges and corrections; the table has the figures.' };
   const table = tableOf(
     ['Month', currency],
-    months.map((month, at) => [month, figure(formatMinor(amounts[at] ?? 0n, currency))]),
+    months.map((month, at) => [month, figure(formatDecimal(formatMinor(amounts[at] ?? 0n, currency)))]),
   );
   return section(
     `${currency} by month`,

@@ -1,6 +1,6 @@
 import { formatMinor } from '../../core/money.ts';
 import { htmlText } from '../../core/text/html-text.ts';
-import { formatInteger } from '../formats/format.ts';
+import { formatDecimal, formatInteger } from '../formats/format.ts';
 import type { Charts } from './charts.ts';
 import { originHtml } from './origin.ts';
 import { adjustmentsSection, alertsSection, moneySection, paceSection } from './page-html.ts';
@@ -51,7 +51,7 @@ function linesSection({ lines }: TenantPageData): string {
   const rows = lines.map(({ kind, credits, amount, currency, card }): Cell[] => [
     kind,
     credits,
-    amount === null ? 'too large' : figure(`${formatMinor(amount, currency)} ${htmlText(currency)}`),
+    amount === null ? 'too large' : figure(`${formatDecimal(formatMinor(amount, currency))} ${htmlText(currency)}`),
     card,
   ]);
   return section('What it is billed', tableOf(['Line', 'Credits', 'Amount', 'Rate card'], rows));

@@ -1,6 +1,6 @@
 import type { StatementDocument } from '../../billing/statement/document.ts';
 import { htmlText } from '../../core/text/html-text.ts';
-import { formatInteger } from '../formats/format.ts';
+import { formatDecimal, formatInteger } from '../formats/format.ts';
 
 type Tenant = StatementDocument['tenants'][number];
 
@@ -30,7 +30,8 @@ export function lineWords({ kind, tier, corrects_period }: Line): string {
 /** The price of a line and how many credits it buys; empty when it is no usage. */
 export function priceWords({ unit_price, unit_credits }: Line): string {
   if (unit_price === null) return '';
-  return unit_credits === null || unit_credits === 1n ? unit_price : `${unit_price} / ${formatInteger(unit_credits)}`;
+  const price = formatDecimal(unit_price);
+  return unit_credits === null || unit_credits === 1n ? price : `${price} / ${formatInteger(unit_credits)}`;
 }
 
 /** No script, and nothing that a browser would fetch. */
@@ -87,7 +88,10 @@ function tenantSection(statement: StatementDocument, tenant: Tenant): string {
       ? ''
       : `<p>At this rate ${formatInteger(projected_credits)} credits by the end of the month.</p>\n`;
   const sums = totals
-    .map(({ amount, currency }) => `<tr><td colspan="3">Total</td><td class="number">${amount} ${currency}</td></tr>\n`)
+    .map(
+      ({ amount, currency }) =>
+        `<tr><td colspan="3">Total</td><td class="number">${formatDecimal(amount)} ${currency}</td></tr>\n`,
+    )
     .join('');
   return `<section>
 <h1>${htmlText(display_name ?? tenant_id)}</h1>
@@ -113,7 +117,7 @@ function lineRow(line: Tenant['lines'][number]): string {
     `<td>${htmlText(lineWords(line))}<br><span class="quiet">${htmlText(line.rate_card)}</span></td>`,
     `<td class="number">${line.credits === null ? '' : formatInteger(line.credits)}</td>`,
     `<td class="number">${htmlText(priceWords(line))}</td>`,
-    `<td class="number">${line.amount} ${line.currency}</td>`,
+    `<td class="number">${formatDecimal(line.amount)} ${line.currency}</td>`,
   ];
   return `<tr>${cells.join('')}</tr>\n`;
 }

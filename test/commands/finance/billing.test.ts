@@ -65,7 +65,16 @@ describe('rates', () => {
     const world = await createBilled();
     const workspaces = [workspaceSettings(world.sandbox, FIRST)];
     world.configure({ workspaces, rates: [{ ...CARD, name: 'own', price_per_credit: '1' }] });
-    expect((await world.run('statement', '2026-01', '--tenant', 'acme')).out).toContain('total 1000.00 EUR');
+    const statement = ['statement', '2026-01', '--tenant', 'acme'];
+    expect((await world.run(...statement)).out).toContain('total 1,000.00 EUR');
+    const html = (await world.run(...statement, '--format', 'html')).out;
+    expect(html).toContain('<td class="number">1,000.00 EUR</td>');
+    // Machines get the digits alone.
+    expect((await world.run(...statement, '--format', 'csv')).out).toContain(',1000.00,EUR,');
+    expect((await world.run('report', '--period', '2026-01', '--out', 'page.html')).code).toBe(0);
+    const page = readFileSync(join(world.folder, 'page.html'), 'utf8');
+    expect(page).toMatch(/<span>\d{1,3}(,\d{3})+\.\d\d</);
+    expect(page).not.toMatch(/<span>-?\d{4,}\.\d\d</);
     expect((await world.run('rates', 'import', 'rates.yml')).code).toBe(2);
     world.configure({ workspaces });
     await world.run('sync');

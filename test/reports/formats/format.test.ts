@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { formatInteger, relativeTime } from '../../../src/reports/formats/format.ts';
+import { formatDecimal, formatInteger, relativeTime } from '../../../src/reports/formats/format.ts';
 
 test('integers have a comma between each three digits', () => {
   expect([0, 7, 999, 1000, -1000, 1_234_567].map(formatInteger)).toEqual([
@@ -20,6 +20,21 @@ test('the largest value the ledger holds keeps all its digits', () => {
 
 test('without its commas an integer is what it was', () => {
   fc.assert(fc.property(fc.bigInt(), (value) => BigInt(formatInteger(value).replaceAll(',', '')) === value));
+});
+
+test('an amount is grouped before its point only, with its sign and all its digits', () => {
+  const plain = ['0', '-0.50', '999.99', '1000', '-1234.50', '1234567.0001', '0.0125', '9223372036854775807.99'];
+  const words = [
+    '0',
+    '-0.50',
+    '999.99',
+    '1,000',
+    '-1,234.50',
+    '1,234,567.0001',
+    '0.0125',
+    '9,223,372,036,854,775,807.99',
+  ];
+  expect(plain.map(formatDecimal)).toEqual(words);
 });
 
 test('a fraction is refused, because credits never have one', () => {
