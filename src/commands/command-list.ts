@@ -136,6 +136,12 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import('./ledger/publish.ts')).publishCommand,
   },
   {
+    name: 'workspace',
+    takes: '',
+    description: 'Move a workspace with its history to the ledger of another host.',
+    load: async () => (await import('./ledger/workspace.ts')).workspaceCommand,
+  },
+  {
     name: 'dashboard',
     takes: '',
     description: 'Work with dashboards of the service.',

@@ -1,5 +1,6 @@
 import { isoTime } from '../core/clock.ts';
 import { AppError, summarizeError } from '../core/errors.ts';
+import { movedAway } from '../ledger/moving/moved-away.ts';
 import type { JobHandlers } from '../queue/jobs.ts';
 import { latestSlot } from '../queue/slots.ts';
 import type { Context } from '../wiring/context.ts';
@@ -20,6 +21,8 @@ export interface AfterJobs {
 
 /** A failure that leaves nothing in the ledger, such as a workspace that another run holds, is tried again after this. */
 const UNRECORDED_REST_MS = 15_000;
+/** An exported workspace is asked about again after this: somebody may have kept it after all. */
+const MOVED_REST_MS = 60 * 60_000;
 /** Nobody means a `Retry-After` of more than a day, and later slots ask anyway. */
 const LONGEST_REST_MS = 24 * 60 * 60_000;
 
@@ -33,6 +36,11 @@ export function createHandlers(
     ...(publish === undefined ? {} : { publish: ({ signal }) => publish(signal) }),
     async sync({ workspaceId, kind, slot, attempt }, job) {
       onBegin(workspaceId);
+      if (movedAway(context.reader().connection).includes(workspaceId)) {
+        postpone(scheduleKey(workspaceId, kind), clock.now() + MOVED_REST_MS);
+        logger.info({ workspaceId, kind, slot }, 'the workspace was exported from this ledger: it is read elsewhere');
+        return { status: 'moved' };
+      }
       try {
         const outcome = await context.sync({
           workspaceId,

@@ -40,6 +40,12 @@ import {
   reopenPeriod,
 } from '../ledger/close/close-period.ts';
 import { truncateLog } from '../ledger/file/truncate-log.ts';
+import {
+  keepWorkspace,
+  type MoveRequest,
+  type SealedWorkspace,
+  sealWorkspace,
+} from '../ledger/moving/seal-workspace.ts';
 import { type AbsentKey, absentAgain } from '../ledger/runs/absences.ts';
 import { type ApplyResult, applyRun } from '../ledger/runs/apply-run.ts';
 import { type ClaimedRun, type ClaimRequest, claimRun, renewLease, type SlotDone } from '../ledger/runs/claim-run.ts';
@@ -241,6 +247,14 @@ export class WriterOps {
   /** Puts rate cards into force and prices the periods that are not closed by them. */
   setCards(request: CardsRequest): CardsChange {
     return setCards(this.#connection, request);
+  }
+
+  sealWorkspace(request: MoveRequest): SealedWorkspace {
+    return sealWorkspace(this.#connection, request);
+  }
+
+  keepWorkspace(request: MoveRequest): void {
+    keepWorkspace(this.#connection, request);
   }
 
   /** Says that this copy of the ledger is the one that the replica counts as `epoch`. */

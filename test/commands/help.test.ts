@@ -52,6 +52,7 @@ describe('help', () => {
       'backup',
       'restore',
       'publish',
+      'workspace',
       'dashboard',
       'embed-token',
       'sandbox',

@@ -5,8 +5,11 @@ import { isoTime } from '../../core/clock.ts';
 import type { LedgerConnection } from '../../ledger/file/open.ts';
 import { headOfChain } from '../../ledger/runs/digest.ts';
 
-/** Where cards come from. Those of the configuration take the place of all others. */
-export type CardSource = 'configuration' | 'import';
+/**
+ * Where cards come from. Those of the configuration take the place of all others; `moved N` came with a workspace from another
+ * ledger, and hold for the links that came along, see `moved_links`.
+ */
+export type CardSource = 'configuration' | 'import' | `moved ${number}`;
 
 /** A card as the ledger keeps it: what it says never changes, it only goes out of force. */
 export interface StoredCard extends RateCard {
@@ -42,10 +45,12 @@ export function cardsInForce(connection: LedgerConnection): StoredCard[] {
 
 /** The cards that were in force when the link `seq` of the chain was made, such as the close of a period. */
 export function cardsAt(connection: LedgerConnection, seq: number): StoredCard[] {
+  const set = connection.prepare('SELECT card_set FROM moved_links WHERE seq = ?').pluck().get(seq);
+  const ofSource = set === undefined ? "source NOT LIKE 'moved %'" : `source = 'moved ${Number(set)}'`;
   const records = connection
     .prepare(
       `SELECT ${COLUMNS} FROM rate_cards
-       WHERE after_seq < ? AND (retired_after_seq IS NULL OR retired_after_seq >= ?) ORDER BY card_key`,
+       WHERE after_seq < ? AND (retired_after_seq IS NULL OR retired_after_seq >= ?) AND ${ofSource} ORDER BY card_key`,
     )
     .all(seq, seq) as CardRecord[];
   return records.map(toCard);

@@ -128,20 +128,26 @@ function correctionStatement(connection: LedgerConnection) {
   return connection
     .prepare(
       `SELECT x.credits_delta AS credits, x.amount_minor AS amountMinor, x.card_key AS cardKey,
-         x.corrects_period_key AS correctsKey, a.entry_id AS entryId
+         x.corrects_period_key AS correctsKey,
+         coalesce(a.entry_id - r.first_entry_id + m.origin_first_entry_id, a.entry_id) AS entryId
        FROM charge_corrections x JOIN adjustments a USING (adjustment_id)
+       LEFT JOIN runs r ON r.run_key = a.run_key LEFT JOIN moved_links m ON m.seq = r.applied_seq
        WHERE x.booked_period_key = :periodKey AND x.tenant_key = :tenantKey ORDER BY x.adjustment_id`,
     )
     .safeIntegers();
 }
 
-/** The proven run that the figures stand on: the last one that covered the period, before its close if there is one. */
+/**
+ * The proven run that the figures stand on: the last one that covered the period, before its close if there is one. One that
+ * came from another ledger has the digest that it had there, as the close has committed to it.
+ */
 export function certificateOf(connection: LedgerConnection, { periodKey, closedSeq }: PeriodPlace): Certificate | null {
   const period = periodOfKey(periodKey);
   const run = connection
     .prepare(
-      `SELECT r.run_id AS runId, r.finished_at AS finishedAt, r.records, r.digest
+      `SELECT r.run_id AS runId, r.finished_at AS finishedAt, r.records, coalesce(m.origin_digest, r.digest) AS digest
        FROM runs r JOIN periods p ON p.workspace_key = r.workspace_key
+       LEFT JOIN moved_links m ON m.seq = r.applied_seq
        WHERE p.period_key = ? AND r.status = 'applied' AND r.from_period <= ? AND r.to_period >= ? AND r.applied_seq < ?
        ORDER BY r.run_key DESC LIMIT 1`,
     )

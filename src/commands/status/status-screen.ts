@@ -33,6 +33,7 @@ const WORDS: Readonly<Record<WorkspaceState, { word: string; style: CellStyle }>
   failed: { word: 'FAILED', style: 'red' },
   never: { word: 'never', style: 'yellow' },
   fresh: { word: 'ok', style: 'green' },
+  moved: { word: 'moved', style: 'dim' },
   not_configured: { word: 'gone', style: 'dim' },
 };
 

@@ -3,8 +3,8 @@ import { isStale, type StaleBounds, type SyncFacts } from '../../reports/queries
 import type { WorkspaceStatus } from '../../reports/queries/status.ts';
 import { staleAfterMs } from './stale-after.ts';
 
-/** From what is worst to what is well; one that is not configured any more is nobody's concern. */
-export const WORKSPACE_STATES = ['stale', 'failed', 'never', 'fresh', 'not_configured'] as const;
+/** From what is worst to what is well; one that was exported, or is not configured any more, is nobody's concern here. */
+export const WORKSPACE_STATES = ['stale', 'failed', 'never', 'fresh', 'moved', 'not_configured'] as const;
 export type WorkspaceState = (typeof WORKSPACE_STATES)[number];
 
 export interface WorkspaceLine extends WorkspaceStatus {
@@ -49,9 +49,10 @@ export function workspaceLines(
     const waitingSinceMs = waitingSince(id, facts.lastAttemptAtMs);
     return { ...status, name, configured: true, state: stateOf(status, { facts, waitingSinceMs }, bounds, nowMs) };
   });
-  const left = [...byId.values()].map(
-    (status): WorkspaceLine => ({ ...status, name: status.workspace_id, configured: false, state: 'not_configured' }),
-  );
+  const left = [...byId.values()].map((status): WorkspaceLine => {
+    const state = factsOf(status.workspace_id).movedAway ? 'moved' : 'not_configured';
+    return { ...status, name: status.workspace_id, configured: false, state };
+  });
   return [...configured, ...left];
 }
 
@@ -62,6 +63,7 @@ function stateOf(
   nowMs: number,
 ): WorkspaceState {
   const { last_complete_run_at: completeAt, last_status: lastStatus } = status;
+  if (facts.movedAway) return 'moved';
   if (completeAt === null) return lastStatus === 'failed' ? 'failed' : 'never';
   const since = { sinceMs: Date.parse(completeAt), waitingSinceMs };
   if (isStale(facts, since, bounds, nowMs)) return 'stale';

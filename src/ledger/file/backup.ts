@@ -47,7 +47,7 @@ export interface BackupReport {
 export async function backupLedger({ ledgerPath, target, force, signal }: BackupOrder): Promise<BackupReport> {
   const path = resolve(target);
   const replace = force === true;
-  assertIsFree(path, ledgerPath, replace);
+  requireFreeTarget(path, ledgerPath, replace);
   const reader = openReader(ledgerPath);
   try {
     const folder = mkdtempSync(workFolderPrefix(path));
@@ -92,7 +92,8 @@ function verifyCopy(copy: string, ledgerPath: string): VerifyReport {
   }
 }
 
-function assertIsFree(path: string, ledgerPath: string, replace: boolean): void {
+/** Throws unless a backup may be written to this path, see `backupLedger`. */
+export function requireFreeTarget(path: string, ledgerPath: string, replace: boolean): void {
   const folder = dirname(path);
   if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true) {
     throw new LedgerError('backup_folder_missing', `there is no folder ${folder}`, {

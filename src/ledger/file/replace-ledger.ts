@@ -100,6 +100,11 @@ function holdAlone(ledgerPath: string): Held {
   }
 }
 
+/** Throws `ledger_in_use` while another process has the ledger open. One that opens it right afterwards is not noticed. */
+export function requireAlone(ledgerPath: string): void {
+  holdAlone(ledgerPath).connection?.close();
+}
+
 function readOrNull(read: () => string): string | null {
   try {
     return read();

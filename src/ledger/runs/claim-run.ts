@@ -4,6 +4,7 @@ import type Database from 'better-sqlite3';
 import { isoTime } from '../../core/clock.ts';
 import { isStillRunning, processStart } from '../../core/process/process-liveness.ts';
 import { LeaseHeldError } from '../errors.ts';
+import { isMovedAway, WorkspaceMovedError } from '../moving/moved-away.ts';
 import type { SqlRow } from '../schema/rows.ts';
 import type { leases, runs } from '../schema/run-tables.ts';
 import type { Window } from '../staging/staging.ts';
@@ -62,13 +63,7 @@ function claim(connection: Connection, request: ClaimRequest): ClaimedRun | Slot
   }
   const fencingToken = takeLease(connection, workspaceKey, request);
   const startedAt = isoTime(request.nowMs);
-  connection
-    .prepare(
-      `UPDATE runs SET status = 'superseded', finished_at = ?, error_code = 'superseded',
-         error_message = 'its process ended, or stopped for longer than its lease, before it published'
-       WHERE workspace_key = ? AND status = 'running'`,
-    )
-    .run(startedAt, workspaceKey);
+  supersedeRunning(connection, workspaceKey, startedAt);
   const runId = `run_${startedAt.replaceAll(/[-:.]/g, '')}_${randomBytes(4).toString('hex')}`;
   const { lastInsertRowid } = connection
     .prepare(
@@ -93,6 +88,17 @@ function claim(connection: Connection, request: ClaimRequest): ClaimedRun | Slot
     .get(workspaceKey);
   const { workspaceId, window } = request;
   return { runKey, runId, workspaceKey, workspaceId, fencingToken, window, first: firstRunKey === null };
+}
+
+/** Ends what the lease was taken from, in the transaction that took it. */
+export function supersedeRunning(connection: Connection, workspaceKey: number, at: string): void {
+  connection
+    .prepare(
+      `UPDATE runs SET status = 'superseded', finished_at = ?, error_code = 'superseded',
+         error_message = 'its process ended, or stopped for longer than its lease, before it published'
+       WHERE workspace_key = ? AND status = 'running'`,
+    )
+    .run(at, workspaceKey);
 }
 
 /** Extends the lease of a run; false when another run has taken the workspace meanwhile. */
@@ -147,12 +153,16 @@ export function capLeases(connection: Connection, nowMs: number): void {
   connection.prepare('UPDATE leases SET expires_at = ? WHERE released = 0 AND expires_at > ?').run(latest, latest);
 }
 
-/** Takes the lease of a workspace with a higher token, or throws `LeaseHeldError` while a live run holds it. */
+/**
+ * Takes the lease of a workspace with a higher token, or throws `LeaseHeldError` while a live run holds it, and
+ * `WorkspaceMovedError` once the workspace has been exported.
+ */
 export function takeLease(
   connection: Connection,
   workspaceKey: number,
   request: { workspaceId: string; nowMs: number },
 ): number {
+  if (isMovedAway(connection, workspaceKey)) throw new WorkspaceMovedError(request.workspaceId);
   const lease = connection.prepare('SELECT * FROM leases WHERE workspace_key = ?').get(workspaceKey) as
     | LeaseRow
     | undefined;

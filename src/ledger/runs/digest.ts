@@ -63,14 +63,15 @@ export interface LinkDigests {
 /**
  * The digest of a published run: SHA-256, hex, over lines of JSON that each end with a line feed. The first line is
  * `[previous_digest, applied_seq, run_id, workspace_id, finished_at, entries, kind, slot, from_period, to_period,
- * fencing_token, last_change_seq]`, in runs of older ledgers up to `entries`; then comes one line an entry by entry_id: `[entry_id, tenant_id, period, kind, credits_delta, requests_delta, credits_after, requests_after]`; then one
+ * fencing_token, last_change_seq]`, in runs of older ledgers up to `entries`; a link that came from another ledger has a
+ * line `["moved", ledger_id, seq, digest, first_entry_id, card_set]` of what it was there next; then comes one line an entry by entry_id: `[entry_id, tenant_id, period, kind, credits_delta, requests_delta, credits_after, requests_after]`; then one
  * an adjustment by adjustment_id: `["adjustment", adjustment_id, tenant_id, corrects_period, booked_period,
  * credits_delta, requests_delta, entry_id]`; then one a row change by change_seq: `["change", change_seq, table_name,
  * row_key, row_digest]`; all as SQLite's json_array writes them.
  *
  * The digest of a close or reopen covers one line `[previous_digest, event_seq, action, workspace_id, period, at, actor,
- * note, forced, overridden, tenants, credits_used, request_count, last_entry_id]`, to which a close adds the `leaves` and
- * `root` that it has committed to, and one line an adjustment that it booked, in the same form.
+ * note, forced, overridden, tenants, credits_used, request_count, last_entry_id]`, to which one that came from another ledger
+ * adds the same array of what it was there, and a close the `leaves` and `root` that it has committed to; and one line an adjustment that it booked, in the same form.
  */
 export function createLinkDigests(connection: Connection): LinkDigests {
   const integer = 'CAST(? AS INTEGER)';
@@ -86,6 +87,12 @@ export function createLinkDigests(connection: Connection): LinkDigests {
     // Few links have any, and to join what is not there takes ten times as long as to see that.
     if (any.get(key) !== undefined) for (const text of lines.iterate(key)) hash.update(text as string);
   };
+  const origin = connection
+    .prepare(
+      `SELECT json_array('moved', ledger_id, origin_seq, origin_digest, origin_first_entry_id, card_set)
+       FROM moved_links WHERE seq = ?`,
+    )
+    .pluck();
   const commitment = connection.prepare('SELECT leaves, root FROM close_commitments WHERE event_seq = ?').raw();
   const lineOfEvent = (event: DigestedEvent): string => {
     const header = eventLine.get(
@@ -93,9 +100,13 @@ export function createLinkDigests(connection: Connection): LinkDigests {
       ...[event.actor, event.note, event.forced, event.overridden, event.tenants, event.creditsUsed],
       ...[event.requestCount, event.lastEntryId],
     );
+    const moved = origin.get(event.eventSeq) as string | undefined;
     const committed = commitment.get(event.eventSeq) as [number, string] | undefined;
-    if (committed === undefined) return String(header);
-    return `${String(header).slice(0, -2)},${committed[0]},${JSON.stringify(committed[1])}]\n`;
+    const more = [
+      ...(moved === undefined ? [] : [moved]),
+      ...(committed === undefined ? [] : [String(committed[0]), JSON.stringify(committed[1])]),
+    ];
+    return more.length === 0 ? String(header) : `${String(header).slice(0, -2)},${more.join(',')}]\n`;
   };
   return {
     ofRun(run) {
@@ -104,6 +115,8 @@ export function createLinkDigests(connection: Connection): LinkDigests {
       const rest = [run.kind, run.slot, run.fromPeriod, run.toPeriod, run.fencingToken, lastChangeSeq];
       const header = lastChangeSeq === null ? oldRunLine.get(...start) : runLine.get(...start, ...rest);
       const hash = createHash('sha256').update(String(header));
+      const moved = origin.get(run.appliedSeq) as string | undefined;
+      if (moved !== undefined) hash.update(`${moved}\n`);
       const end = (firstEntryId ?? 0) + entries;
       for (let at = firstEntryId ?? end; at < end; at += ENTRIES_A_CHUNK) {
         hash.update((entryLines.get(at, Math.min(end, at + ENTRIES_A_CHUNK)) as string | null) ?? '');

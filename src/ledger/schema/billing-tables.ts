@@ -32,7 +32,8 @@ export const rateCards = sqliteTable('rate_cards', {
   digest: text('digest').notNull(),
   /** The card as it was written, as JSON. */
   definition: text('definition').notNull(),
-  source: text('source', { enum: ['configuration', 'import'] }).notNull(),
+  /** `configuration`, `import`, or `moved N`: of set N of `moved_links`, in force for those links only. */
+  source: text('source').notNull(),
   recordedAt: text('recorded_at').notNull(),
   afterSeq: integer('after_seq').notNull(),
   retiredAt: text('retired_at'),

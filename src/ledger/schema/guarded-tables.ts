@@ -75,6 +75,12 @@ export const GUARDED_TABLES: readonly GuardedTable[] = [
     label: `'name of tenant '
       || coalesce((SELECT t.tenant_id FROM tenants t WHERE t.tenant_key = ROW.tenant_key), 'number ' || ROW.tenant_key)`,
   },
+  {
+    table: 'workspace_moves',
+    key: 'ROW.move_key',
+    columns: ['workspace_key', 'action', 'at', 'actor', 'ledger_id', 'position', 'head_digest'],
+    label: "ROW.action || ' of a workspace (' || ROW.move_key || ')'",
+  },
 ];
 
 /** The guarded columns of a row as one text, in SQL; `row` is `NEW`, `OLD` or the table's name. */

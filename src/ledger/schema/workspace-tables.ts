@@ -1,4 +1,4 @@
-import { blob, integer, sqliteTable, text, uniqueIndex } from './drizzle.ts';
+import { blob, index, integer, sqliteTable, text, uniqueIndex } from './drizzle.ts';
 
 /**
  * The tables of the ledger are the files `*-tables.ts` of this folder. They are ours to change; the `finance_*` views
@@ -61,3 +61,41 @@ export const periods = sqliteTable(
   },
   (table) => [uniqueIndex('periods_by_name').on(table.workspaceKey, table.period)],
 );
+
+/**
+ * What was moved between ledgers, append-only. A workspace whose last row is an export is closed here: no run, close or
+ * reopen may follow, since its history goes on elsewhere.
+ */
+export const workspaceMoves = sqliteTable(
+  'workspace_moves',
+  {
+    moveKey: integer('move_key').primaryKey(),
+    workspaceKey: integer('workspace_key')
+      .notNull()
+      .references(() => workspaces.workspaceKey),
+    /** `keep` takes an export back. */
+    action: text('action', { enum: ['export', 'keep', 'import'] }).notNull(),
+    at: text('at').notNull(),
+    actor: text('actor').notNull(),
+    /** The ledger that an imported workspace came from; null for an export. */
+    ledgerId: text('ledger_id'),
+    /** The head of the chain at that moment; of an import that of the ledger which it came from. */
+    position: integer('position').notNull(),
+    headDigest: text('head_digest').notNull(),
+  },
+  (table) => [index('workspace_moves_by_workspace').on(table.workspaceKey)],
+);
+
+/** Links of the chain that were brought from another ledger, with what they were there; part of their digests. */
+export const movedLinks = sqliteTable('moved_links', {
+  /** Position in this chain. */
+  seq: integer('seq').primaryKey(),
+  /** The ledger in which the link was made, and its place and digest there. */
+  ledgerId: text('ledger_id').notNull(),
+  originSeq: integer('origin_seq').notNull(),
+  originDigest: text('origin_digest').notNull(),
+  /** The first entry of a run there: a close commits to the numbers that entries had. Null when it has none. */
+  originFirstEntryId: integer('origin_first_entry_id'),
+  /** Which rate cards held for it: those whose source is `moved` and this number. */
+  cardSet: integer('card_set').notNull(),
+});

@@ -90,6 +90,7 @@ function limitOf(name: string, moved: ReplicaState | null): string | null {
   if (name === 'ledger_meta') return moved === null ? `name <> '${REPLICA_EPOCH}'` : null;
   if (moved === null) return 'true';
   if (name === 'runs') return `applied_seq <= ${moved.position}`;
+  if (name === 'moved_links') return `seq <= ${moved.position}`;
   const added = ADDED.find(([table]) => table === name);
   return added === undefined ? null : `${added[1]} <= ${moved.marks[added[2]]}`;
 }

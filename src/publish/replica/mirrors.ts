@@ -15,7 +15,14 @@ import { getTableConfig } from '../../ledger/schema/drizzle.ts';
 import { channelStates, outbox } from '../../ledger/schema/outbox-tables.ts';
 import { leases, rowChanges, runs, walks } from '../../ledger/schema/run-tables.ts';
 import { absences, tenantUsage, usageEntries } from '../../ledger/schema/usage-tables.ts';
-import { ledgerMeta, periods, tenants, workspaces } from '../../ledger/schema/workspace-tables.ts';
+import {
+  ledgerMeta,
+  movedLinks,
+  periods,
+  tenants,
+  workspaceMoves,
+  workspaces,
+} from '../../ledger/schema/workspace-tables.ts';
 
 /** See ledger/schema/drizzle.ts for why it is not imported. */
 const { bigint, customType, integer, pgTable, primaryKey }: typeof import('drizzle-orm/pg-core') = createRequire(
@@ -41,6 +48,7 @@ const MIRRORED: readonly SQLiteTable[] = [
   ...[usageEntries, tenantUsage, absences, periodEvents, closedUsage, closeCommitments, adjustments],
   ...[alerts, alertTransitions, alertFeedback, silences, outbox, channelStates],
   ...[tenantNames, rateCards, charges, chargeLines, chargeCorrections],
+  ...[workspaceMoves, movedLinks],
 ];
 
 /** Every table of the ledger, parents first. */

@@ -16,6 +16,7 @@ const WHOLE = [
   'silences',
   'channel_states',
   'rate_cards',
+  'workspace_moves',
 ];
 
 /** Tables to which rows are only added, with what counts them. */
@@ -44,8 +45,8 @@ export function* wholeTables(connection: LedgerConnection): Generator<{ rows: Ro
   }
 }
 
-/** What was added since. */
-export function addedRows(marks: Marks): Rows[] {
+/** What was added since; `position` is that of the last link before. */
+export function addedRows(marks: Marks, position: number): Rows[] {
   const rows = ADDED.map(([name, column, mark]): Rows => {
     return {
       mirror: mirror(name),
@@ -53,6 +54,7 @@ export function addedRows(marks: Marks): Rows[] {
       values: [marks[mark]],
     };
   });
+  rows.push({ mirror: mirror('moved_links'), from: 'moved_links r WHERE r.seq > ?', values: [position] });
   rows.push({
     mirror: mirror('charge_corrections'),
     // By way of the adjustments: the table itself has no index over their numbers.

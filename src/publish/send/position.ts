@@ -1,4 +1,5 @@
 import type { LedgerConnection } from '../../ledger/file/open.ts';
+import { MOVED_AWAY_SQL } from '../../ledger/moving/moved-away.ts';
 import { GENESIS_DIGEST, headOfChain } from '../../ledger/runs/digest.ts';
 import { keptFromRun } from '../../ledger/runs/prune-runs.ts';
 import { ledgerId, replicaEpoch } from '../../ledger/schema/identity.ts';
@@ -71,7 +72,10 @@ interface LedgerRow {
   elsewhere: string[];
 }
 
-/** `elsewhere`: ids of workspaces that others do, whether this ledger holds them or not. */
+/**
+ * `elsewhere`: ids of workspaces that others do, whether this ledger holds them or not; those that it has exported are
+ * others' as well.
+ */
 export function readLocal(connection: LedgerConnection, elsewhere: readonly string[] = []): LocalState {
   const value = (sql: string): number => Number(connection.prepare(sql).pluck().get());
   const last = (column: string, table: string): number => value(`SELECT coalesce(max(${column}), 0) FROM ${table}`);
@@ -83,7 +87,8 @@ export function readLocal(connection: LedgerConnection, elsewhere: readonly stri
     schemaAt: schemaVersion(connection),
     elsewhere: connection
       .prepare(
-        'SELECT workspace_id FROM workspaces WHERE workspace_id IN (SELECT value FROM json_each(?)) ORDER BY workspace_key',
+        `SELECT workspace_id FROM workspaces WHERE workspace_id IN (SELECT value FROM json_each(?))
+           OR workspace_key IN (${MOVED_AWAY_SQL}) ORDER BY workspace_key`,
       )
       .pluck()
       .all(JSON.stringify(elsewhere)) as string[],

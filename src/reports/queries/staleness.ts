@@ -1,4 +1,5 @@
 import type { LedgerConnection } from '../../ledger/file/open.ts';
+import { MOVED_AWAY_SQL } from '../../ledger/moving/moved-away.ts';
 
 /** What the ledger knows of how a workspace is kept up. */
 export interface SyncFacts {
@@ -9,6 +10,8 @@ export interface SyncFacts {
   running: boolean;
   /** A run has failed since one was published. */
   failed: boolean;
+  /** It was exported: nothing more of it is to come here. */
+  movedAway: boolean;
 }
 
 export interface StaleBounds {
@@ -23,6 +26,7 @@ interface FactsRow {
   attemptAt: string | null;
   status: string | null;
   failed: number;
+  movedAway: number;
 }
 
 /** Runs that somebody stopped are no failures. */
@@ -34,7 +38,7 @@ const SELECT_FACTS = `
         (SELECT p.run_key FROM runs p WHERE p.workspace_key = w.workspace_key AND p.status = 'applied'
          ORDER BY p.run_key DESC LIMIT 1), 0)
       AND coalesce(r.error_code, '') NOT IN ('stopping', 'cancelled')
-  ) AS failed
+  ) AS failed, w.workspace_key IN (${MOVED_AWAY_SQL}) AS movedAway
   FROM finance_freshness JOIN workspaces w USING (workspace_id) WHERE workspace_id = ?`;
 
 /** Returns what reads the facts of a workspace; of one that the ledger does not know they are empty. */
@@ -47,6 +51,7 @@ export function syncFactsReader(connection: LedgerConnection): (workspaceId: str
       lastAttemptAtMs: timeOf(row?.attemptAt),
       running: row?.status === 'running',
       failed: Number(row?.failed ?? 0) === 1,
+      movedAway: Number(row?.movedAway ?? 0) === 1,
     };
   };
 }
@@ -66,7 +71,7 @@ export function isStale(
   { staleAfterMs, runMs }: StaleBounds,
   nowMs: number,
 ): boolean {
-  if (nowMs - sinceMs <= staleAfterMs) return false;
+  if (facts.movedAway || nowMs - sinceMs <= staleAfterMs) return false;
   if (facts.failed) return true;
   const begunMs = facts.running ? facts.lastAttemptAtMs : waitingSinceMs;
   return begunMs === null || nowMs - begunMs > runMs;

@@ -59,9 +59,14 @@ export class LedgerDriver {
   nowMs = Date.UTC(2025, 11, 1, 12);
   readonly #upstreams = [new Upstream('ws-1'), new Upstream('ws-2')] as const;
   readonly #asleep: [Asleep[], Asleep[]] = [[], []];
-  readonly #ops: WriterOps;
+  #ops: WriterOps;
 
   constructor(connection: Database.Database) {
+    this.#ops = new WriterOps(connection);
+  }
+
+  /** From now on everything happens to another ledger, to which what this one held was moved. */
+  moveTo(connection: Database.Database): void {
     this.#ops = new WriterOps(connection);
   }
 

@@ -1,0 +1,153 @@
+import { userInfo } from 'node:os';
+import { resolve } from 'node:path';
+import { Command } from 'commander';
+import { UsageError } from '../../core/errors.ts';
+import { counted } from '../../core/text/counted.ts';
+import { inertText } from '../../core/text/inert-text.ts';
+import { formatInteger } from '../../reports/formats/format.ts';
+import type { Context } from '../../wiring/context.ts';
+import { openExisting } from '../finance/close.ts';
+import { type CliContext, examples, reportingCommand } from '../shared/cli-context.ts';
+import { withStopSignal } from '../shared/stop-signal.ts';
+
+export function workspaceCommand(cli: CliContext): Command {
+  return new Command('workspace')
+    .addCommand(exportCommand(cli))
+    .addCommand(importCommand(cli))
+    .addCommand(keepCommand(cli))
+    .addHelpText(
+      'after',
+      examples('usage-ledger workspace export ws-123 --out ws-123.db', 'usage-ledger workspace import ws-123.db'),
+    );
+}
+
+interface ExportOptions {
+  out?: string;
+  force?: boolean;
+  by?: string;
+}
+
+function exportCommand(cli: CliContext): Command {
+  return reportingCommand('export')
+    .description(
+      'Write a checked copy of the ledger to import the workspace from; here it is closed from then on, its history stays.',
+    )
+    .argument('<id>', 'the workspace')
+    .option('--out <file>', 'the file to write, in a folder that exists (needed)')
+    .option('--force', 'replace the file when it exists')
+    .option('--by <name>', 'who exports (default: the user of this shell)')
+    .addHelpText('after', examples('usage-ledger workspace export ws-123 --out /mnt/moves/ws-123.db'))
+    .action((id: string, options: ExportOptions) =>
+      cli.withContext((context) => exportWorkspace(cli, context, id, options)),
+    );
+}
+
+async function exportWorkspace(cli: CliContext, context: Context, id: string, options: ExportOptions): Promise<void> {
+  const { out, force = false, by = userInfo().username } = options;
+  if (!out?.trim()) throw new UsageError('export needs --out', 'name the file to write, such as --out ws-123.db');
+  const target = resolve(cli.io.cwd, out);
+  const ledgerPath = context.config.ledger.path;
+  const { backupLedger, requireFreeTarget } = await import('../../ledger/file/backup.ts');
+  const writer = await openExisting(context);
+  // What forbids the file is said before the workspace is closed.
+  requireFreeTarget(target, ledgerPath, force);
+  const { already, waiting } = await writer.call('sealWorkspace', { workspaceId: id, by, nowMs: cli.now() });
+  const report = await withStopSignal((signal) => backupLedger({ ledgerPath, target, force, signal }));
+  const { path, sizeBytes, runs, entries, headDigest } = report;
+  if (cli.json) {
+    cli.printJson({
+      ...{ workspace_id: id, path, size_bytes: sizeBytes, runs, entries, head_digest: headDigest },
+      ...{ exported_before: already, waiting_notifications: waiting },
+    });
+    return;
+  }
+  cli.print(`wrote ${inertText(path)}, ${formatInteger(sizeBytes)} bytes`);
+  cli.print(`no fault in ${formatInteger(runs)} published runs, ${formatInteger(entries)} entries`);
+  cli.print(`head digest ${headDigest}`);
+  cli.print(`${inertText(id)} ${already ? 'was' : 'is'} closed to this ledger${already ? ' before' : ' from now on'}`);
+  if (waiting > 0) {
+    cli.note(
+      `${counted(waiting, 'notification waits', 'notifications wait')} here: leave this daemon on until they are sent`,
+    );
+  }
+}
+
+interface ImportOptions {
+  workspace?: string;
+  expectHead?: string;
+  by?: string;
+}
+
+function importCommand(cli: CliContext): Command {
+  return reportingCommand('import')
+    .description('Take a workspace in with all its history; the daemon of this ledger must be stopped.')
+    .argument('<file>', 'what `workspace export` has written; it is only read')
+    .option('--workspace <id>', 'which one (needed when that ledger has exported several)')
+    .option('--expect-head <digest>', 'the head digest that the export has printed')
+    .option('--by <name>', 'who imports (default: the user of this shell)')
+    .addHelpText(
+      'after',
+      examples(
+        'npx pm2 stop usage-ledger',
+        'usage-ledger workspace import /mnt/moves/ws-123.db',
+        'usage-ledger workspace import /mnt/moves/ws-123.db --expect-head 7c1f... --json',
+      ),
+    )
+    .action((file: string, options: ImportOptions) => importWorkspace(cli, resolve(cli.io.cwd, file), options));
+}
+
+async function importWorkspace(cli: CliContext, file: string, options: ImportOptions): Promise<void> {
+  const { workspace: workspaceId, expectHead: expectedHead, by = userInfo().username } = options;
+  // Opening the writer makes the ledger, brings it to this version and its rate cards into force; then nobody has it open.
+  const { ledgerPath, elsewhere } = await cli.withContext(
+    async (context) => {
+      await context.writer();
+      const { config } = context;
+      return { ledgerPath: config.ledger.path, elsewhere: config.shard?.elsewhere ?? [] };
+    },
+    { writes: true },
+  );
+  const [{ importFile }, { chargePeriod }, { checkMoney }] = await Promise.all([
+    import('../../ledger/moving/import-file.ts'),
+    import('../../billing/records/charge-run.ts'),
+    import('../../billing/records/verify-money.ts'),
+  ]);
+  const report = await withStopSignal((signal) =>
+    importFile({
+      ...{ file, ledgerPath, workspaceId, expectedHead, by, nowMs: cli.now(), signal, elsewhere },
+      ...{ price: chargePeriod, checks: [checkMoney] },
+    }),
+  );
+  const { from, links, entries, tenants, periods, alerts, headDigest } = report;
+  if (cli.json) {
+    cli.printJson({
+      workspace_id: report.workspaceId,
+      from: { ledger_id: from.ledgerId, position: from.position, head_digest: from.headDigest },
+      ...{ links, entries, tenants, periods, alerts, head_digest: headDigest },
+    });
+    return;
+  }
+  cli.print(
+    `imported ${inertText(report.workspaceId)}: ${counted(links, 'link')} of the chain, ${counted(entries, 'entry', 'entries')}, ` +
+      `${counted(tenants, 'tenant')} in ${counted(periods, 'period')}, ${counted(alerts, 'alert')}`,
+  );
+  cli.print(`from ledger ${from.ledgerId} at link ${formatInteger(from.position)}, head digest ${from.headDigest}`);
+  cli.print('no fault in the whole ledger with it');
+  cli.print(`head digest ${headDigest}`);
+}
+
+function keepCommand(cli: CliContext): Command {
+  return reportingCommand('keep')
+    .description('Take an export back that nobody has imported: the workspace is read and closed here again.')
+    .argument('<id>', 'the workspace')
+    .option('--by <name>', 'who keeps it (default: the user of this shell)')
+    .addHelpText('after', examples('usage-ledger workspace keep ws-123'))
+    .action((id: string, { by = userInfo().username }: { by?: string }) =>
+      cli.withContext(async (context) => {
+        const writer = await openExisting(context);
+        await writer.call('keepWorkspace', { workspaceId: id, by, nowMs: cli.now() });
+        if (cli.json) cli.printJson({ workspace_id: id, kept: true });
+        else cli.print(`${inertText(id)} is read here again; delete the file of the export, nobody may import it now`);
+      }),
+    );
+}

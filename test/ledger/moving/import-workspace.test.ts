@@ -1,0 +1,87 @@
+import type Database from 'better-sqlite3';
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { setCards } from '../../../src/billing/records/set-cards.ts';
+import type { RateCardText } from '../../../src/config/rate-card-schema.ts';
+import { sealWorkspace } from '../../../src/ledger/moving/seal-workspace.ts';
+import { interfere } from '../../publish/people.ts';
+import { publish, usageRecord } from '../../support/open-ledger.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
+import { LedgerDriver } from '../model/ledger-driver.ts';
+import { histories, type Step } from '../model/steps.ts';
+import { bringIn, faultsOf, fileOf, freshLedger, rootsOf, viewsOf } from './moving-world.ts';
+
+const MOVES = Number(process.env.MOVE_HISTORIES ?? 10);
+const STEPS = Number(process.env.MOVE_STEPS ?? 20);
+const SEED = Number(process.env.MOVE_SEED ?? Date.now() % 0x7fff_ffff);
+/** Steps after the move. */
+const MORE_STEPS = 8;
+
+test('a workspace with any history goes on in another ledger as if it had stayed, and nothing of it is lost', {
+  timeout: Math.max(120_000, MOVES * STEPS * 1_000),
+}, () => {
+  const folder = temporaryFolder();
+  const steps = histories(STEPS + MORE_STEPS).map((all) => all.map(awake));
+  const people = fc.array(fc.nat(999), { minLength: STEPS, maxLength: STEPS });
+  let compared = 0;
+  fc.assert(
+    fc.property(steps, people, (all, doings) => {
+      const [stays, goes, target] = [freshLedger(), freshLedger(), freshLedger()];
+      try {
+        const [staying, going] = [new LedgerDriver(stays), new LedgerDriver(goes)];
+        for (const [index, step] of all.slice(0, STEPS).entries()) {
+          for (const [connection, driver] of [
+            [stays, staying],
+            [goes, going],
+          ] as const) {
+            driver.take(step);
+            interfere(connection, doings[index] ?? 0, driver.nowMs);
+          }
+        }
+        if (
+          goes.prepare("SELECT 1 FROM workspaces WHERE workspace_id = 'ws-1' AND first_run_key > 0").get() === undefined
+        )
+          return;
+        const before = viewsOf(goes, 'ws-1');
+        const roots = rootsOf(goes, 'ws-1');
+        sealWorkspace(goes, { workspaceId: 'ws-1', by: 'Ada', nowMs: going.nowMs });
+        expect(faultsOf(goes)).toEqual([]);
+        publish(target, [usageRecord('acme', 7)], { workspaceId: 'ws-0', nowMs: going.nowMs - 1 });
+        setCards(target, { cards: cardsOf(goes), source: 'configuration', nowMs: going.nowMs });
+        const others = viewsOf(target, 'ws-0');
+        const { links } = bringIn(target, fileOf(goes, folder), { nowMs: going.nowMs });
+        expect(viewsOf(target, 'ws-1')).toEqual(before);
+        expect(viewsOf(target, 'ws-0')).toEqual(others);
+        expect(rootsOf(target, 'ws-1')).toEqual(roots);
+        compared += links;
+
+        going.moveTo(target);
+        for (const step of all.slice(STEPS)) {
+          if (step.do !== 'wait' && step.workspace !== 0) continue;
+          staying.take(step);
+          for (const { ledger, model } of going.take(step)) expect(ledger, step.do).toEqual(model);
+          expect(viewsOf(target, 'ws-1', true), step.do).toEqual(viewsOf(stays, 'ws-1', true));
+        }
+        expect(faultsOf(target)).toEqual([]);
+      } finally {
+        for (const connection of [stays, goes, target]) connection.close();
+      }
+    }),
+    { seed: SEED, numRuns: MOVES, endOnFailure: true },
+  );
+  expect(compared, `seed ${SEED}`).toBeGreaterThan(MOVES);
+});
+
+/** A run that sleeps holds its workspace, and nothing is exported meanwhile. */
+function awake(step: Step): Step {
+  return step.do === 'run' ? { ...step, sleeps: false } : step;
+}
+
+/** The cards in force, as the configuration of both hosts would say them. */
+function cardsOf(connection: Database.Database): RateCardText[] {
+  const texts = connection
+    .prepare('SELECT definition FROM rate_cards WHERE retired_after_seq IS NULL ORDER BY card_key')
+    .pluck()
+    .all() as string[];
+  return texts.map((text) => JSON.parse(text) as RateCardText);
+}
