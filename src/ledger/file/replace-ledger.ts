@@ -102,7 +102,9 @@ function holdAlone(ledgerPath: string): Held {
 
 /** Throws `ledger_in_use` while another process has the ledger open. One that opens it right afterwards is not noticed. */
 export function requireAlone(ledgerPath: string): void {
-  holdAlone(ledgerPath).connection?.close();
+  const { connection } = holdAlone(ledgerPath);
+  connection?.pragma('journal_mode = WAL');
+  connection?.close();
 }
 
 function readOrNull(read: () => string): string | null {
