@@ -85,9 +85,9 @@ function exportFacts(exports: StatusReport['exports'], nowMs: number): string[] 
 }
 
 function headline(workspaces: readonly WorkspaceLine[]): string {
-  const configured = workspaces.filter((line) => line.configured);
-  const fresh = configured.filter(({ state }) => state === 'fresh').length;
-  return `${formatInteger(fresh)} of ${formatInteger(configured.length)} workspaces are fresh`;
+  const ours = workspaces.filter(({ configured, state }) => configured && state !== 'moved');
+  const fresh = ours.filter(({ state }) => state === 'fresh').length;
+  return `${formatInteger(fresh)} of ${formatInteger(ours.length)} workspaces are fresh`;
 }
 
 function remainder(left: readonly WorkspaceLine[]): string {

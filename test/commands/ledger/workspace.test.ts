@@ -54,6 +54,7 @@ test('an exported workspace is read and closed nowhere here any more, and says s
   expect(named.err).toContain('workspace "ws-2" has been exported from this ledger');
   expect(await refused(world, 'close', '2026-02', '--workspace', 'ws-2', '--force')).toContain('has been exported');
   expect(await run(world, 'status', '--workspace', 'ws-2')).toMatch(/moved +ws-2/);
+  expect(await run(world, 'status')).toMatch(/^1 of 1 workspaces are fresh\n/);
   expect(parseJson(await run(world, 'status', '--json')).workspaces).toMatchObject([
     { state: 'fresh' },
     { state: 'moved' },
