@@ -4,7 +4,7 @@ import { pendingNotifications } from '../alerts/outbox/outbox.ts';
 import type { Clock } from '../core/clock.ts';
 import { Releasers } from '../core/process/releasers.ts';
 import { closesInForce } from '../ledger/close/closes-in-force.ts';
-import { queueId } from '../ledger/schema/identity.ts';
+import { queueId, queueInUse } from '../ledger/schema/identity.ts';
 import { openQueueSystem, type QueueSystem } from '../queue/queues.ts';
 import type { RedisTarget } from '../queue/redis/connection.ts';
 import { startPrivateRedis } from '../queue/redis/private-redis.ts';
@@ -47,6 +47,8 @@ export async function startDaemon(context: Context): Promise<Daemon> {
   try {
     await context.warm();
     const { connection } = context.reader();
+    if (queueInUse(connection) !== queueId(connection))
+      await (await context.writer()).call('forgetQueueInUse', undefined);
     const target = await openRedis(context, releasers);
     const waits = new JobWaits();
     let sweep: OutboxSweep | null = null;

@@ -52,7 +52,7 @@ import { type ClaimedRun, type ClaimRequest, claimRun, renewLease, type SlotDone
 import { countKnownRecords, failRun, type RunFailure } from '../ledger/runs/fail-run.ts';
 import { type PrunedRuns, pruneRuns } from '../ledger/runs/prune-runs.ts';
 import { recordWalk, type WalkRecord } from '../ledger/runs/walks.ts';
-import { setReplicaEpoch } from '../ledger/schema/identity.ts';
+import { changeReplicaEpoch, forgetQueueInUse } from '../ledger/schema/identity.ts';
 import { RunStaging, type WalkFacts } from '../ledger/staging/staging.ts';
 import { parseUsagePage } from '../usage-api/answers/check-page.ts';
 import { toStagedPage } from './staged-page.ts';
@@ -258,8 +258,12 @@ export class WriterOps {
   }
 
   /** Says that this copy of the ledger is the one that the replica counts as `epoch`. */
-  setReplicaEpoch({ epoch }: { epoch: number }): void {
-    setReplicaEpoch(this.#connection, epoch);
+  changeReplicaEpoch({ epoch }: { epoch: number }): void {
+    changeReplicaEpoch(this.#connection, epoch);
+  }
+
+  forgetQueueInUse(_args: undefined): void {
+    forgetQueueInUse(this.#connection);
   }
 
   importNames(request: NamesImport): NamesReport {

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { connectReplica } from '../../src/publish/connect.ts';
+import { replicaRows } from '../../src/publish/receive/replica-rows.ts';
 import { migrateReplica } from '../../src/publish/replica/migrate-replica.ts';
 import { mirror } from '../../src/publish/replica/mirrors.ts';
 import { copyInto } from '../../src/publish/send/copy-rows.ts';
@@ -30,12 +31,14 @@ test('a connection that breaks while rows are on their way is one failure, and n
   await client.close();
 });
 
-test('a server that is frozen is given up, by a question, by rows on their way and by a farewell', async () => {
+test('a server that is frozen is given up, by a question, by rows on their way there and back, and by a farewell', async () => {
   const settings = server.settings('frozen');
-  const [asking, sending, leaving] = await Promise.all(
-    [4_000, 4_000, 60_000].map((silenceMs) => connectReplica(settings, { silenceMs })),
+  const [asking, sending, reading, leaving] = await Promise.all(
+    [4_000, 4_000, 4_000, 60_000].map((silenceMs) => connectReplica(settings, { silenceMs })),
   );
-  if (asking === undefined || sending === undefined || leaving === undefined) throw new Error('three connections');
+  if (asking === undefined || sending === undefined || reading === undefined || leaving === undefined) {
+    throw new Error('four connections');
+  }
   await migrateReplica(asking, 'frozen');
   server.freeze();
   const frozen = expect.objectContaining({ code: 'replica_unreachable', retryable: true });
@@ -43,9 +46,10 @@ test('a server that is frozen is given up, by a question, by rows on their way a
   const failures = await Promise.all([
     rejection(asking.query('SELECT 1')),
     rejection(copyInto(sending, 'ledger_meta', mirror('ledger_meta'), rows)),
+    rejection(replicaRows(reading, mirror('ledger_meta'), 1).next()),
   ]);
-  expect(failures).toEqual([frozen, frozen]);
-  await Promise.all([asking.close(), sending.close(), leaving.close()]);
+  expect(failures).toEqual([frozen, frozen, frozen]);
+  await Promise.all([asking.close(), sending.close(), reading.close(), leaving.close()]);
   server.thaw();
   const after = await connectReplica(settings);
   expect(await after.query('SELECT count(*) AS rows FROM ledger_meta')).toEqual([{ rows: 0n }]);

@@ -28,7 +28,7 @@ async function publish(cli: CliContext, context: Context, replace: boolean): Pro
       const held = await findReplica(await publisher.connect(), ledgerId(connection));
       const epoch = Math.max(held?.epoch ?? 0, replicaEpoch(connection)) + 1;
       // First here: a copy with a lower number than the replica's could not publish any more.
-      await (await context.writer()).call('setReplicaEpoch', { epoch });
+      await (await context.writer()).call('changeReplicaEpoch', { epoch });
     }
     const { from, to, headDigest, entries, rows } = await publisher.publish({ nowMs: cli.now(), replace });
     const seconds = (performance.now() - started) / 1000;

@@ -4,7 +4,7 @@ import { disabledChannels } from '../../alerts/outbox/channel-states.ts';
 import { isoTime } from '../../core/clock.ts';
 import { UsageError } from '../../core/errors.ts';
 import { workspaceLines } from '../../daemon/http/workspace-state.ts';
-import { ledgerId, queueId } from '../../ledger/schema/identity.ts';
+import { ledgerId, queueInUse } from '../../ledger/schema/identity.ts';
 import { exportStanding } from '../../reports/files/export-folder.ts';
 import { syncFactsReader } from '../../reports/queries/staleness.ts';
 import { outboxCounts, workspaceStatuses } from '../../reports/queries/status.ts';
@@ -85,7 +85,7 @@ async function readStatus(context: Context, workspaceId: string | undefined): Pr
     outbox: outboxCounts(connection),
     disabled: disabledChannels(connection),
   }))();
-  const queue = await lookAtQueue(context, queueId(connection));
+  const queue = await lookAtQueue(context, queueInUse(connection));
   const sources = {
     factsOf: syncFactsReader(connection),
     // As the daemon sees it: an attempt since then has used the job up.

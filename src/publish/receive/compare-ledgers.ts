@@ -1,6 +1,6 @@
 import Database from 'better-sqlite3';
 import type { LedgerConnection } from '../../ledger/file/open.ts';
-import { REPLICA_EPOCH } from '../../ledger/schema/identity.ts';
+import { OWN_VALUES } from '../../ledger/schema/identity.ts';
 import type { Fault } from '../../ledger/verify/fault.ts';
 import { MIRRORS, type Mirror } from '../replica/mirrors.ts';
 import { ADDED } from '../send/changed-rows.ts';
@@ -87,7 +87,7 @@ function differentRow(
 
 /** Which rows can be compared, in SQL; null: none. */
 function limitOf(name: string, moved: ReplicaState | null): string | null {
-  if (name === 'ledger_meta') return moved === null ? `name <> '${REPLICA_EPOCH}'` : null;
+  if (name === 'ledger_meta') return moved === null ? `name NOT IN ${OWN_VALUES}` : null;
   if (moved === null) return 'true';
   if (name === 'runs') return `applied_seq <= ${moved.position}`;
   if (name === 'moved_links') return `seq <= ${moved.position}`;

@@ -22,15 +22,19 @@ export async function* replicaRows(
   const query = `COPY (SELECT ${names} FROM ${name} WHERE ledger_key = ${ledgerKey} ORDER BY ${key.join(', ')}) TO STDOUT`;
   const stream = client.pg.query(to(query));
   stream.setEncoding('utf8');
+  const chunks = (stream as AsyncIterable<string>)[Symbol.asyncIterator]();
+  const nextChunk = (): Promise<IteratorResult<string>> => client.unlessSilent(chunks.next());
   let rest = '';
   try {
-    for await (const chunk of stream as AsyncIterable<string>) {
-      const lines = (rest + chunk).split('\n');
+    for (let next = await nextChunk(); next.done !== true; next = await nextChunk()) {
+      const lines = (rest + next.value).split('\n');
       rest = lines.pop() ?? '';
       for (const line of lines) yield line.split('\t').map((field, index) => toValue(field, kinds[index] ?? 'text'));
     }
   } catch (error) {
     throw replicaErrorOf(error);
+  } finally {
+    await chunks.return?.();
   }
 }
 

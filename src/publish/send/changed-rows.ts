@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { OPEN_ALERT_STATES_SQL } from '../../core/text/alert-words.ts';
 import type { LedgerConnection } from '../../ledger/file/open.ts';
-import { REPLICA_EPOCH } from '../../ledger/schema/identity.ts';
+import { OWN_VALUES } from '../../ledger/schema/identity.ts';
 import { mirror } from '../replica/mirrors.ts';
 import { copyLines, type Rows } from './copy-rows.ts';
 import type { Marks } from './position.ts';
@@ -31,7 +31,7 @@ export const ADDED: readonly [table: string, column: string, mark: keyof Marks][
 
 /** Everything of a table. */
 export function allRows(name: string): Rows {
-  const where = name === 'ledger_meta' ? ` WHERE r.name <> '${REPLICA_EPOCH}'` : '';
+  const where = name === 'ledger_meta' ? ` WHERE r.name NOT IN ${OWN_VALUES}` : '';
   return { mirror: mirror(name), from: `${name} r${where}` };
 }
 

@@ -61,9 +61,21 @@ function start(folder: string): { daemon: DaemonProcess; loads: () => string } {
   };
 }
 
+async function answer(folder: string, ...argv: string[]): Promise<{ code: number; out: string }> {
+  let out = '';
+  const stdout = {
+    write(text: string) {
+      out += text;
+      return true;
+    },
+  };
+  const stderr = { write: () => true };
+  const code = await main(argv, { stdout, stderr, env: { PATH: process.env.PATH }, cwd: folder });
+  return { code, out };
+}
+
 async function command(folder: string, ...argv: string[]): Promise<number> {
-  const quiet = { write: () => true };
-  return main(argv, { stdout: quiet, stderr: quiet, env: { PATH: process.env.PATH }, cwd: folder });
+  return (await answer(folder, ...argv)).code;
 }
 
 /** Something to tell that has not been sent yet. */
@@ -104,6 +116,32 @@ test('a daemon publishes each run, and what commands write meanwhile', async () 
   });
   expect(loads()).toContain('pg');
 }, 90_000);
+
+test('status sees the queue of a daemon beside which the replica was replaced, until that starts anew', async () => {
+  const folder = await configured('replaced');
+  const { daemon } = start(folder);
+  await daemon.line('run applied');
+  const syncs = async (): Promise<unknown> => {
+    const { code, out } = await answer(folder, 'status', '--json');
+    expect(code).toBe(0);
+    return JSON.parse(out).queue;
+  };
+  const one = { status: 'running', sync: { completed: 1 } };
+  await eventually(async () => expect(await syncs()).toMatchObject(one));
+  expect(await command(folder, 'publish', '--replace')).toBe(0);
+  expect(await command(folder, 'publish', '--replace')).toBe(0);
+  expect(await syncs()).toMatchObject(one);
+
+  daemon.child.kill('SIGTERM');
+  expect(await daemon.exit()).toBe(0);
+  const next = start(folder);
+  await next.daemon.line('ready');
+  expect(await syncs()).toMatchObject({ status: 'running', sync: { completed: 0 } });
+  const client = await replicaOf('replaced');
+  expect(await client.query("SELECT name FROM ledger_meta WHERE name <> 'kept_from_run'")).toEqual([
+    { name: 'ledger_id' },
+  ]);
+});
 
 test('without publish in the configuration nothing of it is loaded', async () => {
   const { daemon, loads } = start(await configured(null));
