@@ -41,6 +41,8 @@ export class Curves {
   readonly #places = new Map<number, Place | null>();
   readonly #months = new Map<number, Month>();
   readonly #firstPeriods = new Map<number, number | null>();
+  /** The readings of the tenant that was looked at last, by period and last entry. */
+  #lastRead: { tenantKey: number; periods: Map<number, Map<number, bigint>> } = { tenantKey: 0, periods: new Map() };
   readonly #statements;
 
   constructor(sources: CurveSources) {
@@ -275,8 +277,17 @@ export class Curves {
     return (this.#statements.state.get(periodKey, tenantKey) as bigint | undefined) ?? 0n;
   }
 
+  /** Where runs are rare, many moments of a tenant have one reading. */
   #readAt(periodKey: number, tenantKey: number, { lastEntryId }: Moment): bigint {
-    return (this.#statements.reading.get(periodKey, tenantKey, lastEntryId) as bigint | undefined) ?? 0n;
+    if (this.#lastRead.tenantKey !== tenantKey) this.#lastRead = { tenantKey, periods: new Map() };
+    const { periods } = this.#lastRead;
+    const ofPeriod = periods.get(periodKey) ?? new Map<number, bigint>();
+    periods.set(periodKey, ofPeriod);
+    const known = ofPeriod.get(lastEntryId);
+    if (known !== undefined) return known;
+    const found = (this.#statements.reading.get(periodKey, tenantKey, lastEntryId) as bigint | undefined) ?? 0n;
+    ofPeriod.set(lastEntryId, found);
+    return found;
   }
 
   #placeOf(atMs: number): Place | null {
