@@ -25,7 +25,7 @@ interface Facts {
 /** One sentence for people: who, how much, against what, and what drove it. Safe for a terminal whatever the names. */
 export function summaryLine(facts: Facts): string {
   if (facts.rule === 'incident') return incidentLine(facts);
-  if (facts.credits === null) return selfLine(facts);
+  if (facts.credits === null) return facts.rule === 'budget' ? endOfBudget(facts) : selfLine(facts);
   const { credits } = facts;
   const used = grouped(credits.current);
   const before = `${grouped(credits.previous)} in ${facts.previous_period}`;
@@ -98,6 +98,12 @@ function resolvedLine(facts: Facts, used: string, before: string): string {
       return `${head}, no longer far below ${before}.`;
     case 'new_spend':
       return `${head}, below the floor of ${grouped(facts.threshold ?? 0n)}, or had credits in ${facts.previous_period} after all.`;
+    case 'trend':
+      return `${head}, which is no growth of three months any more (${before}).`;
+    case 'budget': {
+      const budget = grouped(facts.threshold ?? 0n);
+      return `${head}, and neither has used nor heads for anything that is told of its budget of ${budget}.`;
+    }
     case 'regression':
       return `${head}, and the credits that were missing are back.`;
     case 'restatement':
@@ -107,6 +113,11 @@ function resolvedLine(facts: Facts, used: string, before: string): string {
     default:
       return `${head} (${before}).`;
   }
+}
+
+/** A budget that was taken out of the configuration leaves no figures to compare. */
+function endOfBudget(facts: Facts): string {
+  return `${TITLES.budget} resolved: ${subjectOf(facts)} has no budget any more.`;
 }
 
 /** Why a jump is none any more. */

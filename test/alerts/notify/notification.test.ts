@@ -100,6 +100,20 @@ describe('the summary', () => {
     );
   });
 
+  it.each([
+    [{ rule: 'trend' as const, previousPeriod: '2025-11' as const }, 'which is no growth of three months any more'],
+    [
+      { rule: 'budget' as const },
+      '180,000 credits in 2026-02, and neither has used nor heads for anything that is told of its budget of 150,000',
+    ],
+    [
+      { rule: 'budget' as const, previous: null, current: null, threshold: null },
+      'Budget resolved: tenant "acme" in workspace "ws-123" has no budget any more.',
+    ],
+  ])('says of %j why it is resolved', (facts, why) => {
+    expect(summary({ type: 'alert.resolved', state: 'resolved', ...facts })).toContain(why);
+  });
+
   it('says of new spend that it has come so far only while its month is open', () => {
     const newcomer = { rule: 'new_spend' as const, previous: null, threshold: 1_000n };
     const projection = { credits: 252_000n, elapsed_fraction: 0.7143 };
