@@ -2,42 +2,31 @@ import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import fc from 'fast-check';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { checkMoney } from '../../src/billing/records/verify-money.ts';
 import { openForWriting } from '../../src/ledger/file/open.ts';
 import { headOfChain } from '../../src/ledger/runs/digest.ts';
 import { migrateLedger } from '../../src/ledger/schema/migrate.ts';
 import { verifyLedger } from '../../src/ledger/verify/verify.ts';
-import type { ReplicaClient } from '../../src/publish/connect.ts';
 import { rebuildLedger } from '../../src/publish/receive/rebuild-ledger.ts';
-import { migrateReplica } from '../../src/publish/replica/migrate-replica.ts';
 import { publishLedger } from '../../src/publish/send/publish-ledger.ts';
 import { LedgerDriver } from '../ledger/model/ledger-driver.ts';
 import { histories } from '../ledger/model/steps.ts';
-import { type PostgresServer, startPostgres } from '../support/postgres.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { expectSameTables } from './compare-tables.ts';
+import { fileReplica } from './file-replica.ts';
 import { interfere } from './people.ts';
 
 const HISTORIES = Number(process.env.REPLICA_HISTORIES ?? 8);
 const STEPS = Number(process.env.REPLICA_STEPS ?? 16);
 const SEED = Number(process.env.REPLICA_SEED ?? Date.now() % 0x7fff_ffff);
 
-let server: PostgresServer;
-let client: ReplicaClient;
-beforeAll(async () => {
-  server = await startPostgres();
-  client = await server.connect('usage_ledger');
-  await migrateReplica(client, 'usage_ledger');
-});
-afterAll(async () => {
-  await client.close();
-  await server.remove();
-});
+const replica = fileReplica('usage_ledger');
 
 test('a ledger rebuilt after any history has the same head and rows, no fault, and can be published on', {
   timeout: Math.max(120_000, HISTORIES * 2_000),
 }, async () => {
+  const client = replica();
   const folder = temporaryFolder();
   await fc.assert(
     fc.asyncProperty(histories(STEPS), fc.nat(999), async (steps, seed) => {

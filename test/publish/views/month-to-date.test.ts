@@ -1,12 +1,10 @@
 import fc from 'fast-check';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { addPeriods, type Period, periodAt, periodStartMs } from '../../../src/core/period.ts';
 import { closePeriod } from '../../../src/ledger/close/close-period.ts';
-import type { ReplicaClient } from '../../../src/publish/connect.ts';
-import { migrateReplica } from '../../../src/publish/replica/migrate-replica.ts';
 import { publishLedger } from '../../../src/publish/send/publish-ledger.ts';
 import { openLedger, publish, usageRecord } from '../../support/open-ledger.ts';
-import { type PostgresServer, startPostgres } from '../../support/postgres.ts';
+import { fileReplica } from '../file-replica.ts';
 import { expectSameViews } from './compare-views.ts';
 
 /** The view asks the clock which month is open: these histories end now, whenever that is. */
@@ -18,17 +16,7 @@ const HOUR_MS = 3_600_000;
 const SCHEMA = 'month_to_date';
 const HISTORIES = Number(process.env.REPLICA_HISTORIES ?? 10);
 
-let server: PostgresServer;
-let client: ReplicaClient;
-beforeAll(async () => {
-  server = await startPostgres();
-  client = await server.connect(SCHEMA);
-  await migrateReplica(client, SCHEMA);
-});
-afterAll(async () => {
-  await client.close();
-  await server.remove();
-});
+const replica = fileReplica(SCHEMA);
 
 const READ = { last: [10, 20, 30, 40], open: [5, 6, 7, 8] };
 const credits = fc.oneof(fc.nat(20_000), fc.constantFrom(0, 1, 2 ** 40));
@@ -46,6 +34,7 @@ const histories = fc.record({
 test('the month to date has the rows of SQLite, whatever was read when and closed', {
   timeout: Math.max(120_000, HISTORIES * 3_000),
 }, async () => {
+  const client = replica();
   let rows = 0;
   let compared = 0;
   await fc.assert(

@@ -1,16 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import Database from 'better-sqlite3';
 import fc from 'fast-check';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { migrateLedger } from '../../../src/ledger/schema/migrate.ts';
 import { addRowDigest } from '../../../src/ledger/schema/row-digest.ts';
-import type { ReplicaClient } from '../../../src/publish/connect.ts';
-import { migrateReplica } from '../../../src/publish/replica/migrate-replica.ts';
 import { publishLedger } from '../../../src/publish/send/publish-ledger.ts';
 import { LedgerDriver } from '../../ledger/model/ledger-driver.ts';
 import { histories } from '../../ledger/model/steps.ts';
-import { type PostgresServer, startPostgres } from '../../support/postgres.ts';
 import { expectSameTables } from '../compare-tables.ts';
+import { fileReplica } from '../file-replica.ts';
 import { interfere } from '../people.ts';
 import { expectSameViews } from './compare-views.ts';
 
@@ -19,21 +17,12 @@ const STEPS = Number(process.env.REPLICA_STEPS ?? 10);
 const SEED = Number(process.env.REPLICA_SEED ?? Date.now() % 0x7fff_ffff);
 const SCHEMA = 'usage_ledger';
 
-let server: PostgresServer;
-let client: ReplicaClient;
-beforeAll(async () => {
-  server = await startPostgres();
-  client = await server.connect(SCHEMA);
-  await migrateReplica(client, SCHEMA);
-});
-afterAll(async () => {
-  await client.close();
-  await server.remove();
-});
+const replica = fileReplica(SCHEMA);
 
 test('after each publish of any history every view in Postgres has the rows of SQLite', {
   timeout: Math.max(120_000, HISTORIES * STEPS * 1_000),
 }, async () => {
+  const client = replica();
   let compared = 0;
   await fc.assert(
     fc.asyncProperty(
