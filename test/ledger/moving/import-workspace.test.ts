@@ -4,6 +4,7 @@ import { expect, test } from 'vitest';
 import { setCards } from '../../../src/billing/records/set-cards.ts';
 import type { RateCardText } from '../../../src/config/rate-card-schema.ts';
 import { sealWorkspace } from '../../../src/ledger/moving/seal-workspace.ts';
+import { OPEN_ALERTS } from '../../../src/reports/queries/alerts.ts';
 import { interfere } from '../../publish/people.ts';
 import { publish, usageRecord } from '../../support/open-ledger.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
@@ -44,8 +45,10 @@ test('a workspace with any history goes on in another ledger as if it had stayed
           return;
         const before = viewsOf(goes, 'ws-1');
         const roots = rootsOf(goes, 'ws-1');
+        const open = openAlertsOf(goes);
         sealWorkspace(goes, { workspaceId: 'ws-1', by: 'Ada', nowMs: going.nowMs });
         expect(faultsOf(goes)).toEqual([]);
+        expect(openAlertsOf(goes)).toEqual([]);
         publish(target, [usageRecord('acme', 7)], { workspaceId: 'ws-0', nowMs: going.nowMs - 1 });
         setCards(target, { cards: cardsOf(goes), source: 'configuration', nowMs: going.nowMs });
         const others = viewsOf(target, 'ws-0');
@@ -53,6 +56,9 @@ test('a workspace with any history goes on in another ledger as if it had stayed
         expect(viewsOf(target, 'ws-1')).toEqual(before);
         expect(viewsOf(target, 'ws-0')).toEqual(others);
         expect(rootsOf(target, 'ws-1')).toEqual(roots);
+        expect(openAlertsOf(target)).toEqual(open);
+        // What waits is sent from where it waits.
+        expect(target.prepare("SELECT 1 FROM outbox WHERE state IN ('pending', 'held')").get()).toBeUndefined();
         compared += links;
 
         going.moveTo(target);
@@ -75,6 +81,17 @@ test('a workspace with any history goes on in another ledger as if it had stayed
 /** A run that sleeps holds its workspace, and nothing is exported meanwhile. */
 function awake(step: Step): Step {
   return step.do === 'run' ? { ...step, sleeps: false } : step;
+}
+
+/** What is open of the workspace, as `status` and `alerts list` count it. */
+function openAlertsOf(connection: Database.Database): unknown[] {
+  return connection
+    .prepare(
+      `SELECT a.alert_id FROM alerts a JOIN workspaces w USING (workspace_key)
+       WHERE w.workspace_id = 'ws-1' AND ${OPEN_ALERTS} ORDER BY 1`,
+    )
+    .pluck()
+    .all();
 }
 
 /** The cards in force, as the configuration of both hosts would say them. */

@@ -1,6 +1,7 @@
 import type Database from 'better-sqlite3';
 import { isoTime } from '../../../core/clock.ts';
 import { OPEN_ALERT_STATES_SQL } from '../../../core/text/alert-words.ts';
+import { MOVED_AWAY_SQL } from '../../../ledger/moving/moved-away.ts';
 import { periodKeyOf } from '../../../ledger/schema/keys.ts';
 import type { ChannelRoute } from '../routes.ts';
 import { type DueReview, dueReviews, type ReviewMoment, renderReview, type WorkspaceReview } from './review.ts';
@@ -16,7 +17,15 @@ export function missingReviews(
   const due = channels.flatMap((route) => dueReviews(route, moment));
   if (due.length === 0) return [];
   const known = connection.prepare('SELECT 1 FROM outbox WHERE notification_id = ?');
-  const first = connection.prepare("SELECT min(finished_at) FROM runs WHERE status = 'applied'").pluck().get();
+  // Of a workspace that was imported, the ledger that it came from has told.
+  const first = connection
+    .prepare(
+      `SELECT min(at) FROM (
+         SELECT min(finished_at) AS at FROM runs WHERE status = 'applied' AND applied_seq NOT IN (SELECT seq FROM moved_links)
+         UNION ALL SELECT min(at) FROM workspace_moves WHERE action = 'import')`,
+    )
+    .pluck()
+    .get();
   return due.filter(({ notificationId, dueMs }) => {
     return typeof first === 'string' && Date.parse(first) < dueMs && known.get(notificationId) === undefined;
   });
@@ -46,7 +55,10 @@ export function composeReviews(
 /** What each workspace has to say; of a month, what its alerts have come to since, and of a week, what happened in it. */
 function lookBack(connection: Connection, { rules, fromMs, toMs, period }: DueReview): WorkspaceReview[] {
   const workspaces = connection
-    .prepare('SELECT workspace_key AS workspaceKey, workspace_id AS workspaceId FROM workspaces ORDER BY workspace_id')
+    .prepare(
+      `SELECT workspace_key AS workspaceKey, workspace_id AS workspaceId FROM workspaces
+       WHERE workspace_key NOT IN (${MOVED_AWAY_SQL}) ORDER BY workspace_id`,
+    )
     .all() as { workspaceKey: number; workspaceId: string }[];
   const runs = connection.prepare(
     `SELECT count(*) AS completeRuns, max(finished_at) AS lastCompleteRunAt FROM runs
