@@ -14,7 +14,9 @@ import { eventually } from '../support/eventually.ts';
 import { gate } from '../support/gate.ts';
 import { viewLedger } from '../support/ledger-view.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
+import { awayFromMonthEnd } from '../support/test-clock.ts';
 
+await awayFromMonthEnd();
 const current = periodAt(Date.now());
 
 async function sandboxOf(): Promise<Sandbox> {

@@ -1,4 +1,6 @@
 import type { Clock } from '../../src/core/clock.ts';
+import { periodAt, periodEndMs } from '../../src/core/period.ts';
+import { eventually } from './eventually.ts';
 
 /** 20 March 2026, 12:00 UTC: the month is open and the one before it has settled. */
 export const NOON = Date.UTC(2026, 2, 20, 12);
@@ -32,4 +34,19 @@ export function startCpuTime(): () => number {
     const { user, system } = process.cpuUsage(before);
     return (user + system) / 1000;
   };
+}
+
+/** Longer than the tests of a file take. */
+const MONTH_END_MS = 5 * 60_000;
+
+/**
+ * Waits, where a month is about to end, until the next one has begun. For tests that have to live in the month of the
+ * machine's clock, which SQLite, Postgres and daemons ask by themselves.
+ */
+export async function awayFromMonthEnd(): Promise<void> {
+  const end = periodEndMs(periodAt(Date.now()));
+  if (end - Date.now() > MONTH_END_MS) return;
+  await eventually(() => {
+    if (Date.now() <= end) throw new Error('the month has not ended');
+  }, 2 * MONTH_END_MS);
 }

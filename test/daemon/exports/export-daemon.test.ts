@@ -8,7 +8,9 @@ import { startSandbox } from '../../../src/sandbox/server.ts';
 import { startDaemonProcess } from '../../support/daemon-process.ts';
 import { eventually } from '../../support/eventually.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
+import { awayFromMonthEnd } from '../../support/test-clock.ts';
 
+await awayFromMonthEnd();
 const CURRENT = periodAt(Date.now());
 const CLOSED = addPeriods(CURRENT, -2);
 const OLD = ['20240101T000000Z', '20240102T000000Z', '20240103T000000Z'].map((at) => `usage-daily-${at}.csv`);

@@ -3,9 +3,11 @@ import { expect, test } from 'vitest';
 import { closePeriod } from '../../../src/ledger/close/close-period.ts';
 import type { LedgerConnection } from '../../../src/ledger/file/open.ts';
 import { openLedger, publish, usageRecord } from '../../support/open-ledger.ts';
+import { awayFromMonthEnd } from '../../support/test-clock.ts';
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
+await awayFromMonthEnd();
 /** The views ask SQLite for the time: the open month is this one. */
 const THIS_SECOND = Math.floor(Date.now() / 1000) * 1000;
 const MONTH = new Date(THIS_SECOND).toISOString().slice(0, 7);

@@ -4,9 +4,11 @@ import { addPeriods, type Period, periodAt, periodStartMs } from '../../../src/c
 import { closePeriod } from '../../../src/ledger/close/close-period.ts';
 import { publishLedger } from '../../../src/publish/send/publish-ledger.ts';
 import { openLedger, publish, usageRecord } from '../../support/open-ledger.ts';
+import { awayFromMonthEnd } from '../../support/test-clock.ts';
 import { fileReplica } from '../file-replica.ts';
 import { expectSameViews } from './compare-views.ts';
 
+await awayFromMonthEnd();
 /** The view asks the clock which month is open: these histories end now, whenever that is. */
 const NOW = Date.now();
 const MONTH = periodAt(NOW);
