@@ -1,9 +1,10 @@
 import { userInfo } from 'node:os';
 import { resolve } from 'node:path';
 import { Command } from 'commander';
-import { UsageError } from '../../core/errors.ts';
+import { AppError, UsageError } from '../../core/errors.ts';
 import { counted } from '../../core/text/counted.ts';
 import { inertText } from '../../core/text/inert-text.ts';
+import { ledgerId } from '../../ledger/schema/identity.ts';
 import { formatInteger } from '../../reports/formats/format.ts';
 import type { Context } from '../../wiring/context.ts';
 import { openExisting } from '../finance/close.ts';
@@ -140,14 +141,32 @@ function keepCommand(cli: CliContext): Command {
   return reportingCommand('keep')
     .description('Take an export back that nobody has imported: the workspace is read and closed here again.')
     .argument('<id>', 'the workspace')
+    .option('--force', 'without asking the replica whether another ledger has it by now')
     .option('--by <name>', 'who keeps it (default: the user of this shell)')
     .addHelpText('after', examples('usage-ledger workspace keep ws-123'))
-    .action((id: string, { by = userInfo().username }: { by?: string }) =>
+    .action((id: string, { force = false, by = userInfo().username }: { force?: boolean; by?: string }) =>
       cli.withContext(async (context) => {
         const writer = await openExisting(context);
+        if (!force) await requireUnclaimed(context, id);
         await writer.call('keepWorkspace', { workspaceId: id, by, nowMs: cli.now() });
         if (cli.json) cli.printJson({ workspace_id: id, kept: true });
         else cli.print(`${inertText(id)} is read here again; delete the file of the export, nobody may import it now`);
       }),
     );
+}
+
+/** Two ledgers that both go on with a workspace would both count. */
+async function requireUnclaimed(context: Context, workspaceId: string): Promise<void> {
+  const { publish } = context.config;
+  if (publish === null) return;
+  const { findHolder } = await import('../../publish/receive/find-holder.ts');
+  const holder = await findHolder(publish, { workspaceId, ledgerId: ledgerId(context.reader().connection) });
+  if (holder === null) return;
+  throw new AppError(
+    'workspace_imported',
+    `ledger ${holder} of the replica goes on with ${JSON.stringify(workspaceId)}`,
+    {
+      hint: 'leave it there; only when that one is to be given up for good, add --force',
+    },
+  );
 }

@@ -90,8 +90,10 @@ test('an exported workspace is imported with its history: all views over all led
   // By the clock of Postgres no month is open.
   expect(Object.entries(before).filter(([, rows]) => rows.length === 0)).toEqual([['finance_month_to_date', []]]);
 
-  const exported = parseJson(await run(world, 'workspace export ws-2 --out moved.db --json'));
-  // Nobody has it yet: it counts where it was.
+  await run(world, 'workspace export ws-2 --out moved.db');
+  // Nobody has it yet: it counts where it was, and may be kept.
+  await run(world, 'workspace keep ws-2');
+  const exported = parseJson(await run(world, 'workspace export ws-2 --out moved.db --force --json'));
   await run(world, 'publish');
   expect((await shownOf(client, 'ws-2')).finance_usage).toEqual(before.finance_usage);
   expect(await replicaTotals(client)).toEqual(expectedTotals(world));
@@ -121,6 +123,9 @@ test('an exported workspace is imported with its history: all views over all led
   expect(await replicaTotals(client)).toEqual(expectedTotals(world));
 
   become('old', 'ws-1');
+  const kept = await world.run('workspace', 'keep', 'ws-2');
+  expect(kept).toMatchObject({ code: 1, out: '' });
+  expect(kept.err).toMatch(/ledger [\w-]{36} of the replica goes on with "ws-2"\n {2}leave it there/);
   await run(world, 'sync');
   await run(world, 'publish');
   expect(await run(world, 'verify --replica')).toContain('no fault in the replica');
