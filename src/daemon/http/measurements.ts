@@ -1,12 +1,12 @@
 import { statfsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Queue } from 'bullmq';
+import { OPEN_ALERTS } from '../../alerts/book/open-alerts.ts';
 import type { Config } from '../../config/types.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { LedgerReader } from '../../ledger/file/open.ts';
 import { headOfChain } from '../../ledger/runs/digest.ts';
 import { exportStanding } from '../../reports/files/export-folder.ts';
-import { OPEN_ALERTS } from '../../reports/queries/alerts.ts';
 import type { Traffic } from '../../wiring/traffic.ts';
 
 /** What a daemon measures of itself beside its health. */

@@ -1,3 +1,4 @@
+import { OPEN_ALERTS } from '../../alerts/book/open-alerts.ts';
 import {
   type CreditPricer,
   creditsAtStake,
@@ -9,24 +10,12 @@ import {
 import { projection } from '../../alerts/rules/measures/projection.ts';
 import type { RuleName } from '../../alerts/rules/rule.ts';
 import { creditPricer } from '../../billing/records/credit-pricer.ts';
-import { type AlertState, OPEN_ALERT_STATES_SQL } from '../../core/text/alert-words.ts';
+import type { AlertState } from '../../core/text/alert-words.ts';
 import type { LedgerConnection } from '../../ledger/file/open.ts';
-import { MOVED_AWAY_SQL } from '../../ledger/moving/moved-away.ts';
 import type { financeAlerts } from '../../ledger/schema/finance-views.ts';
 import { phaseOf } from './phase.ts';
 import { tenantNames } from './tenants.ts';
 import { whereClause } from './where.ts';
-
-/**
- * Which rows of `alerts` (named `a`) somebody may still have to look after. One that waits to be confirmed is told to
- * nobody; one of a settled month is done with once it is acknowledged; what the first sync of a workspace found of its past
- * is on record only, until something new happens to it; what an exported workspace had open goes on elsewhere.
- */
-export const OPEN_ALERTS = `a.state IN ${OPEN_ALERT_STATES_SQL} AND (a.state = 'firing' OR (a.state = 'acknowledged' AND NOT EXISTS (
-  SELECT 1 FROM periods s WHERE s.period_key = a.period_key AND s.final_run_key IS NOT NULL)))
-  AND NOT EXISTS (SELECT 1 FROM alert_transitions seed
-    WHERE seed.alert_key = a.alert_key AND seed.revision = a.revision AND seed.silent_because = 'seed')
-  AND a.workspace_key NOT IN (${MOVED_AWAY_SQL})`;
 
 /** One row of `finance_alerts`. Tenant and period are null for an alert about the workspace or about ourselves. */
 export type AlertRow = Omit<typeof financeAlerts.$inferSelect, 'level' | 'previous_requests' | 'current_requests'>;

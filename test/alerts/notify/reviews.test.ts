@@ -82,3 +82,25 @@ test('a review counts what was told, what ended and what is open, of the rules t
     'drops: Week to 2026-03-23 07:00 UTC: nothing happened and nothing is open; 1 workspace, 3 complete runs.',
   ]);
 });
+
+test('what has been acknowledged of a settled month is not open in a review, as it is not in the list', async () => {
+  const { upstream, clock, sync, context, view } = await startFixture({ channels: [CHANNEL] });
+  const set = (period: string, credits: number) => upstream.set({ tenantId: 'a', period, credits, requests: 10 });
+  for (const period of ['2026-01', '2026-02']) set(period, 10_000);
+  clock.set(Date.UTC(2026, 2, 16));
+  await sync();
+  set('2026-03', 20_000);
+  await sync();
+  clock.set(Date.UTC(2026, 3, 3, 1));
+  await sync();
+  const ledger = view();
+  const alertId = String(ledger.value("SELECT alert_id FROM finance_alerts WHERE stage = 'final'"));
+  const writer = await context.writer();
+  await writer.call('acknowledgeAlert', { alertId, by: 'Ada', note: null, nowMs: clock.now() });
+  clock.set(Date.UTC(2026, 3, 6, 7));
+  await context.composeDigests();
+  const reviews = ledger.rows("SELECT payload FROM outbox WHERE payload LIKE '%weekly%' ORDER BY rowid DESC LIMIT 1");
+  expect(reviews.map(({ payload }) => JSON.parse(String(payload)).summary)).toEqual([
+    expect.stringMatching(/^Week to 2026-04-06 07:00 UTC: nothing happened and nothing is open;/),
+  ]);
+});

@@ -1,8 +1,8 @@
 import type Database from 'better-sqlite3';
 import { isoTime } from '../../../core/clock.ts';
-import { OPEN_ALERT_STATES_SQL } from '../../../core/text/alert-words.ts';
 import { MOVED_AWAY_SQL } from '../../../ledger/moving/moved-away.ts';
 import { periodKeyOf } from '../../../ledger/schema/keys.ts';
+import { OPEN_ALERTS } from '../../book/open-alerts.ts';
 import type { ChannelRoute } from '../routes.ts';
 import { type DueReview, dueReviews, type ReviewMoment, renderReview, type WorkspaceReview } from './review.ts';
 
@@ -75,7 +75,7 @@ function lookBack(connection: Connection, { rules, fromMs, toMs, period }: DueRe
   );
   const open = connection
     .prepare(
-      `SELECT count(*) FROM alerts a WHERE ${wanted} AND a.state IN ${OPEN_ALERT_STATES_SQL} AND a.state <> 'pending'
+      `SELECT count(*) FROM alerts a WHERE ${wanted} AND ${OPEN_ALERTS}
          AND (@periodKey IS NULL OR a.period_key = @periodKey)`,
     )
     .pluck();
