@@ -1,13 +1,11 @@
 import type Database from 'better-sqlite3';
-import { isoTime } from '../../core/clock.ts';
 import { addPeriods, periodEndMs, periodStartMs } from '../../core/period.ts';
 import { periodOfKey } from '../../ledger/schema/keys.ts';
 import type { Curve } from '../rules/pace/curve.ts';
 import { NO_USAGE, type UsageFigures } from '../rules/rule.ts';
+import { type Moment, RunMoments } from './run-moments.ts';
 
 const DAY_MS = 86_400_000;
-/** A reading speaks for a moment this much later; between readings further apart credits count as used evenly. */
-const READING_LASTS_MS = 36 * 3_600_000;
 
 export interface CurveSources {
   /** The ledger as the rules see it: current state. */
@@ -18,18 +16,6 @@ export interface CurveSources {
   nowMs: number;
 }
 
-/** What had been read by a moment: the last entry of the workspace's runs up to it. */
-interface Moment {
-  atMs: number;
-  lastEntryId: number;
-}
-
-/** A moment between two readings that lie far apart; `later` is null where the reading before still speaks for it. */
-interface Place {
-  earlier: Moment;
-  later: Moment | null;
-}
-
 interface Month {
   startMs: number;
   endMs: number;
@@ -38,7 +24,7 @@ interface Month {
 /** The past of tenants, one seek in the entries' index a reading; what runs had read by a moment is looked up once. */
 export class Curves {
   readonly #sources: CurveSources;
-  readonly #places = new Map<number, Place | null>();
+  readonly #moments: RunMoments;
   readonly #months = new Map<number, Month>();
   readonly #firstPeriods = new Map<number, number | null>();
   /** The readings of the tenant that was looked at last, by period and last entry. */
@@ -48,18 +34,8 @@ export class Curves {
   constructor(sources: CurveSources) {
     const { connection, history } = sources;
     this.#sources = sources;
-    const run = (columns: string, where: string) =>
-      history
-        .prepare(
-          `SELECT ${columns} FROM runs
-           WHERE workspace_key = ? AND applied_seq IS NOT NULL AND ${where} LIMIT 1`,
-        )
-        .pluck();
-    const last = 'first_entry_id + entries - 1';
+    this.#moments = new RunMoments(sources);
     this.#statements = {
-      before: run('finished_at', 'finished_at <= ? ORDER BY finished_at DESC'),
-      after: run('finished_at', 'finished_at > ? AND finished_at < ? ORDER BY finished_at'),
-      lastEntry: run(last, 'finished_at <= ? AND first_entry_id IS NOT NULL ORDER BY finished_at DESC'),
       reading: history
         .prepare(
           `SELECT credits_after FROM usage_entries WHERE period_key = ? AND tenant_key = ? AND entry_id <= ?
@@ -125,7 +101,7 @@ export class Curves {
   between(periodKey: number, daysAgo: number): { earlier: number; later: number | null; passed: number } | null {
     const { nowMs } = this.#sources;
     const atMs = nowMs - daysAgo * DAY_MS;
-    const place = this.#placeOf(atMs);
+    const place = this.#moments.placeOf(atMs);
     if (place === null) return null;
     const { earlier, later } = place;
     if (later === null) return { earlier: earlier.lastEntryId, later: null, passed: 0 };
@@ -178,7 +154,7 @@ export class Curves {
         const own = addPeriods(period, -before);
         const atMs = periodStartMs(own) + elapsedMs - daysBefore * DAY_MS;
         if (atMs >= periodEndMs(own)) return totalOf(periodKey - before);
-        const place = this.#placeOf(atMs);
+        const place = this.#moments.placeOf(atMs);
         if (place === null || place.later !== null) return null;
         return this.#statements.total.get(place.earlier.lastEntryId, periodKey - before) as bigint;
       },
@@ -192,7 +168,7 @@ export class Curves {
     const { startMs, endMs } = this.#monthOf(periodKey);
     if (atMs <= startMs) return 0n;
     if (atMs >= this.#sources.nowMs || atMs >= endMs) return this.#state(periodKey, tenantKey);
-    const place = this.#placeOf(atMs);
+    const place = this.#moments.placeOf(atMs);
     if (place === null) return null;
     const { earlier, later } = place;
     const before = this.#readAt(periodKey, tenantKey, earlier);
@@ -238,12 +214,12 @@ export class Curves {
         const atMs = startMs + elapsedMs - daysBefore * DAY_MS;
         // What lies between two readings far apart is no curve: a batch may have come on any day of it.
         const isOver = atMs >= endMs;
-        return isOver || this.#isRead(atMs) ? this.reading(periodKey - before, tenantKey, atMs) : null;
+        return isOver || this.#moments.isRead(atMs) ? this.reading(periodKey - before, tenantKey, atMs) : null;
       },
       used,
       // What nobody read is nothing that anybody is known to have used.
       usedAsRead: (from, to) =>
-        [from, to].every((days) => days <= 0 || this.#isRead(nowMs - days * DAY_MS)) ? used(from, to) : null,
+        [from, to].every((days) => days <= 0 || this.#moments.isRead(nowMs - days * DAY_MS)) ? used(from, to) : null,
     };
   }
 
@@ -268,11 +244,6 @@ export class Curves {
     return found;
   }
 
-  #isRead(atMs: number): boolean {
-    const place = this.#placeOf(atMs);
-    return place !== null && place.later === null;
-  }
-
   #state(periodKey: number, tenantKey: number): bigint {
     return (this.#statements.state.get(periodKey, tenantKey) as bigint | undefined) ?? 0n;
   }
@@ -288,31 +259,6 @@ export class Curves {
     const found = (this.#statements.reading.get(periodKey, tenantKey, lastEntryId) as bigint | undefined) ?? 0n;
     ofPeriod.set(lastEntryId, found);
     return found;
-  }
-
-  #placeOf(atMs: number): Place | null {
-    const known = this.#places.get(atMs);
-    if (known !== undefined) return known;
-    const { workspaceKey, nowMs } = this.#sources;
-    const finishedAt = this.#statements.before.get(workspaceKey, isoTime(atMs)) as string | undefined;
-    let place: Place | null = null;
-    if (finishedAt !== undefined) {
-      const earlier = this.#momentOf(finishedAt);
-      const next =
-        atMs - earlier.atMs <= READING_LASTS_MS
-          ? undefined
-          : (this.#statements.after.get(workspaceKey, isoTime(atMs), isoTime(nowMs)) as string | undefined);
-      const isFar = atMs - earlier.atMs > READING_LASTS_MS;
-      const later = isFar ? (next === undefined ? { atMs: nowMs, lastEntryId: 0 } : this.#momentOf(next)) : null;
-      place = { earlier, later };
-    }
-    this.#places.set(atMs, place);
-    return place;
-  }
-
-  #momentOf(finishedAt: string): Moment {
-    const lastEntryId = this.#statements.lastEntry.get(this.#sources.workspaceKey, finishedAt);
-    return { atMs: Date.parse(finishedAt), lastEntryId: Number(lastEntryId ?? 0) };
   }
 }
 

@@ -7,7 +7,6 @@ import { SILENT_DAYS } from '../rules/stopped.ts';
 import type { Curves } from './curves.ts';
 import type { PeriodFacts } from './period-facts.ts';
 
-/** Rules look for tenants beyond those that jumps are looked for among; each search is one statement. */
 const DAY_MS = 86_400_000;
 /** So often somebody who stopped is looked for: what has not changed is found in no run's entries. */
 const STOPPED_EVERY_MS = 6 * 3_600_000;

@@ -2,8 +2,6 @@ import type { RuleName, Severity } from '../../core/text/alert-words.ts';
 
 export { RULES, type RuleName, type Severity } from '../../core/text/alert-words.ts';
 
-/** What rules say of a subject: a tenant in a period, a workspace in a period, or a workspace as such. */
-
 /** What a tenant, or a workspace in total, used in one period. */
 export interface UsageFigures {
   credits: bigint;
