@@ -1,10 +1,10 @@
 import type Database from 'better-sqlite3';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { OPEN_ALERTS } from '../../../src/alerts/book/open-alerts.ts';
 import { setCards } from '../../../src/billing/records/set-cards.ts';
 import type { RateCardText } from '../../../src/config/rate-card-schema.ts';
 import { sealWorkspace } from '../../../src/ledger/moving/seal-workspace.ts';
-import { OPEN_ALERTS } from '../../../src/reports/queries/alerts.ts';
 import { interfere } from '../../publish/people.ts';
 import { publish, usageRecord } from '../../support/open-ledger.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
