@@ -57,7 +57,7 @@ async function shownOf(client: ReplicaClient, workspaceId: string): Promise<Reco
 }
 
 test('an exported workspace is imported with its history: all views over all ledgers stay as they were', {
-  timeout: 120_000,
+  timeout: 600_000,
 }, async () => {
   const world = await createWorld(FIRST, {
     ...SECOND,
