@@ -3,14 +3,13 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { OPEN_ALERTS } from '../../../src/alerts/book/open-alerts.ts';
 import { setCards } from '../../../src/billing/records/set-cards.ts';
-import type { RateCardText } from '../../../src/config/rate-card-schema.ts';
 import { sealWorkspace } from '../../../src/ledger/moving/seal-workspace.ts';
 import { interfere } from '../../publish/people.ts';
 import { publish, usageRecord } from '../../support/open-ledger.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { LedgerDriver } from '../model/ledger-driver.ts';
-import { histories, type Step } from '../model/steps.ts';
-import { bringIn, faultsOf, fileOf, freshLedger, rootsOf, viewsOf } from './moving-world.ts';
+import { histories } from '../model/steps.ts';
+import { awake, bringIn, cardsOf, faultsOf, fileOf, freshLedger, rootsOf, viewsOf } from './moving-world.ts';
 
 const MOVES = Number(process.env.MOVE_HISTORIES ?? 3);
 const STEPS = Number(process.env.MOVE_STEPS ?? 20);
@@ -78,11 +77,6 @@ test('a workspace with any history goes on in another ledger as if it had stayed
   expect(compared, `seed ${SEED}`).toBeGreaterThan(0);
 });
 
-/** A run that sleeps holds its workspace, and nothing is exported meanwhile. */
-function awake(step: Step): Step {
-  return step.do === 'run' ? { ...step, sleeps: false } : step;
-}
-
 /** What is open of the workspace, as `status` and `alerts list` count it. */
 function openAlertsOf(connection: Database.Database): unknown[] {
   return connection
@@ -92,13 +86,4 @@ function openAlertsOf(connection: Database.Database): unknown[] {
     )
     .pluck()
     .all();
-}
-
-/** The cards in force, as the configuration of both hosts would say them. */
-function cardsOf(connection: Database.Database): RateCardText[] {
-  const texts = connection
-    .prepare('SELECT definition FROM rate_cards WHERE retired_after_seq IS NULL ORDER BY card_key')
-    .pluck()
-    .all() as string[];
-  return texts.map((text) => JSON.parse(text) as RateCardText);
 }

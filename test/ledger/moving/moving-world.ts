@@ -3,11 +3,13 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { chargePeriod } from '../../../src/billing/records/charge-run.ts';
 import { checkMoney } from '../../../src/billing/records/verify-money.ts';
+import type { RateCardText } from '../../../src/config/rate-card-schema.ts';
 import { type ImportedWorkspace, importWorkspace } from '../../../src/ledger/moving/import-workspace.ts';
 import { migrateLedger } from '../../../src/ledger/schema/migrate.ts';
 import { addRowDigest } from '../../../src/ledger/schema/row-digest.ts';
 import type { Fault } from '../../../src/ledger/verify/fault.ts';
 import { verifyLedger } from '../../../src/ledger/verify/verify.ts';
+import type { Step } from '../model/steps.ts';
 
 export type Row = Record<string, unknown>;
 
@@ -78,6 +80,20 @@ export function rootsOf(connection: Database.Database, workspaceId: string): unk
     )
     .raw()
     .all(workspaceId);
+}
+
+/** A run that sleeps holds its workspace, and nothing is exported meanwhile. */
+export function awake(step: Step): Step {
+  return step.do === 'run' ? { ...step, sleeps: false } : step;
+}
+
+/** The cards in force, as the configuration of both hosts would say them. */
+export function cardsOf(connection: Database.Database): RateCardText[] {
+  const texts = connection
+    .prepare('SELECT definition FROM rate_cards WHERE retired_after_seq IS NULL ORDER BY card_key')
+    .pluck()
+    .all() as string[];
+  return texts.map((text) => JSON.parse(text) as RateCardText);
 }
 
 function plain(_: string, value: unknown): unknown {

@@ -1,0 +1,110 @@
+import type Database from 'better-sqlite3';
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { setCards } from '../../../src/billing/records/set-cards.ts';
+import { sealWorkspace } from '../../../src/ledger/moving/seal-workspace.ts';
+import type { ReplicaClient } from '../../../src/publish/connect.ts';
+import { publishLedger } from '../../../src/publish/send/publish-ledger.ts';
+import { LedgerDriver } from '../../ledger/model/ledger-driver.ts';
+import { histories } from '../../ledger/model/steps.ts';
+import { awake, bringIn, cardsOf, fileOf, freshLedger, viewsOf } from '../../ledger/moving/moving-world.ts';
+import { publish, usageRecord } from '../../support/open-ledger.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
+import { expectSameTables } from '../compare-tables.ts';
+import { fileReplica } from '../file-replica.ts';
+import { interfere } from '../people.ts';
+import { expectSameViews, financeViews } from './compare-views.ts';
+
+const HISTORIES = Number(process.env.REPLICA_HISTORIES ?? 3);
+const STEPS = Number(process.env.REPLICA_STEPS ?? 10);
+/** After the move. */
+const MORE_STEPS = 4;
+const SEED = Number(process.env.REPLICA_SEED ?? Date.now() % 0x7fff_ffff);
+
+const replica = fileReplica('usage_ledger');
+
+test('a workspace of any history that moves is counted once in Postgres, before, between and after', {
+  timeout: Math.max(180_000, HISTORIES * STEPS * 2_000),
+}, async () => {
+  const client = replica();
+  const folder = temporaryFolder();
+  let moved = 0;
+  const send = (connection: Database.Database, nowMs: number) =>
+    publishLedger({ connection, client, by: 'test', nowMs });
+  await fc.assert(
+    fc.asyncProperty(
+      histories(STEPS + MORE_STEPS).map((steps) => steps.map(awake)),
+      fc.array(fc.nat(999), { minLength: STEPS, maxLength: STEPS }),
+      async (steps, people) => {
+        const [old, target] = [freshLedger(), freshLedger()];
+        try {
+          // Each history has the replica to itself.
+          await client.query('TRUNCATE ledgers');
+          const driver = new LedgerDriver(old);
+          for (const [index, step] of steps.slice(0, STEPS).entries()) {
+            driver.take(step);
+            interfere(old, people[index] ?? 0, driver.nowMs);
+          }
+          if (
+            old.prepare("SELECT 1 FROM workspaces WHERE workspace_id = 'ws-1' AND first_run_key > 0").get() ===
+            undefined
+          )
+            return;
+          await send(old, driver.nowMs);
+          const before = await rowsOf(old, client, 'ws-1');
+          const others = await rowsOf(old, client, 'ws-2');
+
+          sealWorkspace(old, { workspaceId: 'ws-1', by: 'Ada', nowMs: driver.nowMs });
+          await send(old, driver.nowMs);
+          expect(await rowsOf(old, client, 'ws-1')).toEqual(before);
+
+          publish(target, [usageRecord('acme', 7)], { workspaceId: 'ws-0', nowMs: driver.nowMs - 1 });
+          setCards(target, { cards: cardsOf(old), source: 'configuration', nowMs: driver.nowMs });
+          moved += bringIn(target, fileOf(old, folder), { nowMs: driver.nowMs }).links;
+          await send(target, driver.nowMs);
+          expect(await rowsOf(old, client, 'ws-1')).toEqual(before);
+          expect(await rowsOf(old, client, 'ws-2')).toEqual(others);
+          await expectSameTables(old, client, 'the old ledger');
+
+          driver.moveTo(target);
+          for (const [index, step] of steps.slice(STEPS).entries()) {
+            if (step.do !== 'wait' && step.workspace !== 0) continue;
+            driver.take(step);
+            await send(target, driver.nowMs);
+            const where = `step ${index} (${step.do}) after the move`;
+            await expectSameTables(target, client, where);
+            await expectSameViews(target, client, where);
+            const here = viewsOf(target, 'ws-1');
+            const there = await rowsOf(target, client, 'ws-1');
+            for (const [view, rows] of Object.entries(there)) expect(rows.length, view).toBe(here[view]?.length);
+          }
+        } finally {
+          old.close();
+          target.close();
+        }
+      },
+    ),
+    { seed: SEED, numRuns: HISTORIES, endOnFailure: true },
+  );
+  expect(moved, `seed ${SEED}`).toBeGreaterThan(0);
+});
+
+/** Columns that say where in which ledger a row lies; all others must be the same after a move. */
+const OF_THE_LEDGER = ['ledger_id', 'entry_id', 'event_seq', 'previous_digest', 'digest'];
+
+/** What each view says of a workspace, over all ledgers. */
+async function rowsOf(
+  connection: Database.Database,
+  client: ReplicaClient,
+  workspaceId: string,
+): Promise<Record<string, string[]>> {
+  const shown: Record<string, string[]> = {};
+  for (const view of financeViews(connection)) {
+    const rows = await client.query(`SELECT * FROM ${view} WHERE workspace_id = $1`, [workspaceId]);
+    shown[view] = rows
+      .map((row) => Object.entries(row).filter(([column]) => !OF_THE_LEDGER.includes(column)))
+      .map((row) => JSON.stringify(row, (_, value) => (typeof value === 'bigint' ? `${value}n` : value)))
+      .sort();
+  }
+  return shown;
+}
