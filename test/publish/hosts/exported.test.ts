@@ -1,15 +1,12 @@
 import { copyFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import type { ReplicaClient } from '../../../src/publish/connect.ts';
 import { createWorld, FIRST, parseJson, row, SECOND, type World, workspaceSettings } from '../../commands/world.ts';
 import { type PostgresServer, startPostgres } from '../../support/postgres.ts';
+import { shownOf } from '../views/compare-views.ts';
 import { replicaTotals, serviceTotals } from './shard-world.ts';
 
 const CARD = { name: 'flat', from_period: '2025-11', currency: 'EUR', price_per_credit: '0.09' };
-/** Columns that say where in which ledger a row lies. */
-const OF_THE_LEDGER = ['ledger_id', 'entry_id', 'event_seq', 'previous_digest', 'digest'];
-
 let server: PostgresServer;
 beforeAll(async () => {
   server = await startPostgres();
@@ -38,22 +35,6 @@ async function run(world: World, command: string): Promise<string> {
 /** What the service says, but for the month that was closed before the service corrected it. */
 function expectedTotals(world: World): string[] {
   return serviceTotals(world.sandbox).map((line) => (line === 'ws-2 2025-12 65' ? 'ws-2 2025-12 60' : line));
-}
-
-/** Every row that every view shows of a workspace, whichever ledgers it stands in. */
-async function shownOf(client: ReplicaClient, workspaceId: string): Promise<Record<string, string[]>> {
-  const views = await client.query<{ name: string }>(
-    "SELECT viewname AS name FROM pg_views WHERE schemaname = current_schema() AND viewname LIKE 'finance\\_%' ORDER BY 1",
-  );
-  const shown: Record<string, string[]> = {};
-  for (const { name } of views) {
-    const rows = await client.query(`SELECT * FROM ${name} WHERE workspace_id = $1`, [workspaceId]);
-    shown[name] = rows
-      .map((columns) => Object.entries(columns).filter(([column]) => !OF_THE_LEDGER.includes(column)))
-      .map((columns) => JSON.stringify(columns, (_, value) => (typeof value === 'bigint' ? `${value}n` : value)))
-      .sort();
-  }
-  return shown;
 }
 
 test('an exported workspace is imported with its history: all views over all ledgers stay as they were', {
