@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { openReader } from '../dist/ledger/file/open.js';
+import { openReader } from '../dist/ledger/store/file/open.js';
 import { renderTable } from '../dist/reports/formats/table.js';
 import { startSandbox } from '../dist/sandbox/server.js';
 

@@ -4,7 +4,7 @@ import { AppError, summarizeError, UsageError } from '../core/errors.ts';
 import { type Period, periodAt } from '../core/period.ts';
 import { counted } from '../core/text/counted.ts';
 import { inertText } from '../core/text/inert-text.ts';
-import { type LargestChange, largestChangesOfRun } from '../ledger/runs/largest-changes.ts';
+import { type LargestChange, largestChangesOfRun } from '../ledger/journal/runs/largest-changes.ts';
 import { formatInteger } from '../reports/formats/format.ts';
 import type { SyncOutcome } from '../sync/run.ts';
 import type { Context } from '../wiring/context.ts';

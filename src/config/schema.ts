@@ -1,7 +1,7 @@
 import { z } from 'zod';
+import { rateCardsSchema } from '../billing/rates/rate-card-schema.ts';
 import { RULES, SEVERITIES } from '../core/text/alert-words.ts';
 import { FINANCE_VIEWS, FOCUS_VERSIONS } from '../core/text/finance-views.ts';
-import { rateCardsSchema } from './rate-card-schema.ts';
 import {
   addressRule,
   channelAddressRule,

@@ -1,6 +1,6 @@
 import { isoTime } from '../core/clock.ts';
 import { AppError, summarizeError } from '../core/errors.ts';
-import { movedAway } from '../ledger/moving/moved-away.ts';
+import { movedAway } from '../ledger/journal/moved-away.ts';
 import type { JobHandlers } from '../queue/jobs.ts';
 import { latestSlot } from '../queue/slots.ts';
 import type { Context } from '../wiring/context.ts';

@@ -1,7 +1,7 @@
 import { type Clock, isoTime } from '../core/clock.ts';
-import type { LedgerConnection } from '../ledger/file/open.ts';
-import { firstRun } from '../ledger/runs/first-run.ts';
-import { SlotLog } from '../ledger/runs/slot-log.ts';
+import { firstRun } from '../ledger/journal/runs/first-run.ts';
+import { SlotLog } from '../ledger/journal/runs/slot-log.ts';
+import type { LedgerConnection } from '../ledger/store/file/open.ts';
 import type { SlotHistory } from '../queue/slots.ts';
 import type { WorkspaceSchedule } from './schedules.ts';
 

@@ -1,5 +1,5 @@
-import type { LedgerConnection } from '../ledger/file/open.ts';
-import { headOfChain } from '../ledger/runs/digest.ts';
+import { headOfChain } from '../ledger/journal/runs/digest.ts';
+import type { LedgerConnection } from '../ledger/store/file/open.ts';
 
 /** How far the replica is behind the ledger. */
 export interface Lag {

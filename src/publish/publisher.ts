@@ -1,6 +1,6 @@
 import { hostname } from 'node:os';
-import { openReader } from '../ledger/file/open.ts';
-import { ledgerId } from '../ledger/schema/identity.ts';
+import { openReader } from '../ledger/store/file/open.ts';
+import { ledgerId } from '../ledger/store/schema/identity.ts';
 import { connectReplica, type ReplicaClient, type ReplicaSettings } from './connect.ts';
 import { migrateReplica } from './replica/migrate-replica.ts';
 import { type PublishReport, publishLedger } from './send/publish-ledger.ts';

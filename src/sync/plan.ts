@@ -1,5 +1,5 @@
 import { addPeriods, type Period, periodAt, periodEndMs } from '../core/period.ts';
-import type { Window } from '../ledger/staging/staging.ts';
+import type { Window } from '../ledger/journal/staging/staging.ts';
 
 /** A settled period is read for this much longer, so that two agreeing walks lie far enough apart to close it. */
 const CLOSING_HOURS = 24;

@@ -1,6 +1,6 @@
 import type { Consistency } from '../config/types.ts';
-import type { WalkVerdict } from '../ledger/runs/walks.ts';
-import type { WalkFacts } from '../ledger/staging/staging.ts';
+import type { WalkVerdict } from '../ledger/journal/runs/walks.ts';
+import type { WalkFacts } from '../ledger/journal/staging/staging.ts';
 
 /** With `auto`, listings up to this many pages are read until two walks in a row agree. */
 export const AUTO_TWICE_PAGES = 50;

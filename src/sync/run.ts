@@ -1,12 +1,12 @@
 import type { RunAlerts } from '../alerts/book/alert-change.ts';
 import type { RunFault } from '../alerts/evaluate/evaluate-self.ts';
 import { AppError, summarizeError } from '../core/errors.ts';
-import { FencedError } from '../ledger/errors.ts';
-import type { ApplyResult } from '../ledger/runs/apply-run.ts';
-import { type ClaimedRun, LEASE_MS, type RunKind } from '../ledger/runs/claim-run.ts';
-import type { RunFailure } from '../ledger/runs/fail-run.ts';
-import type { WalkRecord } from '../ledger/runs/walks.ts';
-import type { Window } from '../ledger/staging/staging.ts';
+import type { ApplyResult } from '../ledger/journal/runs/apply-run.ts';
+import { type ClaimedRun, LEASE_MS, type RunKind } from '../ledger/journal/runs/claim-run.ts';
+import type { RunFailure } from '../ledger/journal/runs/fail-run.ts';
+import type { WalkRecord } from '../ledger/journal/runs/walks.ts';
+import type { Window } from '../ledger/journal/staging/staging.ts';
+import { FencedError } from '../ledger/store/errors.ts';
 import { UnauthorizedError } from '../usage-api/errors.ts';
 import type { LedgerWriter } from '../writer/ledger-writer.ts';
 import { judgeWalk, MAX_WALKS, type Sign } from './prove.ts';

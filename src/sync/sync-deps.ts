@@ -3,7 +3,7 @@ import type { WorkspaceConfig } from '../config/types.ts';
 import type { Clock } from '../core/clock.ts';
 import type { Logger } from '../core/logger.ts';
 import type { Period } from '../core/period.ts';
-import type { Window } from '../ledger/staging/staging.ts';
+import type { Window } from '../ledger/journal/staging/staging.ts';
 import type { LedgerWriter } from '../writer/ledger-writer.ts';
 import type { Pacer } from './pacer.ts';
 import type { StagingRoom } from './staging-room.ts';

@@ -1,6 +1,6 @@
 import { summarizeError } from '../core/errors.ts';
-import type { AbsentKey } from '../ledger/runs/absences.ts';
-import type { ClaimedRun } from '../ledger/runs/claim-run.ts';
+import type { AbsentKey } from '../ledger/journal/runs/absences.ts';
+import type { ClaimedRun } from '../ledger/journal/runs/claim-run.ts';
 import { implausible, requirePlausible } from './plausible.ts';
 import { periodsOf, type SyncDeps } from './sync-deps.ts';
 

@@ -7,7 +7,7 @@ import { pendingNotification } from '../alerts/outbox/outbox.ts';
 import { type Clock, isoTime } from '../core/clock.ts';
 import { AppError } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
-import type { LedgerReader } from '../ledger/file/open.ts';
+import type { LedgerReader } from '../ledger/store/file/open.ts';
 import type { LedgerWriter } from '../writer/ledger-writer.ts';
 
 /** What came of a test message. */

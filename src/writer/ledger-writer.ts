@@ -1,5 +1,5 @@
 import { AppError } from '../core/errors.ts';
-import type { MigrationReport } from '../ledger/schema/migrate.ts';
+import type { MigrationReport } from '../ledger/store/schema/migrate.ts';
 import { WriterHandle } from './writer-handle.ts';
 import type { Args, Result, WriterStart } from './writer-messages.ts';
 import type { PageReceipt, WriterOps } from './writer-ops.ts';

@@ -1,4 +1,4 @@
-import type { StagedPage, StagedRecord } from '../ledger/staging/staged-record.ts';
+import type { StagedPage, StagedRecord } from '../ledger/journal/staging/staged-record.ts';
 import type { UsageItem } from '../usage-api/answers/check-item.ts';
 import type { UsagePage } from '../usage-api/answers/check-page.ts';
 

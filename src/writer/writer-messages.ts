@@ -1,6 +1,6 @@
 import { AppError, type ErrorSummary, summarizeError } from '../core/errors.ts';
-import { ledgerErrorOf } from '../ledger/file/sqlite-errors.ts';
-import type { MigrationReport } from '../ledger/schema/migrate.ts';
+import { ledgerErrorOf } from '../ledger/store/file/sqlite-errors.ts';
+import type { MigrationReport } from '../ledger/store/schema/migrate.ts';
 import type { WriterOps } from './writer-ops.ts';
 
 /** What the thread needs to open the ledger. */

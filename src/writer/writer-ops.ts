@@ -24,36 +24,42 @@ import type { ChannelRoute } from '../alerts/notify/routes.ts';
 import { claimDelivery, type DeliveryRecord, recordDelivery, releaseDelivery } from '../alerts/outbox/outbox.ts';
 import { type PrunedOutbox, pruneOutbox } from '../alerts/outbox/prune-outbox.ts';
 import { type ReplayReport, type ReplayRequest, replayDead } from '../alerts/outbox/replay.ts';
-import { chargeRun } from '../billing/records/charge-run.ts';
-import { chargeReopened, commitClose } from '../billing/records/commit-close.ts';
-import { creditPricer } from '../billing/records/credit-pricer.ts';
-import { importNames, type NamesImport, type NamesReport } from '../billing/records/names.ts';
-import { type CardsChange, type CardsRequest, setCards } from '../billing/records/set-cards.ts';
 import { isoTime } from '../core/clock.ts';
 import type { Redactor } from '../core/text/redact.ts';
-import type { CheckpointLog } from '../ledger/anchor/checkpoint-log.ts';
+import type { CheckpointLog } from '../ledger/audit/anchor/checkpoint-log.ts';
+import { chargeRun } from '../ledger/journal/charges/charge-run.ts';
+import { chargeReopened, commitClose } from '../ledger/journal/charges/commit-close.ts';
+import { creditPricer } from '../ledger/journal/charges/credit-pricer.ts';
+import { importNames, type NamesImport, type NamesReport } from '../ledger/journal/charges/names.ts';
+import { type CardsChange, type CardsRequest, setCards } from '../ledger/journal/charges/set-cards.ts';
 import {
   type CloseRequest,
   closePeriod,
   type PeriodEvent,
   type ReopenRequest,
   reopenPeriod,
-} from '../ledger/close/close-period.ts';
-import { truncateLog } from '../ledger/file/truncate-log.ts';
+} from '../ledger/journal/close/close-period.ts';
+import { type AbsentKey, absentAgain } from '../ledger/journal/runs/absences.ts';
+import { type ApplyResult, applyRun } from '../ledger/journal/runs/apply-run.ts';
+import {
+  type ClaimedRun,
+  type ClaimRequest,
+  claimRun,
+  renewLease,
+  type SlotDone,
+} from '../ledger/journal/runs/claim-run.ts';
+import { countKnownRecords, failRun, type RunFailure } from '../ledger/journal/runs/fail-run.ts';
+import { type PrunedRuns, pruneRuns } from '../ledger/journal/runs/prune-runs.ts';
+import { recordWalk, type WalkRecord } from '../ledger/journal/runs/walks.ts';
+import { RunStaging, type WalkFacts } from '../ledger/journal/staging/staging.ts';
+import { truncateLog } from '../ledger/store/file/truncate-log.ts';
+import { changeReplicaEpoch, forgetQueueInUse } from '../ledger/store/schema/identity.ts';
 import {
   keepWorkspace,
   type MoveRequest,
   type SealedWorkspace,
   sealWorkspace,
-} from '../ledger/moving/seal-workspace.ts';
-import { type AbsentKey, absentAgain } from '../ledger/runs/absences.ts';
-import { type ApplyResult, applyRun } from '../ledger/runs/apply-run.ts';
-import { type ClaimedRun, type ClaimRequest, claimRun, renewLease, type SlotDone } from '../ledger/runs/claim-run.ts';
-import { countKnownRecords, failRun, type RunFailure } from '../ledger/runs/fail-run.ts';
-import { type PrunedRuns, pruneRuns } from '../ledger/runs/prune-runs.ts';
-import { recordWalk, type WalkRecord } from '../ledger/runs/walks.ts';
-import { changeReplicaEpoch, forgetQueueInUse } from '../ledger/schema/identity.ts';
-import { RunStaging, type WalkFacts } from '../ledger/staging/staging.ts';
+} from '../ledger/transfer/moving/seal-workspace.ts';
 import { parseUsagePage } from '../usage-api/answers/check-page.ts';
 import { toStagedPage } from './staged-page.ts';
 

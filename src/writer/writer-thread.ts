@@ -1,9 +1,9 @@
 import { type MessagePort, parentPort } from 'node:worker_threads';
 import { createRedactor } from '../core/text/redact.ts';
-import { CheckpointLog, keyFileOf } from '../ledger/anchor/checkpoint-log.ts';
-import { type LedgerConnection, openForWriting } from '../ledger/file/open.ts';
-import { ledgerId } from '../ledger/schema/identity.ts';
-import { type MigrationReport, migrateLedger } from '../ledger/schema/migrate.ts';
+import { CheckpointLog, keyFileOf } from '../ledger/audit/anchor/checkpoint-log.ts';
+import { type LedgerConnection, openForWriting } from '../ledger/store/file/open.ts';
+import { ledgerId } from '../ledger/store/schema/identity.ts';
+import { type MigrationReport, migrateLedger } from '../ledger/store/schema/migrate.ts';
 import { packError, type WriterReply, type WriterRequest, type WriterStart } from './writer-messages.ts';
 import { WriterOps } from './writer-ops.ts';
 

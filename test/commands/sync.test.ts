@@ -1,8 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { openForWriting } from '../../src/ledger/file/open.ts';
-import { claimRun } from '../../src/ledger/runs/claim-run.ts';
+import { claimRun } from '../../src/ledger/journal/runs/claim-run.ts';
+import { openForWriting } from '../../src/ledger/store/file/open.ts';
 import { startReceiver } from '../alerts/channels/receiver.ts';
 import { createWorld, FIRST, parseJson, SECOND, workspaceSettings } from './world.ts';
 

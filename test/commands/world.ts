@@ -6,7 +6,7 @@ import { onTestFinished } from 'vitest';
 import { stringify } from 'yaml';
 import { main } from '../../src/commands/main.ts';
 import { createLogger } from '../../src/core/logger.ts';
-import { type LedgerConnection, openReader } from '../../src/ledger/file/open.ts';
+import { type LedgerConnection, openReader } from '../../src/ledger/store/file/open.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/server.ts';
 import type { ScenarioInput } from '../../src/sandbox/world/scenario-schema.ts';
 

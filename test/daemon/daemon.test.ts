@@ -7,7 +7,7 @@ import { Redis } from 'ioredis';
 import { expect, onTestFinished, test } from 'vitest';
 import { main } from '../../src/commands/main.ts';
 import { addPeriods, periodAt } from '../../src/core/period.ts';
-import { openForWriting } from '../../src/ledger/file/open.ts';
+import { openForWriting } from '../../src/ledger/store/file/open.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/server.ts';
 import { startDaemonProcess } from '../support/daemon-process.ts';
 import { eventually } from '../support/eventually.ts';

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { privateRedisFolder } from '../../src/daemon/daemon.ts';
-import { openReader } from '../../src/ledger/file/open.ts';
+import { openReader } from '../../src/ledger/store/file/open.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/server.ts';
 import { eventually } from '../support/eventually.ts';
 

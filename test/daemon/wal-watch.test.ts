@@ -4,7 +4,7 @@ import Database from 'better-sqlite3';
 import { expect, onTestFinished, test } from 'vitest';
 import { createLogger } from '../../src/core/logger.ts';
 import { startWalWatch } from '../../src/daemon/wal-watch.ts';
-import { truncateLog } from '../../src/ledger/file/truncate-log.ts';
+import { truncateLog } from '../../src/ledger/store/file/truncate-log.ts';
 import { eventually } from '../support/eventually.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 

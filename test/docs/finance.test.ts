@@ -2,11 +2,11 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
-import { commitClose } from '../../src/billing/records/commit-close.ts';
-import { importNames } from '../../src/billing/records/names.ts';
-import { setCards } from '../../src/billing/records/set-cards.ts';
-import { closePeriod } from '../../src/ledger/close/close-period.ts';
-import type { LedgerConnection } from '../../src/ledger/file/open.ts';
+import { commitClose } from '../../src/ledger/journal/charges/commit-close.ts';
+import { importNames } from '../../src/ledger/journal/charges/names.ts';
+import { setCards } from '../../src/ledger/journal/charges/set-cards.ts';
+import { closePeriod } from '../../src/ledger/journal/close/close-period.ts';
+import type { LedgerConnection } from '../../src/ledger/store/file/open.ts';
 import { renderTable } from '../../src/reports/formats/table.ts';
 import { openLedger, publish, usageRecord } from '../support/open-ledger.ts';
 

@@ -3,9 +3,9 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
-import type { LedgerConnection } from '../../src/ledger/file/open.ts';
-import { usageAsOf } from '../../src/ledger/runs/as-of.ts';
-import { buildRichLedger } from '../ledger/verify/tamper/rich-ledger.ts';
+import { usageAsOf } from '../../src/ledger/journal/runs/as-of.ts';
+import type { LedgerConnection } from '../../src/ledger/store/file/open.ts';
+import { buildRichLedger } from '../ledger/audit/verify/tamper/rich-ledger.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));

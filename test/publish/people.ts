@@ -1,6 +1,6 @@
 import type Database from 'better-sqlite3';
 import { routesOf } from '../../src/alerts/notify/routes.ts';
-import type { RateCardText } from '../../src/config/rate-card-schema.ts';
+import type { RateCardText } from '../../src/billing/rates/rate-card-schema.ts';
 import { AppError } from '../../src/core/errors.ts';
 import { WriterOps } from '../../src/writer/writer-ops.ts';
 import { TENANTS } from '../ledger/model/upstream.ts';

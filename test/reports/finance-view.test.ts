@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { financeViews, viewColumns, viewSheet } from '../../src/reports/queries/finance-view.ts';
-import { buildRichLedger } from '../ledger/verify/tamper/rich-ledger.ts';
+import { buildRichLedger } from '../ledger/audit/verify/tamper/rich-ledger.ts';
 
 /** What SQLite may hold in a column of a kind. */
 const HELD = {

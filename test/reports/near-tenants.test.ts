@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest';
 import { nearest } from '../../src/core/text/closest.ts';
-import type { LedgerConnection } from '../../src/ledger/file/open.ts';
+import type { LedgerConnection } from '../../src/ledger/store/file/open.ts';
 import { countTenants, namedTenants, nearTenants } from '../../src/reports/queries/tenants.ts';
 import { openLedger, publish, usageRecord } from '../support/open-ledger.ts';
 

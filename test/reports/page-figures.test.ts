@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { LedgerConnection } from '../../src/ledger/file/open.ts';
+import type { LedgerConnection } from '../../src/ledger/store/file/open.ts';
 import {
   creditsByDay,
   largestMoves,
@@ -7,7 +7,7 @@ import {
   type MonthKey,
   monthFigures,
 } from '../../src/reports/page/largest.ts';
-import { buildRichLedger } from '../ledger/verify/tamper/rich-ledger.ts';
+import { buildRichLedger } from '../ledger/audit/verify/tamper/rich-ledger.ts';
 import { openLedger, publish, usageRecord } from '../support/open-ledger.ts';
 
 /** What the views say of a month, sorted here and cut off at `limit`. */

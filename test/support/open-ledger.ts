@@ -1,12 +1,12 @@
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import { chargeRun } from '../../src/billing/records/charge-run.ts';
-import { type LedgerConnection, openForWriting } from '../../src/ledger/file/open.ts';
-import { type ApplyResult, applyRun } from '../../src/ledger/runs/apply-run.ts';
-import { type ClaimedRun, claimRun, type RunKind } from '../../src/ledger/runs/claim-run.ts';
-import { migrateLedger } from '../../src/ledger/schema/migrate.ts';
-import type { StagedRecord } from '../../src/ledger/staging/staged-record.ts';
-import { RunStaging } from '../../src/ledger/staging/staging.ts';
+import { chargeRun } from '../../src/ledger/journal/charges/charge-run.ts';
+import { type ApplyResult, applyRun } from '../../src/ledger/journal/runs/apply-run.ts';
+import { type ClaimedRun, claimRun, type RunKind } from '../../src/ledger/journal/runs/claim-run.ts';
+import type { StagedRecord } from '../../src/ledger/journal/staging/staged-record.ts';
+import { RunStaging } from '../../src/ledger/journal/staging/staging.ts';
+import { type LedgerConnection, openForWriting } from '../../src/ledger/store/file/open.ts';
+import { migrateLedger } from '../../src/ledger/store/schema/migrate.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 import { NOON } from './test-clock.ts';
 

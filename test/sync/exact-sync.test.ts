@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { openReader } from '../../src/ledger/file/open.ts';
-import { verifyLedger } from '../../src/ledger/verify/verify.ts';
+import { verifyLedger } from '../../src/ledger/audit/verify/verify.ts';
+import { openReader } from '../../src/ledger/store/file/open.ts';
 import type { SandboxWorkspace } from '../../src/sandbox/world/store.ts';
 import type { LedgerView } from '../support/ledger-view.ts';
 import { rejection } from '../support/rejection.ts';

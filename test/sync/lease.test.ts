@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { LEASE_MS } from '../../src/ledger/runs/claim-run.ts';
+import { LEASE_MS } from '../../src/ledger/journal/runs/claim-run.ts';
 import { gate } from '../support/gate.ts';
 import { rejection } from '../support/rejection.ts';
 import { applied, type Fixture, manualOrder, startFixture } from '../support/sandbox-fixture.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { WalkFacts } from '../../src/ledger/staging/staging.ts';
+import type { WalkFacts } from '../../src/ledger/journal/staging/staging.ts';
 import { AUTO_TWICE_PAGES, judgeWalk, type Sign, signsOfMovement } from '../../src/sync/prove.ts';
 
 /** A clean walk over 3 pages of 250 records. */

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Period } from '../../core/period.ts';
-import type { LedgerConnection } from '../../ledger/file/open.ts';
+import type { LedgerConnection } from '../../ledger/store/file/open.ts';
 import type { RunAlertSettings } from '../evaluate/evaluate-run.ts';
 import { type Comparison, compareStories } from './compare.ts';
 import { findHistory, type RecordedHistory, readMoments } from './history.ts';

@@ -1,5 +1,5 @@
 import { AppError } from '../../core/errors.ts';
-import type { LedgerConnection } from '../../ledger/file/open.ts';
+import type { LedgerConnection } from '../../ledger/store/file/open.ts';
 
 /** What is replayed of a workspace. What was published before `lastSeq` never changes, so no snapshot has to be held. */
 export interface RecordedHistory {

@@ -1,5 +1,5 @@
 import type { Period } from '../../core/period.ts';
-import type { LedgerConnection } from '../../ledger/file/open.ts';
+import type { LedgerConnection } from '../../ledger/store/file/open.ts';
 import { FEEDBACK_LABELS, type FeedbackLabel } from '../book/feedback.ts';
 import { RULES, type RuleName } from '../rules/rule.ts';
 import type { Sides } from './compare.ts';

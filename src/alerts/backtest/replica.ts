@@ -1,8 +1,8 @@
 import Database from 'better-sqlite3';
-import type { LedgerConnection } from '../../ledger/file/open.ts';
-import { countEntries, updateState } from '../../ledger/runs/merge-staged.ts';
-import { windowBounds } from '../../ledger/schema/keys.ts';
-import { migrateInMemory } from '../../ledger/schema/migrate.ts';
+import { countEntries, updateState } from '../../ledger/journal/runs/merge-staged.ts';
+import type { LedgerConnection } from '../../ledger/store/file/open.ts';
+import { windowBounds } from '../../ledger/store/schema/keys.ts';
+import { migrateInMemory } from '../../ledger/store/schema/migrate.ts';
 import { evaluateRun, type RunAlertSettings } from '../evaluate/evaluate-run.ts';
 import { routesOf } from '../notify/routes.ts';
 import type { Moment, RecordedHistory } from './history.ts';

@@ -1,6 +1,6 @@
 import type { Period } from '../../core/period.ts';
 import { type AlertState, OPEN_ALERT_STATES } from '../../core/text/alert-words.ts';
-import type { LedgerConnection } from '../../ledger/file/open.ts';
+import type { LedgerConnection } from '../../ledger/store/file/open.ts';
 import type { RuleName, Stage } from '../rules/rule.ts';
 
 /** One piece of news about an alert: it fired, came to a higher stage, or grew. */

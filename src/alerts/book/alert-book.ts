@@ -1,6 +1,6 @@
 import type Database from 'better-sqlite3';
 import { isoTime } from '../../core/clock.ts';
-import { periodOfKey } from '../../ledger/schema/keys.ts';
+import { periodOfKey } from '../../ledger/store/schema/keys.ts';
 import { type Observation, observation } from '../evaluate/observation.ts';
 import { createPublisher } from '../notify/publisher.ts';
 import { PACE_CONFIRM_MS } from '../rules/jump.ts';

@@ -1,6 +1,6 @@
 import type Database from 'better-sqlite3';
 import type { Period } from '../../core/period.ts';
-import type { CreditPricer } from '../evaluate/evidence.ts';
+import type { CreditPricer } from '../../ledger/journal/charges/credit-pricer.ts';
 import type { Observation } from '../evaluate/observation.ts';
 import type { ChannelRoute } from '../notify/routes.ts';
 import type { RuleName, Severity, Stage } from '../rules/rule.ts';

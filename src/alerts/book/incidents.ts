@@ -1,6 +1,6 @@
 import { isoTime } from '../../core/clock.ts';
 import { OPEN_ALERT_STATES, OPEN_ALERT_STATES_SQL } from '../../core/text/alert-words.ts';
-import { periodOfKey } from '../../ledger/schema/keys.ts';
+import { periodOfKey } from '../../ledger/store/schema/keys.ts';
 import { type Observation, observation } from '../evaluate/observation.ts';
 import { judgeIncident } from '../rules/incident.ts';
 import { STAGE_RANK, type Stage } from '../rules/rule.ts';

@@ -1,9 +1,9 @@
 import type Database from 'better-sqlite3';
 import { isoTime } from '../../core/clock.ts';
-import type { silences } from '../../ledger/schema/alert-tables.ts';
-import type { Exact } from '../../ledger/schema/rows.ts';
+import { matchesPattern } from '../../core/text/patterns.ts';
+import type { silences } from '../../ledger/store/schema/alert-tables.ts';
+import type { Exact } from '../../ledger/store/schema/rows.ts';
 import { type RuleName, SELF_RULES } from '../rules/rule.ts';
-import { matchesPattern } from './patterns.ts';
 
 /** The rules that find growth; a plan expects it. */
 export const GROWTH_RULES: readonly RuleName[] = ['jump', 'new_spend', 'trend', 'workspace_jump'];

@@ -1,5 +1,5 @@
 import { OPEN_ALERT_STATES_SQL } from '../../core/text/alert-words.ts';
-import { MOVED_AWAY_SQL } from '../../ledger/moving/moved-away.ts';
+import { MOVED_AWAY_SQL } from '../../ledger/journal/moved-away.ts';
 
 /**
  * Which rows of `alerts` (named `a`) somebody may still have to look after. One that waits to be confirmed is told to

@@ -1,5 +1,5 @@
 import type { Budget } from '../../config/types.ts';
-import { matchesPattern } from '../book/patterns.ts';
+import { matchesPattern } from '../../core/text/patterns.ts';
 
 /** Which budget is whose: of several patterns that fit a tenant the longest wins. */
 export class BudgetTable {

@@ -1,6 +1,6 @@
 import type Database from 'better-sqlite3';
 import { addPeriods, periodEndMs, periodStartMs } from '../../core/period.ts';
-import { periodOfKey } from '../../ledger/schema/keys.ts';
+import { periodOfKey } from '../../ledger/store/schema/keys.ts';
 import type { Curve } from '../rules/pace/curve.ts';
 import { NO_USAGE, type UsageFigures } from '../rules/rule.ts';
 import { type Moment, RunMoments } from './run-moments.ts';

@@ -1,6 +1,6 @@
 import type Database from 'better-sqlite3';
 import { isoTime } from '../../core/clock.ts';
-import type { ClaimedRun } from '../../ledger/runs/claim-run.ts';
+import type { ClaimedRun } from '../../ledger/journal/runs/claim-run.ts';
 import { AlertBook } from '../book/alert-book.ts';
 import type { RunAlerts } from '../book/alert-change.ts';
 import type { ChannelRoute } from '../notify/routes.ts';

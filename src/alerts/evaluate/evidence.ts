@@ -1,9 +1,9 @@
 import type Database from 'better-sqlite3';
 import { formatMinor } from '../../core/money.ts';
-import type { Period } from '../../core/period.ts';
 import { stringifyExact } from '../../core/text/exact-json.ts';
 import { inertJson } from '../../core/text/inert-text.ts';
-import { periodOfKey } from '../../ledger/schema/keys.ts';
+import type { CreditPricer } from '../../ledger/journal/charges/credit-pricer.ts';
+import { periodOfKey } from '../../ledger/store/schema/keys.ts';
 import type { Course } from '../notify/course.ts';
 import { percentOf } from '../notify/percent.ts';
 import { createCourses } from '../notify/read-course.ts';
@@ -52,13 +52,6 @@ export interface StakeMoney {
   amount_minor: bigint;
   currency: string;
 }
-
-/** What credits of a tenant in a period cost by the cards in force, in minor units; null when no card prices it. */
-export type CreditPricer = (
-  tenantId: string,
-  period: Period,
-  credits: bigint,
-) => { currency: string; amountMinor: bigint } | null;
 
 /** What is known of an alert beyond what its rule has seen. */
 export interface EvidenceAbout {

@@ -1,4 +1,4 @@
-import type { MergedRun } from '../../ledger/runs/apply-run.ts';
+import type { MergedRun } from '../../ledger/journal/runs/apply-run.ts';
 import { paceIsTelling } from '../rules/jump.ts';
 import type { RuleName } from '../rules/rule.ts';
 import { leastBudgeted } from './budgets.ts';

@@ -1,6 +1,6 @@
 import type Database from 'better-sqlite3';
 import { addPeriods, type Period, periodEndMs, periodStartMs } from '../../core/period.ts';
-import { periodOfKey } from '../../ledger/schema/keys.ts';
+import { periodOfKey } from '../../ledger/store/schema/keys.ts';
 import type { PeriodPhase } from '../rules/rule.ts';
 
 /** A period of a workspace as the rules see it. */

@@ -1,4 +1,4 @@
-import type { LedgerConnection } from '../../ledger/file/open.ts';
+import type { LedgerConnection } from '../../ledger/store/file/open.ts';
 import { PACE_MIN_ELAPSED_MS } from '../rules/jump.ts';
 import { judgePace } from '../rules/pace/pace.ts';
 import { slowProjection } from '../rules/pace/slow-part.ts';

@@ -1,7 +1,7 @@
 import { isoTime } from '../../core/clock.ts';
 import { addPeriods, periodAt, periodStartMs } from '../../core/period.ts';
-import type { MergedRun } from '../../ledger/runs/apply-run.ts';
-import { periodKeyOf, periodOfKey } from '../../ledger/schema/keys.ts';
+import type { MergedRun } from '../../ledger/journal/runs/apply-run.ts';
+import { periodKeyOf, periodOfKey } from '../../ledger/store/schema/keys.ts';
 import { paceFromMs } from '../rules/jump.ts';
 import type { Curves } from './curves.ts';
 import type { PeriodFacts } from './period-facts.ts';

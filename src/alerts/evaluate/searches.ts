@@ -1,7 +1,7 @@
 import type Database from 'better-sqlite3';
 import { isoTime } from '../../core/clock.ts';
-import type { MergedRun } from '../../ledger/runs/apply-run.ts';
-import { ENTRY_KINDS } from '../../ledger/schema/keys.ts';
+import type { MergedRun } from '../../ledger/journal/runs/apply-run.ts';
+import { ENTRY_KINDS } from '../../ledger/store/schema/keys.ts';
 import type { UsageFigures } from '../rules/rule.ts';
 import { SILENT_DAYS } from '../rules/stopped.ts';
 import type { Curves } from './curves.ts';

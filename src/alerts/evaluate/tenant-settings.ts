@@ -1,5 +1,5 @@
 import type { AlertRuleSettings, AlertSettings, Budget } from '../../config/types.ts';
-import { matchesPattern } from '../book/patterns.ts';
+import { matchesPattern } from '../../core/text/patterns.ts';
 import { floorCredits } from '../rules/measures/threshold.ts';
 
 /** The settings of each tenant of a workspace, and what is common to all of them. */

@@ -1,5 +1,5 @@
 import type { Period } from '../../core/period.ts';
-import { periodOfKey } from '../../ledger/schema/keys.ts';
+import { periodOfKey } from '../../ledger/store/schema/keys.ts';
 import type { BookContext, RunAlerts, UnpublishedChange } from '../book/alert-change.ts';
 import { shortHash } from '../book/alert-rows.ts';
 import type { AlertChangeKind } from '../book/lifecycle.ts';

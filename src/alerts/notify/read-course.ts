@@ -1,7 +1,7 @@
 import type Database from 'better-sqlite3';
 import { isoTime } from '../../core/clock.ts';
 import { addPeriods, periodEndMs, periodStartMs } from '../../core/period.ts';
-import { PERIODS_PER_WORKSPACE, periodOfKey } from '../../ledger/schema/keys.ts';
+import { PERIODS_PER_WORKSPACE, periodOfKey } from '../../ledger/store/schema/keys.ts';
 import type { PeriodPhase } from '../rules/rule.ts';
 import { buildCourse, type Course, type PeriodReadings } from './course.ts';
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type Database from 'better-sqlite3';
 import { isoTime } from '../../core/clock.ts';
-import type { channelStates, outbox } from '../../ledger/schema/outbox-tables.ts';
+import type { channelStates, outbox } from '../../ledger/store/schema/outbox-tables.ts';
 import { channelDisabledPayload } from '../notify/service-notices.ts';
 
 type Connection = Database.Database;

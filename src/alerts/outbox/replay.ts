@@ -1,8 +1,8 @@
 import type Database from 'better-sqlite3';
 import { isoTime } from '../../core/clock.ts';
 import { AppError } from '../../core/errors.ts';
-import type { outbox } from '../../ledger/schema/outbox-tables.ts';
-import type { SqlRow } from '../../ledger/schema/rows.ts';
+import type { outbox } from '../../ledger/store/schema/outbox-tables.ts';
+import type { SqlRow } from '../../ledger/store/schema/rows.ts';
 
 type Connection = Database.Database;
 

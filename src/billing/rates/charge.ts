@@ -1,6 +1,6 @@
-import type { Pricing, RateCard } from '../../config/rate-cards.ts';
 import { minorDigits } from '../../core/money.ts';
 import { divideRounded, parseDecimal } from './decimal.ts';
+import type { Pricing, RateCard } from './rate-card.ts';
 
 /** What a line of a charge is for. `correction` lines are not made here: see the corrections of closed periods. */
 export type ChargeLineKind = 'usage' | 'minimum' | 'discount';

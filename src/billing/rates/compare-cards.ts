@@ -1,6 +1,6 @@
-import type { RateCard } from '../../config/rate-cards.ts';
 import type { Period } from '../../core/period.ts';
 import { PeriodPricer } from './period-pricer.ts';
+import type { RateCard } from './rate-card.ts';
 
 /** A tenant's recorded credits in one period. */
 export interface RecordedUsage {

@@ -1,7 +1,7 @@
-import type { RateCard } from '../../config/rate-cards.ts';
 import type { Period } from '../../core/period.ts';
 import { type Charge, NO_CHARGE, type Pricer, pricerOf } from './charge.ts';
 import { type CardChooser, chooserFor } from './rate-book.ts';
+import type { RateCard } from './rate-card.ts';
 
 /** Prices tenants of one workspace and period by the cards that are given, each card prepared once. */
 export class PeriodPricer<Card extends RateCard> {

@@ -1,6 +1,6 @@
-import { matchesPattern } from '../../alerts/book/patterns.ts';
-import type { RateCard } from '../../config/rate-cards.ts';
 import type { Period } from '../../core/period.ts';
+import { matchesPattern } from '../../core/text/patterns.ts';
+import type { RateCard } from './rate-card.ts';
 
 /** Gives the card that prices a tenant of one workspace in one period, or null when none does. */
 export type CardChooser<Card extends RateCard = RateCard> = (tenantId: string) => Card | null;

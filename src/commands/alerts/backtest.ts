@@ -7,7 +7,7 @@ import type { FileAlerts } from '../../config/schema.ts';
 import type { AlertSettings } from '../../config/types.ts';
 import { UsageError } from '../../core/errors.ts';
 import { inertText } from '../../core/text/inert-text.ts';
-import { windowBounds } from '../../ledger/schema/keys.ts';
+import { windowBounds } from '../../ledger/store/schema/keys.ts';
 import { chooseWorkspace } from '../shared/choose-workspace.ts';
 import { type CliContext, examples, reportingCommand } from '../shared/cli-context.ts';
 import { parsePeriodWindow } from '../shared/period-window.ts';

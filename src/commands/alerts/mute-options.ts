@@ -1,8 +1,8 @@
 import { userInfo } from 'node:os';
 import type { SilenceRequest } from '../../alerts/book/actions.ts';
-import { matchesPattern } from '../../alerts/book/patterns.ts';
 import { RULES, type RuleName, SELF_RULES } from '../../alerts/rules/rule.ts';
 import { UsageError } from '../../core/errors.ts';
+import { matchesPattern } from '../../core/text/patterns.ts';
 
 /** The options of `alerts silence` and `alerts plan`. */
 export interface MuteOptions {

@@ -5,7 +5,7 @@ import { type DeadLetter, deadLetters } from '../../alerts/outbox/replay.ts';
 import type { ChannelConfig, Config } from '../../config/types.ts';
 import { AppError, summarizeError } from '../../core/errors.ts';
 import { counted } from '../../core/text/counted.ts';
-import { openReader } from '../../ledger/file/open.ts';
+import { openReader } from '../../ledger/store/file/open.ts';
 import { type Finding, fail, ok, warn } from './finding.ts';
 
 /**

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { AppError, summarizeError } from '../../core/errors.ts';
 import { requireSafePlace } from '../../core/process/safe-place.ts';
-import { openForWriting, openReader, sqliteVersion } from '../../ledger/file/open.ts';
+import { openForWriting, openReader, sqliteVersion } from '../../ledger/store/file/open.ts';
 import { type Finding, fail, ok, warn } from './finding.ts';
 
 const LITTLE_DISK_BYTES = 1024 ** 3;

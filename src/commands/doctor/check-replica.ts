@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import type { Config } from '../../config/types.ts';
-import { openReader } from '../../ledger/file/open.ts';
+import { openReader } from '../../ledger/store/file/open.ts';
 import { type Finding, fail, ok, warn } from './finding.ts';
 
 /** Whether the replica can be reached, takes this copy of the ledger, and has what it is to have. */

@@ -2,8 +2,8 @@ import { CronExpressionParser } from 'cron-parser';
 import type { Config, WorkspaceConfig } from '../../config/types.ts';
 import { AppError } from '../../core/errors.ts';
 import { inertText } from '../../core/text/inert-text.ts';
-import { openReader } from '../../ledger/file/open.ts';
-import { requestsOfRuns } from '../../ledger/runs/run-sizes.ts';
+import { requestsOfRuns } from '../../ledger/journal/runs/run-sizes.ts';
+import { openReader } from '../../ledger/store/file/open.ts';
 import { type Finding, warn } from './finding.ts';
 
 /** Of the slots to come, so many show the usual pause between two. */

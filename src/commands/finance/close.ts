@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { AppError, UsageError } from '../../core/errors.ts';
 import { parsePeriod } from '../../core/period.ts';
 import { inertText } from '../../core/text/inert-text.ts';
-import type { PeriodEvent } from '../../ledger/close/close-period.ts';
+import type { PeriodEvent } from '../../ledger/journal/close/close-period.ts';
 import { formatInteger } from '../../reports/formats/format.ts';
 import type { Context } from '../../wiring/context.ts';
 import { chooseWorkspace } from '../shared/choose-workspace.ts';

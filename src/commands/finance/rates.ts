@@ -1,12 +1,12 @@
 import { resolve } from 'node:path';
 import { Command } from 'commander';
 import { compareCards } from '../../billing/rates/compare-cards.ts';
-import { cardsInForce, type StoredCard } from '../../billing/records/card-store.ts';
-import { resolveRateCard } from '../../config/rate-cards.ts';
+import { resolveRateCard } from '../../billing/rates/rate-card.ts';
 import { loadRates } from '../../config/reading/load-rates.ts';
 import { UsageError } from '../../core/errors.ts';
 import { formatMinor } from '../../core/money.ts';
 import { parsePeriod } from '../../core/period.ts';
+import { cardsInForce, type StoredCard } from '../../ledger/journal/charges/card-store.ts';
 import { formatDecimal } from '../../reports/formats/format.ts';
 import { renderTable, type TableColumn } from '../../reports/formats/table.ts';
 import { recordedUsage } from '../../reports/queries/recorded-usage.ts';

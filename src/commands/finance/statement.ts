@@ -1,13 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { type Command, Option } from 'commander';
-import { readStatement } from '../../billing/records/read-statement.ts';
 import type { StatementDocument } from '../../billing/statement/document.ts';
 import { verifyStatement } from '../../billing/statement/verify-statement.ts';
 import { AppError, UsageError } from '../../core/errors.ts';
 import { parsePeriod } from '../../core/period.ts';
 import { parseExact } from '../../core/text/exact-json.ts';
 import { inertText } from '../../core/text/inert-text.ts';
+import { readStatement } from '../../ledger/journal/charges/read-statement.ts';
 import { SHEET_FORMATS } from '../../reports/files/write-sheet.ts';
 import { formatDecimal, formatInteger } from '../../reports/formats/format.ts';
 import { renderJson } from '../../reports/formats/json.ts';

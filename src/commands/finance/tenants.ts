@@ -1,8 +1,8 @@
 import { resolve } from 'node:path';
 import { Command } from 'commander';
-import type { NamesReport, TenantName } from '../../billing/records/names.ts';
 import { UsageError } from '../../core/errors.ts';
 import { inertText } from '../../core/text/inert-text.ts';
+import type { NamesReport, TenantName } from '../../ledger/journal/charges/names.ts';
 import { formatInteger } from '../../reports/formats/format.ts';
 import { renderTable, type TableColumn } from '../../reports/formats/table.ts';
 import { countTenants, type NamedTenantRow, namedTenants } from '../../reports/queries/tenants.ts';

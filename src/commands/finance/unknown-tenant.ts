@@ -1,5 +1,5 @@
 import { inertText } from '../../core/text/inert-text.ts';
-import type { LedgerConnection } from '../../ledger/file/open.ts';
+import type { LedgerConnection } from '../../ledger/store/file/open.ts';
 import { workspacesOfTenant } from '../../reports/queries/tenant.ts';
 import { nearTenants } from '../../reports/queries/tenants.ts';
 import type { CliContext } from '../shared/cli-context.ts';

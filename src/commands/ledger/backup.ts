@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { inertText } from '../../core/text/inert-text.ts';
-import { backupLedger } from '../../ledger/file/backup.ts';
+import { backupLedger } from '../../ledger/transfer/backup/backup.ts';
 import { formatInteger } from '../../reports/formats/format.ts';
 import type { Context } from '../../wiring/context.ts';
 import { type CliContext, examples, reportingCommand } from '../shared/cli-context.ts';

@@ -1,4 +1,4 @@
-import type { Fault } from '../../ledger/verify/fault.ts';
+import type { Fault } from '../../ledger/audit/verify/fault.ts';
 
 /** Where a fault is, with a colon; empty when nothing smaller than the ledger can be named. */
 export function placeOf({ runId, entryId }: Fault): string {

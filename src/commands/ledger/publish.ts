@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { ledgerId, replicaEpoch } from '../../ledger/schema/identity.ts';
+import { ledgerId, replicaEpoch } from '../../ledger/store/schema/identity.ts';
 import { formatInteger } from '../../reports/formats/format.ts';
 import type { Context } from '../../wiring/context.ts';
 import { type CliContext, examples, reportingCommand } from '../shared/cli-context.ts';

@@ -1,5 +1,5 @@
 import { inertText } from '../../core/text/inert-text.ts';
-import type { ReplacedLedger } from '../../ledger/file/replace-ledger.ts';
+import type { ReplacedLedger } from '../../ledger/transfer/backup/replace-ledger.ts';
 
 /** What became of the ledger that was there. */
 export function replacedLines(replaced: ReplacedLedger | null): string[] {

@@ -1,5 +1,5 @@
 import { inertText } from '../../core/text/inert-text.ts';
-import type { NoteVerifier } from '../../ledger/anchor/signed-note.ts';
+import type { NoteVerifier } from '../../ledger/audit/anchor/signed-note.ts';
 import { connectReplica } from '../../publish/connect.ts';
 import { verifyReplica } from '../../publish/receive/verify-replica.ts';
 import { requireCurrentReplica } from '../../publish/replica/migrate-replica.ts';

@@ -4,7 +4,7 @@ import { Command } from 'commander';
 import { AppError, UsageError } from '../../core/errors.ts';
 import { counted } from '../../core/text/counted.ts';
 import { inertText } from '../../core/text/inert-text.ts';
-import { ledgerId } from '../../ledger/schema/identity.ts';
+import { ledgerId } from '../../ledger/store/schema/identity.ts';
 import { formatInteger } from '../../reports/formats/format.ts';
 import type { Context } from '../../wiring/context.ts';
 import { openExisting } from '../finance/close.ts';
@@ -48,7 +48,7 @@ async function exportWorkspace(cli: CliContext, context: Context, id: string, op
   if (!out?.trim()) throw new UsageError('export needs --out', 'name the file to write, such as --out ws-123.db');
   const target = resolve(cli.io.cwd, out);
   const ledgerPath = context.config.ledger.path;
-  const { backupLedger, requireFreeTarget } = await import('../../ledger/file/backup.ts');
+  const { backupLedger, requireFreeTarget } = await import('../../ledger/transfer/backup/backup.ts');
   const writer = await openExisting(context);
   // What forbids the file is said before the workspace is closed.
   requireFreeTarget(target, ledgerPath, force);
@@ -109,9 +109,9 @@ async function importWorkspace(cli: CliContext, file: string, options: ImportOpt
     { writes: true },
   );
   const [{ importFile }, { chargePeriod }, { checkMoney }] = await Promise.all([
-    import('../../ledger/moving/import-file.ts'),
-    import('../../billing/records/charge-run.ts'),
-    import('../../billing/records/verify-money.ts'),
+    import('../../ledger/transfer/moving/import-file.ts'),
+    import('../../ledger/journal/charges/charge-run.ts'),
+    import('../../ledger/audit/money/verify-money.ts'),
   ]);
   const report = await withStopSignal((signal) =>
     importFile({

@@ -1,9 +1,9 @@
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { copyLedger } from '../../ledger/file/ledger-file.ts';
-import { openForWriting, openReader } from '../../ledger/file/open.ts';
-import { releaseAllLeases } from '../../ledger/runs/claim-run.ts';
+import { releaseAllLeases } from '../../ledger/journal/runs/claim-run.ts';
+import { copyLedger } from '../../ledger/store/file/ledger-file.ts';
+import { openForWriting, openReader } from '../../ledger/store/file/open.ts';
 import type { Context } from '../../wiring/context.ts';
 import type { CliContext } from './cli-context.ts';
 

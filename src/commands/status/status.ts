@@ -4,7 +4,7 @@ import { disabledChannels } from '../../alerts/outbox/channel-states.ts';
 import { isoTime } from '../../core/clock.ts';
 import { UsageError } from '../../core/errors.ts';
 import { workspaceLines } from '../../daemon/http/workspace-state.ts';
-import { ledgerId, queueInUse } from '../../ledger/schema/identity.ts';
+import { ledgerId, queueInUse } from '../../ledger/store/schema/identity.ts';
 import { exportStanding } from '../../reports/files/export-folder.ts';
 import { syncFactsReader } from '../../reports/queries/staleness.ts';
 import { outboxCounts, workspaceStatuses } from '../../reports/queries/status.ts';

@@ -1,6 +1,6 @@
+import { type RateCardText, rateCardsSchema } from '../../billing/rates/rate-card-schema.ts';
 import { ConfigError } from '../../core/errors.ts';
 import { readSettings } from '../load.ts';
-import { type RateCardText, rateCardsSchema } from '../rate-card-schema.ts';
 import { schemaFaults, tidyFaults } from './faults.ts';
 
 /**

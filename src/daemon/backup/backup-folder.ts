@@ -1,7 +1,7 @@
 import { readdirSync, rmSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { isoTime } from '../../core/clock.ts';
-import { workFolderPrefix } from '../../ledger/file/backup.ts';
+import { workFolderPrefix } from '../../ledger/transfer/backup/backup.ts';
 
 const BACKUP_NAME = /^ledger-(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z\.db$/;
 /** Six characters at the end are what `mkdtemp` adds. */

@@ -1,5 +1,5 @@
 import { AppError, summarizeError } from '../../core/errors.ts';
-import { type BackupReport, backupLedger } from '../../ledger/file/backup.ts';
+import { type BackupReport, backupLedger } from '../../ledger/transfer/backup/backup.ts';
 import type { ChildAnswer } from '../child-answer.ts';
 
 /** What this process says before it ends. */

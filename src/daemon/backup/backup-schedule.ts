@@ -5,7 +5,7 @@ import type { BackupConfig } from '../../config/types.ts';
 import { type Clock, isoTime } from '../../core/clock.ts';
 import { summarizeError } from '../../core/errors.ts';
 import type { Logger } from '../../core/logger.ts';
-import type { BackupReport } from '../../ledger/file/backup.ts';
+import type { BackupReport } from '../../ledger/transfer/backup/backup.ts';
 import { dueSlot } from '../../queue/slots.ts';
 import { answerOf } from '../child-answer.ts';
 import { backupName, newestBackup, removeUnfinished, rotateBackups } from './backup-folder.ts';

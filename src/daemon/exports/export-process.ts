@@ -1,7 +1,7 @@
 import type { ExportConfig, FocusConfig } from '../../config/types.ts';
 import { AppError, summarizeError } from '../../core/errors.ts';
 import type { Period } from '../../core/period.ts';
-import { type LedgerConnection, openReader } from '../../ledger/file/open.ts';
+import { type LedgerConnection, openReader } from '../../ledger/store/file/open.ts';
 import { writeSheetFile } from '../../reports/files/write-sheet.ts';
 import type { Sheet, SheetValue } from '../../reports/formats/sheet.ts';
 import { viewColumns, viewSheet } from '../../reports/queries/finance-view.ts';

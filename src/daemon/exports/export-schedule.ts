@@ -5,7 +5,7 @@ import { type Clock, isoTime } from '../../core/clock.ts';
 import { summarizeError } from '../../core/errors.ts';
 import type { Logger } from '../../core/logger.ts';
 import { addPeriods, type Period, periodAt } from '../../core/period.ts';
-import type { CloseInForce } from '../../ledger/close/closes-in-force.ts';
+import type { CloseInForce } from '../../ledger/journal/close/closes-in-force.ts';
 import { dueSlot } from '../../queue/slots.ts';
 import {
   type ExportOccasion,

@@ -4,8 +4,8 @@ import type { Queue } from 'bullmq';
 import { OPEN_ALERTS } from '../../alerts/book/open-alerts.ts';
 import type { Config } from '../../config/types.ts';
 import type { Clock } from '../../core/clock.ts';
-import type { LedgerReader } from '../../ledger/file/open.ts';
-import { headOfChain } from '../../ledger/runs/digest.ts';
+import { headOfChain } from '../../ledger/journal/runs/digest.ts';
+import type { LedgerReader } from '../../ledger/store/file/open.ts';
 import { exportStanding } from '../../reports/files/export-folder.ts';
 import type { Traffic } from '../../wiring/traffic.ts';
 

@@ -2,7 +2,7 @@ import { OPEN_ALERTS } from '../../alerts/book/open-alerts.ts';
 import type { Severity } from '../../alerts/rules/rule.ts';
 import type { Config } from '../../config/types.ts';
 import type { Clock } from '../../core/clock.ts';
-import type { LedgerReader } from '../../ledger/file/open.ts';
+import type { LedgerReader } from '../../ledger/store/file/open.ts';
 import type { QueueCounts, QueueSystem } from '../../queue/queues.ts';
 import { isStale, syncFactsReader } from '../../reports/queries/staleness.ts';
 import { type OutboxCounts, outboxCounts } from '../../reports/queries/status.ts';

@@ -1,4 +1,4 @@
-import type { LedgerConnection } from '../../ledger/file/open.ts';
+import type { LedgerConnection } from '../../ledger/store/file/open.ts';
 
 /** How many runs of a workspace have ended in one status. */
 export interface RunCount {

@@ -1,4 +1,4 @@
-import { chainHead } from '../../ledger/anchor/chain-head.ts';
+import { chainHead } from '../../ledger/audit/anchor/chain-head.ts';
 import type { QueueSystem } from '../../queue/queues.ts';
 import type { Context } from '../../wiring/context.ts';
 import { createMeasurements } from './measurements.ts';

@@ -2,7 +2,7 @@ import type { Clock } from '../../core/clock.ts';
 import { summarizeError } from '../../core/errors.ts';
 import type { Logger } from '../../core/logger.ts';
 import { backoffMs } from '../../core/net/backoff.ts';
-import type { LedgerConnection } from '../../ledger/file/open.ts';
+import type { LedgerConnection } from '../../ledger/store/file/open.ts';
 import { lagOf } from '../../publish/lag.ts';
 import type { PublisherHandle } from '../../publish/thread/publisher-handle.ts';
 

@@ -1,5 +1,5 @@
 import type { PublishConfig } from '../../config/types.ts';
-import type { LedgerConnection } from '../../ledger/file/open.ts';
+import type { LedgerConnection } from '../../ledger/store/file/open.ts';
 import { PublisherHandle } from '../../publish/thread/publisher-handle.ts';
 import type { Context } from '../../wiring/context.ts';
 import { type ReplicaWatch, startReplicaWatch } from './replica-watch.ts';

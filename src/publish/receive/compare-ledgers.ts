@@ -1,7 +1,7 @@
 import Database from 'better-sqlite3';
-import type { LedgerConnection } from '../../ledger/file/open.ts';
-import { OWN_VALUES } from '../../ledger/schema/identity.ts';
-import type { Fault } from '../../ledger/verify/fault.ts';
+import type { Fault } from '../../ledger/audit/verify/fault.ts';
+import type { LedgerConnection } from '../../ledger/store/file/open.ts';
+import { OWN_VALUES } from '../../ledger/store/schema/identity.ts';
 import { MIRRORS, type Mirror } from '../replica/mirrors.ts';
 import { ADDED } from '../send/changed-rows.ts';
 import { type ReplicaState, readLocal } from '../send/position.ts';

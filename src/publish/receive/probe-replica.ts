@@ -1,7 +1,7 @@
 import { summarizeError } from '../../core/errors.ts';
 import { counted } from '../../core/text/counted.ts';
-import type { LedgerConnection } from '../../ledger/file/open.ts';
-import { ledgerId } from '../../ledger/schema/identity.ts';
+import type { LedgerConnection } from '../../ledger/store/file/open.ts';
+import { ledgerId } from '../../ledger/store/schema/identity.ts';
 import { connectReplica, type ReplicaSettings } from '../connect.ts';
 import { type Lag, lagOf } from '../lag.ts';
 import { isUnpublished } from '../replica-error.ts';

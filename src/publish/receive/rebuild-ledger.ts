@@ -1,8 +1,8 @@
-import { syncPath } from '../../ledger/file/ledger-file.ts';
-import type { LedgerConnection } from '../../ledger/file/open.ts';
-import { openForWriting } from '../../ledger/file/open.ts';
-import { ledgerId } from '../../ledger/schema/identity.ts';
-import { migrateLedger, schemaVersion } from '../../ledger/schema/migrate.ts';
+import { syncPath } from '../../ledger/store/file/ledger-file.ts';
+import type { LedgerConnection } from '../../ledger/store/file/open.ts';
+import { openForWriting } from '../../ledger/store/file/open.ts';
+import { ledgerId } from '../../ledger/store/schema/identity.ts';
+import { migrateLedger, schemaVersion } from '../../ledger/store/schema/migrate.ts';
 import type { ReplicaClient } from '../connect.ts';
 import { MIRRORS, type Mirror } from '../replica/mirrors.ts';
 import { ReplicaError } from '../replica-error.ts';

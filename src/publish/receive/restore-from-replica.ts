@@ -1,10 +1,11 @@
 import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
-import { faultOf, type SuspectFile, verifySound, withRemedy } from '../../ledger/file/ledger-file.ts';
-import { refuseDanglingLink } from '../../ledger/file/open.ts';
-import { exchangeLedger, type ReplacedLedger } from '../../ledger/file/replace-ledger.ts';
-import { setReplicaEpoch } from '../../ledger/schema/identity.ts';
+import { faultOf, type SuspectFile, verifySound } from '../../ledger/audit/verify/verify-sound.ts';
+import { withRemedy } from '../../ledger/store/file/ledger-file.ts';
+import { refuseDanglingLink } from '../../ledger/store/file/open.ts';
+import { setReplicaEpoch } from '../../ledger/store/schema/identity.ts';
+import { exchangeLedger, type ReplacedLedger } from '../../ledger/transfer/backup/replace-ledger.ts';
 import type { ReplicaClient } from '../connect.ts';
 import { ReplicaError } from '../replica-error.ts';
 import type { ReplicaState } from '../send/position.ts';

@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import type { PgColumnBuilderBase } from 'drizzle-orm/pg-core';
 import type { SQLiteTable } from 'drizzle-orm/sqlite-core';
-import { alertFeedback, alerts, alertTransitions, silences } from '../../ledger/schema/alert-tables.ts';
+import { alertFeedback, alerts, alertTransitions, silences } from '../../ledger/store/schema/alert-tables.ts';
 import {
   chargeCorrections,
   chargeLines,
@@ -9,12 +9,12 @@ import {
   closeCommitments,
   rateCards,
   tenantNames,
-} from '../../ledger/schema/billing-tables.ts';
-import { adjustments, closedUsage, periodEvents } from '../../ledger/schema/close-tables.ts';
-import { getTableConfig } from '../../ledger/schema/drizzle.ts';
-import { channelStates, outbox } from '../../ledger/schema/outbox-tables.ts';
-import { leases, rowChanges, runs, walks } from '../../ledger/schema/run-tables.ts';
-import { absences, tenantUsage, usageEntries } from '../../ledger/schema/usage-tables.ts';
+} from '../../ledger/store/schema/billing-tables.ts';
+import { adjustments, closedUsage, periodEvents } from '../../ledger/store/schema/close-tables.ts';
+import { getTableConfig } from '../../ledger/store/schema/drizzle.ts';
+import { channelStates, outbox } from '../../ledger/store/schema/outbox-tables.ts';
+import { leases, rowChanges, runs, walks } from '../../ledger/store/schema/run-tables.ts';
+import { absences, tenantUsage, usageEntries } from '../../ledger/store/schema/usage-tables.ts';
 import {
   ledgerMeta,
   movedLinks,
@@ -22,9 +22,9 @@ import {
   tenants,
   workspaceMoves,
   workspaces,
-} from '../../ledger/schema/workspace-tables.ts';
+} from '../../ledger/store/schema/workspace-tables.ts';
 
-/** See ledger/schema/drizzle.ts for why it is not imported. */
+/** See ledger/store/schema/drizzle.ts for why it is not imported. */
 const { bigint, customType, integer, pgTable, primaryKey }: typeof import('drizzle-orm/pg-core') = createRequire(
   import.meta.url,
 )('drizzle-orm/pg-core');

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { OPEN_ALERT_STATES_SQL } from '../../core/text/alert-words.ts';
-import type { LedgerConnection } from '../../ledger/file/open.ts';
-import { OWN_VALUES } from '../../ledger/schema/identity.ts';
+import type { LedgerConnection } from '../../ledger/store/file/open.ts';
+import { OWN_VALUES } from '../../ledger/store/schema/identity.ts';
 import { mirror } from '../replica/mirrors.ts';
 import { copyLines, type Rows } from './copy-rows.ts';
 import type { Marks } from './position.ts';

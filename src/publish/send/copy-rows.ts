@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { from } from 'pg-copy-streams';
-import type { LedgerConnection } from '../../ledger/file/open.ts';
+import type { LedgerConnection } from '../../ledger/store/file/open.ts';
 import type { ReplicaClient } from '../connect.ts';
 import type { Mirror } from '../replica/mirrors.ts';
 import { replicaErrorOf } from '../replica-error.ts';

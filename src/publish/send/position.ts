@@ -1,9 +1,9 @@
-import type { LedgerConnection } from '../../ledger/file/open.ts';
-import { MOVED_AWAY_SQL } from '../../ledger/moving/moved-away.ts';
-import { GENESIS_DIGEST, headOfChain } from '../../ledger/runs/digest.ts';
-import { keptFromRun } from '../../ledger/runs/prune-runs.ts';
-import { ledgerId, replicaEpoch } from '../../ledger/schema/identity.ts';
-import { schemaVersion } from '../../ledger/schema/migrate.ts';
+import { MOVED_AWAY_SQL } from '../../ledger/journal/moved-away.ts';
+import { GENESIS_DIGEST, headOfChain } from '../../ledger/journal/runs/digest.ts';
+import { keptFromRun } from '../../ledger/journal/runs/prune-runs.ts';
+import type { LedgerConnection } from '../../ledger/store/file/open.ts';
+import { ledgerId, replicaEpoch } from '../../ledger/store/schema/identity.ts';
+import { schemaVersion } from '../../ledger/store/schema/migrate.ts';
 import type { ReplicaClient } from '../connect.ts';
 import { timeOfLink } from '../lag.ts';
 import { ReplicaError, ReplicaRefusedError } from '../replica-error.ts';

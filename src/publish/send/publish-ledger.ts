@@ -1,6 +1,6 @@
 import { isoTime } from '../../core/clock.ts';
-import type { LedgerConnection } from '../../ledger/file/open.ts';
-import { ledgerId } from '../../ledger/schema/identity.ts';
+import type { LedgerConnection } from '../../ledger/store/file/open.ts';
+import { ledgerId } from '../../ledger/store/schema/identity.ts';
 import type { ReplicaClient } from '../connect.ts';
 import { MIRRORS } from '../replica/mirrors.ts';
 import {

@@ -1,7 +1,7 @@
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { parseCheckpoint } from '../../ledger/anchor/checkpoint.ts';
-import { formatNote, parseNotes } from '../../ledger/anchor/signed-note.ts';
+import { parseCheckpoint } from '../../ledger/audit/anchor/checkpoint.ts';
+import { formatNote, parseNotes } from '../../ledger/audit/anchor/signed-note.ts';
 
 /** Some hundred notes. */
 const TAIL_BYTES = 64 * 1024;

@@ -1,6 +1,6 @@
 import { BudgetTable } from '../../alerts/evaluate/budgets.ts';
 import type { Budget } from '../../config/types.ts';
-import type { LedgerConnection } from '../../ledger/file/open.ts';
+import type { LedgerConnection } from '../../ledger/store/file/open.ts';
 
 export interface PageBudget {
   /** The tenant, or the workspace as a whole. */

@@ -1,4 +1,4 @@
-import type { LedgerConnection } from '../../ledger/file/open.ts';
+import type { LedgerConnection } from '../../ledger/store/file/open.ts';
 
 /** A month of a workspace: of a closed one the figures of its close count. */
 export interface MonthKey {

@@ -1,6 +1,6 @@
 import { htmlText } from '../../core/text/html-text.ts';
-import type { LedgerConnection } from '../../ledger/file/open.ts';
-import { headOfChain } from '../../ledger/runs/digest.ts';
+import { headOfChain } from '../../ledger/journal/runs/digest.ts';
+import type { LedgerConnection } from '../../ledger/store/file/open.ts';
 
 /** What a page was made from, for whoever checks it later. */
 export interface PageOrigin {

@@ -1,5 +1,5 @@
 import { periodAt } from '../../core/period.ts';
-import type { LedgerConnection } from '../../ledger/file/open.ts';
+import type { LedgerConnection } from '../../ledger/store/file/open.ts';
 import type { PageData, PageRequest } from '../queries/page-data.ts';
 import { tenantEntries } from '../queries/tenant.ts';
 import { tenantNameReader } from '../queries/tenants.ts';

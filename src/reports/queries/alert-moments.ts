@@ -5,12 +5,12 @@ import type { Told } from '../../alerts/notify/facts.ts';
 import { buildNotification, type Notification } from '../../alerts/notify/notification.ts';
 import { previousPeriodOf } from '../../alerts/notify/publisher.ts';
 import { clear, type RuleName, type UsageFigures } from '../../alerts/rules/rule.ts';
-import { creditPricer } from '../../billing/records/credit-pricer.ts';
 import { parseExact } from '../../core/text/exact-json.ts';
-import type { LedgerConnection } from '../../ledger/file/open.ts';
-import type { alerts } from '../../ledger/schema/alert-tables.ts';
-import { periodOfKey } from '../../ledger/schema/keys.ts';
-import type { Exact } from '../../ledger/schema/rows.ts';
+import { creditPricer } from '../../ledger/journal/charges/credit-pricer.ts';
+import type { LedgerConnection } from '../../ledger/store/file/open.ts';
+import type { alerts } from '../../ledger/store/schema/alert-tables.ts';
+import { periodOfKey } from '../../ledger/store/schema/keys.ts';
+import type { Exact } from '../../ledger/store/schema/rows.ts';
 import type { AlertRecord } from './alert-record.ts';
 import { phaseOf } from './phase.ts';
 

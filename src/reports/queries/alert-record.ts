@@ -1,8 +1,8 @@
 import { AppError } from '../../core/errors.ts';
-import type { LedgerConnection } from '../../ledger/file/open.ts';
-import type { alertTransitions } from '../../ledger/schema/alert-tables.ts';
-import type { outbox } from '../../ledger/schema/outbox-tables.ts';
-import type { Exact, SqlRow } from '../../ledger/schema/rows.ts';
+import type { LedgerConnection } from '../../ledger/store/file/open.ts';
+import type { alertTransitions } from '../../ledger/store/schema/alert-tables.ts';
+import type { outbox } from '../../ledger/store/schema/outbox-tables.ts';
+import type { Exact, SqlRow } from '../../ledger/store/schema/rows.ts';
 import type { AlertRow } from './alerts.ts';
 import { tenantNames } from './tenants.ts';
 

@@ -1,6 +1,5 @@
 import { OPEN_ALERTS } from '../../alerts/book/open-alerts.ts';
 import {
-  type CreditPricer,
   creditsAtStake,
   moneyAtStake,
   type StakeMoney,
@@ -9,10 +8,11 @@ import {
 } from '../../alerts/evaluate/evidence.ts';
 import { projection } from '../../alerts/rules/measures/projection.ts';
 import type { RuleName } from '../../alerts/rules/rule.ts';
-import { creditPricer } from '../../billing/records/credit-pricer.ts';
 import type { AlertState } from '../../core/text/alert-words.ts';
-import type { LedgerConnection } from '../../ledger/file/open.ts';
-import type { financeAlerts } from '../../ledger/schema/finance-views.ts';
+import type { CreditPricer } from '../../ledger/journal/charges/credit-pricer.ts';
+import { creditPricer } from '../../ledger/journal/charges/credit-pricer.ts';
+import type { LedgerConnection } from '../../ledger/store/file/open.ts';
+import type { financeAlerts } from '../../ledger/store/schema/finance-views.ts';
 import { phaseOf } from './phase.ts';
 import { tenantNames } from './tenants.ts';
 import { whereClause } from './where.ts';

@@ -1,5 +1,5 @@
 import { UsageError } from '../../core/errors.ts';
-import type { LedgerConnection } from '../../ledger/file/open.ts';
+import type { LedgerConnection } from '../../ledger/store/file/open.ts';
 import type { ColumnKind, Sheet, SheetColumn, SheetValue } from '../formats/sheet.ts';
 import { tenantNames } from './tenants.ts';
 import { whereClause } from './where.ts';

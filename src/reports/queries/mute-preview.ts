@@ -1,7 +1,7 @@
 import { type MuteRow, mutes } from '../../alerts/book/mutes.ts';
 import type { RuleName } from '../../alerts/rules/rule.ts';
 import { isoTime } from '../../core/clock.ts';
-import type { LedgerConnection } from '../../ledger/file/open.ts';
+import type { LedgerConnection } from '../../ledger/store/file/open.ts';
 
 /** What a silence or a plan would have kept quiet. */
 export interface MutePreview {

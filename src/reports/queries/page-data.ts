@@ -1,6 +1,6 @@
 import type { Budget } from '../../config/types.ts';
 import { periodAt } from '../../core/period.ts';
-import type { LedgerConnection } from '../../ledger/file/open.ts';
+import type { LedgerConnection } from '../../ledger/store/file/open.ts';
 import { budgetsUsed, type PageBudget } from '../page/budgets-used.ts';
 import { creditsByDay, largestMoves, largestTenants, monthFigures } from '../page/largest.ts';
 import { type PageOrigin, readOrigin } from '../page/origin.ts';

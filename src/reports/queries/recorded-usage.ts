@@ -1,4 +1,4 @@
-import type { LedgerConnection } from '../../ledger/file/open.ts';
+import type { LedgerConnection } from '../../ledger/store/file/open.ts';
 
 /** Credits of a tenant in a period, as `finance_usage` says them. */
 export interface RecordedUsageRow {

@@ -1,6 +1,6 @@
-import type { LedgerConnection } from '../../ledger/file/open.ts';
-import type { silences } from '../../ledger/schema/alert-tables.ts';
-import type { Exact, SqlRow } from '../../ledger/schema/rows.ts';
+import type { LedgerConnection } from '../../ledger/store/file/open.ts';
+import type { silences } from '../../ledger/store/schema/alert-tables.ts';
+import type { Exact, SqlRow } from '../../ledger/store/schema/rows.ts';
 
 /** A silence or a plan. */
 export type SilenceRow = Omit<Exact<SqlRow<typeof silences>>, 'silence_key' | 'workspace_key'> & {

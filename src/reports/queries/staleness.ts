@@ -1,5 +1,5 @@
-import type { LedgerConnection } from '../../ledger/file/open.ts';
-import { MOVED_AWAY_SQL } from '../../ledger/moving/moved-away.ts';
+import { MOVED_AWAY_SQL } from '../../ledger/journal/moved-away.ts';
+import type { LedgerConnection } from '../../ledger/store/file/open.ts';
 
 /** What the ledger knows of how a workspace is kept up. */
 export interface SyncFacts {

@@ -1,6 +1,6 @@
 import { OPEN_ALERTS } from '../../alerts/book/open-alerts.ts';
-import type { LedgerConnection } from '../../ledger/file/open.ts';
-import type { financeFreshness, financeRuns } from '../../ledger/schema/finance-views.ts';
+import type { LedgerConnection } from '../../ledger/store/file/open.ts';
+import type { financeFreshness, financeRuns } from '../../ledger/store/schema/finance-views.ts';
 
 /** One row of `finance_freshness` with the last run and the number of open alerts. */
 export type WorkspaceStatus = typeof financeFreshness.$inferSelect & {

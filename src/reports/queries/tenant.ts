@@ -1,6 +1,6 @@
-import type { LedgerConnection } from '../../ledger/file/open.ts';
-import type { financeHistory } from '../../ledger/schema/finance-views.ts';
-import type { Exact } from '../../ledger/schema/rows.ts';
+import type { LedgerConnection } from '../../ledger/store/file/open.ts';
+import type { financeHistory } from '../../ledger/store/schema/finance-views.ts';
+import type { Exact } from '../../ledger/store/schema/rows.ts';
 
 /** One row of `finance_history`, without the workspace and tenant that were asked for. */
 export type TenantEntry = Omit<Exact<typeof financeHistory.$inferSelect>, 'workspace_id' | 'tenant_id'>;

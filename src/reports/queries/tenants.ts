@@ -1,5 +1,5 @@
 import { nearest } from '../../core/text/closest.ts';
-import type { LedgerConnection } from '../../ledger/file/open.ts';
+import type { LedgerConnection } from '../../ledger/store/file/open.ts';
 import { whereClause } from './where.ts';
 
 /** One row of `finance_tenants`. */

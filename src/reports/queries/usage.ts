@@ -1,6 +1,6 @@
-import type { LedgerConnection } from '../../ledger/file/open.ts';
-import type { financeUsage } from '../../ledger/schema/finance-views.ts';
-import type { Exact } from '../../ledger/schema/rows.ts';
+import type { LedgerConnection } from '../../ledger/store/file/open.ts';
+import type { financeUsage } from '../../ledger/store/schema/finance-views.ts';
+import type { Exact } from '../../ledger/store/schema/rows.ts';
 import { tenantNames } from './tenants.ts';
 import { whereClause } from './where.ts';
 

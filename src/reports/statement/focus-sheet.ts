@@ -1,11 +1,11 @@
 import { focusColumns, focusKind } from '../../billing/focus/focus-columns.ts';
 import { type FocusRow, focusRows } from '../../billing/focus/focus-rows.ts';
-import { billedTenants } from '../../billing/records/read-billed.ts';
-import { findBilledPeriod } from '../../billing/records/read-statement.ts';
 import type { FocusConfig } from '../../config/types.ts';
 import type { Period } from '../../core/period.ts';
 import type { FocusVersion } from '../../core/text/finance-views.ts';
-import type { LedgerConnection } from '../../ledger/file/open.ts';
+import { billedTenants } from '../../ledger/journal/charges/read-billed.ts';
+import { findBilledPeriod } from '../../ledger/journal/charges/read-statement.ts';
+import type { LedgerConnection } from '../../ledger/store/file/open.ts';
 import type { Sheet } from '../formats/sheet.ts';
 
 export interface FocusRequest {

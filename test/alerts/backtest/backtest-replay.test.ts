@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { findHistory, readMoments } from '../../../src/alerts/backtest/history.ts';
 import { Replica } from '../../../src/alerts/backtest/replica.ts';
 import type { Config } from '../../../src/config/types.ts';
-import { type LedgerConnection, openReader } from '../../../src/ledger/file/open.ts';
+import { type LedgerConnection, openReader } from '../../../src/ledger/store/file/open.ts';
 import { WORKSPACE } from '../../support/sandbox-fixture.ts';
 import { recordHistory } from './recorded-history.ts';
 

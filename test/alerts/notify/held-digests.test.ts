@@ -3,7 +3,7 @@ import { composeDigests } from '../../../src/alerts/notify/digests/compose-diges
 import { nextDigestMs } from '../../../src/alerts/notify/routes.ts';
 import type { ChannelConfig, RouteConfig } from '../../../src/config/types.ts';
 import { RULES, SEVERITIES } from '../../../src/core/text/alert-words.ts';
-import { openForWriting } from '../../../src/ledger/file/open.ts';
+import { openForWriting } from '../../../src/ledger/store/file/open.ts';
 import type { Context } from '../../../src/wiring/context.ts';
 import { type Fixture, startFixture } from '../../support/sandbox-fixture.ts';
 import { type Receiver, startReceiver } from '../channels/receiver.ts';

@@ -4,7 +4,7 @@ import { dueReviews } from '../../../src/alerts/notify/digests/review.ts';
 import { routesOf } from '../../../src/alerts/notify/routes.ts';
 import type { ChannelConfig, RouteConfig } from '../../../src/config/types.ts';
 import { RULES, SEVERITIES } from '../../../src/core/text/alert-words.ts';
-import { openForWriting } from '../../../src/ledger/file/open.ts';
+import { openForWriting } from '../../../src/ledger/store/file/open.ts';
 import { startFixture } from '../../support/sandbox-fixture.ts';
 
 const BOTH: RouteConfig = {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { pruneOutbox } from '../../../src/alerts/outbox/prune-outbox.ts';
-import type { LedgerConnection } from '../../../src/ledger/file/open.ts';
+import type { LedgerConnection } from '../../../src/ledger/store/file/open.ts';
 import { openLedger, publish, usageRecord } from '../../support/open-ledger.ts';
 
 const OLD = '2025-01-01T00:00:00.000Z';

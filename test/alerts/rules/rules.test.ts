@@ -1,6 +1,5 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { matchesPattern } from '../../../src/alerts/book/patterns.ts';
 import { tenantSettings } from '../../../src/alerts/evaluate/tenant-settings.ts';
 import { type BudgetInput, judgeBudget } from '../../../src/alerts/rules/budget.ts';
 import { dropLimit, judgeDrop } from '../../../src/alerts/rules/drop.ts';
@@ -16,6 +15,7 @@ import { DAILY_DAYS, judgeStopped, type StoppedInput } from '../../../src/alerts
 import { judgeTrend, type TrendInput } from '../../../src/alerts/rules/trend.ts';
 import { judgeWithdrawn } from '../../../src/alerts/rules/withdrawn.ts';
 import { DEFAULT_ALERT_RULES } from '../../../src/config/resolve/resolve-alerts.ts';
+import { matchesPattern } from '../../../src/core/text/patterns.ts';
 
 const credits = fc.bigInt({ min: 0n, max: 2n ** 63n - 1n });
 const positive = fc.bigInt({ min: 1n, max: 2n ** 63n - 1n });

@@ -1,5 +1,5 @@
 import Big from 'big.js';
-import type { RateCard } from '../../../src/config/rate-cards.ts';
+import type { RateCard } from '../../../src/billing/rates/rate-card.ts';
 
 /** Decimals of the minor unit, of the currencies that the tests use. */
 const DIGITS: Readonly<Record<string, number>> = { EUR: 2, JPY: 0, KWD: 3, CLF: 4 };

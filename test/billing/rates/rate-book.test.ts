@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { chooserFor } from '../../../src/billing/rates/rate-book.ts';
-import { rateCardSchema, rateCardsSchema } from '../../../src/config/rate-card-schema.ts';
-import { type RateCard, resolveRateCard } from '../../../src/config/rate-cards.ts';
+import { type RateCard, resolveRateCard } from '../../../src/billing/rates/rate-card.ts';
+import { rateCardSchema, rateCardsSchema } from '../../../src/billing/rates/rate-card-schema.ts';
 
 function card(name: string, scope: Partial<RateCard> = {}): RateCard {
   const base = resolveRateCard(

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
 import { backtest } from '../../../src/alerts/backtest/backtest.ts';
 import { DEFAULT_ALERT_RULES } from '../../../src/config/resolve/resolve-alerts.ts';
-import { openReader } from '../../../src/ledger/file/open.ts';
+import { openReader } from '../../../src/ledger/store/file/open.ts';
 import { recordHistory } from '../../alerts/backtest/recorded-history.ts';
 import { createWorld, FIRST, parseJson, row, SECOND, type World, workspaceSettings } from '../world.ts';
 

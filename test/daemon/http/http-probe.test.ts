@@ -4,8 +4,8 @@ import type { WorkspaceConfig } from '../../../src/config/types.ts';
 import { longestPauseMs } from '../../../src/daemon/http/cadence.ts';
 import { ledgerFault } from '../../../src/daemon/http/ledger-writable.ts';
 import { createHealthProbe, type HealthProbe } from '../../../src/daemon/http/probe.ts';
-import { openReader } from '../../../src/ledger/file/open.ts';
-import { failRun } from '../../../src/ledger/runs/fail-run.ts';
+import { failRun } from '../../../src/ledger/journal/runs/fail-run.ts';
+import { openReader } from '../../../src/ledger/store/file/open.ts';
 import {
   applyWalk,
   beginRun,

@@ -1,13 +1,13 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { expect, onTestFinished, test } from 'vitest';
-import { commitClose } from '../../../src/billing/records/commit-close.ts';
-import { setCards } from '../../../src/billing/records/set-cards.ts';
 import type { Budget } from '../../../src/config/types.ts';
 import { createLogger } from '../../../src/core/logger.ts';
 import { createReportMaker } from '../../../src/daemon/http/reports/report-maker.ts';
 import { startHttp } from '../../../src/daemon/http/server.ts';
-import { chainHead } from '../../../src/ledger/anchor/chain-head.ts';
-import { closePeriod } from '../../../src/ledger/close/close-period.ts';
+import { chainHead } from '../../../src/ledger/audit/anchor/chain-head.ts';
+import { commitClose } from '../../../src/ledger/journal/charges/commit-close.ts';
+import { setCards } from '../../../src/ledger/journal/charges/set-cards.ts';
+import { closePeriod } from '../../../src/ledger/journal/close/close-period.ts';
 import { openLedger, publish, usageRecord } from '../../support/open-ledger.ts';
 import { NOON, testClock } from '../../support/test-clock.ts';
 import { PAGES } from './measured.ts';

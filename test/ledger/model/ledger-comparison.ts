@@ -1,8 +1,8 @@
 import type Database from 'better-sqlite3';
 import { expect } from 'vitest';
-import { type UsageAsOf, usageAsOf } from '../../../src/ledger/runs/as-of.ts';
-import { headOfChain } from '../../../src/ledger/runs/digest.ts';
-import { verifyLedger } from '../../../src/ledger/verify/verify.ts';
+import { verifyLedger } from '../../../src/ledger/audit/verify/verify.ts';
+import { type UsageAsOf, usageAsOf } from '../../../src/ledger/journal/runs/as-of.ts';
+import { headOfChain } from '../../../src/ledger/journal/runs/digest.ts';
 import { iso } from './calendar.ts';
 import { reasonsOf } from './ledger-driver.ts';
 import type { WorkspaceModel } from './ledger-model.ts';

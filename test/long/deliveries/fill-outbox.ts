@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { openForWriting } from '../../../src/ledger/file/open.ts';
+import { openForWriting } from '../../../src/ledger/store/file/open.ts';
 
 /** One alert can have any number of notifications: this gives the alert of the one that is there `count` in all. */
 export function fillOutbox(ledgerPath: string, count: number): void {

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'vitest';
-import type { LedgerConnection } from '../../../src/ledger/file/open.ts';
+import type { LedgerConnection } from '../../../src/ledger/store/file/open.ts';
 import { Publisher } from '../../../src/publish/publisher.ts';
 import { ReplicaError } from '../../../src/publish/replica-error.ts';
 import { eventually } from '../../support/eventually.ts';

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { routesOf } from '../../../src/alerts/notify/routes.ts';
 import { main } from '../../../src/commands/main.ts';
 import { addPeriods, periodAt } from '../../../src/core/period.ts';
-import { openForWriting } from '../../../src/ledger/file/open.ts';
+import { openForWriting } from '../../../src/ledger/store/file/open.ts';
 import { startSandbox } from '../../../src/sandbox/server.ts';
 import { WriterOps } from '../../../src/writer/writer-ops.ts';
 import { type DaemonProcess, startCommand } from '../../support/daemon-process.ts';

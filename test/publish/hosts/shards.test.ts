@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import { openReader } from '../../../src/ledger/file/open.ts';
+import { openReader } from '../../../src/ledger/store/file/open.ts';
 import { digestAt } from '../../../src/publish/send/position.ts';
 import { startFailingRedis } from '../../long/outages/redis-server.ts';
 import { freePort } from '../../queue/support.ts';

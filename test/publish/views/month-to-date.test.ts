@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { addPeriods, type Period, periodAt, periodStartMs } from '../../../src/core/period.ts';
-import { closePeriod } from '../../../src/ledger/close/close-period.ts';
+import { closePeriod } from '../../../src/ledger/journal/close/close-period.ts';
 import { publishLedger } from '../../../src/publish/send/publish-ledger.ts';
 import { openLedger, publish, usageRecord } from '../../support/open-ledger.ts';
 import { awayFromMonthEnd } from '../../support/test-clock.ts';

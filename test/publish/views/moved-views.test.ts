@@ -1,12 +1,12 @@
 import type Database from 'better-sqlite3';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { setCards } from '../../../src/billing/records/set-cards.ts';
-import { sealWorkspace } from '../../../src/ledger/moving/seal-workspace.ts';
+import { setCards } from '../../../src/ledger/journal/charges/set-cards.ts';
+import { sealWorkspace } from '../../../src/ledger/transfer/moving/seal-workspace.ts';
 import { publishLedger } from '../../../src/publish/send/publish-ledger.ts';
 import { LedgerDriver } from '../../ledger/model/ledger-driver.ts';
 import { histories } from '../../ledger/model/steps.ts';
-import { awake, bringIn, cardsOf, fileOf, freshLedger, viewsOf } from '../../ledger/moving/moving-world.ts';
+import { awake, bringIn, cardsOf, fileOf, freshLedger, viewsOf } from '../../ledger/transfer/moving/moving-world.ts';
 import { publish, usageRecord } from '../../support/open-ledger.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { expectSameTables } from '../compare-tables.ts';

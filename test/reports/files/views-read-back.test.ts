@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import readExcel from 'read-excel-file/node';
 import { expect, test } from 'vitest';
 import { stringify } from 'yaml';
-import { openReader } from '../../../src/ledger/file/open.ts';
+import { openReader } from '../../../src/ledger/store/file/open.ts';
 import { financeViews, viewColumns } from '../../../src/reports/queries/finance-view.ts';
 import { createWorld, FIRST, NOON, row, USAGE, type World } from '../../commands/world.ts';
 import { openDuckDb } from '../../support/duckdb.ts';

@@ -1,6 +1,6 @@
 import type Database from 'better-sqlite3';
 import { isoTime } from '../../../core/clock.ts';
-import { headOfChain } from '../../../ledger/runs/digest.ts';
+import { headOfChain } from '../../../ledger/journal/runs/digest.ts';
 import { buildDigests, type HeldNotification } from './digest.ts';
 
 type Connection = Database.Database;

@@ -1,7 +1,7 @@
 import type Database from 'better-sqlite3';
 import { isoTime } from '../../../core/clock.ts';
-import { MOVED_AWAY_SQL } from '../../../ledger/moving/moved-away.ts';
-import { periodKeyOf } from '../../../ledger/schema/keys.ts';
+import { MOVED_AWAY_SQL } from '../../../ledger/journal/moved-away.ts';
+import { periodKeyOf } from '../../../ledger/store/schema/keys.ts';
 import { OPEN_ALERTS } from '../../book/open-alerts.ts';
 import type { ChannelRoute } from '../routes.ts';
 import { type DueReview, dueReviews, type ReviewMoment, renderReview, type WorkspaceReview } from './review.ts';

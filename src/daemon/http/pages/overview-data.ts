@@ -1,6 +1,6 @@
 import type { Config } from '../../../config/types.ts';
 import type { Clock } from '../../../core/clock.ts';
-import type { LedgerReader } from '../../../ledger/file/open.ts';
+import type { LedgerReader } from '../../../ledger/store/file/open.ts';
 import { within } from '../../../queue/deadline.ts';
 import type { QueueCounts } from '../../../queue/queues.ts';
 import { alertRows, type ListedAlert } from '../../../reports/queries/alerts.ts';

@@ -1,6 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { type ErrorSummary, summarizeError } from '../../../core/errors.ts';
-import { openReader } from '../../../ledger/file/open.ts';
+import { openReader } from '../../../ledger/store/file/open.ts';
 import { type Charts, createCharts } from '../../../reports/page/charts.ts';
 import { pageHtml } from '../../../reports/page/page-html.ts';
 import type { PageLinks } from '../../../reports/page/page-parts.ts';

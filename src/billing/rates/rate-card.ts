@@ -1,0 +1,68 @@
+import type { Rounding } from '../../core/money.ts';
+import type { Period } from '../../core/period.ts';
+import type { RateCardText } from './rate-card-schema.ts';
+
+/** A price for the credits up to a limit, counted from the first one that is not included. */
+export interface RateTier {
+  /** Null: without limit; the last tier only. */
+  upTo: number | null;
+  /** An exact decimal of the currency's major unit. */
+  pricePerCredit: string;
+}
+
+/**
+ * `graduated`: each tier's price for the credits in it. `volume`: the price of the tier that the whole reaches, for the
+ * whole. `package`: a price for each package that is begun.
+ */
+export type Pricing =
+  | { model: 'graduated' | 'volume'; tiers: readonly RateTier[] }
+  | { model: 'package'; credits: number; price: string };
+
+/** What credits cost from one period on. Money is in exact decimals of the currency's major unit. */
+export interface RateCard {
+  name: string;
+  fromPeriod: Period;
+  /** The last period it prices; null: until another card is more specific or later. */
+  toPeriod: Period | null;
+  /** Null: every workspace. */
+  workspace: string | null;
+  /** A tenant's id, or a pattern in which `*` stands for anything; null: every tenant. */
+  tenant: string | null;
+  currency: string;
+  includedCredits: number;
+  pricing: Pricing;
+  /** What a tenant with a record in the period pays at least; null: nothing. */
+  minimum: string | null;
+  /** Off the usage, from 0 to 100; null: none. */
+  discountPercent: string | null;
+  rounding: Rounding;
+}
+
+/** A card that has passed the schema, with the defaults filled in. */
+export function resolveRateCard(card: RateCardText): RateCard {
+  return {
+    name: card.name,
+    fromPeriod: card.from_period,
+    toPeriod: card.to_period ?? null,
+    workspace: card.workspace ?? null,
+    tenant: card.tenant ?? null,
+    currency: card.currency,
+    includedCredits: card.included_credits ?? 0,
+    pricing: pricingOf(card),
+    minimum: card.minimum ?? null,
+    discountPercent: card.discount_percent ?? null,
+    rounding: card.rounding ?? 'half_even',
+  };
+}
+
+function pricingOf(card: RateCardText): Pricing {
+  if (card.package !== undefined) return { model: 'package', ...card.package };
+  const written = card.graduated ?? card.volume ?? [{ price_per_credit: card.price_per_credit ?? '0' }];
+  return {
+    model: card.volume === undefined ? 'graduated' : 'volume',
+    tiers: written.map((tier) => ({
+      upTo: ('up_to' in tier ? tier.up_to : undefined) ?? null,
+      pricePerCredit: tier.price_per_credit,
+    })),
+  };
+}

@@ -1,0 +1,32 @@
+import type { LedgerConnection } from '../../store/file/open.ts';
+
+/** One thing that is not as it must be: which check, where, and what was found. */
+export interface Fault {
+  check:
+    | 'integrity'
+    | 'references'
+    | 'chain'
+    | 'entries'
+    | 'invariant'
+    | 'runs'
+    | 'walks'
+    | 'periods'
+    | 'closes'
+    | 'adjustments'
+    | 'controls'
+    | 'money'
+    | 'anchor'
+    | 'replica'
+    | 'schema';
+  /** The run, when the fault can be pinned to one. */
+  runId: string | null;
+  /** The entry, when the fault can be pinned to one. */
+  entryId: number | null;
+  message: string;
+}
+
+/** Faults listed of one check; the first is what matters. */
+export const FAULTS_A_CHECK = 10;
+
+/** One more look at a ledger, in the same read transaction. */
+export type Check = (connection: LedgerConnection) => Fault[];

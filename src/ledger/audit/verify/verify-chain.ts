@@ -1,0 +1,168 @@
+import { createLinkDigests, type DigestedEvent, type DigestedRun, GENESIS_DIGEST } from '../../journal/runs/digest.ts';
+import type { LedgerConnection } from '../../store/file/open.ts';
+import { PERIODS_PER_WORKSPACE } from '../../store/schema/keys.ts';
+import { FAULTS_A_CHECK, type Fault } from './fault.ts';
+
+type ChainRun = Omit<DigestedRun, 'appliedSeq' | 'changesAfter'> & {
+  type: 'run';
+  seq: number;
+  workspaceKey: number;
+  digest: string;
+};
+
+type ChainEvent = { type: 'event'; seq: number; digest: string } & DigestedEvent;
+
+export interface ChainReport {
+  faults: Fault[];
+  headDigest: string;
+  /** Some entry is of a period that is not of its run's workspace; `checkEntries` says which. */
+  strayed: boolean;
+}
+
+/**
+ * Walks the chain in order and recomputes each digest: one link a published run, close or reopen. Entries must lie in
+ * the order of the chain without a gap, and belong to the run that claims them.
+ */
+export function checkChain(connection: LedgerConnection): ChainReport {
+  const faults: Fault[] = [];
+  const add = (link: ChainRun | ChainEvent, message: string, entryId: number | null = null): void => {
+    if (faults.length >= FAULTS_A_CHECK) return;
+    const runId = link.type === 'run' ? link.runId : null;
+    const named = link.type === 'run' ? message : `${link.action} of ${link.period} at ${link.at}: ${message}`;
+    faults.push({ check: 'chain', runId, entryId, message: named });
+  };
+  const digests = createLinkDigests(connection);
+  const look = createEntryFinder(connection);
+  let strayed = false;
+  let previous = GENESIS_DIGEST;
+  let expectedSeq = 1;
+  let nextEntryId = 1;
+  let changesAfter = 0;
+  for (const link of readLinks(connection)) {
+    if (link.seq !== expectedSeq) add(link, `link ${expectedSeq} of the chain is missing`);
+    if (link.previousDigest !== previous) add(link, 'it does not continue the digest of the link before it');
+    if (link.type === 'event') {
+      if (digests.ofEvent(link) !== link.digest) add(link, 'its digest does not match what it says');
+    } else {
+      let complete = true;
+      if (link.firstEntryId !== null) {
+        if (link.firstEntryId !== nextEntryId)
+          add(link, `its entries begin at ${link.firstEntryId}, not ${nextEntryId}`);
+        nextEntryId = link.firstEntryId + link.entries;
+        const { strange, strays } = look(link);
+        strayed ||= strays;
+        if (strange !== null) add(link, strange.message, strange.entryId);
+        complete = strange?.missing !== true;
+      }
+      // Without all its entries the digest cannot match, and a forged count would have it read for ever.
+      if (complete && digests.ofRun({ ...link, appliedSeq: link.seq, changesAfter }) !== link.digest) {
+        add(link, 'its digest does not match what it says, its entries or its row changes');
+      }
+      changesAfter = link.lastChangeSeq ?? changesAfter;
+    }
+    previous = link.digest;
+    expectedSeq = link.seq + 1;
+  }
+  const orphan = connection
+    .prepare('SELECT min(entry_id) FROM usage_entries WHERE entry_id >= ? OR entry_id < 1')
+    .pluck()
+    .get(nextEntryId) as number | null;
+  if (orphan !== null) {
+    const message = `entry ${orphan} belongs to no published run`;
+    faults.push({ check: 'chain', runId: null, entryId: orphan, message });
+  }
+  return { faults, headDigest: previous, strayed };
+}
+
+interface StrangeEntry {
+  entryId: number;
+  message: string;
+  /** Some entry of the range is not there. */
+  missing: boolean;
+}
+
+/** What the entries of a run's range are; `strange` is the first that is not there or names another run. */
+interface EntryRange {
+  strange: StrangeEntry | null;
+  strays: boolean;
+}
+
+function createEntryFinder(connection: LedgerConnection): (run: ChainRun) => EntryRange {
+  const look = connection.prepare(
+    `SELECT count(*) AS found, min(CASE WHEN run_key <> ? THEN entry_id END) AS stray,
+       max(period_key / ${PERIODS_PER_WORKSPACE} <> ?) AS strays
+     FROM usage_entries WHERE entry_id >= ? AND entry_id < ?`,
+  );
+  const firstMissing = connection
+    .prepare(
+      `SELECT CASE WHEN NOT EXISTS (SELECT 1 FROM usage_entries WHERE entry_id = ?) THEN ?
+         ELSE (SELECT min(e.entry_id) + 1 FROM usage_entries e WHERE e.entry_id >= ? AND e.entry_id < ?
+           AND NOT EXISTS (SELECT 1 FROM usage_entries n WHERE n.entry_id = e.entry_id + 1)) END`,
+    )
+    .pluck();
+  const firstStrange = (run: ChainRun, found: number, stray: number | null): StrangeEntry | null => {
+    const first = run.firstEntryId ?? 0;
+    const missing = found !== run.entries;
+    if (stray !== null) return { entryId: stray, message: `entry ${stray} of its entries names another run`, missing };
+    if (!missing) return null;
+    const entryId = firstMissing.get(first, first, first, first + run.entries) as number;
+    return { entryId, message: `entry ${entryId} is missing`, missing };
+  };
+  return (run) => {
+    const first = run.firstEntryId ?? 0;
+    const row = look.get(run.runKey, run.workspaceKey, first, first + run.entries) as {
+      found: number;
+      stray: number | null;
+      strays: number | null;
+    };
+    return { strange: firstStrange(run, row.found, row.stray), strays: row.strays === 1 };
+  };
+}
+
+/** Runs and events in the order of the chain, one at a time: a chain of years does not fit into memory. */
+function* readLinks(connection: LedgerConnection): Generator<ChainRun | ChainEvent, void> {
+  const events = readEvents(connection);
+  let event = events.next();
+  for (const run of readRuns(connection)) {
+    for (; event.done !== true && event.value.seq < run.seq; event = events.next()) yield event.value;
+    yield run;
+  }
+  for (; event.done !== true; event = events.next()) yield event.value;
+}
+
+function readRuns(connection: LedgerConnection): IterableIterator<ChainRun> {
+  return connection
+    .prepare(
+      `SELECT 'run' AS type, r.applied_seq AS seq, r.run_key AS runKey, r.run_id AS runId,
+         r.workspace_key AS workspaceKey, w.workspace_id AS workspaceId, r.finished_at AS finishedAt,
+         r.first_entry_id AS firstEntryId, r.entries, r.previous_digest AS previousDigest, r.digest, r.kind, r.slot,
+         r.from_period AS fromPeriod, r.to_period AS toPeriod, r.fencing_token AS fencingToken,
+         r.last_change_seq AS lastChangeSeq
+       FROM runs r CROSS JOIN workspaces w USING (workspace_key)
+       WHERE r.applied_seq IS NOT NULL ORDER BY r.applied_seq`,
+    )
+    .iterate() as IterableIterator<ChainRun>;
+}
+
+function* readEvents(connection: LedgerConnection): Generator<ChainEvent, void> {
+  const rows = connection
+    .prepare(
+      `SELECT e.event_seq AS eventSeq, e.action, w.workspace_id AS workspaceId, p.period, e.at, e.actor, e.note,
+         e.forced, e.overridden, e.tenants, e.credits_used AS creditsUsed, e.request_count AS requestCount,
+         e.last_entry_id AS lastEntryId, e.previous_digest AS previousDigest, e.digest
+       FROM period_events e CROSS JOIN workspaces w USING (workspace_key) CROSS JOIN periods p USING (period_key)
+       ORDER BY e.event_seq`,
+    )
+    .safeIntegers()
+    .iterate() as IterableIterator<Record<string, bigint | string>>;
+  for (const row of rows) {
+    yield {
+      ...(row as unknown as DigestedEvent & { digest: string }),
+      type: 'event',
+      seq: Number(row.eventSeq),
+      eventSeq: Number(row.eventSeq),
+      forced: Number(row.forced),
+      lastEntryId: Number(row.lastEntryId),
+    };
+  }
+}

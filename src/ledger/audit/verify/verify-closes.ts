@@ -1,0 +1,191 @@
+import type { LedgerConnection } from '../../store/file/open.ts';
+import { FAULTS_A_CHECK, type Fault } from './fault.ts';
+
+interface ClosedPeriod {
+  periodKey: number;
+  period: string;
+  workspaceId: string;
+  eventSeq: number | null;
+  action: string | null;
+  lastEntryId: number;
+  tenants: bigint;
+  creditsUsed: bigint;
+  requestCount: bigint;
+}
+
+/**
+ * A period is closed exactly when its latest event is a close; its frozen figures are the sums of the entries up to that
+ * close, key by key, and their totals are those of the event.
+ */
+export function checkCloses(connection: LedgerConnection): Fault[] {
+  const faults: Fault[] = [];
+  const add = (where: string, message: string): void => {
+    if (faults.length < FAULTS_A_CHECK) {
+      faults.push({ check: 'closes', runId: null, entryId: null, message: `${where}: ${message}` });
+    }
+  };
+  const mismatched = connection
+    .prepare(
+      `SELECT w.workspace_id AS workspaceId, p.period FROM periods p JOIN workspaces w USING (workspace_key)
+       WHERE p.closed_seq IS NOT (
+         SELECT CASE e.action WHEN 'close' THEN e.event_seq END FROM period_events e
+         WHERE e.period_key = p.period_key ORDER BY e.event_seq DESC LIMIT 1)`,
+    )
+    .all() as { workspaceId: string; period: string }[];
+  for (const { workspaceId, period } of mismatched) {
+    add(`${period} of workspace ${JSON.stringify(workspaceId)}`, 'its state is not that of its latest close or reopen');
+  }
+  const misplaced = connection
+    .prepare(
+      `SELECT e.event_seq AS eventSeq, e.action, p.period FROM period_events e JOIN periods p USING (period_key)
+       WHERE p.workspace_key <> e.workspace_key ORDER BY e.event_seq`,
+    )
+    .all() as { eventSeq: number; action: string; period: string }[];
+  for (const { eventSeq, action, period } of misplaced) {
+    add(`${action} of ${period} (link ${eventSeq} of the chain)`, 'its period is one of another workspace');
+  }
+  const strays = connection
+    .prepare(
+      `SELECT p.period, t.tenant_id AS tenantId FROM closed_usage u LEFT JOIN periods p USING (period_key)
+       LEFT JOIN tenants t USING (tenant_key) WHERE p.closed_seq IS NULL LIMIT ${FAULTS_A_CHECK}`,
+    )
+    .all() as { period: string | null; tenantId: string | null }[];
+  for (const { period, tenantId } of strays) {
+    add(`closed figure of tenant ${JSON.stringify(tenantId)} in ${period}`, 'its period is not closed');
+  }
+  for (const closed of readClosed(connection)) {
+    const where = `${closed.period} of workspace ${JSON.stringify(closed.workspaceId)}`;
+    const differing = firstDifferingFigure(connection, closed);
+    if (differing !== null) {
+      add(where, `the closed figure of tenant ${JSON.stringify(differing)} is not the sum of its entries`);
+      continue;
+    }
+    const totals = connection
+      .prepare(
+        `SELECT count(*) FILTER (WHERE withdrawn = 0), coalesce(sum(credits_used), 0), coalesce(sum(request_count), 0)
+         FROM closed_usage WHERE period_key = ?`,
+      )
+      .safeIntegers()
+      .raw()
+      .get(closed.periodKey) as bigint[];
+    const expected = [closed.tenants, closed.creditsUsed, closed.requestCount];
+    if (totals.some((total, position) => total !== expected[position])) {
+      add(where, `the closed figures sum to ${totals.join(', ')}, the close says ${expected.join(', ')}`);
+    }
+  }
+  return faults;
+}
+
+/**
+ * Each closed key's frozen figure plus its adjustments is its current state; a period that is not closed has adjustments
+ * that sum to nothing; each correction is the entry that it names, each reversal that of a reopen; and both stand in
+ * one workspace at the time of their run or reopen.
+ */
+export function checkAdjustments(connection: LedgerConnection): Fault[] {
+  const keys = connection
+    .prepare(
+      `WITH sums AS (
+         SELECT corrects_period_key AS period_key, tenant_key, sum(credits_delta) AS credits, sum(requests_delta) AS requests
+         FROM adjustments GROUP BY corrects_period_key, tenant_key),
+       touched AS (
+         SELECT period_key, tenant_key FROM sums
+         UNION SELECT u.period_key, u.tenant_key FROM tenant_usage u JOIN periods p USING (period_key)
+         WHERE p.closed_seq IS NOT NULL)
+       SELECT w.workspace_id AS workspaceId, p.period, t.tenant_id AS tenantId
+       FROM touched k
+       LEFT JOIN sums s USING (period_key, tenant_key)
+       LEFT JOIN periods p USING (period_key)
+       LEFT JOIN workspaces w ON w.workspace_key = p.workspace_key
+       LEFT JOIN tenants t USING (tenant_key)
+       LEFT JOIN tenant_usage u USING (period_key, tenant_key)
+       LEFT JOIN closed_usage c USING (period_key, tenant_key)
+       WHERE coalesce(s.credits, 0) <> CASE WHEN p.closed_seq IS NULL THEN 0
+           ELSE coalesce(u.credits_used, 0) - coalesce(c.credits_used, 0) END
+         OR coalesce(s.requests, 0) <> CASE WHEN p.closed_seq IS NULL THEN 0
+           ELSE coalesce(u.request_count, 0) - coalesce(c.request_count, 0) END
+       LIMIT ${FAULTS_A_CHECK}`,
+    )
+    .all() as { workspaceId: string; period: string; tenantId: string }[];
+  const strange = connection
+    .prepare(
+      `SELECT a.adjustment_id AS adjustmentId, a.entry_id AS entryId, r.run_id AS runId
+       FROM adjustments a
+       LEFT JOIN usage_entries e ON e.entry_id = a.entry_id
+       LEFT JOIN runs r ON r.run_key = a.run_key
+       LEFT JOIN period_events v ON v.event_seq = a.event_seq
+       LEFT JOIN periods p ON p.period_key = a.corrects_period_key
+       LEFT JOIN periods b ON b.period_key = a.booked_period_key
+       LEFT JOIN tenants t ON t.tenant_key = a.tenant_key
+       WHERE (a.event_seq IS NULL AND (e.entry_id IS NULL OR e.run_key <> a.run_key
+           OR e.period_key <> a.corrects_period_key OR e.tenant_key <> a.tenant_key
+           OR e.credits_delta <> a.credits_delta OR e.requests_delta <> a.requests_delta))
+         OR (a.event_seq IS NOT NULL AND (v.action IS NOT 'reopen' OR v.period_key IS NOT a.corrects_period_key
+           OR a.entry_id IS NOT NULL))
+         OR (a.event_seq IS NULL) = (a.run_key IS NULL)
+         OR a.recorded_at IS NOT coalesce(r.finished_at, v.at)
+         OR b.workspace_key IS NOT p.workspace_key OR t.workspace_key IS NOT p.workspace_key
+         OR b.period_key <= p.period_key
+       ORDER BY a.adjustment_id LIMIT ${FAULTS_A_CHECK}`,
+    )
+    .all() as { adjustmentId: number; entryId: number | null; runId: string | null }[];
+  return [
+    ...strange.map(({ adjustmentId, entryId, runId }) => ({
+      check: 'adjustments' as const,
+      runId,
+      entryId,
+      message: `adjustment ${adjustmentId} is not what its entry or reopen says`,
+    })),
+    ...keys.map(({ workspaceId, period, tenantId }) => ({
+      check: 'adjustments' as const,
+      runId: null,
+      entryId: null,
+      message: `the adjustments of tenant ${JSON.stringify(tenantId)} in ${period} of workspace ${JSON.stringify(workspaceId)} do not lead to what stands now`,
+    })),
+  ];
+}
+
+function readClosed(connection: LedgerConnection): ClosedPeriod[] {
+  const rows = connection
+    .prepare(
+      `SELECT p.period_key AS periodKey, p.period, w.workspace_id AS workspaceId, e.last_entry_id AS lastEntryId,
+         e.tenants, e.credits_used AS creditsUsed, e.request_count AS requestCount
+       FROM periods p JOIN workspaces w USING (workspace_key) JOIN period_events e ON e.event_seq = p.closed_seq
+       ORDER BY e.event_seq`,
+    )
+    .safeIntegers()
+    .all() as Record<string, bigint | string>[];
+  return rows.map((row) => ({
+    ...(row as unknown as ClosedPeriod),
+    periodKey: Number(row.periodKey),
+    lastEntryId: Number(row.lastEntryId),
+  }));
+}
+
+function firstDifferingFigure(connection: LedgerConnection, closed: ClosedPeriod): string | null {
+  const tenantId = connection
+    .prepare(
+      `WITH then_ AS (
+         SELECT tenant_key, sum(credits_delta) AS credits, sum(requests_delta) AS requests, max(entry_id) AS last_id,
+           min(entry_id) AS first_id
+         FROM usage_entries WHERE period_key = ? AND entry_id <= ? GROUP BY tenant_key)
+       SELECT coalesce(t.tenant_id, '') FROM (
+         SELECT d.tenant_key FROM then_ d
+         LEFT JOIN closed_usage c ON c.period_key = ? AND c.tenant_key = d.tenant_key
+         LEFT JOIN usage_entries l ON l.entry_id = d.last_id
+         LEFT JOIN usage_entries f ON f.entry_id = d.first_id
+         WHERE c.credits_used IS NOT d.credits OR c.request_count IS NOT d.requests
+           OR c.withdrawn IS NOT (l.kind = 4) OR c.changed_run_key IS NOT l.run_key OR c.first_run_key IS NOT f.run_key
+         UNION ALL
+         SELECT c.tenant_key FROM closed_usage c
+         WHERE c.period_key = ? AND NOT EXISTS (
+           SELECT 1 FROM usage_entries e
+           WHERE e.period_key = c.period_key AND e.tenant_key = c.tenant_key AND e.entry_id <= ?)) k
+       LEFT JOIN tenants t ON t.tenant_key = k.tenant_key
+       LIMIT 1`,
+    )
+    .pluck()
+    .get(closed.periodKey, closed.lastEntryId, closed.periodKey, closed.periodKey, closed.lastEntryId) as
+    | string
+    | undefined;
+  return tenantId ?? null;
+}

@@ -1,0 +1,101 @@
+import { PeriodPricer } from '../../../billing/rates/period-pricer.ts';
+import type { LedgerConnection } from '../../store/file/open.ts';
+import { periodOfKey } from '../../store/schema/keys.ts';
+import type { MergedRun } from '../runs/apply-run.ts';
+import { cardsInForce, hasCards, type StoredCard } from './card-store.ts';
+import { ChargeWriter, type PricedKey } from './charge-writer.ts';
+import { bookCorrections } from './corrections.ts';
+
+/** Keys that are read and priced at a time: bounds the memory of a first run over a million tenants. */
+const KEYS_A_CHUNK = 5000;
+
+/**
+ * Prices what a run has changed, inside its transaction: the charges of periods that are not closed follow their figures,
+ * and its corrections of closed periods are charged on the cards of their closes. A ledger without cards is left alone.
+ */
+export function chargeRun({ connection, run, lastEntryIdBefore, changedPeriods }: MergedRun): void {
+  if (!hasCards(connection)) return;
+  const cards = cardsInForce(connection);
+  const isOpen = connection.prepare('SELECT 1 FROM periods WHERE period_key = ? AND closed_seq IS NULL');
+  const writer = new ChargeWriter(connection);
+  const changed = connection
+    .prepare(
+      `SELECT e.period_key AS periodKey, e.tenant_key AS tenantKey, t.tenant_id AS tenantId, u.credits_used AS credits,
+         u.withdrawn, e.entry_id AS position
+       FROM usage_entries e JOIN tenants t USING (tenant_key)
+       JOIN tenant_usage u ON u.period_key = e.period_key AND u.tenant_key = e.tenant_key
+       WHERE e.entry_id > ? ORDER BY e.entry_id LIMIT ${KEYS_A_CHUNK}`,
+    )
+    .safeIntegers();
+  const pricers = new Map<number, PeriodPricer<StoredCard>>();
+  for (const periodKey of changedPeriods) {
+    if (isOpen.get(periodKey) === undefined) continue;
+    pricers.set(periodKey, new PeriodPricer(cards, run.workspaceId, periodOfKey(periodKey)));
+  }
+  eachKey(
+    (after) => changed.all(after) as KeyRecord[],
+    lastEntryIdBefore,
+    (key) => {
+      const pricer = pricers.get(key.periodKey);
+      if (pricer === undefined) return;
+      writer.clear(key.periodKey, key.tenantKey);
+      writer.add(key, pricer);
+    },
+  );
+  bookCorrections(connection, { runKey: run.runKey });
+}
+
+/** Prices all periods that are not closed anew: the cards have changed. */
+export function chargeOpenPeriods(connection: LedgerConnection): void {
+  const open = connection
+    .prepare('SELECT period_key FROM periods WHERE closed_seq IS NULL ORDER BY period_key')
+    .pluck()
+    .all() as number[];
+  for (const periodKey of open) chargePeriod(connection, periodKey);
+}
+
+/** Prices a period that is not closed anew, such as one that has been reopened. */
+export function chargePeriod(connection: LedgerConnection, periodKey: number): void {
+  connection.prepare('DELETE FROM charges WHERE period_key = ?').run(periodKey);
+  connection.prepare('DELETE FROM charge_lines WHERE period_key = ?').run(periodKey);
+  const workspaceId = connection
+    .prepare('SELECT workspace_id FROM periods JOIN workspaces USING (workspace_key) WHERE period_key = ?')
+    .pluck()
+    .get(periodKey) as string;
+  const pricer = new PeriodPricer(cardsInForce(connection), workspaceId, periodOfKey(periodKey));
+  const writer = new ChargeWriter(connection);
+  const keys = connection
+    .prepare(
+      `SELECT u.period_key AS periodKey, u.tenant_key AS tenantKey, t.tenant_id AS tenantId, u.credits_used AS credits,
+         u.withdrawn, u.tenant_key AS position
+       FROM tenant_usage u JOIN tenants t USING (tenant_key)
+       WHERE u.period_key = ? AND u.tenant_key > ? ORDER BY u.tenant_key LIMIT ${KEYS_A_CHUNK}`,
+    )
+    .safeIntegers();
+  eachKey(
+    (after) => keys.all(periodKey, after) as KeyRecord[],
+    0,
+    (key) => writer.add(key, pricer),
+  );
+}
+
+interface KeyRecord {
+  periodKey: bigint;
+  tenantKey: bigint;
+  tenantId: string;
+  credits: bigint;
+  withdrawn: bigint;
+  position: bigint;
+}
+
+/** Reads in chunks, because SQLite writes nothing on a connection that is still reading a statement. */
+function eachKey(read: (after: bigint | number) => KeyRecord[], from: number, use: (key: PricedKey) => void): void {
+  let after: bigint | number = from;
+  for (let records = read(after); records.length > 0; records = read(after)) {
+    for (const { periodKey, tenantKey, tenantId, credits, withdrawn } of records) {
+      const key = { periodKey: Number(periodKey), tenantKey: Number(tenantKey) };
+      use({ ...key, tenantId, credits, withdrawn: withdrawn !== 0n });
+    }
+    after = records.at(-1)?.position ?? after;
+  }
+}

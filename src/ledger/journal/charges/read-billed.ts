@@ -1,0 +1,217 @@
+import type { BilledLine, BilledTenant } from '../../../billing/statement/billed.ts';
+import type { Certificate } from '../../../billing/statement/leaf.ts';
+import { AppError } from '../../../core/errors.ts';
+import type { Period } from '../../../core/period.ts';
+import type { LedgerConnection } from '../../store/file/open.ts';
+import { periodOfKey } from '../../store/schema/keys.ts';
+
+/** A period in the ledger, and from where its figures and names are read. */
+export interface PeriodPlace {
+  periodKey: number;
+  /** The close whose figures, names and cards count; null while the period is not closed. */
+  closedSeq: number | null;
+}
+
+/** A line, or a tenant without one, as the ledger gives it: columns in the order of `BILLED_COLUMNS`. */
+type BilledRecord = [
+  tenantKey: bigint,
+  tenantId: string,
+  creditsUsed: bigint,
+  requestCount: bigint,
+  displayName: string | null,
+  externalRef: string | null,
+  cardKey: bigint | null,
+  amountMinor: bigint | null,
+  isCorrected: bigint,
+  lineNumber: bigint | null,
+  kind: BilledLine['kind'] | null,
+  tier: bigint | null,
+  credits: bigint | null,
+  unitCredits: bigint | null,
+  unitPrice: string | null,
+  lineAmount: bigint | null,
+];
+
+/** Where a record has its line's number; lines come in no order. */
+const LINE_NUMBER = 9;
+const BILLED_COLUMNS = `t.tenant_key, t.tenant_id, coalesce(u.credits_used, 0), coalesce(u.request_count, 0),
+  n.display_name, n.external_ref, c.card_key, c.amount_minor, x.tenant_key IS NOT NULL,
+  l.line_number, l.kind, l.tier, l.credits, l.unit_credits, l.unit_price, l.amount_minor`;
+
+/**
+ * Gives every tenant with figures or corrections in the period, in the byte order of their ids, one at a time: a period
+ * may have a million. Of a closed period it is what stood at its close, for ever.
+ *
+ * The tenants are read by the index of their ids, so that nothing is sorted, and joined with their lines: a query a
+ * tenant takes five times as long. Only tenants that have corrections are asked for them one by one.
+ *
+ * @throws AppError `amount_too_large` at a tenant whose amounts do not fit into 64 bits.
+ */
+export function* billedTenants(
+  connection: LedgerConnection,
+  { periodKey, closedSeq }: PeriodPlace,
+  tenantId?: string,
+): Generator<BilledTenant> {
+  const period = periodOfKey(periodKey);
+  const cards = cardNames(connection);
+  const workspaceKey = connection
+    .prepare('SELECT workspace_key FROM periods WHERE period_key = ?')
+    .pluck()
+    .get(periodKey) as number | undefined;
+  const seq = closedSeq ?? Number.MAX_SAFE_INTEGER;
+  const records = billedStatement(connection, { isClosed: closedSeq !== null, isOne: tenantId !== undefined }).iterate({
+    workspaceKey: workspaceKey ?? null,
+    periodKey,
+    seq,
+    ...(tenantId === undefined ? {} : { tenantId }),
+  }) as IterableIterator<BilledRecord>;
+  const corrections = correctionStatement(connection);
+  let last: bigint | null = null;
+  let tenant: (BilledTenant & { lines: BilledLine[] }) | null = null;
+  let isCorrected = false;
+  const finish = (): BilledTenant | null => {
+    if (tenant !== null && last !== null && isCorrected) {
+      for (const record of corrections.all({ periodKey, tenantKey: last }) as CorrectionRecord[]) {
+        tenant.lines.push(correctionLine(record, cards, tenant.tenantId, period));
+      }
+    }
+    return tenant;
+  };
+  for (const record of records) {
+    const [tenantKey, id, creditsUsed, requestCount, displayName, externalRef, cardKey, amountMinor, corrected] =
+      record;
+    if (tenantKey !== last) {
+      const done = finish();
+      if (done !== null) yield done;
+      if (cardKey !== null && amountMinor === null) throw tooLarge(id, period);
+      last = tenantKey;
+      isCorrected = corrected !== 0n;
+      tenant = { tenantId: id, displayName, externalRef, creditsUsed, requestCount, lines: [] };
+    }
+    const lineNumber = record[LINE_NUMBER];
+    if (tenant !== null && lineNumber !== null) tenant.lines[Number(lineNumber) - 1] = ownLine(record, cards);
+  }
+  const done = finish();
+  if (done !== null) yield done;
+}
+
+function billedStatement(connection: LedgerConnection, { isClosed, isOne }: { isClosed: boolean; isOne: boolean }) {
+  return connection
+    .prepare(
+      `SELECT ${BILLED_COLUMNS}
+       FROM tenants t
+       LEFT JOIN ${isClosed ? 'closed_usage' : 'tenant_usage'} u
+         ON u.period_key = :periodKey AND u.tenant_key = t.tenant_key
+       LEFT JOIN (SELECT DISTINCT tenant_key FROM charge_corrections WHERE booked_period_key = :periodKey) x
+         ON x.tenant_key = t.tenant_key
+       LEFT JOIN charges c ON c.period_key = :periodKey AND c.tenant_key = t.tenant_key
+       LEFT JOIN tenant_names n ON n.tenant_key = t.tenant_key AND n.after_seq = (
+         SELECT max(m.after_seq) FROM tenant_names m WHERE m.tenant_key = t.tenant_key AND m.after_seq < :seq)
+       LEFT JOIN charge_lines l ON l.period_key = c.period_key AND l.tenant_key = c.tenant_key
+       WHERE t.workspace_key = :workspaceKey AND (u.withdrawn = 0 OR x.tenant_key IS NOT NULL)
+         ${isOne ? 'AND t.tenant_id = :tenantId' : ''}
+       ORDER BY t.tenant_id`,
+    )
+    .safeIntegers()
+    .raw();
+}
+
+interface CorrectionRecord {
+  credits: bigint;
+  amountMinor: bigint | null;
+  cardKey: bigint;
+  correctsKey: bigint;
+  entryId: bigint | null;
+}
+
+function correctionStatement(connection: LedgerConnection) {
+  return connection
+    .prepare(
+      `SELECT x.credits_delta AS credits, x.amount_minor AS amountMinor, x.card_key AS cardKey,
+         x.corrects_period_key AS correctsKey,
+         coalesce(a.entry_id - r.first_entry_id + m.origin_first_entry_id, a.entry_id) AS entryId
+       FROM charge_corrections x JOIN adjustments a USING (adjustment_id)
+       LEFT JOIN runs r ON r.run_key = a.run_key LEFT JOIN moved_links m ON m.seq = r.applied_seq
+       WHERE x.booked_period_key = :periodKey AND x.tenant_key = :tenantKey ORDER BY x.adjustment_id`,
+    )
+    .safeIntegers();
+}
+
+/**
+ * The proven run that the figures stand on: the last one that covered the period, before its close if there is one. One that
+ * came from another ledger has the digest that it had there, as the close has committed to it.
+ */
+export function certificateOf(connection: LedgerConnection, { periodKey, closedSeq }: PeriodPlace): Certificate | null {
+  const period = periodOfKey(periodKey);
+  const run = connection
+    .prepare(
+      `SELECT r.run_id AS runId, r.finished_at AS finishedAt, r.records, coalesce(m.origin_digest, r.digest) AS digest
+       FROM runs r JOIN periods p ON p.workspace_key = r.workspace_key
+       LEFT JOIN moved_links m ON m.seq = r.applied_seq
+       WHERE p.period_key = ? AND r.status = 'applied' AND r.from_period <= ? AND r.to_period >= ? AND r.applied_seq < ?
+       ORDER BY r.run_key DESC LIMIT 1`,
+    )
+    .get(periodKey, period, period, closedSeq ?? Number.MAX_SAFE_INTEGER) as Certificate | undefined;
+  return run ?? null;
+}
+
+function ownLine(
+  [, , , , , , cardKey, , , , kind, tier, credits, unitCredits, unitPrice, amountMinor]: BilledRecord,
+  cards: ReadonlyMap<bigint, CardName>,
+): BilledLine {
+  return {
+    kind: kind as BilledLine['kind'],
+    tier: tier === null ? null : Number(tier),
+    credits,
+    unitCredits,
+    unitPrice,
+    amountMinor: amountMinor as bigint,
+    ...nameOf(cardKey as bigint, cards),
+    correctsPeriod: null,
+    entryId: null,
+  };
+}
+
+function correctionLine(
+  { credits, amountMinor, cardKey, correctsKey, entryId }: CorrectionRecord,
+  cards: ReadonlyMap<bigint, CardName>,
+  tenantId: string,
+  period: Period,
+): BilledLine {
+  if (amountMinor === null) throw tooLarge(tenantId, period);
+  return {
+    kind: 'correction',
+    tier: null,
+    credits,
+    unitCredits: null,
+    unitPrice: null,
+    amountMinor,
+    ...nameOf(cardKey, cards),
+    correctsPeriod: periodOfKey(Number(correctsKey)),
+    entryId,
+  };
+}
+
+function tooLarge(tenantId: string, period: Period): AppError {
+  const whose = `what tenant ${JSON.stringify(tenantId)} is to pay for ${period}`;
+  return new AppError('amount_too_large', `${whose} does not fit into 64 bits of minor units`, {
+    hint: 'correct its rate card: no price can be meant to lead there',
+  });
+}
+
+interface CardName {
+  currency: string;
+  rateCard: string;
+}
+
+function nameOf(cardKey: bigint, cards: ReadonlyMap<bigint, CardName>): CardName {
+  return cards.get(cardKey) ?? { currency: '', rateCard: '' };
+}
+
+function cardNames(connection: LedgerConnection): Map<bigint, CardName> {
+  const cards = connection
+    .prepare('SELECT card_key AS cardKey, currency, name AS rateCard FROM rate_cards')
+    .safeIntegers()
+    .all() as (CardName & { cardKey: bigint })[];
+  return new Map(cards.map(({ cardKey, ...card }) => [cardKey, card]));
+}

@@ -1,0 +1,91 @@
+import { isoTime } from '../../../core/clock.ts';
+import { addPeriods, periodAt, periodBounds } from '../../../core/period.ts';
+import type { LedgerConnection } from '../../store/file/open.ts';
+import { periodKeyOf, periodOfKey } from '../../store/schema/keys.ts';
+import { refuseTooLarge } from '../runs/sum-limits.ts';
+
+/**
+ * Books what a run changed in closed periods: one adjustment an entry, in the first period after the corrected one that
+ * is not closed. The closed figures stay as they are. Only `changedPeriods`, those with entries of the run, are looked at:
+ * a run must not get slower with each month that is closed. Returns how many were booked.
+ */
+export function bookAdjustments(
+  connection: LedgerConnection,
+  run: { workspaceKey: number; lastEntryIdBefore: number; changedPeriods: ReadonlySet<number>; nowMs: number },
+): number {
+  const isClosed = connection.prepare('SELECT 1 FROM periods WHERE period_key = ? AND closed_seq IS NOT NULL');
+  const book = connection.prepare(
+    `INSERT INTO adjustments (corrects_period_key, tenant_key, booked_period_key, credits_delta, requests_delta,
+       recorded_at, run_key, entry_id)
+     SELECT period_key, tenant_key, ?, credits_delta, requests_delta, ?, run_key, entry_id
+     FROM usage_entries WHERE entry_id > ? AND period_key = ? ORDER BY entry_id`,
+  );
+  let booked = 0;
+  for (const periodKey of [...run.changedPeriods].sort((a, b) => a - b)) {
+    if (isClosed.get(periodKey) === undefined) continue;
+    const booking = bookingPeriodKey(connection, run.workspaceKey, periodKey, run.nowMs);
+    booked += book.run(booking, isoTime(run.nowMs), run.lastEntryIdBefore, periodKey).changes;
+    refuseLargeBookings(connection, booking);
+  }
+  return booked;
+}
+
+/** Takes back every adjustment of a period that is reopened: its own figures carry the corrections again. */
+export function reverseAdjustments(
+  connection: LedgerConnection,
+  reopened: { workspaceKey: number; periodKey: number; eventSeq: number; nowMs: number },
+): number {
+  const outstanding = connection
+    .prepare(
+      `SELECT 1 FROM adjustments WHERE corrects_period_key = ? GROUP BY tenant_key
+       HAVING sum(credits_delta) <> 0 OR sum(requests_delta) <> 0 LIMIT 1`,
+    )
+    .get(reopened.periodKey);
+  if (outstanding === undefined) return 0;
+  const booking = bookingPeriodKey(connection, reopened.workspaceKey, reopened.periodKey, reopened.nowMs);
+  const { changes } = connection
+    .prepare(
+      `INSERT INTO adjustments (corrects_period_key, tenant_key, booked_period_key, credits_delta, requests_delta,
+         recorded_at, event_seq)
+       SELECT corrects_period_key, tenant_key, ?, -sum(credits_delta), -sum(requests_delta), ?, ?
+       FROM adjustments WHERE corrects_period_key = ? GROUP BY tenant_key
+       HAVING sum(credits_delta) <> 0 OR sum(requests_delta) <> 0 ORDER BY tenant_key`,
+    )
+    .run(booking, isoTime(reopened.nowMs), reopened.eventSeq, reopened.periodKey);
+  refuseLargeBookings(connection, booking);
+  return changes;
+}
+
+/** What is booked in a period comes from any number of others, so its sum is bounded by none of theirs. */
+function refuseLargeBookings(connection: LedgerConnection, bookedKey: number): void {
+  const totals = connection.prepare(
+    'SELECT sum(credits_delta), sum(requests_delta) FROM adjustments WHERE booked_period_key = ?',
+  );
+  refuseTooLarge(`the adjustments booked in ${periodOfKey(bookedKey)}`, () => totals.get(bookedKey));
+}
+
+/** The first period after `correctedKey` that is not closed; made when the service has not named one yet. */
+function bookingPeriodKey(
+  connection: LedgerConnection,
+  workspaceKey: number,
+  correctedKey: number,
+  nowMs: number,
+): number {
+  const known = connection
+    .prepare('SELECT min(period_key) FROM periods WHERE workspace_key = ? AND period_key > ? AND closed_seq IS NULL')
+    .pluck()
+    .get(workspaceKey, correctedKey) as number | null;
+  if (known !== null) return known;
+  const latest = Number(
+    connection.prepare('SELECT max(period_key) FROM periods WHERE workspace_key = ?').pluck().get(workspaceKey),
+  );
+  const next = addPeriods(periodOfKey(latest), 1);
+  const current = periodAt(nowMs);
+  const period = next > current ? next : current;
+  const periodKey = periodKeyOf(workspaceKey, period);
+  const { start, end } = periodBounds(period);
+  connection
+    .prepare('INSERT INTO periods (period_key, workspace_key, period, period_start, period_end) VALUES (?, ?, ?, ?, ?)')
+    .run(periodKey, workspaceKey, period, start, end);
+  return periodKey;
+}

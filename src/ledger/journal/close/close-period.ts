@@ -1,0 +1,245 @@
+import { isoTime } from '../../../core/clock.ts';
+import { AppError } from '../../../core/errors.ts';
+import type { Period } from '../../../core/period.ts';
+import type { LedgerConnection } from '../../store/file/open.ts';
+import { periodKeyOf } from '../../store/schema/keys.ts';
+import { capLeases, releaseLease, takeLease } from '../runs/claim-run.ts';
+import { type DigestedEvent, digestOfEvent, headOfChain } from '../runs/digest.ts';
+import { reverseAdjustments } from './adjustments.ts';
+import { closeObstacles } from './close-obstacles.ts';
+
+export interface CloseRequest {
+  workspaceId: string;
+  period: Period;
+  /** Who closes; stored as given. */
+  by: string;
+  note: string;
+  /** Closes although there are obstacles, and records them. */
+  force: boolean;
+  /** A period that is over settles for this many hours before it may be closed. */
+  settleHours: number;
+  nowMs: number;
+}
+
+export interface ReopenRequest {
+  workspaceId: string;
+  period: Period;
+  by: string;
+  note: string;
+  nowMs: number;
+}
+
+/** A close or reopen as it stands in the chain. Figures are those frozen, or those given up. */
+export interface PeriodEvent {
+  action: 'close' | 'reopen';
+  workspaceId: string;
+  period: Period;
+  at: string;
+  tenants: bigint;
+  creditsUsed: bigint;
+  requestCount: bigint;
+  /** Obstacles that a forced close has overridden. */
+  overridden: string[];
+  /** Adjustments that a reopen has taken back. */
+  reversed: number;
+  eventSeq: number;
+  digest: string;
+}
+
+/** A period as a hook sees it inside the transaction that closes or reopens it. */
+export interface PeriodAtEvent {
+  connection: LedgerConnection;
+  periodKey: number;
+  eventSeq: number;
+}
+
+/** The Merkle tree over what a period says when it is closed. */
+export interface Commitment {
+  leaves: number;
+  /** Hex. */
+  root: string;
+}
+
+/** The period cannot be closed, or reopened, now. The message lists every reason. */
+export class CloseRefusedError extends AppError {
+  readonly reasons: readonly string[];
+
+  constructor(message: string, reasons: readonly string[], hint: string) {
+    super('close_refused', [message, ...reasons.map((reason) => `  - ${reason}`)].join('\n'), { hint });
+    this.reasons = reasons;
+  }
+}
+
+/**
+ * Freezes the figures of a period. Takes the workspace's lease, so that no run is under way, and demands that the
+ * period is over, has settled and is proven by two agreeing complete walks 12 h apart. What the service changes
+ * afterwards becomes adjustments. `commit` gives the tree that the close commits to; without it there is none.
+ */
+export function closePeriod(
+  connection: LedgerConnection,
+  request: CloseRequest,
+  commit?: (period: PeriodAtEvent) => Commitment,
+): PeriodEvent {
+  capLeases(connection, request.nowMs);
+  return connection
+    .transaction(() => {
+      const { workspaceKey, periodKey } = findPeriod(connection, request);
+      if (closedSeqOf(connection, periodKey) !== null) {
+        throw new CloseRefusedError(`${request.period} is closed already`, [], 'reopen it first to close it anew');
+      }
+      return withLease(connection, workspaceKey, request, () => {
+        const obstacles = closeObstacles(connection, { workspaceKey, periodKey, ...request });
+        if (obstacles.length > 0 && !request.force) {
+          const hint = 'wait and sync again, or close it with --force, which is recorded';
+          throw new CloseRefusedError(`${request.period} cannot be closed yet:`, obstacles, hint);
+        }
+        connection
+          .prepare(
+            `INSERT INTO closed_usage
+             SELECT period_key, tenant_key, credits_used, request_count, withdrawn, first_run_key, changed_run_key
+             FROM tenant_usage WHERE period_key = ?`,
+          )
+          .run(periodKey);
+        const eventSeq = headOfChain(connection).seq + 1;
+        const commitment = commit?.({ connection, periodKey, eventSeq });
+        if (commitment !== undefined) {
+          connection
+            .prepare('INSERT INTO close_commitments (event_seq, leaves, root) VALUES (?, ?, ?)')
+            .run(eventSeq, commitment.leaves, commitment.root);
+        }
+        const event = appendEvent(connection, { ...request, workspaceKey, periodKey, action: 'close', obstacles });
+        connection.prepare('UPDATE periods SET closed_seq = ? WHERE period_key = ?').run(event.eventSeq, periodKey);
+        return event;
+      });
+    })
+    .immediate();
+}
+
+/**
+ * Gives up the frozen figures of a closed period; its adjustments are taken back, because its own figures
+ * carry them. `afterwards` runs in the same transaction, once the period is open again.
+ */
+export function reopenPeriod(
+  connection: LedgerConnection,
+  request: ReopenRequest,
+  afterwards?: (period: PeriodAtEvent) => void,
+): PeriodEvent {
+  capLeases(connection, request.nowMs);
+  return connection
+    .transaction(() => {
+      const { workspaceKey, periodKey } = findPeriod(connection, request);
+      if (closedSeqOf(connection, periodKey) === null) {
+        throw new CloseRefusedError(`${request.period} is not closed`, [], 'only a closed period can be reopened');
+      }
+      return withLease(connection, workspaceKey, request, () => {
+        const event = appendEvent(connection, { ...request, workspaceKey, periodKey, action: 'reopen', obstacles: [] });
+        connection.prepare('DELETE FROM closed_usage WHERE period_key = ?').run(periodKey);
+        connection.prepare('UPDATE periods SET closed_seq = NULL WHERE period_key = ?').run(periodKey);
+        afterwards?.({ connection, periodKey, eventSeq: event.eventSeq });
+        return event;
+      });
+    })
+    .immediate();
+}
+
+function findPeriod(
+  connection: LedgerConnection,
+  { workspaceId, period }: { workspaceId: string; period: Period },
+): { workspaceKey: number; periodKey: number } {
+  const workspaceKey = connection
+    .prepare('SELECT workspace_key FROM workspaces WHERE workspace_id = ?')
+    .pluck()
+    .get(workspaceId) as number | undefined;
+  const periodKey = workspaceKey === undefined ? -1 : periodKeyOf(workspaceKey, period);
+  const known = connection.prepare('SELECT 1 FROM periods WHERE period_key = ?').get(periodKey);
+  if (workspaceKey === undefined || known === undefined) {
+    throw new AppError(
+      'unknown_period',
+      `the ledger has nothing of ${period} in workspace ${JSON.stringify(workspaceId)}`,
+      { hint: '`usage-ledger status` says what the ledger covers' },
+    );
+  }
+  return { workspaceKey, periodKey };
+}
+
+function closedSeqOf(connection: LedgerConnection, periodKey: number): number | null {
+  return connection.prepare('SELECT closed_seq FROM periods WHERE period_key = ?').pluck().get(periodKey) as
+    | number
+    | null;
+}
+
+function withLease<T>(
+  connection: LedgerConnection,
+  workspaceKey: number,
+  request: { workspaceId: string; nowMs: number },
+  work: () => T,
+): T {
+  const fencingToken = takeLease(connection, workspaceKey, request);
+  const result = work();
+  releaseLease(connection, { workspaceKey, fencingToken });
+  return result;
+}
+
+interface EventRequest extends ReopenRequest {
+  workspaceKey: number;
+  periodKey: number;
+  action: 'close' | 'reopen';
+  obstacles: string[];
+}
+
+function appendEvent(connection: LedgerConnection, request: EventRequest): PeriodEvent {
+  const { workspaceId, period, workspaceKey, periodKey, action, by, note, obstacles, nowMs } = request;
+  const head = headOfChain(connection);
+  const eventSeq = head.seq + 1;
+  const table = action === 'close' ? 'tenant_usage' : 'closed_usage';
+  const figures = connection
+    .prepare(
+      `SELECT count(*) FILTER (WHERE withdrawn = 0) AS tenants, coalesce(sum(credits_used), 0) AS creditsUsed,
+         coalesce(sum(request_count), 0) AS requestCount
+       FROM ${table} WHERE period_key = ?`,
+    )
+    .safeIntegers()
+    .get(periodKey) as Pick<DigestedEvent, 'tenants' | 'creditsUsed' | 'requestCount'>;
+  const lastEntryId = Number(connection.prepare('SELECT coalesce(max(entry_id), 0) FROM usage_entries').pluck().get());
+  const reversed =
+    action === 'reopen' ? reverseAdjustments(connection, { workspaceKey, periodKey, eventSeq, nowMs }) : 0;
+  const event: DigestedEvent = {
+    previousDigest: head.digest,
+    eventSeq,
+    action,
+    workspaceId,
+    period,
+    at: isoTime(nowMs),
+    actor: by,
+    note,
+    forced: obstacles.length > 0 ? 1 : 0,
+    overridden: JSON.stringify(obstacles),
+    ...figures,
+    lastEntryId,
+  };
+  const digest = digestOfEvent(connection, event);
+  connection
+    .prepare(
+      `INSERT INTO period_events (event_seq, workspace_key, period_key, action, at, actor, note, forced, overridden,
+         tenants, credits_used, request_count, last_entry_id, previous_digest, digest)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    )
+    .run(
+      eventSeq,
+      workspaceKey,
+      periodKey,
+      action,
+      event.at,
+      by,
+      note,
+      event.forced,
+      event.overridden,
+      figures.tenants,
+      figures.creditsUsed,
+      figures.requestCount,
+      lastEntryId,
+      head.digest,
+      digest,
+    );
+  return { action, workspaceId, period, at: event.at, ...figures, overridden: obstacles, reversed, eventSeq, digest };
+}

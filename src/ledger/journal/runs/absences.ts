@@ -1,0 +1,98 @@
+import type { LedgerConnection } from '../../store/file/open.ts';
+import { ENTRY_KINDS, windowBounds } from '../../store/schema/keys.ts';
+import type { KeySet } from '../staging/key-set.ts';
+import type { ClaimedRun } from './claim-run.ts';
+
+/** A key that the ledger holds and the service has stopped listing. */
+export interface AbsentKey {
+  periodKey: number;
+  tenantKey: number;
+  tenantId: string;
+  period: string;
+}
+
+/** Keys that an earlier run missed and this run's proven walk misses again: the second of the two walks it takes. */
+export function absentAgain(connection: LedgerConnection, run: ClaimedRun, keys: KeySet): AbsentKey[] {
+  const noted = connection
+    .prepare(
+      `SELECT a.period_key AS periodKey, a.tenant_key AS tenantKey, t.tenant_id AS tenantId, p.period
+       FROM absences a JOIN periods p USING (period_key) JOIN tenants t USING (tenant_key)
+       WHERE p.workspace_key = ? AND p.period >= ? AND p.period <= ? ORDER BY t.tenant_id, p.period`,
+    )
+    .all(run.workspaceKey, ...windowBounds(run.window)) as AbsentKey[];
+  return noted.filter(({ periodKey, tenantKey }) => !keys.has(periodKey, tenantKey));
+}
+
+/** A walk, as the list of absences is brought up to it. */
+export interface WalkedKeys {
+  run: ClaimedRun;
+  keys: KeySet;
+  /** The highest tenant number that the walk began with. */
+  knownTenants: number;
+  /** Periods that have the keys of the last walk, or had none before: nothing is missing there, or back. */
+  sameKeys: ReadonlySet<number>;
+}
+
+/**
+ * Brings the list of absences up to this run's walk: keys that it showed are off the list, keys that it missed for the
+ * first time are on it. Runs after the merge.
+ */
+export function noteAbsences(connection: LedgerConnection, { run, keys, knownTenants, sameKeys }: WalkedKeys): void {
+  const covered = connection
+    .prepare('SELECT period_key FROM periods WHERE workspace_key = ? AND period >= ? AND period <= ?')
+    .pluck()
+    .all(run.workspaceKey, ...windowBounds(run.window)) as number[];
+  const noted = connection.prepare('SELECT tenant_key FROM absences WHERE period_key = ?').pluck();
+  const forget = connection.prepare('DELETE FROM absences WHERE period_key = ? AND tenant_key = ?');
+  const live = connection.prepare('SELECT count(*) FROM tenant_usage WHERE period_key = ? AND withdrawn = 0').pluck();
+  const held = connection
+    .prepare('SELECT tenant_key FROM tenant_usage WHERE period_key = ? AND withdrawn = 0 AND tenant_key <= ?')
+    .pluck();
+  const note = connection.prepare('INSERT INTO absences VALUES (?, ?, ?) ON CONFLICT DO NOTHING');
+  const disagree = connection.prepare('UPDATE periods SET unsteady_run_key = ? WHERE period_key = ?');
+  for (const periodKey of covered) {
+    if (sameKeys.has(periodKey)) continue;
+    for (const tenantKey of noted.all(periodKey) as number[]) {
+      if (!keys.has(periodKey, tenantKey)) continue;
+      forget.run(periodKey, tenantKey);
+      disagree.run(run.runKey, periodKey);
+    }
+    // Every key of the walk is in the state by now, so equal counts mean that nothing is missing.
+    if (live.get(periodKey) === keys.sizeOf(periodKey)) continue;
+    for (const tenantKey of held.all(periodKey, knownTenants) as number[]) {
+      if (!keys.has(periodKey, tenantKey)) note.run(periodKey, tenantKey, run.runKey);
+    }
+  }
+}
+
+/** Whether the ledger holds keys of this workspace that its latest walks did not show. */
+export function hasAbsences(connection: LedgerConnection, run: ClaimedRun): boolean {
+  const absent = connection
+    .prepare('SELECT 1 FROM absences a JOIN periods p USING (period_key) WHERE p.workspace_key = ? LIMIT 1')
+    .get(run.workspaceKey);
+  return absent !== undefined;
+}
+
+/**
+ * Appends a `withdrawn` entry for each of these keys, its deltas back to zero. Keys that came back or are withdrawn
+ * already are left alone. Returns how many entries there are.
+ */
+export function appendWithdrawals(
+  connection: LedgerConnection,
+  run: ClaimedRun,
+  withdrawals: readonly { periodKey: number; tenantKey: number }[],
+): number {
+  const append = connection.prepare(
+    `INSERT INTO usage_entries
+       (run_key, period_key, tenant_key, kind, credits_delta, requests_delta, credits_after, requests_after)
+     SELECT ?, period_key, tenant_key, ${ENTRY_KINDS.withdrawn}, -credits_used, -request_count, 0, 0
+     FROM tenant_usage WHERE period_key = ? AND tenant_key = ? AND withdrawn = 0`,
+  );
+  const forget = connection.prepare('DELETE FROM absences WHERE period_key = ? AND tenant_key = ?');
+  let entries = 0;
+  for (const { periodKey, tenantKey } of withdrawals) {
+    entries += append.run(run.runKey, periodKey, tenantKey).changes;
+    forget.run(periodKey, tenantKey);
+  }
+  return entries;
+}

@@ -1,0 +1,210 @@
+import type Database from 'better-sqlite3';
+import { isoTime } from '../../../core/clock.ts';
+import { periodBounds } from '../../../core/period.ts';
+import { FencedError } from '../../store/errors.ts';
+import { windowBounds } from '../../store/schema/keys.ts';
+import { bookAdjustments } from '../close/adjustments.ts';
+import type { RunStaging, WalkFacts } from '../staging/staging.ts';
+import { appendWithdrawals, hasAbsences, noteAbsences } from './absences.ts';
+import { type ClaimedRun, holdsLease, releaseLease } from './claim-run.ts';
+import { changesToCover, type DigestedRun, digestOfRun, headOfChain } from './digest.ts';
+import { type EntryCounts, mergeStaged, updateState } from './merge-staged.ts';
+import { refuseTooLarge } from './sum-limits.ts';
+import { recordWalk, type WalkRecord } from './walks.ts';
+
+type Connection = Database.Database;
+
+/** Tenants that one statement adds. */
+const TENANTS_A_STATEMENT = 100;
+
+export interface ApplyResult<Extra> {
+  runId: string;
+  entries: number;
+  counts: EntryCounts;
+  /** Position in the chain and the digest of the run: the ledger's new head. */
+  appliedSeq: number;
+  digest: string;
+  extra: Extra;
+}
+
+/** What the hook that runs inside the transaction, after the merge, may rely on. */
+export interface MergedRun {
+  connection: Connection;
+  run: ClaimedRun;
+  /** Entries of this run have ids above this. */
+  lastEntryIdBefore: number;
+  /** What the entries of this run are, and which periods they are of. */
+  counts: EntryCounts;
+  changedPeriods: ReadonlySet<number>;
+  appliedAt: string;
+  nowMs: number;
+}
+
+export interface ApplyRequest<Extra> {
+  run: ClaimedRun;
+  staging: RunStaging;
+  facts: WalkFacts;
+  walk: Omit<WalkRecord, 'facts'>;
+  /** Keys that two runs and the tenant's own history agree are gone. */
+  withdrawals: readonly { periodKey: number; tenantKey: number }[];
+  nowMs: number;
+  /** Runs inside the transaction once the new state stands: alert rules and their outbox rows. */
+  afterMerge: (merged: MergedRun) => Extra;
+}
+
+/**
+ * Publishes a proven run in one transaction: new tenants and periods, entries, state, the walk's certificate, the
+ * run's digest and whatever `afterMerge` writes. Anybody who reads sees the ledger before it or after it.
+ * Throws `FencedError`, and changes nothing, when another run has taken the workspace since.
+ */
+export function applyRun<Extra>(connection: Connection, request: ApplyRequest<Extra>): ApplyResult<Extra> {
+  return connection.transaction(() => merge(connection, request)).immediate();
+}
+
+function merge<Extra>(connection: Connection, request: ApplyRequest<Extra>): ApplyResult<Extra> {
+  const { run, staging, facts, nowMs } = request;
+  if (!holdsLease(connection, run)) {
+    throw new FencedError(`another run has taken workspace ${JSON.stringify(run.workspaceId)}; ${run.runId} ends here`);
+  }
+  const appliedAt = isoTime(nowMs);
+  const shift = addTenants(connection, run, staging);
+  const { keys, tenantBase } = staging;
+  const keySetDigest = shift > 0 ? keys.shifted(tenantBase, shift).digest() : facts.keySetDigest;
+  const lastEntryIdBefore = Number(
+    connection.prepare('SELECT coalesce(max(entry_id), 0) FROM usage_entries').pluck().get(),
+  );
+  const shownBefore = figuresShown(connection, run);
+  addPeriods(connection, run, staging);
+  const { counts, changedPeriods, sameKeys } = mergeStaged(connection, {
+    run,
+    staging,
+    shift,
+    lastEntryIdBefore,
+    shownBefore,
+  });
+  const changed = counts.opened + counts.increased + counts.decreased + counts.restored;
+  const withdrawn = appendWithdrawals(connection, run, request.withdrawals);
+  counts.withdrawn = withdrawn;
+  const entries = changed + withdrawn;
+  updateState(connection, { after: lastEntryIdBefore + changed, last: lastEntryIdBefore + entries }, false);
+  for (const { periodKey } of request.withdrawals) changedPeriods.add(periodKey);
+  noteAbsences(connection, { run, keys, knownTenants: tenantBase, sameKeys });
+  // The walk's largest figure bounds the sums of what it showed; keys that it missed still count.
+  if (staging.sumsMayOverflow || hasAbsences(connection, run)) refuseOverflow(connection, run);
+  bookAdjustments(connection, { workspaceKey: run.workspaceKey, lastEntryIdBefore, changedPeriods, nowMs });
+  recordWalk(connection, run.runKey, { ...request.walk, facts: { ...facts, keySetDigest } });
+  const head = headOfChain(connection);
+  const appliedSeq = head.seq + 1;
+  const firstEntryId = entries > 0 ? lastEntryIdBefore + 1 : null;
+  const said = readSaid(connection, run);
+  const changes = changesToCover(connection);
+  const digest = digestOfRun(connection, {
+    ...said,
+    ...changes,
+    runKey: run.runKey,
+    previousDigest: head.digest,
+    appliedSeq,
+    runId: run.runId,
+    workspaceId: run.workspaceId,
+    finishedAt: appliedAt,
+    firstEntryId,
+    entries,
+  });
+  const extra = request.afterMerge({ connection, run, lastEntryIdBefore, counts, changedPeriods, appliedAt, nowMs });
+  connection
+    .prepare('UPDATE workspaces SET first_run_key = coalesce(first_run_key, ?) WHERE workspace_key = ?')
+    .run(run.runKey, run.workspaceKey);
+  connection
+    .prepare(
+      `UPDATE runs SET status = 'applied', finished_at = ?, pages = ?, records = ?, entries = ?, first_entry_id = ?,
+         from_period = ?, to_period = ?, applied_seq = ?, previous_digest = ?, digest = ?, last_change_seq = ?
+       WHERE run_key = ?`,
+    )
+    .run(
+      ...[appliedAt, facts.pages, facts.records, entries, firstEntryId, said.fromPeriod, said.toPeriod],
+      ...[appliedSeq, head.digest, digest, changes.lastChangeSeq, run.runKey],
+    );
+  releaseLease(connection, run);
+  return { runId: run.runId, entries, counts, appliedSeq, digest, extra };
+}
+
+/** What the run says of itself; an open end of its window is the first or last period that it has covered. */
+function readSaid(
+  connection: Connection,
+  run: ClaimedRun,
+): Pick<DigestedRun, 'kind' | 'slot' | 'fromPeriod' | 'toPeriod' | 'fencingToken'> {
+  return connection
+    .prepare(
+      `SELECT kind, slot, fencing_token AS fencingToken,
+         coalesce(from_period, (SELECT min(period) FROM periods WHERE covered_run_key = runs.run_key)) AS fromPeriod,
+         coalesce(to_period, (SELECT max(period) FROM periods WHERE covered_run_key = runs.run_key)) AS toPeriod
+       FROM runs WHERE run_key = ?`,
+    )
+    .get(run.runKey) as ReturnType<typeof readSaid>;
+}
+
+/**
+ * Makes the tenants met on the walk real. Another process may have added tenants since the numbers were given out:
+ * returns by how much the new ones move up.
+ */
+function addTenants(connection: Connection, run: ClaimedRun, staging: RunStaging): number {
+  const highest = Number(connection.prepare('SELECT coalesce(max(tenant_key), 0) FROM tenants').pluck().get());
+  const shift = highest - staging.tenantBase;
+  const insertOf = (rows: number): Database.Statement => {
+    const places = Array.from({ length: rows }, () => '(?, ?, ?)').join(', ');
+    return connection.prepare(`INSERT INTO tenants (tenant_key, workspace_key, tenant_id) VALUES ${places}`);
+  };
+  const full = insertOf(TENANTS_A_STATEMENT);
+  let tenantKey = highest;
+  let values: (number | string)[] = [];
+  for (const tenantId of staging.newTenants) {
+    tenantKey += 1;
+    values.push(tenantKey, run.workspaceKey, tenantId);
+    if (values.length < TENANTS_A_STATEMENT * 3) continue;
+    full.run(values);
+    values = [];
+  }
+  if (values.length > 0) insertOf(values.length / 3).run(values);
+  return tenantKey === highest ? 0 : shift;
+}
+
+/** Makes the periods met on the walk real, and marks every period of the window as covered, shown or not. */
+function addPeriods(connection: Connection, run: ClaimedRun, staging: RunStaging): void {
+  const insert = connection.prepare(
+    `INSERT INTO periods (period_key, workspace_key, period, period_start, period_end) VALUES (?, ?, ?, ?, ?)
+     ON CONFLICT (period_key) DO UPDATE SET period_start = excluded.period_start, period_end = excluded.period_end
+     WHERE period_start <> excluded.period_start OR period_end <> excluded.period_end`,
+  );
+  for (const { periodKey, period } of staging.periods) {
+    const { start, end } = periodBounds(period);
+    insert.run(periodKey, run.workspaceKey, period, start, end);
+  }
+  connection
+    .prepare(
+      `UPDATE periods SET covered_run_key = ?, figures_digest = NULL
+       WHERE workspace_key = ? AND period >= ? AND period <= ?`,
+    )
+    .run(run.runKey, run.workspaceKey, ...windowBounds(run.window));
+}
+
+/** The digests of the figures that earlier runs have shown of each period. */
+function figuresShown(connection: Connection, run: ClaimedRun): Map<number, Buffer> {
+  const rows = connection
+    .prepare('SELECT period_key, figures_digest FROM periods WHERE workspace_key = ? AND figures_digest IS NOT NULL')
+    .raw()
+    .all(run.workspaceKey) as [number, Buffer][];
+  return new Map(rows);
+}
+
+/** A total that does not fit into 64 bits would make every query of that period fail: the run is refused instead. */
+function refuseOverflow(connection: Connection, run: ClaimedRun): void {
+  const periods = connection
+    .prepare('SELECT period_key AS periodKey, period FROM periods WHERE workspace_key = ? AND covered_run_key = ?')
+    .all(run.workspaceKey, run.runKey) as { periodKey: number; period: string }[];
+  const totals = connection.prepare(
+    'SELECT sum(credits_used), sum(request_count) FROM tenant_usage WHERE period_key = ?',
+  );
+  for (const { periodKey, period } of periods) {
+    refuseTooLarge(`the figures of ${period}`, () => totals.get(periodKey));
+  }
+}

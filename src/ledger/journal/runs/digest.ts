@@ -1,0 +1,217 @@
+import { createHash, type Hash } from 'node:crypto';
+import type Database from 'better-sqlite3';
+import { entryKindSql } from '../../store/schema/keys.ts';
+
+type Connection = Database.Database;
+
+/** What stands before the first run of the chain. */
+export const GENESIS_DIGEST = '0'.repeat(64);
+
+/**
+ * Entries that SQLite joins into one text at a time: fewer crossings into JavaScript. Their some 50 kB are soon collected;
+ * texts beyond 128 kB would pile up until a full collection.
+ */
+const ENTRIES_A_CHUNK = 512;
+
+/** The part of a run that its digest covers beside its entries and adjustments. */
+export interface DigestedRun {
+  runKey: number;
+  previousDigest: string;
+  appliedSeq: number;
+  runId: string;
+  workspaceId: string;
+  finishedAt: string;
+  firstEntryId: number | null;
+  entries: number;
+  kind: string;
+  slot: string | null;
+  fromPeriod: string | null;
+  toPeriod: string | null;
+  fencingToken: number;
+  /** The row changes after this one, up to `lastChangeSeq`, are the run's. */
+  changesAfter: number;
+  /** Null in runs of ledgers older than row changes; their digest covers `entries` and what stands before it. */
+  lastChangeSeq: number | null;
+}
+
+/** What the digest of a close or reopen covers beside the adjustments that a reopen takes back. */
+export interface DigestedEvent {
+  previousDigest: string;
+  eventSeq: number;
+  action: string;
+  workspaceId: string;
+  period: string;
+  at: string;
+  actor: string;
+  note: string;
+  forced: number;
+  overridden: string;
+  tenants: bigint;
+  creditsUsed: bigint;
+  requestCount: bigint;
+  lastEntryId: number;
+}
+
+/** Computes digests over one connection; its statements are prepared once, for a chain of any length. */
+export interface LinkDigests {
+  ofRun(run: DigestedRun): string;
+  ofEvent(event: DigestedEvent): string;
+  /** The line that stands for a close or reopen, with its line feed. */
+  lineOfEvent(event: DigestedEvent): string;
+}
+
+/**
+ * The digest of a published run: SHA-256, hex, over lines of JSON that each end with a line feed. The first line is
+ * `[previous_digest, applied_seq, run_id, workspace_id, finished_at, entries, kind, slot, from_period, to_period,
+ * fencing_token, last_change_seq]`, in runs of older ledgers up to `entries`; a link that came from another ledger has a
+ * line `["moved", ledger_id, seq, digest, first_entry_id, card_set]` of what it was there next; then comes one line an entry by entry_id: `[entry_id, tenant_id, period, kind, credits_delta, requests_delta, credits_after, requests_after]`; then one
+ * an adjustment by adjustment_id: `["adjustment", adjustment_id, tenant_id, corrects_period, booked_period,
+ * credits_delta, requests_delta, entry_id]`; then one a row change by change_seq: `["change", change_seq, table_name,
+ * row_key, row_digest]`; all as SQLite's json_array writes them.
+ *
+ * The digest of a close or reopen covers one line `[previous_digest, event_seq, action, workspace_id, period, at, actor,
+ * note, forced, overridden, tenants, credits_used, request_count, last_entry_id]`, to which one that came from another ledger
+ * adds the same array of what it was there, and a close the `leaves` and `root` that it has committed to; and one line an adjustment that it booked, in the same form.
+ */
+export function createLinkDigests(connection: Connection): LinkDigests {
+  const integer = 'CAST(? AS INTEGER)';
+  const line = (values: string[]) => connection.prepare(`SELECT json_array(${values.join(', ')}) || char(10)`).pluck();
+  const oldRunLine = line(['?', integer, '?', '?', '?', integer]);
+  const runLine = line(['?', integer, '?', '?', '?', integer, ...'????', integer, integer]);
+  const eventLine = line(['?', integer, ...'??????', integer, '?', integer, integer, integer, integer]);
+  const entryLines = prepareEntryLines(connection);
+  const ofRunAdjustments = prepareAdjustmentLines(connection, 'run_key');
+  const ofEventAdjustments = prepareAdjustmentLines(connection, 'event_seq');
+  const changeLines = prepareChangeLines(connection);
+  const addAdjustments = (hash: Hash, { any, lines }: AdjustmentLines, key: number): void => {
+    // Few links have any, and to join what is not there takes ten times as long as to see that.
+    if (any.get(key) !== undefined) for (const text of lines.iterate(key)) hash.update(text as string);
+  };
+  const origin = connection
+    .prepare(
+      `SELECT json_array('moved', ledger_id, origin_seq, origin_digest, origin_first_entry_id, card_set)
+       FROM moved_links WHERE seq = ?`,
+    )
+    .pluck();
+  const commitment = connection.prepare('SELECT leaves, root FROM close_commitments WHERE event_seq = ?').raw();
+  const lineOfEvent = (event: DigestedEvent): string => {
+    const header = eventLine.get(
+      ...[event.previousDigest, event.eventSeq, event.action, event.workspaceId, event.period, event.at],
+      ...[event.actor, event.note, event.forced, event.overridden, event.tenants, event.creditsUsed],
+      ...[event.requestCount, event.lastEntryId],
+    );
+    const moved = origin.get(event.eventSeq) as string | undefined;
+    const committed = commitment.get(event.eventSeq) as [number, string] | undefined;
+    const more = [
+      ...(moved === undefined ? [] : [moved]),
+      ...(committed === undefined ? [] : [String(committed[0]), JSON.stringify(committed[1])]),
+    ];
+    return more.length === 0 ? String(header) : `${String(header).slice(0, -2)},${more.join(',')}]\n`;
+  };
+  return {
+    ofRun(run) {
+      const { entries, firstEntryId, lastChangeSeq } = run;
+      const start = [run.previousDigest, run.appliedSeq, run.runId, run.workspaceId, run.finishedAt, entries];
+      const rest = [run.kind, run.slot, run.fromPeriod, run.toPeriod, run.fencingToken, lastChangeSeq];
+      const header = lastChangeSeq === null ? oldRunLine.get(...start) : runLine.get(...start, ...rest);
+      const hash = createHash('sha256').update(String(header));
+      const moved = origin.get(run.appliedSeq) as string | undefined;
+      if (moved !== undefined) hash.update(`${moved}\n`);
+      const end = (firstEntryId ?? 0) + entries;
+      for (let at = firstEntryId ?? end; at < end; at += ENTRIES_A_CHUNK) {
+        hash.update((entryLines.get(at, Math.min(end, at + ENTRIES_A_CHUNK)) as string | null) ?? '');
+      }
+      addAdjustments(hash, ofRunAdjustments, run.runKey);
+      if (lastChangeSeq !== null && lastChangeSeq > run.changesAfter) {
+        for (const text of changeLines.iterate(run.changesAfter, lastChangeSeq)) hash.update(text as string);
+      }
+      return hash.digest('hex');
+    },
+    ofEvent(event) {
+      const hash = createHash('sha256').update(lineOfEvent(event));
+      addAdjustments(hash, ofEventAdjustments, event.eventSeq);
+      return hash.digest('hex');
+    },
+    lineOfEvent,
+  };
+}
+
+export function digestOfRun(connection: Connection, run: DigestedRun): string {
+  return createLinkDigests(connection).ofRun(run);
+}
+
+export function digestOfEvent(connection: Connection, event: DigestedEvent): string {
+  return createLinkDigests(connection).ofEvent(event);
+}
+
+/** The lines of the entries from an id up to, not including, another; null when there are none. */
+function prepareEntryLines(connection: Connection): Database.Statement {
+  return connection
+    .prepare(
+      // The line feed as a separator: joined to each line, SQLite would copy it once more.
+      `SELECT group_concat(line, char(10)) || char(10) FROM (
+         SELECT json_array(e.entry_id, t.tenant_id, p.period, ${entryKindSql('e.kind')},
+           e.credits_delta, e.requests_delta, e.credits_after, e.requests_after) AS line
+         FROM usage_entries e
+         JOIN tenants t ON t.tenant_key = e.tenant_key
+         JOIN periods p ON p.period_key = e.period_key
+         WHERE e.entry_id >= ? AND e.entry_id < ?
+         ORDER BY e.entry_id)`,
+    )
+    .pluck();
+}
+
+interface AdjustmentLines {
+  any: Database.Statement;
+  lines: Database.Statement;
+}
+
+function prepareAdjustmentLines(connection: Connection, owner: 'run_key' | 'event_seq'): AdjustmentLines {
+  const lines = connection
+    .prepare(
+      `SELECT json_array('adjustment', a.adjustment_id, t.tenant_id, p.period, b.period, a.credits_delta,
+         a.requests_delta, a.entry_id) || char(10)
+       FROM adjustments a
+       JOIN tenants t ON t.tenant_key = a.tenant_key
+       JOIN periods p ON p.period_key = a.corrects_period_key
+       JOIN periods b ON b.period_key = a.booked_period_key
+       WHERE a.${owner} = ? ORDER BY a.adjustment_id`,
+    )
+    .pluck();
+  return { any: connection.prepare(`SELECT 1 FROM adjustments WHERE ${owner} = ? LIMIT 1`), lines };
+}
+
+function prepareChangeLines(connection: Connection): Database.Statement {
+  return connection
+    .prepare(
+      `SELECT json_array('change', change_seq, table_name, row_key, lower(hex(row_digest))) || char(10)
+       FROM row_changes WHERE change_seq > ? AND change_seq <= ? ORDER BY change_seq`,
+    )
+    .pluck();
+}
+
+/** The row changes that the next run covers: those after the last run's, up to the last of all. */
+export function changesToCover(connection: Connection): { changesAfter: number; lastChangeSeq: number } {
+  return connection
+    .prepare(
+      `SELECT coalesce((SELECT last_change_seq FROM runs WHERE applied_seq IS NOT NULL
+           ORDER BY applied_seq DESC LIMIT 1), 0) AS changesAfter,
+         (SELECT coalesce(max(change_seq), 0) FROM row_changes) AS lastChangeSeq`,
+    )
+    .get() as { changesAfter: number; lastChangeSeq: number };
+}
+
+/** The end of the chain: the last run, close or reopen, which the next one continues. */
+export function headOfChain(connection: Connection): { seq: number; digest: string } {
+  const head = connection
+    .prepare(
+      `SELECT seq, digest FROM (
+         SELECT * FROM (SELECT applied_seq AS seq, digest FROM runs WHERE applied_seq IS NOT NULL
+           ORDER BY applied_seq DESC LIMIT 1)
+         UNION ALL
+         SELECT * FROM (SELECT event_seq, digest FROM period_events ORDER BY event_seq DESC LIMIT 1))
+       ORDER BY seq DESC LIMIT 1`,
+    )
+    .get() as { seq: number; digest: string } | undefined;
+  return head ?? { seq: 0, digest: GENESIS_DIGEST };
+}

@@ -1,0 +1,151 @@
+import type Database from 'better-sqlite3';
+import { ENTRY_KINDS } from '../../store/schema/keys.ts';
+import { OrderMemory } from '../staging/figure-columns.ts';
+import type { RunStaging } from '../staging/staging.ts';
+import type { ClaimedRun } from './claim-run.ts';
+import { KnownFigures } from './known-figures.ts';
+
+type Connection = Database.Database;
+
+/** Records that one statement compares with the ledger. */
+const ROWS_A_STATEMENT = 100;
+
+/** Entries that one statement brings into the state: SQLite keeps the pages that it changes twice until it ends. */
+const ENTRIES_A_STATEMENT = 2048;
+
+/** What a run changed, as counts of entries by kind. */
+export interface EntryCounts {
+  opened: number;
+  increased: number;
+  decreased: number;
+  withdrawn: number;
+  restored: number;
+}
+
+/** What is merged into what. */
+export interface Merge {
+  run: ClaimedRun;
+  staging: RunStaging;
+  /** By how much the numbers of new tenants have moved up. */
+  shift: number;
+  lastEntryIdBefore: number;
+  /** What the last run that covered each period has shown, by period. */
+  shownBefore: ReadonlyMap<number, Buffer>;
+}
+
+/** What a merge has changed. */
+export interface Merged {
+  counts: EntryCounts;
+  /** The periods that have entries. */
+  changedPeriods: Set<number>;
+  /** The periods that have the very keys of the walk: none is missing, and none has come back. */
+  sameKeys: ReadonlySet<number>;
+}
+
+/**
+ * Appends an entry for each staged record that is new or differs, in the order of the ledger's keys, and brings the state
+ * up to it, one period at a time; returns how many entries there are of each kind.
+ */
+export function mergeStaged(connection: Connection, merge: Merge): Merged {
+  const { run, staging, shift, lastEntryIdBefore, shownBefore } = merge;
+  const full = {
+    compare: prepareAppend(connection, ROWS_A_STATEMENT),
+    open: prepareOpen(connection, ROWS_A_STATEMENT),
+  };
+  const remember = connection.prepare('UPDATE periods SET figures_digest = ? WHERE period_key = ?');
+  const held = connection.prepare('SELECT 1 FROM tenant_usage WHERE period_key = ? LIMIT 1').pluck();
+  const counts: EntryCounts = { opened: 0, increased: 0, decreased: 0, withdrawn: 0, restored: 0 };
+  const changedPeriods = new Set<number>();
+  const sameKeys = new Set<number>();
+  let entries = 0;
+  const memory = new OrderMemory();
+  for (const { periodKey } of staging.periods.sort((a, b) => a.periodKey - b.periodKey)) {
+    const figures = staging.figuresOf(periodKey).inOrder(memory);
+    const digest = shift === 0 ? figures.digest() : null;
+    remember.run(digest, periodKey);
+    // The state has held these very figures since the last run that covered the period: no need to compare them.
+    const isSame = digest !== null && shownBefore.get(periodKey)?.equals(digest) === true;
+    const isNew = !isSame && held.get(periodKey) === undefined;
+    if (isSame || isNew) sameKeys.add(periodKey);
+    if (isSame) continue;
+    const entriesBefore = entries;
+    // Where the ledger holds nothing yet there is nothing to compare with: a first run is spared a million look-ups.
+    const prepare = isNew ? prepareOpen : prepareAppend;
+    const append = (statement: Database.Statement, rows: (number | bigint)[]): void => {
+      const values = isNew ? [run.runKey, periodKey, ...rows] : [...rows, run.runKey, periodKey, periodKey];
+      entries += statement.run(values).changes;
+    };
+    let values: (number | bigint)[] = [];
+    const known = isNew ? null : new KnownFigures(connection, periodKey);
+    figures.forEach((stagedKey, credits, requests) => {
+      const tenantKey = stagedKey > staging.tenantBase ? stagedKey + shift : stagedKey;
+      if (known?.holds(tenantKey, credits, requests) === true) return;
+      values.push(tenantKey, credits, requests);
+      if (values.length < ROWS_A_STATEMENT * 3) return;
+      append(isNew ? full.open : full.compare, values);
+      values = [];
+    });
+    if (values.length > 0) append(prepare(connection, values.length / 3), values);
+    if (entries === entriesBefore) continue;
+    changedPeriods.add(periodKey);
+    updateState(connection, { after: lastEntryIdBefore + entriesBefore, last: lastEntryIdBefore + entries }, isNew);
+    if (isNew) counts.opened += entries - entriesBefore;
+    else countEntries(connection, lastEntryIdBefore + entriesBefore, counts);
+  }
+  return { counts, changedPeriods, sameKeys };
+}
+
+/** Appends records of a period that the ledger does not hold yet. */
+function prepareOpen(connection: Connection, rows: number): Database.Statement {
+  const places = Array.from({ length: rows }, () => '(?, ?, ?)').join(', ');
+  return connection.prepare(
+    `INSERT INTO usage_entries
+       (run_key, period_key, tenant_key, kind, credits_delta, requests_delta, credits_after, requests_after)
+     SELECT ?, ?, column1, ${ENTRY_KINDS.opened}, column2, column3, column2, column3
+     FROM (VALUES ${places})`,
+  );
+}
+
+/** Numbers are bound as doubles; what is subtracted from a 64-bit integer must be one itself, hence the casts. */
+function prepareAppend(connection: Connection, rows: number): Database.Statement {
+  const { opened, increased, decreased, restored } = ENTRY_KINDS;
+  const places = Array.from({ length: rows }, () => '(?, ?, ?)').join(', ');
+  return connection.prepare(
+    `WITH s (tenant_key, credits, requests) AS (
+       SELECT CAST(column1 AS INTEGER), CAST(column2 AS INTEGER), CAST(column3 AS INTEGER) FROM (VALUES ${places}))
+     INSERT INTO usage_entries
+       (run_key, period_key, tenant_key, kind, credits_delta, requests_delta, credits_after, requests_after)
+     SELECT ?, ?, s.tenant_key,
+       CASE WHEN u.period_key IS NULL THEN ${opened} WHEN u.withdrawn = 1 THEN ${restored}
+         WHEN s.credits > u.credits_used OR (s.credits = u.credits_used AND s.requests > u.request_count)
+           THEN ${increased}
+         ELSE ${decreased} END,
+       s.credits - coalesce(u.credits_used, 0), s.requests - coalesce(u.request_count, 0), s.credits, s.requests
+     FROM s LEFT JOIN tenant_usage u ON u.period_key = ? AND u.tenant_key = s.tenant_key
+     WHERE u.period_key IS NULL OR u.withdrawn = 1 OR u.credits_used <> s.credits OR u.request_count <> s.requests`,
+  );
+}
+
+/** Brings the state up to the entries of these ids; `isNew` when it holds none of their keys yet. */
+export function updateState(connection: Connection, ids: { after: number; last: number }, isNew: boolean): void {
+  const upsert = `ON CONFLICT (period_key, tenant_key) DO UPDATE SET credits_used = excluded.credits_used,
+    request_count = excluded.request_count, withdrawn = excluded.withdrawn, changed_run_key = excluded.changed_run_key`;
+  const update = connection.prepare(
+    `INSERT INTO tenant_usage
+       (period_key, tenant_key, credits_used, request_count, withdrawn, first_run_key, changed_run_key)
+     SELECT period_key, tenant_key, credits_after, requests_after, kind = ${ENTRY_KINDS.withdrawn}, run_key, run_key
+     FROM usage_entries WHERE entry_id > ? AND entry_id <= ? ${isNew ? '' : upsert}`,
+  );
+  for (let { after } = ids; after < ids.last; after += ENTRIES_A_STATEMENT) {
+    update.run(after, Math.min(after + ENTRIES_A_STATEMENT, ids.last));
+  }
+}
+
+/** Adds up the entries after this one by kind. */
+export function countEntries(connection: Connection, lastEntryIdBefore: number, counts: EntryCounts): void {
+  const sums = Object.entries(ENTRY_KINDS).map(([name, kind]) => `coalesce(sum(kind = ${kind}), 0) AS ${name}`);
+  const more = connection
+    .prepare(`SELECT ${sums.join(', ')} FROM usage_entries WHERE entry_id > ?`)
+    .get(lastEntryIdBefore) as EntryCounts;
+  for (const kind of Object.keys(ENTRY_KINDS) as (keyof EntryCounts)[]) counts[kind] += more[kind];
+}

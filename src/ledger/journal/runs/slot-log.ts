@@ -1,0 +1,133 @@
+import type { Statement } from 'better-sqlite3';
+import type { LedgerConnection } from '../../store/file/open.ts';
+
+type SlotKind = 'scheduled' | 'reconcile';
+
+/** What the ledger knows of the slots of one workspace and kind. */
+export interface SlotRecord {
+  /** The latest slot whose run was published, ISO-8601 UTC; null when there is none. */
+  doneSlot: string | null;
+  /** Runs in a row that have ended since without publishing. */
+  failures: number;
+  /** The slot of the latest of them. */
+  failedSlot: string | null;
+  /** When it ended, milliseconds since the epoch. */
+  failedAtMs: number | null;
+  /** It ended because the service refused our credentials. */
+  refused: boolean;
+}
+
+interface RunRow {
+  runKey: number;
+  workspaceId: string;
+  kind: SlotKind | 'manual';
+  slot: string | null;
+  status: string;
+  finishedAt: string | null;
+  errorCode: string | null;
+}
+
+const NOTHING: SlotRecord = { doneSlot: null, failures: 0, failedSlot: null, failedAtMs: null, refused: false };
+const KINDS: readonly SlotKind[] = ['scheduled', 'reconcile'];
+const REFUSALS: readonly (string | null)[] = ['unauthorized', 'forbidden'];
+/** The codes of runs that ended because somebody stopped the program. */
+const STOPS: readonly (string | null)[] = ['stopping', 'cancelled'];
+/** Runs of one workspace that the first look goes back at most, in search of one that was published. */
+const FIRST_LOOK_ROWS = 5000;
+
+const SELECT_RUNS = `SELECT run_key AS runKey, workspace_id AS workspaceId, kind, slot, status,
+  finished_at AS finishedAt, error_code AS errorCode FROM runs JOIN workspaces USING (workspace_key)`;
+
+/**
+ * Follows which slots are done. Only a published run does a slot; runs that failed are counted, so that the slot is tried
+ * again. Each look reads only what is new since the one before: an ended run stays as it is for as long as it is kept.
+ */
+export class SlotLog {
+  readonly #connection: LedgerConnection;
+  readonly #version: Statement;
+  readonly #ended: Statement;
+  readonly #news: Statement;
+  readonly #records = new Map<string, SlotRecord>();
+  readonly #running = new Set<number>();
+  #lastKey: number | null = null;
+  /** Of SQLite's own count: it moves when another connection has committed. */
+  #seenVersion: unknown = null;
+
+  constructor(connection: LedgerConnection) {
+    this.#connection = connection;
+    this.#version = connection.prepare('PRAGMA data_version').pluck();
+    this.#ended = connection.prepare(
+      `${SELECT_RUNS} WHERE run_key IN (SELECT value FROM json_each(?)) AND status <> 'running' ORDER BY run_key`,
+    );
+    this.#news = connection.prepare(`${SELECT_RUNS} WHERE run_key > ? ORDER BY run_key`);
+  }
+
+  /** The record as of now; an empty one for a workspace that the ledger does not know. */
+  record(workspaceId: string, kind: SlotKind): SlotRecord {
+    this.#refresh();
+    return this.#records.get(keyOf(workspaceId, kind)) ?? NOTHING;
+  }
+
+  /** Asked for hundreds of workspaces in a row, and little is written meanwhile. */
+  #refresh(): void {
+    const version = this.#version.get();
+    if (version === this.#seenVersion) return;
+    if (this.#lastKey === null) this.#takeHistory();
+    for (const row of this.#ended.all(JSON.stringify([...this.#running])) as RunRow[]) this.#take(row);
+    for (const row of this.#news.all(this.#lastKey) as RunRow[]) this.#take(row);
+    this.#seenVersion = version;
+  }
+
+  /** Of each workspace the runs since the latest published one of each kind. */
+  #takeHistory(): void {
+    this.#lastKey = this.#connection.prepare('SELECT coalesce(max(run_key), 0) FROM runs').pluck().get() as number;
+    const keys = this.#connection.prepare('SELECT workspace_key FROM workspaces').pluck().all() as number[];
+    const backwards = this.#connection.prepare(
+      `${SELECT_RUNS} WHERE workspace_key = ? AND run_key <= ? ORDER BY run_key DESC LIMIT ?`,
+    );
+    for (const workspaceKey of keys) {
+      const rows: RunRow[] = [];
+      const open = new Set<string>(KINDS);
+      for (const found of backwards.iterate(workspaceKey, this.#lastKey, FIRST_LOOK_ROWS)) {
+        const row = found as RunRow;
+        rows.push(row);
+        if (row.status === 'applied') open.delete(row.kind);
+        if (open.size === 0) break;
+      }
+      for (const row of rows.reverse()) this.#take(row);
+    }
+  }
+
+  #take(row: RunRow): void {
+    const { runKey, workspaceId, kind, slot, status } = row;
+    this.#lastKey = Math.max(this.#lastKey ?? 0, runKey);
+    if (status === 'running') {
+      this.#running.add(runKey);
+      return;
+    }
+    this.#running.delete(runKey);
+    if (status === 'applied') {
+      // Any run that was published, one by hand too, shows that the fault is over.
+      for (const each of KINDS) this.#forgive(keyOf(workspaceId, each), each === kind ? slot : null);
+    } else if (kind !== 'manual' && !STOPS.includes(row.errorCode)) {
+      const known = this.#records.get(keyOf(workspaceId, kind)) ?? NOTHING;
+      this.#records.set(keyOf(workspaceId, kind), {
+        doneSlot: known.doneSlot,
+        failures: known.failures + 1,
+        failedSlot: slot,
+        failedAtMs: row.finishedAt === null ? null : Date.parse(row.finishedAt),
+        refused: REFUSALS.includes(row.errorCode),
+      });
+    }
+  }
+
+  #forgive(key: string, slot: string | null): void {
+    const known = this.#records.get(key)?.doneSlot ?? null;
+    const later = known === null || (slot !== null && Date.parse(slot) > Date.parse(known)) ? slot : known;
+    this.#records.set(key, { ...NOTHING, doneSlot: later });
+  }
+}
+
+function keyOf(workspaceId: string, kind: SlotKind): string {
+  return JSON.stringify([workspaceId, kind]);
+}

@@ -1,0 +1,162 @@
+import type Database from 'better-sqlite3';
+import type { Period } from '../../../core/period.ts';
+import { periodKeyOf } from '../../store/schema/keys.ts';
+import { FigureColumns } from './figure-columns.ts';
+import type { KeySet } from './key-set.ts';
+import { knownTenants } from './known-tenants.ts';
+import type { StagedPage } from './staged-record.ts';
+import { type PeriodOnWalk, type SeenPeriod, StagedWalk } from './staged-walk.ts';
+
+type Connection = Database.Database;
+
+/** The periods that a run asks for, both ends included; null is no limit. */
+export interface Window {
+  from: Period | null;
+  to: Period | null;
+}
+
+/** What one complete pass over the pages has shown. Facts only: src/sync/prove.ts judges them. */
+export interface WalkFacts {
+  pages: number;
+  records: number;
+  distinctKeys: number;
+  /** As page 1 said. */
+  totalRecords: number;
+  totalPages: number;
+  /** A later page said other totals than page 1. */
+  totalsMoved: boolean;
+  recordsOutsideWindow: number;
+  /** Pages before the last with fewer records than the first page. */
+  shortPages: number;
+  /** Pages whose body is that of another page. */
+  repeatedPages: number;
+  /** Whether the walk before this one in the run had the same keys; null for the first. */
+  sameKeysAsPrevious: boolean | null;
+  keySetDigest: string;
+  /** SHA-256, hex, over the SHA-256 of each page's body in page order. */
+  contentDigest: string;
+}
+
+/** Far enough below 2^63 that floating point cannot hide an overflow. */
+const SAFE_SUM = 2 ** 62;
+
+/**
+ * The records of one run on their way to the ledger: columns of numbers for each period, filled a page at a time, beside
+ * one bit for each key seen. Mostly 12 bytes a record, so a listing of three million takes 36 MB.
+ *
+ * Tenants that the ledger does not know get numbers above `tenantBase`; they become real when the run is applied.
+ */
+export class RunStaging {
+  readonly tenantBase: number;
+  readonly #workspaceKey: number;
+  readonly #window: Window;
+  readonly #tenants: Map<string, number>;
+  readonly #newTenants: string[] = [];
+  #walk: StagedWalk | null = null;
+  #previousKeys: KeySet | null = null;
+
+  constructor(connection: Connection, workspaceKey: number, window: Window) {
+    this.#workspaceKey = workspaceKey;
+    this.#window = window;
+    this.tenantBase = Number(connection.prepare('SELECT coalesce(max(tenant_key), 0) FROM tenants').pluck().get());
+    this.#tenants = knownTenants(connection, workspaceKey);
+  }
+
+  /** Tenants met for the first time; the number of the one at place i is `tenantBase + 1 + i`. */
+  get newTenants(): readonly string[] {
+    return this.#newTenants;
+  }
+
+  get keys(): KeySet {
+    return this.#currentWalk().keys;
+  }
+
+  /** Whether the figures of the walk are so large that their sums might not fit into 64 bits. */
+  get sumsMayOverflow(): boolean {
+    const { largest, keys } = this.#currentWalk();
+    return Number(largest) * (keys.size + 1) > SAFE_SUM;
+  }
+
+  get periods(): SeenPeriod[] {
+    return [...this.#currentWalk().periods.values()].filter((period) => period.inside);
+  }
+
+  /** The figures of a period that was met inside the window. */
+  figuresOf(periodKey: number): FigureColumns {
+    const found = [...this.#currentWalk().periods.values()].find((period) => period.periodKey === periodKey);
+    if (found === undefined) throw new Error(`period ${periodKey} was not met`);
+    return found.figures;
+  }
+
+  /** Forgets the records of the walk before, but keeps its key set for comparison. */
+  beginWalk(): void {
+    this.#previousKeys = this.#walk?.keys ?? null;
+    this.#walk = new StagedWalk();
+  }
+
+  /** Stages one page and returns how many new keys it has. Each page number may come once a walk, page 1 first. */
+  stagePage(page: number, content: StagedPage, body: Uint8Array): number {
+    const walk = this.#currentWalk();
+    const keysBefore = walk.keys.size;
+    walk.notePage(page, content, body);
+    for (const record of content.records) {
+      const period = this.#periodOf(walk, record.period);
+      if (period.inside) walk.noteRecord(period, this.#tenantKeyOf(record.tenantId), record);
+      else walk.recordsOutsideWindow += 1;
+    }
+    return walk.keys.size - keysBefore;
+  }
+
+  /** Ends the walk and says what it has shown. */
+  finishWalk(): WalkFacts {
+    const walk = this.#currentWalk();
+    return {
+      pages: walk.pages.size,
+      records: walk.records,
+      distinctKeys: walk.keys.size,
+      totalRecords: walk.totalRecords,
+      totalPages: walk.totalPages,
+      totalsMoved: walk.totalsMoved,
+      recordsOutsideWindow: walk.recordsOutsideWindow,
+      shortPages: walk.pages.shortPages(walk.totalPages),
+      repeatedPages: walk.pages.repeatedPages(),
+      sameKeysAsPrevious: this.#previousKeys === null ? null : walk.keys.equals(this.#previousKeys),
+      keySetDigest: walk.keys.digest(),
+      contentDigest: walk.pages.contentDigest(),
+    };
+  }
+
+  #currentWalk(): StagedWalk {
+    if (this.#walk === null) throw new Error('no walk has begun');
+    return this.#walk;
+  }
+
+  #tenantKeyOf(tenantId: string): number {
+    const known = this.#tenants.get(tenantId);
+    if (known !== undefined) return known;
+    const tenantKey = this.tenantBase + this.#newTenants.push(tenantId);
+    this.#tenants.set(tenantId, tenantKey);
+    return tenantKey;
+  }
+
+  #periodOf(walk: StagedWalk, period: Period): PeriodOnWalk {
+    if (walk.lastPeriod?.period === period) return walk.lastPeriod;
+    const met = walk.periods.get(period) ?? this.#addPeriod(walk, period);
+    walk.lastPeriod = met;
+    return met;
+  }
+
+  #addPeriod(walk: StagedWalk, period: Period): PeriodOnWalk {
+    const { from, to } = this.#window;
+    const periodKey = periodKeyOf(this.#workspaceKey, period);
+    const added: PeriodOnWalk = {
+      periodKey,
+      period,
+      inside: (from === null || period >= from) && (to === null || period <= to),
+      bits: walk.keys.period(periodKey),
+      figures: new FigureColumns(),
+    };
+    walk.periods.set(period, added);
+    return added;
+  }
+}

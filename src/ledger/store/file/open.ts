@@ -1,0 +1,121 @@
+import { chmodSync, closeSync, existsSync, lstatSync, mkdirSync, openSync, readlinkSync } from 'node:fs';
+import { dirname } from 'node:path';
+import Database from 'better-sqlite3';
+import { systemFault } from '../../../core/errors.ts';
+import { requireSafePlace } from '../../../core/process/safe-place.ts';
+import { LedgerError } from '../errors.ts';
+import { assertSchemaIsCurrent } from '../schema/migrate.ts';
+import { addRowDigest } from '../schema/row-digest.ts';
+import { ledgerErrorOf } from './sqlite-errors.ts';
+
+export type LedgerConnection = Database.Database;
+
+/** SQLite before this can corrupt a WAL database when a checkpoint resets the log under a writer. */
+const OLDEST_SAFE_SQLITE = [3, 51, 3] as const;
+const BUSY_TIMEOUT_MS = 5000;
+
+/** A connection that only reads. Times and periods are text, see the views. */
+export interface LedgerReader {
+  readonly connection: LedgerConnection;
+  close(): void;
+}
+
+/**
+ * Opens the ledger for writing: creates the file (0600, its folder 0700) when it is missing, and sets WAL,
+ * `synchronous=FULL`, foreign keys and the busy timeout. Does not migrate. Refuses, with `unsafe_place`, a file or folder
+ * that is not this user's alone to write.
+ */
+export function openForWriting(path: string): LedgerConnection {
+  refuseDanglingLink(path);
+  const folder = dirname(path);
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  requireSafePlace(folder, "the ledger's folder");
+  requireSafePlace(path, 'the ledger');
+  if (!existsSync(path)) {
+    closeSync(openSync(path, 'a', 0o600));
+    chmodSync(path, 0o600);
+  }
+  const connection = connect(path, false);
+  connection.pragma('journal_mode = WAL');
+  connection.pragma('synchronous = FULL');
+  connection.pragma('foreign_keys = ON');
+  addRowDigest(connection);
+  return connection;
+}
+
+/** Opens the ledger for reading. Refuses a missing file, and a schema that is not the one of this version. */
+export function openReader(path: string): LedgerReader {
+  refuseDanglingLink(path);
+  if (!existsSync(path)) {
+    throw new LedgerError('ledger_missing', `there is no ledger at ${path}`, {
+      hint: 'run `usage-ledger sync` or start the daemon once, or correct ledger.path in the configuration',
+    });
+  }
+  const connection = connect(path, true);
+  try {
+    assertSchemaIsCurrent(connection);
+  } catch (error) {
+    connection.close();
+    throw error;
+  }
+  return { connection, close: () => connection.close() };
+}
+
+/** The version of the SQLite library inside, such as `3.53.2`. */
+export function sqliteVersion(connection: LedgerConnection): string {
+  return String(connection.prepare('SELECT sqlite_version()').pluck().get());
+}
+
+/** A link to nothing, such as to a disk that is not mounted: a new ledger behind it would hide the one that is meant. */
+export function refuseDanglingLink(path: string): void {
+  if (existsSync(path) || lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() !== true) return;
+  throw new LedgerError('ledger_link_broken', `${path} is a link to ${readlinkSync(path)}, which does not exist`, {
+    hint: 'mount the disk that it leads to, or correct the link or ledger.path',
+  });
+}
+
+function connect(path: string, readonly: boolean): LedgerConnection {
+  let connection: LedgerConnection;
+  try {
+    connection = new Database(path, { readonly, timeout: BUSY_TIMEOUT_MS });
+  } catch (cause) {
+    // SQLite's own module did not load: the file is not the fault.
+    const fault = systemFault(cause);
+    if (fault?.code === 'native_module') throw fault;
+    throw new LedgerError('ledger_unreadable', `cannot open the ledger ${path}: ${messageOf(cause)}`, {
+      hint: 'check that the file and its folder exist and belong to the user that runs usage-ledger',
+      cause,
+    });
+  }
+  // First of all: even asking for the version reads the file.
+  try {
+    connection.pragma('schema_version');
+  } catch (cause) {
+    connection.close();
+    throw new LedgerError('ledger_unreadable', `the ledger ${path} cannot be read: ${messageOf(cause)}`, {
+      hint: ledgerErrorOf(cause)?.hint,
+      cause,
+    });
+  }
+  const version = sqliteVersion(connection);
+  if (isOlder(version, OLDEST_SAFE_SQLITE)) {
+    connection.close();
+    throw new LedgerError('sqlite_too_old', `SQLite ${version} can corrupt a ledger in WAL mode`, {
+      hint: `reinstall better-sqlite3 with SQLite ${OLDEST_SAFE_SQLITE.join('../../file')} or newer`,
+    });
+  }
+  return connection;
+}
+
+function isOlder(version: string, oldest: readonly number[]): boolean {
+  const parts = version.split('../../file').map(Number);
+  for (const [position, minimum] of oldest.entries()) {
+    const part = parts[position] ?? 0;
+    if (part !== minimum) return part < minimum;
+  }
+  return false;
+}
+
+function messageOf(cause: unknown): string {
+  return cause instanceof Error ? cause.message : String(cause);
+}

@@ -1,0 +1,124 @@
+import { ALERT_STATES, OPEN_ALERT_STATES_SQL, RULES, SEVERITIES } from '../../../core/text/alert-words.ts';
+import { index, int64, integer, primaryKey, sql, sqliteTable, text, uniqueIndex } from './drizzle.ts';
+import { periods, tenants, workspaces } from './workspace-tables.ts';
+
+export const alerts = sqliteTable(
+  'alerts',
+  {
+    alertKey: integer('alert_key').primaryKey(),
+    alertId: text('alert_id').notNull().unique(),
+    rule: text('rule', { enum: RULES }).notNull(),
+    ruleVersion: integer('rule_version').notNull(),
+    workspaceKey: integer('workspace_key')
+      .notNull()
+      .references(() => workspaces.workspaceKey),
+    /** Null: about the workspace as a whole, or about ourselves. */
+    tenantKey: integer('tenant_key').references(() => tenants.tenantKey),
+    periodKey: integer('period_key').references(() => periods.periodKey),
+    stage: text('stage', { enum: ['pace', 'certain', 'final'] }).notNull(),
+    severity: text('severity', { enum: SEVERITIES }).notNull(),
+    state: text('state', { enum: ALERT_STATES }).notNull(),
+    /** The figures that the rule compares, as they stand now; null for alerts about ourselves. */
+    previousCredits: int64('previous_credits'),
+    currentCredits: int64('current_credits'),
+    previousRequests: int64('previous_requests'),
+    currentRequests: int64('current_requests'),
+    threshold: int64('threshold'),
+    /** Null while it is pending and has never fired. */
+    firstFiredAt: text('first_fired_at'),
+    lastChangedAt: text('last_changed_at').notNull(),
+    /** How many transitions the alert has gone through; part of each notification's id. */
+    revision: integer('revision').notNull(),
+    /** How often it was notified again because it grew, since it fired. */
+    level: integer('level').notNull().default(0),
+    /** The size that it was last notified with; the next level is a multiple of it. */
+    notifiedMeasure: int64('notified_measure'),
+    pendingSince: text('pending_since'),
+    /** The run that found the cause gone first; the second such run resolves the alert. */
+    clearRunKey: integer('clear_run_key'),
+    /** The incident that speaks for this alert. */
+    incidentKey: integer('incident_key'),
+    /** What an alert about ourselves says: the code and words of the error. */
+    detail: text('detail'),
+  },
+  (table) => [
+    uniqueIndex('alerts_by_subject').on(
+      table.rule,
+      table.workspaceKey,
+      sql`coalesce(period_key, 0)`,
+      sql`coalesce(tenant_key, 0)`,
+    ),
+    index('alerts_open')
+      .on(table.workspaceKey)
+      .where(sql.raw(`state IN ${OPEN_ALERT_STATES_SQL}`)),
+    index('alerts_by_incident').on(table.incidentKey).where(sql`incident_key IS NOT NULL`),
+  ],
+);
+
+/** Every change of an alert: what, when, by which run or person. Append-only by trigger. */
+export const alertTransitions = sqliteTable(
+  'alert_transitions',
+  {
+    alertKey: integer('alert_key')
+      .notNull()
+      .references(() => alerts.alertKey),
+    revision: integer('revision').notNull(),
+    change: text('change', {
+      enum: ['pending', 'fired', 'escalated', 'grown', 'acknowledged', 'resolved', 'expired'],
+    }).notNull(),
+    state: text('state', { enum: ALERT_STATES }).notNull(),
+    stage: text('stage', { enum: ['pace', 'certain', 'final'] }).notNull(),
+    runKey: integer('run_key'),
+    /** `run`, `timer`, or the person who acknowledged. */
+    actor: text('actor').notNull(),
+    at: text('at').notNull(),
+    currentCredits: int64('current_credits'),
+    /** 1 when nobody was told, for the reason in `silent_because`. */
+    silent: integer('silent').notNull(),
+    /** `seed`, `silence:ID`, `incident:ID`, `inhibited:ID`, `unrouted`, `unheard`, `quiet`; null when somebody was told. */
+    silentBecause: text('silent_because'),
+    /** What a person has said with it. */
+    note: text('note'),
+    /** JSON, as it was sent; null where nobody was told and in ledgers older than this column. */
+    evidence: text('evidence'),
+  },
+  (table) => [primaryKey({ columns: [table.alertKey, table.revision] })],
+);
+
+/** What people have muted: silences, and plans that expect growth. Ended early by `ended_at`, never deleted. */
+export const silences = sqliteTable('silences', {
+  silenceKey: integer('silence_key').primaryKey(),
+  silenceId: text('silence_id').notNull().unique(),
+  kind: text('kind', { enum: ['silence', 'plan'] }).notNull(),
+  /** Null: every workspace. */
+  workspaceKey: integer('workspace_key').references(() => workspaces.workspaceKey),
+  /** Patterns in which `*` stands for anything. */
+  rule: text('rule').notNull(),
+  tenant: text('tenant').notNull(),
+  period: text('period').notNull(),
+  /** A plan covers credits up to this figure; null is no limit. */
+  upToCredits: int64('up_to_credits'),
+  until: text('until').notNull(),
+  reason: text('reason').notNull(),
+  createdBy: text('created_by').notNull(),
+  createdAt: text('created_at').notNull(),
+  endedAt: text('ended_at'),
+  endedBy: text('ended_by'),
+});
+
+/** What people say of alerts afterwards; the last row of an alert counts. Append-only by trigger. */
+export const alertFeedback = sqliteTable(
+  'alert_feedback',
+  {
+    feedbackKey: integer('feedback_key').primaryKey(),
+    alertKey: integer('alert_key')
+      .notNull()
+      .references(() => alerts.alertKey),
+    /** `expected`: true, but known before; a plan would have muted it. */
+    label: text('label', { enum: ['real', 'expected', 'false'] }).notNull(),
+    note: text('note'),
+    actor: text('actor').notNull(),
+    at: text('at').notNull(),
+  },
+  (table) => [index('alert_feedback_by_alert').on(table.alertKey)],
+);

@@ -1,0 +1,83 @@
+import { ALERT_STATES, RULES, SEVERITIES } from '../../../core/text/alert-words.ts';
+import { int64, integer, sqliteView, text } from './drizzle.ts';
+
+/** The columns of those `finance_*` views that the program itself reads; their text is drizzle/views.sql. */
+
+export const financeUsage = sqliteView('finance_usage', {
+  workspace_id: text().notNull(),
+  tenant_id: text().notNull(),
+  period: text().notNull(),
+  period_start: text().notNull(),
+  period_end: text().notNull(),
+  credits_used: int64().notNull(),
+  request_count: int64().notNull(),
+  state: text().notNull(),
+  first_seen_at: text().notNull(),
+  changed_at: text().notNull(),
+  withdrawn: integer().notNull(),
+}).existing();
+
+export const financeHistory = sqliteView('finance_history', {
+  entry_id: integer().notNull(),
+  run_id: text().notNull(),
+  recorded_at: text().notNull(),
+  workspace_id: text().notNull(),
+  tenant_id: text().notNull(),
+  period: text().notNull(),
+  kind: text().notNull(),
+  credits_delta: int64().notNull(),
+  requests_delta: int64().notNull(),
+  credits_after: int64().notNull(),
+  requests_after: int64().notNull(),
+}).existing();
+
+export const financeAlerts = sqliteView('finance_alerts', {
+  alert_id: text().notNull(),
+  workspace_id: text().notNull(),
+  /** Null, like the period, for an alert about the workspace or about ourselves. */
+  tenant_id: text(),
+  period: text(),
+  rule: text({ enum: RULES }).notNull(),
+  stage: text().notNull(),
+  severity: text({ enum: SEVERITIES }).notNull(),
+  state: text({ enum: ALERT_STATES }).notNull(),
+  /** The figures are null for alerts about ourselves. */
+  previous_credits: int64(),
+  current_credits: int64(),
+  threshold: int64(),
+  /** Null while it is pending. */
+  first_fired_at: text(),
+  last_changed_at: text().notNull(),
+  previous_requests: int64(),
+  current_requests: int64(),
+  level: integer().notNull(),
+  /** Why nobody was told of the last change; null when somebody was. */
+  muted_because: text(),
+}).existing();
+
+export const financeFreshness = sqliteView('finance_freshness', {
+  workspace_id: text().notNull(),
+  last_complete_run_at: text(),
+  last_attempt_at: text(),
+  last_status: text(),
+  covers_from: text(),
+  covers_to: text(),
+}).existing();
+
+export const financeRuns = sqliteView('finance_runs', {
+  run_id: text().notNull(),
+  workspace_id: text().notNull(),
+  status: text().notNull(),
+  from_period: text(),
+  to_period: text(),
+  started_at: text().notNull(),
+  finished_at: text(),
+  pages: integer().notNull(),
+  records: integer().notNull(),
+  entries: integer().notNull(),
+  digest: text(),
+  error_code: text(),
+  kind: text().notNull(),
+  slot: text(),
+  error_message: text(),
+}).existing();

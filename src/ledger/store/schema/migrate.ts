@@ -1,0 +1,153 @@
+import { randomUUID } from 'node:crypto';
+import { closeSync, openSync, readFileSync, renameSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type Database from 'better-sqlite3';
+import { type MigrationMeta, readMigrationFiles } from 'drizzle-orm/migrator';
+import { isoTime } from '../../../core/clock.ts';
+import { LedgerError } from '../errors.ts';
+import { addRowDigest } from './row-digest.ts';
+
+type Connection = Database.Database;
+
+const MIGRATIONS_FOLDER = fileURLToPath(new URL('../../../../drizzle', import.meta.url));
+/** The text of every `finance_*` view as it is now. */
+const VIEWS_FILE = join(MIGRATIONS_FOLDER, 'views.sql');
+
+export interface MigrationReport {
+  /** How many migrations were applied; 0 when the ledger was current. */
+  applied: number;
+  /** The copy that was made of an older ledger before it was changed. */
+  backup: string | null;
+}
+
+/**
+ * Brings the ledger to the schema of this version, one transaction a migration, and refuses a newer ledger, and one of
+ * before the first release.
+ * An existing ledger is copied beside itself first. Safe to run from several processes at once: each migration
+ * looks again under the write lock whether it is still due.
+ */
+export function migrateLedger(connection: Connection, path: string, version: string, nowMs: number): MigrationReport {
+  const migrations = readMigrationFiles({ migrationsFolder: MIGRATIONS_FOLDER });
+  refuseForeign(connection, migrations);
+  const before = latestApplied(connection);
+  const due = migrations.filter((migration) => migration.folderMillis > before);
+  if (due.length === 0) return { applied: 0, backup: null };
+
+  const backup = before === 0 ? null : copyBeside(connection, path, nowMs);
+  addRowDigest(connection);
+  // A table rebuild under foreign_keys=ON deletes the children that cascade, and the pragma does nothing inside a
+  // transaction: it is off for the migrations as a whole, and the references are checked before each commit.
+  connection.pragma('foreign_keys = OFF');
+  let applied = 0;
+  try {
+    for (const migration of due) if (applyMigration(connection, migration, version, nowMs)) applied += 1;
+  } finally {
+    connection.pragma('foreign_keys = ON');
+  }
+  return { applied, backup };
+}
+
+/** Makes the schema of this version, empty, in a fresh database: what a ledger is compared with. */
+export function migrateInMemory(connection: Connection): void {
+  addRowDigest(connection);
+  for (const migration of readMigrationFiles({ migrationsFolder: MIGRATIONS_FOLDER })) {
+    applyMigration(connection, migration, '', 0);
+  }
+}
+
+/** Throws unless the ledger has exactly the schema of this version. */
+export function assertSchemaIsCurrent(connection: Connection): void {
+  const migrations = readMigrationFiles({ migrationsFolder: MIGRATIONS_FOLDER });
+  refuseForeign(connection, migrations);
+  if (latestApplied(connection) < latestKnown(migrations)) {
+    throw new LedgerError('ledger_outdated', 'the ledger has the schema of an older version', {
+      hint: 'run `usage-ledger migrate`; it keeps a copy of the ledger as it was',
+    });
+  }
+}
+
+/** The schema that the ledger has, as its last migration is numbered. */
+export function schemaVersion(connection: Connection): number {
+  return latestApplied(connection);
+}
+
+function applyMigration(connection: Connection, migration: MigrationMeta, version: string, nowMs: number): boolean {
+  return connection
+    .transaction(() => {
+      if (latestApplied(connection) >= migration.folderMillis) return false;
+      const added = dropViews(connection);
+      for (const statement of migration.sql) connection.exec(statement);
+      connection.exec(readFileSync(VIEWS_FILE, 'utf8'));
+      for (const view of added) connection.exec(view);
+      const broken = connection.pragma('foreign_key_check') as unknown[];
+      if (broken.length > 0) {
+        throw new LedgerError('migration_failed', `${broken.length} rows lost what they refer to; nothing was changed`);
+      }
+      connection.exec(
+        'CREATE TABLE IF NOT EXISTS schema_migrations (created_at INTEGER PRIMARY KEY, hash TEXT NOT NULL, version TEXT NOT NULL, applied_at TEXT NOT NULL) STRICT',
+      );
+      connection
+        .prepare('INSERT INTO schema_migrations (created_at, hash, version, applied_at) VALUES (?, ?, ?, ?)')
+        .run(migration.folderMillis, migration.hash, version, isoTime(nowMs));
+      connection
+        .prepare("INSERT INTO ledger_meta (name, value) VALUES ('ledger_id', ?) ON CONFLICT DO NOTHING")
+        .run(randomUUID());
+      return true;
+    })
+    .immediate();
+}
+
+/**
+ * Drops every view, because SQLite alters no table while a view does not fit. Returns the text of those that are not ours:
+ * ours are made anew from their file.
+ */
+function dropViews(connection: Connection): string[] {
+  const views = connection.prepare("SELECT name, sql FROM sqlite_schema WHERE type = 'view' ORDER BY rowid").all() as {
+    name: string;
+    sql: string;
+  }[];
+  for (const { name } of views) connection.exec(`DROP VIEW "${name.replaceAll('"', '""')}"`);
+  return views.filter(({ name }) => !name.startsWith('finance_')).map(({ sql }) => sql);
+}
+
+/** Throws for a ledger of a newer version, and for one that was written by a version before the first release. */
+function refuseForeign(connection: Connection, migrations: MigrationMeta[]): void {
+  const latest = latestApplied(connection);
+  if (latest > 0 && latest < (migrations[0]?.folderMillis ?? 0)) {
+    throw new LedgerError('ledger_too_old', 'the ledger was written by usage-ledger from before its first release', {
+      hint: 'set the file aside, any SQLite client still reads it, and run `usage-ledger sync --from YYYY-MM` to ask the service for its periods again; closes and alerts of the old file are not taken over',
+    });
+  }
+  if (latest <= latestKnown(migrations)) return;
+  const version = connection
+    .prepare('SELECT version FROM schema_migrations ORDER BY created_at DESC LIMIT 1')
+    .pluck()
+    .get();
+  throw new LedgerError('ledger_newer', `the ledger was written by usage-ledger ${String(version)}, which is newer`, {
+    hint: `install usage-ledger ${String(version)} or later`,
+  });
+}
+
+function latestApplied(connection: Connection): number {
+  const exists = connection.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'schema_migrations'").get();
+  if (exists === undefined) return 0;
+  return Number(connection.prepare('SELECT coalesce(max(created_at), 0) FROM schema_migrations').pluck().get());
+}
+
+function latestKnown(migrations: MigrationMeta[]): number {
+  return Math.max(0, ...migrations.map((migration) => migration.folderMillis));
+}
+
+function copyBeside(connection: Connection, path: string, nowMs: number): string {
+  // Of two processes that migrate at once, the later one copies what the earlier has changed already: a name of its own
+  // keeps it from taking the place of the copy that counts.
+  const time = isoTime(nowMs).replaceAll(/[-:]/g, '').slice(0, 15);
+  const copy = `${path}.before-migration-${time}Z-${randomUUID().slice(0, 8)}`;
+  const unfinished = `${copy}.part`;
+  // SQLite takes an empty file as it is, so that nobody else can read the copy at any moment.
+  closeSync(openSync(unfinished, 'wx', 0o600));
+  connection.prepare('VACUUM INTO ?').run(unfinished);
+  renameSync(unfinished, copy);
+  return copy;
+}

@@ -1,0 +1,132 @@
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import Database from 'better-sqlite3';
+import type { VerifyReport } from '../../audit/verify/verify.ts';
+import { faultOf, type SuspectFile, verifySound } from '../../audit/verify/verify-sound.ts';
+import { LedgerError } from '../../store/errors.ts';
+import { copyLedger, isLedgerItself, withRemedy } from '../../store/file/ledger-file.ts';
+import { type LedgerConnection, openForWriting, refuseDanglingLink } from '../../store/file/open.ts';
+import { ledgerId } from '../../store/schema/identity.ts';
+import { assertSchemaIsCurrent, migrateLedger } from '../../store/schema/migrate.ts';
+import { exchangeLedger, type ReplacedLedger } from './replace-ledger.ts';
+
+export interface RestoreOrder {
+  /** The backup; it is read and stays where it is. */
+  file: string;
+  ledgerPath: string;
+  /** Also when the ledger in place is another one than that of the backup. */
+  replaceOther?: boolean;
+  /** Of this program. */
+  version: string;
+  nowMs: number;
+  signal: AbortSignal;
+}
+
+export interface RestoreReport {
+  /** Published runs of the ledger that is in place now. */
+  runs: number;
+  entries: number;
+  keys: number;
+  headDigest: string;
+  /** It has the schema of an older version: the next start migrates it. */
+  outdated: boolean;
+  /** Null when there was no ledger. */
+  replaced: ReplacedLedger | null;
+}
+
+/**
+ * Puts a copy of a backup in the ledger's place, and keeps the ledger that was there beside it. Nothing is touched before
+ * the copy has been checked as `verify` would; whenever the process is killed, the ledger's path leads either to the old
+ * ledger or to the new one, whole.
+ *
+ * @throws LedgerError `backup_missing`, `not_a_ledger`, `backup_faulty`, `ledger_newer`, `ledger_in_use`,
+ *   `other_ledger`, `ledger_link_broken`, `backup_failed`; the reason of `signal` when it aborts.
+ */
+export async function restoreLedger(order: RestoreOrder): Promise<RestoreReport> {
+  const { signal, nowMs } = order;
+  refuseDanglingLink(order.ledgerPath);
+  // A link stays: what it leads to is replaced, on the disk that it leads to.
+  const ledgerPath = existsSync(order.ledgerPath) ? realpathSync(order.ledgerPath) : order.ledgerPath;
+  const file = resolve(order.file);
+  const suspect: SuspectFile = { what: file, hint: 'restore another backup; the ledger was not touched' };
+  let backup: LedgerConnection | undefined;
+  let folder: string | undefined;
+  try {
+    backup = openBackup(file, ledgerPath, suspect);
+    mkdirSync(dirname(ledgerPath), { recursive: true, mode: 0o700 });
+    folder = mkdtempSync(`${ledgerPath}.restoring-`);
+    const copy = join(folder, 'ledger.db');
+    await copyLedger(backup, copy, signal);
+    const { report, outdated } = verifyCopy(copy, order, suspect);
+    // The check blocks: a signal that came meanwhile is delivered in the next turn.
+    await nextTurn();
+    signal.throwIfAborted();
+    const replaced = await exchangeLedger(copy, ledgerPath, {
+      ...{ ledgerId: ledgerId(backup), replaceOther: order.replaceOther === true, nowMs },
+    });
+    const { runs, entries, keys, headDigest } = report;
+    return { runs, entries, keys, headDigest, outdated, replaced };
+  } catch (error) {
+    throw withRemedy(faultOf(error, suspect), `cannot restore ${ledgerPath}`);
+  } finally {
+    backup?.close();
+    if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+function openBackup(file: string, ledgerPath: string, { hint }: SuspectFile): LedgerConnection {
+  if (!existsSync(file)) {
+    throw new LedgerError('backup_missing', `there is no file ${file}`, { hint: 'check the path of the backup' });
+  }
+  if (isLedgerItself(file, ledgerPath)) {
+    throw new LedgerError('not_a_backup', `${file} is the ledger itself`, { hint: 'name the backup to restore' });
+  }
+  const connection = new Database(file, { readonly: true });
+  try {
+    const tables = connection
+      .prepare("SELECT count(*) FROM sqlite_schema WHERE name IN ('schema_migrations', 'ledger_meta', 'runs')")
+      .pluck()
+      .get();
+    // An empty file is a database without tables: migrated, it would pass every check.
+    if (tables !== 3) throw new LedgerError('not_a_backup', `${file} holds no ledger`, { hint });
+    return connection;
+  } catch (error) {
+    connection.close();
+    throw error;
+  }
+}
+
+/** The checks know the schema of this version: an older backup is judged by what a migration makes of it. */
+function verifyCopy(
+  copy: string,
+  { version, nowMs }: RestoreOrder,
+  suspect: SuspectFile,
+): { report: VerifyReport; outdated: boolean } {
+  const connection = new Database(copy, { readonly: true });
+  try {
+    if (isCurrent(connection)) return { report: verifySound(connection, suspect), outdated: false };
+  } finally {
+    connection.close();
+  }
+  const trial = join(dirname(copy), 'trial.db');
+  copyFileSync(copy, trial);
+  const migrated = openForWriting(trial);
+  try {
+    migrateLedger(migrated, trial, version, nowMs);
+    return { report: verifySound(migrated, suspect), outdated: true };
+  } finally {
+    migrated.close();
+  }
+}
+
+/** False for an older schema; a newer one is refused. */
+function isCurrent(connection: LedgerConnection): boolean {
+  try {
+    assertSchemaIsCurrent(connection);
+    return true;
+  } catch (error) {
+    if (error instanceof LedgerError && error.code === 'ledger_outdated') return false;
+    throw error;
+  }
+}

@@ -1,0 +1,120 @@
+import { existsSync, mkdtempSync, readdirSync, realpathSync, rmSync } from 'node:fs';
+import { basename, dirname, join, resolve } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import Database from 'better-sqlite3';
+import { expectHead } from '../../audit/anchor/check-anchors.ts';
+import { faultOf, type SuspectFile, verifySound } from '../../audit/verify/verify-sound.ts';
+import { LedgerError } from '../../store/errors.ts';
+import { copyLedger, isLedgerItself, withRemedy } from '../../store/file/ledger-file.ts';
+import { openForWriting } from '../../store/file/open.ts';
+import { assertSchemaIsCurrent } from '../../store/schema/migrate.ts';
+import { requireAlone } from '../backup/replace-ledger.ts';
+import { type ImportedWorkspace, type ImportOrder, importWorkspace } from './import-workspace.ts';
+
+export interface ImportFileOrder extends Omit<ImportOrder, 'connection' | 'file'> {
+  /** What `workspace export` has written; it is read and stays where it is. */
+  file: string;
+  /** An existing ledger of this version's schema. */
+  ledgerPath: string;
+  /** A head digest that was noted at the export: the chain in the file must hold it. */
+  expectedHead?: string | undefined;
+  signal: AbortSignal;
+}
+
+/**
+ * Imports a workspace from the file of an export into a ledger that no other process has open. The file is copied and checked
+ * as `verify` would first; whenever the process is killed, the workspace is there with all its history or not at all.
+ *
+ * @throws LedgerError `backup_missing`, `not_a_backup`, `backup_faulty`, `other_schema`, `ledger_in_use`, `backup_failed` and
+ *   what `importWorkspace` throws; the reason of `signal` when it aborts.
+ */
+export async function importFile(order: ImportFileOrder): Promise<ImportedWorkspace> {
+  const { signal, expectedHead } = order;
+  const ledgerPath = realpathSync(order.ledgerPath);
+  const file = resolve(order.file);
+  const suspect: SuspectFile = { what: file, hint: 'export again; nothing was changed here' };
+  const prefix = `${ledgerPath}.importing-`;
+  let folder: string | undefined;
+  try {
+    requireExport(file, ledgerPath);
+    requireAlone(ledgerPath);
+    removeUnfinished(prefix);
+    folder = mkdtempSync(prefix);
+    const copy = join(folder, 'origin.db');
+    await copyFile(file, copy, signal);
+    checkCopy(copy, suspect, expectedHead);
+    // The check blocks: a signal that came meanwhile is delivered in the next turn.
+    await nextTurn();
+    signal.throwIfAborted();
+    const connection = openForWriting(ledgerPath);
+    try {
+      return importWorkspace({ ...order, connection, file: copy });
+    } finally {
+      connection.close();
+    }
+  } catch (error) {
+    throw withRemedy(faultOf(error, suspect), `cannot import into ${ledgerPath}`);
+  } finally {
+    if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+function requireExport(file: string, ledgerPath: string): void {
+  if (!existsSync(file)) {
+    throw new LedgerError('backup_missing', `there is no file ${file}`, { hint: 'check the path of the export' });
+  }
+  if (isLedgerItself(file, ledgerPath)) {
+    throw new LedgerError('not_a_backup', `${file} is the ledger itself`, { hint: 'name the file of the export' });
+  }
+}
+
+async function copyFile(file: string, copy: string, signal: AbortSignal): Promise<void> {
+  const source = new Database(file, { readonly: true });
+  try {
+    const tables = source
+      .prepare("SELECT count(*) FROM sqlite_schema WHERE name IN ('schema_migrations', 'ledger_meta', 'runs')")
+      .pluck()
+      .get();
+    if (tables !== 3) {
+      throw new LedgerError('not_a_backup', `${file} holds no ledger`, { hint: 'name the file of the export' });
+    }
+    await copyLedger(source, copy, signal);
+  } finally {
+    source.close();
+  }
+}
+
+/** Sound by itself; what must hold of money is checked once it is here, with everything else. */
+function checkCopy(copy: string, suspect: SuspectFile, expectedHead: string | undefined): void {
+  const connection = new Database(copy, { readonly: true });
+  try {
+    requireThisSchema(connection);
+    verifySound(connection, suspect);
+    const [missing] = expectedHead === undefined ? [] : expectHead(expectedHead)(connection);
+    if (missing !== undefined) {
+      throw new LedgerError('backup_faulty', `${suspect.what} is not what was exported: ${missing.message}`, {
+        hint: suspect.hint,
+      });
+    }
+  } finally {
+    connection.close();
+  }
+}
+
+function requireThisSchema(connection: Database.Database): void {
+  try {
+    assertSchemaIsCurrent(connection);
+  } catch (error) {
+    if (!(error instanceof LedgerError)) throw error;
+    throw new LedgerError('other_schema', 'the file was written by another version of usage-ledger than this one', {
+      hint: 'install the same version on both hosts and export again',
+      cause: error,
+    });
+  }
+}
+
+/** What an import that was killed has left. */
+function removeUnfinished(prefix: string): void {
+  const names = readdirSync(dirname(prefix)).filter((name) => name.startsWith(basename(prefix)));
+  for (const name of names) rmSync(join(dirname(prefix), name), { recursive: true, force: true });
+}

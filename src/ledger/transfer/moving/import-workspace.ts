@@ -1,0 +1,125 @@
+import { isoTime } from '../../../core/clock.ts';
+import type { Check } from '../../audit/verify/fault.ts';
+import { verifyLedger } from '../../audit/verify/verify.ts';
+import { headOfChain } from '../../journal/runs/digest.ts';
+import { LedgerError } from '../../store/errors.ts';
+import type { LedgerConnection } from '../../store/file/open.ts';
+import { PERIODS_PER_WORKSPACE } from '../../store/schema/keys.ts';
+import { copyHistory, dropMaps, makeMaps } from './copy-history.ts';
+import { findMoved, type MovedWorkspace, ORIGIN } from './moved-workspace.ts';
+import { replayLinks } from './replay-links.ts';
+import { noteMove } from './seal-workspace.ts';
+
+export interface ImportOrder {
+  /** Writes to the ledger that takes the workspace in. */
+  connection: LedgerConnection;
+  /** The exported ledger, checked already; nobody else may change it meanwhile. */
+  file: string;
+  /** Which one, when that ledger has exported several. */
+  workspaceId?: string | undefined;
+  /** Workspaces that the configuration leaves to other hosts: none of them is taken in. */
+  elsewhere?: readonly string[];
+  /** Who imports; stored as given. */
+  by: string;
+  nowMs: number;
+  /** Prices a period that is not closed by the cards in force here. */
+  price: (connection: LedgerConnection, periodKey: number) => void;
+  /** What must hold beside what every ledger demands. */
+  checks: readonly Check[];
+}
+
+export interface ImportedWorkspace {
+  workspaceId: string;
+  /** Where it comes from, and the head of that chain. */
+  from: Pick<MovedWorkspace, 'ledgerId' | 'position' | 'headDigest'>;
+  /** Runs, closes and reopens that are links of this chain now. */
+  links: number;
+  entries: number;
+  tenants: number;
+  periods: number;
+  alerts: number;
+  /** This ledger's head now. */
+  headDigest: string;
+}
+
+/**
+ * Takes a workspace in with all its history, in one transaction: its runs, closes and reopens become links of this chain, each
+ * naming what it was in the ledger that made it. Nothing is changed unless the whole ledger verifies afterwards.
+ *
+ * @throws LedgerError what `findMoved` throws, and `import_faulty`.
+ */
+export function importWorkspace(order: ImportOrder): ImportedWorkspace {
+  const { connection, file } = order;
+  connection.prepare(`ATTACH DATABASE ? AS ${ORIGIN}`).run(file);
+  try {
+    return connection.transaction(() => bringIn(order)).immediate();
+  } finally {
+    connection.exec(`DETACH DATABASE ${ORIGIN}`);
+  }
+}
+
+function bringIn(order: ImportOrder): ImportedWorkspace {
+  const { connection, workspaceId, elsewhere = [], by, nowMs, price, checks } = order;
+  const moved = findMoved(connection, workspaceId);
+  if (elsewhere.includes(moved.workspaceId)) {
+    // In the replica neither ledger would say that it counts here, or both would.
+    throw new LedgerError(
+      'not_this_shard',
+      `workspace ${JSON.stringify(moved.workspaceId)} is not of this host by \`shard:\``,
+      {
+        hint: 'change `shard:` in the configuration first, then import; the daemon is started afterwards',
+      },
+    );
+  }
+  const to = connection
+    .prepare(
+      `INSERT INTO workspaces (workspace_id, name) VALUES (?, ?)
+       ON CONFLICT (workspace_id) DO UPDATE SET name = excluded.name RETURNING workspace_key`,
+    )
+    .pluck()
+    .get(moved.workspaceId, moved.name) as number;
+  const from = moved.workspaceKey;
+  const head = headOfChain(connection).seq;
+  const now = isoTime(nowMs);
+  const sets = Number(connection.prepare('SELECT coalesce(max(card_set), 0) FROM moved_links').pluck().get());
+  const keys = { from, to, shift: (to - from) * PERIODS_PER_WORKSPACE, head, now, sets };
+  makeMaps(connection, keys);
+  const links = countOf(connection, 'temp.moving_links');
+  copyHistory(connection, { ...keys, lastLink: head + links });
+  const open = connection
+    .prepare('SELECT period_key FROM periods WHERE workspace_key = ? AND closed_seq IS NULL ORDER BY period_key')
+    .pluck()
+    .all(to) as number[];
+  const { ledgerId, position, headDigest } = moved;
+  noteMove(connection, { workspaceKey: to, action: 'import', by, nowMs, from: { ledgerId, position, headDigest } });
+  const reached = replayLinks(connection, moved, to);
+  for (const periodKey of open) price(connection, periodKey);
+  const counts = {
+    links,
+    entries: countOf(connection, 'temp.moving_entries'),
+    tenants: countOf(connection, 'temp.moving_tenants'),
+    periods: countOf(connection, `periods WHERE workspace_key = ${to}`),
+    alerts: countOf(connection, 'temp.moving_alerts'),
+  };
+  dropMaps(connection);
+  const [fault] = verifyLedger(connection, checks).faults;
+  if (fault !== undefined) {
+    throw new LedgerError(
+      'import_faulty',
+      `with ${JSON.stringify(moved.workspaceId)} the ledger would not be sound: ${fault.message}`,
+      {
+        hint: 'nothing was changed; run `usage-ledger verify` here, and export again where the workspace comes from',
+      },
+    );
+  }
+  return {
+    workspaceId: moved.workspaceId,
+    from: { ledgerId, position, headDigest },
+    ...counts,
+    headDigest: reached.digest,
+  };
+}
+
+function countOf(connection: LedgerConnection, from: string): number {
+  return connection.prepare(`SELECT count(*) FROM ${from}`).pluck().get() as number;
+}

@@ -1,0 +1,130 @@
+import { MOVED_AWAY_SQL } from '../../journal/moved-away.ts';
+import { LedgerError } from '../../store/errors.ts';
+import type { LedgerConnection } from '../../store/file/open.ts';
+
+/** The name under which the exported ledger is attached to the one that takes the workspace in. */
+export const ORIGIN = 'origin';
+
+/** A workspace in the exported ledger, as it is attached. */
+export interface MovedWorkspace {
+  workspaceId: string;
+  workspaceKey: number;
+  name: string;
+  ledgerId: string;
+  /** The head of that ledger's chain. */
+  position: number;
+  headDigest: string;
+}
+
+/**
+ * Finds the workspace that the attached ledger gives away; `workspaceId` says which when there are several.
+ *
+ * @throws LedgerError `other_schema`, `not_an_export`, `same_ledger`, `history_present`, `other_rate_cards`.
+ */
+export function findMoved(connection: LedgerConnection, workspaceId: string | undefined): MovedWorkspace {
+  requireSameSchema(connection);
+  const value = (sql: string): unknown => connection.prepare(sql).pluck().get();
+  const exported = connection
+    .prepare(
+      `SELECT workspace_key AS workspaceKey, workspace_id AS workspaceId, name FROM ${ORIGIN}.workspaces
+       WHERE workspace_key IN (${MOVED_AWAY_SQL.replaceAll('workspace_moves', `${ORIGIN}.workspace_moves`)})
+       ORDER BY workspace_key`,
+    )
+    .all() as Pick<MovedWorkspace, 'workspaceKey' | 'workspaceId' | 'name'>[];
+  const [only] = exported;
+  const names = exported.map((each) => JSON.stringify(each.workspaceId)).join(', ');
+  if (only === undefined) {
+    throw new LedgerError('not_an_export', 'the file is a copy of a ledger that has exported no workspace', {
+      hint: 'make it with `usage-ledger workspace export ID --out FILE` where the workspace is now',
+    });
+  }
+  if (workspaceId === undefined && exported.length > 1) {
+    throw new LedgerError('not_an_export', `the ledger of the file has exported several workspaces: ${names}`, {
+      hint: 'name one with --workspace',
+    });
+  }
+  const found = workspaceId === undefined ? only : exported.find((each) => each.workspaceId === workspaceId);
+  if (found === undefined) {
+    throw new LedgerError(
+      'not_an_export',
+      `the file has no export of ${JSON.stringify(workspaceId)}, but of ${names}`,
+      {
+        hint: 'name one of these with --workspace, or the file that `workspace export` has written for it',
+      },
+    );
+  }
+  const ledgerId = String(value(`SELECT value FROM ${ORIGIN}.ledger_meta WHERE name = 'ledger_id'`));
+  if (ledgerId === value("SELECT value FROM ledger_meta WHERE name = 'ledger_id'")) {
+    throw new LedgerError('same_ledger', 'the file is a copy of this very ledger', {
+      hint: '`usage-ledger workspace keep` takes the export back; to move it, import it where another ledger is',
+    });
+  }
+  const head = connection
+    .prepare(
+      `SELECT seq AS position, digest AS headDigest FROM (
+         SELECT applied_seq AS seq, digest FROM ${ORIGIN}.runs WHERE applied_seq IS NOT NULL
+         UNION ALL SELECT event_seq, digest FROM ${ORIGIN}.period_events)
+       ORDER BY seq DESC LIMIT 1`,
+    )
+    .get() as Pick<MovedWorkspace, 'position' | 'headDigest'>;
+  const moved = { ...found, ledgerId, ...head };
+  requireNoHistory(connection, moved);
+  requireSameCards(connection);
+  return moved;
+}
+
+function requireSameSchema(connection: LedgerConnection): void {
+  const latest = (schema: string): unknown =>
+    connection.prepare(`SELECT max(created_at) FROM ${schema}.schema_migrations`).pluck().get();
+  if (latest(ORIGIN) === latest('main')) return;
+  throw new LedgerError('other_schema', 'the file was written by another version of usage-ledger than this one', {
+    hint: 'install the same version on both hosts, `usage-ledger migrate` on the old one, and export again',
+  });
+}
+
+function requireNoHistory(connection: LedgerConnection, { workspaceId, ledgerId }: MovedWorkspace): void {
+  const key = connection
+    .prepare('SELECT workspace_key FROM workspaces WHERE workspace_id = ?')
+    .pluck()
+    .get(workspaceId) as number | undefined;
+  const name = JSON.stringify(workspaceId);
+  const imported = connection
+    .prepare("SELECT at FROM workspace_moves WHERE workspace_key = ? AND action = 'import' AND ledger_id = ?")
+    .pluck()
+    .get(key, ledgerId) as string | undefined;
+  if (imported !== undefined) {
+    throw new LedgerError(
+      'history_present',
+      `workspace ${name} was imported from that ledger already, at ${imported}`,
+      {
+        hint: 'nothing is left to do: `usage-ledger verify` checks what is here',
+      },
+    );
+  }
+  const held = ['runs', 'periods', 'tenants', 'alerts'].some(
+    (table) => connection.prepare(`SELECT 1 FROM ${table} WHERE workspace_key = ? LIMIT 1`).get(key) !== undefined,
+  );
+  const sameRuns = connection
+    .prepare(
+      `SELECT 1 FROM ${ORIGIN}.runs o JOIN ${ORIGIN}.workspaces w USING (workspace_key) JOIN main.runs r USING (run_id)
+       WHERE w.workspace_id = ? LIMIT 1`,
+    )
+    .get(workspaceId);
+  if (!held && sameRuns === undefined) return;
+  throw new LedgerError('history_present', `this ledger has a history of workspace ${name} of its own`, {
+    hint: 'restore a backup of this ledger from before it read the workspace, then import; two histories of one workspace cannot become one',
+  });
+}
+
+/** Open periods are priced by the cards in force here: with others, their charges would not be the same any more. */
+function requireSameCards(connection: LedgerConnection): void {
+  const inForce = (schema: string): string[] =>
+    connection
+      .prepare(`SELECT digest FROM ${schema}.rate_cards WHERE retired_after_seq IS NULL ORDER BY digest`)
+      .pluck()
+      .all() as string[];
+  if (inForce(ORIGIN).join() === inForce('main').join()) return;
+  throw new LedgerError('other_rate_cards', 'the rate cards in force here are not those of the ledger in the file', {
+    hint: 'give both hosts the same `rates:`, or `usage-ledger rates import` here what the other one has, then try again',
+  });
+}

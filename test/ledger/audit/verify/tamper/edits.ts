@@ -1,0 +1,381 @@
+import type { LedgerConnection } from '../../../../../src/ledger/store/file/open.ts';
+import type { Random } from './random.ts';
+
+export type Value = bigint | string | Buffer | null;
+export type Row = Readonly<Record<string, Value>>;
+
+/** A table as far as `verify` answers for it. */
+export interface Covered {
+  table: string;
+  key: readonly string[];
+  /** Columns of which every change must be found. */
+  columns: readonly string[];
+  /** Only these rows; all when absent. */
+  where?: string;
+  remove: boolean;
+  /** What makes an inserted row another one than the row that it resembles; empty where insertions are not covered. */
+  insert: readonly string[];
+}
+
+const PUBLISHED = 'run_key IN (SELECT run_key FROM runs WHERE applied_seq IS NOT NULL)';
+const USAGE_COLUMNS = [
+  'period_key',
+  'tenant_key',
+  'credits_used',
+  'request_count',
+  'withdrawn',
+  'first_run_key',
+  'changed_run_key',
+];
+
+/** A guarded table: everything but the columns that the document leaves out, and the key, under which a row is another. */
+function guarded(table: string, key: readonly string[], columns: readonly string[]): Covered {
+  return { table, key, columns, remove: true, insert: key };
+}
+
+/** What docs/ledger.md says that `verify` finds. */
+export const COVERED: readonly Covered[] = [
+  guarded(
+    'silences',
+    ['silence_key'],
+    [
+      ...['silence_key', 'silence_id', 'kind', 'workspace_key', 'rule', 'tenant', 'period', 'up_to_credits', 'until'],
+      ...['reason', 'created_by', 'created_at', 'ended_at', 'ended_by'],
+    ],
+  ),
+  guarded('channel_states', ['name'], ['name', 'disabled_at', 'reason']),
+  guarded(
+    'alerts',
+    ['alert_key'],
+    [
+      ...['alert_key', 'alert_id', 'rule', 'workspace_key', 'tenant_key', 'period_key', 'stage', 'severity', 'state'],
+      ...['first_fired_at', 'revision', 'level', 'notified_measure', 'incident_key', 'detail'],
+    ],
+  ),
+  guarded(
+    'alert_transitions',
+    ['alert_key', 'revision'],
+    [
+      ...['alert_key', 'revision', 'change', 'state', 'stage', 'run_key', 'actor', 'at', 'current_credits', 'silent'],
+      ...['silent_because', 'note', 'evidence'],
+    ],
+  ),
+  guarded('alert_feedback', ['feedback_key'], ['feedback_key', 'alert_key', 'label', 'note', 'actor', 'at']),
+  guarded(
+    'outbox',
+    ['notification_id'],
+    [
+      ...['notification_id', 'alert_key', 'revision', 'channel', 'payload', 'state', 'attempts', 'attempts_before'],
+      ...['created_at', 'next_attempt_at', 'delivered_at', 'last_error', 'digest_at', 'digest_id'],
+    ],
+  ),
+  guarded(
+    'rate_cards',
+    ['card_key'],
+    [
+      ...['card_key', 'name', 'currency', 'digest', 'definition', 'source', 'recorded_at', 'after_seq', 'retired_at'],
+      'retired_after_seq',
+    ],
+  ),
+  guarded(
+    'tenant_names',
+    ['tenant_key', 'after_seq'],
+    ['tenant_key', 'after_seq', 'display_name', 'external_ref', 'labels', 'recorded_at'],
+  ),
+  {
+    table: 'row_changes',
+    key: ['change_seq'],
+    columns: ['change_seq', 'table_name', 'row_key', 'row_digest'],
+    where: 'change_seq <= (SELECT max(last_change_seq) FROM runs)',
+    remove: true,
+    insert: [],
+  },
+  {
+    table: 'usage_entries',
+    key: ['entry_id'],
+    columns: [
+      'entry_id',
+      'run_key',
+      'period_key',
+      'tenant_key',
+      'kind',
+      'credits_delta',
+      'requests_delta',
+      'credits_after',
+      'requests_after',
+    ],
+    remove: true,
+    insert: ['entry_id'],
+  },
+  {
+    table: 'tenant_usage',
+    key: ['period_key', 'tenant_key'],
+    columns: USAGE_COLUMNS,
+    remove: true,
+    insert: ['period_key', 'tenant_key'],
+  },
+  {
+    table: 'closed_usage',
+    key: ['period_key', 'tenant_key'],
+    columns: USAGE_COLUMNS,
+    remove: true,
+    insert: ['period_key', 'tenant_key'],
+  },
+  {
+    table: 'runs',
+    key: ['run_key'],
+    columns: [
+      'run_key',
+      'run_id',
+      'workspace_key',
+      'status',
+      'started_at',
+      'finished_at',
+      'pages',
+      'records',
+      'entries',
+      'first_entry_id',
+      'applied_seq',
+      'previous_digest',
+      'digest',
+      'error_code',
+      'error_message',
+      'kind',
+      'slot',
+      'from_period',
+      'to_period',
+      'fencing_token',
+      'last_change_seq',
+    ],
+    where: PUBLISHED,
+    remove: true,
+    insert: ['run_key'],
+  },
+  {
+    table: 'walks',
+    key: ['run_key', 'walk_number'],
+    columns: ['run_key', 'walk_number', 'pages', 'records', 'distinct_keys', 'total_records', 'total_pages', 'verdict'],
+    where: `verdict = 'accepted' AND ${PUBLISHED}`,
+    remove: true,
+    insert: ['walk_number'],
+  },
+  {
+    table: 'walks',
+    key: ['run_key', 'walk_number'],
+    columns: ['run_key', 'walk_number'],
+    where: `verdict <> 'accepted' AND ${PUBLISHED}`,
+    remove: true,
+    insert: [],
+  },
+  {
+    table: 'period_events',
+    key: ['event_seq'],
+    columns: [
+      'event_seq',
+      'workspace_key',
+      'period_key',
+      'action',
+      'at',
+      'actor',
+      'note',
+      'forced',
+      'overridden',
+      'tenants',
+      'credits_used',
+      'request_count',
+      'last_entry_id',
+      'previous_digest',
+      'digest',
+    ],
+    remove: true,
+    insert: ['event_seq'],
+  },
+  {
+    table: 'adjustments',
+    key: ['adjustment_id'],
+    columns: [
+      'adjustment_id',
+      'corrects_period_key',
+      'tenant_key',
+      'booked_period_key',
+      'credits_delta',
+      'requests_delta',
+      'recorded_at',
+      'run_key',
+      'entry_id',
+      'event_seq',
+    ],
+    remove: true,
+    insert: ['adjustment_id'],
+  },
+  {
+    table: 'periods',
+    key: ['period_key'],
+    columns: ['period_key', 'workspace_key', 'period', 'period_start', 'period_end', 'closed_seq'],
+    remove: true,
+    insert: ['period_key'],
+  },
+  {
+    table: 'periods',
+    key: ['period_key'],
+    columns: ['covered_run_key'],
+    where: 'period_key IN (SELECT period_key FROM usage_entries)',
+    remove: false,
+    insert: [],
+  },
+  {
+    table: 'periods',
+    key: ['period_key'],
+    columns: ['figures_digest'],
+    where: 'figures_digest IS NOT NULL',
+    remove: false,
+    insert: [],
+  },
+  {
+    table: 'tenants',
+    key: ['tenant_key'],
+    columns: ['tenant_key', 'workspace_key', 'tenant_id'],
+    remove: true,
+    insert: [],
+  },
+  {
+    table: 'workspaces',
+    key: ['workspace_key'],
+    columns: ['workspace_key', 'workspace_id'],
+    remove: true,
+    insert: [],
+  },
+];
+
+/** One change behind the ledger's back: of one column, or of a whole row. */
+export type Edit = { covered: Covered; row: Row } & (
+  | { type: 'update'; column: string; value: Value }
+  | { type: 'delete' }
+  | { type: 'insert'; inserted: Row }
+);
+
+/** The rows and values that edits are made of, read once from the sound ledger. */
+export class Editor {
+  readonly #rowsOf = new Map<Covered, Row[]>();
+  readonly #connection: LedgerConnection;
+
+  constructor(connection: LedgerConnection) {
+    this.#connection = connection;
+    for (const covered of COVERED) {
+      const { table, where = 'true' } = covered;
+      const rows = connection.prepare(`SELECT * FROM ${table} WHERE ${where}`).safeIntegers().all() as Row[];
+      if (rows.length === 0) throw new Error(`there is nothing to edit in ${table}`);
+      this.#rowsOf.set(covered, rows);
+    }
+  }
+
+  /** Some edit; SQLite may still refuse it, when it breaks a key. */
+  random(random: Random, covered: Covered): Edit {
+    const rows = this.#rowsOf.get(covered) ?? [];
+    const row = random.pick(rows);
+    const ways = ['update', 'update', 'update', 'update', covered.remove ? 'delete' : 'update'];
+    const way = random.pick([...ways, covered.insert.length > 0 ? 'insert' : 'update']);
+    if (way === 'delete') return { covered, row, type: 'delete' };
+    if (way === 'insert') return { covered, row, type: 'insert', inserted: this.#forge(random, covered, row) };
+    const column = random.pick(covered.columns);
+    return { covered, row, type: 'update', column, value: this.#other(random, covered, row, column) };
+  }
+
+  /** A row like a real one, under a key of its own. */
+  #forge(random: Random, covered: Covered, row: Row): Row {
+    const forged: Record<string, Value> = { ...row };
+    for (const column of covered.insert) forged[column] = this.#other(random, covered, row, column);
+    for (const column of covered.columns) {
+      if (!covered.key.includes(column) && random.below(4) === 0)
+        forged[column] = this.#other(random, covered, row, column);
+    }
+    return forged;
+  }
+
+  /** A value that differs: a neighbour, another row's, one at the edge of what fits, or none. */
+  #other(random: Random, covered: Covered, row: Row, column: string): Value {
+    const old = row[column] ?? null;
+    for (;;) {
+      const others = (this.#rowsOf.get(covered) ?? []).map((other) => other[column] ?? null);
+      const value = random.pick([random.pick(others), random.pick(others), ...edges(random, old, column)]);
+      const same = Buffer.isBuffer(value) && Buffer.isBuffer(old) ? value.equals(old) : value === old;
+      if (!same) return value;
+    }
+  }
+
+  /** The value of a statement on the sound ledger. */
+  value(sql: string, ...parameters: Value[]): Value {
+    const value = this.#connection
+      .prepare(sql)
+      .pluck()
+      .safeIntegers()
+      .get(...parameters);
+    return (value as Value | undefined) ?? null;
+  }
+}
+
+/** A column whose type alone is no reason for SQLite to refuse NULL; an integer key would then choose its own. */
+const NULLABLE =
+  /^(error_|first_entry_id|applied_seq|digest|previous_digest|closed_seq|covered|slot|(from|to)_period|last_change_seq|ended_|up_to_credits|row_digest|notified_measure|incident_key|detail|silent_because|note|last_error|delivered_at|retired_|display_name|external_ref)/;
+
+/** A column of text, where its value is null. */
+const TEXT_IF_NULL =
+  /^(error_|slot|(from|to)_period|ended_|detail|silent_because|note|evidence|last_error|delivered_at|digest_|retired_at|display_name|external_ref|first_fired_at)/;
+
+function edges(random: Random, old: Value, column: string): Value[] {
+  const none = NULLABLE.test(column) ? [null] : [];
+  const isText = typeof old === 'string' || (old === null && TEXT_IF_NULL.test(column));
+  if (isText) {
+    const text = old ?? '';
+    const cut = random.below(text.length + 1);
+    return [...none, `${text} `, `${text.slice(0, cut)}x${text.slice(cut + 1)}`, ''];
+  }
+  if (Buffer.isBuffer(old)) {
+    const flipped = Buffer.from(old);
+    flipped.writeUInt8(flipped.readUInt8(0) ^ 1, 0);
+    return [flipped, Buffer.alloc(0), old.subarray(1)];
+  }
+  const number = typeof old === 'bigint' ? old : 0n;
+  return [
+    ...none,
+    number + 1n,
+    number - 1n,
+    -number,
+    0n,
+    number * 2n + 1n,
+    2n ** 63n - 1n,
+    -(2n ** 63n),
+    2n ** 53n + 1n,
+  ].filter((value) => value === null || (value < 2n ** 63n && value >= -(2n ** 63n)));
+}
+
+/** Carries out an edit, past foreign keys; false when a key of SQLite's own forbids it. */
+export function carryOut(connection: LedgerConnection, edit: Edit): boolean {
+  const { table, key } = edit.covered;
+  const where = key.map((column) => `${column} = ?`).join(' AND ');
+  const keyValues = key.map((column) => edit.row[column] ?? null);
+  try {
+    if (edit.type === 'delete')
+      return connection.prepare(`DELETE FROM ${table} WHERE ${where}`).run(...keyValues).changes === 1;
+    if (edit.type === 'update') {
+      const update = connection.prepare(`UPDATE ${table} SET ${edit.column} = ? WHERE ${where}`);
+      return update.run(edit.value, ...keyValues).changes === 1;
+    }
+    const columns = Object.keys(edit.inserted);
+    const insert = `INSERT INTO ${table} (${columns.join(', ')}) VALUES (${columns.map(() => '?').join(', ')})`;
+    return connection.prepare(insert).run(...Object.values(edit.inserted)).changes === 1;
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && String(error.code).startsWith('SQLITE_CONSTRAINT')) return false;
+    throw error;
+  }
+}
+
+export function describeEdit(edit: Edit): string {
+  const text = (value: unknown): string =>
+    JSON.stringify(value, (_, inner: unknown) => (typeof inner === 'bigint' ? `${inner}n` : inner));
+  const { table, key } = edit.covered;
+  const at = `${table}(${key.map((column) => text(edit.row[column])).join(', ')})`;
+  if (edit.type === 'delete') return `delete ${at}`;
+  if (edit.type === 'insert') return `insert into ${table}: ${text(edit.inserted)}`;
+  return `${at}.${edit.column}: ${text(edit.row[edit.column])} -> ${text(edit.value)}`;
+}

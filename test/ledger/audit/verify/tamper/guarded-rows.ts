@@ -1,0 +1,65 @@
+import { isoTime } from '../../../../../src/core/clock.ts';
+import type { LedgerConnection } from '../../../../../src/ledger/store/file/open.ts';
+
+/** Two rows of each guarded table, some changed since, and a notification that is gone. */
+export function addGuardedRows(connection: LedgerConnection, nowMs: number): void {
+  const at = isoTime(nowMs);
+  const insert = (table: string, rows: readonly Record<string, string | number | null>[]): void => {
+    for (const row of rows) {
+      const columns = Object.keys(row);
+      const places = columns.map((column) => `@${column}`).join(', ');
+      connection.prepare(`INSERT INTO ${table} (${columns.join(', ')}) VALUES (${places})`).run(row);
+    }
+  };
+  const silence = { workspace_key: 1, rule: 'jump', tenant: 'acme*', period: '*', created_by: 'ada', created_at: at };
+  insert('silences', [
+    { silence_id: 'sil_1', kind: 'silence', until: '2026-06-01', reason: 'load test', up_to_credits: null, ...silence },
+    { silence_id: 'sil_2', kind: 'plan', until: '2026-07-01', reason: 'launch', up_to_credits: 80_000, ...silence },
+  ]);
+  insert('channel_states', [
+    { name: 'ops', disabled_at: at, reason: 'HTTP 410' },
+    { name: 'mail', disabled_at: at, reason: '' },
+  ]);
+  const alert = { rule_version: 1, workspace_key: 1, tenant_key: 1, stage: 'pace', last_changed_at: at, revision: 1 };
+  insert('alerts', [
+    { alert_id: 'al_1', rule: 'jump', period_key: null, severity: 'warning', state: 'pending', ...alert },
+    { alert_id: 'al_2', rule: 'trend', period_key: null, severity: 'critical', state: 'firing', ...alert },
+  ]);
+  const transition = { state: 'firing', stage: 'pace', actor: 'run', at, silent: 0, evidence: '{"a":1}' };
+  insert('alert_transitions', [
+    { alert_key: 1, revision: 1, change: 'pending', run_key: 1, current_credits: 7, ...transition },
+    { alert_key: 2, revision: 1, change: 'fired', run_key: 2, current_credits: 9, ...transition },
+  ]);
+  insert('alert_feedback', [
+    { alert_key: 1, label: 'real', note: null, actor: 'ada', at },
+    { alert_key: 2, label: 'false', note: 'a test', actor: 'bob', at },
+  ]);
+  const notification = { channel: 'ops', created_at: at, next_attempt_at: at };
+  insert('outbox', [
+    {
+      notification_id: 'al_1.1.ops',
+      alert_key: 1,
+      revision: 1,
+      payload: '{"id":1}',
+      state: 'pending',
+      ...notification,
+    },
+    { notification_id: 'al_2.1.ops', alert_key: 2, revision: 1, payload: '{"id":2}', state: 'held', ...notification },
+    { notification_id: 'old', alert_key: null, revision: null, payload: '{}', state: 'delivered', ...notification },
+  ]);
+  const card = { digest: 'd', source: 'import', recorded_at: at, after_seq: 1 };
+  insert('rate_cards', [
+    { name: 'standard', currency: 'EUR', definition: '{"price":"0.01"}', ...card },
+    { name: 'large', currency: 'JPY', definition: '{"price":"1"}', ...card },
+  ]);
+  insert('tenant_names', [
+    { tenant_key: 1, after_seq: 1, display_name: 'Acme', external_ref: 'C-1', labels: '{}', recorded_at: at },
+    { tenant_key: 1, after_seq: 2, display_name: 'ACME Ltd', external_ref: null, labels: '{"a":"b"}', recorded_at: at },
+  ]);
+  connection.exec(`
+    UPDATE silences SET ended_at = '${at}', ended_by = 'bob' WHERE silence_key = 1;
+    UPDATE alerts SET state = 'firing', current_credits = 12 WHERE alert_key = 1;
+    UPDATE outbox SET state = 'delivered', attempts = 1, delivered_at = '${at}' WHERE notification_id = 'al_1.1.ops';
+    UPDATE rate_cards SET retired_at = '${at}', retired_after_seq = 2;
+    DELETE FROM outbox WHERE notification_id = 'old'`);
+}

@@ -1,0 +1,154 @@
+import Database from 'better-sqlite3';
+import { closePeriod, reopenPeriod } from '../../../../../src/ledger/journal/close/close-period.ts';
+import { absentAgain } from '../../../../../src/ledger/journal/runs/absences.ts';
+import { type ApplyResult, applyRun } from '../../../../../src/ledger/journal/runs/apply-run.ts';
+import { failRun } from '../../../../../src/ledger/journal/runs/fail-run.ts';
+import { recordWalk } from '../../../../../src/ledger/journal/runs/walks.ts';
+import type { StagedRecord } from '../../../../../src/ledger/journal/staging/staged-record.ts';
+import type { LedgerConnection } from '../../../../../src/ledger/store/file/open.ts';
+import { migrateInMemory } from '../../../../../src/ledger/store/schema/migrate.ts';
+import { beginRun, type RunUnderWay, usageRecord } from '../../../../support/open-ledger.ts';
+import { addGuardedRows } from './guarded-rows.ts';
+
+const HOUR_MS = 3_600_000;
+const RECORDS_A_PAGE = 4;
+
+/** What the service lists of one workspace; two workspaces list tenants and periods of the same names. */
+type Listing = Map<string, StagedRecord>;
+
+/**
+ * A ledger with everything that one can hold: two workspaces, five kinds of entries, runs that changed nothing, failed
+ * and were superseded, closes, forced closes, adjustments, a reopen and a second close, and a period that exists only
+ * because something was booked in it.
+ */
+export function buildRichLedger(): LedgerConnection {
+  const connection: LedgerConnection = new Database(':memory:');
+  migrateInMemory(connection);
+  let nowMs = Date.UTC(2025, 11, 20, 12);
+  const listings: Record<string, Listing> = { 'ws-1': new Map(), 'ws-2': new Map() };
+  const set = (workspaceId: string, tenant: string, period: string, credits: number | bigint): void => {
+    listings[workspaceId]?.set(`${period} ${tenant}`, usageRecord(tenant, credits, period));
+  };
+  const remove = (workspaceId: string, tenant: string, period: string): void => {
+    listings[workspaceId]?.delete(`${period} ${tenant}`);
+  };
+  const sync = (workspaceId: string): ApplyResult<null> => {
+    nowMs += HOUR_MS;
+    return publishListing(connection, workspaceId, [...(listings[workspaceId]?.values() ?? [])], nowMs);
+  };
+  const event = (workspaceId: string, period: string, note: string) => {
+    nowMs += HOUR_MS;
+    return { workspaceId, period, by: 'Ada "A." Lovelace', note, nowMs };
+  };
+  const close = (workspaceId: string, period: string, force: boolean): void => {
+    closePeriod(connection, { ...event(workspaceId, period, `month end\n${period}`), force, settleHours: 48 });
+  };
+
+  for (const workspaceId of ['ws-1', 'ws-2']) {
+    for (const period of ['2025-11', '2025-12']) {
+      for (const [index, tenant] of ['acme', 'globex', 'a "b"\n\u2028名', 'steady', 'leaves'].entries()) {
+        set(workspaceId, tenant, period, 100 + 10 * index);
+      }
+    }
+    set(workspaceId, 'huge', '2025-12', 9_007_199_254_740_993n);
+    sync(workspaceId);
+  }
+  nowMs = Date.UTC(2026, 0, 10, 12);
+  set('ws-1', 'acme', '2026-01', 50);
+  set('ws-1', 'globex', '2025-12', 90);
+  set('ws-2', 'acme', '2026-01', 70);
+  remove('ws-1', 'leaves', '2025-12');
+  remove('ws-1', 'steady', '2025-12');
+  sync('ws-1');
+  addGuardedRows(connection, nowMs);
+  sync('ws-2');
+  sync('ws-1'); // withdraws both
+  set('ws-1', 'steady', '2025-12', 130);
+  sync('ws-1'); // restores one
+  sync('ws-1'); // nothing changed
+  nowMs += 13 * HOUR_MS;
+  sync('ws-1');
+  close('ws-1', '2025-11', false);
+  close('ws-1', '2025-12', true);
+  close('ws-2', '2025-12', true);
+  loseRuns(connection, nowMs);
+
+  nowMs = Date.UTC(2026, 1, 3, 12);
+  set('ws-1', 'acme', '2025-12', 175);
+  set('ws-1', 'late', '2025-12', 11);
+  set('ws-1', 'acme', '2025-11', 99);
+  set('ws-2', 'huge', '2025-12', 9_007_199_254_740_999n);
+  set('ws-1', 'acme', '2026-02', 5);
+  sync('ws-1');
+  sync('ws-2');
+  remove('ws-1', 'globex', '2025-12');
+  sync('ws-1');
+  sync('ws-1'); // withdraws in a closed period
+  reopenPeriod(connection, event('ws-1', '2025-12', 'the service corrected it'));
+  set('ws-1', 'acme', '2025-12', 180);
+  sync('ws-1');
+  close('ws-1', '2025-12', true);
+  set('ws-1', 'acme', '2025-12', 190);
+  set('ws-1', 'globex', '2025-12', 95);
+  sync('ws-1');
+  close('ws-2', '2025-11', true);
+  close('ws-2', '2026-01', true);
+  set('ws-2', 'globex', '2026-01', 12);
+  sync('ws-2'); // books in a period that the service has not named yet
+  connection.exec("UPDATE alerts SET state = 'resolved', revision = 2 WHERE alert_key = 2"); // covered by no run yet
+  return connection;
+}
+
+/** Two walks of several pages, the first unconfirmed and the second accepted, then the transaction. */
+function publishListing(
+  connection: LedgerConnection,
+  workspaceId: string,
+  records: readonly StagedRecord[],
+  nowMs: number,
+): ApplyResult<null> {
+  const underWay = beginRun(connection, { workspaceId, nowMs });
+  const { run, staging } = underWay;
+  const times = { startedAtMs: nowMs, finishedAtMs: nowMs + 1000 };
+  stagePages(underWay, records);
+  const facts = staging.finishWalk();
+  recordWalk(connection, run.runKey, { walkNumber: 1, ...times, facts, verdict: 'unconfirmed', signs: [] });
+  stagePages(underWay, records);
+  const result = applyRun(connection, {
+    run,
+    staging,
+    facts: staging.finishWalk(),
+    walk: { walkNumber: 2, ...times, verdict: 'accepted', signs: [] },
+    withdrawals: absentAgain(connection, run, staging.keys),
+    nowMs: nowMs + 2000,
+    afterMerge: () => null,
+  });
+  return result;
+}
+
+function stagePages({ staging }: RunUnderWay, records: readonly StagedRecord[]): void {
+  staging.beginWalk();
+  const totals = { totalRecords: records.length, totalPages: Math.ceil(records.length / RECORDS_A_PAGE) };
+  for (let page = 1; page <= totals.totalPages; page += 1) {
+    const slice = records.slice((page - 1) * RECORDS_A_PAGE, page * RECORDS_A_PAGE);
+    staging.stagePage(page, { records: slice, ...totals }, Buffer.from(slice.map((record) => record.tenantId).join()));
+  }
+}
+
+/** A run that failed, and one whose lease ran out while it walked. */
+function loseRuns(connection: LedgerConnection, nowMs: number): void {
+  const failed = beginRun(connection, { nowMs });
+  failRun(
+    connection,
+    failed.run,
+    { status: 'failed', code: 'http_503', message: 'away', pages: 1, records: 3 },
+    nowMs + 1,
+  );
+  beginRun(connection, { workspaceId: 'ws-2', nowMs });
+  const taker = beginRun(connection, { workspaceId: 'ws-2', nowMs: nowMs + HOUR_MS });
+  failRun(
+    connection,
+    taker.run,
+    { status: 'unstable', code: 'unstable', message: 'it moved', pages: 1, records: 3 },
+    nowMs + HOUR_MS,
+  );
+}

@@ -1,0 +1,208 @@
+import { randomInt } from 'node:crypto';
+import Database from 'better-sqlite3';
+import { describe, expect, test } from 'vitest';
+import type { Fault } from '../../../../../src/ledger/audit/verify/fault.ts';
+import { verifyLedger } from '../../../../../src/ledger/audit/verify/verify.ts';
+import { type DigestedRun, digestOfRun } from '../../../../../src/ledger/journal/runs/digest.ts';
+import type { LedgerConnection } from '../../../../../src/ledger/store/file/open.ts';
+import { publish, usageRecord } from '../../../../support/open-ledger.ts';
+import { COVERED, carryOut, describeEdit, type Edit, Editor } from './edits.ts';
+import { whatIsNamed } from './expectations.ts';
+import { Random } from './random.ts';
+import { buildRichLedger } from './rich-ledger.ts';
+
+/** The same seed makes the same edits. */
+const seed = Number(process.env.TAMPER_SEED ?? randomInt(2 ** 31));
+const edits = Number(process.env.TAMPER_EDITS ?? 200);
+
+test('the ledger that is edited holds everything that one can hold, and is sound', () => {
+  const connection = buildRichLedger();
+  expect(verifyLedger(connection).faults).toEqual([]);
+  const values = (sql: string): unknown[] => connection.prepare(sql).pluck().all();
+  expect(values('SELECT DISTINCT kind FROM finance_history ORDER BY kind')).toEqual([
+    'decreased',
+    'increased',
+    'opened',
+    'restored',
+    'withdrawn',
+  ]);
+  expect(values('SELECT DISTINCT kind FROM finance_adjustments ORDER BY kind')).toEqual(['correction', 'reopen']);
+  expect(values('SELECT DISTINCT status FROM runs ORDER BY status')).toEqual([
+    'applied',
+    'failed',
+    'superseded',
+    'unstable',
+  ]);
+  expect(values('SELECT action || forced FROM period_events GROUP BY 1')).toEqual(['close0', 'close1', 'reopen0']);
+  expect(values('SELECT count(*) FROM runs WHERE applied_seq IS NOT NULL AND entries = 0')[0]).toBeGreaterThan(0);
+  expect(values('SELECT count(*) FROM periods WHERE period_key NOT IN (SELECT period_key FROM usage_entries)')).toEqual(
+    [1],
+  );
+});
+
+test(`each of ${edits} edits behind the ledger's back is found, and the first fault names where (TAMPER_SEED=${seed})`, () => {
+  const connection = buildRichLedger();
+  const editor = new Editor(connection);
+  const triggers = triggersOf(connection);
+  for (const name of triggers.keys()) connection.exec(`DROP TRIGGER ${name}`);
+  const bytes = connection.serialize();
+  const random = new Random(seed);
+  const missed: string[] = [];
+  for (let done = 0; done < edits; ) {
+    const covered = COVERED[done % COVERED.length];
+    if (covered === undefined) break;
+    const copy = new Database(bytes);
+    copy.pragma('foreign_keys = OFF');
+    const edit = editor.random(random, covered);
+    if (carryOut(copy, edit)) {
+      for (const sql of triggers.values()) copy.exec(sql);
+      missed.push(...complaintsAbout(edit, verifyLedger(copy).faults, editor));
+      done += 1;
+    }
+    copy.close();
+  }
+  expect(missed).toEqual([]);
+}, 120_000);
+
+describe('an edit of two rows that agree with each other', () => {
+  test.each([
+    {
+      what: 'an entry and the state moved to the same tenant and period of another workspace',
+      sql: `UPDATE usage_entries SET period_key = period_key + 131072,
+              tenant_key = (SELECT o.tenant_key FROM tenants t JOIN tenants o USING (tenant_id)
+                WHERE t.tenant_key = usage_entries.tenant_key AND o.workspace_key = 2)
+            WHERE entry_id = 1;
+            DELETE FROM tenant_usage WHERE (period_key, tenant_key) = (SELECT period_key - 131072, 1 FROM usage_entries WHERE entry_id = 1)`,
+      fault: { check: 'entries', entryId: 1 },
+    },
+    {
+      what: 'a delta and the values after it',
+      sql: 'UPDATE usage_entries SET credits_delta = credits_delta + 1, credits_after = credits_after + 1 WHERE entry_id = 1',
+      fault: { check: 'chain', runKey: 1 },
+    },
+    {
+      what: 'a state and the last entry of its key',
+      sql: `UPDATE usage_entries SET credits_delta = 1, credits_after = 1 WHERE entry_id = 12;
+            UPDATE tenant_usage SET credits_used = 1 WHERE (period_key, tenant_key) =
+              (SELECT period_key, tenant_key FROM usage_entries WHERE entry_id = 12)`,
+      fault: { check: 'chain', runKey: 2 },
+    },
+    {
+      what: 'an adjustment booked in the same period of another workspace',
+      sql: 'UPDATE adjustments SET booked_period_key = booked_period_key + 131072 WHERE adjustment_id = 1',
+      fault: { check: 'adjustments', says: 'adjustment 1 ' },
+    },
+    {
+      what: 'a close that was reopened, moved to the same period of another workspace',
+      sql: `UPDATE period_events SET period_key = period_key + 131072
+            WHERE event_seq = (SELECT min(event_seq) FROM period_events WHERE action = 'close' AND period_key IN
+              (SELECT period_key FROM period_events WHERE action = 'reopen'))`,
+      fault: { check: 'closes', says: 'close of 2025-12' },
+    },
+    {
+      what: 'a run of millions of millions of entries',
+      sql: 'UPDATE runs SET entries = 9000000000000000000 WHERE run_key = 1',
+      fault: { check: 'chain', runKey: 1 },
+    },
+    {
+      what: 'figures whose sum does not fit into 64 bits',
+      sql: 'UPDATE usage_entries SET credits_delta = 9223372036854775807 WHERE run_key = 1',
+      fault: { check: 'chain', runKey: 1 },
+    },
+  ])('is found: $what', ({ sql, fault }) => {
+    const connection = buildRichLedger();
+    const runId = connection.prepare('SELECT run_id FROM runs WHERE run_key = ?').pluck();
+    const expected = {
+      check: fault.check,
+      ...('runKey' in fault ? { runId: runId.get(fault.runKey) } : {}),
+      ...('entryId' in fault ? { entryId: fault.entryId } : {}),
+      ...('says' in fault ? { message: expect.stringContaining(fault.says ?? '') } : {}),
+    };
+    editPastGuards(connection, sql);
+    expect(verifyLedger(connection).faults).toContainEqual(expect.objectContaining(expected));
+  });
+});
+
+test.each([
+  ['DROP TRIGGER usage_entries_no_update', 'the trigger usage_entries_no_update is missing'],
+  [
+    'DROP VIEW finance_usage; CREATE VIEW finance_usage AS SELECT 1 AS credits_used',
+    'the view finance_usage is not the one of this version',
+  ],
+  [
+    'CREATE TRIGGER quiet AFTER INSERT ON usage_entries BEGIN DELETE FROM outbox; END',
+    'the trigger quiet is not of this program',
+  ],
+])('a ledger whose views or guards were changed is not sound: %s', (sql, message) => {
+  const connection = buildRichLedger();
+  connection.exec(sql);
+  expect(verifyLedger(connection).faults).toEqual([{ check: 'schema', runId: null, entryId: null, message }]);
+});
+
+test('tables, views and indexes that a reader added are no fault', () => {
+  const connection = buildRichLedger();
+  connection.exec(
+    'CREATE TABLE my_notes (id); CREATE VIEW my_view AS SELECT * FROM finance_usage; CREATE INDEX my_index ON tenants (tenant_id); ANALYZE',
+  );
+  expect(verifyLedger(connection).faults).toEqual([]);
+});
+
+test('a forger who rewrites the digests too leaves a sound ledger: only the head digest, kept elsewhere, tells', () => {
+  const { connection, headDigest } = ledgerWithOneRunMore(5);
+  editPastGuards(
+    connection,
+    `UPDATE usage_entries SET credits_delta = 6, credits_after = 6 WHERE entry_id = (SELECT max(entry_id) FROM usage_entries);
+     UPDATE tenant_usage SET credits_used = 6 WHERE changed_run_key = (SELECT max(run_key) FROM runs);
+     UPDATE periods SET figures_digest = NULL`,
+  );
+  const last = connection
+    .prepare(
+      `SELECT run_key AS runKey, previous_digest AS previousDigest, applied_seq AS appliedSeq, run_id AS runId,
+         workspace_id AS workspaceId, finished_at AS finishedAt, first_entry_id AS firstEntryId, entries, kind, slot,
+         from_period AS fromPeriod, to_period AS toPeriod, fencing_token AS fencingToken,
+         (SELECT max(p.last_change_seq) FROM runs p WHERE p.applied_seq < runs.applied_seq) AS changesAfter,
+         last_change_seq AS lastChangeSeq
+       FROM runs JOIN workspaces USING (workspace_key) ORDER BY applied_seq DESC LIMIT 1`,
+    )
+    .get() as DigestedRun;
+  const forged = digestOfRun(connection, last);
+  expect(verifyLedger(connection).faults[0]).toMatchObject({ check: 'chain', runId: last.runId });
+  editPastGuards(connection, `UPDATE runs SET digest = '${forged}' WHERE run_key = ${last.runKey}`);
+
+  expect(verifyLedger(connection)).toMatchObject({ faults: [], headDigest: forged });
+  expect(forged).not.toBe(headDigest);
+});
+
+/** The rich ledger with a run of one entry at the end of its chain. */
+function ledgerWithOneRunMore(credits: number): { connection: LedgerConnection; headDigest: string } {
+  const connection = buildRichLedger();
+  const { digest } = publish(connection, [usageRecord('acme', credits)], { workspaceId: 'ws-3' });
+  const { faults, headDigest } = verifyLedger(connection);
+  expect({ faults, headDigest }).toEqual({ faults: [], headDigest: digest });
+  return { connection, headDigest };
+}
+
+function complaintsAbout(edit: Edit, faults: readonly Fault[], editor: Editor): string[] {
+  const [first] = faults;
+  if (first === undefined) return [`not found: ${describeEdit(edit)}`];
+  const said = `${first.runId} entry ${first.entryId} ${first.message}`;
+  const named = whatIsNamed(edit, editor);
+  if (named.length === 0 || named.some((name) => said.includes(name))) return [];
+  return [`${describeEdit(edit)}: found as "${first.check}: ${said}", which names none of ${JSON.stringify(named)}`];
+}
+
+function triggersOf(connection: LedgerConnection): Map<string, string> {
+  const rows = connection.prepare("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'").all() as {
+    name: string;
+    sql: string;
+  }[];
+  return new Map(rows.map(({ name, sql }) => [name, sql]));
+}
+
+function editPastGuards(connection: LedgerConnection, sql: string): void {
+  const triggers = triggersOf(connection);
+  for (const name of triggers.keys()) connection.exec(`DROP TRIGGER ${name}`);
+  connection.pragma('foreign_keys = OFF');
+  connection.exec(sql);
+  for (const trigger of triggers.values()) connection.exec(trigger);
+}

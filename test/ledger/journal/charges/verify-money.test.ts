@@ -1,0 +1,141 @@
+import Database from 'better-sqlite3';
+import { expect, test } from 'vitest';
+import type { RateCardText } from '../../../../src/billing/rates/rate-card-schema.ts';
+import { checkMoney } from '../../../../src/ledger/audit/money/verify-money.ts';
+import { verifyLedger } from '../../../../src/ledger/audit/verify/verify.ts';
+import { chargeReopened, commitClose } from '../../../../src/ledger/journal/charges/commit-close.ts';
+import { setCards } from '../../../../src/ledger/journal/charges/set-cards.ts';
+import { closePeriod, reopenPeriod } from '../../../../src/ledger/journal/close/close-period.ts';
+import type { LedgerConnection } from '../../../../src/ledger/store/file/open.ts';
+import { openLedger, publish, usageRecord } from '../../../support/open-ledger.ts';
+import { NOON } from '../../../support/test-clock.ts';
+
+const CARD: RateCardText = {
+  name: 'standard',
+  from_period: '2026-01',
+  currency: 'EUR',
+  graduated: [{ up_to: 100, price_per_credit: '0.05' }, { price_per_credit: '0.01' }],
+  discount_percent: '10',
+};
+
+type Values = Record<string, string | number | null>;
+
+/** Every column of every row of what is charged, one edit each, and each row gone, and one too many. */
+test('any edit of a charge, a line, a correction or a commitment is found, and the first fault names tenant or period', () => {
+  const connection = buildChargedLedger();
+  expect(checkMoney(connection)).toEqual([]);
+  // The bytes of a file in WAL mode cannot be opened in memory.
+  connection.pragma('journal_mode = DELETE');
+  const bytes = connection.serialize();
+  const missed: string[] = [];
+  let edits = 0;
+  for (const table of ['charges', 'charge_lines', 'charge_corrections', 'close_commitments']) {
+    const rows = connection.prepare(`SELECT * FROM ${table}`).all() as Values[];
+    expect(rows.length, table).toBeGreaterThan(0);
+    for (const row of rows) {
+      for (const { sql, what } of editsOf(table, row)) {
+        const copy = new Database(bytes);
+        if (carryOut(copy, sql)) {
+          edits += 1;
+          // A commitment is part of its close's line in the chain.
+          const isChained = table === 'close_commitments';
+          const [first] = isChained
+            ? verifyLedger(copy).faults.filter(({ check }) => check === 'chain')
+            : checkMoney(copy);
+          const names = [...tenantsOf(connection, row), 'close of 2026-01', 'names adjustment'];
+          if (first === undefined) missed.push(`${table}: ${what} is not found`);
+          else if (!names.some((name) => first.message.includes(name))) missed.push(`${what}: ${first.message}`);
+        }
+        copy.close();
+      }
+    }
+  }
+  expect(edits).toBeGreaterThan(100);
+  expect(missed).toEqual([]);
+});
+
+test('a card that was changed past the program no longer gives the charges that stand', () => {
+  const connection = buildChargedLedger();
+  expect(carryOut(connection, `UPDATE rate_cards SET definition = replace(definition, '0.05', '0.06')`)).toBe(true);
+  expect(checkMoney(connection)[0]).toMatchObject({
+    check: 'money',
+    message: '2026-01 of tenant "acme" in workspace "ws-1" is not charged what its rate card says',
+  });
+});
+
+/** Charges of open and closed periods, corrections of two kinds, and a second close. */
+function buildChargedLedger(): LedgerConnection {
+  const { connection } = openLedger();
+  let nowMs = NOON;
+  const figures = new Map<string, number>();
+  const put = (credits: Record<string, number>): void => {
+    for (const [key, value] of Object.entries(credits)) figures.set(key, value);
+    nowMs += 60_000;
+    const records = [...figures].map(([key, value]) => {
+      const [period = '', tenant = ''] = key.split(' ');
+      return usageRecord(tenant, value, period);
+    });
+    publish(connection, records, { nowMs });
+  };
+  const event = (period: string) => {
+    nowMs += 60_000;
+    return { workspaceId: 'ws-1', period, by: 'Ada', note: 'test', nowMs };
+  };
+  const close = (period: string): void => {
+    closePeriod(connection, { ...event(period), force: true, settleHours: 48 }, commitClose);
+  };
+  setCards(connection, { cards: [CARD], source: 'import', nowMs });
+  put({ '2026-01 acme': 150, '2026-01 globex': 70, '2026-02 acme': 300, '2026-03 acme': 10 });
+  close('2026-01');
+  put({ '2026-01 acme': 170, '2026-01 late': 5 });
+  reopenPeriod(connection, event('2026-01'), chargeReopened);
+  close('2026-01');
+  put({ '2026-01 globex': 80 });
+  return connection;
+}
+
+function editsOf(table: string, row: Values): { sql: string; what: string }[] {
+  const text = (value: string | number | null | undefined) =>
+    typeof value === 'string' ? `'${value}'` : String(value ?? 'NULL');
+  const where = Object.entries(row)
+    .map(([column, value]) => `${column} IS ${text(value)}`)
+    .join(' AND ');
+  const columns = Object.keys(row).join(', ');
+  const edits = Object.entries(row).map(([column, value]) => {
+    const other = typeof value === 'number' ? value + 1 : value === null ? 1 : `${value}0`;
+    return { sql: `UPDATE ${table} SET ${column} = ${text(other)} WHERE ${where}`, what: `${column} of ${where}` };
+  });
+  const key = table === 'close_commitments' ? 'event_seq' : 'tenant_key';
+  const copied = Object.entries(row).map(([column, value]) => (column === key ? '2' : text(value)));
+  return [
+    ...edits,
+    { sql: `DELETE FROM ${table} WHERE ${where}`, what: `deletion of ${where}` },
+    ...(key === 'event_seq'
+      ? []
+      : [{ sql: `INSERT INTO ${table} (${columns}) VALUES (${copied.join(', ')})`, what: `a copy of ${where}` }]),
+  ];
+}
+
+/** Past the guards; false where a key of SQLite's own forbids it. */
+function carryOut(connection: LedgerConnection, sql: string): boolean {
+  const triggers = connection
+    .prepare("SELECT name FROM sqlite_schema WHERE type = 'trigger'")
+    .pluck()
+    .all() as string[];
+  for (const name of triggers) connection.exec(`DROP TRIGGER ${name}`);
+  connection.pragma('foreign_keys = OFF');
+  try {
+    connection.exec(sql);
+    return true;
+  } catch (error) {
+    if (error instanceof Database.SqliteError && error.code.startsWith('SQLITE_CONSTRAINT')) return false;
+    throw error;
+  }
+}
+
+/** The tenants that an edit of a row can be about: its own, and those next to it. */
+function tenantsOf(connection: LedgerConnection, { tenant_key: tenantKey = null }: Values): string[] {
+  if (tenantKey === null) return [];
+  const ids = connection.prepare('SELECT tenant_id FROM tenants WHERE tenant_key IN (2, @key, @key + 1)').pluck();
+  return (ids.all({ key: tenantKey }) as string[]).map((id) => JSON.stringify(id));
+}

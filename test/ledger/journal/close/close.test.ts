@@ -1,0 +1,302 @@
+import { expect, test } from 'vitest';
+import { verifyLedger } from '../../../../src/ledger/audit/verify/verify.ts';
+import {
+  type CloseRequest,
+  closePeriod,
+  type PeriodEvent,
+  reopenPeriod,
+} from '../../../../src/ledger/journal/close/close-period.ts';
+import { applyRun } from '../../../../src/ledger/journal/runs/apply-run.ts';
+import { failRun } from '../../../../src/ledger/journal/runs/fail-run.ts';
+import { FencedError } from '../../../../src/ledger/store/errors.ts';
+import type { LedgerConnection } from '../../../../src/ledger/store/file/open.ts';
+import { viewLedger } from '../../../support/ledger-view.ts';
+import { applyWalk, beginRun, openLedger, publish, stageWalk, usageRecord } from '../../../support/open-ledger.ts';
+import { NOON } from '../../../support/test-clock.ts';
+
+const HOUR = 3_600_000;
+const PERIOD = '2026-02';
+const END = Date.UTC(2026, 2, 1);
+const RECORDS = [usageRecord('a', 100, PERIOD), usageRecord('b', 50, PERIOD)];
+
+test('a period that is over, has settled and stood still over two walks 12 h apart is closed with its figures', () => {
+  const { connection, view } = openProven();
+
+  const event = close(connection, { nowMs: NOON + 12 * HOUR });
+
+  expect(event).toMatchObject({ tenants: 2n, creditsUsed: 150n, requestCount: 20n, overridden: [], eventSeq: 3 });
+  expect(view.rows('SELECT action, at, actor, note, forced, overridden, credits_used FROM finance_closes')).toEqual([
+    {
+      action: 'close',
+      at: '2026-03-21T00:00:00.000Z',
+      actor: 'Ada',
+      note: 'invoice run 12',
+      forced: 0n,
+      overridden: '[]',
+      credits_used: 150n,
+    },
+  ]);
+  expect(view.value('SELECT DISTINCT state FROM finance_usage')).toBe('closed');
+  expect(
+    view.rows('SELECT state, credits_used, closed_at, closed_by, close_note, close_forced FROM finance_period_totals'),
+  ).toEqual([
+    {
+      state: 'closed',
+      credits_used: 150n,
+      closed_at: '2026-03-21T00:00:00.000Z',
+      closed_by: 'Ada',
+      close_note: 'invoice run 12',
+      close_forced: 0n,
+    },
+  ]);
+  expect(verifyLedger(connection)).toMatchObject({ faults: [], headDigest: event.digest });
+});
+
+test('--force on a period that nothing speaks against is no forced close', () => {
+  const { connection, view } = openProven();
+  close(connection, { nowMs: NOON + 12 * HOUR, force: true });
+  expect(view.value('SELECT forced FROM finance_closes')).toBe(0n);
+});
+
+test('a period that is not over is refused until its last millisecond has passed', () => {
+  const { connection } = openLedger();
+  publish(connection, RECORDS, { nowMs: END - HOUR });
+
+  expect(refusal(connection, { nowMs: END - 1, settleHours: 0 })).toEqual([
+    'it is not over: it ends at 2026-03-01T00:00:00.000Z',
+  ]);
+  expect(refusal(connection, { nowMs: END, settleHours: 0 })).toEqual([
+    'no complete walk has been made since it ended; sync first',
+  ]);
+});
+
+test('a period that still settles is refused with the time until which it does', () => {
+  const { connection } = openLedger();
+  publish(connection, RECORDS, { nowMs: END });
+  publish(connection, RECORDS, { nowMs: END + 12 * HOUR });
+
+  expect(refusal(connection, { nowMs: END + 48 * HOUR - 1 })).toEqual([
+    'it settles for 48 h, until 2026-03-03T00:00:00.000Z',
+  ]);
+  expect(close(connection, { nowMs: END + 48 * HOUR }).overridden).toEqual([]);
+});
+
+test('one walk is refused, and so is a second one less than 12 h later', () => {
+  const { connection } = openLedger();
+  publish(connection, RECORDS, { nowMs: NOON });
+  const unproven = [expect.stringMatching(/^two complete walks 12 h apart.*a walk after 2026-03-21T00:00:00.000Z/)];
+  expect(refusal(connection, { nowMs: NOON + 24 * HOUR })).toEqual(unproven);
+
+  publish(connection, RECORDS, { nowMs: NOON + 12 * HOUR - 1 });
+  expect(refusal(connection, { nowMs: NOON + 24 * HOUR })).toEqual(unproven);
+
+  publish(connection, RECORDS, { nowMs: NOON + 12 * HOUR });
+  expect(close(connection, { nowMs: NOON + 24 * HOUR }).overridden).toEqual([]);
+});
+
+test('walks from before the end of the period prove nothing', () => {
+  const { connection } = openLedger();
+  publish(connection, RECORDS, { nowMs: END - 1 });
+  publish(connection, RECORDS, { nowMs: END + 20 * HOUR });
+  expect(refusal(connection, { nowMs: NOON })).toEqual([expect.stringMatching(/^two complete walks/)]);
+});
+
+test('a change begins the proof anew, also one that has been taken back since', () => {
+  const { connection } = openProven();
+  publish(connection, [usageRecord('a', 101, PERIOD), usageRecord('b', 50, PERIOD)], { nowMs: NOON + 13 * HOUR });
+  expect(refusal(connection, { nowMs: NOON + 40 * HOUR })).toEqual([expect.stringMatching(/^two complete walks/)]);
+
+  publish(connection, RECORDS, { nowMs: NOON + 14 * HOUR });
+  expect(refusal(connection, { nowMs: NOON + 40 * HOUR })).toEqual([
+    expect.stringMatching(/a walk after 2026-03-21T14:00:00.000Z would be the second/),
+  ]);
+});
+
+test('a record that is missing from the latest walk is an obstacle until it is back or withdrawn', () => {
+  const { connection } = openProven();
+  publish(connection, RECORDS.slice(0, 1), { nowMs: NOON + 24 * HOUR });
+
+  expect(refusal(connection, { nowMs: NOON + 40 * HOUR })).toEqual([
+    '1 of its records are missing from the latest walk and not yet withdrawn',
+  ]);
+});
+
+test('a walk that missed a record does not agree with the one that shows it again', () => {
+  const { connection } = openLedger();
+  publish(connection, RECORDS, { nowMs: END - HOUR });
+  publish(connection, RECORDS.slice(0, 1), { nowMs: NOON });
+  publish(connection, RECORDS, { nowMs: NOON + 12 * HOUR });
+  expect(refusal(connection, { nowMs: NOON + 23 * HOUR })).toEqual([expect.stringMatching(/^two complete walks/)]);
+
+  publish(connection, RECORDS, { nowMs: NOON + 24 * HOUR });
+  expect(close(connection, { nowMs: NOON + 24 * HOUR }).overridden).toEqual([]);
+});
+
+test('a month of which nothing is left upstream can still be proven and closed', () => {
+  const { connection, view } = openProven();
+  const later = [usageRecord('a', 1, '2026-03')];
+  const gone = view.rows(
+    'SELECT p.period_key AS periodKey, t.tenant_key AS tenantKey FROM periods p JOIN tenants t USING (workspace_key)',
+  );
+  publish(connection, later, { nowMs: NOON + 13 * HOUR });
+  const second = beginRun(connection, { nowMs: NOON + 14 * HOUR });
+  stageWalk(second, later);
+  applyRun(connection, {
+    ...second,
+    facts: second.staging.finishWalk(),
+    walk: { walkNumber: 1, startedAtMs: NOON, finishedAtMs: NOON, verdict: 'accepted', signs: [] },
+    withdrawals: gone.map(({ periodKey, tenantKey }) => ({
+      periodKey: Number(periodKey),
+      tenantKey: Number(tenantKey),
+    })),
+    nowMs: NOON + 14 * HOUR,
+    afterMerge: () => null,
+  });
+  publish(connection, later, { nowMs: NOON + 26 * HOUR });
+
+  const event = close(connection, { nowMs: NOON + 26 * HOUR });
+
+  expect(event).toMatchObject({ tenants: 0n, creditsUsed: 0n, overridden: [] });
+  expect(view.value("SELECT as_of FROM finance_period_totals WHERE period = '2026-02'")).toBe(
+    '2026-03-21T14:00:00.000Z',
+  );
+  expect(verifyLedger(connection).faults).toEqual([]);
+});
+
+test('all reasons are told at once, with a way out', () => {
+  const { connection } = openLedger();
+  publish(connection, RECORDS, { nowMs: END - HOUR });
+  publish(connection, RECORDS.slice(0, 1), { nowMs: END - HOUR });
+
+  const error = thrown(() => close(connection, { nowMs: END + HOUR }));
+
+  expect(error).toMatchObject({ code: 'close_refused', retryable: false, hint: expect.stringContaining('--force') });
+  expect(String((error as Error).message).split('\n')).toEqual([
+    '2026-02 cannot be closed yet:',
+    '  - it settles for 48 h, until 2026-03-03T00:00:00.000Z',
+    '  - no complete walk has been made since it ended; sync first',
+    '  - 1 of its records are missing from the latest walk and not yet withdrawn',
+  ]);
+});
+
+test('a refused close leaves no trace', () => {
+  const { connection, path } = openLedger();
+  publish(connection, RECORDS, { nowMs: NOON });
+  const view = viewLedger(path);
+  const before = view.dump();
+  const lease = view.rows('SELECT * FROM leases');
+
+  expect(thrown(() => close(connection, { nowMs: NOON }))).toMatchObject({ code: 'close_refused' });
+
+  expect(view.dump()).toBe(before);
+  expect(view.rows('SELECT * FROM leases')).toEqual(lease);
+  expect(view.value('SELECT count(*) FROM finance_closes')).toBe(0n);
+});
+
+test('a forced close is recorded with the reasons that it overrode', () => {
+  const { connection, view } = openProven();
+  publish(connection, RECORDS.slice(0, 1), { nowMs: NOON + 13 * HOUR });
+
+  const event = close(connection, { nowMs: NOON + 13 * HOUR, force: true });
+
+  const reasons = ['1 of its records are missing from the latest walk and not yet withdrawn'];
+  expect(event.overridden).toEqual(reasons);
+  expect(view.rows('SELECT forced, overridden FROM finance_closes')).toEqual([
+    { forced: 1n, overridden: JSON.stringify(reasons) },
+  ]);
+  expect(view.value('SELECT close_forced FROM finance_period_totals')).toBe(1n);
+  expect(verifyLedger(connection).faults).toEqual([]);
+});
+
+test('a closed period is not closed again, not even by force, and an open one is not reopened', () => {
+  const { connection } = openProven();
+  expect(thrown(() => reopen(connection))).toMatchObject({ code: 'close_refused', message: '2026-02 is not closed' });
+  close(connection, { nowMs: NOON + 12 * HOUR });
+  const again = thrown(() => close(connection, { nowMs: NOON + 12 * HOUR, force: true }));
+  expect(again).toMatchObject({ code: 'close_refused', message: '2026-02 is closed already' });
+});
+
+test('a period or workspace that the ledger has nothing of is neither closed nor reopened', () => {
+  const { connection } = openProven();
+  for (const unknown of [{ period: '2025-01' }, { workspaceId: 'ws-9' }]) {
+    const error = thrown(() => close(connection, { ...unknown, nowMs: NOON + 12 * HOUR, force: true }));
+    expect(error).toMatchObject({ code: 'unknown_period' });
+    expect(thrown(() => reopen(connection, unknown))).toMatchObject({ code: 'unknown_period' });
+  }
+});
+
+test('a run under way blocks close and reopen until it has ended', () => {
+  const { connection } = openProven();
+  const underWay = beginRun(connection, { nowMs: NOON + 13 * HOUR });
+  stageWalk(underWay, RECORDS);
+
+  const error = thrown(() => close(connection, { nowMs: NOON + 13 * HOUR + 1_000, force: true }));
+  expect(error).toMatchObject({ code: 'lease_held', retryable: true, retryAfterMs: 59_000 });
+
+  applyWalk(connection, underWay, NOON + 13 * HOUR);
+  close(connection, { nowMs: NOON + 13 * HOUR + 1_000 });
+  beginRun(connection, { nowMs: NOON + 14 * HOUR });
+  expect(thrown(() => reopen(connection, { nowMs: NOON + 14 * HOUR }))).toMatchObject({ code: 'lease_held' });
+});
+
+test('a run that slept through its lease cannot publish after a close', () => {
+  const { connection, path, view } = openProven();
+  const sleeper = beginRun(openLedger(path).connection, { nowMs: NOON + 13 * HOUR });
+  stageWalk(sleeper, [usageRecord('a', 999, PERIOD)]);
+  close(connection, { nowMs: NOON + 14 * HOUR });
+  const before = view.dump();
+
+  const other = openLedger(path).connection;
+  expect(thrown(() => applyWalk(other, sleeper, NOON + 14 * HOUR))).toBeInstanceOf(FencedError);
+
+  const failure = { status: 'failed', code: 'fenced', message: 'fenced', pages: 1, records: 1 } as const;
+  failRun(other, sleeper.run, failure, NOON + 14 * HOUR);
+  expect(view.dump()).toBe(before);
+  expect(view.rows('SELECT error_code FROM finance_runs ORDER BY started_at DESC LIMIT 1')).toEqual([
+    { error_code: 'fenced' },
+  ]);
+  expect(verifyLedger(connection).faults).toEqual([]);
+  expect(publish(connection, RECORDS, { nowMs: NOON + 15 * HOUR }).entries).toBe(0);
+});
+
+test('a close of one workspace leaves the same period of another open', () => {
+  const { connection, view } = openProven();
+  publish(connection, RECORDS, { workspaceId: 'ws-2', nowMs: NOON });
+  close(connection, { nowMs: NOON + 12 * HOUR });
+  expect(view.rows('SELECT workspace_id, state FROM finance_period_totals ORDER BY 1')).toEqual([
+    { workspace_id: 'ws-1', state: 'closed' },
+    { workspace_id: 'ws-2', state: expect.stringMatching(/^(open|settling)$/) },
+  ]);
+});
+
+/** A ledger whose February stood still over two walks 12 h apart, the first of them at noon. */
+function openProven() {
+  const { connection, path } = openLedger();
+  publish(connection, RECORDS, { nowMs: NOON });
+  publish(connection, RECORDS, { nowMs: NOON + 12 * HOUR });
+  return { connection, path, view: viewLedger(path) };
+}
+
+function close(connection: LedgerConnection, request: Partial<CloseRequest> & { nowMs: number }): PeriodEvent {
+  const usual = { workspaceId: 'ws-1', period: PERIOD, by: 'Ada', note: 'invoice run 12', force: false };
+  return closePeriod(connection, { ...usual, settleHours: 48, ...request });
+}
+
+function reopen(connection: LedgerConnection, request: { period?: string; workspaceId?: string; nowMs?: number } = {}) {
+  const usual = { workspaceId: 'ws-1', period: PERIOD, by: 'Bo', note: 'a mistake', nowMs: NOON + 12 * HOUR };
+  return reopenPeriod(connection, { ...usual, ...request });
+}
+
+/** The reasons for which a close is refused. */
+function refusal(connection: LedgerConnection, request: Partial<CloseRequest> & { nowMs: number }): unknown {
+  return (thrown(() => close(connection, request)) as { reasons?: unknown }).reasons;
+}
+
+function thrown(work: () => unknown): unknown {
+  try {
+    work();
+  } catch (error) {
+    return error;
+  }
+  throw new Error('nothing was thrown');
+}

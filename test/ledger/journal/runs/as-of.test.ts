@@ -1,0 +1,118 @@
+import { expect, test } from 'vitest';
+import { periodBounds } from '../../../../src/core/period.ts';
+import { closePeriod, reopenPeriod } from '../../../../src/ledger/journal/close/close-period.ts';
+import { usageAsOf } from '../../../../src/ledger/journal/runs/as-of.ts';
+import { failRun } from '../../../../src/ledger/journal/runs/fail-run.ts';
+import type { LedgerConnection } from '../../../../src/ledger/store/file/open.ts';
+import { beginRun, openLedger, publish, usageRecord } from '../../../support/open-ledger.ts';
+import { NOON } from '../../../support/test-clock.ts';
+
+const HOUR = 3_600_000;
+const PERIOD = '2026-02';
+const REQUEST = { workspaceId: 'ws-1', period: PERIOD, by: 'Ada', note: '' };
+
+test('the past begins with nothing, and each run is in it from the millisecond in which it was published', () => {
+  const { connection } = openLedger();
+  publish(connection, [usageRecord('a', 1)], { nowMs: NOON });
+  publish(connection, [usageRecord('a', 5), usageRecord('b', 2)], { nowMs: NOON + HOUR });
+
+  expect(creditsAt(connection, NOON - 1)).toEqual([]);
+  expect(creditsAt(connection, NOON)).toEqual(['a 1']);
+  expect(creditsAt(connection, NOON + HOUR - 1)).toEqual(['a 1']);
+  expect(creditsAt(connection, NOON + HOUR)).toEqual(['a 5', 'b 2']);
+  expect(creditsAt(connection, NOON + 1_000 * HOUR)).toEqual(['a 5', 'b 2']);
+});
+
+test('workspace, period and tenant that are asked for leave the rest out', () => {
+  const { connection } = openLedger();
+  const records = [usageRecord('a', 1), usageRecord('b', 2), usageRecord('a', 3, PERIOD), usageRecord('b', 4, PERIOD)];
+  for (const workspaceId of ['ws-1', 'ws-2']) publish(connection, records, { workspaceId, nowMs: NOON });
+  const at = new Date(NOON).toISOString();
+  const all = usageAsOf(connection, at);
+  expect(all).toHaveLength(8);
+
+  for (const workspaceId of [undefined, 'ws-2', 'none']) {
+    for (const period of [undefined, PERIOD, '1999-01']) {
+      for (const tenantId of [undefined, 'b', 'none']) {
+        expect(usageAsOf(connection, at, { workspaceId, period, tenantId })).toEqual(
+          all.filter(
+            (row) =>
+              row.workspace_id === (workspaceId ?? row.workspace_id) &&
+              row.period === (period ?? row.period) &&
+              row.tenant_id === (tenantId ?? row.tenant_id),
+          ),
+        );
+      }
+    }
+  }
+});
+
+test('a row says all that is known of a key', () => {
+  const { connection } = openLedger();
+  publish(connection, [usageRecord('a', 2n ** 63n - 1n, PERIOD)], { nowMs: NOON });
+  expect(usageAsOf(connection, new Date(NOON).toISOString())).toEqual([
+    {
+      workspace_id: 'ws-1',
+      tenant_id: 'a',
+      period: PERIOD,
+      credits_used: 9223372036854775807n,
+      request_count: 10n,
+      period_start: periodBounds(PERIOD).start,
+      period_end: periodBounds(PERIOD).end,
+      state: 'settling',
+      first_seen_at: new Date(NOON).toISOString(),
+      changed_at: new Date(NOON).toISOString(),
+      withdrawn: false,
+      closed: false,
+    },
+  ]);
+});
+
+test('a closed period keeps its figures for as long as it was closed, and no longer', () => {
+  const { connection } = openLedger();
+  publish(connection, [usageRecord('a', 1, PERIOD)], { nowMs: NOON });
+  closePeriod(connection, { ...REQUEST, force: true, settleHours: 0, nowMs: NOON + HOUR });
+  publish(connection, [usageRecord('a', 5, PERIOD), usageRecord('new', 3, PERIOD)], { nowMs: NOON + 2 * HOUR });
+  reopenPeriod(connection, { ...REQUEST, nowMs: NOON + 3 * HOUR });
+  closePeriod(connection, { ...REQUEST, force: true, settleHours: 0, nowMs: NOON + 4 * HOUR });
+
+  expect(creditsAt(connection, NOON + HOUR - 1)).toEqual(['a 1']);
+  expect(creditsAt(connection, NOON + HOUR)).toEqual(['a 1 closed']);
+  expect(creditsAt(connection, NOON + 2 * HOUR)).toEqual(['a 1 closed']);
+  expect(creditsAt(connection, NOON + 3 * HOUR)).toEqual(['a 5', 'new 3']);
+  expect(creditsAt(connection, NOON + 4 * HOUR)).toEqual(['a 5 closed', 'new 3 closed']);
+});
+
+test('of several events in one millisecond the last one counts', () => {
+  const { connection } = openLedger();
+  publish(connection, [usageRecord('a', 1, PERIOD)], { nowMs: NOON });
+  closePeriod(connection, { ...REQUEST, force: true, settleHours: 0, nowMs: NOON });
+  publish(connection, [usageRecord('a', 2, PERIOD)], { nowMs: NOON });
+  expect(creditsAt(connection, NOON)).toEqual(['a 1 closed']);
+  reopenPeriod(connection, { ...REQUEST, nowMs: NOON });
+  expect(creditsAt(connection, NOON)).toEqual(['a 2']);
+});
+
+test('a run that failed is no part of the past', () => {
+  const { connection } = openLedger();
+  publish(connection, [usageRecord('a', 1)], { nowMs: NOON });
+  publish(connection, [usageRecord('a', 2)], { nowMs: NOON + 2 * HOUR });
+  const { run } = beginRun(connection, { nowMs: NOON + 2 * HOUR });
+  failRun(connection, run, { status: 'failed', code: 'x', message: '', pages: 0, records: 0 }, NOON + HOUR);
+  expect(creditsAt(connection, NOON + HOUR)).toEqual(['a 1']);
+});
+
+test('workspaces have their own past', () => {
+  const { connection } = openLedger();
+  publish(connection, [usageRecord('a', 1)], { nowMs: NOON });
+  publish(connection, [usageRecord('a', 9)], { nowMs: NOON + HOUR, workspaceId: 'ws-2' });
+  publish(connection, [usageRecord('a', 2)], { nowMs: NOON + 2 * HOUR });
+  const said = usageAsOf(connection, new Date(NOON + HOUR).toISOString());
+  expect(said.map((row) => `${row.workspace_id} ${row.credits_used}`)).toEqual(['ws-1 1', 'ws-2 9']);
+});
+
+function creditsAt(connection: LedgerConnection, atMs: number): string[] {
+  return usageAsOf(connection, new Date(atMs).toISOString()).map(
+    (row) => `${row.tenant_id} ${row.credits_used}${row.closed ? ' closed' : ''}`,
+  );
+}

@@ -1,0 +1,152 @@
+import { expect, test } from 'vitest';
+import { type ClaimedRun, claimRun, LEASE_MS, renewLease } from '../../../../src/ledger/journal/runs/claim-run.ts';
+import { failRun } from '../../../../src/ledger/journal/runs/fail-run.ts';
+import { FencedError, LeaseHeldError } from '../../../../src/ledger/store/errors.ts';
+import { viewLedger } from '../../../support/ledger-view.ts';
+import { applyWalk, beginRun, openLedger, publish, stageWalk, usageRecord } from '../../../support/open-ledger.ts';
+import { NOON } from '../../../support/test-clock.ts';
+
+const SLOT = '2026-03-20T12:00:00.000Z';
+
+test('a workspace whose lease is live cannot be claimed, and the error says how long to wait', () => {
+  const { connection } = openLedger();
+  beginRun(connection);
+
+  const error = thrown(() => beginRun(connection, { nowMs: NOON + 1_000 }));
+
+  expect(error).toBeInstanceOf(LeaseHeldError);
+  expect(error).toMatchObject({ code: 'lease_held', retryable: true, retryAfterMs: LEASE_MS - 1_000 });
+});
+
+test('the refused claim leaves no trace and the other workspace stays free', () => {
+  const { connection, path } = openLedger();
+  beginRun(connection);
+  const view = viewLedger(path);
+  const before = view.rows('SELECT * FROM runs');
+
+  thrown(() => beginRun(connection));
+
+  expect(view.rows('SELECT * FROM runs')).toEqual(before);
+  expect(beginRun(connection, { workspaceId: 'ws-2' }).run.fencingToken).toBe(1);
+});
+
+test('a renewed lease holds for a whole term from its renewal', () => {
+  const { connection } = openLedger();
+  const { run } = beginRun(connection);
+  expect(renewLease(connection, run, NOON + 50_000)).toBe(true);
+
+  expect(thrown(() => beginRun(connection, { nowMs: NOON + LEASE_MS + 1 }))).toBeInstanceOf(LeaseHeldError);
+  expect(beginRun(connection, { nowMs: NOON + 50_000 + LEASE_MS }).run.fencingToken).toBe(2);
+});
+
+test('an expired lease is taken over, and the run that slept through it publishes nothing', () => {
+  const { connection, path } = openLedger();
+  publish(connection, [usageRecord('a', 1)]);
+  const sleeper = beginRun(connection);
+  stageWalk(sleeper, [usageRecord('a', 100), usageRecord('b', 100)]);
+
+  const rival = beginRun(openLedger(path).connection, { nowMs: NOON + LEASE_MS });
+
+  expect(rival.run.fencingToken).toBe(sleeper.run.fencingToken + 1);
+  const view = viewLedger(path);
+  const before = view.dump();
+  const heads = view.rows('SELECT * FROM runs');
+  expect(thrown(() => applyWalk(connection, sleeper))).toBeInstanceOf(FencedError);
+  expect(view.dump()).toBe(before);
+  expect(view.rows('SELECT * FROM runs')).toEqual(heads);
+  expect(view.rows('SELECT status, error_code FROM finance_runs')).toEqual([
+    { status: 'applied', error_code: null },
+    { status: 'superseded', error_code: 'superseded' },
+    { status: 'running', error_code: null },
+  ]);
+});
+
+test('a run is fenced also after the one that took over has published and let go', () => {
+  const { connection, path } = openLedger();
+  const sleeper = beginRun(connection);
+  stageWalk(sleeper, [usageRecord('a', 100)]);
+  publish(openLedger(path).connection, [usageRecord('a', 200)], { nowMs: NOON + LEASE_MS });
+
+  expect(thrown(() => applyWalk(connection, sleeper))).toBeInstanceOf(FencedError);
+  expect(renewLease(connection, sleeper.run, NOON)).toBe(false);
+  expect(viewLedger(path).value('SELECT credits_used FROM finance_usage')).toBe(200n);
+});
+
+test('a superseded run that fails afterwards neither changes its status nor frees the lease of its successor', () => {
+  const { connection, path } = openLedger();
+  const sleeper = beginRun(connection);
+  beginRun(connection, { nowMs: NOON + LEASE_MS });
+
+  failRun(connection, sleeper.run, { status: 'failed', code: 'x', message: '', pages: 0, records: 0 }, NOON + LEASE_MS);
+
+  const view = viewLedger(path);
+  expect(view.rows('SELECT status FROM finance_runs')).toEqual([{ status: 'superseded' }, { status: 'running' }]);
+  expect(view.rows('SELECT released, fencing_token FROM leases')).toEqual([{ released: 0n, fencing_token: 2n }]);
+});
+
+test('a lease whose process on this machine is gone is taken over at once', () => {
+  const { connection } = openLedger();
+  beginRun(connection);
+  // The highest process id of a 64-bit Linux is 2^22: this one cannot be alive.
+  connection.prepare('UPDATE leases SET holder_pid = 4194305').run();
+
+  expect(beginRun(connection).run.fencingToken).toBe(2);
+});
+
+test('a lease of an earlier process that had the same id is taken over at once', () => {
+  const { connection } = openLedger();
+  for (const [index, pid] of [process.pid, process.ppid].entries()) {
+    beginRun(connection);
+    connection.prepare("UPDATE leases SET holder_pid = ?, holder_start = 'earlier'").run(pid);
+    const { run } = beginRun(connection);
+    expect(run.fencingToken).toBe(2 * index + 2);
+    connection.prepare('UPDATE leases SET released = 1').run();
+  }
+});
+
+test('a lease that was written before the clock was set back lasts no longer than any other', () => {
+  const { connection } = openLedger();
+  beginRun(connection, { nowMs: NOON + 24 * 3_600_000 });
+
+  expect(thrown(() => beginRun(connection))).toMatchObject({ code: 'lease_held', retryAfterMs: LEASE_MS });
+  expect(beginRun(connection, { nowMs: NOON + LEASE_MS }).run.fencingToken).toBe(2);
+});
+
+test('a lease of another machine is respected until it expires, whatever its process id', () => {
+  const { connection } = openLedger();
+  beginRun(connection);
+  connection.prepare("UPDATE leases SET holder_pid = 4194305, holder_host = 'elsewhere'").run();
+
+  expect(thrown(() => beginRun(connection))).toBeInstanceOf(LeaseHeldError);
+});
+
+test('a slot that has been applied is not done again, and says by which run it was done', () => {
+  const { connection, path } = openLedger();
+  const { runId } = publish(connection, [usageRecord('a', 1)], { kind: 'scheduled', slot: SLOT });
+
+  expect(claimOf(connection, 'scheduled')).toEqual({ doneBy: runId });
+  expect(viewLedger(path).value('SELECT count(*) FROM runs')).toBe(1n);
+});
+
+test('a slot whose run failed is done again, and so is the same slot of another kind', () => {
+  const { connection } = openLedger();
+  const { run } = beginRun(connection, { kind: 'scheduled', slot: SLOT });
+  failRun(connection, run, { status: 'failed', code: 'network', message: '', pages: 0, records: 0 }, NOON);
+  publish(connection, [usageRecord('a', 1)], { kind: 'scheduled', slot: SLOT });
+
+  expect(claimOf(connection, 'reconcile')).toMatchObject({ fencingToken: 3, first: false });
+});
+
+function claimOf(connection: Parameters<typeof claimRun>[0], kind: 'scheduled' | 'reconcile'): ClaimedRun | object {
+  const window = { from: null, to: null };
+  return claimRun(connection, { workspaceId: 'ws-1', workspaceName: 'Test', kind, slot: SLOT, window, nowMs: NOON });
+}
+
+function thrown(action: () => unknown): unknown {
+  try {
+    action();
+  } catch (error) {
+    return error;
+  }
+  throw new Error('nothing was thrown');
+}

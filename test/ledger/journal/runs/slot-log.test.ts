@@ -1,0 +1,89 @@
+import Database from 'better-sqlite3';
+import { expect, test } from 'vitest';
+import { SlotLog } from '../../../../src/ledger/journal/runs/slot-log.ts';
+import { StoppingError } from '../../../../src/queue/errors.ts';
+import { rejection } from '../../../support/rejection.ts';
+import { type Fixture, manualOrder, startFixture, WORKSPACE } from '../../../support/sandbox-fixture.ts';
+
+const SLOTS = ['2026-03-20T11:30:00.000Z', '2026-03-20T11:45:00.000Z', '2026-03-20T12:00:00.000Z'] as const;
+
+/** A run of a slot, which fails with this status unless it is 200. */
+async function run(fixture: Fixture, slot: string, status = 200): Promise<void> {
+  const order = manualOrder({ kind: 'scheduled', slot });
+  if (status !== 200) {
+    fixture.sandbox.faults.push({ times: Number.POSITIVE_INFINITY, action: { type: 'status', status } });
+    await rejection(fixture.context.sync(order));
+    fixture.sandbox.faults.clear();
+  } else await fixture.context.sync(order);
+}
+
+test('only a published run does a slot; what failed since is counted, with when and whether we are refused', async () => {
+  const fixture = await startFixture();
+  await run(fixture, SLOTS[0]);
+  const log = new SlotLog(fixture.context.reader().connection);
+  expect(log.record(WORKSPACE, 'scheduled')).toMatchObject({ doneSlot: SLOTS[0], failures: 0 });
+
+  await run(fixture, SLOTS[1], 503);
+  expect(log.record(WORKSPACE, 'scheduled')).toEqual({
+    ...{ doneSlot: SLOTS[0], failures: 1, failedSlot: SLOTS[1], failedAtMs: fixture.clock.now(), refused: false },
+  });
+  fixture.clock.advance(60_000);
+  await run(fixture, SLOTS[1], 401);
+  const failed = log.record(WORKSPACE, 'scheduled');
+  expect(failed).toMatchObject({ doneSlot: SLOTS[0], failures: 2, failedAtMs: fixture.clock.now(), refused: true });
+  expect(new SlotLog(fixture.context.reader().connection).record(WORKSPACE, 'scheduled')).toEqual(failed);
+
+  await run(fixture, SLOTS[2]);
+  expect(log.record(WORKSPACE, 'scheduled')).toMatchObject({ doneSlot: SLOTS[2], failures: 0, refused: false });
+});
+
+test('a look at many workspaces reads the ledger once as long as nothing is written, whatever runs', async () => {
+  const fixture = await startFixture();
+  await fixture.sync();
+  const statements: unknown[] = [];
+  const { name } = fixture.context.reader().connection;
+  const connection = new Database(name, { readonly: true, verbose: (sql) => statements.push(sql) });
+  const log = new SlotLog(connection);
+  log.record(WORKSPACE, 'scheduled');
+  fixture.sandbox.faults.push({
+    action: {
+      type: 'before',
+      run: () => {
+        log.record(WORKSPACE, 'scheduled');
+        statements.length = 0;
+        for (let index = 0; index < 100; index += 1) log.record(WORKSPACE, 'reconcile');
+      },
+    },
+  });
+  await run(fixture, SLOTS[2]);
+  // What asks whether something was written is all.
+  expect(new Set(statements)).toEqual(new Set(['PRAGMA data_version']));
+  expect(log.record(WORKSPACE, 'scheduled')).toMatchObject({ doneSlot: SLOTS[2] });
+  connection.close();
+});
+
+test('a run by hand that is published ends the failures and does no slot', async () => {
+  const fixture = await startFixture();
+  await fixture.sync();
+  const log = new SlotLog(fixture.context.reader().connection);
+  await run(fixture, SLOTS[1], 503);
+  await fixture.sync();
+  expect(log.record(WORKSPACE, 'scheduled')).toMatchObject({ doneSlot: null, failures: 0 });
+});
+
+test('a run that a stop has cut off is nobody’s failure', async () => {
+  const fixture = await startFixture();
+  await fixture.sync();
+  const stop = new AbortController();
+  fixture.sandbox.faults.push({ action: { type: 'before', run: () => stop.abort(new StoppingError()) } });
+  await rejection(fixture.context.sync(manualOrder({ kind: 'scheduled', slot: SLOTS[2], signal: stop.signal })));
+  const log = new SlotLog(fixture.context.reader().connection);
+  expect(log.record(WORKSPACE, 'scheduled')).toMatchObject({ doneSlot: null, failures: 0 });
+});
+
+test('a workspace that the ledger does not know has done nothing', async () => {
+  const fixture = await startFixture();
+  await fixture.sync();
+  const log = new SlotLog(fixture.context.reader().connection);
+  expect(log.record('another', 'reconcile')).toMatchObject({ doneSlot: null, failures: 0, failedAtMs: null });
+});

@@ -1,0 +1,24 @@
+import Database from 'better-sqlite3';
+import { expect, test } from 'vitest';
+import { ledgerErrorOf } from '../../../../src/ledger/store/file/sqlite-errors.ts';
+
+test.each([
+  ['SQLITE_FULL', 'ledger_disk', /make room/],
+  // What SQLite says when the disk has no room for the -shm file.
+  ['SQLITE_IOERR_SHMSIZE', 'ledger_disk', /make room.*-shm/],
+  ['SQLITE_IOERR_READ', 'ledger_io', /dmesg/],
+  ['SQLITE_IOERR_WRITE', 'ledger_io', /quota/],
+  ['SQLITE_READONLY_DBMOVED', 'ledger_replaced', /restart/],
+  ['SQLITE_READONLY_DIRECTORY', 'ledger_unwritable', /right to write/],
+  ['SQLITE_CORRUPT_VTAB', 'ledger_corrupt', /restore the ledger/],
+  ['SQLITE_BUSY_SNAPSHOT', 'ledger_busy', /tried again/],
+])('%s is %s, with what helps', (sqliteCode, code, hint) => {
+  const error = new Database.SqliteError('what SQLite says', sqliteCode);
+  expect(ledgerErrorOf(error)).toMatchObject({ code, message: 'what SQLite says', cause: error });
+  expect(ledgerErrorOf(error)?.hint).toMatch(hint);
+});
+
+test('what is not from SQLite stays what it is', () => {
+  expect(ledgerErrorOf(new Error('no'))).toBeNull();
+  expect(ledgerErrorOf(Object.assign(new Error('no'), { code: 'ENOSPC' }))).toBeNull();
+});

@@ -1,0 +1,219 @@
+import { execFile } from 'node:child_process';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { expect, test } from 'vitest';
+import { verifyLedger } from '../../../../src/ledger/audit/verify/verify.ts';
+import { openForWriting, openReader } from '../../../../src/ledger/store/file/open.ts';
+import { migrateLedger } from '../../../../src/ledger/store/schema/migrate.ts';
+import { viewLedger } from '../../../support/ledger-view.ts';
+import { openLedger, publish, usageRecord } from '../../../support/open-ledger.ts';
+import { rejection } from '../../../support/rejection.ts';
+import { temporaryFolder } from '../../../support/temporary-folder.ts';
+import { NOON } from '../../../support/test-clock.ts';
+
+const ROOT = fileURLToPath(new URL('../../../../', import.meta.url));
+const JOURNAL = join(ROOT, 'drizzle/meta/_journal.json');
+const run = promisify(execFile);
+
+interface Journal {
+  entries: { idx: number; version: string; when: number; tag: string; breakpoints: boolean }[];
+}
+
+test('a fresh ledger gets every migration, an id, and files that only its owner can read', () => {
+  const path = join(temporaryFolder(), 'new', 'ledger.db');
+  const connection = openForWriting(path);
+
+  const report = migrateLedger(connection, path, '1.2.3', NOON);
+
+  expect(report).toEqual({ applied: readJournal().entries.length, backup: null });
+  expect(connection.prepare('SELECT DISTINCT version, applied_at FROM schema_migrations').all()).toEqual([
+    { version: '1.2.3', applied_at: '2026-03-20T12:00:00.000Z' },
+  ]);
+  expect(connection.prepare("SELECT value FROM ledger_meta WHERE name = 'ledger_id'").pluck().get()).toMatch(
+    /^[-0-9a-f]{36}$/,
+  );
+  expect(connection.pragma('foreign_keys', { simple: true })).toBe(1);
+  expect(connection.pragma('journal_mode', { simple: true })).toBe('wal');
+  for (const file of [path, `${path}-wal`, `${path}-shm`]) expect(statSync(file).mode & 0o777).toBe(0o600);
+  expect(statSync(join(path, '../..')).mode & 0o777).toBe(0o700);
+  connection.close();
+});
+
+test('a current ledger is left as it is', () => {
+  const { connection, path } = openLedger();
+  expect(migrateLedger(connection, path, '9.9.9', NOON)).toEqual({ applied: 0, backup: null });
+});
+
+test('a ledger of a newer version is refused for writing and reading, and the error names that version', () => {
+  const { connection, path } = openLedger();
+  connection.prepare('INSERT INTO schema_migrations VALUES (?, ?, ?, ?)').run(9e12, 'x', '99.1.0', 'later');
+
+  for (const open of [() => migrateLedger(connection, path, '1.0.0', NOON), () => openReader(path)]) {
+    expect(open).toThrow(expect.objectContaining({ code: 'ledger_newer', message: expect.stringContaining('99.1.0') }));
+  }
+});
+
+test('a file that is no ledger, an older one and none at all are refused by the reader with what to do', () => {
+  const folder = temporaryFolder();
+  const text = join(folder, 'text.db');
+  writeFileSync(text, 'this is not a database, but long enough to be taken for one'.repeat(20));
+  const empty = join(folder, 'empty.db');
+  openForWriting(empty).close();
+
+  expect(() => openReader(text)).toThrow(expect.objectContaining({ code: 'ledger_unreadable' }));
+  expect(() => openReader(empty)).toThrow(expect.objectContaining({ code: 'ledger_outdated' }));
+  expect(() => openReader(join(folder, 'none.db'))).toThrow(expect.objectContaining({ code: 'ledger_missing' }));
+  expect(existsSync(join(folder, 'none.db'))).toBe(false);
+});
+
+test('a ledger of before the first release is refused for writing and reading, with what to do', () => {
+  const { connection, path } = openLedger();
+  connection.exec('DELETE FROM schema_migrations');
+  connection.prepare('INSERT INTO schema_migrations VALUES (?, ?, ?, ?)').run(1_795_264_272_427, 'x', '0.1.0', 'early');
+
+  for (const open of [() => migrateLedger(connection, path, '1.0.0', NOON), () => openReader(path)]) {
+    expect(open).toThrow(
+      expect.objectContaining({ code: 'ledger_too_old', hint: expect.stringContaining('usage-ledger sync') }),
+    );
+  }
+});
+
+test('`when` of the journal strictly increases, because migrations out of order would be skipped silently', () => {
+  const whens = readJournal().entries.map(({ when }) => when);
+  expect(whens.length).toBeGreaterThan(0);
+  expect(whens).toEqual([...new Set(whens)].sort((a, b) => a - b));
+});
+
+test('processes that open a fresh ledger at the same time all succeed, and each migration is done once', async () => {
+  const path = join(temporaryFolder(), 'ledger.db');
+
+  const reports = await Promise.all(Array.from({ length: 3 }, () => openInChild(ROOT, path)));
+
+  expect(reports.reduce((sum, { applied }) => sum + applied, 0)).toBe(readJournal().entries.length);
+  expect(viewLedger(path).value("SELECT count(*) FROM ledger_meta WHERE name = 'ledger_id'")).toBe(1n);
+});
+
+test('an older ledger is copied before it is migrated, also when two processes do so at the same time', async () => {
+  const { connection, path } = openLedger();
+  publish(connection, [usageRecord('a', 1), usageRecord('b', 2)]);
+  connection.close();
+  const newer = nextVersion('ALTER TABLE workspaces ADD COLUMN note TEXT;');
+
+  const reports = await Promise.all([openInChild(newer, path), openInChild(newer, path)]);
+
+  expect(reports.map(({ applied }) => applied).sort()).toEqual([0, 1]);
+  expect(readdirSync(join(path, '../..')).filter((name) => name.endsWith('.part'))).toEqual([]);
+  const migrated = reports.find(({ applied }) => applied === 1)?.backup ?? '';
+  expect(statSync(migrated).mode & 0o777).toBe(0o600);
+  const reader = openReader(migrated);
+  expect(verifyLedger(reader.connection)).toMatchObject({ faults: [], entries: 2 });
+  reader.close();
+  expect(viewLedger(path).value('SELECT count(note) FROM workspaces')).toBe(0n);
+  expect(() => openReader(path)).toThrow(expect.objectContaining({ code: 'ledger_newer' }));
+});
+
+test('a migration that fails changes nothing', async () => {
+  const { connection, path } = openLedger();
+  publish(connection, [usageRecord('a', 1)]);
+  connection.close();
+  const before = viewLedger(path);
+  const dump = before.dump();
+  const broken = nextVersion(
+    'ALTER TABLE workspaces ADD COLUMN note TEXT;\n--> statement-breakpoint\nSELECT * FROM nowhere;',
+  );
+
+  const error = await rejection(openInChild(broken, path));
+
+  expect(error.message).toContain('nowhere');
+  expect(viewLedger(path).dump()).toBe(dump);
+  expect(() => viewLedger(path).value('SELECT note FROM workspaces')).toThrow(/no such column/);
+});
+
+test('a migration that leaves rows without what they refer to is undone', async () => {
+  const { connection, path } = openLedger();
+  publish(connection, [usageRecord('a', 1)]);
+  connection.close();
+  const broken = nextVersion('DELETE FROM workspaces;');
+
+  const error = await rejection(openInChild(broken, path));
+
+  expect(error.message).toContain('migration_failed');
+  expect(viewLedger(path).value('SELECT count(*) FROM workspaces')).toBe(1n);
+});
+
+test.each([
+  'UPDATE usage_entries SET credits_delta = 2',
+  'DELETE FROM usage_entries',
+  "UPDATE walks SET verdict = 'moved'",
+  'DELETE FROM walks',
+  "UPDATE runs SET digest = ''",
+  'DELETE FROM runs',
+  'UPDATE leases SET fencing_token = 0',
+  'UPDATE alert_transitions SET at = 1',
+  'DELETE FROM alert_transitions',
+  "UPDATE alert_feedback SET label = 'real'",
+  'DELETE FROM alert_feedback',
+  'DELETE FROM silences',
+])('%s is refused by the ledger itself', (statement) => {
+  const { connection } = openLedger();
+  publish(connection, [usageRecord('a', 1)]);
+  connection.exec(`INSERT INTO alerts (alert_id, rule, rule_version, workspace_key, stage, severity, state, last_changed_at,
+      revision) VALUES ('a', 'jump', 1, 1, 'final', 'critical', 'resolved', '', 1);
+    INSERT INTO alert_transitions (alert_key, revision, change, state, stage, actor, at, silent)
+      VALUES (1, 1, 'resolved', 'resolved', 'final', 'run', '', 0);
+    INSERT INTO alert_feedback (alert_key, label, actor, at) VALUES (1, 'false', 'me', '');
+    INSERT INTO silences (silence_id, kind, rule, tenant, period, until, reason, created_by, created_at)
+      VALUES ('s', 'silence', '*', '*', '*', '', '', '', '')`);
+
+  expect(() => connection.exec(statement)).toThrow(expect.objectContaining({ code: 'SQLITE_CONSTRAINT_TRIGGER' }));
+});
+
+function readJournal(): Journal {
+  return JSON.parse(readFileSync(JOURNAL, 'utf8')) as Journal;
+}
+
+/** This program with one migration more, in a folder of its own. */
+function nextVersion(sql: string): string {
+  const folder = temporaryFolder();
+  cpSync(join(ROOT, 'dist'), join(folder, 'dist'), { recursive: true });
+  cpSync(join(ROOT, 'drizzle'), join(folder, 'drizzle'), { recursive: true });
+  symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
+  writeFileSync(join(folder, 'package.json'), '{"type": "module"}');
+  const journal = readJournal();
+  const idx = journal.entries.length;
+  const when = Math.max(...journal.entries.map((entry) => entry.when)) + 1;
+  journal.entries.push({ idx, version: '6', when, tag: '9999_next', breakpoints: true });
+  mkdirSync(join(folder, 'drizzle/meta'), { recursive: true });
+  writeFileSync(join(folder, 'drizzle/meta/_journal.json'), JSON.stringify(journal));
+  writeFileSync(join(folder, 'drizzle/9999_next.sql'), sql);
+  return folder;
+}
+
+/** Opens the ledger for writing in a process of its own, with the program that lies in `root`. */
+async function openInChild(root: string, path: string): Promise<{ applied: number; backup: string | null }> {
+  const script = `
+    import { LedgerWriter } from ${JSON.stringify(join(root, 'dist/writer/ledger-writer.js'))};
+    try {
+      const writer = await LedgerWriter.open(${JSON.stringify({ path, version: '2.0.0', nowMs: NOON })});
+      console.log(JSON.stringify(writer.migration));
+      await writer.close();
+    } catch (error) {
+      console.error(error.code, error.message);
+      process.exitCode = 1;
+    }`;
+  const file = join(temporaryFolder(), 'open.mjs');
+  writeFileSync(file, script);
+  const { stdout } = await run(process.execPath, [file]);
+  return JSON.parse(stdout) as { applied: number; backup: string | null };
+}

@@ -1,0 +1,377 @@
+import { type ChildProcess, fork, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import Database from 'better-sqlite3';
+import { readMigrationFiles } from 'drizzle-orm/migrator';
+import { expect, onTestFinished, test } from 'vitest';
+import { verifyLedger } from '../../../../src/ledger/audit/verify/verify.ts';
+import { openForWriting, openReader } from '../../../../src/ledger/store/file/open.ts';
+import { migrateLedger } from '../../../../src/ledger/store/schema/migrate.ts';
+import { backupLedger } from '../../../../src/ledger/transfer/backup/backup.ts';
+import { type RestoreReport, restoreLedger } from '../../../../src/ledger/transfer/backup/restore.ts';
+import { openLedger, publish, usageRecord } from '../../../support/open-ledger.ts';
+import { rejection } from '../../../support/rejection.ts';
+import { temporaryFolder } from '../../../support/temporary-folder.ts';
+import { NOON } from '../../../support/test-clock.ts';
+
+const RESTORER = fileURLToPath(new URL('./restore-process.mjs', import.meta.url));
+const MIGRATIONS = fileURLToPath(new URL('../../../../drizzle', import.meta.url));
+const signal = new AbortController().signal;
+
+interface Prepared {
+  ledgerPath: string;
+  backup: string;
+  /** Head digests of the backup and of the ledger, which went on after it. */
+  heads: { backup: string; ledger: string };
+}
+
+/** A backup of a ledger, and the ledger, closed, with one more run. */
+async function prepare(records = 3): Promise<Prepared> {
+  const { path: ledgerPath, connection } = openLedger();
+  publish(
+    connection,
+    Array.from({ length: records }, (_, index) => usageRecord(`tenant-${index}`, 100 + index)),
+  );
+  const backup = join(temporaryFolder(), 'backup.db');
+  const { headDigest } = await backupLedger({ ledgerPath, target: backup, signal });
+  publish(connection, [usageRecord('tenant-0', 500)]);
+  const ledger = verifyLedger(connection).headDigest;
+  connection.close();
+  expect(ledger).not.toBe(headDigest);
+  return { ledgerPath, backup, heads: { backup: headDigest, ledger } };
+}
+
+function restore(file: string, ledgerPath: string): Promise<RestoreReport> {
+  return restoreLedger({ file, ledgerPath, version: '0.0.0', nowMs: NOON, signal });
+}
+
+/** The head digest of a file that must pass every check, opened as the daemon would. */
+function headOf(path: string): string {
+  const connection = openForWriting(path);
+  try {
+    migrateLedger(connection, path, '0.0.0', NOON);
+    const { faults, headDigest } = verifyLedger(connection);
+    expect(faults).toEqual([]);
+    return headDigest;
+  } finally {
+    connection.close();
+  }
+}
+
+/** Everything in the ledger's folder, with content. */
+function folderOf(ledgerPath: string): Record<string, string> {
+  const folder = dirname(ledgerPath);
+  return Object.fromEntries(
+    readdirSync(folder).map((name) => [name, readFileSync(join(folder, name)).toString('base64')]),
+  );
+}
+
+function forkRestore(...args: string[]): ChildProcess {
+  const child = fork(RESTORER, args, { execArgv: [] });
+  onTestFinished(() => {
+    child.kill('SIGKILL');
+  });
+  return child;
+}
+
+test('a restore puts the backup in place, keeps both the backup and the ledger before, and says which is which', async () => {
+  const { ledgerPath, backup, heads } = await prepare();
+  const bytes = readFileSync(backup);
+
+  const report = await restore(backup, ledgerPath);
+
+  const aside = `${ledgerPath}.replaced-20260320T120000Z`;
+  expect(report).toEqual({
+    runs: 1,
+    entries: 3,
+    keys: 3,
+    headDigest: heads.backup,
+    outdated: false,
+    replaced: { path: aside, headDigest: heads.ledger },
+  });
+  expect(readFileSync(backup).equals(bytes)).toBe(true);
+  expect(readdirSync(dirname(ledgerPath)).sort()).toEqual(['ledger.db', basename(aside)]);
+  expect(statSync(ledgerPath).mode & 0o777).toBe(0o600);
+  // The replaced one is whole in its one file.
+  expect([...readFileSync(aside).subarray(18, 20)]).toEqual([1, 1]);
+  expect(headOf(aside)).toBe(heads.ledger);
+  expect(headOf(ledgerPath)).toBe(heads.backup);
+});
+
+test('a second restore in the same second keeps the first replaced ledger', async () => {
+  const { ledgerPath, backup, heads } = await prepare();
+  const first = (await restore(backup, ledgerPath)).replaced;
+  const second = (await restore(first?.path ?? '', ledgerPath)).replaced;
+  expect(second?.path).toBe(`${first?.path}-2`);
+  expect(headOf(ledgerPath)).toBe(heads.ledger);
+  expect(headOf(second?.path ?? '')).toBe(heads.backup);
+});
+
+test('a ledger whose WAL was never written back, because its process was killed, is kept whole', async () => {
+  const { ledgerPath, backup, heads } = await prepare();
+  const code = `
+    const { openForWriting } = await import(${JSON.stringify(new URL('../../../../dist/ledger/store/file/open.js', import.meta.url))});
+    const connection = openForWriting(process.argv[1]);
+    connection.exec('CREATE TABLE only_in_the_wal (x)');
+    process.kill(process.pid, 'SIGKILL');`;
+  await once(spawn(process.execPath, ['--input-type=module', '-e', code, ledgerPath]), 'exit');
+  expect(statSync(`${ledgerPath}-wal`).size).toBeGreaterThan(0);
+
+  const { replaced } = await restore(backup, ledgerPath);
+
+  expect(readdirSync(dirname(ledgerPath))).toHaveLength(2);
+  const aside = new Database(replaced?.path ?? '', { readonly: true });
+  expect(aside.prepare('SELECT count(*) FROM only_in_the_wal').pluck().get()).toBe(0);
+  aside.close();
+  expect(headOf(ledgerPath)).toBe(heads.backup);
+});
+
+test('a backup of an older version is put in place as it is, to be migrated at the next start', async () => {
+  const { ledgerPath } = await prepare();
+  const backup = join(temporaryFolder(), 'older.db');
+  const [first] = readMigrationFiles({ migrationsFolder: MIGRATIONS });
+  const older = new Database(backup);
+  for (const statement of first?.sql ?? []) older.exec(statement);
+  older.exec(`
+    CREATE TABLE schema_migrations (created_at INTEGER PRIMARY KEY, hash TEXT NOT NULL, version TEXT NOT NULL, applied_at TEXT NOT NULL) STRICT;
+    INSERT INTO schema_migrations VALUES (${first?.folderMillis}, 'x', '0.1.0', '2026-01-01T00:00:00.000Z');
+    INSERT INTO ledger_meta (name, value) VALUES ('ledger_id', 'older');`);
+  older.close();
+
+  const order = { file: backup, ledgerPath, replaceOther: true, version: '0.0.0', nowMs: NOON, signal };
+  expect(await restoreLedger(order)).toMatchObject({ runs: 0, outdated: true });
+
+  expect(() => openReader(ledgerPath)).toThrow(expect.objectContaining({ code: 'ledger_outdated' }));
+  headOf(ledgerPath);
+  const reader = openReader(ledgerPath);
+  expect(reader.connection.prepare("SELECT value FROM ledger_meta WHERE name = 'ledger_id'").pluck().get()).toBe(
+    'older',
+  );
+  reader.close();
+});
+
+const SPOILT: [name: string, spoil: (file: string) => void, code: string, message: RegExp][] = [
+  ['truncated', (file) => truncateSync(file, statSync(file).size - 5 * 4096), 'backup_faulty', /malformed/],
+  ['empty', (file) => truncateSync(file, 0), 'not_a_backup', /holds no ledger/],
+  ['no database', (file) => writeFileSync(file, 'text '.repeat(2000)), 'backup_faulty', /not a database/],
+  ['another database', (file) => replaceBy(file, 'CREATE TABLE t (x)'), 'not_a_backup', /holds no ledger/],
+  [
+    'changed behind its back',
+    (file) => change(file, 'UPDATE tenant_usage SET credits_used = 7'),
+    'backup_faulty',
+    /invariant: .* stands at 7 credits/,
+  ],
+  [
+    'of a newer version',
+    (file) => change(file, "INSERT INTO schema_migrations VALUES (9e12, 'x', '99.1.0', 'later')"),
+    'ledger_newer',
+    /99\.1\.0/,
+  ],
+  ['damaged in a page', damagePage, 'backup_faulty', /malformed/],
+  ['missing', (file) => rmSync(file), 'backup_missing', /there is no file/],
+  ['a folder', replaceByFolder, 'backup_failed', /cannot restore/],
+];
+
+function change(file: string, sql: string): void {
+  const connection = new Database(file);
+  connection.exec(sql);
+  connection.close();
+}
+
+function replaceBy(file: string, sql: string): void {
+  rmSync(file);
+  change(file, sql);
+}
+
+function replaceByFolder(file: string): void {
+  rmSync(file);
+  mkdirSync(file);
+}
+
+function damagePage(file: string): void {
+  const connection = new Database(file);
+  const page = connection.prepare("SELECT rootpage FROM sqlite_schema WHERE name = 'usage_entries'").pluck().get();
+  connection.close();
+  const bytes = readFileSync(file);
+  bytes.fill(0xff, (Number(page) - 1) * 4096, Number(page) * 4096);
+  writeFileSync(file, bytes);
+}
+
+test.each(SPOILT)('a backup that is %s is refused, and the ledger is not touched', async (_, spoil, code, message) => {
+  const { ledgerPath, backup } = await prepare();
+  spoil(backup);
+  const before = folderOf(ledgerPath);
+
+  const error = await rejection(restore(backup, ledgerPath));
+
+  expect(error).toMatchObject({ code, message: expect.stringMatching(message) });
+  expect(error.hint).toMatch(/\S/);
+  expect(folderOf(ledgerPath)).toEqual(before);
+});
+
+test('the ledger itself is no backup to restore', async () => {
+  const { ledgerPath } = await prepare();
+  expect(await rejection(restore(ledgerPath, ledgerPath))).toMatchObject({ code: 'not_a_backup' });
+});
+
+test.each([
+  ['writes', 'openForWriting(path)'],
+  ['reads', 'openReader(path).connection'],
+])('while another process has the ledger open, although it idles, and %s, a restore is refused', async (_, open) => {
+  const { ledgerPath, backup, heads } = await prepare();
+  const code = `
+    const { openForWriting, openReader } = await import(${JSON.stringify(new URL('../../../../dist/ledger/store/file/open.js', import.meta.url))});
+    const path = process.argv[1];
+    const connection = ${open};
+    console.log(connection.prepare('SELECT count(*) FROM runs').pluck().get());
+    process.stdin.resume();`;
+  const holder = spawn(process.execPath, ['--input-type=module', '-e', code, ledgerPath]);
+  onTestFinished(() => {
+    holder.kill('SIGKILL');
+  });
+  await once(holder.stdout, 'data');
+
+  const error = await rejection(restore(backup, ledgerPath));
+
+  expect(error).toMatchObject({ code: 'ledger_in_use', hint: expect.stringContaining('stop the daemon') });
+  expect(readdirSync(dirname(ledgerPath)).sort()).toEqual(['ledger.db', 'ledger.db-shm', 'ledger.db-wal']);
+  holder.kill('SIGKILL');
+  await once(holder, 'exit');
+  expect(headOf(ledgerPath)).toBe(heads.ledger);
+  expect(await restore(backup, ledgerPath)).toMatchObject({ headDigest: heads.backup });
+});
+
+test('a process that opened the ledger before the exchange and writes after it is refused, and harms neither', async () => {
+  const { ledgerPath, backup, heads } = await prepare();
+  const early = new Database(ledgerPath);
+  const { replaced } = await restore(backup, ledgerPath);
+
+  expect(() => {
+    early.pragma('journal_mode = WAL');
+    early.exec("INSERT INTO ledger_meta (name, value) VALUES ('stray', 'x')");
+  }).toThrow(expect.objectContaining({ code: 'SQLITE_READONLY_DBMOVED' }));
+  early.close();
+
+  expect(readdirSync(dirname(ledgerPath))).toHaveLength(2);
+  expect(headOf(ledgerPath)).toBe(heads.backup);
+  expect(headOf(replaced?.path ?? '')).toBe(heads.ledger);
+});
+
+test('a ledger that cannot be read at all is kept as it is and replaced', async () => {
+  const { ledgerPath, backup, heads } = await prepare();
+  writeFileSync(ledgerPath, 'ruined '.repeat(3000));
+  const { replaced } = await restore(backup, ledgerPath);
+  expect(replaced?.headDigest).toBeNull();
+  expect(readFileSync(replaced?.path ?? '', 'utf8')).toMatch(/^ruined ruined/);
+  expect(headOf(ledgerPath)).toBe(heads.backup);
+});
+
+test('where the ledger is gone, its folder too, the backup is put in place', async () => {
+  const { ledgerPath, backup, heads } = await prepare();
+  rmSync(dirname(ledgerPath), { recursive: true });
+  expect(await restore(backup, ledgerPath)).toMatchObject({ replaced: null, headDigest: heads.backup });
+  expect(headOf(ledgerPath)).toBe(heads.backup);
+  expect(statSync(dirname(ledgerPath)).mode & 0o777).toBe(0o700);
+});
+
+test('a log that a lost ledger has left is set aside, and not taken for a part of the new one', async () => {
+  const { ledgerPath, backup, heads } = await prepare();
+  const connection = openForWriting(ledgerPath);
+  connection.exec('CREATE TABLE stray (x)');
+  copyFileSync(`${ledgerPath}-wal`, `${ledgerPath}.saved`);
+  connection.close();
+  rmSync(ledgerPath);
+  renameSync(`${ledgerPath}.saved`, `${ledgerPath}-wal`);
+
+  await restore(backup, ledgerPath);
+
+  expect(existsSync(`${ledgerPath}-wal`)).toBe(false);
+  expect(existsSync(`${ledgerPath}.replaced-20260320T120000Z-wal`)).toBe(true);
+  expect(headOf(ledgerPath)).toBe(heads.backup);
+});
+
+test('on a file system without hard links the replaced ledger is copied', async () => {
+  const { ledgerPath, backup, heads } = await prepare();
+  const child = forkRestore(backup, ledgerPath, 'no-links');
+  const reports: { report?: RestoreReport }[] = [];
+  child.on('message', (message) => reports.push(message as { report?: RestoreReport }));
+  expect((await once(child, 'exit'))[0]).toBe(0);
+  const replaced = reports.at(-1)?.report?.replaced;
+  expect(replaced?.headDigest).toBe(heads.ledger);
+  expect(headOf(replaced?.path ?? '')).toBe(heads.ledger);
+  expect(statSync(replaced?.path ?? '').mode & 0o777).toBe(0o600);
+  expect(headOf(ledgerPath)).toBe(heads.backup);
+});
+
+test('a stop before the exchange leaves the ledger as it was', async () => {
+  const { ledgerPath, backup } = await prepare();
+  const before = folderOf(ledgerPath);
+  const stop = new AbortController();
+  const restored = restoreLedger({ file: backup, ledgerPath, version: '0', nowMs: NOON, signal: stop.signal });
+  const error = rejection(restored);
+  stop.abort(new Error('stopped'));
+  expect((await error).message).toBe('stopped');
+  expect(folderOf(ledgerPath)).toEqual(before);
+});
+
+test('killed before any step of the exchange, the old ledger or the new one is in place, and the other is at hand', async () => {
+  const { ledgerPath, backup, heads } = await prepare();
+  const saved = join(temporaryFolder(), 'saved.db');
+  copyFileSync(ledgerPath, saved);
+  const ends: string[] = [];
+  for (let step = 1; ; step += 1) {
+    const child = forkRestore(backup, ledgerPath, 'kill-at', String(step));
+    const [code, killedBy] = await once(child, 'exit');
+    const inPlace = headOf(ledgerPath);
+    expect([heads.backup, heads.ledger], `step ${step}`).toContain(inPlace);
+    ends.push(inPlace === heads.ledger ? 'old' : 'new');
+    if (inPlace === heads.backup) {
+      const folder = dirname(ledgerPath);
+      const kept = readdirSync(folder).filter((name) => name.startsWith('ledger.db.replaced-'));
+      expect(kept, `step ${step}`).toHaveLength(1);
+      expect(headOf(join(folder, kept[0] ?? ''))).toBe(heads.ledger);
+      for (const name of readdirSync(folder)) rmSync(join(folder, name), { recursive: true });
+      copyFileSync(saved, ledgerPath);
+    }
+    if (killedBy === null) {
+      expect(code).toBe(0);
+      break;
+    }
+  }
+  expect(ends.length).toBeGreaterThan(8);
+  expect(ends.join(' ')).toMatch(/^(old )+(new ?)+$/);
+});
+
+test('killed at 10 random moments, either ledger is in place, whole', async () => {
+  const { ledgerPath, backup, heads } = await prepare(1000);
+  const old = join(temporaryFolder(), 'old.db');
+  await backupLedger({ ledgerPath, target: old, signal });
+  let longestMs = 100;
+  let killed = 0;
+  for (let round = 0; killed < 10; round += 1) {
+    const file = headOf(ledgerPath) === heads.ledger ? backup : old;
+    const child = forkRestore(file, ledgerPath);
+    const ended = once(child, 'exit');
+    await once(child, 'message');
+    const begun = performance.now();
+    const timer = round === 0 ? undefined : setTimeout(() => child.kill('SIGKILL'), Math.random() * longestMs);
+    const [, killedBy] = await ended;
+    clearTimeout(timer);
+    if (killedBy === null) longestMs = performance.now() - begun;
+    else killed += 1;
+    expect([heads.backup, heads.ledger]).toContain(headOf(ledgerPath));
+  }
+});

@@ -1,0 +1,89 @@
+import type Database from 'better-sqlite3';
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { OPEN_ALERTS } from '../../../../src/alerts/book/open-alerts.ts';
+import { setCards } from '../../../../src/ledger/journal/charges/set-cards.ts';
+import { sealWorkspace } from '../../../../src/ledger/transfer/moving/seal-workspace.ts';
+import { interfere } from '../../../publish/people.ts';
+import { publish, usageRecord } from '../../../support/open-ledger.ts';
+import { temporaryFolder } from '../../../support/temporary-folder.ts';
+import { LedgerDriver } from '../../model/ledger-driver.ts';
+import { histories } from '../../model/steps.ts';
+import { awake, bringIn, cardsOf, faultsOf, fileOf, freshLedger, rootsOf, viewsOf } from './moving-world.ts';
+
+const MOVES = Number(process.env.MOVE_HISTORIES ?? 3);
+const STEPS = Number(process.env.MOVE_STEPS ?? 20);
+const SEED = Number(process.env.MOVE_SEED ?? Date.now() % 0x7fff_ffff);
+/** Steps after the move. */
+const MORE_STEPS = 8;
+
+test('a workspace with any history goes on in another ledger as if it had stayed, and nothing of it is lost', {
+  timeout: Math.max(120_000, MOVES * STEPS * 1_000),
+}, () => {
+  const folder = temporaryFolder();
+  const steps = histories(STEPS + MORE_STEPS).map((all) => all.map(awake));
+  const people = fc.array(fc.nat(999), { minLength: STEPS, maxLength: STEPS });
+  let compared = 0;
+  fc.assert(
+    fc.property(steps, people, (all, doings) => {
+      const [stays, goes, target] = [freshLedger(), freshLedger(), freshLedger()];
+      try {
+        const [staying, going] = [new LedgerDriver(stays), new LedgerDriver(goes)];
+        for (const [index, step] of all.slice(0, STEPS).entries()) {
+          for (const [connection, driver] of [
+            [stays, staying],
+            [goes, going],
+          ] as const) {
+            driver.take(step);
+            interfere(connection, doings[index] ?? 0, driver.nowMs);
+          }
+        }
+        if (
+          goes.prepare("SELECT 1 FROM workspaces WHERE workspace_id = 'ws-1' AND first_run_key > 0").get() === undefined
+        )
+          return;
+        const before = viewsOf(goes, 'ws-1');
+        const roots = rootsOf(goes, 'ws-1');
+        const open = openAlertsOf(goes);
+        sealWorkspace(goes, { workspaceId: 'ws-1', by: 'Ada', nowMs: going.nowMs });
+        expect(faultsOf(goes)).toEqual([]);
+        expect(openAlertsOf(goes)).toEqual([]);
+        publish(target, [usageRecord('acme', 7)], { workspaceId: 'ws-0', nowMs: going.nowMs - 1 });
+        setCards(target, { cards: cardsOf(goes), source: 'configuration', nowMs: going.nowMs });
+        const others = viewsOf(target, 'ws-0');
+        const { links } = bringIn(target, fileOf(goes, folder), { nowMs: going.nowMs });
+        expect(viewsOf(target, 'ws-1')).toEqual(before);
+        expect(viewsOf(target, 'ws-0')).toEqual(others);
+        expect(rootsOf(target, 'ws-1')).toEqual(roots);
+        expect(openAlertsOf(target)).toEqual(open);
+        // What waits is sent from where it waits.
+        expect(target.prepare("SELECT 1 FROM outbox WHERE state IN ('pending', 'held')").get()).toBeUndefined();
+        compared += links;
+
+        going.moveTo(target);
+        for (const step of all.slice(STEPS)) {
+          if (step.do !== 'wait' && step.workspace !== 0) continue;
+          staying.take(step);
+          for (const { ledger, model } of going.take(step)) expect(ledger, step.do).toEqual(model);
+          expect(viewsOf(target, 'ws-1', true), step.do).toEqual(viewsOf(stays, 'ws-1', true));
+        }
+        expect(faultsOf(target)).toEqual([]);
+      } finally {
+        for (const connection of [stays, goes, target]) connection.close();
+      }
+    }),
+    { seed: SEED, numRuns: MOVES, endOnFailure: true },
+  );
+  expect(compared, `seed ${SEED}`).toBeGreaterThan(0);
+});
+
+/** What is open of the workspace, as `status` and `alerts list` count it. */
+function openAlertsOf(connection: Database.Database): unknown[] {
+  return connection
+    .prepare(
+      `SELECT a.alert_id FROM alerts a JOIN workspaces w USING (workspace_key)
+       WHERE w.workspace_id = 'ws-1' AND ${OPEN_ALERTS} ORDER BY 1`,
+    )
+    .pluck()
+    .all();
+}

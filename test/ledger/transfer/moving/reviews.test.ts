@@ -1,0 +1,42 @@
+import { expect, test } from 'vitest';
+import { composeReviews } from '../../../../src/alerts/notify/digests/compose-reviews.ts';
+import { routesOf } from '../../../../src/alerts/notify/routes.ts';
+import { RULES, SEVERITIES } from '../../../../src/core/text/alert-words.ts';
+import { sealWorkspace } from '../../../../src/ledger/transfer/moving/seal-workspace.ts';
+import { publish, usageRecord } from '../../../support/open-ledger.ts';
+import { temporaryFolder } from '../../../support/temporary-folder.ts';
+import { bringIn, fileOf, freshLedger } from './moving-world.ts';
+
+const channels = routesOf([
+  {
+    ...{ type: 'log', name: 'log' },
+    route: {
+      ...{ severities: SEVERITIES, rules: RULES, digestHour: 7, followUps: 'digest' },
+      ...{ weeklyDigest: 'monday', monthEndDigest: false },
+    },
+  },
+]);
+
+test('a week that the old ledger has reviewed is not reviewed again, and the next one by who has the workspace then', () => {
+  const [origin, target] = [freshLedger(), freshLedger()];
+  const review = (connection: typeof origin, nowMs: number): string[] => {
+    composeReviews(connection, { channels, nowMs, settleHours: 48 });
+    const payload = connection.prepare('SELECT payload FROM outbox ORDER BY rowid DESC LIMIT 1').pluck().get();
+    const { workspaces } = JSON.parse(String(payload ?? '{"workspaces":[]}')) as {
+      workspaces: { workspace_id: string }[];
+    };
+    return workspaces.map(({ workspace_id }) => workspace_id);
+  };
+  for (const workspaceId of ['ws-1', 'ws-2']) {
+    publish(origin, [usageRecord('acme', 5)], { workspaceId, nowMs: Date.UTC(2026, 2, 4) });
+  }
+  expect(review(origin, Date.UTC(2026, 2, 9, 7))).toEqual(['ws-1', 'ws-2']);
+  const nowMs = Date.UTC(2026, 2, 10);
+  sealWorkspace(origin, { workspaceId: 'ws-1', by: 'Ada', nowMs });
+  bringIn(target, fileOf(origin, temporaryFolder()), { nowMs });
+  expect(review(target, nowMs)).toEqual([]);
+  expect(review(target, Date.UTC(2026, 2, 16, 7))).toEqual(['ws-1']);
+  expect(review(origin, Date.UTC(2026, 2, 16, 7))).toEqual(['ws-2']);
+  origin.close();
+  target.close();
+});
