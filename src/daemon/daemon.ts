@@ -1,7 +1,7 @@
 import { dirname, join } from 'node:path';
 import type { StaleCheck } from '../alerts/evaluate/evaluate-self.ts';
 import { pendingNotifications } from '../alerts/outbox/outbox.ts';
-import type { Clock } from '../core/clock.ts';
+import type { WallClock } from '../core/clock.ts';
 import { Releasers } from '../core/process/releasers.ts';
 import { closesInForce } from '../ledger/journal/close/closes-in-force.ts';
 import { queueId, queueInUse } from '../ledger/store/schema/identity.ts';
@@ -168,7 +168,7 @@ async function openReplica(
   return startReplica(context, publish, calls);
 }
 
-function staleChecks(probe: HealthProbe, clock: Clock): StaleCheck[] {
+function staleChecks(probe: HealthProbe, clock: WallClock): StaleCheck[] {
   return probe
     .freshness()
     .filter(({ stale }) => stale)

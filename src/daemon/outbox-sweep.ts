@@ -1,5 +1,5 @@
 import type { OutboxRow } from '../alerts/outbox/outbox.ts';
-import type { Clock } from '../core/clock.ts';
+import type { WallClock } from '../core/clock.ts';
 import { summarizeError } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
 
@@ -14,7 +14,7 @@ export interface OutboxSweepOptions {
   pending(): OutboxRow[];
   addDelivery(delivery: { notificationId: string; attempt: number; round?: number; delayMs: number }): Promise<void>;
   onRedisBack(listener: () => void): () => void;
-  clock: Clock;
+  clock: WallClock;
   logger: Logger;
 }
 

@@ -1,4 +1,4 @@
-import type { Clock } from '../core/clock.ts';
+import type { WallClock } from '../core/clock.ts';
 import { summarizeError } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
 import type { Pruned } from '../writer/writer-ops.ts';
@@ -12,7 +12,7 @@ export interface RetentionOptions {
   /** Forgets some of what is older. */
   prune(beforeMs: number): Promise<Pruned>;
   retentionDays: number;
-  clock: Clock;
+  clock: WallClock;
   logger: Logger;
 }
 

@@ -1,4 +1,4 @@
-import { type Clock, isoTime } from '../core/clock.ts';
+import { isoTime, type WallClock } from '../core/clock.ts';
 import { firstRun } from '../ledger/journal/runs/first-run.ts';
 import { SlotLog } from '../ledger/journal/runs/slot-log.ts';
 import type { LedgerConnection } from '../ledger/store/file/open.ts';
@@ -8,7 +8,7 @@ import type { WorkspaceSchedule } from './schedules.ts';
 /** Tells the scheduler which slots of a workspace are done, from the ledger, for a daemon that starts now. */
 export function createSlotHistory(
   connection: LedgerConnection,
-  clock: Clock,
+  clock: WallClock,
 ): (schedule: Pick<WorkspaceSchedule, 'workspaceId' | 'kind'>) => SlotHistory {
   const slots = new SlotLog(connection);
   const startedAtMs = clock.now();

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { type ScheduledTask, schedule } from 'node-cron';
-import type { Clock } from '../core/clock.ts';
+import type { WallClock } from '../core/clock.ts';
 import { summarizeError } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
 import { createRepeatLimit } from '../core/repeat-limit.ts';
@@ -35,7 +35,7 @@ export interface SchedulerOptions<E extends ScheduleEntry> {
   history(entry: E): SlotHistory;
   /** Subscribes to the end of Redis outages; returns what ends the subscription. */
   onRedisBack(listener: () => void): () => void;
-  clock: Clock;
+  clock: WallClock;
   logger: Logger;
   /** Milliseconds between two looks at what is due. */
   intervalMs?: number;

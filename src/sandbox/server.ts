@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { type Clock, systemClock } from '../core/clock.ts';
+import { systemClock, type WallClock } from '../core/clock.ts';
 import { AppError } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
 import { type ApiKey, createSignatureChecker } from './requests/auth.ts';
@@ -29,7 +29,7 @@ export interface SandboxOptions {
   /** {@link defaultScenario} when absent. */
   scenario?: ScenarioInput;
   /** Real time: signatures, the Date header and embed tokens; the usage follows it by the scenario's `time`. */
-  clock?: Clock;
+  clock?: WallClock;
   logger?: Logger;
   /** Milliseconds before every answer; the scenario's `latency_ms` when absent. */
   latencyMs?: number;
@@ -114,11 +114,11 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   };
 }
 
-function buildWorkspaces(scenario: Scenario, clock: Clock): Map<string, SandboxWorkspace> {
+function buildWorkspaces(scenario: Scenario, clock: WallClock): Map<string, SandboxWorkspace> {
   const startedAtMs = clock.now();
   const { start, speed } = scenario.time;
   const usageStartMs = start === undefined ? startedAtMs : Date.parse(start);
-  const usageClock: Clock = { now: () => usageStartMs + (clock.now() - startedAtMs) * speed };
+  const usageClock: WallClock = { now: () => usageStartMs + (clock.now() - startedAtMs) * speed };
   const workspaces = new Map<string, SandboxWorkspace>();
   for (const { id, usage, generate, order } of scenario.workspaces) {
     const workspace = new SandboxWorkspace({

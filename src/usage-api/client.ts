@@ -1,5 +1,5 @@
 import { DEFAULT_SIGNING, type SigningScheme } from '../config/signing-scheme.ts';
-import { type Clock, systemClock } from '../core/clock.ts';
+import { systemClock, type WallClock } from '../core/clock.ts';
 import type { ProxySettings } from '../core/net/proxy-options.ts';
 import { createRedactor, type Redactor } from '../core/text/redact.ts';
 import type { UsageItem } from './answers/check-item.ts';
@@ -57,7 +57,7 @@ export interface UsageApiClientOptions {
   redact?: Redactor;
   /** Told how each attempt of a request has ended: by its status, or by a word such as `timeout` or `network`. */
   onAttempt?: ((outcome: string) => void) | undefined;
-  clock?: Clock;
+  clock?: WallClock;
 }
 
 export interface CallOptions {

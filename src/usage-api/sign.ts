@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 import type { SigningScheme } from '../config/signing-scheme.ts';
-import { type Clock, isoTime } from '../core/clock.ts';
+import { isoTime, type WallClock } from '../core/clock.ts';
 
 export interface SigningCredentials {
   workspaceId: string;
@@ -40,7 +40,7 @@ export function signRequest(credentials: SigningCredentials, nowMs: number): Sig
  * Signs each request for the moment at which it is sent, as `signRequest` does. Requests of the same second have the same
  * headers, and so these are worked out once a second.
  */
-export function createSigner(credentials: SigningCredentials, clock: Clock): () => SignedHeaders {
+export function createSigner(credentials: SigningCredentials, clock: WallClock): () => SignedHeaders {
   let last: SignedHeaders | null = null;
   return () => {
     const nowMs = clock.now();

@@ -14,6 +14,7 @@ import { createLogger, type LogDestination, type Logger } from '../core/logger.t
 import type { Period } from '../core/period.ts';
 import { Releasers } from '../core/process/releasers.ts';
 import { readVersion } from '../core/process/version.ts';
+import { systemRandomness } from '../core/randomness.ts';
 import { createRedactor, type Redactor } from '../core/text/redact.ts';
 import type { RunKind } from '../ledger/journal/runs/claim-run.ts';
 import { firstRun } from '../ledger/journal/runs/first-run.ts';
@@ -99,7 +100,7 @@ export class Context {
       channels: this.channels,
       clock: this.clock,
       logger: this.logger,
-      random: overrides.random ?? Math.random,
+      random: overrides.random ?? systemRandomness.fraction,
       writer: () => this.writer(),
       reader: () => this.reader(),
     });

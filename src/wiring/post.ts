@@ -4,7 +4,7 @@ import { testPayload } from '../alerts/notify/service-notices.ts';
 import { disabledChannels } from '../alerts/outbox/channel-states.ts';
 import { type DeliveryOutcome, deliverNotification } from '../alerts/outbox/deliver.ts';
 import { pendingNotification } from '../alerts/outbox/outbox.ts';
-import { type Clock, isoTime } from '../core/clock.ts';
+import { isoTime, type WallClock } from '../core/clock.ts';
 import { AppError } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
 import type { LedgerReader } from '../ledger/store/file/open.ts';
@@ -21,7 +21,7 @@ export interface TestReport {
 
 interface PostOptions {
   channels: ReadonlyMap<string, Channel>;
-  clock: Clock;
+  clock: WallClock;
   logger: Logger;
   random: () => number;
   writer: () => Promise<LedgerWriter>;

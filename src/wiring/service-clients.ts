@@ -1,5 +1,5 @@
 import type { Config, WorkspaceConfig } from '../config/types.ts';
-import type { Clock } from '../core/clock.ts';
+import type { WallClock } from '../core/clock.ts';
 import type { Releasers } from '../core/process/releasers.ts';
 import type { Redactor } from '../core/text/redact.ts';
 import type { HostPacer, Pacer, SharedRate } from '../sync/pacer.ts';
@@ -18,7 +18,7 @@ export type Patience = Pick<UsageApiClientOptions, 'retries' | 'retryBaseMs' | '
 
 interface ServiceClientsOptions {
   config: Config;
-  clock: Clock;
+  clock: WallClock;
   redact: Redactor;
   version: string;
   /** What the clients have done is noted here. */

@@ -5,6 +5,7 @@ import { parse } from 'lossless-json';
 import { onTestFinished } from 'vitest';
 import { stringify } from 'yaml';
 import { main } from '../../src/commands/main.ts';
+import { systemClock } from '../../src/core/clock.ts';
 import { createLogger } from '../../src/core/logger.ts';
 import { type LedgerConnection, openReader } from '../../src/ledger/store/file/open.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/server.ts';
@@ -145,7 +146,7 @@ async function runCommand(
     stdout: { write: (text: string) => (out += text) },
     stderr: { write: (text: string) => (err += text) },
   };
-  const clockOnly = { clock: { now: () => clock.nowMs } };
+  const clockOnly = { clock: { ...systemClock, now: () => clock.nowMs } };
   const code = await main(argv, {
     ...(columns === undefined ? pipes : { stdout: terminal, stderr: terminal }),
     env,

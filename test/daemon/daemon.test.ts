@@ -14,7 +14,7 @@ import { eventually } from '../support/eventually.ts';
 import { gate } from '../support/gate.ts';
 import { viewLedger } from '../support/ledger-view.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
-import { awayFromMonthEnd } from '../support/test-clock.ts';
+import { awayFromMonthEnd } from '../support/time/test-clock.ts';
 
 await awayFromMonthEnd();
 const current = periodAt(Date.now());

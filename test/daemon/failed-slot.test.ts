@@ -3,7 +3,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { privateRedisFolder, startDaemon } from '../../src/daemon/daemon.ts';
 import { eventually } from '../support/eventually.ts';
 import { startFixture } from '../support/sandbox-fixture.ts';
-import { NOON } from '../support/test-clock.ts';
+import { NOON } from '../support/time/test-clock.ts';
 
 const MIDNIGHT = NOON - 12 * 60 * 60_000;
 

@@ -2,7 +2,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { createLogger } from '../../src/core/logger.ts';
 import { type RetentionOptions, startRetention } from '../../src/daemon/retention.ts';
 import { startFixture } from '../support/sandbox-fixture.ts';
-import { testClock } from '../support/test-clock.ts';
+import { testClock } from '../support/time/test-clock.ts';
 
 const DAY = 86_400_000;
 const NOTHING = { certificates: 0, runs: 0, notifications: 0, more: false };

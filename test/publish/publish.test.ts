@@ -13,7 +13,7 @@ import { openLedger, publish as runWith, usageRecord } from '../support/open-led
 import { type PostgresServer, startPostgres } from '../support/postgres.ts';
 import { rejection } from '../support/rejection.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
-import { NOON } from '../support/test-clock.ts';
+import { NOON } from '../support/time/test-clock.ts';
 import { expectSameTables } from './compare-tables.ts';
 import { expectSameViews } from './views/compare-views.ts';
 

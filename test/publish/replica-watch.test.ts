@@ -5,7 +5,7 @@ import { type ReplicaWatch, startReplicaWatch } from '../../src/daemon/replica/r
 import type { PublishReport } from '../../src/publish/send/publish-ledger.ts';
 import { openLedger, publish, usageRecord } from '../support/open-ledger.ts';
 import { rejection } from '../support/rejection.ts';
-import { NOON, testClock } from '../support/test-clock.ts';
+import { NOON, testClock } from '../support/time/test-clock.ts';
 
 const MINUTE_MS = 60_000;
 

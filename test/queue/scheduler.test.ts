@@ -11,7 +11,7 @@ import {
   startScheduler,
 } from '../../src/queue/scheduler.ts';
 import type { SlotHistory } from '../../src/queue/slots.ts';
-import { startCpuTime } from '../support/test-clock.ts';
+import { startCpuTime } from '../support/time/test-clock.ts';
 import {
   clientOf,
   gate,

@@ -8,7 +8,7 @@ import { RunStaging } from '../../src/ledger/journal/staging/staging.ts';
 import { type LedgerConnection, openForWriting } from '../../src/ledger/store/file/open.ts';
 import { migrateLedger } from '../../src/ledger/store/schema/migrate.ts';
 import { temporaryFolder } from './temporary-folder.ts';
-import { NOON } from './test-clock.ts';
+import { NOON } from './time/test-clock.ts';
 
 export interface OpenLedger {
   path: string;

@@ -17,7 +17,7 @@ import { Context, type ContextOverrides, type SyncOrder } from '../../src/wiring
 import { type LedgerView, viewLedger } from './ledger-view.ts';
 import { payloadFaults } from './payload-schema.ts';
 import { temporaryFolder } from './temporary-folder.ts';
-import { type TestClock, testClock } from './test-clock.ts';
+import { type TestClock, testClock } from './time/test-clock.ts';
 
 export const WORKSPACE = 'ws-1';
 

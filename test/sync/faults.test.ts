@@ -3,7 +3,7 @@ import { AppError } from '../../src/core/errors.ts';
 import type { FaultAction } from '../../src/sandbox/world/faults.ts';
 import { type Rejection, rejection } from '../support/rejection.ts';
 import { type Fixture, type FixtureOptions, manualOrder, startFixture } from '../support/sandbox-fixture.ts';
-import { testClock } from '../support/test-clock.ts';
+import { testClock } from '../support/time/test-clock.ts';
 
 const GENERATED = { generate: { seed: 5, tenants: 125, months: 2 } };
 /** Attempts that a client of the fixture makes. */

@@ -6,7 +6,7 @@ import type { WriterStart } from '../../src/writer/writer-messages.ts';
 import { openLedger } from '../support/open-ledger.ts';
 import { rejection } from '../support/rejection.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
-import { NOON } from '../support/test-clock.ts';
+import { NOON } from '../support/time/test-clock.ts';
 
 const CLAIM = {
   workspaceId: 'ws-1',

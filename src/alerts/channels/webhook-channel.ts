@@ -1,5 +1,5 @@
 import type { WebhookConfig } from '../../config/types.ts';
-import type { Clock } from '../../core/clock.ts';
+import type { WallClock } from '../../core/clock.ts';
 import type { ProxySettings } from '../../core/net/proxy-options.ts';
 import type { Channel, ChannelMessage } from './channel.ts';
 import { channelUrl } from './outbound/channel-url.ts';
@@ -8,7 +8,7 @@ import { postJson } from './outbound/post-json.ts';
 import { webhookKey, webhookSignature } from './webhook-signature.ts';
 
 export interface HttpChannelDeps {
-  clock: Clock;
+  clock: WallClock;
   /** The system's resolver when absent. */
   resolve?: Resolve | undefined;
   proxy?: ProxySettings | null | undefined;
@@ -43,7 +43,7 @@ export function createWebhookChannel(config: Omit<WebhookConfig, 'type'>, deps: 
   };
 }
 
-function signedHeaders(message: ChannelMessage, keys: readonly Buffer[], clock: Clock): Record<string, string> {
+function signedHeaders(message: ChannelMessage, keys: readonly Buffer[], clock: WallClock): Record<string, string> {
   const id = message.notificationId;
   const timestampSeconds = Math.floor(clock.now() / 1000);
   const signatures = keys.map((key) => webhookSignature(key, id, timestampSeconds, message.payload));

@@ -177,7 +177,7 @@ const TITLES: Record<RuleName, string> = {
   sync_stale: 'No complete run',
   sync_failed: 'Sync failed',
   auth_failed: 'Credentials refused',
-  clock_skew: 'Clock is off',
+  clock_skew: 'WallClock is off',
   publish_stale: 'Replica is late',
   export_failed: 'Exports fail',
 };

@@ -1,4 +1,4 @@
-import type { Clock } from '../../core/clock.ts';
+import type { WallClock } from '../../core/clock.ts';
 import type { Channel, DeliveryResult } from '../channels/channel.ts';
 import { nextAttemptDelayMs } from './backoff.ts';
 import { disabledReason } from './channel-states.ts';
@@ -21,7 +21,7 @@ export interface OutboxAccess {
 export interface DeliveryDeps {
   outbox: OutboxAccess;
   channels: ReadonlyMap<string, Channel>;
-  clock: Clock;
+  clock: WallClock;
   /** From 0 to below 1. */
   random: () => number;
 }

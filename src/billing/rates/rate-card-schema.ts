@@ -51,7 +51,7 @@ export const rateCardSchema = z
     if (card.to_period !== undefined && card.to_period < card.from_period) {
       fault(['to_period'], 'lies before from_period');
     }
-    const decimals = card.minimum?.split('../../config')[1]?.length ?? 0;
+    const decimals = card.minimum?.split('.')[1]?.length ?? 0;
     if (isCurrency(card.currency) && decimals > minorDigits(card.currency)) {
       fault(['minimum'], `has more decimals than ${card.currency} has`);
     }

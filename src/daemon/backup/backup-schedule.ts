@@ -2,7 +2,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { BackupConfig } from '../../config/types.ts';
-import { type Clock, isoTime } from '../../core/clock.ts';
+import { isoTime, type WallClock } from '../../core/clock.ts';
 import { summarizeError } from '../../core/errors.ts';
 import type { Logger } from '../../core/logger.ts';
 import type { BackupReport } from '../../ledger/transfer/backup/backup.ts';
@@ -15,7 +15,7 @@ const CHECK_INTERVAL_MS = 15_000;
 export interface BackupScheduleOptions {
   ledgerPath: string;
   backup: BackupConfig;
-  clock: Clock;
+  clock: WallClock;
   logger: Logger;
 }
 

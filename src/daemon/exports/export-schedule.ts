@@ -1,7 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { join } from 'node:path';
 import type { Config, ExportConfig } from '../../config/types.ts';
-import { type Clock, isoTime } from '../../core/clock.ts';
+import { isoTime, type WallClock } from '../../core/clock.ts';
 import { summarizeError } from '../../core/errors.ts';
 import type { Logger } from '../../core/logger.ts';
 import { addPeriods, type Period, periodAt } from '../../core/period.ts';
@@ -29,7 +29,7 @@ export interface ExportScheduleOptions {
   closesAfter: (eventSeq: number) => CloseInForce[];
   /** Raises the alert about exports, or with null ends it. */
   tell(detail: string | null): Promise<void>;
-  clock: Clock;
+  clock: WallClock;
   logger: Logger;
 }
 

@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 import type { Queue } from 'bullmq';
 import { OPEN_ALERTS } from '../../alerts/book/open-alerts.ts';
 import type { Config } from '../../config/types.ts';
-import type { Clock } from '../../core/clock.ts';
+import type { WallClock } from '../../core/clock.ts';
 import { headOfChain } from '../../ledger/journal/runs/digest.ts';
 import type { LedgerReader } from '../../ledger/store/file/open.ts';
 import { exportStanding } from '../../reports/files/export-folder.ts';
@@ -31,7 +31,7 @@ export interface Measurements {
 export interface MeasurementSources {
   reader: LedgerReader;
   config: Pick<Config, 'ledger' | 'exports'>;
-  clock: Clock;
+  clock: WallClock;
   queues: readonly Queue[];
   traffic: Traffic;
   reservedBytes: () => number;

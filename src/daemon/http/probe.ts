@@ -1,7 +1,7 @@
 import { OPEN_ALERTS } from '../../alerts/book/open-alerts.ts';
 import type { Severity } from '../../alerts/rules/rule.ts';
 import type { Config } from '../../config/types.ts';
-import type { Clock } from '../../core/clock.ts';
+import type { WallClock } from '../../core/clock.ts';
 import type { LedgerReader } from '../../ledger/store/file/open.ts';
 import type { QueueCounts, QueueSystem } from '../../queue/queues.ts';
 import { isStale, syncFactsReader } from '../../reports/queries/staleness.ts';
@@ -45,7 +45,7 @@ export interface HealthProbe {
 export interface HealthProbeSources {
   reader: LedgerReader;
   config: Pick<Config, 'ledger' | 'workspaces'>;
-  clock: Clock;
+  clock: WallClock;
   queueSystem: Pick<QueueSystem, 'redisUp' | 'counts'>;
   /** Since when a job of the workspace has waited for its place, see `JobWaits`. */
   waitingSince: (workspaceId: string, lastAttemptAtMs: number | null) => number | null;

@@ -1,4 +1,4 @@
-import type { Clock } from '../../core/clock.ts';
+import type { WallClock } from '../../core/clock.ts';
 import { summarizeError } from '../../core/errors.ts';
 import type { Logger } from '../../core/logger.ts';
 import { backoffMs } from '../../core/net/backoff.ts';
@@ -39,7 +39,7 @@ export interface ReplicaWatchOptions {
   staleMs: number;
   /** Whether a stale replica makes the daemon unready. */
   unreadyWhenStale: boolean;
-  clock: Clock;
+  clock: WallClock;
   logger: Logger;
 }
 

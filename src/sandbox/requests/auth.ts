@@ -1,6 +1,6 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
-import type { Clock } from '../../core/clock.ts';
+import type { WallClock } from '../../core/clock.ts';
 import type { ScenarioSigning } from '../world/scenario-schema.ts';
 import type { SandboxWorkspace } from '../world/store.ts';
 import { failure, type Reply } from './reply.ts';
@@ -30,7 +30,7 @@ export interface SignatureChecker {
 export function createSignatureChecker(
   keys: ReadonlyMap<string, ApiKey>,
   signing: ScenarioSigning,
-  clock: Clock,
+  clock: WallClock,
 ): SignatureChecker {
   const expectedSignature = createExpectation(signing);
 

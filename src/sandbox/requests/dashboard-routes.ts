@@ -1,5 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { type Clock, isoTime } from '../../core/clock.ts';
+import { isoTime, type WallClock } from '../../core/clock.ts';
 import { type ApiKey, sameSecret } from './auth.ts';
 import type { Dashboard } from './dashboard.ts';
 import { failure, type Reply, success } from './reply.ts';
@@ -12,7 +12,7 @@ const EMBED_FIELDS = ['workspace_id', 'api_key_id', 'secret_key', 'dashboard_id'
  * Endpoint 4.1, after the signature: 400 without workspace_id or title, 403 when workspace_id is not the key's. Values
  * that the interface does not show are made up: a draft, private, owned by the key.
  */
-export function createDashboard(body: unknown, key: ApiKey, clock: Clock): Reply {
+export function createDashboard(body: unknown, key: ApiKey, clock: WallClock): Reply {
   const fields = jsonObject(body);
   if (fields === null) return failure(400, 'The body is not a JSON object');
   const missing = missingTexts(fields, ['workspace_id', 'title']);
@@ -45,7 +45,7 @@ export function createDashboard(body: unknown, key: ApiKey, clock: Clock): Reply
  * workspace do not belong together; 404 for a dashboard that the workspace does not have (the interface shows no
  * status for that; chosen here). No answer repeats anything of the body.
  */
-export function createEmbedToken(body: unknown, keys: ReadonlyMap<string, ApiKey>, clock: Clock): Reply {
+export function createEmbedToken(body: unknown, keys: ReadonlyMap<string, ApiKey>, clock: WallClock): Reply {
   const fields = jsonObject(body);
   if (fields === null) return failure(400, 'The body is not a JSON object');
   const missing = missingTexts(fields, EMBED_FIELDS);

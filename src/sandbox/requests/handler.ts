@@ -1,6 +1,6 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { setImmediate as turn, setTimeout as wait } from 'node:timers/promises';
-import type { Clock } from '../../core/clock.ts';
+import type { WallClock } from '../../core/clock.ts';
 import { summarizeError } from '../../core/errors.ts';
 import type { Logger } from '../../core/logger.ts';
 import { parseNumbers, stringifyExact } from '../../core/text/exact-json.ts';
@@ -11,7 +11,7 @@ import type { RequestRecord, RequestRecorder } from './request-log.ts';
 import type { Router } from './router.ts';
 
 export interface HandlerContext {
-  clock: Clock;
+  clock: WallClock;
   route: Router;
   faults: FaultQueue;
   requests: RequestRecorder;
@@ -130,7 +130,7 @@ function send({ request, response, record, actions }: Exchange, reply: Reply, da
 }
 
 /** The Date header, made once per second. */
-function createDateHeader(clock: Clock): () => string {
+function createDateHeader(clock: WallClock): () => string {
   let second = Number.NaN;
   let text = '';
   return () => {

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import type { Clock } from '../../core/clock.ts';
+import type { WallClock } from '../../core/clock.ts';
 import type { ApiKey, SignatureChecker } from './auth.ts';
 import { methodOf, type SandboxCall } from './call.ts';
 import { createDashboard, createEmbedToken } from './dashboard-routes.ts';
@@ -8,7 +8,7 @@ import { failure, type Reply } from './reply.ts';
 import { createUsageRoute } from './usage-routes.ts';
 
 export interface RouterContext {
-  clock: Clock;
+  clock: WallClock;
   /** By key id. */
   keys: ReadonlyMap<string, ApiKey>;
   checker: SignatureChecker;

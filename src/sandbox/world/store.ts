@@ -1,4 +1,4 @@
-import type { Clock } from '../../core/clock.ts';
+import type { WallClock } from '../../core/clock.ts';
 import { AppError } from '../../core/errors.ts';
 import { type Period, parsePeriod, periodAt, periodRange } from '../../core/period.ts';
 import type { Dashboard } from '../requests/dashboard.ts';
@@ -37,7 +37,7 @@ export type RowVisitor = (tenant: StoredTenant, period: Period, usage: Usage) =>
 export interface WorkspaceStoreOptions {
   id: string;
   /** The clock of the usage: decides which month is open and how full it is. */
-  clock: Clock;
+  clock: WallClock;
   generator: UsageGenerator | null;
   order: ListingOrder;
 }
@@ -64,7 +64,7 @@ export class SandboxWorkspace {
   readonly id: string;
   /** Dashboards made by endpoint 4.1, by id. */
   readonly dashboards = new Map<string, Dashboard>();
-  readonly #clock: Clock;
+  readonly #clock: WallClock;
   readonly #order: ListingOrder;
   readonly #tenants = new Map<string, StoredTenant>();
   readonly #sheets = new Map<Period, PeriodSheet>();

@@ -1,5 +1,5 @@
 import type { Dispatcher } from 'undici';
-import type { Clock } from '../../core/clock.ts';
+import type { WallClock } from '../../core/clock.ts';
 import { parseHttpDate, parseRetryAfter } from '../../core/net/retry-after.ts';
 import type { Redactor } from '../../core/text/redact.ts';
 import { describeLocation, envelopeMessage } from '../answers/server-text.ts';
@@ -23,7 +23,7 @@ export interface TransportOptions {
   /** Decoded bytes. */
   maxBodyBytes: number;
   userAgent: string;
-  clock: Clock;
+  clock: WallClock;
   /** Applied to every text of the service that goes into an error. */
   redact: Redactor;
   /** Told how each attempt has ended: by a status, or a word such as `timeout`. */

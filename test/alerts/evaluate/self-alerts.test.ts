@@ -4,7 +4,7 @@ import type { LedgerView } from '../../support/ledger-view.ts';
 import { openLedger, publish, usageRecord } from '../../support/open-ledger.ts';
 import { rejection } from '../../support/rejection.ts';
 import { type Fixture, manualOrder, startFixture, WORKSPACE } from '../../support/sandbox-fixture.ts';
-import { NOON } from '../../support/test-clock.ts';
+import { NOON } from '../../support/time/test-clock.ts';
 
 const HOUR_MS = 3_600_000;
 const STALE = { workspaceId: WORKSPACE, sinceMs: 31 * 60_000, staleAfterMs: 31 * 60_000 - 1 };
@@ -59,7 +59,7 @@ test('refused credentials are told at once, and then nobody hears that runs do n
 
 test('a clock that is off is named as such', async () => {
   const { another, view, clock } = await startWithUsage();
-  const early = another(undefined, { clock: { now: () => clock.now() - 2 * HOUR_MS } });
+  const early = another(undefined, { clock: { ...clock, now: () => clock.now() - 2 * HOUR_MS } });
   expect((await rejection(early.sync(manualOrder()))).code).toBe('unauthorized');
 
   expect(states(view())).toEqual(['clock_skew firing']);

@@ -12,7 +12,7 @@ import { closePeriod } from '../../../src/ledger/journal/close/close-period.ts';
 import { renderJson } from '../../../src/reports/formats/json.ts';
 import { openLedger, publish, usageRecord } from '../../support/open-ledger.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
-import { NOON } from '../../support/test-clock.ts';
+import { NOON } from '../../support/time/test-clock.ts';
 
 const CARD = {
   name: 'standard',

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import { main } from '../../../src/commands/main.ts';
+import { systemClock } from '../../../src/core/clock.ts';
 import { createLogger } from '../../../src/core/logger.ts';
 import { textWidth } from '../../../src/reports/formats/wrap.ts';
 import { ACTIVE, HOSTILE_NAMES } from '../../alerts/channels/hostile.ts';
@@ -142,7 +143,7 @@ async function onTerminal({ folder, clock }: World, ...argv: string[]): Promise<
     stderr: { write: () => undefined },
     env: { PATH: process.env.PATH, NO_COLOR: '1' },
     cwd: folder,
-    overrides: { clock: { now: () => clock.nowMs }, logger: createLogger({ level: 'silent' }) },
+    overrides: { clock: { ...systemClock, now: () => clock.nowMs }, logger: createLogger({ level: 'silent' }) },
   });
   expect(code).toBe(0);
   return out;

@@ -9,7 +9,7 @@ import { startSandbox } from '../../../src/sandbox/server.ts';
 import { startDaemonProcess } from '../../support/daemon-process.ts';
 import { openLedger, publish, usageRecord } from '../../support/open-ledger.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
-import { NOON, type TestClock, testClock } from '../../support/test-clock.ts';
+import { NOON, type TestClock, testClock } from '../../support/time/test-clock.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 

@@ -8,7 +8,7 @@ import { startSandbox } from '../../../src/sandbox/server.ts';
 import { startDaemonProcess } from '../../support/daemon-process.ts';
 import { eventually } from '../../support/eventually.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
-import { awayFromMonthEnd } from '../../support/test-clock.ts';
+import { awayFromMonthEnd } from '../../support/time/test-clock.ts';
 
 await awayFromMonthEnd();
 const CURRENT = periodAt(Date.now());

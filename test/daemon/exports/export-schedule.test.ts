@@ -14,7 +14,7 @@ import { setCards } from '../../../src/ledger/journal/charges/set-cards.ts';
 import { closePeriod, reopenPeriod } from '../../../src/ledger/journal/close/close-period.ts';
 import { closesInForce } from '../../../src/ledger/journal/close/closes-in-force.ts';
 import { openLedger, publish, usageRecord } from '../../support/open-ledger.ts';
-import { testClock } from '../../support/test-clock.ts';
+import { testClock } from '../../support/time/test-clock.ts';
 
 const CARD = { name: 'standard', from_period: '2026-01', currency: 'EUR', price_per_credit: '0.01' };
 const HOSTILE = '../../etc/=cmd';

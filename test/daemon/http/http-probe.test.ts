@@ -15,7 +15,7 @@ import {
   stageWalk,
   usageRecord,
 } from '../../support/open-ledger.ts';
-import { NOON, type TestClock, testClock } from '../../support/test-clock.ts';
+import { NOON, type TestClock, testClock } from '../../support/time/test-clock.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;

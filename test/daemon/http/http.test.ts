@@ -7,7 +7,7 @@ import { openQueueSystem } from '../../../src/queue/queues.ts';
 import { startPrivateRedis } from '../../../src/queue/redis/private-redis.ts';
 import { rejection } from '../../support/rejection.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
-import { NOON } from '../../support/test-clock.ts';
+import { NOON } from '../../support/time/test-clock.ts';
 import { ask, bearer, COUNTS, logger, probeOf, serve, TOKEN } from './served.ts';
 
 test('a living process answers /healthz with its version and uptime', async () => {

@@ -1,7 +1,7 @@
 import type { Measurements } from '../../../src/daemon/http/measurements.ts';
 import type { Overview } from '../../../src/daemon/http/pages/overview-data.ts';
 import type { WorkspaceLine } from '../../../src/daemon/http/workspace-state.ts';
-import { NOON } from '../../support/test-clock.ts';
+import { NOON } from '../../support/time/test-clock.ts';
 
 /** What a daemon has measured, each figure another one. */
 export const MEASURED: Measurements = {

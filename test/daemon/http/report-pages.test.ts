@@ -9,7 +9,7 @@ import { commitClose } from '../../../src/ledger/journal/charges/commit-close.ts
 import { setCards } from '../../../src/ledger/journal/charges/set-cards.ts';
 import { closePeriod } from '../../../src/ledger/journal/close/close-period.ts';
 import { openLedger, publish, usageRecord } from '../../support/open-ledger.ts';
-import { NOON, testClock } from '../../support/test-clock.ts';
+import { NOON, testClock } from '../../support/time/test-clock.ts';
 import { PAGES } from './measured.ts';
 
 const HOSTILE = `</title><script>alert(1)</script>&tenant=x#"'\u202e`;

@@ -4,7 +4,7 @@ import { afterEach } from 'vitest';
 import { createLogger } from '../../../src/core/logger.ts';
 import type { HealthProbe } from '../../../src/daemon/http/probe.ts';
 import { type HttpOptions, type HttpServer, startHttp } from '../../../src/daemon/http/server.ts';
-import { NOON } from '../../support/test-clock.ts';
+import { NOON } from '../../support/time/test-clock.ts';
 import { PAGES } from './measured.ts';
 
 export const TOKEN = 'a-long-tökén-of-this-test';

@@ -6,7 +6,7 @@ import { ReplicaError } from '../../../src/publish/replica-error.ts';
 import { eventually } from '../../support/eventually.ts';
 import { openLedger, publish as runWith, usageRecord } from '../../support/open-ledger.ts';
 import type { PostgresServer } from '../../support/postgres.ts';
-import { NOON } from '../../support/test-clock.ts';
+import { NOON } from '../../support/time/test-clock.ts';
 import { expectSameTables } from '../compare-tables.ts';
 import { expectSameViews } from '../views/compare-views.ts';
 

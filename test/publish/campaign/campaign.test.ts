@@ -9,7 +9,7 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { Publisher } from '../../../src/publish/publisher.ts';
 import { type PostgresServer, startPostgres } from '../../support/postgres.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
-import { NOON } from '../../support/test-clock.ts';
+import { NOON } from '../../support/time/test-clock.ts';
 import { expectAllThere, play, poll } from './campaign-world.ts';
 
 /** How often each thing happens; the long suite says more. */

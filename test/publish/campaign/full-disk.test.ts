@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { Publisher } from '../../../src/publish/publisher.ts';
 import { startPostgres } from '../../support/postgres.ts';
-import { NOON } from '../../support/test-clock.ts';
+import { NOON } from '../../support/time/test-clock.ts';
 import { expectAllThere, play, poll } from './campaign-world.ts';
 import { smallDisk } from './small-disk.ts';
 

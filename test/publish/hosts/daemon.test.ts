@@ -15,7 +15,7 @@ import { eventually } from '../../support/eventually.ts';
 import { viewLedger } from '../../support/ledger-view.ts';
 import { type PostgresServer, startPostgres } from '../../support/postgres.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
-import { awayFromMonthEnd } from '../../support/test-clock.ts';
+import { awayFromMonthEnd } from '../../support/time/test-clock.ts';
 
 const NOTE_LOADS = fileURLToPath(new URL('note-loads.mjs', import.meta.url));
 await awayFromMonthEnd();

@@ -12,7 +12,7 @@ import { type Sandbox, startSandbox } from '../../../src/sandbox/server.ts';
 import { type DaemonProcess, startCommand } from '../../support/daemon-process.ts';
 import type { PostgresServer } from '../../support/postgres.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
-import { awayFromMonthEnd } from '../../support/test-clock.ts';
+import { awayFromMonthEnd } from '../../support/time/test-clock.ts';
 import { addRuns, startReceiver, type Told } from '../world-parts.ts';
 
 export const SHARDS = 3;

@@ -4,7 +4,7 @@ import { addPeriods, type Period, periodAt, periodStartMs } from '../../../src/c
 import { closePeriod } from '../../../src/ledger/journal/close/close-period.ts';
 import { publishLedger } from '../../../src/publish/send/publish-ledger.ts';
 import { openLedger, publish, usageRecord } from '../../support/open-ledger.ts';
-import { awayFromMonthEnd } from '../../support/test-clock.ts';
+import { awayFromMonthEnd } from '../../support/time/test-clock.ts';
 import { fileReplica } from '../file-replica.ts';
 import { expectSameViews } from './compare-views.ts';
 

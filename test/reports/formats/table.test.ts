@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { renderTable, type TableColumn } from '../../../src/reports/formats/table.ts';
 import { textWidth, wrapText } from '../../../src/reports/formats/wrap.ts';
-import { startCpuTime } from '../../support/test-clock.ts';
+import { startCpuTime } from '../../support/time/test-clock.ts';
 
 interface Row {
   tenant: string;

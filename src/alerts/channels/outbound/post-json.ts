@@ -1,4 +1,4 @@
-import type { Clock } from '../../../core/clock.ts';
+import type { WallClock } from '../../../core/clock.ts';
 import type { ProxySettings } from '../../../core/net/proxy-options.ts';
 import type { DeliveryResult } from '../channel.ts';
 import { webhookOutcome } from '../webhook-outcome.ts';
@@ -18,7 +18,7 @@ export interface JsonPost {
   /** Certificates (PEM) that count instead of the public ones. */
   ca?: string | undefined;
   proxy?: ProxySettings | null | undefined;
-  clock: Clock;
+  clock: WallClock;
   /** Cancels the attempt. */
   signal: AbortSignal;
 }

@@ -1,5 +1,5 @@
 import type { Config } from '../../../config/types.ts';
-import type { Clock } from '../../../core/clock.ts';
+import type { WallClock } from '../../../core/clock.ts';
 import type { LedgerReader } from '../../../ledger/store/file/open.ts';
 import { within } from '../../../queue/deadline.ts';
 import type { QueueCounts } from '../../../queue/queues.ts';
@@ -32,7 +32,7 @@ export interface Overview {
 export interface OverviewSources {
   reader: LedgerReader;
   config: Config;
-  clock: Clock;
+  clock: WallClock;
   version: string;
   probe: HealthProbe;
   measured: Measurements;

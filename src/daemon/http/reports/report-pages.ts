@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { WorkspaceConfig } from '../../../config/types.ts';
-import type { Clock } from '../../../core/clock.ts';
+import type { WallClock } from '../../../core/clock.ts';
 import { AppError } from '../../../core/errors.ts';
 import { isPeriod } from '../../../core/period.ts';
 import { htmlText } from '../../../core/text/html-text.ts';
@@ -10,7 +10,7 @@ import type { ReportMaker } from './report-maker.ts';
 export interface ReportPagesOptions {
   workspaces: readonly Pick<WorkspaceConfig, 'id' | 'name' | 'alerts'>[];
   maker: ReportMaker;
-  clock: Clock;
+  clock: WallClock;
 }
 
 const HTML = 'text/html; charset=utf-8';

@@ -14,7 +14,7 @@ export function checkRuns(connection: LedgerConnection): Fault[] {
          OR (applied_seq IS NOT NULL AND (error_code IS NOT NULL OR error_message IS NOT NULL
            OR (first_entry_id IS NULL) <> (entries = 0)
            OR substr(run_id, 1, length(run_id) - 8)
-             <> 'run_' || replace(replace(replace(started_at, '-', ''), ':', ''), '../../verify', '') || '_'))
+             <> 'run_' || replace(replace(replace(started_at, '-', ''), ':', ''), '.', '') || '_'))
        ORDER BY run_key LIMIT ${FAULTS_A_CHECK}`,
     )
     .all() as { runId: string }[];

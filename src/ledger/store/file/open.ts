@@ -101,14 +101,14 @@ function connect(path: string, readonly: boolean): LedgerConnection {
   if (isOlder(version, OLDEST_SAFE_SQLITE)) {
     connection.close();
     throw new LedgerError('sqlite_too_old', `SQLite ${version} can corrupt a ledger in WAL mode`, {
-      hint: `reinstall better-sqlite3 with SQLite ${OLDEST_SAFE_SQLITE.join('../../file')} or newer`,
+      hint: `reinstall better-sqlite3 with SQLite ${OLDEST_SAFE_SQLITE.join('.')} or newer`,
     });
   }
   return connection;
 }
 
 function isOlder(version: string, oldest: readonly number[]): boolean {
-  const parts = version.split('../../file').map(Number);
+  const parts = version.split('.').map(Number);
   for (const [position, minimum] of oldest.entries()) {
     const part = parts[position] ?? 0;
     if (part !== minimum) return part < minimum;

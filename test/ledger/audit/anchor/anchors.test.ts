@@ -16,7 +16,7 @@ import { type DigestedRun, digestOfRun } from '../../../../src/ledger/journal/ru
 import type { LedgerConnection } from '../../../../src/ledger/store/file/open.ts';
 import { ledgerId } from '../../../../src/ledger/store/schema/identity.ts';
 import { openLedger, publish, usageRecord } from '../../../support/open-ledger.ts';
-import { NOON } from '../../../support/test-clock.ts';
+import { NOON } from '../../../support/time/test-clock.ts';
 
 test('a checkpoint is a signed note, as its specification says it, checked here without the program', () => {
   const { path, id } = anchoredLedger();

@@ -12,7 +12,7 @@ import { closePeriod, reopenPeriod } from '../../../../src/ledger/journal/close/
 import type { LedgerConnection } from '../../../../src/ledger/store/file/open.ts';
 import { exactLines } from '../../../billing/rates/exact-charge.ts';
 import { openLedger, publish, usageRecord } from '../../../support/open-ledger.ts';
-import { NOON } from '../../../support/test-clock.ts';
+import { NOON } from '../../../support/time/test-clock.ts';
 
 const PERIODS = ['2026-01', '2026-02', '2026-03'];
 const TENANTS = ['acme', 'apple', 'globex'];

@@ -6,7 +6,7 @@ import { setCards } from '../../../../src/ledger/journal/charges/set-cards.ts';
 import { closePeriod } from '../../../../src/ledger/journal/close/close-period.ts';
 import type { LedgerConnection } from '../../../../src/ledger/store/file/open.ts';
 import { openLedger, publish, usageRecord } from '../../../support/open-ledger.ts';
-import { NOON } from '../../../support/test-clock.ts';
+import { NOON } from '../../../support/time/test-clock.ts';
 
 const CARD = { name: 'all', from_period: '2026-01', currency: 'EUR', included_credits: 100, discount_percent: '10' };
 const CARDS = [

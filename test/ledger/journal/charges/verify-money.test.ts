@@ -8,7 +8,7 @@ import { setCards } from '../../../../src/ledger/journal/charges/set-cards.ts';
 import { closePeriod, reopenPeriod } from '../../../../src/ledger/journal/close/close-period.ts';
 import type { LedgerConnection } from '../../../../src/ledger/store/file/open.ts';
 import { openLedger, publish, usageRecord } from '../../../support/open-ledger.ts';
-import { NOON } from '../../../support/test-clock.ts';
+import { NOON } from '../../../support/time/test-clock.ts';
 
 const CARD: RateCardText = {
   name: 'standard',

@@ -11,7 +11,7 @@ import type { LedgerConnection } from '../../../../src/ledger/store/file/open.ts
 import { periodKeyOf } from '../../../../src/ledger/store/schema/keys.ts';
 import { type LedgerView, viewLedger } from '../../../support/ledger-view.ts';
 import { beginRun, openLedger, publish, stageWalk, usageRecord } from '../../../support/open-ledger.ts';
-import { NOON } from '../../../support/test-clock.ts';
+import { NOON } from '../../../support/time/test-clock.ts';
 
 const HOUR = 3_600_000;
 const JANUARY = '2026-01';

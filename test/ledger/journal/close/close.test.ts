@@ -12,7 +12,7 @@ import { FencedError } from '../../../../src/ledger/store/errors.ts';
 import type { LedgerConnection } from '../../../../src/ledger/store/file/open.ts';
 import { viewLedger } from '../../../support/ledger-view.ts';
 import { applyWalk, beginRun, openLedger, publish, stageWalk, usageRecord } from '../../../support/open-ledger.ts';
-import { NOON } from '../../../support/test-clock.ts';
+import { NOON } from '../../../support/time/test-clock.ts';
 
 const HOUR = 3_600_000;
 const PERIOD = '2026-02';

@@ -5,7 +5,7 @@ import { usageAsOf } from '../../../../src/ledger/journal/runs/as-of.ts';
 import { failRun } from '../../../../src/ledger/journal/runs/fail-run.ts';
 import type { LedgerConnection } from '../../../../src/ledger/store/file/open.ts';
 import { beginRun, openLedger, publish, usageRecord } from '../../../support/open-ledger.ts';
-import { NOON } from '../../../support/test-clock.ts';
+import { NOON } from '../../../support/time/test-clock.ts';
 
 const HOUR = 3_600_000;
 const PERIOD = '2026-02';

@@ -4,7 +4,7 @@ import { failRun } from '../../../../src/ledger/journal/runs/fail-run.ts';
 import { FencedError, LeaseHeldError } from '../../../../src/ledger/store/errors.ts';
 import { viewLedger } from '../../../support/ledger-view.ts';
 import { applyWalk, beginRun, openLedger, publish, stageWalk, usageRecord } from '../../../support/open-ledger.ts';
-import { NOON } from '../../../support/test-clock.ts';
+import { NOON } from '../../../support/time/test-clock.ts';
 
 const SLOT = '2026-03-20T12:00:00.000Z';
 

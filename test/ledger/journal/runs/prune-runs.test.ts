@@ -4,7 +4,7 @@ import { failRun } from '../../../../src/ledger/journal/runs/fail-run.ts';
 import { pruneRuns } from '../../../../src/ledger/journal/runs/prune-runs.ts';
 import type { LedgerConnection } from '../../../../src/ledger/store/file/open.ts';
 import { beginRun, openLedger, publish, usageRecord } from '../../../support/open-ledger.ts';
-import { NOON } from '../../../support/test-clock.ts';
+import { NOON } from '../../../support/time/test-clock.ts';
 
 const HOUR = 3_600_000;
 const FAILURE = { status: 'failed', code: 'http_503', message: 'away', pages: 1, records: 3 } as const;

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { closePeriod } from '../../../../src/ledger/journal/close/close-period.ts';
 import type { LedgerConnection } from '../../../../src/ledger/store/file/open.ts';
 import { openLedger, publish, usageRecord } from '../../../support/open-ledger.ts';
-import { awayFromMonthEnd } from '../../../support/test-clock.ts';
+import { awayFromMonthEnd } from '../../../support/time/test-clock.ts';
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;

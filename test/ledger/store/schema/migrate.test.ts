@@ -20,7 +20,7 @@ import { viewLedger } from '../../../support/ledger-view.ts';
 import { openLedger, publish, usageRecord } from '../../../support/open-ledger.ts';
 import { rejection } from '../../../support/rejection.ts';
 import { temporaryFolder } from '../../../support/temporary-folder.ts';
-import { NOON } from '../../../support/test-clock.ts';
+import { NOON } from '../../../support/time/test-clock.ts';
 
 const ROOT = fileURLToPath(new URL('../../../../', import.meta.url));
 const JOURNAL = join(ROOT, 'drizzle/meta/_journal.json');
@@ -46,7 +46,7 @@ test('a fresh ledger gets every migration, an id, and files that only its owner 
   expect(connection.pragma('foreign_keys', { simple: true })).toBe(1);
   expect(connection.pragma('journal_mode', { simple: true })).toBe('wal');
   for (const file of [path, `${path}-wal`, `${path}-shm`]) expect(statSync(file).mode & 0o777).toBe(0o600);
-  expect(statSync(join(path, '../..')).mode & 0o777).toBe(0o700);
+  expect(statSync(join(path, '..')).mode & 0o777).toBe(0o700);
   connection.close();
 });
 
@@ -113,7 +113,7 @@ test('an older ledger is copied before it is migrated, also when two processes d
   const reports = await Promise.all([openInChild(newer, path), openInChild(newer, path)]);
 
   expect(reports.map(({ applied }) => applied).sort()).toEqual([0, 1]);
-  expect(readdirSync(join(path, '../..')).filter((name) => name.endsWith('.part'))).toEqual([]);
+  expect(readdirSync(join(path, '..')).filter((name) => name.endsWith('.part'))).toEqual([]);
   const migrated = reports.find(({ applied }) => applied === 1)?.backup ?? '';
   expect(statSync(migrated).mode & 0o777).toBe(0o600);
   const reader = openReader(migrated);

@@ -11,7 +11,7 @@ import { migrateLedger } from '../../../../src/ledger/store/schema/migrate.ts';
 import { openLedger, publish, usageRecord } from '../../../support/open-ledger.ts';
 import { rejection } from '../../../support/rejection.ts';
 import { temporaryFolder } from '../../../support/temporary-folder.ts';
-import { NOON } from '../../../support/test-clock.ts';
+import { NOON } from '../../../support/time/test-clock.ts';
 
 const ROOT = fileURLToPath(new URL('../../../../', import.meta.url));
 const FIXTURES = join(ROOT, 'test/fixtures');

@@ -10,7 +10,7 @@ import { verifyLedger } from '../../../../src/ledger/audit/verify/verify.ts';
 import { openForWriting, openReader } from '../../../../src/ledger/store/file/open.ts';
 import { migrateLedger } from '../../../../src/ledger/store/schema/migrate.ts';
 import { temporaryFolder } from '../../../support/temporary-folder.ts';
-import { NOON } from '../../../support/test-clock.ts';
+import { NOON } from '../../../support/time/test-clock.ts';
 
 const ROOT = fileURLToPath(new URL('../../../../', import.meta.url));
 const JOURNAL = 'drizzle/meta/_journal.json';
@@ -145,5 +145,5 @@ async function migrateWith(root: string, path: string): Promise<void> {
     connection.close();`;
   const child = spawn(process.execPath, ['--input-type=module', '-e', script], { stdio: 'inherit' });
   const [code] = (await once(child, 'exit')) as [number | null];
-  expect([code, readdirSync(join(path, '../..')).filter((name) => name.endsWith('.part'))]).toEqual([0, []]);
+  expect([code, readdirSync(join(path, '..')).filter((name) => name.endsWith('.part'))]).toEqual([0, []]);
 }

@@ -8,7 +8,7 @@ import { restoreLedger } from '../../../../src/ledger/transfer/backup/restore.ts
 import { openLedger, publish, usageRecord } from '../../../support/open-ledger.ts';
 import { rejection } from '../../../support/rejection.ts';
 import { temporaryFolder } from '../../../support/temporary-folder.ts';
-import { NOON } from '../../../support/test-clock.ts';
+import { NOON } from '../../../support/time/test-clock.ts';
 
 const signal = new AbortController().signal;
 const order = { version: '0.0.0', nowMs: NOON, signal };

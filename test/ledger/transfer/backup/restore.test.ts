@@ -25,7 +25,7 @@ import { type RestoreReport, restoreLedger } from '../../../../src/ledger/transf
 import { openLedger, publish, usageRecord } from '../../../support/open-ledger.ts';
 import { rejection } from '../../../support/rejection.ts';
 import { temporaryFolder } from '../../../support/temporary-folder.ts';
-import { NOON } from '../../../support/test-clock.ts';
+import { NOON } from '../../../support/time/test-clock.ts';
 
 const RESTORER = fileURLToPath(new URL('./restore-process.mjs', import.meta.url));
 const MIGRATIONS = fileURLToPath(new URL('../../../../drizzle', import.meta.url));

@@ -7,7 +7,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { openForWriting } from '../../../../src/ledger/store/file/open.ts';
 import { openLedger, publish, usageRecord } from '../../../support/open-ledger.ts';
 import { temporaryFolder } from '../../../support/temporary-folder.ts';
-import { NOON } from '../../../support/test-clock.ts';
+import { NOON } from '../../../support/time/test-clock.ts';
 import { faultsOf, viewsOf } from './moving-world.ts';
 
 const MOVER = fileURLToPath(new URL('moving-process.mjs', import.meta.url));

@@ -1,6 +1,6 @@
-import type { Clock } from '../../src/core/clock.ts';
-import { periodAt, periodEndMs } from '../../src/core/period.ts';
-import { eventually } from './eventually.ts';
+import { type Clock, systemClock } from '../../../src/core/clock.ts';
+import { periodAt, periodEndMs } from '../../../src/core/period.ts';
+import { eventually } from '../eventually.ts';
 
 /** 20 March 2026, 12:00 UTC: the month is open and the one before it has settled. */
 export const NOON = Date.UTC(2026, 2, 20, 12);
@@ -14,6 +14,7 @@ export interface TestClock extends Clock {
 export function testClock(startMs = NOON): TestClock {
   let nowMs = startMs;
   return {
+    ...systemClock,
     now: () => nowMs,
     set(epochMs) {
       nowMs = epochMs;

@@ -1,0 +1,36 @@
+import { expect, test } from 'vitest';
+import { sleep, systemClock } from '../../src/core/clock.ts';
+import { createVirtualClock } from '../support/time/virtual-clock.ts';
+
+test('a wait that is longer than a timer can be is not over at once', async () => {
+  let called = false;
+  const cancel = systemClock.after(2 ** 31 + 1_000, () => (called = true), { background: true });
+  await sleep(systemClock, 20);
+  expect(called).toBe(false);
+  cancel();
+});
+
+test('a sleep ends with its time, or with the signal before', async () => {
+  const clock = createVirtualClock(0);
+  const woken: string[] = [];
+  void sleep(clock, 1_000).then(() => woken.push('slept'));
+  const stop = new AbortController();
+  void sleep(clock, 2_000, stop.signal).catch((reason: Error) => woken.push(reason.message));
+  await clock.advance(999);
+  expect(woken).toEqual([]);
+  await clock.advance(1);
+  expect(woken).toEqual(['slept']);
+  stop.abort(new Error('stopped'));
+  await clock.advance(5_000);
+  expect(woken).toEqual(['slept', 'stopped']);
+});
+
+test('timers of the virtual clock do not notice that the wall clock was set', async () => {
+  const clock = createVirtualClock(Date.UTC(2026, 2, 1));
+  const at: number[] = [];
+  clock.after(1_000, () => at.push(clock.monotonic()));
+  clock.step(-3_600_000);
+  await clock.advance(1_000);
+  expect(at).toEqual([1_000]);
+  expect(clock.now()).toBe(Date.UTC(2026, 2, 1) - 3_600_000 + 1_000);
+});
