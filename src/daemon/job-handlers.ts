@@ -1,8 +1,9 @@
 import { isoTime } from '../core/clock.ts';
-import { AppError, summarizeError } from '../core/errors.ts';
+import { summarizeError } from '../core/errors.ts';
 import { movedAway } from '../ledger/journal/moved-away.ts';
 import type { JobHandlers } from '../queue/jobs.ts';
-import { latestSlot } from '../queue/slots.ts';
+import { latestSlot, nextSlot } from '../queue/slots.ts';
+import { restEndMs } from '../sync/asked-to-wait.ts';
 import type { Context } from '../wiring/context.ts';
 import { cronOf, scheduleKey } from './schedules.ts';
 
@@ -23,7 +24,7 @@ export interface AfterJobs {
 const UNRECORDED_REST_MS = 15_000;
 /** An exported workspace is asked about again after this: somebody may have kept it after all. */
 const MOVED_REST_MS = 60 * 60_000;
-/** Nobody means a `Retry-After` of more than a day, and later slots ask anyway. */
+/** Nothing that fails rests for longer than a day, however rare its slots. */
 const LONGEST_REST_MS = 24 * 60 * 60_000;
 
 /** What the queues' jobs do. */
@@ -41,11 +42,14 @@ export function createHandlers(
         logger.info({ workspaceId, kind, slot }, 'the workspace was exported from this ledger: it is read elsewhere');
         return { status: 'moved' };
       }
+      const cron = cronOf(context.workspace(workspaceId), kind);
+      const askedAgain = (nowMs: number): number => Math.min(nextSlot(cron, nowMs), nowMs + LONGEST_REST_MS);
       try {
         const outcome = await context.sync({
           workspaceId,
           kind,
-          slot: latestOf(slot, cronOf(context.workspace(workspaceId), kind), clock.now()),
+          slot: latestOf(slot, cron, clock.now()),
+          nextSlot: askedAgain,
           signal: job.signal,
           onProgress: (progress) => {
             if (progress.pages % 100 === 0) job.progress(progress);
@@ -63,8 +67,8 @@ export function createHandlers(
         return { status, runId, records, entries, alerts };
       } catch (error) {
         const { code, message, hint } = summarizeError(error);
-        const restMs = Math.min(Math.max(retryAfterMs(error), UNRECORDED_REST_MS), LONGEST_REST_MS);
-        if (!job.signal.aborted) postpone(scheduleKey(workspaceId, kind), clock.now() + restMs);
+        const restEnd = restEndMs(error, clock.now(), askedAgain, UNRECORDED_REST_MS);
+        if (!job.signal.aborted) postpone(scheduleKey(workspaceId, kind), restEnd);
         const stack = code === 'internal' && error instanceof Error ? error.stack : undefined;
         const fields = { workspaceId, kind, slot, attempt, code, reason: message, hint, stack };
         logger.error(fields, 'run failed, the slot will be tried again');
@@ -96,10 +100,4 @@ export function createHandlers(
 function latestOf(slot: string, cron: string, nowMs: number): string {
   const latestMs = latestSlot(cron, nowMs);
   return latestMs !== null && latestMs > Date.parse(slot) ? isoTime(latestMs) : slot;
-}
-
-/** How long the service asked us to stay away; 0 when it did not say. */
-function retryAfterMs(error: unknown): number {
-  const known = error instanceof AppError && 'retryAfterMs' in error ? error.retryAfterMs : 0;
-  return typeof known === 'number' && known > 0 ? known : 0;
 }

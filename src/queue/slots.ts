@@ -50,6 +50,12 @@ export function dueSlot(cron: string, lastSlot: string | null, nowMs: number): s
   return new Date(latestMs).toISOString();
 }
 
+/** The first time that the expression (UTC) names after `nowMs`, milliseconds since the epoch; infinite when there is none. */
+export function nextSlot(cron: string, nowMs: number): number {
+  const expression = CronExpressionParser.parse(cron, { tz: 'UTC', currentDate: new Date(nowMs) });
+  return expression.hasNext() ? expression.next().getTime() : Number.POSITIVE_INFINITY;
+}
+
 /** A slot and the one after it, milliseconds since the epoch. */
 export interface SlotSpan {
   slotMs: number;
@@ -63,8 +69,7 @@ export function createSlotFinder(cron: string): (nowMs: number) => SlotSpan | nu
     if (known !== null && nowMs >= known.slotMs && nowMs < known.nextMs) return known;
     const slotMs = latestSlot(cron, nowMs);
     if (slotMs === null) return null;
-    const after = CronExpressionParser.parse(cron, { tz: 'UTC', currentDate: new Date(slotMs) });
-    known = { slotMs, nextMs: after.hasNext() ? after.next().getTime() : Number.POSITIVE_INFINITY };
+    known = { slotMs, nextMs: nextSlot(cron, slotMs) };
     return known;
   };
 }

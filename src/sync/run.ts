@@ -9,6 +9,7 @@ import type { Window } from '../ledger/journal/staging/staging.ts';
 import { FencedError } from '../ledger/store/errors.ts';
 import { UnauthorizedError } from '../usage-api/errors.ts';
 import type { LedgerWriter } from '../writer/ledger-writer.ts';
+import { type NextSlot, nameWait } from './asked-to-wait.ts';
 import { judgeWalk, MAX_WALKS, type Sign } from './prove.ts';
 import { type RunDeadline, startRunDeadline } from './run-deadline.ts';
 import type { StagingLease } from './staging-room.ts';
@@ -19,6 +20,8 @@ import { confirmWithdrawals } from './withdrawals.ts';
 export interface SyncRequest {
   kind: RunKind;
   slot: string | null;
+  /** When the schedule asks again at the latest, seen from a moment; null for a run by hand. */
+  nextSlot: NextSlot | null;
   window: Window;
   signal: AbortSignal;
   onProgress?: (progress: SyncProgress) => void;
@@ -108,7 +111,8 @@ export async function syncWorkspace(deps: SyncDeps, request: SyncRequest): Promi
     };
   } catch (error) {
     // Whatever an abort made of the work under way, its reason is what ended the run.
-    const cause = signal.aborted ? signal.reason : error;
+    const ended = signal.aborted ? signal.reason : error;
+    const cause = nameWait(ended, clock.now(), request.nextSlot);
     const failure = toFailure(cause, last);
     const fault = request.signal.aborted || cause instanceof FencedError ? null : toFault(cause);
     const end = { runKey: claimed.runKey, failure, fault, channels: deps.channels, nowMs: clock.now() };

@@ -19,6 +19,7 @@ import { createRedactor, type Redactor } from '../core/text/redact.ts';
 import type { RunKind } from '../ledger/journal/runs/claim-run.ts';
 import { firstRun } from '../ledger/journal/runs/first-run.ts';
 import { type LedgerReader, openReader } from '../ledger/store/file/open.ts';
+import type { NextSlot } from '../sync/asked-to-wait.ts';
 import { planWindow } from '../sync/plan.ts';
 import type { SyncOutcome, SyncProgress } from '../sync/run.ts';
 import { StagingRoom } from '../sync/staging-room.ts';
@@ -44,6 +45,8 @@ export interface SyncOrder {
   workspaceId: string;
   kind: RunKind;
   slot: string | null;
+  /** When the schedule asks again at the latest; absent for a run by hand. */
+  nextSlot?: NextSlot;
   from?: Period | undefined;
   to?: Period | undefined;
   signal: AbortSignal;
@@ -214,7 +217,7 @@ export class Context {
       from: order.from,
       to: order.to,
     });
-    const { kind, slot, signal, onProgress, onFailure } = order;
+    const { kind, slot, nextSlot = null, signal, onProgress, onFailure } = order;
     return syncWorkspace(
       {
         writer,
@@ -227,7 +230,7 @@ export class Context {
         logger: this.logger,
       },
       {
-        ...{ kind, slot, window, signal },
+        ...{ kind, slot, nextSlot, window, signal },
         ...(onProgress === undefined ? {} : { onProgress }),
         ...(onFailure === undefined ? {} : { onFailure }),
       },
