@@ -136,16 +136,20 @@ WITH months AS MATERIALIZED (
        WHERE r.workspace_key = m.workspace_key AND r.applied_seq IS NOT NULL AND r.finished_at <= m.compared_at
          AND r.first_entry_id IS NOT NULL ORDER BY r.finished_at DESC LIMIT 1) AS last_entry_id
     FROM (
-      SELECT p.period_key, p.workspace_key, p.period, r.finished_at AS as_of, q.closed_seq AS previous_closed_seq,
-        strftime('%Y-%m', p.period || '-01', '-1 month') AS previous,
-        unixepoch(r.finished_at, 'subsec') - unixepoch(p.period || '-01') AS elapsed,
-        unixepoch(p.period || '-01', '+1 month') - unixepoch(p.period || '-01') AS length,
-        min(p.period || '-01T00:00:00.000Z', strftime('%Y-%m-%dT%H:%M:%fZ', p.period || '-01', '-1 month',
-          (unixepoch(r.finished_at, 'subsec') - unixepoch(p.period || '-01')) || ' seconds')) AS compared_at
-      FROM periods p
-      JOIN runs r ON r.run_key = p.covered_run_key
-      LEFT JOIN periods q ON q.period_key = p.period_key - 1
-      WHERE p.closed_seq IS NULL AND p.period_end >= strftime('%Y-%m-%dT%H:%M:%fZ', 'now')) m) n)
+      SELECT s.*,
+        min(s.period || '-01T00:00:00.000Z',
+          strftime('%Y-%m-%dT%H:%M:%fZ', s.period || '-01', '-1 month', s.elapsed || ' seconds')) AS compared_at
+      FROM (
+        SELECT p.period_key, p.workspace_key, p.period, r.finished_at AS as_of, q.closed_seq AS previous_closed_seq,
+          strftime('%Y-%m', p.period || '-01', '-1 month') AS previous,
+          -- To the millisecond, exact until the division.
+          (1000 * (strftime('%s', r.finished_at) - strftime('%s', p.period || '-01')) + substr(strftime('%f', r.finished_at), 4))
+            / 1000.0 AS elapsed,
+          strftime('%s', p.period || '-01', '+1 month') - strftime('%s', p.period || '-01') AS length
+        FROM periods p
+        JOIN runs r ON r.run_key = p.covered_run_key
+        LEFT JOIN periods q ON q.period_key = p.period_key - 1
+        WHERE p.closed_seq IS NULL AND p.period_end >= strftime('%Y-%m-%dT%H:%M:%fZ', 'now')) s) m) n)
 SELECT workspace_id, tenant_id, period, credits_used, previous_credits_same_point,
   credits_used - previous_credits_same_point AS credits_change,
   CASE WHEN previous_credits_same_point <> 0

@@ -168,7 +168,7 @@ WITH months AS MATERIALIZED (
          AND r.finished_at <= m.compared_at AND r.first_entry_id IS NOT NULL ORDER BY r.finished_at DESC LIMIT 1) AS last_entry_id
     FROM (
       SELECT s.*, to_char(s.start - interval '1 month', 'YYYY-MM') AS previous,
-        extract(epoch FROM s.read)::double precision - extract(epoch FROM s.start)::double precision AS elapsed,
+        extract(epoch FROM s.read - s.start)::double precision AS elapsed,
         extract(epoch FROM s.start + interval '1 month' - s.start)::double precision AS length,
         -- The difference of two times is exact; the same as seconds would be rounded.
         least(s.period || '-01T00:00:00.000Z', to_char(s.start - interval '1 month' + (s.read - s.start), 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))

@@ -7,6 +7,7 @@ import { openReader } from '../../../src/ledger/store/file/open.ts';
 import { financeViews, viewColumns } from '../../../src/reports/queries/finance-view.ts';
 import { createWorld, FIRST, NOON, row, USAGE, type World } from '../../commands/world.ts';
 import { openDuckDb } from '../../support/duckdb.ts';
+import { expectSameInOlderSqlite } from '../../support/machine-sqlite.ts';
 
 const CARD = {
   ...{ name: 'standard', from_period: '2025-12', currency: 'EUR', discount_percent: '10', minimum: '20' },
@@ -88,3 +89,12 @@ function sorted<Row extends readonly unknown[]>(rows: readonly Row[]): Row[] {
   const text = (values: Row) => values.map(String).join('\u0000');
   return [...rows].sort((a, b) => (text(a) < text(b) ? -1 : 1));
 }
+
+test('an older SQLite reads the rows of every view as we do', async () => {
+  const world = await createFull();
+  const { connection, close } = openReader(world.ledgerPath);
+  const found = Object.entries(expectSameInOlderSqlite(connection, world.ledgerPath));
+  close();
+  expect(found.length).toBeGreaterThan(12);
+  expect(found.filter(([, rows]) => rows === 0).map(([view]) => view)).toEqual(['finance_month_to_date']);
+}, 30_000);

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { closePeriod } from '../../../../src/ledger/journal/close/close-period.ts';
 import type { LedgerConnection } from '../../../../src/ledger/store/file/open.ts';
+import { expectSameInOlderSqlite } from '../../../support/machine-sqlite.ts';
 import { openLedger, publish, usageRecord } from '../../../support/open-ledger.ts';
 import { awayFromMonthEnd } from '../../../support/time/test-clock.ts';
 
@@ -147,4 +148,19 @@ test('a month beyond the length of the last one is compared with the whole of it
       ? { previous_credits_same_point: 500, compared_at: new Date(MONTH_START).toISOString() }
       : expect.objectContaining({ compared_at: expect.stringMatching(`^${PREVIOUS}`) }),
   );
+});
+
+test('an older SQLite reads the same month to date, to the millisecond', () => {
+  const { connection, path } = openLedger();
+  const read = (previous: number, now: number, nowMs: number) => {
+    const records = [usageRecord('acme', previous, PREVIOUS), usageRecord('bolt', previous * 3, PREVIOUS)];
+    const open = [usageRecord('acme', now, MONTH), usageRecord('bolt', now + 77, MONTH)];
+    publish(connection, nowMs < MONTH_START ? records : [...records, ...open], { nowMs });
+  };
+  const [elapsed, part] = [THIS_SECOND - MONTH_START, 789];
+  read(500, 0, PREVIOUS_START + Math.floor(elapsed / 2) + 123);
+  // Read at the very millisecond with which the last reading is compared: half of one later, and it would not count.
+  if (PREVIOUS_START + elapsed + part < MONTH_START) read(700, 0, PREVIOUS_START + elapsed + part);
+  read(900, 1_234_567, THIS_SECOND + part);
+  expect(expectSameInOlderSqlite(connection, path)).toMatchObject({ finance_month_to_date: 2, finance_usage: 4 });
 });
