@@ -1,5 +1,5 @@
 // Checks the house: imports go down the list of rooms only, modules do not import each other in a circle, there are no
-// barrels, and files and folders stay small enough to read.
+// barrels, files and folders stay small enough to read, and time and chance come through core's ports.
 import { readdirSync, readFileSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -29,6 +29,11 @@ const INSIDE = { ledger: ['transfer', 'audit', 'journal', 'store'] };
  * knows nothing of HTTP or of the service's JSON; prices are arithmetic, and know nothing of SQL.
  */
 const ONLY = { sandbox: ['core'], queue: ['core'], ledger: ['billing', 'core'], billing: ['core'] };
+/** Time, timers and chance come from `core/clock.ts` and `core/randomness.ts`, so that a test can say what they are. */
+const BARE =
+  /\bDate\.now\b|\bnew Date\(\s*\)|\bperformance\.now\b|\bprocess\.hrtime\b|\bMath\.random\b|\brandom(?:Bytes|UUID|Int)\b|\bset(?:Timeout|Interval)\b|\btimers\/promises\b|\bAbortSignal\.timeout\b/;
+/** Rooms that may still do so. */
+const BARE_ALLOWED = ['core', 'daemon', 'queue'];
 const FORBIDDEN_NAMES = ['index.ts', 'utils.ts', 'helpers.ts'];
 const MAX_LINES = 400;
 /** A folder with more files wants rooms of its own. */
@@ -44,6 +49,10 @@ for (const [file, imports] of importsOf) {
   const room = roomOf(file);
   const name = relative(root, file);
   if (FORBIDDEN_NAMES.includes(basename(file))) faults.push(`${name}: a file is named after its role`);
+  if (!BARE_ALLOWED.includes(room)) {
+    const [bare] = BARE.exec(readFileSync(file, 'utf8')) ?? [];
+    if (bare !== undefined) faults.push(`${name}: ${bare} of its own; core/clock.ts and core/randomness.ts have it`);
+  }
   for (const target of imports) {
     if (!importsOf.has(target)) faults.push(`${name}: imports ${relative(root, target)}, which is not there`);
     else if (!mayImport(room, roomOf(target)))

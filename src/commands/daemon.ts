@@ -35,10 +35,11 @@ async function runDaemon(cli: CliContext, context: Context): Promise<void> {
       asked = true;
       cli.exitCode = exitCode;
       logger.info({ cause }, 'stopping');
-      setTimeout(() => {
+      const giveUp = (): void => {
         logger.error('the stop took too long, ending now');
         process.exit(EXIT.failed);
-      }, deadlineMs).unref();
+      };
+      context.clock.after(deadlineMs, giveUp, { background: true });
       resolve();
     };
     process.on('SIGINT', () => ask('SIGINT', EXIT.done)).on('SIGTERM', () => ask('SIGTERM', EXIT.done));

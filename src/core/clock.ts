@@ -49,6 +49,21 @@ export function sleep(clock: Clock, delayMs: number, signal?: AbortSignal): Prom
   });
 }
 
+/** Calls back every `intervalMs` in the background, until it is ended. */
+export function every(clock: Clock, intervalMs: number, call: () => void): Cancel {
+  const again = (): void => {
+    cancel = clock.after(intervalMs, again, { background: true });
+    call();
+  };
+  let cancel = clock.after(intervalMs, again, { background: true });
+  return () => cancel();
+}
+
+/** Lets whatever waits for its turn in this thread have it. */
+export function nextTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
+
 /** ISO-8601 UTC with milliseconds, such as `2026-02-28T23:59:59.000Z`: the form of every time in the ledger. */
 export function isoTime(epochMs: number): string {
   return new Date(epochMs).toISOString();

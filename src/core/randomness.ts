@@ -8,4 +8,12 @@ export interface Randomness {
   bytes(count: number): Buffer;
 }
 
+/** A random identifier in the form of a UUID, version 4. */
+export function randomId({ bytes }: Pick<Randomness, 'bytes'> = systemRandomness): string {
+  const raw = bytes(16);
+  raw.writeUInt8((raw.readUInt8(6) & 0x0f) | 0x40, 6);
+  raw.writeUInt8((raw.readUInt8(8) & 0x3f) | 0x80, 8);
+  return raw.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
+}
+
 export const systemRandomness: Randomness = { fraction: () => Math.random(), bytes: (count) => randomBytes(count) };

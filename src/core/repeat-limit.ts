@@ -1,3 +1,5 @@
+import { type Clock, systemClock } from './clock.ts';
+
 /** Texts that are told apart; beyond that the oldest is forgotten, and told again when it comes again. */
 const MOST_TEXTS = 200;
 
@@ -7,17 +9,18 @@ const MOST_TEXTS = 200;
  */
 export type RepeatLimit = (text: string, write: (leftOut: number) => void) => void;
 
-export function createRepeatLimit(periodMs = 60_000, now: () => number = () => performance.now()): RepeatLimit {
+export function createRepeatLimit(periodMs = 60_000, clock: Pick<Clock, 'monotonic'> = systemClock): RepeatLimit {
   const seen = new Map<string, { writtenMs: number; leftOut: number }>();
   return (text, write) => {
     const key = text.replace(/\d+/g, '#');
     const known = seen.get(key);
-    if (known !== undefined && now() - known.writtenMs < periodMs) {
+    const nowMs = clock.monotonic();
+    if (known !== undefined && nowMs - known.writtenMs < periodMs) {
       known.leftOut += 1;
       return;
     }
     seen.delete(key);
-    seen.set(key, { writtenMs: now(), leftOut: 0 });
+    seen.set(key, { writtenMs: nowMs, leftOut: 0 });
     const [oldest] = seen.keys();
     if (seen.size > MOST_TEXTS && oldest !== undefined) seen.delete(oldest);
     write(known?.leftOut ?? 0);

@@ -1,4 +1,5 @@
 import pg from 'pg';
+import { type Clock, systemClock } from '../core/clock.ts';
 import { replicaErrorOf } from './replica-error.ts';
 
 /** Where the replica lies and how it is reached. */
@@ -43,7 +44,7 @@ export interface ReplicaClient {
 /** Connects. Throws ReplicaError, which never holds the password. */
 export async function connectReplica(
   settings: ReplicaSettings,
-  { silenceMs = SILENCE_MS } = {},
+  { silenceMs = SILENCE_MS, clock = systemClock }: { silenceMs?: number; clock?: Clock } = {},
 ): Promise<ReplicaClient> {
   const { url, schema, tls, ca } = settings;
   const client = new pg.Client({
@@ -64,17 +65,17 @@ export async function connectReplica(
   const cut = (reason?: Error): void => void client.connection.stream.destroy(reason);
   const unlessSilent = async <T>(work: Promise<T>): Promise<T> => {
     const seconds = Math.round(silenceMs / 1000);
-    const timer = setTimeout(() => cut(new Error(`terminated: no answer within ${seconds} s`)), silenceMs);
+    const cancel = clock.after(silenceMs, () => cut(new Error(`terminated: no answer within ${seconds} s`)));
     try {
       return await work;
     } finally {
-      clearTimeout(timer);
+      cancel();
     }
   };
   const close = async (): Promise<void> => {
-    const timer = setTimeout(cut, FAREWELL_MS);
+    const cancel = clock.after(FAREWELL_MS, cut);
     await client.end().catch(() => undefined);
-    clearTimeout(timer);
+    cancel();
   };
   const query = async <Row>(sql: string, values: readonly unknown[] = []): Promise<Row[]> => {
     try {

@@ -1,4 +1,4 @@
-import { hostname } from 'node:os';
+import { thisProcess } from '../core/process/process-liveness.ts';
 import { openReader } from '../ledger/store/file/open.ts';
 import { ledgerId } from '../ledger/store/schema/identity.ts';
 import { connectReplica, type ReplicaClient, type ReplicaSettings } from './connect.ts';
@@ -41,7 +41,8 @@ export class Publisher {
     const { connection, close } = openReader(this.#ledgerPath);
     try {
       const checkpoints = recentCheckpoints(this.#ledgerPath, ledgerId(connection));
-      const by = `${hostname()} ${process.pid}`;
+      const { host, pid } = thisProcess();
+      const by = `${host} ${pid}`;
       const elsewhere = this.#elsewhere;
       return await publishLedger({ connection, client, replace, checkpoints, elsewhere, by, nowMs });
     } catch (error) {

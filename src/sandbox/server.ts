@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { systemClock, type WallClock } from '../core/clock.ts';
+import { type Clock, systemClock, type WallClock } from '../core/clock.ts';
 import { AppError } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
 import { type ApiKey, createSignatureChecker } from './requests/auth.ts';
@@ -29,7 +29,7 @@ export interface SandboxOptions {
   /** {@link defaultScenario} when absent. */
   scenario?: ScenarioInput;
   /** Real time: signatures, the Date header and embed tokens; the usage follows it by the scenario's `time`. */
-  clock?: WallClock;
+  clock?: Clock;
   logger?: Logger;
   /** Milliseconds before every answer; the scenario's `latency_ms` when absent. */
   latencyMs?: number;
@@ -65,7 +65,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   const workspaces = buildWorkspaces(scenario, clock);
   const keys = buildKeys(scenario, workspaces);
   const faults = createFaultQueue();
-  const requests = createRequestRecorder(options.keepRequests ?? 10_000);
+  const requests = createRequestRecorder(options.keepRequests ?? 10_000, clock);
   const stopping = new AbortController();
   // Every request that waits listens, and any number may wait.
   setMaxListeners(0, stopping.signal);

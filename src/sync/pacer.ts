@@ -1,3 +1,5 @@
+import { type Cancel, type Clock, systemClock } from '../core/clock.ts';
+
 /** Waits until the next request may be sent; rejects with the signal's reason when it aborts. */
 export type Pacer = (signal: AbortSignal) => Promise<void>;
 
@@ -31,19 +33,21 @@ export class HostPacer {
   readonly #intervalMs: number;
   readonly #batch: number;
   readonly #shared: SharedRate | null;
+  readonly #clock: Clock;
   /** Those that wait, by workspace, in the order of their turns. */
   readonly #waiting = new Map<string, Waiter[]>();
   #nextMs = 0;
-  #timer: NodeJS.Timeout | null = null;
+  #timer: Cancel | null = null;
   /** Turns of the shared rate that were taken and not used yet. */
   #turns: number;
   #turnsTakenMs = 0;
   #asking = false;
 
-  constructor(perSecond: number, shared: SharedRate | null = null) {
+  constructor(perSecond: number, shared: SharedRate | null = null, clock: Clock = systemClock) {
     this.#intervalMs = 1000 / perSecond;
     this.#batch = Math.max(1, Math.round(SHARED_BATCH_MS / this.#intervalMs));
     this.#shared = shared;
+    this.#clock = clock;
     this.#turns = shared === null ? Number.POSITIVE_INFINITY : 0;
   }
 
@@ -80,14 +84,14 @@ export class HostPacer {
   }
 
   #isDue(): boolean {
-    const nowMs = performance.now();
+    const nowMs = this.#clock.monotonic();
     this.#nextMs = Math.max(this.#nextMs, nowMs - BURST_MS);
     return this.#nextMs - nowMs < SHORTEST_SLEEP_MS;
   }
 
   /** Turns that were taken long ago have been given up: others may have had theirs since. */
   #hasTurn(): boolean {
-    if (this.#shared !== null && performance.now() - this.#turnsTakenMs > ALONE_MS) this.#turns = 0;
+    if (this.#shared !== null && this.#clock.monotonic() - this.#turnsTakenMs > ALONE_MS) this.#turns = 0;
     return this.#turns > 0;
   }
 
@@ -102,18 +106,18 @@ export class HostPacer {
       void this.#takeTurns();
       return;
     }
-    const waitMs = Math.max(1, this.#nextMs - performance.now());
-    this.#timer = setTimeout(() => {
+    const waitMs = Math.max(1, this.#nextMs - this.#clock.monotonic());
+    this.#timer = this.#clock.after(waitMs, () => {
       this.#timer = null;
       while (this.#waiting.size > 0 && this.#hasTurn() && this.#isDue()) if (this.#admit()) this.#use();
       this.#wake();
-    }, waitMs);
+    });
   }
 
   async #takeTurns(): Promise<void> {
     this.#asking = true;
     const taken = await this.#shared?.(this.#batch);
-    this.#turnsTakenMs = performance.now();
+    this.#turnsTakenMs = this.#clock.monotonic();
     // Alone, the rate here is the only one that holds.
     this.#turns = taken ? taken.granted : Number.POSITIVE_INFINITY;
     const waitMs = taken && taken.granted === 0 ? Math.max(1, taken.waitMs) : 0;
@@ -122,7 +126,7 @@ export class HostPacer {
       this.#wake();
     };
     if (waitMs === 0) go();
-    else setTimeout(go, waitMs);
+    else this.#clock.after(waitMs, go);
   }
 
   /** Lets one request of the workspace whose turn it is go; false when its waiter has given up meanwhile. */

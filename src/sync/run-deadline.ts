@@ -1,3 +1,4 @@
+import { type Cancel, type Clock, systemClock } from '../core/clock.ts';
 import { AppError } from '../core/errors.ts';
 
 /** A run that stages no page for so long is not going to end. */
@@ -14,7 +15,10 @@ export interface RunDeadline {
 }
 
 /** Bounds how long a run may take, and how long it may go on without progress. Times in milliseconds. */
-export function startRunDeadline(runMs: number, idleMs = IDLE_MS): RunDeadline {
+export function startRunDeadline(
+  runMs: number,
+  { idleMs = IDLE_MS, clock = systemClock }: { idleMs?: number; clock?: Clock } = {},
+): RunDeadline {
   const controller = new AbortController();
   let held = 0;
   const end = (what: string): void => {
@@ -23,25 +27,42 @@ export function startRunDeadline(runMs: number, idleMs = IDLE_MS): RunDeadline {
     const hint = 'nothing was published, the slot is tried again; run_minutes bounds how long a run may take';
     controller.abort(new AppError('run_timeout', what, { retryable: true, hint }));
   };
-  const whole = setTimeout(() => end(`the run took longer than ${inMinutes(runMs)}`), runMs);
-  const idle = setTimeout(() => end(`no page arrived for ${inMinutes(idleMs)}`), idleMs);
+  const whole = watchFor(clock, runMs, () => end(`the run took longer than ${inMinutes(runMs)}`));
+  const idle = watchFor(clock, idleMs, () => end(`no page arrived for ${inMinutes(idleMs)}`));
   return {
     signal: controller.signal,
-    progress: () => void idle.refresh(),
+    progress: idle.restart,
     async hold(waiting) {
       held += 1;
       try {
         await waiting;
       } finally {
         held -= 1;
-        whole.refresh();
-        idle.refresh();
+        whole.restart();
+        idle.restart();
       }
     },
     stop() {
-      clearTimeout(whole);
-      clearTimeout(idle);
+      whole.stop();
+      idle.stop();
     },
+  };
+}
+
+/** Calls when nobody has restarted it for so long, and again after as long. Restarting is cheap: it is done with every page. */
+function watchFor(clock: Clock, ms: number, call: () => void): { restart(): void; stop: Cancel } {
+  let endsMs = clock.monotonic() + ms;
+  const look = (): void => {
+    const leftMs = endsMs - clock.monotonic();
+    cancel = clock.after(leftMs > 0 ? leftMs : ms, look);
+    if (leftMs <= 0) call();
+  };
+  let cancel = clock.after(ms, look);
+  return {
+    restart() {
+      endsMs = clock.monotonic() + ms;
+    },
+    stop: () => cancel(),
   };
 }
 

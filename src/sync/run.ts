@@ -1,5 +1,6 @@
 import type { RunAlerts } from '../alerts/book/alert-change.ts';
 import type { RunFault } from '../alerts/evaluate/evaluate-self.ts';
+import { every } from '../core/clock.ts';
 import { AppError, summarizeError } from '../core/errors.ts';
 import type { ApplyResult } from '../ledger/journal/runs/apply-run.ts';
 import { type ClaimedRun, LEASE_MS, type RunKind } from '../ledger/journal/runs/claim-run.ts';
@@ -69,7 +70,7 @@ export async function syncWorkspace(deps: SyncDeps, request: SyncRequest): Promi
 
   const log = logger.child({ runId: claimed.runId, workspaceId: workspace.id });
   const lease = keepLease(deps, claimed);
-  const deadline = startRunDeadline(workspace.runMinutes * 60_000);
+  const deadline = startRunDeadline(workspace.runMinutes * 60_000, { clock });
   const room = deps.staging.lease();
   const signal = AbortSignal.any([request.signal, lease.signal, deadline.signal]);
   let last: WalkRecord | null = null;
@@ -200,7 +201,7 @@ async function refuseSuspiciousEmpty(writer: LedgerWriter, claimed: ClaimedRun, 
 /** Renews the lease while the run lasts; its signal aborts when another run has taken the workspace. */
 function keepLease(deps: SyncDeps, claimed: ClaimedRun): { signal: AbortSignal; stop: () => void } {
   const lost = new AbortController();
-  const timer = setInterval(() => {
+  const stop = every(deps.clock, LEASE_MS / 3, () => {
     deps.writer.call('renewLease', { runKey: claimed.runKey, nowMs: deps.clock.now() }).then(
       (held) => {
         if (!held)
@@ -208,9 +209,8 @@ function keepLease(deps: SyncDeps, claimed: ClaimedRun): { signal: AbortSignal; 
       },
       (error: unknown) => deps.logger.warn({ err: error, runId: claimed.runId }, 'the lease could not be renewed'),
     );
-  }, LEASE_MS / 3);
-  timer.unref();
-  return { signal: lost.signal, stop: () => clearInterval(timer) };
+  });
+  return { signal: lost.signal, stop };
 }
 
 /** What an operator has to know of; a stop that was asked for and a run that another one has overtaken are not. */

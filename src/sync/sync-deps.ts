@@ -1,6 +1,6 @@
 import type { ChannelRoute } from '../alerts/notify/routes.ts';
 import type { WorkspaceConfig } from '../config/types.ts';
-import type { WallClock } from '../core/clock.ts';
+import type { Clock } from '../core/clock.ts';
 import type { Logger } from '../core/logger.ts';
 import type { Period } from '../core/period.ts';
 import type { Window } from '../ledger/journal/staging/staging.ts';
@@ -54,6 +54,6 @@ export interface SyncDeps {
   staging: StagingRoom;
   /** The channels that there are, with what each of them is told of. */
   channels: readonly ChannelRoute[];
-  clock: WallClock;
+  clock: Clock;
   logger: Logger;
 }

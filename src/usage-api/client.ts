@@ -1,6 +1,7 @@
 import { DEFAULT_SIGNING, type SigningScheme } from '../config/signing-scheme.ts';
-import { systemClock, type WallClock } from '../core/clock.ts';
+import { type Clock, systemClock } from '../core/clock.ts';
 import type { ProxySettings } from '../core/net/proxy-options.ts';
+import { type Randomness, systemRandomness } from '../core/randomness.ts';
 import { createRedactor, type Redactor } from '../core/text/redact.ts';
 import type { UsageItem } from './answers/check-item.ts';
 import { parseUsagePage, type UsagePage } from './answers/check-page.ts';
@@ -57,7 +58,10 @@ export interface UsageApiClientOptions {
   redact?: Redactor;
   /** Told how each attempt of a request has ended: by its status, or by a word such as `timeout` or `network`. */
   onAttempt?: ((outcome: string) => void) | undefined;
-  clock?: WallClock;
+  /** Where time and timers come from; default: the system's. */
+  clock?: Clock;
+  /** Where the random part of a backoff comes from; default: the system's. */
+  randomness?: Randomness;
 }
 
 export interface CallOptions {
@@ -173,6 +177,7 @@ export class UsageApiClient {
       maxBodyBytes: options.maxBodyBytes ?? MAX_BODY_BYTES,
       userAgent: options.userAgent ?? 'usage-ledger',
       clock,
+      randomness: options.randomness ?? systemRandomness,
       redact: (text) => own(others(text)),
       onAttempt: options.onAttempt,
     };

@@ -14,7 +14,7 @@ import { createLogger, type LogDestination, type Logger } from '../core/logger.t
 import type { Period } from '../core/period.ts';
 import { Releasers } from '../core/process/releasers.ts';
 import { readVersion } from '../core/process/version.ts';
-import { systemRandomness } from '../core/randomness.ts';
+import { type Randomness, systemRandomness } from '../core/randomness.ts';
 import { createRedactor, type Redactor } from '../core/text/redact.ts';
 import type { RunKind } from '../ledger/journal/runs/claim-run.ts';
 import { firstRun } from '../ledger/journal/runs/first-run.ts';
@@ -36,7 +36,7 @@ export interface ContextOverrides {
   logger?: Logger;
   /** Where log lines go; standard error when absent. */
   logDestination?: LogDestination;
-  random?: () => number;
+  randomness?: Randomness;
   clientOptions?: Patience;
 }
 
@@ -87,12 +87,14 @@ export class Context {
     const { logDestination: destination } = overrides;
     this.logger = overrides.logger ?? createLogger({ level: config.logLevel, redact: this.redact, destination });
     this.version = readVersion();
+    const randomness = overrides.randomness ?? systemRandomness;
     const channels = channelsOf(config);
     this.channels = createChannels(channels, { logger: this.logger, clock: this.clock, proxy: config.proxy });
     this.#routes = routesOf(channels);
     this.#clients = new ServiceClients({
       config,
       clock: this.clock,
+      randomness,
       redact: this.redact,
       version: this.version,
       traffic: this.traffic,
@@ -103,7 +105,7 @@ export class Context {
       channels: this.channels,
       clock: this.clock,
       logger: this.logger,
-      random: overrides.random ?? systemRandomness.fraction,
+      randomness,
       writer: () => this.writer(),
       reader: () => this.reader(),
     });

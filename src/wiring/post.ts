@@ -1,12 +1,12 @@
-import { randomUUID } from 'node:crypto';
 import type { Channel, DeliveryResult } from '../alerts/channels/channel.ts';
 import { testPayload } from '../alerts/notify/service-notices.ts';
 import { disabledChannels } from '../alerts/outbox/channel-states.ts';
 import { type DeliveryOutcome, deliverNotification } from '../alerts/outbox/deliver.ts';
 import { pendingNotification } from '../alerts/outbox/outbox.ts';
-import { isoTime, type WallClock } from '../core/clock.ts';
+import { type Clock, isoTime } from '../core/clock.ts';
 import { AppError } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
+import type { Randomness } from '../core/randomness.ts';
 import type { LedgerReader } from '../ledger/store/file/open.ts';
 import type { LedgerWriter } from '../writer/ledger-writer.ts';
 
@@ -21,9 +21,9 @@ export interface TestReport {
 
 interface PostOptions {
   channels: ReadonlyMap<string, Channel>;
-  clock: WallClock;
+  clock: Clock;
   logger: Logger;
-  random: () => number;
+  randomness: Randomness;
   writer: () => Promise<LedgerWriter>;
   reader: () => LedgerReader;
 }
@@ -38,7 +38,7 @@ export class Post {
 
   /** Makes one attempt to deliver a notification. */
   async deliver(notificationId: string, signal: AbortSignal): Promise<DeliveryOutcome> {
-    const { channels, clock, logger, random } = this.#options;
+    const { channels, clock, logger, randomness } = this.#options;
     const writer = await this.#options.writer();
     const reader = this.#options.reader();
     const outcome = await deliverNotification(
@@ -53,7 +53,7 @@ export class Post {
         },
         channels,
         clock,
-        random,
+        random: randomness.fraction,
       },
       notificationId,
       signal,
@@ -72,7 +72,7 @@ export class Post {
 
   /** Sends a message that is marked as a test through one channel. The ledger is neither needed nor changed. */
   async test(name: string, signal: AbortSignal): Promise<TestReport> {
-    const { channels, clock } = this.#options;
+    const { channels, clock, randomness } = this.#options;
     const channel = channels.get(name);
     if (channel === undefined) {
       const known = [...channels.keys()].map((candidate) => JSON.stringify(candidate)).join(', ');
@@ -80,11 +80,11 @@ export class Post {
         hint: `use one of ${known}`,
       });
     }
-    const notificationId = `msg_test_${randomUUID().replaceAll('-', '')}`;
+    const notificationId = `msg_test_${randomness.bytes(16).toString('hex')}`;
     const payload = testPayload({ notificationId, channel: name, createdAt: isoTime(clock.now()) });
-    const startedAt = performance.now();
+    const startedAt = clock.monotonic();
     const result = await channel.deliver({ notificationId, payload, attempt: 1 }, { signal });
-    const latencyMs = Math.round(performance.now() - startedAt);
+    const latencyMs = Math.round(clock.monotonic() - startedAt);
     return { channel: name, type: channel.type, notificationId, latencyMs, result };
   }
 }

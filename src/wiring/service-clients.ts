@@ -1,6 +1,7 @@
 import type { Config, WorkspaceConfig } from '../config/types.ts';
-import type { WallClock } from '../core/clock.ts';
+import type { Clock } from '../core/clock.ts';
 import type { Releasers } from '../core/process/releasers.ts';
+import type { Randomness } from '../core/randomness.ts';
 import type { Redactor } from '../core/text/redact.ts';
 import type { HostPacer, Pacer, SharedRate } from '../sync/pacer.ts';
 import type { UsageApiClient, UsageApiClientOptions } from '../usage-api/client.ts';
@@ -18,7 +19,8 @@ export type Patience = Pick<UsageApiClientOptions, 'retries' | 'retryBaseMs' | '
 
 interface ServiceClientsOptions {
   config: Config;
-  clock: WallClock;
+  clock: Clock;
+  randomness: Randomness;
   redact: Redactor;
   version: string;
   /** What the clients have done is noted here. */
@@ -50,7 +52,7 @@ export class ServiceClients {
 
   async #openClient(workspace: WorkspaceConfig): Promise<UsageApiClient> {
     const { UsageApiClient } = await import('../usage-api/client.ts');
-    const { config, clock, redact, version, traffic, patience, releasers } = this.#options;
+    const { config, clock, randomness, redact, version, traffic, patience, releasers } = this.#options;
     const { baseUrl, embedUrl, apiKeyId, secretKey, signing, concurrency, maxPageBytes, ca } = workspace;
     const client = new UsageApiClient({
       baseUrl,
@@ -67,6 +69,7 @@ export class ServiceClients {
       redact,
       userAgent: `usage-ledger/${version}`,
       clock,
+      randomness,
       onAttempt: (outcome) => traffic.attempt(workspace.id, outcome),
       ...patience,
     });
@@ -87,20 +90,21 @@ export class ServiceClients {
   /** All workspaces of one host share its rate, the highest that one of them is given; each keeps to its own, too. */
   async pacerOf({ id, baseUrl, requestsPerSecond }: WorkspaceConfig): Promise<Pacer> {
     const { HostPacer, bothPacers } = await import('../sync/pacer.ts');
-    const { config, traffic } = this.#options;
+    const { config, clock, traffic } = this.#options;
     const { host } = new URL(baseUrl);
     const sharing = config.workspaces.filter((other) => new URL(other.baseUrl).host === host);
     const hostRate = Math.max(...sharing.map((other) => other.requestsPerSecond));
     const takeTurns = this.#takeTurns;
     const shared: SharedRate | null = takeTurns && ((wanted) => takeTurns(host, wanted, hostRate));
-    const pacer = this.#pacers.get(host) ?? new HostPacer(hostRate, shared);
+    const pacer = this.#pacers.get(host) ?? new HostPacer(hostRate, shared, clock);
     this.#pacers.set(host, pacer);
     const lane = pacer.lane(id);
-    const turn = requestsPerSecond < hostRate ? bothPacers(new HostPacer(requestsPerSecond).lane(id), lane) : lane;
+    const own = new HostPacer(requestsPerSecond, null, clock).lane(id);
+    const turn = requestsPerSecond < hostRate ? bothPacers(own, lane) : lane;
     return async (signal) => {
-      const asked = performance.now();
+      const asked = clock.monotonic();
       await turn(signal);
-      const seconds = (performance.now() - asked) / 1000;
+      const seconds = (clock.monotonic() - asked) / 1000;
       if (seconds >= NOTABLE_WAIT_SECONDS) traffic.waited(id, seconds);
     };
   }

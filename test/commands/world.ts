@@ -5,11 +5,11 @@ import { parse } from 'lossless-json';
 import { onTestFinished } from 'vitest';
 import { stringify } from 'yaml';
 import { main } from '../../src/commands/main.ts';
-import { systemClock } from '../../src/core/clock.ts';
 import { createLogger } from '../../src/core/logger.ts';
 import { type LedgerConnection, openReader } from '../../src/ledger/store/file/open.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/server.ts';
 import type { ScenarioInput } from '../../src/sandbox/world/scenario-schema.ts';
+import { clockThat } from '../support/time/test-clock.ts';
 
 /** 20 February 2026, 12:00 UTC. */
 export const NOON = Date.UTC(2026, 1, 20, 12);
@@ -74,7 +74,7 @@ export const SECOND: WorkspaceInput = {
 export async function createWorld(...workspaces: WorkspaceInput[]): Promise<World> {
   const folder = mkdtempSync(join(tmpdir(), 'usage-ledger-commands-'));
   const clock = { nowMs: NOON, serviceMs: NOON };
-  const serviceClock = { now: () => clock.serviceMs };
+  const serviceClock = clockThat(() => clock.serviceMs);
   const sandbox = await startSandbox({ scenario: { workspaces }, clock: serviceClock });
   onTestFinished(async () => {
     await sandbox.close();
@@ -146,7 +146,7 @@ async function runCommand(
     stdout: { write: (text: string) => (out += text) },
     stderr: { write: (text: string) => (err += text) },
   };
-  const clockOnly = { clock: { ...systemClock, now: () => clock.nowMs } };
+  const clockOnly = { clock: clockThat(() => clock.nowMs) };
   const code = await main(argv, {
     ...(columns === undefined ? pipes : { stdout: terminal, stderr: terminal }),
     env,

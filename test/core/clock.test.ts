@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { sleep, systemClock } from '../../src/core/clock.ts';
+import { every, sleep, systemClock } from '../../src/core/clock.ts';
 import { createVirtualClock } from '../support/time/virtual-clock.ts';
 
 test('a wait that is longer than a timer can be is not over at once', async () => {
@@ -33,4 +33,16 @@ test('timers of the virtual clock do not notice that the wall clock was set', as
   await clock.advance(1_000);
   expect(at).toEqual([1_000]);
   expect(clock.now()).toBe(Date.UTC(2026, 2, 1) - 3_600_000 + 1_000);
+});
+
+test('what comes back again and again does so until it is ended, from inside its own call too', async () => {
+  const clock = createVirtualClock(0);
+  const at: number[] = [];
+  const end = every(clock, 100, () => {
+    at.push(clock.monotonic());
+    if (at.length === 3) end();
+  });
+  await clock.advance(1_000);
+  expect(at).toEqual([100, 200, 300]);
+  expect(clock.waiting).toBe(0);
 });

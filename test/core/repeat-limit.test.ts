@@ -3,7 +3,7 @@ import { createRepeatLimit } from '../../src/core/repeat-limit.ts';
 
 test('2,022 equal lines in 105 s become two, the second with the number of those left out', () => {
   let nowMs = 0;
-  const limit = createRepeatLimit(60_000, () => nowMs);
+  const limit = createRepeatLimit(60_000, { monotonic: () => nowMs });
   const written: [string, number][] = [];
   for (let line = 0; line < 2022; line += 1) {
     nowMs = (line * 105_000) / 2022;
@@ -15,14 +15,14 @@ test('2,022 equal lines in 105 s become two, the second with the number of those
 });
 
 test('lines that say something else are not held back', () => {
-  const limit = createRepeatLimit(60_000, () => 0);
+  const limit = createRepeatLimit(60_000, { monotonic: () => 0 });
   const written: string[] = [];
   for (const text of ['a', 'b', 'a', 'b']) limit(text, () => written.push(text));
   expect(written).toEqual(['a', 'b']);
 });
 
 test('texts without end do not fill the memory: the oldest is forgotten and told again', () => {
-  const limit = createRepeatLimit(60_000, () => 0);
+  const limit = createRepeatLimit(60_000, { monotonic: () => 0 });
   let written = 0;
   const word = (index: number): string => String.fromCharCode(0x4e00 + index);
   for (let index = 0; index < 1000; index += 1) limit(word(index), () => (written += 1));

@@ -4,26 +4,15 @@ import { parse } from 'lossless-json';
 import { Agent, request } from 'undici';
 import type { Sandbox } from '../../src/sandbox/server.ts';
 import type { ScenarioInput } from '../../src/sandbox/world/scenario-schema.ts';
+import { testClock as clockFrom, type TestClock } from '../support/time/test-clock.ts';
 
 export const KEY = 'ak_test';
 export const SECRET = 'sk_test_not_a_secret';
 /** 20 February 2026, 12:00 UTC. */
 export const NOON = Date.UTC(2026, 1, 20, 12);
 
-/** A clock that stands still until it is told otherwise. */
-export interface TestClock {
-  now(): number;
-  set(epochMs: number): void;
-}
-
 export function testClock(startMs = NOON): TestClock {
-  let nowMs = startMs;
-  return {
-    now: () => nowMs,
-    set(epochMs) {
-      nowMs = epochMs;
-    },
-  };
+  return clockFrom(startMs);
 }
 
 type WorkspaceInput = ScenarioInput['workspaces'][number];

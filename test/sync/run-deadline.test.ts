@@ -1,31 +1,26 @@
-import { expect, onTestFinished, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { startRunDeadline } from '../../src/sync/run-deadline.ts';
 import { rejection } from '../support/rejection.ts';
 import { manualOrder, startFixture } from '../support/sandbox-fixture.ts';
+import { createVirtualClock } from '../support/time/virtual-clock.ts';
 
-/** Time passes for timers only where the test says so. */
-function holdTimers(): void {
-  vi.useFakeTimers();
-  onTestFinished(() => void vi.useRealTimers());
-}
-
-test('a run that makes no progress ends before one that makes some, which ends when its time is over', () => {
-  holdTimers();
-  const idle = startRunDeadline(10_000, 100);
-  const busy = startRunDeadline(600, 100);
-  const passMs = (ms: number): void => {
+test('a run that makes no progress ends before one that makes some, which ends when its time is over', async () => {
+  const clock = createVirtualClock(0);
+  const idle = startRunDeadline(10_000, { idleMs: 100, clock });
+  const busy = startRunDeadline(600, { idleMs: 100, clock });
+  const passMs = async (ms: number): Promise<void> => {
     for (let passed = 0; passed < ms; passed += 10) {
-      vi.advanceTimersByTime(10);
+      await clock.advance(10);
       busy.progress();
     }
   };
-  passMs(90);
+  await passMs(90);
   expect(idle.signal.aborted).toBe(false);
-  passMs(10);
+  await passMs(10);
   expect(idle.signal.aborted).toBe(true);
-  passMs(490);
+  await passMs(490);
   expect(busy.signal.aborted).toBe(false);
-  passMs(10);
+  await passMs(10);
   expect(busy.signal.aborted).toBe(true);
   expect(idle.signal.reason).toMatchObject({
     code: 'run_timeout',
@@ -35,12 +30,12 @@ test('a run that makes no progress ends before one that makes some, which ends w
   expect(busy.signal.reason).toMatchObject({ code: 'run_timeout', message: expect.stringContaining('took longer') });
 });
 
-test('a deadline that is stopped never strikes', () => {
-  holdTimers();
-  const deadline = startRunDeadline(20, 10);
+test('a deadline that is stopped never strikes', async () => {
+  const clock = createVirtualClock(0);
+  const deadline = startRunDeadline(20, { idleMs: 10, clock });
   deadline.stop();
-  expect(vi.getTimerCount()).toBe(0);
-  vi.advanceTimersByTime(1000);
+  expect(clock.waiting).toBe(0);
+  await clock.advance(1000);
   expect(deadline.signal.aborted).toBe(false);
 });
 

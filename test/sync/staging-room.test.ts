@@ -1,9 +1,10 @@
 import { setImmediate as turn } from 'node:timers/promises';
-import { expect, onTestFinished, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { startRunDeadline } from '../../src/sync/run-deadline.ts';
 import { StagingRoom } from '../../src/sync/staging-room.ts';
 import { walkPages } from '../../src/sync/walk.ts';
 import { rejection } from '../support/rejection.ts';
+import { createVirtualClock } from '../support/time/virtual-clock.ts';
 
 const SIGNAL = new AbortController().signal;
 const LONG = 60_000;
@@ -83,17 +84,16 @@ test('a walk fetches nothing while it waits for room, and each page once afterwa
 });
 
 test('time that a run waits for room does not count', async () => {
-  vi.useFakeTimers();
-  onTestFinished(() => void vi.useRealTimers());
-  const deadline = startRunDeadline(50, 40);
+  const clock = createVirtualClock(0);
+  const deadline = startRunDeadline(50, { idleMs: 40, clock });
   const { promise, resolve } = Promise.withResolvers<void>();
   const held = deadline.hold(promise);
-  vi.advanceTimersByTime(120);
+  await clock.advance(120);
   expect(deadline.signal.aborted).toBe(false);
   resolve();
   await held;
-  vi.advanceTimersByTime(39);
+  await clock.advance(39);
   expect(deadline.signal.aborted).toBe(false);
-  vi.advanceTimersByTime(1);
+  await clock.advance(1);
   expect(deadline.signal.aborted).toBe(true);
 });

@@ -3,6 +3,7 @@ import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import * as api from '../../src/usage-api/public.ts';
+import { clockThat } from '../support/time/test-clock.ts';
 import {
   abortedChunks,
   goodPage,
@@ -64,7 +65,9 @@ describe('repeating a request', () => {
 
   it('signs every attempt afresh', async () => {
     let nowMs = 1_700_000_000_000;
-    const { service, client } = await setup([failure(503, ''), goodPage], { clock: { now: () => (nowMs += 60_000) } });
+    const { service, client } = await setup([failure(503, ''), goodPage], {
+      clock: clockThat(() => (nowMs += 60_000)),
+    });
     await client.getWorkspaceUsage();
     const [first, second] = service.received.map(({ headers }) => headers);
     expect(Number(second?.['x-valid-until'])).toBeGreaterThan(Number(first?.['x-valid-until']));

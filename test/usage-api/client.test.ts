@@ -5,6 +5,7 @@ import { DEFAULT_SIGNING } from '../../src/config/signing-scheme.ts';
 import type { UsageApiClient } from '../../src/usage-api/client.ts';
 import * as api from '../../src/usage-api/public.ts';
 import { signRequest } from '../../src/usage-api/sign.ts';
+import { clockThat } from '../support/time/test-clock.ts';
 import { goodPage, releaseAfterEach, releasers, reset, setup, silent } from './client-setup.ts';
 import { answer, clientOf, failure, item, page, type Reply, rejection, SECRET } from './service-double.ts';
 
@@ -12,7 +13,7 @@ releaseAfterEach();
 
 describe('the four endpoints', () => {
   it('asks for workspace usage with a signed GET', async () => {
-    const { service, client } = await setup([goodPage], { clock: { now: () => 1_700_000_000_000 } });
+    const { service, client } = await setup([goodPage], { clock: clockThat(() => 1_700_000_000_000) });
     const query = { fromPeriod: '2026-01', toPeriod: '2026-02', page: 3, perPage: 100 };
     const usage = await client.getWorkspaceUsage(query);
     expect(usage.usage).toEqual([item()]);
@@ -169,7 +170,7 @@ describe('errors of the service', () => {
     const date = (ms: number) => ({ date: new Date(ms).toUTCString() });
     const nowMs = 1_700_000_000_000;
     const replies = [-600_000, 90_000, 30_000].map((skew) => failure(401, 'no', date(nowMs - skew)));
-    const { client } = await setup(replies, { clock: { now: () => nowMs } });
+    const { client } = await setup(replies, { clock: clockThat(() => nowMs) });
     const behind = await rejection(client.getWorkspaceUsage());
     expect(behind).toMatchObject({ clockSkewMs: -600_000 });
     expect((behind as api.ApiError).hint).toContain("this machine's clock is 10 min behind the service's");
@@ -229,7 +230,7 @@ describe('the raw page', () => {
     let nowMs = 1_000;
     const text = JSON.stringify(page([item()]));
     const date = 'Sun, 01 Feb 2026 00:00:00 GMT';
-    const { client } = await setup([answer(200, text, { date })], { clock: { now: () => (nowMs += 1_000) } });
+    const { client } = await setup([answer(200, text, { date })], { clock: clockThat(() => (nowMs += 1_000)) });
     const raw = await client.fetchUsagePage({ page: 1 });
     expect(Buffer.concat(raw.body).toString()).toBe(text);
     expect(raw).toMatchObject({ serverDateMs: Date.parse(date) });

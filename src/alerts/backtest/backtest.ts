@@ -1,4 +1,4 @@
-import { setImmediate } from 'node:timers/promises';
+import { type Clock, nextTurn, systemClock } from '../../core/clock.ts';
 import type { Period } from '../../core/period.ts';
 import type { LedgerConnection } from '../../ledger/store/file/open.ts';
 import type { RunAlertSettings } from '../evaluate/evaluate-run.ts';
@@ -17,6 +17,7 @@ export interface BacktestRequest {
   /** The periods whose alerts are compared, both included. The history is replayed from its beginning all the same. */
   window: { from: Period; to: Period };
   signal: AbortSignal;
+  clock?: Clock;
   onProgress?: (progress: { runs: number; totalRuns: number }) => void;
 }
 
@@ -44,21 +45,21 @@ const TURN_MS = 50;
  * @throws AppError `no_history` when there is nothing to replay, or what `signal` was aborted with.
  */
 export async function backtest(request: BacktestRequest): Promise<Backtest> {
-  const { ledger, workspaceId, window, signal, onProgress } = request;
+  const { ledger, workspaceId, window, signal, clock = systemClock, onProgress } = request;
   const history = findHistory(ledger, workspaceId);
   const replicas: Replica[] = [];
   try {
     for (const settings of [request.today, ...request.proposed]) replicas.push(new Replica(ledger, history, settings));
     let runs = 0;
-    let turnEndsMs = performance.now() + TURN_MS;
+    let turnEndsMs = clock.monotonic() + TURN_MS;
     for (const moment of readMoments(ledger, history)) {
       for (const replica of replicas) replica.play(moment);
       if (moment.action === 'run') runs += 1;
-      if (performance.now() < turnEndsMs) continue;
+      if (clock.monotonic() < turnEndsMs) continue;
       onProgress?.({ runs, totalRuns: history.runs });
-      await setImmediate();
+      await nextTurn();
       signal.throwIfAborted();
-      turnEndsMs = performance.now() + TURN_MS;
+      turnEndsMs = clock.monotonic() + TURN_MS;
     }
     const [today = [], ...proposed] = replicas.map(({ connection }) => readStories(connection, window));
     const labels = readLabels(ledger, history.workspaceKey, window);

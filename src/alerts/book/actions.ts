@@ -1,7 +1,7 @@
-import { randomBytes } from 'node:crypto';
 import type Database from 'better-sqlite3';
 import { isoTime } from '../../core/clock.ts';
 import { AppError } from '../../core/errors.ts';
+import { systemRandomness } from '../../core/randomness.ts';
 
 /** Somebody has seen an alert and looks after it. */
 export interface AcknowledgeRequest {
@@ -80,7 +80,7 @@ export function addSilence(connection: Database.Database, request: SilenceReques
       hint: 'sync it first, or leave --workspace out',
     });
   }
-  const silenceId = `${request.kind}_${randomBytes(6).toString('hex')}`;
+  const silenceId = `${request.kind}_${systemRandomness.bytes(6).toString('hex')}`;
   connection
     .prepare(
       `INSERT INTO silences (silence_id, kind, workspace_key, rule, tenant, period, up_to_credits, until, reason,

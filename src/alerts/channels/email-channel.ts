@@ -1,9 +1,10 @@
 import type { EmailConfig } from '../../config/types.ts';
+import { attemptLimit } from '../../core/attempt-limit.ts';
+import { type Clock, systemClock } from '../../core/clock.ts';
 import { isLoopbackHost } from '../../core/net/loopback.ts';
 import type { Channel, ChannelMessage, DeliveryResult } from './channel.ts';
 import { emailText } from './email-text.ts';
 import { messageView } from './message-view.ts';
-import { attemptLimit } from './outbound/attempt-limit.ts';
 import { AddressRefusedError, openGuardedSocket, type Resolve } from './outbound/guarded-connect.ts';
 import { refusedAddress, trustHint } from './outbound/post-json.ts';
 import { UnreachableError } from './outbound/try-connection.ts';
@@ -11,6 +12,7 @@ import { UnreachableError } from './outbound/try-connection.ts';
 export interface EmailDeps {
   /** The system's resolver when absent. */
   resolve?: Resolve | undefined;
+  clock?: Clock | undefined;
 }
 
 /**
@@ -25,7 +27,7 @@ export function createEmailChannel(config: Omit<EmailConfig, 'type'>, deps: Emai
     if (!/^[\w.-]+$/.test(message.notificationId)) {
       return { outcome: 'rejected', reason: 'the notification id cannot stand in a Message-ID' };
     }
-    const limit = attemptLimit(signal, config.timeoutMs);
+    const limit = attemptLimit(deps.clock ?? systemClock, config.timeoutMs, signal);
     // Loaded with the first mail only: every command would pay for it at its start.
     const { createTransport } = await import('nodemailer');
     const transport = createTransport(transportOptions(config, deps, limit.signal));
@@ -59,7 +61,7 @@ export function createEmailChannel(config: Omit<EmailConfig, 'type'>, deps: Emai
  * AddressRefusedError.
  */
 export async function tryMailServer(config: Omit<EmailConfig, 'type'>, deps: EmailDeps = {}): Promise<void> {
-  const limit = attemptLimit(new AbortController().signal, config.timeoutMs);
+  const limit = attemptLimit(deps.clock ?? systemClock, config.timeoutMs);
   const { createTransport } = await import('nodemailer');
   const transport = createTransport(transportOptions(config, deps, limit.signal));
   const late = new Promise<never>((_, reject) => {

@@ -1,5 +1,5 @@
 import type { WebhookConfig } from '../../config/types.ts';
-import type { WallClock } from '../../core/clock.ts';
+import type { Clock, WallClock } from '../../core/clock.ts';
 import type { ProxySettings } from '../../core/net/proxy-options.ts';
 import type { Channel, ChannelMessage } from './channel.ts';
 import { channelUrl } from './outbound/channel-url.ts';
@@ -8,7 +8,7 @@ import { postJson } from './outbound/post-json.ts';
 import { webhookKey, webhookSignature } from './webhook-signature.ts';
 
 export interface HttpChannelDeps {
-  clock: WallClock;
+  clock: Clock;
   /** The system's resolver when absent. */
   resolve?: Resolve | undefined;
   proxy?: ProxySettings | null | undefined;

@@ -1,5 +1,5 @@
 import type { Config, WorkspaceConfig } from '../../config/types.ts';
-import type { WallClock } from '../../core/clock.ts';
+import type { Clock } from '../../core/clock.ts';
 import { summarizeError } from '../../core/errors.ts';
 import { formatInteger } from '../../reports/formats/format.ts';
 import { parseUsagePage } from '../../usage-api/answers/check-page.ts';
@@ -14,7 +14,7 @@ const HARMFUL_SKEW_MS = 120_000;
 /** One signed request: do the credentials work, how fast is the service, and do the clocks agree. */
 export async function checkService(
   workspace: WorkspaceConfig,
-  { clock, proxy }: { clock: WallClock; proxy: Config['proxy'] },
+  { clock, proxy }: { clock: Clock; proxy: Config['proxy'] },
 ): Promise<Finding[]> {
   const { id, baseUrl, embedUrl, apiKeyId, secretKey, signing, ca } = workspace;
   // Not the context's client: its patience would make a doctor who says nothing for minutes.
@@ -33,9 +33,9 @@ export async function checkService(
     clock,
   });
   try {
-    const asked = performance.now();
+    const asked = clock.monotonic();
     const page = await client.fetchUsagePage({ page: 1, perPage: 1 });
-    const latencyMs = Math.round(performance.now() - asked);
+    const latencyMs = Math.round(clock.monotonic() - asked);
     const content = parseUsagePage(Buffer.concat(page.body), { page: 1, workspaceId: id });
     const records = formatInteger(content.total_records);
     const answered = ok('service', `${baseUrl} answered in ${latencyMs} ms; it has ${records} records`, id);

@@ -79,7 +79,7 @@ async function examineAll(cli: CliContext, { config, clock }: Context): Promise<
     ['disk', () => checkDisk(path)],
     ['redis', () => checkRedis(config, env)],
     ['replica', () => checkReplica(config, clock.now())],
-    ['http', () => checkPort(config.http)],
+    ['http', () => checkPort(config.http, clock)],
     ['pm2', () => checkPm2(cwd)],
   ]);
   return [ok('configuration', `${source}: ${workspaces}`), ...findings];

@@ -22,7 +22,7 @@ async function publish(cli: CliContext, context: Context, replace: boolean): Pro
   ]);
   const { connection } = context.reader();
   const publisher = new Publisher(settings, context.config.ledger.path, context.config.shard?.elsewhere);
-  const started = performance.now();
+  const started = cli.clock.monotonic();
   try {
     if (replace) {
       const held = await findReplica(await publisher.connect(), ledgerId(connection));
@@ -31,7 +31,7 @@ async function publish(cli: CliContext, context: Context, replace: boolean): Pro
       await (await context.writer()).call('changeReplicaEpoch', { epoch });
     }
     const { from, to, headDigest, entries, rows } = await publisher.publish({ nowMs: cli.now(), replace });
-    const seconds = (performance.now() - started) / 1000;
+    const seconds = (cli.clock.monotonic() - started) / 1000;
     if (cli.json) {
       cli.printJson({ from, to, head_digest: headDigest, entries, rows, seconds: Number(seconds.toFixed(3)) });
       return;

@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import type { LoadOptions } from '../../config/load.ts';
 import type { Config } from '../../config/types.ts';
-import { systemClock } from '../../core/clock.ts';
+import { type Clock, systemClock } from '../../core/clock.ts';
 import { AppError, ConfigError, systemFault } from '../../core/errors.ts';
 import type { LogDestination } from '../../core/logger.ts';
 import { humanLogLine } from '../../core/text/human-log.ts';
@@ -101,9 +101,13 @@ export class CliContext {
     return { color: this.colours, width: stdout.isTTY === true ? stdout.columns || undefined : undefined };
   }
 
+  get clock(): Clock {
+    return this.io.overrides?.clock ?? systemClock;
+  }
+
   /** Milliseconds since the epoch. */
   now(): number {
-    return (this.io.overrides?.clock ?? systemClock).now();
+    return this.clock.now();
   }
 
   /** The configuration; `amend` changes what it says, for settings on trial. */

@@ -1,3 +1,4 @@
+import { type Clock, systemClock } from '../../core/clock.ts';
 import { clipToWidth } from '../../reports/formats/wrap.ts';
 import type { TextOutput } from './cli-context.ts';
 
@@ -9,15 +10,17 @@ const ERASE_LINE = '\r\x1b[K';
 export class ProgressBar {
   readonly #output: TextOutput;
   readonly #label: string;
+  readonly #clock: Clock;
   #done = 0;
   #total = 1;
   #unit: string;
   #drawnAtMs = 0;
   #stopped = false;
 
-  constructor(output: TextOutput, label: string, unit: string) {
+  constructor(output: TextOutput, label: string, unit: string, clock: Clock = systemClock) {
     this.#output = output;
     this.#label = label;
+    this.#clock = clock;
     this.#unit = unit;
     this.draw();
   }
@@ -26,7 +29,7 @@ export class ProgressBar {
     this.#done = done;
     this.#total = Math.max(1, total);
     this.#unit = unit;
-    const nowMs = performance.now();
+    const nowMs = this.#clock.monotonic();
     if (this.#stopped || nowMs - this.#drawnAtMs < REDRAW_MS) return;
     this.#drawnAtMs = nowMs;
     this.draw();

@@ -32,7 +32,7 @@ async function startBar<Progress>(
   const { stderr } = cli.io;
   if (stderr.isTTY !== true) return { onProgress: () => undefined, stop: () => undefined };
   const { ProgressBar } = await import('./progress-bar.ts');
-  const bar = new ProgressBar(stderr, label, unit);
+  const bar = new ProgressBar(stderr, label, unit, cli.clock);
   const release = cli.giveWay(bar);
   return {
     onProgress: (progress) => show(bar, progress),

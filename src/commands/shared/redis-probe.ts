@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { Redis, type RedisOptions } from 'ioredis';
 import type { Config } from '../../config/types.ts';
+import { systemClock } from '../../core/clock.ts';
 import { privateRedisFolder } from '../../daemon/daemon.ts';
 import { within } from '../../queue/deadline.ts';
 import type { RedisTarget } from '../../queue/redis/connection.ts';
@@ -51,9 +52,9 @@ export async function probeRedis(target: RedisTarget): Promise<RedisFacts> {
 
 async function ask(connection: Redis): Promise<RedisFacts> {
   await connection.connect();
-  const asked = performance.now();
+  const asked = systemClock.monotonic();
   await connection.ping();
-  const pingMs = performance.now() - asked;
+  const pingMs = systemClock.monotonic() - asked;
   // INFO and not CONFIG GET, which many a hosted Redis forbids.
   const info = await connection.info();
   const fact = (name: string) => new RegExp(`^${name}:(.*?)\\r?$`, 'm').exec(info)?.[1] ?? 'unknown';

@@ -1,3 +1,4 @@
+import { every } from '../../core/clock.ts';
 import { inertText } from '../../core/text/inert-text.ts';
 import type { SyncProgress } from '../../sync/run.ts';
 import type { CliContext } from './cli-context.ts';
@@ -22,9 +23,9 @@ export function createFleetView(cli: CliContext, oneAtATime: boolean): FleetView
     return { begin: (workspaceId) => createProgressView(cli, inertText(workspaceId)), stop: () => undefined };
   }
   const running = new Map<string, SyncProgress | null>();
-  const timer = setInterval(() => {
+  const stop = every(cli.clock, NOTE_INTERVAL_MS, () => {
     if (running.size > 0) cli.note(`waiting for ${describe([...running])}`);
-  }, NOTE_INTERVAL_MS);
+  });
   return {
     async begin(workspaceId) {
       running.set(workspaceId, null);
@@ -33,7 +34,7 @@ export function createFleetView(cli: CliContext, oneAtATime: boolean): FleetView
         stop: () => running.delete(workspaceId),
       };
     },
-    stop: () => clearInterval(timer),
+    stop,
   };
 }
 

@@ -1,7 +1,6 @@
-import { setTimeout } from 'node:timers/promises';
 import type { Command } from 'commander';
 import { disabledChannels } from '../../alerts/outbox/channel-states.ts';
-import { isoTime } from '../../core/clock.ts';
+import { isoTime, sleep } from '../../core/clock.ts';
 import { UsageError } from '../../core/errors.ts';
 import { workspaceLines } from '../../daemon/http/workspace-state.ts';
 import { ledgerId, queueInUse } from '../../ledger/store/schema/identity.ts';
@@ -142,7 +141,7 @@ async function watchStatus(cli: CliContext, context: Context, options: StatusOpt
     withStopSignal(async (signal) => {
       for (;;) {
         await look();
-        await setTimeout(seconds * 1000, undefined, { signal });
+        await sleep(context.clock, seconds * 1000, signal);
       }
     });
   cli.printDocument('\x1b[2J');

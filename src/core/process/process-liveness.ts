@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { hostname } from 'node:os';
 
 /**
  * Whether a process with this id runs on this machine, whoever owns it. One that has ended but was not reaped by its
@@ -32,6 +33,17 @@ export function processStart(pid: number): string | null {
   } catch {
     return null;
   }
+}
+
+/** What tells a process from every other on any machine; `start`: see `processStart`. */
+export interface ProcessIdentity {
+  host: string;
+  pid: number;
+  start: string | null;
+}
+
+export function thisProcess(): ProcessIdentity {
+  return { host: hostname(), pid: process.pid, start: processStart(process.pid) };
 }
 
 /** Whether the process runs that had this id and this `processStart`; by the id alone where one of them is not known. */

@@ -1,7 +1,7 @@
-import { randomUUID } from 'node:crypto';
 import { closeSync, existsSync, fsyncSync, lstatSync, openSync, realpathSync, renameSync, rmSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { UsageError } from '../../core/errors.ts';
+import { randomId } from '../../core/randomness.ts';
 
 /**
  * Makes a file at once: whoever looks sees the old one or the new one, never half of it. It can be read by its owner
@@ -11,7 +11,7 @@ import { UsageError } from '../../core/errors.ts';
  */
 export async function writeAtomically(path: string, write: (part: string) => Promise<void> | void): Promise<void> {
   const target = targetOf(path);
-  const part = join(dirname(target), `.${basename(target).slice(0, 100)}.part-${randomUUID().slice(0, 8)}`);
+  const part = join(dirname(target), `.${basename(target).slice(0, 100)}.part-${randomId().slice(0, 8)}`);
   try {
     closeSync(openSync(part, 'wx', 0o600));
   } catch (error) {

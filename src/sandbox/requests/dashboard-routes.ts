@@ -1,5 +1,5 @@
-import { randomBytes, randomUUID } from 'node:crypto';
 import { isoTime, type WallClock } from '../../core/clock.ts';
+import { randomId, systemRandomness } from '../../core/randomness.ts';
 import { type ApiKey, sameSecret } from './auth.ts';
 import type { Dashboard } from './dashboard.ts';
 import { failure, type Reply, success } from './reply.ts';
@@ -22,7 +22,7 @@ export function createDashboard(body: unknown, key: ApiKey, clock: WallClock): R
   if (fields.workspace_id !== key.workspace.id) return failure(403, 'The API key has no access to this workspace');
   const now = isoTime(clock.now());
   const dashboard: Dashboard = {
-    dashboard_id: randomUUID(),
+    dashboard_id: randomId(),
     title,
     description,
     workspace_id: key.workspace.id,
@@ -71,7 +71,7 @@ export function createEmbedToken(body: unknown, keys: ReadonlyMap<string, ApiKey
     return failure(404, 'The workspace has no such dashboard');
   }
   const token = {
-    token: `embed_${randomBytes(32).toString('base64url')}`,
+    token: `embed_${systemRandomness.bytes(32).toString('base64url')}`,
     expires_at: isoTime(clock.now() + validity * 1_000),
   };
   return success('Embed token generated', JSON.stringify(token));

@@ -1,6 +1,5 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
-import { setImmediate as turn, setTimeout as wait } from 'node:timers/promises';
-import type { WallClock } from '../../core/clock.ts';
+import { type Clock, nextTurn, sleep } from '../../core/clock.ts';
 import { summarizeError } from '../../core/errors.ts';
 import type { Logger } from '../../core/logger.ts';
 import { parseNumbers, stringifyExact } from '../../core/text/exact-json.ts';
@@ -11,7 +10,7 @@ import type { RequestRecord, RequestRecorder } from './request-log.ts';
 import type { Router } from './router.ts';
 
 export interface HandlerContext {
-  clock: WallClock;
+  clock: Clock;
   route: Router;
   faults: FaultQueue;
   requests: RequestRecorder;
@@ -35,14 +34,14 @@ interface Exchange {
 
 /** The request handler: record, wait, strike with faults, route, answer. What it throws itself is answered with 500. */
 export function createRequestHandler(context: HandlerContext): RequestListener {
-  const { faults, requests, latencyMs, stopping, logger } = context;
-  const dateHeader = createDateHeader(context.clock);
+  const { clock, faults, requests, latencyMs, stopping, logger } = context;
+  const dateHeader = createDateHeader(clock);
 
   async function serve(exchange: Exchange): Promise<void> {
     const { actions, call, request } = exchange;
-    if (latencyMs > 0) await waitPrecisely(latencyMs, stopping);
+    if (latencyMs > 0) await waitPrecisely(clock, latencyMs, stopping);
     for (const action of actions) {
-      if (action.type === 'delay') await wait(action.delayMs, undefined, { signal: stopping });
+      if (action.type === 'delay') await sleep(clock, action.delayMs, stopping);
       if (action.type === 'before') await action.run(call);
     }
     const ending = actions.at(-1);
@@ -75,10 +74,13 @@ export function createRequestHandler(context: HandlerContext): RequestListener {
  * Waits as long as asked, to a fraction of a millisecond. Timers fire one to two milliseconds late, and all that are due
  * by then at once: answers to requests that came one after the other would leave together.
  */
-async function waitPrecisely(ms: number, signal: AbortSignal): Promise<void> {
-  const untilMs = performance.now() + ms;
-  if (ms > TIMER_SLACK_MS) await wait(ms - TIMER_SLACK_MS, undefined, { signal });
-  while (performance.now() < untilMs) await turn(undefined, { signal });
+async function waitPrecisely(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
+  const untilMs = clock.monotonic() + ms;
+  if (ms > TIMER_SLACK_MS) await sleep(clock, ms - TIMER_SLACK_MS, signal);
+  while (clock.monotonic() < untilMs) {
+    signal.throwIfAborted();
+    await nextTurn();
+  }
 }
 
 /** The answer that a fault gives in the route's place; null when it lets the request go on. */
@@ -130,7 +132,7 @@ function send({ request, response, record, actions }: Exchange, reply: Reply, da
 }
 
 /** The Date header, made once per second. */
-function createDateHeader(clock: WallClock): () => string {
+function createDateHeader(clock: Pick<Clock, 'now'>): () => string {
   let second = Number.NaN;
   let text = '';
   return () => {

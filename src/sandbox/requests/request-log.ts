@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
-import { performance } from 'node:perf_hooks';
+import type { Clock } from '../../core/clock.ts';
 import type { Endpoint } from './call.ts';
 
 /** What is kept of a request: never a header's value, never a body. */
@@ -14,7 +14,7 @@ export interface RequestRecord {
   headerNames: readonly string[];
   /** SHA-256 of X-Signature in hex, to tell a fresh signature from a repeated one; null without that header. */
   signatureSha256: string | null;
-  /** Monotonic milliseconds, as of `performance.now()`. */
+  /** Monotonic milliseconds, as of the clock. */
   receivedAtMs: number;
   /** Null until answered, and for ever when the socket was destroyed instead. */
   status: number | null;
@@ -40,7 +40,7 @@ export interface RequestRecorder extends RequestLog {
 }
 
 /** Keeps between `limit` and twice `limit` records; with 0 it only counts. */
-export function createRequestRecorder(limit: number): RequestRecorder {
+export function createRequestRecorder(limit: number, clock: Pick<Clock, 'monotonic'>): RequestRecorder {
   let records: RequestRecord[] = [];
   let count = 0;
   let inFlight = 0;
@@ -80,7 +80,7 @@ export function createRequestRecorder(limit: number): RequestRecorder {
         ...request,
         headerNames: limit === 0 ? [] : Object.keys(headers),
         signatureSha256: limit === 0 ? null : digestOf(headers['x-signature']),
-        receivedAtMs: performance.now(),
+        receivedAtMs: clock.monotonic(),
         status: null,
       };
       if (limit > 0) {

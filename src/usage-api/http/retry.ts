@@ -1,5 +1,5 @@
 import { setMaxListeners } from 'node:events';
-import { setTimeout as delay } from 'node:timers/promises';
+import { type Clock, sleep } from '../../core/clock.ts';
 import { jitteredBackoffMs } from '../../core/net/backoff.ts';
 import {
   type ApiError,
@@ -67,11 +67,16 @@ function isTransient(error: ApiError): boolean {
 }
 
 /** Waits; ends at once with CancelledError when the signal aborts. */
-export async function waitFor(ms: number, endpoint: EndpointLabel, signal: AbortSignal | undefined): Promise<void> {
+export async function waitFor(
+  clock: Clock,
+  ms: number,
+  endpoint: EndpointLabel,
+  signal: AbortSignal | undefined,
+): Promise<void> {
   // One signal may end any number of calls that wait: more than ten listeners are no leak.
   if (signal !== undefined) setMaxListeners(0, signal);
   try {
-    await delay(ms, undefined, signal === undefined ? {} : { signal });
+    await sleep(clock, ms, signal);
   } catch {
     throw new CancelledError(endpoint, signal?.reason);
   }

@@ -1,6 +1,7 @@
 import type { Dispatcher } from 'undici';
-import type { WallClock } from '../../core/clock.ts';
+import type { Clock } from '../../core/clock.ts';
 import { parseHttpDate, parseRetryAfter } from '../../core/net/retry-after.ts';
+import type { Randomness } from '../../core/randomness.ts';
 import type { Redactor } from '../../core/text/redact.ts';
 import { describeLocation, envelopeMessage } from '../answers/server-text.ts';
 import { CancelledError, type EndpointLabel, TimeoutError } from '../errors.ts';
@@ -23,7 +24,8 @@ export interface TransportOptions {
   /** Decoded bytes. */
   maxBodyBytes: number;
   userAgent: string;
-  clock: WallClock;
+  clock: Clock;
+  randomness: Randomness;
   /** Applied to every text of the service that goes into an error. */
   redact: Redactor;
   /** Told how each attempt has ended: by a status, or a word such as `timeout`. */
@@ -82,9 +84,9 @@ export async function send(
     } catch (error) {
       if (!(error instanceof AttemptFailure)) throw error;
       const failed = { ...error.details, repeatable: request.method === 'GET' || error.details.neverSent };
-      const waitMs = retryDelayMs(failed, attempt, options.retry, Math.random());
+      const waitMs = retryDelayMs(failed, attempt, options.retry, options.randomness.fraction());
       if (waitMs === null) throw finalError(failed, options.retry);
-      await waitFor(waitMs, request.endpoint, signal);
+      await waitFor(options.clock, waitMs, request.endpoint, signal);
       await takeTurn(beforeRetry, request.endpoint, signal);
     }
   }
@@ -112,12 +114,12 @@ async function sendOnce(
   const attempt = new Attempt();
   const cancel = () => attempt.end(new CancelledError(endpoint, signal?.reason));
   if (signal !== undefined) watchAbort(signal, cancel);
-  const timer = setTimeout(() => {
+  const cancelTimeout = options.clock.after(options.requestTimeoutMs, () => {
     const error = new TimeoutError(`${endpoint}: no complete answer within ${options.requestTimeoutMs} ms`, {
       endpoint,
     });
     attempt.end(new AttemptFailure({ error, retryAfterMs: null, neverSent: false }));
-  }, options.requestTimeoutMs);
+  });
   try {
     const answer = await exchange(request, options, attempt);
     options.onAttempt?.(String(answer.status));
@@ -127,7 +129,7 @@ async function sendOnce(
     options.onAttempt?.(outcomeOf(failure));
     throw failure;
   } finally {
-    clearTimeout(timer);
+    cancelTimeout();
     if (signal !== undefined) unwatchAbort(signal, cancel);
   }
 }

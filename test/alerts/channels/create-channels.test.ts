@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { createChannels } from '../../../src/alerts/channels/create-channels.ts';
 import { createLogger } from '../../../src/core/logger.ts';
+import { clockThat } from '../../support/time/test-clock.ts';
 import { startReceiver } from './receiver.ts';
 
 it('builds each configured channel under its name, in order, and each delivers', async () => {
@@ -13,7 +14,7 @@ it('builds each configured channel under its name, in order, and each delivers',
         { type: 'log', name: 'journal' },
       ],
       {
-        clock: { now: () => 0 },
+        clock: clockThat(() => 0),
         logger: createLogger({ destination: { write: (line: string) => void lines.push(line) } }),
       },
     );

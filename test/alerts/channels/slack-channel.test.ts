@@ -3,6 +3,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import type { DeliveryResult } from '../../../src/alerts/channels/channel.ts';
 import { createSlackChannel } from '../../../src/alerts/channels/slack-channel.ts';
 import { buildNotification, renderPayload } from '../../../src/alerts/notify/notification.ts';
+import { clockThat } from '../../support/time/test-clock.ts';
 import { ACTIVE, HOSTILE_NAMES } from './hostile.ts';
 import { startReceiver } from './receiver.ts';
 import { jumpFacts } from './sample.ts';
@@ -31,7 +32,7 @@ async function deliver(
   const receiver = await startReceiver(answer);
   onTestFinished(receiver.close);
   const config = { name: 'slack', url: receiver.url, allowPrivate: true, timeoutMs: 5000 };
-  const channel = createSlackChannel(config, { clock: { now: () => 0 } });
+  const channel = createSlackChannel(config, { clock: clockThat(() => 0) });
   const message = { notificationId: 'msg_9', payload, attempt: 1 };
   const result = await channel.deliver(message, { signal: new AbortController().signal });
   return { result, bodies: receiver.received.map(({ body }) => JSON.parse(body.toString()) as SlackBody) };

@@ -8,6 +8,7 @@ import type { DeliveryResult } from '../../../src/alerts/channels/channel.ts';
 import { createWebhookChannel } from '../../../src/alerts/channels/webhook-channel.ts';
 import { buildNotification, renderPayload } from '../../../src/alerts/notify/notification.ts';
 import { selfSigned } from '../../support/self-signed.ts';
+import { clockThat } from '../../support/time/test-clock.ts';
 import { type Received, type Receiver, startReceiver } from './receiver.ts';
 import { jumpFacts } from './sample.ts';
 
@@ -39,7 +40,7 @@ interface SendOptions {
 function send(url: string, options: SendOptions = {}): Promise<DeliveryResult> {
   const { secrets = [SECRET], timeoutMs = 10_000, nowMs = NOW_MS } = options;
   const config = { name: 'hook', url, secrets, timeoutMs, allowPrivate: true };
-  return createWebhookChannel(config, { clock: { now: () => nowMs } }).deliver(
+  return createWebhookChannel(config, { clock: clockThat(() => nowMs) }).deliver(
     { notificationId: options.notificationId ?? 'msg_0001', payload, attempt: 1 },
     { signal: options.signal ?? new AbortController().signal },
   );
@@ -232,7 +233,7 @@ describe('the outcome of a webhook attempt', () => {
 
 describe('the address of a webhook', () => {
   const TARGET = { name: 'hook', secrets: [], allowPrivate: false, timeoutMs: 10_000 };
-  const create = (url: string) => createWebhookChannel({ ...TARGET, url }, { clock: { now: () => NOW_MS } });
+  const create = (url: string) => createWebhookChannel({ ...TARGET, url }, { clock: clockThat(() => NOW_MS) });
 
   it.each([
     'https://example.com/hook',
@@ -263,7 +264,7 @@ describe('the address of a webhook', () => {
 
   it('is refused together with an unusable secret before anything is sent', () => {
     const target = { ...TARGET, url: 'https://example.com/', secrets: ['fine', 'whsec_'] };
-    expect(() => createWebhookChannel(target, { clock: { now: () => NOW_MS } })).toThrowError(
+    expect(() => createWebhookChannel(target, { clock: clockThat(() => NOW_MS) })).toThrowError(
       expect.objectContaining({ code: 'bad_webhook_secret' }),
     );
   });

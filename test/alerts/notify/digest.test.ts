@@ -8,6 +8,7 @@ import { buildDigests, type Digest, type HeldNotification } from '../../../src/a
 import { buildNotification, renderPayload } from '../../../src/alerts/notify/notification.ts';
 import { createLogger } from '../../../src/core/logger.ts';
 import { payloadFaults } from '../../support/payload-schema.ts';
+import { clockThat } from '../../support/time/test-clock.ts';
 import { ACTIVE, HOSTILE_NAMES } from '../channels/hostile.ts';
 import { startReceiver } from '../channels/receiver.ts';
 import { jumpFacts } from '../channels/sample.ts';
@@ -217,7 +218,7 @@ async function slackTexts({ notificationId, payload }: Digest): Promise<string[]
   const receiver = await startReceiver((response) => response.end('ok'));
   onTestFinished(receiver.close);
   const config = { name: 'slack', url: receiver.url, allowPrivate: true, timeoutMs: 5000 };
-  await deliver(createSlackChannel(config, { clock: { now: () => 0 } }), notificationId, payload);
+  await deliver(createSlackChannel(config, { clock: clockThat(() => 0) }), notificationId, payload);
   const { blocks } = JSON.parse(String(receiver.received[0]?.body));
   return blocks.map((block: { text?: { text: string }; elements?: { text: string }[] }) => {
     return block.text?.text ?? block.elements?.[0]?.text;

@@ -1,4 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest';
+import { systemRandomness } from '../../../src/core/randomness.ts';
 import type { Context } from '../../../src/wiring/context.ts';
 import type { LedgerView, Row } from '../../support/ledger-view.ts';
 import { type Fixture, startFixture } from '../../support/sandbox-fixture.ts';
@@ -116,7 +117,7 @@ async function startWithNotification(statuses: readonly number[]): Promise<Deliv
   const [id] = alerts.notificationIds;
   if (id === undefined || alerts.notificationIds.length !== 1) throw new Error('one notification is expected');
   const ledger: LedgerView = fixture.view();
-  const context = fixture.another(undefined, { random: () => 0 });
+  const context = fixture.another(undefined, { randomness: { ...systemRandomness, fraction: () => 0 } });
   const row = (): Row => ledger.rows('SELECT * FROM outbox WHERE notification_id = ?', id)[0] ?? {};
   return { ...fixture, receiver, context, id, row };
 }

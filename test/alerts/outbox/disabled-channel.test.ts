@@ -1,4 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest';
+import { systemRandomness } from '../../../src/core/randomness.ts';
 import type { Context } from '../../../src/wiring/context.ts';
 import { gate } from '../../support/gate.ts';
 import { rejection } from '../../support/rejection.ts';
@@ -180,7 +181,12 @@ async function startWithTwoChannels(...answers: (number | Answer)[]): Promise<Tw
       fixture.upstream.set({ tenantId, period, credits: 10_000, requests: 10 });
   }
   await fixture.sync();
-  return { ...fixture, gone, other, context: fixture.another(undefined, { random: () => 0 }) };
+  return {
+    ...fixture,
+    gone,
+    other,
+    context: fixture.another(undefined, { randomness: { ...systemRandomness, fraction: () => 0 } }),
+  };
 }
 
 /** Lets these tenants jump; the notifications that came of it. */

@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
 import { main } from '../../../src/commands/main.ts';
-import { systemClock } from '../../../src/core/clock.ts';
 import { createLogger } from '../../../src/core/logger.ts';
 import { textWidth } from '../../../src/reports/formats/wrap.ts';
 import { ACTIVE, HOSTILE_NAMES } from '../../alerts/channels/hostile.ts';
+import { clockThat } from '../../support/time/test-clock.ts';
 import { createWorld, FIRST, parseJson, row, type World } from '../world.ts';
 
 const WIDTH = 80;
@@ -143,7 +143,7 @@ async function onTerminal({ folder, clock }: World, ...argv: string[]): Promise<
     stderr: { write: () => undefined },
     env: { PATH: process.env.PATH, NO_COLOR: '1' },
     cwd: folder,
-    overrides: { clock: { ...systemClock, now: () => clock.nowMs }, logger: createLogger({ level: 'silent' }) },
+    overrides: { clock: clockThat(() => clock.nowMs), logger: createLogger({ level: 'silent' }) },
   });
   expect(code).toBe(0);
   return out;

@@ -6,6 +6,7 @@ import { startCommand } from '../../support/daemon-process.ts';
 import { eventually } from '../../support/eventually.ts';
 import { viewLedger } from '../../support/ledger-view.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
+import { clockThat } from '../../support/time/test-clock.ts';
 import { createFakedClock, type FakedClock } from './faked-clock.ts';
 
 type Row = Readonly<Record<string, unknown>>;
@@ -33,7 +34,11 @@ export async function startPlayedDaemon(nowMs: number, { redisUrl, TZ = 'UTC' }:
   const usage = ['2026-01', '2026-02', '2026-03'].map((period) => ({
     ...{ tenant_id: 'acme', period, credits_used: 1000, request_count: 10 },
   }));
-  const sandbox = await startSandbox({ scenario: { workspaces: [{ ...workspace, usage }] }, clock, keepRequests: 0 });
+  const sandbox = await startSandbox({
+    scenario: { workspaces: [{ ...workspace, usage }] },
+    clock: clockThat(clock.now),
+    keepRequests: 0,
+  });
   writeFileSync(
     join(folder, 'usage-ledger.yml'),
     `http: { port: 0 }

@@ -14,8 +14,7 @@ export interface TestClock extends Clock {
 export function testClock(startMs = NOON): TestClock {
   let nowMs = startMs;
   return {
-    ...systemClock,
-    now: () => nowMs,
+    ...clockThat(() => nowMs),
     set(epochMs) {
       nowMs = epochMs;
     },
@@ -23,6 +22,11 @@ export function testClock(startMs = NOON): TestClock {
       nowMs += ms;
     },
   };
+}
+
+/** The system's timers under a wall clock of the test's own. */
+export function clockThat(now: () => number): Clock {
+  return { ...systemClock, now };
 }
 
 /**

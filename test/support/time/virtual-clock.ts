@@ -4,6 +4,8 @@ import type { Clock } from '../../../src/core/clock.ts';
 export interface VirtualClock extends Clock {
   /** Lets `ms` pass; timers that are due call back in their order, and what they began gets its turn between them. */
   advance(ms: number): Promise<void>;
+  /** Timers that have not called back yet. */
+  readonly waiting: number;
   /** Sets the wall clock forward or, negative, back; timers do not notice. */
   step(ms: number): void;
 }
@@ -24,6 +26,9 @@ export function createVirtualClock(startMs: number): VirtualClock {
       return () => {
         timers.delete(id);
       };
+    },
+    get waiting() {
+      return timers.size;
     },
     async advance(ms) {
       const endMs = elapsedMs + ms;

@@ -1,8 +1,8 @@
-import type { WallClock } from '../../../core/clock.ts';
+import { attemptLimit } from '../../../core/attempt-limit.ts';
+import type { Clock } from '../../../core/clock.ts';
 import type { ProxySettings } from '../../../core/net/proxy-options.ts';
 import type { DeliveryResult } from '../channel.ts';
 import { webhookOutcome } from '../webhook-outcome.ts';
-import { attemptLimit } from './attempt-limit.ts';
 import { AddressRefusedError, type OutboundPolicy, refusedLiteral } from './guarded-connect.ts';
 
 export interface JsonPost {
@@ -18,7 +18,7 @@ export interface JsonPost {
   /** Certificates (PEM) that count instead of the public ones. */
   ca?: string | undefined;
   proxy?: ProxySettings | null | undefined;
-  clock: WallClock;
+  clock: Clock;
   /** Cancels the attempt. */
   signal: AbortSignal;
 }
@@ -29,7 +29,7 @@ const ANSWER_BYTES = 4096;
 export async function postJson(post: JsonPost): Promise<DeliveryResult> {
   // Loaded with the first notification only: every command would pay for it at its start.
   const [{ request }, { guardedAgent }] = await Promise.all([import('undici'), import('./guarded-agent.ts')]);
-  const limit = attemptLimit(post.signal, post.timeoutMs);
+  const limit = attemptLimit(post.clock, post.timeoutMs, post.signal);
   // Notifications are rare: a connection kept since the last one is likely dead when it is needed.
   const dispatcher = guardedAgent(post.policy, post);
   try {

@@ -1,4 +1,5 @@
 import type { Dispatcher } from 'undici';
+import { type Clock, systemClock } from '../../../core/clock.ts';
 import { AppError } from '../../../core/errors.ts';
 import type { AgentOptions } from './guarded-agent.ts';
 import type { OutboundPolicy } from './guarded-connect.ts';
@@ -6,6 +7,7 @@ import { trustHint } from './post-json.ts';
 
 export interface TrialOptions extends AgentOptions {
   policy: OutboundPolicy;
+  clock?: Clock;
 }
 
 /** A receiver does not answer, so that nothing could be delivered to it. */
@@ -19,11 +21,14 @@ export class UnreachableError extends AppError {
  * Connects to a receiver as a delivery does, with its policy, proxy and certificates, and sends nothing. Raises
  * UnreachableError and AddressRefusedError.
  */
-export async function tryConnection(url: URL, { policy, ...options }: TrialOptions): Promise<void> {
+export async function tryConnection(
+  url: URL,
+  { policy, clock = systemClock, ...options }: TrialOptions,
+): Promise<void> {
   const { guardedAgent } = await import('./guarded-agent.ts');
   const dispatcher = guardedAgent(policy, options);
   try {
-    await connected(dispatcher, url, options.timeoutMs);
+    await connected(dispatcher, url, clock, options.timeoutMs);
   } catch (error) {
     if (error instanceof AppError) throw error;
     // The code alone: messages may quote what a proxy was sent.
@@ -40,18 +45,18 @@ const HINTS: Readonly<Record<string, string>> = {
 };
 
 /** undici says that a request begins once its connection stands, and before a byte of it is written. */
-function connected(dispatcher: Pick<Dispatcher, 'dispatch'>, url: URL, timeoutMs: number): Promise<void> {
+function connected(dispatcher: Pick<Dispatcher, 'dispatch'>, url: URL, clock: Clock, timeoutMs: number): Promise<void> {
   return new Promise((resolve, reject) => {
     const late = () => reject(Object.assign(new Error('no connection in time'), { code: 'UND_ERR_CONNECT_TIMEOUT' }));
-    const timer = setTimeout(late, timeoutMs);
+    const cancel = clock.after(timeoutMs, late);
     const handler: Dispatcher.DispatchHandler = {
       onRequestStart(controller) {
-        clearTimeout(timer);
+        cancel();
         resolve();
         controller.abort(new Error('nothing is sent'));
       },
       onResponseError(_controller, error) {
-        clearTimeout(timer);
+        cancel();
         reject(error);
       },
     };

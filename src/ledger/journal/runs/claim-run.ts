@@ -1,8 +1,7 @@
-import { randomBytes } from 'node:crypto';
-import { hostname } from 'node:os';
 import type Database from 'better-sqlite3';
 import { isoTime } from '../../../core/clock.ts';
-import { isStillRunning, processStart } from '../../../core/process/process-liveness.ts';
+import { isStillRunning, type ProcessIdentity, thisProcess } from '../../../core/process/process-liveness.ts';
+import { type Randomness, systemRandomness } from '../../../core/randomness.ts';
 import { LeaseHeldError } from '../../store/errors.ts';
 import type { SqlRow } from '../../store/schema/rows.ts';
 import type { leases, runs } from '../../store/schema/run-tables.ts';
@@ -47,12 +46,21 @@ export interface SlotDone {
  * live run is an error that says how long to wait; one that has expired, or whose process on this machine is gone,
  * is taken over, and its run is marked superseded.
  */
-export function claimRun(connection: Connection, request: ClaimRequest): ClaimedRun | SlotDone {
+export function claimRun(
+  connection: Connection,
+  request: ClaimRequest,
+  { holder = thisProcess(), randomness = systemRandomness }: { holder?: ProcessIdentity; randomness?: Randomness } = {},
+): ClaimedRun | SlotDone {
   capLeases(connection, request.nowMs);
-  return connection.transaction(() => claim(connection, request)).immediate();
+  return connection.transaction(() => claim(connection, request, holder, randomness)).immediate();
 }
 
-function claim(connection: Connection, request: ClaimRequest): ClaimedRun | SlotDone {
+function claim(
+  connection: Connection,
+  request: ClaimRequest,
+  holder: ProcessIdentity,
+  randomness: Randomness,
+): ClaimedRun | SlotDone {
   const workspaceKey = workspaceKeyOf(connection, request.workspaceId, request.workspaceName);
   if (request.slot !== null) {
     const doneBy = connection
@@ -61,10 +69,10 @@ function claim(connection: Connection, request: ClaimRequest): ClaimedRun | Slot
       .get(workspaceKey, request.kind, request.slot);
     if (doneBy !== undefined) return { doneBy: String(doneBy) };
   }
-  const fencingToken = takeLease(connection, workspaceKey, request);
+  const fencingToken = takeLease(connection, workspaceKey, request, holder);
   const startedAt = isoTime(request.nowMs);
   supersedeRunning(connection, workspaceKey, startedAt);
-  const runId = `run_${startedAt.replaceAll(/[-:.]/g, '')}_${randomBytes(4).toString('hex')}`;
+  const runId = `run_${startedAt.replaceAll(/[-:.]/g, '')}_${randomness.bytes(4).toString('hex')}`;
   const { lastInsertRowid } = connection
     .prepare(
       `INSERT INTO runs (run_id, workspace_key, kind, slot, status, fencing_token, from_period, to_period, started_at)
@@ -161,6 +169,7 @@ export function takeLease(
   connection: Connection,
   workspaceKey: number,
   request: { workspaceId: string; nowMs: number },
+  holder = thisProcess(),
 ): number {
   if (isMovedAway(connection, workspaceKey)) throw new WorkspaceMovedError(request.workspaceId);
   const lease = connection.prepare('SELECT * FROM leases WHERE workspace_key = ?').get(workspaceKey) as
@@ -168,10 +177,10 @@ export function takeLease(
     | undefined;
   if (lease !== undefined && lease.released === 0) {
     const leftMs = Date.parse(lease.expires_at) - request.nowMs;
-    const gone = lease.holder_host === hostname() && !isStillRunning(lease.holder_pid, lease.holder_start);
+    const gone = lease.holder_host === holder.host && !isStillRunning(lease.holder_pid, lease.holder_start);
     if (leftMs > 0 && !gone) {
-      const holder = `process ${lease.holder_pid} on ${lease.holder_host}`;
-      throw new LeaseHeldError(request.workspaceId, holder, leftMs);
+      const by = `process ${lease.holder_pid} on ${lease.holder_host}`;
+      throw new LeaseHeldError(request.workspaceId, by, leftMs);
     }
   }
   const token = (lease?.fencing_token ?? 0) + 1;
@@ -184,6 +193,6 @@ export function takeLease(
          holder_host = excluded.holder_host, holder_pid = excluded.holder_pid, holder_start = excluded.holder_start,
          expires_at = excluded.expires_at, released = 0`,
     )
-    .run(workspaceKey, token, hostname(), process.pid, processStart(process.pid), isoTime(request.nowMs + LEASE_MS));
+    .run(workspaceKey, token, holder.host, holder.pid, holder.start, isoTime(request.nowMs + LEASE_MS));
   return token;
 }

@@ -1,10 +1,10 @@
-import { randomUUID } from 'node:crypto';
 import { closeSync, openSync, readFileSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type Database from 'better-sqlite3';
 import { type MigrationMeta, readMigrationFiles } from 'drizzle-orm/migrator';
 import { isoTime } from '../../../core/clock.ts';
+import { randomId } from '../../../core/randomness.ts';
 import { LedgerError } from '../errors.ts';
 import { addRowDigest } from './row-digest.ts';
 
@@ -92,7 +92,7 @@ function applyMigration(connection: Connection, migration: MigrationMeta, versio
         .run(migration.folderMillis, migration.hash, version, isoTime(nowMs));
       connection
         .prepare("INSERT INTO ledger_meta (name, value) VALUES ('ledger_id', ?) ON CONFLICT DO NOTHING")
-        .run(randomUUID());
+        .run(randomId());
       return true;
     })
     .immediate();
@@ -143,7 +143,7 @@ function copyBeside(connection: Connection, path: string, nowMs: number): string
   // Of two processes that migrate at once, the later one copies what the earlier has changed already: a name of its own
   // keeps it from taking the place of the copy that counts.
   const time = isoTime(nowMs).replaceAll(/[-:]/g, '').slice(0, 15);
-  const copy = `${path}.before-migration-${time}Z-${randomUUID().slice(0, 8)}`;
+  const copy = `${path}.before-migration-${time}Z-${randomId().slice(0, 8)}`;
   const unfinished = `${copy}.part`;
   // SQLite takes an empty file as it is, so that nobody else can read the copy at any moment.
   closeSync(openSync(unfinished, 'wx', 0o600));

@@ -4,11 +4,12 @@ import { createEmailChannel } from '../../../../src/alerts/channels/email-channe
 import type { Resolve } from '../../../../src/alerts/channels/outbound/guarded-connect.ts';
 import { createSlackChannel } from '../../../../src/alerts/channels/slack-channel.ts';
 import { createWebhookChannel } from '../../../../src/alerts/channels/webhook-channel.ts';
+import { clockThat } from '../../../support/time/test-clock.ts';
 import { watchConnects } from './connect-watch.ts';
 
 const PUBLIC = '93.184.215.14';
 const OUTBOUND = { name: 'hook', allowPrivate: false, timeoutMs: 2000 };
-const clock = { now: () => Date.UTC(2026, 1, 20, 12) };
+const clock = clockThat(() => Date.UTC(2026, 1, 20, 12));
 
 /** Hosts as an attacker would write them into the address of a channel. */
 const LITERALS = [
