@@ -8,7 +8,7 @@ const { DEFAULT_SIGNING, signRequest } = await loadBuild(dist, 'usage-api/public
 
 const workspaceId = 'ws-bench';
 const credentials = { workspaceId, apiKeyId: 'ak_bench', secretKey: 'sk_bench_not_a_secret', signing: DEFAULT_SIGNING };
-const headers = signRequest(credentials, Date.now());
+const headers = signRequest(credentials, { method: 'GET', path: '/' }, Date.now());
 const path = `/api/v1/external/workspaces/${workspaceId}/tenant-usage?to_period=${new Date().toISOString().slice(0, 7)}`;
 
 const cpuBefore = process.cpuUsage();

@@ -24,7 +24,8 @@ export async function measurePeer(bench, say) {
   for (let round = 0; round < peerRounds; round += 1) {
     say(`${records} records by curl and sqlite-utils, round ${round + 1}`);
     const load = { url: service.url, pages: Math.ceil(records / 100), database, bench };
-    const headers = () => signRequest({ ...credentials, signing: DEFAULT_SIGNING }, Date.now());
+    const request = { method: 'GET', path: '/' };
+    const headers = () => signRequest({ ...credentials, signing: DEFAULT_SIGNING }, request, Date.now());
     // A whole sync has its data on the disk when it ends; what the peer leaves to the kernel must not slow the next one.
     const settle = () => bench.children.run('sync', []);
     const emptyMs = (await sync(bench, config)).ms;

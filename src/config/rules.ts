@@ -1,6 +1,7 @@
 import { isIPv6 } from 'node:net';
 import { CronExpressionParser } from 'cron-parser';
 import { isHttpsOrLoopback, isLoopbackHost } from '../core/net/loopback.ts';
+import { parseSignedText } from './signing-scheme.ts';
 
 /** Judges one value: what is wrong with it, or null. The words never repeat the value, which may be a secret. */
 export type Rule = (text: string) => string | null;
@@ -88,13 +89,10 @@ export const cronRule: Rule = (text) => {
   }
 };
 
-const PLACEHOLDERS = ['{workspace_id}', '{valid_until}'];
-
-/** The template of the signed text: a signature that does not cover its expiry could be used for ever. */
+/** The template of the signed text. */
 export const payloadRule: Rule = (text) => {
-  const used: string[] = text.match(/\{\w*\}/g) ?? [];
-  if (used.some((placeholder) => !PLACEHOLDERS.includes(placeholder))) return 'has an unknown placeholder';
-  return used.includes('{valid_until}') ? null : 'does not contain {valid_until}';
+  const parsed = parseSignedText(text);
+  return typeof parsed === 'string' ? parsed : null;
 };
 
 /** An identifier that can stand in a request header and as one segment of a path, byte for byte. */

@@ -21,7 +21,7 @@ import {
   type UsageQuery,
 } from './request-checks.ts';
 import { parseServiceUrl, pathSegment } from './service-url.ts';
-import { createSigner, type SignedHeaders } from './sign.ts';
+import { createSigner, type SignedHeaders, type SignedRequest } from './sign.ts';
 import { createListing, type ExactUsageItem, type UsageListing, type UsageListingQuery } from './usage-listing.ts';
 
 export interface UsageApiClientOptions {
@@ -142,7 +142,7 @@ export class UsageApiClient {
   readonly #trust: Pick<PoolOptions, 'ca' | 'proxy'>;
   readonly #memory: PageMemory | null;
   /** Called at the moment an attempt is sent, so that none carries the X-Valid-Until of an earlier one. */
-  readonly #sign: () => SignedHeaders;
+  readonly #sign: (request: SignedRequest) => SignedHeaders;
   readonly #transport: TransportOptions;
   #embed: { pool: OriginPool; path: string } | null = null;
   #closed: Promise<void> | null = null;

@@ -31,5 +31,5 @@ export {
 } from './errors.ts';
 export { MAX_BODY_BYTES } from './http/read-body.ts';
 export type { UsageQuery } from './request-checks.ts';
-export { type SignedHeaders, type SigningCredentials, signRequest } from './sign.ts';
+export { type SignedHeaders, type SignedRequest, type SigningCredentials, signRequest } from './sign.ts';
 export type { ExactUsageItem, UsageListing, UsageListingQuery } from './usage-listing.ts';

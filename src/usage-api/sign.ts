@@ -1,12 +1,22 @@
-import { createHmac } from 'node:crypto';
-import type { SigningScheme } from '../config/signing-scheme.ts';
+import { createHash, createHmac } from 'node:crypto';
+import { parseSignedText, type SignedPart, type SigningScheme } from '../config/signing-scheme.ts';
 import { isoTime, type WallClock } from '../core/clock.ts';
+import { InvalidRequestError } from './errors.ts';
 
 export interface SigningCredentials {
   workspaceId: string;
   apiKeyId: string;
   secretKey: string;
   signing: Readonly<SigningScheme>;
+}
+
+/** The request that a signature may cover, as it is sent. */
+export interface SignedRequest {
+  method: string;
+  /** Percent-encoded, with the query. */
+  path: string;
+  /** Absent: none. */
+  body?: string | undefined;
 }
 
 /** The four headers of an authenticated request (interface document, section 5). */
@@ -18,34 +28,54 @@ export interface SignedHeaders {
 }
 
 /**
- * Signs a request that is sent at `nowMs` (milliseconds since the epoch). The signature covers neither path nor body:
- * whoever sees it can use it until X-Valid-Until, so the result is a secret and is never logged or stored.
+ * Signs a request that is sent at `nowMs` (milliseconds since the epoch). Unless the scheme says otherwise, the signature
+ * covers neither path nor body: whoever sees it can use it until X-Valid-Until, so the result is a secret and is never
+ * logged or stored. Throws InvalidRequestError for a template that cannot be read.
  */
-export function signRequest(credentials: SigningCredentials, nowMs: number): SignedHeaders {
-  const { workspaceId, apiKeyId, secretKey, signing } = credentials;
-  const validUntil = formatValidUntil(signing, nowMs);
-  // One pass: an id that itself contains a placeholder is signed as it is.
-  const payload = signing.payload.replace(/\{(workspace_id|valid_until)\}/g, (_, name) =>
-    name === 'workspace_id' ? workspaceId : validUntil,
-  );
-  return {
-    'X-API-Key-ID': apiKeyId,
-    'X-Workspace-ID': workspaceId,
-    'X-Valid-Until': validUntil,
-    'X-Signature': createHmac('sha256', secretKey).update(payload, 'utf8').digest(signing.encoding),
-  };
+export function signRequest(credentials: SigningCredentials, request: SignedRequest, nowMs: number): SignedHeaders {
+  return createSigner(credentials, { now: () => nowMs })(request);
 }
 
+/** What of a request can be signed that differs between requests of one second. */
+const REQUEST_PARTS: ReadonlySet<SignedPart> = new Set(['method', 'path', 'query', 'body_sha256']);
+
 /**
- * Signs each request for the moment at which it is sent, as `signRequest` does. Requests of the same second have the same
- * headers, and so these are worked out once a second.
+ * Signs each request for the moment at which it is sent, as `signRequest` does. Where requests of the same second have the
+ * same headers, these are worked out once a second.
  */
-export function createSigner(credentials: SigningCredentials, clock: WallClock): () => SignedHeaders {
+export function createSigner(
+  { workspaceId, apiKeyId, secretKey, signing }: SigningCredentials,
+  clock: WallClock,
+): (request: SignedRequest) => SignedHeaders {
+  const template = parseSignedText(signing.payload);
+  if (typeof template === 'string')
+    throw new InvalidRequestError(`the template of the signed text ${template}`, 'see SigningScheme.payload');
+  const coversRequest = template.some((piece) => 'part' in piece && REQUEST_PARTS.has(piece.part));
   let last: SignedHeaders | null = null;
-  return () => {
-    const nowMs = clock.now();
-    if (last?.['X-Valid-Until'] !== formatValidUntil(credentials.signing, nowMs))
-      last = signRequest(credentials, nowMs);
+  return (request) => {
+    const validUntil = formatValidUntil(signing, clock.now());
+    if (!coversRequest && last?.['X-Valid-Until'] === validUntil) return last;
+    const query = request.path.indexOf('?');
+    const values: Record<SignedPart, () => string> = {
+      workspace_id: () => workspaceId,
+      api_key_id: () => apiKeyId,
+      valid_until: () => validUntil,
+      method: () => request.method,
+      path: () => (query < 0 ? request.path : request.path.slice(0, query)),
+      query: () => (query < 0 ? '' : request.path.slice(query + 1)),
+      body_sha256: () =>
+        createHash('sha256')
+          .update(request.body ?? '', 'utf8')
+          .digest('hex'),
+    };
+    const hmac = createHmac('sha256', secretKey);
+    for (const piece of template) hmac.update('part' in piece ? values[piece.part]() : piece.literal, 'utf8');
+    last = {
+      'X-API-Key-ID': apiKeyId,
+      'X-Workspace-ID': workspaceId,
+      'X-Valid-Until': validUntil,
+      'X-Signature': hmac.digest(signing.encoding),
+    };
     return last;
   };
 }

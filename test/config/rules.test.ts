@@ -79,7 +79,12 @@ test('the signed text must contain its expiry and nothing unknown', () => {
   expect(payloadRule('{"w":"{workspace_id}","t":{valid_until}}')).toBeNull();
   expect(payloadRule('{workspace_id}')).toContain('does not contain {valid_until}');
   expect(payloadRule('{workspace_id}{valid_until')).toContain('does not contain {valid_until}');
-  expect(payloadRule('{workspace}{valid_until}')).toContain('unknown placeholder');
+  expect(payloadRule('{workspace}{valid_until}')).toContain('unknown placeholder {workspace}');
+  expect(payloadRule('{method}\\n{path}\\n{query}\\n{body_sha256}\\n{api_key_id}.{valid_until}')).toBeNull();
+  for (const text of ['{body-sha256}{valid_until}', '{}{valid_until}', '{ path }{valid_until}', '{Path}{valid_until}'])
+    expect(payloadRule(text), text).toContain('unknown placeholder');
+  expect(payloadRule('{sk_4711_secret}{valid_until}')).toBe('has an unknown placeholder');
+  for (const text of ['\\d{valid_until}', '{valid_until}\\']) expect(payloadRule(text), text).toContain('backslash');
 });
 
 test('Redis is named by a redis:// or rediss:// address, or not at all', () => {

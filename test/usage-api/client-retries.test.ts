@@ -2,8 +2,10 @@ import { getEventListeners } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
+import { systemRandomness } from '../../src/core/randomness.ts';
 import * as api from '../../src/usage-api/public.ts';
 import { clockThat } from '../support/time/test-clock.ts';
+import { createVirtualClock } from '../support/time/virtual-clock.ts';
 import {
   abortedChunks,
   goodPage,
@@ -79,6 +81,22 @@ describe('repeating a request', () => {
     const startedAt = performance.now();
     await client.getWorkspaceUsage();
     expect(performance.now() - startedAt).toBeGreaterThanOrEqual(295);
+  });
+
+  it('takes the time of its waits and deadlines from its clock, and chance from its randomness', async () => {
+    const clock = createVirtualClock(1_700_000_000_000);
+    const randomness = { ...systemRandomness, fraction: () => 0.5 };
+    const options = { clock, randomness, retryBaseMs: 4_000, retries: 1, requestTimeoutMs: 60_000 };
+    const { service, client } = await setup([failure(503, ''), silent], options);
+    const result = rejection(client.getWorkspaceUsage());
+    await expect.poll(() => clock.waiting).toBe(1);
+    expect(service.received).toHaveLength(1);
+    await clock.advance(2_999);
+    expect(service.received).toHaveLength(1);
+    await clock.advance(1);
+    await expect.poll(() => service.received.length).toBe(2);
+    await clock.advance(60_000);
+    await expect(result).resolves.toBeInstanceOf(api.TimeoutError);
   });
 
   it('leaves a long Retry-After to the caller, measured by the clock of the service', async () => {

@@ -23,7 +23,7 @@ describe('the four endpoints', () => {
       '/api/v1/external/workspaces/ws-1/tenant-usage?from_period=2026-01&to_period=2026-02&page=3&per_page=100',
     );
     const credentials = { workspaceId: 'ws-1', apiKeyId: 'ak_1', secretKey: SECRET, signing: DEFAULT_SIGNING };
-    const signed = Object.entries(signRequest(credentials, 1_700_000_000_000));
+    const signed = Object.entries(signRequest(credentials, { method: 'GET', path: '/' }, 1_700_000_000_000));
     expect(request?.headers).toMatchObject(
       Object.fromEntries(signed.map(([name, text]) => [name.toLowerCase(), text])),
     );

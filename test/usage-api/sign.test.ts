@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { DEFAULT_SIGNING } from '../../src/config/signing-scheme.ts';
+import { InvalidRequestError } from '../../src/usage-api/errors.ts';
 import { createSigner, signRequest } from '../../src/usage-api/sign.ts';
 
 // printf 'workspace-4561699999999' | openssl dgst -sha256 -hmac 'sk_test' -hex
@@ -7,8 +8,10 @@ const HEX = '14d6d2e74baef8feb5f281db07883b38b668b488c85838caa931be9dab5acc38';
 const NOW_MS = 1_699_999_699_999;
 const credentials = { workspaceId: 'workspace-456', apiKeyId: 'ak_1', secretKey: 'sk_test', signing: DEFAULT_SIGNING };
 
+const REQUEST = { method: 'GET', path: '/c' };
+
 function sign(signing: Partial<typeof DEFAULT_SIGNING>, nowMs = NOW_MS) {
-  return signRequest({ ...credentials, signing: { ...DEFAULT_SIGNING, ...signing } }, nowMs);
+  return signRequest({ ...credentials, signing: { ...DEFAULT_SIGNING, ...signing } }, REQUEST, nowMs);
 }
 
 describe('a signer', () => {
@@ -20,7 +23,7 @@ describe('a signer', () => {
       const signer = createSigner(own, { now: () => nowMs });
       for (const stepMs of [0, 0, 1, 400, 599, 1, 60_000, 0, -30_000, 999, 1]) {
         nowMs += stepMs;
-        expect(signer()).toEqual(signRequest(own, nowMs));
+        expect(signer(REQUEST)).toEqual(signRequest(own, REQUEST, nowMs));
       }
     },
   );
@@ -28,7 +31,7 @@ describe('a signer', () => {
 
 describe('signing a request', () => {
   it('gives what openssl gives for the known answer', () => {
-    expect(signRequest(credentials, NOW_MS)).toEqual({
+    expect(signRequest(credentials, REQUEST, NOW_MS)).toEqual({
       'X-API-Key-ID': 'ak_1',
       'X-Workspace-ID': 'workspace-456',
       'X-Valid-Until': '1699999999',
@@ -60,8 +63,38 @@ describe('signing a request', () => {
   it('takes an id that looks like a placeholder as it is', () => {
     const odd = { ...credentials, workspaceId: '{valid_until}$&' };
     // printf '%s' '{valid_until}$&1699999999' | openssl dgst -sha256 -hmac 'sk_test' -hex
-    expect(signRequest(odd, NOW_MS)['X-Signature']).toBe(
+    expect(signRequest(odd, REQUEST, NOW_MS)['X-Signature']).toBe(
       '64b3274ed3a32a3eb9c9deae44ef2693702042a9599346f50c25b016d37aa6a8',
     );
+  });
+
+  it('covers what the template names of the request, as it is sent', () => {
+    const payload = '{method}\\n{path}\n{query}\\n{body_sha256}\n{api_key_id}|{workspace_id}|{valid_until}';
+    const signing = { ...DEFAULT_SIGNING, payload, encoding: 'base64url' } as const;
+    const request = { method: 'POST', path: '/a%20b/c?from_period=2026-01&page=2', body: '{"title":"Ü"}' };
+    // B=$(printf '{"title":"Ü"}' | openssl dgst -sha256 -hex | sed 's/.* //')
+    // printf 'POST\n/a%%20b/c\nfrom_period=2026-01&page=2\n%s\nak_1|workspace-456|1699999999' $B |
+    //   openssl dgst -sha256 -hmac sk_test -binary | base64 | tr '+/' '-_' | tr -d =
+    expect(signRequest({ ...credentials, signing }, request, NOW_MS)['X-Signature']).toBe(
+      'xEywNvhifEdw5Hc9eQJxEOD142w91IJ-OUNdCza7EQk',
+    );
+    // E=$(printf '' | openssl dgst -sha256 -hex | sed 's/.* //')
+    // printf 'GET:/c::%s:1699999999' $E | openssl dgst -sha256 -hmac sk_test -hex
+    expect(sign({ payload: '{method}:{path}:{query}:{body_sha256}:{valid_until}' })['X-Signature']).toBe(
+      '142c6076f31034691cbeb9577e2d3fbf3a281809600f8a5757afc000fc51fa7d',
+    );
+  });
+
+  it('differs between requests of one second when the template covers them', () => {
+    const own = { ...credentials, signing: { ...DEFAULT_SIGNING, payload: '{query}{valid_until}' } };
+    const signer = createSigner(own, { now: () => NOW_MS });
+    const [one, two, again] = ['/c?page=1', '/c?page=2', '/c?page=1'].map((path) => signer({ method: 'GET', path }));
+    expect(one?.['X-Signature']).not.toBe(two?.['X-Signature']);
+    expect(again).toEqual(one);
+  });
+
+  it('is refused with a template that cannot be read', () => {
+    for (const payload of ['{workspace_id}', '{valid_until}{nonce}', '\\x{valid_until}'])
+      expect(() => sign({ payload })).toThrow(InvalidRequestError);
   });
 });

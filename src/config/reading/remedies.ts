@@ -1,3 +1,5 @@
+import { SIGNED_PARTS } from '../signing-scheme.ts';
+
 /** What to do about each setting, by its last name. A test holds this list against the schema. */
 const REMEDIES: Readonly<Record<string, string>> = {
   ledger: 'Write `ledger:` with indented `path:`, `retention_days:` or `checkpoint_key_file:` below it',
@@ -38,7 +40,7 @@ const REMEDIES: Readonly<Record<string, string>> = {
   secret_key_file: 'Give the path of a readable file that holds nothing but the secret key',
   ca_file: 'Give the path of a readable PEM file with the certificates of your authority, or remove the line',
   signing: 'Write `signing:` with indented settings below it, or remove it for the defaults',
-  payload: 'Use {workspace_id} and {valid_until}, such as "{workspace_id}{valid_until}"',
+  payload: `Use ${SIGNED_PARTS.map((name) => `{${name}}`).join(', ')} and text between them, such as "{workspace_id}{valid_until}"`,
   encoding: 'Choose hex, unless the service says otherwise',
   valid_until: 'Choose unix_seconds, unless the service says otherwise',
   valid_for_seconds: 'Give whole seconds from 1 to 86400, such as 300',

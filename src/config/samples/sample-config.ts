@@ -115,7 +115,7 @@ workspaces:
     # secret_key_file: ./secret-key    # instead of secret_key; relative to this file
     # ca_file: ./our-ca.pem            # a service with a private CA: trusted by these certificates only
     signing:                           # these are the defaults
-      payload: "{workspace_id}{valid_until}"
+      payload: "{workspace_id}{valid_until}"   # also {api_key_id} {method} {path} {query} {body_sha256}, text, \\n
       encoding: hex                    # hex | base64 | base64url
       valid_until: unix_seconds        # unix_seconds | unix_millis | iso8601
       valid_for_seconds: 300

@@ -3,7 +3,9 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { WallClock } from '../../core/clock.ts';
 import type { ScenarioSigning } from '../world/scenario-schema.ts';
 import type { SandboxWorkspace } from '../world/store.ts';
+import type { SandboxCall } from './call.ts';
 import { failure, type Reply } from './reply.ts';
+import { type SignedValues, signedText } from './signed-text.ts';
 
 const DAY_MS = 86_400_000;
 const ISO_TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]\d{2}:\d{2})$/;
@@ -19,11 +21,10 @@ export type SignatureVerdict = { ok: true; key: ApiKey } | { ok: false; reply: R
 
 export interface SignatureChecker {
   /**
-   * Checks the four headers of interface section 5. `workspaceId` is the workspace that the path names, null where it
-   * names none. 401 for whatever is missing, unknown, out of date or wrongly signed; 403 for a good signature that
+   * Checks the four headers of interface section 5, for the request whose body this is. 401 for whatever is missing, unknown, out of date or wrongly signed; 403 for a good signature that
    * reaches for another key's workspace.
    */
-  check(headers: IncomingHttpHeaders, workspaceId: string | null): SignatureVerdict;
+  check(call: SandboxCall, headers: IncomingHttpHeaders, body: Buffer): SignatureVerdict;
 }
 
 /** Checks by the scheme of the scenario. Knows nothing of any client's signing code, so that it can contradict it. */
@@ -35,7 +36,8 @@ export function createSignatureChecker(
   const expectedSignature = createExpectation(signing);
 
   return {
-    check(headers, workspaceId) {
+    check(call, headers, body) {
+      const { workspaceId, method, path, rawQuery: query } = call;
       const keyId = single(headers['x-api-key-id']);
       const claimed = single(headers['x-workspace-id']);
       const validUntil = single(headers['x-valid-until']);
@@ -52,7 +54,8 @@ export function createSignatureChecker(
       const now = clock.now();
       if (validUntilMs < now) return refused(401, 'The signature has expired');
       if (validUntilMs > now + DAY_MS) return refused(401, 'X-Valid-Until lies too far in the future');
-      if (!sameBytes(Buffer.from(signature), expectedSignature(key, claimed, validUntil))) {
+      const values = { workspace_id: claimed, valid_until: validUntil, api_key_id: keyId, method, path, query, body };
+      if (!sameBytes(Buffer.from(signature), expectedSignature(key, values))) {
         return refused(401, 'The signature is wrong');
       }
       if (claimed !== key.workspace.id || (workspaceId !== null && workspaceId !== key.workspace.id)) {
@@ -68,17 +71,15 @@ export function sameSecret(left: string, right: string): boolean {
   return timingSafeEqual(createHash('sha256').update(left).digest(), createHash('sha256').update(right).digest());
 }
 
-/** The signature covers only the workspace and the validity, so the last one of a key mostly serves the next request. */
-function createExpectation(signing: ScenarioSigning): (key: ApiKey, workspaceId: string, validUntil: string) => Buffer {
-  const last = new Map<string, { payload: string; expected: Buffer }>();
-  return (key, workspaceId, validUntil) => {
-    const payload = signing.payload.replace(/\{(workspace_id|valid_until)\}/g, (_, name: string) =>
-      name === 'workspace_id' ? workspaceId : validUntil,
-    );
+/** Mostly the signature covers only the workspace and the validity: then the last one of a key serves the next request. */
+function createExpectation(signing: ScenarioSigning): (key: ApiKey, values: SignedValues) => Buffer {
+  const last = new Map<string, { text: string; expected: Buffer }>();
+  return (key, values) => {
+    const text = signedText(signing.payload, values);
     const known = last.get(key.id);
-    if (known?.payload === payload) return known.expected;
-    const expected = Buffer.from(createHmac('sha256', key.secret).update(payload).digest(signing.encoding));
-    last.set(key.id, { payload, expected });
+    if (known?.text === text) return known.expected;
+    const expected = Buffer.from(createHmac('sha256', key.secret).update(text).digest(signing.encoding));
+    last.set(key.id, { text, expected });
     return expected;
   };
 }

@@ -3,9 +3,11 @@ import type { WallClock } from '../../core/clock.ts';
 import type { ApiKey, SignatureChecker } from './auth.ts';
 import { methodOf, type SandboxCall } from './call.ts';
 import { createDashboard, createEmbedToken } from './dashboard-routes.ts';
-import { readJsonBody } from './json-body.ts';
+import { parseJsonBody, readBody } from './json-body.ts';
 import { failure, type Reply } from './reply.ts';
 import { createUsageRoute } from './usage-routes.ts';
+
+const NO_BODY = Buffer.alloc(0);
 
 export interface RouterContext {
   clock: WallClock;
@@ -22,15 +24,16 @@ export type Router = (call: SandboxCall, request: IncomingMessage) => Reply | Pr
 export function createRouter({ clock, keys, checker, cacheBytes }: RouterContext): Router {
   const answerUsage = createUsageRoute(cacheBytes);
 
-  async function answerDashboard(request: IncomingMessage): Promise<Reply> {
-    const verdict = checker.check(request.headers, null);
+  async function answerDashboard(call: SandboxCall, request: IncomingMessage): Promise<Reply> {
+    const sent = await readBody(request);
+    const verdict = checker.check(call, request.headers, sent ?? NO_BODY);
     if (!verdict.ok) return verdict.reply;
-    const body = await readJsonBody(request);
+    const body = parseJsonBody(request, sent);
     return body.ok ? createDashboard(body.value, verdict.key, clock) : body.reply;
   }
 
   async function answerEmbedToken(request: IncomingMessage): Promise<Reply> {
-    const body = await readJsonBody(request);
+    const body = parseJsonBody(request, await readBody(request));
     return body.ok ? createEmbedToken(body.value, keys, clock) : body.reply;
   }
 
@@ -42,11 +45,11 @@ export function createRouter({ clock, keys, checker, cacheBytes }: RouterContext
     switch (call.endpoint) {
       case 'workspace_usage':
       case 'tenant_history': {
-        const verdict = checker.check(request.headers, call.workspaceId);
+        const verdict = checker.check(call, request.headers, NO_BODY);
         return verdict.ok ? answerUsage(call, verdict.key.workspace) : verdict.reply;
       }
       case 'create_dashboard': {
-        const reply = await answerDashboard(request);
+        const reply = await answerDashboard(call, request);
         return { ...reply, headers: { ...reply.headers, 'Access-Control-Allow-Origin': '*' } };
       }
       case 'embed_token':

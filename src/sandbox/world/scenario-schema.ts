@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { isPeriod } from '../../core/period.ts';
+import { templateMistake } from '../requests/signed-text.ts';
 
 const MAXIMUM_COUNT = 2n ** 63n - 1n;
 const MAXIMUM_SIGNATURE_LIFE_SECONDS = 86_400;
@@ -51,11 +52,10 @@ const workspace = z.strictObject({
 const signing = z.strictObject({
   payload: z
     .string()
-    .refine(
-      (template) =>
-        template.includes('{valid_until}') && !/[{}]/.test(template.replace(/\{(workspace_id|valid_until)\}/g, '')),
-      'is not a usable template',
-    )
+    .superRefine((template, context) => {
+      const mistake = templateMistake(template);
+      if (mistake !== null) context.addIssue({ code: 'custom', message: mistake });
+    })
     .default('{workspace_id}{valid_until}'),
   encoding: z.enum(['hex', 'base64', 'base64url']).default('hex'),
   valid_until: z.enum(['unix_seconds', 'unix_millis', 'iso8601']).default('unix_seconds'),

@@ -45,7 +45,8 @@ const REMEDIES: Record<string, string> = {
   requests_factor: 'write a number from 0 to 1000000; 1 leaves the requests as they are',
   after: 'write an ISO time with a zone, such as 2026-02-20T08:00:00Z',
   after_seconds: 'write a number of seconds from 0, and no `after` beside it',
-  payload: 'use {valid_until} and, if wanted, {workspace_id}; no other braces',
+  payload:
+    'use {valid_until} and, if wanted, {workspace_id}, {api_key_id}, {method}, {path}, {query} and {body_sha256}',
   encoding: 'write hex, base64 or base64url',
   valid_until: 'write unix_seconds, unix_millis or iso8601',
   valid_for_seconds: 'write a whole number from 1 to 86400',

@@ -5,7 +5,7 @@ import type { Randomness } from '../../core/randomness.ts';
 import type { Redactor } from '../../core/text/redact.ts';
 import { describeLocation, envelopeMessage } from '../answers/server-text.ts';
 import { CancelledError, type EndpointLabel, TimeoutError } from '../errors.ts';
-import type { SignedHeaders } from '../sign.ts';
+import type { SignedHeaders, SignedRequest } from '../sign.ts';
 import { Attempt, unwatchAbort, watchAbort } from './attempt.ts';
 import { AttemptFailure, connectionFailure } from './attempt-failure.ts';
 import type { PageLease } from './page-memory.ts';
@@ -35,7 +35,7 @@ export interface TransportOptions {
 export interface TransportRequest {
   dispatcher: Pick<Dispatcher, 'dispatch'>;
   /** The headers that sign an attempt; null where the endpoint wants none. */
-  sign: (() => SignedHeaders) | null;
+  sign: ((request: SignedRequest) => SignedHeaders) | null;
   endpoint: EndpointLabel;
   method: 'GET' | 'POST';
   path: string;
@@ -147,7 +147,7 @@ async function exchange(request: TransportRequest, options: TransportOptions, at
     accept: 'application/json',
     'accept-encoding': 'gzip',
     'user-agent': userAgent,
-    ...sign?.(),
+    ...sign?.({ method, path, body }),
   };
   if (body !== undefined) headers['content-type'] = 'application/json';
   const requestedAtMs = clock.now();
