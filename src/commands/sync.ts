@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import type { AlertChange, RunAlerts } from '../alerts/book/alert-change.ts';
+import { figureColumns } from '../alerts/book/alert-figures.ts';
 import { AppError, summarizeError, UsageError } from '../core/errors.ts';
 import { type Period, periodAt } from '../core/period.ts';
 import { counted } from '../core/text/counted.ts';
@@ -138,9 +139,7 @@ async function reportOutcome(
       tenant_id: alert.tenantId,
       period: alert.period,
       stage: alert.stage,
-      previous_credits: alert.previousCredits,
-      current_credits: alert.currentCredits,
-      threshold: alert.threshold,
+      ...figureColumns(alert),
       silent: alert.silent,
       silent_because: alert.silentBecause,
     })),
@@ -215,10 +214,10 @@ function alertLine(alert: AlertChange, dryRun: boolean): string {
   const what = `${alert.rule} ${alert.stage} of ${inertText(alert.tenantId ?? 'the workspace')}`;
   const when = alert.period === null ? '' : ` in ${alert.period}`;
   const head = `alert ${verb}${alert.silent ? ' silently' : ''}: ${what}${when}`;
-  if (alert.currentCredits === null) return head;
+  if (alert.current === null) return head;
   const limit = alert.threshold === null ? '' : ` (threshold ${formatInteger(alert.threshold)})`;
-  const before = formatInteger(alert.previousCredits ?? 0n);
-  return `${head}, ${before} to ${formatInteger(alert.currentCredits)} credits${limit}`;
+  const before = formatInteger(alert.previous?.credits ?? 0n);
+  return `${head}, ${before} to ${formatInteger(alert.current.credits)} credits${limit}`;
 }
 
 function reportFailure(cli: CliContext, workspaceId: string, error: unknown): WorkspaceReport {

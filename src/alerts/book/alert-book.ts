@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type Database from 'better-sqlite3';
 import { isoTime } from '../../core/clock.ts';
 import { periodOfKey } from '../../ledger/store/schema/keys.ts';
@@ -6,7 +7,8 @@ import { createPublisher } from '../notify/publisher.ts';
 import { PACE_CONFIRM_MS } from '../rules/jump.ts';
 import { clear, type Stage } from '../rules/rule.ts';
 import type { BookContext, RunAlerts, UnpublishedChange } from './alert-change.ts';
-import { AlertRows, figuresOf, type StoredAlert, type SubjectNames } from './alert-rows.ts';
+import { NO_FIGURES } from './alert-figures.ts';
+import { AlertRows, type StoredAlert, type SubjectNames } from './alert-rows.ts';
 import { type Crowds, endedIncidents, findCrowds, gatherIncidents, isExpected } from './incidents.ts';
 import { advance } from './lifecycle.ts';
 import { type Mutes, readMutes } from './mutes.ts';
@@ -66,7 +68,8 @@ export class AlertBook {
     const severity =
       seen.judgement.verdict === 'holds' ? seen.judgement.finding.severity : (known?.severity ?? 'warning');
     const stored = known ?? this.#rows.insert(seen, names, next.status, severity, at);
-    const alert: StoredAlert = { ...stored, ...next.status, ...figuresOf(seen), severity };
+    const { previous, current, threshold } = seen;
+    const alert: StoredAlert = { ...stored, ...next.status, previous, current, threshold, severity };
     const planned = this.#planned(alert, names);
     let { change } = next;
     if (change === null && planned !== null && this.#breaksPlan(alert, planned.planId, seen)) {
@@ -79,7 +82,7 @@ export class AlertBook {
       if (change === 'fired') alert.firstFiredAt ??= at;
       this.#drafts.push({ alert, change, seen, names, expected: false, planned: planned?.upToCredits ?? null });
     }
-    if (known === null || differs(known, alert)) this.#rows.write(alert, seen.detail);
+    if (!isDeepStrictEqual(known, alert)) this.#rows.write(alert, seen.detail);
   }
 
   #wasTold({ alertKey }: StoredAlert, stage: Stage, sinceMs: number): boolean {
@@ -100,9 +103,9 @@ export class AlertBook {
   }
 
   /** The plan for an alert that has grown beyond it. */
-  #planned({ rule, currentCredits }: StoredAlert, { tenantId, period }: SubjectNames) {
-    if (currentCredits === null) return null;
-    return this.#muted.exceeded({ rule, tenantId, period, credits: currentCredits });
+  #planned({ rule, current }: StoredAlert, { tenantId, period }: SubjectNames) {
+    if (current === null) return null;
+    return this.#muted.exceeded({ rule, tenantId, period, credits: current.credits });
   }
 
   /** Whether the plan has kept the alert quiet so far, and now no longer does. */
@@ -116,7 +119,7 @@ export class AlertBook {
     const { at } = this.#context;
     const expired: StoredAlert = { ...alert, state: 'expired', revision: alert.revision + 1, lastChangedAt: at };
     this.#rows.write(expired, null);
-    const seen = observation({ ...expired, judgement: clear(true), ...figuresAsSeen(expired) });
+    const seen = observation({ ...expired, judgement: clear(true) });
     this.#drafts.push({
       alert: expired,
       change: 'expired',
@@ -156,21 +159,3 @@ export class AlertBook {
 
 /** Of one alert at one stage there is news at most so often. */
 const NEWS_EVERY_MS = 86_400_000;
-
-const NO_FIGURES = { previous: null, current: null, threshold: null };
-
-function figuresAsSeen(alert: StoredAlert): Partial<Observation> {
-  const { previousCredits, previousRequests, currentCredits, currentRequests, threshold } = alert;
-  const pair = (credits: bigint | null, requests: bigint | null) => {
-    return credits === null || requests === null ? null : { credits, requests };
-  };
-  return {
-    previous: pair(previousCredits, previousRequests),
-    current: pair(currentCredits, currentRequests),
-    threshold,
-  };
-}
-
-function differs(before: StoredAlert, after: StoredAlert): boolean {
-  return (Object.keys(after) as (keyof StoredAlert)[]).some((key) => before[key] !== after[key]);
-}

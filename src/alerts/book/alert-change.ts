@@ -4,12 +4,13 @@ import type { CreditPricer } from '../../ledger/journal/charges/credit-pricer.ts
 import type { Observation } from '../evaluate/observation.ts';
 import type { ChannelRoute } from '../notify/routes.ts';
 import type { RuleName, Severity, Stage } from '../rules/rule.ts';
+import type { AlertFigures } from './alert-figures.ts';
 import type { StoredAlert, SubjectNames } from './alert-rows.ts';
 import type { AlertChangeKind } from './lifecycle.ts';
 import type { MuteSubject } from './mutes.ts';
 
-/** One change of an alert that a run has made. Figures are credits; null for alerts about ourselves. */
-export interface AlertChange {
+/** One change of an alert that a run has made. */
+export interface AlertChange extends AlertFigures {
   alertId: string;
   change: AlertChangeKind;
   rule: RuleName;
@@ -17,9 +18,6 @@ export interface AlertChange {
   severity: Severity;
   tenantId: string | null;
   period: Period | null;
-  previousCredits: bigint | null;
-  currentCredits: bigint | null;
-  threshold: bigint | null;
   /** Nobody is told, for the reason beside it. */
   silent: boolean;
   silentBecause: string | null;
@@ -68,5 +66,5 @@ export const NEWS: readonly AlertChangeKind[] = ['fired', 'escalated', 'grown'];
 
 /** What a draft is about, as silences and plans see it. */
 export function muteSubject({ alert, names }: UnpublishedChange): MuteSubject {
-  return { rule: alert.rule, tenantId: names.tenantId, period: names.period, credits: alert.currentCredits };
+  return { rule: alert.rule, tenantId: names.tenantId, period: names.period, credits: alert.current?.credits ?? null };
 }

@@ -4,12 +4,13 @@ import type { Period } from '../../core/period.ts';
 import { OPEN_ALERT_STATES_SQL } from '../../core/text/alert-words.ts';
 import type { alerts } from '../../ledger/store/schema/alert-tables.ts';
 import type { Exact, SqlRow } from '../../ledger/store/schema/rows.ts';
-import type { AlertSubject, Observation } from '../evaluate/observation.ts';
+import type { AlertSubject } from '../evaluate/observation.ts';
 import { RULE_VERSION, type Severity } from '../rules/rule.ts';
+import { type AlertFigures, figureColumns, figuresOf, NO_FIGURES } from './alert-figures.ts';
 import type { AlertStatus } from './lifecycle.ts';
 
 /** An alert as it is stored. */
-export interface StoredAlert extends AlertSubject, AlertStatus {
+export interface StoredAlert extends AlertSubject, AlertStatus, AlertFigures {
   alertKey: number;
   alertId: string;
   severity: Severity;
@@ -17,11 +18,6 @@ export interface StoredAlert extends AlertSubject, AlertStatus {
   firstFiredAt: string | null;
   lastChangedAt: string;
   incidentKey: number | null;
-  previousCredits: bigint | null;
-  currentCredits: bigint | null;
-  previousRequests: bigint | null;
-  currentRequests: bigint | null;
-  threshold: bigint | null;
 }
 
 /** The names behind a subject's keys. */
@@ -31,11 +27,9 @@ export interface SubjectNames {
   period: Period | null;
 }
 
-type StoredRow = Omit<Exact<SqlRow<typeof alerts>>, 'rule_version' | 'workspace_key' | 'detail'>;
+type StoredRow = Exact<SqlRow<typeof alerts>>;
 
-const COLUMNS = `alert_key, alert_id, rule, period_key, tenant_key, stage, severity, state, revision, level,
-  notified_measure, pending_since, clear_run_key, incident_key, first_fired_at, last_changed_at, previous_credits,
-  current_credits, previous_requests, current_requests, threshold`;
+const SET_FIGURES = Object.keys(figureColumns(NO_FIGURES)).map((column) => `${column} = @${column}`);
 const BY_SUBJECT = `rule = ? AND workspace_key = ? AND coalesce(period_key, 0) = coalesce(?, 0)
   AND coalesce(tenant_key, 0) = coalesce(?, 0)`;
 
@@ -46,7 +40,7 @@ export class AlertRows {
 
   constructor(connection: Database.Database, workspaceKey: number) {
     this.#workspaceKey = workspaceKey;
-    const read = (where: string) => connection.prepare(`SELECT ${COLUMNS} FROM alerts WHERE ${where}`).safeIntegers();
+    const read = (where: string) => connection.prepare(`SELECT * FROM alerts WHERE ${where}`).safeIntegers();
     this.#statements = {
       find: read(BY_SUBJECT),
       open: read(`workspace_key = ? AND state IN ${OPEN_ALERT_STATES_SQL} ORDER BY alert_key`),
@@ -57,11 +51,11 @@ export class AlertRows {
          VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0) RETURNING alert_key`,
       ),
       update: connection.prepare(
-        `UPDATE alerts SET rule_version = ?, stage = ?, severity = ?, state = ?, previous_credits = ?,
-           current_credits = ?, previous_requests = ?, current_requests = ?, threshold = ?, first_fired_at = ?,
-           last_changed_at = ?, revision = ?, level = ?, notified_measure = ?, pending_since = ?, clear_run_key = ?,
-           incident_key = ?, detail = coalesce(?, detail)
-         WHERE alert_key = ?`,
+        `UPDATE alerts SET rule_version = @ruleVersion, stage = @stage, severity = @severity, state = @state,
+           first_fired_at = @firstFiredAt, last_changed_at = @lastChangedAt, revision = @revision, level = @level,
+           notified_measure = @notifiedMeasure, pending_since = @pendingSince, clear_run_key = @clearRunKey,
+           incident_key = @incidentKey, detail = coalesce(@detail, detail), ${SET_FIGURES.join(', ')}
+         WHERE alert_key = @alertKey`,
       ),
     };
   }
@@ -96,37 +90,23 @@ export class AlertRows {
       severity,
     ];
     const { alert_key } = this.#statements.insert.get(...values, status.state, at) as { alert_key: number };
-    const nothing = { previousCredits: null, currentCredits: null, previousRequests: null, currentRequests: null };
     return {
       ...{ rule, periodKey, tenantKey, alertKey: alert_key, alertId, severity },
       ...status,
-      ...nothing,
-      ...{ threshold: null, revision: 0, firstFiredAt: null, lastChangedAt: at, incidentKey: null },
+      ...NO_FIGURES,
+      ...{ revision: 0, firstFiredAt: null, lastChangedAt: at, incidentKey: null },
     };
   }
 
   write(alert: StoredAlert, detail: string | null): void {
-    this.#statements.update.run(
-      RULE_VERSION[alert.rule],
-      alert.stage,
-      alert.severity,
-      alert.state,
-      alert.previousCredits,
-      alert.currentCredits,
-      alert.previousRequests,
-      alert.currentRequests,
-      alert.threshold,
-      alert.firstFiredAt,
-      alert.lastChangedAt,
-      alert.revision,
-      alert.level,
-      alert.notifiedMeasure,
-      alert.pendingSinceMs === null ? null : new Date(alert.pendingSinceMs).toISOString(),
-      alert.clearRunKey,
-      alert.incidentKey,
+    const { previous: _, current: __, ...plain } = alert;
+    this.#statements.update.run({
+      ...plain,
+      ...figureColumns(alert),
+      ruleVersion: RULE_VERSION[alert.rule],
+      pendingSince: alert.pendingSinceMs === null ? null : new Date(alert.pendingSinceMs).toISOString(),
       detail,
-      alert.alertKey,
-    );
+    });
   }
 }
 
@@ -137,17 +117,6 @@ function alertIdOf({ rule }: AlertSubject, { workspaceId, tenantId, period }: Su
 
 export function shortHash(text: string, characters: number): string {
   return createHash('sha256').update(text).digest('hex').slice(0, characters);
-}
-
-/** The figures of an alert as an observation has them. */
-export function figuresOf({ previous, current, threshold }: Observation) {
-  return {
-    previousCredits: previous?.credits ?? null,
-    currentCredits: current?.credits ?? null,
-    previousRequests: previous?.requests ?? null,
-    currentRequests: current?.requests ?? null,
-    threshold,
-  };
 }
 
 function toAlert(row: StoredRow): StoredAlert {
@@ -166,11 +135,7 @@ function toAlert(row: StoredRow): StoredAlert {
     incidentKey: keyOf(row.incident_key),
     firstFiredAt: row.first_fired_at,
     lastChangedAt: row.last_changed_at,
-    previousCredits: row.previous_credits,
-    currentCredits: row.current_credits,
-    previousRequests: row.previous_requests,
-    currentRequests: row.current_requests,
-    threshold: row.threshold,
+    ...figuresOf(row),
   };
 }
 

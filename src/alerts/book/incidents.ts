@@ -5,6 +5,7 @@ import { type Observation, observation } from '../evaluate/observation.ts';
 import { judgeIncident } from '../rules/incident.ts';
 import { STAGE_RANK, type Stage } from '../rules/rule.ts';
 import { type BookContext, NEWS, type UnpublishedChange } from './alert-change.ts';
+import { compareFigures, creditsApart } from './alert-figures.ts';
 import type { AlertRows, StoredAlert } from './alert-rows.ts';
 import type { Mutes } from './mutes.ts';
 
@@ -43,15 +44,17 @@ export function gatherIncidents(context: BookContext, sources: Sources, observe:
     const own = open.filter(({ periodKey: key, tenantKey }) => key === periodKey && tenantKey !== null);
     const period = periodOfKey(periodKey);
     const names = (alert: StoredAlert) => String(tenantId.get(alert.tenantKey));
-    const recent = own.filter(({ state, lastChangedAt, rule, tenantKey, currentCredits }) => {
+    const recent = own.filter(({ state, lastChangedAt, rule, tenantKey, current }) => {
       if (state !== 'pending' && (state !== 'firing' || lastChangedAt <= sinceAt)) return false;
       const name = String(tenantId.get(tenantKey));
-      return mutes.by({ rule, tenantId: name, period, credits: currentCredits }) === null;
+      return mutes.by({ rule, tenantId: name, period, credits: current?.credits ?? null }) === null;
     });
     const stages = highestStages(recent);
     const judgement = judgeIncident({ stages, tenants: countTenants(context, periodKey) });
     if (judgement !== null) {
-      const members = [...new Set([...recent].sort((a, b) => compareFigures(stakeOf(b), stakeOf(a))).map(names))];
+      const members = [
+        ...new Set([...recent].sort((a, b) => compareFigures(creditsApart(b), creditsApart(a))).map(names)),
+      ];
       observe(observation({ rule: 'incident', periodKey, tenantKey: null, judgement, members }));
     }
     const incident = rows.find({ rule: 'incident', periodKey, tenantKey: null });
@@ -100,10 +103,10 @@ const RUNAWAY = 2n;
 
 /** Whether an open incident has named what comes of this alert, as long as it does not run away from the others. */
 export function isExpected({ alert }: UnpublishedChange, rows: AlertRows): boolean {
-  const { incidentKey, rule, currentCredits, threshold } = alert;
-  if (incidentKey === null || rule !== 'jump' || currentCredits === null || threshold === null) return false;
+  const { incidentKey, rule, current, threshold } = alert;
+  if (incidentKey === null || rule !== 'jump' || current === null || threshold === null) return false;
   const incident = rows.byKey(incidentKey);
-  return incident !== null && OPEN_ALERT_STATES.includes(incident.state) && currentCredits < RUNAWAY * threshold;
+  return incident !== null && OPEN_ALERT_STATES.includes(incident.state) && current.credits < RUNAWAY * threshold;
 }
 
 /** Incidents that none of their alerts keeps open any more; each says its end. */
@@ -140,14 +143,4 @@ function highestStages(alerts: readonly StoredAlert[]): Stage[] {
     if (known === undefined || STAGE_RANK[stage] > STAGE_RANK[known]) byTenant.set(tenantKey, stage);
   }
   return [...byTenant.values()];
-}
-
-/** Credits that the period differs by from what it is compared with. */
-function stakeOf({ currentCredits, previousCredits }: StoredAlert): bigint {
-  const change = (currentCredits ?? 0n) - (previousCredits ?? 0n);
-  return change < 0n ? -change : change;
-}
-
-function compareFigures(a: bigint, b: bigint): number {
-  return a < b ? -1 : a > b ? 1 : 0;
 }

@@ -1,4 +1,5 @@
 import type Database from 'better-sqlite3';
+import { pair } from '../book/alert-figures.ts';
 import type { UsageFigures } from '../rules/rule.ts';
 import type { PeriodFacts } from './period-facts.ts';
 import type { TenantSettings } from './tenant-settings.ts';
@@ -154,15 +155,12 @@ export function createFactsReader(connection: Connection): (periodKey: number, t
 }
 
 function toFacts(periodKey: number, row: FigureRow): TenantFacts {
-  const [tenantKey, credits, requests, withdrawn, previousCredits, previousRequests] = row;
+  const [tenantKey, credits, requests, withdrawn, ...before] = row;
   return {
     periodKey,
     tenantKey: Number(tenantKey),
-    current: credits === null || requests === null ? null : { credits, requests },
-    previous:
-      previousCredits === null || previousRequests === null
-        ? null
-        : { credits: previousCredits, requests: previousRequests },
+    current: pair(credits, requests),
+    previous: pair(...before),
     withdrawn: withdrawn === 1n,
   };
 }

@@ -1,5 +1,5 @@
 import type { StoredAlert } from '../book/alert-rows.ts';
-import { clear } from '../rules/rule.ts';
+import { clear, NO_USAGE } from '../rules/rule.ts';
 import type { TenantFacts } from './candidates.ts';
 import type { Judge } from './judge/judge.ts';
 import { type Observation, observation } from './observation.ts';
@@ -17,7 +17,7 @@ export function reconsider(
       : judge.workspaceJump(periodKey, firing);
   }
   const tenant = read(periodKey, alert.tenantKey);
-  const before = { credits: alert.previousCredits ?? 0n, requests: alert.previousRequests ?? 0n };
+  const before = alert.previous ?? NO_USAGE;
   switch (alert.rule) {
     case 'drop':
       return judge.drop(tenant, firing);

@@ -53,13 +53,14 @@ export function createPublisher(
     const { tenantId } = names;
     const evidence = told ? evidenceOf(seen, { tenantId, planned: draft.planned }) : null;
     insertTransition.run(
-      ...[alert.alertKey, alert.revision, change, alert.state, alert.stage, runKey, actor, at, alert.currentCredits],
+      ...[alert.alertKey, alert.revision, change, alert.state, alert.stage],
+      ...[runKey, actor, at, alert.current?.credits ?? null],
       ...[told ? 0 : 1, silentBecause, evidence === null ? null : renderEvidence(evidence)],
     );
     outcome.changes.push({
       ...{ alertId: alert.alertId, change, rule: alert.rule, stage: alert.stage, severity: alert.severity },
       ...{ tenantId: names.tenantId, period: names.period },
-      ...{ previousCredits: alert.previousCredits, currentCredits: alert.currentCredits, threshold: alert.threshold },
+      ...{ previous: alert.previous, current: alert.current, threshold: alert.threshold },
       ...{ silent: !told, silentBecause },
     });
     if (evidence === null || type === undefined) return;

@@ -1,3 +1,4 @@
+import { compareFigures, creditsApart, figuresOf } from '../../alerts/book/alert-figures.ts';
 import { createEvidence } from '../../alerts/evaluate/evidence.ts';
 import { observation } from '../../alerts/evaluate/observation.ts';
 import { projectedNow } from '../../alerts/evaluate/projected-now.ts';
@@ -10,7 +11,7 @@ import { creditPricer } from '../../ledger/journal/charges/credit-pricer.ts';
 import type { LedgerConnection } from '../../ledger/store/file/open.ts';
 import type { alerts } from '../../ledger/store/schema/alert-tables.ts';
 import { periodOfKey } from '../../ledger/store/schema/keys.ts';
-import type { Exact } from '../../ledger/store/schema/rows.ts';
+import type { Exact, SqlRow } from '../../ledger/store/schema/rows.ts';
 import type { AlertRecord } from './alert-record.ts';
 import { phaseOf } from './phase.ts';
 
@@ -28,28 +29,23 @@ export interface AlertMoments {
   now: AlertMoment;
 }
 
-type SubjectRow = Pick<
-  Exact<typeof alerts.$inferSelect>,
-  | ('alertKey' | 'workspaceKey' | 'tenantKey' | 'periodKey' | 'level' | 'detail')
-  | ('previousCredits' | 'previousRequests' | 'currentCredits' | 'currentRequests')
-> & { lastRunAt: string | null };
+type AlertTableRow = Exact<SqlRow<typeof alerts>>;
+type SubjectRow = AlertTableRow & { last_run_at: string | null };
 
 /** What was last told of an alert, and what there is to tell of it now. */
 export function alertMoments(connection: LedgerConnection, { alert }: AlertRecord): AlertMoments {
   const row = connection
     .prepare(
-      `SELECT alert_key AS alertKey, workspace_key AS workspaceKey, tenant_key AS tenantKey, period_key AS periodKey, level,
-         detail, previous_credits AS previousCredits, previous_requests AS previousRequests,
-         current_credits AS currentCredits, current_requests AS currentRequests,
-         (SELECT max(finished_at) FROM runs r WHERE r.workspace_key = a.workspace_key AND r.status = 'applied') AS lastRunAt
+      `SELECT *,
+         (SELECT max(finished_at) FROM runs r WHERE r.workspace_key = a.workspace_key AND r.status = 'applied') AS last_run_at
        FROM alerts a WHERE alert_id = ?`,
     )
     .safeIntegers()
     .get(alert.alert_id) as SubjectRow;
-  const last = lastTold(connection, row.alertKey);
-  const at = row.lastRunAt ?? alert.last_changed_at;
+  const last = lastTold(connection, row.alert_key);
+  const at = row.last_run_at ?? alert.last_changed_at;
   const figures = observe(connection, row, alert, at);
-  const seen = { ...figures, projected: projectedNow(connection, Number(row.workspaceKey), figures, alert.stage, at) };
+  const seen = { ...figures, projected: projectedNow(connection, Number(row.workspace_key), figures, alert.stage, at) };
   const resolved = alert.state === 'resolved';
   const { tenant_id: tenantId } = alert;
   const evidence = createEvidence(connection, creditPricer(connection, alert.workspace_id))(seen, {
@@ -93,23 +89,22 @@ function observe(connection: LedgerConnection, row: SubjectRow, alert: AlertReco
   const rule = alert.rule as RuleName;
   const subject = {
     rule,
-    periodKey: row.periodKey === null ? null : Number(row.periodKey),
-    tenantKey: row.tenantKey === null ? null : Number(row.tenantKey),
+    periodKey: row.period_key === null ? null : Number(row.period_key),
+    tenantKey: row.tenant_key === null ? null : Number(row.tenant_key),
   };
   const seen = observation({
-    ...{ ...subject, judgement: clear(true), threshold: alert.threshold, detail: row.detail },
-    members: rule === 'incident' ? membersOf(connection, row.alertKey) : [],
-    previous: pair(row.previousCredits, row.previousRequests),
-    current: pair(row.currentCredits, row.currentRequests),
+    ...{ ...subject, judgement: clear(true), detail: row.detail },
+    members: rule === 'incident' ? membersOf(connection, row.alert_key) : [],
+    ...figuresOf(row),
     phase: subject.periodKey === null ? null : phaseOf(periodOfKey(subject.periodKey), Date.parse(at)),
   });
   if (subject.periodKey === null || subject.tenantKey === null) return seen;
-  const figuresOf = connection
+  const usageOf = connection
     .prepare('SELECT credits_used, request_count FROM tenant_usage WHERE period_key = ? AND tenant_key = ?')
     .safeIntegers()
     .raw();
   const read = (periodKey: number): UsageFigures | null => {
-    const found = figuresOf.get(periodKey, subject.tenantKey) as [bigint, bigint] | undefined;
+    const found = usageOf.get(periodKey, subject.tenantKey) as [bigint, bigint] | undefined;
     return found === undefined ? null : { credits: found[0], requests: found[1] };
   };
   const samePeriod = previousPeriodOf(seen) === alert.period;
@@ -122,16 +117,13 @@ function observe(connection: LedgerConnection, row: SubjectRow, alert: AlertReco
 
 /** The tenants whose alerts belong to an incident, those with the most at stake first. */
 function membersOf(connection: LedgerConnection, incidentKey: bigint): string[] {
-  return connection
+  const rows = connection
     .prepare(
-      `SELECT t.tenant_id FROM alerts a JOIN tenants t USING (tenant_key) WHERE a.incident_key = ?
-       GROUP BY a.tenant_key
-       ORDER BY max(abs(coalesce(a.current_credits, 0) - coalesce(a.previous_credits, 0))) DESC, a.tenant_key`,
+      'SELECT a.*, t.tenant_id FROM alerts a JOIN tenants t USING (tenant_key) WHERE a.incident_key = ? ORDER BY a.tenant_key',
     )
-    .pluck()
-    .all(incidentKey) as string[];
-}
-
-function pair(credits: bigint | null, requests: bigint | null): UsageFigures | null {
-  return credits === null || requests === null ? null : { credits, requests };
+    .safeIntegers()
+    .all(incidentKey) as (AlertTableRow & { tenant_id: string })[];
+  const members = rows.map((row) => ({ tenantId: row.tenant_id, stake: creditsApart(figuresOf(row)) }));
+  members.sort((a, b) => compareFigures(b.stake, a.stake));
+  return [...new Set(members.map(({ tenantId }) => tenantId))];
 }

@@ -8,7 +8,7 @@ import { tenantNames } from './tenants.ts';
 
 /** An alert with everything that happened to it. */
 export interface AlertRecord {
-  alert: AlertRow & { previous_requests: bigint | null; current_requests: bigint | null; rule_version: bigint } & {
+  alert: AlertRow & { rule_version: bigint } & {
     /** What people call the tenant; null when it has no name. */
     tenant_name: string | null;
   };

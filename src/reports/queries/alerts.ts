@@ -1,3 +1,4 @@
+import { figuresOf } from '../../alerts/book/alert-figures.ts';
 import { OPEN_ALERTS } from '../../alerts/book/open-alerts.ts';
 import {
   creditsAtStake,
@@ -13,12 +14,13 @@ import type { CreditPricer } from '../../ledger/journal/charges/credit-pricer.ts
 import { creditPricer } from '../../ledger/journal/charges/credit-pricer.ts';
 import type { LedgerConnection } from '../../ledger/store/file/open.ts';
 import type { financeAlerts } from '../../ledger/store/schema/finance-views.ts';
+import type { Exact } from '../../ledger/store/schema/rows.ts';
 import { phaseOf } from './phase.ts';
 import { tenantNames } from './tenants.ts';
 import { whereClause } from './where.ts';
 
 /** One row of `finance_alerts`. Tenant and period are null for an alert about the workspace or about ourselves. */
-export type AlertRow = Omit<typeof financeAlerts.$inferSelect, 'level' | 'previous_requests' | 'current_requests'>;
+export type AlertRow = Exact<typeof financeAlerts.$inferSelect>;
 
 export interface AlertFilters {
   /** `open`: see `OPEN_ALERTS`; `all`: in any state. */
@@ -54,8 +56,7 @@ export function alertRows(connection: LedgerConnection, { states, ...filters }: 
   const own = states === 'open' || states === 'open or pending' ? open[states] : '1';
   const rows = connection
     .prepare(
-      `SELECT f.alert_id, f.workspace_id, f.tenant_id, f.period, f.rule, f.stage, f.severity, f.state, f.previous_credits,
-         f.current_credits, f.threshold, f.first_fired_at, f.last_changed_at, f.muted_because,
+      `SELECT f.*,
          (SELECT max(r.finished_at) FROM runs r WHERE r.workspace_key = a.workspace_key AND r.status = 'applied') AS read_at
        FROM finance_alerts f JOIN alerts a USING (alert_id) ${where === '' ? 'WHERE' : `${where} AND`} ${own}`,
     )
@@ -87,14 +88,13 @@ export function alertRows(connection: LedgerConnection, { states, ...filters }: 
 }
 
 function sidesOf(row: AlertRow, readAt: string | null): StakeSides | null {
-  if (row.current_credits === null) return null;
+  const { previous, current } = figuresOf(row);
+  if (current === null) return null;
   const phase = row.period === null || readAt === null ? null : phaseOf(row.period, Date.parse(readAt));
   const open = phase !== null && !phase.over && phase.elapsedMs > 0;
-  const projected = open ? projection(row.current_credits, phase) : null;
+  const projected = open ? projection(current.credits, phase) : null;
   return stakeSides(row.rule as RuleName, {
-    previous: row.previous_credits ?? 0n,
-    current: row.current_credits,
-    projected,
+    ...{ previous: previous?.credits ?? 0n, current: current.credits, projected },
   });
 }
 

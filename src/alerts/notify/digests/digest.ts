@@ -1,6 +1,7 @@
 import { counted } from '../../../core/text/counted.ts';
 import { parseExact, stringifyExact } from '../../../core/text/exact-json.ts';
 import { inertJson } from '../../../core/text/inert-text.ts';
+import { compareFigures } from '../../book/alert-figures.ts';
 import { shortHash } from '../../book/alert-rows.ts';
 
 /** The most alerts of one digest; more of them make several. */
@@ -108,10 +109,6 @@ function compareItems(a: Item, b: Item): number {
 
 /** `critical` stands before `warning` in the alphabet, too. */
 function compareText(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0;
-}
-
-function compareFigures(a: bigint, b: bigint): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 

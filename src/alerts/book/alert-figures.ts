@@ -1,0 +1,51 @@
+import type { alerts } from '../../ledger/store/schema/alert-tables.ts';
+import type { SqlRow } from '../../ledger/store/schema/rows.ts';
+import type { UsageFigures } from '../rules/rule.ts';
+
+/** What a rule compares, as it stands now; null for alerts about ourselves. */
+export interface AlertFigures {
+  previous: UsageFigures | null;
+  current: UsageFigures | null;
+  /** Credits. */
+  threshold: bigint | null;
+}
+
+/** The same in the columns of an alert. */
+type FigureColumns = Pick<
+  SqlRow<typeof alerts>,
+  'previous_credits' | 'current_credits' | 'previous_requests' | 'current_requests' | 'threshold'
+>;
+
+export const NO_FIGURES: AlertFigures = { previous: null, current: null, threshold: null };
+
+export function figuresOf(row: FigureColumns): AlertFigures {
+  return {
+    previous: pair(row.previous_credits, row.previous_requests),
+    current: pair(row.current_credits, row.current_requests),
+    threshold: row.threshold,
+  };
+}
+
+export function figureColumns({ previous, current, threshold }: AlertFigures): FigureColumns {
+  return {
+    previous_credits: previous?.credits ?? null,
+    current_credits: current?.credits ?? null,
+    previous_requests: previous?.requests ?? null,
+    current_requests: current?.requests ?? null,
+    threshold,
+  };
+}
+
+export function pair(credits: bigint | null, requests: bigint | null): UsageFigures | null {
+  return credits === null || requests === null ? null : { credits, requests };
+}
+
+/** Credits that the period differs by from what it is compared with. */
+export function creditsApart({ previous, current }: AlertFigures): bigint {
+  const change = (current?.credits ?? 0n) - (previous?.credits ?? 0n);
+  return change < 0n ? -change : change;
+}
+
+export function compareFigures(a: bigint, b: bigint): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
