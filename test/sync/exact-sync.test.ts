@@ -69,7 +69,7 @@ test('after any changes upstream each key is the sum of its deltas and the ledge
   reader.close();
 });
 
-test('integers beyond 2^53 up to 2^63-1 arrive exactly', async () => {
+test('integers beyond 2^53 up to 2^63-1 arrive exactly, negative ones too', async () => {
   const { sync, upstream, view } = await startFixture();
   upstream.set({ tenantId: 'above-2-53', period: '2026-03', credits: 9007199254740993n, requests: 1 });
   upstream.set({
@@ -78,18 +78,20 @@ test('integers beyond 2^53 up to 2^63-1 arrive exactly', async () => {
     credits: 9223372036854775807n,
     requests: 9223372036854775807n,
   });
+  upstream.set({ tenantId: 'lowest', period: '2026-01', credits: -9223372036854775807n, requests: 1 });
 
   await sync();
 
   expect(view().rows('SELECT tenant_id, credits_used, request_count FROM finance_usage ORDER BY tenant_id')).toEqual([
     { tenant_id: 'above-2-53', credits_used: 9007199254740993n, request_count: 1n },
     { tenant_id: 'highest', credits_used: 9223372036854775807n, request_count: 9223372036854775807n },
+    { tenant_id: 'lowest', credits_used: -9223372036854775807n, request_count: 1n },
   ]);
 });
 
-test('an integer beyond 2^63-1 is refused with its field named and publishes nothing', async () => {
+test.each([2n ** 63n, -(2n ** 63n)])('%d is refused with its field named and publishes nothing', async (credits) => {
   const { sync, upstream, view } = await startFixture();
-  upstream.set({ tenantId: 'too-much', period: '2026-03', credits: 9223372036854775808n, requests: 1 });
+  upstream.set({ tenantId: 'too-much', period: '2026-03', credits, requests: 1 });
 
   const error = await rejection(sync());
 

@@ -1,15 +1,15 @@
 import { z } from 'zod';
+import { LARGEST_FIGURE } from '../../core/figure.ts';
 import { isPeriod } from '../../core/period.ts';
 import { templateMistake } from '../requests/signed-text.ts';
 
-const MAXIMUM_COUNT = 2n ** 63n - 1n;
 const MAXIMUM_SIGNATURE_LIFE_SECONDS = 86_400;
 
 /** Credits or requests: exact, so a number only while it is a safe integer, else a bigint up to 2^63-1. */
 const count = z.custom<number | bigint>(
   (value) =>
     (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0) ||
-    (typeof value === 'bigint' && value >= 0n && value <= MAXIMUM_COUNT),
+    (typeof value === 'bigint' && value >= 0n && value <= LARGEST_FIGURE),
   'is not an integer from 0 to 9223372036854775807',
 );
 const period = z.string().refine(isPeriod, 'is not a month');

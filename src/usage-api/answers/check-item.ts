@@ -1,4 +1,5 @@
 import { parseDateTime } from '../../core/date-time.ts';
+import { LARGEST_FIGURE } from '../../core/figure.ts';
 import { isPeriod } from '../../core/period.ts';
 import { isBillingMonth, strayBound } from './billing-month.ts';
 import { idFault, kindFault, type PageWhere, pageFault } from './page-fault.ts';
@@ -22,8 +23,8 @@ export type UncheckedItem = { readonly [name in keyof UsageItem]?: unknown };
 
 /** A name longer than this is a fault of the service: it would fill the ledger, its tables and every message. */
 export const MAX_TENANT_ID_BYTES = 1024;
-export const MAX_INT64 = 2n ** 63n - 1n;
-export const MIN_INT64 = -(2n ** 63n);
+
+const FIGURES = '±(2^63-1)';
 
 /** UTF-8 needs at most this many bytes for one unit of a JavaScript string. */
 const BYTES_PER_UNIT = 3;
@@ -100,9 +101,9 @@ function dateTimeAt(value: unknown, path: string, where: PageWhere): string {
 
 function checkInteger(value: unknown, path: string, where: PageWhere): void {
   if (typeof value === 'bigint') {
-    if (value >= MIN_INT64 && value <= MAX_INT64) return;
-    throw pageFault(`${path} is ${describeValue(value, where.redact)}, beyond 64 bits`, where);
+    if (value >= -LARGEST_FIGURE && value <= LARGEST_FIGURE) return;
+    throw pageFault(`${path} is ${describeValue(value, where.redact)}, beyond ${FIGURES}`, where);
   }
-  if (value === Infinity || value === -Infinity) throw pageFault(`${path} is beyond 64 bits`, where);
+  if (value === Infinity || value === -Infinity) throw pageFault(`${path} is beyond ${FIGURES}`, where);
   if (!Number.isInteger(value)) throw kindFault(value, path, 'an integer', where);
 }

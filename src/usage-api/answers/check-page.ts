@@ -21,7 +21,7 @@ type Fields = Record<string, unknown>;
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
 /**
- * Parses and checks the body of a usage page, exactly: integers from -2^63 to 2^63-1 come through unrounded, as bigints
+ * Parses and checks the body of a usage page, exactly: integers from -(2^63-1) to 2^63-1 come through unrounded, as bigints
  * beyond 2^53-1. Needs nothing of the client, so it can run in another thread than the one that fetched the page.
  *
  * Throws InvalidResponseError that names field and page, such as `data.usage[3].credits_used is missing (page 7)`.

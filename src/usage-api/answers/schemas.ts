@@ -1,14 +1,15 @@
 import { z } from 'zod';
 import { parseDateTime } from '../../core/date-time.ts';
+import { LARGEST_FIGURE } from '../../core/figure.ts';
 import { isPeriod } from '../../core/period.ts';
 import { strayBound } from './billing-month.ts';
-import { isTooLong, isWellFormed, MAX_INT64, MIN_INT64 } from './check-item.ts';
+import { isTooLong, isWellFormed } from './check-item.ts';
 
 const id = z.string().min(1).refine(isWellFormed, 'is not valid Unicode');
 const tenantId = id.refine((text) => !isTooLong(text), 'is too long');
 const dateTime = z.string().refine((text) => parseDateTime(text) !== null, 'is not an ISO-8601 date-time');
 const count = z.int().nonnegative();
-const int64 = z.union([z.int(), z.bigint().min(MIN_INT64).max(MAX_INT64)]);
+const int64 = z.union([z.int(), z.bigint().min(-LARGEST_FIGURE).max(LARGEST_FIGURE)]);
 
 /** The envelope of every successful answer, around this data. */
 export function successEnvelope<T extends z.ZodType>(data: T) {

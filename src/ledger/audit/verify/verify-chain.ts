@@ -2,6 +2,7 @@ import { createLinkDigests, type DigestedEvent, type DigestedRun, GENESIS_DIGEST
 import type { LedgerConnection } from '../../store/file/open.ts';
 import { PERIODS_PER_WORKSPACE } from '../../store/schema/keys.ts';
 import { FAULTS_A_CHECK, type Fault } from './fault.ts';
+import { IS_FIGURES } from './verify-entries.ts';
 
 type ChainRun = Omit<DigestedRun, 'appliedSeq' | 'changesAfter'> & {
   type: 'run';
@@ -15,7 +16,7 @@ type ChainEvent = { type: 'event'; seq: number; digest: string } & DigestedEvent
 export interface ChainReport {
   faults: Fault[];
   headDigest: string;
-  /** Some entry is of a period that is not of its run's workspace; `checkEntries` says which. */
+  /** Some entry is of a period that is not of its run's workspace, or has a figure that is none; `checkEntries` says which. */
   strayed: boolean;
 }
 
@@ -90,8 +91,8 @@ interface EntryRange {
 function createEntryFinder(connection: LedgerConnection): (run: ChainRun) => EntryRange {
   const look = connection.prepare(
     `SELECT count(*) AS found, min(CASE WHEN run_key <> ? THEN entry_id END) AS stray,
-       max(period_key / ${PERIODS_PER_WORKSPACE} <> ?) AS strays
-     FROM usage_entries WHERE entry_id >= ? AND entry_id < ?`,
+       max(period_key / ${PERIODS_PER_WORKSPACE} <> ? OR NOT ${IS_FIGURES}) AS strays
+     FROM usage_entries e WHERE entry_id >= ? AND entry_id < ?`,
   );
   const firstMissing = connection
     .prepare(

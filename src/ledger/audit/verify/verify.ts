@@ -108,13 +108,17 @@ function withSmallCache<T>(connection: LedgerConnection, use: () => T): T {
   }
 }
 
-/** A figure so large that sums over it fail is a finding like any other: nobody but a forger can have put it there. */
+/**
+ * Figures so large that sums over them fail, and text that cannot be read as what it should be, are findings like any other:
+ * nobody but a forger can have put them there. What SQLite says of the file itself is none of these.
+ */
 function attempt(check: Fault['check'], run: () => Fault[]): Fault[] {
   try {
     return run();
   } catch (error) {
-    if (!(error instanceof Database.SqliteError && error.code === 'SQLITE_ERROR')) throw error;
-    return [{ check, runId: null, entryId: null, message: `it cannot be computed: ${error.message}` }];
+    if (error instanceof Database.SqliteError && error.code !== 'SQLITE_ERROR') throw error;
+    const message = error instanceof Error ? error.message : String(error);
+    return [{ check, runId: null, entryId: null, message: `it cannot be computed: ${message}` }];
   }
 }
 

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { type RateCard, resolveRateCard } from '../../../billing/rates/rate-card.ts';
 import type { RateCardText } from '../../../billing/rates/rate-card-schema.ts';
 import { isoTime } from '../../../core/clock.ts';
+import { LedgerError } from '../../store/errors.ts';
 import type { LedgerConnection } from '../../store/file/open.ts';
 import { headOfChain } from '../runs/digest.ts';
 
@@ -94,6 +95,13 @@ function digestOf(card: RateCardText): string {
 
 /** The definition passed the schema before it was written; to load that into the writer's thread costs megabytes. */
 function toCard({ cardKey, definition, digest, source, recordedAt }: CardRecord): StoredCard {
-  const card = resolveRateCard(JSON.parse(definition) as RateCardText);
-  return { ...card, cardKey, digest, source, recordedAt };
+  try {
+    const card = resolveRateCard(JSON.parse(definition) as RateCardText);
+    return { ...card, cardKey, digest, source, recordedAt };
+  } catch (cause) {
+    throw new LedgerError('rate_card_damaged', `rate card ${cardKey} of the ledger cannot be read`, {
+      hint: 'it was changed past the program: run `usage-ledger verify`, and restore the ledger from a backup',
+      cause,
+    });
+  }
 }

@@ -1,9 +1,7 @@
 import type { PeriodPricer } from '../../../billing/rates/period-pricer.ts';
+import { LARGEST_FIGURE } from '../../../core/figure.ts';
 import type { LedgerConnection } from '../../store/file/open.ts';
 import type { StoredCard } from './card-store.ts';
-
-/** What SQLite's integers hold. */
-const LARGEST = 2n ** 63n - 1n;
 
 /** A tenant's figures in one period. */
 export interface PricedKey {
@@ -45,7 +43,8 @@ export class ChargeWriter {
     if (priced === null) return;
     const { card, charge } = priced;
     const { periodKey, tenantKey } = key;
-    const fits = charge.amountMinor <= LARGEST && charge.lines.every(({ amountMinor }) => isStorable(amountMinor));
+    const fits =
+      charge.amountMinor <= LARGEST_FIGURE && charge.lines.every(({ amountMinor }) => isStorable(amountMinor));
     this.#insert.run(periodKey, tenantKey, card.cardKey, key.credits, fits ? charge.amountMinor : null);
     if (!fits) return;
     charge.lines.forEach(({ kind, tier, credits, unitCredits, unitPrice, amountMinor }, index) => {
@@ -56,5 +55,5 @@ export class ChargeWriter {
 
 /** True for an amount that a row can hold. */
 export function isStorable(amountMinor: bigint): boolean {
-  return amountMinor <= LARGEST && amountMinor >= -LARGEST;
+  return amountMinor <= LARGEST_FIGURE && amountMinor >= -LARGEST_FIGURE;
 }

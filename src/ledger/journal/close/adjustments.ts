@@ -26,6 +26,7 @@ export function bookAdjustments(
     const booking = bookingPeriodKey(connection, run.workspaceKey, periodKey, run.nowMs);
     booked += book.run(booking, isoTime(run.nowMs), run.lastEntryIdBefore, periodKey).changes;
     refuseLargeBookings(connection, booking);
+    refuseLargeCorrections(connection, periodKey);
   }
   return booked;
 }
@@ -61,7 +62,17 @@ function refuseLargeBookings(connection: LedgerConnection, bookedKey: number): v
   const totals = connection.prepare(
     'SELECT sum(credits_delta), sum(requests_delta) FROM adjustments WHERE booked_period_key = ?',
   );
-  refuseTooLarge(`the adjustments booked in ${periodOfKey(bookedKey)}`, () => totals.get(bookedKey));
+  refuseTooLarge(`the adjustments booked in ${periodOfKey(bookedKey)}`, totals, bookedKey);
+}
+
+/** A reopen takes back what all adjustments of a key sum to, wherever they are booked. */
+function refuseLargeCorrections(connection: LedgerConnection, correctedKey: number): void {
+  const largest = connection.prepare(
+    `SELECT min(credits), min(requests) FROM (
+       SELECT sum(credits_delta) AS credits, sum(requests_delta) AS requests
+       FROM adjustments WHERE corrects_period_key = ? GROUP BY tenant_key)`,
+  );
+  refuseTooLarge(`the adjustments of a tenant in ${periodOfKey(correctedKey)}`, largest, correctedKey);
 }
 
 /** The first period after `correctedKey` that is not closed; made when the service has not named one yet. */

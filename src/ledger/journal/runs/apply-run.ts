@@ -205,6 +205,6 @@ function refuseOverflow(connection: Connection, run: ClaimedRun): void {
     'SELECT sum(credits_used), sum(request_count) FROM tenant_usage WHERE period_key = ?',
   );
   for (const { periodKey, period } of periods) {
-    refuseTooLarge(`the figures of ${period}`, () => totals.get(periodKey));
+    refuseTooLarge(`the figures of ${period}`, totals, periodKey);
   }
 }

@@ -4,6 +4,7 @@ import { OrderMemory } from '../staging/figure-columns.ts';
 import type { RunStaging } from '../staging/staging.ts';
 import type { ClaimedRun } from './claim-run.ts';
 import { KnownFigures } from './known-figures.ts';
+import { figureSql } from './sum-limits.ts';
 
 type Connection = Database.Database;
 
@@ -120,7 +121,8 @@ function prepareAppend(connection: Connection, rows: number): Database.Statement
          WHEN s.credits > u.credits_used OR (s.credits = u.credits_used AND s.requests > u.request_count)
            THEN ${increased}
          ELSE ${decreased} END,
-       s.credits - coalesce(u.credits_used, 0), s.requests - coalesce(u.request_count, 0), s.credits, s.requests
+       ${figureSql('s.credits - coalesce(u.credits_used, 0)')}, ${figureSql('s.requests - coalesce(u.request_count, 0)')},
+       s.credits, s.requests
      FROM s LEFT JOIN tenant_usage u ON u.period_key = ? AND u.tenant_key = s.tenant_key
      WHERE u.period_key IS NULL OR u.withdrawn = 1 OR u.credits_used <> s.credits OR u.request_count <> s.requests`,
   );

@@ -1,4 +1,6 @@
 import { createHash } from 'node:crypto';
+import { LARGEST_FIGURE } from '../../../core/figure.ts';
+import { LedgerError } from '../../store/errors.ts';
 
 /** Figures of which a double cannot hold one exactly. */
 interface LargeFigures {
@@ -55,6 +57,7 @@ export class FigureColumns {
     if (typeof credits === 'number' && typeof requests === 'number') {
       this.#last.set(at, tenantKey, credits, requests);
     } else {
+      for (const figure of [credits, requests]) requireFigure(figure);
       this.#last.set(at, tenantKey, 0, 0);
       this.#large.set(tenantKey, { credits, requests });
     }
@@ -95,6 +98,12 @@ export class FigureColumns {
   #tenantAt(position: number): number {
     return (this.#blocks[position >>> BLOCK_BITS] as Block).tenants[position & IN_BLOCK] as number;
   }
+}
+
+/** Only bigints can lie beyond the bounds; the page parser refuses them before, and names their field. */
+function requireFigure(figure: number | bigint): void {
+  if (figure >= -LARGEST_FIGURE && figure <= LARGEST_FIGURE) return;
+  throw new LedgerError('figure_too_large', `${figure} is no figure: the ledger holds those up to ±(2^63-1)`);
 }
 
 /** Memory to work out an order in. */

@@ -240,8 +240,8 @@ test.each([2, 40])('a run looks at the closed periods that it changed only, of %
 
   logged.close();
   expect(booked).toBe(1);
-  // Is each of the two closed; where to book, what to book, and whether the sum still fits.
-  expect(statements).toHaveLength(5);
+  // Is each of the two closed; where to book, what to book, and whether both sums still fit.
+  expect(statements).toHaveLength(6);
 });
 
 /** February is closed with a = 100 and b = 50, March is open. */

@@ -1,0 +1,85 @@
+import Database from 'better-sqlite3';
+import { expect, test } from 'vitest';
+import { checkMoney } from '../../../../../src/ledger/audit/money/verify-money.ts';
+import { verifyLedger } from '../../../../../src/ledger/audit/verify/verify.ts';
+import { setCards } from '../../../../../src/ledger/journal/charges/set-cards.ts';
+import type { LedgerConnection } from '../../../../../src/ledger/store/file/open.ts';
+import { buildRichLedger } from './rich-ledger.ts';
+
+/** SQL of what an adversary writes: broken JSON, JSON of another kind, bytes that are no text, and whatever else. */
+const WRITTEN = [
+  "''",
+  "'{'",
+  "'null'",
+  "'[]'",
+  `'{"tenant":7,"workspace":[],"graduated":5}'`,
+  '\'"x"\'',
+  "'1e999'",
+  "'-9223372036854775808'",
+  "'moved x'",
+  "'2026-13-45T99:99:99Z'",
+  "CAST(x'00eda0bdff' AS TEXT)",
+  "replace(hex(zeroblob(40000)), '0', 'é')",
+];
+
+interface Column {
+  table: string;
+  name: string;
+  type: string;
+}
+
+test('whatever stands in a column of text or bytes, verify says what it finds and never ends with an error', () => {
+  const connection = buildRichLedger();
+  const card = { name: 'List', from_period: '2025-01', currency: 'EUR', price_per_credit: '0.01' };
+  setCards(connection, { cards: [card], source: 'configuration', nowMs: Date.UTC(2026, 1, 5) });
+  dropTriggers(connection);
+  const bytes = connection.serialize();
+  const thrown: string[] = [];
+  const columns = columnsOf(connection);
+  expect(columns.length).toBeGreaterThan(80);
+  columns.forEach(({ table, name, type }, index) => {
+    for (const [place, written] of WRITTEN.entries()) {
+      // Of each column some values, of each value some columns: all together would take minutes.
+      if (name !== 'definition' && (place + index) % 4 !== 0) continue;
+      const value = type === 'BLOB' ? `CAST(${written} AS BLOB)` : written;
+      const copy: LedgerConnection = new Database(bytes);
+      copy.pragma('foreign_keys = OFF');
+      const change = `UPDATE OR IGNORE ${table} SET ${name} = ${value}`;
+      try {
+        copy.exec(change);
+        verifyLedger(copy, [checkMoney]);
+      } catch (error) {
+        thrown.push(`${change.slice(0, 120)}: ${error}`);
+      }
+      copy.close();
+    }
+  });
+  expect(thrown).toEqual([]);
+}, 120_000);
+
+test.each(['{', 'null', '[]', '{}'])('a rate card that is %s is a fault of the money, and of the row', (definition) => {
+  const connection = buildRichLedger();
+  const card = { name: 'List', from_period: '2025-01', currency: 'EUR', price_per_credit: '0.01' };
+  setCards(connection, { cards: [card], source: 'configuration', nowMs: Date.UTC(2026, 1, 5) });
+  dropTriggers(connection);
+  connection.prepare('UPDATE rate_cards SET definition = ?').run(definition);
+  const checks = verifyLedger(connection, [checkMoney]).faults.map(({ check }) => check);
+  expect(checks).toContain('money');
+  expect(checks).toContain('controls');
+});
+
+function dropTriggers(connection: LedgerConnection): void {
+  const triggers = connection.prepare("SELECT name FROM sqlite_schema WHERE type = 'trigger'").pluck().all();
+  for (const name of triggers) connection.exec(`DROP TRIGGER ${name}`);
+}
+
+/** The columns of text or bytes of every table. */
+function columnsOf(connection: LedgerConnection): Column[] {
+  return connection
+    .prepare(
+      `SELECT s.name AS "table", c.name, upper(c.type) AS type FROM sqlite_schema s, pragma_table_info(s.name) c
+       WHERE s.type = 'table' AND s.name NOT LIKE 'sqlite%'
+         AND upper(c.type) IN ('TEXT', 'BLOB') ORDER BY s.name, c.cid`,
+    )
+    .all() as Column[];
+}

@@ -1,0 +1,98 @@
+import { expect, test } from 'vitest';
+import { FINANCE_VIEWS } from '../../../../src/core/text/finance-views.ts';
+import { verifyLedger } from '../../../../src/ledger/audit/verify/verify.ts';
+import { closePeriod, reopenPeriod } from '../../../../src/ledger/journal/close/close-period.ts';
+import { createLinkDigests } from '../../../../src/ledger/journal/runs/digest.ts';
+import { largestChangesOfRun } from '../../../../src/ledger/journal/runs/largest-changes.ts';
+import type { StagedRecord } from '../../../../src/ledger/journal/staging/staged-record.ts';
+import type { LedgerConnection } from '../../../../src/ledger/store/file/open.ts';
+import { ledgerErrorOf } from '../../../../src/ledger/store/file/sqlite-errors.ts';
+import { openLedger, publish, usageRecord } from '../../../support/open-ledger.ts';
+import { NOON } from '../../../support/time/test-clock.ts';
+
+const LARGEST = 2n ** 63n - 1n;
+const NONE = -(2n ** 63n);
+const MARCH = '2026-03';
+const FEBRUARY = '2026-02';
+const JANUARY = '2026-01';
+
+/** Publishes, and gives the code of the error that it ends with; null without one. The ledger stays sound either way. */
+function codeOf(connection: LedgerConnection, records: readonly StagedRecord[]): string | null {
+  const entries = () => connection.prepare('SELECT count(*) FROM usage_entries').pluck().get();
+  const before = entries();
+  let code: string | null = null;
+  try {
+    publish(connection, records, { nowMs: NOON });
+  } catch (error) {
+    code = ledgerErrorOf(error)?.code ?? (error as { code: string }).code;
+    expect(entries()).toBe(before);
+    connection.prepare('UPDATE leases SET released = 1').run();
+  }
+  expect(verifyLedger(connection).faults).toEqual([]);
+  for (const view of FINANCE_VIEWS) connection.prepare(`SELECT * FROM finance_${view}`).all();
+  for (const run of connection.prepare('SELECT run_id FROM runs').pluck().all()) {
+    largestChangesOfRun(connection, String(run));
+  }
+  return code;
+}
+
+test.each(['credits', 'requests'] as const)('-2^63 is no figure of %s, and the figure above it is one', (field) => {
+  const { connection } = openLedger();
+  expect(codeOf(connection, [{ ...usageRecord('a', 1), [field]: NONE }])).toBe('figure_too_large');
+  expect(codeOf(connection, [{ ...usageRecord('a', 1), [field]: -LARGEST }])).toBeNull();
+  expect(codeOf(connection, [{ ...usageRecord('a', 1), [field]: 0 }])).toBeNull();
+  expect(codeOf(connection, [{ ...usageRecord('a', 1), [field]: LARGEST }])).toBeNull();
+  // Down by exactly 2^63, and by more.
+  expect(codeOf(connection, [{ ...usageRecord('a', 1), [field]: -1 }])).toBe('change_too_large');
+  expect(codeOf(connection, [{ ...usageRecord('a', 1), [field]: -2 }])).toBe('change_too_large');
+});
+
+test.each(['credits', 'requests'] as const)('%s of a period that sum to -2^63 are refused', (field) => {
+  const { connection } = openLedger();
+  const least = { ...usageRecord('a', 1), [field]: -LARGEST };
+  expect(codeOf(connection, [least, { ...usageRecord('b', 1), [field]: -1 }])).toBe('sum_too_large');
+  expect(codeOf(connection, [least, { ...usageRecord('b', 1), [field]: 0 }])).toBeNull();
+});
+
+test('corrections of a tenant that a reopen could not take back are refused, wherever they are booked', () => {
+  const { connection } = openLedger();
+  const close = (period: string, nowMs: number) =>
+    closePeriod(connection, { workspaceId: 'ws-1', period, by: 'A', note: '', force: true, settleHours: 48, nowMs });
+  const others = [usageRecord('b', 1, FEBRUARY), usageRecord('b', 1, MARCH)];
+  expect(codeOf(connection, [usageRecord('a', LARGEST, JANUARY), ...others])).toBeNull();
+  close(JANUARY, NOON);
+  expect(codeOf(connection, [usageRecord('a', 0, JANUARY), ...others])).toBeNull();
+  close(FEBRUARY, NOON);
+  expect(codeOf(connection, [usageRecord('a', -1, JANUARY), ...others])).toBe('sum_too_large');
+  reopenPeriod(connection, { workspaceId: 'ws-1', period: JANUARY, by: 'B', note: '', nowMs: NOON });
+  expect(verifyLedger(connection).faults).toEqual([]);
+});
+
+test('verify names an entry of -2^63, also where the whole chain agrees with it', () => {
+  const { connection } = openLedger();
+  publish(connection, [usageRecord('a', -LARGEST)], { nowMs: NOON });
+  for (const name of connection.prepare("SELECT name FROM sqlite_schema WHERE type = 'trigger'").pluck().all()) {
+    connection.exec(`DROP TRIGGER ${name}`);
+  }
+  connection.exec(`UPDATE usage_entries SET credits_delta = ${NONE}, credits_after = ${NONE}`);
+  connection.exec(`UPDATE tenant_usage SET credits_used = ${NONE}`);
+  const run = connection
+    .prepare(
+      `SELECT r.run_key AS runKey, previous_digest AS previousDigest, applied_seq AS appliedSeq, run_id AS runId,
+         workspace_id AS workspaceId, finished_at AS finishedAt, first_entry_id AS firstEntryId, entries, kind, slot,
+         from_period AS fromPeriod, to_period AS toPeriod, fencing_token AS fencingToken,
+         last_change_seq AS lastChangeSeq, 0 AS changesAfter
+       FROM runs r JOIN workspaces USING (workspace_key)`,
+    )
+    .get() as Parameters<ReturnType<typeof createLinkDigests>['ofRun']>[0];
+  connection.prepare('UPDATE runs SET digest = ?').run(createLinkDigests(connection).ofRun(run));
+
+  const { faults } = verifyLedger(connection);
+  expect(faults.filter(({ check }) => check === 'chain')).toEqual([]);
+  expect(faults).toContainEqual({
+    check: 'entries',
+    runId: run.runId,
+    entryId: 1,
+    message: 'entry 1 has a figure of -2^63, which is none',
+  });
+});
