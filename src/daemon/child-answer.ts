@@ -1,9 +1,10 @@
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { AppError, type ErrorSummary } from '../core/errors.ts';
+import { type PackedError, unpackError } from '../core/crossing-errors.ts';
+import { AppError } from '../core/errors.ts';
 
 /** What a process of ours says at its end: what has come of its work, or why nothing has. */
-export type ChildAnswer<Done extends object> = Done | { error: ErrorSummary };
+export type ChildAnswer<Done extends object> = Done | { error: PackedError };
 
 /**
  * Waits for the end of a process and for what it said. Throws the error that it tells of, or one with the code `crashed`,
@@ -30,7 +31,6 @@ export async function answerOf<Done extends object>(
 
 function doneOf<Done extends object>(answer: ChildAnswer<Done> | null, end: string, crashed: string): Done {
   if (answer === null) throw new AppError(crashed, end);
-  if (!('error' in answer)) return answer;
-  const { code, message, retryable, hint } = answer.error;
-  throw new AppError(code, message, { retryable, hint });
+  if ('error' in answer) throw unpackError(answer.error);
+  return answer;
 }

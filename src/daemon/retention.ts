@@ -1,7 +1,7 @@
 import type { WallClock } from '../core/clock.ts';
 import { summarizeError } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
-import type { Pruned } from '../writer/writer-ops.ts';
+import type { Pruned } from '../writer/commands/ledger-commands.ts';
 
 const INTERVAL_MS = 3_600_000;
 /** Transactions of one tick, each a few milliseconds long: what is left over waits for the next tick. */

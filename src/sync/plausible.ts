@@ -1,5 +1,5 @@
 import { AppError } from '../core/errors.ts';
-import type { PageReceipt } from '../writer/writer-ops.ts';
+import type { PageReceipt } from '../writer/commands/run-commands.ts';
 
 /** How long a listing may be. */
 export interface ListingLimits {

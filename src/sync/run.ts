@@ -9,7 +9,7 @@ import type { WalkRecord } from '../ledger/journal/runs/walks.ts';
 import type { Window } from '../ledger/journal/staging/staging.ts';
 import { FencedError } from '../ledger/store/errors.ts';
 import { UnauthorizedError } from '../usage-api/errors.ts';
-import type { LedgerWriter } from '../writer/ledger-writer.ts';
+import type { Writer } from '../writer/writer.ts';
 import { type NextSlot, nameWait } from './asked-to-wait.ts';
 import { judgeWalk, MAX_WALKS, type Sign } from './prove.ts';
 import { type RunDeadline, startRunDeadline } from './run-deadline.ts';
@@ -115,7 +115,7 @@ export async function syncWorkspace(deps: SyncDeps, request: SyncRequest): Promi
     const ended = signal.aborted ? signal.reason : error;
     const cause = nameWait(ended, clock.now(), request.nextSlot);
     const failure = toFailure(cause, last);
-    const fault = request.signal.aborted || cause instanceof FencedError ? null : toFault(cause);
+    const fault = request.signal.aborted || failure.code === 'fenced' ? null : toFault(cause);
     const end = { runKey: claimed.runKey, failure, fault, channels: deps.channels, nowMs: clock.now() };
     try {
       const alerts = await writer.call('failRun', end);
@@ -155,7 +155,10 @@ async function walkUntilProven(
             { fromPeriod, toPeriod, page, perPage },
             { signal: pageSignal, beforeRetry: deps.pace },
           ),
-        stagePage: (page, body) => writer.stagePage({ runKey, page }, body),
+        stagePage: (page, pieces) => {
+          const body = joined(pieces);
+          return writer.call('stagePage', { runKey, page, body }, [body]);
+        },
       },
       {
         concurrency: workspace.concurrency,
@@ -188,8 +191,20 @@ async function walkUntilProven(
   });
 }
 
+/** The pieces in memory of their own, which can be given away. */
+function joined(pieces: readonly Uint8Array[]): ArrayBuffer {
+  const length = pieces.reduce((sum, piece) => sum + piece.byteLength, 0);
+  const whole = Buffer.allocUnsafeSlow(length);
+  let at = 0;
+  for (const piece of pieces) {
+    whole.set(piece, at);
+    at += piece.byteLength;
+  }
+  return whole.buffer;
+}
+
 /** Nothing where the ledger has something is more likely a fault of the service than the truth. */
-async function refuseSuspiciousEmpty(writer: LedgerWriter, claimed: ClaimedRun, walk: WalkRecord): Promise<void> {
+async function refuseSuspiciousEmpty(writer: Writer, claimed: ClaimedRun, walk: WalkRecord): Promise<void> {
   if (walk.facts.records > 0) return;
   const known = await writer.call('countKnownRecords', { runKey: claimed.runKey });
   if (known === 0) return;

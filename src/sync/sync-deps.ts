@@ -4,7 +4,7 @@ import type { Clock } from '../core/clock.ts';
 import type { Logger } from '../core/logger.ts';
 import type { Period } from '../core/period.ts';
 import type { Window } from '../ledger/journal/staging/staging.ts';
-import type { LedgerWriter } from '../writer/ledger-writer.ts';
+import type { Writer } from '../writer/writer.ts';
 import type { Pacer } from './pacer.ts';
 import type { StagingRoom } from './staging-room.ts';
 
@@ -45,7 +45,7 @@ export interface UsageSource {
 }
 
 export interface SyncDeps {
-  writer: LedgerWriter;
+  writer: Writer;
   source: UsageSource;
   workspace: WorkspaceConfig;
   /** Shared with all workspaces of the same host. */

@@ -1,5 +1,5 @@
 import { setMaxListeners } from 'node:events';
-import type { PageReceipt } from '../writer/writer-ops.ts';
+import type { PageReceipt } from '../writer/commands/run-commands.ts';
 import type { Pacer } from './pacer.ts';
 import { type ListingLimits, requirePlausible } from './plausible.ts';
 import type { FetchedPage } from './sync-deps.ts';

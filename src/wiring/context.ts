@@ -24,7 +24,8 @@ import { planWindow } from '../sync/plan.ts';
 import type { SyncOutcome, SyncProgress } from '../sync/run.ts';
 import { StagingRoom } from '../sync/staging-room.ts';
 import type { UsageApiClient } from '../usage-api/client.ts';
-import { LedgerWriter } from '../writer/ledger-writer.ts';
+import { openThreadedWriter } from '../writer/threaded-writer.ts';
+import type { Writer, WriterStart } from '../writer/writer.ts';
 import type { WriterHandle } from '../writer/writer-handle.ts';
 import { Post, type TestReport } from './post.ts';
 import { type Patience, ServiceClients, type TakeTurns } from './service-clients.ts';
@@ -38,6 +39,10 @@ export interface ContextOverrides {
   logDestination?: LogDestination;
   randomness?: Randomness;
   clientOptions?: Patience;
+  /** A thread for the writer that has been started already. */
+  thread?: WriterHandle | undefined;
+  /** How the ledger is opened for writing; in a thread of its own when absent. */
+  openWriter?: (start: WriterStart) => Promise<Writer>;
 }
 
 /** One sync as a command or a job asks for it. */
@@ -73,14 +78,13 @@ export class Context {
   readonly traffic = new Traffic();
   readonly #clients: ServiceClients;
   readonly #post: Post;
-  /** A thread for the writer that has been started already; the first to open the writer takes it. */
-  #thread: WriterHandle | undefined;
-  #writer: Promise<LedgerWriter> | null = null;
+  readonly #openWriterAt: (start: WriterStart) => Promise<Writer>;
+  #writer: Promise<Writer> | null = null;
   readonly #writerDeath = Promise.withResolvers<AppError>();
   #writerFault: string | null = null;
   #reader: LedgerReader | null = null;
 
-  constructor(config: Config, overrides: ContextOverrides = {}, thread?: WriterHandle) {
+  constructor(config: Config, overrides: ContextOverrides = {}) {
     this.config = config;
     this.clock = overrides.clock ?? systemClock;
     this.redact = createRedactor(secretsOf(config));
@@ -109,11 +113,11 @@ export class Context {
       writer: () => this.writer(),
       reader: () => this.reader(),
     });
-    this.#thread = thread;
+    this.#openWriterAt = overrides.openWriter ?? ((start) => openThreadedWriter(start, overrides.thread));
   }
 
   /** The writing side of the ledger; opening it creates or migrates the ledger. */
-  writer(): Promise<LedgerWriter> {
+  writer(): Promise<Writer> {
     this.#writer ??= this.#openWriter();
     // What kept it from opening, such as another process that migrates, may pass.
     this.#writer.catch(() => {
@@ -122,14 +126,10 @@ export class Context {
     return this.#writer;
   }
 
-  async #openWriter(): Promise<LedgerWriter> {
+  async #openWriter(): Promise<Writer> {
     const { path, checkpointKeyFile } = this.config.ledger;
-    const thread = this.#thread;
-    this.#thread = undefined;
-    const writer = await LedgerWriter.open(
-      { path, checkpointKeyFile, version: this.version, nowMs: this.clock.now(), secrets: secretsOf(this.config) },
-      thread,
-    );
+    const start = { path, checkpointKeyFile, version: this.version, nowMs: this.clock.now() };
+    const writer = await this.#openWriterAt({ ...start, secrets: secretsOf(this.config) });
     this.#releasers.push(() => writer.close());
     void writer.ended.then((error) => {
       if (error === null) return;

@@ -8,7 +8,7 @@ import { AppError } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
 import type { Randomness } from '../core/randomness.ts';
 import type { LedgerReader } from '../ledger/store/file/open.ts';
-import type { LedgerWriter } from '../writer/ledger-writer.ts';
+import type { Writer } from '../writer/writer.ts';
 
 /** What came of a test message. */
 export interface TestReport {
@@ -24,7 +24,7 @@ interface PostOptions {
   clock: Clock;
   logger: Logger;
   randomness: Randomness;
-  writer: () => Promise<LedgerWriter>;
+  writer: () => Promise<Writer>;
   reader: () => LedgerReader;
 }
 

@@ -1,7 +1,10 @@
 import { Worker } from 'node:worker_threads';
+import { unpackError } from '../core/crossing-errors.ts';
 import { AppError } from '../core/errors.ts';
-import type { Args, Result, WriterOp, WriterReply, WriterRequest } from './writer-messages.ts';
-import { WriterError } from './writer-messages.ts';
+import type { MigrationReport } from '../ledger/store/schema/migrate.ts';
+import type { Args, CommandName, Result } from './commands/command-table.ts';
+import type { WriterStart } from './writer.ts';
+import type { WriterReply, WriterRequest } from './writer-messages.ts';
 
 interface Waiting {
   resolve: (result: never) => void;
@@ -54,21 +57,24 @@ export class WriterHandle {
     return this.#end !== null;
   }
 
-  /** Has the thread carry out one operation after all that were sent before. Buffers in `transfer` are given away. */
-  send<Op extends WriterOp>(op: Op, args: Args<Op>, transfer: readonly ArrayBuffer[] = []): Promise<Result<Op>> {
-    if (this.#end !== null) return Promise.reject(this.#end);
-    this.#lastId += 1;
-    const request = { id: this.#lastId, op, args } as WriterRequest;
-    return new Promise((resolve, reject) => {
-      this.#waiting.set(request.id, { resolve, reject });
-      if (this.#outgoing.push({ request, transfer }) === 1) setImmediate(() => this.#flush());
-    });
+  /** To be called once, and first. */
+  open(start: WriterStart): Promise<MigrationReport> {
+    return this.#send('open', start);
+  }
+
+  /** Has the thread carry out one command after all that were sent before. Buffers in `transfer` are given away. */
+  call<Name extends CommandName>(
+    name: Name,
+    args: Args<Name>,
+    transfer?: readonly ArrayBuffer[],
+  ): Promise<Result<Name>> {
+    return this.#send(name, args, transfer);
   }
 
   /** Has the thread finish what it was sent and let go of the ledger, and ends it. */
   async close(): Promise<void> {
     this.#ending = true;
-    await this.send('close', undefined);
+    await this.#send('close', null);
     await this.end();
   }
 
@@ -78,10 +84,24 @@ export class WriterHandle {
     await this.#worker.terminate();
   }
 
+  #send<Answer>(
+    op: WriterRequest['op'],
+    args: WriterRequest['args'],
+    transfer: readonly ArrayBuffer[] = [],
+  ): Promise<Answer> {
+    if (this.#end !== null) return Promise.reject(this.#end);
+    this.#lastId += 1;
+    const request = { id: this.#lastId, op, args } as WriterRequest;
+    return new Promise<Answer>((resolve, reject) => {
+      this.#waiting.set(request.id, { resolve, reject });
+      if (this.#outgoing.push({ request, transfer }) === 1) setImmediate(() => this.#flush());
+    });
+  }
+
   #answer(reply: WriterReply): void {
     const waiter = this.#waiting.get(reply.id);
     this.#waiting.delete(reply.id);
-    if ('error' in reply) waiter?.reject(new WriterError(reply.error));
+    if ('error' in reply) waiter?.reject(unpackError(reply.error));
     else waiter?.resolve(reply.result as never);
   }
 

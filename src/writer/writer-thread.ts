@@ -1,17 +1,8 @@
 import { type MessagePort, parentPort } from 'node:worker_threads';
-import { createRedactor } from '../core/text/redact.ts';
-import { CheckpointLog, keyFileOf } from '../ledger/audit/anchor/checkpoint-log.ts';
-import { type LedgerConnection, openForWriting } from '../ledger/store/file/open.ts';
-import { ledgerId } from '../ledger/store/schema/identity.ts';
-import { type MigrationReport, migrateLedger } from '../ledger/store/schema/migrate.ts';
-import { packError, type WriterReply, type WriterRequest, type WriterStart } from './writer-messages.ts';
-import { WriterOps } from './writer-ops.ts';
-
-interface OpenLedger {
-  connection: LedgerConnection;
-  ops: WriterOps;
-  migration: MigrationReport;
-}
+import { carryOut } from './commands/command-table.ts';
+import type { Desk } from './commands/desk.ts';
+import { openDesk, packWriterError } from './open-desk.ts';
+import type { WriterReply, WriterRequest } from './writer-messages.ts';
 
 /**
  * The thread that owns the connection which writes: a merge of a million rows never blocks the daemon's event loop,
@@ -20,25 +11,25 @@ interface OpenLedger {
 function main(): void {
   const port = parentPort;
   if (port === null) throw new Error('writer-thread.ts runs as a worker thread only');
-  let ledger: OpenLedger | null = null;
-  const carryOut = (request: WriterRequest): unknown => {
+  let desk: Desk | null = null;
+  const answerTo = (request: WriterRequest): unknown => {
     if (request.op === 'open') {
-      ledger = openLedger(request.args);
-      return ledger.migration;
+      const opened = openDesk(request.args);
+      desk = opened.desk;
+      return opened.migration;
     }
-    if (ledger === null) throw new Error(`no ledger is open for ${request.op}`);
+    if (desk === null) throw new Error(`no ledger is open for ${request.op}`);
     if (request.op === 'close') {
-      ledger.connection.close();
+      desk.connection.close();
       return null;
     }
-    const call = ledger.ops[request.op] as (args: unknown) => unknown;
-    return call.call(ledger.ops, request.args);
+    return carryOut(desk, request.op, request.args);
   };
   const answer = (request: WriterRequest): WriterReply => {
     try {
-      return { id: request.id, result: carryOut(request) };
+      return { id: request.id, result: answerTo(request) };
     } catch (error) {
-      return { id: request.id, error: packError(error) };
+      return { id: request.id, error: packWriterError(error) };
     }
   };
   port.on('message', (requests: WriterRequest[]) => {
@@ -54,24 +45,7 @@ function post(port: MessagePort, replies: readonly WriterReply[]): void {
   } catch (error) {
     const [first] = replies;
     if (replies.length > 1) for (const reply of replies) post(port, [reply]);
-    else if (first !== undefined) port.postMessage([{ id: first.id, error: packError(error) }]);
-  }
-}
-
-function openLedger(start: WriterStart): OpenLedger {
-  const connection = openForWriting(start.path);
-  try {
-    connection.pragma('cache_size = -32768');
-    connection.pragma('temp_store = MEMORY');
-    connection.pragma('journal_size_limit = 16777216');
-    const migration = migrateLedger(connection, start.path, start.version, start.nowMs);
-    const keyFile = start.checkpointKeyFile ?? keyFileOf(start.path);
-    const checkpoints = new CheckpointLog(start.path, { keyFile, ledgerId: ledgerId(connection) });
-    const ops = new WriterOps(connection, createRedactor(start.secrets ?? []), checkpoints);
-    return { connection, ops, migration };
-  } catch (error) {
-    connection.close();
-    throw error;
+    else if (first !== undefined) port.postMessage([{ id: first.id, error: packWriterError(error) }]);
   }
 }
 

@@ -2,7 +2,9 @@ import type Database from 'better-sqlite3';
 import { routesOf } from '../../src/alerts/notify/routes.ts';
 import type { RateCardText } from '../../src/billing/rates/rate-card-schema.ts';
 import { AppError } from '../../src/core/errors.ts';
-import { WriterOps } from '../../src/writer/writer-ops.ts';
+import { carryOut } from '../../src/writer/commands/command-table.ts';
+import type { Desk } from '../../src/writer/commands/desk.ts';
+import { plainDesk } from '../../src/writer/open-desk.ts';
 import { TENANTS } from '../ledger/model/upstream.ts';
 
 const DAY_MS = 86_400_000;
@@ -28,14 +30,14 @@ const CARD_SETS: readonly (readonly RateCardText[])[] = [
 
 /** What people, timers and senders do to a ledger beside the runs; which of it, a number says. */
 export function interfere(connection: Database.Database, what: number, nowMs: number): void {
-  const ops = new WriterOps(connection);
+  const desk = plainDesk(connection);
   const pick = <T>(values: readonly T[]): T | undefined => values[what % Math.max(1, values.length)];
   const column = (sql: string): string[] => connection.prepare(sql).pluck().all() as string[];
   const workspaceId = pick(['ws-1', 'ws-2']) ?? 'ws-1';
   const doings: (() => unknown)[] = [
-    () => ops.setCards({ cards: pick(CARD_SETS) ?? [], source: 'import', nowMs }),
+    () => carryOut(desk, 'setCards', { cards: pick(CARD_SETS) ?? [], source: 'import', nowMs }),
     () =>
-      ops.importNames({
+      carryOut(desk, 'importNames', {
         ...{ workspaceId, dryRun: false, nowMs },
         names: TENANTS.slice(0, 1 + (what % 5)).map((tenantId) => ({
           ...{ tenantId, displayName: `${tenantId}\t${what}\n\\N`, externalRef: what % 2 === 0 ? null : `ref-${what}` },
@@ -43,7 +45,7 @@ export function interfere(connection: Database.Database, what: number, nowMs: nu
         })),
       }),
     () =>
-      ops.addSilence({
+      carryOut(desk, 'addSilence', {
         ...{
           kind: 'silence',
           workspaceId: null,
@@ -56,32 +58,33 @@ export function interfere(connection: Database.Database, what: number, nowMs: nu
       }),
     () => {
       const silenceId = pick(column('SELECT silence_id FROM silences WHERE ended_at IS NULL'));
-      if (silenceId !== undefined) ops.endSilence({ silenceId, by: 'Bo', nowMs });
+      if (silenceId !== undefined) carryOut(desk, 'endSilence', { silenceId, by: 'Bo', nowMs });
     },
     () => {
       const alertId = pick(column("SELECT alert_id FROM alerts WHERE state = 'firing'"));
-      if (alertId !== undefined) ops.acknowledgeAlert({ alertId, by: 'Cy', note: null, nowMs });
+      if (alertId !== undefined) carryOut(desk, 'acknowledgeAlert', { alertId, by: 'Cy', note: null, nowMs });
     },
     () => {
       const alertId = pick(column('SELECT alert_id FROM alerts'));
-      if (alertId !== undefined) ops.recordFeedback({ alertId, label: 'real', note: 'yes', by: 'Di', nowMs });
+      if (alertId !== undefined)
+        carryOut(desk, 'recordFeedback', { alertId, label: 'real', note: 'yes', by: 'Di', nowMs });
     },
     () =>
-      ops.raiseStale({
+      carryOut(desk, 'raiseStale', {
         workspaces: [{ workspaceId: `ws-${what % 4}`, sinceMs: DAY_MS, staleAfterMs: 1 }],
         channels,
         nowMs,
       }),
     () => {
       for (const notificationId of column("SELECT notification_id FROM outbox WHERE state = 'pending' LIMIT 3")) {
-        if (!ops.claimDelivery({ notificationId, nowMs: nowMs + 1, claimMs: 1000 })) continue;
+        if (!carryOut(desk, 'claimDelivery', { notificationId, nowMs: nowMs + 1, claimMs: 1000 })) continue;
         const state = pick(['delivered', 'pending', 'dead'] as const) ?? 'delivered';
         const error = state === 'delivered' ? null : 'no answer';
-        ops.recordDelivery({ notificationId, state, nextAttemptAtMs: nowMs, error, nowMs: nowMs + 2 });
+        carryOut(desk, 'recordDelivery', { notificationId, state, nextAttemptAtMs: nowMs, error, nowMs: nowMs + 2 });
       }
     },
-    () => fail(ops, workspaceId, nowMs),
-    () => ops.prune({ beforeMs: nowMs - DAY_MS }),
+    () => fail(desk, workspaceId, nowMs),
+    () => carryOut(desk, 'prune', { beforeMs: nowMs - DAY_MS }),
   ];
   try {
     doings[what % doings.length]?.();
@@ -91,11 +94,18 @@ export function interfere(connection: Database.Database, what: number, nowMs: nu
   }
 }
 
-function fail(ops: WriterOps, workspaceId: string, nowMs: number): void {
+function fail(desk: Desk, workspaceId: string, nowMs: number): void {
   const window = { from: null, to: null };
-  const run = ops.claimRun({ workspaceId, workspaceName: workspaceId, kind: 'manual', slot: null, window, nowMs });
+  const run = carryOut(desk, 'claimRun', {
+    workspaceId,
+    workspaceName: workspaceId,
+    kind: 'manual',
+    slot: null,
+    window,
+    nowMs,
+  });
   if (!('runKey' in run)) return;
-  ops.failRun({
+  carryOut(desk, 'failRun', {
     runKey: run.runKey,
     failure: { status: 'failed', code: 'unauthorized', message: 'the service\tsays no', pages: 1, records: 0 },
     fault: { code: 'unauthorized', retryable: false, clockSkewMs: null, message: 'no' },

@@ -2,13 +2,13 @@ import { copyFileSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { getTableConfig } from 'drizzle-orm/pg-core';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { addSilence } from '../../src/alerts/book/actions.ts';
 import { headOfChain } from '../../src/ledger/journal/runs/digest.ts';
 import type { LedgerConnection } from '../../src/ledger/store/file/open.ts';
 import { connectReplica, type ReplicaClient } from '../../src/publish/connect.ts';
 import { migrateReplica } from '../../src/publish/replica/migrate-replica.ts';
 import { mirrorTables } from '../../src/publish/replica/mirrors.ts';
 import { type PublishReport, publishLedger } from '../../src/publish/send/publish-ledger.ts';
-import { WriterOps } from '../../src/writer/writer-ops.ts';
 import { openLedger, publish as runWith, usageRecord } from '../support/open-ledger.ts';
 import { type PostgresServer, startPostgres } from '../support/postgres.ts';
 import { rejection } from '../support/rejection.ts';
@@ -107,8 +107,8 @@ test('a copy that is behind, or has parted beside the chain, is refused as well'
     upToCredits: null,
   } as const;
   const more = { untilMs: NOON + 1000, by: 'Ada', nowMs: NOON };
-  new WriterOps(first).addSilence({ ...silence, ...more, reason: 'one' });
-  new WriterOps(second).addSilence({ ...silence, ...more, reason: 'two' });
+  addSilence(first, { ...silence, ...more, reason: 'one' });
+  addSilence(second, { ...silence, ...more, reason: 'two' });
   await send(first, client);
   expect(headOfChain(first)).toEqual(headOfChain(second));
   expect((await rejection(send(second, client))).message).toContain('row change');

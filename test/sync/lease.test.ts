@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest';
+import type { RunAlerts } from '../../src/alerts/book/alert-change.ts';
 import { LEASE_MS } from '../../src/ledger/journal/runs/claim-run.ts';
+import { openInProcessWriter } from '../../src/writer/in-process-writer.ts';
 import { gate } from '../support/gate.ts';
 import { rejection } from '../support/rejection.ts';
 import { applied, type Fixture, manualOrder, startFixture } from '../support/sandbox-fixture.ts';
@@ -51,6 +53,27 @@ test('a run that sleeps longer than its lease is fenced off: the one that took o
     { run_id: winner.runId, status: 'applied' },
     { status: 'superseded' },
   ]);
+});
+
+test.each([
+  { writer: 'a thread of its own', overrides: {} },
+  { writer: 'the process', overrides: { openWriter: openInProcessWriter } },
+])('a take-over is nobody’s fault: no alert is raised of it, with the writer in $writer', async ({ overrides }) => {
+  const fixture = await startFixture();
+  const { clock, view, another } = fixture;
+  const slow = another(undefined, overrides);
+  await another().sync(manualOrder());
+  const held = holdFirstRequest(fixture);
+  const raised: RunAlerts[] = [];
+  const sleeper = rejection(slow.sync(manualOrder({ onFailure: (alerts) => void raised.push(alerts) })));
+  await held.reached;
+  clock.advance(LEASE_MS);
+  await another(undefined, overrides).sync(manualOrder());
+  held.release();
+
+  expect(await sleeper).toMatchObject({ code: 'fenced', retryable: true });
+  expect(raised).toEqual([{ changes: [], notificationIds: [] }]);
+  expect(view().rows("SELECT * FROM alerts WHERE rule = 'sync_failed'")).toEqual([]);
 });
 
 /** One record upstream, and a service that keeps its first answer until `release`. */

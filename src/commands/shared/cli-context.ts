@@ -125,13 +125,14 @@ export class CliContext {
     use: (context: Context) => Promise<T> | T,
     { config, writes = false, service = false }: { config?: Config; writes?: boolean; service?: boolean } = {},
   ): Promise<T> {
-    const thread = writes ? new (await import('../../writer/writer-handle.ts')).WriterHandle() : undefined;
+    const own = writes && this.io.overrides?.openWriter === undefined;
+    const thread = own ? new (await import('../../writer/writer-handle.ts')).WriterHandle() : undefined;
     try {
       const wiring = import('../../wiring/context.ts');
       const settings = config ?? (await this.loadConfig());
       const logs = service && this.io.env.pm_id !== undefined ? this.#splitLogs() : this.logDestination;
-      const overrides = { ...this.io.overrides, ...(logs === undefined ? {} : { logDestination: logs }) };
-      const context = new (await wiring).Context(settings, overrides, thread);
+      const overrides = { ...this.io.overrides, thread, ...(logs === undefined ? {} : { logDestination: logs }) };
+      const context = new (await wiring).Context(settings, overrides);
       this.#redact = context.redact;
       try {
         return await use(context);

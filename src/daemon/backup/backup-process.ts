@@ -1,4 +1,5 @@
-import { AppError, summarizeError } from '../../core/errors.ts';
+import { packError } from '../../core/crossing-errors.ts';
+import { AppError } from '../../core/errors.ts';
 import { type BackupReport, backupLedger } from '../../ledger/transfer/backup/backup.ts';
 import type { ChildAnswer } from '../child-answer.ts';
 
@@ -14,7 +15,7 @@ async function main(ledgerPath: string, target: string): Promise<void> {
   process.once('disconnect', () => stop.abort(new AppError('cancelled', 'the daemon is gone')));
   const reply = await backupLedger({ ledgerPath, target, signal: stop.signal }).then(
     (report): BackupReply => ({ report }),
-    (error: unknown): BackupReply => ({ error: summarizeError(error) }),
+    (error: unknown): BackupReply => ({ error: packError(error) }),
   );
   if (process.connected) process.send?.(reply, () => process.disconnect());
 }

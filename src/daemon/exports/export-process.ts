@@ -1,5 +1,6 @@
 import type { ExportConfig, FocusConfig } from '../../config/types.ts';
-import { AppError, summarizeError } from '../../core/errors.ts';
+import { packError } from '../../core/crossing-errors.ts';
+import { AppError } from '../../core/errors.ts';
 import type { Period } from '../../core/period.ts';
 import { type LedgerConnection, openReader } from '../../ledger/store/file/open.ts';
 import { writeSheetFile } from '../../reports/files/write-sheet.ts';
@@ -33,7 +34,7 @@ async function main(job: ExportJob): Promise<void> {
   process.once('disconnect', () => process.exit(1));
   const reply = await writeExport(job).then(
     (rows): ExportReply => ({ rows }),
-    (error: unknown): ExportReply => ({ error: summarizeError(error) }),
+    (error: unknown): ExportReply => ({ error: packError(error) }),
   );
   if (process.connected) process.send?.(reply, () => process.disconnect());
 }

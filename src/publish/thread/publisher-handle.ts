@@ -1,4 +1,5 @@
 import { Worker } from 'node:worker_threads';
+import { unpackError } from '../../core/crossing-errors.ts';
 import { AppError } from '../../core/errors.ts';
 import type { PublishReport } from '../send/publish-ledger.ts';
 import type { PublisherStart, PublishReply, PublishRequest } from './publisher-messages.ts';
@@ -57,11 +58,7 @@ export class PublisherHandle {
   #answer(reply: PublishReply): void {
     const waiter = this.#waiting.get(reply.id);
     this.#waiting.delete(reply.id);
-    if ('report' in reply) {
-      waiter?.resolve(reply.report);
-      return;
-    }
-    const { code, message, retryable, hint } = reply.error;
-    waiter?.reject(new AppError(code, message, { retryable, hint }));
+    if ('report' in reply) waiter?.resolve(reply.report);
+    else waiter?.reject(unpackError(reply.error));
   }
 }

@@ -1,4 +1,4 @@
-import type { ErrorSummary } from '../../core/errors.ts';
+import type { PackedError } from '../../core/crossing-errors.ts';
 import type { ReplicaSettings } from '../connect.ts';
 import type { PublishReport } from '../send/publish-ledger.ts';
 
@@ -16,4 +16,4 @@ export interface PublishRequest {
   nowMs: number;
 }
 
-export type PublishReply = { id: number; report: PublishReport } | { id: number; error: ErrorSummary };
+export type PublishReply = { id: number; report: PublishReport } | { id: number; error: PackedError };

@@ -1,5 +1,5 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import { summarizeError } from '../../core/errors.ts';
+import { packError } from '../../core/crossing-errors.ts';
 import { Publisher } from '../publisher.ts';
 import type { PublisherStart, PublishReply, PublishRequest } from './publisher-messages.ts';
 
@@ -10,7 +10,7 @@ function main({ settings, ledgerPath, elsewhere }: PublisherStart): void {
     try {
       return { id, report: await publisher.publish({ nowMs }) };
     } catch (error) {
-      return { id, error: summarizeError(error) };
+      return { id, error: packError(error) };
     }
   };
   let last: Promise<unknown> = Promise.resolve();

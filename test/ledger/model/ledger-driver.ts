@@ -5,7 +5,9 @@ import { AppError } from '../../../src/core/errors.ts';
 import type { CloseRefusedError } from '../../../src/ledger/journal/close/close-period.ts';
 import type { WalkRecord, WalkVerdict } from '../../../src/ledger/journal/runs/walks.ts';
 import { judgeWalk } from '../../../src/sync/prove.ts';
-import { WriterOps } from '../../../src/writer/writer-ops.ts';
+import { carryOut, type Result } from '../../../src/writer/commands/command-table.ts';
+import type { Desk } from '../../../src/writer/commands/desk.ts';
+import { plainDesk } from '../../../src/writer/open-desk.ts';
 import { WorkspaceModel } from './ledger-model.ts';
 import type { Listing, ModelRun, Range, Reason } from './model-parts.ts';
 import type { RunStep, Step, WalkOf } from './steps.ts';
@@ -42,7 +44,7 @@ interface Asleep {
   runKey: number;
   walk: WalkRecord;
   listing: Listing;
-  gone: ReturnType<WriterOps['absentAgain']>;
+  gone: Result<'absentAgain'>;
 }
 
 /** What both accounts say happened in a step. */
@@ -59,15 +61,15 @@ export class LedgerDriver {
   nowMs = Date.UTC(2025, 11, 1, 12);
   readonly #upstreams = [new Upstream('ws-1'), new Upstream('ws-2')] as const;
   readonly #asleep: [Asleep[], Asleep[]] = [[], []];
-  #ops: WriterOps;
+  #desk: Desk;
 
   constructor(connection: Database.Database) {
-    this.#ops = new WriterOps(connection);
+    this.#desk = plainDesk(connection);
   }
 
   /** From now on everything happens to another ledger, to which what this one held was moved. */
   moveTo(connection: Database.Database): void {
-    this.#ops = new WriterOps(connection);
+    this.#desk = plainDesk(connection);
   }
 
   /** Every comparison that the step gives rise to; the two sides of each must be equal. */
@@ -97,7 +99,7 @@ export class LedgerDriver {
     const range: Range = from !== null && to !== null && from > to ? { from: to, to: from } : { from, to };
     const held = model.isHeld(this.nowMs);
     const claimed = attempt(() =>
-      this.#ops.claimRun({
+      carryOut(this.#desk, 'claimRun', {
         workspaceId: model.id,
         workspaceName: model.id,
         kind: 'manual',
@@ -120,25 +122,25 @@ export class LedgerDriver {
     let last: WalkRecord | null = null;
     for (const [index, verdict] of VERDICTS[step.walk].entries()) {
       const bodies = pageBodies(model.id, listing, verdict === 'moved' ? 1 : 0);
-      this.#ops.beginWalk({ runKey });
-      for (const [page, body] of bodies.entries()) this.#ops.stagePage({ runKey, page: page + 1, body });
-      const facts = this.#ops.finishWalk({ runKey });
+      carryOut(this.#desk, 'beginWalk', { runKey });
+      for (const [page, body] of bodies.entries()) carryOut(this.#desk, 'stagePage', { runKey, page: page + 1, body });
+      const facts = carryOut(this.#desk, 'finishWalk', { runKey });
       const judgement = judgeWalk(facts, step.walk === 'twice' ? 'twice' : 'counted', index > 0);
       last = { walkNumber: index + 1, startedAtMs, finishedAtMs: this.nowMs, facts, ...judgement };
       outcomes.push({ ledger: last.verdict, model: verdict });
-      if (last.verdict !== 'accepted') this.#ops.recordWalk({ runKey, walk: last });
+      if (last.verdict !== 'accepted') carryOut(this.#desk, 'recordWalk', { runKey, walk: last });
     }
     if (last === null) throw new Error('no walk was made');
     const size = { pages: last.facts.pages, records: last.facts.records };
     if (step.walk === 'broken') return [...outcomes, ...this.#fail(model, run, runKey, 'unstable', 'unstable', size)];
     const known = model.knownRecords(range);
     if (listing.usage.size === 0) {
-      outcomes.push({ ledger: this.#ops.countKnownRecords({ runKey }), model: known });
+      outcomes.push({ ledger: carryOut(this.#desk, 'countKnownRecords', { runKey }), model: known });
       if (known > 0) {
         return [...outcomes, ...this.#fail(model, run, runKey, 'suspicious_empty', 'suspicious_empty', size)];
       }
     }
-    const absent = this.#ops.absentAgain({ runKey });
+    const absent = carryOut(this.#desk, 'absentAgain', { runKey });
     outcomes.push({
       ledger: absent.map(({ period, tenantId }) => `${period} ${tenantId}`).sort(),
       model: model.absentAgain(range, listing),
@@ -158,7 +160,7 @@ export class LedgerDriver {
   #publish(model: WorkspaceModel, { model: run, runKey, walk, listing, gone }: Asleep): Outcome[] {
     const may = model.mayPublish(run);
     const result = attempt(() =>
-      this.#ops.applyRun({ runKey, walk, withdrawals: gone, nowMs: this.nowMs, alerts: ALERTS }),
+      carryOut(this.#desk, 'applyRun', { runKey, walk, withdrawals: gone, nowMs: this.nowMs, alerts: ALERTS }),
     );
     if (!may || !('value' in result)) {
       this.#meet('run fenced');
@@ -182,7 +184,7 @@ export class LedgerDriver {
     code: string,
     size: { pages: number; records: number },
   ): Outcome[] {
-    this.#ops.failRun({
+    carryOut(this.#desk, 'failRun', {
       runKey,
       failure: { status, code, message: code, ...size },
       fault: null,
@@ -204,7 +206,7 @@ export class LedgerDriver {
     const open = model.periods.filter((known) => !model.isClosed(known));
     const period = chosen(position % 7 === 0 ? model.periods : open, position);
     const request = { workspaceId: model.id, period, by: 'Ada', note: `close ${position}`, force, settleHours };
-    const closed = attempt(() => this.#ops.closePeriod({ ...request, nowMs: this.nowMs }));
+    const closed = attempt(() => carryOut(this.#desk, 'closePeriod', { ...request, nowMs: this.nowMs }));
     const said = 'value' in closed ? { closed: reasonsOf(closed.value.overridden) } : refusalOf(closed);
     if (!model.periods.includes(period)) return [{ ledger: said, model: { code: 'unknown_period' } }];
     if (model.isClosed(period)) return [{ ledger: said, model: { code: 'close_refused', reasons: [] } }];
@@ -224,7 +226,7 @@ export class LedgerDriver {
     const closed = model.periods.filter((known) => model.isClosed(known));
     const period = chosen(position % 7 === 0 ? model.periods : closed, position);
     const request = { workspaceId: model.id, period, by: 'Bo', note: `reopen ${position}`, nowMs: this.nowMs };
-    const opened = attempt(() => this.#ops.reopenPeriod(request));
+    const opened = attempt(() => carryOut(this.#desk, 'reopenPeriod', request));
     const said = 'value' in opened ? { reversed: opened.value.reversed } : refusalOf(opened);
     if (!model.periods.includes(period)) return [{ ledger: said, model: { code: 'unknown_period' } }];
     if (!model.isClosed(period)) return [{ ledger: said, model: { code: 'close_refused', reasons: [] } }];

@@ -4,12 +4,12 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { evaluateStale } from '../../../src/alerts/evaluate/evaluate-self.ts';
 import { routesOf } from '../../../src/alerts/notify/routes.ts';
 import { main } from '../../../src/commands/main.ts';
 import { addPeriods, periodAt } from '../../../src/core/period.ts';
 import { openForWriting } from '../../../src/ledger/store/file/open.ts';
 import { startSandbox } from '../../../src/sandbox/server.ts';
-import { WriterOps } from '../../../src/writer/writer-ops.ts';
 import { type DaemonProcess, startCommand } from '../../support/daemon-process.ts';
 import { eventually } from '../../support/eventually.ts';
 import { viewLedger } from '../../support/ledger-view.ts';
@@ -85,7 +85,7 @@ function leaveNotification(path: string): void {
   const connection = openForWriting(path);
   const channels = routesOf([{ type: 'log', name: 'webhook-1' }]);
   const workspaces = [{ workspaceId: 'ws-1', sinceMs: 1_000_000, staleAfterMs: 1 }];
-  const { notificationIds } = new WriterOps(connection).raiseStale({ workspaces, channels, nowMs: Date.now() });
+  const { notificationIds } = evaluateStale(connection, workspaces, { channels, nowMs: Date.now() });
   connection.close();
   expect(notificationIds).toHaveLength(1);
 }

@@ -1,4 +1,5 @@
 import { Worker } from 'node:worker_threads';
+import { unpackError } from '../../../core/crossing-errors.ts';
 import { AppError } from '../../../core/errors.ts';
 import type { ReportOrder, ReportReply } from './report-thread.ts';
 
@@ -65,10 +66,7 @@ export function createReportMaker({ ledgerPath, head }: ReportMakerOptions): Rep
       const waiter = waiting.get(reply.id);
       waiting.delete(reply.id);
       if ('html' in reply) waiter?.resolve(reply.html);
-      else {
-        const { code, message, hint } = reply.error;
-        waiter?.reject(new AppError(code, message, { hint }));
-      }
+      else waiter?.reject(unpackError(reply.error));
       rest();
     });
     started.on('error', (cause) => {

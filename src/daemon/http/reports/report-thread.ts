@@ -1,5 +1,5 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import { type ErrorSummary, summarizeError } from '../../../core/errors.ts';
+import { type PackedError, packError } from '../../../core/crossing-errors.ts';
 import { openReader } from '../../../ledger/store/file/open.ts';
 import { type Charts, createCharts } from '../../../reports/page/charts.ts';
 import { pageHtml } from '../../../reports/page/page-html.ts';
@@ -12,7 +12,7 @@ import { type PageRequest, readPageData } from '../../../reports/queries/page-da
 export type ReportOrder = PageRequest & { tenantId?: string | undefined };
 
 /** The page as HTML; null when the ledger has nothing of it. */
-export type ReportReply = { id: number } & ({ html: string | null } | { error: ErrorSummary });
+export type ReportReply = { id: number } & ({ html: string | null } | { error: PackedError });
 
 let charts: Charts | null = null;
 
@@ -48,7 +48,7 @@ function linksOf(workspaceId: string, period: string): PageLinks {
 parentPort?.on('message', async ({ id, order }: { id: number; order: ReportOrder }) => {
   const reply = await makePage(workerData as string, order).then(
     (html): ReportReply => ({ id, html }),
-    (error: unknown): ReportReply => ({ id, error: summarizeError(error) }),
+    (error: unknown): ReportReply => ({ id, error: packError(error) }),
   );
   parentPort?.postMessage(reply);
 });

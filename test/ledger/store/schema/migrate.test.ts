@@ -203,9 +203,9 @@ function nextVersion(sql: string): string {
 /** Opens the ledger for writing in a process of its own, with the program that lies in `root`. */
 async function openInChild(root: string, path: string): Promise<{ applied: number; backup: string | null }> {
   const script = `
-    import { LedgerWriter } from ${JSON.stringify(join(root, 'dist/writer/ledger-writer.js'))};
+    import { openThreadedWriter } from ${JSON.stringify(join(root, 'dist/writer/threaded-writer.js'))};
     try {
-      const writer = await LedgerWriter.open(${JSON.stringify({ path, version: '2.0.0', nowMs: NOON })});
+      const writer = await openThreadedWriter(${JSON.stringify({ path, version: '2.0.0', nowMs: NOON })});
       console.log(JSON.stringify(writer.migration));
       await writer.close();
     } catch (error) {

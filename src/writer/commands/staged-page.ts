@@ -1,6 +1,6 @@
-import type { StagedPage, StagedRecord } from '../ledger/journal/staging/staged-record.ts';
-import type { UsageItem } from '../usage-api/answers/check-item.ts';
-import type { UsagePage } from '../usage-api/answers/check-page.ts';
+import type { StagedPage, StagedRecord } from '../../ledger/journal/staging/staged-record.ts';
+import type { UsageItem } from '../../usage-api/answers/check-item.ts';
+import type { UsagePage } from '../../usage-api/answers/check-page.ts';
 
 /** A checked page of the service in the ledger's words; its periods' bounds follow from their labels. */
 export function toStagedPage({ usage, total_records, total_pages }: UsagePage): StagedPage {

@@ -1,0 +1,32 @@
+import { acknowledgeAlert, addSilence, endSilence } from '../../alerts/book/actions.ts';
+import type { RunAlerts } from '../../alerts/book/alert-change.ts';
+import { recordFeedback } from '../../alerts/book/feedback.ts';
+import {
+  evaluateLedger,
+  evaluateStale,
+  type LedgerNews,
+  type StaleCheck,
+} from '../../alerts/evaluate/evaluate-self.ts';
+import type { ChannelRoute } from '../../alerts/notify/routes.ts';
+import { type Desk, onConnection } from './desk.ts';
+
+export interface Telling {
+  channels: readonly ChannelRoute[];
+  nowMs: number;
+}
+
+/** What people say of alerts, and alerts about ourselves. */
+export const alertCommands = {
+  recordFeedback: onConnection(recordFeedback),
+  acknowledgeAlert: onConnection(acknowledgeAlert),
+  /** Returns the id of the silence. */
+  addSilence: onConnection(addSilence),
+  endSilence: onConnection(endSilence),
+
+  /** Raises alerts for workspaces without a complete run for too long. */
+  raiseStale: ({ connection }: Desk, { workspaces, ...telling }: Telling & { workspaces: StaleCheck[] }): RunAlerts =>
+    evaluateStale(connection, workspaces, telling),
+
+  /** Raises an alert about the ledger as a whole; `detail` null ends it. */
+  tellOfLedger: ({ connection }: Desk, news: Telling & LedgerNews): RunAlerts => evaluateLedger(connection, news, news),
+};

@@ -1,0 +1,36 @@
+import { type PackedError, packError } from '../core/crossing-errors.ts';
+import { createRedactor } from '../core/text/redact.ts';
+import { CheckpointLog, keyFileOf } from '../ledger/audit/anchor/checkpoint-log.ts';
+import { type LedgerConnection, openForWriting } from '../ledger/store/file/open.ts';
+import { ledgerErrorOf } from '../ledger/store/file/sqlite-errors.ts';
+import { ledgerId } from '../ledger/store/schema/identity.ts';
+import { type MigrationReport, migrateLedger } from '../ledger/store/schema/migrate.ts';
+import type { Desk } from './commands/desk.ts';
+import type { WriterStart } from './writer.ts';
+
+/** Creates or migrates the ledger. */
+export function openDesk(start: WriterStart): { desk: Desk; migration: MigrationReport } {
+  const connection = openForWriting(start.path);
+  try {
+    connection.pragma('cache_size = -32768');
+    connection.pragma('temp_store = MEMORY');
+    connection.pragma('journal_size_limit = 16777216');
+    const migration = migrateLedger(connection, start.path, start.version, start.nowMs);
+    const keyFile = start.checkpointKeyFile ?? keyFileOf(start.path);
+    const checkpoints = new CheckpointLog(start.path, { keyFile, ledgerId: ledgerId(connection) });
+    return { desk: { ...plainDesk(connection), redact: createRedactor(start.secrets ?? []), checkpoints }, migration };
+  } catch (error) {
+    connection.close();
+    throw error;
+  }
+}
+
+/** A desk over a ledger that is open already, without secrets and checkpoints. */
+export function plainDesk(connection: LedgerConnection): Desk {
+  return { connection, redact: (text) => text, checkpoints: null, runs: new Map() };
+}
+
+/** An error of the writer on its way to who gave the command: what SQLite says becomes an error of the ledger. */
+export function packWriterError(error: unknown): PackedError {
+  return packError(ledgerErrorOf(error) ?? error);
+}

@@ -1,0 +1,129 @@
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { openInProcessWriter } from '../../src/writer/in-process-writer.ts';
+import { openThreadedWriter } from '../../src/writer/threaded-writer.ts';
+import type { Writer, WriterStart } from '../../src/writer/writer.ts';
+import { openLedger } from '../support/open-ledger.ts';
+import { rejection } from '../support/rejection.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+import { NOON } from '../support/time/test-clock.ts';
+
+const CLAIM = {
+  workspaceId: 'ws-1',
+  workspaceName: 'Test',
+  kind: 'manual',
+  slot: null,
+  window: { from: null, to: null },
+  nowMs: NOON,
+} as const;
+
+describe.each([
+  { where: 'in a thread of its own', open: openThreadedWriter },
+  { where: 'in the process', open: openInProcessWriter },
+])('a writer $where', ({ open }) => {
+  test('gives errors with their name, code, remedy and fields, but not of their class', async () => {
+    const writer = await openWriter();
+    await writer.call('claimRun', CLAIM);
+
+    const error = await rejection(writer.call('claimRun', CLAIM));
+
+    const facts = { name: 'LeaseHeldError', code: 'lease_held', retryable: true, retryAfterMs: 60_000 };
+    expect(error).toMatchObject(facts);
+    expect(error.constructor.name).toBe('AppError');
+    expect('hint' in error && error.hint).toContain('wait until that run has ended');
+  });
+
+  test('refuses a ledger of a newer version with the version that is needed', async () => {
+    const { connection, path } = openLedger();
+    connection.prepare('INSERT INTO schema_migrations VALUES (?, ?, ?, ?)').run(9e12, 'x', '99.1.0', 'later');
+
+    const error = await rejection(open({ ...freshStart(), path }));
+
+    expect(error).toMatchObject({ code: 'ledger_newer', hint: 'install usage-ledger 99.1.0 or later' });
+  });
+
+  test('carries out what was given before the close, and refuses what comes after it', async () => {
+    const writer = await openWriter();
+    const claimed = writer.call('claimRun', CLAIM);
+    const closed = writer.close();
+
+    expect(await claimed).toMatchObject({ workspaceId: 'ws-1' });
+    await closed;
+    expect(await writer.ended).toBeNull();
+    expect(writer.close()).toBe(closed);
+    expect(await rejection(writer.call('claimRun', CLAIM))).toMatchObject({ code: 'writer_closed' });
+  });
+
+  test('carries out commands in their order, each after the one before, whoever waits for which', async () => {
+    const writer = await openWriter();
+    const order: string[] = [];
+    const given = ['a', 'b', 'c', 'a'].map((name) =>
+      writer.call('claimRun', { ...CLAIM, workspaceId: name, workspaceName: name }).then(
+        (run) => order.push(`${name} ${'runKey' in run ? run.runKey : ''}`),
+        () => order.push(`${name} refused`),
+      ),
+    );
+    order.push('given');
+    await Promise.all(given);
+
+    expect(order).toEqual(['given', 'a 1', 'b 2', 'c 3', 'a refused']);
+  });
+
+  test('takes what is transferred away from who gave it, and keeps no hold of what it answered', async () => {
+    const writer = await openWriter();
+    const run = await claimed(writer);
+    await writer.call('beginWalk', { runKey: run.runKey });
+    const text =
+      '{"message":"","success":true,"data":{"workspace_id":"ws-1","usage":[],"total_records":0,"total_pages":0}}';
+    const body = Uint8Array.from(Buffer.from(text)).buffer;
+
+    const receipt = await writer.call('stagePage', { runKey: run.runKey, page: 1, body }, [body]);
+
+    expect(receipt).toEqual({ records: 0, newKeys: 0, totalPages: 0, totalRecords: 0 });
+    expect(body.byteLength).toBe(0);
+    Object.assign(run, { fencingToken: 99 });
+    expect(await writer.call('renewLease', { runKey: run.runKey, nowMs: NOON })).toBe(true);
+  });
+
+  test('lets go of a run whose failure cannot be written all the same, with all that it had staged', async () => {
+    const start = freshStart();
+    const writer = await open(start);
+    onTestFinished(() => writer.close());
+    const { runKey } = await claimed(writer);
+    const { connection } = openLedger(start.path);
+    connection.exec("CREATE TRIGGER full BEFORE UPDATE ON runs BEGIN SELECT RAISE(ABORT, 'no room'); END");
+    const failure = { status: 'failed', code: 'network', message: '', pages: 0, records: 0 } as const;
+    const fail = () => rejection(writer.call('failRun', { runKey, failure, fault: null, channels: [], nowMs: NOON }));
+
+    expect(await fail()).toMatchObject({ name: 'SqliteError', message: 'no room', code: 'internal' });
+    expect((await fail()).message).toContain('is not open');
+  });
+
+  test('refuses what cannot cross threads to its own caller, and carries out the commands beside it', async () => {
+    const writer = await openWriter();
+    const before = writer.call('claimRun', CLAIM);
+    const uncloneable = { ...CLAIM, workspaceId: 'ws-2', workspaceName: (() => '') as never };
+    const broken = rejection(writer.call('claimRun', uncloneable));
+    const after = writer.call('claimRun', { ...CLAIM, workspaceId: 'ws-3' });
+
+    expect(await before).toMatchObject({ workspaceId: 'ws-1' });
+    expect((await broken).name).toBe('DataCloneError');
+    expect(await after).toMatchObject({ workspaceId: 'ws-3' });
+  });
+
+  async function openWriter(): Promise<Writer> {
+    const writer = await open(freshStart());
+    onTestFinished(() => writer.close());
+    return writer;
+  }
+});
+
+function freshStart(): WriterStart {
+  return { path: join(temporaryFolder(), 'ledger.db'), version: '1.0.0', nowMs: NOON };
+}
+
+async function claimed(writer: Writer) {
+  const run = await writer.call('claimRun', CLAIM);
+  if (!('runKey' in run)) throw new Error('the run must be new');
+  return run;
+}
