@@ -11,6 +11,9 @@ if (fault === null) {
       env: process.env,
       cwd: process.cwd(),
     });
+    // pm2's own module listens on this channel, which would keep a process alive that has nothing left to do. It stays
+    // connected: that module ends a process with exit code 1 once it is not.
+    process.channel?.unref();
   });
 } else {
   process.stderr.write(`error: ${fault}\n`);

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
-import { summarizeError } from '../core/errors.ts';
-import { startDaemon } from '../daemon/daemon.ts';
+import { systemClock } from '../core/clock.ts';
+import { AppError, summarizeError } from '../core/errors.ts';
+import type { Logger } from '../core/logger.ts';
 import type { Context } from '../wiring/context.ts';
 import { type CliContext, EXIT, examples, plainCommand } from './shared/cli-context.ts';
 
@@ -8,6 +9,8 @@ import { type CliContext, EXIT, examples, plainCommand } from './shared/cli-cont
 const STOP_DEADLINE_MS = 19_000;
 /** Without its writer a daemon can do nothing: what is left to stop has this long. */
 const DEAD_WRITER_DEADLINE_MS = 800;
+/** Faults of a start that last until a person changes something: pm2 and systemd leave a daemon at exit code 2. */
+const LASTING_FAULTS: readonly string[] = ['http_port', 'ledger_unreadable'];
 
 export function daemonCommand(cli: CliContext): Command {
   return plainCommand('daemon')
@@ -19,49 +22,75 @@ export function daemonCommand(cli: CliContext): Command {
         'npx pm2 start ecosystem.config.cjs',
       ),
     )
-    .action(() => cli.withContext((context) => runDaemon(cli, context), { service: true }));
+    .action(async () => {
+      const stop = listenForStop(cli);
+      try {
+        await cli.withContext((context) => runDaemon(context, stop), { service: true });
+      } catch (error) {
+        if (!(error instanceof AppError) || error.retryable || !LASTING_FAULTS.includes(error.code)) throw error;
+        cli.report(error);
+        cli.exitCode = EXIT.usage;
+      }
+    });
 }
 
-/** Runs until the first signal, then drains; the second signal, or the deadline, ends the process at once. */
-async function runDaemon(cli: CliContext, context: Context): Promise<void> {
+interface Stop {
+  /** Resolves once a stop is asked for. */
+  readonly asked: Promise<void>;
+  /** Where it is told of, from now on. */
+  logTo(logger: Logger): void;
+  /** Asks for one; if that has been done before, the process ends at once. */
+  ask(cause: string, exitCode: number, deadlineMs?: number): void;
+}
+
+/** From here on the first signal asks for a stop, also during the start; the second, or the deadline, ends the process. */
+function listenForStop(cli: CliContext): Stop {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  let logger: Logger | null = null;
+  let asked = false;
+  const ask: Stop['ask'] = (cause, exitCode, deadlineMs = STOP_DEADLINE_MS) => {
+    if (asked) {
+      logger?.warn({ cause }, 'stopping at once');
+      process.exit(EXIT.failed);
+    }
+    asked = true;
+    cli.exitCode = exitCode;
+    logger?.info({ cause }, 'stopping');
+    const giveUp = (): void => {
+      logger?.error('the stop took too long, ending now');
+      process.exit(EXIT.failed);
+    };
+    systemClock.after(deadlineMs, giveUp, { background: true });
+    resolve();
+  };
+  process.on('SIGINT', () => ask('SIGINT', EXIT.done)).on('SIGTERM', () => ask('SIGTERM', EXIT.done));
+  const logTo = (to: Logger) => {
+    logger = to;
+  };
+  return { asked: promise, logTo, ask };
+}
+
+/** Runs until a stop is asked for, then drains. */
+async function runDaemon(context: Context, { asked, logTo, ask }: Stop): Promise<void> {
   const { logger } = context;
-  const stopping = new Promise<void>((resolve) => {
-    let asked = false;
-    const ask = (cause: string, exitCode: number, deadlineMs = STOP_DEADLINE_MS): void => {
-      if (asked) {
-        logger.warn({ cause }, 'stopping at once');
-        process.exit(EXIT.failed);
-      }
-      asked = true;
-      cli.exitCode = exitCode;
-      logger.info({ cause }, 'stopping');
-      const giveUp = (): void => {
-        logger.error('the stop took too long, ending now');
-        process.exit(EXIT.failed);
-      };
-      context.clock.after(deadlineMs, giveUp, { background: true });
-      resolve();
-    };
-    process.on('SIGINT', () => ask('SIGINT', EXIT.done)).on('SIGTERM', () => ask('SIGTERM', EXIT.done));
-    const onCrash = (error: unknown): void => {
-      const stack = error instanceof Error ? error.stack : undefined;
-      logger.fatal({ reason: summarizeError(error).message, stack }, 'unexpected error');
-      ask('unexpected error', EXIT.failed);
-    };
-    void context.writerDeath.then(({ code, message, cause }) => {
-      const stack = cause instanceof Error ? cause.stack : undefined;
-      logger.fatal({ code, reason: message, stack }, "the ledger's writer has died");
-      ask("the ledger's writer has died", EXIT.failed, DEAD_WRITER_DEADLINE_MS);
-    });
-    process.on('uncaughtException', onCrash).on('unhandledRejection', onCrash);
+  logTo(logger);
+  const onCrash = (error: unknown): void => {
+    const stack = error instanceof Error ? error.stack : undefined;
+    logger.fatal({ reason: summarizeError(error).message, stack }, 'unexpected error');
+    ask('unexpected error', EXIT.failed);
+  };
+  process.on('uncaughtException', onCrash).on('unhandledRejection', onCrash);
+  void context.writerDeath.then(({ code, message, cause }) => {
+    const stack = cause instanceof Error ? cause.stack : undefined;
+    logger.fatal({ code, reason: message, stack }, "the ledger's writer has died");
+    ask("the ledger's writer has died", EXIT.failed, DEAD_WRITER_DEADLINE_MS);
   });
+  const { startDaemon } = await import('../daemon/daemon.ts');
   const daemon = await startDaemon(context);
   // pm2 waits for this word (wait_ready) before it calls the start a success.
   process.send?.('ready');
-  await stopping;
+  await asked;
   await daemon.stop();
   await context.close();
   logger.info('stopped');
-  // pm2 listens on this channel for its own ends, which keeps a process of Node 24 alive.
-  if (process.connected) process.disconnect();
 }

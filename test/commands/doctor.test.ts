@@ -237,7 +237,14 @@ describe('doctor', () => {
   it('looks at what pm2 would do to the daemon', async () => {
     const world = await createWorld(FIRST);
     const file = join(world.folder, 'ecosystem.config.cjs');
-    const right = { name: 'usage-ledger', script: 'daemon.js', kill_timeout: 20000, wait_ready: true, treekill: false };
+    const right = {
+      name: 'usage-ledger',
+      script: 'daemon.js',
+      kill_timeout: 20000,
+      wait_ready: true,
+      treekill: false,
+      stop_exit_codes: [2],
+    };
     const other = { name: 'other', script: 'other.js' };
     writeFileSync(file, `module.exports = { apps: ${JSON.stringify([other, right])} };`);
     const good = await examine(world);
@@ -253,6 +260,7 @@ describe('doctor', () => {
       ['pm2', 'set kill_timeout to 20000 or more'],
       ['pm2', 'set wait_ready to true'],
       ['pm2', 'set treekill to false'],
+      ['pm2', 'set stop_exit_codes to [2]'],
     ]);
   });
 });

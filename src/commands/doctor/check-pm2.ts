@@ -3,7 +3,7 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { groupOf, listOf } from '../../config/reading/path.ts';
 import { summarizeError } from '../../core/errors.ts';
-import { type Finding, fail, ok } from './finding.ts';
+import { type Finding, fail, ok, warn } from './finding.ts';
 
 /** The daemon takes up to 19 s to stop. */
 const SHORTEST_KILL_TIMEOUT_MS = 20_000;
@@ -40,5 +40,10 @@ function checkApp(app: Record<PropertyKey, unknown>): Finding[] {
     const message = 'treekill is on: pm2 ends the private redis-server before the daemon';
     findings.push(fail('pm2', message, 'set treekill to false', subject));
   }
-  return findings.length > 0 ? findings : [ok('pm2', 'kill_timeout, wait_ready and treekill are right', subject)];
+  if (!listOf(app.stop_exit_codes).map(Number).includes(2)) {
+    const message = 'stop_exit_codes lacks 2: pm2 starts the daemon again and again with a configuration that is wrong';
+    findings.push(warn('pm2', message, 'set stop_exit_codes to [2]', subject));
+  }
+  if (findings.length > 0) return findings;
+  return [ok('pm2', 'kill_timeout, wait_ready, treekill and stop_exit_codes are right', subject)];
 }

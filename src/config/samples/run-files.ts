@@ -50,6 +50,8 @@ WorkingDirectory=${escaped(folder)}
 ExecStart=${quoted(nodePath)} --max-semi-space-size=4 ${quoted(cli)} daemon --config ${quoted(join(folder, 'usage-ledger.yml'))}
 Restart=on-failure
 RestartSec=5
+# A wrong configuration, a taken port, a file that is no ledger: to start again helps once a person has changed that.
+RestartPreventExitStatus=2
 # A stop drains running jobs for up to 19 s. The signal goes to the daemon alone: it stops its private redis-server itself.
 TimeoutStopSec=25
 KillMode=mixed

@@ -92,10 +92,9 @@ function connect(path: string, readonly: boolean): LedgerConnection {
     connection.pragma('schema_version');
   } catch (cause) {
     connection.close();
-    throw new LedgerError('ledger_unreadable', `the ledger ${path} cannot be read: ${messageOf(cause)}`, {
-      hint: ledgerErrorOf(cause)?.hint,
-      cause,
-    });
+    const { hint, retryable = false } = ledgerErrorOf(cause) ?? {};
+    const message = `the ledger ${path} cannot be read: ${messageOf(cause)}`;
+    throw new LedgerError('ledger_unreadable', message, { hint, retryable, cause });
   }
   const version = sqliteVersion(connection);
   if (isOlder(version, OLDEST_SAFE_SQLITE)) {

@@ -1,0 +1,82 @@
+import { once } from 'node:events';
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { stringify } from 'yaml';
+import { eventually } from '../../support/eventually.ts';
+import { ECOSYSTEM, Pm2World } from './pm2-world.ts';
+
+const WORKSPACE = {
+  ...{ id: 'ws-1', base_url: 'http://127.0.0.1:9', embed_url: 'http://127.0.0.1:9' },
+  ...{ api_key_id: 'ak_first', secret_key: 'sk_first_not_a_secret' },
+};
+
+function world(): Pm2World {
+  const made = new Pm2World();
+  onTestFinished(() => made.close());
+  return made;
+}
+
+function configure({ folder }: Pm2World, settings: object): void {
+  writeFileSync(join(folder, 'usage-ledger.yml'), stringify(settings), { mode: 0o600 });
+}
+
+/** Starts it and waits for the end; pm2 says "waiting restart" of what it has stopped for good while a back-off is set. */
+async function startInVain(of: Pm2World, told: RegExp): Promise<void> {
+  await of.pm2('start', ECOSYSTEM).catch(() => undefined);
+  await eventually(() => expect(of.exitCodes()).toEqual([2]), 20_000);
+  await eventually(() => expect(of.logText('error')).toMatch(told));
+  // Longer than the back-off of pm2: whoever would start it again has had the time.
+  const { pid, pm2_env } = await of.listed();
+  expect({ pid, ...pm2_env }).toMatchObject({ pid: 0, restart_time: 0, exit_code: 2 });
+  expect(pm2_env.status).not.toBe('online');
+}
+
+test('a wrong configuration ends the start with exit code 2, and pm2 leaves it at that until somebody starts it', async () => {
+  const of = world();
+  writeFileSync(join(of.folder, 'usage-ledger.yml'), 'nonsense: 1\n', { mode: 0o600 });
+  await startInVain(of, /nonsense: is not a setting/);
+  configure(of, { workspaces: [WORKSPACE], http: { port: 0 } });
+  await of.pm2('start', 'usage-ledger');
+  await eventually(() => expect(of.logLines().some(({ msg }) => msg === 'ready')).toBe(true), 20_000);
+  expect((await of.listed()).pm2_env.status).toBe('online');
+});
+
+test('a taken port does so, too', async () => {
+  const of = world();
+  const other = createServer().listen(0, '127.0.0.1');
+  await once(other, 'listening');
+  onTestFinished(() => void other.close());
+  configure(of, { workspaces: [WORKSPACE], http: { port: (other.address() as AddressInfo).port } });
+  await startInVain(of, /the port is in use/);
+});
+
+test('and so does a file that is no ledger', async () => {
+  const of = world();
+  mkdirSync(join(of.folder, 'data'), { mode: 0o700 });
+  writeFileSync(join(of.folder, 'data', 'ledger.db'), 'garbage '.repeat(1000), { mode: 0o600 });
+  configure(of, { workspaces: [WORKSPACE], http: { port: 0 } });
+  await startInVain(of, /file is not a database/);
+});
+
+test('what may pass by itself is tried again, such as a disk that is not mounted yet', async () => {
+  const of = world();
+  mkdirSync(join(of.folder, 'data'), { mode: 0o700 });
+  symlinkSync(join(of.folder, 'disk', 'ledger.db'), join(of.folder, 'data', 'ledger.db'));
+  configure(of, { workspaces: [WORKSPACE], http: { port: 0 } });
+  await of.pm2('start', ECOSYSTEM).catch(() => undefined);
+  await eventually(async () => expect((await of.listed()).pm2_env.restart_time).toBeGreaterThan(0), 20_000);
+  expect(new Set(of.exitCodes())).toEqual(new Set([1]));
+});
+
+test('a stop ends with 0, again and again', async () => {
+  const of = world();
+  configure(of, { workspaces: [WORKSPACE], http: { port: 0 } });
+  for (const codes of [[0], [0, 0], [0, 0, 0]]) {
+    await of.pm2('start', ECOSYSTEM);
+    await of.pm2('stop', 'usage-ledger');
+    await eventually(() => expect(of.exitCodes()).toEqual(codes), 20_000);
+  }
+});

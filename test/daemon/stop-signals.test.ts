@@ -1,0 +1,31 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import { stringify } from 'yaml';
+import { startDaemonProcess } from '../support/daemon-process.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+
+/** Milliseconds after the process began: it loads its code, opens the ledger, starts Redis. */
+const MOMENTS = [60, 200, 300, 400, 500];
+
+test.for(['SIGTERM', 'SIGINT'] as const)('%s ends a daemon with 0 at any moment of its start', async (signal) => {
+  const folder = temporaryFolder();
+  const workspace = {
+    ...{ id: 'ws-1', base_url: 'http://127.0.0.1:9', embed_url: 'http://127.0.0.1:9' },
+    ...{ api_key_id: 'ak_first', secret_key: 'sk_first_not_a_secret' },
+  };
+  const settings = { workspaces: [workspace], http: { port: 0 } };
+  writeFileSync(join(folder, 'usage-ledger.yml'), stringify(settings), { mode: 0o600 });
+  for (const ms of MOMENTS) {
+    const daemon = startDaemonProcess(folder);
+    await sleep(ms);
+    daemon.child.kill(signal);
+    // Before our first line is read a signal ends any process, and who looks after it calls that clean.
+    expect([0, signal]).toContain(await daemon.exit());
+  }
+  const daemon = startDaemonProcess(folder);
+  await daemon.line('private Redis is ready');
+  daemon.child.kill(signal);
+  expect(await daemon.exit()).toBe(0);
+});
