@@ -39,6 +39,8 @@ export interface ContextOverrides {
   logDestination?: LogDestination;
   randomness?: Randomness;
   clientOptions?: Patience;
+  /** What notifications are handed to, by the names in the configuration. */
+  channels?: ReadonlyMap<string, Channel>;
   /** A thread for the writer that has been started already. */
   thread?: WriterHandle | undefined;
   /** How the ledger is opened for writing; in a thread of its own when absent. */
@@ -93,7 +95,8 @@ export class Context {
     this.version = readVersion();
     const randomness = overrides.randomness ?? systemRandomness;
     const channels = channelsOf(config);
-    this.channels = createChannels(channels, { logger: this.logger, clock: this.clock, proxy: config.proxy });
+    this.channels =
+      overrides.channels ?? createChannels(channels, { logger: this.logger, clock: this.clock, proxy: config.proxy });
     this.#routes = routesOf(channels);
     this.#clients = new ServiceClients({
       config,

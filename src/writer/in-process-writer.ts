@@ -1,5 +1,6 @@
 import { unpackError } from '../core/crossing-errors.ts';
 import type { AppError } from '../core/errors.ts';
+import type { Claimant } from '../ledger/journal/runs/claim-run.ts';
 import type { MigrationReport } from '../ledger/store/schema/migrate.ts';
 import { type Args, type CommandName, carryOut, type Result } from './commands/command-table.ts';
 import type { Desk } from './commands/desk.ts';
@@ -8,11 +9,12 @@ import { closedError, type Writer, type WriterStart } from './writer.ts';
 
 /**
  * A writer without a thread, for tests and simulations: what it is given, answers and throws is what would have crossed
- * the thread. It waits for no timer, so a command is carried out before anything that a clock brings.
+ * the thread. It waits for no timer, so a command is carried out before anything that a clock brings. As `claimant`, each
+ * of several simulated processes can have an identity and chance of its own.
  */
-export function openInProcessWriter(start: WriterStart): Promise<Writer> {
+export function openInProcessWriter(start: WriterStart, claimant: Claimant = {}): Promise<Writer> {
   return crossing(() => {
-    const { desk, migration } = openDesk(start);
+    const { desk, migration } = openDesk(start, claimant);
     return new InProcessWriter(desk, migration);
   });
 }

@@ -1,6 +1,7 @@
 import { type PackedError, packError } from '../core/crossing-errors.ts';
 import { createRedactor } from '../core/text/redact.ts';
 import { CheckpointLog, keyFileOf } from '../ledger/audit/anchor/checkpoint-log.ts';
+import type { Claimant } from '../ledger/journal/runs/claim-run.ts';
 import { type LedgerConnection, openForWriting } from '../ledger/store/file/open.ts';
 import { ledgerErrorOf } from '../ledger/store/file/sqlite-errors.ts';
 import { ledgerId } from '../ledger/store/schema/identity.ts';
@@ -9,7 +10,7 @@ import type { Desk } from './commands/desk.ts';
 import type { WriterStart } from './writer.ts';
 
 /** Creates or migrates the ledger. */
-export function openDesk(start: WriterStart): { desk: Desk; migration: MigrationReport } {
+export function openDesk(start: WriterStart, claimant: Claimant = {}): { desk: Desk; migration: MigrationReport } {
   const connection = openForWriting(start.path);
   try {
     connection.pragma('cache_size = -32768');
@@ -18,7 +19,8 @@ export function openDesk(start: WriterStart): { desk: Desk; migration: Migration
     const migration = migrateLedger(connection, start.path, start.version, start.nowMs);
     const keyFile = start.checkpointKeyFile ?? keyFileOf(start.path);
     const checkpoints = new CheckpointLog(start.path, { keyFile, ledgerId: ledgerId(connection) });
-    return { desk: { ...plainDesk(connection), redact: createRedactor(start.secrets ?? []), checkpoints }, migration };
+    const redact = createRedactor(start.secrets ?? []);
+    return { desk: { ...plainDesk(connection), redact, checkpoints, claimant }, migration };
   } catch (error) {
     connection.close();
     throw error;
@@ -27,7 +29,7 @@ export function openDesk(start: WriterStart): { desk: Desk; migration: Migration
 
 /** A desk over a ledger that is open already, without secrets and checkpoints. */
 export function plainDesk(connection: LedgerConnection): Desk {
-  return { connection, redact: (text) => text, checkpoints: null, runs: new Map() };
+  return { connection, redact: (text) => text, checkpoints: null, claimant: {}, runs: new Map() };
 }
 
 /** An error of the writer on its way to who gave the command: what SQLite says becomes an error of the ledger. */

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { systemRandomness } from '../../src/core/randomness.ts';
 import { openInProcessWriter } from '../../src/writer/in-process-writer.ts';
 import { openThreadedWriter } from '../../src/writer/threaded-writer.ts';
 import type { Writer, WriterStart } from '../../src/writer/writer.ts';
@@ -116,6 +117,25 @@ describe.each([
     onTestFinished(() => writer.close());
     return writer;
   }
+});
+
+test('a writer in the process claims as whom it is told to be, with the chance that it is given', async () => {
+  const start = freshStart();
+  const holder = { host: 'host-1', pid: 7, start: 'boot:1' };
+  const bytes = (count: number): Buffer => Buffer.alloc(count, 0xab);
+  const first = await openInProcessWriter(start, { holder, randomness: { ...systemRandomness, bytes } });
+  const second = await openInProcessWriter(start, { holder: { ...holder, host: 'host-2' } });
+  onTestFinished(async () => void (await Promise.all([first.close(), second.close()])));
+
+  expect((await claimed(first)).runId).toBe('run_20260320T120000000Z_abababab');
+  expect((await rejection(second.call('claimRun', CLAIM))).message).toContain('process 7 on host-1');
+  // Of its own host a process knows that no such process runs.
+  const again = await openInProcessWriter(start, { holder: { ...holder, pid: 8 } });
+  onTestFinished(() => again.close());
+  expect(await claimed(again)).toMatchObject({ fencingToken: 2 });
+  const everything = { workspaceId: null, rule: '*', tenant: '*', period: '*', upToCredits: null };
+  const silence = { kind: 'silence', ...everything, reason: '', by: 'Ada', untilMs: NOON + 1, nowMs: NOON } as const;
+  expect(await first.call('addSilence', silence)).toBe('silence_abababababab');
 });
 
 function freshStart(): WriterStart {

@@ -69,7 +69,11 @@ export function acknowledgeAlert(connection: Database.Database, request: Acknowl
 }
 
 /** Mutes what fits the patterns; returns the id of the silence. Throws `unknown_workspace`. */
-export function addSilence(connection: Database.Database, request: SilenceRequest): string {
+export function addSilence(
+  connection: Database.Database,
+  request: SilenceRequest,
+  randomness = systemRandomness,
+): string {
   const { workspaceId } = request;
   const workspaceKey =
     workspaceId === null
@@ -80,7 +84,7 @@ export function addSilence(connection: Database.Database, request: SilenceReques
       hint: 'sync it first, or leave --workspace out',
     });
   }
-  const silenceId = `${request.kind}_${systemRandomness.bytes(6).toString('hex')}`;
+  const silenceId = `${request.kind}_${randomness.bytes(6).toString('hex')}`;
   connection
     .prepare(
       `INSERT INTO silences (silence_id, kind, workspace_key, rule, tenant, period, up_to_credits, until, reason,

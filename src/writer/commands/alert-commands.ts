@@ -1,4 +1,4 @@
-import { acknowledgeAlert, addSilence, endSilence } from '../../alerts/book/actions.ts';
+import { acknowledgeAlert, addSilence, endSilence, type SilenceRequest } from '../../alerts/book/actions.ts';
 import type { RunAlerts } from '../../alerts/book/alert-change.ts';
 import { recordFeedback } from '../../alerts/book/feedback.ts';
 import {
@@ -20,7 +20,8 @@ export const alertCommands = {
   recordFeedback: onConnection(recordFeedback),
   acknowledgeAlert: onConnection(acknowledgeAlert),
   /** Returns the id of the silence. */
-  addSilence: onConnection(addSilence),
+  addSilence: ({ connection, claimant }: Desk, request: SilenceRequest): string =>
+    addSilence(connection, request, claimant.randomness),
   endSilence: onConnection(endSilence),
 
   /** Raises alerts for workspaces without a complete run for too long. */

@@ -1,7 +1,7 @@
 import { isoTime } from '../../core/clock.ts';
 import type { Redactor } from '../../core/text/redact.ts';
 import type { CheckpointLog } from '../../ledger/audit/anchor/checkpoint-log.ts';
-import type { ClaimedRun } from '../../ledger/journal/runs/claim-run.ts';
+import type { Claimant, ClaimedRun } from '../../ledger/journal/runs/claim-run.ts';
 import type { RunStaging } from '../../ledger/journal/staging/staging.ts';
 import type { LedgerConnection } from '../../ledger/store/file/open.ts';
 
@@ -12,6 +12,7 @@ export interface Desk {
   readonly redact: Redactor;
   /** Absent where nobody keeps heads elsewhere. */
   readonly checkpoints: CheckpointLog | null;
+  readonly claimant: Claimant;
   /** Runs under way, by their keys. */
   readonly runs: Map<number, OpenRun>;
 }

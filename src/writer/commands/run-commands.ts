@@ -52,8 +52,8 @@ export interface FailedRun extends OfRun {
 
 /** A run from its claim to its end. */
 export const runCommands = {
-  claimRun({ connection, runs }: Desk, request: ClaimRequest): ClaimedRun | SlotDone {
-    const run = claimRun(connection, request);
+  claimRun({ connection, runs, claimant }: Desk, request: ClaimRequest): ClaimedRun | SlotDone {
+    const run = claimRun(connection, request, claimant);
     if ('runKey' in run) {
       runs.set(run.runKey, { run, staging: new RunStaging(connection, run.workspaceKey, run.window) });
     }

@@ -1,4 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest';
+import type { Channel } from '../../../src/alerts/channels/channel.ts';
 import { systemRandomness } from '../../../src/core/randomness.ts';
 import type { Context } from '../../../src/wiring/context.ts';
 import type { LedgerView, Row } from '../../support/ledger-view.ts';
@@ -85,6 +86,21 @@ test('a claim whose sender died runs out after a minute, and the notification is
   clock.advance(1);
   expect(await context.deliver(id, SIGNAL)).toEqual({ state: 'delivered' });
   expect(receiver.received.map(({ headers }) => headers['webhook-id'])).toEqual([id]);
+});
+
+test('channels that a context is given take what the configured ones would have got', async () => {
+  const { receiver, another, id, row } = await startWithNotification([204]);
+  const taken: string[] = [];
+  const deliver: Channel['deliver'] = async ({ notificationId }) => {
+    taken.push(notificationId);
+    return { outcome: 'delivered', detail: 'in memory' };
+  };
+  const context = another(undefined, { channels: new Map([['hook', { name: 'hook', type: 'webhook', deliver }]]) });
+
+  expect(await context.deliver(id, SIGNAL)).toEqual({ state: 'delivered' });
+  expect(taken).toEqual([id]);
+  expect(receiver.received).toEqual([]);
+  expect(row()).toMatchObject({ state: 'delivered' });
 });
 
 interface DeliveryFixture extends Fixture {

@@ -41,6 +41,12 @@ export interface SlotDone {
   doneBy: string;
 }
 
+/** Who claims, and where the random part of a run's id comes from; this process and the system when absent. */
+export interface Claimant {
+  holder?: ProcessIdentity;
+  randomness?: Randomness;
+}
+
 /**
  * Claims a workspace for one run: takes its lease with a higher fencing token and writes the run's row. A lease of a
  * live run is an error that says how long to wait; one that has expired, or whose process on this machine is gone,
@@ -49,7 +55,7 @@ export interface SlotDone {
 export function claimRun(
   connection: Connection,
   request: ClaimRequest,
-  { holder = thisProcess(), randomness = systemRandomness }: { holder?: ProcessIdentity; randomness?: Randomness } = {},
+  { holder = thisProcess(), randomness = systemRandomness }: Claimant = {},
 ): ClaimedRun | SlotDone {
   capLeases(connection, request.nowMs);
   return connection.transaction(() => claim(connection, request, holder, randomness)).immediate();
