@@ -80,7 +80,7 @@ export async function syncWorkspace(deps: SyncDeps, request: SyncRequest): Promi
       log.debug({ walk: walk.walkNumber, verdict: walk.verdict, signs: walk.signs }, 'walk ended');
     });
     await refuseSuspiciousEmpty(writer, claimed, proven.walk);
-    const withdrawals = await confirmWithdrawals(deps, claimed, signal);
+    const asked = await confirmWithdrawals(deps, claimed, signal);
     signal.throwIfAborted();
     const {
       extra: alerts,
@@ -89,7 +89,7 @@ export async function syncWorkspace(deps: SyncDeps, request: SyncRequest): Promi
     } = await writer.call('applyRun', {
       runKey: claimed.runKey,
       walk: proven.walk,
-      withdrawals,
+      ...asked,
       nowMs: clock.now(),
       alerts: {
         rules: workspace.alerts,

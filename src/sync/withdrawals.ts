@@ -8,21 +8,33 @@ import { periodsOf, type SyncDeps } from './sync-deps.ts';
 const MAX_HISTORIES = 200;
 const HISTORY_PER_PAGE = 100;
 
+export interface AskedHistories {
+  /** Keys that two walks of different runs have missed and that the tenant's own history does not have either. */
+  withdrawals: AbsentKey[];
+  /** Keys that stay absent although their tenants were asked for: the others' turn comes before theirs. */
+  unconfirmed: AbsentKey[];
+}
+
 /**
- * The keys that two walks of different runs have missed and that the tenant's own history does not have either. Asks
- * the service, so it runs before the transaction that publishes. A history that cannot be read withdraws nothing.
+ * Asks the tenants' own histories for the keys that two walks have missed, those first that have waited longest. Runs
+ * before the transaction that publishes. A history that cannot be read withdraws nothing.
  */
-export async function confirmWithdrawals(deps: SyncDeps, run: ClaimedRun, signal: AbortSignal): Promise<AbsentKey[]> {
+export async function confirmWithdrawals(
+  deps: SyncDeps,
+  run: ClaimedRun,
+  signal: AbortSignal,
+): Promise<AskedHistories> {
   const absent = await deps.writer.call('absentAgain', { runKey: run.runKey });
   const byTenant = new Map<string, AbsentKey[]>();
   for (const key of absent) byTenant.set(key.tenantId, [...(byTenant.get(key.tenantId) ?? []), key]);
-  const confirmed: AbsentKey[] = [];
-  for (const [tenantId, keys] of turnOf([...byTenant], run.runKey)) {
+  const asked: AskedHistories = { withdrawals: [], unconfirmed: [] };
+  for (const [tenantId, keys] of [...byTenant].slice(0, MAX_HISTORIES)) {
     try {
       const periods = await readHistory(deps, run, tenantId, signal);
-      confirmed.push(...keys.filter(({ period }) => !periods.has(period)));
+      for (const key of keys) asked[periods.has(key.period) ? 'unconfirmed' : 'withdrawals'].push(key);
     } catch (error) {
       signal.throwIfAborted();
+      asked.unconfirmed.push(...keys);
       const { code, message } = summarizeError(error);
       deps.logger.warn(
         { runId: run.runId, code, reason: message },
@@ -30,14 +42,7 @@ export async function confirmWithdrawals(deps: SyncDeps, run: ClaimedRun, signal
       );
     }
   }
-  return confirmed;
-}
-
-/** Another part of the list each run: tenants that are never confirmed do not keep the rest waiting. */
-function turnOf<T>(all: T[], runKey: number): T[] {
-  if (all.length <= MAX_HISTORIES) return all;
-  const start = (runKey * MAX_HISTORIES) % all.length;
-  return [...all, ...all].slice(start, start + MAX_HISTORIES);
+  return asked;
 }
 
 /** The periods of a tenant's own history; empty when the service does not know the tenant any more. */

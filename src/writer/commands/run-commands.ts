@@ -38,6 +38,7 @@ export interface PageReceipt {
 export interface Publication extends OfRun {
   walk: WalkRecord;
   withdrawals: AbsentKey[];
+  unconfirmed: AbsentKey[];
   nowMs: number;
   alerts: RunAlertSettings;
 }
@@ -95,11 +96,11 @@ export const runCommands = {
   /** Publishes the run; its staging is gone afterwards. */
   applyRun(
     desk: Desk,
-    { runKey, walk: { facts, ...walk }, withdrawals, nowMs, alerts }: Publication,
+    { runKey, walk: { facts, ...walk }, withdrawals, unconfirmed, nowMs, alerts }: Publication,
   ): ApplyResult<RunAlerts> & Noted {
     const { run, staging } = openRun(desk, runKey);
     const result = applyRun(desk.connection, {
-      ...{ run, staging, facts, walk, withdrawals, nowMs },
+      ...{ run, staging, facts, walk, withdrawals, unconfirmed, nowMs },
       afterMerge: (merged) => {
         chargeRun(merged);
         return evaluateRun(merged, alerts, { priceOf: creditPricer(merged.connection, run.workspaceId) });

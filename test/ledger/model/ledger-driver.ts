@@ -160,7 +160,9 @@ export class LedgerDriver {
   #publish(model: WorkspaceModel, { model: run, runKey, walk, listing, gone }: Asleep): Outcome[] {
     const may = model.mayPublish(run);
     const result = attempt(() =>
-      carryOut(this.#desk, 'applyRun', { runKey, walk, withdrawals: gone, nowMs: this.nowMs, alerts: ALERTS }),
+      carryOut(this.#desk, 'applyRun', {
+        ...{ runKey, walk, withdrawals: gone, unconfirmed: [], nowMs: this.nowMs, alerts: ALERTS },
+      }),
     );
     if (!may || !('value' in result)) {
       this.#meet('run fenced');

@@ -11,13 +11,16 @@ export interface AbsentKey {
   period: string;
 }
 
-/** Keys that an earlier run missed and this run's proven walk misses again: the second of the two walks it takes. */
+/**
+ * Keys that an earlier run missed and this run's proven walk misses again: the second of the two walks it takes. Those
+ * come first whose tenants have waited longest to be asked for.
+ */
 export function absentAgain(connection: LedgerConnection, run: ClaimedRun, keys: KeySet): AbsentKey[] {
   const noted = connection
     .prepare(
       `SELECT a.period_key AS periodKey, a.tenant_key AS tenantKey, t.tenant_id AS tenantId, p.period
        FROM absences a JOIN periods p USING (period_key) JOIN tenants t USING (tenant_key)
-       WHERE p.workspace_key = ? AND p.period >= ? AND p.period <= ? ORDER BY t.tenant_id, p.period`,
+       WHERE p.workspace_key = ? AND p.period >= ? AND p.period <= ? ORDER BY a.run_key, t.tenant_id, p.period`,
     )
     .all(run.workspaceKey, ...windowBounds(run.window)) as AbsentKey[];
   return noted.filter(({ periodKey, tenantKey }) => !keys.has(periodKey, tenantKey));
@@ -63,6 +66,12 @@ export function noteAbsences(connection: LedgerConnection, { run, keys, knownTen
       if (!keys.has(periodKey, tenantKey)) note.run(periodKey, tenantKey, run.runKey);
     }
   }
+}
+
+/** Those keys wait anew to be asked for. */
+export function noteAsked(connection: LedgerConnection, run: ClaimedRun, keys: readonly AbsentKey[]): void {
+  const wait = connection.prepare('UPDATE absences SET run_key = ? WHERE period_key = ? AND tenant_key = ?');
+  for (const { periodKey, tenantKey } of keys) wait.run(run.runKey, periodKey, tenantKey);
 }
 
 /** Whether the ledger holds keys of this workspace that its latest walks did not show. */

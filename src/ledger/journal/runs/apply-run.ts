@@ -5,7 +5,7 @@ import { FencedError } from '../../store/errors.ts';
 import { windowBounds } from '../../store/schema/keys.ts';
 import { bookAdjustments } from '../close/adjustments.ts';
 import type { RunStaging, WalkFacts } from '../staging/staging.ts';
-import { appendWithdrawals, hasAbsences, noteAbsences } from './absences.ts';
+import { type AbsentKey, appendWithdrawals, hasAbsences, noteAbsences, noteAsked } from './absences.ts';
 import { type ClaimedRun, holdsLease, releaseLease } from './claim-run.ts';
 import { changesToCover, type DigestedRun, digestOfRun, headOfChain } from './digest.ts';
 import { type EntryCounts, mergeStaged, updateState } from './merge-staged.ts';
@@ -47,6 +47,8 @@ export interface ApplyRequest<Extra> {
   walk: Omit<WalkRecord, 'facts'>;
   /** Keys that two runs and the tenant's own history agree are gone. */
   withdrawals: readonly { periodKey: number; tenantKey: number }[];
+  /** Keys that are absent, and whose tenants' histories said otherwise or nothing. */
+  unconfirmed?: readonly AbsentKey[];
   nowMs: number;
   /** Runs inside the transaction once the new state stands: alert rules and their outbox rows. */
   afterMerge: (merged: MergedRun) => Extra;
@@ -89,6 +91,7 @@ function merge<Extra>(connection: Connection, request: ApplyRequest<Extra>): App
   updateState(connection, { after: lastEntryIdBefore + changed, last: lastEntryIdBefore + entries }, false);
   for (const { periodKey } of request.withdrawals) changedPeriods.add(periodKey);
   noteAbsences(connection, { run, keys, knownTenants: tenantBase, sameKeys });
+  noteAsked(connection, run, request.unconfirmed ?? []);
   // The walk's largest figure bounds the sums of what it showed; keys that it missed still count.
   if (staging.sumsMayOverflow || hasAbsences(connection, run)) refuseOverflow(connection, run);
   bookAdjustments(connection, { workspaceKey: run.workspaceKey, lastEntryIdBefore, changedPeriods, nowMs });

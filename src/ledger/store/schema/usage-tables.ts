@@ -33,7 +33,7 @@ export const usageEntries = sqliteTable(
   (table) => [index('usage_entries_by_key').on(table.periodKey, table.tenantKey)],
 );
 
-/** Keys that the latest complete walk did not show, since the run that missed them first. */
+/** Keys that the latest complete walk did not show, with the run that missed them first or asked for their tenant last. */
 export const absences = sqliteTable(
   'absences',
   {

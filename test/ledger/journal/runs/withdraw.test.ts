@@ -37,7 +37,7 @@ test('a record that is gone upstream is withdrawn by the second run that misses 
 
 test('a record that the listing drops and the history of its tenant still has is never withdrawn', async () => {
   const { sync, view, sandbox, config } = await startWithTwo();
-  dropFromListing(sandbox, 'gone');
+  dropFromListing(sandbox, (tenantId) => tenantId === 'gone');
 
   for (let run = 1; run <= 4; run += 1) expect(await sync()).toMatchObject({ entries: 0 });
 
@@ -50,7 +50,7 @@ test('a record that the listing drops and the history of its tenant still has is
 
 test('a record that was missed once and is shown again begins anew', async () => {
   const { sync, upstream, sandbox } = await startWithTwo();
-  dropFromListing(sandbox, 'gone');
+  dropFromListing(sandbox, (tenantId) => tenantId === 'gone');
   await sync();
   sandbox.faults.clear();
   await sync();
@@ -133,6 +133,25 @@ test('a history whose second page is not found withdraws nothing', async () => {
   expect(lines).toEqual([expect.objectContaining({ code: 'not_found' })]);
 });
 
+test('of more absent tenants than a run asks for each has its turn, whatever other workspaces do meanwhile', async () => {
+  const { sync, upstream, sandbox } = await startFixture({ workspaces: [{}, {}] });
+  const tenants = Array.from({ length: 400 }, (_, at) => `t${at}`);
+  upstream.set({ tenantId: 'stays', period: PERIOD, credits: 5, requests: 1 });
+  for (const tenantId of tenants) upstream.set({ tenantId, period: PERIOD, credits: 1, requests: 1 });
+  const syncBoth = async () => {
+    await sync();
+    await sync({ workspaceId: 'ws-2' });
+  };
+  await syncBoth();
+  dropFromListing(sandbox, (tenantId) => tenantId !== 'stays');
+  await syncBoth();
+  sandbox.requests.clear();
+
+  for (let round = 1; round <= 2; round += 1) await syncBoth();
+
+  expect(historiesAsked(sandbox).sort()).toEqual(tenants.sort());
+});
+
 test('a tenant who comes back is restored, with the same figures too', async () => {
   const { sync, upstream, view, config } = await startWithTwo();
   upstream.remove('gone', PERIOD);
@@ -171,8 +190,8 @@ async function startWithTwo({ credits = 40, requests = 3 } = {}): Promise<Fixtur
   return fixture;
 }
 
-/** The listing of the workspace leaves a tenant out and counts without them; their own history has everything. */
-function dropFromListing(sandbox: Fixture['sandbox'], tenantId: string): void {
+/** The listing leaves some tenants out and counts without them; their own histories have everything. */
+function dropFromListing(sandbox: Fixture['sandbox'], isDropped: (tenantId: string) => boolean): void {
   sandbox.faults.push({
     when: { endpoint: 'workspace_usage' },
     times: FOR_EVER,
@@ -180,8 +199,8 @@ function dropFromListing(sandbox: Fixture['sandbox'], tenantId: string): void {
       type: 'mutate',
       mutate: (envelope) => {
         const data = dataOf(envelope);
-        const usage = data.usage.filter((record) => record.tenant_id !== tenantId);
-        return { ...envelope, data: { ...data, usage, total_records: usage.length } };
+        const usage = data.usage.filter((record) => !isDropped(record.tenant_id));
+        return { ...envelope, data: { ...data, usage, total_records: usage.length, total_pages: 1 } };
       },
     },
   });
