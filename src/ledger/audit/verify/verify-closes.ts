@@ -15,7 +15,7 @@ interface ClosedPeriod {
 
 /**
  * A period is closed exactly when its latest event is a close; its frozen figures are the sums of the entries up to that
- * close, key by key, and their totals are those of the event.
+ * close, key by key, and their totals are those of the event. Nothing but a close has committed to statements.
  */
 export function checkCloses(connection: LedgerConnection): Fault[] {
   const faults: Fault[] = [];
@@ -53,6 +53,15 @@ export function checkCloses(connection: LedgerConnection): Fault[] {
   for (const { period, tenantId } of strays) {
     add(`closed figure of tenant ${JSON.stringify(tenantId)} in ${period}`, 'its period is not closed');
   }
+  const unclosed = connection
+    .prepare(
+      `SELECT event_seq FROM close_commitments c
+       WHERE NOT EXISTS (SELECT 1 FROM period_events e WHERE e.event_seq = c.event_seq AND e.action = 'close')
+       ORDER BY event_seq LIMIT ${FAULTS_A_CHECK}`,
+    )
+    .pluck()
+    .all() as number[];
+  for (const seq of unclosed) add(`commitment of link ${seq} of the chain`, 'that link is not a close');
   for (const closed of readClosed(connection)) {
     const where = `${closed.period} of workspace ${JSON.stringify(closed.workspaceId)}`;
     const differing = firstDifferingFigure(connection, closed);

@@ -102,11 +102,7 @@ export function closePeriod(
           .run(periodKey);
         const eventSeq = headOfChain(connection).seq + 1;
         const commitment = commit?.({ connection, periodKey, eventSeq });
-        if (commitment !== undefined) {
-          connection
-            .prepare('INSERT INTO close_commitments (event_seq, leaves, root) VALUES (?, ?, ?)')
-            .run(eventSeq, commitment.leaves, commitment.root);
-        }
+        if (commitment !== undefined) insertCommitment(connection, eventSeq, commitment);
         const event = appendEvent(connection, { ...request, workspaceKey, periodKey, action: 'close', obstacles });
         connection.prepare('UPDATE periods SET closed_seq = ? WHERE period_key = ?').run(event.eventSeq, periodKey);
         return event;
@@ -140,6 +136,17 @@ export function reopenPeriod(
       });
     })
     .immediate();
+}
+
+function insertCommitment(connection: LedgerConnection, eventSeq: number, { leaves, root }: Commitment): void {
+  const { changes } = connection
+    .prepare('INSERT INTO close_commitments (event_seq, leaves, root) VALUES (?, ?, ?) ON CONFLICT DO NOTHING')
+    .run(eventSeq, leaves, root);
+  if (changes > 0) return;
+  const why = `link ${eventSeq} of the chain has committed to statements before there is such a link`;
+  const hint =
+    'somebody has written past the program: `usage-ledger verify` says where, `restore` brings a backup back';
+  throw new CloseRefusedError('the period cannot be closed:', [why], hint);
 }
 
 function findPeriod(

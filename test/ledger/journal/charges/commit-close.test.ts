@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { expect, test } from 'vitest';
+import { verifyLedger } from '../../../../src/ledger/audit/verify/verify.ts';
 import { commitClose } from '../../../../src/ledger/journal/charges/commit-close.ts';
 import { importNames } from '../../../../src/ledger/journal/charges/names.ts';
 import { setCards } from '../../../../src/ledger/journal/charges/set-cards.ts';
@@ -114,4 +115,28 @@ test('a close commits to the tree over what the views say: names, lines of all t
   expect(leaves.filter((leaf) => leaf.includes('"correction"')).length).toBeGreaterThan(10);
   const committed = connection.prepare('SELECT leaves, root FROM close_commitments ORDER BY event_seq DESC').get();
   expect(committed).toEqual({ leaves: leaves.length, root: definedRoot(leaves).toString('hex') });
+});
+
+test.each([
+  { what: 'the next link', seq: 2 },
+  { what: 'a run', seq: 1 },
+])('a commitment of $what is a fault, and a close that meets it says so', ({ seq }) => {
+  const { connection } = openLedger();
+  publish(connection, [usageRecord('a', 5, '2026-02')]);
+  connection.prepare('INSERT INTO close_commitments VALUES (?, 1, ?)').run(seq, '00');
+  const close = () =>
+    closePeriod(
+      connection,
+      { workspaceId: 'ws-1', period: '2026-02', by: 'Ada', note: '', force: true, settleHours: 48, nowMs: NOON },
+      commitClose,
+    );
+
+  expect(verifyLedger(connection).faults).toEqual([
+    expect.objectContaining({
+      check: 'closes',
+      message: `commitment of link ${seq} of the chain: that link is not a close`,
+    }),
+  ]);
+  if (seq === 2) expect(close).toThrow(expect.objectContaining({ code: 'close_refused' }));
+  else expect(close().eventSeq).toBe(2);
 });
