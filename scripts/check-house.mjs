@@ -32,8 +32,8 @@ const ONLY = { sandbox: ['core'], queue: ['core'], ledger: ['billing', 'core'], 
 /** Time, timers and chance come from `core/clock.ts` and `core/randomness.ts`, so that a test can say what they are. */
 const BARE =
   /\bDate\.now\b|\bnew Date\(\s*\)|\bperformance\.now\b|\bprocess\.hrtime\b|\bMath\.random\b|\brandom(?:Bytes|UUID|Int)\b|\bset(?:Timeout|Interval)\b|\btimers\/promises\b|\bAbortSignal\.timeout\b/;
-/** Rooms that may still do so. */
-const BARE_ALLOWED = ['core', 'daemon', 'queue'];
+/** Who has them. */
+const BARE_ALLOWED = ['core'];
 const FORBIDDEN_NAMES = ['index.ts', 'utils.ts', 'helpers.ts'];
 const MAX_LINES = 400;
 /** A folder with more files wants rooms of its own. */

@@ -1,32 +1,60 @@
-import type { ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
+import { type ChildProcess, fork } from 'node:child_process';
 import { type PackedError, unpackError } from '../core/crossing-errors.ts';
 import { AppError } from '../core/errors.ts';
 
 /** What a process of ours says at its end: what has come of its work, or why nothing has. */
 export type ChildAnswer<Done extends object> = Done | { error: PackedError };
 
+/** The code of the error when a process says nothing, and what the process is for. */
+interface ChildWords {
+  crashed: string;
+  does: string;
+}
+
+export interface ChildOrder extends ChildWords {
+  /** The script, and its arguments. */
+  file: URL;
+  args: readonly string[];
+  /** Ends the process at once. */
+  stopping: AbortSignal;
+}
+
+/** Has a process of its own do some work; see `answerOf` for what comes of it. */
+export async function askChild<Done extends object>({ file, args, stopping, ...words }: ChildOrder): Promise<Done> {
+  const child = fork(file, args, { execArgv: [], stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
+  const end = (): boolean => child.kill('SIGKILL');
+  stopping.addEventListener('abort', end, { once: true });
+  try {
+    return await answerOf<Done>(child, words);
+  } finally {
+    stopping.removeEventListener('abort', end);
+  }
+}
+
 /**
- * Waits for the end of a process and for what it said. Throws the error that it tells of, or one with the code `crashed`,
- * in which `did` says what the process was for, when it ended without a word.
+ * Waits for the end of a process and for what it said. Throws the error that it tells of, or one with the code `crashed`
+ * when it could not be started or ended without a word.
  */
-export async function answerOf<Done extends object>(
-  child: ChildProcess,
-  { crashed, did }: { crashed: string; did: string },
-): Promise<Done> {
+export async function answerOf<Done extends object>(child: ChildProcess, { crashed, does }: ChildWords): Promise<Done> {
   let answer: ChildAnswer<Done> | null = null;
   child.on('message', (message) => {
     answer = message as ChildAnswer<Done>;
   });
-  const disconnected = once(child, 'disconnect');
-  const [code, signal] = (await once(child, 'exit')) as [number | null, NodeJS.Signals | null];
+  const end = await endOf(child).catch((cause: Error) => {
+    const message = `the process that ${does} could not be started: ${cause.message}`;
+    throw new AppError(crashed, message, { cause, retryable: true });
+  });
   // Words that are still on their way arrive before the channel closes.
-  if (child.connected) await disconnected;
-  return doneOf(
-    answer as ChildAnswer<Done> | null,
-    `the process that ${did} ended with ${signal ?? `code ${code}`}`,
-    crashed,
-  );
+  if (child.connected) await new Promise<void>((resolve) => child.once('disconnect', resolve));
+  return doneOf(answer as ChildAnswer<Done> | null, `the process that ${does} ended with ${end}`, crashed);
+}
+
+/** Rejects when the process cannot be started: then nothing else is heard of it. */
+function endOf(child: ChildProcess): Promise<string> {
+  return new Promise((resolve, reject) => {
+    child.once('error', reject);
+    child.once('exit', (code, signal) => resolve(signal ?? `code ${code}`));
+  });
 }
 
 function doneOf<Done extends object>(answer: ChildAnswer<Done> | null, end: string, crashed: string): Done {

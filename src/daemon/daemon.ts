@@ -112,12 +112,14 @@ export async function startDaemon(context: Context): Promise<Daemon> {
       stale: () => staleChecks(probe, clock),
       raise: (workspaces) => context.raiseStale(workspaces),
       afterRaise: () => sweep?.sweep() ?? Promise.resolve(),
+      clock,
       logger,
     });
     releasers.push(() => watch.stop());
     const writer = await context.writer();
     const checkpoint = () => writer.call('truncateLog', undefined);
-    releasers.push(startWalWatch({ ledgerPath: config.ledger.path, checkpoint, logger }));
+    const walWatch = startWalWatch({ ledgerPath: config.ledger.path, checkpoint, clock, logger });
+    releasers.push(() => walWatch.stop());
     const retention = startRetention({
       prune: (beforeMs) => writer.call('prune', { beforeMs }),
       retentionDays: config.ledger.retentionDays,

@@ -1,21 +1,18 @@
 import type { OutboxRow } from '../alerts/outbox/outbox.ts';
-import type { WallClock } from '../core/clock.ts';
 import { summarizeError } from '../core/errors.ts';
-import type { Logger } from '../core/logger.ts';
+import { type PeriodicTaskOptions, startPeriodicTask } from '../core/periodic-task.ts';
 
 const SWEEP_INTERVAL_MS = 30_000;
 /** A notification this long overdue has lost its job, or its job found it in the hands of a sender that died. */
 const OVERDUE_MS = 90_000;
 
-export interface OutboxSweepOptions {
+export interface OutboxSweepOptions extends Pick<PeriodicTaskOptions, 'clock' | 'logger'> {
   /** Makes digests of what waits for one that is due. */
   composeDigests(): Promise<unknown>;
   /** The notifications that wait, the longest due first. */
   pending(): OutboxRow[];
   addDelivery(delivery: { notificationId: string; attempt: number; round?: number; delayMs: number }): Promise<void>;
   onRedisBack(listener: () => void): () => void;
-  clock: WallClock;
-  logger: Logger;
 }
 
 export interface OutboxSweep {
@@ -30,51 +27,36 @@ export interface OutboxSweep {
  */
 export function startOutboxSweep(options: OutboxSweepOptions): OutboxSweep {
   const { clock, logger } = options;
-  let running: Promise<void> | null = null;
-  let askedAgain = false;
-
-  const enqueueAll = async (): Promise<void> => {
-    for (const { notificationId, attempts, nextAttemptAtMs } of options.pending()) {
-      const overdueMs = clock.now() - nextAttemptAtMs;
-      const round = Math.floor(overdueMs / OVERDUE_MS);
-      await options.addDelivery({
-        notificationId,
-        attempt: attempts + 1,
-        ...(round > 0 ? { round } : {}),
-        delayMs: Math.max(0, -overdueMs),
-      });
-    }
-  };
-  const sweepUntilQuiet = async (): Promise<void> => {
-    do {
-      askedAgain = false;
+  const task = startPeriodicTask({
+    clock,
+    logger,
+    intervalMs: SWEEP_INTERVAL_MS,
+    atOnce: true,
+    failed: 'notifications not enqueued, they stay in the outbox',
+    async work() {
       await options.composeDigests().catch((error: unknown) => {
         const { code, message } = summarizeError(error);
         logger.warn({ code, reason: message }, 'digests not made, what waits for them stays in the outbox');
       });
-      await enqueueAll().catch((error: unknown) => {
-        const { code, message } = summarizeError(error);
-        logger.warn({ code, reason: message }, 'notifications not enqueued, they stay in the outbox');
-      });
-    } while (askedAgain);
-  };
-  const sweep = (): Promise<void> => {
-    // A sweep under way may have read the outbox before the caller's rows were in it.
-    askedAgain = true;
-    running ??= sweepUntilQuiet().finally(() => {
-      running = null;
-    });
-    return running;
-  };
-  const timer = setInterval(() => void sweep(), SWEEP_INTERVAL_MS);
-  const unsubscribe = options.onRedisBack(() => void sweep());
-  void sweep();
+      for (const { notificationId, attempts, nextAttemptAtMs } of options.pending()) {
+        const overdueMs = clock.now() - nextAttemptAtMs;
+        const round = Math.floor(overdueMs / OVERDUE_MS);
+        await options.addDelivery({
+          notificationId,
+          attempt: attempts + 1,
+          ...(round > 0 ? { round } : {}),
+          delayMs: Math.max(0, -overdueMs),
+        });
+      }
+    },
+  });
+  // A sweep under way may have read the outbox before the caller's rows were in it.
+  const unsubscribe = options.onRedisBack(() => void task.again());
   return {
-    sweep,
+    sweep: task.again,
     async stop() {
-      clearInterval(timer);
       unsubscribe();
-      await running;
+      await task.stop();
     },
   };
 }

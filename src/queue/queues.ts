@@ -1,9 +1,10 @@
 import type { Job, Queue, Worker } from 'bullmq';
 import type { Redis } from 'ioredis';
+import { systemClock } from '../core/clock.ts';
+import { within } from '../core/deadline.ts';
 import { AppError } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
 import { bullmq } from './bullmq.ts';
-import { within } from './deadline.ts';
 import { RedisUnavailableError, StoppingError } from './errors.ts';
 import {
   type DeliverJob,
@@ -166,10 +167,10 @@ export async function openQueueSystem(options: QueueSystemOptions): Promise<Queu
   };
 
   const shutDown = async ({ deadlineMs = 10_000, graceMs = (deadlineMs * 2) / 3 }: StopOptions): Promise<boolean> => {
-    const end = performance.now() + deadlineMs;
-    const grace = setTimeout(() => stopper.abort(new StoppingError()), graceMs);
-    const closed = await closeWorkers(workers, running, watch, () => Math.max(0, end - performance.now()));
-    clearTimeout(grace);
+    const end = systemClock.monotonic() + deadlineMs;
+    const endGrace = systemClock.after(graceMs, () => stopper.abort(new StoppingError()));
+    const closed = await closeWorkers(workers, running, watch, () => Math.max(0, end - systemClock.monotonic()));
+    endGrace();
     stopper.abort(new StoppingError());
     if (!closed) logger.warn({ running: running.size }, 'stopped before all jobs had ended');
     stopHeartbeat();
@@ -216,9 +217,9 @@ export async function openQueueSystem(options: QueueSystemOptions): Promise<Queu
     takeTurns: (host, wanted, perSecond) => takeTurns(producer, host, wanted, perSecond),
     ping: () =>
       ask(async () => {
-        const asked = performance.now();
+        const asked = systemClock.monotonic();
         await producer.ping();
-        return performance.now() - asked;
+        return systemClock.monotonic() - asked;
       }),
     get redisUp() {
       return watch.up;

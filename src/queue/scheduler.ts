@@ -1,8 +1,8 @@
-import { setImmediate } from 'node:timers/promises';
 import { type ScheduledTask, schedule } from 'node-cron';
-import type { WallClock } from '../core/clock.ts';
+import { nextTurn } from '../core/clock.ts';
 import { summarizeError } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
+import { type PeriodicTaskOptions, startPeriodicTask } from '../core/periodic-task.ts';
 import { createRepeatLimit } from '../core/repeat-limit.ts';
 import { watchClockJumps } from './clock-jumps.ts';
 import {
@@ -27,7 +27,7 @@ export interface ScheduleEntry {
   cron: string;
 }
 
-export interface SchedulerOptions<E extends ScheduleEntry> {
+export interface SchedulerOptions<E extends ScheduleEntry> extends Pick<PeriodicTaskOptions, 'clock' | 'logger'> {
   entries: readonly E[];
   /** Enqueues an attempt, to begin after `delayMs`. The same one may come again: its job must be the same then. */
   enqueue(entry: E, due: DueAttempt & { delayMs: number }): Promise<unknown>;
@@ -35,8 +35,6 @@ export interface SchedulerOptions<E extends ScheduleEntry> {
   history(entry: E): SlotHistory;
   /** Subscribes to the end of Redis outages; returns what ends the subscription. */
   onRedisBack(listener: () => void): () => void;
-  clock: WallClock;
-  logger: Logger;
   /** Milliseconds between two looks at what is due. */
   intervalMs?: number;
 }
@@ -63,11 +61,10 @@ interface CronGroup<E> {
  */
 export function startScheduler<E extends ScheduleEntry>(options: SchedulerOptions<E>): Scheduler {
   const { entries, clock, logger } = options;
-  const limit = createRepeatLimit();
+  const limit = createRepeatLimit(undefined, clock);
   const postponed = new Map<string, number>();
   const running = new Set<Promise<void>>();
   let stopped = false;
-  let catchingUp: Promise<void> | null = null;
 
   const groups = groupByCron(entries);
   const track = (work: Promise<void>): Promise<void> => {
@@ -114,24 +111,25 @@ export function startScheduler<E extends ScheduleEntry>(options: SchedulerOption
 
   /** What keeps one slot out keeps the others out, too, and each would wait for its own deadline. */
   const considerAll = async (group: CronGroup<E>, atMs: number): Promise<boolean> => {
-    let turnBegan = performance.now();
+    let turnBegan = clock.monotonic();
     for (const entry of group.entries) {
       if (stopped || !(await consider(entry, group, Math.max(clock.now(), atMs)))) return false;
-      if (performance.now() - turnBegan < LONGEST_TURN_MS) continue;
-      await setImmediate();
-      turnBegan = performance.now();
+      if (clock.monotonic() - turnBegan < LONGEST_TURN_MS) continue;
+      await nextTurn();
+      turnBegan = clock.monotonic();
     }
     return true;
   };
-  const catchUpAll = async (): Promise<void> => {
-    for (const group of groups) if (!(await considerAll(group, 0))) return;
-  };
-  const catchUp = (): Promise<void> => {
-    catchingUp ??= track(catchUpAll()).finally(() => {
-      catchingUp = null;
-    });
-    return catchingUp;
-  };
+  const catchUp = startPeriodicTask({
+    clock,
+    logger,
+    intervalMs: options.intervalMs ?? CATCH_UP_INTERVAL_MS,
+    atOnce: true,
+    failed: 'due slots could not be looked for',
+    async work() {
+      for (const group of groups) if (!(await considerAll(group, 0))) return;
+    },
+  });
 
   const startTasks = (): ScheduledTask[] =>
     groups.flatMap((group) =>
@@ -141,37 +139,32 @@ export function startScheduler<E extends ScheduleEntry>(options: SchedulerOption
           if (!stopped) await track(considerAll(group, slotMs).then(() => undefined));
         });
         // A blocked process misses ticks, and node-cron does not make up for them.
-        task.on('execution:missed', () => void catchUp());
+        task.on('execution:missed', () => void catchUp.run());
         return task;
       }),
     );
   let tasks = startTasks();
   // node-cron goes through every tick that a jump has left out, which takes a minute for half a year of minutes: its tasks
   // are made anew instead. Only the latest slot counts anyway.
-  const endJumpWatch = watchClockJumps((jumpMs) => {
+  const endJumpWatch = watchClockJumps(clock, (jumpMs) => {
     logger.info({ seconds: Math.round(jumpMs / 1000) }, 'the clock has jumped');
     const outdated = tasks;
     tasks = startTasks();
-    track(Promise.all(outdated.map((task) => task.destroy())).then(catchUp)).catch(() => undefined);
+    track(Promise.all(outdated.map((task) => task.destroy())).then(catchUp.run)).catch(() => undefined);
   });
-  const timer = setInterval(() => void catchUp(), options.intervalMs ?? CATCH_UP_INTERVAL_MS);
-  const unsubscribe = options.onRedisBack(() => {
-    // A pass that began during the outage may just be giving up: a new one has to follow it.
-    void (catchingUp ?? Promise.resolve()).then(catchUp);
-  });
-  void catchUp();
+  // A pass that began during the outage may just be giving up: a new one has to follow it.
+  const unsubscribe = options.onRedisBack(() => void catchUp.again());
 
   return {
-    catchUp,
+    catchUp: catchUp.run,
     postpone(key, untilMs) {
       postponed.set(key, untilMs);
     },
     async stop() {
       stopped = true;
-      clearInterval(timer);
       endJumpWatch();
       unsubscribe();
-      await Promise.all(tasks.map((task) => task.destroy()));
+      await Promise.all([catchUp.stop(), ...tasks.map((task) => task.destroy())]);
       await Promise.allSettled(running);
     },
   };

@@ -1,10 +1,10 @@
 import type { Job, Worker } from 'bullmq';
 import type { Redis } from 'ioredis';
+import { settlesWithin } from '../core/deadline.ts';
 import { AppError, summarizeError } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
 import { createRepeatLimit } from '../core/repeat-limit.ts';
 import { bullmq } from './bullmq.ts';
-import { settlesWithin } from './deadline.ts';
 import type { JobContext } from './jobs.ts';
 import type { RedisWatch } from './redis/connection.ts';
 import { LOCK_DURATION_MS, MAX_STALLED_COUNT, STALLED_INTERVAL_MS, WORKER_RETRY_MS } from './settings.ts';

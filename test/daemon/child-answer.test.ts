@@ -6,7 +6,7 @@ import { answerOf } from '../../src/daemon/child-answer.ts';
 import { rejection } from '../support/rejection.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
-const WORDS = { crashed: 'it_crashed', did: 'did it' };
+const WORDS = { crashed: 'it_crashed', does: 'does it' };
 
 function childThat(script: string) {
   const file = join(temporaryFolder(), 'child.cjs');
@@ -22,5 +22,5 @@ test('what a process says is given, its error is thrown, and one that ends witho
   const told = childThat(`process.send(${JSON.stringify({ error })}, () => process.disconnect())`);
   expect(await rejection(answerOf(told, WORDS))).toMatchObject(error);
   const mute = await rejection(answerOf(childThat('process.exit(7)'), WORDS));
-  expect(mute).toMatchObject({ code: 'it_crashed', message: 'the process that did it ended with code 7' });
+  expect(mute).toMatchObject({ code: 'it_crashed', message: 'the process that does it ended with code 7' });
 });

@@ -17,11 +17,11 @@ test('it goes on while there is more, begins at the retention, and ends its tick
       return { ...NOTHING, certificates: 1, more: left !== 0 };
     },
   });
-  await retention.tick();
+  await retention.run();
   expect(asked).toEqual(Array(3).fill(testClock().now() - 400 * DAY));
 
   left = -1;
-  await retention.tick();
+  await retention.run();
   expect(asked).toHaveLength(3 + 40);
 });
 
@@ -34,8 +34,8 @@ test('a failure is not the end of it', async () => {
       return NOTHING;
     },
   });
-  await retention.tick();
-  await retention.tick();
+  await retention.run();
+  await retention.run();
   expect(calls).toBe(2);
 });
 

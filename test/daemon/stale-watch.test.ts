@@ -1,7 +1,9 @@
 import { expect, onTestFinished, test } from 'vitest';
 import type { StaleCheck } from '../../src/alerts/evaluate/evaluate-self.ts';
 import { createLogger } from '../../src/core/logger.ts';
-import { type StaleWatch, startStaleWatch } from '../../src/daemon/stale-watch.ts';
+import type { PeriodicTask } from '../../src/core/periodic-task.ts';
+import { startStaleWatch } from '../../src/daemon/stale-watch.ts';
+import { testClock } from '../support/time/test-clock.ts';
 
 const STALE: StaleCheck = { workspaceId: 'ws-1', sinceMs: 2, staleAfterMs: 1 };
 
@@ -18,8 +20,8 @@ test('stale workspaces are raised, and notifications looked after only when ther
       seen.push('sweep');
     },
   });
-  await watch.check();
-  await watch.check();
+  await watch.run();
+  await watch.run();
 
   expect(seen).toEqual(['raise ws-1', 'sweep', 'raise ws-1']);
 });
@@ -27,22 +29,23 @@ test('stale workspaces are raised, and notifications looked after only when ther
 test('while none is stale nothing is written, and a ledger that cannot be read is no crash', async () => {
   const raised: unknown[] = [];
   const raise = async (workspaces: StaleCheck[]) => raised.push(workspaces);
-  await start({ stale: () => [], raise }).check();
+  await start({ stale: () => [], raise }).run();
   await start({
     stale: () => {
       throw new Error('the disk is gone');
     },
     raise,
-  }).check();
+  }).run();
 
   expect(raised).toEqual([]);
 });
 
-function start(options: Partial<Parameters<typeof startStaleWatch>[0]>): StaleWatch {
+function start(options: Partial<Parameters<typeof startStaleWatch>[0]>): PeriodicTask {
   const watch = startStaleWatch({
     stale: () => [],
     raise: async () => 0,
     afterRaise: async () => undefined,
+    clock: testClock(),
     logger: createLogger({ level: 'silent' }),
     ...options,
   });

@@ -5,8 +5,8 @@ import { expect, onTestFinished, test } from 'vitest';
 import { createLogger } from '../../src/core/logger.ts';
 import { startWalWatch } from '../../src/daemon/wal-watch.ts';
 import { truncateLog } from '../../src/ledger/store/file/truncate-log.ts';
-import { eventually } from '../support/eventually.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
+import { createVirtualClock } from '../support/time/virtual-clock.ts';
 
 test('a log that a long reader has kept is cut soon after it has gone, though nothing is written any more', async () => {
   const ledgerPath = join(temporaryFolder(), 'ledger.db');
@@ -24,7 +24,8 @@ test('a log that a long reader has kept is cut soon after it has gone, though no
   expect(logBytes()).toBeGreaterThan(40 * 1024 * 1024);
 
   const answers: boolean[] = [];
-  const stop = startWalWatch({
+  const clock = createVirtualClock(0);
+  const watch = startWalWatch({
     ledgerPath,
     checkpoint: async () => {
       const beganMs = performance.now();
@@ -34,12 +35,13 @@ test('a log that a long reader has kept is cut soon after it has gone, though no
       return cut;
     },
     logger: createLogger({ level: 'silent' }),
-    intervalMs: 20,
+    clock,
   });
-  onTestFinished(stop);
-  await eventually(() => expect(answers.length).toBeGreaterThan(0));
-  expect(answers).not.toContain(true);
+  onTestFinished(() => watch.stop());
+  await clock.advance(45_000);
+  expect(answers).toEqual([false, false, false]);
   expect(connection.pragma('busy_timeout', { simple: true })).toBe(60_000);
   reader.close();
-  await eventually(() => expect(logBytes()).toBeLessThanOrEqual(16 * 1024 * 1024));
+  await clock.advance(15_000);
+  expect(logBytes()).toBeLessThanOrEqual(16 * 1024 * 1024);
 });

@@ -11,7 +11,7 @@ import {
   startScheduler,
 } from '../../src/queue/scheduler.ts';
 import type { SlotHistory } from '../../src/queue/slots.ts';
-import { startCpuTime } from '../support/time/test-clock.ts';
+import { clockThat, startCpuTime } from '../support/time/test-clock.ts';
 import {
   clientOf,
   gate,
@@ -41,7 +41,7 @@ function start(options: Partial<SchedulerOptions<ScheduleEntry>> & Pick<Schedule
     enqueue: async () => undefined,
     history: () => done(null),
     onRedisBack: () => () => undefined,
-    clock: { now: () => NOW },
+    clock: clockThat(() => NOW),
     logger: recordingLogger().logger,
     ...options,
   });
@@ -230,7 +230,7 @@ describe('what has failed', () => {
     start({
       entries: [{ key: 'ws', cron: '*/15 * * * *' }],
       intervalMs: 10,
-      clock: { now: () => nowMs },
+      clock: clockThat(() => nowMs),
       history: () => done(null, { ...FAILED, failedAtMs: NOW - 14_999 }),
       enqueue: async (_entry, { attempt }) => {
         attempts.push(attempt);
@@ -248,7 +248,7 @@ describe('what has failed', () => {
     const slots: string[] = [];
     const made = start({
       entries: [{ key: 'ws', cron: '*/15 * * * *' }],
-      clock: { now: () => nowMs },
+      clock: clockThat(() => nowMs),
       enqueue: async (_entry, { slot }) => {
         slots.push(slot);
       },
@@ -270,7 +270,7 @@ test('entries with one cron begin one after the other, each at the same distance
   let nowMs = Date.parse('2026-03-01T10:20:00.000Z');
   const made = start({
     entries,
-    clock: { now: () => nowMs },
+    clock: clockThat(() => nowMs),
     enqueue: async ({ key }, { delayMs }) => {
       delays.set(key, [...(delays.get(key) ?? []), delayMs]);
     },

@@ -1,88 +1,64 @@
-import { type ChildProcess, fork } from 'node:child_process';
 import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { BackupConfig } from '../../config/types.ts';
-import { isoTime, type WallClock } from '../../core/clock.ts';
+import { isoTime } from '../../core/clock.ts';
 import { summarizeError } from '../../core/errors.ts';
-import type { Logger } from '../../core/logger.ts';
+import { type PeriodicTask, type PeriodicTaskOptions, startPeriodicTask } from '../../core/periodic-task.ts';
 import type { BackupReport } from '../../ledger/transfer/backup/backup.ts';
 import { dueSlot } from '../../queue/slots.ts';
-import { answerOf } from '../child-answer.ts';
+import { askChild } from '../child-answer.ts';
 import { backupName, newestBackup, removeUnfinished, rotateBackups } from './backup-folder.ts';
 
 const CHECK_INTERVAL_MS = 15_000;
 
-export interface BackupScheduleOptions {
+export interface BackupScheduleOptions extends Pick<PeriodicTaskOptions, 'clock' | 'logger'> {
   ledgerPath: string;
   backup: BackupConfig;
-  clock: WallClock;
-  logger: Logger;
-}
-
-export interface BackupSchedule {
-  /** Makes the backup that is due, if one is; resolves when it is there and the folder tidied. Never rejects. */
-  check(): Promise<void>;
-  /** Ends a backup under way at once and leaves nothing of it. May be called twice. */
-  stop(): Promise<void>;
 }
 
 /**
  * Makes a backup at each slot of the cron expression, and now when the newest one is older than the latest slot. A slot
  * is tried once: what fails is logged as an error, and the next slot or start tries again. The work is done by a process
- * of its own.
+ * of its own, which the stop ends at once; nothing of its backup is left.
  */
-export function startBackupSchedule({ ledgerPath, backup, clock, logger }: BackupScheduleOptions): BackupSchedule {
+export function startBackupSchedule({ ledgerPath, backup, clock, logger }: BackupScheduleOptions): PeriodicTask {
   const { cron, keep, folder } = backup;
-  let stopped = false;
   let lastTry = '';
-  let child: ChildProcess | null = null;
-  let running: Promise<void> | null = null;
 
-  const makeIfDue = async (): Promise<void> => {
+  const makeIfDue = async (stopping: AbortSignal): Promise<void> => {
     const nowMs = clock.now();
     const path = join(folder, backupName(nowMs));
+    let begun = false;
     try {
       const last = [lastTry, newestBackup(folder, nowMs) ?? ''].sort().at(-1) || null;
       if (dueSlot(cron, last, nowMs) === null) return;
       lastTry = isoTime(nowMs);
       if (!existsSync(folder)) mkdirSync(folder, { mode: 0o700 });
-      child = fork(new URL('./backup-process.js', import.meta.url), [ledgerPath, path], {
-        execArgv: [],
-        stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
-      });
-      const { report } = await answerOf<{ report: BackupReport }>(child, {
+      begun = true;
+      const { report } = await askChild<{ report: BackupReport }>({
+        file: new URL('./backup-process.js', import.meta.url),
+        args: [ledgerPath, path],
+        stopping,
         crashed: 'backup_crashed',
-        did: 'made the backup',
+        does: 'makes the backup',
       });
       const { sizeBytes, runs, headDigest } = report;
       logger.info({ path, sizeBytes, runs, headDigest }, 'backup made');
       const removed = rotateBackups(path, keep, nowMs);
       if (removed.length > 0) logger.info({ folder, removed }, 'old backups removed');
     } catch (error) {
-      if (child !== null) removeUnfinished(path);
+      if (begun) removeUnfinished(path);
       const { code, message, hint } = summarizeError(error);
-      if (stopped) logger.info({ path }, 'backup ended by the stop');
+      if (stopping.aborted) logger.info({ path }, 'backup ended by the stop');
       else logger.error({ path, code, reason: message, hint }, 'backup failed');
-    } finally {
-      child = null;
     }
   };
-  const check = (): Promise<void> => {
-    if (stopped) return Promise.resolve();
-    running ??= makeIfDue().finally(() => {
-      running = null;
-    });
-    return running;
-  };
-  const timer = setInterval(() => void check(), CHECK_INTERVAL_MS);
-  void check();
-  return {
-    check,
-    async stop() {
-      stopped = true;
-      clearInterval(timer);
-      child?.kill('SIGKILL');
-      await running;
-    },
-  };
+  return startPeriodicTask({
+    clock,
+    logger,
+    intervalMs: CHECK_INTERVAL_MS,
+    atOnce: true,
+    failed: 'backup failed',
+    work: makeIfDue,
+  });
 }

@@ -1,10 +1,9 @@
-import { type ChildProcess, fork } from 'node:child_process';
 import { join } from 'node:path';
 import type { Config, ExportConfig } from '../../config/types.ts';
-import { isoTime, type WallClock } from '../../core/clock.ts';
+import { isoTime } from '../../core/clock.ts';
 import { summarizeError } from '../../core/errors.ts';
-import type { Logger } from '../../core/logger.ts';
 import { addPeriods, type Period, periodAt } from '../../core/period.ts';
+import { type PeriodicTask, type PeriodicTaskOptions, startPeriodicTask } from '../../core/periodic-task.ts';
 import type { CloseInForce } from '../../ledger/journal/close/closes-in-force.ts';
 import { dueSlot } from '../../queue/slots.ts';
 import {
@@ -16,28 +15,19 @@ import {
   rotateExports,
   writeExportState,
 } from '../../reports/files/export-folder.ts';
-import { answerOf } from '../child-answer.ts';
+import { askChild } from '../child-answer.ts';
 import type { ExportJob } from './export-process.ts';
 
 const CHECK_INTERVAL_MS = 15_000;
 /** What has failed is tried again after this. */
 const REST_MS = 5 * 60_000;
 
-export interface ExportScheduleOptions {
+export interface ExportScheduleOptions extends Pick<PeriodicTaskOptions, 'clock' | 'logger'> {
   config: Pick<Config, 'exports' | 'focus' | 'workspaces' | 'ledger'>;
   /** The closes that are in force and newer than this one, oldest first. */
   closesAfter: (eventSeq: number) => CloseInForce[];
   /** Raises the alert about exports, or with null ends it. */
   tell(detail: string | null): Promise<void>;
-  clock: WallClock;
-  logger: Logger;
-}
-
-export interface ExportSchedule {
-  /** Makes the files that are due; resolves when they are there and the folders tidied. Never rejects. */
-  check(): Promise<void>;
-  /** Ends a file under way at once and leaves nothing of it. May be called twice. */
-  stop(): Promise<void>;
 }
 
 /** One file that is due. */
@@ -51,25 +41,18 @@ interface Due {
 /**
  * Writes each export at the slots of its cron expression, or after each close, in a process of its own. What was missed is
  * made good: the latest slot once, every close. What fails is told as an error, noted beside the files for `doctor`, and
- * tried again every five minutes, when it is told as an alert, too; it keeps no other export back.
+ * tried again every five minutes, when it is told as an alert, too; it keeps no other export back. The stop ends a file
+ * under way at once, and nothing of it is left.
  */
-export function startExportSchedule({
-  config,
-  closesAfter,
-  tell,
-  clock,
-  logger,
-}: ExportScheduleOptions): ExportSchedule {
+export function startExportSchedule({ config, closesAfter, tell, clock, logger }: ExportScheduleOptions): PeriodicTask {
   const ids = config.workspaces.map(({ id }) => id);
   const restUntilMs = new Map<string, number>();
   /** Why each export fails that has failed at two tries in a row; a first one is no news yet. */
   const faults = new Map<string, { tries: number; reason: string }>();
   let told: string | null | undefined;
-  let stopped = false;
-  let child: ChildProcess | null = null;
-  let running: Promise<void> | null = null;
 
-  const write = async ({ name, view, version, format, names, folder }: ExportConfig, due: Due): Promise<void> => {
+  const write = async (wanted: ExportConfig, due: Due, stopping: AbortSignal): Promise<void> => {
+    const { name, view, version, format, names, folder } = wanted;
     const path = join(folder, exportName(name, due.occasion, format));
     const { period, workspaceIds, onlyThese } = due;
     const order: ExportJob = {
@@ -77,22 +60,20 @@ export function startExportSchedule({
       ...{ workspaceIds, onlyThese, period },
       ...{ focus: config.focus, nowMs: clock.now() },
     };
-    child = fork(new URL('./export-process.js', import.meta.url), [JSON.stringify(order)], {
-      execArgv: [],
-      stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
-    });
     try {
-      const { rows } = await answerOf<{ rows: number }>(child, {
+      const { rows } = await askChild<{ rows: number }>({
+        file: new URL('./export-process.js', import.meta.url),
+        args: [JSON.stringify(order)],
+        stopping,
         crashed: 'export_crashed',
-        did: 'wrote the export',
+        does: 'writes the export',
       });
       logger.info({ export: name, path, rows }, 'export written');
     } finally {
-      child = null;
       removeUnfinished(path);
     }
   };
-  const makeDue = async (wanted: ExportConfig): Promise<void> => {
+  const makeDue = async (wanted: ExportConfig, stopping: AbortSignal): Promise<void> => {
     const { name, folder, keep } = wanted;
     if ((restUntilMs.get(name) ?? 0) > clock.now()) return;
     let state = readExportState(folder, name);
@@ -100,8 +81,8 @@ export function startExportSchedule({
       for (const due of dueOf(wanted, state, { ids, closesAfter, nowMs: clock.now() })) {
         // The folder is made with the state, and a place that cannot be written to shows before any work is done.
         await writeExportState(folder, name, state);
-        if (stopped) return;
-        await write(wanted, due);
+        if (stopping.aborted) return;
+        await write(wanted, due, stopping);
         state = { ...state, ...doneOf(due.occasion), writtenAt: isoTime(clock.now()), failing: null };
         faults.delete(name);
         await writeExportState(folder, name, state);
@@ -109,7 +90,7 @@ export function startExportSchedule({
         if (removed.length > 0) logger.info({ export: name, folder, removed }, 'old exports removed');
       }
     } catch (error) {
-      if (stopped) return;
+      if (stopping.aborted) return;
       const { code, message, hint } = summarizeError(error);
       logger.error({ export: name, folder, code, reason: message, hint }, 'export failed, it will be tried again');
       restUntilMs.set(name, clock.now() + REST_MS);
@@ -118,39 +99,24 @@ export function startExportSchedule({
       await writeExportState(folder, name, { ...state, failing }).catch(() => undefined);
     }
   };
-  const makeAll = async (): Promise<void> => {
-    for (const wanted of config.exports) await makeDue(wanted);
+  const makeAll = async (stopping: AbortSignal): Promise<void> => {
+    for (const wanted of config.exports) await makeDue(wanted, stopping);
     const lasting = [...faults].filter(([, { tries }]) => tries > 1);
     // Whether one that has failed once fails for good is not known yet: nothing is told, and nothing taken back.
-    if (stopped || (lasting.length === 0 && faults.size > 0)) return;
+    if (stopping.aborted || (lasting.length === 0 && faults.size > 0)) return;
     const detail = lasting.length === 0 ? null : lasting.map(([name, { reason }]) => `${name}: ${reason}`).join('; ');
     if (detail === told) return;
-    try {
-      await tell(detail);
-      told = detail;
-    } catch (error) {
-      const { code, message } = summarizeError(error);
-      logger.warn({ code, reason: message }, 'the alert about exports was not written');
-    }
+    await tell(detail);
+    told = detail;
   };
-  const check = (): Promise<void> => {
-    if (stopped) return Promise.resolve();
-    running ??= makeAll().finally(() => {
-      running = null;
-    });
-    return running;
-  };
-  const timer = setInterval(() => void check(), CHECK_INTERVAL_MS);
-  void check();
-  return {
-    check,
-    async stop() {
-      stopped = true;
-      clearInterval(timer);
-      child?.kill('SIGKILL');
-      await running;
-    },
-  };
+  return startPeriodicTask({
+    clock,
+    logger,
+    intervalMs: CHECK_INTERVAL_MS,
+    atOnce: true,
+    failed: 'the alert about exports was not written',
+    work: makeAll,
+  });
 }
 
 interface Facts {

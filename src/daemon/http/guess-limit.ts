@@ -1,3 +1,5 @@
+import { systemClock } from '../../core/clock.ts';
+
 /** Wrong tokens in a row that an address may send at once. */
 const MOST_GUESSES = 10;
 /** After which one more is forgiven. */
@@ -20,7 +22,7 @@ export class GuessLimit {
   readonly #now: () => number;
 
   /** `now` is a monotonic clock in milliseconds. */
-  constructor(now: () => number = () => performance.now()) {
+  constructor(now: () => number = () => systemClock.monotonic()) {
     this.#now = now;
   }
 

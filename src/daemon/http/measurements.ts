@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 import type { Queue } from 'bullmq';
 import { OPEN_ALERTS } from '../../alerts/book/open-alerts.ts';
 import type { Config } from '../../config/types.ts';
-import type { WallClock } from '../../core/clock.ts';
+import { systemClock, type WallClock } from '../../core/clock.ts';
 import { headOfChain } from '../../ledger/journal/runs/digest.ts';
 import type { LedgerReader } from '../../ledger/store/file/open.ts';
 import { exportStanding } from '../../reports/files/export-folder.ts';
@@ -67,8 +67,8 @@ export function createMeasurements(sources: MeasurementSources): Measurements {
     async queueAgesSeconds() {
       const ages = queues.map(async (queue) => {
         const [job] = await queue.getJobs(['waiting'], 0, 0, true);
-        // Our own clock wrote the time of a job, and real time passes for it.
-        const age = job === undefined ? 0 : Math.max(0, Date.now() - job.timestamp - job.delay) / 1000;
+        // BullMQ asks the system's clock when it writes the time of a job.
+        const age = job === undefined ? 0 : Math.max(0, systemClock.now() - job.timestamp - job.delay) / 1000;
         return [queueLabel(queue.name), age] as const;
       });
       return Object.fromEntries(await Promise.all(ages));

@@ -1,5 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
-import { within } from '../../queue/deadline.ts';
+import { within } from '../../core/deadline.ts';
 import type { ReplicaHealth } from '../replica/replica-watch.ts';
 import type { Measurements } from './measurements.ts';
 import type { HealthProbe } from './probe.ts';

@@ -1,7 +1,7 @@
-import type { WallClock } from '../../core/clock.ts';
+import { settlesWithin } from '../../core/deadline.ts';
 import { summarizeError } from '../../core/errors.ts';
-import type { Logger } from '../../core/logger.ts';
 import { backoffMs } from '../../core/net/backoff.ts';
+import { type PeriodicTaskOptions, startPeriodicTask } from '../../core/periodic-task.ts';
 import type { LedgerConnection } from '../../ledger/store/file/open.ts';
 import { lagOf } from '../../publish/lag.ts';
 import type { PublisherHandle } from '../../publish/thread/publisher-handle.ts';
@@ -29,7 +29,7 @@ export interface ReplicaHealth {
   unready: boolean;
 }
 
-export interface ReplicaWatchOptions {
+export interface ReplicaWatchOptions extends Pick<PeriodicTaskOptions, 'clock' | 'logger'> {
   connection: LedgerConnection;
   publisher: Pick<PublisherHandle, 'publish'>;
   /** Enqueues one publish; ignored while one waits or runs. */
@@ -39,8 +39,6 @@ export interface ReplicaWatchOptions {
   staleMs: number;
   /** Whether a stale replica makes the daemon unready. */
   unreadyWhenStale: boolean;
-  clock: WallClock;
-  logger: Logger;
 }
 
 export interface ReplicaWatch {
@@ -65,7 +63,6 @@ export function startReplicaWatch(options: ReplicaWatchOptions): ReplicaWatch {
   let position: number | null = null;
   let fault: ReplicaHealth['fault'] = null;
   let wasTold = false;
-  let running: Promise<void> | null = null;
 
   const publish = async (signal?: AbortSignal): Promise<unknown> => {
     const since = waitingSinceMs ?? clock.now();
@@ -116,36 +113,27 @@ export function startReplicaWatch(options: ReplicaWatchOptions): ReplicaWatch {
     );
     wasTold = stale;
   };
-  const guarded = (work: () => Promise<void>, words: string) => (): void => {
-    running ??= work()
-      .catch((error: unknown) => {
-        const { code, message } = summarizeError(error);
-        logger.debug({ code, reason: message }, words);
-      })
-      .finally(() => {
-        running = null;
-      });
-  };
-  const timers = [
-    setInterval(guarded(look, 'a publish was not enqueued'), LOOK_INTERVAL_MS),
-    setInterval(guarded(tell, 'the alert about the replica was not written'), TELL_INTERVAL_MS),
+  const tasks = [
+    startPeriodicTask({
+      ...{ clock, logger, intervalMs: LOOK_INTERVAL_MS },
+      ...{ failed: 'a publish was not enqueued', work: look },
+    }),
+    startPeriodicTask({
+      ...{ clock, logger, intervalMs: TELL_INTERVAL_MS },
+      ...{ failed: 'the alert about the replica was not written', work: tell },
+    }),
   ];
-  for (const timer of timers) timer.unref();
   return {
     publish,
     tell,
     async begin() {
       version = connection.pragma('data_version', { simple: true });
-      const wait = Promise.withResolvers<void>();
-      const timer = setTimeout(wait.resolve, FIRST_ANSWER_MS);
-      await Promise.race([publish().catch(() => undefined), wait.promise]);
-      clearTimeout(timer);
+      await settlesWithin(publish(), FIRST_ANSWER_MS, clock);
       if (health().fenced) await tell().catch(() => undefined);
     },
     health,
     async stop() {
-      for (const timer of timers) clearInterval(timer);
-      await running;
+      await Promise.all(tasks.map((task) => task.stop()));
     },
   };
 }

@@ -1,8 +1,8 @@
 import { Redis, type RedisOptions } from 'ioredis';
+import { within } from '../../core/deadline.ts';
 import { AppError } from '../../core/errors.ts';
 import type { Logger } from '../../core/logger.ts';
 import { backoffMs } from '../../core/net/backoff.ts';
-import { within } from '../deadline.ts';
 import { READY_WAIT_MS } from '../settings.ts';
 
 /** Where Redis is: an address such as `redis://host:6379/0`, or the path of a unix socket. */

@@ -1,5 +1,5 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import Database from 'better-sqlite3';
+import { sleep, systemClock } from '../../core/clock.ts';
 import { AppError } from '../../core/errors.ts';
 
 const RETRY_MS = 20;
@@ -12,17 +12,17 @@ const RETRY_MS = 20;
  * ends. The file stays: whoever removed it would let a second holder in.
  */
 export async function withFolderLock<T>(path: string, waitMs: number, work: () => Promise<T>): Promise<T> {
-  const end = performance.now() + waitMs;
+  const end = systemClock.monotonic() + waitMs;
   const connection = new Database(path, { timeout: 0 });
   try {
     while (!begin(connection)) {
-      if (performance.now() > end) {
+      if (systemClock.monotonic() > end) {
         throw new AppError('lock_timeout', `${path} is held by another process`, {
           retryable: true,
           hint: 'another daemon is starting or stopping on this ledger; it is done within seconds',
         });
       }
-      await delay(RETRY_MS);
+      await sleep(systemClock, RETRY_MS);
     }
     return await work();
   } finally {

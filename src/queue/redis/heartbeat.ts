@@ -1,5 +1,7 @@
 import type { Redis } from 'ioredis';
-import { within } from '../deadline.ts';
+import { type Cancel, every, systemClock } from '../../core/clock.ts';
+import { within } from '../../core/deadline.ts';
+import { oneAtATime } from '../../core/one-at-a-time.ts';
 import type { RedisWatch } from './connection.ts';
 
 const ANSWER_MS = 4_000;
@@ -17,22 +19,16 @@ export interface HeartbeatOptions {
  * Writes to Redis again and again and tells the watch how it went: a Redis that is frozen, read-only or full breaks no
  * connection, so neither its outage nor the end of it would be noticed otherwise. Returns what ends it.
  */
-export function startHeartbeat({ connection, watch, key, intervalMs }: HeartbeatOptions): () => void {
-  let beating = false;
-  const beat = async (): Promise<void> => {
+export function startHeartbeat({ connection, watch, key, intervalMs }: HeartbeatOptions): Cancel {
+  const { run } = oneAtATime(async () => {
     // A connection that is lost has told the watch so itself.
-    if (beating || connection.status !== 'ready') return;
-    beating = true;
+    if (connection.status !== 'ready') return;
     try {
       await within(connection.set(key, '1', 'PX', KEPT_MS), ANSWER_MS);
       watch.heard(null);
     } catch (error) {
       watch.heard(error instanceof Error ? error.message : String(error));
-    } finally {
-      beating = false;
     }
-  };
-  const timer = setInterval(() => void beat(), intervalMs);
-  timer.unref();
-  return () => clearInterval(timer);
+  });
+  return every(systemClock, intervalMs, () => void run());
 }

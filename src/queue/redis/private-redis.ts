@@ -1,9 +1,10 @@
-import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { Redis } from 'ioredis';
+import { sleep, systemClock } from '../../core/clock.ts';
 import type { Logger } from '../../core/logger.ts';
 import { backoffMs } from '../../core/net/backoff.ts';
+import { oneAtATime } from '../../core/one-at-a-time.ts';
+import { randomId } from '../../core/randomness.ts';
 import type { RedisTarget } from './connection.ts';
 import { withFolderLock } from './folder-lock.ts';
 import { askOnce, ensureServer, stopServer } from './redis-server.ts';
@@ -56,18 +57,18 @@ export async function startPrivateRedis({ dir, logger }: PrivateRedisOptions): P
   const { adopted } = server;
   logger.info({ pid: server.pid, socket: folder.socketPath, adopted }, 'private Redis is ready');
 
-  let restarting: Promise<void> | null = null;
   let failures = 0;
-  let upSince = performance.now();
-  const restart = async (): Promise<void> => {
-    if (performance.now() - upSince > STABLE_AFTER_MS) failures = 0;
+  let upSince = systemClock.monotonic();
+  const restart = oneAtATime(async () => {
+    logger.warn({ pid: server.pid }, 'private Redis is gone');
+    if (systemClock.monotonic() - upSince > STABLE_AFTER_MS) failures = 0;
     while (!stopping.signal.aborted) {
       const waitMs = failures === 0 ? 0 : backoffMs(failures, RESTART_BACKOFF);
       failures += 1;
       try {
-        await delay(waitMs, undefined, { signal: stopping.signal });
+        await sleep(systemClock, waitMs, stopping.signal);
         server = await locked(() => ensureServer(folder, logger));
-        upSince = performance.now();
+        upSince = systemClock.monotonic();
         logger.warn({ pid: server.pid }, 'private Redis runs again');
         return;
       } catch (error) {
@@ -76,19 +77,15 @@ export async function startPrivateRedis({ dir, logger }: PrivateRedisOptions): P
         logger.error({ reason, failures }, 'private Redis did not start again');
       }
     }
-  };
+  });
   // Each attempt to reconnect fails in the same way while the server is away: one restart answers them all.
   presence.on('reconnecting', () => {
-    if (stopping.signal.aborted || restarting !== null) return;
-    logger.warn({ pid: server.pid }, 'private Redis is gone');
-    restarting = restart().finally(() => {
-      restarting = null;
-    });
+    if (!stopping.signal.aborted) void restart.run();
   });
 
   const shutDown = async (): Promise<void> => {
     stopping.abort();
-    await restarting;
+    await restart.rest();
     await locked(async () => {
       const others = await othersPresent(folder.socketPath, nameOf(presence));
       // Inside the lock: two daemons that stop at once must not both leave the server to the other.
@@ -117,7 +114,7 @@ export async function startPrivateRedis({ dir, logger }: PrivateRedisOptions): P
 function openPresence(socketPath: string): Redis {
   const connection = new Redis({
     path: socketPath,
-    connectionName: `${PRESENCE_PREFIX}${process.pid}-${randomUUID()}`,
+    connectionName: `${PRESENCE_PREFIX}${process.pid}-${randomId()}`,
     lazyConnect: true,
     maxRetriesPerRequest: null,
     retryStrategy: (attempt) => backoffMs(attempt, { baseMs: 20, maxMs: 500 }),

@@ -1,11 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { connect } from 'node:net';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { Redis } from 'ioredis';
+import { sleep, systemClock } from '../../core/clock.ts';
+import { within } from '../../core/deadline.ts';
 import type { Logger } from '../../core/logger.ts';
 import { isProcessRunning } from '../../core/process/process-liveness.ts';
-import { within } from '../deadline.ts';
 import { RedisMissingError, RedisStartError } from '../errors.ts';
 import { APPEND_FOLDER, LOG_FILE, type ServerFolder, serverLogTail, setDataAside } from './server-folder.ts';
 
@@ -126,8 +126,8 @@ export async function stopServer({ socketPath }: ServerFolder, pid: number): Pro
 }
 
 async function untilGone(pid: number): Promise<void> {
-  for (const end = performance.now() + SHUTDOWN_TIMEOUT_MS; isProcessRunning(pid) && performance.now() < end; )
-    await delay(POLL_MS);
+  const end = systemClock.monotonic() + SHUTDOWN_TIMEOUT_MS;
+  while (isProcessRunning(pid) && systemClock.monotonic() < end) await sleep(systemClock, POLL_MS);
 }
 
 /**

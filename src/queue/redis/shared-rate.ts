@@ -1,5 +1,5 @@
 import type { Redis } from 'ioredis';
-import { within } from '../deadline.ts';
+import { within } from '../../core/deadline.ts';
 
 /** A round trip takes a millisecond; whoever waits for a turn must not wait long for a Redis that does not answer. */
 const ANSWER_MS = 1_000;

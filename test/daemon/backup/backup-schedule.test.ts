@@ -3,8 +3,9 @@ import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
 import { expect, onTestFinished, test } from 'vitest';
 import { createLogger } from '../../../src/core/logger.ts';
+import type { PeriodicTask } from '../../../src/core/periodic-task.ts';
 import { newestBackup, rotateBackups } from '../../../src/daemon/backup/backup-folder.ts';
-import { type BackupSchedule, startBackupSchedule } from '../../../src/daemon/backup/backup-schedule.ts';
+import { startBackupSchedule } from '../../../src/daemon/backup/backup-schedule.ts';
 import { startSandbox } from '../../../src/sandbox/server.ts';
 import { startDaemonProcess } from '../../support/daemon-process.ts';
 import { openLedger, publish, usageRecord } from '../../support/open-ledger.ts';
@@ -18,7 +19,7 @@ interface Scheduled {
   ledgerPath: string;
   clock: TestClock;
   lines: { level: string; msg: string; [field: string]: unknown }[];
-  start(): BackupSchedule;
+  start(): PeriodicTask;
 }
 
 /** A ledger with a run, to be backed up daily at 02:00 into a folder beside it that keeps three. */
@@ -29,7 +30,7 @@ function prepare(): Scheduled {
   const clock = testClock();
   const lines: Scheduled['lines'] = [];
   const logger = createLogger({ destination: { write: (line) => void lines.push(JSON.parse(line)) } });
-  const start = (): BackupSchedule => {
+  const start = (): PeriodicTask => {
     const schedule = startBackupSchedule({
       ledgerPath,
       backup: { cron: '0 2 * * *', keep: 3, folder },
@@ -45,8 +46,8 @@ function prepare(): Scheduled {
 test('the slot that was missed is made good once at the start, and the next one when it comes', async () => {
   const { folder, clock, lines, start } = prepare();
   const schedule = start();
-  await schedule.check();
-  await schedule.check();
+  await schedule.run();
+  await schedule.run();
   expect(readdirSync(folder)).toEqual(['ledger-20260320T120000Z.db']);
   expect(lines).toMatchObject([{ level: 'info', msg: 'backup made', runs: 1, headDigest: expect.any(String) }]);
   expect(statSync(folder).mode & 0o777).toBe(0o700);
@@ -55,10 +56,10 @@ test('the slot that was missed is made good once at the start, and the next one 
   copy.close();
 
   clock.set(Date.UTC(2026, 2, 21, 1, 59, 59));
-  await schedule.check();
+  await schedule.run();
   expect(readdirSync(folder)).toHaveLength(1);
   clock.set(Date.UTC(2026, 2, 21, 2));
-  await schedule.check();
+  await schedule.run();
   expect(readdirSync(folder)).toEqual(['ledger-20260320T120000Z.db', 'ledger-20260321T020000Z.db']);
 });
 
@@ -66,7 +67,7 @@ test('a start with a backup newer than the last slot makes none', async () => {
   const { folder, start } = prepare();
   mkdirSync(folder);
   writeFileSync(join(folder, 'ledger-20260320T020000Z.db'), '');
-  await start().check();
+  await start().run();
   expect(readdirSync(folder)).toEqual(['ledger-20260320T020000Z.db']);
 });
 
@@ -77,7 +78,7 @@ test('the oldest go once the new one is there; what has another name stays', asy
   for (const name of foreign) writeFileSync(join(folder, name), '');
   const schedule = start();
   for (let day = 0; day < 5; day += 1) {
-    await schedule.check();
+    await schedule.run();
     clock.advance(DAY_MS);
   }
   expect(readdirSync(folder).filter((name) => !foreign.includes(name))).toEqual([
@@ -96,8 +97,8 @@ test('a backup that fails is an error in the log, removes nothing, and the next 
   const connection = new Database(ledgerPath);
   connection.exec('UPDATE tenant_usage SET credits_used = 7');
   const schedule = start();
-  await schedule.check();
-  await schedule.check();
+  await schedule.run();
+  await schedule.run();
   expect(lines).toMatchObject([
     { level: 'error', msg: 'backup failed', code: 'backup_faulty', reason: expect.stringContaining('invariant') },
   ]);
@@ -106,7 +107,7 @@ test('a backup that fails is an error in the log, removes nothing, and the next 
   connection.exec('UPDATE tenant_usage SET credits_used = 100');
   connection.close();
   clock.advance(DAY_MS);
-  await schedule.check();
+  await schedule.run();
   expect(lines.map(({ msg }) => msg)).toEqual(['backup failed', 'backup made', 'old backups removed']);
   expect(readdirSync(folder)).toEqual([...old.slice(2), 'ledger-20260321T120000Z.db']);
 });
@@ -114,8 +115,26 @@ test('a backup that fails is an error in the log, removes nothing, and the next 
 test('a folder that cannot be made is an error in the log', async () => {
   const { folder, lines, start } = prepare();
   writeFileSync(folder, 'a file in its place');
-  await start().check();
+  await start().run();
   expect(lines).toMatchObject([{ level: 'error', msg: 'backup failed', reason: expect.stringContaining(folder) }]);
+});
+
+test('a process that cannot be started is an error in the log, and the next slot tries again', async () => {
+  const { folder, clock, lines, start } = prepare();
+  const { execPath } = process;
+  process.execPath = join(folder, 'no-node-here');
+  onTestFinished(() => {
+    process.execPath = execPath;
+  });
+  const schedule = start();
+  await schedule.run();
+  expect(lines).toMatchObject([
+    { level: 'error', msg: 'backup failed', code: 'backup_crashed', reason: expect.stringContaining('not be started') },
+  ]);
+  process.execPath = execPath;
+  clock.advance(DAY_MS);
+  await schedule.run();
+  expect(readdirSync(folder)).toEqual(['ledger-20260321T120000Z.db']);
 });
 
 test('a stop ends a backup under way at once and leaves nothing of it', async () => {
@@ -123,14 +142,12 @@ test('a stop ends a backup under way at once and leaves nothing of it', async ()
   expect(readdirSync(folder)).toEqual([]);
   expect(lines).toMatchObject([{ level: 'info', msg: 'backup ended by the stop' }]);
   await schedule.stop();
-  await schedule.check();
+  await schedule.run();
   expect(readdirSync(folder)).toEqual([]);
 });
 
 /** Stops a schedule whose backup is under way; where other work of the machine let it come too late, another one. */
-async function stopDuringBackup(
-  tries = 20,
-): Promise<Pick<Scheduled, 'folder' | 'lines'> & { schedule: BackupSchedule }> {
+async function stopDuringBackup(tries = 20): Promise<Pick<Scheduled, 'folder' | 'lines'> & { schedule: PeriodicTask }> {
   const { folder, ledgerPath, lines, start } = prepare();
   const { connection } = openLedger(ledgerPath);
   publish(
@@ -154,7 +171,7 @@ test('the event loop goes on while a backup is made', async () => {
   const timer = setInterval(() => {
     turns += 1;
   }, 1);
-  await schedule.check();
+  await schedule.run();
   clearInterval(timer);
   expect(turns).toBeGreaterThan(10);
 });

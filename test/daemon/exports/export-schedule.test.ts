@@ -8,7 +8,8 @@ import { checkExports } from '../../../src/commands/doctor/check-exports.ts';
 import { DEFAULT_FOCUS } from '../../../src/config/resolve/resolve-outlets.ts';
 import type { ExportConfig } from '../../../src/config/types.ts';
 import { createLogger } from '../../../src/core/logger.ts';
-import { type ExportSchedule, startExportSchedule } from '../../../src/daemon/exports/export-schedule.ts';
+import type { PeriodicTask } from '../../../src/core/periodic-task.ts';
+import { startExportSchedule } from '../../../src/daemon/exports/export-schedule.ts';
 import { commitClose } from '../../../src/ledger/journal/charges/commit-close.ts';
 import { setCards } from '../../../src/ledger/journal/charges/set-cards.ts';
 import { closePeriod, reopenPeriod } from '../../../src/ledger/journal/close/close-period.ts';
@@ -43,7 +44,7 @@ function prepare(...wanted: Partial<ExportConfig>[]) {
     ...{ exports, focus: DEFAULT_FOCUS, ledger: { path: ledgerPath, retentionDays: 400 } },
     workspaces: [{ id: 'ws-1' }] as never,
   };
-  const start = (): ExportSchedule => {
+  const start = (): PeriodicTask => {
     const closesAfter = (eventSeq: number) => closesInForce(connection, eventSeq);
     const tell = async (detail: string | null) => {
       evaluateLedger(connection, { rule: 'export_failed', detail }, { channels: LOG, nowMs: clock.now() });
@@ -71,28 +72,28 @@ describe('an export by cron', () => {
   test('is made once a slot, for its owner alone, and called after no tenant', async () => {
     const { folder, clock, start, files, read, lines } = prepare({});
     const schedule = start();
-    await schedule.check();
-    await schedule.check();
+    await schedule.run();
+    await schedule.run();
     expect(files()).toEqual(['usage-20260320T120000Z.csv']);
     expect(read('usage-20260320T120000Z.csv').trim().split('\r\n')).toHaveLength(7);
     expect(statSync(join(folder, 'usage-20260320T120000Z.csv')).mode & 0o777).toBe(0o600);
     expect(statSync(folder).mode & 0o777).toBe(0o700);
     expect(lines).toMatchObject([{ level: 'info', msg: 'export written', export: 'usage', rows: 6 }]);
     clock.set(Date.UTC(2026, 2, 21, 5, 59));
-    await schedule.check();
+    await schedule.run();
     expect(files()).toHaveLength(1);
     clock.set(Date.UTC(2026, 2, 21, 6));
-    await schedule.check();
+    await schedule.run();
     expect(files()).toEqual(['usage-20260320T120000Z.csv', 'usage-20260321T060000Z.csv']);
   });
 
   test('is not made again at the next start, also when somebody took the file away', async () => {
     const { folder, start, files } = prepare({});
     const first = start();
-    await first.check();
+    await first.run();
     await first.stop();
     rmSync(join(folder, 'usage-20260320T120000Z.csv'));
-    await start().check();
+    await start().run();
     expect(files()).toEqual([]);
   });
 
@@ -104,7 +105,7 @@ describe('an export by cron', () => {
     }
     const schedule = start();
     for (let day = 0; day < 4; day += 1) {
-      await schedule.check();
+      await schedule.run();
       clock.set(clock.now() + 86_400_000);
     }
     expect(files().sort()).toEqual([
@@ -121,7 +122,7 @@ describe('an export by cron', () => {
       { name: 'focus-next', view: 'focus', period: 'previous', version: '1.3' },
       ...(['xlsx', 'parquet', 'json'] as const).map((format) => ({ name: format, format })),
     );
-    await start().check();
+    await start().run();
     expect(files()).toHaveLength(6);
     const months = read('now-20260320T120000Z.ndjson')
       .trim()
@@ -145,10 +146,10 @@ describe('an export after a close', () => {
   test('is made of each closed month, once, and anew when the month is closed anew', async () => {
     const { start, close, reopen, files, read } = prepare({ name: 'bill', view: 'charges', cron: null });
     const schedule = start();
-    await schedule.check();
+    await schedule.run();
     close('2026-01');
-    await schedule.check();
-    await schedule.check();
+    await schedule.run();
+    await schedule.run();
     const [first = '', ...others] = files();
     expect(others).toEqual([]);
     expect(first).toMatch(/^bill-2026-01-close-\d{8}\.csv$/);
@@ -157,7 +158,7 @@ describe('an export after a close', () => {
     close('2026-02');
     reopen('2026-01');
     close('2026-01');
-    await start().check();
+    await start().run();
     expect(files().map((name) => name.slice(0, 18))).toEqual([
       ...['bill-2026-01-close', 'bill-2026-01-close', 'bill-2026-02-close'],
     ]);
@@ -167,7 +168,7 @@ describe('an export after a close', () => {
   test('of another workspace is none', async () => {
     const { start, close, folder } = prepare({ cron: null, workspaceId: 'ws-2' });
     close('2026-01');
-    await start().check();
+    await start().run();
     expect(existsSync(folder)).toBe(false);
   });
 });
@@ -180,14 +181,14 @@ describe('an export that fails', () => {
     );
     expect(findings()).toEqual(['bad warn', 'good warn']);
     const schedule = start();
-    await schedule.check();
-    await schedule.check();
+    await schedule.run();
+    await schedule.run();
     expect(files()).toEqual(['good-20260320T120000Z.csv']);
     const told = lines.filter(({ level }) => level === 'error');
     expect(told).toMatchObject([{ export: 'bad', code: 'usage', reason: expect.stringContaining('nothing') }]);
     expect(findings()).toEqual(['bad fail', 'good ok']);
     clock.set(clock.now() + 5 * 60_000);
-    await schedule.check();
+    await schedule.run();
     expect(lines.filter(({ level }) => level === 'error')).toHaveLength(2);
     expect(readdirSync(folder).filter((name) => name.includes('.part-'))).toEqual([]);
   });
@@ -196,11 +197,11 @@ describe('an export that fails', () => {
     const { clock, start, folder, alerts, told } = prepare({ name: 'bill' }, { name: 'good', view: 'charges' });
     writeFileSync(folder, 'no folder');
     const schedule = start();
-    await schedule.check();
+    await schedule.run();
     expect(alerts()).toEqual([]);
     for (let tries = 0; tries < 3; tries += 1) {
       clock.advance(5 * 60_000);
-      await schedule.check();
+      await schedule.run();
     }
     expect(alerts()).toEqual(['firing']);
     expect(told()).toEqual([
@@ -208,14 +209,14 @@ describe('an export that fails', () => {
     ]);
     await schedule.stop();
     const next = start();
-    await next.check();
+    await next.run();
     expect(alerts()).toEqual(['firing']);
     rmSync(folder);
     clock.advance(5 * 60_000);
-    await next.check();
+    await next.run();
     expect(alerts()).toEqual(['resolved']);
     expect(told().slice(1)).toEqual(['Exports fail resolved: all files are written again.']);
-    await start().check();
+    await start().run();
     expect(told()).toHaveLength(2);
   });
 
@@ -223,11 +224,11 @@ describe('an export that fails', () => {
     const { folder, clock, start, files, lines, findings } = prepare({});
     writeFileSync(folder, 'no folder');
     const schedule = start();
-    await schedule.check();
+    await schedule.run();
     expect(lines).toMatchObject([{ level: 'error', export: 'usage', msg: expect.stringContaining('export failed') }]);
     rmSync(folder);
     clock.set(clock.now() + 5 * 60_000);
-    await schedule.check();
+    await schedule.run();
     expect(files()).toHaveLength(1);
     expect(findings()).toEqual(['usage ok']);
   });

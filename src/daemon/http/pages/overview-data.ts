@@ -1,7 +1,7 @@
 import type { Config } from '../../../config/types.ts';
 import type { WallClock } from '../../../core/clock.ts';
+import { within } from '../../../core/deadline.ts';
 import type { LedgerReader } from '../../../ledger/store/file/open.ts';
-import { within } from '../../../queue/deadline.ts';
 import type { QueueCounts } from '../../../queue/queues.ts';
 import { alertRows, type ListedAlert } from '../../../reports/queries/alerts.ts';
 import { syncFactsReader } from '../../../reports/queries/staleness.ts';

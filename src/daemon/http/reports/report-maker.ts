@@ -1,4 +1,5 @@
 import { Worker } from 'node:worker_threads';
+import { type Cancel, systemClock } from '../../../core/clock.ts';
 import { unpackError } from '../../../core/crossing-errors.ts';
 import { AppError } from '../../../core/errors.ts';
 import type { ReportOrder, ReportReply } from './report-thread.ts';
@@ -47,7 +48,7 @@ export function createReportMaker({ ledgerPath, head }: ReportMakerOptions): Rep
   const kept = new Map<string, Kept>();
   let worker: Worker | null = null;
   let lastId = 0;
-  let idle: NodeJS.Timeout | null = null;
+  let endIdle: Cancel | null = null;
 
   const end = async (reason: AppError): Promise<void> => {
     const ended = worker;
@@ -76,11 +77,11 @@ export function createReportMaker({ ledgerPath, head }: ReportMakerOptions): Rep
     return started;
   };
   const rest = (): void => {
-    if (idle !== null) clearTimeout(idle);
-    idle = setTimeout(() => {
+    endIdle?.();
+    const retire = (): void => {
       if (waiting.size === 0) void end(new AppError('report_failed', 'the thread was ended'));
-    }, IDLE_MS);
-    idle.unref();
+    };
+    endIdle = systemClock.after(IDLE_MS, retire, { background: true });
   };
   const make = (order: ReportOrder): Promise<string | null> => {
     if (waiting.size >= MOST_WAITING) {
@@ -112,7 +113,7 @@ export function createReportMaker({ ledgerPath, head }: ReportMakerOptions): Rep
       return html;
     },
     async stop() {
-      if (idle !== null) clearTimeout(idle);
+      endIdle?.();
       kept.clear();
       await end(new AppError('report_failed', 'the daemon stops'));
     },

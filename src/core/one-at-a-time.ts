@@ -1,0 +1,35 @@
+/** Work that is never under way twice at once. */
+export interface OneAtATime<T> {
+  /** Begins the work, or joins that under way. */
+  run(): Promise<T>;
+  /** Work that begins after this call: behind that under way, one for all who ask meanwhile. */
+  again(): Promise<T>;
+  /** Resolves when what is under way has ended, either way. */
+  rest(): Promise<void>;
+}
+
+export function oneAtATime<T>(work: () => Promise<T>): OneAtATime<T> {
+  let running: Promise<T> | null = null;
+  let next: Promise<T> | null = null;
+  const run = (): Promise<T> => {
+    running ??= work().finally(() => {
+      running = null;
+    });
+    return running;
+  };
+  const rest = async (): Promise<void> => {
+    await running?.catch(() => undefined);
+  };
+  return {
+    run,
+    again() {
+      if (running === null) return run();
+      next ??= rest().then(() => {
+        next = null;
+        return run();
+      });
+      return next;
+    },
+    rest,
+  };
+}

@@ -1,0 +1,63 @@
+import { expect, test } from 'vitest';
+import { startPeriodicTask } from '../../src/core/periodic-task.ts';
+import { recordingLogger } from '../queue/support.ts';
+import { createVirtualClock } from '../support/time/virtual-clock.ts';
+
+/** Work of two seconds that is done every second, until it is told otherwise. */
+function play({ atOnce = false, fails = () => false }: { atOnce?: boolean; fails?: () => boolean } = {}) {
+  const clock = createVirtualClock(0);
+  const { logger, lines } = recordingLogger();
+  const begun: number[] = [];
+  const ended: string[] = [];
+  const task = startPeriodicTask({
+    ...{ clock, logger, intervalMs: 1_000, atOnce, failed: 'it could not be done' },
+    async work(stopping) {
+      begun.push(clock.monotonic());
+      await new Promise<void>((resolve) => clock.after(2_000, resolve));
+      if (fails()) throw new Error('no luck');
+      ended.push(stopping.aborted ? 'stopped' : 'done');
+    },
+  });
+  return { task, clock, lines, begun, ended };
+}
+
+test('work that takes longer than its interval never overlaps itself', async () => {
+  const { clock, begun, ended } = play();
+  await clock.advance(7_500);
+  expect(begun).toEqual([1_000, 3_000, 5_000, 7_000]);
+  expect(ended).toHaveLength(3);
+});
+
+test('it can begin at once', async () => {
+  const { clock, begun } = play({ atOnce: true });
+  await clock.advance(500);
+  expect(begun).toEqual([0]);
+});
+
+test('a failure is logged with its words, and the next interval tries again', async () => {
+  const { clock, begun, lines } = play({ fails: () => true });
+  await clock.advance(5_500);
+  expect(begun).toHaveLength(3);
+  expect(lines.map((line) => JSON.parse(line))).toMatchObject([
+    { level: 'warn', msg: 'it could not be done', reason: 'no luck' },
+    { level: 'warn', msg: 'it could not be done', reason: 'no luck' },
+  ]);
+});
+
+test('a stop waits for the work under way, which is told, and nothing begins after it', async () => {
+  const { task, clock, begun, ended } = play();
+  await clock.advance(1_500);
+  let stopped = false;
+  const stop = task.stop().then(() => {
+    stopped = true;
+  });
+  await clock.advance(1_000);
+  expect(stopped).toBe(false);
+  await clock.advance(1_000);
+  await stop;
+  expect(ended).toEqual(['stopped']);
+  await Promise.all([task.run(), task.again(), task.stop()]);
+  await clock.advance(10_000);
+  expect(begun).toHaveLength(1);
+  expect(clock.waiting).toBe(0);
+});
