@@ -156,6 +156,7 @@ export const fileSchema = z.strictObject({
       path: word.optional(),
       retention_days: integer(30, 36_500).optional(),
       checkpoint_key_file: word.optional(),
+      reader_group: word.optional(),
     })
     .optional(),
   redis_url: obeys(z.string().trim(), redisRule).optional(),

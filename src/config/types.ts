@@ -213,7 +213,7 @@ export interface Config {
   /** Absolute path of the file that was read; null when the environment alone gave the configuration. */
   file: string | null;
   /** What is no history is kept for `retentionDays`. Without a key file the key lies beside the ledger. */
-  ledger: { path: string; retentionDays: number; checkpointKeyFile?: string };
+  ledger: { path: string; retentionDays: number; checkpointKeyFile?: string; readerGroup?: string };
   /** Null: the daemon starts a private redis-server. */
   redisUrl: string | null;
   /** Runs under way at once, over all workspaces of a daemon. */

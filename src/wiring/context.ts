@@ -130,8 +130,8 @@ export class Context {
   }
 
   async #openWriter(): Promise<Writer> {
-    const { path, checkpointKeyFile } = this.config.ledger;
-    const start = { path, checkpointKeyFile, version: this.version, nowMs: this.clock.now() };
+    const { path, checkpointKeyFile, readerGroup } = this.config.ledger;
+    const start = { path, checkpointKeyFile, readerGroup, version: this.version, nowMs: this.clock.now() };
     const writer = await this.#openWriterAt({ ...start, secrets: secretsOf(this.config) });
     this.#releasers.push(() => writer.close());
     void writer.ended.then((error) => {

@@ -1,6 +1,7 @@
 import { unpackError } from '../core/crossing-errors.ts';
 import type { AppError } from '../core/errors.ts';
 import type { Claimant } from '../ledger/journal/runs/claim-run.ts';
+import { closeForWriting } from '../ledger/store/file/open.ts';
 import type { MigrationReport } from '../ledger/store/schema/migrate.ts';
 import { type Args, type CommandName, carryOut, type Result } from './commands/command-table.ts';
 import type { Desk } from './commands/desk.ts';
@@ -46,7 +47,7 @@ export class InProcessWriter implements Writer {
 
   close(): Promise<void> {
     this.#closing ??= crossing(() => {
-      this.#desk.connection.close();
+      closeForWriting(this.#desk.connection);
       this.#end(null);
     });
     return this.#closing;

@@ -2,7 +2,7 @@ import { type PackedError, packError } from '../core/crossing-errors.ts';
 import { createRedactor } from '../core/text/redact.ts';
 import { CheckpointLog, keyFileOf } from '../ledger/audit/anchor/checkpoint-log.ts';
 import type { Claimant } from '../ledger/journal/runs/claim-run.ts';
-import { type LedgerConnection, openForWriting } from '../ledger/store/file/open.ts';
+import { closeForWriting, type LedgerConnection, openForWriting } from '../ledger/store/file/open.ts';
 import { ledgerErrorOf } from '../ledger/store/file/sqlite-errors.ts';
 import { ledgerId } from '../ledger/store/schema/identity.ts';
 import { type MigrationReport, migrateLedger } from '../ledger/store/schema/migrate.ts';
@@ -11,7 +11,7 @@ import type { WriterStart } from './writer.ts';
 
 /** Creates or migrates the ledger. */
 export function openDesk(start: WriterStart, claimant: Claimant = {}): { desk: Desk; migration: MigrationReport } {
-  const connection = openForWriting(start.path);
+  const connection = openForWriting(start.path, start.readerGroup);
   try {
     connection.pragma('cache_size = -32768');
     connection.pragma('temp_store = MEMORY');
@@ -22,7 +22,7 @@ export function openDesk(start: WriterStart, claimant: Claimant = {}): { desk: D
     const redact = createRedactor(start.secrets ?? []);
     return { desk: { ...plainDesk(connection), redact, checkpoints, claimant }, migration };
   } catch (error) {
-    connection.close();
+    closeForWriting(connection);
     throw error;
   }
 }

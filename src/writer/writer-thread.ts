@@ -1,4 +1,5 @@
 import { type MessagePort, parentPort } from 'node:worker_threads';
+import { closeForWriting } from '../ledger/store/file/open.ts';
 import { carryOut } from './commands/command-table.ts';
 import type { Desk } from './commands/desk.ts';
 import { openDesk, packWriterError } from './open-desk.ts';
@@ -20,7 +21,7 @@ function main(): void {
     }
     if (desk === null) throw new Error(`no ledger is open for ${request.op}`);
     if (request.op === 'close') {
-      desk.connection.close();
+      closeForWriting(desk.connection);
       return null;
     }
     return carryOut(desk, request.op, request.args);

@@ -12,6 +12,8 @@ export interface WriterStart {
   secrets?: readonly string[];
   /** Where the key lies that signs checkpoints; beside the ledger when it is absent. */
   checkpointKeyFile?: string | undefined;
+  /** The group that may read the ledger; none but its user when absent. */
+  readerGroup?: string | undefined;
 }
 
 /**

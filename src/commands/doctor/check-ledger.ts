@@ -1,16 +1,18 @@
 import { accessSync, constants, existsSync, mkdtempSync, rmSync, statfsSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import type { Config } from '../../config/types.ts';
 import { AppError, summarizeError } from '../../core/errors.ts';
 import { requireSafePlace } from '../../core/process/safe-place.ts';
 import { openForWriting, openReader, sqliteVersion } from '../../ledger/store/file/open.ts';
+import { readerFault } from '../../ledger/store/file/reader-group.ts';
 import { type Finding, fail, ok, warn } from './finding.ts';
 
 const LITTLE_DISK_BYTES = 1024 ** 3;
 const WRITABLE_REMEDY = 'give the user that runs usage-ledger the right to write there, or change ledger.path';
 
 /** Whether the ledger can be opened by this version, or created, and written. */
-export function checkLedger(path: string): Finding[] {
+export function checkLedger({ path, readerGroup }: Config['ledger']): Finding[] {
   const folder = nearestFolder(path);
   if (!existsSync(path)) {
     if (!isWritable(folder)) return [fail('ledger', `${path} cannot be created in ${folder}`, WRITABLE_REMEDY)];
@@ -28,7 +30,20 @@ export function checkLedger(path: string): Finding[] {
   // SQLite writes its log beside the file, so the folder counts as much as the file.
   const locked = [path, folder].filter((place) => !isWritable(place));
   if (locked.length > 0) return [fail('ledger', `${locked.join(' and ')} cannot be written`, WRITABLE_REMEDY)];
-  return [ok('ledger', `${path} opens and has the schema of this version`)];
+  const opens = ok('ledger', `${path} opens and has the schema of this version`);
+  return readerGroup === undefined ? [opens] : [opens, checkReaders(path, readerGroup)];
+}
+
+/** Whether the group that may read the ledger can. */
+function checkReaders(path: string, group: string): Finding {
+  try {
+    const fault = readerFault(path, group);
+    if (fault !== null) return fail('ledger', fault.message, fault.hint, 'readers');
+    return ok('ledger', `the group ${group} can read it`, 'readers');
+  } catch (error) {
+    const { message, hint } = summarizeError(error);
+    return fail('ledger', message, hint ?? 'correct ledger.reader_group', 'readers');
+  }
 }
 
 /** Reading goes on where writing is refused, so that only a look at both tells of it. */

@@ -6,25 +6,42 @@ import type { Config } from '../../config/types.ts';
 import { type Finding, ok, warn } from './finding.ts';
 
 const READABLE_BY_OTHERS = 0o044;
+const READABLE_BY_ALL = 0o004;
+const ALONE = 'ledger and secrets are readable for their owner alone';
 
 /** Whether others on this machine can read the ledger, or files that hold secrets. */
 export function checkModes(config: Config, cwd: string): Finding[] {
-  const ledgerFiles = ['', '-wal', '-shm'].map((suffix) => `${config.ledger.path}${suffix}`);
+  const { path, readerGroup } = config.ledger;
+  const ledgerFiles = ['', '-wal', '-shm'].map((suffix) => `${path}${suffix}`);
   const exposed = [
-    judge(ledgerFiles, 'the ledger'),
-    ...secretFiles(config, cwd).map((file) => judge([file], 'secrets')),
+    judge(ledgerFiles, 'the ledger', readerGroup === undefined ? READABLE_BY_OTHERS : READABLE_BY_ALL),
+    ...secretFiles(config, cwd).map((file) => judge([file], 'secrets', READABLE_BY_OTHERS)),
   ].filter((finding) => finding !== null);
-  return exposed.length > 0 ? exposed : [ok('modes', 'ledger and secrets are readable for their owner alone')];
+  return exposed.length > 0
+    ? exposed
+    : [
+        ok(
+          'modes',
+          readerGroup === undefined
+            ? ALONE
+            : `secrets are readable for their owner alone, the ledger for ${readerGroup}, too`,
+        ),
+      ];
 }
 
 /** One finding for files that belong together, such as the ledger and its log. */
-function judge(files: readonly string[], holds: string): Finding | null {
-  const exposed = files.filter((file) => (modeOf(file) & READABLE_BY_OTHERS) !== 0);
+function judge(files: readonly string[], holds: string, forbidden: number): Finding | null {
+  const exposed = files.filter((file) => (modeOf(file) & forbidden) !== 0);
   const [first] = exposed;
   if (first === undefined) return null;
   const octal = modeOf(first).toString(8).padStart(4, '0');
   const message = `${first} holds ${holds} and can be read by others (mode ${octal})`;
-  return warn('modes', message, `run \`chmod 600 ${exposed.join(' ')}\``, basename(first));
+  return warn(
+    'modes',
+    message,
+    `run \`chmod ${forbidden === READABLE_BY_ALL ? '640' : '600'} ${exposed.join(' ')}\``,
+    basename(first),
+  );
 }
 
 /** Permissions; none when there is no such file. */

@@ -72,7 +72,7 @@ async function examineAll(cli: CliContext, { config, clock }: Context): Promise<
     ['routes', () => checkRoutes(config)],
     ['variables', () => checkVariables(config, env)],
     ['schedule', () => checkSchedule(config, clock.now())],
-    ['ledger', () => checkLedger(path)],
+    ['ledger', () => checkLedger(config.ledger)],
     ['sqlite', checkSqlite],
     ['modes', () => checkModes(config, cwd)],
     ['exports', () => checkExports(config, clock.now())],

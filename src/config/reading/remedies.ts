@@ -2,10 +2,11 @@ import { SIGNED_PARTS } from '../signing-scheme.ts';
 
 /** What to do about each setting, by its last name. A test holds this list against the schema. */
 const REMEDIES: Readonly<Record<string, string>> = {
-  ledger: 'Write `ledger:` with indented `path:`, `retention_days:` or `checkpoint_key_file:` below it',
+  ledger: 'Write `ledger:` with indented `path:`, such as ./data/ledger.db, below it',
   path: 'Give the path of the ledger file, such as ./data/ledger.db',
   retention_days: 'Give a whole number of days from 30 to 36500',
   checkpoint_key_file: 'Give the path of a file that the daemon may create, or remove the line',
+  reader_group: 'Give the name of a group, or its number in quotes, or remove the line',
   redis_url: 'Give an address such as redis://127.0.0.1:6379, or leave it empty for a private server',
   redis_allow_plain: 'Write true if the network to Redis is yours alone, or remove the line',
   http: 'Write `http:` with indented `host:`, `port:` and `token:` below it',

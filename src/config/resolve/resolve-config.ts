@@ -31,6 +31,7 @@ export function resolveConfig(document: FileConfig, source: Source): Config {
   const defaults = document.defaults ?? {};
   const ledgerPath = resolve(source.folder, document.ledger?.path ?? 'data/ledger.db');
   const keyFile = document.ledger?.checkpoint_key_file;
+  const readerGroup = document.ledger?.reader_group;
   const shard = shardOf(document.shard);
   return {
     file: source.file,
@@ -38,6 +39,7 @@ export function resolveConfig(document: FileConfig, source: Source): Config {
       path: ledgerPath,
       retentionDays: document.ledger?.retention_days ?? DEFAULT_RETENTION_DAYS,
       ...(keyFile === undefined ? {} : { checkpointKeyFile: resolve(source.folder, keyFile) }),
+      ...(readerGroup === undefined ? {} : { readerGroup }),
     },
     workers: document.workers ?? 64,
     redisUrl: document.redis_url || null,

@@ -7,6 +7,7 @@ export function sampleConfig(): string {
 
 ledger:
   path: ./data/ledger.db               # relative to this file
+  # reader_group: finance              # its members may read the ledger, also when nothing runs; only this user unless given
   # checkpoint_key_file: ./keys/checkpoint.key   # signs each head of the ledger; beside the ledger unless given
   retention_days: 400                  # for what is no history: sent notifications, failed runs, idle certificates
 

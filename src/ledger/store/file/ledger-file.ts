@@ -3,7 +3,6 @@ import { basename, dirname, join, resolve } from 'node:path';
 import Database from 'better-sqlite3';
 import { AppError } from '../../../core/errors.ts';
 import { LedgerError } from '../errors.ts';
-import type { LedgerConnection } from './open.ts';
 
 /** 8 MiB: what is copied between two looks at the signal. */
 const PAGES_A_STEP = 2048;
@@ -16,7 +15,7 @@ const NO_HARD_LINKS: readonly string[] = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENO
  * Copies every page of one snapshot of `source` into the new file `copy` (0600), flushed to disk. The read transaction
  * pins the snapshot: without it SQLite begins anew after each commit of another process, and may never end.
  */
-export async function copyLedger(source: LedgerConnection, copy: string, signal: AbortSignal): Promise<void> {
+export async function copyLedger(source: Database.Database, copy: string, signal: AbortSignal): Promise<void> {
   signal.throwIfAborted();
   closeSync(openSync(copy, 'wx', 0o600));
   source.exec('BEGIN');

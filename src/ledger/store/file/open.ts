@@ -6,7 +6,9 @@ import { requireSafePlace } from '../../../core/process/safe-place.ts';
 import { LedgerError } from '../errors.ts';
 import { assertSchemaIsCurrent } from '../schema/migrate.ts';
 import { addRowDigest } from '../schema/row-digest.ts';
+import { shareWithGroup } from './reader-group.ts';
 import { ledgerErrorOf } from './sqlite-errors.ts';
+import { truncateLog } from './truncate-log.ts';
 
 export type LedgerConnection = Database.Database;
 
@@ -23,9 +25,9 @@ export interface LedgerReader {
 /**
  * Opens the ledger for writing: creates the file (0600, its folder 0700) when it is missing, and sets WAL,
  * `synchronous=FULL`, foreign keys and the busy timeout. Does not migrate. Refuses, with `unsafe_place`, a file or folder
- * that is not this user's alone to write.
+ * that is not this user's alone to write. A `readerGroup` may read file (0640) and folder (2750).
  */
-export function openForWriting(path: string): LedgerConnection {
+export function openForWriting(path: string, readerGroup?: string): LedgerConnection {
   refuseDanglingLink(path);
   const folder = dirname(path);
   mkdirSync(folder, { recursive: true, mode: 0o700 });
@@ -35,12 +37,31 @@ export function openForWriting(path: string): LedgerConnection {
     closeSync(openSync(path, 'a', 0o600));
     chmodSync(path, 0o600);
   }
+  if (readerGroup !== undefined) shareWithGroup(path, readerGroup);
   const connection = connect(path, false);
   connection.pragma('journal_mode = WAL');
   connection.pragma('synchronous = FULL');
   connection.pragma('foreign_keys = ON');
   addRowDigest(connection);
   return connection;
+}
+
+/**
+ * Closes a connection of `openForWriting` and leaves an empty -wal and the -shm beside the ledger. SQLite would delete both
+ * with the last connection that may write, and then nobody can open the ledger who may only read it: to read a ledger in
+ * WAL mode takes the two files, or the right to make them. The last connection to close is one that only reads.
+ */
+export function closeForWriting(connection: LedgerConnection): void {
+  let last: LedgerConnection | undefined;
+  try {
+    truncateLog(connection);
+    last = new Database(connection.name, { readonly: true });
+    last.pragma('schema_version');
+  } catch {
+    // A full disk, a file that was moved: what is in the log stays in it, and the next who opens the ledger says so.
+  }
+  connection.close();
+  last?.close();
 }
 
 /** Opens the ledger for reading. Refuses a missing file, and a schema that is not the one of this version. */

@@ -1,4 +1,4 @@
-import { chmodSync, copyFileSync, existsSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { chmodSync, copyFileSync, existsSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
 import { isoTime } from '../../../core/clock.ts';
@@ -66,6 +66,7 @@ export async function exchangeLedger(
       }
     }
     rmSync(`${ledgerPath}-shm`, { force: true });
+    if (held !== null) keepReaders(ledgerPath, copy);
     renameSync(copy, ledgerPath);
     syncPath(dirname(ledgerPath));
     return held === null ? null : { path: aside, headDigest: held.headDigest };
@@ -102,9 +103,7 @@ function holdAlone(ledgerPath: string): Held {
 
 /** Throws `ledger_in_use` while another process has the ledger open. One that opens it right afterwards is not noticed. */
 export function requireAlone(ledgerPath: string): void {
-  const { connection } = holdAlone(ledgerPath);
-  connection?.pragma('journal_mode = WAL');
-  connection?.close();
+  holdAlone(ledgerPath).connection?.close();
 }
 
 function readOrNull(read: () => string): string | null {
@@ -128,6 +127,12 @@ async function keep(ledgerPath: string, aside: string, folder: string, connectio
   chmodSync(unfinished, 0o600);
   syncPath(unfinished);
   renameSync(unfinished, aside);
+}
+
+/** Whose group may read the old ledger may read the new one; its folder has given the copy the same group. */
+function keepReaders(ledgerPath: string, copy: string): void {
+  const old = statSync(ledgerPath);
+  if (statSync(copy).gid === old.gid) chmodSync(copy, old.mode & 0o777);
 }
 
 /** A restore that was killed before its rename leaves a second name of the ledger that is still in place. */

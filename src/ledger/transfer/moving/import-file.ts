@@ -6,7 +6,7 @@ import { expectHead } from '../../audit/anchor/check-anchors.ts';
 import { faultOf, type SuspectFile, verifySound } from '../../audit/verify/verify-sound.ts';
 import { LedgerError } from '../../store/errors.ts';
 import { copyLedger, isLedgerItself, withRemedy } from '../../store/file/ledger-file.ts';
-import { openForWriting } from '../../store/file/open.ts';
+import { closeForWriting, openForWriting } from '../../store/file/open.ts';
 import { assertSchemaIsCurrent } from '../../store/schema/migrate.ts';
 import { requireAlone } from '../backup/replace-ledger.ts';
 import { type ImportedWorkspace, type ImportOrder, importWorkspace } from './import-workspace.ts';
@@ -50,7 +50,7 @@ export async function importFile(order: ImportFileOrder): Promise<ImportedWorksp
     try {
       return importWorkspace({ ...order, connection, file: copy });
     } finally {
-      connection.close();
+      closeForWriting(connection);
     }
   } catch (error) {
     throw withRemedy(faultOf(error, suspect), `cannot import into ${ledgerPath}`);

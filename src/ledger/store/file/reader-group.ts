@@ -1,0 +1,104 @@
+import { execFileSync } from 'node:child_process';
+import { chmodSync, chownSync, existsSync, readFileSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { LedgerError } from '../errors.ts';
+import { SIDECARS } from './ledger-file.ts';
+
+/** Set-group-id, and rwxr-x: what SQLite makes in the folder belongs to the group, who may not make anything there. */
+const SHARED_FOLDER = 0o2050;
+const SHARED_FILE = 0o640;
+const WRITABLE_BY_OTHERS = 0o022;
+
+/** Why the members of a group cannot read the ledger, and what helps. */
+export interface ReaderFault {
+  message: string;
+  hint: string;
+}
+
+/**
+ * Gives the ledger's folder and files to a group whose members may read them; files that SQLite makes later get the same.
+ *
+ * @throws LedgerError `reader_group` when there is no such group, or this user may not give files to it.
+ */
+export function shareWithGroup(path: string, group: string): void {
+  const gid = groupId(group);
+  const folder = dirname(path);
+  const { mode } = statSync(folder);
+  share(folder, gid, ((mode & 0o7777) | SHARED_FOLDER) & ~WRITABLE_BY_OTHERS, group);
+  for (const file of filesOf(path)) share(file, gid, SHARED_FILE, group);
+}
+
+/** What keeps the group from reading the ledger as it lies there; null when nothing does. */
+export function readerFault(path: string, group: string): ReaderFault | null {
+  const gid = groupId(group);
+  const unreadable = [dirname(path), ...filesOf(path)].find((place) => !groupMay(place, gid, 4));
+  if (unreadable !== undefined) {
+    return {
+      message: `the group ${group} cannot read ${unreadable}`,
+      hint: 'the next start of the daemon, or `usage-ledger migrate`, gives it the right',
+    };
+  }
+  const barred = foldersAbove(path).find((folder) => !groupMay(folder, gid, 1));
+  if (barred === undefined) return null;
+  return {
+    message: `the group ${group} cannot reach the ledger: it may not pass through ${barred}`,
+    hint: `chmod o+x ${barred}, or set ledger.path to a place that the group can reach`,
+  };
+}
+
+function filesOf(path: string): string[] {
+  return ['', ...SIDECARS].map((suffix) => `${path}${suffix}`).filter((file) => existsSync(file));
+}
+
+/** From the ledger's own folder up to the root. */
+function foldersAbove(path: string): string[] {
+  const folder = dirname(path);
+  return folder === path ? [] : [folder, ...foldersAbove(folder)];
+}
+
+/** Whether members of the group have a right (4 read, 1 pass through) that everybody or the group has. */
+function groupMay(place: string, gid: number, right: number): boolean {
+  const found = statSync(place);
+  return (found.mode & (found.gid === gid ? right << 3 : right)) !== 0;
+}
+
+function share(place: string, gid: number, mode: number, group: string): void {
+  const found = statSync(place);
+  try {
+    if (found.gid !== gid) chownSync(place, found.uid, gid);
+    // After the owner: a change of that takes set-group-id away.
+    if (found.gid !== gid || (found.mode & 0o7777) !== mode) chmodSync(place, mode);
+  } catch (cause) {
+    throw new LedgerError('reader_group', `cannot give ${place} to the group ${group}: ${(cause as Error).message}`, {
+      hint: `add the user that runs usage-ledger to the group (usermod -aG ${group} USER) and log in anew, or give it the right to change ${place}`,
+      cause,
+    });
+  }
+}
+
+/** By number, by `/etc/group`, or by `getent`, which knows groups of a directory service, too. */
+function groupId(group: string): number {
+  if (/^\d+$/.test(group)) return Number(group);
+  const found = idIn(readFileSync('/etc/group', 'utf8'), group) ?? idIn(askDirectory(group), group);
+  if (found !== undefined) return found;
+  throw new LedgerError('reader_group', `ledger.reader_group: this machine has no group ${JSON.stringify(group)}`, {
+    hint: `create it (groupadd ${group}), or correct or remove ledger.reader_group`,
+  });
+}
+
+function idIn(lines: string, group: string): number | undefined {
+  const id = lines
+    .split('\n')
+    .map((line) => line.split(':'))
+    .find(([name]) => name === group)?.[2];
+  return id === undefined ? undefined : Number(id);
+}
+
+function askDirectory(group: string): string {
+  try {
+    return execFileSync('getent', ['group', '--', group], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] });
+  } catch {
+    // There is no such group, or no getent.
+    return '';
+  }
+}

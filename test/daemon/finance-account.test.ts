@@ -1,0 +1,129 @@
+import { spawnSync } from 'node:child_process';
+import { chmodSync, chownSync, readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { createWorld, FIRST, parseJson, type World, workspaceSettings } from '../commands/world.ts';
+import { startCommand, startDaemonProcess } from '../support/daemon-process.ts';
+import { eventually } from '../support/eventually.ts';
+
+/** An account of its own, in one group beside none of ours. Numbers do: the system asks for no names. */
+const FINANCE = { uid: 61_001, gid: 61_002 };
+const SUM = 'SELECT count(*) FROM finance_usage';
+
+/** What a program of the account `FINANCE` writes; to become another user takes root, so without it the test fails. */
+function asFinance(...command: string[]): { status: number | null; out: string } {
+  if (process.geteuid?.() !== 0) throw new Error('this test becomes another user: run it as root');
+  const identity = ['--reuid', `${FINANCE.uid}`, '--regid', `${FINANCE.gid}`, '--clear-groups'];
+  const { status, stdout, stderr } = spawnSync('setpriv', [...identity, ...command], { encoding: 'utf8' });
+  return { status, out: `${stdout}${stderr}`.trim() };
+}
+
+function readAsFinance({ ledgerPath }: World): string {
+  return asFinance('sqlite3', '-readonly', '-batch', '-cmd', '.timeout 10000', ledgerPath, SUM).out;
+}
+
+/** A world whose ledger the group of `FINANCE` may read, by the setting or by hand. */
+async function createShared(settings: Record<string, unknown> = { reader_group: `${FINANCE.gid}` }): Promise<World> {
+  const world = await createWorld(FIRST);
+  chmodSync(world.folder, 0o711);
+  world.clock.nowMs = Date.now();
+  world.clock.serviceMs = Date.now();
+  world.configure({
+    ledger: settings,
+    http: { port: 0 },
+    workspaces: [{ ...workspaceSettings(world.sandbox, FIRST), cron: '* * * * *' }],
+  });
+  return world;
+}
+
+it('reads the ledger after a one-time sync, and nothing else that lies beside it', async () => {
+  const world = await createShared();
+  expect(await startCommand(world.folder, 'sync').exit()).toBe(0);
+  expect(readAsFinance(world)).toBe('6');
+  const folder = join(world.ledgerPath, '..');
+  expect(statSync(folder)).toMatchObject({ gid: FINANCE.gid, mode: 0o42750 });
+  const readable = readdirSync(folder).filter((name) => asFinance('cat', join(folder, name)).status === 0);
+  expect(readable.sort()).toEqual(['ledger.db', 'ledger.db-shm', 'ledger.db-wal']);
+  expect(readdirSync(folder)).toContain('checkpoint.key');
+  expect(asFinance('touch', join(folder, 'own')).status).not.toBe(0);
+  expect(asFinance('sqlite3', world.ledgerPath, 'DELETE FROM runs').out).toMatch(/readonly/);
+  expect(asFinance('cat', join(world.folder, 'usage-ledger.yml')).status).not.toBe(0);
+});
+
+it('reads it while the daemon is up, when it was stopped, when it was killed, and while it starts again', {
+  timeout: 120_000,
+}, async () => {
+  const world = await createShared();
+  const daemon = startDaemonProcess(world.folder);
+  await daemon.line('run applied');
+  expect(readAsFinance(world)).toBe('6');
+  daemon.child.kill('SIGTERM');
+  expect(await daemon.exit()).toBe(0);
+  expect(readAsFinance(world)).toBe('6');
+  const second = startDaemonProcess(world.folder);
+  const seen = new Set<string>();
+  await eventually(() => {
+    seen.add(readAsFinance(world));
+    if (!second.lines.some(({ msg }) => msg === 'ready')) throw new Error('not ready yet');
+  });
+  second.child.kill('SIGKILL');
+  await second.exit();
+  seen.add(readAsFinance(world));
+  const third = startDaemonProcess(world.folder);
+  await third.line('ready');
+  seen.add(readAsFinance(world));
+  expect([...seen]).toEqual(['6']);
+  const redis = join(world.ledgerPath, '..', 'redis');
+  expect(asFinance('ls', redis).status).not.toBe(0);
+});
+
+it('reads a ledger at rest to which the right was given by hand, though it can make no file beside it', async () => {
+  const world = await createShared({});
+  expect((await world.run('sync')).code).toBe(0);
+  const folder = join(world.ledgerPath, '..');
+  for (const name of readdirSync(folder)) chownSync(join(folder, name), 0, FINANCE.gid);
+  for (const name of readdirSync(folder).filter((name) => name.startsWith('ledger.db'))) {
+    chmodSync(join(folder, name), 0o640);
+  }
+  chownSync(folder, 0, FINANCE.gid);
+  chmodSync(folder, 0o750);
+  expect((await world.run('sync')).code).toBe(0);
+  expect(readAsFinance(world)).toBe('6');
+});
+
+it('still reads it when another ledger was put in its place', async () => {
+  const world = await createShared();
+  expect((await world.run('sync')).code).toBe(0);
+  expect((await world.run('backup', 'copy.db')).code).toBe(0);
+  expect((await world.run('restore', 'copy.db')).code).toBe(0);
+  expect(readAsFinance(world)).toBe('6');
+});
+
+it('lets doctor say whether the group can read, and why not', async () => {
+  const world = await createShared();
+  expect((await world.run('migrate')).code).toBe(0);
+  const readers = async () => {
+    const { out } = await world.run('doctor', '--json');
+    const { checks } = parseJson(out) as { checks: Record<string, string>[] };
+    return checks.find(({ subject }) => subject === 'readers');
+  };
+  expect(await readers()).toMatchObject({ check: 'ledger', status: 'ok' });
+  chmodSync(world.ledgerPath, 0o600);
+  expect(await readers()).toMatchObject({ status: 'fail', message: expect.stringContaining('cannot read') });
+  expect((await world.run('migrate')).code).toBe(0);
+  chmodSync(world.folder, 0o700);
+  expect(readAsFinance(world)).toMatch(/unable to open/);
+  expect(await readers()).toMatchObject({
+    status: 'fail',
+    remedy: expect.stringContaining(`chmod o+x ${world.folder}`),
+  });
+});
+
+it('does not start where there is no such group, and names it', async () => {
+  const world = await createShared({ reader_group: 'no-such-group' });
+  const { code, err } = await world.run('sync');
+  expect(code).toBe(1);
+  expect(err).toContain('this machine has no group "no-such-group"');
+  expect(err).toContain('groupadd no-such-group');
+  expect(await startDaemonProcess(world.folder).exit()).toBe(2);
+});
