@@ -30,20 +30,3 @@ CREATE TRIGGER workspace_moves_no_delete BEFORE DELETE ON workspace_moves BEGIN 
 CREATE TRIGGER moved_links_no_update BEFORE UPDATE ON moved_links BEGIN SELECT RAISE(ABORT, 'moved_links is append-only'); END;
 --> statement-breakpoint
 CREATE TRIGGER moved_links_no_delete BEFORE DELETE ON moved_links BEGIN SELECT RAISE(ABORT, 'moved_links is append-only'); END;
---> statement-breakpoint
-CREATE TRIGGER workspace_moves_guard_insert AFTER INSERT ON workspace_moves BEGIN
-  INSERT INTO row_changes (table_name, row_key, row_digest)
-  VALUES ('workspace_moves', NEW.move_key, row_digest(json_array(NEW.workspace_key, NEW.action, NEW.at, NEW.actor, NEW.ledger_id, NEW.position, NEW.head_digest)));
-END;
---> statement-breakpoint
-CREATE TRIGGER workspace_moves_guard_update AFTER UPDATE OF workspace_key, action, at, actor, ledger_id, position, head_digest ON workspace_moves
-WHEN json_array(OLD.workspace_key, OLD.action, OLD.at, OLD.actor, OLD.ledger_id, OLD.position, OLD.head_digest)
-  <> json_array(NEW.workspace_key, NEW.action, NEW.at, NEW.actor, NEW.ledger_id, NEW.position, NEW.head_digest) BEGIN
-  INSERT INTO row_changes (table_name, row_key, row_digest)
-  VALUES ('workspace_moves', NEW.move_key, row_digest(json_array(NEW.workspace_key, NEW.action, NEW.at, NEW.actor, NEW.ledger_id, NEW.position, NEW.head_digest)));
-END;
---> statement-breakpoint
-CREATE TRIGGER workspace_moves_guard_delete AFTER DELETE ON workspace_moves BEGIN
-  INSERT INTO row_changes (table_name, row_key, row_digest)
-  VALUES ('workspace_moves', OLD.move_key, NULL);
-END;

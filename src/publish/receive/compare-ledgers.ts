@@ -91,8 +91,8 @@ function limitOf(name: string, moved: ReplicaState | null): string | null {
   if (moved === null) return 'true';
   if (name === 'runs') return `applied_seq <= ${moved.position}`;
   if (name === 'moved_links') return `seq <= ${moved.position}`;
-  const added = ADDED.find(([table]) => table === name);
-  return added === undefined ? null : `${added[1]} <= ${moved.marks[added[2]]}`;
+  const added = ADDED.find((one) => one.name === name);
+  return added === undefined ? null : `${added.column} <= ${moved.marks[added.mark]}`;
 }
 
 function shown(value: unknown): string {

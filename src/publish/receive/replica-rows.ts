@@ -1,6 +1,7 @@
 import { to } from 'pg-copy-streams';
+import type { NamedColumn } from '../../ledger/store/schema/ledger-tables.ts';
 import type { ReplicaClient } from '../connect.ts';
-import type { ColumnKind, Mirror } from '../replica/mirrors.ts';
+import type { Mirror } from '../replica/mirrors.ts';
 import { replicaErrorOf } from '../replica-error.ts';
 import { unescapeNul } from '../send/nul.ts';
 
@@ -38,7 +39,7 @@ export async function* replicaRows(
   }
 }
 
-function toValue(field: string, kind: ColumnKind): Value {
+function toValue(field: string, kind: NamedColumn['kind']): Value {
   if (field === '\\N') return null;
   if (kind === 'integer') return field.length <= PLAIN_DIGITS ? Number(field) : BigInt(field);
   // Behind two backslashes and an x.

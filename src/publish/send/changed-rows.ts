@@ -2,32 +2,18 @@ import { createHash } from 'node:crypto';
 import { OPEN_ALERT_STATES_SQL } from '../../core/text/alert-words.ts';
 import type { LedgerConnection } from '../../ledger/store/file/open.ts';
 import { OWN_VALUES } from '../../ledger/store/schema/identity.ts';
-import { mirror } from '../replica/mirrors.ts';
+import { MIRRORS, mirror } from '../replica/mirrors.ts';
 import { copyLines, type Rows } from './copy-rows.ts';
 import type { Marks } from './position.ts';
 
 /** Small tables whose rows change without a mark: each is sent as a whole when any of it has changed. */
-const WHOLE = [
-  'ledger_meta',
-  'workspaces',
-  'periods',
-  'leases',
-  'absences',
-  'silences',
-  'channel_states',
-  'rate_cards',
-  'workspace_moves',
-];
+const WHOLE = MIRRORS.filter(({ mirrored }) => mirrored === 'whole').map(({ name }) => name);
 
-/** Tables to which rows are only added, with what counts them. */
-export const ADDED: readonly [table: string, column: string, mark: keyof Marks][] = [
-  ['tenants', 'tenant_key', 'tenantKey'],
-  ['usage_entries', 'entry_id', 'entryId'],
-  ['row_changes', 'change_seq', 'changeSeq'],
-  ['period_events', 'event_seq', 'eventSeq'],
-  ['close_commitments', 'event_seq', 'eventSeq'],
-  ['adjustments', 'adjustment_id', 'adjustmentId'],
-];
+/** Tables to which rows are only added, with their key, and the mark of the same name that counts them. */
+export const ADDED = MIRRORS.filter(({ mirrored }) => mirrored === 'added').map(({ name, key: [column = ''] }) => {
+  const mark = column.replace(/_(.)/, (_, letter: string) => letter.toUpperCase()) as keyof Marks;
+  return { name, column, mark };
+});
 
 /** Everything of a table. */
 export function allRows(name: string): Rows {
@@ -47,12 +33,9 @@ export function* wholeTables(connection: LedgerConnection): Generator<{ rows: Ro
 
 /** What was added since; `position` is that of the last link before. */
 export function addedRows(marks: Marks, position: number): Rows[] {
-  const rows = ADDED.map(([name, column, mark]): Rows => {
-    return {
-      mirror: mirror(name),
-      from: `${name} r WHERE r.${column} > ? ORDER BY r.${column}`,
-      values: [marks[mark]],
-    };
+  const rows = ADDED.map(({ name, column, mark }): Rows => {
+    const from = `${name} r WHERE r.${column} > ? ORDER BY r.${column}`;
+    return { mirror: mirror(name), from, values: [marks[mark]] };
   });
   rows.push({ mirror: mirror('moved_links'), from: 'moved_links r WHERE r.seq > ?', values: [position] });
   rows.push({

@@ -1,8 +1,8 @@
 import Database from 'better-sqlite3';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { addRowDigest } from '../../../src/ledger/store/file/row-digest.ts';
 import { migrateLedger } from '../../../src/ledger/store/schema/migrate.ts';
-import { addRowDigest } from '../../../src/ledger/store/schema/row-digest.ts';
 import { LedgerComparison } from './ledger-comparison.ts';
 import { LedgerDriver } from './ledger-driver.ts';
 import { histories, type Step } from './steps.ts';

@@ -1,6 +1,6 @@
 import type { LedgerConnection } from '../../store/file/open.ts';
-import { GUARDED_TABLES, type GuardedTable, guardedText, ofRow } from '../../store/schema/guarded-tables.ts';
-import { rowDigest } from '../../store/schema/row-digest.ts';
+import { rowDigest } from '../../store/file/row-digest.ts';
+import { GUARDED_TABLES, type GuardedTable, guardedText, ofRow } from '../../store/schema/guards.ts';
 import { FAULTS_A_CHECK, type Fault } from './fault.ts';
 
 /**

@@ -5,8 +5,8 @@ import { systemFault } from '../../../core/errors.ts';
 import { requireSafePlace } from '../../../core/process/safe-place.ts';
 import { LedgerError } from '../errors.ts';
 import { assertSchemaIsCurrent } from '../schema/migrate.ts';
-import { addRowDigest } from '../schema/row-digest.ts';
 import { shareWithGroup } from './reader-group.ts';
+import { addRowDigest } from './row-digest.ts';
 import { ledgerErrorOf } from './sqlite-errors.ts';
 import { truncateLog } from './truncate-log.ts';
 

@@ -1,5 +1,6 @@
 import { ALERT_STATES, OPEN_ALERT_STATES_SQL, RULES, SEVERITIES } from '../../../core/text/alert-words.ts';
 import { index, int64, integer, primaryKey, sql, sqliteTable, text, uniqueIndex } from './drizzle.ts';
+import type { TableRecord } from './rows.ts';
 import { periods, tenants, workspaces } from './workspace-tables.ts';
 
 export const alerts = sqliteTable(
@@ -55,7 +56,6 @@ export const alerts = sqliteTable(
   ],
 );
 
-/** Every change of an alert: what, when, by which run or person. Append-only by trigger. */
 export const alertTransitions = sqliteTable(
   'alert_transitions',
   {
@@ -85,7 +85,6 @@ export const alertTransitions = sqliteTable(
   (table) => [primaryKey({ columns: [table.alertKey, table.revision] })],
 );
 
-/** What people have muted: silences, and plans that expect growth. Ended early by `ended_at`, never deleted. */
 export const silences = sqliteTable('silences', {
   silenceKey: integer('silence_key').primaryKey(),
   silenceId: text('silence_id').notNull().unique(),
@@ -106,7 +105,6 @@ export const silences = sqliteTable('silences', {
   endedBy: text('ended_by'),
 });
 
-/** What people say of alerts afterwards; the last row of an alert counts. Append-only by trigger. */
 export const alertFeedback = sqliteTable(
   'alert_feedback',
   {
@@ -122,3 +120,50 @@ export const alertFeedback = sqliteTable(
   },
   (table) => [index('alert_feedback_by_alert').on(table.alertKey)],
 );
+
+export const alertRecords: readonly TableRecord[] = [
+  {
+    table: alerts,
+    says: 'A finding, by rule, workspace, period and tenant, with the state that it is in.',
+    guard: {
+      label: "'alert ' || ROW.alert_id",
+      except: [
+        ...[
+          'rule_version',
+          'previous_credits',
+          'current_credits',
+          'previous_requests',
+          'current_requests',
+          'threshold',
+        ],
+        ...['last_changed_at', 'pending_since', 'clear_run_key'],
+      ],
+    },
+    mirrored: 'changed',
+    moved: true,
+  },
+  {
+    table: alertTransitions,
+    says: 'A change of an alert: what, when, by which run or person. Append-only.',
+    guard: {
+      label: `'revision ' || ROW.revision || ' of alert '
+        || coalesce((SELECT a.alert_id FROM alerts a WHERE a.alert_key = ROW.alert_key), 'number ' || ROW.alert_key)`,
+    },
+    mirrored: 'changed',
+    moved: true,
+  },
+  {
+    table: alertFeedback,
+    says: 'What somebody said of an alert afterwards; the last row of an alert counts. Append-only.',
+    guard: { label: "'feedback ' || ROW.feedback_key" },
+    mirrored: 'changed',
+    moved: true,
+  },
+  {
+    table: silences,
+    says: 'A silence, or a plan that expects growth. Ended early by `ended_at`, never deleted.',
+    guard: { label: "ROW.kind || ' ' || ROW.silence_id" },
+    mirrored: 'whole',
+    moved: true,
+  },
+];

@@ -1,4 +1,5 @@
 import { index, int64, integer, primaryKey, sqliteTable, text } from './drizzle.ts';
+import type { TableRecord } from './rows.ts';
 import { tenants } from './workspace-tables.ts';
 
 /**
@@ -6,7 +7,6 @@ import { tenants } from './workspace-tables.ts';
  * higher position, whatever was recorded since.
  */
 
-/** What people call a tenant. A name is never changed, a later row takes its place. */
 export const tenantNames = sqliteTable(
   'tenant_names',
   {
@@ -23,7 +23,6 @@ export const tenantNames = sqliteTable(
   (table) => [primaryKey({ columns: [table.tenantKey, table.afterSeq] })],
 );
 
-/** Rate cards. What one says never changes (trigger); it goes out of force when another set of cards comes into it. */
 export const rateCards = sqliteTable('rate_cards', {
   cardKey: integer('card_key').primaryKey(),
   name: text('name').notNull(),
@@ -40,7 +39,6 @@ export const rateCards = sqliteTable('rate_cards', {
   retiredAfterSeq: integer('retired_after_seq'),
 });
 
-/** What each tenant of a period is charged for its own credits; follows the figures until the period is closed. */
 export const charges = sqliteTable(
   'charges',
   {
@@ -54,7 +52,6 @@ export const charges = sqliteTable(
   (table) => [primaryKey({ columns: [table.periodKey, table.tenantKey] })],
 );
 
-/** The lines of `charges`: they sum to the amount. */
 export const chargeLines = sqliteTable(
   'charge_lines',
   {
@@ -71,7 +68,6 @@ export const chargeLines = sqliteTable(
   (table) => [primaryKey({ columns: [table.periodKey, table.tenantKey, table.lineNumber] })],
 );
 
-/** The money of `adjustments`: charge(after) - charge(before) on the card of the corrected period's close. */
 export const chargeCorrections = sqliteTable(
   'charge_corrections',
   {
@@ -90,10 +86,48 @@ export const chargeCorrections = sqliteTable(
   ],
 );
 
-/** The Merkle tree over the statements of a period that its close has committed to; part of the close's digest. */
 export const closeCommitments = sqliteTable('close_commitments', {
   eventSeq: integer('event_seq').primaryKey(),
   leaves: integer('leaves').notNull(),
   /** Hex. */
   root: text('root').notNull(),
 });
+
+export const billingRecords: readonly TableRecord[] = [
+  {
+    table: tenantNames,
+    says: 'What people call a tenant. A name is never changed, a later row takes its place.',
+    guard: {
+      label: `'name of tenant '
+        || coalesce((SELECT t.tenant_id FROM tenants t WHERE t.tenant_key = ROW.tenant_key), 'number ' || ROW.tenant_key)`,
+    },
+    mirrored: 'changed',
+    moved: true,
+  },
+  {
+    table: rateCards,
+    says: 'A rate card. What it says never changes; it goes out of force when another set of cards comes into it.',
+    guard: { label: "'rate card ' || ROW.name || ' (' || ROW.card_key || ')'" },
+    mirrored: 'whole',
+    moved: true,
+  },
+  {
+    table: charges,
+    says: 'What a tenant of a period is charged for its own credits; follows the figures until the period is closed.',
+    mirrored: 'changed',
+    moved: true,
+  },
+  { table: chargeLines, says: 'A line of a charge: the lines sum to the amount.', mirrored: 'changed', moved: true },
+  {
+    table: chargeCorrections,
+    says: "The money of an adjustment: charge(after) - charge(before) on the card of the corrected period's close.",
+    mirrored: 'changed',
+    moved: true,
+  },
+  {
+    table: closeCommitments,
+    says: "The Merkle tree over the statements that a close has committed to; part of the close's digest.",
+    mirrored: 'added',
+    moved: true,
+  },
+];

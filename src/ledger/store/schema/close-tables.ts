@@ -1,8 +1,8 @@
 import { index, int64, integer, primaryKey, sqliteTable, text } from './drizzle.ts';
+import type { TableRecord } from './rows.ts';
 import { runs } from './run-tables.ts';
 import { periods, tenants, workspaces } from './workspace-tables.ts';
 
-/** Closes and reopens of periods. They stand in the same digest chain as the runs; append-only by trigger. */
 export const periodEvents = sqliteTable('period_events', {
   /** Position in the chain, shared with `runs.applied_seq`. */
   eventSeq: integer('event_seq').primaryKey(),
@@ -29,7 +29,6 @@ export const periodEvents = sqliteTable('period_events', {
   digest: text('digest').notNull(),
 });
 
-/** The figures of closed periods as they were closed. Gone when the period is reopened. */
 export const closedUsage = sqliteTable(
   'closed_usage',
   {
@@ -44,9 +43,6 @@ export const closedUsage = sqliteTable(
   (table) => [primaryKey({ columns: [table.periodKey, table.tenantKey] })],
 );
 
-/**
- * Corrections after a close, append-only: closed figure + adjustments = what the service says. A reopen reverses them.
- */
 export const adjustments = sqliteTable(
   'adjustments',
   {
@@ -75,3 +71,24 @@ export const adjustments = sqliteTable(
     index('adjustments_by_event').on(table.eventSeq),
   ],
 );
+
+export const closeRecords: readonly TableRecord[] = [
+  {
+    table: periodEvents,
+    says: 'A close or reopen of a period. It stands in the same digest chain as the runs. Append-only.',
+    mirrored: 'added',
+    moved: true,
+  },
+  {
+    table: closedUsage,
+    says: 'The figures of a key as its period was closed. Gone when the period is reopened.',
+    mirrored: 'changed',
+    moved: true,
+  },
+  {
+    table: adjustments,
+    says: 'A correction after a close: closed figure + adjustments = what the service says. Append-only; a reopen reverses it.',
+    mirrored: 'added',
+    moved: true,
+  },
+];

@@ -6,7 +6,8 @@ import { type MigrationMeta, readMigrationFiles } from 'drizzle-orm/migrator';
 import { isoTime } from '../../../core/clock.ts';
 import { randomId } from '../../../core/randomness.ts';
 import { LedgerError } from '../errors.ts';
-import { addRowDigest } from './row-digest.ts';
+import { addRowDigest } from '../file/row-digest.ts';
+import { makeGuards } from './guards.ts';
 
 type Connection = Database.Database;
 
@@ -78,6 +79,7 @@ function applyMigration(connection: Connection, migration: MigrationMeta, versio
       if (latestApplied(connection) >= migration.folderMillis) return false;
       const added = dropViews(connection);
       for (const statement of migration.sql) connection.exec(statement);
+      makeGuards(connection);
       connection.exec(readFileSync(VIEWS_FILE, 'utf8'));
       for (const view of added) connection.exec(view);
       const broken = connection.pragma('foreign_key_check') as unknown[];

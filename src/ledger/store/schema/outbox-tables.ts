@@ -1,5 +1,6 @@
 import { alerts } from './alert-tables.ts';
 import { index, integer, sql, sqliteTable, text } from './drizzle.ts';
+import type { TableRecord } from './rows.ts';
 
 /**
  * Notifications on their way: one row a channel, written in the transaction that changed the alert. `pending` goes at
@@ -39,9 +40,25 @@ export const outbox = sqliteTable(
   ],
 );
 
-/** Channels whose receiver wants nothing more. Nothing is sent to them until somebody replays a notification of theirs. */
 export const channelStates = sqliteTable('channel_states', {
   name: text('name').primaryKey(),
   disabledAt: text('disabled_at').notNull(),
   reason: text('reason').notNull(),
 });
+
+export const outboxRecords: readonly TableRecord[] = [
+  {
+    table: outbox,
+    says: 'A notification on its way to one channel, with the exact bytes that are sent.',
+    guard: { label: "'notification ' || ROW.notification_id", except: ['claimed_until'] },
+    mirrored: 'changed',
+    moved: true,
+  },
+  {
+    table: channelStates,
+    says: 'A channel whose receiver wants nothing more, until somebody replays a notification of its.',
+    guard: { label: "'state of channel ' || ROW.name" },
+    mirrored: 'whole',
+    moved: false,
+  },
+];

@@ -1,4 +1,5 @@
 import type { GetColumnData, Table } from 'drizzle-orm';
+import type { SQLiteTable } from 'drizzle-orm/sqlite-core';
 
 /** A row of a table under the names that its columns have in SQL. */
 export type SqlRow<T extends Table> = {
@@ -9,3 +10,19 @@ export type SqlRow<T extends Table> = {
 export type Exact<Row> = {
   [Key in keyof Row]: Exclude<Row[Key], number> | (Extract<Row[Key], number> extends never ? never : bigint);
 };
+
+/** What is said of a table beside its columns: what is made for each table is made of this. */
+export interface TableRecord {
+  table: SQLiteTable;
+  /** What a row is, for docs/ledger.md. */
+  says: string;
+  /**
+   * Set where triggers leave a mark of every change, for what can mute an alert or change an amount. `label`: what a person
+   * calls the row, in SQL, with `ROW.` before each column. `except`: columns that each evaluation or sender works with.
+   */
+  guard?: { label: string; except?: readonly string[] };
+  /** How rows reach the replica: all when any has changed, those with a new key, or those that a mark speaks of. */
+  mirrored: 'whole' | 'added' | 'changed';
+  /** Whether the rows of a workspace go along when it moves to another ledger. */
+  moved: boolean;
+}

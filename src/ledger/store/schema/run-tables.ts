@@ -1,7 +1,7 @@
 import { blob, index, integer, primaryKey, sql, sqliteTable, text } from './drizzle.ts';
+import type { TableRecord } from './rows.ts';
 import { workspaces } from './workspace-tables.ts';
 
-/** One sync of one workspace. A row with `applied_seq` has been published and never changes again (trigger). */
 export const runs = sqliteTable(
   'runs',
   {
@@ -41,7 +41,6 @@ export const runs = sqliteTable(
   ],
 );
 
-/** The certificate that each walk leaves, whether it was accepted or not. */
 export const walks = sqliteTable(
   'walks',
   {
@@ -65,7 +64,7 @@ export const walks = sqliteTable(
   (table) => [primaryKey({ columns: [table.runKey, table.walkNumber] })],
 );
 
-/** Who may publish for a workspace. Its token only increases; apply checks it. `holder_start`: see `processStart`. */
+/** `holder_start`: see `processStart`. */
 export const leases = sqliteTable('leases', {
   workspaceKey: integer('workspace_key')
     .primaryKey()
@@ -79,10 +78,7 @@ export const leases = sqliteTable('leases', {
   holderStart: text('holder_start'),
 });
 
-/**
- * Every change of a guarded row, written by the triggers `<table>_guard_*` in the statement that made it. Append-only. A
- * run's digest covers the changes since the run before it.
- */
+/** Written by the triggers `<table>_guard_*` in the statement that made the change. */
 export const rowChanges = sqliteTable(
   'row_changes',
   {
@@ -94,3 +90,25 @@ export const rowChanges = sqliteTable(
   },
   (table) => [index('row_changes_by_row').on(table.tableName, table.rowKey)],
 );
+
+export const runRecords: readonly TableRecord[] = [
+  {
+    table: runs,
+    says: 'One sync of one workspace. With `applied_seq` it has been published and never changes again.',
+    mirrored: 'changed',
+    moved: true,
+  },
+  { table: walks, says: 'The certificate that a walk leaves, accepted or not.', mirrored: 'changed', moved: true },
+  {
+    table: leases,
+    says: 'Who may publish for a workspace. Its token only increases; a run that is applied checks it.',
+    mirrored: 'whole',
+    moved: true,
+  },
+  {
+    table: rowChanges,
+    says: "A change of a guarded row. Append-only; a run's digest covers the changes since the run before it.",
+    mirrored: 'added',
+    moved: false,
+  },
+];

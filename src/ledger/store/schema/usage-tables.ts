@@ -1,7 +1,7 @@
 import { index, int64, integer, primaryKey, sqliteTable } from './drizzle.ts';
+import type { TableRecord } from './rows.ts';
 import { runs } from './run-tables.ts';
 
-/** The current state: one row a (workspace, period, tenant). Equals the sum of the key's entries, always. */
 export const tenantUsage = sqliteTable(
   'tenant_usage',
   {
@@ -16,7 +16,7 @@ export const tenantUsage = sqliteTable(
   (table) => [primaryKey({ columns: [table.periodKey, table.tenantKey] })],
 );
 
-/** What happened, append-only: triggers abort UPDATE and DELETE. `kind` is a number, see ENTRY_KINDS. */
+/** `kind` is a number, see ENTRY_KINDS. */
 export const usageEntries = sqliteTable(
   'usage_entries',
   {
@@ -33,7 +33,6 @@ export const usageEntries = sqliteTable(
   (table) => [index('usage_entries_by_key').on(table.periodKey, table.tenantKey)],
 );
 
-/** Keys that the latest complete walk did not show, with the run that missed them first or asked for their tenant last. */
 export const absences = sqliteTable(
   'absences',
   {
@@ -45,3 +44,19 @@ export const absences = sqliteTable(
   },
   (table) => [primaryKey({ columns: [table.periodKey, table.tenantKey] })],
 );
+
+export const usageRecords: readonly TableRecord[] = [
+  { table: usageEntries, says: 'What happened to a key. Append-only.', mirrored: 'added', moved: true },
+  {
+    table: tenantUsage,
+    says: "The current state of a key. Equals the sum of the key's entries, always.",
+    mirrored: 'changed',
+    moved: true,
+  },
+  {
+    table: absences,
+    says: 'A key that the latest complete walk did not show, with the run that missed it first or asked for its tenant last.',
+    mirrored: 'whole',
+    moved: true,
+  },
+];

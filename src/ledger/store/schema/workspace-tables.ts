@@ -1,17 +1,18 @@
 import { blob, index, integer, sqliteTable, text, uniqueIndex } from './drizzle.ts';
+import type { TableRecord } from './rows.ts';
 
 /**
  * The tables of the ledger are the files `*-tables.ts` of this folder. They are ours to change; the `finance_*` views
  * (drizzle/views.sql) are the contract. To change a table: here and in the last migration of `drizzle`, or in a new one when
- * that one is released, with a higher `when` in the journal. Views: in `drizzle/views.sql`, which every migration makes anew,
- * and in scripts/ledger-columns.mjs. Tests find what was forgotten.
+ * that one is released, with a higher `when` in the journal. From the record of each table come its guard, its mirror in the
+ * replica, its part in the move of a workspace and its line in docs/ledger.md. Views: in `drizzle/views.sql`, which every
+ * migration makes anew, and in scripts/ledger-columns.mjs. Tests find what was forgotten.
  *
  * Workspaces, tenants and periods have integer keys inside, and `period_key` is `workspace_key * 131072 + months since
  * year 0`: the key of the period before is one less, and one period of one workspace lies together on disk.
- * Three things drizzle cannot say stand in the migrations by hand: STRICT tables, WITHOUT ROWID and triggers.
+ * Three things drizzle cannot say stand in the migrations by hand: STRICT tables, WITHOUT ROWID and triggers but the guards'.
  */
 
-/** One value a name: `ledger_id`, and `kept_from_run`, see prune-runs.ts. */
 export const ledgerMeta = sqliteTable('ledger_meta', {
   name: text('name').primaryKey(),
   value: text('value').notNull(),
@@ -62,10 +63,6 @@ export const periods = sqliteTable(
   (table) => [uniqueIndex('periods_by_name').on(table.workspaceKey, table.period)],
 );
 
-/**
- * What was moved between ledgers, append-only. A workspace whose last row is an export is closed here: no run, close or
- * reopen may follow, since its history goes on elsewhere.
- */
 export const workspaceMoves = sqliteTable(
   'workspace_moves',
   {
@@ -86,7 +83,6 @@ export const workspaceMoves = sqliteTable(
   (table) => [index('workspace_moves_by_workspace').on(table.workspaceKey)],
 );
 
-/** Links of the chain that were brought from another ledger, with what they were there; part of their digests. */
 export const movedLinks = sqliteTable('moved_links', {
   /** Position in this chain. */
   seq: integer('seq').primaryKey(),
@@ -99,3 +95,23 @@ export const movedLinks = sqliteTable('moved_links', {
   /** Which rate cards held for it: those whose source is `moved` and this number. */
   cardSet: integer('card_set').notNull(),
 });
+
+export const workspaceRecords: readonly TableRecord[] = [
+  { table: ledgerMeta, says: "A value by name, such as the ledger's id.", mirrored: 'whole', moved: false },
+  { table: workspaces, says: 'A workspace.', mirrored: 'whole', moved: true },
+  { table: tenants, says: 'A tenant of a workspace.', mirrored: 'added', moved: true },
+  { table: periods, says: 'A period of a workspace.', mirrored: 'whole', moved: true },
+  {
+    table: workspaceMoves,
+    says: 'An export or import of a workspace, or the keeping of one after all. Append-only. After an export no run, close or reopen of it follows here.',
+    guard: { label: "ROW.action || ' of a workspace (' || ROW.move_key || ')'" },
+    mirrored: 'whole',
+    moved: false,
+  },
+  {
+    table: movedLinks,
+    says: 'A link of the chain that was brought from another ledger, with what it was there; part of its digest. Append-only.',
+    mirrored: 'changed',
+    moved: true,
+  },
+];

@@ -1,25 +1,19 @@
 import { readFileSync } from 'node:fs';
 import Database from 'better-sqlite3';
-import { getTableColumns, is, type SQL } from 'drizzle-orm';
+import { getTableColumns, type SQL } from 'drizzle-orm';
 import {
   getTableConfig,
   getViewConfig,
   type SQLiteColumn,
   SQLiteSyncDialect,
-  SQLiteTable,
+  type SQLiteTable,
 } from 'drizzle-orm/sqlite-core';
 import { expect, onTestFinished, test } from 'vitest';
-import * as alertTables from '../../../../src/ledger/store/schema/alert-tables.ts';
-import * as billingTables from '../../../../src/ledger/store/schema/billing-tables.ts';
-import * as closeTables from '../../../../src/ledger/store/schema/close-tables.ts';
 import * as financeViews from '../../../../src/ledger/store/schema/finance-views.ts';
-import * as guardedTables from '../../../../src/ledger/store/schema/guarded-tables.ts';
+import { GUARDED_TABLES, guardedText, makeGuards, ofRow } from '../../../../src/ledger/store/schema/guards.ts';
 import { entryKindSql } from '../../../../src/ledger/store/schema/keys.ts';
+import { LEDGER_TABLES } from '../../../../src/ledger/store/schema/ledger-tables.ts';
 import { migrateInMemory } from '../../../../src/ledger/store/schema/migrate.ts';
-import * as outboxTables from '../../../../src/ledger/store/schema/outbox-tables.ts';
-import * as runTables from '../../../../src/ledger/store/schema/run-tables.ts';
-import * as usageTables from '../../../../src/ledger/store/schema/usage-tables.ts';
-import * as workspaceTables from '../../../../src/ledger/store/schema/workspace-tables.ts';
 
 /** A table, as the schema file and the database must both have it. */
 interface TableShape {
@@ -28,16 +22,6 @@ interface TableShape {
   indexes: Record<string, { unique: boolean; columns: string[]; where: string | null }>;
   references: string[];
 }
-
-const schema = {
-  ...alertTables,
-  ...billingTables,
-  ...closeTables,
-  ...outboxTables,
-  ...runTables,
-  ...usageTables,
-  ...workspaceTables,
-};
 
 const dialect = new SQLiteSyncDialect();
 
@@ -66,28 +50,78 @@ test('the views name the kinds of entries as the program does', () => {
   expect(views).toContain(entryKindSql('e.kind'));
 });
 
-test('each guarded table has the triggers that its guarded columns ask for', () => {
+test('what guards cover is what the row changes of older ledgers cover', () => {
+  const columns = Object.fromEntries(GUARDED_TABLES.map(({ table, columns }) => [table, columns.join(' ')]));
+  expect(columns).toMatchObject({
+    silences:
+      'silence_id kind workspace_key rule tenant period up_to_credits until reason created_by created_at ended_at ended_by',
+    alerts:
+      'alert_id rule workspace_key tenant_key period_key stage severity state first_fired_at revision level notified_measure incident_key detail',
+    outbox:
+      'alert_key revision channel payload state attempts attempts_before created_at next_attempt_at delivered_at last_error digest_at digest_id',
+  });
+  expect(Object.keys(columns).sort()).toEqual([
+    ...['alert_feedback', 'alert_transitions', 'alerts', 'channel_states', 'outbox', 'rate_cards', 'silences'],
+    ...['tenant_names', 'workspace_moves'],
+  ]);
+  for (const { table, guard } of LEDGER_TABLES) {
+    const names = getTableConfig(table).columns.map(({ name }) => name);
+    for (const column of guard?.except ?? []) expect(names).toContain(column);
+  }
+});
+
+test('triggers mark a row that is added, changed in a guarded column, and taken out, by its key', () => {
   const connection = new Database(':memory:');
   onTestFinished(() => void connection.close());
   migrateInMemory(connection);
-  const trigger = connection.prepare("SELECT sql FROM sqlite_schema WHERE type = 'trigger' AND name = ?").pluck();
-  const compact = (sql: unknown) => String(sql).replaceAll(/\s+/g, ' ');
-
-  for (const guarded of guardedTables.GUARDED_TABLES) {
+  const change = connection.prepare('SELECT * FROM row_changes ORDER BY change_seq DESC LIMIT 1');
+  const count = connection.prepare('SELECT count(*) FROM row_changes').pluck();
+  connection.pragma('foreign_keys = OFF');
+  connection.pragma('ignore_check_constraints = ON');
+  for (const guarded of GUARDED_TABLES) {
     const { table, key, columns } = guarded;
-    const text = (row: string) => guardedTables.guardedText(guarded, row);
-    const mark = (row: string, digest: string) =>
-      `BEGIN INSERT INTO row_changes (table_name, row_key, row_digest) VALUES ('${table}', ${guardedTables.ofRow(key, row)}, ${digest}); END`;
-    const written = mark('NEW', `row_digest(${text('NEW')})`);
-    const expected = {
-      insert: `CREATE TRIGGER ${table}_guard_insert AFTER INSERT ON ${table} ${written}`,
-      update: `CREATE TRIGGER ${table}_guard_update AFTER UPDATE OF ${columns.join(', ')} ON ${table} WHEN ${text('OLD')} <> ${text('NEW')} ${written}`,
-      delete: `CREATE TRIGGER ${table}_guard_delete AFTER DELETE ON ${table} ${mark('OLD', 'NULL')}`,
-    };
-    for (const [change, sql] of Object.entries(expected)) {
-      expect(compact(trigger.get(`${table}_guard_${change}`))).toBe(sql);
+    const info = connection.pragma(`table_info(${table})`) as ColumnInfo[];
+    connection.exec(
+      `INSERT INTO ${table} SELECT ${info.map(({ type }) => (type === 'TEXT' || type === 'text' ? "'1'" : '1')).join()}`,
+    );
+    const says = connection.prepare(`SELECT row_digest(${guardedText(guarded, table)}) FROM ${table}`).pluck();
+    const rowKey = connection
+      .prepare(`SELECT CAST(${ofRow(key, table)} AS TEXT) FROM ${table}`)
+      .pluck()
+      .get();
+    expect(change.get()).toMatchObject({ table_name: table, row_key: rowKey, row_digest: says.get() });
+    const drop = connection
+      .prepare("SELECT name FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = ? AND name NOT LIKE '%guard%'")
+      .pluck();
+    for (const name of drop.all(table)) connection.exec(`DROP TRIGGER ${name}`);
+    for (const { name } of info) {
+      if (key.includes(name)) continue;
+      const before = count.get() as number;
+      connection.exec(`UPDATE ${table} SET ${name} = 2`);
+      expect([table, name, (count.get() as number) - before]).toEqual([table, name, columns.includes(name) ? 1 : 0]);
+      if (columns.includes(name)) expect(change.get()).toMatchObject({ row_key: rowKey, row_digest: says.get() });
     }
+    connection.exec(`DELETE FROM ${table}`);
+    expect(change.get()).toMatchObject({ table_name: table, row_key: rowKey, row_digest: null });
   }
+});
+
+test('guards that are made of other columns than before mark every row that is there, and no others do', () => {
+  const connection = new Database(':memory:');
+  onTestFinished(() => void connection.close());
+  migrateInMemory(connection);
+  connection.exec("INSERT INTO channel_states VALUES ('ops', 'now', 'gone'), ('mail', 'now', 'full')");
+  const changes = connection.prepare('SELECT row_key FROM row_changes ORDER BY change_seq').pluck();
+  makeGuards(connection);
+  expect(changes.all()).toEqual(['ops', 'mail']);
+
+  connection.exec(`DROP TRIGGER channel_states_guard_update; CREATE TRIGGER channel_states_guard_update AFTER UPDATE OF reason
+    ON channel_states BEGIN SELECT 1; END`);
+  makeGuards(connection);
+
+  expect(changes.all()).toEqual(['ops', 'mail', 'ops', 'mail']);
+  connection.exec("UPDATE channel_states SET disabled_at = 'later' WHERE name = 'ops'");
+  expect(changes.all()).toHaveLength(5);
 });
 
 test.each([
@@ -116,8 +150,7 @@ test.each([
 });
 
 function declaredTables(): Record<string, TableShape> {
-  const tables = (Object.values(schema) as unknown[]).filter((table) => is(table, SQLiteTable));
-  return Object.fromEntries(tables.map((table) => [getTableConfig(table).name, declaredShape(table)]));
+  return Object.fromEntries(LEDGER_TABLES.map(({ table }) => [getTableConfig(table).name, declaredShape(table)]));
 }
 
 function declaredShape(table: SQLiteTable): TableShape {

@@ -6,8 +6,8 @@ import { checkMoney } from '../../../../src/ledger/audit/money/verify-money.ts';
 import type { Fault } from '../../../../src/ledger/audit/verify/fault.ts';
 import { verifyLedger } from '../../../../src/ledger/audit/verify/verify.ts';
 import { chargePeriod } from '../../../../src/ledger/journal/charges/charge-run.ts';
+import { addRowDigest } from '../../../../src/ledger/store/file/row-digest.ts';
 import { migrateLedger } from '../../../../src/ledger/store/schema/migrate.ts';
-import { addRowDigest } from '../../../../src/ledger/store/schema/row-digest.ts';
 import { type ImportedWorkspace, importWorkspace } from '../../../../src/ledger/transfer/moving/import-workspace.ts';
 import type { Step } from '../../model/steps.ts';
 

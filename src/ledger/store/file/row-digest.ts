@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type Database from 'better-sqlite3';
 
-/** SHA-256 over the guarded columns of a row, see `GUARDED_TABLES`. */
+/** SHA-256 over the guarded columns of a row, see schema/guards.ts. */
 export function rowDigest(text: string): Buffer {
   return createHash('sha256').update(text).digest();
 }

@@ -1,0 +1,42 @@
+import { alertRecords } from './alert-tables.ts';
+import { billingRecords } from './billing-tables.ts';
+import { closeRecords } from './close-tables.ts';
+import { getTableConfig } from './drizzle.ts';
+import { outboxRecords } from './outbox-tables.ts';
+import type { TableRecord } from './rows.ts';
+import { runRecords } from './run-tables.ts';
+import { usageRecords } from './usage-tables.ts';
+import { workspaceRecords } from './workspace-tables.ts';
+
+/** Every table of the ledger. */
+export const LEDGER_TABLES: readonly TableRecord[] = [
+  ...[...workspaceRecords, ...runRecords, ...usageRecords, ...closeRecords],
+  ...[...alertRecords, ...outboxRecords, ...billingRecords],
+];
+
+export interface NamedColumn {
+  name: string;
+  kind: 'integer' | 'text' | 'blob';
+  notNull: boolean;
+}
+
+/** A table by the names that it has in SQL. */
+export interface NamedTable {
+  name: string;
+  columns: readonly NamedColumn[];
+  /** Those of its primary key. */
+  key: readonly string[];
+}
+
+export function namedTable({ table }: Pick<TableRecord, 'table'>): NamedTable {
+  const { name, columns, primaryKeys } = getTableConfig(table);
+  const own = columns.filter(({ primary }) => primary);
+  return {
+    name,
+    columns: columns.map((column) => {
+      const kind = column.getSQLType() as NamedColumn['kind'];
+      return { name: column.name, kind, notNull: column.notNull };
+    }),
+    key: (own.length > 0 ? own : (primaryKeys[0]?.columns ?? [])).map((column) => column.name),
+  };
+}
