@@ -54,10 +54,9 @@ export async function startDaemon(context: Context): Promise<Daemon> {
     let sweep: OutboxSweep | null = null;
     let scheduler: Scheduler | null = null;
     const replica = await openReplica(context, {
-      addPublish: () => queue.addPublish(),
       afterTell: () => sweep?.sweep() ?? Promise.resolve(),
     });
-    if (replica !== null) releasers.push(() => replica.stop());
+    if (replica !== null) releasers.push(() => replica.watch.stop());
     const queue: QueueSystem = await openQueueSystem({
       ledgerId: queueId(connection),
       target,
@@ -67,7 +66,6 @@ export async function startDaemon(context: Context): Promise<Daemon> {
         afterRun: () => sweep?.sweep() ?? Promise.resolve(),
         postpone: (key, untilMs) => scheduler?.postpone(key, untilMs),
         onBegin: (workspaceId) => waits.begun(workspaceId),
-        ...(replica === null ? {} : { publish: (signal: AbortSignal) => replica.watch.publish(signal) }),
         mayDeliver: (notificationId) => replica?.mayDeliver(notificationId) ?? true,
       }),
     });
@@ -160,10 +158,7 @@ export async function startDaemon(context: Context): Promise<Daemon> {
 }
 
 /** Nothing of the replica is loaded where there is none. */
-async function openReplica(
-  context: Context,
-  calls: { addPublish(): Promise<void>; afterTell(): Promise<void> },
-): Promise<ReplicaParts | null> {
+async function openReplica(context: Context, calls: { afterTell(): Promise<void> }): Promise<ReplicaParts | null> {
   const { publish } = context.config;
   if (publish === null) return null;
   const { startReplica } = await import('./replica/start-replica.ts');

@@ -12,8 +12,6 @@ export interface AfterJobs {
   onBegin(workspaceId: string): void;
   /** Looks after the notifications that a run has left in the outbox. */
   afterRun(): Promise<void>;
-  /** Publishes what is new; absent where there is no replica. */
-  publish?: (signal: AbortSignal) => Promise<unknown>;
   /** False for what must not be sent now. */
   mayDeliver(notificationId: string): boolean;
   /** Keeps an entry of the schedule from being enqueued for a while. */
@@ -28,13 +26,9 @@ const MOVED_REST_MS = 60 * 60_000;
 const LONGEST_REST_MS = 24 * 60 * 60_000;
 
 /** What the queues' jobs do. */
-export function createHandlers(
-  context: Context,
-  { onBegin, afterRun, postpone, publish, mayDeliver }: AfterJobs,
-): JobHandlers {
+export function createHandlers(context: Context, { onBegin, afterRun, postpone, mayDeliver }: AfterJobs): JobHandlers {
   const { clock, logger } = context;
   return {
-    ...(publish === undefined ? {} : { publish: ({ signal }) => publish(signal) }),
     async sync({ workspaceId, kind, slot, attempt }, job) {
       onBegin(workspaceId);
       if (movedAway(context.reader().connection).includes(workspaceId)) {

@@ -34,8 +34,6 @@ export interface JobContext {
 export interface JobHandlers {
   sync(job: SyncJob, context: JobContext): Promise<unknown>;
   deliver(job: DeliverJob, context: JobContext): Promise<unknown>;
-  /** Sends what is new to the replica; absent where there is none. */
-  publish?(context: JobContext): Promise<unknown>;
 }
 
 /** The same for the same attempt, on every daemon: that is what makes a tick one job. */

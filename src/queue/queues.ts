@@ -6,15 +6,7 @@ import { AppError } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
 import { bullmq } from './bullmq.ts';
 import { RedisUnavailableError, StoppingError } from './errors.ts';
-import {
-  type DeliverJob,
-  deliverJobId,
-  type JobContext,
-  type JobHandlers,
-  type SyncJob,
-  syncJobId,
-  workspaceMark,
-} from './jobs.ts';
+import { type DeliverJob, deliverJobId, type JobHandlers, type SyncJob, syncJobId, workspaceMark } from './jobs.ts';
 import {
   createRedisWatch,
   describeTarget,
@@ -29,7 +21,6 @@ import {
   DEFAULT_SETTINGS,
   DELIVER_RETENTION,
   PRODUCER_DEADLINE_MS,
-  PUBLISH_RETENTION,
   type QueueSettings,
   SYNC_RETENTION,
 } from './settings.ts';
@@ -71,8 +62,6 @@ export interface QueueSystem {
   addSync(job: SyncJob & { delayMs?: number }): Promise<'added' | 'exists'>;
   /** Enqueues one attempt of a delivery. One that completed keeps its id: the handler must count it before it returns. */
   addDelivery(delivery: DeliverJob & { delayMs: number }): Promise<void>;
-  /** Enqueues one publish of the ledger; ignored while one waits or runs, or where nothing publishes. */
-  addPublish(): Promise<void>;
   counts(): Promise<{ sync: QueueCounts; deliver: QueueCounts }>;
   /** Since when the sync jobs that wait have been due, by workspace, in milliseconds since the epoch; later for one put off. */
   waitingSyncs(): Promise<Map<string, number>>;
@@ -110,7 +99,6 @@ export async function openQueueSystem(options: QueueSystemOptions): Promise<Queu
   };
   const syncQueue = openQueue<SyncJob>('sync');
   const deliverQueue = openQueue<DeliverJob>('deliver');
-  const publishQueue = handlers.publish === undefined ? null : openQueue<object>('publish');
 
   const ask = async <T>(call: () => Promise<T>): Promise<T> => {
     try {
@@ -161,9 +149,6 @@ export async function openQueueSystem(options: QueueSystemOptions): Promise<Queu
         handle: (job, context) => handlers.deliver(job, context),
       }),
     );
-    if (publishQueue === null) return;
-    const handle = async (_: object, context: JobContext) => handlers.publish?.(context);
-    workers.push(startWorker<object>({ ...common, queueName: publishQueue.name, concurrency: 1, handle }));
   };
 
   const shutDown = async ({ deadlineMs = 10_000, graceMs = (deadlineMs * 2) / 3 }: StopOptions): Promise<boolean> => {
@@ -174,7 +159,7 @@ export async function openQueueSystem(options: QueueSystemOptions): Promise<Queu
     stopper.abort(new StoppingError());
     if (!closed) logger.warn({ running: running.size }, 'stopped before all jobs had ended');
     stopHeartbeat();
-    await Promise.allSettled([syncQueue.close(), deliverQueue.close(), publishQueue?.close()]);
+    await Promise.allSettled([syncQueue.close(), deliverQueue.close()]);
     producer.disconnect();
     workerConnection?.disconnect();
     return closed;
@@ -204,10 +189,6 @@ export async function openQueueSystem(options: QueueSystemOptions): Promise<Queu
       const jobOptions = { jobId, delay: delayMs, attempts: 1, ...DELIVER_RETENTION };
       await ask(() => deliverQueue.add('deliver', job, jobOptions));
     },
-    async addPublish() {
-      if (publishQueue === null) return;
-      await ask(() => publishQueue.add('publish', {}, { jobId: 'publish', attempts: 1, ...PUBLISH_RETENTION }));
-    },
     counts: () => ask(async () => ({ sync: await countsOf(syncQueue), deliver: await countsOf(deliverQueue) })),
     waitingSyncs: () =>
       ask(async () => {
@@ -225,7 +206,7 @@ export async function openQueueSystem(options: QueueSystemOptions): Promise<Queu
       return watch.up;
     },
     onRedisBack: (listener) => watch.onBack(listener),
-    queues: [syncQueue, deliverQueue, ...(publishQueue === null ? [] : [publishQueue])],
+    queues: [syncQueue, deliverQueue],
     stop(stopOptions = {}) {
       stopped ??= shutDown(stopOptions);
       return stopped;

@@ -35,9 +35,6 @@ export const SYNC_RETENTION = {
   removeOnFail: { age: 3 * DAY_SECONDS, count: 1000 },
 };
 
-/** The same job comes again and again: nothing of it is kept, and so its id is free. */
-export const PUBLISH_RETENTION = { removeOnComplete: true, removeOnFail: true };
-
 export const DELIVER_RETENTION = {
   // Only for people who look at the queue: the ledger says what was delivered.
   removeOnComplete: { age: DAY_SECONDS },

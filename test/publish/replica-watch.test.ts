@@ -5,30 +5,40 @@ import { type ReplicaWatch, startReplicaWatch } from '../../src/daemon/replica/r
 import type { PublishReport } from '../../src/publish/send/publish-ledger.ts';
 import { openLedger, publish, usageRecord } from '../support/open-ledger.ts';
 import { rejection } from '../support/rejection.ts';
-import { NOON, testClock } from '../support/time/test-clock.ts';
+import { NOON, type TestClock, testClock } from '../support/time/test-clock.ts';
+import { createVirtualClock, type VirtualClock } from '../support/time/virtual-clock.ts';
 
 const MINUTE_MS = 60_000;
 
+interface Settings {
+  unreadyWhenStale?: boolean;
+  /** In place of the test's clock, which stands still. */
+  time?: VirtualClock;
+  close?: () => Promise<void>;
+}
+
 interface Played {
   watch: ReplicaWatch;
-  clock: ReturnType<typeof testClock>;
+  clock: TestClock;
   told: (string | null)[];
   connection: ReturnType<typeof openLedger>['connection'];
 }
 
-function play(publishOnce: () => Promise<PublishReport>, { unreadyWhenStale = false } = {}): Played {
-  const { connection } = openLedger();
+function play(
+  publishOnce: () => Promise<PublishReport>,
+  { unreadyWhenStale = false, time, close = async () => undefined }: Settings = {},
+): Played {
   const clock = testClock();
+  const { connection } = openLedger();
   const told: (string | null)[] = [];
   const watch = startReplicaWatch({
     ...{
       connection,
-      clock,
+      clock: time ?? clock,
       ...{ staleMs: 30 * MINUTE_MS, unreadyWhenStale },
       logger: createLogger({ level: 'silent', redact: (text) => text }),
     },
-    publisher: { publish: publishOnce },
-    addPublish: async () => undefined,
+    publisher: { publish: publishOnce, close },
     tell: async (detail) => void told.push(detail),
   });
   onTestFinished(() => watch.stop());
@@ -57,13 +67,39 @@ test('the alert comes when something has waited for too long, and ends with the 
 });
 
 test('a server that hangs is as late as one that is away, and does not keep a stop waiting', async () => {
-  const { watch, clock } = play(() => new Promise(() => undefined));
-  const stop = new AbortController();
-  const publishing = rejection(watch.publish(stop.signal));
+  const ends: ((error: Error) => void)[] = [];
+  const hang = () => new Promise<PublishReport>((_, reject) => ends.push(reject));
+  const close = async () => ends[0]?.(new AppError('publisher_ended', 'the thread has ended'));
+  const { watch, clock } = play(hang, { close });
+  const publishing = rejection(Promise.all([watch.publish(), watch.publish()]));
+  expect(ends).toHaveLength(1);
   clock.advance(31 * MINUTE_MS);
   expect(watch.health().stale).toBe(true);
-  stop.abort(new Error('stopping'));
-  expect((await publishing).message).toBe('stopping');
+  await watch.stop();
+  expect(await publishing).toMatchObject({ code: 'publisher_ended' });
+});
+
+test('what is written is published within seconds, and a server that is away is asked again after a growing wait', async () => {
+  const time = createVirtualClock(NOON);
+  const asked: number[] = [];
+  let answer: () => Promise<PublishReport> = away;
+  const { connection } = play(
+    () => {
+      asked.push(time.monotonic());
+      return answer();
+    },
+    { time },
+  );
+  await time.advance(60_000);
+  expect(asked).toEqual([2_000, 4_000, 8_000, 16_000, 32_000]);
+  answer = async () => reportTo(1);
+  await time.advance(5 * MINUTE_MS);
+  const before = asked.length;
+  await time.advance(60_000);
+  expect(asked).toHaveLength(before);
+  publish(openLedger(connection.name).connection, [usageRecord('acme', 10)]);
+  await time.advance(2_000);
+  expect(asked).toHaveLength(before + 1);
 });
 
 test('a copy that was refused is told at once, with the reason that names both heads', async () => {

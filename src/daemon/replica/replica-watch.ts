@@ -1,6 +1,7 @@
 import { settlesWithin } from '../../core/deadline.ts';
 import { summarizeError } from '../../core/errors.ts';
 import { backoffMs } from '../../core/net/backoff.ts';
+import { oneAtATime } from '../../core/one-at-a-time.ts';
 import { type PeriodicTaskOptions, startPeriodicTask } from '../../core/periodic-task.ts';
 import type { LedgerConnection } from '../../ledger/store/file/open.ts';
 import { lagOf } from '../../publish/lag.ts';
@@ -31,9 +32,7 @@ export interface ReplicaHealth {
 
 export interface ReplicaWatchOptions extends Pick<PeriodicTaskOptions, 'clock' | 'logger'> {
   connection: LedgerConnection;
-  publisher: Pick<PublisherHandle, 'publish'>;
-  /** Enqueues one publish; ignored while one waits or runs. */
-  addPublish(): Promise<void>;
+  publisher: Pick<PublisherHandle, 'publish' | 'close'>;
   /** Raises, or with null ends, the alert about the replica. */
   tell(detail: string | null): Promise<void>;
   staleMs: number;
@@ -42,13 +41,14 @@ export interface ReplicaWatchOptions extends Pick<PeriodicTaskOptions, 'clock' |
 }
 
 export interface ReplicaWatch {
-  /** Publishes what is new: what the queue's job does. One that the signal cuts off is taken back by Postgres. */
-  publish(signal?: AbortSignal): Promise<unknown>;
+  /** Publishes what is new, or joins the publish under way. */
+  publish(): Promise<unknown>;
   /** One look now at whether the alert has to be raised or ended. */
   tell(): Promise<void>;
   /** The first publish, waited for as long as a start may take. Never rejects. */
   begin(): Promise<void>;
   health(): ReplicaHealth;
+  /** Ends a publish under way, whatever its server does: Postgres takes it back. */
   stop(): Promise<void>;
 }
 
@@ -58,34 +58,37 @@ export function startReplicaWatch(options: ReplicaWatchOptions): ReplicaWatch {
   let version: unknown = null;
   let waitingSinceMs: number | null = clock.now();
   let underWaySinceMs: number | null = null;
-  let nextAtMs = 0;
+  let restUntilMs = 0;
   let failures = 0;
   let position: number | null = null;
   let fault: ReplicaHealth['fault'] = null;
   let wasTold = false;
 
-  const publish = async (signal?: AbortSignal): Promise<unknown> => {
+  let stopped = false;
+
+  const publish = oneAtATime(async () => {
     const since = waitingSinceMs ?? clock.now();
     // What is written from now on may come too late for this one.
     [underWaySinceMs, waitingSinceMs] = [since, null];
     try {
-      const report = await unlessAborted(publisher.publish(clock.now()), signal);
+      const report = await publisher.publish(clock.now());
       if (fault !== null) logger.info({ position: report.to }, 'the replica takes the ledger again');
-      [position, fault, failures, nextAtMs] = [report.to, null, 0, 0];
+      [position, fault, failures, restUntilMs] = [report.to, null, 0, 0];
       if (report.rows > 0) logger.debug({ ...report }, 'ledger published');
       return report;
     } catch (error) {
-      const { code, message, hint } = summarizeError(error);
       waitingSinceMs = since;
+      if (stopped) throw error;
+      const { code, message, hint } = summarizeError(error);
       if (fault?.code !== code) logger.error({ code, reason: message, hint }, 'the ledger could not be published');
       fault = { code, message };
-      nextAtMs = clock.now() + backoffMs(failures, RETRY);
+      restUntilMs = clock.monotonic() + backoffMs(failures, RETRY);
       failures += 1;
       throw error;
     } finally {
       underWaySinceMs = null;
     }
-  };
+  });
   const health = (): ReplicaHealth => {
     const lag = position === null ? { links: 0, seconds: 0 } : lagOf(connection, position, clock.now());
     const fenced = fault?.code === 'replica_refused';
@@ -100,7 +103,9 @@ export function startReplicaWatch(options: ReplicaWatchOptions): ReplicaWatch {
       version = found;
       waitingSinceMs ??= clock.now();
     }
-    if (waitingSinceMs !== null && clock.now() >= nextAtMs) await options.addPublish();
+    if (waitingSinceMs === null || clock.monotonic() < restUntilMs) return;
+    // It has said itself why it failed, if it did.
+    await publish.run().catch(() => undefined);
   };
   const tell = async (): Promise<void> => {
     const { stale, fenced } = health();
@@ -116,7 +121,7 @@ export function startReplicaWatch(options: ReplicaWatchOptions): ReplicaWatch {
   const tasks = [
     startPeriodicTask({
       ...{ clock, logger, intervalMs: LOOK_INTERVAL_MS },
-      ...{ failed: 'a publish was not enqueued', work: look },
+      ...{ failed: 'what is new in the ledger could not be looked for', work: look },
     }),
     startPeriodicTask({
       ...{ clock, logger, intervalMs: TELL_INTERVAL_MS },
@@ -124,26 +129,19 @@ export function startReplicaWatch(options: ReplicaWatchOptions): ReplicaWatch {
     }),
   ];
   return {
-    publish,
+    publish: publish.run,
     tell,
     async begin() {
       version = connection.pragma('data_version', { simple: true });
-      await settlesWithin(publish(), FIRST_ANSWER_MS, clock);
+      await settlesWithin(publish.run(), FIRST_ANSWER_MS, clock);
       if (health().fenced) await tell().catch(() => undefined);
     },
     health,
     async stop() {
-      await Promise.all(tasks.map((task) => task.stop()));
+      stopped = true;
+      const stopping = tasks.map((task) => task.stop());
+      await publisher.close();
+      await Promise.all(stopping);
     },
   };
-}
-
-/** A server that hangs must not keep the daemon from stopping. */
-function unlessAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-  if (signal === undefined) return work;
-  const { promise, reject } = Promise.withResolvers<T>();
-  const stop = (): void => reject(signal.reason);
-  signal.addEventListener('abort', stop, { once: true });
-  work.catch(() => undefined);
-  return Promise.race([work, promise]).finally(() => signal.removeEventListener('abort', stop));
 }

@@ -8,14 +8,13 @@ export interface ReplicaParts {
   watch: ReplicaWatch;
   /** False for what a fenced copy of the ledger must not send: all but the alert about itself. */
   mayDeliver(notificationId: string): boolean;
-  stop(): Promise<void>;
 }
 
 /** The publishing side of a daemon; loaded only where the configuration names a replica. */
 export function startReplica(
   context: Context,
   settings: PublishConfig,
-  { addPublish, afterTell }: { addPublish(): Promise<void>; afterTell(): Promise<void> },
+  { afterTell }: { afterTell(): Promise<void> },
 ): ReplicaParts {
   const { clock, logger, config } = context;
   const { connection } = context.reader();
@@ -23,7 +22,7 @@ export function startReplica(
     ...{ settings, ledgerPath: config.ledger.path, elsewhere: config.shard?.elsewhere ?? [] },
   });
   const watch = startReplicaWatch({
-    ...{ connection, publisher, addPublish, clock, logger },
+    ...{ connection, publisher, clock, logger },
     ...{ staleMs: settings.staleMs, unreadyWhenStale: settings.unreadyWhenStale },
     tell: async (detail) => {
       if ((await context.tellOfLedger({ rule: 'publish_stale', detail })) > 0) await afterTell();
@@ -33,10 +32,6 @@ export function startReplica(
   return {
     watch,
     mayDeliver: (notificationId) => !watch.health().fenced || isAboutReplica(notificationId),
-    async stop() {
-      await watch.stop();
-      await publisher.close();
-    },
   };
 }
 
