@@ -3,6 +3,7 @@ import type { StaleCheck } from '../alerts/evaluate/evaluate-self.ts';
 import { pendingNotifications } from '../alerts/outbox/outbox.ts';
 import type { WallClock } from '../core/clock.ts';
 import { Releasers } from '../core/process/releasers.ts';
+import { ageMs } from '../core/stored-time.ts';
 import { closesInForce } from '../ledger/journal/close/closes-in-force.ts';
 import { queueId, queueInUse } from '../ledger/store/schema/identity.ts';
 import { openQueueSystem, type QueueSystem } from '../queue/queues.ts';
@@ -64,7 +65,7 @@ export async function startDaemon(context: Context): Promise<Daemon> {
       settings: { syncConcurrency: config.workers },
       handlers: createHandlers(context, {
         afterRun: () => sweep?.sweep() ?? Promise.resolve(),
-        postpone: (key, untilMs) => scheduler?.postpone(key, untilMs),
+        postpone: (key, delayMs) => scheduler?.postpone(key, delayMs),
         onBegin: (workspaceId) => waits.begun(workspaceId),
         mayDeliver: (notificationId) => replica?.mayDeliver(notificationId) ?? true,
       }),
@@ -170,7 +171,7 @@ function staleChecks(probe: HealthProbe, clock: WallClock): StaleCheck[] {
     .freshness()
     .filter(({ stale }) => stale)
     .map(({ workspaceId, lastCompleteRunAtMs, staleAfterMs }) => {
-      const sinceMs = lastCompleteRunAtMs === null ? staleAfterMs + 1 : clock.now() - lastCompleteRunAtMs;
+      const sinceMs = ageMs(lastCompleteRunAtMs, clock.now()) ?? staleAfterMs + 1;
       return { workspaceId, sinceMs, staleAfterMs };
     });
 }

@@ -1,5 +1,6 @@
 import { isoTime } from '../core/clock.ts';
 import { summarizeError } from '../core/errors.ts';
+import { canHaveHappened } from '../core/stored-time.ts';
 import { movedAway } from '../ledger/journal/moved-away.ts';
 import type { JobHandlers } from '../queue/jobs.ts';
 import { latestSlot, nextSlot } from '../queue/slots.ts';
@@ -15,7 +16,7 @@ export interface AfterJobs {
   /** False for what must not be sent now. */
   mayDeliver(notificationId: string): boolean;
   /** Keeps an entry of the schedule from being enqueued for a while. */
-  postpone(key: string, untilMs: number): void;
+  postpone(key: string, delayMs: number): void;
 }
 
 /** A failure that leaves nothing in the ledger, such as a workspace that another run holds, is tried again after this. */
@@ -32,7 +33,7 @@ export function createHandlers(context: Context, { onBegin, afterRun, postpone, 
     async sync({ workspaceId, kind, slot, attempt }, job) {
       onBegin(workspaceId);
       if (movedAway(context.reader().connection).includes(workspaceId)) {
-        postpone(scheduleKey(workspaceId, kind), clock.now() + MOVED_REST_MS);
+        postpone(scheduleKey(workspaceId, kind), MOVED_REST_MS);
         logger.info({ workspaceId, kind, slot }, 'the workspace was exported from this ledger: it is read elsewhere');
         return { status: 'moved' };
       }
@@ -61,8 +62,9 @@ export function createHandlers(context: Context, { onBegin, afterRun, postpone, 
         return { status, runId, records, entries, alerts };
       } catch (error) {
         const { code, message, hint } = summarizeError(error);
-        const restEnd = restEndMs(error, clock.now(), askedAgain, UNRECORDED_REST_MS);
-        if (!job.signal.aborted) postpone(scheduleKey(workspaceId, kind), restEnd);
+        const nowMs = clock.now();
+        const restMs = restEndMs(error, nowMs, askedAgain, UNRECORDED_REST_MS) - nowMs;
+        if (!job.signal.aborted) postpone(scheduleKey(workspaceId, kind), restMs);
         const stack = code === 'internal' && error instanceof Error ? error.stack : undefined;
         const fields = { workspaceId, kind, slot, attempt, code, reason: message, hint, stack };
         logger.error(fields, 'run failed, the slot will be tried again');
@@ -90,8 +92,12 @@ export function createHandlers(context: Context, { onBegin, afterRun, postpone, 
   };
 }
 
-/** A job that has waited past the next tick does the later slot: what was missed is done once. */
+/**
+ * A job that has waited past the next tick does the later slot: what was missed is done once. So does one whose slot has
+ * not come since the clock was set back.
+ */
 function latestOf(slot: string, cron: string, nowMs: number): string {
   const latestMs = latestSlot(cron, nowMs);
-  return latestMs !== null && latestMs > Date.parse(slot) ? isoTime(latestMs) : slot;
+  const slotMs = Date.parse(slot);
+  return latestMs !== null && (latestMs > slotMs || !canHaveHappened(slotMs, nowMs)) ? isoTime(latestMs) : slot;
 }

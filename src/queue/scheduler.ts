@@ -42,8 +42,8 @@ export interface SchedulerOptions<E extends ScheduleEntry> extends Pick<Periodic
 export interface Scheduler {
   /** Enqueues the due attempt of every entry: of its latest slot only, however many were missed. */
   catchUp(): Promise<void>;
-  /** Keeps an entry from being enqueued before this time, milliseconds since the epoch; forgotten with the process. */
-  postpone(key: string, untilMs: number): void;
+  /** Keeps an entry from being enqueued for so long; forgotten with the process. */
+  postpone(key: string, delayMs: number): void;
   /** Ends all ticks and waits for what is being enqueued. May be called twice. */
   stop(): Promise<void>;
 }
@@ -62,6 +62,7 @@ interface CronGroup<E> {
 export function startScheduler<E extends ScheduleEntry>(options: SchedulerOptions<E>): Scheduler {
   const { entries, clock, logger } = options;
   const limit = createRepeatLimit(undefined, clock);
+  /** Until when, by the monotonic clock. */
   const postponed = new Map<string, number>();
   const running = new Set<Promise<void>>();
   let stopped = false;
@@ -92,7 +93,7 @@ export function startScheduler<E extends ScheduleEntry>(options: SchedulerOption
     }
   };
   const dueOf = (entry: E, group: CronGroup<E>, nowMs: number): (DueAttempt & { delayMs: number }) | null => {
-    if (nowMs < (postponed.get(entry.key) ?? 0)) return null;
+    if (clock.monotonic() < (postponed.get(entry.key) ?? 0)) return null;
     postponed.delete(entry.key);
     try {
       const span = group.spanAt(nowMs);
@@ -157,8 +158,8 @@ export function startScheduler<E extends ScheduleEntry>(options: SchedulerOption
 
   return {
     catchUp: catchUp.run,
-    postpone(key, untilMs) {
-      postponed.set(key, untilMs);
+    postpone(key, delayMs) {
+      postponed.set(key, clock.monotonic() + delayMs);
     },
     async stop() {
       stopped = true;

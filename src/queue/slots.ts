@@ -1,4 +1,5 @@
 import { CronExpressionParser } from 'cron-parser';
+import { ageMs, canHaveHappened } from '../core/stored-time.ts';
 
 /** What is known of the slots of one entry. */
 export interface SlotHistory {
@@ -46,8 +47,13 @@ export function latestSlot(cron: string, nowMs: number): number | null {
 export function dueSlot(cron: string, lastSlot: string | null, nowMs: number): string | null {
   const latestMs = latestSlot(cron, nowMs);
   if (latestMs === null) return null;
-  if (lastSlot !== null && Date.parse(lastSlot) >= latestMs) return null;
+  if (isDone(lastSlot, latestMs, nowMs)) return null;
   return new Date(latestMs).toISOString();
+}
+
+function isDone(doneSlot: string | null, slotMs: number, nowMs: number): boolean {
+  const doneMs = doneSlot === null ? null : Date.parse(doneSlot);
+  return doneMs !== null && doneMs >= slotMs && canHaveHappened(doneMs, nowMs);
 }
 
 /** The first time that the expression (UTC) names after `nowMs`, milliseconds since the epoch; infinite when there is none. */
@@ -80,14 +86,13 @@ export function createSlotFinder(cron: string): (nowMs: number) => SlotSpan | nu
  */
 export function dueAttempt(span: SlotSpan, history: SlotHistory, nowMs: number): DueAttempt | null {
   const { slotMs, nextMs } = span;
-  if (history.doneSlot !== null && Date.parse(history.doneSlot) >= slotMs) return null;
+  if (isDone(history.doneSlot, slotMs, nowMs)) return null;
   const due = { slot: new Date(slotMs).toISOString(), attempt: history.failures + 1 };
   if (history.failures === 0 || history.failedAtMs === null) return due;
   const failedHere = history.failedSlot !== null && Date.parse(history.failedSlot) >= slotMs;
   if (!failedHere && !history.refused) return due;
-  const sinceMs = nowMs - history.failedAtMs;
-  // A clock that was set back must not put the next attempt off by as much.
-  return sinceMs < 0 || sinceMs >= restMs(history, nextMs - slotMs) ? due : null;
+  const sinceMs = ageMs(history.failedAtMs, nowMs);
+  return sinceMs === null || sinceMs >= restMs(history, nextMs - slotMs) ? due : null;
 }
 
 /** How long an entry rests after its latest failure; `paceMs` lies between its slots. */

@@ -19,17 +19,17 @@ test('a job of an exported workspace ends without a run, and nobody is told that
     onBegin: () => undefined,
     afterRun: () => Promise.resolve(),
     mayDeliver: () => true,
-    postpone: (key, untilMs) => void postponed.push([key, untilMs]),
+    postpone: (key, delayMs) => void postponed.push([key, delayMs]),
   });
   const job = { workspaceId: WORKSPACE, kind: 'scheduled', slot: isoTime(clock.now()), attempt: 1 } as const;
   const take = () => handlers.sync(job, { signal: new AbortController().signal, progress: () => undefined });
   const stale = () => {
     const facts = syncFactsReader(context.reader().connection)(WORKSPACE);
-    const since = { sinceMs: facts.lastCompleteRunAtMs ?? 0, waitingSinceMs: null };
-    return isStale(facts, since, { staleAfterMs: HOUR_MS, runMs: HOUR_MS }, clock.now());
+    const lasting = { waitingSinceMs: null, upMs: Number.POSITIVE_INFINITY };
+    return isStale(facts, lasting, { staleAfterMs: HOUR_MS, runMs: HOUR_MS }, clock.now());
   };
   expect(await take()).toEqual({ status: 'moved' });
-  expect(postponed).toEqual([['ws-1 scheduled', clock.now() + HOUR_MS]]);
+  expect(postponed).toEqual([['ws-1 scheduled', HOUR_MS]]);
   expect(stale()).toBe(false);
   expect(view().rows('SELECT status FROM finance_runs')).toHaveLength(1);
 

@@ -51,3 +51,33 @@ test.each([
     expect(dueReconciliation(fixture)).toBe('2026-03-20T12:00:00.000Z');
   },
 );
+
+test('a slot that was done while the clock was ahead is owed again when it comes, and each one until then', async () => {
+  const fixture = await startFixture(FILLED);
+  const { clock, context, sync } = fixture;
+  await context.warm();
+  const entry = { workspaceId: WORKSPACE, kind: 'scheduled' } as const;
+  const followed = createSlotHistory(context.reader().connection, clock);
+  const due = (history = followed) => {
+    const slotMs = Math.floor(clock.now() / HOUR_MS) * HOUR_MS;
+    return dueAttempt({ slotMs, nextMs: slotMs + HOUR_MS }, history(entry), clock.now())?.slot ?? null;
+  };
+  clock.advance(9 * HOUR_MS);
+  await sync({ kind: 'scheduled', slot: due() ?? '' });
+  expect(due()).toBeNull();
+
+  clock.set(clock.now() - 9 * HOUR_MS);
+  const slots: (string | null)[] = [];
+  for (let hour = 0; hour < 10; hour += 1) {
+    slots.push(due());
+    expect(due(createSlotHistory(context.reader().connection, clock))).toBe(slots.at(-1));
+    expect(await sync({ kind: 'scheduled', slot: due() ?? '' })).toMatchObject({ status: 'applied' });
+    expect(due()).toBeNull();
+    clock.advance(HOUR_MS);
+  }
+  expect([slots[0], slots[9], new Set(slots).size]).toEqual([
+    '2026-03-20T12:00:00.000Z',
+    '2026-03-20T21:00:00.000Z',
+    10,
+  ]);
+});

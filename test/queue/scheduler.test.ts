@@ -11,7 +11,7 @@ import {
   startScheduler,
 } from '../../src/queue/scheduler.ts';
 import type { SlotHistory } from '../../src/queue/slots.ts';
-import { clockThat, startCpuTime } from '../support/time/test-clock.ts';
+import { startCpuTime, testClock } from '../support/time/test-clock.ts';
 import {
   clientOf,
   gate,
@@ -41,7 +41,7 @@ function start(options: Partial<SchedulerOptions<ScheduleEntry>> & Pick<Schedule
     enqueue: async () => undefined,
     history: () => done(null),
     onRedisBack: () => () => undefined,
-    clock: clockThat(() => NOW),
+    clock: testClock(NOW),
     logger: recordingLogger().logger,
     ...options,
   });
@@ -225,12 +225,12 @@ describe('what has failed', () => {
   const FAILED: Partial<SlotHistory> = { failures: 1, failedSlot: '2026-03-01T10:15:00.000Z' };
 
   test('is tried again by itself once its rest is over, as the next attempt', async () => {
-    let nowMs = NOW;
+    const clock = testClock(NOW);
     const attempts: number[] = [];
     start({
       entries: [{ key: 'ws', cron: '*/15 * * * *' }],
       intervalMs: 10,
-      clock: clockThat(() => nowMs),
+      clock,
       history: () => done(null, { ...FAILED, failedAtMs: NOW - 14_999 }),
       enqueue: async (_entry, { attempt }) => {
         attempts.push(attempt);
@@ -238,27 +238,28 @@ describe('what has failed', () => {
     });
     await scheduler?.catchUp();
     expect(attempts).toEqual([]);
-    nowMs += 1;
+    clock.advance(1);
     await until('the second attempt', () => attempts.length > 0);
     expect(attempts[0]).toBe(2);
   });
 
-  test('is left alone for as long as it was put off', async () => {
-    let nowMs = NOW;
+  test('is left alone for as long as it was put off, and no longer when the clock is set back meanwhile', async () => {
+    const clock = testClock(NOW);
     const slots: string[] = [];
     const made = start({
       entries: [{ key: 'ws', cron: '*/15 * * * *' }],
-      clock: clockThat(() => nowMs),
+      clock,
       enqueue: async (_entry, { slot }) => {
         slots.push(slot);
       },
     });
     await made.catchUp();
-    made.postpone('ws', NOW + 60_000);
-    nowMs = NOW + 59_999;
+    made.postpone('ws', 60_000);
+    clock.set(NOW - 9 * 3_600_000);
+    clock.advance(59_000);
     await made.catchUp();
     expect(slots).toHaveLength(1);
-    nowMs = NOW + 60_000;
+    clock.advance(1_000);
     await made.catchUp();
     expect(slots).toHaveLength(2);
   });
@@ -267,16 +268,16 @@ describe('what has failed', () => {
 test('entries with one cron begin one after the other, each at the same distance from every tick', async () => {
   const entries = Array.from({ length: 100 }, (_, index) => ({ key: `ws-${index}`, cron: '* * * * *' }));
   const delays = new Map<string, number[]>();
-  let nowMs = Date.parse('2026-03-01T10:20:00.000Z');
+  const clock = testClock(NOW);
   const made = start({
     entries,
-    clock: clockThat(() => nowMs),
+    clock,
     enqueue: async ({ key }, { delayMs }) => {
       delays.set(key, [...(delays.get(key) ?? []), delayMs]);
     },
   });
   await made.catchUp();
-  nowMs += 60_000;
+  clock.advance(60_000);
   await made.catchUp();
   const first = [...delays.values()].map(([delayMs = 0]) => delayMs);
   expect([...delays.values()].every(([a, b]) => a === b)).toBe(true);

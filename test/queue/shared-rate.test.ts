@@ -56,6 +56,16 @@ test('a rate of less than one a second lets requests through, too', async () => 
   expect(waitMs).toBeGreaterThan(50_000);
 });
 
+test('a turn that was given out before the clock of Redis was set back keeps nobody waiting', async () => {
+  const client = await startRedis();
+  expect(await takeTurns(client, 'one.test', 1, 10)).toMatchObject({ granted: 1 });
+  const [key = ''] = await client.keys('usage-ledger:rate:*');
+  await client.set(key, String((Date.now() + 9 * 3_600_000) * 1000));
+  const { granted, waitMs } = (await takeTurns(client, 'one.test', 1, 10)) ?? { granted: -1, waitMs: 0 };
+  expect(granted).toBe(0);
+  expect(waitMs).toBeLessThanOrEqual(100);
+});
+
 test('without Redis each keeps to the rate for itself', async () => {
   const client = await startRedis();
   const pacer = pacerOf(client, 'one.test', 200);

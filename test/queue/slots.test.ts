@@ -60,6 +60,12 @@ describe('the due slot', () => {
     expect(dueSlot('*/15 * * * *', '2026-03-01T10:15:00Z', now)).toBeNull();
   });
 
+  test('is the latest one also after one that has not come yet, which a clock that was ahead has done', () => {
+    expect(dueSlot('*/15 * * * *', '2026-03-01T19:15:00.000Z', now)).toBe('2026-03-01T10:15:00.000Z');
+    // Clocks of several machines need not agree to the second.
+    expect(dueSlot('*/15 * * * *', '2026-03-01T10:21:00.000Z', now)).toBeNull();
+  });
+
   test('is there at once for an entry that never ran', () => {
     expect(dueSlot('17 3 * * 0', null, now)).toBe('2026-03-01T03:17:00.000Z');
   });
@@ -125,6 +131,7 @@ describe('the due attempt', () => {
 
   test('does not wait for the time by which a clock was set back', () => {
     expect(attemptAfter(0, failed(3, { failedAtMs: span.slotMs + 7_200_000 }))).toBe(4);
+    expect(attemptAfter(0, history({ doneSlot: '2026-03-02T00:00:00.000Z' }))).toBe(1);
   });
 });
 

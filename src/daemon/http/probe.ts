@@ -1,7 +1,7 @@
 import { OPEN_ALERTS } from '../../alerts/book/open-alerts.ts';
 import type { Severity } from '../../alerts/rules/rule.ts';
 import type { Config } from '../../config/types.ts';
-import type { WallClock } from '../../core/clock.ts';
+import type { Clock } from '../../core/clock.ts';
 import type { LedgerReader } from '../../ledger/store/file/open.ts';
 import type { QueueCounts, QueueSystem } from '../../queue/queues.ts';
 import { isStale, syncFactsReader } from '../../reports/queries/staleness.ts';
@@ -45,7 +45,7 @@ export interface HealthProbe {
 export interface HealthProbeSources {
   reader: LedgerReader;
   config: Pick<Config, 'ledger' | 'workspaces'>;
-  clock: WallClock;
+  clock: Clock;
   queueSystem: Pick<QueueSystem, 'redisUp' | 'counts'>;
   /** Since when a job of the workspace has waited for its place, see `JobWaits`. */
   waitingSince: (workspaceId: string, lastAttemptAtMs: number | null) => number | null;
@@ -68,9 +68,9 @@ export function createHealthProbe({
   replica,
 }: HealthProbeSources): HealthProbe {
   const { connection } = reader;
-  const startedAtMs = clock.now();
+  const startedMs = clock.monotonic();
   const limits = new Map(config.workspaces.map(({ cron }) => [cron, 0]));
-  for (const cron of limits.keys()) limits.set(cron, staleAfterMs(cron, startedAtMs));
+  for (const cron of limits.keys()) limits.set(cron, staleAfterMs(cron, clock.now()));
   const factsOf = syncFactsReader(connection);
   const openAlerts = connection.prepare(`SELECT count(*) FROM alerts a WHERE severity = ? AND ${OPEN_ALERTS}`).pluck();
 
@@ -83,13 +83,13 @@ export function createHealthProbe({
     ledgerWritable: () => writerFault() ?? ledgerFault(config.ledger.path),
     freshness() {
       const nowMs = clock.now();
+      const upMs = clock.monotonic() - startedMs;
       return config.workspaces.map(({ id, cron, runMinutes }) => {
         const facts = factsOf(id);
         const { lastCompleteRunAtMs, lastAttemptAtMs } = facts;
         const bounds = { staleAfterMs: limits.get(cron) ?? 0, runMs: runMinutes * 60_000 };
-        const sinceMs = Math.max(startedAtMs, lastCompleteRunAtMs ?? startedAtMs);
         const waitingSinceMs = waitingWhileUp(id, lastAttemptAtMs);
-        const stale = isStale(facts, { sinceMs, waitingSinceMs }, bounds, nowMs);
+        const stale = isStale(facts, { waitingSinceMs, upMs }, bounds, nowMs);
         return { workspaceId: id, lastCompleteRunAtMs, staleAfterMs: bounds.staleAfterMs, stale };
       });
     },

@@ -65,8 +65,7 @@ function stateOf(
   const { last_complete_run_at: completeAt, last_status: lastStatus } = status;
   if (facts.movedAway) return 'moved';
   if (completeAt === null) return lastStatus === 'failed' ? 'failed' : 'never';
-  const since = { sinceMs: Date.parse(completeAt), waitingSinceMs };
-  if (isStale(facts, since, bounds, nowMs)) return 'stale';
+  if (isStale(facts, { waitingSinceMs, upMs: Number.POSITIVE_INFINITY }, bounds, nowMs)) return 'stale';
   return lastStatus === 'failed' ? 'failed' : 'fresh';
 }
 

@@ -9,13 +9,14 @@ const FORGOTTEN_AFTER_MS = 60_000;
 
 /**
  * Gives out as many of the wanted turns as the rate allows by now; when there is none, says how many microseconds are
- * left until the next. Redis's own clock counts, so that the daemons' clocks need not agree.
+ * left until the next. Redis's own clock counts, so that the daemons' clocks need not agree. No turn is given out ahead of
+ * its time, so one that lies ahead was given out before that clock was set back.
  */
 const TAKE_TURNS = `
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 local interval = tonumber(ARGV[1])
-local free = math.max(tonumber(redis.call('GET', KEYS[1]) or 0), now - tonumber(ARGV[3]))
+local free = math.min(now, math.max(tonumber(redis.call('GET', KEYS[1]) or 0), now - tonumber(ARGV[3])))
 local turns = math.min(tonumber(ARGV[2]), math.floor((now - free) / interval))
 if turns < 1 then return {0, math.ceil(free + interval - now)} end
 redis.call('SET', KEYS[1], string.format('%.0f', free + turns * interval), 'PX', ARGV[4])

@@ -1,3 +1,4 @@
+import { ageMs } from '../../core/stored-time.ts';
 import { MOVED_AWAY_SQL } from '../../ledger/journal/moved-away.ts';
 import type { LedgerConnection } from '../../ledger/store/file/open.ts';
 
@@ -62,17 +63,21 @@ function timeOf(at: string | null | undefined): number | null {
 
 /**
  * Whether a workspace is stale through a fault of its service or of ours: nothing was published for longer than its
- * schedule allows after `sinceMs`, and a run has failed, or none has come although none waits. A run that reads for the
- * first time since then, or waits for its place since `waitingSinceMs`, is given as long as a run may take.
+ * schedule allows, and a run has failed, or none has come although none waits. A run that reads for the first time since
+ * then, or waits for its place since `waitingSinceMs`, is given as long as a run may take. A daemon gives the workspaces as
+ * long from its own start on, which is `upMs` ago.
  */
 export function isStale(
   facts: SyncFacts,
-  { sinceMs, waitingSinceMs }: { sinceMs: number; waitingSinceMs: number | null },
+  { waitingSinceMs, upMs }: { waitingSinceMs: number | null; upMs: number },
   { staleAfterMs, runMs }: StaleBounds,
   nowMs: number,
 ): boolean {
-  if (facts.movedAway || nowMs - sinceMs <= staleAfterMs) return false;
+  const unchangedMs = ageMs(facts.lastCompleteRunAtMs, nowMs) ?? Number.POSITIVE_INFINITY;
+  if (facts.movedAway || Math.min(unchangedMs, upMs) <= staleAfterMs) return false;
   if (facts.failed) return true;
-  const begunMs = facts.running ? facts.lastAttemptAtMs : waitingSinceMs;
-  return begunMs === null || nowMs - begunMs > runMs;
+  // The begin of a waiting job may be planned for the next minutes, but never for later than a run may take.
+  const waitedMs = waitingSinceMs === null ? null : Math.abs(nowMs - waitingSinceMs);
+  const underWayMs = facts.running ? ageMs(facts.lastAttemptAtMs, nowMs) : waitedMs;
+  return underWayMs === null || underWayMs > runMs;
 }

@@ -15,7 +15,8 @@ import {
   stageWalk,
   usageRecord,
 } from '../../support/open-ledger.ts';
-import { NOON, type TestClock, testClock } from '../../support/time/test-clock.ts';
+import { NOON } from '../../support/time/test-clock.ts';
+import { createVirtualClock, type VirtualClock } from '../../support/time/virtual-clock.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -23,7 +24,7 @@ const counts = { waiting: 1, active: 0, delayed: 0, completed: 0, failed: 0 };
 
 interface Probed {
   ledger: OpenLedger;
-  clock: TestClock;
+  clock: VirtualClock;
   probe: HealthProbe;
   /** Since when jobs wait for their place, by workspace. */
   waiting: Map<string, number>;
@@ -34,7 +35,7 @@ function probed(
   ledger = openLedger(),
   writerFault: string | null = null,
 ): Probed {
-  const clock = testClock();
+  const clock = createVirtualClock(NOON);
   const reader = openReader(ledger.path);
   onTestFinished(() => reader.close());
   const workspaces = Object.entries(crons).map(([id, cron]) => ({ id, cron, runMinutes: 30 }) as WorkspaceConfig);
@@ -63,27 +64,27 @@ test('the longest pause counts nights and weekends, not the usual distance', () 
   expect(longestPauseMs('0 0 1 1 *', NOON)).toBe(366 * 24 * HOUR_MS);
 });
 
-test('a workspace is stale once its last complete run lies more than two pauses and a minute back', () => {
+test('a workspace is stale once its last complete run lies more than two pauses and a minute back', async () => {
   const { ledger, clock, probe } = probed();
   const runAtMs = NOON + HOUR_MS;
   publish(ledger.connection, [usageRecord('acme', 10)], { nowMs: runAtMs });
   const staleAfterMs = 31 * MINUTE_MS;
   const fresh = { workspaceId: 'ws-1', lastCompleteRunAtMs: runAtMs, staleAfterMs, stale: false };
-  clock.set(runAtMs + staleAfterMs);
+  await clock.advance(HOUR_MS + staleAfterMs);
   expect(probe.freshness()).toEqual([fresh]);
-  clock.advance(1);
+  await clock.advance(1);
   expect(probe.freshness()).toEqual([{ ...fresh, stale: true }]);
 });
 
-test('a run that reads for the first time since, or a job that waits, is given as long as a run may take', () => {
+test('a run that reads for the first time since, or a job that waits, is given as long as a run may take', async () => {
   const { ledger, clock, probe, waiting } = probed();
   const stale = () => probe.freshness().map((workspace) => workspace.stale)[0];
   publish(ledger.connection, [usageRecord('acme', 10)], { nowMs: NOON });
-  clock.set(NOON + 32 * MINUTE_MS);
+  await clock.advance(32 * MINUTE_MS);
   expect(stale()).toBe(true);
   waiting.set('ws-1', clock.now());
   expect(stale()).toBe(false);
-  clock.advance(31 * MINUTE_MS);
+  await clock.advance(31 * MINUTE_MS);
   expect(stale()).toBe(true);
   waiting.clear();
   const { run } = beginRun(ledger.connection, { nowMs: clock.now() });
@@ -100,38 +101,68 @@ test('a run that reads for the first time since, or a job that waits, is given a
   expect(stale()).toBe(true);
 });
 
-test('a run that takes longer than a run may makes its workspace stale', () => {
+test('a run that takes longer than a run may makes its workspace stale', async () => {
   const { ledger, clock, probe } = probed();
   publish(ledger.connection, [usageRecord('acme', 10)], { nowMs: NOON });
   beginRun(ledger.connection, { nowMs: NOON + 15 * MINUTE_MS });
-  clock.set(NOON + 45 * MINUTE_MS);
+  await clock.advance(45 * MINUTE_MS);
   expect(probe.freshness()[0]?.stale).toBe(false);
-  clock.advance(1);
+  await clock.advance(1);
   expect(probe.freshness()[0]?.stale).toBe(true);
 });
 
-test('a workspace has as long from the start of the daemon, whether it was never synced or long ago', () => {
+test('a workspace has as long from the start of the daemon, whether it was never synced or long ago', async () => {
   const ledger = openLedger();
   const longAgoMs = NOON - 48 * HOUR_MS;
   publish(ledger.connection, [usageRecord('acme', 10)], { workspaceId: 'old', nowMs: longAgoMs });
   const { clock, probe } = probed({ old: '*/15 * * * *', new: '0 * * * *' }, ledger);
   const states = () => probe.freshness().map(({ workspaceId, stale }) => [workspaceId, stale]);
   expect(probe.freshness().map(({ lastCompleteRunAtMs }) => lastCompleteRunAtMs)).toEqual([longAgoMs, null]);
-  clock.advance(31 * MINUTE_MS);
+  await clock.advance(31 * MINUTE_MS);
   expect(states()).toEqual([
     ['old', false],
     ['new', false],
   ]);
-  clock.advance(1);
+  await clock.advance(1);
   expect(states()).toEqual([
     ['old', true],
     ['new', false],
   ]);
-  clock.set(NOON + 121 * MINUTE_MS + 1);
+  await clock.advance(90 * MINUTE_MS);
   expect(states()).toEqual([
     ['old', true],
     ['new', true],
   ]);
+});
+
+test('a workspace whose last run lies in the future is stale, for nobody knows how old it is', async () => {
+  const { ledger, clock, probe } = probed();
+  publish(ledger.connection, [usageRecord('acme', 10)], { nowMs: NOON + 9 * HOUR_MS });
+  await clock.advance(31 * MINUTE_MS);
+  expect(probe.freshness()[0]?.stale).toBe(false);
+  await clock.advance(1);
+  expect(probe.freshness()[0]?.stale).toBe(true);
+});
+
+test('a job that waits to begin, or a run that has begun, at a time to come gives no more time than any other', async () => {
+  const { ledger, clock, probe, waiting } = probed();
+  const stale = () => probe.freshness()[0]?.stale;
+  publish(ledger.connection, [usageRecord('acme', 10)], { nowMs: NOON });
+  await clock.advance(32 * MINUTE_MS);
+  waiting.set('ws-1', clock.now() + 9 * HOUR_MS);
+  expect(stale()).toBe(true);
+  waiting.set('ws-1', clock.now() + 5 * MINUTE_MS);
+  expect(stale()).toBe(false);
+  waiting.clear();
+  beginRun(ledger.connection, { nowMs: clock.now() + 9 * HOUR_MS });
+  expect(stale()).toBe(true);
+});
+
+test('a daemon counts the time since its own start by a clock that is never set', async () => {
+  const { clock, probe } = probed();
+  clock.step(-9 * HOUR_MS);
+  await clock.advance(31 * MINUTE_MS + 1);
+  expect(probe.freshness()[0]?.stale).toBe(true);
 });
 
 test('a ledger whose writer has died cannot be written, whatever its file says', () => {
@@ -139,12 +170,12 @@ test('a ledger whose writer has died cannot be written, whatever its file says',
   expect(probed({}, openLedger(), 'the writer has ended').probe.ledgerWritable()).toBe('the writer has ended');
 });
 
-test('a failed run does not make a workspace fresh', () => {
+test('a failed run does not make a workspace fresh', async () => {
   const { ledger, clock, probe } = probed();
   publish(ledger.connection, [usageRecord('acme', 10)]);
   const { run } = beginRun(ledger.connection, { nowMs: NOON + HOUR_MS });
   failRun(ledger.connection, run, { status: 'failed', code: 'x', message: 'x', pages: 0, records: 0 }, NOON + HOUR_MS);
-  clock.set(NOON + HOUR_MS);
+  await clock.advance(HOUR_MS);
   expect(probe.freshness()).toMatchObject([{ lastCompleteRunAtMs: NOON, stale: true }]);
 });
 

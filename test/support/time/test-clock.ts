@@ -5,21 +5,26 @@ import { eventually } from '../eventually.ts';
 /** 20 March 2026, 12:00 UTC: the month is open and the one before it has settled. */
 export const NOON = Date.UTC(2026, 2, 20, 12);
 
-/** A clock that stands still until it is told otherwise. */
+/** A wall clock that stands still until it is told otherwise. */
 export interface TestClock extends Clock {
+  /** Sets the wall clock alone. */
   set(epochMs: number): void;
+  /** Lets time pass. */
   advance(ms: number): void;
 }
 
 export function testClock(startMs = NOON): TestClock {
   let nowMs = startMs;
+  let passedMs = 0;
   return {
     ...clockThat(() => nowMs),
+    monotonic: () => systemClock.monotonic() + passedMs,
     set(epochMs) {
       nowMs = epochMs;
     },
     advance(ms) {
       nowMs += ms;
+      passedMs += ms;
     },
   };
 }

@@ -2,6 +2,7 @@ import type Database from 'better-sqlite3';
 import { isoTime } from '../../../core/clock.ts';
 import { isStillRunning, type ProcessIdentity, thisProcess } from '../../../core/process/process-liveness.ts';
 import { type Randomness, systemRandomness } from '../../../core/randomness.ts';
+import { CLOCK_SLACK_MS } from '../../../core/stored-time.ts';
 import { LeaseHeldError } from '../../store/errors.ts';
 import type { SqlRow } from '../../store/schema/rows.ts';
 import type { leases, runs } from '../../store/schema/run-tables.ts';
@@ -70,9 +71,17 @@ function claim(
   const workspaceKey = workspaceKeyOf(connection, request.workspaceId, request.workspaceName);
   if (request.slot !== null) {
     const doneBy = connection
-      .prepare("SELECT run_id FROM runs WHERE workspace_key = ? AND kind = ? AND slot = ? AND status = 'applied'")
+      .prepare(
+        // A later run that began before the slot shows that the clock was ahead when it was done: it has come again.
+        `SELECT run_id FROM runs r WHERE workspace_key = @workspaceKey AND kind = @kind AND slot = @slot AND status = 'applied'
+           AND NOT EXISTS (SELECT 1 FROM runs l WHERE l.workspace_key = r.workspace_key AND l.run_key > r.run_key
+             AND l.started_at < @clearlyBefore)`,
+      )
       .pluck()
-      .get(workspaceKey, request.kind, request.slot);
+      .get({
+        ...{ workspaceKey, kind: request.kind, slot: request.slot },
+        clearlyBefore: isoTime(Date.parse(request.slot) - CLOCK_SLACK_MS),
+      });
     if (doneBy !== undefined) return { doneBy: String(doneBy) };
   }
   const fencingToken = takeLease(connection, workspaceKey, request, holder);

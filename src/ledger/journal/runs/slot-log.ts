@@ -1,4 +1,5 @@
 import type { Statement } from 'better-sqlite3';
+import { canHaveHappened } from '../../../core/stored-time.ts';
 import type { LedgerConnection } from '../../store/file/open.ts';
 
 type SlotKind = 'scheduled' | 'reconcile';
@@ -106,25 +107,28 @@ export class SlotLog {
       return;
     }
     this.#running.delete(runKey);
+    const endedAtMs = row.finishedAt === null ? null : Date.parse(row.finishedAt);
     if (status === 'applied') {
       // Any run that was published, one by hand too, shows that the fault is over.
-      for (const each of KINDS) this.#forgive(keyOf(workspaceId, each), each === kind ? slot : null);
+      for (const each of KINDS) this.#forgive(keyOf(workspaceId, each), each === kind ? slot : null, endedAtMs);
     } else if (kind !== 'manual' && !STOPS.includes(row.errorCode)) {
       const known = this.#records.get(keyOf(workspaceId, kind)) ?? NOTHING;
       this.#records.set(keyOf(workspaceId, kind), {
         doneSlot: known.doneSlot,
         failures: known.failures + 1,
         failedSlot: slot,
-        failedAtMs: row.finishedAt === null ? null : Date.parse(row.finishedAt),
+        failedAtMs: endedAtMs,
         refused: REFUSALS.includes(row.errorCode),
       });
     }
   }
 
-  #forgive(key: string, slot: string | null): void {
+  #forgive(key: string, slot: string | null, endedAtMs: number | null): void {
     const known = this.#records.get(key)?.doneSlot ?? null;
-    const later = known === null || (slot !== null && Date.parse(slot) > Date.parse(known)) ? slot : known;
-    this.#records.set(key, { ...NOTHING, doneSlot: later });
+    const knownMs = known === null ? Number.NEGATIVE_INFINITY : Date.parse(known);
+    // A slot that had not come when a later run ended was done by a clock that has been set back since.
+    const replaced = (slot !== null && Date.parse(slot) > knownMs) || !canHaveHappened(knownMs, endedAtMs ?? knownMs);
+    this.#records.set(key, { ...NOTHING, doneSlot: replaced ? slot : known });
   }
 }
 
