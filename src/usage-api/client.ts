@@ -9,7 +9,7 @@ import { parseAnswer } from './answers/parse-answer.ts';
 import { type Dashboard, dashboardSchema, type EmbedToken, embedTokenSchema } from './answers/schemas.ts';
 import { CancelledError, type EndpointLabel } from './errors.ts';
 import type { PageLease, PageMemory } from './http/page-memory.ts';
-import { type OriginPool, openPool, type PoolOptions } from './http/pool.ts';
+import { type OriginPool, openPool, type RequestDispatcher, type Route } from './http/pool.ts';
 import { MAX_BODY_BYTES } from './http/read-body.ts';
 import { send, type TransportOptions } from './http/transport.ts';
 import {
@@ -52,6 +52,12 @@ export interface UsageApiClientOptions {
   ca?: string | null;
   /** For https; default: none, whatever the environment says. Loopback addresses are always reached directly. */
   proxy?: ProxySettings | null;
+  /**
+   * Sends all requests instead of connections of the client's own, such as undici's `MockAgent`, an agent with interceptors,
+   * or answers made in memory; `concurrency`, `ca` and `proxy` then count for nothing. `close` leaves it open and does not
+   * wait for calls that are under way.
+   */
+  dispatcher?: RequestDispatcher | undefined;
   /** Default `usage-ledger`. */
   userAgent?: string;
   /** Takes secrets out of what the service says, beside the client's own. */
@@ -139,7 +145,7 @@ export class UsageApiClient {
   readonly #dashboardsPath: string;
   readonly #usagePath: string;
   readonly #pool: OriginPool;
-  readonly #trust: Pick<PoolOptions, 'ca' | 'proxy'>;
+  readonly #route: Route;
   readonly #memory: PageMemory | null;
   /** Called at the moment an attempt is sent, so that none carries the X-Valid-Until of an earlier one. */
   readonly #sign: (request: SignedRequest) => SignedHeaders;
@@ -161,8 +167,8 @@ export class UsageApiClient {
     const workspace = pathSegment(workspaceId, 'the workspace id');
     this.#dashboardsPath = `${prefix}/api/v1/external/dashboards`;
     this.#usagePath = `${prefix}/api/v1/external/workspaces/${workspace}/tenant-usage`;
-    this.#trust = { ca: options.ca, proxy: options.proxy };
-    this.#pool = openPool(origin, { connections: options.concurrency ?? 8, ...this.#trust });
+    this.#route = { ca: options.ca, proxy: options.proxy, dispatcher: options.dispatcher };
+    this.#pool = openPool(origin, options.concurrency ?? 8, this.#route);
     this.#memory = options.memory ?? null;
     this.#sign = createSigner({ workspaceId, apiKeyId, secretKey, signing }, clock);
     const own = createRedactor([secretKey]);
@@ -211,7 +217,7 @@ export class UsageApiClient {
   async generateEmbedToken(input: GenerateEmbedTokenInput, options: CallOptions = {}): Promise<EmbedToken> {
     requireText(input.dashboardId, 'the dashboard id');
     requireWithin(input.validitySeconds, 1, Number.MAX_SAFE_INTEGER, 'the validity in seconds');
-    this.#embed ??= openEmbed(this.#embedUrl, this.#trust);
+    this.#embed ??= openEmbed(this.#embedUrl, this.#route);
     const { pool, path } = this.#embed;
     const own = {
       workspace_id: this.workspaceId,
@@ -302,7 +308,7 @@ export class UsageApiClient {
   }
 }
 
-function openEmbed(embedUrl: string, trust: Pick<PoolOptions, 'ca' | 'proxy'>): { pool: OriginPool; path: string } {
+function openEmbed(embedUrl: string, route: Route): { pool: OriginPool; path: string } {
   const { origin, prefix } = parseServiceUrl(embedUrl, 'embed_url');
-  return { pool: openPool(origin, { connections: 1, ...trust }), path: `${prefix}/api/v1/embed/generate-token` };
+  return { pool: openPool(origin, 1, route), path: `${prefix}/api/v1/embed/generate-token` };
 }

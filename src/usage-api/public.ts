@@ -29,6 +29,7 @@ export {
   TimeoutError,
   UnauthorizedError,
 } from './errors.ts';
+export type { RequestDispatcher } from './http/pool.ts';
 export { MAX_BODY_BYTES } from './http/read-body.ts';
 export type { UsageQuery } from './request-checks.ts';
 export { type SignedHeaders, type SignedRequest, type SigningCredentials, signRequest } from './sign.ts';

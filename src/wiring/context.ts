@@ -28,7 +28,7 @@ import { openThreadedWriter } from '../writer/threaded-writer.ts';
 import type { Writer, WriterStart } from '../writer/writer.ts';
 import type { WriterHandle } from '../writer/writer-handle.ts';
 import { Post, type TestReport } from './post.ts';
-import { type Patience, ServiceClients, type TakeTurns } from './service-clients.ts';
+import { type ClientOverrides, ServiceClients, type TakeTurns } from './service-clients.ts';
 import { Traffic } from './traffic.ts';
 
 /** What tests, and the terminal, put in place of the usual. */
@@ -38,7 +38,7 @@ export interface ContextOverrides {
   /** Where log lines go; standard error when absent. */
   logDestination?: LogDestination;
   randomness?: Randomness;
-  clientOptions?: Patience;
+  clientOptions?: ClientOverrides;
   /** What notifications are handed to, by the names in the configuration. */
   channels?: ReadonlyMap<string, Channel>;
   /** A thread for the writer that has been started already. */
@@ -105,7 +105,7 @@ export class Context {
       redact: this.redact,
       version: this.version,
       traffic: this.traffic,
-      patience: overrides.clientOptions ?? {},
+      overrides: overrides.clientOptions ?? {},
       releasers: this.#releasers,
     });
     this.#post = new Post({

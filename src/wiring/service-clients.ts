@@ -14,8 +14,11 @@ export type TakeTurns = (host: string, wanted: number, perSecond: number) => Ret
 /** A turn that comes at once is no wait. */
 const NOTABLE_WAIT_SECONDS = 0.001;
 
-/** How patient the service's clients are. */
-export type Patience = Pick<UsageApiClientOptions, 'retries' | 'retryBaseMs' | 'maxRetryAfterMs' | 'requestTimeoutMs'>;
+/** How patient the service's clients are, and what sends their requests, where it is not as usual. */
+export type ClientOverrides = Pick<
+  UsageApiClientOptions,
+  'retries' | 'retryBaseMs' | 'maxRetryAfterMs' | 'requestTimeoutMs' | 'dispatcher'
+>;
 
 interface ServiceClientsOptions {
   config: Config;
@@ -25,7 +28,7 @@ interface ServiceClientsOptions {
   version: string;
   /** What the clients have done is noted here. */
   traffic: Traffic;
-  patience: Patience;
+  overrides: ClientOverrides;
   /** What is opened is let go of by these. */
   releasers: Releasers;
 }
@@ -52,7 +55,7 @@ export class ServiceClients {
 
   async #openClient(workspace: WorkspaceConfig): Promise<UsageApiClient> {
     const { UsageApiClient } = await import('../usage-api/client.ts');
-    const { config, clock, randomness, redact, version, traffic, patience, releasers } = this.#options;
+    const { config, clock, randomness, redact, version, traffic, overrides, releasers } = this.#options;
     const { baseUrl, embedUrl, apiKeyId, secretKey, signing, concurrency, maxPageBytes, ca } = workspace;
     const client = new UsageApiClient({
       baseUrl,
@@ -71,7 +74,7 @@ export class ServiceClients {
       clock,
       randomness,
       onAttempt: (outcome) => traffic.attempt(workspace.id, outcome),
-      ...patience,
+      ...overrides,
     });
     releasers.push(() => client.close());
     return client;

@@ -1,35 +1,45 @@
-import { createRequire } from 'node:module';
-import type { Dispatcher, EnvHttpProxyAgent, Pool as PoolClass } from 'undici';
+import { type Dispatcher, EnvHttpProxyAgent, errors, Pool } from 'undici';
 import { type ProxySettings, proxyAgentOptions } from '../../core/net/proxy-options.ts';
 
-/**
- * undici's pool from its own file: the entry of the package loads fetch, WebSocket, caches and mocks too, which costs
- * every process that talks to the service 75 ms and 10 MB. The path is not documented, so a new version may move it;
- * then nothing here works, and no test passes.
- */
-const require = createRequire(import.meta.url);
-const Pool: typeof PoolClass = require('undici/lib/dispatcher/pool.js');
+/** What sends requests: undici's `Dispatcher`, or anything that answers as one. */
+export type RequestDispatcher = Pick<Dispatcher, 'dispatch'>;
 
 /** Connections to one origin, through a proxy where there is one. */
-export type OriginPool = Pick<Dispatcher, 'dispatch'> & { close(): Promise<void> };
+export type OriginPool = RequestDispatcher & { close(): Promise<void> };
 
-export interface PoolOptions {
-  connections: number;
+/** How a client reaches its service. */
+export interface Route {
   /** Certificates (PEM) that count instead of the public ones. */
   ca?: string | null | undefined;
   proxy?: ProxySettings | null | undefined;
+  /** Sends all requests instead of connections of our own. */
+  dispatcher?: RequestDispatcher | undefined;
 }
 
 /** One request at a time on a connection; the deadline of each attempt takes the place of undici's own timeouts. */
-export function openPool(origin: string, { connections, ca, proxy }: PoolOptions): OriginPool {
+export function openPool(origin: string, connections: number, { ca, proxy, dispatcher }: Route): OriginPool {
+  if (dispatcher !== undefined) return lentPool(origin, dispatcher);
   const tls = ca ? { ca } : {};
   const common = { connections, pipelining: 1, headersTimeout: 0, bodyTimeout: 0 };
   if (!proxy || !origin.startsWith('https:')) return new Pool(origin, { ...common, connect: tls });
-  // Loaded only where a proxy is used, for the same reason.
-  const Agent: typeof EnvHttpProxyAgent = require('undici').EnvHttpProxyAgent;
-  const agent = new Agent({ ...common, connect: tls, requestTls: tls, ...proxyAgentOptions(proxy) });
+  const agent = new EnvHttpProxyAgent({ ...common, connect: tls, requestTls: tls, ...proxyAgentOptions(proxy) });
   return {
     dispatch: (options, handler) => agent.dispatch({ ...options, origin }, handler),
     close: () => agent.close(),
+  };
+}
+
+/** A dispatcher belongs to who gave it, and stays open. */
+function lentPool(origin: string, dispatcher: RequestDispatcher): OriginPool {
+  let closed = false;
+  return {
+    dispatch(options, handler) {
+      if (closed) throw new errors.ClientClosedError();
+      return dispatcher.dispatch({ ...options, origin }, handler);
+    },
+    close() {
+      closed = true;
+      return Promise.resolve();
+    },
   };
 }

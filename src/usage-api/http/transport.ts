@@ -1,4 +1,3 @@
-import type { Dispatcher } from 'undici';
 import type { Clock } from '../../core/clock.ts';
 import { parseHttpDate, parseRetryAfter } from '../../core/net/retry-after.ts';
 import type { Randomness } from '../../core/randomness.ts';
@@ -9,6 +8,7 @@ import type { SignedHeaders, SignedRequest } from '../sign.ts';
 import { Attempt, unwatchAbort, watchAbort } from './attempt.ts';
 import { AttemptFailure, connectionFailure } from './attempt-failure.ts';
 import type { PageLease } from './page-memory.ts';
+import type { RequestDispatcher } from './pool.ts';
 import { decodeBody } from './read-body.ts';
 import { type Received, receive } from './receive.ts';
 import { finalError, type RetryPolicy, retryDelayMs, waitFor } from './retry.ts';
@@ -33,7 +33,7 @@ export interface TransportOptions {
 }
 
 export interface TransportRequest {
-  dispatcher: Pick<Dispatcher, 'dispatch'>;
+  dispatcher: RequestDispatcher;
   /** The headers that sign an attempt; null where the endpoint wants none. */
   sign: ((request: SignedRequest) => SignedHeaders) | null;
   endpoint: EndpointLabel;
