@@ -10,7 +10,7 @@ import { openForWriting } from '../../src/ledger/store/file/open.ts';
 import { migrateLedger } from '../../src/ledger/store/schema/migrate.ts';
 import { rebuildLedger } from '../../src/publish/receive/rebuild-ledger.ts';
 import { publishLedger } from '../../src/publish/send/publish-ledger.ts';
-import { LedgerDriver } from '../ledger/model/ledger-driver.ts';
+import { HistoryPlayer } from '../ledger/model/history-player.ts';
 import { histories } from '../ledger/model/steps.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { expectSameTables } from './compare-tables.ts';
@@ -32,23 +32,23 @@ test('a ledger rebuilt after any history has the same head and rows, no fault, a
     fc.asyncProperty(histories(STEPS), fc.nat(999), async (steps, seed) => {
       const original = fresh();
       const id = String(original.prepare("SELECT value FROM ledger_meta WHERE name = 'ledger_id'").pluck().get());
-      const driver = new LedgerDriver(original);
+      const player = new HistoryPlayer(original);
       for (const [index, step] of steps.entries()) {
-        driver.take(step);
-        interfere(original, seed + index * 7, driver.nowMs);
+        await player.take(step);
+        interfere(original, seed + index * 7, player.nowMs);
         if (index % 5 === seed % 5)
-          await publishLedger({ connection: original, client, by: 'test', nowMs: driver.nowMs });
+          await publishLedger({ connection: original, client, by: 'test', nowMs: player.nowMs });
       }
-      await publishLedger({ connection: original, client, by: 'test', nowMs: driver.nowMs });
+      await publishLedger({ connection: original, client, by: 'test', nowMs: player.nowMs });
       const file = join(folder, `${id}.db`);
       const signal = new AbortController().signal;
-      await rebuildLedger({ client, ledgerId: id, file, version: '0.0.0', nowMs: driver.nowMs, signal });
+      await rebuildLedger({ client, ledgerId: id, file, version: '0.0.0', nowMs: player.nowMs, signal });
       const rebuilt = openForWriting(file);
       try {
         expect(verifyLedger(rebuilt, [checkMoney]).faults).toEqual(verifyLedger(original, [checkMoney]).faults);
         expect(headOfChain(rebuilt)).toEqual(headOfChain(original));
-        interfere(rebuilt, seed, driver.nowMs + 1);
-        await publishLedger({ connection: rebuilt, client, by: 'test', nowMs: driver.nowMs });
+        interfere(rebuilt, seed, player.nowMs + 1);
+        await publishLedger({ connection: rebuilt, client, by: 'test', nowMs: player.nowMs });
         await expectSameTables(rebuilt, client, 'rebuilt');
       } finally {
         rebuilt.close();

@@ -3,9 +3,7 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { expect, onTestFinished } from 'vitest';
 import { unheardRules } from '../../src/alerts/notify/routes.ts';
-import { DEFAULT_ALERT_RULES } from '../../src/config/resolve/resolve-alerts.ts';
 import { DEFAULT_FOCUS } from '../../src/config/resolve/resolve-outlets.ts';
-import { DEFAULT_LIMITS } from '../../src/config/resolve/resolve-workspace.ts';
 import type { ChannelConfig, Config, WorkspaceConfig } from '../../src/config/types.ts';
 import { createLogger } from '../../src/core/logger.ts';
 import type { Sandbox } from '../../src/sandbox/server.ts';
@@ -16,6 +14,7 @@ import type { SyncOutcome } from '../../src/sync/run.ts';
 import { Context, type ContextOverrides, type SyncOrder } from '../../src/wiring/context.ts';
 import { type LedgerView, viewLedger } from './ledger-view.ts';
 import { payloadFaults } from './payload-schema.ts';
+import { workspaceConfig } from './run/workspace-config.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 import { type TestClock, testClock } from './time/test-clock.ts';
 
@@ -134,33 +133,4 @@ function checkPayloads(ledgerPath: string): void {
   } finally {
     connection.close();
   }
-}
-
-function workspaceConfig(url: string, own: Partial<WorkspaceConfig>): WorkspaceConfig {
-  return {
-    id: WORKSPACE,
-    name: 'Test',
-    baseUrl: url,
-    embedUrl: url,
-    apiKeyId: 'ak_test',
-    secretKey: 'sk_test_not_a_secret',
-    ca: null,
-    signing: {
-      payload: '{workspace_id}{valid_until}',
-      encoding: 'hex',
-      validUntil: 'unix_seconds',
-      validForSeconds: 300,
-    },
-    cron: '*/15 * * * *',
-    reconcileCron: '17 3 * * 0',
-    lookbackPeriods: 2,
-    settleHours: 48,
-    perPage: 100,
-    concurrency: 4,
-    requestsPerSecond: 10_000,
-    consistency: 'auto',
-    ...DEFAULT_LIMITS,
-    alerts: { ...DEFAULT_ALERT_RULES, tenants: [] },
-    ...own,
-  };
 }

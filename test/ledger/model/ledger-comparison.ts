@@ -4,7 +4,7 @@ import { verifyLedger } from '../../../src/ledger/audit/verify/verify.ts';
 import { type UsageAsOf, usageAsOf } from '../../../src/ledger/journal/runs/as-of.ts';
 import { headOfChain } from '../../../src/ledger/journal/runs/digest.ts';
 import { iso } from './calendar.ts';
-import { reasonsOf } from './ledger-driver.ts';
+import { reasonsOf } from './history-player.ts';
 import type { WorkspaceModel } from './ledger-model.ts';
 import type { Row } from './model-parts.ts';
 

@@ -3,8 +3,8 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { addRowDigest } from '../../../src/ledger/store/file/row-digest.ts';
 import { migrateLedger } from '../../../src/ledger/store/schema/migrate.ts';
+import { HistoryPlayer } from './history-player.ts';
 import { LedgerComparison } from './ledger-comparison.ts';
-import { LedgerDriver } from './ledger-driver.ts';
 import { histories, type Step } from './steps.ts';
 
 const RUNS = Number(process.env.MODEL_RUNS ?? 100);
@@ -23,16 +23,16 @@ const MUST_MEET_IN_THOUSAND = ['lease held', 'refused: settling', 'refused: no_w
 
 test('after every step of any history all views, the chain and the past say what an independent account says', {
   timeout: Math.max(300_000, RUNS * STEPS * 40),
-}, () => {
+}, async () => {
   const image = emptyLedger();
   const met = new Map<string, number>();
-  fc.assert(
-    fc.property(histories(STEPS), (steps) => {
+  await fc.assert(
+    fc.asyncProperty(histories(STEPS), async (steps) => {
       const connection = new Database(image);
       addRowDigest(connection);
       connection.pragma('foreign_keys = ON');
       try {
-        play(connection, steps, met);
+        await play(connection, steps, met);
       } finally {
         connection.close();
       }
@@ -46,16 +46,16 @@ test('after every step of any history all views, the chain and the past say what
   ).toEqual([]);
 });
 
-function play(connection: Database.Database, steps: readonly Step[], met: Map<string, number>): void {
-  const driver = new LedgerDriver(connection);
-  const comparison = new LedgerComparison(connection, driver.models);
+async function play(connection: Database.Database, steps: readonly Step[], met: Map<string, number>): Promise<void> {
+  const player = new HistoryPlayer(connection);
+  const comparison = new LedgerComparison(connection, player.models);
   for (const [index, step] of steps.entries()) {
     const where = `step ${index}: ${step.do}`;
-    for (const { ledger, model } of driver.take(step)) expect(ledger, where).toEqual(model);
-    if (step.do !== 'wait') comparison.afterStep(where, driver.nowMs);
+    for (const { ledger, model } of await player.take(step)) expect(ledger, where).toEqual(model);
+    if (step.do !== 'wait') comparison.afterStep(where, player.nowMs);
   }
   comparison.atTheEnd();
-  for (const [what, count] of driver.met) met.set(what, (met.get(what) ?? 0) + count);
+  for (const [what, count] of player.met) met.set(what, (met.get(what) ?? 0) + count);
 }
 
 /** The image of a migrated ledger: each history starts from a copy of it, in memory. */

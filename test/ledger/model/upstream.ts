@@ -44,9 +44,11 @@ export class Upstream {
     }
   }
 
-  /** Whether a tenant's own history has this `period tenant`. */
-  has(key: string): boolean {
-    return this.#records.has(key);
+  /** The months that each tenant's own history has, hidden ones too. */
+  histories(): Map<string, string[]> {
+    const keys = [...this.#records.keys()];
+    const byTenant = Map.groupBy(keys, (key) => key.slice(periodOf(key).length + 1));
+    return new Map([...byTenant].map(([tenant, own]) => [tenant, own.map(periodOf)]));
   }
 
   listing({ from, to }: Range): Listing {
@@ -67,27 +69,32 @@ export function datesOf(period: string): Dates {
   return { start: iso(startMs), end: iso(endMs - 1_000) };
 }
 
-/** The bodies of all pages of a listing, as the service writes them. */
-export function pageBodies(workspaceId: string, { usage, pages }: Listing, leaveOut = 0): ArrayBuffer[] {
-  const records = [...usage].map(([key, { credits, requests }]) => {
-    const period = periodOf(key);
-    const { start, end } = datesOf(period);
-    // January is written with a zone and ends a day early.
-    const [periodStart, periodEnd] =
-      period === '2026-01'
-        ? [start.replace('.000Z', '+00:00'), end.replace('-31T', '-30T')]
-        : [start.slice(0, 19), end.slice(0, 19)];
-    return (
-      `{"tenant_id":${JSON.stringify(key.slice(period.length + 1))},"period":"${period}",` +
-      `"period_start":"${periodStart}","period_end":"${periodEnd}",` +
-      `"credits_used":${credits},"request_count":${requests}}`
-    );
-  });
+/** The bodies of all pages of a listing, as the service writes them; where it has moved, something is shown twice. */
+export function pageBodies(workspaceId: string, { usage, pages }: Listing, moved = false): ArrayBuffer[] {
+  const records = [...usage].map(recordText);
+  const shown = moved
+    ? [...records, records[0] ?? recordText(['2025-11 ghost', { credits: 1n, requests: 1n }])]
+    : records;
+  const totals = `"total_records":${records.length},"total_pages":${records.length === 0 ? 0 : pages}`;
   return Array.from({ length: pages }, (_, page) => {
-    const slice = records.slice(page * RECORDS_A_PAGE, (page + 1) * RECORDS_A_PAGE);
-    const shown = page === 0 ? slice.slice(leaveOut) : slice;
-    const totals = `"total_records":${records.length + (records.length === 0 ? leaveOut : 0)},"total_pages":${records.length === 0 ? 0 : pages}`;
-    const data = `{"workspace_id":"${workspaceId}","usage":[${shown.join(',')}],${totals}}`;
+    const end = page === pages - 1 ? shown.length : (page + 1) * RECORDS_A_PAGE;
+    const slice = shown.slice(page * RECORDS_A_PAGE, end);
+    const data = `{"workspace_id":"${workspaceId}","usage":[${slice.join(',')}],${totals}}`;
     return Uint8Array.from(Buffer.from(`{"message":"Tenant usage","success":true,"data":${data}}`)).buffer;
   });
+}
+
+function recordText([key, { credits, requests }]: [string, Usage]): string {
+  const period = periodOf(key);
+  const { start, end } = datesOf(period);
+  // January is written with a zone and ends a day early.
+  const [periodStart, periodEnd] =
+    period === '2026-01'
+      ? [start.replace('.000Z', '+00:00'), end.replace('-31T', '-30T')]
+      : [start.slice(0, 19), end.slice(0, 19)];
+  return (
+    `{"tenant_id":${JSON.stringify(key.slice(period.length + 1))},"period":"${period}",` +
+    `"period_start":"${periodStart}","period_end":"${periodEnd}",` +
+    `"credits_used":${credits},"request_count":${requests}}`
+  );
 }

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { setCards } from '../../../src/ledger/journal/charges/set-cards.ts';
 import { sealWorkspace } from '../../../src/ledger/transfer/moving/seal-workspace.ts';
 import { publishLedger } from '../../../src/publish/send/publish-ledger.ts';
-import { LedgerDriver } from '../../ledger/model/ledger-driver.ts';
+import { HistoryPlayer } from '../../ledger/model/history-player.ts';
 import { histories } from '../../ledger/model/steps.ts';
 import { awake, bringIn, cardsOf, fileOf, freshLedger, viewsOf } from '../../ledger/transfer/moving/moving-world.ts';
 import { publish, usageRecord } from '../../support/open-ledger.ts';
@@ -39,37 +39,37 @@ test('a workspace of any history that moves is counted once in Postgres, before,
         try {
           // Each history has the replica to itself.
           await client.query('TRUNCATE ledgers');
-          const driver = new LedgerDriver(old);
+          const player = new HistoryPlayer(old);
           for (const [index, step] of steps.slice(0, STEPS).entries()) {
-            driver.take(step);
-            interfere(old, people[index] ?? 0, driver.nowMs);
+            await player.take(step);
+            interfere(old, people[index] ?? 0, player.nowMs);
           }
           if (
             old.prepare("SELECT 1 FROM workspaces WHERE workspace_id = 'ws-1' AND first_run_key > 0").get() ===
             undefined
           )
             return;
-          await send(old, driver.nowMs);
+          await send(old, player.nowMs);
           const before = await shownOf(client, 'ws-1');
           const others = await shownOf(client, 'ws-2');
 
-          sealWorkspace(old, { workspaceId: 'ws-1', by: 'Ada', nowMs: driver.nowMs });
-          await send(old, driver.nowMs);
+          sealWorkspace(old, { workspaceId: 'ws-1', by: 'Ada', nowMs: player.nowMs });
+          await send(old, player.nowMs);
           expect(await shownOf(client, 'ws-1')).toEqual(before);
 
-          publish(target, [usageRecord('acme', 7)], { workspaceId: 'ws-0', nowMs: driver.nowMs - 1 });
-          setCards(target, { cards: cardsOf(old), source: 'configuration', nowMs: driver.nowMs });
-          moved += bringIn(target, fileOf(old, folder), { nowMs: driver.nowMs }).links;
-          await send(target, driver.nowMs);
+          publish(target, [usageRecord('acme', 7)], { workspaceId: 'ws-0', nowMs: player.nowMs - 1 });
+          setCards(target, { cards: cardsOf(old), source: 'configuration', nowMs: player.nowMs });
+          moved += bringIn(target, fileOf(old, folder), { nowMs: player.nowMs }).links;
+          await send(target, player.nowMs);
           expect(await shownOf(client, 'ws-1')).toEqual(before);
           expect(await shownOf(client, 'ws-2')).toEqual(others);
           await expectSameTables(old, client, 'the old ledger');
 
-          driver.moveTo(target);
+          player.moveTo(target);
           for (const [index, step] of steps.slice(STEPS).entries()) {
             if (step.do !== 'wait' && step.workspace !== 0) continue;
-            driver.take(step);
-            await send(target, driver.nowMs);
+            await player.take(step);
+            await send(target, player.nowMs);
             const where = `step ${index} (${step.do}) after the move`;
             await expectSameTables(target, client, where);
             await expectSameViews(target, client, where);

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { addRowDigest } from '../../../src/ledger/store/file/row-digest.ts';
 import { migrateLedger } from '../../../src/ledger/store/schema/migrate.ts';
 import { publishLedger } from '../../../src/publish/send/publish-ledger.ts';
-import { LedgerDriver } from '../../ledger/model/ledger-driver.ts';
+import { HistoryPlayer } from '../../ledger/model/history-player.ts';
 import { histories } from '../../ledger/model/steps.ts';
 import { expectSameTables } from '../compare-tables.ts';
 import { fileReplica } from '../file-replica.ts';
@@ -30,12 +30,12 @@ test('after each publish of any history every view in Postgres has the rows of S
       fc.array(fc.nat(999), { minLength: STEPS, maxLength: STEPS }),
       async (steps, people) => {
         const connection = freshLedger();
-        const driver = new LedgerDriver(connection);
+        const player = new HistoryPlayer(connection);
         try {
           for (const [index, step] of steps.entries()) {
-            driver.take(step);
-            interfere(connection, people[index] ?? 0, driver.nowMs);
-            await publishLedger({ connection, client, by: 'test', nowMs: driver.nowMs });
+            await player.take(step);
+            interfere(connection, people[index] ?? 0, player.nowMs);
+            await publishLedger({ connection, client, by: 'test', nowMs: player.nowMs });
             const where = `step ${index} (${step.do}, ${people[index]})`;
             await expectSameTables(connection, client, where);
             compared += await expectSameViews(connection, client, where);

@@ -7,7 +7,7 @@ import { sealWorkspace } from '../../../../src/ledger/transfer/moving/seal-works
 import { interfere } from '../../../publish/people.ts';
 import { publish, usageRecord } from '../../../support/open-ledger.ts';
 import { temporaryFolder } from '../../../support/temporary-folder.ts';
-import { LedgerDriver } from '../../model/ledger-driver.ts';
+import { HistoryPlayer } from '../../model/history-player.ts';
 import { histories } from '../../model/steps.ts';
 import { awake, bringIn, cardsOf, faultsOf, fileOf, freshLedger, rootsOf, viewsOf } from './moving-world.ts';
 
@@ -19,23 +19,23 @@ const MORE_STEPS = 8;
 
 test('a workspace with any history goes on in another ledger as if it had stayed, and nothing of it is lost', {
   timeout: Math.max(120_000, MOVES * STEPS * 1_000),
-}, () => {
+}, async () => {
   const folder = temporaryFolder();
   const steps = histories(STEPS + MORE_STEPS).map((all) => all.map(awake));
   const people = fc.array(fc.nat(999), { minLength: STEPS, maxLength: STEPS });
   let compared = 0;
-  fc.assert(
-    fc.property(steps, people, (all, doings) => {
+  await fc.assert(
+    fc.asyncProperty(steps, people, async (all, doings) => {
       const [stays, goes, target] = [freshLedger(), freshLedger(), freshLedger()];
       try {
-        const [staying, going] = [new LedgerDriver(stays), new LedgerDriver(goes)];
+        const [staying, going] = [new HistoryPlayer(stays), new HistoryPlayer(goes)];
         for (const [index, step] of all.slice(0, STEPS).entries()) {
-          for (const [connection, driver] of [
+          for (const [connection, player] of [
             [stays, staying],
             [goes, going],
           ] as const) {
-            driver.take(step);
-            interfere(connection, doings[index] ?? 0, driver.nowMs);
+            await player.take(step);
+            interfere(connection, doings[index] ?? 0, player.nowMs);
           }
         }
         if (
@@ -63,8 +63,8 @@ test('a workspace with any history goes on in another ledger as if it had stayed
         going.moveTo(target);
         for (const step of all.slice(STEPS)) {
           if (step.do !== 'wait' && step.workspace !== 0) continue;
-          staying.take(step);
-          for (const { ledger, model } of going.take(step)) expect(ledger, step.do).toEqual(model);
+          await staying.take(step);
+          for (const { ledger, model } of await going.take(step)) expect(ledger, step.do).toEqual(model);
           expect(viewsOf(target, 'ws-1', true), step.do).toEqual(viewsOf(stays, 'ws-1', true));
         }
         expect(faultsOf(target)).toEqual([]);
