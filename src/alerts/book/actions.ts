@@ -2,6 +2,11 @@ import type Database from 'better-sqlite3';
 import { isoTime } from '../../core/clock.ts';
 import { AppError } from '../../core/errors.ts';
 import { systemRandomness } from '../../core/randomness.ts';
+import { query } from '../../ledger/store/query.ts';
+import { alerts, alertTransitions, silences } from '../../ledger/store/schema/alert-tables.ts';
+import { and, eq, gt, isNull } from '../../ledger/store/schema/drizzle.ts';
+import { findWorkspace } from '../../ledger/store/subjects.ts';
+import { requireAlert } from './alert-rows.ts';
 
 /** Somebody has seen an alert and looks after it. */
 export interface AcknowledgeRequest {
@@ -35,35 +40,26 @@ export function acknowledgeAlert(connection: Database.Database, request: Acknowl
   const { alertId, by, note, nowMs } = request;
   connection
     .transaction(() => {
-      const alert = connection
-        .prepare('SELECT alert_key, state, stage, revision, current_credits FROM alerts WHERE alert_id = ?')
-        .safeIntegers()
-        .get(alertId) as
-        | { alert_key: bigint; state: string; stage: string; revision: bigint; current_credits: bigint | null }
-        | undefined;
-      if (alert === undefined) {
-        throw new AppError('unknown_alert', `there is no alert ${JSON.stringify(alertId)}`, {
-          hint: '`usage-ledger alerts list --all` shows every alert with its id',
-        });
-      }
+      const alert = requireAlert(connection, alertId);
       if (alert.state !== 'firing') {
         throw new AppError('alert_not_firing', `alert ${JSON.stringify(alertId)} is ${alert.state}`, {
           hint: 'only an alert that fires can be acknowledged',
         });
       }
+      const db = query(connection);
+      const { alertKey, stage, currentCredits } = alert;
+      const change = { state: 'acknowledged' as const, revision: alert.revision + 1 };
       const at = isoTime(nowMs);
-      connection
-        .prepare(
-          "UPDATE alerts SET state = 'acknowledged', revision = revision + 1, last_changed_at = ? WHERE alert_key = ?",
-        )
-        .run(at, alert.alert_key);
-      connection
-        .prepare(
-          `INSERT INTO alert_transitions (alert_key, revision, change, state, stage, actor, at, current_credits, silent,
-             silent_because, note)
-           VALUES (?, ?, 'acknowledged', 'acknowledged', ?, ?, ?, ?, 1, 'quiet', ?)`,
-        )
-        .run(alert.alert_key, alert.revision + 1n, alert.stage, by, at, alert.current_credits, note);
+      db.update(alerts)
+        .set({ ...change, lastChangedAt: at })
+        .where(eq(alerts.alertKey, alertKey))
+        .run();
+      db.insert(alertTransitions)
+        .values({
+          ...{ ...change, change: 'acknowledged', alertKey, stage, currentCredits },
+          ...{ actor: by, at, note, silent: 1, silentBecause: 'quiet' },
+        })
+        .run();
     })
     .immediate();
 }
@@ -75,26 +71,21 @@ export function addSilence(
   randomness = systemRandomness,
 ): string {
   const { workspaceId } = request;
-  const workspaceKey =
-    workspaceId === null
-      ? null
-      : connection.prepare('SELECT workspace_key FROM workspaces WHERE workspace_id = ?').pluck().get(workspaceId);
-  if (workspaceKey === undefined) {
+  const workspace = workspaceId === null ? null : findWorkspace(connection, workspaceId);
+  if (workspace === undefined) {
     throw new AppError('unknown_workspace', `the ledger has nothing of workspace ${JSON.stringify(workspaceId)}`, {
       hint: 'sync it first, or leave --workspace out',
     });
   }
   const silenceId = `${request.kind}_${randomness.bytes(6).toString('hex')}`;
-  connection
-    .prepare(
-      `INSERT INTO silences (silence_id, kind, workspace_key, rule, tenant, period, up_to_credits, until, reason,
-         created_by, created_at)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-    )
-    .run(
-      ...[silenceId, request.kind, workspaceKey, request.rule, request.tenant, request.period, request.upToCredits],
-      ...[isoTime(request.untilMs), request.reason, request.by, isoTime(request.nowMs)],
-    );
+  const { kind, rule, tenant, period, upToCredits, reason, by } = request;
+  query(connection)
+    .insert(silences)
+    .values({
+      ...{ silenceId, kind, workspaceKey: workspace?.workspaceKey ?? null, rule, tenant, period, upToCredits, reason },
+      ...{ until: isoTime(request.untilMs), createdBy: by, createdAt: isoTime(request.nowMs) },
+    })
+    .run();
   return silenceId;
 }
 
@@ -103,12 +94,12 @@ export function endSilence(
   connection: Database.Database,
   { silenceId, by, nowMs }: { silenceId: string; by: string; nowMs: number },
 ): void {
-  const { changes } = connection
-    .prepare(
-      `UPDATE silences SET ended_at = @at, ended_by = @by
-       WHERE silence_id = @silenceId AND ended_at IS NULL AND until > @at`,
-    )
-    .run({ at: isoTime(nowMs), by, silenceId });
+  const at = isoTime(nowMs);
+  const { changes } = query(connection)
+    .update(silences)
+    .set({ endedAt: at, endedBy: by })
+    .where(and(eq(silences.silenceId, silenceId), isNull(silences.endedAt), gt(silences.until, at)))
+    .run();
   if (changes === 1) return;
   throw new AppError('unknown_silence', `no silence or plan ${JSON.stringify(silenceId)} is in force`, {
     hint: '`usage-ledger alerts silences` shows those that are',

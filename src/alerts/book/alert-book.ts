@@ -1,12 +1,16 @@
 import { isDeepStrictEqual } from 'node:util';
-import type Database from 'better-sqlite3';
 import { isoTime } from '../../core/clock.ts';
+import { perConnection, query } from '../../ledger/store/query.ts';
+import { alertTransitions } from '../../ledger/store/schema/alert-tables.ts';
+import { and, desc, eq, gt, inArray, isNull, sql } from '../../ledger/store/schema/drizzle.ts';
 import { periodOfKey } from '../../ledger/store/schema/keys.ts';
+import { outbox } from '../../ledger/store/schema/outbox-tables.ts';
+import { tenantIdOf } from '../../ledger/store/subjects.ts';
 import { type Observation, observation } from '../evaluate/observation.ts';
 import { createPublisher } from '../notify/publisher.ts';
 import { PACE_CONFIRM_MS } from '../rules/jump.ts';
 import { clear, type Stage } from '../rules/rule.ts';
-import type { BookContext, RunAlerts, UnpublishedChange } from './alert-change.ts';
+import { type BookContext, NEWS, type RunAlerts, type UnpublishedChange } from './alert-change.ts';
 import { NO_FIGURES } from './alert-figures.ts';
 import { AlertRows, type StoredAlert, type SubjectNames } from './alert-rows.ts';
 import { type Crowds, endedIncidents, findCrowds, gatherIncidents, isExpected } from './incidents.ts';
@@ -21,31 +25,14 @@ import { createSilencer } from './silencer.ts';
 export class AlertBook {
   readonly #context: BookContext;
   readonly #rows: AlertRows;
-  readonly #tenantId: Database.Statement;
-  readonly #newsSince: Database.Statement;
-  readonly #lastNews: Database.Statement;
   #drafts: UnpublishedChange[] = [];
   #mutes: Mutes | null = null;
   readonly #isCrowd: Crowds;
 
   constructor(context: BookContext) {
     this.#context = context;
-    this.#newsSince = context.connection
-      .prepare(
-        `SELECT 1 FROM alert_transitions x JOIN outbox o USING (alert_key, revision)
-         WHERE x.alert_key = ? AND x.stage = ? AND x.at > ? AND x.change IN ('fired', 'escalated', 'grown')
-           AND o.digest_at IS NULL LIMIT 1`,
-      )
-      .pluck();
-    this.#lastNews = context.connection
-      .prepare(
-        `SELECT silent_because FROM alert_transitions WHERE alert_key = ? AND change IN ('fired', 'escalated', 'grown')
-         ORDER BY revision DESC LIMIT 1`,
-      )
-      .pluck();
     this.#rows = new AlertRows(context.connection, context.workspaceKey);
     this.#isCrowd = findCrowds(context);
-    this.#tenantId = context.connection.prepare('SELECT tenant_id FROM tenants WHERE tenant_key = ?').pluck();
   }
 
   /** The alerts that have not ended. */
@@ -54,7 +41,7 @@ export class AlertBook {
   }
 
   tenantId(tenantKey: number): string {
-    return String(this.#tenantId.get(tenantKey));
+    return tenantIdOf(this.#context.connection, tenantKey);
   }
 
   /** Records what a rule says of its subject. The same said twice changes nothing. */
@@ -86,7 +73,8 @@ export class AlertBook {
   }
 
   #wasTold({ alertKey }: StoredAlert, stage: Stage, sinceMs: number): boolean {
-    return this.#newsSince.get(alertKey, stage, isoTime(sinceMs)) !== undefined;
+    const news = newsOf(this.#context.connection);
+    return news.since.get({ alertKey, stage, since: isoTime(sinceMs) }) !== undefined;
   }
 
   /** While many wait, a pace gives an incident another day to form, and is then told all the same. */
@@ -111,7 +99,7 @@ export class AlertBook {
   /** Whether the plan has kept the alert quiet so far, and now no longer does. */
   #breaksPlan({ alertKey, state }: StoredAlert, planId: string, { judgement }: Observation): boolean {
     if (judgement.verdict !== 'holds' || state === 'pending') return false;
-    return this.#lastNews.get(alertKey) === `silence:${planId}`;
+    return newsOf(this.#context.connection).last.get({ alertKey })?.silentBecause === `silence:${planId}`;
   }
 
   /** Ends an alert whose period nobody looks at any more. */
@@ -156,6 +144,24 @@ export class AlertBook {
     };
   }
 }
+
+/** What was told of an alert before: at a stage since a moment, and why the last of it was kept quiet. */
+const newsOf = perConnection((connection) => {
+  const { alertKey, revision, change, stage, at, silentBecause } = alertTransitions;
+  const isNews = and(eq(alertKey, sql.placeholder('alertKey')), inArray(change, NEWS));
+  const isRecent = and(eq(stage, sql.placeholder('stage')), gt(at, sql.placeholder('since')), isNull(outbox.digestAt));
+  const db = query(connection);
+  return {
+    since: db
+      .select({ revision })
+      .from(alertTransitions)
+      .innerJoin(outbox, and(eq(outbox.alertKey, alertKey), eq(outbox.revision, revision)))
+      .where(and(isNews, isRecent))
+      .limit(1)
+      .prepare(),
+    last: db.select({ silentBecause }).from(alertTransitions).where(isNews).orderBy(desc(revision)).limit(1).prepare(),
+  };
+});
 
 /** Of one alert at one stage there is news at most so often. */
 const NEWS_EVERY_MS = 86_400_000;

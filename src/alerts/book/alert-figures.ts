@@ -1,5 +1,4 @@
 import type { alerts } from '../../ledger/store/schema/alert-tables.ts';
-import type { SqlRow } from '../../ledger/store/schema/rows.ts';
 import type { UsageFigures } from '../rules/rule.ts';
 
 /** What a rule compares, as it stands now; null for alerts about ourselves. */
@@ -12,26 +11,26 @@ export interface AlertFigures {
 
 /** The same in the columns of an alert. */
 type FigureColumns = Pick<
-  SqlRow<typeof alerts>,
-  'previous_credits' | 'current_credits' | 'previous_requests' | 'current_requests' | 'threshold'
+  typeof alerts.$inferSelect,
+  'previousCredits' | 'currentCredits' | 'previousRequests' | 'currentRequests' | 'threshold'
 >;
 
 export const NO_FIGURES: AlertFigures = { previous: null, current: null, threshold: null };
 
 export function figuresOf(row: FigureColumns): AlertFigures {
   return {
-    previous: pair(row.previous_credits, row.previous_requests),
-    current: pair(row.current_credits, row.current_requests),
+    previous: pair(row.previousCredits, row.previousRequests),
+    current: pair(row.currentCredits, row.currentRequests),
     threshold: row.threshold,
   };
 }
 
 export function figureColumns({ previous, current, threshold }: AlertFigures): FigureColumns {
   return {
-    previous_credits: previous?.credits ?? null,
-    current_credits: current?.credits ?? null,
-    previous_requests: previous?.requests ?? null,
-    current_requests: current?.requests ?? null,
+    previousCredits: previous?.credits ?? null,
+    currentCredits: current?.credits ?? null,
+    previousRequests: previous?.requests ?? null,
+    currentRequests: current?.requests ?? null,
     threshold,
   };
 }

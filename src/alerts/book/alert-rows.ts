@@ -1,9 +1,11 @@
 import { createHash } from 'node:crypto';
 import type Database from 'better-sqlite3';
+import { AppError } from '../../core/errors.ts';
 import type { Period } from '../../core/period.ts';
-import { OPEN_ALERT_STATES_SQL } from '../../core/text/alert-words.ts';
-import type { alerts } from '../../ledger/store/schema/alert-tables.ts';
-import type { Exact, SqlRow } from '../../ledger/store/schema/rows.ts';
+import { OPEN_ALERT_STATES } from '../../core/text/alert-words.ts';
+import { perConnection, query } from '../../ledger/store/query.ts';
+import { alerts } from '../../ledger/store/schema/alert-tables.ts';
+import { and, asc, eq, inArray, sql } from '../../ledger/store/schema/drizzle.ts';
 import type { AlertSubject } from '../evaluate/observation.ts';
 import { RULE_VERSION, type Severity } from '../rules/rule.ts';
 import { type AlertFigures, figureColumns, figuresOf, NO_FIGURES } from './alert-figures.ts';
@@ -27,75 +29,87 @@ export interface SubjectNames {
   period: Period | null;
 }
 
-type StoredRow = Exact<SqlRow<typeof alerts>>;
+/** What an evaluation works with; the rest of a row never changes. */
+const WRITTEN = [
+  ...['ruleVersion', 'stage', 'severity', 'state', 'firstFiredAt', 'lastChangedAt', 'revision', 'level'],
+  ...['notifiedMeasure', 'pendingSince', 'clearRunKey', 'incidentKey', ...Object.keys(figureColumns(NO_FIGURES))],
+];
 
-const SET_FIGURES = Object.keys(figureColumns(NO_FIGURES)).map((column) => `${column} = @${column}`);
-const BY_SUBJECT = `rule = ? AND workspace_key = ? AND coalesce(period_key, 0) = coalesce(?, 0)
-  AND coalesce(tenant_key, 0) = coalesce(?, 0)`;
+type StoredRow = typeof alerts.$inferSelect;
+
+/** Written into the statement, so that the index of open alerts serves. */
+export const isOpenAlert = inArray(alerts.state, OPEN_ALERT_STATES).inlineParams();
+
+const statementsOf = perConnection((connection) => {
+  const { rule, workspaceKey } = alerts;
+  const { placeholder } = sql;
+  const bySubject = and(
+    eq(rule, placeholder('rule')),
+    eq(workspaceKey, placeholder('workspaceKey')),
+    // The very words of the index.
+    sql`coalesce(period_key, 0) = coalesce(${placeholder('periodKey')}, 0)`,
+    sql`coalesce(tenant_key, 0) = coalesce(${placeholder('tenantKey')}, 0)`,
+  );
+  return {
+    find: query(connection).select().from(alerts).where(bySubject).prepare(),
+    byKey: query(connection)
+      .select()
+      .from(alerts)
+      .where(eq(alerts.alertKey, placeholder('alertKey')))
+      .prepare(),
+    update: query(connection)
+      .update(alerts)
+      .set({
+        ...Object.fromEntries(WRITTEN.map((column) => [column, placeholder(column)])),
+        detail: sql`coalesce(${placeholder('detail')}, ${alerts.detail})`,
+      })
+      .where(eq(alerts.alertKey, placeholder('alertKey')))
+      .prepare(),
+  };
+});
 
 /** The rows of one workspace's alerts: reads and writes, no decisions. */
 export class AlertRows {
   readonly #workspaceKey: number;
+  readonly #db;
   readonly #statements;
 
   constructor(connection: Database.Database, workspaceKey: number) {
     this.#workspaceKey = workspaceKey;
-    const read = (where: string) => connection.prepare(`SELECT * FROM alerts WHERE ${where}`).safeIntegers();
-    this.#statements = {
-      find: read(BY_SUBJECT),
-      open: read(`workspace_key = ? AND state IN ${OPEN_ALERT_STATES_SQL} ORDER BY alert_key`),
-      byKey: read('alert_key = ?'),
-      insert: connection.prepare(
-        `INSERT INTO alerts (alert_id, rule, rule_version, workspace_key, tenant_key, period_key, stage, severity, state,
-           last_changed_at, revision)
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0) RETURNING alert_key`,
-      ),
-      update: connection.prepare(
-        `UPDATE alerts SET rule_version = @ruleVersion, stage = @stage, severity = @severity, state = @state,
-           first_fired_at = @firstFiredAt, last_changed_at = @lastChangedAt, revision = @revision, level = @level,
-           notified_measure = @notifiedMeasure, pending_since = @pendingSince, clear_run_key = @clearRunKey,
-           incident_key = @incidentKey, detail = coalesce(@detail, detail), ${SET_FIGURES.join(', ')}
-         WHERE alert_key = @alertKey`,
-      ),
-    };
+    this.#db = query(connection);
+    this.#statements = statementsOf(connection);
   }
 
   find({ rule, periodKey, tenantKey }: AlertSubject): StoredAlert | null {
-    const row = this.#statements.find.get(rule, this.#workspaceKey, periodKey, tenantKey) as StoredRow | undefined;
+    const row = this.#statements.find.get({ rule, workspaceKey: this.#workspaceKey, periodKey, tenantKey });
     return row === undefined ? null : toAlert(row);
   }
 
   byKey(alertKey: number): StoredAlert | null {
-    const row = this.#statements.byKey.get(alertKey) as StoredRow | undefined;
+    const row = this.#statements.byKey.get({ alertKey });
     return row === undefined ? null : toAlert(row);
   }
 
   /** Alerts that have not ended, in the order in which they began. */
   open(): StoredAlert[] {
-    return (this.#statements.open.all(this.#workspaceKey) as StoredRow[]).map(toAlert);
+    const isOwn = and(eq(alerts.workspaceKey, this.#workspaceKey), isOpenAlert);
+    return this.#db.select().from(alerts).where(isOwn).orderBy(asc(alerts.alertKey)).all().map(toAlert);
   }
 
   /** Makes the row of an alert that begins; `write` fills it in. */
   insert(subject: AlertSubject, names: SubjectNames, status: AlertStatus, severity: Severity, at: string): StoredAlert {
     const { rule, periodKey, tenantKey } = subject;
-    const alertId = alertIdOf(subject, names);
-    const values = [
-      alertId,
-      rule,
-      RULE_VERSION[rule],
-      this.#workspaceKey,
-      tenantKey,
-      periodKey,
-      status.stage,
-      severity,
-    ];
-    const { alert_key } = this.#statements.insert.get(...values, status.state, at) as { alert_key: number };
-    return {
-      ...{ rule, periodKey, tenantKey, alertKey: alert_key, alertId, severity },
-      ...status,
-      ...NO_FIGURES,
-      ...{ revision: 0, firstFiredAt: null, lastChangedAt: at, incidentKey: null },
-    };
+    const { stage, state } = status;
+    const row = this.#db
+      .insert(alerts)
+      .values({
+        ...{ alertId: alertIdOf(subject, names), rule, ruleVersion: RULE_VERSION[rule] },
+        ...{ workspaceKey: this.#workspaceKey, tenantKey, periodKey },
+        ...{ stage, severity, state, lastChangedAt: at, revision: 0 },
+      })
+      .returning()
+      .get();
+    return { ...toAlert(row), ...status };
   }
 
   write(alert: StoredAlert, detail: string | null): void {
@@ -110,6 +124,15 @@ export class AlertRows {
   }
 }
 
+/** Throws `unknown_alert`. */
+export function requireAlert(connection: Database.Database, alertId: string): typeof alerts.$inferSelect {
+  const alert = query(connection).select().from(alerts).where(eq(alerts.alertId, alertId)).get();
+  if (alert !== undefined) return alert;
+  throw new AppError('unknown_alert', `there is no alert ${JSON.stringify(alertId)}`, {
+    hint: '`usage-ledger alerts list --all` shows every alert with its id',
+  });
+}
+
 /** The same in every ledger that sees the same: receivers can join what two of them say. */
 function alertIdOf({ rule }: AlertSubject, { workspaceId, tenantId, period }: SubjectNames): string {
   return `alert_${shortHash(JSON.stringify([rule, workspaceId, tenantId, period]), 20)}`;
@@ -120,25 +143,12 @@ export function shortHash(text: string, characters: number): string {
 }
 
 function toAlert(row: StoredRow): StoredAlert {
-  const { alert_key, rule, stage, severity, state, pending_since } = row;
+  const { alertKey, alertId, rule, stage, severity, state, periodKey, tenantKey, revision, level } = row;
+  const { notifiedMeasure, pendingSince, clearRunKey, incidentKey, firstFiredAt, lastChangedAt } = row;
   return {
-    ...{ rule, stage, severity, state },
-    alertKey: Number(alert_key),
-    alertId: row.alert_id,
-    periodKey: keyOf(row.period_key),
-    tenantKey: keyOf(row.tenant_key),
-    revision: Number(row.revision),
-    level: Number(row.level),
-    notifiedMeasure: row.notified_measure,
-    pendingSinceMs: pending_since === null ? null : Date.parse(pending_since),
-    clearRunKey: keyOf(row.clear_run_key),
-    incidentKey: keyOf(row.incident_key),
-    firstFiredAt: row.first_fired_at,
-    lastChangedAt: row.last_changed_at,
+    ...{ alertKey, alertId, rule, stage, severity, state, periodKey, tenantKey, revision, level },
+    ...{ notifiedMeasure, clearRunKey, incidentKey, firstFiredAt, lastChangedAt },
+    pendingSinceMs: pendingSince === null ? null : Date.parse(pendingSince),
     ...figuresOf(row),
   };
-}
-
-function keyOf(value: bigint | null): number | null {
-  return value === null ? null : Number(value);
 }

@@ -1,12 +1,17 @@
 import { isoTime } from '../../core/clock.ts';
-import { OPEN_ALERT_STATES, OPEN_ALERT_STATES_SQL } from '../../core/text/alert-words.ts';
+import { OPEN_ALERT_STATES } from '../../core/text/alert-words.ts';
+import { query } from '../../ledger/store/query.ts';
+import { alerts } from '../../ledger/store/schema/alert-tables.ts';
+import { and, count, desc, eq, gt, gte, isNotNull, type SQL } from '../../ledger/store/schema/drizzle.ts';
 import { periodOfKey } from '../../ledger/store/schema/keys.ts';
+import { tenantUsage } from '../../ledger/store/schema/usage-tables.ts';
+import { tenantIdOf } from '../../ledger/store/subjects.ts';
 import { type Observation, observation } from '../evaluate/observation.ts';
 import { judgeIncident } from '../rules/incident.ts';
-import { STAGE_RANK, type Stage } from '../rules/rule.ts';
+import { type RuleName, STAGE_RANK, type Stage } from '../rules/rule.ts';
 import { type BookContext, NEWS, type UnpublishedChange } from './alert-change.ts';
 import { compareFigures, creditsApart } from './alert-figures.ts';
-import type { AlertRows, StoredAlert } from './alert-rows.ts';
+import { type AlertRows, isOpenAlert, type StoredAlert } from './alert-rows.ts';
 import type { Mutes } from './mutes.ts';
 
 /** What comes within so long is one event. */
@@ -33,33 +38,29 @@ export function gatherIncidents(context: BookContext, sources: Sources, observe:
     }),
   );
   if (touched.size === 0) return;
-  const tenantId = connection.prepare('SELECT tenant_id FROM tenants WHERE tenant_key = ?').pluck();
   const drafted = new Map(drafts.map((draft) => [draft.alert.alertKey, draft.alert]));
   const sinceAt = isoTime(nowMs - TOGETHER_MS);
   const open = rows.open().map((alert) => drafted.get(alert.alertKey) ?? alert);
-  const leaderOf = connection
-    .prepare('SELECT rule FROM alerts WHERE incident_key = ? GROUP BY rule ORDER BY count(*) DESC LIMIT 1')
-    .pluck();
   for (const periodKey of touched) {
     const own = open.filter(({ periodKey: key, tenantKey }) => key === periodKey && tenantKey !== null);
     const period = periodOfKey(periodKey);
-    const names = (alert: StoredAlert) => String(tenantId.get(alert.tenantKey));
-    const recent = own.filter(({ state, lastChangedAt, rule, tenantKey, current }) => {
+    const nameOf = ({ tenantKey }: StoredAlert) => (tenantKey === null ? '' : tenantIdOf(connection, tenantKey));
+    const recent = own.filter((alert) => {
+      const { state, lastChangedAt, rule, current } = alert;
       if (state !== 'pending' && (state !== 'firing' || lastChangedAt <= sinceAt)) return false;
-      const name = String(tenantId.get(tenantKey));
-      return mutes.by({ rule, tenantId: name, period, credits: current?.credits ?? null }) === null;
+      return mutes.by({ rule, tenantId: nameOf(alert), period, credits: current?.credits ?? null }) === null;
     });
     const stages = highestStages(recent);
     const judgement = judgeIncident({ stages, tenants: countTenants(context, periodKey) });
     if (judgement !== null) {
       const members = [
-        ...new Set([...recent].sort((a, b) => compareFigures(creditsApart(b), creditsApart(a))).map(names)),
+        ...new Set([...recent].sort((a, b) => compareFigures(creditsApart(b), creditsApart(a))).map(nameOf)),
       ];
       observe(observation({ rule: 'incident', periodKey, tenantKey: null, judgement, members }));
     }
     const incident = rows.find({ rule: 'incident', periodKey, tenantKey: null });
     if (incident === null || !OPEN_ALERT_STATES.includes(incident.state)) continue;
-    const leader = judgement === null ? leaderOf.get(incident.alertKey) : null;
+    const leader = judgement === null ? leaderOf(context, incident) : null;
     const joining =
       judgement === null ? own.filter(({ alertKey, rule }) => drafted.has(alertKey) && rule === leader) : recent;
     for (const alert of joining) {
@@ -68,6 +69,13 @@ export function gatherIncidents(context: BookContext, sources: Sources, observe:
       rows.write(alert, null);
     }
   }
+}
+
+/** The rule that most alerts of an incident are of. */
+function leaderOf({ connection }: BookContext, { alertKey }: StoredAlert): RuleName | null {
+  const { rule, incidentKey } = alerts;
+  const members = query(connection).select({ rule }).from(alerts).where(eq(incidentKey, alertKey));
+  return members.groupBy(rule).orderBy(desc(count())).limit(1).get()?.rule ?? null;
 }
 
 /** So many tenants that wait at once may be an incident that forms. */
@@ -79,15 +87,16 @@ export type Crowds = (periodKey: number) => boolean;
 /** Counts who waits now: before a run changes any, so that the order in which alerts are looked at decides nothing. */
 export function findCrowds(context: BookContext): Crowds {
   const { connection, workspaceKey } = context;
-  const rows = connection
-    .prepare(
-      `SELECT period_key, count(*) FROM alerts
-       WHERE workspace_key = ? AND state IN ${OPEN_ALERT_STATES_SQL} AND state = 'pending' AND tenant_key IS NOT NULL
-       GROUP BY period_key`,
-    )
-    .raw()
-    .all(workspaceKey) as [number, number][];
-  const waiting = new Map(rows.filter(([, count]) => count >= CROWD));
+  const { periodKey, tenantKey, state } = alerts;
+  const isWaiting = and(eq(alerts.workspaceKey, workspaceKey), isOpenAlert, eq(state, 'pending'), isNotNull(tenantKey));
+  const crowds = query(connection)
+    .select({ periodKey, waiting: count() })
+    .from(alerts)
+    .where(isWaiting)
+    .groupBy(periodKey)
+    .having(gte(count(), CROWD))
+    .all();
+  const waiting = new Map(crowds.map((crowd) => [crowd.periodKey, crowd.waiting]));
   const known = new Map<number, boolean>();
   return (periodKey) => {
     const count = waiting.get(periodKey);
@@ -111,28 +120,25 @@ export function isExpected({ alert }: UnpublishedChange, rows: AlertRows): boole
 
 /** Incidents that none of their alerts keeps open any more; each says its end. */
 export function endedIncidents({ connection, workspaceKey }: BookContext, rows: AlertRows): StoredAlert[] {
-  const ended = connection
-    .prepare(
-      `SELECT i.alert_key FROM alerts i
-       WHERE i.workspace_key = ? AND i.rule = 'incident' AND i.state IN ${OPEN_ALERT_STATES_SQL}
-         AND NOT EXISTS (SELECT 1 FROM alerts a WHERE a.incident_key = i.alert_key
-           AND a.state IN ${OPEN_ALERT_STATES_SQL})`,
-    )
-    .pluck()
-    .all(workspaceKey) as number[];
-  return ended.flatMap((alertKey) => rows.byKey(alertKey) ?? []);
+  const incidents = rows.open().filter(({ rule }) => rule === 'incident');
+  if (incidents.length === 0) return [];
+  const { incidentKey } = alerts;
+  const members = query(connection).selectDistinct({ incidentKey }).from(alerts);
+  const held = members.where(and(eq(alerts.workspaceKey, workspaceKey), isOpenAlert, isNotNull(incidentKey))).all();
+  const isHeld = new Set(held.map((member) => member.incidentKey));
+  return incidents.filter(({ alertKey }) => !isHeld.has(alertKey));
 }
 
 /** Tenants that there is something to say of: with credits in the period before, or with a record of this one. */
 export function countTenants({ connection }: BookContext, periodKey: number): number {
-  const [before, now] = connection
-    .prepare(
-      `SELECT (SELECT count(*) FROM tenant_usage WHERE period_key = @periodKey - 1 AND credits_used > 0),
-         (SELECT count(*) FROM tenant_usage WHERE period_key = @periodKey AND withdrawn = 0)`,
-    )
-    .raw()
-    .get({ periodKey }) as [number, number];
-  return Math.max(before, now);
+  const { creditsUsed, withdrawn } = tenantUsage;
+  const countOf = (key: number, isCounted: SQL) =>
+    query(connection)
+      .select({ tenants: count() })
+      .from(tenantUsage)
+      .where(and(eq(tenantUsage.periodKey, key), isCounted))
+      .get()?.tenants ?? 0;
+  return Math.max(countOf(periodKey - 1, gt(creditsUsed, 0n)), countOf(periodKey, eq(withdrawn, 0)));
 }
 
 /** One a tenant. */

@@ -1,8 +1,9 @@
 import type Database from 'better-sqlite3';
 import { isoTime } from '../../core/clock.ts';
 import { matchesPattern } from '../../core/text/patterns.ts';
-import type { silences } from '../../ledger/store/schema/alert-tables.ts';
-import type { Exact } from '../../ledger/store/schema/rows.ts';
+import { query } from '../../ledger/store/query.ts';
+import { silences } from '../../ledger/store/schema/alert-tables.ts';
+import { and, asc, eq, gt, isNull, or } from '../../ledger/store/schema/drizzle.ts';
 import { type RuleName, SELF_RULES } from '../rules/rule.ts';
 
 /** The rules that find growth; a plan expects it. */
@@ -20,7 +21,7 @@ export interface MuteSubject {
 
 /** What a silence or a plan covers. */
 export type MuteRow = Pick<
-  Exact<typeof silences.$inferSelect>,
+  typeof silences.$inferSelect,
   'silenceId' | 'kind' | 'rule' | 'tenant' | 'period' | 'upToCredits'
 >;
 
@@ -34,13 +35,13 @@ export interface Mutes {
 
 /** Reads them; a pattern for tenants or periods fits subjects without one only when it is `*`. */
 export function readMutes(connection: Database.Database, workspaceKey: number, nowMs: number): Mutes {
-  const rows = connection
-    .prepare(
-      `SELECT silence_id AS silenceId, kind, rule, tenant, period, up_to_credits AS upToCredits FROM silences
-       WHERE (workspace_key IS NULL OR workspace_key = ?) AND until > ? AND ended_at IS NULL ORDER BY silence_key`,
-    )
-    .safeIntegers()
-    .all(workspaceKey, isoTime(nowMs)) as MuteRow[];
+  const isOfWorkspace = or(isNull(silences.workspaceKey), eq(silences.workspaceKey, workspaceKey));
+  const rows = query(connection)
+    .select()
+    .from(silences)
+    .where(and(isOfWorkspace, gt(silences.until, isoTime(nowMs)), isNull(silences.endedAt)))
+    .orderBy(asc(silences.silenceKey))
+    .all();
   return {
     by: (subject) => rows.find((row) => mutes(row, subject))?.silenceId ?? null,
     exceeded: (subject) => {

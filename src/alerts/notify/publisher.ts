@@ -1,5 +1,9 @@
 import type { Period } from '../../core/period.ts';
+import { inserter, query } from '../../ledger/store/query.ts';
+import { alertTransitions } from '../../ledger/store/schema/alert-tables.ts';
+import { and, eq } from '../../ledger/store/schema/drizzle.ts';
 import { periodOfKey } from '../../ledger/store/schema/keys.ts';
+import { outbox } from '../../ledger/store/schema/outbox-tables.ts';
 import type { BookContext, RunAlerts, UnpublishedChange } from '../book/alert-change.ts';
 import { shortHash } from '../book/alert-rows.ts';
 import type { AlertChangeKind } from '../book/lifecycle.ts';
@@ -18,6 +22,8 @@ const NOTIFICATION_TYPES: Partial<Record<AlertChangeKind, NotificationType>> = {
   resolved: 'alert.resolved',
 };
 
+const transitionInserter = inserter(alertTransitions);
+
 /**
  * Returns what writes down a change: its transition and, unless nobody is to hear of it, an outbox row a channel. What
  * it has done is added to the outcome. `silence` says why a change is kept quiet whatever the routes are.
@@ -30,21 +36,11 @@ export function createPublisher(
   const evidenceOf = createEvidence(connection, priceOf);
   const nameOf = createTenantNames(connection);
   const recipientsOf = createRecipients(context);
-  const insertTransition = connection.prepare(
-    `INSERT INTO alert_transitions (alert_key, revision, change, state, stage, run_key, actor, at, current_credits,
-       silent, silent_because, evidence)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-  );
-  const insertNotification = connection.prepare(
-    `INSERT INTO outbox (notification_id, alert_key, revision, channel, payload, state, created_at, next_attempt_at,
-       digest_at)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-  );
-  const takeAlong = connection.prepare(
-    "UPDATE outbox SET state = 'digested', digest_id = ? WHERE alert_key = ? AND channel = ? AND state = 'held'",
-  );
+  const db = query(connection);
+  const insertTransition = transitionInserter(connection);
   return (draft, outcome) => {
     const { alert, change, seen, names } = draft;
+    const { alertKey, revision, state, stage } = alert;
     const type = NOTIFICATION_TYPES[change];
     const muted = silence(draft);
     const recipients = muted === null ? recipientsOf(draft) : [];
@@ -52,11 +48,12 @@ export function createPublisher(
     const told = silentBecause === null && type !== undefined;
     const { tenantId } = names;
     const evidence = told ? evidenceOf(seen, { tenantId, planned: draft.planned }) : null;
-    insertTransition.run(
-      ...[alert.alertKey, alert.revision, change, alert.state, alert.stage],
-      ...[runKey, actor, at, alert.current?.credits ?? null],
-      ...[told ? 0 : 1, silentBecause, evidence === null ? null : renderEvidence(evidence)],
-    );
+    insertTransition({
+      ...{ alertKey, revision, change, state, stage, runKey, actor, at },
+      currentCredits: alert.current?.credits ?? null,
+      ...{ silent: told ? 0 : 1, silentBecause, note: null },
+      evidence: evidence === null ? null : renderEvidence(evidence),
+    });
     outcome.changes.push({
       ...{ alertId: alert.alertId, change, rule: alert.rule, stage: alert.stage, severity: alert.severity },
       ...{ tenantId: names.tenantId, period: names.period },
@@ -79,13 +76,19 @@ export function createPublisher(
         },
         ...{ threshold: alert.threshold, evidence, runId: context.runId, createdAt: at },
       });
-      insertNotification.run(
-        ...[notificationId, alert.alertKey, alert.revision, channel, renderPayload(notification)],
-        ...[digestAt === null ? 'pending' : 'held', at, digestAt ?? at, digestAt],
-      );
+      db.insert(outbox)
+        .values({
+          ...{ notificationId, alertKey, revision, channel, payload: renderPayload(notification) },
+          state: digestAt === null ? 'pending' : 'held',
+          ...{ createdAt: at, nextAttemptAt: digestAt ?? at, digestAt },
+        })
+        .run();
       if (digestAt !== null) continue;
       // A digest that told of it later would tell old news.
-      takeAlong.run(notificationId, alert.alertKey, channel);
+      db.update(outbox)
+        .set({ state: 'digested', digestId: notificationId })
+        .where(and(eq(outbox.alertKey, alertKey), eq(outbox.channel, channel), eq(outbox.state, 'held')))
+        .run();
       outcome.notificationIds.push(notificationId);
     }
   };

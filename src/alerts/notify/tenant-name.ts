@@ -1,9 +1,20 @@
 import type Database from 'better-sqlite3';
+import { perConnection, query } from '../../ledger/store/query.ts';
+import { tenantNames } from '../../ledger/store/schema/billing-tables.ts';
+import { desc, eq, sql } from '../../ledger/store/schema/drizzle.ts';
+
+const latestName = perConnection((connection) =>
+  query(connection)
+    .select({ displayName: tenantNames.displayName })
+    .from(tenantNames)
+    .where(eq(tenantNames.tenantKey, sql.placeholder('tenantKey')))
+    .orderBy(desc(tenantNames.afterSeq))
+    .limit(1)
+    .prepare(),
+);
 
 /** Returns what looks up what people call a tenant, as it was imported last; null when it has no name. */
 export function createTenantNames(connection: Database.Database): (tenantKey: number | null) => string | null {
-  const read = connection
-    .prepare('SELECT display_name FROM tenant_names WHERE tenant_key = ? ORDER BY after_seq DESC LIMIT 1')
-    .pluck();
-  return (tenantKey) => (tenantKey === null ? null : ((read.get(tenantKey) as string | null | undefined) ?? null));
+  const names = latestName(connection);
+  return (tenantKey) => (tenantKey === null ? null : (names.get({ tenantKey })?.displayName ?? null));
 }

@@ -1,8 +1,11 @@
 import { createHash } from 'node:crypto';
 import type Database from 'better-sqlite3';
 import { isoTime } from '../../core/clock.ts';
-import type { channelStates, outbox } from '../../ledger/store/schema/outbox-tables.ts';
+import { query } from '../../ledger/store/query.ts';
+import { and, asc, eq, inArray, isNull, lte, or } from '../../ledger/store/schema/drizzle.ts';
+import { channelStates, outbox } from '../../ledger/store/schema/outbox-tables.ts';
 import { channelDisabledPayload } from '../notify/service-notices.ts';
+import { insertNotification } from './insert-notification.ts';
 
 type Connection = Database.Database;
 
@@ -10,9 +13,7 @@ type Connection = Database.Database;
 export type DisabledChannel = typeof channelStates.$inferSelect;
 
 export function disabledChannels(connection: Connection): DisabledChannel[] {
-  return connection
-    .prepare('SELECT name, disabled_at AS disabledAt, reason FROM channel_states ORDER BY name')
-    .all() as DisabledChannel[];
+  return query(connection).select().from(channelStates).orderBy(asc(channelStates.name)).all();
 }
 
 /**
@@ -27,27 +28,20 @@ export function disableChannel(
 ): string[] {
   const now = isoTime(nowMs);
   const reason = error ?? 'the receiver wants nothing more';
-  const failed = connection
-    .prepare('SELECT alert_key AS alertKey, channel FROM outbox WHERE notification_id = ?')
-    .get(notificationId) as Pick<typeof outbox.$inferSelect, 'alertKey' | 'channel'> | undefined;
+  const db = query(connection);
+  const failed = db.select().from(outbox).where(eq(outbox.notificationId, notificationId)).get();
   if (failed === undefined) return [];
   const { channel, alertKey } = failed;
-  const { changes } = connection
-    .prepare('INSERT INTO channel_states (name, disabled_at, reason) VALUES (?, ?, ?) ON CONFLICT DO NOTHING')
-    .run(channel, now, reason);
-  if (changes === 0) return [];
-  const dropped = connection
-    .prepare(
-      `UPDATE outbox SET state = 'dead', claimed_until = NULL, last_error = ?
-       WHERE channel = ? AND state IN ('pending', 'held') AND (claimed_until IS NULL OR claimed_until <= ?)`,
-    )
-    .run(disabledReason(channel, reason), channel, now).changes;
+  const state = db.insert(channelStates).values({ name: channel, disabledAt: now, reason });
+  if (state.onConflictDoNothing().run().changes === 0) return [];
+  const waits = inArray(outbox.state, ['pending', 'held']);
+  const isFree = or(isNull(outbox.claimedUntil), lte(outbox.claimedUntil, now));
+  const { changes: dropped } = db
+    .update(outbox)
+    .set({ state: 'dead', claimedUntil: null, lastError: disabledReason(channel, reason) })
+    .where(and(eq(outbox.channel, channel), waits, isFree))
+    .run();
   const disabled = new Set(disabledChannels(connection).map(({ name }) => name));
-  const insert = connection.prepare(
-    // It stands beside the alert that could not be delivered, if it was one.
-    `INSERT INTO outbox (notification_id, alert_key, channel, payload, state, created_at, next_attempt_at)
-     VALUES (?, ?, ?, ?, 'pending', ?, ?)`,
-  );
   return otherChannels
     .filter((other) => !disabled.has(other))
     .map((other) => {
@@ -56,7 +50,8 @@ export function disableChannel(
       );
       const id = `msg_${hash.digest('hex').slice(0, 32)}`;
       const payload = channelDisabledPayload({ notificationId: id, channel, reason, disabledAt: now, dropped });
-      insert.run(id, alertKey, other, payload, now, now);
+      // It stands beside the alert that could not be delivered, if it was one.
+      insertNotification(connection, { notificationId: id, alertKey, channel: other, payload, createdAt: now }).run();
       return id;
     });
 }

@@ -1,8 +1,12 @@
 import { createHash } from 'node:crypto';
 import type Database from 'better-sqlite3';
 import { isoTime } from '../../core/clock.ts';
+import { query } from '../../ledger/store/query.ts';
+import { and, count, eq } from '../../ledger/store/schema/drizzle.ts';
+import { outbox } from '../../ledger/store/schema/outbox-tables.ts';
 import { channelFailingPayload } from '../notify/service-notices.ts';
 import { disabledChannels } from './channel-states.ts';
+import { insertNotification } from './insert-notification.ts';
 
 /**
  * Tells the other channels that a notification of a channel is dead: once a day for each channel that loses some, so that
@@ -14,20 +18,12 @@ export function tellOfDead(
   otherChannels: readonly string[],
 ): string[] {
   const now = isoTime(nowMs);
-  const channel = connection
-    .prepare('SELECT channel FROM outbox WHERE notification_id = ?')
-    .pluck()
-    .get(notificationId) as string | undefined;
+  const db = query(connection);
+  const channel = db.select().from(outbox).where(eq(outbox.notificationId, notificationId)).get()?.channel;
   const disabled = new Set(disabledChannels(connection).map(({ name }) => name));
   if (channel === undefined || disabled.has(channel)) return [];
-  const dead = connection
-    .prepare("SELECT count(*) FROM outbox WHERE state = 'dead' AND channel = ?")
-    .pluck()
-    .get(channel) as number;
-  const insert = connection.prepare(
-    `INSERT INTO outbox (notification_id, channel, payload, state, created_at, next_attempt_at)
-     VALUES (?, ?, ?, 'pending', ?, ?) ON CONFLICT DO NOTHING`,
-  );
+  const isDead = and(eq(outbox.state, 'dead').inlineParams(), eq(outbox.channel, channel));
+  const dead = db.select({ count: count() }).from(outbox).where(isDead).get()?.count ?? 0;
   return otherChannels
     .filter((other) => !disabled.has(other))
     .flatMap((other) => {
@@ -35,6 +31,7 @@ export function tellOfDead(
       const id = `msg_${createHash('sha256').update(key).digest('hex').slice(0, 32)}`;
       const reason = error ?? 'it was refused';
       const payload = channelFailingPayload({ notificationId: id, channel, reason, at: now, dead });
-      return insert.run(id, other, payload, now, now).changes === 1 ? [id] : [];
+      const insert = insertNotification(connection, { notificationId: id, channel: other, payload, createdAt: now });
+      return insert.onConflictDoNothing().run().changes === 1 ? [id] : [];
     });
 }

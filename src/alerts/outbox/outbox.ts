@@ -1,10 +1,16 @@
 import type Database from 'better-sqlite3';
 import { isoTime } from '../../core/clock.ts';
-import type { outbox } from '../../ledger/store/schema/outbox-tables.ts';
+import { query } from '../../ledger/store/query.ts';
+import { and, asc, eq, isNull, lte, or, sql } from '../../ledger/store/schema/drizzle.ts';
+import { outbox } from '../../ledger/store/schema/outbox-tables.ts';
 import { disableChannel } from './channel-states.ts';
 import { tellOfDead } from './dead-letters.ts';
 
 type Connection = Database.Database;
+
+const { notificationId, channel, payload, attempts, attemptsBefore, nextAttemptAt } = outbox;
+const COLUMNS = { notificationId, channel, payload, attempts, attemptsBefore, nextAttemptAt };
+type StoredRow = Pick<typeof outbox.$inferSelect, keyof typeof COLUMNS>;
 
 /** A notification that waits for delivery. */
 export type OutboxRow = Omit<StoredRow, 'nextAttemptAt'> & { nextAttemptAtMs: number };
@@ -24,35 +30,32 @@ export interface DeliveryRecord {
   failing?: { otherChannels: readonly string[] };
 }
 
+/** Written into the statement, so that the index of what is due serves. */
+const isPending = eq(outbox.state, 'pending').inlineParams();
+
 /** The notifications that are still to be delivered, the longest due first. */
 export function pendingNotifications(connection: Connection, limit: number): OutboxRow[] {
-  return (
-    connection
-      .prepare(
-        `SELECT notification_id AS notificationId, channel, payload, attempts, attempts_before AS attemptsBefore,
-           next_attempt_at AS nextAttemptAt
-         FROM outbox WHERE state = 'pending' ORDER BY next_attempt_at LIMIT ?`,
-      )
-      .all(limit) as StoredRow[]
-  ).map(toRow);
+  return query(connection)
+    .select(COLUMNS)
+    .from(outbox)
+    .where(isPending)
+    .orderBy(asc(outbox.nextAttemptAt))
+    .limit(limit)
+    .all()
+    .map(toRow);
 }
 
 /** One notification, if it is still to be delivered. */
 export function pendingNotification(connection: Connection, notificationId: string): OutboxRow | null {
-  const row = connection
-    .prepare(
-      `SELECT notification_id AS notificationId, channel, payload, attempts, attempts_before AS attemptsBefore,
-           next_attempt_at AS nextAttemptAt
-       FROM outbox WHERE state = 'pending' AND notification_id = ?`,
-    )
-    .get(notificationId) as StoredRow | undefined;
+  const isWanted = and(isPending, eq(outbox.notificationId, notificationId));
+  const row = query(connection).select(COLUMNS).from(outbox).where(isWanted).get();
   return row === undefined ? null : toRow(row);
 }
 
 /** Whether anything waits for a digest that is due. */
 export function digestsAreDue(connection: Connection, nowMs: number): boolean {
-  const due = connection.prepare("SELECT 1 FROM outbox WHERE state = 'held' AND next_attempt_at <= ? LIMIT 1");
-  return due.get(isoTime(nowMs)) !== undefined;
+  const isDue = and(eq(outbox.state, 'held').inlineParams(), lte(outbox.nextAttemptAt, isoTime(nowMs)));
+  return query(connection).select().from(outbox).where(isDue).limit(1).get() !== undefined;
 }
 
 /**
@@ -64,13 +67,12 @@ export function claimDelivery(
   { notificationId, nowMs, claimMs }: { notificationId: string; nowMs: number; claimMs: number },
 ): boolean {
   const now = isoTime(nowMs);
-  const { changes } = connection
-    .prepare(
-      `UPDATE outbox SET claimed_until = ?
-       WHERE notification_id = ? AND state = 'pending' AND next_attempt_at <= ?
-         AND (claimed_until IS NULL OR claimed_until <= ?)`,
-    )
-    .run(isoTime(nowMs + claimMs), notificationId, now, now);
+  const isFree = or(isNull(outbox.claimedUntil), lte(outbox.claimedUntil, now));
+  const { changes } = query(connection)
+    .update(outbox)
+    .set({ claimedUntil: isoTime(nowMs + claimMs) })
+    .where(and(eq(outbox.notificationId, notificationId), isPending, lte(outbox.nextAttemptAt, now), isFree))
+    .run();
   return changes === 1;
 }
 
@@ -81,20 +83,18 @@ export function claimDelivery(
 export function recordDelivery(connection: Connection, record: DeliveryRecord): string[] {
   return connection
     .transaction(() => {
-      connection
-        .prepare(
-          `UPDATE outbox SET state = ?, attempts = attempts + 1, next_attempt_at = ?, claimed_until = NULL,
-             last_error = ?, delivered_at = CASE WHEN ? = 'delivered' THEN ? END
-           WHERE notification_id = ? AND state = 'pending'`,
-        )
-        .run(
-          record.state,
-          isoTime(record.nextAttemptAtMs),
-          record.error,
-          record.state,
-          isoTime(record.nowMs),
-          record.notificationId,
-        );
+      query(connection)
+        .update(outbox)
+        .set({
+          state: record.state,
+          attempts: sql`${outbox.attempts} + 1`,
+          nextAttemptAt: isoTime(record.nextAttemptAtMs),
+          claimedUntil: null,
+          lastError: record.error,
+          deliveredAt: record.state === 'delivered' ? isoTime(record.nowMs) : null,
+        })
+        .where(and(eq(outbox.notificationId, record.notificationId), isPending))
+        .run();
       if (record.disable !== undefined) return disableChannel(connection, record, record.disable.otherChannels);
       return record.failing === undefined ? [] : tellOfDead(connection, record, record.failing.otherChannels);
     })
@@ -103,15 +103,12 @@ export function recordDelivery(connection: Connection, record: DeliveryRecord): 
 
 /** Lets go of a claim whose attempt was cut off: it does not count, and the next sender may take it at once. */
 export function releaseDelivery(connection: Connection, { notificationId }: { notificationId: string }): void {
-  connection
-    .prepare("UPDATE outbox SET claimed_until = NULL WHERE notification_id = ? AND state = 'pending'")
-    .run(notificationId);
+  query(connection)
+    .update(outbox)
+    .set({ claimedUntil: null })
+    .where(and(eq(outbox.notificationId, notificationId), isPending))
+    .run();
 }
-
-type StoredRow = Pick<
-  typeof outbox.$inferSelect,
-  'notificationId' | 'channel' | 'payload' | 'attempts' | 'attemptsBefore' | 'nextAttemptAt'
->;
 
 function toRow({ nextAttemptAt, ...row }: StoredRow): OutboxRow {
   return { ...row, nextAttemptAtMs: Date.parse(nextAttemptAt) };

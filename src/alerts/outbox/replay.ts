@@ -1,7 +1,9 @@
 import type Database from 'better-sqlite3';
 import { isoTime } from '../../core/clock.ts';
 import { AppError } from '../../core/errors.ts';
-import type { outbox } from '../../ledger/store/schema/outbox-tables.ts';
+import { query } from '../../ledger/store/query.ts';
+import { asc, eq, sql } from '../../ledger/store/schema/drizzle.ts';
+import { channelStates, outbox } from '../../ledger/store/schema/outbox-tables.ts';
 import type { SqlRow } from '../../ledger/store/schema/rows.ts';
 
 type Connection = Database.Database;
@@ -29,12 +31,13 @@ export interface ReplayReport {
 }
 
 export function deadLetters(connection: Connection): DeadLetter[] {
-  return connection
-    .prepare(
-      `SELECT notification_id, channel, attempts, created_at, last_error FROM outbox
-       WHERE state = 'dead' ORDER BY created_at, notification_id`,
-    )
-    .all() as DeadLetter[];
+  const { notificationId, channel, attempts, createdAt, lastError } = outbox;
+  return query(connection)
+    .select({ notification_id: notificationId, channel, attempts, created_at: createdAt, last_error: lastError })
+    .from(outbox)
+    .where(eq(outbox.state, 'dead').inlineParams())
+    .orderBy(asc(createdAt), asc(notificationId))
+    .all();
 }
 
 /**
@@ -55,16 +58,15 @@ export function replayDead(connection: Connection, { notificationIds, channels, 
       const chosen =
         notificationIds === null ? dead : dead.filter((letter) => notificationIds.includes(letter.notification_id));
       const replayed = chosen.filter((letter) => channels.includes(letter.channel));
-      const revive = connection.prepare(
-        // What died waiting for a digest goes as one, not as hundreds.
-        `UPDATE outbox SET state = CASE WHEN digest_at IS NULL THEN 'pending' ELSE 'held' END, next_attempt_at = ?,
-           claimed_until = NULL, attempts_before = attempts
-         WHERE notification_id = ?`,
-      );
-      for (const letter of replayed) revive.run(isoTime(nowMs), letter.notification_id);
-      const enable = connection.prepare('DELETE FROM channel_states WHERE name = ?');
+      const db = query(connection);
+      // What died waiting for a digest goes as one, not as hundreds.
+      const state = sql`CASE WHEN ${outbox.digestAt} IS NULL THEN 'pending' ELSE 'held' END`;
+      const revived = { state, nextAttemptAt: isoTime(nowMs), claimedUntil: null, attemptsBefore: outbox.attempts };
+      for (const letter of replayed) {
+        db.update(outbox).set(revived).where(eq(outbox.notificationId, letter.notification_id)).run();
+      }
       const enabled = [...new Set(replayed.map((letter) => letter.channel))].filter(
-        (name) => enable.run(name).changes > 0,
+        (name) => db.delete(channelStates).where(eq(channelStates.name, name)).run().changes > 0,
       );
       return { replayed, enabled, without_channel: chosen.filter((letter) => !channels.includes(letter.channel)) };
     })

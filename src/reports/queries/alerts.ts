@@ -88,7 +88,10 @@ export function alertRows(connection: LedgerConnection, { states, ...filters }: 
 }
 
 function sidesOf(row: AlertRow, readAt: string | null): StakeSides | null {
-  const { previous, current } = figuresOf(row);
+  const { previous, current } = figuresOf({
+    ...{ previousCredits: row.previous_credits, previousRequests: row.previous_requests },
+    ...{ currentCredits: row.current_credits, currentRequests: row.current_requests, threshold: row.threshold },
+  });
   if (current === null) return null;
   const phase = row.period === null || readAt === null ? null : phaseOf(row.period, Date.parse(readAt));
   const open = phase !== null && !phase.over && phase.elapsedMs > 0;

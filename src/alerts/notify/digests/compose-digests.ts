@@ -1,6 +1,11 @@
 import type Database from 'better-sqlite3';
 import { isoTime } from '../../../core/clock.ts';
 import { headOfChain } from '../../../ledger/journal/runs/digest.ts';
+import { query } from '../../../ledger/store/query.ts';
+import { alerts } from '../../../ledger/store/schema/alert-tables.ts';
+import { and, asc, eq, lte } from '../../../ledger/store/schema/drizzle.ts';
+import { outbox } from '../../../ledger/store/schema/outbox-tables.ts';
+import { insertNotification } from '../../outbox/insert-notification.ts';
 import { buildDigests, type HeldNotification } from './digest.ts';
 
 type Connection = Database.Database;
@@ -20,27 +25,28 @@ export function composeDigests(connection: Connection, nowMs: number): string[] 
   return connection
     .transaction(() => {
       const head = headOfChain(connection);
-      const rows = connection
-        .prepare(
-          `SELECT o.notification_id AS notificationId, a.alert_id AS alertId, o.channel, o.payload,
-             o.next_attempt_at AS nextAttemptAt
-           FROM outbox o JOIN alerts a USING (alert_key)
-           WHERE o.state = 'held' AND o.next_attempt_at <= ? ORDER BY o.alert_key, o.revision`,
-        )
-        .all(createdAt) as HeldRow[];
-      const insert = connection.prepare(
-        `INSERT INTO outbox (notification_id, channel, payload, state, created_at, next_attempt_at)
-         VALUES (?, ?, ?, 'pending', ?, ?)`,
-      );
-      const mark = connection.prepare(
-        "UPDATE outbox SET state = 'digested', digest_id = ? WHERE notification_id = ? AND state = 'held'",
-      );
+      const db = query(connection);
+      const { notificationId, channel, payload, nextAttemptAt } = outbox;
+      const isHeld = eq(outbox.state, 'held').inlineParams();
+      const rows = db
+        .select({ notificationId, alertId: alerts.alertId, channel, payload, nextAttemptAt })
+        .from(outbox)
+        .innerJoin(alerts, eq(alerts.alertKey, outbox.alertKey))
+        .where(and(isHeld, lte(nextAttemptAt, createdAt)))
+        .orderBy(asc(outbox.alertKey), asc(outbox.revision))
+        .all();
       return [...byChannel(rows)].flatMap(([channel, held]) => {
         // Several hours may have been missed; the message says which one it stands for.
         const dueAt = held.reduce((latest, row) => (row.nextAttemptAt > latest ? row.nextAttemptAt : latest), '');
         return buildDigests(held, { channel, dueAt, createdAt, head }).map(({ notificationId, members, payload }) => {
-          insert.run(notificationId, channel, payload, createdAt, createdAt);
-          for (const member of members) mark.run(notificationId, member);
+          insertNotification(connection, { notificationId, channel, payload, createdAt }).run();
+          const digested = { state: 'digested' as const, digestId: notificationId };
+          for (const member of members) {
+            db.update(outbox)
+              .set(digested)
+              .where(and(eq(outbox.notificationId, member), isHeld))
+              .run();
+          }
           return notificationId;
         });
       });

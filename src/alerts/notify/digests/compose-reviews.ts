@@ -1,8 +1,12 @@
 import type Database from 'better-sqlite3';
 import { isoTime } from '../../../core/clock.ts';
 import { MOVED_AWAY_SQL } from '../../../ledger/journal/moved-away.ts';
+import { query } from '../../../ledger/store/query.ts';
+import { eq } from '../../../ledger/store/schema/drizzle.ts';
 import { periodKeyOf } from '../../../ledger/store/schema/keys.ts';
+import { outbox } from '../../../ledger/store/schema/outbox-tables.ts';
 import { OPEN_ALERTS } from '../../book/open-alerts.ts';
+import { insertNotification } from '../../outbox/insert-notification.ts';
 import type { ChannelRoute } from '../routes.ts';
 import { type DueReview, dueReviews, type ReviewMoment, renderReview, type WorkspaceReview } from './review.ts';
 
@@ -16,7 +20,7 @@ export function missingReviews(
 ): DueReview[] {
   const due = channels.flatMap((route) => dueReviews(route, moment));
   if (due.length === 0) return [];
-  const known = connection.prepare('SELECT 1 FROM outbox WHERE notification_id = ?');
+  const isKnown = (id: string) => query(connection).select().from(outbox).where(eq(outbox.notificationId, id)).get();
   // Of a workspace that was imported, the ledger that it came from has told.
   const first = connection
     .prepare(
@@ -27,7 +31,7 @@ export function missingReviews(
     .pluck()
     .get();
   return due.filter(({ notificationId, dueMs }) => {
-    return typeof first === 'string' && Date.parse(first) < dueMs && known.get(notificationId) === undefined;
+    return typeof first === 'string' && Date.parse(first) < dueMs && isKnown(notificationId) === undefined;
   });
 }
 
@@ -39,14 +43,11 @@ export function composeReviews(
   const createdAt = isoTime(moment.nowMs);
   return connection
     .transaction(() => {
-      const insert = connection.prepare(
-        `INSERT INTO outbox (notification_id, channel, payload, state, created_at, next_attempt_at)
-         VALUES (?, ?, ?, 'pending', ?, ?)`,
-      );
       return missingReviews(connection, channels, moment).map((review) => {
+        const { notificationId, channel } = review;
         const payload = renderReview(review, lookBack(connection, review), createdAt);
-        insert.run(review.notificationId, review.channel, payload, createdAt, createdAt);
-        return review.notificationId;
+        insertNotification(connection, { notificationId, channel, payload, createdAt }).run();
+        return notificationId;
       });
     })
     .immediate();

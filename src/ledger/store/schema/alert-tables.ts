@@ -1,12 +1,12 @@
 import { ALERT_STATES, OPEN_ALERT_STATES_SQL, RULES, SEVERITIES } from '../../../core/text/alert-words.ts';
-import { index, int64, integer, primaryKey, sql, sqliteTable, text, uniqueIndex } from './drizzle.ts';
+import { index, int64, integer, primaryKey, rowKey, sql, sqliteTable, text, uniqueIndex } from './drizzle.ts';
 import type { TableRecord } from './rows.ts';
 import { periods, tenants, workspaces } from './workspace-tables.ts';
 
 export const alerts = sqliteTable(
   'alerts',
   {
-    alertKey: integer('alert_key').primaryKey(),
+    alertKey: rowKey('alert_key').primaryKey(),
     alertId: text('alert_id').notNull().unique(),
     rule: text('rule', { enum: RULES }).notNull(),
     ruleVersion: integer('rule_version').notNull(),
@@ -86,7 +86,7 @@ export const alertTransitions = sqliteTable(
 );
 
 export const silences = sqliteTable('silences', {
-  silenceKey: integer('silence_key').primaryKey(),
+  silenceKey: rowKey('silence_key').primaryKey(),
   silenceId: text('silence_id').notNull().unique(),
   kind: text('kind', { enum: ['silence', 'plan'] }).notNull(),
   /** Null: every workspace. */
@@ -108,7 +108,7 @@ export const silences = sqliteTable('silences', {
 export const alertFeedback = sqliteTable(
   'alert_feedback',
   {
-    feedbackKey: integer('feedback_key').primaryKey(),
+    feedbackKey: rowKey('feedback_key').primaryKey(),
     alertKey: integer('alert_key')
       .notNull()
       .references(() => alerts.alertKey),

@@ -1,4 +1,4 @@
-import { index, int64, integer, primaryKey, sqliteTable, text } from './drizzle.ts';
+import { index, int64, integer, primaryKey, rowKey, sqliteTable, text } from './drizzle.ts';
 import type { TableRecord } from './rows.ts';
 import { tenants } from './workspace-tables.ts';
 
@@ -24,7 +24,7 @@ export const tenantNames = sqliteTable(
 );
 
 export const rateCards = sqliteTable('rate_cards', {
-  cardKey: integer('card_key').primaryKey(),
+  cardKey: rowKey('card_key').primaryKey(),
   name: text('name').notNull(),
   currency: text('currency').notNull(),
   /** SHA-256 of the definition, hex. */

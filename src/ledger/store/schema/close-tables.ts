@@ -1,4 +1,4 @@
-import { index, int64, integer, primaryKey, sqliteTable, text } from './drizzle.ts';
+import { index, int64, integer, primaryKey, rowKey, sqliteTable, text } from './drizzle.ts';
 import type { TableRecord } from './rows.ts';
 import { runs } from './run-tables.ts';
 import { periods, tenants, workspaces } from './workspace-tables.ts';
@@ -46,7 +46,7 @@ export const closedUsage = sqliteTable(
 export const adjustments = sqliteTable(
   'adjustments',
   {
-    adjustmentId: integer('adjustment_id').primaryKey(),
+    adjustmentId: rowKey('adjustment_id').primaryKey(),
     correctsPeriodKey: integer('corrects_period_key')
       .notNull()
       .references(() => periods.periodKey),

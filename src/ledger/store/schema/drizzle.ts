@@ -11,7 +11,6 @@ export const {
   customType,
   getTableConfig,
   index,
-  integer,
   primaryKey,
   sqliteTable,
   sqliteView,
@@ -19,7 +18,46 @@ export const {
   uniqueIndex,
 }: typeof import('drizzle-orm/sqlite-core') = require('drizzle-orm/sqlite-core');
 
-export const { sql }: typeof import('drizzle-orm') = require('drizzle-orm');
+export type { SQL } from 'drizzle-orm';
 
-/** Credits and counts of requests: exact up to 2^63-1, so a `bigint`, never a `number`. Read with `safeIntegers`. */
+export const {
+  and,
+  asc,
+  count,
+  desc,
+  eq,
+  exists,
+  getTableColumns,
+  gt,
+  gte,
+  inArray,
+  isNotNull,
+  isNull,
+  lt,
+  lte,
+  max,
+  min,
+  ne,
+  not,
+  notExists,
+  notInArray,
+  or,
+  sql,
+}: typeof import('drizzle-orm') = require('drizzle-orm');
+
+export const { drizzle }: typeof import('drizzle-orm/better-sqlite3') = require('drizzle-orm/better-sqlite3');
+
+/** Keys, counts of rows and flags: a `number`. The driver gives a bigint, see `query`. */
+export const integer = customType<{ data: number; driverData: number | bigint }>({
+  dataType: () => 'integer',
+  fromDriver: Number,
+});
+
+/** A key that SQLite gives to a row which is inserted without one. */
+export const rowKey = customType<{ data: number; driverData: number | bigint; notNull: true; default: true }>({
+  dataType: () => 'integer',
+  fromDriver: Number,
+});
+
+/** Credits and counts of requests: exact up to 2^63-1, so a `bigint`, never a `number`. */
 export const int64 = customType<{ data: bigint; driverData: bigint }>({ dataType: () => 'integer' });

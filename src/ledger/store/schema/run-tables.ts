@@ -1,11 +1,11 @@
-import { blob, index, integer, primaryKey, sql, sqliteTable, text } from './drizzle.ts';
+import { blob, index, integer, primaryKey, rowKey, sql, sqliteTable, text } from './drizzle.ts';
 import type { TableRecord } from './rows.ts';
 import { workspaces } from './workspace-tables.ts';
 
 export const runs = sqliteTable(
   'runs',
   {
-    runKey: integer('run_key').primaryKey(),
+    runKey: rowKey('run_key').primaryKey(),
     runId: text('run_id').notNull().unique(),
     workspaceKey: integer('workspace_key')
       .notNull()

@@ -1,4 +1,4 @@
-import { index, int64, integer, primaryKey, sqliteTable } from './drizzle.ts';
+import { index, int64, integer, primaryKey, rowKey, sqliteTable } from './drizzle.ts';
 import type { TableRecord } from './rows.ts';
 import { runs } from './run-tables.ts';
 
@@ -20,7 +20,7 @@ export const tenantUsage = sqliteTable(
 export const usageEntries = sqliteTable(
   'usage_entries',
   {
-    entryId: integer('entry_id').primaryKey(),
+    entryId: rowKey('entry_id').primaryKey(),
     runKey: integer('run_key').notNull(),
     periodKey: integer('period_key').notNull(),
     tenantKey: integer('tenant_key').notNull(),

@@ -1,4 +1,4 @@
-import { blob, index, integer, sqliteTable, text, uniqueIndex } from './drizzle.ts';
+import { blob, index, integer, rowKey, sqliteTable, text, uniqueIndex } from './drizzle.ts';
 import type { TableRecord } from './rows.ts';
 
 /**
@@ -19,7 +19,7 @@ export const ledgerMeta = sqliteTable('ledger_meta', {
 });
 
 export const workspaces = sqliteTable('workspaces', {
-  workspaceKey: integer('workspace_key').primaryKey(),
+  workspaceKey: rowKey('workspace_key').primaryKey(),
   workspaceId: text('workspace_id').notNull().unique(),
   name: text('name').notNull(),
   /** The run that published first; null until then, and alerts of that run are seeded silently. */
@@ -29,7 +29,7 @@ export const workspaces = sqliteTable('workspaces', {
 export const tenants = sqliteTable(
   'tenants',
   {
-    tenantKey: integer('tenant_key').primaryKey(),
+    tenantKey: rowKey('tenant_key').primaryKey(),
     workspaceKey: integer('workspace_key')
       .notNull()
       .references(() => workspaces.workspaceKey),
@@ -66,7 +66,7 @@ export const periods = sqliteTable(
 export const workspaceMoves = sqliteTable(
   'workspace_moves',
   {
-    moveKey: integer('move_key').primaryKey(),
+    moveKey: rowKey('move_key').primaryKey(),
     workspaceKey: integer('workspace_key')
       .notNull()
       .references(() => workspaces.workspaceKey),

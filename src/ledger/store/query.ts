@@ -1,0 +1,36 @@
+import type Database from 'better-sqlite3';
+import type { BetterSQLite3Database } from 'drizzle-orm/better-sqlite3';
+import type { SQLiteTable } from 'drizzle-orm/sqlite-core';
+import { drizzle, getTableColumns, sql } from './schema/drizzle.ts';
+
+type Connection = Database.Database;
+
+/**
+ * The query builder over a connection, typed by the tables. Integers come from SQLite as bigints, so that none is rounded,
+ * and the column says what becomes of them: `integer` a number, `int64` a bigint. In `sql` beside columns, say it by `mapWith`.
+ */
+export const query: (connection: Connection) => BetterSQLite3Database = perConnection((connection) => {
+  const client = { prepare: (text: string) => connection.prepare(text).safeIntegers() };
+  return drizzle({ client: client as unknown as Connection });
+});
+
+/** Returns what inserts whole rows into a table, for where there are many: building a statement takes longer than running it. */
+export function inserter<T extends SQLiteTable>(
+  table: T,
+): (connection: Connection) => (row: T['$inferSelect']) => void {
+  return perConnection((connection) => {
+    const places = Object.keys(getTableColumns(table)).map((column) => [column, sql.placeholder(column)]);
+    const insert = query(connection).insert(table).values(Object.fromEntries(places)).prepare();
+    return (row) => void insert.run(row);
+  });
+}
+
+/** Makes something once for each connection, such as the queries that it prepares because they are asked often. */
+export function perConnection<T>(make: (connection: Connection) => T): (connection: Connection) => T {
+  const made = new WeakMap<Connection, { of: T }>();
+  return (connection) => {
+    const known = made.get(connection) ?? { of: make(connection) };
+    made.set(connection, known);
+    return known.of;
+  };
+}
