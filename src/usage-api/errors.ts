@@ -110,7 +110,11 @@ export class TimeoutError extends ApiError {
 /** An answer that breaks the interface: not JSON, too long, a field missing or of the wrong kind, `success: false`. */
 export class InvalidResponseError extends ApiError {
   constructor(message: string, options: ApiErrorOptions) {
-    super('invalid_response', message, { retryable: true, ...options });
+    super('invalid_response', message, {
+      retryable: true,
+      hint: 'the service answers otherwise than its interface says, and nothing of it was recorded: tell who runs the service',
+      ...options,
+    });
   }
 }
 

@@ -19,11 +19,13 @@ import { createRedactor, type Redactor } from '../core/text/redact.ts';
 import type { RunKind } from '../ledger/journal/runs/claim-run.ts';
 import { firstRun } from '../ledger/journal/runs/first-run.ts';
 import { type LedgerReader, openReader } from '../ledger/store/file/open.ts';
+import { lockHolder } from '../ledger/store/file/write-lock.ts';
 import type { NextSlot } from '../sync/asked-to-wait.ts';
 import { planWindow } from '../sync/plan.ts';
 import type { SyncOutcome, SyncProgress } from '../sync/run.ts';
 import { StagingRoom } from '../sync/staging-room.ts';
 import type { UsageApiClient } from '../usage-api/client.ts';
+import { noticeLock } from '../writer/notice-lock.ts';
 import { openThreadedWriter } from '../writer/threaded-writer.ts';
 import type { Writer, WriterStart } from '../writer/writer.ts';
 import type { WriterHandle } from '../writer/writer-handle.ts';
@@ -84,6 +86,8 @@ export class Context {
   #writer: Promise<Writer> | null = null;
   readonly #writerDeath = Promise.withResolvers<AppError>();
   #writerFault: string | null = null;
+  /** A lock has been met, and may be gone meanwhile. */
+  #locked = false;
   #reader: LedgerReader | null = null;
 
   constructor(config: Config, overrides: ContextOverrides = {}) {
@@ -132,7 +136,10 @@ export class Context {
   async #openWriter(): Promise<Writer> {
     const { path, checkpointKeyFile, readerGroup } = this.config.ledger;
     const start = { path, checkpointKeyFile, readerGroup, version: this.version, nowMs: this.clock.now() };
-    const writer = await this.#openWriterAt({ ...start, secrets: secretsOf(this.config) });
+    const opened = await this.#openWriterAt({ ...start, secrets: secretsOf(this.config) });
+    const writer = noticeLock(opened, () => {
+      this.#locked = true;
+    });
     this.#releasers.push(() => writer.close());
     void writer.ended.then((error) => {
       if (error === null) return;
@@ -152,9 +159,12 @@ export class Context {
     return this.#writerDeath.promise;
   }
 
-  /** What the writer has died of; null as long as it has not. */
+  /** What the writer has died of, or which lock of another process keeps it from writing; null when nothing does. */
   get writerFault(): string | null {
-    return this.#writerFault;
+    if (this.#writerFault !== null || !this.#locked) return this.#writerFault;
+    const holder = lockHolder(this.config.ledger.path, 0);
+    this.#locked = holder !== null;
+    return holder && `${holder} holds its lock`;
   }
 
   /** The reading side of the ledger, which must exist. */

@@ -3,6 +3,7 @@ import { statfsSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
+import { judgeDisk } from '../../src/commands/doctor/check-ledger.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { createWorld, FIRST, parseJson, row, type World, workspaceSettings } from './world.ts';
 
@@ -128,6 +129,14 @@ describe('the machine', () => {
         remedy: expect.stringContaining('make room for twice the ledger'),
       },
     ]);
+  });
+
+  it('with no room at all is told of that, however large the ledger is', () => {
+    expect(judgeDisk('/data', 0, 4096)).toMatchObject({
+      ...{ status: 'fail', message: 'only 0 bytes are free in /data: nothing can be written' },
+      remedy: 'make room at once',
+    });
+    expect(judgeDisk('/data', 2 ** 29, 2 ** 30)).toMatchObject({ status: 'warn', message: '0.5 GiB free in /data' });
   });
 
   it('whose ledger lies in a link is told the place to write down instead, before a sync is refused', async () => {

@@ -1,4 +1,7 @@
+import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { startMailServer } from '../alerts/channels/mail-server.ts';
@@ -41,6 +44,23 @@ describe('the way to the service', () => {
     expect((await examine(world)).checks).toContainEqual(
       expect.objectContaining({ check: 'service', status: 'ok', message: expect.stringContaining('0 records') }),
     );
+  });
+
+  it.each([
+    ['fractions', EMPTY_PAGE.replace('"total_records":0', '"total_records":1.5')],
+    ['bad Unicode', Buffer.concat([Buffer.from(EMPTY_PAGE.slice(0, -1)), Buffer.from([0xff, 0x7d])])],
+    ['no JSON', '<html>Sign in</html>'],
+  ])('is not doubted where the service answers with %s: who runs the service is to be told', async (_what, body) => {
+    const service = createServer((_request, response) => response.end(body)).listen(0, '127.0.0.1');
+    await once(service, 'listening');
+    onTestFinished(() => void service.close());
+    const world = await createWorld(FIRST);
+    const url = `http://127.0.0.1:${(service.address() as AddressInfo).port}`;
+    const workspace = { ...workspaceSettings(world.sandbox, FIRST), base_url: url, embed_url: url };
+    world.configure({ workspaces: [workspace], http: { port: 0 } });
+    expect((await examine(world)).checks.filter(({ check }) => check === 'service')).toMatchObject([
+      { status: 'fail', remedy: expect.stringContaining('tell who runs the service') },
+    ]);
   });
 
   it('goes through the proxy, and one that refuses is said to be the fault', async () => {

@@ -4,11 +4,15 @@ import { dirname, join } from 'node:path';
 import type { Config } from '../../config/types.ts';
 import { AppError, summarizeError } from '../../core/errors.ts';
 import { requireSafePlace } from '../../core/process/safe-place.ts';
+import { MIN_FREE_BYTES } from '../../daemon/http/ledger-writable.ts';
 import { openForWriting, openReader, sqliteVersion } from '../../ledger/store/file/open.ts';
 import { readerFault } from '../../ledger/store/file/reader-group.ts';
+import { lockHolder } from '../../ledger/store/file/write-lock.ts';
 import { type Finding, fail, ok, warn } from './finding.ts';
 
 const LITTLE_DISK_BYTES = 1024 ** 3;
+/** Longer than a run takes to publish. */
+const PATIENCE_MS = 5000;
 const WRITABLE_REMEDY = 'give the user that runs usage-ledger the right to write there, or change ledger.path';
 
 /** Whether the ledger can be opened by this version, or created, and written. */
@@ -30,6 +34,11 @@ export function checkLedger({ path, readerGroup }: Config['ledger']): Finding[] 
   // SQLite writes its log beside the file, so the folder counts as much as the file.
   const locked = [path, folder].filter((place) => !isWritable(place));
   if (locked.length > 0) return [fail('ledger', `${locked.join(' and ')} cannot be written`, WRITABLE_REMEDY)];
+  const holder = lockHolder(path, PATIENCE_MS);
+  if (holder !== null) {
+    const remedy = 'let it end its transaction, or end it: until then no sync can publish';
+    return [fail('ledger', `${holder} keeps ${path} locked against writing`, remedy)];
+  }
   const opens = ok('ledger', `${path} opens and has the schema of this version`);
   return readerGroup === undefined ? [opens] : [opens, checkReaders(path, readerGroup)];
 }
@@ -78,15 +87,22 @@ export function checkSqlite(): Finding[] {
 export function checkDisk(path: string): Finding[] {
   const folder = nearestFolder(path);
   const { bavail, bsize } = statfsSync(folder);
-  const freeBytes = bavail * bsize;
+  return [judgeDisk(folder, bavail * bsize, statSync(path, { throwIfNoEntry: false })?.size ?? 0)];
+}
+
+/** The worst that is so of a disk is what is said of it. */
+export function judgeDisk(folder: string, freeBytes: number, ledgerBytes: number): Finding {
+  if (freeBytes <= MIN_FREE_BYTES) {
+    return fail('disk', `only ${freeBytes} bytes are free in ${folder}: nothing can be written`, 'make room at once');
+  }
   const message = `${(freeBytes / 1024 ** 3).toFixed(1)} GiB free in ${folder}`;
-  const ledgerBytes = statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+  if (freeBytes < LITTLE_DISK_BYTES)
+    return warn('disk', message, 'make room: a full disk stops every sync until there is some');
   if (freeBytes < 2 * ledgerBytes) {
     const remedy = 'make room for twice the ledger: a backup, or a migration with its own copy, needs as much';
-    return [warn('disk', `${message}, less than twice the ledger`, remedy)];
+    return warn('disk', `${message}, less than twice the ledger`, remedy);
   }
-  if (freeBytes >= LITTLE_DISK_BYTES) return [ok('disk', message)];
-  return [warn('disk', message, 'make room: a full disk stops every sync until there is some')];
+  return ok('disk', message);
 }
 
 /** The folder that the ledger is in, or the deepest one above it that exists. */

@@ -18,6 +18,8 @@ export interface StatusReport {
   queue: QueueStatus;
   /** Scheduled exports, in the order of the configuration. */
   exports: ExportStanding[];
+  /** Who keeps the ledger from being written; null when nobody does. */
+  lockedBy: string | null;
   /** Null: none is configured. */
   replica: { standing: ReplicaStanding; words: string } | null;
 }
@@ -44,12 +46,15 @@ const INDENT = 8;
 
 /** What is wrong stands first. */
 export function statusLines(report: StatusReport, options: ScreenOptions): string[] {
-  const { workspaces, openAlerts, outbox, disabled, queue, exports, replica } = report;
+  const { workspaces, openAlerts, outbox, disabled, queue, exports, replica, lockedBy } = report;
   const sorted = worstFirst(workspaces);
   const shown = sorted.slice(0, options.limit);
   const wide = options.width === undefined || options.width >= WIDE;
   const held = outbox.held === 0 ? '' : `, ${formatInteger(outbox.held)} waiting for a digest`;
   const facts = [
+    ...(lockedBy === null
+      ? []
+      : [`ledger  ${inertText(lockedBy)} keeps it locked: until that ends, no sync can publish`]),
     `alerts  ${formatInteger(openAlerts)} open`,
     `outbox  ${formatInteger(outbox.pending)} pending, ${formatInteger(outbox.dead)} dead${held}`,
     ...disabled.map(

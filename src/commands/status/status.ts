@@ -3,6 +3,7 @@ import { disabledChannels } from '../../alerts/outbox/channel-states.ts';
 import { isoTime, sleep } from '../../core/clock.ts';
 import { UsageError } from '../../core/errors.ts';
 import { workspaceLines } from '../../daemon/http/workspace-state.ts';
+import { lockHolder } from '../../ledger/store/file/write-lock.ts';
 import { ledgerId, queueInUse } from '../../ledger/store/schema/identity.ts';
 import { exportStanding } from '../../reports/files/export-folder.ts';
 import { syncFactsReader } from '../../reports/queries/staleness.ts';
@@ -25,6 +26,8 @@ interface StatusOptions {
   watch?: number | true;
 }
 
+/** Longer than a run takes to publish. */
+const PATIENCE_MS = 2000;
 const WATCH_SECONDS = 5;
 /** Lines of the screen that are not workspaces. */
 const LINES_AROUND = 12;
@@ -59,7 +62,10 @@ async function showStatus(cli: CliContext, context: Context, options: StatusOpti
     return;
   }
   const { workspaces, openAlerts, outbox, disabled, queue, exports, replica } = report;
-  const ledger = { path: context.config.ledger.path, ledger_id: ledgerId(context.reader().connection) };
+  const ledger = {
+    ...{ path: context.config.ledger.path, ledger_id: ledgerId(context.reader().connection) },
+    locked_by: report.lockedBy,
+  };
   cli.printJson({
     ledger,
     workspaces: workspaces.slice(0, options.limit),
@@ -105,6 +111,7 @@ async function readStatus(context: Context, workspaceId: string | undefined): Pr
     disabled,
     queue: queue.status,
     exports,
+    lockedBy: lockHolder(context.config.ledger.path, PATIENCE_MS),
     replica: await lookAtReplica(context),
   };
 }

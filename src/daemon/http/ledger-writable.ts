@@ -2,7 +2,8 @@ import { accessSync, constants, statfsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { summarizeError } from '../../core/errors.ts';
 
-const MIN_FREE_BYTES = 10 * 1024 * 1024;
+/** With less than this on the disk, nothing is begun. */
+export const MIN_FREE_BYTES = 10 * 1024 * 1024;
 
 /**
  * Why the ledger at `path` cannot be written, in words, or null when it can: the file and its folder must be open to
