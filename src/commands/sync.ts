@@ -70,9 +70,13 @@ async function syncAll(
   context: Context,
   options: SyncOptions,
   window: { from?: Period; to?: Period },
-  signal: AbortSignal,
+  stop: AbortSignal,
 ): Promise<WorkspaceReport[]> {
   const { workspace } = options;
+  // Without its writer no run can end well: none waits for the service then.
+  const death = new AbortController();
+  void context.writerDeath.then((error) => death.abort(error));
+  const signal = AbortSignal.any([stop, death.signal]);
   const current = periodAt(context.clock.now());
   if (window.from !== undefined && window.from > current) {
     throw new UsageError(`--from ${window.from} has not begun`, `the current period is ${current}`);

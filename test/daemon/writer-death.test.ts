@@ -24,15 +24,18 @@ test('a daemon whose writer dies says so and exits with 1 at once', async () => 
   expect(line).toMatchObject({ level: 'fatal', code: 'writer_closed' });
 });
 
-test('a sync whose writer dies while the service still answers fails with 1', async () => {
+test('a sync whose writer dies while the service hangs fails with 1 at once', async () => {
   const sandbox = await sandboxOf();
-  sandbox.faults.push({ action: { type: 'delay', delayMs: 15_000 } });
+  sandbox.faults.push({ action: { type: 'delay', delayMs: 60_000 } });
   const sync = startCommand(configured(sandbox), 'sync', MORTAL_WRITER);
   await eventually(() => expect(sandbox.requests.records.length).toBeGreaterThan(0));
 
+  const killedAt = performance.now();
   sync.child.kill('SIGUSR2');
 
   expect(await sync.exit()).toBe(1);
+  // Waiting for the answer takes as long as a request may.
+  expect(performance.now() - killedAt).toBeLessThan(15_000);
 });
 
 async function sandboxOf(): Promise<Sandbox> {
