@@ -156,7 +156,8 @@ async function startPlace(): Promise<Place> {
 function startSync(cwd: string, aheadMs: number): SyncProcess {
   const script = `
     import { main } from ${JSON.stringify(join(DIST, 'commands/main.js'))};
-    const clock = { now: () => Date.now() + ${aheadMs} };
+    import { systemClock } from ${JSON.stringify(join(DIST, 'core/clock.js'))};
+    const clock = { ...systemClock, now: () => Date.now() + ${aheadMs} };
     const { stdout, stderr, env } = process;
     process.exitCode = await main(['sync', '--json'], { stdout, stderr, env, cwd: process.cwd(), overrides: { clock } });`;
   const file = join(temporaryFolder(), 'sync.mjs');
