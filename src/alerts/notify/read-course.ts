@@ -1,7 +1,7 @@
 import type Database from 'better-sqlite3';
 import { isoTime } from '../../core/clock.ts';
 import { addPeriods, periodEndMs, periodStartMs } from '../../core/period.ts';
-import { PERIODS_PER_WORKSPACE, periodOfKey } from '../../ledger/store/schema/keys.ts';
+import { periodOfKey, workspaceKeyOf } from '../../ledger/store/schema/keys.ts';
 import type { PeriodPhase } from '../rules/rule.ts';
 import { buildCourse, type Course, type PeriodReadings } from './course.ts';
 
@@ -36,7 +36,7 @@ export function createCourses(connection: Database.Database): (subject: CourseSu
     const found = known.get(periodKey);
     if (found !== undefined) return found;
     const period = periodOfKey(periodKey);
-    const workspaceKey = Math.floor(periodKey / PERIODS_PER_WORKSPACE);
+    const workspaceKey = workspaceKeyOf(periodKey);
     const from = isoTime(periodStartMs(addPeriods(period, -1)));
     const days = new Set(daysOf.all(workspaceKey, from, isoTime(periodEndMs(period))) as string[]);
     known.set(periodKey, days);

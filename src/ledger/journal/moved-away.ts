@@ -1,5 +1,8 @@
 import { AppError } from '../../core/errors.ts';
 import type { LedgerConnection } from '../store/file/open.ts';
+import { query } from '../store/query.ts';
+import { asc, desc, eq, sql } from '../store/schema/drizzle.ts';
+import { workspaceMoves, workspaces } from '../store/schema/workspace-tables.ts';
 
 /** In SQL: the workspaces whose last move is an export, by key. */
 export const MOVED_AWAY_SQL = `SELECT m.workspace_key FROM workspace_moves m WHERE m.action = 'export'
@@ -16,17 +19,19 @@ export class WorkspaceMovedError extends AppError {
 
 /** Whether the workspace was exported, and not kept after all: nothing of it may be published here any more. */
 export function isMovedAway(connection: LedgerConnection, workspaceKey: number): boolean {
-  const last = connection
-    .prepare('SELECT action FROM workspace_moves WHERE workspace_key = ? ORDER BY move_key DESC LIMIT 1')
-    .pluck()
-    .get(workspaceKey);
-  return last === 'export';
+  const moves = query(connection).select().from(workspaceMoves).where(eq(workspaceMoves.workspaceKey, workspaceKey));
+  return moves.orderBy(desc(workspaceMoves.moveKey)).limit(1).get()?.action === 'export';
 }
 
 /** The ids of all such workspaces, in the order of their keys. */
 export function movedAway(connection: LedgerConnection): string[] {
-  return connection
-    .prepare(`SELECT workspace_id FROM workspaces WHERE workspace_key IN (${MOVED_AWAY_SQL}) ORDER BY workspace_key`)
-    .pluck()
-    .all() as string[];
+  const { workspaceId, workspaceKey } = workspaces;
+  const away = query(connection)
+    .select({ workspaceId })
+    .from(workspaces)
+    .where(sql`${workspaceKey} IN (${sql.raw(MOVED_AWAY_SQL)})`);
+  return away
+    .orderBy(asc(workspaceKey))
+    .all()
+    .map((workspace) => workspace.workspaceId);
 }

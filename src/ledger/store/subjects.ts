@@ -1,11 +1,51 @@
 import type Database from 'better-sqlite3';
+import type { Period } from '../../core/period.ts';
 import { perConnection, query } from './query.ts';
-import { eq, sql } from './schema/drizzle.ts';
-import { tenants, workspaces } from './schema/workspace-tables.ts';
+import { eq, max, sql } from './schema/drizzle.ts';
+import { periodKeyOf, workspaceKeyOf } from './schema/keys.ts';
+import { usageEntries } from './schema/usage-tables.ts';
+import { periods, tenants, workspaces } from './schema/workspace-tables.ts';
+
+/** The highest number of an entry; 0 while there is none. */
+export function lastEntryId(connection: Database.Database): number {
+  return (
+    query(connection)
+      .select({ last: max(usageEntries.entryId) })
+      .from(usageEntries)
+      .get()?.last ?? 0
+  );
+}
 
 /** Looks up the row of a workspace by the name that the service gave it. */
 export function findWorkspace(connection: Database.Database, workspaceId: string) {
   return query(connection).select().from(workspaces).where(eq(workspaces.workspaceId, workspaceId)).get();
+}
+
+const periodByKey = perConnection((connection) =>
+  query(connection)
+    .select()
+    .from(periods)
+    .where(eq(periods.periodKey, sql.placeholder('periodKey')))
+    .prepare(),
+);
+
+/** The row of a period; undefined when the ledger has nothing of it. */
+export function findPeriod(connection: Database.Database, periodKey: number) {
+  return periodByKey(connection).get({ periodKey });
+}
+
+/** The row of a period by its names. */
+export function findPeriodOf(connection: Database.Database, workspaceId: string, period: Period) {
+  const workspace = findWorkspace(connection, workspaceId);
+  return workspace && findPeriod(connection, periodKeyOf(workspace.workspaceKey, period));
+}
+
+/** The row of the workspace that a period is of. */
+export function workspaceOf(connection: Database.Database, periodKey: number): typeof workspaces.$inferSelect {
+  const isOwner = eq(workspaces.workspaceKey, workspaceKeyOf(periodKey));
+  const found = query(connection).select().from(workspaces).where(isOwner).get();
+  if (found === undefined) throw new Error(`the ledger has no workspace of the period with the key ${periodKey}`);
+  return found;
 }
 
 const tenantByKey = perConnection((connection) =>

@@ -4,6 +4,10 @@ import type { RateCardText } from '../../../billing/rates/rate-card-schema.ts';
 import { isoTime } from '../../../core/clock.ts';
 import { LedgerError } from '../../store/errors.ts';
 import type { LedgerConnection } from '../../store/file/open.ts';
+import { query } from '../../store/query.ts';
+import { rateCards } from '../../store/schema/billing-tables.ts';
+import { and, asc, eq, gte, isNull, lt, notLike, or, type SQL } from '../../store/schema/drizzle.ts';
+import { movedLinks } from '../../store/schema/workspace-tables.ts';
 import { headOfChain } from '../runs/digest.ts';
 
 /**
@@ -21,41 +25,30 @@ export interface StoredCard extends RateCard {
   digest: string;
 }
 
-interface CardRecord {
-  cardKey: number;
-  definition: string;
-  digest: string;
-  source: CardSource;
-  recordedAt: string;
-}
-
-const COLUMNS = 'card_key AS cardKey, definition, digest, source, recorded_at AS recordedAt';
-
 /** False in a ledger that has never known a card: pricing costs it nothing. */
 export function hasCards(connection: LedgerConnection): boolean {
-  return connection.prepare('SELECT 1 FROM rate_cards LIMIT 1').get() !== undefined;
+  return query(connection).select({ cardKey: rateCards.cardKey }).from(rateCards).limit(1).get() !== undefined;
 }
 
 /** The cards in force now, in the order in which they were recorded. */
 export function cardsInForce(connection: LedgerConnection): StoredCard[] {
-  const records = connection
-    .prepare(`SELECT ${COLUMNS} FROM rate_cards WHERE retired_after_seq IS NULL ORDER BY card_key`)
-    .all() as CardRecord[];
-  return records.map(toCard);
+  return readCards(connection, isNull(rateCards.retiredAfterSeq)).map(toCard);
 }
 
 /** The cards that were in force when the link `seq` of the chain was made, such as the close of a period. */
 export function cardsAt(connection: LedgerConnection, seq: number): StoredCard[] {
-  const set = connection.prepare('SELECT card_set FROM moved_links WHERE seq = ?').pluck().get(seq);
-  const ofSource = set === undefined ? "source NOT LIKE 'moved %'" : `source = 'moved ${Number(set)}'`;
-  const records = connection
-    .prepare(
-      `SELECT ${COLUMNS} FROM rate_cards
-       WHERE after_seq < ? AND (retired_after_seq IS NULL OR retired_after_seq >= ?) AND ${ofSource} ORDER BY card_key`,
-    )
-    .all(seq, seq) as CardRecord[];
-  return records.map(toCard);
+  const { source, afterSeq, retiredAfterSeq } = rateCards;
+  const moved = query(connection).select().from(movedLinks).where(eq(movedLinks.seq, seq)).get();
+  const isOfSource = moved === undefined ? notLike(source, 'moved %') : eq(source, `moved ${moved.cardSet}`);
+  const isInForce = and(lt(afterSeq, seq), or(isNull(retiredAfterSeq), gte(retiredAfterSeq, seq)));
+  return readCards(connection, and(isInForce, isOfSource)).map(toCard);
 }
+
+function readCards(connection: LedgerConnection, isWanted: SQL | undefined): CardRow[] {
+  return query(connection).select().from(rateCards).where(isWanted).orderBy(asc(rateCards.cardKey)).all();
+}
+
+type CardRow = typeof rateCards.$inferSelect;
 
 /**
  * Makes these the cards in force: new ones are added, those that say something else or are gone go out of force. Returns
@@ -67,9 +60,7 @@ export function replaceCards(
   { cards, source, nowMs }: { cards: readonly RateCardText[] | null; source: CardSource; nowMs: number },
 ): { added: number; retired: number } {
   const wanted = new Map((cards ?? []).map((card) => [digestOf(card), card]));
-  const held = connection
-    .prepare('SELECT card_key AS cardKey, digest, source FROM rate_cards WHERE retired_after_seq IS NULL')
-    .all() as Pick<StoredCard, 'cardKey' | 'digest' | 'source'>[];
+  const held = readCards(connection, isNull(rateCards.retiredAfterSeq));
   const kept = new Set(held.filter((card) => card.source === source && wanted.has(card.digest)));
   const retired = held.filter((card) => !kept.has(card) && (cards !== null || card.source === source));
   const keptDigests = new Set([...kept].map(({ digest }) => digest));
@@ -77,14 +68,14 @@ export function replaceCards(
   if (added.length === 0 && retired.length === 0) return { added: 0, retired: 0 };
   const { seq } = headOfChain(connection);
   const at = isoTime(nowMs);
-  const retire = connection.prepare('UPDATE rate_cards SET retired_at = ?, retired_after_seq = ? WHERE card_key = ?');
-  for (const { cardKey } of retired) retire.run(at, seq, cardKey);
-  const insert = connection.prepare(
-    `INSERT INTO rate_cards (name, currency, digest, definition, source, recorded_at, after_seq)
-     VALUES (?, ?, ?, ?, ?, ?, ?)`,
-  );
+  const db = query(connection);
+  for (const { cardKey } of retired) {
+    db.update(rateCards).set({ retiredAt: at, retiredAfterSeq: seq }).where(eq(rateCards.cardKey, cardKey)).run();
+  }
   for (const [digest, card] of added) {
-    insert.run(card.name, card.currency, digest, JSON.stringify(card), source, at, seq);
+    const { name, currency } = card;
+    const definition = JSON.stringify(card);
+    db.insert(rateCards).values({ name, currency, digest, definition, source, recordedAt: at, afterSeq: seq }).run();
   }
   return { added: added.length, retired: retired.length };
 }
@@ -94,10 +85,10 @@ function digestOf(card: RateCardText): string {
 }
 
 /** The definition passed the schema before it was written; to load that into the writer's thread costs megabytes. */
-function toCard({ cardKey, definition, digest, source, recordedAt }: CardRecord): StoredCard {
+function toCard({ cardKey, definition, digest, source, recordedAt }: CardRow): StoredCard {
   try {
     const card = resolveRateCard(JSON.parse(definition) as RateCardText);
-    return { ...card, cardKey, digest, source, recordedAt };
+    return { ...card, cardKey, digest, source: source as CardSource, recordedAt };
   } catch (cause) {
     throw new LedgerError('rate_card_damaged', `rate card ${cardKey} of the ledger cannot be read`, {
       hint: 'it was changed past the program: run `usage-ledger verify`, and restore the ledger from a backup',

@@ -1,6 +1,11 @@
 import { PeriodPricer } from '../../../billing/rates/period-pricer.ts';
 import type { LedgerConnection } from '../../store/file/open.ts';
+import { query } from '../../store/query.ts';
+import { chargeLines, charges } from '../../store/schema/billing-tables.ts';
+import { asc, eq, isNull } from '../../store/schema/drizzle.ts';
 import { periodOfKey } from '../../store/schema/keys.ts';
+import { periods } from '../../store/schema/workspace-tables.ts';
+import { findPeriod, workspaceOf } from '../../store/subjects.ts';
 import type { MergedRun } from '../runs/apply-run.ts';
 import { cardsInForce, hasCards, type StoredCard } from './card-store.ts';
 import { ChargeWriter, type PricedKey } from './charge-writer.ts';
@@ -16,7 +21,6 @@ const KEYS_A_CHUNK = 5000;
 export function chargeRun({ connection, run, lastEntryIdBefore, changedPeriods }: MergedRun): void {
   if (!hasCards(connection)) return;
   const cards = cardsInForce(connection);
-  const isOpen = connection.prepare('SELECT 1 FROM periods WHERE period_key = ? AND closed_seq IS NULL');
   const writer = new ChargeWriter(connection);
   const changed = connection
     .prepare(
@@ -29,7 +33,7 @@ export function chargeRun({ connection, run, lastEntryIdBefore, changedPeriods }
     .safeIntegers();
   const pricers = new Map<number, PeriodPricer<StoredCard>>();
   for (const periodKey of changedPeriods) {
-    if (isOpen.get(periodKey) === undefined) continue;
+    if (findPeriod(connection, periodKey)?.closedSeq !== null) continue;
     pricers.set(periodKey, new PeriodPricer(cards, run.workspaceId, periodOfKey(periodKey)));
   }
   eachKey(
@@ -47,21 +51,16 @@ export function chargeRun({ connection, run, lastEntryIdBefore, changedPeriods }
 
 /** Prices all periods that are not closed anew: the cards have changed. */
 export function chargeOpenPeriods(connection: LedgerConnection): void {
-  const open = connection
-    .prepare('SELECT period_key FROM periods WHERE closed_seq IS NULL ORDER BY period_key')
-    .pluck()
-    .all() as number[];
-  for (const periodKey of open) chargePeriod(connection, periodKey);
+  const open = query(connection).select().from(periods).where(isNull(periods.closedSeq));
+  for (const { periodKey } of open.orderBy(asc(periods.periodKey)).all()) chargePeriod(connection, periodKey);
 }
 
 /** Prices a period that is not closed anew, such as one that has been reopened. */
 export function chargePeriod(connection: LedgerConnection, periodKey: number): void {
-  connection.prepare('DELETE FROM charges WHERE period_key = ?').run(periodKey);
-  connection.prepare('DELETE FROM charge_lines WHERE period_key = ?').run(periodKey);
-  const workspaceId = connection
-    .prepare('SELECT workspace_id FROM periods JOIN workspaces USING (workspace_key) WHERE period_key = ?')
-    .pluck()
-    .get(periodKey) as string;
+  const db = query(connection);
+  db.delete(charges).where(eq(charges.periodKey, periodKey)).run();
+  db.delete(chargeLines).where(eq(chargeLines.periodKey, periodKey)).run();
+  const { workspaceId } = workspaceOf(connection, periodKey);
   const pricer = new PeriodPricer(cardsInForce(connection), workspaceId, periodOfKey(periodKey));
   const writer = new ChargeWriter(connection);
   const keys = connection

@@ -3,6 +3,7 @@ import type { BilledTenant } from '../../../billing/statement/billed.ts';
 import { encodePeriod, encodeTenant, type PeriodLeaf } from '../../../billing/statement/leaf.ts';
 import type { LedgerConnection } from '../../store/file/open.ts';
 import { periodOfKey } from '../../store/schema/keys.ts';
+import { workspaceOf } from '../../store/subjects.ts';
 import type { Commitment, PeriodAtEvent } from '../close/close-period.ts';
 import { chargePeriod } from './charge-run.ts';
 import { reverseCorrections } from './corrections.ts';
@@ -22,10 +23,7 @@ export function buildTree(
   place: PeriodPlace,
   isChosen: (tenantId: string) => boolean,
 ): StatementTree {
-  const workspaceId = connection
-    .prepare('SELECT workspace_id FROM periods JOIN workspaces USING (workspace_key) WHERE period_key = ?')
-    .pluck()
-    .get(place.periodKey) as string;
+  const { workspaceId } = workspaceOf(connection, place.periodKey);
   const period = periodOfKey(place.periodKey);
   const header = { workspaceId, period, certificate: certificateOf(connection, place) };
   const tree = new MerkleTree();

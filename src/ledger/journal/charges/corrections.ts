@@ -1,63 +1,56 @@
 import { PeriodPricer } from '../../../billing/rates/period-pricer.ts';
 import type { LedgerConnection } from '../../store/file/open.ts';
+import { inserter, query } from '../../store/query.ts';
+import { chargeCorrections } from '../../store/schema/billing-tables.ts';
+import { adjustments } from '../../store/schema/close-tables.ts';
+import { asc, eq } from '../../store/schema/drizzle.ts';
 import { ENTRY_KINDS, periodOfKey } from '../../store/schema/keys.ts';
+import { usageEntries } from '../../store/schema/usage-tables.ts';
+import { findPeriod, tenantIdOf, workspaceOf } from '../../store/subjects.ts';
 import { cardsAt, type StoredCard } from './card-store.ts';
 import { isStorable } from './charge-writer.ts';
 
-interface BookedAdjustment {
-  adjustmentId: bigint;
-  correctsPeriodKey: bigint;
-  bookedPeriodKey: bigint;
-  tenantKey: bigint;
-  tenantId: string;
-  workspaceId: string;
-  closedSeq: bigint;
-  kind: bigint;
-  creditsDelta: bigint;
-  creditsAfter: bigint;
-}
+const insertCorrection = inserter(chargeCorrections);
 
 /**
  * Charges the adjustments that a run has booked: charge(after) - charge(before), both by the card that was in force when
  * the corrected period was closed. So the corrections of a key always add up to what closing it later would have charged.
  */
 export function bookCorrections(connection: LedgerConnection, { runKey }: { runKey: number }): void {
-  const adjustments = connection
-    .prepare(
-      `SELECT a.adjustment_id AS adjustmentId, a.corrects_period_key AS correctsPeriodKey,
-         a.booked_period_key AS bookedPeriodKey, a.tenant_key AS tenantKey, t.tenant_id AS tenantId,
-         w.workspace_id AS workspaceId, p.closed_seq AS closedSeq, e.kind, a.credits_delta AS creditsDelta,
-         e.credits_after AS creditsAfter
-       FROM adjustments a JOIN usage_entries e USING (entry_id)
-       JOIN periods p ON p.period_key = a.corrects_period_key
-       JOIN workspaces w ON w.workspace_key = p.workspace_key
-       JOIN tenants t ON t.tenant_key = a.tenant_key
-       WHERE a.run_key = ? ORDER BY a.adjustment_id`,
-    )
-    .safeIntegers()
-    .all(runKey) as BookedAdjustment[];
+  const { adjustmentId, correctsPeriodKey, bookedPeriodKey, tenantKey, creditsDelta } = adjustments;
+  const { kind, creditsAfter } = usageEntries;
+  const booked = query(connection)
+    .select({ adjustmentId, correctsPeriodKey, bookedPeriodKey, tenantKey, creditsDelta, kind, creditsAfter })
+    .from(adjustments)
+    .innerJoin(usageEntries, eq(usageEntries.entryId, adjustments.entryId))
+    .where(eq(adjustments.runKey, runKey))
+    .orderBy(asc(adjustmentId))
+    .all();
   const insert = insertCorrection(connection);
-  const pricers = new Map<bigint, PeriodPricer<StoredCard>>();
-  for (const adjustment of adjustments) {
-    const { correctsPeriodKey, closedSeq, workspaceId, tenantId, kind, creditsAfter, creditsDelta } = adjustment;
-    let pricer = pricers.get(correctsPeriodKey);
-    if (pricer === undefined) {
-      const cards = cardsAt(connection, Number(closedSeq));
-      pricer = new PeriodPricer(cards, workspaceId, periodOfKey(Number(correctsPeriodKey)));
-      pricers.set(correctsPeriodKey, pricer);
-    }
-    const wasPresent = kind !== BigInt(ENTRY_KINDS.opened) && kind !== BigInt(ENTRY_KINDS.restored);
+  const pricers = new Map<number, PeriodPricer<StoredCard>>();
+  for (const { kind, creditsAfter, ...adjustment } of booked) {
+    const { correctsPeriodKey, creditsDelta } = adjustment;
+    const pricer = pricers.get(correctsPeriodKey) ?? pricerOfClose(connection, correctsPeriodKey);
+    pricers.set(correctsPeriodKey, pricer);
+    const tenantId = tenantIdOf(connection, adjustment.tenantKey);
+    const wasPresent = kind !== ENTRY_KINDS.opened && kind !== ENTRY_KINDS.restored;
     const before = pricer.price(tenantId, creditsAfter - creditsDelta, wasPresent);
-    const after = pricer.price(tenantId, creditsAfter, kind !== BigInt(ENTRY_KINDS.withdrawn));
+    const after = pricer.price(tenantId, creditsAfter, kind !== ENTRY_KINDS.withdrawn);
     if (before === null || after === null) continue;
     const amountMinor = after.charge.amountMinor - before.charge.amountMinor;
     if (amountMinor === 0n && creditsDelta === 0n) continue;
-    insert.run({
+    insert({
       ...adjustment,
       cardKey: after.card.cardKey,
       amountMinor: isStorable(amountMinor) ? amountMinor : null,
     });
   }
+}
+
+/** Prices by the cards that were in force when a period was closed. */
+function pricerOfClose(connection: LedgerConnection, periodKey: number): PeriodPricer<StoredCard> {
+  const cards = cardsAt(connection, findPeriod(connection, periodKey)?.closedSeq ?? 0);
+  return new PeriodPricer(cards, workspaceOf(connection, periodKey).workspaceId, periodOfKey(periodKey));
 }
 
 /**
@@ -78,12 +71,4 @@ export function reverseCorrections(connection: LedgerConnection, { eventSeq }: {
        WHERE credits <> 0 OR amount <> 0`,
     )
     .run(eventSeq);
-}
-
-function insertCorrection(connection: LedgerConnection) {
-  return connection.prepare(
-    `INSERT INTO charge_corrections
-       (booked_period_key, tenant_key, adjustment_id, card_key, corrects_period_key, credits_delta, amount_minor)
-     VALUES (:bookedPeriodKey, :tenantKey, :adjustmentId, :cardKey, :correctsPeriodKey, :creditsDelta, :amountMinor)`,
-  );
 }

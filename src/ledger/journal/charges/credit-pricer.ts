@@ -1,6 +1,7 @@
 import { PeriodPricer } from '../../../billing/rates/period-pricer.ts';
 import type { Period } from '../../../core/period.ts';
 import type { LedgerConnection } from '../../store/file/open.ts';
+import { findPeriodOf } from '../../store/subjects.ts';
 import { cardsAt, cardsInForce, hasCards, type StoredCard } from './card-store.ts';
 
 /** What credits of a tenant in a period cost by the cards in force, in minor units; null when no card prices it. */
@@ -18,13 +19,8 @@ export function creditPricer(connection: LedgerConnection, workspaceId: string):
   let isPriced: boolean | null = null;
   const pricers = new Map<Period, PeriodPricer<StoredCard>>();
   const cardsOf = (period: Period): StoredCard[] => {
-    const closedSeq = connection
-      .prepare(
-        'SELECT closed_seq FROM periods JOIN workspaces USING (workspace_key) WHERE workspace_id = ? AND period = ?',
-      )
-      .pluck()
-      .get(workspaceId, period) as number | null | undefined;
-    return closedSeq === null || closedSeq === undefined ? cardsInForce(connection) : cardsAt(connection, closedSeq);
+    const closedSeq = findPeriodOf(connection, workspaceId, period)?.closedSeq ?? null;
+    return closedSeq === null ? cardsInForce(connection) : cardsAt(connection, closedSeq);
   };
   return (tenantId, period, credits) => {
     isPriced ??= hasCards(connection);

@@ -1,5 +1,9 @@
 import { isoTime } from '../../../core/clock.ts';
 import type { LedgerConnection } from '../../store/file/open.ts';
+import { query } from '../../store/query.ts';
+import { tenantNames } from '../../store/schema/billing-tables.ts';
+import { and, asc, eq, sql } from '../../store/schema/drizzle.ts';
+import { tenants, workspaces } from '../../store/schema/workspace-tables.ts';
 import { headOfChain } from '../runs/digest.ts';
 
 /** What people call a tenant. */
@@ -33,17 +37,8 @@ export interface NamesReport {
 /** Records the names of a workspace's tenants. A period that was closed before keeps the names of its close. */
 export function importNames(connection: LedgerConnection, request: NamesImport): NamesReport {
   const { workspaceId, names, dryRun, nowMs } = request;
-  const tenants = connection
-    .prepare(
-      `SELECT t.tenant_id AS tenantId, t.tenant_key AS tenantKey, n.display_name AS displayName,
-         n.external_ref AS externalRef, n.labels
-       FROM workspaces w JOIN tenants t USING (workspace_key)
-       LEFT JOIN tenant_names n ON n.tenant_key = t.tenant_key
-         AND n.after_seq = (SELECT max(m.after_seq) FROM tenant_names m WHERE m.tenant_key = t.tenant_key)
-       WHERE w.workspace_id = ? ORDER BY t.tenant_id`,
-    )
-    .all(workspaceId) as NamedTenant[];
-  const known = new Map(tenants.map((tenant) => [tenant.tenantId, tenant]));
+  const ofWorkspace = readNames(connection, workspaceId);
+  const known = new Map(ofWorkspace.map((tenant) => [tenant.tenantId, tenant]));
   const named = new Set(names.map(({ tenantId }) => tenantId));
   const report: NamesReport = {
     workspaceId,
@@ -51,7 +46,7 @@ export function importNames(connection: LedgerConnection, request: NamesImport):
     changed: [],
     unchanged: 0,
     unknown: [],
-    missing: tenants.filter(({ tenantId }) => !named.has(tenantId)).map(({ tenantId }) => tenantId),
+    missing: ofWorkspace.filter(({ tenantId }) => !named.has(tenantId)).map(({ tenantId }) => tenantId),
   };
   const write = prepareWrite(connection, nowMs);
   connection
@@ -71,14 +66,22 @@ export function importNames(connection: LedgerConnection, request: NamesImport):
   return report;
 }
 
-interface NamedTenant {
-  tenantId: string;
-  tenantKey: number;
-  displayName: string | null;
-  externalRef: string | null;
-  /** Null: it has no name. */
-  labels: string | null;
+/** The tenants of a workspace, each with its latest name; without one its labels are null. */
+function readNames(connection: LedgerConnection, workspaceId: string) {
+  const { tenantId, tenantKey } = tenants;
+  const { displayName, externalRef, labels, afterSeq } = tenantNames;
+  const latest = sql`(SELECT max(m.after_seq) FROM tenant_names m WHERE m.tenant_key = ${tenantKey})`;
+  return query(connection)
+    .select({ tenantId, tenantKey, displayName, externalRef, labels })
+    .from(workspaces)
+    .innerJoin(tenants, eq(tenants.workspaceKey, workspaces.workspaceKey))
+    .leftJoin(tenantNames, and(eq(tenantNames.tenantKey, tenantKey), eq(afterSeq, latest)))
+    .where(eq(workspaces.workspaceId, workspaceId))
+    .orderBy(asc(tenantId))
+    .all();
 }
+
+type NamedTenant = ReturnType<typeof readNames>[number];
 
 function isSame(tenant: NamedTenant, name: TenantName, labels: string): boolean {
   return tenant.labels === labels && tenant.displayName === name.displayName && tenant.externalRef === name.externalRef;
@@ -86,14 +89,24 @@ function isSame(tenant: NamedTenant, name: TenantName, labels: string): boolean 
 
 function prepareWrite(connection: LedgerConnection, nowMs: number) {
   const { seq } = headOfChain(connection);
+  const { placeholder } = sql;
+  const name = { displayName: placeholder('displayName'), externalRef: placeholder('externalRef') };
   // Of two imports without a link between them no close can tell, so the later one stands.
-  const insert = connection.prepare(
-    `INSERT INTO tenant_names (tenant_key, after_seq, display_name, external_ref, labels, recorded_at)
-     VALUES (?, ?, ?, ?, ?, ?)
-     ON CONFLICT (tenant_key, after_seq) DO UPDATE SET display_name = excluded.display_name,
-       external_ref = excluded.external_ref, labels = excluded.labels, recorded_at = excluded.recorded_at`,
-  );
+  const write = query(connection)
+    .insert(tenantNames)
+    .values({
+      ...{ tenantKey: placeholder('tenantKey'), afterSeq: seq, ...name, labels: placeholder('labels') },
+      recordedAt: isoTime(nowMs),
+    })
+    .onConflictDoUpdate({
+      target: [tenantNames.tenantKey, tenantNames.afterSeq],
+      set: {
+        ...{ displayName: sql`excluded.display_name`, externalRef: sql`excluded.external_ref` },
+        ...{ labels: sql`excluded.labels`, recordedAt: sql`excluded.recorded_at` },
+      },
+    })
+    .prepare();
   return (tenantKey: number, { displayName, externalRef }: TenantName, labels: string): void => {
-    insert.run(tenantKey, seq, displayName, externalRef, labels, isoTime(nowMs));
+    write.run({ tenantKey, displayName, externalRef, labels });
   };
 }

@@ -3,7 +3,12 @@ import type { Certificate } from '../../../billing/statement/leaf.ts';
 import { AppError } from '../../../core/errors.ts';
 import type { Period } from '../../../core/period.ts';
 import type { LedgerConnection } from '../../store/file/open.ts';
-import { periodOfKey } from '../../store/schema/keys.ts';
+import { query } from '../../store/query.ts';
+import { rateCards } from '../../store/schema/billing-tables.ts';
+import { and, desc, eq, gte, lt, lte } from '../../store/schema/drizzle.ts';
+import { periodOfKey, workspaceKeyOf } from '../../store/schema/keys.ts';
+import { runs } from '../../store/schema/run-tables.ts';
+import { movedLinks } from '../../store/schema/workspace-tables.ts';
 
 /** A period in the ledger, and from where its figures and names are read. */
 export interface PeriodPlace {
@@ -54,13 +59,9 @@ export function* billedTenants(
 ): Generator<BilledTenant> {
   const period = periodOfKey(periodKey);
   const cards = cardNames(connection);
-  const workspaceKey = connection
-    .prepare('SELECT workspace_key FROM periods WHERE period_key = ?')
-    .pluck()
-    .get(periodKey) as number | undefined;
   const seq = closedSeq ?? Number.MAX_SAFE_INTEGER;
   const records = billedStatement(connection, { isClosed: closedSeq !== null, isOne: tenantId !== undefined }).iterate({
-    workspaceKey: workspaceKey ?? null,
+    workspaceKey: workspaceKeyOf(periodKey),
     periodKey,
     seq,
     ...(tenantId === undefined ? {} : { tenantId }),
@@ -143,16 +144,19 @@ function correctionStatement(connection: LedgerConnection) {
  */
 export function certificateOf(connection: LedgerConnection, { periodKey, closedSeq }: PeriodPlace): Certificate | null {
   const period = periodOfKey(periodKey);
-  const run = connection
-    .prepare(
-      `SELECT r.run_id AS runId, r.finished_at AS finishedAt, r.records, coalesce(m.origin_digest, r.digest) AS digest
-       FROM runs r JOIN periods p ON p.workspace_key = r.workspace_key
-       LEFT JOIN moved_links m ON m.seq = r.applied_seq
-       WHERE p.period_key = ? AND r.status = 'applied' AND r.from_period <= ? AND r.to_period >= ? AND r.applied_seq < ?
-       ORDER BY r.run_key DESC LIMIT 1`,
-    )
-    .get(periodKey, period, period, closedSeq ?? Number.MAX_SAFE_INTEGER) as Certificate | undefined;
-  return run ?? null;
+  const covers = and(lte(runs.fromPeriod, period), gte(runs.toPeriod, period));
+  const isBefore = closedSeq === null ? undefined : lt(runs.appliedSeq, closedSeq);
+  const found = query(connection)
+    .select()
+    .from(runs)
+    .leftJoin(movedLinks, eq(movedLinks.seq, runs.appliedSeq))
+    .where(and(eq(runs.workspaceKey, workspaceKeyOf(periodKey)), eq(runs.status, 'applied'), covers, isBefore))
+    .orderBy(desc(runs.runKey))
+    .limit(1)
+    .get();
+  if (found === undefined) return null;
+  const { runId, finishedAt, records, digest } = found.runs;
+  return { runId, finishedAt, records, digest: found.moved_links?.originDigest ?? digest } as Certificate;
 }
 
 function ownLine(
@@ -209,9 +213,6 @@ function nameOf(cardKey: bigint, cards: ReadonlyMap<bigint, CardName>): CardName
 }
 
 function cardNames(connection: LedgerConnection): Map<bigint, CardName> {
-  const cards = connection
-    .prepare('SELECT card_key AS cardKey, currency, name AS rateCard FROM rate_cards')
-    .safeIntegers()
-    .all() as (CardName & { cardKey: bigint })[];
-  return new Map(cards.map(({ cardKey, ...card }) => [cardKey, card]));
+  const cards = query(connection).select().from(rateCards).all();
+  return new Map(cards.map(({ cardKey, currency, name }) => [BigInt(cardKey), { currency, rateCard: name }]));
 }

@@ -1,7 +1,11 @@
 import { isoTime } from '../../../core/clock.ts';
 import { addPeriods, periodAt, periodBounds } from '../../../core/period.ts';
 import type { LedgerConnection } from '../../store/file/open.ts';
+import { query } from '../../store/query.ts';
+import { and, eq, gt, isNull, max, min } from '../../store/schema/drizzle.ts';
 import { periodKeyOf, periodOfKey } from '../../store/schema/keys.ts';
+import { periods } from '../../store/schema/workspace-tables.ts';
+import { findPeriod } from '../../store/subjects.ts';
 import { refuseTooLarge } from '../runs/sum-limits.ts';
 
 /**
@@ -13,7 +17,6 @@ export function bookAdjustments(
   connection: LedgerConnection,
   run: { workspaceKey: number; lastEntryIdBefore: number; changedPeriods: ReadonlySet<number>; nowMs: number },
 ): number {
-  const isClosed = connection.prepare('SELECT 1 FROM periods WHERE period_key = ? AND closed_seq IS NOT NULL');
   const book = connection.prepare(
     `INSERT INTO adjustments (corrects_period_key, tenant_key, booked_period_key, credits_delta, requests_delta,
        recorded_at, run_key, entry_id)
@@ -22,7 +25,7 @@ export function bookAdjustments(
   );
   let booked = 0;
   for (const periodKey of [...run.changedPeriods].sort((a, b) => a - b)) {
-    if (isClosed.get(periodKey) === undefined) continue;
+    if ((findPeriod(connection, periodKey)?.closedSeq ?? null) === null) continue;
     const booking = bookingPeriodKey(connection, run.workspaceKey, periodKey, run.nowMs);
     booked += book.run(booking, isoTime(run.nowMs), run.lastEntryIdBefore, periodKey).changes;
     refuseLargeBookings(connection, booking);
@@ -82,21 +85,27 @@ function bookingPeriodKey(
   correctedKey: number,
   nowMs: number,
 ): number {
-  const known = connection
-    .prepare('SELECT min(period_key) FROM periods WHERE workspace_key = ? AND period_key > ? AND closed_seq IS NULL')
-    .pluck()
-    .get(workspaceKey, correctedKey) as number | null;
+  const db = query(connection);
+  const isOwn = eq(periods.workspaceKey, workspaceKey);
+  const isOpen = and(isOwn, gt(periods.periodKey, correctedKey), isNull(periods.closedSeq));
+  const known =
+    db
+      .select({ key: min(periods.periodKey) })
+      .from(periods)
+      .where(isOpen)
+      .get()?.key ?? null;
   if (known !== null) return known;
-  const latest = Number(
-    connection.prepare('SELECT max(period_key) FROM periods WHERE workspace_key = ?').pluck().get(workspaceKey),
-  );
+  const latest =
+    db
+      .select({ key: max(periods.periodKey) })
+      .from(periods)
+      .where(isOwn)
+      .get()?.key ?? correctedKey;
   const next = addPeriods(periodOfKey(latest), 1);
   const current = periodAt(nowMs);
   const period = next > current ? next : current;
   const periodKey = periodKeyOf(workspaceKey, period);
-  const { start, end } = periodBounds(period);
-  connection
-    .prepare('INSERT INTO periods (period_key, workspace_key, period, period_start, period_end) VALUES (?, ?, ?, ?, ?)')
-    .run(periodKey, workspaceKey, period, start, end);
+  const { start: periodStart, end: periodEnd } = periodBounds(period);
+  db.insert(periods).values({ periodKey, workspaceKey, period, periodStart, periodEnd }).run();
   return periodKey;
 }

@@ -2,7 +2,13 @@ import { isoTime } from '../../../core/clock.ts';
 import { AppError } from '../../../core/errors.ts';
 import type { Period } from '../../../core/period.ts';
 import type { LedgerConnection } from '../../store/file/open.ts';
-import { periodKeyOf } from '../../store/schema/keys.ts';
+import { query } from '../../store/query.ts';
+import { closeCommitments } from '../../store/schema/billing-tables.ts';
+import { closedUsage, periodEvents } from '../../store/schema/close-tables.ts';
+import { eq, sql } from '../../store/schema/drizzle.ts';
+import { tenantUsage } from '../../store/schema/usage-tables.ts';
+import { periods } from '../../store/schema/workspace-tables.ts';
+import { findPeriodOf, lastEntryId } from '../../store/subjects.ts';
 import { capLeases, releaseLease, takeLease } from '../runs/claim-run.ts';
 import { type DigestedEvent, digestOfEvent, headOfChain } from '../runs/digest.ts';
 import { reverseAdjustments } from './adjustments.ts';
@@ -83,8 +89,8 @@ export function closePeriod(
   capLeases(connection, request.nowMs);
   return connection
     .transaction(() => {
-      const { workspaceKey, periodKey } = findPeriod(connection, request);
-      if (closedSeqOf(connection, periodKey) !== null) {
+      const { workspaceKey, periodKey, closedSeq } = requirePeriod(connection, request);
+      if (closedSeq !== null) {
         throw new CloseRefusedError(`${request.period} is closed already`, [], 'reopen it first to close it anew');
       }
       return withLease(connection, workspaceKey, request, () => {
@@ -93,18 +99,15 @@ export function closePeriod(
           const hint = 'wait and sync again, or close it with --force, which is recorded';
           throw new CloseRefusedError(`${request.period} cannot be closed yet:`, obstacles, hint);
         }
-        connection
-          .prepare(
-            `INSERT INTO closed_usage
-             SELECT period_key, tenant_key, credits_used, request_count, withdrawn, first_run_key, changed_run_key
-             FROM tenant_usage WHERE period_key = ?`,
-          )
-          .run(periodKey);
+        const db = query(connection);
+        db.insert(closedUsage)
+          .select(db.select().from(tenantUsage).where(eq(tenantUsage.periodKey, periodKey)))
+          .run();
         const eventSeq = headOfChain(connection).seq + 1;
         const commitment = commit?.({ connection, periodKey, eventSeq });
         if (commitment !== undefined) insertCommitment(connection, eventSeq, commitment);
         const event = appendEvent(connection, { ...request, workspaceKey, periodKey, action: 'close', obstacles });
-        connection.prepare('UPDATE periods SET closed_seq = ? WHERE period_key = ?').run(event.eventSeq, periodKey);
+        db.update(periods).set({ closedSeq: event.eventSeq }).where(eq(periods.periodKey, periodKey)).run();
         return event;
       });
     })
@@ -123,14 +126,15 @@ export function reopenPeriod(
   capLeases(connection, request.nowMs);
   return connection
     .transaction(() => {
-      const { workspaceKey, periodKey } = findPeriod(connection, request);
-      if (closedSeqOf(connection, periodKey) === null) {
+      const { workspaceKey, periodKey, closedSeq } = requirePeriod(connection, request);
+      if (closedSeq === null) {
         throw new CloseRefusedError(`${request.period} is not closed`, [], 'only a closed period can be reopened');
       }
       return withLease(connection, workspaceKey, request, () => {
         const event = appendEvent(connection, { ...request, workspaceKey, periodKey, action: 'reopen', obstacles: [] });
-        connection.prepare('DELETE FROM closed_usage WHERE period_key = ?').run(periodKey);
-        connection.prepare('UPDATE periods SET closed_seq = NULL WHERE period_key = ?').run(periodKey);
+        const db = query(connection);
+        db.delete(closedUsage).where(eq(closedUsage.periodKey, periodKey)).run();
+        db.update(periods).set({ closedSeq: null }).where(eq(periods.periodKey, periodKey)).run();
         afterwards?.({ connection, periodKey, eventSeq: event.eventSeq });
         return event;
       });
@@ -139,40 +143,25 @@ export function reopenPeriod(
 }
 
 function insertCommitment(connection: LedgerConnection, eventSeq: number, { leaves, root }: Commitment): void {
-  const { changes } = connection
-    .prepare('INSERT INTO close_commitments (event_seq, leaves, root) VALUES (?, ?, ?) ON CONFLICT DO NOTHING')
-    .run(eventSeq, leaves, root);
-  if (changes > 0) return;
+  const insert = query(connection).insert(closeCommitments).values({ eventSeq, leaves, root });
+  if (insert.onConflictDoNothing().run().changes > 0) return;
   const why = `link ${eventSeq} of the chain has committed to statements before there is such a link`;
   const hint =
     'somebody has written past the program: `usage-ledger verify` says where, `restore` brings a backup back';
   throw new CloseRefusedError('the period cannot be closed:', [why], hint);
 }
 
-function findPeriod(
+function requirePeriod(
   connection: LedgerConnection,
   { workspaceId, period }: { workspaceId: string; period: Period },
-): { workspaceKey: number; periodKey: number } {
-  const workspaceKey = connection
-    .prepare('SELECT workspace_key FROM workspaces WHERE workspace_id = ?')
-    .pluck()
-    .get(workspaceId) as number | undefined;
-  const periodKey = workspaceKey === undefined ? -1 : periodKeyOf(workspaceKey, period);
-  const known = connection.prepare('SELECT 1 FROM periods WHERE period_key = ?').get(periodKey);
-  if (workspaceKey === undefined || known === undefined) {
-    throw new AppError(
-      'unknown_period',
-      `the ledger has nothing of ${period} in workspace ${JSON.stringify(workspaceId)}`,
-      { hint: '`usage-ledger status` says what the ledger covers' },
-    );
-  }
-  return { workspaceKey, periodKey };
-}
-
-function closedSeqOf(connection: LedgerConnection, periodKey: number): number | null {
-  return connection.prepare('SELECT closed_seq FROM periods WHERE period_key = ?').pluck().get(periodKey) as
-    | number
-    | null;
+): typeof periods.$inferSelect {
+  const found = findPeriodOf(connection, workspaceId, period);
+  if (found !== undefined) return found;
+  throw new AppError(
+    'unknown_period',
+    `the ledger has nothing of ${period} in workspace ${JSON.stringify(workspaceId)}`,
+    { hint: '`usage-ledger status` says what the ledger covers' },
+  );
 }
 
 function withLease<T>(
@@ -198,16 +187,7 @@ function appendEvent(connection: LedgerConnection, request: EventRequest): Perio
   const { workspaceId, period, workspaceKey, periodKey, action, by, note, obstacles, nowMs } = request;
   const head = headOfChain(connection);
   const eventSeq = head.seq + 1;
-  const table = action === 'close' ? 'tenant_usage' : 'closed_usage';
-  const figures = connection
-    .prepare(
-      `SELECT count(*) FILTER (WHERE withdrawn = 0) AS tenants, coalesce(sum(credits_used), 0) AS creditsUsed,
-         coalesce(sum(request_count), 0) AS requestCount
-       FROM ${table} WHERE period_key = ?`,
-    )
-    .safeIntegers()
-    .get(periodKey) as Pick<DigestedEvent, 'tenants' | 'creditsUsed' | 'requestCount'>;
-  const lastEntryId = Number(connection.prepare('SELECT coalesce(max(entry_id), 0) FROM usage_entries').pluck().get());
+  const figures = sumUsage(connection, action === 'close' ? tenantUsage : closedUsage, periodKey);
   const reversed =
     action === 'reopen' ? reverseAdjustments(connection, { workspaceKey, periodKey, eventSeq, nowMs }) : 0;
   const event: DigestedEvent = {
@@ -222,31 +202,26 @@ function appendEvent(connection: LedgerConnection, request: EventRequest): Perio
     forced: obstacles.length > 0 ? 1 : 0,
     overridden: JSON.stringify(obstacles),
     ...figures,
-    lastEntryId,
+    lastEntryId: lastEntryId(connection),
   };
   const digest = digestOfEvent(connection, event);
-  connection
-    .prepare(
-      `INSERT INTO period_events (event_seq, workspace_key, period_key, action, at, actor, note, forced, overridden,
-         tenants, credits_used, request_count, last_entry_id, previous_digest, digest)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-    )
-    .run(
-      eventSeq,
-      workspaceKey,
-      periodKey,
-      action,
-      event.at,
-      by,
-      note,
-      event.forced,
-      event.overridden,
-      figures.tenants,
-      figures.creditsUsed,
-      figures.requestCount,
-      lastEntryId,
-      head.digest,
-      digest,
-    );
+  const { workspaceId: _, period: __, ...said } = event;
+  query(connection)
+    .insert(periodEvents)
+    .values({ ...said, action, tenants: Number(figures.tenants), workspaceKey, periodKey, digest })
+    .run();
   return { action, workspaceId, period, at: event.at, ...figures, overridden: obstacles, reversed, eventSeq, digest };
+}
+
+function sumUsage(connection: LedgerConnection, table: typeof tenantUsage | typeof closedUsage, periodKey: number) {
+  const figures = query(connection)
+    .select({
+      tenants: sql<bigint>`count(*) FILTER (WHERE ${table.withdrawn} = 0)`,
+      creditsUsed: sql<bigint>`coalesce(sum(${table.creditsUsed}), 0)`,
+      requestCount: sql<bigint>`coalesce(sum(${table.requestCount}), 0)`,
+    })
+    .from(table)
+    .where(eq(table.periodKey, periodKey))
+    .get();
+  return figures ?? { tenants: 0n, creditsUsed: 0n, requestCount: 0n };
 }

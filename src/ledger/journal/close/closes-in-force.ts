@@ -1,5 +1,8 @@
 import type { Period } from '../../../core/period.ts';
 import type { LedgerConnection } from '../../store/file/open.ts';
+import { query } from '../../store/query.ts';
+import { asc, eq, gt } from '../../store/schema/drizzle.ts';
+import { periods, workspaces } from '../../store/schema/workspace-tables.ts';
 
 /** A close that no reopen has taken back. */
 export interface CloseInForce {
@@ -10,10 +13,14 @@ export interface CloseInForce {
 
 /** The closes in force whose number is larger than this one, oldest first. */
 export function closesInForce(connection: LedgerConnection, afterSeq: number): CloseInForce[] {
-  return connection
-    .prepare(
-      `SELECT p.closed_seq AS eventSeq, w.workspace_id AS workspaceId, p.period
-       FROM periods p JOIN workspaces w USING (workspace_key) WHERE p.closed_seq > ? ORDER BY p.closed_seq`,
-    )
-    .all(afterSeq) as CloseInForce[];
+  const closes = query(connection)
+    .select()
+    .from(periods)
+    .innerJoin(workspaces, eq(workspaces.workspaceKey, periods.workspaceKey))
+    .where(gt(periods.closedSeq, afterSeq))
+    .orderBy(asc(periods.closedSeq))
+    .all();
+  return closes.map(({ periods: { closedSeq, period }, workspaces: { workspaceId } }) => {
+    return { eventSeq: closedSeq ?? 0, workspaceId, period };
+  });
 }

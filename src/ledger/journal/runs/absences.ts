@@ -1,5 +1,9 @@
 import type { LedgerConnection } from '../../store/file/open.ts';
+import { query } from '../../store/query.ts';
+import { and, asc, eq, gte, lte } from '../../store/schema/drizzle.ts';
 import { ENTRY_KINDS, windowBounds } from '../../store/schema/keys.ts';
+import { absences } from '../../store/schema/usage-tables.ts';
+import { periods, tenants } from '../../store/schema/workspace-tables.ts';
 import type { KeySet } from '../staging/key-set.ts';
 import type { ClaimedRun } from './claim-run.ts';
 
@@ -16,14 +20,23 @@ export interface AbsentKey {
  * come first whose tenants have waited longest to be asked for.
  */
 export function absentAgain(connection: LedgerConnection, run: ClaimedRun, keys: KeySet): AbsentKey[] {
-  const noted = connection
-    .prepare(
-      `SELECT a.period_key AS periodKey, a.tenant_key AS tenantKey, t.tenant_id AS tenantId, p.period
-       FROM absences a JOIN periods p USING (period_key) JOIN tenants t USING (tenant_key)
-       WHERE p.workspace_key = ? AND p.period >= ? AND p.period <= ? ORDER BY a.run_key, t.tenant_id, p.period`,
-    )
-    .all(run.workspaceKey, ...windowBounds(run.window)) as AbsentKey[];
-  return noted.filter(({ periodKey, tenantKey }) => !keys.has(periodKey, tenantKey));
+  const { periodKey, tenantKey, runKey } = absences;
+  const { tenantId } = tenants;
+  const { period } = periods;
+  const noted = query(connection)
+    .select({ periodKey, tenantKey, tenantId, period })
+    .from(absences)
+    .innerJoin(periods, eq(periods.periodKey, periodKey))
+    .innerJoin(tenants, eq(tenants.tenantKey, tenantKey))
+    .where(isInWindow(run))
+    .orderBy(asc(runKey), asc(tenantId), asc(period))
+    .all();
+  return noted.filter((key) => !keys.has(key.periodKey, key.tenantKey));
+}
+
+function isInWindow({ workspaceKey, window }: ClaimedRun) {
+  const [from, to] = windowBounds(window);
+  return and(eq(periods.workspaceKey, workspaceKey), gte(periods.period, from), lte(periods.period, to));
 }
 
 /** A walk, as the list of absences is brought up to it. */
@@ -41,10 +54,7 @@ export interface WalkedKeys {
  * first time are on it. Runs after the merge.
  */
 export function noteAbsences(connection: LedgerConnection, { run, keys, knownTenants, sameKeys }: WalkedKeys): void {
-  const covered = connection
-    .prepare('SELECT period_key FROM periods WHERE workspace_key = ? AND period >= ? AND period <= ?')
-    .pluck()
-    .all(run.workspaceKey, ...windowBounds(run.window)) as number[];
+  const covered = query(connection).select().from(periods).where(isInWindow(run)).all();
   const noted = connection.prepare('SELECT tenant_key FROM absences WHERE period_key = ?').pluck();
   const forget = connection.prepare('DELETE FROM absences WHERE period_key = ? AND tenant_key = ?');
   const live = connection.prepare('SELECT count(*) FROM tenant_usage WHERE period_key = ? AND withdrawn = 0').pluck();
@@ -53,7 +63,7 @@ export function noteAbsences(connection: LedgerConnection, { run, keys, knownTen
     .pluck();
   const note = connection.prepare('INSERT INTO absences VALUES (?, ?, ?) ON CONFLICT DO NOTHING');
   const disagree = connection.prepare('UPDATE periods SET unsteady_run_key = ? WHERE period_key = ?');
-  for (const periodKey of covered) {
+  for (const { periodKey } of covered) {
     if (sameKeys.has(periodKey)) continue;
     for (const tenantKey of noted.all(periodKey) as number[]) {
       if (!keys.has(periodKey, tenantKey)) continue;
@@ -76,10 +86,9 @@ export function noteAsked(connection: LedgerConnection, run: ClaimedRun, keys: r
 
 /** Whether the ledger holds keys of this workspace that its latest walks did not show. */
 export function hasAbsences(connection: LedgerConnection, run: ClaimedRun): boolean {
-  const absent = connection
-    .prepare('SELECT 1 FROM absences a JOIN periods p USING (period_key) WHERE p.workspace_key = ? LIMIT 1')
-    .get(run.workspaceKey);
-  return absent !== undefined;
+  const isOfPeriod = eq(absences.periodKey, periods.periodKey);
+  const absent = query(connection).select().from(periods).innerJoin(absences, isOfPeriod);
+  return absent.where(eq(periods.workspaceKey, run.workspaceKey)).limit(1).get() !== undefined;
 }
 
 /**

@@ -2,7 +2,12 @@ import type Database from 'better-sqlite3';
 import { isoTime } from '../../../core/clock.ts';
 import { periodBounds } from '../../../core/period.ts';
 import { FencedError } from '../../store/errors.ts';
+import { query } from '../../store/query.ts';
+import { and, eq, gte, isNotNull, lte, max, min, ne, sql } from '../../store/schema/drizzle.ts';
 import { windowBounds } from '../../store/schema/keys.ts';
+import { runs } from '../../store/schema/run-tables.ts';
+import { periods, tenants, workspaces } from '../../store/schema/workspace-tables.ts';
+import { lastEntryId } from '../../store/subjects.ts';
 import { bookAdjustments } from '../close/adjustments.ts';
 import type { RunStaging, WalkFacts } from '../staging/staging.ts';
 import { type AbsentKey, appendWithdrawals, hasAbsences, noteAbsences, noteAsked } from './absences.ts';
@@ -72,9 +77,7 @@ function merge<Extra>(connection: Connection, request: ApplyRequest<Extra>): App
   const shift = addTenants(connection, run, staging);
   const { keys, tenantBase } = staging;
   const keySetDigest = shift > 0 ? keys.shifted(tenantBase, shift).digest() : facts.keySetDigest;
-  const lastEntryIdBefore = Number(
-    connection.prepare('SELECT coalesce(max(entry_id), 0) FROM usage_entries').pluck().get(),
-  );
+  const lastEntryIdBefore = lastEntryId(connection);
   const shownBefore = figuresShown(connection, run);
   addPeriods(connection, run, staging);
   const { counts, changedPeriods, sameKeys } = mergeStaged(connection, {
@@ -114,19 +117,20 @@ function merge<Extra>(connection: Connection, request: ApplyRequest<Extra>): App
     entries,
   });
   const extra = request.afterMerge({ connection, run, lastEntryIdBefore, counts, changedPeriods, appliedAt, nowMs });
-  connection
-    .prepare('UPDATE workspaces SET first_run_key = coalesce(first_run_key, ?) WHERE workspace_key = ?')
-    .run(run.runKey, run.workspaceKey);
-  connection
-    .prepare(
-      `UPDATE runs SET status = 'applied', finished_at = ?, pages = ?, records = ?, entries = ?, first_entry_id = ?,
-         from_period = ?, to_period = ?, applied_seq = ?, previous_digest = ?, digest = ?, last_change_seq = ?
-       WHERE run_key = ?`,
-    )
-    .run(
-      ...[appliedAt, facts.pages, facts.records, entries, firstEntryId, said.fromPeriod, said.toPeriod],
-      ...[appliedSeq, head.digest, digest, changes.lastChangeSeq, run.runKey],
-    );
+  const db = query(connection);
+  db.update(workspaces)
+    .set({ firstRunKey: sql`coalesce(${workspaces.firstRunKey}, ${run.runKey})` })
+    .where(eq(workspaces.workspaceKey, run.workspaceKey))
+    .run();
+  const { fromPeriod, toPeriod } = said;
+  const { pages, records } = facts;
+  db.update(runs)
+    .set({
+      ...{ status: 'applied', finishedAt: appliedAt, fromPeriod, toPeriod, pages, records, entries, firstEntryId },
+      ...{ appliedSeq, previousDigest: head.digest, digest, lastChangeSeq: changes.lastChangeSeq },
+    })
+    .where(eq(runs.runKey, run.runKey))
+    .run();
   releaseLease(connection, run);
   return { runId: run.runId, entries, counts, appliedSeq, digest, extra };
 }
@@ -136,14 +140,14 @@ function readSaid(
   connection: Connection,
   run: ClaimedRun,
 ): Pick<DigestedRun, 'kind' | 'slot' | 'fromPeriod' | 'toPeriod' | 'fencingToken'> {
-  return connection
-    .prepare(
-      `SELECT kind, slot, fencing_token AS fencingToken,
-         coalesce(from_period, (SELECT min(period) FROM periods WHERE covered_run_key = runs.run_key)) AS fromPeriod,
-         coalesce(to_period, (SELECT max(period) FROM periods WHERE covered_run_key = runs.run_key)) AS toPeriod
-       FROM runs WHERE run_key = ?`,
-    )
-    .get(run.runKey) as ReturnType<typeof readSaid>;
+  const db = query(connection);
+  const said = db.select().from(runs).where(eq(runs.runKey, run.runKey)).get();
+  if (said === undefined) throw new Error(`the ledger has no run ${run.runId}`);
+  const { kind, slot, fencingToken, fromPeriod, toPeriod } = said;
+  const bounds = { first: min(periods.period), last: max(periods.period) };
+  const covered = db.select(bounds).from(periods).where(eq(periods.coveredRunKey, run.runKey)).get();
+  const window = { fromPeriod: fromPeriod ?? covered?.first ?? null, toPeriod: toPeriod ?? covered?.last ?? null };
+  return { kind, slot, fencingToken, ...window };
 }
 
 /**
@@ -151,7 +155,11 @@ function readSaid(
  * returns by how much the new ones move up.
  */
 function addTenants(connection: Connection, run: ClaimedRun, staging: RunStaging): number {
-  const highest = Number(connection.prepare('SELECT coalesce(max(tenant_key), 0) FROM tenants').pluck().get());
+  const highest =
+    query(connection)
+      .select({ key: max(tenants.tenantKey) })
+      .from(tenants)
+      .get()?.key ?? 0;
   const shift = highest - staging.tenantBase;
   const insertOf = (rows: number): Database.Statement => {
     const places = Array.from({ length: rows }, () => '(?, ?, ?)').join(', ');
@@ -173,41 +181,39 @@ function addTenants(connection: Connection, run: ClaimedRun, staging: RunStaging
 
 /** Makes the periods met on the walk real, and marks every period of the window as covered, shown or not. */
 function addPeriods(connection: Connection, run: ClaimedRun, staging: RunStaging): void {
-  const insert = connection.prepare(
-    `INSERT INTO periods (period_key, workspace_key, period, period_start, period_end) VALUES (?, ?, ?, ?, ?)
-     ON CONFLICT (period_key) DO UPDATE SET period_start = excluded.period_start, period_end = excluded.period_end
-     WHERE period_start <> excluded.period_start OR period_end <> excluded.period_end`,
-  );
+  const { workspaceKey, runKey } = run;
+  const db = query(connection);
   for (const { periodKey, period } of staging.periods) {
-    const { start, end } = periodBounds(period);
-    insert.run(periodKey, run.workspaceKey, period, start, end);
+    const { start: periodStart, end: periodEnd } = periodBounds(period);
+    const setWhere = sql`${ne(periods.periodStart, periodStart)} OR ${ne(periods.periodEnd, periodEnd)}`;
+    db.insert(periods)
+      .values({ periodKey, workspaceKey, period, periodStart, periodEnd })
+      .onConflictDoUpdate({ target: periods.periodKey, set: { periodStart, periodEnd }, setWhere })
+      .run();
   }
-  connection
-    .prepare(
-      `UPDATE periods SET covered_run_key = ?, figures_digest = NULL
-       WHERE workspace_key = ? AND period >= ? AND period <= ?`,
-    )
-    .run(run.runKey, run.workspaceKey, ...windowBounds(run.window));
+  const [from, to] = windowBounds(run.window);
+  db.update(periods)
+    .set({ coveredRunKey: runKey, figuresDigest: null })
+    .where(and(eq(periods.workspaceKey, workspaceKey), gte(periods.period, from), lte(periods.period, to)))
+    .run();
 }
 
 /** The digests of the figures that earlier runs have shown of each period. */
 function figuresShown(connection: Connection, run: ClaimedRun): Map<number, Buffer> {
-  const rows = connection
-    .prepare('SELECT period_key, figures_digest FROM periods WHERE workspace_key = ? AND figures_digest IS NOT NULL')
-    .raw()
-    .all(run.workspaceKey) as [number, Buffer][];
-  return new Map(rows);
+  const { periodKey, figuresDigest } = periods;
+  const isShown = and(eq(periods.workspaceKey, run.workspaceKey), isNotNull(figuresDigest));
+  const shown = query(connection).select({ periodKey, figuresDigest }).from(periods).where(isShown).all();
+  return new Map(shown.map((period) => [period.periodKey, period.figuresDigest as Buffer]));
 }
 
 /** A total that does not fit into 64 bits would make every query of that period fail: the run is refused instead. */
 function refuseOverflow(connection: Connection, run: ClaimedRun): void {
-  const periods = connection
-    .prepare('SELECT period_key AS periodKey, period FROM periods WHERE workspace_key = ? AND covered_run_key = ?')
-    .all(run.workspaceKey, run.runKey) as { periodKey: number; period: string }[];
+  const isCovered = and(eq(periods.workspaceKey, run.workspaceKey), eq(periods.coveredRunKey, run.runKey));
+  const covered = query(connection).select().from(periods).where(isCovered).all();
   const totals = connection.prepare(
     'SELECT sum(credits_used), sum(request_count) FROM tenant_usage WHERE period_key = ?',
   );
-  for (const { periodKey, period } of periods) {
+  for (const { periodKey, period } of covered) {
     refuseTooLarge(`the figures of ${period}`, totals, periodKey);
   }
 }

@@ -4,8 +4,10 @@ import { isStillRunning, type ProcessIdentity, thisProcess } from '../../../core
 import { type Randomness, systemRandomness } from '../../../core/randomness.ts';
 import { CLOCK_SLACK_MS } from '../../../core/stored-time.ts';
 import { LeaseHeldError } from '../../store/errors.ts';
-import type { SqlRow } from '../../store/schema/rows.ts';
-import type { leases, runs } from '../../store/schema/run-tables.ts';
+import { query } from '../../store/query.ts';
+import { and, eq, gt, gte, lt, max } from '../../store/schema/drizzle.ts';
+import { leases, runs } from '../../store/schema/run-tables.ts';
+import { workspaces } from '../../store/schema/workspace-tables.ts';
 import { isMovedAway, WorkspaceMovedError } from '../moved-away.ts';
 import type { Window } from '../staging/staging.ts';
 
@@ -68,103 +70,87 @@ function claim(
   holder: ProcessIdentity,
   randomness: Randomness,
 ): ClaimedRun | SlotDone {
-  const workspaceKey = workspaceKeyOf(connection, request.workspaceId, request.workspaceName);
-  if (request.slot !== null) {
-    const doneBy = connection
-      .prepare(
-        // A later run that began before the slot shows that the clock was ahead when it was done: it has come again.
-        `SELECT run_id FROM runs r WHERE workspace_key = @workspaceKey AND kind = @kind AND slot = @slot AND status = 'applied'
-           AND NOT EXISTS (SELECT 1 FROM runs l WHERE l.workspace_key = r.workspace_key AND l.run_key > r.run_key
-             AND l.started_at < @clearlyBefore)`,
-      )
-      .pluck()
-      .get({
-        ...{ workspaceKey, kind: request.kind, slot: request.slot },
-        clearlyBefore: isoTime(Date.parse(request.slot) - CLOCK_SLACK_MS),
-      });
-    if (doneBy !== undefined) return { doneBy: String(doneBy) };
+  const { workspaceId, kind, slot, window } = request;
+  const db = query(connection);
+  const { workspaceKey, firstRunKey } = db
+    .insert(workspaces)
+    .values({ workspaceId, name: request.workspaceName })
+    .onConflictDoUpdate({ target: workspaces.workspaceId, set: { name: request.workspaceName } })
+    .returning()
+    .get();
+  if (slot !== null) {
+    const isOwn = eq(runs.workspaceKey, workspaceKey);
+    // A later run that began before the slot shows that the clock was ahead when it was done: it has come again.
+    const beganBefore = lt(runs.startedAt, isoTime(Date.parse(slot) - CLOCK_SLACK_MS));
+    const earlier = db
+      .select({ last: max(runs.runKey) })
+      .from(runs)
+      .where(and(isOwn, beganBefore))
+      .get();
+    const isOfSlot = and(eq(runs.kind, kind), eq(runs.slot, slot), eq(runs.status, 'applied'));
+    const isSince = gte(runs.runKey, earlier?.last ?? 0);
+    const done = db
+      .select()
+      .from(runs)
+      .where(and(isOwn, isOfSlot, isSince))
+      .get();
+    if (done !== undefined) return { doneBy: done.runId };
   }
   const fencingToken = takeLease(connection, workspaceKey, request, holder);
   const startedAt = isoTime(request.nowMs);
   supersedeRunning(connection, workspaceKey, startedAt);
   const runId = `run_${startedAt.replaceAll(/[-:.]/g, '')}_${randomness.bytes(4).toString('hex')}`;
-  const { lastInsertRowid } = connection
-    .prepare(
-      `INSERT INTO runs (run_id, workspace_key, kind, slot, status, fencing_token, from_period, to_period, started_at)
-       VALUES (?, ?, ?, ?, 'running', ?, ?, ?, ?)`,
-    )
-    .run(
-      runId,
-      workspaceKey,
-      request.kind,
-      request.slot,
-      fencingToken,
-      request.window.from,
-      request.window.to,
-      startedAt,
-    );
-  const runKey = Number(lastInsertRowid);
-  connection.prepare('UPDATE leases SET run_key = ? WHERE workspace_key = ?').run(runKey, workspaceKey);
-  const firstRunKey = connection
-    .prepare('SELECT first_run_key FROM workspaces WHERE workspace_key = ?')
-    .pluck()
-    .get(workspaceKey);
-  const { workspaceId, window } = request;
+  const { runKey } = db
+    .insert(runs)
+    .values({
+      ...{ runId, workspaceKey, kind, slot, status: 'running', fencingToken, startedAt },
+      ...{ fromPeriod: window.from, toPeriod: window.to },
+    })
+    .returning()
+    .get();
+  db.update(leases).set({ runKey }).where(eq(leases.workspaceKey, workspaceKey)).run();
   return { runKey, runId, workspaceKey, workspaceId, fencingToken, window, first: firstRunKey === null };
 }
 
 /** Ends what the lease was taken from, in the transaction that took it. */
 export function supersedeRunning(connection: Connection, workspaceKey: number, at: string): void {
-  connection
-    .prepare(
-      `UPDATE runs SET status = 'superseded', finished_at = ?, error_code = 'superseded',
-         error_message = 'its process ended, or stopped for longer than its lease, before it published'
-       WHERE workspace_key = ? AND status = 'running'`,
-    )
-    .run(at, workspaceKey);
+  const errorMessage = 'its process ended, or stopped for longer than its lease, before it published';
+  query(connection)
+    .update(runs)
+    .set({ status: 'superseded', finishedAt: at, errorCode: 'superseded', errorMessage })
+    .where(and(eq(runs.workspaceKey, workspaceKey), eq(runs.status, 'running')))
+    .run();
 }
 
 /** Extends the lease of a run; false when another run has taken the workspace meanwhile. */
 export function renewLease(connection: Connection, run: ClaimedRun, nowMs: number): boolean {
-  const { changes } = connection
-    .prepare('UPDATE leases SET expires_at = ? WHERE workspace_key = ? AND fencing_token = ? AND released = 0')
-    .run(isoTime(nowMs + LEASE_MS), run.workspaceKey, run.fencingToken);
+  const { changes } = query(connection)
+    .update(leases)
+    .set({ expiresAt: isoTime(nowMs + LEASE_MS) })
+    .where(and(isLeaseOf(run), eq(leases.released, 0)))
+    .run();
   return changes === 1;
 }
 
 /** Whether this run may still publish. Only meaningful inside the transaction that publishes. */
 export function holdsLease(connection: Connection, run: ClaimedRun): boolean {
-  const token = connection
-    .prepare('SELECT fencing_token FROM leases WHERE workspace_key = ? AND released = 0')
-    .pluck()
-    .get(run.workspaceKey);
-  return token === run.fencingToken;
+  const isHeld = and(isLeaseOf(run), eq(leases.released, 0));
+  return query(connection).select().from(leases).where(isHeld).get() !== undefined;
+}
+
+/** Whose token is the one of this run: nobody has taken the workspace since. */
+function isLeaseOf({ workspaceKey, fencingToken }: { workspaceKey: number; fencingToken: number }) {
+  return and(eq(leases.workspaceKey, workspaceKey), eq(leases.fencingToken, fencingToken));
 }
 
 export function releaseLease(connection: Connection, run: { workspaceKey: number; fencingToken: number }): void {
-  connection
-    .prepare('UPDATE leases SET released = 1 WHERE workspace_key = ? AND fencing_token = ?')
-    .run(run.workspaceKey, run.fencingToken);
+  query(connection).update(leases).set({ released: 1 }).where(isLeaseOf(run)).run();
 }
 
 /** For a copy of a ledger: whoever holds a workspace there holds it in the original. */
 export function releaseAllLeases(connection: Connection): void {
-  connection.prepare('UPDATE leases SET released = 1').run();
+  query(connection).update(leases).set({ released: 1 }).run();
 }
-
-function workspaceKeyOf(connection: Connection, workspaceId: string, name: string): number {
-  return Number(
-    connection
-      .prepare(
-        `INSERT INTO workspaces (workspace_id, name) VALUES (?, ?)
-         ON CONFLICT (workspace_id) DO UPDATE SET name = excluded.name RETURNING workspace_key`,
-      )
-      .pluck()
-      .get(workspaceId, name),
-  );
-}
-
-type LeaseRow = Omit<SqlRow<typeof leases>, 'workspace_key' | 'run_key'>;
 
 /**
  * No lease lasts longer than its length from now on: one that was written before the clock was set back would hold its
@@ -173,7 +159,11 @@ type LeaseRow = Omit<SqlRow<typeof leases>, 'workspace_key' | 'run_key'>;
  */
 export function capLeases(connection: Connection, nowMs: number): void {
   const latest = isoTime(nowMs + LEASE_MS);
-  connection.prepare('UPDATE leases SET expires_at = ? WHERE released = 0 AND expires_at > ?').run(latest, latest);
+  query(connection)
+    .update(leases)
+    .set({ expiresAt: latest })
+    .where(and(eq(leases.released, 0), gt(leases.expiresAt, latest)))
+    .run();
 }
 
 /**
@@ -187,27 +177,24 @@ export function takeLease(
   holder = thisProcess(),
 ): number {
   if (isMovedAway(connection, workspaceKey)) throw new WorkspaceMovedError(request.workspaceId);
-  const lease = connection.prepare('SELECT * FROM leases WHERE workspace_key = ?').get(workspaceKey) as
-    | LeaseRow
-    | undefined;
+  const db = query(connection);
+  const lease = db.select().from(leases).where(eq(leases.workspaceKey, workspaceKey)).get();
   if (lease !== undefined && lease.released === 0) {
-    const leftMs = Date.parse(lease.expires_at) - request.nowMs;
-    const gone = lease.holder_host === holder.host && !isStillRunning(lease.holder_pid, lease.holder_start);
+    const leftMs = Date.parse(lease.expiresAt) - request.nowMs;
+    const gone = lease.holderHost === holder.host && !isStillRunning(lease.holderPid, lease.holderStart);
     if (leftMs > 0 && !gone) {
-      const by = `process ${lease.holder_pid} on ${lease.holder_host}`;
+      const by = `process ${lease.holderPid} on ${lease.holderHost}`;
       throw new LeaseHeldError(request.workspaceId, by, leftMs);
     }
   }
-  const token = (lease?.fencing_token ?? 0) + 1;
-  connection
-    .prepare(
-      `INSERT INTO leases
-         (workspace_key, fencing_token, run_key, holder_host, holder_pid, holder_start, expires_at, released)
-       VALUES (?, ?, 0, ?, ?, ?, ?, 0)
-       ON CONFLICT (workspace_key) DO UPDATE SET fencing_token = excluded.fencing_token,
-         holder_host = excluded.holder_host, holder_pid = excluded.holder_pid, holder_start = excluded.holder_start,
-         expires_at = excluded.expires_at, released = 0`,
-    )
-    .run(workspaceKey, token, holder.host, holder.pid, holder.start, isoTime(request.nowMs + LEASE_MS));
-  return token;
+  const fencingToken = (lease?.fencingToken ?? 0) + 1;
+  const taken = {
+    ...{ fencingToken, expiresAt: isoTime(request.nowMs + LEASE_MS), released: 0 },
+    ...{ holderHost: holder.host, holderPid: holder.pid, holderStart: holder.start },
+  };
+  db.insert(leases)
+    .values({ workspaceKey, runKey: 0, ...taken })
+    .onConflictDoUpdate({ target: leases.workspaceKey, set: taken })
+    .run();
+  return fencingToken;
 }

@@ -1,6 +1,11 @@
 import type Database from 'better-sqlite3';
 import { isoTime } from '../../../core/clock.ts';
+import { query } from '../../store/query.ts';
+import { and, count, eq, gte, lte } from '../../store/schema/drizzle.ts';
 import { windowBounds } from '../../store/schema/keys.ts';
+import { runs } from '../../store/schema/run-tables.ts';
+import { tenantUsage } from '../../store/schema/usage-tables.ts';
+import { periods } from '../../store/schema/workspace-tables.ts';
 import { type ClaimedRun, releaseLease } from './claim-run.ts';
 
 /** Why a run published nothing. */
@@ -16,12 +21,12 @@ export interface RunFailure {
 export function failRun(connection: Database.Database, run: ClaimedRun, failure: RunFailure, nowMs: number): void {
   connection
     .transaction(() => {
-      connection
-        .prepare(
-          `UPDATE runs SET status = ?, finished_at = ?, pages = ?, records = ?, error_code = ?, error_message = ?
-           WHERE run_key = ? AND status = 'running'`,
-        )
-        .run(failure.status, isoTime(nowMs), failure.pages, failure.records, failure.code, failure.message, run.runKey);
+      const { code: errorCode, message: errorMessage, ...rest } = failure;
+      query(connection)
+        .update(runs)
+        .set({ ...rest, finishedAt: isoTime(nowMs), errorCode, errorMessage })
+        .where(and(eq(runs.runKey, run.runKey), eq(runs.status, 'running')))
+        .run();
       releaseLease(connection, run);
     })
     .immediate();
@@ -29,13 +34,17 @@ export function failRun(connection: Database.Database, run: ClaimedRun, failure:
 
 /** How many records the ledger holds inside the window: an empty answer is suspicious when there are any. */
 export function countKnownRecords(connection: Database.Database, run: ClaimedRun): number {
-  return Number(
-    connection
-      .prepare(
-        `SELECT count(*) FROM tenant_usage u JOIN periods p ON p.period_key = u.period_key
-         WHERE p.workspace_key = ? AND p.period >= ? AND p.period <= ? AND u.withdrawn = 0`,
-      )
-      .pluck()
-      .get(run.workspaceKey, ...windowBounds(run.window)),
+  const [from, to] = windowBounds(run.window);
+  const isInWindow = and(
+    eq(periods.workspaceKey, run.workspaceKey),
+    gte(periods.period, from),
+    lte(periods.period, to),
   );
+  const known = query(connection)
+    .select({ records: count() })
+    .from(tenantUsage)
+    .innerJoin(periods, eq(periods.periodKey, tenantUsage.periodKey))
+    .where(and(isInWindow, eq(tenantUsage.withdrawn, 0)))
+    .get();
+  return known?.records ?? 0;
 }

@@ -1,4 +1,8 @@
 import type { LedgerConnection } from '../../store/file/open.ts';
+import { query } from '../../store/query.ts';
+import { eq } from '../../store/schema/drizzle.ts';
+import { runs } from '../../store/schema/run-tables.ts';
+import { workspaces } from '../../store/schema/workspace-tables.ts';
 
 /** The first published run of a workspace. */
 export interface FirstRun {
@@ -8,11 +12,12 @@ export interface FirstRun {
 
 /** Null when nothing has been published. */
 export function firstRun(connection: LedgerConnection, workspaceId: string): FirstRun | null {
-  const found = connection
-    .prepare(
-      `SELECT iif(kind = 'manual', NULL, started_at) AS wholeReadAt
-       FROM workspaces JOIN runs ON run_key = first_run_key WHERE workspace_id = ?`,
-    )
-    .get(workspaceId);
-  return (found as FirstRun | undefined) ?? null;
+  const { kind, startedAt } = runs;
+  const found = query(connection)
+    .select({ kind, startedAt })
+    .from(workspaces)
+    .innerJoin(runs, eq(runs.runKey, workspaces.firstRunKey))
+    .where(eq(workspaces.workspaceId, workspaceId))
+    .get();
+  return found === undefined ? null : { wholeReadAt: found.kind === 'manual' ? null : found.startedAt };
 }

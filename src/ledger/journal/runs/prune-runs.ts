@@ -1,4 +1,11 @@
 import type { LedgerConnection } from '../../store/file/open.ts';
+import { query } from '../../store/query.ts';
+import { and, asc, eq, gte, inArray, isNotNull, isNull, lte, ne, notInArray, or } from '../../store/schema/drizzle.ts';
+import { leases, runs, walks } from '../../store/schema/run-tables.ts';
+import { ledgerMeta } from '../../store/schema/workspace-tables.ts';
+
+/** The name of what is kept in `ledger_meta`; triggers have it, too. */
+const KEPT_FROM_RUN = 'kept_from_run';
 
 /** Runs that one transaction looks at. */
 const RUNS_A_STEP = 500;
@@ -23,36 +30,44 @@ export function pruneRuns(connection: LedgerConnection, before: string): PrunedR
 
 /** The run from which on every certificate is kept; older runs without entries may have lost theirs. */
 export function keptFromRun(connection: LedgerConnection): number {
-  const value = connection.prepare("SELECT value FROM ledger_meta WHERE name = 'kept_from_run'").pluck().get();
-  return value === undefined ? 0 : Number(value);
+  const kept = query(connection).select().from(ledgerMeta).where(eq(ledgerMeta.name, KEPT_FROM_RUN)).get();
+  return Number(kept?.value ?? 0);
 }
 
 function prune(connection: LedgerConnection, before: string): PrunedRuns {
   const from = keptFromRun(connection);
-  const next = connection
-    .prepare('SELECT run_key AS runKey, started_at AS startedAt FROM runs WHERE run_key >= ? ORDER BY run_key LIMIT ?')
-    .all(from, RUNS_A_STEP) as { runKey: number; startedAt: string }[];
-  const firstKept = next.findIndex(({ startedAt }) => startedAt >= before);
+  const db = query(connection);
+  const { runKey, startedAt, appliedSeq } = runs;
+  const next = db
+    .select({ runKey, startedAt })
+    .from(runs)
+    .where(gte(runKey, from))
+    .orderBy(asc(runKey))
+    .limit(RUNS_A_STEP)
+    .all();
+  const firstKept = next.findIndex((run) => run.startedAt >= before);
   const old = firstKept === -1 ? next : next.slice(0, firstKept);
   const last = old.at(-1);
   if (last === undefined) return { certificates: 0, runs: 0, more: false };
   // First of all: the triggers let go only of what lies before it.
-  connection
-    .prepare(
-      `INSERT INTO ledger_meta (name, value) VALUES ('kept_from_run', ?)
-       ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
-    )
-    .run(String(last.runKey + 1));
+  const value = String(last.runKey + 1);
+  db.insert(ledgerMeta)
+    .values({ name: KEPT_FROM_RUN, value })
+    .onConflictDoUpdate({ target: ledgerMeta.name, set: { value } })
+    .run();
   // The last run of a workspace says how it fares; its lease names it.
-  const gone = `run_key >= @from AND run_key <= @to AND entries = 0 AND status <> 'running'
-    AND (applied_seq IS NOT NULL OR run_key NOT IN (SELECT run_key FROM leases))`;
-  const range = { from, to: last.runKey };
-  const certificates = connection
-    .prepare(
-      `DELETE FROM walks WHERE run_key >= @from AND run_key <= @to
-         AND run_key IN (SELECT run_key FROM runs WHERE ${gone})`,
-    )
-    .run(range).changes;
-  const runs = connection.prepare(`DELETE FROM runs WHERE ${gone} AND applied_seq IS NULL`).run(range).changes;
-  return { certificates, runs, more: old.length === RUNS_A_STEP };
+  const isNoLast = notInArray(runKey, db.select({ runKey: leases.runKey }).from(leases));
+  const isGone = and(
+    ...[gte(runKey, from), lte(runKey, last.runKey), eq(runs.entries, 0), ne(runs.status, 'running')],
+    or(isNotNull(appliedSeq), isNoLast),
+  );
+  const { changes: certificates } = db
+    .delete(walks)
+    .where(inArray(walks.runKey, db.select({ runKey }).from(runs).where(isGone)))
+    .run();
+  const { changes } = db
+    .delete(runs)
+    .where(and(isGone, isNull(appliedSeq)))
+    .run();
+  return { certificates, runs: changes, more: old.length === RUNS_A_STEP };
 }

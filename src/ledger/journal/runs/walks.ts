@@ -1,6 +1,7 @@
 import type Database from 'better-sqlite3';
 import { isoTime } from '../../../core/clock.ts';
-import type { walks } from '../../store/schema/run-tables.ts';
+import { query } from '../../store/query.ts';
+import { walks } from '../../store/schema/run-tables.ts';
 import type { WalkFacts } from '../staging/staging.ts';
 
 /** `accepted`: proven complete. `moved`: the listing changed under it. `unconfirmed`: another walk must agree first. */
@@ -19,26 +20,14 @@ export interface WalkRecord {
 
 /** Stores the certificate of a walk, whether it was accepted or not. */
 export function recordWalk(connection: Database.Database, runKey: number, walk: WalkRecord): void {
-  const { facts } = walk;
-  connection
-    .prepare(
-      `INSERT INTO walks (run_key, walk_number, started_at, finished_at, pages, records, distinct_keys, total_records,
-         total_pages, key_set_digest, content_digest, verdict, signs)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-    )
-    .run(
-      runKey,
-      walk.walkNumber,
-      isoTime(walk.startedAtMs),
-      isoTime(walk.finishedAtMs),
-      facts.pages,
-      facts.records,
-      facts.distinctKeys,
-      facts.totalRecords,
-      facts.totalPages,
-      facts.keySetDigest,
-      facts.contentDigest,
-      walk.verdict,
-      JSON.stringify(walk.signs),
-    );
+  const { walkNumber, facts, verdict, signs } = walk;
+  const { pages, records, distinctKeys, totalRecords, totalPages, keySetDigest, contentDigest } = facts;
+  query(connection)
+    .insert(walks)
+    .values({
+      ...{ runKey, walkNumber, startedAt: isoTime(walk.startedAtMs), finishedAt: isoTime(walk.finishedAtMs) },
+      ...{ pages, records, distinctKeys, totalRecords, totalPages, keySetDigest, contentDigest },
+      ...{ verdict, signs: JSON.stringify(signs) },
+    })
+    .run();
 }

@@ -41,6 +41,7 @@ export const {
   not,
   notExists,
   notInArray,
+  notLike,
   or,
   sql,
 }: typeof import('drizzle-orm') = require('drizzle-orm');

@@ -8,6 +8,11 @@ export function periodKeyOf(workspaceKey: number, period: Period): number {
   return workspaceKey * PERIODS_PER_WORKSPACE + periodIndex(period);
 }
 
+/** The key of the workspace that a period is of. */
+export function workspaceKeyOf(periodKey: number): number {
+  return Math.floor(periodKey / PERIODS_PER_WORKSPACE);
+}
+
 export function periodOfKey(periodKey: number): Period {
   return periodFromIndex(periodKey % PERIODS_PER_WORKSPACE);
 }
