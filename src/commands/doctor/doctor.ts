@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { Config } from '../../config/types.ts';
+import type { Config, WorkspaceConfig } from '../../config/types.ts';
 import { ConfigError, summarizeError } from '../../core/errors.ts';
 import { counted } from '../../core/text/counted.ts';
 import { inertText } from '../../core/text/inert-text.ts';
@@ -19,14 +19,21 @@ import { checkSchedule } from './check-schedule.ts';
 import { checkService } from './check-service.ts';
 import { checkVariables } from './check-variables.ts';
 import { type Finding, fail, ok } from './finding.ts';
+import { probeService } from './probe/probe.ts';
+import { openTrial, type Trial } from './probe/trial.ts';
+
+interface DoctorOptions {
+  probe?: boolean;
+}
 
 export function doctorCommand(cli: CliContext): Command {
   return reportingCommand('doctor')
-    .addHelpText('after', examples('usage-ledger doctor', 'usage-ledger doctor --json'))
-    .action(() => doctor(cli));
+    .option('--probe', 'try on the service what the program takes for granted of it: some ten requests a workspace')
+    .addHelpText('after', examples('usage-ledger doctor', 'usage-ledger doctor --json', 'usage-ledger doctor --probe'))
+    .action((options: DoctorOptions) => doctor(cli, options));
 }
 
-async function doctor(cli: CliContext): Promise<void> {
+async function doctor(cli: CliContext, options: DoctorOptions): Promise<void> {
   const config = await loadConfig(cli);
   if (config instanceof ConfigError) {
     // The rest depends on the configuration; what does not is told at once.
@@ -39,7 +46,7 @@ async function doctor(cli: CliContext): Promise<void> {
     cli.exitCode = EXIT.usage;
     return;
   }
-  const findings = await cli.withContext((context) => examineAll(cli, context), { config });
+  const findings = await cli.withContext((context) => examineAll(cli, context, options), { config });
   tell(cli, findings);
   if (findings.some(({ status }) => status === 'fail')) cli.exitCode = EXIT.fault;
 }
@@ -57,7 +64,7 @@ function configFindings({ faults }: ConfigError): Finding[] {
   return faults.map(({ path, message, hint }) => fail('configuration', message, hint, path));
 }
 
-async function examineAll(cli: CliContext, { config, clock }: Context): Promise<Finding[]> {
+async function examineAll(cli: CliContext, { config, clock }: Context, { probe }: DoctorOptions): Promise<Finding[]> {
   const { env, cwd } = cli.io;
   const { path } = config.ledger;
   const source = config.file ?? 'the environment';
@@ -65,9 +72,10 @@ async function examineAll(cli: CliContext, { config, clock }: Context): Promise<
   const { shard } = config;
   const workspaces = shard === null ? count : `${count}, ${shard.elsewhere.length} elsewhere (shard ${shard.label})`;
   const findings = await examine([
-    ...config.workspaces.map(
-      (workspace) => ['service', () => checkService(workspace, { clock, proxy: config.proxy })] as const,
-    ),
+    ...config.workspaces.map((workspace): Check => {
+      const trial = openTrial(workspace, { clock, proxy: config.proxy });
+      return ['service', () => askService(workspace, trial, probe === true)];
+    }),
     ['channel', () => checkChannels(config)],
     ['routes', () => checkRoutes(config)],
     ['variables', () => checkVariables(config, env)],
@@ -83,6 +91,15 @@ async function examineAll(cli: CliContext, { config, clock }: Context): Promise<
     ['pm2', () => checkPm2(cwd)],
   ]);
   return [ok('configuration', `${source}: ${workspaces}`), ...findings];
+}
+
+async function askService(workspace: WorkspaceConfig, trial: Trial, probe: boolean): Promise<Finding[]> {
+  try {
+    const findings = await checkService(workspace, trial);
+    return probe ? [...findings, ...(await probeService(workspace.id, trial))] : findings;
+  } finally {
+    await trial.close();
+  }
 }
 
 type Check = readonly [name: string, run: () => Finding[] | Promise<Finding[]>];

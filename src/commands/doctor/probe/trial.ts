@@ -1,0 +1,59 @@
+import type { Config, WorkspaceConfig } from '../../../config/types.ts';
+import type { Clock } from '../../../core/clock.ts';
+import { parseUsagePage, type UsagePage } from '../../../usage-api/answers/check-page.ts';
+import { UsageApiClient, type UsagePageQuery } from '../../../usage-api/client.ts';
+
+const REQUEST_TIMEOUT_MS = 10_000;
+
+export interface TrialOptions {
+  clock: Clock;
+  proxy: Config['proxy'];
+}
+
+/** An answer that has been believed. */
+export interface Asked {
+  page: UsagePage;
+  latencyMs: number;
+  /** Our clock minus the service's; null when it sends none. */
+  skewMs: number | null;
+}
+
+/** Asks the service for usage, one request after the other. */
+export interface Trial {
+  ask(query: UsagePageQuery): Promise<Asked>;
+  close(): Promise<void>;
+}
+
+/** Not the context's client: its patience would make a doctor who says nothing for minutes. */
+export function openTrial(workspace: WorkspaceConfig, { clock, proxy }: TrialOptions): Trial {
+  const { id, baseUrl, embedUrl, apiKeyId, secretKey, signing, ca } = workspace;
+  const client = new UsageApiClient({
+    baseUrl,
+    embedUrl,
+    workspaceId: id,
+    apiKeyId,
+    secretKey,
+    signing,
+    concurrency: 1,
+    requestTimeoutMs: REQUEST_TIMEOUT_MS,
+    retries: 1,
+    ca,
+    proxy,
+    clock,
+  });
+  return {
+    async ask(query) {
+      const asked = clock.monotonic();
+      const { body, requestedAtMs, receivedAtMs, serverDateMs } = await client.fetchUsagePage(query);
+      const latencyMs = Math.round(clock.monotonic() - asked);
+      const { page = 1, tenantId } = query;
+      return {
+        page: parseUsagePage(Buffer.concat(body), { page, workspaceId: id, tenantId }),
+        latencyMs,
+        // The Date header has whole seconds: the service's clock was half a second further on average.
+        skewMs: serverDateMs === null ? null : (requestedAtMs + receivedAtMs) / 2 - (serverDateMs + 500),
+      };
+    },
+    close: () => client.close(),
+  };
+}
