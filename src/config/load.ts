@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { parseEnv } from 'node:util';
 import { ConfigError, type ConfigFault } from '../core/errors.ts';
@@ -8,6 +8,7 @@ import { readCaFiles } from './reading/ca-files.ts';
 import { schemaFaults, tidyFaults } from './reading/faults.ts';
 import { type EmptiedSetting, type Interpolated, interpolate } from './reading/interpolate.ts';
 import { groupOf } from './reading/path.ts';
+import { readRegularFile } from './reading/regular-file.ts';
 import { readSecretFiles } from './reading/secrets.ts';
 import { parseYaml } from './reading/yaml.ts';
 import { resolveConfig } from './resolve/resolve-config.ts';
@@ -193,7 +194,7 @@ function withDotEnv(folder: string, env: NodeJS.ProcessEnv, configFile: string |
 
 function readText(file: string, failed: (code: string) => ConfigError): string {
   try {
-    return readFileSync(file, 'utf8');
+    return readRegularFile(file);
   } catch (error) {
     throw failed((error as NodeJS.ErrnoException).code ?? 'error');
   }

@@ -1,7 +1,11 @@
-import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { createWorld, FIRST, parseJson, runInEmptyFolder } from './world.ts';
+import { createWorld, FIRST, parseJson, runInEmptyFolder, workspaceSettings } from './world.ts';
+
+const CLI = fileURLToPath(new URL('../../dist/cli.js', import.meta.url));
 
 const FIVE_MISTAKES = {
   ledgr: { path: 'x' },
@@ -27,6 +31,27 @@ describe('a wrong configuration', () => {
       for (const path of PATHS) expect(told).toContain(`${path}: `);
       if (command === 'doctor') expect(out.match(/^FAIL {2}configuration /gm)).toHaveLength(5);
       else expect(err).toContain('5 mistakes');
+    },
+  );
+
+  it.each(['usage-ledger.yml', '.env', 'secret', 'ca.pem'])(
+    'that is a pipe, here %s, is refused instead of waited for',
+    async (name) => {
+      const world = await createWorld(FIRST);
+      const workspace = {
+        ...workspaceSettings(world.sandbox, FIRST),
+        secret_key_file: './secret',
+        ca_file: './ca.pem',
+      };
+      world.configure({ workspaces: [{ ...workspace, secret_key: undefined }] });
+      rmSync(join(world.folder, name), { force: true });
+      execFileSync('mkfifo', [join(world.folder, name)]);
+      const args = [CLI, 'status'];
+      const { status, stderr } = spawnSync(process.execPath, args, {
+        ...{ cwd: world.folder, encoding: 'utf8', timeout: 10_000, killSignal: 'SIGKILL' },
+      });
+      expect(stderr).toContain('cannot be read (it is no regular file)');
+      expect(status).toBe(2);
     },
   );
 

@@ -1,8 +1,8 @@
 import { X509Certificate } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { ConfigFault } from '../../core/errors.ts';
 import { groupOf, listOf } from './path.ts';
+import { readRegularFile } from './regular-file.ts';
 import { remedyFor } from './remedies.ts';
 
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
@@ -38,7 +38,7 @@ export function readCaFiles(
 function readCertificates(file: string): { pem: string } | { mistake: string } {
   let text: string;
   try {
-    text = readFileSync(file, 'latin1');
+    text = readRegularFile(file, 'latin1');
   } catch (error) {
     return { mistake: `names a file that cannot be read (${(error as NodeJS.ErrnoException).code ?? 'error'})` };
   }

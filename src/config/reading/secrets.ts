@@ -1,9 +1,9 @@
-import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { ConfigFault } from '../../core/errors.ts';
 import { secretRule } from '../rules.ts';
 import type { ChannelConfig, Config } from '../types.ts';
 import { groupOf, listOf } from './path.ts';
+import { readRegularFile } from './regular-file.ts';
 import { remedyFor } from './remedies.ts';
 
 /** Every secret value of a configuration, for the redactor; none is empty, none is there twice. */
@@ -94,7 +94,7 @@ export function readSecretFiles(
 
 function readSecret(file: string): { secret: string; mistake?: never } | { mistake: string } {
   try {
-    const secret = readFileSync(file, 'utf8').replace(/[\r\n]+$/, '');
+    const secret = readRegularFile(file).replace(/[\r\n]+$/, '');
     if (secret === '') return { mistake: 'names an empty file' };
     const mistake = secretRule(secret);
     return mistake === null ? { secret } : { mistake: `names a file whose secret ${mistake}` };

@@ -14,8 +14,8 @@ interface Guesses {
 }
 
 /**
- * Bounds how fast a token can be guessed from one address: ten wrong ones at once, then one every six seconds. Who has
- * used them up is refused with the right token, too: else the answer would still tell which guess was right.
+ * Slows down who sends wrong tokens from one address: ten at once, then one every six seconds. The right token is let in all
+ * the same, or whoever shares the address could shut its owner out; what keeps it from being guessed is its length.
  */
 export class GuessLimit {
   readonly #guesses = new Map<string, Guesses>();

@@ -96,12 +96,12 @@ function addGuards(app: FastifyInstance, { host, token, logger }: HttpOptions): 
     }
     // The route and not the address: however an address is written, only the one route is open.
     const open = token === null || request.routeOptions.url === HEALTH_PATH;
-    const waitSeconds = open ? 0 : guesses.waitSeconds(request.ip);
-    if (waitSeconds > 0) {
-      const hint = 'too many wrong tokens came from this address';
-      return reply.code(429).header('retry-after', waitSeconds).send({ error: 'too_many_attempts', hint });
-    }
     if (!open && !carriesToken(request.headers.authorization, token)) {
+      const waitSeconds = guesses.waitSeconds(request.ip);
+      if (waitSeconds > 0) {
+        const hint = 'too many wrong tokens came from this address';
+        return reply.code(429).header('retry-after', waitSeconds).send({ error: 'too_many_attempts', hint });
+      }
       // Without any token nothing was guessed: a browser asks so at first.
       if (request.headers.authorization !== undefined) guesses.wrong(request.ip);
       return reply

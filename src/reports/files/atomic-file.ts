@@ -1,17 +1,19 @@
-import { closeSync, existsSync, fsyncSync, lstatSync, openSync, realpathSync, renameSync, rmSync } from 'node:fs';
+import { closeSync, fsyncSync, openSync, renameSync, rmSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { UsageError } from '../../core/errors.ts';
 import { randomId } from '../../core/randomness.ts';
 
 /**
  * Makes a file at once: whoever looks sees the old one or the new one, never half of it. It can be read by its owner
- * alone. `write` gets the path of an empty file to write into; when it fails, nothing is left behind.
+ * alone. A link is replaced, never followed: it may have been laid by somebody else. `write` gets the path of an empty file to write into; when it fails, nothing is left behind.
  *
  * @throws UsageError when there can be no file at `path`.
  */
 export async function writeAtomically(path: string, write: (part: string) => Promise<void> | void): Promise<void> {
-  const target = targetOf(path);
-  const part = join(dirname(target), `.${basename(target).slice(0, 100)}.part-${randomId().slice(0, 8)}`);
+  if (statSync(path, { throwIfNoEntry: false })?.isFile() === false) {
+    throw new UsageError(`${path} is no file`, 'name a file, or leave --out away to write to stdout');
+  }
+  const part = join(dirname(path), `.${basename(path).slice(0, 100)}.part-${randomId().slice(0, 8)}`);
   try {
     closeSync(openSync(part, 'wx', 0o600));
   } catch (error) {
@@ -23,17 +25,9 @@ export async function writeAtomically(path: string, write: (part: string) => Pro
     const descriptor = openSync(part, 'r+');
     fsyncSync(descriptor);
     closeSync(descriptor);
-    renameSync(part, target);
+    renameSync(part, path);
   } catch (error) {
     rmSync(part, { force: true });
     throw error;
   }
-}
-
-/** What a link leads to is replaced, not the link. */
-function targetOf(path: string): string {
-  const target = existsSync(path) ? realpathSync(path) : path;
-  const found = lstatSync(target, { throwIfNoEntry: false });
-  if (found === undefined || found.isFile()) return target;
-  throw new UsageError(`${path} is no file`, 'name a file, or leave --out away to write to stdout');
 }

@@ -1,4 +1,13 @@
-import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { tableFromIPC } from 'apache-arrow';
 import { readParquet } from 'parquet-wasm';
@@ -168,18 +177,26 @@ describe('a file', () => {
     expect(readdirSync(folder)).toEqual(['rows.csv']);
   });
 
-  test('behind a link is the one that is replaced', async () => {
+  test('behind a link stays as it is: the link is replaced', async () => {
     const folder = temporaryFolder();
     writeFileSync(join(folder, 'real.csv'), 'old');
     symlinkSync('real.csv', join(folder, 'link.csv'));
     await writeSheetFile(sheet(), { path: join(folder, 'link.csv'), format: 'csv' });
-    expect(readFileSync(join(folder, 'real.csv'), 'utf8')).toMatch(/^id,/);
+    expect(readFileSync(join(folder, 'real.csv'), 'utf8')).toBe('old');
+    expect(lstatSync(join(folder, 'link.csv')).isFile()).toBe(true);
+    expect(readFileSync(join(folder, 'link.csv'), 'utf8')).toMatch(/^id,/);
   });
 
   test('where none can be is refused in words', async () => {
     const folder = temporaryFolder();
     mkdirSync(join(folder, 'folder'));
-    for (const path of [join(folder, 'folder'), join(folder, 'missing', 'rows.csv'), '/dev/null']) {
+    symlinkSync('folder', join(folder, 'to-folder'));
+    for (const path of [
+      join(folder, 'folder'),
+      join(folder, 'to-folder'),
+      join(folder, 'missing', 'rows.csv'),
+      '/dev/null',
+    ]) {
       await expect(writeAtomically(path, () => {})).rejects.toMatchObject({ code: 'usage' });
     }
   });
