@@ -12,6 +12,8 @@ export class Publisher {
   readonly #ledgerPath: string;
   readonly #elsewhere: readonly string[];
   #client: ReplicaClient | null = null;
+  /** What was mended of the replica and has not been reported yet. */
+  #mended: readonly string[] = [];
 
   /** `elsewhere`: ids of workspaces that the configuration leaves to other hosts. */
   constructor(settings: ReplicaSettings, ledgerPath: string, elsewhere: readonly string[] = []) {
@@ -26,7 +28,7 @@ export class Publisher {
     await this.close();
     const client = await connectReplica(this.#settings);
     try {
-      await migrateReplica(client, this.#settings.schema);
+      this.#mended = await migrateReplica(client, this.#settings.schema);
     } catch (error) {
       await client.close();
       throw error;
@@ -44,7 +46,10 @@ export class Publisher {
       const { host, pid } = thisProcess();
       const by = `${host} ${pid}`;
       const elsewhere = this.#elsewhere;
-      return await publishLedger({ connection, client, replace, checkpoints, elsewhere, by, nowMs });
+      const report = await publishLedger({ connection, client, replace, checkpoints, elsewhere, by, nowMs });
+      const mended = this.#mended;
+      this.#mended = [];
+      return { ...report, mended };
     } catch (error) {
       await this.close();
       throw error;

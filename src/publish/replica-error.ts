@@ -20,6 +20,11 @@ export function isUnpublished(error: unknown): boolean {
   return error instanceof ReplicaError && error.message.endsWith('(42P01)');
 }
 
+/** Whether Postgres refuses a statement that it would refuse again, for what it says or who says it. */
+export function isRefusal(error: unknown): boolean {
+  return error instanceof ReplicaError && !error.retryable;
+}
+
 /** Classes of SQLSTATE that another attempt may find gone: connection, resources, shutdown, system, conflicts. */
 const PASSING = /^(08|53|57|58|40)/;
 /** The same of sockets and name servers. */

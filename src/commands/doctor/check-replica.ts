@@ -13,6 +13,11 @@ export async function checkReplica({ publish, ledger }: Config, nowMs: number): 
     const standing = await probeReplica(publish, reader.connection, nowMs);
     const words = describeReplica(standing);
     if (standing.fault !== null) return [fail('replica', words, standing.fault.hint)];
+    if (standing.drift.length > 0) {
+      return [
+        fail('replica', standing.drift.join('; '), '`usage-ledger publish` mends it, and sends again what is lost'),
+      ];
+    }
     if (standing.lag.seconds * 1000 <= publish.staleMs) return [ok('replica', words)];
     return [
       warn('replica', words, 'see whether the daemon runs and what its log says; `usage-ledger publish` sends it now'),

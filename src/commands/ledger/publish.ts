@@ -30,12 +30,14 @@ async function publish(cli: CliContext, context: Context, replace: boolean): Pro
       // First here: a copy with a lower number than the replica's could not publish any more.
       await (await context.writer()).call('changeReplicaEpoch', { epoch });
     }
-    const { from, to, headDigest, entries, rows } = await publisher.publish({ nowMs: cli.now(), replace });
+    const report = await publisher.publish({ nowMs: cli.now(), replace });
+    const { from, to, headDigest, entries, rows, mended = [] } = report;
     const seconds = (cli.clock.monotonic() - started) / 1000;
     if (cli.json) {
-      cli.printJson({ from, to, head_digest: headDigest, entries, rows, seconds: Number(seconds.toFixed(3)) });
+      cli.printJson({ from, to, head_digest: headDigest, entries, rows, seconds: Number(seconds.toFixed(3)), mended });
       return;
     }
+    for (const words of mended) cli.print(`mended in the replica: ${words}`);
     if (rows === 0) cli.print(`nothing to publish: the replica holds link ${formatInteger(to)} of the chain`);
     else {
       const links =

@@ -73,6 +73,8 @@ export function startReplicaWatch(options: ReplicaWatchOptions): ReplicaWatch {
     try {
       const report = await publisher.publish(clock.now());
       if (fault !== null) logger.info({ position: report.to }, 'the replica takes the ledger again');
+      const { mended = [] } = report;
+      if (mended.length > 0) logger.warn({ mended }, "the replica's schema was not the one of this version: mended");
       [position, fault, failures, restUntilMs] = [report.to, null, 0, 0];
       if (report.rows > 0) logger.debug({ ...report }, 'ledger published');
       return report;

@@ -4,6 +4,7 @@ import type { LedgerConnection } from '../../ledger/store/file/open.ts';
 import { ledgerId } from '../../ledger/store/schema/identity.ts';
 import { connectReplica, type ReplicaSettings } from '../connect.ts';
 import { type Lag, lagOf } from '../lag.ts';
+import { replicaDrift } from '../replica/migrate-replica.ts';
 import { isUnpublished } from '../replica-error.ts';
 import { findReplica, readLocal, requireSameCopy } from '../send/position.ts';
 
@@ -12,6 +13,8 @@ export interface ReplicaStanding {
   /** The link of the chain that it holds; null when nothing of this ledger has been published, or nobody knows. */
   position: number | null;
   lag: Lag;
+  /** What its schema has otherwise than this version makes it, in words. */
+  drift: readonly string[];
   /** Why it is not known, or why this copy may not publish; null when all is well. */
   fault: { code: string; message: string; hint: string } | null;
 }
@@ -22,13 +25,14 @@ export async function probeReplica(
   connection: LedgerConnection,
   nowMs: number,
 ): Promise<ReplicaStanding> {
-  const nothing: ReplicaStanding = { position: null, lag: lagOf(connection, 0, nowMs), fault: null };
+  const nothing: ReplicaStanding = { position: null, lag: lagOf(connection, 0, nowMs), drift: [], fault: null };
   try {
     const client = await connectReplica(settings);
     try {
+      const drift = await replicaDrift(client);
       const held = await findReplica(client, ledgerId(connection));
-      if (held === null) return nothing;
-      const standing = { position: held.position, lag: lagOf(connection, held.position, nowMs), fault: null };
+      if (held === null) return { ...nothing, drift };
+      const standing = { position: held.position, lag: lagOf(connection, held.position, nowMs), drift, fault: null };
       try {
         requireSameCopy(connection, readLocal(connection), held);
         return standing;

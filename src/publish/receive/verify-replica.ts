@@ -9,6 +9,8 @@ import { type VerifyReport, verifyLedgerFile } from '../../ledger/audit/verify/v
 import type { LedgerConnection } from '../../ledger/store/file/open.ts';
 import { ledgerId } from '../../ledger/store/schema/identity.ts';
 import type { ReplicaClient } from '../connect.ts';
+import { replicaDrift } from '../replica/migrate-replica.ts';
+import { ReplicaError } from '../replica-error.ts';
 import { compareLedgers } from './compare-ledgers.ts';
 import { rebuildLedger } from './rebuild-ledger.ts';
 
@@ -39,6 +41,12 @@ export async function verifyReplica(order: ReplicaVerifyOrder): Promise<ReplicaV
   const folder = mkdtempSync(`${ledgerPath}.replica-`);
   try {
     const file = join(folder, 'ledger.db');
+    const drift = await replicaDrift(order.client);
+    if (drift.some((words) => words.startsWith('table'))) {
+      throw new ReplicaError('replica_damaged', `the replica cannot be read: ${drift.join('; ')}`, {
+        hint: '`usage-ledger publish` mends it, and sends again what is lost',
+      });
+    }
     const { held, checkpoints } = await rebuildLedger({ ...order, ledgerId: ledgerId(connection), file });
     const notes = checkpoints.flatMap(({ note }) => parseNotes(note) ?? []);
     const anchors = checkpointCheck(notes, verifier);
@@ -53,6 +61,7 @@ export async function verifyReplica(order: ReplicaVerifyOrder): Promise<ReplicaV
     return {
       ...report,
       faults: [
+        ...drift.map((message): Fault => ({ check: 'replica', runId: null, entryId: null, message })),
         ...report.faults.map((fault) => located('in the replica', fault)),
         ...faults,
         ...anchors(connection).map((fault) => located("the replica's checkpoints against the ledger", fault)),

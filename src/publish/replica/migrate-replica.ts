@@ -1,26 +1,24 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { type MigrationMeta, readMigrationFiles } from 'drizzle-orm/migrator';
 import pg from 'pg';
 import type { ReplicaClient } from '../connect.ts';
 import { ReplicaError } from '../replica-error.ts';
+import { type Drift, findDrift } from './drift.ts';
+import { columnsInPostgres, createMirror } from './mirrors.ts';
+import { INDEXES, OWN } from './statements.ts';
+import { mendViews, withoutViews } from './views.ts';
 
-const MIGRATIONS_FOLDER = fileURLToPath(new URL('../../../drizzle/postgres', import.meta.url));
-const VIEWS_FILE = join(MIGRATIONS_FOLDER, 'views.sql');
-const BREAK = '--> statement-breakpoint';
+/** Raised whenever the replica is made otherwise than before: a program of an older version leaves it alone then. */
+export const REPLICA_VERSION = 1_795_400_000_000;
 /** Names the lock under which one publisher at a time changes the schema. */
 const LOCK = 'usage-ledger replica schema';
 
 /**
  * Brings the replica's schema to that of this version, in one transaction; publishers that do so at once wait for each
- * other. Refuses one of a newer version. Returns how many migrations were applied.
+ * other. Refuses one of a newer version. What had to be made anew is sent again by the next publish of each ledger. Returns what
+ * it has mended of a replica of this version, in words.
  */
-export async function migrateReplica(client: ReplicaClient, schema: string): Promise<number> {
-  const migrations = readMigrationFiles({ migrationsFolder: MIGRATIONS_FOLDER });
-  if ((await due(client, schema, migrations)).length === 0) return 0;
-  await client.query('BEGIN');
-  try {
+export async function migrateReplica(client: ReplicaClient, schema: string): Promise<readonly string[]> {
+  if ((await versionOf(client)) === REPLICA_VERSION && (await replicaDrift(client)).length === 0) return [];
+  return inTransaction(client, async () => {
     await client.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [`${LOCK} ${schema}`]);
     // Where the schema is there, the right to make one is not needed.
     const found = await client.query('SELECT 1 FROM pg_namespace WHERE nspname = $1', [schema]);
@@ -28,44 +26,77 @@ export async function migrateReplica(client: ReplicaClient, schema: string): Pro
     await client.query(
       'CREATE TABLE IF NOT EXISTS schema_migrations (created_at bigint PRIMARY KEY, hash text NOT NULL, applied_at timestamptz NOT NULL DEFAULT now())',
     );
-    const left = await due(client, schema, migrations);
-    for (const { sql, folderMillis, hash } of left) {
-      for (const statement of sql) await client.query(statement);
-      await client.query('INSERT INTO schema_migrations (created_at, hash) VALUES ($1, $2)', [folderMillis, hash]);
-    }
-    if (left.length > 0) {
-      for (const statement of readFileSync(VIEWS_FILE, 'utf8').split(BREAK)) await client.query(statement);
-    }
-    await client.query('COMMIT');
-    return left.length;
-  } catch (error) {
+    const before = await versionOf(client);
+    const drift = await findDrift(client);
+    await mend(client, drift);
+    await client.query("INSERT INTO schema_migrations (created_at, hash) VALUES ($1, '') ON CONFLICT DO NOTHING", [
+      REPLICA_VERSION,
+    ]);
+    return before === REPLICA_VERSION ? drift.words : [];
+  });
+}
+
+/** What the replica has otherwise than this version makes it, in words. Changes nothing. Refuses one of a newer version. */
+export async function replicaDrift(client: ReplicaClient): Promise<readonly string[]> {
+  const version = await versionOf(client);
+  if (version < REPLICA_VERSION) return version === 0 ? [] : ['the schema is the one of an older version'];
+  await client.query('BEGIN');
+  try {
+    return (await findDrift(client)).words;
+  } finally {
     await client.query('ROLLBACK').catch(() => undefined);
-    throw error;
   }
 }
 
-/** Throws unless the replica has the schema of this version. */
+/** Throws unless the replica is of this version. */
 export async function requireCurrentReplica(client: ReplicaClient, schema: string): Promise<void> {
-  const migrations = readMigrationFiles({ migrationsFolder: MIGRATIONS_FOLDER });
-  if ((await due(client, schema, migrations)).length === 0) return;
+  if ((await versionOf(client)) === REPLICA_VERSION) return;
   throw new ReplicaError('replica_outdated', `the schema ${JSON.stringify(schema)} holds no replica of this version`, {
     hint: 'check publish.url and publish.schema; `usage-ledger publish` makes or migrates the replica',
   });
 }
 
-async function due(client: ReplicaClient, schema: string, migrations: MigrationMeta[]): Promise<MigrationMeta[]> {
-  const [found] = await client.query<{ there: boolean }>('SELECT to_regclass($1) IS NOT NULL AS there', [
-    `${pg.escapeIdentifier(schema)}.schema_migrations`,
-  ]);
-  if (found?.there !== true) return migrations;
+async function mend(client: ReplicaClient, { short, strange }: Drift): Promise<void> {
+  for (const { sql } of OWN) await client.query(sql);
+  for (const { mirror, missing } of short) {
+    const types = columnsInPostgres(mirror);
+    for (const name of missing) await client.query(`ALTER TABLE ${mirror.name} ADD COLUMN ${name} ${types.get(name)}`);
+  }
+  if (strange.length > 0) {
+    await withoutViews(client, async () => {
+      for (const mirror of strange) await client.query(`DROP TABLE IF EXISTS ${mirror.name}; ${createMirror(mirror)}`);
+    });
+  }
+  // What was in them is in the ledgers only: a ledger of another schema than the replica knows is sent as a whole.
+  if (short.length + strange.length > 0) await client.query('UPDATE ledgers SET schema_at = 0');
+  for (const { sql } of INDEXES) await client.query(sql);
+  await mendViews(client, (await findDrift(client)).views);
+}
+
+/** The version that the replica is of; 0: there is none. */
+async function versionOf(client: ReplicaClient): Promise<number> {
+  const [found] = await client.query<{ there: boolean }>(
+    "SELECT to_regclass('schema_migrations') IS NOT NULL AS there",
+  );
+  if (found?.there !== true) return 0;
   const [row] = await client.query<{ latest: bigint | null }>(
     'SELECT max(created_at) AS latest FROM schema_migrations',
   );
   const latest = Number(row?.latest ?? 0n);
-  if (latest > Math.max(...migrations.map(({ folderMillis }) => folderMillis))) {
-    throw new ReplicaError('replica_newer', `the replica in ${JSON.stringify(schema)} is of a newer usage-ledger`, {
-      hint: 'install that version here as well',
-    });
+  if (latest <= REPLICA_VERSION) return latest;
+  throw new ReplicaError('replica_newer', 'the replica is of a newer usage-ledger', {
+    hint: 'install that version here as well',
+  });
+}
+
+async function inTransaction<T>(client: ReplicaClient, work: () => Promise<T>): Promise<T> {
+  await client.query('BEGIN');
+  try {
+    const result = await work();
+    await client.query('COMMIT');
+    return result;
+  } catch (error) {
+    await client.query('ROLLBACK').catch(() => undefined);
+    throw error;
   }
-  return migrations.filter(({ folderMillis }) => folderMillis > latest);
 }

@@ -54,6 +54,8 @@ export interface PublishReport {
   entries: number;
   /** Rows sent, of all tables. */
   rows: number;
+  /** What somebody had changed in the replica's schema and was put right first, in words. */
+  mended?: readonly string[];
 }
 
 /**
@@ -89,10 +91,10 @@ async function send(order: PublishOrder, held: ReplicaState): Promise<PublishRep
   const local = readLocal(connection, order.elsewhere);
   const sender = new Sender(order, held.ledgerKey);
   if (!replace) requireSameCopy(connection, local, held);
-  else await sender.clear();
-  const isFirst = replace || held.publishedAt === '';
+  // Of another schema: columns of rows that were sent may say something else by now.
+  const isWhole = replace || held.publishedAt === '' || held.schemaAt !== local.schemaAt;
   const whole = Object.fromEntries([...wholeTables(connection)].map(({ rows, digest }) => [rows.mirror.name, digest]));
-  if (isFirst) for (const { name } of MIRRORS) await sender.add(allRows(name));
+  if (isWhole) await sender.replaceAll();
   else if (await hasNews(order, held, local, whole)) await sendNews(sender, order, held, local, whole);
   else return { ...reportOf(held, local), rows: 0 };
   await sender.keepCheckpoints(local.head.seq);
@@ -110,7 +112,7 @@ function reportOf(held: ReplicaState, { ledgerId, head, marks }: LocalState): Om
 type Digests = Readonly<Record<string, string>>;
 
 async function hasNews(order: PublishOrder, held: ReplicaState, local: LocalState, whole: Digests): Promise<boolean> {
-  if (held.epoch !== local.epoch || held.schemaAt !== local.schemaAt || held.position !== local.head.seq) return true;
+  if (held.epoch !== local.epoch || held.position !== local.head.seq) return true;
   if ((Object.keys(local.marks) as (keyof Marks)[]).some((mark) => held.marks[mark] !== local.marks[mark])) return true;
   if (held.elsewhere.join('\n') !== local.elsewhere.join('\n')) return true;
   if (Object.keys(whole).some((name) => held.wholeTables[name] !== whole[name])) return true;
@@ -230,9 +232,9 @@ class Sender {
     await client.query(`DELETE FROM ${table} WHERE ledger_key = $1 AND ${where}`, [this.#ledgerKey, ...values]);
   }
 
-  /** Takes out everything that the replica holds of the ledger. */
-  async clear(): Promise<void> {
-    for (const { name } of MIRRORS) await this.take(name, 'true');
+  /** Puts all of the ledger in the place of whatever the replica holds of it. */
+  async replaceAll(): Promise<void> {
+    for (const { name } of MIRRORS) await this.renew(allRows(name));
     await this.take('checkpoints', 'true');
   }
 
