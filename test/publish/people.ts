@@ -1,14 +1,26 @@
 import type Database from 'better-sqlite3';
-import { routesOf } from '../../src/alerts/notify/routes.ts';
 import type { RateCardText } from '../../src/billing/rates/rate-card-schema.ts';
 import { AppError } from '../../src/core/errors.ts';
-import { carryOut } from '../../src/writer/commands/command-table.ts';
-import type { Desk } from '../../src/writer/commands/desk.ts';
-import { plainDesk } from '../../src/writer/open-desk.ts';
+import type { UsageSource } from '../../src/sync/sync-deps.ts';
+import { UnauthorizedError } from '../../src/usage-api/errors.ts';
 import { TENANTS } from '../ledger/model/upstream.ts';
+import { LOG_ROUTES, realRun, writerOn } from '../support/run/real-run.ts';
 
 const DAY_MS = 86_400_000;
-const channels = routesOf([{ type: 'log', name: 'log' }]);
+
+/** A service that knows nobody. */
+const REFUSING: UsageSource = {
+  fetchUsagePage: async () => {
+    throw new UnauthorizedError('the service\tsays no', {
+      endpoint: 'workspace usage',
+      status: 401,
+      clockSkewMs: null,
+    });
+  },
+  getTenantUsage: async () => {
+    throw new Error('no history was to be asked for');
+  },
+};
 
 const CARD_SETS: readonly (readonly RateCardText[])[] = [
   [{ name: 'flat', from_period: '2025-11', currency: 'EUR', price_per_credit: '0.009' }],
@@ -29,15 +41,15 @@ const CARD_SETS: readonly (readonly RateCardText[])[] = [
 ];
 
 /** What people, timers and senders do to a ledger beside the runs; which of it, a number says. */
-export function interfere(connection: Database.Database, what: number, nowMs: number): void {
-  const desk = plainDesk(connection);
+export async function interfere(connection: Database.Database, what: number, nowMs: number): Promise<void> {
+  const writer = writerOn(connection);
   const pick = <T>(values: readonly T[]): T | undefined => values[what % Math.max(1, values.length)];
   const column = (sql: string): string[] => connection.prepare(sql).pluck().all() as string[];
   const workspaceId = pick(['ws-1', 'ws-2']) ?? 'ws-1';
   const doings: (() => unknown)[] = [
-    () => carryOut(desk, 'setCards', { cards: pick(CARD_SETS) ?? [], source: 'import', nowMs }),
+    () => writer.call('setCards', { cards: pick(CARD_SETS) ?? [], source: 'import', nowMs }),
     () =>
-      carryOut(desk, 'importNames', {
+      writer.call('importNames', {
         ...{ workspaceId, dryRun: false, nowMs },
         names: TENANTS.slice(0, 1 + (what % 5)).map((tenantId) => ({
           ...{ tenantId, displayName: `${tenantId}\t${what}\n\\N`, externalRef: what % 2 === 0 ? null : `ref-${what}` },
@@ -45,7 +57,7 @@ export function interfere(connection: Database.Database, what: number, nowMs: nu
         })),
       }),
     () =>
-      carryOut(desk, 'addSilence', {
+      writer.call('addSilence', {
         ...{
           kind: 'silence',
           workspaceId: null,
@@ -56,59 +68,40 @@ export function interfere(connection: Database.Database, what: number, nowMs: nu
         },
         ...{ untilMs: nowMs + DAY_MS, reason: 'known', by: 'Ada', nowMs },
       }),
-    () => {
+    async () => {
       const silenceId = pick(column('SELECT silence_id FROM silences WHERE ended_at IS NULL'));
-      if (silenceId !== undefined) carryOut(desk, 'endSilence', { silenceId, by: 'Bo', nowMs });
+      if (silenceId !== undefined) await writer.call('endSilence', { silenceId, by: 'Bo', nowMs });
     },
-    () => {
+    async () => {
       const alertId = pick(column("SELECT alert_id FROM alerts WHERE state = 'firing'"));
-      if (alertId !== undefined) carryOut(desk, 'acknowledgeAlert', { alertId, by: 'Cy', note: null, nowMs });
+      if (alertId !== undefined) await writer.call('acknowledgeAlert', { alertId, by: 'Cy', note: null, nowMs });
     },
-    () => {
+    async () => {
       const alertId = pick(column('SELECT alert_id FROM alerts'));
       if (alertId !== undefined)
-        carryOut(desk, 'recordFeedback', { alertId, label: 'real', note: 'yes', by: 'Di', nowMs });
+        await writer.call('recordFeedback', { alertId, label: 'real', note: 'yes', by: 'Di', nowMs });
     },
     () =>
-      carryOut(desk, 'raiseStale', {
+      writer.call('raiseStale', {
         workspaces: [{ workspaceId: `ws-${what % 4}`, sinceMs: DAY_MS, staleAfterMs: 1 }],
-        channels,
+        channels: LOG_ROUTES,
         nowMs,
       }),
-    () => {
+    async () => {
       for (const notificationId of column("SELECT notification_id FROM outbox WHERE state = 'pending' LIMIT 3")) {
-        if (!carryOut(desk, 'claimDelivery', { notificationId, nowMs: nowMs + 1, claimMs: 1000 })) continue;
+        if (!(await writer.call('claimDelivery', { notificationId, nowMs: nowMs + 1, claimMs: 1000 }))) continue;
         const state = pick(['delivered', 'pending', 'dead'] as const) ?? 'delivered';
         const error = state === 'delivered' ? null : 'no answer';
-        carryOut(desk, 'recordDelivery', { notificationId, state, nextAttemptAtMs: nowMs, error, nowMs: nowMs + 2 });
+        await writer.call('recordDelivery', { notificationId, state, nextAttemptAtMs: nowMs, error, nowMs: nowMs + 2 });
       }
     },
-    () => fail(desk, workspaceId, nowMs),
-    () => carryOut(desk, 'prune', { beforeMs: nowMs - DAY_MS }),
+    () => realRun({ writer, source: REFUSING, now: () => nowMs, workspace: { id: workspaceId, name: workspaceId } }),
+    () => writer.call('prune', { beforeMs: nowMs - DAY_MS }),
   ];
   try {
-    doings[what % doings.length]?.();
+    await doings[what % doings.length]?.();
   } catch (error) {
     // Such as a lease that a sleeping run holds.
-    if (!(error instanceof AppError)) throw error;
+    if (!(error instanceof AppError) || error.code === 'internal') throw error;
   }
-}
-
-function fail(desk: Desk, workspaceId: string, nowMs: number): void {
-  const window = { from: null, to: null };
-  const run = carryOut(desk, 'claimRun', {
-    workspaceId,
-    workspaceName: workspaceId,
-    kind: 'manual',
-    slot: null,
-    window,
-    nowMs,
-  });
-  if (!('runKey' in run)) return;
-  carryOut(desk, 'failRun', {
-    runKey: run.runKey,
-    failure: { status: 'failed', code: 'unauthorized', message: 'the service\tsays no', pages: 1, records: 0 },
-    fault: { code: 'unauthorized', retryable: false, clockSkewMs: null, message: 'no' },
-    ...{ channels, nowMs },
-  });
 }

@@ -35,7 +35,7 @@ test('a ledger rebuilt after any history has the same head and rows, no fault, a
       const player = new HistoryPlayer(original);
       for (const [index, step] of steps.entries()) {
         await player.take(step);
-        interfere(original, seed + index * 7, player.nowMs);
+        await interfere(original, seed + index * 7, player.nowMs);
         if (index % 5 === seed % 5)
           await publishLedger({ connection: original, client, by: 'test', nowMs: player.nowMs });
       }
@@ -47,7 +47,7 @@ test('a ledger rebuilt after any history has the same head and rows, no fault, a
       try {
         expect(verifyLedger(rebuilt, [checkMoney]).faults).toEqual(verifyLedger(original, [checkMoney]).faults);
         expect(headOfChain(rebuilt)).toEqual(headOfChain(original));
-        interfere(rebuilt, seed, player.nowMs + 1);
+        await interfere(rebuilt, seed, player.nowMs + 1);
         await publishLedger({ connection: rebuilt, client, by: 'test', nowMs: player.nowMs });
         await expectSameTables(rebuilt, client, 'rebuilt');
       } finally {

@@ -9,10 +9,10 @@ import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 test('eight months of uneven tenants: what is documented and planted is told and nothing else, most paces come true', {
   timeout: 240_000,
-}, () => {
+}, async () => {
   const world = createWorld({ seed: 7, each: 2, from: '2025-10', to: '2026-08' });
   const path = join(temporaryFolder(), 'ledger.db');
-  const { elapsedMs, readings } = playWorld(world, path);
+  const { elapsedMs, readings } = await playWorld(world, path);
   const told = readTold(path);
   const measured = measure(world, told, { seed: 7, seconds: elapsedMs / 1000 });
   const oracle = holdAgainstDocumentation(world, told, readings, YEAR_ORACLE);

@@ -1,16 +1,13 @@
 import { addSilence } from '../../../src/alerts/book/actions.ts';
-import { evaluateRun } from '../../../src/alerts/evaluate/evaluate-run.ts';
-import { routesOf } from '../../../src/alerts/notify/routes.ts';
 import { DEFAULT_ALERT_RULES } from '../../../src/config/resolve/resolve-alerts.ts';
 import type { AlertSettings } from '../../../src/config/types.ts';
 import { addPeriods, type Period, periodAt, periodEndMs, periodStartMs } from '../../../src/core/period.ts';
 import { closePeriod } from '../../../src/ledger/journal/close/close-period.ts';
-import { absentAgain } from '../../../src/ledger/journal/runs/absences.ts';
-import { applyRun } from '../../../src/ledger/journal/runs/apply-run.ts';
-import { claimRun } from '../../../src/ledger/journal/runs/claim-run.ts';
-import { RunStaging } from '../../../src/ledger/journal/staging/staging.ts';
 import { type LedgerConnection, openForWriting } from '../../../src/ledger/store/file/open.ts';
 import { migrateLedger } from '../../../src/ledger/store/schema/migrate.ts';
+import type { Writer } from '../../../src/writer/writer.ts';
+import { listingOf } from '../../support/run/listing.ts';
+import { realRun, writerOn } from '../../support/run/real-run.ts';
 import { DAY_MS } from './calendar.ts';
 import type { ServiceRecord } from './service.ts';
 import type { World } from './world.ts';
@@ -39,24 +36,26 @@ export interface Played {
 }
 
 /**
- * Lets the ledger at `path` go through the world: each run stages what the service says at its moment and is published
- * with its alerts, as the daemon does it, but for the network. Months are closed on their 10th day, plans and silences are
+ * Lets the ledger at `path` go through the world: each run reads what the service says at its moment, but for the network as
+ * the daemon does it. Months are closed on their 10th day, plans and silences are
  * entered a week before the month that they are about.
  */
-export function playWorld(world: World, path: string, rules: AlertSettings = YEAR_RULES): Played {
+export async function playWorld(world: World, path: string, rules: AlertSettings = YEAR_RULES): Promise<Played> {
   const connection = openForWriting(path);
   try {
     connection.pragma('synchronous = OFF');
     migrateLedger(connection, path, '0.0.0', world.calendar.startMs);
     const started = performance.now();
     const people = createPeople(connection, world);
-    const readings = world.runsMs.map((atMs) => {
+    const writer = writerOn(connection);
+    const readings: Reading[] = [];
+    for (const atMs of world.runsMs) {
       people(atMs);
       const from = addPeriods(periodAt(atMs), -LOOKBACK);
       const reading = { atMs, from, records: listed(world, from, atMs) };
-      publishRun(connection, reading, rules);
-      return reading;
-    });
+      await publishRun(writer, reading, rules);
+      readings.push(reading);
+    }
     return { readings, elapsedMs: performance.now() - started };
   } finally {
     connection.close();
@@ -72,23 +71,18 @@ function listed({ service, calendar }: World, from: Period, atMs: number): Servi
   return records;
 }
 
-function publishRun(connection: LedgerConnection, { atMs, from, records }: Reading, rules: AlertSettings): void {
-  const window = { from, to: null };
-  const request = { workspaceId: WORKSPACE, workspaceName: WORKSPACE, kind: 'scheduled' as const, slot: null, window };
-  const run = claimRun(connection, { ...request, nowMs: atMs });
-  if (!('runKey' in run)) throw new Error(`the slot was done by ${run.doneBy}`);
-  const staging = new RunStaging(connection, run.workspaceKey, window);
-  staging.beginWalk();
-  staging.stagePage(1, { records, totalRecords: records.length, totalPages: 1 }, Buffer.from(String(atMs)));
-  applyRun(connection, {
-    ...{ run, staging, facts: staging.finishWalk(), nowMs: atMs },
-    walk: { walkNumber: 1, startedAtMs: atMs, finishedAtMs: atMs, verdict: 'accepted', signs: [] },
-    withdrawals: absentAgain(connection, run, staging.keys),
-    afterMerge: (merged) =>
-      evaluateRun(merged, {
-        ...{ rules, lookbackPeriods: LOOKBACK, settleHours: SETTLE_HOURS },
-        channels: routesOf([{ type: 'log', name: 'year' }]),
-      }),
+async function publishRun(writer: Writer, { atMs, from, records }: Reading, rules: AlertSettings): Promise<void> {
+  const perPage = Math.max(1, records.length);
+  await realRun({
+    ...{ writer, now: () => atMs, source: listingOf(WORKSPACE, records, perPage), window: { from, to: null } },
+    workspace: {
+      id: WORKSPACE,
+      name: WORKSPACE,
+      alerts: rules,
+      lookbackPeriods: LOOKBACK,
+      settleHours: SETTLE_HOURS,
+      perPage,
+    },
   });
 }
 

@@ -14,7 +14,7 @@ const kept = process.argv[3];
 const folder = kept ?? mkdtempSync(join(tmpdir(), 'alert-year-'));
 try {
   const path = join(folder, 'ledger.db');
-  const { elapsedMs, readings } = playWorld(world, path);
+  const { elapsedMs, readings } = await playWorld(world, path);
   const told = readTold(path);
   const oracle = holdAgainstDocumentation(world, told, readings, YEAR_ORACLE);
   const measures = measure(world, told, { seed, seconds: elapsedMs / 1000 });

@@ -42,7 +42,7 @@ test('a workspace of any history that moves is counted once in Postgres, before,
           const player = new HistoryPlayer(old);
           for (const [index, step] of steps.slice(0, STEPS).entries()) {
             await player.take(step);
-            interfere(old, people[index] ?? 0, player.nowMs);
+            await interfere(old, people[index] ?? 0, player.nowMs);
           }
           if (
             old.prepare("SELECT 1 FROM workspaces WHERE workspace_id = 'ws-1' AND first_run_key > 0").get() ===

@@ -34,7 +34,7 @@ test('after each publish of any history every view in Postgres has the rows of S
         try {
           for (const [index, step] of steps.entries()) {
             await player.take(step);
-            interfere(connection, people[index] ?? 0, player.nowMs);
+            await interfere(connection, people[index] ?? 0, player.nowMs);
             await publishLedger({ connection, client, by: 'test', nowMs: player.nowMs });
             const where = `step ${index} (${step.do}, ${people[index]})`;
             await expectSameTables(connection, client, where);

@@ -12,7 +12,8 @@ import { plainDesk } from '../../../src/writer/open-desk.ts';
 import type { Writer } from '../../../src/writer/writer.ts';
 import { workspaceConfig } from './workspace-config.ts';
 
-const channels = routesOf([{ type: 'log', name: 'log' }]);
+/** Where everything is told. */
+export const LOG_ROUTES = routesOf([{ type: 'log', name: 'log' }]);
 const logger = createLogger({ level: 'silent' });
 const staging = new StagingRoom();
 const signal = new AbortController().signal;
@@ -43,7 +44,7 @@ export function realRun({
   const clock: Clock = { now, monotonic: now, after: () => () => undefined };
   const config = workspaceConfig('http://localhost', { consistency: 'counted', ...workspace });
   return syncWorkspace(
-    { writer, source, clock, workspace: config, pace: async () => {}, staging, channels, logger },
+    { writer, source, clock, workspace: config, pace: async () => {}, staging, channels: LOG_ROUTES, logger },
     { kind: 'manual', slot: null, nextSlot: null, window, signal },
   );
 }

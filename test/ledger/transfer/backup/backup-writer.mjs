@@ -1,61 +1,79 @@
 // A process that publishes runs in a loop until it is told to stop: what it wrote is known after each run.
 // Arguments: the ledger's path. Sends { ready }, and at the end { states: [{ seq, digest, credits }] }.
 
-import { applyRun } from '../../../../dist/ledger/journal/runs/apply-run.js';
-import { claimRun } from '../../../../dist/ledger/journal/runs/claim-run.js';
-import { RunStaging } from '../../../../dist/ledger/journal/staging/staging.js';
+import { DEFAULT_ALERT_RULES } from '../../../../dist/config/resolve/resolve-alerts.js';
+import { DEFAULT_LIMITS } from '../../../../dist/config/resolve/resolve-workspace.js';
+import { createLogger } from '../../../../dist/core/logger.js';
 import { openForWriting } from '../../../../dist/ledger/store/file/open.js';
+import { syncWorkspace } from '../../../../dist/sync/run.js';
+import { StagingRoom } from '../../../../dist/sync/staging-room.js';
+import { InProcessWriter } from '../../../../dist/writer/in-process-writer.js';
+import { plainDesk } from '../../../../dist/writer/open-desk.js';
 
 const RECORDS_A_RUN = 40;
 /** Keeps the ledger small enough to be checked thirty times in a test. */
 const PAUSE_MS = 5;
+const WORKSPACE = {
+  ...{
+    id: 'ws-1',
+    name: 'One',
+    perPage: 100,
+    concurrency: 1,
+    consistency: 'counted',
+    lookbackPeriods: 2,
+    settleHours: 48,
+  },
+  ...DEFAULT_LIMITS,
+  alerts: { ...DEFAULT_ALERT_RULES, tenants: [] },
+};
 
 const [path] = process.argv.slice(2);
 const connection = openForWriting(path);
+const writer = new InProcessWriter(plainDesk(connection));
+const staging = new StagingRoom();
+const logger = createLogger({ level: 'silent' });
 const states = [stateOf()];
 let stopping = false;
 process.on('message', () => {
   stopping = true;
 });
 process.on('disconnect', () => process.exit(1));
-writeOn(1);
+void writeOn(1);
 
-function writeOn(round) {
+async function writeOn(round) {
   if (stopping) {
     connection.close();
     process.send({ states }, () => process.disconnect());
     process.removeAllListeners('disconnect');
     return;
   }
-  publish(round);
+  await publish(round);
   states.push(stateOf());
   if (round === 3) process.send({ ready: true });
   setTimeout(writeOn, PAUSE_MS, round + 1);
 }
 
-function publish(round) {
-  const nowMs = Date.UTC(2026, 2, 20, 12) + round * 1000;
-  const window = { from: null, to: null };
-  const claim = { workspaceId: 'ws-1', workspaceName: 'One', kind: 'manual', slot: null, window, nowMs };
-  const run = claimRun(connection, claim);
-  const staging = new RunStaging(connection, run.workspaceKey, window);
-  staging.beginWalk();
-  const records = Array.from({ length: RECORDS_A_RUN }, (_, index) => ({
-    tenantId: `tenant-${(index * 7 + round) % (RECORDS_A_RUN * 2)}`,
-    period: '2026-03',
-    credits: round * 1000 + index,
-    requests: round,
+async function publish(round) {
+  const now = () => Date.UTC(2026, 2, 20, 12) + round * 1000;
+  const usage = Array.from({ length: RECORDS_A_RUN }, (_, index) => ({
+    ...{ tenant_id: `tenant-${(index * 7 + round) % (RECORDS_A_RUN * 2)}`, period: '2026-03' },
+    ...{ period_start: '2026-03-01T00:00:00Z', period_end: '2026-03-31T23:59:59Z' },
+    ...{ credits_used: round * 1000 + index, request_count: round },
   }));
-  staging.stagePage(1, { records, totalRecords: records.length, totalPages: 1 }, Buffer.from(`${round}`));
-  applyRun(connection, {
-    run,
-    staging,
-    facts: staging.finishWalk(),
-    walk: { walkNumber: 1, startedAtMs: nowMs, finishedAtMs: nowMs, verdict: 'accepted', signs: [] },
-    withdrawals: [],
-    nowMs,
-    afterMerge: () => null,
-  });
+  const data = { workspace_id: 'ws-1', usage, total_records: RECORDS_A_RUN, total_pages: 1 };
+  const body = [Buffer.from(JSON.stringify({ message: '', success: true, data }))];
+  const histories = { usage: [{ period: '2026-03' }], total_records: 1, total_pages: 1 };
+  await syncWorkspace(
+    {
+      ...{ writer, workspace: WORKSPACE, staging, logger, channels: [], pace: async () => {} },
+      source: { fetchUsagePage: async () => ({ body }), getTenantUsage: async () => histories },
+      clock: { now, monotonic: now, after: () => () => {} },
+    },
+    {
+      ...{ kind: 'manual', slot: null, nextSlot: null, window: { from: null, to: null } },
+      signal: new AbortController().signal,
+    },
+  );
 }
 
 function stateOf() {

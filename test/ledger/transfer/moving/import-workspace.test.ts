@@ -35,7 +35,7 @@ test('a workspace with any history goes on in another ledger as if it had stayed
             [goes, going],
           ] as const) {
             await player.take(step);
-            interfere(connection, doings[index] ?? 0, player.nowMs);
+            await interfere(connection, doings[index] ?? 0, player.nowMs);
           }
         }
         if (
