@@ -1,3 +1,4 @@
+import { linkAt } from '../ledger/journal/links.ts';
 import { headOfChain } from '../ledger/journal/runs/digest.ts';
 import type { LedgerConnection } from '../ledger/store/file/open.ts';
 
@@ -20,11 +21,5 @@ export function lagOf(connection: LedgerConnection, position: number, nowMs: num
 
 /** When a link of the chain was made, as an ISO time; null when there is no such link. */
 export function timeOfLink(connection: LedgerConnection, seq: number): string | null {
-  const at = connection
-    .prepare(
-      'SELECT finished_at FROM runs WHERE applied_seq = @seq UNION ALL SELECT at FROM period_events WHERE event_seq = @seq',
-    )
-    .pluck()
-    .get({ seq });
-  return typeof at === 'string' ? at : null;
+  return linkAt(connection, seq)?.at ?? null;
 }

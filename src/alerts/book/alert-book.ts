@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { isoTime } from '../../core/clock.ts';
-import { perConnection, query } from '../../ledger/store/query.ts';
+import { prepared } from '../../ledger/store/query.ts';
 import { alertTransitions } from '../../ledger/store/schema/alert-tables.ts';
 import { and, desc, eq, gt, inArray, isNull, sql } from '../../ledger/store/schema/drizzle.ts';
 import { periodOfKey } from '../../ledger/store/schema/keys.ts';
@@ -73,8 +73,7 @@ export class AlertBook {
   }
 
   #wasTold({ alertKey }: StoredAlert, stage: Stage, sinceMs: number): boolean {
-    const news = newsOf(this.#context.connection);
-    return news.since.get({ alertKey, stage, since: isoTime(sinceMs) }) !== undefined;
+    return newsSince(this.#context.connection).get({ alertKey, stage, since: isoTime(sinceMs) }) !== undefined;
   }
 
   /** While many wait, a pace gives an incident another day to form, and is then told all the same. */
@@ -99,7 +98,7 @@ export class AlertBook {
   /** Whether the plan has kept the alert quiet so far, and now no longer does. */
   #breaksPlan({ alertKey, state }: StoredAlert, planId: string, { judgement }: Observation): boolean {
     if (judgement.verdict !== 'holds' || state === 'pending') return false;
-    return newsOf(this.#context.connection).last.get({ alertKey })?.silentBecause === `silence:${planId}`;
+    return lastNews(this.#context.connection).get({ alertKey })?.silentBecause === `silence:${planId}`;
   }
 
   /** Ends an alert whose period nobody looks at any more. */
@@ -146,22 +145,20 @@ export class AlertBook {
 }
 
 /** What was told of an alert before: at a stage since a moment, and why the last of it was kept quiet. */
-const newsOf = perConnection((connection) => {
-  const { alertKey, revision, change, stage, at, silentBecause } = alertTransitions;
-  const isNews = and(eq(alertKey, sql.placeholder('alertKey')), inArray(change, NEWS));
+const { alertKey, revision, change, stage, at, silentBecause } = alertTransitions;
+const isNews = and(eq(alertKey, sql.placeholder('alertKey')), inArray(change, NEWS));
+const newsSince = prepared((db) => {
   const isRecent = and(eq(stage, sql.placeholder('stage')), gt(at, sql.placeholder('since')), isNull(outbox.digestAt));
-  const db = query(connection);
-  return {
-    since: db
-      .select({ revision })
-      .from(alertTransitions)
-      .innerJoin(outbox, and(eq(outbox.alertKey, alertKey), eq(outbox.revision, revision)))
-      .where(and(isNews, isRecent))
-      .limit(1)
-      .prepare(),
-    last: db.select({ silentBecause }).from(alertTransitions).where(isNews).orderBy(desc(revision)).limit(1).prepare(),
-  };
+  return db
+    .select({ revision })
+    .from(alertTransitions)
+    .innerJoin(outbox, and(eq(outbox.alertKey, alertKey), eq(outbox.revision, revision)))
+    .where(and(isNews, isRecent))
+    .limit(1);
 });
+const lastNews = prepared((db) =>
+  db.select({ silentBecause }).from(alertTransitions).where(isNews).orderBy(desc(revision)).limit(1),
+);
 
 /** Of one alert at one stage there is news at most so often. */
 const NEWS_EVERY_MS = 86_400_000;

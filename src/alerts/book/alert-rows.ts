@@ -3,7 +3,7 @@ import type Database from 'better-sqlite3';
 import { AppError } from '../../core/errors.ts';
 import type { Period } from '../../core/period.ts';
 import { OPEN_ALERT_STATES } from '../../core/text/alert-words.ts';
-import { perConnection, query } from '../../ledger/store/query.ts';
+import { prepared, query } from '../../ledger/store/query.ts';
 import { alerts } from '../../ledger/store/schema/alert-tables.ts';
 import { and, asc, eq, inArray, sql } from '../../ledger/store/schema/drizzle.ts';
 import type { AlertSubject } from '../evaluate/observation.ts';
@@ -40,67 +40,70 @@ type StoredRow = typeof alerts.$inferSelect;
 /** Written into the statement, so that the index of open alerts serves. */
 export const isOpenAlert = inArray(alerts.state, OPEN_ALERT_STATES).inlineParams();
 
-const statementsOf = perConnection((connection) => {
-  const { rule, workspaceKey } = alerts;
-  const { placeholder } = sql;
-  const bySubject = and(
-    eq(rule, placeholder('rule')),
-    eq(workspaceKey, placeholder('workspaceKey')),
-    // The very words of the index.
-    sql`coalesce(period_key, 0) = coalesce(${placeholder('periodKey')}, 0)`,
-    sql`coalesce(tenant_key, 0) = coalesce(${placeholder('tenantKey')}, 0)`,
-  );
-  return {
-    find: query(connection).select().from(alerts).where(bySubject).prepare(),
-    byKey: query(connection)
-      .select()
-      .from(alerts)
-      .where(eq(alerts.alertKey, placeholder('alertKey')))
-      .prepare(),
-    update: query(connection)
-      .update(alerts)
-      .set({
-        ...Object.fromEntries(WRITTEN.map((column) => [column, placeholder(column)])),
-        detail: sql`coalesce(${placeholder('detail')}, ${alerts.detail})`,
-      })
-      .where(eq(alerts.alertKey, placeholder('alertKey')))
-      .prepare(),
-  };
-});
+const { placeholder } = sql;
+
+const alertOfSubject = prepared((db) =>
+  db
+    .select()
+    .from(alerts)
+    .where(
+      and(
+        ...[eq(alerts.rule, placeholder('rule')), eq(alerts.workspaceKey, placeholder('workspaceKey'))],
+        // The very words of the index.
+        sql`coalesce(period_key, 0) = coalesce(${placeholder('periodKey')}, 0)`,
+        sql`coalesce(tenant_key, 0) = coalesce(${placeholder('tenantKey')}, 0)`,
+      ),
+    ),
+);
+
+const alertByKey = prepared((db) =>
+  db
+    .select()
+    .from(alerts)
+    .where(eq(alerts.alertKey, placeholder('alertKey'))),
+);
+
+const updateAlert = prepared((db) =>
+  db
+    .update(alerts)
+    .set({
+      ...Object.fromEntries(WRITTEN.map((column) => [column, placeholder(column)])),
+      detail: sql`coalesce(${placeholder('detail')}, ${alerts.detail})`,
+    })
+    .where(eq(alerts.alertKey, placeholder('alertKey'))),
+);
 
 /** The rows of one workspace's alerts: reads and writes, no decisions. */
 export class AlertRows {
   readonly #workspaceKey: number;
-  readonly #db;
-  readonly #statements;
+  readonly #connection;
 
   constructor(connection: Database.Database, workspaceKey: number) {
     this.#workspaceKey = workspaceKey;
-    this.#db = query(connection);
-    this.#statements = statementsOf(connection);
+    this.#connection = connection;
   }
 
   find({ rule, periodKey, tenantKey }: AlertSubject): StoredAlert | null {
-    const row = this.#statements.find.get({ rule, workspaceKey: this.#workspaceKey, periodKey, tenantKey });
+    const row = alertOfSubject(this.#connection).get({ rule, workspaceKey: this.#workspaceKey, periodKey, tenantKey });
     return row === undefined ? null : toAlert(row);
   }
 
   byKey(alertKey: number): StoredAlert | null {
-    const row = this.#statements.byKey.get({ alertKey });
+    const row = alertByKey(this.#connection).get({ alertKey });
     return row === undefined ? null : toAlert(row);
   }
 
   /** Alerts that have not ended, in the order in which they began. */
   open(): StoredAlert[] {
     const isOwn = and(eq(alerts.workspaceKey, this.#workspaceKey), isOpenAlert);
-    return this.#db.select().from(alerts).where(isOwn).orderBy(asc(alerts.alertKey)).all().map(toAlert);
+    return query(this.#connection).select().from(alerts).where(isOwn).orderBy(asc(alerts.alertKey)).all().map(toAlert);
   }
 
   /** Makes the row of an alert that begins; `write` fills it in. */
   insert(subject: AlertSubject, names: SubjectNames, status: AlertStatus, severity: Severity, at: string): StoredAlert {
     const { rule, periodKey, tenantKey } = subject;
     const { stage, state } = status;
-    const row = this.#db
+    const row = query(this.#connection)
       .insert(alerts)
       .values({
         ...{ alertId: alertIdOf(subject, names), rule, ruleVersion: RULE_VERSION[rule] },
@@ -114,7 +117,7 @@ export class AlertRows {
 
   write(alert: StoredAlert, detail: string | null): void {
     const { previous: _, current: __, ...plain } = alert;
-    this.#statements.update.run({
+    updateAlert(this.#connection).run({
       ...plain,
       ...figureColumns(alert),
       ruleVersion: RULE_VERSION[alert.rule],

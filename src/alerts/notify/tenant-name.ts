@@ -1,16 +1,15 @@
 import type Database from 'better-sqlite3';
-import { perConnection, query } from '../../ledger/store/query.ts';
+import { prepared } from '../../ledger/store/query.ts';
 import { tenantNames } from '../../ledger/store/schema/billing-tables.ts';
 import { desc, eq, sql } from '../../ledger/store/schema/drizzle.ts';
 
-const latestName = perConnection((connection) =>
-  query(connection)
+const latestName = prepared((db) =>
+  db
     .select({ displayName: tenantNames.displayName })
     .from(tenantNames)
     .where(eq(tenantNames.tenantKey, sql.placeholder('tenantKey')))
     .orderBy(desc(tenantNames.afterSeq))
-    .limit(1)
-    .prepare(),
+    .limit(1),
 );
 
 /** Returns what looks up what people call a tenant, as it was imported last; null when it has no name. */

@@ -1,4 +1,4 @@
-import { chainHead } from '../../ledger/audit/anchor/chain-head.ts';
+import { headOfChain } from '../../ledger/journal/runs/digest.ts';
 import type { QueueSystem } from '../../queue/queues.ts';
 import type { Context } from '../../wiring/context.ts';
 import { createMeasurements } from './measurements.ts';
@@ -16,7 +16,7 @@ export function startDaemonHttp(context: Context, probe: HealthProbe, queue: Que
   const measured = createMeasurements({ reader, config, clock, queues, traffic, reservedBytes });
   const overview = () => readOverview({ reader, config, clock, version, probe, measured });
   const { connection } = reader;
-  const maker = createReportMaker({ ledgerPath: config.ledger.path, head: () => chainHead(connection) });
+  const maker = createReportMaker({ ledgerPath: config.ledger.path, head: () => headOfChain(connection).digest });
   const reports = { workspaces: config.workspaces, maker, clock };
   return startHttp({ ...config.http, logger, version, probe, measured, overview, queues, reports });
 }

@@ -8,6 +8,9 @@ import { workspaceMoves, workspaces } from '../store/schema/workspace-tables.ts'
 export const MOVED_AWAY_SQL = `SELECT m.workspace_key FROM workspace_moves m WHERE m.action = 'export'
   AND m.move_key = (SELECT max(n.move_key) FROM workspace_moves n WHERE n.workspace_key = m.workspace_key)`;
 
+/** The same as a condition on the rows of `workspaces`. */
+export const isAway = sql`${workspaces.workspaceKey} IN (${sql.raw(MOVED_AWAY_SQL)})`;
+
 /** The workspace was exported: its history goes on in another ledger. */
 export class WorkspaceMovedError extends AppError {
   constructor(workspaceId: string) {
@@ -26,10 +29,7 @@ export function isMovedAway(connection: LedgerConnection, workspaceKey: number):
 /** The ids of all such workspaces, in the order of their keys. */
 export function movedAway(connection: LedgerConnection): string[] {
   const { workspaceId, workspaceKey } = workspaces;
-  const away = query(connection)
-    .select({ workspaceId })
-    .from(workspaces)
-    .where(sql`${workspaceKey} IN (${sql.raw(MOVED_AWAY_SQL)})`);
+  const away = query(connection).select({ workspaceId }).from(workspaces).where(isAway);
   return away
     .orderBy(asc(workspaceKey))
     .all()

@@ -1,6 +1,6 @@
 import type Database from 'better-sqlite3';
 import type { Period } from '../../core/period.ts';
-import { perConnection, query } from './query.ts';
+import { prepared, query } from './query.ts';
 import { eq, max, sql } from './schema/drizzle.ts';
 import { periodKeyOf, workspaceKeyOf } from './schema/keys.ts';
 import { usageEntries } from './schema/usage-tables.ts';
@@ -16,17 +16,26 @@ export function lastEntryId(connection: Database.Database): number {
   );
 }
 
+/** The row of a workspace under its latest name, made where there is none. */
+export function nameWorkspace(
+  connection: Database.Database,
+  { workspaceId, name }: { workspaceId: string; name: string },
+): typeof workspaces.$inferSelect {
+  const { workspaceId: target } = workspaces;
+  const insert = query(connection).insert(workspaces).values({ workspaceId, name });
+  return insert.onConflictDoUpdate({ target, set: { name } }).returning().get();
+}
+
 /** Looks up the row of a workspace by the name that the service gave it. */
 export function findWorkspace(connection: Database.Database, workspaceId: string) {
   return query(connection).select().from(workspaces).where(eq(workspaces.workspaceId, workspaceId)).get();
 }
 
-const periodByKey = perConnection((connection) =>
-  query(connection)
+const periodByKey = prepared((db) =>
+  db
     .select()
     .from(periods)
-    .where(eq(periods.periodKey, sql.placeholder('periodKey')))
-    .prepare(),
+    .where(eq(periods.periodKey, sql.placeholder('periodKey'))),
 );
 
 /** The row of a period; undefined when the ledger has nothing of it. */
@@ -48,12 +57,11 @@ export function workspaceOf(connection: Database.Database, periodKey: number): t
   return found;
 }
 
-const tenantByKey = perConnection((connection) =>
-  query(connection)
+const tenantByKey = prepared((db) =>
+  db
     .select({ tenantId: tenants.tenantId })
     .from(tenants)
-    .where(eq(tenants.tenantKey, sql.placeholder('tenantKey')))
-    .prepare(),
+    .where(eq(tenants.tenantKey, sql.placeholder('tenantKey'))),
 );
 
 /** The name behind a tenant's key. */

@@ -1,7 +1,12 @@
 import { createHash } from 'node:crypto';
 import { OPEN_ALERT_STATES_SQL } from '../../core/text/alert-words.ts';
 import type { LedgerConnection } from '../../ledger/store/file/open.ts';
+import { query } from '../../ledger/store/query.ts';
+import { periodEvents } from '../../ledger/store/schema/close-tables.ts';
+import { and, eq, gt, isNull } from '../../ledger/store/schema/drizzle.ts';
 import { OWN_VALUES } from '../../ledger/store/schema/identity.ts';
+import { rowChanges } from '../../ledger/store/schema/run-tables.ts';
+import { periods } from '../../ledger/store/schema/workspace-tables.ts';
 import { MIRRORS, mirror } from '../replica/mirrors.ts';
 import { copyLines, type Rows } from './copy-rows.ts';
 import type { Marks } from './position.ts';
@@ -111,15 +116,13 @@ export function changedState(table: string, marks: Marks): Rows {
  * are open when the rate cards have changed.
  */
 export function rewrittenPeriods(connection: LedgerConnection, marks: Marks): { closed: number[]; charged: number[] } {
-  const closed = connection
-    .prepare('SELECT DISTINCT period_key FROM period_events WHERE event_seq > ?')
-    .pluck()
-    .all(marks.eventSeq) as number[];
-  const repriced = connection
-    .prepare("SELECT 1 FROM row_changes WHERE change_seq > ? AND table_name = 'rate_cards' LIMIT 1")
-    .get(marks.changeSeq);
+  const db = query(connection);
+  const keysOf = (rows: readonly { periodKey: number }[]) => [...new Set(rows.map(({ periodKey }) => periodKey))];
+  const closed = keysOf(db.select().from(periodEvents).where(gt(periodEvents.eventSeq, marks.eventSeq)).all());
+  const ofCards = and(gt(rowChanges.changeSeq, marks.changeSeq), eq(rowChanges.tableName, 'rate_cards'));
+  const repriced = db.select().from(rowChanges).where(ofCards).limit(1).get();
   if (repriced === undefined) return { closed, charged: closed };
-  const open = connection.prepare('SELECT period_key FROM periods WHERE closed_seq IS NULL').pluck().all() as number[];
+  const open = keysOf(db.select().from(periods).where(isNull(periods.closedSeq)).all());
   return { closed, charged: [...new Set([...closed, ...open])] };
 }
 

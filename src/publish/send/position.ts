@@ -1,9 +1,16 @@
-import { MOVED_AWAY_SQL } from '../../ledger/journal/moved-away.ts';
+import { linkAt } from '../../ledger/journal/links.ts';
+import { isAway } from '../../ledger/journal/moved-away.ts';
 import { GENESIS_DIGEST, headOfChain } from '../../ledger/journal/runs/digest.ts';
 import { keptFromRun } from '../../ledger/journal/runs/prune-runs.ts';
 import type { LedgerConnection } from '../../ledger/store/file/open.ts';
+import { query } from '../../ledger/store/query.ts';
+import { adjustments, periodEvents } from '../../ledger/store/schema/close-tables.ts';
+import { asc, eq, inArray, max, or, type SQLiteColumn } from '../../ledger/store/schema/drizzle.ts';
 import { ledgerId, replicaEpoch } from '../../ledger/store/schema/identity.ts';
 import { schemaVersion } from '../../ledger/store/schema/migrate.ts';
+import { rowChanges, runs } from '../../ledger/store/schema/run-tables.ts';
+import { usageEntries } from '../../ledger/store/schema/usage-tables.ts';
+import { tenants, workspaces } from '../../ledger/store/schema/workspace-tables.ts';
 import type { ReplicaClient } from '../connect.ts';
 import { timeOfLink } from '../lag.ts';
 import { ReplicaError, ReplicaRefusedError } from '../replica-error.ts';
@@ -77,28 +84,36 @@ interface LedgerRow {
  * others' as well.
  */
 export function readLocal(connection: LedgerConnection, elsewhere: readonly string[] = []): LocalState {
-  const value = (sql: string): number => Number(connection.prepare(sql).pluck().get());
-  const last = (column: string, table: string): number => value(`SELECT coalesce(max(${column}), 0) FROM ${table}`);
+  const db = query(connection);
+  const last = (column: SQLiteColumn): number => {
+    const { table } = column;
+    return Number(
+      db
+        .select({ last: max(column) })
+        .from(table)
+        .get()?.last ?? 0,
+    );
+  };
   const head = headOfChain(connection);
   return {
     ledgerId: ledgerId(connection),
     head: { ...head, at: timeOfLink(connection, head.seq) ?? '' },
     epoch: replicaEpoch(connection),
     schemaAt: schemaVersion(connection),
-    elsewhere: connection
-      .prepare(
-        `SELECT workspace_id FROM workspaces WHERE workspace_id IN (SELECT value FROM json_each(?))
-           OR workspace_key IN (${MOVED_AWAY_SQL}) ORDER BY workspace_key`,
-      )
-      .pluck()
-      .all(JSON.stringify(elsewhere)) as string[],
+    elsewhere: db
+      .select()
+      .from(workspaces)
+      .where(or(inArray(workspaces.workspaceId, [...elsewhere]), isAway))
+      .orderBy(asc(workspaces.workspaceKey))
+      .all()
+      .map(({ workspaceId }) => workspaceId),
     marks: {
-      tenantKey: last('tenant_key', 'tenants'),
-      entryId: last('entry_id', 'usage_entries'),
-      runKey: last('run_key', 'runs'),
-      changeSeq: last('change_seq', 'row_changes'),
-      eventSeq: last('event_seq', 'period_events'),
-      adjustmentId: last('adjustment_id', 'adjustments'),
+      tenantKey: last(tenants.tenantKey),
+      entryId: last(usageEntries.entryId),
+      runKey: last(runs.runKey),
+      changeSeq: last(rowChanges.changeSeq),
+      eventSeq: last(periodEvents.eventSeq),
+      adjustmentId: last(adjustments.adjustmentId),
       keptFromRun: keptFromRun(connection),
     },
   };
@@ -187,25 +202,18 @@ export async function moveReplica(
 
 /** The digest of a link of the chain. */
 export function digestAt(connection: LedgerConnection, seq: number): string | undefined {
-  return connection
-    .prepare(
-      'SELECT digest FROM runs WHERE applied_seq = @seq UNION ALL SELECT digest FROM period_events WHERE event_seq = @seq',
-    )
-    .pluck()
-    .get({ seq }) as string | undefined;
+  return linkAt(connection, seq)?.digest ?? undefined;
 }
 
 function runIdAt(connection: LedgerConnection, runKey: number): string | undefined {
-  return connection.prepare('SELECT run_id FROM runs WHERE run_key = ?').pluck().get(runKey) as string | undefined;
+  return query(connection).select().from(runs).where(eq(runs.runKey, runKey)).get()?.runId;
 }
 
 function changeAt(connection: LedgerConnection, changeSeq: number): string | undefined {
-  return connection
-    .prepare(
-      "SELECT table_name || ' ' || row_key || ' ' || lower(hex(coalesce(row_digest, ''))) FROM row_changes WHERE change_seq = ?",
-    )
-    .pluck()
-    .get(changeSeq) as string | undefined;
+  const change = query(connection).select().from(rowChanges).where(eq(rowChanges.changeSeq, changeSeq)).get();
+  if (change === undefined) return undefined;
+  const { tableName, rowKey, rowDigest } = change;
+  return `${tableName} ${rowKey} ${rowDigest?.toString('hex') ?? ''}`;
 }
 
 function toState(row: LedgerRow): ReplicaState {

@@ -1,6 +1,9 @@
 import { isoTime } from '../../core/clock.ts';
 import type { LedgerConnection } from '../../ledger/store/file/open.ts';
+import { query } from '../../ledger/store/query.ts';
+import { and, eq, gt, gte, lt, type SQL } from '../../ledger/store/schema/drizzle.ts';
 import { ledgerId } from '../../ledger/store/schema/identity.ts';
+import { runs } from '../../ledger/store/schema/run-tables.ts';
 import type { ReplicaClient } from '../connect.ts';
 import { MIRRORS } from '../replica/mirrors.ts';
 import {
@@ -144,19 +147,16 @@ async function sendRuns(sender: Sender, order: PublishOrder, held: ReplicaState,
   const { connection } = order;
   const { runKey, keptFromRun } = held.marks;
   const keys = new Set(await endedRuns(order, held.ledgerKey));
-  const add = (sql: string, ...values: number[]): void => {
-    for (const key of connection
-      .prepare(sql)
-      .pluck()
-      .iterate(...values))
-      keys.add(key as number);
+  const add = (isWanted: SQL | undefined): void => {
+    const wanted = query(connection).select({ runKey: runs.runKey }).from(runs).where(isWanted);
+    for (const run of wanted.all()) keys.add(run.runKey);
   };
-  add('SELECT run_key FROM runs WHERE run_key > ?', runKey);
+  add(gt(runs.runKey, runKey));
   if (local.marks.keptFromRun > keptFromRun) {
     // The retention has been here: what it has left is sent anew.
     const range = [keptFromRun, local.marks.keptFromRun - 1];
     for (const table of ['runs', 'walks']) await sender.take(table, 'run_key BETWEEN $2 AND $3', ...range);
-    add('SELECT run_key FROM runs WHERE run_key BETWEEN ? AND ?', ...range);
+    add(and(gte(runs.runKey, keptFromRun), lt(runs.runKey, local.marks.keptFromRun)));
   }
   const runKeys = [...keys].sort((a, b) => a - b);
   if (runKeys.length === 0) return;
@@ -172,8 +172,8 @@ async function endedRuns({ connection, client }: PublishOrder, ledgerKey: number
     "SELECT run_key FROM runs WHERE ledger_key = $1 AND status = 'running'",
     [ledgerKey],
   );
-  const statusOf = connection.prepare('SELECT status FROM runs WHERE run_key = ?').pluck();
-  return running.map((row) => Number(row.run_key)).filter((key) => statusOf.get(key) !== 'running');
+  const statusOf = (key: number) => query(connection).select().from(runs).where(eq(runs.runKey, key)).get()?.status;
+  return running.map((row) => Number(row.run_key)).filter((key) => statusOf(key) !== 'running');
 }
 
 /** Sends rows of one ledger within a transaction, and counts them. */

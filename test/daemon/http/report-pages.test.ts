@@ -4,10 +4,10 @@ import type { Budget } from '../../../src/config/types.ts';
 import { createLogger } from '../../../src/core/logger.ts';
 import { createReportMaker } from '../../../src/daemon/http/reports/report-maker.ts';
 import { startHttp } from '../../../src/daemon/http/server.ts';
-import { chainHead } from '../../../src/ledger/audit/anchor/chain-head.ts';
 import { commitClose } from '../../../src/ledger/journal/charges/commit-close.ts';
 import { setCards } from '../../../src/ledger/journal/charges/set-cards.ts';
 import { closePeriod } from '../../../src/ledger/journal/close/close-period.ts';
+import { headOfChain } from '../../../src/ledger/journal/runs/digest.ts';
 import { openLedger, publish, usageRecord } from '../../support/open-ledger.ts';
 import { NOON, testClock } from '../../support/time/test-clock.ts';
 import { PAGES } from './measured.ts';
@@ -32,7 +32,7 @@ async function serve(tenants: readonly string[] = ['acme', HOSTILE], workspaces 
   const clock = testClock(NOON + 60_000);
   const reports = {
     workspaces: workspaces.map((id) => ({ id, name: `Name of ${id}`, alerts: { budgets: BUDGETS } as never })),
-    maker: createReportMaker({ ledgerPath, head: () => chainHead(connection) }),
+    maker: createReportMaker({ ledgerPath, head: () => headOfChain(connection).digest }),
     clock,
   };
   const probe = { redisUp: () => true } as never;

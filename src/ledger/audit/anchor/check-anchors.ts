@@ -1,3 +1,4 @@
+import { hasLink, linkAt } from '../../journal/links.ts';
 import { ledgerId } from '../../store/schema/identity.ts';
 import { type Check, FAULTS_A_CHECK, type Fault } from '../verify/fault.ts';
 import { parseCheckpoint } from './checkpoint.ts';
@@ -6,12 +7,7 @@ import { isSignedBy, type NoteVerifier, type SignedNote } from './signed-note.ts
 /** The chain holds the link whose digest was once kept elsewhere: nothing up to it was rewritten since. */
 export function expectHead(digest: string): Check {
   return (connection) => {
-    const link = connection
-      .prepare(
-        'SELECT applied_seq FROM runs WHERE digest = ? UNION ALL SELECT event_seq FROM period_events WHERE digest = ?',
-      )
-      .get(digest, digest);
-    if (link !== undefined) return [];
+    if (hasLink(connection, digest)) return [];
     return [
       fault(
         `no link of the chain has the digest ${digest}: it was cut off, or rewritten from some link up to that one on`,
@@ -24,17 +20,12 @@ export function expectHead(digest: string): Check {
 export function expectCheckpoints(notes: readonly SignedNote[], verifier: NoteVerifier | null): Check {
   return (connection) => {
     const id = ledgerId(connection);
-    const digestAt = connection
-      .prepare(
-        'SELECT digest FROM runs WHERE applied_seq = @seq UNION ALL SELECT digest FROM period_events WHERE event_seq = @seq',
-      )
-      .pluck();
     const faults: Fault[] = [];
     for (const note of notes) {
       const message = strangeNote(note, {
         id,
         verifier,
-        digestAt: (seq) => digestAt.get({ seq }) as string | undefined,
+        digestAt: (seq) => linkAt(connection, seq)?.digest ?? undefined,
       });
       if (message !== null && faults.push(fault(message)) === FAULTS_A_CHECK) break;
     }

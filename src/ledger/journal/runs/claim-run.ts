@@ -7,7 +7,7 @@ import { LeaseHeldError } from '../../store/errors.ts';
 import { query } from '../../store/query.ts';
 import { and, eq, gt, gte, lt, max } from '../../store/schema/drizzle.ts';
 import { leases, runs } from '../../store/schema/run-tables.ts';
-import { workspaces } from '../../store/schema/workspace-tables.ts';
+import { nameWorkspace } from '../../store/subjects.ts';
 import { isMovedAway, WorkspaceMovedError } from '../moved-away.ts';
 import type { Window } from '../staging/staging.ts';
 
@@ -72,12 +72,7 @@ function claim(
 ): ClaimedRun | SlotDone {
   const { workspaceId, kind, slot, window } = request;
   const db = query(connection);
-  const { workspaceKey, firstRunKey } = db
-    .insert(workspaces)
-    .values({ workspaceId, name: request.workspaceName })
-    .onConflictDoUpdate({ target: workspaces.workspaceId, set: { name: request.workspaceName } })
-    .returning()
-    .get();
+  const { workspaceKey, firstRunKey } = nameWorkspace(connection, { workspaceId, name: request.workspaceName });
   if (slot !== null) {
     const isOwn = eq(runs.workspaceKey, workspaceKey);
     // A later run that began before the slot shows that the clock was ahead when it was done: it has come again.

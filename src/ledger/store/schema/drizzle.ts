@@ -19,6 +19,7 @@ export const {
 }: typeof import('drizzle-orm/sqlite-core') = require('drizzle-orm/sqlite-core');
 
 export type { SQL } from 'drizzle-orm';
+export type { SQLiteColumn } from 'drizzle-orm/sqlite-core';
 
 export const {
   and,

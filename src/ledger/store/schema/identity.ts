@@ -1,10 +1,17 @@
 import type { LedgerConnection } from '../file/open.ts';
+import { query } from '../query.ts';
+import { eq } from './drizzle.ts';
+import { ledgerMeta } from './workspace-tables.ts';
 
 /** The id that every copy of this ledger has. */
 export function ledgerId(connection: LedgerConnection): string {
-  const id = connection.prepare("SELECT value FROM ledger_meta WHERE name = 'ledger_id'").pluck().get();
-  if (typeof id !== 'string') throw new Error('the ledger has no id');
+  const id = readMeta(connection, 'ledger_id');
+  if (id === undefined) throw new Error('the ledger has no id');
   return id;
+}
+
+function readMeta(connection: LedgerConnection, name: string): string | undefined {
+  return query(connection).select().from(ledgerMeta).where(eq(ledgerMeta.name, name)).get()?.value;
 }
 
 const REPLICA_EPOCH = 'replica_epoch';
@@ -15,25 +22,24 @@ export const OWN_VALUES = `('${REPLICA_EPOCH}', '${QUEUE_IN_USE}')`;
 
 /** Which copy of the ledger this is, counted by the replica: one with a lower number than the replica's is out. */
 export function replicaEpoch(connection: LedgerConnection): number {
-  const value = connection.prepare('SELECT value FROM ledger_meta WHERE name = ?').pluck().get(REPLICA_EPOCH);
-  return value === undefined ? 0 : Number(value);
+  return Number(readMeta(connection, REPLICA_EPOCH) ?? 0);
 }
 
 export function setReplicaEpoch(connection: LedgerConnection, epoch: number): void {
-  connection
-    .prepare(
-      'INSERT INTO ledger_meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value',
-    )
-    .run(REPLICA_EPOCH, String(epoch));
+  const value = String(epoch);
+  query(connection)
+    .insert(ledgerMeta)
+    .values({ name: REPLICA_EPOCH, value })
+    .onConflictDoUpdate({ target: ledgerMeta.name, set: { value } })
+    .run();
 }
 
 /** The same beside a daemon that may run: it goes on with the queues that it has, and `queueInUse` finds them. */
 export function changeReplicaEpoch(connection: LedgerConnection, epoch: number): void {
   connection
     .transaction(() => {
-      connection
-        .prepare('INSERT INTO ledger_meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO NOTHING')
-        .run(QUEUE_IN_USE, queueId(connection));
+      const inUse = { name: QUEUE_IN_USE, value: queueId(connection) };
+      query(connection).insert(ledgerMeta).values(inUse).onConflictDoNothing().run();
       setReplicaEpoch(connection, epoch);
     })
     .immediate();
@@ -41,13 +47,12 @@ export function changeReplicaEpoch(connection: LedgerConnection, epoch: number):
 
 /** For a daemon that starts: it takes its queues by the number of its copy. */
 export function forgetQueueInUse(connection: LedgerConnection): void {
-  connection.prepare('DELETE FROM ledger_meta WHERE name = ?').run(QUEUE_IN_USE);
+  query(connection).delete(ledgerMeta).where(eq(ledgerMeta.name, QUEUE_IN_USE)).run();
 }
 
 /** Names the queues of the daemon that has started last. */
 export function queueInUse(connection: LedgerConnection): string {
-  const value = connection.prepare('SELECT value FROM ledger_meta WHERE name = ?').pluck().get(QUEUE_IN_USE);
-  return typeof value === 'string' ? value : queueId(connection);
+  return readMeta(connection, QUEUE_IN_USE) ?? queueId(connection);
 }
 
 /**

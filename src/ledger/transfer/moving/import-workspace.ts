@@ -4,7 +4,11 @@ import { verifyLedger } from '../../audit/verify/verify.ts';
 import { headOfChain } from '../../journal/runs/digest.ts';
 import { LedgerError } from '../../store/errors.ts';
 import type { LedgerConnection } from '../../store/file/open.ts';
+import { query } from '../../store/query.ts';
+import { and, asc, eq, isNull, max } from '../../store/schema/drizzle.ts';
 import { PERIODS_PER_WORKSPACE } from '../../store/schema/keys.ts';
+import { movedLinks, periods } from '../../store/schema/workspace-tables.ts';
+import { nameWorkspace } from '../../store/subjects.ts';
 import { copyHistory, dropMaps, makeMaps } from './copy-history.ts';
 import { findMoved, type MovedWorkspace, ORIGIN } from './moved-workspace.ts';
 import { replayLinks } from './replay-links.ts';
@@ -71,29 +75,26 @@ function bringIn(order: ImportOrder): ImportedWorkspace {
       },
     );
   }
-  const to = connection
-    .prepare(
-      `INSERT INTO workspaces (workspace_id, name) VALUES (?, ?)
-       ON CONFLICT (workspace_id) DO UPDATE SET name = excluded.name RETURNING workspace_key`,
-    )
-    .pluck()
-    .get(moved.workspaceId, moved.name) as number;
+  const to = nameWorkspace(connection, moved).workspaceKey;
   const from = moved.workspaceKey;
   const head = headOfChain(connection).seq;
   const now = isoTime(nowMs);
-  const sets = Number(connection.prepare('SELECT coalesce(max(card_set), 0) FROM moved_links').pluck().get());
+  const db = query(connection);
+  const sets =
+    db
+      .select({ last: max(movedLinks.cardSet) })
+      .from(movedLinks)
+      .get()?.last ?? 0;
   const keys = { from, to, shift: (to - from) * PERIODS_PER_WORKSPACE, head, now, sets };
   makeMaps(connection, keys);
   const links = countOf(connection, 'temp.moving_links');
   copyHistory(connection, { ...keys, lastLink: head + links });
-  const open = connection
-    .prepare('SELECT period_key FROM periods WHERE workspace_key = ? AND closed_seq IS NULL ORDER BY period_key')
-    .pluck()
-    .all(to) as number[];
+  const isOpen = and(eq(periods.workspaceKey, to), isNull(periods.closedSeq));
+  const open = db.select().from(periods).where(isOpen).orderBy(asc(periods.periodKey)).all();
   const { ledgerId, position, headDigest } = moved;
   noteMove(connection, { workspaceKey: to, action: 'import', by, nowMs, from: { ledgerId, position, headDigest } });
   const reached = replayLinks(connection, moved, to);
-  for (const periodKey of open) price(connection, periodKey);
+  for (const { periodKey } of open) price(connection, periodKey);
   const counts = {
     links,
     entries: countOf(connection, 'temp.moving_entries'),

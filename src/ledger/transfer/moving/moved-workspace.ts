@@ -1,6 +1,12 @@
 import { MOVED_AWAY_SQL } from '../../journal/moved-away.ts';
 import { LedgerError } from '../../store/errors.ts';
 import type { LedgerConnection } from '../../store/file/open.ts';
+import { query } from '../../store/query.ts';
+import { alerts } from '../../store/schema/alert-tables.ts';
+import { and, eq } from '../../store/schema/drizzle.ts';
+import { runs } from '../../store/schema/run-tables.ts';
+import { periods, tenants, workspaceMoves } from '../../store/schema/workspace-tables.ts';
+import { findWorkspace } from '../../store/subjects.ts';
 
 /** The name under which the exported ledger is attached to the one that takes the workspace in. */
 export const ORIGIN = 'origin';
@@ -83,26 +89,23 @@ function requireSameSchema(connection: LedgerConnection): void {
 }
 
 function requireNoHistory(connection: LedgerConnection, { workspaceId, ledgerId }: MovedWorkspace): void {
-  const key = connection
-    .prepare('SELECT workspace_key FROM workspaces WHERE workspace_id = ?')
-    .pluck()
-    .get(workspaceId) as number | undefined;
+  const db = query(connection);
+  const workspaceKey = findWorkspace(connection, workspaceId)?.workspaceKey ?? 0;
   const name = JSON.stringify(workspaceId);
-  const imported = connection
-    .prepare("SELECT at FROM workspace_moves WHERE workspace_key = ? AND action = 'import' AND ledger_id = ?")
-    .pluck()
-    .get(key, ledgerId) as string | undefined;
+  const isImport = and(eq(workspaceMoves.action, 'import'), eq(workspaceMoves.ledgerId, ledgerId));
+  const isOwn = eq(workspaceMoves.workspaceKey, workspaceKey);
+  const imported = db.select().from(workspaceMoves).where(and(isOwn, isImport)).get();
   if (imported !== undefined) {
     throw new LedgerError(
       'history_present',
-      `workspace ${name} was imported from that ledger already, at ${imported}`,
+      `workspace ${name} was imported from that ledger already, at ${imported.at}`,
       {
         hint: 'nothing is left to do: `usage-ledger verify` checks what is here',
       },
     );
   }
-  const held = ['runs', 'periods', 'tenants', 'alerts'].some(
-    (table) => connection.prepare(`SELECT 1 FROM ${table} WHERE workspace_key = ? LIMIT 1`).get(key) !== undefined,
+  const held = [runs, periods, tenants, alerts].some(
+    (table) => db.select().from(table).where(eq(table.workspaceKey, workspaceKey)).limit(1).get() !== undefined,
   );
   const sameRuns = connection
     .prepare(

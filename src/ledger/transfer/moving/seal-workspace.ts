@@ -5,6 +5,12 @@ import { capLeases, releaseLease, supersedeRunning, takeLease } from '../../jour
 import { headOfChain } from '../../journal/runs/digest.ts';
 import { LedgerError } from '../../store/errors.ts';
 import type { LedgerConnection } from '../../store/file/open.ts';
+import { query } from '../../store/query.ts';
+import { alerts } from '../../store/schema/alert-tables.ts';
+import { and, count, eq, inArray } from '../../store/schema/drizzle.ts';
+import { outbox } from '../../store/schema/outbox-tables.ts';
+import { workspaceMoves } from '../../store/schema/workspace-tables.ts';
+import { findWorkspace } from '../../store/subjects.ts';
 
 export interface MoveRequest {
   workspaceId: string;
@@ -71,34 +77,27 @@ export function noteMove(
   { workspaceKey, action, by, nowMs, from }: Omit<Move, 'workspaceId'>,
 ): void {
   const head = headOfChain(connection);
-  connection
-    .prepare(
-      `INSERT INTO workspace_moves (workspace_key, action, at, actor, ledger_id, position, head_digest)
-       VALUES (?, ?, ?, ?, ?, ?, ?)`,
-    )
-    .run(
-      ...[workspaceKey, action, isoTime(nowMs), by, from?.ledgerId ?? null],
-      ...[from?.position ?? head.seq, from?.headDigest ?? head.digest],
-    );
+  const { ledgerId = null, position = head.seq, headDigest = head.digest } = from ?? {};
+  query(connection)
+    .insert(workspaceMoves)
+    .values({ workspaceKey, action, at: isoTime(nowMs), actor: by, ledgerId, position, headDigest })
+    .run();
 }
 
 function keyOf(connection: LedgerConnection, workspaceId: string): number {
-  const key = connection
-    .prepare('SELECT workspace_key FROM workspaces WHERE workspace_id = ? AND first_run_key IS NOT NULL')
-    .pluck()
-    .get(workspaceId) as number | undefined;
-  if (key !== undefined) return key;
+  const workspace = findWorkspace(connection, workspaceId);
+  if (workspace !== undefined && workspace.firstRunKey !== null) return workspace.workspaceKey;
   throw new AppError('unknown_workspace', `the ledger has no history of workspace ${JSON.stringify(workspaceId)}`, {
     hint: '`usage-ledger status` says what the ledger holds',
   });
 }
 
 function waitingNotifications(connection: LedgerConnection, workspaceKey: number): number {
-  return connection
-    .prepare(
-      `SELECT count(*) FROM outbox o JOIN alerts a USING (alert_key)
-       WHERE a.workspace_key = ? AND o.state IN ('pending', 'held')`,
-    )
-    .pluck()
-    .get(workspaceKey) as number;
+  const waiting = query(connection)
+    .select({ count: count() })
+    .from(outbox)
+    .innerJoin(alerts, eq(alerts.alertKey, outbox.alertKey))
+    .where(and(eq(alerts.workspaceKey, workspaceKey), inArray(outbox.state, ['pending', 'held'])))
+    .get();
+  return waiting?.count ?? 0;
 }
