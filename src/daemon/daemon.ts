@@ -1,6 +1,6 @@
 import { dirname, join } from 'node:path';
 import type { StaleCheck } from '../alerts/evaluate/evaluate-self.ts';
-import { pendingNotifications } from '../alerts/outbox/outbox.ts';
+import { waitingNotifications } from '../alerts/outbox/outbox.ts';
 import type { WallClock } from '../core/clock.ts';
 import { Releasers } from '../core/process/releasers.ts';
 import { ageMs } from '../core/stored-time.ts';
@@ -12,11 +12,11 @@ import { startPrivateRedis } from '../queue/redis/private-redis.ts';
 import { type Scheduler, startScheduler } from '../queue/scheduler.ts';
 import type { Context } from '../wiring/context.ts';
 import { startBackupSchedule } from './backup/backup-schedule.ts';
+import { type Deliveries, startDeliveries } from './deliveries.ts';
 import { startExportSchedule } from './exports/export-schedule.ts';
 import { createHealthProbe, type HealthProbe } from './http/probe.ts';
 import { createHandlers } from './job-handlers.ts';
 import { JobWaits } from './job-waits.ts';
-import { type OutboxSweep, startOutboxSweep } from './outbox-sweep.ts';
 import type { ReplicaParts } from './replica/start-replica.ts';
 import { startRetention } from './retention.ts';
 import { schedulesOf, type WorkspaceSchedule } from './schedules.ts';
@@ -28,8 +28,8 @@ import { startWalWatch } from './wal-watch.ts';
 const JOBS_DEADLINE_MS = 14_000;
 /** After this they are cut off: a run that goes on for longer publishes nothing and is begun anew by the next daemon. */
 const JOBS_GRACE_MS = 2_000;
-/** Waiting notifications that one sweep enqueues. */
-const SWEEP_LIMIT = 1000;
+/** Then deliveries under way have this long: a receiver that hangs gets the notification anew from the next daemon. */
+const DELIVERIES_TIMES = { graceMs: 1_000, deadlineMs: 2_000 };
 
 export interface Daemon {
   readonly queue: QueueSystem;
@@ -52,11 +52,10 @@ export async function startDaemon(context: Context): Promise<Daemon> {
       await (await context.writer()).call('forgetQueueInUse', undefined);
     const target = await openRedis(context, releasers);
     const waits = new JobWaits();
-    let sweep: OutboxSweep | null = null;
+    let deliveries: Deliveries | null = null;
     let scheduler: Scheduler | null = null;
-    const replica = await openReplica(context, {
-      afterTell: () => sweep?.sweep() ?? Promise.resolve(),
-    });
+    const sweep = () => deliveries?.sweep() ?? Promise.resolve();
+    const replica = await openReplica(context, { afterTell: sweep });
     if (replica !== null) releasers.push(() => replica.watch.stop());
     const queue: QueueSystem = await openQueueSystem({
       ledgerId: queueId(connection),
@@ -64,28 +63,17 @@ export async function startDaemon(context: Context): Promise<Daemon> {
       logger,
       settings: { syncConcurrency: config.workers },
       handlers: createHandlers(context, {
-        afterRun: () => sweep?.sweep() ?? Promise.resolve(),
+        afterRun: sweep,
         postpone: (key, delayMs) => scheduler?.postpone(key, delayMs),
         onBegin: (workspaceId) => waits.begun(workspaceId),
-        mayDeliver: (notificationId) => replica?.mayDeliver(notificationId) ?? true,
       }),
     });
     context.shareRates((host, wanted, perSecond) => queue.takeTurns(host, wanted, perSecond));
+    // What the last runs have to tell is sent before the deliveries end.
+    releasers.push(() => deliveries?.stop(DELIVERIES_TIMES));
     releasers.push(async () => {
       await queue.stop({ deadlineMs: JOBS_DEADLINE_MS, graceMs: JOBS_GRACE_MS });
     });
-    sweep = startOutboxSweep({
-      composeDigests: () => context.composeDigests(),
-      pending: () =>
-        pendingNotifications(connection, SWEEP_LIMIT).filter(
-          ({ notificationId }) => replica?.mayDeliver(notificationId) ?? true,
-        ),
-      addDelivery: (delivery) => queue.addDelivery(delivery),
-      onRedisBack: (listener) => queue.onRedisBack(listener),
-      clock,
-      logger,
-    });
-    releasers.push(() => sweep?.stop());
     scheduler = startScheduler<WorkspaceSchedule>({
       entries: schedulesOf(config),
       enqueue: async ({ workspaceId, kind }, due) => {
@@ -110,7 +98,7 @@ export async function startDaemon(context: Context): Promise<Daemon> {
     const watch = startStaleWatch({
       stale: () => staleChecks(probe, clock),
       raise: (workspaces) => context.raiseStale(workspaces),
-      afterRaise: () => sweep?.sweep() ?? Promise.resolve(),
+      afterRaise: sweep,
       clock,
       logger,
     });
@@ -134,6 +122,14 @@ export async function startDaemon(context: Context): Promise<Daemon> {
     }
     // A copy of the ledger that is out must hear of it before it sends anything.
     await replica?.watch.begin();
+    deliveries = startDeliveries({
+      composeDigests: () => context.composeDigests(),
+      waiting: (limit) => waitingNotifications(connection, limit),
+      deliver: (notificationId, signal) => context.deliver(notificationId, signal),
+      mayDeliver: (notificationId) => replica?.mayDeliver(notificationId) ?? true,
+      clock,
+      logger,
+    });
     queue.start();
     if (config.backup !== null) {
       const backups = startBackupSchedule({ ledgerPath: config.ledger.path, backup: config.backup, clock, logger });
@@ -142,7 +138,7 @@ export async function startDaemon(context: Context): Promise<Daemon> {
     if (config.exports.length > 0) {
       const closesAfter = (eventSeq: number) => closesInForce(connection, eventSeq);
       const tell = async (detail: string | null): Promise<void> => {
-        if ((await context.tellOfLedger({ rule: 'export_failed', detail })) > 0) await sweep?.sweep();
+        if ((await context.tellOfLedger({ rule: 'export_failed', detail })) > 0) await sweep();
       };
       const exports = startExportSchedule({ config, closesAfter, tell, clock, logger });
       releasers.push(() => exports.stop());

@@ -13,8 +13,6 @@ export interface AfterJobs {
   onBegin(workspaceId: string): void;
   /** Looks after the notifications that a run has left in the outbox. */
   afterRun(): Promise<void>;
-  /** False for what must not be sent now. */
-  mayDeliver(notificationId: string): boolean;
   /** Keeps an entry of the schedule from being enqueued for a while. */
   postpone(key: string, delayMs: number): void;
 }
@@ -27,7 +25,7 @@ const MOVED_REST_MS = 60 * 60_000;
 const LONGEST_REST_MS = 24 * 60 * 60_000;
 
 /** What the queues' jobs do. */
-export function createHandlers(context: Context, { onBegin, afterRun, postpone, mayDeliver }: AfterJobs): JobHandlers {
+export function createHandlers(context: Context, { onBegin, afterRun, postpone }: AfterJobs): JobHandlers {
   const { clock, logger } = context;
   return {
     async sync({ workspaceId, kind, slot, attempt }, job) {
@@ -71,23 +69,6 @@ export function createHandlers(context: Context, { onBegin, afterRun, postpone, 
         await afterRun();
         throw error;
       }
-    },
-    async deliver({ notificationId }, job) {
-      if (!mayDeliver(notificationId)) {
-        logger.warn({ notificationId }, 'another copy of the ledger has taken its place: nothing is sent from here');
-        return { state: 'kept' };
-      }
-      const outcome = await context.deliver(notificationId, job.signal);
-      if (outcome.state === 'pending') {
-        logger.warn({ notificationId, ...outcome }, 'notification not delivered, it will be tried again');
-        await afterRun();
-      } else if (outcome.state === 'dead') {
-        logger.error({ notificationId, reason: outcome.reason }, 'notification given up');
-        if (outcome.disabled !== undefined || outcome.failing !== undefined) await afterRun();
-      } else {
-        logger.info({ notificationId, state: outcome.state }, 'notification handled');
-      }
-      return outcome;
     },
   };
 }

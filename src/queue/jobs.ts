@@ -11,14 +11,6 @@ export interface SyncJob {
   attempt: number;
 }
 
-/** One attempt to deliver one notification; attempts are counted by the ledger, from 1 on. */
-export interface DeliverJob {
-  notificationId: string;
-  attempt: number;
-  /** Tells apart jobs for the same attempt, when the one before ended without making it; absent for the first. */
-  round?: number;
-}
-
 /** What a handler is given beside its job. */
 export interface JobContext {
   /** Aborted, with a `StoppingError` as its reason, when the daemon stops and the grace is over. */
@@ -33,7 +25,6 @@ export interface JobContext {
  */
 export interface JobHandlers {
   sync(job: SyncJob, context: JobContext): Promise<unknown>;
-  deliver(job: DeliverJob, context: JobContext): Promise<unknown>;
 }
 
 /** The same for the same attempt, on every daemon: that is what makes a tick one job. */
@@ -49,14 +40,4 @@ export function syncJobId(job: SyncJob): string {
  */
 export function workspaceMark(workspaceId: string): string {
   return createHash('sha256').update(workspaceId, 'utf16le').digest('base64url').slice(0, 22);
-}
-
-export function deliverJobId(job: DeliverJob): string {
-  if (!/^[\w-]+$/.test(job.notificationId)) {
-    throw new AppError(
-      'bad_notification_id',
-      `notification id ${JSON.stringify(job.notificationId)} cannot name a job`,
-    );
-  }
-  return `${job.notificationId}.${job.attempt}${job.round === undefined ? '' : `.${job.round}`}`;
 }

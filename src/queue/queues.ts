@@ -6,7 +6,7 @@ import { AppError } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
 import { bullmq } from './bullmq.ts';
 import { RedisUnavailableError, StoppingError } from './errors.ts';
-import { type DeliverJob, deliverJobId, type JobHandlers, type SyncJob, syncJobId, workspaceMark } from './jobs.ts';
+import { type JobHandlers, type SyncJob, syncJobId, workspaceMark } from './jobs.ts';
 import {
   createRedisWatch,
   describeTarget,
@@ -17,13 +17,7 @@ import {
 } from './redis/connection.ts';
 import { startHeartbeat } from './redis/heartbeat.ts';
 import { type Turns, takeTurns } from './redis/shared-rate.ts';
-import {
-  DEFAULT_SETTINGS,
-  DELIVER_RETENTION,
-  PRODUCER_DEADLINE_MS,
-  type QueueSettings,
-  SYNC_RETENTION,
-} from './settings.ts';
+import { DEFAULT_SETTINGS, PRODUCER_DEADLINE_MS, type QueueSettings, SYNC_RETENTION } from './settings.ts';
 import { closeWorkers, startWorker } from './worker.ts';
 
 export interface QueueSystemOptions {
@@ -60,9 +54,8 @@ export interface QueueSystem {
    * another, and gets no second one. A finished job of the same attempt gives way: the ledger says that it is due.
    */
   addSync(job: SyncJob & { delayMs?: number }): Promise<'added' | 'exists'>;
-  /** Enqueues one attempt of a delivery. One that completed keeps its id: the handler must count it before it returns. */
-  addDelivery(delivery: DeliverJob & { delayMs: number }): Promise<void>;
-  counts(): Promise<{ sync: QueueCounts; deliver: QueueCounts }>;
+  /** The sync jobs by state. */
+  counts(): Promise<QueueCounts>;
   /** Since when the sync jobs that wait have been due, by workspace, in milliseconds since the epoch; later for one put off. */
   waitingSyncs(): Promise<Map<string, number>>;
   /** Takes turns of a host's rate, which all daemons on this Redis share; null when Redis does not answer. */
@@ -98,7 +91,6 @@ export async function openQueueSystem(options: QueueSystemOptions): Promise<Queu
     return queue;
   };
   const syncQueue = openQueue<SyncJob>('sync');
-  const deliverQueue = openQueue<DeliverJob>('deliver');
 
   const ask = async <T>(call: () => Promise<T>): Promise<T> => {
     try {
@@ -134,19 +126,12 @@ export async function openQueueSystem(options: QueueSystemOptions): Promise<Queu
       handler.then(done, done);
     };
     const common = { connection, watch, logger, track, stopSignal: stopper.signal };
-    const { syncConcurrency, deliverConcurrency } = settings;
     workers.push(
       startWorker<SyncJob>({
         ...common,
         queueName: syncQueue.name,
-        concurrency: syncConcurrency,
+        concurrency: settings.syncConcurrency,
         handle: (job, context) => handlers.sync(job, context),
-      }),
-      startWorker<DeliverJob>({
-        ...common,
-        queueName: deliverQueue.name,
-        concurrency: deliverConcurrency,
-        handle: (job, context) => handlers.deliver(job, context),
       }),
     );
   };
@@ -159,7 +144,7 @@ export async function openQueueSystem(options: QueueSystemOptions): Promise<Queu
     stopper.abort(new StoppingError());
     if (!closed) logger.warn({ running: running.size }, 'stopped before all jobs had ended');
     stopHeartbeat();
-    await Promise.allSettled([syncQueue.close(), deliverQueue.close()]);
+    await Promise.allSettled([syncQueue.close()]);
     producer.disconnect();
     workerConnection?.disconnect();
     return closed;
@@ -183,13 +168,7 @@ export async function openQueueSystem(options: QueueSystemOptions): Promise<Queu
         return added.id === jobId ? 'added' : 'exists';
       });
     },
-    async addDelivery({ delayMs, ...job }) {
-      const jobId = deliverJobId(job);
-      // One attempt: when to try again is for the ledger to say.
-      const jobOptions = { jobId, delay: delayMs, attempts: 1, ...DELIVER_RETENTION };
-      await ask(() => deliverQueue.add('deliver', job, jobOptions));
-    },
-    counts: () => ask(async () => ({ sync: await countsOf(syncQueue), deliver: await countsOf(deliverQueue) })),
+    counts: () => ask(() => countsOf(syncQueue)),
     waitingSyncs: () =>
       ask(async () => {
         const jobs = await syncQueue.getJobs(['waiting', 'delayed']);
@@ -206,7 +185,7 @@ export async function openQueueSystem(options: QueueSystemOptions): Promise<Queu
       return watch.up;
     },
     onRedisBack: (listener) => watch.onBack(listener),
-    queues: [syncQueue, deliverQueue],
+    queues: [syncQueue],
     stop(stopOptions = {}) {
       stopped ??= shutDown(stopOptions);
       return stopped;

@@ -1,7 +1,6 @@
-/** How many jobs of a queue one daemon carries out at once, and more; tests change some. */
+/** How many jobs one daemon carries out at once, and more; tests change some. */
 export interface QueueSettings {
   syncConcurrency: number;
-  deliverConcurrency: number;
   /** Milliseconds between two looks at whether Redis takes writes. */
   heartbeatMs: number;
 }
@@ -9,8 +8,6 @@ export interface QueueSettings {
 export const DEFAULT_SETTINGS: QueueSettings = {
   // A run mostly waits for its service: one that hangs must not hold up the rest.
   syncConcurrency: 64,
-  // Deliveries wait for other people's servers: one that hangs must not hold up the rest.
-  deliverConcurrency: 4,
   heartbeatMs: 5_000,
 };
 
@@ -33,11 +30,4 @@ const DAY_SECONDS = 24 * 60 * 60;
 export const SYNC_RETENTION = {
   removeOnComplete: { age: DAY_SECONDS, count: 1000 },
   removeOnFail: { age: 3 * DAY_SECONDS, count: 1000 },
-};
-
-export const DELIVER_RETENTION = {
-  // Only for people who look at the queue: the ledger says what was delivered.
-  removeOnComplete: { age: DAY_SECONDS },
-  // The handler broke before the ledger counted the attempt, so the ledger will ask for the same id again.
-  removeOnFail: true,
 };

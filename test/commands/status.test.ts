@@ -77,7 +77,7 @@ describe('status', () => {
     const redis = await startPrivateRedis({ dir, logger: pino({ level: 'silent' }) });
     onTestFinished(() => redis.close());
     const { queue } = parseJson((await world.run('status', '--json')).out);
-    expect(queue).toMatchObject({ status: 'running', sync: { waiting: 0, active: 0 }, deliver: { waiting: 0 } });
+    expect(queue).toMatchObject({ status: 'running', sync: { waiting: 0, active: 0 } });
     expect((await world.run('status')).out).toMatch(/^queue +.*redis\.sock; sync 0 waiting/m);
   });
 
@@ -99,7 +99,7 @@ describe('status', () => {
     onTestFinished(() => redis.close());
     const [meta] = world.query("SELECT value FROM ledger_meta WHERE name = 'ledger_id'") as { value: string }[];
     const idle = () => Promise.reject(new Error('nobody works here'));
-    const handlers = { sync: idle, deliver: idle };
+    const handlers = { sync: idle };
     const queue = await openQueueSystem({ ledgerId: meta?.value ?? '', target: redis.target, logger, handlers });
     onTestFinished(() => queue.stop().then(() => undefined));
     await queue.addSync({ workspaceId: 'ws-1', kind: 'scheduled', slot: '2026-03-01T00:00:00.000Z', attempt: 1 });

@@ -19,7 +19,6 @@ async function restAfter429(fixture: Fixture, retryAfter: string): Promise<numbe
   const handlers = createHandlers(context, {
     onBegin: () => undefined,
     afterRun: () => Promise.resolve(),
-    mayDeliver: () => true,
     postpone: (_, delayMs) => void rests.push(delayMs),
   });
   const job = { workspaceId: WORKSPACE, kind: 'scheduled', slot: isoTime(clock.now()), attempt: 1 } as const;

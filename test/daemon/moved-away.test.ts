@@ -18,7 +18,6 @@ test('a job of an exported workspace ends without a run, and nobody is told that
   const handlers = createHandlers(context, {
     onBegin: () => undefined,
     afterRun: () => Promise.resolve(),
-    mayDeliver: () => true,
     postpone: (key, delayMs) => void postponed.push([key, delayMs]),
   });
   const job = { workspaceId: WORKSPACE, kind: 'scheduled', slot: isoTime(clock.now()), attempt: 1 } as const;

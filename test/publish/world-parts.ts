@@ -31,7 +31,7 @@ export async function addRuns({
     ledgerId: id,
     target: { kind: 'url', url: redisUrl },
     logger: createLogger({ level: 'silent' }),
-    handlers: { sync: idle, deliver: idle },
+    handlers: { sync: idle },
   });
   const slot = new Date().toISOString();
   // A job that was cut off keeps its workspace until its lock has run out.

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { deliverJobId, syncJobId } from '../../src/queue/jobs.ts';
+import { syncJobId } from '../../src/queue/jobs.ts';
 
 const kinds = fc.constantFrom('scheduled' as const, 'reconcile' as const);
 const slots = fc.date({ noInvalidDate: true, min: new Date(0), max: new Date(4e12) }).map((date) => date.toISOString());
@@ -43,15 +43,5 @@ describe('the id of a sync job', () => {
     expect(() => syncJobId({ workspaceId: 'ws', slot: 'soon', kind: 'scheduled', attempt: 1 })).toThrow(
       /not an ISO time/,
     );
-  });
-});
-
-describe('the id of a delivery', () => {
-  test('holds the notification and the attempt', () => {
-    expect(deliverJobId({ notificationId: '42', attempt: 3 })).toBe('42.3');
-  });
-
-  test('is refused for a notification id that BullMQ would refuse', () => {
-    expect(() => deliverJobId({ notificationId: 'a:b', attempt: 1 })).toThrow(/cannot name a job/);
   });
 });

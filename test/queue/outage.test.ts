@@ -49,7 +49,6 @@ describe('while Redis is away', () => {
     const asked = performance.now();
     const attempts = await Promise.allSettled([
       opened.addSync(job('2026-03-01T10:15:00.000Z')),
-      opened.addDelivery({ notificationId: 'n', attempt: 1, delayMs: 0 }),
       opened.counts(),
       opened.ping(),
     ]);

@@ -30,7 +30,7 @@ export function recordingLogger(): { logger: Logger; lines: string[] } {
 
 /** Handlers that do nothing, with some of them replaced. */
 export function handlersWith(some: Partial<JobHandlers>): JobHandlers {
-  return { sync: async () => null, deliver: async () => null, ...some };
+  return { sync: async () => null, ...some };
 }
 
 /** Waits until the condition holds; fails after `deadlineMs` with what was waited for. */

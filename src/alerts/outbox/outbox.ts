@@ -1,7 +1,7 @@
 import type Database from 'better-sqlite3';
 import { isoTime } from '../../core/clock.ts';
 import { query } from '../../ledger/store/query.ts';
-import { and, asc, eq, isNull, lte, or, sql } from '../../ledger/store/schema/drizzle.ts';
+import { and, eq, isNull, lte, or, sql } from '../../ledger/store/schema/drizzle.ts';
 import { outbox } from '../../ledger/store/schema/outbox-tables.ts';
 import { disableChannel } from './channel-states.ts';
 import { tellOfDead } from './dead-letters.ts';
@@ -14,6 +14,9 @@ type StoredRow = Pick<typeof outbox.$inferSelect, keyof typeof COLUMNS>;
 
 /** A notification that waits for delivery. */
 export type OutboxRow = Omit<StoredRow, 'nextAttemptAt'> & { nextAttemptAtMs: number };
+
+/** The same without what is sent. */
+export type WaitingNotification = Pick<OutboxRow, 'notificationId' | 'channel' | 'nextAttemptAtMs'>;
 
 /** What came of one attempt. */
 export interface DeliveryRecord {
@@ -33,16 +36,17 @@ export interface DeliveryRecord {
 /** Written into the statement, so that the index of what is due serves. */
 const isPending = eq(outbox.state, 'pending').inlineParams();
 
-/** The notifications that are still to be delivered, the longest due first. */
-export function pendingNotifications(connection: Connection, limit: number): OutboxRow[] {
-  return query(connection)
-    .select(COLUMNS)
-    .from(outbox)
-    .where(isPending)
-    .orderBy(asc(outbox.nextAttemptAt))
-    .limit(limit)
-    .all()
-    .map(toRow);
+/** The notifications that are still to be delivered, at most `limit` of each channel, the longest due first. */
+export function waitingNotifications(connection: Connection, limit: number): WaitingNotification[] {
+  const rows = connection
+    .prepare(
+      `SELECT notification_id AS notificationId, channel, next_attempt_at AS nextAttemptAt
+       FROM (SELECT *, row_number() OVER (PARTITION BY channel ORDER BY next_attempt_at) AS place
+             FROM outbox WHERE state = 'pending')
+       WHERE place <= ? ORDER BY next_attempt_at`,
+    )
+    .all(limit) as Pick<StoredRow, 'notificationId' | 'channel' | 'nextAttemptAt'>[];
+  return rows.map(({ nextAttemptAt, ...row }) => ({ ...row, nextAttemptAtMs: Date.parse(nextAttemptAt) }));
 }
 
 /** One notification, if it is still to be delivered. */

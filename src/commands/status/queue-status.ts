@@ -10,9 +10,9 @@ import { findRedis, probeRedis } from '../shared/redis-probe.ts';
 export type QueueStatus =
   | { status: 'not_running' }
   | { status: 'unavailable'; redis: string; reason: string }
-  | { status: 'running'; redis: string; sync: QueueCounts; deliver: QueueCounts };
+  | { status: 'running'; redis: string; sync: QueueCounts };
 
-/** Of the queues of this ledger, and since when which workspace's sync job has waited for its place. */
+/** Of the queue of this ledger, and since when which workspace's sync job has waited for its place. */
 export interface QueueLook {
   status: QueueStatus;
   waitingSince: ReadonlyMap<string, number>;
@@ -27,10 +27,10 @@ export async function lookAtQueue(context: Context, id: string): Promise<QueueLo
     await probeRedis(target);
     const idle = () => Promise.reject(new Error('this system takes no jobs'));
     const logger = createLogger({ level: 'silent' });
-    const queue = await openQueueSystem({ ledgerId: id, target, logger, handlers: { sync: idle, deliver: idle } });
+    const queue = await openQueueSystem({ ledgerId: id, target, logger, handlers: { sync: idle } });
     try {
       const waitingSince = await queue.waitingSyncs();
-      return { status: { status: 'running', redis, ...(await queue.counts()) }, waitingSince };
+      return { status: { status: 'running', redis, sync: await queue.counts() }, waitingSince };
     } finally {
       await queue.stop({ deadlineMs: 1000 });
     }
@@ -43,7 +43,7 @@ export async function lookAtQueue(context: Context, id: string): Promise<QueueLo
 export function describeQueue(queue: QueueStatus): string {
   if (queue.status === 'not_running') return 'not running: the daemon starts it';
   if (queue.status === 'unavailable') return inertText(`${queue.redis} is not available: ${queue.reason}`);
-  return `${inertText(queue.redis)}; sync ${describeCounts(queue.sync)}; deliver ${describeCounts(queue.deliver)}`;
+  return `${inertText(queue.redis)}; sync ${describeCounts(queue.sync)}`;
 }
 
 function describeCounts({ waiting, active, delayed, failed }: QueueCounts): string {

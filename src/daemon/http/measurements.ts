@@ -76,7 +76,7 @@ export function createMeasurements(sources: MeasurementSources): Measurements {
   };
 }
 
-/** `sync` or `deliver`: the name inside Redis also holds the id of the ledger. */
+/** `sync`: the name inside Redis also holds the id of the ledger. */
 export function queueLabel(name: string): string {
   return name.slice(name.lastIndexOf('-') + 1);
 }

@@ -95,7 +95,7 @@ export function createHealthProbe({
     },
     waitingSince: waitingWhileUp,
     async queueCounts() {
-      return { ...(await queueSystem.counts()) };
+      return { sync: await queueSystem.counts() };
     },
     openAlerts: () => SEVERITIES.map((severity) => ({ severity, count: openAlerts.get(severity) as number })),
     outbox: () => outboxCounts(connection),

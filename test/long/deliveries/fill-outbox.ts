@@ -31,8 +31,7 @@ export function fillOutbox(ledgerPath: string, count: number): void {
 }
 
 /**
- * Cuts the waits short that the ledger has set: real ones take up to three days. What is this long overdue gets a job of
- * its own at the next sweep.
+ * Cuts the waits short that the ledger has set: real ones take up to three days.
  */
 export function hurry(ledgerPath: string): void {
   const connection = openForWriting(ledgerPath);
@@ -41,7 +40,7 @@ export function hurry(ledgerPath: string): void {
     const now = Date.now();
     connection
       .prepare("UPDATE outbox SET next_attempt_at = ? WHERE state = 'pending' AND attempts > 0 AND next_attempt_at > ?")
-      .run(new Date(now - 91_000).toISOString(), new Date(now).toISOString());
+      .run(new Date(now).toISOString(), new Date(now).toISOString());
   } finally {
     connection.close();
   }

@@ -1,0 +1,180 @@
+import { expect, onTestFinished, test } from 'vitest';
+import { channelFailingPayload } from '../../src/alerts/notify/service-notices.ts';
+import type { DeliveryOutcome } from '../../src/alerts/outbox/deliver.ts';
+import type { ChannelConfig } from '../../src/config/types.ts';
+import { startDaemon } from '../../src/daemon/daemon.ts';
+import { startDeliveries } from '../../src/daemon/deliveries.ts';
+import { openForWriting } from '../../src/ledger/store/file/open.ts';
+import { type Receiver, startReceiver } from '../alerts/channels/receiver.ts';
+import { recordingLogger } from '../queue/support.ts';
+import { eventually } from '../support/eventually.ts';
+import { startFixture } from '../support/sandbox-fixture.ts';
+import { createVirtualClock } from '../support/time/virtual-clock.ts';
+
+const TIMES = { graceMs: 1_000, deadlineMs: 2_000 };
+
+interface Row {
+  notificationId: string;
+  channel: string;
+  nextAttemptAtMs: number;
+}
+
+interface Sent {
+  row: Row;
+  signal: AbortSignal;
+  end(outcome: DeliveryOutcome | Error): void;
+}
+
+/** An outbox in memory, whose receivers answer when the test says so. */
+function play(rows: Row[], mayDeliver = (_id: string) => true) {
+  const clock = createVirtualClock(0);
+  const { logger, lines } = recordingLogger();
+  const sent: Sent[] = [];
+  let digests = 0;
+  const deliveries = startDeliveries({
+    ...{ clock, logger, mayDeliver },
+    async composeDigests() {
+      digests += 1;
+    },
+    waiting: (limit) => [...Map.groupBy(rows, ({ channel }) => channel).values()].flatMap((own) => own.slice(0, limit)),
+    deliver: (notificationId, signal) =>
+      new Promise((resolve, reject) => {
+        const row = rows.find((candidate) => candidate.notificationId === notificationId);
+        if (row === undefined) throw new Error(`${notificationId} is not in the outbox`);
+        const end: Sent['end'] = (outcome) => {
+          if (outcome instanceof Error) return reject(outcome);
+          if (outcome.state === 'pending') row.nextAttemptAtMs = clock.now() + outcome.delayMs;
+          else rows.splice(rows.indexOf(row), 1);
+          resolve(outcome);
+        };
+        sent.push({ row, signal, end });
+        signal.addEventListener('abort', () => reject(signal.reason));
+      }),
+  });
+  const ids = () => sent.map(({ row }) => row.notificationId);
+  return { clock, lines, sent, ids, rows, deliveries, digests: () => digests };
+}
+
+const due = (channel: string, count: number, nextAttemptAtMs = 0): Row[] =>
+  Array.from({ length: count }, (_, index) => ({ notificationId: `${channel}-${index}`, channel, nextAttemptAtMs }));
+
+test('a channel whose receiver hangs keeps no other waiting', async () => {
+  const { clock, ids } = play([...due('slow', 9), ...due('fast', 1)]);
+  await clock.advance(1);
+  expect(ids()).toEqual(['slow-0', 'slow-1', 'slow-2', 'slow-3', 'fast-0']);
+  await clock.advance(60_000);
+  expect(ids()).toHaveLength(5);
+});
+
+test('each that has ended gives its slot to the next, however many there are', async () => {
+  const { clock, sent, rows } = play(due('hook', 2_500));
+  await clock.advance(1);
+  for (let index = 0; index < 2_500; index += 1) {
+    sent[index]?.end({ state: 'delivered' });
+    if (index % 4 === 3) await clock.advance(0);
+  }
+  expect(rows).toEqual([]);
+  expect(sent).toHaveLength(2_500);
+  expect(clock.monotonic()).toBe(1);
+});
+
+test('what nobody took is tried again when the ledger says, to the moment', async () => {
+  const { clock, sent, ids } = play(due('hook', 1));
+  await clock.advance(1);
+  sent[0]?.end({ state: 'pending', attempt: 1, delayMs: 4_321, reason: 'HTTP 503' });
+  await clock.advance(4_320);
+  expect(ids()).toEqual(['hook-0']);
+  await clock.advance(1);
+  expect(ids()).toEqual(['hook-0', 'hook-0']);
+  // Later than the next sweep: that one sees to it.
+  sent[1]?.end({ state: 'pending', attempt: 2, delayMs: 50_000, reason: 'HTTP 503' });
+  await clock.advance(49_999);
+  expect(ids()).toHaveLength(2);
+  await clock.advance(1);
+  expect(ids()).toHaveLength(3);
+});
+
+test('the death of one has the others looked for at once: another channel is told of it', async () => {
+  const { clock, sent, ids, rows } = play(due('hook', 1));
+  await clock.advance(1);
+  rows.push(...due('mail', 1));
+  sent[0]?.end({ state: 'dead', reason: 'HTTP 404' });
+  await clock.advance(0);
+  expect(ids()).toEqual(['hook-0', 'mail-0']);
+});
+
+test('what fails in the ledger rests until the next sweep, with what waits behind it', async () => {
+  const { clock, sent, ids, lines } = play(due('hook', 20));
+  await clock.advance(1);
+  for (const { end } of [...sent]) end(new Error('the disk is full'));
+  await clock.advance(29_998);
+  expect(ids()).toHaveLength(4);
+  expect(lines.join()).toContain('the disk is full');
+  await clock.advance(1);
+  expect(ids()).toHaveLength(8);
+});
+
+test('what must not be sent now is not', async () => {
+  const { clock, ids } = play(due('hook', 3), (id) => id === 'hook-1');
+  await clock.advance(60_000);
+  expect(ids()).toEqual(['hook-1']);
+});
+
+test('a stop begins no more, cuts off what is under way when the grace is over, and is soon done', async () => {
+  const { clock, sent, ids, deliveries, digests } = play(due('hook', 20));
+  await clock.advance(1);
+  let stopped = false;
+  const stop = deliveries.stop(TIMES).then(() => {
+    stopped = true;
+  });
+  await clock.advance(999);
+  sent[0]?.end({ state: 'delivered' });
+  expect(sent[1]?.signal.aborted).toBe(false);
+  await clock.advance(1);
+  expect(sent[1]?.signal.reason).toMatchObject({ code: 'stopping' });
+  await stop;
+  expect(stopped).toBe(true);
+  expect(ids()).toHaveLength(4);
+  await deliveries.sweep();
+  await clock.advance(120_000);
+  expect(ids()).toHaveLength(4);
+  expect(digests()).toBe(1);
+});
+
+test('a webhook that hangs does not delay the critical message of another channel', async () => {
+  const hangs = await startReceiver(() => undefined);
+  const takes = await startReceiver((response) => response.writeHead(204).end());
+  const hook = (name: string, { url, close }: Receiver): ChannelConfig => {
+    onTestFinished(close);
+    return { type: 'webhook', name, url, secrets: [], allowPrivate: true, timeoutMs: 30_000 };
+  };
+  const fixture = await startFixture({ channels: [hook('hangs', hangs), hook('takes', takes)] });
+  await fixture.sync();
+  const connection = openForWriting(fixture.config.ledger.path);
+  onTestFinished(() => void connection.close());
+  const at = new Date(fixture.clock.now()).toISOString();
+  const insert = connection.prepare(
+    `INSERT INTO outbox (notification_id, channel, payload, state, created_at, next_attempt_at)
+     VALUES (?, ?, ?, 'pending', ?, ?)`,
+  );
+  const add = (channel: string, number: number): void => {
+    const notificationId = `msg_${String(number).padStart(32, '0')}`;
+    const payload = channelFailingPayload({ notificationId, channel: 'x', reason: 'HTTP 404', at, dead: 1 });
+    insert.run(notificationId, channel, payload, at, at);
+  };
+  for (let number = 0; number < 12; number += 1) add('hangs', number);
+  add('takes', 12);
+  const startedMs = performance.now();
+  const daemon = await startDaemon(fixture.context);
+  onTestFinished(() => daemon.stop());
+  await eventually(() => expect(takes.received).toHaveLength(1), 15_000);
+  expect(hangs.received.length).toBeGreaterThan(0);
+  await daemon.stop();
+  // Nobody waited until a request to the one that hangs was given up.
+  expect(performance.now() - startedMs).toBeLessThan(25_000);
+  const states = fixture.view().rows('SELECT channel, state, attempts FROM outbox WHERE claimed_until IS NULL');
+  expect(states).toHaveLength(13);
+  expect(states.filter(({ channel }) => channel === 'hangs')).toEqual(
+    Array(12).fill({ channel: 'hangs', state: 'pending', attempts: 0n }),
+  );
+});
