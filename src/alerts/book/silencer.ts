@@ -19,7 +19,7 @@ export function createSilencer(
   const incidents = new Map<number, StoredAlert | null>();
   return (draft) => {
     const { alert, change } = draft;
-    if (seeding) return 'seed';
+    if (seeding && !isSelf(alert.rule)) return 'seed';
     if (change === 'resolved') return null;
     if (!NEWS.includes(change)) return 'quiet';
     const fault = isLedgerRule(alert.rule)

@@ -29,6 +29,19 @@ test('a fault that may pass is told at the second failed run, and resolved once 
   expect(told(ledger)).toEqual(['sync_failed alert.firing', 'sync_failed alert.resolved']);
 });
 
+test('the first complete run of a workspace, which seeds in silence, ends a fault of ours in the ears of who heard of it', async () => {
+  const fixture = await startFixture();
+  const { sync, view, upstream } = fixture;
+  await breakService(fixture);
+  await breakService(fixture);
+  upstream.set({ tenantId: 'a', period: '2026-03', credits: 5, requests: 1 });
+  await sync();
+
+  const ledger = view();
+  expect(states(ledger)).toEqual(['sync_failed resolved']);
+  expect(told(ledger)).toEqual(['sync_failed alert.firing', 'sync_failed alert.resolved']);
+});
+
 test('one failed run that the next one makes good is told to nobody', async () => {
   const fixture = await startWithUsage();
   const { sync, view } = fixture;
