@@ -40,12 +40,12 @@ export function createMetrics(probe: HealthProbe, measured: Measurements, versio
   }).set({ version }, 1);
   new Gauge({
     name: 'usage_ledger_last_complete_run_timestamp_seconds',
-    help: 'Unix time at which the last complete run of a workspace ended; 0 when there was none.',
+    help: 'Unix time at which the last complete run of a workspace ended; absent before the first.',
     labelNames: ['workspace'],
     registers,
     collect() {
       for (const { workspaceId, lastCompleteRunAtMs } of probe.freshness()) {
-        this.set({ workspace: workspaceId }, (lastCompleteRunAtMs ?? 0) / 1000);
+        if (lastCompleteRunAtMs !== null) this.set({ workspace: workspaceId }, lastCompleteRunAtMs / 1000);
       }
     },
   });
@@ -220,12 +220,16 @@ export function createMetrics(probe: HealthProbe, measured: Measurements, versio
 
 /** Without exports in the configuration they have no values. */
 function addExportGauges(measured: Measurements, registers: Registry[]): void {
-  const gauges: [name: string, help: string, value: (of: ReturnType<Measurements['exports']>[number]) => number][] = [
+  const gauges: [
+    name: string,
+    help: string,
+    value: (of: ReturnType<Measurements['exports']>[number]) => number | null,
+  ][] = [
     ['failing', '1 for a scheduled export that fails, else 0.', ({ failing }) => (failing ? 1 : 0)],
     [
       'last_file_timestamp_seconds',
-      'Unix time at which the last file of a scheduled export was written; 0 before the first.',
-      ({ lastAtMs }) => (lastAtMs ?? 0) / 1000,
+      'Unix time at which the last file of a scheduled export was written; absent before the first.',
+      ({ lastAtMs }) => lastAtMs && lastAtMs / 1000,
     ],
   ];
   for (const [name, help, value] of gauges) {
@@ -235,7 +239,11 @@ function addExportGauges(measured: Measurements, registers: Registry[]): void {
       labelNames: ['export'],
       registers,
       collect() {
-        for (const of of measured.exports()) this.set({ export: of.name }, value(of));
+        this.reset();
+        for (const of of measured.exports()) {
+          const found = value(of);
+          if (found !== null) this.set({ export: of.name }, found);
+        }
       },
     });
   }

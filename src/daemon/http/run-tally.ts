@@ -22,8 +22,8 @@ interface RunRow {
 }
 
 /**
- * Returns what counts the ended runs of the ledger. Each call reads only what is new since the one before: runs are
- * never deleted and a run that has ended keeps its status, so the counts only grow and years of runs cost nothing.
+ * Returns what counts the ended runs of the ledger. Each call reads only what is new since the one before: a run that has
+ * ended keeps its status, and what is pruned stays counted, so the counts only grow and years of runs cost nothing.
  */
 export function createRunTally(connection: LedgerConnection): () => RunCount[] {
   const fields = `run_key AS runKey, workspace_id AS workspaceId, status, started_at AS startedAt,
@@ -53,7 +53,11 @@ export function createRunTally(connection: LedgerConnection): () => RunCount[] {
   };
 
   return () => {
-    for (const runKey of [...running]) take(byKey.get(runKey) as RunRow);
+    for (const runKey of [...running]) {
+      const row = byKey.get(runKey) as RunRow | undefined;
+      if (row === undefined) running.delete(runKey);
+      else take(row);
+    }
     for (const row of after.iterate(lastKey) as IterableIterator<RunRow>) {
       take(row);
       lastKey = row.runKey;

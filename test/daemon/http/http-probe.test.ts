@@ -5,6 +5,7 @@ import { longestPauseMs } from '../../../src/daemon/http/cadence.ts';
 import { ledgerFault } from '../../../src/daemon/http/ledger-writable.ts';
 import { createHealthProbe, type HealthProbe } from '../../../src/daemon/http/probe.ts';
 import { failRun } from '../../../src/ledger/journal/runs/fail-run.ts';
+import { pruneRuns } from '../../../src/ledger/journal/runs/prune-runs.ts';
 import { openReader } from '../../../src/ledger/store/file/open.ts';
 import {
   applyWalk,
@@ -206,6 +207,16 @@ test('runs are counted when they have ended, and only once', () => {
   ];
   expect(probe.runs()).toEqual(second);
   expect(probe.runs()).toEqual(second);
+});
+
+test('a run that was under way at one look and has been pruned before the next is forgotten', () => {
+  const { ledger, probe } = probed();
+  const { connection } = ledger;
+  const { run } = beginRun(connection);
+  expect(probe.runs()).toEqual([]);
+  failRun(connection, run, { status: 'failed', code: 'x', message: 'x', pages: 1, records: 1 }, NOON);
+  expect(pruneRuns(connection, '2099-01-01T00:00:00.000Z')).toMatchObject({ runs: 1 });
+  expect(probe.runs()).toEqual([]);
 });
 
 test('alerts are counted by severity while open, notifications by what became of them', () => {
