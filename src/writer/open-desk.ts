@@ -18,7 +18,10 @@ export function openDesk(start: WriterStart, claimant: Claimant = {}): { desk: D
     connection.pragma('journal_size_limit = 16777216');
     const migration = migrateLedger(connection, start.path, start.version, start.nowMs);
     const keyFile = start.checkpointKeyFile ?? keyFileOf(start.path);
-    const checkpoints = new CheckpointLog(start.path, { keyFile, ledgerId: ledgerId(connection) });
+    const checkpoints = new CheckpointLog(start.path, {
+      ...{ keyFile, ledgerId: ledgerId(connection) },
+      alone: (work) => connection.transaction(work).immediate(),
+    });
     const redact = createRedactor(start.secrets ?? []);
     return { desk: { ...plainDesk(connection), redact, checkpoints, claimant }, migration };
   } catch (error) {

@@ -48,7 +48,7 @@ describe('a wrong configuration', () => {
       execFileSync('mkfifo', [join(world.folder, name)]);
       const args = [CLI, 'status'];
       const { status, stderr } = spawnSync(process.execPath, args, {
-        ...{ cwd: world.folder, encoding: 'utf8', timeout: 10_000, killSignal: 'SIGKILL' },
+        ...{ cwd: world.folder, encoding: 'utf8', timeout: 60_000, killSignal: 'SIGKILL' },
       });
       expect(stderr).toContain('cannot be read (it is no regular file)');
       expect(status).toBe(2);

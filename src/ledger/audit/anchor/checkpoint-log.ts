@@ -1,6 +1,8 @@
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
-import { appendFileSync, existsSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import { appendFileSync, existsSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { randomId } from '../../../core/randomness.ts';
+import { linkTo } from '../../store/file/ledger-file.ts';
 import { type Checkpoint, checkpointText, originOf } from './checkpoint.ts';
 import { type NoteVerifier, signNote, verifierOf } from './signed-note.ts';
 
@@ -12,17 +14,26 @@ export function keyFileOf(ledgerPath: string): string {
   return join(dirname(ledgerPath), 'checkpoint.key');
 }
 
+interface CheckpointLogOptions {
+  keyFile: string;
+  ledgerId: string;
+  /** Does the work while no other process does such work on this ledger; at once when absent. */
+  alone?: (work: () => void) => void;
+}
+
 /** Appends a signed checkpoint of each new head to `checkpoints.log` beside the ledger. */
 export class CheckpointLog {
   readonly #file: string;
   readonly #keyFile: string;
   readonly #ledgerId: string;
+  readonly #alone: (work: () => void) => void;
   #key: KeyObject | null = null;
 
-  constructor(ledgerPath: string, { keyFile, ledgerId }: { keyFile: string; ledgerId: string }) {
+  constructor(ledgerPath: string, { keyFile, ledgerId, alone = (work) => work() }: CheckpointLogOptions) {
     this.#file = join(dirname(ledgerPath), 'checkpoints.log');
     this.#keyFile = keyFile;
     this.#ledgerId = ledgerId;
+    this.#alone = alone;
   }
 
   /**
@@ -42,9 +53,16 @@ export class CheckpointLog {
     }
   }
 
+  /** A process that has waited for another's turn looks again, or it would put the new log in the place of the full one. */
   #makeRoom(): void {
-    const size = statSync(this.#file, { throwIfNoEntry: false })?.size ?? 0;
-    if (size >= LARGEST_LOG_BYTES) renameSync(this.#file, `${this.#file}.1`);
+    if (!this.#isFull()) return;
+    this.#alone(() => {
+      if (this.#isFull()) renameSync(this.#file, `${this.#file}.1`);
+    });
+  }
+
+  #isFull(): boolean {
+    return (statSync(this.#file, { throwIfNoEntry: false })?.size ?? 0) >= LARGEST_LOG_BYTES;
   }
 }
 
@@ -55,14 +73,21 @@ export function ownVerifier(keyFile: string, ledgerId: string): NoteVerifier | n
 }
 
 function readOrMakeKey(keyFile: string): KeyObject {
-  if (!existsSync(keyFile)) {
-    const { privateKey } = generateKeyPairSync('ed25519');
-    try {
-      writeFileSync(keyFile, privateKey.export({ type: 'pkcs8', format: 'pem' }), { flag: 'wx', mode: 0o600 });
-    } catch (error) {
-      // Another process has made it meanwhile.
-      if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
-    }
-  }
+  if (!existsSync(keyFile)) makeKey(keyFile);
   return createPrivateKey(readFileSync(keyFile, 'utf8'));
+}
+
+/** The key gets its name once it is on the disk, whole: half a key would sign nothing for ever. The first of several stays. */
+function makeKey(keyFile: string): void {
+  const { privateKey } = generateKeyPairSync('ed25519');
+  const part = `${keyFile}.part-${randomId().slice(0, 8)}`;
+  try {
+    const pem = privateKey.export({ type: 'pkcs8', format: 'pem' });
+    writeFileSync(part, pem, { flag: 'wx', mode: 0o600, flush: true });
+    if (!linkTo(part, keyFile, () => new Error('another process has made a key meanwhile'))) renameSync(part, keyFile);
+  } catch (error) {
+    if (!existsSync(keyFile)) throw error;
+  } finally {
+    rmSync(part, { force: true });
+  }
 }
