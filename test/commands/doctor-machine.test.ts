@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { statfsSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
+import { lstatSync, mkdirSync, readdirSync, statfsSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
@@ -154,6 +154,23 @@ describe('the machine', () => {
       },
     ]);
     expect((await world.run('sync')).err).toContain(join(world.folder, 'data'));
+  });
+
+  it('whose ledger is a link to a file on another disk syncs into that file, and leaves the link', async () => {
+    const world = await createWorld(FIRST);
+    mkdirSync(join(world.folder, 'disk'), { mode: 0o700 });
+    mkdirSync(join(world.folder, 'data'), { mode: 0o700 });
+    const [file, link] = [join(world.folder, 'disk', 'real.db'), join(world.folder, 'data', 'ledger.db')];
+    writeFileSync(file, '', { mode: 0o600 });
+    symlinkSync(file, link);
+    expect(await world.run('sync')).toMatchObject({ code: 0 });
+    expect(about((await examine(world)).checks, 'ledger')).toMatchObject([{ status: 'ok' }]);
+    expect(readdirSync(join(world.folder, 'disk'))).toContain('checkpoints.log');
+    expect(readdirSync(join(world.folder, 'data'))).toEqual(['ledger.db']);
+    expect((await world.run('backup', 'copy.db')).code).toBe(0);
+    expect((await world.run('restore', 'copy.db')).code).toBe(0);
+    expect(lstatSync(link).isSymbolicLink()).toBe(true);
+    expect((await world.run('sync')).code).toBe(0);
   });
 
   it('whose native module is of another Node is told to rebuild it, by every command', async () => {

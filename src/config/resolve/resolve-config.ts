@@ -1,5 +1,7 @@
 import { resolve } from 'node:path';
+import { ConfigError, summarizeError } from '../../core/errors.ts';
 import { isLoopbackHost } from '../../core/net/loopback.ts';
+import { followSafeLink } from '../../core/process/safe-place.ts';
 import type { FileConfig } from '../schema.ts';
 import { isInShard } from '../shard.ts';
 import type { Config, ProxyConfig } from '../types.ts';
@@ -29,7 +31,7 @@ const DEFAULT_RETENTION_DAYS = 400;
 /** The configuration with every default filled in. The document has passed the schema and the cross-checks. */
 export function resolveConfig(document: FileConfig, source: Source): Config {
   const defaults = document.defaults ?? {};
-  const ledgerPath = resolve(source.folder, document.ledger?.path ?? 'data/ledger.db');
+  const ledgerPath = ledgerPlace(resolve(source.folder, document.ledger?.path ?? 'data/ledger.db'), source.file);
   const keyFile = document.ledger?.checkpoint_key_file;
   const readerGroup = document.ledger?.reader_group;
   const shard = shardOf(document.shard);
@@ -79,4 +81,14 @@ export function resolveConfig(document: FileConfig, source: Source): Config {
 function tokenOf({ host, token, protect }: NonNullable<FileConfig['http']>): string | null {
   if (!token) return null;
   return protect === false && isLoopbackHost(host ?? DEFAULT_HTTP.host) ? null : token;
+}
+
+/** Everything that lies beside the ledger lies beside the file itself, also where its path is a link. */
+function ledgerPlace(path: string, configFile: string | null): string {
+  try {
+    return followSafeLink(path, 'the ledger');
+  } catch (error) {
+    const { message, hint = 'Write the place of the file itself' } = summarizeError(error);
+    throw new ConfigError(configFile, [{ path: 'ledger.path', message, hint }]);
+  }
 }

@@ -1,11 +1,15 @@
-import { lstatSync, realpathSync } from 'node:fs';
+import { existsSync, lstatSync, realpathSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { AppError } from '../errors.ts';
+import { othersInGroup } from './groups.ts';
 
 const WORLD_WRITABLE = 0o002;
+const GROUP_WRITABLE = 0o020;
 
 /**
  * Refuses a file or folder into which somebody else could put something, with `unsafe_place`: one that is a link, belongs
- * to another user than this one or root, or may be written by everybody. What does not exist yet is no fault.
+ * to another user than this one or root, or may be written by everybody, or by a group with other users in it. What does not
+ * exist yet is no fault.
  */
 export function requireSafePlace(path: string, what: string): void {
   const own = process.geteuid?.();
@@ -31,6 +35,27 @@ export function requireSafePlace(path: string, what: string): void {
   if ((found.mode & WORLD_WRITABLE) !== 0) {
     throw unsafe(path, what, 'may be written by every user of this machine', `chmod o-w ${path}`);
   }
+  const others = (found.mode & GROUP_WRITABLE) === 0 ? [] : othersInGroup(found.gid, own);
+  if (others.length > 0) {
+    const who =
+      others.length > 3 ? `${others.slice(0, 3).join(', ')} and ${others.length - 3} more` : others.join(', ');
+    throw unsafe(path, what, `may be written by other users, who are in its group: ${who}`, `chmod g-w ${path}`);
+  }
+}
+
+/**
+ * The file that a path leads to. Of a link it is the target, and the link must be laid by this user or root, in a folder
+ * that is safe; a link to nothing is left as it is.
+ */
+export function followSafeLink(path: string, what: string): string {
+  const link = lstatSync(path, { throwIfNoEntry: false });
+  if (link?.isSymbolicLink() !== true || !existsSync(path)) return path;
+  const own = process.geteuid?.();
+  if (own !== undefined && link.uid !== own && link.uid !== 0) {
+    throw unsafe(path, what, `is a link of another user (uid ${link.uid})`, 'write the place that it leads to instead');
+  }
+  requireSafePlace(dirname(path), `the folder of ${what}`);
+  return realpathSync(path);
 }
 
 /** Links further up in a path do not matter: only who may change the last folder can put something else there. */

@@ -2,7 +2,7 @@ import { chmodSync, chownSync, mkdirSync, symlinkSync, writeFileSync } from 'nod
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { AppError } from '../../../src/core/errors.ts';
-import { requireSafePlace } from '../../../src/core/process/safe-place.ts';
+import { followSafeLink, requireSafePlace } from '../../../src/core/process/safe-place.ts';
 import { prepareServerFolder } from '../../../src/queue/redis/server-folder.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 
@@ -22,6 +22,32 @@ test('a file or folder of this user, also one that its group may write, and one 
   const folder = temporaryFolder();
   chmodSync(folder, 0o770);
   expect([fault(folder), fault(join(folder, 'none'))]).toEqual([null, null]);
+});
+
+test.runIf(process.geteuid?.() === 0)('what others of its group may write is refused with their names', () => {
+  const folder = temporaryFolder();
+  // Of every Debian: the group of the user `daemon`.
+  chownSync(folder, 0, 1);
+  chmodSync(folder, 0o775);
+  const why = 'may be written by other users, who are in its group: daemon';
+  expect(fault(folder)).toBe(`the place ${folder} ${why}; chmod g-w ${folder}`);
+  chmodSync(folder, 0o755);
+  expect(fault(folder)).toBeNull();
+});
+
+test('a link in the place of the file is followed, unless somebody else could have laid it', () => {
+  const folder = temporaryFolder();
+  const [file, link, nothing] = ['file', 'link', 'nothing'].map((name) => join(folder, name)) as [
+    string,
+    string,
+    string,
+  ];
+  writeFileSync(file, '');
+  symlinkSync(file, link);
+  symlinkSync(join(folder, 'none'), nothing);
+  expect([file, link, nothing].map((path) => followSafeLink(path, 'the file'))).toEqual([file, file, nothing]);
+  chmodSync(folder, 0o777);
+  expect(() => followSafeLink(link, 'the file')).toThrow('may be written by every user');
 });
 
 test('what everybody may write is refused with the command that mends it', () => {

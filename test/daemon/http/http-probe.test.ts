@@ -215,8 +215,10 @@ test('a run that was under way at one look and has been pruned before the next i
   const { run } = beginRun(connection);
   expect(probe.runs()).toEqual([]);
   failRun(connection, run, { status: 'failed', code: 'x', message: 'x', pages: 1, records: 1 }, NOON);
+  // The last run of a workspace stays.
+  publish(connection, [usageRecord('acme', 10)]);
   expect(pruneRuns(connection, '2099-01-01T00:00:00.000Z')).toMatchObject({ runs: 1 });
-  expect(probe.runs()).toEqual([]);
+  expect(probe.runs()).toMatchObject([{ workspaceId: 'ws-1', status: 'applied', count: 1 }]);
 });
 
 test('alerts are counted by severity while open, notifications by what became of them', () => {

@@ -1,6 +1,6 @@
-import { execFileSync } from 'node:child_process';
-import { chmodSync, chownSync, existsSync, readFileSync, statSync } from 'node:fs';
+import { chmodSync, chownSync, existsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { groupId } from '../../../core/process/groups.ts';
 import { LedgerError } from '../errors.ts';
 import { SIDECARS } from './ledger-file.ts';
 
@@ -21,7 +21,7 @@ export interface ReaderFault {
  * @throws LedgerError `reader_group` when there is no such group, or this user may not give files to it.
  */
 export function shareWithGroup(path: string, group: string): void {
-  const gid = groupId(group);
+  const gid = gidOf(group);
   const folder = dirname(path);
   const { mode } = statSync(folder);
   share(folder, gid, ((mode & 0o7777) | SHARED_FOLDER) & ~WRITABLE_BY_OTHERS, group);
@@ -30,7 +30,7 @@ export function shareWithGroup(path: string, group: string): void {
 
 /** What keeps the group from reading the ledger as it lies there; null when nothing does. */
 export function readerFault(path: string, group: string): ReaderFault | null {
-  const gid = groupId(group);
+  const gid = gidOf(group);
   const unreadable = [dirname(path), ...filesOf(path)].find((place) => !groupMay(place, gid, 4));
   if (unreadable !== undefined) {
     return {
@@ -76,29 +76,11 @@ function share(place: string, gid: number, mode: number, group: string): void {
   }
 }
 
-/** By number, by `/etc/group`, or by `getent`, which knows groups of a directory service, too. */
-function groupId(group: string): number {
-  if (/^\d+$/.test(group)) return Number(group);
-  const found = idIn(readFileSync('/etc/group', 'utf8'), group) ?? idIn(askDirectory(group), group);
+/** By its number, or by its name. */
+function gidOf(group: string): number {
+  const found = /^\d+$/.test(group) ? Number(group) : groupId(group);
   if (found !== undefined) return found;
   throw new LedgerError('reader_group', `ledger.reader_group: this machine has no group ${JSON.stringify(group)}`, {
     hint: `create it (groupadd ${group}), or correct or remove ledger.reader_group`,
   });
-}
-
-function idIn(lines: string, group: string): number | undefined {
-  const id = lines
-    .split('\n')
-    .map((line) => line.split(':'))
-    .find(([name]) => name === group)?.[2];
-  return id === undefined ? undefined : Number(id);
-}
-
-function askDirectory(group: string): string {
-  try {
-    return execFileSync('getent', ['group', '--', group], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] });
-  } catch {
-    // There is no such group, or no getent.
-    return '';
-  }
 }
