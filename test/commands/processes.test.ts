@@ -9,7 +9,11 @@ import { createWorld, FIRST } from './world.ts';
 const CLI = fileURLToPath(new URL('../../dist/cli.js', import.meta.url));
 
 function start(cwd: string, ...argv: string[]): ChildProcess & { words: { out: string; err: string } } {
-  const child = spawn(process.execPath, [CLI, ...argv], { cwd, stdio: ['ignore', 'pipe', 'pipe'] });
+  return startNode(cwd, CLI, ...argv);
+}
+
+function startNode(cwd: string, ...argv: string[]): ReturnType<typeof start> {
+  const child = spawn(process.execPath, argv, { cwd, stdio: ['ignore', 'pipe', 'pipe'] });
   onTestFinished(() => void child.kill('SIGKILL'));
   const words = { out: '', err: '' };
   child.stdout.on('data', (chunk: Buffer) => (words.out += chunk.toString()));
@@ -66,5 +70,31 @@ describe('standard output', () => {
     const [code] = await once(child, 'close');
     expect(child.words.err).toBe('');
     expect(code).toBe(0);
+  });
+});
+
+describe('sync', () => {
+  it('keeps the buffers of read pages from piling up: the young generation of either thread stays small', async () => {
+    const tenants = { seed: 1, tenants: 1500, months: 12 };
+    const world = await createWorld({
+      id: 'ws-1',
+      api_key_id: 'ak',
+      secret_key: 'sk_x_not_a_secret',
+      generate: tenants,
+    });
+    Object.assign(world.clock, { nowMs: Date.now(), serviceMs: Date.now() });
+    const watch = join(world.folder, 'watch.cjs');
+    writeFileSync(
+      watch,
+      `process.on('exit', () => {
+         const space = require('node:v8').getHeapSpaceStatistics().find(({ space_name }) => space_name === 'new_space');
+         require('node:fs').writeSync(1, 'new space ' + space.space_size + '\\n');
+       });`,
+    );
+    const child = startNode(world.folder, '--require', watch, CLI, 'sync');
+    expect(await once(child, 'close')).toEqual([0, null]);
+    const sizes = [...child.words.out.matchAll(/^new space (\d+)$/gm)].map(([, bytes]) => Number(bytes) / 2 ** 20);
+    expect(sizes.length).toBeGreaterThan(0);
+    expect(Math.max(...sizes)).toBeLessThanOrEqual(4);
   });
 });
