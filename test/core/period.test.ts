@@ -101,6 +101,21 @@ test.each(['2026-13', '2026-00', '2026-1', '26-01', '2026-01-01', '', ' 2026-01'
   },
 );
 
+test('a real month is taken as it is, and what is none is called a period where nothing else is said', () => {
+  expect(parsePeriod('2026-02')).toBe('2026-02');
+  expect(() => parsePeriod('2026-13')).toThrow('period "2026-13" is not a month');
+});
+
+test('the indexes of periods are months since the year 0', () => {
+  expect(periodIndex('0000-01')).toBe(0);
+  expect(periodIndex('2026-10')).toBe(2026 * 12 + 9);
+});
+
+test('of a period that has not begun nothing has passed, of one that is over all', () => {
+  expect(elapsedFraction('2026-02', Date.UTC(2025, 0, 1))).toBe(0);
+  expect(elapsedFraction('2026-02', Date.UTC(2027, 0, 1))).toBe(1);
+});
+
 function index(min = 0, max = LAST_INDEX): fc.Arbitrary<number> {
   return fc.integer({ min, max });
 }

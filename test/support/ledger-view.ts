@@ -41,14 +41,19 @@ export function viewLedger(path: string): LedgerView {
         .prepare(sql)
         .pluck()
         .get(...parameters),
-    dump: () =>
-      connection.transaction(() =>
-        PUBLISHED_VIEWS.map((view) => toText(view, rows(`SELECT * FROM ${view} ${ABOUT_USAGE[view] ?? ''}`))).join(
-          '\n',
-        ),
-      )(),
+    dump: () => dumpOf(connection),
     close,
   };
+}
+
+/** All published views of one moment as text. */
+export function dumpOf(connection: Database.Database): string {
+  const read = (view: string) =>
+    connection
+      .prepare(`SELECT * FROM ${view} ${ABOUT_USAGE[view] ?? ''}`)
+      .safeIntegers()
+      .all() as Row[];
+  return connection.transaction(() => PUBLISHED_VIEWS.map((view) => toText(view, read(view))).join('\n'))();
 }
 
 function toText(view: string, rows: Row[]): string {

@@ -168,6 +168,7 @@ test.each<[string, Omit<PageReceipt, 'newKeys'>, string]>([
   ['fewer pages than its records need', { records: 10, totalPages: 1, totalRecords: 500 }, 'implausible_listing'],
   ['records, and gives none', { records: 0, totalPages: 5, totalRecords: 500 }, 'implausible_listing'],
   ['pages without records', { records: 0, totalPages: 5, totalRecords: 0 }, 'implausible_listing'],
+  ['two pages without records', { records: 0, totalPages: 2, totalRecords: 0 }, 'implausible_listing'],
 ])('a listing that announces %s is refused after its first page', async (_, receipt, code) => {
   const fetched: number[] = [];
   const source = sourceOf(1, {
@@ -175,8 +176,75 @@ test.each<[string, Omit<PageReceipt, 'newKeys'>, string]>([
     stagePage: async () => ({ ...receipt, newKeys: receipt.records }),
   });
   const limits = { maxRecords: 1000, maxPages: 50 };
-  expect(await rejection(walkPages(source, optionsWith({ limits })))).toMatchObject({ code });
+  const retryable = code === 'implausible_listing';
+  expect(await rejection(walkPages(source, optionsWith({ limits })))).toMatchObject({ code, retryable });
   expect(fetched).toEqual([1]);
+});
+
+test('one lane has at most 64 pages lie between fetching and staging', async () => {
+  const fetched: number[] = [];
+  const stop = new AbortController();
+  const source = sourceOf(500, {
+    fetchPage: noted(fetched),
+    stagePage: (page, _) =>
+      page === 1 ? Promise.resolve(totals(500)) : untilAborted(stop.signal).then(() => totals(500)),
+  });
+  const walk = rejection(walkPages(source, optionsWith({ concurrency: 1, signal: stop.signal })));
+  for (let idle = 0; idle < 200; idle += 1) await turn();
+  // The first page has been staged.
+  expect(fetched.length).toBe(1 + 64);
+  stop.abort(new Error('stopped'));
+  await walk;
+});
+
+test('the first page waits for its turn like the others', async () => {
+  const events: string[] = [];
+  const source = sourceOf(2, {
+    fetchPage: async (page) => {
+      events.push(`page ${page}`);
+      return PAGE;
+    },
+  });
+  await walkPages(source, optionsWith({ pace: async () => void events.push('turn') }));
+  expect(events).toEqual(['turn', 'page 1', 'turn', 'page 2']);
+});
+
+test('many lanes that wait for their turn are no leak in the eyes of Node', async () => {
+  const warnings: Error[] = [];
+  const note = (warning: Error) => void warnings.push(warning);
+  process.on('warning', note);
+  const pace = (signal: AbortSignal): Promise<void> => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    signal.addEventListener('abort', () => resolve(), { once: true });
+    setImmediate(resolve);
+    return promise;
+  };
+  await walkPages(sourceOf(40, {}), optionsWith({ concurrency: 40, pace: (signal) => pace(signal as AbortSignal) }));
+  await turn();
+  process.off('warning', note);
+  expect(warnings).toEqual([]);
+});
+
+test('room is asked for what has been staged so far, beside what was announced', async () => {
+  const asked: [number, number][] = [];
+  const room: WalkOptions['room'] = (...[staged, announced]) => {
+    asked.push([staged, announced]);
+    return undefined;
+  };
+  await walkPages(sourceOf(4, {}), optionsWith({ concurrency: 1, room }));
+  expect(asked[0]).toEqual([100, 400]);
+  for (const [at, [staged]] of asked.entries()) expect(staged).toBeLessThanOrEqual(100 * (at + 1));
+  expect(asked.every(([staged]) => staged >= 100 && staged % 100 === 0)).toBe(true);
+});
+
+test('a page of one record that was read already ends the walk', async () => {
+  const fetched: number[] = [];
+  const source = sourceOf(1000, {
+    fetchPage: noted(fetched),
+    stagePage: async (page) => ({ records: 1, newKeys: page < 5 ? 1 : 0, totalPages: 1000, totalRecords: 1000 }),
+  });
+  await walkPages(source, optionsWith({ concurrency: 1 }));
+  expect(fetched.length).toBeLessThan(20);
 });
 
 test('what a page holds in memory is let go of once it is staged, and also when staging refuses it', async () => {

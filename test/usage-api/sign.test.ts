@@ -29,6 +29,28 @@ describe('a signer', () => {
   );
 });
 
+describe('signing one second', () => {
+  it('is done once where the template covers nothing of the request, and anew in the next', () => {
+    let nowMs = NOW_MS;
+    const signer = createSigner(credentials, { now: () => nowMs });
+    const first = signer(REQUEST);
+    expect(signer({ method: 'POST', path: '/other' })).toBe(first);
+    nowMs += 1000;
+    expect(signer(REQUEST)).not.toBe(first);
+  });
+
+  it('takes path and query apart at the first question mark, wherever it stands', () => {
+    // printf ':a=1?2:1699999999' | openssl dgst -sha256 -hmac 'sk_test' -hex
+    const signing = { ...DEFAULT_SIGNING, payload: '{path}:{query}:{valid_until}' };
+    const { 'X-Signature': found } = signRequest(
+      { ...credentials, signing },
+      { method: 'GET', path: '?a=1?2' },
+      NOW_MS,
+    );
+    expect(found).toBe('9e60940e822aba4b671bced32a3b942b2d4bc4939cb97dc24b9761eca40af1f9');
+  });
+});
+
 describe('signing a request', () => {
   it('gives what openssl gives for the known answer', () => {
     expect(signRequest(credentials, REQUEST, NOW_MS)).toEqual({
