@@ -1,5 +1,6 @@
--- The public contract, over all ledgers: the views of ../views.sql with `ledger_id` before their columns. The program makes
--- them anew with every migration. Dates are text, compared byte by byte; sums are exact.
+-- The public contract, over all ledgers: the views of ../views.sql with `ledger_id` before their columns, as far as their SQL is
+-- another one here; the rest are made of that file. Tables keep the text that digests are made of, compared byte by byte; what
+-- views show has the type of what it is. Sums are exact.
 
 -- A workspace that has moved is counted once: in its old ledger until another one, which does not leave it to others, has
 -- read it, and only there from then on. `NOT IN` is looked up in a table of the few: a join would cost each view a relation.
@@ -12,53 +13,9 @@ WHERE EXISTS (SELECT 1 FROM workspaces o JOIN ledgers m ON m.ledger_key = o.ledg
     AND o.workspace_id <> ALL (m.elsewhere));
 --> statement-breakpoint
 CREATE OR REPLACE VIEW counted_workspaces AS
-SELECT w.ledger_key, w.workspace_key, w.workspace_id FROM workspaces w
+SELECT w.ledger_key, w.workspace_key, w.workspace_id, l.ledger_id FROM workspaces w
+JOIN ledgers l ON l.ledger_key = w.ledger_key
 WHERE (w.ledger_key, w.workspace_key) NOT IN (SELECT m.ledger_key, m.workspace_key FROM moved_workspaces m);
---> statement-breakpoint
-CREATE OR REPLACE VIEW finance_adjustments AS
-SELECT l.ledger_id, w.workspace_id, t.tenant_id, p.period AS corrects_period, b.period AS booked_period, a.credits_delta,
-  a.requests_delta, a.recorded_at, r.run_id, CASE WHEN a.event_seq IS NULL THEN 'correction' ELSE 'reopen' END AS kind, a.entry_id
-FROM adjustments a
-JOIN ledgers l ON l.ledger_key = a.ledger_key
-JOIN periods p ON p.ledger_key = a.ledger_key AND p.period_key = a.corrects_period_key
-JOIN periods b ON b.ledger_key = a.ledger_key AND b.period_key = a.booked_period_key
-JOIN counted_workspaces w ON w.ledger_key = a.ledger_key AND w.workspace_key = p.workspace_key
-JOIN tenants t ON t.ledger_key = a.ledger_key AND t.tenant_key = a.tenant_key
-LEFT JOIN runs r ON r.ledger_key = a.ledger_key AND r.run_key = a.run_key;
---> statement-breakpoint
-CREATE OR REPLACE VIEW finance_alerts AS
-SELECT l.ledger_id, a.alert_id, w.workspace_id, t.tenant_id, p.period, a.rule, a.stage, a.severity, a.state,
-  a.previous_credits, a.current_credits, a.threshold, a.first_fired_at, a.last_changed_at,
-  a.previous_requests, a.current_requests, a.level, x.silent_because AS muted_because
-FROM alerts a
-JOIN ledgers l ON l.ledger_key = a.ledger_key
-JOIN counted_workspaces w ON w.ledger_key = a.ledger_key AND w.workspace_key = a.workspace_key
-LEFT JOIN alert_transitions x ON x.ledger_key = a.ledger_key AND x.alert_key = a.alert_key AND x.revision = a.revision
-LEFT JOIN tenants t ON t.ledger_key = a.ledger_key AND t.tenant_key = a.tenant_key
-LEFT JOIN periods p ON p.ledger_key = a.ledger_key AND p.period_key = a.period_key;
---> statement-breakpoint
-CREATE OR REPLACE VIEW finance_charge_lines AS
-SELECT g.ledger_id, w.workspace_id, t.tenant_id, p.period, l.line_number, l.kind, l.tier, l.credits, l.unit_credits,
-  l.unit_price, l.amount_minor, k.currency, k.name AS rate_card, NULL AS corrects_period, NULL::bigint AS entry_id
-FROM charge_lines l
-JOIN ledgers g ON g.ledger_key = l.ledger_key
-JOIN charges c ON c.ledger_key = l.ledger_key AND c.period_key = l.period_key AND c.tenant_key = l.tenant_key
-JOIN rate_cards k ON k.ledger_key = l.ledger_key AND k.card_key = c.card_key
-JOIN periods p ON p.ledger_key = l.ledger_key AND p.period_key = l.period_key
-JOIN counted_workspaces w ON w.ledger_key = l.ledger_key AND w.workspace_key = p.workspace_key
-JOIN tenants t ON t.ledger_key = l.ledger_key AND t.tenant_key = l.tenant_key AND t.workspace_key = w.workspace_key
-UNION ALL
-SELECT g.ledger_id, w.workspace_id, t.tenant_id, p.period, NULL AS line_number, 'correction' AS kind, NULL AS tier,
-  x.credits_delta AS credits, NULL AS unit_credits, NULL AS unit_price, x.amount_minor, k.currency, k.name AS rate_card,
-  q.period AS corrects_period, a.entry_id
-FROM charge_corrections x
-JOIN ledgers g ON g.ledger_key = x.ledger_key
-JOIN adjustments a ON a.ledger_key = x.ledger_key AND a.adjustment_id = x.adjustment_id
-JOIN rate_cards k ON k.ledger_key = x.ledger_key AND k.card_key = x.card_key
-JOIN periods p ON p.ledger_key = x.ledger_key AND p.period_key = x.booked_period_key
-JOIN periods q ON q.ledger_key = x.ledger_key AND q.period_key = x.corrects_period_key
-JOIN counted_workspaces w ON w.ledger_key = x.ledger_key AND w.workspace_key = p.workspace_key
-JOIN tenants t ON t.ledger_key = x.ledger_key AND t.tenant_key = x.tenant_key AND t.workspace_key = w.workspace_key;
 --> statement-breakpoint
 CREATE OR REPLACE VIEW finance_charges AS
 SELECT ledger_id, workspace_id, tenant_id, period, credits_used, charge_minor + correction_minor AS amount_minor, currency,
@@ -92,14 +49,6 @@ WHERE NOT EXISTS (SELECT 1 FROM charges c JOIN rate_cards y ON y.ledger_key = c.
     AND y.currency = k.currency)
 GROUP BY g.ledger_id, w.workspace_id, t.tenant_id, p.period, x.booked_period_key, x.tenant_key, k.currency;
 --> statement-breakpoint
-CREATE OR REPLACE VIEW finance_closes AS
-SELECT l.ledger_id, w.workspace_id, p.period, e.action, e.at, e.actor, e.note, e.forced, e.overridden, e.tenants,
-  e.credits_used, e.request_count, e.event_seq, e.previous_digest, e.digest
-FROM period_events e
-JOIN ledgers l ON l.ledger_key = e.ledger_key
-JOIN periods p ON p.ledger_key = e.ledger_key AND p.period_key = e.period_key
-JOIN counted_workspaces w ON w.ledger_key = e.ledger_key AND w.workspace_key = e.workspace_key;
---> statement-breakpoint
 CREATE OR REPLACE VIEW finance_daily AS
 SELECT l.ledger_id, w.workspace_id, t.tenant_id, p.period, substr(r.finished_at, 1, 10) AS day,
   e.credits_after AS credits_used, e.credits_after - coalesce(f.credits_after, 0) AS credits_increase,
@@ -125,9 +74,9 @@ WHERE NOT EXISTS (SELECT 1 FROM (SELECT n.run_key FROM usage_entries n
 --> statement-breakpoint
 CREATE OR REPLACE VIEW finance_freshness AS
 SELECT l.ledger_id, w.workspace_id,
-  (SELECT r.finished_at FROM runs r WHERE r.ledger_key = w.ledger_key AND r.workspace_key = w.workspace_key
+  (SELECT r.finished_at::timestamptz FROM runs r WHERE r.ledger_key = w.ledger_key AND r.workspace_key = w.workspace_key
      AND r.status = 'applied' ORDER BY r.run_key DESC LIMIT 1) AS last_complete_run_at,
-  (SELECT r.started_at FROM runs r WHERE r.ledger_key = w.ledger_key AND r.workspace_key = w.workspace_key
+  (SELECT r.started_at::timestamptz FROM runs r WHERE r.ledger_key = w.ledger_key AND r.workspace_key = w.workspace_key
    ORDER BY r.run_key DESC LIMIT 1) AS last_attempt_at,
   (SELECT r.status FROM runs r WHERE r.ledger_key = w.ledger_key AND r.workspace_key = w.workspace_key
    ORDER BY r.run_key DESC LIMIT 1) AS last_status,
@@ -137,17 +86,6 @@ SELECT l.ledger_id, w.workspace_id,
      AND p.covered_run_key IS NOT NULL) AS covers_to
 FROM counted_workspaces w
 JOIN ledgers l ON l.ledger_key = w.ledger_key;
---> statement-breakpoint
-CREATE OR REPLACE VIEW finance_history AS
-SELECT l.ledger_id, e.entry_id, r.run_id, r.finished_at AS recorded_at, w.workspace_id, t.tenant_id, p.period,
-  CASE e.kind WHEN 1 THEN 'opened' WHEN 2 THEN 'increased' WHEN 3 THEN 'decreased' WHEN 4 THEN 'withdrawn' WHEN 5 THEN 'restored' END AS kind,
-  e.credits_delta, e.requests_delta, e.credits_after, e.requests_after
-FROM usage_entries e
-JOIN ledgers l ON l.ledger_key = e.ledger_key
-JOIN periods p ON p.ledger_key = e.ledger_key AND p.period_key = e.period_key
-JOIN counted_workspaces w ON w.ledger_key = e.ledger_key AND w.workspace_key = p.workspace_key
-LEFT JOIN tenants t ON t.ledger_key = e.ledger_key AND t.tenant_key = e.tenant_key AND t.workspace_key = w.workspace_key
-LEFT JOIN runs r ON r.ledger_key = e.ledger_key AND r.run_key = e.run_key;
 --> statement-breakpoint
 CREATE OR REPLACE VIEW finance_month_to_date AS
 WITH months AS MATERIALIZED (
@@ -191,7 +129,7 @@ SELECT l.ledger_id, z.workspace_id, z.tenant_id, z.period, z.credits_used, z.pre
     WHEN z.projected >= 9223372036854775807 THEN 9223372036854775807
     WHEN z.projected <= -9223372036854775808 THEN -9223372036854775808
     ELSE z.projected::bigint END AS projection,
-  z.request_count, z.as_of, z.compared_at
+  z.request_count, z.as_of::timestamptz AS as_of, z.compared_at::timestamptz AS compared_at
 FROM (
   SELECT m.ledger_key, w.workspace_id, t.tenant_id, m.period, u.credits_used, u.request_count, m.as_of, m.compared_at, m.elapsed,
     CASE WHEN m.elapsed >= 86400 THEN u.credits_used::double precision * (m.length / m.elapsed) END AS projected,
@@ -208,33 +146,6 @@ FROM (
       AND f.entry_id <= m.last_entry_id ORDER BY f.entry_id DESC LIMIT 1) e ON true) z
 JOIN ledgers l ON l.ledger_key = z.ledger_key;
 --> statement-breakpoint
-CREATE OR REPLACE VIEW finance_period_changes AS
-SELECT l.ledger_id, w.workspace_id, t.tenant_id, c.period, c.credits_used, c.previous_credits,
-  c.credits_used - c.previous_credits AS credits_change,
-  CASE WHEN c.previous_credits <> 0 THEN round(100.0 * (c.credits_used - c.previous_credits) / abs(c.previous_credits), 2) END AS change_percent,
-  c.request_count, c.previous_requests
-FROM (
-  SELECT p.ledger_key, p.workspace_key, p.period, u.tenant_key, u.credits_used, u.request_count,
-    CASE WHEN q.closed_seq IS NULL THEN v.credits_used ELSE x.credits_used END AS previous_credits,
-    CASE WHEN q.closed_seq IS NULL THEN v.request_count ELSE x.request_count END AS previous_requests
-  FROM tenant_usage u
-  JOIN periods p ON p.ledger_key = u.ledger_key AND p.period_key = u.period_key AND p.closed_seq IS NULL
-  LEFT JOIN periods q ON q.ledger_key = u.ledger_key AND q.period_key = u.period_key - 1
-  LEFT JOIN tenant_usage v ON v.ledger_key = u.ledger_key AND v.period_key = u.period_key - 1 AND v.tenant_key = u.tenant_key
-  LEFT JOIN closed_usage x ON x.ledger_key = u.ledger_key AND x.period_key = u.period_key - 1 AND x.tenant_key = u.tenant_key
-  UNION ALL
-  SELECT p.ledger_key, p.workspace_key, p.period, u.tenant_key, u.credits_used, u.request_count,
-    CASE WHEN q.closed_seq IS NULL THEN v.credits_used ELSE x.credits_used END,
-    CASE WHEN q.closed_seq IS NULL THEN v.request_count ELSE x.request_count END
-  FROM closed_usage u
-  JOIN periods p ON p.ledger_key = u.ledger_key AND p.period_key = u.period_key AND p.closed_seq IS NOT NULL
-  LEFT JOIN periods q ON q.ledger_key = u.ledger_key AND q.period_key = u.period_key - 1
-  LEFT JOIN tenant_usage v ON v.ledger_key = u.ledger_key AND v.period_key = u.period_key - 1 AND v.tenant_key = u.tenant_key
-  LEFT JOIN closed_usage x ON x.ledger_key = u.ledger_key AND x.period_key = u.period_key - 1 AND x.tenant_key = u.tenant_key) c
-JOIN ledgers l ON l.ledger_key = c.ledger_key
-JOIN counted_workspaces w ON w.ledger_key = c.ledger_key AND w.workspace_key = c.workspace_key
-LEFT JOIN tenants t ON t.ledger_key = c.ledger_key AND t.tenant_key = c.tenant_key AND t.workspace_key = c.workspace_key;
---> statement-breakpoint
 CREATE OR REPLACE VIEW finance_period_totals AS
 SELECT l.ledger_id, w.workspace_id, p.period,
   CASE WHEN p.closed_seq IS NULL THEN u.tenants ELSE e.tenants END AS tenants,
@@ -242,13 +153,13 @@ SELECT l.ledger_id, w.workspace_id, p.period,
   CASE WHEN p.closed_seq IS NULL THEN u.request_count ELSE e.request_count END AS request_count,
   CASE WHEN p.closed_seq IS NOT NULL THEN 'closed'
     WHEN p.period_end >= to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') THEN 'open' ELSE 'settling' END AS state,
-  CASE WHEN r.started_at > p.period_end THEN 1 ELSE 0 END AS complete,
-  r.finished_at AS as_of,
+  coalesce(r.started_at > p.period_end, false) AS complete,
+  r.finished_at::timestamptz AS as_of,
   (SELECT coalesce(sum(a.credits_delta), 0)::bigint FROM adjustments a
    WHERE a.ledger_key = p.ledger_key AND a.booked_period_key = p.period_key) AS adjustment_credits,
   (SELECT coalesce(sum(a.requests_delta), 0)::bigint FROM adjustments a
    WHERE a.ledger_key = p.ledger_key AND a.booked_period_key = p.period_key) AS adjustment_requests,
-  e.at AS closed_at, e.actor AS closed_by, e.note AS close_note, e.forced AS close_forced
+  e.at::timestamptz AS closed_at, e.actor AS closed_by, e.note AS close_note, (e.forced <> 0) AS close_forced
 FROM periods p
 JOIN ledgers l ON l.ledger_key = p.ledger_key
 JOIN counted_workspaces w ON w.ledger_key = p.ledger_key AND w.workspace_key = p.workspace_key
@@ -260,44 +171,16 @@ LEFT JOIN LATERAL (SELECT count(*) FILTER (WHERE o.withdrawn = 0) AS tenants,
   FROM tenant_usage o
   WHERE o.ledger_key = p.ledger_key AND o.period_key = p.period_key AND p.closed_seq IS NULL) u ON true;
 --> statement-breakpoint
-CREATE OR REPLACE VIEW finance_runs AS
-SELECT l.ledger_id, r.run_id, w.workspace_id, r.status, r.from_period, r.to_period, r.started_at, r.finished_at, r.pages,
-  r.records, r.entries, r.digest, r.error_code, r.kind, r.slot, r.error_message
-FROM runs r
-JOIN ledgers l ON l.ledger_key = r.ledger_key
-JOIN counted_workspaces w ON w.ledger_key = r.ledger_key AND w.workspace_key = r.workspace_key;
---> statement-breakpoint
 CREATE OR REPLACE VIEW finance_tenants AS
 SELECT l.ledger_id, w.workspace_id, t.tenant_id, n.display_name, n.external_ref,
-  (SELECT r.finished_at FROM periods p
+  (SELECT r.finished_at::timestamptz FROM periods p
    JOIN tenant_usage u ON u.ledger_key = p.ledger_key AND u.period_key = p.period_key AND u.tenant_key = t.tenant_key
    JOIN runs r ON r.ledger_key = p.ledger_key AND r.run_key = u.first_run_key
    WHERE p.ledger_key = t.ledger_key AND p.workspace_key = t.workspace_key ORDER BY u.first_run_key LIMIT 1) AS first_seen_at,
-  n.labels, n.recorded_at AS named_at
+  -- Postgres has no U+0000.
+  regexp_replace(n.labels, '(?<!\\)((?:\\\\)*)\\u0000', '\1␀0', 'g')::jsonb AS labels, n.recorded_at::timestamptz AS named_at
 FROM tenants t
 JOIN ledgers l ON l.ledger_key = t.ledger_key
 JOIN counted_workspaces w ON w.ledger_key = t.ledger_key AND w.workspace_key = t.workspace_key
 LEFT JOIN tenant_names n ON n.ledger_key = t.ledger_key AND n.tenant_key = t.tenant_key
   AND n.after_seq = (SELECT max(m.after_seq) FROM tenant_names m WHERE m.ledger_key = t.ledger_key AND m.tenant_key = t.tenant_key);
---> statement-breakpoint
-CREATE OR REPLACE VIEW finance_usage AS
-SELECT l.ledger_id, w.workspace_id, t.tenant_id, p.period, p.period_start, p.period_end, u.credits_used, u.request_count,
-  CASE WHEN p.period_end >= to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') THEN 'open' ELSE 'settling' END AS state,
-  f.finished_at AS first_seen_at, c.finished_at AS changed_at, u.withdrawn
-FROM tenant_usage u
-JOIN ledgers l ON l.ledger_key = u.ledger_key
-JOIN periods p ON p.ledger_key = u.ledger_key AND p.period_key = u.period_key AND p.closed_seq IS NULL
-JOIN counted_workspaces w ON w.ledger_key = u.ledger_key AND w.workspace_key = p.workspace_key
-LEFT JOIN tenants t ON t.ledger_key = u.ledger_key AND t.tenant_key = u.tenant_key AND t.workspace_key = w.workspace_key
-LEFT JOIN runs f ON f.ledger_key = u.ledger_key AND f.run_key = u.first_run_key
-LEFT JOIN runs c ON c.ledger_key = u.ledger_key AND c.run_key = u.changed_run_key
-UNION ALL
-SELECT l.ledger_id, w.workspace_id, t.tenant_id, p.period, p.period_start, p.period_end, u.credits_used, u.request_count,
-  'closed' AS state, f.finished_at AS first_seen_at, c.finished_at AS changed_at, u.withdrawn
-FROM closed_usage u
-JOIN ledgers l ON l.ledger_key = u.ledger_key
-JOIN periods p ON p.ledger_key = u.ledger_key AND p.period_key = u.period_key AND p.closed_seq IS NOT NULL
-JOIN counted_workspaces w ON w.ledger_key = u.ledger_key AND w.workspace_key = p.workspace_key
-LEFT JOIN tenants t ON t.ledger_key = u.ledger_key AND t.tenant_key = u.tenant_key AND t.workspace_key = w.workspace_key
-LEFT JOIN runs f ON f.ledger_key = u.ledger_key AND f.run_key = u.first_run_key
-LEFT JOIN runs c ON c.ledger_key = u.ledger_key AND c.run_key = u.changed_run_key;

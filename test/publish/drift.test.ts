@@ -1,8 +1,9 @@
-import { readFileSync } from 'node:fs';
+import { createHash } from 'node:crypto';
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { LedgerConnection } from '../../src/ledger/store/file/open.ts';
-import { migrateReplica, replicaDrift } from '../../src/publish/replica/migrate-replica.ts';
-import { MIRRORS } from '../../src/publish/replica/mirrors.ts';
+import { migrateReplica, REPLICA_VERSION, replicaDrift } from '../../src/publish/replica/migrate-replica.ts';
+import { createMirror, MIRRORS } from '../../src/publish/replica/mirrors.ts';
+import { INDEXES, OWN, VIEWS } from '../../src/publish/replica/statements.ts';
 import { publishLedger } from '../../src/publish/send/publish-ledger.ts';
 import { buildRichLedger } from '../ledger/audit/verify/tamper/rich-ledger.ts';
 import { NOON } from '../support/time/test-clock.ts';
@@ -35,6 +36,12 @@ async function expectMended(words: readonly unknown[]): Promise<void> {
   await expectSameTables(connection, client, String(words));
   await expectSameViews(connection, client, String(words));
 }
+
+test('whoever changes what the replica is made of raises its version, or an older program would change it back', () => {
+  const made = [...[...OWN, ...INDEXES, ...VIEWS].map(({ sql }) => sql), ...MIRRORS.map(createMirror)].join('\n');
+  const digest = createHash('sha256').update(made).digest('hex').slice(0, 16);
+  expect({ version: REPLICA_VERSION, digest }).toEqual({ version: 1_795_400_000_001, digest: '037c033a06585c31' });
+});
 
 test('a replica as it was made has no drift', async () => {
   expect(await replicaDrift(replica())).toEqual([]);
@@ -72,9 +79,10 @@ test('a view that was rewritten is told and mended, and who could read it still 
   await client.query('GRANT SELECT ON finance_usage, finance_runs TO reader');
   const may = async (view: string) =>
     (await client.query("SELECT has_table_privilege('reader', $1, 'SELECT') AS may", [view]))[0];
-  const text = readFileSync(new URL('../../drizzle/postgres/views.sql', import.meta.url), 'utf8');
-  const [usage = ''] = /CREATE OR REPLACE VIEW finance_usage[\s\S]*$/.exec(text) ?? [];
-  await client.query(usage.replaceAll('u.credits_used', 'u.credits_used / 2 AS credits_used'));
+  const [usage] = await client.query<{ text: string }>("SELECT pg_get_viewdef('finance_usage') AS text");
+  const halved = usage?.text.replace('u.credits_used,', 'u.credits_used / 2 AS credits_used,');
+  expect(halved).not.toBe(usage?.text);
+  await client.query(`CREATE OR REPLACE VIEW finance_usage AS ${halved}`);
   await expectMended(['view finance_usage is not the one of this version']);
   expect(await may('finance_usage')).toEqual({ may: true });
 

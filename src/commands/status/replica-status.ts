@@ -38,7 +38,7 @@ const LEDGERS = `
     count(f.workspace_id) AS workspaces,
     count(*) FILTER (WHERE f.workspace_id IS NOT NULL AND f.last_complete_run_at IS NULL) AS never_complete,
     count(*) FILTER (WHERE f.last_status NOT IN ('applied', 'running')) AS failing,
-    min(f.last_complete_run_at) AS oldest_complete_run_at
+    to_char(min(f.last_complete_run_at) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS oldest_complete_run_at
   FROM ledgers l LEFT JOIN finance_freshness f ON f.ledger_id = l.ledger_id
   WHERE l.published_at <> '' AND ($1::text IS NULL OR EXISTS (
     SELECT 1 FROM workspaces w WHERE w.ledger_key = l.ledger_key AND w.workspace_id = $1))

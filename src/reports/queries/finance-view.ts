@@ -5,7 +5,7 @@ import { tenantNames } from './tenants.ts';
 import { whereClause } from './where.ts';
 
 /** Columns of the `finance_*` views that are no text, under whatever view they stand. */
-const KINDS: Readonly<Record<string, ColumnKind>> = {
+export const VIEW_COLUMN_KINDS: Readonly<Record<string, ColumnKind>> = {
   change_percent: 'real',
   ...kindOf('time', [
     ...['as_of', 'at', 'changed_at', 'closed_at', 'compared_at', 'finished_at', 'first_fired_at', 'first_seen_at'],
@@ -98,7 +98,7 @@ function withNames({ name, columns, rows }: Sheet, nameOf: ReturnType<typeof ten
 /** The columns of a view and what they hold. */
 export function viewColumns(connection: LedgerConnection, view: string): SheetColumn[] {
   const columns = connection.pragma(`table_info(${view})`) as { name: string }[];
-  return columns.map(({ name }) => ({ name, kind: KINDS[name] ?? 'text' }));
+  return columns.map(({ name }) => ({ name, kind: VIEW_COLUMN_KINDS[name] ?? 'text' }));
 }
 
 function asReal(value: SheetValue): SheetValue {

@@ -29,13 +29,23 @@ export async function expectSameViews(
   for (const view of financeViews(connection)) {
     const here = connection.prepare(`SELECT * FROM ${view}`).safeIntegers();
     const there = await client.query<Row>(`SELECT * FROM ${view} WHERE ledger_id = $1`, [id]);
-    const ours = sorted(here.all() as Row[]);
-    const theirs = sorted(there.map(({ ledger_id: _, ...row }) => row));
+    const ours = sorted((here.all() as Row[]).map(plain));
+    const theirs = sorted(there.map(({ ledger_id: _, ...row }) => plain(row)));
     expect(theirs.map(withoutPercent), `${where}: ${view}`).toEqual(ours.map(withoutPercent));
     for (const [index, row] of ours.entries()) expectSamePercent(row, theirs[index] ?? {}, `${where}: ${view}`);
     compared += ours.length;
   }
   return compared;
+}
+
+/** The texts, numbers and JSON of SQLite for the types of Postgres. */
+function plain(row: Row): Row {
+  const values = Object.entries(row).map(([name, value]) => {
+    if (value instanceof Date) return [name, value.toISOString()];
+    if (typeof value === 'boolean') return [name, value ? 1n : 0n];
+    return [name, ['labels', 'overridden'].includes(name) && typeof value === 'string' ? JSON.parse(value) : value];
+  });
+  return Object.fromEntries(values);
 }
 
 /** Columns that say where in which ledger a row lies; all others are the same after a move to another one. */

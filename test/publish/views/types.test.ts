@@ -1,0 +1,45 @@
+import { expect, test } from 'vitest';
+import { importNames } from '../../../src/ledger/journal/charges/names.ts';
+import { publishLedger } from '../../../src/publish/send/publish-ledger.ts';
+import { VIEW_COLUMN_KINDS } from '../../../src/reports/queries/finance-view.ts';
+import { openLedger, publish, usageRecord } from '../../support/open-ledger.ts';
+import { NOON } from '../../support/time/test-clock.ts';
+import { fileReplica } from '../file-replica.ts';
+
+const replica = fileReplica('types');
+
+test('each column of a view has the type of what it holds, so that Metabase and Grafana cast none', async () => {
+  const columns = await replica().query<{ table_name: string; column_name: string; data_type: string }>(
+    `SELECT table_name, column_name, data_type FROM information_schema.columns
+     WHERE table_schema = current_schema() AND table_name LIKE 'finance\\_%'`,
+  );
+  const types = { time: 'timestamp with time zone', flag: 'boolean', integer: 'bigint', real: 'numeric' } as const;
+  const named = { labels: 'jsonb', overridden: 'jsonb' } as Record<string, string>;
+  const wrong = columns.filter(({ column_name: name, data_type }) => {
+    const kind = VIEW_COLUMN_KINDS[name] ?? 'text';
+    return data_type !== (named[name] ?? (kind in types ? types[kind as keyof typeof types] : 'text'));
+  });
+  expect(columns.length).toBeGreaterThan(100);
+  expect(wrong).toEqual([]);
+});
+
+test('what Postgres cannot hold breaks no view: a year 0, and U+0000 in a label', async () => {
+  const { connection } = openLedger();
+  publish(connection, [usageRecord('acme', 7, '0000-05'), usageRecord('acme', 9, '2026-03')]);
+  const labels = { one: 'a\u0000\u0000b', two: '\\u0000', three: '\\\u0000' };
+  importNames(connection, {
+    workspaceId: 'ws-1',
+    names: [{ tenantId: 'acme', displayName: null, externalRef: null, labels }],
+    nowMs: NOON,
+    dryRun: false,
+  });
+  const client = replica();
+  await publishLedger({ connection, client, by: 'test', nowMs: NOON });
+  expect(await client.query('SELECT labels FROM finance_tenants')).toEqual([
+    { labels: { one: 'a␀0␀0b', two: '\\u0000', three: '\\␀0' } },
+  ]);
+  expect(await client.query('SELECT period, period_start FROM finance_usage ORDER BY period')).toEqual([
+    { period: '0000-05', period_start: null },
+    { period: '2026-03', period_start: new Date('2026-03-01T00:00:00.000Z') },
+  ]);
+});
