@@ -2,7 +2,7 @@ import { isoTime } from '../core/clock.ts';
 import { summarizeError } from '../core/errors.ts';
 import { canHaveHappened } from '../core/stored-time.ts';
 import { movedAway } from '../ledger/journal/moved-away.ts';
-import type { JobHandlers } from '../queue/jobs.ts';
+import type { SyncHandler } from '../queue/jobs.ts';
 import { latestSlot, nextSlot } from '../queue/slots.ts';
 import { restEndMs } from '../sync/asked-to-wait.ts';
 import type { Context } from '../wiring/context.ts';
@@ -11,8 +11,8 @@ import { cronOf, scheduleKey } from './schedules.ts';
 export interface AfterJobs {
   /** Told when a job of a workspace has its place. */
   onBegin(workspaceId: string): void;
-  /** Looks after the notifications that a run has left in the outbox. */
-  afterRun(): Promise<void>;
+  /** Told when a run has left notifications in the outbox. */
+  notified(): void;
   /** Keeps an entry of the schedule from being enqueued for a while. */
   postpone(key: string, delayMs: number): void;
 }
@@ -24,52 +24,50 @@ const MOVED_REST_MS = 60 * 60_000;
 /** Nothing that fails rests for longer than a day, however rare its slots. */
 const LONGEST_REST_MS = 24 * 60 * 60_000;
 
-/** What the queues' jobs do. */
-export function createHandlers(context: Context, { onBegin, afterRun, postpone }: AfterJobs): JobHandlers {
+/** What a job of the queue does. */
+export function createSyncHandler(context: Context, { onBegin, notified, postpone }: AfterJobs): SyncHandler {
   const { clock, logger } = context;
-  return {
-    async sync({ workspaceId, kind, slot, attempt }, job) {
-      onBegin(workspaceId);
-      if (movedAway(context.reader().connection).includes(workspaceId)) {
-        postpone(scheduleKey(workspaceId, kind), MOVED_REST_MS);
-        logger.info({ workspaceId, kind, slot }, 'the workspace was exported from this ledger: it is read elsewhere');
-        return { status: 'moved' };
+  return async ({ workspaceId, kind, slot, attempt }, job) => {
+    onBegin(workspaceId);
+    if (movedAway(context.reader().connection).includes(workspaceId)) {
+      postpone(scheduleKey(workspaceId, kind), MOVED_REST_MS);
+      logger.info({ workspaceId, kind, slot }, 'the workspace was exported from this ledger: it is read elsewhere');
+      return { status: 'moved' };
+    }
+    const cron = cronOf(context.workspace(workspaceId), kind);
+    const askedAgain = (nowMs: number): number => Math.min(nextSlot(cron, nowMs), nowMs + LONGEST_REST_MS);
+    try {
+      const outcome = await context.sync({
+        workspaceId,
+        kind,
+        slot: latestOf(slot, cron, clock.now()),
+        nextSlot: askedAgain,
+        signal: job.signal,
+        onProgress: (progress) => {
+          if (progress.pages % 100 === 0) job.progress(progress);
+        },
+      });
+      if (outcome.status === 'already_done') {
+        logger.info({ workspaceId, slot, runId: outcome.runId }, 'slot was done already');
+        return { status: outcome.status, runId: outcome.runId };
       }
-      const cron = cronOf(context.workspace(workspaceId), kind);
-      const askedAgain = (nowMs: number): number => Math.min(nextSlot(cron, nowMs), nowMs + LONGEST_REST_MS);
-      try {
-        const outcome = await context.sync({
-          workspaceId,
-          kind,
-          slot: latestOf(slot, cron, clock.now()),
-          nextSlot: askedAgain,
-          signal: job.signal,
-          onProgress: (progress) => {
-            if (progress.pages % 100 === 0) job.progress(progress);
-          },
-        });
-        if (outcome.status === 'already_done') {
-          logger.info({ workspaceId, slot, runId: outcome.runId }, 'slot was done already');
-          return { status: outcome.status, runId: outcome.runId };
-        }
-        const { status, runId, records, entries, walks } = outcome;
-        const alerts = outcome.alerts.changes.length;
-        const head = { link: outcome.appliedSeq, head: outcome.digest };
-        logger.info({ workspaceId, kind, slot, runId, records, entries, walks, alerts, ...head }, 'run applied');
-        if (outcome.alerts.notificationIds.length > 0) await afterRun();
-        return { status, runId, records, entries, alerts };
-      } catch (error) {
-        const { code, message, hint } = summarizeError(error);
-        const nowMs = clock.now();
-        const restMs = restEndMs(error, nowMs, askedAgain, UNRECORDED_REST_MS) - nowMs;
-        if (!job.signal.aborted) postpone(scheduleKey(workspaceId, kind), restMs);
-        const stack = code === 'internal' && error instanceof Error ? error.stack : undefined;
-        const fields = { workspaceId, kind, slot, attempt, code, reason: message, hint, stack };
-        logger.error(fields, 'run failed, the slot will be tried again');
-        await afterRun();
-        throw error;
-      }
-    },
+      const { status, runId, records, entries, walks } = outcome;
+      const alerts = outcome.alerts.changes.length;
+      const head = { link: outcome.appliedSeq, head: outcome.digest };
+      logger.info({ workspaceId, kind, slot, runId, records, entries, walks, alerts, ...head }, 'run applied');
+      if (outcome.alerts.notificationIds.length > 0) notified();
+      return { status, runId, records, entries, alerts };
+    } catch (error) {
+      const { code, message, hint } = summarizeError(error);
+      const nowMs = clock.now();
+      const restMs = restEndMs(error, nowMs, askedAgain, UNRECORDED_REST_MS) - nowMs;
+      if (!job.signal.aborted) postpone(scheduleKey(workspaceId, kind), restMs);
+      const stack = code === 'internal' && error instanceof Error ? error.stack : undefined;
+      const fields = { workspaceId, kind, slot, attempt, code, reason: message, hint, stack };
+      logger.error(fields, 'run failed, the slot will be tried again');
+      notified();
+      throw error;
+    }
   };
 }
 

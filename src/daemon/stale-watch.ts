@@ -8,12 +8,12 @@ export interface StaleWatchOptions extends Pick<PeriodicTaskOptions, 'clock' | '
   stale(): StaleCheck[];
   /** Writes the alerts down; resolves with how many notifications there are. */
   raise(workspaces: StaleCheck[]): Promise<number>;
-  /** Looks after the notifications. */
-  afterRaise(): Promise<void>;
+  /** Told when there are any. */
+  notified(): void;
 }
 
 /** Looks every minute for workspaces without a complete run. No run can do that: it is about runs that do not come. */
-export function startStaleWatch({ stale, raise, afterRaise, clock, logger }: StaleWatchOptions): PeriodicTask {
+export function startStaleWatch({ stale, raise, notified, clock, logger }: StaleWatchOptions): PeriodicTask {
   return startPeriodicTask({
     clock,
     logger,
@@ -21,7 +21,7 @@ export function startStaleWatch({ stale, raise, afterRaise, clock, logger }: Sta
     failed: 'stale workspaces could not be looked for',
     async work() {
       const workspaces = stale();
-      if (workspaces.length > 0 && (await raise(workspaces)) > 0) await afterRaise();
+      if (workspaces.length > 0 && (await raise(workspaces)) > 0) notified();
     },
   });
 }

@@ -20,14 +20,12 @@ export interface JobContext {
 }
 
 /**
- * What is done with the jobs. An error fails the job: when to try again is for the ledger to say, which makes the next
- * attempt another job. The result is kept as JSON.
+ * What is done with a job. An error fails it: when to try again is for the ledger to say, which makes the next attempt
+ * another job. The result is kept as JSON.
  */
-export interface JobHandlers {
-  sync(job: SyncJob, context: JobContext): Promise<unknown>;
-}
+export type SyncHandler = (job: SyncJob, context: JobContext) => Promise<unknown>;
 
-/** The same for the same attempt, on every daemon: that is what makes a tick one job. */
+/** Names an attempt, for who looks at the queue. */
 export function syncJobId(job: SyncJob): string {
   const slotMs = Date.parse(job.slot);
   if (Number.isNaN(slotMs)) throw new AppError('bad_slot', `slot ${JSON.stringify(job.slot)} is not an ISO time`);

@@ -1,19 +1,11 @@
-import { type ScheduledTask, schedule } from 'node-cron';
 import { nextTurn } from '../core/clock.ts';
 import { summarizeError } from '../core/errors.ts';
-import type { Logger } from '../core/logger.ts';
 import { type PeriodicTaskOptions, startPeriodicTask } from '../core/periodic-task.ts';
 import { createRepeatLimit } from '../core/repeat-limit.ts';
 import { watchClockJumps } from './clock-jumps.ts';
-import {
-  createSlotFinder,
-  type DueAttempt,
-  dueAttempt,
-  type SlotHistory,
-  type SlotSpan,
-  tickExpressions,
-} from './slots.ts';
+import { createSlotFinder, type DueAttempt, dueAttempt, type SlotHistory, type SlotSpan } from './slots.ts';
 import { offsetMs } from './spread.ts';
+import { type StartTicks, startCronTicks } from './ticks.ts';
 
 /** How soon a missed slot, the end of a rest or a Redis that works again without a word is noticed. */
 const CATCH_UP_INTERVAL_MS = 10_000;
@@ -35,6 +27,8 @@ export interface SchedulerOptions<E extends ScheduleEntry> extends Pick<Periodic
   history(entry: E): SlotHistory;
   /** Subscribes to the end of Redis outages; returns what ends the subscription. */
   onRedisBack(listener: () => void): () => void;
+  /** What calls at the times of a cron expression; false: only catching up finds what is due. Those of node-cron when absent. */
+  ticks?: StartTicks | false;
   /** Milliseconds between two looks at what is due. */
   intervalMs?: number;
 }
@@ -60,19 +54,73 @@ interface CronGroup<E> {
  * ledger says is not done. What cannot be enqueued is logged and stays due, so catching up finds it.
  */
 export function startScheduler<E extends ScheduleEntry>(options: SchedulerOptions<E>): Scheduler {
-  const { entries, clock, logger } = options;
-  const limit = createRepeatLimit(undefined, clock);
-  /** Until when, by the monotonic clock. */
-  const postponed = new Map<string, number>();
+  const { entries, clock, logger, ticks = startCronTicks } = options;
   const running = new Set<Promise<void>>();
   let stopped = false;
-
   const groups = groupByCron(entries);
+  const { considerAll, postpone } = createLook(options, () => stopped);
   const track = (work: Promise<void>): Promise<void> => {
     running.add(work);
     return work.finally(() => running.delete(work));
   };
+  const catchUp = startPeriodicTask({
+    clock,
+    logger,
+    intervalMs: options.intervalMs ?? CATCH_UP_INTERVAL_MS,
+    atOnce: true,
+    failed: 'due slots could not be looked for',
+    async work() {
+      for (const group of groups) if (!(await considerAll(group, 0))) return;
+    },
+  });
+  const startTicks = (): (() => Promise<void>) => {
+    if (ticks === false) return async () => undefined;
+    const ends = groups.map((group) => {
+      // A timer may be early by a moment, and the slot has begun when its tick says so.
+      const tick = async (slotMs: number): Promise<void> => {
+        if (!stopped) await track(considerAll(group, slotMs).then(() => undefined));
+      };
+      return ticks({ cron: group.cron, logger, tick, missed: () => void catchUp.run() });
+    });
+    return async () => {
+      await Promise.all(ends.map((end) => end()));
+    };
+  };
+  let endTicks = startTicks();
+  // node-cron goes through every tick that a jump has left out, which takes a minute for half a year of minutes: its tasks
+  // are made anew instead. Only the latest slot counts anyway.
+  const endJumpWatch = watchClockJumps(clock, (jumpMs) => {
+    logger.info({ seconds: Math.round(jumpMs / 1000) }, 'the clock has jumped');
+    const endOutdated = endTicks;
+    endTicks = startTicks();
+    track(endOutdated().then(catchUp.run)).catch(() => undefined);
+  });
+  // A pass that began during the outage may just be giving up: a new one has to follow it.
+  const unsubscribe = options.onRedisBack(() => void catchUp.again());
+  return {
+    catchUp: catchUp.run,
+    postpone,
+    async stop() {
+      stopped = true;
+      endJumpWatch();
+      unsubscribe();
+      await Promise.all([catchUp.stop(), endTicks()]);
+      await Promise.allSettled(running);
+    },
+  };
+}
 
+interface Look<E> {
+  /** Enqueues what is due of the group at this moment, or now when that is later. False when enqueueing fails for now. */
+  considerAll(group: CronGroup<E>, atMs: number): Promise<boolean>;
+  postpone(key: string, delayMs: number): void;
+}
+
+function createLook<E extends ScheduleEntry>(options: SchedulerOptions<E>, stopped: () => boolean): Look<E> {
+  const { clock, logger } = options;
+  const limit = createRepeatLimit(undefined, clock);
+  /** Until when, by the monotonic clock. */
+  const postponed = new Map<string, number>();
   /** Enqueues what is due of an entry. False when enqueueing fails for now, whatever the slot. */
   const consider = async (entry: E, group: CronGroup<E>, nowMs: number): Promise<boolean> => {
     const due = dueOf(entry, group, nowMs);
@@ -114,59 +162,17 @@ export function startScheduler<E extends ScheduleEntry>(options: SchedulerOption
   const considerAll = async (group: CronGroup<E>, atMs: number): Promise<boolean> => {
     let turnBegan = clock.monotonic();
     for (const entry of group.entries) {
-      if (stopped || !(await consider(entry, group, Math.max(clock.now(), atMs)))) return false;
+      if (stopped() || !(await consider(entry, group, Math.max(clock.now(), atMs)))) return false;
       if (clock.monotonic() - turnBegan < LONGEST_TURN_MS) continue;
       await nextTurn();
       turnBegan = clock.monotonic();
     }
     return true;
   };
-  const catchUp = startPeriodicTask({
-    clock,
-    logger,
-    intervalMs: options.intervalMs ?? CATCH_UP_INTERVAL_MS,
-    atOnce: true,
-    failed: 'due slots could not be looked for',
-    async work() {
-      for (const group of groups) if (!(await considerAll(group, 0))) return;
-    },
-  });
-
-  const startTasks = (): ScheduledTask[] =>
-    groups.flatMap((group) =>
-      tickExpressions(group.cron).map((expression) => {
-        const task = startTask(expression, logger, async (slotMs) => {
-          // A timer may be early by a moment, and the slot has begun when its tick says so.
-          if (!stopped) await track(considerAll(group, slotMs).then(() => undefined));
-        });
-        // A blocked process misses ticks, and node-cron does not make up for them.
-        task.on('execution:missed', () => void catchUp.run());
-        return task;
-      }),
-    );
-  let tasks = startTasks();
-  // node-cron goes through every tick that a jump has left out, which takes a minute for half a year of minutes: its tasks
-  // are made anew instead. Only the latest slot counts anyway.
-  const endJumpWatch = watchClockJumps(clock, (jumpMs) => {
-    logger.info({ seconds: Math.round(jumpMs / 1000) }, 'the clock has jumped');
-    const outdated = tasks;
-    tasks = startTasks();
-    track(Promise.all(outdated.map((task) => task.destroy())).then(catchUp.run)).catch(() => undefined);
-  });
-  // A pass that began during the outage may just be giving up: a new one has to follow it.
-  const unsubscribe = options.onRedisBack(() => void catchUp.again());
-
   return {
-    catchUp: catchUp.run,
+    considerAll,
     postpone(key, delayMs) {
       postponed.set(key, clock.monotonic() + delayMs);
-    },
-    async stop() {
-      stopped = true;
-      endJumpWatch();
-      unsubscribe();
-      await Promise.all([catchUp.stop(), ...tasks.map((task) => task.destroy())]);
-      await Promise.allSettled(running);
     },
   };
 }
@@ -180,13 +186,4 @@ function groupByCron<E extends ScheduleEntry>(entries: readonly E[]): CronGroup<
     groups.set(cron, group);
   }
   return [...groups.values()];
-}
-
-function startTask(expression: string, logger: Logger, tick: (slotMs: number) => Promise<void>): ScheduledTask {
-  const quiet = (message: string | Error): void => logger.debug({ expression, reason: String(message) }, 'node-cron');
-  return schedule(expression, (context) => tick(Math.floor(context.date.getTime() / 1000) * 1000), {
-    timezone: 'UTC',
-    name: expression,
-    logger: { info: quiet, warn: quiet, error: quiet, debug: quiet },
-  });
 }

@@ -89,20 +89,18 @@ function storable(result: unknown): unknown {
 }
 
 /**
- * Closes the workers once their handlers have ended, within the time that remains. BullMQ's `close` hangs while Redis is
- * away and its `close(true)`, which does not, is heeded in the first call only: so the handlers come first then.
+ * Closes the worker once its handlers have ended, within the time that remains. BullMQ's `close` hangs while Redis is away
+ * and its `close(true)`, which does not, is heeded in the first call only: so the handlers come first then.
  */
-export async function closeWorkers(
-  workers: readonly Worker[],
+export async function closeWorker(
+  worker: Worker,
   running: ReadonlySet<Promise<unknown>>,
   watch: RedisWatch,
   remainingMs: () => number,
 ): Promise<boolean> {
   if (!watch.up) {
-    await Promise.allSettled(workers.map((worker) => worker.pause(true)));
+    await worker.pause(true).catch(() => undefined);
     await settlesWithin(Promise.allSettled(running), remainingMs());
   }
-  const force = !watch.up;
-  const closing = Promise.allSettled(workers.map((worker) => worker.close(force)));
-  return (await settlesWithin(closing, remainingMs())) && running.size === 0;
+  return (await settlesWithin(worker.close(!watch.up), remainingMs())) && running.size === 0;
 }

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import pino from 'pino';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { openQueueSystem } from '../../src/queue/queues.ts';
+import { openBullmqQueue } from '../../src/queue/bullmq-queue.ts';
 import { startPrivateRedis } from '../../src/queue/redis/private-redis.ts';
 import { createWorld, FIRST, NOON, parseJson, SECOND, type World, workspaceSettings } from './world.ts';
 
@@ -98,9 +98,7 @@ describe('status', () => {
     const redis = await startPrivateRedis({ dir: join(dirname(world.ledgerPath), 'redis'), logger });
     onTestFinished(() => redis.close());
     const [meta] = world.query("SELECT value FROM ledger_meta WHERE name = 'ledger_id'") as { value: string }[];
-    const idle = () => Promise.reject(new Error('nobody works here'));
-    const handlers = { sync: idle };
-    const queue = await openQueueSystem({ ledgerId: meta?.value ?? '', target: redis.target, logger, handlers });
+    const queue = await openBullmqQueue({ ledgerId: meta?.value ?? '', target: redis.target, logger });
     onTestFinished(() => queue.stop().then(() => undefined));
     await queue.addSync({ workspaceId: 'ws-1', kind: 'scheduled', slot: '2026-03-01T00:00:00.000Z', attempt: 1 });
     expect(await stateAt(Date.now())).toBe('fresh');

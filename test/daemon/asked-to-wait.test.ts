@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { isoTime } from '../../src/core/clock.ts';
 import { workspaceLines } from '../../src/daemon/http/workspace-state.ts';
-import { createHandlers } from '../../src/daemon/job-handlers.ts';
+import { createSyncHandler } from '../../src/daemon/job-handlers.ts';
 import { syncFactsReader } from '../../src/reports/queries/staleness.ts';
 import { workspaceStatuses } from '../../src/reports/queries/status.ts';
 import { rejection } from '../support/rejection.ts';
@@ -16,13 +16,13 @@ async function restAfter429(fixture: Fixture, retryAfter: string): Promise<numbe
   const action = { type: 'status', status: 429, headers: { 'Retry-After': retryAfter } } as const;
   sandbox.faults.push({ times: 1, action });
   const rests: number[] = [];
-  const handlers = createHandlers(context, {
+  const handle = createSyncHandler(context, {
     onBegin: () => undefined,
-    afterRun: () => Promise.resolve(),
+    notified: () => undefined,
     postpone: (_, delayMs) => void rests.push(delayMs),
   });
   const job = { workspaceId: WORKSPACE, kind: 'scheduled', slot: isoTime(clock.now()), attempt: 1 } as const;
-  await rejection(handlers.sync(job, { signal: new AbortController().signal, progress: () => undefined }));
+  await rejection(handle(job, { signal: new AbortController().signal, progress: () => undefined }));
   expect(rests).toHaveLength(1);
   return Number(rests[0]);
 }

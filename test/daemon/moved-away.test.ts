@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { isoTime } from '../../src/core/clock.ts';
-import { createHandlers } from '../../src/daemon/job-handlers.ts';
+import { createSyncHandler } from '../../src/daemon/job-handlers.ts';
 import { isStale, syncFactsReader } from '../../src/reports/queries/staleness.ts';
 import { startFixture, WORKSPACE } from '../support/sandbox-fixture.ts';
 
@@ -14,14 +14,14 @@ test('a job of an exported workspace ends without a run, and nobody is told that
   const writer = await context.writer();
   await writer.call('sealWorkspace', { workspaceId: WORKSPACE, by: 'Ada', nowMs: clock.now() });
   clock.advance(10 * 24 * HOUR_MS);
-  const postponed: [key: string, untilMs: number][] = [];
-  const handlers = createHandlers(context, {
+  const postponed: [key: string, delayMs: number][] = [];
+  const handle = createSyncHandler(context, {
     onBegin: () => undefined,
-    afterRun: () => Promise.resolve(),
+    notified: () => undefined,
     postpone: (key, delayMs) => void postponed.push([key, delayMs]),
   });
   const job = { workspaceId: WORKSPACE, kind: 'scheduled', slot: isoTime(clock.now()), attempt: 1 } as const;
-  const take = () => handlers.sync(job, { signal: new AbortController().signal, progress: () => undefined });
+  const take = () => handle(job, { signal: new AbortController().signal, progress: () => undefined });
   const stale = () => {
     const facts = syncFactsReader(context.reader().connection)(WORKSPACE);
     const lasting = { waitingSinceMs: null, upMs: Number.POSITIVE_INFINITY };

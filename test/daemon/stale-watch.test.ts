@@ -16,14 +16,12 @@ test('stale workspaces are raised, and notifications looked after only when ther
       seen.push(`raise ${workspace?.workspaceId}`);
       return answers.shift() ?? 0;
     },
-    afterRaise: async () => {
-      seen.push('sweep');
-    },
+    notified: () => void seen.push('notified'),
   });
   await watch.run();
   await watch.run();
 
-  expect(seen).toEqual(['raise ws-1', 'sweep', 'raise ws-1']);
+  expect(seen).toEqual(['raise ws-1', 'notified', 'raise ws-1']);
 });
 
 test('while none is stale nothing is written, and a ledger that cannot be read is no crash', async () => {
@@ -44,7 +42,7 @@ function start(options: Partial<Parameters<typeof startStaleWatch>[0]>): Periodi
   const watch = startStaleWatch({
     stale: () => [],
     raise: async () => 0,
-    afterRaise: async () => undefined,
+    notified: () => undefined,
     clock: testClock(),
     logger: createLogger({ level: 'silent' }),
     ...options,

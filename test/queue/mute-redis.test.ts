@@ -1,10 +1,11 @@
 import type { Redis } from 'ioredis';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { openQueueSystem, type QueueSystem } from '../../src/queue/queues.ts';
 import { type PrivateRedis, startPrivateRedis } from '../../src/queue/redis/private-redis.ts';
+import type { SyncQueue } from '../../src/queue/sync-queue.ts';
 import {
+  begin,
   clientOf,
-  handlersWith,
+  openQueue,
   recordingLogger,
   removeFolder,
   temporaryFolder,
@@ -14,7 +15,7 @@ import {
 
 let folder: string;
 let redis: PrivateRedis;
-let system: QueueSystem;
+let system: SyncQueue;
 let client: Redis;
 let back = 0;
 const { logger, lines } = recordingLogger();
@@ -24,10 +25,10 @@ beforeEach(async () => {
   redis = await startPrivateRedis({ dir: folder, logger });
   client = clientOf(redis.target);
   const settings = { heartbeatMs: 200 };
-  system = await openQueueSystem({
-    ...{ ledgerId: uniqueLedgerId(), target: redis.target, logger, settings, handlers: handlersWith({}) },
+  system = await openQueue({
+    ...{ ledgerId: uniqueLedgerId(), target: redis.target, logger, settings },
   });
-  system.start();
+  begin(system);
   await until('all connections', () => system.redisUp);
   back = 0;
   system.onRedisBack(() => {

@@ -1,12 +1,13 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { openQueueSystem, type QueueSystem } from '../../src/queue/queues.ts';
 import { describeTarget } from '../../src/queue/redis/connection.ts';
 import { type PrivateRedis, startPrivateRedis } from '../../src/queue/redis/private-redis.ts';
+import type { SyncQueue } from '../../src/queue/sync-queue.ts';
 import {
+  begin,
   clientOf,
   freePort,
   gate,
-  handlersWith,
+  openQueue,
   recordingLogger,
   removeFolder,
   temporaryFolder,
@@ -16,7 +17,7 @@ import {
 
 let folder: string;
 let redis: PrivateRedis;
-let system: QueueSystem | undefined;
+let system: SyncQueue | undefined;
 beforeEach(async () => {
   folder = temporaryFolder();
   redis = await startPrivateRedis({ dir: folder, logger: recordingLogger().logger });
@@ -33,10 +34,10 @@ describe('while Redis is away', () => {
   test('enqueueing fails fast with a retryable error, and the worker goes on once Redis is back', async () => {
     const { logger, lines } = recordingLogger();
     const seen: string[] = [];
-    const handlers = handlersWith({ sync: async (one) => void seen.push(one.slot) });
-    const opened = await openQueueSystem({ ledgerId: uniqueLedgerId(), target: redis.target, logger, handlers });
+    const handle = async (one: { slot: string }) => void seen.push(one.slot);
+    const opened = await openQueue({ ledgerId: uniqueLedgerId(), target: redis.target, logger, handle });
     system = opened;
-    opened.start();
+    begin(opened);
     let back = 0;
     opened.onRedisBack(() => {
       back += 1;
@@ -68,19 +69,17 @@ describe('while Redis is away', () => {
 
   test('a handler goes on, and stopping returns by its deadline', async () => {
     const { logger } = recordingLogger();
-    const { opened: begun, open: begin } = gate();
+    const { opened: begun, open: begins } = gate();
     const { opened: finished, open: finish } = gate();
     let ended = false;
-    const handlers = handlersWith({
-      sync: async () => {
-        begin();
-        await finished;
-        ended = true;
-      },
-    });
-    const opened = await openQueueSystem({ ledgerId: uniqueLedgerId(), target: redis.target, logger, handlers });
+    const handle = async () => {
+      begins();
+      await finished;
+      ended = true;
+    };
+    const opened = await openQueue({ ledgerId: uniqueLedgerId(), target: redis.target, logger, handle });
     system = opened;
-    opened.start();
+    begin(opened);
     await opened.addSync(job('2026-03-01T10:00:00.000Z'));
     await begun;
     await redis.close();
@@ -96,14 +95,13 @@ describe('while Redis is away', () => {
   test('a system can be opened and stopped', async () => {
     const { logger } = recordingLogger();
     await redis.close();
-    const opened = await openQueueSystem({
+    const opened = await openQueue({
       ledgerId: uniqueLedgerId(),
       target: redis.target,
       logger,
-      handlers: handlersWith({}),
     });
     system = opened;
-    opened.start();
+    begin(opened);
     await expect(opened.ping()).rejects.toMatchObject({ code: 'redis_unavailable' });
     const asked = performance.now();
     await opened.stop({ deadlineMs: 1000 });
@@ -114,14 +112,14 @@ describe('while Redis is away', () => {
     const { logger } = recordingLogger();
     const seen: string[] = [];
     await redis.close();
-    const opened = await openQueueSystem({
+    const opened = await openQueue({
       ledgerId: uniqueLedgerId(),
       target: redis.target,
       logger,
-      handlers: handlersWith({ sync: async (one) => void seen.push(one.slot) }),
+      handle: async (one) => void seen.push(one.slot),
     });
     system = opened;
-    opened.start();
+    begin(opened);
     redis = await startPrivateRedis({ dir: folder, logger });
     await until('Redis', () => opened.redisUp);
     await opened.addSync(job('2026-03-01T10:00:00.000Z'));
@@ -138,14 +136,13 @@ describe('secrets of the address', () => {
     const port = await freePort();
     await client.config('SET', 'port', String(port));
     const url = `redis://operator:s3cret-word@127.0.0.1:${port}/0?password=s3cret-word`;
-    const opened = await openQueueSystem({
+    const opened = await openQueue({
       ledgerId: uniqueLedgerId(),
       target: { kind: 'url', url },
       logger,
-      handlers: handlersWith({}),
     });
     system = opened;
-    opened.start();
+    begin(opened);
     const failure = await opened.ping().then(
       () => 'no failure',
       (error: Error & { hint?: string }) => `${error.message} ${error.hint} ${error.stack} ${JSON.stringify(error)}`,
@@ -168,9 +165,7 @@ describe('secrets of the address', () => {
   test('are left out when the address is refused', async () => {
     const target = { kind: 'url', url: 'redis://u:pw-word@host:notaport' } as const;
     const { logger } = recordingLogger();
-    const failure = await openQueueSystem({ ledgerId: 'x', target, logger, handlers: handlersWith({}) }).catch(
-      (e) => e,
-    );
+    const failure = await openQueue({ ledgerId: 'x', target, logger }).catch((e) => e);
     expect(failure).toMatchObject({ code: 'bad_redis_url' });
     expect(String(failure.stack)).not.toContain('pw-word');
   });

@@ -1,13 +1,15 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { AppError } from '../../src/core/errors.ts';
-import type { JobHandlers, SyncJob } from '../../src/queue/jobs.ts';
-import { openQueueSystem, type QueueSystem } from '../../src/queue/queues.ts';
+import type { SyncHandler, SyncJob } from '../../src/queue/jobs.ts';
 import { type PrivateRedis, startPrivateRedis } from '../../src/queue/redis/private-redis.ts';
 import type { QueueSettings } from '../../src/queue/settings.ts';
+import type { SyncQueue } from '../../src/queue/sync-queue.ts';
+import { rejection } from '../support/rejection.ts';
 import {
+  begin,
   clientOf,
   gate,
-  handlersWith,
+  openQueue,
   recordingLogger,
   removeFolder,
   temporaryFolder,
@@ -18,7 +20,7 @@ import {
 const { logger } = recordingLogger();
 const folder = temporaryFolder();
 let redis: PrivateRedis;
-const systems: QueueSystem[] = [];
+const systems: SyncQueue[] = [];
 
 beforeAll(async () => {
   redis = await startPrivateRedis({ dir: folder, logger });
@@ -32,15 +34,15 @@ afterAll(async () => {
 });
 
 async function open(
-  handlers: Partial<JobHandlers>,
+  handlers: { sync?: SyncHandler },
   ledgerId = uniqueLedgerId(),
   settings: Partial<QueueSettings> = {},
 ) {
-  const system = await openQueueSystem({
+  const system = await openQueue({
     ledgerId,
     target: redis.target,
     logger,
-    handlers: handlersWith(handlers),
+    ...(handlers.sync === undefined ? {} : { handle: handlers.sync }),
     settings,
   });
   systems.push(system);
@@ -58,11 +60,11 @@ describe('enqueueing', () => {
   test('a slot that two daemons enqueue at once is one job', async () => {
     const ledgerId = uniqueLedgerId();
     const seen: SyncJob[] = [];
-    const handlers: Partial<JobHandlers> = { sync: async (job) => void seen.push(job) };
+    const handlers: { sync?: SyncHandler } = { sync: async (job) => void seen.push(job) };
     const [first, second] = await Promise.all([open(handlers, ledgerId), open(handlers, ledgerId)]);
     await Promise.all([first, second].map((system) => system.addSync(slotJob('ws:1 ✓'))));
-    first.start();
-    second.start();
+    begin(first);
+    begin(second);
     await until('the job to complete', async () => (await first.counts()).completed === 1);
     expect(await second.addSync(slotJob('ws:1 ✓', '2026-03-01T10:30:00.000Z'))).toBe('added');
     await until('the next slot to complete', async () => (await first.counts()).completed === 2);
@@ -78,7 +80,7 @@ describe('enqueueing', () => {
         if (workspaceId === 'slow') await opened;
       },
     });
-    system.start();
+    begin(system);
     await system.addSync(slotJob('slow'));
     await until('the run to begin', () => seen.length === 1);
     expect(await system.addSync(slotJob('slow', '2026-03-01T10:30:00.000Z'))).toBe('exists');
@@ -90,6 +92,49 @@ describe('enqueueing', () => {
     expect(await system.addSync(slotJob('slow', '2026-03-01T10:45:00.000Z'))).toBe('added');
     await until('the next run', async () => (await system.counts()).completed === 3);
     expect(seen.at(-1)).toBe('slow 2026-03-01T10:45:00.000Z');
+  });
+
+  test('of many who ask for one workspace at once, on two daemons, one adds a job, whatever slot each means', async () => {
+    const ledgerId = uniqueLedgerId();
+    const daemons = await Promise.all([open({}, ledgerId), open({}, ledgerId)]);
+    const asked = Array.from({ length: 40 }, (_, index) =>
+      daemons[index % 2]?.addSync({
+        ...slotJob('ws'),
+        attempt: 1 + (index % 3),
+        delayMs: index % 5 === 0 ? 60_000 : 0,
+      }),
+    );
+    const answers = await Promise.all(asked);
+    expect(answers.filter((answer) => answer === 'added')).toHaveLength(1);
+    const { waiting = 0, delayed = 0 } = (await daemons[0]?.counts()) ?? {};
+    expect(waiting + delayed).toBe(1);
+  });
+
+  test('an attempt that has ended, well or not, can be enqueued again under the same name: the ledger says that it is due', async () => {
+    let calls = 0;
+    const system = await open({
+      sync: async () => {
+        calls += 1;
+      },
+    });
+    begin(system);
+    for (const round of [1, 2, 3]) {
+      expect(await system.addSync(slotJob('ws'))).toBe('added');
+      await until('the job to complete', async () => (await system.counts()).completed === round);
+    }
+    expect(calls).toBe(3);
+  });
+
+  test('a defect is no outage: what is wrong with a job or with what Redis holds is said as it is', async () => {
+    const system = await open({});
+    const unstorable = { ...slotJob('ws'), attempt: 1, extra: 1n } as SyncJob;
+    await expect(system.addSync(unstorable)).rejects.toThrow(/BigInt/);
+    const client = clientOf(redis.target);
+    await client.set(`bull:${system.queues[0]?.name}:wait`, 'no list');
+    const refused = await rejection(system.addSync(slotJob('ws')));
+    expect(refused.message).toContain('WRONGTYPE');
+    expect(refused).not.toHaveProperty('code', 'redis_unavailable');
+    client.disconnect();
   });
 
   test('a workspace whose job has been taken out of Redis by hand gets a new one', async () => {
@@ -112,7 +157,7 @@ describe('enqueueing', () => {
         await opened;
       },
     });
-    system.start();
+    begin(system);
     await Promise.all(Array.from({ length: 60 }, (_, index) => system.addSync(slotJob(`ws-${index}`))));
     await until('all to be under way at once', () => begun === 60);
     finish();
@@ -131,7 +176,7 @@ describe('enqueueing', () => {
     const other = await open({ sync: async (job) => void taken.push(`other ${job.workspaceId}`) });
     await mine.addSync(slotJob('a'));
     await other.addSync(slotJob('b'));
-    other.start();
+    begin(other);
     await until('the job of the other ledger', async () => (await other.counts()).completed === 1);
     expect(taken).toEqual(['other b']);
     expect((await mine.counts()).waiting).toBe(1);
@@ -147,7 +192,7 @@ describe('failures', () => {
         if (attempt === 1) throw new AppError('service_down', 'no', { retryable: true });
       },
     });
-    system.start();
+    begin(system);
     await system.addSync(slotJob('ws'));
     await until('the job to fail', async () => (await system.counts()).failed === 1);
     expect(await system.addSync({ ...slotJob('ws'), attempt: 2 })).toBe('added');
@@ -163,7 +208,7 @@ describe('failures', () => {
         if (calls === 1) throw new AppError('lease_held', 'another run holds it', { retryable: true });
       },
     });
-    system.start();
+    begin(system);
     await system.addSync(slotJob('ws'));
     await until('the job to fail', async () => (await system.counts()).failed === 1);
     expect(await system.addSync(slotJob('ws'))).toBe('added');
@@ -177,7 +222,7 @@ describe('failures', () => {
         return { credits: 2n ** 62n };
       },
     });
-    system.start();
+    begin(system);
     await system.addSync(slotJob('ws'));
     await until('the job to complete', async () => (await system.counts()).completed === 1);
     const [job] = (await system.queues[0]?.getJobs(['completed'])) ?? [];
@@ -204,8 +249,8 @@ describe('stopping', () => {
     const ledger = system.queues[0];
     await system.addSync(slotJob('a'));
     await system.addSync(slotJob('b'));
-    system.start();
-    system.start();
+    begin(system);
+    begin(system);
     await until('the first job to begin', () => events.length === 1);
     const stopped = system.stop({ deadlineMs: 30_000, graceMs: 30_000 });
     expect(system.stop()).toBe(stopped);
@@ -222,19 +267,19 @@ describe('stopping', () => {
   test('aborts a handler when the grace is over and leaves its job to the next daemon', async () => {
     const ledgerId = uniqueLedgerId();
     let reason: unknown;
-    const { opened: begun, open: begin } = gate();
-    const handlers: Partial<JobHandlers> = {
+    const { opened: begun, open: begins } = gate();
+    const handlers: { sync?: SyncHandler } = {
       sync: (_job, { signal }) =>
         new Promise((_resolve, reject) => {
           signal.addEventListener('abort', () => {
             reason = signal.reason;
             reject(signal.reason);
           });
-          begin();
+          begins();
         }),
     };
     const first = await open(handlers, ledgerId);
-    first.start();
+    begin(first);
     await first.addSync(slotJob('ws'));
     await begun;
     expect(await first.stop({ deadlineMs: 30_000, graceMs: 50 })).toBe(true);
@@ -245,21 +290,21 @@ describe('stopping', () => {
       runs += 1;
     };
     const second = await open({ sync: handler }, ledgerId);
-    second.start();
+    begin(second);
     await until('the next daemon to run it', async () => (await second.counts()).completed === 1);
     expect(runs).toBe(1);
   });
 
   test('returns by its deadline though a handler ignores its signal', async () => {
     const { opened, open: finish } = gate();
-    const { opened: begun, open: begin } = gate();
+    const { opened: begun, open: begins } = gate();
     const system = await open({
       sync: async () => {
-        begin();
+        begins();
         await opened;
       },
     });
-    system.start();
+    begin(system);
     await system.addSync(slotJob('ws'));
     await begun;
     const asked = performance.now();

@@ -2,7 +2,6 @@ import { getTasks } from 'node-cron';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { systemClock } from '../../src/core/clock.ts';
 import { AppError } from '../../src/core/errors.ts';
-import { openQueueSystem } from '../../src/queue/queues.ts';
 import { startPrivateRedis } from '../../src/queue/redis/private-redis.ts';
 import {
   type ScheduleEntry,
@@ -13,9 +12,10 @@ import {
 import type { SlotHistory } from '../../src/queue/slots.ts';
 import { startCpuTime, testClock } from '../support/time/test-clock.ts';
 import {
+  begin,
   clientOf,
   gate,
-  handlersWith,
+  openQueue,
   recordingLogger,
   removeFolder,
   temporaryFolder,
@@ -293,11 +293,11 @@ test('after FLUSHALL catching up rebuilds the queue from the ledger', async () =
   const { logger } = recordingLogger();
   const redis = await startPrivateRedis({ dir: folder, logger });
   const ran: string[] = [];
-  const system = await openQueueSystem({
+  const system = await openQueue({
     ledgerId: uniqueLedgerId(),
     target: redis.target,
     logger,
-    handlers: handlersWith({ sync: async (job) => void ran.push(job.slot) }),
+    handle: async (job) => void ran.push(job.slot),
   });
   const made = start({
     entries: [{ key: 'ws', cron: '*/15 * * * *' }],
@@ -312,7 +312,7 @@ test('after FLUSHALL catching up rebuilds the queue from the ledger', async () =
   expect((await system.counts()).waiting).toBe(0);
 
   await made.catchUp();
-  system.start();
+  begin(system);
   await until('the run', () => ran.length === 1);
   await made.catchUp();
   expect(ran).toEqual(['2026-03-01T10:15:00.000Z']);

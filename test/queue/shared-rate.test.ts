@@ -1,6 +1,7 @@
 import type { Redis } from 'ioredis';
 import { expect, onTestFinished, test } from 'vitest';
-import { privateRedisFolder, startDaemon } from '../../src/daemon/daemon.ts';
+import { startDaemon } from '../../src/daemon/daemon.ts';
+import { privateRedisFolder } from '../../src/daemon/open-queue.ts';
 import { startPrivateRedis } from '../../src/queue/redis/private-redis.ts';
 import { takeTurns } from '../../src/queue/redis/shared-rate.ts';
 import { HostPacer } from '../../src/sync/pacer.ts';

@@ -6,8 +6,10 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { createLogger, type Logger } from '../../src/core/logger.ts';
-import type { JobHandlers } from '../../src/queue/jobs.ts';
+import { type BullmqQueueOptions, openBullmqQueue } from '../../src/queue/bullmq-queue.ts';
+import type { SyncHandler } from '../../src/queue/jobs.ts';
 import type { RedisTarget } from '../../src/queue/redis/connection.ts';
+import type { SyncQueue } from '../../src/queue/sync-queue.ts';
 
 export function temporaryFolder(): string {
   return mkdtempSync(join(tmpdir(), 'queue-'));
@@ -28,9 +30,23 @@ export function recordingLogger(): { logger: Logger; lines: string[] } {
   return { logger: createLogger({ level: 'debug', destination }), lines };
 }
 
-/** Handlers that do nothing, with some of them replaced. */
-export function handlersWith(some: Partial<JobHandlers>): JobHandlers {
-  return { sync: async () => null, ...some };
+const handlers = new WeakMap<SyncQueue, SyncHandler>();
+
+/** A queue whose jobs are handled so, by nothing when not told, once `begin` is called. */
+export async function openQueue({
+  handle = async () => null,
+  ...options
+}: BullmqQueueOptions & { handle?: SyncHandler }): Promise<SyncQueue> {
+  const queue = await openBullmqQueue(options);
+  handlers.set(queue, handle);
+  return queue;
+}
+
+/** Has the queue take jobs. */
+export function begin(queue: SyncQueue): void {
+  const handle = handlers.get(queue);
+  if (handle === undefined) throw new Error('the queue was opened elsewhere');
+  queue.start(handle);
 }
 
 /** Waits until the condition holds; fails after `deadlineMs` with what was waited for. */

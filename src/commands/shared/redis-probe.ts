@@ -3,7 +3,7 @@ import { Redis, type RedisOptions } from 'ioredis';
 import type { Config } from '../../config/types.ts';
 import { systemClock } from '../../core/clock.ts';
 import { within } from '../../core/deadline.ts';
-import { privateRedisFolder } from '../../daemon/daemon.ts';
+import { privateRedisFolder } from '../../daemon/open-queue.ts';
 import type { RedisTarget } from '../../queue/redis/connection.ts';
 import { isListening } from '../../queue/redis/redis-server.ts';
 import { prepareServerFolder } from '../../queue/redis/server-folder.ts';

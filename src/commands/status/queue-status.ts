@@ -1,8 +1,9 @@
 import { summarizeError } from '../../core/errors.ts';
 import { createLogger } from '../../core/logger.ts';
 import { inertText } from '../../core/text/inert-text.ts';
-import { openQueueSystem, type QueueCounts } from '../../queue/queues.ts';
+import { openBullmqQueue } from '../../queue/bullmq-queue.ts';
 import { describeTarget } from '../../queue/redis/connection.ts';
+import type { QueueCounts } from '../../queue/sync-queue.ts';
 import type { Context } from '../../wiring/context.ts';
 import { findRedis, probeRedis } from '../shared/redis-probe.ts';
 
@@ -25,9 +26,8 @@ export async function lookAtQueue(context: Context, id: string): Promise<QueueLo
   const redis = describeTarget(target);
   try {
     await probeRedis(target);
-    const idle = () => Promise.reject(new Error('this system takes no jobs'));
     const logger = createLogger({ level: 'silent' });
-    const queue = await openQueueSystem({ ledgerId: id, target, logger, handlers: { sync: idle } });
+    const queue = await openBullmqQueue({ ledgerId: id, target, logger });
     try {
       const waitingSince = await queue.waitingSyncs();
       return { status: { status: 'running', redis, sync: await queue.counts() }, waitingSince };

@@ -3,7 +3,7 @@ import type { Severity } from '../../alerts/rules/rule.ts';
 import type { Config } from '../../config/types.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { LedgerReader } from '../../ledger/store/file/open.ts';
-import type { QueueCounts, QueueSystem } from '../../queue/queues.ts';
+import type { QueueCounts, SyncQueue } from '../../queue/sync-queue.ts';
 import { isStale, syncFactsReader } from '../../reports/queries/staleness.ts';
 import { type OutboxCounts, outboxCounts } from '../../reports/queries/status.ts';
 import type { ReplicaHealth } from '../replica/replica-watch.ts';
@@ -46,7 +46,7 @@ export interface HealthProbeSources {
   reader: LedgerReader;
   config: Pick<Config, 'ledger' | 'workspaces'>;
   clock: Clock;
-  queueSystem: Pick<QueueSystem, 'redisUp' | 'counts'>;
+  queueSystem: Pick<SyncQueue, 'redisUp' | 'counts'>;
   /** Since when a job of the workspace has waited for its place, see `JobWaits`. */
   waitingSince: (workspaceId: string, lastAttemptAtMs: number | null) => number | null;
   /** What the ledger's writer has died of; null while it lives. */

@@ -1,5 +1,5 @@
 import { headOfChain } from '../../ledger/journal/runs/digest.ts';
-import type { QueueSystem } from '../../queue/queues.ts';
+import type { SyncQueue } from '../../queue/sync-queue.ts';
 import type { Context } from '../../wiring/context.ts';
 import { createMeasurements } from './measurements.ts';
 import { readOverview } from './pages/overview-data.ts';
@@ -8,7 +8,7 @@ import { createReportMaker } from './reports/report-maker.ts';
 import { type HttpServer, startHttp } from './server.ts';
 
 /** The pages of a running daemon. */
-export function startDaemonHttp(context: Context, probe: HealthProbe, queue: QueueSystem): Promise<HttpServer> {
+export function startDaemonHttp(context: Context, probe: HealthProbe, queue: SyncQueue): Promise<HttpServer> {
   const { config, clock, logger, version, traffic } = context;
   const reader = context.reader();
   const { queues } = queue;

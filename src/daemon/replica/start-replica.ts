@@ -11,11 +11,7 @@ export interface ReplicaParts {
 }
 
 /** The publishing side of a daemon; loaded only where the configuration names a replica. */
-export function startReplica(
-  context: Context,
-  settings: PublishConfig,
-  { afterTell }: { afterTell(): Promise<void> },
-): ReplicaParts {
+export function startReplica(context: Context, settings: PublishConfig, notified: () => void): ReplicaParts {
   const { clock, logger, config } = context;
   const { connection } = context.reader();
   const publisher = new PublisherHandle({
@@ -25,7 +21,7 @@ export function startReplica(
     ...{ connection, publisher, clock, logger },
     ...{ staleMs: settings.staleMs, unreadyWhenStale: settings.unreadyWhenStale },
     tell: async (detail) => {
-      if ((await context.tellOfLedger({ rule: 'publish_stale', detail })) > 0) await afterTell();
+      if ((await context.tellOfLedger({ rule: 'publish_stale', detail })) > 0) notified();
     },
   });
   const isAboutReplica = aboutReplica(connection);

@@ -3,7 +3,7 @@ import { within } from '../../core/deadline.ts';
 import { AppError } from '../../core/errors.ts';
 import type { Logger } from '../../core/logger.ts';
 import { backoffMs } from '../../core/net/backoff.ts';
-import { READY_WAIT_MS } from '../settings.ts';
+import { PRODUCER_DEADLINE_MS, READY_WAIT_MS } from '../settings.ts';
 
 /** Where Redis is: an address such as `redis://host:6379/0`, or the path of a unix socket. */
 export type RedisTarget = { kind: 'url'; url: string } | { kind: 'socket'; path: string };
@@ -20,7 +20,8 @@ const retryStrategy = (attempt: number): number => backoffMs(attempt, { baseMs: 
 const PRODUCER_OPTIONS: ConnectionOptions = {
   maxRetriesPerRequest: 1,
   enableOfflineQueue: false,
-  commandTimeout: 5000,
+  // Whoever asks has given up by then, and says why.
+  commandTimeout: PRODUCER_DEADLINE_MS + 1_000,
   connectTimeout: 2000,
   retryStrategy,
 };

@@ -3,7 +3,7 @@ import { Agent } from 'node:http';
 import { connect } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import { createLogger } from '../../../src/core/logger.ts';
-import { openQueueSystem } from '../../../src/queue/queues.ts';
+import { openBullmqQueue } from '../../../src/queue/bullmq-queue.ts';
 import { startPrivateRedis } from '../../../src/queue/redis/private-redis.ts';
 import { rejection } from '../../support/rejection.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
@@ -196,12 +196,10 @@ test('closing takes no notice of kept connections, half requests and answers tha
 test('bull-board shows the queues and their jobs, and nothing can be changed there', async () => {
   const redis = await startPrivateRedis({ dir: temporaryFolder(), logger });
   onTestFinished(() => redis.close());
-  const idle = async (): Promise<null> => null;
-  const system = await openQueueSystem({
+  const system = await openBullmqQueue({
     ledgerId: 'of-this-test',
     target: redis.target,
     logger,
-    handlers: { sync: idle },
   });
   onTestFinished(() => system.stop().then(() => undefined));
   await system.addSync({ workspaceId: 'ws-1', kind: 'scheduled', slot: '2026-03-20T12:00:00Z', attempt: 1 });

@@ -2,7 +2,7 @@ import { existsSync, readlinkSync, realpathSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { privateRedisFolder } from '../../../src/daemon/daemon.ts';
+import { privateRedisFolder } from '../../../src/daemon/open-queue.ts';
 import { openReader } from '../../../src/ledger/store/file/open.ts';
 import { type Sandbox, startSandbox } from '../../../src/sandbox/server.ts';
 import { eventually } from '../../support/eventually.ts';

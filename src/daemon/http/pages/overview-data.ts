@@ -2,7 +2,7 @@ import type { Config } from '../../../config/types.ts';
 import type { WallClock } from '../../../core/clock.ts';
 import { within } from '../../../core/deadline.ts';
 import type { LedgerReader } from '../../../ledger/store/file/open.ts';
-import type { QueueCounts } from '../../../queue/queues.ts';
+import type { QueueCounts } from '../../../queue/sync-queue.ts';
 import { alertRows, type ListedAlert } from '../../../reports/queries/alerts.ts';
 import { syncFactsReader } from '../../../reports/queries/staleness.ts';
 import { type OutboxCounts, workspaceStatuses } from '../../../reports/queries/status.ts';

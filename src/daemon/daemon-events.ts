@@ -1,0 +1,13 @@
+import { EventEmitter } from 'node:events';
+
+/** What one part of a daemon has to say, whoever listens. */
+export interface DaemonEventMap {
+  /** There is something new in the outbox. */
+  notified: [];
+}
+
+export type DaemonEvents = EventEmitter<DaemonEventMap>;
+
+export function createDaemonEvents(): DaemonEvents {
+  return new EventEmitter<DaemonEventMap>();
+}

@@ -1,0 +1,34 @@
+import { dirname, join } from 'node:path';
+import type { Releasers } from '../core/process/releasers.ts';
+import { openBullmqQueue } from '../queue/bullmq-queue.ts';
+import type { RedisTarget } from '../queue/redis/connection.ts';
+import { startPrivateRedis } from '../queue/redis/private-redis.ts';
+import type { SyncQueue } from '../queue/sync-queue.ts';
+import type { Context } from '../wiring/context.ts';
+
+export interface QueueOrder {
+  /** Names the queue: see `queueId`. */
+  ledgerId: string;
+  /** Jobs that this daemon carries out at once. */
+  concurrency: number;
+}
+
+/** Opens what carries a daemon's sync jobs. */
+export type OpenQueue = (order: QueueOrder) => Promise<SyncQueue>;
+
+/** BullMQ on the configured Redis, or on a private one that runs as long as its releaser is not called. */
+export function bullmqOpener({ config, logger }: Context, releasers: Releasers): OpenQueue {
+  const openRedis = async (): Promise<RedisTarget> => {
+    if (config.redisUrl !== null) return { kind: 'url', url: config.redisUrl };
+    const redis = await startPrivateRedis({ dir: privateRedisFolder(config.ledger.path), logger });
+    releasers.push(() => redis.close());
+    return redis.target;
+  };
+  return async ({ ledgerId, concurrency }) =>
+    openBullmqQueue({ ledgerId, target: await openRedis(), logger, settings: { syncConcurrency: concurrency } });
+}
+
+/** Where the private redis-server of a ledger keeps its files. */
+export function privateRedisFolder(ledgerPath: string): string {
+  return join(dirname(ledgerPath), 'redis');
+}

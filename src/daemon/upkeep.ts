@@ -1,0 +1,38 @@
+import type { Releasers } from '../core/process/releasers.ts';
+import { closesInForce } from '../ledger/journal/close/closes-in-force.ts';
+import type { Context } from '../wiring/context.ts';
+import { startBackupSchedule } from './backup/backup-schedule.ts';
+import type { DaemonEvents } from './daemon-events.ts';
+import { startExportSchedule } from './exports/export-schedule.ts';
+import { startRetention } from './retention.ts';
+import { startWalWatch } from './wal-watch.ts';
+
+/** What keeps the ledger's file small. It asks the writer, and so is stopped when no run's merge keeps that busy any more. */
+export async function startUpkeep(context: Context, releasers: Releasers): Promise<void> {
+  const { config, clock, logger } = context;
+  const { path: ledgerPath, retentionDays } = config.ledger;
+  const writer = await context.writer();
+  const checkpoint = () => writer.call('truncateLog', undefined);
+  const walWatch = startWalWatch({ ledgerPath, checkpoint, clock, logger });
+  releasers.push(() => walWatch.stop());
+  const prune = (beforeMs: number) => writer.call('prune', { beforeMs });
+  const retention = startRetention({ prune, retentionDays, clock, logger });
+  releasers.push(() => retention.stop());
+}
+
+/** The files that are made by themselves. */
+export function startFileSchedules(context: Context, events: DaemonEvents, releasers: Releasers): void {
+  const { config, clock, logger } = context;
+  const { connection } = context.reader();
+  if (config.backup !== null) {
+    const backups = startBackupSchedule({ ledgerPath: config.ledger.path, backup: config.backup, clock, logger });
+    releasers.push(() => backups.stop());
+  }
+  if (config.exports.length === 0) return;
+  const closesAfter = (eventSeq: number) => closesInForce(connection, eventSeq);
+  const tell = async (detail: string | null): Promise<void> => {
+    if ((await context.tellOfLedger({ rule: 'export_failed', detail })) > 0) events.emit('notified');
+  };
+  const exports = startExportSchedule({ config, closesAfter, tell, clock, logger });
+  releasers.push(() => exports.stop());
+}

@@ -1,0 +1,48 @@
+import type { Queue } from 'bullmq';
+import type { SyncHandler, SyncJob } from './jobs.ts';
+import type { Turns } from './redis/shared-rate.ts';
+
+/** Sync jobs by state. */
+export interface QueueCounts {
+  waiting: number;
+  active: number;
+  delayed: number;
+  completed: number;
+  failed: number;
+}
+
+export interface StopOptions {
+  /** Milliseconds after which `stop` returns whatever still runs. Default 10,000. */
+  deadlineMs?: number;
+  /** Milliseconds that running handlers have to finish before their signal is aborted. Default two thirds of the deadline. */
+  graceMs?: number;
+}
+
+/**
+ * What carries sync jobs from whoever finds them due to whoever has room for them, over all daemons of one ledger. Every
+ * call that asks Redis ends within about 5 s, by `redis_unavailable` (retryable) when Redis is away.
+ */
+export interface SyncQueue {
+  /** Begins to take jobs. Before that the queue only enqueues. May be called twice. */
+  start(handle: SyncHandler): void;
+  /**
+   * Enqueues one attempt, to begin after `delayMs`. `exists`: the workspace has a job that waits or runs, on whatever
+   * daemon, and gets no second one.
+   */
+  addSync(job: SyncJob & { delayMs?: number }): Promise<'added' | 'exists'>;
+  counts(): Promise<QueueCounts>;
+  /** Since when the sync jobs that wait have been due, by workspace, in milliseconds since the epoch; later for one put off. */
+  waitingSyncs(): Promise<Map<string, number>>;
+  /** Takes turns of a host's rate, which all daemons on this Redis share; null when Redis does not answer. */
+  takeTurns(host: string, wanted: number, perSecond: number): Promise<Turns | null>;
+  /** Milliseconds that Redis took to answer. */
+  ping(): Promise<number>;
+  /** Whether all connections stand, as far as is known without asking. */
+  readonly redisUp: boolean;
+  /** Calls the listener when Redis is back after an outage; returns what ends the subscription. */
+  onRedisBack(listener: () => void): () => void;
+  /** BullMQ's queues, for the pages that show them; none where something else carries the jobs. */
+  readonly queues: readonly Queue[];
+  /** Takes no more jobs, lets running handlers finish, closes. Resolves to false when the deadline cut it off. */
+  stop(options?: StopOptions): Promise<boolean>;
+}
