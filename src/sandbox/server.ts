@@ -4,10 +4,13 @@ import type { AddressInfo } from 'node:net';
 import { type Clock, systemClock, type WallClock } from '../core/clock.ts';
 import { AppError } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
+import type { Recording } from './replay/recording.ts';
+import { createReplayRoute, replayScenario } from './replay/replay-route.ts';
 import { type ApiKey, createSignatureChecker } from './requests/auth.ts';
 import { createRequestHandler } from './requests/handler.ts';
 import { createRequestRecorder, type RequestLog } from './requests/request-log.ts';
 import { createRouter } from './requests/router.ts';
+import { createUsageRoute } from './requests/usage-routes.ts';
 import { createFaultQueue, type FaultControl } from './world/faults.ts';
 import { createGenerator } from './world/generate.ts';
 import { checkScenario, defaultScenario } from './world/scenario.ts';
@@ -28,6 +31,8 @@ export interface SandboxOptions {
   port?: number;
   /** {@link defaultScenario} when absent. */
   scenario?: ScenarioInput;
+  /** Answers that were recorded are given in place of the scenario's. */
+  replay?: Recording | null;
   /** Real time: signatures, the Date header and embed tokens; the usage follows it by the scenario's `time`. */
   clock?: Clock;
   logger?: Logger;
@@ -60,7 +65,8 @@ export interface Sandbox {
  * had.
  */
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
-  const scenario = checkScenario(options.scenario ?? defaultScenario);
+  const { replay = null } = options;
+  const scenario = checkScenario(replay === null ? (options.scenario ?? defaultScenario) : replayScenario(replay));
   const clock = options.clock ?? systemClock;
   const workspaces = buildWorkspaces(scenario, clock);
   const keys = buildKeys(scenario, workspaces);
@@ -77,7 +83,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
         clock,
         keys,
         checker: createSignatureChecker(keys, scenario.signing, clock),
-        cacheBytes: options.cacheBytes ?? 0,
+        answerUsage: replay === null ? createUsageRoute(options.cacheBytes ?? 0) : createReplayRoute(replay, clock),
       }),
       faults,
       requests,

@@ -5,7 +5,7 @@ import { methodOf, type SandboxCall } from './call.ts';
 import { createDashboard, createEmbedToken } from './dashboard-routes.ts';
 import { parseJsonBody, readBody } from './json-body.ts';
 import { failure, type Reply } from './reply.ts';
-import { createUsageRoute } from './usage-routes.ts';
+import type { UsageRoute } from './usage-routes.ts';
 
 const NO_BODY = Buffer.alloc(0);
 
@@ -14,16 +14,13 @@ export interface RouterContext {
   /** By key id. */
   keys: ReadonlyMap<string, ApiKey>;
   checker: SignatureChecker;
-  /** Memory for usage answers that cannot change. */
-  cacheBytes: number;
+  answerUsage: UsageRoute;
 }
 
 export type Router = (call: SandboxCall, request: IncomingMessage) => Reply | Promise<Reply>;
 
 /** Answers as the service does: path, method, signature, access and only then the parameters, each with its status. */
-export function createRouter({ clock, keys, checker, cacheBytes }: RouterContext): Router {
-  const answerUsage = createUsageRoute(cacheBytes);
-
+export function createRouter({ clock, keys, checker, answerUsage }: RouterContext): Router {
   async function answerDashboard(call: SandboxCall, request: IncomingMessage): Promise<Reply> {
     const sent = await readBody(request);
     const verdict = checker.check(call, request.headers, sent ?? NO_BODY);
