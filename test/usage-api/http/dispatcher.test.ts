@@ -1,9 +1,10 @@
-import { Agent, Dispatcher, MockAgent } from 'undici';
+import { Agent, MockAgent } from 'undici';
 import { expect, onTestFinished, test } from 'vitest';
 import { Context } from '../../../src/wiring/context.ts';
 import { openInProcessWriter } from '../../../src/writer/in-process-writer.ts';
 import { manualOrder, startFixture } from '../../support/sandbox-fixture.ts';
 import { createVirtualClock } from '../../support/time/virtual-clock.ts';
+import { MemoryDispatcher } from '../memory-dispatcher.ts';
 import { answer, clientOf, item, page, rejection, startService } from '../service-double.ts';
 
 const NOON = Date.UTC(2026, 2, 20, 12);
@@ -56,37 +57,11 @@ test('an interceptor sees each attempt with a signature of its own', async () =>
   expect(seen).toEqual([`${untilSeconds}`, `${untilSeconds + 60}`]);
 });
 
-/** Answers in memory, without sockets and timers. What `reply` gives null for is never answered. */
-class Memory extends Dispatcher {
-  readonly asked: string[] = [];
-  readonly #reply: (path: string, count: number) => unknown;
-
-  constructor(reply: (path: string, count: number) => unknown) {
-    super();
-    this.#reply = reply;
-  }
-
-  override dispatch({ origin, path }: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean {
-    const reply = this.#reply(path, this.asked.push(`${origin}${path}`));
-    const controller = {
-      ...{ aborted: false, paused: false, reason: null },
-      abort: (reason: Error) => handler.onResponseError?.(controller, reason),
-      pause: () => undefined,
-      resume: () => undefined,
-    };
-    handler.onRequestStart?.(controller, null);
-    if (reply === null) return true;
-    handler.onResponseStart?.(controller, 200, { 'content-type': 'application/json' });
-    handler.onResponseData?.(controller, Buffer.from(JSON.stringify(reply)));
-    handler.onResponseEnd?.(controller, {});
-    return true;
-  }
-}
-
 test('a whole sync is answered in memory on a virtual clock: a hanging request ends when that clock says so', async () => {
   const { config } = await startFixture();
   const clock = createVirtualClock(NOON);
-  const dispatcher = new Memory((_path, count) => (count === 1 ? null : page([item()])));
+  const body = Buffer.from(JSON.stringify(page([item()])));
+  const dispatcher = new MemoryDispatcher((count) => (count === 1 ? null : { chunks: [body] }));
   const context = new Context(
     { ...config, workspaces: config.workspaces.map((own) => ({ ...own, baseUrl: 'https://nowhere.test' })) },
     { clock, openWriter: openInProcessWriter, clientOptions: { dispatcher, requestTimeoutMs: 240_000 } },
