@@ -209,22 +209,6 @@ test('the first page waits for its turn like the others', async () => {
   expect(events).toEqual(['turn', 'page 1', 'turn', 'page 2']);
 });
 
-test('many lanes that wait for their turn are no leak in the eyes of Node', async () => {
-  const warnings: Error[] = [];
-  const note = (warning: Error) => void warnings.push(warning);
-  process.on('warning', note);
-  const pace = (signal: AbortSignal): Promise<void> => {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    signal.addEventListener('abort', () => resolve(), { once: true });
-    setImmediate(resolve);
-    return promise;
-  };
-  await walkPages(sourceOf(40, {}), optionsWith({ concurrency: 40, pace: (signal) => pace(signal as AbortSignal) }));
-  await turn();
-  process.off('warning', note);
-  expect(warnings).toEqual([]);
-});
-
 test('room is asked for what has been staged so far, beside what was announced', async () => {
   const asked: [number, number][] = [];
   const room: WalkOptions['room'] = (...[staged, announced]) => {

@@ -15,7 +15,7 @@ type Node = { type: string; start: number; end: number } & Record<string, unknow
 
 const OPERATORS: Record<string, readonly string[]> = {
   ...{ '<': ['<=', '>='], '<=': ['<', '>'], '>': ['>=', '<='], '>=': ['>', '<'], '===': ['!=='], '!==': ['==='] },
-  ...{ '+': ['-'], '-': ['+'], '*': ['/'], '/': ['*'], '%': ['*'], '&&': ['||'], '||': ['&&'], '??': ['&&'] },
+  ...{ '+': ['-'], '-': ['+'], '*': ['/'], '/': ['*'], '%': ['*'], '&&': ['||'], '||': ['&&'] },
   ...{ '+=': ['-='], '-=': ['+='], '||=': ['&&='], '??=': ['&&='] },
 };
 const METHODS: Record<string, string> = {
@@ -70,7 +70,8 @@ export function mutantsOf(source: string): Mutant[] {
     if (['BinaryExpression', 'LogicalExpression', 'AssignmentExpression'].includes(type)) {
       const operator = String(node.operator);
       const at = source.indexOf(operator, child('left').end);
-      add(at, at + operator.length, ...(OPERATORS[operator] ?? []));
+      if (operator === '??') add(at, end, '');
+      else add(at, at + operator.length, ...(OPERATORS[operator] ?? []));
     } else if (type === 'UnaryExpression' && ['!', '-'].includes(String(node.operator))) {
       add(start, child('argument').start, '');
     } else if (type === 'IfStatement' || type === 'ConditionalExpression') {

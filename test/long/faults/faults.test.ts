@@ -1,0 +1,99 @@
+import { execFileSync } from 'node:child_process';
+import { closeSync, openSync, rmSync, writeSync } from 'node:fs';
+import { expect, onTestFinished, test } from 'vitest';
+import { Random } from '../../ledger/audit/verify/tamper/random.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
+import { type FaultySync, type Injection, startFaultySync } from './faulty-sync.ts';
+
+const KILLS = Number(process.env.FAULT_KILLS ?? 500);
+const ERRORS = Number(process.env.FAULT_ERRORS ?? 200);
+const FILLS = Number(process.env.FAULT_FILLS ?? 20);
+const SEED = Number(process.env.FAULT_SEED ?? 1);
+
+test('a sync that is killed at any write or sync of its files leaves the state before it or after it', async () => {
+  const world = await startFaultySync();
+  const points = [...world.calls].flatMap(([call, count]) =>
+    Array.from({ length: count }, (_, at): Injection => ({ call, when: String(at + 1), what: 'signal=SIGKILL' })),
+  );
+  const killed = await play(world, drawn(points, KILLS));
+  expect(killed).toBeGreaterThan(0);
+}, 7_200_000);
+
+test('a sync whose disk fails or is full, once or from then on, publishes all or nothing, and the next one does the rest', async () => {
+  const world = await startFaultySync();
+  const points = [...world.calls].flatMap(([call, count]) =>
+    Array.from({ length: count }, (_, at) => at + 1).flatMap((at) =>
+      ['error=ENOSPC', 'error=EIO'].flatMap((what): Injection[] => [
+        { call, when: String(at), what },
+        { call, when: `${at}+`, what },
+      ]),
+    ),
+  );
+  await play(world, drawn(points, ERRORS));
+}, 7_200_000);
+
+test('on a file system that is full a sync publishes nothing and says so, and once there is room it does all', async () => {
+  const world = await startFaultySync(smallFileSystem());
+  for (let time = 1; time <= FILLS; time += 1) {
+    const attempt = world.fresh();
+    const filler = `${attempt.path}.filler`;
+    fill(filler);
+    expect(await attempt.sync(), `time ${time}`).toBe(1);
+    rmSync(filler);
+    expect(attempt.figures() === world.before, `time ${time}`).toBe(true);
+    expect(await attempt.sync(), `time ${time}`).toBe(0);
+    expect(attempt.figures() === world.after, `time ${time}`).toBe(true);
+    expect(attempt.faults(), `time ${time}`).toEqual([]);
+    attempt.remove();
+  }
+}, 3_600_000);
+
+/** A folder with 8 MB, which only root can have. */
+function smallFileSystem(): string {
+  const folder = temporaryFolder();
+  execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=8m,mode=700', 'ul-faults', folder]);
+  onTestFinished(() => void execFileSync('umount', [folder]));
+  return folder;
+}
+
+/** Writes until nothing more fits. */
+function fill(path: string): void {
+  const file = openSync(path, 'w');
+  for (let size = 65_536; size >= 1; size = Math.floor(size / 2)) {
+    try {
+      for (;;) writeSync(file, Buffer.alloc(size));
+    } catch (error) {
+      expect(error).toMatchObject({ code: 'ENOSPC' });
+    }
+  }
+  closeSync(file);
+}
+
+/** Each injection on a ledger of its own; gives how many of the syncs did not end well. */
+async function play(world: FaultySync, injections: readonly Injection[]): Promise<number> {
+  expect(world.before).not.toBe(world.after);
+  let failed = 0;
+  for (const injection of injections) {
+    const attempt = world.fresh();
+    const what = `${injection.call} ${injection.when} ${injection.what}, seed ${SEED}`;
+    const code = await attempt.sync(injection);
+    if (code !== 0) failed += 1;
+    const figures = attempt.figures();
+    // Who is told that it was done must find it done.
+    expect(figures === world.after || (figures === world.before && code !== 0), what).toBe(true);
+    expect(attempt.faults(), what).toEqual([]);
+    expect(await attempt.sync(), what).toBe(0);
+    expect(attempt.figures() === world.after, what).toBe(true);
+    expect(attempt.faults(), what).toEqual([]);
+    attempt.remove();
+  }
+  return failed;
+}
+
+function drawn<T>(points: readonly T[], count: number): T[] {
+  const random = new Random(SEED);
+  const left = [...points];
+  const taken: T[] = [];
+  while (taken.length < count && left.length > 0) taken.push(...left.splice(random.below(left.length), 1));
+  return taken;
+}
