@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { eventually } from '../support/eventually.ts';
 import { type PostgresServer, startPostgres } from '../support/postgres.ts';
 import { createWorld, FIRST, NOON, parseJson, SECOND, type World, workspaceSettings } from './world.ts';
@@ -130,4 +130,25 @@ test('status and doctor say how far the replica is behind, and why when it is no
     status: 'fail',
     message: expect.stringContaining('cannot be used now'),
   });
+});
+
+test('doctor and verify name a view that somebody has rewritten, and publish mends it and says so', async () => {
+  const world = await createWorld(FIRST);
+  const { url, tls } = server.settings('mended');
+  world.configure({ publish: { url, tls, schema: 'mended' }, workspaces: [workspaceSettings(world.sandbox, FIRST)] });
+  await world.run('sync');
+  await world.run('publish');
+  const client = await server.connect('mended');
+  onTestFinished(() => client.close());
+  const fault = 'view finance_runs is not the one of this version';
+  const [{ text = '' } = {}] = await client.query<{ text: string }>("SELECT pg_get_viewdef('finance_runs') AS text");
+  await client.query(`CREATE OR REPLACE VIEW finance_runs AS ${text.replace(';', '')} LIMIT 0`);
+
+  const { checks } = parseJson((await world.run('doctor', '--json')).out);
+  expect(checks).toContainEqual(expect.objectContaining({ check: 'replica', status: 'fail', message: fault }));
+  const verified = await world.run('verify', '--replica');
+  expect([verified.code, verified.out]).toEqual([4, expect.stringContaining(`FAULT replica: ${fault}`)]);
+
+  expect((await world.run('publish')).out).toMatch(new RegExp(`^mended in the replica: ${fault}\nnothing to publish`));
+  expect((await world.run('verify', '--replica')).code).toBe(0);
 });
