@@ -1,5 +1,9 @@
 import { AppError } from '../../core/errors.ts';
 import type { LedgerConnection } from '../../ledger/store/file/open.ts';
+import { query } from '../../ledger/store/query.ts';
+import { and, count, eq, isNotNull, max, min } from '../../ledger/store/schema/drizzle.ts';
+import { runs } from '../../ledger/store/schema/run-tables.ts';
+import { findWorkspace } from '../../ledger/store/subjects.ts';
 
 /** What is replayed of a workspace. What was published before `lastSeq` never changes, so no snapshot has to be held. */
 export interface RecordedHistory {
@@ -44,16 +48,21 @@ const PAGE = 500;
  * @throws AppError `no_history` when no run of it has been published yet.
  */
 export function findHistory(connection: LedgerConnection, workspaceId: string): RecordedHistory {
-  const found = connection
-    .prepare(
-      `SELECT w.workspace_key AS workspaceKey, w.workspace_id AS workspaceId, w.first_run_key AS firstRunKey,
-         (SELECT max(applied_seq) FROM runs) AS lastSeq, count(*) AS runs, min(r.finished_at) AS firstRunAt,
-         max(r.finished_at) AS lastRunAt
-       FROM workspaces w JOIN runs r ON r.workspace_key = w.workspace_key AND r.applied_seq IS NOT NULL
-       WHERE w.workspace_id = ? GROUP BY w.workspace_key`,
-    )
-    .get(workspaceId) as RecordedHistory | undefined;
-  if (found !== undefined) return found;
+  const db = query(connection);
+  const workspace = findWorkspace(connection, workspaceId);
+  const times = { runs: count(), firstRunAt: min(runs.finishedAt), lastRunAt: max(runs.finishedAt) };
+  const isPublished = and(eq(runs.workspaceKey, workspace?.workspaceKey ?? 0), isNotNull(runs.appliedSeq));
+  const published = db.select(times).from(runs).where(isPublished).get();
+  const lastSeq =
+    db
+      .select({ last: max(runs.appliedSeq) })
+      .from(runs)
+      .get()?.last ?? 0;
+  if (workspace !== undefined && published?.firstRunAt && published.lastRunAt) {
+    const { workspaceKey, firstRunKey } = workspace;
+    const { firstRunAt, lastRunAt } = published;
+    return { workspaceKey, workspaceId, firstRunKey, lastSeq, runs: published.runs, firstRunAt, lastRunAt };
+  }
   throw new AppError('no_history', `the ledger has no complete run of ${JSON.stringify(workspaceId)} to replay`, {
     hint: 'run `usage-ledger sync` or the daemon; the longer it has run, the more a backtest says',
   });

@@ -1,5 +1,9 @@
 import type { Period } from '../../core/period.ts';
 import type { LedgerConnection } from '../../ledger/store/file/open.ts';
+import { query } from '../../ledger/store/query.ts';
+import { alertFeedback, alerts } from '../../ledger/store/schema/alert-tables.ts';
+import { and, eq, gte, lte, sql } from '../../ledger/store/schema/drizzle.ts';
+import { periods, tenants } from '../../ledger/store/schema/workspace-tables.ts';
 import { FEEDBACK_LABELS, type FeedbackLabel } from '../book/feedback.ts';
 import { RULES, type RuleName } from '../rules/rule.ts';
 import type { Sides } from './compare.ts';
@@ -31,15 +35,18 @@ export function readLabels(
   workspaceKey: number,
   { from, to }: { from: Period; to: Period },
 ): LabelledAlert[] {
-  return connection
-    .prepare(
-      `SELECT a.rule, t.tenant_id AS tenantId, p.period, f.label FROM alerts a JOIN periods p USING (period_key)
-       LEFT JOIN tenants t ON t.tenant_key = a.tenant_key
-       JOIN alert_feedback f ON f.feedback_key = (
-         SELECT max(feedback_key) FROM alert_feedback WHERE alert_key = a.alert_key)
-       WHERE a.workspace_key = ? AND p.period >= ? AND p.period <= ?`,
-    )
-    .all(workspaceKey, from, to) as LabelledAlert[];
+  const { rule } = alerts;
+  const { period } = periods;
+  const { label, feedbackKey } = alertFeedback;
+  const lastWord = sql`(SELECT max(l.feedback_key) FROM alert_feedback l WHERE l.alert_key = ${alerts.alertKey})`;
+  return query(connection)
+    .select({ rule, tenantId: tenants.tenantId, period, label })
+    .from(alerts)
+    .innerJoin(periods, eq(periods.periodKey, alerts.periodKey))
+    .leftJoin(tenants, eq(tenants.tenantKey, alerts.tenantKey))
+    .innerJoin(alertFeedback, eq(feedbackKey, lastWord))
+    .where(and(eq(alerts.workspaceKey, workspaceKey), gte(period, from), lte(period, to)))
+    .all();
 }
 
 /** Counts by rule which labelled alerts each side tells of. Rules without a label are left out. */

@@ -1,6 +1,12 @@
 import type { Period } from '../../core/period.ts';
-import { type AlertState, OPEN_ALERT_STATES } from '../../core/text/alert-words.ts';
+import { OPEN_ALERT_STATES } from '../../core/text/alert-words.ts';
 import type { LedgerConnection } from '../../ledger/store/file/open.ts';
+import { query } from '../../ledger/store/query.ts';
+import { alerts, alertTransitions } from '../../ledger/store/schema/alert-tables.ts';
+import { and, asc, count, eq, gte, inArray, lte, sql } from '../../ledger/store/schema/drizzle.ts';
+import { outbox } from '../../ledger/store/schema/outbox-tables.ts';
+import { periods, tenants } from '../../ledger/store/schema/workspace-tables.ts';
+import { NEWS } from '../book/alert-change.ts';
 import type { RuleName, Stage } from '../rules/rule.ts';
 
 /** One piece of news about an alert: it fired, came to a higher stage, or grew. */
@@ -23,31 +29,24 @@ export interface AlertStory {
   notifications: number;
 }
 
-interface NewsRow {
-  alertKey: number;
-  rule: RuleName;
-  tenantId: string | null;
-  period: Period;
-  state: AlertState;
-  stage: Stage;
-  at: string;
-}
-
 /** The alerts of the periods from `from` to `to`, both included, in the order of period, rule and tenant. */
 export function readStories(connection: LedgerConnection, { from, to }: { from: Period; to: Period }): AlertStory[] {
-  const rows = connection
-    .prepare(
-      `SELECT a.alert_key AS alertKey, a.rule, t.tenant_id AS tenantId, p.period, a.state, x.stage, x.at
-       FROM alerts a JOIN periods p USING (period_key) LEFT JOIN tenants t ON t.tenant_key = a.tenant_key
-       JOIN alert_transitions x USING (alert_key)
-       WHERE p.period >= ? AND p.period <= ? AND x.change IN ('fired', 'escalated', 'grown')
-         AND x.silent_because IS NOT 'seed'
-       ORDER BY p.period, a.rule, t.tenant_id, a.alert_key, x.revision`,
-    )
-    .all(from, to) as NewsRow[];
-  const notifications = new Map(
-    connection.prepare('SELECT alert_key, count(*) FROM outbox GROUP BY alert_key').raw().all() as [number, number][],
-  );
+  const db = query(connection);
+  const columns = { alertKey: alerts.alertKey, rule: alerts.rule, tenantId: tenants.tenantId, state: alerts.state };
+  const { change, revision, stage, at, silentBecause } = alertTransitions;
+  const { period } = periods;
+  const isNews = and(inArray(change, NEWS), sql`${silentBecause} IS NOT 'seed'`);
+  const rows = db
+    .select({ ...columns, period, stage, at })
+    .from(alerts)
+    .innerJoin(periods, eq(periods.periodKey, alerts.periodKey))
+    .leftJoin(tenants, eq(tenants.tenantKey, alerts.tenantKey))
+    .innerJoin(alertTransitions, eq(alertTransitions.alertKey, alerts.alertKey))
+    .where(and(gte(period, from), lte(period, to), isNews))
+    .orderBy(asc(period), asc(alerts.rule), asc(tenants.tenantId), asc(alerts.alertKey), asc(revision))
+    .all();
+  const sent = db.select({ alertKey: outbox.alertKey, count: count() }).from(outbox).groupBy(outbox.alertKey).all();
+  const notifications = new Map(sent.map((alert) => [alert.alertKey, alert.count]));
   const stories = new Map<number, AlertStory>();
   for (const { alertKey, rule, tenantId, period, state, stage, at } of rows) {
     const story = stories.get(alertKey) ?? {

@@ -1,6 +1,10 @@
 import type Database from 'better-sqlite3';
 import { addPeriods, periodEndMs, periodStartMs } from '../../core/period.ts';
+import { prepared } from '../../ledger/store/query.ts';
+import { and, desc, eq, isNotNull, lte, sql } from '../../ledger/store/schema/drizzle.ts';
 import { periodOfKey } from '../../ledger/store/schema/keys.ts';
+import { runs } from '../../ledger/store/schema/run-tables.ts';
+import { periods } from '../../ledger/store/schema/workspace-tables.ts';
 import type { Curve } from '../rules/pace/curve.ts';
 import { NO_USAGE, type UsageFigures } from '../rules/rule.ts';
 import { type Moment, RunMoments } from './run-moments.ts';
@@ -58,23 +62,6 @@ export class Curves {
         )
         .safeIntegers()
         .pluck(),
-      lastRun: connection
-        .prepare(
-          `SELECT finished_at FROM runs WHERE workspace_key = ? AND status = 'applied' ORDER BY run_key DESC LIMIT 1`,
-        )
-        .pluck(),
-      settledBy: connection
-        .prepare(
-          `SELECT p.final_run_key FROM periods p JOIN runs r ON r.run_key = p.final_run_key
-           WHERE p.period_key = ? AND r.status = 'applied'`,
-        )
-        .pluck(),
-      lastEntryOf: history
-        .prepare(
-          `SELECT first_entry_id + entries - 1 FROM runs
-           WHERE workspace_key = ? AND run_key <= ? AND first_entry_id IS NOT NULL ORDER BY run_key DESC LIMIT 1`,
-        )
-        .pluck(),
       state: connection
         .prepare('SELECT credits_used FROM tenant_usage WHERE period_key = ? AND tenant_key = ?')
         .safeIntegers()
@@ -121,15 +108,18 @@ export class Curves {
 
   /** When the run before this one was published; null when there is none. */
   lastRunMs(): number | null {
-    const finishedAt = this.#statements.lastRun.get(this.#sources.workspaceKey) as string | undefined;
-    return finishedAt === undefined ? null : Date.parse(finishedAt);
+    const { connection, workspaceKey } = this.#sources;
+    const run = lastApplied(connection).get({ workspaceKey });
+    return run === undefined ? null : Date.parse(run.finishedAt ?? '');
   }
 
   /** The last entry up to the run that found a period settled; null when no earlier run did. */
   settledEntry(periodKey: number): number | null {
-    const runKey = this.#statements.settledBy.get(periodKey) as number | undefined;
+    const { connection, history, workspaceKey } = this.#sources;
+    const runKey = settledBy(connection).get({ periodKey })?.runKey;
     if (runKey === undefined) return null;
-    return Number(this.#statements.lastEntryOf.get(this.#sources.workspaceKey, runKey) ?? 0);
+    const run = lastWithEntries(history).get({ workspaceKey, runKey });
+    return run === undefined ? 0 : (run.firstEntryId ?? 0) + run.entries - 1;
   }
 
   /** The figures that a period had when an earlier run found it settled; null when none did. */
@@ -261,6 +251,31 @@ export class Curves {
     return found;
   }
 }
+
+const { placeholder } = sql;
+const isOfWorkspace = eq(runs.workspaceKey, placeholder('workspaceKey'));
+const isApplied = eq(runs.status, 'applied').inlineParams();
+
+const lastApplied = prepared((db) =>
+  db.select().from(runs).where(and(isOfWorkspace, isApplied)).orderBy(desc(runs.runKey)).limit(1),
+);
+
+const settledBy = prepared((db) =>
+  db
+    .select({ runKey: runs.runKey })
+    .from(periods)
+    .innerJoin(runs, eq(runs.runKey, periods.finalRunKey))
+    .where(and(eq(periods.periodKey, placeholder('periodKey')), isApplied)),
+);
+
+const lastWithEntries = prepared((db) =>
+  db
+    .select()
+    .from(runs)
+    .where(and(isOfWorkspace, lte(runs.runKey, placeholder('runKey')), isNotNull(runs.firstEntryId)))
+    .orderBy(desc(runs.runKey))
+    .limit(1),
+);
 
 function lengthOf(period: string): number {
   return periodEndMs(period) - periodStartMs(period);

@@ -1,6 +1,10 @@
 import type Database from 'better-sqlite3';
 import { isoTime } from '../../core/clock.ts';
 import type { ClaimedRun } from '../../ledger/journal/runs/claim-run.ts';
+import { query } from '../../ledger/store/query.ts';
+import { asc } from '../../ledger/store/schema/drizzle.ts';
+import { workspaces } from '../../ledger/store/schema/workspace-tables.ts';
+import { findWorkspace, nameWorkspace } from '../../ledger/store/subjects.ts';
 import { AlertBook } from '../book/alert-book.ts';
 import type { RunAlerts } from '../book/alert-change.ts';
 import type { ChannelRoute } from '../notify/routes.ts';
@@ -62,17 +66,13 @@ export function evaluateStale(
 ): RunAlerts {
   const outcome: RunAlerts = { changes: [], notificationIds: [] };
   // One that has never begun a run is told as well, and the ledger does not know it yet.
-  const keyOf = connection
-    .prepare(
-      `INSERT INTO workspaces (workspace_id, name) VALUES (?, ?)
-       ON CONFLICT (workspace_id) DO UPDATE SET name = name RETURNING workspace_key`,
-    )
-    .pluck();
+  const rowOf = (workspaceId: string) =>
+    findWorkspace(connection, workspaceId) ?? nameWorkspace(connection, { workspaceId, name: workspaceId });
   const raise = connection.transaction(() => {
     for (const { workspaceId, sinceMs, staleAfterMs } of workspaces) {
       const judgement = judgeStale(sinceMs, staleAfterMs);
       if (judgement === null) continue;
-      const workspaceKey = keyOf.get(workspaceId, workspaceId) as number;
+      const workspaceKey = rowOf(workspaceId).workspaceKey;
       const book = new AlertBook({
         ...{ connection, workspaceKey, workspaceId, runKey: null, runId: null, actor: 'timer' as const },
         ...{ seeding: false, at: isoTime(nowMs), nowMs, channels },
@@ -98,13 +98,18 @@ export function evaluateLedger(
   { rule, detail }: LedgerNews,
   { channels, nowMs }: Telling,
 ): RunAlerts {
-  const first = connection
-    .prepare('SELECT workspace_key AS workspaceKey, workspace_id AS workspaceId FROM workspaces ORDER BY 1 LIMIT 1')
-    .get() as { workspaceKey: number; workspaceId: string } | undefined;
+  const first = query(connection).select().from(workspaces).orderBy(asc(workspaces.workspaceKey)).limit(1).get();
   if (first === undefined) return { changes: [], notificationIds: [] };
   const raise = connection.transaction(() => {
     const book = new AlertBook({
-      ...{ connection, ...first, runKey: null, runId: null, actor: 'timer' as const },
+      ...{
+        connection,
+        workspaceKey: first.workspaceKey,
+        workspaceId: first.workspaceId,
+        runKey: null,
+        runId: null,
+        actor: 'timer' as const,
+      },
       ...{ seeding: false, at: isoTime(nowMs), nowMs, channels },
     });
     const judgement = judgeLedger(rule, detail);

@@ -4,6 +4,7 @@ import { stringifyExact } from '../../core/text/exact-json.ts';
 import { inertJson } from '../../core/text/inert-text.ts';
 import type { CreditPricer } from '../../ledger/journal/charges/credit-pricer.ts';
 import { periodOfKey } from '../../ledger/store/schema/keys.ts';
+import { sumUsage } from '../../ledger/store/sum-usage.ts';
 import type { Course } from '../notify/course.ts';
 import { percentOf } from '../notify/percent.ts';
 import { createCourses } from '../notify/read-course.ts';
@@ -85,12 +86,8 @@ export function createEvidence(
   priceOf: CreditPricer | null,
 ): (seen: Observation, about: EvidenceAbout) => Evidence {
   const totals = new Map<number, bigint>();
-  const totalOf = connection
-    .prepare('SELECT coalesce(sum(credits_used), 0) FROM tenant_usage WHERE period_key = ?')
-    .safeIntegers()
-    .pluck();
   const total = (periodKey: number): bigint => {
-    const credits = totals.get(periodKey) ?? (totalOf.get(periodKey) as bigint);
+    const credits = totals.get(periodKey) ?? sumUsage(connection, periodKey).creditsUsed;
     totals.set(periodKey, credits);
     return credits;
   };

@@ -1,6 +1,11 @@
 import type Database from 'better-sqlite3';
 import { addPeriods, type Period, periodEndMs, periodStartMs } from '../../core/period.ts';
+import { query } from '../../ledger/store/query.ts';
+import { eq, min } from '../../ledger/store/schema/drizzle.ts';
 import { periodOfKey } from '../../ledger/store/schema/keys.ts';
+import { runs } from '../../ledger/store/schema/run-tables.ts';
+import { periods } from '../../ledger/store/schema/workspace-tables.ts';
+import { findPeriod } from '../../ledger/store/subjects.ts';
 import type { PeriodPhase } from '../rules/rule.ts';
 
 /** A period of a workspace as the rules see it. */
@@ -22,15 +27,19 @@ export function createPeriodFacts(
   { workspaceKey, nowMs, settleHours }: { workspaceKey: number; nowMs: number; settleHours: number },
 ): (periodKey: number) => PeriodFacts {
   const known = new Map<number, PeriodFacts>();
-  const coveredSince = connection
-    .prepare('SELECT r.started_at FROM periods p JOIN runs r ON r.run_key = p.covered_run_key WHERE p.period_key = ?')
-    .pluck();
-  const first = connection.prepare('SELECT min(period_key) FROM periods WHERE workspace_key = ?').pluck();
-  const firstKey = first.get(workspaceKey) as number | null;
+  const db = query(connection);
+  const ofWorkspace = eq(periods.workspaceKey, workspaceKey);
+  const firstKey =
+    db
+      .select({ key: min(periods.periodKey) })
+      .from(periods)
+      .where(ofWorkspace)
+      .get()?.key ?? null;
   // A walk that began before the end of a period may have read tenants that went on using it.
   const isComplete = (periodKey: number): boolean => {
-    const startedAt = coveredSince.get(periodKey) as string | undefined;
-    return startedAt !== undefined && Date.parse(startedAt) >= periodEndMs(periodOfKey(periodKey));
+    const runKey = findPeriod(connection, periodKey)?.coveredRunKey ?? 0;
+    const run = db.select().from(runs).where(eq(runs.runKey, runKey)).get();
+    return run !== undefined && Date.parse(run.startedAt) >= periodEndMs(periodOfKey(periodKey));
   };
   return (periodKey) => {
     const cached = known.get(periodKey);

@@ -1,4 +1,5 @@
 import type { LedgerConnection } from '../../ledger/store/file/open.ts';
+import { sumUsage } from '../../ledger/store/sum-usage.ts';
 import { PACE_MIN_ELAPSED_MS } from '../rules/jump.ts';
 import { judgePace } from '../rules/pace/pace.ts';
 import { slowProjection } from '../rules/pace/slow-part.ts';
@@ -19,13 +20,9 @@ export function projectedNow(
   if (periodKey === null || current === null || limit === null || phase === null || phase.over) return null;
   if (phase.elapsedMs < PACE_MIN_ELAPSED_MS) return null;
   const curves = new Curves({ connection, history: connection, workspaceKey, nowMs: Date.parse(at) });
-  const totalOf = connection
-    .prepare('SELECT coalesce(sum(credits_used), 0) FROM tenant_usage WHERE period_key = ? AND withdrawn = 0')
-    .safeIntegers()
-    .pluck();
   const curve =
     tenantKey === null
-      ? curves.ofTotal(periodKey, (key) => totalOf.get(key) as bigint)
+      ? curves.ofTotal(periodKey, (key) => sumUsage(connection, key).creditsUsed)
       : curves.of(periodKey, tenantKey);
   const input = { current: current.credits, limit, phase, curve };
   if (rule === 'budget') return slowProjection(input);

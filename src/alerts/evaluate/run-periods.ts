@@ -1,7 +1,12 @@
 import { isoTime } from '../../core/clock.ts';
 import { addPeriods, periodAt, periodStartMs } from '../../core/period.ts';
 import type { MergedRun } from '../../ledger/journal/runs/apply-run.ts';
+import { query } from '../../ledger/store/query.ts';
+import { and, asc, desc, eq, gte, lte } from '../../ledger/store/schema/drizzle.ts';
 import { periodKeyOf, periodOfKey } from '../../ledger/store/schema/keys.ts';
+import { runs } from '../../ledger/store/schema/run-tables.ts';
+import { periods } from '../../ledger/store/schema/workspace-tables.ts';
+import { findPeriod } from '../../ledger/store/subjects.ts';
 import { paceFromMs } from '../rules/jump.ts';
 import type { Curves } from './curves.ts';
 import type { PeriodFacts } from './period-facts.ts';
@@ -40,10 +45,15 @@ export class RunPeriods {
 
   /** The periods in reach that the ledger has, the oldest first. */
   inReach(): number[] {
-    return this.#sources.merged.connection
-      .prepare('SELECT period_key FROM periods WHERE period_key BETWEEN ? AND ? ORDER BY period_key')
-      .pluck()
-      .all(this.oldest, this.current) as number[];
+    const { periodKey } = periods;
+    const found = query(this.#sources.merged.connection)
+      .select({ periodKey })
+      .from(periods)
+      .where(and(gte(periodKey, this.oldest), lte(periodKey, this.current)));
+    return found
+      .orderBy(asc(periodKey))
+      .all()
+      .map((period) => period.periodKey);
   }
 
   lookAt(periodKey: number): PeriodLook | null {
@@ -57,15 +67,12 @@ export class RunPeriods {
   /** Remembers that a run has found a period settled. */
   settle(periodKey: number): void {
     const { connection, run } = this.#sources.merged;
-    connection.prepare('UPDATE periods SET final_run_key = ? WHERE period_key = ?').run(run.runKey, periodKey);
+    query(connection).update(periods).set({ finalRunKey: run.runKey }).where(eq(periods.periodKey, periodKey)).run();
   }
 
   #settlesNow(periodKey: number): boolean {
-    const final = this.#sources.merged.connection
-      .prepare('SELECT final_run_key FROM periods WHERE period_key = ?')
-      .pluck()
-      .get(periodKey);
-    return final === null && this.#sources.factsOf(periodKey).phase.settled;
+    const found = findPeriod(this.#sources.merged.connection, periodKey);
+    return found?.finalRunKey === null && this.#sources.factsOf(periodKey).phase.settled;
   }
 
   /** Whether a pace can be judged since the last run: from then on it can only fall where nothing is used. */
@@ -86,12 +93,11 @@ export class RunPeriods {
     const { merged, factsOf } = this.#sources;
     if (!factsOf(periodKey).previousComplete) return false;
     const period = periodOfKey(periodKey - 1);
-    const earlier = merged.connection
-      .prepare(
-        `SELECT 1 FROM runs WHERE workspace_key = ? AND status = 'applied' AND from_period <= ? AND to_period >= ?
-           AND started_at >= ? ORDER BY run_key DESC LIMIT 1`,
-      )
-      .get(merged.run.workspaceKey, period, period, isoTime(periodStartMs(periodOfKey(periodKey))));
-    return earlier === undefined;
+    const isApplied = and(eq(runs.workspaceKey, merged.run.workspaceKey), eq(runs.status, 'applied'));
+    const covers = and(lte(runs.fromPeriod, period), gte(runs.toPeriod, period));
+    const isAfter = gte(runs.startedAt, isoTime(periodStartMs(periodOfKey(periodKey))));
+    const earlier = query(merged.connection).select({ runKey: runs.runKey }).from(runs);
+    const complete = earlier.where(and(isApplied, covers, isAfter));
+    return complete.orderBy(desc(runs.runKey)).limit(1).get() === undefined;
   }
 }

@@ -1,7 +1,11 @@
 import type Database from 'better-sqlite3';
 import { isoTime } from '../../core/clock.ts';
 import type { MergedRun } from '../../ledger/journal/runs/apply-run.ts';
+import { query } from '../../ledger/store/query.ts';
+import { and, eq, gt, lte, max, min } from '../../ledger/store/schema/drizzle.ts';
 import { ENTRY_KINDS } from '../../ledger/store/schema/keys.ts';
+import { runs } from '../../ledger/store/schema/run-tables.ts';
+import { findPeriod } from '../../ledger/store/subjects.ts';
 import type { UsageFigures } from '../rules/rule.ts';
 import { SILENT_DAYS } from '../rules/stopped.ts';
 import type { Curves } from './curves.ts';
@@ -40,10 +44,7 @@ export function entriesOfKind(merged: MergedRun, kind: 'decreased' | 'withdrawn'
 /** Tenants of a period, settled before this run and not closed, that this run has brought away from what it settled at. */
 export function findRestated(merged: MergedRun, curves: Curves, periodKey: number, floor: bigint): number[] {
   const settledEntry = curves.settledEntry(periodKey);
-  const isOpen = merged.connection
-    .prepare('SELECT 1 FROM periods WHERE period_key = ? AND closed_seq IS NULL')
-    .get(periodKey);
-  if (settledEntry === null || isOpen === undefined) return [];
+  if (settledEntry === null || findPeriod(merged.connection, periodKey)?.closedSeq !== null) return [];
   const settled = curves.isHere
     ? `coalesce((SELECT s.credits_after FROM usage_entries s WHERE s.period_key = e.period_key
          AND s.tenant_key = e.tenant_key AND s.entry_id <= @settledEntry ORDER BY s.entry_id DESC LIMIT 1), 0)`
@@ -95,13 +96,13 @@ export function findSilent(merged: MergedRun, curves: Curves, periodKey: number)
   const untilMs = Math.floor(merged.nowMs / STOPPED_EVERY_MS) * STOPPED_EVERY_MS - SILENT_DAYS * DAY_MS;
   const fromMs = Math.floor((lastRunMs ?? merged.nowMs) / STOPPED_EVERY_MS) * STOPPED_EVERY_MS - SILENT_DAYS * DAY_MS;
   if (lastRunMs === null || untilMs <= fromMs) return [];
-  const [first, last] = merged.connection
-    .prepare(
-      `SELECT min(run_key), max(run_key) FROM runs
-       WHERE workspace_key = ? AND status = 'applied' AND finished_at > ? AND finished_at <= ?`,
-    )
-    .raw()
-    .get(merged.run.workspaceKey, isoTime(fromMs), isoTime(untilMs)) as [number | null, number | null];
+  const isApplied = and(eq(runs.workspaceKey, merged.run.workspaceKey), eq(runs.status, 'applied'));
+  const { first = null, last = null } =
+    query(merged.connection)
+      .select({ first: min(runs.runKey), last: max(runs.runKey) })
+      .from(runs)
+      .where(and(isApplied, gt(runs.finishedAt, isoTime(fromMs)), lte(runs.finishedAt, isoTime(untilMs))))
+      .get() ?? {};
   if (first === null || last === null) return [];
   return merged.connection
     .prepare(

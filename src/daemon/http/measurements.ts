@@ -6,6 +6,9 @@ import type { Config } from '../../config/types.ts';
 import { systemClock, type WallClock } from '../../core/clock.ts';
 import { headOfChain } from '../../ledger/journal/runs/digest.ts';
 import type { LedgerReader } from '../../ledger/store/file/open.ts';
+import { query } from '../../ledger/store/query.ts';
+import { eq, min } from '../../ledger/store/schema/drizzle.ts';
+import { outbox } from '../../ledger/store/schema/outbox-tables.ts';
 import { exportStanding } from '../../reports/files/export-folder.ts';
 import type { Traffic } from '../../wiring/traffic.ts';
 
@@ -43,7 +46,7 @@ export function createMeasurements(sources: MeasurementSources): Measurements {
   const alerts = connection.prepare(
     `SELECT rule, state, count(*) AS count FROM alerts a WHERE (${OPEN_ALERTS}) OR state = 'pending' GROUP BY rule, state`,
   );
-  const oldest = connection.prepare("SELECT min(created_at) FROM outbox WHERE state = 'pending'").pluck();
+  const isPending = eq(outbox.state, 'pending').inlineParams();
   return {
     attempts: () => traffic.attempts(),
     waits: () => traffic.waits(),
@@ -61,7 +64,12 @@ export function createMeasurements(sources: MeasurementSources): Measurements {
       }),
     alerts: () => alerts.all() as { rule: string; state: string; count: number }[],
     outboxAgeSeconds() {
-      const at = oldest.get() as string | null;
+      const oldest = query(connection)
+        .select({ at: min(outbox.createdAt) })
+        .from(outbox)
+        .where(isPending)
+        .get();
+      const at = oldest?.at ?? null;
       return at === null ? 0 : Math.max(0, clock.now() - Date.parse(at)) / 1000;
     },
     async queueAgesSeconds() {

@@ -1,4 +1,8 @@
 import type { LedgerConnection } from '../../ledger/store/file/open.ts';
+import { query } from '../../ledger/store/query.ts';
+import { asc, eq, gt, inArray, type SQL } from '../../ledger/store/schema/drizzle.ts';
+import { runs } from '../../ledger/store/schema/run-tables.ts';
+import { workspaces } from '../../ledger/store/schema/workspace-tables.ts';
 
 /** How many runs of a workspace have ended in one status. */
 export interface RunCount {
@@ -21,16 +25,24 @@ interface RunRow {
   records: number | null;
 }
 
+/** Years of runs are read so many at a time. */
+const RUNS_A_READ = 5000;
+
 /**
  * Returns what counts the ended runs of the ledger. Each call reads only what is new since the one before: a run that has
  * ended keeps its status, and what is pruned stays counted, so the counts only grow and years of runs cost nothing.
  */
 export function createRunTally(connection: LedgerConnection): () => RunCount[] {
-  const fields = `run_key AS runKey, workspace_id AS workspaceId, status, started_at AS startedAt,
-    finished_at AS finishedAt, pages, records`;
-  const source = 'runs JOIN workspaces USING (workspace_key)';
-  const after = connection.prepare(`SELECT ${fields} FROM ${source} WHERE run_key > ? ORDER BY run_key`);
-  const byKey = connection.prepare(`SELECT ${fields} FROM ${source} WHERE run_key = ?`);
+  const { runKey, status, startedAt, finishedAt, pages, records } = runs;
+  const read = (isWanted: SQL | undefined): RunRow[] =>
+    query(connection)
+      .select({ runKey, workspaceId: workspaces.workspaceId, status, startedAt, finishedAt, pages, records })
+      .from(runs)
+      .innerJoin(workspaces, eq(workspaces.workspaceKey, runs.workspaceKey))
+      .where(isWanted)
+      .orderBy(asc(runKey))
+      .limit(RUNS_A_READ)
+      .all();
   const counts = new Map<string, RunCount>();
   const running = new Set<number>();
   let lastKey = 0;
@@ -53,15 +65,15 @@ export function createRunTally(connection: LedgerConnection): () => RunCount[] {
   };
 
   return () => {
-    for (const runKey of [...running]) {
-      const row = byKey.get(runKey) as RunRow | undefined;
-      if (row === undefined) running.delete(runKey);
-      else take(row);
+    // One that is gone by now published nothing: the retention lets go of such runs.
+    const asked = [...running];
+    running.clear();
+    for (const row of read(inArray(runKey, asked))) take(row);
+    for (;;) {
+      const rows = read(gt(runKey, lastKey));
+      for (const row of rows) take(row);
+      lastKey = rows.at(-1)?.runKey ?? lastKey;
+      if (rows.length < RUNS_A_READ) return [...counts.values()];
     }
-    for (const row of after.iterate(lastKey) as IterableIterator<RunRow>) {
-      take(row);
-      lastKey = row.runKey;
-    }
-    return [...counts.values()];
   };
 }

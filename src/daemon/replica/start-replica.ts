@@ -1,5 +1,9 @@
 import type { PublishConfig } from '../../config/types.ts';
 import type { LedgerConnection } from '../../ledger/store/file/open.ts';
+import { query } from '../../ledger/store/query.ts';
+import { alerts } from '../../ledger/store/schema/alert-tables.ts';
+import { eq } from '../../ledger/store/schema/drizzle.ts';
+import { outbox } from '../../ledger/store/schema/outbox-tables.ts';
 import { PublisherHandle } from '../../publish/thread/publisher-handle.ts';
 import type { Context } from '../../wiring/context.ts';
 import { type ReplicaWatch, startReplicaWatch } from './replica-watch.ts';
@@ -32,8 +36,9 @@ export function startReplica(context: Context, settings: PublishConfig, notified
 }
 
 function aboutReplica(connection: LedgerConnection): (notificationId: string) => boolean {
-  const ruleOf = connection
-    .prepare('SELECT rule FROM outbox JOIN alerts USING (alert_key) WHERE notification_id = ?')
-    .pluck();
-  return (notificationId) => ruleOf.get(notificationId) === 'publish_stale';
+  return (notificationId) => {
+    const told = query(connection).select({ rule: alerts.rule }).from(outbox);
+    const about = told.innerJoin(alerts, eq(alerts.alertKey, outbox.alertKey));
+    return about.where(eq(outbox.notificationId, notificationId)).get()?.rule === 'publish_stale';
+  };
 }

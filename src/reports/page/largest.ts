@@ -1,4 +1,9 @@
 import type { LedgerConnection } from '../../ledger/store/file/open.ts';
+import { query } from '../../ledger/store/query.ts';
+import { periodEvents } from '../../ledger/store/schema/close-tables.ts';
+import { eq } from '../../ledger/store/schema/drizzle.ts';
+import { findPeriod } from '../../ledger/store/subjects.ts';
+import { sumUsage } from '../../ledger/store/sum-usage.ts';
 
 /** A month of a workspace: of a closed one the figures of its close count. */
 export interface MonthKey {
@@ -14,7 +19,7 @@ export interface TenantMove {
   change: bigint;
 }
 
-function tableOf(closedSeq: bigint | null | undefined): 'tenant_usage' | 'closed_usage' {
+function tableOf(closedSeq: bigint | number | null | undefined): 'tenant_usage' | 'closed_usage' {
   return closedSeq === null || closedSeq === undefined ? 'tenant_usage' : 'closed_usage';
 }
 
@@ -23,16 +28,16 @@ export function monthFigures(
   connection: LedgerConnection,
   { period_key, closed_seq }: MonthKey,
 ): { tenants: number; credits: bigint } {
-  const sql =
+  const close =
     closed_seq === null
-      ? `SELECT count(*) FILTER (WHERE withdrawn = 0) AS tenants, coalesce(sum(credits_used), 0) AS credits
-         FROM tenant_usage WHERE period_key = ?`
-      : 'SELECT tenants, credits_used AS credits FROM period_events WHERE event_seq = ?';
-  const found = connection
-    .prepare(sql)
-    .safeIntegers()
-    .get(closed_seq ?? period_key) as Record<'tenants' | 'credits', bigint>;
-  return { tenants: Number(found.tenants), credits: found.credits };
+      ? undefined
+      : query(connection)
+          .select()
+          .from(periodEvents)
+          .where(eq(periodEvents.eventSeq, Number(closed_seq)))
+          .get();
+  const { tenants, creditsUsed } = close ?? sumUsage(connection, Number(period_key));
+  return { tenants, credits: creditsUsed };
 }
 
 /** The tenants with the most credits of a month, the most first; of equal ones whom the ledger has known for longer. */
@@ -59,11 +64,7 @@ export function largestMoves(
   { period_key, closed_seq }: MonthKey,
   limit: number,
 ): TenantMove[] {
-  const before = connection
-    .prepare('SELECT closed_seq FROM periods WHERE period_key = ?')
-    .pluck()
-    .safeIntegers()
-    .get(period_key - 1n) as bigint | null | undefined;
+  const before = findPeriod(connection, Number(period_key) - 1)?.closedSeq;
   return connection
     .prepare(
       `SELECT t.tenant_id AS tenantId, m.credits, m.previous, m.change FROM (

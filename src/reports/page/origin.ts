@@ -1,6 +1,10 @@
 import { htmlText } from '../../core/text/html-text.ts';
 import { headOfChain } from '../../ledger/journal/runs/digest.ts';
 import type { LedgerConnection } from '../../ledger/store/file/open.ts';
+import { query } from '../../ledger/store/query.ts';
+import { and, desc, eq, isNotNull } from '../../ledger/store/schema/drizzle.ts';
+import { runs } from '../../ledger/store/schema/run-tables.ts';
+import { workspaces } from '../../ledger/store/schema/workspace-tables.ts';
 
 /** What a page was made from, for whoever checks it later. */
 export interface PageOrigin {
@@ -12,14 +16,13 @@ export interface PageOrigin {
 
 /** The caller holds the read transaction in which the figures are read. */
 export function readOrigin(connection: LedgerConnection, workspaceId: string): PageOrigin {
-  const runId = connection
-    .prepare(
-      `SELECT r.run_id FROM runs r JOIN workspaces w USING (workspace_key)
-       WHERE w.workspace_id = ? AND r.applied_seq IS NOT NULL ORDER BY r.run_key DESC LIMIT 1`,
-    )
-    .pluck()
-    .get(workspaceId) as string | undefined;
-  return { runId: runId ?? null, head: headOfChain(connection) };
+  const published = query(connection)
+    .select({ runId: runs.runId })
+    .from(runs)
+    .innerJoin(workspaces, eq(workspaces.workspaceKey, runs.workspaceKey))
+    .where(and(eq(workspaces.workspaceId, workspaceId), isNotNull(runs.appliedSeq)));
+  const last = published.orderBy(desc(runs.runKey)).limit(1).get();
+  return { runId: last?.runId ?? null, head: headOfChain(connection) };
 }
 
 /** The origin as a paragraph of HTML. */

@@ -1,7 +1,12 @@
+import { NEWS } from '../../alerts/book/alert-change.ts';
 import { type MuteRow, mutes } from '../../alerts/book/mutes.ts';
 import type { RuleName } from '../../alerts/rules/rule.ts';
 import { isoTime } from '../../core/clock.ts';
 import type { LedgerConnection } from '../../ledger/store/file/open.ts';
+import { query } from '../../ledger/store/query.ts';
+import { alerts, alertTransitions } from '../../ledger/store/schema/alert-tables.ts';
+import { and, eq, gte, inArray, type SQL, sql } from '../../ledger/store/schema/drizzle.ts';
+import { periods, tenants, workspaces } from '../../ledger/store/schema/workspace-tables.ts';
 
 /** What a silence or a plan would have kept quiet. */
 export interface MutePreview {
@@ -18,22 +23,18 @@ export function mutePreview(
   mute: Omit<MuteRow, 'silenceId'>,
   { workspaceId, sinceMs }: { workspaceId: string | null; sinceMs: number },
 ): MutePreview {
-  const told = connection
-    .prepare(
-      `SELECT a.alert_id AS alertId, a.rule, t.tenant_id AS tenantId, p.period, x.current_credits AS credits
-       FROM alert_transitions x JOIN alerts a USING (alert_key) JOIN workspaces w ON w.workspace_key = a.workspace_key
-       LEFT JOIN tenants t ON t.tenant_key = a.tenant_key LEFT JOIN periods p ON p.period_key = a.period_key
-       WHERE x.silent = 0 AND x.change IN ('fired', 'escalated', 'grown') AND x.at >= ?
-         AND (? IS NULL OR w.workspace_id = ?)`,
-    )
-    .safeIntegers()
-    .all(isoTime(sinceMs), workspaceId, workspaceId) as {
-    alertId: string;
-    rule: RuleName;
-    tenantId: string | null;
-    period: string | null;
-    credits: bigint | null;
-  }[];
+  const { silent, change, at, currentCredits: credits } = alertTransitions;
+  const { alertId, rule } = alerts;
+  const isNews = and(eq(silent, 0), inArray(change, NEWS), gte(at, isoTime(sinceMs)));
+  const told = query(connection)
+    .select({ alertId, rule, tenantId: tenants.tenantId, period: periods.period, credits })
+    .from(alertTransitions)
+    .innerJoin(alerts, eq(alerts.alertKey, alertTransitions.alertKey))
+    .innerJoin(workspaces, eq(workspaces.workspaceKey, alerts.workspaceKey))
+    .leftJoin(tenants, eq(tenants.tenantKey, alerts.tenantKey))
+    .leftJoin(periods, eq(periods.periodKey, alerts.periodKey))
+    .where(and(isNews, isIn(workspaceId)))
+    .all();
   const muted = told.filter((subject) => mutes(mute, subject));
   const byRule = new Map<RuleName, number>();
   for (const { rule } of muted) byRule.set(rule, (byRule.get(rule) ?? 0) + 1);
@@ -48,11 +49,16 @@ export function mutePreview(
 export function anyTenantFits(connection: LedgerConnection, pattern: string, workspaceId: string | null): boolean {
   // In GLOB these would be wildcards, too.
   const glob = pattern.replace(/[?[]/g, (character) => `[${character}]`);
-  const found = connection
-    .prepare(
-      `SELECT 1 FROM tenants JOIN workspaces USING (workspace_key)
-       WHERE tenant_id GLOB ? AND (? IS NULL OR workspace_id = ?) LIMIT 1`,
-    )
-    .get(glob, workspaceId, workspaceId);
+  const found = query(connection)
+    .select()
+    .from(tenants)
+    .innerJoin(workspaces, eq(workspaces.workspaceKey, tenants.workspaceKey))
+    .where(and(sql`${tenants.tenantId} GLOB ${glob}`, isIn(workspaceId)))
+    .limit(1)
+    .get();
   return found !== undefined;
+}
+
+function isIn(workspaceId: string | null): SQL | undefined {
+  return workspaceId === null ? undefined : eq(workspaces.workspaceId, workspaceId);
 }

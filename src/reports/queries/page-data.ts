@@ -1,6 +1,10 @@
 import type { Budget } from '../../config/types.ts';
 import { periodAt } from '../../core/period.ts';
 import type { LedgerConnection } from '../../ledger/store/file/open.ts';
+import { query } from '../../ledger/store/query.ts';
+import { rateCards } from '../../ledger/store/schema/billing-tables.ts';
+import { asc } from '../../ledger/store/schema/drizzle.ts';
+import { findWorkspace } from '../../ledger/store/subjects.ts';
 import { budgetsUsed, type PageBudget } from '../page/budgets-used.ts';
 import { creditsByDay, largestMoves, largestTenants, monthFigures } from '../page/largest.ts';
 import { type PageOrigin, readOrigin } from '../page/origin.ts';
@@ -83,17 +87,14 @@ export function readPageData(
       .prepare(sql)
       .safeIntegers()
       .all(...values) as Row[];
-  const [workspace] = all<{ key: bigint; name: string }>(
-    'SELECT workspace_key AS key, name FROM workspaces WHERE workspace_id = ?',
-    workspaceId,
-  );
+  const workspace = findWorkspace(connection, workspaceId);
   if (workspace === undefined) return null;
   // The view would read each month once for every figure of it.
   const found = all<MonthRow>(
     `SELECT v.period, p.period_key, p.closed_seq, v.state, v.complete, v.as_of
      FROM finance_period_totals v JOIN periods p ON p.period = v.period AND p.workspace_key = ?
      WHERE v.workspace_id = ? AND v.period <= ? ORDER BY v.period DESC LIMIT ${MONTHS}`,
-    workspace.key,
+    workspace.workspaceKey,
     workspaceId,
     wanted ?? periodAt(nowMs),
   ).reverse();
@@ -154,10 +155,9 @@ export function readPageData(
 
 /** What the lines of each month sum to. By the tables: the views would name each tenant. */
 function moneyByMonth(connection: LedgerConnection, months: readonly MonthRow[]): PageData['money'] {
-  const currencies = connection
-    .prepare('SELECT DISTINCT currency FROM rate_cards ORDER BY currency')
-    .pluck()
-    .all() as string[];
+  const { currency: name } = rateCards;
+  const cards = query(connection).selectDistinct({ name }).from(rateCards).orderBy(asc(name)).all();
+  const currencies = cards.map((card) => card.name);
   const sumOf = (place: string): string =>
     `SELECT sum(amount_minor) FROM ${place} = :key AND (:all OR card_key IN (SELECT card_key FROM cards))`;
   const sum = connection

@@ -1,9 +1,29 @@
 import type { LedgerConnection } from '../../ledger/store/file/open.ts';
-import type { silences } from '../../ledger/store/schema/alert-tables.ts';
-import type { Exact, SqlRow } from '../../ledger/store/schema/rows.ts';
+import { query } from '../../ledger/store/query.ts';
+import { silences } from '../../ledger/store/schema/alert-tables.ts';
+import { and, desc, eq, gt, isNull, or, sql } from '../../ledger/store/schema/drizzle.ts';
+import type { SqlRow } from '../../ledger/store/schema/rows.ts';
+import { workspaces } from '../../ledger/store/schema/workspace-tables.ts';
+
+const COLUMNS = {
+  silence_id: silences.silenceId,
+  kind: silences.kind,
+  workspace_id: workspaces.workspaceId,
+  rule: silences.rule,
+  tenant: silences.tenant,
+  period: silences.period,
+  up_to_credits: silences.upToCredits,
+  until: silences.until,
+  reason: silences.reason,
+  created_by: silences.createdBy,
+  created_at: silences.createdAt,
+  ended_at: silences.endedAt,
+  ended_by: silences.endedBy,
+  muted: sql<bigint>`(SELECT count(*) FROM alert_transitions x WHERE x.silent_because = 'silence:' || ${silences.silenceId})`,
+};
 
 /** A silence or a plan. */
-export type SilenceRow = Omit<Exact<SqlRow<typeof silences>>, 'silence_key' | 'workspace_key'> & {
+export type SilenceRow = Omit<SqlRow<typeof silences>, 'silence_key' | 'workspace_key'> & {
   /** Null: every workspace. */
   workspace_id: string | null;
   /** Changes of alerts that it has kept quiet. */
@@ -21,15 +41,17 @@ export interface SilenceFilters {
 
 /** Those in force at `now`, or all of them; the latest first. */
 export function silenceRows(connection: LedgerConnection, { now, all, workspaceId }: SilenceFilters): SilenceRow[] {
-  return connection
-    .prepare(
-      `SELECT s.silence_id, s.kind, w.workspace_id, s.rule, s.tenant, s.period, s.up_to_credits, s.until, s.reason,
-         s.created_by, s.created_at, s.ended_at, s.ended_by,
-         (SELECT count(*) FROM alert_transitions x WHERE x.silent_because = 'silence:' || s.silence_id) AS muted
-       FROM silences s LEFT JOIN workspaces w USING (workspace_key)
-       WHERE (@all OR (s.ended_at IS NULL AND s.until > @now))
-         AND (@workspaceId IS NULL OR w.workspace_id IS NULL OR w.workspace_id = @workspaceId) ORDER BY s.silence_key DESC`,
+  const ofWorkspace = or(isNull(workspaces.workspaceId), eq(workspaces.workspaceId, workspaceId ?? ''));
+  return query(connection)
+    .select(COLUMNS)
+    .from(silences)
+    .leftJoin(workspaces, eq(workspaces.workspaceKey, silences.workspaceKey))
+    .where(
+      and(
+        all ? undefined : and(isNull(silences.endedAt), gt(silences.until, now)),
+        workspaceId === undefined ? undefined : ofWorkspace,
+      ),
     )
-    .safeIntegers()
-    .all({ now, all: all ? 1 : 0, workspaceId: workspaceId ?? null }) as SilenceRow[];
+    .orderBy(desc(silences.silenceKey))
+    .all();
 }

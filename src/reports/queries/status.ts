@@ -1,6 +1,11 @@
 import { OPEN_ALERTS } from '../../alerts/book/open-alerts.ts';
 import type { LedgerConnection } from '../../ledger/store/file/open.ts';
-import type { financeFreshness, financeRuns } from '../../ledger/store/schema/finance-views.ts';
+import { prepared, query } from '../../ledger/store/query.ts';
+import { asc, count, desc, eq, inArray, sql } from '../../ledger/store/schema/drizzle.ts';
+import { financeFreshness, financeRuns } from '../../ledger/store/schema/finance-views.ts';
+import { outbox } from '../../ledger/store/schema/outbox-tables.ts';
+import { runs } from '../../ledger/store/schema/run-tables.ts';
+import { workspaces } from '../../ledger/store/schema/workspace-tables.ts';
 
 /** One row of `finance_freshness` with the last run and the number of open alerts. */
 export type WorkspaceStatus = typeof financeFreshness.$inferSelect & {
@@ -9,39 +14,43 @@ export type WorkspaceStatus = typeof financeFreshness.$inferSelect & {
   open_alerts: number;
 };
 
-export type LastRun = Omit<typeof financeRuns.$inferSelect, 'workspace_id' | 'digest' | 'slot'>;
+const { run_id, kind, status, from_period, to_period, started_at, finished_at, pages, records, entries } = financeRuns;
+const { error_code, error_message } = financeRuns;
+const LAST_RUN = {
+  ...{ run_id, kind, status, from_period, to_period, started_at, finished_at, pages, records, entries },
+  ...{ error_code, error_message },
+};
+
+export type LastRun = Pick<typeof financeRuns.$inferSelect, keyof typeof LAST_RUN>;
 
 /** How every workspace of the ledger fares, by id. */
 export function workspaceStatuses(connection: LedgerConnection): WorkspaceStatus[] {
-  const runIdOf = connection
-    .prepare(
-      `SELECT run_id FROM runs JOIN workspaces USING (workspace_key) WHERE workspace_id = ?
-       ORDER BY run_key DESC LIMIT 1`,
-    )
-    .pluck();
-  const runOf = connection.prepare(
-    `SELECT run_id, kind, status, from_period, to_period, started_at, finished_at, pages, records, entries, error_code,
-       error_message
-     FROM finance_runs WHERE run_id = ?`,
-  );
   const openAlerts = connection
     .prepare(
       `SELECT count(*) FROM alerts a JOIN workspaces w ON w.workspace_key = a.workspace_key
        WHERE workspace_id = ? AND ${OPEN_ALERTS}`,
     )
     .pluck();
-  const rows = connection
-    .prepare(
-      `SELECT workspace_id, last_complete_run_at, last_attempt_at, last_status, covers_from, covers_to
-       FROM finance_freshness ORDER BY workspace_id`,
-    )
-    .all() as (typeof financeFreshness.$inferSelect)[];
+  const lastRun = lastRunOf(connection);
+  const rows = query(connection).select().from(financeFreshness).orderBy(asc(financeFreshness.workspace_id)).all();
   return rows.map((row) => ({
     ...row,
-    last_run: (runOf.get(runIdOf.get(row.workspace_id)) as LastRun | undefined) ?? null,
+    last_run: lastRun.get({ workspaceId: row.workspace_id }) ?? null,
     open_alerts: openAlerts.get(row.workspace_id) as number,
   }));
 }
+
+const lastRunOf = prepared((db) => {
+  const last = db
+    .select({ runId: runs.runId })
+    .from(runs)
+    .innerJoin(workspaces, eq(workspaces.workspaceKey, runs.workspaceKey))
+    .where(eq(workspaces.workspaceId, sql.placeholder('workspaceId')));
+  return db
+    .select(LAST_RUN)
+    .from(financeRuns)
+    .where(inArray(financeRuns.run_id, last.orderBy(desc(runs.runKey)).limit(1)));
+});
 
 /** How many notifications are in which hands. */
 export interface OutboxCounts {
@@ -55,7 +64,9 @@ export interface OutboxCounts {
 
 export function outboxCounts(connection: LedgerConnection): OutboxCounts {
   // Words, not parameters: only then does SQLite use the index that holds nothing but that state.
-  const count = (state: keyof OutboxCounts): number =>
-    connection.prepare(`SELECT count(*) FROM outbox WHERE state = '${state}'`).pluck().get() as number;
-  return { pending: count('pending'), held: count('held'), dead: count('dead') };
+  const countOf = (state: keyof OutboxCounts): number => {
+    const isSo = eq(outbox.state, state).inlineParams();
+    return query(connection).select({ count: count() }).from(outbox).where(isSo).get()?.count ?? 0;
+  };
+  return { pending: countOf('pending'), held: countOf('held'), dead: countOf('dead') };
 }

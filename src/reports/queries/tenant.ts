@@ -1,18 +1,24 @@
 import type { LedgerConnection } from '../../ledger/store/file/open.ts';
+import { query } from '../../ledger/store/query.ts';
+import { and, asc, eq } from '../../ledger/store/schema/drizzle.ts';
 import type { financeHistory } from '../../ledger/store/schema/finance-views.ts';
 import type { Exact } from '../../ledger/store/schema/rows.ts';
+import { tenants, workspaces } from '../../ledger/store/schema/workspace-tables.ts';
 
 /** One row of `finance_history`, without the workspace and tenant that were asked for. */
 export type TenantEntry = Omit<Exact<typeof financeHistory.$inferSelect>, 'workspace_id' | 'tenant_id'>;
 
 /** The workspaces in which the ledger knows a tenant of this id, by id. */
 export function workspacesOfTenant(connection: LedgerConnection, tenantId: string): string[] {
-  return connection
-    .prepare(
-      `SELECT workspace_id FROM workspaces JOIN tenants USING (workspace_key) WHERE tenant_id = ? ORDER BY workspace_id`,
-    )
-    .pluck()
-    .all(tenantId) as string[];
+  const { workspaceId, workspaceKey } = workspaces;
+  const found = query(connection)
+    .select({ workspaceId })
+    .from(workspaces)
+    .innerJoin(tenants, and(eq(tenants.workspaceKey, workspaceKey), eq(tenants.tenantId, tenantId)));
+  return found
+    .orderBy(asc(workspaceId))
+    .all()
+    .map((workspace) => workspace.workspaceId);
 }
 
 /** Everything that was ever recorded of a tenant, in the order in which it was. */

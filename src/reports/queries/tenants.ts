@@ -1,5 +1,9 @@
 import { nearest } from '../../core/text/closest.ts';
 import type { LedgerConnection } from '../../ledger/store/file/open.ts';
+import { prepared, query } from '../../ledger/store/query.ts';
+import { tenantNames as names } from '../../ledger/store/schema/billing-tables.ts';
+import { and, asc, count, desc, eq, sql } from '../../ledger/store/schema/drizzle.ts';
+import { tenants, workspaces } from '../../ledger/store/schema/workspace-tables.ts';
 import { whereClause } from './where.ts';
 
 /** One row of `finance_tenants`. */
@@ -30,11 +34,12 @@ export function namedTenants(
 
 /** How many there are: counted along an index. */
 export function countTenants(connection: LedgerConnection, workspaceId: string | undefined): number {
-  const { where, values } = whereClause({ workspace_id: workspaceId });
-  return connection
-    .prepare(`SELECT count(*) FROM workspaces JOIN tenants USING (workspace_key) ${where}`)
-    .pluck()
-    .get(...values) as number;
+  const counted = query(connection)
+    .select({ count: count() })
+    .from(workspaces)
+    .innerJoin(tenants, eq(tenants.workspaceKey, workspaces.workspaceKey))
+    .where(workspaceId === undefined ? undefined : eq(workspaces.workspaceId, workspaceId));
+  return counted.get()?.count ?? 0;
 }
 
 /** Looks up what people call a tenant, null when it has no name; the names that fit are read once. */
@@ -66,14 +71,25 @@ export function tenantNameReader(
   connection: LedgerConnection,
   workspaceId: string,
 ): (tenantId: string) => string | null {
-  const name = connection
-    .prepare(
-      `SELECT n.display_name FROM workspaces w JOIN tenants t USING (workspace_key) JOIN tenant_names n USING (tenant_key)
-       WHERE w.workspace_id = ? AND t.tenant_id = ? ORDER BY n.after_seq DESC LIMIT 1`,
-    )
-    .pluck();
-  return (tenantId) => (name.get(workspaceId, tenantId) as string | null | undefined) ?? null;
+  const name = latestName(connection);
+  return (tenantId) => name.get({ workspaceId, tenantId })?.displayName ?? null;
 }
+
+const latestName = prepared((db) =>
+  db
+    .select({ displayName: names.displayName })
+    .from(workspaces)
+    .innerJoin(tenants, eq(tenants.workspaceKey, workspaces.workspaceKey))
+    .innerJoin(names, eq(names.tenantKey, tenants.tenantKey))
+    .where(
+      and(
+        eq(workspaces.workspaceId, sql.placeholder('workspaceId')),
+        eq(tenants.tenantId, sql.placeholder('tenantId')),
+      ),
+    )
+    .orderBy(desc(names.afterSeq))
+    .limit(1),
+);
 
 /** A tenant that may have been meant by a word. */
 export interface NearTenant {
@@ -109,10 +125,13 @@ type Places = Map<string, { workspace_id: string; tenant_id: string }>;
 
 /** Ids that begin as the word does or stand beside it, by the index; then the first of all, which is all of a few. */
 function idsAround(connection: LedgerConnection, word: string, workspaceId: string | undefined): Places {
-  const { where, values } = whereClause({ workspace_id: workspaceId });
-  const workspaces = connection
-    .prepare(`SELECT workspace_key, workspace_id FROM workspaces ${where} ORDER BY workspace_id LIMIT 100`)
-    .all(...values) as { workspace_key: number; workspace_id: string }[];
+  const asked = query(connection)
+    .select({ workspace_key: workspaces.workspaceKey, workspace_id: workspaces.workspaceId })
+    .from(workspaces)
+    .where(workspaceId === undefined ? undefined : eq(workspaces.workspaceId, workspaceId))
+    .orderBy(asc(workspaces.workspaceId))
+    .limit(100)
+    .all();
   const read = (compare: string) =>
     connection
       .prepare(`SELECT tenant_id FROM tenants WHERE workspace_key = ? AND tenant_id ${compare} LIMIT ?`)
@@ -122,7 +141,7 @@ function idsAround(connection: LedgerConnection, word: string, workspaceId: stri
   const found: Places = new Map();
   let left = MOST_LOOKED_AT;
   const look =
-    (statement: typeof after, { workspace_key, workspace_id }: (typeof workspaces)[number]) =>
+    (statement: typeof after, { workspace_key, workspace_id }: (typeof asked)[number]) =>
     (from: string, most: number): void => {
       const ids = statement.all(workspace_key, from, Math.max(0, Math.min(most, left))) as string[];
       left -= ids.length;
@@ -130,14 +149,14 @@ function idsAround(connection: LedgerConnection, word: string, workspaceId: stri
     };
   const swapped = `${word.charAt(1)}${word.charAt(0)}${word.slice(2)}`;
   const spellings = new Set([word, word.toLowerCase(), word.toUpperCase(), word.slice(1), swapped]);
-  for (const workspace of workspaces) {
+  for (const workspace of asked) {
     for (const spelling of spellings) {
       look(after, workspace)(spelling, 10);
       look(before, workspace)(spelling, 10);
       for (let cut = 1; cut <= 6 && cut < spelling.length; cut += 1) look(after, workspace)(spelling.slice(0, -cut), 3);
     }
   }
-  for (const workspace of workspaces) look(after, workspace)('', left);
+  for (const workspace of asked) look(after, workspace)('', left);
   return found;
 }
 

@@ -1,6 +1,9 @@
 import type { LedgerConnection } from '../../ledger/store/file/open.ts';
+import { query } from '../../ledger/store/query.ts';
+import { asc } from '../../ledger/store/schema/drizzle.ts';
 import type { financeUsage } from '../../ledger/store/schema/finance-views.ts';
 import type { Exact } from '../../ledger/store/schema/rows.ts';
+import { workspaces } from '../../ledger/store/schema/workspace-tables.ts';
 import { tenantNames } from './tenants.ts';
 import { whereClause } from './where.ts';
 
@@ -43,5 +46,6 @@ export function usageRows(connection: LedgerConnection, filters: UsageFilters): 
 
 /** The workspaces that the ledger knows, by id. */
 export function ledgerWorkspaces(connection: LedgerConnection): string[] {
-  return connection.prepare('SELECT workspace_id FROM workspaces ORDER BY workspace_id').pluck().all() as string[];
+  const all = query(connection).select().from(workspaces).orderBy(asc(workspaces.workspaceId)).all();
+  return all.map(({ workspaceId }) => workspaceId);
 }

@@ -1,4 +1,5 @@
 import type { Budget } from '../../../config/types.ts';
+import { sumUsage } from '../../../ledger/store/sum-usage.ts';
 import { judgeBudget } from '../../rules/budget.ts';
 import { judgeJump, paceIsTelling } from '../../rules/jump.ts';
 import { buildThreshold, type CreditHistory } from '../../rules/measures/threshold.ts';
@@ -28,12 +29,6 @@ export interface TotalJudge {
 }
 
 export function createTotalJudge({ connection, settings, factsOf, tenantId, curves }: JudgeSources): TotalJudge {
-  const totalOf = connection
-    .prepare(
-      'SELECT sum(credits_used), sum(request_count), count(*) FROM tenant_usage WHERE period_key = ? AND withdrawn = 0',
-    )
-    .safeIntegers()
-    .raw();
   const budgets = new BudgetTable(settings.budgets);
   // An amount is one of a tenant: of a whole workspace it would be the noise of a month.
   const rules = { ...settings.workspace, minIncrease: null };
@@ -41,9 +36,8 @@ export function createTotalJudge({ connection, settings, factsOf, tenantId, curv
   const total = (periodKey: number): Total => {
     const known = totals.get(periodKey);
     if (known !== undefined) return known;
-    const [credits, requests, tenants] = totalOf.get(periodKey) as [bigint | null, bigint | null, bigint];
-    const figures = credits === null || requests === null ? null : { credits, requests };
-    const found = { figures, tenants: Number(tenants) };
+    const { tenants, creditsUsed: credits, requestCount: requests } = sumUsage(connection, periodKey);
+    const found = { figures: tenants === 0 ? null : { credits, requests }, tenants };
     totals.set(periodKey, found);
     return found;
   };

@@ -1,10 +1,13 @@
 import type Database from 'better-sqlite3';
 import { isoTime } from '../../../core/clock.ts';
-import { MOVED_AWAY_SQL } from '../../../ledger/journal/moved-away.ts';
+import { isAway } from '../../../ledger/journal/moved-away.ts';
 import { query } from '../../../ledger/store/query.ts';
-import { eq } from '../../../ledger/store/schema/drizzle.ts';
+import { and, asc, count, eq, gte, lt, max, not } from '../../../ledger/store/schema/drizzle.ts';
 import { periodKeyOf } from '../../../ledger/store/schema/keys.ts';
 import { outbox } from '../../../ledger/store/schema/outbox-tables.ts';
+import { runs } from '../../../ledger/store/schema/run-tables.ts';
+import { workspaces } from '../../../ledger/store/schema/workspace-tables.ts';
+import { sumUsage } from '../../../ledger/store/sum-usage.ts';
 import { OPEN_ALERTS } from '../../book/open-alerts.ts';
 import { insertNotification } from '../../outbox/insert-notification.ts';
 import type { ChannelRoute } from '../routes.ts';
@@ -55,16 +58,8 @@ export function composeReviews(
 
 /** What each workspace has to say; of a month, what its alerts have come to since, and of a week, what happened in it. */
 function lookBack(connection: Connection, { rules, fromMs, toMs, period }: DueReview): WorkspaceReview[] {
-  const workspaces = connection
-    .prepare(
-      `SELECT workspace_key AS workspaceKey, workspace_id AS workspaceId FROM workspaces
-       WHERE workspace_key NOT IN (${MOVED_AWAY_SQL}) ORDER BY workspace_id`,
-    )
-    .all() as { workspaceKey: number; workspaceId: string }[];
-  const runs = connection.prepare(
-    `SELECT count(*) AS completeRuns, max(finished_at) AS lastCompleteRunAt FROM runs
-       WHERE workspace_key = ? AND status = 'applied' AND finished_at >= ? AND finished_at < ?`,
-  );
+  const db = query(connection);
+  const own = db.select().from(workspaces).where(not(isAway)).orderBy(asc(workspaces.workspaceId)).all();
   const about = period === null ? 'x.at >= @from AND x.at < @to' : 'a.period_key = @periodKey';
   const wanted = `a.workspace_key = @workspaceKey AND a.rule IN (SELECT value FROM json_each(@rules))`;
   const changes = connection.prepare(
@@ -80,23 +75,23 @@ function lookBack(connection: Connection, { rules, fromMs, toMs, period }: DueRe
          AND (@periodKey IS NULL OR a.period_key = @periodKey)`,
     )
     .pluck();
-  const total = connection
-    .prepare('SELECT coalesce(sum(credits_used), 0) FROM tenant_usage WHERE period_key = ?')
-    .safeIntegers()
-    .pluck();
+  const total = (periodKey: number) => sumUsage(connection, periodKey).creditsUsed;
   const [from, to] = [isoTime(fromMs), isoTime(toMs)];
-  return workspaces.map(({ workspaceKey, workspaceId }) => {
+  return own.map(({ workspaceKey, workspaceId }) => {
     const periodKey = period === null ? null : periodKeyOf(workspaceKey, period);
+    const isApplied = and(eq(runs.workspaceKey, workspaceKey), eq(runs.status, 'applied'));
+    const complete = db
+      .select({ count: count(), last: max(runs.finishedAt) })
+      .from(runs)
+      .where(and(isApplied, gte(runs.finishedAt, from), lt(runs.finishedAt, to)))
+      .get();
     const values = { workspaceKey, rules: JSON.stringify(rules), periodKey };
     return {
       workspaceId,
-      ...(runs.get(workspaceKey, from, to) as Pick<WorkspaceReview, 'completeRuns' | 'lastCompleteRunAt'>),
+      ...{ completeRuns: complete?.count ?? 0, lastCompleteRunAt: complete?.last ?? null },
       ...(changes.get({ ...values, from, to }) as Pick<WorkspaceReview, 'fired' | 'resolved' | 'muted'>),
       open: open.get(values) as number,
-      credits:
-        periodKey === null
-          ? null
-          : { previous: total.get(periodKey - 1) as bigint, current: total.get(periodKey) as bigint },
+      credits: periodKey === null ? null : { previous: total(periodKey - 1), current: total(periodKey) },
     };
   });
 }

@@ -5,10 +5,11 @@ import type { LedgerConnection } from '../../store/file/open.ts';
 import { query } from '../../store/query.ts';
 import { closeCommitments } from '../../store/schema/billing-tables.ts';
 import { closedUsage, periodEvents } from '../../store/schema/close-tables.ts';
-import { eq, sql } from '../../store/schema/drizzle.ts';
+import { eq } from '../../store/schema/drizzle.ts';
 import { tenantUsage } from '../../store/schema/usage-tables.ts';
 import { periods } from '../../store/schema/workspace-tables.ts';
 import { findPeriodOf, lastEntryId } from '../../store/subjects.ts';
+import { sumUsage } from '../../store/sum-usage.ts';
 import { capLeases, releaseLease, takeLease } from '../runs/claim-run.ts';
 import { type DigestedEvent, digestOfEvent, headOfChain } from '../runs/digest.ts';
 import { reverseAdjustments } from './adjustments.ts';
@@ -187,7 +188,7 @@ function appendEvent(connection: LedgerConnection, request: EventRequest): Perio
   const { workspaceId, period, workspaceKey, periodKey, action, by, note, obstacles, nowMs } = request;
   const head = headOfChain(connection);
   const eventSeq = head.seq + 1;
-  const figures = sumUsage(connection, action === 'close' ? tenantUsage : closedUsage, periodKey);
+  const figures = sumUsage(connection, periodKey, action === 'close' ? 'now' : 'closed');
   const reversed =
     action === 'reopen' ? reverseAdjustments(connection, { workspaceKey, periodKey, eventSeq, nowMs }) : 0;
   const event: DigestedEvent = {
@@ -202,26 +203,25 @@ function appendEvent(connection: LedgerConnection, request: EventRequest): Perio
     forced: obstacles.length > 0 ? 1 : 0,
     overridden: JSON.stringify(obstacles),
     ...figures,
+    tenants: BigInt(figures.tenants),
     lastEntryId: lastEntryId(connection),
   };
   const digest = digestOfEvent(connection, event);
   const { workspaceId: _, period: __, ...said } = event;
   query(connection)
     .insert(periodEvents)
-    .values({ ...said, action, tenants: Number(figures.tenants), workspaceKey, periodKey, digest })
+    .values({ ...said, action, tenants: figures.tenants, workspaceKey, periodKey, digest })
     .run();
-  return { action, workspaceId, period, at: event.at, ...figures, overridden: obstacles, reversed, eventSeq, digest };
-}
-
-function sumUsage(connection: LedgerConnection, table: typeof tenantUsage | typeof closedUsage, periodKey: number) {
-  const figures = query(connection)
-    .select({
-      tenants: sql<bigint>`count(*) FILTER (WHERE ${table.withdrawn} = 0)`,
-      creditsUsed: sql<bigint>`coalesce(sum(${table.creditsUsed}), 0)`,
-      requestCount: sql<bigint>`coalesce(sum(${table.requestCount}), 0)`,
-    })
-    .from(table)
-    .where(eq(table.periodKey, periodKey))
-    .get();
-  return figures ?? { tenants: 0n, creditsUsed: 0n, requestCount: 0n };
+  return {
+    action,
+    workspaceId,
+    period,
+    at: event.at,
+    ...figures,
+    tenants: event.tenants,
+    overridden: obstacles,
+    reversed,
+    eventSeq,
+    digest,
+  };
 }
