@@ -9,8 +9,8 @@ import { startFixture } from '../support/sandbox-fixture.ts';
 
 const NOTHING = { waiting: 0, active: 0, delayed: 0, completed: 0, failed: 0 };
 
-/** Carries out each job at once; ends are noted in the order in which the parts of a daemon come to them. */
-function queueInMemory(ends: string[]): SyncQueue {
+/** Carries out each job at once, and at its stop the one that it is given then. */
+function queueInMemory(atStop: () => SyncJob[]): SyncQueue {
   let handle: SyncHandler | null = null;
   const waiting: SyncJob[] = [];
   const running: unknown[] = [];
@@ -39,7 +39,8 @@ function queueInMemory(ends: string[]): SyncQueue {
     onRedisBack: () => () => undefined,
     queues: [],
     async stop() {
-      ends.push('queue');
+      waiting.push(...atStop());
+      run();
       await Promise.allSettled(running);
       return true;
     },
@@ -48,8 +49,7 @@ function queueInMemory(ends: string[]): SyncQueue {
 
 test('a daemon can be given another queue: it reads and stops without any Redis, and shows its probe', async () => {
   const fixture = await startFixture({ workspaces: [{ generate: { seed: 3, tenants: 5, months: 1 } }] });
-  const ends: string[] = [];
-  const queue = queueInMemory(ends);
+  const queue = queueInMemory(() => []);
   const daemon = await startDaemon(fixture.context, { openQueue: async () => queue, ticks: false });
   onTestFinished(() => daemon.stop());
   await eventually(() =>
@@ -57,6 +57,25 @@ test('a daemon can be given another queue: it reads and stops without any Redis,
   );
   expect(daemon.probe.freshness()).toMatchObject([{ workspaceId: 'ws-1', stale: false }]);
   await daemon.stop();
-  expect(ends[0]).toBe('queue');
   expect(existsSync(privateRedisFolder(fixture.config.ledger.path))).toBe(false);
+});
+
+test('what a run has to tell that ends during the stop is looked after before the deliveries end', async () => {
+  const { context, clock, sandbox } = await startFixture();
+  const seen: string[] = [];
+  const composeDigests = context.composeDigests.bind(context);
+  context.composeDigests = () => {
+    seen.push('sweep');
+    return composeDigests();
+  };
+  const queue = queueInMemory(() => {
+    seen.push('stop');
+    sandbox.faults.push({ times: 50, action: { type: 'status', status: 401 } });
+    const slot = new Date(clock.now()).toISOString();
+    return [{ workspaceId: 'ws-1', kind: 'reconcile', slot, attempt: 9 }];
+  });
+  const daemon = await startDaemon(context, { openQueue: async () => queue, ticks: false });
+  await eventually(() => expect(seen).toContain('sweep'));
+  await daemon.stop();
+  expect(seen.slice(seen.indexOf('stop')).slice(0, 2)).toEqual(['stop', 'sweep']);
 });
