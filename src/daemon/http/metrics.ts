@@ -38,6 +38,18 @@ export function createMetrics(probe: HealthProbe, measured: Measurements, versio
     labelNames: ['version'],
     registers,
   }).set({ version }, 1);
+  addRunMetrics(probe, registers);
+  addTrafficMetrics(measured, registers);
+  addLedgerGauges(measured, registers);
+  addAlertGauges(probe, measured, registers);
+  addQueueGauges(probe, measured, registers);
+  addReplicaGauges(probe, registers);
+  addExportGauges(measured, registers);
+  return registry;
+}
+
+/** How fresh each workspace is, and what its runs have done. */
+function addRunMetrics(probe: HealthProbe, registers: Registry[]): void {
   new Gauge({
     name: 'usage_ledger_last_complete_run_timestamp_seconds',
     help: 'Unix time at which the last complete run of a workspace ended; absent before the first.',
@@ -78,6 +90,10 @@ export function createMetrics(probe: HealthProbe, measured: Measurements, versio
       for (const { workspaceId, stale } of probe.freshness()) this.set({ workspace: workspaceId }, stale ? 1 : 0);
     },
   });
+}
+
+/** What was asked of the service. */
+function addTrafficMetrics(measured: Measurements, registers: Registry[]): void {
   new Counter({
     name: 'usage_ledger_http_attempts_total',
     help: 'Attempts of requests to the service, by status, or by a word such as timeout or network.',
@@ -118,6 +134,10 @@ export function createMetrics(probe: HealthProbe, measured: Measurements, versio
       this.set(measured.reservedBytes());
     },
   });
+}
+
+/** The ledger's file, and the head of its chain. */
+function addLedgerGauges(measured: Measurements, registers: Registry[]): void {
   new Gauge({
     name: 'usage_ledger_storage_bytes',
     help: 'Size of the ledger and of its write-ahead log.',
@@ -153,6 +173,10 @@ export function createMetrics(probe: HealthProbe, measured: Measurements, versio
       this.set(Number.parseInt(measured.head().digest.slice(0, HEAD_DIGITS), 16));
     },
   });
+}
+
+/** Alerts, and the notifications of them. */
+function addAlertGauges(probe: HealthProbe, measured: Measurements, registers: Registry[]): void {
   new Gauge({
     name: 'usage_ledger_alerts',
     help: 'Alerts whose cause has not ended, by rule and state.',
@@ -189,6 +213,10 @@ export function createMetrics(probe: HealthProbe, measured: Measurements, versio
       this.set(measured.outboxAgeSeconds());
     },
   });
+}
+
+/** The queue of syncs; without values while Redis is away. */
+function addQueueGauges(probe: HealthProbe, measured: Measurements, registers: Registry[]): void {
   new Gauge({
     name: 'usage_ledger_queue_oldest_age_seconds',
     help: 'Age of the oldest job that waits, by queue; absent while Redis is away.',
@@ -213,9 +241,6 @@ export function createMetrics(probe: HealthProbe, measured: Measurements, versio
       }
     },
   });
-  addReplicaGauges(probe, registers);
-  addExportGauges(measured, registers);
-  return registry;
 }
 
 /** Without exports in the configuration they have no values. */
