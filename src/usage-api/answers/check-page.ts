@@ -1,6 +1,6 @@
 import { checkItem, isPlainItem, isRounded, type UncheckedItem, type UsageItem } from './check-item.ts';
 import { idFault, kindFault, type PageWhere, pageFault } from './page-fault.ts';
-import { mayHoldLongNumber, parseJsonExact } from './parse-json.ts';
+import { mayHoldLongNumber, mayUnderflow, parseJsonExact } from './parse-json.ts';
 import { envelopeMessage } from './server-text.ts';
 
 /**
@@ -30,11 +30,15 @@ export function parseUsagePage(body: Uint8Array, where: PageWhere): UsagePage {
   const text = decode(body, where);
   if (!mayHoldLongNumber(body)) {
     const page = checkUsagePage(parse(JSON.parse, text, where), where);
-    if (page !== null) return page;
+    if (page !== null && !(hasZero(page) && mayUnderflow(body))) return page;
   }
   const page = checkUsagePage(parse(parseJsonExact, text, where), where);
   if (page === null) throw pageFault('a number could not be read exactly', where);
   return page;
+}
+
+function hasZero({ usage, total_records: records, total_pages: pages }: UsagePage): boolean {
+  return records === 0 || pages === 0 || usage.some((item) => item.credits_used === 0 || item.request_count === 0);
 }
 
 /**

@@ -7,7 +7,7 @@ const MAX_DIGITS = 40;
 /** Longer numerals are taken for out of range unread: no service writes them, and they would take long. */
 const MAX_NUMERAL_LENGTH = 400;
 
-const [ZERO, NINE] = [0x30, 0x39];
+const [POINT, ZERO, NINE] = [0x2e, 0x30, 0x39];
 
 /**
  * Parses JSON without rounding: integers beyond 2^53-1 are bigints, or plus or minus Infinity beyond 40 digits; a
@@ -35,20 +35,32 @@ function readNumber(text: string): number | bigint {
 }
 
 /**
- * True when the JSON text may hold a number of 16 or more digits in a row, so that `JSON.parse` could round it.
- * Any such run covers a position that is 15 modulo 16: only those are looked at, and the run around a digit found there
- * is measured. A run that cannot be part of a number stands inside a string, such as an id, and does not count.
+ * True when the JSON text may hold a number of 16 or more digits, with a point among them or none, so that `JSON.parse` could
+ * round it. A run of so many covers a position that is 15 modulo 16: only those are looked at,
+ * and the run around one found there is measured. A run that cannot be part of a number stands inside a string, such as an
+ * id, and does not count.
  */
 export function mayHoldLongNumber(json: Uint8Array): boolean {
   for (let index = EXACT_DIGITS - 1; index < json.length; index += EXACT_DIGITS) {
-    if (!isDigit(json[index])) continue;
+    if (!isDigitOrPoint(json[index])) continue;
     let start = index;
-    while (start > 0 && isDigit(json[start - 1])) start--;
+    while (start > 0 && isDigitOrPoint(json[start - 1])) start--;
     let end = index + 1;
-    while (isDigit(json[end])) end++;
+    while (isDigitOrPoint(json[end])) end++;
     if (end - start >= EXACT_DIGITS && canBeNumber(json, start)) return true;
     // On to the last such position of this run: a run is measured once, however long it is.
     index = end - 1 - (end % EXACT_DIGITS);
+  }
+  return false;
+}
+
+/** True when a zero may be none in the JSON text: of `1e-400` and other exponents of three digits `JSON.parse` makes one. */
+export function mayUnderflow({ buffer, byteOffset, byteLength }: Uint8Array): boolean {
+  const json = Buffer.from(buffer, byteOffset, byteLength);
+  for (const sign of ['e-', 'E-']) {
+    for (let at = json.indexOf(sign); at >= 0; at = json.indexOf(sign, at + 2)) {
+      if (isDigitOrPoint(json[at - 1]) && isDigitOrPoint(json[at + 4])) return true;
+    }
   }
   return false;
 }
@@ -75,4 +87,8 @@ function charAt(json: Uint8Array, index: number): string {
 
 function isDigit(byte: number | undefined): boolean {
   return byte !== undefined && byte >= ZERO && byte <= NINE;
+}
+
+function isDigitOrPoint(byte: number | undefined): boolean {
+  return isDigit(byte) || byte === POINT;
 }

@@ -52,6 +52,11 @@ describe('parsing a usage page', () => {
     ['9'.repeat(1000), 'is beyond ±(2^63-1)'],
     ['1.5', 'is 1.5, not an integer'],
     ['5.00000000000000001', 'is NaN, not an integer'],
+    ['9999999999.0000001', 'is NaN, not an integer'],
+    ['999999999999999.01', 'is NaN, not an integer'],
+    ['450359962737049.65e1', 'is NaN, not an integer'],
+    ['1e-400', 'is NaN, not an integer'],
+    ['-12.5E-0400', 'is NaN, not an integer'],
     ['"5"', 'is "5", not an integer'],
     ['null', 'is null, not an integer'],
     ['true', 'is true, not an integer'],
@@ -198,6 +203,7 @@ describe('parsing a usage page', () => {
       '1234567890123456',
       '-1234567890123456',
       '0.1234567890123456',
+      '12345678.901234567',
       '1e1234567890123456',
       '2E-1234567890123456',
     ];
@@ -210,6 +216,7 @@ describe('parsing a usage page', () => {
     }
     const short = [
       '123456789012345',
+      '12345678.901234',
       '"1234567890123456789"',
       '"tenant-1234567890123456789"',
       '"a.1234567890123456789"',
