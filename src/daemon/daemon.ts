@@ -160,7 +160,7 @@ function startSending(context: Context, events: DaemonEvents, replica: ReplicaPa
   const { connection } = context.reader();
   const deliveries = startDeliveries({
     composeDigests: () => context.composeDigests(),
-    waiting: (limit) => waitingNotifications(connection, limit),
+    waiting: (limit) => waitingNotifications(connection, clock.now(), limit),
     deliver: (notificationId, signal) => context.deliver(notificationId, signal),
     mayDeliver: (notificationId) => replica?.mayDeliver(notificationId) ?? true,
     clock,

@@ -8,7 +8,7 @@ const DAY_MS = 86_400_000;
 
 export interface RetentionOptions extends Pick<PeriodicTaskOptions, 'clock' | 'logger'> {
   /** Forgets some of what is older. */
-  prune(beforeMs: number): Promise<Pruned>;
+  prune(request: { beforeMs: number; nowMs: number }): Promise<Pruned>;
   retentionDays: number;
 }
 
@@ -23,7 +23,8 @@ export function startRetention({ prune, retentionDays, clock, logger }: Retentio
     async work(stopping) {
       const total = { certificates: 0, runs: 0, notifications: 0 };
       for (let step = 0; step < STEPS_A_TICK && !stopping.aborted; step += 1) {
-        const { more, ...gone } = await prune(clock.now() - retentionDays * DAY_MS);
+        const nowMs = clock.now();
+        const { more, ...gone } = await prune({ beforeMs: nowMs - retentionDays * DAY_MS, nowMs });
         total.certificates += gone.certificates;
         total.runs += gone.runs;
         total.notifications += gone.notifications;

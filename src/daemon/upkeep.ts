@@ -4,7 +4,7 @@ import type { Context } from '../wiring/context.ts';
 import { startBackupSchedule } from './backup/backup-schedule.ts';
 import type { DaemonEvents } from './daemon-events.ts';
 import { startExportSchedule } from './exports/export-schedule.ts';
-import { startRetention } from './retention.ts';
+import { type RetentionOptions, startRetention } from './retention.ts';
 import { startWalWatch } from './wal-watch.ts';
 
 /** What keeps the ledger's file small. It asks the writer, and so is stopped when no run's merge keeps that busy any more. */
@@ -15,7 +15,7 @@ export async function startUpkeep(context: Context, releasers: Releasers): Promi
   const checkpoint = () => writer.call('truncateLog', undefined);
   const walWatch = startWalWatch({ ledgerPath, checkpoint, clock, logger });
   releasers.push(() => walWatch.stop());
-  const prune = (beforeMs: number) => writer.call('prune', { beforeMs });
+  const prune: RetentionOptions['prune'] = (request) => writer.call('prune', request);
   const retention = startRetention({ prune, retentionDays, clock, logger });
   releasers.push(() => retention.stop());
 }

@@ -44,7 +44,7 @@ export class Post {
     const outcome = await deliverNotification(
       {
         outbox: {
-          find: (id) => pendingNotification(reader.connection, id),
+          find: (id) => pendingNotification(reader.connection, clock.now(), id),
           whyDisabled: (name) =>
             disabledChannels(reader.connection).find((channel) => channel.name === name)?.reason ?? null,
           claim: (request) => writer.call('claimDelivery', request),

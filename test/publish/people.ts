@@ -96,7 +96,7 @@ export async function interfere(connection: Database.Database, what: number, now
       }
     },
     () => realRun({ writer, source: REFUSING, now: () => nowMs, workspace: { id: workspaceId, name: workspaceId } }),
-    () => writer.call('prune', { beforeMs: nowMs - DAY_MS }),
+    () => writer.call('prune', { beforeMs: nowMs - DAY_MS, nowMs }),
   ];
   try {
     await doings[what % doings.length]?.();

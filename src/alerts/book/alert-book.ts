@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { isoTime } from '../../core/clock.ts';
+import { ageMs } from '../../core/stored-time.ts';
 import { prepared } from '../../ledger/store/query.ts';
 import { alertTransitions } from '../../ledger/store/schema/alert-tables.ts';
 import { and, desc, eq, gt, inArray, isNull, sql } from '../../ledger/store/schema/drizzle.ts';
@@ -79,7 +80,7 @@ export class AlertBook {
   /** While many wait, a pace gives an incident another day to form, and is then told all the same. */
   #mayBeIncident({ state, periodKey, pendingSinceMs }: StoredAlert, stage: Stage): boolean {
     if (state !== 'pending' || stage !== 'pace' || periodKey === null || pendingSinceMs === null) return false;
-    if (this.#context.nowMs - pendingSinceMs >= PACE_CONFIRM_MS + NEWS_EVERY_MS) return false;
+    if ((ageMs(pendingSinceMs, this.#context.nowMs) ?? 0) >= PACE_CONFIRM_MS + NEWS_EVERY_MS) return false;
     return this.#isCrowd(periodKey);
   }
 

@@ -1,3 +1,4 @@
+import { ageMs } from '../../core/stored-time.ts';
 import { type AlertState, OPEN_ALERT_STATES } from '../../core/text/alert-words.ts';
 import { type Finding, type Judgement, STAGE_RANK, type Stage } from '../rules/rule.ts';
 
@@ -67,9 +68,14 @@ function advancePending(status: AlertStatus, judgement: Judgement, { nowMs, wait
     return { status: { ...status, state: 'expired', pendingSinceMs: null }, change: 'expired' };
   }
   const { finding } = judgement;
-  const waitedMs = nowMs - (status.pendingSinceMs ?? nowMs);
-  const isConfirmed = waitedMs >= (finding.confirmAfterMs ?? 0);
-  return isConfirmed && !waits(finding.stage) ? fired(finding) : unchanged({ ...status, stage: finding.stage });
+  const waitedMs = ageMs(status.pendingSinceMs, nowMs);
+  const isConfirmed = (waitedMs ?? 0) >= (finding.confirmAfterMs ?? 0);
+  if (isConfirmed && !waits(finding.stage)) return fired(finding);
+  return unchanged({
+    ...status,
+    stage: finding.stage,
+    pendingSinceMs: waitedMs === null ? nowMs : status.pendingSinceMs,
+  });
 }
 
 function fired(finding: Finding): Advance {

@@ -2,10 +2,7 @@ import type { WallClock } from '../../core/clock.ts';
 import type { Channel, DeliveryResult } from '../channels/channel.ts';
 import { nextAttemptDelayMs } from './backoff.ts';
 import { disabledReason } from './channel-states.ts';
-import type { DeliveryRecord, OutboxRow } from './outbox.ts';
-
-/** How long one sender keeps a notification in hand: longer than any channel's timeout. */
-const CLAIM_MS = 60_000;
+import { CLAIM_MS, type DeliveryRecord, type OutboxRow } from './outbox.ts';
 
 /** The outbox as a sender sees it; the writing half runs in the ledger's writer. */
 export interface OutboxAccess {

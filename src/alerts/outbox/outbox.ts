@@ -1,19 +1,26 @@
 import type Database from 'better-sqlite3';
 import { isoTime } from '../../core/clock.ts';
+import { CLOCK_SLACK_MS } from '../../core/stored-time.ts';
 import { query } from '../../ledger/store/query.ts';
-import { and, eq, isNull, lte, or, sql } from '../../ledger/store/schema/drizzle.ts';
+import { and, eq, gt, isNull, lte, or, type SQL, sql } from '../../ledger/store/schema/drizzle.ts';
 import { outbox } from '../../ledger/store/schema/outbox-tables.ts';
 import { disableChannel } from './channel-states.ts';
 import { tellOfDead } from './dead-letters.ts';
 
 type Connection = Database.Database;
 
+const DAY_MS = 86_400_000;
+/** How long one sender keeps a notification in hand: longer than any channel's timeout. */
+export const CLAIM_MS = 60_000;
+
 const { notificationId, channel, payload, attempts, attemptsBefore, nextAttemptAt } = outbox;
-const COLUMNS = { notificationId, channel, payload, attempts, attemptsBefore, nextAttemptAt };
-type StoredRow = Pick<typeof outbox.$inferSelect, keyof typeof COLUMNS>;
+/** When the wait of a notification began, or until when somebody has it in hand. */
+const since = sql<string>`coalesce(${outbox.claimedUntil}, ${outbox.createdAt})`;
+const COLUMNS = { notificationId, channel, payload, attempts, attemptsBefore, nextAttemptAt, since: since.as('since') };
+type StoredRow = Pick<typeof outbox.$inferSelect, Exclude<keyof typeof COLUMNS, 'since'>> & { since: string };
 
 /** A notification that waits for delivery. */
-export type OutboxRow = Omit<StoredRow, 'nextAttemptAt'> & { nextAttemptAtMs: number };
+export type OutboxRow = Omit<StoredRow, 'nextAttemptAt' | 'since'> & { nextAttemptAtMs: number };
 
 /** The same without what is sent. */
 export type WaitingNotification = Pick<OutboxRow, 'notificationId' | 'channel' | 'nextAttemptAtMs'>;
@@ -37,29 +44,35 @@ export interface DeliveryRecord {
 const isPending = eq(outbox.state, 'pending').inlineParams();
 
 /** The notifications that are still to be delivered, at most `limit` of each channel, the longest due first. */
-export function waitingNotifications(connection: Connection, limit: number): WaitingNotification[] {
+export function waitingNotifications(connection: Connection, nowMs: number, limit: number): WaitingNotification[] {
   const rows = connection
     .prepare(
-      `SELECT notification_id AS notificationId, channel, next_attempt_at AS nextAttemptAt
+      `SELECT notification_id AS notificationId, channel, next_attempt_at AS nextAttemptAt,
+         coalesce(claimed_until, created_at) AS since
        FROM (SELECT *, row_number() OVER (PARTITION BY channel ORDER BY next_attempt_at) AS place
              FROM outbox WHERE state = 'pending')
        WHERE place <= ? ORDER BY next_attempt_at`,
     )
-    .all(limit) as Pick<StoredRow, 'notificationId' | 'channel' | 'nextAttemptAt'>[];
-  return rows.map(({ nextAttemptAt, ...row }) => ({ ...row, nextAttemptAtMs: Date.parse(nextAttemptAt) }));
+    .all(limit) as Pick<StoredRow, 'notificationId' | 'channel' | 'nextAttemptAt' | 'since'>[];
+  return rows.map((row) => toRow(row, nowMs));
 }
 
 /** One notification, if it is still to be delivered. */
-export function pendingNotification(connection: Connection, notificationId: string): OutboxRow | null {
+export function pendingNotification(connection: Connection, nowMs: number, notificationId: string): OutboxRow | null {
   const isWanted = and(isPending, eq(outbox.notificationId, notificationId));
   const row = query(connection).select(COLUMNS).from(outbox).where(isWanted).get();
-  return row === undefined ? null : toRow(row);
+  return row === undefined ? null : toRow(row, nowMs);
+}
+
+/** A digest goes once a day: what waits for longer goes by the hour of a clock that has been set back since. */
+export function digestIsDue(nowMs: number): SQL | undefined {
+  const isAhead = gt(nextAttemptAt, isoTime(nowMs + DAY_MS + CLOCK_SLACK_MS));
+  return and(eq(outbox.state, 'held').inlineParams(), or(lte(nextAttemptAt, isoTime(nowMs)), isAhead));
 }
 
 /** Whether anything waits for a digest that is due. */
 export function digestsAreDue(connection: Connection, nowMs: number): boolean {
-  const isDue = and(eq(outbox.state, 'held').inlineParams(), lte(outbox.nextAttemptAt, isoTime(nowMs)));
-  return query(connection).select().from(outbox).where(isDue).limit(1).get() !== undefined;
+  return query(connection).select().from(outbox).where(digestIsDue(nowMs)).limit(1).get() !== undefined;
 }
 
 /**
@@ -72,10 +85,17 @@ export function claimDelivery(
 ): boolean {
   const now = isoTime(nowMs);
   const isFree = or(isNull(outbox.claimedUntil), lte(outbox.claimedUntil, now));
+  const beganAhead = gt(since, isoTime(latestSince(nowMs)));
   const { changes } = query(connection)
     .update(outbox)
     .set({ claimedUntil: isoTime(nowMs + claimMs) })
-    .where(and(eq(outbox.notificationId, notificationId), isPending, lte(outbox.nextAttemptAt, now), isFree))
+    .where(
+      and(
+        eq(outbox.notificationId, notificationId),
+        isPending,
+        or(beganAhead, and(lte(outbox.nextAttemptAt, now), isFree)),
+      ),
+    )
     .run();
   return changes === 1;
 }
@@ -93,7 +113,7 @@ export function recordDelivery(connection: Connection, record: DeliveryRecord): 
           state: record.state,
           attempts: sql`${outbox.attempts} + 1`,
           nextAttemptAt: isoTime(record.nextAttemptAtMs),
-          claimedUntil: null,
+          claimedUntil: record.state === 'pending' ? isoTime(record.nowMs) : null,
           lastError: record.error,
           deliveredAt: record.state === 'delivered' ? isoTime(record.nowMs) : null,
         })
@@ -114,6 +134,15 @@ export function releaseDelivery(connection: Connection, { notificationId }: { no
     .run();
 }
 
-function toRow({ nextAttemptAt, ...row }: StoredRow): OutboxRow {
-  return { ...row, nextAttemptAtMs: Date.parse(nextAttemptAt) };
+/** What began later did so before the clock was set back: it is due, and nobody has it in hand. */
+function latestSince(nowMs: number): number {
+  return nowMs + CLAIM_MS + CLOCK_SLACK_MS;
+}
+
+function toRow<R extends Pick<StoredRow, 'nextAttemptAt' | 'since'>>(
+  { nextAttemptAt, since, ...row }: R,
+  nowMs: number,
+) {
+  const dueMs = Date.parse(nextAttemptAt);
+  return { ...row, nextAttemptAtMs: Date.parse(since) > latestSince(nowMs) ? Math.min(dueMs, nowMs) : dueMs };
 }

@@ -61,7 +61,8 @@ export function replayDead(connection: Connection, { notificationIds, channels, 
       const db = query(connection);
       // What died waiting for a digest goes as one, not as hundreds.
       const state = sql`CASE WHEN ${outbox.digestAt} IS NULL THEN 'pending' ELSE 'held' END`;
-      const revived = { state, nextAttemptAt: isoTime(nowMs), claimedUntil: null, attemptsBefore: outbox.attempts };
+      const now = isoTime(nowMs);
+      const revived = { state, nextAttemptAt: now, claimedUntil: now, attemptsBefore: outbox.attempts };
       for (const letter of replayed) {
         db.update(outbox).set(revived).where(eq(outbox.notificationId, letter.notification_id)).run();
       }

@@ -1,6 +1,7 @@
 import { readdirSync, rmSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { isoTime } from '../../core/clock.ts';
+import { ageMs, canHaveHappened } from '../../core/stored-time.ts';
 import { workFolderPrefix } from '../../ledger/transfer/backup/backup.ts';
 
 const BACKUP_NAME = /^ledger-(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z\.db$/;
@@ -14,13 +15,12 @@ export function backupName(nowMs: number): string {
   return `ledger-${isoTime(nowMs).replaceAll(/[-:]/g, '').slice(0, 15)}Z.db`;
 }
 
-/** When the newest backup in the folder was made, ISO-8601 UTC; null when there is none. Later ones than now do not count. */
+/** When the newest backup in the folder was made, ISO-8601 UTC; null when there is none. Those of the future do not count. */
 export function newestBackup(folder: string, nowMs: number): string | null {
-  const now = isoTime(nowMs);
-  const times = namesIn(folder).map(backupTime);
+  const times = namesIn(folder).flatMap((name) => backupTime(name) ?? []);
   return (
     times
-      .filter((time): time is string => time !== null && time <= now)
+      .filter((time) => canHaveHappened(Date.parse(time), nowMs))
       .sort()
       .at(-1) ?? null
   );
@@ -28,7 +28,7 @@ export function newestBackup(folder: string, nowMs: number): string | null {
 
 /**
  * Deletes the oldest scheduled backups until `keep` are left, never the one at `newPath`, and what backups that were
- * killed have left. Nothing of another name is touched.
+ * killed have left. One of the future counts as older than any other. Nothing of another name is touched.
  *
  * @returns the names of the backups that were deleted.
  */
@@ -36,11 +36,13 @@ export function rotateBackups(newPath: string, keep: number, nowMs: number): str
   const folder = dirname(newPath);
   const names = namesIn(folder);
   const others = names.filter((name) => backupTime(name) !== null && name !== basename(newPath)).sort();
-  const old = others.slice(0, Math.max(0, others.length - (keep - 1)));
+  const isKnown = (name: string): boolean => canHaveHappened(Date.parse(backupTime(name) ?? ''), nowMs);
+  const byAge = [...others.filter((name) => !isKnown(name)), ...others.filter(isKnown)];
+  const old = byAge.slice(0, Math.max(0, byAge.length - (keep - 1)));
   for (const name of old) rmSync(join(folder, name));
   for (const name of names) {
     const begun = backupTime(UNFINISHED_NAME.exec(name)?.[1] ?? '');
-    if (begun === null || Date.parse(begun) > nowMs - ABANDONED_MS) continue;
+    if (begun === null || (ageMs(Date.parse(begun), nowMs) ?? ABANDONED_MS) < ABANDONED_MS) continue;
     rmSync(join(folder, name), { recursive: true, force: true });
   }
   return old;

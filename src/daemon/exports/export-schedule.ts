@@ -46,6 +46,7 @@ interface Due {
  */
 export function startExportSchedule({ config, closesAfter, tell, clock, logger }: ExportScheduleOptions): PeriodicTask {
   const ids = config.workspaces.map(({ id }) => id);
+  /** By the monotonic clock. */
   const restUntilMs = new Map<string, number>();
   /** Why each export fails that has failed at two tries in a row; a first one is no news yet. */
   const faults = new Map<string, { tries: number; reason: string }>();
@@ -75,7 +76,7 @@ export function startExportSchedule({ config, closesAfter, tell, clock, logger }
   };
   const makeDue = async (wanted: ExportConfig, stopping: AbortSignal): Promise<void> => {
     const { name, folder, keep } = wanted;
-    if ((restUntilMs.get(name) ?? 0) > clock.now()) return;
+    if ((restUntilMs.get(name) ?? 0) > clock.monotonic()) return;
     let state = readExportState(folder, name);
     try {
       for (const due of dueOf(wanted, state, { ids, closesAfter, nowMs: clock.now() })) {
@@ -93,7 +94,7 @@ export function startExportSchedule({ config, closesAfter, tell, clock, logger }
       if (stopping.aborted) return;
       const { code, message, hint } = summarizeError(error);
       logger.error({ export: name, folder, code, reason: message, hint }, 'export failed, it will be tried again');
-      restUntilMs.set(name, clock.now() + REST_MS);
+      restUntilMs.set(name, clock.monotonic() + REST_MS);
       faults.set(name, { tries: (faults.get(name)?.tries ?? 0) + 1, reason: message });
       const failing = { since: state.failing?.since ?? isoTime(clock.now()), reason: message };
       await writeExportState(folder, name, { ...state, failing }).catch(() => undefined);

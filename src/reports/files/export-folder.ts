@@ -13,6 +13,7 @@ import { basename, dirname, join } from 'node:path';
 import { z } from 'zod';
 import { isoTime } from '../../core/clock.ts';
 import { UsageError } from '../../core/errors.ts';
+import { ageMs, CLOCK_SLACK_MS } from '../../core/stored-time.ts';
 import { writeAtomically } from './atomic-file.ts';
 import { SHEET_FORMATS, type SheetFormat } from './write-sheet.ts';
 
@@ -47,9 +48,14 @@ const SEQ_DIGITS = 8;
 export function exportName(name: string, occasion: ExportOccasion, format: SheetFormat): string {
   const of =
     'at' in occasion
-      ? `${isoTime(Date.parse(occasion.at)).replaceAll(/[-:]/g, '').slice(0, 15)}Z`
+      ? fileTime(Date.parse(occasion.at))
       : `${occasion.period}-close-${String(occasion.eventSeq).padStart(SEQ_DIGITS, '0')}`;
   return `${name}-${of}.${format}`;
+}
+
+/** Such as `20260301T060000Z`. */
+function fileTime(epochMs: number): string {
+  return `${isoTime(epochMs).replaceAll(/[-:]/g, '').slice(0, 15)}Z`;
 }
 
 /** What is known of an export; nothing when its folder has never been used. A state that cannot be read counts as none. */
@@ -119,16 +125,21 @@ export function rotateExports(
   const timed = new RegExp(`^${name}-(\\d{8}T\\d{6}Z)\\.(${formats})$`);
   const closed = new RegExp(`^${name}-\\d{4}-\\d\\d-close-(\\d{${SEQ_DIGITS}})\\.(${formats})$`);
   const unfinished = new RegExp(`^\\.${name}-[^/]*\\.part-[0-9a-f]{8}$`);
+  const latest = fileTime(nowMs + CLOCK_SLACK_MS);
   const files = readdirSync(folder);
   const removed = [timed, closed].flatMap((pattern) => {
     const own = files.filter((file) => pattern.test(file));
-    const orderOf = (file: string): string => pattern.exec(file)?.[1] ?? '';
+    // A moment of the future is older than any that can have been.
+    const orderOf = (file: string): string => {
+      const order = pattern.exec(file)?.[1] ?? '';
+      return order > latest && pattern === timed ? '' : order;
+    };
     return own.sort((a, b) => (orderOf(a) < orderOf(b) ? -1 : 1)).slice(0, Math.max(0, own.length - keep));
   });
   for (const file of removed) rmSync(join(folder, file));
   for (const file of files.filter((candidate) => unfinished.test(candidate))) {
     const path = join(folder, file);
-    if (statSync(path).mtimeMs < nowMs - ABANDONED_MS) rmSync(path);
+    if ((ageMs(statSync(path).mtimeMs, nowMs) ?? ABANDONED_MS) >= ABANDONED_MS) rmSync(path);
   }
   return removed;
 }

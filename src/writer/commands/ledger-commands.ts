@@ -12,9 +12,9 @@ export type Pruned = PrunedRuns & PrunedOutbox;
 /** What is done with the ledger as a whole: upkeep, moves, its place beside other copies. */
 export const ledgerCommands = {
   /** Forgets some of what is older than `beforeMs` and need not be kept. */
-  prune({ connection }: Desk, { beforeMs }: { beforeMs: number }): Pruned {
+  prune({ connection }: Desk, { beforeMs, nowMs }: { beforeMs: number; nowMs: number }): Pruned {
     const before = isoTime(beforeMs);
-    const runs = pruneRuns(connection, before);
+    const runs = pruneRuns(connection, before, nowMs);
     const outbox = pruneOutbox(connection, before);
     return { ...runs, ...outbox, more: runs.more || outbox.more };
   },

@@ -32,6 +32,17 @@ describe('the life of an alert', () => {
     expect(advance(soon, pace, { ...ANYTIME, nowMs: 6 * HOUR_MS - 1, runKey: 2 })?.change).toBeNull();
   });
 
+  it('waits no longer than it was to wait when the clock is set back meanwhile', () => {
+    const ahead = advance(null, pace, { ...ANYTIME, nowMs: 9 * HOUR_MS, runKey: 1 })?.status ?? null;
+    const back = advance(ahead, pace, { ...ANYTIME, nowMs: 0, runKey: 2 });
+    expect(back?.change).toBeNull();
+    expect(advance(back?.status ?? null, pace, { ...ANYTIME, nowMs: 6 * HOUR_MS, runKey: 3 })?.change).toBe('fired');
+    // What waits for a second run only is told by it.
+    const seen = holds({ stage: 'certain', severity: 'critical', threshold: null, confirmAfterMs: 0 });
+    const once = advance(null, seen, { ...ANYTIME, nowMs: 9 * HOUR_MS, runKey: 1 })?.status ?? null;
+    expect(advance(once, seen, { ...ANYTIME, nowMs: 0, runKey: 2 })?.change).toBe('fired');
+  });
+
   it('stops waiting without a word when the rule does not hold any more', () => {
     expect(play([pace, UNDECIDED, pace, clear(false)])).toEqual(['pending', 'expired', 'pending', 'expired']);
   });

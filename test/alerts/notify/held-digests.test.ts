@@ -190,6 +190,18 @@ test('a digest whose hour was missed goes once, at the next chance', async () =>
   expect(world.told(world.finance)).toEqual(['Digest of 2026-03-17 07:00 UTC: 1 alert, 1 firing and 0 resolved.']);
 });
 
+test('a digest that a clock ahead put off for more than a day goes at once', async () => {
+  const world = await startWorld();
+  await world.syncAt(2);
+  await world.syncAt(8, ['new', 5_000]);
+  world.clock.set(Date.UTC(2026, 2, 16, 7, 0, 1));
+  await world.deliverAll();
+  expect(world.told(world.finance)).toEqual([]);
+  world.clock.set(Date.UTC(2026, 2, 15, 22));
+  await world.deliverAll();
+  expect(world.told(world.finance)).toEqual(['Digest of 2026-03-15 22:00 UTC: 1 alert, 1 firing and 0 resolved.']);
+});
+
 test('what waits goes at its hour although the channel has no digest any more, its end not before it', async () => {
   const world = await startWorld();
   await world.syncAt(2);

@@ -38,7 +38,7 @@ test('a failing receiver leaves the notification pending until later, and the re
     state: 'pending',
     attempts: 1n,
     next_attempt_at: '2026-03-20T12:00:05.000Z',
-    claimed_until: null,
+    claimed_until: '2026-03-20T12:00:00.000Z',
     delivered_at: null,
   });
   expect(row().last_error).toContain('503');
@@ -86,6 +86,28 @@ test('a claim whose sender died runs out after a minute, and the notification is
   clock.advance(1);
   expect(await context.deliver(id, SIGNAL)).toEqual({ state: 'delivered' });
   expect(receiver.received.map(({ headers }) => headers['webhook-id'])).toEqual([id]);
+});
+
+test.each([
+  ['new', []],
+  ['postponed', [503]],
+])('a notification that is %s when the clock is set back by nine hours goes at once', async (_, answers) => {
+  const { receiver, context, id, clock } = await startWithNotification([...answers, 204]);
+  if (answers.length > 0) expect(await context.deliver(id, SIGNAL)).toMatchObject({ state: 'pending' });
+  clock.set(clock.now() - 9 * 3_600_000);
+  expect(await context.deliver(id, SIGNAL)).toEqual({ state: 'delivered' });
+  expect(receiver.received).toHaveLength(answers.length + 1);
+});
+
+test('a claim whose sender died keeps nobody out for longer when the clock is set back meanwhile', async () => {
+  const { context, id, clock } = await startWithNotification([503, 204]);
+  clock.advance(9 * 3_600_000);
+  await context.deliver(id, SIGNAL);
+  clock.advance(5_000);
+  const writer = await context.writer();
+  await writer.call('claimDelivery', { notificationId: id, nowMs: clock.now(), claimMs: 60_000 });
+  clock.set(clock.now() - 9 * 3_600_000);
+  expect(await context.deliver(id, SIGNAL)).toEqual({ state: 'delivered' });
 });
 
 test('channels that a context is given take what the configured ones would have got', async () => {

@@ -71,6 +71,20 @@ test('a start with a backup newer than the last slot makes none', async () => {
   expect(readdirSync(folder)).toEqual(['ledger-20260320T020000Z.db']);
 });
 
+test('backups are made at their slots although a clock that was ahead has made some, which go first', async () => {
+  const { folder, clock, start } = prepare();
+  const schedule = start();
+  for (let day = 0; day < 5; day += 1) clock.advance(DAY_MS);
+  await schedule.run();
+  clock.set(clock.now() - 5 * DAY_MS);
+  for (let day = 0; day < 3; day += 1) {
+    await schedule.run();
+    await schedule.run();
+    clock.advance(DAY_MS);
+  }
+  expect(readdirSync(folder)).toEqual(['20', '21', '22'].map((day) => `ledger-202603${day}T120000Z.db`));
+});
+
 test('the oldest go once the new one is there; what has another name stays', async () => {
   const { folder, clock, start } = prepare();
   mkdirSync(folder);

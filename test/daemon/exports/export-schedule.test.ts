@@ -87,6 +87,32 @@ describe('an export by cron', () => {
     expect(files()).toEqual(['usage-20260320T120000Z.csv', 'usage-20260321T060000Z.csv']);
   });
 
+  test('is made at its slots although a clock that was ahead has made one of a time to come', async () => {
+    const { clock, start, files } = prepare({ keep: 2 });
+    clock.advance(9 * 86_400_000);
+    await start().run();
+    clock.set(clock.now() - 9 * 86_400_000);
+    const schedule = start();
+    await schedule.run();
+    await schedule.run();
+    expect(files()).toEqual(['usage-20260320T120000Z.csv', 'usage-20260329T120000Z.csv']);
+    clock.advance(86_400_000);
+    await schedule.run();
+    expect(files()).toEqual(['usage-20260320T120000Z.csv', 'usage-20260321T120000Z.csv']);
+  });
+
+  test('that has failed rests for five minutes, also when the clock is set back meanwhile', async () => {
+    const { folder, clock, start, files } = prepare({});
+    writeFileSync(folder, 'a file in its place');
+    const schedule = start();
+    await schedule.run();
+    rmSync(folder);
+    clock.set(clock.now() - 86_400_000);
+    clock.advance(5 * 60_000);
+    await schedule.run();
+    expect(files()).toHaveLength(1);
+  });
+
   test('is not made again at the next start, also when somebody took the file away', async () => {
     const { folder, start, files } = prepare({});
     const first = start();
@@ -187,7 +213,7 @@ describe('an export that fails', () => {
     const told = lines.filter(({ level }) => level === 'error');
     expect(told).toMatchObject([{ export: 'bad', code: 'usage', reason: expect.stringContaining('nothing') }]);
     expect(findings()).toEqual(['bad fail', 'good ok']);
-    clock.set(clock.now() + 5 * 60_000);
+    clock.advance(5 * 60_000);
     await schedule.run();
     expect(lines.filter(({ level }) => level === 'error')).toHaveLength(2);
     expect(readdirSync(folder).filter((name) => name.includes('.part-'))).toEqual([]);
@@ -227,7 +253,7 @@ describe('an export that fails', () => {
     await schedule.run();
     expect(lines).toMatchObject([{ level: 'error', export: 'usage', msg: expect.stringContaining('export failed') }]);
     rmSync(folder);
-    clock.set(clock.now() + 5 * 60_000);
+    clock.advance(5 * 60_000);
     await schedule.run();
     expect(files()).toHaveLength(1);
     expect(findings()).toEqual(['usage ok']);

@@ -217,7 +217,7 @@ test('a run that was under way at one look and has been pruned before the next i
   failRun(connection, run, { status: 'failed', code: 'x', message: 'x', pages: 1, records: 1 }, NOON);
   // The last run of a workspace stays.
   publish(connection, [usageRecord('acme', 10)]);
-  expect(pruneRuns(connection, '2099-01-01T00:00:00.000Z')).toMatchObject({ runs: 1 });
+  expect(pruneRuns(connection, '2099-01-01T00:00:00.000Z', NOON)).toMatchObject({ runs: 1 });
   expect(probe.runs()).toMatchObject([{ workspaceId: 'ws-1', status: 'applied', count: 1 }]);
 });
 

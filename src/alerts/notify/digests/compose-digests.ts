@@ -3,9 +3,10 @@ import { isoTime } from '../../../core/clock.ts';
 import { headOfChain } from '../../../ledger/journal/runs/digest.ts';
 import { query } from '../../../ledger/store/query.ts';
 import { alerts } from '../../../ledger/store/schema/alert-tables.ts';
-import { and, asc, eq, lte } from '../../../ledger/store/schema/drizzle.ts';
+import { and, asc, eq } from '../../../ledger/store/schema/drizzle.ts';
 import { outbox } from '../../../ledger/store/schema/outbox-tables.ts';
 import { insertNotification } from '../../outbox/insert-notification.ts';
+import { digestIsDue } from '../../outbox/outbox.ts';
 import { buildDigests, type HeldNotification } from './digest.ts';
 
 type Connection = Database.Database;
@@ -32,12 +33,13 @@ export function composeDigests(connection: Connection, nowMs: number): string[] 
         .select({ notificationId, alertId: alerts.alertId, channel, payload, nextAttemptAt })
         .from(outbox)
         .innerJoin(alerts, eq(alerts.alertKey, outbox.alertKey))
-        .where(and(isHeld, lte(nextAttemptAt, createdAt)))
+        .where(digestIsDue(nowMs))
         .orderBy(asc(outbox.alertKey), asc(outbox.revision))
         .all();
       return [...byChannel(rows)].flatMap(([channel, held]) => {
         // Several hours may have been missed; the message says which one it stands for.
-        const dueAt = held.reduce((latest, row) => (row.nextAttemptAt > latest ? row.nextAttemptAt : latest), '');
+        const hours = held.map((row) => row.nextAttemptAt).filter((at) => at <= createdAt);
+        const dueAt = hours.sort().at(-1) ?? createdAt;
         return buildDigests(held, { channel, dueAt, createdAt, head }).map(({ notificationId, members, payload }) => {
           insertNotification(connection, { notificationId, channel, payload, createdAt }).run();
           const digested = { state: 'digested' as const, digestId: notificationId };

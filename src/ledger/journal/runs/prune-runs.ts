@@ -1,3 +1,4 @@
+import { canHaveHappened } from '../../../core/stored-time.ts';
 import type { LedgerConnection } from '../../store/file/open.ts';
 import { query } from '../../store/query.ts';
 import { and, asc, eq, gte, inArray, isNotNull, isNull, lte, ne, notInArray, or } from '../../store/schema/drizzle.ts';
@@ -21,11 +22,12 @@ export interface PrunedRuns {
 
 /**
  * Forgets the certificates of published runs without entries, and whole runs that published nothing, when they were
- * started before `before` (ISO-8601 UTC). A published run itself stays: without each of its links the chain proves nothing
+ * started before `before` (ISO-8601 UTC). A run whose start lies in the future is as old as those around it: it goes once a
+ * later one is old. A published run itself stays: without each of its links the chain proves nothing
  * of what lies before. Looks at a bounded number of runs, in the order of their keys, and goes on there the next time.
  */
-export function pruneRuns(connection: LedgerConnection, before: string): PrunedRuns {
-  return connection.transaction(() => prune(connection, before)).immediate();
+export function pruneRuns(connection: LedgerConnection, before: string, nowMs: number): PrunedRuns {
+  return connection.transaction(() => prune(connection, before, nowMs)).immediate();
 }
 
 /** The run from which on every certificate is kept; older runs without entries may have lost theirs. */
@@ -34,7 +36,7 @@ export function keptFromRun(connection: LedgerConnection): number {
   return Number(kept?.value ?? 0);
 }
 
-function prune(connection: LedgerConnection, before: string): PrunedRuns {
+function prune(connection: LedgerConnection, before: string, nowMs: number): PrunedRuns {
   const from = keptFromRun(connection);
   const db = query(connection);
   const { runKey, startedAt, appliedSeq } = runs;
@@ -45,8 +47,12 @@ function prune(connection: LedgerConnection, before: string): PrunedRuns {
     .orderBy(asc(runKey))
     .limit(RUNS_A_STEP)
     .all();
-  const firstKept = next.findIndex((run) => run.startedAt >= before);
-  const old = firstKept === -1 ? next : next.slice(0, firstKept);
+  const isKnown = (run: { startedAt: string }) => canHaveHappened(Date.parse(run.startedAt), nowMs);
+  const firstKept = next.findIndex((run) => run.startedAt >= before && isKnown(run));
+  const begun = firstKept === -1 ? next : next.slice(0, firstKept);
+  // So many without one whose time is known must not keep the others for ever.
+  const lastOld = begun.length === RUNS_A_STEP && !begun.some(isKnown) ? begun.length : begun.findLastIndex(isKnown);
+  const old = begun.slice(0, lastOld + 1);
   const last = old.at(-1);
   if (last === undefined) return { certificates: 0, runs: 0, more: false };
   // First of all: the triggers let go only of what lies before it.
@@ -69,5 +75,5 @@ function prune(connection: LedgerConnection, before: string): PrunedRuns {
     .delete(runs)
     .where(and(isGone, isNull(appliedSeq)))
     .run();
-  return { certificates, runs: changes, more: old.length === RUNS_A_STEP };
+  return { certificates, runs: changes, more: next.length === RUNS_A_STEP && firstKept === -1 };
 }

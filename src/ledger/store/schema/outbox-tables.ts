@@ -23,7 +23,7 @@ export const outbox = sqliteTable(
     attemptsBefore: integer('attempts_before').notNull().default(0),
     createdAt: text('created_at').notNull(),
     nextAttemptAt: text('next_attempt_at').notNull(),
-    /** While set and in the future, one sender has this row in hand. */
+    /** Until when a sender has this row in hand, or had: the wait for the next attempt began then. */
     claimedUntil: text('claimed_until'),
     deliveredAt: text('delivered_at'),
     lastError: text('last_error'),

@@ -7,6 +7,7 @@ import { beginRun, openLedger, publish, usageRecord } from '../../../support/ope
 import { NOON } from '../../../support/time/test-clock.ts';
 
 const HOUR = 3_600_000;
+const NOW = NOON + 2_000 * HOUR;
 const FAILURE = { status: 'failed', code: 'http_503', message: 'away', pages: 1, records: 3 } as const;
 
 test('old runs without entries lose their certificate and stay in the chain; those with entries keep it', () => {
@@ -14,7 +15,7 @@ test('old runs without entries lose their certificate and stay in the chain; tho
   publishHourly(connection, [1, 1, 1, 2, 2]);
   const before = verifyLedger(connection);
 
-  expect(pruneRuns(connection, hour(4))).toEqual({ certificates: 2, runs: 0, more: false });
+  expect(pruneRuns(connection, hour(4), NOW)).toEqual({ certificates: 2, runs: 0, more: false });
 
   expect(certificates(connection)).toEqual([1, 4, 5]);
   expect(verifyLedger(connection)).toEqual(before);
@@ -32,7 +33,7 @@ test('old runs that published nothing are forgotten, but not the last of a works
     connection.prepare('SELECT last_status FROM finance_freshness ORDER BY workspace_id').pluck().all();
   expect(status()).toEqual(['failed', 'failed', 'running']);
 
-  expect(pruneRuns(connection, hour(1_000))).toMatchObject({ runs: 1 });
+  expect(pruneRuns(connection, hour(1_000), NOW)).toMatchObject({ runs: 1 });
 
   expect(connection.prepare('SELECT run_key FROM runs ORDER BY run_key').pluck().all()).toEqual([1, 3, 4, 5]);
   expect(status()).toEqual(['failed', 'failed', 'running']);
@@ -46,9 +47,36 @@ test('what is younger stays, and so does everything after the first run that is 
   publishHourly(connection, [1, 1, 1]);
   publish(connection, [usageRecord('a', 1)], { nowMs: NOON - 100 * HOUR });
 
-  expect(pruneRuns(connection, hour(0))).toEqual({ certificates: 0, runs: 0, more: false });
-  expect(pruneRuns(connection, hour(2))).toEqual({ certificates: 1, runs: 0, more: false });
+  expect(pruneRuns(connection, hour(0), NOW)).toEqual({ certificates: 0, runs: 0, more: false });
+  expect(pruneRuns(connection, hour(2), NOW)).toEqual({ certificates: 1, runs: 0, more: false });
   expect(certificates(connection)).toEqual([1, 3, 4]);
+});
+
+test('a run of the future keeps nothing behind it for ever, and goes once a later one is old', () => {
+  const { connection } = openLedger();
+  publishHourly(connection, [1, 1]);
+  publish(connection, [usageRecord('a', 1)], { nowMs: NOW + 2 * 60_000 });
+  publish(connection, [usageRecord('a', 1)], { nowMs: NOON + 3 * HOUR });
+  publish(connection, [usageRecord('a', 1)], { nowMs: NOON + 4 * HOUR });
+
+  expect(pruneRuns(connection, hour(3), NOW)).toMatchObject({ certificates: 1 });
+  expect(certificates(connection)).toEqual([1, 3, 4, 5]);
+  expect(pruneRuns(connection, hour(4), NOW)).toMatchObject({ certificates: 2 });
+  expect(certificates(connection)).toEqual([1, 5]);
+});
+
+test('more runs of the future than one step looks at keep nothing behind them for ever', () => {
+  const { connection } = openLedger();
+  publishHourly(connection, [1]);
+  const add = connection.prepare(
+    `INSERT INTO runs (run_id, workspace_key, kind, status, fencing_token, started_at) VALUES (?, 1, 'manual', 'failed', 1, ?)`,
+  );
+  for (let run = 0; run < 1_200; run += 1) add.run(`run_${run}`, hour(3_000));
+  for (let run = 1_200; run < 1_210; run += 1) add.run(`run_${run}`, hour(1));
+
+  const steps = [1, 2, 3, 4].map(() => pruneRuns(connection, hour(2), NOW).runs);
+
+  expect(steps.reduce((sum, runs) => sum + runs)).toBe(1_210);
 });
 
 test('a long past is forgotten in steps', () => {
@@ -59,7 +87,7 @@ test('a long past is forgotten in steps', () => {
   );
   for (let run = 0; run < 1_200; run += 1) add.run(`run_${run}`, hour(1));
 
-  const steps = [1, 2, 3, 4].map(() => pruneRuns(connection, hour(2)));
+  const steps = [1, 2, 3, 4].map(() => pruneRuns(connection, hour(2), NOW));
 
   expect(steps.map(({ runs }) => runs)).toEqual([499, 500, 201, 0]);
   expect(steps.map(({ more }) => more)).toEqual([true, true, false, false]);
@@ -71,7 +99,7 @@ test.each([
 ])('a certificate %s is neither given up nor missing unnoticed', (_, runKey) => {
   const { connection } = openLedger();
   publishHourly(connection, [1, 1, 1]);
-  pruneRuns(connection, hour(2));
+  pruneRuns(connection, hour(2), NOW);
   const remove = () => connection.prepare('DELETE FROM walks WHERE run_key = ?').run(runKey);
   expect(remove).toThrow(expect.objectContaining({ code: 'SQLITE_CONSTRAINT_TRIGGER' }));
   const trigger = connection.prepare("SELECT sql FROM sqlite_schema WHERE name = 'walks_no_delete'").pluck().get();
@@ -85,7 +113,7 @@ test.each([
 test('a published run is never given up', () => {
   const { connection } = openLedger();
   publishHourly(connection, [1, 1]);
-  pruneRuns(connection, hour(1_000));
+  pruneRuns(connection, hour(1_000), NOW);
   connection.pragma('foreign_keys = OFF');
   expect(() => connection.exec('DELETE FROM runs WHERE run_key = 2')).toThrow(/runs are kept/);
 });
