@@ -72,8 +72,10 @@ export class HistoryPlayer {
   /** Every comparison that the step gives rise to; the two sides of each must be equal. */
   async take(step: Step): Promise<Outcome[]> {
     this.#outcomes = [];
-    if (step.do === 'wait') this.nowMs += step.ms;
-    else if (step.do === 'run') await this.#run(step);
+    if (step.do === 'wait') {
+      this.nowMs += step.ms;
+      if (step.ms < 0) this.#meet('set back');
+    } else if (step.do === 'run') await this.#run(step);
     else if (step.do === 'wake') await this.#wake(step.workspace);
     else this.#outcomes.push(await (step.do === 'close' ? this.#close(step) : this.#reopen(step)));
     return this.#outcomes;
@@ -83,6 +85,7 @@ export class HistoryPlayer {
     const model = this.models[step.workspace === 0 ? 0 : 1];
     const upstream = this.#upstreams[step.workspace === 0 ? 0 : 1];
     this.nowMs += step.pauseMs;
+    this.#capLeases();
     for (const change of step.changes) upstream.apply(change);
     const limits = [step.from, step.to].map((index) => (index === null ? null : (PERIODS[index] ?? null)));
     const [from = null, to = null] = limits;
@@ -178,6 +181,7 @@ export class HistoryPlayer {
   }
 
   async #close(step: Extract<Step, { do: 'close' }>): Promise<Outcome> {
+    this.#capLeases();
     const { workspace, period: position, force, settleHours } = step;
     const model = this.models[workspace === 0 ? 0 : 1];
     const open = model.periods.filter((known) => !model.isClosed(known));
@@ -199,6 +203,7 @@ export class HistoryPlayer {
   }
 
   async #reopen({ workspace, period: position }: Extract<Step, { do: 'reopen' }>): Promise<Outcome> {
+    this.#capLeases();
     const model = this.models[workspace === 0 ? 0 : 1];
     const closed = model.periods.filter((known) => model.isClosed(known));
     const period = chosen(position % 7 === 0 ? model.periods : closed, position);
@@ -211,6 +216,10 @@ export class HistoryPlayer {
     const reversed = model.reopen(period, request.by, request.note, this.nowMs);
     this.#meet(reversed > 0 ? 'reopened with adjustments' : 'reopened');
     return { ledger: said, model: { reversed } };
+  }
+
+  #capLeases(): void {
+    for (const model of this.models) model.capLease(this.nowMs, LEASE_MS);
   }
 
   #meet(what: string): void {

@@ -15,8 +15,9 @@ export class LedgerComparison {
   readonly #connection: Database.Database;
   readonly #models: readonly WorkspaceModel[];
   readonly #views: ReturnType<typeof prepareViews>;
-  /** `finance_usage` as it was, by time: what the ledger must still be able to say of the past. */
-  readonly #past = new Map<number, string[]>();
+  /** What each link of a workspace left in `finance_usage`: what the ledger must still be able to say of the past. */
+  readonly #past: { workspaceId: string; atMs: number; usage: string[] }[] = [];
+  readonly #links = new Map<string, number>();
   /** Every key with the sum of its deltas, from `finance_history`. */
   readonly #sums = new Map<string, Sums>();
   readonly #entries = new Map<unknown, bigint>();
@@ -33,7 +34,13 @@ export class LedgerComparison {
     const wallMs = Date.now();
     const usage = this.#views.usage();
     this.#same(`finance_usage after ${where}`, usage, (model) => model.usage(wallMs));
-    this.#past.set(nowMs, linesOf(usage.map(asRemembered)));
+    for (const { workspace_id, links } of this.#views.links()) {
+      const workspaceId = String(workspace_id);
+      if (this.#links.get(workspaceId) === Number(links)) continue;
+      this.#links.set(workspaceId, Number(links));
+      const own = usage.filter((row) => row.workspace_id === workspace_id);
+      this.#past.push({ workspaceId, atMs: nowMs, usage: linesOf(own.map(asRemembered)) });
+    }
     this.#same(`finance_period_totals after ${where}`, this.#views.totals(), (model) => model.totals(wallMs));
     const changes = this.#views.changes();
     this.#same(`finance_period_changes after ${where}`, changes.map(without('change_percent')), (model) =>
@@ -68,12 +75,15 @@ export class LedgerComparison {
   atTheEnd(): void {
     this.#same('finance_history', this.#views.history(0n).map(without('entry_id')), (model) => model.history);
     expect(verifyLedger(this.#connection).faults).toEqual([]);
-    const times = [...this.#past];
-    for (const [index, [at, usage]] of times.entries()) {
-      const next = times[index + 1]?.[0] ?? at + 1_000;
+    const times = [...new Set(this.#past.map(({ atMs }) => atMs))].sort((a, b) => a - b);
+    for (const [index, at] of times.entries()) {
+      const next = times[index + 1] ?? at + 1_000;
       for (const time of new Set([at, at + Math.floor(((next - at) * (index % 7)) / 7), next - 1])) {
         const said = usageAsOf(this.#connection, iso(time)).map(withoutTime);
-        expectLines(`as of ${iso(time)}`, linesOf(said), usage);
+        const left = this.#models.flatMap(({ id }) => {
+          return this.#past.findLast(({ workspaceId, atMs }) => workspaceId === id && atMs <= time)?.usage ?? [];
+        });
+        expectLines(`as of ${iso(time)}`, linesOf(said), left.sort());
       }
     }
   }
@@ -116,6 +126,10 @@ function prepareViews(connection: Database.Database) {
     closes: all('SELECT * FROM finance_closes ORDER BY event_seq'),
     freshness: all('SELECT * FROM finance_freshness'),
     runs: all('SELECT * FROM finance_runs'),
+    links: all(
+      `SELECT workspace_id, count(*) AS links FROM (SELECT workspace_id FROM finance_runs WHERE status = 'applied'
+         UNION ALL SELECT workspace_id FROM finance_closes) GROUP BY workspace_id`,
+    ),
     state: all(
       `SELECT w.workspace_id, p.period, t.tenant_id, u.credits_used, u.request_count FROM tenant_usage u
        JOIN periods p USING (period_key) JOIN workspaces w USING (workspace_key) JOIN tenants t USING (tenant_key)`,

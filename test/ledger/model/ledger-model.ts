@@ -38,6 +38,9 @@ export class WorkspaceModel {
   isHeld(nowMs: number): boolean {
     return nowMs < this.#heldUntilMs;
   }
+  capLease(nowMs: number, leaseMs: number): void {
+    this.#heldUntilMs = Math.min(this.#heldUntilMs, nowMs + leaseMs);
+  }
 
   isClosed(period: string): boolean {
     return this.#period(period).close !== null;

@@ -26,6 +26,7 @@ export interface RunStep {
 }
 
 export type Step =
+  /** Below 0 the clock is set back. */
   | { do: 'wait'; ms: number }
   | RunStep
   | { do: 'wake'; workspace: number }
@@ -54,6 +55,11 @@ const pause = fc.constantFrom(0, 0, 1, MINUTE, MINUTE, HOUR, 12 * HOUR - 1, 12 *
 const wait: fc.Arbitrary<Step> = fc.record({
   do: fc.constant('wait' as const),
   ms: fc.constantFrom(2 * DAY, 9 * DAY, 20 * DAY),
+});
+
+const setBack: fc.Arbitrary<Step> = fc.record({
+  do: fc.constant('wait' as const),
+  ms: fc.constantFrom(-1, -MINUTE, -HOUR, -9 * HOUR, -3 * DAY, -30 * DAY),
 });
 
 function run(limits: { changes: number; ranges: boolean }): fc.Arbitrary<RunStep> {
@@ -107,8 +113,8 @@ const opening: fc.Arbitrary<Step> = fc
     return { ...first, walk: 'once', changes: records.map((record) => ({ ...record, what: 'set' })) };
   });
 
-/** A history of `length` steps. */
-export function histories(length: number): fc.Arbitrary<Step[]> {
+/** A history of `length` steps, with a clock that is set back now and then, or never. */
+export function histories(length: number, { setBacks = false } = {}): fc.Arbitrary<Step[]> {
   const one = (step: fc.Arbitrary<Step>): fc.Arbitrary<Step[]> => step.map((single) => [single]);
   const part = fc.oneof(
     { weight: 8, arbitrary: one(run({ changes: 10, ranges: true })) },
@@ -119,6 +125,7 @@ export function histories(length: number): fc.Arbitrary<Step[]> {
     { weight: 3, arbitrary: one(reopen) },
     { weight: 2, arbitrary: one(wake) },
     { weight: 2, arbitrary: monthEnd },
+    ...(setBacks ? [{ weight: 4, arbitrary: one(setBack) }] : []),
   );
   // Parts that shrink to nothing leave a short history of what matters; without bias the first histories are rich too.
   const perhaps = (steps: fc.Arbitrary<Step[]>) => fc.option(steps, { freq: 50, nil: [] });

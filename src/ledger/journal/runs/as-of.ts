@@ -29,7 +29,8 @@ export interface AsOfFilters {
 
 /**
  * What `finance_usage` said at `at` (ISO-8601 UTC), from the entries: for each key its last entry that had been
- * published by then; for a period that was closed then, its last entry before that close.
+ * published by then; for a period that was closed then, its last entry before that close. Of each workspace that is what
+ * its last link whose time is not later left behind: links are ordered by the chain, for clocks may have been set back.
  */
 export function usageAsOf(connection: LedgerConnection, at: string, filters: AsOfFilters = {}): UsageAsOf[] {
   const { workspaceId, tenantId, period } = filters;
@@ -40,19 +41,22 @@ export function usageAsOf(connection: LedgerConnection, at: string, filters: AsO
   ];
   const rows = connection
     .prepare(
-      `WITH boundary AS (
-         -- The chain is the order of publishing; clocks may have been set back in between.
-         SELECT coalesce(max(first_entry_id + entries - 1), 0) AS entry_id FROM runs
-         WHERE applied_seq <= (SELECT max(applied_seq) FROM runs WHERE finished_at <= :at)),
-       latest_event AS (
-         SELECT period_key, max(event_seq) AS event_seq FROM period_events WHERE at <= :at GROUP BY period_key),
+      `WITH last_link AS (
+         SELECT workspace_key, max(seq) AS seq FROM (
+           SELECT workspace_key, applied_seq AS seq FROM runs WHERE applied_seq IS NOT NULL AND finished_at <= :at
+           UNION ALL
+           SELECT p.workspace_key, event_seq FROM period_events JOIN periods p USING (period_key) WHERE at <= :at)
+         GROUP BY workspace_key),
+       boundary AS (
+         SELECT workspace_key, seq, max(r.first_entry_id + r.entries - 1) AS entry_id
+         FROM last_link JOIN runs r USING (workspace_key) WHERE r.applied_seq <= seq GROUP BY workspace_key),
        limits AS (
-         SELECT p.period_key,
-           CASE WHEN e.action = 'close' THEN e.last_entry_id ELSE (SELECT entry_id FROM boundary) END AS entry_id,
+         SELECT p.period_key, CASE WHEN e.action = 'close' THEN e.last_entry_id ELSE b.entry_id END AS entry_id,
            e.action IS 'close' AS closed
          FROM periods p
-         LEFT JOIN latest_event l USING (period_key)
-         LEFT JOIN period_events e USING (event_seq)),
+         JOIN boundary b USING (workspace_key)
+         LEFT JOIN period_events e ON e.event_seq = (
+           SELECT max(x.event_seq) FROM period_events x WHERE x.period_key = p.period_key AND x.event_seq <= b.seq)),
        latest AS (
          SELECT u.period_key, u.tenant_key, max(u.entry_id) AS entry_id, min(u.entry_id) AS first_entry_id, m.closed
          FROM workspaces w

@@ -93,6 +93,25 @@ test('of several events in one millisecond the last one counts', () => {
   expect(creditsAt(connection, NOON)).toEqual(['a 2']);
 });
 
+test('where the clock was set back between two links, a moment is what the last link of its time left, be it run or close', () => {
+  const { connection } = openLedger();
+  const close = { ...REQUEST, force: true, settleHours: 48 };
+  publish(connection, [usageRecord('a', 1, PERIOD)], { nowMs: NOON + 9 * HOUR });
+  closePeriod(connection, { ...close, nowMs: NOON + 9 * HOUR });
+  expect(creditsAt(connection, NOON + HOUR)).toEqual([]);
+  publish(connection, [usageRecord('a', 5, PERIOD)], { nowMs: NOON });
+
+  // The close came before it, whatever its time says.
+  expect(creditsAt(connection, NOON + HOUR)).toEqual(['a 1 closed']);
+  reopenPeriod(connection, { ...REQUEST, nowMs: NOON + 2 * HOUR });
+  expect(creditsAt(connection, NOON + HOUR)).toEqual(['a 1 closed']);
+  expect(creditsAt(connection, NOON + 2 * HOUR)).toEqual(['a 5']);
+  expect(creditsAt(connection, NOON + 20 * HOUR)).toEqual(['a 5']);
+  // Another workspace has a past of its own.
+  publish(connection, [usageRecord('b', 7, PERIOD)], { workspaceId: 'ws-2', nowMs: NOON - 9 * HOUR });
+  expect(creditsAt(connection, NOON - HOUR)).toEqual(['b 7']);
+});
+
 test('a run that failed is no part of the past', () => {
   const { connection } = openLedger();
   publish(connection, [usageRecord('a', 1)], { nowMs: NOON });
