@@ -16,6 +16,7 @@ import { Releasers } from '../core/process/releasers.ts';
 import { readVersion } from '../core/process/version.ts';
 import { type Randomness, systemRandomness } from '../core/randomness.ts';
 import { createRedactor, type Redactor } from '../core/text/redact.ts';
+import { strangeLedger } from '../ledger/audit/anchor/last-checkpoint.ts';
 import type { RunKind } from '../ledger/journal/runs/claim-run.ts';
 import { firstRun } from '../ledger/journal/runs/first-run.ts';
 import { type LedgerReader, openReader } from '../ledger/store/file/open.ts';
@@ -32,6 +33,9 @@ import type { WriterHandle } from '../writer/writer-handle.ts';
 import { Post, type TestReport } from './post.ts';
 import { type ClientOverrides, ServiceClients, type TakeTurns } from './service-clients.ts';
 import { Traffic } from './traffic.ts';
+
+const STRANGE_LEDGER =
+  'unless it was put there on purpose, stop, and restore the right file: see checkpoints.log beside it';
 
 /** What tests, and the terminal, put in place of the usual. */
 export interface ContextOverrides {
@@ -148,6 +152,9 @@ export class Context {
     });
     const { applied, backup } = writer.migration;
     if (applied > 0) this.logger.info({ applied, backup }, 'the ledger has been brought to this version');
+    const reason = strangeLedger(this.reader().connection, path);
+    if (reason !== null)
+      this.logger.warn({ reason, hint: STRANGE_LEDGER }, 'the ledger is not the one that was here last');
     const nowMs = this.clock.now();
     const cards = await writer.call('setCards', { cards: this.config.rates, source: 'configuration', nowMs });
     if (cards.added + cards.retired > 0) this.logger.info(cards, 'the rate cards of the configuration are in force');

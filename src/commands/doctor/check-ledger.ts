@@ -5,6 +5,7 @@ import type { Config } from '../../config/types.ts';
 import { AppError, summarizeError } from '../../core/errors.ts';
 import { requireSafePlace } from '../../core/process/safe-place.ts';
 import { MIN_FREE_BYTES } from '../../daemon/http/ledger-writable.ts';
+import { strangeLedger } from '../../ledger/audit/anchor/last-checkpoint.ts';
 import { openForWriting, openReader, sqliteVersion } from '../../ledger/store/file/open.ts';
 import { readerFault } from '../../ledger/store/file/reader-group.ts';
 import { lockHolder } from '../../ledger/store/file/write-lock.ts';
@@ -13,6 +14,8 @@ import { type Finding, fail, ok, warn } from './finding.ts';
 const LITTLE_DISK_BYTES = 1024 ** 3;
 /** Longer than a run takes to publish. */
 const PATIENCE_MS = 5000;
+const STRANGE_REMEDY =
+  'unless it was put there on purpose, stop the daemon and restore the right file; the next run settles it';
 const WRITABLE_REMEDY = 'give the user that runs usage-ledger the right to write there, or change ledger.path';
 
 /** Whether the ledger can be opened by this version, or created, and written. */
@@ -22,8 +25,11 @@ export function checkLedger({ path, readerGroup }: Config['ledger']): Finding[] 
     if (!isWritable(folder)) return [fail('ledger', `${path} cannot be created in ${folder}`, WRITABLE_REMEDY)];
     return [ok('ledger', `${path} does not exist yet; the first sync creates it`)];
   }
+  let strange: string | null;
   try {
-    openReader(path).close();
+    const reader = openReader(path);
+    strange = strangeLedger(reader.connection, path);
+    reader.close();
   } catch (error) {
     const { code, message, hint } = summarizeError(error);
     const remedy = hint ?? 'check ledger.path, or restore the ledger from a backup';
@@ -39,7 +45,10 @@ export function checkLedger({ path, readerGroup }: Config['ledger']): Finding[] 
     const remedy = 'let it end its transaction, or end it: until then no sync can publish';
     return [fail('ledger', `${holder} keeps ${path} locked against writing`, remedy)];
   }
-  const opens = ok('ledger', `${path} opens and has the schema of this version`);
+  const opens =
+    strange === null
+      ? ok('ledger', `${path} opens and has the schema of this version`)
+      : warn('ledger', `${path} is not the ledger that was here last: ${strange}`, STRANGE_REMEDY);
   return readerGroup === undefined ? [opens] : [opens, checkReaders(path, readerGroup)];
 }
 

@@ -1,6 +1,6 @@
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
-import { dirname, join } from 'node:path';
 import { parseCheckpoint } from '../../ledger/audit/anchor/checkpoint.ts';
+import { checkpointsBeside } from '../../ledger/audit/anchor/checkpoint-log.ts';
 import { formatNote, parseNotes } from '../../ledger/audit/anchor/signed-note.ts';
 
 /** Some hundred notes. */
@@ -15,7 +15,7 @@ export interface PublishedCheckpoint {
 export function recentCheckpoints(ledgerPath: string, ledgerId: string): PublishedCheckpoint[] {
   let tail: string;
   try {
-    tail = readTail(join(dirname(ledgerPath), 'checkpoints.log'));
+    tail = readTail(checkpointsBeside(ledgerPath));
   } catch {
     return [];
   }

@@ -21,6 +21,11 @@ interface CheckpointLogOptions {
   alone?: (work: () => void) => void;
 }
 
+/** Where the checkpoints of a ledger lie. */
+export function checkpointsBeside(ledgerPath: string): string {
+  return join(dirname(ledgerPath), 'checkpoints.log');
+}
+
 /** Appends a signed checkpoint of each new head to `checkpoints.log` beside the ledger. */
 export class CheckpointLog {
   readonly #file: string;
@@ -30,7 +35,7 @@ export class CheckpointLog {
   #key: KeyObject | null = null;
 
   constructor(ledgerPath: string, { keyFile, ledgerId, alone = (work) => work() }: CheckpointLogOptions) {
-    this.#file = join(dirname(ledgerPath), 'checkpoints.log');
+    this.#file = checkpointsBeside(ledgerPath);
     this.#keyFile = keyFile;
     this.#ledgerId = ledgerId;
     this.#alone = alone;

@@ -1,0 +1,84 @@
+import { copyFileSync, mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { startCommand } from '../../support/daemon-process.ts';
+import { createWorld, FIRST, parseJson, type World, workspaceSettings } from '../world.ts';
+
+const SAID = 'the ledger is not the one that was here last';
+
+/** A ledger of one run. */
+async function createSynced(): Promise<World> {
+  const world = await createWorld(FIRST);
+  world.clock.nowMs = Date.now();
+  world.clock.serviceMs = Date.now();
+  await sync(world);
+  return world;
+}
+
+async function sync(world: World, credits = 5000n): Promise<void> {
+  world.sandbox.workspace('ws-1').set({ tenantId: 'acme', period: '2026-02', credits, requests: 10 });
+  expect((await world.run('sync')).code).toBe(0);
+}
+
+/** Position and digest of the last link. */
+function headOf(world: World): string {
+  const sql = 'SELECT applied_seq AS seq, digest FROM runs ORDER BY applied_seq DESC LIMIT 1';
+  const [head] = world.query(sql) as { seq: number; digest: string }[];
+  return `link ${head?.seq} (${head?.digest}`;
+}
+
+/** What doctor says of the ledger. */
+async function judge(world: World): Promise<string> {
+  const { checks } = parseJson((await world.run('doctor', '--json')).out) as { checks: Record<string, string>[] };
+  const { status, message } = checks.find(({ check }) => check === 'ledger') ?? {};
+  return `${status}: ${message}`;
+}
+
+it('that is an older copy is noticed at the start, with both heads, until the next run', {
+  timeout: 90_000,
+}, async () => {
+  const world = await createSynced();
+  const copy = `${world.ledgerPath}.copy`;
+  copyFileSync(world.ledgerPath, copy);
+  const old = headOf(world);
+  await sync(world, 6000n);
+  const latest = headOf(world);
+  expect(await judge(world)).toMatch(/^ok: /);
+  copyFileSync(copy, world.ledgerPath);
+  const reason = `it is an older copy, which ends at ${old}); its last checkpoint is ${latest},`;
+  expect(await judge(world)).toContain(`warn: ${world.ledgerPath} is not the ledger that was here last: ${reason}`);
+  const daemon = startCommand(world.folder, 'sync');
+  expect((await daemon.line(SAID)).reason).toContain(reason);
+  await daemon.exit();
+  expect(await judge(world)).toMatch(/^ok: /);
+});
+
+it('that has another history, or is another ledger, is noticed with both heads', { timeout: 90_000 }, async () => {
+  const [world, other] = [await createSynced(), await createSynced()];
+  const workspaces = [workspaceSettings(world.sandbox, FIRST)];
+  const elsewhere = join(world.folder, 'elsewhere', 'ledger.db');
+  mkdirSync(join(world.folder, 'elsewhere'), { mode: 0o700 });
+  copyFileSync(world.ledgerPath, elsewhere);
+  await sync(world, 6000n);
+  const latest = headOf(world);
+  world.configure({ ledger: { path: './elsewhere/ledger.db' }, workspaces });
+  await sync(world, 7000n);
+  copyFileSync(elsewhere, world.ledgerPath);
+  world.configure({ workspaces });
+  expect(await judge(world)).toContain(`its link 2 is ${headOf(world).slice(8)}; its last checkpoint is ${latest},`);
+
+  copyFileSync(other.ledgerPath, world.ledgerPath);
+  const said = await judge(world);
+  for (const words of ['it is the ledger ', headOf(other), `the last checkpoint is of `, latest]) {
+    expect(said).toContain(words);
+  }
+});
+
+it('that shares its folder with another ledger is compared with its own checkpoint alone', async () => {
+  const world = await createSynced();
+  const workspaces = [workspaceSettings(world.sandbox, FIRST)];
+  world.configure({ ledger: { path: './data/second.db' }, workspaces });
+  await sync(world);
+  world.configure({ workspaces });
+  expect(await judge(world)).toMatch(/^ok: /);
+});
