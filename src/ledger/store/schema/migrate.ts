@@ -1,5 +1,5 @@
-import { closeSync, openSync, readFileSync, renameSync } from 'node:fs';
-import { join } from 'node:path';
+import { closeSync, openSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type Database from 'better-sqlite3';
 import { type MigrationMeta, readMigrationFiles } from 'drizzle-orm/migrator';
@@ -15,6 +15,10 @@ const MIGRATIONS_FOLDER = fileURLToPath(new URL('../../../../drizzle', import.me
 /** The text of every `finance_*` view as it is now. */
 const VIEWS_FILE = join(MIGRATIONS_FOLDER, 'views.sql');
 
+/** Copies of before a migration that stay: of the last one, and of the one before. */
+const KEPT_COPIES = 2;
+const COPY_NAME = /^\d{8}T\d{6}Z-[0-9a-f]{8}$/;
+
 export interface MigrationReport {
   /** How many migrations were applied; 0 when the ledger was current. */
   applied: number;
@@ -25,7 +29,7 @@ export interface MigrationReport {
 /**
  * Brings the ledger to the schema of this version, one transaction a migration, and refuses a newer ledger, and one of
  * before the first release.
- * An existing ledger is copied beside itself first. Safe to run from several processes at once: each migration
+ * An existing ledger is copied beside itself first; of such copies the two newest stay. Safe to run from several processes at once: each migration
  * looks again under the write lock whether it is still due.
  */
 export function migrateLedger(connection: Connection, path: string, version: string, nowMs: number): MigrationReport {
@@ -46,6 +50,7 @@ export function migrateLedger(connection: Connection, path: string, version: str
   } finally {
     connection.pragma('foreign_keys = ON');
   }
+  if (backup !== null) removeOldCopies(path, basename(backup));
   return { applied, backup };
 }
 
@@ -139,6 +144,16 @@ function latestApplied(connection: Connection): number {
 
 function latestKnown(migrations: MigrationMeta[]): number {
   return Math.max(0, ...migrations.map((migration) => migration.folderMillis));
+}
+
+/** The copy that was made now stays, whatever its clock said, and the newest before it. A copy that is being made has another name. */
+function removeOldCopies(path: string, made: string): void {
+  const folder = dirname(path);
+  const prefix = `${basename(path)}.before-migration-`;
+  const copies = readdirSync(folder).filter(
+    (name) => name !== made && name.startsWith(prefix) && COPY_NAME.test(name.slice(prefix.length)),
+  );
+  for (const name of copies.sort().slice(0, 1 - KEPT_COPIES)) rmSync(join(folder, name), { force: true });
 }
 
 function copyBeside(connection: Connection, path: string, nowMs: number): string {

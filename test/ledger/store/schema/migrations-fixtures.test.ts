@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import Database from 'better-sqlite3';
@@ -71,6 +71,17 @@ describe.each(fixtures)('a ledger of version $version', ({ file, version }) => {
     onTestFinished(() => void copy.close());
     expect({ views: readViews(copy), schema: schemaOf(copy), dump: allRows(copy) }).toEqual(before);
     expect(() => openReader(backup ?? '')).toThrow(expect.objectContaining({ code: 'ledger_outdated' }));
+  });
+
+  test('leaves the two newest copies of before migrations, and nothing else is removed', () => {
+    const { connection, path } = loadFixture(file);
+    const copies = ['20250101T000000Z-00000001', '20250601T000000Z-00000002'].map((end) => `before-migration-${end}`);
+    const others = ['before-migration-20240101T000000Z-00000003.part', 'before-migration-of-mine', 'saved'];
+    for (const end of [...copies, ...others]) writeFileSync(`${path}.${end}`, '');
+    const { backup } = migrateLedger(connection, path, '99.0.0', NOON);
+    const left = readdirSync(dirname(path)).filter((name) => /ledger\.db\.(before|saved)/.test(name));
+    const expected = [copies[1], ...others].map((end) => `${basename(path)}.${end}`);
+    expect(left.sort()).toEqual([...expected, basename(backup ?? '')].sort());
   });
 
   test('goes on where it was: the next run continues its chain', () => {
