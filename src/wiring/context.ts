@@ -137,6 +137,17 @@ export class Context {
     return this.#writer;
   }
 
+  /** The same of a ledger that exists: commands that correct one must not create an empty one. */
+  async existingWriter(): Promise<Writer> {
+    try {
+      this.reader();
+    } catch (error) {
+      // An older ledger is brought to this version by opening the writer.
+      if (!(error instanceof AppError) || error.code !== 'ledger_outdated') throw error;
+    }
+    return this.writer();
+  }
+
   async #openWriter(): Promise<Writer> {
     const { path, checkpointKeyFile, readerGroup } = this.config.ledger;
     const start = { path, checkpointKeyFile, readerGroup, version: this.version, nowMs: this.clock.now() };

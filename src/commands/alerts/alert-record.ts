@@ -7,7 +7,6 @@ import { formatInteger } from '../../reports/formats/format.ts';
 import { renderTable } from '../../reports/formats/table.ts';
 import { type AlertMoment, alertMoments } from '../../reports/queries/alert-moments.ts';
 import { type AlertDelivery, alertRecord } from '../../reports/queries/alert-record.ts';
-import { openExisting } from '../finance/close.ts';
 import { type CliContext, examples, reportingCommand } from '../shared/cli-context.ts';
 import { alertChart, alertFactLines, alertHead, nextLines } from './alert-screen.ts';
 
@@ -97,7 +96,7 @@ export function ackCommand(cli: CliContext): Command {
     )
     .action((id: string, options: { by?: string; note?: string }) =>
       cli.withContext(async (context) => {
-        const writer = await openExisting(context);
+        const writer = await context.existingWriter();
         const by = options.by ?? userInfo().username;
         await writer.call('acknowledgeAlert', {
           alertId: id,

@@ -5,7 +5,6 @@ import { muteCommand } from '../../alerts/notify/next-commands.ts';
 import { inertText } from '../../core/text/inert-text.ts';
 import { alertMoments } from '../../reports/queries/alert-moments.ts';
 import { alertRecord } from '../../reports/queries/alert-record.ts';
-import { openExisting } from '../finance/close.ts';
 import { type CliContext, examples, reportingCommand } from '../shared/cli-context.ts';
 
 export function feedbackCommand(cli: CliContext): Command {
@@ -26,7 +25,7 @@ export function feedbackCommand(cli: CliContext): Command {
     )
     .action((id: string, label: FeedbackLabel, options: { note?: string; by?: string }) =>
       cli.withContext(async (context) => {
-        const writer = await openExisting(context);
+        const writer = await context.existingWriter();
         const by = options.by ?? userInfo().username;
         const nowMs = context.clock.now();
         await writer.call('recordFeedback', { alertId: id, label, note: options.note ?? null, by, nowMs });

@@ -9,7 +9,6 @@ import { renderTable, type TableColumn } from '../../reports/formats/table.ts';
 import { alertRecord } from '../../reports/queries/alert-record.ts';
 import { anyTenantFits, type MutePreview, mutePreview } from '../../reports/queries/mute-preview.ts';
 import { type SilenceRow, silenceRows } from '../../reports/queries/silences.ts';
-import { openExisting } from '../finance/close.ts';
 import { requireKnownWorkspace } from '../shared/choose-workspace.ts';
 import { type CliContext, examples, reportingCommand } from '../shared/cli-context.ts';
 import { firstRows, LIMIT_OPTION } from '../shared/limit.ts';
@@ -69,7 +68,7 @@ export function unsilenceCommand(cli: CliContext): Command {
     .addHelpText('after', examples('usage-ledger alerts unsilence silence_1f2e3d4c5b6a'))
     .action((silenceId: string, options: { by?: string }) =>
       cli.withContext(async (context) => {
-        const writer = await openExisting(context);
+        const writer = await context.existingWriter();
         const by = options.by ?? userInfo().username;
         await writer.call('endSilence', { silenceId, by, nowMs: context.clock.now() });
         if (cli.json) cli.printJson({ silence_id: silenceId, ended_by: by });
@@ -126,7 +125,7 @@ async function mute(cli: CliContext, kind: SilenceRequest['kind'], options: Mute
     const nowMs = context.clock.now();
     const subject = options.alert === undefined ? null : alertRecord(context.reader().connection, options.alert).alert;
     const request = muteRequest(kind, options, { subject, nowMs });
-    const writer = await openExisting(context);
+    const writer = await context.existingWriter();
     const silenceId = await writer.call('addSilence', request);
     const { connection } = context.reader();
     const { workspaceId, tenant } = request;

@@ -1,11 +1,10 @@
 import { userInfo } from 'node:os';
 import type { Command } from 'commander';
-import { AppError, UsageError } from '../../core/errors.ts';
+import { UsageError } from '../../core/errors.ts';
 import { parsePeriod } from '../../core/period.ts';
 import { inertText } from '../../core/text/inert-text.ts';
 import type { PeriodEvent } from '../../ledger/journal/close/close-period.ts';
 import { formatInteger } from '../../reports/formats/format.ts';
-import type { Context } from '../../wiring/context.ts';
 import { chooseWorkspace } from '../shared/choose-workspace.ts';
 import { type CliContext, examples, reportingCommand } from '../shared/cli-context.ts';
 
@@ -33,7 +32,7 @@ export function closeCommand(cli: CliContext): Command {
     .action((text: string, options: CloseOptions) =>
       cli.withContext(async (context) => {
         const workspace = chooseWorkspace(context.config, options.workspace);
-        const writer = await openExisting(context);
+        const writer = await context.existingWriter();
         const event = await writer.call('closePeriod', {
           workspaceId: workspace.id,
           period: parsePeriod(text),
@@ -65,22 +64,11 @@ export function reopenCommand(cli: CliContext): Command {
           throw new UsageError('reopen needs --by and --note', 'say who reopens the period and why: auditors will ask');
         }
         const workspace = chooseWorkspace(context.config, options.workspace);
-        const writer = await openExisting(context);
+        const writer = await context.existingWriter();
         const request = { workspaceId: workspace.id, period: parsePeriod(text), by, note, nowMs: context.clock.now() };
         report(cli, await writer.call('reopenPeriod', request));
       }),
     );
-}
-
-/** Opens the writer of a ledger that exists: commands that correct one must not create an empty one. */
-export async function openExisting(context: Context): ReturnType<Context['writer']> {
-  try {
-    context.reader();
-  } catch (error) {
-    // An older ledger is brought to this version by opening the writer.
-    if (!(error instanceof AppError) || error.code !== 'ledger_outdated') throw error;
-  }
-  return context.writer();
 }
 
 function report(cli: CliContext, event: PeriodEvent & { checkpointFault: string | null }): void {

@@ -13,7 +13,6 @@ import { recordedUsage } from '../../reports/queries/recorded-usage.ts';
 import { tenantNames } from '../../reports/queries/tenants.ts';
 import { type CliContext, examples, reportingCommand } from '../shared/cli-context.ts';
 import { firstRows, LIMIT_OPTION } from '../shared/limit.ts';
-import { openExisting } from './close.ts';
 import { bringRatesIntoForce } from './statement.ts';
 
 export function ratesCommand(cli: CliContext): Command {
@@ -35,7 +34,7 @@ function importCommand(cli: CliContext): Command {
           throw new UsageError('the configuration has `rates:`', 'change them there, or remove them to import cards');
         }
         const cards = loadRates(resolve(cli.io.cwd, file), cli.io.env);
-        const writer = await openExisting(context);
+        const writer = await context.existingWriter();
         const change = await writer.call('setCards', { cards, source: 'import', nowMs: context.clock.now() });
         if (cli.json) cli.printJson({ cards: cards.length, ...change });
         else cli.print(`${cards.length} cards in force: ${change.added} added, ${change.retired} retired`);

@@ -17,7 +17,6 @@ import { lineWords, priceWords, STATE_WORDS, statementHtml } from '../../reports
 import type { Context } from '../../wiring/context.ts';
 import { chooseWorkspace } from '../shared/choose-workspace.ts';
 import { type CliContext, EXIT, examples, reportingCommand } from '../shared/cli-context.ts';
-import { openExisting } from './close.ts';
 import {
   addSheetOptions,
   chosenFormat,
@@ -96,7 +95,7 @@ async function showStatement(
 
 /** The ledger learns of cards in the configuration when it is opened for writing; without any nothing is written. */
 export async function bringRatesIntoForce(context: Context): Promise<void> {
-  if (context.config.rates !== null) await openExisting(context);
+  if (context.config.rates !== null) await context.existingWriter();
 }
 
 /** A line as tables and CSV show it. */

@@ -10,7 +10,6 @@ import { chooseWorkspace, requireKnownWorkspace } from '../shared/choose-workspa
 import { type CliContext, examples, reportingCommand } from '../shared/cli-context.ts';
 import { readCsvFile } from '../shared/csv-file.ts';
 import { LIMIT_OPTION, noteMore } from '../shared/limit.ts';
-import { openExisting } from './close.ts';
 
 export function tenantsCommand(cli: CliContext): Command {
   return new Command('tenants')
@@ -32,7 +31,7 @@ function importCommand(cli: CliContext): Command {
       cli.withContext(async (context) => {
         const { id: workspaceId } = chooseWorkspace(context.config, options.workspace);
         const names = readNames(resolve(cli.io.cwd, file));
-        const writer = await openExisting(context);
+        const writer = await context.existingWriter();
         const dryRun = options.dryRun === true;
         const report = await writer.call('importNames', { workspaceId, names, dryRun, nowMs: context.clock.now() });
         printReport(cli, report, dryRun);

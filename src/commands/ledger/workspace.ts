@@ -7,7 +7,6 @@ import { inertText } from '../../core/text/inert-text.ts';
 import { ledgerId } from '../../ledger/store/schema/identity.ts';
 import { formatInteger } from '../../reports/formats/format.ts';
 import type { Context } from '../../wiring/context.ts';
-import { openExisting } from '../finance/close.ts';
 import { type CliContext, examples, reportingCommand } from '../shared/cli-context.ts';
 import { withStopSignal } from '../shared/stop-signal.ts';
 
@@ -49,7 +48,7 @@ async function exportWorkspace(cli: CliContext, context: Context, id: string, op
   const target = resolve(cli.io.cwd, out);
   const ledgerPath = context.config.ledger.path;
   const { backupLedger, requireFreeTarget } = await import('../../ledger/transfer/backup/backup.ts');
-  const writer = await openExisting(context);
+  const writer = await context.existingWriter();
   // What forbids the file is said before the workspace is closed.
   requireFreeTarget(target, ledgerPath, force);
   const { already, waiting } = await writer.call('sealWorkspace', { workspaceId: id, by, nowMs: cli.now() });
@@ -146,7 +145,7 @@ function keepCommand(cli: CliContext): Command {
     .addHelpText('after', examples('usage-ledger workspace keep ws-123'))
     .action((id: string, { force = false, by = userInfo().username }: { force?: boolean; by?: string }) =>
       cli.withContext(async (context) => {
-        const writer = await openExisting(context);
+        const writer = await context.existingWriter();
         if (!force) await requireUnclaimed(context, id);
         await writer.call('keepWorkspace', { workspaceId: id, by, nowMs: cli.now() });
         if (cli.json) cli.printJson({ workspace_id: id, kept: true });
