@@ -18,7 +18,7 @@ import type { ReplicaParts } from './replica/start-replica.ts';
 import { schedulesOf, type WorkspaceSchedule } from './schedules.ts';
 import { createSlotHistory } from './slot-history.ts';
 import { startStaleWatch } from './stale-watch.ts';
-import { startFileSchedules, startUpkeep } from './upkeep.ts';
+import { startFileSchedules, startUpkeep, startWatchOfClock } from './upkeep.ts';
 
 /**
  * Running jobs are cut off when the grace is over: a run that goes on for longer publishes nothing and is begun anew by the
@@ -124,6 +124,7 @@ async function startParts(
   const onBegin = (workspaceId: string): void => waits.begun(workspaceId);
   queue.start(createSyncHandler(context, { notified, onBegin, postpone: scheduler.postpone }));
   startFileSchedules(context, events, intake);
+  startWatchOfClock(context, events, intake);
   return { queue, probe, deliveries };
 }
 

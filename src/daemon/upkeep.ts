@@ -1,7 +1,10 @@
+import type { LedgerRule } from '../alerts/rules/rule.ts';
 import type { Releasers } from '../core/process/releasers.ts';
 import { closesInForce } from '../ledger/journal/close/closes-in-force.ts';
+import { timesAhead } from '../ledger/journal/times-ahead.ts';
 import type { Context } from '../wiring/context.ts';
 import { startBackupSchedule } from './backup/backup-schedule.ts';
+import { startClockWatch } from './clock-watch.ts';
 import type { DaemonEvents } from './daemon-events.ts';
 import { startExportSchedule } from './exports/export-schedule.ts';
 import { type RetentionOptions, startRetention } from './retention.ts';
@@ -20,6 +23,22 @@ export async function startUpkeep(context: Context, releasers: Releasers): Promi
   releasers.push(() => retention.stop());
 }
 
+/** Says when the ledger holds times to come. */
+export function startWatchOfClock(context: Context, events: DaemonEvents, releasers: Releasers): void {
+  const { clock, logger } = context;
+  const { connection } = context.reader();
+  const tell = tellBy(context, events, 'clock_moved');
+  const watch = startClockWatch({ timesAhead: (nowMs) => timesAhead(connection, nowMs), tell, clock, logger });
+  releasers.push(() => watch.stop());
+}
+
+/** Raises an alert about the ledger as a whole, or with null ends it. */
+function tellBy(context: Context, events: DaemonEvents, rule: LedgerRule): (detail: string | null) => Promise<void> {
+  return async (detail) => {
+    if ((await context.tellOfLedger({ rule, detail })) > 0) events.emit('notified');
+  };
+}
+
 /** The files that are made by themselves. */
 export function startFileSchedules(context: Context, events: DaemonEvents, releasers: Releasers): void {
   const { config, clock, logger } = context;
@@ -30,9 +49,7 @@ export function startFileSchedules(context: Context, events: DaemonEvents, relea
   }
   if (config.exports.length === 0) return;
   const closesAfter = (eventSeq: number) => closesInForce(connection, eventSeq);
-  const tell = async (detail: string | null): Promise<void> => {
-    if ((await context.tellOfLedger({ rule: 'export_failed', detail })) > 0) events.emit('notified');
-  };
+  const tell = tellBy(context, events, 'export_failed');
   const exports = startExportSchedule({ config, closesAfter, tell, clock, logger });
   releasers.push(() => exports.stop());
 }

@@ -1,3 +1,4 @@
+import { ageMs } from '../core/stored-time.ts';
 import { linkAt } from '../ledger/journal/links.ts';
 import { headOfChain } from '../ledger/journal/runs/digest.ts';
 import type { LedgerConnection } from '../ledger/store/file/open.ts';
@@ -14,9 +15,13 @@ export interface Lag {
 export function lagOf(connection: LedgerConnection, position: number, nowMs: number): Lag {
   const links = Math.max(0, headOfChain(connection).seq - position);
   if (links === 0) return { links, seconds: 0 };
-  const since = timeOfLink(connection, position + 1);
-  const sinceMs = since === null ? nowMs : Date.parse(since);
-  return { links, seconds: Math.max(0, Math.round((nowMs - sinceMs) / 1000)) };
+  // The first whose time is known: one of the future says nothing of its age.
+  let waitedMs: number | null = null;
+  for (let seq = position + 1; seq <= position + links && waitedMs === null; seq += 1) {
+    const at = timeOfLink(connection, seq);
+    waitedMs = at === null ? null : ageMs(Date.parse(at), nowMs);
+  }
+  return { links, seconds: Math.round((waitedMs ?? 0) / 1000) };
 }
 
 /** When a link of the chain was made, as an ISO time; null when there is no such link. */

@@ -160,6 +160,7 @@ function selfLine(facts: Facts): string {
 const LEDGER_ENDS: Record<LedgerRule, string> = {
   publish_stale: 'the replica has what the ledger has',
   export_failed: 'all files are written again',
+  clock_moved: 'no time in the ledger is to come any more',
 };
 
 /** What each rule is called in a sentence. */
@@ -177,9 +178,10 @@ const TITLES: Record<RuleName, string> = {
   sync_stale: 'No complete run',
   sync_failed: 'Sync failed',
   auth_failed: 'Credentials refused',
-  clock_skew: 'WallClock is off',
+  clock_skew: 'Clock is off',
   publish_stale: 'Replica is late',
   export_failed: 'Exports fail',
+  clock_moved: 'Clock was set back',
 };
 
 const DRIVERS: Record<ChangeReason, string> = {

@@ -13,11 +13,11 @@ export const NO_USAGE: UsageFigures = { credits: 0n, requests: 0n };
 /** Rules about ourselves: while one of them fires, nobody is told of what the others find. */
 export const SELF_RULES = [
   ...(['sync_stale', 'sync_failed', 'auth_failed', 'clock_skew'] as const),
-  ...(['publish_stale', 'export_failed'] as const),
+  ...(['publish_stale', 'export_failed', 'clock_moved'] as const),
 ] as const;
 export type SelfRule = (typeof SELF_RULES)[number];
 /** Of these, the ones about the ledger as a whole: no run of a workspace proves them gone, and nothing else explains them. */
-export const LEDGER_RULES = ['publish_stale', 'export_failed'] as const satisfies readonly SelfRule[];
+export const LEDGER_RULES = ['publish_stale', 'export_failed', 'clock_moved'] as const satisfies readonly SelfRule[];
 export type LedgerRule = (typeof LEDGER_RULES)[number];
 
 export function isLedgerRule(rule: RuleName): rule is LedgerRule {
@@ -49,6 +49,7 @@ export const RULE_VERSION: Readonly<Record<RuleName, number>> = {
   clock_skew: 1,
   publish_stale: 1,
   export_failed: 1,
+  clock_moved: 1,
 };
 
 /** The rule holds. */

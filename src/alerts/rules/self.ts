@@ -22,10 +22,10 @@ export function judgeFailedRun({ code, retryable, clockSkewMs }: FailedRun): { r
   return { rule: 'sync_failed', judgement: failing(retryable ? 0 : null) };
 }
 
-/** Something about the ledger as a whole is wrong, or with null no more: a late replica, files that are not written. */
+/** Something about the ledger as a whole is wrong, or with null no more: a late replica, files that are not written, times to come. */
 export function judgeLedger(rule: LedgerRule, detail: string | null): Judgement {
   if (detail === null) return clear(true);
-  const severity = rule === 'export_failed' ? 'warning' : 'critical';
+  const severity = rule === 'publish_stale' ? 'critical' : 'warning';
   return holds({ stage: 'certain', severity, threshold: null, confirmAfterMs: null });
 }
 

@@ -21,6 +21,7 @@ import { checkReplica } from './check-replica.ts';
 import { checkRoutes } from './check-routes.ts';
 import { checkSchedule } from './check-schedule.ts';
 import { checkService } from './check-service.ts';
+import { checkTimes } from './check-times.ts';
 import { checkVariables } from './check-variables.ts';
 import { type Finding, fail, ok } from './finding.ts';
 import { probeService } from './probe/probe.ts';
@@ -123,6 +124,7 @@ async function examineAll(
     ['variables', () => checkVariables(config, env)],
     ['schedule', () => checkSchedule(config, clock.now())],
     ['ledger', () => checkLedger(config.ledger)],
+    ['clock', () => checkTimes(path, clock.now())],
     ['sqlite', checkSqlite],
     ['modes', () => checkModes(config, cwd)],
     ['exports', () => checkExports(config, clock.now())],

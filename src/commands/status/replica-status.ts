@@ -2,7 +2,7 @@ import { UsageError } from '../../core/errors.ts';
 import { counted } from '../../core/text/counted.ts';
 import { inertText } from '../../core/text/inert-text.ts';
 import type { ReplicaClient } from '../../publish/connect.ts';
-import { formatInteger, relativeTime } from '../../reports/formats/format.ts';
+import { formatInteger, timeAgo } from '../../reports/formats/format.ts';
 import { renderTable, type TableColumn, type TableOptions } from '../../reports/formats/table.ts';
 import type { Context } from '../../wiring/context.ts';
 import type { CliContext } from '../shared/cli-context.ts';
@@ -129,7 +129,7 @@ export function replicaLines(
 }
 
 function columns(nowMs: number): TableColumn<ReplicaLedger>[] {
-  const ago = (at: string | null): string => (at === null ? 'never' : relativeTime(Date.parse(at), nowMs));
+  const ago = (at: string | null): string => timeAgo(at, nowMs);
   return [
     { key: 'ledger_id', header: 'Ledger' },
     { key: 'published_by', header: 'Host', format: (by) => inertText(by.replace(/ \d+$/, '')) },

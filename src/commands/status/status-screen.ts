@@ -1,9 +1,10 @@
 import type { DisabledChannel } from '../../alerts/outbox/channel-states.ts';
 import { inertText } from '../../core/text/inert-text.ts';
 import { type WorkspaceLine, type WorkspaceState, worstFirst } from '../../daemon/http/workspace-state.ts';
+import { describeAhead, type TimesAhead } from '../../ledger/journal/times-ahead.ts';
 import type { ReplicaStanding } from '../../publish/receive/probe-replica.ts';
 import type { ExportStanding } from '../../reports/files/export-folder.ts';
-import { formatInteger, relativeTime } from '../../reports/formats/format.ts';
+import { formatInteger, timeAgo } from '../../reports/formats/format.ts';
 import { type CellStyle, renderTable, type TableColumn, type TableOptions } from '../../reports/formats/table.ts';
 import type { OutboxCounts } from '../../reports/queries/status.ts';
 import { proseLines } from '../shared/prose.ts';
@@ -20,6 +21,8 @@ export interface StatusReport {
   exports: ExportStanding[];
   /** Who keeps the ledger from being written; null when nobody does. */
   lockedBy: string | null;
+  /** What of the ledger lies in the future; null when nothing does. */
+  ahead: TimesAhead | null;
   /** Null: none is configured. */
   replica: { standing: ReplicaStanding; words: string } | null;
 }
@@ -46,7 +49,7 @@ const INDENT = 8;
 
 /** What is wrong stands first. */
 export function statusLines(report: StatusReport, options: ScreenOptions): string[] {
-  const { workspaces, openAlerts, outbox, disabled, queue, exports, replica, lockedBy } = report;
+  const { workspaces, openAlerts, outbox, disabled, queue, exports, replica, lockedBy, ahead } = report;
   const sorted = worstFirst(workspaces);
   const shown = sorted.slice(0, options.limit);
   const wide = options.width === undefined || options.width >= WIDE;
@@ -55,6 +58,7 @@ export function statusLines(report: StatusReport, options: ScreenOptions): strin
     ...(lockedBy === null
       ? []
       : [`ledger  ${inertText(lockedBy)} keeps it locked: until that ends, no sync can publish`]),
+    ...(ahead === null ? [] : [`clock   ${describeAhead(ahead, options.nowMs)}`]),
     `alerts  ${formatInteger(openAlerts)} open`,
     `outbox  ${formatInteger(outbox.pending)} pending, ${formatInteger(outbox.dead)} dead${held}`,
     ...disabled.map(
@@ -85,7 +89,7 @@ function exportFacts(exports: StatusReport['exports'], nowMs: number): string[] 
     });
   }
   const last = exports.reduce((latest, { writtenAt }) => ((writtenAt ?? '') > latest ? (writtenAt ?? '') : latest), '');
-  const when = last === '' ? 'no file yet' : `last file ${relativeTime(Date.parse(last), nowMs)}`;
+  const when = last === '' ? 'no file yet' : `last file ${timeAgo(last, nowMs)}`;
   return [`exports ${formatInteger(exports.length)}, ${when}`];
 }
 
@@ -107,7 +111,7 @@ function whyFailed({ last_run, ...line }: WorkspaceLine, wide: boolean): string[
 }
 
 function columns(lines: readonly WorkspaceLine[], nowMs: number, wide: boolean): TableColumn<WorkspaceLine>[] {
-  const ago = (at: string | null) => (at === null ? 'never' : relativeTime(Date.parse(at), nowMs));
+  const ago = (at: string | null) => timeAgo(at, nowMs);
   const named = lines.some(({ name, workspace_id }) => name !== workspace_id);
   const covers: TableColumn<WorkspaceLine> = {
     key: 'covers_from',

@@ -3,6 +3,7 @@ import { disabledChannels } from '../../alerts/outbox/channel-states.ts';
 import { isoTime, sleep } from '../../core/clock.ts';
 import { UsageError } from '../../core/errors.ts';
 import { workspaceLines } from '../../daemon/http/workspace-state.ts';
+import { timesAhead } from '../../ledger/journal/times-ahead.ts';
 import { lockHolder } from '../../ledger/store/file/write-lock.ts';
 import { ledgerId, queueInUse } from '../../ledger/store/schema/identity.ts';
 import { exportStanding } from '../../reports/files/export-folder.ts';
@@ -61,7 +62,7 @@ async function showStatus(cli: CliContext, context: Context, options: StatusOpti
     cli.print(statusLines(report, { ...cli.tableOptions, nowMs: context.clock.now(), limit }).join('\n'));
     return;
   }
-  const { workspaces, openAlerts, outbox, disabled, queue, exports, replica } = report;
+  const { workspaces, openAlerts, outbox, disabled, queue, exports, replica, ahead } = report;
   const ledger = {
     ...{ path: context.config.ledger.path, ledger_id: ledgerId(context.reader().connection) },
     locked_by: report.lockedBy,
@@ -73,6 +74,7 @@ async function showStatus(cli: CliContext, context: Context, options: StatusOpti
     outbox,
     disabled_channels: disabled.map(({ name, disabledAt, reason }) => ({ name, disabled_at: disabledAt, reason })),
     queue,
+    times_ahead: ahead && { count: ahead.count, latest_at: ahead.latestAt },
     exports: exports.map(({ name, writtenAt, failing }) => ({ name, last_file_at: writtenAt, failing })),
     replica: replica && {
       position: replica.standing.position,
@@ -112,6 +114,7 @@ async function readStatus(context: Context, workspaceId: string | undefined): Pr
     queue: queue.status,
     exports,
     lockedBy: lockHolder(context.config.ledger.path, PATIENCE_MS),
+    ahead: timesAhead(connection, context.clock.now()),
     replica: await lookAtReplica(context),
   };
 }

@@ -16,6 +16,7 @@ export const RULES = [
   'clock_skew',
   'publish_stale',
   'export_failed',
+  'clock_moved',
 ] as const;
 export type RuleName = (typeof RULES)[number];
 

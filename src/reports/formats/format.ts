@@ -1,3 +1,4 @@
+import { canHaveHappened } from '../../core/stored-time.ts';
 import { inOneUnit } from '../../core/text/duration.ts';
 
 /**
@@ -14,6 +15,13 @@ export function formatInteger(value: number | bigint): string {
 /** A plain decimal, such as an amount, with thousands separators: `-1,234.50`. For people; exact. */
 export function formatDecimal(plain: string): string {
   return plain.replace(/^-?\d+/, (whole) => whole.replace(/\B(?=(\d{3})+$)/g, ','));
+}
+
+/** How long ago something happened, in words; `unknown` where it lies more than a minute in the future. */
+export function timeAgo(at: string | null, nowMs: number): string {
+  if (at === null) return 'never';
+  const epochMs = Date.parse(at);
+  return canHaveHappened(epochMs, nowMs) ? relativeTime(epochMs, nowMs) : 'unknown';
 }
 
 /** The time between two instants in words, rounded down to one unit: `3 min ago`, `in 2 h`, `just now` below 1 s. */

@@ -12,7 +12,7 @@ import { creditPricer } from '../../ledger/journal/charges/credit-pricer.ts';
 import type { LedgerConnection } from '../../ledger/store/file/open.ts';
 import { query } from '../../ledger/store/query.ts';
 import { alerts } from '../../ledger/store/schema/alert-tables.ts';
-import { and, asc, desc, eq, isNotNull, max } from '../../ledger/store/schema/drizzle.ts';
+import { and, asc, desc, eq, isNotNull } from '../../ledger/store/schema/drizzle.ts';
 import { periodOfKey } from '../../ledger/store/schema/keys.ts';
 import { outbox } from '../../ledger/store/schema/outbox-tables.ts';
 import { runs } from '../../ledger/store/schema/run-tables.ts';
@@ -43,9 +43,11 @@ export function alertMoments(connection: LedgerConnection, { alert }: AlertRecor
   const last = lastTold(connection, row.alertKey);
   const isApplied = and(eq(runs.workspaceKey, row.workspaceKey), eq(runs.status, 'applied'));
   const lastRun = query(connection)
-    .select({ at: max(runs.finishedAt) })
+    .select({ at: runs.finishedAt })
     .from(runs)
     .where(isApplied)
+    .orderBy(desc(runs.runKey))
+    .limit(1)
     .get();
   const at = lastRun?.at ?? alert.last_changed_at;
   const figures = observe(connection, row, alert, at);

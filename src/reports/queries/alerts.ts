@@ -57,7 +57,8 @@ export function alertRows(connection: LedgerConnection, { states, ...filters }: 
   const rows = connection
     .prepare(
       `SELECT f.*,
-         (SELECT max(r.finished_at) FROM runs r WHERE r.workspace_key = a.workspace_key AND r.status = 'applied') AS read_at
+         (SELECT r.finished_at FROM runs r WHERE r.workspace_key = a.workspace_key AND r.status = 'applied'
+          ORDER BY r.run_key DESC LIMIT 1) AS read_at
        FROM finance_alerts f JOIN alerts a USING (alert_id) ${where === '' ? 'WHERE' : `${where} AND`} ${own}`,
     )
     .safeIntegers()

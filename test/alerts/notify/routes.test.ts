@@ -50,6 +50,7 @@ test('what reaches nobody is named, each rule with the severities that it can ha
         'clock_skew',
         'publish_stale',
         'export_failed',
+        'clock_moved',
       ],
     },
   ]);

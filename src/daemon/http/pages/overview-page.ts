@@ -1,5 +1,5 @@
 import { htmlText } from '../../../core/text/html-text.ts';
-import { formatInteger, relativeTime } from '../../../reports/formats/format.ts';
+import { formatInteger, relativeTime, timeAgo } from '../../../reports/formats/format.ts';
 import { QUEUE_BOARD_PATH } from '../queue-board.ts';
 import type { WorkspaceLine, WorkspaceState } from '../workspace-state.ts';
 import type { Overview } from './overview-data.ts';
@@ -111,7 +111,7 @@ function verdict(overview: Overview): string {
 
 function workspaceCells(line: WorkspaceLine, nowMs: number): string[] {
   const { word, kind } = STATES[line.state];
-  const ago = (at: string | null) => (at === null ? 'never' : relativeTime(Date.parse(at), nowMs));
+  const ago = (at: string | null) => timeAgo(at, nowMs);
   const id = line.name === line.workspace_id ? '' : ` <small>${htmlText(line.workspace_id)}</small>`;
   return [
     `${htmlText(line.name)}${id}`,

@@ -1,0 +1,45 @@
+import { expect, onTestFinished, test } from 'vitest';
+import { evaluateLedger } from '../../../src/alerts/evaluate/evaluate-self.ts';
+import { routesOf } from '../../../src/alerts/notify/routes.ts';
+import { checkTimes } from '../../../src/commands/doctor/check-times.ts';
+import { createLogger } from '../../../src/core/logger.ts';
+import { startClockWatch } from '../../../src/daemon/clock-watch.ts';
+import { timesAhead } from '../../../src/ledger/journal/times-ahead.ts';
+import { openLedger, publish, usageRecord } from '../../support/open-ledger.ts';
+import { NOON } from '../../support/time/test-clock.ts';
+import { createVirtualClock } from '../../support/time/virtual-clock.ts';
+
+const HOUR_MS = 3_600_000;
+const LOG = routesOf([{ type: 'log', name: 'log' }]);
+
+test('times to come are said once, in the log, by an alert and by doctor, until they have come', async () => {
+  const { path, connection } = openLedger();
+  const clock = createVirtualClock(NOON);
+  const lines: { msg: string }[] = [];
+  const logger = createLogger({ destination: { write: (line) => void lines.push(JSON.parse(line)) } });
+  const tell = async (detail: string | null): Promise<void> => {
+    evaluateLedger(connection, { rule: 'clock_moved', detail }, { channels: LOG, nowMs: clock.now() });
+  };
+  const alerts = () => connection.prepare("SELECT state FROM finance_alerts WHERE rule = 'clock_moved'").pluck().all();
+  publish(connection, [usageRecord('acme', 10)], { nowMs: NOON });
+  const watch = startClockWatch({ timesAhead: (nowMs) => timesAhead(connection, nowMs), tell, clock, logger });
+  onTestFinished(() => watch.stop());
+  await clock.advance(5 * 60_000);
+  expect([lines, alerts(), checkTimes(path, clock.now())]).toEqual([[], [], []]);
+
+  publish(connection, [usageRecord('acme', 11)], { nowMs: NOON + 9 * HOUR_MS });
+  await clock.advance(5 * 60_000);
+  expect(lines.map(({ msg }) => msg)).toEqual(['the ledger holds times to come']);
+  expect(alerts()).toEqual(['firing']);
+  expect(checkTimes(path, clock.now())).toMatchObject([
+    {
+      check: 'clock',
+      status: 'warn',
+      message: expect.stringContaining('1 run or close of the ledger has a time to come'),
+    },
+  ]);
+
+  await clock.advance(9 * HOUR_MS);
+  expect(alerts()).toEqual(['resolved']);
+  expect(checkTimes(path, clock.now())).toEqual([]);
+});
