@@ -53,7 +53,7 @@ export class Post {
         },
         channels,
         clock,
-        random: randomness.fraction,
+        random: () => randomness.fraction(),
       },
       notificationId,
       signal,

@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { startMailServer } from '../alerts/channels/mail-server.ts';
 import { startReceiver } from '../alerts/channels/receiver.ts';
-import { startConnectProxy, startTlsServer } from '../support/connect-proxy.ts';
-import { privateAuthority } from '../support/self-signed.ts';
+import { startConnectProxy, startTlsServer } from '../support/net/connect-proxy.ts';
+import { privateAuthority } from '../support/net/self-signed.ts';
 import { createWorld, FIRST, parseJson, type World, workspaceSettings } from './world.ts';
 
 interface Check {

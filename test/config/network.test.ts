@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { secretsOf } from '../../src/config/reading/secrets.ts';
-import { privateAuthority } from '../support/self-signed.ts';
+import { privateAuthority } from '../support/net/self-signed.ts';
 import { configCases, WORKSPACE } from './config-cases.ts';
 
 const cases = configCases();

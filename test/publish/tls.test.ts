@@ -4,9 +4,9 @@ import { expect, onTestFinished, test } from 'vitest';
 import { connectReplica, type ReplicaSettings } from '../../src/publish/connect.ts';
 import { createWorld, FIRST, workspaceSettings } from '../commands/world.ts';
 import { freePort } from '../queue/support.ts';
+import { privateAuthority } from '../support/net/self-signed.ts';
 import { serverUser, startPostgres } from '../support/postgres.ts';
 import { rejection } from '../support/rejection.ts';
-import { privateAuthority } from '../support/self-signed.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 /** A server on a port of its own, which takes nobody over it without encryption where it has a certificate. */

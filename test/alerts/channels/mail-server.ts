@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
 import { onTestFinished } from 'vitest';
-import { selfSigned } from '../../support/self-signed.ts';
+import { selfSigned } from '../../support/net/self-signed.ts';
 
 const CERTIFICATE = selfSigned();
 

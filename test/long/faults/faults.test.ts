@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { closeSync, openSync, rmSync, writeSync } from 'node:fs';
 import { expect, onTestFinished, test } from 'vitest';
-import { Random } from '../../ledger/audit/verify/tamper/random.ts';
+import { Random } from '../../support/random.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { type FaultySync, type Injection, startFaultySync } from './faulty-sync.ts';
 

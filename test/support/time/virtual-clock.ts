@@ -4,25 +4,45 @@ import type { Clock } from '../../../src/core/clock.ts';
 export interface VirtualClock extends Clock {
   /** Lets `ms` pass; timers that are due call back in their order, and what they began gets its turn between them. */
   advance(ms: number): Promise<void>;
+  /** Goes to the next timer that is due by `endMs` of `monotonic` and calls it back; false when there is none. */
+  fireNext(endMs: number): Promise<boolean>;
   /** Timers that have not called back yet. */
   readonly waiting: number;
   /** Sets the wall clock forward or, negative, back; timers do not notice. */
   step(ms: number): void;
 }
 
+interface Timer {
+  id: number;
+  atMs: number;
+  call: () => void;
+}
+
 export function createVirtualClock(startMs: number): VirtualClock {
-  const timers = new Map<number, { atMs: number; call: () => void }>();
+  const timers = new Map<number, Timer>();
   let elapsedMs = 0;
   let offsetMs = startMs;
   let nextId = 0;
-  const firstUntil = (endMs: number): [number, { atMs: number; call: () => void }] | undefined =>
-    [...timers].filter(([, { atMs }]) => atMs <= endMs).sort(([i, a], [j, b]) => a.atMs - b.atMs || i - j)[0];
+  const next = (): Timer | undefined => {
+    let first: Timer | undefined;
+    for (const timer of timers.values()) if (first === undefined || timer.atMs < first.atMs) first = timer;
+    return first;
+  };
+  const fireNext = async (endMs: number): Promise<boolean> => {
+    const due = next();
+    if (due === undefined || due.atMs > endMs) return false;
+    timers.delete(due.id);
+    elapsedMs = due.atMs;
+    due.call();
+    await settled();
+    return true;
+  };
   return {
-    now: () => offsetMs + elapsedMs,
+    now: () => Math.floor(offsetMs + elapsedMs),
     monotonic: () => elapsedMs,
     after(delayMs, call) {
       const id = nextId++;
-      timers.set(id, { atMs: elapsedMs + Math.max(0, delayMs), call });
+      timers.set(id, { id, atMs: elapsedMs + Math.max(0, delayMs), call });
       return () => {
         timers.delete(id);
       };
@@ -30,16 +50,11 @@ export function createVirtualClock(startMs: number): VirtualClock {
     get waiting() {
       return timers.size;
     },
+    fireNext,
     async advance(ms) {
       const endMs = elapsedMs + ms;
       await settled();
-      for (let due = firstUntil(endMs); due !== undefined; due = firstUntil(endMs)) {
-        const [id, { atMs, call }] = due;
-        timers.delete(id);
-        elapsedMs = atMs;
-        call();
-        await settled();
-      }
+      while (await fireNext(endMs));
       elapsedMs = endMs;
     },
     step(ms) {
@@ -49,6 +64,6 @@ export function createVirtualClock(startMs: number): VirtualClock {
 }
 
 /** Promises that wait for nothing but each other have run. */
-function settled(): Promise<void> {
+export function settled(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

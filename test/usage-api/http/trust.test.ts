@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest';
 import type { UsageApiClient, UsageApiClientOptions } from '../../../src/usage-api/client.ts';
-import { startConnectProxy, startTlsServer } from '../../support/connect-proxy.ts';
-import { privateAuthority, selfSigned } from '../../support/self-signed.ts';
+import { startConnectProxy, startTlsServer } from '../../support/net/connect-proxy.ts';
+import { privateAuthority, selfSigned } from '../../support/net/self-signed.ts';
 import { clientOf, item, page, rejection } from '../service-double.ts';
 
 const PAGE = JSON.stringify(page([item()]));

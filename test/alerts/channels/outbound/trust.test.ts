@@ -3,8 +3,8 @@ import { createEmailChannel } from '../../../../src/alerts/channels/email-channe
 import { createWebhookChannel } from '../../../../src/alerts/channels/webhook-channel.ts';
 import { testPayload } from '../../../../src/alerts/notify/service-notices.ts';
 import { systemClock } from '../../../../src/core/clock.ts';
-import { startConnectProxy, startTlsServer } from '../../../support/connect-proxy.ts';
-import { privateAuthority } from '../../../support/self-signed.ts';
+import { startConnectProxy, startTlsServer } from '../../../support/net/connect-proxy.ts';
+import { privateAuthority } from '../../../support/net/self-signed.ts';
 import { startMailServer } from '../mail-server.ts';
 
 const PAYLOAD = testPayload({ notificationId: 'msg_1', channel: 'hook', createdAt: '2026-03-20T12:00:00.000Z' });

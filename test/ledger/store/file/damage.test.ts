@@ -6,9 +6,9 @@ import { verifyLedger } from '../../../../src/ledger/audit/verify/verify.ts';
 import { type LedgerConnection, openForWriting } from '../../../../src/ledger/store/file/open.ts';
 import { dumpOf } from '../../../support/ledger-view.ts';
 import { openLedger, publish, usageRecord } from '../../../support/open-ledger.ts';
+import { Random } from '../../../support/random.ts';
 import { temporaryFolder } from '../../../support/temporary-folder.ts';
 import { NOON } from '../../../support/time/test-clock.ts';
-import { Random } from '../../audit/verify/tamper/random.ts';
 
 /** Damages of each kind; `npm run test:faults` makes 750. */
 const DAMAGES = Number(process.env.DAMAGES ?? 40);

@@ -1,5 +1,5 @@
 import type { LedgerConnection } from '../../../../../src/ledger/store/file/open.ts';
-import type { Random } from './random.ts';
+import type { Random } from '../../../../support/random.ts';
 
 export type Value = bigint | string | Buffer | null;
 export type Row = Readonly<Record<string, Value>>;

@@ -3,8 +3,8 @@ import { expect, test } from 'vitest';
 import { checkEntries } from '../../../../../src/ledger/audit/verify/verify-entries.ts';
 import { hasStrangeKey } from '../../../../../src/ledger/audit/verify/verify-keys.ts';
 import { checkState } from '../../../../../src/ledger/audit/verify/verify-state.ts';
+import { Random } from '../../../../support/random.ts';
 import { COVERED, carryOut, describeEdit, Editor } from './edits.ts';
-import { Random } from './random.ts';
 import { buildRichLedger } from './rich-ledger.ts';
 
 const EDITS = 400;

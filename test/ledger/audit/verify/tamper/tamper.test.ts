@@ -6,9 +6,9 @@ import { verifyLedger } from '../../../../../src/ledger/audit/verify/verify.ts';
 import { type DigestedRun, digestOfRun } from '../../../../../src/ledger/journal/runs/digest.ts';
 import type { LedgerConnection } from '../../../../../src/ledger/store/file/open.ts';
 import { publish, usageRecord } from '../../../../support/open-ledger.ts';
+import { Random } from '../../../../support/random.ts';
 import { COVERED, carryOut, describeEdit, type Edit, Editor } from './edits.ts';
 import { whatIsNamed } from './expectations.ts';
-import { Random } from './random.ts';
 import { buildRichLedger } from './rich-ledger.ts';
 
 /** The same seed makes the same edits. */

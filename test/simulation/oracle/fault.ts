@@ -1,0 +1,11 @@
+/** Something that is not as the documentation promises. */
+export class PromiseBroken extends Error {
+  override readonly name = 'PromiseBroken';
+  /** Which promise: shrinking keeps to events that break the same one. */
+  readonly promise: string;
+
+  constructor(promise: string, detail: string) {
+    super(`${promise}: ${detail}`);
+    this.promise = promise;
+  }
+}

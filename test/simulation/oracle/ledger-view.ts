@@ -1,0 +1,41 @@
+import Database from 'better-sqlite3';
+
+/** The ledger as a reader from outside sees it: plain SQL, read-only, 64-bit figures as bigint. */
+export class LedgerView {
+  readonly #connection: Database.Database;
+  readonly #statements = new Map<string, Database.Statement>();
+  #version = -1;
+
+  constructor(path: string) {
+    this.#connection = new Database(path, { readonly: true, fileMustExist: true });
+    this.#connection.defaultSafeIntegers(true);
+  }
+
+  /** Whether anything was committed since the last time that this was asked. */
+  hasChanged(): boolean {
+    const version = Number(this.#connection.pragma('data_version', { simple: true }));
+    const changed = version !== this.#version;
+    this.#version = version;
+    return changed;
+  }
+
+  all<Row>(sql: string, ...parameters: unknown[]): Row[] {
+    const statement = this.#statements.get(sql) ?? this.#connection.prepare(sql);
+    this.#statements.set(sql, statement);
+    return statement.all(...parameters) as Row[];
+  }
+
+  value<Value>(sql: string, ...parameters: unknown[]): Value {
+    const [row] = this.all<Record<string, Value>>(sql, ...parameters);
+    return Object.values(row ?? {})[0] as Value;
+  }
+
+  /** All that is read inside is of one moment. */
+  atOnce<Result>(read: () => Result): Result {
+    return this.#connection.transaction(read)();
+  }
+
+  close(): void {
+    this.#connection.close();
+  }
+}

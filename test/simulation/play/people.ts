@@ -1,0 +1,97 @@
+import { COMMANDS as PROGRAM } from '../../../src/commands/command-list.ts';
+import { main } from '../../../src/commands/main.ts';
+import type { LedgerView } from '../oracle/ledger-view.ts';
+import { newProcess, overridesFor } from '../world/seat.ts';
+import { monthBefore, monthOf } from '../world/service.ts';
+import type { World } from '../world/world.ts';
+import type { CommandKind, Happening } from './plan.ts';
+
+type Typed = Extract<Happening, { kind: 'command' }>;
+
+/** What somebody has typed, and what came of it. */
+export interface Typing {
+  argv: string[];
+  code: number;
+  stdout: string;
+  stderr: string;
+}
+
+/** Operators and analysts: each command is a process of its own on the first host. */
+export class People {
+  readonly #world: World;
+  readonly #ledger: () => LedgerView | null;
+  readonly #onEnd: (typing: Typing) => void;
+  #under = 0;
+
+  constructor(world: World, ledger: () => LedgerView | null, onEnd: (typing: Typing) => void) {
+    this.#world = world;
+    this.#ledger = ledger;
+    this.#onEnd = onEnd;
+  }
+
+  /** How many commands have not ended. */
+  get under(): number {
+    return this.#under;
+  }
+
+  type(happening: Typed): void {
+    const argv = this.#argv(happening);
+    const [host] = this.#world.hosts;
+    if (argv === null || host === undefined) return;
+    const process = newProcess(this.#world, `command-${argv[0]}`, host);
+    const typing: Typing = { argv, code: -1, stdout: '', stderr: '' };
+    this.#under += 1;
+    const io = {
+      stdout: {
+        write: (text: string) => {
+          typing.stdout += text;
+        },
+      },
+      stderr: {
+        write: (text: string) => {
+          typing.stderr += text;
+        },
+      },
+      env: {},
+      cwd: this.#world.folder,
+      overrides: overridesFor(this.#world, process),
+    };
+    void process.run(async () => {
+      typing.code = await main(argv, io);
+      this.#under -= 1;
+      this.#world.note(`typed ${argv.join(' ')}: ${typing.code} ${typing.stderr.split('\n')[0]}`);
+      this.#onEnd(typing);
+    });
+  }
+
+  #argv({ command, workspace, monthsAgo }: Typed): string[] | null {
+    const { workspaces } = this.#world.config;
+    const id = workspaces[workspace % workspaces.length]?.id ?? '';
+    let period = monthOf(this.#world.clock.now());
+    for (let ago = 0; ago < monthsAgo; ago += 1) period = monthBefore(period);
+    const tomorrow = new Date(this.#world.clock.now() + 86_400_000).toISOString();
+    const why = ['--until', tomorrow, '--reason', 'a simulation', '--by', 'ada'];
+    const lines: Record<CommandKind, () => string[] | null> = {
+      close: () => ['close', period, '--workspace', id, '--by', 'ada', '--force'],
+      reopen: () => ['reopen', period, '--workspace', id, '--by', 'ada', '--note', 'a simulation'],
+      ack: () => {
+        const alert = this.#ledger()?.value<string | undefined>(
+          'SELECT alert_id FROM finance_alerts ORDER BY 1 LIMIT 1',
+        );
+        return alert === undefined ? null : ['alerts', 'ack', alert, '--by', 'ada'];
+      },
+      silence: () => ['alerts', 'silence', '--workspace', id, ...why],
+      plan: () => ['alerts', 'plan', '--workspace', id, ...why],
+      sync: () => ['sync', '--workspace', id],
+      usage: () => ['usage', '--period', period, '--workspace', id, '--json'],
+      status: () => ['status', '--json'],
+      replay: () => ['alerts', 'replay', '--all-dead'],
+    };
+    return lines[command]();
+  }
+}
+
+/** Loads all commands, so that no world waits for files. */
+export async function loadCommands(): Promise<void> {
+  await Promise.all(PROGRAM.map(({ load }) => load()));
+}

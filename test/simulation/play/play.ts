@@ -1,0 +1,329 @@
+import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { PromiseBroken } from '../oracle/fault.ts';
+import { checkFreshness, staleAfterMs } from '../oracle/freshness.ts';
+import { LedgerView } from '../oracle/ledger-view.ts';
+import { PublishedFiguresOracle } from '../oracle/published-figures.ts';
+import { SoundnessOracle } from '../oracle/soundness.ts';
+import { inShort, ToldOracle } from '../oracle/told.ts';
+import { type RunningDaemon, Seat } from '../world/seat.ts';
+import { monthOf } from '../world/service.ts';
+import { ProcessDied } from '../world/statements.ts';
+import { createWorld, type World } from '../world/world.ts';
+import { calm, happen, type Stage } from './obstacles.ts';
+import { loadCommands, People } from './people.ts';
+import { COMMANDS, drawPlan, type Happening, type Plan, SHORT } from './plan.ts';
+
+const HOUR_MS = 3_600_000;
+/** Beside two of the longest pauses: long enough for what was put off. */
+const QUIET_MS = 4 * HOUR_MS;
+
+/** A promise that was not kept. */
+export interface Broken {
+  promise: string;
+  detail: string;
+  /** The world's time. */
+  at: string;
+}
+
+export interface Outcome {
+  plan: Plan;
+  /** Null: every promise was kept. */
+  broken: Broken | null;
+  /** Of everything that happened: two plays of one plan have the same. */
+  digest: string;
+  events: number;
+  /** How long the world lasted. */
+  virtualMs: number;
+  /** How often each kind of fault was met. */
+  met: Map<string, number>;
+  trace: readonly string[];
+}
+
+/** Loads what the program loads when it is first used, so that no world waits for files. */
+export async function warmUp(): Promise<void> {
+  await loadCommands();
+  const plan = drawPlan(0, SHORT);
+  const typed = COMMANDS.map((command, index): Happening => {
+    const whom = { workspace: 0, tenant: 0, monthsAgo: 1 };
+    return { id: index, atMs: (index + 1) * HOUR_MS, kind: 'command', command, ...whom };
+  });
+  const { broken } = await play({ ...plan, happenings: typed }, { patient: true });
+  if (broken !== null) throw new Error(`a world in which nothing goes wrong: ${broken.detail}`);
+}
+
+/** Plays one world to its end, and then lets it rest; every promise is looked at after every event. */
+export async function play(plan: Plan, { patient = false } = {}): Promise<Outcome> {
+  const world = createWorld(plan, { patient });
+  const watch = new Watch(plan, world);
+  const onRejection = (reason: unknown): void => watch.rejected(reason);
+  process.on('unhandledRejection', onRejection);
+  let events = 0;
+  let broken: Outcome['broken'] = null;
+  try {
+    for (const happening of plan.happenings) {
+      world.clock.after(happening.atMs, () => {
+        watch.meet(`happening ${happening.kind}`);
+        if (happening.kind === 'command') watch.meet(`command ${happening.command}`);
+        happen(watch.stage, happening);
+      });
+    }
+    for (const seat of watch.stage.seats) seat.start();
+    await world.clock.advance(0);
+    if (patient) await new Promise((resolve) => setTimeout(resolve, 1_000));
+    const run = async (endMs: number): Promise<void> => {
+      while (await world.next(endMs)) {
+        events += 1;
+        watch.look();
+      }
+    };
+    await run(plan.forMs);
+    world.note('quiet');
+    calm(watch.stage);
+    await run(plan.forMs + QUIET_MS + 2 * Math.max(...plan.workspaces.map(({ pauseMs }) => pauseMs)));
+    await watch.lookAtRest();
+  } catch (error) {
+    const { promise, detail } =
+      error instanceof PromiseBroken
+        ? { promise: error.promise, detail: error.message }
+        : { promise: 'the program runs', detail: String((error as Error).stack) };
+    broken = { promise, detail, at: new Date(world.clock.now()).toISOString() };
+    world.note(`BROKEN ${promise}: ${detail}`);
+  } finally {
+    watch.end();
+    process.off('unhandledRejection', onRejection);
+    world.close();
+  }
+  const digest = createHash('sha256').update(world.trace.join('\n')).digest('hex').slice(0, 16);
+  return { plan, broken, digest, events, virtualMs: world.clock.monotonic(), met: watch.met, trace: world.trace };
+}
+
+interface Published {
+  run_key: bigint;
+  run_id: string;
+  applied_seq: bigint;
+  workspace_id: string;
+  from_period: string | null;
+  to_period: string | null;
+}
+
+/** Looks at the world with every oracle that there is. */
+class Watch {
+  readonly met = new Map<string, number>();
+  readonly stage: Stage;
+  readonly #plan: Plan;
+  readonly #world: World;
+  #ledger: LedgerView | null = null;
+  readonly #soundness = new SoundnessOracle();
+  readonly #figures = new PublishedFiguresOracle();
+  readonly #told: ToldOracle;
+  readonly #heard = new Map<string, number>();
+  readonly #began = new Map<bigint, number>();
+  readonly #lastRun = new Map<string, { atMs: number; offsetMs: number }>();
+  #lastLookMs: number;
+  #position = 0n;
+  #clockWrongMs = Number.NEGATIVE_INFINITY;
+  #nextProbeMs = 0;
+  #fault: PromiseBroken | null = null;
+
+  constructor(plan: Plan, world: World) {
+    this.#plan = plan;
+    this.#world = world;
+    this.#lastLookMs = world.clock.now();
+    this.#told = new ToldOracle(world.services);
+    const people = new People(
+      world,
+      () => this.#ledger,
+      (typing) => {
+        if (typing.stderr.includes('    at '))
+          this.#fault ??= new PromiseBroken('no command ends in a stack', `${typing.argv.join(' ')}: ${typing.stderr}`);
+      },
+    );
+    this.stage = { world, seats: world.hosts.map((host, index) => new Seat(world, index, host)), people, ends: [] };
+    world.logged = (process, line) => {
+      if (!process.alive) return;
+      const entry = JSON.parse(line) as { code?: string; msg: string; stack?: string; reason?: string };
+      world.note(`${process.name} says ${entry.msg} ${entry.code ?? ''} ${entry.reason ?? ''}`);
+      if (entry.code === 'internal')
+        this.#fault ??= new PromiseBroken(
+          'no defect shows in the log',
+          `${entry.msg}: ${entry.reason} ${entry.stack ?? ''}`,
+        );
+    };
+  }
+
+  meet(kind: string): void {
+    this.met.set(kind, (this.met.get(kind) ?? 0) + 1);
+  }
+
+  rejected(reason: unknown): void {
+    if (isDeath(reason)) return;
+    this.#fault ??= new PromiseBroken(
+      'every error is handled',
+      String(reason instanceof Error ? reason.stack : reason),
+    );
+  }
+
+  look(): void {
+    if (this.#fault !== null) throw this.#fault;
+    const nowMs = this.#world.clock.now();
+    this.#clocksWereRight(nowMs);
+    const ledger = this.#open();
+    if (ledger?.hasChanged()) ledger.atOnce(() => this.#lookAt(ledger));
+    for (const receiver of this.#world.receivers) {
+      for (const message of receiver.inbox.slice(this.#heard.get(receiver.name) ?? 0)) {
+        this.#world.note(`told ${inShort(message)}`);
+        this.#told.check(message, this.#clocksWereRight(nowMs) ? (id) => this.#truthOf(id) : null);
+        this.meet('message told');
+      }
+      this.#heard.set(receiver.name, receiver.inbox.length);
+    }
+    if (nowMs >= this.#nextProbeMs) {
+      this.#nextProbeMs = nowMs + 20 * 60_000;
+      this.#probe();
+    }
+    if (monthOf(nowMs) !== monthOf(this.#lastLookMs)) this.meet('month rolled');
+    this.#lastLookMs = nowMs;
+  }
+
+  #open(): LedgerView | null {
+    const { path } = this.#world.config.ledger;
+    if (this.#ledger === null && existsSync(path)) {
+      const view = new LedgerView(path);
+      const ready = view.value<bigint>("SELECT count(*) FROM sqlite_schema WHERE name = 'finance_usage'");
+      if (ready === 0n) view.close();
+      else this.#ledger = view;
+    }
+    return this.#ledger;
+  }
+
+  #lookAt(ledger: LedgerView): void {
+    const nowMs = this.#world.clock.now();
+    this.#soundness.check(ledger, this.#clockWrongMs === Number.NEGATIVE_INFINITY);
+    for (const { run_key } of ledger.all<{ run_key: bigint }>("SELECT run_key FROM runs WHERE status = 'running'")) {
+      if (!this.#began.has(run_key)) this.#began.set(run_key, this.#lastLookMs);
+    }
+    const published = ledger.all<Published>(
+      `SELECT r.run_key, r.run_id, r.applied_seq, w.workspace_id, r.from_period, r.to_period FROM runs r
+       JOIN workspaces w ON w.workspace_key = r.workspace_key WHERE r.applied_seq > ? ORDER BY r.applied_seq`,
+      this.#position,
+    );
+    for (const { run_key, run_id, applied_seq, workspace_id, from_period, to_period } of published) {
+      this.#position = applied_seq;
+      const beganMs = this.#began.get(run_key) ?? this.#lastLookMs;
+      const service = this.#world.network.services.get(workspace_id);
+      const run = {
+        runId: run_id,
+        workspaceId: workspace_id,
+        from: from_period,
+        to: to_period,
+        beganMs,
+        endedMs: nowMs,
+      };
+      if (service !== undefined) this.#figures.check(ledger, service, run, this.#world.network.given);
+      this.#lastRun.set(workspace_id, { atMs: nowMs, offsetMs: this.#world.hosts[0]?.clockOffsetMs ?? 0 });
+      this.meet('run applied');
+    }
+    this.#world.note(`head ${this.#soundness.head}`);
+  }
+
+  /** Whether every clock of the world is right, and has been for long enough that nothing wrong is remembered. */
+  #clocksWereRight(nowMs: number): boolean {
+    if (this.#world.hosts.some(({ clockOffsetMs }) => clockOffsetMs !== 0)) this.#clockWrongMs = nowMs;
+    return nowMs - this.#clockWrongMs > 30 * HOUR_MS;
+  }
+
+  #truthOf(workspaceId: string): { lastRunMs: number | null; staleAfterMs: number } {
+    const { pauseMs = 0 } = this.#plan.workspaces.find(({ id }) => id === workspaceId) ?? {};
+    return { lastRunMs: this.#lastRun.get(workspaceId)?.atMs ?? null, staleAfterMs: staleAfterMs(pauseMs) };
+  }
+
+  /** Every daemon says how fresh each workspace is. */
+  #probe(): void {
+    for (const { running } of this.stage.seats) {
+      if (running === null || !running.process.alive) continue;
+      for (const { workspaceId, stale } of askFreshness(running)) {
+        const last = this.#lastRun.get(workspaceId);
+        const { pauseMs = 0 } = this.#plan.workspaces.find(({ id }) => id === workspaceId) ?? {};
+        const offsets = this.#world.hosts.map(({ clockOffsetMs }) => clockOffsetMs);
+        checkFreshness({
+          workspaceId,
+          stale,
+          daemonSinceMs: running.sinceMs,
+          lastRunMs: last?.atMs ?? null,
+          pauseMs,
+          clockRight: offsets.every((offset) => offset === 0) && (last?.offsetMs ?? 0) === 0,
+          nowMs: this.#world.clock.now(),
+        });
+      }
+    }
+  }
+
+  async lookAtRest(): Promise<void> {
+    this.look();
+    const ledger = this.#ledger;
+    const nowMs = this.#world.clock.now();
+    if (ledger === null) throw new PromiseBroken('there is a ledger', 'nothing was ever written');
+    this.#soundness.checkAtRest(ledger);
+    const { receivers } = this.#world;
+    const faithful = receivers.filter(({ met, digest }) => met.size === 0 && !digest).map(({ name }) => name);
+    this.#told.checkAtRest(
+      ledger,
+      receivers.flatMap(({ inbox }) => inbox),
+      faithful,
+      nowMs,
+    );
+    for (const { id, pauseMs } of this.#plan.workspaces) {
+      const last = this.#lastRun.get(id);
+      if (last === undefined || nowMs - last.atMs > staleAfterMs(pauseMs)) {
+        throw new PromiseBroken(
+          'all that is due is done',
+          `${id} was last read at ${last === undefined ? 'no time' : new Date(last.atMs).toISOString()}`,
+        );
+      }
+    }
+    for (const [index, seat] of this.stage.seats.entries()) {
+      if (seat.running === null) throw new PromiseBroken('the daemons run', `seat ${index} is down`);
+    }
+    if (this.#world.clock.waiting > 500)
+      throw new PromiseBroken('nothing piles up', `${this.#world.clock.waiting} timers wait`);
+  }
+
+  /** The processes die with their world. */
+  end(): void {
+    for (const { fault, count } of this.#faultsMet()) this.met.set(fault, (this.met.get(fault) ?? 0) + count);
+    if (this.#world.deaths > 0) this.met.set('death in the middle of something', this.#world.deaths);
+    for (const seat of this.stage.seats) seat.process?.kill('ends with the world');
+    this.#ledger?.close();
+  }
+
+  #faultsMet(): { fault: string; count: number }[] {
+    const { network, receivers, hosts } = this.#world;
+    const met = [
+      ['service', network.met] as const,
+      ...receivers.map((receiver) => ['receiver', receiver.met] as const),
+      ...hosts.map((host) => ['disk', host.met] as const),
+    ];
+    return met.flatMap(([who, faults]) => [...faults].map(([fault, count]) => ({ fault: `${who} ${fault}`, count })));
+  }
+}
+
+/** What a daemon says of its workspaces; nothing when it dies while it is asked. */
+function askFreshness({ process, daemon }: RunningDaemon): readonly { workspaceId: string; stale: boolean }[] {
+  try {
+    return process.run(() => daemon.probe.freshness());
+  } catch (error) {
+    if (isDeath(error)) return [];
+    throw error;
+  }
+}
+
+function isDeath(reason: unknown): boolean {
+  if (!(reason instanceof Error)) return false;
+  return (
+    reason instanceof ProcessDied ||
+    reason.message.includes('is dead') ||
+    reason.message.includes('connection is not open') ||
+    isDeath(reason.cause)
+  );
+}

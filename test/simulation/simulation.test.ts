@@ -1,0 +1,39 @@
+import { readFileSync } from 'node:fs';
+import { beforeAll, expect, test } from 'vitest';
+import { drawPlan, SHORT } from './play/plan.ts';
+import { play, warmUp } from './play/play.ts';
+
+const WORLDS = 200;
+
+beforeAll(warmUp);
+
+test(`${WORLDS} short worlds keep every promise`, async () => {
+  for (let seed = 1; seed <= WORLDS; seed += 1) {
+    const { broken } = await play(drawPlan(seed, SHORT));
+    expect(broken, `npm run simulate -- --seed ${seed} --days ${SHORT.days}`).toBeNull();
+  }
+});
+
+test('the same seed gives the same world twice, to the last digest and message', async () => {
+  const plan = drawPlan(77, SHORT);
+  const first = await play(plan);
+  const second = await play(plan);
+
+  expect(first.trace.length).toBeGreaterThan(100);
+  expect(second.trace).toEqual(first.trace);
+  expect(second.digest).toBe(first.digest);
+});
+
+const SEEDS = readFileSync(new URL('seeds.txt', import.meta.url), 'utf8')
+  .split('\n')
+  .filter((line) => /^\d/.test(line));
+
+test.each(SEEDS)('a world that once broke a promise keeps it: %s', async (line) => {
+  const [seed = 0, days = 1] = line.split(' ').map(Number);
+  const kept = line.split(' ')[2] ?? '-';
+  const whole = drawPlan(seed, { days });
+  const ids = kept.split(',').map(Number);
+  const happenings = kept === '-' ? whole.happenings : whole.happenings.filter(({ id }) => ids.includes(id));
+
+  expect((await play({ ...whole, happenings })).broken).toBeNull();
+});

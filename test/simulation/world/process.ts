@@ -1,0 +1,121 @@
+import type Database from 'better-sqlite3';
+import type { Clock } from '../../../src/core/clock.ts';
+import type { Random } from '../../support/random.ts';
+import { type DiskFault, diskError, owners, ProcessDied, type StatementOwner } from './statements.ts';
+
+/** A machine: its wall clock may be wrong, and its disk may fail. */
+export interface Host {
+  name: string;
+  /** Added to the world's time. */
+  clockOffsetMs: number;
+  /** How many of its statements that write fail, and how. */
+  disk: { fault: DiskFault; probability: number } | null;
+  /** Statements that its disk has failed. */
+  readonly met: Map<DiskFault, number>;
+}
+
+const READS = /^\s*(SELECT|PRAGMA|EXPLAIN|ROLLBACK|WITH)\b/i;
+
+/**
+ * One run of the program inside the world. It can die at any statement or timer and then does nothing more: its timers
+ * never call, its requests are never answered, its statements throw, and what it had not committed is gone.
+ */
+export class SimulatedProcess implements StatementOwner {
+  readonly name: string;
+  readonly host: Host;
+  readonly pid: number;
+  alive = true;
+  #frozenUntilMs = 0;
+  #diesAfter = Number.POSITIVE_INFINITY;
+  readonly #connections = new Set<Database.Database>();
+  readonly #world: Clock;
+  readonly #random: Random;
+  readonly #startedMs: number;
+  /** Told once, when it dies. */
+  onDeath: (how: string) => void = () => undefined;
+
+  constructor(name: string, pid: number, host: Host, world: Clock, random: Random) {
+    this.name = name;
+    this.pid = pid;
+    this.host = host;
+    this.#world = world;
+    this.#random = random;
+    this.#startedMs = world.monotonic();
+  }
+
+  /** Time as this process has it. */
+  readonly clock: Clock = {
+    now: () => this.#world.now() + this.host.clockOffsetMs,
+    monotonic: () => this.#world.monotonic() - this.#startedMs,
+    after: (delayMs, call, { background = false } = {}) =>
+      this.#world.after(background ? unhurried(delayMs) : delayMs, () => {
+        this.#dieAt('await');
+        this.deliver(call);
+      }),
+  };
+
+  /** Calls back in this process: once it is thawed, and never when it is dead. */
+  deliver(call: () => void): void {
+    if (!this.alive) return;
+    const frozenMs = this.#frozenUntilMs - this.#world.monotonic();
+    if (frozenMs > 0) this.#world.after(frozenMs, () => this.deliver(call));
+    else this.run(call);
+  }
+
+  /** Does something as this process. */
+  run<T>(work: () => T): T {
+    return owners.run(this, work);
+  }
+
+  freeze(ms: number): void {
+    this.#frozenUntilMs = this.#world.monotonic() + ms;
+  }
+
+  /** Dies after so many more statements and timers. */
+  dieAfter(steps: number): void {
+    this.#diesAfter = steps;
+  }
+
+  kill(how = 'killed'): void {
+    if (!this.alive) return;
+    this.alive = false;
+    for (const connection of this.#connections) closeAtOnce(connection);
+    this.#connections.clear();
+    this.onDeath(how);
+  }
+
+  beforeStatement(sql: string, connection: Database.Database): void {
+    if (!this.alive) throw new ProcessDied(`${this.name} is dead`);
+    this.#connections.add(connection);
+    this.#dieAt(sql);
+    const { disk, met } = this.host;
+    if (disk === null || READS.test(sql) || !this.#random.chance(disk.probability)) return;
+    met.set(disk.fault, (met.get(disk.fault) ?? 0) + 1);
+    throw diskError(disk.fault);
+  }
+
+  #dieAt(what: string): void {
+    this.#diesAfter -= 1;
+    if (this.#diesAfter > 0 || !this.alive) return;
+    this.kill(`died before ${what.trim().slice(0, 40)}`);
+    if (what !== 'await') throw new ProcessDied(`${this.name} is dead`);
+  }
+}
+
+/** The looks that a daemon takes every so often at what is due. A lease is renewed every 20 s, and is in a hurry. */
+const LOOKS_MS = [1_000, 5_000, 10_000, 15_000, 30_000, 60_000];
+const UNHURRIED_MS = 7 * 60_000;
+
+/** A year has three million of those looks: here they are fewer, as on a machine that has much else to do. */
+function unhurried(delayMs: number): number {
+  return LOOKS_MS.includes(delayMs) ? UNHURRIED_MS : delayMs;
+}
+
+/** What was not committed is gone. A connection in the middle of a loop over rows cannot be closed before its turn ends. */
+function closeAtOnce(connection: Database.Database): void {
+  try {
+    connection.close();
+  } catch {
+    setImmediate(() => connection.close());
+  }
+}

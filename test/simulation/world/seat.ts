@@ -1,0 +1,125 @@
+import { secretsOf } from '../../../src/config/reading/secrets.ts';
+import { createLogger } from '../../../src/core/logger.ts';
+import { createRedactor } from '../../../src/core/text/redact.ts';
+import { type Daemon, startDaemon } from '../../../src/daemon/daemon.ts';
+import { Context, type ContextOverrides } from '../../../src/wiring/context.ts';
+import { openInProcessWriter } from '../../../src/writer/in-process-writer.ts';
+import { type Host, SimulatedProcess } from './process.ts';
+import type { World } from './world.ts';
+
+/** What keeps a daemon running, as pm2 does: one that dies is started again. */
+const RESTART_MS = 3_000;
+
+export interface RunningDaemon {
+  process: SimulatedProcess;
+  context: Context;
+  daemon: Daemon;
+  sinceMs: number;
+}
+
+/** The place of one daemon on its host. */
+export class Seat {
+  readonly #world: World;
+  readonly host: Host;
+  readonly #index: number;
+  #generation = 0;
+  #process: SimulatedProcess | null = null;
+  /** Null while it starts, and while it is down. */
+  running: RunningDaemon | null = null;
+  #wanted = false;
+
+  constructor(world: World, index: number, host: Host) {
+    this.#world = world;
+    this.#index = index;
+    this.host = host;
+  }
+
+  get process(): SimulatedProcess | null {
+    return this.#process;
+  }
+
+  start(): void {
+    if (this.#process !== null) return;
+    this.#wanted = true;
+    this.#generation += 1;
+    const process = newProcess(this.#world, `daemon-${this.#index}.${this.#generation}`, this.host);
+    this.#process = process;
+    process.onDeath = (how) => {
+      this.#world.note(`${process.name} ${how}`);
+      if (how.startsWith('died')) this.#world.deaths += 1;
+      this.#gone(process);
+    };
+    process.run(() => this.#begin(process));
+  }
+
+  async #begin(process: SimulatedProcess): Promise<void> {
+    const world = this.#world;
+    const context = new Context(world.config, overridesFor(world, process));
+    try {
+      const daemon = await startDaemon(context, {
+        openQueue: async ({ concurrency }) => world.broker.connect(process, concurrency),
+        ticks: false,
+      });
+      if (!process.alive) return;
+      world.note(`${process.name} started`);
+      this.running = { process, context, daemon, sinceMs: world.clock.now() };
+    } catch (error) {
+      if (!process.alive) return;
+      world.note(`${process.name} did not start: ${error instanceof Error ? error.message : String(error)}`);
+      process.kill('ended');
+    }
+  }
+
+  /** The daemon ends as by SIGTERM; it is started again by `start`. */
+  stop(): void {
+    this.#wanted = false;
+    const { running } = this;
+    if (running === null) {
+      this.#process?.kill('killed at its start');
+      return;
+    }
+    const { process, daemon, context } = running;
+    process.run(async () => {
+      await daemon.stop();
+      await context.close();
+      process.kill('stopped');
+    });
+  }
+
+  #gone(process: SimulatedProcess): void {
+    if (this.#process !== process) return;
+    this.#world.broker.disconnect(process);
+    this.#process = null;
+    this.running = null;
+    if (this.#wanted) this.#world.clock.after(RESTART_MS, () => this.#wanted && this.start());
+  }
+
+  /** Ends it as by SIGKILL and starts it again after a while. */
+  kill(downMs: number): void {
+    this.#wanted = false;
+    this.#process?.kill();
+    this.#world.clock.after(downMs, () => this.start());
+  }
+}
+
+export function newProcess(world: World, name: string, host: Host): SimulatedProcess {
+  return new SimulatedProcess(name, 1_000 + world.random.below(60_000), host, world.clock, world.random);
+}
+
+/** What stands in place of threads, sockets and chance for one process. */
+export function overridesFor(world: World, process: SimulatedProcess): ContextOverrides {
+  const deliver = (call: () => void): void => process.deliver(call);
+  const holder = { host: process.host.name, pid: process.pid, start: process.name };
+  return {
+    clock: process.clock,
+    randomness: world.random,
+    logger: createLogger({
+      level: 'info',
+      redact: createRedactor(secretsOf(world.config)),
+      destination: { write: (line) => world.logged(process, line) },
+    }),
+    channels: new Map(world.receivers.map((receiver) => [receiver.name, receiver.channelFor(deliver)])),
+    clientOptions: { dispatcher: world.network.dispatcherFor(deliver) },
+    openWriter: (start) => openInProcessWriter(start, { holder, randomness: world.random }),
+  };
+}

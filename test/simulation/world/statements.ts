@@ -1,0 +1,56 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import Database from 'better-sqlite3';
+
+/** What a disk can do to a statement. */
+export const DISK_FAULTS = ['SQLITE_FULL', 'SQLITE_IOERR_WRITE', 'SQLITE_IOERR_FSYNC', 'SQLITE_BUSY'] as const;
+export type DiskFault = (typeof DISK_FAULTS)[number];
+
+const MESSAGES: Record<DiskFault, string> = {
+  SQLITE_FULL: 'database or disk is full',
+  SQLITE_IOERR_WRITE: 'disk I/O error',
+  SQLITE_IOERR_FSYNC: 'disk I/O error',
+  SQLITE_BUSY: 'database is locked',
+};
+
+/** Whoever runs a statement is asked before it; it may throw. */
+export interface StatementOwner {
+  beforeStatement(sql: string, connection: Database.Database): void;
+}
+
+/** Who runs what is running now; nobody for the oracles. */
+export const owners = new AsyncLocalStorage<StatementOwner>();
+
+export class ProcessDied extends Error {
+  override readonly name = 'ProcessDied';
+}
+
+export function diskError(fault: DiskFault): Error {
+  return new Database.SqliteError(MESSAGES[fault], fault);
+}
+
+let patched = false;
+
+/** From now on every statement of this program asks its owner first. Once for the whole of Node: there is one library. */
+export function watchStatements(): void {
+  if (patched) return;
+  patched = true;
+  const probe = new Database(':memory:');
+  const statement = Object.getPrototypeOf(probe.prepare('SELECT 1')) as Record<string, unknown>;
+  const connection = Object.getPrototypeOf(probe) as Record<string, unknown>;
+  probe.close();
+  for (const name of ['run', 'get', 'all', 'iterate']) {
+    ask(statement, name, (self) => [(self as Database.Statement).source, (self as Database.Statement).database]);
+  }
+  ask(connection, 'exec', (self, args) => [String(args[0]), self as Database.Database]);
+}
+
+type Subject = (self: unknown, args: unknown[]) => [string, Database.Database];
+
+function ask(target: Record<string, unknown>, name: string, subject: Subject): void {
+  const original = target[name] as (...args: unknown[]) => unknown;
+  target[name] = function asked(this: unknown, ...args: unknown[]): unknown {
+    const owner = owners.getStore();
+    if (owner !== undefined) owner.beforeStatement(...subject(this, args));
+    return original.apply(this, args);
+  };
+}

@@ -1,0 +1,125 @@
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { loadConfig } from '../../../src/config/load.ts';
+import type { Config } from '../../../src/config/types.ts';
+import { Random } from '../../support/random.ts';
+import { createVirtualClock, settled, type VirtualClock } from '../../support/time/virtual-clock.ts';
+import type { Plan } from '../play/plan.ts';
+import { Broker } from './broker.ts';
+import { Network } from './network.ts';
+import type { Host, SimulatedProcess } from './process.ts';
+import { Receiver } from './receiver.ts';
+import { SimulatedService } from './service.ts';
+import { watchStatements } from './statements.ts';
+
+/** Everything around the program, on one clock and from one seed. */
+export interface World {
+  readonly clock: VirtualClock;
+  readonly random: Random;
+  readonly folder: string;
+  readonly config: Config;
+  readonly network: Network;
+  readonly services: readonly SimulatedService[];
+  readonly receivers: readonly Receiver[];
+  readonly broker: Broker;
+  readonly hosts: readonly Host[];
+  /** What happened, a line each, with the world's time. */
+  note(line: string): void;
+  readonly trace: string[];
+  /** Processes that died before a statement or in a wait. */
+  deaths: number;
+  /** Told of each line of a process's log. */
+  logged(process: SimulatedProcess, line: string): void;
+  /** Goes to the next thing that happens by `endMs`; false when nothing does. */
+  next(endMs: number): Promise<boolean>;
+  close(): void;
+}
+
+/** Memory where the system has some for files: what is tested here is not the disk. */
+const TEMPORARY = existsSync('/dev/shm') ? '/dev/shm' : tmpdir();
+
+/** `patient`: what the program loads when it is first used has the time to come. */
+export function createWorld(plan: Plan, { patient = false } = {}): World {
+  watchStatements();
+  const random = new Random(plan.seed ^ 0x5eed);
+  const clock = createVirtualClock(plan.startMs);
+  const folder = mkdtempSync(join(TEMPORARY, 'usage-ledger-world-'));
+  const file = join(folder, 'usage-ledger.yml');
+  writeFileSync(file, configurationOf(plan, folder), { mode: 0o600 });
+  const network = new Network(clock, random);
+  const services = plan.workspaces.map(({ id, tenants }) => {
+    const service = new SimulatedService(
+      id,
+      secretOf(id),
+      tenants.map((tenant) => ({ ...tenant, bulges: new Map() })),
+    );
+    network.services.set(id, service);
+    return service;
+  });
+  const trace: string[] = [];
+  const note = (line: string): void => {
+    trace.push(`${new Date(clock.now()).toISOString()} ${line}`);
+  };
+  network.onRequest = (line) => note(`request ${line}`);
+  return {
+    clock,
+    random,
+    folder,
+    config: loadConfig({ file, env: {}, cwd: folder }),
+    network,
+    services,
+    receivers: plan.receivers.map((receiver) => new Receiver(receiver, clock, random)),
+    broker: new Broker(clock),
+    hosts: Array.from({ length: plan.hosts }, (_, index) => ({
+      name: `host-${index}`,
+      clockOffsetMs: 0,
+      disk: null,
+      met: new Map(),
+    })),
+    note,
+    trace,
+    deaths: 0,
+    logged: () => undefined,
+    async next(endMs) {
+      const fired = await clock.fireNext(endMs);
+      // What one step began may begin something itself that takes a turn.
+      for (let turn = 0; turn < 3; turn += 1) await settled();
+      if (patient) await new Promise((resolve) => setTimeout(resolve, 5));
+      return fired;
+    },
+    close: () => rmSync(folder, { recursive: true, force: true }),
+  };
+}
+
+function secretOf(workspaceId: string): string {
+  return `sk_simulated_${Buffer.from(workspaceId).toString('hex')}`;
+}
+
+/** JSON is YAML. */
+function configurationOf({ workspaces, receivers }: Plan, folder: string): string {
+  return JSON.stringify({
+    ledger: { path: join(folder, 'ledger.db') },
+    http: { port: 0 },
+    log_level: 'info',
+    workspaces: workspaces.map(({ id, cron, reconcileCron, perPage, concurrency }) => ({
+      id,
+      base_url: 'https://service.example',
+      embed_url: 'https://service.example',
+      api_key_id: 'ak_simulated',
+      secret_key: secretOf(id),
+      cron,
+      reconcile_cron: reconcileCron,
+      per_page: perPage,
+      concurrency,
+    })),
+    alerts: {
+      channels: receivers.map(({ name, digest }) => ({
+        type: 'webhook',
+        name,
+        url: `https://${name}.example/hook`,
+        ...(digest ? { digest_hour: 8 } : {}),
+      })),
+    },
+  });
+}
