@@ -42,17 +42,17 @@ function records(months: number, change: Readonly<Record<string, number>> = {}) 
   );
 }
 
-function buildLedger(): LedgerConnection {
+async function buildLedger(): Promise<LedgerConnection> {
   const { connection } = openLedger();
   const at = (time: string) => ({ workspaceId: 'ws-demo', nowMs: Date.parse(time) });
   setCards(connection, { cards: CARDS, source: 'import', nowMs: Date.parse('2025-01-01T00:00:00Z') });
-  publish(connection, records(1), at('2025-02-02T06:00:00Z'));
+  await publish(connection, records(1), at('2025-02-02T06:00:00Z'));
   const names = [
     { tenantId: 'blue-harbor', displayName: 'Blue Harbor Ltd', externalRef: 'C-1001', labels: { region: 'north' } },
     { tenantId: 'ember-labs', displayName: 'Ember Labs', externalRef: 'C-1004', labels: { region: 'south' } },
   ];
   importNames(connection, { names, dryRun: false, ...at('2025-02-02T07:00:00Z') });
-  publish(connection, records(2), at('2025-03-02T06:00:00Z'));
+  await publish(connection, records(2), at('2025-03-02T06:00:00Z'));
   const close = (period: string, time: string) =>
     closePeriod(
       connection,
@@ -62,7 +62,7 @@ function buildLedger(): LedgerConnection {
   close('2025-01', '2025-03-03T09:00:00Z');
   // What the service says of January after its close is a correction, booked in a later month.
   const corrected = { '2025-01 cedar-analytics': 18_900 };
-  publish(connection, records(3, corrected), at('2025-04-02T06:00:00Z'));
+  await publish(connection, records(3, corrected), at('2025-04-02T06:00:00Z'));
   close('2025-02', '2025-04-03T09:00:00Z');
   const days: [string, number][] = [
     ['2025-04-10', 14_000],
@@ -70,7 +70,7 @@ function buildLedger(): LedgerConnection {
     ['2025-04-28', 133_460],
   ];
   for (const [day, used] of days) {
-    publish(connection, records(4, { ...corrected, '2025-04 blue-harbor': used }), at(`${day}T06:00:00Z`));
+    await publish(connection, records(4, { ...corrected, '2025-04 blue-harbor': used }), at(`${day}T06:00:00Z`));
   }
   return connection;
 }
@@ -85,8 +85,8 @@ function answer(connection: LedgerConnection, sql: string): string {
   )}\n`;
 }
 
-test('each question of the document is answered by its SQL as it says, on the data of the demo', () => {
-  const connection = buildLedger();
+test('each question of the document is answered by its SQL as it says, on the data of the demo', async () => {
+  const connection = await buildLedger();
   const text = readFileSync(DOCUMENT, 'utf8');
   const questions = [...text.matchAll(QUESTION)];
   expect(questions.length).toBeGreaterThanOrEqual(20);

@@ -36,9 +36,9 @@ function send(connection: LedgerConnection, client: ReplicaClient): Promise<Publ
 }
 
 /** The same ledger twice, as a copy of its file is. */
-function twoCopies(): [LedgerConnection, LedgerConnection] {
+async function twoCopies(): Promise<[LedgerConnection, LedgerConnection]> {
   const original = openLedger();
-  runWith(original.connection, [usageRecord('acme', 10)]);
+  await runWith(original.connection, [usageRecord('acme', 10)]);
   original.connection.pragma('wal_checkpoint(TRUNCATE)');
   const path = join(temporaryFolder(), 'copy.db');
   copyFileSync(original.path, path);
@@ -48,10 +48,12 @@ function twoCopies(): [LedgerConnection, LedgerConnection] {
 test('what has been published is not sent again, and what is new is', async () => {
   const client = await replica();
   const { connection } = openLedger();
-  runWith(connection, [usageRecord('acme', 10), usageRecord('globex', 7)]);
+  await runWith(connection, [usageRecord('acme', 10), usageRecord('globex', 7)]);
   expect(await send(connection, client)).toMatchObject({ from: 0, to: 1, entries: 2 });
   expect(await send(connection, client)).toMatchObject({ from: 1, to: 1, entries: 0, rows: 0 });
-  const { digest } = runWith(connection, [usageRecord('acme', 12), usageRecord('globex', 7)], { nowMs: NOON + 1000 });
+  const { digest } = await runWith(connection, [usageRecord('acme', 12), usageRecord('globex', 7)], {
+    nowMs: NOON + 1000,
+  });
   expect(await send(connection, client)).toMatchObject({ from: 1, to: 2, entries: 1, headDigest: digest });
   await expectSameTables(connection, client, 'in the end');
 });
@@ -60,7 +62,7 @@ test('identifiers keep every byte, also those that Postgres has no text for', as
   const client = await replica();
   const { connection } = openLedger();
   const ids = ['a\0b', 'a␀0b', '␀', '\\N', 'tab\tline\nfeed\rback\\slash', "o'hara", '𝔘nicode'];
-  runWith(
+  await runWith(
     connection,
     ids.map((id) => usageRecord(id, 2n ** 62n / BigInt(ids.length))),
   );
@@ -75,11 +77,11 @@ test('identifiers keep every byte, also those that Postgres has no text for', as
 
 test('a second copy of a ledger is refused as soon as the two have parted, with both heads named', async () => {
   const client = await replica();
-  const [one, other] = twoCopies();
+  const [one, other] = await twoCopies();
   await send(one, client);
   expect((await send(other, client)).rows, 'they are the same so far').toBe(0);
-  const ours = runWith(one, [usageRecord('acme', 11)], { nowMs: NOON + 1000 });
-  const theirs = runWith(other, [usageRecord('acme', 12)], { nowMs: NOON + 1000 });
+  const ours = await runWith(one, [usageRecord('acme', 11)], { nowMs: NOON + 1000 });
+  const theirs = await runWith(other, [usageRecord('acme', 12)], { nowMs: NOON + 1000 });
   await send(one, client);
   const error = await rejection(send(other, client));
   expect(error).toMatchObject({ code: 'replica_refused', retryable: false });
@@ -90,12 +92,12 @@ test('a second copy of a ledger is refused as soon as the two have parted, with 
 
 test('a copy that is behind, or has parted beside the chain, is refused as well', async () => {
   const client = await replica();
-  const [one, behind] = twoCopies();
-  runWith(one, [usageRecord('acme', 11)], { nowMs: NOON + 1000 });
+  const [one, behind] = await twoCopies();
+  await runWith(one, [usageRecord('acme', 11)], { nowMs: NOON + 1000 });
   await send(one, client);
   expect(await rejection(send(behind, client))).toMatchObject({ code: 'replica_refused' });
 
-  const [first, second] = twoCopies();
+  const [first, second] = await twoCopies();
   const silence = {
     kind: 'silence',
     workspaceId: null,
@@ -114,7 +116,7 @@ test('a copy that is behind, or has parted beside the chain, is refused as well'
 
 test('publishers that come at once publish each link once', async () => {
   const { connection, path } = openLedger();
-  runWith(connection, [usageRecord('acme', 10)]);
+  await runWith(connection, [usageRecord('acme', 10)]);
   const clients = await Promise.all([server.connect('at_once'), server.connect('at_once'), server.connect('at_once')]);
   for (const client of clients) onTestFinished(() => client.close());
   const mended = await Promise.all(clients.map((client) => migrateReplica(client, 'at_once')));
@@ -128,7 +130,7 @@ test('many ledgers lie side by side in one schema', async () => {
   const client = await replica();
   const ledgers = [openLedger().connection, openLedger().connection];
   for (const [index, connection] of ledgers.entries()) {
-    runWith(connection, [usageRecord('acme', 10 + index)], { workspaceId: `ws-${index}` });
+    await runWith(connection, [usageRecord('acme', 10 + index)], { workspaceId: `ws-${index}` });
     await send(connection, client);
   }
   for (const connection of ledgers) expect(await expectSameViews(connection, client, 'one of two')).toBeGreaterThan(3);
@@ -193,7 +195,7 @@ test('the views have the columns of SQLite, with ledger_id before them', async (
 test('the reader of the manual reads every view and nothing else', async () => {
   const owner = await replica();
   const { connection } = openLedger();
-  runWith(connection, [usageRecord('acme', 10)]);
+  await runWith(connection, [usageRecord('acme', 10)]);
   await send(connection, owner);
   const [, script = ''] = /```sql\n(CREATE ROLE finance_reader[^`]*)```/.exec(readFileSync(MANUAL, 'utf8')) ?? [];
   await owner.query(script);

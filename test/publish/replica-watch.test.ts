@@ -97,7 +97,7 @@ test('what is written is published within seconds, and a server that is away is 
   const before = asked.length;
   await time.advance(60_000);
   expect(asked).toHaveLength(before);
-  publish(openLedger(connection.name).connection, [usageRecord('acme', 10)]);
+  await publish(openLedger(connection.name).connection, [usageRecord('acme', 10)]);
   await time.advance(2_000);
   expect(asked).toHaveLength(before + 1);
 });
@@ -111,10 +111,10 @@ test('a copy that was refused is told at once, with the reason that names both h
 
 test('the lag counts the links that wait and the time since the first of them', async () => {
   const { watch, clock, connection } = play(async () => reportTo(1));
-  publish(connection, [usageRecord('acme', 10)]);
+  await publish(connection, [usageRecord('acme', 10)]);
   await watch.publish();
-  publish(connection, [usageRecord('acme', 11)], { nowMs: NOON + MINUTE_MS });
-  publish(connection, [usageRecord('acme', 12)], { nowMs: NOON + 2 * MINUTE_MS });
+  await publish(connection, [usageRecord('acme', 11)], { nowMs: NOON + MINUTE_MS });
+  await publish(connection, [usageRecord('acme', 12)], { nowMs: NOON + 2 * MINUTE_MS });
   clock.set(NOON + 3 * MINUTE_MS);
   expect(watch.health()).toMatchObject({ position: 1, lagLinks: 2, lagSeconds: 120, stale: false });
 });

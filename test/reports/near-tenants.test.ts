@@ -7,11 +7,11 @@ import { openLedger, publish, usageRecord } from '../support/open-ledger.ts';
 const MANY = 100_000;
 
 /** Two workspaces: one with these tenants, and one with many. */
-function ledgerOf(...ids: string[]): LedgerConnection {
+async function ledgerOf(...ids: string[]): Promise<LedgerConnection> {
   const { connection } = openLedger();
   const records = (list: readonly string[]) => list.map((id) => usageRecord(id, 10));
-  publish(connection, records(ids), { workspaceId: 'ws-1' });
-  publish(connection, records(['customer-0000000']), { workspaceId: 'ws-2' });
+  await publish(connection, records(ids), { workspaceId: 'ws-1' });
+  await publish(connection, records(['customer-0000000']), { workspaceId: 'ws-2' });
   connection
     .prepare(
       `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?)
@@ -41,8 +41,8 @@ function rowsRead(connection: LedgerConnection, query: () => unknown): number {
   return rows;
 }
 
-test('what may have been meant is near by its letters, whatever their case, or begins with them', () => {
-  const connection = ledgerOf('acme', 'Globex Corp', 'initech-europe', '株式会社山田', 'hooli');
+test('what may have been meant is near by its letters, whatever their case, or begins with them', async () => {
+  const connection = await ledgerOf('acme', 'Globex Corp', 'initech-europe', '株式会社山田', 'hooli');
   const meant = (word: string, workspaceId?: string) =>
     nearTenants(connection, word, workspaceId).map(({ tenant_id }) => tenant_id);
   expect(meant('amce')).toEqual(['acme']);
@@ -57,8 +57,8 @@ test('what may have been meant is near by its letters, whatever their case, or b
   expect(meant('x'.repeat(5000))).toEqual([]);
 });
 
-test('of a hundred thousand the right one is found, and few are looked at', () => {
-  const connection = ledgerOf('acme');
+test('of a hundred thousand the right one is found, and few are looked at', async () => {
+  const connection = await ledgerOf('acme');
   for (const [word, wanted] of [
     ['customer-00543211', 'customer-0054321'],
     ['customer-0054321x', 'customer-0054321'],
@@ -73,8 +73,8 @@ test('of a hundred thousand the right one is found, and few are looked at', () =
   }
 });
 
-test('people know a tenant by its name', () => {
-  const connection = ledgerOf('t-4711');
+test('people know a tenant by its name', async () => {
+  const connection = await ledgerOf('t-4711');
   connection
     .prepare(
       `INSERT INTO tenant_names (tenant_key, after_seq, display_name, labels, recorded_at)
@@ -86,8 +86,8 @@ test('people know a tenant by its name', () => {
   ]);
 });
 
-test('a list of three tenants reads three', () => {
-  const connection = ledgerOf('acme');
+test('a list of three tenants reads three', async () => {
+  const connection = await ledgerOf('acme');
   let rows: ReturnType<typeof namedTenants> = [];
   const read = rowsRead(connection, () => {
     rows = namedTenants(connection, undefined, 3);

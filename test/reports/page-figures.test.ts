@@ -63,8 +63,8 @@ function places(connection: LedgerConnection): Place[] {
 test.each([
   ['closed, corrected and open months', buildRichLedger],
   ['many tenants of the same size', manyAlike],
-])('the page has the largest and the moves that the views have, of %s', (_, build) => {
-  const connection = build();
+])('the page has the largest and the moves that the views have, of %s', async (_, build) => {
+  const connection = await build();
   const months = places(connection);
   expect(months.length).toBeGreaterThan(1);
   for (const month of months) {
@@ -80,10 +80,10 @@ test.each([
   }
 });
 
-function manyAlike(): LedgerConnection {
+async function manyAlike(): Promise<LedgerConnection> {
   const { connection } = openLedger();
   const tenants = Array.from({ length: 30 }, (_, at) => `tenant-${(at * 7) % 30}`);
-  publish(connection, [
+  await publish(connection, [
     ...tenants.map((tenant, at) => usageRecord(tenant, at % 3 === 0 ? 500 : 100, '2026-01')),
     ...tenants.slice(5).map((tenant, at) => usageRecord(tenant, at % 2 === 0 ? 0 : 500, '2026-02')),
   ]);

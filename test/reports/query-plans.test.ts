@@ -15,9 +15,9 @@ test.each([
     'in one workspace in the past',
     (connection) => usageAsOf(connection, AT, { workspaceId: 'ws-1', tenantId: 'acme' }),
   ],
-])('what the ledger holds of one tenant %s is found without reading the others', (_, query) => {
+])('what the ledger holds of one tenant %s is found without reading the others', async (_, query) => {
   const { connection } = openLedger();
-  publish(connection, [usageRecord('acme', 10), usageRecord('bolt', 20)]);
+  await publish(connection, [usageRecord('acme', 10), usageRecord('bolt', 20)]);
 
   const plan = planOf(connection, query);
 

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
+import { AppError } from '../../src/core/errors.ts';
 import { chargeRun } from '../../src/ledger/journal/charges/charge-run.ts';
 import { type ApplyResult, applyRun } from '../../src/ledger/journal/runs/apply-run.ts';
 import { type ClaimedRun, claimRun, type RunKind } from '../../src/ledger/journal/runs/claim-run.ts';
@@ -7,6 +8,10 @@ import type { StagedRecord } from '../../src/ledger/journal/staging/staged-recor
 import { RunStaging } from '../../src/ledger/journal/staging/staging.ts';
 import { type LedgerConnection, openForWriting } from '../../src/ledger/store/file/open.ts';
 import { migrateLedger } from '../../src/ledger/store/schema/migrate.ts';
+import type { UsageSource } from '../../src/sync/sync-deps.ts';
+import { listingOf } from './run/listing.ts';
+import { realRun, writerOn } from './run/real-run.ts';
+import type { Applied } from './sandbox-fixture.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 import { NOON } from './time/test-clock.ts';
 
@@ -73,15 +78,19 @@ export function applyWalk(
   return result;
 }
 
-/** Claims, stages and publishes a run with these records. */
+/** One run in which the service lists these records; what it does not list, the tenants' histories still have. */
 export function publish(
   connection: LedgerConnection,
   records: readonly StagedRecord[],
-  options: ClaimOptions = {},
-): ApplyResult<null> {
-  const underWay = beginRun(connection, options);
-  stageWalk(underWay, records);
-  return applyWalk(connection, underWay, options.nowMs);
+  { workspaceId = 'ws-1', nowMs = NOON, ...request }: ClaimOptions = {},
+): Promise<Applied> {
+  const perPage = Math.max(1, records.length);
+  const source: UsageSource = {
+    ...listingOf(workspaceId, records, perPage),
+    getTenantUsage: () => Promise.reject(new AppError('network', 'no history is to be had')),
+  };
+  const workspace = { id: workspaceId, name: workspaceId, perPage };
+  return realRun({ writer: writerOn(connection), source, now: () => nowMs, workspace, ...request });
 }
 
 export function usageRecord(tenant: string, credits: number | bigint, period = '2026-03'): StagedRecord {

@@ -111,9 +111,9 @@ test('a run that was stopped on purpose raises nothing', async () => {
   expect(view().value('SELECT count(*) FROM alerts')).toBe(0n);
 });
 
-test('a stale workspace is told although another process wants to write meanwhile', () => {
+test('a stale workspace is told although another process wants to write meanwhile', async () => {
   const { connection, path } = openLedger();
-  publish(connection, [usageRecord('a', 1)]);
+  await publish(connection, [usageRecord('a', 1)]);
   const other = openLedger(path).connection;
   other.pragma('busy_timeout = 0');
   const healthy = { workspaceId: 'ws-1', sinceMs: 0, staleAfterMs: 1 };

@@ -7,8 +7,8 @@ const OLD = '2025-01-01T00:00:00.000Z';
 const CUT = '2025-02-01T00:00:00.000Z';
 const NEW = '2025-03-01T00:00:00.000Z';
 
-test('what was sent, went with a digest or was given up is forgotten when it is old; what waits is not', () => {
-  const { connection, add, left } = openOutbox();
+test('what was sent, went with a digest or was given up is forgotten when it is old; what waits is not', async () => {
+  const { connection, add, left } = await openOutbox();
   for (const state of ['pending', 'held', 'digested', 'delivered', 'dead']) {
     add(`old ${state}`, { state, createdAt: OLD });
     add(`new ${state}`, { state, createdAt: NEW });
@@ -21,8 +21,8 @@ test('what was sent, went with a digest or was given up is forgotten when it is 
   ]);
 });
 
-test('notifications of an alert stay until it has ended, because they say who must hear of that', () => {
-  const { connection, add, left } = openOutbox();
+test('notifications of an alert stay until it has ended, because they say who must hear of that', async () => {
+  const { connection, add, left } = await openOutbox();
   for (const [index, state] of ['pending', 'firing', 'acknowledged', 'resolved', 'expired'].entries()) {
     connection
       .prepare(
@@ -38,8 +38,8 @@ test('notifications of an alert stay until it has ended, because they say who mu
   expect(left()).toEqual(['acknowledged', 'firing', 'pending']);
 });
 
-test('a long past is forgotten in steps, each by the index of what is done', () => {
-  const { connection, add, left } = openOutbox();
+test('a long past is forgotten in steps, each by the index of what is done', async () => {
+  const { connection, add, left } = await openOutbox();
   for (let number = 0; number < 700; number += 1) add(`n${number}`, { state: 'delivered', createdAt: OLD });
 
   expect(pruneOutbox(connection, CUT)).toEqual({ notifications: 500, more: true });
@@ -47,13 +47,13 @@ test('a long past is forgotten in steps, each by the index of what is done', () 
   expect(left()).toEqual([]);
 });
 
-function openOutbox(): {
+async function openOutbox(): Promise<{
   connection: LedgerConnection;
   add(id: string, row: { state: string; createdAt: string; alertKey?: number }): void;
   left(): unknown[];
-} {
+}> {
   const { connection } = openLedger();
-  publish(connection, [usageRecord('a', 1)]);
+  await publish(connection, [usageRecord('a', 1)]);
   const insert = connection.prepare(
     `INSERT INTO outbox (notification_id, alert_key, channel, payload, state, created_at, next_attempt_at)
      VALUES (?, ?, 'hook', '{}', ?, ?, ?)`,

@@ -27,10 +27,10 @@ const JANUARY = { workspaceId: 'ws-1', period: '2026-01', nowMs: NOON };
 const NAMES = [{ tenantId: 'acme', displayName: 'Acme Corp 7', externalRef: 'K-1001', labels: {} }];
 
 /** January of three tenants, closed at its prices and names. */
-function closedLedger(tenants = ['acme', 'globex', 'initech']) {
+async function closedLedger(tenants = ['acme', 'globex', 'initech']) {
   const { connection } = openLedger();
   setCards(connection, { cards: [CARD], source: 'import', nowMs: NOON });
-  publish(
+  await publish(
     connection,
     tenants.map((tenant, index) => usageRecord(tenant, 1000 * (index + 1), '2026-01')),
   );
@@ -40,28 +40,28 @@ function closedLedger(tenants = ['acme', 'globex', 'initech']) {
   return connection;
 }
 
-function written(connection: ReturnType<typeof closedLedger>, tenantId?: string): string {
+function written(connection: Awaited<ReturnType<typeof closedLedger>>, tenantId?: string): string {
   return renderJson(readStatement(connection, { ...JANUARY, tenantId }) ?? {});
 }
 
 describe('the statement of a closed period', () => {
-  test('proves itself, whole and for one tenant', () => {
-    const connection = closedLedger();
+  test('proves itself, whole and for one tenant', async () => {
+    const connection = await closedLedger();
     const digest = connection.prepare('SELECT digest FROM period_events').pluck().get();
     const whole = { valid: true, workspaceId: 'ws-1', period: '2026-01', closeDigest: digest, tenantsInPeriod: 3 };
     expect(verifyStatement(parseExact(written(connection)))).toEqual({ ...whole, tenants: 3 });
     expect(verifyStatement(parseExact(written(connection, 'globex')))).toEqual({ ...whole, tenants: 1 });
   });
 
-  test('proves itself at any number of tenants', () => {
+  test('proves itself at any number of tenants', async () => {
     for (let count = 1; count <= 17; count += 1) {
       const tenants = Array.from({ length: count }, (_, index) => `tenant-${index}`);
-      expect(verifyStatement(parseExact(written(closedLedger(tenants)))).valid).toBe(true);
+      expect(verifyStatement(parseExact(written(await closedLedger(tenants)))).valid).toBe(true);
     }
   });
 
-  test('fails with any one digit changed, wherever it stands', () => {
-    const text = written(closedLedger(), 'acme');
+  test('fails with any one digit changed, wherever it stands', async () => {
+    const text = written(await closedLedger(), 'acme');
     const digits = [...text.matchAll(/\d/g)].map(({ index }) => index);
     expect(digits.length).toBeGreaterThan(300);
     for (const at of digits) {
@@ -71,22 +71,24 @@ describe('the statement of a closed period', () => {
     }
   });
 
-  test('is the same to the byte whatever comes after the close: names, cards, corrections, runs', () => {
-    const connection = closedLedger();
+  test('is the same to the byte whatever comes after the close: names, cards, corrections, runs', async () => {
+    const connection = await closedLedger();
     const before = written(connection);
     const laterMs = NOON + 86_400_000;
     setCards(connection, { cards: [{ ...CARD, price_per_credit: '99' }], source: 'import', nowMs: laterMs });
     const names = [{ tenantId: 'acme', displayName: 'Renamed', externalRef: null, labels: { a: 'b' } }];
     importNames(connection, { workspaceId: 'ws-1', names, dryRun: false, nowMs: laterMs });
-    publish(connection, [usageRecord('acme', 5, '2026-01'), usageRecord('new', 7, '2026-01')], { nowMs: laterMs });
+    await publish(connection, [usageRecord('acme', 5, '2026-01'), usageRecord('new', 7, '2026-01')], {
+      nowMs: laterMs,
+    });
     expect(renderJson(readStatement(connection, { ...JANUARY, nowMs: laterMs }) ?? {})).toBe(before);
     expect(
       connection.prepare("SELECT count(*) FROM finance_charge_lines WHERE kind = 'correction'").pluck().get(),
     ).toBe(2);
   });
 
-  test('refuses what is no proof, and says why', () => {
-    const document = parseExact(written(closedLedger())) as Record<string, unknown>;
+  test('refuses what is no proof, and says why', async () => {
+    const document = parseExact(written(await closedLedger())) as Record<string, unknown>;
     const reasons = [null, {}, { ...document, proof: null }, { ...document, state: 'open' }].map(verifyStatement);
     for (const verdict of reasons) expect(verdict.valid).toBe(false);
     const tenants = document.tenants as unknown[];
@@ -94,9 +96,9 @@ describe('the statement of a closed period', () => {
     expect(verifyStatement({ ...document, tenants: tenants.slice(1) })).toMatchObject({ valid: false });
   });
 
-  test('without a commitment of its close it still says its figures, without a proof', () => {
+  test('without a commitment of its close it still says its figures, without a proof', async () => {
     const { connection } = openLedger();
-    publish(connection, [usageRecord('acme', 5, '2026-01')]);
+    await publish(connection, [usageRecord('acme', 5, '2026-01')]);
     closePeriod(connection, { ...JANUARY, by: 'Ada', note: '', force: true, settleHours: 48 });
     const statement = readStatement(connection, JANUARY);
     expect(statement).toMatchObject({ state: 'closed', proof: null, credits_used: 5n });
@@ -104,9 +106,9 @@ describe('the statement of a closed period', () => {
 });
 
 describe('the statement of a period that is not closed', () => {
-  test('is an estimate, with what the credits come to at this rate', () => {
+  test('is an estimate, with what the credits come to at this rate', async () => {
     const { connection } = openLedger();
-    publish(connection, [usageRecord('acme', 1000, '2026-03')]);
+    await publish(connection, [usageRecord('acme', 1000, '2026-03')]);
     const middle = Date.UTC(2026, 2, 16, 12);
     expect(readStatement(connection, { workspaceId: 'ws-1', period: '2026-03', nowMs: middle })).toMatchObject({
       state: 'open',
@@ -130,16 +132,16 @@ describe('the check that docs/ledger.md gives', () => {
     return spawnSync(process.execPath, [`${file}.mjs`, file], { encoding: 'utf8' });
   };
 
-  test('finds closed statements proven at any number of tenants', () => {
+  test('finds closed statements proven at any number of tenants', async () => {
     for (const count of [1, 2, 3, 4, 6, 7, 12]) {
       const tenants = Array.from({ length: count }, (_, index) => `tenant-${index}`);
-      const { stdout, stderr } = check(written(closedLedger(tenants)));
+      const { stdout, stderr } = check(written(await closedLedger(tenants)));
       expect(stdout + stderr).toMatch(/^proven; compare with the digest that you kept: [0-9a-f]{64}\n$/);
     }
   });
 
-  test('does not when an amount or a leaf was changed', () => {
-    const text = written(closedLedger(), 'acme');
+  test('does not when an amount or a leaf was changed', async () => {
+    const text = written(await closedLedger(), 'acme');
     expect(check(text.replace('"amount_minor": 1125', '"amount_minor": 1126')).status).toBe(1);
     expect(check(text.replace('Acme Corp 7', 'Acme Corp 8')).status).toBe(1);
   });

@@ -59,7 +59,7 @@ describe('backup', () => {
     const world = await createWorld(FIRST);
     mkdirSync(join(world.folder, 'data'));
     const { connection } = openLedger(world.ledgerPath);
-    publish(
+    await publish(
       connection,
       Array.from({ length: 5_000 }, (_, index) => usageRecord(`tenant-${index}`, index)),
     );

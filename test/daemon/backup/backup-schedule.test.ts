@@ -23,9 +23,9 @@ interface Scheduled {
 }
 
 /** A ledger with a run, to be backed up daily at 02:00 into a folder beside it that keeps three. */
-function prepare(): Scheduled {
+async function prepare(): Promise<Scheduled> {
   const { path: ledgerPath, connection } = openLedger();
-  publish(connection, [usageRecord('a', 100)]);
+  await publish(connection, [usageRecord('a', 100)]);
   const folder = join(dirname(ledgerPath), 'backups');
   const clock = testClock();
   const lines: Scheduled['lines'] = [];
@@ -44,7 +44,7 @@ function prepare(): Scheduled {
 }
 
 test('the slot that was missed is made good once at the start, and the next one when it comes', async () => {
-  const { folder, clock, lines, start } = prepare();
+  const { folder, clock, lines, start } = await prepare();
   const schedule = start();
   await schedule.run();
   await schedule.run();
@@ -64,7 +64,7 @@ test('the slot that was missed is made good once at the start, and the next one 
 });
 
 test('a start with a backup newer than the last slot makes none', async () => {
-  const { folder, start } = prepare();
+  const { folder, start } = await prepare();
   mkdirSync(folder);
   writeFileSync(join(folder, 'ledger-20260320T020000Z.db'), '');
   await start().run();
@@ -72,7 +72,7 @@ test('a start with a backup newer than the last slot makes none', async () => {
 });
 
 test('backups are made at their slots although a clock that was ahead has made some, which go first', async () => {
-  const { folder, clock, start } = prepare();
+  const { folder, clock, start } = await prepare();
   clock.advance(5 * DAY_MS);
   const schedule = start();
   await schedule.run();
@@ -87,7 +87,7 @@ test('backups are made at their slots although a clock that was ahead has made s
 });
 
 test('the oldest go once the new one is there; what has another name stays', async () => {
-  const { folder, clock, start } = prepare();
+  const { folder, clock, start } = await prepare();
   mkdirSync(folder);
   const foreign = ['ledger-20200101T000000Z.db-wal', 'ledger-2020.db', 'my-ledger-20200101T000000Z.db', 'notes.txt'];
   for (const name of foreign) writeFileSync(join(folder, name), '');
@@ -105,7 +105,7 @@ test('the oldest go once the new one is there; what has another name stays', asy
 });
 
 test('a backup that fails is an error in the log, removes nothing, and the next slot tries again', async () => {
-  const { folder, ledgerPath, clock, lines, start } = prepare();
+  const { folder, ledgerPath, clock, lines, start } = await prepare();
   mkdirSync(folder);
   const old = ['01', '02', '03', '04'].map((day) => `ledger-202603${day}T020000Z.db`);
   for (const name of old) writeFileSync(join(folder, name), '');
@@ -128,14 +128,14 @@ test('a backup that fails is an error in the log, removes nothing, and the next 
 });
 
 test('a folder that cannot be made is an error in the log', async () => {
-  const { folder, lines, start } = prepare();
+  const { folder, lines, start } = await prepare();
   writeFileSync(folder, 'a file in its place');
   await start().run();
   expect(lines).toMatchObject([{ level: 'error', msg: 'backup failed', reason: expect.stringContaining(folder) }]);
 });
 
 test('a process that cannot be started is an error in the log, and the next slot tries again', async () => {
-  const { folder, clock, lines, start } = prepare();
+  const { folder, clock, lines, start } = await prepare();
   const { execPath } = process;
   process.execPath = join(folder, 'no-node-here');
   onTestFinished(() => {
@@ -163,9 +163,9 @@ test('a stop ends a backup under way at once and leaves nothing of it', async ()
 
 /** Stops a schedule whose backup is under way; where other work of the machine let it come too late, another one. */
 async function stopDuringBackup(tries = 20): Promise<Pick<Scheduled, 'folder' | 'lines'> & { schedule: PeriodicTask }> {
-  const { folder, ledgerPath, lines, start } = prepare();
+  const { folder, ledgerPath, lines, start } = await prepare();
   const { connection } = openLedger(ledgerPath);
-  publish(
+  await publish(
     connection,
     Array.from({ length: 5_000 }, (_, index) => usageRecord(`tenant-${index}`, index)),
   );
@@ -180,7 +180,7 @@ async function stopDuringBackup(tries = 20): Promise<Pick<Scheduled, 'folder' | 
 }
 
 test('the event loop goes on while a backup is made', async () => {
-  const { start } = prepare();
+  const { start } = await prepare();
   const schedule = start();
   let turns = 0;
   const timer = setInterval(() => {

@@ -21,13 +21,13 @@ test('times to come are said once, in the log, by an alert and by doctor, until 
     evaluateLedger(connection, { rule: 'clock_moved', detail }, { channels: LOG, nowMs: clock.now() });
   };
   const alerts = () => connection.prepare("SELECT state FROM finance_alerts WHERE rule = 'clock_moved'").pluck().all();
-  publish(connection, [usageRecord('acme', 10)], { nowMs: NOON });
+  await publish(connection, [usageRecord('acme', 10)], { nowMs: NOON });
   const watch = startClockWatch({ timesAhead: (nowMs) => timesAhead(connection, nowMs), tell, clock, logger });
   onTestFinished(() => watch.stop());
   await clock.advance(5 * 60_000);
   expect([lines, alerts(), checkTimes(path, clock.now())]).toEqual([[], [], []]);
 
-  publish(connection, [usageRecord('acme', 11)], { nowMs: NOON + 9 * HOUR_MS });
+  await publish(connection, [usageRecord('acme', 11)], { nowMs: NOON + 9 * HOUR_MS });
   await clock.advance(5 * 60_000);
   expect(lines.map(({ msg }) => msg)).toEqual(['the ledger holds times to come']);
   expect(alerts()).toEqual(['firing']);

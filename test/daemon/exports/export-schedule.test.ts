@@ -22,13 +22,13 @@ const HOSTILE = '../../etc/=cmd';
 const LOG = routesOf([{ type: 'log', name: 'log' }]);
 
 /** A ledger with three months of two tenants, to be exported as `wanted` says into a folder beside it. */
-function prepare(...wanted: Partial<ExportConfig>[]) {
+async function prepare(...wanted: Partial<ExportConfig>[]) {
   const { path: ledgerPath, connection } = openLedger();
   setCards(connection, { cards: [CARD], source: 'import', nowMs: Date.UTC(2026, 0, 1) });
   const records = ['2026-01', '2026-02', '2026-03'].flatMap((period) => [
     ...[usageRecord('acme', 100, period), usageRecord(HOSTILE, 7, period)],
   ]);
-  publish(connection, records);
+  await publish(connection, records);
   const folder = join(dirname(ledgerPath), 'exports');
   const clock = testClock();
   const lines: { level: string; msg: string; [field: string]: unknown }[] = [];
@@ -70,7 +70,7 @@ function prepare(...wanted: Partial<ExportConfig>[]) {
 
 describe('an export by cron', () => {
   test('is made once a slot, for its owner alone, and called after no tenant', async () => {
-    const { folder, clock, start, files, read, lines } = prepare({});
+    const { folder, clock, start, files, read, lines } = await prepare({});
     const schedule = start();
     await schedule.run();
     await schedule.run();
@@ -88,7 +88,7 @@ describe('an export by cron', () => {
   });
 
   test('is made at its slots although a clock that was ahead has made one of a time to come', async () => {
-    const { clock, start, files } = prepare({ keep: 2 });
+    const { clock, start, files } = await prepare({ keep: 2 });
     clock.advance(9 * 86_400_000);
     await start().run();
     clock.set(clock.now() - 9 * 86_400_000);
@@ -102,7 +102,7 @@ describe('an export by cron', () => {
   });
 
   test('that has failed rests for five minutes, also when the clock is set back meanwhile', async () => {
-    const { folder, clock, start, files } = prepare({});
+    const { folder, clock, start, files } = await prepare({});
     writeFileSync(folder, 'a file in its place');
     const schedule = start();
     await schedule.run();
@@ -114,7 +114,7 @@ describe('an export by cron', () => {
   });
 
   test('is not made again at the next start, also when somebody took the file away', async () => {
-    const { folder, start, files } = prepare({});
+    const { folder, start, files } = await prepare({});
     const first = start();
     await first.run();
     await first.stop();
@@ -124,7 +124,7 @@ describe('an export by cron', () => {
   });
 
   test('leaves the newest files, and all that is called otherwise', async () => {
-    const { folder, clock, start, files } = prepare({ keep: 2 }, { name: 'usage-x', format: 'ndjson' });
+    const { folder, clock, start, files } = await prepare({ keep: 2 }, { name: 'usage-x', format: 'ndjson' });
     mkdirSync(folder);
     for (const name of ['usage.csv', 'my-usage-20200101T000000Z.csv', 'usage-20200101T000000Z.db']) {
       writeFileSync(join(folder, name), '');
@@ -142,7 +142,7 @@ describe('an export by cron', () => {
   });
 
   test('has one month when it is asked for, in any format', async () => {
-    const { start, files, read } = prepare(
+    const { start, files, read } = await prepare(
       { name: 'now', format: 'ndjson', period: 'current', view: 'charges', names: true },
       { name: 'focus', view: 'focus', period: 'previous' },
       { name: 'focus-next', view: 'focus', period: 'previous', version: '1.3' },
@@ -170,7 +170,7 @@ describe('an export by cron', () => {
 
 describe('an export after a close', () => {
   test('is made of each closed month, once, and anew when the month is closed anew', async () => {
-    const { start, close, reopen, files, read } = prepare({ name: 'bill', view: 'charges', cron: null });
+    const { start, close, reopen, files, read } = await prepare({ name: 'bill', view: 'charges', cron: null });
     const schedule = start();
     await schedule.run();
     close('2026-01');
@@ -192,7 +192,7 @@ describe('an export after a close', () => {
   });
 
   test('of another workspace is none', async () => {
-    const { start, close, folder } = prepare({ cron: null, workspaceId: 'ws-2' });
+    const { start, close, folder } = await prepare({ cron: null, workspaceId: 'ws-2' });
     close('2026-01');
     await start().run();
     expect(existsSync(folder)).toBe(false);
@@ -201,7 +201,7 @@ describe('an export after a close', () => {
 
 describe('an export that fails', () => {
   test('is told, keeps no other back, is tried again after five minutes, and doctor says so until it is made', async () => {
-    const { folder, clock, start, files, lines, findings } = prepare(
+    const { folder, clock, start, files, lines, findings } = await prepare(
       { name: 'bad', view: 'nothing' as never },
       { name: 'good' },
     );
@@ -220,7 +220,7 @@ describe('an export that fails', () => {
   });
 
   test('is told at the second try, once, and that it is over, and not again by the next start', async () => {
-    const { clock, start, folder, alerts, told } = prepare({ name: 'bill' }, { name: 'good', view: 'charges' });
+    const { clock, start, folder, alerts, told } = await prepare({ name: 'bill' }, { name: 'good', view: 'charges' });
     writeFileSync(folder, 'no folder');
     const schedule = start();
     await schedule.run();
@@ -247,7 +247,7 @@ describe('an export that fails', () => {
   });
 
   test('because of its folder is made once that is mended', async () => {
-    const { folder, clock, start, files, lines, findings } = prepare({});
+    const { folder, clock, start, files, lines, findings } = await prepare({});
     writeFileSync(folder, 'no folder');
     const schedule = start();
     await schedule.run();
@@ -260,7 +260,7 @@ describe('an export that fails', () => {
   });
 
   test('is ended by the stop at once, and leaves nothing', async () => {
-    const { folder, start } = prepare({ format: 'parquet' });
+    const { folder, start } = await prepare({ format: 'parquet' });
     const schedule = start();
     await schedule.stop();
     await schedule.stop();

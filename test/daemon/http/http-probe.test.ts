@@ -68,7 +68,7 @@ test('the longest pause counts nights and weekends, not the usual distance', () 
 test('a workspace is stale once its last complete run lies more than two pauses and a minute back', async () => {
   const { ledger, clock, probe } = probed();
   const runAtMs = NOON + HOUR_MS;
-  publish(ledger.connection, [usageRecord('acme', 10)], { nowMs: runAtMs });
+  await publish(ledger.connection, [usageRecord('acme', 10)], { nowMs: runAtMs });
   const staleAfterMs = 31 * MINUTE_MS;
   const fresh = { workspaceId: 'ws-1', lastCompleteRunAtMs: runAtMs, staleAfterMs, stale: false };
   await clock.advance(HOUR_MS + staleAfterMs);
@@ -80,7 +80,7 @@ test('a workspace is stale once its last complete run lies more than two pauses 
 test('a run that reads for the first time since, or a job that waits, is given as long as a run may take', async () => {
   const { ledger, clock, probe, waiting } = probed();
   const stale = () => probe.freshness().map((workspace) => workspace.stale)[0];
-  publish(ledger.connection, [usageRecord('acme', 10)], { nowMs: NOON });
+  await publish(ledger.connection, [usageRecord('acme', 10)], { nowMs: NOON });
   await clock.advance(32 * MINUTE_MS);
   expect(stale()).toBe(true);
   waiting.set('ws-1', clock.now());
@@ -104,7 +104,7 @@ test('a run that reads for the first time since, or a job that waits, is given a
 
 test('a run that takes longer than a run may makes its workspace stale', async () => {
   const { ledger, clock, probe } = probed();
-  publish(ledger.connection, [usageRecord('acme', 10)], { nowMs: NOON });
+  await publish(ledger.connection, [usageRecord('acme', 10)], { nowMs: NOON });
   beginRun(ledger.connection, { nowMs: NOON + 15 * MINUTE_MS });
   await clock.advance(45 * MINUTE_MS);
   expect(probe.freshness()[0]?.stale).toBe(false);
@@ -115,7 +115,7 @@ test('a run that takes longer than a run may makes its workspace stale', async (
 test('a workspace has as long from the start of the daemon, whether it was never synced or long ago', async () => {
   const ledger = openLedger();
   const longAgoMs = NOON - 48 * HOUR_MS;
-  publish(ledger.connection, [usageRecord('acme', 10)], { workspaceId: 'old', nowMs: longAgoMs });
+  await publish(ledger.connection, [usageRecord('acme', 10)], { workspaceId: 'old', nowMs: longAgoMs });
   const { clock, probe } = probed({ old: '*/15 * * * *', new: '0 * * * *' }, ledger);
   const states = () => probe.freshness().map(({ workspaceId, stale }) => [workspaceId, stale]);
   expect(probe.freshness().map(({ lastCompleteRunAtMs }) => lastCompleteRunAtMs)).toEqual([longAgoMs, null]);
@@ -138,7 +138,7 @@ test('a workspace has as long from the start of the daemon, whether it was never
 
 test('a workspace whose last run lies in the future is stale, for nobody knows how old it is', async () => {
   const { ledger, clock, probe } = probed();
-  publish(ledger.connection, [usageRecord('acme', 10)], { nowMs: NOON + 9 * HOUR_MS });
+  await publish(ledger.connection, [usageRecord('acme', 10)], { nowMs: NOON + 9 * HOUR_MS });
   await clock.advance(31 * MINUTE_MS);
   expect(probe.freshness()[0]?.stale).toBe(false);
   await clock.advance(1);
@@ -148,7 +148,7 @@ test('a workspace whose last run lies in the future is stale, for nobody knows h
 test('a job that waits to begin, or a run that has begun, at a time to come gives no more time than any other', async () => {
   const { ledger, clock, probe, waiting } = probed();
   const stale = () => probe.freshness()[0]?.stale;
-  publish(ledger.connection, [usageRecord('acme', 10)], { nowMs: NOON });
+  await publish(ledger.connection, [usageRecord('acme', 10)], { nowMs: NOON });
   await clock.advance(32 * MINUTE_MS);
   waiting.set('ws-1', clock.now() + 9 * HOUR_MS);
   expect(stale()).toBe(true);
@@ -173,20 +173,20 @@ test('a ledger whose writer has died cannot be written, whatever its file says',
 
 test('a failed run does not make a workspace fresh', async () => {
   const { ledger, clock, probe } = probed();
-  publish(ledger.connection, [usageRecord('acme', 10)]);
+  await publish(ledger.connection, [usageRecord('acme', 10)]);
   const { run } = beginRun(ledger.connection, { nowMs: NOON + HOUR_MS });
   failRun(ledger.connection, run, { status: 'failed', code: 'x', message: 'x', pages: 0, records: 0 }, NOON + HOUR_MS);
   await clock.advance(HOUR_MS);
   expect(probe.freshness()).toMatchObject([{ lastCompleteRunAtMs: NOON, stale: true }]);
 });
 
-test('runs are counted when they have ended, and only once', () => {
+test('runs are counted when they have ended, and only once', async () => {
   const { ledger, probe } = probed();
   const { connection } = ledger;
   expect(probe.runs()).toEqual([]);
-  publish(connection, [usageRecord('acme', 10)]);
-  publish(connection, [usageRecord('acme', 10)]);
-  publish(connection, [usageRecord('acme', 10)], { workspaceId: 'ws-2' });
+  await publish(connection, [usageRecord('acme', 10)]);
+  await publish(connection, [usageRecord('acme', 10)]);
+  await publish(connection, [usageRecord('acme', 10)], { workspaceId: 'ws-2' });
   const first = [
     { workspaceId: 'ws-1', status: 'applied', count: 2, seconds: 0, pages: 2, records: 2 },
     { workspaceId: 'ws-2', status: 'applied', count: 1, seconds: 0, pages: 1, records: 1 },
@@ -209,26 +209,26 @@ test('runs are counted when they have ended, and only once', () => {
   expect(probe.runs()).toEqual(second);
 });
 
-test('a run that was under way at one look and has been pruned before the next is forgotten', () => {
+test('a run that was under way at one look and has been pruned before the next is forgotten', async () => {
   const { ledger, probe } = probed();
   const { connection } = ledger;
   const { run } = beginRun(connection);
   expect(probe.runs()).toEqual([]);
   failRun(connection, run, { status: 'failed', code: 'x', message: 'x', pages: 1, records: 1 }, NOON);
   // The last run of a workspace stays.
-  publish(connection, [usageRecord('acme', 10)]);
+  await publish(connection, [usageRecord('acme', 10)]);
   expect(pruneRuns(connection, '2099-01-01T00:00:00.000Z', NOON)).toMatchObject({ runs: 1 });
   expect(probe.runs()).toMatchObject([{ workspaceId: 'ws-1', status: 'applied', count: 1 }]);
 });
 
-test('alerts are counted by severity while open, notifications by what became of them', () => {
+test('alerts are counted by severity while open, notifications by what became of them', async () => {
   const { ledger, probe } = probed();
   expect(probe.openAlerts()).toEqual([
     { severity: 'warning', count: 0 },
     { severity: 'critical', count: 0 },
   ]);
   expect(probe.outbox()).toEqual({ pending: 0, held: 0, dead: 0 });
-  publish(ledger.connection, [usageRecord('acme', 10)]);
+  await publish(ledger.connection, [usageRecord('acme', 10)]);
   const addAlert = ledger.connection.prepare(
     `INSERT INTO alerts (alert_id, rule, rule_version, workspace_key, stage, severity, state, previous_credits,
        current_credits, previous_requests, current_requests, threshold, first_fired_at, last_changed_at, revision)

@@ -28,7 +28,7 @@ async function serve(tenants: readonly string[] = ['acme', HOSTILE], workspaces 
   const records = months.flatMap((period, at) =>
     tenants.map((tenant, index) => usageRecord(tenant, 100 * (at + 1) * (index + 2), period)),
   );
-  publish(connection, records);
+  await publish(connection, records);
   const clock = testClock(NOON + 60_000);
   const reports = {
     workspaces: workspaces.map((id) => ({ id, name: `Name of ${id}`, alerts: { budgets: BUDGETS } as never })),
@@ -119,7 +119,7 @@ test('a page is made anew when the chain has grown, or after a minute, and kept 
   expect((await get('/report')).body).toBe(first);
   clock.advance(60_000);
   expect((await get('/report')).body).toContain('<h1>Usage of Renamed, 2026-03</h1>');
-  publish(connection, [usageRecord('acme', 7777, '2026-03')]);
+  await publish(connection, [usageRecord('acme', 7777, '2026-03')]);
   expect((await get('/report')).body).toContain('<strong>7,777 credits</strong>');
   closePeriod(
     connection,

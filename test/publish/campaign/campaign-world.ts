@@ -16,7 +16,7 @@ export interface Played {
   connection: LedgerConnection;
   path: string;
   /** A run that changes about a third of the tenants. */
-  run(): void;
+  run(): Promise<void>;
 }
 
 /** A ledger that grows by runs of the test. */
@@ -26,12 +26,12 @@ export function play(): Played {
   return {
     connection,
     path,
-    run() {
+    async run() {
       round += 1;
       const records = Array.from({ length: TENANTS }, (_, index) =>
         usageRecord(`tenant-${index}`, index + (index % 3 === round % 3 ? round : round - 1) * 7),
       );
-      runWith(connection, records, { nowMs: NOON + round * 60_000 });
+      await runWith(connection, records, { nowMs: NOON + round * 60_000 });
     },
   };
 }

@@ -37,12 +37,12 @@ test(`a publisher that is killed ${KILLS} times loses, doubles and half-shows no
     `ledger: { path: "${world.path}" }\npublish: { url: "${url}", schema: killed }\nworkspaces: [{ ${workspace} }]\n`,
     { mode: 0o600 },
   );
-  world.run();
+  await world.run();
   await expectAllThere(server, world, 'killed');
   const reader = poll(server, 'killed');
   let died = 0;
   for (let kill = 0; kill < KILLS; kill += 1) {
-    world.run();
+    await world.run();
     const child = spawn(process.execPath, [CLI, 'publish'], { cwd: folder, stdio: 'ignore' });
     const ended = once(child, 'exit');
     // From before it connects until after it has committed.
@@ -60,13 +60,13 @@ test(`a Postgres that is killed, shut down at once or frozen ${SERVER_KILLS} tim
   timeout: 60_000 + SERVER_KILLS * 15_000,
 }, async () => {
   const world = play();
-  world.run();
+  await world.run();
   await expectAllThere(server, world, 'server');
   const reader = poll(server, 'server');
   const publisher = new Publisher(server.settings('server'), world.path);
   onTestFinished(() => publisher.close());
   for (let round = 0; round < SERVER_KILLS; round += 1) {
-    world.run();
+    await world.run();
     const publishing = publisher.publish({ nowMs: NOON }).catch((error: unknown) => error);
     await sleep((round * 53) % 250);
     if (round % 3 === 0) await server.kill();
@@ -88,7 +88,7 @@ test(`a network that is cut ${CUTS} times loses, doubles and half-shows nothing`
   timeout: 60_000 + CUTS * 8_000,
 }, async () => {
   const world = play();
-  world.run();
+  await world.run();
   await expectAllThere(server, world, 'cut');
   const { port, cut } = await proxyTo(join(server.folder, '.s.PGSQL.5432'));
   const url = `postgres://usage_ledger@127.0.0.1:${port}/postgres`;
@@ -96,7 +96,7 @@ test(`a network that is cut ${CUTS} times loses, doubles and half-shows nothing`
   onTestFinished(() => publisher.close());
   const reader = poll(server, 'cut');
   for (let round = 0; round < CUTS; round += 1) {
-    world.run();
+    await world.run();
     const publishing = publisher.publish({ nowMs: NOON }).catch((error: unknown) => error);
     await sleep((round * 41) % 200);
     cut();

@@ -13,7 +13,7 @@ test('a Postgres whose disk is full takes nothing by halves, and what has waited
   const server = await startPostgres({ folderParent: disk.folder, options: ['-c', 'max_wal_size=64MB'] });
   onTestFinished(() => server.remove());
   const world = play();
-  world.run();
+  await world.run();
   await expectAllThere(server, world, 'full');
   const reader = poll(server, 'full');
   const publisher = new Publisher(server.settings('full'), world.path);
@@ -21,7 +21,7 @@ test('a Postgres whose disk is full takes nothing by halves, and what has waited
   disk.fill(server);
   const refusals: Error[] = [];
   for (let round = 0; round < MOST_TRIES && refusals.length < 3; round += 1) {
-    world.run();
+    await world.run();
     const outcome = await publisher.publish({ nowMs: NOON }).catch((error: unknown) => error);
     if (!(outcome instanceof Error)) continue;
     expect(outcome, outcome.message).toMatchObject({ retryable: true });

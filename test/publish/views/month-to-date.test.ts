@@ -52,7 +52,7 @@ test('the month to date has the rows of SQLite, whatever was read when and close
       for (const [index, { atMs, last, open }] of readings.entries()) {
         const nowMs = Math.floor(atMs) + index;
         const opened = periodAt(nowMs) === MONTH ? recordsOf(MONTH, open) : [];
-        publish(connection, [...recordsOf(PREVIOUS, last), ...opened], { nowMs });
+        await publish(connection, [...recordsOf(PREVIOUS, last), ...opened], { nowMs });
       }
       if (closes) {
         const request = { workspaceId: 'ws-1', period: PREVIOUS, by: 'Ada', note: '', force: true, settleHours: 0 };

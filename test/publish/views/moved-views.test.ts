@@ -57,7 +57,7 @@ test('a workspace of any history that moves is counted once in Postgres, before,
           await send(old, player.nowMs);
           expect(await shownOf(client, 'ws-1')).toEqual(before);
 
-          publish(target, [usageRecord('acme', 7)], { workspaceId: 'ws-0', nowMs: player.nowMs - 1 });
+          await publish(target, [usageRecord('acme', 7)], { workspaceId: 'ws-0', nowMs: player.nowMs - 1 });
           setCards(target, { cards: cardsOf(old), source: 'configuration', nowMs: player.nowMs });
           moved += bringIn(target, fileOf(old, folder), { nowMs: player.nowMs }).links;
           await send(target, player.nowMs);

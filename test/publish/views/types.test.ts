@@ -25,7 +25,7 @@ test('each column of a view has the type of what it holds, so that Metabase and 
 
 test('what Postgres cannot hold breaks no view: a year 0, and U+0000 in a label', async () => {
   const { connection } = openLedger();
-  publish(connection, [usageRecord('acme', 7, '0000-05'), usageRecord('acme', 9, '2026-03')]);
+  await publish(connection, [usageRecord('acme', 7, '0000-05'), usageRecord('acme', 9, '2026-03')]);
   const labels = { one: 'a\u0000\u0000b', two: '\\u0000', three: '\\\u0000' };
   importNames(connection, {
     workspaceId: 'ws-1',

@@ -30,9 +30,9 @@ const HOSTILE = [
 const RUNS = /^[\p{Z}\p{C}"]*[=+\-@＝＋－＠]/u;
 
 /** A ledger with a record of each of them, and what its view says of them. */
-function hostileLedger() {
+async function hostileLedger() {
   const { connection } = openLedger();
-  publish(
+  await publish(
     connection,
     HOSTILE.map((id, index) => usageRecord(id, index)),
   );
@@ -45,13 +45,13 @@ function hostileLedger() {
   return { ids, write };
 }
 
-test('a thousand hostile ids and more stand in the ledger as the service said them', () => {
+test('a thousand hostile ids and more stand in the ledger as the service said them', async () => {
   expect(HOSTILE.length).toBeGreaterThan(1000);
-  expect(new Set(hostileLedger().ids)).toEqual(new Set(HOSTILE));
+  expect(new Set((await hostileLedger()).ids)).toEqual(new Set(HOSTILE));
 });
 
 test('are text in a workbook, and another reader gives them back as they are', async () => {
-  const { ids, write } = hostileLedger();
+  const { ids, write } = await hostileLedger();
   const path = await write('xlsx');
   const sheets = (await readExcel(path, { trim: false })) as unknown as { data: unknown[][] }[];
   const [header, ...rows] = sheets[0]?.data ?? [];
@@ -68,7 +68,7 @@ test('are text in a workbook, and another reader gives them back as they are', a
 });
 
 test('are run by no spreadsheet from CSV, whatever it cuts the lines by, and lose nothing', async () => {
-  const { ids, write } = hostileLedger();
+  const { ids, write } = await hostileLedger();
   for (const delimiter of [',', ';', '\t'] as const) {
     const text = readFileSync(await write('csv', { delimiter }), 'utf8');
     for (const separator of [/,/, /;/, /\t/, /[,;\t]/]) {
@@ -85,7 +85,7 @@ test('are run by no spreadsheet from CSV, whatever it cuts the lines by, and los
 });
 
 test('come back from Parquet as they are', async () => {
-  const { ids, write } = hostileLedger();
+  const { ids, write } = await hostileLedger();
   const duck = await openDuckDb();
   // As bytes: a mark at the start of a text is lost on its way out of DuckDB.
   const rows = await duck.rows(`SELECT hex(tenant_id) AS bytes FROM read_parquet('${await write('parquet')}')`);

@@ -3,13 +3,15 @@ import { routesOf } from '../../../src/alerts/notify/routes.ts';
 import type { WorkspaceConfig } from '../../../src/config/types.ts';
 import type { Clock } from '../../../src/core/clock.ts';
 import { createLogger } from '../../../src/core/logger.ts';
+import type { RunKind } from '../../../src/ledger/journal/runs/claim-run.ts';
 import type { Window } from '../../../src/ledger/journal/staging/staging.ts';
-import { type SyncOutcome, syncWorkspace } from '../../../src/sync/run.ts';
+import { syncWorkspace } from '../../../src/sync/run.ts';
 import { StagingRoom } from '../../../src/sync/staging-room.ts';
 import type { UsageSource } from '../../../src/sync/sync-deps.ts';
 import { InProcessWriter } from '../../../src/writer/in-process-writer.ts';
 import { plainDesk } from '../../../src/writer/open-desk.ts';
 import type { Writer } from '../../../src/writer/writer.ts';
+import type { Applied } from '../sandbox-fixture.ts';
 import { workspaceConfig } from './workspace-config.ts';
 
 /** Where everything is told. */
@@ -31,20 +33,26 @@ export interface RealRun {
   /** What is other than usual in the workspace's configuration. */
   workspace: Partial<WorkspaceConfig> & { id: string };
   window?: Window;
+  kind?: RunKind;
+  slot?: string | null;
 }
 
 /** The program's own run of one workspace. No timer comes due: its lease is not renewed, and it may take any time. */
-export function realRun({
+export async function realRun({
   writer,
   source,
   now,
   workspace,
-  window = { from: null, to: null },
-}: RealRun): Promise<SyncOutcome> {
+  window,
+  kind = 'manual',
+  slot = null,
+}: RealRun): Promise<Applied> {
   const clock: Clock = { now, monotonic: now, after: () => () => undefined };
   const config = workspaceConfig('http://localhost', { consistency: 'counted', ...workspace });
-  return syncWorkspace(
+  const outcome = await syncWorkspace(
     { writer, source, clock, workspace: config, pace: async () => {}, staging, channels: LOG_ROUTES, logger },
-    { kind: 'manual', slot: null, nextSlot: null, window, signal },
+    { kind, slot, nextSlot: null, window: window ?? { from: null, to: null }, signal },
   );
+  if (outcome.status !== 'applied') throw new Error(`the slot was done by ${outcome.runId}`);
+  return outcome;
 }

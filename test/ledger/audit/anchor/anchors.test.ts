@@ -16,10 +16,11 @@ import { type DigestedRun, digestOfRun } from '../../../../src/ledger/journal/ru
 import type { LedgerConnection } from '../../../../src/ledger/store/file/open.ts';
 import { ledgerId } from '../../../../src/ledger/store/schema/identity.ts';
 import { openLedger, publish, usageRecord } from '../../../support/open-ledger.ts';
+import type { Applied } from '../../../support/sandbox-fixture.ts';
 import { NOON } from '../../../support/time/test-clock.ts';
 
-test('a checkpoint is a signed note, as its specification says it, checked here without the program', () => {
-  const { path, id } = anchoredLedger();
+test('a checkpoint is a signed note, as its specification says it, checked here without the program', async () => {
+  const { path, id } = await anchoredLedger();
   const file = readFileSync(join(dirname(path), 'checkpoints.log'), 'utf8');
   const [note = ''] = file.split('\n\n— ');
   const [, name = '', base64 = ''] = /\n\n— (\S+) (\S+)\n/.exec(file) ?? [];
@@ -40,8 +41,8 @@ test('a checkpoint is a signed note, as its specification says it, checked here 
   }
 });
 
-test('a sound ledger agrees with every checkpoint and every digest that was once its head', () => {
-  const { connection, path, heads } = anchoredLedger();
+test('a sound ledger agrees with every checkpoint and every digest that was once its head', async () => {
+  const { connection, path, heads } = await anchoredLedger();
   const checks = [
     expectCheckpoints(notesOf(path), ownKey(connection, path)),
     ...heads.map(({ digest }) => expectHead(digest)),
@@ -49,8 +50,8 @@ test('a sound ledger agrees with every checkpoint and every digest that was once
   expect(verifyLedger(connection, checks).faults).toEqual([]);
 });
 
-test('a history whose digests were rewritten too is sound by itself, and found by head and by checkpoint', () => {
-  const { connection, path, heads } = anchoredLedger();
+test('a history whose digests were rewritten too is sound by itself, and found by head and by checkpoint', async () => {
+  const { connection, path, heads } = await anchoredLedger();
   rewriteLast(connection);
   const anchors = notesOf(path);
 
@@ -62,8 +63,8 @@ test('a history whose digests were rewritten too is sound by itself, and found b
   ]);
 });
 
-test('a chain that was cut off is found by a checkpoint of the part that is gone', () => {
-  const { connection, path } = anchoredLedger();
+test('a chain that was cut off is found by a checkpoint of the part that is gone', async () => {
+  const { connection, path } = await anchoredLedger();
   cutOffLast(connection);
 
   expect(verifyLedger(connection).faults).toEqual([]);
@@ -72,9 +73,9 @@ test('a chain that was cut off is found by a checkpoint of the part that is gone
   ]);
 });
 
-test('checkpoints of another ledger, and those that somebody else has signed, are told apart', () => {
-  const one = anchoredLedger();
-  const other = anchoredLedger();
+test('checkpoints of another ledger, and those that somebody else has signed, are told apart', async () => {
+  const one = await anchoredLedger();
+  const other = await anchoredLedger();
   const forged = new CheckpointLog(one.path, { keyFile: keyFileOf(other.path), ledgerId: one.id });
   const [head] = one.heads;
   writeFileSync(join(dirname(one.path), 'checkpoints.log'), '');
@@ -87,8 +88,8 @@ test('checkpoints of another ledger, and those that somebody else has signed, ar
   expect(says(other.path)).toContain(`is of another ledger, ${other.id}`);
 });
 
-test('a key in its text form is read back, and refused when a letter of it differs', () => {
-  const { connection, path } = anchoredLedger();
+test('a key in its text form is read back, and refused when a letter of it differs', async () => {
+  const { connection, path } = await anchoredLedger();
   const text = formatVerifier(ownKey(connection, path));
   const read = parseVerifier(text);
   expect(read === null ? '' : formatVerifier(read)).toBe(text);
@@ -96,8 +97,8 @@ test('a key in its text form is read back, and refused when a letter of it diffe
   expect(parseVerifier('nothing')).toBeNull();
 });
 
-test('what is no note makes the whole file unreadable, and a log that cannot be written hurts nobody', () => {
-  const { path, id } = anchoredLedger();
+test('what is no note makes the whole file unreadable, and a log that cannot be written hurts nobody', async () => {
+  const { path, id } = await anchoredLedger();
   const file = readFileSync(join(dirname(path), 'checkpoints.log'), 'utf8');
   expect(parseNotes(file)).toHaveLength(3);
   expect(parseNotes(`${file}something else`)).toBeNull();
@@ -108,7 +109,7 @@ test('what is no note makes the whole file unreadable, and a log that cannot be 
   expect(nowhere.note({ seq: 1, digest: '00'.repeat(32), at: 'now' })).toContain('ENOENT');
 });
 
-test('a text says origin, position, digest and time, a line each', () => {
+test('a text says origin, position, digest and time, a line each', async () => {
   const text = checkpointText({ ledgerId: 'abc', seq: 7, digest: 'ff'.repeat(32), at: '2026-03-20T12:00:00.000Z' });
   const digest = `${'/'.repeat(42)}8=`;
   expect(text).toBe(`usage-ledger/abc\n7\n${digest}\ntime 2026-03-20T12:00:00.000Z\n`);
@@ -121,15 +122,16 @@ MCowBQYDK2VwAyEA11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=
 -----END PUBLIC KEY-----`;
 
 /** A ledger of three runs, each of which has left its checkpoint. */
-function anchoredLedger() {
+async function anchoredLedger() {
   const { connection, path } = openLedger();
   const id = ledgerId(connection);
   const log = new CheckpointLog(path, { keyFile: keyFileOf(path), ledgerId: id });
-  const heads = [5, 6, 7].map((credits, index) => {
-    const run = publish(connection, [usageRecord('acme', credits)], { nowMs: NOON + index * 60_000 });
+  const heads: Applied[] = [];
+  for (const [index, credits] of [5, 6, 7].entries()) {
+    const run = await publish(connection, [usageRecord('acme', credits)], { nowMs: NOON + index * 60_000 });
     expect(log.note({ seq: run.appliedSeq, digest: run.digest, at: '2026-03-20T12:00:00.000Z' })).toBeNull();
-    return run;
-  });
+    heads.push(run);
+  }
   return { connection, path, id, heads };
 }
 

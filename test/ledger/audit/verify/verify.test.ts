@@ -1,14 +1,15 @@
 import { expect, test } from 'vitest';
 import { verifyLedger } from '../../../../src/ledger/audit/verify/verify.ts';
 import { type OpenLedger, openLedger, publish, usageRecord } from '../../../support/open-ledger.ts';
+import type { Applied } from '../../../support/sandbox-fixture.ts';
 
-test('a sound ledger verifies: its counts and the digest of its last run are told', () => {
-  const { connection, runIds, digest } = openWithThreeRuns();
+test('a sound ledger verifies: its counts and the digest of its last run are told', async () => {
+  const { connection, runIds, digest } = await openWithThreeRuns();
   expect(runIds).toHaveLength(3);
   expect(verifyLedger(connection)).toEqual({ faults: [], runs: 3, entries: 5, keys: 3, headDigest: digest });
 });
 
-test('an empty ledger verifies and its head is the beginning of the chain', () => {
+test('an empty ledger verifies and its head is the beginning of the chain', async () => {
   const { connection } = openLedger();
   expect(verifyLedger(connection)).toEqual({ faults: [], runs: 0, entries: 0, keys: 0, headDigest: '0'.repeat(64) });
 });
@@ -115,8 +116,8 @@ test.each<Edit>([
     sql: 'UPDATE walks SET records = 9 WHERE run_key = 3',
     fault: { check: 'walks', run: 2 },
   },
-])('$what: "$sql" is found by $fault.check', ({ sql, fault }) => {
-  const { connection, runIds } = openWithThreeRuns();
+])('$what: "$sql" is found by $fault.check', async ({ sql, fault }) => {
+  const { connection, runIds } = await openWithThreeRuns();
   edit(connection, sql);
 
   const { faults } = verifyLedger(connection);
@@ -131,8 +132,8 @@ test.each<Edit>([
   );
 });
 
-test('a ledger without its index by key is not sound, and the rest is told all the same', () => {
-  const { connection, digest } = openWithThreeRuns();
+test('a ledger without its index by key is not sound, and the rest is told all the same', async () => {
+  const { connection, digest } = await openWithThreeRuns();
   edit(connection, 'DROP INDEX usage_entries_by_key');
   const { faults, headDigest } = verifyLedger(connection);
   expect(headDigest).toBe(digest);
@@ -141,21 +142,23 @@ test('a ledger without its index by key is not sound, and the rest is told all t
   );
 });
 
-test('the first bad run of the chain is named first', () => {
-  const { connection, runIds } = openWithThreeRuns();
+test('the first bad run of the chain is named first', async () => {
+  const { connection, runIds } = await openWithThreeRuns();
   edit(connection, 'UPDATE usage_entries SET credits_after = 1 WHERE entry_id IN (3, 5)');
   expect(verifyLedger(connection).faults[0]?.runId).toBe(runIds[1]);
 });
 
 /** Three runs over tenants a, b and c: entries 1 and 2, entry 3 (a from 10 to 25), entries 4 (c) and 5 (a to 30). */
-function openWithThreeRuns(): OpenLedger & { runIds: string[]; digest: string } {
+async function openWithThreeRuns(): Promise<OpenLedger & { runIds: string[]; digest: string }> {
   const ledger = openLedger();
   const [a, b, c] = [usageRecord('a', 10), usageRecord('b', 20), usageRecord('c', 5, '2026-02')];
-  const runs = [
+  const listings = [
     [a, b],
     [usageRecord('a', 25), b],
     [c, usageRecord('a', 30), b],
-  ].map((records) => publish(ledger.connection, records));
+  ];
+  const runs: Applied[] = [];
+  for (const records of listings) runs.push(await publish(ledger.connection, records));
   return { ...ledger, runIds: runs.map(({ runId }) => runId), digest: runs.at(-1)?.digest ?? '' };
 }
 

@@ -93,15 +93,15 @@ class Expected {
   }
 }
 
-test('whatever is published, priced, closed and reopened, views and statements say what an exact calculation says', () => {
-  fc.assert(
-    fc.property(fc.array(step, { minLength: 3, maxLength: 14 }), (steps) => {
+test('whatever is published, priced, closed and reopened, views and statements say what an exact calculation says', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { minLength: 3, maxLength: 14 }), async (steps) => {
       const { connection } = openLedger();
       const expected = new Expected();
       let nowMs = NOON;
       for (const one of steps) {
         nowMs += 60_000;
-        carryOut(connection, expected, one, nowMs);
+        await carryOut(connection, expected, one, nowMs);
         checkViews(connection, expected);
       }
       checkStatements(connection);
@@ -112,7 +112,7 @@ test('whatever is published, priced, closed and reopened, views and statements s
   );
 }, 120_000);
 
-function carryOut(connection: LedgerConnection, expected: Expected, step: Step, nowMs: number): void {
+async function carryOut(connection: LedgerConnection, expected: Expected, step: Step, nowMs: number): Promise<void> {
   const request = { workspaceId: 'ws-1', by: 'Ada', note: 'test', nowMs };
   if (step.do === 'publish') {
     for (const { tenant, period, credits } of step.figures) expected.now.set(`${period} ${tenant}`, credits);
@@ -120,7 +120,7 @@ function carryOut(connection: LedgerConnection, expected: Expected, step: Step, 
       const [period = '', tenant = ''] = key.split(' ');
       return usageRecord(tenant, credits, period);
     });
-    publish(connection, records, { nowMs });
+    await publish(connection, records, { nowMs });
   } else if (step.do === 'cards') {
     setCards(connection, { cards: step.cards, source: 'import', nowMs });
     expected.cards = step.cards.map(resolveRateCard);

@@ -89,7 +89,7 @@ function definedRoot(leaves: readonly string[]): Buffer {
   return sha256(Buffer.of(1), definedRoot(leaves.slice(0, split)), definedRoot(leaves.slice(split)));
 }
 
-test('a close commits to the tree over what the views say: names, lines of all tiers and currencies, corrections', () => {
+test('a close commits to the tree over what the views say: names, lines of all tiers and currencies, corrections', async () => {
   const { connection } = openLedger();
   const close = (period: string, nowMs: number) =>
     closePeriod(
@@ -99,14 +99,14 @@ test('a close commits to the tree over what the views say: names, lines of all t
     );
   setCards(connection, { cards: CARDS, source: 'import', nowMs: NOON });
   const january = TENANTS.map((id, at) => usageRecord(id, 90 * at, '2026-01'));
-  publish(connection, january);
+  await publish(connection, january);
   const names = [{ tenantId: 'é', displayName: 'Éa "q" \u2028', externalRef: null, labels: {} }];
   importNames(connection, { workspaceId: 'ws-1', names, dryRun: false, nowMs: NOON });
   close('2026-01', NOON);
   // Of one tenant February has but a correction, of another there is no card that would price it.
   const corrected = january.map((record, at) => (at % 3 === 0 ? { ...record, credits: 90 * at + 1000 } : record));
   const february = TENANTS.slice(1).map((id, at) => usageRecord(id, 37 * at, '2026-02'));
-  publish(connection, [...corrected, usageRecord('only corrected', 700, '2026-01'), ...february], {
+  await publish(connection, [...corrected, usageRecord('only corrected', 700, '2026-01'), ...february], {
     nowMs: NOON + 1000,
   });
   close('2026-02', NOON + 2000);
@@ -120,9 +120,9 @@ test('a close commits to the tree over what the views say: names, lines of all t
 test.each([
   { what: 'the next link', seq: 2 },
   { what: 'a run', seq: 1 },
-])('a commitment of $what is a fault, and a close that meets it says so', ({ seq }) => {
+])('a commitment of $what is a fault, and a close that meets it says so', async ({ seq }) => {
   const { connection } = openLedger();
-  publish(connection, [usageRecord('a', 5, '2026-02')]);
+  await publish(connection, [usageRecord('a', 5, '2026-02')]);
   connection.prepare('INSERT INTO close_commitments VALUES (?, 1, ?)').run(seq, '00');
   const close = () =>
     closePeriod(

@@ -21,8 +21,8 @@ const CARD: RateCardText = {
 type Values = Record<string, string | number | null>;
 
 /** Every column of every row of what is charged, one edit each, and each row gone, and one too many. */
-test('any edit of a charge, a line, a correction or a commitment is found, and the first fault names tenant or period', () => {
-  const connection = buildChargedLedger();
+test('any edit of a charge, a line, a correction or a commitment is found, and the first fault names tenant or period', async () => {
+  const connection = await buildChargedLedger();
   expect(checkMoney(connection)).toEqual([]);
   // The bytes of a file in WAL mode cannot be opened in memory.
   connection.pragma('journal_mode = DELETE');
@@ -54,8 +54,8 @@ test('any edit of a charge, a line, a correction or a commitment is found, and t
   expect(missed).toEqual([]);
 });
 
-test('a card that was changed past the program no longer gives the charges that stand', () => {
-  const connection = buildChargedLedger();
+test('a card that was changed past the program no longer gives the charges that stand', async () => {
+  const connection = await buildChargedLedger();
   expect(carryOut(connection, `UPDATE rate_cards SET definition = replace(definition, '0.05', '0.06')`)).toBe(true);
   expect(checkMoney(connection)[0]).toMatchObject({
     check: 'money',
@@ -64,18 +64,18 @@ test('a card that was changed past the program no longer gives the charges that 
 });
 
 /** Charges of open and closed periods, corrections of two kinds, and a second close. */
-function buildChargedLedger(): LedgerConnection {
+async function buildChargedLedger(): Promise<LedgerConnection> {
   const { connection } = openLedger();
   let nowMs = NOON;
   const figures = new Map<string, number>();
-  const put = (credits: Record<string, number>): void => {
+  const put = async (credits: Record<string, number>): Promise<void> => {
     for (const [key, value] of Object.entries(credits)) figures.set(key, value);
     nowMs += 60_000;
     const records = [...figures].map(([key, value]) => {
       const [period = '', tenant = ''] = key.split(' ');
       return usageRecord(tenant, value, period);
     });
-    publish(connection, records, { nowMs });
+    await publish(connection, records, { nowMs });
   };
   const event = (period: string) => {
     nowMs += 60_000;
@@ -85,12 +85,12 @@ function buildChargedLedger(): LedgerConnection {
     closePeriod(connection, { ...event(period), force: true, settleHours: 48 }, commitClose);
   };
   setCards(connection, { cards: [CARD], source: 'import', nowMs });
-  put({ '2026-01 acme': 150, '2026-01 globex': 70, '2026-02 acme': 300, '2026-03 acme': 10 });
+  await put({ '2026-01 acme': 150, '2026-01 globex': 70, '2026-02 acme': 300, '2026-03 acme': 10 });
   close('2026-01');
-  put({ '2026-01 acme': 170, '2026-01 late': 5 });
+  await put({ '2026-01 acme': 170, '2026-01 late': 5 });
   reopenPeriod(connection, event('2026-01'), chargeReopened);
   close('2026-01');
-  put({ '2026-01 globex': 80 });
+  await put({ '2026-01 globex': 80 });
   return connection;
 }
 

@@ -11,6 +11,7 @@ import type { LedgerConnection } from '../../../../src/ledger/store/file/open.ts
 import { periodKeyOf } from '../../../../src/ledger/store/schema/keys.ts';
 import { type LedgerView, viewLedger } from '../../../support/ledger-view.ts';
 import { beginRun, openLedger, publish, stageWalk, usageRecord } from '../../../support/open-ledger.ts';
+import { rejection } from '../../../support/rejection.ts';
 import { NOON } from '../../../support/time/test-clock.ts';
 
 const HOUR = 3_600_000;
@@ -20,11 +21,13 @@ const MARCH = '2026-03';
 const LARGEST = 2n ** 63n - 1n;
 const MARCH_RECORD = usageRecord('a', 7, MARCH);
 
-test('an increase after the close leaves the closed figures and is booked in the next open period', () => {
-  const { connection, view } = openClosed();
+test('an increase after the close leaves the closed figures and is booked in the next open period', async () => {
+  const { connection, view } = await openClosed();
   const closed = figures(view, FEBRUARY);
 
-  const { entries } = publish(connection, [usageRecord('a', 130, FEBRUARY), B, MARCH_RECORD], { nowMs: NOON + HOUR });
+  const { entries } = await publish(connection, [usageRecord('a', 130, FEBRUARY), B, MARCH_RECORD], {
+    nowMs: NOON + HOUR,
+  });
 
   expect(entries).toBe(1);
   expect(figures(view, FEBRUARY)).toEqual(closed);
@@ -63,24 +66,27 @@ const LATER: { what: string; records: StagedRecord[]; booked: string[] }[] = [
   { what: 'a withdrawal', records: [usageRecord('a', 100, '2026-02')], booked: ['b -50'] },
 ];
 
-test.each(LATER)('$what after the close leaves the closed figures and becomes an adjustment', ({ records, booked }) => {
-  const { connection, view } = openClosed();
-  const closed = figures(view, FEBRUARY);
+test.each(LATER)(
+  '$what after the close leaves the closed figures and becomes an adjustment',
+  async ({ records, booked }) => {
+    const { connection, view } = await openClosed();
+    const closed = figures(view, FEBRUARY);
 
-  withdrawing(connection, [...records, MARCH_RECORD], NOON + HOUR);
-  withdrawing(connection, [...records, MARCH_RECORD], NOON + 2 * HOUR);
+    withdrawing(connection, [...records, MARCH_RECORD], NOON + HOUR);
+    withdrawing(connection, [...records, MARCH_RECORD], NOON + 2 * HOUR);
 
-  expect(figures(view, FEBRUARY)).toEqual(closed);
-  expect(bookings(view)).toEqual(booked.map((line) => `${line} 2026-02 -> 2026-03`));
-  expect(verifyLedger(connection).faults).toEqual([]);
-});
+    expect(figures(view, FEBRUARY)).toEqual(closed);
+    expect(bookings(view)).toEqual(booked.map((line) => `${line} 2026-02 -> 2026-03`));
+    expect(verifyLedger(connection).faults).toEqual([]);
+  },
+);
 
-test('what was withdrawn after the close and comes back is adjusted back', () => {
-  const { connection, view } = openClosed();
+test('what was withdrawn after the close and comes back is adjusted back', async () => {
+  const { connection, view } = await openClosed();
   const closed = figures(view, FEBRUARY);
   for (const hours of [1, 2]) withdrawing(connection, [A, MARCH_RECORD], NOON + hours * HOUR);
 
-  publish(connection, [A, B, MARCH_RECORD], { nowMs: NOON + 3 * HOUR });
+  await publish(connection, [A, B, MARCH_RECORD], { nowMs: NOON + 3 * HOUR });
 
   expect(figures(view, FEBRUARY)).toEqual(closed);
   expect(bookings(view)).toEqual(['b -50 2026-02 -> 2026-03', 'b 50 2026-02 -> 2026-03']);
@@ -90,24 +96,24 @@ test('what was withdrawn after the close and comes back is adjusted back', () =>
   );
 });
 
-test('an adjustment is never booked in a closed period, and what was booked before its close stays there', () => {
-  const { connection, view } = openClosed();
-  publish(connection, [usageRecord('a', 101, FEBRUARY), B, MARCH_RECORD], { nowMs: NOON });
-  publish(connection, [usageRecord('x', 1, '2026-04')], { nowMs: NOON });
+test('an adjustment is never booked in a closed period, and what was booked before its close stays there', async () => {
+  const { connection, view } = await openClosed();
+  await publish(connection, [usageRecord('a', 101, FEBRUARY), B, MARCH_RECORD], { nowMs: NOON });
+  await publish(connection, [usageRecord('x', 1, '2026-04')], { nowMs: NOON });
   close(connection, MARCH);
 
-  publish(connection, [usageRecord('a', 103, FEBRUARY), B, MARCH_RECORD], { nowMs: NOON });
+  await publish(connection, [usageRecord('a', 103, FEBRUARY), B, MARCH_RECORD], { nowMs: NOON });
 
   expect(bookings(view)).toEqual(['a 1 2026-02 -> 2026-03', 'a 2 2026-02 -> 2026-04']);
   expect(view.value("SELECT adjustment_credits FROM finance_period_totals WHERE period = '2026-03'")).toBe(1n);
 });
 
-test('when every known period is closed the adjustment makes the period of the day', () => {
-  const { connection, view } = openClosed();
+test('when every known period is closed the adjustment makes the period of the day', async () => {
+  const { connection, view } = await openClosed();
   close(connection, MARCH);
   const at = Date.UTC(2026, 5, 2);
 
-  publish(connection, [usageRecord('a', 101, FEBRUARY), B, MARCH_RECORD], { nowMs: at });
+  await publish(connection, [usageRecord('a', 101, FEBRUARY), B, MARCH_RECORD], { nowMs: at });
 
   expect(bookings(view)).toEqual(['a 1 2026-02 -> 2026-06']);
   expect(
@@ -118,20 +124,20 @@ test('when every known period is closed the adjustment makes the period of the d
   expect(verifyLedger(connection).faults).toEqual([]);
 });
 
-test('when the last known period is closed ahead of its time the adjustment makes the one after it', () => {
-  const { connection, view } = openClosed();
+test('when the last known period is closed ahead of its time the adjustment makes the one after it', async () => {
+  const { connection, view } = await openClosed();
   close(connection, MARCH);
-  publish(connection, [usageRecord('a', 101, FEBRUARY), B, MARCH_RECORD], { nowMs: NOON });
+  await publish(connection, [usageRecord('a', 101, FEBRUARY), B, MARCH_RECORD], { nowMs: NOON });
   expect(bookings(view)).toEqual(['a 1 2026-02 -> 2026-04']);
 
-  publish(connection, [usageRecord('a', 5, '2026-04')], { nowMs: NOON });
+  await publish(connection, [usageRecord('a', 5, '2026-04')], { nowMs: NOON });
   expect(totals(view).at(-1)).toMatchObject({ period: '2026-04', credits_used: 5n, adjustment_credits: 1n });
   expect(verifyLedger(connection).faults).toEqual([]);
 });
 
-test('a reopen takes the adjustments back and the figures are live again; a second close freezes them anew', () => {
-  const { connection, view } = openClosed();
-  publish(connection, [usageRecord('a', 130, FEBRUARY), B, MARCH_RECORD], { nowMs: NOON + HOUR });
+test('a reopen takes the adjustments back and the figures are live again; a second close freezes them anew', async () => {
+  const { connection, view } = await openClosed();
+  await publish(connection, [usageRecord('a', 130, FEBRUARY), B, MARCH_RECORD], { nowMs: NOON + HOUR });
 
   const reopened = reopen(connection, FEBRUARY, NOON + 2 * HOUR);
 
@@ -144,12 +150,12 @@ test('a reopen takes the adjustments back and the figures are live again; a seco
     { period: FEBRUARY, tenants: 2n, credits_used: 180n, adjustment_credits: 0n, adjustment_requests: 0n },
     { period: MARCH, tenants: 1n, credits_used: 7n, adjustment_credits: 0n, adjustment_requests: 0n },
   ]);
-  publish(connection, [usageRecord('a', 131, FEBRUARY), B, MARCH_RECORD], { nowMs: NOON + 3 * HOUR });
+  await publish(connection, [usageRecord('a', 131, FEBRUARY), B, MARCH_RECORD], { nowMs: NOON + 3 * HOUR });
   expect(figures(view, FEBRUARY)[0]).toMatchObject({ tenant_id: 'a', credits_used: 131n });
   expect(bookings(view)).toHaveLength(2);
 
   close(connection, FEBRUARY, NOON + 4 * HOUR);
-  publish(connection, [usageRecord('a', 140, FEBRUARY), B, MARCH_RECORD], { nowMs: NOON + 5 * HOUR });
+  await publish(connection, [usageRecord('a', 140, FEBRUARY), B, MARCH_RECORD], { nowMs: NOON + 5 * HOUR });
   expect(figures(view, FEBRUARY)[0]).toMatchObject({ tenant_id: 'a', credits_used: 131n, state: 'closed' });
   expect(bookings(view)).toEqual(['a 30 2026-02 -> 2026-03', 'a -30 2026-02 -> 2026-03', 'a 9 2026-02 -> 2026-03']);
   expect(view.rows('SELECT action, actor, credits_used FROM finance_closes ORDER BY event_seq')).toEqual([
@@ -160,10 +166,10 @@ test('a reopen takes the adjustments back and the figures are live again; a seco
   expect(verifyLedger(connection).faults).toEqual([]);
 });
 
-test('the reopen of a period whose corrections have cancelled out books nothing and makes no period', () => {
-  const { connection, view } = openClosed();
-  publish(connection, [usageRecord('a', 130, FEBRUARY), B, MARCH_RECORD], { nowMs: NOON });
-  publish(connection, [A, B, MARCH_RECORD], { nowMs: NOON });
+test('the reopen of a period whose corrections have cancelled out books nothing and makes no period', async () => {
+  const { connection, view } = await openClosed();
+  await publish(connection, [usageRecord('a', 130, FEBRUARY), B, MARCH_RECORD], { nowMs: NOON });
+  await publish(connection, [A, B, MARCH_RECORD], { nowMs: NOON });
   close(connection, MARCH);
 
   expect(reopen(connection, FEBRUARY).reversed).toBe(0);
@@ -171,46 +177,56 @@ test('the reopen of a period whose corrections have cancelled out books nothing 
   expect(totals(view).map(({ period }) => period)).toEqual([FEBRUARY, MARCH]);
 });
 
-test('9223372036854775807 alone is exact, closed and adjusted away', () => {
+test('9223372036854775807 alone is exact, closed and adjusted away', async () => {
   const { connection, path } = openLedger();
   const view = viewLedger(path);
-  publish(connection, [usageRecord('a', LARGEST, FEBRUARY), MARCH_RECORD], { nowMs: NOON });
+  await publish(connection, [usageRecord('a', LARGEST, FEBRUARY), MARCH_RECORD], { nowMs: NOON });
   expect(totals(view)[0]).toMatchObject({ credits_used: LARGEST });
   close(connection, FEBRUARY);
 
-  publish(connection, [usageRecord('a', 0, FEBRUARY), MARCH_RECORD], { nowMs: NOON });
+  await publish(connection, [usageRecord('a', 0, FEBRUARY), MARCH_RECORD], { nowMs: NOON });
 
   expect(totals(view)).toMatchObject([{ credits_used: LARGEST }, { adjustment_credits: -LARGEST }]);
   expect(verifyLedger(connection).faults).toEqual([]);
 });
 
-test('credits of a period that sum to more than 2^63-1 are refused and nothing is published', () => {
+test('credits of a period that sum to more than 2^63-1 are refused and nothing is published', async () => {
   const { connection, path } = openLedger();
-  publish(connection, [usageRecord('a', LARGEST, FEBRUARY)], { nowMs: NOON });
-  expectTooLarge(connection, path, [usageRecord('a', LARGEST, FEBRUARY), usageRecord('b', 1, FEBRUARY)], FEBRUARY);
+  await publish(connection, [usageRecord('a', LARGEST, FEBRUARY)], { nowMs: NOON });
+  await expectTooLarge(
+    connection,
+    path,
+    [usageRecord('a', LARGEST, FEBRUARY), usageRecord('b', 1, FEBRUARY)],
+    FEBRUARY,
+  );
 });
 
-test('a record that the walk has missed still counts towards the limit of its period', () => {
+test('a record that the walk has missed still counts towards the limit of its period', async () => {
   const { connection, path } = openLedger();
-  publish(connection, [usageRecord('a', LARGEST, FEBRUARY)], { nowMs: NOON });
-  expectTooLarge(connection, path, [usageRecord('b', 1, FEBRUARY)], FEBRUARY);
+  await publish(connection, [usageRecord('a', LARGEST, FEBRUARY)], { nowMs: NOON });
+  await expectTooLarge(connection, path, [usageRecord('b', 1, FEBRUARY)], FEBRUARY);
 });
 
-test('adjustments of several closed periods that sum to more than 2^63-1 in one are refused', () => {
+test('adjustments of several closed periods that sum to more than 2^63-1 in one are refused', async () => {
   const { connection, path } = openLedger();
   const before = [usageRecord('a', 0, JANUARY), usageRecord('a', 0, FEBRUARY), MARCH_RECORD];
-  publish(connection, before, { nowMs: NOON });
+  await publish(connection, before, { nowMs: NOON });
   close(connection, JANUARY);
   close(connection, FEBRUARY);
   const after = [usageRecord('a', LARGEST, JANUARY), usageRecord('a', 1, FEBRUARY), MARCH_RECORD];
-  expectTooLarge(connection, path, after, MARCH);
-  expect(publish(connection, before, { nowMs: NOON }).entries).toBe(0);
+  await expectTooLarge(connection, path, after, MARCH);
+  expect((await publish(connection, before, { nowMs: NOON })).entries).toBe(0);
 });
 
-function expectTooLarge(connection: LedgerConnection, path: string, records: StagedRecord[], period: string): void {
+async function expectTooLarge(
+  connection: LedgerConnection,
+  path: string,
+  records: StagedRecord[],
+  period: string,
+): Promise<void> {
   const view = viewLedger(path);
   const before = view.dump();
-  expect(() => publish(connection, records, { nowMs: NOON + HOUR })).toThrow(
+  expect(await rejection(publish(connection, records, { nowMs: NOON + HOUR }))).toEqual(
     expect.objectContaining({
       code: 'sum_too_large',
       retryable: false,
@@ -227,10 +243,12 @@ function expectTooLarge(connection: LedgerConnection, path: string, records: Sta
 const A = usageRecord('a', 100, FEBRUARY);
 const B = usageRecord('b', 50, FEBRUARY);
 
-test.each([2, 40])('a run looks at the closed periods that it changed only, of %i', (months) => {
+test.each([2, 40])('a run looks at the closed periods that it changed only, of %i', async (months) => {
   const { connection, path } = openLedger();
   const periods = Array.from({ length: months }, (_, index) => addPeriods(FEBRUARY, -index));
-  publish(connection, [...periods.map((period) => usageRecord('a', 1, period)), MARCH_RECORD], { nowMs: NOON - HOUR });
+  await publish(connection, [...periods.map((period) => usageRecord('a', 1, period)), MARCH_RECORD], {
+    nowMs: NOON - HOUR,
+  });
   for (const period of periods) close(connection, period);
   const statements: unknown[] = [];
   const logged: LedgerConnection = new Database(path, { verbose: (sql) => statements.push(sql) });
@@ -245,9 +263,9 @@ test.each([2, 40])('a run looks at the closed periods that it changed only, of %
 });
 
 /** February is closed with a = 100 and b = 50, March is open. */
-function openClosed() {
+async function openClosed() {
   const { connection, path } = openLedger();
-  publish(connection, [A, B, MARCH_RECORD], { nowMs: NOON - HOUR });
+  await publish(connection, [A, B, MARCH_RECORD], { nowMs: NOON - HOUR });
   close(connection, FEBRUARY);
   return { connection, view: viewLedger(path) };
 }

@@ -19,8 +19,8 @@ const PERIOD = '2026-02';
 const END = Date.UTC(2026, 2, 1);
 const RECORDS = [usageRecord('a', 100, PERIOD), usageRecord('b', 50, PERIOD)];
 
-test('a period that is over, has settled and stood still over two walks 12 h apart is closed with its figures', () => {
-  const { connection, view } = openProven();
+test('a period that is over, has settled and stood still over two walks 12 h apart is closed with its figures', async () => {
+  const { connection, view } = await openProven();
 
   const event = close(connection, { nowMs: NOON + 12 * HOUR });
 
@@ -52,15 +52,15 @@ test('a period that is over, has settled and stood still over two walks 12 h apa
   expect(verifyLedger(connection)).toMatchObject({ faults: [], headDigest: event.digest });
 });
 
-test('--force on a period that nothing speaks against is no forced close', () => {
-  const { connection, view } = openProven();
+test('--force on a period that nothing speaks against is no forced close', async () => {
+  const { connection, view } = await openProven();
   close(connection, { nowMs: NOON + 12 * HOUR, force: true });
   expect(view.value('SELECT forced FROM finance_closes')).toBe(0n);
 });
 
-test('a period that is not over is refused until its last millisecond has passed', () => {
+test('a period that is not over is refused until its last millisecond has passed', async () => {
   const { connection } = openLedger();
-  publish(connection, RECORDS, { nowMs: END - HOUR });
+  await publish(connection, RECORDS, { nowMs: END - HOUR });
 
   expect(refusal(connection, { nowMs: END - 1, settleHours: 0 })).toEqual([
     'it is not over: it ends at 2026-03-01T00:00:00.000Z',
@@ -70,10 +70,10 @@ test('a period that is not over is refused until its last millisecond has passed
   ]);
 });
 
-test('a period that still settles is refused with the time until which it does', () => {
+test('a period that still settles is refused with the time until which it does', async () => {
   const { connection } = openLedger();
-  publish(connection, RECORDS, { nowMs: END });
-  publish(connection, RECORDS, { nowMs: END + 12 * HOUR });
+  await publish(connection, RECORDS, { nowMs: END });
+  await publish(connection, RECORDS, { nowMs: END + 12 * HOUR });
 
   expect(refusal(connection, { nowMs: END + 48 * HOUR - 1 })).toEqual([
     'it settles for 48 h, until 2026-03-03T00:00:00.000Z',
@@ -81,64 +81,64 @@ test('a period that still settles is refused with the time until which it does',
   expect(close(connection, { nowMs: END + 48 * HOUR }).overridden).toEqual([]);
 });
 
-test('one walk is refused, and so is a second one less than 12 h later', () => {
+test('one walk is refused, and so is a second one less than 12 h later', async () => {
   const { connection } = openLedger();
-  publish(connection, RECORDS, { nowMs: NOON });
+  await publish(connection, RECORDS, { nowMs: NOON });
   const unproven = [expect.stringMatching(/^two complete walks 12 h apart.*a walk after 2026-03-21T00:00:00.000Z/)];
   expect(refusal(connection, { nowMs: NOON + 24 * HOUR })).toEqual(unproven);
 
-  publish(connection, RECORDS, { nowMs: NOON + 12 * HOUR - 1 });
+  await publish(connection, RECORDS, { nowMs: NOON + 12 * HOUR - 1 });
   expect(refusal(connection, { nowMs: NOON + 24 * HOUR })).toEqual(unproven);
 
-  publish(connection, RECORDS, { nowMs: NOON + 12 * HOUR });
+  await publish(connection, RECORDS, { nowMs: NOON + 12 * HOUR });
   expect(close(connection, { nowMs: NOON + 24 * HOUR }).overridden).toEqual([]);
 });
 
-test('walks from before the end of the period prove nothing', () => {
+test('walks from before the end of the period prove nothing', async () => {
   const { connection } = openLedger();
-  publish(connection, RECORDS, { nowMs: END - 1 });
-  publish(connection, RECORDS, { nowMs: END + 20 * HOUR });
+  await publish(connection, RECORDS, { nowMs: END - 1 });
+  await publish(connection, RECORDS, { nowMs: END + 20 * HOUR });
   expect(refusal(connection, { nowMs: NOON })).toEqual([expect.stringMatching(/^two complete walks/)]);
 });
 
-test('a change begins the proof anew, also one that has been taken back since', () => {
-  const { connection } = openProven();
-  publish(connection, [usageRecord('a', 101, PERIOD), usageRecord('b', 50, PERIOD)], { nowMs: NOON + 13 * HOUR });
+test('a change begins the proof anew, also one that has been taken back since', async () => {
+  const { connection } = await openProven();
+  await publish(connection, [usageRecord('a', 101, PERIOD), usageRecord('b', 50, PERIOD)], { nowMs: NOON + 13 * HOUR });
   expect(refusal(connection, { nowMs: NOON + 40 * HOUR })).toEqual([expect.stringMatching(/^two complete walks/)]);
 
-  publish(connection, RECORDS, { nowMs: NOON + 14 * HOUR });
+  await publish(connection, RECORDS, { nowMs: NOON + 14 * HOUR });
   expect(refusal(connection, { nowMs: NOON + 40 * HOUR })).toEqual([
     expect.stringMatching(/a walk after 2026-03-21T14:00:00.000Z would be the second/),
   ]);
 });
 
-test('a record that is missing from the latest walk is an obstacle until it is back or withdrawn', () => {
-  const { connection } = openProven();
-  publish(connection, RECORDS.slice(0, 1), { nowMs: NOON + 24 * HOUR });
+test('a record that is missing from the latest walk is an obstacle until it is back or withdrawn', async () => {
+  const { connection } = await openProven();
+  await publish(connection, RECORDS.slice(0, 1), { nowMs: NOON + 24 * HOUR });
 
   expect(refusal(connection, { nowMs: NOON + 40 * HOUR })).toEqual([
     '1 of its records are missing from the latest walk and not yet withdrawn',
   ]);
 });
 
-test('a walk that missed a record does not agree with the one that shows it again', () => {
+test('a walk that missed a record does not agree with the one that shows it again', async () => {
   const { connection } = openLedger();
-  publish(connection, RECORDS, { nowMs: END - HOUR });
-  publish(connection, RECORDS.slice(0, 1), { nowMs: NOON });
-  publish(connection, RECORDS, { nowMs: NOON + 12 * HOUR });
+  await publish(connection, RECORDS, { nowMs: END - HOUR });
+  await publish(connection, RECORDS.slice(0, 1), { nowMs: NOON });
+  await publish(connection, RECORDS, { nowMs: NOON + 12 * HOUR });
   expect(refusal(connection, { nowMs: NOON + 23 * HOUR })).toEqual([expect.stringMatching(/^two complete walks/)]);
 
-  publish(connection, RECORDS, { nowMs: NOON + 24 * HOUR });
+  await publish(connection, RECORDS, { nowMs: NOON + 24 * HOUR });
   expect(close(connection, { nowMs: NOON + 24 * HOUR }).overridden).toEqual([]);
 });
 
-test('a month of which nothing is left upstream can still be proven and closed', () => {
-  const { connection, view } = openProven();
+test('a month of which nothing is left upstream can still be proven and closed', async () => {
+  const { connection, view } = await openProven();
   const later = [usageRecord('a', 1, '2026-03')];
   const gone = view.rows(
     'SELECT p.period_key AS periodKey, t.tenant_key AS tenantKey FROM periods p JOIN tenants t USING (workspace_key)',
   );
-  publish(connection, later, { nowMs: NOON + 13 * HOUR });
+  await publish(connection, later, { nowMs: NOON + 13 * HOUR });
   const second = beginRun(connection, { nowMs: NOON + 14 * HOUR });
   stageWalk(second, later);
   applyRun(connection, {
@@ -152,7 +152,7 @@ test('a month of which nothing is left upstream can still be proven and closed',
     nowMs: NOON + 14 * HOUR,
     afterMerge: () => null,
   });
-  publish(connection, later, { nowMs: NOON + 26 * HOUR });
+  await publish(connection, later, { nowMs: NOON + 26 * HOUR });
 
   const event = close(connection, { nowMs: NOON + 26 * HOUR });
 
@@ -163,10 +163,10 @@ test('a month of which nothing is left upstream can still be proven and closed',
   expect(verifyLedger(connection).faults).toEqual([]);
 });
 
-test('all reasons are told at once, with a way out', () => {
+test('all reasons are told at once, with a way out', async () => {
   const { connection } = openLedger();
-  publish(connection, RECORDS, { nowMs: END - HOUR });
-  publish(connection, RECORDS.slice(0, 1), { nowMs: END - HOUR });
+  await publish(connection, RECORDS, { nowMs: END - HOUR });
+  await publish(connection, RECORDS.slice(0, 1), { nowMs: END - HOUR });
 
   const error = thrown(() => close(connection, { nowMs: END + HOUR }));
 
@@ -179,9 +179,9 @@ test('all reasons are told at once, with a way out', () => {
   ]);
 });
 
-test('a refused close leaves no trace', () => {
+test('a refused close leaves no trace', async () => {
   const { connection, path } = openLedger();
-  publish(connection, RECORDS, { nowMs: NOON });
+  await publish(connection, RECORDS, { nowMs: NOON });
   const view = viewLedger(path);
   const before = view.dump();
   const lease = view.rows('SELECT * FROM leases');
@@ -193,9 +193,9 @@ test('a refused close leaves no trace', () => {
   expect(view.value('SELECT count(*) FROM finance_closes')).toBe(0n);
 });
 
-test('a forced close is recorded with the reasons that it overrode', () => {
-  const { connection, view } = openProven();
-  publish(connection, RECORDS.slice(0, 1), { nowMs: NOON + 13 * HOUR });
+test('a forced close is recorded with the reasons that it overrode', async () => {
+  const { connection, view } = await openProven();
+  await publish(connection, RECORDS.slice(0, 1), { nowMs: NOON + 13 * HOUR });
 
   const event = close(connection, { nowMs: NOON + 13 * HOUR, force: true });
 
@@ -208,16 +208,16 @@ test('a forced close is recorded with the reasons that it overrode', () => {
   expect(verifyLedger(connection).faults).toEqual([]);
 });
 
-test('a closed period is not closed again, not even by force, and an open one is not reopened', () => {
-  const { connection } = openProven();
+test('a closed period is not closed again, not even by force, and an open one is not reopened', async () => {
+  const { connection } = await openProven();
   expect(thrown(() => reopen(connection))).toMatchObject({ code: 'close_refused', message: '2026-02 is not closed' });
   close(connection, { nowMs: NOON + 12 * HOUR });
   const again = thrown(() => close(connection, { nowMs: NOON + 12 * HOUR, force: true }));
   expect(again).toMatchObject({ code: 'close_refused', message: '2026-02 is closed already' });
 });
 
-test('a period or workspace that the ledger has nothing of is neither closed nor reopened', () => {
-  const { connection } = openProven();
+test('a period or workspace that the ledger has nothing of is neither closed nor reopened', async () => {
+  const { connection } = await openProven();
   for (const unknown of [{ period: '2025-01' }, { workspaceId: 'ws-9' }]) {
     const error = thrown(() => close(connection, { ...unknown, nowMs: NOON + 12 * HOUR, force: true }));
     expect(error).toMatchObject({ code: 'unknown_period' });
@@ -225,8 +225,8 @@ test('a period or workspace that the ledger has nothing of is neither closed nor
   }
 });
 
-test('a run under way blocks close and reopen until it has ended', () => {
-  const { connection } = openProven();
+test('a run under way blocks close and reopen until it has ended', async () => {
+  const { connection } = await openProven();
   const underWay = beginRun(connection, { nowMs: NOON + 13 * HOUR });
   stageWalk(underWay, RECORDS);
 
@@ -239,8 +239,8 @@ test('a run under way blocks close and reopen until it has ended', () => {
   expect(thrown(() => reopen(connection, { nowMs: NOON + 14 * HOUR }))).toMatchObject({ code: 'lease_held' });
 });
 
-test('a run that slept through its lease cannot publish after a close', () => {
-  const { connection, path, view } = openProven();
+test('a run that slept through its lease cannot publish after a close', async () => {
+  const { connection, path, view } = await openProven();
   const sleeper = beginRun(openLedger(path).connection, { nowMs: NOON + 13 * HOUR });
   stageWalk(sleeper, [usageRecord('a', 999, PERIOD)]);
   close(connection, { nowMs: NOON + 14 * HOUR });
@@ -256,12 +256,12 @@ test('a run that slept through its lease cannot publish after a close', () => {
     { error_code: 'fenced' },
   ]);
   expect(verifyLedger(connection).faults).toEqual([]);
-  expect(publish(connection, RECORDS, { nowMs: NOON + 15 * HOUR }).entries).toBe(0);
+  expect((await publish(connection, RECORDS, { nowMs: NOON + 15 * HOUR })).entries).toBe(0);
 });
 
-test('a close of one workspace leaves the same period of another open', () => {
-  const { connection, view } = openProven();
-  publish(connection, RECORDS, { workspaceId: 'ws-2', nowMs: NOON });
+test('a close of one workspace leaves the same period of another open', async () => {
+  const { connection, view } = await openProven();
+  await publish(connection, RECORDS, { workspaceId: 'ws-2', nowMs: NOON });
   close(connection, { nowMs: NOON + 12 * HOUR });
   expect(view.rows('SELECT workspace_id, state FROM finance_period_totals ORDER BY 1')).toEqual([
     { workspace_id: 'ws-1', state: 'closed' },
@@ -270,10 +270,10 @@ test('a close of one workspace leaves the same period of another open', () => {
 });
 
 /** A ledger whose February stood still over two walks 12 h apart, the first of them at noon. */
-function openProven() {
+async function openProven() {
   const { connection, path } = openLedger();
-  publish(connection, RECORDS, { nowMs: NOON });
-  publish(connection, RECORDS, { nowMs: NOON + 12 * HOUR });
+  await publish(connection, RECORDS, { nowMs: NOON });
+  await publish(connection, RECORDS, { nowMs: NOON + 12 * HOUR });
   return { connection, path, view: viewLedger(path) };
 }
 

@@ -6,10 +6,10 @@ import type { LedgerConnection } from '../../../../src/ledger/store/file/open.ts
 import { viewLedger } from '../../../support/ledger-view.ts';
 import { applyWalk, beginRun, openLedger, publish, stageWalk, usageRecord } from '../../../support/open-ledger.ts';
 
-test('tenants that two processes add between claim and apply get numbers of their own', () => {
+test('tenants that two processes add between claim and apply get numbers of their own', async () => {
   const one = openLedger();
   const two = openLedger(one.path);
-  publish(one.connection, [usageRecord('known', 1)], { workspaceId: 'ws-2' });
+  await publish(one.connection, [usageRecord('known', 1)], { workspaceId: 'ws-2' });
   const first = beginRun(one.connection, { workspaceId: 'ws-1' });
   const second = beginRun(two.connection, { workspaceId: 'ws-2' });
   stageWalk(first, [usageRecord('a', 10), usageRecord('b', 20), usageRecord('c', 30)]);
@@ -32,19 +32,19 @@ test('tenants that two processes add between claim and apply get numbers of thei
   // The certificate speaks of the numbers that the tenants have got, so the next walk over them has the same digest.
   const digests = 'SELECT key_set_digest FROM walks JOIN runs USING (run_key) WHERE run_id = ?';
   expect(view.value(digests, runId)).toBe(keySetOf(one.connection, 'ws-2').digest());
-  const again = publish(two.connection, [usageRecord('d', 400), usageRecord('known', 2), usageRecord('c', 300)], {
+  const again = await publish(two.connection, [usageRecord('d', 400), usageRecord('known', 2), usageRecord('c', 300)], {
     workspaceId: 'ws-2',
   });
   expect(again.entries).toBe(0);
   expect(view.value(digests, again.runId)).toBe(view.value(digests, runId));
 });
 
-test('each change is one entry with its kind, its deltas and the values after it', () => {
+test('each change is one entry with its kind, its deltas and the values after it', async () => {
   const { connection, path } = openLedger();
-  publish(connection, [usageRecord('a', 10), usageRecord('b', 10), usageRecord('c', 10)]);
+  await publish(connection, [usageRecord('a', 10), usageRecord('b', 10), usageRecord('c', 10)]);
 
   const more = { ...usageRecord('c', 10), requests: 11 };
-  const { counts } = publish(connection, [usageRecord('a', 15), usageRecord('b', 4), more, usageRecord('d', 0)]);
+  const { counts } = await publish(connection, [usageRecord('a', 15), usageRecord('b', 4), more, usageRecord('d', 0)]);
 
   expect(counts).toEqual({ opened: 1, increased: 2, decreased: 1, withdrawn: 0, restored: 0 });
   const sql =
@@ -58,15 +58,15 @@ test('each change is one entry with its kind, its deltas and the values after it
   ]);
 });
 
-test('thousands of entries of a run all reach the state and its digest', () => {
+test('thousands of entries of a run all reach the state and its digest', async () => {
   const { connection, path } = openLedger();
   const listing = (credits: (at: number) => number) =>
     Array.from({ length: 5_000 }, (_, at) => usageRecord(`tenant-${at}`, credits(at)));
-  publish(
+  await publish(
     connection,
     listing((at) => at),
   );
-  const { runId } = publish(
+  const { runId } = await publish(
     connection,
     listing((at) => (at % 5 === 0 ? at : at + 1)),
   );
@@ -92,17 +92,17 @@ test('thousands of entries of a run all reach the state and its digest', () => {
   expect(createHash('sha256').update(text).digest('hex')).toBe(digest);
 });
 
-test('a record that is absent from a walk is not deleted', () => {
+test('a record that is absent from a walk is not deleted', async () => {
   const { connection, path } = openLedger();
-  publish(connection, [usageRecord('a', 10), usageRecord('b', 10)]);
+  await publish(connection, [usageRecord('a', 10), usageRecord('b', 10)]);
 
-  expect(publish(connection, [usageRecord('a', 10)]).entries).toBe(0);
+  expect((await publish(connection, [usageRecord('a', 10)])).entries).toBe(0);
   expect(viewLedger(path).rows('SELECT tenant_id FROM finance_usage ORDER BY tenant_id')).toHaveLength(2);
 });
 
-test('what fails after the merge takes the whole run back, and the run can be ended and done again', () => {
+test('what fails after the merge takes the whole run back, and the run can be ended and done again', async () => {
   const { connection, path } = openLedger();
-  publish(connection, [usageRecord('a', 10)]);
+  await publish(connection, [usageRecord('a', 10)]);
   const view = viewLedger(path);
   const before = view.dump();
   const underWay = beginRun(connection);
@@ -120,9 +120,9 @@ test('what fails after the merge takes the whole run back, and the run can be en
   expect(verifyLedger(connection).faults).toEqual([]);
 });
 
-test('the digests of all runs form one chain over both workspaces', () => {
+test('the digests of all runs form one chain over both workspaces', async () => {
   const { connection, path } = openLedger();
-  for (const workspaceId of ['ws-1', 'ws-2', 'ws-1']) publish(connection, [usageRecord('a', 1)], { workspaceId });
+  for (const workspaceId of ['ws-1', 'ws-2', 'ws-1']) await publish(connection, [usageRecord('a', 1)], { workspaceId });
 
   const chain = viewLedger(path).rows('SELECT applied_seq, previous_digest, digest FROM runs ORDER BY applied_seq');
   expect(chain.map(({ applied_seq }) => applied_seq)).toEqual([1n, 2n, 3n]);

@@ -11,10 +11,10 @@ const HOUR = 3_600_000;
 const PERIOD = '2026-02';
 const REQUEST = { workspaceId: 'ws-1', period: PERIOD, by: 'Ada', note: '' };
 
-test('the past begins with nothing, and each run is in it from the millisecond in which it was published', () => {
+test('the past begins with nothing, and each run is in it from the millisecond in which it was published', async () => {
   const { connection } = openLedger();
-  publish(connection, [usageRecord('a', 1)], { nowMs: NOON });
-  publish(connection, [usageRecord('a', 5), usageRecord('b', 2)], { nowMs: NOON + HOUR });
+  await publish(connection, [usageRecord('a', 1)], { nowMs: NOON });
+  await publish(connection, [usageRecord('a', 5), usageRecord('b', 2)], { nowMs: NOON + HOUR });
 
   expect(creditsAt(connection, NOON - 1)).toEqual([]);
   expect(creditsAt(connection, NOON)).toEqual(['a 1']);
@@ -23,10 +23,10 @@ test('the past begins with nothing, and each run is in it from the millisecond i
   expect(creditsAt(connection, NOON + 1_000 * HOUR)).toEqual(['a 5', 'b 2']);
 });
 
-test('workspace, period and tenant that are asked for leave the rest out', () => {
+test('workspace, period and tenant that are asked for leave the rest out', async () => {
   const { connection } = openLedger();
   const records = [usageRecord('a', 1), usageRecord('b', 2), usageRecord('a', 3, PERIOD), usageRecord('b', 4, PERIOD)];
-  for (const workspaceId of ['ws-1', 'ws-2']) publish(connection, records, { workspaceId, nowMs: NOON });
+  for (const workspaceId of ['ws-1', 'ws-2']) await publish(connection, records, { workspaceId, nowMs: NOON });
   const at = new Date(NOON).toISOString();
   const all = usageAsOf(connection, at);
   expect(all).toHaveLength(8);
@@ -47,9 +47,9 @@ test('workspace, period and tenant that are asked for leave the rest out', () =>
   }
 });
 
-test('a row says all that is known of a key', () => {
+test('a row says all that is known of a key', async () => {
   const { connection } = openLedger();
-  publish(connection, [usageRecord('a', 2n ** 63n - 1n, PERIOD)], { nowMs: NOON });
+  await publish(connection, [usageRecord('a', 2n ** 63n - 1n, PERIOD)], { nowMs: NOON });
   expect(usageAsOf(connection, new Date(NOON).toISOString())).toEqual([
     {
       workspace_id: 'ws-1',
@@ -68,11 +68,11 @@ test('a row says all that is known of a key', () => {
   ]);
 });
 
-test('a closed period keeps its figures for as long as it was closed, and no longer', () => {
+test('a closed period keeps its figures for as long as it was closed, and no longer', async () => {
   const { connection } = openLedger();
-  publish(connection, [usageRecord('a', 1, PERIOD)], { nowMs: NOON });
+  await publish(connection, [usageRecord('a', 1, PERIOD)], { nowMs: NOON });
   closePeriod(connection, { ...REQUEST, force: true, settleHours: 0, nowMs: NOON + HOUR });
-  publish(connection, [usageRecord('a', 5, PERIOD), usageRecord('new', 3, PERIOD)], { nowMs: NOON + 2 * HOUR });
+  await publish(connection, [usageRecord('a', 5, PERIOD), usageRecord('new', 3, PERIOD)], { nowMs: NOON + 2 * HOUR });
   reopenPeriod(connection, { ...REQUEST, nowMs: NOON + 3 * HOUR });
   closePeriod(connection, { ...REQUEST, force: true, settleHours: 0, nowMs: NOON + 4 * HOUR });
 
@@ -83,23 +83,23 @@ test('a closed period keeps its figures for as long as it was closed, and no lon
   expect(creditsAt(connection, NOON + 4 * HOUR)).toEqual(['a 5 closed', 'new 3 closed']);
 });
 
-test('of several events in one millisecond the last one counts', () => {
+test('of several events in one millisecond the last one counts', async () => {
   const { connection } = openLedger();
-  publish(connection, [usageRecord('a', 1, PERIOD)], { nowMs: NOON });
+  await publish(connection, [usageRecord('a', 1, PERIOD)], { nowMs: NOON });
   closePeriod(connection, { ...REQUEST, force: true, settleHours: 0, nowMs: NOON });
-  publish(connection, [usageRecord('a', 2, PERIOD)], { nowMs: NOON });
+  await publish(connection, [usageRecord('a', 2, PERIOD)], { nowMs: NOON });
   expect(creditsAt(connection, NOON)).toEqual(['a 1 closed']);
   reopenPeriod(connection, { ...REQUEST, nowMs: NOON });
   expect(creditsAt(connection, NOON)).toEqual(['a 2']);
 });
 
-test('where the clock was set back between two links, a moment is what the last link of its time left, be it run or close', () => {
+test('where the clock was set back between two links, a moment is what the last link of its time left, be it run or close', async () => {
   const { connection } = openLedger();
   const close = { ...REQUEST, force: true, settleHours: 48 };
-  publish(connection, [usageRecord('a', 1, PERIOD)], { nowMs: NOON + 9 * HOUR });
+  await publish(connection, [usageRecord('a', 1, PERIOD)], { nowMs: NOON + 9 * HOUR });
   closePeriod(connection, { ...close, nowMs: NOON + 9 * HOUR });
   expect(creditsAt(connection, NOON + HOUR)).toEqual([]);
-  publish(connection, [usageRecord('a', 5, PERIOD)], { nowMs: NOON });
+  await publish(connection, [usageRecord('a', 5, PERIOD)], { nowMs: NOON });
 
   // The close came before it, whatever its time says.
   expect(creditsAt(connection, NOON + HOUR)).toEqual(['a 1 closed']);
@@ -108,24 +108,24 @@ test('where the clock was set back between two links, a moment is what the last 
   expect(creditsAt(connection, NOON + 2 * HOUR)).toEqual(['a 5']);
   expect(creditsAt(connection, NOON + 20 * HOUR)).toEqual(['a 5']);
   // Another workspace has a past of its own.
-  publish(connection, [usageRecord('b', 7, PERIOD)], { workspaceId: 'ws-2', nowMs: NOON - 9 * HOUR });
+  await publish(connection, [usageRecord('b', 7, PERIOD)], { workspaceId: 'ws-2', nowMs: NOON - 9 * HOUR });
   expect(creditsAt(connection, NOON - HOUR)).toEqual(['b 7']);
 });
 
-test('a run that failed is no part of the past', () => {
+test('a run that failed is no part of the past', async () => {
   const { connection } = openLedger();
-  publish(connection, [usageRecord('a', 1)], { nowMs: NOON });
-  publish(connection, [usageRecord('a', 2)], { nowMs: NOON + 2 * HOUR });
+  await publish(connection, [usageRecord('a', 1)], { nowMs: NOON });
+  await publish(connection, [usageRecord('a', 2)], { nowMs: NOON + 2 * HOUR });
   const { run } = beginRun(connection, { nowMs: NOON + 2 * HOUR });
   failRun(connection, run, { status: 'failed', code: 'x', message: '', pages: 0, records: 0 }, NOON + HOUR);
   expect(creditsAt(connection, NOON + HOUR)).toEqual(['a 1']);
 });
 
-test('workspaces have their own past', () => {
+test('workspaces have their own past', async () => {
   const { connection } = openLedger();
-  publish(connection, [usageRecord('a', 1)], { nowMs: NOON });
-  publish(connection, [usageRecord('a', 9)], { nowMs: NOON + HOUR, workspaceId: 'ws-2' });
-  publish(connection, [usageRecord('a', 2)], { nowMs: NOON + 2 * HOUR });
+  await publish(connection, [usageRecord('a', 1)], { nowMs: NOON });
+  await publish(connection, [usageRecord('a', 9)], { nowMs: NOON + HOUR, workspaceId: 'ws-2' });
+  await publish(connection, [usageRecord('a', 2)], { nowMs: NOON + 2 * HOUR });
   const said = usageAsOf(connection, new Date(NOON + HOUR).toISOString());
   expect(said.map((row) => `${row.workspace_id} ${row.credits_used}`)).toEqual(['ws-1 1', 'ws-2 9']);
 });

@@ -39,9 +39,9 @@ test('a renewed lease holds for a whole term from its renewal', () => {
   expect(beginRun(connection, { nowMs: NOON + 50_000 + LEASE_MS }).run.fencingToken).toBe(2);
 });
 
-test('an expired lease is taken over, and the run that slept through it publishes nothing', () => {
+test('an expired lease is taken over, and the run that slept through it publishes nothing', async () => {
   const { connection, path } = openLedger();
-  publish(connection, [usageRecord('a', 1)]);
+  await publish(connection, [usageRecord('a', 1)]);
   const sleeper = beginRun(connection);
   stageWalk(sleeper, [usageRecord('a', 100), usageRecord('b', 100)]);
 
@@ -61,11 +61,11 @@ test('an expired lease is taken over, and the run that slept through it publishe
   ]);
 });
 
-test('a run is fenced also after the one that took over has published and let go', () => {
+test('a run is fenced also after the one that took over has published and let go', async () => {
   const { connection, path } = openLedger();
   const sleeper = beginRun(connection);
   stageWalk(sleeper, [usageRecord('a', 100)]);
-  publish(openLedger(path).connection, [usageRecord('a', 200)], { nowMs: NOON + LEASE_MS });
+  await publish(openLedger(path).connection, [usageRecord('a', 200)], { nowMs: NOON + LEASE_MS });
 
   expect(thrown(() => applyWalk(connection, sleeper))).toBeInstanceOf(FencedError);
   expect(renewLease(connection, sleeper.run, NOON)).toBe(false);
@@ -120,19 +120,19 @@ test('a lease of another machine is respected until it expires, whatever its pro
   expect(thrown(() => beginRun(connection))).toBeInstanceOf(LeaseHeldError);
 });
 
-test('a slot that has been applied is not done again, and says by which run it was done', () => {
+test('a slot that has been applied is not done again, and says by which run it was done', async () => {
   const { connection, path } = openLedger();
-  const { runId } = publish(connection, [usageRecord('a', 1)], { kind: 'scheduled', slot: SLOT });
+  const { runId } = await publish(connection, [usageRecord('a', 1)], { kind: 'scheduled', slot: SLOT });
 
   expect(claimOf(connection, 'scheduled')).toEqual({ doneBy: runId });
   expect(viewLedger(path).value('SELECT count(*) FROM runs')).toBe(1n);
 });
 
-test('a slot whose run failed is done again, and so is the same slot of another kind', () => {
+test('a slot whose run failed is done again, and so is the same slot of another kind', async () => {
   const { connection } = openLedger();
   const { run } = beginRun(connection, { kind: 'scheduled', slot: SLOT });
   failRun(connection, run, { status: 'failed', code: 'network', message: '', pages: 0, records: 0 }, NOON);
-  publish(connection, [usageRecord('a', 1)], { kind: 'scheduled', slot: SLOT });
+  await publish(connection, [usageRecord('a', 1)], { kind: 'scheduled', slot: SLOT });
 
   expect(claimOf(connection, 'reconcile')).toMatchObject({ fencingToken: 3, first: false });
 });

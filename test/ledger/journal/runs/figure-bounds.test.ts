@@ -6,8 +6,7 @@ import { createLinkDigests } from '../../../../src/ledger/journal/runs/digest.ts
 import { largestChangesOfRun } from '../../../../src/ledger/journal/runs/largest-changes.ts';
 import type { StagedRecord } from '../../../../src/ledger/journal/staging/staged-record.ts';
 import type { LedgerConnection } from '../../../../src/ledger/store/file/open.ts';
-import { ledgerErrorOf } from '../../../../src/ledger/store/file/sqlite-errors.ts';
-import { openLedger, publish, usageRecord } from '../../../support/open-ledger.ts';
+import { applyWalk, beginRun, openLedger, publish, stageWalk, usageRecord } from '../../../support/open-ledger.ts';
 import { NOON } from '../../../support/time/test-clock.ts';
 
 const LARGEST = 2n ** 63n - 1n;
@@ -17,16 +16,15 @@ const FEBRUARY = '2026-02';
 const JANUARY = '2026-01';
 
 /** Publishes, and gives the code of the error that it ends with; null without one. The ledger stays sound either way. */
-function codeOf(connection: LedgerConnection, records: readonly StagedRecord[]): string | null {
+async function codeOf(connection: LedgerConnection, records: readonly StagedRecord[]): Promise<string | null> {
   const entries = () => connection.prepare('SELECT count(*) FROM usage_entries').pluck().get();
   const before = entries();
   let code: string | null = null;
   try {
-    publish(connection, records, { nowMs: NOON });
+    await publish(connection, records, { nowMs: NOON });
   } catch (error) {
-    code = ledgerErrorOf(error)?.code ?? (error as { code: string }).code;
+    code = (error as { code: string }).code;
     expect(entries()).toBe(before);
-    connection.prepare('UPDATE leases SET released = 1').run();
   }
   expect(verifyLedger(connection).faults).toEqual([]);
   for (const view of FINANCE_VIEWS) connection.prepare(`SELECT * FROM finance_${view}`).all();
@@ -36,41 +34,52 @@ function codeOf(connection: LedgerConnection, records: readonly StagedRecord[]):
   return code;
 }
 
-test.each(['credits', 'requests'] as const)('-2^63 is no figure of %s, and the figure above it is one', (field) => {
-  const { connection } = openLedger();
-  expect(codeOf(connection, [{ ...usageRecord('a', 1), [field]: NONE }])).toBe('figure_too_large');
-  expect(codeOf(connection, [{ ...usageRecord('a', 1), [field]: -LARGEST }])).toBeNull();
-  expect(codeOf(connection, [{ ...usageRecord('a', 1), [field]: 0 }])).toBeNull();
-  expect(codeOf(connection, [{ ...usageRecord('a', 1), [field]: LARGEST }])).toBeNull();
-  // Down by exactly 2^63, and by more.
-  expect(codeOf(connection, [{ ...usageRecord('a', 1), [field]: -1 }])).toBe('change_too_large');
-  expect(codeOf(connection, [{ ...usageRecord('a', 1), [field]: -2 }])).toBe('change_too_large');
-});
+test.each(['credits', 'requests'] as const)(
+  '-2^63 is no figure of %s, and the figure above it is one',
+  async (field) => {
+    const { connection } = openLedger();
+    const none = { ...usageRecord('a', 1), [field]: NONE };
+    expect(await codeOf(connection, [none])).toBe('invalid_response');
+    // Also should a page say it all the same.
+    const other = openLedger().connection;
+    const underWay = beginRun(other);
+    expect(() => {
+      stageWalk(underWay, [none]);
+      applyWalk(other, underWay);
+    }).toThrow(expect.objectContaining({ code: 'figure_too_large' }));
+    expect(await codeOf(connection, [{ ...usageRecord('a', 1), [field]: -LARGEST }])).toBeNull();
+    expect(await codeOf(connection, [{ ...usageRecord('a', 1), [field]: 0 }])).toBeNull();
+    expect(await codeOf(connection, [{ ...usageRecord('a', 1), [field]: LARGEST }])).toBeNull();
+    // Down by exactly 2^63, and by more.
+    expect(await codeOf(connection, [{ ...usageRecord('a', 1), [field]: -1 }])).toBe('change_too_large');
+    expect(await codeOf(connection, [{ ...usageRecord('a', 1), [field]: -2 }])).toBe('change_too_large');
+  },
+);
 
-test.each(['credits', 'requests'] as const)('%s of a period that sum to -2^63 are refused', (field) => {
+test.each(['credits', 'requests'] as const)('%s of a period that sum to -2^63 are refused', async (field) => {
   const { connection } = openLedger();
   const least = { ...usageRecord('a', 1), [field]: -LARGEST };
-  expect(codeOf(connection, [least, { ...usageRecord('b', 1), [field]: -1 }])).toBe('sum_too_large');
-  expect(codeOf(connection, [least, { ...usageRecord('b', 1), [field]: 0 }])).toBeNull();
+  expect(await codeOf(connection, [least, { ...usageRecord('b', 1), [field]: -1 }])).toBe('sum_too_large');
+  expect(await codeOf(connection, [least, { ...usageRecord('b', 1), [field]: 0 }])).toBeNull();
 });
 
-test('corrections of a tenant that a reopen could not take back are refused, wherever they are booked', () => {
+test('corrections of a tenant that a reopen could not take back are refused, wherever they are booked', async () => {
   const { connection } = openLedger();
   const close = (period: string, nowMs: number) =>
     closePeriod(connection, { workspaceId: 'ws-1', period, by: 'A', note: '', force: true, settleHours: 48, nowMs });
   const others = [usageRecord('b', 1, FEBRUARY), usageRecord('b', 1, MARCH)];
-  expect(codeOf(connection, [usageRecord('a', LARGEST, JANUARY), ...others])).toBeNull();
+  expect(await codeOf(connection, [usageRecord('a', LARGEST, JANUARY), ...others])).toBeNull();
   close(JANUARY, NOON);
-  expect(codeOf(connection, [usageRecord('a', 0, JANUARY), ...others])).toBeNull();
+  expect(await codeOf(connection, [usageRecord('a', 0, JANUARY), ...others])).toBeNull();
   close(FEBRUARY, NOON);
-  expect(codeOf(connection, [usageRecord('a', -1, JANUARY), ...others])).toBe('sum_too_large');
+  expect(await codeOf(connection, [usageRecord('a', -1, JANUARY), ...others])).toBe('sum_too_large');
   reopenPeriod(connection, { workspaceId: 'ws-1', period: JANUARY, by: 'B', note: '', nowMs: NOON });
   expect(verifyLedger(connection).faults).toEqual([]);
 });
 
-test('verify names an entry of -2^63, also where the whole chain agrees with it', () => {
+test('verify names an entry of -2^63, also where the whole chain agrees with it', async () => {
   const { connection } = openLedger();
-  publish(connection, [usageRecord('a', -LARGEST)], { nowMs: NOON });
+  await publish(connection, [usageRecord('a', -LARGEST)], { nowMs: NOON });
   for (const name of connection.prepare("SELECT name FROM sqlite_schema WHERE type = 'trigger'").pluck().all()) {
     connection.exec(`DROP TRIGGER ${name}`);
   }

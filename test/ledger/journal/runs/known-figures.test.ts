@@ -10,9 +10,9 @@ const figure = fc.oneof(fc.bigInt(0n, 3n), fc.constantFrom(LARGE - 1n, LARGE, LA
 /** As staging gives it: a bigint where a double does not hold it exactly. */
 const plain = (value: bigint): number | bigint => (value < LARGE ? Number(value) : value);
 
-test('what is said to be held is held, exactly, and small figures that are held are always found', () => {
-  fc.assert(
-    fc.property(
+test('what is said to be held is held, exactly, and small figures that are held are always found', async () => {
+  await fc.assert(
+    fc.asyncProperty(
       fc.uniqueArray(
         fc.record({ tenant: fc.integer({ min: 1, max: 60 }), held: figure, asked: figure, same: fc.boolean() }),
         {
@@ -22,10 +22,10 @@ test('what is said to be held is held, exactly, and small figures that are held 
         },
       ),
       fc.integer({ min: 0, max: 61 }),
-      (cases, missing) => {
+      async (cases, missing) => {
         const { connection } = openLedger();
         const held = cases.filter(({ tenant }) => tenant !== missing);
-        publish(
+        await publish(
           connection,
           held.map((one) => usageRecord(`t${one.tenant}`, one.held)),
         );
@@ -52,9 +52,9 @@ test('what is said to be held is held, exactly, and small figures that are held 
   );
 });
 
-test('thousands of keys are read along, with keys between them that the ledger does not hold', () => {
+test('thousands of keys are read along, with keys between them that the ledger does not hold', async () => {
   const { connection } = openLedger();
-  publish(
+  await publish(
     connection,
     Array.from({ length: 9_000 }, (_, index) => usageRecord(`t${index}`, index)),
   );

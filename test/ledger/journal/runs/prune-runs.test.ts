@@ -10,9 +10,9 @@ const HOUR = 3_600_000;
 const NOW = NOON + 2_000 * HOUR;
 const FAILURE = { status: 'failed', code: 'http_503', message: 'away', pages: 1, records: 3 } as const;
 
-test('old runs without entries lose their certificate and stay in the chain; those with entries keep it', () => {
+test('old runs without entries lose their certificate and stay in the chain; those with entries keep it', async () => {
   const { connection } = openLedger();
-  publishHourly(connection, [1, 1, 1, 2, 2]);
+  await publishHourly(connection, [1, 1, 1, 2, 2]);
   const before = verifyLedger(connection);
 
   expect(pruneRuns(connection, hour(4), NOW)).toEqual({ certificates: 2, runs: 0, more: false });
@@ -22,9 +22,9 @@ test('old runs without entries lose their certificate and stay in the chain; tho
   expect(before).toMatchObject({ faults: [], runs: 5 });
 });
 
-test('old runs that published nothing are forgotten, but not the last of a workspace or one under way', () => {
+test('old runs that published nothing are forgotten, but not the last of a workspace or one under way', async () => {
   const { connection } = openLedger();
-  publishHourly(connection, [1]);
+  await publishHourly(connection, [1]);
   for (const workspaceId of ['ws-1', 'ws-1', 'ws-2']) {
     failRun(connection, beginRun(connection, { workspaceId, nowMs: NOON + 2 * HOUR }).run, FAILURE, NOON + 2 * HOUR);
   }
@@ -38,26 +38,26 @@ test('old runs that published nothing are forgotten, but not the last of a works
   expect(connection.prepare('SELECT run_key FROM runs ORDER BY run_key').pluck().all()).toEqual([1, 3, 4, 5]);
   expect(status()).toEqual(['failed', 'failed', 'running']);
   expect(verifyLedger(connection).faults).toEqual([]);
-  publishHourly(connection, [2]);
+  await publishHourly(connection, [2]);
   expect(verifyLedger(connection).faults).toEqual([]);
 });
 
-test('what is younger stays, and so does everything after the first run that is younger', () => {
+test('what is younger stays, and so does everything after the first run that is younger', async () => {
   const { connection } = openLedger();
-  publishHourly(connection, [1, 1, 1]);
-  publish(connection, [usageRecord('a', 1)], { nowMs: NOON - 100 * HOUR });
+  await publishHourly(connection, [1, 1, 1]);
+  await publish(connection, [usageRecord('a', 1)], { nowMs: NOON - 100 * HOUR });
 
   expect(pruneRuns(connection, hour(0), NOW)).toEqual({ certificates: 0, runs: 0, more: false });
   expect(pruneRuns(connection, hour(2), NOW)).toEqual({ certificates: 1, runs: 0, more: false });
   expect(certificates(connection)).toEqual([1, 3, 4]);
 });
 
-test('a run of the future keeps nothing behind it for ever, and goes once a later one is old', () => {
+test('a run of the future keeps nothing behind it for ever, and goes once a later one is old', async () => {
   const { connection } = openLedger();
-  publishHourly(connection, [1, 1]);
-  publish(connection, [usageRecord('a', 1)], { nowMs: NOW + 2 * 60_000 });
-  publish(connection, [usageRecord('a', 1)], { nowMs: NOON + 3 * HOUR });
-  publish(connection, [usageRecord('a', 1)], { nowMs: NOON + 4 * HOUR });
+  await publishHourly(connection, [1, 1]);
+  await publish(connection, [usageRecord('a', 1)], { nowMs: NOW + 2 * 60_000 });
+  await publish(connection, [usageRecord('a', 1)], { nowMs: NOON + 3 * HOUR });
+  await publish(connection, [usageRecord('a', 1)], { nowMs: NOON + 4 * HOUR });
 
   expect(pruneRuns(connection, hour(3), NOW)).toMatchObject({ certificates: 1 });
   expect(certificates(connection)).toEqual([1, 3, 4, 5]);
@@ -65,9 +65,9 @@ test('a run of the future keeps nothing behind it for ever, and goes once a late
   expect(certificates(connection)).toEqual([1, 5]);
 });
 
-test('more runs of the future than one step looks at keep nothing behind them for ever', () => {
+test('more runs of the future than one step looks at keep nothing behind them for ever', async () => {
   const { connection } = openLedger();
-  publishHourly(connection, [1]);
+  await publishHourly(connection, [1]);
   const add = connection.prepare(
     `INSERT INTO runs (run_id, workspace_key, kind, status, fencing_token, started_at) VALUES (?, 1, 'manual', 'failed', 1, ?)`,
   );
@@ -79,9 +79,9 @@ test('more runs of the future than one step looks at keep nothing behind them fo
   expect(steps.reduce((sum, runs) => sum + runs)).toBe(1_210);
 });
 
-test('a long past is forgotten in steps', () => {
+test('a long past is forgotten in steps', async () => {
   const { connection } = openLedger();
-  publishHourly(connection, [1]);
+  await publishHourly(connection, [1]);
   const add = connection.prepare(
     `INSERT INTO runs (run_id, workspace_key, kind, status, fencing_token, started_at) VALUES (?, 1, 'manual', 'failed', 1, ?)`,
   );
@@ -96,9 +96,9 @@ test('a long past is forgotten in steps', () => {
 test.each([
   ['of a run with entries', 1],
   ['of a run that the retention has not reached', 3],
-])('a certificate %s is neither given up nor missing unnoticed', (_, runKey) => {
+])('a certificate %s is neither given up nor missing unnoticed', async (_, runKey) => {
   const { connection } = openLedger();
-  publishHourly(connection, [1, 1, 1]);
+  await publishHourly(connection, [1, 1, 1]);
   pruneRuns(connection, hour(2), NOW);
   const remove = () => connection.prepare('DELETE FROM walks WHERE run_key = ?').run(runKey);
   expect(remove).toThrow(expect.objectContaining({ code: 'SQLITE_CONSTRAINT_TRIGGER' }));
@@ -110,18 +110,18 @@ test.each([
   expect(verifyLedger(connection).faults).toMatchObject([{ check: 'walks' }]);
 });
 
-test('a published run is never given up', () => {
+test('a published run is never given up', async () => {
   const { connection } = openLedger();
-  publishHourly(connection, [1, 1]);
+  await publishHourly(connection, [1, 1]);
   pruneRuns(connection, hour(1_000), NOW);
   connection.pragma('foreign_keys = OFF');
   expect(() => connection.exec('DELETE FROM runs WHERE run_key = 2')).toThrow(/runs are kept/);
 });
 
 /** One run an hour from the first hour on; each gives the tenant so many credits. */
-function publishHourly(connection: LedgerConnection, credits: readonly number[]): void {
+async function publishHourly(connection: LedgerConnection, credits: readonly number[]): Promise<void> {
   for (const [index, figure] of credits.entries()) {
-    publish(connection, [usageRecord('a', figure)], { nowMs: NOON + index * HOUR });
+    await publish(connection, [usageRecord('a', figure)], { nowMs: NOON + index * HOUR });
   }
 }
 

@@ -52,8 +52,8 @@ test.each<{ what: string; damage: Damage; verified: boolean }>([
   },
 ])(
   'of a $what comes what was committed up to some run, or a refusal',
-  ({ damage, verified }) => {
-    const { files, committed } = buildHistory();
+  async ({ damage, verified }) => {
+    const { files, committed } = await buildHistory();
     const random = new Random(SEED);
     const folder = temporaryFolder();
     const seen = new Set<string>();
@@ -90,7 +90,7 @@ function whatOpens(path: string, verified: boolean): string {
 }
 
 /** A ledger of which the first runs stand in the file and the others in the WAL, with what each run has made of it. */
-function buildHistory(): { files: Files; committed: string[] } {
+async function buildHistory(): Promise<{ files: Files; committed: string[] }> {
   const { connection, path } = openLedger();
   connection.pragma('wal_autocheckpoint = 0');
   const committed = [dumpOf(connection)];
@@ -98,7 +98,7 @@ function buildHistory(): { files: Files; committed: string[] } {
     const records = Array.from({ length: 40 }, (_, tenant) =>
       usageRecord(`tenant-${tenant}`, 100 * tenant + (tenant % 4 === run % 4 ? run : 0)),
     );
-    publish(connection, records, { nowMs: NOON + run * 60_000 });
+    await publish(connection, records, { nowMs: NOON + run * 60_000 });
     committed.push(dumpOf(connection));
     if (run === IN_FILE) connection.pragma('wal_checkpoint(TRUNCATE)');
   }

@@ -41,18 +41,20 @@ const changes = fc
   })
   .map((list) => list.sort((a, b) => a.at - b.at));
 
-function record(
+async function record(
   connection: LedgerConnection,
   list: readonly { at: number; credits: { key: string; credits: number }[] }[],
 ) {
   const known = new Map([[`${PREVIOUS} acme`, 1]]);
-  return list.map(({ at, credits: changed }): Reading => {
+  const readings: Reading[] = [];
+  for (const { at, credits: changed } of list) {
     for (const { key, credits: value } of changed) known.set(key, value);
     const atMs = PREVIOUS_START + at * 1000;
     const records = [...known].map(([key, value]) => usageRecord(key.slice(8), value, key.slice(0, 7)));
-    publish(connection, records, { nowMs: atMs });
-    return { atMs, credits: new Map(known) };
-  });
+    await publish(connection, records, { nowMs: atMs });
+    readings.push({ atMs, credits: new Map(known) });
+  }
+  return readings;
 }
 
 /** Rounded in whatever way. */
@@ -107,11 +109,11 @@ function expectedDays(readings: readonly Reading[]) {
   return [...rows].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => row);
 }
 
-test('the month to date and what each day brought are what a separate account of the readings says', () => {
-  fc.assert(
-    fc.property(changes, (list) => {
+test('the month to date and what each day brought are what a separate account of the readings says', async () => {
+  await fc.assert(
+    fc.asyncProperty(changes, async (list) => {
       const { connection } = openLedger();
-      const readings = record(connection, list);
+      const readings = await record(connection, list);
       const month = connection
         .prepare(
           `SELECT tenant_id, credits_used, previous_credits_same_point, credits_change,
@@ -133,14 +135,14 @@ test('the month to date and what each day brought are what a separate account of
   );
 }, 120_000);
 
-test('a month beyond the length of the last one is compared with the whole of it, as it was closed', () => {
+test('a month beyond the length of the last one is compared with the whole of it, as it was closed', async () => {
   const { connection } = openLedger();
   const read = (previous: number, nowMs: number) =>
     publish(connection, [usageRecord('acme', previous, PREVIOUS), usageRecord('acme', 900, MONTH)], { nowMs });
-  read(500, MONTH_START + HOUR);
+  await read(500, MONTH_START + HOUR);
   const request = { workspaceId: 'ws-1', period: PREVIOUS, by: 'Ada', note: '', force: true, settleHours: 48 };
   closePeriod(connection, { ...request, nowMs: MONTH_START + 2 * HOUR });
-  read(700, NEXT_START - HOUR);
+  await read(700, NEXT_START - HOUR);
   const lasts = NEXT_START - MONTH_START > MONTH_START - PREVIOUS_START;
   const found = connection.prepare('SELECT previous_credits_same_point, compared_at FROM finance_month_to_date').get();
   expect(found).toEqual(
@@ -150,17 +152,17 @@ test('a month beyond the length of the last one is compared with the whole of it
   );
 });
 
-test('an older SQLite reads the same month to date, to the millisecond', () => {
+test('an older SQLite reads the same month to date, to the millisecond', async () => {
   const { connection, path } = openLedger();
-  const read = (previous: number, now: number, nowMs: number) => {
+  const read = async (previous: number, now: number, nowMs: number) => {
     const records = [usageRecord('acme', previous, PREVIOUS), usageRecord('bolt', previous * 3, PREVIOUS)];
     const open = [usageRecord('acme', now, MONTH), usageRecord('bolt', now + 77, MONTH)];
-    publish(connection, nowMs < MONTH_START ? records : [...records, ...open], { nowMs });
+    await publish(connection, nowMs < MONTH_START ? records : [...records, ...open], { nowMs });
   };
   const [elapsed, part] = [THIS_SECOND - MONTH_START, 789];
-  read(500, 0, PREVIOUS_START + Math.floor(elapsed / 2) + 123);
+  await read(500, 0, PREVIOUS_START + Math.floor(elapsed / 2) + 123);
   // Read at the very millisecond with which the last reading is compared: half of one later, and it would not count.
-  if (PREVIOUS_START + elapsed + part < MONTH_START) read(700, 0, PREVIOUS_START + elapsed + part);
-  read(900, 1_234_567, THIS_SECOND + part);
+  if (PREVIOUS_START + elapsed + part < MONTH_START) await read(700, 0, PREVIOUS_START + elapsed + part);
+  await read(900, 1_234_567, THIS_SECOND + part);
   expect(expectSameInOlderSqlite(connection, path)).toMatchObject({ finance_month_to_date: 2, finance_usage: 4 });
 });

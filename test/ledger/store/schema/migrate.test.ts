@@ -106,7 +106,7 @@ test('processes that open a fresh ledger at the same time all succeed, and each 
 
 test('an older ledger is copied before it is migrated, also when two processes do so at the same time', async () => {
   const { connection, path } = openLedger();
-  publish(connection, [usageRecord('a', 1), usageRecord('b', 2)]);
+  await publish(connection, [usageRecord('a', 1), usageRecord('b', 2)]);
   connection.close();
   const newer = nextVersion('ALTER TABLE workspaces ADD COLUMN note TEXT;');
 
@@ -125,7 +125,7 @@ test('an older ledger is copied before it is migrated, also when two processes d
 
 test('a migration that fails changes nothing', async () => {
   const { connection, path } = openLedger();
-  publish(connection, [usageRecord('a', 1)]);
+  await publish(connection, [usageRecord('a', 1)]);
   connection.close();
   const before = viewLedger(path);
   const dump = before.dump();
@@ -142,7 +142,7 @@ test('a migration that fails changes nothing', async () => {
 
 test('a migration that leaves rows without what they refer to is undone', async () => {
   const { connection, path } = openLedger();
-  publish(connection, [usageRecord('a', 1)]);
+  await publish(connection, [usageRecord('a', 1)]);
   connection.close();
   const broken = nextVersion('DELETE FROM workspaces;');
 
@@ -165,9 +165,9 @@ test.each([
   "UPDATE alert_feedback SET label = 'real'",
   'DELETE FROM alert_feedback',
   'DELETE FROM silences',
-])('%s is refused by the ledger itself', (statement) => {
+])('%s is refused by the ledger itself', async (statement) => {
   const { connection } = openLedger();
-  publish(connection, [usageRecord('a', 1)]);
+  await publish(connection, [usageRecord('a', 1)]);
   connection.exec(`INSERT INTO alerts (alert_id, rule, rule_version, workspace_key, stage, severity, state, last_changed_at,
       revision) VALUES ('a', 'jump', 1, 1, 'final', 'critical', 'resolved', '', 1);
     INSERT INTO alert_transitions (alert_key, revision, change, state, stage, actor, at, silent)

@@ -84,14 +84,17 @@ describe.each(fixtures)('a ledger of version $version', ({ file, version }) => {
     expect(left.sort()).toEqual([...expected, basename(backup ?? '')].sort());
   });
 
-  test('goes on where it was: the next run continues its chain', () => {
+  test('goes on where it was: the next run continues its chain', async () => {
     const { connection, path } = loadFixture(file);
     migrateLedger(connection, path, '99.0.0', NOON);
     const before = verifyLedger(connection);
     const workspaceId = String(connection.prepare('SELECT workspace_id FROM workspaces').pluck().get());
     const nowMs = Date.UTC(2027, 0, 5);
 
-    const { entries, digest } = publish(connection, [usageRecord('newcomer', 7, '2027-01')], { workspaceId, nowMs });
+    const { entries, digest } = await publish(connection, [usageRecord('newcomer', 7, '2027-01')], {
+      workspaceId,
+      nowMs,
+    });
 
     expect(entries).toBe(1);
     const previous = connection.prepare('SELECT previous_digest FROM runs WHERE digest = ?').pluck().get(digest);

@@ -31,9 +31,9 @@ interface State {
 }
 
 /** A ledger with one published run, and a folder for its backups. */
-function ledgerWithRun() {
+async function ledgerWithRun() {
   const { path, connection } = openLedger();
-  publish(connection, [usageRecord('a', 100), usageRecord('b', 9007199254740993n)]);
+  await publish(connection, [usageRecord('a', 100), usageRecord('b', 9007199254740993n)]);
   const folder = temporaryFolder();
   const target = join(folder, 'copy.db');
   return { path, connection, folder, target };
@@ -69,7 +69,7 @@ test('30 backups taken while another process publishes runs are each sound and a
 });
 
 test('a backup holds what is only in the WAL, has mode 0600 and says what is in it', async () => {
-  const { path, target, connection } = ledgerWithRun();
+  const { path, target, connection } = await ledgerWithRun();
   expect(statSync(`${path}-wal`).size).toBeGreaterThan(0);
   const head = connection.prepare('SELECT digest FROM runs').pluck().get();
 
@@ -87,7 +87,7 @@ test('a backup holds what is only in the WAL, has mode 0600 and says what is in 
 });
 
 test('a backup is one file that opens where nothing can be written', async () => {
-  const { path, folder, target } = ledgerWithRun();
+  const { path, folder, target } = await ledgerWithRun();
   await backupLedger({ ledgerPath: path, target, signal: never });
   expect(readdirSync(folder)).toEqual(['copy.db']);
   // Bytes 18 and 19 are 1 for a rollback journal; 2 would be WAL, which needs a -shm beside the file even for reading.
@@ -103,7 +103,7 @@ test('a backup is one file that opens where nothing can be written', async () =>
 });
 
 test('an existing file is kept, unless it is to be replaced', async () => {
-  const { path, folder, target } = ledgerWithRun();
+  const { path, folder, target } = await ledgerWithRun();
   writeFileSync(target, 'mine');
 
   const error = await rejection(backupLedger({ ledgerPath: path, target, signal: never }));
@@ -116,7 +116,7 @@ test('an existing file is kept, unless it is to be replaced', async () => {
 });
 
 test('a file that appears while the backup is made is kept', async () => {
-  const { path, folder, target } = ledgerWithRun();
+  const { path, folder, target } = await ledgerWithRun();
   const backup = backupLedger({ ledgerPath: path, target, signal: never });
   writeFileSync(target, 'mine');
   expect(await rejection(backup)).toMatchObject({ code: 'backup_exists' });
@@ -125,7 +125,7 @@ test('a file that appears while the backup is made is kept', async () => {
 });
 
 test('the ledger and what belongs to it are never the target, by whatever name', async () => {
-  const { path, folder } = ledgerWithRun();
+  const { path, folder } = await ledgerWithRun();
   const linked = join(folder, 'linked');
   symlinkSync(dirname(path), linked);
   for (const target of [path, `${path}-wal`, join(linked, 'ledger.db'), join(linked, 'ledger.db-shm')]) {
@@ -135,7 +135,7 @@ test('the ledger and what belongs to it are never the target, by whatever name',
 });
 
 test('a folder in the place of the file, and a log beside it, are refused even with force', async () => {
-  const { path, folder, target } = ledgerWithRun();
+  const { path, folder, target } = await ledgerWithRun();
   mkdirSync(target);
   const order = { ledgerPath: path, force: true, signal: never };
   expect(await rejection(backupLedger({ ...order, target }))).toMatchObject({ code: 'bad_backup_target' });
@@ -145,7 +145,7 @@ test('a folder in the place of the file, and a log beside it, are refused even w
 });
 
 test('a folder that does not exist is named', async () => {
-  const { path, folder } = ledgerWithRun();
+  const { path, folder } = await ledgerWithRun();
   const target = join(folder, 'missing', 'copy.db');
   expect(await rejection(backupLedger({ ledgerPath: path, target, signal: never }))).toMatchObject({
     code: 'backup_folder_missing',
@@ -155,7 +155,7 @@ test('a folder that does not exist is named', async () => {
 });
 
 test('a ledger that was changed behind its back fails the backup, which names the fault and leaves nothing', async () => {
-  const { path, connection, folder, target } = ledgerWithRun();
+  const { path, connection, folder, target } = await ledgerWithRun();
   connection.exec('UPDATE tenant_usage SET credits_used = credits_used + 1 WHERE credits_used = 100');
   const error = await rejection(backupLedger({ ledgerPath: path, target, signal: never }));
   expect(error).toMatchObject({ code: 'backup_faulty', message: expect.stringMatching(/invariant: .*tenant "a"/) });
@@ -163,7 +163,7 @@ test('a ledger that was changed behind its back fails the backup, which names th
 });
 
 test('a ledger with a damaged page fails the backup, which leaves nothing', async () => {
-  const { path, connection, folder, target } = ledgerWithRun();
+  const { path, connection, folder, target } = await ledgerWithRun();
   const page = connection.prepare("SELECT rootpage FROM sqlite_schema WHERE name = 'usage_entries'").pluck().get();
   connection.pragma('wal_checkpoint(TRUNCATE)');
   connection.close();
@@ -177,7 +177,7 @@ test('a ledger with a damaged page fails the backup, which leaves nothing', asyn
 });
 
 test('a truncated ledger fails the backup, which leaves nothing', async () => {
-  const { path, connection, folder, target } = ledgerWithRun();
+  const { path, connection, folder, target } = await ledgerWithRun();
   connection.pragma('wal_checkpoint(TRUNCATE)');
   connection.close();
   truncateSync(path, statSync(path).size - 3 * 4096);
@@ -187,7 +187,7 @@ test('a truncated ledger fails the backup, which leaves nothing', async () => {
 });
 
 test('a stop leaves nothing, whether it comes before or during the check', async () => {
-  const { path, folder, target } = ledgerWithRun();
+  const { path, folder, target } = await ledgerWithRun();
   const stopped = new Error('stopped');
   for (const turns of [0, 1, 2, 3, 4]) {
     const stop = new AbortController();

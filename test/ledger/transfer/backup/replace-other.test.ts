@@ -58,7 +58,7 @@ test('a link to nothing is refused by everything that would open or make a ledge
 
 async function closedLedger(credits: number): Promise<{ path: string; backup: string; head: string }> {
   const { path, connection } = openLedger();
-  publish(connection, [usageRecord('a', credits)]);
+  await publish(connection, [usageRecord('a', credits)]);
   const backup = join(temporaryFolder(), 'backup.db');
   const { headDigest } = await backupLedger({ ledgerPath: path, target: backup, signal });
   connection.close();

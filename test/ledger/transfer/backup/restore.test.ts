@@ -41,13 +41,13 @@ interface Prepared {
 /** A backup of a ledger, and the ledger, closed, with one more run. */
 async function prepare(records = 3): Promise<Prepared> {
   const { path: ledgerPath, connection } = openLedger();
-  publish(
+  await publish(
     connection,
     Array.from({ length: records }, (_, index) => usageRecord(`tenant-${index}`, 100 + index)),
   );
   const backup = join(temporaryFolder(), 'backup.db');
   const { headDigest } = await backupLedger({ ledgerPath, target: backup, signal });
-  publish(connection, [usageRecord('tenant-0', 500)]);
+  await publish(connection, [usageRecord('tenant-0', 500)]);
   const ledger = verifyLedger(connection).headDigest;
   connection.close();
   expect(ledger).not.toBe(headDigest);

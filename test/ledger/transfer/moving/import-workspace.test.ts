@@ -48,7 +48,7 @@ test('a workspace with any history goes on in another ledger as if it had stayed
         sealWorkspace(goes, { workspaceId: 'ws-1', by: 'Ada', nowMs: going.nowMs });
         expect(faultsOf(goes)).toEqual([]);
         expect(openAlertsOf(goes)).toEqual([]);
-        publish(target, [usageRecord('acme', 7)], { workspaceId: 'ws-0', nowMs: going.nowMs - 1 });
+        await publish(target, [usageRecord('acme', 7)], { workspaceId: 'ws-0', nowMs: going.nowMs - 1 });
         setCards(target, { cards: cardsOf(goes), source: 'configuration', nowMs: going.nowMs });
         const others = viewsOf(target, 'ws-0');
         const { links } = bringIn(target, fileOf(goes, folder), { nowMs: going.nowMs });

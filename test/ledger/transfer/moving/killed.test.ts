@@ -35,12 +35,12 @@ async function move(what: 'export' | 'import', from: string, to: string, killAt 
 }
 
 /** A ledger with a history of ws-1 and one of ws-2. */
-function historyAt(path: string): string {
+async function historyAt(path: string): Promise<string> {
   const { connection } = openLedger(path);
   const records = Array.from({ length: 200 }, (_, index) => usageRecord(`tenant-${index}`, 100 + index));
-  publish(connection, records, { workspaceId: 'ws-1' });
-  publish(connection, [usageRecord('acme', 5)], { workspaceId: 'ws-2', nowMs: NOON + HOUR_MS });
-  publish(connection, records.slice(7), { workspaceId: 'ws-1', nowMs: NOON + 2 * HOUR_MS });
+  await publish(connection, records, { workspaceId: 'ws-1' });
+  await publish(connection, [usageRecord('acme', 5)], { workspaceId: 'ws-2', nowMs: NOON + HOUR_MS });
+  await publish(connection, records.slice(7), { workspaceId: 'ws-1', nowMs: NOON + 2 * HOUR_MS });
   connection.close();
   return path;
 }
@@ -63,12 +63,12 @@ test('an import that is killed anywhere leaves the workspace with all its histor
 }, async () => {
   const folder = temporaryFolder();
   const file = join(folder, 'moved.db');
-  const origin = historyAt(join(folder, 'origin', 'ledger.db'));
+  const origin = await historyAt(join(folder, 'origin', 'ledger.db'));
   await move('export', origin, file);
   const whole = look(origin, (connection) => viewsOf(connection, 'ws-1'));
   const target = join(folder, 'target.db');
   const { connection } = openLedger(target);
-  publish(connection, [usageRecord('acme', 7)], { workspaceId: 'ws-9' });
+  await publish(connection, [usageRecord('acme', 7)], { workspaceId: 'ws-9' });
   connection.pragma('wal_checkpoint(TRUNCATE)');
   connection.close();
   const trial = join(folder, 'trial', 'ledger.db');
@@ -102,10 +102,10 @@ test('an export that is killed anywhere leaves no half file, and the next one wr
   timeout: 60_000 + KILLS * 30_000,
 }, async () => {
   const folder = temporaryFolder();
-  const first = historyAt(join(folder, 'first', 'ledger.db'));
+  const first = await historyAt(join(folder, 'first', 'ledger.db'));
   const steps = (await move('export', first, join(folder, 'first.db'))) ?? 0;
   for (const killAt of spread(steps)) {
-    const ledger = historyAt(join(folder, `killed-at-${killAt}`, 'ledger.db'));
+    const ledger = await historyAt(join(folder, `killed-at-${killAt}`, 'ledger.db'));
     const file = `${dirname(ledger)}.db`;
     await move('export', ledger, file, killAt);
     look(ledger, (connection) => expect(faultsOf(connection), `killed at ${killAt} of ${steps}`).toEqual([]));

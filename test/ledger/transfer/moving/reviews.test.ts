@@ -17,7 +17,7 @@ const channels = routesOf([
   },
 ]);
 
-test('a week that the old ledger has reviewed is not reviewed again, and the next one by who has the workspace then', () => {
+test('a week that the old ledger has reviewed is not reviewed again, and the next one by who has the workspace then', async () => {
   const [origin, target] = [freshLedger(), freshLedger()];
   const review = (connection: typeof origin, nowMs: number): string[] => {
     composeReviews(connection, { channels, nowMs, settleHours: 48 });
@@ -28,7 +28,7 @@ test('a week that the old ledger has reviewed is not reviewed again, and the nex
     return workspaces.map(({ workspace_id }) => workspace_id);
   };
   for (const workspaceId of ['ws-1', 'ws-2']) {
-    publish(origin, [usageRecord('acme', 5)], { workspaceId, nowMs: Date.UTC(2026, 2, 4) });
+    await publish(origin, [usageRecord('acme', 5)], { workspaceId, nowMs: Date.UTC(2026, 2, 4) });
   }
   expect(review(origin, Date.UTC(2026, 2, 9, 7))).toEqual(['ws-1', 'ws-2']);
   const nowMs = Date.UTC(2026, 2, 10);

@@ -147,8 +147,8 @@ test('tables, views and indexes that a reader added are no fault', () => {
   expect(verifyLedger(connection).faults).toEqual([]);
 });
 
-test('a forger who rewrites the digests too leaves a sound ledger: only the head digest, kept elsewhere, tells', () => {
-  const { connection, headDigest } = ledgerWithOneRunMore(5);
+test('a forger who rewrites the digests too leaves a sound ledger: only the head digest, kept elsewhere, tells', async () => {
+  const { connection, headDigest } = await ledgerWithOneRunMore(5);
   editPastGuards(
     connection,
     `UPDATE usage_entries SET credits_delta = 6, credits_after = 6 WHERE entry_id = (SELECT max(entry_id) FROM usage_entries);
@@ -174,9 +174,9 @@ test('a forger who rewrites the digests too leaves a sound ledger: only the head
 });
 
 /** The rich ledger with a run of one entry at the end of its chain. */
-function ledgerWithOneRunMore(credits: number): { connection: LedgerConnection; headDigest: string } {
+async function ledgerWithOneRunMore(credits: number): Promise<{ connection: LedgerConnection; headDigest: string }> {
   const connection = buildRichLedger();
-  const { digest } = publish(connection, [usageRecord('acme', credits)], { workspaceId: 'ws-3' });
+  const { digest } = await publish(connection, [usageRecord('acme', credits)], { workspaceId: 'ws-3' });
   const { faults, headDigest } = verifyLedger(connection);
   expect({ faults, headDigest }).toEqual({ faults: [], headDigest: digest });
   return { connection, headDigest };
