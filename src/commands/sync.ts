@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import type { AlertChange, RunAlerts } from '../alerts/book/alert-change.ts';
+import { namedFigures } from '../alerts/book/alert-figures.ts';
 import { AppError, summarizeError, UsageError } from '../core/errors.ts';
 import { type Period, periodAt } from '../core/period.ts';
 import { counted } from '../core/text/counted.ts';
@@ -142,11 +143,7 @@ async function reportOutcome(
       tenant_id: alert.tenantId,
       period: alert.period,
       stage: alert.stage,
-      previous_credits: alert.previous?.credits ?? null,
-      current_credits: alert.current?.credits ?? null,
-      previous_requests: alert.previous?.requests ?? null,
-      current_requests: alert.current?.requests ?? null,
-      threshold: alert.threshold,
+      ...namedFigures(alert),
       silent: alert.silent,
       silent_because: alert.silentBecause,
     })),

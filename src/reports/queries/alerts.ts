@@ -1,4 +1,4 @@
-import { figuresOf } from '../../alerts/book/alert-figures.ts';
+import { figuresByName } from '../../alerts/book/alert-figures.ts';
 import { OPEN_ALERTS } from '../../alerts/book/open-alerts.ts';
 import {
   creditsAtStake,
@@ -89,10 +89,7 @@ export function alertRows(connection: LedgerConnection, { states, ...filters }: 
 }
 
 function sidesOf(row: AlertRow, readAt: string | null): StakeSides | null {
-  const { previous, current } = figuresOf({
-    ...{ previousCredits: row.previous_credits, previousRequests: row.previous_requests },
-    ...{ currentCredits: row.current_credits, currentRequests: row.current_requests, threshold: row.threshold },
-  });
+  const { previous, current } = figuresByName(row);
   if (current === null) return null;
   const phase = row.period === null || readAt === null ? null : phaseOf(row.period, Date.parse(readAt));
   const open = phase !== null && !phase.over && phase.elapsedMs > 0;
