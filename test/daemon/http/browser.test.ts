@@ -63,7 +63,6 @@ describe('in a browser', () => {
       await eventually(async () => {
         const words = String(await board.evaluate('document.body.innerText'));
         expect(words).toMatch(/\bsync\b/);
-        expect(words).toMatch(/\bdeliver\b/);
         expect(words).not.toMatch(/ul-[\w-]{8,}-sync/);
       });
       expect(await board.evaluate(SCROLLS), `board at ${width}`).toBe(false);
