@@ -58,7 +58,7 @@ export interface PlanSize {
 }
 
 /** A world of which hundreds can be played in a minute: fewer runs, but all that can happen. */
-export const SHORT: PlanSize = { days: 0.5 };
+export const SHORT: PlanSize = { days: 0.25 };
 
 /** With the longest pause between two of its slots. */
 const CRONS = [
@@ -87,7 +87,7 @@ export function drawPlan(seed: number, { days }: PlanSize): Plan {
   const startMs = Date.UTC(2026, random.below(12), random.between(1, 28), random.below(24), random.below(60));
   const short = days < 1;
   const forMs = short ? days * DAY_MS : random.between(1, days) * DAY_MS;
-  const crons = short ? CRONS.filter(({ pauseMs }) => pauseMs > HOUR_MS) : CRONS;
+  const crons = short ? CRONS.filter(({ pauseMs }) => pauseMs === 3 * HOUR_MS) : CRONS;
   const workspaces = Array.from({ length: random.between(1, short ? 2 : 3) }, (_, index) =>
     drawWorkspace(random, { index, startMs, crons }),
   );

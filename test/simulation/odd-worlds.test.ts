@@ -1,0 +1,3 @@
+import { testShortWorlds } from './short-worlds.ts';
+
+testShortWorlds(1);
