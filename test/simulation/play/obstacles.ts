@@ -70,8 +70,8 @@ const OBSTACLES: { [Kind in HappeningKind]: Obstacle<Kind> } = {
     seat.stop();
     world.clock.after(downMs + 60_000, () => seat.start());
   },
-  freeze({ seats }, { process, forMs }) {
-    at(seats, process).process?.freeze(forMs);
+  freeze({ seats, world }, { process, forMs }) {
+    at(seats, process).process?.freezeAtRequest(forMs, () => world.broker.lockRunsOut());
   },
   queue_lost: ({ world }) => world.broker.loseEverything(),
   queue_away({ world }, _happening, afterwards) {

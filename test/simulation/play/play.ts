@@ -15,6 +15,8 @@ import { loadCommands, People } from './people.ts';
 import { COMMANDS, drawPlan, type Happening, type Plan, SHORT } from './plan.ts';
 
 const HOUR_MS = 3_600_000;
+/** Whoever was refused is asked again after an hour at the latest. */
+const LATEST_RETRY_MS = 70 * 60_000;
 /** Beside two of the longest pauses: long enough for what was put off. */
 const QUIET_MS = 4 * HOUR_MS;
 
@@ -123,6 +125,8 @@ class Watch {
   #lastLookMs: number;
   #position = 0n;
   #clockWrongMs = Number.NEGATIVE_INFINITY;
+  #troubledMs: number;
+  #wasTroubled = true;
   #nextProbeMs = 0;
   #fault: PromiseBroken | null = null;
 
@@ -130,6 +134,7 @@ class Watch {
     this.#plan = plan;
     this.#world = world;
     this.#lastLookMs = world.clock.now();
+    this.#troubledMs = this.#lastLookMs;
     this.#told = new ToldOracle(world.services);
     const people = new People(
       world,
@@ -168,6 +173,9 @@ class Watch {
     if (this.#fault !== null) throw this.#fault;
     const nowMs = this.#world.clock.now();
     this.#clocksWereRight(nowMs);
+    const troubled = this.#isTroubled();
+    if (troubled || this.#wasTroubled) this.#troubledMs = nowMs;
+    this.#wasTroubled = troubled;
     const ledger = this.#open();
     if (ledger?.hasChanged()) ledger.atOnce(() => this.#lookAt(ledger));
     for (const receiver of this.#world.receivers) {
@@ -180,6 +188,7 @@ class Watch {
     }
     if (nowMs >= this.#nextProbeMs) {
       this.#nextProbeMs = nowMs + 20 * 60_000;
+      this.#checkDue(nowMs);
       this.#probe();
     }
     if (monthOf(nowMs) !== monthOf(this.#lastLookMs)) this.meet('month rolled');
@@ -236,6 +245,30 @@ class Watch {
   #truthOf(workspaceId: string): { lastRunMs: number | null; staleAfterMs: number } {
     const { pauseMs = 0 } = this.#plan.workspaces.find(({ id }) => id === workspaceId) ?? {};
     return { lastRunMs: this.#lastRun.get(workspaceId)?.atMs ?? null, staleAfterMs: staleAfterMs(pauseMs) };
+  }
+
+  /** Whether anything in the world keeps runs from being done. */
+  #isTroubled(): boolean {
+    const { network, services, hosts, broker } = this.#world;
+    return (
+      network.troubles.size > 0 ||
+      broker.away ||
+      services.some(({ clockSkewMs }) => clockSkewMs !== 0) ||
+      hosts.some(({ clockOffsetMs, disk }) => clockOffsetMs !== 0 || disk !== null) ||
+      this.stage.seats.some(({ running }) => running === null || running.process.frozen)
+    );
+  }
+
+  /** Whatever was wrong before: once nothing is, each workspace is read before it would be stale. */
+  #checkDue(nowMs: number): void {
+    for (const { id, pauseMs } of this.#plan.workspaces) {
+      const sinceMs = Math.max(this.#troubledMs, this.#lastRun.get(id)?.atMs ?? 0);
+      if (nowMs - sinceMs <= staleAfterMs(pauseMs) + LATEST_RETRY_MS) continue;
+      throw new PromiseBroken(
+        'what is due is done',
+        `${id} was not read for ${Math.round((nowMs - sinceMs) / 60_000)} minutes`,
+      );
+    }
   }
 
   /** Every daemon says how fresh each workspace is. */

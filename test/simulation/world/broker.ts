@@ -95,6 +95,10 @@ export class Broker {
     this.#jobs.clear();
   }
 
+  get away(): boolean {
+    return !this.#up;
+  }
+
   setAway(away: boolean): void {
     this.#up = !away;
     if (away) return;

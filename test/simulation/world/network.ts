@@ -3,6 +3,7 @@ import { Dispatcher } from 'undici';
 import type { Clock } from '../../../src/core/clock.ts';
 import type { Random } from '../../support/random.ts';
 import type { ServiceRow, SimulatedService } from './service.ts';
+import { owners } from './statements.ts';
 
 /** What a service can do to a request other than answer it. */
 export const SERVICE_FAULTS = [
@@ -94,6 +95,7 @@ export class Network {
     handler: Dispatcher.DispatchHandler,
     deliver: (call: () => void) => void,
   ): void {
+    owners.getStore()?.beforeRequest();
     const controller = new Controller((error) => handler.onResponseError?.(controller, error));
     handler.onRequestStart?.(controller, {});
     const url = new URL(options.path, 'http://service');

@@ -26,6 +26,7 @@ export class SimulatedProcess implements StatementOwner {
   readonly pid: number;
   alive = true;
   #frozenUntilMs = 0;
+  #atRequest: (() => void) | null = null;
   #diesAfter = Number.POSITIVE_INFINITY;
   readonly #connections = new Set<Database.Database>();
   readonly #world: Clock;
@@ -67,8 +68,23 @@ export class SimulatedProcess implements StatementOwner {
     return owners.run(this, work);
   }
 
-  freeze(ms: number): void {
-    this.#frozenUntilMs = this.#world.monotonic() + ms;
+  /** Stands still for so long, from its next request on: what waits for a run to end is what a pause hurts. */
+  freezeAtRequest(ms: number, onFreeze: () => void): void {
+    this.#atRequest = () => {
+      this.#frozenUntilMs = this.#world.monotonic() + ms;
+      onFreeze();
+    };
+  }
+
+  beforeRequest(): void {
+    const freeze = this.#atRequest;
+    this.#atRequest = null;
+    freeze?.();
+  }
+
+  /** Whether it stands still. */
+  get frozen(): boolean {
+    return this.#frozenUntilMs > this.#world.monotonic();
   }
 
   /** Dies after so many more statements and timers. */

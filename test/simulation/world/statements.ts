@@ -15,6 +15,8 @@ const MESSAGES: Record<DiskFault, string> = {
 /** Whoever runs a statement is asked before it; it may throw. */
 export interface StatementOwner {
   beforeStatement(sql: string, connection: Database.Database): void;
+  /** Told of each request that is sent. */
+  beforeRequest(): void;
 }
 
 /** Who runs what is running now; nobody for the oracles. */
