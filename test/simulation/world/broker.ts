@@ -10,6 +10,8 @@ const STALLED_MS = 60_000;
 interface BrokerJob {
   job: SyncJob;
   dueMs: number;
+  /** Its time has come. */
+  due: boolean;
   holder: Worker | null;
 }
 
@@ -126,8 +128,13 @@ export class Broker {
   #add(job: SyncJob, delayMs: number): 'added' | 'exists' {
     const mark = job.workspaceId;
     if (this.#jobs.has(mark)) return 'exists';
-    this.#jobs.set(mark, { job, dueMs: this.#clock.monotonic() + delayMs, holder: null });
-    this.#clock.after(Math.max(1, delayMs), () => this.#handOut());
+    const waiting: BrokerJob = { job, dueMs: this.#clock.monotonic() + delayMs, due: false, holder: null };
+    this.#jobs.set(mark, waiting);
+    // A timer of Node's fires up to a millisecond before its time: it says itself that the time has come.
+    this.#clock.after(Math.max(1, delayMs), () => {
+      waiting.due = true;
+      this.#handOut();
+    });
     return 'added';
   }
 
@@ -140,7 +147,7 @@ export class Broker {
   #handOut(): void {
     if (!this.#up) return;
     for (const [mark, job] of this.#jobs) {
-      if (job.holder !== null || job.dueMs > this.#clock.monotonic()) continue;
+      if (job.holder !== null || !job.due) continue;
       const worker = [...this.#workers].find(
         (one) => one.handle !== null && one.process.alive && one.running.size < one.concurrency,
       );
