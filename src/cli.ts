@@ -1,12 +1,8 @@
 #!/usr/bin/env node
-import { setFlagsFromString } from 'node:v8';
 import { nodeVersionFault } from './core/process/node-version.ts';
 
 const fault = nodeVersionFault(process.versions.node);
 if (fault === null) {
-  // A young generation that does not grow, of any thread, is collected before the buffers of many read pages lie in it.
-  // What is loaded before this makes it grow; pm2 gives the daemon the like.
-  if (process.argv.includes('sync')) setFlagsFromString('--semi-space-growth-factor=1');
   // Only now: a Node that is too old cannot read the rest, or crashes in SQLite's native module.
   void import('./commands/main.ts').then(async ({ main }) => {
     process.exitCode = await main(process.argv.slice(2), {

@@ -23,7 +23,10 @@ interface Outgoing {
 export class WriterHandle {
   /** Resolves when the thread is gone: with null when that was asked for, else with the reason. Never rejects. */
   readonly ended: Promise<AppError | null>;
-  readonly #worker = new Worker(new URL('./writer-thread.js', import.meta.url));
+  readonly #worker = new Worker(new URL('./writer-thread.js', import.meta.url), {
+    // Pages that have been staged are let go of before many lie about.
+    resourceLimits: { maxYoungGenerationSizeMb: 12 },
+  });
   /** The requests that the thread has not answered. */
   readonly #waiting = new Map<number, Waiting>();
   /** Requests that leave together at the end of this turn of the event loop. */

@@ -3,7 +3,7 @@ import type Database from 'better-sqlite3';
 import { AppError } from '../../core/errors.ts';
 import type { Period } from '../../core/period.ts';
 import { OPEN_ALERT_STATES } from '../../core/text/alert-words.ts';
-import { prepared, query } from '../../ledger/store/query.ts';
+import { placeholders, prepared, query } from '../../ledger/store/query.ts';
 import { alerts } from '../../ledger/store/schema/alert-tables.ts';
 import { and, asc, eq, inArray, sql } from '../../ledger/store/schema/drizzle.ts';
 import type { AlertSubject } from '../evaluate/observation.ts';
@@ -63,11 +63,22 @@ const alertByKey = prepared((db) =>
     .where(eq(alerts.alertKey, placeholder('alertKey'))),
 );
 
+const insertAlert = prepared((db) =>
+  db
+    .insert(alerts)
+    .values({
+      ...placeholders(['alertId', 'rule', 'ruleVersion', 'workspaceKey', 'tenantKey', 'periodKey']),
+      ...placeholders(['stage', 'severity', 'state', 'lastChangedAt']),
+      revision: 0,
+    })
+    .returning(),
+);
+
 const updateAlert = prepared((db) =>
   db
     .update(alerts)
     .set({
-      ...Object.fromEntries(WRITTEN.map((column) => [column, placeholder(column)])),
+      ...placeholders(WRITTEN),
       detail: sql`coalesce(${placeholder('detail')}, ${alerts.detail})`,
     })
     .where(eq(alerts.alertKey, placeholder('alertKey'))),
@@ -103,15 +114,11 @@ export class AlertRows {
   insert(subject: AlertSubject, names: SubjectNames, status: AlertStatus, severity: Severity, at: string): StoredAlert {
     const { rule, periodKey, tenantKey } = subject;
     const { stage, state } = status;
-    const row = query(this.#connection)
-      .insert(alerts)
-      .values({
-        ...{ alertId: alertIdOf(subject, names), rule, ruleVersion: RULE_VERSION[rule] },
-        ...{ workspaceKey: this.#workspaceKey, tenantKey, periodKey },
-        ...{ stage, severity, state, lastChangedAt: at, revision: 0 },
-      })
-      .returning()
-      .get();
+    const row = insertAlert(this.#connection).get({
+      ...{ alertId: alertIdOf(subject, names), rule, ruleVersion: RULE_VERSION[rule] },
+      ...{ workspaceKey: this.#workspaceKey, tenantKey, periodKey },
+      ...{ stage, severity, state, lastChangedAt: at },
+    });
     return { ...toAlert(row), ...status };
   }
 

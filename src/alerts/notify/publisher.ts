@@ -1,7 +1,7 @@
 import type { Period } from '../../core/period.ts';
-import { inserter, query } from '../../ledger/store/query.ts';
+import { inserter, placeholders, prepared } from '../../ledger/store/query.ts';
 import { alertTransitions } from '../../ledger/store/schema/alert-tables.ts';
-import { and, eq } from '../../ledger/store/schema/drizzle.ts';
+import { and, eq, sql } from '../../ledger/store/schema/drizzle.ts';
 import { periodOfKey } from '../../ledger/store/schema/keys.ts';
 import { outbox } from '../../ledger/store/schema/outbox-tables.ts';
 import type { BookContext, RunAlerts, UnpublishedChange } from '../book/alert-change.ts';
@@ -23,6 +23,28 @@ const NOTIFICATION_TYPES: Partial<Record<AlertChangeKind, NotificationType>> = {
 };
 
 const transitionInserter = inserter(alertTransitions);
+const insertNotification = prepared((db) =>
+  db
+    .insert(outbox)
+    .values(
+      placeholders([
+        ...(['notificationId', 'alertKey', 'revision', 'channel', 'payload'] as const),
+        ...(['state', 'createdAt', 'nextAttemptAt', 'digestAt'] as const),
+      ]),
+    ),
+);
+const supersedeHeld = prepared((db) =>
+  db
+    .update(outbox)
+    .set({ state: sql`'digested'`, digestId: sql`${sql.placeholder('notificationId')}` })
+    .where(
+      and(
+        eq(outbox.alertKey, sql.placeholder('alertKey')),
+        eq(outbox.channel, sql.placeholder('channel')),
+        eq(outbox.state, 'held'),
+      ),
+    ),
+);
 
 /**
  * Returns what writes down a change: its transition and, unless nobody is to hear of it, an outbox row a channel. What
@@ -36,7 +58,6 @@ export function createPublisher(
   const evidenceOf = createEvidence(connection, priceOf);
   const nameOf = createTenantNames(connection);
   const recipientsOf = createRecipients(context);
-  const db = query(connection);
   const insertTransition = transitionInserter(connection);
   return (draft, outcome) => {
     const { alert, change, seen, names } = draft;
@@ -76,19 +97,14 @@ export function createPublisher(
         },
         ...{ threshold: alert.threshold, evidence, runId: context.runId, createdAt: at },
       });
-      db.insert(outbox)
-        .values({
-          ...{ notificationId, alertKey, revision, channel, payload: renderPayload(notification) },
-          state: digestAt === null ? 'pending' : 'held',
-          ...{ createdAt: at, nextAttemptAt: digestAt ?? at, digestAt },
-        })
-        .run();
+      insertNotification(connection).run({
+        ...{ notificationId, alertKey, revision, channel, payload: renderPayload(notification) },
+        state: digestAt === null ? 'pending' : 'held',
+        ...{ createdAt: at, nextAttemptAt: digestAt ?? at, digestAt },
+      });
       if (digestAt !== null) continue;
       // A digest that told of it later would tell old news.
-      db.update(outbox)
-        .set({ state: 'digested', digestId: notificationId })
-        .where(and(eq(outbox.alertKey, alertKey), eq(outbox.channel, channel), eq(outbox.state, 'held')))
-        .run();
+      supersedeHeld(connection).run({ notificationId, alertKey, channel });
       outcome.notificationIds.push(notificationId);
     }
   };

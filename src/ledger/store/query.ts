@@ -1,7 +1,7 @@
 import type Database from 'better-sqlite3';
 import type { BetterSQLite3Database } from 'drizzle-orm/better-sqlite3';
 import type { SQLiteTable } from 'drizzle-orm/sqlite-core';
-import { drizzle, getTableColumns, sql } from './schema/drizzle.ts';
+import { drizzle, getTableColumns, type Placeholder, sql } from './schema/drizzle.ts';
 
 type Connection = Database.Database;
 
@@ -23,9 +23,15 @@ export function prepared<P>(build: (db: BetterSQLite3Database) => { prepare(): P
 export function inserter<T extends SQLiteTable>(
   table: T,
 ): (connection: Connection) => (row: T['$inferSelect']) => void {
-  const places = Object.keys(getTableColumns(table)).map((column) => [column, sql.placeholder(column)]);
-  const insert = prepared((db) => db.insert(table).values(Object.fromEntries(places)));
+  const columns = Object.keys(getTableColumns(table)) as (keyof T['$inferInsert'] & string)[];
+  const insert = prepared((db) => db.insert(table).values(placeholders(columns) as T['$inferInsert']));
   return (connection) => (row) => void insert(connection).run(row);
+}
+
+/** Places of a prepared query for values that are given by these names when it is carried out. */
+export function placeholders<C extends string>(columns: readonly C[]): Record<C, Placeholder> {
+  const places = columns.map((column): [string, Placeholder] => [column, sql.placeholder(column)]);
+  return Object.fromEntries(places) as Record<C, Placeholder>;
 }
 
 /** Makes something once for each connection, such as the queries that it prepares because they are asked often. */

@@ -183,14 +183,14 @@ function addTenants(connection: Connection, run: ClaimedRun, staging: RunStaging
 function addPeriods(connection: Connection, run: ClaimedRun, staging: RunStaging): void {
   const { workspaceKey, runKey } = run;
   const db = query(connection);
-  for (const { periodKey, period } of staging.periods) {
+  const met = staging.periods.map(({ periodKey, period }) => {
     const { start: periodStart, end: periodEnd } = periodBounds(period);
-    const setWhere = sql`${ne(periods.periodStart, periodStart)} OR ${ne(periods.periodEnd, periodEnd)}`;
-    db.insert(periods)
-      .values({ periodKey, workspaceKey, period, periodStart, periodEnd })
-      .onConflictDoUpdate({ target: periods.periodKey, set: { periodStart, periodEnd }, setWhere })
-      .run();
-  }
+    return { periodKey, workspaceKey, period, periodStart, periodEnd };
+  });
+  const set = { periodStart: sql`excluded.period_start`, periodEnd: sql`excluded.period_end` };
+  const setWhere = sql`${ne(periods.periodStart, set.periodStart)} OR ${ne(periods.periodEnd, set.periodEnd)}`;
+  if (met.length > 0)
+    db.insert(periods).values(met).onConflictDoUpdate({ target: periods.periodKey, set, setWhere }).run();
   const [from, to] = windowBounds(run.window);
   db.update(periods)
     .set({ coveredRunKey: runKey, figuresDigest: null })

@@ -25,6 +25,7 @@ export {
   notInArray,
   notLike,
   or,
+  type Placeholder,
   type SQL,
   sql,
 } from 'drizzle-orm';
