@@ -102,7 +102,7 @@ async function startParts(
   context.shareRates((host, wanted, perSecond) => queue.takeTurns(host, wanted, perSecond));
   const replica = await openReplica(context, notified);
   if (replica !== null) rest.push(() => replica.watch.stop());
-  const waits = new JobWaits();
+  const waits = new JobWaits(context.clock);
   const scheduler = startSchedules(context, queue, { waits, ticks: overrides.ticks });
   intake.push(() => scheduler.stop());
   const probe = probeOf(context, queue, { waits, replica });
@@ -146,7 +146,7 @@ function startSchedules(
     entries: schedulesOf(config),
     enqueue: async ({ workspaceId, kind }, due) => {
       const answer = await queue.addSync({ workspaceId, kind, ...due });
-      if (answer === 'added') waits.enqueued(workspaceId, clock.now() + due.delayMs);
+      if (answer === 'added') waits.enqueued(workspaceId, clock.now());
     },
     history: createSlotHistory(context.reader().connection, clock),
     onRedisBack: (listener) => queue.onRedisBack(listener),

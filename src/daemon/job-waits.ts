@@ -1,6 +1,14 @@
+import type { WallClock } from '../core/clock.ts';
+import { stillWaits } from '../reports/queries/staleness.ts';
+
 /** Since when a workspace's sync job has waited for a place; the job may be taken by another daemon, too. */
 export class JobWaits {
   readonly #sinceMs = new Map<string, number>();
+  readonly #clock: WallClock;
+
+  constructor(clock: WallClock) {
+    this.#clock = clock;
+  }
 
   enqueued(workspaceId: string, nowMs: number): void {
     if (!this.#sinceMs.has(workspaceId)) this.#sinceMs.set(workspaceId, nowMs);
@@ -10,10 +18,10 @@ export class JobWaits {
     this.#sinceMs.delete(workspaceId);
   }
 
-  /** Null when no job waits. `lastAttemptAtMs` is of the ledger: an attempt since then has used the job up. */
+  /** Null when no job waits. `lastAttemptAtMs` is of the ledger. */
   since(workspaceId: string, lastAttemptAtMs: number | null): number | null {
-    const sinceMs = this.#sinceMs.get(workspaceId) ?? null;
-    if (sinceMs === null || lastAttemptAtMs === null || lastAttemptAtMs < sinceMs) return sinceMs;
+    const sinceMs = this.#sinceMs.get(workspaceId);
+    if (sinceMs === undefined || stillWaits(sinceMs, lastAttemptAtMs, this.#clock.now())) return sinceMs ?? null;
     this.#sinceMs.delete(workspaceId);
     return null;
   }

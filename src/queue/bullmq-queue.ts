@@ -90,10 +90,10 @@ class BullmqQueue implements SyncQueue {
    * BullMQ's mark of the workspace alone decides, in the command that adds the job: it lasts until the job has ended, and
    * one whose job is gone gives way. So the id is one that no job before has had.
    */
-  async addSync({ delayMs = 0, ...job }: SyncJob & { delayMs?: number }): Promise<'added' | 'exists'> {
+  async addSync(job: SyncJob): Promise<'added' | 'exists'> {
     const jobId = `${syncJobId(job)}.${randomId()}`;
     const deduplication = { id: workspaceMark(job.workspaceId) };
-    const options = { jobId, delay: delayMs, attempts: 1, deduplication, ...SYNC_RETENTION };
+    const options = { jobId, attempts: 1, deduplication, ...SYNC_RETENTION };
     const { id } = await this.#ask(() => this.#queue.add(job.kind, job, options));
     return id === jobId ? 'added' : 'exists';
   }
@@ -108,8 +108,8 @@ class BullmqQueue implements SyncQueue {
 
   waitingSyncs(): Promise<Map<string, number>> {
     return this.#ask(async () => {
-      const jobs = await this.#queue.getJobs(['waiting', 'delayed']);
-      return new Map(jobs.map(({ data, timestamp, delay }) => [data.workspaceId, timestamp + delay]));
+      const jobs = await this.#queue.getJobs(['waiting']);
+      return new Map(jobs.map(({ data, timestamp }) => [data.workspaceId, timestamp]));
     });
   }
 

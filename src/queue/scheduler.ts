@@ -1,4 +1,4 @@
-import { nextTurn } from '../core/clock.ts';
+import { type Cancel, nextTurn } from '../core/clock.ts';
 import { summarizeError } from '../core/errors.ts';
 import { type PeriodicTaskOptions, startPeriodicTask } from '../core/periodic-task.ts';
 import { createRepeatLimit } from '../core/repeat-limit.ts';
@@ -21,8 +21,8 @@ export interface ScheduleEntry {
 
 export interface SchedulerOptions<E extends ScheduleEntry> extends Pick<PeriodicTaskOptions, 'clock' | 'logger'> {
   entries: readonly E[];
-  /** Enqueues an attempt, to begin after `delayMs`. The same one may come again: its job must be the same then. */
-  enqueue(entry: E, due: DueAttempt & { delayMs: number }): Promise<unknown>;
+  /** Enqueues an attempt. The same one may come again: its job must be the same then. */
+  enqueue(entry: E, due: DueAttempt): Promise<unknown>;
   /** What the ledger knows of the entry's slots. */
   history(entry: E): SlotHistory;
   /** Subscribes to the end of Redis outages; returns what ends the subscription. */
@@ -58,11 +58,11 @@ export function startScheduler<E extends ScheduleEntry>(options: SchedulerOption
   const running = new Set<Promise<void>>();
   let stopped = false;
   const groups = groupByCron(entries);
-  const { considerAll, postpone } = createLook(options, () => stopped);
   const track = (work: Promise<void>): Promise<void> => {
     running.add(work);
     return work.finally(() => running.delete(work));
   };
+  const { considerAll, postpone, endTurns } = createLook(options, () => stopped, track);
   const catchUp = startPeriodicTask({
     clock,
     logger,
@@ -102,6 +102,7 @@ export function startScheduler<E extends ScheduleEntry>(options: SchedulerOption
     postpone,
     async stop() {
       stopped = true;
+      endTurns();
       endJumpWatch();
       unsubscribe();
       await Promise.all([catchUp.stop(), endTicks()]);
@@ -114,17 +115,38 @@ interface Look<E> {
   /** Enqueues what is due of the group at this moment, or now when that is later. False when enqueueing fails for now. */
   considerAll(group: CronGroup<E>, atMs: number): Promise<boolean>;
   postpone(key: string, delayMs: number): void;
+  /** Nobody's turn comes any more. */
+  endTurns(): void;
 }
 
-function createLook<E extends ScheduleEntry>(options: SchedulerOptions<E>, stopped: () => boolean): Look<E> {
+function createLook<E extends ScheduleEntry>(
+  options: SchedulerOptions<E>,
+  stopped: () => boolean,
+  track: (work: Promise<void>) => Promise<void>,
+): Look<E> {
   const { clock, logger } = options;
   const limit = createRepeatLimit(undefined, clock);
   /** Until when, by the monotonic clock. */
   const postponed = new Map<string, number>();
+  /** Whose turn in the spread is still to come, with what ends the wait: by a timer, which no step of the clock moves. */
+  const turns = new Map<string, Cancel>();
+  const awaitTurn = (entry: E, group: CronGroup<E>, waitMs: number): void => {
+    if (turns.has(entry.key)) return;
+    const begin = (): void => {
+      turns.delete(entry.key);
+      if (!stopped()) void track(consider(entry, group, clock.now()).then(() => undefined));
+    };
+    turns.set(entry.key, clock.after(waitMs, begin, { background: true }));
+  };
   /** Enqueues what is due of an entry. False when enqueueing fails for now, whatever the slot. */
   const consider = async (entry: E, group: CronGroup<E>, nowMs: number): Promise<boolean> => {
-    const due = dueOf(entry, group, nowMs);
-    if (due === null) return true;
+    const found = dueOf(entry, group, nowMs);
+    if (found === null) return true;
+    const { waitMs, ...due } = found;
+    if (waitMs > 0) {
+      awaitTurn(entry, group, waitMs);
+      return true;
+    }
     try {
       await options.enqueue(entry, due);
       return true;
@@ -140,7 +162,7 @@ function createLook<E extends ScheduleEntry>(options: SchedulerOptions<E>, stopp
       return !retryable;
     }
   };
-  const dueOf = (entry: E, group: CronGroup<E>, nowMs: number): (DueAttempt & { delayMs: number }) | null => {
+  const dueOf = (entry: E, group: CronGroup<E>, nowMs: number): (DueAttempt & { waitMs: number }) | null => {
     if (clock.monotonic() < (postponed.get(entry.key) ?? 0)) return null;
     postponed.delete(entry.key);
     try {
@@ -148,7 +170,7 @@ function createLook<E extends ScheduleEntry>(options: SchedulerOptions<E>, stopp
       const due = span === null ? null : dueAttempt(span, options.history(entry), nowMs);
       if (span === null || due === null) return null;
       const beginsMs = span.slotMs + offsetMs(entry.key, group.entries.length, span.nextMs - span.slotMs);
-      return { ...due, delayMs: Math.max(0, beginsMs - nowMs) };
+      return { ...due, waitMs: Math.max(0, beginsMs - nowMs) };
     } catch (error) {
       const reason = summarizeError(error).message;
       limit(`history ${reason}`, (leftOut) =>
@@ -173,6 +195,9 @@ function createLook<E extends ScheduleEntry>(options: SchedulerOptions<E>, stopp
     considerAll,
     postpone(key, delayMs) {
       postponed.set(key, clock.monotonic() + delayMs);
+    },
+    endTurns() {
+      for (const end of turns.values()) end();
     },
   };
 }

@@ -26,12 +26,12 @@ export interface SyncQueue {
   /** Begins to take jobs. Before that the queue only enqueues. May be called twice. */
   start(handle: SyncHandler): void;
   /**
-   * Enqueues one attempt, to begin after `delayMs`. `exists`: the workspace has a job that waits or runs, on whatever
-   * daemon, and gets no second one.
+   * Enqueues one attempt. `exists`: the workspace has a job that waits or runs, on whatever daemon, and gets no second
+   * one.
    */
-  addSync(job: SyncJob & { delayMs?: number }): Promise<'added' | 'exists'>;
+  addSync(job: SyncJob): Promise<'added' | 'exists'>;
   counts(): Promise<QueueCounts>;
-  /** Since when the sync jobs that wait have been due, by workspace, in milliseconds since the epoch; later for one put off. */
+  /** Since when sync jobs have waited, by workspace, in milliseconds since the epoch. */
   waitingSyncs(): Promise<Map<string, number>>;
   /** Takes turns of a host's rate, which all daemons on this Redis share; null when Redis does not answer. */
   takeTurns(host: string, wanted: number, perSecond: number): Promise<Turns | null>;

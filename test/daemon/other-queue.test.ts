@@ -26,7 +26,7 @@ function queueInMemory(atStop: () => SyncJob[]): SyncQueue {
       handle = given;
       run();
     },
-    async addSync({ delayMs: _, ...job }) {
+    async addSync(job) {
       waiting.push(job);
       run();
       return 'added';

@@ -7,7 +7,7 @@ import { timesAhead } from '../../ledger/journal/times-ahead.ts';
 import { lockHolder } from '../../ledger/store/file/write-lock.ts';
 import { ledgerId, queueInUse } from '../../ledger/store/schema/identity.ts';
 import { exportStanding } from '../../reports/files/export-folder.ts';
-import { syncFactsReader } from '../../reports/queries/staleness.ts';
+import { stillWaits, syncFactsReader } from '../../reports/queries/staleness.ts';
 import { outboxCounts, workspaceStatuses } from '../../reports/queries/status.ts';
 import type { Context } from '../../wiring/context.ts';
 import { requireKnownWorkspace } from '../shared/choose-workspace.ts';
@@ -93,15 +93,15 @@ async function readStatus(context: Context, workspaceId: string | undefined): Pr
     disabled: disabledChannels(connection),
   }))();
   const queue = await lookAtQueue(context, queueInUse(connection));
+  const nowMs = context.clock.now();
   const sources = {
     factsOf: syncFactsReader(connection),
-    // As the daemon sees it: an attempt since then has used the job up.
     waitingSince(id: string, lastAttemptAtMs: number | null) {
-      const sinceMs = queue.waitingSince.get(id) ?? null;
-      return sinceMs !== null && (lastAttemptAtMs ?? 0) >= sinceMs ? null : sinceMs;
+      const sinceMs = queue.waitingSince.get(id);
+      return sinceMs !== undefined && stillWaits(sinceMs, lastAttemptAtMs, nowMs) ? sinceMs : null;
     },
   };
-  const workspaces = workspaceLines(context.config, stored, sources, context.clock.now()).filter(
+  const workspaces = workspaceLines(context.config, stored, sources, nowMs).filter(
     ({ workspace_id }) => workspaceId === undefined || workspace_id === workspaceId,
   );
   const exports = context.config.exports.map(exportStanding);
@@ -114,7 +114,7 @@ async function readStatus(context: Context, workspaceId: string | undefined): Pr
     queue: queue.status,
     exports,
     lockedBy: lockHolder(context.config.ledger.path, PATIENCE_MS),
-    ahead: timesAhead(connection, context.clock.now()),
+    ahead: timesAhead(connection, nowMs),
     replica: await lookAtReplica(context),
   };
 }

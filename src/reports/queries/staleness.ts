@@ -1,4 +1,4 @@
-import { ageMs } from '../../core/stored-time.ts';
+import { ageMs, knownTime } from '../../core/stored-time.ts';
 import { MOVED_AWAY_SQL } from '../../ledger/journal/moved-away.ts';
 import type { LedgerConnection } from '../../ledger/store/file/open.ts';
 
@@ -61,6 +61,11 @@ function timeOf(at: string | null | undefined): number | null {
   return typeof at === 'string' ? Date.parse(at) : null;
 }
 
+/** Whether a job that was put in line at `sinceMs` waits for its place still: an attempt since then has used it up. */
+export function stillWaits(sinceMs: number, lastAttemptAtMs: number | null, nowMs: number): boolean {
+  return (knownTime(lastAttemptAtMs, nowMs) ?? Number.NEGATIVE_INFINITY) < sinceMs;
+}
+
 /**
  * Whether a workspace is stale through a fault of its service or of ours: nothing was published for longer than its
  * schedule allows, and a run has failed, or none has come although none waits. A run that reads for the first time since
@@ -76,8 +81,6 @@ export function isStale(
   const unchangedMs = ageMs(facts.lastCompleteRunAtMs, nowMs) ?? Number.POSITIVE_INFINITY;
   if (facts.movedAway || Math.min(unchangedMs, upMs) <= staleAfterMs) return false;
   if (facts.failed) return true;
-  // The begin of a waiting job may be planned for the next minutes, but never for later than a run may take.
-  const waitedMs = waitingSinceMs === null ? null : Math.abs(nowMs - waitingSinceMs);
-  const underWayMs = facts.running ? ageMs(facts.lastAttemptAtMs, nowMs) : waitedMs;
+  const underWayMs = ageMs(facts.running ? facts.lastAttemptAtMs : waitingSinceMs, nowMs);
   return underWayMs === null || underWayMs > runMs;
 }

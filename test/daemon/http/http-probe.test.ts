@@ -152,7 +152,7 @@ test('a job that waits to begin, or a run that has begun, at a time to come give
   await clock.advance(32 * MINUTE_MS);
   waiting.set('ws-1', clock.now() + 9 * HOUR_MS);
   expect(stale()).toBe(true);
-  waiting.set('ws-1', clock.now() + 5 * MINUTE_MS);
+  waiting.set('ws-1', clock.now() + MINUTE_MS / 2);
   expect(stale()).toBe(false);
   waiting.clear();
   beginRun(ledger.connection, { nowMs: clock.now() + 9 * HOUR_MS });

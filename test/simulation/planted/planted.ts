@@ -21,7 +21,7 @@ export const PLANTED: readonly Planted[] = [
     name: 'ages-below-zero',
     harm: 'what was stored by a clock that was ahead counts as fresh until the clock is there again',
     file: 'src/core/stored-time.ts',
-    from: 'return epochMs === null || !canHaveHappened(epochMs, nowMs) ? null : Math.max(0, nowMs - epochMs);',
+    from: 'const knownMs = knownTime(epochMs, nowMs);\n  return knownMs === null ? null : Math.max(0, nowMs - knownMs);',
     to: 'return epochMs === null ? null : nowMs - epochMs;',
   },
   {

@@ -9,9 +9,7 @@ const STALLED_MS = 60_000;
 
 interface BrokerJob {
   job: SyncJob;
-  dueMs: number;
-  /** Its time has come. */
-  due: boolean;
+  sinceMs: number;
   holder: Worker | null;
 }
 
@@ -25,8 +23,8 @@ interface Worker {
 }
 
 /**
- * What BullMQ and Redis promise, in memory and on the world's clock: one open job a workspace, handed out once its time has
- * come to one worker at a time, and again when the worker that has it is gone.
+ * What BullMQ and Redis promise, in memory and on the world's clock: one open job a workspace, handed out to one worker at a
+ * time, and again when the worker that has it is gone.
  */
 export class Broker {
   readonly #clock: Clock;
@@ -57,11 +55,12 @@ export class Broker {
         worker.handle = handle;
         this.#handOut();
       },
-      addSync: ({ delayMs = 0, ...job }) => ask(() => this.#add(job, delayMs)),
+      addSync: (job) => ask(() => this.#add(job)),
       counts: () => ask(() => this.#counts()),
       waitingSyncs: () =>
         ask(
-          () => new Map([...this.#jobs.values()].filter(isWaiting).map(({ job, dueMs }) => [job.workspaceId, dueMs])),
+          () =>
+            new Map([...this.#jobs.values()].filter(isWaiting).map(({ job, sinceMs }) => [job.workspaceId, sinceMs])),
         ),
       takeTurns: async (_host, wanted) => ({ granted: wanted, waitMs: 0 }),
       ping: () => ask(() => 1),
@@ -125,16 +124,11 @@ export class Broker {
     this.#handOut();
   }
 
-  #add(job: SyncJob, delayMs: number): 'added' | 'exists' {
+  #add(job: SyncJob): 'added' | 'exists' {
     const mark = job.workspaceId;
     if (this.#jobs.has(mark)) return 'exists';
-    const waiting: BrokerJob = { job, dueMs: this.#clock.monotonic() + delayMs, due: false, holder: null };
-    this.#jobs.set(mark, waiting);
-    // A timer of Node's fires up to a millisecond before its time: it says itself that the time has come.
-    this.#clock.after(Math.max(1, delayMs), () => {
-      waiting.due = true;
-      this.#handOut();
-    });
+    this.#jobs.set(mark, { job, sinceMs: this.#clock.now(), holder: null });
+    this.#clock.after(1, () => this.#handOut());
     return 'added';
   }
 
@@ -147,7 +141,7 @@ export class Broker {
   #handOut(): void {
     if (!this.#up) return;
     for (const [mark, job] of this.#jobs) {
-      if (job.holder !== null || !job.due) continue;
+      if (job.holder !== null) continue;
       const worker = [...this.#workers].find(
         (one) => one.handle !== null && one.process.alive && one.running.size < one.concurrency,
       );
