@@ -132,9 +132,11 @@ WITH months AS MATERIALIZED (
        WHERE r.workspace_key = m.workspace_key AND r.applied_seq IS NOT NULL AND r.finished_at <= m.compared_at
          AND r.finished_at >= strftime('%Y-%m-%dT%H:%M:%fZ', m.compared_at, '-36 hours')
          AND r.from_period <= m.previous AND r.to_period >= m.previous) AS read_at,
-      (SELECT r.first_entry_id + r.entries - 1 FROM runs r
-       WHERE r.workspace_key = m.workspace_key AND r.applied_seq IS NOT NULL AND r.finished_at <= m.compared_at
-         AND r.first_entry_id IS NOT NULL ORDER BY r.finished_at DESC LIMIT 1) AS last_entry_id
+      -- Among the latest by then the chain says which was last: a clock may have been ahead.
+      (SELECT max(x.entry_id) FROM (
+         SELECT r.first_entry_id + r.entries - 1 AS entry_id FROM runs r
+         WHERE r.workspace_key = m.workspace_key AND r.applied_seq IS NOT NULL AND r.finished_at <= m.compared_at
+           AND r.first_entry_id IS NOT NULL ORDER BY r.finished_at DESC LIMIT 100) x) AS last_entry_id
     FROM (
       SELECT s.*,
         min(s.period || '-01T00:00:00.000Z',

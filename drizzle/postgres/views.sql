@@ -101,9 +101,10 @@ WITH months AS MATERIALIZED (
          AND r.finished_at <= m.compared_at
          AND r.finished_at >= to_char(m.compared_at::timestamptz AT TIME ZONE 'UTC' - interval '36 hours', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')
          AND r.from_period <= m.previous AND r.to_period >= m.previous) AS read_at,
-      (SELECT r.first_entry_id + r.entries - 1 FROM runs r
-       WHERE r.ledger_key = m.ledger_key AND r.workspace_key = m.workspace_key AND r.applied_seq IS NOT NULL
-         AND r.finished_at <= m.compared_at AND r.first_entry_id IS NOT NULL ORDER BY r.finished_at DESC LIMIT 1) AS last_entry_id
+      (SELECT max(x.entry_id) FROM (
+         SELECT r.first_entry_id + r.entries - 1 AS entry_id FROM runs r
+         WHERE r.ledger_key = m.ledger_key AND r.workspace_key = m.workspace_key AND r.applied_seq IS NOT NULL
+           AND r.finished_at <= m.compared_at AND r.first_entry_id IS NOT NULL ORDER BY r.finished_at DESC LIMIT 100) x) AS last_entry_id
     FROM (
       SELECT s.*, to_char(s.start - interval '1 month', 'YYYY-MM') AS previous,
         extract(epoch FROM s.read - s.start)::double precision AS elapsed,

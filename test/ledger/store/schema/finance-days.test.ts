@@ -152,6 +152,19 @@ test('a month beyond the length of the last one is compared with the whole of it
   );
 });
 
+test('the same point of the month before is what the last run of the chain had read by then, also where a clock was ahead', async () => {
+  const { connection } = openLedger();
+  const pointMs = PREVIOUS_START + THIS_SECOND - MONTH_START;
+  const read = (previous: number, nowMs: number) =>
+    publish(connection, [usageRecord('acme', previous, PREVIOUS), usageRecord('acme', 1, MONTH)], { nowMs });
+  await read(100, pointMs - 2 * HOUR);
+  await read(200, pointMs - HOUR / 60);
+  await read(300, pointMs - HOUR);
+  await read(400, THIS_SECOND);
+  const found = connection.prepare('SELECT previous_credits_same_point FROM finance_month_to_date').pluck().get();
+  expect(found).toBe(pointMs < MONTH_START ? 300 : 400);
+});
+
 test('an older SQLite reads the same month to date, to the millisecond', async () => {
   const { connection, path } = openLedger();
   const read = async (previous: number, now: number, nowMs: number) => {
