@@ -246,6 +246,24 @@ describe('an export that fails', () => {
     expect(told()).toHaveLength(2);
   });
 
+  test('because its process cannot be started is one like any other', async () => {
+    const { clock, start, files, lines, folder } = await prepare({});
+    const { execPath } = process;
+    process.execPath = join(folder, 'no-node-here');
+    onTestFinished(() => {
+      process.execPath = execPath;
+    });
+    const schedule = start();
+    await schedule.run();
+    expect(lines).toMatchObject([
+      { level: 'error', code: 'export_crashed', reason: expect.stringContaining('not be started') },
+    ]);
+    process.execPath = execPath;
+    clock.advance(5 * 60_000);
+    await schedule.run();
+    expect(files()).toHaveLength(1);
+  });
+
   test('because of its folder is made once that is mended', async () => {
     const { folder, clock, start, files, lines, findings } = await prepare({});
     writeFileSync(folder, 'no folder');
