@@ -11,11 +11,11 @@ export function createSlotHistory(
   clock: WallClock,
 ): (schedule: Pick<WorkspaceSchedule, 'workspaceId' | 'kind'>) => SlotHistory {
   const slots = new SlotLog(connection);
-  const startedAtMs = clock.now();
+  const lastRunKey = connection.prepare('SELECT coalesce(max(run_key), 0) FROM runs').pluck().get() as number;
   return ({ workspaceId, kind }) => {
     const record = slots.record(workspaceId, kind);
     // Whoever starts the daemon may have put the credentials right.
-    const refused = record.refused && (record.failedAtMs ?? 0) >= startedAtMs;
+    const refused = record.refused && (record.failedRunKey ?? 0) > lastRunKey;
     if (kind === 'scheduled' || record.doneSlot !== null) return { ...record, refused };
     // The daemon's first run of a workspace reads the whole history: none is owed before it or for an earlier slot.
     const first = firstRun(connection, workspaceId);

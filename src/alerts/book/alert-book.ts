@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import { isoTime } from '../../core/clock.ts';
-import { ageMs } from '../../core/stored-time.ts';
+import { ageMs, latestKnown } from '../../core/stored-time.ts';
 import { prepared } from '../../ledger/store/query.ts';
 import { alertTransitions } from '../../ledger/store/schema/alert-tables.ts';
-import { and, desc, eq, gt, inArray, isNull, sql } from '../../ledger/store/schema/drizzle.ts';
+import { and, desc, eq, gt, inArray, isNull, lte, sql } from '../../ledger/store/schema/drizzle.ts';
 import { periodOfKey } from '../../ledger/store/schema/keys.ts';
 import { outbox } from '../../ledger/store/schema/outbox-tables.ts';
 import { tenantIdOf } from '../../ledger/store/subjects.ts';
@@ -49,7 +49,7 @@ export class AlertBook {
   observe(seen: Observation, known: StoredAlert | null = this.#rows.find(seen)): void {
     const { at, nowMs, runKey, seeding } = this.#context;
     const waits = (stage: Stage): boolean =>
-      known !== null && (this.#wasTold(known, stage, nowMs - NEWS_EVERY_MS) || this.#mayBeIncident(known, stage));
+      known !== null && (this.#wasTold(known, stage) || this.#mayBeIncident(known, stage));
     const next = advance(known, seen.judgement, { nowMs, runKey, seeding, waits });
     if (next === null) return;
     const names = this.#names(seen);
@@ -73,8 +73,11 @@ export class AlertBook {
     if (!isDeepStrictEqual(known, alert)) this.#rows.write(alert, seen.detail);
   }
 
-  #wasTold({ alertKey }: StoredAlert, stage: Stage, sinceMs: number): boolean {
-    return newsSince(this.#context.connection).get({ alertKey, stage, since: isoTime(sinceMs) }) !== undefined;
+  /** Of what was told at a time to come nobody knows how long ago that was. */
+  #wasTold({ alertKey }: StoredAlert, stage: Stage): boolean {
+    const { connection, nowMs } = this.#context;
+    const [since, latest] = [isoTime(nowMs - NEWS_EVERY_MS), latestKnown(nowMs)];
+    return newsBetween(connection).get({ alertKey, stage, since, latest }) !== undefined;
   }
 
   /** While many wait, a pace gives an incident another day to form, and is then told all the same. */
@@ -148,13 +151,14 @@ export class AlertBook {
 /** What was told of an alert before: at a stage since a moment, and why the last of it was kept quiet. */
 const { alertKey, revision, change, stage, at, silentBecause } = alertTransitions;
 const isNews = and(eq(alertKey, sql.placeholder('alertKey')), inArray(change, NEWS));
-const newsSince = prepared((db) => {
-  const isRecent = and(eq(stage, sql.placeholder('stage')), gt(at, sql.placeholder('since')), isNull(outbox.digestAt));
+const newsBetween = prepared((db) => {
+  const isRecent = and(gt(at, sql.placeholder('since')), lte(at, sql.placeholder('latest')));
+  const isOfStage = and(eq(stage, sql.placeholder('stage')), isNull(outbox.digestAt));
   return db
     .select({ revision })
     .from(alertTransitions)
     .innerJoin(outbox, and(eq(outbox.alertKey, alertKey), eq(outbox.revision, revision)))
-    .where(and(isNews, isRecent))
+    .where(and(isNews, isOfStage, isRecent))
     .limit(1);
 });
 const lastNews = prepared((db) =>

@@ -1,5 +1,6 @@
 import type Database from 'better-sqlite3';
 import { addPeriods, periodEndMs, periodStartMs } from '../../core/period.ts';
+import { latestKnown } from '../../core/stored-time.ts';
 import { prepared } from '../../ledger/store/query.ts';
 import { and, desc, eq, isNotNull, lte, sql } from '../../ledger/store/schema/drizzle.ts';
 import { periodOfKey } from '../../ledger/store/schema/keys.ts';
@@ -7,7 +8,7 @@ import { runs } from '../../ledger/store/schema/run-tables.ts';
 import { periods } from '../../ledger/store/schema/workspace-tables.ts';
 import type { Curve } from '../rules/pace/curve.ts';
 import { NO_USAGE, type UsageFigures } from '../rules/rule.ts';
-import { type Moment, RunMoments } from './run-moments.ts';
+import { LATEST_RUNS, type Moment, RunMoments } from './run-moments.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -31,6 +32,7 @@ export class Curves {
   readonly #moments: RunMoments;
   readonly #months = new Map<number, Month>();
   readonly #firstPeriods = new Map<number, number | null>();
+  readonly #ends = new Map<number, number | null>();
   /** The readings of the tenant that was looked at last, by period and last entry. */
   #lastRead: { tenantKey: number; periods: Map<number, Map<number, bigint>> } = { tenantKey: 0, periods: new Map() };
   readonly #statements;
@@ -65,6 +67,15 @@ export class Curves {
       state: connection
         .prepare('SELECT credits_used FROM tenant_usage WHERE period_key = ? AND tenant_key = ?')
         .safeIntegers()
+        .pluck(),
+      // Of a run whose clock was ahead, those after it show how late it was at most.
+      ends: connection
+        .prepare(
+          `SELECT CASE WHEN min(run_key) = @runKey THEN min(finished_at) END FROM (
+             SELECT run_key, finished_at FROM runs
+             WHERE workspace_key = @workspaceKey AND run_key >= @runKey AND status = 'applied'
+             ORDER BY run_key LIMIT ${LATEST_RUNS})`,
+        )
         .pluck(),
       firstPeriod: connection
         .prepare(
@@ -106,10 +117,21 @@ export class Curves {
     return found ?? null;
   }
 
-  /** When the run before this one was published; null when there is none. */
+  /** When a run was published; null for one that is under way. */
+  endOf(runKey: number): number | null {
+    const known = this.#ends.get(runKey);
+    if (known !== undefined) return known;
+    const { workspaceKey } = this.#sources;
+    const finishedAt = this.#statements.ends.get({ runKey, workspaceKey }) as string | null;
+    const found = finishedAt === null ? null : Date.parse(finishedAt);
+    this.#ends.set(runKey, found);
+    return found;
+  }
+
+  /** When the last run before this one was published whose time is known; null when there is none. */
   lastRunMs(): number | null {
-    const { connection, workspaceKey } = this.#sources;
-    const run = lastApplied(connection).get({ workspaceKey });
+    const { connection, workspaceKey, nowMs } = this.#sources;
+    const run = lastApplied(connection).get({ workspaceKey, latest: latestKnown(nowMs) });
     return run === undefined ? null : Date.parse(run.finishedAt ?? '');
   }
 
@@ -257,7 +279,12 @@ const isOfWorkspace = eq(runs.workspaceKey, placeholder('workspaceKey'));
 const isApplied = eq(runs.status, 'applied').inlineParams();
 
 const lastApplied = prepared((db) =>
-  db.select().from(runs).where(and(isOfWorkspace, isApplied)).orderBy(desc(runs.runKey)).limit(1),
+  db
+    .select()
+    .from(runs)
+    .where(and(isOfWorkspace, isApplied, lte(runs.finishedAt, placeholder('latest'))))
+    .orderBy(desc(runs.runKey))
+    .limit(1),
 );
 
 const settledBy = prepared((db) =>

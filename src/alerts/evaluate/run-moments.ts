@@ -4,6 +4,12 @@ import { isoTime } from '../../core/clock.ts';
 /** A reading speaks for a moment this much later; between readings further apart credits count as used evenly. */
 const READING_LASTS_MS = 36 * 3_600_000;
 
+/**
+ * A clock that was ahead for fewer runs than these, as they lie in time, does not move a moment: among them the chain says
+ * which one was last.
+ */
+export const LATEST_RUNS = 100;
+
 /** What had been read by a moment: the last entry of the workspace's runs up to it. */
 export interface Moment {
   atMs: number;
@@ -14,6 +20,11 @@ export interface Moment {
 interface Place {
   earlier: Moment;
   later: Moment | null;
+}
+
+interface PublishedRun {
+  runKey: number;
+  finishedAt: string;
 }
 
 /** Where moments lie between the runs of a workspace; each is looked up once. */
@@ -27,17 +38,21 @@ export class RunMoments {
     this.#workspaceKey = workspaceKey;
     this.#nowMs = nowMs;
     const run = (columns: string, where: string) =>
-      history
-        .prepare(
-          `SELECT ${columns} FROM runs
-           WHERE workspace_key = ? AND applied_seq IS NOT NULL AND ${where} LIMIT 1`,
-        )
-        .pluck();
+      history.prepare(
+        `SELECT ${columns} FROM runs
+         WHERE workspace_key = ? AND applied_seq IS NOT NULL AND ${where} LIMIT 1`,
+      );
     const last = 'first_entry_id + entries - 1';
+    const columns = 'run_key AS runKey, finished_at AS finishedAt';
     this.#statements = {
-      before: run('finished_at', 'finished_at <= ? ORDER BY finished_at DESC'),
-      after: run('finished_at', 'finished_at > ? AND finished_at < ? ORDER BY finished_at'),
-      lastEntry: run(last, 'finished_at <= ? AND first_entry_id IS NOT NULL ORDER BY finished_at DESC'),
+      before: history.prepare(
+        `SELECT ${columns} FROM runs WHERE run_key = (
+           SELECT max(run_key) FROM (
+             SELECT run_key FROM runs WHERE workspace_key = ? AND applied_seq IS NOT NULL AND finished_at <= ?
+             ORDER BY finished_at DESC LIMIT ${LATEST_RUNS}))`,
+      ),
+      after: run(columns, 'run_key > ? AND finished_at > ? AND finished_at < ? ORDER BY finished_at'),
+      lastEntry: run(last, 'run_key <= ? AND first_entry_id IS NOT NULL ORDER BY run_key DESC').pluck(),
     };
   }
 
@@ -51,23 +66,23 @@ export class RunMoments {
   placeOf(atMs: number): Place | null {
     const known = this.#places.get(atMs);
     if (known !== undefined) return known;
-    const finishedAt = this.#statements.before.get(this.#workspaceKey, isoTime(atMs)) as string | undefined;
-    const place = finishedAt === undefined ? null : this.#placeAfter(this.#momentOf(finishedAt), atMs);
+    const run = this.#statements.before.get(this.#workspaceKey, isoTime(atMs)) as PublishedRun | undefined;
+    const place = run === undefined ? null : this.#placeAfter(run, atMs);
     this.#places.set(atMs, place);
     return place;
   }
 
-  #placeAfter(earlier: Moment, atMs: number): Place {
+  #placeAfter(run: PublishedRun, atMs: number): Place {
+    const earlier = this.#momentOf(run);
     if (atMs - earlier.atMs <= READING_LASTS_MS) return { earlier, later: null };
-    const next = this.#statements.after.get(this.#workspaceKey, isoTime(atMs), isoTime(this.#nowMs)) as
-      | string
-      | undefined;
+    const [from, to] = [isoTime(atMs), isoTime(this.#nowMs)];
+    const next = this.#statements.after.get(this.#workspaceKey, run.runKey, from, to) as PublishedRun | undefined;
     // The run that is under way has read what there is now.
     return { earlier, later: next === undefined ? { atMs: this.#nowMs, lastEntryId: 0 } : this.#momentOf(next) };
   }
 
-  #momentOf(finishedAt: string): Moment {
-    const lastEntryId = this.#statements.lastEntry.get(this.#workspaceKey, finishedAt);
+  #momentOf({ runKey, finishedAt }: PublishedRun): Moment {
+    const lastEntryId = this.#statements.lastEntry.get(this.#workspaceKey, runKey);
     return { atMs: Date.parse(finishedAt), lastEntryId: Number(lastEntryId ?? 0) };
   }
 }

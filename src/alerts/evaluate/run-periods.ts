@@ -1,5 +1,6 @@
 import { isoTime } from '../../core/clock.ts';
 import { addPeriods, periodAt, periodStartMs } from '../../core/period.ts';
+import { latestKnown } from '../../core/stored-time.ts';
 import type { MergedRun } from '../../ledger/journal/runs/apply-run.ts';
 import { query } from '../../ledger/store/query.ts';
 import { and, asc, desc, eq, gte, lte } from '../../ledger/store/schema/drizzle.ts';
@@ -57,6 +58,7 @@ export class RunPeriods {
   }
 
   lookAt(periodKey: number): PeriodLook | null {
+    this.#reopenIfNotOver(periodKey);
     const { changedPeriods, run } = this.#sources.merged;
     const settlesNow = this.#settlesNow(periodKey);
     const all = run.first || settlesNow || this.#paceBegins(periodKey) || this.#previousIsNew(periodKey);
@@ -68,6 +70,13 @@ export class RunPeriods {
   settle(periodKey: number): void {
     const { connection, run } = this.#sources.merged;
     query(connection).update(periods).set({ finalRunKey: run.runKey }).where(eq(periods.periodKey, periodKey)).run();
+  }
+
+  /** A clock that was ahead found it settled. */
+  #reopenIfNotOver(periodKey: number): void {
+    const { merged, factsOf } = this.#sources;
+    if (factsOf(periodKey).phase.over || findPeriod(merged.connection, periodKey)?.finalRunKey === null) return;
+    query(merged.connection).update(periods).set({ finalRunKey: null }).where(eq(periods.periodKey, periodKey)).run();
   }
 
   #settlesNow(periodKey: number): boolean {
@@ -95,7 +104,10 @@ export class RunPeriods {
     const period = periodOfKey(periodKey - 1);
     const isApplied = and(eq(runs.workspaceKey, merged.run.workspaceKey), eq(runs.status, 'applied'));
     const covers = and(lte(runs.fromPeriod, period), gte(runs.toPeriod, period));
-    const isAfter = gte(runs.startedAt, isoTime(periodStartMs(periodOfKey(periodKey))));
+    const isAfter = and(
+      gte(runs.startedAt, isoTime(periodStartMs(periodOfKey(periodKey)))),
+      lte(runs.startedAt, latestKnown(merged.nowMs)),
+    );
     const earlier = query(merged.connection).select({ runKey: runs.runKey }).from(runs);
     const complete = earlier.where(and(isApplied, covers, isAfter));
     return complete.orderBy(desc(runs.runKey)).limit(1).get() === undefined;

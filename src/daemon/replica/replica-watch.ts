@@ -56,7 +56,8 @@ export interface ReplicaWatch {
 export function startReplicaWatch(options: ReplicaWatchOptions): ReplicaWatch {
   const { connection, publisher, clock, logger, staleMs } = options;
   let version: unknown = null;
-  let waitingSinceMs: number | null = clock.now();
+  /** These by the monotonic clock. */
+  let waitingSinceMs: number | null = clock.monotonic();
   let underWaySinceMs: number | null = null;
   let restUntilMs = 0;
   let failures = 0;
@@ -67,7 +68,7 @@ export function startReplicaWatch(options: ReplicaWatchOptions): ReplicaWatch {
   let stopped = false;
 
   const publish = oneAtATime(async () => {
-    const since = waitingSinceMs ?? clock.now();
+    const since = waitingSinceMs ?? clock.monotonic();
     // What is written from now on may come too late for this one.
     [underWaySinceMs, waitingSinceMs] = [since, null];
     try {
@@ -91,11 +92,14 @@ export function startReplicaWatch(options: ReplicaWatchOptions): ReplicaWatch {
       underWaySinceMs = null;
     }
   });
+  const lateMs = (): number => {
+    const nowMs = clock.monotonic();
+    return nowMs - (underWaySinceMs ?? waitingSinceMs ?? nowMs);
+  };
   const health = (): ReplicaHealth => {
     const lag = position === null ? { links: 0, seconds: 0 } : lagOf(connection, position, clock.now());
     const fenced = fault?.code === 'replica_refused';
-    const late = clock.now() - (underWaySinceMs ?? waitingSinceMs ?? clock.now()) > staleMs;
-    const stale = fenced || late;
+    const stale = fenced || lateMs() > staleMs;
     const unready = stale && options.unreadyWhenStale;
     return { position, lagLinks: lag.links, lagSeconds: lag.seconds, fault, fenced, stale, unready };
   };
@@ -103,7 +107,7 @@ export function startReplicaWatch(options: ReplicaWatchOptions): ReplicaWatch {
     const found = connection.pragma('data_version', { simple: true });
     if (found !== version) {
       version = found;
-      waitingSinceMs ??= clock.now();
+      waitingSinceMs ??= clock.monotonic();
     }
     if (waitingSinceMs === null || clock.monotonic() < restUntilMs) return;
     // It has said itself why it failed, if it did.
@@ -112,8 +116,7 @@ export function startReplicaWatch(options: ReplicaWatchOptions): ReplicaWatch {
   const tell = async (): Promise<void> => {
     const { stale, fenced } = health();
     if (!stale && !wasTold) return;
-    const sinceMs = underWaySinceMs ?? waitingSinceMs ?? clock.now();
-    const minutes = Math.round((clock.now() - sinceMs) / 60_000);
+    const minutes = Math.round(lateMs() / 60_000);
     const why = fault === null ? '' : `: ${fault.message}`;
     await options.tell(
       stale ? (fenced ? (fault?.message ?? '') : `nothing published for ${minutes} minutes${why}`) : null,

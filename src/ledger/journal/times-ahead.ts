@@ -1,5 +1,4 @@
-import { isoTime } from '../../core/clock.ts';
-import { CLOCK_SLACK_MS } from '../../core/stored-time.ts';
+import { latestKnown } from '../../core/stored-time.ts';
 import { counted } from '../../core/text/counted.ts';
 import { inOneUnit } from '../../core/text/duration.ts';
 import type { LedgerConnection } from '../store/file/open.ts';
@@ -26,7 +25,7 @@ export function timesAhead(connection: LedgerConnection, nowMs: number): TimesAh
          FROM (SELECT started_at, finished_at FROM runs ORDER BY run_key DESC LIMIT ${LATEST_RUNS})
          UNION ALL SELECT at FROM period_events) WHERE at > ?`,
     )
-    .get(isoTime(nowMs + CLOCK_SLACK_MS)) as { count: number; latestAt: string | null };
+    .get(latestKnown(nowMs)) as { count: number; latestAt: string | null };
   return found.latestAt === null ? null : { count: found.count, latestAt: found.latestAt };
 }
 

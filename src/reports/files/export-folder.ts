@@ -13,7 +13,7 @@ import { basename, dirname, join } from 'node:path';
 import { z } from 'zod';
 import { isoTime } from '../../core/clock.ts';
 import { UsageError } from '../../core/errors.ts';
-import { ageMs, CLOCK_SLACK_MS } from '../../core/stored-time.ts';
+import { ageMs, latestKnown } from '../../core/stored-time.ts';
 import { writeAtomically } from './atomic-file.ts';
 import { SHEET_FORMATS, type SheetFormat } from './write-sheet.ts';
 
@@ -125,7 +125,7 @@ export function rotateExports(
   const timed = new RegExp(`^${name}-(\\d{8}T\\d{6}Z)\\.(${formats})$`);
   const closed = new RegExp(`^${name}-\\d{4}-\\d\\d-close-(\\d{${SEQ_DIGITS}})\\.(${formats})$`);
   const unfinished = new RegExp(`^\\.${name}-[^/]*\\.part-[0-9a-f]{8}$`);
-  const latest = fileTime(nowMs + CLOCK_SLACK_MS);
+  const latest = fileTime(Date.parse(latestKnown(nowMs)));
   const files = readdirSync(folder);
   const removed = [timed, closed].flatMap((pattern) => {
     const own = files.filter((file) => pattern.test(file));

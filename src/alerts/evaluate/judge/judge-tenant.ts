@@ -1,4 +1,5 @@
 import { addPeriods, periodEndMs } from '../../../core/period.ts';
+import { ageMs } from '../../../core/stored-time.ts';
 import { judgeDrop } from '../../rules/drop.ts';
 import { judgeJump } from '../../rules/jump.ts';
 import {
@@ -45,15 +46,14 @@ export function createTenantJudge({
   // A run that is under way has no time yet: of what it sees first, nobody knows since when it was used.
   const firstSeenOf = connection
     .prepare(
-      `SELECT r.finished_at FROM tenant_usage u JOIN runs r ON r.run_key = u.first_run_key
+      `SELECT r.run_key FROM tenant_usage u JOIN runs r ON r.run_key = u.first_run_key
        JOIN workspaces w ON w.workspace_key = r.workspace_key
-       WHERE u.period_key = ? AND u.tenant_key = ? AND w.first_run_key <> r.run_key
-         AND r.finished_at IS NOT NULL`,
+       WHERE u.period_key = ? AND u.tenant_key = ? AND w.first_run_key <> r.run_key`,
     )
     .pluck();
   const lastChangeOf = connection
     .prepare(
-      `SELECT r.finished_at FROM tenant_usage u JOIN runs r ON r.run_key = u.changed_run_key
+      `SELECT u.changed_run_key FROM tenant_usage u
        WHERE u.period_key IN (?, ?) AND u.tenant_key = ? AND u.credits_used > 0 ORDER BY u.period_key DESC LIMIT 1`,
     )
     .pluck();
@@ -91,9 +91,10 @@ export function createTenantJudge({
     const firstKey = tenant.periodKey - before;
     const { period, phase } = factsOf(firstKey);
     const credits = historyOf(tenant)(before);
-    const firstSeenAt = firstSeenOf.get(firstKey, tenant.tenantKey) as string | undefined;
-    if (firstSeenAt === undefined || credits === null) return null;
-    const whole = wholeMonth(credits, periodEndMs(period) - Date.parse(firstSeenAt), phase.lengthMs);
+    const firstRunKey = firstSeenOf.get(firstKey, tenant.tenantKey) as number | undefined;
+    const firstSeenMs = firstRunKey === undefined ? null : curves.endOf(firstRunKey);
+    if (firstSeenMs === null || credits === null) return null;
+    const whole = wholeMonth(credits, periodEndMs(period) - firstSeenMs, phase.lengthMs);
     return buildThreshold(addPeriods(period, 1), (months) => (months === 1 ? whole : null), {
       ...ownOf(tenant),
       baseline: 'previous',
@@ -210,9 +211,10 @@ export function createTenantJudge({
   function stopped(tenant: TenantFacts, firing: boolean, floor: bigint): Judgement {
     const { periodKey, tenantKey } = tenant;
     // A run that is under way has no time yet: it has changed the figures just now.
-    const changedAt = (lastChangeOf.get(periodKey, periodKey - 1, tenantKey) ?? null) as string | null;
+    const changedBy = lastChangeOf.get(periodKey, periodKey - 1, tenantKey) as number | undefined;
     const curve = curves.of(periodKey, tenantKey);
-    const silentDays = changedAt === null ? 0 : (nowMs - Date.parse(changedAt)) / DAY_MS;
+    const silentMs = ageMs(changedBy === undefined ? null : curves.endOf(changedBy), nowMs);
+    const silentDays = (silentMs ?? 0) / DAY_MS;
     const days = Array.from({ length: DAILY_DAYS }, (_, day) =>
       curve.usedAsRead(silentDays + day + 1, silentDays + day),
     );

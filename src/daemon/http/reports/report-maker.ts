@@ -2,6 +2,7 @@ import { Worker } from 'node:worker_threads';
 import { type Cancel, systemClock } from '../../../core/clock.ts';
 import { unpackError } from '../../../core/crossing-errors.ts';
 import { AppError } from '../../../core/errors.ts';
+import { ageMs } from '../../../core/stored-time.ts';
 import type { ReportOrder, ReportReply } from './report-thread.ts';
 
 /** A thread that nobody has asked for so long is ended: what draws takes memory. */
@@ -29,7 +30,7 @@ interface Waiting {
 
 interface Kept {
   head: string;
-  untilMs: number;
+  madeAtMs: number;
   html: Promise<string | null>;
 }
 
@@ -102,10 +103,11 @@ export function createReportMaker({ ledgerPath, head }: ReportMakerOptions): Rep
       const key = JSON.stringify([workspaceId, tenantId ?? null, period ?? null]);
       const now = head();
       const known = kept.get(key);
-      if (known !== undefined && known.head === now && nowMs < known.untilMs) return known.html;
+      if (known !== undefined && known.head === now && (ageMs(known.madeAtMs, nowMs) ?? KEPT_MS) < KEPT_MS)
+        return known.html;
       const html = make(order);
       kept.delete(key);
-      kept.set(key, { head: now, untilMs: nowMs + KEPT_MS, html });
+      kept.set(key, { head: now, madeAtMs: nowMs, html });
       html.catch(() => {
         if (kept.get(key)?.html === html) kept.delete(key);
       });

@@ -1,5 +1,6 @@
 import { isoTime } from '../../../core/clock.ts';
 import { type Period, periodEndMs } from '../../../core/period.ts';
+import { canHaveHappened } from '../../../core/stored-time.ts';
 import type { LedgerConnection } from '../../store/file/open.ts';
 import { query } from '../../store/query.ts';
 import { and, asc, count, eq, gte, inArray, lte, max } from '../../store/schema/drizzle.ts';
@@ -43,13 +44,16 @@ export function closeObstacles(
     .from(runs)
     .where(inArray(runs.runKey, changedBy));
   const lastChange = changes.get()?.lastSeq ?? 0;
-  const agreeing = covering.filter((run) => (run.appliedSeq ?? 0) >= lastChange);
+  const isKnown = (run: { startedAt: string }) => canHaveHappened(Date.parse(run.startedAt), nowMs);
+  const agreeing = covering.filter((run) => (run.appliedSeq ?? 0) >= lastChange && isKnown(run));
   const [first] = agreeing;
   const last = agreeing.at(-1);
+  // No walk ended later than one after it: its clock was ahead.
+  const firstEndMs = agreeing.reduce((endMs, run) => Math.min(endMs, endOf(run)), Number.POSITIVE_INFINITY);
   if (first === undefined || last === undefined) {
     obstacles.push('no complete walk has been made since it ended; sync first');
-  } else if (Date.parse(last.startedAt) - endOf(first) < AGREEMENT_HOURS * HOUR_MS) {
-    const earliest = isoTime(endOf(first) + AGREEMENT_HOURS * HOUR_MS);
+  } else if (Date.parse(last.startedAt) - firstEndMs < AGREEMENT_HOURS * HOUR_MS) {
+    const earliest = isoTime(firstEndMs + AGREEMENT_HOURS * HOUR_MS);
     obstacles.push(
       `two complete walks ${AGREEMENT_HOURS} h apart must agree: it has stood unchanged since ${first.runId}, ` +
         `a walk after ${earliest} would be the second`,

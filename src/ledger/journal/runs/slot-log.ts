@@ -12,6 +12,7 @@ export interface SlotRecord {
   failures: number;
   /** The slot of the latest of them. */
   failedSlot: string | null;
+  failedRunKey: number | null;
   /** When it ended, milliseconds since the epoch. */
   failedAtMs: number | null;
   /** It ended because the service refused our credentials. */
@@ -28,7 +29,10 @@ interface RunRow {
   errorCode: string | null;
 }
 
-const NOTHING: SlotRecord = { doneSlot: null, failures: 0, failedSlot: null, failedAtMs: null, refused: false };
+const NOTHING: SlotRecord = {
+  ...{ doneSlot: null, failures: 0, refused: false },
+  ...{ failedSlot: null, failedRunKey: null, failedAtMs: null },
+};
 const KINDS: readonly SlotKind[] = ['scheduled', 'reconcile'];
 const REFUSALS: readonly (string | null)[] = ['unauthorized', 'forbidden'];
 /** The codes of runs that ended because somebody stopped the program. */
@@ -117,6 +121,7 @@ export class SlotLog {
         doneSlot: known.doneSlot,
         failures: known.failures + 1,
         failedSlot: slot,
+        failedRunKey: runKey,
         failedAtMs: endedAtMs,
         refused: REFUSALS.includes(row.errorCode),
       });

@@ -25,7 +25,8 @@ test('only a published run does a slot; what failed since is counted, with when 
 
   await run(fixture, SLOTS[1], 503);
   expect(log.record(WORKSPACE, 'scheduled')).toEqual({
-    ...{ doneSlot: SLOTS[0], failures: 1, failedSlot: SLOTS[1], failedAtMs: fixture.clock.now(), refused: false },
+    ...{ doneSlot: SLOTS[0], failures: 1, refused: false },
+    ...{ failedSlot: SLOTS[1], failedRunKey: 2, failedAtMs: fixture.clock.now() },
   });
   fixture.clock.advance(60_000);
   await run(fixture, SLOTS[1], 401);
