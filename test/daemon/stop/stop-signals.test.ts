@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { stringify } from 'yaml';
-import { startDaemonProcess } from '../support/daemon-process.ts';
-import { temporaryFolder } from '../support/temporary-folder.ts';
+import { startDaemonProcess } from '../../support/daemon-process.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 /** Milliseconds after the process began: it loads its code, opens the ledger, starts Redis. */
 const MOMENTS = [60, 200, 300, 400, 500];

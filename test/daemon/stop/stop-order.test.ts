@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import type { Clock } from '../../src/core/clock.ts';
-import { startDaemon } from '../../src/daemon/daemon.ts';
-import type { SyncQueue } from '../../src/queue/sync-queue.ts';
-import { startFixture } from '../support/sandbox-fixture.ts';
+import type { Clock } from '../../../src/core/clock.ts';
+import { startDaemon } from '../../../src/daemon/daemon.ts';
+import type { SyncQueue } from '../../../src/queue/sync-queue.ts';
+import { startFixture } from '../../support/sandbox-fixture.ts';
 
 /** What tells the daemon's parts from each other: how often each does its work, in seconds. */
 const LOOKS_AT_WHAT_IS_DUE = 10;
