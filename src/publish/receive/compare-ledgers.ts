@@ -1,6 +1,7 @@
 import Database from 'better-sqlite3';
 import type { Fault } from '../../ledger/audit/verify/fault.ts';
 import type { LedgerConnection } from '../../ledger/store/file/open.ts';
+import { attach } from '../../ledger/store/file/schema-objects.ts';
 import { OWN_VALUES } from '../../ledger/store/schema/identity.ts';
 import { MIRRORS, type Mirror } from '../replica/mirrors.ts';
 import { ADDED } from '../send/changed-rows.ts';
@@ -22,7 +23,7 @@ export interface Comparison {
 export function compareLedgers(rebuiltFile: string, ledgerPath: string, held: ReplicaState): Comparison {
   const connection = new Database(ledgerPath, { readonly: true });
   try {
-    connection.prepare('ATTACH ? AS replica').run(rebuiltFile);
+    attach(connection, rebuiltFile, 'replica');
     connection.exec('BEGIN');
     const state = readLocal(connection);
     const { marks } = state;

@@ -1,6 +1,6 @@
 import { syncPath } from '../../ledger/store/file/ledger-file.ts';
-import type { LedgerConnection } from '../../ledger/store/file/open.ts';
-import { openForWriting } from '../../ledger/store/file/open.ts';
+import { type LedgerConnection, openForWriting } from '../../ledger/store/file/open.ts';
+import { schemaObjects } from '../../ledger/store/file/schema-objects.ts';
 import { ledgerId } from '../../ledger/store/schema/identity.ts';
 import { migrateLedger, schemaVersion } from '../../ledger/store/schema/migrate.ts';
 import type { ReplicaClient } from '../connect.ts';
@@ -61,9 +61,7 @@ export async function rebuildLedger(order: RebuildOrder): Promise<Rebuilt> {
 async function fill(connection: LedgerConnection, held: ReplicaState, order: RebuildOrder): Promise<void> {
   const { client, signal } = order;
   // They would write changes of their own, and refuse rows that are right in the end only.
-  const triggers = connection
-    .prepare("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger' ORDER BY rowid")
-    .all() as { name: string; sql: string }[];
+  const triggers = schemaObjects(connection).filter(({ type }) => type === 'trigger');
   connection.pragma('foreign_keys = OFF');
   connection.pragma('synchronous = OFF');
   connection.exec('BEGIN IMMEDIATE');
@@ -76,7 +74,7 @@ async function fill(connection: LedgerConnection, held: ReplicaState, order: Reb
   }
   connection.exec('UPDATE leases SET released = 1');
   connection.exec('UPDATE outbox SET claimed_until = NULL');
-  for (const { sql } of triggers) connection.exec(sql);
+  for (const { sql } of triggers) connection.exec(String(sql));
   connection.exec('COMMIT');
   if (ledgerId(connection) !== held.ledgerId) throw new Error('the replica names another ledger than it holds');
 }

@@ -1,5 +1,6 @@
 import { UsageError } from '../../core/errors.ts';
 import type { LedgerConnection } from '../../ledger/store/file/open.ts';
+import { columnsOf, schemaObjects } from '../../ledger/store/file/schema-objects.ts';
 import type { ColumnKind, Sheet, SheetColumn, SheetValue } from '../formats/sheet.ts';
 import { tenantNames } from './tenants.ts';
 import { whereClause } from './where.ts';
@@ -37,10 +38,8 @@ export interface ViewFilters {
 
 /** The `finance_*` views of the ledger, by name. */
 export function financeViews(connection: LedgerConnection): string[] {
-  return connection
-    .prepare("SELECT name FROM sqlite_schema WHERE type = 'view' AND name LIKE 'finance\\_%' ESCAPE '\\' ORDER BY name")
-    .pluck()
-    .all() as string[];
+  const views = schemaObjects(connection).filter(({ type, name }) => type === 'view' && name.startsWith('finance_'));
+  return views.map(({ name }) => name).sort();
 }
 
 /**
@@ -97,8 +96,7 @@ function withNames({ name, columns, rows }: Sheet, nameOf: ReturnType<typeof ten
 
 /** The columns of a view and what they hold. */
 export function viewColumns(connection: LedgerConnection, view: string): SheetColumn[] {
-  const columns = connection.pragma(`table_info(${view})`) as { name: string }[];
-  return columns.map(({ name }) => ({ name, kind: VIEW_COLUMN_KINDS[name] ?? 'text' }));
+  return columnsOf(connection, view).map((name) => ({ name, kind: VIEW_COLUMN_KINDS[name] ?? 'text' }));
 }
 
 function asReal(value: SheetValue): SheetValue {

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { linkAt } from '../../journal/links.ts';
 import { headOfChain } from '../../journal/runs/digest.ts';
 import type { LedgerConnection } from '../../store/file/open.ts';
 import { ledgerId } from '../../store/schema/identity.ts';
@@ -19,12 +20,7 @@ export function strangeLedger(connection: LedgerConnection, ledgerPath: string):
   if (last.ledgerId !== id)
     return `it is the ledger ${id} at ${here}; the last checkpoint is of ${last.ledgerId} at ${then}`;
   if (last.seq > head.seq) return `it is an older copy, which ends at ${here}; its last checkpoint is ${then}`;
-  const digest = connection
-    .prepare(
-      'SELECT digest FROM runs WHERE applied_seq = @seq UNION ALL SELECT digest FROM period_events WHERE event_seq = @seq',
-    )
-    .pluck()
-    .get({ seq: last.seq });
+  const digest = linkAt(connection, last.seq)?.digest;
   return digest === last.digest
     ? null
     : `its link ${last.seq} is ${digest}; its last checkpoint is ${then}, another history`;

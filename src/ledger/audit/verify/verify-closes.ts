@@ -1,4 +1,5 @@
 import type { LedgerConnection } from '../../store/file/open.ts';
+import { sumUsage } from '../../store/sum-usage.ts';
 import { FAULTS_A_CHECK, type Fault } from './fault.ts';
 
 interface ClosedPeriod {
@@ -69,18 +70,10 @@ export function checkCloses(connection: LedgerConnection): Fault[] {
       add(where, `the closed figure of tenant ${JSON.stringify(differing)} is not the sum of its entries`);
       continue;
     }
-    const totals = connection
-      .prepare(
-        `SELECT count(*) FILTER (WHERE withdrawn = 0), coalesce(sum(credits_used), 0), coalesce(sum(request_count), 0)
-         FROM closed_usage WHERE period_key = ?`,
-      )
-      .safeIntegers()
-      .raw()
-      .get(closed.periodKey) as bigint[];
-    const expected = [closed.tenants, closed.creditsUsed, closed.requestCount];
-    if (totals.some((total, position) => total !== expected[position])) {
-      add(where, `the closed figures sum to ${totals.join(', ')}, the close says ${expected.join(', ')}`);
-    }
+    const { tenants, creditsUsed, requestCount } = sumUsage(connection, closed.periodKey, 'closed');
+    const totals = [tenants, creditsUsed, requestCount].join(', ');
+    const expected = [closed.tenants, closed.creditsUsed, closed.requestCount].join(', ');
+    if (totals !== expected) add(where, `the closed figures sum to ${totals}, the close says ${expected}`);
   }
   return faults;
 }

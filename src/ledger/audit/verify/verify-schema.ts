@@ -1,13 +1,8 @@
 import Database from 'better-sqlite3';
 import type { LedgerConnection } from '../../store/file/open.ts';
+import { schemaObjects } from '../../store/file/schema-objects.ts';
 import { migrateInMemory } from '../../store/schema/migrate.ts';
 import { FAULTS_A_CHECK, type Fault } from './fault.ts';
-
-interface SchemaObject {
-  type: string;
-  name: string;
-  sql: string | null;
-}
 
 /** Made when it is first asked for: it takes as long as a small ledger's other checks, and stays the same. */
 let expected: ReadonlyMap<string, string | null> | null = null;
@@ -45,10 +40,6 @@ function expectedSchema(): Map<string, string | null> {
 }
 
 function readSchema(connection: LedgerConnection): Map<string, string | null> {
-  const rows = connection
-    .prepare(
-      `SELECT type, name, sql FROM sqlite_schema WHERE type IN ('table', 'view', 'trigger') AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'`,
-    )
-    .all() as SchemaObject[];
-  return new Map(rows.map(({ type, name, sql }) => [`${type} ${name}`, sql]));
+  const objects = schemaObjects(connection).filter(({ type }) => type !== 'index');
+  return new Map(objects.map(({ type, name, sql }) => [`${type} ${name}`, sql]));
 }

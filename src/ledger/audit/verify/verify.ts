@@ -1,5 +1,6 @@
 import Database from 'better-sqlite3';
 import type { LedgerConnection } from '../../store/file/open.ts';
+import { countRows } from '../../store/file/schema-objects.ts';
 import { type Check, FAULTS_A_CHECK, type Fault } from './fault.ts';
 import { type ChainReport, checkChain } from './verify-chain.ts';
 import { checkAdjustments, checkCloses } from './verify-closes.ts';
@@ -81,7 +82,6 @@ function checkContents(connection: LedgerConnection, more: readonly Check[]): Co
 
 function toReport(connection: LedgerConnection, scan: Scan, { chain, others }: Contents): VerifyReport {
   const isSuspicious = chain.faults.length > 0 || chain.strayed || scan.isStrange;
-  const count = (table: string) => Number(connection.prepare(`SELECT count(*) FROM ${table}`).pluck().get());
   return {
     faults: [
       ...scan.integrity,
@@ -90,9 +90,9 @@ function toReport(connection: LedgerConnection, scan: Scan, { chain, others }: C
       ...(isSuspicious ? attempt('invariant', () => checkState(connection)) : []),
       ...others,
     ],
-    runs: count('runs WHERE applied_seq IS NOT NULL'),
-    entries: count('usage_entries'),
-    keys: count('tenant_usage'),
+    runs: countRows(connection, 'runs WHERE applied_seq IS NOT NULL'),
+    entries: countRows(connection, 'usage_entries'),
+    keys: countRows(connection, 'tenant_usage'),
     headDigest: chain.headDigest,
   };
 }

@@ -1,4 +1,5 @@
 import type Database from 'better-sqlite3';
+import { columnsOf, schemaObjects } from '../file/schema-objects.ts';
 import { LEDGER_TABLES, namedTable } from './ledger-tables.ts';
 
 /** A table that people and rules write to, beside the proven figures: its triggers leave a row change of each change. */
@@ -39,31 +40,30 @@ export function ofRow(expression: string, row: string): string {
  * before, each row that is there gets a row change of its own.
  */
 export function makeGuards(connection: Database.Database): void {
-  const columnsOf = connection.prepare('SELECT name FROM pragma_table_info(?)').pluck();
-  if (columnsOf.all('row_changes').length === 0) return;
-  const trigger = connection.prepare("SELECT sql FROM sqlite_schema WHERE type = 'trigger' AND name = ?").pluck();
+  if (columnsOf(connection, 'row_changes').length === 0) return;
+  const written = new Set(schemaObjects(connection).map(({ sql }) => sql));
   for (const declared of GUARDED_TABLES) {
     const { table, key } = declared;
-    const there = columnsOf.all(table);
+    const there = columnsOf(connection, table);
     if (there.length === 0) continue;
     // A migration to come may bring others.
     const guarded = { ...declared, columns: declared.columns.filter((column) => there.includes(column)) };
-    const [written, before] = [guardedText(guarded, 'NEW'), guardedText(guarded, 'OLD')];
+    const [after, before] = [guardedText(guarded, 'NEW'), guardedText(guarded, 'OLD')];
     const mark = (row: string, digest: string): string => ` BEGIN
   INSERT INTO row_changes (table_name, row_key, row_digest)
   VALUES ('${table}', ${ofRow(key, row)}, ${digest});
 END`;
     const triggers = {
-      insert: `AFTER INSERT ON ${table}${mark('NEW', `row_digest(${written})`)}`,
+      insert: `AFTER INSERT ON ${table}${mark('NEW', `row_digest(${after})`)}`,
       update: `AFTER UPDATE OF ${guarded.columns.join(', ')} ON ${table}
 WHEN ${before}
-  <> ${written}${mark('NEW', `row_digest(${written})`)}`,
+  <> ${after}${mark('NEW', `row_digest(${after})`)}`,
       delete: `AFTER DELETE ON ${table}${mark('OLD', 'NULL')}`,
     };
     const made = Object.entries(triggers).map(([change, rest]) => {
       const name = `${table}_guard_${change}`;
       const sql = `CREATE TRIGGER ${name} ${rest}`;
-      if (trigger.get(name) === sql) return false;
+      if (written.has(sql)) return false;
       connection.exec(`DROP TRIGGER IF EXISTS ${name}; ${sql}`);
       return true;
     });

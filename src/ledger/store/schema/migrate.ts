@@ -7,6 +7,7 @@ import { isoTime } from '../../../core/clock.ts';
 import { randomId } from '../../../core/randomness.ts';
 import { LedgerError } from '../errors.ts';
 import { addRowDigest } from '../file/row-digest.ts';
+import { columnsOf, schemaObjects } from '../file/schema-objects.ts';
 import { makeGuards } from './guards.ts';
 
 type Connection = Database.Database;
@@ -110,12 +111,9 @@ function applyMigration(connection: Connection, migration: MigrationMeta, versio
  * ours are made anew from their file.
  */
 function dropViews(connection: Connection): string[] {
-  const views = connection.prepare("SELECT name, sql FROM sqlite_schema WHERE type = 'view' ORDER BY rowid").all() as {
-    name: string;
-    sql: string;
-  }[];
+  const views = schemaObjects(connection).filter(({ type }) => type === 'view');
   for (const { name } of views) connection.exec(`DROP VIEW "${name.replaceAll('"', '""')}"`);
-  return views.filter(({ name }) => !name.startsWith('finance_')).map(({ sql }) => sql);
+  return views.filter(({ name }) => !name.startsWith('finance_')).map(({ sql }) => String(sql));
 }
 
 /** Throws for a ledger of a newer version, and for one that was written by a version before the first release. */
@@ -137,8 +135,7 @@ function refuseForeign(connection: Connection, migrations: MigrationMeta[]): voi
 }
 
 function latestApplied(connection: Connection): number {
-  const exists = connection.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'schema_migrations'").get();
-  if (exists === undefined) return 0;
+  if (columnsOf(connection, 'schema_migrations').length === 0) return 0;
   return Number(connection.prepare('SELECT coalesce(max(created_at), 0) FROM schema_migrations').pluck().get());
 }
 

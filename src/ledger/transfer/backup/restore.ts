@@ -7,6 +7,7 @@ import { faultOf, type SuspectFile, verifySound } from '../../audit/verify/verif
 import { LedgerError } from '../../store/errors.ts';
 import { copyLedger, isLedgerItself, withRemedy } from '../../store/file/ledger-file.ts';
 import { type LedgerConnection, openForWriting, refuseDanglingLink } from '../../store/file/open.ts';
+import { holdsLedger } from '../../store/file/schema-objects.ts';
 import { ledgerId } from '../../store/schema/identity.ts';
 import { assertSchemaIsCurrent, migrateLedger } from '../../store/schema/migrate.ts';
 import { exchangeLedger, type ReplacedLedger } from './replace-ledger.ts';
@@ -84,12 +85,7 @@ function openBackup(file: string, ledgerPath: string, { hint }: SuspectFile): Le
   }
   const connection = new Database(file, { readonly: true });
   try {
-    const tables = connection
-      .prepare("SELECT count(*) FROM sqlite_schema WHERE name IN ('schema_migrations', 'ledger_meta', 'runs')")
-      .pluck()
-      .get();
-    // An empty file is a database without tables: migrated, it would pass every check.
-    if (tables !== 3) throw new LedgerError('not_a_backup', `${file} holds no ledger`, { hint });
+    if (!holdsLedger(connection)) throw new LedgerError('not_a_backup', `${file} holds no ledger`, { hint });
     return connection;
   } catch (error) {
     connection.close();

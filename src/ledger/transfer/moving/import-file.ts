@@ -7,6 +7,7 @@ import { faultOf, type SuspectFile, verifySound } from '../../audit/verify/verif
 import { LedgerError } from '../../store/errors.ts';
 import { copyLedger, isLedgerItself, withRemedy } from '../../store/file/ledger-file.ts';
 import { closeForWriting, openForWriting } from '../../store/file/open.ts';
+import { holdsLedger } from '../../store/file/schema-objects.ts';
 import { assertSchemaIsCurrent } from '../../store/schema/migrate.ts';
 import { requireAlone } from '../backup/replace-ledger.ts';
 import { type ImportedWorkspace, type ImportOrder, importWorkspace } from './import-workspace.ts';
@@ -71,11 +72,7 @@ function requireExport(file: string, ledgerPath: string): void {
 async function copyFile(file: string, copy: string, signal: AbortSignal): Promise<void> {
   const source = new Database(file, { readonly: true });
   try {
-    const tables = source
-      .prepare("SELECT count(*) FROM sqlite_schema WHERE name IN ('schema_migrations', 'ledger_meta', 'runs')")
-      .pluck()
-      .get();
-    if (tables !== 3) {
+    if (!holdsLedger(source)) {
       throw new LedgerError('not_a_backup', `${file} holds no ledger`, { hint: 'name the file of the export' });
     }
     await copyLedger(source, copy, signal);

@@ -1,9 +1,11 @@
+import Database from 'better-sqlite3';
 import { isoTime } from '../../../core/clock.ts';
 import type { Check } from '../../audit/verify/fault.ts';
 import { verifyLedger } from '../../audit/verify/verify.ts';
 import { headOfChain } from '../../journal/runs/digest.ts';
 import { LedgerError } from '../../store/errors.ts';
 import type { LedgerConnection } from '../../store/file/open.ts';
+import { attach, countRows } from '../../store/file/schema-objects.ts';
 import { query } from '../../store/query.ts';
 import { and, asc, eq, isNull, max } from '../../store/schema/drizzle.ts';
 import { PERIODS_PER_WORKSPACE } from '../../store/schema/keys.ts';
@@ -54,17 +56,19 @@ export interface ImportedWorkspace {
  */
 export function importWorkspace(order: ImportOrder): ImportedWorkspace {
   const { connection, file } = order;
-  connection.prepare(`ATTACH DATABASE ? AS ${ORIGIN}`).run(file);
+  const origin = new Database(file, { readonly: true });
   try {
-    return connection.transaction(() => bringIn(order)).immediate();
+    attach(connection, file, ORIGIN);
+    return connection.transaction(() => bringIn(order, origin)).immediate();
   } finally {
+    origin.close();
     connection.exec(`DETACH DATABASE ${ORIGIN}`);
   }
 }
 
-function bringIn(order: ImportOrder): ImportedWorkspace {
+function bringIn(order: ImportOrder, origin: LedgerConnection): ImportedWorkspace {
   const { connection, workspaceId, elsewhere = [], by, nowMs, price, checks } = order;
-  const moved = findMoved(connection, workspaceId);
+  const moved = findMoved(connection, origin, workspaceId);
   if (elsewhere.includes(moved.workspaceId)) {
     // In the replica neither ledger would say that it counts here, or both would.
     throw new LedgerError(
@@ -87,7 +91,7 @@ function bringIn(order: ImportOrder): ImportedWorkspace {
       .get()?.last ?? 0;
   const keys = { from, to, shift: (to - from) * PERIODS_PER_WORKSPACE, head, now, sets };
   makeMaps(connection, keys);
-  const links = countOf(connection, 'temp.moving_links');
+  const links = countRows(connection, 'temp.moving_links');
   copyHistory(connection, { ...keys, lastLink: head + links });
   const isOpen = and(eq(periods.workspaceKey, to), isNull(periods.closedSeq));
   const open = db.select().from(periods).where(isOpen).orderBy(asc(periods.periodKey)).all();
@@ -97,10 +101,10 @@ function bringIn(order: ImportOrder): ImportedWorkspace {
   for (const { periodKey } of open) price(connection, periodKey);
   const counts = {
     links,
-    entries: countOf(connection, 'temp.moving_entries'),
-    tenants: countOf(connection, 'temp.moving_tenants'),
-    periods: countOf(connection, `periods WHERE workspace_key = ${to}`),
-    alerts: countOf(connection, 'temp.moving_alerts'),
+    entries: countRows(connection, 'temp.moving_entries'),
+    tenants: countRows(connection, 'temp.moving_tenants'),
+    periods: countRows(connection, `periods WHERE workspace_key = ${to}`),
+    alerts: countRows(connection, 'temp.moving_alerts'),
   };
   dropMaps(connection);
   const [fault] = verifyLedger(connection, checks).faults;
@@ -119,8 +123,4 @@ function bringIn(order: ImportOrder): ImportedWorkspace {
     ...counts,
     headDigest: reached.digest,
   };
-}
-
-function countOf(connection: LedgerConnection, from: string): number {
-  return connection.prepare(`SELECT count(*) FROM ${from}`).pluck().get() as number;
 }

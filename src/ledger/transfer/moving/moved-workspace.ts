@@ -1,9 +1,13 @@
-import { MOVED_AWAY_SQL } from '../../journal/moved-away.ts';
+import { cardsInForce } from '../../journal/charges/card-store.ts';
+import { movedAway } from '../../journal/moved-away.ts';
+import { headOfChain } from '../../journal/runs/digest.ts';
 import { LedgerError } from '../../store/errors.ts';
 import type { LedgerConnection } from '../../store/file/open.ts';
 import { query } from '../../store/query.ts';
 import { alerts } from '../../store/schema/alert-tables.ts';
 import { and, eq } from '../../store/schema/drizzle.ts';
+import { ledgerId } from '../../store/schema/identity.ts';
+import { schemaVersion } from '../../store/schema/migrate.ts';
 import { runs } from '../../store/schema/run-tables.ts';
 import { periods, tenants, workspaceMoves } from '../../store/schema/workspace-tables.ts';
 import { findWorkspace } from '../../store/subjects.ts';
@@ -23,23 +27,20 @@ export interface MovedWorkspace {
 }
 
 /**
- * Finds the workspace that the attached ledger gives away; `workspaceId` says which when there are several.
+ * Finds the workspace that the exported ledger gives away; `workspaceId` says which when there are several. `origin` reads
+ * the file that is attached to `connection`.
  *
  * @throws LedgerError `other_schema`, `not_an_export`, `same_ledger`, `history_present`, `other_rate_cards`.
  */
-export function findMoved(connection: LedgerConnection, workspaceId: string | undefined): MovedWorkspace {
-  requireSameSchema(connection);
-  const value = (sql: string): unknown => connection.prepare(sql).pluck().get();
-  const exported = connection
-    .prepare(
-      `SELECT workspace_key AS workspaceKey, workspace_id AS workspaceId, name FROM ${ORIGIN}.workspaces
-       WHERE workspace_key IN (${MOVED_AWAY_SQL.replaceAll('workspace_moves', `${ORIGIN}.workspace_moves`)})
-       ORDER BY workspace_key`,
-    )
-    .all() as Pick<MovedWorkspace, 'workspaceKey' | 'workspaceId' | 'name'>[];
-  const [only] = exported;
-  const names = exported.map((each) => JSON.stringify(each.workspaceId)).join(', ');
-  if (only === undefined) {
+export function findMoved(
+  connection: LedgerConnection,
+  origin: LedgerConnection,
+  workspaceId: string | undefined,
+): MovedWorkspace {
+  requireSameSchema(connection, origin);
+  const exported = movedAway(origin);
+  const names = exported.map((id) => JSON.stringify(id)).join(', ');
+  if (exported.length === 0) {
     throw new LedgerError('not_an_export', 'the file is a copy of a ledger that has exported no workspace', {
       hint: 'make it with `usage-ledger workspace export ID --out FILE` where the workspace is now',
     });
@@ -49,7 +50,8 @@ export function findMoved(connection: LedgerConnection, workspaceId: string | un
       hint: 'name one with --workspace',
     });
   }
-  const found = workspaceId === undefined ? only : exported.find((each) => each.workspaceId === workspaceId);
+  const wanted = exported.find((id) => workspaceId === undefined || id === workspaceId);
+  const found = wanted === undefined ? undefined : findWorkspace(origin, wanted);
   if (found === undefined) {
     throw new LedgerError(
       'not_an_export',
@@ -59,30 +61,21 @@ export function findMoved(connection: LedgerConnection, workspaceId: string | un
       },
     );
   }
-  const ledgerId = String(value(`SELECT value FROM ${ORIGIN}.ledger_meta WHERE name = 'ledger_id'`));
-  if (ledgerId === value("SELECT value FROM ledger_meta WHERE name = 'ledger_id'")) {
+  const from = ledgerId(origin);
+  if (from === ledgerId(connection)) {
     throw new LedgerError('same_ledger', 'the file is a copy of this very ledger', {
       hint: '`usage-ledger workspace keep` takes the export back; to move it, import it where another ledger is',
     });
   }
-  const head = connection
-    .prepare(
-      `SELECT seq AS position, digest AS headDigest FROM (
-         SELECT applied_seq AS seq, digest FROM ${ORIGIN}.runs WHERE applied_seq IS NOT NULL
-         UNION ALL SELECT event_seq, digest FROM ${ORIGIN}.period_events)
-       ORDER BY seq DESC LIMIT 1`,
-    )
-    .get() as Pick<MovedWorkspace, 'position' | 'headDigest'>;
-  const moved = { ...found, ledgerId, ...head };
+  const head = headOfChain(origin);
+  const moved = { ...found, ledgerId: from, position: head.seq, headDigest: head.digest };
   requireNoHistory(connection, moved);
-  requireSameCards(connection);
+  requireSameCards(connection, origin);
   return moved;
 }
 
-function requireSameSchema(connection: LedgerConnection): void {
-  const latest = (schema: string): unknown =>
-    connection.prepare(`SELECT max(created_at) FROM ${schema}.schema_migrations`).pluck().get();
-  if (latest(ORIGIN) === latest('main')) return;
+function requireSameSchema(connection: LedgerConnection, origin: LedgerConnection): void {
+  if (schemaVersion(origin) === schemaVersion(connection)) return;
   throw new LedgerError('other_schema', 'the file was written by another version of usage-ledger than this one', {
     hint: 'install the same version on both hosts, `usage-ledger migrate` on the old one, and export again',
   });
@@ -120,13 +113,12 @@ function requireNoHistory(connection: LedgerConnection, { workspaceId, ledgerId 
 }
 
 /** Open periods are priced by the cards in force here: with others, their charges would not be the same any more. */
-function requireSameCards(connection: LedgerConnection): void {
-  const inForce = (schema: string): string[] =>
-    connection
-      .prepare(`SELECT digest FROM ${schema}.rate_cards WHERE retired_after_seq IS NULL ORDER BY digest`)
-      .pluck()
-      .all() as string[];
-  if (inForce(ORIGIN).join() === inForce('main').join()) return;
+function requireSameCards(connection: LedgerConnection, origin: LedgerConnection): void {
+  const inForce = (ledger: LedgerConnection): string => {
+    const digests = cardsInForce(ledger).map(({ digest }) => digest);
+    return digests.sort().join();
+  };
+  if (inForce(origin) === inForce(connection)) return;
   throw new LedgerError('other_rate_cards', 'the rate cards in force here are not those of the ledger in the file', {
     hint: 'give both hosts the same `rates:`, or `usage-ledger rates import` here what the other one has, then try again',
   });
