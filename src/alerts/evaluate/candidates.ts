@@ -1,4 +1,5 @@
 import type Database from 'better-sqlite3';
+import { figuresReader } from '../../ledger/store/key-figures.ts';
 import { pair } from '../book/alert-figures.ts';
 import type { UsageFigures } from '../rules/rule.ts';
 import type { PeriodFacts } from './period-facts.ts';
@@ -137,20 +138,11 @@ type FigureRow = [bigint, bigint | null, bigint | null, bigint, bigint | null, b
 
 /** Returns what reads one tenant's figures of a period and the one before. */
 export function createFactsReader(connection: Connection): (periodKey: number, tenantKey: number) => TenantFacts {
-  const read = connection
-    .prepare('SELECT credits_used, request_count, withdrawn FROM tenant_usage WHERE period_key = ? AND tenant_key = ?')
-    .safeIntegers()
-    .raw();
+  const read = figuresReader(connection);
   return (periodKey, tenantKey) => {
-    const current = read.get(periodKey, tenantKey) as [bigint, bigint, bigint] | undefined;
-    const previous = read.get(periodKey - 1, tenantKey) as [bigint, bigint, bigint] | undefined;
-    return {
-      periodKey,
-      tenantKey,
-      current: current === undefined ? null : { credits: current[0], requests: current[1] },
-      previous: previous === undefined ? null : { credits: previous[0], requests: previous[1] },
-      withdrawn: current?.[2] === 1n,
-    };
+    const current = read(periodKey, tenantKey) ?? null;
+    const previous = read(periodKey - 1, tenantKey) ?? null;
+    return { periodKey, tenantKey, current, previous, withdrawn: current?.withdrawn === true };
   };
 }
 

@@ -1,6 +1,7 @@
 import type Database from 'better-sqlite3';
 import { addPeriods, periodEndMs, periodStartMs } from '../../core/period.ts';
 import { latestKnown } from '../../core/stored-time.ts';
+import { figuresReader } from '../../ledger/store/key-figures.ts';
 import { prepared } from '../../ledger/store/query.ts';
 import { and, desc, eq, isNotNull, lte, sql } from '../../ledger/store/schema/drizzle.ts';
 import { periodOfKey } from '../../ledger/store/schema/keys.ts';
@@ -42,13 +43,6 @@ export class Curves {
     this.#sources = sources;
     this.#moments = new RunMoments(sources);
     this.#statements = {
-      reading: history
-        .prepare(
-          `SELECT credits_after FROM usage_entries WHERE period_key = ? AND tenant_key = ? AND entry_id <= ?
-           ORDER BY entry_id DESC LIMIT 1`,
-        )
-        .safeIntegers()
-        .pluck(),
       figures: history
         .prepare(
           `SELECT credits_after, requests_after FROM usage_entries
@@ -64,10 +58,7 @@ export class Curves {
         )
         .safeIntegers()
         .pluck(),
-      state: connection
-        .prepare('SELECT credits_used FROM tenant_usage WHERE period_key = ? AND tenant_key = ?')
-        .safeIntegers()
-        .pluck(),
+      state: figuresReader(connection),
       // Of a run whose clock was ahead, those after it show how late it was at most.
       ends: connection
         .prepare(
@@ -148,6 +139,10 @@ export class Curves {
   settledFigures(periodKey: number, tenantKey: number): UsageFigures | null {
     const lastEntryId = this.settledEntry(periodKey);
     if (lastEntryId === null) return null;
+    return this.#figuresAt(periodKey, tenantKey, lastEntryId);
+  }
+
+  #figuresAt(periodKey: number, tenantKey: number, lastEntryId: number): UsageFigures {
     const row = this.#statements.figures.get(periodKey, tenantKey, lastEntryId) as [bigint, bigint] | undefined;
     return row === undefined ? NO_USAGE : { credits: row[0], requests: row[1] };
   }
@@ -257,7 +252,7 @@ export class Curves {
   }
 
   #state(periodKey: number, tenantKey: number): bigint {
-    return (this.#statements.state.get(periodKey, tenantKey) as bigint | undefined) ?? 0n;
+    return this.#statements.state(periodKey, tenantKey)?.credits ?? 0n;
   }
 
   /** Where runs are rare, many moments of a tenant have one reading. */
@@ -268,9 +263,9 @@ export class Curves {
     periods.set(periodKey, ofPeriod);
     const known = ofPeriod.get(lastEntryId);
     if (known !== undefined) return known;
-    const found = (this.#statements.reading.get(periodKey, tenantKey, lastEntryId) as bigint | undefined) ?? 0n;
-    ofPeriod.set(lastEntryId, found);
-    return found;
+    const { credits } = this.#figuresAt(periodKey, tenantKey, lastEntryId);
+    ofPeriod.set(lastEntryId, credits);
+    return credits;
   }
 }
 

@@ -92,18 +92,15 @@ export function createEvidence(
     return credits;
   };
   const courseOf = createCourses(connection);
+  const isOwn = 'period_key IN (@periodKey, @periodKey - 1) AND tenant_key = @tenantKey';
   const entriesOf = connection
     .prepare(
-      `SELECT e.entry_id, r.run_id, e.period_key, e.credits_delta, e.credits_after FROM usage_entries e
-       JOIN runs r ON r.run_key = e.run_key
-       WHERE e.period_key IN (@periodKey, @periodKey - 1) AND e.tenant_key = @tenantKey ORDER BY e.entry_id DESC LIMIT ${MAX_ENTRIES}`,
+      `SELECT e.entry_id, r.run_id, e.period_key, e.credits_delta, e.credits_after, (
+         SELECT count(*) FROM usage_entries WHERE ${isOwn}) AS entry_count
+       FROM usage_entries e JOIN runs r ON r.run_key = e.run_key
+       WHERE ${isOwn} ORDER BY e.entry_id DESC LIMIT ${MAX_ENTRIES}`,
     )
     .safeIntegers();
-  const countOf = connection
-    .prepare(
-      'SELECT count(*) FROM usage_entries e WHERE e.period_key IN (@periodKey, @periodKey - 1) AND e.tenant_key = @tenantKey',
-    )
-    .pluck();
 
   return (seen, { tenantId, planned }) => {
     const { periodKey, tenantKey, previous, current, built, phase, members } = seen;
@@ -149,8 +146,8 @@ export function createEvidence(
           : moneyAtStake(sides, (credits) => priceOf(tenantId, periodOfKey(periodKey), credits)),
       course: ofTenant && phase !== null ? courseOf({ periodKey, tenantKey, phase }) : null,
       split: split === null ? null : { volume_credits: split.volume, intensity_credits: split.intensity },
-      entries: rows.reverse().map(toEntry),
-      entry_count: ofTenant ? (countOf.get({ periodKey, tenantKey }) as number) : 0,
+      entries: rows.map(toEntry).reverse(),
+      entry_count: Number(rows[0]?.entry_count ?? 0),
       planned_credits: planned,
       tenants: seen.rule === 'incident' ? members.slice(0, MAX_TENANTS) : null,
       tenant_count: seen.rule === 'incident' ? members.length : null,
@@ -204,6 +201,8 @@ interface EvidenceRow {
   period_key: bigint;
   credits_delta: bigint;
   credits_after: bigint;
+  /** Of all, these and those before. */
+  entry_count: bigint;
 }
 
 function toEntry({ entry_id, run_id, period_key, credits_delta, credits_after }: EvidenceRow): EvidenceEntry {

@@ -1,4 +1,7 @@
 import type { MergedRun } from '../../ledger/journal/runs/apply-run.ts';
+import { query } from '../../ledger/store/query.ts';
+import { adjustments } from '../../ledger/store/schema/close-tables.ts';
+import { eq } from '../../ledger/store/schema/drizzle.ts';
 import { paceIsTelling } from '../rules/jump.ts';
 import type { RuleName } from '../rules/rule.ts';
 import { leastBudgeted } from './budgets.ts';
@@ -76,15 +79,14 @@ export class NewFindings {
 
   restatedPeriods(): void {
     const { merged, curves, settings, judge, read } = this.#sources;
-    const rows = merged.connection
-      .prepare('SELECT DISTINCT corrects_period_key, tenant_key FROM adjustments WHERE run_key = ?')
-      .raw()
-      .all(merged.run.runKey) as [number, number][];
+    const { correctsPeriodKey: periodKey, tenantKey } = adjustments;
+    const corrected = query(merged.connection).selectDistinct({ periodKey, tenantKey }).from(adjustments);
+    const keys = corrected.where(eq(adjustments.runKey, merged.run.runKey)).all();
     for (const periodKey of merged.changedPeriods) {
       const found = findRestated(merged, curves, periodKey, settings.leastFloor);
-      rows.push(...found.map((tenantKey): [number, number] => [periodKey, tenantKey]));
+      for (const tenantKey of found) keys.push({ periodKey, tenantKey });
     }
-    for (const [periodKey, tenantKey] of rows) this.#finder.observe(judge.restatement(read(periodKey, tenantKey)));
+    for (const key of keys) this.#finder.observe(judge.restatement(read(key.periodKey, key.tenantKey)));
   }
 
   withdrawnRecords(): void {

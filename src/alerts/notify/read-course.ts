@@ -1,7 +1,11 @@
 import type Database from 'better-sqlite3';
 import { isoTime } from '../../core/clock.ts';
 import { addPeriods, periodEndMs, periodStartMs } from '../../core/period.ts';
+import { figuresReader } from '../../ledger/store/key-figures.ts';
+import { query } from '../../ledger/store/query.ts';
+import { and, eq, gte, lt, sql } from '../../ledger/store/schema/drizzle.ts';
 import { periodOfKey, workspaceKeyOf } from '../../ledger/store/schema/keys.ts';
+import { runs } from '../../ledger/store/schema/run-tables.ts';
 import type { PeriodPhase } from '../rules/rule.ts';
 import { buildCourse, type Course, type PeriodReadings } from './course.ts';
 
@@ -21,24 +25,22 @@ export function createCourses(connection: Database.Database): (subject: CourseSu
     )
     .safeIntegers()
     .raw();
-  const totalOf = connection
-    .prepare('SELECT credits_used FROM tenant_usage WHERE period_key = ? AND tenant_key = ?')
-    .safeIntegers()
-    .pluck();
-  const daysOf = connection
-    .prepare(
-      `SELECT DISTINCT substr(finished_at, 1, 10) FROM runs
-       WHERE workspace_key = ? AND status = 'applied' AND finished_at >= ? AND finished_at < ?`,
-    )
-    .pluck();
+  const figuresOf = figuresReader(connection);
+  const day = sql<string>`substr(${runs.finishedAt}, 1, 10)`;
   const known = new Map<number, ReadonlySet<string>>();
   const readDays = (periodKey: number): ReadonlySet<string> => {
     const found = known.get(periodKey);
     if (found !== undefined) return found;
     const period = periodOfKey(periodKey);
-    const workspaceKey = workspaceKeyOf(periodKey);
-    const from = isoTime(periodStartMs(addPeriods(period, -1)));
-    const days = new Set(daysOf.all(workspaceKey, from, isoTime(periodEndMs(period))) as string[]);
+    const isApplied = and(eq(runs.workspaceKey, workspaceKeyOf(periodKey)), eq(runs.status, 'applied'));
+    const isSince = gte(runs.finishedAt, isoTime(periodStartMs(addPeriods(period, -1))));
+    const isBefore = lt(runs.finishedAt, isoTime(periodEndMs(period)));
+    const rows = query(connection)
+      .selectDistinct({ day })
+      .from(runs)
+      .where(and(isApplied, isSince, isBefore))
+      .all();
+    const days = new Set(rows.map((row) => row.day));
     known.set(periodKey, days);
     return days;
   };
@@ -47,7 +49,7 @@ export function createCourses(connection: Database.Database): (subject: CourseSu
       atMs: at === null ? nowMs : Date.parse(at),
       credits,
     })),
-    total: (totalOf.get(periodKey, tenantKey) as bigint | undefined) ?? null,
+    total: figuresOf(periodKey, tenantKey)?.credits ?? null,
   });
 
   return ({ periodKey, tenantKey, phase }) => {

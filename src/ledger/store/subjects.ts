@@ -16,6 +16,16 @@ export function lastEntryId(connection: Database.Database): number {
   );
 }
 
+/** The highest number of a tenant; 0 while there is none. */
+export function lastTenantKey(connection: Database.Database): number {
+  return (
+    query(connection)
+      .select({ last: max(tenants.tenantKey) })
+      .from(tenants)
+      .get()?.last ?? 0
+  );
+}
+
 /** The row of a workspace under its latest name, made where there is none. */
 export function nameWorkspace(
   connection: Database.Database,

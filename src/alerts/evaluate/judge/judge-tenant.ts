@@ -1,5 +1,6 @@
 import { addPeriods, periodEndMs } from '../../../core/period.ts';
 import { ageMs } from '../../../core/stored-time.ts';
+import { figuresReader } from '../../../ledger/store/key-figures.ts';
 import { judgeDrop } from '../../rules/drop.ts';
 import { judgeJump } from '../../rules/jump.ts';
 import {
@@ -39,10 +40,7 @@ export function createTenantJudge({
   curves,
   nowMs,
 }: JudgeSources): TenantJudge {
-  const creditsOf = connection
-    .prepare('SELECT credits_used FROM tenant_usage WHERE period_key = ? AND tenant_key = ?')
-    .safeIntegers()
-    .pluck();
+  const figuresOf = figuresReader(connection);
   // A run that is under way has no time yet: of what it sees first, nobody knows since when it was used.
   const firstSeenOf = connection
     .prepare(
@@ -77,7 +75,7 @@ export function createTenantJudge({
     (before) =>
       before === 1
         ? (tenant.previous?.credits ?? null)
-        : ((creditsOf.get(tenant.periodKey - before, tenant.tenantKey) as bigint | undefined) ?? null);
+        : (figuresOf(tenant.periodKey - before, tenant.tenantKey)?.credits ?? null);
   const subject = (rule: Observation['rule'], { periodKey, tenantKey, current, previous }: TenantFacts) => {
     const { phase } = factsOf(periodKey);
     return { rule, periodKey, tenantKey, phase, current: current ?? NO_USAGE, previous };

@@ -5,7 +5,11 @@ import { cardsAt, cardsInForce } from '../../journal/charges/card-store.ts';
 import { isStorable } from '../../journal/charges/charge-writer.ts';
 import { buildTree } from '../../journal/charges/commit-close.ts';
 import type { LedgerConnection } from '../../store/file/open.ts';
+import { query } from '../../store/query.ts';
+import { charges, closeCommitments } from '../../store/schema/billing-tables.ts';
+import { asc, eq } from '../../store/schema/drizzle.ts';
 import { periodOfKey } from '../../store/schema/keys.ts';
+import { periods, workspaces } from '../../store/schema/workspace-tables.ts';
 import { FAULTS_A_CHECK, type Fault } from '../verify/fault.ts';
 import { checkCorrections } from './verify-corrections.ts';
 
@@ -20,20 +24,21 @@ interface PricedPeriod {
  * card of its close, and the tree that each close has committed to. A fault names the tenant, or the close.
  */
 export function checkMoney(connection: LedgerConnection): Fault[] {
-  const periods = connection
-    .prepare(
-      `SELECT period_key AS periodKey, workspace_id AS workspaceId, closed_seq AS closedSeq
-       FROM periods JOIN workspaces USING (workspace_key) ORDER BY period_key`,
-    )
-    .all() as PricedPeriod[];
+  const { periodKey, workspaceKey, closedSeq } = periods;
+  const priced = query(connection)
+    .select({ periodKey, workspaceId: workspaces.workspaceId, closedSeq })
+    .from(periods)
+    .innerJoin(workspaces, eq(workspaces.workspaceKey, workspaceKey))
+    .orderBy(asc(periodKey))
+    .all();
   const faults: Fault[] = [];
   const add = (message: string): void => {
     if (faults.length < FAULTS_A_CHECK) faults.push({ check: 'money', runId: null, entryId: null, message });
   };
-  for (const period of periods) for (const message of strangeCharges(connection, period)) add(message);
+  for (const period of priced) for (const message of strangeCharges(connection, period)) add(message);
   for (const message of lostCharges(connection)) add(message);
   for (const message of checkCorrections(connection)) add(message);
-  for (const period of periods) for (const message of strangeTree(connection, period)) add(message);
+  for (const period of priced) for (const message of strangeTree(connection, period)) add(message);
   return faults;
 }
 
@@ -50,9 +55,9 @@ type ChargedRow = [
 
 function* strangeCharges(connection: LedgerConnection, period: PricedPeriod): Generator<string> {
   const { periodKey, workspaceId, closedSeq } = period;
-  const isCharged = connection.prepare('SELECT 1 FROM charges WHERE period_key = ? LIMIT 1').get(periodKey);
+  const charged = query(connection).select().from(charges).where(eq(charges.periodKey, periodKey)).limit(1).get();
   const cards = closedSeq === null ? cardsInForce(connection) : cardsAt(connection, closedSeq);
-  if (cards.length === 0 && isCharged === undefined) return;
+  if (cards.length === 0 && charged === undefined) return;
   const pricer = new PeriodPricer(cards, workspaceId, periodOfKey(periodKey));
   const rows = connection
     .prepare(
@@ -116,9 +121,8 @@ function* strangeTree(
   { periodKey, workspaceId, closedSeq }: PricedPeriod,
 ): Generator<string> {
   if (closedSeq === null) return;
-  const committed = connection
-    .prepare('SELECT leaves, root FROM close_commitments WHERE event_seq = ?')
-    .get(closedSeq) as { leaves: number; root: string } | undefined;
+  const isOfClose = eq(closeCommitments.eventSeq, closedSeq);
+  const committed = query(connection).select().from(closeCommitments).where(isOfClose).get();
   if (committed === undefined) return;
   const found = treeOf(connection, { periodKey, closedSeq });
   if (found?.leaves === committed.leaves && found.root === committed.root) return;

@@ -3,8 +3,15 @@ import { type CloseProof, type StatementDocument, statementDocument } from '../.
 import { encodePeriod, encodeTenant } from '../../../billing/statement/leaf.ts';
 import { elapsedFraction, type Period } from '../../../core/period.ts';
 import type { LedgerConnection } from '../../store/file/open.ts';
+import { query } from '../../store/query.ts';
+import { closeCommitments } from '../../store/schema/billing-tables.ts';
+import { periodEvents } from '../../store/schema/close-tables.ts';
+import { eq } from '../../store/schema/drizzle.ts';
 import { periodKeyOf } from '../../store/schema/keys.ts';
-import { createLinkDigests, type DigestedEvent } from '../runs/digest.ts';
+import { periods, workspaces } from '../../store/schema/workspace-tables.ts';
+import { findPeriod, findWorkspace } from '../../store/subjects.ts';
+import { linkAt } from '../links.ts';
+import { createLinkDigests } from '../runs/digest.ts';
 import { buildTree } from './commit-close.ts';
 import { billedTenants, certificateOf, type PeriodPlace } from './read-billed.ts';
 
@@ -26,32 +33,21 @@ export function findBilledPeriod(
   connection: LedgerConnection,
   { workspaceId, period, nowMs }: Pick<StatementRequest, 'workspaceId' | 'period' | 'nowMs'>,
 ): BilledPeriodPlace | null {
-  const found = connection
-    .prepare(
-      `SELECT w.workspace_key AS workspaceKey, w.name AS workspaceName, p.closed_seq AS closedSeq, e.at, e.digest
-       FROM workspaces w JOIN periods p USING (workspace_key) LEFT JOIN period_events e ON e.event_seq = p.closed_seq
-       WHERE w.workspace_id = ? AND p.period = ?`,
-    )
-    .get(workspaceId, period) as
-    | {
-        workspaceKey: number;
-        workspaceName: string;
-        closedSeq: number | null;
-        at: string | null;
-        digest: string | null;
-      }
-    | undefined;
-  if (found === undefined) return null;
-  const place = { periodKey: periodKeyOf(found.workspaceKey, period), closedSeq: found.closedSeq };
+  const workspace = findWorkspace(connection, workspaceId);
+  const found = workspace && findPeriod(connection, periodKeyOf(workspace.workspaceKey, period));
+  if (workspace === undefined || found === undefined) return null;
+  const { periodKey, closedSeq } = found;
+  const place = { periodKey, closedSeq };
   const isOver = elapsedFraction(period, nowMs) === 1;
-  const latest = found.closedSeq === null ? certificateOf(connection, place) : null;
+  const close = closedSeq === null ? null : linkAt(connection, closedSeq);
+  const latest = closedSeq === null ? certificateOf(connection, place) : null;
   return {
     workspaceId,
-    workspaceName: found.workspaceName,
+    workspaceName: workspace.name,
     period,
-    state: found.closedSeq !== null ? 'closed' : isOver ? 'settling' : 'open',
-    asOf: found.at ?? latest?.finishedAt ?? null,
-    headDigest: found.digest ?? latest?.digest ?? null,
+    state: closedSeq !== null ? 'closed' : isOver ? 'settling' : 'open',
+    asOf: close?.at ?? latest?.finishedAt ?? null,
+    headDigest: close?.digest ?? latest?.digest ?? null,
     place,
   };
 }
@@ -104,30 +100,19 @@ function projectionOf(credits: bigint, fraction: number): { credits: bigint } | 
 }
 
 function readClose(connection: LedgerConnection, eventSeq: number): Omit<CloseProof, 'period'> | null {
-  const event = connection
-    .prepare(
-      `SELECT e.event_seq AS eventSeq, e.action, w.workspace_id AS workspaceId, p.period, e.at, e.actor, e.note,
-         e.forced, e.overridden, e.tenants, e.credits_used AS creditsUsed, e.request_count AS requestCount,
-         e.last_entry_id AS lastEntryId, e.previous_digest AS previousDigest, e.digest, c.leaves, c.root
-       FROM period_events e JOIN close_commitments c USING (event_seq)
-       JOIN workspaces w USING (workspace_key) JOIN periods p USING (period_key)
-       WHERE e.event_seq = ?`,
-    )
-    .safeIntegers()
-    .get(eventSeq) as CloseRecord | undefined;
-  if (event === undefined) return null;
-  const { digest, leaves, root } = event;
-  const numbers = { eventSeq, forced: Number(event.forced), lastEntryId: Number(event.lastEntryId) };
-  const closeLine = createLinkDigests(connection)
-    .lineOfEvent({ ...event, ...numbers })
-    .trimEnd();
-  return { closeLine, closeDigest: digest, root, leaves: Number(leaves) };
+  const found = query(connection)
+    .select()
+    .from(periodEvents)
+    .innerJoin(closeCommitments, eq(closeCommitments.eventSeq, periodEvents.eventSeq))
+    .innerJoin(workspaces, eq(workspaces.workspaceKey, periodEvents.workspaceKey))
+    .innerJoin(periods, eq(periods.periodKey, periodEvents.periodKey))
+    .where(eq(periodEvents.eventSeq, eventSeq))
+    .get();
+  if (found === undefined) return null;
+  const { leaves, root } = found.close_commitments;
+  const { digest, tenants, ...event } = found.period_events;
+  const { workspaceId } = found.workspaces;
+  const { period } = found.periods;
+  const line = createLinkDigests(connection).lineOfEvent({ ...event, tenants: BigInt(tenants), workspaceId, period });
+  return { closeLine: line.trimEnd(), closeDigest: digest, root, leaves };
 }
-
-type CloseRecord = Omit<DigestedEvent, 'eventSeq' | 'forced' | 'lastEntryId'> & {
-  forced: bigint;
-  lastEntryId: bigint;
-  digest: string;
-  leaves: bigint;
-  root: string;
-};

@@ -100,15 +100,12 @@ export function closePeriod(
           const hint = 'wait and sync again, or close it with --force, which is recorded';
           throw new CloseRefusedError(`${request.period} cannot be closed yet:`, obstacles, hint);
         }
-        const db = query(connection);
-        db.insert(closedUsage)
-          .select(db.select().from(tenantUsage).where(eq(tenantUsage.periodKey, periodKey)))
-          .run();
+        freezeFigures(connection, periodKey);
         const eventSeq = headOfChain(connection).seq + 1;
         const commitment = commit?.({ connection, periodKey, eventSeq });
         if (commitment !== undefined) insertCommitment(connection, eventSeq, commitment);
         const event = appendEvent(connection, { ...request, workspaceKey, periodKey, action: 'close', obstacles });
-        db.update(periods).set({ closedSeq: event.eventSeq }).where(eq(periods.periodKey, periodKey)).run();
+        setClosed(connection, periodKey, event.eventSeq);
         return event;
       });
     })
@@ -133,14 +130,28 @@ export function reopenPeriod(
       }
       return withLease(connection, workspaceKey, request, () => {
         const event = appendEvent(connection, { ...request, workspaceKey, periodKey, action: 'reopen', obstacles: [] });
-        const db = query(connection);
-        db.delete(closedUsage).where(eq(closedUsage.periodKey, periodKey)).run();
-        db.update(periods).set({ closedSeq: null }).where(eq(periods.periodKey, periodKey)).run();
+        thawFigures(connection, periodKey);
+        setClosed(connection, periodKey, null);
         afterwards?.({ connection, periodKey, eventSeq: event.eventSeq });
         return event;
       });
     })
     .immediate();
+}
+
+export function freezeFigures(connection: LedgerConnection, periodKey: number): void {
+  const db = query(connection);
+  const figures = db.select().from(tenantUsage).where(eq(tenantUsage.periodKey, periodKey));
+  db.insert(closedUsage).select(figures).run();
+}
+
+export function thawFigures(connection: LedgerConnection, periodKey: number): void {
+  query(connection).delete(closedUsage).where(eq(closedUsage.periodKey, periodKey)).run();
+}
+
+/** By which link a period is closed; null: it is not. */
+export function setClosed(connection: LedgerConnection, periodKey: number, closedSeq: number | null): void {
+  query(connection).update(periods).set({ closedSeq }).where(eq(periods.periodKey, periodKey)).run();
 }
 
 function insertCommitment(connection: LedgerConnection, eventSeq: number, { leaves, root }: Commitment): void {
@@ -207,11 +218,7 @@ function appendEvent(connection: LedgerConnection, request: EventRequest): Perio
     lastEntryId: lastEntryId(connection),
   };
   const digest = digestOfEvent(connection, event);
-  const { workspaceId: _, period: __, ...said } = event;
-  query(connection)
-    .insert(periodEvents)
-    .values({ ...said, action, tenants: figures.tenants, workspaceKey, periodKey, digest })
-    .run();
+  insertEvent(connection, event, { workspaceKey, periodKey, digest });
   return {
     action,
     workspaceId,
@@ -224,4 +231,16 @@ function appendEvent(connection: LedgerConnection, request: EventRequest): Perio
     eventSeq,
     digest,
   };
+}
+
+/** Writes a close or reopen with its digest, in the transaction of the caller. */
+export function insertEvent(
+  connection: LedgerConnection,
+  { workspaceId: _, period: __, ...said }: DigestedEvent,
+  row: { workspaceKey: number; periodKey: number; digest: string },
+): void {
+  query(connection)
+    .insert(periodEvents)
+    .values({ ...said, tenants: Number(said.tenants), ...row })
+    .run();
 }

@@ -1,8 +1,8 @@
 import type { LedgerConnection } from '../../store/file/open.ts';
-import { query } from '../../store/query.ts';
-import { and, asc, eq, gte, lte } from '../../store/schema/drizzle.ts';
+import { prepared, query } from '../../store/query.ts';
+import { and, asc, count, eq, gte, lte, sql } from '../../store/schema/drizzle.ts';
 import { ENTRY_KINDS, windowBounds } from '../../store/schema/keys.ts';
-import { absences } from '../../store/schema/usage-tables.ts';
+import { absences, tenantUsage } from '../../store/schema/usage-tables.ts';
 import { periods, tenants } from '../../store/schema/workspace-tables.ts';
 import type { KeySet } from '../staging/key-set.ts';
 import type { ClaimedRun } from './claim-run.ts';
@@ -54,24 +54,23 @@ export interface WalkedKeys {
  * first time are on it. Runs after the merge.
  */
 export function noteAbsences(connection: LedgerConnection, { run, keys, knownTenants, sameKeys }: WalkedKeys): void {
-  const covered = query(connection).select().from(periods).where(isInWindow(run)).all();
-  const noted = connection.prepare('SELECT tenant_key FROM absences WHERE period_key = ?').pluck();
-  const forget = connection.prepare('DELETE FROM absences WHERE period_key = ? AND tenant_key = ?');
-  const live = connection.prepare('SELECT count(*) FROM tenant_usage WHERE period_key = ? AND withdrawn = 0').pluck();
+  const db = query(connection);
+  const covered = db.select().from(periods).where(isInWindow(run)).all();
   const held = connection
     .prepare('SELECT tenant_key FROM tenant_usage WHERE period_key = ? AND withdrawn = 0 AND tenant_key <= ?')
     .pluck();
   const note = connection.prepare('INSERT INTO absences VALUES (?, ?, ?) ON CONFLICT DO NOTHING');
-  const disagree = connection.prepare('UPDATE periods SET unsteady_run_key = ? WHERE period_key = ?');
   for (const { periodKey } of covered) {
     if (sameKeys.has(periodKey)) continue;
-    for (const tenantKey of noted.all(periodKey) as number[]) {
-      if (!keys.has(periodKey, tenantKey)) continue;
-      forget.run(periodKey, tenantKey);
-      disagree.run(run.runKey, periodKey);
+    const noted = db.select().from(absences).where(eq(absences.periodKey, periodKey)).all();
+    const shown = noted.filter(({ tenantKey }) => keys.has(periodKey, tenantKey));
+    for (const key of shown) forget(connection).run(key);
+    if (shown.length > 0) {
+      db.update(periods).set({ unsteadyRunKey: run.runKey }).where(eq(periods.periodKey, periodKey)).run();
     }
     // Every key of the walk is in the state by now, so equal counts mean that nothing is missing.
-    if (live.get(periodKey) === keys.sizeOf(periodKey)) continue;
+    const isLive = and(eq(tenantUsage.periodKey, periodKey), eq(tenantUsage.withdrawn, 0));
+    if (db.select({ live: count() }).from(tenantUsage).where(isLive).get()?.live === keys.sizeOf(periodKey)) continue;
     for (const tenantKey of held.all(periodKey, knownTenants) as number[]) {
       if (!keys.has(periodKey, tenantKey)) note.run(periodKey, tenantKey, run.runKey);
     }
@@ -80,9 +79,16 @@ export function noteAbsences(connection: LedgerConnection, { run, keys, knownTen
 
 /** Those keys wait anew to be asked for. */
 export function noteAsked(connection: LedgerConnection, run: ClaimedRun, keys: readonly AbsentKey[]): void {
-  const wait = connection.prepare('UPDATE absences SET run_key = ? WHERE period_key = ? AND tenant_key = ?');
-  for (const { periodKey, tenantKey } of keys) wait.run(run.runKey, periodKey, tenantKey);
+  for (const { periodKey, tenantKey } of keys) {
+    const isKey = and(eq(absences.periodKey, periodKey), eq(absences.tenantKey, tenantKey));
+    query(connection).update(absences).set({ runKey: run.runKey }).where(isKey).run();
+  }
 }
+
+const forget = prepared((db) => {
+  const isPeriod = eq(absences.periodKey, sql.placeholder('periodKey'));
+  return db.delete(absences).where(and(isPeriod, eq(absences.tenantKey, sql.placeholder('tenantKey'))));
+});
 
 /** Whether the ledger holds keys of this workspace that its latest walks did not show. */
 export function hasAbsences(connection: LedgerConnection, run: ClaimedRun): boolean {
@@ -106,11 +112,10 @@ export function appendWithdrawals(
      SELECT ?, period_key, tenant_key, ${ENTRY_KINDS.withdrawn}, -credits_used, -request_count, 0, 0
      FROM tenant_usage WHERE period_key = ? AND tenant_key = ? AND withdrawn = 0`,
   );
-  const forget = connection.prepare('DELETE FROM absences WHERE period_key = ? AND tenant_key = ?');
   let entries = 0;
   for (const { periodKey, tenantKey } of withdrawals) {
     entries += append.run(run.runKey, periodKey, tenantKey).changes;
-    forget.run(periodKey, tenantKey);
+    forget(connection).run({ periodKey, tenantKey });
   }
   return entries;
 }

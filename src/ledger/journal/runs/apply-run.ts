@@ -6,8 +6,8 @@ import { query } from '../../store/query.ts';
 import { and, eq, gte, isNotNull, lte, max, min, ne, sql } from '../../store/schema/drizzle.ts';
 import { windowBounds } from '../../store/schema/keys.ts';
 import { runs } from '../../store/schema/run-tables.ts';
-import { periods, tenants, workspaces } from '../../store/schema/workspace-tables.ts';
-import { lastEntryId } from '../../store/subjects.ts';
+import { periods, workspaces } from '../../store/schema/workspace-tables.ts';
+import { lastEntryId, lastTenantKey } from '../../store/subjects.ts';
 import { bookAdjustments } from '../close/adjustments.ts';
 import type { RunStaging, WalkFacts } from '../staging/staging.ts';
 import { type AbsentKey, appendWithdrawals, hasAbsences, noteAbsences, noteAsked } from './absences.ts';
@@ -155,11 +155,7 @@ function readSaid(
  * returns by how much the new ones move up.
  */
 function addTenants(connection: Connection, run: ClaimedRun, staging: RunStaging): number {
-  const highest =
-    query(connection)
-      .select({ key: max(tenants.tenantKey) })
-      .from(tenants)
-      .get()?.key ?? 0;
+  const highest = lastTenantKey(connection);
   const shift = highest - staging.tenantBase;
   const insertOf = (rows: number): Database.Statement => {
     const places = Array.from({ length: rows }, () => '(?, ?, ?)').join(', ');
@@ -181,7 +177,7 @@ function addTenants(connection: Connection, run: ClaimedRun, staging: RunStaging
 
 /** Makes the periods met on the walk real, and marks every period of the window as covered, shown or not. */
 function addPeriods(connection: Connection, run: ClaimedRun, staging: RunStaging): void {
-  const { workspaceKey, runKey } = run;
+  const { workspaceKey } = run;
   const db = query(connection);
   const met = staging.periods.map(({ periodKey, period }) => {
     const { start: periodStart, end: periodEnd } = periodBounds(period);
@@ -191,8 +187,17 @@ function addPeriods(connection: Connection, run: ClaimedRun, staging: RunStaging
   const setWhere = sql`${ne(periods.periodStart, set.periodStart)} OR ${ne(periods.periodEnd, set.periodEnd)}`;
   if (met.length > 0)
     db.insert(periods).values(met).onConflictDoUpdate({ target: periods.periodKey, set, setWhere }).run();
-  const [from, to] = windowBounds(run.window);
-  db.update(periods)
+  coverPeriods(connection, run);
+}
+
+/** Marks every period of a run's window as covered by it. */
+export function coverPeriods(
+  connection: Connection,
+  { workspaceKey, runKey, window }: Pick<ClaimedRun, 'workspaceKey' | 'runKey' | 'window'>,
+): void {
+  const [from, to] = windowBounds(window);
+  query(connection)
+    .update(periods)
     .set({ coveredRunKey: runKey, figuresDigest: null })
     .where(and(eq(periods.workspaceKey, workspaceKey), gte(periods.period, from), lte(periods.period, to)))
     .run();

@@ -38,7 +38,7 @@ export interface DigestedRun {
 export interface DigestedEvent {
   previousDigest: string;
   eventSeq: number;
-  action: string;
+  action: 'close' | 'reopen';
   workspaceId: string;
   period: string;
   at: string;

@@ -1,5 +1,9 @@
 import type Database from 'better-sqlite3';
+import { query } from '../../store/query.ts';
+import { eq } from '../../store/schema/drizzle.ts';
 import { ENTRY_KINDS } from '../../store/schema/keys.ts';
+import { tenantUsage } from '../../store/schema/usage-tables.ts';
+import { periods } from '../../store/schema/workspace-tables.ts';
 import { OrderMemory } from '../staging/figure-columns.ts';
 import type { RunStaging } from '../staging/staging.ts';
 import type { ClaimedRun } from './claim-run.ts';
@@ -53,8 +57,7 @@ export function mergeStaged(connection: Connection, merge: Merge): Merged {
     compare: prepareAppend(connection, ROWS_A_STATEMENT),
     open: prepareOpen(connection, ROWS_A_STATEMENT),
   };
-  const remember = connection.prepare('UPDATE periods SET figures_digest = ? WHERE period_key = ?');
-  const held = connection.prepare('SELECT 1 FROM tenant_usage WHERE period_key = ? LIMIT 1').pluck();
+  const db = query(connection);
   const counts: EntryCounts = { opened: 0, increased: 0, decreased: 0, withdrawn: 0, restored: 0 };
   const changedPeriods = new Set<number>();
   const sameKeys = new Set<number>();
@@ -63,10 +66,11 @@ export function mergeStaged(connection: Connection, merge: Merge): Merged {
   for (const { periodKey } of staging.periods.sort((a, b) => a.periodKey - b.periodKey)) {
     const figures = staging.figuresOf(periodKey).inOrder(memory);
     const digest = shift === 0 ? figures.digest() : null;
-    remember.run(digest, periodKey);
+    db.update(periods).set({ figuresDigest: digest }).where(eq(periods.periodKey, periodKey)).run();
     // The state has held these very figures since the last run that covered the period: no need to compare them.
     const isSame = digest !== null && shownBefore.get(periodKey)?.equals(digest) === true;
-    const isNew = !isSame && held.get(periodKey) === undefined;
+    const held = db.select().from(tenantUsage).where(eq(tenantUsage.periodKey, periodKey)).limit(1);
+    const isNew = !isSame && held.get() === undefined;
     if (isSame || isNew) sameKeys.add(periodKey);
     if (isSame) continue;
     const entriesBefore = entries;

@@ -1,6 +1,9 @@
-import type { Statement } from 'better-sqlite3';
 import { canHaveHappened } from '../../../core/stored-time.ts';
 import type { LedgerConnection } from '../../store/file/open.ts';
+import { prepared, query } from '../../store/query.ts';
+import { asc, eq, gt, max, or, sql } from '../../store/schema/drizzle.ts';
+import { runs } from '../../store/schema/run-tables.ts';
+import { workspaces } from '../../store/schema/workspace-tables.ts';
 
 type SlotKind = 'scheduled' | 'reconcile';
 
@@ -19,15 +22,24 @@ export interface SlotRecord {
   refused: boolean;
 }
 
-interface RunRow {
-  runKey: number;
-  workspaceId: string;
-  kind: SlotKind | 'manual';
-  slot: string | null;
-  status: string;
-  finishedAt: string | null;
-  errorCode: string | null;
-}
+const { runKey, kind, slot, status, finishedAt, errorCode } = runs;
+const COLUMNS = { runKey, workspaceId: workspaces.workspaceId, kind, slot, status, finishedAt, errorCode };
+type RunRow = Pick<typeof runs.$inferSelect, Exclude<keyof typeof COLUMNS, 'workspaceId'>> & { workspaceId: string };
+
+/** The runs that are new, and those that were running, in their order. */
+const changedRuns = prepared((db) =>
+  db
+    .select(COLUMNS)
+    .from(runs)
+    .innerJoin(workspaces, eq(workspaces.workspaceKey, runs.workspaceKey))
+    .where(
+      or(
+        gt(runKey, sql.placeholder('lastKey')),
+        sql`${runKey} IN (SELECT value FROM json_each(${sql.placeholder('running')}))`,
+      ),
+    )
+    .orderBy(asc(runKey)),
+);
 
 const NOTHING: SlotRecord = {
   ...{ doneSlot: null, failures: 0, refused: false },
@@ -40,18 +52,12 @@ const STOPS: readonly (string | null)[] = ['stopping', 'cancelled'];
 /** Runs of one workspace that the first look goes back at most, in search of one that was published. */
 const FIRST_LOOK_ROWS = 5000;
 
-const SELECT_RUNS = `SELECT run_key AS runKey, workspace_id AS workspaceId, kind, slot, status,
-  finished_at AS finishedAt, error_code AS errorCode FROM runs JOIN workspaces USING (workspace_key)`;
-
 /**
  * Follows which slots are done. Only a published run does a slot; runs that failed are counted, so that the slot is tried
  * again. Each look reads only what is new since the one before: an ended run stays as it is for as long as it is kept.
  */
 export class SlotLog {
   readonly #connection: LedgerConnection;
-  readonly #version: Statement;
-  readonly #ended: Statement;
-  readonly #news: Statement;
   readonly #records = new Map<string, SlotRecord>();
   readonly #running = new Set<number>();
   #lastKey: number | null = null;
@@ -60,11 +66,6 @@ export class SlotLog {
 
   constructor(connection: LedgerConnection) {
     this.#connection = connection;
-    this.#version = connection.prepare('PRAGMA data_version').pluck();
-    this.#ended = connection.prepare(
-      `${SELECT_RUNS} WHERE run_key IN (SELECT value FROM json_each(?)) AND status <> 'running' ORDER BY run_key`,
-    );
-    this.#news = connection.prepare(`${SELECT_RUNS} WHERE run_key > ? ORDER BY run_key`);
   }
 
   /** The record as of now; an empty one for a workspace that the ledger does not know. */
@@ -75,32 +76,39 @@ export class SlotLog {
 
   /** Asked for hundreds of workspaces in a row, and little is written meanwhile. */
   #refresh(): void {
-    const version = this.#version.get();
+    const version = this.#connection.pragma('data_version', { simple: true });
     if (version === this.#seenVersion) return;
-    if (this.#lastKey === null) this.#takeHistory();
-    for (const row of this.#ended.all(JSON.stringify([...this.#running])) as RunRow[]) this.#take(row);
-    for (const row of this.#news.all(this.#lastKey) as RunRow[]) this.#take(row);
+    const lastKey = this.#lastKey ?? this.#takeHistory();
+    const running = JSON.stringify([...this.#running]);
+    for (const row of changedRuns(this.#connection).all({ lastKey, running })) this.#take(row);
     this.#seenVersion = version;
   }
 
-  /** Of each workspace the runs since the latest published one of each kind. */
-  #takeHistory(): void {
-    this.#lastKey = this.#connection.prepare('SELECT coalesce(max(run_key), 0) FROM runs').pluck().get() as number;
-    const keys = this.#connection.prepare('SELECT workspace_key FROM workspaces').pluck().all() as number[];
+  /** Of each workspace the runs since the latest published one of each kind. Returns the last run of all. */
+  #takeHistory(): number {
+    const db = query(this.#connection);
+    const lastKey =
+      db
+        .select({ last: max(runKey) })
+        .from(runs)
+        .get()?.last ?? 0;
+    this.#lastKey = lastKey;
     const backwards = this.#connection.prepare(
-      `${SELECT_RUNS} WHERE workspace_key = ? AND run_key <= ? ORDER BY run_key DESC LIMIT ?`,
+      `SELECT run_key AS runKey, kind, slot, status, finished_at AS finishedAt, error_code AS errorCode FROM runs
+       WHERE workspace_key = ? AND run_key <= ? ORDER BY run_key DESC LIMIT ${FIRST_LOOK_ROWS}`,
     );
-    for (const workspaceKey of keys) {
+    for (const { workspaceKey, workspaceId } of db.select().from(workspaces).all()) {
       const rows: RunRow[] = [];
       const open = new Set<string>(KINDS);
-      for (const found of backwards.iterate(workspaceKey, this.#lastKey, FIRST_LOOK_ROWS)) {
-        const row = found as RunRow;
+      for (const found of backwards.iterate(workspaceKey, lastKey)) {
+        const row = { ...(found as Omit<RunRow, 'workspaceId'>), workspaceId };
         rows.push(row);
         if (row.status === 'applied') open.delete(row.kind);
         if (open.size === 0) break;
       }
       for (const row of rows.reverse()) this.#take(row);
     }
+    return lastKey;
   }
 
   #take(row: RunRow): void {

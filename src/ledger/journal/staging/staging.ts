@@ -1,6 +1,7 @@
 import type Database from 'better-sqlite3';
 import type { Period } from '../../../core/period.ts';
 import { periodKeyOf } from '../../store/schema/keys.ts';
+import { lastTenantKey } from '../../store/subjects.ts';
 import { FigureColumns } from './figure-columns.ts';
 import type { KeySet } from './key-set.ts';
 import { knownTenants } from './known-tenants.ts';
@@ -58,7 +59,7 @@ export class RunStaging {
   constructor(connection: Connection, workspaceKey: number, window: Window) {
     this.#workspaceKey = workspaceKey;
     this.#window = window;
-    this.tenantBase = Number(connection.prepare('SELECT coalesce(max(tenant_key), 0) FROM tenants').pluck().get());
+    this.tenantBase = lastTenantKey(connection);
     this.#tenants = knownTenants(connection, workspaceKey);
   }
 

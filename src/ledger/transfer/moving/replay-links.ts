@@ -1,3 +1,4 @@
+import { insertEvent } from '../../journal/close/close-period.ts';
 import {
   changesToCover,
   createLinkDigests,
@@ -6,6 +7,7 @@ import {
   headOfChain,
 } from '../../journal/runs/digest.ts';
 import type { LedgerConnection } from '../../store/file/open.ts';
+import { periodKeyOf } from '../../store/schema/keys.ts';
 import type { MovedWorkspace } from './moved-workspace.ts';
 
 interface MovedLink {
@@ -98,21 +100,14 @@ function prepareAppendEvent(connection: LedgerConnection, workspaceKey: number) 
        WHERE e.event_seq = ?`,
     )
     .safeIntegers();
-  const write = connection.prepare(
-    `INSERT INTO period_events (event_seq, workspace_key, period_key, action, at, actor, note, forced, overridden, tenants,
-       credits_used, request_count, last_entry_id, previous_digest, digest)
-     VALUES (@eventSeq, @workspaceKey, (SELECT period_key FROM main.periods WHERE workspace_key = @workspaceKey AND period = @period),
-       @action, @at, @actor, @note, @forced, @overridden, @tenants, @creditsUsed, @requestCount, @lastEntryId, @previousDigest,
-       @digest)`,
-  );
   return (digestOf: (event: DigestedEvent) => string, link: MovedLink, previousDigest: string): string => {
-    const row = read.get(link.old) as Omit<DigestedEvent, 'forced' | 'lastEntryId'> & Record<string, bigint>;
+    const stored = read.get(link.old) as Omit<DigestedEvent, 'forced' | 'lastEntryId'> & Record<string, bigint>;
     const event: DigestedEvent = {
-      ...row,
-      ...{ previousDigest, eventSeq: link.seq, forced: Number(row.forced), lastEntryId: Number(row.lastEntryId) },
+      ...stored,
+      ...{ previousDigest, eventSeq: link.seq, forced: Number(stored.forced), lastEntryId: Number(stored.lastEntryId) },
     };
     const digest = digestOf(event);
-    write.run({ ...event, workspaceKey, digest });
+    insertEvent(connection, event, { workspaceKey, periodKey: periodKeyOf(workspaceKey, event.period), digest });
     return digest;
   };
 }

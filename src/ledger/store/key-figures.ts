@@ -1,0 +1,24 @@
+import type Database from 'better-sqlite3';
+import { perConnection } from './query.ts';
+
+/** What stands of a tenant in a period. */
+export interface KeyFigures {
+  credits: bigint;
+  requests: bigint;
+  withdrawn: boolean;
+}
+
+/** Undefined for a tenant without a record. */
+type FiguresReader = (periodKey: number, tenantKey: number) => KeyFigures | undefined;
+
+/** Returns what reads them. Rules ask for many tenants: it is SQL by hand. */
+export const figuresReader: (connection: Database.Database) => FiguresReader = perConnection((connection) => {
+  const read = connection
+    .prepare('SELECT credits_used, request_count, withdrawn FROM tenant_usage WHERE period_key = ? AND tenant_key = ?')
+    .safeIntegers()
+    .raw();
+  return (periodKey, tenantKey) => {
+    const row = read.get(periodKey, tenantKey) as [bigint, bigint, bigint] | undefined;
+    return row && { credits: row[0], requests: row[1], withdrawn: row[2] === 1n };
+  };
+});
