@@ -1,6 +1,6 @@
 import type Database from 'better-sqlite3';
-import { query } from '../../store/query.ts';
-import { eq } from '../../store/schema/drizzle.ts';
+import { prepared } from '../../store/query.ts';
+import { eq, sql } from '../../store/schema/drizzle.ts';
 import { ENTRY_KINDS } from '../../store/schema/keys.ts';
 import { tenantUsage } from '../../store/schema/usage-tables.ts';
 import { periods } from '../../store/schema/workspace-tables.ts';
@@ -47,6 +47,21 @@ export interface Merged {
   sameKeys: ReadonlySet<number>;
 }
 
+const { placeholder } = sql;
+const rememberFigures = prepared((db) =>
+  db
+    .update(periods)
+    .set({ figuresDigest: sql`${placeholder('digest')}` })
+    .where(eq(periods.periodKey, placeholder('periodKey'))),
+);
+const anyFigures = prepared((db) =>
+  db
+    .select()
+    .from(tenantUsage)
+    .where(eq(tenantUsage.periodKey, placeholder('periodKey')))
+    .limit(1),
+);
+
 /**
  * Appends an entry for each staged record that is new or differs, in the order of the ledger's keys, and brings the state
  * up to it, one period at a time; returns how many entries there are of each kind.
@@ -57,7 +72,6 @@ export function mergeStaged(connection: Connection, merge: Merge): Merged {
     compare: prepareAppend(connection, ROWS_A_STATEMENT),
     open: prepareOpen(connection, ROWS_A_STATEMENT),
   };
-  const db = query(connection);
   const counts: EntryCounts = { opened: 0, increased: 0, decreased: 0, withdrawn: 0, restored: 0 };
   const changedPeriods = new Set<number>();
   const sameKeys = new Set<number>();
@@ -66,11 +80,10 @@ export function mergeStaged(connection: Connection, merge: Merge): Merged {
   for (const { periodKey } of staging.periods.sort((a, b) => a.periodKey - b.periodKey)) {
     const figures = staging.figuresOf(periodKey).inOrder(memory);
     const digest = shift === 0 ? figures.digest() : null;
-    db.update(periods).set({ figuresDigest: digest }).where(eq(periods.periodKey, periodKey)).run();
+    rememberFigures(connection).run({ digest, periodKey });
     // The state has held these very figures since the last run that covered the period: no need to compare them.
     const isSame = digest !== null && shownBefore.get(periodKey)?.equals(digest) === true;
-    const held = db.select().from(tenantUsage).where(eq(tenantUsage.periodKey, periodKey)).limit(1);
-    const isNew = !isSame && held.get() === undefined;
+    const isNew = !isSame && anyFigures(connection).get({ periodKey }) === undefined;
     if (isSame || isNew) sameKeys.add(periodKey);
     if (isSame) continue;
     const entriesBefore = entries;
