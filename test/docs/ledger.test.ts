@@ -13,9 +13,9 @@ const DOCUMENT = join(ROOT, 'docs/ledger.md');
 const text = readFileSync(DOCUMENT, 'utf8');
 
 describe('the script that recomputes a digest with sqlite3 and sha256sum', () => {
-  test('gives the digest of every run, whatever its entries, names and adjustments are', () => {
+  test('gives the digest of every run, whatever its entries, names and adjustments are', async () => {
     demandTools('sqlite3', 'sha256sum');
-    const { connection, path } = ledgerFile();
+    const { connection, path } = await ledgerFile();
     const runs = publishedRuns(connection);
     expect(runs.length).toBeGreaterThan(10);
     const script = digestScript();
@@ -25,9 +25,9 @@ describe('the script that recomputes a digest with sqlite3 and sha256sum', () =>
     }
   });
 
-  test('gives another one when an entry was edited', () => {
+  test('gives another one when an entry was edited', async () => {
     demandTools('sqlite3', 'sha256sum');
-    const { connection, path } = ledgerFile((ledger) =>
+    const { connection, path } = await ledgerFile((ledger) =>
       ledger.exec(
         'DROP TRIGGER usage_entries_no_update; UPDATE usage_entries SET credits_after = 1 WHERE entry_id = 1',
       ),
@@ -45,8 +45,8 @@ describe('the script that recomputes a digest with sqlite3 and sha256sum', () =>
   });
 });
 
-test('the SQL of what the ledger said at a time agrees with `--as-of`', () => {
-  const { connection } = ledgerFile();
+test('the SQL of what the ledger said at a time agrees with `--as-of`', async () => {
+  const { connection } = await ledgerFile();
   const sql = block('sql');
   const at = '2026-01-10T15:00:02.000Z';
   const asked = sql
@@ -63,8 +63,8 @@ test('the SQL of what the ledger said at a time agrees with `--as-of`', () => {
   );
 });
 
-test('credits and adjustments summed over all periods are what the service says', () => {
-  const { connection } = ledgerFile();
+test('credits and adjustments summed over all periods are what the service says', async () => {
+  const { connection } = await ledgerFile();
   const sums = (sql: string): unknown[] => connection.prepare(sql).safeIntegers().raw().all();
   expect(
     sums(
@@ -110,8 +110,8 @@ describe('the columns of the views', () => {
       'CREATE VIEW finance_new AS SELECT 1 AS a',
       'finance_new is not described',
     ],
-  ])('are found wanting when %s', (_, sql, message) => {
-    const { path } = ledgerFile((ledger) => ledger.exec(`DROP VIEW finance_freshness; ${sql}`));
+  ])('are found wanting when %s', async (_, sql, message) => {
+    const { path } = await ledgerFile((ledger) => ledger.exec(`DROP VIEW finance_freshness; ${sql}`));
     const { status, stderr } = checkColumns('--ledger', path);
     expect(status).toBe(1);
     expect(stderr).toContain(message);
@@ -138,11 +138,10 @@ function digestScript(): string {
 }
 
 /** A rich ledger as a file, changed first when asked. */
-function ledgerFile(change?: (connection: LedgerConnection) => unknown): {
-  connection: LedgerConnection;
-  path: string;
-} {
-  const connection = buildRichLedger();
+async function ledgerFile(
+  change?: (connection: LedgerConnection) => unknown,
+): Promise<{ connection: LedgerConnection; path: string }> {
+  const connection = await buildRichLedger();
   change?.(connection);
   const path = join(temporaryFolder(), 'ledger.db');
   writeFileSync(path, connection.serialize());

@@ -16,7 +16,7 @@ const replica = fileReplica(SCHEMA);
 let connection: LedgerConnection;
 
 beforeEach(async () => {
-  connection = buildRichLedger();
+  connection = await buildRichLedger();
   await replica().query('TRUNCATE ledgers');
   await send();
 });

@@ -12,8 +12,8 @@ const HELD = {
   flag: ['bigint'],
 } as const;
 
-test('each column of each view holds what it is said to hold, and gives all rows', () => {
-  const connection = buildRichLedger();
+test('each column of each view holds what it is said to hold, and gives all rows', async () => {
+  const connection = await buildRichLedger();
   for (const view of financeViews(connection)) {
     const columns = viewColumns(connection, view);
     const rows = [...viewSheet(connection, view).rows];

@@ -1,16 +1,17 @@
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { AppError } from '../../src/core/errors.ts';
-import { chargeRun } from '../../src/ledger/journal/charges/charge-run.ts';
-import { type ApplyResult, applyRun } from '../../src/ledger/journal/runs/apply-run.ts';
-import { type ClaimedRun, claimRun, type RunKind } from '../../src/ledger/journal/runs/claim-run.ts';
+import type { RunKind } from '../../src/ledger/journal/runs/claim-run.ts';
 import type { StagedRecord } from '../../src/ledger/journal/staging/staged-record.ts';
-import { RunStaging } from '../../src/ledger/journal/staging/staging.ts';
 import { type LedgerConnection, openForWriting } from '../../src/ledger/store/file/open.ts';
 import { migrateLedger } from '../../src/ledger/store/schema/migrate.ts';
 import type { UsageSource } from '../../src/sync/sync-deps.ts';
+import type { Desk, OpenRun } from '../../src/writer/commands/desk.ts';
+import { runCommands } from '../../src/writer/commands/run-commands.ts';
+import { plainDesk } from '../../src/writer/open-desk.ts';
 import { listingOf } from './run/listing.ts';
-import { realRun, writerOn } from './run/real-run.ts';
+import { LOG_ROUTES, realRun, writerOn } from './run/real-run.ts';
+import { workspaceConfig } from './run/workspace-config.ts';
 import type { Applied } from './sandbox-fixture.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 import { NOON } from './time/test-clock.ts';
@@ -37,18 +38,21 @@ export interface ClaimOptions {
   nowMs?: number;
 }
 
-/** A run that has claimed its workspace and has staging to walk into. */
-export interface RunUnderWay {
-  run: ClaimedRun;
-  staging: RunStaging;
+/** A run that has claimed its workspace and has staging to walk into, on the desk of its writer. */
+export interface RunUnderWay extends OpenRun {
+  desk: Desk;
 }
 
 export function beginRun(connection: LedgerConnection, options: ClaimOptions = {}): RunUnderWay {
   const { workspaceId = 'ws-1', kind = 'manual', slot = null, nowMs = NOON } = options;
   const window = { from: null, to: null };
-  const run = claimRun(connection, { workspaceId, workspaceName: workspaceId, kind, slot, window, nowMs });
-  if (!('runKey' in run)) throw new Error(`the slot was done by ${run.doneBy}`);
-  return { run, staging: new RunStaging(connection, run.workspaceKey, window) };
+  const desk = plainDesk(connection);
+  const claimed = runCommands.claimRun(desk, {
+    ...{ workspaceId, workspaceName: workspaceId, kind, slot, window, nowMs },
+  });
+  const open = 'runKey' in claimed ? desk.runs.get(claimed.runKey) : undefined;
+  if (open === undefined) throw new Error('the slot was done');
+  return { ...open, desk };
 }
 
 /** Stages the records as one page of one walk. */
@@ -58,37 +62,30 @@ export function stageWalk({ staging }: RunUnderWay, records: readonly StagedReco
   staging.stagePage(1, content, Buffer.from(records.map((record) => record.tenantId).join()));
 }
 
-export function applyWalk(
-  connection: LedgerConnection,
-  { run, staging }: RunUnderWay,
-  nowMs = NOON,
-): ApplyResult<null> {
-  const result = applyRun(connection, {
-    run,
-    staging,
-    facts: staging.finishWalk(),
-    walk: { walkNumber: 1, startedAtMs: nowMs, finishedAtMs: nowMs, verdict: 'accepted', signs: [] },
-    withdrawals: [],
-    nowMs,
-    afterMerge: (merged) => {
-      chargeRun(merged);
-      return null;
-    },
+export function applyWalk({ desk, run, staging }: RunUnderWay, nowMs = NOON) {
+  const { alerts: rules, lookbackPeriods, settleHours } = workspaceConfig('', { id: run.workspaceId });
+  const times = { startedAtMs: nowMs, finishedAtMs: nowMs };
+  return runCommands.applyRun(desk, {
+    runKey: run.runKey,
+    walk: { walkNumber: 1, ...times, facts: staging.finishWalk(), verdict: 'accepted', signs: [] },
+    ...{ withdrawals: [], unconfirmed: [], nowMs },
+    alerts: { rules, lookbackPeriods, settleHours, channels: LOG_ROUTES },
   });
-  return result;
 }
 
-/** One run in which the service lists these records; what it does not list, the tenants' histories still have. */
+/**
+ * One run in which the service lists these records. Of what it does not list, the tenants' histories can be had, and lack it,
+ * too, only when `withdraws`.
+ */
 export function publish(
   connection: LedgerConnection,
   records: readonly StagedRecord[],
-  { workspaceId = 'ws-1', nowMs = NOON, ...request }: ClaimOptions = {},
+  { workspaceId = 'ws-1', nowMs = NOON, withdraws = false, ...request }: ClaimOptions & { withdraws?: boolean } = {},
 ): Promise<Applied> {
   const perPage = Math.max(1, records.length);
-  const source: UsageSource = {
-    ...listingOf(workspaceId, records, perPage),
-    getTenantUsage: () => Promise.reject(new AppError('network', 'no history is to be had')),
-  };
+  const listing = listingOf(workspaceId, records, perPage);
+  const unknown = () => Promise.reject(new AppError('network', 'no history is to be had'));
+  const source: UsageSource = withdraws ? listing : { ...listing, getTenantUsage: unknown };
   const workspace = { id: workspaceId, name: workspaceId, perPage };
   return realRun({ writer: writerOn(connection), source, now: () => nowMs, workspace, ...request });
 }

@@ -198,7 +198,7 @@ test('runs are counted when they have ended, and only once', async () => {
   expect(probe.runs()).toEqual(first);
 
   stageWalk(underWay, [usageRecord('acme', 11)]);
-  applyWalk(connection, underWay);
+  applyWalk(underWay);
   failRun(connection, run, { status: 'unstable', code: 'x', message: 'x', pages: 1, records: 1 }, NOON);
   const second = [
     { workspaceId: 'ws-1', status: 'applied', count: 3, seconds: 0, pages: 3, records: 3 },

@@ -4,14 +4,13 @@ import { addPeriods } from '../../../../src/core/period.ts';
 import { verifyLedger } from '../../../../src/ledger/audit/verify/verify.ts';
 import { bookAdjustments } from '../../../../src/ledger/journal/close/adjustments.ts';
 import { closePeriod, type PeriodEvent, reopenPeriod } from '../../../../src/ledger/journal/close/close-period.ts';
-import { type AbsentKey, absentAgain } from '../../../../src/ledger/journal/runs/absences.ts';
-import { applyRun } from '../../../../src/ledger/journal/runs/apply-run.ts';
 import type { StagedRecord } from '../../../../src/ledger/journal/staging/staged-record.ts';
 import type { LedgerConnection } from '../../../../src/ledger/store/file/open.ts';
 import { periodKeyOf } from '../../../../src/ledger/store/schema/keys.ts';
 import { type LedgerView, viewLedger } from '../../../support/ledger-view.ts';
-import { beginRun, openLedger, publish, stageWalk, usageRecord } from '../../../support/open-ledger.ts';
+import { openLedger, publish, usageRecord } from '../../../support/open-ledger.ts';
 import { rejection } from '../../../support/rejection.ts';
+import type { Applied } from '../../../support/sandbox-fixture.ts';
 import { NOON } from '../../../support/time/test-clock.ts';
 
 const HOUR = 3_600_000;
@@ -72,8 +71,7 @@ test.each(LATER)(
     const { connection, view } = await openClosed();
     const closed = figures(view, FEBRUARY);
 
-    withdrawing(connection, [...records, MARCH_RECORD], NOON + HOUR);
-    withdrawing(connection, [...records, MARCH_RECORD], NOON + 2 * HOUR);
+    for (const hours of [1, 2]) await withdrawing(connection, [...records, MARCH_RECORD], NOON + hours * HOUR);
 
     expect(figures(view, FEBRUARY)).toEqual(closed);
     expect(bookings(view)).toEqual(booked.map((line) => `${line} 2026-02 -> 2026-03`));
@@ -84,7 +82,7 @@ test.each(LATER)(
 test('what was withdrawn after the close and comes back is adjusted back', async () => {
   const { connection, view } = await openClosed();
   const closed = figures(view, FEBRUARY);
-  for (const hours of [1, 2]) withdrawing(connection, [A, MARCH_RECORD], NOON + hours * HOUR);
+  for (const hours of [1, 2]) await withdrawing(connection, [A, MARCH_RECORD], NOON + hours * HOUR);
 
   await publish(connection, [A, B, MARCH_RECORD], { nowMs: NOON + 3 * HOUR });
 
@@ -280,19 +278,8 @@ function reopen(connection: LedgerConnection, period: string, nowMs = NOON): Per
 }
 
 /** Publishes a walk; what it misses for the second time is withdrawn. */
-function withdrawing(connection: LedgerConnection, records: StagedRecord[], nowMs: number): void {
-  const underWay = beginRun(connection, { nowMs });
-  stageWalk(underWay, records);
-  const facts = underWay.staging.finishWalk();
-  const withdrawals: AbsentKey[] = absentAgain(connection, underWay.run, underWay.staging.keys);
-  applyRun(connection, {
-    ...underWay,
-    facts,
-    walk: { walkNumber: 1, startedAtMs: nowMs, finishedAtMs: nowMs, verdict: 'accepted', signs: [] },
-    withdrawals,
-    nowMs,
-    afterMerge: () => null,
-  });
+function withdrawing(connection: LedgerConnection, records: StagedRecord[], nowMs: number): Promise<Applied> {
+  return publish(connection, records, { nowMs, withdraws: true });
 }
 
 function figures(view: LedgerView, period: string) {

@@ -15,8 +15,8 @@ test('tenants that two processes add between claim and apply get numbers of thei
   stageWalk(first, [usageRecord('a', 10), usageRecord('b', 20), usageRecord('c', 30)]);
   stageWalk(second, [usageRecord('known', 2), usageRecord('c', 300), usageRecord('d', 400)]);
 
-  applyWalk(one.connection, first);
-  const { runId } = applyWalk(two.connection, second);
+  applyWalk(first);
+  const { runId } = applyWalk(second);
 
   const view = viewLedger(one.path);
   const stored = view.rows('SELECT workspace_id, tenant_id, credits_used FROM finance_usage ORDER BY credits_used');
@@ -111,12 +111,12 @@ test('what fails after the merge takes the whole run back, and the run can be en
     "CREATE TEMP TRIGGER full BEFORE UPDATE OF digest ON main.runs BEGIN SELECT RAISE(ABORT, 'disk full'); END",
   );
 
-  expect(() => applyWalk(connection, underWay)).toThrow('disk full');
+  expect(() => applyWalk(underWay)).toThrow('disk full');
 
   expect(view.dump()).toBe(before);
   expect(view.value('SELECT count(*) FROM tenants')).toBe(1n);
   connection.exec('DROP TRIGGER full');
-  expect(applyWalk(connection, underWay).entries).toBe(2);
+  expect(applyWalk(underWay).entries).toBe(2);
   expect(verifyLedger(connection).faults).toEqual([]);
 });
 

@@ -51,7 +51,7 @@ test('an expired lease is taken over, and the run that slept through it publishe
   const view = viewLedger(path);
   const before = view.dump();
   const heads = view.rows('SELECT * FROM runs');
-  expect(thrown(() => applyWalk(connection, sleeper))).toBeInstanceOf(FencedError);
+  expect(thrown(() => applyWalk(sleeper))).toBeInstanceOf(FencedError);
   expect(view.dump()).toBe(before);
   expect(view.rows('SELECT * FROM runs')).toEqual(heads);
   expect(view.rows('SELECT status, error_code FROM finance_runs')).toEqual([
@@ -67,7 +67,7 @@ test('a run is fenced also after the one that took over has published and let go
   stageWalk(sleeper, [usageRecord('a', 100)]);
   await publish(openLedger(path).connection, [usageRecord('a', 200)], { nowMs: NOON + LEASE_MS });
 
-  expect(thrown(() => applyWalk(connection, sleeper))).toBeInstanceOf(FencedError);
+  expect(thrown(() => applyWalk(sleeper))).toBeInstanceOf(FencedError);
   expect(renewLease(connection, sleeper.run, NOON)).toBe(false);
   expect(viewLedger(path).value('SELECT credits_used FROM finance_usage')).toBe(200n);
 });

@@ -45,7 +45,7 @@ test.each(['credits', 'requests'] as const)(
     const underWay = beginRun(other);
     expect(() => {
       stageWalk(underWay, [none]);
-      applyWalk(other, underWay);
+      applyWalk(underWay);
     }).toThrow(expect.objectContaining({ code: 'figure_too_large' }));
     expect(await codeOf(connection, [{ ...usageRecord('a', 1), [field]: -LARGEST }])).toBeNull();
     expect(await codeOf(connection, [{ ...usageRecord('a', 1), [field]: 0 }])).toBeNull();

@@ -28,8 +28,8 @@ interface Column {
   type: string;
 }
 
-test('whatever stands in a column of text or bytes, verify says what it finds and never ends with an error', () => {
-  const connection = buildRichLedger();
+test('whatever stands in a column of text or bytes, verify says what it finds and never ends with an error', async () => {
+  const connection = await buildRichLedger();
   const card = { name: 'List', from_period: '2025-01', currency: 'EUR', price_per_credit: '0.01' };
   setCards(connection, { cards: [card], source: 'configuration', nowMs: Date.UTC(2026, 1, 5) });
   dropTriggers(connection);
@@ -57,16 +57,19 @@ test('whatever stands in a column of text or bytes, verify says what it finds an
   expect(thrown).toEqual([]);
 }, 120_000);
 
-test.each(['{', 'null', '[]', '{}'])('a rate card that is %s is a fault of the money, and of the row', (definition) => {
-  const connection = buildRichLedger();
-  const card = { name: 'List', from_period: '2025-01', currency: 'EUR', price_per_credit: '0.01' };
-  setCards(connection, { cards: [card], source: 'configuration', nowMs: Date.UTC(2026, 1, 5) });
-  dropTriggers(connection);
-  connection.prepare('UPDATE rate_cards SET definition = ?').run(definition);
-  const checks = verifyLedger(connection, [checkMoney]).faults.map(({ check }) => check);
-  expect(checks).toContain('money');
-  expect(checks).toContain('controls');
-});
+test.each(['{', 'null', '[]', '{}'])(
+  'a rate card that is %s is a fault of the money, and of the row',
+  async (definition) => {
+    const connection = await buildRichLedger();
+    const card = { name: 'List', from_period: '2025-01', currency: 'EUR', price_per_credit: '0.01' };
+    setCards(connection, { cards: [card], source: 'configuration', nowMs: Date.UTC(2026, 1, 5) });
+    dropTriggers(connection);
+    connection.prepare('UPDATE rate_cards SET definition = ?').run(definition);
+    const checks = verifyLedger(connection, [checkMoney]).faults.map(({ check }) => check);
+    expect(checks).toContain('money');
+    expect(checks).toContain('controls');
+  },
+);
 
 function dropTriggers(connection: LedgerConnection): void {
   const triggers = connection.prepare("SELECT name FROM sqlite_schema WHERE type = 'trigger'").pluck().all();

@@ -1,6 +1,9 @@
 import { isoTime } from '../../../../../src/core/clock.ts';
 import type { LedgerConnection } from '../../../../../src/ledger/store/file/open.ts';
 
+/** The keys of its alerts; whatever the rules find gets later ones or earlier ones. */
+const [FIRST, SECOND] = [101, 102];
+
 /** Two rows of each guarded table, some changed since, and a notification that is gone. */
 export function addGuardedRows(connection: LedgerConnection, nowMs: number): void {
   const at = isoTime(nowMs);
@@ -22,29 +25,52 @@ export function addGuardedRows(connection: LedgerConnection, nowMs: number): voi
   ]);
   const alert = { rule_version: 1, workspace_key: 1, tenant_key: 1, stage: 'pace', last_changed_at: at, revision: 1 };
   insert('alerts', [
-    { alert_id: 'al_1', rule: 'jump', period_key: null, severity: 'warning', state: 'pending', ...alert },
-    { alert_id: 'al_2', rule: 'trend', period_key: null, severity: 'critical', state: 'firing', ...alert },
+    {
+      alert_key: FIRST,
+      alert_id: 'al_1',
+      rule: 'jump',
+      period_key: null,
+      severity: 'warning',
+      state: 'pending',
+      ...alert,
+    },
+    {
+      alert_key: SECOND,
+      alert_id: 'al_2',
+      rule: 'trend',
+      period_key: null,
+      severity: 'critical',
+      state: 'firing',
+      ...alert,
+    },
   ]);
   const transition = { state: 'firing', stage: 'pace', actor: 'run', at, silent: 0, evidence: '{"a":1}' };
   insert('alert_transitions', [
-    { alert_key: 1, revision: 1, change: 'pending', run_key: 1, current_credits: 7, ...transition },
-    { alert_key: 2, revision: 1, change: 'fired', run_key: 2, current_credits: 9, ...transition },
+    { alert_key: FIRST, revision: 1, change: 'pending', run_key: 1, current_credits: 7, ...transition },
+    { alert_key: SECOND, revision: 1, change: 'fired', run_key: 2, current_credits: 9, ...transition },
   ]);
   insert('alert_feedback', [
-    { alert_key: 1, label: 'real', note: null, actor: 'ada', at },
-    { alert_key: 2, label: 'false', note: 'a test', actor: 'bob', at },
+    { alert_key: FIRST, label: 'real', note: null, actor: 'ada', at },
+    { alert_key: SECOND, label: 'false', note: 'a test', actor: 'bob', at },
   ]);
   const notification = { channel: 'ops', created_at: at, next_attempt_at: at };
   insert('outbox', [
     {
       notification_id: 'al_1.1.ops',
-      alert_key: 1,
+      alert_key: FIRST,
       revision: 1,
       payload: '{"id":1}',
       state: 'pending',
       ...notification,
     },
-    { notification_id: 'al_2.1.ops', alert_key: 2, revision: 1, payload: '{"id":2}', state: 'held', ...notification },
+    {
+      notification_id: 'al_2.1.ops',
+      alert_key: SECOND,
+      revision: 1,
+      payload: '{"id":2}',
+      state: 'held',
+      ...notification,
+    },
     { notification_id: 'old', alert_key: null, revision: null, payload: '{}', state: 'delivered', ...notification },
   ]);
   const card = { digest: 'd', source: 'import', recorded_at: at, after_seq: 1 };
@@ -58,7 +84,7 @@ export function addGuardedRows(connection: LedgerConnection, nowMs: number): voi
   ]);
   connection.exec(`
     UPDATE silences SET ended_at = '${at}', ended_by = 'bob' WHERE silence_key = 1;
-    UPDATE alerts SET state = 'firing', current_credits = 12 WHERE alert_key = 1;
+    UPDATE alerts SET state = 'firing', current_credits = 12 WHERE alert_key = ${FIRST};
     UPDATE outbox SET state = 'delivered', attempts = 1, delivered_at = '${at}' WHERE notification_id = 'al_1.1.ops';
     UPDATE rate_cards SET retired_at = '${at}', retired_after_seq = 2;
     DELETE FROM outbox WHERE notification_id = 'old'`);

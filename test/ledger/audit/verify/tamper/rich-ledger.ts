@@ -1,17 +1,17 @@
 import Database from 'better-sqlite3';
 import { closePeriod, reopenPeriod } from '../../../../../src/ledger/journal/close/close-period.ts';
-import { absentAgain } from '../../../../../src/ledger/journal/runs/absences.ts';
-import { type ApplyResult, applyRun } from '../../../../../src/ledger/journal/runs/apply-run.ts';
 import { failRun } from '../../../../../src/ledger/journal/runs/fail-run.ts';
-import { recordWalk } from '../../../../../src/ledger/journal/runs/walks.ts';
 import type { StagedRecord } from '../../../../../src/ledger/journal/staging/staged-record.ts';
 import type { LedgerConnection } from '../../../../../src/ledger/store/file/open.ts';
 import { migrateInMemory } from '../../../../../src/ledger/store/schema/migrate.ts';
-import { beginRun, type RunUnderWay, usageRecord } from '../../../../support/open-ledger.ts';
+import { beginRun, usageRecord } from '../../../../support/open-ledger.ts';
+import { listingOf } from '../../../../support/run/listing.ts';
+import { realRun, writerOn } from '../../../../support/run/real-run.ts';
+import type { Applied } from '../../../../support/sandbox-fixture.ts';
 import { addGuardedRows } from './guarded-rows.ts';
 
 const HOUR_MS = 3_600_000;
-const RECORDS_A_PAGE = 4;
+const PER_PAGE = 4;
 
 /** What the service lists of one workspace; two workspaces list tenants and periods of the same names. */
 type Listing = Map<string, StagedRecord>;
@@ -21,7 +21,7 @@ type Listing = Map<string, StagedRecord>;
  * and were superseded, closes, forced closes, adjustments, a reopen and a second close, and a period that exists only
  * because something was booked in it.
  */
-export function buildRichLedger(): LedgerConnection {
+export async function buildRichLedger(): Promise<LedgerConnection> {
   const connection: LedgerConnection = new Database(':memory:');
   migrateInMemory(connection);
   let nowMs = Date.UTC(2025, 11, 20, 12);
@@ -32,9 +32,12 @@ export function buildRichLedger(): LedgerConnection {
   const remove = (workspaceId: string, tenant: string, period: string): void => {
     listings[workspaceId]?.delete(`${period} ${tenant}`);
   };
-  const sync = (workspaceId: string): ApplyResult<null> => {
+  const writer = writerOn(connection);
+  const sync = (workspaceId: string): Promise<Applied> => {
     nowMs += HOUR_MS;
-    return publishListing(connection, workspaceId, [...(listings[workspaceId]?.values() ?? [])], nowMs);
+    const source = listingOf(workspaceId, [...(listings[workspaceId]?.values() ?? [])], PER_PAGE);
+    const workspace = { id: workspaceId, perPage: PER_PAGE, consistency: 'twice' } as const;
+    return realRun({ writer, source, now: () => nowMs, workspace });
   };
   const event = (workspaceId: string, period: string, note: string) => {
     nowMs += HOUR_MS;
@@ -51,7 +54,7 @@ export function buildRichLedger(): LedgerConnection {
       }
     }
     set(workspaceId, 'huge', '2025-12', 9_007_199_254_740_993n);
-    sync(workspaceId);
+    await sync(workspaceId);
   }
   nowMs = Date.UTC(2026, 0, 10, 12);
   set('ws-1', 'acme', '2026-01', 50);
@@ -59,15 +62,15 @@ export function buildRichLedger(): LedgerConnection {
   set('ws-2', 'acme', '2026-01', 70);
   remove('ws-1', 'leaves', '2025-12');
   remove('ws-1', 'steady', '2025-12');
-  sync('ws-1');
+  await sync('ws-1');
   addGuardedRows(connection, nowMs);
-  sync('ws-2');
-  sync('ws-1'); // withdraws both
+  await sync('ws-2');
+  await sync('ws-1'); // withdraws both
   set('ws-1', 'steady', '2025-12', 130);
-  sync('ws-1'); // restores one
-  sync('ws-1'); // nothing changed
+  await sync('ws-1'); // restores one
+  await sync('ws-1'); // nothing changed
   nowMs += 13 * HOUR_MS;
-  sync('ws-1');
+  await sync('ws-1');
   close('ws-1', '2025-11', false);
   close('ws-1', '2025-12', true);
   close('ws-2', '2025-12', true);
@@ -79,59 +82,24 @@ export function buildRichLedger(): LedgerConnection {
   set('ws-1', 'acme', '2025-11', 99);
   set('ws-2', 'huge', '2025-12', 9_007_199_254_740_999n);
   set('ws-1', 'acme', '2026-02', 5);
-  sync('ws-1');
-  sync('ws-2');
+  await sync('ws-1');
+  await sync('ws-2');
   remove('ws-1', 'globex', '2025-12');
-  sync('ws-1');
-  sync('ws-1'); // withdraws in a closed period
+  await sync('ws-1');
+  await sync('ws-1'); // withdraws in a closed period
   reopenPeriod(connection, event('ws-1', '2025-12', 'the service corrected it'));
   set('ws-1', 'acme', '2025-12', 180);
-  sync('ws-1');
+  await sync('ws-1');
   close('ws-1', '2025-12', true);
   set('ws-1', 'acme', '2025-12', 190);
   set('ws-1', 'globex', '2025-12', 95);
-  sync('ws-1');
+  await sync('ws-1');
   close('ws-2', '2025-11', true);
   close('ws-2', '2026-01', true);
   set('ws-2', 'globex', '2026-01', 12);
-  sync('ws-2'); // books in a period that the service has not named yet
-  connection.exec("UPDATE alerts SET state = 'resolved', revision = 2 WHERE alert_key = 2"); // covered by no run yet
+  await sync('ws-2'); // books in a period that the service has not named yet
+  connection.exec("UPDATE alerts SET severity = 'warning' WHERE alert_id = 'al_2'"); // covered by no run yet
   return connection;
-}
-
-/** Two walks of several pages, the first unconfirmed and the second accepted, then the transaction. */
-function publishListing(
-  connection: LedgerConnection,
-  workspaceId: string,
-  records: readonly StagedRecord[],
-  nowMs: number,
-): ApplyResult<null> {
-  const underWay = beginRun(connection, { workspaceId, nowMs });
-  const { run, staging } = underWay;
-  const times = { startedAtMs: nowMs, finishedAtMs: nowMs + 1000 };
-  stagePages(underWay, records);
-  const facts = staging.finishWalk();
-  recordWalk(connection, run.runKey, { walkNumber: 1, ...times, facts, verdict: 'unconfirmed', signs: [] });
-  stagePages(underWay, records);
-  const result = applyRun(connection, {
-    run,
-    staging,
-    facts: staging.finishWalk(),
-    walk: { walkNumber: 2, ...times, verdict: 'accepted', signs: [] },
-    withdrawals: absentAgain(connection, run, staging.keys),
-    nowMs: nowMs + 2000,
-    afterMerge: () => null,
-  });
-  return result;
-}
-
-function stagePages({ staging }: RunUnderWay, records: readonly StagedRecord[]): void {
-  staging.beginWalk();
-  const totals = { totalRecords: records.length, totalPages: Math.ceil(records.length / RECORDS_A_PAGE) };
-  for (let page = 1; page <= totals.totalPages; page += 1) {
-    const slice = records.slice((page - 1) * RECORDS_A_PAGE, page * RECORDS_A_PAGE);
-    staging.stagePage(page, { records: slice, ...totals }, Buffer.from(slice.map((record) => record.tenantId).join()));
-  }
 }
 
 /** A run that failed, and one whose lease ran out while it walked. */

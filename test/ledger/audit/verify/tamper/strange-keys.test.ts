@@ -9,8 +9,8 @@ import { buildRichLedger } from './rich-ledger.ts';
 
 const EDITS = 400;
 
-test('the quick look at all keys finds whatever the exact checks would name, and nothing in a sound ledger', () => {
-  const connection = buildRichLedger();
+test('the quick look at all keys finds whatever the exact checks would name, and nothing in a sound ledger', async () => {
+  const connection = await buildRichLedger();
   expect(hasStrangeKey(connection)).toBe(false);
   const editor = new Editor(connection);
   const triggers = connection

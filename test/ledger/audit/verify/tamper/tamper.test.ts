@@ -15,8 +15,8 @@ import { buildRichLedger } from './rich-ledger.ts';
 const seed = Number(process.env.TAMPER_SEED ?? randomInt(2 ** 31));
 const edits = Number(process.env.TAMPER_EDITS ?? 200);
 
-test('the ledger that is edited holds everything that one can hold, and is sound', () => {
-  const connection = buildRichLedger();
+test('the ledger that is edited holds everything that one can hold, and is sound', async () => {
+  const connection = await buildRichLedger();
   expect(verifyLedger(connection).faults).toEqual([]);
   const values = (sql: string): unknown[] => connection.prepare(sql).pluck().all();
   expect(values('SELECT DISTINCT kind FROM finance_history ORDER BY kind')).toEqual([
@@ -40,8 +40,8 @@ test('the ledger that is edited holds everything that one can hold, and is sound
   );
 });
 
-test(`each of ${edits} edits behind the ledger's back is found, and the first fault names where (TAMPER_SEED=${seed})`, () => {
-  const connection = buildRichLedger();
+test(`each of ${edits} edits behind the ledger's back is found, and the first fault names where (TAMPER_SEED=${seed})`, async () => {
+  const connection = await buildRichLedger();
   const editor = new Editor(connection);
   const triggers = triggersOf(connection);
   for (const name of triggers.keys()) connection.exec(`DROP TRIGGER ${name}`);
@@ -109,8 +109,8 @@ describe('an edit of two rows that agree with each other', () => {
       sql: 'UPDATE usage_entries SET credits_delta = 9223372036854775807 WHERE run_key = 1',
       fault: { check: 'chain', runKey: 1 },
     },
-  ])('is found: $what', ({ sql, fault }) => {
-    const connection = buildRichLedger();
+  ])('is found: $what', async ({ sql, fault }) => {
+    const connection = await buildRichLedger();
     const runId = connection.prepare('SELECT run_id FROM runs WHERE run_key = ?').pluck();
     const expected = {
       check: fault.check,
@@ -133,14 +133,14 @@ test.each([
     'CREATE TRIGGER quiet AFTER INSERT ON usage_entries BEGIN DELETE FROM outbox; END',
     'the trigger quiet is not of this program',
   ],
-])('a ledger whose views or guards were changed is not sound: %s', (sql, message) => {
-  const connection = buildRichLedger();
+])('a ledger whose views or guards were changed is not sound: %s', async (sql, message) => {
+  const connection = await buildRichLedger();
   connection.exec(sql);
   expect(verifyLedger(connection).faults).toEqual([{ check: 'schema', runId: null, entryId: null, message }]);
 });
 
-test('tables, views and indexes that a reader added are no fault', () => {
-  const connection = buildRichLedger();
+test('tables, views and indexes that a reader added are no fault', async () => {
+  const connection = await buildRichLedger();
   connection.exec(
     'CREATE TABLE my_notes (id); CREATE VIEW my_view AS SELECT * FROM finance_usage; CREATE INDEX my_index ON tenants (tenant_id); ANALYZE',
   );
@@ -175,7 +175,7 @@ test('a forger who rewrites the digests too leaves a sound ledger: only the head
 
 /** The rich ledger with a run of one entry at the end of its chain. */
 async function ledgerWithOneRunMore(credits: number): Promise<{ connection: LedgerConnection; headDigest: string }> {
-  const connection = buildRichLedger();
+  const connection = await buildRichLedger();
   const { digest } = await publish(connection, [usageRecord('acme', credits)], { workspaceId: 'ws-3' });
   const { faults, headDigest } = verifyLedger(connection);
   expect({ faults, headDigest }).toEqual({ faults: [], headDigest: digest });
