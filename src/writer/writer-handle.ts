@@ -25,7 +25,7 @@ export class WriterHandle {
   readonly ended: Promise<AppError | null>;
   readonly #worker = new Worker(new URL('./writer-thread.js', import.meta.url), {
     // Pages that have been staged are let go of before many lie about.
-    resourceLimits: { maxYoungGenerationSizeMb: 12 },
+    resourceLimits: { maxYoungGenerationSizeMb: 3 },
   });
   /** The requests that the thread has not answered. */
   readonly #waiting = new Map<number, Waiting>();

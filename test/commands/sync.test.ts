@@ -4,7 +4,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { claimRun } from '../../src/ledger/journal/runs/claim-run.ts';
 import { openForWriting } from '../../src/ledger/store/file/open.ts';
 import { startReceiver } from '../alerts/channels/receiver.ts';
-import { createWorld, FIRST, parseJson, SECOND, workspaceSettings } from './world.ts';
+import { createThreadedWorld as createWorld, FIRST, parseJson, SECOND, workspaceSettings } from './world.ts';
 
 describe('sync', () => {
   it('says what each workspace brought', async () => {
