@@ -9,6 +9,7 @@ import { createLogger } from '../../src/core/logger.ts';
 import type { PeriodicTask } from '../../src/core/periodic-task.ts';
 import { startBackupSchedule } from '../../src/daemon/backup/backup-schedule.ts';
 import { startExportSchedule } from '../../src/daemon/exports/export-schedule.ts';
+import { createReportMaker } from '../../src/daemon/http/reports/report-maker.ts';
 import { JobWaits } from '../../src/daemon/job-waits.ts';
 import { startReplicaWatch } from '../../src/daemon/replica/replica-watch.ts';
 import { createSlotHistory } from '../../src/daemon/slot-history.ts';
@@ -134,6 +135,21 @@ playTable([
       expect(refused()).toBe(false);
       refuse(right);
       expect(refused()).toBe(true);
+    },
+  },
+  {
+    kind: 'pages that are kept for a minute',
+    must: 'are made anew',
+    async play(jump) {
+      const { wrong, right } = shownBy(jump);
+      const { ledgerPath } = await filledLedger('pages');
+      const maker = createReportMaker({ ledgerPath, head: () => 'the same' });
+      onTestFinished(() => maker.stop());
+      const page = (nowMs: number) => maker.page({ workspaceId: 'ws-1', period: undefined, budgets: [], nowMs });
+      const [early, late] = [page(wrong), page(right)];
+      expect(late).not.toBe(early);
+      expect(page(right + MINUTE_MS - 1)).toBe(late);
+      await Promise.all([early, late]);
     },
   },
   {

@@ -76,7 +76,7 @@ export function createMeasurements(sources: MeasurementSources): Measurements {
       const ages = queues.map(async (queue) => {
         const [job] = await queue.getJobs(['waiting'], 0, 0, true);
         // BullMQ asks the system's clock when it writes the time of a job.
-        const age = job === undefined ? 0 : Math.max(0, systemClock.now() - job.timestamp - job.delay) / 1000;
+        const age = job === undefined ? 0 : Math.max(0, systemClock.now() - job.timestamp) / 1000;
         return [queueLabel(queue.name), age] as const;
       });
       return Object.fromEntries(await Promise.all(ages));

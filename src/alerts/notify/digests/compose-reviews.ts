@@ -1,5 +1,6 @@
 import type Database from 'better-sqlite3';
 import { isoTime } from '../../../core/clock.ts';
+import { canHaveHappened } from '../../../core/stored-time.ts';
 import { isAway } from '../../../ledger/journal/moved-away.ts';
 import { query } from '../../../ledger/store/query.ts';
 import { and, asc, count, eq, gte, lt, max, not } from '../../../ledger/store/schema/drizzle.ts';
@@ -11,7 +12,14 @@ import { sumUsage } from '../../../ledger/store/sum-usage.ts';
 import { OPEN_ALERTS } from '../../book/open-alerts.ts';
 import { insertNotification } from '../../outbox/insert-notification.ts';
 import type { ChannelRoute } from '../routes.ts';
-import { type DueReview, dueReviews, type ReviewMoment, renderReview, type WorkspaceReview } from './review.ts';
+import {
+  anewAfter,
+  type DueReview,
+  dueReviews,
+  type ReviewMoment,
+  renderReview,
+  type WorkspaceReview,
+} from './review.ts';
 
 type Connection = Database.Database;
 
@@ -23,7 +31,7 @@ export function missingReviews(
 ): DueReview[] {
   const due = channels.flatMap((route) => dueReviews(route, moment));
   if (due.length === 0) return [];
-  const isKnown = (id: string) => query(connection).select().from(outbox).where(eq(outbox.notificationId, id)).get();
+  const made = (id: string) => query(connection).select().from(outbox).where(eq(outbox.notificationId, id)).get();
   // Of a workspace that was imported, the ledger that it came from has told.
   const first = connection
     .prepare(
@@ -33,8 +41,13 @@ export function missingReviews(
     )
     .pluck()
     .get();
-  return due.filter(({ notificationId, dueMs }) => {
-    return typeof first === 'string' && Date.parse(first) < dueMs && isKnown(notificationId) === undefined;
+  return due.flatMap((review) => {
+    if (typeof first !== 'string' || Date.parse(first) >= review.dueMs) return [];
+    const known = made(review.notificationId);
+    if (known === undefined) return [review];
+    if (canHaveHappened(Date.parse(known.createdAt), moment.nowMs)) return [];
+    const anew = anewAfter(review, known.createdAt);
+    return made(anew.notificationId) === undefined ? [anew] : [];
   });
 }
 

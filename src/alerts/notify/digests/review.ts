@@ -52,10 +52,18 @@ export function dueReviews(route: ChannelRoute, { nowMs, settleHours }: ReviewMo
   return found
     .filter(({ dueMs }) => dueMs <= nowMs && nowMs - dueMs <= LATEST_MS)
     .map((review) => {
-      const key = JSON.stringify(['alert.review', review.kind, route.channel, review.dueMs]);
-      const notificationId = `msg_${createHash('sha256').update(key).digest('hex').slice(0, 32)}`;
+      const notificationId = reviewId(['alert.review', review.kind, route.channel, review.dueMs]);
       return { ...review, notificationId, channel: route.channel, rules: route.rules };
     });
+}
+
+/** The review in place of one that was made before its time, by a clock ahead that showed `madeAt`. */
+export function anewAfter(review: DueReview, madeAt: string): DueReview {
+  return { ...review, notificationId: reviewId([review.notificationId, madeAt]) };
+}
+
+function reviewId(key: readonly (string | number)[]): string {
+  return `msg_${createHash('sha256').update(JSON.stringify(key)).digest('hex').slice(0, 32)}`;
 }
 
 export interface ReviewMoment {
