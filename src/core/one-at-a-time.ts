@@ -33,3 +33,12 @@ export function oneAtATime<T>(work: () => Promise<T>): OneAtATime<T> {
     rest,
   };
 }
+
+/** Gives what `make` gives, which is asked once for each key. */
+export function onceEach<K, V>(make: (key: K) => V): (key: K) => V {
+  const made = new Map<K, V>();
+  return (key) => {
+    if (!made.has(key)) made.set(key, make(key));
+    return made.get(key) as V;
+  };
+}

@@ -3,7 +3,7 @@ import type { LedgerConnection } from '../../ledger/store/file/open.ts';
 import { query } from '../../ledger/store/query.ts';
 import { and, count, eq, isNotNull, max, min } from '../../ledger/store/schema/drizzle.ts';
 import { runs } from '../../ledger/store/schema/run-tables.ts';
-import { findWorkspace } from '../../ledger/store/subjects.ts';
+import { findWorkspace, highest } from '../../ledger/store/subjects.ts';
 
 /** What is replayed of a workspace. What was published before `lastSeq` never changes, so no snapshot has to be held. */
 export interface RecordedHistory {
@@ -53,11 +53,7 @@ export function findHistory(connection: LedgerConnection, workspaceId: string): 
   const times = { runs: count(), firstRunAt: min(runs.finishedAt), lastRunAt: max(runs.finishedAt) };
   const isPublished = and(eq(runs.workspaceKey, workspace?.workspaceKey ?? 0), isNotNull(runs.appliedSeq));
   const published = db.select(times).from(runs).where(isPublished).get();
-  const lastSeq =
-    db
-      .select({ last: max(runs.appliedSeq) })
-      .from(runs)
-      .get()?.last ?? 0;
+  const lastSeq = highest(connection, runs.appliedSeq);
   if (workspace !== undefined && published?.firstRunAt && published.lastRunAt) {
     const { workspaceKey, firstRunKey } = workspace;
     const { firstRunAt, lastRunAt } = published;

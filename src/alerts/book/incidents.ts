@@ -1,4 +1,5 @@
 import { isoTime } from '../../core/clock.ts';
+import { onceEach } from '../../core/one-at-a-time.ts';
 import { OPEN_ALERT_STATES } from '../../core/text/alert-words.ts';
 import { query } from '../../ledger/store/query.ts';
 import { alerts } from '../../ledger/store/schema/alert-tables.ts';
@@ -97,14 +98,10 @@ export function findCrowds(context: BookContext): Crowds {
     .having(gte(count(), CROWD))
     .all();
   const waiting = new Map(crowds.map((crowd) => [crowd.periodKey, crowd.waiting]));
-  const known = new Map<number, boolean>();
-  return (periodKey) => {
+  return onceEach((periodKey) => {
     const count = waiting.get(periodKey);
-    if (count === undefined) return false;
-    const found = known.get(periodKey) ?? count * 10 > countTenants(context, periodKey);
-    known.set(periodKey, found);
-    return found;
-  };
+    return count !== undefined && count * 10 > countTenants(context, periodKey);
+  });
 }
 
 /** So many times its threshold a member of an incident is out of the common. */

@@ -1,4 +1,5 @@
 import type Database from 'better-sqlite3';
+import { onceEach } from '../../core/one-at-a-time.ts';
 import { addPeriods, periodEndMs, periodStartMs } from '../../core/period.ts';
 import { latestKnown } from '../../core/stored-time.ts';
 import { figuresReader } from '../../ledger/store/key-figures.ts';
@@ -22,18 +23,10 @@ export interface CurveSources {
   nowMs: number;
 }
 
-interface Month {
-  startMs: number;
-  endMs: number;
-}
-
 /** The past of tenants, one seek in the entries' index a reading; what runs had read by a moment is looked up once. */
 export class Curves {
   readonly #sources: CurveSources;
   readonly #moments: RunMoments;
-  readonly #months = new Map<number, Month>();
-  readonly #firstPeriods = new Map<number, number | null>();
-  readonly #ends = new Map<number, number | null>();
   /** The readings of the tenant that was looked at last, by period and last entry. */
   #lastRead: { tenantKey: number; periods: Map<number, Map<number, bigint>> } = { tenantKey: 0, periods: new Map() };
   readonly #statements;
@@ -100,24 +93,17 @@ export class Curves {
   }
 
   /** The first period of a tenant, and so likely a partial one; null when it has none. */
-  firstPeriodKey(tenantKey: number): number | null {
-    const known = this.#firstPeriods.get(tenantKey);
-    if (known !== undefined) return known;
+  readonly firstPeriodKey = onceEach((tenantKey: number): number | null => {
     const found = this.#statements.firstPeriod.get(tenantKey, this.#sources.workspaceKey) as number | undefined;
-    this.#firstPeriods.set(tenantKey, found ?? null);
     return found ?? null;
-  }
+  });
 
   /** When a run was published; null for one that is under way. */
-  endOf(runKey: number): number | null {
-    const known = this.#ends.get(runKey);
-    if (known !== undefined) return known;
+  readonly endOf = onceEach((runKey: number): number | null => {
     const { workspaceKey } = this.#sources;
     const finishedAt = this.#statements.ends.get({ runKey, workspaceKey }) as string | null;
-    const found = finishedAt === null ? null : Date.parse(finishedAt);
-    this.#ends.set(runKey, found);
-    return found;
-  }
+    return finishedAt === null ? null : Date.parse(finishedAt);
+  });
 
   /** When the last run before this one was published whose time is known; null when there is none. */
   lastRunMs(): number | null {
@@ -196,19 +182,8 @@ export class Curves {
       const { startMs, endMs } = this.#monthOf(periodKey - before);
       return endMs - startMs;
     };
-    let firstKey: number | null | undefined;
-    const isPastFirst = (key: number): boolean => {
-      firstKey ??= this.firstPeriodKey(tenantKey);
-      return firstKey !== null && key > firstKey;
-    };
-    const readings = new Map<number, bigint | null>();
-    const daysAgo = (days: number): bigint | null => {
-      const known = readings.get(days);
-      if (known !== undefined) return known;
-      const found = this.#sinceStart(periodKey, tenantKey, nowMs - days * DAY_MS);
-      readings.set(days, found);
-      return found;
-    };
+    const isPastFirst = (key: number): boolean => key > (this.firstPeriodKey(tenantKey) ?? key);
+    const daysAgo = onceEach((days: number) => this.#sinceStart(periodKey, tenantKey, nowMs - days * DAY_MS));
     const used = (from: number, to: number): bigint | null => {
       const [start, end] = [daysAgo(from), daysAgo(to)];
       return start === null || end === null ? null : end > start ? end - start : 0n;
@@ -242,14 +217,10 @@ export class Curves {
   }
 
   /** The bounds of a month, worked out once: each reading asks for them. */
-  #monthOf(periodKey: number): Month {
-    const known = this.#months.get(periodKey);
-    if (known !== undefined) return known;
+  readonly #monthOf = onceEach((periodKey: number) => {
     const period = periodOfKey(periodKey);
-    const found = { startMs: periodStartMs(period), endMs: periodEndMs(period) };
-    this.#months.set(periodKey, found);
-    return found;
-  }
+    return { startMs: periodStartMs(period), endMs: periodEndMs(period) };
+  });
 
   #state(periodKey: number, tenantKey: number): bigint {
     return this.#statements.state(periodKey, tenantKey)?.credits ?? 0n;

@@ -1,5 +1,6 @@
 import type Database from 'better-sqlite3';
 import { formatMinor } from '../../core/money.ts';
+import { onceEach } from '../../core/one-at-a-time.ts';
 import { stringifyExact } from '../../core/text/exact-json.ts';
 import { inertJson } from '../../core/text/inert-text.ts';
 import type { CreditPricer } from '../../ledger/journal/charges/credit-pricer.ts';
@@ -85,12 +86,7 @@ export function createEvidence(
   connection: Database.Database,
   priceOf: CreditPricer | null,
 ): (seen: Observation, about: EvidenceAbout) => Evidence {
-  const totals = new Map<number, bigint>();
-  const total = (periodKey: number): bigint => {
-    const credits = totals.get(periodKey) ?? sumUsage(connection, periodKey).creditsUsed;
-    totals.set(periodKey, credits);
-    return credits;
-  };
+  const total = onceEach((periodKey: number) => sumUsage(connection, periodKey).creditsUsed);
   const courseOf = createCourses(connection);
   const isOwn = 'period_key IN (@periodKey, @periodKey - 1) AND tenant_key = @tenantKey';
   const entriesOf = connection

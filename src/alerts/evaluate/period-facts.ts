@@ -1,4 +1,5 @@
 import type Database from 'better-sqlite3';
+import { onceEach } from '../../core/one-at-a-time.ts';
 import { addPeriods, type Period, periodEndMs, periodStartMs } from '../../core/period.ts';
 import { query } from '../../ledger/store/query.ts';
 import { eq, min } from '../../ledger/store/schema/drizzle.ts';
@@ -26,7 +27,6 @@ export function createPeriodFacts(
   connection: Database.Database,
   { workspaceKey, nowMs, settleHours }: { workspaceKey: number; nowMs: number; settleHours: number },
 ): (periodKey: number) => PeriodFacts {
-  const known = new Map<number, PeriodFacts>();
   const db = query(connection);
   const ofWorkspace = eq(periods.workspaceKey, workspaceKey);
   const firstKey =
@@ -41,14 +41,12 @@ export function createPeriodFacts(
     const run = db.select().from(runs).where(eq(runs.runKey, runKey)).get();
     return run !== undefined && Date.parse(run.startedAt) >= periodEndMs(periodOfKey(periodKey));
   };
-  return (periodKey) => {
-    const cached = known.get(periodKey);
-    if (cached !== undefined) return cached;
+  return onceEach((periodKey) => {
     const period = periodOfKey(periodKey);
     const startMs = periodStartMs(period);
     const endMs = periodEndMs(period);
     const over = nowMs >= endMs;
-    const facts: PeriodFacts = {
+    return {
       periodKey,
       period,
       phase: {
@@ -61,7 +59,5 @@ export function createPeriodFacts(
       previousComplete: isComplete(periodKey - 1),
       previousIsFirst: firstKey === null || periodKey - 1 <= firstKey,
     };
-    known.set(periodKey, facts);
-    return facts;
-  };
+  });
 }

@@ -1,5 +1,6 @@
 import type Database from 'better-sqlite3';
 import { isoTime } from '../../core/clock.ts';
+import { onceEach } from '../../core/one-at-a-time.ts';
 
 /** A reading speaks for a moment this much later; between readings further apart credits count as used evenly. */
 const READING_LASTS_MS = 36 * 3_600_000;
@@ -31,7 +32,6 @@ interface PublishedRun {
 export class RunMoments {
   readonly #workspaceKey: number;
   readonly #nowMs: number;
-  readonly #places = new Map<number, Place | null>();
   readonly #statements;
 
   constructor({ history, workspaceKey, nowMs }: { history: Database.Database; workspaceKey: number; nowMs: number }) {
@@ -63,14 +63,10 @@ export class RunMoments {
   }
 
   /** Null for a moment before the first run. */
-  placeOf(atMs: number): Place | null {
-    const known = this.#places.get(atMs);
-    if (known !== undefined) return known;
+  readonly placeOf = onceEach((atMs: number): Place | null => {
     const run = this.#statements.before.get(this.#workspaceKey, isoTime(atMs)) as PublishedRun | undefined;
-    const place = run === undefined ? null : this.#placeAfter(run, atMs);
-    this.#places.set(atMs, place);
-    return place;
-  }
+    return run === undefined ? null : this.#placeAfter(run, atMs);
+  });
 
   #placeAfter(run: PublishedRun, atMs: number): Place {
     const earlier = this.#momentOf(run);

@@ -1,5 +1,6 @@
 import type Database from 'better-sqlite3';
 import { isoTime } from '../../core/clock.ts';
+import { onceEach } from '../../core/one-at-a-time.ts';
 import { addPeriods, periodEndMs, periodStartMs } from '../../core/period.ts';
 import { figuresReader } from '../../ledger/store/key-figures.ts';
 import { query } from '../../ledger/store/query.ts';
@@ -27,10 +28,7 @@ export function createCourses(connection: Database.Database): (subject: CourseSu
     .raw();
   const figuresOf = figuresReader(connection);
   const day = sql<string>`substr(${runs.finishedAt}, 1, 10)`;
-  const known = new Map<number, ReadonlySet<string>>();
-  const readDays = (periodKey: number): ReadonlySet<string> => {
-    const found = known.get(periodKey);
-    if (found !== undefined) return found;
+  const readDays = onceEach((periodKey: number): ReadonlySet<string> => {
     const period = periodOfKey(periodKey);
     const isApplied = and(eq(runs.workspaceKey, workspaceKeyOf(periodKey)), eq(runs.status, 'applied'));
     const isSince = gte(runs.finishedAt, isoTime(periodStartMs(addPeriods(period, -1))));
@@ -40,10 +38,8 @@ export function createCourses(connection: Database.Database): (subject: CourseSu
       .from(runs)
       .where(and(isApplied, isSince, isBefore))
       .all();
-    const days = new Set(rows.map((row) => row.day));
-    known.set(periodKey, days);
-    return days;
-  };
+    return new Set(rows.map((row) => row.day));
+  });
   const readingsOf = (periodKey: number, tenantKey: number, nowMs: number): PeriodReadings => ({
     readings: (entriesOf.all(periodKey, tenantKey) as [string | null, bigint][]).map(([at, credits]) => ({
       atMs: at === null ? nowMs : Date.parse(at),

@@ -1,12 +1,13 @@
+import { onceEach } from '../../core/one-at-a-time.ts';
 import type { Period } from '../../core/period.ts';
-import { type Charge, NO_CHARGE, type Pricer, pricerOf } from './charge.ts';
+import { type Charge, NO_CHARGE, pricerOf } from './charge.ts';
 import { type CardChooser, chooserFor } from './rate-book.ts';
 import type { RateCard } from './rate-card.ts';
 
 /** Prices tenants of one workspace and period by the cards that are given, each card prepared once. */
 export class PeriodPricer<Card extends RateCard> {
   readonly #choose: CardChooser<Card>;
-  readonly #pricers = new Map<Card, Pricer>();
+  readonly #pricerOf = onceEach(pricerOf);
 
   constructor(cards: readonly Card[], workspaceId: string, period: Period) {
     this.#choose = chooserFor(cards, workspaceId, period);
@@ -17,11 +18,6 @@ export class PeriodPricer<Card extends RateCard> {
     const card = this.#choose(tenantId);
     if (card === null) return null;
     if (!present) return { card, charge: NO_CHARGE };
-    let pricer = this.#pricers.get(card);
-    if (pricer === undefined) {
-      pricer = pricerOf(card);
-      this.#pricers.set(card, pricer);
-    }
-    return { card, charge: pricer(credits) };
+    return { card, charge: this.#pricerOf(card)(credits) };
   }
 }

@@ -1,29 +1,16 @@
 import type Database from 'better-sqlite3';
 import type { Period } from '../../core/period.ts';
 import { prepared, query } from './query.ts';
-import { eq, max, sql } from './schema/drizzle.ts';
+import { eq, max, type SQLiteColumn, sql } from './schema/drizzle.ts';
 import { periodKeyOf, workspaceKeyOf } from './schema/keys.ts';
-import { usageEntries } from './schema/usage-tables.ts';
 import { periods, tenants, workspaces } from './schema/workspace-tables.ts';
 
-/** The highest number of an entry; 0 while there is none. */
-export function lastEntryId(connection: Database.Database): number {
-  return (
-    query(connection)
-      .select({ last: max(usageEntries.entryId) })
-      .from(usageEntries)
-      .get()?.last ?? 0
-  );
-}
-
-/** The highest number of a tenant; 0 while there is none. */
-export function lastTenantKey(connection: Database.Database): number {
-  return (
-    query(connection)
-      .select({ last: max(tenants.tenantKey) })
-      .from(tenants)
-      .get()?.last ?? 0
-  );
+/** The highest number in a column of keys or places; 0 while there is none. */
+export function highest(connection: Database.Database, column: SQLiteColumn): number {
+  const rows = query(connection)
+    .select({ last: max(column) })
+    .from(column.table);
+  return Number(rows.get()?.last ?? 0);
 }
 
 /** The row of a workspace under its latest name, made where there is none. */

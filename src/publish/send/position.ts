@@ -5,12 +5,13 @@ import { keptFromRun } from '../../ledger/journal/runs/prune-runs.ts';
 import type { LedgerConnection } from '../../ledger/store/file/open.ts';
 import { query } from '../../ledger/store/query.ts';
 import { adjustments, periodEvents } from '../../ledger/store/schema/close-tables.ts';
-import { asc, eq, inArray, max, or, type SQLiteColumn } from '../../ledger/store/schema/drizzle.ts';
+import { asc, eq, inArray, or } from '../../ledger/store/schema/drizzle.ts';
 import { ledgerId, replicaEpoch } from '../../ledger/store/schema/identity.ts';
 import { schemaVersion } from '../../ledger/store/schema/migrate.ts';
 import { rowChanges, runs } from '../../ledger/store/schema/run-tables.ts';
 import { usageEntries } from '../../ledger/store/schema/usage-tables.ts';
 import { tenants, workspaces } from '../../ledger/store/schema/workspace-tables.ts';
+import { highest } from '../../ledger/store/subjects.ts';
 import type { ReplicaClient } from '../connect.ts';
 import { timeOfLink } from '../lag.ts';
 import { ReplicaError, ReplicaRefusedError } from '../replica-error.ts';
@@ -85,15 +86,6 @@ interface LedgerRow {
  */
 export function readLocal(connection: LedgerConnection, elsewhere: readonly string[] = []): LocalState {
   const db = query(connection);
-  const last = (column: SQLiteColumn): number => {
-    const { table } = column;
-    return Number(
-      db
-        .select({ last: max(column) })
-        .from(table)
-        .get()?.last ?? 0,
-    );
-  };
   const head = headOfChain(connection);
   return {
     ledgerId: ledgerId(connection),
@@ -108,12 +100,12 @@ export function readLocal(connection: LedgerConnection, elsewhere: readonly stri
       .all()
       .map(({ workspaceId }) => workspaceId),
     marks: {
-      tenantKey: last(tenants.tenantKey),
-      entryId: last(usageEntries.entryId),
-      runKey: last(runs.runKey),
-      changeSeq: last(rowChanges.changeSeq),
-      eventSeq: last(periodEvents.eventSeq),
-      adjustmentId: last(adjustments.adjustmentId),
+      tenantKey: highest(connection, tenants.tenantKey),
+      entryId: highest(connection, usageEntries.entryId),
+      runKey: highest(connection, runs.runKey),
+      changeSeq: highest(connection, rowChanges.changeSeq),
+      eventSeq: highest(connection, periodEvents.eventSeq),
+      adjustmentId: highest(connection, adjustments.adjustmentId),
       keptFromRun: keptFromRun(connection),
     },
   };

@@ -1,6 +1,7 @@
 import { BudgetTable } from '../../alerts/evaluate/budgets.ts';
 import type { Budget } from '../../config/types.ts';
 import type { LedgerConnection } from '../../ledger/store/file/open.ts';
+import { recordedUsage } from '../queries/recorded-usage.ts';
 
 export interface PageBudget {
   /** The tenant, or the workspace as a whole. */
@@ -31,15 +32,8 @@ export function budgetsUsed(
   const whole = table.ofWorkspace();
   const found: PageBudget[] = whole === null ? [] : [{ name: nameOf(null), credits: whole.credits, used: total }];
   if (budgets.every(({ tenant }) => tenant === null)) return found;
-  const rows = connection
-    .prepare(
-      'SELECT tenant_id, credits_used FROM finance_usage WHERE workspace_id = ? AND period = ? AND withdrawn = 0',
-    )
-    .safeIntegers()
-    .raw()
-    .iterate(workspaceId, period) as IterableIterator<[string, bigint]>;
   const ofTenants: { tenantId: string; credits: bigint; used: bigint }[] = [];
-  for (const [tenantId, used] of rows) {
+  for (const { tenantId, credits: used } of recordedUsage(connection, { workspaceId, period })) {
     const budget = table.ofTenant(tenantId);
     if (budget !== null) ofTenants.push({ tenantId, credits: budget.credits, used });
   }

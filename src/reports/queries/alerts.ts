@@ -9,8 +9,8 @@ import {
 } from '../../alerts/evaluate/evidence.ts';
 import { projection } from '../../alerts/rules/measures/projection.ts';
 import type { RuleName } from '../../alerts/rules/rule.ts';
+import { onceEach } from '../../core/one-at-a-time.ts';
 import type { AlertState } from '../../core/text/alert-words.ts';
-import type { CreditPricer } from '../../ledger/journal/charges/credit-pricer.ts';
 import { creditPricer } from '../../ledger/journal/charges/credit-pricer.ts';
 import type { LedgerConnection } from '../../ledger/store/file/open.ts';
 import type { financeAlerts } from '../../ledger/store/schema/finance-views.ts';
@@ -65,12 +65,7 @@ export function alertRows(connection: LedgerConnection, { states, ...filters }: 
     .all(...values) as (AlertRow & { read_at: string | null })[];
   const { workspaceId, tenantId } = filters;
   const nameOf = rows.length === 0 ? () => null : tenantNames(connection, { workspaceId, tenantId });
-  const pricers = new Map<string, CreditPricer>();
-  const pricerOf = (workspace: string): CreditPricer => {
-    const pricer = pricers.get(workspace) ?? creditPricer(connection, workspace);
-    pricers.set(workspace, pricer);
-    return pricer;
-  };
+  const pricerOf = onceEach((workspace: string) => creditPricer(connection, workspace));
   return rows
     .map(({ read_at, ...row }) => {
       const { workspace_id, tenant_id, period } = row;

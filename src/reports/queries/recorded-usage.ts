@@ -1,4 +1,5 @@
 import type { LedgerConnection } from '../../ledger/store/file/open.ts';
+import { whereClause } from './where.ts';
 
 /** Credits of a tenant in a period, as `finance_usage` says them. */
 export interface RecordedUsageRow {
@@ -8,13 +9,17 @@ export interface RecordedUsageRow {
   credits: bigint;
 }
 
-/** All usage that is not withdrawn, workspace by workspace and period by period, one row at a time. */
-export function recordedUsage(connection: LedgerConnection): IterableIterator<RecordedUsageRow> {
+/** The usage that is not withdrawn, workspace by workspace and period by period, one row at a time. */
+export function recordedUsage(
+  connection: LedgerConnection,
+  { workspaceId, period }: { workspaceId?: string; period?: string } = {},
+): IterableIterator<RecordedUsageRow> {
+  const { where, values } = whereClause({ workspace_id: workspaceId, period });
   return connection
     .prepare(
       `SELECT workspace_id AS workspaceId, tenant_id AS tenantId, period, credits_used AS credits
-       FROM finance_usage WHERE withdrawn = 0 ORDER BY workspace_id, period`,
+       FROM finance_usage ${where === '' ? 'WHERE' : `${where} AND`} withdrawn = 0 ORDER BY workspace_id, period`,
     )
     .safeIntegers()
-    .iterate() as IterableIterator<RecordedUsageRow>;
+    .iterate(...values) as IterableIterator<RecordedUsageRow>;
 }

@@ -1,4 +1,5 @@
 import { isoTime } from '../../core/clock.ts';
+import { onceEach } from '../../core/one-at-a-time.ts';
 import { isPeriod, type Period, periodEndMs } from '../../core/period.ts';
 import type { SandboxWorkspace } from '../world/store.ts';
 import type { SandboxCall } from './call.ts';
@@ -17,18 +18,12 @@ export type UsageRoute = (call: SandboxCall, workspace: SandboxWorkspace) => Rep
 /** Keeps up to `cacheBytes` of answers that cannot change; 0 works every answer out anew. */
 export function createUsageRoute(cacheBytes: number): UsageRoute {
   const cache = createPageCache(cacheBytes);
-  const middles = new Map<Period, string>();
   /** What stands between tenant id and credits. Made flat, because a page joins it a hundred times. */
-  function middleOf(period: Period): string {
-    let json = middles.get(period);
-    if (json === undefined) {
-      const lastSecond = isoTime(periodEndMs(period) - 1_000).slice(0, 19);
-      const fields = `"period":"${period}","period_start":"${period}-01T00:00:00","period_end":"${lastSecond}"`;
-      json = Buffer.from(`,${fields},"credits_used":`).toString('latin1');
-      middles.set(period, json);
-    }
-    return json;
-  }
+  const middleOf = onceEach((period: Period): string => {
+    const lastSecond = isoTime(periodEndMs(period) - 1_000).slice(0, 19);
+    const fields = `"period":"${period}","period_start":"${period}-01T00:00:00","period_end":"${lastSecond}"`;
+    return Buffer.from(`,${fields},"credits_used":`).toString('latin1');
+  });
 
   return (call, workspace) => {
     const from = call.query.get('from_period');

@@ -1,4 +1,5 @@
 import type { Budget } from '../../../config/types.ts';
+import { onceEach } from '../../../core/one-at-a-time.ts';
 import { sumUsage } from '../../../ledger/store/sum-usage.ts';
 import { judgeBudget } from '../../rules/budget.ts';
 import { judgeJump, paceIsTelling } from '../../rules/jump.ts';
@@ -15,11 +16,6 @@ import type { JudgeSources } from './judge-sources.ts';
 /** With fewer tenants their own alerts say all that the total could. */
 const FEW_TENANTS = 5;
 
-interface Total {
-  figures: UsageFigures | null;
-  tenants: number;
-}
-
 /** The rules about a workspace as a whole, and about what it or a tenant may use. */
 export interface TotalJudge {
   workspaceJump(periodKey: number, firing: Stage | null): Observation;
@@ -32,15 +28,10 @@ export function createTotalJudge({ connection, settings, factsOf, tenantId, curv
   const budgets = new BudgetTable(settings.budgets);
   // An amount is one of a tenant: of a whole workspace it would be the noise of a month.
   const rules = { ...settings.workspace, minIncrease: null };
-  const totals = new Map<number, Total>();
-  const total = (periodKey: number): Total => {
-    const known = totals.get(periodKey);
-    if (known !== undefined) return known;
+  const total = onceEach((periodKey: number) => {
     const { tenants, creditsUsed: credits, requestCount: requests } = sumUsage(connection, periodKey);
-    const found = { figures: tenants === 0 ? null : { credits, requests }, tenants };
-    totals.set(periodKey, found);
-    return found;
-  };
+    return { figures: tenants === 0 ? null : { credits, requests }, tenants };
+  });
 
   return {
     workspaceJump(periodKey, firing) {

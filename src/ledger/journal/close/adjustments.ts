@@ -2,7 +2,7 @@ import { isoTime } from '../../../core/clock.ts';
 import { addPeriods, periodAt, periodBounds } from '../../../core/period.ts';
 import type { LedgerConnection } from '../../store/file/open.ts';
 import { query } from '../../store/query.ts';
-import { and, eq, gt, isNull, max, min } from '../../store/schema/drizzle.ts';
+import { and, asc, desc, eq, gt, isNull } from '../../store/schema/drizzle.ts';
 import { periodKeyOf, periodOfKey } from '../../store/schema/keys.ts';
 import { periods } from '../../store/schema/workspace-tables.ts';
 import { findPeriod } from '../../store/subjects.ts';
@@ -88,19 +88,10 @@ function bookingPeriodKey(
   const db = query(connection);
   const isOwn = eq(periods.workspaceKey, workspaceKey);
   const isOpen = and(isOwn, gt(periods.periodKey, correctedKey), isNull(periods.closedSeq));
-  const known =
-    db
-      .select({ key: min(periods.periodKey) })
-      .from(periods)
-      .where(isOpen)
-      .get()?.key ?? null;
-  if (known !== null) return known;
-  const latest =
-    db
-      .select({ key: max(periods.periodKey) })
-      .from(periods)
-      .where(isOwn)
-      .get()?.key ?? correctedKey;
+  const known = db.select().from(periods).where(isOpen).orderBy(asc(periods.periodKey)).limit(1).get();
+  if (known !== undefined) return known.periodKey;
+  const last = db.select().from(periods).where(isOwn).orderBy(desc(periods.periodKey)).limit(1).get();
+  const latest = last?.periodKey ?? correctedKey;
   const next = addPeriods(periodOfKey(latest), 1);
   const current = periodAt(nowMs);
   const period = next > current ? next : current;

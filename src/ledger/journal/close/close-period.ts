@@ -6,9 +6,9 @@ import { query } from '../../store/query.ts';
 import { closeCommitments } from '../../store/schema/billing-tables.ts';
 import { closedUsage, periodEvents } from '../../store/schema/close-tables.ts';
 import { eq } from '../../store/schema/drizzle.ts';
-import { tenantUsage } from '../../store/schema/usage-tables.ts';
+import { tenantUsage, usageEntries } from '../../store/schema/usage-tables.ts';
 import { periods } from '../../store/schema/workspace-tables.ts';
-import { findPeriodOf, lastEntryId } from '../../store/subjects.ts';
+import { findPeriodOf, highest } from '../../store/subjects.ts';
 import { sumUsage } from '../../store/sum-usage.ts';
 import { capLeases, releaseLease, takeLease } from '../runs/claim-run.ts';
 import { type DigestedEvent, digestOfEvent, headOfChain } from '../runs/digest.ts';
@@ -215,7 +215,7 @@ function appendEvent(connection: LedgerConnection, request: EventRequest): Perio
     overridden: JSON.stringify(obstacles),
     ...figures,
     tenants: BigInt(figures.tenants),
-    lastEntryId: lastEntryId(connection),
+    lastEntryId: highest(connection, usageEntries.entryId),
   };
   const digest = digestOfEvent(connection, event);
   insertEvent(connection, event, { workspaceKey, periodKey, digest });

@@ -6,8 +6,9 @@ import { query } from '../../store/query.ts';
 import { and, eq, gte, isNotNull, lte, max, min, ne, sql } from '../../store/schema/drizzle.ts';
 import { windowBounds } from '../../store/schema/keys.ts';
 import { runs } from '../../store/schema/run-tables.ts';
-import { periods, workspaces } from '../../store/schema/workspace-tables.ts';
-import { lastEntryId, lastTenantKey } from '../../store/subjects.ts';
+import { usageEntries } from '../../store/schema/usage-tables.ts';
+import { periods, tenants, workspaces } from '../../store/schema/workspace-tables.ts';
+import { highest } from '../../store/subjects.ts';
 import { bookAdjustments } from '../close/adjustments.ts';
 import type { RunStaging, WalkFacts } from '../staging/staging.ts';
 import { type AbsentKey, appendWithdrawals, hasAbsences, noteAbsences, noteAsked } from './absences.ts';
@@ -68,16 +69,15 @@ export function applyRun<Extra>(connection: Connection, request: ApplyRequest<Ex
   return connection.transaction(() => merge(connection, request)).immediate();
 }
 
-function merge<Extra>(connection: Connection, request: ApplyRequest<Extra>): ApplyResult<Extra> {
+type Figures = Pick<MergedRun, 'lastEntryIdBefore' | 'counts' | 'changedPeriods'> & { entries: number };
+
+/** Brings entries, state, absences, adjustments and the walk's certificate up to the run. */
+function mergeFigures(connection: Connection, request: ApplyRequest<unknown>): Figures {
   const { run, staging, facts, nowMs } = request;
-  if (!holdsLease(connection, run)) {
-    throw new FencedError(`another run has taken workspace ${JSON.stringify(run.workspaceId)}; ${run.runId} ends here`);
-  }
-  const appliedAt = isoTime(nowMs);
   const shift = addTenants(connection, run, staging);
   const { keys, tenantBase } = staging;
   const keySetDigest = shift > 0 ? keys.shifted(tenantBase, shift).digest() : facts.keySetDigest;
-  const lastEntryIdBefore = lastEntryId(connection);
+  const lastEntryIdBefore = highest(connection, usageEntries.entryId);
   const shownBefore = figuresShown(connection, run);
   addPeriods(connection, run, staging);
   const { counts, changedPeriods, sameKeys } = mergeStaged(connection, {
@@ -99,6 +99,17 @@ function merge<Extra>(connection: Connection, request: ApplyRequest<Extra>): App
   if (staging.sumsMayOverflow || hasAbsences(connection, run)) refuseOverflow(connection, run);
   bookAdjustments(connection, { workspaceKey: run.workspaceKey, lastEntryIdBefore, changedPeriods, nowMs });
   recordWalk(connection, run.runKey, { ...request.walk, facts: { ...facts, keySetDigest } });
+  return { lastEntryIdBefore, counts, changedPeriods, entries };
+}
+
+function merge<Extra>(connection: Connection, request: ApplyRequest<Extra>): ApplyResult<Extra> {
+  const { run, facts, nowMs } = request;
+  if (!holdsLease(connection, run)) {
+    throw new FencedError(`another run has taken workspace ${JSON.stringify(run.workspaceId)}; ${run.runId} ends here`);
+  }
+  const { entries, ...merged } = mergeFigures(connection, request);
+  const { lastEntryIdBefore, counts } = merged;
+  const appliedAt = isoTime(nowMs);
   const head = headOfChain(connection);
   const appliedSeq = head.seq + 1;
   const firstEntryId = entries > 0 ? lastEntryIdBefore + 1 : null;
@@ -116,7 +127,7 @@ function merge<Extra>(connection: Connection, request: ApplyRequest<Extra>): App
     firstEntryId,
     entries,
   });
-  const extra = request.afterMerge({ connection, run, lastEntryIdBefore, counts, changedPeriods, appliedAt, nowMs });
+  const extra = request.afterMerge({ connection, run, ...merged, appliedAt, nowMs });
   const db = query(connection);
   db.update(workspaces)
     .set({ firstRunKey: sql`coalesce(${workspaces.firstRunKey}, ${run.runKey})` })
@@ -155,14 +166,14 @@ function readSaid(
  * returns by how much the new ones move up.
  */
 function addTenants(connection: Connection, run: ClaimedRun, staging: RunStaging): number {
-  const highest = lastTenantKey(connection);
-  const shift = highest - staging.tenantBase;
+  const lastKey = highest(connection, tenants.tenantKey);
+  const shift = lastKey - staging.tenantBase;
   const insertOf = (rows: number): Database.Statement => {
     const places = Array.from({ length: rows }, () => '(?, ?, ?)').join(', ');
     return connection.prepare(`INSERT INTO tenants (tenant_key, workspace_key, tenant_id) VALUES ${places}`);
   };
   const full = insertOf(TENANTS_A_STATEMENT);
-  let tenantKey = highest;
+  let tenantKey = lastKey;
   let values: (number | string)[] = [];
   for (const tenantId of staging.newTenants) {
     tenantKey += 1;
@@ -172,7 +183,7 @@ function addTenants(connection: Connection, run: ClaimedRun, staging: RunStaging
     values = [];
   }
   if (values.length > 0) insertOf(values.length / 3).run(values);
-  return tenantKey === highest ? 0 : shift;
+  return tenantKey === lastKey ? 0 : shift;
 }
 
 /** Makes the periods met on the walk real, and marks every period of the window as covered, shown or not. */

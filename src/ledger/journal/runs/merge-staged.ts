@@ -1,9 +1,5 @@
 import type Database from 'better-sqlite3';
-import { prepared } from '../../store/query.ts';
-import { eq, sql } from '../../store/schema/drizzle.ts';
 import { ENTRY_KINDS } from '../../store/schema/keys.ts';
-import { tenantUsage } from '../../store/schema/usage-tables.ts';
-import { periods } from '../../store/schema/workspace-tables.ts';
 import { OrderMemory } from '../staging/figure-columns.ts';
 import type { RunStaging } from '../staging/staging.ts';
 import type { ClaimedRun } from './claim-run.ts';
@@ -47,21 +43,6 @@ export interface Merged {
   sameKeys: ReadonlySet<number>;
 }
 
-const { placeholder } = sql;
-const rememberFigures = prepared((db) =>
-  db
-    .update(periods)
-    .set({ figuresDigest: sql`${placeholder('digest')}` })
-    .where(eq(periods.periodKey, placeholder('periodKey'))),
-);
-const anyFigures = prepared((db) =>
-  db
-    .select()
-    .from(tenantUsage)
-    .where(eq(tenantUsage.periodKey, placeholder('periodKey')))
-    .limit(1),
-);
-
 /**
  * Appends an entry for each staged record that is new or differs, in the order of the ledger's keys, and brings the state
  * up to it, one period at a time; returns how many entries there are of each kind.
@@ -72,6 +53,8 @@ export function mergeStaged(connection: Connection, merge: Merge): Merged {
     compare: prepareAppend(connection, ROWS_A_STATEMENT),
     open: prepareOpen(connection, ROWS_A_STATEMENT),
   };
+  const remember = connection.prepare('UPDATE periods SET figures_digest = ? WHERE period_key = ?');
+  const held = connection.prepare('SELECT 1 FROM tenant_usage WHERE period_key = ? LIMIT 1').pluck();
   const counts: EntryCounts = { opened: 0, increased: 0, decreased: 0, withdrawn: 0, restored: 0 };
   const changedPeriods = new Set<number>();
   const sameKeys = new Set<number>();
@@ -80,10 +63,10 @@ export function mergeStaged(connection: Connection, merge: Merge): Merged {
   for (const { periodKey } of staging.periods.sort((a, b) => a.periodKey - b.periodKey)) {
     const figures = staging.figuresOf(periodKey).inOrder(memory);
     const digest = shift === 0 ? figures.digest() : null;
-    rememberFigures(connection).run({ digest, periodKey });
+    remember.run(digest, periodKey);
     // The state has held these very figures since the last run that covered the period: no need to compare them.
     const isSame = digest !== null && shownBefore.get(periodKey)?.equals(digest) === true;
-    const isNew = !isSame && anyFigures(connection).get({ periodKey }) === undefined;
+    const isNew = !isSame && held.get(periodKey) === undefined;
     if (isSame || isNew) sameKeys.add(periodKey);
     if (isSame) continue;
     const entriesBefore = entries;

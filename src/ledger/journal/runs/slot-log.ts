@@ -1,9 +1,10 @@
 import { canHaveHappened } from '../../../core/stored-time.ts';
 import type { LedgerConnection } from '../../store/file/open.ts';
 import { prepared, query } from '../../store/query.ts';
-import { asc, eq, gt, max, or, sql } from '../../store/schema/drizzle.ts';
+import { asc, eq, gt, or, sql } from '../../store/schema/drizzle.ts';
 import { runs } from '../../store/schema/run-tables.ts';
 import { workspaces } from '../../store/schema/workspace-tables.ts';
+import { highest } from '../../store/subjects.ts';
 
 type SlotKind = 'scheduled' | 'reconcile';
 
@@ -86,18 +87,13 @@ export class SlotLog {
 
   /** Of each workspace the runs since the latest published one of each kind. Returns the last run of all. */
   #takeHistory(): number {
-    const db = query(this.#connection);
-    const lastKey =
-      db
-        .select({ last: max(runKey) })
-        .from(runs)
-        .get()?.last ?? 0;
+    const lastKey = highest(this.#connection, runKey);
     this.#lastKey = lastKey;
     const backwards = this.#connection.prepare(
       `SELECT run_key AS runKey, kind, slot, status, finished_at AS finishedAt, error_code AS errorCode FROM runs
        WHERE workspace_key = ? AND run_key <= ? ORDER BY run_key DESC LIMIT ${FIRST_LOOK_ROWS}`,
     );
-    for (const { workspaceKey, workspaceId } of db.select().from(workspaces).all()) {
+    for (const { workspaceKey, workspaceId } of query(this.#connection).select().from(workspaces).all()) {
       const rows: RunRow[] = [];
       const open = new Set<string>(KINDS);
       for (const found of backwards.iterate(workspaceKey, lastKey)) {

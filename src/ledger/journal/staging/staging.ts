@@ -1,7 +1,8 @@
 import type Database from 'better-sqlite3';
 import type { Period } from '../../../core/period.ts';
 import { periodKeyOf } from '../../store/schema/keys.ts';
-import { lastTenantKey } from '../../store/subjects.ts';
+import { tenants } from '../../store/schema/workspace-tables.ts';
+import { highest } from '../../store/subjects.ts';
 import { FigureColumns } from './figure-columns.ts';
 import type { KeySet } from './key-set.ts';
 import { knownTenants } from './known-tenants.ts';
@@ -59,7 +60,7 @@ export class RunStaging {
   constructor(connection: Connection, workspaceKey: number, window: Window) {
     this.#workspaceKey = workspaceKey;
     this.#window = window;
-    this.tenantBase = lastTenantKey(connection);
+    this.tenantBase = highest(connection, tenants.tenantKey);
     this.#tenants = knownTenants(connection, workspaceKey);
   }
 

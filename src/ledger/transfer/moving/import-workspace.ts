@@ -7,10 +7,10 @@ import { LedgerError } from '../../store/errors.ts';
 import type { LedgerConnection } from '../../store/file/open.ts';
 import { attach, countRows } from '../../store/file/schema-objects.ts';
 import { query } from '../../store/query.ts';
-import { and, asc, eq, isNull, max } from '../../store/schema/drizzle.ts';
+import { and, asc, eq, isNull } from '../../store/schema/drizzle.ts';
 import { PERIODS_PER_WORKSPACE } from '../../store/schema/keys.ts';
 import { movedLinks, periods } from '../../store/schema/workspace-tables.ts';
-import { nameWorkspace } from '../../store/subjects.ts';
+import { highest, nameWorkspace } from '../../store/subjects.ts';
 import { copyHistory, dropMaps, makeMaps } from './copy-history.ts';
 import { findMoved, type MovedWorkspace, ORIGIN } from './moved-workspace.ts';
 import { replayLinks } from './replay-links.ts';
@@ -84,11 +84,7 @@ function bringIn(order: ImportOrder, origin: LedgerConnection): ImportedWorkspac
   const head = headOfChain(connection).seq;
   const now = isoTime(nowMs);
   const db = query(connection);
-  const sets =
-    db
-      .select({ last: max(movedLinks.cardSet) })
-      .from(movedLinks)
-      .get()?.last ?? 0;
+  const sets = highest(connection, movedLinks.cardSet);
   const keys = { from, to, shift: (to - from) * PERIODS_PER_WORKSPACE, head, now, sets };
   makeMaps(connection, keys);
   const links = countRows(connection, 'temp.moving_links');
