@@ -9,7 +9,7 @@ import type { SyncQueue } from '../queue/sync-queue.ts';
 import type { StartTicks } from '../queue/ticks.ts';
 import type { Context } from '../wiring/context.ts';
 import { createDaemonEvents, type DaemonEvents } from './daemon-events.ts';
-import { type Deliveries, startDeliveries } from './deliveries.ts';
+import { Deliveries } from './deliveries.ts';
 import { createHealthProbe, type HealthProbe } from './http/probe.ts';
 import { createSyncHandler } from './job-handlers.ts';
 import { JobWaits } from './job-waits.ts';
@@ -159,7 +159,7 @@ function startSchedules(
 function startSending(context: Context, events: DaemonEvents, replica: ReplicaParts | null): Deliveries {
   const { clock, logger } = context;
   const { connection } = context.reader();
-  const deliveries = startDeliveries({
+  const deliveries = new Deliveries({
     composeDigests: () => context.composeDigests(),
     waiting: (limit) => waitingNotifications(connection, clock.now(), limit),
     deliver: (notificationId, signal) => context.deliver(notificationId, signal),

@@ -3,7 +3,7 @@ import type { WaitingNotification } from '../alerts/outbox/outbox.ts';
 import type { Cancel } from '../core/clock.ts';
 import { settlesWithin } from '../core/deadline.ts';
 import { summarizeError } from '../core/errors.ts';
-import { type PeriodicTaskOptions, startPeriodicTask } from '../core/periodic-task.ts';
+import { type PeriodicTask, type PeriodicTaskOptions, startPeriodicTask } from '../core/periodic-task.ts';
 import { StoppingError } from '../queue/errors.ts';
 
 const SWEEP_INTERVAL_MS = 30_000;
@@ -25,13 +25,6 @@ export interface DeliveriesOptions extends Pick<PeriodicTaskOptions, 'clock' | '
   mayDeliver(notificationId: string): boolean;
 }
 
-export interface Deliveries {
-  /** Looks for what is due and has it sent; resolves when that has begun. Never rejects. */
-  sweep(): Promise<void>;
-  /** Begins no more; after `graceMs` what is under way is cut off, uncounted. Resolves when all have ended, or by the deadline. */
-  stop(times: { graceMs: number; deadlineMs: number }): Promise<void>;
-}
-
 /** What one channel has in hand. */
 interface Lane {
   due: string[];
@@ -45,102 +38,115 @@ interface Lane {
  * minute. The outbox alone says what is due, so that no crash loses any. Each channel has slots of its own: a receiver that
  * hangs keeps no other waiting.
  */
-export function startDeliveries(options: DeliveriesOptions): Deliveries {
-  const { clock, logger, mayDeliver } = options;
-  const lanes = new Map<string, Lane>();
-  const stopper = new AbortController();
-  let stopped = false;
-  let endRest: Cancel = () => undefined;
-  let restEndsMs = Number.POSITIVE_INFINITY;
+export class Deliveries {
+  readonly #options: DeliveriesOptions;
+  readonly #lanes = new Map<string, Lane>();
+  readonly #stopper = new AbortController();
+  readonly #task: PeriodicTask;
+  #stopped = false;
+  #endRest: Cancel = () => undefined;
+  #restEndsMs = Number.POSITIVE_INFINITY;
 
-  const laneOf = (channel: string): Lane => {
-    const lane = lanes.get(channel) ?? { due: [], underWay: new Map(), more: false };
-    lanes.set(channel, lane);
-    return lane;
-  };
-  const attempt = async (lane: Lane, notificationId: string): Promise<void> => {
+  /** Starts at once. */
+  constructor(options: DeliveriesOptions) {
+    const { clock, logger } = options;
+    this.#options = options;
+    this.#task = startPeriodicTask({
+      ...{ clock, logger, intervalMs: SWEEP_INTERVAL_MS, atOnce: true },
+      failed: 'notifications not looked for, they stay in the outbox',
+      work: () => this.#look(),
+    });
+  }
+
+  /** Looks for what is due and has it sent; resolves when that has begun. Never rejects. */
+  sweep(): Promise<void> {
+    return this.#task.again();
+  }
+
+  /** Begins no more; after `graceMs` what is under way is cut off, uncounted. Resolves when all have ended, or by the deadline. */
+  async stop({ graceMs, deadlineMs }: { graceMs: number; deadlineMs: number }): Promise<void> {
+    const { clock } = this.#options;
+    this.#stopped = true;
+    this.#endRest();
+    const endGrace = clock.after(graceMs, () => this.#stopper.abort(new StoppingError()));
+    await this.#task.stop();
+    const underWay = [...this.#lanes.values()].flatMap((lane) => [...lane.underWay.values()]);
+    await settlesWithin(Promise.all(underWay), deadlineMs, clock);
+    endGrace();
+  }
+
+  async #look(): Promise<void> {
+    const { clock, logger, mayDeliver } = this.#options;
+    await this.#options.composeDigests().catch((error: unknown) => {
+      const { code, message } = summarizeError(error);
+      logger.warn({ code, reason: message }, 'digests not made, what waits for them stays in the outbox');
+    });
+    const nowMs = clock.now();
+    const waiting = this.#options.waiting(MOST_A_SWEEP);
+    for (const [channel, own] of Map.groupBy(waiting, (notification) => notification.channel)) {
+      const lane = this.#lanes.get(channel) ?? { due: [], underWay: new Map(), more: false };
+      this.#lanes.set(channel, lane);
+      lane.due = own
+        .filter(({ nextAttemptAtMs }) => nextAttemptAtMs <= nowMs)
+        .map(({ notificationId }) => notificationId)
+        .filter((id) => !lane.underWay.has(id) && mayDeliver(id));
+      lane.more = own.length === MOST_A_SWEEP && lane.due.length > 0;
+      this.#fill(lane);
+    }
+    const later = waiting.map(({ nextAttemptAtMs }) => nextAttemptAtMs).filter((ms) => ms > nowMs);
+    this.#sweepIn(Math.min(...later) - nowMs);
+  }
+
+  #fill(lane: Lane): void {
+    while (!this.#stopped && lane.underWay.size < SLOTS) {
+      const notificationId = lane.due.shift();
+      if (notificationId === undefined) break;
+      if (!this.#options.mayDeliver(notificationId)) continue;
+      const ended = this.#attempt(lane, notificationId).then(() => {
+        lane.underWay.delete(notificationId);
+        this.#fill(lane);
+      });
+      lane.underWay.set(notificationId, ended);
+    }
+    if (lane.due.length > 0 || !lane.more) return;
+    lane.more = false;
+    void this.sweep();
+  }
+
+  async #attempt(lane: Lane, notificationId: string): Promise<void> {
+    const { logger, deliver } = this.#options;
     try {
-      const outcome = await options.deliver(notificationId, stopper.signal);
+      const outcome = await deliver(notificationId, this.#stopper.signal);
       if (outcome.state === 'pending') {
         logger.warn({ notificationId, ...outcome }, 'notification not delivered, it will be tried again');
-        sweepIn(outcome.delayMs);
+        this.#sweepIn(outcome.delayMs);
       } else if (outcome.state === 'dead') {
         // The other channels are told of it.
-        void sweep.again();
+        void this.sweep();
       } else {
         const level = outcome.state === 'delivered' ? 'info' : 'debug';
         logger[level]({ notificationId, state: outcome.state }, 'notification handled');
       }
     } catch (error) {
-      if (stopper.signal.aborted) return;
+      if (this.#stopper.signal.aborted) return;
       const { code, message } = summarizeError(error);
       logger.warn({ notificationId, code, reason: message }, 'notification not handled, it stays in the outbox');
       // What keeps one out keeps the others out, too.
       lane.due = [];
       lane.more = false;
     }
-  };
-  const sweepIn = (delayMs: number): void => {
+  }
+
+  #sweepIn(delayMs: number): void {
+    const { clock } = this.#options;
     const atMs = clock.monotonic() + Math.max(SHORTEST_REST_MS, delayMs);
-    if (stopped || delayMs >= SWEEP_INTERVAL_MS || atMs >= restEndsMs) return;
-    endRest();
-    restEndsMs = atMs;
+    if (this.#stopped || delayMs >= SWEEP_INTERVAL_MS || atMs >= this.#restEndsMs) return;
+    this.#endRest();
+    this.#restEndsMs = atMs;
     const wake = (): void => {
-      restEndsMs = Number.POSITIVE_INFINITY;
-      void sweep.again();
+      this.#restEndsMs = Number.POSITIVE_INFINITY;
+      void this.sweep();
     };
-    endRest = clock.after(atMs - clock.monotonic(), wake, { background: true });
-  };
-  const fill = (lane: Lane): void => {
-    while (!stopped && lane.underWay.size < SLOTS) {
-      const notificationId = lane.due.shift();
-      if (notificationId === undefined) break;
-      if (!mayDeliver(notificationId)) continue;
-      const ended = attempt(lane, notificationId).then(() => {
-        lane.underWay.delete(notificationId);
-        fill(lane);
-      });
-      lane.underWay.set(notificationId, ended);
-    }
-    if (lane.due.length > 0 || !lane.more) return;
-    lane.more = false;
-    void sweep.again();
-  };
-  const sweep = startPeriodicTask({
-    clock,
-    logger,
-    intervalMs: SWEEP_INTERVAL_MS,
-    atOnce: true,
-    failed: 'notifications not looked for, they stay in the outbox',
-    async work() {
-      await options.composeDigests().catch((error: unknown) => {
-        const { code, message } = summarizeError(error);
-        logger.warn({ code, reason: message }, 'digests not made, what waits for them stays in the outbox');
-      });
-      const nowMs = clock.now();
-      const waiting = options.waiting(MOST_A_SWEEP);
-      for (const [channel, own] of Map.groupBy(waiting, (notification) => notification.channel)) {
-        const lane = laneOf(channel);
-        lane.due = own
-          .filter(({ nextAttemptAtMs }) => nextAttemptAtMs <= nowMs)
-          .map(({ notificationId }) => notificationId)
-          .filter((id) => !lane.underWay.has(id) && mayDeliver(id));
-        lane.more = own.length === MOST_A_SWEEP && lane.due.length > 0;
-        fill(lane);
-      }
-      sweepIn(Math.min(...waiting.map(({ nextAttemptAtMs }) => nextAttemptAtMs).filter((ms) => ms > nowMs)) - nowMs);
-    },
-  });
-  return {
-    sweep: sweep.again,
-    async stop({ graceMs, deadlineMs }) {
-      stopped = true;
-      endRest();
-      const endGrace = clock.after(graceMs, () => stopper.abort(new StoppingError()));
-      await sweep.stop();
-      const underWay = [...lanes.values()].flatMap((lane) => [...lane.underWay.values()]);
-      await settlesWithin(Promise.all(underWay), deadlineMs, clock);
-      endGrace();
-    },
-  };
+    this.#endRest = clock.after(atMs - clock.monotonic(), wake, { background: true });
+  }
 }

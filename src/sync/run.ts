@@ -80,36 +80,11 @@ export async function syncWorkspace(deps: SyncDeps, request: SyncRequest): Promi
       log.debug({ walk: walk.walkNumber, verdict: walk.verdict, signs: walk.signs }, 'walk ended');
     });
     await refuseSuspiciousEmpty(writer, claimed, proven.walk);
-    const asked = await confirmWithdrawals(deps, claimed, signal);
-    signal.throwIfAborted();
-    const {
-      extra: alerts,
-      checkpointFault,
-      ...result
-    } = await writer.call('applyRun', {
-      runKey: claimed.runKey,
-      walk: proven.walk,
-      ...asked,
-      nowMs: clock.now(),
-      alerts: {
-        rules: workspace.alerts,
-        channels: deps.channels,
-        lookbackPeriods: workspace.lookbackPeriods,
-        settleHours: workspace.settleHours,
-      },
-    });
+    const { checkpointFault, ...applied } = await publishProven(deps, claimed, proven.walk, signal);
     if (checkpointFault !== null) log.warn({ reason: checkpointFault }, 'no checkpoint of the head could be written');
     const { pages, records } = proven.walk.facts;
-    return {
-      status: 'applied',
-      workspaceId: workspace.id,
-      window: request.window,
-      walks: proven.walks,
-      pages,
-      records,
-      ...result,
-      alerts,
-    };
+    const { id: workspaceId } = workspace;
+    return { status: 'applied', workspaceId, window: request.window, walks: proven.walks, pages, records, ...applied };
   } catch (error) {
     // Whatever an abort made of the work under way, its reason is what ended the run.
     const ended = signal.aborted ? signal.reason : error;
@@ -130,6 +105,19 @@ export async function syncWorkspace(deps: SyncDeps, request: SyncRequest): Promi
     room.release();
     lease.stop();
   }
+}
+
+/** The transaction that everything comes to, once what is absent has been asked for. */
+async function publishProven(deps: SyncDeps, claimed: ClaimedRun, walk: WalkRecord, signal: AbortSignal) {
+  const { workspace, channels, clock } = deps;
+  const asked = await confirmWithdrawals(deps, claimed, signal);
+  signal.throwIfAborted();
+  const { alerts: rules, lookbackPeriods, settleHours } = workspace;
+  const { extra: alerts, ...result } = await deps.writer.call('applyRun', {
+    ...{ runKey: claimed.runKey, walk, ...asked, nowMs: clock.now() },
+    alerts: { rules, channels, lookbackPeriods, settleHours },
+  });
+  return { ...result, alerts };
 }
 
 async function walkUntilProven(

@@ -29,8 +29,7 @@ const MAX_UNSTAGED_PAGES = 64;
 /**
  * Reads every page of a listing once: page 1 says how many there are, the rest follow with bounded concurrency.
  * Stops early when a later page says other totals, is short before the last or brings nothing new, because that walk is
- * lost anyway. The
- * first failure aborts what is in flight and is thrown.
+ * lost anyway. The first failure aborts what is in flight and is thrown.
  */
 export async function walkPages(source: WalkSource, options: WalkOptions): Promise<void> {
   const { concurrency, pace, limits, onPage } = options;
@@ -58,11 +57,7 @@ export async function walkPages(source: WalkSource, options: WalkOptions): Promi
       .then((receipt) => {
         done += 1;
         records += receipt.records;
-        moved ||= receipt.totalPages !== first.totalPages || receipt.totalRecords !== first.totalRecords;
-        // A service that announces pages without end must run dry here, not in our memory.
-        moved ||= page < first.totalPages && receipt.records < first.records;
-        // A page that repeats what was read already shows that the list moved, or that it has no end.
-        moved ||= receipt.records > 0 && receipt.newKeys === 0;
+        moved ||= hasMoved(page, receipt, first);
         onPage(done, first.totalPages);
       })
       .catch((error: unknown) => failure.abort(error))
@@ -95,4 +90,16 @@ export async function walkPages(source: WalkSource, options: WalkOptions): Promi
   // The first failure wins: what aborting caused in the other lanes says nothing.
   if (failure.signal.aborted && !options.signal.aborted) throw failure.signal.reason;
   options.signal.throwIfAborted();
+}
+
+/** Whether a page shows that the list has moved since its first one was read, or that it has no end. */
+function hasMoved(
+  page: number,
+  { totalPages, totalRecords, records, newKeys }: PageReceipt,
+  first: PageReceipt,
+): boolean {
+  if (totalPages !== first.totalPages || totalRecords !== first.totalRecords) return true;
+  // A service that announces pages without end must run dry here, not in our memory.
+  if (page < first.totalPages && records < first.records) return true;
+  return records > 0 && newKeys === 0;
 }

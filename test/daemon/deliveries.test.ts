@@ -3,7 +3,7 @@ import { channelFailingPayload } from '../../src/alerts/notify/service-notices.t
 import type { DeliveryOutcome } from '../../src/alerts/outbox/deliver.ts';
 import type { ChannelConfig } from '../../src/config/types.ts';
 import { startDaemon } from '../../src/daemon/daemon.ts';
-import { startDeliveries } from '../../src/daemon/deliveries.ts';
+import { Deliveries } from '../../src/daemon/deliveries.ts';
 import { openForWriting } from '../../src/ledger/store/file/open.ts';
 import { type Receiver, startReceiver } from '../alerts/channels/receiver.ts';
 import { recordingLogger } from '../queue/support.ts';
@@ -31,7 +31,7 @@ function play(rows: Row[], mayDeliver = (_id: string) => true) {
   const { logger, lines } = recordingLogger();
   const sent: Sent[] = [];
   let digests = 0;
-  const deliveries = startDeliveries({
+  const deliveries = new Deliveries({
     ...{ clock, logger, mayDeliver },
     async composeDigests() {
       digests += 1;

@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { AppError } from '../../src/core/errors.ts';
 import { createLogger } from '../../src/core/logger.ts';
-import { type ReplicaWatch, startReplicaWatch } from '../../src/daemon/replica/replica-watch.ts';
+import { ReplicaWatch } from '../../src/daemon/replica/replica-watch.ts';
 import type { PublishReport } from '../../src/publish/send/publish-ledger.ts';
 import { openLedger, publish, usageRecord } from '../support/open-ledger.ts';
 import { rejection } from '../support/rejection.ts';
@@ -31,7 +31,7 @@ function play(
   const clock = testClock();
   const { connection } = openLedger();
   const told: (string | null)[] = [];
-  const watch = startReplicaWatch({
+  const watch = new ReplicaWatch({
     ...{
       connection,
       clock: time ?? clock,

@@ -7,7 +7,7 @@ import { type ReconciledTenant, reconcile, type SideFigures } from '../../billin
 import type { StatementDocument } from '../../billing/statement/document.ts';
 import { AppError, UsageError } from '../../core/errors.ts';
 import { formatMinor, isCurrency, parseMinor } from '../../core/money.ts';
-import { type Period, parsePeriod } from '../../core/period.ts';
+import { parsePeriod } from '../../core/period.ts';
 import { readStatement } from '../../ledger/journal/charges/read-statement.ts';
 import { SHEET_FORMATS, writeTextFile } from '../../reports/files/write-sheet.ts';
 import { formatDecimal } from '../../reports/formats/format.ts';
@@ -18,21 +18,19 @@ import { tenantNames } from '../../reports/queries/tenants.ts';
 import type { Context } from '../../wiring/context.ts';
 import { chooseWorkspace } from '../shared/choose-workspace.ts';
 import { type CliContext, EXIT, examples, reportingCommand } from '../shared/cli-context.ts';
-import { type CsvRecord, readCsvFile } from '../shared/csv-file.ts';
+import { readCsvFile } from '../shared/csv-file.ts';
 import { withStopSignal } from '../shared/stop-signal.ts';
+import { invoiceSide, ledgerSide, type MappedColumns, serviceSide } from './reconcile-sides.ts';
 import { addSheetOptions, chosenFormat, putSheet, putTable, putText, type SheetOptions } from './sheet-output.ts';
 import { bringRatesIntoForce } from './statement.ts';
 
-interface ReconcileOptions extends SheetOptions {
+interface ReconcileOptions extends SheetOptions, MappedColumns {
   period: string;
   workspace?: string;
   mapping?: string;
   saveMapping?: string;
   format?: (typeof FORMATS)[number];
   json?: boolean;
-  tenantColumn: string;
-  creditsColumn?: string;
-  amountColumn?: string;
   currency?: string;
   tolerance: string;
   service: boolean;
@@ -164,12 +162,18 @@ async function compare(
   if (format === 'json') {
     const document = { workspace_id: workspace.id, period, state: statement.state, currency, totals, rows };
     await putText(cli, renderJson(document), options);
-    return;
-  }
-  if (format !== 'table') {
+  } else if (format !== 'table') {
     await putSheet(cli, sheetOf(`reconcile ${period}`, SHEET_COLUMNS, rows), { format, options });
-    return;
-  }
+  } else await putTables(cli, options, { rows, totals, currency });
+}
+
+interface Comparison {
+  rows: readonly ReconcileRow[];
+  totals: ReturnType<typeof totalsOf>;
+  currency: string | null;
+}
+
+async function putTables(cli: CliContext, options: ReconcileOptions, { rows, totals, currency }: Comparison) {
   if (options.out !== undefined) await putTable(cli, '', options);
   if (rows.length > 0) cli.print(`${renderTable(rows, COLUMNS, cli.tableOptions)}\n`);
   for (const [status, count] of Object.entries(totals.tenants)) cli.print(`${count} ${status}`);
@@ -194,67 +198,6 @@ function currencyOf({ totals }: StatementDocument, { currency, amountColumn }: R
   if (only === undefined) throw new UsageError('the period has no amounts', 'put rate cards into force first');
   if (others.length === 0) return only;
   throw new UsageError('--currency is needed: the period has several', `use one of ${[only, ...others].join(', ')}`);
-}
-
-function ledgerSide({ tenants }: StatementDocument, currency: string | null): Map<string, SideFigures> {
-  return new Map(
-    tenants.map(({ tenant_id, credits_used, totals }) => {
-      const total = totals.find((candidate) => candidate.currency === currency);
-      return [tenant_id, { credits: credits_used, amountMinor: total?.amount_minor ?? null }];
-    }),
-  );
-}
-
-async function serviceSide(
-  context: Context,
-  workspaceId: string,
-  period: Period,
-  signal: AbortSignal,
-): Promise<Map<string, SideFigures>> {
-  const workspace = context.workspace(workspaceId);
-  const client = await context.client(workspace);
-  const found = new Map<string, SideFigures>();
-  for (let page = 1; ; page += 1) {
-    const query = { fromPeriod: period, toPeriod: period, page, perPage: workspace.perPage };
-    const { usage, total_pages, total_records } = await client.getWorkspaceUsage(query, { signal });
-    for (const item of usage) found.set(item.tenant_id, { credits: BigInt(item.credits_used), amountMinor: null });
-    // An empty page ends the walk too: a service that announces pages without end must not keep us.
-    if (page < total_pages && usage.length > 0) continue;
-    if (found.size === total_records) return found;
-    throw new AppError('listing_moved', 'the listing moved while it was read', { hint: 'try again', retryable: true });
-  }
-}
-
-function invoiceSide(
-  records: readonly CsvRecord[],
-  { tenantColumn, creditsColumn, amountColumn }: ReconcileOptions,
-  currency: string | null,
-): Map<string, SideFigures> {
-  const sides = new Map<string, SideFigures>();
-  records.forEach((record, index) => {
-    const tenantId = record[tenantColumn] ?? '';
-    const credits = creditsColumn === undefined ? null : parseCredits(record[creditsColumn] ?? '');
-    const amount =
-      amountColumn === undefined || currency === null ? null : parseMinor(record[amountColumn] ?? '', currency);
-    const bad = (creditsColumn !== undefined && credits === null) || (amountColumn !== undefined && amount === null);
-    if (bad) {
-      throw new UsageError(
-        `record ${index + 1} of the file has a figure that is none`,
-        'write credits as whole numbers and amounts as plain decimals such as 1234.50, no finer than the currency',
-      );
-    }
-    // An invoice may have several lines of one tenant.
-    const before = sides.get(tenantId);
-    sides.set(tenantId, {
-      credits: credits === null ? null : credits + (before?.credits ?? 0n),
-      amountMinor: amount === null ? null : amount + (before?.amountMinor ?? 0n),
-    });
-  });
-  return sides;
-}
-
-function parseCredits(text: string): bigint | null {
-  return /^-?\d{1,19}$/.test(text.trim()) ? BigInt(text.trim()) : null;
 }
 
 type ReconcileRow = ReturnType<typeof rowOf> & { display_name: string | null };

@@ -44,7 +44,8 @@ interface Due {
  * tried again every five minutes, when it is told as an alert, too; it keeps no other export back. The stop ends a file
  * under way at once, and nothing of it is left.
  */
-export function startExportSchedule({ config, closesAfter, tell, clock, logger }: ExportScheduleOptions): PeriodicTask {
+export function startExportSchedule(options: ExportScheduleOptions): PeriodicTask {
+  const { config, closesAfter, tell, clock, logger } = options;
   const ids = config.workspaces.map(({ id }) => id);
   /** By the monotonic clock. */
   const restUntilMs = new Map<string, number>();
@@ -52,28 +53,6 @@ export function startExportSchedule({ config, closesAfter, tell, clock, logger }
   const faults = new Map<string, { tries: number; reason: string }>();
   let told: string | null | undefined;
 
-  const write = async (wanted: ExportConfig, due: Due, stopping: AbortSignal): Promise<void> => {
-    const { name, view, version, format, names, folder } = wanted;
-    const path = join(folder, exportName(name, due.occasion, format));
-    const { period, workspaceIds, onlyThese } = due;
-    const order: ExportJob = {
-      ...{ ledgerPath: config.ledger.path, path, view, version, format, names },
-      ...{ workspaceIds, onlyThese, period },
-      ...{ focus: config.focus, nowMs: clock.now() },
-    };
-    try {
-      const { rows } = await askChild<{ rows: number }>({
-        file: new URL('./export-process.js', import.meta.url),
-        args: [JSON.stringify(order)],
-        stopping,
-        crashed: 'export_crashed',
-        does: 'writes the export',
-      });
-      logger.info({ export: name, path, rows }, 'export written');
-    } finally {
-      removeUnfinished(path);
-    }
-  };
   const makeDue = async (wanted: ExportConfig, stopping: AbortSignal): Promise<void> => {
     const { name, folder, keep } = wanted;
     if ((restUntilMs.get(name) ?? 0) > clock.monotonic()) return;
@@ -83,7 +62,7 @@ export function startExportSchedule({ config, closesAfter, tell, clock, logger }
         // The folder is made with the state, and a place that cannot be written to shows before any work is done.
         await writeExportState(folder, name, state);
         if (stopping.aborted) return;
-        await write(wanted, due, stopping);
+        await writeExport(options, wanted, due, stopping);
         state = { ...state, ...doneOf(due.occasion), writtenAt: isoTime(clock.now()), failing: null };
         faults.delete(name);
         await writeExportState(folder, name, state);
@@ -118,6 +97,35 @@ export function startExportSchedule({ config, closesAfter, tell, clock, logger }
     failed: 'the alert about exports was not written',
     work: makeAll,
   });
+}
+
+/** Writes one file, in a process of its own. Nothing is left of one that was not finished. */
+async function writeExport(
+  { config, clock, logger }: ExportScheduleOptions,
+  wanted: ExportConfig,
+  due: Due,
+  stopping: AbortSignal,
+): Promise<void> {
+  const { name, view, version, format, names, folder } = wanted;
+  const path = join(folder, exportName(name, due.occasion, format));
+  const { period, workspaceIds, onlyThese } = due;
+  const order: ExportJob = {
+    ...{ ledgerPath: config.ledger.path, path, view, version, format, names },
+    ...{ workspaceIds, onlyThese, period },
+    ...{ focus: config.focus, nowMs: clock.now() },
+  };
+  try {
+    const { rows } = await askChild<{ rows: number }>({
+      file: new URL('./export-process.js', import.meta.url),
+      args: [JSON.stringify(order)],
+      stopping,
+      crashed: 'export_crashed',
+      does: 'writes the export',
+    });
+    logger.info({ export: name, path, rows }, 'export written');
+  } finally {
+    removeUnfinished(path);
+  }
 }
 
 interface Facts {

@@ -2,7 +2,7 @@ import { settlesWithin } from '../../core/deadline.ts';
 import { summarizeError } from '../../core/errors.ts';
 import { backoffMs } from '../../core/net/backoff.ts';
 import { oneAtATime } from '../../core/one-at-a-time.ts';
-import { type PeriodicTaskOptions, startPeriodicTask } from '../../core/periodic-task.ts';
+import { type PeriodicTask, type PeriodicTaskOptions, startPeriodicTask } from '../../core/periodic-task.ts';
 import type { LedgerConnection } from '../../ledger/store/file/open.ts';
 import { lagOf } from '../../publish/lag.ts';
 import type { PublisherHandle } from '../../publish/thread/publisher-handle.ts';
@@ -40,113 +40,131 @@ export interface ReplicaWatchOptions extends Pick<PeriodicTaskOptions, 'clock' |
   unreadyWhenStale: boolean;
 }
 
-export interface ReplicaWatch {
-  /** Publishes what is new, or joins the publish under way. */
-  publish(): Promise<unknown>;
-  /** One look now at whether the alert has to be raised or ended. */
-  tell(): Promise<void>;
-  /** The first publish, waited for as long as a start may take. Never rejects. */
-  begin(): Promise<void>;
-  health(): ReplicaHealth;
-  /** Ends a publish under way, whatever its server does: Postgres takes it back. */
-  stop(): Promise<void>;
-}
-
 /** Looks every two seconds whether anybody has written to the ledger, and has what is new published. */
-export function startReplicaWatch(options: ReplicaWatchOptions): ReplicaWatch {
-  const { connection, publisher, clock, logger, staleMs } = options;
-  let version: unknown = null;
+export class ReplicaWatch {
+  readonly #options: ReplicaWatchOptions;
+  readonly #publishing = oneAtATime(() => this.#publishNow());
+  readonly #tasks: readonly PeriodicTask[];
+  #version: unknown = null;
   /** These by the monotonic clock. */
-  let waitingSinceMs: number | null = clock.monotonic();
-  let underWaySinceMs: number | null = null;
-  let restUntilMs = 0;
-  let failures = 0;
-  let position: number | null = null;
-  let fault: ReplicaHealth['fault'] = null;
-  let wasTold = false;
+  #waitingSinceMs: number | null;
+  #underWaySinceMs: number | null = null;
+  #restUntilMs = 0;
+  #failures = 0;
+  #position: number | null = null;
+  #fault: ReplicaHealth['fault'] = null;
+  #wasTold = false;
+  #stopped = false;
 
-  let stopped = false;
+  /** Starts at once. */
+  constructor(options: ReplicaWatchOptions) {
+    const { clock, logger } = options;
+    this.#options = options;
+    this.#waitingSinceMs = clock.monotonic();
+    this.#tasks = [
+      startPeriodicTask({
+        ...{ clock, logger, intervalMs: LOOK_INTERVAL_MS },
+        ...{ failed: 'what is new in the ledger could not be looked for', work: () => this.#look() },
+      }),
+      startPeriodicTask({
+        ...{ clock, logger, intervalMs: TELL_INTERVAL_MS },
+        ...{ failed: 'the alert about the replica was not written', work: () => this.tell() },
+      }),
+    ];
+  }
 
-  const publish = oneAtATime(async () => {
-    const since = waitingSinceMs ?? clock.monotonic();
+  /** Publishes what is new, or joins the publish under way. */
+  publish(): Promise<unknown> {
+    return this.#publishing.run();
+  }
+
+  /** One look now at whether the alert has to be raised or ended. */
+  async tell(): Promise<void> {
+    const { stale, fenced } = this.health();
+    if (!stale && !this.#wasTold) return;
+    const minutes = Math.round(this.#lateMs() / 60_000);
+    const why = this.#fault === null ? '' : `: ${this.#fault.message}`;
+    const since = `nothing published for ${minutes} minutes${why}`;
+    await this.#options.tell(stale ? (fenced ? (this.#fault?.message ?? '') : since) : null);
+    this.#wasTold = stale;
+  }
+
+  /** The first publish, waited for as long as a start may take. Never rejects. */
+  async begin(): Promise<void> {
+    this.#version = this.#dataVersion();
+    await settlesWithin(this.publish(), FIRST_ANSWER_MS, this.#options.clock);
+    if (this.health().fenced) await this.tell().catch(() => undefined);
+  }
+
+  health(): ReplicaHealth {
+    const { connection, clock, staleMs, unreadyWhenStale } = this.#options;
+    const position = this.#position;
+    const fault = this.#fault;
+    const lag = position === null ? { links: 0, seconds: 0 } : lagOf(connection, position, clock.now());
+    const fenced = fault?.code === 'replica_refused';
+    const stale = fenced || this.#lateMs() > staleMs;
+    const unready = stale && unreadyWhenStale;
+    return { position, lagLinks: lag.links, lagSeconds: lag.seconds, fault, fenced, stale, unready };
+  }
+
+  /** Ends a publish under way, whatever its server does: Postgres takes it back. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    const stopping = this.#tasks.map((task) => task.stop());
+    await this.#options.publisher.close();
+    await Promise.all(stopping);
+  }
+
+  async #look(): Promise<void> {
+    const { clock } = this.#options;
+    const found = this.#dataVersion();
+    if (found !== this.#version) {
+      this.#version = found;
+      this.#waitingSinceMs ??= clock.monotonic();
+    }
+    if (this.#waitingSinceMs === null || clock.monotonic() < this.#restUntilMs) return;
+    // It has said itself why it failed, if it did.
+    await this.publish().catch(() => undefined);
+  }
+
+  async #publishNow(): Promise<unknown> {
+    const { publisher, clock, logger } = this.#options;
+    const since = this.#waitingSinceMs ?? clock.monotonic();
     // What is written from now on may come too late for this one.
-    [underWaySinceMs, waitingSinceMs] = [since, null];
+    [this.#underWaySinceMs, this.#waitingSinceMs] = [since, null];
     try {
       const report = await publisher.publish(clock.now());
-      if (fault !== null) logger.info({ position: report.to }, 'the replica takes the ledger again');
+      if (this.#fault !== null) logger.info({ position: report.to }, 'the replica takes the ledger again');
       const { mended = [] } = report;
       if (mended.length > 0) logger.warn({ mended }, "the replica's schema was not the one of this version: mended");
-      [position, fault, failures, restUntilMs] = [report.to, null, 0, 0];
+      [this.#position, this.#fault, this.#failures, this.#restUntilMs] = [report.to, null, 0, 0];
       if (report.rows > 0) logger.debug({ ...report }, 'ledger published');
       return report;
     } catch (error) {
-      waitingSinceMs = since;
-      if (stopped) throw error;
-      const { code, message, hint } = summarizeError(error);
-      if (fault?.code !== code) logger.error({ code, reason: message, hint }, 'the ledger could not be published');
-      fault = { code, message };
-      restUntilMs = clock.monotonic() + backoffMs(failures, RETRY);
-      failures += 1;
+      this.#waitingSinceMs = since;
+      if (!this.#stopped) this.#rest(error);
       throw error;
     } finally {
-      underWaySinceMs = null;
+      this.#underWaySinceMs = null;
     }
-  });
-  const lateMs = (): number => {
-    const nowMs = clock.monotonic();
-    return nowMs - (underWaySinceMs ?? waitingSinceMs ?? nowMs);
-  };
-  const health = (): ReplicaHealth => {
-    const lag = position === null ? { links: 0, seconds: 0 } : lagOf(connection, position, clock.now());
-    const fenced = fault?.code === 'replica_refused';
-    const stale = fenced || lateMs() > staleMs;
-    const unready = stale && options.unreadyWhenStale;
-    return { position, lagLinks: lag.links, lagSeconds: lag.seconds, fault, fenced, stale, unready };
-  };
-  const look = async (): Promise<void> => {
-    const found = connection.pragma('data_version', { simple: true });
-    if (found !== version) {
-      version = found;
-      waitingSinceMs ??= clock.monotonic();
-    }
-    if (waitingSinceMs === null || clock.monotonic() < restUntilMs) return;
-    // It has said itself why it failed, if it did.
-    await publish.run().catch(() => undefined);
-  };
-  const tell = async (): Promise<void> => {
-    const { stale, fenced } = health();
-    if (!stale && !wasTold) return;
-    const minutes = Math.round(lateMs() / 60_000);
-    const why = fault === null ? '' : `: ${fault.message}`;
-    await options.tell(
-      stale ? (fenced ? (fault?.message ?? '') : `nothing published for ${minutes} minutes${why}`) : null,
-    );
-    wasTold = stale;
-  };
-  const tasks = [
-    startPeriodicTask({
-      ...{ clock, logger, intervalMs: LOOK_INTERVAL_MS },
-      ...{ failed: 'what is new in the ledger could not be looked for', work: look },
-    }),
-    startPeriodicTask({
-      ...{ clock, logger, intervalMs: TELL_INTERVAL_MS },
-      ...{ failed: 'the alert about the replica was not written', work: tell },
-    }),
-  ];
-  return {
-    publish: publish.run,
-    tell,
-    async begin() {
-      version = connection.pragma('data_version', { simple: true });
-      await settlesWithin(publish.run(), FIRST_ANSWER_MS, clock);
-      if (health().fenced) await tell().catch(() => undefined);
-    },
-    health,
-    async stop() {
-      stopped = true;
-      const stopping = tasks.map((task) => task.stop());
-      await publisher.close();
-      await Promise.all(stopping);
-    },
-  };
+  }
+
+  #rest(error: unknown): void {
+    const { clock, logger } = this.#options;
+    const { code, message, hint } = summarizeError(error);
+    if (this.#fault?.code !== code) logger.error({ code, reason: message, hint }, 'the ledger could not be published');
+    this.#fault = { code, message };
+    this.#restUntilMs = clock.monotonic() + backoffMs(this.#failures, RETRY);
+    this.#failures += 1;
+  }
+
+  #lateMs(): number {
+    const nowMs = this.#options.clock.monotonic();
+    return nowMs - (this.#underWaySinceMs ?? this.#waitingSinceMs ?? nowMs);
+  }
+
+  /** Of SQLite's own count: it moves when another connection has committed. */
+  #dataVersion(): unknown {
+    return this.#options.connection.pragma('data_version', { simple: true });
+  }
 }

@@ -6,7 +6,7 @@ import { eq } from '../../ledger/store/schema/drizzle.ts';
 import { outbox } from '../../ledger/store/schema/outbox-tables.ts';
 import { PublisherHandle } from '../../publish/thread/publisher-handle.ts';
 import type { Context } from '../../wiring/context.ts';
-import { type ReplicaWatch, startReplicaWatch } from './replica-watch.ts';
+import { ReplicaWatch } from './replica-watch.ts';
 
 export interface ReplicaParts {
   watch: ReplicaWatch;
@@ -21,7 +21,7 @@ export function startReplica(context: Context, settings: PublishConfig, notified
   const publisher = new PublisherHandle({
     ...{ settings, ledgerPath: config.ledger.path, elsewhere: config.shard?.elsewhere ?? [] },
   });
-  const watch = startReplicaWatch({
+  const watch = new ReplicaWatch({
     ...{ connection, publisher, clock, logger },
     ...{ staleMs: settings.staleMs, unreadyWhenStale: settings.unreadyWhenStale },
     tell: async (detail) => {

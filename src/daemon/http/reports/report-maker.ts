@@ -43,10 +43,9 @@ export interface ReportMakerOptions {
   head: () => string;
 }
 
-/** Makes pages in a thread of its own, which is started with the first one and ended when nobody asks any more. */
-export function createReportMaker({ ledgerPath, head }: ReportMakerOptions): ReportMaker {
+/** The thread that makes pages: started with the first one, ended when nobody asks any more. */
+function createReportThread(ledgerPath: string) {
   const waiting = new Map<number, Waiting>();
-  const kept = new Map<string, Kept>();
   let worker: Worker | null = null;
   let lastId = 0;
   let endIdle: Cancel | null = null;
@@ -97,6 +96,17 @@ export function createReportMaker({ ledgerPath, head }: ReportMakerOptions): Rep
     worker.postMessage({ id, order });
     return promise;
   };
+  const stop = (): Promise<void> => {
+    endIdle?.();
+    return end(new AppError('report_failed', 'the daemon stops'));
+  };
+  return { make, stop };
+}
+
+/** Makes pages in a thread of its own, and keeps them for as long as they are true. */
+export function createReportMaker({ ledgerPath, head }: ReportMakerOptions): ReportMaker {
+  const thread = createReportThread(ledgerPath);
+  const kept = new Map<string, Kept>();
   return {
     page(order) {
       const { workspaceId, tenantId, period, nowMs } = order;
@@ -105,7 +115,7 @@ export function createReportMaker({ ledgerPath, head }: ReportMakerOptions): Rep
       const known = kept.get(key);
       if (known !== undefined && known.head === now && (ageMs(known.madeAtMs, nowMs) ?? KEPT_MS) < KEPT_MS)
         return known.html;
-      const html = make(order);
+      const html = thread.make(order);
       kept.delete(key);
       kept.set(key, { head: now, madeAtMs: nowMs, html });
       html.catch(() => {
@@ -114,10 +124,9 @@ export function createReportMaker({ ledgerPath, head }: ReportMakerOptions): Rep
       for (const old of kept.keys()) if (kept.size > MOST_KEPT) kept.delete(old);
       return html;
     },
-    async stop() {
-      endIdle?.();
+    stop() {
       kept.clear();
-      await end(new AppError('report_failed', 'the daemon stops'));
+      return thread.stop();
     },
   };
 }

@@ -84,7 +84,24 @@ export function checkCloses(connection: LedgerConnection): Fault[] {
  * one workspace at the time of their run or reopen.
  */
 export function checkAdjustments(connection: LedgerConnection): Fault[] {
-  const keys = connection
+  return [
+    ...strangeAdjustments(connection).map(({ adjustmentId, entryId, runId }) => ({
+      check: 'adjustments' as const,
+      runId,
+      entryId,
+      message: `adjustment ${adjustmentId} is not what its entry or reopen says`,
+    })),
+    ...differingKeys(connection).map(({ workspaceId, period, tenantId }) => ({
+      check: 'adjustments' as const,
+      runId: null,
+      entryId: null,
+      message: `the adjustments of tenant ${JSON.stringify(tenantId)} in ${period} of workspace ${JSON.stringify(workspaceId)} do not lead to what stands now`,
+    })),
+  ];
+}
+
+function differingKeys(connection: LedgerConnection) {
+  return connection
     .prepare(
       `WITH sums AS (
          SELECT corrects_period_key AS period_key, tenant_key, sum(credits_delta) AS credits, sum(requests_delta) AS requests
@@ -108,7 +125,10 @@ export function checkAdjustments(connection: LedgerConnection): Fault[] {
        LIMIT ${FAULTS_A_CHECK}`,
     )
     .all() as { workspaceId: string; period: string; tenantId: string }[];
-  const strange = connection
+}
+
+function strangeAdjustments(connection: LedgerConnection) {
+  return connection
     .prepare(
       `SELECT a.adjustment_id AS adjustmentId, a.entry_id AS entryId, r.run_id AS runId
        FROM adjustments a
@@ -130,20 +150,6 @@ export function checkAdjustments(connection: LedgerConnection): Fault[] {
        ORDER BY a.adjustment_id LIMIT ${FAULTS_A_CHECK}`,
     )
     .all() as { adjustmentId: number; entryId: number | null; runId: string | null }[];
-  return [
-    ...strange.map(({ adjustmentId, entryId, runId }) => ({
-      check: 'adjustments' as const,
-      runId,
-      entryId,
-      message: `adjustment ${adjustmentId} is not what its entry or reopen says`,
-    })),
-    ...keys.map(({ workspaceId, period, tenantId }) => ({
-      check: 'adjustments' as const,
-      runId: null,
-      entryId: null,
-      message: `the adjustments of tenant ${JSON.stringify(tenantId)} in ${period} of workspace ${JSON.stringify(workspaceId)} do not lead to what stands now`,
-    })),
-  ];
 }
 
 function readClosed(connection: LedgerConnection): ClosedPeriod[] {
