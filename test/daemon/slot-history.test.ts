@@ -81,3 +81,20 @@ test('a slot that was done while the clock was ahead is owed again when it comes
     10,
   ]);
 });
+
+test('the slots that a clock did early, which was ahead for longer than by how much, are done again in their time', async () => {
+  const { clock, sync } = await startFixture(FILLED);
+  const slotNow = (): string => new Date(Math.floor(clock.now() / HOUR_MS) * HOUR_MS).toISOString();
+  clock.advance(2 * HOUR_MS);
+  for (let hour = 0; hour < 5; hour += 1) {
+    await sync({ kind: 'scheduled', slot: slotNow() });
+    clock.advance(HOUR_MS);
+  }
+
+  clock.set(clock.now() - 2.5 * HOUR_MS);
+  for (let hour = 0; hour < 4; hour += 1) {
+    expect(await sync({ kind: 'scheduled', slot: slotNow() })).toMatchObject({ status: 'applied' });
+    await expect(sync({ kind: 'scheduled', slot: slotNow() })).rejects.toThrow('already_done');
+    clock.advance(HOUR_MS);
+  }
+});

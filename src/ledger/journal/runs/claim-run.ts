@@ -5,7 +5,7 @@ import { type Randomness, systemRandomness } from '../../../core/randomness.ts';
 import { CLOCK_SLACK_MS } from '../../../core/stored-time.ts';
 import { LeaseHeldError } from '../../store/errors.ts';
 import { query } from '../../store/query.ts';
-import { and, eq, gt, gte, lt, max } from '../../store/schema/drizzle.ts';
+import { and, desc, eq, gt, gte, lt, max } from '../../store/schema/drizzle.ts';
 import { leases, runs } from '../../store/schema/run-tables.ts';
 import { nameWorkspace } from '../../store/subjects.ts';
 import { isMovedAway, WorkspaceMovedError } from '../moved-away.ts';
@@ -44,10 +44,14 @@ export interface SlotDone {
   doneBy: string;
 }
 
-/** Who claims, and where the random part of a run's id comes from; this process and the system when absent. */
+/**
+ * Who claims, where the random part of a run's id comes from, and who tells which processes of this machine still run; this
+ * process and the system when absent.
+ */
 export interface Claimant {
   holder?: ProcessIdentity;
   randomness?: Randomness;
+  isRunning?: typeof isStillRunning;
 }
 
 /**
@@ -58,43 +62,22 @@ export interface Claimant {
 export function claimRun(
   connection: Connection,
   request: ClaimRequest,
-  { holder = thisProcess(), randomness = systemRandomness }: Claimant = {},
+  claimant: Claimant = {},
 ): ClaimedRun | SlotDone {
   capLeases(connection, request.nowMs);
-  return connection.transaction(() => claim(connection, request, holder, randomness)).immediate();
+  return connection.transaction(() => claim(connection, request, claimant)).immediate();
 }
 
-function claim(
-  connection: Connection,
-  request: ClaimRequest,
-  holder: ProcessIdentity,
-  randomness: Randomness,
-): ClaimedRun | SlotDone {
+function claim(connection: Connection, request: ClaimRequest, claimant: Claimant): ClaimedRun | SlotDone {
   const { workspaceId, kind, slot, window } = request;
   const db = query(connection);
   const { workspaceKey, firstRunKey } = nameWorkspace(connection, { workspaceId, name: request.workspaceName });
-  if (slot !== null) {
-    const isOwn = eq(runs.workspaceKey, workspaceKey);
-    // A later run that began before the slot shows that the clock was ahead when it was done: it has come again.
-    const beganBefore = lt(runs.startedAt, isoTime(Date.parse(slot) - CLOCK_SLACK_MS));
-    const earlier = db
-      .select({ last: max(runs.runKey) })
-      .from(runs)
-      .where(and(isOwn, beganBefore))
-      .get();
-    const isOfSlot = and(eq(runs.kind, kind), eq(runs.slot, slot), eq(runs.status, 'applied'));
-    const isSince = gte(runs.runKey, earlier?.last ?? 0);
-    const done = db
-      .select()
-      .from(runs)
-      .where(and(isOwn, isOfSlot, isSince))
-      .get();
-    if (done !== undefined) return { doneBy: done.runId };
-  }
-  const fencingToken = takeLease(connection, workspaceKey, request, holder);
+  const doneBy = slot === null ? null : runThatDid(connection, workspaceKey, { kind, slot, nowMs: request.nowMs });
+  if (doneBy !== null) return { doneBy };
+  const fencingToken = takeLease(connection, workspaceKey, request, claimant);
   const startedAt = isoTime(request.nowMs);
   supersedeRunning(connection, workspaceKey, startedAt);
-  const runId = `run_${startedAt.replaceAll(/[-:.]/g, '')}_${randomness.bytes(4).toString('hex')}`;
+  const runId = `run_${startedAt.replaceAll(/[-:.]/g, '')}_${(claimant.randomness ?? systemRandomness).bytes(4).toString('hex')}`;
   const { runKey } = db
     .insert(runs)
     .values({
@@ -105,6 +88,38 @@ function claim(
     .get();
   db.update(leases).set({ runKey }).where(eq(leases.workspaceKey, workspaceKey)).run();
   return { runKey, runId, workspaceKey, workspaceId, fencingToken, window, first: firstRunKey === null };
+}
+
+/**
+ * The id of the run that has done a slot; null when there is none. A later run that began before the slot, or begins only in
+ * the future, shows that the clock was ahead when it was done: it has come again.
+ */
+function runThatDid(
+  connection: Connection,
+  workspaceKey: number,
+  { kind, slot, nowMs }: { kind: RunKind; slot: string; nowMs: number },
+): string | null {
+  const db = query(connection);
+  const isOwn = eq(runs.workspaceKey, workspaceKey);
+  const beganBefore = lt(runs.startedAt, isoTime(Date.parse(slot) - CLOCK_SLACK_MS));
+  const earlier = db
+    .select({ last: max(runs.runKey) })
+    .from(runs)
+    .where(and(isOwn, beganBefore))
+    .get();
+  const isOfSlot = and(eq(runs.kind, kind), eq(runs.slot, slot), eq(runs.status, 'applied'));
+  const isSince = gte(runs.runKey, earlier?.last ?? 0);
+  const done = db
+    .select()
+    .from(runs)
+    .where(and(isOwn, isOfSlot, isSince))
+    .orderBy(desc(runs.runKey))
+    .limit(1)
+    .get();
+  if (done === undefined) return null;
+  const beginsLater = gt(runs.startedAt, isoTime(nowMs + CLOCK_SLACK_MS));
+  const isAhead = and(isOwn, gte(runs.runKey, done.runKey), beginsLater);
+  return db.select().from(runs).where(isAhead).limit(1).get() === undefined ? done.runId : null;
 }
 
 /** Ends what the lease was taken from, in the transaction that took it. */
@@ -169,14 +184,14 @@ export function takeLease(
   connection: Connection,
   workspaceKey: number,
   request: { workspaceId: string; nowMs: number },
-  holder = thisProcess(),
+  { holder = thisProcess(), isRunning = isStillRunning }: Claimant = {},
 ): number {
   if (isMovedAway(connection, workspaceKey)) throw new WorkspaceMovedError(request.workspaceId);
   const db = query(connection);
   const lease = db.select().from(leases).where(eq(leases.workspaceKey, workspaceKey)).get();
   if (lease !== undefined && lease.released === 0) {
     const leftMs = Date.parse(lease.expiresAt) - request.nowMs;
-    const gone = lease.holderHost === holder.host && !isStillRunning(lease.holderPid, lease.holderStart);
+    const gone = lease.holderHost === holder.host && !isRunning(lease.holderPid, lease.holderStart);
     if (leftMs > 0 && !gone) {
       const by = `process ${lease.holderPid} on ${lease.holderHost}`;
       throw new LeaseHeldError(request.workspaceId, by, leftMs);
