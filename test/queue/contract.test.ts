@@ -35,7 +35,7 @@ function onBullmq(): OpenQueue {
 }
 
 function inMemory(): OpenQueue {
-  const broker = new Broker(systemClock);
+  const broker = new Broker(systemClock, new Random(1));
   const host = { name: 'here', clockOffsetMs: 0, disk: null, met: new Map() };
   return async (concurrency = 4) =>
     broker.connect(new SimulatedProcess('daemon', 1, host, systemClock, new Random(1)), concurrency);

@@ -21,6 +21,8 @@ behave badly, each drawn by a seed. Whatever breaks a documented promise is shru
   --first      end at the first promise that is broken, without looking for the fewest happenings
 `;
 
+/** In so many worlds everything has happened that can. */
+const LONG_PLAY = 500;
 const SEEDS_FILE = fileURLToPath(new URL('seeds.txt', import.meta.url));
 
 interface Options {
@@ -142,8 +144,8 @@ async function playMany({ minutes = '2', from, first = false }: Options, days: n
     for (const player of players) player.kill('SIGKILL');
   });
   const unmet = summarize(reports);
-  if (unmet.length > 0 && !first) process.stdout.write(`never happened: ${unmet.join(', ')}\n`);
-  return failed > 0 || (unmet.length > 0 && !first) ? 1 : 0;
+  if (unmet.length > 0) process.stdout.write(`never happened: ${unmet.join(', ')}\n`);
+  return failed > 0 || (unmet.length > 0 && reports.length >= LONG_PLAY) ? 1 : 0;
 }
 
 function tell({ seed, broken, needed }: Report, days: number): void {

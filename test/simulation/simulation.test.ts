@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { beforeAll, expect, test } from 'vitest';
+import { PLANTED } from './planted/planted.ts';
 import { drawPlan, SHORT } from './play/plan.ts';
 import { play, warmUp } from './play/play.ts';
 
@@ -27,4 +28,14 @@ test.each(SEEDS)('a world that once broke a promise keeps it: %s', async (line) 
   const happenings = kept === '-' ? whole.happenings : whole.happenings.filter(({ id }) => ids.includes(id));
 
   expect((await play({ ...whole, happenings })).broken).toBeNull();
+});
+
+test('each defect that can be planted has its place in the source', () => {
+  const root = new URL('../../', import.meta.url);
+  for (const { name, edits } of PLANTED) {
+    for (const { file, from } of edits) {
+      const places = readFileSync(new URL(file, root), 'utf8').split(from).length - 1;
+      expect(places, `${name} in ${file}`).toBe(1);
+    }
+  }
 });

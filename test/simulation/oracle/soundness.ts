@@ -16,20 +16,9 @@ export class SoundnessOracle {
   #head = '';
   #entryId = 0n;
 
-  /** `clocksRight`: no clock of the world has been wrong yet; a slot comes again on one that was set back. */
-  check(ledger: LedgerView, clocksRight: boolean): void {
+  check(ledger: LedgerView): void {
     this.#checkChain(ledger);
     this.#checkEntries(ledger);
-    if (clocksRight) this.#checkSlots(ledger);
-  }
-
-  #checkSlots(ledger: LedgerView): void {
-    const [twice] = ledger.all<{ workspace_key: bigint; kind: string; slot: string; times: bigint }>(
-      `SELECT workspace_key, kind, slot, count(*) AS times FROM runs WHERE status = 'applied' AND slot IS NOT NULL
-       GROUP BY workspace_key, kind, slot HAVING times > 1`,
-    );
-    if (twice !== undefined)
-      throw new PromiseBroken('a slot is done once', `${twice.kind} ${twice.slot} was done ${twice.times} times`);
   }
 
   #checkChain(ledger: LedgerView): void {
@@ -97,9 +86,5 @@ export class SoundnessOracle {
   checkAtRest(ledger: LedgerView): void {
     const integrity = ledger.value<string>('PRAGMA integrity_check');
     if (integrity !== 'ok') throw new PromiseBroken('the file is whole', integrity);
-    const running = ledger.value<bigint>("SELECT count(*) FROM runs WHERE status = 'running'");
-    if (running > 0n) throw new PromiseBroken('no run stays open', `${running} runs are running at rest`);
-    const held = ledger.value<bigint>('SELECT count(*) FROM leases WHERE released = 0');
-    if (held > 0n) throw new PromiseBroken('no lease stays held', `${held} leases are held at rest`);
   }
 }

@@ -1,6 +1,7 @@
-import type { Received } from '../world/receiver.ts';
+import type { Received, Receiver } from '../world/receiver.ts';
 import type { SimulatedService } from '../world/service.ts';
 import { PromiseBroken } from './fault.ts';
+import { isDatedRight, type LastRun, staleAfterMs } from './freshness.ts';
 import type { LedgerView } from './ledger-view.ts';
 
 /** What the oracle reads of a message, by the published schema. */
@@ -11,86 +12,103 @@ interface Message {
   state?: 'firing' | 'resolved';
   workspace_id?: string | null;
   tenant_id?: string | null;
-  reason?: string | null;
   summary?: string;
 }
 
 /** What is so of a workspace, by the world's time. */
 export interface WorkspaceTruth {
-  /** When it could last be read completely; null: never. */
-  lastRunMs: number | null;
-  staleAfterMs: number;
+  runs: readonly LastRun[];
+  pauseMs: number;
+  /** Since when nothing keeps it from being read. */
+  readableSinceMs: number;
 }
 
 /** A look comes late, a message takes its time. */
 const SLACK_MS = 15 * 60_000;
+/** Whoever was refused is asked again after an hour at the latest. */
+const LATEST_RETRY_MS = 70 * 60_000;
+/** Faults of ourselves that keep a workspace from being read. */
+export const READING_RULES = ['sync_stale', 'sync_failed', 'auth_failed', 'clock_skew'];
+const OUR_RULES = [...READING_RULES, 'clock_moved'];
 
-/** What a receiver got: no two messages under one id, no secret in any, and none that was not so when it was made. */
+/** What a receiver got: no two messages under one id, no secret in any, none that was not so, and an end after each begin. */
 export class ToldOracle {
   readonly #payloads = new Map<string, string>();
-  /** The last word of each alert, by receiver. */
-  readonly #lastWords = new Map<string, Message>();
   readonly #secrets: readonly string[];
 
   constructor(services: Iterable<SimulatedService>) {
     this.#secrets = [...services].map(({ secretKey }) => secretKey);
   }
 
-  /** `truth` is null while any clock is wrong, or was of late: nobody can say what such a daemon should think. */
-  check(received: Received, truth: ((workspaceId: string) => WorkspaceTruth) | null): void {
-    const { notificationId, payload } = received;
+  /** Of anything that somebody reads. */
+  checkSecrets(text: string, where: string): void {
+    if (this.#secrets.some((secret) => text.includes(secret))) throw new PromiseBroken('no secret is told', where);
+  }
+
+  /** `madeMs` is when the message was written down: what was to be said then is known while every clock is right. */
+  check(
+    { notificationId, payload }: Received,
+    { madeMs, clocksRightSinceMs }: { madeMs: number; clocksRightSinceMs: number },
+    truthOf: (id: string) => WorkspaceTruth,
+  ): void {
     const known = this.#payloads.get(notificationId) ?? payload;
     this.#payloads.set(notificationId, payload);
     if (known !== payload) throw new PromiseBroken('an id is one message', notificationId);
-    for (const secret of this.#secrets) {
-      if (payload.includes(secret)) throw new PromiseBroken('no secret is told', notificationId);
-    }
-    const message = JSON.parse(payload) as Message;
-    if (message.alert_id !== undefined) this.#lastWords.set(`${received.channel} ${message.alert_id}`, message);
-    if (message.rule === 'sync_failed' && /fenced|taken workspace/.test(`${message.reason} ${message.summary}`)) {
-      throw new PromiseBroken('a take-over is nobody’s fault', payload);
-    }
-    if (truth === null || message.rule !== 'sync_stale' || message.state !== 'firing' || known !== payload) return;
-    const { lastRunMs, staleAfterMs } = truth(message.workspace_id ?? '');
-    if (lastRunMs !== null && received.atMs - lastRunMs < staleAfterMs - SLACK_MS) {
-      throw new PromiseBroken(
-        'an alert is real',
-        `${message.workspace_id} was read at ${new Date(lastRunMs).toISOString()}: ${message.summary}`,
-      );
-    }
+    this.checkSecrets(payload, notificationId);
+    const { type, rule = '', workspace_id, summary } = JSON.parse(payload) as Message;
+    if (type !== 'alert.firing' || !READING_RULES.includes(rule) || clocksRightSinceMs > madeMs - SLACK_MS) return;
+    const { runs, pauseMs, readableSinceMs } = truthOf(workspace_id ?? '');
+    const last = runs.findLast(({ atMs }) => atMs <= madeMs);
+    const ageMs = last === undefined || !isDatedRight(last) ? Number.POSITIVE_INFINITY : madeMs - last.atMs;
+    if (rule === 'sync_stale' && ageMs < staleAfterMs(pauseMs) - SLACK_MS)
+      throw new PromiseBroken('an alert is real', `${workspace_id} was read ${ageMs} ms before: ${summary}`);
+    if (madeMs > readableSinceMs + staleAfterMs(pauseMs) + LATEST_RETRY_MS)
+      throw new PromiseBroken('an alert is real', `nothing was in the way of ${workspace_id}: ${summary}`);
   }
 
   /**
-   * Once everything has been quiet for a while and every receiver has taken what it was sent. `faithful` are the receivers
-   * that took everything all the time.
+   * Once everything has been quiet for a while. `complete` are the receivers that were sent all that they were to hear and
+   * have taken it.
    */
-  checkAtRest(ledger: LedgerView, inbox: readonly Received[], faithful: readonly string[], nowMs: number): void {
-    const [late] = ledger.all<{ notification_id: string; channel: string; next_attempt_at: string }>(
-      "SELECT notification_id, channel, next_attempt_at FROM outbox WHERE state = 'pending' AND next_attempt_at < ?",
-      new Date(nowMs - 3_600_000).toISOString(),
+  checkAtRest(ledger: LedgerView, complete: readonly Receiver[], isReadable: (workspaceId: string) => boolean): void {
+    const rows = ledger.all<{ alert_id: string; rule: string; state: string; workspace_id: string }>(
+      'SELECT alert_id, rule, state, workspace_id FROM finance_alerts WHERE rule IN (SELECT value FROM json_each(?))',
+      JSON.stringify(OUR_RULES),
     );
-    if (late !== undefined) {
-      throw new PromiseBroken(
-        'what is due is sent',
-        `${late.notification_id} to ${late.channel} was due at ${late.next_attempt_at}`,
-      );
-    }
-    const arrived = new Set(inbox.map(({ notificationId, channel }) => `${channel} ${notificationId}`));
-    const lost = ledger
-      .all<{ notification_id: string; channel: string }>(
-        "SELECT notification_id, channel FROM outbox WHERE state = 'delivered'",
-      )
-      .find(({ notification_id, channel }) => !arrived.has(`${channel} ${notification_id}`));
-    if (lost !== undefined) throw new PromiseBroken('what counts as delivered has arrived', lost.notification_id);
-    for (const [key, { rule, state, workspace_id }] of this.#lastWords) {
-      if (!faithful.some((name) => key.startsWith(`${name} `)) || state !== 'firing') continue;
-      if (rule !== 'sync_stale' && rule !== 'sync_failed') continue;
-      throw new PromiseBroken(
-        'the last word that a receiver heard is what is so',
-        `${key}: ${rule} of ${workspace_id} fires still`,
-      );
+    for (const { alert_id, rule, state, workspace_id } of rows) {
+      const isOpen = state === 'firing' || state === 'acknowledged';
+      if (isOpen && READING_RULES.includes(rule) && isReadable(workspace_id))
+        throw new PromiseBroken('what has ended has ended', `${alert_id}: ${rule} is ${state} at rest`);
+      const heard = complete
+        // A warning waits for the digest of a receiver that has one.
+        .filter(({ digest }) => !digest || rule !== 'clock_moved')
+        .map(({ name, inbox }) => ({ name, ...countsOf(inbox, alert_id) }));
+      for (const { name, begins, ends } of heard) {
+        if (state === 'resolved' && begins !== ends)
+          throw new PromiseBroken(
+            'an end follows each begin',
+            `${rule} ${alert_id}: ${name} heard ${begins} and ${ends}`,
+          );
+        const most = Math.max(...heard.map((other) => other.begins));
+        if (begins !== most)
+          throw new PromiseBroken(
+            'all hear of what all are to hear',
+            `${rule} ${alert_id}: ${name} heard ${begins} of ${most}`,
+          );
+      }
     }
   }
+}
+
+/** How many different messages of each kind there were. */
+function countsOf(inbox: readonly Received[], alertId: string): { begins: number; ends: number } {
+  const own = [...new Map(inbox.map(({ notificationId, payload }) => [notificationId, payload])).values()]
+    .map((payload) => JSON.parse(payload) as Message)
+    .filter(({ alert_id }) => alert_id === alertId);
+  return {
+    begins: own.filter(({ type }) => type === 'alert.firing').length,
+    ends: own.filter(({ type }) => type === 'alert.resolved').length,
+  };
 }
 
 /** For the trace. */

@@ -1,8 +1,9 @@
+import type { Host, SimulatedProcess } from '../world/process.ts';
 import type { Seat } from '../world/seat.ts';
 import { monthBefore, monthOf } from '../world/service.ts';
 import type { World } from '../world/world.ts';
+import type { Happening, HappeningKind } from './happening.ts';
 import type { People } from './people.ts';
-import type { Happening, HappeningKind } from './plan.ts';
 
 export interface Stage {
   world: World;
@@ -10,13 +11,19 @@ export interface Stage {
   people: People;
   /** Called, they keep what is under way from ending by itself. */
   ends: (() => void)[];
+  /** Told of each thing that happens. */
+  meet(kind: string): void;
 }
 
-/** Lets something happen; what `afterwards` is given puts it right again once its time is over. */
+/**
+ * Lets something happen; what `afterwards` is given puts it right again once its time is over. `who` has come to the step
+ * that it was to happen at; null when it happens at a time.
+ */
 type Obstacle<Kind extends HappeningKind> = (
   stage: Stage,
   happening: Extract<Happening, { kind: Kind }>,
   afterwards: (restore: () => void) => void,
+  who: SimulatedProcess | null,
 ) => void;
 
 /** One line a kind: what it does to the world. */
@@ -50,9 +57,9 @@ const OBSTACLES: { [Kind in HappeningKind]: Obstacle<Kind> } = {
   },
   clock({ world }, { host, stepMs }, afterwards) {
     const machine = at(world.hosts, host);
-    machine.clockOffsetMs += stepMs;
+    machine.clockOffsetMs = stepMs;
     afterwards(() => {
-      machine.clockOffsetMs -= stepMs;
+      machine.clockOffsetMs = 0;
     });
   },
   disk({ world }, { host, fault, probability }, afterwards) {
@@ -62,36 +69,73 @@ const OBSTACLES: { [Kind in HappeningKind]: Obstacle<Kind> } = {
       machine.disk = null;
     });
   },
-  kill({ seats }, { process, afterSteps }) {
-    at(seats, process).process?.dieAfter(afterSteps);
+  kill({ seats }, { process, afterSteps, reboot }, _afterwards, who) {
+    const one = who ?? at(seats, process).process;
+    if (one === null) return;
+    one.dieAfter(afterSteps);
+    one.reboots = reboot;
   },
   stop({ seats, world }, { process, downMs }) {
     const seat = at(seats, process);
     seat.stop();
     world.clock.after(downMs + 60_000, () => seat.start());
   },
-  freeze({ seats, world }, { process, forMs }) {
-    at(seats, process).process?.freezeAtRequest(forMs, () => world.broker.lockRunsOut());
+  freeze({ seats, world }, { process }, afterwards, who) {
+    const one = who ?? at(seats, process).process;
+    if (one === null) return;
+    one.freeze();
+    world.broker.stallJobsOf(one);
+    afterwards(() => {
+      one.thaw();
+      world.broker.handOut();
+    });
   },
   queue_lost: ({ world }) => world.broker.loseEverything(),
   queue_away({ world }, _happening, afterwards) {
     world.broker.setAway(true);
     afterwards(() => world.broker.setAway(false));
   },
-  lock_lost: ({ world }) => world.broker.lockRunsOut(),
-  command: ({ people }, happening) => people.type(happening),
+  lock_lost: ({ world }) => world.broker.loseLocks(),
+  command({ people, meet }, happening) {
+    meet(`command ${happening.command}`);
+    people.type(happening);
+  },
 };
 
-/** Lets it happen, and end when its time is over. */
+/** What happens inside a process, whatever that is about just then; the others begin something of their own. */
+const WITHIN: readonly HappeningKind[] = ['kill', 'freeze', 'clock', 'disk'];
+
+/** Lets it happen now or at its step, and end when its time is over. */
 export function happen(stage: Stage, happening: Happening): void {
-  const obstacle = OBSTACLES[happening.kind] as Obstacle<HappeningKind>;
-  stage.world.note(`happens ${JSON.stringify(happening)}`);
-  const forMs = 'forMs' in happening ? happening.forMs : 0;
-  obstacle(stage, happening as never, (restore) => stage.ends.push(stage.world.clock.after(forMs, restore)));
+  const { world } = stage;
+  const { kind, during } = happening;
+  const begin = (who: SimulatedProcess | null): void => {
+    const obstacle = OBSTACLES[kind] as Obstacle<HappeningKind>;
+    world.note(`happens ${JSON.stringify(happening)}`);
+    stage.meet(`happening ${kind}`);
+    const forMs = 'forMs' in happening ? happening.forMs : 0;
+    obstacle(stage, happening as never, (restore) => stage.ends.push(world.clock.after(forMs, restore)), who);
+  };
+  if (during === null) {
+    begin(null);
+    return;
+  }
+  world.steps.await({ ...during, host: hostOf(stage, happening) }, (who) => {
+    stage.meet(`in the middle of a ${during.step}`);
+    if (WITHIN.includes(kind)) begin(who);
+    else stage.ends.push(world.clock.after(0, () => begin(who)));
+  });
+}
+
+/** The host that it is about; null when it is about none. */
+function hostOf({ world }: Stage, happening: Happening): Host | null {
+  if ('host' in happening) return at(world.hosts, happening.host);
+  return 'process' in happening ? at(world.hosts, happening.process) : null;
 }
 
 /** Puts right whatever is wrong in the world. */
 export function calm({ world, seats, ends }: Stage): void {
+  world.steps.forget();
   for (const drop of ends) drop();
   world.network.troubles.clear();
   for (const service of world.services) service.clockSkewMs = 0;
@@ -102,9 +146,13 @@ export function calm({ world, seats, ends }: Stage): void {
   }
   world.broker.setAway(false);
   for (const seat of seats) {
-    seat.process?.dieAfter(Number.POSITIVE_INFINITY);
     seat.start();
   }
+  for (const process of world.processes.values()) {
+    process.dieAfter(Number.POSITIVE_INFINITY);
+    process.thaw();
+  }
+  world.broker.handOut();
 }
 
 function amend(

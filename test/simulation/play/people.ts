@@ -4,7 +4,7 @@ import type { LedgerView } from '../oracle/ledger-view.ts';
 import { newProcess, overridesFor } from '../world/seat.ts';
 import { monthBefore, monthOf } from '../world/service.ts';
 import type { World } from '../world/world.ts';
-import type { CommandKind, Happening } from './plan.ts';
+import { COMMANDS, type CommandKind, type Happening } from './happening.ts';
 
 type Typed = Extract<Happening, { kind: 'command' }>;
 
@@ -21,6 +21,7 @@ export class People {
   readonly #world: World;
   readonly #ledger: () => LedgerView | null;
   readonly #onEnd: (typing: Typing) => void;
+  #typed = 0;
   #under = 0;
 
   constructor(world: World, ledger: () => LedgerView | null, onEnd: (typing: Typing) => void) {
@@ -38,9 +39,13 @@ export class People {
     const argv = this.#argv(happening);
     const [host] = this.#world.hosts;
     if (argv === null || host === undefined) return;
-    const process = newProcess(this.#world, `command-${argv[0]}`, host);
+    this.#typed += 1;
+    const process = newProcess(this.#world, `${argv[0]}-${this.#typed}`, host);
     const typing: Typing = { argv, code: -1, stdout: '', stderr: '' };
     this.#under += 1;
+    process.onDeath = () => {
+      this.#under -= 1;
+    };
     const io = {
       stdout: {
         write: (text: string) => {
@@ -58,7 +63,9 @@ export class People {
     };
     void process.run(async () => {
       typing.code = await main(argv, io);
-      this.#under -= 1;
+      // Who died on the way says nothing.
+      if (!process.alive) return;
+      process.kill('ended');
       this.#world.note(`typed ${argv.join(' ')}: ${typing.code} ${typing.stderr.split('\n')[0]}`);
       this.#onEnd(typing);
     });
@@ -91,7 +98,13 @@ export class People {
   }
 }
 
-/** Loads all commands, so that no world waits for files. */
+/** Loads what is typed, and what that loads when it is first used, so that no world waits for files. */
 export async function loadCommands(): Promise<void> {
-  await Promise.all(PROGRAM.map(({ load }) => load()));
+  const typed = PROGRAM.filter(({ name }) => [...COMMANDS, 'alerts'].some((command) => command === name));
+  await Promise.all([
+    ...typed.map(({ load }) => load()),
+    import('../../../src/usage-api/client.ts'),
+    import('../../../src/sync/pacer.ts'),
+    import('../../../src/writer/writer-handle.ts'),
+  ]);
 }

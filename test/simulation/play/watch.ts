@@ -1,21 +1,27 @@
 import { existsSync } from 'node:fs';
+import { readiness } from '../../../src/daemon/http/readiness.ts';
+import { DeliveriesOracle } from '../oracle/deliveries.ts';
 import { PromiseBroken } from '../oracle/fault.ts';
-import { checkFreshness, staleAfterMs } from '../oracle/freshness.ts';
+import { checkFreshness, type LastRun, overdueMs, staleAfterMs, TOLD_AFTER_MS } from '../oracle/freshness.ts';
 import { LedgerView } from '../oracle/ledger-view.ts';
 import { PublishedFiguresOracle } from '../oracle/published-figures.ts';
+import { RunsOracle } from '../oracle/runs.ts';
 import { SoundnessOracle } from '../oracle/soundness.ts';
-import { inShort, ToldOracle } from '../oracle/told.ts';
+import { TimesAheadOracle } from '../oracle/times-ahead.ts';
+import { inShort, READING_RULES, ToldOracle } from '../oracle/told.ts';
 import { type RunningDaemon, Seat } from '../world/seat.ts';
 import { monthOf } from '../world/service.ts';
 import { ProcessDied } from '../world/statements.ts';
 import type { World } from '../world/world.ts';
+import { Conditions } from './conditions.ts';
 import type { Stage } from './obstacles.ts';
-import { People } from './people.ts';
+import { People, type Typing } from './people.ts';
 import type { Plan } from './plan.ts';
 
-const HOUR_MS = 3_600_000;
+const MINUTE_MS = 60_000;
 /** Whoever was refused is asked again after an hour at the latest. */
-const LATEST_RETRY_MS = 70 * 60_000;
+const LATEST_RETRY_MS = 70 * MINUTE_MS;
+const PROBE_MS = 10 * MINUTE_MS;
 
 interface Published {
   run_key: bigint;
@@ -24,6 +30,7 @@ interface Published {
   workspace_id: string;
   from_period: string | null;
   to_period: string | null;
+  finished_at: string;
 }
 
 /** Looks at the world with every oracle that there is. */
@@ -32,18 +39,20 @@ export class Watch {
   readonly stage: Stage;
   readonly #plan: Plan;
   readonly #world: World;
+  readonly #conditions: Conditions;
   #ledger: LedgerView | null = null;
   readonly #soundness = new SoundnessOracle();
   readonly #figures = new PublishedFiguresOracle();
+  readonly #runs = new RunsOracle();
+  readonly #ahead = new TimesAheadOracle();
   readonly #told: ToldOracle;
+  readonly #deliveries: DeliveriesOracle;
   readonly #heard = new Map<string, number>();
   readonly #began = new Map<bigint, number>();
-  readonly #lastRun = new Map<string, { atMs: number; offsetMs: number }>();
+  /** The published runs of each workspace. */
+  readonly #published = new Map<string, LastRun[]>();
   #lastLookMs: number;
   #position = 0n;
-  #clockWrongMs = Number.NEGATIVE_INFINITY;
-  #troubledMs: number;
-  #wasTroubled = true;
   #nextProbeMs = 0;
   #fault: PromiseBroken | null = null;
 
@@ -51,26 +60,25 @@ export class Watch {
     this.#plan = plan;
     this.#world = world;
     this.#lastLookMs = world.clock.now();
-    this.#troubledMs = this.#lastLookMs;
     this.#told = new ToldOracle(world.services);
+    this.#deliveries = new DeliveriesOracle(world.receivers);
     const people = new People(
       world,
       () => this.#ledger,
-      (typing) => {
-        if (typing.stderr.includes('    at '))
-          this.#fault ??= new PromiseBroken('no command ends in a stack', `${typing.argv.join(' ')}: ${typing.stderr}`);
-      },
+      (typing) => this.#noteFault(() => this.#checkScreen(typing)),
     );
-    this.stage = { world, seats: world.hosts.map((host, index) => new Seat(world, index, host)), people, ends: [] };
+    const seats = world.hosts.map((host, index) => new Seat(world, index, host));
+    this.stage = { world, seats, people, ends: [], meet: (kind) => this.meet(kind) };
+    this.#conditions = new Conditions(world, seats);
     world.logged = (process, line) => {
       if (!process.alive) return;
       const entry = JSON.parse(line) as { code?: string; msg: string; stack?: string; reason?: string };
       world.note(`${process.name} says ${entry.msg} ${entry.code ?? ''} ${entry.reason ?? ''}`);
-      if (entry.code === 'internal')
-        this.#fault ??= new PromiseBroken(
-          'no defect shows in the log',
-          `${entry.msg}: ${entry.reason} ${entry.stack ?? ''}`,
-        );
+      this.#noteFault(() => {
+        this.#told.checkSecrets(line, `the log of ${process.name}`);
+        if (entry.code !== 'internal') return;
+        throw new PromiseBroken('no defect shows in the log', `${entry.msg}: ${entry.reason} ${entry.stack ?? ''}`);
+      });
     };
   }
 
@@ -86,27 +94,47 @@ export class Watch {
     );
   }
 
+  /** What is found in the middle of the program's own work is thrown at the next look. */
+  #noteFault(check: () => void): void {
+    try {
+      check();
+    } catch (error) {
+      this.#fault ??= error as PromiseBroken;
+    }
+  }
+
+  #checkScreen({ argv, stdout, stderr }: Typing): void {
+    const line = argv.join(' ');
+    this.#told.checkSecrets(stdout + stderr, line);
+    if (stderr.includes('    at ')) throw new PromiseBroken('no command ends in a stack', `${line}: ${stderr}`);
+    if (argv[0] !== 'status' || stdout === '' || this.#world.hosts[0]?.clockOffsetMs !== 0) return;
+    const { workspaces } = JSON.parse(stdout) as { workspaces: { workspace_id: string; state: string }[] };
+    for (const { workspace_id, state } of workspaces) {
+      if (this.#runsOf(workspace_id).length > 0) this.#checkSaid(workspace_id, state === 'stale', 0);
+    }
+  }
+
   look(): void {
     if (this.#fault !== null) throw this.#fault;
     const nowMs = this.#world.clock.now();
-    this.#clocksWereRight(nowMs);
-    const troubled = this.#isTroubled();
-    if (troubled || this.#wasTroubled) this.#troubledMs = nowMs;
-    this.#wasTroubled = troubled;
+    this.#conditions.look(nowMs);
+    const { clocksRightSinceMs, someoneFitSinceMs } = this.#conditions;
+    const moment = { nowMs, clocksRightSinceMs, someoneFitSinceMs };
+    this.#deliveries.checkAttempts(moment);
     const ledger = this.#open();
-    if (ledger?.hasChanged()) ledger.atOnce(() => this.#lookAt(ledger));
-    for (const receiver of this.#world.receivers) {
-      for (const message of receiver.inbox.slice(this.#heard.get(receiver.name) ?? 0)) {
-        this.#world.note(`told ${inShort(message)}`);
-        this.#told.check(message, this.#clocksWereRight(nowMs) ? (id) => this.#truthOf(id) : null);
-        this.meet('message told');
-      }
-      this.#heard.set(receiver.name, receiver.inbox.length);
+    if (ledger?.hasChanged()) {
+      ledger.atOnce(() => {
+        this.#lookAt(ledger);
+        this.#deliveries.check(ledger, moment);
+      });
     }
-    if (nowMs >= this.#nextProbeMs) {
-      this.#nextProbeMs = nowMs + 20 * 60_000;
-      this.#checkDue(nowMs);
-      this.#probe();
+    this.#listen();
+    if (ledger !== null && nowMs >= this.#nextProbeMs) {
+      this.#nextProbeMs = nowMs + PROBE_MS;
+      this.#deliveries.checkDue(moment);
+      for (const seat of this.stage.seats) this.#probe(seat);
+      this.#checkDue(ledger, nowMs);
+      this.#ahead.check(ledger, moment);
     }
     if (monthOf(nowMs) !== monthOf(this.#lastLookMs)) this.meet('month rolled');
     this.#lastLookMs = nowMs;
@@ -125,16 +153,22 @@ export class Watch {
 
   #lookAt(ledger: LedgerView): void {
     const nowMs = this.#world.clock.now();
-    this.#soundness.check(ledger, this.#clockWrongMs === Number.NEGATIVE_INFINITY);
+    this.#soundness.check(ledger);
+    this.#runs.check(ledger, {
+      nowMs,
+      clocksRightSinceMs: this.#conditions.clocksRightSinceMs,
+      faultlessSinceMs: (id) => this.#conditions.faultlessSinceMs(id),
+      goesOn: (name) => this.#world.processes.get(name)?.goesOn === true,
+    });
     for (const { run_key } of ledger.all<{ run_key: bigint }>("SELECT run_key FROM runs WHERE status = 'running'")) {
       if (!this.#began.has(run_key)) this.#began.set(run_key, this.#lastLookMs);
     }
     const published = ledger.all<Published>(
-      `SELECT r.run_key, r.run_id, r.applied_seq, w.workspace_id, r.from_period, r.to_period FROM runs r
+      `SELECT r.run_key, r.run_id, r.applied_seq, w.workspace_id, r.from_period, r.to_period, r.finished_at FROM runs r
        JOIN workspaces w ON w.workspace_key = r.workspace_key WHERE r.applied_seq > ? ORDER BY r.applied_seq`,
       this.#position,
     );
-    for (const { run_key, run_id, applied_seq, workspace_id, from_period, to_period } of published) {
+    for (const { run_key, run_id, applied_seq, workspace_id, from_period, to_period, finished_at } of published) {
       this.#position = applied_seq;
       const beganMs = this.#began.get(run_key) ?? this.#lastLookMs;
       const service = this.#world.network.services.get(workspace_id);
@@ -147,91 +181,121 @@ export class Watch {
         endedMs: nowMs,
       };
       if (service !== undefined) this.#figures.check(ledger, service, run, this.#world.network.given);
-      this.#lastRun.set(workspace_id, { atMs: nowMs, offsetMs: this.#world.hosts[0]?.clockOffsetMs ?? 0 });
+      this.#runsOf(workspace_id).push({ atMs: nowMs, storedMs: Date.parse(finished_at) });
       this.meet('run applied');
     }
     this.#world.note(`head ${this.#soundness.head}`);
   }
 
-  /** Whether every clock of the world is right, and has been for long enough that nothing wrong is remembered. */
-  #clocksWereRight(nowMs: number): boolean {
-    if (this.#world.hosts.some(({ clockOffsetMs }) => clockOffsetMs !== 0)) this.#clockWrongMs = nowMs;
-    return nowMs - this.#clockWrongMs > 30 * HOUR_MS;
-  }
-
-  #truthOf(workspaceId: string): { lastRunMs: number | null; staleAfterMs: number } {
-    const { pauseMs = 0 } = this.#plan.workspaces.find(({ id }) => id === workspaceId) ?? {};
-    return { lastRunMs: this.#lastRun.get(workspaceId)?.atMs ?? null, staleAfterMs: staleAfterMs(pauseMs) };
-  }
-
-  /** Whether anything in the world keeps runs from being done. */
-  #isTroubled(): boolean {
-    const { network, services, hosts, broker } = this.#world;
-    return (
-      network.troubles.size > 0 ||
-      broker.away ||
-      services.some(({ clockSkewMs }) => clockSkewMs !== 0) ||
-      hosts.some(({ clockOffsetMs, disk }) => clockOffsetMs !== 0 || disk !== null) ||
-      this.stage.seats.some(({ running }) => running === null || running.process.frozen)
-    );
-  }
-
-  /** Whatever was wrong before: once nothing is, each workspace is read before it would be stale. */
-  #checkDue(nowMs: number): void {
-    for (const { id, pauseMs } of this.#plan.workspaces) {
-      const sinceMs = Math.max(this.#troubledMs, this.#lastRun.get(id)?.atMs ?? 0);
-      if (nowMs - sinceMs <= staleAfterMs(pauseMs) + LATEST_RETRY_MS) continue;
-      throw new PromiseBroken(
-        'what is due is done',
-        `${id} was not read for ${Math.round((nowMs - sinceMs) / 60_000)} minutes`,
-      );
-    }
-  }
-
-  /** Every daemon says how fresh each workspace is. */
-  #probe(): void {
-    for (const { running } of this.stage.seats) {
-      if (running === null || !running.process.alive) continue;
-      for (const { workspaceId, stale } of askFreshness(running)) {
-        const last = this.#lastRun.get(workspaceId);
-        const { pauseMs = 0 } = this.#plan.workspaces.find(({ id }) => id === workspaceId) ?? {};
-        const offsets = this.#world.hosts.map(({ clockOffsetMs }) => clockOffsetMs);
-        checkFreshness({
-          workspaceId,
-          stale,
-          daemonSinceMs: running.sinceMs,
-          lastRunMs: last?.atMs ?? null,
-          pauseMs,
-          clockRight: offsets.every((offset) => offset === 0) && (last?.offsetMs ?? 0) === 0,
-          nowMs: this.#world.clock.now(),
-        });
+  #listen(): void {
+    for (const receiver of this.#world.receivers) {
+      for (const message of receiver.inbox.slice(this.#heard.get(receiver.name) ?? 0)) {
+        this.#world.note(`told ${inShort(message)}`);
+        const madeMs = this.#deliveries.madeMs(message.notificationId);
+        const { clocksRightSinceMs } = this.#conditions;
+        this.#told.check(message, { madeMs, clocksRightSinceMs }, (id) => ({
+          runs: this.#runsOf(id),
+          pauseMs: this.#pauseOf(id),
+          readableSinceMs: this.#conditions.readableSinceMs(id),
+        }));
+        this.meet('message told');
       }
+      this.#heard.set(receiver.name, receiver.inbox.length);
     }
   }
 
-  async lookAtRest(): Promise<void> {
-    this.look();
+  #runsOf(workspaceId: string): LastRun[] {
+    const runs = this.#published.get(workspaceId) ?? [];
+    this.#published.set(workspaceId, runs);
+    return runs;
+  }
+
+  #pauseOf(workspaceId: string): number {
+    return this.#plan.workspaces.find(({ id }) => id === workspaceId)?.pauseMs ?? 0;
+  }
+
+  /** What a daemon that is up, with a clock that is right, says of how fresh each workspace is. */
+  #probe(seat: Seat): void {
+    const { running, host } = seat;
+    if (running === null || !running.process.alive || running.process.frozen || host.clockOffsetMs !== 0) return;
+    const said = askReadiness(running);
+    if (said === null) return;
+    const stale = (said.reasons ?? []).map(({ workspace_id }) => workspace_id);
+    for (const { id } of this.#plan.workspaces) this.#checkSaid(id, stale.includes(id), running.sinceMs);
+    const redis = (said.reasons ?? []).some(({ code }) => code === 'redis_unavailable');
+    if (redis !== this.#world.broker.away)
+      throw new PromiseBroken('a queue that is away is said to be', JSON.stringify(said));
+  }
+
+  #checkSaid(workspaceId: string, stale: boolean, sinceMs: number): void {
+    checkFreshness({
+      ...{ workspaceId, stale, sinceMs, nowMs: this.#world.clock.now() },
+      last: this.#runsOf(workspaceId).at(-1) ?? null,
+      pauseMs: this.#pauseOf(workspaceId),
+      underWaySinceMs: this.#underWaySinceMs(workspaceId),
+    });
+  }
+
+  /** Since when a workspace is being read, or has a job that waits; null when neither is so. */
+  #underWaySinceMs(workspaceId: string): number | null {
+    return this.#runs.runningSinceMs(workspaceId) ?? this.#world.broker.jobSinceMs(workspaceId);
+  }
+
+  /** Whatever was wrong before: once nothing is, each workspace is read before it would be stale, and until then it is told. */
+  #checkDue(ledger: LedgerView, nowMs: number): void {
+    const { someoneFitSinceMs, clocksRightSinceMs } = this.#conditions;
+    const alarmed = ledger
+      .all<{ workspace_id: string; rule: string }>(
+        // One that was told of within a day waits with what it says.
+        `SELECT workspace_id, rule FROM finance_alerts
+         WHERE state IN ('firing', 'acknowledged') OR (state = 'pending' AND first_fired_at IS NOT NULL)`,
+      )
+      .filter(({ rule }) => READING_RULES.includes(rule))
+      .map(({ workspace_id }) => workspace_id);
+    for (const { id, pauseMs } of this.#plan.workspaces) {
+      const last = this.#runsOf(id).at(-1) ?? null;
+      const limitMs = staleAfterMs(pauseMs);
+      const readableSinceMs = this.#conditions.readableSinceMs(id);
+      this.#runs.checkRetried(id, { readableSinceMs, pauseMs, nowMs });
+      const idleMs = nowMs - Math.max(readableSinceMs, last?.atMs ?? 0);
+      if (idleMs > limitMs + LATEST_RETRY_MS)
+        throw new PromiseBroken(
+          'what is due is done',
+          `${id} was not read for ${Math.round(idleMs / MINUTE_MS)} minutes`,
+        );
+      const fitMs = nowMs - Math.max(someoneFitSinceMs, clocksRightSinceMs) - limitMs;
+      const staleMs = Math.min(overdueMs({ last, pauseMs, nowMs }), fitMs);
+      if (staleMs > TOLD_AFTER_MS && !alarmed.includes(id) && this.#underWaySinceMs(id) === null)
+        throw new PromiseBroken(
+          'what is stale is told',
+          `${id} has been for ${Math.round(staleMs / MINUTE_MS)} minutes`,
+        );
+    }
+  }
+
+  #isReadable(workspaceId: string): boolean {
+    return Number.isFinite(this.#conditions.readableSinceMs(workspaceId));
+  }
+
+  /** Whether all that was put off is done since then: there is nothing more to wait for. */
+  isSettled(sinceMs: number): boolean {
     const ledger = this.#ledger;
     const nowMs = this.#world.clock.now();
+    if (ledger === null || this.stage.people.under > 0 || nowMs - sinceMs < 30 * MINUTE_MS) return false;
+    const isRead = (id: string): boolean => (this.#runsOf(id).at(-1)?.atMs ?? 0) > sinceMs;
+    if (this.#plan.workspaces.some(({ id }) => this.#isReadable(id) && !isRead(id))) return false;
+    if (!this.#deliveries.isDone(nowMs)) return false;
+    return ledger.value<bigint>("SELECT count(*) FROM runs WHERE status = 'running'") === 0n;
+  }
+
+  lookAtRest(): void {
+    this.look();
+    const ledger = this.#ledger;
     if (ledger === null) throw new PromiseBroken('there is a ledger', 'nothing was ever written');
     this.#soundness.checkAtRest(ledger);
-    const { receivers } = this.#world;
-    const faithful = receivers.filter(({ met, digest }) => met.size === 0 && !digest).map(({ name }) => name);
-    this.#told.checkAtRest(
-      ledger,
-      receivers.flatMap(({ inbox }) => inbox),
-      faithful,
-      nowMs,
-    );
-    for (const { id, pauseMs } of this.#plan.workspaces) {
-      const last = this.#lastRun.get(id);
-      if (last === undefined || nowMs - last.atMs > staleAfterMs(pauseMs)) {
-        throw new PromiseBroken(
-          'all that is due is done',
-          `${id} was last read at ${last === undefined ? 'no time' : new Date(last.atMs).toISOString()}`,
-        );
-      }
-    }
+    this.#runs.checkAtRest(ledger);
+    const complete = this.#world.receivers.filter(({ name }) => this.#deliveries.hasAll(name, ledger));
+    this.#told.checkAtRest(ledger, complete, (id) => this.#isReadable(id));
     for (const [index, seat] of this.stage.seats.entries()) {
       if (seat.running === null) throw new PromiseBroken('the daemons run', `seat ${index} is down`);
     }
@@ -258,12 +322,12 @@ export class Watch {
   }
 }
 
-/** What a daemon says of its workspaces; nothing when it dies while it is asked. */
-function askFreshness({ process, daemon }: RunningDaemon): readonly { workspaceId: string; stale: boolean }[] {
+/** What `/readyz` says; null when the daemon dies while it is asked. */
+function askReadiness({ process, daemon }: RunningDaemon): ReturnType<typeof readiness> | null {
   try {
-    return process.run(() => daemon.probe.freshness());
+    return process.run(() => readiness(daemon.probe));
   } catch (error) {
-    if (isDeath(error)) return [];
+    if (isDeath(error)) return null;
     throw error;
   }
 }

@@ -2,15 +2,19 @@ import type { Clock } from '../../../src/core/clock.ts';
 import { RedisUnavailableError, StoppingError } from '../../../src/queue/errors.ts';
 import type { SyncHandler, SyncJob } from '../../../src/queue/jobs.ts';
 import type { QueueCounts, SyncQueue } from '../../../src/queue/sync-queue.ts';
+import type { Random } from '../../support/random.ts';
 import type { SimulatedProcess } from './process.ts';
 
 /** A job whose holder says nothing for so long is handed out again, as BullMQ does. */
-const STALLED_MS = 60_000;
+const LOCK_MS = 60_000;
 
 interface BrokerJob {
   job: SyncJob;
+  /** Since when it has waited, or run. */
   sinceMs: number;
   holder: Worker | null;
+  /** Its holder is done and could not say so. */
+  unsaid: boolean;
 }
 
 interface Worker {
@@ -28,13 +32,16 @@ interface Worker {
  */
 export class Broker {
   readonly #clock: Clock;
+  readonly #random: Random;
   /** Jobs that wait or run, by their workspace. */
   readonly #jobs = new Map<string, BrokerJob>();
   readonly #workers = new Set<Worker>();
   #up = true;
+  #awaySinceMs = 0;
 
-  constructor(clock: Clock) {
+  constructor(clock: Clock, random: Random) {
     this.#clock = clock;
+    this.#random = random;
   }
 
   /** The queue as one process has it. */
@@ -53,7 +60,7 @@ export class Broker {
     return {
       start: (handle) => {
         worker.handle = handle;
-        this.#handOut();
+        this.handOut();
       },
       addSync: (job) => ask(() => this.#add(job)),
       counts: () => ask(() => this.#counts()),
@@ -87,7 +94,7 @@ export class Broker {
     for (const worker of this.#workers) {
       if (worker.process !== process) continue;
       this.#workers.delete(worker);
-      for (const job of this.#jobs.values()) if (job.holder === worker) this.#stall(job);
+      for (const job of this.#jobs.values()) if (job.holder === worker) this.#stall(job, () => true);
     }
   }
 
@@ -101,34 +108,56 @@ export class Broker {
   }
 
   setAway(away: boolean): void {
+    if (away === this.away) return;
     this.#up = !away;
-    if (away) return;
+    if (away) {
+      this.#awaySinceMs = this.#clock.monotonic();
+      return;
+    }
+    const outlived = this.#clock.monotonic() - this.#awaySinceMs > LOCK_MS;
+    for (const [mark, job] of this.#jobs) {
+      // Nobody could renew its lock.
+      if (outlived) job.holder = null;
+      else if (job.unsaid) this.#jobs.delete(mark);
+    }
     for (const { listeners, process } of this.#workers) for (const listener of listeners) process.deliver(listener);
-    this.#handOut();
+    this.handOut();
   }
 
-  /** The locks of all running jobs run out: other workers take them up although the first go on. */
-  lockRunsOut(): void {
-    for (const job of this.#jobs.values()) if (job.holder !== null) this.#stall(job);
+  /** Since when a job of the workspace has waited or run; null when there is none. */
+  jobSinceMs(workspaceId: string): number | null {
+    return this.#jobs.get(workspaceId)?.sinceMs ?? null;
   }
 
-  #stall(job: BrokerJob): void {
+  /** The locks of all running jobs have run out: other workers take them up although the first go on. */
+  loseLocks(): void {
+    for (const job of this.#jobs.values()) job.holder = null;
+    this.handOut();
+  }
+
+  /** The process stands still: so do the locks of its jobs, until it goes on or others take them up. */
+  stallJobsOf(process: SimulatedProcess): void {
+    for (const job of this.#jobs.values())
+      if (job.holder?.process === process) this.#stall(job, () => process.frozen || !process.alive);
+  }
+
+  #stall(job: BrokerJob, isStalled: () => boolean): void {
     const { holder } = job;
-    this.#clock.after(STALLED_MS, () => {
-      if (job.holder === holder) this.#release(job);
+    this.#clock.after(LOCK_MS, () => {
+      if (job.holder === holder && isStalled()) this.#release(job);
     });
   }
 
   #release(job: BrokerJob): void {
     job.holder = null;
-    this.#handOut();
+    this.handOut();
   }
 
   #add(job: SyncJob): 'added' | 'exists' {
     const mark = job.workspaceId;
     if (this.#jobs.has(mark)) return 'exists';
-    this.#jobs.set(mark, { job, sinceMs: this.#clock.now(), holder: null });
-    this.#clock.after(1, () => this.#handOut());
+    this.#jobs.set(mark, { job, sinceMs: this.#clock.now(), holder: null, unsaid: false });
+    this.#clock.after(1, () => this.handOut());
     return 'added';
   }
 
@@ -138,15 +167,15 @@ export class Broker {
     return { waiting, active: jobs.length - waiting, delayed: 0, completed: 0, failed: 0 };
   }
 
-  #handOut(): void {
+  /** Gives each job whose time has come to somebody who has room for it. */
+  handOut(): void {
     if (!this.#up) return;
     for (const [mark, job] of this.#jobs) {
       if (job.holder !== null) continue;
-      const worker = [...this.#workers].find(
-        (one) => one.handle !== null && one.process.alive && one.running.size < one.concurrency,
-      );
-      if (worker === undefined) return;
-      job.holder = worker;
+      const free = [...this.#workers].filter(isFree);
+      if (free.length === 0) return;
+      const worker = this.#random.pick(free);
+      Object.assign(job, { holder: worker, unsaid: false, sinceMs: this.#clock.now() });
       worker.process.deliver(() => this.#begin(worker, mark, job));
     }
   }
@@ -160,11 +189,16 @@ export class Broker {
       worker.running.delete(running);
       // Whoever has lost a job cannot end it.
       if (!worker.process.alive || job.holder !== worker || this.#jobs.get(mark) !== job) return;
-      if (signal.aborted) this.#release(job);
+      if (!this.#up) job.unsaid = true;
+      else if (signal.aborted) this.#release(job);
       else this.#jobs.delete(mark);
-      this.#handOut();
+      this.handOut();
     });
   }
+}
+
+function isFree({ handle, process, running, concurrency }: Worker): boolean {
+  return handle !== null && process.alive && !process.frozen && running.size < concurrency;
 }
 
 function isWaiting({ holder }: BrokerJob): boolean {

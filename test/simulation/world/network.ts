@@ -112,15 +112,15 @@ export class Network {
     if (fault !== null) this.met.set(fault, (this.met.get(fault) ?? 0) + 1);
     const latencyMs = fault === 'slow' ? this.#random.between(5_000, 25_000) : this.#random.between(20, 400);
     if (fault === 'hang') return;
-    this.#clock.after(latencyMs, () =>
+    this.#clock.after(latencyMs, () => {
+      if (fault === 'reset') return deliver(() => controller.fail(connectionError('ECONNRESET')));
+      // The service answers now, whenever that is heard.
+      const reply = this.#reply(workspaceId, asked, fault);
+      this.onRequest(`${workspaceId} ${url.search} ${fault ?? 'plain'} ${reply.status} ${reply.body.length}`);
       deliver(() => {
-        if (controller.ended) return;
-        if (fault === 'reset') return controller.fail(connectionError('ECONNRESET'));
-        const reply = this.#reply(workspaceId, asked, fault);
-        this.onRequest(`${workspaceId} ${url.search} ${fault ?? 'plain'} ${reply.status} ${reply.body.length}`);
-        send(controller, handler, reply);
-      }),
-    );
+        if (!controller.ended) send(controller, handler, reply);
+      });
+    });
   }
 
   #reply(workspaceId: string, asked: Asked, fault: ServiceFault | null): Reply {

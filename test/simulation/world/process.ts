@@ -2,6 +2,7 @@ import type Database from 'better-sqlite3';
 import type { Clock } from '../../../src/core/clock.ts';
 import type { Random } from '../../support/random.ts';
 import { type DiskFault, diskError, owners, ProcessDied, type StatementOwner } from './statements.ts';
+import type { Step } from './steps.ts';
 
 /** A machine: its wall clock may be wrong, and its disk may fail. */
 export interface Host {
@@ -25,8 +26,12 @@ export class SimulatedProcess implements StatementOwner {
   readonly host: Host;
   readonly pid: number;
   alive = true;
-  #frozenUntilMs = 0;
-  #atRequest: (() => void) | null = null;
+  /** Its machine goes down with it, and asks what time it is when it is up again. */
+  reboots = false;
+  /** It stands still. */
+  frozen = false;
+  #thawedMs = Number.NEGATIVE_INFINITY;
+  readonly #held: (() => void)[] = [];
   #diesAfter = Number.POSITIVE_INFINITY;
   readonly #connections = new Set<Database.Database>();
   readonly #world: Clock;
@@ -34,6 +39,8 @@ export class SimulatedProcess implements StatementOwner {
   readonly #startedMs: number;
   /** Told once, when it dies. */
   onDeath: (how: string) => void = () => undefined;
+  /** Told of each step that it comes to, before it is taken. */
+  onStep: (step: Step) => void = () => undefined;
 
   constructor(name: string, pid: number, host: Host, world: Clock, random: Random) {
     this.name = name;
@@ -58,8 +65,7 @@ export class SimulatedProcess implements StatementOwner {
   /** Calls back in this process: once it is thawed, and never when it is dead. */
   deliver(call: () => void): void {
     if (!this.alive) return;
-    const frozenMs = this.#frozenUntilMs - this.#world.monotonic();
-    if (frozenMs > 0) this.#world.after(frozenMs, () => this.deliver(call));
+    if (this.frozen) this.#held.push(call);
     else this.run(call);
   }
 
@@ -68,23 +74,25 @@ export class SimulatedProcess implements StatementOwner {
     return owners.run(this, work);
   }
 
-  /** Stands still for so long, from its next request on: what waits for a run to end is what a pause hurts. */
-  freezeAtRequest(ms: number, onFreeze: () => void): void {
-    this.#atRequest = () => {
-      this.#frozenUntilMs = this.#world.monotonic() + ms;
-      onFreeze();
-    };
+  /** Stands still until it is thawed: what comes meanwhile waits. */
+  freeze(): void {
+    this.frozen = true;
+  }
+
+  thaw(): void {
+    if (!this.frozen) return;
+    this.frozen = false;
+    this.#thawedMs = this.#world.monotonic();
+    for (const call of this.#held.splice(0)) this.#world.after(0, () => this.deliver(call));
   }
 
   beforeRequest(): void {
-    const freeze = this.#atRequest;
-    this.#atRequest = null;
-    freeze?.();
+    this.onStep('request');
   }
 
-  /** Whether it stands still. */
-  get frozen(): boolean {
-    return this.#frozenUntilMs > this.#world.monotonic();
+  /** Whether it runs, and has done so for the last minutes. */
+  get goesOn(): boolean {
+    return this.alive && !this.frozen && this.#world.monotonic() - this.#thawedMs > 2 * 60_000;
   }
 
   /** Dies after so many more statements and timers. */
@@ -103,9 +111,10 @@ export class SimulatedProcess implements StatementOwner {
   beforeStatement(sql: string, connection: Database.Database): void {
     if (!this.alive) throw new ProcessDied(`${this.name} is dead`);
     this.#connections.add(connection);
+    if (sql === 'COMMIT') this.onStep('commit');
     this.#dieAt(sql);
     const { disk, met } = this.host;
-    if (disk === null || READS.test(sql) || !this.#random.chance(disk.probability)) return;
+    if (disk === null || connection.readonly || READS.test(sql) || !this.#random.chance(disk.probability)) return;
     met.set(disk.fault, (met.get(disk.fault) ?? 0) + 1);
     throw diskError(disk.fault);
   }

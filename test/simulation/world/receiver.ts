@@ -1,6 +1,7 @@
 import type { Channel, ChannelMessage, DeliveryResult } from '../../../src/alerts/channels/channel.ts';
 import type { Clock } from '../../../src/core/clock.ts';
 import type { Random } from '../../support/random.ts';
+import type { SimulatedProcess } from './process.ts';
 
 /** What a receiver can do to a message other than take it. */
 export const RECEIVER_FAULTS = ['away', 'slow', 'refuse', 'late', 'broken_answer', 'throttle'] as const;
@@ -12,8 +13,18 @@ export interface Received {
   channel: string;
   notificationId: string;
   payload: string;
-  /** Whether the sender was told so. */
-  answered: boolean;
+}
+
+/** Somebody's try to hand a message over, whether it arrived or not. */
+export interface Attempt {
+  notificationId: string;
+  /** When it began, and when its sender knows what came of it or was cut off. */
+  atMs: number;
+  endsMs: number;
+  /** What the receiver has said. */
+  outcome: DeliveryResult['outcome'];
+  /** What the receiver has asked to wait for. */
+  retryAfterMs: number;
 }
 
 /** A channel is given up waiting for after this, as the real ones are. */
@@ -25,6 +36,7 @@ export class Receiver {
   /** Whether most of what it is told comes once a day. */
   readonly digest: boolean;
   readonly inbox: Received[] = [];
+  readonly attempts: Attempt[] = [];
   readonly met = new Map<ReceiverFault, number>();
   trouble: { fault: ReceiverFault; probability: number } | null = null;
   readonly #clock: Clock;
@@ -37,16 +49,22 @@ export class Receiver {
     this.#random = random;
   }
 
-  /** The receiver as one process has it; `deliver` says whether, and when, an answer still reaches it. */
-  channelFor(deliver: (call: () => void) => void): Channel {
+  /** The receiver as one process has it. */
+  channelFor(process: SimulatedProcess): Channel {
     return {
       name: this.name,
       type: 'webhook',
       deliver: (message, { signal }) =>
         new Promise((resolve) => {
-          signal.addEventListener('abort', () => resolve({ outcome: 'cancelled' }), { once: true });
           const { afterMs, result } = this.#take(message);
-          this.#clock.after(afterMs, () => deliver(() => resolve(result)));
+          const attempt = this.#noteAttempt(message, afterMs, result);
+          const cutOff = (): void => {
+            attempt.endsMs = Math.min(attempt.endsMs, this.#clock.now());
+            resolve({ outcome: 'cancelled' });
+          };
+          signal.addEventListener('abort', cutOff, { once: true });
+          this.#clock.after(afterMs, () => process.deliver(() => resolve(result)));
+          process.onStep('delivery');
         }),
     };
   }
@@ -68,21 +86,29 @@ export class Receiver {
       case 'refuse':
         return { afterMs: promptMs, result: { outcome: 'rejected', reason: 'status 400' } };
       case 'late':
-        this.#note(message, false);
+        this.#note(message);
         return { afterMs: TIMEOUT_MS, result: retry('no answer in time') };
       case 'broken_answer':
-        this.#note(message, false);
+        this.#note(message);
         return { afterMs: promptMs, result: retry('status 502') };
       case 'slow':
-        this.#note(message, true);
+        this.#note(message);
         return { afterMs: TIMEOUT_MS - 500, result: { outcome: 'delivered', detail: 'status 200' } };
       case null:
-        this.#note(message, true);
+        this.#note(message);
         return { afterMs: promptMs, result: { outcome: 'delivered', detail: 'status 200' } };
     }
   }
 
-  #note({ notificationId, payload }: ChannelMessage, answered: boolean): void {
-    this.inbox.push({ atMs: this.#clock.now(), channel: this.name, notificationId, payload, answered });
+  #note({ notificationId, payload }: ChannelMessage): void {
+    this.inbox.push({ atMs: this.#clock.now(), channel: this.name, notificationId, payload });
+  }
+
+  #noteAttempt({ notificationId }: ChannelMessage, afterMs: number, result: DeliveryResult): Attempt {
+    const atMs = this.#clock.now();
+    const retryAfterMs = result.outcome === 'retry' ? (result.retryAfterMs ?? 0) : 0;
+    const attempt = { notificationId, atMs, endsMs: atMs + afterMs, outcome: result.outcome, retryAfterMs };
+    this.attempts.push(attempt);
+    return attempt;
   }
 }

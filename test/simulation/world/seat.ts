@@ -9,6 +9,7 @@ import type { World } from './world.ts';
 
 /** What keeps a daemon running, as pm2 does: one that dies is started again. */
 const RESTART_MS = 3_000;
+const REBOOT_MS = 40_000;
 
 export interface RunningDaemon {
   process: SimulatedProcess;
@@ -91,7 +92,9 @@ export class Seat {
     this.#world.broker.disconnect(process);
     this.#process = null;
     this.running = null;
-    if (this.#wanted) this.#world.clock.after(RESTART_MS, () => this.#wanted && this.start());
+    if (process.reboots) this.host.clockOffsetMs = 0;
+    const downMs = process.reboots ? REBOOT_MS : RESTART_MS;
+    if (this.#wanted) this.#world.clock.after(downMs, () => this.#wanted && this.start());
   }
 
   /** Ends it as by SIGKILL and starts it again after a while. */
@@ -103,13 +106,18 @@ export class Seat {
 }
 
 export function newProcess(world: World, name: string, host: Host): SimulatedProcess {
-  return new SimulatedProcess(name, 1_000 + world.random.below(60_000), host, world.clock, world.random);
+  const process = new SimulatedProcess(name, 1_000 + world.random.below(60_000), host, world.clock, world.random);
+  process.onStep = (step) => world.steps.reached(step, process);
+  world.processes.set(name, process);
+  return process;
 }
 
 /** What stands in place of threads, sockets and chance for one process. */
 export function overridesFor(world: World, process: SimulatedProcess): ContextOverrides {
   const deliver = (call: () => void): void => process.deliver(call);
-  const holder = { host: process.host.name, pid: process.pid, start: process.name };
+  const host = world.containers ? process.name : process.host.name;
+  const holder = { host, pid: process.pid, start: process.name };
+  const isRunning = (_pid: number, start: string | null): boolean => world.processes.get(start ?? '')?.alive === true;
   return {
     clock: process.clock,
     randomness: world.random,
@@ -118,8 +126,8 @@ export function overridesFor(world: World, process: SimulatedProcess): ContextOv
       redact: createRedactor(secretsOf(world.config)),
       destination: { write: (line) => world.logged(process, line) },
     }),
-    channels: new Map(world.receivers.map((receiver) => [receiver.name, receiver.channelFor(deliver)])),
+    channels: new Map(world.receivers.map((receiver) => [receiver.name, receiver.channelFor(process)])),
     clientOptions: { dispatcher: world.network.dispatcherFor(deliver) },
-    openWriter: (start) => openInProcessWriter(start, { holder, randomness: world.random }),
+    openWriter: (start) => openInProcessWriter(start, { holder, randomness: world.random, isRunning }),
   };
 }

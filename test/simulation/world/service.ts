@@ -53,6 +53,12 @@ export class SimulatedService {
     this.#amendments.push(amendment);
   }
 
+  /** Whether it has forgotten all of some period: that is not believed, so nothing of it is read any more. */
+  hasForgottenAll(atMs: number): boolean {
+    const forgotten = this.#amendments.filter((amendment) => amendment.credits === null && amendment.atMs <= atMs);
+    return forgotten.some(({ period }) => this.tenants.every((tenant) => this.rowAt(atMs, tenant, period) === null));
+  }
+
   /** The moments in a span at which anything it says may change, its beginning included. */
   momentsBetween(fromMs: number, toMs: number): number[] {
     const moments = [fromMs];

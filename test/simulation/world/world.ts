@@ -12,6 +12,7 @@ import type { Host, SimulatedProcess } from './process.ts';
 import { Receiver } from './receiver.ts';
 import { SimulatedService } from './service.ts';
 import { watchStatements } from './statements.ts';
+import { Steps } from './steps.ts';
 
 /** Everything around the program, on one clock and from one seed. */
 export interface World {
@@ -24,6 +25,11 @@ export interface World {
   readonly receivers: readonly Receiver[];
   readonly broker: Broker;
   readonly hosts: readonly Host[];
+  readonly steps: Steps;
+  /** Each process has a host name of its own, as in containers. */
+  readonly containers: boolean;
+  /** All that there have been, by name. */
+  readonly processes: Map<string, SimulatedProcess>;
   /** What happened, a line each, with the world's time. */
   note(line: string): void;
   readonly trace: string[];
@@ -39,8 +45,7 @@ export interface World {
 /** Memory where the system has some for files: what is tested here is not the disk. */
 const TEMPORARY = existsSync('/dev/shm') ? '/dev/shm' : tmpdir();
 
-/** `patient`: what the program loads when it is first used has the time to come. */
-export function createWorld(plan: Plan, { patient = false } = {}): World {
+export function createWorld(plan: Plan): World {
   watchStatements();
   const random = new Random(plan.seed ^ 0x5eed);
   const clock = createVirtualClock(plan.startMs);
@@ -70,7 +75,10 @@ export function createWorld(plan: Plan, { patient = false } = {}): World {
     network,
     services,
     receivers: plan.receivers.map((receiver) => new Receiver(receiver, clock, random)),
-    broker: new Broker(clock),
+    broker: new Broker(clock, random),
+    steps: new Steps(),
+    containers: plan.containers,
+    processes: new Map(),
     hosts: Array.from({ length: plan.hosts }, (_, index) => ({
       name: `host-${index}`,
       clockOffsetMs: 0,
@@ -85,7 +93,6 @@ export function createWorld(plan: Plan, { patient = false } = {}): World {
       const fired = await clock.fireNext(endMs);
       // What one step began may begin something itself that takes a turn.
       for (let turn = 0; turn < 3; turn += 1) await settled();
-      if (patient) await new Promise((resolve) => setTimeout(resolve, 5));
       return fired;
     },
     close: () => rmSync(folder, { recursive: true, force: true }),

@@ -1,0 +1,150 @@
+import type { Attempt, Receiver } from '../world/receiver.ts';
+import { PromiseBroken } from './fault.ts';
+import type { LedgerView } from './ledger-view.ts';
+
+/** As documented: the waits after the first failures; the last one repeats. */
+const WAITS_MS = [5, 15, 60, 300, 900, 3_600, 10_800, 21_600].map((seconds) => seconds * 1000);
+/** Each wait is shorter by up to a fifth. */
+const SHORTEST = 0.8;
+/** A sender that dies leaves its claim behind for so long. */
+const CLAIM_MS = 60_000;
+/** Looks at what is due come every seven minutes at the latest, and several messages may wait for their turn. */
+const SLACK_MS = 25 * 60_000;
+const GIVEN_UP_MS = 50 * 3_600_000;
+
+interface Row {
+  notification_id: string;
+  channel: string;
+  state: string;
+  attempts: bigint;
+  attempts_before: bigint;
+}
+
+/** What is known of one message that waits. */
+interface Waiting {
+  sinceMs: number;
+  failures: number;
+  /** When the last of them was written down. */
+  failedMs: number;
+  /** Whether every clock was right then. */
+  dated: boolean;
+  last: Attempt | null;
+}
+
+export interface DeliveriesMoment {
+  nowMs: number;
+  clocksRightSinceMs: number;
+  /** Since when some daemon could have sent what is due. */
+  someoneFitSinceMs: number;
+}
+
+const PENDING = `SELECT notification_id, channel, state, attempts, attempts_before FROM outbox WHERE state = 'pending'`;
+const ONE = 'SELECT notification_id, channel, state, attempts, attempts_before FROM outbox WHERE notification_id = ?';
+
+/** Each message is handed over by one sender at a time, again and again as documented, until its receiver has said yes, and then no more. */
+export class DeliveriesOracle {
+  readonly #receivers: ReadonlyMap<string, Receiver>;
+  readonly #waiting = new Map<string, Waiting>();
+  readonly #made = new Map<string, number>();
+  readonly #accepted = new Set<string>();
+  readonly #rejected = new Set<string>();
+  readonly #delivered = new Set<string>();
+  readonly #seen = new Map<string, number>();
+
+  constructor(receivers: readonly Receiver[]) {
+    this.#receivers = new Map(receivers.map((receiver) => [receiver.name, receiver]));
+  }
+
+  /** Of every attempt, as soon as it was made. */
+  checkAttempts({ nowMs, clocksRightSinceMs }: DeliveriesMoment): void {
+    for (const { name, attempts } of this.#receivers.values()) {
+      for (const attempt of attempts.slice(this.#seen.get(name) ?? 0)) {
+        const { notificationId, outcome, atMs } = attempt;
+        if (this.#delivered.has(notificationId))
+          throw new PromiseBroken('what was delivered is not sent again', `${notificationId} to ${name}`);
+        if (outcome === 'delivered') this.#accepted.add(notificationId);
+        if (outcome === 'rejected') this.#rejected.add(notificationId);
+        const waiting = this.#waiting.get(notificationId);
+        if (waiting === undefined) continue;
+        if (clocksRightSinceMs <= (waiting.last?.atMs ?? nowMs)) checkTiming(attempt, waiting, atMs);
+        waiting.last = attempt;
+      }
+      this.#seen.set(name, attempts.length);
+    }
+  }
+
+  /** After every commit. */
+  check(ledger: LedgerView, { nowMs, clocksRightSinceMs }: DeliveriesMoment): void {
+    const dated = clocksRightSinceMs <= nowMs;
+    const pending = new Set<string>();
+    for (const { notification_id, attempts, attempts_before } of ledger.all<Row>(PENDING)) {
+      pending.add(notification_id);
+      const failures = Number(attempts - attempts_before);
+      const known = this.#waiting.get(notification_id);
+      if (known === undefined) {
+        this.#delivered.delete(notification_id);
+        if (!this.#made.has(notification_id)) this.#made.set(notification_id, nowMs);
+        this.#waiting.set(notification_id, { sinceMs: nowMs, failures, failedMs: nowMs, dated, last: null });
+      } else if (known.failures !== failures) Object.assign(known, { failures, failedMs: nowMs, dated });
+    }
+    for (const [id, { sinceMs }] of this.#waiting) {
+      if (pending.has(id)) continue;
+      this.#waiting.delete(id);
+      const [row] = ledger.all<Row>(ONE, id);
+      if (row?.state === 'delivered') {
+        if (!this.#accepted.has(id))
+          throw new PromiseBroken('delivered is what its receiver has taken', `${id} to ${row.channel}`);
+        this.#delivered.add(id);
+      }
+      if (row?.state === 'dead' && !this.#rejected.has(id) && nowMs - sinceMs < GIVEN_UP_MS)
+        throw new PromiseBroken('what may arrive later is tried for three days', `${id} to ${row.channel}`);
+    }
+  }
+
+  /** Every now and then: what is due is sent once somebody can. */
+  checkDue({ nowMs, someoneFitSinceMs, clocksRightSinceMs }: DeliveriesMoment): void {
+    for (const [id, { sinceMs, failures, dated, last }] of this.#waiting) {
+      const waitMs = last === null ? 0 : Math.max(waitAfter(Math.max(1, failures)), last.retryAfterMs);
+      // A wait whose begin was written down by a clock that was ahead is over when it would be from now on.
+      const beganMs = Math.max(last?.endsMs ?? sinceMs, dated ? 0 : clocksRightSinceMs);
+      const dueMs = Math.max(beganMs + waitMs, someoneFitSinceMs);
+      if (nowMs - dueMs <= SLACK_MS) continue;
+      throw new PromiseBroken('what is due is sent', `${id} has been due since ${new Date(dueMs).toISOString()}`);
+    }
+  }
+
+  /** When a message was written down, by the world's time. */
+  madeMs(notificationId: string): number {
+    return this.#made.get(notificationId) ?? 0;
+  }
+
+  /** Whether nothing waits that is due soon. */
+  isDone(nowMs: number): boolean {
+    return [...this.#waiting.values()].every(
+      ({ failures, failedMs }) => failedMs + waitAfter(failures) > nowMs + 7_200_000,
+    );
+  }
+
+  /** Everything that this receiver was to hear, it has heard. */
+  hasAll(name: string, ledger: LedgerView): boolean {
+    return (
+      ledger.value<bigint>("SELECT count(*) FROM outbox WHERE channel = ? AND state IN ('pending', 'dead')", name) ===
+      0n
+    );
+  }
+}
+
+function waitAfter(failures: number): number {
+  return failures === 0 ? 0 : (WAITS_MS[failures - 1] ?? WAITS_MS.at(-1) ?? 0);
+}
+
+function checkTiming({ notificationId }: Attempt, { last, failures, failedMs }: Waiting, atMs: number): void {
+  if (last === null) return;
+  if (atMs < Math.min(last.endsMs, last.atMs + CLAIM_MS))
+    throw new PromiseBroken('one sender has a message in hand', notificationId);
+  // Of an attempt whose sender died nothing was written down.
+  if (failures === 0 || failedMs < last.endsMs || last.outcome !== 'retry') return;
+  const waitMs = Math.max(SHORTEST * waitAfter(failures), last.retryAfterMs);
+  if (atMs < failedMs + waitMs - 1_000)
+    throw new PromiseBroken('nobody is asked again before the documented wait', `${notificationId} after ${failures}`);
+}

@@ -1,0 +1,165 @@
+import { PromiseBroken } from './fault.ts';
+import type { LedgerView } from './ledger-view.ts';
+
+interface RunRow {
+  run_key: bigint;
+  run_id: string;
+  workspace_id: string;
+  kind: string;
+  slot: string | null;
+  status: string;
+  fencing_token: bigint;
+  error_code: string | null;
+  /** Of the lease that it holds. */
+  holder: string | null;
+}
+
+/** What is so in the world while the runs are looked at. */
+export interface RunsMoment {
+  nowMs: number;
+  clocksRightSinceMs: number;
+  /** Since when no run of a workspace has a reason to fail. */
+  faultlessSinceMs(workspaceId: string): number;
+  /** Whether the process of that name goes on, and could renew its leases all the time. */
+  goesOn(process: string): boolean;
+}
+
+interface Watched extends Pick<RunRow, 'workspace_id' | 'holder' | 'status'> {
+  sinceMs: number;
+}
+
+/** A workspace since nothing keeps it from being read. */
+export interface Readable {
+  readableSinceMs: number;
+  /** Between two slots of its cron. */
+  pauseMs: number;
+  nowMs: number;
+}
+
+/** After more failures in a row the slots alone try again. */
+const PATIENT = 10;
+/** A look comes late, and so does the next one. */
+const RETRY_SLACK_MS = 20 * 60_000;
+
+const SELECT = `SELECT r.run_key, r.run_id, w.workspace_id, r.kind, r.slot, r.status, r.fencing_token, r.error_code,
+    l.holder_start AS holder
+  FROM runs r JOIN workspaces w ON w.workspace_key = r.workspace_key
+  LEFT JOIN leases l ON l.workspace_key = r.workspace_key AND l.fencing_token = r.fencing_token
+  WHERE r.run_key > ? OR r.run_key IN (SELECT value FROM json_each(?)) ORDER BY r.run_key`;
+const HELD = `SELECT r.run_id, r.status FROM leases l
+  JOIN runs r ON r.workspace_key = l.workspace_key AND r.fencing_token = l.fencing_token
+  WHERE l.released = 0 AND r.status <> 'running'`;
+const REFUSALS: readonly (string | null)[] = ['unauthorized', 'forbidden'];
+const STOPS: readonly (string | null)[] = ['stopping', 'cancelled'];
+
+/**
+ * One run of a workspace at a time: who has overtaken another ends it, who was overtaken publishes nothing and is nobody's
+ * fault, and a slot is done once.
+ */
+export class RunsOracle {
+  #lastKey = 0n;
+  /** Runs that may still change, or must not any more: when they were first seen, and who holds them. */
+  readonly #watched = new Map<bigint, Watched>();
+  /** The highest token that was there at the last look, by workspace. */
+  readonly #tokens = new Map<string, bigint>();
+  /** When a slot was first done. */
+  readonly #slots = new Map<string, number>();
+  /** When the latest run of a workspace has failed in a way that may pass by itself, and the how manieth in a row that was. */
+  readonly #failed = new Map<string, { atMs: number; times: number }>();
+
+  check(ledger: LedgerView, moment: RunsMoment): void {
+    const rows = ledger.all<RunRow>(SELECT, this.#lastKey, `[${[...this.#watched.keys()].join()}]`);
+    for (const row of rows) this.#take(ledger, row, moment);
+    const running = rows.filter(({ status }) => status === 'running');
+    for (const [index, row] of running.entries()) {
+      const other = running.slice(0, index).find(({ workspace_id }) => workspace_id === row.workspace_id);
+      if (other !== undefined)
+        throw new PromiseBroken('who overtakes a run ends it', `${other.run_id} runs beside ${row.run_id}`);
+    }
+    const [held] = ledger.all<{ run_id: string; status: string }>(HELD);
+    if (held !== undefined)
+      throw new PromiseBroken('who has ended holds nothing', `${held.run_id} is ${held.status} and has its lease`);
+    for (const { workspace_id, fencing_token } of rows) {
+      const highest = this.#tokens.get(workspace_id) ?? 0n;
+      if (fencing_token > highest) this.#tokens.set(workspace_id, fencing_token);
+    }
+  }
+
+  #take(ledger: LedgerView, row: RunRow, moment: RunsMoment): void {
+    const { run_key, run_id, workspace_id, status, fencing_token } = row;
+    const { sinceMs, holder, status: before } = this.#watched.get(run_key) ?? { sinceMs: moment.nowMs, ...row };
+    if (before === 'superseded' && status !== before)
+      throw new PromiseBroken('who was overtaken publishes nothing', `${run_id} was superseded and is ${status}`);
+    if (status === 'applied' && fencing_token < (this.#tokens.get(workspace_id) ?? 0n))
+      throw new PromiseBroken('who was overtaken publishes nothing', `${run_id} was published after a later claim`);
+    if (status === 'applied') this.#checkSlot(row, moment);
+    if (status === 'superseded' && before === 'running' && holder !== null) {
+      const clocksRight = moment.clocksRightSinceMs <= sinceMs;
+      if (clocksRight && moment.faultlessSinceMs(workspace_id) <= sinceMs && moment.goesOn(holder))
+        throw new PromiseBroken('a live run is not overtaken', `${run_id} of ${holder}`);
+    }
+    const isNobodysFault = status === 'superseded' || STOPS.includes(row.error_code);
+    if (isNobodysFault && moment.faultlessSinceMs(workspace_id) <= sinceMs) checkUnblamed(ledger, row);
+    if (before !== 'superseded') this.#countFailure(row, moment.nowMs);
+    if (run_key > this.#lastKey) this.#lastKey = run_key;
+    if (status === 'running' || status === 'superseded') {
+      this.#watched.set(run_key, { workspace_id, sinceMs, holder: holder ?? row.holder, status });
+    } else this.#watched.delete(run_key);
+  }
+
+  /** When the run of a workspace that is under way was first seen; null when there is none. */
+  runningSinceMs(workspaceId: string): number | null {
+    const own = [...this.#watched.values()].filter(({ workspace_id }) => workspace_id === workspaceId);
+    return own.find(({ status }) => status === 'running')?.sinceMs ?? null;
+  }
+
+  #countFailure({ workspace_id, kind, status, error_code }: RunRow, nowMs: number): void {
+    if (status === 'applied') this.#failed.delete(workspace_id);
+    if (kind !== 'scheduled' || status === 'applied' || STOPS.includes(error_code)) return;
+    const times = this.#failed.get(workspace_id)?.times ?? 0;
+    // One that runs need not begin, and who is refused rests for longer.
+    const isOwed = status !== 'running' && !REFUSALS.includes(error_code);
+    this.#failed.set(workspace_id, {
+      atMs: isOwed ? nowMs : Number.POSITIVE_INFINITY,
+      times: status === 'running' ? times : times + 1,
+    });
+  }
+
+  /** What failed is tried again within half a pause at first, once nothing is in its way. */
+  checkRetried(workspaceId: string, { readableSinceMs, pauseMs, nowMs }: Readable): void {
+    const failed = this.#failed.get(workspaceId);
+    if (failed === undefined) return;
+    const waitedMs = nowMs - Math.max(failed.atMs, readableSinceMs);
+    const longestMs = failed.times > PATIENT ? pauseMs : pauseMs / 2;
+    if (waitedMs > longestMs + RETRY_SLACK_MS)
+      throw new PromiseBroken('what failed is tried again', `${workspaceId} failed ${waitedMs} ms ago`);
+  }
+
+  /** A slot comes again on a clock that was set back. */
+  #checkSlot({ run_id, workspace_id, kind, slot }: RunRow, { nowMs, clocksRightSinceMs }: RunsMoment): void {
+    if (slot === null) return;
+    const key = JSON.stringify([workspace_id, kind, slot]);
+    const doneMs = this.#slots.get(key);
+    if (doneMs !== undefined && clocksRightSinceMs <= doneMs)
+      throw new PromiseBroken('a slot is done once', `${run_id} did ${key} again`);
+    this.#slots.set(key, nowMs);
+  }
+
+  /** Once everything has been quiet for a while. */
+  checkAtRest(ledger: LedgerView): void {
+    const running = ledger.value<bigint>("SELECT count(*) FROM runs WHERE status = 'running'");
+    if (running > 0n) throw new PromiseBroken('no run stays open', `${running} runs are running at rest`);
+    const held = ledger.value<bigint>('SELECT count(*) FROM leases WHERE released = 0');
+    if (held > 0n) throw new PromiseBroken('no lease stays held', `${held} leases are held at rest`);
+  }
+}
+
+function checkUnblamed(ledger: LedgerView, { run_id, run_key }: RunRow): void {
+  const [blamed] = ledger.all<{ alert_id: string; change: string }>(
+    `SELECT a.alert_id, t.change FROM alert_transitions t JOIN alerts a ON a.alert_key = t.alert_key
+     WHERE t.run_key = ? AND a.rule IN ('sync_failed', 'auth_failed') AND t.change IN ('pending', 'fired')`,
+    run_key,
+  );
+  if (blamed !== undefined)
+    throw new PromiseBroken('a take-over or stop is nobody’s fault', `${run_id}: ${blamed.alert_id} ${blamed.change}`);
+}

@@ -1,0 +1,126 @@
+import type { Planted } from './planted.ts';
+
+/** What receivers are told. */
+export const OUTBOX: readonly Planted[] = [
+  {
+    name: 'ends-lost-in-the-first-run',
+    harm: 'who was told that a workspace cannot be read never hears that it can, when its first run ends that',
+    edits: [
+      {
+        file: 'src/alerts/book/silencer.ts',
+        from: "if (seeding && !isSelf(alert.rule)) return 'seed';",
+        to: "if (seeding) return 'seed';",
+      },
+    ],
+  },
+  {
+    name: 'claims-for-ever',
+    harm: 'what a sender that died had in hand is never sent',
+    edits: [
+      {
+        file: 'src/alerts/outbox/outbox.ts',
+        from: 'or(isNull(outbox.claimedUntil), lte(outbox.claimedUntil, now))',
+        to: 'or(isNull(outbox.claimedUntil), lte(outbox.claimedUntil, isoTime(0)))',
+      },
+    ],
+  },
+  {
+    name: 'delivered-without-an-answer',
+    harm: 'a message counts as delivered whatever its receiver said',
+    edits: [
+      {
+        file: 'src/alerts/outbox/outbox.ts',
+        from: '          state: record.state,\n          attempts',
+        to: "          state: 'delivered',\n          attempts",
+      },
+    ],
+  },
+  {
+    name: 'retries-forgotten',
+    harm: 'what was not delivered at the first attempt is never tried again',
+    edits: [
+      {
+        file: 'src/alerts/outbox/outbox.ts',
+        from: "FROM outbox WHERE state = 'pending')",
+        to: "FROM outbox WHERE state = 'pending' AND attempts = 0)",
+      },
+    ],
+  },
+  {
+    name: 'secrets-told',
+    harm: 'a service that echoes a secret has it told to every receiver',
+    edits: [
+      {
+        file: 'src/usage-api/client.ts',
+        from: 'redact: (text) => own(others(text)),',
+        to: 'redact: (text) => (own(others(text)) === null ? own(text) : text),',
+      },
+    ],
+  },
+  {
+    name: 'two-senders',
+    harm: 'two daemons send each message twice',
+    edits: [
+      {
+        file: 'src/alerts/outbox/outbox.ts',
+        from: 'or(beganAhead, and(lte(outbox.nextAttemptAt, now), isFree)),',
+        to: 'or(beganAhead, and(lte(outbox.nextAttemptAt, now), or(isFree, isPending))),',
+      },
+    ],
+  },
+  {
+    name: 'retry-after-ignored',
+    harm: 'a receiver that asks for two minutes of peace is asked again at once',
+    edits: [
+      {
+        file: 'src/alerts/outbox/deliver.ts',
+        from: 'delayMs: Math.max(delayMs, result.retryAfterMs ?? 0)',
+        to: 'delayMs: Math.max(delayMs, 0)',
+      },
+    ],
+  },
+  {
+    name: 'impatient-retries',
+    harm: 'a receiver that is away is asked every five seconds for three days',
+    edits: [
+      {
+        file: 'src/alerts/outbox/backoff.ts',
+        from: 'return Math.round(plannedDelayMs(attempt) * (1 - JITTER * random()));',
+        to: 'return Math.round(plannedDelayMs(1) * (1 - JITTER * random()));',
+      },
+    ],
+  },
+  {
+    name: 'given-up-early',
+    harm: 'a message is given up after an hour',
+    edits: [
+      {
+        file: 'src/alerts/outbox/backoff.ts',
+        from: 'const GIVE_UP_AFTER_MS = 72 * HOUR_MS;',
+        to: 'const GIVE_UP_AFTER_MS = HOUR_MS;',
+      },
+    ],
+  },
+  {
+    name: 'ends-kept-quiet',
+    harm: 'who was told that a workspace cannot be read never hears that it can',
+    edits: [
+      {
+        file: 'src/alerts/book/silencer.ts',
+        from: "if (change === 'resolved') return null;",
+        to: "if (change === 'resolved' && !isSelf(alert.rule)) return null;\n    if (change === 'resolved') return 'quiet';",
+      },
+    ],
+  },
+  {
+    name: 'one-receiver-told',
+    harm: 'of all receivers that are to hear of a fault the first one does',
+    edits: [
+      {
+        file: 'src/alerts/notify/recipients.ts',
+        from: '      .filter((route) => (ends ? known.has(route.channel) : takes(route, alert)))',
+        to: '      .filter((route, index) => (ends ? known.has(route.channel) : takes(route, alert) && index === 0))',
+      },
+    ],
+  },
+];

@@ -1,0 +1,31 @@
+import type { ServiceFault } from '../world/network.ts';
+import type { ReceiverFault } from '../world/receiver.ts';
+import type { DiskFault } from '../world/statements.ts';
+import type { Step } from '../world/steps.ts';
+
+/**
+ * Something that happens to the world at `atMs` after its beginning, or from then on just when a process comes to a step for
+ * the `nth` time. What has `forMs` ends by itself.
+ */
+export type Happening = { id: number; atMs: number; during: { step: Step; nth: number } | null } & (
+  | { kind: 'service'; workspace: number; fault: ServiceFault; probability: number; forMs: number }
+  | { kind: 'service_clock'; workspace: number; skewMs: number; forMs: number }
+  | { kind: 'restate'; workspace: number; tenant: number; monthsAgo: number; credits: number }
+  | { kind: 'forget'; workspace: number; tenant: number; monthsAgo: number; forMs: number }
+  | { kind: 'bulge'; workspace: number; tenant: number; times: number }
+  | { kind: 'receiver'; receiver: number; fault: ReceiverFault; probability: number; forMs: number }
+  | { kind: 'clock'; host: number; stepMs: number; forMs: number }
+  | { kind: 'disk'; host: number; fault: DiskFault; probability: number; forMs: number }
+  | { kind: 'kill'; process: number; afterSteps: number; reboot: boolean }
+  | { kind: 'stop'; process: number; downMs: number }
+  | { kind: 'freeze'; process: number; forMs: number }
+  | { kind: 'queue_lost' }
+  | { kind: 'queue_away'; forMs: number }
+  | { kind: 'lock_lost' }
+  | { kind: 'command'; command: CommandKind; workspace: number; tenant: number; monthsAgo: number }
+);
+export type HappeningKind = Happening['kind'];
+
+/** What people type. */
+export const COMMANDS = ['close', 'reopen', 'ack', 'silence', 'plan', 'sync', 'usage', 'status', 'replay'] as const;
+export type CommandKind = (typeof COMMANDS)[number];
