@@ -1,10 +1,10 @@
-import { type Cancel, nextTurn } from '../core/clock.ts';
+import { nextTurn } from '../core/clock.ts';
 import { summarizeError } from '../core/errors.ts';
 import { type PeriodicTaskOptions, startPeriodicTask } from '../core/periodic-task.ts';
 import { createRepeatLimit } from '../core/repeat-limit.ts';
 import { watchClockJumps } from './clock-jumps.ts';
 import { createSlotFinder, type DueAttempt, dueAttempt, type SlotHistory, type SlotSpan } from './slots.ts';
-import { offsetMs } from './spread.ts';
+import { createSpreadTimers, offsetMs, type SpreadTimers } from './spread.ts';
 import { type StartTicks, startCronTicks } from './ticks.ts';
 
 /** How soon a missed slot, the end of a rest or a Redis that works again without a word is noticed. */
@@ -62,7 +62,8 @@ export function startScheduler<E extends ScheduleEntry>(options: SchedulerOption
     running.add(work);
     return work.finally(() => running.delete(work));
   };
-  const { considerAll, postpone, endTurns } = createLook(options, () => stopped, track);
+  const timers = createSpreadTimers(clock);
+  const { considerAll, postpone } = createLook(options, () => stopped, { timers, track });
   const catchUp = startPeriodicTask({
     clock,
     logger,
@@ -102,7 +103,7 @@ export function startScheduler<E extends ScheduleEntry>(options: SchedulerOption
     postpone,
     async stop() {
       stopped = true;
-      endTurns();
+      timers.end();
       endJumpWatch();
       unsubscribe();
       await Promise.all([catchUp.stop(), endTicks()]);
@@ -115,36 +116,31 @@ interface Look<E> {
   /** Enqueues what is due of the group at this moment, or now when that is later. False when enqueueing fails for now. */
   considerAll(group: CronGroup<E>, atMs: number): Promise<boolean>;
   postpone(key: string, delayMs: number): void;
-  /** Nobody's turn comes any more. */
-  endTurns(): void;
+}
+
+interface Aside {
+  timers: SpreadTimers;
+  /** Has the stop wait for it. */
+  track(work: Promise<void>): Promise<void>;
 }
 
 function createLook<E extends ScheduleEntry>(
   options: SchedulerOptions<E>,
   stopped: () => boolean,
-  track: (work: Promise<void>) => Promise<void>,
+  { timers, track }: Aside,
 ): Look<E> {
   const { clock, logger } = options;
   const limit = createRepeatLimit(undefined, clock);
   /** Until when, by the monotonic clock. */
   const postponed = new Map<string, number>();
-  /** Whose turn in the spread is still to come, with what ends the wait: by a timer, which no step of the clock moves. */
-  const turns = new Map<string, Cancel>();
-  const awaitTurn = (entry: E, group: CronGroup<E>, waitMs: number): void => {
-    if (turns.has(entry.key)) return;
-    const begin = (): void => {
-      turns.delete(entry.key);
-      if (!stopped()) void track(consider(entry, group, clock.now()).then(() => undefined));
-    };
-    turns.set(entry.key, clock.after(waitMs, begin, { background: true }));
-  };
   /** Enqueues what is due of an entry. False when enqueueing fails for now, whatever the slot. */
   const consider = async (entry: E, group: CronGroup<E>, nowMs: number): Promise<boolean> => {
-    const found = dueOf(entry, group, nowMs);
+    const found = look(entry, group, nowMs);
     if (found === null) return true;
-    const { waitMs, ...due } = found;
+    const { due, waitMs } = found;
     if (waitMs > 0) {
-      awaitTurn(entry, group, waitMs);
+      const begin = (): void => void track(consider(entry, group, clock.now()).then(() => undefined));
+      timers.plan(entry.key, waitMs, begin);
       return true;
     }
     try {
@@ -162,15 +158,11 @@ function createLook<E extends ScheduleEntry>(
       return !retryable;
     }
   };
-  const dueOf = (entry: E, group: CronGroup<E>, nowMs: number): (DueAttempt & { waitMs: number }) | null => {
+  const look = (entry: E, group: CronGroup<E>, nowMs: number): Planned | null => {
     if (clock.monotonic() < (postponed.get(entry.key) ?? 0)) return null;
     postponed.delete(entry.key);
     try {
-      const span = group.spanAt(nowMs);
-      const due = span === null ? null : dueAttempt(span, options.history(entry), nowMs);
-      if (span === null || due === null) return null;
-      const beginsMs = span.slotMs + offsetMs(entry.key, group.entries.length, span.nextMs - span.slotMs);
-      return { ...due, waitMs: Math.max(0, beginsMs - nowMs) };
+      return plannedOf(entry, group, options.history, nowMs);
     } catch (error) {
       const reason = summarizeError(error).message;
       limit(`history ${reason}`, (leftOut) =>
@@ -196,10 +188,26 @@ function createLook<E extends ScheduleEntry>(
     postpone(key, delayMs) {
       postponed.set(key, clock.monotonic() + delayMs);
     },
-    endTurns() {
-      for (const end of turns.values()) end();
-    },
   };
+}
+
+/** An attempt that is due, and how long its turn in the spread is still to come. */
+interface Planned {
+  due: DueAttempt;
+  waitMs: number;
+}
+
+function plannedOf<E extends ScheduleEntry>(
+  entry: E,
+  { entries, spanAt }: CronGroup<E>,
+  historyOf: (entry: E) => SlotHistory,
+  nowMs: number,
+): Planned | null {
+  const span = spanAt(nowMs);
+  const due = span === null ? null : dueAttempt(span, historyOf(entry), nowMs);
+  if (span === null || due === null) return null;
+  const beginsMs = span.slotMs + offsetMs(entry.key, entries.length, span.nextMs - span.slotMs);
+  return { due, waitMs: Math.max(0, beginsMs - nowMs) };
 }
 
 function groupByCron<E extends ScheduleEntry>(entries: readonly E[]): CronGroup<E>[] {

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import type { Cancel, Clock } from '../core/clock.ts';
 
 /** Room that each entry gets in time. */
 const ROOM_MS = 1000;
@@ -15,4 +16,31 @@ export function offsetMs(key: string, entriesOnCron: number, paceMs: number): nu
   const spreadMs = Math.min(entriesOnCron * ROOM_MS, paceMs / 2, LONGEST_SPREAD_MS);
   const position = createHash('sha256').update(key, 'utf16le').digest().readUInt32BE(0) / SPACE;
   return Math.floor(position * spreadMs);
+}
+
+/** Turns that are still to come, by timers: no step of the clock moves them. */
+export interface SpreadTimers {
+  /** Begins after `waitMs`, unless the entry's turn is planned already. */
+  plan(key: string, waitMs: number, begin: () => void): void;
+  /** No turn comes any more. */
+  end(): void;
+}
+
+export function createSpreadTimers(clock: Clock): SpreadTimers {
+  const planned = new Map<string, Cancel>();
+  let ended = false;
+  return {
+    plan(key, waitMs, begin) {
+      if (ended || planned.has(key)) return;
+      const turn = (): void => {
+        planned.delete(key);
+        begin();
+      };
+      planned.set(key, clock.after(waitMs, turn, { background: true }));
+    },
+    end() {
+      ended = true;
+      for (const cancel of planned.values()) cancel();
+    },
+  };
 }
