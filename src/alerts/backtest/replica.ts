@@ -3,8 +3,8 @@ import { freezeFigures, setClosed, thawFigures } from '../../ledger/journal/clos
 import { coverPeriods } from '../../ledger/journal/runs/apply-run.ts';
 import { countEntries, updateState } from '../../ledger/journal/runs/merge-staged.ts';
 import type { LedgerConnection } from '../../ledger/store/file/open.ts';
-import { query } from '../../ledger/store/query.ts';
-import { eq } from '../../ledger/store/schema/drizzle.ts';
+import { prepared } from '../../ledger/store/query.ts';
+import { eq, sql } from '../../ledger/store/schema/drizzle.ts';
 import { migrateInMemory } from '../../ledger/store/schema/migrate.ts';
 import { runs } from '../../ledger/store/schema/run-tables.ts';
 import { usageEntries } from '../../ledger/store/schema/usage-tables.ts';
@@ -14,6 +14,14 @@ import type { Moment, RecordedHistory } from './history.ts';
 
 /** The one receiver that notifications of a replay are counted for; nothing is ever sent to it. */
 const CHANNELS = routesOf([{ type: 'log', name: 'backtest' }]);
+
+const changedPeriodsOf = prepared((db) => db.selectDistinct({ periodKey: usageEntries.periodKey }).from(usageEntries));
+const setApplied = prepared((db) =>
+  db
+    .update(runs)
+    .set({ status: 'applied', finishedAt: sql`${sql.placeholder('at')}` })
+    .where(eq(runs.runKey, sql.placeholder('runKey'))),
+);
 
 /**
  * A throw-away ledger that goes through a workspace's history once more, under settings of its own: at each run it holds
@@ -63,8 +71,7 @@ export class Replica {
     // Rules look at the entries of their own run only; what came of those before stands in the state.
     connection.exec('DELETE FROM usage_entries');
     copies.entries(lastEntryIdBefore, lastEntryIdBefore + entries);
-    const { periodKey } = usageEntries;
-    const changed = query(connection).selectDistinct({ periodKey }).from(usageEntries).all();
+    const changed = changedPeriodsOf(connection).all();
     for (const { periodKey } of changed) copies.period(periodKey);
     coverPeriods(connection, { workspaceKey, runKey, window });
     updateState(connection, { after: lastEntryIdBefore, last: lastEntryIdBefore + entries }, false);
@@ -78,7 +85,7 @@ export class Replica {
     evaluateRun({ ...merged, appliedAt: at, nowMs: Date.parse(at) }, this.#settings, {
       history: this.#ledger,
     });
-    query(connection).update(runs).set({ status: 'applied', finishedAt: at }).where(eq(runs.runKey, runKey)).run();
+    setApplied(connection).run({ runKey, at });
   }
 
   #closeOrReopen({ action, seq, periodKey }: Moment): void {

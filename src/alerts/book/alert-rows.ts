@@ -63,6 +63,11 @@ const alertByKey = prepared((db) =>
     .where(eq(alerts.alertKey, placeholder('alertKey'))),
 );
 
+const openAlerts = prepared((db) => {
+  const isOwn = and(eq(alerts.workspaceKey, placeholder('workspaceKey')), isOpenAlert);
+  return db.select().from(alerts).where(isOwn).orderBy(asc(alerts.alertKey));
+});
+
 const insertAlert = prepared((db) =>
   db
     .insert(alerts)
@@ -106,8 +111,7 @@ export class AlertRows {
 
   /** Alerts that have not ended, in the order in which they began. */
   open(): StoredAlert[] {
-    const isOwn = and(eq(alerts.workspaceKey, this.#workspaceKey), isOpenAlert);
-    return query(this.#connection).select().from(alerts).where(isOwn).orderBy(asc(alerts.alertKey)).all().map(toAlert);
+    return openAlerts(this.#connection).all({ workspaceKey: this.#workspaceKey }).map(toAlert);
   }
 
   /** Makes the row of an alert that begins; `write` fills it in. */

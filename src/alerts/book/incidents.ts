@@ -1,9 +1,9 @@
 import { isoTime } from '../../core/clock.ts';
 import { onceEach } from '../../core/one-at-a-time.ts';
 import { OPEN_ALERT_STATES } from '../../core/text/alert-words.ts';
-import { query } from '../../ledger/store/query.ts';
+import { prepared, query } from '../../ledger/store/query.ts';
 import { alerts } from '../../ledger/store/schema/alert-tables.ts';
-import { and, count, desc, eq, gt, gte, isNotNull, type SQL } from '../../ledger/store/schema/drizzle.ts';
+import { and, count, desc, eq, gt, gte, isNotNull, type SQL, sql } from '../../ledger/store/schema/drizzle.ts';
 import { periodOfKey } from '../../ledger/store/schema/keys.ts';
 import { tenantUsage } from '../../ledger/store/schema/usage-tables.ts';
 import { tenantIdOf } from '../../ledger/store/subjects.ts';
@@ -85,18 +85,20 @@ const CROWD = 5;
 /** Whether more than a tenth of a period's tenants waited for their pace to be confirmed. */
 export type Crowds = (periodKey: number) => boolean;
 
+const crowdsOf = prepared((db) => {
+  const { periodKey, tenantKey, state } = alerts;
+  const isOwn = and(eq(alerts.workspaceKey, sql.placeholder('workspaceKey')), isOpenAlert);
+  const waiting = db.select({ periodKey, waiting: count() }).from(alerts);
+  return waiting
+    .where(and(isOwn, eq(state, 'pending'), isNotNull(tenantKey)))
+    .groupBy(periodKey)
+    .having(gte(count(), CROWD));
+});
+
 /** Counts who waits now: before a run changes any, so that the order in which alerts are looked at decides nothing. */
 export function findCrowds(context: BookContext): Crowds {
   const { connection, workspaceKey } = context;
-  const { periodKey, tenantKey, state } = alerts;
-  const isWaiting = and(eq(alerts.workspaceKey, workspaceKey), isOpenAlert, eq(state, 'pending'), isNotNull(tenantKey));
-  const crowds = query(connection)
-    .select({ periodKey, waiting: count() })
-    .from(alerts)
-    .where(isWaiting)
-    .groupBy(periodKey)
-    .having(gte(count(), CROWD))
-    .all();
+  const crowds = crowdsOf(connection).all({ workspaceKey });
   const waiting = new Map(crowds.map((crowd) => [crowd.periodKey, crowd.waiting]));
   return onceEach((periodKey) => {
     const count = waiting.get(periodKey);

@@ -1,9 +1,9 @@
 import type Database from 'better-sqlite3';
 import { isoTime } from '../../core/clock.ts';
 import { matchesPattern } from '../../core/text/patterns.ts';
-import { query } from '../../ledger/store/query.ts';
+import { prepared } from '../../ledger/store/query.ts';
 import { silences } from '../../ledger/store/schema/alert-tables.ts';
-import { and, asc, eq, gt, isNull, or } from '../../ledger/store/schema/drizzle.ts';
+import { and, asc, eq, gt, isNull, or, sql } from '../../ledger/store/schema/drizzle.ts';
 import { type RuleName, SELF_RULES } from '../rules/rule.ts';
 
 /** The rules that find growth; a plan expects it. */
@@ -33,15 +33,15 @@ export interface Mutes {
   exceeded(subject: MuteSubject): { planId: string; upToCredits: bigint } | null;
 }
 
+const silencesInForce = prepared((db) => {
+  const isOfWorkspace = or(isNull(silences.workspaceKey), eq(silences.workspaceKey, sql.placeholder('workspaceKey')));
+  const isInForce = and(isOfWorkspace, gt(silences.until, sql.placeholder('now')), isNull(silences.endedAt));
+  return db.select().from(silences).where(isInForce).orderBy(asc(silences.silenceKey));
+});
+
 /** Reads them; a pattern for tenants or periods fits subjects without one only when it is `*`. */
 export function readMutes(connection: Database.Database, workspaceKey: number, nowMs: number): Mutes {
-  const isOfWorkspace = or(isNull(silences.workspaceKey), eq(silences.workspaceKey, workspaceKey));
-  const rows = query(connection)
-    .select()
-    .from(silences)
-    .where(and(isOfWorkspace, gt(silences.until, isoTime(nowMs)), isNull(silences.endedAt)))
-    .orderBy(asc(silences.silenceKey))
-    .all();
+  const rows = silencesInForce(connection).all({ workspaceKey, now: isoTime(nowMs) });
   return {
     by: (subject) => rows.find((row) => mutes(row, subject))?.silenceId ?? null,
     exceeded: (subject) => {

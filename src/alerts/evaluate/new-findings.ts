@@ -1,7 +1,7 @@
 import type { MergedRun } from '../../ledger/journal/runs/apply-run.ts';
-import { query } from '../../ledger/store/query.ts';
+import { prepared } from '../../ledger/store/query.ts';
 import { adjustments } from '../../ledger/store/schema/close-tables.ts';
-import { eq } from '../../ledger/store/schema/drizzle.ts';
+import { eq, sql } from '../../ledger/store/schema/drizzle.ts';
 import { paceIsTelling } from '../rules/jump.ts';
 import type { RuleName } from '../rules/rule.ts';
 import { leastBudgeted } from './budgets.ts';
@@ -30,6 +30,12 @@ export interface Finder {
   /** Of what the run itself has brought, whether an alert is open or not. */
   observe(seen: Observation): void;
 }
+
+const correctedBy = prepared((db) => {
+  const { correctsPeriodKey: periodKey, tenantKey, runKey } = adjustments;
+  const corrected = db.selectDistinct({ periodKey, tenantKey }).from(adjustments);
+  return corrected.where(eq(runKey, sql.placeholder('runKey')));
+});
 
 /** Looks in what a run has changed for subjects that a rule may hold for. */
 export class NewFindings {
@@ -79,9 +85,7 @@ export class NewFindings {
 
   restatedPeriods(): void {
     const { merged, curves, settings, judge, read } = this.#sources;
-    const { correctsPeriodKey: periodKey, tenantKey } = adjustments;
-    const corrected = query(merged.connection).selectDistinct({ periodKey, tenantKey }).from(adjustments);
-    const keys = corrected.where(eq(adjustments.runKey, merged.run.runKey)).all();
+    const keys = correctedBy(merged.connection).all({ runKey: merged.run.runKey });
     for (const periodKey of merged.changedPeriods) {
       const found = findRestated(merged, curves, periodKey, settings.leastFloor);
       for (const tenantKey of found) keys.push({ periodKey, tenantKey });

@@ -1,12 +1,11 @@
 import type Database from 'better-sqlite3';
 import { onceEach } from '../../core/one-at-a-time.ts';
 import { addPeriods, type Period, periodEndMs, periodStartMs } from '../../core/period.ts';
-import { query } from '../../ledger/store/query.ts';
-import { eq, min } from '../../ledger/store/schema/drizzle.ts';
+import { prepared } from '../../ledger/store/query.ts';
+import { eq, min, sql } from '../../ledger/store/schema/drizzle.ts';
 import { periodOfKey } from '../../ledger/store/schema/keys.ts';
 import { runs } from '../../ledger/store/schema/run-tables.ts';
 import { periods } from '../../ledger/store/schema/workspace-tables.ts';
-import { findPeriod } from '../../ledger/store/subjects.ts';
 import type { PeriodPhase } from '../rules/rule.ts';
 
 /** A period of a workspace as the rules see it. */
@@ -22,23 +21,31 @@ export interface PeriodFacts {
   previousIsFirst: boolean;
 }
 
+const firstPeriodOf = prepared((db) =>
+  db
+    .select({ key: min(periods.periodKey) })
+    .from(periods)
+    .where(eq(periods.workspaceKey, sql.placeholder('workspaceKey'))),
+);
+
+/** The run that has read a period last. */
+const lastReading = prepared((db) =>
+  db
+    .select({ startedAt: runs.startedAt })
+    .from(periods)
+    .innerJoin(runs, eq(runs.runKey, periods.coveredRunKey))
+    .where(eq(periods.periodKey, sql.placeholder('periodKey'))),
+);
+
 /** Reads the facts of periods, each once. `settleHours` after its end a period's figures stand. */
 export function createPeriodFacts(
   connection: Database.Database,
   { workspaceKey, nowMs, settleHours }: { workspaceKey: number; nowMs: number; settleHours: number },
 ): (periodKey: number) => PeriodFacts {
-  const db = query(connection);
-  const ofWorkspace = eq(periods.workspaceKey, workspaceKey);
-  const firstKey =
-    db
-      .select({ key: min(periods.periodKey) })
-      .from(periods)
-      .where(ofWorkspace)
-      .get()?.key ?? null;
+  const firstKey = firstPeriodOf(connection).get({ workspaceKey })?.key ?? null;
   // A walk that began before the end of a period may have read tenants that went on using it.
   const isComplete = (periodKey: number): boolean => {
-    const runKey = findPeriod(connection, periodKey)?.coveredRunKey ?? 0;
-    const run = db.select().from(runs).where(eq(runs.runKey, runKey)).get();
+    const run = lastReading(connection).get({ periodKey });
     return run !== undefined && Date.parse(run.startedAt) >= periodEndMs(periodOfKey(periodKey));
   };
   return onceEach((periodKey) => {

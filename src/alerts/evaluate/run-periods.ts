@@ -2,8 +2,8 @@ import { isoTime } from '../../core/clock.ts';
 import { addPeriods, periodAt, periodStartMs } from '../../core/period.ts';
 import { latestKnown } from '../../core/stored-time.ts';
 import type { MergedRun } from '../../ledger/journal/runs/apply-run.ts';
-import { query } from '../../ledger/store/query.ts';
-import { and, asc, desc, eq, gte, lte } from '../../ledger/store/schema/drizzle.ts';
+import { prepared } from '../../ledger/store/query.ts';
+import { and, asc, desc, eq, gte, lte, sql } from '../../ledger/store/schema/drizzle.ts';
 import { periodKeyOf, periodOfKey } from '../../ledger/store/schema/keys.ts';
 import { runs } from '../../ledger/store/schema/run-tables.ts';
 import { periods } from '../../ledger/store/schema/workspace-tables.ts';
@@ -28,6 +28,35 @@ export interface PeriodLook {
   settlesNow: boolean;
 }
 
+const { placeholder } = sql;
+
+const periodsBetween = prepared((db) =>
+  db
+    .select({ periodKey: periods.periodKey })
+    .from(periods)
+    .where(and(gte(periods.periodKey, placeholder('from')), lte(periods.periodKey, placeholder('to'))))
+    .orderBy(asc(periods.periodKey)),
+);
+
+const setFinalRun = prepared((db) =>
+  db
+    .update(periods)
+    .set({ finalRunKey: sql`${placeholder('runKey')}` })
+    .where(eq(periods.periodKey, placeholder('periodKey'))),
+);
+
+/** The last run that was begun between two times and has read a period. */
+const lastToCover = prepared((db) => {
+  const isApplied = and(eq(runs.workspaceKey, placeholder('workspaceKey')), eq(runs.status, 'applied').inlineParams());
+  const covers = and(lte(runs.fromPeriod, placeholder('period')), gte(runs.toPeriod, placeholder('period')));
+  const isBetween = and(gte(runs.startedAt, placeholder('from')), lte(runs.startedAt, placeholder('to')));
+  const found = db
+    .select({ runKey: runs.runKey })
+    .from(runs)
+    .where(and(isApplied, covers, isBetween));
+  return found.orderBy(desc(runs.runKey)).limit(1);
+});
+
 /** The periods that a run looks at. Without reason to look at all tenants of one, only what changed can be news. */
 export class RunPeriods {
   readonly #sources: Sources;
@@ -46,15 +75,8 @@ export class RunPeriods {
 
   /** The periods in reach that the ledger has, the oldest first. */
   inReach(): number[] {
-    const { periodKey } = periods;
-    const found = query(this.#sources.merged.connection)
-      .select({ periodKey })
-      .from(periods)
-      .where(and(gte(periodKey, this.oldest), lte(periodKey, this.current)));
-    return found
-      .orderBy(asc(periodKey))
-      .all()
-      .map((period) => period.periodKey);
+    const found = periodsBetween(this.#sources.merged.connection).all({ from: this.oldest, to: this.current });
+    return found.map(({ periodKey }) => periodKey);
   }
 
   lookAt(periodKey: number): PeriodLook | null {
@@ -69,14 +91,14 @@ export class RunPeriods {
   /** Remembers that a run has found a period settled. */
   settle(periodKey: number): void {
     const { connection, run } = this.#sources.merged;
-    query(connection).update(periods).set({ finalRunKey: run.runKey }).where(eq(periods.periodKey, periodKey)).run();
+    setFinalRun(connection).run({ periodKey, runKey: run.runKey });
   }
 
   /** A clock that was ahead found it settled. */
   #reopenIfNotOver(periodKey: number): void {
     const { merged, factsOf } = this.#sources;
     if (factsOf(periodKey).phase.over || findPeriod(merged.connection, periodKey)?.finalRunKey === null) return;
-    query(merged.connection).update(periods).set({ finalRunKey: null }).where(eq(periods.periodKey, periodKey)).run();
+    setFinalRun(merged.connection).run({ periodKey, runKey: null });
   }
 
   #settlesNow(periodKey: number): boolean {
@@ -102,14 +124,10 @@ export class RunPeriods {
     const { merged, factsOf } = this.#sources;
     if (!factsOf(periodKey).previousComplete) return false;
     const period = periodOfKey(periodKey - 1);
-    const isApplied = and(eq(runs.workspaceKey, merged.run.workspaceKey), eq(runs.status, 'applied'));
-    const covers = and(lte(runs.fromPeriod, period), gte(runs.toPeriod, period));
-    const isAfter = and(
-      gte(runs.startedAt, isoTime(periodStartMs(periodOfKey(periodKey)))),
-      lte(runs.startedAt, latestKnown(merged.nowMs)),
-    );
-    const earlier = query(merged.connection).select({ runKey: runs.runKey }).from(runs);
-    const complete = earlier.where(and(isApplied, covers, isAfter));
-    return complete.orderBy(desc(runs.runKey)).limit(1).get() === undefined;
+    const earlier = lastToCover(merged.connection).get({
+      ...{ workspaceKey: merged.run.workspaceKey, period },
+      ...{ from: isoTime(periodStartMs(periodOfKey(periodKey))), to: latestKnown(merged.nowMs) },
+    });
+    return earlier === undefined;
   }
 }

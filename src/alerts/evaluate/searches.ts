@@ -1,8 +1,8 @@
 import type Database from 'better-sqlite3';
 import { isoTime } from '../../core/clock.ts';
 import type { MergedRun } from '../../ledger/journal/runs/apply-run.ts';
-import { query } from '../../ledger/store/query.ts';
-import { and, eq, gt, lte, max, min } from '../../ledger/store/schema/drizzle.ts';
+import { prepared } from '../../ledger/store/query.ts';
+import { and, eq, gt, lte, max, min, sql } from '../../ledger/store/schema/drizzle.ts';
 import { ENTRY_KINDS } from '../../ledger/store/schema/keys.ts';
 import { runs } from '../../ledger/store/schema/run-tables.ts';
 import { findPeriod } from '../../ledger/store/subjects.ts';
@@ -87,6 +87,15 @@ export function findBudgeted(merged: MergedRun, periodKey: number, least: bigint
     .all({ since: merged.lastEntryIdBefore, periodKey, least }) as number[];
 }
 
+const { placeholder } = sql;
+
+const runsFinishedBetween = prepared((db) => {
+  const isApplied = and(eq(runs.workspaceKey, placeholder('workspaceKey')), eq(runs.status, 'applied').inlineParams());
+  const isBetween = and(gt(runs.finishedAt, placeholder('from')), lte(runs.finishedAt, placeholder('until')));
+  const ends = db.select({ first: min(runs.runKey), last: max(runs.runKey) });
+  return ends.from(runs).where(and(isApplied, isBetween));
+});
+
 /**
  * Tenants whose figures changed last three days ago: each is found once, by the first run after a time of day that comes
  * four times a day. Their last record is of this period, or of the one before when this one has nothing yet.
@@ -96,13 +105,9 @@ export function findSilent(merged: MergedRun, curves: Curves, periodKey: number)
   const untilMs = Math.floor(merged.nowMs / STOPPED_EVERY_MS) * STOPPED_EVERY_MS - SILENT_DAYS * DAY_MS;
   const fromMs = Math.floor((lastRunMs ?? merged.nowMs) / STOPPED_EVERY_MS) * STOPPED_EVERY_MS - SILENT_DAYS * DAY_MS;
   if (lastRunMs === null || untilMs <= fromMs) return [];
-  const isApplied = and(eq(runs.workspaceKey, merged.run.workspaceKey), eq(runs.status, 'applied'));
+  const { workspaceKey } = merged.run;
   const { first = null, last = null } =
-    query(merged.connection)
-      .select({ first: min(runs.runKey), last: max(runs.runKey) })
-      .from(runs)
-      .where(and(isApplied, gt(runs.finishedAt, isoTime(fromMs)), lte(runs.finishedAt, isoTime(untilMs))))
-      .get() ?? {};
+    runsFinishedBetween(merged.connection).get({ workspaceKey, from: isoTime(fromMs), until: isoTime(untilMs) }) ?? {};
   if (first === null || last === null) return [];
   return merged.connection
     .prepare(

@@ -1,5 +1,5 @@
 import type Database from 'better-sqlite3';
-import { query } from './query.ts';
+import { prepared } from './query.ts';
 import { closedUsage } from './schema/close-tables.ts';
 import { eq, sql } from './schema/drizzle.ts';
 import { tenantUsage } from './schema/usage-tables.ts';
@@ -11,17 +11,20 @@ export interface UsageSum {
   requestCount: bigint;
 }
 
+const sumOf = (table: typeof tenantUsage | typeof closedUsage) =>
+  prepared((db) =>
+    db
+      .select({
+        tenants: sql`count(*) FILTER (WHERE ${table.withdrawn} = 0)`.mapWith(Number),
+        creditsUsed: sql<bigint>`coalesce(sum(${table.creditsUsed}), 0)`,
+        requestCount: sql<bigint>`coalesce(sum(${table.requestCount}), 0)`,
+      })
+      .from(table)
+      .where(eq(table.periodKey, sql.placeholder('periodKey'))),
+  );
+const SUMS = { now: sumOf(tenantUsage), closed: sumOf(closedUsage) };
+
 /** As it stands now, or as its close has frozen it. */
 export function sumUsage(connection: Database.Database, periodKey: number, state: 'now' | 'closed' = 'now'): UsageSum {
-  const table = state === 'now' ? tenantUsage : closedUsage;
-  const sum = query(connection)
-    .select({
-      tenants: sql`count(*) FILTER (WHERE ${table.withdrawn} = 0)`.mapWith(Number),
-      creditsUsed: sql<bigint>`coalesce(sum(${table.creditsUsed}), 0)`,
-      requestCount: sql<bigint>`coalesce(sum(${table.requestCount}), 0)`,
-    })
-    .from(table)
-    .where(eq(table.periodKey, periodKey))
-    .get();
-  return sum ?? { tenants: 0, creditsUsed: 0n, requestCount: 0n };
+  return SUMS[state](connection).get({ periodKey }) ?? { tenants: 0, creditsUsed: 0n, requestCount: 0n };
 }

@@ -132,14 +132,14 @@ export class WorkspaceModel {
     const reasons: Reason[] = [];
     if (nowMs < endMs + settleHours * 3_600_000) reasons.push('settling');
     const agreeing = this.#applied.slice(this.#period(period).unsteadyUntil).filter(({ from, to, startedAt }) => {
-      return from !== null && to !== null && within(period, from, to) && Date.parse(startedAt) >= endMs;
+      const startMs = Date.parse(startedAt);
+      // What a clock has seen that was ahead proves nothing until then.
+      return from && to && within(period, from, to) && startMs >= endMs && startMs <= nowMs + 60_000;
     });
-    const [first] = agreeing;
     const last = agreeing.at(-1);
-    if (first === undefined || last === undefined) reasons.push('no_walk');
-    else if (Date.parse(last.startedAt) - Date.parse(first.finishedAt ?? '') < 12 * 3_600_000) {
-      reasons.push('no_second_walk');
-    }
+    const firstEndMs = Math.min(...agreeing.map(({ finishedAt }) => Date.parse(finishedAt ?? '')));
+    if (last === undefined) reasons.push('no_walk');
+    else if (Date.parse(last.startedAt) - firstEndMs < 12 * 3_600_000) reasons.push('no_second_walk');
     if ([...this.#absent].some((key) => periodOf(key) === period)) reasons.push('absent');
     return reasons;
   }

@@ -2,7 +2,7 @@ import type Database from 'better-sqlite3';
 import { isoTime } from '../../../core/clock.ts';
 import { periodBounds } from '../../../core/period.ts';
 import { FencedError } from '../../store/errors.ts';
-import { query } from '../../store/query.ts';
+import { prepared, query } from '../../store/query.ts';
 import { and, eq, gte, isNotNull, lte, max, min, ne, sql } from '../../store/schema/drizzle.ts';
 import { windowBounds } from '../../store/schema/keys.ts';
 import { runs } from '../../store/schema/run-tables.ts';
@@ -201,35 +201,51 @@ function addPeriods(connection: Connection, run: ClaimedRun, staging: RunStaging
   coverPeriods(connection, run);
 }
 
+const { placeholder } = sql;
+
+const coverBetween = prepared((db) => {
+  const isBetween = and(gte(periods.period, placeholder('from')), lte(periods.period, placeholder('to')));
+  return db
+    .update(periods)
+    .set({ coveredRunKey: sql`${placeholder('runKey')}`, figuresDigest: null })
+    .where(and(eq(periods.workspaceKey, placeholder('workspaceKey')), isBetween));
+});
+
+const shownPeriods = prepared((db) => {
+  const { periodKey, figuresDigest } = periods;
+  const isShown = and(eq(periods.workspaceKey, placeholder('workspaceKey')), isNotNull(figuresDigest));
+  return db.select({ periodKey, figuresDigest }).from(periods).where(isShown);
+});
+
+const coveredPeriods = prepared((db) => {
+  const isOwn = eq(periods.workspaceKey, placeholder('workspaceKey'));
+  return db
+    .select()
+    .from(periods)
+    .where(and(isOwn, eq(periods.coveredRunKey, placeholder('runKey'))));
+});
+
 /** Marks every period of a run's window as covered by it. */
 export function coverPeriods(
   connection: Connection,
   { workspaceKey, runKey, window }: Pick<ClaimedRun, 'workspaceKey' | 'runKey' | 'window'>,
 ): void {
   const [from, to] = windowBounds(window);
-  query(connection)
-    .update(periods)
-    .set({ coveredRunKey: runKey, figuresDigest: null })
-    .where(and(eq(periods.workspaceKey, workspaceKey), gte(periods.period, from), lte(periods.period, to)))
-    .run();
+  coverBetween(connection).run({ workspaceKey, runKey, from, to });
 }
 
 /** The digests of the figures that earlier runs have shown of each period. */
 function figuresShown(connection: Connection, run: ClaimedRun): Map<number, Buffer> {
-  const { periodKey, figuresDigest } = periods;
-  const isShown = and(eq(periods.workspaceKey, run.workspaceKey), isNotNull(figuresDigest));
-  const shown = query(connection).select({ periodKey, figuresDigest }).from(periods).where(isShown).all();
+  const shown = shownPeriods(connection).all({ workspaceKey: run.workspaceKey });
   return new Map(shown.map((period) => [period.periodKey, period.figuresDigest as Buffer]));
 }
 
 /** A total that does not fit into 64 bits would make every query of that period fail: the run is refused instead. */
-function refuseOverflow(connection: Connection, run: ClaimedRun): void {
-  const isCovered = and(eq(periods.workspaceKey, run.workspaceKey), eq(periods.coveredRunKey, run.runKey));
-  const covered = query(connection).select().from(periods).where(isCovered).all();
+function refuseOverflow(connection: Connection, { workspaceKey, runKey }: ClaimedRun): void {
   const totals = connection.prepare(
     'SELECT sum(credits_used), sum(request_count) FROM tenant_usage WHERE period_key = ?',
   );
-  for (const { periodKey, period } of covered) {
+  for (const { periodKey, period } of coveredPeriods(connection).all({ workspaceKey, runKey })) {
     refuseTooLarge(`the figures of ${period}`, totals, periodKey);
   }
 }
