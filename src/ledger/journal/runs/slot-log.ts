@@ -1,7 +1,8 @@
+import type { Statement } from 'better-sqlite3';
 import { canHaveHappened } from '../../../core/stored-time.ts';
 import type { LedgerConnection } from '../../store/file/open.ts';
 import { prepared, query } from '../../store/query.ts';
-import { asc, eq, gt, or, sql } from '../../store/schema/drizzle.ts';
+import { asc, eq, sql } from '../../store/schema/drizzle.ts';
 import { runs } from '../../store/schema/run-tables.ts';
 import { workspaces } from '../../store/schema/workspace-tables.ts';
 import { highest } from '../../store/subjects.ts';
@@ -33,11 +34,10 @@ const changedRuns = prepared((db) =>
     .select(COLUMNS)
     .from(runs)
     .innerJoin(workspaces, eq(workspaces.workspaceKey, runs.workspaceKey))
+    // By their keys: an OR would have SQLite read every run.
     .where(
-      or(
-        gt(runKey, sql.placeholder('lastKey')),
-        sql`${runKey} IN (SELECT value FROM json_each(${sql.placeholder('running')}))`,
-      ),
+      sql`${runKey} IN (SELECT value FROM json_each(${sql.placeholder('running')})
+        UNION ALL SELECT n.run_key FROM runs n NOT INDEXED WHERE n.run_key > ${sql.placeholder('lastKey')})`,
     )
     .orderBy(asc(runKey)),
 );
@@ -59,6 +59,7 @@ const FIRST_LOOK_ROWS = 5000;
  */
 export class SlotLog {
   readonly #connection: LedgerConnection;
+  readonly #version: Statement;
   readonly #records = new Map<string, SlotRecord>();
   readonly #running = new Set<number>();
   #lastKey: number | null = null;
@@ -67,6 +68,7 @@ export class SlotLog {
 
   constructor(connection: LedgerConnection) {
     this.#connection = connection;
+    this.#version = connection.prepare('PRAGMA data_version').pluck();
   }
 
   /** The record as of now; an empty one for a workspace that the ledger does not know. */
@@ -77,7 +79,7 @@ export class SlotLog {
 
   /** Asked for hundreds of workspaces in a row, and little is written meanwhile. */
   #refresh(): void {
-    const version = this.#connection.pragma('data_version', { simple: true });
+    const version = this.#version.get();
     if (version === this.#seenVersion) return;
     const lastKey = this.#lastKey ?? this.#takeHistory();
     const running = JSON.stringify([...this.#running]);

@@ -63,6 +63,26 @@ test('a look at many workspaces reads the ledger once as long as nothing is writ
   connection.close();
 });
 
+test('what is new is found by the keys of the runs, however many there are', async () => {
+  const fixture = await startFixture();
+  await fixture.sync();
+  const statements: string[] = [];
+  const { name } = fixture.context.reader().connection;
+  const connection = new Database(name, { readonly: true, verbose: (sql) => statements.push(String(sql)) });
+  const log = new SlotLog(connection);
+  log.record(WORKSPACE, 'scheduled');
+  await run(fixture, SLOTS[2]);
+  statements.length = 0;
+
+  expect(log.record(WORKSPACE, 'scheduled')).toMatchObject({ doneSlot: SLOTS[2] });
+
+  const asked = statements.filter((sql) => sql.includes('runs'));
+  const plans = asked.flatMap((sql) => connection.prepare(`EXPLAIN QUERY PLAN ${sql}`).all() as { detail: string }[]);
+  expect(plans.map(({ detail }) => detail)).toContain('SEARCH runs USING INTEGER PRIMARY KEY (rowid=?)');
+  expect(plans.filter(({ detail }) => /^SCAN (runs|n)\b/.test(detail))).toEqual([]);
+  connection.close();
+});
+
 test('a run by hand that is published ends the failures and does no slot', async () => {
   const fixture = await startFixture();
   await fixture.sync();
