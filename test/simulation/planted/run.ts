@@ -40,15 +40,14 @@ function search({ name, edits }: Planted): { seconds: number; worlds: number; by
       cwd: folder,
       encoding: 'utf8',
     });
+    const seconds = Math.round((performance.now() - begun) / 1000);
+    const [, plain] = /Error: a world in which nothing goes wrong: ([^:\n]*)/.exec(stderr) ?? [];
+    if (plain !== undefined) return { seconds, worlds: 0, by: `a world in which nothing goes wrong: ${plain}` };
     const [, seed = '', promise = ''] = /^seed (\d+) at \S+\n([^:\n]*)/m.exec(stdout) ?? [];
     const worlds = /^(\d+) worlds, /m.exec(stdout)?.[1];
     if (worlds === undefined) throw new Error(`${name}: the search has failed\n${stdout}${stderr}`);
     const found = status === 1 && promise !== '';
-    return {
-      seconds: Math.round((performance.now() - begun) / 1000),
-      worlds: Number(worlds),
-      by: found ? `seed ${seed}: ${promise}` : null,
-    };
+    return { seconds, worlds: Number(worlds), by: found ? `seed ${seed}: ${promise}` : null };
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

@@ -325,7 +325,8 @@ export class Watch {
 /** What `/readyz` says; null when the daemon dies while it is asked. */
 function askReadiness({ process, daemon }: RunningDaemon): ReturnType<typeof readiness> | null {
   try {
-    return process.run(() => readiness(daemon.probe));
+    const said = process.run(() => readiness(daemon.probe));
+    return process.alive ? said : null;
   } catch (error) {
     if (isDeath(error)) return null;
     throw error;
