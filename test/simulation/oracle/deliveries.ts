@@ -103,10 +103,11 @@ export class DeliveriesOracle {
 
   /** Every now and then: what is due is sent once somebody can. */
   checkDue({ nowMs, someoneFitSinceMs, clocksRightSinceMs }: DeliveriesMoment): void {
-    for (const [id, { sinceMs, failures, dated, last }] of this.#waiting) {
+    for (const [id, { sinceMs, failures, failedMs, dated, last }] of this.#waiting) {
       const waitMs = last === null ? 0 : Math.max(waitAfter(Math.max(1, failures)), last.retryAfterMs);
-      // A wait whose begin was written down by a clock that was ahead is over when it would be from now on.
-      const beganMs = Math.max(last?.endsMs ?? sinceMs, dated ? 0 : clocksRightSinceMs);
+      // A sender that was frozen writes a failure down once it wakes. A wait whose begin was written down by a clock that
+      // was ahead is over when it would be from now on.
+      const beganMs = Math.max(last?.endsMs ?? sinceMs, failedMs, dated ? 0 : clocksRightSinceMs);
       const dueMs = Math.max(beganMs + waitMs, someoneFitSinceMs);
       if (nowMs - dueMs <= SLACK_MS) continue;
       throw new PromiseBroken('what is due is sent', `${id} has been due since ${new Date(dueMs).toISOString()}`);
