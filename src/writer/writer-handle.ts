@@ -24,8 +24,8 @@ export class WriterHandle {
   /** Resolves when the thread is gone: with null when that was asked for, else with the reason. Never rejects. */
   readonly ended: Promise<AppError | null>;
   readonly #worker = new Worker(new URL('./writer-thread.js', import.meta.url), {
-    // Pages that have been staged are let go of before many lie about.
-    resourceLimits: { maxYoungGenerationSizeMb: 3 },
+    // Pages that have been staged are let go of before many lie about, as by pm2's setting for the daemon.
+    resourceLimits: { maxYoungGenerationSizeMb: 12 },
   });
   /** The requests that the thread has not answered. */
   readonly #waiting = new Map<number, Waiting>();

@@ -94,7 +94,7 @@ describe('sync', () => {
     );
     const child = startNode(world.folder, '--require', spy, CLI, 'sync');
     expect(await once(child, 'close')).toEqual([0, null]);
-    expect(child.words.out).toMatch(/^thread 3$/m);
+    expect(child.words.out).toMatch(/^thread 12$/m);
     expect(child.words.out.includes('--semi-space-growth-factor=1\n')).toBe(keptSmall);
   });
 });
