@@ -1,5 +1,5 @@
 import type { Random } from '../../support/random.ts';
-import { SERVICE_FAULTS, type ServiceFault } from '../world/network.ts';
+import { SERVICE_FAULTS } from '../world/network.ts';
 import { RECEIVER_FAULTS } from '../world/receiver.ts';
 import { DISK_FAULTS } from '../world/statements.ts';
 import { COMMANDS, type Happening, type HappeningKind } from './happening.ts';
@@ -39,17 +39,6 @@ export const HAPPENINGS = Object.keys(WEIGHTS) as HappeningKind[];
 const DRAWN = Object.entries(WEIGHTS).flatMap(([kind, weight]) =>
   Array<HappeningKind>(weight).fill(kind as HappeningKind),
 );
-/** What keeps a workspace from being read shows in what comes after it; a lie shows at once. */
-const KEEPS_AWAY = [
-  'refuse',
-  'throttle',
-  'throttle_for_a_year',
-  'break',
-  'hang',
-  'slow',
-  'reset',
-  'echo_secret',
-] as const;
 /** What hurts most in the middle of something. */
 const AT_STEPS: readonly HappeningKind[] = [
   ...(['restate', 'forget', 'clock', 'disk', 'kill', 'stop', 'freeze', 'queue_lost', 'queue_away'] as const),
@@ -74,10 +63,6 @@ function drawMoment(random: Random, forMs: number, edges: readonly number[]): nu
   return Math.max(0, Math.min(forMs, random.pick(edges) + random.pick([-3, -1, 0, 1, 3]) * MINUTE_MS));
 }
 
-function drawServiceFault(random: Random): ServiceFault {
-  return random.chance(0.5) ? random.pick(KEEPS_AWAY) : random.pick(SERVICE_FAULTS);
-}
-
 function drawStep(random: Random, kind: HappeningKind): Happening['during'] {
   if (!AT_STEPS.includes(kind) || random.chance(0.3)) return null;
   const step = random.pick(['request', 'request', 'request', 'commit', 'commit', 'delivery'] as const);
@@ -98,7 +83,7 @@ function drawHappening(random: Random, cast: Cast, atMs: number): Drawn {
   const when = { atMs, during };
   switch (kind) {
     case 'service':
-      return { ...when, kind, workspace, fault: drawServiceFault(random), probability, forMs };
+      return { ...when, kind, workspace, fault: random.pick(SERVICE_FAULTS), probability, forMs };
     case 'service_clock':
       return { ...when, kind, workspace, skewMs: random.pick([-1, 1]) * random.pick([2 * MINUTE_MS, HOUR_MS]), forMs };
     case 'restate':
@@ -112,7 +97,7 @@ function drawHappening(random: Random, cast: Cast, atMs: number): Drawn {
       return { ...when, kind, receiver, fault: random.pick(RECEIVER_FAULTS), probability, forMs };
     }
     case 'clock': {
-      const stepMs = random.pick([-1, 1]) * random.pick([3_000, 2 * HOUR_MS, 2 * HOUR_MS, 9 * HOUR_MS, 40 * DAY_MS]);
+      const stepMs = random.pick([-1, 1]) * random.pick([3_000, 2 * HOUR_MS, 9 * HOUR_MS, 40 * DAY_MS]);
       return { ...when, kind, host: process, stepMs, forMs };
     }
     case 'disk': {
