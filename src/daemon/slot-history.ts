@@ -2,6 +2,8 @@ import { isoTime, type WallClock } from '../core/clock.ts';
 import { firstRun } from '../ledger/journal/runs/first-run.ts';
 import { SlotLog } from '../ledger/journal/runs/slot-log.ts';
 import type { LedgerConnection } from '../ledger/store/file/open.ts';
+import { runs } from '../ledger/store/schema/run-tables.ts';
+import { highest } from '../ledger/store/subjects.ts';
 import type { SlotHistory } from '../queue/slots.ts';
 import type { WorkspaceSchedule } from './schedules.ts';
 
@@ -11,7 +13,7 @@ export function createSlotHistory(
   clock: WallClock,
 ): (schedule: Pick<WorkspaceSchedule, 'workspaceId' | 'kind'>) => SlotHistory {
   const slots = new SlotLog(connection);
-  const lastRunKey = connection.prepare('SELECT coalesce(max(run_key), 0) FROM runs').pluck().get() as number;
+  const lastRunKey = highest(connection, runs.runKey);
   return ({ workspaceId, kind }) => {
     const record = slots.record(workspaceId, kind);
     // Whoever starts the daemon may have put the credentials right.

@@ -64,11 +64,7 @@ playTable([
     must: 'within the longest wait that they had come to',
     async play(jump) {
       const stage = await staged();
-      const [hook] = stage.world.receivers;
-      if (hook === undefined) throw new Error('there is a receiver');
-      hook.trouble = { fault: 'away', probability: 1 };
-      trouble(stage, 'break');
-      stage.setOff(jump.wrongMs);
+      const hook = withoutReceiver(stage, jump);
       await stage.until('five attempts', () => stage.ledger().value('SELECT max(attempts) FROM outbox') === 5n, 60);
       stage.setOff(jump.rightMs);
       hook.trouble = null;
@@ -80,11 +76,7 @@ playTable([
     must: 'once its claim has run out',
     async play(jump) {
       const stage = await staged();
-      const [hook] = stage.world.receivers;
-      if (hook === undefined) throw new Error('there is a receiver');
-      hook.trouble = { fault: 'away', probability: 1 };
-      trouble(stage, 'break');
-      stage.setOff(jump.wrongMs);
+      const hook = withoutReceiver(stage, jump);
       const inHand =
         "SELECT count(*) FROM outbox WHERE channel = 'hook' AND claimed_until IS NOT NULL AND attempts = 0";
       await stage.until('a delivery is under way', () => stage.ledger().value(inHand) === 1n, 60);
@@ -154,6 +146,16 @@ function isFailing(stage: Stage): () => boolean {
   const failures = () => stage.ledger().value("SELECT count(*) FROM runs WHERE status = 'failed'");
   const before = failures();
   return () => failures() !== before;
+}
+
+/** A fault to tell of while the clock is wrong, and a receiver that is away. */
+function withoutReceiver(stage: Stage, jump: Jump) {
+  const [hook] = stage.world.receivers;
+  if (hook === undefined) throw new Error('there is a receiver');
+  hook.trouble = { fault: 'away', probability: 1 };
+  trouble(stage, 'break');
+  stage.setOff(jump.wrongMs);
+  return hook;
 }
 
 function trouble({ world }: Stage, fault: ServiceFault): void {

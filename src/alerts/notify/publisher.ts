@@ -1,5 +1,5 @@
 import type { Period } from '../../core/period.ts';
-import { inserter, placeholders, prepared } from '../../ledger/store/query.ts';
+import { inserter, prepared } from '../../ledger/store/query.ts';
 import { alertTransitions } from '../../ledger/store/schema/alert-tables.ts';
 import { and, eq, sql } from '../../ledger/store/schema/drizzle.ts';
 import { periodOfKey } from '../../ledger/store/schema/keys.ts';
@@ -9,6 +9,7 @@ import { shortHash } from '../book/alert-rows.ts';
 import type { AlertChangeKind } from '../book/lifecycle.ts';
 import { createEvidence, renderEvidence } from '../evaluate/evidence.ts';
 import type { Observation } from '../evaluate/observation.ts';
+import { insertTold } from '../outbox/insert-notification.ts';
 import { RULE_VERSION, type RuleName } from '../rules/rule.ts';
 import { TREND_MONTHS } from '../rules/trend.ts';
 import { buildNotification, type NotificationType, renderPayload } from './notification.ts';
@@ -23,16 +24,6 @@ const NOTIFICATION_TYPES: Partial<Record<AlertChangeKind, NotificationType>> = {
 };
 
 const transitionInserter = inserter(alertTransitions);
-const insertNotification = prepared((db) =>
-  db
-    .insert(outbox)
-    .values(
-      placeholders([
-        ...(['notificationId', 'alertKey', 'revision', 'channel', 'payload'] as const),
-        ...(['state', 'createdAt', 'nextAttemptAt', 'digestAt'] as const),
-      ]),
-    ),
-);
 const supersedeHeld = prepared((db) =>
   db
     .update(outbox)
@@ -97,7 +88,7 @@ export function createPublisher(
         },
         ...{ threshold: alert.threshold, evidence, runId: context.runId, createdAt: at },
       });
-      insertNotification(connection).run({
+      insertTold(connection, {
         ...{ notificationId, alertKey, revision, channel, payload: renderPayload(notification) },
         state: digestAt === null ? 'pending' : 'held',
         ...{ createdAt: at, nextAttemptAt: digestAt ?? at, digestAt },
