@@ -101,7 +101,8 @@ export class Replica {
   #prepare(ledger: LedgerConnection) {
     const { connection } = this;
     migrateInMemory(connection);
-    connection.pragma('journal_mode = OFF');
+    // Without any journal what a rule has written before it threw could not be taken back.
+    connection.pragma('journal_mode = MEMORY');
     // These entries are copies of one run at a time: the ledger keeps the history, and so few need no index.
     connection.exec('DROP TRIGGER usage_entries_no_delete; DROP INDEX usage_entries_by_key');
     const copy = (table: string, where: string, columns = '*') => copier(ledger, connection, { table, where, columns });

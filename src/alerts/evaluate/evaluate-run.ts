@@ -6,15 +6,17 @@ import { periodKeyOf } from '../../ledger/store/schema/keys.ts';
 import { AlertBook } from '../book/alert-book.ts';
 import type { RunAlerts } from '../book/alert-change.ts';
 import type { StoredAlert } from '../book/alert-rows.ts';
+import { Curves } from '../history/curves.ts';
 import type { ChannelRoute } from '../notify/routes.ts';
-import { isLedgerRule } from '../rules/rule.ts';
+import { isLedgerRule, type RuleName } from '../rules/rule.ts';
+import { judgeAlerting } from '../rules/self.ts';
 import { createFactsReader, type TenantFacts } from './candidates.ts';
-import { Curves } from './curves.ts';
 import { createJudge, type Judge } from './judge/judge.ts';
 import { NewFindings } from './new-findings.ts';
-import type { AlertSubject, Observation } from './observation.ts';
+import { type AlertSubject, type Observation, observation } from './observation.ts';
 import { createPeriodFacts } from './period-facts.ts';
 import { isPast, reconsider, withoutFigures } from './reconsider.ts';
+import { blaming, evaluateAll, type Faults } from './rule-fault.ts';
 import { RunPeriods } from './run-periods.ts';
 import { tenantSettings } from './tenant-settings.ts';
 
@@ -32,7 +34,7 @@ export interface RunAlertSettings {
 /**
  * Evaluates the rules over what a run has changed, over periods that have settled since the last run, and over the
  * alerts that are open; stores the outcome with its notifications. Runs inside the transaction that publishes the run,
- * so an alert exists exactly when the figures behind it do. `history` is the ledger that has the entries of earlier runs;
+ * so an alert exists exactly when the figures behind it do; a rule that throws is told as `job_failed`. `history` is the ledger that has the entries of earlier runs;
  * a replay keeps none of its own. `priceOf` gives the money at stake.
  */
 export function evaluateRun(
@@ -40,19 +42,41 @@ export function evaluateRun(
   settings: RunAlertSettings,
   { history = merged.connection, priceOf = null }: { history?: LedgerConnection; priceOf?: CreditPricer | null } = {},
 ): RunAlerts {
-  const { run, nowMs, appliedAt } = merged;
+  const { connection, run, nowMs, appliedAt } = merged;
   const { workspaceKey, workspaceId, runKey, runId } = run;
-  const book = new AlertBook({
-    ...{ connection: merged.connection, workspaceKey, workspaceId, runKey, runId, actor: 'run' as const, nowMs },
-    ...{ seeding: run.first, at: appliedAt, channels: settings.channels, priceOf },
+  const open = () =>
+    new AlertBook({
+      ...{ connection, workspaceKey, workspaceId, runKey, runId, actor: 'run' as const, nowMs },
+      ...{ seeding: run.first, at: appliedAt, channels: settings.channels, priceOf },
+    });
+  return evaluateAll(connection, {
+    withoutFaulty(faults) {
+      const book = open();
+      new RunEvaluation(merged, settings, { book, history, faults }).evaluate();
+      return finished(book, faults.size === 0 ? null : [...faults.values()].join('; '));
+    },
+    withoutAny: (fault) => finished(open(), fault),
   });
-  new RunEvaluation(merged, settings, book, history).evaluate();
+}
+
+/** Says, last of all, whether all rules have looked at the run. */
+function finished(book: AlertBook, fault: string | null): RunAlerts {
+  const judgement = judgeAlerting(fault);
+  book.observe(observation({ rule: 'job_failed', periodKey: null, tenantKey: null, judgement, detail: fault }));
   return book.finish();
+}
+
+interface Evaluating {
+  book: AlertBook;
+  history: LedgerConnection;
+  /** Rules that have thrown in this run: they are not asked again. */
+  faults: Faults;
 }
 
 class RunEvaluation {
   readonly #merged: MergedRun;
   readonly #book: AlertBook;
+  readonly #faults: Faults;
   readonly #open: readonly StoredAlert[];
   readonly #openKeys: ReadonlySet<string>;
   readonly #judge: Judge;
@@ -61,12 +85,13 @@ class RunEvaluation {
   readonly #findings: NewFindings;
   readonly #seen = new Set<string>();
 
-  constructor(merged: MergedRun, settings: RunAlertSettings, book: AlertBook, history: LedgerConnection) {
+  constructor(merged: MergedRun, settings: RunAlertSettings, { book, history, faults }: Evaluating) {
     const { connection, run, nowMs, lastEntryIdBefore } = merged;
     const { workspaceKey } = run;
     const { lookbackPeriods, settleHours } = settings;
     this.#merged = merged;
     this.#book = book;
+    this.#faults = faults;
     this.#open = book.open();
     this.#openKeys = new Set(this.#open.map(subjectKey));
     const rules = tenantSettings(settings.rules);
@@ -86,19 +111,27 @@ class RunEvaluation {
   evaluate(): void {
     // What a complete run proves wrong goes first, or it would keep quiet what the same run has found.
     for (const alert of this.#open) {
-      if (alert.periodKey === null && !isLedgerRule(alert.rule)) this.#observe(withoutFigures(alert), alert);
+      const { rule, periodKey } = alert;
+      if (periodKey !== null || isLedgerRule(rule) || rule === 'job_failed') continue;
+      this.#observe(withoutFigures(alert), alert);
     }
     for (const periodKey of this.#periods.inReach()) {
       const look = this.#periods.lookAt(periodKey);
       if (look === null) continue;
       this.#findings.inPeriod(periodKey, look);
-      if (look.settlesNow) this.#periods.settle(periodKey);
+      // A rule that threw looks again at all tenants: in the first run in which it does not throw.
+      if (look.settlesNow && this.#faults.size === 0) this.#periods.settle(periodKey);
     }
-    this.#findings.stopped(this.#periods.current);
-    this.#findings.fallenCounters();
-    this.#findings.restatedPeriods();
-    this.#findings.withdrawnRecords();
-    for (const alert of this.#open) this.#reconsider(alert);
+    this.#of('drop', () => this.#findings.stopped(this.#periods.current));
+    this.#of('regression', () => this.#findings.fallenCounters());
+    this.#of('restatement', () => this.#findings.restatedPeriods());
+    this.#of('withdrawn', () => this.#findings.withdrawnRecords());
+    for (const alert of this.#open) this.#of(alert.rule, () => this.#reconsider(alert));
+  }
+
+  /** Of a rule that has thrown nothing is looked at, so that nothing of it changes. */
+  #of(rule: RuleName, look: () => void): void {
+    if (!this.#faults.has(rule)) blaming(rule, look);
   }
 
   /** Judges an open alert again, unless this run has looked at its subject already. */
@@ -118,13 +151,17 @@ class RunEvaluation {
   /** A candidate matters only when its rule holds; alerts that are open are looked at with what they know. */
   #begin(subject: AlertSubject, judge: () => Observation | null): void {
     if (this.#openKeys.has(subjectKey(subject))) return;
-    const seen = judge();
-    if (seen?.judgement.verdict === 'holds') this.#observe(seen);
+    this.#of(subject.rule, () => {
+      const seen = judge();
+      if (seen?.judgement.verdict === 'holds') this.#observe(seen);
+    });
   }
 
   #observe(seen: Observation, alert?: StoredAlert): void {
-    this.#seen.add(subjectKey(seen));
-    this.#book.observe(seen, alert);
+    this.#of(seen.rule, () => {
+      this.#seen.add(subjectKey(seen));
+      this.#book.observe(seen, alert);
+    });
   }
 }
 

@@ -1,3 +1,4 @@
+import { LARGEST_FIGURE } from '../../core/figure.ts';
 import type { Threshold } from '../rules/measures/threshold.ts';
 import type { Judgement, PeriodPhase, RuleName, UsageFigures } from '../rules/rule.ts';
 
@@ -28,11 +29,23 @@ export interface Observation extends AlertSubject {
   members: readonly string[];
 }
 
-/** An observation with what most of them do not have. */
+/** An observation with what most of them do not have. What is only foretold may be more than the ledger can hold. */
 export function observation(
   seen: AlertSubject & { judgement: Judgement } & Partial<Omit<Observation, keyof AlertSubject | 'judgement'>>,
 ): Observation {
-  const nothing = { previous: null, current: null, threshold: null, built: null, detail: null };
-  const timeless = { projected: null, phase: null };
-  return { ...nothing, ...timeless, members: [], ...seen };
+  const { judgement, threshold = null, projected = null } = seen;
+  const nothing = { previous: null, current: null, built: null, detail: null, phase: null, members: [] };
+  const held = { threshold: holdable(threshold), projected: holdable(projected) };
+  return { ...nothing, ...seen, ...held, judgement: holdableJudgement(judgement) };
+}
+
+function holdableJudgement(judgement: Judgement): Judgement {
+  if (judgement.verdict !== 'holds') return judgement;
+  const { finding } = judgement;
+  const held = { threshold: holdable(finding.threshold), measure: holdable(finding.measure) };
+  return { verdict: 'holds', finding: { ...finding, ...held } };
+}
+
+function holdable(credits: bigint | null): bigint | null {
+  return credits !== null && credits > LARGEST_FIGURE ? LARGEST_FIGURE : credits;
 }

@@ -1,9 +1,9 @@
 import type { LedgerConnection } from '../../ledger/store/file/open.ts';
 import { sumUsage } from '../../ledger/store/sum-usage.ts';
+import { Curves } from '../history/curves.ts';
 import { PACE_MIN_ELAPSED_MS } from '../rules/jump.ts';
 import { judgePace } from '../rules/pace/pace.ts';
 import { slowProjection } from '../rules/pace/slow-part.ts';
-import { Curves } from './curves.ts';
 import type { Observation } from './observation.ts';
 
 /**

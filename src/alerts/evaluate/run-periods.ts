@@ -8,8 +8,8 @@ import { periodKeyOf, periodOfKey } from '../../ledger/store/schema/keys.ts';
 import { runs } from '../../ledger/store/schema/run-tables.ts';
 import { periods } from '../../ledger/store/schema/workspace-tables.ts';
 import { findPeriod } from '../../ledger/store/subjects.ts';
+import type { Curves } from '../history/curves.ts';
 import { paceFromMs } from '../rules/jump.ts';
-import type { Curves } from './curves.ts';
 import type { PeriodFacts } from './period-facts.ts';
 import type { TenantSettings } from './tenant-settings.ts';
 

@@ -6,9 +6,9 @@ import { and, eq, gt, lte, max, min, sql } from '../../ledger/store/schema/drizz
 import { ENTRY_KINDS } from '../../ledger/store/schema/keys.ts';
 import { runs } from '../../ledger/store/schema/run-tables.ts';
 import { findPeriod } from '../../ledger/store/subjects.ts';
+import type { Curves } from '../history/curves.ts';
 import type { UsageFigures } from '../rules/rule.ts';
 import { SILENT_DAYS } from '../rules/stopped.ts';
-import type { Curves } from './curves.ts';
 import type { PeriodFacts } from './period-facts.ts';
 
 const DAY_MS = 86_400_000;

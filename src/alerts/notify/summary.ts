@@ -148,8 +148,9 @@ function incidentLine(facts: Facts): string {
 function selfLine(facts: Facts): string {
   const where = `workspace ${quoted(facts.workspace_id)}`;
   if (facts.type === 'alert.resolved') {
-    const now = isLedgerRule(facts.rule) ? LEDGER_ENDS[facts.rule] : `${where} has been read completely again`;
-    return `${TITLES[facts.rule]} resolved: ${now}.`;
+    if (isLedgerRule(facts.rule)) return `${TITLES[facts.rule]} resolved: ${LEDGER_ENDS[facts.rule]}.`;
+    const now = facts.rule === 'job_failed' ? 'all rules have looked at' : 'a complete run has read';
+    return `${TITLES[facts.rule]} resolved: ${now} ${where} again.`;
   }
   if (isLedgerRule(facts.rule)) return `${TITLES[facts.rule]}: ${inertText(facts.evidence.detail ?? '')}`;
   const detail = facts.evidence.detail === null ? '' : `: ${inertText(facts.evidence.detail)}`;
@@ -182,6 +183,7 @@ const TITLES: Record<RuleName, string> = {
   publish_stale: 'Replica is late',
   export_failed: 'Exports fail',
   clock_moved: 'Clock was set back',
+  job_failed: 'Alert rules fail',
 };
 
 const DRIVERS: Record<ChangeReason, string> = {

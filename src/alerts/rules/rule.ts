@@ -13,7 +13,7 @@ export const NO_USAGE: UsageFigures = { credits: 0n, requests: 0n };
 /** Rules about ourselves: while one of them fires, nobody is told of what the others find. */
 export const SELF_RULES = [
   ...(['sync_stale', 'sync_failed', 'auth_failed', 'clock_skew'] as const),
-  ...(['publish_stale', 'export_failed', 'clock_moved'] as const),
+  ...(['publish_stale', 'export_failed', 'clock_moved', 'job_failed'] as const),
 ] as const;
 export type SelfRule = (typeof SELF_RULES)[number];
 /** Of these, the ones about the ledger as a whole: no run of a workspace proves them gone, and nothing else explains them. */
@@ -50,6 +50,7 @@ export const RULE_VERSION: Readonly<Record<RuleName, number>> = {
   publish_stale: 1,
   export_failed: 1,
   clock_moved: 1,
+  job_failed: 1,
 };
 
 /** The rule holds. */

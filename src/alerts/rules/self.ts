@@ -29,6 +29,11 @@ export function judgeLedger(rule: LedgerRule, detail: string | null): Judgement 
   return holds({ stage: 'certain', severity, threshold: null, confirmAfterMs: null });
 }
 
+/** Rules could not be evaluated, or with null: all of them could. */
+export function judgeAlerting(detail: string | null): Judgement {
+  return detail === null ? clear(true) : failing(null);
+}
+
 /** No complete run for longer than a workspace may take. */
 export function judgeStale(sinceMs: number, staleAfterMs: number): Judgement | null {
   return sinceMs > staleAfterMs ? failing(null) : null;

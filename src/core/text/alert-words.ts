@@ -17,6 +17,7 @@ export const RULES = [
   'publish_stale',
   'export_failed',
   'clock_moved',
+  'job_failed',
 ] as const;
 export type RuleName = (typeof RULES)[number];
 

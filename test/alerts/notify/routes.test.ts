@@ -51,6 +51,7 @@ test('what reaches nobody is named, each rule with the severities that it can ha
         'publish_stale',
         'export_failed',
         'clock_moved',
+        'job_failed',
       ],
     },
   ]);

@@ -1,5 +1,5 @@
 import type Database from 'better-sqlite3';
-import type { Curves } from '../curves.ts';
+import type { Curves } from '../../history/curves.ts';
 import type { PeriodFacts } from '../period-facts.ts';
 import type { TenantSettings } from '../tenant-settings.ts';
 

@@ -51,6 +51,12 @@ export function ledgerErrorOf(error: unknown): LedgerError | null {
   return new LedgerError(found.code, error.message, { retryable: found.retryable, hint: found.hint, cause: error });
 }
 
+/** The disk, the file or another process is to blame, and not what a statement was given. */
+export function isMachineFault(error: unknown): boolean {
+  const found = ledgerErrorOf(error);
+  return found !== null && found.code !== 'change_too_large';
+}
+
 function remedy(code: string, retryable: boolean, hint: string): Remedy {
   return { code, retryable, hint };
 }

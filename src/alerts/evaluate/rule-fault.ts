@@ -1,0 +1,53 @@
+import type Database from 'better-sqlite3';
+import { isMachineFault } from '../../ledger/store/file/sqlite-errors.ts';
+import type { RuleName } from '../rules/rule.ts';
+
+/** A rule threw while it looked at a subject. */
+class RuleFault extends Error {
+  readonly rule: RuleName;
+
+  constructor(rule: RuleName, cause: unknown) {
+    super(`${rule}: ${messageOf(cause)}`, { cause });
+    this.rule = rule;
+  }
+}
+
+/** Carries out what is of one rule; whatever it throws says so. */
+export function blaming<T>(rule: RuleName, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    throw error instanceof RuleFault ? error : new RuleFault(rule, error);
+  }
+}
+
+/** The rules that have thrown in this run, and what they said. */
+export type Faults = ReadonlyMap<RuleName, string>;
+
+interface Evaluation<T> {
+  /** All rules but those that have thrown already. */
+  withoutFaulty(faults: Faults): T;
+  /** No rule is to blame, so nothing that any of them found can stand. */
+  withoutAny(fault: string): T;
+}
+
+/**
+ * Evaluates rules behind a savepoint, once more without each that throws: its alerts stay as they are, and the run that is
+ * being published does not suffer. What the disk or the file of the ledger is to blame for goes on to the caller.
+ */
+export function evaluateAll<T>(connection: Database.Database, evaluation: Evaluation<T>): T {
+  const faults = new Map<RuleName, string>();
+  for (;;) {
+    try {
+      return connection.transaction(() => evaluation.withoutFaulty(faults))();
+    } catch (error) {
+      if (isMachineFault(error) || isMachineFault((error as Error).cause) || !connection.inTransaction) throw error;
+      if (!(error instanceof RuleFault) || faults.has(error.rule)) return evaluation.withoutAny(messageOf(error));
+      faults.set(error.rule, error.message);
+    }
+  }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
