@@ -25,6 +25,13 @@ export interface DeliveriesOptions extends Pick<PeriodicTaskOptions, 'clock' | '
   mayDeliver(notificationId: string): boolean;
 }
 
+/** A wait as this process measures it: another daemon's clock may take a moment in the ledger for past. */
+interface Rest {
+  attempts: number;
+  /** On the clock that nobody sets. */
+  endsMs: number;
+}
+
 /** What one channel has in hand. */
 interface Lane {
   due: string[];
@@ -41,6 +48,7 @@ interface Lane {
 export class Deliveries {
   readonly #options: DeliveriesOptions;
   readonly #lanes = new Map<string, Lane>();
+  #rests = new Map<string, Rest>();
   readonly #stopper = new AbortController();
   readonly #task: PeriodicTask;
   #stopped = false;
@@ -82,7 +90,7 @@ export class Deliveries {
       logger.warn({ code, reason: message }, 'digests not made, what waits for them stays in the outbox');
     });
     const nowMs = clock.now();
-    const waiting = this.#options.waiting(MOST_A_SWEEP);
+    const waiting = this.#rested(this.#options.waiting(MOST_A_SWEEP), nowMs);
     for (const [channel, own] of Map.groupBy(waiting, (notification) => notification.channel)) {
       const lane = this.#lanes.get(channel) ?? { due: [], underWay: new Map(), more: false };
       this.#lanes.set(channel, lane);
@@ -95,6 +103,21 @@ export class Deliveries {
     }
     const later = waiting.map(({ nextAttemptAtMs }) => nextAttemptAtMs).filter((ms) => ms > nowMs);
     this.#sweepIn(Math.min(...later) - nowMs);
+  }
+
+  /** What has been attempted since this process saw it last, by whomever, waits as long as was meant from now on. */
+  #rested(waiting: WaitingNotification[], nowMs: number): WaitingNotification[] {
+    const monotonicMs = this.#options.clock.monotonic();
+    const known = this.#rests;
+    this.#rests = new Map();
+    return waiting.map((row) => {
+      const { notificationId, attempts, waitMs } = row;
+      const before = known.get(notificationId);
+      const goesOn = before === undefined || before.attempts === attempts;
+      const rest = goesOn ? (before ?? { attempts, endsMs: monotonicMs }) : { attempts, endsMs: monotonicMs + waitMs };
+      this.#rests.set(notificationId, rest);
+      return { ...row, nextAttemptAtMs: Math.max(row.nextAttemptAtMs, nowMs + rest.endsMs - monotonicMs) };
+    });
   }
 
   #fill(lane: Lane): void {
@@ -119,6 +142,8 @@ export class Deliveries {
       const outcome = await deliver(notificationId, this.#stopper.signal);
       if (outcome.state === 'pending') {
         logger.warn({ notificationId, ...outcome }, 'notification not delivered, it will be tried again');
+        const endsMs = this.#options.clock.monotonic() + outcome.delayMs;
+        this.#rests.set(notificationId, { attempts: outcome.attempt, endsMs });
         this.#sweepIn(outcome.delayMs);
       } else if (outcome.state === 'dead') {
         // The other channels are told of it.

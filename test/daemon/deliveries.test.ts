@@ -1,6 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { channelFailingPayload } from '../../src/alerts/notify/service-notices.ts';
 import type { DeliveryOutcome } from '../../src/alerts/outbox/deliver.ts';
+import type { WaitingNotification } from '../../src/alerts/outbox/outbox.ts';
 import type { ChannelConfig } from '../../src/config/types.ts';
 import { startDaemon } from '../../src/daemon/daemon.ts';
 import { Deliveries } from '../../src/daemon/deliveries.ts';
@@ -13,20 +14,14 @@ import { createVirtualClock } from '../support/time/virtual-clock.ts';
 
 const TIMES = { graceMs: 1_000, deadlineMs: 2_000 };
 
-interface Row {
-  notificationId: string;
-  channel: string;
-  nextAttemptAtMs: number;
-}
-
 interface Sent {
-  row: Row;
+  row: WaitingNotification;
   signal: AbortSignal;
   end(outcome: DeliveryOutcome | Error): void;
 }
 
 /** An outbox in memory, whose receivers answer when the test says so. */
-function play(rows: Row[], mayDeliver = (_id: string) => true) {
+function play(rows: WaitingNotification[], mayDeliver = (_id: string) => true) {
   const clock = createVirtualClock(0);
   const { logger, lines } = recordingLogger();
   const sent: Sent[] = [];
@@ -43,7 +38,7 @@ function play(rows: Row[], mayDeliver = (_id: string) => true) {
         if (row === undefined) throw new Error(`${notificationId} is not in the outbox`);
         const end: Sent['end'] = (outcome) => {
           if (outcome instanceof Error) return reject(outcome);
-          if (outcome.state === 'pending') row.nextAttemptAtMs = clock.now() + outcome.delayMs;
+          if (outcome.state === 'pending') attempted(row, outcome.attempt, clock.now(), outcome.delayMs);
           else rows.splice(rows.indexOf(row), 1);
           resolve(outcome);
         };
@@ -55,8 +50,16 @@ function play(rows: Row[], mayDeliver = (_id: string) => true) {
   return { clock, lines, sent, ids, rows, deliveries, digests: () => digests };
 }
 
-const due = (channel: string, count: number, nextAttemptAtMs = 0): Row[] =>
-  Array.from({ length: count }, (_, index) => ({ notificationId: `${channel}-${index}`, channel, nextAttemptAtMs }));
+const due = (channel: string, count: number, nextAttemptAtMs = 0): WaitingNotification[] =>
+  Array.from({ length: count }, (_, index) => ({
+    ...{ notificationId: `${channel}-${index}`, channel, nextAttemptAtMs },
+    ...{ attempts: 0, waitMs: 0 },
+  }));
+
+/** What the ledger says after an attempt that failed by a clock that showed `nowMs`. */
+function attempted(row: WaitingNotification, attempts: number, nowMs: number, waitMs: number): void {
+  Object.assign(row, { attempts, waitMs, nextAttemptAtMs: nowMs + waitMs });
+}
 
 test('a channel whose receiver hangs keeps no other waiting', async () => {
   const { clock, ids } = play([...due('slow', 9), ...due('fast', 1)]);
@@ -92,6 +95,21 @@ test('what nobody took is tried again when the ledger says, to the moment', asyn
   expect(ids()).toHaveLength(2);
   await clock.advance(1);
   expect(ids()).toHaveLength(3);
+});
+
+test('what another daemon has tried rests as long as was meant, though its clock had the wait end long ago', async () => {
+  const DAY_MS = 86_400_000;
+  const { clock, rows, ids } = play(due('hook', 1, 20_000));
+  await clock.advance(1);
+  const [row] = rows;
+  if (row === undefined) throw new Error('nothing waits');
+  attempted(row, 1, clock.now() - 40 * DAY_MS, 90_000);
+  await clock.advance(30_000);
+  expect(ids()).toEqual([]);
+  await clock.advance(79_000);
+  expect(ids()).toEqual([]);
+  await clock.advance(2_000);
+  expect(ids()).toEqual(['hook-0']);
 });
 
 test('the death of one has the others looked for at once: another channel is told of it', async () => {

@@ -23,7 +23,11 @@ type StoredRow = Pick<typeof outbox.$inferSelect, Exclude<keyof typeof COLUMNS, 
 export type OutboxRow = Omit<StoredRow, 'nextAttemptAt' | 'since'> & { nextAttemptAtMs: number };
 
 /** The same without what is sent. */
-export type WaitingNotification = Pick<OutboxRow, 'notificationId' | 'channel' | 'nextAttemptAtMs'>;
+export interface WaitingNotification
+  extends Pick<OutboxRow, 'notificationId' | 'channel' | 'nextAttemptAtMs' | 'attempts'> {
+  /** How long the wait after the last attempt was to be, whatever clock has said so. */
+  waitMs: number;
+}
 
 /** What came of one attempt. */
 export interface DeliveryRecord {
@@ -47,14 +51,17 @@ const isPending = eq(outbox.state, 'pending').inlineParams();
 export function waitingNotifications(connection: Connection, nowMs: number, limit: number): WaitingNotification[] {
   const rows = connection
     .prepare(
-      `SELECT notification_id AS notificationId, channel, next_attempt_at AS nextAttemptAt,
+      `SELECT notification_id AS notificationId, channel, next_attempt_at AS nextAttemptAt, attempts,
          coalesce(claimed_until, created_at) AS since
        FROM (SELECT *, row_number() OVER (PARTITION BY channel ORDER BY next_attempt_at) AS place
              FROM outbox WHERE state = 'pending')
        WHERE place <= ? ORDER BY next_attempt_at`,
     )
-    .all(limit) as Pick<StoredRow, 'notificationId' | 'channel' | 'nextAttemptAt' | 'since'>[];
-  return rows.map((row) => toRow(row, nowMs));
+    .all(limit) as Pick<StoredRow, 'notificationId' | 'channel' | 'nextAttemptAt' | 'attempts' | 'since'>[];
+  return rows.map((row) => ({
+    ...toRow(row, nowMs),
+    waitMs: Math.max(0, Date.parse(row.nextAttemptAt) - Date.parse(row.since)),
+  }));
 }
 
 /** One notification, if it is still to be delivered. */
