@@ -14,6 +14,8 @@ import type { PeriodFacts } from './period-facts.ts';
 const DAY_MS = 86_400_000;
 /** So often somebody who stopped is looked for: what has not changed is found in no run's entries. */
 const STOPPED_EVERY_MS = 6 * 3_600_000;
+/** A run that ends a little earlier in the day than the one that changed them last finds them all the same. */
+const EARLY_MS = 1_800_000;
 /** Doubles need slack, so that no filter hides what the exact rule finds. */
 const SLACK = 0.999999;
 
@@ -97,19 +99,28 @@ const runsFinishedBetween = prepared((db) => {
 });
 
 /**
- * Tenants whose figures changed last three days ago: each is found once, by the first run after a time of day that comes
- * four times a day. Their last record is of this period, or of the one before when this one has nothing yet.
+ * Tenants that have been silent for just as long as one is missed after, by the first run after a time of day that comes four
+ * times a day. Their last record is of this period, or of the one before when this one has nothing yet.
  */
 export function findSilent(merged: MergedRun, curves: Curves, periodKey: number): number[] {
   const lastRunMs = curves.lastRunMs();
-  const untilMs = Math.floor(merged.nowMs / STOPPED_EVERY_MS) * STOPPED_EVERY_MS - SILENT_DAYS * DAY_MS;
-  const fromMs = Math.floor((lastRunMs ?? merged.nowMs) / STOPPED_EVERY_MS) * STOPPED_EVERY_MS - SILENT_DAYS * DAY_MS;
-  if (lastRunMs === null || untilMs <= fromMs) return [];
-  const { workspaceKey } = merged.run;
-  const { first = null, last = null } =
-    runsFinishedBetween(merged.connection).get({ workspaceKey, from: isoTime(fromMs), until: isoTime(untilMs) }) ?? {};
+  if (lastRunMs === null) return [];
+  const slotOf = (ms: number) => Math.floor(ms / STOPPED_EVERY_MS) * STOPPED_EVERY_MS;
+  if (slotOf(merged.nowMs) <= slotOf(lastRunMs)) return [];
+  const found = SILENT_DAYS.flatMap((days) => {
+    // Looked at twice costs little; between two looks nobody is lost.
+    const from = isoTime(slotOf(lastRunMs) - days * DAY_MS);
+    return silentBetween(merged, periodKey, { from, until: isoTime(merged.nowMs + EARLY_MS - days * DAY_MS) });
+  });
+  return [...new Set(found)];
+}
+
+function silentBetween(merged: MergedRun, periodKey: number, times: { from: string; until: string }): number[] {
+  const { connection, run } = merged;
+  const ends = runsFinishedBetween(connection).get({ workspaceKey: run.workspaceKey, ...times });
+  const { first = null, last = null } = ends ?? {};
   if (first === null || last === null) return [];
-  return merged.connection
+  return connection
     .prepare(
       `SELECT tenant_key FROM tenant_usage
        WHERE period_key = @periodKey AND changed_run_key BETWEEN @first AND @last AND withdrawn = 0 AND credits_used > 0

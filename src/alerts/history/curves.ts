@@ -25,7 +25,7 @@ export interface CurveSources {
 
 /** The past of tenants, one seek in the entries' index a reading; what runs had read by a moment is looked up once. */
 export class Curves {
-  readonly #sources: CurveSources;
+  readonly sources: CurveSources;
   readonly #moments: RunMoments;
   /** The readings of the tenant that was looked at last, by period and last entry. */
   #lastRead: { tenantKey: number; periods: Map<number, Map<number, bigint>> } = { tenantKey: 0, periods: new Map() };
@@ -33,7 +33,7 @@ export class Curves {
 
   constructor(sources: CurveSources) {
     const { connection, history } = sources;
-    this.#sources = sources;
+    this.sources = sources;
     this.#moments = new RunMoments(sources);
     this.#statements = {
       figures: history
@@ -72,7 +72,7 @@ export class Curves {
 
   /** Whether the entries of earlier runs can be asked for in one statement with the state. */
   get isHere(): boolean {
-    return this.#sources.connection === this.#sources.history;
+    return this.sources.connection === this.sources.history;
   }
 
   /**
@@ -81,7 +81,7 @@ export class Curves {
    * reading by then.
    */
   between(periodKey: number, daysAgo: number): { earlier: number; later: number | null; passed: number } | null {
-    const { nowMs } = this.#sources;
+    const { nowMs } = this.sources;
     const atMs = nowMs - daysAgo * DAY_MS;
     const place = this.#moments.placeOf(atMs);
     if (place === null) return null;
@@ -94,27 +94,27 @@ export class Curves {
 
   /** The first period of a tenant, and so likely a partial one; null when it has none. */
   readonly firstPeriodKey = onceEach((tenantKey: number): number | null => {
-    const found = this.#statements.firstPeriod.get(tenantKey, this.#sources.workspaceKey) as number | undefined;
+    const found = this.#statements.firstPeriod.get(tenantKey, this.sources.workspaceKey) as number | undefined;
     return found ?? null;
   });
 
   /** When a run was published; null for one that is under way. */
   readonly endOf = onceEach((runKey: number): number | null => {
-    const { workspaceKey } = this.#sources;
+    const { workspaceKey } = this.sources;
     const finishedAt = this.#statements.ends.get({ runKey, workspaceKey }) as string | null;
     return finishedAt === null ? null : Date.parse(finishedAt);
   });
 
   /** When the last run before this one was published whose time is known; null when there is none. */
   lastRunMs(): number | null {
-    const { connection, workspaceKey, nowMs } = this.#sources;
+    const { connection, workspaceKey, nowMs } = this.sources;
     const run = lastApplied(connection).get({ workspaceKey, latest: latestKnown(nowMs) });
     return run === undefined ? null : Date.parse(run.finishedAt ?? '');
   }
 
   /** The last entry up to the run that found a period settled; null when no earlier run did. */
   settledEntry(periodKey: number): number | null {
-    const { connection, history, workspaceKey } = this.#sources;
+    const { connection, history, workspaceKey } = this.sources;
     const runKey = settledBy(connection).get({ periodKey })?.runKey;
     if (runKey === undefined) return null;
     const run = lastWithEntries(history).get({ workspaceKey, runKey });
@@ -139,7 +139,7 @@ export class Curves {
    */
   ofTotal(periodKey: number, totalOf: (periodKey: number) => bigint): Curve {
     const period = periodOfKey(periodKey);
-    const elapsedMs = this.#sources.nowMs - periodStartMs(period);
+    const elapsedMs = this.sources.nowMs - periodStartMs(period);
     return {
       total: (before) => (before === 1 ? totalOf(periodKey - 1) : null),
       lengthMs: (before) => lengthOf(addPeriods(period, -before)),
@@ -160,7 +160,7 @@ export class Curves {
   reading(periodKey: number, tenantKey: number, atMs: number): bigint | null {
     const { startMs, endMs } = this.#monthOf(periodKey);
     if (atMs <= startMs) return 0n;
-    if (atMs >= this.#sources.nowMs || atMs >= endMs) return this.#state(periodKey, tenantKey);
+    if (atMs >= this.sources.nowMs || atMs >= endMs) return this.#state(periodKey, tenantKey);
     const place = this.#moments.placeOf(atMs);
     if (place === null) return null;
     const { earlier, later } = place;
@@ -170,20 +170,20 @@ export class Curves {
     const fromMs = Math.max(earlier.atMs, startMs);
     const toMs = Math.min(later.atMs, endMs);
     const after =
-      later.atMs >= this.#sources.nowMs ? this.#state(periodKey, tenantKey) : this.#readAt(periodKey, tenantKey, later);
+      later.atMs >= this.sources.nowMs ? this.#state(periodKey, tenantKey) : this.#readAt(periodKey, tenantKey, later);
     return toMs <= fromMs ? before : before + ((after - before) * BigInt(atMs - fromMs)) / BigInt(toMs - fromMs);
   }
 
   /** The past of one tenant, seen from the open period. */
   of(periodKey: number, tenantKey: number): Curve {
-    const { nowMs } = this.#sources;
+    const { nowMs } = this.sources;
     const elapsedMs = nowMs - this.#monthOf(periodKey).startMs;
     const lengthMs = (before: number): number => {
       const { startMs, endMs } = this.#monthOf(periodKey - before);
       return endMs - startMs;
     };
     const isPastFirst = (key: number): boolean => key > (this.firstPeriodKey(tenantKey) ?? key);
-    const daysAgo = onceEach((days: number) => this.#sinceStart(periodKey, tenantKey, nowMs - days * DAY_MS));
+    const daysAgo = onceEach((days: number) => this.sinceStart(periodKey, tenantKey, nowMs - days * DAY_MS));
     const used = (from: number, to: number): bigint | null => {
       const [start, end] = [daysAgo(from), daysAgo(to)];
       return start === null || end === null ? null : end > start ? end - start : 0n;
@@ -206,7 +206,7 @@ export class Curves {
   }
 
   /** Credits at a moment, counted from the start of the open period: below zero for what lies before it. */
-  #sinceStart(periodKey: number, tenantKey: number, atMs: number): bigint | null {
+  sinceStart(periodKey: number, tenantKey: number, atMs: number): bigint | null {
     let key = periodKey;
     while (atMs < this.#monthOf(key).startMs) key -= 1;
     const reached = this.reading(key, tenantKey, atMs);

@@ -35,7 +35,7 @@ export function summaryLine(facts: Facts): string {
   switch (facts.rule) {
     case 'drop':
       if (facts.stage === 'pace') {
-        return `${head} has used nothing for three days, after using credits every day: ${used} in ${facts.period}, ${before}.`;
+        return `${head} has used nothing ${facts.evidence.detail ?? 'for days'}: ${used} in ${facts.period}, ${before}.`;
       }
       return `${head} used ${used} credits in ${facts.period}, ${direction(credits.change_percent)} ${before}.`;
     case 'new_spend':

@@ -34,7 +34,7 @@ export const STAGE_RANK: Readonly<Record<Stage, number>> = { pace: 0, certain: 1
 /** Stored with each alert; raised whenever the same figures could give another answer than before. */
 export const RULE_VERSION: Readonly<Record<RuleName, number>> = {
   jump: 5,
-  drop: 3,
+  drop: 4,
   new_spend: 2,
   trend: 1,
   budget: 1,

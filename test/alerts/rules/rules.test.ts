@@ -11,7 +11,7 @@ import { judgeRegression, type RegressionInput } from '../../../src/alerts/rules
 import { judgeRestatement } from '../../../src/alerts/rules/restatement.ts';
 import type { Judgement, PeriodPhase, UsageFigures } from '../../../src/alerts/rules/rule.ts';
 import { judgeFailedRun } from '../../../src/alerts/rules/self.ts';
-import { DAILY_DAYS, judgeStopped, type StoppedInput } from '../../../src/alerts/rules/stopped.ts';
+import { judgeStopped, type UseBefore } from '../../../src/alerts/rules/stopped.ts';
 import { judgeTrend, type TrendInput } from '../../../src/alerts/rules/trend.ts';
 import { judgeWithdrawn } from '../../../src/alerts/rules/withdrawn.ts';
 import { DEFAULT_ALERT_RULES } from '../../../src/config/resolve/resolve-alerts.ts';
@@ -133,17 +133,28 @@ describe('a drop', () => {
     expect(does(drop(5000n, 20_000n, { returns: true }))).toBe(false);
   });
 
-  it('shows after three days without anything, of who used something on each of fourteen', () => {
-    const days = Array.from({ length: DAILY_DAYS }, () => 100n);
-    const stopped = (changes: Partial<StoppedInput>) =>
-      judgeStopped({ silentDays: 3, days, firing: false, floor: 1000n, ...changes });
-    expect(does(stopped({}))).toBe(true);
-    expect(does(stopped({ silentDays: 2.99 }))).toBe(false);
-    expect(does(stopped({ floor: 1401n }))).toBe(false);
-    for (const gap of [0n, null]) expect(does(stopped({ days: [...days.slice(1), gap] }))).toBe(false);
-    expect(does(stopped({ days: days.slice(1) }))).toBe(false);
-    expect(stopped({ silentDays: 0.2, firing: true })).toEqual({ verdict: 'clear', atOnce: true });
-    expect(does(stopped({ silentDays: 9, firing: true, days: [] }))).toBe(true);
+  it('shows of who used something on most days after it was silent for longer than it ever paused', () => {
+    const DAY_MS = 86_400_000;
+    const stopped = (silentDays: number, use: Partial<UseBefore> = {}, firing = false) => {
+      const before = () => ({ days: 20, credits: 1_000n, longestPauseMs: 0, ...use });
+      return judgeStopped({ silentMs: silentDays * DAY_MS, firing, before, floor: 1000n });
+    };
+    expect([3, 2.9, 9].map((days) => does(stopped(days)))).toEqual([true, false, true]);
+    expect(does(stopped(3, { credits: 999n }))).toBe(false);
+    expect([10, 9].map((days) => does(stopped(3, { days })))).toEqual([true, false]);
+    for (const [longestPause, missedAfter] of [
+      [0.5, 4],
+      [1, 4],
+      [2, 5.5],
+      [2.5, 7],
+      [3.02, 7],
+    ] as const) {
+      const paused = { longestPauseMs: longestPause * DAY_MS };
+      expect([missedAfter, missedAfter - 0.1].map((days) => does(stopped(days, paused)))).toEqual([true, false]);
+    }
+    expect(does(stopped(30, { longestPauseMs: 4 * DAY_MS }))).toBe(false);
+    expect(stopped(0.2, {}, true)).toEqual({ verdict: 'clear', atOnce: true });
+    expect(does(stopped(9, { days: 0 }, true))).toBe(true);
   });
 });
 

@@ -1,6 +1,7 @@
 import { addPeriods, periodEndMs } from '../../../core/period.ts';
 import { ageMs } from '../../../core/stored-time.ts';
 import { figuresReader } from '../../../ledger/store/key-figures.ts';
+import { UseReader } from '../../history/use-before.ts';
 import { judgeDrop } from '../../rules/drop.ts';
 import { judgeJump } from '../../rules/jump.ts';
 import {
@@ -14,8 +15,8 @@ import {
 } from '../../rules/measures/threshold.ts';
 import { judgeNewSpend } from '../../rules/new-spend.ts';
 import { judgePace } from '../../rules/pace/pace.ts';
-import { type Judgement, NO_USAGE, type Stage } from '../../rules/rule.ts';
-import { DAILY_DAYS, judgeStopped } from '../../rules/stopped.ts';
+import { clear, type Judgement, NO_USAGE, type Stage } from '../../rules/rule.ts';
+import { judgeStopped } from '../../rules/stopped.ts';
 import { judgeTrend, trendLimit } from '../../rules/trend.ts';
 import type { TenantFacts } from '../candidates.ts';
 import { type Observation, observation } from '../observation.ts';
@@ -64,6 +65,7 @@ export function createTenantJudge({
     )
     .pluck();
 
+  const useReader = new UseReader(curves, curves.sources);
   const ownOf = (tenant: TenantFacts) => settings.of(tenantId(tenant.tenantKey));
   /** Whether the tenant had a period before the one that lies so many before: a first one is likely partial. */
   const isPastFirst = ({ periodKey, tenantKey }: TenantFacts, before: number): boolean => {
@@ -161,9 +163,9 @@ export function createTenantJudge({
         thresholds: own,
       });
       const byFigures = settled.verdict === 'holds' || firing === 'final' || (facts.phase.over && firing === null);
-      const judgement = byFigures ? settled : stopped(tenant, firing !== null, floorCredits(own));
+      const [judgement, detail] = byFigures ? [settled, null] : stopped(tenant, firing !== null, floorCredits(own));
       const threshold = settled.verdict === 'holds' ? settled.finding.threshold : null;
-      return observation({ ...subject('drop', tenant), judgement, built, threshold });
+      return observation({ ...subject('drop', tenant), judgement, built, threshold, detail });
     },
     newSpend(tenant) {
       const facts = factsOf(tenant.periodKey);
@@ -205,17 +207,18 @@ export function createTenantJudge({
     },
   };
 
-  /** A tenant that used credits every day, and uses none any more. */
-  function stopped(tenant: TenantFacts, firing: boolean, floor: bigint): Judgement {
-    const { periodKey, tenantKey } = tenant;
+  /** A tenant that used credits on most days, and uses none any more; with how long it has been silent. */
+  function stopped({ periodKey, tenantKey }: TenantFacts, firing: boolean, floor: bigint): [Judgement, string | null] {
     // A run that is under way has no time yet: it has changed the figures just now.
     const changedBy = lastChangeOf.get(periodKey, periodKey - 1, tenantKey) as number | undefined;
-    const curve = curves.of(periodKey, tenantKey);
-    const silentMs = ageMs(changedBy === undefined ? null : curves.endOf(changedBy), nowMs);
-    const silentDays = (silentMs ?? 0) / DAY_MS;
-    const days = Array.from({ length: DAILY_DAYS }, (_, day) =>
-      curve.usedAsRead(silentDays + day + 1, silentDays + day),
-    );
-    return judgeStopped({ days, silentDays, firing, floor });
+    const changedMs = changedBy === undefined ? null : curves.endOf(changedBy);
+    const silentMs = ageMs(changedMs, nowMs);
+    if (changedMs === null || silentMs === null) return [clear(true), null];
+    const before = () => useReader.before(periodKey, tenantKey, changedMs);
+    const days = Math.round(silentMs / DAY_MS);
+    return [
+      judgeStopped({ silentMs, firing, before, floor }),
+      `for ${days} days, longer than it paused in the four weeks before`,
+    ];
   }
 }

@@ -56,22 +56,41 @@ export function isTrend(seen: Seen, tenant: TenantSeen, month: number, settings:
   });
 }
 
-/** How long a tenant has used nothing, and whether it used something on each of the fourteen days before. */
-export function silenceOf(seen: Seen, tenant: TenantSeen, month: number): { sinceMs: number; daily: boolean } | null {
+/** Days after which who paused for none, one, two or three days is missed. */
+const MISSED_AFTER = [3, 4, 5.5, 7];
+const HOUR_MS = DAY_MS / 24;
+
+/** Since when a tenant has used nothing, and after how long it is missed; null for who paused too long or used too little. */
+export function silenceOf(
+  seen: Seen,
+  tenant: TenantSeen,
+  month: number,
+): { sinceMs: number; missedAfterMs: number | null } | null {
   const own = [month, month - 1]
     .map((each) => tenant.months.get(each))
     .find((each) => each !== undefined && creditsOf(each) > 0);
   const sinceMs = own?.at.at(-1);
   if (sinceMs === undefined) return null;
-  let used = 0;
-  for (let day = 0; day < 14; day += 1) {
-    const [fromMs, toMs] = [sinceMs - (day + 1) * DAY_MS, sinceMs - day * DAY_MS];
-    if (!seen.isRead(fromMs) || !seen.isRead(toMs)) return { sinceMs, daily: false };
-    const ofDay = seen.used(tenant, fromMs, toMs) ?? 0;
-    if (ofDay <= 0) return { sinceMs, daily: false };
-    used += ofDay;
+  const lastOfDays = new Map<number, number>();
+  for (const atMs of seen.runsMs) {
+    if (atMs >= sinceMs - 28 * DAY_MS && atMs < sinceMs) lastOfDays.set(Math.floor(atMs / DAY_MS), atMs);
   }
-  return { sinceMs, daily: used >= 1000 };
+  const [first = sinceMs, ...later] = [...lastOfDays.values(), sinceMs];
+  const use = { days: 0, credits: 0, pauseMs: 0 };
+  let before = first;
+  let usedMs: number | null = null;
+  for (const atMs of later) {
+    const used = seen.used(tenant, before, atMs) ?? 0;
+    if (used > 0) {
+      use.days += 1;
+      use.credits += used;
+      usedMs = atMs;
+    } else if (usedMs !== null) use.pauseMs = Math.max(use.pauseMs, atMs - usedMs);
+    before = atMs;
+  }
+  const days = Math.max(0, Math.ceil((use.pauseMs - HOUR_MS) / DAY_MS));
+  const missedAfter = use.days < 10 || use.credits < 1000 ? undefined : MISSED_AFTER[days];
+  return { sinceMs, missedAfterMs: missedAfter === undefined ? null : missedAfter * DAY_MS };
 }
 
 /** The workspace as a whole in a month, as it stands now and as it had been read by a moment. */

@@ -12,8 +12,6 @@ import { boundsOf, type Change, monthAt, Seen, type TenantSeen } from './seen.ts
 const HOUR_MS = 3_600_000;
 /** A pace is told once it has held for a day; the run at the same hour of the next day counts, a little early or late. */
 const HELD_MS = DAY_MS - HOUR_MS / 2;
-/** Who has stopped is looked for four times a day. */
-const STOPPED_MS = 3 * DAY_MS;
 const LOOKBACK = 2;
 const PACE_FROM_MS = 5 * DAY_MS;
 
@@ -218,11 +216,11 @@ class Oracle {
   #stopped(current: number, atMs: number): void {
     for (const tenant of this.#seen.tenants.values()) {
       const silence = silenceOf(this.#seen, tenant, current);
-      if (silence === null || !silence.daily) continue;
-      const silentMs = atMs - silence.sinceMs;
+      const missedAfterMs = silence?.missedAfterMs ?? null;
+      if (silence === null || missedAfterMs === null) continue;
+      const missedMs = silence.sinceMs + missedAfterMs;
       // It is about the month in which it is found, within six hours and the next run.
-      if (silentMs < STOPPED_MS + 6 * HOUR_MS || silentMs > STOPPED_MS + 30 * HOUR_MS) continue;
-      if (monthAt(silence.sinceMs + STOPPED_MS) !== current) continue;
+      if (atMs < missedMs + 6 * HOUR_MS || atMs > missedMs + 30 * HOUR_MS || monthAt(missedMs) !== current) continue;
       this.findings.must(this.#ledger, { rule: 'drop', tenant: tenant.id, month: current }, 'pace', atMs);
     }
   }
@@ -304,9 +302,10 @@ class Oracle {
         if (tenant === null) return 'no tenant';
         if (stage === 'final') return isDrop(this.#seen, tenant, month, this.#settings) ? null : 'no jump backwards';
         const silence = silenceOf(this.#seen, tenant, month);
-        return silence?.daily === true && atMs - silence.sinceMs >= STOPPED_MS - 1000
+        const missedAfterMs = silence?.missedAfterMs ?? null;
+        return silence !== null && missedAfterMs !== null && atMs - silence.sinceMs >= missedAfterMs - HOUR_MS
           ? null
-          : 'not silent for three days';
+          : 'not silent for longer than it paused';
       }
       case 'new_spend':
         return tenant !== null && this.#isNewSpend(tenant, month) ? null : 'it had credits before, or has too few';

@@ -1,0 +1,59 @@
+import type Database from 'better-sqlite3';
+import { DEFAULT_ALERT_RULES } from '../../../src/config/resolve/resolve-alerts.ts';
+import type { AlertSettings, WorkspaceConfig } from '../../../src/config/types.ts';
+import { periodAt } from '../../../src/core/period.ts';
+import { openLedger } from '../../support/open-ledger.ts';
+import { listingOf } from '../../support/run/listing.ts';
+import { realRun, writerOn } from '../../support/run/real-run.ts';
+
+export const DAY_MS = 86_400_000;
+export const HOUR_MS = 3_600_000;
+
+/** A service that posts what tenants use, and the runs that read it, whatever the hour. */
+export interface DayWorld {
+  connection: Database.Database;
+  /** What the service says from now on: credits that a tenant has used more, in the month of a moment. */
+  post(tenantId: string, atMs: number, credits: number): void;
+  /** What it says of a tenant's month, whatever it said before. */
+  state(tenantId: string, period: string, credits: bigint): void;
+  read(nowMs: number): Promise<void>;
+  rows(sql: string): unknown[];
+  /** `RULE STAGE TYPE TENANT` of all that was told, a line each. */
+  told(): string[];
+  summaries(rule: string): string[];
+}
+
+export function dayWorld(alerts: Partial<AlertSettings> = {}, settings: Partial<WorkspaceConfig> = {}): DayWorld {
+  const { connection } = openLedger();
+  const writer = writerOn(connection);
+  const figures = new Map<string, { tenantId: string; period: string; credits: bigint; requests: number }>();
+  const recordOf = (tenantId: string, period: string) => {
+    const key = `${tenantId} ${period}`;
+    const known = figures.get(key) ?? { tenantId, period, credits: 0n, requests: 10 };
+    figures.set(key, known);
+    return known;
+  };
+  const rows = (sql: string) => connection.prepare(sql).pluck().all();
+  const workspace = { id: 'ws-1', lookbackPeriods: 1, alerts: { ...DEFAULT_ALERT_RULES, tenants: [], ...alerts } };
+  return {
+    connection,
+    rows,
+    post: (tenantId, atMs, credits) => {
+      recordOf(tenantId, periodAt(atMs)).credits += BigInt(credits);
+    },
+    state: (tenantId, period, credits) => {
+      recordOf(tenantId, period).credits = credits;
+    },
+    async read(nowMs) {
+      const source = listingOf('ws-1', [...figures.values()], 1_000);
+      await realRun({ writer, source, now: () => nowMs, workspace: { ...workspace, ...settings } });
+    },
+    told: () =>
+      rows(`SELECT payload ->> '$.rule' || ' ' || (payload ->> '$.stage') || ' ' || substr(payload ->> '$.type', 7) || ' '
+        || coalesce(payload ->> '$.tenant_id', '*') FROM outbox ORDER BY rowid`) as string[],
+    summaries: (rule) =>
+      rows(
+        `SELECT payload ->> '$.summary' FROM outbox WHERE payload ->> '$.rule' = '${rule}' ORDER BY rowid`,
+      ) as string[],
+  };
+}

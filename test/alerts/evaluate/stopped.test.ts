@@ -1,0 +1,51 @@
+import { expect, test } from 'vitest';
+import { Random } from '../../support/random.ts';
+import { DAY_MS, dayWorld, HOUR_MS } from './day-world.ts';
+
+const MINUTE_MS = 60_000;
+const TENANTS = 20;
+const FROM = Date.UTC(2026, 0, 12);
+const DAYS = 75;
+
+/**
+ * Twenty tenants, every third of which works on weekdays only, stop on twenty days of March. The service posts each day's
+ * figures in the night after it, at about two; runs end a few minutes after they are due.
+ */
+async function play(hours: readonly number[], seed: number) {
+  const random = new Random(seed);
+  const world = dayWorld();
+  const stopsOn = (tenant: number) => 45 + tenant;
+  let posted = 0;
+  for (let day = 0; day < DAYS; day += 1) {
+    const postsMs = FROM + day * DAY_MS + 2 * HOUR_MS + (random.fraction() - 0.5) * 80 * MINUTE_MS;
+    for (const hour of hours) {
+      const nowMs = Math.round(FROM + day * DAY_MS + hour * HOUR_MS + random.fraction() * 4 * MINUTE_MS);
+      for (; posted < day || (posted === day && postsMs <= nowMs); posted += 1) {
+        const usedMs = FROM + (posted - 1) * DAY_MS;
+        const isWeekend = [0, 6].includes(new Date(usedMs).getUTCDay());
+        for (let tenant = 0; tenant < TENANTS; tenant += 1) {
+          if (posted > stopsOn(tenant) || (tenant % 3 === 0 && isWeekend)) continue;
+          world.post(`t-${tenant}`, usedMs, 200 + random.below(200));
+        }
+      }
+      await world.read(nowMs);
+    }
+  }
+  const stopped = world.told().filter((line) => line.startsWith('drop pace firing'));
+  const days =
+    world.rows(`SELECT (julianday(t.at) - julianday('2026-01-12')) - 45 - CAST(substr(n.tenant_id, 3) AS integer)
+    FROM alert_transitions t JOIN alerts a USING (alert_key) JOIN tenants n USING (tenant_key)
+    WHERE a.rule = 'drop' AND t.change = 'fired' AND t.stage = 'pace'`) as number[];
+  return { stopped, days };
+}
+
+test.each([
+  ['one reading a day', [6], 6.5],
+  ['three readings a day', [2, 10, 18], 6.5],
+  ['one reading a day in the hour of the posting', [2], 8.5],
+] as const)('who stops is told with %s, whatever the second at which runs end', async (_, hours, within) => {
+  const { stopped, days } = await play(hours, 7);
+  expect(new Set(stopped).size).toBe(TENANTS);
+  expect(stopped).toHaveLength(TENANTS);
+  expect(Math.max(...days)).toBeLessThan(within);
+});
