@@ -7,8 +7,8 @@ const root = dirname(fileURLToPath(import.meta.url));
 const src = join(root, 'src') + sep;
 
 /**
- * Tests import `src` for its types and run the build in `dist`: what is tested is what is shipped, and worker threads
- * and child processes load the very same files.
+ * Tests import `src` for its types and run its modules as they lie in `build`, from which `dist` is made; worker threads
+ * and child processes load the very same files. Commands are run from `dist`, as they are shipped.
  */
 const runTheBuild: Plugin = {
   name: 'run-the-build',
@@ -17,7 +17,7 @@ const runTheBuild: Plugin = {
     if (importer === undefined || !id.startsWith('.')) return null;
     const target = resolve(dirname(importer), id);
     if (!target.startsWith(src)) return null;
-    const built = join(root, 'dist', relative(src, target).replace(/\.ts$/, '.js'));
+    const built = join(root, 'build', relative(src, target).replace(/\.ts$/, '.js'));
     if (!existsSync(built)) throw new Error(`${built} is missing: run \`npm run build\` first`);
     return built;
   },

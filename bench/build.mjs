@@ -1,14 +1,14 @@
 import { join, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
-const OWN_BUILD = fileURLToPath(new URL('../dist/', import.meta.url));
+const OWN_ROOT = fileURLToPath(new URL('..', import.meta.url));
 
-/** A file of the build that is measured; null is the one beside this folder. */
-export function buildFile(dist, path) {
-  return join(dist === null ? OWN_BUILD : resolve(dist), path);
+/** The program as it is shipped from the checkout that is measured; null is the one that this folder lies in. */
+export function commandFile(root) {
+  return join(root === null ? OWN_ROOT : resolve(root), 'dist', 'cli.js');
 }
 
-/** A module of the build that is measured. */
-export function loadBuild(dist, path) {
-  return import(pathToFileURL(buildFile(dist, path)).href);
+/** A module of the checkout that is measured. */
+export function loadBuild(root, path) {
+  return import(pathToFileURL(join(root === null ? OWN_ROOT : resolve(root), 'build', path)).href);
 }

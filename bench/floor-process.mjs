@@ -2,9 +2,9 @@
 import { Pool } from 'undici';
 import { loadBuild } from './build.mjs';
 
-const { url, concurrency, dist } = JSON.parse(process.argv[2]);
-const { parseUsagePage } = await loadBuild(dist, 'usage-api/answers/check-page.js');
-const { DEFAULT_SIGNING, signRequest } = await loadBuild(dist, 'usage-api/public.js');
+const { url, concurrency, root } = JSON.parse(process.argv[2]);
+const { parseUsagePage } = await loadBuild(root, 'usage-api/answers/check-page.js');
+const { DEFAULT_SIGNING, signRequest } = await loadBuild(root, 'usage-api/public.js');
 
 const workspaceId = 'ws-bench';
 const credentials = { workspaceId, apiKeyId: 'ak_bench', secretKey: 'sk_bench_not_a_secret', signing: DEFAULT_SIGNING };

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
-import { buildFile } from './build.mjs';
+import { commandFile } from './build.mjs';
 import { NODE_ARGS, stopChild } from './children.mjs';
 import { versionOf } from './machine.mjs';
 import { startService } from './service.mjs';
@@ -33,8 +33,8 @@ export async function measureDaemon(bench, say) {
 }
 
 async function watchDaemon(bench, config) {
-  const { idleSeconds, dist } = bench.options;
-  const command = [...NODE_ARGS, buildFile(dist, 'cli.js'), 'daemon', '--config', config];
+  const { idleSeconds, root } = bench.options;
+  const command = [...NODE_ARGS, commandFile(root), 'daemon', '--config', config];
   const daemon = bench.children.spawn(process.execPath, command, { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
   const gone = once(daemon, 'exit').then(() => {
     throw new Error('the daemon has ended');

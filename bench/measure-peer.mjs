@@ -12,13 +12,13 @@ import { median } from './stats.mjs';
  * upserts the records as they come. No proof, no history, no alerts. Null when one of the two is not installed.
  */
 export async function measurePeer(bench, say) {
-  const { peerRecords: records, peerRounds, dist } = bench.options;
+  const { peerRecords: records, peerRounds, root } = bench.options;
   const missing = ['curl', 'sqlite-utils'].filter((command) => versionOf(command) === null);
   if (missing.length > 0) return { notMeasured: `${missing.join(' and ')} not found on PATH` };
   const service = await startService(bench, { records });
   const config = service.configure('peer');
   const database = join(bench.folder, 'peer.db');
-  const { DEFAULT_SIGNING, signRequest } = await loadBuild(dist, 'usage-api/public.js');
+  const { DEFAULT_SIGNING, signRequest } = await loadBuild(root, 'usage-api/public.js');
   const credentials = { workspaceId: 'ws-bench', apiKeyId: 'ak_bench', secretKey: 'sk_bench_not_a_secret' };
   const rounds = [];
   for (let round = 0; round < peerRounds; round += 1) {

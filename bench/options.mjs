@@ -4,15 +4,15 @@ import { parseArgs } from 'node:util';
 export const HELP = `Usage: npm run bench -- [options]
 
 Measures a whole sync (proof, staging, apply, entries, digest chain, alert rules, outbox) against the floor: fetching and
-checking the same pages and doing nothing with them. Everything runs on this machine over loopback; the build in dist is
-what is measured. Prints medians and ratios and holds them against the bars in bench/bars.mjs.
+checking the same pages and doing nothing with them. Everything runs on this machine over loopback; what is
+built is what is measured. Prints medians and ratios and holds them against the bars in bench/bars.mjs.
 
   --quick             under a minute: fewer rounds, up to 1,000,000 records, bars are indicative
   --records <list>    sizes of the listing, such as 100000,1000000 (full: 10000,100000,1000000,3000000)
   --rounds <number>   measurements of each kind, of which the median counts (full: 5, quick: 2)
   --only <list>       of sizes, latency, peer, start, daemon
   --out <file>        keeps everything that was measured as JSON
-  --dist <folder>     measures another build
+  --root <folder>     measures another checkout of this project, as it is built there
   --help              shows this
 
 Exit codes: 0 done and, unless --quick, no bar failed; 1 the bench itself failed; 2 wrong usage; 4 a bar failed;
@@ -31,11 +31,11 @@ export function parseOptions(argv) {
       rounds: { type: 'string' },
       only: { type: 'string' },
       out: { type: 'string' },
-      dist: { type: 'string' },
+      root: { type: 'string' },
       help: { type: 'boolean', default: false },
     },
   });
-  const { quick, help, out = null, dist = null } = values;
+  const { quick, help, out = null, root = null } = values;
   const parts = values.only?.split(',') ?? PARTS.filter((part) => !quick || part !== 'daemon');
   const stranger = parts.find((part) => !PARTS.includes(part));
   if (stranger !== undefined) throw new Error(`--only knows ${PARTS.join(', ')}, not ${JSON.stringify(stranger)}`);
@@ -43,7 +43,7 @@ export function parseOptions(argv) {
     quick,
     help,
     out,
-    dist,
+    root,
     parts,
     sizes: wholeNumbers(
       values.records ?? (quick ? '10000,100000,1000000' : '10000,100000,1000000,3000000'),

@@ -6,8 +6,8 @@ const CHANGED_PART = 20;
 /** Tenants whose open month triples with a change, so that alert rules and outbox have something to do. */
 const JUMPING = 20;
 
-const { records, latencyMs, dist } = JSON.parse(process.argv[2]);
-const { startSandbox } = await loadBuild(dist, 'sandbox/server.js');
+const { records, latencyMs, root } = JSON.parse(process.argv[2]);
+const { startSandbox } = await loadBuild(root, 'sandbox/server.js');
 const months = 10;
 const sandbox = await startSandbox({
   keepRequests: 0,

@@ -6,7 +6,7 @@ import { stopChild } from './children.mjs';
 /** Starts a service with so many records and reads it once, so that all its pages are ready. */
 export async function startService(bench, { records, latencyMs = 0 }) {
   const { children, options, folder } = bench;
-  const child = children.fork('service-process.mjs', { records, latencyMs, dist: options.dist });
+  const child = children.fork('service-process.mjs', { records, latencyMs, root: options.root });
   const { url } = await answerOf(child);
   const warm = () => floor(bench, { url });
   await warm();
@@ -36,13 +36,13 @@ export async function startService(bench, { records, latencyMs = 0 }) {
 
 /** The floor: fetch, parse and check every page, and nothing else. */
 export function floor({ children, options }, { url }) {
-  const { dist, concurrency } = options;
-  return children.ask('floor-process.mjs', { url, concurrency, dist });
+  const { root, concurrency } = options;
+  return children.ask('floor-process.mjs', { url, concurrency, root });
 }
 
 /** One whole sync in a process of its own. */
 export function sync({ children, options }, config) {
-  return children.ask('sync-process.mjs', { config, dist: options.dist });
+  return children.ask('sync-process.mjs', { config, root: options.root });
 }
 
 async function answerOf(child) {

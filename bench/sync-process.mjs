@@ -6,9 +6,9 @@ import { loadBuild } from './build.mjs';
 const RESOLUTION_MS = 5;
 const WAL_EVERY_MS = 20;
 
-const { config: file, dist } = JSON.parse(process.argv[2]);
-const { loadConfig } = await loadBuild(dist, 'config/load.js');
-const { Context } = await loadBuild(dist, 'wiring/context.js');
+const { config: file, root } = JSON.parse(process.argv[2]);
+const { loadConfig } = await loadBuild(root, 'config/load.js');
+const { Context } = await loadBuild(root, 'wiring/context.js');
 const config = loadConfig({ file, env: {}, cwd: '/' });
 const ledger = config.ledger.path;
 

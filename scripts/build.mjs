@@ -1,28 +1,68 @@
-// Builds dist from scratch, so that nothing of a file that is gone is tested or shipped.
+// Builds from scratch, so that nothing of a file that is gone is tested or shipped: `build` has a file for each module of
+// `src`, which tests load; `dist` is what is shipped.
 import { spawnSync } from 'node:child_process';
-import { chmodSync, rmSync } from 'node:fs';
+import { chmodSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'rolldown';
 
+/** What is started or imported by its name; what they share lies in files of its own beside them. */
+const ENTRIES = {
+  cli: 'cli.js',
+  client: 'usage-api/public.js',
+  'backup-process': 'daemon/backup/backup-process.js',
+  'export-process': 'daemon/exports/export-process.js',
+  'publisher-thread': 'publish/thread/publisher-thread.js',
+  'report-thread': 'daemon/http/reports/report-thread.js',
+  'scan-thread': 'ledger/audit/verify/scan-thread.js',
+  'writer-thread': 'writer/writer-thread.js',
+};
+/** Packages of many modules that most commands load; each of the others is loaded as it is installed. */
+const BUNDLED = /^(?:drizzle-orm|undici|yaml|zod)(?:\/|$)/;
+const isExternal = (id) => /^[^./]/.test(id) && !BUNDLED.test(id);
+
 const root = fileURLToPath(new URL('..', import.meta.url));
-rmSync(join(root, 'dist'), { recursive: true, force: true });
-const tsc = join(root, 'node_modules', '.bin', 'tsc');
-const { status, error } = spawnSync(tsc, ['-p', 'tsconfig.build.json'], { cwd: root, stdio: 'inherit' });
-if (error !== undefined) throw error;
-process.exitCode = status ?? 1;
-if (status === 0) {
-  chmodSync(join(root, 'dist', 'cli.js'), 0o755);
-  await bundleDrizzle(join(root, 'dist', 'ledger', 'store', 'schema', 'drizzle.js'));
+const modules = join(root, 'build');
+const dist = join(root, 'dist');
+for (const folder of [modules, dist]) rmSync(folder, { recursive: true, force: true });
+if (compile('tsconfig.build.json') && compile('tsconfig.client-types.json')) {
+  const drizzle = join(modules, 'ledger', 'store', 'schema', 'drizzle.js');
+  await bundle(drizzle, { file: drizzle });
+  const input = Object.fromEntries(Object.entries(ENTRIES).map(([name, file]) => [name, join(modules, file)]));
+  const { output } = await bundle(input, {
+    dir: dist,
+    entryFileNames: '[name].js',
+    chunkFileNames: '[name]-[hash].js',
+  });
+  writeFileSync(join(dist, 'LICENSES.txt'), licensesOf(output.flatMap(({ moduleIds = [] }) => moduleIds)));
+  for (const folder of [modules, dist]) chmodSync(join(folder, 'cli.js'), 0o755);
 }
 
-/** Puts what the program takes of drizzle into the one file that asks for it; every command loads it. */
-async function bundleDrizzle(file) {
-  await build({
-    input: file,
+function compile(project) {
+  const tsc = join(root, 'node_modules', '.bin', 'tsc');
+  const { status, error } = spawnSync(tsc, ['-p', project], { cwd: root, stdio: 'inherit' });
+  if (error !== undefined) throw error;
+  if (status !== 0) process.exitCode = status ?? 1;
+  return status === 0;
+}
+
+function bundle(input, output) {
+  return build({
+    input,
     platform: 'node',
-    external: 'better-sqlite3',
-    output: { file, format: 'esm', sourcemap: true },
+    external: isExternal,
+    output: { ...output, format: 'esm', sourcemap: true },
     logLevel: 'warn',
   });
+}
+
+/** The licenses of the packages that these modules are from, which travel with what is shipped of them. */
+function licensesOf(files) {
+  const folders = files.map((file) => /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/.exec(file)?.[0]);
+  const texts = [...new Set(folders)].filter(Boolean).map((folder) => {
+    const { name, version, license } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
+    const text = join(folder, 'LICENSE');
+    return `${name} ${version}: ${license}\n${existsSync(text) ? `\n${readFileSync(text, 'utf8')}` : ''}`;
+  });
+  return texts.sort().join('\n');
 }

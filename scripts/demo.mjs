@@ -8,9 +8,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { openReader } from '../dist/ledger/store/file/open.js';
-import { renderTable } from '../dist/reports/formats/table.js';
-import { startSandbox } from '../dist/sandbox/server.js';
+import { openReader } from '../build/ledger/store/file/open.js';
+import { renderTable } from '../build/reports/formats/table.js';
+import { startSandbox } from '../build/sandbox/server.js';
 
 const CLI = fileURLToPath(new URL('../dist/cli.js', import.meta.url));
 const PAGE = join(tmpdir(), 'usage-ledger-demo.html');

@@ -1,8 +1,8 @@
 import { userInfo } from 'node:os';
 import { relative, sep } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import type { Command } from 'commander';
 import { writeSamples } from '../config/samples/write-samples.ts';
+import { PACKAGE_FOLDER } from '../core/process/package-file.ts';
 import { type CliContext, examples, reportingCommand } from './shared/cli-context.ts';
 
 interface InitOptions {
@@ -24,9 +24,15 @@ export function initCommand(cli: CliContext): Command {
 function init(cli: CliContext, { systemd = false, compose = false }: InitOptions): void {
   const folder = cli.io.cwd;
   const { username: name, uid, gid } = userInfo();
-  const packageFolder = fileURLToPath(new URL('../..', import.meta.url)).replace(/[/\\]$/, '');
   const user = { name, uid, gid };
-  const { written, kept } = writeSamples({ folder, packageFolder, nodePath: process.execPath, user, systemd, compose });
+  const { written, kept } = writeSamples({
+    folder,
+    packageFolder: PACKAGE_FOLDER,
+    nodePath: process.execPath,
+    user,
+    systemd,
+    compose,
+  });
   if (cli.json) {
     cli.printJson({ written, kept });
     return;

@@ -6,7 +6,9 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
-const DIST = fileURLToPath(new URL('../../dist/', import.meta.url));
+/** One file a module: what is loaded can be told. */
+const BUILD = fileURLToPath(new URL('../../build/', import.meta.url));
+const SHIPPED = fileURLToPath(new URL('../../dist/', import.meta.url));
 
 interface Started {
   code: number;
@@ -19,7 +21,7 @@ interface Started {
 }
 
 /** A command line in a process of its own, which may say that its Node is another one. */
-async function start(argv: string[], nodeVersion = process.versions.node): Promise<Started> {
+async function start(argv: string[], { nodeVersion = process.versions.node, from = BUILD } = {}): Promise<Started> {
   const folder = temporaryFolder();
   const report = join(folder, 'report.json');
   const watch = `
@@ -33,7 +35,7 @@ async function start(argv: string[], nodeVersion = process.versions.node): Promi
     process.dlopen = (...args) => ((native = true), dlopen.apply(process, args));
     process.on('exit', () => writeFileSync(${JSON.stringify(report)}, JSON.stringify({ loaded, native })));`;
   const hook = `data:text/javascript,${encodeURIComponent(watch)}`;
-  const child = spawn(process.execPath, ['--import', hook, `${DIST}cli.js`, ...argv], { cwd: folder });
+  const child = spawn(process.execPath, ['--import', hook, `${from}cli.js`, ...argv], { cwd: folder });
   let out = '';
   let err = '';
   child.stdout.on('data', (chunk: Buffer) => (out += chunk.toString()));
@@ -41,7 +43,7 @@ async function start(argv: string[], nodeVersion = process.versions.node): Promi
   const [code] = (await once(child, 'close')) as [number];
   const { loaded, native } = JSON.parse(readFileSync(report, 'utf8')) as { loaded: string[]; native: boolean };
   const files = loaded.filter((url) => url.startsWith('file:')).map((url) => fileURLToPath(url));
-  const ours = files.filter((file) => file.startsWith(DIST)).map((file) => file.slice(DIST.length));
+  const ours = files.filter((file) => file.startsWith(from)).map((file) => file.slice(from.length));
   return { code, out, err, loaded: ours, native };
 }
 
@@ -73,7 +75,7 @@ describe('the program as a process', () => {
   it.each([['22.13.1'], ['20.20.2'], ['18.20.8']])(
     'refuses Node %s in one line with exit code 2, before it loads anything',
     async (version) => {
-      const { code, out, err, loaded, native } = await start(['doctor'], version);
+      const { code, out, err, loaded, native } = await start(['doctor'], { nodeVersion: version });
       expect(code).toBe(2);
       expect(out).toBe('');
       expect(err).toBe(
@@ -81,6 +83,8 @@ describe('the program as a process', () => {
       );
       expect(loaded).toEqual(['cli.js', 'core/process/node-version.js']);
       expect(native).toBe(false);
+      const shipped = await start(['doctor'], { nodeVersion: version, from: SHIPPED });
+      expect(shipped).toMatchObject({ code: 2, err, loaded: ['cli.js'], native: false });
     },
   );
 });

@@ -6,7 +6,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { withFolderLock } from '../../src/queue/redis/folder-lock.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
-const moduleUrl = new URL('../../dist/queue/redis/folder-lock.js', import.meta.url).href;
+const moduleUrl = new URL('../../build/queue/redis/folder-lock.js', import.meta.url).href;
 
 /** A process that takes the lock, runs `body` (JavaScript) inside it and says "inside" first. */
 function startHolder(path: string, body: string): ChildProcess {

@@ -7,7 +7,7 @@ import { type PrivateRedis, startPrivateRedis } from '../../src/queue/redis/priv
 import { clientOf, recordingLogger, removeFolder, temporaryFolder, until } from './support.ts';
 
 const { logger, lines } = recordingLogger();
-const moduleUrl = new URL('../../dist/queue/redis/private-redis.js', import.meta.url).href;
+const moduleUrl = new URL('../../build/queue/redis/private-redis.js', import.meta.url).href;
 let folder: string;
 let started: PrivateRedis[];
 

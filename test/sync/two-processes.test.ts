@@ -14,7 +14,7 @@ import { gate } from '../support/gate.ts';
 import { type LedgerView, viewLedger } from '../support/ledger-view.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
-const DIST = fileURLToPath(new URL('../../dist/', import.meta.url));
+const BUILD = fileURLToPath(new URL('../../build/', import.meta.url));
 const SECRET = 'sk_test_not_a_secret';
 const RECORDS = 5;
 
@@ -155,8 +155,8 @@ async function startPlace(): Promise<Place> {
 
 function startSync(cwd: string, aheadMs: number): SyncProcess {
   const script = `
-    import { main } from ${JSON.stringify(join(DIST, 'commands/main.js'))};
-    import { systemClock } from ${JSON.stringify(join(DIST, 'core/clock.js'))};
+    import { main } from ${JSON.stringify(join(BUILD, 'commands/main.js'))};
+    import { systemClock } from ${JSON.stringify(join(BUILD, 'core/clock.js'))};
     const clock = { ...systemClock, now: () => Date.now() + ${aheadMs} };
     const { stdout, stderr, env } = process;
     process.exitCode = await main(['sync', '--json'], { stdout, stderr, env, cwd: process.cwd(), overrides: { clock } });`;

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { packageFile } from '../../core/process/package-file.ts';
 import { viewInPostgres } from './views-in-postgres.ts';
 
 /** A statement that makes something unless it is there. */
@@ -31,5 +32,5 @@ function readStatements(file: string): NamedStatement[] {
 }
 
 function readFile(file: string): string {
-  return readFileSync(new URL(file, new URL('../../../drizzle/postgres/', import.meta.url)), 'utf8');
+  return readFileSync(packageFile('drizzle', 'postgres', file), 'utf8');
 }

@@ -35,10 +35,12 @@ process.on('exit', () => {
 });
 process.on('SIGINT', () => process.exit(130));
 for (const folder of folders) {
-  for (const part of ['dist', 'src', 'test', 'docs', 'drizzle', 'schemas', 'vitest.config.ts', 'package.json']) {
+  for (const part of ['build', 'src', 'test', 'docs', 'drizzle', 'schemas', 'vitest.config.ts', 'package.json']) {
     cpSync(join(root, part), join(folder, part), { recursive: true });
   }
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
+  // Commands run the mutant, too.
+  symlinkSync('build', join(folder, 'dist'));
 }
 
 /** As it was at the start: somebody may go on to work meanwhile. */
@@ -66,7 +68,7 @@ report();
 async function playMutant(folder: string, mutant: Played): Promise<void> {
   const { target, file, start, end, becomes } = mutant;
   const source = sourceOf(file);
-  const path = join(folder, 'dist', file.replace(/ts$/, 'js'));
+  const path = join(folder, 'build', file.replace(/ts$/, 'js'));
   const sound = readFileSync(path);
   writeFileSync(path, built(`${source.slice(0, start)}${becomes}${source.slice(end)}`));
   mutant.fate = await play(folder, target, limits.get(target) ?? 0);

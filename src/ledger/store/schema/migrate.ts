@@ -1,9 +1,9 @@
 import { closeSync, openSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import type Database from 'better-sqlite3';
 import { type MigrationMeta, readMigrationFiles } from 'drizzle-orm/migrator';
 import { isoTime } from '../../../core/clock.ts';
+import { packageFile } from '../../../core/process/package-file.ts';
 import { randomId } from '../../../core/randomness.ts';
 import { LedgerError } from '../errors.ts';
 import { addRowDigest } from '../file/row-digest.ts';
@@ -12,7 +12,7 @@ import { makeGuards } from './guards.ts';
 
 type Connection = Database.Database;
 
-const MIGRATIONS_FOLDER = fileURLToPath(new URL('../../../../drizzle', import.meta.url));
+const MIGRATIONS_FOLDER = packageFile('drizzle');
 /** The text of every `finance_*` view as it is now. */
 const VIEWS_FILE = join(MIGRATIONS_FOLDER, 'views.sql');
 

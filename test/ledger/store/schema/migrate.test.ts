@@ -186,7 +186,7 @@ function readJournal(): Journal {
 /** This program with one migration more, in a folder of its own. */
 function nextVersion(sql: string): string {
   const folder = temporaryFolder();
-  cpSync(join(ROOT, 'dist'), join(folder, 'dist'), { recursive: true });
+  cpSync(join(ROOT, 'build'), join(folder, 'build'), { recursive: true });
   cpSync(join(ROOT, 'drizzle'), join(folder, 'drizzle'), { recursive: true });
   symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
   writeFileSync(join(folder, 'package.json'), '{"type": "module"}');
@@ -203,7 +203,7 @@ function nextVersion(sql: string): string {
 /** Opens the ledger for writing in a process of its own, with the program that lies in `root`. */
 async function openInChild(root: string, path: string): Promise<{ applied: number; backup: string | null }> {
   const script = `
-    import { openThreadedWriter } from ${JSON.stringify(join(root, 'dist/writer/threaded-writer.js'))};
+    import { openThreadedWriter } from ${JSON.stringify(join(root, 'build/writer/threaded-writer.js'))};
     try {
       const writer = await openThreadedWriter(${JSON.stringify({ path, version: '2.0.0', nowMs: NOON })});
       console.log(JSON.stringify(writer.migration));

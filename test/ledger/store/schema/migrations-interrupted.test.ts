@@ -72,8 +72,8 @@ function oldLedger(folder: string): string {
 async function migrateUntilKilled(paths: string[], afterMs: number): Promise<{ begun: number; ended: number }> {
   const script = `
     import { writeSync } from 'node:fs';
-    import { migrateLedger } from ${JSON.stringify(join(ROOT, 'dist/ledger/store/schema/migrate.js'))};
-    import { openForWriting } from ${JSON.stringify(join(ROOT, 'dist/ledger/store/file/open.js'))};
+    import { migrateLedger } from ${JSON.stringify(join(ROOT, 'build/ledger/store/schema/migrate.js'))};
+    import { openForWriting } from ${JSON.stringify(join(ROOT, 'build/ledger/store/file/open.js'))};
     for (const path of ${JSON.stringify(paths)}) {
       writeSync(1, 'begun\\n');
       const connection = openForWriting(path);
@@ -119,7 +119,7 @@ function assertOldOrNew(path: string): void {
 /** This program with more migrations, in a folder of its own. */
 function nextVersion(migrations: readonly string[]): string {
   const folder = temporaryFolder();
-  for (const part of ['dist', 'drizzle']) cpSync(join(ROOT, part), join(folder, part), { recursive: true });
+  for (const part of ['build', 'drizzle']) cpSync(join(ROOT, part), join(folder, part), { recursive: true });
   symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
   writeFileSync(join(folder, 'package.json'), '{"type": "module"}');
   const journal = JSON.parse(readFileSync(join(ROOT, JOURNAL), 'utf8')) as {
@@ -138,8 +138,8 @@ function nextVersion(migrations: readonly string[]): string {
 /** Creates or migrates the ledger at `path` by the program in `root`. */
 async function migrateWith(root: string, path: string): Promise<void> {
   const script = `
-    import { migrateLedger } from ${JSON.stringify(join(root, 'dist/ledger/store/schema/migrate.js'))};
-    import { openForWriting } from ${JSON.stringify(join(root, 'dist/ledger/store/file/open.js'))};
+    import { migrateLedger } from ${JSON.stringify(join(root, 'build/ledger/store/schema/migrate.js'))};
+    import { openForWriting } from ${JSON.stringify(join(root, 'build/ledger/store/file/open.js'))};
     const connection = openForWriting(${JSON.stringify(path)});
     migrateLedger(connection, ${JSON.stringify(path)}, '2.0.0', ${NOON});
     connection.close();`;

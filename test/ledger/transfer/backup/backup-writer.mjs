@@ -1,14 +1,14 @@
 // A process that publishes runs in a loop until it is told to stop: what it wrote is known after each run.
 // Arguments: the ledger's path. Sends { ready }, and at the end { states: [{ seq, digest, credits }] }.
 
-import { DEFAULT_ALERT_RULES } from '../../../../dist/config/resolve/resolve-alerts.js';
-import { DEFAULT_LIMITS } from '../../../../dist/config/resolve/resolve-workspace.js';
-import { createLogger } from '../../../../dist/core/logger.js';
-import { openForWriting } from '../../../../dist/ledger/store/file/open.js';
-import { syncWorkspace } from '../../../../dist/sync/run.js';
-import { StagingRoom } from '../../../../dist/sync/staging-room.js';
-import { InProcessWriter } from '../../../../dist/writer/in-process-writer.js';
-import { plainDesk } from '../../../../dist/writer/open-desk.js';
+import { DEFAULT_ALERT_RULES } from '../../../../build/config/resolve/resolve-alerts.js';
+import { DEFAULT_LIMITS } from '../../../../build/config/resolve/resolve-workspace.js';
+import { createLogger } from '../../../../build/core/logger.js';
+import { openForWriting } from '../../../../build/ledger/store/file/open.js';
+import { syncWorkspace } from '../../../../build/sync/run.js';
+import { StagingRoom } from '../../../../build/sync/staging-room.js';
+import { InProcessWriter } from '../../../../build/writer/in-process-writer.js';
+import { plainDesk } from '../../../../build/writer/open-desk.js';
 
 const RECORDS_A_RUN = 40;
 /** Keeps the ledger small enough to be checked thirty times in a test. */

@@ -123,7 +123,7 @@ test('a second restore in the same second keeps the first replaced ledger', asyn
 test('a ledger whose WAL was never written back, because its process was killed, is kept whole', async () => {
   const { ledgerPath, backup, heads } = await prepare();
   const code = `
-    const { openForWriting } = await import(${JSON.stringify(new URL('../../../../dist/ledger/store/file/open.js', import.meta.url))});
+    const { openForWriting } = await import(${JSON.stringify(new URL('../../../../build/ledger/store/file/open.js', import.meta.url))});
     const connection = openForWriting(process.argv[1]);
     connection.exec('CREATE TABLE only_in_the_wal (x)');
     process.kill(process.pid, 'SIGKILL');`;
@@ -233,7 +233,7 @@ test.each([
 ])('while another process has the ledger open, although it idles, and %s, a restore is refused', async (_, open) => {
   const { ledgerPath, backup, heads } = await prepare();
   const code = `
-    const { openForWriting, openReader } = await import(${JSON.stringify(new URL('../../../../dist/ledger/store/file/open.js', import.meta.url))});
+    const { openForWriting, openReader } = await import(${JSON.stringify(new URL('../../../../build/ledger/store/file/open.js', import.meta.url))});
     const path = process.argv[1];
     const connection = ${open};
     console.log(connection.prepare('SELECT count(*) FROM runs').pluck().get());

@@ -25,17 +25,17 @@ syncBuiltinESMExports();
 const nowMs = Date.UTC(2026, 2, 20, 12);
 const { signal } = new AbortController();
 if (what === 'export') {
-  const { openForWriting } = await import('../../../../dist/ledger/store/file/open.js');
-  const { sealWorkspace } = await import('../../../../dist/ledger/transfer/moving/seal-workspace.js');
-  const { backupLedger } = await import('../../../../dist/ledger/transfer/backup/backup.js');
+  const { openForWriting } = await import('../../../../build/ledger/store/file/open.js');
+  const { sealWorkspace } = await import('../../../../build/ledger/transfer/moving/seal-workspace.js');
+  const { backupLedger } = await import('../../../../build/ledger/transfer/backup/backup.js');
   const connection = openForWriting(from);
   sealWorkspace(connection, { workspaceId: 'ws-1', by: 'Ada', nowMs });
   connection.close();
   await backupLedger({ ledgerPath: from, target: to, signal });
 } else {
-  const { importFile } = await import('../../../../dist/ledger/transfer/moving/import-file.js');
-  const { chargePeriod } = await import('../../../../dist/ledger/journal/charges/charge-run.js');
-  const { checkMoney } = await import('../../../../dist/ledger/audit/money/verify-money.js');
+  const { importFile } = await import('../../../../build/ledger/transfer/moving/import-file.js');
+  const { chargePeriod } = await import('../../../../build/ledger/journal/charges/charge-run.js');
+  const { checkMoney } = await import('../../../../build/ledger/audit/money/verify-money.js');
   await importFile({ file: from, ledgerPath: to, by: 'Ada', nowMs, signal, price: chargePeriod, checks: [checkMoney] });
 }
 process.send({ steps }, () => process.disconnect());
