@@ -61,6 +61,12 @@ export class Curves {
              ORDER BY run_key LIMIT ${LATEST_RUNS})`,
         )
         .pluck(),
+      endBefore: connection
+        .prepare(
+          `SELECT finished_at FROM runs WHERE workspace_key = ? AND run_key < ? AND status = 'applied'
+           ORDER BY run_key DESC LIMIT 1`,
+        )
+        .pluck(),
       firstPeriod: connection
         .prepare(
           `SELECT p.period_key FROM periods p JOIN tenant_usage u ON u.period_key = p.period_key AND u.tenant_key = ?
@@ -103,6 +109,12 @@ export class Curves {
     const { workspaceKey } = this.sources;
     const finishedAt = this.#statements.ends.get({ runKey, workspaceKey }) as string | null;
     return finishedAt === null ? null : Date.parse(finishedAt);
+  });
+
+  /** When the run before another was published: what that one saw first was used since then. */
+  readonly endBefore = onceEach((runKey: number): number | null => {
+    const finishedAt = this.#statements.endBefore.get(this.sources.workspaceKey, runKey) as string | undefined;
+    return finishedAt === undefined ? null : Date.parse(finishedAt);
   });
 
   /** When the last run before this one was published whose time is known; null when there is none. */

@@ -35,7 +35,7 @@ export const STAGE_RANK: Readonly<Record<Stage, number>> = { pace: 0, certain: 1
 export const RULE_VERSION: Readonly<Record<RuleName, number>> = {
   jump: 5,
   drop: 4,
-  new_spend: 2,
+  new_spend: 3,
   trend: 1,
   budget: 1,
   regression: 2,

@@ -13,7 +13,7 @@ import {
   type Threshold,
   wholeMonth,
 } from '../../rules/measures/threshold.ts';
-import { judgeNewSpend } from '../../rules/new-spend.ts';
+import { judgeNewSpend, newcomerProjection } from '../../rules/new-spend.ts';
 import { judgePace } from '../../rules/pace/pace.ts';
 import { clear, type Judgement, NO_USAGE, type Stage } from '../../rules/rule.ts';
 import { judgeStopped } from '../../rules/stopped.ts';
@@ -101,6 +101,15 @@ export function createTenantJudge({
     });
   };
 
+  /** What a newcomer's open month comes to. */
+  const newcomers = ({ periodKey, tenantKey, current }: TenantFacts): bigint | null => {
+    const { phase } = factsOf(periodKey);
+    const firstRunKey = firstSeenOf.get(periodKey, tenantKey) as number | undefined;
+    const sinceMs = phase.over || firstRunKey === undefined ? null : curves.endBefore(firstRunKey);
+    const usedForMs = Math.min(ageMs(sinceMs, nowMs) ?? 0, phase.elapsedMs);
+    return newcomerProjection((current ?? NO_USAGE).credits, usedForMs, phase.lengthMs - phase.elapsedMs);
+  };
+
   /** The month before jumped itself, and what is used now is no drop against the months before that. */
   const returns = (tenant: TenantFacts): boolean => {
     const own = ownOf(tenant);
@@ -179,7 +188,13 @@ export function createTenantJudge({
         });
       const hopeful = judge(false);
       const had = hopeful.verdict === 'holds' && hadBefore.get(tenant.periodKey - 1, tenant.tenantKey) !== undefined;
-      return observation({ ...subject('new_spend', tenant), judgement: had ? judge(true) : hopeful, threshold: floor });
+      const judgement = had ? judge(true) : hopeful;
+      return observation({
+        ...subject('new_spend', tenant),
+        judgement,
+        threshold: floor,
+        projected: newcomers(tenant),
+      });
     },
     trend(tenant) {
       const facts = factsOf(tenant.periodKey);
