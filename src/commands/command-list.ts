@@ -89,7 +89,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   {
     name: 'rates',
     takes: '',
-    description: 'Take over rate cards, list those in force, and price the recorded history by others.',
+    description: 'Put rate cards into force, list those in force, and price the recorded history by others.',
     load: async () => (await import('./finance/rates.ts')).ratesCommand,
   },
   {

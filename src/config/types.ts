@@ -228,7 +228,7 @@ export interface Config {
   publish: PublishConfig | null;
   /** What the daemon writes for other tools. */
   exports: readonly ExportConfig[];
-  /** The rate cards, as written; null: the configuration says nothing of rates, and imported cards count. */
+  /** The rate cards, as written; null: the configuration says nothing of rates. */
   rates: readonly RateCardText[] | null;
   focus: FocusConfig;
   /** Null: this daemon does every workspace of the configuration. */

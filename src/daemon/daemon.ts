@@ -8,6 +8,7 @@ import { type Scheduler, startScheduler } from '../queue/scheduler.ts';
 import type { SyncQueue } from '../queue/sync-queue.ts';
 import type { StartTicks } from '../queue/ticks.ts';
 import type { Context } from '../wiring/context.ts';
+import { applyConfiguredRates } from './configured-rates.ts';
 import { createDaemonEvents, type DaemonEvents } from './daemon-events.ts';
 import { Deliveries } from './deliveries.ts';
 import { createHealthProbe, type HealthProbe } from './http/probe.ts';
@@ -90,6 +91,7 @@ async function startParts(
 ): Promise<{ queue: SyncQueue; probe: HealthProbe; deliveries: Deliveries }> {
   const { config } = context;
   await context.warm();
+  await applyConfiguredRates(context);
   const { connection } = context.reader();
   const ledgerId = queueId(connection);
   if (queueInUse(connection) !== ledgerId) await (await context.writer()).call('forgetQueueInUse', undefined);

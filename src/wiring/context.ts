@@ -166,9 +166,6 @@ export class Context {
     const reason = strangeLedger(this.reader().connection, path);
     if (reason !== null)
       this.logger.warn({ reason, hint: STRANGE_LEDGER }, 'the ledger is not the one that was here last');
-    const nowMs = this.clock.now();
-    const cards = await writer.call('setCards', { cards: this.config.rates, source: 'configuration', nowMs });
-    if (cards.added + cards.retired > 0) this.logger.info(cards, 'the rate cards of the configuration are in force');
     return writer;
   }
 

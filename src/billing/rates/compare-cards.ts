@@ -1,5 +1,5 @@
 import type { Period } from '../../core/period.ts';
-import { PeriodPricer } from './period-pricer.ts';
+import type { PeriodPricer } from './period-pricer.ts';
 import type { RateCard } from './rate-card.ts';
 
 /** A tenant's recorded credits in one period. */
@@ -21,27 +21,33 @@ export interface CardsComparison {
   months: (Comparison & { period: Period })[];
   /** By the size of the difference, largest first. */
   tenants: (Comparison & { workspaceId: string; tenantId: string })[];
+  /** Whom the other cards leave without a price, of those whom a card fits, and why. */
+  unpriced: { workspaceId: string; tenantId: string; period: Period; why: string }[];
 }
 
-/** Prices recorded usage by the cards in force and by others, by month and by tenant. Usage must come period by period. */
-export function compareCards(
-  usage: Iterable<RecordedUsage>,
-  now: readonly RateCard[],
-  others: readonly RateCard[],
-): CardsComparison {
+/** How the tenants of a workspace and period are priced. */
+export type PricerOf = (workspaceId: string, period: Period) => PeriodPricer<RateCard>;
+
+/** Prices recorded usage as it is and by others, by month and by tenant. Usage must come period by period. */
+export function compareCards(usage: Iterable<RecordedUsage>, now: PricerOf, others: PricerOf): CardsComparison {
   const months = new Map<string, Comparison & { period: Period }>();
   const tenants = new Map<string, Comparison & { workspaceId: string; tenantId: string }>();
+  const unpriced: CardsComparison['unpriced'] = [];
   let scope = '';
   let sides: [PeriodPricer<RateCard>, PeriodPricer<RateCard>] | null = null;
   for (const { workspaceId, tenantId, period, credits } of usage) {
     const ownScope = JSON.stringify([workspaceId, period]);
     if (sides === null || ownScope !== scope) {
-      sides = [new PeriodPricer(now, workspaceId, period), new PeriodPricer(others, workspaceId, period)];
+      sides = [now(workspaceId, period), others(workspaceId, period)];
       scope = ownScope;
     }
     for (const [side, pricer] of sides.entries()) {
       const priced = pricer.price(tenantId, credits, true);
-      if (priced === null) continue;
+      if (priced === null || priced.charge === null) {
+        const why = side === 1 ? pricer.whyUnpriced(tenantId, credits) : null;
+        if (why !== null) unpriced.push({ workspaceId, tenantId, period, why });
+        continue;
+      }
       const { currency } = priced.card;
       const empty = { currency, nowMinor: 0n, otherMinor: 0n };
       const month = held(months, `${period} ${currency}`, { ...empty, period });
@@ -60,6 +66,7 @@ export function compareCards(
   return {
     months: [...months.values()].sort((a, b) => (a.period < b.period ? -1 : a.period > b.period ? 1 : 0)),
     tenants: [...tenants.values()].sort((a, b) => (size(b) > size(a) ? 1 : size(b) < size(a) ? -1 : 0)),
+    unpriced,
   };
 }
 

@@ -2,47 +2,83 @@ import type { Period } from '../../core/period.ts';
 import { matchesPattern } from '../../core/text/patterns.ts';
 import type { RateCard } from './rate-card.ts';
 
-/** Gives the card that prices a tenant of one workspace in one period, or null when none does. */
+/** Gives the card that prices a tenant of one workspace in one period, or null when none does or several fit alike. */
 export type CardChooser<Card extends RateCard = RateCard> = (tenantId: string) => Card | null;
 
 /**
- * Chooses among cards for one workspace and period. The most specific wins: a tenant's id before a pattern, a longer
- * pattern before a shorter one, a pattern before every tenant; then the card of this workspace before one for all; then
- * the latest `fromPeriod`.
+ * Chooses among cards for one workspace and period. A tenant's id comes before every pattern; then counts the priority; then
+ * the more specific: the pattern with more characters beside its stars, with fewer stars, a pattern before every tenant;
+ * then the card of this workspace before one for all; then the latest `fromPeriod`.
  */
 export function chooserFor<Card extends RateCard>(
   cards: readonly Card[],
   workspaceId: string,
   period: Period,
 ): CardChooser<Card> {
-  const fitting = cards
+  const fitting = fittingCards(cards, workspaceId, period);
+  const byId = Map.groupBy(
+    fitting.filter(({ tenant }) => isId(tenant)),
+    ({ tenant }) => tenant,
+  );
+  const others = fitting.filter(({ tenant }) => !isId(tenant));
+  return (tenantId) => {
+    const [best, next] = byId.get(tenantId) ?? firstTwo(others, tenantId);
+    return best === undefined || (next !== undefined && isTied(best, next)) ? null : best;
+  };
+}
+
+/** The cards that fit a tenant alike, so that none of them prices it; empty when there is no tie. */
+export function tiedCards<Card extends RateCard>(
+  cards: readonly Card[],
+  { workspaceId, period, tenantId }: { workspaceId: string; period: Period; tenantId: string },
+): Card[] {
+  const fitting = fittingCards(cards, workspaceId, period).filter((card) => fitsTenant(card, tenantId));
+  const tied = fitting.filter((card) => fitting[0] !== undefined && isTied(fitting[0], card));
+  return tied.length > 1 ? tied : [];
+}
+
+/** The cards of a workspace and period, the one that counts first. */
+function fittingCards<Card extends RateCard>(cards: readonly Card[], workspaceId: string, period: Period): Card[] {
+  return cards
     .filter((card) => card.workspace === null || card.workspace === workspaceId)
     .filter((card) => card.fromPeriod <= period && (card.toPeriod === null || card.toPeriod >= period))
-    .sort(mostSpecificFirst);
-  const byId = new Map<string, Card>();
-  for (const card of fitting) {
-    if (card.tenant !== null && !isPattern(card.tenant) && !byId.has(card.tenant)) byId.set(card.tenant, card);
+    .sort(firstThatCounts);
+}
+
+function firstTwo<Card extends RateCard>(cards: readonly Card[], tenantId: string): Card[] {
+  const first = cards.findIndex((card) => fitsTenant(card, tenantId));
+  const best = cards[first];
+  if (best === undefined) return [];
+  for (let at = first + 1; at < cards.length; at += 1) {
+    const next = cards[at] as Card;
+    if (!isTied(best, next)) break;
+    if (fitsTenant(next, tenantId)) return [best, next];
   }
-  const others = fitting.filter((card) => card.tenant === null || isPattern(card.tenant));
-  return (tenantId) =>
-    byId.get(tenantId) ?? others.find((card) => card.tenant === null || matchesPattern(card.tenant, tenantId)) ?? null;
+  return [best];
 }
 
-function mostSpecificFirst(a: RateCard, b: RateCard): number {
-  return (
-    specificity(b) - specificity(a) ||
-    Number(b.workspace !== null) - Number(a.workspace !== null) ||
-    (a.fromPeriod < b.fromPeriod ? 1 : a.fromPeriod > b.fromPeriod ? -1 : 0) ||
-    // Two patterns of one length: any order will do, as long as it is always the same.
-    (a.name < b.name ? -1 : a.name > b.name ? 1 : 0)
-  );
+function fitsTenant({ tenant }: RateCard, tenantId: string): boolean {
+  return tenant === null || matchesPattern(tenant, tenantId);
 }
 
-function specificity({ tenant }: RateCard): number {
-  if (tenant === null) return -1;
-  return isPattern(tenant) ? tenant.length : Number.MAX_SAFE_INTEGER;
+function isTied(a: RateCard, b: RateCard): boolean {
+  return firstThatCounts(a, b) === 0;
 }
 
-function isPattern(tenant: string): boolean {
-  return tenant.includes('*');
+function firstThatCounts(a: RateCard, b: RateCard): number {
+  const [one, other] = [rankOf(a), rankOf(b)];
+  const differing = one.findIndex((rank, at) => rank !== other[at]);
+  if (differing >= 0) return (other[differing] ?? 0) - (one[differing] ?? 0);
+  return a.fromPeriod < b.fromPeriod ? 1 : a.fromPeriod > b.fromPeriod ? -1 : 0;
+}
+
+/** The larger counts first. */
+function rankOf({ tenant, workspace, priority }: RateCard): number[] {
+  const stars = (tenant ?? '').split('*').length - 1;
+  const characters = tenant === null ? -1 : tenant.length - stars;
+  return [Number(isId(tenant)), priority, characters, -stars, Number(workspace !== null)];
+}
+
+function isId(tenant: string | null): boolean {
+  return tenant?.includes('*') === false;
 }

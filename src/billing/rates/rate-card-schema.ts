@@ -22,6 +22,7 @@ export const rateCardSchema = z
     to_period: period.optional(),
     workspace: word.optional(),
     tenant: word.optional(),
+    priority: z.int().min(-1000).max(1000).optional(),
     currency: word.refine(isCurrency, { error: 'is not a currency of ISO 4217, such as EUR' }),
     included_credits: wholeCredits(0).optional(),
     price_per_credit: decimal.optional(),
@@ -64,7 +65,9 @@ export type RateCardText = z.infer<typeof rateCardSchema>;
 
 /** A list of cards, of which no two leave open which one counts: the same scope from the same period on. */
 export const rateCardsSchema = z.array(rateCardSchema).superRefine((cards, context) => {
-  const scopes = cards.map(({ workspace, tenant, from_period }) => JSON.stringify([workspace, tenant, from_period]));
+  const scopes = cards.map(({ workspace, tenant, from_period, priority = 0 }) =>
+    JSON.stringify([workspace, tenant, from_period, priority]),
+  );
   scopes.forEach((scope, index) => {
     const first = scopes.indexOf(scope);
     if (first === index) return;

@@ -28,6 +28,8 @@ export interface RateCard {
   workspace: string | null;
   /** A tenant's id, or a pattern in which `*` stands for anything; null: every tenant. */
   tenant: string | null;
+  /** Of patterns that fit, and cards for all, the one with the highest counts. */
+  priority: number;
   currency: string;
   includedCredits: number;
   pricing: Pricing;
@@ -46,6 +48,7 @@ export function resolveRateCard(card: RateCardText): RateCard {
     toPeriod: card.to_period ?? null,
     workspace: card.workspace ?? null,
     tenant: card.tenant ?? null,
+    priority: card.priority ?? 0,
     currency: card.currency,
     includedCredits: card.included_credits ?? 0,
     pricing: pricingOf(card),

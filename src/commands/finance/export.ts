@@ -11,8 +11,8 @@ import { readFocusSheet } from '../../reports/statement/focus-sheet.ts';
 import type { Context } from '../../wiring/context.ts';
 import { chooseWorkspace, requireKnownWorkspace } from '../shared/choose-workspace.ts';
 import { type CliContext, examples, plainCommand } from '../shared/cli-context.ts';
+import { noteOtherRates } from './rates.ts';
 import { addSheetOptions, putSheet, type SheetOptions } from './sheet-output.ts';
-import { bringRatesIntoForce } from './statement.ts';
 import { noteNearTenants } from './unknown-tenant.ts';
 
 interface ExportOptions extends SheetOptions {
@@ -57,7 +57,7 @@ export function exportCommand(cli: CliContext): Command {
 }
 
 async function exportView(cli: CliContext, context: Context, view: string, options: ExportOptions): Promise<void> {
-  await bringRatesIntoForce(context);
+  noteOtherRates(cli, context);
   const rows = await putSheet(cli, sheetOfView(context, view, options), { format: options.format, options });
   const { tenant: tenantId, workspace: workspaceId } = options;
   if (rows === 0) noteNearTenants(cli, context.reader().connection, { tenantId, workspaceId });
@@ -84,7 +84,7 @@ async function exportWorkbook(
     );
   }
   if (views.includes('focus')) throw new UsageError('focus is a file of its own', 'export it by itself');
-  await bringRatesIntoForce(context);
+  noteOtherRates(cli, context);
   const { connection } = context.reader();
   connection.exec('BEGIN');
   try {
@@ -102,7 +102,7 @@ async function exportFocus(cli: CliContext, context: Context, options: ExportOpt
   if (options.period === undefined) throw new UsageError('focus needs --period', 'give one, such as --period 2026-02');
   const { id: workspaceId } = chooseWorkspace(context.config, options.workspace);
   const period = parsePeriod(options.period, '--period');
-  await bringRatesIntoForce(context);
+  noteOtherRates(cli, context);
   const { connection } = context.reader();
   // One transaction, so that all rows are of one moment.
   connection.exec('BEGIN');
@@ -118,7 +118,7 @@ async function exportFocus(cli: CliContext, context: Context, options: ExportOpt
     const rows = await putSheet(cli, sheet, { format, options: { ...options, raw: true } });
     if (rows === 0) noteNearTenants(cli, connection, { tenantId, workspaceId });
     if (gaps.unknown.length > 0) cli.note(`the ledger has nothing of ${period}`);
-    if (gaps.unpriced > 0) cli.note(`${gaps.unpriced} tenants have no rate card and are left out`);
+    if (gaps.unpriced > 0) cli.note(`${gaps.unpriced} tenants are priced by no rate card and left out`);
   } finally {
     connection.exec('COMMIT');
   }

@@ -1,45 +1,107 @@
-import { resolve } from 'node:path';
 import { Command } from 'commander';
-import { compareCards } from '../../billing/rates/compare-cards.ts';
-import { resolveRateCard } from '../../billing/rates/rate-card.ts';
-import { loadRates } from '../../config/reading/load-rates.ts';
+import type { RateCardText } from '../../billing/rates/rate-card-schema.ts';
 import { UsageError } from '../../core/errors.ts';
-import { formatMinor } from '../../core/money.ts';
 import { parsePeriod } from '../../core/period.ts';
-import { cardsInForce, type StoredCard } from '../../ledger/journal/charges/card-store.ts';
-import { formatDecimal } from '../../reports/formats/format.ts';
+import { inertText } from '../../core/text/inert-text.ts';
+import {
+  type CardSource,
+  cardsInForce,
+  changeOfCards,
+  type StoredCard,
+} from '../../ledger/journal/charges/card-store.ts';
+import { refuseUnclear } from '../../ledger/journal/charges/set-cards.ts';
 import { renderTable, type TableColumn } from '../../reports/formats/table.ts';
-import { recordedUsage } from '../../reports/queries/recorded-usage.ts';
-import { tenantNames } from '../../reports/queries/tenants.ts';
+import type { Context } from '../../wiring/context.ts';
 import { type CliContext, examples, reportingCommand } from '../shared/cli-context.ts';
 import { firstRows, LIMIT_OPTION } from '../shared/limit.ts';
-import { bringRatesIntoForce } from './statement.ts';
+import { comparisonWith, givenCards, putComparison } from './compare-rates.ts';
 
 export function ratesCommand(cli: CliContext): Command {
   return new Command('rates')
-    .addCommand(importCommand(cli))
+    .addCommand(applyCommand(cli))
     .addCommand(listCommand(cli))
     .addCommand(checkCommand(cli))
-    .addHelpText('after', examples('usage-ledger rates import rates-2026.yml', 'usage-ledger rates list'));
+    .addCommand(clearCommand(cli))
+    .addHelpText('after', examples('usage-ledger rates apply rates-2026.yml', 'usage-ledger rates list'));
 }
 
-function importCommand(cli: CliContext): Command {
-  return reportingCommand('import')
-    .description('Put the cards of a YAML file into force, in place of all others; closed periods keep theirs.')
-    .argument('<file>', 'a file with `rates:` and a list of cards, as in the configuration')
-    .addHelpText('after', examples('usage-ledger rates import rates-2026.yml'))
-    .action((file: string) =>
-      cli.withContext(async (context) => {
-        if (context.config.rates !== null) {
-          throw new UsageError('the configuration has `rates:`', 'change them there, or remove them to import cards');
-        }
-        const cards = loadRates(resolve(cli.io.cwd, file), cli.io.env);
-        const writer = await context.existingWriter();
-        const change = await writer.call('setCards', { cards, source: 'import', nowMs: context.clock.now() });
-        if (cli.json) cli.printJson({ cards: cards.length, ...change });
-        else cli.print(`${cards.length} cards in force: ${change.added} added, ${change.retired} retired`);
+function applyCommand(cli: CliContext): Command {
+  return reportingCommand('apply')
+    .description(
+      'Show what the cards of a file, or of the configuration, would change in place of all others; do it with --yes.',
+    )
+    .argument('[file]', 'a file with `rates:` and a list of cards (default: the configuration)')
+    .option(...YES_OPTION)
+    .addHelpText('after', examples('usage-ledger rates apply rates-2026.yml', 'usage-ledger rates apply --yes'))
+    .action((file: string | undefined, { yes = false }: { yes?: boolean }) =>
+      cli.withContext((context) => {
+        const source = file === undefined ? 'configuration' : 'import';
+        if (file !== undefined) refuseConfigured(context);
+        return putIntoForce(cli, context, { cards: givenCards(cli, context, file), source, yes });
       }),
     );
+}
+
+function clearCommand(cli: CliContext): Command {
+  return reportingCommand('clear')
+    .description('Show what it would change to have no rate card in force; do it with --yes.')
+    .option(...YES_OPTION)
+    .addHelpText('after', examples('usage-ledger rates clear', 'usage-ledger rates clear --yes'))
+    .action(({ yes = false }: { yes?: boolean }) =>
+      cli.withContext((context) => {
+        refuseConfigured(context);
+        return putIntoForce(cli, context, { cards: [], source: 'import', yes });
+      }),
+    );
+}
+
+const YES_OPTION = ['--yes', 'do it; without this it is only shown'] as const;
+
+/** The daemon would put the cards of the configuration into force again with its next start. */
+function refuseConfigured({ config }: Context): void {
+  if (config.rates === null || config.rates.length === 0) return;
+  throw new UsageError('the configuration has `rates:`', 'change them there, or remove them, and try again');
+}
+
+async function putIntoForce(
+  cli: CliContext,
+  context: Context,
+  { cards, source, yes }: { cards: readonly RateCardText[]; source: CardSource; yes: boolean },
+): Promise<void> {
+  refuseUnclear(cards);
+  const change = changeOfCards(context.reader().connection, cards);
+  const isNew = change.added.length + change.retired.length > 0;
+  const comparison = comparisonWith(context, cards, { onlyOpen: true });
+  if (yes && isNew) {
+    const writer = await context.writer();
+    await writer.call('setCards', { cards, source, nowMs: context.clock.now() });
+  }
+  if (cli.json) {
+    cli.printJson({ applied: yes && isNew, cards: cards.length, ...change, ...comparison });
+    return;
+  }
+  if (!isNew) {
+    cli.print('these cards are in force already');
+    return;
+  }
+  for (const name of change.added) cli.print(`+ ${inertText(name)}`);
+  for (const name of change.retired) cli.print(`- ${inertText(name)}`);
+  cli.print('');
+  putComparison(cli, comparison);
+  const words = `closed months keep theirs${comparison.months.length === 0 ? '' : ', open ones are priced anew as above'}`;
+  if (yes) cli.print(`\n${cards.length} cards are in force; ${words}`);
+  else cli.note(`nothing is changed yet: --yes does it; ${words}`);
+}
+
+/** Says when the configuration has other cards than those in force: what only reads puts none into force. */
+export function noteOtherRates(cli: CliContext, context: Context): void {
+  const { rates } = context.config;
+  if (rates === null || rates.length === 0) return;
+  const { added, retired } = changeOfCards(context.reader().connection, rates);
+  if (added.length + retired.length === 0) return;
+  cli.note(
+    'the configuration has other rate cards than those in force: `usage-ledger rates apply` shows the difference',
+  );
 }
 
 type CardRow = ReturnType<typeof cardRow>;
@@ -79,7 +141,7 @@ function listCommand(cli: CliContext): Command {
     .action((options: { period?: string; limit?: number }) =>
       cli.withContext(async (context) => {
         const period = options.period === undefined ? null : parsePeriod(options.period, '--period');
-        await bringRatesIntoForce(context);
+        noteOtherRates(cli, context);
         const all = cardsInForce(context.reader().connection).map(cardRow);
         const fitting = all.filter((card) => period === null || prices(card, period));
         if (all.length === 0) cli.note('no rate card is in force: nothing is charged');
@@ -96,56 +158,18 @@ function prices({ from_period, to_period }: CardRow, period: string): boolean {
   return from_period <= period && (to_period === null || period <= to_period);
 }
 
-/** Tenants that are shown without --json. */
-const SHOWN_TENANTS = 20;
-
 function checkCommand(cli: CliContext): Command {
   return reportingCommand('check')
-    .description('Price the recorded history by the cards of a file beside those in force; nothing is changed.')
-    .argument('<file>', 'a file with `rates:` and a list of cards')
+    .description(
+      'Price the recorded history by the cards of a file, or of the configuration, beside those that hold; nothing is changed.',
+    )
+    .argument('[file]', 'a file with `rates:` and a list of cards (default: the configuration)')
     .addHelpText('after', examples('usage-ledger rates check rates-2027.yml'))
-    .action((file: string) =>
-      cli.withContext(async (context) => {
-        const others = loadRates(resolve(cli.io.cwd, file), cli.io.env).map(resolveRateCard);
-        await bringRatesIntoForce(context);
-        const { connection } = context.reader();
-        const { months, tenants, nameOf } = connection.transaction(() => ({
-          ...compareCards(recordedUsage(connection), cardsInForce(connection), others),
-          nameOf: tenantNames(connection),
-        }))();
-        const monthRows = months.map(({ period, ...sides }) => ({ period, ...amountsOf(sides) }));
-        const tenantRows = tenants
-          .filter(({ nowMinor, otherMinor }) => nowMinor !== otherMinor)
-          .map(({ workspaceId, tenantId, ...sides }) => {
-            const display_name = nameOf(workspaceId, tenantId);
-            return { workspace_id: workspaceId, tenant_id: tenantId, display_name, ...amountsOf(sides) };
-          });
-        if (cli.json) {
-          cli.printJson({ months: monthRows, tenants: tenantRows });
-          return;
-        }
-        cli.print(renderTable(monthRows, [{ key: 'period', header: 'Period' }, ...AMOUNTS], cli.tableOptions));
-        cli.print('');
-        const shown = tenantRows.slice(0, SHOWN_TENANTS);
-        const isNamed = shown.some(({ display_name }) => display_name !== null);
-        const name = isNamed ? [{ key: 'display_name', header: 'Name' } as const] : [];
-        cli.print(renderTable(shown, [{ key: 'tenant_id', header: 'Tenant' }, ...name, ...AMOUNTS], cli.tableOptions));
+    .action((file: string | undefined) =>
+      cli.withContext((context) => {
+        const cards = givenCards(cli, context, file);
+        refuseUnclear(cards);
+        putComparison(cli, comparisonWith(context, cards, { onlyOpen: false }));
       }),
     );
-}
-
-const AMOUNTS = [
-  { key: 'now', header: 'Now', align: 'right', format: formatDecimal },
-  { key: 'other', header: 'With the file', align: 'right', format: formatDecimal },
-  { key: 'difference', header: 'Difference', align: 'right', format: formatDecimal },
-  { key: 'currency', header: '' },
-] as const;
-
-function amountsOf({ currency, nowMinor, otherMinor }: { currency: string; nowMinor: bigint; otherMinor: bigint }) {
-  return {
-    currency,
-    now: formatMinor(nowMinor, currency),
-    other: formatMinor(otherMinor, currency),
-    difference: formatMinor(otherMinor - nowMinor, currency),
-  };
 }

@@ -20,9 +20,9 @@ import { chooseWorkspace } from '../shared/choose-workspace.ts';
 import { type CliContext, EXIT, examples, reportingCommand } from '../shared/cli-context.ts';
 import { readCsvFile } from '../shared/csv-file.ts';
 import { withStopSignal } from '../shared/stop-signal.ts';
+import { noteOtherRates } from './rates.ts';
 import { invoiceSide, ledgerSide, type MappedColumns, serviceSide } from './reconcile-sides.ts';
 import { addSheetOptions, chosenFormat, putSheet, putTable, putText, type SheetOptions } from './sheet-output.ts';
-import { bringRatesIntoForce } from './statement.ts';
 
 interface ReconcileOptions extends SheetOptions, MappedColumns {
   period: string;
@@ -132,7 +132,7 @@ async function compare(
   if (options.saveMapping !== undefined) {
     await writeTextFile(resolve(cli.io.cwd, options.saveMapping), [stringify(mappingOf(options))]);
   }
-  await bringRatesIntoForce(context);
+  noteOtherRates(cli, context);
   const { connection } = context.reader();
   const request = { workspaceId: workspace.id, period, nowMs: context.clock.now() };
   const statement = connection.transaction(() => readStatement(connection, request))();

@@ -7,7 +7,7 @@ import { readPageData } from '../../reports/queries/page-data.ts';
 import type { Context } from '../../wiring/context.ts';
 import { chooseWorkspace } from '../shared/choose-workspace.ts';
 import { type CliContext, examples, plainCommand } from '../shared/cli-context.ts';
-import { bringRatesIntoForce } from './statement.ts';
+import { noteOtherRates } from './rates.ts';
 
 interface ReportOptions {
   period?: string;
@@ -30,7 +30,7 @@ export function reportCommand(cli: CliContext): Command {
 async function writeReport(cli: CliContext, context: Context, options: ReportOptions): Promise<void> {
   const period = options.period === undefined ? undefined : parsePeriod(options.period, '--period');
   const { id: workspaceId, alerts } = chooseWorkspace(context.config, options.workspace);
-  await bringRatesIntoForce(context);
+  noteOtherRates(cli, context);
   const { connection } = context.reader();
   const request = { workspaceId, period, nowMs: context.clock.now(), budgets: alerts.budgets ?? [] };
   const data = connection.transaction(() => readPageData(connection, request))();

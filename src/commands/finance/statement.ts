@@ -17,6 +17,7 @@ import { lineWords, priceWords, STATE_WORDS, statementHtml } from '../../reports
 import type { Context } from '../../wiring/context.ts';
 import { chooseWorkspace } from '../shared/choose-workspace.ts';
 import { type CliContext, EXIT, examples, reportingCommand } from '../shared/cli-context.ts';
+import { noteOtherRates } from './rates.ts';
 import {
   addSheetOptions,
   chosenFormat,
@@ -68,7 +69,7 @@ async function showStatement(
   const format = chosenFormat(options, 'table');
   const period = parsePeriod(text);
   const { id: workspaceId } = chooseWorkspace(context.config, options.workspace);
-  await bringRatesIntoForce(context);
+  noteOtherRates(cli, context);
   const { connection } = context.reader();
   const request = { workspaceId, period, tenantId: options.tenant, nowMs: context.clock.now() };
   const statement = connection.transaction(() => readStatement(connection, request))();
@@ -93,11 +94,6 @@ async function showStatement(
   else await putTable(cli, '', options);
 }
 
-/** The ledger learns of cards in the configuration when it is opened for writing; without any nothing is written. */
-export async function bringRatesIntoForce(context: Context): Promise<void> {
-  if (context.config.rates !== null) await context.existingWriter();
-}
-
 /** A line as tables and CSV show it. */
 interface StatementRow {
   workspace_id: string;
@@ -106,7 +102,7 @@ interface StatementRow {
   tenant_id: string;
   display_name: string | null;
   external_ref: string | null;
-  /** `unpriced`: the tenant has no rate card. */
+  /** `unpriced`: no rate card prices the tenant. */
   kind: string;
   tier: number | null;
   credits: bigint | null;

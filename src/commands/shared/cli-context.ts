@@ -36,7 +36,14 @@ export class StoppedError extends AppError {
 }
 
 /** Codes of errors that only another command line or configuration can help. */
-const MISUSE: readonly string[] = ['usage', 'config', 'bad_period', 'unknown_workspace', 'unknown_channel'];
+const MISUSE: readonly string[] = [
+  'usage',
+  'config',
+  'bad_period',
+  'unknown_workspace',
+  'unknown_channel',
+  'unclear_cards',
+];
 
 /** A stream for words: results go to stdout, everything else to stderr. */
 export interface TextOutput {

@@ -61,12 +61,13 @@ http:                                  # health, metrics and queue pages of the 
 #     version: "1.3"                   # 1.2 | 1.3, of FOCUS
 #     after: close
 
-# rates:                               # what credits cost; absent: the cards of \`usage-ledger rates import\`
+# rates:                               # what credits cost; absent: the cards in force stay, see \`usage-ledger rates\`
 #   - name: standard
 #     from_period: 2026-01             # priced from this month on; to_period: the last one
 #     # to_period: 2026-12
 #     # workspace: ws-123              # without it: every workspace
 #     # tenant: acme-*                 # an id or a pattern, the most specific card wins; without it: every tenant
+#     # priority: 1                    # which of two patterns counts that both fit
 #     currency: EUR
 #     price_per_credit: "0.0125"       # decimals in quotes, exact; instead of it one of the following
 #     # graduated:                     # each tier at its own price; volume: all at that of the tier it reaches

@@ -12,3 +12,23 @@ export function matchesPattern(pattern: string, text: string): boolean {
   }
   return text.length - tail.length >= from && text.endsWith(tail);
 }
+
+/** True when whatever fits `narrow` fits `wide`: its stars can stand for anything, so only a star of the other takes them. */
+export function includesPattern(wide: string, narrow: string): boolean {
+  return matchesPattern(wide, narrow.replaceAll('*', '\0'));
+}
+
+/** True when some text fits both patterns. */
+export function patternsOverlap(a: string, b: string): boolean {
+  const seen = new Set<number>();
+  const meet = (at: number, bt: number): boolean => {
+    const place = at * (b.length + 1) + bt;
+    if (seen.has(place)) return false;
+    seen.add(place);
+    if (at === a.length && bt === b.length) return true;
+    if (a[at] === '*') return meet(at + 1, bt) || (bt < b.length && meet(at, bt + 1));
+    if (b[bt] === '*') return meet(at, bt + 1) || (at < a.length && meet(at + 1, bt));
+    return at < a.length && a[at] === b[bt] && meet(at + 1, bt + 1);
+  };
+  return meet(0, 0);
+}

@@ -47,7 +47,7 @@ function creditsSection({ months, credits, requests }: TenantPageData, charts: C
 }
 
 function linesSection({ lines }: TenantPageData): string {
-  if (lines.length === 0) return section('What it is billed', '<p>It has no rate card.</p>');
+  if (lines.length === 0) return section('What it is billed', '<p>No rate card prices it.</p>');
   const rows = lines.map(({ kind, credits, amount, currency, card }): Cell[] => [
     kind,
     credits,

@@ -12,9 +12,10 @@ export interface RecordedUsageRow {
 /** The usage that is not withdrawn, workspace by workspace and period by period, one row at a time. */
 export function recordedUsage(
   connection: LedgerConnection,
-  { workspaceId, period }: { workspaceId?: string; period?: string } = {},
+  { workspaceId, period, isClosed }: { workspaceId?: string; period?: string; isClosed?: boolean } = {},
 ): IterableIterator<RecordedUsageRow> {
-  const { where, values } = whereClause({ workspace_id: workspaceId, period });
+  const state = isClosed === undefined ? undefined : isClosed ? 'closed' : ['open', 'settling'];
+  const { where, values } = whereClause({ workspace_id: workspaceId, period, state });
   return connection
     .prepare(
       `SELECT workspace_id AS workspaceId, tenant_id AS tenantId, period, credits_used AS credits

@@ -19,9 +19,9 @@ export const STATE_WORDS = {
   closed: 'closed',
 } as const;
 
-/** What a line is for, in words. `unpriced` is the line of a tenant without a rate card. */
+/** What a line is for, in words. `unpriced` is the line of a tenant that no rate card prices. */
 export function lineWords({ kind, tier, corrects_period }: Line): string {
-  if (kind === 'unpriced') return 'no rate card';
+  if (kind === 'unpriced') return 'not priced';
   if (kind === 'correction') return `correction of ${corrects_period}`;
   if (kind !== 'usage') return kind;
   return tier === 0 ? 'included' : `usage, tier ${tier}`;
@@ -102,7 +102,7 @@ ${projection}<div class="scroll" tabindex="0" role="region" aria-label="Lines of
 <table>
 <thead><tr><th scope="col">Line</th><th scope="col" class="number">Credits</th><th scope="col" class="number">Price</th><th scope="col" class="number">Amount</th></tr></thead>
 <tbody>
-${tenant.lines.length === 0 ? '<tr><td colspan="4">no rate card</td></tr>\n' : tenant.lines.map(lineRow).join('')}</tbody>
+${tenant.lines.length === 0 ? '<tr><td colspan="4">not priced</td></tr>\n' : tenant.lines.map(lineRow).join('')}</tbody>
 <tfoot>
 ${sums}</tfoot>
 </table>

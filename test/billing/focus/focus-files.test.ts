@@ -25,7 +25,7 @@ async function createCorrected(): Promise<World> {
   const world = await createWorld({ ...FIRST, usage: USAGE });
   await world.run('migrate');
   writeFileSync(join(world.folder, 'rates.yml'), stringify({ rates: CARDS }));
-  expect((await world.run('rates', 'import', 'rates.yml')).err).toBe('');
+  expect((await world.run('rates', 'apply', 'rates.yml', '--yes')).err).toBe('');
   await world.run('sync');
   writeFileSync(join(world.folder, 'names.csv'), 'tenant_id,display_name\nacme,"Acme, ""the"" Corp; =2+2"\n');
   expect((await world.run('tenants', 'import', 'names.csv')).code).toBe(0);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { chooserFor } from '../../../src/billing/rates/rate-book.ts';
+import { chooserFor, tiedCards } from '../../../src/billing/rates/rate-book.ts';
 import { type RateCard, resolveRateCard } from '../../../src/billing/rates/rate-card.ts';
 import { rateCardSchema, rateCardsSchema } from '../../../src/billing/rates/rate-card-schema.ts';
 
@@ -32,6 +32,37 @@ describe('the card in force', () => {
     expect(chosen(cards, 'apple')).toBe('a*');
     expect(chosen(cards, 'globex')).toBe('here');
     expect(chosen(cards, 'globex', { workspace: 'ws-3' })).toBe('all');
+  });
+
+  test('is the one with the highest priority among patterns, but an id beats them all', () => {
+    const ranked = [
+      card('north', { tenant: 'north-*' }),
+      card('resellers', { tenant: '*-reseller', priority: 1 }),
+      card('campaign', { priority: 2, toPeriod: '2026-04' }),
+      card('own', { tenant: 'north-1-reseller' }),
+    ];
+    expect(chosen(ranked, 'north-1-reseller')).toBe('own');
+    expect(chosen(ranked, 'north-2-reseller')).toBe('campaign');
+    expect(chosen(ranked, 'north-2-reseller', { period: '2026-05' })).toBe('resellers');
+    expect(chosen(ranked, 'north-2', { period: '2026-05' })).toBe('north');
+  });
+
+  test('is none where two fit alike, whatever their names, and they are named; an id is no match for a pattern as long', () => {
+    const tied = [card('a', { tenant: 'ab*' }), card('b', { tenant: '*cd' }), card('id', { tenant: 'acd' })];
+    for (const some of [tied, [...tied].reverse()]) {
+      expect(chosen(some, 'abcd')).toBe(null);
+      const found = tiedCards(some, { workspaceId: 'ws-1', period: '2026-03', tenantId: 'abcd' });
+      expect(found.map(({ name }) => name).sort()).toEqual(['a', 'b']);
+      expect(chosen(some, 'abc')).toBe('a');
+      expect(chosen(some, 'acd')).toBe('id');
+      expect(tiedCards(some, { workspaceId: 'ws-1', period: '2026-03', tenantId: 'acd' })).toEqual([]);
+    }
+  });
+
+  test('is the more specific of two patterns, not the longer text', () => {
+    const patterns = [card('wide', { tenant: 'a*b*' }), card('narrow', { tenant: 'ab*' })];
+    expect(chosen(patterns, 'abc')).toBe('narrow');
+    expect(chosen(patterns, 'a-b')).toBe('wide');
   });
 
   test('does not depend on the order in which the cards are written', () => {

@@ -65,7 +65,7 @@ it('prices a change of a closed month by the cards of its close', async () => {
   await world.run('sync');
   expect((await world.run('close', '2026-01', '--by', 'Ada')).code).toBe(0);
   writeFileSync(join(world.folder, 'rates.yml'), stringify({ rates: [{ ...CARD, price_per_credit: '5' }] }));
-  expect((await world.run('rates', 'import', 'rates.yml')).code).toBe(0);
+  expect((await world.run('rates', 'apply', 'rates.yml', '--yes')).code).toBe(0);
   world.sandbox.workspace('ws-1').set({ tenantId: 't-1', period: '2026-01', credits: 12_000, requests: 10 });
   await world.run('sync');
 
@@ -110,7 +110,7 @@ async function worldOf(names: Record<string, string | null>): Promise<World> {
   writeFileSync(join(world.folder, 'names.csv'), ['tenant_id,display_name', ...lines, ''].join('\n'));
   if (lines.length > 0) expect((await world.run('tenants', 'import', 'names.csv')).code).toBe(0);
   writeFileSync(join(world.folder, 'rates.yml'), stringify({ rates: [CARD] }));
-  expect((await world.run('rates', 'import', 'rates.yml')).code).toBe(0);
+  expect((await world.run('rates', 'apply', 'rates.yml', '--yes')).code).toBe(0);
   for (const tenantId of ids) {
     world.sandbox.workspace('ws-1').set({ tenantId, period: '2026-02', credits: 50_000, requests: 30 });
   }

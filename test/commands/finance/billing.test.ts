@@ -14,7 +14,7 @@ async function createBilled(cards: object[] = [CARD]): Promise<World> {
   const world = await createWorld({ ...FIRST, usage: USAGE });
   await world.run('migrate');
   writeFileSync(join(world.folder, 'rates.yml'), stringify({ rates: cards }));
-  expect((await world.run('rates', 'import', 'rates.yml')).err).toBe('');
+  expect((await world.run('rates', 'apply', 'rates.yml', '--yes')).err).toBe('');
   await world.run('sync');
   world.clock.nowMs = NOON + 13 * HOUR;
   await world.run('sync');
@@ -22,10 +22,10 @@ async function createBilled(cards: object[] = [CARD]): Promise<World> {
 }
 
 describe('rates', () => {
-  it('are imported, listed, and left as they are when they are imported again', async () => {
+  it('are put into force, listed, and left as they are when they are applied again', async () => {
     const world = await createBilled();
     expect((await world.run('rates', 'list')).out).toMatch(/standard +2025-12 +all +all +EUR +graduated +import/);
-    expect((await world.run('rates', 'import', 'rates.yml')).out).toBe('1 cards in force: 0 added, 0 retired\n');
+    expect((await world.run('rates', 'apply', 'rates.yml', '--yes')).out).toBe('these cards are in force already\n');
     expect(world.query("SELECT tenant_id, amount_minor FROM finance_charges WHERE period = '2026-01'")).toEqual([
       { tenant_id: 'acme', amount_minor: 1500 },
       { tenant_id: 'globex', amount_minor: 2500 },
@@ -53,7 +53,7 @@ describe('rates', () => {
       { ...CARD, currency: 'EURO', from_period: '2026-13' },
     ];
     writeFileSync(join(world.folder, 'wrong.yml'), stringify({ rates: wrong }));
-    const { code, err } = await world.run('rates', 'import', 'wrong.yml');
+    const { code, err } = await world.run('rates', 'apply', 'wrong.yml', '--yes');
     expect(code).toBe(2);
     expect(err).toContain('rates[0].price_per_credit: must be text, not a fraction');
     expect(err).toContain('rates[1].currency: is not a currency of ISO 4217');
@@ -61,10 +61,11 @@ describe('rates', () => {
     expect((await world.run('rates', 'list')).out).toContain('standard');
   });
 
-  it('in the configuration come into force with the next command, take the place of imported ones, and go with it', async () => {
+  it('come into force from the configuration as an act, with amounts as people and machines read them', async () => {
     const world = await createBilled();
     const workspaces = [workspaceSettings(world.sandbox, FIRST)];
     world.configure({ workspaces, rates: [{ ...CARD, name: 'own', price_per_credit: '1' }] });
+    expect((await world.run('rates', 'apply', '--yes')).code).toBe(0);
     const statement = ['statement', '2026-01', '--tenant', 'acme'];
     expect((await world.run(...statement)).out).toContain('total 1,000.00 EUR');
     const html = (await world.run(...statement, '--format', 'html')).out;
@@ -75,11 +76,6 @@ describe('rates', () => {
     const page = readFileSync(join(world.folder, 'page.html'), 'utf8');
     expect(page).toMatch(/<span>\d{1,3}(,\d{3})+\.\d\d</);
     expect(page).not.toMatch(/<span>-?\d{4,}\.\d\d</);
-    expect((await world.run('rates', 'import', 'rates.yml')).code).toBe(2);
-    world.configure({ workspaces });
-    await world.run('sync');
-    expect((await world.run('rates', 'list')).err).toContain('no rate card is in force');
-    expect(world.query('SELECT * FROM finance_charges')).toEqual([]);
   });
 
   it('of a file are tried on the history: by month and by the tenants that gain or lose most', async () => {
@@ -113,9 +109,10 @@ describe('rates', () => {
           difference: '15.00',
         },
       ],
+      unpriced: [],
     });
     const { out: table } = await world.run('rates', 'check', 'dearer.yml');
-    expect(table).toContain('With the file');
+    expect(table).toContain('With these cards');
     expect(table).toMatch(/^acme +Acme & Sons +77\.50 +120\.00 +42\.50/m);
   });
 });
@@ -156,7 +153,7 @@ describe('statement', () => {
     await world.run('close', '2026-01', '--by', 'Ada');
     world.sandbox.workspace('ws-1').set({ tenantId: 'acme', period: '2026-01', credits: 3000, requests: 10 });
     writeFileSync(join(world.folder, 'dear.yml'), stringify({ rates: [{ ...CARD, price_per_credit: '9' }] }));
-    await world.run('rates', 'import', 'dear.yml');
+    await world.run('rates', 'apply', 'dear.yml', '--yes');
     await world.run('sync');
     const { out } = await world.run('statement', '2026-02', '--format', 'csv');
     expect(out).toContain('acme,,,correction,,2000,,,22.50,EUR,standard,2026-01');
@@ -164,7 +161,7 @@ describe('statement', () => {
 
   it('says of a tenant without a rate card that it has none', async () => {
     const world = await createBilled([{ ...CARD, tenant: 'globex' }]);
-    expect((await world.run('statement', '2026-01')).out).toMatch(/acme +no rate card +1,000/);
+    expect((await world.run('statement', '2026-01')).out).toMatch(/acme +not priced +1,000/);
   });
 
   it('refuses a period that the ledger does not know, and contradictions', async () => {

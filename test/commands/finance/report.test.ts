@@ -19,7 +19,7 @@ async function createReported(): Promise<World> {
   const world = await createWorld({ ...FIRST, usage: USAGE });
   await world.run('migrate');
   writeFileSync(join(world.folder, 'rates.yml'), stringify({ rates: [CARD] }));
-  await world.run('rates', 'import', 'rates.yml');
+  await world.run('rates', 'apply', 'rates.yml', '--yes');
   await world.run('sync');
   writeFileSync(join(world.folder, 'names.csv'), `tenant_id,display_name\ng,<b onclick=x>Gee & Co\n`);
   await world.run('tenants', 'import', 'names.csv');

@@ -16,7 +16,7 @@ async function createClosed(): Promise<World> {
   const world = await createWorld({ ...FIRST, usage: USAGE });
   await world.run('migrate');
   writeFileSync(join(world.folder, 'rates.yml'), stringify({ rates: [CARD] }));
-  await world.run('rates', 'import', 'rates.yml');
+  await world.run('rates', 'apply', 'rates.yml', '--yes');
   await world.run('sync');
   writeFileSync(join(world.folder, 'names.csv'), 'tenant_id,display_name,external_ref\nacme,=Acme <b>,K-1\n');
   await world.run('tenants', 'import', 'names.csv');

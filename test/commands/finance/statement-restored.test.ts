@@ -36,7 +36,7 @@ async function createClosed(): Promise<World> {
 
 async function putCard(world: World, card: object): Promise<void> {
   writeFileSync(join(world.folder, 'rates.yml'), stringify({ rates: [card] }));
-  expect((await world.run('rates', 'import', 'rates.yml')).code).toBe(0);
+  expect((await world.run('rates', 'apply', 'rates.yml', '--yes')).code).toBe(0);
 }
 
 async function putNames(world: World, csv: string): Promise<void> {

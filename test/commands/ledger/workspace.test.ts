@@ -128,8 +128,10 @@ test('what cannot become one history is refused with its remedy, and nothing is 
     ...only('ws-2'),
     rates: [{ name: 'other', from_period: '2025-11', currency: 'EUR', price_per_credit: '1' }],
   });
+  await run(world, 'rates', 'apply', '--yes');
   await expectRefused(/the rate cards in force here are not those/, 'moved.db');
   become(world, 'new', { ...only('ws-2') });
+  await run(world, 'rates', 'clear', '--yes');
 
   copyFileSync(join(world.folder, 'moved.db'), join(world.folder, 'altered.db'));
   const altered = new Database(join(world.folder, 'altered.db'));

@@ -54,6 +54,8 @@ test('an exported workspace is imported with its history: all views over all led
   onTestFinished(() => client.close());
   const ws2 = world.sandbox.workspace('ws-2');
   become('old', 'ws-1', 'ws-2');
+  await run(world, 'migrate');
+  await run(world, 'rates apply --yes');
   await run(world, 'sync');
   await run(world, 'close 2025-12 --workspace ws-2 --force --by Ada');
   ws2.set({ tenantId: 'acme', period: '2025-12', credits: 65, requests: 10 });
@@ -79,6 +81,8 @@ test('an exported workspace is imported with its history: all views over all led
   expect((await shownOf(client, 'ws-2')).finance_usage).toEqual(before.finance_usage);
   expect(await replicaTotals(client)).toEqual(expectedTotals(world));
   become('new', 'ws-2');
+  await run(world, 'migrate');
+  await run(world, 'rates apply --yes');
   const imported = parseJson(
     await run(world, `workspace import moved.db --expect-head ${exported.head_digest} --json`),
   );

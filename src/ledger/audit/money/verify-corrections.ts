@@ -1,6 +1,5 @@
-import { PeriodPricer } from '../../../billing/rates/period-pricer.ts';
+import { isStorable, PeriodPricer } from '../../../billing/rates/period-pricer.ts';
 import { cardsAt, type StoredCard } from '../../journal/charges/card-store.ts';
-import { isStorable } from '../../journal/charges/charge-writer.ts';
 import type { LedgerConnection } from '../../store/file/open.ts';
 import { ENTRY_KINDS, periodOfKey } from '../../store/schema/keys.ts';
 
@@ -74,7 +73,7 @@ function chargedBy(adjustment: CheckedAdjustment, pricer: PeriodPricer<StoredCar
   const wasPresent = kind !== BigInt(ENTRY_KINDS.opened) && kind !== BigInt(ENTRY_KINDS.restored);
   const before = pricer.price(tenantId, creditsAfter - creditsDelta, wasPresent);
   const after = pricer.price(tenantId, creditsAfter, kind !== BigInt(ENTRY_KINDS.withdrawn));
-  if (before === null || after === null) return null;
+  if (before?.charge == null || after?.charge == null) return null;
   const amountMinor = after.charge.amountMinor - before.charge.amountMinor;
   if (amountMinor === 0n && creditsDelta === 0n) return null;
   const storable = isStorable(amountMinor) ? amountMinor : null;

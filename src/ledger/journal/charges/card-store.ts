@@ -11,7 +11,7 @@ import { movedLinks } from '../../store/schema/workspace-tables.ts';
 import { headOfChain } from '../runs/digest.ts';
 
 /**
- * Where cards come from. Those of the configuration take the place of all others; `moved N` came with a workspace from another
+ * Where cards come from: the configuration, or a file (`import`); `moved N` came with a workspace from another
  * ledger, and hold for the links that came along, see `moved_links`.
  */
 export type CardSource = 'configuration' | 'import' | `moved ${number}`;
@@ -50,21 +50,34 @@ function readCards(connection: LedgerConnection, isWanted: SQL | undefined): Car
 
 type CardRow = typeof rateCards.$inferSelect;
 
+/** By name, what comes into force and what goes out of it when these cards take the place of all that are in force. */
+export function changeOfCards(
+  connection: LedgerConnection,
+  cards: readonly RateCardText[],
+): { added: string[]; retired: string[] } {
+  const { added, retired } = compareWithForce(connection, cards);
+  return { added: added.map(([, { name }]) => name), retired: retired.map(({ name }) => name) };
+}
+
+function compareWithForce(connection: LedgerConnection, cards: readonly RateCardText[]) {
+  const wanted = new Map(cards.map((card) => [digestOf(card), card]));
+  const held = readCards(connection, isNull(rateCards.retiredAfterSeq));
+  const digests = new Set(held.map(({ digest }) => digest));
+  return {
+    added: [...wanted].filter(([digest]) => !digests.has(digest)),
+    retired: held.filter(({ digest }) => !wanted.has(digest)),
+  };
+}
+
 /**
  * Makes these the cards in force: new ones are added, those that say something else or are gone go out of force. Returns
- * how many were added and retired; nothing is written when they are in force already. Null is no set of cards: those of
- * the source go, all others stay.
+ * how many were added and retired; nothing is written when they are in force already, wherever they came from.
  */
 export function replaceCards(
   connection: LedgerConnection,
-  { cards, source, nowMs }: { cards: readonly RateCardText[] | null; source: CardSource; nowMs: number },
+  { cards, source, nowMs }: { cards: readonly RateCardText[]; source: CardSource; nowMs: number },
 ): { added: number; retired: number } {
-  const wanted = new Map((cards ?? []).map((card) => [digestOf(card), card]));
-  const held = readCards(connection, isNull(rateCards.retiredAfterSeq));
-  const kept = new Set(held.filter((card) => card.source === source && wanted.has(card.digest)));
-  const retired = held.filter((card) => !kept.has(card) && (cards !== null || card.source === source));
-  const keptDigests = new Set([...kept].map(({ digest }) => digest));
-  const added = [...wanted].filter(([digest]) => !keptDigests.has(digest));
+  const { added, retired } = compareWithForce(connection, cards);
   if (added.length === 0 && retired.length === 0) return { added: 0, retired: 0 };
   const { seq } = headOfChain(connection);
   const at = isoTime(nowMs);

@@ -1,4 +1,5 @@
 import { PeriodPricer } from '../../../billing/rates/period-pricer.ts';
+import type { Period } from '../../../core/period.ts';
 import type { LedgerConnection } from '../../store/file/open.ts';
 import { query } from '../../store/query.ts';
 import { chargeLines, charges } from '../../store/schema/billing-tables.ts';
@@ -49,10 +50,20 @@ export function chargeRun({ connection, run, lastEntryIdBefore, changedPeriods }
   bookCorrections(connection, { runKey: run.runKey });
 }
 
-/** Prices all periods that are not closed anew: the cards have changed. */
-export function chargeOpenPeriods(connection: LedgerConnection): void {
+/** A period of a workspace, by the names that people have for them. */
+export interface PricedPeriod {
+  workspaceId: string;
+  period: Period;
+}
+
+/** Prices all periods that are not closed anew, and gives them: the cards have changed. */
+export function chargeOpenPeriods(connection: LedgerConnection): PricedPeriod[] {
   const open = query(connection).select().from(periods).where(isNull(periods.closedSeq));
-  for (const { periodKey } of open.orderBy(asc(periods.periodKey)).all()) chargePeriod(connection, periodKey);
+  const found = open.orderBy(asc(periods.periodKey)).all();
+  return found.map(({ periodKey, period }) => {
+    chargePeriod(connection, periodKey);
+    return { workspaceId: workspaceOf(connection, periodKey).workspaceId, period };
+  });
 }
 
 /** Prices a period that is not closed anew, such as one that has been reopened. */

@@ -1,5 +1,4 @@
 import type { PeriodPricer } from '../../../billing/rates/period-pricer.ts';
-import { LARGEST_FIGURE } from '../../../core/figure.ts';
 import type { LedgerConnection } from '../../store/file/open.ts';
 import type { StoredCard } from './card-store.ts';
 
@@ -37,23 +36,15 @@ export class ChargeWriter {
     this.#deleteLines.run(periodKey, tenantKey);
   }
 
-  /** Adds the charge of a key that has none. An amount beyond 64 bits is kept as unknown, without lines. */
+  /** Adds the charge of a key that has none. One that cannot be priced is kept as unknown, without lines. */
   add(key: PricedKey, pricer: PeriodPricer<StoredCard>): void {
     const priced = pricer.price(key.tenantId, key.credits, !key.withdrawn);
     if (priced === null) return;
     const { card, charge } = priced;
     const { periodKey, tenantKey } = key;
-    const fits =
-      charge.amountMinor <= LARGEST_FIGURE && charge.lines.every(({ amountMinor }) => isStorable(amountMinor));
-    this.#insert.run(periodKey, tenantKey, card.cardKey, key.credits, fits ? charge.amountMinor : null);
-    if (!fits) return;
-    charge.lines.forEach(({ kind, tier, credits, unitCredits, unitPrice, amountMinor }, index) => {
+    this.#insert.run(periodKey, tenantKey, card.cardKey, key.credits, charge?.amountMinor ?? null);
+    charge?.lines.forEach(({ kind, tier, credits, unitCredits, unitPrice, amountMinor }, index) => {
       this.#insertLine.run(periodKey, tenantKey, index + 1, kind, tier, credits, unitCredits, unitPrice, amountMinor);
     });
   }
-}
-
-/** True for an amount that a row can hold. */
-export function isStorable(amountMinor: bigint): boolean {
-  return amountMinor <= LARGEST_FIGURE && amountMinor >= -LARGEST_FIGURE;
 }

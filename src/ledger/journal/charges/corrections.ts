@@ -1,4 +1,4 @@
-import { PeriodPricer } from '../../../billing/rates/period-pricer.ts';
+import { isStorable, PeriodPricer } from '../../../billing/rates/period-pricer.ts';
 import type { LedgerConnection } from '../../store/file/open.ts';
 import { inserter, query } from '../../store/query.ts';
 import { chargeCorrections } from '../../store/schema/billing-tables.ts';
@@ -8,7 +8,6 @@ import { ENTRY_KINDS, periodOfKey } from '../../store/schema/keys.ts';
 import { usageEntries } from '../../store/schema/usage-tables.ts';
 import { findPeriod, tenantIdOf, workspaceOf } from '../../store/subjects.ts';
 import { cardsAt, type StoredCard } from './card-store.ts';
-import { isStorable } from './charge-writer.ts';
 
 const insertCorrection = inserter(chargeCorrections);
 
@@ -36,7 +35,7 @@ export function bookCorrections(connection: LedgerConnection, { runKey }: { runK
     const wasPresent = kind !== ENTRY_KINDS.opened && kind !== ENTRY_KINDS.restored;
     const before = pricer.price(tenantId, creditsAfter - creditsDelta, wasPresent);
     const after = pricer.price(tenantId, creditsAfter, kind !== ENTRY_KINDS.withdrawn);
-    if (before === null || after === null) continue;
+    if (before?.charge == null || after?.charge == null) continue;
     const amountMinor = after.charge.amountMinor - before.charge.amountMinor;
     if (amountMinor === 0n && creditsDelta === 0n) continue;
     insert({

@@ -18,16 +18,24 @@ export type CreditPricer = (
 export function creditPricer(connection: LedgerConnection, workspaceId: string): CreditPricer {
   let isPriced: boolean | null = null;
   const pricers = new Map<Period, PeriodPricer<StoredCard>>();
-  const cardsOf = (period: Period): StoredCard[] => {
-    const closedSeq = findPeriodOf(connection, workspaceId, period)?.closedSeq ?? null;
-    return closedSeq === null ? cardsInForce(connection) : cardsAt(connection, closedSeq);
-  };
   return (tenantId, period, credits) => {
     isPriced ??= hasCards(connection);
     if (!isPriced) return null;
-    const pricer = pricers.get(period) ?? new PeriodPricer(cardsOf(period), workspaceId, period);
+    const pricer = pricers.get(period) ?? pricerOfPeriod(connection, workspaceId, period);
     pricers.set(period, pricer);
     const priced = pricer.price(tenantId, credits, true);
-    return priced === null ? null : { currency: priced.card.currency, amountMinor: priced.charge.amountMinor };
+    if (priced === null || priced.charge === null) return null;
+    return { currency: priced.card.currency, amountMinor: priced.charge.amountMinor };
   };
+}
+
+/** Prices a period by the cards of its close, or while it is not closed by those in force. */
+export function pricerOfPeriod(
+  connection: LedgerConnection,
+  workspaceId: string,
+  period: Period,
+): PeriodPricer<StoredCard> {
+  const closedSeq = findPeriodOf(connection, workspaceId, period)?.closedSeq ?? null;
+  const cards = closedSeq === null ? cardsInForce(connection) : cardsAt(connection, closedSeq);
+  return new PeriodPricer(cards, workspaceId, period);
 }

@@ -120,6 +120,6 @@ function requireSameCards(connection: LedgerConnection, origin: LedgerConnection
   };
   if (inForce(origin) === inForce(connection)) return;
   throw new LedgerError('other_rate_cards', 'the rate cards in force here are not those of the ledger in the file', {
-    hint: 'give both hosts the same `rates:`, or `usage-ledger rates import` here what the other one has, then try again',
+    hint: 'put the same cards into force here, by `usage-ledger migrate` and `usage-ledger rates apply --yes`, then try again',
   });
 }

@@ -1,0 +1,87 @@
+import { resolve } from 'node:path';
+import { compareCards } from '../../billing/rates/compare-cards.ts';
+import { PeriodPricer } from '../../billing/rates/period-pricer.ts';
+import { resolveRateCard } from '../../billing/rates/rate-card.ts';
+import type { RateCardText } from '../../billing/rates/rate-card-schema.ts';
+import { loadRates } from '../../config/reading/load-rates.ts';
+import { UsageError } from '../../core/errors.ts';
+import { formatMinor } from '../../core/money.ts';
+import { inertText } from '../../core/text/inert-text.ts';
+import { pricerOfPeriod } from '../../ledger/journal/charges/credit-pricer.ts';
+import { formatDecimal } from '../../reports/formats/format.ts';
+import { renderTable } from '../../reports/formats/table.ts';
+import { recordedUsage } from '../../reports/queries/recorded-usage.ts';
+import { tenantNames } from '../../reports/queries/tenants.ts';
+import type { Context } from '../../wiring/context.ts';
+import type { CliContext } from '../shared/cli-context.ts';
+
+/** Tenants that are shown without --json. */
+const SHOWN_TENANTS = 20;
+
+/** The cards of a file, or without one of the configuration. */
+export function givenCards(cli: CliContext, { config }: Context, file: string | undefined): readonly RateCardText[] {
+  if (file !== undefined) return loadRates(resolve(cli.io.cwd, file), cli.io.env);
+  if (config.rates !== null && config.rates.length > 0) return config.rates;
+  throw new UsageError('the configuration has no `rates:`', 'name a file with rate cards, or write them there');
+}
+
+export type RatesComparison = ReturnType<typeof comparisonWith>;
+
+/** What months and tenants cost by the cards that hold for each month, and by others. */
+export function comparisonWith(context: Context, cards: readonly RateCardText[], { onlyOpen }: { onlyOpen: boolean }) {
+  const { connection } = context.reader();
+  const others = cards.map(resolveRateCard);
+  return connection.transaction(() => {
+    const nameOf = tenantNames(connection);
+    const { months, tenants, unpriced } = compareCards(
+      recordedUsage(connection, onlyOpen ? { isClosed: false } : {}),
+      (workspaceId, period) => pricerOfPeriod(connection, workspaceId, period),
+      (workspaceId, period) => new PeriodPricer(others, workspaceId, period),
+    );
+    return {
+      months: months.map(({ period, ...sides }) => ({ period, ...amountsOf(sides) })),
+      tenants: tenants
+        .filter(({ nowMinor, otherMinor }) => nowMinor !== otherMinor)
+        .map(({ workspaceId, tenantId, ...sides }) => {
+          const display_name = nameOf(workspaceId, tenantId);
+          return { workspace_id: workspaceId, tenant_id: tenantId, display_name, ...amountsOf(sides) };
+        }),
+      unpriced: unpriced.map(({ workspaceId, tenantId, period, why }) => {
+        return { workspace_id: workspaceId, tenant_id: tenantId, period, why };
+      }),
+    };
+  })();
+}
+
+export function putComparison(cli: CliContext, { months, tenants, unpriced }: RatesComparison): void {
+  if (cli.json) {
+    cli.printJson({ months, tenants, unpriced });
+    return;
+  }
+  cli.print(renderTable(months, [{ key: 'period', header: 'Period' }, ...AMOUNTS], cli.tableOptions));
+  cli.print('');
+  const shown = tenants.slice(0, SHOWN_TENANTS);
+  const isNamed = shown.some(({ display_name }) => display_name !== null);
+  const name = isNamed ? [{ key: 'display_name', header: 'Name' } as const] : [];
+  cli.print(renderTable(shown, [{ key: 'tenant_id', header: 'Tenant' }, ...name, ...AMOUNTS], cli.tableOptions));
+  if (tenants.length > shown.length) cli.print(`${tenants.length - shown.length} more`);
+  for (const { tenant_id, period, why } of unpriced.slice(0, SHOWN_TENANTS)) {
+    cli.print(`${inertText(tenant_id)} is left unpriced in ${period}: ${inertText(why)}`);
+  }
+}
+
+const AMOUNTS = [
+  { key: 'now', header: 'Now', align: 'right', format: formatDecimal },
+  { key: 'other', header: 'With these cards', align: 'right', format: formatDecimal },
+  { key: 'difference', header: 'Difference', align: 'right', format: formatDecimal },
+  { key: 'currency', header: '' },
+] as const;
+
+function amountsOf({ currency, nowMinor, otherMinor }: { currency: string; nowMinor: bigint; otherMinor: bigint }) {
+  return {
+    currency,
+    now: formatMinor(nowMinor, currency),
+    other: formatMinor(otherMinor, currency),
+    difference: formatMinor(otherMinor - nowMinor, currency),
+  };
+}
