@@ -36,7 +36,7 @@ export interface Budget {
   at: readonly number[];
 }
 
-/** The settings of a workspace, and those of tenants whose id fits a pattern; of several the longest pattern wins. */
+/** The settings of a workspace, and those of tenants whose id fits a pattern; of several an exact id wins, then the longest pattern. */
 export interface AlertSettings extends AlertRuleSettings {
   tenants: { match: string; rules: AlertRuleSettings }[];
   /** Absent: none. */

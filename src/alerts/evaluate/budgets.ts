@@ -1,7 +1,7 @@
 import type { Budget } from '../../config/types.ts';
-import { matchesPattern } from '../../core/text/patterns.ts';
+import { byExactness, matchesPattern } from '../../core/text/patterns.ts';
 
-/** Which budget is whose: of several patterns that fit a tenant the longest wins. */
+/** Which budget is whose: of several that fit a tenant an exact id wins, then the longest pattern. */
 export class BudgetTable {
   readonly #workspace: Budget | null;
   readonly #tenants: { match: string; budget: Budget }[];
@@ -10,7 +10,7 @@ export class BudgetTable {
     this.#workspace = budgets.find(({ tenant }) => tenant === null) ?? null;
     this.#tenants = budgets
       .flatMap((budget) => (budget.tenant === null ? [] : { match: budget.tenant, budget }))
-      .sort((a, b) => b.match.length - a.match.length);
+      .sort(byExactness(({ match }) => match));
   }
 
   ofWorkspace(): Budget | null {

@@ -105,11 +105,15 @@ export function createEvidence(
     const rows = ofTenant ? (entriesOf.all({ periodKey, tenantKey }) as EvidenceRow[]) : [];
     const growth = previous === null || current === null ? 0n : current.credits - previous.credits;
     const open = phase !== null && !phase.over && current !== null && phase.elapsedMs > 0;
-    const projected = open ? (seen.projected ?? projection(current.credits, phase)) : null;
+    // Of a budget nothing is foretold that its rule has not.
+    const atRate = open && seen.rule !== 'budget' ? projection(current.credits, phase) : null;
+    const projected = open ? (seen.projected ?? atRate) : null;
     const sides =
       current === null
         ? null
-        : stakeSides(seen.rule, { previous: previous?.credits ?? 0n, current: current.credits, projected });
+        : stakeSides(seen.rule, {
+            ...{ previous: previous?.credits ?? 0n, current: current.credits, projected, threshold: seen.threshold },
+          });
     return {
       threshold:
         built === null || seen.threshold === null
@@ -123,12 +127,13 @@ export function createEvidence(
               min_increase: built.minIncrease,
               per_day: built.perDay,
             },
-      projection: open
-        ? {
-            credits: projected ?? current.credits,
-            elapsed_fraction: Math.round((phase.elapsedMs / phase.lengthMs) * 10_000) / 10_000,
-          }
-        : null,
+      projection:
+        open && projected !== null
+          ? {
+              credits: projected,
+              elapsed_fraction: Math.round((phase.elapsedMs / phase.lengthMs) * 10_000) / 10_000,
+            }
+          : null,
       share_of_increase_percent:
         ofTenant && growth > 0n && seen.rule === 'jump'
           ? percentOf(growth, total(periodKey) - total(periodKey - 1))
@@ -161,11 +166,20 @@ export interface StakeSides {
   compared: bigint;
 }
 
-/** What is at stake lies between these; `projected` is what an open period comes to. */
+/** What is at stake lies between these; `projected` is what an open period comes to. Of a budget it is what goes over it. */
 export function stakeSides(
   rule: RuleName,
-  { previous, current, projected }: { previous: bigint; current: bigint; projected: bigint | null },
+  {
+    previous,
+    current,
+    projected,
+    threshold,
+  }: { previous: bigint; current: bigint; projected: bigint | null; threshold: bigint | null },
 ): StakeSides {
+  if (rule === 'budget' && threshold !== null) {
+    const most = projected !== null && projected > current ? projected : current;
+    return { likely: most > threshold ? most : threshold, compared: threshold };
+  }
   const likely = GROWING.includes(rule) && projected !== null && projected > current ? projected : current;
   return { likely, compared: previous };
 }

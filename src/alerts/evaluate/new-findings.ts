@@ -115,7 +115,7 @@ export class NewFindings {
     this.#begin('budget', { periodKey, tenantKey: null }, () => judge.workspaceBudget(periodKey));
     if (least === null) return;
     for (const tenantKey of findBudgeted(merged, periodKey, least)) {
-      this.#begin('budget', { periodKey, tenantKey }, () => judge.tenantBudget(read(periodKey, tenantKey)));
+      this.#begin('budget', { periodKey, tenantKey }, () => judge.tenantBudget(read(periodKey, tenantKey), true));
     }
   }
 

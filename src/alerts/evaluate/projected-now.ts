@@ -1,9 +1,9 @@
 import type { LedgerConnection } from '../../ledger/store/file/open.ts';
 import { sumUsage } from '../../ledger/store/sum-usage.ts';
 import { Curves } from '../history/curves.ts';
+import { budgetLimit } from '../rules/budget.ts';
 import { PACE_MIN_ELAPSED_MS } from '../rules/jump.ts';
 import { judgePace } from '../rules/pace/pace.ts';
-import { slowProjection } from '../rules/pace/slow-part.ts';
 import type { Observation } from './observation.ts';
 
 /**
@@ -25,7 +25,10 @@ export function projectedNow(
       ? curves.ofTotal(periodKey, (key) => sumUsage(connection, key).creditsUsed)
       : curves.of(periodKey, tenantKey);
   const input = { current: current.credits, limit, phase, curve };
-  if (rule === 'budget') return slowProjection(input);
+  if (rule === 'budget') {
+    const { verdict, projection } = judgePace({ ...input, limit: budgetLimit(limit) });
+    return verdict === 'ahead' && current.credits < limit ? projection : null;
+  }
   const isPace = stage === 'pace' && (rule === 'jump' || rule === 'workspace_jump');
   return isPace && current.credits < limit ? judgePace(input).projection : null;
 }

@@ -1,5 +1,5 @@
 import type { AlertRuleSettings, AlertSettings, Budget } from '../../config/types.ts';
-import { matchesPattern } from '../../core/text/patterns.ts';
+import { byExactness, matchesPattern } from '../../core/text/patterns.ts';
 import { floorCredits } from '../rules/measures/threshold.ts';
 
 /** The settings of each tenant of a workspace, and what is common to all of them. */
@@ -21,14 +21,14 @@ export interface TenantSettings {
   budgets: readonly Budget[];
 }
 
-/** The pattern with the most characters wins; of two as long, the one that was written first. */
+/** An exact id wins, then the pattern with the most characters; of two as long, the one that was written first. */
 export function tenantSettings(settings: AlertSettings): TenantSettings {
-  const byLength = [...settings.tenants].sort((a, b) => b.match.length - a.match.length);
+  const patterns = [...settings.tenants].sort(byExactness(({ match }) => match));
   const all = [settings, ...settings.tenants.map(({ rules }) => rules)];
   const floors = all.map(floorCredits);
   const increases = all.flatMap(({ minIncrease }) => minIncrease ?? []);
   return {
-    of: (tenantId) => byLength.find(({ match }) => matchesPattern(match, tenantId))?.rules ?? settings,
+    of: (tenantId) => patterns.find(({ match }) => matchesPattern(match, tenantId))?.rules ?? settings,
     workspace: settings,
     leastRatio: Math.min(...all.map(({ ratio }) => ratio)),
     leastFloor: floors.reduce((least, floor) => (floor < least ? floor : least), floors[0] ?? 0n) || 1n,

@@ -1,4 +1,9 @@
-import { clear, holds, type Judgement, type PeriodPhase } from './rule.ts';
+import { PACE_CONFIRM_MS } from './jump.ts';
+import type { Pace } from './pace/pace.ts';
+import { clear, holds, type Judgement, type PeriodPhase, UNDECIDED, WAVERING } from './rule.ts';
+
+/** Percent of a budget that are told of beyond the steps that it has itself. */
+const BEYOND = [150, 200, 300, 500, 1000, 2000, 5000, 10_000];
 
 export interface BudgetInput {
   /** Credits. */
@@ -7,23 +12,38 @@ export interface BudgetInput {
   /** Percent of the budget that are told of, ascending. */
   at: readonly number[];
   phase: PeriodPhase;
-  /** What the open period comes to; null when nothing says so. */
-  projection: bigint | null;
+  /** Where the open period heads, judged against `budgetLimit`; null when nothing says so. */
+  pace: Pace | null;
+}
+
+/** A month heads for more than its budget when by its own past it comes to a twentieth more. */
+export function budgetLimit(budget: bigint): bigint {
+  return (budget * 21n + 19n) / 20n;
 }
 
 /**
  * How much of its budget a period has used: each step is told once a period, and once that it heads for more than all of
- * it. Critical from the whole of it on.
+ * it, after a day of that where no step has been told. Critical from the whole of it on.
  */
-export function judgeBudget({ current, budget, at, phase, projection }: BudgetInput): Judgement {
-  const steps = at.filter((percent) => current * 100n >= budget * BigInt(percent));
-  const facts = steps.reduce((set, _, index) => set | (1n << BigInt(index + 1)), 0n);
-  const heads = !phase.over && current < budget && projection !== null && projection >= budget ? 1n : 0n;
-  const measure = facts | heads;
-  if (measure === 0n || (phase.settled && current < budget)) return clear(phase.settled);
+export function judgeBudget({ current, budget, at, phase, pace }: BudgetInput): Judgement {
+  const highest = Math.max(100, ...at);
+  const steps = [...at, ...BEYOND.filter((percent) => percent > highest)];
+  const reached = steps.filter((percent) => current * 100n >= budget * BigInt(percent));
+  const facts = reached.reduce((set, _, index) => set | (1n << BigInt(index + 1)), 0n);
   const isUsedUp = current >= budget;
+  const heads = !phase.over && !isUsedUp && pace?.verdict === 'ahead' ? 1n : 0n;
+  if (phase.settled && !isUsedUp) return clear(true);
+  if ((facts | heads) === 0n) return phase.over ? clear(false) : without(pace, budget);
   return holds({
     ...{ stage: isUsedUp ? 'certain' : 'pace', severity: isUsedUp ? 'critical' : 'warning' },
-    ...{ threshold: budget, measure, isSet: true },
+    ...{ threshold: budget, measure: facts | heads, isSet: true },
+    confirmAfterMs: facts === 0n ? PACE_CONFIRM_MS : null,
   });
+}
+
+/** Who was told that it heads for more hears of the end once it is to stay below three quarters. */
+function without(pace: Pace | null, budget: bigint): Judgement {
+  if (pace?.verdict === 'wavering') return WAVERING;
+  const isBelow = pace?.verdict === 'behind' && pace.projection !== null && pace.projection * 4n < budget * 3n;
+  return isBelow ? clear(false) : UNDECIDED;
 }

@@ -37,7 +37,7 @@ export const RULE_VERSION: Readonly<Record<RuleName, number>> = {
   drop: 4,
   new_spend: 3,
   trend: 1,
-  budget: 1,
+  budget: 2,
   regression: 2,
   restatement: 2,
   withdrawn: 1,

@@ -128,14 +128,14 @@ workspaces:
       # per_day: true                  # compare credits per day of the month
       # baseline: same_month_last_year # previous | same_month_last_year | { median_of: 3 }
       # pace_min_fraction: 0.1         # of an open month, before its pace is judged
-      # tenants:                       # the longest pattern that fits a tenant wins
+      # tenants:                       # an exact id wins, then the longest pattern
       #   - match: trial-*
       #     min_credits: 5000
 
 # budgets:                             # credits of a month, told of by the rule budget
 #   - credits: 5000000                 # of the workspace as a whole
 #     at: [50, 80, 100]                # percent that are told of, the default
-#   - tenant: trial-*                  # of each tenant that fits; the longest pattern wins
+#   - tenant: trial-*                  # of each tenant that fits; an exact id wins, then the longest pattern
 #     workspace: \${USAGE_API_WORKSPACE_ID}  # without it: in every workspace
 #     credits: 20000
 

@@ -32,3 +32,9 @@ export function patternsOverlap(a: string, b: string): boolean {
   };
   return meet(0, 0);
 }
+
+/** Orders patterns so that the first that fits decides: an exact text before any pattern, then the longest. */
+export function byExactness<T>(patternOf: (item: T) => string): (a: T, b: T) => number {
+  const isPattern = (item: T) => Number(patternOf(item).includes('*'));
+  return (a, b) => isPattern(a) - isPattern(b) || patternOf(b).length - patternOf(a).length;
+}

@@ -84,13 +84,14 @@ export function alertRows(connection: LedgerConnection, { states, ...filters }: 
 }
 
 function sidesOf(row: AlertRow, readAt: string | null): StakeSides | null {
-  const { previous, current } = figuresByName(row);
+  const { previous, current, threshold } = figuresByName(row);
   if (current === null) return null;
   const phase = row.period === null || readAt === null ? null : phaseOf(row.period, Date.parse(readAt));
   const open = phase !== null && !phase.over && phase.elapsedMs > 0;
   const projected = open ? projection(current.credits, phase) : null;
   return stakeSides(row.rule as RuleName, {
-    ...{ previous: previous?.credits ?? 0n, current: current.credits, projected },
+    ...{ previous: previous?.credits ?? 0n, current: current.credits, threshold },
+    projected: row.rule === 'budget' ? null : projected,
   });
 }
 

@@ -1,12 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { tenantSettings } from '../../../src/alerts/evaluate/tenant-settings.ts';
-import { type BudgetInput, judgeBudget } from '../../../src/alerts/rules/budget.ts';
+import { type BudgetInput, budgetLimit, judgeBudget } from '../../../src/alerts/rules/budget.ts';
 import { dropLimit, judgeDrop } from '../../../src/alerts/rules/drop.ts';
 import { judgeIncident } from '../../../src/alerts/rules/incident.ts';
+import { PACE_CONFIRM_MS } from '../../../src/alerts/rules/jump.ts';
 import { splitChange } from '../../../src/alerts/rules/measures/split.ts';
 import { buildThreshold, jumpThreshold } from '../../../src/alerts/rules/measures/threshold.ts';
 import { judgeNewSpend, type NewSpendInput } from '../../../src/alerts/rules/new-spend.ts';
+import type { Pace } from '../../../src/alerts/rules/pace/pace.ts';
 import { judgeRegression, type RegressionInput } from '../../../src/alerts/rules/regression.ts';
 import { judgeRestatement } from '../../../src/alerts/rules/restatement.ts';
 import type { Judgement, PeriodPhase, UsageFigures } from '../../../src/alerts/rules/rule.ts';
@@ -199,14 +201,29 @@ describe('a trend', () => {
 describe('a budget', () => {
   const open: PeriodPhase = { elapsedMs: 1, lengthMs: 2, over: false, settled: false };
   const budget = (current: bigint, changes: Partial<BudgetInput> = {}) =>
-    judgeBudget({ current, budget: 1000n, at: [50, 80, 100], phase: open, projection: null, ...changes });
+    judgeBudget({ current, budget: 1000n, at: [50, 80, 100], phase: open, pace: null, ...changes });
+  const pace = (verdict: Pace['verdict'], projection: bigint | null = 2000n) => ({ pace: { verdict, projection } });
   const measure = (judgement: Judgement) => (judgement.verdict === 'holds' ? judgement.finding.measure : null);
 
-  it('has each step as a fact of its own, and one more for where the month heads', () => {
+  it('has each step as a fact of its own, those beyond it too, and one more for where the month heads', () => {
     expect([499n, 500n, 800n, 1000n].map((current) => measure(budget(current)))).toEqual([null, 2n, 6n, 14n]);
-    expect(measure(budget(100n, { projection: 1000n }))).toBe(1n);
-    expect(measure(budget(100n, { projection: 999n }))).toBeNull();
-    expect(measure(budget(500n, { projection: 5000n, phase: { ...open, over: true } }))).toBe(2n);
+    expect([1499n, 1500n, 3000n, 99_999n, 100_000n].map((current) => measure(budget(current)))).toEqual([
+      ...[14n, 30n, 126n, 2046n, 4094n],
+    ]);
+    expect(measure(budget(2000n, { at: [200] }))).toBe(2n);
+    expect(measure(budget(100n, pace('ahead')))).toBe(1n);
+    expect(measure(budget(500n, { ...pace('ahead'), phase: { ...open, over: true } }))).toBe(2n);
+    expect(budgetLimit(1001n)).toBe(1052n);
+  });
+
+  it('waits a day with where the month heads, and takes it back only when it stays well below', () => {
+    expect(budget(100n, pace('ahead'))).toMatchObject({ finding: { confirmAfterMs: PACE_CONFIRM_MS } });
+    expect(budget(500n, pace('ahead'))).toMatchObject({ finding: { confirmAfterMs: null } });
+    expect(budget(100n, pace('wavering'))).toEqual({ verdict: 'between', wavers: true });
+    for (const between of [pace('near', 960n), pace('behind', 750n), pace('behind', null), pace('unknown', null), {}]) {
+      expect(budget(100n, between)).toEqual({ verdict: 'between', wavers: false });
+    }
+    expect(budget(100n, pace('behind', 749n))).toEqual({ verdict: 'clear', atOnce: false });
   });
 
   it('is critical once it is used up, and nothing to speak of when a settled month has kept it', () => {

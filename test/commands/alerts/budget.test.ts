@@ -25,10 +25,7 @@ it('tells each step of a budget and what a month heads for once a period, with t
     // January stays below its budget, and so tells of two steps.
     ['2026-01', '2026-01-18', expect.stringContaining('54.4% of its budget of 30,000.')],
     ['2026-01', '2026-01-26', expect.stringContaining('80% of its budget of 30,000.')],
-    [
-      ...['2026-02', '2026-02-06'],
-      expect.stringContaining(`has used 7,250 credits in 2026-02, 24.2% of its budget of 30,000, ${heads}`),
-    ],
+    // What it heads for would be told after a day of it; by then the first step has been reached.
     ['2026-02', '2026-02-12', expect.stringContaining(`53.2% of its budget of 30,000, ${heads}`)],
     ['2026-02', '2026-02-18', expect.stringContaining(`82.2% of its budget of 30,000, ${heads}`)],
     ['2026-02', '2026-02-22', expect.stringContaining('101.5% of its budget of 30,000.')],

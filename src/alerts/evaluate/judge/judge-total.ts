@@ -1,12 +1,11 @@
 import type { Budget } from '../../../config/types.ts';
 import { onceEach } from '../../../core/one-at-a-time.ts';
 import { sumUsage } from '../../../ledger/store/sum-usage.ts';
-import { judgeBudget } from '../../rules/budget.ts';
+import { budgetLimit, judgeBudget } from '../../rules/budget.ts';
 import { judgeJump, paceIsTelling } from '../../rules/jump.ts';
 import { buildThreshold, type CreditHistory } from '../../rules/measures/threshold.ts';
 import type { Curve } from '../../rules/pace/curve.ts';
 import { judgePace } from '../../rules/pace/pace.ts';
-import { slowProjection } from '../../rules/pace/slow-part.ts';
 import { clear, NO_USAGE, type Stage, type UsageFigures } from '../../rules/rule.ts';
 import { BudgetTable } from '../budgets.ts';
 import type { TenantFacts } from '../candidates.ts';
@@ -21,7 +20,8 @@ export interface TotalJudge {
   workspaceJump(periodKey: number, firing: Stage | null): Observation;
   /** Null when there is no budget for it. */
   workspaceBudget(periodKey: number): Observation | null;
-  tenantBudget(tenant: TenantFacts): Observation | null;
+  /** `isNew`: no alert of it is open, so that only what holds matters. */
+  tenantBudget(tenant: TenantFacts, isNew?: boolean): Observation | null;
 }
 
 export function createTotalJudge({ connection, settings, factsOf, tenantId, curves }: JudgeSources): TotalJudge {
@@ -66,12 +66,18 @@ export function createTotalJudge({ connection, settings, factsOf, tenantId, curv
       const figures = { current: total(periodKey).figures ?? NO_USAGE, previous: total(periodKey - 1).figures };
       return budgeted({ periodKey, tenantKey: null }, figures, budget, curve);
     },
-    tenantBudget(tenant) {
+    tenantBudget(tenant, isNew = false) {
       const { periodKey, tenantKey, previous } = tenant;
       const budget = budgets.ofTenant(tenantId(tenantKey));
       if (budget === null) return null;
       const curve = () => curves.of(periodKey, tenantKey);
-      return budgeted({ periodKey, tenantKey }, { current: tenant.current ?? NO_USAGE, previous }, budget, curve);
+      return budgeted(
+        { periodKey, tenantKey },
+        { current: tenant.current ?? NO_USAGE, previous },
+        budget,
+        curve,
+        isNew,
+      );
     },
   };
 
@@ -80,11 +86,15 @@ export function createTotalJudge({ connection, settings, factsOf, tenantId, curv
     { current, previous }: { current: UsageFigures; previous: UsageFigures | null },
     { credits: limit, at }: Budget,
     curve: () => Curve,
+    isNew = false,
   ): Observation {
     const { phase } = factsOf(subject.periodKey);
-    const tells = paceIsTelling(phase, settings.workspace.paceMinFraction);
-    const projected = tells ? slowProjection({ current: current.credits, limit, phase, curve: curve() }) : null;
-    const judgement = judgeBudget({ current: current.credits, budget: limit, at, phase, projection: projected });
+    const tells = current.credits < limit && paceIsTelling(phase, settings.workspace.paceMinFraction);
+    const input = { current: current.credits, limit: budgetLimit(limit), phase, isNew };
+    const pace = tells ? judgePace({ ...input, curve: curve() }) : null;
+    const judgement = judgeBudget({ current: current.credits, budget: limit, at, phase, pace });
+    // What is not sure to come is not foretold.
+    const projected = pace?.verdict === 'ahead' ? pace.projection : null;
     const seen = { rule: 'budget' as const, ...subject, judgement, current, previous, projected, phase };
     return observation({ ...seen, threshold: limit });
   }
