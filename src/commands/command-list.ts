@@ -72,7 +72,7 @@ export const COMMANDS: readonly CommandEntry[] = [
     name: 'statement',
     takes: '[options] <period>',
     description: 'Show what each tenant is to pay for a period; of a closed one with a proof, see `statement verify`.',
-    load: async () => (await import('./finance/statement.ts')).statementCommand,
+    load: async () => (await import('./finance/statement/statement.ts')).statementCommand,
   },
   {
     name: 'export',

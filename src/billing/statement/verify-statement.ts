@@ -1,39 +1,46 @@
 import { createHash } from 'node:crypto';
+import { compactJson, escapeRisky, parseExact, stringifyExact } from '../../core/text/exact-json.ts';
 import { leafHash, rootFromProof } from '../proof/merkle.ts';
 import { type LeafProof, STATEMENT_FORMAT, type StatementDocument, statementDocument } from './document.ts';
 import { decodePeriod, decodeTenant } from './leaf.ts';
 
-/** What a statement's proof shows, or why it shows nothing. */
+/** Whether a statement agrees with itself, or what in it does not. */
 export type StatementVerdict =
   | {
-      valid: true;
+      agrees: true;
       workspaceId: string;
       period: string;
-      /** To be compared with the digest that was kept when the period was closed. */
+      closedAt: string;
+      /** Nothing says that the statement is authentic until this is the digest of a close that was kept elsewhere. */
       closeDigest: string;
       tenants: number;
       tenantsInPeriod: number;
     }
-  | { valid: false; reason: string };
+  | { agrees: false; reason: string };
 
 /**
- * Checks a statement with nothing but itself: every leaf leads to the root, the root stands in the line of the close,
- * that line has the digest which is named, and the document says what the leaves say, to the last character. Integers of
- * the document must have been parsed without rounding, to bigint.
+ * Checks the text of a statement with nothing but itself: every leaf leads to the root, the root stands in the line of the
+ * close, that line has the digest which is named, and the text is what follows from them, but for the space between
+ * tokens. Whoever makes all of it up passes, too.
  */
-export function verifyStatement(document: unknown): StatementVerdict {
-  const given = document as Partial<StatementDocument> | null;
+export function verifyStatement(text: string): StatementVerdict {
+  let given: Partial<StatementDocument> | null;
+  try {
+    given = parseExact(text) as Partial<StatementDocument> | null;
+  } catch {
+    return refuse('it is no JSON');
+  }
   if (typeof given !== 'object' || given?.format !== STATEMENT_FORMAT)
     return refuse('it is not a statement of this form');
   if (given.state !== 'closed') return refuse(`its period is ${String(given.state)}: only a closed one can be proven`);
   try {
-    return check(given as StatementDocument);
+    return check(given as StatementDocument, text);
   } catch {
     return refuse('parts of it are missing or of another kind');
   }
 }
 
-function check(given: StatementDocument): StatementVerdict {
+function check(given: StatementDocument, text: string): StatementVerdict {
   const { proof } = given;
   if (proof === null) return refuse('it carries no proof');
   const leaves = Number(proof.leaves);
@@ -62,7 +69,7 @@ function check(given: StatementDocument): StatementVerdict {
     if (own === null || tenant === null || Number(own.index) === 0 || !leadsToRoot(own)) {
       return refuse(`what it says of tenant ${JSON.stringify(tenant_id)} does not lead to the root`);
     }
-    tenants.push({ tenant, proof: own, projection: null });
+    tenants.push({ tenant, proof: plain(own), projection: null });
   }
   if (new Set(tenants.map(({ proof: own }) => Number(own.index))).size < tenants.length) {
     return refuse('it lists a tenant twice');
@@ -79,27 +86,28 @@ function check(given: StatementDocument): StatementVerdict {
       closeDigest: digest,
       root: proof.root,
       leaves,
-      period: proof.period,
+      period: plain(proof.period),
     },
   });
-  if (canonical(rebuilt) !== canonical(given)) return refuse('its figures are not those that the proof is of');
+  if (compactJson(text) !== escapeRisky(stringifyExact(rebuilt))) {
+    return refuse('it says more than, or something else than, what the proof is of');
+  }
   return {
-    valid: true,
+    agrees: true,
     workspaceId: header.workspaceId,
     period: header.period,
+    closedAt: String(at),
     closeDigest: digest,
     tenants: tenants.length,
     tenantsInPeriod: leaves - 1,
   };
 }
 
-function refuse(reason: string): StatementVerdict {
-  return { valid: false, reason };
+/** The proof as the program writes it: whatever is spelled otherwise in the text is not what the text should say. */
+function plain({ index, leaf, path }: LeafProof): LeafProof {
+  return { index: Number(index), leaf, path: path.map((hash) => Buffer.from(hash, 'hex').toString('hex')) };
 }
 
-/** Numbers keep a mark, so that 12 and "12" differ; a number and a bigint of one value do not. */
-function canonical(value: unknown): string {
-  return JSON.stringify(value, (_, inner: unknown) =>
-    typeof inner === 'bigint' || typeof inner === 'number' ? { number: String(inner) } : inner,
-  );
+function refuse(reason: string): StatementVerdict {
+  return { agrees: false, reason };
 }

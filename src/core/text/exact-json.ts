@@ -35,6 +35,27 @@ export function stringifyExact(value: unknown, space?: number): string {
   return text ?? 'null';
 }
 
+/** Legal inside JSON strings, yet a terminal may act upon them: JSON's own escapes end at U+001F. */
+const RISKY = /[\u007f-\u009f\p{Cf}\u2028\u2029]/gu;
+
+/** JSON text with the control and format characters of its strings escaped. */
+export function escapeRisky(text: string): string {
+  return text.replace(RISKY, escapeUnits);
+}
+
+/** JSON text without the space between its tokens. Two texts of one compact form are told from each other by nobody. */
+export function compactJson(text: string): string {
+  return text.replace(/("(?:[^"\\]|\\.)*")|[ \t\n\r]+/g, '$1');
+}
+
+function escapeUnits(character: string): string {
+  let escaped = '';
+  for (let index = 0; index < character.length; index++) {
+    escaped += `\\u${character.charCodeAt(index).toString(16).padStart(4, '0')}`;
+  }
+  return escaped;
+}
+
 function exactNumber(source: string): bigint | number {
   return /^-?\d+$/.test(source) ? BigInt(source) : Number(source);
 }

@@ -1,8 +1,6 @@
-import { stringifyExact } from '../../core/text/exact-json.ts';
+import { escapeRisky, stringifyExact } from '../../core/text/exact-json.ts';
 import type { Sheet } from './sheet.ts';
 
-/** Legal inside JSON strings, yet a terminal may act upon them: JSON's own escapes end at U+001F. */
-const RISKY = /[\u007f-\u009f\p{Cf}\u2028\u2029]/gu;
 /** Rows that are joined at a time. */
 const ROWS_A_PIECE = 1000;
 
@@ -53,16 +51,4 @@ export function* jsonPieces(sheet: Sheet): Generator<string> {
     separator = ',\n';
   }
   yield `${separator.startsWith('{') ? separator : '\n'}]}\n`;
-}
-
-function escapeRisky(json: string): string {
-  return json.replace(RISKY, escapeUnits);
-}
-
-function escapeUnits(character: string): string {
-  let escaped = '';
-  for (let index = 0; index < character.length; index++) {
-    escaped += `\\u${character.charCodeAt(index).toString(16).padStart(4, '0')}`;
-  }
-  return escaped;
 }

@@ -1,5 +1,5 @@
 import { readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
 import { brokenRules, readFocus } from '../../billing/focus/focus-rules.ts';
@@ -134,18 +134,67 @@ describe('statement', () => {
     const { out } = await world.run('statement', '2026-01', '--tenant', 'acme', '--format', 'json');
     expect((await world.run('statement', '2026-01', '--tenant', 'acme', '--json')).out).toBe(out);
     writeFileSync(join(world.folder, 'acme.json'), out);
-    const good = await world.run('statement', 'verify', 'acme.json');
+    const verify = (...args: string[]) => world.run('statement', 'verify', ...args);
+    const unanchored = await verify('acme.json');
+    expect(unanchored.code).toBe(2);
+    expect(unanchored.err).toMatch(/proves nothing by itself[\s\S]*--digest[\s\S]*--checkpoint[\s\S]*--ledger/);
+    const good = await verify('acme.json', '--digest', String(digest));
     expect(good.code).toBe(0);
-    expect(good.out).toBe(
-      `2026-01 of ws-1 is proven: 1 of 2 tenants\ncompare with the digest that was kept at its close: ${digest}\n`,
+    expect(good.out).toMatch(
+      /^2026-01 of ws-1 is authentic: 1 of 2 tenants, as closed at \S+Z\nits close has the digest/,
     );
+    const strange = await verify('acme.json', '--digest', '0'.repeat(64));
+    expect(strange).toMatchObject({ code: 4, out: expect.stringMatching(/^2026-01 of ws-1 is NOT authentic/) });
+    expect((await verify('acme.json', '--digest', 'abc')).code).toBe(2);
     writeFileSync(join(world.folder, 'forged.json'), out.replace('"credits_used": 1000', '"credits_used": 1001'));
-    const forged = await world.run('statement', 'verify', 'forged.json', '--json');
+    const forged = await verify('forged.json', '--digest', String(digest), '--json');
     expect(forged.code).toBe(4);
-    expect(parseJson(forged.out)).toEqual({ valid: false, reason: expect.any(String) });
+    expect(parseJson(forged.out)).toMatchObject({ authentic: false, agrees: false, reason: expect.any(String) });
     writeFileSync(join(world.folder, 'half.json'), out.slice(0, 500));
-    expect((await world.run('statement', 'verify', 'half.json')).code).toBe(4);
-    expect((await world.run('statement', 'verify', 'missing.json')).code).toBe(2);
+    expect((await verify('half.json', '--ledger')).code).toBe(4);
+    expect((await verify('missing.json', '--ledger')).code).toBe(2);
+    const alone = await verify('acme.json', '--consistency-only');
+    expect(alone).toMatchObject({ code: 0, out: expect.stringContaining('nothing is authenticated') });
+    expect((await verify('acme.json', '--consistency-only', '--ledger')).code).toBe(2);
+  });
+
+  it('is authentic by the checkpoint of its close, if it was signed by the key that is named', async () => {
+    const world = await createBilled();
+    await world.run('close', '2026-01', '--by', 'Ada');
+    const { out } = await world.run('statement', '2026-01', '--format', 'json');
+    writeFileSync(join(world.folder, 'all.json'), out);
+    const key = /checkpoint key (\S+)/.exec((await world.run('verify')).out)?.[1] ?? '';
+    const log = join(dirname(world.ledgerPath), 'checkpoints.log');
+    const verify = (...args: string[]) => world.run('statement', 'verify', 'all.json', '--checkpoint', ...args);
+    expect(await verify(log, '--checkpoint-key', key)).toMatchObject({ code: 0 });
+    expect((await verify(log)).code).toBe(2);
+    const strangersKey = 'usage-ledger/else+4c3e8f47+AQAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA';
+    expect((await verify(log, '--checkpoint-key', strangersKey)).code).toBe(2);
+    const others = readFileSync(log, 'utf8')
+      .split(/(?<=\n)(?=usage-ledger)/)
+      .slice(0, -1);
+    writeFileSync(join(world.folder, 'before.log'), others.join(''));
+    expect(await verify('before.log', '--checkpoint-key', key)).toMatchObject({
+      code: 4,
+      out: expect.stringContaining('none of the checkpoints is of its close'),
+    });
+  });
+
+  it('is superseded once its period was reopened, which the ledger tells', async () => {
+    const world = await createBilled();
+    await world.run('close', '2026-01', '--by', 'Ada');
+    const { out } = await world.run('statement', '2026-01', '--format', 'json');
+    writeFileSync(join(world.folder, 'all.json'), out);
+    const verify = (...more: string[]) => world.run('statement', 'verify', 'all.json', '--ledger', ...more);
+    expect(await verify()).toMatchObject({ code: 0, out: expect.stringContaining('is authentic') });
+    await world.run('reopen', '2026-01', '--by', 'Grace', '--note', 'late usage');
+    const reopened = await verify();
+    expect(reopened.code).toBe(4);
+    expect(reopened.out).toMatch(/is superseded: [\s\S]*the period was reopened at \S+Z by Grace/);
+    await world.run('close', '2026-01', '--by', 'Ada');
+    const { code, out: json } = await verify('--json');
+    expect(code).toBe(4);
+    expect(parseJson(json)).toMatchObject({ superseded_by: { action: 'close', actor: 'Ada' } });
   });
 
   it('has corrections of closed periods as lines of their own, on the prices of the close', async () => {

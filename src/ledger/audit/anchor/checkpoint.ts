@@ -10,8 +10,8 @@ export interface Checkpoint {
 }
 
 /**
- * The text of a checkpoint, as C2SP's "tlog-checkpoint" writes one: origin, size, digest in base64; then, as an extension,
- * the time. The origin is also the name of the key that signs it.
+ * The text of a checkpoint, in the lines of C2SP's "tlog-checkpoint": origin, position, digest in base64; then, as an extension,
+ * the time. The digest is the head of a chain, where C2SP has a tree's root. The origin is also the name of the key that signs it.
  */
 export function checkpointText({ ledgerId, seq, digest, at }: Checkpoint): string {
   return `${originOf(ledgerId)}\n${seq}\n${Buffer.from(digest, 'hex').toString('base64')}\ntime ${at}\n`;

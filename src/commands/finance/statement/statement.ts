@@ -1,23 +1,19 @@
-import { readFileSync } from 'node:fs';
-import { resolve } from 'node:path';
 import { type Command, Option } from 'commander';
-import type { StatementDocument } from '../../billing/statement/document.ts';
-import { verifyStatement } from '../../billing/statement/verify-statement.ts';
-import { AppError, UsageError } from '../../core/errors.ts';
-import { parsePeriod } from '../../core/period.ts';
-import { parseExact } from '../../core/text/exact-json.ts';
-import { inertText } from '../../core/text/inert-text.ts';
-import { readStatement } from '../../ledger/journal/charges/read-statement.ts';
-import { SHEET_FORMATS } from '../../reports/files/write-sheet.ts';
-import { formatDecimal, formatInteger } from '../../reports/formats/format.ts';
-import { renderJson } from '../../reports/formats/json.ts';
-import { sheetOf } from '../../reports/formats/sheet.ts';
-import { renderTable, type TableColumn } from '../../reports/formats/table.ts';
-import { lineWords, priceWords, STATE_WORDS, statementHtml } from '../../reports/statement/statement-html.ts';
-import type { Context } from '../../wiring/context.ts';
-import { chooseWorkspace } from '../shared/choose-workspace.ts';
-import { type CliContext, EXIT, examples, reportingCommand } from '../shared/cli-context.ts';
-import { noteOtherRates } from './rates.ts';
+import type { StatementDocument } from '../../../billing/statement/document.ts';
+import { AppError } from '../../../core/errors.ts';
+import { parsePeriod } from '../../../core/period.ts';
+import { inertText } from '../../../core/text/inert-text.ts';
+import { readStatement } from '../../../ledger/journal/charges/read-statement.ts';
+import { SHEET_FORMATS } from '../../../reports/files/write-sheet.ts';
+import { formatDecimal, formatInteger } from '../../../reports/formats/format.ts';
+import { renderJson } from '../../../reports/formats/json.ts';
+import { sheetOf } from '../../../reports/formats/sheet.ts';
+import { renderTable, type TableColumn } from '../../../reports/formats/table.ts';
+import { lineWords, priceWords, STATE_WORDS, statementHtml } from '../../../reports/statement/statement-html.ts';
+import type { Context } from '../../../wiring/context.ts';
+import { chooseWorkspace } from '../../shared/choose-workspace.ts';
+import { type CliContext, examples, reportingCommand } from '../../shared/cli-context.ts';
+import { noteOtherRates } from '../rates.ts';
 import {
   addSheetOptions,
   chosenFormat,
@@ -26,8 +22,9 @@ import {
   putTable,
   putText,
   type SheetOptions,
-} from './sheet-output.ts';
-import { noteNearTenants } from './unknown-tenant.ts';
+} from '../sheet-output.ts';
+import { noteNearTenants } from '../unknown-tenant.ts';
+import { statementVerifyCommand } from './statement-verify.ts';
 
 interface StatementOptions extends SheetOptions {
   tenant?: string;
@@ -50,14 +47,14 @@ export function statementCommand(cli: CliContext): Command {
       examples(
         'usage-ledger statement 2026-02',
         'usage-ledger statement 2026-02 --tenant acme --format json > acme.json',
-        'usage-ledger statement verify acme.json',
+        'usage-ledger statement verify acme.json --digest 9d675846...',
         'usage-ledger statement 2026-02 --format html --out february.html',
       ),
     )
     .action((text: string, options: StatementOptions) =>
       cli.withContext((context) => showStatement(cli, context, text, options)),
     )
-    .addCommand(verifyCommand(cli));
+    .addCommand(statementVerifyCommand(cli));
 }
 
 async function showStatement(
@@ -181,41 +178,4 @@ function printStatement(cli: CliContext, statement: StatementDocument): void {
   for (const { currency, amount } of statement.totals) cli.print(`total ${formatDecimal(amount)} ${currency}`);
   const projected = statement.tenants.reduce((sum, tenant) => sum + (tenant.projected_credits ?? 0n), 0n);
   if (state === 'open' && projected > 0n) cli.print(`at this rate ${formatInteger(projected)} credits by its end`);
-}
-
-function verifyCommand(cli: CliContext): Command {
-  return reportingCommand('verify', { config: false })
-    .description(
-      'Check the statement of a closed period by itself, without ledger or service; exit code 4 when it fails.',
-    )
-    .argument('<file>', 'what `usage-ledger statement PERIOD --format json` has printed')
-    .addHelpText('after', examples('usage-ledger statement verify acme.json'))
-    .action((file: string) => {
-      const verdict = verifyStatement(parseDocument(resolve(cli.io.cwd, file)));
-      if (!verdict.valid) cli.exitCode = EXIT.fault;
-      if (cli.json) {
-        const { valid } = verdict;
-        if (!valid) cli.printJson({ valid, reason: verdict.reason });
-        else {
-          const { workspaceId, period, closeDigest, tenants, tenantsInPeriod } = verdict;
-          const counts = { tenants, tenants_in_period: tenantsInPeriod };
-          cli.printJson({ valid, workspace_id: workspaceId, period, close_digest: closeDigest, ...counts });
-        }
-      } else if (verdict.valid) {
-        const which = `${verdict.period} of ${inertText(verdict.workspaceId)}`;
-        cli.print(`${which} is proven: ${verdict.tenants} of ${verdict.tenantsInPeriod} tenants`);
-        cli.print(`compare with the digest that was kept at its close: ${verdict.closeDigest}`);
-      } else {
-        cli.print(`not proven: ${inertText(verdict.reason)}`);
-      }
-    });
-}
-
-function parseDocument(file: string): unknown {
-  try {
-    return parseExact(readFileSync(file, 'utf8'));
-  } catch (error) {
-    if (error instanceof SyntaxError) return null;
-    throw new UsageError(`${file} cannot be read (${(error as NodeJS.ErrnoException).code})`, 'check the path');
-  }
 }

@@ -1,0 +1,145 @@
+#!/usr/bin/env python3
+"""Checks the statement of a closed period: python3 verify_statement.py STATEMENT.json DIGEST
+
+DIGEST is that of the close, as it was kept when the period was closed. Needs Python 3.8 and its standard library.
+Ends with 0 and "authentic", or with 1 and the reason why not.
+"""
+import hashlib
+import json
+import re
+import sys
+import unicodedata
+
+NO_DECIMALS = "BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX UYI VND VUV XAF XOF XPF".split()
+THREE_DECIMALS = "BHD IQD JOD KWD LYD OMR TND".split()
+FOUR_DECIMALS = "CLF UYW".split()
+
+
+def sha256(data):
+    return hashlib.sha256(data).digest()
+
+
+def demand(holds, reason):
+    if not holds:
+        sys.exit("not authentic: " + reason)
+
+
+def once(pairs):
+    demand(len(dict(pairs)) == len(pairs), "a key stands twice")
+    return dict(pairs)
+
+
+def compact(text):
+    return re.sub(r'("(?:[^"\\]|\\.)*")|[ \t\n\r]+', lambda found: found[1] or "", text)
+
+
+def escape(character):
+    risky = "\x7f" <= character <= "\x9f" or character in "\u2028\u2029" or unicodedata.category(character) == "Cf"
+    units = character.encode("utf-16-be").hex() if risky else ""
+    return "".join("\\u" + units[at : at + 4] for at in range(0, len(units), 4)) or character
+
+
+def write(value):
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return "".join(map(escape, text))
+
+
+def leads_to_root(proof, size, root):
+    """RFC 9162, 2.1.3.2."""
+    node, last = proof["index"], size - 1
+    hashes = all(re.fullmatch("[0-9a-f]{64}", hash) for hash in proof["path"])
+    if type(node) is not int or not hashes or not 0 <= node <= last:
+        return False
+    found = sha256(b"\0" + proof["leaf"].encode())
+    for sibling in map(bytes.fromhex, proof["path"]):
+        if last == 0:
+            return False
+        if node % 2 == 1 or node == last:
+            found = sha256(b"\1" + sibling + found)
+            while node % 2 == 0 and node > 0:
+                node, last = node // 2, last // 2
+        else:
+            found = sha256(b"\1" + found + sibling)
+        node, last = node // 2, last // 2
+    return last == 0 and found.hex() == root
+
+
+def number(text):
+    return None if text is None else int(text)
+
+
+def money(minor, currency):
+    digits = 0 if currency in NO_DECIMALS else 3 if currency in THREE_DECIMALS else 4 if currency in FOUR_DECIMALS else 2
+    text = str(abs(minor)).rjust(digits + 1, "0")
+    return ("-" if minor < 0 else "") + (text[:-digits] + "." + text[-digits:] if digits else text)
+
+
+def line_of(leaf):
+    kind, tier, credits, unit_credits, unit_price, minor, currency, card, corrects, entry = leaf
+    return {
+        "kind": kind, "tier": number(tier), "credits": number(credits), "unit_credits": number(unit_credits),
+        "unit_price": unit_price, "amount_minor": int(minor), "amount": money(int(minor), currency),
+        "currency": currency, "rate_card": card, "corrects_period": corrects, "entry_id": number(entry),
+    }
+
+
+def totals_of(lines):
+    sums = {}
+    for line in lines:
+        sums[line["currency"]] = sums.get(line["currency"], 0) + line["amount_minor"]
+    return [{"currency": code, "amount_minor": sums[code], "amount": money(sums[code], code)} for code in sorted(sums)]
+
+
+def tenant_of(proof):
+    tag, tenant, name, reference, credits, requests, lines = json.loads(proof["leaf"])
+    demand(tag == "usage-ledger/tenant/1", "a leaf is of no tenant")
+    lines = [line_of(line) for line in lines]
+    return {
+        "tenant_id": tenant, "display_name": name, "external_ref": reference, "credits_used": int(credits),
+        "request_count": int(requests), "projected_credits": None, "totals": totals_of(lines), "lines": lines,
+        "proof": {"index": proof["index"], "leaf": proof["leaf"], "path": proof["path"]},
+    }
+
+
+def statement_of(given, digest):
+    """What the statement must say, from its proof alone."""
+    proof = given["proof"]
+    demand(sha256((proof["close"] + "\n").encode()).hex() == digest, "its close has another digest than was kept")
+    close = json.loads(proof["close"])
+    root, size = close[-1], close[-2]
+    header = json.loads(proof["period"]["leaf"])
+    demand(close[2] == "close" and header[0] == "usage-ledger/period/1", "it stands on no close")
+    demand(header[1:3] == close[3:5], "the close is of another period or workspace")
+    leaves = [proof["period"]] + [tenant["proof"] for tenant in given["tenants"]]
+    demand(leaves[0]["index"] == 0 and all(leaf["index"] > 0 for leaf in leaves[1:]), "its leaves are out of place")
+    demand(len({leaf["index"] for leaf in leaves}) == len(leaves), "it lists a tenant twice")
+    demand(all(leads_to_root(leaf, size, root) for leaf in leaves), "a leaf does not lead to the root of the close")
+    tenants = [tenant_of(leaf) for leaf in leaves[1:]]
+    run = header[3]
+    return {
+        "format": "usage-ledger/statement/1", "workspace_id": header[1], "period": header[2], "state": "closed",
+        "estimate": False, "as_of": close[5],
+        "certificate": run and {"run_id": run[0], "finished_at": run[1], "records": int(run[2]), "digest": run[3]},
+        "head_digest": digest, "tenants_in_period": size - 1,
+        "credits_used": sum(tenant["credits_used"] for tenant in tenants),
+        "totals": totals_of([line for tenant in tenants for line in tenant["lines"]]), "tenants": tenants,
+        "proof": {
+            "close": proof["close"], "close_digest": digest, "root": root, "leaves": size,
+            "period": {key: proof["period"][key] for key in ("index", "leaf", "path")},
+        },
+    }
+
+
+def main(file, digest):
+    with open(file, encoding="utf-8", newline="") as source:
+        text = source.read()
+    try:
+        expected = write(statement_of(json.loads(text, object_pairs_hook=once), digest.lower()))
+    except (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError):
+        expected = None
+    demand(expected is not None, "parts of it are missing or of another kind")
+    demand(compact(text) == expected, "it says something else than the proof does")
+    print("authentic")
+
+
+main(*sys.argv[1:])

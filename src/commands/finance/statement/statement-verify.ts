@@ -1,0 +1,183 @@
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import type { Command } from 'commander';
+import { type StatementVerdict, verifyStatement } from '../../../billing/statement/verify-statement.ts';
+import { UsageError } from '../../../core/errors.ts';
+import { inertText } from '../../../core/text/inert-text.ts';
+import { parseCheckpoint } from '../../../ledger/audit/anchor/checkpoint.ts';
+import { eventsSinceClose, type LaterEvent } from '../../../ledger/audit/anchor/later-events.ts';
+import { isSignedBy, parseNotes, parseVerifier } from '../../../ledger/audit/anchor/signed-note.ts';
+import { type CliContext, EXIT, examples, reportingCommand } from '../../shared/cli-context.ts';
+
+interface VerifyOptions {
+  digest?: string;
+  checkpoint?: string;
+  checkpointKey?: string;
+  ledger?: boolean;
+  consistencyOnly?: boolean;
+}
+
+/** What was kept elsewhere says of a close: whose word it is, and whether the close is as the statement has it. */
+interface Anchor {
+  kind: 'digest' | 'checkpoint' | 'ledger';
+  holds: boolean;
+  words: string;
+  /** What took the place of the close since. Only a ledger can tell. */
+  supersededBy: LaterEvent | null;
+}
+
+/** Asks what was kept elsewhere of the close with this digest. */
+type Source = (closeDigest: string) => Anchor | Promise<Anchor>;
+
+export function statementVerifyCommand(cli: CliContext): Command {
+  return reportingCommand('verify')
+    .description(
+      'Check the statement of a closed period against what was kept elsewhere of its close; exit code 4 when it fails.',
+    )
+    .argument('<file>', 'what `usage-ledger statement PERIOD --format json` has printed')
+    .option('--digest <digest>', 'the digest of the close, as it was kept when the period was closed')
+    .option('--checkpoint <file>', 'checkpoints that were kept elsewhere, with the one of the close among them')
+    .option('--checkpoint-key <key>', 'who must have signed the checkpoint, NAME+HASH+KEY')
+    .option('--ledger', 'the ledger of the configuration, which also tells whether the close is still in force')
+    .option('--consistency-only', 'only whether the statement agrees with itself, which authenticates nothing')
+    .addHelpText(
+      'after',
+      examples(
+        'usage-ledger statement verify acme.json --digest 9d675846...',
+        'usage-ledger statement verify acme.json --checkpoint checkpoints.log --checkpoint-key usage-ledger/ID+HASH+KEY',
+        'usage-ledger statement verify acme.json --ledger',
+        'usage-ledger statement verify acme.json --consistency-only',
+      ),
+    )
+    .action(async (file: string, options: VerifyOptions) => {
+      const sources = sourcesOf(cli, options);
+      const verdict = verifyStatement(readText(resolve(cli.io.cwd, file), 'the statement'));
+      const anchors: Anchor[] = [];
+      if (verdict.agrees) for (const ask of sources) anchors.push(await ask(verdict.closeDigest));
+      report(cli, verdict, anchors);
+    });
+}
+
+/** What was kept elsewhere. Throws UsageError when nothing was given, or what was given cannot be read. */
+function sourcesOf(cli: CliContext, options: VerifyOptions): Source[] {
+  const { digest, checkpoint, checkpointKey, ledger, consistencyOnly } = options;
+  const sources: Source[] = [];
+  if (digest !== undefined) sources.push(digestSource(digest));
+  if (checkpoint !== undefined) sources.push(checkpointSource(resolve(cli.io.cwd, checkpoint), checkpointKey));
+  if (ledger === true) sources.push(ledgerSource(cli));
+  if (checkpointKey !== undefined && checkpoint === undefined) {
+    throw new UsageError('--checkpoint-key without --checkpoint checks nothing', 'name the file of checkpoints, too');
+  }
+  if (sources.length > 0 === (consistencyOnly === true)) {
+    throw new UsageError(
+      consistencyOnly === true
+        ? '--consistency-only leaves out what else was given'
+        : 'a statement proves nothing by itself: whoever wrote it can have made all of it up',
+      'give the digest of the close (--digest), a checkpoint of it (--checkpoint, --checkpoint-key) or --ledger; --consistency-only authenticates nothing',
+    );
+  }
+  return sources;
+}
+
+function digestSource(digest: string): Source {
+  if (!/^[0-9a-f]{64}$/i.test(digest)) {
+    throw new UsageError('--digest is no digest', 'give the 64 hexadecimal digits that `close` has said');
+  }
+  return (closeDigest) => {
+    const holds = digest.toLowerCase() === closeDigest;
+    const words = holds ? 'its close has the digest that was given' : 'its close has another digest than was given';
+    return { kind: 'digest', holds, words, supersededBy: null };
+  };
+}
+
+function checkpointSource(file: string, checkpointKey: string | undefined): Source {
+  const verifier = checkpointKey === undefined ? null : parseVerifier(checkpointKey);
+  if (verifier === null) {
+    throw new UsageError(
+      checkpointKey === undefined ? '--checkpoint wants --checkpoint-key' : '--checkpoint-key is no key',
+      'give the NAME+HASH+KEY that `usage-ledger verify` has said',
+    );
+  }
+  const notes = parseNotes(readText(file, 'the file of checkpoints'));
+  if (notes === null || notes.length === 0) {
+    throw new UsageError(`${file} holds no checkpoints`, 'give a copy of checkpoints.log, or one checkpoint out of it');
+  }
+  return (closeDigest) => {
+    const note = notes.find(({ text }) => parseCheckpoint(text)?.digest === closeDigest);
+    const signed = note !== undefined && isSignedBy(note, verifier);
+    const words =
+      note === undefined
+        ? 'none of the checkpoints is of its close'
+        : `the checkpoint of its close is ${signed ? '' : 'not '}signed by ${inertText(verifier.name)}`;
+    return { kind: 'checkpoint', holds: signed, words, supersededBy: null };
+  };
+}
+
+function ledgerSource(cli: CliContext): Source {
+  return (closeDigest) =>
+    cli.withContext((context) => {
+      const events = eventsSinceClose(context.reader().connection, closeDigest);
+      const supersededBy = events?.at(-1) ?? null;
+      const words = events === null ? 'the ledger has no such close' : 'the ledger has its close';
+      return { kind: 'ledger', holds: events !== null, words, supersededBy };
+    });
+}
+
+function report(cli: CliContext, verdict: StatementVerdict, anchors: readonly Anchor[]): void {
+  const authentic = verdict.agrees && anchors.length > 0 && anchors.every(({ holds }) => holds);
+  const supersededBy = anchors.find((anchor) => anchor.supersededBy !== null)?.supersededBy ?? null;
+  if (!verdict.agrees || supersededBy !== null || (anchors.length > 0 && !authentic)) cli.exitCode = EXIT.fault;
+  if (cli.json) {
+    cli.printJson({
+      authentic,
+      superseded_by: supersededBy,
+      anchors: anchors.map(({ kind, holds }) => ({ kind, holds })),
+      agrees: verdict.agrees,
+      ...(verdict.agrees ? factsOf(verdict) : { reason: verdict.reason }),
+    });
+    return;
+  }
+  if (!verdict.agrees) {
+    cli.print(`not proven: ${inertText(verdict.reason)}`);
+    return;
+  }
+  const which = `${verdict.period} of ${inertText(verdict.workspaceId)}`;
+  const whom = `${verdict.tenants} of ${verdict.tenantsInPeriod} tenants, as closed at ${inertText(verdict.closedAt)}`;
+  if (anchors.length === 0) {
+    cli.print(`${which} agrees with itself: ${whom}`);
+    cli.print('nothing is authenticated: whoever wrote the file can have made all of it up');
+    cli.print(`digest of its close: ${verdict.closeDigest}`);
+    return;
+  }
+  const word = !authentic ? 'NOT authentic' : supersededBy === null ? 'authentic' : 'superseded';
+  cli.print(`${which} is ${word}: ${whom}`);
+  for (const { words } of anchors) cli.print(words);
+  if (supersededBy !== null) cli.print(supersededWords(supersededBy));
+  else if (authentic && !anchors.some(({ kind }) => kind === 'ledger')) {
+    cli.note('Only the ledger can tell whether the period was reopened since: --ledger.');
+  }
+}
+
+function factsOf(verdict: Extract<StatementVerdict, { agrees: true }>) {
+  const { workspaceId, period, closedAt, closeDigest, tenants, tenantsInPeriod } = verdict;
+  return {
+    ...{ workspace_id: workspaceId, period, closed_at: closedAt, close_digest: closeDigest },
+    ...{ tenants, tenants_in_period: tenantsInPeriod },
+  };
+}
+
+function supersededWords({ action, at, actor }: LaterEvent): string {
+  const what = action === 'reopen' ? 'the period was reopened' : 'the period was closed anew';
+  return `${what} at ${at} by ${inertText(actor)}: this statement is no longer in force`;
+}
+
+function readText(file: string, what: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    throw new UsageError(
+      `${what}, ${file}, cannot be read (${(error as NodeJS.ErrnoException).code})`,
+      'check the path',
+    );
+  }
+}
