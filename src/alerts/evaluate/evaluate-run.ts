@@ -7,8 +7,9 @@ import { AlertBook } from '../book/alert-book.ts';
 import type { RunAlerts } from '../book/alert-change.ts';
 import type { StoredAlert } from '../book/alert-rows.ts';
 import { Curves } from '../history/curves.ts';
+import { createRepeats } from '../history/repeats.ts';
 import type { ChannelRoute } from '../notify/routes.ts';
-import { isLedgerRule, type RuleName } from '../rules/rule.ts';
+import { isLedgerRule, type RuleName, UNDECIDED } from '../rules/rule.ts';
 import { judgeAlerting } from '../rules/self.ts';
 import { createFactsReader, type TenantFacts } from './candidates.ts';
 import { createJudge, type Judge } from './judge/judge.ts';
@@ -78,7 +79,8 @@ class RunEvaluation {
   readonly #book: AlertBook;
   readonly #faults: Faults;
   readonly #open: readonly StoredAlert[];
-  readonly #openKeys: ReadonlySet<string>;
+  readonly #openByKey: ReadonlyMap<string, StoredAlert>;
+  readonly #isRepeated: (alert: StoredAlert) => boolean;
   readonly #judge: Judge;
   readonly #read: (periodKey: number, tenantKey: number) => TenantFacts;
   readonly #periods: RunPeriods;
@@ -93,18 +95,23 @@ class RunEvaluation {
     this.#book = book;
     this.#faults = faults;
     this.#open = book.open();
-    this.#openKeys = new Set(this.#open.map(subjectKey));
+    this.#openByKey = new Map(this.#open.map((alert) => [subjectKey(alert), alert]));
     const rules = tenantSettings(settings.rules);
     const factsOf = createPeriodFacts(connection, { workspaceKey, nowMs, settleHours });
     const tenantId = (tenantKey: number) => book.tenantId(tenantKey);
     const curves = new Curves({ connection, history, workspaceKey, nowMs });
+    this.#isRepeated = createRepeats(connection, curves, nowMs);
     this.#read = createFactsReader(connection);
     this.#judge = createJudge({ connection, settings: rules, factsOf, tenantId, curves, nowMs, lastEntryIdBefore });
     const sources = { merged, settings: rules, factsOf, curves };
     this.#periods = new RunPeriods({ ...sources, lookbackPeriods });
     this.#findings = new NewFindings(
       { ...sources, read: this.#read, judge: this.#judge },
-      { begin: (subject, judge) => this.#begin(subject, judge), observe: (seen) => this.#observe(seen) },
+      {
+        begin: (subject, judge) => this.#begin(subject, judge),
+        more: (subject, judge) => this.#more(subject, judge),
+        observe: (seen) => this.#observe(seen),
+      },
     );
   }
 
@@ -150,20 +157,37 @@ class RunEvaluation {
 
   /** A candidate matters only when its rule holds; alerts that are open are looked at with what they know. */
   #begin(subject: AlertSubject, judge: () => Observation | null): void {
-    if (this.#openKeys.has(subjectKey(subject))) return;
+    if (this.#openByKey.has(subjectKey(subject))) return;
     this.#of(subject.rule, () => {
       const seen = judge();
       if (seen?.judgement.verdict === 'holds') this.#observe(seen);
     });
   }
 
+  /** Of an alert that is open only what is larger than what was told of it is new. */
+  #more(subject: AlertSubject, judge: () => Observation): void {
+    const known = this.#openByKey.get(subjectKey(subject));
+    this.#of(subject.rule, () => {
+      const seen = judge();
+      if (seen.judgement.verdict !== 'holds') return;
+      const isLarger = (seen.judgement.finding.measure ?? 0n) > (known?.notifiedMeasure ?? 0n);
+      if (known === undefined || isLarger) this.#observe(seen);
+    });
+  }
+
   #observe(seen: Observation, alert?: StoredAlert): void {
     this.#of(seen.rule, () => {
       this.#seen.add(subjectKey(seen));
-      this.#book.observe(seen, alert);
+      const open = this.#openByKey.get(subjectKey(seen));
+      const isEnd = CORRECTIONS.includes(seen.rule) && seen.judgement.verdict === 'clear';
+      const goesOn = isEnd && open !== undefined && this.#isRepeated(open);
+      this.#book.observe(goesOn ? { ...seen, judgement: UNDECIDED } : seen, alert);
     });
   }
 }
+
+/** Rules about readings that a service takes back and gives again: what does so night after night is told once, not nightly. */
+const CORRECTIONS: readonly RuleName[] = ['regression', 'restatement', 'withdrawn'];
 
 function subjectKey({ rule, periodKey, tenantKey }: AlertSubject): string {
   return `${rule}.${periodKey}.${tenantKey}`;

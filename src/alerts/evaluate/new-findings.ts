@@ -27,6 +27,8 @@ interface Sources {
 /** Who takes what is found: where no alert is open yet for a subject it asks what the rule says of it. */
 export interface Finder {
   begin(subject: AlertSubject, judge: () => Observation | null): void;
+  /** The same; of one that is open, what is larger than what was told of it. */
+  more(subject: AlertSubject, judge: () => Observation): void;
   /** Of what the run itself has brought, whether an alert is open or not. */
   observe(seen: Observation): void;
 }
@@ -78,8 +80,8 @@ export class NewFindings {
     const { merged, factsOf, judge, read } = this.#sources;
     for (const { periodKey, tenantKey, before } of entriesOfKind(merged, 'decreased')) {
       if (factsOf(periodKey).phase.over) continue;
-      const key = { periodKey, tenantKey };
-      this.#begin('regression', key, () => judge.regression(read(periodKey, tenantKey), before, null));
+      const subject = { rule: 'regression' as const, periodKey, tenantKey };
+      this.#finder.more(subject, () => judge.regression(read(periodKey, tenantKey), before, null));
     }
   }
 

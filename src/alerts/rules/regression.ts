@@ -3,6 +3,10 @@ import { clear, holds, type Judgement, UNDECIDED } from './rule.ts';
 /** A fall below a hundredth of the figure is the jitter of a service that answers from several copies. */
 const TELLING_PART = 100n;
 
+/** The counter of a tenant fell on so many of so many days before: it falls as usual. */
+export const USUAL_DAYS = 3;
+export const DAYS_OF_FALLS = 14;
+
 export interface RegressionInput {
   /** The highest credits that the period had shown before it fell. */
   peak: bigint;
@@ -10,22 +14,29 @@ export interface RegressionInput {
   current: bigint;
   /** What it fell by when that was told; null for a fall that this run has found. */
   fell: bigint | null;
-  /** What this run has added to the counter, and what usage adds in such a time at the rate before the fall. */
-  gained: bigint;
-  usual: bigint;
+  /** Since the last fall a reading has brought back what was told, and it has stayed. */
+  restored: boolean;
+  /** The most that it fell by in the days before, when it falls as usual; else null. */
+  usual: bigint | null;
 }
 
 /**
  * The counter of an open period fell, though usage only adds up: somebody corrected it, or lost something. It ends when
- * one run brings the credits back; that the counter grows on says nothing about what it has lost.
+ * one run brings the credits back; that the counter grows on says nothing about what it has lost. A counter that falls night
+ * after night is told once, and again when it falls by half as much again.
  */
-export function judgeRegression({ peak, current, fell, gained, usual }: RegressionInput): Judgement {
+export function judgeRegression({ peak, current, fell, restored, usual }: RegressionInput): Judgement {
   const missing = peak - current;
   if (fell === null) {
-    return missing * TELLING_PART < peak || missing <= 0n ? UNDECIDED : fallen(peak, missing);
+    const isUsual = usual !== null && missing * 2n < usual * 3n;
+    return isUsual || missing * TELLING_PART < peak || missing <= 0n ? UNDECIDED : fallen(peak, missing);
   }
-  if ((gained - usual) * 10n >= fell * 9n) return clear(true);
-  return fallen(peak, missing > fell ? missing : fell);
+  return restored ? clear(true) : fallen(peak, missing > fell ? missing : fell);
+}
+
+/** Whether a reading has brought back nine tenths of what is missing, and stands out from what is used in such a time. */
+export function bringsBack(gained: bigint, { fell, usual }: { fell: bigint; usual: bigint }): boolean {
+  return (gained - usual) * 10n >= fell * 9n && gained >= 2n * usual;
 }
 
 function fallen(peak: bigint, measure: bigint): Judgement {

@@ -9,7 +9,7 @@ import { splitChange } from '../../../src/alerts/rules/measures/split.ts';
 import { buildThreshold, jumpThreshold } from '../../../src/alerts/rules/measures/threshold.ts';
 import { judgeNewSpend, type NewSpendInput } from '../../../src/alerts/rules/new-spend.ts';
 import type { Pace } from '../../../src/alerts/rules/pace/pace.ts';
-import { judgeRegression, type RegressionInput } from '../../../src/alerts/rules/regression.ts';
+import { bringsBack, judgeRegression, type RegressionInput } from '../../../src/alerts/rules/regression.ts';
 import { judgeRestatement } from '../../../src/alerts/rules/restatement.ts';
 import type { Judgement, PeriodPhase, UsageFigures } from '../../../src/alerts/rules/rule.ts';
 import { judgeFailedRun } from '../../../src/alerts/rules/self.ts';
@@ -237,12 +237,17 @@ describe('a budget', () => {
 describe('what changes afterwards', () => {
   it('is a regression from a hundredth of the peak on, until a run brings the credits back', () => {
     const fall = (current: bigint, changes: Partial<RegressionInput> = {}) =>
-      judgeRegression({ peak: 1000n, current, fell: null, gained: 0n, usual: 0n, ...changes });
+      judgeRegression({ peak: 1000n, current, fell: null, restored: false, usual: null, ...changes });
     expect(does(fall(991n))).toBe(false);
     expect(does(fall(990n))).toBe(true);
     // That the counter grows on, even above where it was, says nothing about what it has lost.
-    expect(does(fall(1200n, { fell: 100n, gained: 200n, usual: 190n }))).toBe(true);
-    expect(fall(1010n, { fell: 100n, gained: 100n, usual: 10n }).verdict).toBe('clear');
+    expect(does(fall(1200n, { fell: 100n }))).toBe(true);
+    expect(fall(1010n, { fell: 100n, restored: true })).toEqual({ verdict: 'clear', atOnce: true });
+    expect(bringsBack(90n, { fell: 100n, usual: 0n })).toBe(true);
+    expect(bringsBack(99n, { fell: 100n, usual: 10n })).toBe(false);
+    expect(bringsBack(200n, { fell: 100n, usual: 101n })).toBe(false);
+    // Of who falls night after night only what is half as much again is news.
+    expect([851n, 850n].map((current) => does(fall(current, { usual: 100n })))).toEqual([false, true]);
     expect(fall(900n, { fell: 50n })).toMatchObject({ finding: { measure: 100n } });
   });
 

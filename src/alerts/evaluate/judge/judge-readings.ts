@@ -1,5 +1,5 @@
-import type Database from 'better-sqlite3';
 import { periodStartMs } from '../../../core/period.ts';
+import { Falls } from '../../history/falls.ts';
 import { floorCredits } from '../../rules/measures/threshold.ts';
 import { judgeRegression } from '../../rules/regression.ts';
 import { judgeRestatement } from '../../rules/restatement.ts';
@@ -27,13 +27,7 @@ export function createReadingsJudge(sources: JudgeSources): ReadingsJudge {
     )
     .safeIntegers()
     .raw();
-  const gainOf: Database.Statement = connection
-    .prepare(
-      `SELECT coalesce(sum(credits_delta), 0) FROM usage_entries
-       WHERE period_key = ? AND tenant_key = ? AND entry_id > ?`,
-    )
-    .safeIntegers()
-    .pluck();
+  const falls = new Falls({ connection, history: curves.sources.history, nowMs, lastEntryIdBefore });
   const subject = (rule: Observation['rule'], { periodKey, tenantKey, current }: TenantFacts) => {
     return { rule, periodKey, tenantKey, phase: factsOf(periodKey).phase, current: current ?? NO_USAGE };
   };
@@ -41,12 +35,13 @@ export function createReadingsJudge(sources: JudgeSources): ReadingsJudge {
   return {
     regression(tenant, peak, fell) {
       const { periodKey, tenantKey } = tenant;
-      const { period, phase } = factsOf(periodKey);
       const current = (tenant.current ?? NO_USAGE).credits;
-      const sinceMs = nowMs - Math.max(curves.lastRunMs() ?? nowMs, periodStartMs(period));
-      const usual = phase.elapsedMs <= 0 ? 0n : (peak.credits * BigInt(sinceMs)) / BigInt(phase.elapsedMs);
-      const gained = fell === null ? 0n : (gainOf.get(periodKey, tenantKey, lastEntryIdBefore) as bigint);
-      const judgement = judgeRegression({ peak: peak.credits, current, fell, gained, usual });
+      const startMs = periodStartMs(factsOf(periodKey).period);
+      const judgement = judgeRegression({
+        ...{ peak: peak.credits, current, fell },
+        usual: fell === null ? falls.usual(periodKey, tenantKey) : null,
+        restored: fell !== null && falls.isRestored({ periodKey, tenantKey, startMs }, fell),
+      });
       return observation({ ...subject('regression', tenant), judgement, previous: peak, threshold: peak.credits });
     },
     restatement(tenant) {

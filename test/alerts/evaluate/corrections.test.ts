@@ -1,0 +1,68 @@
+import { expect, test } from 'vitest';
+import { periodAt } from '../../../src/core/period.ts';
+import { DAY_MS, dayWorld, HOUR_MS } from './day-world.ts';
+
+const FROM = Date.UTC(2026, 0, 12);
+const TENANTS = ['t-0', 't-1', 't-2', 't-3'];
+
+test('a counter that is over-counted by day and corrected by night is told once, and no credits are said to be back', async () => {
+  const world = dayWorld();
+  const real = new Map<string, bigint>();
+  for (let day = 0; day < 80; day += 1) {
+    const dayMs = FROM + day * DAY_MS;
+    for (const [hour, part] of [
+      [8, 30n],
+      [16, 80n],
+      [23, 130n],
+    ] as const) {
+      for (const [index, tenant] of TENANTS.entries()) {
+        const key = `${tenant} ${periodAt(dayMs)}`;
+        const before = real.get(key) ?? 0n;
+        const used = BigInt(900 + 70 * ((day * 7 + index * 3) % 5));
+        world.state(tenant, periodAt(dayMs), before + (used * part) / 100n);
+        if (hour === 23) real.set(key, before + used);
+      }
+      world.state('even', periodAt(dayMs), BigInt((new Date(dayMs).getUTCDate() - 1) * 24 + hour) * 50n);
+      await world.read(dayMs + hour * HOUR_MS);
+    }
+    // The night.
+    for (const tenant of TENANTS) world.state(tenant, periodAt(dayMs), real.get(`${tenant} ${periodAt(dayMs)}`) ?? 0n);
+    await world.read(dayMs + 23.5 * HOUR_MS);
+  }
+  const told = world.told().filter((line) => line.startsWith('regression'));
+  expect(told.filter((line) => line.includes('resolved'))).toEqual([]);
+  expect(told).toHaveLength(TENANTS.length);
+});
+
+test('credits that are lost and come back are told as back once a day has shown that they stay', async () => {
+  const world = dayWorld();
+  const at = (hours: number) => Date.UTC(2026, 2, 10) + hours * HOUR_MS;
+  const usual = (hours: number) => BigInt(9_000 + hours * 40);
+  await world.read(at(-1_000));
+  for (let hours = 0; hours <= 96; hours += 8) {
+    world.state('acme', '2026-03', usual(hours) - (hours >= 24 && hours < 48 ? 3_000n : 0n));
+    await world.read(at(hours));
+  }
+  expect(world.told()).toEqual(['regression certain firing acme', 'regression certain resolved acme']);
+  const ended = world.rows("SELECT at FROM alert_transitions WHERE change = 'resolved'");
+  expect(ended).toEqual([new Date(at(56)).toISOString()]);
+});
+
+test('a closed or settled month that changes to and fro is told twice, and ended when it has stood for a week', async () => {
+  const world = dayWorld();
+  const at = (days: number) => Date.UTC(2026, 2, 4) + days * DAY_MS;
+  await world.read(at(-60));
+  for (const tenant of ['acme', 'globex']) world.state(tenant, '2026-02', 50_000n);
+  await world.read(at(-1));
+  await world.read(at(0));
+  for (let days = 1; days <= 24; days += 1) {
+    world.state('acme', '2026-02', days % 2 === 1 && days < 12 ? 40_000n : 50_000n);
+    await world.read(at(days));
+  }
+  expect(world.told()).toEqual([
+    'restatement certain firing acme',
+    'restatement certain resolved acme',
+    'restatement certain firing acme',
+    'restatement certain resolved acme',
+  ]);
+});
