@@ -2,16 +2,32 @@
 -- another one here; the rest are made of that file. Tables keep the text that digests are made of, compared byte by byte; what
 -- views show has the type of what it is. Sums are exact.
 
--- A workspace that has moved is counted once: in its old ledger until another one, which does not leave it to others, has
--- read it, and only there from then on. `NOT IN` is looked up in a table of the few: a join would cost each view a relation.
+-- Each workspace is counted once, whatever the ledgers that hold it say. First comes who reads it and does not leave it to
+-- others, then who leaves it, then who has never read it, and last who lost it to another ledger, which imported it or keeps it;
+-- of two alike, who was here first. Whoever lost it and has taken it back since has not lost it.
 CREATE OR REPLACE VIEW moved_workspaces AS
-SELECT w.ledger_key, w.workspace_key
-FROM ledgers l
-JOIN workspaces w ON w.ledger_key = l.ledger_key AND w.workspace_id = ANY (l.elsewhere)
-WHERE EXISTS (SELECT 1 FROM workspaces o JOIN ledgers m ON m.ledger_key = o.ledger_key
-  WHERE o.workspace_id = w.workspace_id AND o.ledger_key <> w.ledger_key AND o.first_run_key IS NOT NULL
-    AND o.workspace_id <> ALL (m.elsewhere));
+SELECT ledger_key, workspace_key
+FROM (SELECT w.ledger_key, w.workspace_key, row_number() OVER (PARTITION BY w.workspace_id ORDER BY
+    CASE WHEN EXISTS (
+        SELECT 1 FROM workspace_moves i
+        JOIN workspaces o ON o.ledger_key = i.ledger_key AND o.workspace_key = i.workspace_key
+        WHERE i.ledger_id = l.ledger_id AND o.workspace_id = w.workspace_id AND o.ledger_key <> w.ledger_key
+          AND NOT EXISTS (
+            SELECT 1 FROM workspace_moves k
+            WHERE k.ledger_key = w.ledger_key AND k.workspace_key = w.workspace_key AND k.action <> 'export'
+              AND CASE i.action WHEN 'import' THEN k.move_key > (
+                  SELECT max(x.move_key) FROM workspace_moves x
+                  WHERE x.ledger_key = w.ledger_key AND x.workspace_key = w.workspace_key AND x.action = 'export'
+                    AND x.position = i.position AND x.head_digest = i.head_digest)
+                ELSE k.at > i.at END)) THEN 3
+      WHEN w.first_run_key IS NULL THEN 2
+      WHEN w.workspace_id = ANY (l.elsewhere) THEN 1
+      ELSE 0 END, w.ledger_key) AS place
+  FROM workspaces w
+  JOIN ledgers l ON l.ledger_key = w.ledger_key) placed
+WHERE place > 1;
 --> statement-breakpoint
+-- `NOT IN` is looked up in a table of the few: a join would cost each view a relation.
 CREATE OR REPLACE VIEW counted_workspaces AS
 SELECT w.ledger_key, w.workspace_key, w.workspace_id, l.ledger_id FROM workspaces w
 JOIN ledgers l ON l.ledger_key = w.ledger_key

@@ -32,7 +32,7 @@ test('a job of an exported workspace ends without a run, and nobody is told that
   expect(stale()).toBe(false);
   expect(view().rows('SELECT status FROM finance_runs')).toHaveLength(1);
 
-  await writer.call('keepWorkspace', { workspaceId: WORKSPACE, by: 'Ada', nowMs: clock.now() });
+  await writer.call('keepWorkspace', { workspaceId: WORKSPACE, by: 'Ada', nowMs: clock.now(), from: null });
   expect(stale()).toBe(true);
   expect(await take()).toMatchObject({ status: 'applied' });
   expect(view().rows('SELECT status FROM finance_runs')).toHaveLength(2);

@@ -28,6 +28,8 @@ async function replica(schema = SCHEMA): Promise<ReplicaClient> {
   const client = await server.connect(schema);
   onTestFinished(() => client.close());
   await migrateReplica(client, schema);
+  // All tests have a workspace of the same name, which counts in the first ledger only.
+  await client.query('DELETE FROM ledgers');
   return client;
 }
 

@@ -45,7 +45,9 @@ function play(
   return { watch, clock, told, connection };
 }
 
-const reportTo = (to: number): PublishReport => ({ ledgerId: 'x', from: 0, to, headDigest: '', entries: 0, rows: 1 });
+const reportTo = (to: number): PublishReport => {
+  return { ledgerId: 'x', from: 0, to, headDigest: '', entries: 0, rows: 1, uncounted: [] };
+};
 const away = () => Promise.reject(new AppError('replica_unreachable', 'nobody answers', { retryable: true }));
 
 test('the alert comes when something has waited for too long, and ends with the next publish', async () => {

@@ -18,6 +18,11 @@ export async function checkReplica({ publish, ledger }: Config, nowMs: number): 
         fail('replica', standing.drift.join('; '), '`usage-ledger publish` mends it, and sends again what is lost'),
       ];
     }
+    if (standing.uncounted.length > 0) {
+      return [
+        warn('replica', standing.uncounted.join('; '), 'two hosts read what one is to read; the views count the first'),
+      ];
+    }
     if (standing.lag.seconds * 1000 <= publish.staleMs) return [ok('replica', words)];
     return [
       warn('replica', words, 'see whether the daemon runs and what its log says; `usage-ledger publish` sends it now'),

@@ -1,8 +1,9 @@
 import type { Command } from 'commander';
+import { inertText } from '../../core/text/inert-text.ts';
 import { ledgerId, replicaEpoch } from '../../ledger/store/schema/identity.ts';
 import { formatInteger } from '../../reports/formats/format.ts';
 import type { Context } from '../../wiring/context.ts';
-import { type CliContext, examples, reportingCommand } from '../shared/cli-context.ts';
+import { type CliContext, EXIT, examples, reportingCommand } from '../shared/cli-context.ts';
 import { requireReplica } from '../shared/require-replica.ts';
 
 export function publishCommand(cli: CliContext): Command {
@@ -31,10 +32,12 @@ async function publish(cli: CliContext, context: Context, replace: boolean): Pro
       await (await context.writer()).call('changeReplicaEpoch', { epoch });
     }
     const report = await publisher.publish({ nowMs: cli.now(), replace });
-    const { from, to, headDigest, entries, rows, mended = [] } = report;
+    const { from, to, headDigest, entries, rows, mended = [], uncounted } = report;
+    if (uncounted.length > 0) cli.exitCode = EXIT.partial;
     const seconds = (cli.clock.monotonic() - started) / 1000;
     if (cli.json) {
-      cli.printJson({ from, to, head_digest: headDigest, entries, rows, seconds: Number(seconds.toFixed(3)), mended });
+      const facts = { from, to, head_digest: headDigest, entries, rows, seconds: Number(seconds.toFixed(3)) };
+      cli.printJson({ ...facts, mended, uncounted });
       return;
     }
     for (const words of mended) cli.print(`mended in the replica: ${words}`);
@@ -47,6 +50,7 @@ async function publish(cli: CliContext, context: Context, replace: boolean): Pro
       );
     }
     cli.print(`head digest ${headDigest}`);
+    for (const words of uncounted) cli.print(`not counted: ${inertText(words)}`);
   } finally {
     await publisher.close();
   }

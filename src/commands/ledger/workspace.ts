@@ -5,6 +5,7 @@ import { AppError, UsageError } from '../../core/errors.ts';
 import { counted } from '../../core/text/counted.ts';
 import { inertText } from '../../core/text/inert-text.ts';
 import { ledgerId } from '../../ledger/store/schema/identity.ts';
+import type { Holder } from '../../publish/receive/find-holder.ts';
 import { formatInteger } from '../../reports/formats/format.ts';
 import type { Context } from '../../wiring/context.ts';
 import { type CliContext, examples, reportingCommand } from '../shared/cli-context.ts';
@@ -140,32 +141,35 @@ function keepCommand(cli: CliContext): Command {
   return reportingCommand('keep')
     .description('Take an export back that nobody has imported: the workspace is read and closed here again.')
     .argument('<id>', 'the workspace')
-    .option('--force', 'without asking the replica whether another ledger has it by now')
+    .option('--force', 'also when another ledger of the replica goes on with it: from then on it counts here')
     .option('--by <name>', 'who keeps it (default: the user of this shell)')
     .addHelpText('after', examples('usage-ledger workspace keep ws-123'))
     .action((id: string, { force = false, by = userInfo().username }: { force?: boolean; by?: string }) =>
       cli.withContext(async (context) => {
         const writer = await context.existingWriter();
-        if (!force) await requireUnclaimed(context, id);
-        await writer.call('keepWorkspace', { workspaceId: id, by, nowMs: cli.now() });
+        const holder = await holderOf(context, id);
+        if (holder !== null && !force) throw heldElsewhere(id, holder);
+        await writer.call('keepWorkspace', { workspaceId: id, by, nowMs: cli.now(), from: holder });
         if (cli.json) cli.printJson({ workspace_id: id, kept: true });
         else cli.print(`${inertText(id)} is read here again; delete the file of the export, nobody may import it now`);
       }),
     );
 }
 
-/** Two ledgers that both go on with a workspace would both count. */
-async function requireUnclaimed(context: Context, workspaceId: string): Promise<void> {
+/** The other ledger in which the replica counts the workspace; null without a replica. */
+async function holderOf(context: Context, workspaceId: string): Promise<Holder | null> {
   const { publish } = context.config;
-  if (publish === null) return;
+  if (publish === null) return null;
   const { findHolder } = await import('../../publish/receive/find-holder.ts');
-  const holder = await findHolder(publish, { workspaceId, ledgerId: ledgerId(context.reader().connection) });
-  if (holder === null) return;
-  throw new AppError(
+  return findHolder(publish, { workspaceId, ledgerId: ledgerId(context.reader().connection) });
+}
+
+function heldElsewhere(workspaceId: string, { ledgerId: holder }: Holder): AppError {
+  return new AppError(
     'workspace_imported',
     `ledger ${holder} of the replica goes on with ${JSON.stringify(workspaceId)}`,
     {
-      hint: 'leave it there; only when that one is to be given up for good, add --force',
+      hint: 'leave it there; only when that one is to be given up for good, add --force: then it counts here',
     },
   );
 }

@@ -53,6 +53,8 @@ export class ReplicaWatch {
   #failures = 0;
   #position: number | null = null;
   #fault: ReplicaHealth['fault'] = null;
+  /** What the last publish said of workspaces that count in another ledger. */
+  #uncounted: readonly string[] = [];
   #wasTold = false;
   #stopped = false;
 
@@ -135,8 +137,12 @@ export class ReplicaWatch {
     try {
       const report = await publisher.publish(clock.now());
       if (this.#fault !== null) logger.info({ position: report.to }, 'the replica takes the ledger again');
-      const { mended = [] } = report;
+      const { mended = [], uncounted } = report;
       if (mended.length > 0) logger.warn({ mended }, "the replica's schema was not the one of this version: mended");
+      if (uncounted.length > 0 && uncounted.join() !== this.#uncounted.join()) {
+        logger.warn({ uncounted }, 'workspaces of this ledger count in another one');
+      }
+      this.#uncounted = uncounted;
       [this.#position, this.#fault, this.#failures, this.#restUntilMs] = [report.to, null, 0, 0];
       if (report.rows > 0) logger.debug({ ...report }, 'ledger published');
       return report;

@@ -7,6 +7,7 @@ import { type Lag, lagOf } from '../lag.ts';
 import { replicaDrift } from '../replica/migrate-replica.ts';
 import { isUnpublished } from '../replica-error.ts';
 import { findReplica, readLocal, requireSameCopy } from '../send/position.ts';
+import { findUncounted } from './find-holder.ts';
 
 /** How the replica stands to the ledger at hand. */
 export interface ReplicaStanding {
@@ -15,6 +16,8 @@ export interface ReplicaStanding {
   lag: Lag;
   /** What its schema has otherwise than this version makes it, in words. */
   drift: readonly string[];
+  /** Its workspaces that count in another ledger, in words. */
+  uncounted: readonly string[];
   /** Why it is not known, or why this copy may not publish; null when all is well. */
   fault: { code: string; message: string; hint: string } | null;
 }
@@ -25,14 +28,22 @@ export async function probeReplica(
   connection: LedgerConnection,
   nowMs: number,
 ): Promise<ReplicaStanding> {
-  const nothing: ReplicaStanding = { position: null, lag: lagOf(connection, 0, nowMs), drift: [], fault: null };
+  const nothing: ReplicaStanding = {
+    position: null,
+    lag: lagOf(connection, 0, nowMs),
+    drift: [],
+    uncounted: [],
+    fault: null,
+  };
   try {
     const client = await connectReplica(settings);
     try {
       const drift = await replicaDrift(client);
       const held = await findReplica(client, ledgerId(connection));
       if (held === null) return { ...nothing, drift };
-      const standing = { position: held.position, lag: lagOf(connection, held.position, nowMs), drift, fault: null };
+      const uncounted = drift.length > 0 ? [] : await findUncounted(client, held.ledgerKey);
+      const lag = lagOf(connection, held.position, nowMs);
+      const standing = { position: held.position, lag, drift, uncounted, fault: null };
       try {
         requireSameCopy(connection, readLocal(connection), held);
         return standing;

@@ -5,6 +5,7 @@ import { and, eq, gt, gte, lt, type SQL } from '../../ledger/store/schema/drizzl
 import { ledgerId } from '../../ledger/store/schema/identity.ts';
 import { runs } from '../../ledger/store/schema/run-tables.ts';
 import type { ReplicaClient } from '../connect.ts';
+import { findUncounted } from '../receive/find-holder.ts';
 import { MIRRORS } from '../replica/mirrors.ts';
 import {
   addedRows,
@@ -59,6 +60,8 @@ export interface PublishReport {
   rows: number;
   /** What somebody had changed in the replica's schema and was put right first, in words. */
   mended?: readonly string[];
+  /** Workspaces of this ledger that readers are shown from another one, in words. */
+  uncounted: readonly string[];
 }
 
 /**
@@ -99,15 +102,18 @@ async function send(order: PublishOrder, held: ReplicaState): Promise<PublishRep
   const whole = Object.fromEntries([...wholeTables(connection)].map(({ rows, digest }) => [rows.mirror.name, digest]));
   if (isWhole) await sender.replaceAll();
   else if (await hasNews(order, held, local, whole)) await sendNews(sender, order, held, local, whole);
-  else return { ...reportOf(held, local), rows: 0 };
+  else return { ...reportOf(held, local), rows: 0, uncounted: await findUncounted(client, held.ledgerKey) };
   await sender.keepCheckpoints(local.head.seq);
   await moveReplica(client, connection, held, {
     ...{ local, wholeTables: whole, at: isoTime(order.nowMs), by: order.by },
   });
-  return { ...reportOf(held, local), rows: sender.rows };
+  return { ...reportOf(held, local), rows: sender.rows, uncounted: await findUncounted(client, held.ledgerKey) };
 }
 
-function reportOf(held: ReplicaState, { ledgerId, head, marks }: LocalState): Omit<PublishReport, 'rows'> {
+function reportOf(
+  held: ReplicaState,
+  { ledgerId, head, marks }: LocalState,
+): Omit<PublishReport, 'rows' | 'uncounted'> {
   const entries = marks.entryId - held.marks.entryId;
   return { ledgerId, from: held.position, to: head.seq, headDigest: head.digest, entries };
 }

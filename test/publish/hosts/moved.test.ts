@@ -83,16 +83,53 @@ test('the order does not matter: the new host may be first', async () => {
   become('old', 'ws-1', 'ws-2');
   await run(world, 'sync', 'publish');
   become('new', 'ws-2');
-  await run(world, 'sync', 'publish');
-  // Two hosts that both say it is theirs are both believed.
-  expect(await replicaTotals(client)).toHaveLength(serviceTotals(world.sandbox).length + 1);
+  await run(world, 'sync');
+  // Two hosts that both say it is theirs: it counts where it was first, and the other one is told.
+  const second = await world.run('publish');
+  expect(second.code).toBe(3);
+  expect(second.out).toMatch(/not counted: "ws-2" counts in ledger [\w-]{36}, which reads it, too/);
+  expect((await world.run('doctor')).out).toMatch(/"ws-2" counts in ledger/);
+  expect(await replicaTotals(client)).toEqual(serviceTotals(world.sandbox));
   become('old', 'ws-1');
   await run(world, 'publish');
   expect(await replicaTotals(client)).toEqual(serviceTotals(world.sandbox));
+  become('new', 'ws-2');
+  await run(world, 'publish');
   // Taken back.
   become('new', 'ws-1');
   await run(world, 'publish');
   become('old', 'ws-1', 'ws-2');
   await run(world, 'publish');
   expect(await replicaTotals(client)).toEqual(serviceTotals(world.sandbox));
+});
+
+test('of two hosts that read one workspace without a shard it counts in the first, until the second one keeps it', async () => {
+  const world = await createWorld(FIRST);
+  const become = hostOf(world, 'both');
+  const client = await replicaOf('both');
+  const holders = async () => (await client.query('SELECT DISTINCT ledger_id FROM finance_history')).length;
+  const ledgerOf = async () => (await client.query('SELECT DISTINCT ledger_id FROM finance_usage'))[0]?.ledger_id;
+  become('first', 'ws-1');
+  await run(world, 'sync', 'publish');
+  const first = await ledgerOf();
+  become('second', 'ws-1');
+  await run(world, 'sync');
+  expect((await world.run('publish')).code).toBe(3);
+  expect(await replicaTotals(client)).toEqual(serviceTotals(world.sandbox));
+  expect([await ledgerOf(), await holders()]).toEqual([first, 1]);
+
+  expect(await world.run('workspace', 'keep', 'ws-1')).toMatchObject({
+    code: 1,
+    err: expect.stringContaining(`${first}`),
+  });
+  world.clock.nowMs += 60_000;
+  await run(world, 'workspace keep ws-1 --force', 'publish', 'verify', 'verify --replica');
+  expect(await replicaTotals(client)).toEqual(serviceTotals(world.sandbox));
+  expect(await ledgerOf()).not.toBe(first);
+  become('first', 'ws-1');
+  await run(world, 'sync');
+  expect((await world.run('publish')).code).toBe(3);
+  world.clock.nowMs += 60_000;
+  await run(world, 'workspace keep ws-1 --force', 'publish');
+  expect([await ledgerOf(), await holders()]).toEqual([first, 1]);
 });

@@ -49,17 +49,20 @@ export function sealWorkspace(connection: LedgerConnection, request: MoveRequest
     .immediate();
 }
 
-/** Takes an export back: the workspace is read and closed here again. Right only where nobody has imported it. */
-export function keepWorkspace(connection: LedgerConnection, request: MoveRequest): void {
+/**
+ * Takes an export back: the workspace is read and closed here again. `from` is the ledger that it is taken from, which goes on
+ * with it, too; null: nobody has imported it.
+ */
+export function keepWorkspace(connection: LedgerConnection, request: MoveRequest & Pick<Move, 'from'>): void {
   connection
     .transaction(() => {
       const workspaceKey = keyOf(connection, request.workspaceId);
-      if (!isMovedAway(connection, workspaceKey)) {
+      if (request.from === null && !isMovedAway(connection, workspaceKey)) {
         throw new LedgerError('not_exported', `workspace ${JSON.stringify(request.workspaceId)} is not exported`, {
           hint: 'nothing is to be taken back: it is read and closed here',
         });
       }
-      noteMove(connection, { ...request, workspaceKey, action: 'keep', from: null });
+      noteMove(connection, { ...request, workspaceKey, action: 'keep' });
     })
     .immediate();
 }
