@@ -18,7 +18,7 @@ FROM (SELECT w.ledger_key, w.workspace_key, row_number() OVER (PARTITION BY w.wo
               AND CASE i.action WHEN 'import' THEN k.move_key > (
                   SELECT max(x.move_key) FROM workspace_moves x
                   WHERE x.ledger_key = w.ledger_key AND x.workspace_key = w.workspace_key AND x.action = 'export'
-                    AND x.position = i.position AND x.head_digest = i.head_digest)
+                    AND x.position <= i.position)
                 ELSE k.at > i.at END)) THEN 3
       WHEN w.first_run_key IS NULL THEN 2
       WHEN w.workspace_id = ANY (l.elsewhere) THEN 1

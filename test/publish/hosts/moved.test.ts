@@ -133,3 +133,27 @@ test('of two hosts that read one workspace without a shard it counts in the firs
   await run(world, 'workspace keep ws-1 --force', 'publish');
   expect([await ledgerOf(), await holders()]).toEqual([first, 1]);
 });
+
+test('an export that was imported elsewhere counts there, until the old host takes it back by force', async () => {
+  const world = await createWorld(FIRST, SECOND);
+  const become = hostOf(world, 'taken_back');
+  const client = await replicaOf('taken_back');
+  const ledgerOf = async () =>
+    (await client.query("SELECT DISTINCT ledger_id FROM finance_usage WHERE workspace_id = 'ws-2'"))[0]?.ledger_id;
+  become('old', 'ws-1', 'ws-2');
+  await run(world, 'sync', 'publish', 'workspace export ws-2 --out first.db');
+  const old = await ledgerOf();
+  world.clock.nowMs += 60_000;
+  // The file that is brought along ends with a later link than the export was made at.
+  await run(world, 'sync', 'publish', 'workspace export ws-2 --out moved.db');
+  become('new', 'ws-2');
+  await run(world, 'migrate', 'workspace import moved.db', 'publish');
+  expect(await ledgerOf()).not.toBe(old);
+  become('old', 'ws-1', 'ws-2');
+  await run(world, 'publish');
+  expect(await ledgerOf()).not.toBe(old);
+  world.clock.nowMs += 60_000;
+  await run(world, 'workspace keep ws-2 --force', 'publish');
+  expect(await ledgerOf()).toBe(old);
+  expect(await replicaTotals(client)).toEqual(serviceTotals(world.sandbox));
+});

@@ -2,8 +2,8 @@ import { existsSync, mkdtempSync, readdirSync, realpathSync, rmSync } from 'node
 import { basename, dirname, join, resolve } from 'node:path';
 import Database from 'better-sqlite3';
 import { nextTurn } from '../../../core/clock.ts';
-import { expectHead } from '../../audit/anchor/check-anchors.ts';
 import { faultOf, type SuspectFile, verifySound } from '../../audit/verify/verify-sound.ts';
+import { headOfChain } from '../../journal/runs/digest.ts';
 import { LedgerError } from '../../store/errors.ts';
 import { copyLedger, isLedgerItself, withRemedy } from '../../store/file/ledger-file.ts';
 import { closeForWriting, openForWriting } from '../../store/file/open.ts';
@@ -17,7 +17,7 @@ export interface ImportFileOrder extends Omit<ImportOrder, 'connection' | 'file'
   file: string;
   /** An existing ledger of this version's schema. */
   ledgerPath: string;
-  /** A head digest that was noted at the export: the chain in the file must hold it. */
+  /** The head digest that the export said: the chain in the file must end with it. */
   expectedHead?: string | undefined;
   signal: AbortSignal;
 }
@@ -87,9 +87,9 @@ function checkCopy(copy: string, suspect: SuspectFile, expectedHead: string | un
   try {
     requireThisSchema(connection);
     verifySound(connection, suspect);
-    const [missing] = expectedHead === undefined ? [] : expectHead(expectedHead)(connection);
-    if (missing !== undefined) {
-      throw new LedgerError('backup_faulty', `${suspect.what} is not what was exported: ${missing.message}`, {
+    const head = headOfChain(connection).digest;
+    if (expectedHead !== undefined && expectedHead !== head) {
+      throw new LedgerError('backup_faulty', `${suspect.what} is not what was exported: its chain ends with ${head}`, {
         hint: suspect.hint,
       });
     }
