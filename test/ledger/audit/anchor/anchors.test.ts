@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { expectCheckpoints, expectHead } from '../../../../src/ledger/audit/anchor/check-anchors.ts';
 import { checkpointText, originOf } from '../../../../src/ledger/audit/anchor/checkpoint.ts';
-import { CheckpointLog, keyFileOf, ownVerifier } from '../../../../src/ledger/audit/anchor/checkpoint-log.ts';
+import { CheckpointLog, keyFileOf } from '../../../../src/ledger/audit/anchor/checkpoint-log.ts';
 import {
   formatVerifier,
   parseNotes,
@@ -12,12 +12,7 @@ import {
   verifierOf,
 } from '../../../../src/ledger/audit/anchor/signed-note.ts';
 import { verifyLedger } from '../../../../src/ledger/audit/verify/verify.ts';
-import { type DigestedRun, digestOfRun } from '../../../../src/ledger/journal/runs/digest.ts';
-import type { LedgerConnection } from '../../../../src/ledger/store/file/open.ts';
-import { ledgerId } from '../../../../src/ledger/store/schema/identity.ts';
-import { openLedger, publish, usageRecord } from '../../../support/open-ledger.ts';
-import type { Applied } from '../../../support/sandbox-fixture.ts';
-import { NOON } from '../../../support/time/test-clock.ts';
+import { anchoredLedger, cutOffLast, notesOf, ownKey, rewriteLast } from './anchored-ledger.ts';
 
 test('a checkpoint is a signed note, as its specification says it, checked here without the program', async () => {
   const { path, id } = await anchoredLedger();
@@ -120,72 +115,3 @@ test('a text says origin, position, digest and time, a line each', async () => {
 const PUBLIC_PEM = `-----BEGIN PUBLIC KEY-----
 MCowBQYDK2VwAyEA11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=
 -----END PUBLIC KEY-----`;
-
-/** A ledger of three runs, each of which has left its checkpoint. */
-async function anchoredLedger() {
-  const { connection, path } = openLedger();
-  const id = ledgerId(connection);
-  const log = new CheckpointLog(path, { keyFile: keyFileOf(path), ledgerId: id });
-  const heads: Applied[] = [];
-  for (const [index, credits] of [5, 6, 7].entries()) {
-    const run = await publish(connection, [usageRecord('acme', credits)], { nowMs: NOON + index * 60_000 });
-    expect(log.note({ seq: run.appliedSeq, digest: run.digest, at: '2026-03-20T12:00:00.000Z' })).toBeNull();
-    heads.push(run);
-  }
-  return { connection, path, id, heads };
-}
-
-function notesOf(path: string) {
-  return parseNotes(readFileSync(join(dirname(path), 'checkpoints.log'), 'utf8')) ?? [];
-}
-
-function ownKey(connection: LedgerConnection, path: string) {
-  const key = ownVerifier(keyFileOf(path), ledgerId(connection));
-  if (key === null) throw new Error('the ledger has no key');
-  return key;
-}
-
-/** Makes the last run say 9 credits, with all that follows from it. */
-function rewriteLast(connection: LedgerConnection): void {
-  pastGuards(
-    connection,
-    `UPDATE usage_entries SET credits_delta = credits_delta + 2, credits_after = 9
-       WHERE entry_id = (SELECT max(entry_id) FROM usage_entries);
-     UPDATE tenant_usage SET credits_used = 9;
-     UPDATE periods SET figures_digest = NULL`,
-  );
-  const last = connection
-    .prepare(
-      `SELECT run_key AS runKey, previous_digest AS previousDigest, applied_seq AS appliedSeq, run_id AS runId,
-         workspace_id AS workspaceId, finished_at AS finishedAt, first_entry_id AS firstEntryId, entries, kind, slot,
-         from_period AS fromPeriod, to_period AS toPeriod, fencing_token AS fencingToken, 0 AS changesAfter,
-         last_change_seq AS lastChangeSeq
-       FROM runs JOIN workspaces USING (workspace_key) ORDER BY applied_seq DESC LIMIT 1`,
-    )
-    .get() as DigestedRun;
-  const forged = digestOfRun(connection, last);
-  pastGuards(connection, `UPDATE runs SET digest = '${forged}' WHERE run_key = ${last.runKey}`);
-}
-
-/** Takes the last run out, with all that it has brought. */
-function cutOffLast(connection: LedgerConnection): void {
-  pastGuards(
-    connection,
-    `DELETE FROM usage_entries WHERE run_key = (SELECT max(run_key) FROM runs);
-     UPDATE tenant_usage SET credits_used = 6, changed_run_key = 2;
-     UPDATE periods SET figures_digest = NULL, covered_run_key = 2;
-     DELETE FROM walks WHERE run_key = 3;
-     DELETE FROM leases;
-     DELETE FROM runs WHERE run_key = 3`,
-  );
-}
-
-function pastGuards(connection: LedgerConnection, sql: string): void {
-  const triggers = connection.prepare("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'").all() as {
-    name: string;
-    sql: string;
-  }[];
-  for (const { name } of triggers) connection.exec(`DROP TRIGGER ${name}`);
-  connection.exec(sql);
-  for (const trigger of triggers) connection.exec(trigger.sql);
-}

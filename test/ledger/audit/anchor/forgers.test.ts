@@ -1,0 +1,88 @@
+import { rmSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { expect, test } from 'vitest';
+import { expectCheckpoints } from '../../../../src/ledger/audit/anchor/check-anchors.ts';
+import { CheckpointLog, keyFileOf } from '../../../../src/ledger/audit/anchor/checkpoint-log.ts';
+import { verifyLedger } from '../../../../src/ledger/audit/verify/verify.ts';
+import type { LedgerConnection } from '../../../../src/ledger/store/file/open.ts';
+import { anchoredLedger, cutOffLast, notesOf, ownKey, pastGuards, rewriteLast } from './anchored-ledger.ts';
+
+type Ledger = Awaited<ReturnType<typeof anchoredLedger>>;
+
+/** A row of docs/trust.md that a forger of the file can try: what is done, and what finds it. */
+interface Forgery {
+  does: string;
+  forge: (ledger: Ledger) => void;
+  /** `verify` by itself; checkpoints that were kept elsewhere; or nothing that looks at the file alone. */
+  foundBy: 'verify' | 'checkpoints' | 'nothing';
+}
+
+const SILENCE = `INSERT INTO silences (silence_id, kind, workspace_key, rule, tenant, period, until, reason, created_by, created_at)
+  VALUES ('sil_forged', 'silence', 1, '*', '*', '*', '2030-01-01', 'quiet', 'nobody', '2026-03-20T12:00:00.000Z')`;
+
+const FORGERIES: Forgery[] = [
+  { does: 'changes a figure', forge: sql('UPDATE tenant_usage SET credits_used = 9'), foundBy: 'verify' },
+  {
+    does: 'changes a figure and the entry that it comes from',
+    forge: sql(`UPDATE usage_entries SET credits_after = 9 WHERE entry_id = 3;
+      UPDATE usage_entries SET credits_delta = 3 WHERE entry_id = 3; UPDATE tenant_usage SET credits_used = 9`),
+    foundBy: 'verify',
+  },
+  {
+    does: 'takes a run out of the middle of the chain',
+    forge: sql(
+      'DELETE FROM usage_entries WHERE run_key = 2; DELETE FROM walks WHERE run_key = 2; DELETE FROM runs WHERE run_key = 2',
+    ),
+    foundBy: 'verify',
+  },
+  {
+    does: 'changes a figure, its entry and every digest behind it',
+    forge: ({ connection }) => rewriteLast(connection),
+    foundBy: 'checkpoints',
+  },
+  { does: 'cuts the last runs off', forge: ({ connection }) => cutOffLast(connection), foundBy: 'checkpoints' },
+  {
+    does: 'rewrites the digests, and signs new checkpoints with the key of the host',
+    forge: ({ connection, path, id }) => {
+      rewriteLast(connection);
+      rmSync(join(dirname(path), 'checkpoints.log'));
+      const log = new CheckpointLog(path, { keyFile: keyFileOf(path), ledgerId: id });
+      const digest = connection.prepare('SELECT digest FROM runs ORDER BY applied_seq DESC LIMIT 1').pluck().get();
+      expect(log.note({ seq: 3, digest: String(digest), at: '2026-03-20T12:00:00.000Z' })).toBeNull();
+      expect(verifyLedger(connection, [expectCheckpoints(notesOf(path), ownKey(connection, path))]).faults).toEqual([]);
+    },
+    foundBy: 'checkpoints',
+  },
+  { does: 'adds a silence past the triggers', forge: sql(SILENCE), foundBy: 'verify' },
+  { does: 'takes the triggers away', forge: ({ connection }) => dropTriggers(connection), foundBy: 'verify' },
+  {
+    does: 'rewrites a view',
+    forge: sql('DROP VIEW finance_usage; CREATE VIEW finance_usage AS SELECT * FROM tenant_usage'),
+    foundBy: 'verify',
+  },
+  {
+    does: 'adds a silence with the function of the triggers at hand',
+    // The ledger's own connection has it; with another program it is one line.
+    forge: ({ connection }) => void connection.exec(SILENCE),
+    foundBy: 'nothing',
+  },
+];
+
+test.each(FORGERIES)('who $does is found by: $foundBy', async ({ forge, foundBy }) => {
+  const ledger = await anchoredLedger();
+  const { connection, path } = ledger;
+  const [kept, key] = [notesOf(path), ownKey(connection, path)];
+  expect(verifyLedger(connection, [expectCheckpoints(kept, key)]).faults).toEqual([]);
+  forge(ledger);
+  expect(verifyLedger(connection).faults.length > 0).toBe(foundBy === 'verify');
+  expect(verifyLedger(connection, [expectCheckpoints(kept, key)]).faults.length > 0).toBe(foundBy !== 'nothing');
+});
+
+function sql(text: string): (ledger: Ledger) => void {
+  return ({ connection }) => pastGuards(connection, text);
+}
+
+function dropTriggers(connection: LedgerConnection): void {
+  const names = connection.prepare("SELECT name FROM sqlite_schema WHERE type = 'trigger'").pluck().all();
+  for (const name of names) connection.exec(`DROP TRIGGER ${name}`);
+}
