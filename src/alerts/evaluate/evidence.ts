@@ -135,7 +135,7 @@ export function createEvidence(
             }
           : null,
       share_of_increase_percent:
-        ofTenant && growth > 0n && seen.rule === 'jump'
+        ofTenant && growth > 0n && seen.rule === 'jump' && isBesideMonthBefore(seen)
           ? percentOf(growth, total(periodKey) - total(periodKey - 1))
           : null,
       share_of_workspace_percent:
@@ -155,6 +155,11 @@ export function createEvidence(
       detail: seen.detail,
     };
   };
+}
+
+/** Shares of an increase need one month for the tenant and its workspace. */
+function isBesideMonthBefore({ built, periodKey }: Observation): boolean {
+  return periodKey !== null && (built === null || built.periods.join() === periodOfKey(periodKey - 1));
 }
 
 /** The rules for which an open period goes on adding to what has been found. */

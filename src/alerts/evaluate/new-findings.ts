@@ -53,14 +53,16 @@ export class NewFindings {
     const { merged, settings, factsOf, judge } = this.#sources;
     const facts = factsOf(periodKey);
     const { phase } = facts;
-    // What changes in a period that has settled is a restatement, and told as one.
-    if (phase.settled && !settlesNow) return;
+    // What changes in a period that has settled is told as a restatement; where it makes a jump of the period, as that, too.
+    const isLate = phase.settled && !settlesNow;
     const scope = all ? 'all' : { changedSince: merged.lastEntryIdBefore };
     for (const tenant of findCandidates(merged.connection, facts, settings, scope, this.#recentFrom(facts))) {
       this.#begin('jump', tenant, () => judge.jump(tenant, null, true));
+      if (isLate) continue;
       this.#begin('new_spend', tenant, () => judge.newSpend(tenant));
       if (phase.settled) this.#begin('drop', tenant, () => judge.drop(tenant, null));
     }
+    if (isLate) return;
     const whole = { periodKey, tenantKey: null };
     this.#begin('workspace_jump', whole, () => judge.workspaceJump(periodKey, null));
     this.#budgets(facts);

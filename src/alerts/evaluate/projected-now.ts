@@ -4,6 +4,7 @@ import { Curves } from '../history/curves.ts';
 import { budgetLimit } from '../rules/budget.ts';
 import { PACE_MIN_ELAPSED_MS } from '../rules/jump.ts';
 import { judgePace } from '../rules/pace/pace.ts';
+import { usualProjection } from '../rules/pace/rest-part.ts';
 import type { Observation } from './observation.ts';
 
 /**
@@ -29,6 +30,7 @@ export function projectedNow(
     const { verdict, projection } = judgePace({ ...input, limit: budgetLimit(limit) });
     return verdict === 'ahead' && current.credits < limit ? projection : null;
   }
-  const isPace = stage === 'pace' && (rule === 'jump' || rule === 'workspace_jump');
-  return isPace && current.credits < limit ? judgePace(input).projection : null;
+  if (rule !== 'jump' && rule !== 'workspace_jump') return null;
+  if (current.credits >= limit) return rule === 'jump' ? usualProjection(current.credits, curve) : null;
+  return stage === 'pace' ? judgePace(input).projection : null;
 }

@@ -67,6 +67,12 @@ export class Curves {
            ORDER BY run_key DESC LIMIT 1`,
         )
         .pluck(),
+      firstRun: connection
+        .prepare(
+          `SELECT r.finished_at FROM workspaces w JOIN runs r ON r.run_key = w.first_run_key
+           WHERE w.workspace_key = ? AND r.status = 'applied'`,
+        )
+        .pluck(),
       firstPeriod: connection
         .prepare(
           `SELECT p.period_key FROM periods p JOIN tenant_usage u ON u.period_key = p.period_key AND u.tenant_key = ?
@@ -110,6 +116,12 @@ export class Curves {
     const finishedAt = this.#statements.ends.get({ runKey, workspaceKey }) as string | null;
     return finishedAt === null ? null : Date.parse(finishedAt);
   });
+
+  /** When the first run of the workspace was published. */
+  firstRunMs(): number | null {
+    const finishedAt = this.#statements.firstRun.get(this.sources.workspaceKey) as string | undefined;
+    return finishedAt === undefined ? null : Date.parse(finishedAt);
+  }
 
   /** When the run before another was published: what that one saw first was used since then. */
   readonly endBefore = onceEach((runKey: number): number | null => {

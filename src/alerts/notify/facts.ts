@@ -53,12 +53,14 @@ function facts(pairs: readonly (readonly [string, string | null])[]): Fact[] {
 }
 
 function pairWords(
-  { period, previous_period }: Told,
+  { period, previous_period, evidence }: Told,
   figures: { previous: bigint; current: bigint; change: bigint; change_percent?: number | bigint | null },
 ): string {
   const { previous, current, change, change_percent = null } = figures;
   const percent = change_percent === null ? '' : `, ${signed(change_percent)}%`;
-  const before = period === previous_period ? 'before' : `in ${previous_period}`;
+  const months = evidence.threshold?.baseline_periods.length ?? 1;
+  const inMonth = months > 1 ? `in the middle of ${months} months` : `in ${previous_period}`;
+  const before = period === previous_period ? 'before' : inMonth;
   return `${grouped(current)} in ${period}, ${grouped(previous)} ${before} (${signed(change)}${percent})`;
 }
 

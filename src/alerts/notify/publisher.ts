@@ -104,8 +104,10 @@ export function createPublisher(
 /** These compare two readings of one period. */
 const SAME_PERIOD: readonly RuleName[] = ['regression', 'restatement', 'withdrawn'];
 
-export function previousPeriodOf({ rule, periodKey }: Observation): Period | null {
+/** Of a threshold that was built from several periods the latest: which they are stands with the threshold. */
+export function previousPeriodOf({ rule, periodKey, built }: Observation): Period | null {
   if (periodKey === null || rule === 'incident') return null;
   if (SAME_PERIOD.includes(rule)) return periodOfKey(periodKey);
+  if (built?.periods[0] !== undefined) return built.periods[0];
   return periodOfKey(periodKey - (rule === 'trend' ? TREND_MONTHS : 1));
 }

@@ -28,7 +28,7 @@ export function summaryLine(facts: Facts): string {
   if (facts.credits === null) return facts.rule === 'budget' ? endOfBudget(facts) : selfLine(facts);
   const { credits } = facts;
   const used = grouped(credits.current);
-  const before = `${grouped(credits.previous)} in ${facts.previous_period}`;
+  const before = `${grouped(credits.previous)} ${comparedWith(facts)}`;
   const limit = grouped(facts.threshold ?? 0n);
   if (facts.type === 'alert.resolved') return resolvedLine(facts, used, before);
   const head = `${title(facts)}: ${subjectOf(facts)}`;
@@ -57,8 +57,15 @@ export function summaryLine(facts: Facts): string {
   }
 }
 
+/** Which months the figure of before is of. */
+function comparedWith({ previous_period, evidence }: Facts): string {
+  const months = evidence.threshold?.baseline_periods ?? [];
+  return months.length > 1 ? `being the median of ${[...months].reverse().join(', ')}` : `in ${previous_period}`;
+}
+
 function jumpWords(facts: Facts, used: string, before: string, limit: string): string {
-  const driver = `${facts.reason === null ? '' : `; ${DRIVERS[facts.reason]}`}${plannedWords(facts)}`;
+  const basis = facts.evidence.detail === null ? '' : `; ${facts.evidence.detail}`;
+  const driver = `${facts.reason === null ? '' : `; ${DRIVERS[facts.reason]}`}${basis}${plannedWords(facts)}`;
   const change = direction(facts.credits?.change_percent ?? null);
   if (facts.stage === 'pace') {
     const projected = grouped(facts.evidence.projection?.credits ?? facts.credits?.current ?? 0n);

@@ -33,7 +33,7 @@ export const STAGE_RANK: Readonly<Record<Stage, number>> = { pace: 0, certain: 1
 
 /** Stored with each alert; raised whenever the same figures could give another answer than before. */
 export const RULE_VERSION: Readonly<Record<RuleName, number>> = {
-  jump: 5,
+  jump: 6,
   drop: 4,
   new_spend: 3,
   trend: 1,
@@ -41,7 +41,7 @@ export const RULE_VERSION: Readonly<Record<RuleName, number>> = {
   regression: 3,
   restatement: 3,
   withdrawn: 2,
-  workspace_jump: 4,
+  workspace_jump: 5,
   incident: 2,
   sync_stale: 1,
   sync_failed: 1,

@@ -50,7 +50,7 @@ export function alertMoments(connection: LedgerConnection, { alert }: AlertRecor
     .limit(1)
     .get();
   const at = lastRun?.at ?? alert.last_changed_at;
-  const figures = observe(connection, row, alert, at);
+  const figures = observe(connection, row, alert, at, last?.notification.previous_period ?? null);
   const seen = { ...figures, projected: projectedNow(connection, row.workspaceKey, figures, alert.stage, at) };
   const resolved = alert.state === 'resolved';
   const { tenant_id: tenantId } = alert;
@@ -65,7 +65,11 @@ export function alertMoments(connection: LedgerConnection, { alert }: AlertRecor
     stage: alert.stage as Told['stage'],
     severity: alert.severity as Told['severity'],
     ...{ workspaceId: alert.workspace_id, tenantId, tenantName: alert.tenant_name, period: alert.period },
-    ...{ previousPeriod: previousPeriodOf(seen), previous: seen.previous, current: seen.current },
+    ...{
+      previousPeriod: last?.notification.previous_period ?? previousPeriodOf(seen),
+      previous: seen.previous,
+      current: seen.current,
+    },
     ...{ threshold: alert.threshold, runId: null, createdAt: at },
     evidence: {
       ...evidence,
@@ -92,7 +96,13 @@ function lastTold(connection: LedgerConnection, alertKey: number): AlertMoment |
 }
 
 /** The figures as they stand. Rules that compare two readings of one period keep the earlier one with the alert. */
-function observe(connection: LedgerConnection, row: StoredAlert, alert: AlertRecord['alert'], at: string) {
+function observe(
+  connection: LedgerConnection,
+  row: StoredAlert,
+  alert: AlertRecord['alert'],
+  at: string,
+  toldBeside: string | null,
+) {
   const { rule, periodKey, tenantKey, detail } = row;
   const seen = observation({
     ...{ rule, periodKey, tenantKey, judgement: clear(true), detail },
@@ -106,11 +116,12 @@ function observe(connection: LedgerConnection, row: StoredAlert, alert: AlertRec
     const isOwn = and(eq(tenantUsage.periodKey, key), eq(tenantUsage.tenantKey, tenantKey));
     return query(connection).select({ credits, requests }).from(tenantUsage).where(isOwn).get() ?? null;
   };
-  const samePeriod = previousPeriodOf(seen) === alert.period;
+  const monthBefore = previousPeriodOf(seen);
+  const isKept = monthBefore === alert.period || (toldBeside !== null && toldBeside !== monthBefore);
   return {
     ...seen,
     current: read(periodKey) ?? { credits: 0n, requests: 0n },
-    previous: samePeriod ? seen.previous : read(periodKey - 1),
+    previous: isKept ? seen.previous : read(periodKey - 1),
   };
 }
 

@@ -1,6 +1,7 @@
 import { addPeriods, periodEndMs } from '../../../core/period.ts';
 import { ageMs } from '../../../core/stored-time.ts';
 import { figuresReader } from '../../../ledger/store/key-figures.ts';
+import { firstWeeks } from '../../history/first-weeks.ts';
 import { UseReader } from '../../history/use-before.ts';
 import { judgeDrop } from '../../rules/drop.ts';
 import { judgeJump } from '../../rules/jump.ts';
@@ -15,11 +16,13 @@ import {
 } from '../../rules/measures/threshold.ts';
 import { judgeNewSpend, newcomerProjection } from '../../rules/new-spend.ts';
 import { judgePace } from '../../rules/pace/pace.ts';
-import { clear, type Judgement, NO_USAGE, type Stage } from '../../rules/rule.ts';
+import { usualProjection } from '../../rules/pace/rest-part.ts';
+import { clear, type Judgement, NO_USAGE, type Stage, UNDECIDED, type UsageFigures } from '../../rules/rule.ts';
 import { judgeStopped } from '../../rules/stopped.ts';
 import { judgeTrend, trendLimit } from '../../rules/trend.ts';
 import type { TenantFacts } from '../candidates.ts';
 import { type Observation, observation } from '../observation.ts';
+import { comparedFigures } from './compared.ts';
 import type { JudgeSources } from './judge-sources.ts';
 
 const DAY_MS = 86_400_000;
@@ -31,6 +34,12 @@ export interface TenantJudge {
   drop(tenant: TenantFacts, firing: Stage | null): Observation;
   newSpend(tenant: TenantFacts): Observation;
   trend(tenant: TenantFacts): Observation;
+}
+
+/** What rests on a few weeks is likely, however much it is. */
+function asWarning(judgement: Judgement): Judgement {
+  if (judgement.verdict !== 'holds') return judgement;
+  return { verdict: 'holds', finding: { ...judgement.finding, stage: 'pace', severity: 'warning' } };
 }
 
 export function createTenantJudge({
@@ -101,6 +110,26 @@ export function createTenantJudge({
     });
   };
 
+  /** The same for whom the first run of all had seen: by the first weeks of readings, with how that came about. */
+  const afterFirstWeeks = ({
+    periodKey,
+    tenantKey,
+    ...tenant
+  }: TenantFacts): { built: Threshold; detail: string; rises: boolean } | null => {
+    const found = firstWeeks(curves, { periodKey, tenantKey, nowMs });
+    if (found === null) return null;
+    const own = { ...ownOf({ periodKey, tenantKey, ...tenant }), baseline: 'previous' as const };
+    const built = buildThreshold(factsOf(periodKey).period, (months) => (months === 1 ? found.whole : null), own);
+    const detail = `judged by the first ${found.days} days that were read, of ${found.daily} credits each`;
+    return built === null ? null : { built, detail, rises: found.latest >= built.credits };
+  };
+
+  const compared = ({ periodKey, tenantKey, previous }: TenantFacts, built: Threshold | null): UsageFigures | null =>
+    comparedFigures(periodKey, built, (key) => {
+      const found = key === periodKey - 1 ? previous : figuresOf(key, tenantKey);
+      return found == null ? null : { credits: found.credits, requests: found.requests };
+    });
+
   /** What a newcomer's open month comes to. */
   const newcomers = ({ periodKey, tenantKey, current }: TenantFacts): bigint | null => {
     const { phase } = factsOf(periodKey);
@@ -144,14 +173,23 @@ export function createTenantJudge({
       let built = buildThreshold(facts.period, historyOf(tenant), own);
       let judgement = judge(built, true);
       // Looking for earlier periods is what costs, and most of whom the rule does not hold for need no look.
+      let detail: string | null = null;
       if (judgement.verdict === 'holds' && !isPastFirst(tenant, 1)) {
         built = afterFirst(tenant, 1);
-        judgement = judge(built, false);
+        const early = built === null ? afterFirstWeeks(tenant) : null;
+        if (early !== null) ({ built, detail } = early);
+        judgement = early === null || early.rises ? judge(built, false) : UNDECIDED;
+        if (early !== null) judgement = facts.phase.over ? UNDECIDED : asWarning(judgement);
+      }
+      if (judgement.verdict === 'holds' && projected === null && !facts.phase.over) {
+        projected = usualProjection(current, curves.of(tenant.periodKey, tenant.tenantKey));
       }
       return observation({
         ...subject('jump', tenant),
+        previous: compared(tenant, built),
         judgement,
         built,
+        detail,
         projected,
         threshold: built?.credits ?? null,
       });
@@ -174,7 +212,8 @@ export function createTenantJudge({
       const byFigures = settled.verdict === 'holds' || firing === 'final' || (facts.phase.over && firing === null);
       const [judgement, detail] = byFigures ? [settled, null] : stopped(tenant, firing !== null, floorCredits(own));
       const threshold = settled.verdict === 'holds' ? settled.finding.threshold : null;
-      return observation({ ...subject('drop', tenant), judgement, built, threshold, detail });
+      const previous = byFigures ? compared(tenant, built) : tenant.previous;
+      return observation({ ...subject('drop', tenant), previous, judgement, built, threshold, detail });
     },
     newSpend(tenant) {
       const facts = factsOf(tenant.periodKey);

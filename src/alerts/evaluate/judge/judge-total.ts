@@ -10,6 +10,7 @@ import { clear, NO_USAGE, type Stage, type UsageFigures } from '../../rules/rule
 import { BudgetTable } from '../budgets.ts';
 import type { TenantFacts } from '../candidates.ts';
 import { type Observation, observation } from '../observation.ts';
+import { comparedFigures } from './compared.ts';
 import type { JudgeSources } from './judge-sources.ts';
 
 /** With fewer tenants their own alerts say all that the total could. */
@@ -56,8 +57,15 @@ export function createTotalJudge({ connection, settings, factsOf, tenantId, curv
         pace: built === null ? null : pace(built.credits),
       });
       const judgement = tenants < FEW_TENANTS ? clear(true) : judged;
-      const seen = { rule: 'workspace_jump' as const, periodKey, tenantKey: null, judgement, current, previous, built };
-      return observation({ ...seen, projected, phase: facts.phase, threshold: built?.credits ?? null });
+      const compared = comparedFigures(periodKey, built, (key) => total(key).figures);
+      const seen = { rule: 'workspace_jump' as const, periodKey, tenantKey: null, judgement, current, built };
+      return observation({
+        ...seen,
+        previous: compared,
+        projected,
+        phase: facts.phase,
+        threshold: built?.credits ?? null,
+      });
     },
     workspaceBudget(periodKey) {
       const budget = budgets.ofWorkspace();

@@ -76,6 +76,19 @@ export function mayStandOut(curve: Curve): boolean {
   return false;
 }
 
+/** Days that are usual again after a burst, and how far above the usual they may be. */
+const DAYS_AFTER = 4;
+const AS_USUAL: Fraction = { numerator: 5n, denominator: 4n };
+
+/** Whether the latest days are usual ones again, so that what was used before them is no rate any more. */
+export function isUsualAgain(curve: Curve): boolean {
+  const usual = usualWeek(curve);
+  const used = curve.used(DAYS_AFTER, 0);
+  if (usual === null || used === null) return false;
+  const expected = usual.days.slice(0, DAYS_AFTER).reduce((sum, day) => sum + day, 0n);
+  return 4n * used * AS_USUAL.denominator <= expected * AS_USUAL.numerator;
+}
+
 /** Credits of each day of the week, the one that ended now first: four times the middle of four weeks. */
 interface UsualWeek {
   days: readonly bigint[];

@@ -1,6 +1,6 @@
 import { type PaceInput, usedOnDay } from './curve.ts';
-import { fastProjection, mayStandOut } from './fast-part.ts';
-import { restProjection } from './rest-part.ts';
+import { fastProjection, isUsualAgain, mayStandOut } from './fast-part.ts';
+import { restProjection, usualProjection } from './rest-part.ts';
 import { hangsOnOneDay, slowProjection } from './slow-part.ts';
 
 /** Who used nothing on more of the last days than this has no pace: what it used on a few days draws no line. */
@@ -26,10 +26,12 @@ export interface Pace {
 export function judgePace(input: PaceInput): Pace {
   const { limit } = input;
   const isNear = (credits: bigint | null): credits is bigint => credits !== null && credits * 10n >= limit * 9n;
-  const slow = slowProjection(input);
-  if (slow !== null && slow >= limit && isRegular(input) && !hangsOnOneDay(input, slow)) {
-    return { verdict: 'ahead', projection: slow };
+  const drawn = slowProjection(input);
+  const afterBurst = isNear(drawn) ? afterEndedBurst(input) : null;
+  if (afterBurst === null && drawn !== null && drawn >= limit && isRegular(input) && !hangsOnOneDay(input, drawn)) {
+    return { verdict: 'ahead', projection: drawn };
   }
+  const slow = afterBurst ?? drawn;
   const rest = restProjection(input);
   if (rest !== null && rest >= limit) return { verdict: 'ahead', projection: rest };
   if (input.isNew === true && !mayStandOut(input.curve)) return { verdict: 'behind', projection: null };
@@ -37,11 +39,21 @@ export function judgePace(input: PaceInput): Pace {
   if (fast?.surges && fast.credits >= limit) {
     return { verdict: 'ahead', projection: fast.credits };
   }
-  if (fast !== null && isNear(fast.credits)) return { verdict: 'wavering', projection: fast.credits };
+  if (afterBurst === null && fast !== null && isNear(fast.credits))
+    return { verdict: 'wavering', projection: fast.credits };
   const likely = rest !== null && (slow === null || rest > slow) ? rest : slow;
   if (isNear(likely)) return { verdict: 'near', projection: likely };
   // A part that cannot be judged may still be ahead.
   return { verdict: slow === null ? 'unknown' : 'behind', projection: likely };
+}
+
+/**
+ * What a month comes to whose burst has ended: its latest days are usual ones, and with a usual rest it stays below the limit. Drawn
+ * out straight the burst would go on for weeks. Null while it has not ended.
+ */
+function afterEndedBurst({ current, limit, curve }: PaceInput): bigint | null {
+  const usual = usualProjection(current, curve);
+  return usual !== null && usual < limit && isUsualAgain(curve) ? usual : null;
 }
 
 /** Whether the tenant used something on half of the last four weeks' days; a day that nobody read may have been used. */

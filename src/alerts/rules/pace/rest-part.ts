@@ -15,18 +15,33 @@ const LESS_PERCENT = 10;
  * month can tell.
  */
 export function restProjection({ current, limit, phase, curve }: PaceInput): bigint | null {
-  const rests: bigint[] = [];
-  for (let before = 1; before <= MONTHS_BACK; before += 1) {
-    const rest = restOfMonth(curve, before);
-    if (rest !== null) rests.push(rest);
-  }
-  const [lowest, middle] = [ascending(rests)[0], rests[Math.floor(rests.length / 2)]];
+  const rests = restsOfMonths(curve);
+  const [lowest, middle] = [ascending([...rests])[0], middleOf(rests)];
   if (lowest === undefined || middle === undefined) return null;
   // The middle one alone does not bring it near the limit, and reading the stretches is what costs.
   if ((current + middle) * 10n < limit * 9n) return current + middle;
   const usual = usualStretch(curve, Math.ceil((phase.lengthMs - phase.elapsedMs) / DAY_MS));
   const months = BigInt(rests.length);
   return current + (usual === null ? (lowest * months) / (months + 1n) : least(usual, middle));
+}
+
+/** What the month comes to when its rest is like the middle one of the tenant's months; null when no month can tell. */
+export function usualProjection(current: bigint, curve: Curve): bigint | null {
+  const middle = middleOf(restsOfMonths(curve));
+  return middle === undefined ? null : current + middle;
+}
+
+function restsOfMonths(curve: Curve): bigint[] {
+  const rests: bigint[] = [];
+  for (let before = 1; before <= MONTHS_BACK; before += 1) {
+    const rest = restOfMonth(curve, before);
+    if (rest !== null) rests.push(rest);
+  }
+  return rests;
+}
+
+function middleOf(rests: readonly bigint[]): bigint | undefined {
+  return ascending([...rests])[Math.floor(rests.length / 2)];
 }
 
 /** Credits that all but 10% of the stretches of so many days used at least; null when too few were read. */

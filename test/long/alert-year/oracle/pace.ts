@@ -44,6 +44,7 @@ export function paceOf(seen: Seen, tenant: TenantSeen, month: number, limit: num
     const without = (slow * (current - Math.max(0, ...ofMonth)) * elapsed) / (current * (elapsed - 1));
     const daysOfUse = ofMonth.filter((each) => each > 0).length;
     slowSays = least(slowSays, daysOfUse < 4 ? 'no' : atLeast(without, limit));
+    slowSays = least(slowSays, burstGoesOn({ past, current, limit, day }));
   }
 
   const rest =
@@ -62,6 +63,34 @@ export function paceOf(seen: Seen, tenant: TenantSeen, month: number, limit: num
   const regular = idle > 14 ? 'no' : slowSays;
   const heads = Math.max(0, ...fast.map(({ higher }) => higher));
   return { verdict: most(most(regular, restSays), fastSays), near: open(atLeast(heads, limit * 0.9)), looked };
+}
+
+/** `no`: the latest four days are at most a quarter above usual, and with a usual rest the month stays below its threshold. */
+function burstGoesOn(input: {
+  past: readonly PastMonth[];
+  current: number;
+  limit: number;
+  day: (ago: number) => number | null;
+}): Verdict {
+  const { past, current, limit, day } = input;
+  const usual = usualDays(day);
+  if (usual === null) return 'yes';
+  const rests = past.map(({ total, reached }) => Math.max(0, total - reached)).sort((a, b) => a - b);
+  const reaches = atLeast(current + (rests[Math.floor(rests.length / 2)] ?? 0), limit);
+  const latest = sum([0, 1, 2, 3].map((ago) => day(ago) ?? 0));
+  return most(reaches, atLeast(latest, sum(usual.slice(0, 4)) * 1.25));
+}
+
+/** Credits of each day of the week, the one that ended now first: the mean of the middle two of four weeks. */
+function usualDays(day: (ago: number) => number | null): number[] | null {
+  const usual: number[] = [];
+  for (let ago = 0; ago < 7; ago += 1) {
+    const weeks = [7, 14, 21, 28].map((back) => day(ago + back));
+    if (weeks.includes(null)) return null;
+    const [, low = 0, high = 0] = (weeks as number[]).sort((a, b) => a - b);
+    usual.push((low + high) / 2);
+  }
+  return usual.some((used) => used > 0) ? usual : null;
 }
 
 interface PastMonth {
@@ -132,15 +161,9 @@ interface FastSaid {
 }
 
 function fastOf({ seen, tenant, month, current, elapsed, day }: FastInput): FastSaid[] {
-  const usual: number[] = [];
-  for (let ago = 0; ago < 7; ago += 1) {
-    const weeks = [7, 14, 21, 28].map((back) => day(ago + back));
-    if (weeks.includes(null)) return [];
-    const [, low = 0, high = 0] = (weeks as number[]).sort((a, b) => a - b);
-    usual.push((low + high) / 2);
-  }
+  const usual = usualDays(day);
+  if (usual === null) return [];
   const week = sum(usual);
-  if (week <= 0) return [];
   const left = daysOf(month) - elapsed;
   let rest = 0;
   for (let next = 0; next < left; next += 1) rest += (usual[6 - (next % 7)] ?? 0) * Math.min(1, left - next);

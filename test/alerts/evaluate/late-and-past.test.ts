@@ -1,0 +1,61 @@
+import { expect, test } from 'vitest';
+import { DAY_MS, type DayWorld, dayWorld, HOUR_MS } from './day-world.ts';
+
+const FROM = Date.UTC(2025, 11, 10);
+
+async function play(world: DayWorld, until: number, uses: (dayMs: number) => number): Promise<void> {
+  for (let dayMs = FROM; dayMs < until; dayMs += DAY_MS) {
+    world.post('acme', dayMs, uses(dayMs));
+    for (const hour of [8, 16, 23]) await world.read(dayMs + hour * HOUR_MS);
+  }
+}
+
+const FORECAST =
+  "SELECT payload ->> '$.evidence.projection.credits' FROM outbox WHERE payload ->> '$.type' = 'alert.firing'";
+
+test('a burst that has ended keeps no forecast: what is told of it ends within a week', async () => {
+  const world = dayWorld();
+  const burst = [Date.UTC(2026, 2, 6), Date.UTC(2026, 2, 9)] as const;
+  await play(world, Date.UTC(2026, 2, 28), (dayMs) => (dayMs >= burst[0] && dayMs < burst[1] ? 950 : 300));
+  expect(world.told()).toEqual(['jump pace firing acme', 'jump pace resolved acme']);
+  const [ended] = world.rows("SELECT at FROM alert_transitions WHERE change = 'resolved'") as [string];
+  expect(ended.slice(0, 10)).toBe('2026-03-12');
+});
+
+test('a jump that is certain is foretold by its own past, not by a straight line', async () => {
+  const world = dayWorld();
+  await play(world, Date.UTC(2026, 2, 3), (dayMs) => {
+    const front = new Date(dayMs).getUTCDate() <= 2 ? 4_000 : 100;
+    return dayMs >= Date.UTC(2026, 2, 1) ? front * 3 : front;
+  });
+  expect(world.told()).toEqual(['jump certain firing acme']);
+  const [forecast] = world.rows(FORECAST) as [number];
+  expect(forecast).toBeGreaterThan(24_000);
+  expect(forecast).toBeLessThan(30_000);
+});
+
+test('a jump that is posted after its month had settled is told as a jump, too', async () => {
+  const world = dayWorld();
+  await play(world, Date.UTC(2026, 3, 6), () => 300);
+  expect(world.told()).toEqual([]);
+  world.state('acme', '2026-03', 30_000n);
+  await world.read(Date.UTC(2026, 3, 6, 8));
+  expect(world.told()).toEqual(['jump final firing acme', 'restatement certain firing acme']);
+});
+
+test.each([
+  ['same_month_last_year', '24,000 credits in 2026-03, up 100% from 12,000 in 2025-03 (threshold 18,000'],
+  [
+    { medianOf: 3 },
+    '24,000 credits in 2026-03, up 100% from 12,000 being the median of 2025-12, 2026-01, 2026-02 (threshold',
+  ],
+] as const)('what is compared with %j is told beside it', async (baseline, sentence) => {
+  const world = dayWorld({ baseline });
+  const months = ['2025-01', '2025-02', '2025-03', '2025-12', '2026-01', '2026-02'];
+  const credits = [12_000n, 12_000n, 12_000n, 11_000n, 12_000n, 80_000n];
+  for (const [index, month] of months.entries()) world.state('acme', month, credits[index] ?? 0n);
+  await world.read(Date.UTC(2026, 2, 9));
+  world.state('acme', '2026-03', 24_000n);
+  await world.read(Date.UTC(2026, 2, 10));
+  expect(world.summaries('jump')).toEqual([expect.stringContaining(sentence)]);
+});
