@@ -9,6 +9,7 @@ const PACKAGES = {
   promtool: { debian: 'prometheus', fedora: 'golang-github-prometheus', alpine: 'prometheus', brew: 'prometheus' },
   chromium: { debian: 'chromium', fedora: 'chromium', alpine: 'chromium', brew: 'chromium' },
   faketime: { debian: 'faketime', fedora: 'libfaketime', alpine: 'libfaketime', brew: 'libfaketime' },
+  pgbouncer: { debian: 'pgbouncer', fedora: 'pgbouncer', alpine: 'pgbouncer', brew: 'pgbouncer' },
   postgresql: { debian: 'postgresql', fedora: 'postgresql-server', alpine: 'postgresql', brew: 'postgresql@17' },
   python3: { debian: 'python3', fedora: 'python3', alpine: 'python3', brew: 'python' },
   strace: { debian: 'strace', fedora: 'strace', alpine: 'strace', brew: 'strace' },

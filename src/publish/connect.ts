@@ -30,12 +30,24 @@ const types = {
   },
 };
 
-/** One connection to the replica, in its schema. */
+/** What a transaction is begun with: a snapshot is read only, and `undone` leaves nothing of what it has done. */
+export interface TransactionKind {
+  snapshot?: boolean;
+  undone?: boolean;
+}
+
+/**
+ * One connection to the replica, in its schema. A pooler may give each transaction to another connection of the server, so
+ * nothing is set for longer than one.
+ */
 export interface ReplicaClient {
   readonly pg: pg.Client;
   /** Why the connection has ended by itself; null while it stands. */
   readonly lost: Error | null;
+  /** One statement, in a transaction of its own unless one is under way. */
   query<Row = Record<string, unknown>>(sql: string, values?: readonly unknown[]): Promise<Row[]>;
+  /** Does the work in one transaction, which is undone when it throws. */
+  transaction<T>(work: () => Promise<T>, kind?: TransactionKind): Promise<T>;
   /** What is waited for of the server; when it says nothing for too long, the connection is cut, and the work fails. */
   unlessSilent<T>(work: Promise<T>): Promise<T>;
   close(): Promise<void>;
@@ -43,15 +55,14 @@ export interface ReplicaClient {
 
 /** Connects. Throws ReplicaError, which never holds the password. */
 export async function connectReplica(
-  settings: ReplicaSettings,
+  replica: ReplicaSettings,
   { silenceMs = SILENCE_MS, clock = systemClock }: { silenceMs?: number; clock?: Clock } = {},
 ): Promise<ReplicaClient> {
-  const { url, schema, tls, ca } = settings;
+  const { url, schema, tls, ca } = replica;
   const client = new pg.Client({
     connectionString: url,
     application_name: 'usage-ledger',
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-    statement_timeout: STATEMENT_TIMEOUT_MS,
     keepAlive: true,
     keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
     types,
@@ -77,30 +88,42 @@ export async function connectReplica(
     await client.end().catch(() => undefined);
     cancel();
   };
-  const query = async <Row>(sql: string, values: readonly unknown[] = []): Promise<Row[]> => {
+  const ask = async <Row>(sql: string, values: readonly unknown[] = []): Promise<Row[]> => {
     try {
       return (await unlessSilent(client.query(sql, [...values]))).rows as Row[];
     } catch (error) {
       throw replicaErrorOf(error);
     }
   };
+  const settings = `SET LOCAL search_path TO ${pg.escapeIdentifier(schema)}; SET LOCAL statement_timeout TO ${STATEMENT_TIMEOUT_MS}`;
+  let underWay = false;
+  const transaction = async <T>(work: () => Promise<T>, kind: TransactionKind = {}): Promise<T> => {
+    await ask(`BEGIN${kind.snapshot === true ? ' ISOLATION LEVEL REPEATABLE READ READ ONLY' : ''}; ${settings}`);
+    underWay = true;
+    let isDone = false;
+    try {
+      const result = await work();
+      isDone = kind.undone !== true;
+      if (isDone) await ask('COMMIT');
+      return result;
+    } finally {
+      underWay = false;
+      if (!isDone) await ask('ROLLBACK').catch(() => undefined);
+    }
+  };
+  const query = <Row>(sql: string, values?: readonly unknown[]): Promise<Row[]> =>
+    underWay ? ask<Row>(sql, values) : transaction(() => ask<Row>(sql, values));
   try {
     await client.connect();
   } catch (error) {
     void client.end().catch(() => undefined);
     throw replicaErrorOf(error);
   }
-  try {
-    await query(`SET search_path TO ${pg.escapeIdentifier(schema)}`);
-  } catch (error) {
-    await close();
-    throw error;
-  }
   return {
     pg: client,
     get lost() {
       return lost;
     },
-    ...{ query, unlessSilent, close },
+    ...{ query, transaction, unlessSilent, close },
   };
 }

@@ -24,7 +24,9 @@ test('a connection that breaks while rows are on their way is one failure, and n
       yield `1\tname ${row}\tvalue`;
     }
   };
-  const failure = await rejection(copyInto(client, 'ledger_meta', mirror('ledger_meta'), lines()));
+  const failure = await rejection(
+    client.transaction(() => copyInto(client, 'ledger_meta', mirror('ledger_meta'), lines())),
+  );
   expect(failure).toMatchObject({ code: 'replica_unreachable', retryable: true });
   // What a stream says after its end comes by later turns of the loop.
   await new Promise((resolve) => setImmediate(resolve));

@@ -34,28 +34,28 @@ export interface Rebuilt {
  */
 export async function rebuildLedger(order: RebuildOrder): Promise<Rebuilt> {
   const { client, file, version, nowMs } = order;
-  await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
-  try {
-    const held = await findReplica(client, order.ledgerId);
-    if (held === null || held.publishedAt === '') throw notThere(order.ledgerId);
-    const checkpoints = await client.query<{ seq: bigint; note: string }>(
-      'SELECT seq, note FROM checkpoints WHERE ledger_key = $1 ORDER BY seq',
-      [held.ledgerKey],
-    );
-    const connection = openForWriting(file);
-    try {
-      migrateLedger(connection, file, version, nowMs);
-      requireSameSchema(connection, held);
-      await fill(connection, held, order);
-      connection.pragma('journal_mode = DELETE');
-    } finally {
-      connection.close();
-    }
-    syncPath(file);
-    return { held, checkpoints: checkpoints.map(({ seq, note }) => ({ seq: Number(seq), note })) };
-  } finally {
-    await client.query('ROLLBACK').catch(() => undefined);
-  }
+  return client.transaction(
+    async () => {
+      const held = await findReplica(client, order.ledgerId);
+      if (held === null || held.publishedAt === '') throw notThere(order.ledgerId);
+      const checkpoints = await client.query<{ seq: bigint; note: string }>(
+        'SELECT seq, note FROM checkpoints WHERE ledger_key = $1 ORDER BY seq',
+        [held.ledgerKey],
+      );
+      const connection = openForWriting(file);
+      try {
+        migrateLedger(connection, file, version, nowMs);
+        requireSameSchema(connection, held);
+        await fill(connection, held, order);
+        connection.pragma('journal_mode = DELETE');
+      } finally {
+        connection.close();
+      }
+      syncPath(file);
+      return { held, checkpoints: checkpoints.map(({ seq, note }) => ({ seq: Number(seq), note })) };
+    },
+    { snapshot: true },
+  );
 }
 
 async function fill(connection: LedgerConnection, held: ReplicaState, order: RebuildOrder): Promise<void> {

@@ -18,7 +18,7 @@ const LOCK = 'usage-ledger replica schema';
  */
 export async function migrateReplica(client: ReplicaClient, schema: string): Promise<readonly string[]> {
   if ((await versionOf(client)) === REPLICA_VERSION && (await replicaDrift(client)).length === 0) return [];
-  return inTransaction(client, async () => {
+  return client.transaction(async () => {
     await client.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [`${LOCK} ${schema}`]);
     // Where the schema is there, the right to make one is not needed.
     const found = await client.query('SELECT 1 FROM pg_namespace WHERE nspname = $1', [schema]);
@@ -40,12 +40,7 @@ export async function migrateReplica(client: ReplicaClient, schema: string): Pro
 export async function replicaDrift(client: ReplicaClient): Promise<readonly string[]> {
   const version = await versionOf(client);
   if (version < REPLICA_VERSION) return version === 0 ? [] : ['the schema is the one of an older version'];
-  await client.query('BEGIN');
-  try {
-    return (await findDrift(client)).words;
-  } finally {
-    await client.query('ROLLBACK').catch(() => undefined);
-  }
+  return client.transaction(async () => (await findDrift(client)).words, { undone: true });
 }
 
 /** Throws unless the replica is of this version. */
@@ -87,16 +82,4 @@ async function versionOf(client: ReplicaClient): Promise<number> {
   throw new ReplicaError('replica_newer', 'the replica is of a newer usage-ledger', {
     hint: 'install that version here as well',
   });
-}
-
-async function inTransaction<T>(client: ReplicaClient, work: () => Promise<T>): Promise<T> {
-  await client.query('BEGIN');
-  try {
-    const result = await work();
-    await client.query('COMMIT');
-    return result;
-  } catch (error) {
-    await client.query('ROLLBACK').catch(() => undefined);
-    throw error;
-  }
 }

@@ -72,24 +72,18 @@ export interface PublishReport {
  */
 export async function publishLedger(order: PublishOrder): Promise<PublishReport> {
   const { connection, client } = order;
-  await client.query('BEGIN');
-  try {
+  const report = await client.transaction(async () => {
     // Locked first, the snapshot taken after it: the replica is never ahead of a snapshot of the same copy.
     const found = await lockReplica(client, ledgerId(connection));
     connection.exec('BEGIN');
-    let report: PublishReport;
     try {
-      report = await send(order, found);
+      return await send(order, found);
     } finally {
       connection.exec('COMMIT');
     }
-    await client.query('COMMIT');
-    if (report.rows >= NOTABLE_ROWS) for (const { name } of MIRRORS) await client.query(`ANALYZE ${name}`);
-    return report;
-  } catch (error) {
-    await client.query('ROLLBACK').catch(() => undefined);
-    throw error;
-  }
+  });
+  if (report.rows >= NOTABLE_ROWS) for (const { name } of MIRRORS) await client.query(`ANALYZE ${name}`);
+  return report;
 }
 
 async function send(order: PublishOrder, held: ReplicaState): Promise<PublishReport> {
