@@ -2,6 +2,7 @@ import { type Clock, nextTurn, systemClock } from '../../core/clock.ts';
 import type { Period } from '../../core/period.ts';
 import type { LedgerConnection } from '../../ledger/store/file/open.ts';
 import type { RunAlertSettings } from '../evaluate/evaluate-run.ts';
+import { keptReadings } from '../history/readings.ts';
 import { type Comparison, compareStories } from './compare.ts';
 import { findHistory, type RecordedHistory, readMoments } from './history.ts';
 import { countLabelled, type LabelledRule, readLabels } from './labels.ts';
@@ -49,7 +50,9 @@ export async function backtest(request: BacktestRequest): Promise<Backtest> {
   const history = findHistory(ledger, workspaceId);
   const replicas: Replica[] = [];
   try {
-    for (const settings of [request.today, ...request.proposed]) replicas.push(new Replica(ledger, history, settings));
+    // All replicas ask for the same readings, run after run.
+    const source = { ledger, history, readings: keptReadings(ledger) };
+    for (const settings of [request.today, ...request.proposed]) replicas.push(new Replica(source, settings));
     let runs = 0;
     let turnEndsMs = clock.monotonic() + TURN_MS;
     for (const moment of readMoments(ledger, history)) {

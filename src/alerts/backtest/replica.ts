@@ -9,6 +9,7 @@ import { migrateInMemory } from '../../ledger/store/schema/migrate.ts';
 import { runs } from '../../ledger/store/schema/run-tables.ts';
 import { usageEntries } from '../../ledger/store/schema/usage-tables.ts';
 import { evaluateRun, type RunAlertSettings } from '../evaluate/evaluate-run.ts';
+import type { Readings } from '../history/readings.ts';
 import { routesOf } from '../notify/routes.ts';
 import type { Moment, RecordedHistory } from './history.ts';
 
@@ -32,10 +33,15 @@ export class Replica {
   readonly connection: LedgerConnection;
   readonly #history: RecordedHistory;
   readonly #ledger: LedgerConnection;
+  readonly #readings: Readings;
   readonly #settings: RunAlertSettings;
   readonly #copies;
 
-  constructor(ledger: LedgerConnection, history: RecordedHistory, settings: Omit<RunAlertSettings, 'channels'>) {
+  constructor(
+    { ledger, history, readings }: { ledger: LedgerConnection; history: RecordedHistory; readings: Readings },
+    settings: Omit<RunAlertSettings, 'channels'>,
+  ) {
+    this.#readings = readings;
     this.#history = history;
     this.#ledger = ledger;
     this.#settings = { ...settings, channels: CHANNELS };
@@ -83,7 +89,7 @@ export class Replica {
     const changedPeriods = new Set(changed.map(({ periodKey }) => periodKey));
     const merged = { connection, run, lastEntryIdBefore, counts, changedPeriods };
     evaluateRun({ ...merged, appliedAt: at, nowMs: Date.parse(at) }, this.#settings, {
-      history: this.#ledger,
+      ...{ history: this.#ledger, readings: this.#readings },
     });
     setApplied(connection).run({ runKey, at });
   }

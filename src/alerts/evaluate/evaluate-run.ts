@@ -7,6 +7,7 @@ import { AlertBook } from '../book/alert-book.ts';
 import type { RunAlerts } from '../book/alert-change.ts';
 import type { StoredAlert } from '../book/alert-rows.ts';
 import { Curves } from '../history/curves.ts';
+import type { Readings } from '../history/readings.ts';
 import { createRepeats } from '../history/repeats.ts';
 import type { ChannelRoute } from '../notify/routes.ts';
 import { isLedgerRule, type RuleName, UNDECIDED } from '../rules/rule.ts';
@@ -32,16 +33,24 @@ export interface RunAlertSettings {
   settleHours: number;
 }
 
+interface EvaluationSources {
+  /** The ledger that has the entries of earlier runs; a replay keeps none of its own. */
+  history?: LedgerConnection;
+  /** Of that history, where a replay keeps them. */
+  readings?: Readings;
+  /** Gives the money at stake. */
+  priceOf?: CreditPricer | null;
+}
+
 /**
  * Evaluates the rules over what a run has changed, over periods that have settled since the last run, and over the
  * alerts that are open; stores the outcome with its notifications. Runs inside the transaction that publishes the run,
- * so an alert exists exactly when the figures behind it do; a rule that throws is told as `job_failed`. `history` is the ledger that has the entries of earlier runs;
- * a replay keeps none of its own. `priceOf` gives the money at stake.
+ * so an alert exists exactly when the figures behind it do; a rule that throws is told as `job_failed`.
  */
 export function evaluateRun(
   merged: MergedRun,
   settings: RunAlertSettings,
-  { history = merged.connection, priceOf = null }: { history?: LedgerConnection; priceOf?: CreditPricer | null } = {},
+  { history = merged.connection, priceOf = null, readings }: EvaluationSources = {},
 ): RunAlerts {
   const { connection, run, nowMs, appliedAt } = merged;
   const { workspaceKey, workspaceId, runKey, runId } = run;
@@ -53,7 +62,7 @@ export function evaluateRun(
   return evaluateAll(connection, {
     withoutFaulty(faults) {
       const book = open();
-      new RunEvaluation(merged, settings, { book, history, faults }).evaluate();
+      new RunEvaluation(merged, settings, { book, history, faults, readings }).evaluate();
       return finished(book, faults.size === 0 ? null : [...faults.values()].join('; '));
     },
     withoutAny: (fault) => finished(open(), fault),
@@ -70,6 +79,7 @@ function finished(book: AlertBook, fault: string | null): RunAlerts {
 interface Evaluating {
   book: AlertBook;
   history: LedgerConnection;
+  readings: Readings | undefined;
   /** Rules that have thrown in this run: they are not asked again. */
   faults: Faults;
 }
@@ -87,7 +97,7 @@ class RunEvaluation {
   readonly #findings: NewFindings;
   readonly #seen = new Set<string>();
 
-  constructor(merged: MergedRun, settings: RunAlertSettings, { book, history, faults }: Evaluating) {
+  constructor(merged: MergedRun, settings: RunAlertSettings, { book, history, faults, readings }: Evaluating) {
     const { connection, run, nowMs, lastEntryIdBefore } = merged;
     const { workspaceKey } = run;
     const { lookbackPeriods, settleHours } = settings;
@@ -99,7 +109,13 @@ class RunEvaluation {
     const rules = tenantSettings(settings.rules);
     const factsOf = createPeriodFacts(connection, { workspaceKey, nowMs, settleHours });
     const tenantId = (tenantKey: number) => book.tenantId(tenantKey);
-    const curves = new Curves({ connection, history, workspaceKey, nowMs });
+    const curves = new Curves({
+      connection,
+      history,
+      workspaceKey,
+      nowMs,
+      ...(readings === undefined ? {} : { readings }),
+    });
     this.#isRepeated = createRepeats(connection, curves, nowMs);
     this.#read = createFactsReader(connection);
     this.#judge = createJudge({ connection, settings: rules, factsOf, tenantId, curves, nowMs, lastEntryIdBefore });

@@ -9,7 +9,8 @@ import { periodOfKey } from '../../ledger/store/schema/keys.ts';
 import { runs } from '../../ledger/store/schema/run-tables.ts';
 import { periods } from '../../ledger/store/schema/workspace-tables.ts';
 import type { Curve } from '../rules/pace/curve.ts';
-import { NO_USAGE, type UsageFigures } from '../rules/rule.ts';
+import type { UsageFigures } from '../rules/rule.ts';
+import { type Readings, readingsOf } from './readings.ts';
 import { LATEST_RUNS, type Moment, RunMoments } from './run-moments.ts';
 
 const DAY_MS = 86_400_000;
@@ -21,12 +22,15 @@ export interface CurveSources {
   history: Database.Database;
   workspaceKey: number;
   nowMs: number;
+  /** Absent: each is looked up in the history. */
+  readings?: Readings;
 }
 
 /** The past of tenants, one seek in the entries' index a reading; what runs had read by a moment is looked up once. */
 export class Curves {
   readonly sources: CurveSources;
   readonly #moments: RunMoments;
+  readonly #readings: Readings;
   /** The readings of the tenant that was looked at last, by period and last entry. */
   #lastRead: { tenantKey: number; periods: Map<number, Map<number, bigint>> } = { tenantKey: 0, periods: new Map() };
   readonly #statements;
@@ -35,14 +39,8 @@ export class Curves {
     const { connection, history } = sources;
     this.sources = sources;
     this.#moments = new RunMoments(sources);
+    this.#readings = sources.readings ?? readingsOf(history);
     this.#statements = {
-      figures: history
-        .prepare(
-          `SELECT credits_after, requests_after FROM usage_entries
-           WHERE period_key = ? AND tenant_key = ? AND entry_id <= ? ORDER BY entry_id DESC LIMIT 1`,
-        )
-        .safeIntegers()
-        .raw(),
       total: history
         .prepare(
           `SELECT coalesce(sum((SELECT e.credits_after FROM usage_entries e WHERE e.period_key = u.period_key
@@ -149,12 +147,7 @@ export class Curves {
   settledFigures(periodKey: number, tenantKey: number): UsageFigures | null {
     const lastEntryId = this.settledEntry(periodKey);
     if (lastEntryId === null) return null;
-    return this.#figuresAt(periodKey, tenantKey, lastEntryId);
-  }
-
-  #figuresAt(periodKey: number, tenantKey: number, lastEntryId: number): UsageFigures {
-    const row = this.#statements.figures.get(periodKey, tenantKey, lastEntryId) as [bigint, bigint] | undefined;
-    return row === undefined ? NO_USAGE : { credits: row[0], requests: row[1] };
+    return this.#readings(periodKey, tenantKey, lastEntryId);
   }
 
   /**
@@ -258,7 +251,7 @@ export class Curves {
     periods.set(periodKey, ofPeriod);
     const known = ofPeriod.get(lastEntryId);
     if (known !== undefined) return known;
-    const { credits } = this.#figuresAt(periodKey, tenantKey, lastEntryId);
+    const { credits } = this.#readings(periodKey, tenantKey, lastEntryId);
     ofPeriod.set(lastEntryId, credits);
     return credits;
   }

@@ -232,7 +232,7 @@ export function createTenantJudge({
         ...subject('new_spend', tenant),
         judgement,
         threshold: floor,
-        projected: newcomers(tenant),
+        projected: judgement.verdict === 'holds' ? newcomers(tenant) : null,
       });
     },
     trend(tenant) {

@@ -1,0 +1,77 @@
+import type Database from 'better-sqlite3';
+import { NO_USAGE, type UsageFigures } from '../rules/rule.ts';
+
+/** What runs had read of a tenant's period up to an entry. */
+export type Readings = (periodKey: number, tenantKey: number, lastEntryId: number) => UsageFigures;
+
+/** Looks each up in the ledger: one seek in the entries' index. */
+export function readingsOf(history: Database.Database): Readings {
+  const figures = history
+    .prepare(
+      `SELECT credits_after, requests_after FROM usage_entries
+       WHERE period_key = ? AND tenant_key = ? AND entry_id <= ? ORDER BY entry_id DESC LIMIT 1`,
+    )
+    .safeIntegers()
+    .raw();
+  return (periodKey, tenantKey, lastEntryId) => {
+    const row = figures.get(periodKey, tenantKey, lastEntryId) as [bigint, bigint] | undefined;
+    return row === undefined ? NO_USAGE : { credits: row[0], requests: row[1] };
+  };
+}
+
+/** Entries that are kept at most, some hundred megabytes of them. */
+const MOST_KEPT = 5_000_000;
+
+/** The entries of one period of a tenant, in order. */
+interface Series {
+  entryIds: Float64Array;
+  credits: BigInt64Array;
+  requests: BigInt64Array;
+}
+
+/** Keeps in memory what was looked up once: for a history that does not change while it is gone through again and again. */
+export function keptReadings(history: Database.Database): Readings {
+  const entries = history
+    .prepare(
+      `SELECT entry_id, credits_after, requests_after FROM usage_entries
+       WHERE period_key = ? AND tenant_key = ? ORDER BY entry_id`,
+    )
+    .safeIntegers()
+    .raw();
+  const tenants = new Map<number, Map<number, Series>>();
+  let kept = 0;
+  const seriesOf = (periodKey: number, tenantKey: number): Series => {
+    const known = tenants.get(tenantKey)?.get(periodKey);
+    if (known !== undefined) return known;
+    const rows = entries.all(periodKey, tenantKey) as [bigint, bigint, bigint][];
+    if (kept + rows.length > MOST_KEPT) {
+      tenants.clear();
+      kept = 0;
+    }
+    kept += rows.length;
+    const series = {
+      entryIds: Float64Array.from(rows, ([entryId]) => Number(entryId)),
+      credits: BigInt64Array.from(rows, ([, credits]) => credits),
+      requests: BigInt64Array.from(rows, ([, , requests]) => requests),
+    };
+    const ofTenant = tenants.get(tenantKey) ?? new Map<number, Series>();
+    tenants.set(tenantKey, ofTenant.set(periodKey, series));
+    return series;
+  };
+  return (periodKey, tenantKey, lastEntryId) => {
+    const { entryIds, credits, requests } = seriesOf(periodKey, tenantKey);
+    const place = countUpTo(entryIds, lastEntryId) - 1;
+    return place < 0 ? NO_USAGE : { credits: credits[place] ?? 0n, requests: requests[place] ?? 0n };
+  };
+}
+
+/** How many of these ascending numbers are not above a bound. */
+function countUpTo(ascending: Float64Array, bound: number): number {
+  let [low, high] = [0, ascending.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((ascending[middle] ?? 0) <= bound) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
