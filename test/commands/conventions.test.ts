@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { renameSync } from 'node:fs';
+import { closeSync, fstatSync, openSync, renameSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -44,6 +44,22 @@ describe('options that all commands share', () => {
     expect(await runInEmptyFolder(...argv)).toMatchObject({ code: 2, out: '', err: expect.stringContaining(message) });
   });
 });
+
+it.each(['status', 'usage', 'tenants list', 'alerts list'])(
+  'a page of the ledger that cannot be read is said with its remedy by `%s`, without a stack',
+  async (command) => {
+    const world = await createWorld(FIRST);
+    await world.run('sync');
+    const file = openSync(world.ledgerPath, 'r+');
+    // All but what opening looks at.
+    const junk = Buffer.alloc(fstatSync(file).size - 40_960, 0x5a);
+    writeSync(file, junk, 0, junk.length, 40_960);
+    closeSync(file);
+    const { code, err } = await world.run(...command.split(' '));
+    expect(err).toMatch(/^error: database disk image is malformed\n {2}restore the ledger from a backup\n$/);
+    expect(code).toBe(1);
+  },
+);
 
 describe('a misspelt word', () => {
   it.each([

@@ -143,6 +143,9 @@ export class CliContext {
       this.#redact = context.redact;
       try {
         return await use(context);
+      } catch (error) {
+        // What SQLite says of a disk that fails in the middle of reading has a remedy, too.
+        throw (await import('../../ledger/store/file/sqlite-errors.ts')).ledgerErrorOf(error) ?? error;
       } finally {
         await context.close();
       }
