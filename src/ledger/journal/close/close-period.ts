@@ -58,6 +58,7 @@ export interface PeriodAtEvent {
   connection: LedgerConnection;
   periodKey: number;
   eventSeq: number;
+  nowMs: number;
 }
 
 /** The Merkle tree over what a period says when it is closed. */
@@ -102,7 +103,7 @@ export function closePeriod(
         }
         freezeFigures(connection, periodKey);
         const eventSeq = headOfChain(connection).seq + 1;
-        const commitment = commit?.({ connection, periodKey, eventSeq });
+        const commitment = commit?.({ connection, periodKey, eventSeq, nowMs: request.nowMs });
         if (commitment !== undefined) insertCommitment(connection, eventSeq, commitment);
         const event = appendEvent(connection, { ...request, workspaceKey, periodKey, action: 'close', obstacles });
         setClosed(connection, periodKey, event.eventSeq);
@@ -132,7 +133,7 @@ export function reopenPeriod(
         const event = appendEvent(connection, { ...request, workspaceKey, periodKey, action: 'reopen', obstacles: [] });
         thawFigures(connection, periodKey);
         setClosed(connection, periodKey, null);
-        afterwards?.({ connection, periodKey, eventSeq: event.eventSeq });
+        afterwards?.({ connection, periodKey, eventSeq: event.eventSeq, nowMs: request.nowMs });
         return event;
       });
     })
@@ -200,8 +201,7 @@ function appendEvent(connection: LedgerConnection, request: EventRequest): Perio
   const head = headOfChain(connection);
   const eventSeq = head.seq + 1;
   const figures = sumUsage(connection, periodKey, action === 'close' ? 'now' : 'closed');
-  const reversed =
-    action === 'reopen' ? reverseAdjustments(connection, { workspaceKey, periodKey, eventSeq, nowMs }) : 0;
+  const reversed = action === 'reopen' ? reverseAdjustments(connection, { periodKey, eventSeq, nowMs }) : 0;
   const event: DigestedEvent = {
     previousDigest: head.digest,
     eventSeq,

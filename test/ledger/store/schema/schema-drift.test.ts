@@ -72,8 +72,16 @@ test('what guards cover is what the row changes of older ledgers cover', () => {
       'alert_key revision channel payload state attempts attempts_before created_at next_attempt_at delivered_at last_error digest_at digest_id',
   });
   expect(Object.keys(columns).sort()).toEqual([
-    ...['alert_feedback', 'alert_transitions', 'alerts', 'channel_states', 'outbox', 'rate_cards', 'silences'],
-    ...['tenant_names', 'workspace_moves'],
+    ...[
+      'alert_feedback',
+      'alert_transitions',
+      'alerts',
+      'channel_states',
+      'charge_corrections',
+      'outbox',
+      'rate_cards',
+    ],
+    ...['silences', 'tenant_names', 'workspace_moves'],
   ]);
   for (const { table, guard } of LEDGER_TABLES) {
     const names = getTableConfig(table).columns.map(({ name }) => name);
