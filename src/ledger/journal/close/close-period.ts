@@ -8,12 +8,13 @@ import { closedUsage, periodEvents } from '../../store/schema/close-tables.ts';
 import { eq } from '../../store/schema/drizzle.ts';
 import { tenantUsage, usageEntries } from '../../store/schema/usage-tables.ts';
 import { periods } from '../../store/schema/workspace-tables.ts';
-import { findPeriodOf, highest } from '../../store/subjects.ts';
+import { findPeriodOf, findWorkspace, highest } from '../../store/subjects.ts';
 import { sumUsage } from '../../store/sum-usage.ts';
 import { capLeases, releaseLease, takeLease } from '../runs/claim-run.ts';
 import { type DigestedEvent, digestOfEvent, headOfChain } from '../runs/digest.ts';
 import { reverseAdjustments } from './adjustments.ts';
 import { closeObstacles } from './close-obstacles.ts';
+import { addQuietPeriod } from './quiet-periods.ts';
 
 export interface CloseRequest {
   workspaceId: string;
@@ -168,7 +169,10 @@ function requirePeriod(
   connection: LedgerConnection,
   { workspaceId, period }: { workspaceId: string; period: Period },
 ): typeof periods.$inferSelect {
-  const found = findPeriodOf(connection, workspaceId, period);
+  const workspaceKey = findWorkspace(connection, workspaceId)?.workspaceKey;
+  const found =
+    findPeriodOf(connection, workspaceId, period) ??
+    (workspaceKey === undefined ? undefined : addQuietPeriod(connection, workspaceKey, period));
   if (found !== undefined) return found;
   throw new AppError(
     'unknown_period',
