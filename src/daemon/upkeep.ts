@@ -1,4 +1,4 @@
-import type { LedgerRule } from '../alerts/rules/rule.ts';
+import type { LedgerRule } from '../alerts/rules/table.ts';
 import type { Releasers } from '../core/process/releasers.ts';
 import { closesInForce } from '../ledger/journal/close/closes-in-force.ts';
 import { timesAhead } from '../ledger/journal/times-ahead.ts';

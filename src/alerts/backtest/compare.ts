@@ -1,5 +1,6 @@
 import type { Period } from '../../core/period.ts';
 import { RULES, type RuleName, STAGE_RANK, type Stage } from '../rules/rule.ts';
+import { rulesWith } from '../rules/table.ts';
 import type { AlertStory } from './stories.ts';
 
 /** The same figure for today's settings and for those on trial. */
@@ -89,7 +90,7 @@ export interface Comparison {
 }
 
 /** The rules that go through stages. */
-const STAGED: readonly RuleName[] = ['jump', 'workspace_jump'];
+const STAGED = rulesWith(({ isStaged }) => isStaged === true);
 const EARLY: readonly Stage[] = ['pace', 'certain'];
 
 /** Sets what the two replays of one history found side by side. */

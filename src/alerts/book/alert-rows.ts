@@ -7,7 +7,8 @@ import { placeholders, prepared, query } from '../../ledger/store/query.ts';
 import { alerts } from '../../ledger/store/schema/alert-tables.ts';
 import { and, asc, eq, inArray, sql } from '../../ledger/store/schema/drizzle.ts';
 import type { AlertSubject } from '../evaluate/observation.ts';
-import { RULE_VERSION, type Severity } from '../rules/rule.ts';
+import type { Severity } from '../rules/rule.ts';
+import { ruleVersion } from '../rules/table.ts';
 import { type AlertFigures, figureColumns, figuresOf, NO_FIGURES } from './alert-figures.ts';
 import type { AlertStatus } from './lifecycle.ts';
 
@@ -119,7 +120,7 @@ export class AlertRows {
     const { rule, periodKey, tenantKey } = subject;
     const { stage, state } = status;
     const row = insertAlert(this.#connection).get({
-      ...{ alertId: alertIdOf(subject, names), rule, ruleVersion: RULE_VERSION[rule] },
+      ...{ alertId: alertIdOf(subject, names), rule, ruleVersion: ruleVersion(rule) },
       ...{ workspaceKey: this.#workspaceKey, tenantKey, periodKey },
       ...{ stage, severity, state, lastChangedAt: at },
     });
@@ -131,7 +132,7 @@ export class AlertRows {
     updateAlert(this.#connection).run({
       ...plain,
       ...figureColumns(alert),
-      ruleVersion: RULE_VERSION[alert.rule],
+      ruleVersion: ruleVersion(alert.rule),
       pendingSince: alert.pendingSinceMs === null ? null : new Date(alert.pendingSinceMs).toISOString(),
       detail,
     });

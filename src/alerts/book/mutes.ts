@@ -5,9 +5,10 @@ import { prepared } from '../../ledger/store/query.ts';
 import { silences } from '../../ledger/store/schema/alert-tables.ts';
 import { and, asc, eq, gt, isNull, or, sql } from '../../ledger/store/schema/drizzle.ts';
 import { type RuleName, SELF_RULES } from '../rules/rule.ts';
+import { rulesWith } from '../rules/table.ts';
 
 /** The rules that find growth; a plan expects it. */
-export const GROWTH_RULES: readonly RuleName[] = ['jump', 'new_spend', 'trend', 'workspace_jump'];
+export const GROWTH_RULES = rulesWith(({ growth }) => growth !== undefined);
 
 /** What a notification would be about. */
 export interface MuteSubject {

@@ -1,5 +1,6 @@
 import { OPEN_ALERT_STATES } from '../../core/text/alert-words.ts';
-import { isLedgerRule, type RuleName, SELF_RULES, STAGE_RANK } from '../rules/rule.ts';
+import { type RuleName, SELF_RULES, STAGE_RANK } from '../rules/rule.ts';
+import { isLedgerRule } from '../rules/table.ts';
 import { type BookContext, muteSubject, NEWS, type UnpublishedChange } from './alert-change.ts';
 import type { AlertRows, StoredAlert } from './alert-rows.ts';
 import type { Mutes } from './mutes.ts';

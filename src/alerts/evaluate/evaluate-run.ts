@@ -10,8 +10,9 @@ import { Curves } from '../history/curves.ts';
 import type { Readings } from '../history/readings.ts';
 import { createRepeats } from '../history/repeats.ts';
 import type { ChannelRoute } from '../notify/routes.ts';
-import { isLedgerRule, type RuleName, UNDECIDED } from '../rules/rule.ts';
+import { type RuleName, UNDECIDED } from '../rules/rule.ts';
 import { judgeAlerting } from '../rules/self.ts';
+import { isLedgerRule, rulesWith } from '../rules/table.ts';
 import { createFactsReader, type TenantFacts } from './candidates.ts';
 import { createJudge, type Judge } from './judge/judge.ts';
 import { NewFindings } from './new-findings.ts';
@@ -203,7 +204,7 @@ class RunEvaluation {
 }
 
 /** Rules about readings that a service takes back and gives again: what does so night after night is told once, not nightly. */
-const CORRECTIONS: readonly RuleName[] = ['regression', 'restatement', 'withdrawn'];
+const CORRECTIONS = rulesWith(({ ofReadings }) => ofReadings === true);
 
 function subjectKey({ rule, periodKey, tenantKey }: AlertSubject): string {
   return `${rule}.${periodKey}.${tenantKey}`;

@@ -8,8 +8,8 @@ import { findWorkspace, nameWorkspace } from '../../ledger/store/subjects.ts';
 import { AlertBook } from '../book/alert-book.ts';
 import type { RunAlerts } from '../book/alert-change.ts';
 import type { ChannelRoute } from '../notify/routes.ts';
-import type { LedgerRule } from '../rules/rule.ts';
 import { type FailedRun, judgeFailedRun, judgeLedger, judgeStale } from '../rules/self.ts';
+import type { LedgerRule } from '../rules/table.ts';
 import { observation } from './observation.ts';
 
 /** A run that published nothing through a fault that somebody has to know of. */

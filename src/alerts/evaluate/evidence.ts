@@ -12,6 +12,7 @@ import { createCourses } from '../notify/read-course.ts';
 import { projection } from '../rules/measures/projection.ts';
 import { splitChange } from '../rules/measures/split.ts';
 import type { RuleName } from '../rules/rule.ts';
+import { rulesWith } from '../rules/table.ts';
 import type { Observation } from './observation.ts';
 
 /** Entries that a notification names, the latest ones; all are in `finance_history`. */
@@ -163,7 +164,7 @@ function isBesideMonthBefore({ built, periodKey }: Observation): boolean {
 }
 
 /** The rules for which an open period goes on adding to what has been found. */
-const GROWING: readonly RuleName[] = ['jump', 'new_spend', 'workspace_jump'];
+const GROWING = rulesWith(({ growth }) => growth === 'goes on');
 
 /** Credits that a period comes to, and those that it is compared with. */
 export interface StakeSides {

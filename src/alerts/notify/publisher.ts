@@ -10,7 +10,7 @@ import type { AlertChangeKind } from '../book/lifecycle.ts';
 import { createEvidence, renderEvidence } from '../evaluate/evidence.ts';
 import type { Observation } from '../evaluate/observation.ts';
 import { insertTold } from '../outbox/insert-notification.ts';
-import { RULE_VERSION, type RuleName } from '../rules/rule.ts';
+import { rulesWith, ruleVersion } from '../rules/table.ts';
 import { TREND_MONTHS } from '../rules/trend.ts';
 import { buildNotification, type NotificationType, renderPayload } from './notification.ts';
 import { createRecipients } from './recipients.ts';
@@ -77,7 +77,7 @@ export function createPublisher(
     for (const { channel, digestAt } of recipients) {
       const notificationId = `msg_${shortHash(JSON.stringify([alert.alertId, alert.revision, channel]), 32)}`;
       const notification = buildNotification({
-        ...{ notificationId, type, alertId: alert.alertId, rule: alert.rule, ruleVersion: RULE_VERSION[alert.rule] },
+        ...{ notificationId, type, alertId: alert.alertId, rule: alert.rule, ruleVersion: ruleVersion(alert.rule) },
         ...{ stage: alert.stage, level: alert.level, severity: alert.severity, state: alert.state },
         ...{
           ...names,
@@ -102,7 +102,7 @@ export function createPublisher(
 }
 
 /** These compare two readings of one period. */
-const SAME_PERIOD: readonly RuleName[] = ['regression', 'restatement', 'withdrawn'];
+const SAME_PERIOD = rulesWith(({ ofReadings }) => ofReadings === true);
 
 /** Of a threshold that was built from several periods the latest: which they are stands with the threshold. */
 export function previousPeriodOf({ rule, periodKey, built }: Observation): Period | null {

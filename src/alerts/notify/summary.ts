@@ -2,7 +2,8 @@ import { periodEndMs, periodStartMs } from '../../core/period.ts';
 import { inertText } from '../../core/text/inert-text.ts';
 import type { Evidence } from '../evaluate/evidence.ts';
 import type { ChangeReason } from '../rules/measures/change-reason.ts';
-import { isLedgerRule, type LedgerRule, type RuleName, type Stage } from '../rules/rule.ts';
+import type { RuleName, Stage } from '../rules/rule.ts';
+import { isLedgerRule, type LedgerRule } from '../rules/table.ts';
 import { percentOf } from './percent.ts';
 
 /** The part of a notification that its sentence is made of. */

@@ -1,4 +1,5 @@
-import type { RuleName, Severity } from '../../core/text/alert-words.ts';
+import type { Severity } from '../../core/text/alert-words.ts';
+import { rulesWith } from './table.ts';
 
 export { RULES, type RuleName, type Severity } from '../../core/text/alert-words.ts';
 
@@ -11,18 +12,7 @@ export interface UsageFigures {
 export const NO_USAGE: UsageFigures = { credits: 0n, requests: 0n };
 
 /** Rules about ourselves: while one of them fires, nobody is told of what the others find. */
-export const SELF_RULES = [
-  ...(['sync_stale', 'sync_failed', 'auth_failed', 'clock_skew'] as const),
-  ...(['publish_stale', 'export_failed', 'clock_moved', 'job_failed'] as const),
-] as const;
-export type SelfRule = (typeof SELF_RULES)[number];
-/** Of these, the ones about the ledger as a whole: no run of a workspace proves them gone, and nothing else explains them. */
-export const LEDGER_RULES = ['publish_stale', 'export_failed', 'clock_moved'] as const satisfies readonly SelfRule[];
-export type LedgerRule = (typeof LEDGER_RULES)[number];
-
-export function isLedgerRule(rule: RuleName): rule is LedgerRule {
-  return LEDGER_RULES.some((known) => known === rule);
-}
+export const SELF_RULES = rulesWith(({ about }) => about !== 'usage');
 
 /**
  * How sure a finding is. `pace`: at this rate it will come. `certain`: it has come already, and whatever is still
@@ -30,28 +20,6 @@ export function isLedgerRule(rule: RuleName): rule is LedgerRule {
  */
 export type Stage = 'pace' | 'certain' | 'final';
 export const STAGE_RANK: Readonly<Record<Stage, number>> = { pace: 0, certain: 1, final: 2 };
-
-/** Stored with each alert; raised whenever the same figures could give another answer than before. */
-export const RULE_VERSION: Readonly<Record<RuleName, number>> = {
-  jump: 6,
-  drop: 4,
-  new_spend: 3,
-  trend: 1,
-  budget: 2,
-  regression: 3,
-  restatement: 3,
-  withdrawn: 2,
-  workspace_jump: 5,
-  incident: 2,
-  sync_stale: 1,
-  sync_failed: 1,
-  auth_failed: 1,
-  clock_skew: 1,
-  publish_stale: 1,
-  export_failed: 1,
-  clock_moved: 1,
-  job_failed: 1,
-};
 
 /** The rule holds. */
 export interface Finding {

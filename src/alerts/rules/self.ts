@@ -1,4 +1,5 @@
-import { clear, holds, type Judgement, type LedgerRule, type SelfRule } from './rule.ts';
+import { clear, holds, type Judgement } from './rule.ts';
+import type { LedgerRule, SelfRule } from './table.ts';
 
 /** Beyond this a signature can look expired or premature to the service. */
 const NOTABLE_SKEW_MS = 30_000;
