@@ -19,6 +19,7 @@ export async function main(argv: string[], io: Io): Promise<number> {
   const cli = new CliContext(io);
   const program = await buildProgram(cli, (name) => argv.includes(name));
   try {
+    refuseUnknownTopic(program, argv);
     await program.parseAsync(argv, { from: 'user' });
     return cli.exitCode;
   } catch (error) {
@@ -35,7 +36,7 @@ export async function buildProgram(cli: CliContext, isCalled: (name: string) => 
   const program = new Command('usage-ledger')
     .description('Keeps metered tenant usage in a SQLite ledger that finance can trust, and alerts when credits jump.')
     // The program takes its options wherever they stand, and export has a --version of its own.
-    .version(readVersion(), isCalled('export') ? '-V' : '-V, --version', 'show the version')
+    .version(readVersion(), isCalled('export') ? '-v' : '-v, --version', 'show the version')
     .option(...CONFIG_OPTION)
     .option(...JSON_OPTION)
     .configureHelp({ subcommandTerm: termInHelp })
@@ -83,6 +84,15 @@ function configure(command: Command, cli: CliContext): void {
     });
   }
   for (const child of command.commands) configure(child, cli);
+}
+
+/** `help nope`: all of the help would hide that there is no such command. */
+function refuseUnknownTopic(program: Command, [first, topic]: readonly string[]): void {
+  const names = [...program.commands.map((command) => command.name()), 'help'];
+  if (first !== 'help' || topic === undefined || topic.startsWith('-') || names.includes(topic)) return;
+  const meant = closest(topic, names);
+  const hint = meant === undefined ? '' : `\n(Did you mean ${meant}?)`;
+  program.error(`error: unknown command '${inertText(topic)}'${hint}`);
 }
 
 /** A word too many. Where a subcommand may be left out, it is a misspelt one as a rule. */

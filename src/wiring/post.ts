@@ -73,7 +73,7 @@ export class Post {
   /** Sends a message that is marked as a test through one channel. The ledger is neither needed nor changed. */
   async test(name: string, signal: AbortSignal): Promise<TestReport> {
     const { channels, clock, randomness } = this.#options;
-    const channel = channels.get(name);
+    const channel = channels.get(name) ?? onlyOfType(channels, name);
     if (channel === undefined) {
       const known = [...channels.keys()].map((candidate) => JSON.stringify(candidate)).join(', ');
       throw new AppError('unknown_channel', `channel ${JSON.stringify(name)} is not configured`, {
@@ -81,10 +81,16 @@ export class Post {
       });
     }
     const notificationId = `msg_test_${randomness.bytes(16).toString('hex')}`;
-    const payload = testPayload({ notificationId, channel: name, createdAt: isoTime(clock.now()) });
+    const payload = testPayload({ notificationId, channel: channel.name, createdAt: isoTime(clock.now()) });
     const startedAt = clock.monotonic();
     const result = await channel.deliver({ notificationId, payload, attempt: 1 }, { signal });
     const latencyMs = Math.round(clock.monotonic() - startedAt);
-    return { channel: name, type: channel.type, notificationId, latencyMs, result };
+    return { channel: channel.name, type: channel.type, notificationId, latencyMs, result };
   }
+}
+
+/** Channels without a name of their own are called `log-1`, `slack-2`: the type alone says which one, where there is one only. */
+function onlyOfType(channels: ReadonlyMap<string, Channel>, type: string): Channel | undefined {
+  const fitting = [...channels.values()].filter((channel) => channel.type === type);
+  return fitting.length === 1 ? fitting[0] : undefined;
 }

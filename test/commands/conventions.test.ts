@@ -15,7 +15,7 @@ describe('options that all commands share', () => {
   it('have short forms', async () => {
     const short = await runInEmptyFolder('-h');
     expect(short).toMatchObject({ code: 0, out: (await runInEmptyFolder('--help')).out });
-    expect((await runInEmptyFolder('-V')).out).toBe((await runInEmptyFolder('--version')).out);
+    expect((await runInEmptyFolder('-v')).out).toBe((await runInEmptyFolder('--version')).out);
     expect((await runInEmptyFolder('alerts', 'list', '-h')).out).toContain('Usage: usage-ledger alerts list');
   });
 
@@ -64,6 +64,8 @@ it.each(['status', 'usage', 'tenants list', 'alerts list'])(
 describe('a misspelt word', () => {
   it.each([
     [['stauts'], 'Did you mean status?'],
+    [['help', 'stauts'], "unknown command 'stauts'\n(Did you mean status?)"],
+    [['help', 'nope'], "error: unknown command 'nope'\n"],
     [['alerts', 'lsit'], 'Did you mean list?'],
     [['alerts', 'explian', 'alert_1'], 'Did you mean explain?'],
     [['dashboard', 'creat'], 'Did you mean create?'],

@@ -28,7 +28,7 @@ export function completionCommand(cli: CliContext, commands: readonly Loadable[]
 /** Every command with what it takes; this is the one command that loads all the others. */
 async function allCommands(cli: CliContext, commands: readonly Loadable[]): Promise<CompletedCommand[]> {
   const program = new Command('usage-ledger')
-    .version('', '-V, --version', 'show the version')
+    .version('', '-v, --version', 'show the version')
     .option(...CONFIG_OPTION)
     .option(...JSON_OPTION);
   for (const { description, load } of commands) program.addCommand((await load())(cli).description(description));

@@ -51,7 +51,7 @@ export function reopenCommand(cli: CliContext): Command {
   return reportingCommand('reopen')
     .argument('<period>', 'the period, YYYY-MM')
     .option('--workspace <id>', 'the workspace (needed when there are several)')
-    .option('--by <name>', 'who reopens (needed)')
+    .option('--by <name>', 'who reopens (default: the user of this shell)')
     .option('--note <text>', 'why (needed)')
     .addHelpText(
       'after',
@@ -59,9 +59,9 @@ export function reopenCommand(cli: CliContext): Command {
     )
     .action((text: string, options: CloseOptions) =>
       cli.withContext(async (context) => {
-        const { by, note } = options;
-        if (!by?.trim() || !note?.trim()) {
-          throw new UsageError('reopen needs --by and --note', 'say who reopens the period and why: auditors will ask');
+        const { by = userInfo().username, note } = options;
+        if (!by.trim() || !note?.trim()) {
+          throw new UsageError('reopen needs --note', 'say why the period is reopened: auditors will ask');
         }
         const workspace = chooseWorkspace(context.config, options.workspace);
         const writer = await context.existingWriter();

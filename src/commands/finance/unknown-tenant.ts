@@ -2,9 +2,12 @@ import { inertText } from '../../core/text/inert-text.ts';
 import type { LedgerConnection } from '../../ledger/store/file/open.ts';
 import { workspacesOfTenant } from '../../reports/queries/tenant.ts';
 import { nearTenants } from '../../reports/queries/tenants.ts';
-import type { CliContext } from '../shared/cli-context.ts';
+import { type CliContext, EXIT } from '../shared/cli-context.ts';
 
-/** For a tenant that was asked for and is not there: says which ones may have been meant, or which workspace has it. */
+/**
+ * For a tenant that was asked for and is not there: says which ones may have been meant, or which workspace has it. One that no
+ * workspace has is a failure: a script that misspells it must not take nothing for an answer.
+ */
 export function noteNearTenants(
   cli: CliContext,
   connection: LedgerConnection,
@@ -18,6 +21,7 @@ export function noteNearTenants(
     cli.note(`  ${quoted(tenantId)} is a tenant of ${known.slice(0, 3).map(inertText).join(', ')}`);
     return;
   }
+  cli.exitCode = EXIT.failed;
   const near = nearTenants(connection, tenantId, workspaceId).map(({ tenant_id, display_name }) =>
     display_name === null ? quoted(tenant_id) : `${quoted(tenant_id)} (${inertText(display_name)})`,
   );

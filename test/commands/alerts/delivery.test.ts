@@ -35,6 +35,11 @@ describe('alerts test', () => {
     expect(JSON.parse(receiver.received[0]?.body.toString() ?? '')).toMatchObject({ type: 'test', channel: 'hook' });
     expect(receiver.received[0]?.headers['webhook-id']).toMatch(/^msg_test_/);
     expect((await world.run('alerts', 'list')).err).toContain('there is no ledger');
+    // The only one of its type.
+    expect(await world.run('alerts', 'test', 'webhook')).toMatchObject({
+      code: 0,
+      out: expect.stringMatching(/^hook /),
+    });
   });
 
   it.each([

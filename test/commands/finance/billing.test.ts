@@ -249,7 +249,7 @@ describe('export focus', () => {
     const world = await createBilled();
     const refused = await world.run('export', 'focus', '--period', '2026-01', '--version', '2.0');
     expect(refused).toMatchObject({ code: 2, out: '', err: expect.stringContaining('Allowed choices are 1.2, 1.3') });
-    expect((await world.run('export', '-V')).out).toBe((await world.run('--version')).out);
+    expect((await world.run('export', '-v')).out).toBe((await world.run('--version')).out);
   });
 });
 

@@ -125,20 +125,12 @@ describe('close', () => {
 describe('reopen', () => {
   it('is refused with exit code 2 unless it is said who and why', async () => {
     const world = await createClosed();
-    const incomplete = [
-      [],
-      ['--by', 'Bo'],
-      ['--note', 'why'],
-      ['--by', ' ', '--note', 'why'],
-      ['--by', 'Bo', '--note', ''],
-    ];
+    const incomplete = [[], ['--by', 'Bo'], ['--by', ' ', '--note', 'why'], ['--by', 'Bo', '--note', '']];
     for (const given of incomplete) {
       const { code, out, err } = await world.run('reopen', '2026-01', ...given);
       expect(code).toBe(2);
       expect(out).toBe('');
-      expect(err).toBe(
-        'error: reopen needs --by and --note\n  say who reopens the period and why: auditors will ask\n',
-      );
+      expect(err).toBe('error: reopen needs --note\n  say why the period is reopened: auditors will ask\n');
     }
     expect(world.query("SELECT state FROM finance_period_totals WHERE period = '2026-01'")).toEqual([
       { state: 'closed' },
