@@ -2,7 +2,7 @@ import { execSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { join } from 'node:path';
+import { delimiter, join } from 'node:path';
 import Database from 'better-sqlite3';
 import { Redis } from 'ioredis';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -247,7 +247,14 @@ describe('doctor', () => {
     };
     const other = { name: 'other', script: 'other.js' };
     writeFileSync(file, `module.exports = { apps: ${JSON.stringify([other, right])} };`);
-    const good = await examine(world);
+    const folders = (process.env.PATH ?? '').split(delimiter).filter((folder) => !existsSync(join(folder, 'pm2')));
+    const env = { PATH: folders.join(delimiter) };
+    expect((await examine(world, env)).troubles).toMatchObject([
+      { check: 'pm2', status: 'warn', message: 'pm2 is not installed' },
+    ]);
+    mkdirSync(join(world.folder, 'node_modules', '.bin'), { recursive: true });
+    writeFileSync(join(world.folder, 'node_modules', '.bin', 'pm2'), '');
+    const good = await examine(world, env);
     expect(good.troubles).toEqual([]);
     expect(good.checks.at(-1)).toMatchObject({ check: 'pm2', subject: 'usage-ledger', status: 'ok' });
 

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { join } from 'node:path';
+import { delimiter, dirname, join } from 'node:path';
 import { groupOf, listOf } from '../../config/reading/path.ts';
 import { summarizeError } from '../../core/errors.ts';
 import { type Finding, fail, ok, warn } from './finding.ts';
@@ -8,8 +8,8 @@ import { type Finding, fail, ok, warn } from './finding.ts';
 /** The daemon takes up to 19 s to stop. */
 const SHORTEST_KILL_TIMEOUT_MS = 20_000;
 
-/** What pm2's file in this folder says of the daemon; nothing when there is none. */
-export function checkPm2(cwd: string): Finding[] {
+/** What pm2's file in this folder says of the daemon, and whether pm2 is there; nothing when there is no such file. */
+export function checkPm2(cwd: string, env: NodeJS.ProcessEnv): Finding[] {
   const file = join(cwd, 'ecosystem.config.cjs');
   if (!existsSync(file)) return [];
   let apps: readonly unknown[];
@@ -22,7 +22,17 @@ export function checkPm2(cwd: string): Finding[] {
     return JSON.stringify([name, script, args]).includes('usage-ledger');
   });
   if (ours.length === 0) return [ok('pm2', `${file} does not run usage-ledger`)];
-  return ours.flatMap(checkApp);
+  const findings = ours.flatMap(checkApp);
+  if (isInstalled(cwd, env.PATH ?? '')) return findings;
+  return [...findings, warn('pm2', 'pm2 is not installed', 'npm install pm2, or npm install --global pm2')];
+}
+
+/** `npx pm2` takes it from the folder or one above, else from PATH. */
+function isInstalled(cwd: string, path: string): boolean {
+  const above = dirname(cwd);
+  if (existsSync(join(cwd, 'node_modules', '.bin', 'pm2'))) return true;
+  if (above !== cwd) return isInstalled(above, path);
+  return path.split(delimiter).some((folder) => folder !== '' && existsSync(join(folder, 'pm2')));
 }
 
 function checkApp(app: Record<PropertyKey, unknown>): Finding[] {

@@ -51,10 +51,10 @@ async function doctor(cli: CliContext, options: DoctorOptions): Promise<void> {
   const config = await loadConfig(cli);
   if (config instanceof ConfigError) {
     // The rest depends on the configuration; what does not is told at once.
-    const { cwd } = cli.io;
+    const { cwd, env } = cli.io;
     const rest = await examine([
       ['sqlite', checkSqlite],
-      ['pm2', () => checkPm2(cwd)],
+      ['pm2', () => checkPm2(cwd, env)],
     ]);
     tell(cli, [...configFindings(config), ...rest]);
     cli.exitCode = EXIT.usage;
@@ -132,7 +132,7 @@ async function examineAll(
     ['redis', () => checkRedis(config, env)],
     ['replica', () => checkReplica(config, clock.now())],
     ['http', () => checkPort(config.http, clock)],
-    ['pm2', () => checkPm2(cwd)],
+    ['pm2', () => checkPm2(cwd, env)],
   ]);
   return [ok('configuration', `${source}: ${workspaces}`), ...findings];
 }
