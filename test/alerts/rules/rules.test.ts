@@ -162,7 +162,14 @@ describe('a drop', () => {
 
 describe('new spend', () => {
   const spend = (current: bigint, previous: bigint | null, changes: Partial<NewSpendInput> = {}) =>
-    judgeNewSpend({ current, previous: whole(previous), hadCredits: false, floor: 1000n, ...changes });
+    judgeNewSpend({
+      current,
+      previous: whole(previous),
+      hadCredits: false,
+      floor: 1000n,
+      likely: () => null,
+      ...changes,
+    });
 
   it('begins at the floor after a period without any, and never divides', () => {
     for (const previous of [null, 0n]) {

@@ -224,6 +224,7 @@ export function createTenantJudge({
           previous: { figures: tenant.previous, usable: facts.previousComplete && !facts.previousIsFirst },
           hadCredits,
           floor,
+          likely: () => newcomers(tenant),
         });
       const hopeful = judge(false);
       const had = hopeful.verdict === 'holds' && hadBefore.get(tenant.periodKey - 1, tenant.tenantKey) !== undefined;
