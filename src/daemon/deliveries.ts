@@ -25,6 +25,9 @@ export interface DeliveriesOptions extends Pick<PeriodicTaskOptions, 'clock' | '
   mayDeliver(notificationId: string): boolean;
 }
 
+/** Until it is looked whether a receiver that has taken something is owed more by now. */
+const AFTER_DELIVERY_MS = 1_000;
+
 /** A wait as this process measures it: another daemon's clock may take a moment in the ledger for past. */
 interface Rest {
   attempts: number;
@@ -151,6 +154,8 @@ export class Deliveries {
       } else {
         const level = outcome.state === 'delivered' ? 'info' : 'debug';
         logger[level]({ notificationId, state: outcome.state }, 'notification handled');
+        // There may be more to say to who has heard this.
+        if (outcome.state === 'delivered') this.#sweepIn(AFTER_DELIVERY_MS);
       }
     } catch (error) {
       if (this.#stopper.signal.aborted) return;

@@ -6,6 +6,7 @@ import { missingReviews } from '../alerts/notify/digests/compose-reviews.ts';
 import { type ChannelRoute, routesOf } from '../alerts/notify/routes.ts';
 import type { DeliveryOutcome } from '../alerts/outbox/deliver.ts';
 import { digestsAreDue } from '../alerts/outbox/outbox.ts';
+import { asksAreDue } from '../alerts/tell/ask.ts';
 import { secretsOf } from '../config/reading/secrets.ts';
 import type { ChannelConfig, Config, WorkspaceConfig } from '../config/types.ts';
 import { type Clock, systemClock } from '../core/clock.ts';
@@ -79,7 +80,8 @@ export class Context {
   readonly logger: Logger;
   readonly version: string;
   readonly channels: ReadonlyMap<string, Channel>;
-  readonly #routes: readonly ChannelRoute[];
+  /** The channels that there are, with what each of them is told of. */
+  readonly routes: readonly ChannelRoute[];
   readonly #releasers = new Releasers();
   readonly #staging = new StagingRoom();
   /** What the clients have done, for the metrics. */
@@ -105,7 +107,7 @@ export class Context {
     const channels = channelsOf(config);
     this.channels =
       overrides.channels ?? createChannels(channels, { logger: this.logger, clock: this.clock, proxy: config.proxy });
-    this.#routes = routesOf(channels);
+    this.routes = routesOf(channels);
     this.#clients = new ServiceClients({
       config,
       clock: this.clock,
@@ -255,7 +257,7 @@ export class Context {
         workspace,
         pace: await this.#clients.pacerOf(workspace),
         staging: this.#staging,
-        channels: this.#routes,
+        channels: this.routes,
         clock: this.clock,
         logger: this.logger,
       },
@@ -270,30 +272,33 @@ export class Context {
   /** Raises alerts for workspaces without a complete run; returns how many notifications there are. */
   async raiseStale(workspaces: StaleCheck[]): Promise<number> {
     const writer = await this.writer();
-    const request = { workspaces, channels: this.#routes, nowMs: this.clock.now() };
+    const request = { workspaces, channels: this.routes, nowMs: this.clock.now() };
     return (await writer.call('raiseStale', request)).notificationIds.length;
   }
 
   /** Raises an alert about the ledger as a whole, or with `detail` null ends it; returns how many notifications there are. */
   async tellOfLedger(news: LedgerNews): Promise<number> {
-    const request = { ...news, channels: this.#routes, nowMs: this.clock.now() };
+    const request = { ...news, channels: this.routes, nowMs: this.clock.now() };
     return (await (await this.writer()).call('tellOfLedger', request)).notificationIds.length;
   }
 
-  /** Makes the digests and reviews that are due; returns their ids. Without any, nothing is written. */
+  /** Asks what there is to tell by now, and makes the digests and reviews that are due; returns what is to go. */
   async composeDigests(): Promise<string[]> {
     const nowMs = this.clock.now();
     const { connection } = this.reader();
-    const channels = this.#routes;
+    const channels = this.routes;
     const settleHours = Math.max(...this.config.workspaces.map((workspace) => workspace.settleHours));
     const made: string[] = [];
+    if (asksAreDue(connection, nowMs)) {
+      made.push(...(await (await this.writer()).call('askDue', { channels, nowMs })));
+    }
     if (digestsAreDue(connection, nowMs)) {
       made.push(...(await (await this.writer()).call('composeDigests', { nowMs })));
     }
     if (missingReviews(connection, channels, { nowMs, settleHours }).length > 0) {
       made.push(...(await (await this.writer()).call('composeReviews', { channels, nowMs, settleHours })));
     }
-    if (made.length > 0) this.logger.info({ digests: made.length }, 'digests made of what waited for them');
+    if (made.length > 0) this.logger.info({ notifications: made.length }, 'notifications made of what was due');
     return made;
   }
 

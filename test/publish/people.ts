@@ -92,7 +92,8 @@ export async function interfere(connection: Database.Database, what: number, now
         if (!(await writer.call('claimDelivery', { notificationId, nowMs: nowMs + 1, claimMs: 1000 }))) continue;
         const state = pick(['delivered', 'pending', 'dead'] as const) ?? 'delivered';
         const error = state === 'delivered' ? null : 'no answer';
-        await writer.call('recordDelivery', { notificationId, state, nextAttemptAtMs: nowMs, error, nowMs: nowMs + 2 });
+        const record = { notificationId, state, nextAttemptAtMs: nowMs, error, unknown: false, nowMs: nowMs + 2 };
+        await writer.call('recordDelivery', record);
       }
     },
     () => realRun({ writer, source: REFUSING, now: () => nowMs, workspace: { id: workspaceId, name: workspaceId } }),

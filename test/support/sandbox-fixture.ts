@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { expect, onTestFinished } from 'vitest';
 import { unheardRules } from '../../src/alerts/notify/routes.ts';
+import { waitingNotifications } from '../../src/alerts/outbox/outbox.ts';
 import { DEFAULT_FOCUS } from '../../src/config/resolve/resolve-outlets.ts';
 import type { ChannelConfig, Config, WorkspaceConfig } from '../../src/config/types.ts';
 import { createLogger } from '../../src/core/logger.ts';
@@ -41,7 +42,7 @@ export interface Fixture {
   clock: TestClock;
   config: Config;
   context: Context;
-  /** One run by hand of the first workspace, or of the one named. */
+  /** One run by hand of the first workspace, or of the one named; without channels, what it has to tell is delivered to the log. */
   sync(order?: Partial<SyncOrder>): Promise<Applied>;
   /** Opens the ledger as a finance tool would. The ledger must exist. */
   view(): LedgerView;
@@ -100,10 +101,24 @@ export async function startFixture(options: FixtureOptions = {}): Promise<Fixtur
     clock,
     config,
     context,
-    sync: async (order) => applied(await context.sync(manualOrder(order))),
+    async sync(order) {
+      try {
+        return applied(await context.sync(manualOrder(order)));
+      } finally {
+        if (config.alerts.channels.length === 0) await deliverWaiting(context);
+      }
+    },
     view: () => viewLedger(config.ledger.path),
     another: (change, overrides) => open(change === undefined ? config : change(config), overrides),
   };
+}
+
+/** Makes one attempt for all that is to go now. */
+export async function deliverWaiting(context: Context): Promise<void> {
+  const nowMs = context.clock.now();
+  const waiting = waitingNotifications(context.reader().connection, nowMs, 1_000);
+  const due = waiting.filter(({ nextAttemptAtMs }) => nextAttemptAtMs <= nowMs);
+  for (const { notificationId } of due) await context.deliver(notificationId, new AbortController().signal);
 }
 
 /** A run by hand of the first workspace, with some of it changed. */

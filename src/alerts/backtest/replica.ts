@@ -11,6 +11,7 @@ import { usageEntries } from '../../ledger/store/schema/usage-tables.ts';
 import { evaluateRun, type RunAlertSettings } from '../evaluate/evaluate-run.ts';
 import type { Readings } from '../history/readings.ts';
 import { routesOf } from '../notify/routes.ts';
+import { acceptAll } from '../outbox/told-by.ts';
 import type { Moment, RecordedHistory } from './history.ts';
 
 /** The one receiver that notifications of a replay are counted for; nothing is ever sent to it. */
@@ -91,6 +92,7 @@ export class Replica {
     evaluateRun({ ...merged, appliedAt: at, nowMs: Date.parse(at) }, this.#settings, {
       ...{ history: this.#ledger, readings: this.#readings },
     });
+    acceptAll(connection, at);
     setApplied(connection).run({ runKey, at });
   }
 

@@ -3,10 +3,9 @@ import { OPEN_ALERT_STATES } from '../../core/text/alert-words.ts';
 import type { LedgerConnection } from '../../ledger/store/file/open.ts';
 import { query } from '../../ledger/store/query.ts';
 import { alerts, alertTransitions } from '../../ledger/store/schema/alert-tables.ts';
-import { and, asc, count, eq, gte, inArray, lte, sql } from '../../ledger/store/schema/drizzle.ts';
+import { and, asc, count, eq, gte, inArray, lte, ne, sql } from '../../ledger/store/schema/drizzle.ts';
 import { outbox } from '../../ledger/store/schema/outbox-tables.ts';
 import { periods, tenants } from '../../ledger/store/schema/workspace-tables.ts';
-import { NEWS } from '../book/alert-change.ts';
 import type { RuleName, Stage } from '../rules/rule.ts';
 
 /** One piece of news about an alert: it fired, came to a higher stage, or grew. */
@@ -35,7 +34,7 @@ export function readStories(connection: LedgerConnection, { from, to }: { from: 
   const columns = { alertKey: alerts.alertKey, rule: alerts.rule, tenantId: tenants.tenantId, state: alerts.state };
   const { change, revision, stage, at, silentBecause } = alertTransitions;
   const { period } = periods;
-  const isNews = and(inArray(change, NEWS), sql`${silentBecause} IS NOT 'seed'`);
+  const isNews = and(inArray(change, ['fired', 'escalated', 'grown']), sql`${silentBecause} IS NOT 'seed'`);
   const rows = db
     .select({ ...columns, period, stage, at })
     .from(alerts)
@@ -45,7 +44,13 @@ export function readStories(connection: LedgerConnection, { from, to }: { from: 
     .where(and(gte(period, from), lte(period, to), isNews))
     .orderBy(asc(period), asc(alerts.rule), asc(tenants.tenantId), asc(alerts.alertKey), asc(revision))
     .all();
-  const sent = db.select({ alertKey: outbox.alertKey, count: count() }).from(outbox).groupBy(outbox.alertKey).all();
+  const isSent = ne(outbox.state, 'dropped');
+  const sent = db
+    .select({ alertKey: outbox.alertKey, count: count() })
+    .from(outbox)
+    .where(isSent)
+    .groupBy(outbox.alertKey)
+    .all();
   const notifications = new Map(sent.map((alert) => [alert.alertKey, alert.count]));
   const stories = new Map<number, AlertStory>();
   for (const { alertKey, rule, tenantId, period, state, stage, at } of rows) {

@@ -6,6 +6,7 @@ import { query } from '../../ledger/store/query.ts';
 import { alerts, alertTransitions, silences } from '../../ledger/store/schema/alert-tables.ts';
 import { and, eq, gt, isNull } from '../../ledger/store/schema/drizzle.ts';
 import { findWorkspace } from '../../ledger/store/subjects.ts';
+import { askSoon } from '../tell/ask.ts';
 import { requireAlert } from './alert-rows.ts';
 
 /** Somebody has seen an alert and looks after it. */
@@ -77,6 +78,7 @@ export function addSilence(
       hint: 'sync it first, or leave --workspace out',
     });
   }
+  askSoon(connection, workspace?.workspaceKey ?? null, request.nowMs);
   const silenceId = `${request.kind}_${randomness.bytes(6).toString('hex')}`;
   const { kind, rule, tenant, period, upToCredits, reason, by } = request;
   query(connection)
@@ -100,8 +102,10 @@ export function endSilence(
     .set({ endedAt: at, endedBy: by })
     .where(and(eq(silences.silenceId, silenceId), isNull(silences.endedAt), gt(silences.until, at)))
     .run();
-  if (changes === 1) return;
-  throw new AppError('unknown_silence', `no silence or plan ${JSON.stringify(silenceId)} is in force`, {
-    hint: '`usage-ledger alerts silences` shows those that are',
-  });
+  if (changes === 0) {
+    throw new AppError('unknown_silence', `no silence or plan ${JSON.stringify(silenceId)} is in force`, {
+      hint: '`usage-ledger alerts silences` shows those that are',
+    });
+  }
+  askSoon(connection, null, nowMs);
 }

@@ -1,13 +1,10 @@
 import type Database from 'better-sqlite3';
 import type { Period } from '../../core/period.ts';
 import type { CreditPricer } from '../../ledger/journal/charges/credit-pricer.ts';
-import type { Observation } from '../evaluate/observation.ts';
 import type { ChannelRoute } from '../notify/routes.ts';
 import type { RuleName, Severity, Stage } from '../rules/rule.ts';
 import type { AlertFigures } from './alert-figures.ts';
-import type { StoredAlert, SubjectNames } from './alert-rows.ts';
 import type { AlertChangeKind } from './lifecycle.ts';
-import type { MuteSubject } from './mutes.ts';
 
 /** One change of an alert that a run has made. */
 export interface AlertChange extends AlertFigures {
@@ -49,22 +46,5 @@ export interface BookContext {
   priceOf?: CreditPricer | null;
 }
 
-/** A change that has been decided, before anybody has been told. */
-export interface UnpublishedChange {
-  alert: StoredAlert;
-  change: AlertChangeKind;
-  seen: Observation;
-  names: SubjectNames;
-  /** An open incident has told to expect it: it can wait for the digest. */
-  expected: boolean;
-  /** What was planned for it, in credits, when it has grown beyond that. */
-  planned: bigint | null;
-}
-
-/** Changes that make an alert worse; the others end it or are of no concern to receivers. */
-export const NEWS: readonly AlertChangeKind[] = ['fired', 'escalated', 'grown'];
-
-/** What a draft is about, as silences and plans see it. */
-export function muteSubject({ alert, names }: UnpublishedChange): MuteSubject {
-  return { rule: alert.rule, tenantId: names.tenantId, period: names.period, credits: alert.current?.credits ?? null };
-}
+/** Changes that receivers hear of; the others end it or are of no concern to them. */
+export const NEWS: readonly AlertChangeKind[] = ['fired', 'escalated', 'eased', 'grown', 'told'];

@@ -5,7 +5,7 @@ import type { Period } from '../../core/period.ts';
 import { OPEN_ALERT_STATES } from '../../core/text/alert-words.ts';
 import { placeholders, prepared, query } from '../../ledger/store/query.ts';
 import { alerts } from '../../ledger/store/schema/alert-tables.ts';
-import { and, asc, eq, inArray, sql } from '../../ledger/store/schema/drizzle.ts';
+import { and, asc, eq, inArray, or, sql } from '../../ledger/store/schema/drizzle.ts';
 import type { AlertSubject } from '../evaluate/observation.ts';
 import type { Severity } from '../rules/rule.ts';
 import { ruleVersion } from '../rules/table.ts';
@@ -21,6 +21,13 @@ export interface StoredAlert extends AlertSubject, AlertStatus, AlertFigures {
   firstFiredAt: string | null;
   lastChangedAt: string;
   incidentKey: number | null;
+  /** How often somebody was told again because it grew, since it fired. */
+  level: number;
+  /** What an alert about ourselves says. */
+  detail: string | null;
+  /** JSON of what its rule saw last beside the figures. */
+  basis: string | null;
+  askAt: string | null;
 }
 
 /** The names behind a subject's keys. */
@@ -33,7 +40,8 @@ export interface SubjectNames {
 /** What an evaluation works with; the rest of a row never changes. */
 const WRITTEN = [
   ...['ruleVersion', 'stage', 'severity', 'state', 'firstFiredAt', 'lastChangedAt', 'revision', 'level'],
-  ...['notifiedMeasure', 'pendingSince', 'clearRunKey', 'incidentKey', ...Object.keys(figureColumns(NO_FIGURES))],
+  ...['measure', 'pendingSince', 'clearRunKey', 'episode', 'beganAt', 'detail', 'basis'],
+  ...Object.keys(figureColumns(NO_FIGURES)),
 ];
 
 type StoredRow = typeof alerts.$inferSelect;
@@ -83,12 +91,24 @@ const insertAlert = prepared((db) =>
 const updateAlert = prepared((db) =>
   db
     .update(alerts)
-    .set({
-      ...placeholders(WRITTEN),
-      detail: sql`coalesce(${placeholder('detail')}, ${alerts.detail})`,
-    })
+    .set(placeholders(WRITTEN))
     .where(eq(alerts.alertKey, placeholder('alertKey'))),
 );
+
+/** Open ones, those that somebody was told of and not of their end, and those of which something waits to be sent. */
+const alertsToAsk = prepared((db) => {
+  const isTold = sql`${alerts.alertKey} IN (SELECT alert_key FROM alert_told WHERE open = 1)`;
+  const waits = sql`${alerts.alertKey} IN (
+    SELECT alert_key FROM outbox WHERE state IN ('pending', 'held') AND event IS NOT NULL
+    UNION ALL SELECT m.alert_key FROM outbox g JOIN outbox m ON m.digest_id = g.notification_id
+      WHERE g.state = 'pending' AND g.alert_key IS NULL)`;
+  const isDue = sql`${alerts.askAt} IS NOT NULL`;
+  return db
+    .select()
+    .from(alerts)
+    .where(and(eq(alerts.workspaceKey, placeholder('workspaceKey')), or(isOpenAlert, isTold, waits, isDue)))
+    .orderBy(asc(alerts.alertKey));
+});
 
 /** The rows of one workspace's alerts: reads and writes, no decisions. */
 export class AlertRows {
@@ -115,6 +135,11 @@ export class AlertRows {
     return openAlerts(this.#connection).all({ workspaceKey: this.#workspaceKey }).map(toAlert);
   }
 
+  /** Those that there may be something to tell of. */
+  toAsk(): StoredAlert[] {
+    return alertsToAsk(this.#connection).all({ workspaceKey: this.#workspaceKey }).map(toAlert);
+  }
+
   /** Makes the row of an alert that begins; `write` fills it in. */
   insert(subject: AlertSubject, names: SubjectNames, status: AlertStatus, severity: Severity, at: string): StoredAlert {
     const { rule, periodKey, tenantKey } = subject;
@@ -127,14 +152,13 @@ export class AlertRows {
     return { ...toAlert(row), ...status };
   }
 
-  write(alert: StoredAlert, detail: string | null): void {
+  write(alert: StoredAlert): void {
     const { previous: _, current: __, ...plain } = alert;
     updateAlert(this.#connection).run({
       ...plain,
       ...figureColumns(alert),
       ruleVersion: ruleVersion(alert.rule),
       pendingSince: alert.pendingSinceMs === null ? null : new Date(alert.pendingSinceMs).toISOString(),
-      detail,
     });
   }
 }
@@ -159,10 +183,11 @@ export function shortHash(text: string, characters: number): string {
 
 function toAlert(row: StoredRow): StoredAlert {
   const { alertKey, alertId, rule, stage, severity, state, periodKey, tenantKey, revision, level } = row;
-  const { notifiedMeasure, pendingSince, clearRunKey, incidentKey, firstFiredAt, lastChangedAt } = row;
+  const { measure, pendingSince, clearRunKey, incidentKey, firstFiredAt, lastChangedAt } = row;
+  const { episode, beganAt, detail, basis, askAt } = row;
   return {
     ...{ alertKey, alertId, rule, stage, severity, state, periodKey, tenantKey, revision, level },
-    ...{ notifiedMeasure, clearRunKey, incidentKey, firstFiredAt, lastChangedAt },
+    ...{ measure, clearRunKey, incidentKey, firstFiredAt, lastChangedAt, episode, beganAt, detail, basis, askAt },
     pendingSinceMs: pendingSince === null ? null : Date.parse(pendingSince),
     ...figuresOf(row),
   };

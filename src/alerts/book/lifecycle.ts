@@ -1,17 +1,28 @@
+import { isoTime } from '../../core/clock.ts';
 import { ageMs } from '../../core/stored-time.ts';
 import { type AlertState, OPEN_ALERT_STATES } from '../../core/text/alert-words.ts';
 import { type Finding, type Judgement, STAGE_RANK, type Stage } from '../rules/rule.ts';
 
-export type AlertChangeKind = 'pending' | 'fired' | 'escalated' | 'grown' | 'acknowledged' | 'resolved' | 'expired';
+export type AlertChangeKind =
+  | 'pending'
+  | 'fired'
+  | 'escalated'
+  | 'eased'
+  | 'grown'
+  | 'told'
+  | 'acknowledged'
+  | 'resolved'
+  | 'expired';
 
-/** Where an alert stands. */
+/** Where an alert stands: what is so, whoever was told of it. */
 export interface AlertStatus {
   state: AlertState;
   stage: Stage;
-  /** How often it was notified again because it grew, since it fired. */
-  level: number;
-  /** The size that it was last notified with. */
-  notifiedMeasure: bigint | null;
+  /** The size that it has now; of a set of facts, those that held since it fired. */
+  measure: bigint | null;
+  /** How often it has begun to hold, and when it did so last. */
+  episode: number;
+  beganAt: string | null;
   pendingSinceMs: number | null;
   /** The run that found the cause gone first. */
   clearRunKey: number | null;
@@ -22,7 +33,7 @@ export interface Moment {
   runKey: number | null;
   /** The first sync of a workspace: what it finds has been there for long, so nothing waits to be confirmed. */
   seeding: boolean;
-  /** Somebody was told of this alert at this stage less than a day ago, so that it has to wait with what it says. */
+  /** It may be one of many that are told together, and has to wait for the others. */
   waits: (stage: Stage) => boolean;
 }
 
@@ -32,13 +43,10 @@ export interface Advance {
   change: AlertChangeKind | null;
 }
 
-/** Each time an alert grew, the next news is a larger multiple of what was last notified; the last one repeats. */
-const LEVELS = [
-  { numerator: 3n, denominator: 2n },
-  { numerator: 2n, denominator: 1n },
-  { numerator: 3n, denominator: 1n },
-  { numerator: 5n, denominator: 1n },
-] as const;
+const NEVER: AlertStatus = {
+  ...{ state: 'expired', stage: 'pace', measure: null, episode: 0, beganAt: null },
+  ...{ pendingSinceMs: null, clearRunKey: null },
+};
 
 /**
  * Moves an alert by what its rule says now; `null` is an alert that does not exist. Judged twice in one run, the second
@@ -46,9 +54,9 @@ const LEVELS = [
  */
 export function advance(status: AlertStatus | null, judgement: Judgement, moment: Moment): Advance | null {
   const open = status !== null && OPEN_ALERT_STATES.includes(status.state);
-  if (!open) return judgement.verdict === 'holds' ? begin(judgement.finding, moment) : null;
+  if (!open) return judgement.verdict === 'holds' ? begin(status ?? NEVER, judgement.finding, moment) : null;
   if (status.state === 'pending') return advancePending(status, judgement, moment);
-  if (judgement.verdict === 'holds') return advanceFiring(status, judgement.finding, moment);
+  if (judgement.verdict === 'holds') return advanceFiring(status, judgement.finding);
   if (judgement.verdict === 'between') return unchanged({ ...status, clearRunKey: null });
   if (judgement.atOnce || (status.clearRunKey !== null && status.clearRunKey !== moment.runKey)) {
     return { status: { ...status, state: 'resolved', clearRunKey: null }, change: 'resolved' };
@@ -56,58 +64,41 @@ export function advance(status: AlertStatus | null, judgement: Judgement, moment
   return unchanged({ ...status, clearRunKey: moment.runKey });
 }
 
-function begin(finding: Finding, { nowMs, seeding, waits }: Moment): Advance {
-  if (seeding || (finding.confirmAfterMs === null && !waits(finding.stage))) return fired(finding);
-  const status = { state: 'pending' as const, stage: finding.stage, level: 0, notifiedMeasure: null };
-  return { status: { ...status, pendingSinceMs: nowMs, clearRunKey: null }, change: 'pending' };
+function begin(status: AlertStatus, finding: Finding, moment: Moment): Advance {
+  if (moment.seeding || finding.confirmAfterMs === null) return fired(status, finding, moment);
+  const { stage, measure } = finding;
+  const pending = { ...status, state: 'pending' as const, stage, measure, clearRunKey: null };
+  return { status: { ...pending, pendingSinceMs: moment.nowMs }, change: 'pending' };
 }
 
-function advancePending(status: AlertStatus, judgement: Judgement, { nowMs, waits }: Moment): Advance {
+function advancePending(status: AlertStatus, judgement: Judgement, moment: Moment): Advance {
   if (judgement.verdict === 'between' && judgement.wavers) return unchanged(status);
   if (judgement.verdict !== 'holds') {
     return { status: { ...status, state: 'expired', pendingSinceMs: null }, change: 'expired' };
   }
   const { finding } = judgement;
-  const waitedMs = ageMs(status.pendingSinceMs, nowMs);
-  const isConfirmed = (waitedMs ?? 0) >= (finding.confirmAfterMs ?? 0);
-  if (isConfirmed && !waits(finding.stage)) return fired(finding);
-  return unchanged({
-    ...status,
-    stage: finding.stage,
-    pendingSinceMs: waitedMs === null ? nowMs : status.pendingSinceMs,
-  });
-}
-
-function fired(finding: Finding): Advance {
-  const status = { state: 'firing' as const, stage: finding.stage, level: 0, notifiedMeasure: finding.measure };
-  return { status: { ...status, pendingSinceMs: null, clearRunKey: null }, change: 'fired' };
-}
-
-function advanceFiring(status: AlertStatus, finding: Finding, { waits }: Moment): Advance {
   const { stage, measure } = finding;
-  if (STAGE_RANK[stage] > STAGE_RANK[status.stage] && !waits(stage)) {
-    const higher = { ...status, state: 'firing' as const, stage, level: 0, notifiedMeasure: measure };
-    return { status: { ...higher, clearRunKey: null }, change: 'escalated' };
-  }
-  // Only sizes of one kind compare: a pace's measure is a projection.
-  if (stage === status.stage && measure !== null && hasGrown(status, finding) && !waits(stage)) {
-    return { status: grown(status, finding), change: 'grown' };
-  }
-  return unchanged({ ...status, clearRunKey: null });
+  const waitedMs = ageMs(status.pendingSinceMs, moment.nowMs);
+  const isConfirmed = (waitedMs ?? 0) >= (finding.confirmAfterMs ?? 0);
+  if (isConfirmed && !moment.waits(stage)) return fired(status, finding, moment);
+  const pendingSinceMs = waitedMs === null ? moment.nowMs : status.pendingSinceMs;
+  return unchanged({ ...status, stage, measure, pendingSinceMs });
 }
 
-/** The alert as it is when it has been told again because it grew. */
-function grown(status: AlertStatus, { measure, isSet }: Finding): AlertStatus {
-  const notifiedMeasure = isSet ? (status.notifiedMeasure ?? 0n) | (measure ?? 0n) : measure;
-  return { ...status, state: 'firing', level: status.level + 1, notifiedMeasure, clearRunKey: null };
+function fired(status: AlertStatus, { stage, measure }: Finding, { nowMs }: Moment): Advance {
+  const began = { episode: status.episode + 1, beganAt: isoTime(nowMs), pendingSinceMs: null, clearRunKey: null };
+  return { status: { ...began, state: 'firing', stage, measure }, change: 'fired' };
 }
 
-function hasGrown({ level, notifiedMeasure }: AlertStatus, { measure, isSet }: Finding): boolean {
-  if (measure === null) return false;
-  if (isSet) return (measure & ~(notifiedMeasure ?? 0n)) !== 0n;
-  const next = LEVELS[Math.min(level, LEVELS.length - 1)];
-  if (next === undefined || notifiedMeasure === null || notifiedMeasure <= 0n) return false;
-  return measure * next.denominator >= notifiedMeasure * next.numerator;
+function advanceFiring(status: AlertStatus, finding: Finding): Advance {
+  const { stage, isSet } = finding;
+  const steps = STAGE_RANK[stage] - STAGE_RANK[status.stage];
+  // What has settled has, whatever a clock that was set back makes of it.
+  if (steps < 0 && status.stage === 'final') return unchanged({ ...status, clearRunKey: null });
+  const measure = isSet && finding.measure !== null ? finding.measure | (status.measure ?? 0n) : finding.measure;
+  const now = { ...status, stage, measure: measure ?? status.measure, clearRunKey: null };
+  if (steps === 0) return unchanged(now);
+  return steps > 0 ? { status: { ...now, state: 'firing' }, change: 'escalated' } : { status: now, change: 'eased' };
 }
 
 function unchanged(status: AlertStatus): Advance {

@@ -6,6 +6,7 @@ import { silences } from '../../ledger/store/schema/alert-tables.ts';
 import { and, asc, eq, gt, isNull, or, sql } from '../../ledger/store/schema/drizzle.ts';
 import { type RuleName, SELF_RULES } from '../rules/rule.ts';
 import { rulesWith } from '../rules/table.ts';
+import { compareFigures } from './alert-figures.ts';
 
 /** The rules that find growth; a plan expects it. */
 export const GROWTH_RULES = rulesWith(({ growth }) => growth !== undefined);
@@ -21,17 +22,14 @@ export interface MuteSubject {
 }
 
 /** What a silence or a plan covers. */
-export type MuteRow = Pick<
-  typeof silences.$inferSelect,
-  'silenceId' | 'kind' | 'rule' | 'tenant' | 'period' | 'upToCredits'
->;
+export type MuteRow = Pick<typeof silences.$inferSelect, 'kind' | 'rule' | 'tenant' | 'period' | 'upToCredits'>;
 
 /** What is muted in a workspace at a moment. */
 export interface Mutes {
   /** The silence or plan that mutes a subject, or null. */
-  by(subject: MuteSubject): string | null;
-  /** The plan that would mute it, had it not grown beyond what was planned. */
-  exceeded(subject: MuteSubject): { planId: string; upToCredits: bigint } | null;
+  by(subject: MuteSubject): { id: string; untilMs: number } | null;
+  /** Up to what it was planned to grow, by each plan that it has grown beyond, the lowest first. */
+  passed(subject: MuteSubject): bigint[];
 }
 
 const silencesInForce = prepared((db) => {
@@ -44,13 +42,15 @@ const silencesInForce = prepared((db) => {
 export function readMutes(connection: Database.Database, workspaceKey: number, nowMs: number): Mutes {
   const rows = silencesInForce(connection).all({ workspaceKey, now: isoTime(nowMs) });
   return {
-    by: (subject) => rows.find((row) => mutes(row, subject))?.silenceId ?? null,
-    exceeded: (subject) => {
-      const row = rows.find((each) => isBeyond(each, subject) && mutes({ ...each, upToCredits: null }, subject));
-      return row === undefined || row.upToCredits === null
-        ? null
-        : { planId: row.silenceId, upToCredits: row.upToCredits };
+    by(subject) {
+      const row = rows.find((each) => mutes(each, subject));
+      return row === undefined ? null : { id: row.silenceId, untilMs: Date.parse(row.until) };
     },
+    passed: (subject) =>
+      rows
+        .filter((each) => isBeyond(each, subject) && mutes({ ...each, upToCredits: null }, subject))
+        .flatMap(({ upToCredits }) => (upToCredits === null ? [] : [upToCredits]))
+        .sort(compareFigures),
   };
 }
 
@@ -59,7 +59,7 @@ function isBeyond({ upToCredits }: MuteRow, { credits }: MuteSubject): boolean {
 }
 
 /** Whether a silence or plan covers a subject. Our own faults are muted by their full name alone. */
-export function mutes(row: Omit<MuteRow, 'silenceId'>, { rule, tenantId, period, credits }: MuteSubject): boolean {
+export function mutes(row: MuteRow, { rule, tenantId, period, credits }: MuteSubject): boolean {
   if (row.rule.includes('*') && (SELF_RULES as readonly RuleName[]).includes(rule)) return false;
   if (row.kind === 'plan' && !GROWTH_RULES.includes(rule)) return false;
   if (row.upToCredits !== null && credits !== null && credits > row.upToCredits) return false;

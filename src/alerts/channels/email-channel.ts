@@ -45,7 +45,12 @@ export function createEmailChannel(config: Omit<EmailConfig, 'type'>, deps: Emai
     } catch (error) {
       if (signal.aborted) return { outcome: 'cancelled' };
       if (limit.signal.aborted) {
-        return { outcome: 'retry', reason: `not accepted within ${config.timeoutMs} ms`, retryAfterMs: null };
+        return {
+          outcome: 'retry',
+          reason: `not accepted within ${config.timeoutMs} ms`,
+          retryAfterMs: null,
+          unknown: true,
+        };
       }
       return failedMail(error);
     } finally {
@@ -101,6 +106,9 @@ function transportOptions(config: Omit<EmailConfig, 'type'>, deps: EmailDeps, si
   };
 }
 
+/** The connection was not made. */
+const NOTHING_SENT: readonly string[] = ['ECONNREFUSED', 'ENOTFOUND', 'EDNS', 'EHOSTUNREACH', 'ENETUNREACH', 'EAUTH'];
+
 /** Only codes are told: the server's own words may quote what it was sent. */
 function failedMail(error: unknown): Extract<DeliveryResult, { reason: string }> {
   if (error instanceof AddressRefusedError) return refusedAddress(error);
@@ -112,7 +120,12 @@ function failedMail(error: unknown): Extract<DeliveryResult, { reason: string }>
     responseCode?: number;
   };
   if (code === 'ETLS') {
-    return { outcome: 'retry', reason: `no secure connection (${code})${trustHint(originalCode)}`, retryAfterMs: null };
+    return {
+      outcome: 'retry',
+      reason: `no secure connection (${code})${trustHint(originalCode)}`,
+      retryAfterMs: null,
+      unknown: false,
+    };
   }
   if (responseCode !== undefined && responseCode >= 500) {
     const login = code === 'EAUTH' ? ': the mail server refused the login' : '';
@@ -122,7 +135,8 @@ function failedMail(error: unknown): Extract<DeliveryResult, { reason: string }>
     responseCode === undefined
       ? `no connection or no answer (${originalCode ?? code})${trustHint(originalCode ?? code)}`
       : `SMTP ${responseCode}`;
-  return { outcome: 'retry', reason, retryAfterMs: null };
+  const sent = responseCode === undefined && !NOTHING_SENT.includes(originalCode ?? code);
+  return { outcome: 'retry', reason, retryAfterMs: null, unknown: sent };
 }
 
 /** What stands behind the last `@`, also in the form `Name <address>`. */

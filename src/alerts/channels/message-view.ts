@@ -1,6 +1,6 @@
 import { alertFacts, type Told } from '../notify/facts.ts';
 import { nextCommands } from '../notify/next-commands.ts';
-import { digestItems, type Payload, type PayloadValue, readPayload } from './read-payload.ts';
+import { digestItems, groupItems, type Payload, type PayloadValue, readPayload } from './read-payload.ts';
 
 /** A notification as people read it. No text in it is active, whatever the names in it are; none is HTML or markup. */
 export interface MessageView {
@@ -14,7 +14,7 @@ export interface MessageView {
   next: string[];
   /** The alert with its days, for a chart; null for what has none. */
   alert: Told | null;
-  /** A line for each alert of a digest; none for everything else. */
+  /** A line for each alert of a digest or a group; none for everything else. */
   lines: string[];
   /** Of a digest, the end of the ledger's chain, to hold against `verify --expect-head`; null for everything else. */
   head: string | null;
@@ -36,11 +36,13 @@ export function messageView(payload: string): MessageView | null {
   const notification = readPayload(payload);
   if (notification === null) return null;
   const { type, summary } = notification;
-  const items = digestItems(notification);
+  const group = groupItems(notification);
+  const items = group ?? digestItems(notification);
   if (items !== null) {
     const lines = items.map((item) => clip(`${markOf(item)}: ${unlinked(String(item.summary))}`, LINE_CHARACTERS));
     const head = headWords(notification);
-    return { mark: 'digest', summary: unlinked(String(summary)), facts: [], next: [], alert: null, lines, head };
+    const mark = group?.[0] === undefined ? 'digest' : markOf(group[0]);
+    return { mark, summary: unlinked(String(summary)), facts: [], next: [], alert: null, lines, head };
   }
   if (type === 'alert.review' && Array.isArray(notification.workspaces)) {
     const lines = notification.workspaces.map((workspace) => clip(reviewLine(workspace as Payload), LINE_CHARACTERS));

@@ -26,6 +26,11 @@ export function digestItems({ type, alerts }: Payload): Payload[] | null {
   return type === 'alert.digest' && Array.isArray(alerts) ? alerts.filter(isRecord) : null;
 }
 
+/** The same of a group, the largest first. */
+export function groupItems({ type, alerts }: Payload): Payload[] | null {
+  return type === 'alert.group' && Array.isArray(alerts) ? alerts.filter(isRecord) : null;
+}
+
 function inertStrings(_key: string, value: unknown): unknown {
   return typeof value === 'string' ? inertText(value) : value;
 }

@@ -187,7 +187,7 @@ class RunEvaluation {
     this.#of(subject.rule, () => {
       const seen = judge();
       if (seen.judgement.verdict !== 'holds') return;
-      const isLarger = (seen.judgement.finding.measure ?? 0n) > (known?.notifiedMeasure ?? 0n);
+      const isLarger = (seen.judgement.finding.measure ?? 0n) > (known?.measure ?? 0n);
       if (known === undefined || isLarger) this.#observe(seen);
     });
   }

@@ -40,8 +40,10 @@ export interface Evidence {
   entries: EvidenceEntry[];
   /** How many entries there are in all. */
   entry_count: number;
-  /** Up to what growth was planned, when it has gone beyond; null without such a plan. */
+  /** Up to what growth was planned at most, when it has gone beyond; null without such a plan. */
   planned_credits: bigint | null;
+  /** The bounds of all plans that it has gone beyond, the lowest first. */
+  planned_bounds: bigint[];
   /** The tenants of an incident, those with the most credits at stake first; null for other rules. */
   tenants: string[] | null;
   tenant_count: number | null;
@@ -60,8 +62,8 @@ export interface StakeMoney {
 export interface EvidenceAbout {
   /** Null for alerts about the workspace or ourselves. */
   tenantId: string | null;
-  /** Up to what growth was planned, when it has gone beyond; null without such a plan. */
-  planned: bigint | null;
+  /** The bounds of the plans that it has gone beyond, the lowest first. */
+  planned: readonly bigint[];
 }
 
 export interface ThresholdEvidence {
@@ -150,7 +152,8 @@ export function createEvidence(
       split: split === null ? null : { volume_credits: split.volume, intensity_credits: split.intensity },
       entries: rows.map(toEntry).reverse(),
       entry_count: Number(rows[0]?.entry_count ?? 0),
-      planned_credits: planned,
+      planned_credits: planned.at(-1) ?? null,
+      planned_bounds: [...planned],
       tenants: seen.rule === 'incident' ? members.slice(0, MAX_TENANTS) : null,
       tenant_count: seen.rule === 'incident' ? members.length : null,
       detail: seen.detail,

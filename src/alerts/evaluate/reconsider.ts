@@ -24,7 +24,7 @@ export function reconsider(
     case 'new_spend':
       return judge.newSpend(tenant);
     case 'regression':
-      return judge.regression(tenant, before, alert.notifiedMeasure ?? 0n);
+      return judge.regression(tenant, before, alert.measure ?? 0n);
     case 'trend':
       return judge.trend(tenant);
     case 'budget':

@@ -1,12 +1,16 @@
 import type { Period } from '../../core/period.ts';
-import type { AlertState } from '../../core/text/alert-words.ts';
+import type { AlertState, ToldEvent } from '../../core/text/alert-words.ts';
 import { stringifyExact } from '../../core/text/exact-json.ts';
 import { inertJson } from '../../core/text/inert-text.ts';
+import { periodOfKey } from '../../ledger/store/schema/keys.ts';
 import type { Evidence } from '../evaluate/evidence.ts';
+import type { Observation } from '../evaluate/observation.ts';
 import { type ChangeReason, changeReason } from '../rules/measures/change-reason.ts';
 import type { RuleName, Severity, Stage, UsageFigures } from '../rules/rule.ts';
+import { rulesWith } from '../rules/table.ts';
+import { TREND_MONTHS } from '../rules/trend.ts';
 import { percentOf } from './percent.ts';
-import { summaryLine } from './summary.ts';
+import { type ClosedBecause, summaryLine } from './summary.ts';
 
 export type NotificationType = 'alert.firing' | 'alert.escalated' | 'alert.resolved';
 
@@ -22,6 +26,14 @@ export interface Notification {
   /** `msg_...`; the same on every attempt, so that receivers can drop repeats. */
   notification_id: string;
   type: NotificationType;
+  /** What is told in this message, closer than its type. */
+  event: ToldEvent;
+  /** Rises with each message of this alert to this channel: what has a lower one than is known is old. */
+  revision: number;
+  /** How often the alert has begun to hold. */
+  episode: number;
+  /** Why it is closed: the cause is gone, its month is no longer looked at, or the channel takes it no more. */
+  closed_because: ClosedBecause | null;
   alert_id: string;
   rule: RuleName;
   rule_version: number;
@@ -49,6 +61,8 @@ export interface Notification {
   evidence: Evidence;
   /** The run that brought the figures; null when no run did. */
   run_id: string | null;
+  /** Since when the alert has held, or held last, ISO-8601 UTC. */
+  began_at: string | null;
   /** ISO-8601 UTC. */
   created_at: string;
   /** One sentence for people; names in it are made inert. */
@@ -59,6 +73,10 @@ export interface Notification {
 export interface NotificationInput {
   notificationId: string;
   type: NotificationType;
+  event: ToldEvent;
+  revision: number;
+  episode: number;
+  closedBecause: ClosedBecause | null;
   alertId: string;
   rule: RuleName;
   ruleVersion: number;
@@ -77,6 +95,7 @@ export interface NotificationInput {
   threshold: bigint | null;
   evidence: Evidence;
   runId: string | null;
+  beganAt: string | null;
   /** ISO-8601 UTC. */
   createdAt: string;
 }
@@ -90,6 +109,10 @@ export function buildNotification(input: NotificationInput): Notification {
   const facts = {
     notification_id: input.notificationId,
     type: input.type,
+    event: input.event,
+    revision: input.revision,
+    episode: input.episode,
+    closed_because: input.closedBecause,
     alert_id: input.alertId,
     rule: input.rule,
     rule_version: input.ruleVersion,
@@ -113,6 +136,7 @@ export function buildNotification(input: NotificationInput): Notification {
     reason: both ? changeReason(previous, current) : null,
     evidence: input.evidence,
     run_id: input.runId,
+    began_at: input.beganAt,
     created_at: input.createdAt,
   };
   return { ...facts, summary: summaryLine(facts) };
@@ -128,4 +152,19 @@ export function renderPayload(notification: Notification): string {
 
 function figureChange(previous: bigint, current: bigint): FigureChange {
   return { previous, current, change: current - previous };
+}
+
+/** These compare two readings of one period. */
+const SAME_PERIOD = rulesWith(({ ofReadings }) => ofReadings === true);
+
+/** The period of the figures that a rule compares with; of a threshold that was built from several the latest: which they are stands with it. */
+export function previousPeriodOf({
+  rule,
+  periodKey,
+  built,
+}: Pick<Observation, 'rule' | 'periodKey' | 'built'>): Period | null {
+  if (periodKey === null || rule === 'incident') return null;
+  if (SAME_PERIOD.includes(rule)) return periodOfKey(periodKey);
+  if (built?.periods[0] !== undefined) return built.periods[0];
+  return periodOfKey(periodKey - (rule === 'trend' ? TREND_MONTHS : 1));
 }

@@ -46,8 +46,12 @@ function severitiesOf(rule: RuleName): readonly Severity[] {
 export function unheardRules(routes: readonly ChannelRoute[]): { severity: Severity; rules: RuleName[] }[] {
   return SEVERITIES.map((severity) => ({
     severity,
+    // Incidents are of older ledgers.
     rules: RULES.filter(
-      (rule) => severitiesOf(rule).includes(severity) && !routes.some((route) => takes(route, { rule, severity })),
+      (rule) =>
+        rule !== 'incident' &&
+        severitiesOf(rule).includes(severity) &&
+        !routes.some((route) => takes(route, { rule, severity })),
     ),
   })).filter(({ rules }) => rules.length > 0);
 }

@@ -6,10 +6,13 @@ import type { RuleName, Stage } from '../rules/rule.ts';
 import { isLedgerRule, type LedgerRule } from '../rules/table.ts';
 import { percentOf } from './percent.ts';
 
+export type ClosedBecause = 'gone' | 'left_window' | 'unrouted';
+
 /** The part of a notification that its sentence is made of. */
 interface Facts {
   rule: RuleName;
   type: string;
+  closed_because?: ClosedBecause | null;
   stage: Stage;
   level: number;
   workspace_id: string;
@@ -25,6 +28,12 @@ interface Facts {
 
 /** One sentence for people: who, how much, against what, and what drove it. Safe for a terminal whatever the names. */
 export function summaryLine(facts: Facts): string {
+  if (facts.closed_because === 'left_window') {
+    return `${TITLES[facts.rule]} ended: ${subjectOf(facts)}; ${facts.period} is no longer looked at.`;
+  }
+  if (facts.closed_because === 'unrouted') {
+    return `${TITLES[facts.rule]} is no longer told here: ${subjectOf(facts)}; it goes on.`;
+  }
   if (facts.rule === 'incident') return incidentLine(facts);
   if (facts.credits === null) return facts.rule === 'budget' ? endOfBudget(facts) : selfLine(facts);
   const { credits } = facts;
@@ -78,8 +87,8 @@ function jumpWords(facts: Facts, used: string, before: string, limit: string): s
 
 /** Somebody had planned for growth, and it has grown beyond that. */
 function plannedWords({ evidence }: Facts): string {
-  const planned = evidence.planned_credits ?? null;
-  return planned === null ? '' : `; planned up to ${grouped(planned)}`;
+  const { planned_credits = null, planned_bounds = planned_credits === null ? [] : [planned_credits] } = evidence;
+  return planned_bounds.length === 0 ? '' : `; planned up to ${planned_bounds.map(grouped).join(' and ')}`;
 }
 
 function budgetWords(facts: Facts, current: bigint, limit: string): string {
@@ -193,6 +202,10 @@ const TITLES: Record<RuleName, string> = {
   clock_moved: 'Clock was set back',
   job_failed: 'Alert rules fail',
 };
+
+export function titleOf(rule: RuleName): string {
+  return TITLES[rule];
+}
 
 const DRIVERS: Record<ChangeReason, string> = {
   volume: 'more requests',

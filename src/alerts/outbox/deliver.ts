@@ -65,6 +65,7 @@ export async function deliverNotification(
     state: outcome.state,
     nextAttemptAtMs: nowMs + (outcome.state === 'pending' ? outcome.delayMs : 0),
     error: outcome.state === 'delivered' ? null : outcome.reason,
+    unknown: result.outcome === 'retry' && result.unknown,
     nowMs,
     ...(result.outcome === 'disabled' ? { disable: { otherChannels } } : dead ? { failing: { otherChannels } } : {}),
   });

@@ -13,21 +13,31 @@ export function insertNotification(connection: Database.Database, notification: 
   return query(connection).insert(outbox).values(row);
 }
 
+/** What is said of an alert: everything but what only deliveries write. */
+type Word = Omit<typeof outbox.$inferSelect, 'deliveredAt' | 'lastError' | 'digestId' | 'unknownAttempts'>;
+
 const insertRow = prepared((db) =>
   db
     .insert(outbox)
     .values(
       placeholders([
-        ...(['notificationId', 'alertKey', 'revision', 'channel', 'payload'] as const),
-        ...(['state', 'createdAt', 'nextAttemptAt', 'digestAt'] as const),
+        ...([
+          'notificationId',
+          'alertKey',
+          'revision',
+          'channel',
+          'payload',
+          'state',
+          'createdAt',
+          'digestAt',
+        ] as const),
+        ...(['nextAttemptAt', 'attempts', 'attemptsBefore', 'claimedUntil'] as const),
+        ...(['event', 'episode', 'stage', 'level', 'measure'] as const),
       ]),
     ),
 );
 
-type Told = Required<Notification> &
-  Pick<typeof outbox.$inferSelect, 'revision' | 'state' | 'nextAttemptAt' | 'digestAt'>;
-
-/** Writes down what a run has to tell, to go at once or with a digest. */
-export function insertTold(connection: Database.Database, told: Told): void {
-  insertRow(connection).run(told);
+/** Writes down what there is to tell of an alert, to go at once or with a digest. */
+export function insertWord(connection: Database.Database, word: Word): void {
+  insertRow(connection).run(word);
 }

@@ -6,6 +6,7 @@ import { and, eq, gt, isNull, lte, or, type SQL, sql } from '../../ledger/store/
 import { outbox } from '../../ledger/store/schema/outbox-tables.ts';
 import { disableChannel } from './channel-states.ts';
 import { tellOfDead } from './dead-letters.ts';
+import { acceptTold, askAgain } from './told-by.ts';
 
 type Connection = Database.Database;
 
@@ -37,6 +38,8 @@ export interface DeliveryRecord {
   nextAttemptAtMs: number;
   /** Why it was not delivered; null when it was. */
   error: string | null;
+  /** Nobody knows whether the receiver has it all the same. */
+  unknown: boolean;
   nowMs: number;
   /** Present when the receiver wants nothing more on this channel; the others are told. */
   disable?: { otherChannels: readonly string[] };
@@ -95,7 +98,7 @@ export function claimDelivery(
   const beganAhead = gt(since, isoTime(latestSince(nowMs)));
   const { changes } = query(connection)
     .update(outbox)
-    .set({ claimedUntil: isoTime(nowMs + claimMs) })
+    .set({ claimedUntil: isoTime(nowMs + claimMs), unknownAttempts: sql`${outbox.unknownAttempts} + 1` })
     .where(
       and(
         eq(outbox.notificationId, notificationId),
@@ -119,6 +122,7 @@ export function recordDelivery(connection: Connection, record: DeliveryRecord): 
         .set({
           state: record.state,
           attempts: sql`${outbox.attempts} + 1`,
+          unknownAttempts: record.unknown ? outbox.unknownAttempts : sql`${outbox.unknownAttempts} - 1`,
           nextAttemptAt: isoTime(record.nextAttemptAtMs),
           claimedUntil: record.state === 'pending' ? isoTime(record.nowMs) : null,
           lastError: record.error,
@@ -126,10 +130,20 @@ export function recordDelivery(connection: Connection, record: DeliveryRecord): 
         })
         .where(and(eq(outbox.notificationId, record.notificationId), isPending))
         .run();
+      tellRecorded(connection, record);
       if (record.disable !== undefined) return disableChannel(connection, record, record.disable.otherChannels);
       return record.failing === undefined ? [] : tellOfDead(connection, record, record.failing.otherChannels);
     })
     .immediate();
+}
+
+/** What a receiver has, or may have when nobody tries again, it was told; what it has refused is asked for anew. */
+function tellRecorded(connection: Connection, { notificationId: id, state, nowMs }: DeliveryRecord): void {
+  const row = query(connection).select().from(outbox).where(eq(outbox.notificationId, id)).get();
+  if (row === undefined) return;
+  const at = isoTime(nowMs);
+  if (state === 'delivered' || (state === 'dead' && row.unknownAttempts > 0)) acceptTold(connection, id, at);
+  askAgain(connection, id, at);
 }
 
 /** Lets go of a claim whose attempt was cut off: it does not count, and the next sender may take it at once. */

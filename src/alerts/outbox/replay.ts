@@ -2,9 +2,12 @@ import type Database from 'better-sqlite3';
 import { isoTime } from '../../core/clock.ts';
 import { AppError } from '../../core/errors.ts';
 import { query } from '../../ledger/store/query.ts';
-import { asc, eq, sql } from '../../ledger/store/schema/drizzle.ts';
+import { asc, eq } from '../../ledger/store/schema/drizzle.ts';
 import { channelStates, outbox } from '../../ledger/store/schema/outbox-tables.ts';
 import type { SqlRow } from '../../ledger/store/schema/rows.ts';
+import { type AskRequest, askNow } from '../tell/ask.ts';
+import { latestMessages } from '../tell/messages.ts';
+import { askAgain } from './told-by.ts';
 
 type Connection = Database.Database;
 
@@ -14,16 +17,16 @@ export type DeadLetter = Pick<
   'notification_id' | 'channel' | 'attempts' | 'created_at' | 'last_error'
 >;
 
-export interface ReplayRequest {
-  /** Null: all that are dead. */
+export interface ReplayRequest extends AskRequest {
+  /** Null: all that are dead. What is dead for channels that are not configured stays dead. */
   notificationIds: readonly string[] | null;
-  /** The channels that there are; what is dead for others stays dead. */
-  channels: readonly string[];
-  nowMs: number;
 }
 
 export interface ReplayReport {
+  /** Due again, or replaced by what is so now. */
   replayed: DeadLetter[];
+  /** Of these there is nothing left to say. */
+  dropped: DeadLetter[];
   /** Disabled channels that are used again. */
   enabled: string[];
   /** Dead ones for channels that are not configured, which stay dead. */
@@ -41,10 +44,13 @@ export function deadLetters(connection: Connection): DeadLetter[] {
 }
 
 /**
- * Makes dead notifications due again, under the same id, and enables their channels. Raises `not_dead` and changes
- * nothing when one of the ids is not that of a dead notification.
+ * Makes dead notifications due again and enables their channels. What they said of alerts is asked for anew: what is still so
+ * goes under the same id, what is otherwise by now is said as it is, and of what has passed nothing is left to say. Raises
+ * `not_dead` and changes nothing when one of the ids is not that of a dead notification.
  */
-export function replayDead(connection: Connection, { notificationIds, channels, nowMs }: ReplayRequest): ReplayReport {
+export function replayDead(connection: Connection, request: ReplayRequest): ReplayReport {
+  const { notificationIds, channels, nowMs } = request;
+  const names = channels.map(({ channel }) => channel);
   return connection
     .transaction(() => {
       const dead = deadLetters(connection);
@@ -57,19 +63,55 @@ export function replayDead(connection: Connection, { notificationIds, channels, 
       }
       const chosen =
         notificationIds === null ? dead : dead.filter((letter) => notificationIds.includes(letter.notification_id));
-      const replayed = chosen.filter((letter) => channels.includes(letter.channel));
-      const db = query(connection);
-      // What died waiting for a digest goes as one, not as hundreds.
-      const state = sql`CASE WHEN ${outbox.digestAt} IS NULL THEN 'pending' ELSE 'held' END`;
-      const now = isoTime(nowMs);
-      const revived = { state, nextAttemptAt: now, claimedUntil: now, attemptsBefore: outbox.attempts };
-      for (const letter of replayed) {
-        db.update(outbox).set(revived).where(eq(outbox.notificationId, letter.notification_id)).run();
-      }
-      const enabled = [...new Set(replayed.map((letter) => letter.channel))].filter(
-        (name) => db.delete(channelStates).where(eq(channelStates.name, name)).run().changes > 0,
+      const wanted = chosen.filter((letter) => names.includes(letter.channel));
+      const enabled = [...new Set(wanted.map((letter) => letter.channel))].filter(
+        (name) => query(connection).delete(channelStates).where(eq(channelStates.name, name)).run().changes > 0,
       );
-      return { replayed, enabled, without_channel: chosen.filter((letter) => !channels.includes(letter.channel)) };
+      const now = isoTime(nowMs);
+      const said = new Map(wanted.map((letter) => [letter, revive(connection, letter.notification_id, now)]));
+      askNow(connection, request);
+      const isGone = (letter: DeadLetter) => {
+        const alertKeys = said.get(letter) ?? [];
+        return alertKeys.length > 0 && !alertKeys.some((key) => isWaiting(connection, key, letter));
+      };
+      return {
+        replayed: wanted.filter((letter) => !isGone(letter)),
+        dropped: wanted.filter(isGone),
+        ...{ enabled, without_channel: chosen.filter((letter) => !names.includes(letter.channel)) },
+      };
     })
     .immediate();
+}
+
+/**
+ * Has a dead notification wait again, or those that it carried, which go by themselves or with another one. What may have been
+ * told by it counts as not told. Returns the alerts that it said something of.
+ */
+function revive(connection: Connection, notificationId: string, now: string): number[] {
+  const said = '(o.notification_id = @notificationId OR o.digest_id = @notificationId)';
+  const alertKeys = connection
+    .prepare(`SELECT o.alert_key FROM outbox o WHERE ${said} AND o.event IS NOT NULL`)
+    .pluck()
+    .all({ notificationId }) as number[];
+  connection
+    .prepare(
+      `UPDATE alert_told SET episode = alert_told.episode - iif(o.event = 'closed', 0, 1), open = 1 FROM outbox o
+       WHERE o.alert_key = alert_told.alert_key AND o.channel = alert_told.channel AND o.revision = alert_told.revision
+         AND ${said}`,
+    )
+    .run({ notificationId });
+  askAgain(connection, notificationId, now);
+  connection
+    .prepare(
+      `UPDATE outbox AS o SET state = iif(o.digest_at IS NULL, 'pending', 'held'), next_attempt_at = @now,
+         claimed_until = @now, attempts_before = o.attempts, unknown_attempts = 0 WHERE ${said}`,
+    )
+    .run({ notificationId, now });
+  const carried = connection.prepare('UPDATE outbox SET digest_id = NULL WHERE digest_id = ?').run(notificationId);
+  if (carried.changes > 0) connection.prepare('DELETE FROM outbox WHERE notification_id = ?').run(notificationId);
+  return alertKeys;
+}
+
+function isWaiting(connection: Connection, alertKey: number, { channel }: DeadLetter): boolean {
+  return latestMessages(connection, alertKey).get(channel)?.waits === true;
 }

@@ -11,7 +11,7 @@ import { type CliContext, examples, reportingCommand } from '../shared/cli-conte
 export function replayCommand(cli: CliContext): Command {
   return reportingCommand('replay')
     .description(
-      'Send dead notifications again, under the same id, and enable their channels. Without arguments, list them.',
+      'Send what dead notifications were about again, as it is now, and enable their channels. Without arguments, list them.',
     )
     .argument('[id...]', 'the notifications, msg_...')
     .option('--all-dead', 'every dead notification')
@@ -45,7 +45,7 @@ async function replay(cli: CliContext, context: Context, notificationIds: string
   // Only a ledger that is there has anything to replay; the writer would make an empty one.
   context.reader();
   const writer = await context.writer();
-  const request = { notificationIds, channels: [...context.channels.keys()], nowMs: context.clock.now() };
+  const request = { notificationIds, channels: context.routes, nowMs: context.clock.now() };
   const report = await writer.call('replayDead', request);
   if (cli.json) {
     cli.printJson(report);
@@ -53,6 +53,11 @@ async function replay(cli: CliContext, context: Context, notificationIds: string
   }
   const due = counted(report.replayed.length, 'notification is due again', 'notifications are due again');
   cli.print(`${due}; the running daemon sends what is due`);
+  if (report.dropped.length > 0) {
+    cli.print(
+      `  of ${counted(report.dropped.length, 'more', 'more')} nothing is left to say: it is over, or was told since`,
+    );
+  }
   for (const name of report.enabled) cli.print(`  channel ${inertText(name)} is enabled again`);
   for (const letter of report.without_channel) {
     cli.print(`  ${letter.notification_id} stays dead: channel ${inertText(letter.channel)} is not configured`);

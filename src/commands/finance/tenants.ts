@@ -40,10 +40,10 @@ function importCommand(cli: CliContext): Command {
 }
 
 function readNames(file: string): TenantName[] {
-  const rows = readCsvFile(file, ['tenant_id']);
+  const records = readCsvFile(file, ['tenant_id']);
   const seen = new Set<string>();
-  return rows.map(({ line, record: { tenant_id = '', display_name, external_ref, ...labels } }) => {
-    const where = `${file}, line ${line}`;
+  return records.map(({ tenant_id = '', display_name, external_ref, ...labels }, index) => {
+    const where = `${file}, record ${index + 1}`;
     if (tenant_id === '') throw new UsageError(`${where}: tenant_id is empty`, 'give the id of a tenant');
     if (seen.has(tenant_id))
       throw new UsageError(`${where}: ${JSON.stringify(tenant_id)} stands twice`, 'give it once');

@@ -80,9 +80,7 @@ http:                                  # health, metrics and queue pages of the 
 #     #   credits: 1000
 #     #   price: "9.50"
 #     included_credits: 0
-#     # credit_negative: true          # credits below 0 are paid back; without it they are priced as 0
-#     minimum: "50.00"                 # what a tenant with a record in the month pays at least
-#     # minimum_needs_usage: true      # not who has used no credits
+#     minimum: "50.00"                 # what a tenant with usage pays at least
 #     discount_percent: "0"
 #     rounding: half_even              # half_even | half_up, once a line
 
@@ -145,7 +143,7 @@ alerts:
   channels:
     - type: log                        # every alert as a line of the log
       # severities: [critical]         # what this channel is told of: warning, critical; without it: both
-      # rules: [jump, incident]        # without it: every rule
+      # rules: [jump, budget]          # without it: every rule
       # digest_hour: 7                 # UTC; critical goes at once, the rest once a day; without it: all at once
       # weekly_digest: monday          # a review of the week at the digest's hour, also when nothing happened
       # month_end_digest: true         # the same of each month, once its figures have settled

@@ -31,3 +31,9 @@ export type AlertState = (typeof ALERT_STATES)[number];
 export const OPEN_ALERT_STATES: readonly AlertState[] = ['pending', 'firing', 'acknowledged'];
 /** The same as a list in SQL; a partial index has these very words. */
 export const OPEN_ALERT_STATES_SQL = `(${OPEN_ALERT_STATES.map((state) => `'${state}'`).join(', ')})`;
+
+/** What a receiver can be told of an alert; `baseline` was there before anybody could be told, and is told to nobody. */
+export const TOLD_EVENTS = [
+  ...(['opened', 'again', 'worse', 'eased', 'grown', 'reminder', 'closed', 'flapping', 'baseline'] as const),
+] as const;
+export type ToldEvent = (typeof TOLD_EVENTS)[number];

@@ -8,7 +8,9 @@ import { ADDED } from '../send/changed-rows.ts';
 import { type ReplicaState, readLocal } from '../send/position.ts';
 
 /** Who works at the moment is no part of what was published. */
-const LEFT_OUT: readonly string[] = ['leases', 'outbox.claimed_until'];
+const LEFT_OUT: readonly string[] = [
+  ...['leases', 'outbox.claimed_until', 'outbox.unknown_attempts', 'alerts.ask_at', 'alerts.asked_at'],
+];
 
 export interface Comparison {
   faults: Fault[];

@@ -43,7 +43,13 @@ export function addedRows(marks: Marks, position: number): Rows[] {
     return { mirror: mirror(name), from, values: [marks[mark]] };
   });
   rows.push({ mirror: mirror('moved_links'), from: 'moved_links r WHERE r.seq > ?', values: [position] });
-  rows.push(addedByChange('charge_corrections', 'r.correction_id = %', marks));
+  rows.push({
+    mirror: mirror('charge_corrections'),
+    // By way of the adjustments: the table itself has no index over their numbers.
+    from: `adjustments a CROSS JOIN charge_corrections r ON r.booked_period_key = a.booked_period_key
+      AND r.tenant_key = a.tenant_key AND r.adjustment_id = a.adjustment_id WHERE a.adjustment_id > ?`,
+    values: [marks.adjustmentId],
+  });
   rows.push(addedByChange('alert_transitions', 'r.alert_key = %1 AND r.revision = %2', marks));
   rows.push(addedByChange('alert_feedback', 'r.feedback_key = %', marks));
   return rows;
@@ -82,6 +88,15 @@ export function* changedRows(
     rows: by('alerts', 'r.alert_key = CAST(k.row_key AS INTEGER)', open),
     where: 'alert_key = ANY ($2::bigint[])',
     keys: keysOf('alerts', open),
+  };
+  yield {
+    rows: by(
+      'alert_told',
+      `r.alert_key = CAST(k.row_key AS INTEGER) AND r.alert_key || ':' || r.channel = k.row_key`,
+      'GROUP BY 1',
+    ),
+    where: "(alert_key || ':' || channel) = ANY ($2::text[])",
+    keys: keysOf('alert_told', 'GROUP BY 1'),
   };
   yield {
     rows: by('outbox', 'r.notification_id = k.row_key', 'GROUP BY 1'),

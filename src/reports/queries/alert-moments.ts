@@ -4,8 +4,8 @@ import { createEvidence } from '../../alerts/evaluate/evidence.ts';
 import { observation } from '../../alerts/evaluate/observation.ts';
 import { projectedNow } from '../../alerts/evaluate/projected-now.ts';
 import type { Told } from '../../alerts/notify/facts.ts';
-import { buildNotification, type Notification } from '../../alerts/notify/notification.ts';
-import { previousPeriodOf } from '../../alerts/notify/publisher.ts';
+import { buildNotification, type Notification, previousPeriodOf } from '../../alerts/notify/notification.ts';
+import { phaseOf } from '../../alerts/rules/measures/phase.ts';
 import { clear, type UsageFigures } from '../../alerts/rules/rule.ts';
 import { parseExact } from '../../core/text/exact-json.ts';
 import { creditPricer } from '../../ledger/journal/charges/credit-pricer.ts';
@@ -19,7 +19,6 @@ import { runs } from '../../ledger/store/schema/run-tables.ts';
 import { tenantUsage } from '../../ledger/store/schema/usage-tables.ts';
 import { tenants } from '../../ledger/store/schema/workspace-tables.ts';
 import type { AlertRecord } from './alert-record.ts';
-import { phaseOf } from './phase.ts';
 
 /** An alert at one moment: all figures, and what is worked out from them, are of it. */
 export interface AlertMoment {
@@ -55,12 +54,15 @@ export function alertMoments(connection: LedgerConnection, { alert }: AlertRecor
   const resolved = alert.state === 'resolved';
   const { tenant_id: tenantId } = alert;
   const evidence = createEvidence(connection, creditPricer(connection, alert.workspace_id))(seen, {
-    ...{ tenantId, planned: last?.notification.evidence.planned_credits ?? null },
+    tenantId,
+    planned: last?.notification.evidence.planned_bounds ?? [],
   });
   // How a threshold was built is told once; it stands for as long as the threshold does.
   const built = last?.notification.evidence.threshold ?? null;
   const notification = buildNotification({
     ...{ notificationId: '', type: resolved ? 'alert.resolved' : 'alert.firing', alertId: alert.alert_id },
+    ...{ event: resolved ? 'closed' : 'opened', revision: row.revision, episode: row.episode, beganAt: row.beganAt },
+    closedBecause: null,
     ...{ rule: seen.rule, ruleVersion: Number(alert.rule_version), level: row.level, state: alert.state },
     stage: alert.stage as Told['stage'],
     severity: alert.severity as Told['severity'],

@@ -7,6 +7,7 @@ import {
   type StakeSides,
   stakeSides,
 } from '../../alerts/evaluate/evidence.ts';
+import { phaseOf } from '../../alerts/rules/measures/phase.ts';
 import { projection } from '../../alerts/rules/measures/projection.ts';
 import type { RuleName } from '../../alerts/rules/rule.ts';
 import { onceEach } from '../../core/one-at-a-time.ts';
@@ -15,7 +16,6 @@ import { creditPricer } from '../../ledger/journal/charges/credit-pricer.ts';
 import type { LedgerConnection } from '../../ledger/store/file/open.ts';
 import type { financeAlerts } from '../../ledger/store/schema/finance-views.ts';
 import type { Exact } from '../../ledger/store/schema/rows.ts';
-import { phaseOf } from './phase.ts';
 import { tenantNames } from './tenants.ts';
 import { whereClause } from './where.ts';
 

@@ -20,7 +20,7 @@ export interface MutePreview {
 /** What would have been muted of what was told since a moment; in one workspace, or in all (null). */
 export function mutePreview(
   connection: LedgerConnection,
-  mute: Omit<MuteRow, 'silenceId'>,
+  mute: MuteRow,
   { workspaceId, sinceMs }: { workspaceId: string | null; sinceMs: number },
 ): MutePreview {
   const { silent, change, at, currentCredits: credits } = alertTransitions;

@@ -2,6 +2,7 @@ import { composeDigests } from '../../alerts/notify/digests/compose-digests.ts';
 import { composeReviews } from '../../alerts/notify/digests/compose-reviews.ts';
 import { claimDelivery, recordDelivery, releaseDelivery } from '../../alerts/outbox/outbox.ts';
 import { replayDead } from '../../alerts/outbox/replay.ts';
+import { askDue } from '../../alerts/tell/ask.ts';
 import { type Desk, onConnection } from './desk.ts';
 
 /** What happens to notifications once there are any. */
@@ -11,6 +12,8 @@ export const outboxCommands = {
   /** Returns the notifications about a channel that the attempt has disabled. */
   recordDelivery: onConnection(recordDelivery),
   replayDead: onConnection(replayDead),
+  /** Returns what is to go now without any run having changed anything. */
+  askDue: onConnection(askDue),
   /** Both return the digests that were made of what waited for them. */
   composeReviews: onConnection(composeReviews),
   composeDigests: ({ connection }: Desk, { nowMs }: { nowMs: number }): string[] => composeDigests(connection, nowMs),

@@ -7,16 +7,7 @@ import { type LedgerConnection, openReader } from '../../../src/ledger/store/fil
 import { WORKSPACE } from '../../support/sandbox-fixture.ts';
 import { recordHistory } from './recorded-history.ts';
 
-const RULES_ABOUT_USAGE = [
-  'drop',
-  'incident',
-  'jump',
-  'new_spend',
-  'regression',
-  'restatement',
-  'withdrawn',
-  'workspace_jump',
-];
+const RULES_ABOUT_USAGE = ['drop', 'jump', 'new_spend', 'regression', 'restatement', 'withdrawn', 'workspace_jump'];
 
 test('a replay under unchanged settings gives exactly the alerts, changes and notifications that were recorded', {
   timeout: 60_000,
@@ -29,7 +20,7 @@ test('a replay under unchanged settings gives exactly the alerts, changes and no
     expect([...new Set(recorded.alerts.map(({ rule }) => rule))].sort()).toEqual(RULES_ABOUT_USAGE);
     expect(recorded.transitions.length).toBeGreaterThan(120);
     expect(new Set(recorded.transitions.map((row) => String(row.silent_because).replace(/:.*/, '')))).toEqual(
-      new Set(['null', 'seed', 'quiet', 'incident']),
+      new Set(['null', 'seed', 'quiet']),
     );
 
     expect(traceOf(replica.connection)).toEqual(recorded);
@@ -58,7 +49,7 @@ function traceOf(connection: LedgerConnection) {
     alerts: rows(
       `SELECT a.alert_id, a.rule, a.rule_version, a.tenant_key, a.period_key, a.stage, a.severity, a.state,
          a.previous_credits, a.current_credits, a.previous_requests, a.current_requests, a.threshold,
-         a.first_fired_at, a.last_changed_at, a.revision, a.level, a.notified_measure, a.pending_since,
+         a.first_fired_at, a.last_changed_at, a.revision, a.level, a.measure, a.episode, a.pending_since,
          a.clear_run_key, i.alert_id AS incident_id
        FROM alerts a ${ours} LEFT JOIN alerts i ON i.alert_key = a.incident_key ORDER BY a.alert_id`,
     ),

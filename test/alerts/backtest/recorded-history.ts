@@ -1,4 +1,7 @@
+import { acceptAll } from '../../../src/alerts/outbox/told-by.ts';
+import { isoTime } from '../../../src/core/clock.ts';
 import { addPeriods, elapsedFraction, periodAt, periodStartMs } from '../../../src/core/period.ts';
+import { openForWriting } from '../../../src/ledger/store/file/open.ts';
 import { type Fixture, startFixture, WORKSPACE } from '../../support/sandbox-fixture.ts';
 import { creditsAt, type PlantedTenant, plantTenants } from './plant.ts';
 
@@ -63,6 +66,9 @@ export async function recordHistory(settings: Parameters<typeof startFixture>[0]
       await sync({ workspaceId: 'ws-2' });
     }
     await sync();
+    const ledger = openForWriting(fixture.config.ledger.path);
+    acceptAll(ledger, isoTime(nowMs));
+    ledger.close();
   }
   return fixture;
 }

@@ -57,11 +57,23 @@ describe('the life of an alert', () => {
     expect(play([pace], { seeding: true })).toEqual(['fired']);
   });
 
-  it('goes up the stages, never down', () => {
-    expect(play([pace, pace, certain(), pace, final, certain()])).toEqual([
-      ...['pending', 'fired', 'escalated', null],
-      ...['escalated', null],
+  it('goes up the stages, and down only from what has happened to what is likely', () => {
+    expect(play([pace, pace, certain(), pace, certain(), final, certain()])).toEqual([
+      ...['pending', 'fired', 'escalated', 'eased', 'escalated', 'escalated', null],
     ]);
+  });
+
+  it('counts how often it began, and keeps each fact of a set that held since', () => {
+    const facts = (measure: bigint) =>
+      holds({ stage: 'pace', severity: 'warning', threshold: 1n, measure, isSet: true });
+    const first = advance(null, facts(2n), { ...ANYTIME, nowMs: 0, runKey: 1 })?.status ?? null;
+    expect(first).toMatchObject({ state: 'firing', episode: 1, measure: 2n });
+    const more = advance(first, facts(4n), { ...ANYTIME, nowMs: 0, runKey: 2 })?.status ?? null;
+    expect(more).toMatchObject({ measure: 6n });
+    const ended = advance(more, clear(true), { ...ANYTIME, nowMs: 0, runKey: 3 })?.status ?? null;
+    expect(advance(ended, facts(1n), { ...ANYTIME, nowMs: 0, runKey: 4 })?.status).toMatchObject({
+      ...{ state: 'firing', episode: 2, measure: 1n },
+    });
   });
 
   it('resolves at the second run that finds the cause gone, and wavering starts that count anew', () => {
@@ -71,44 +83,6 @@ describe('the life of an alert', () => {
       ...[null, null, null],
     ]);
     expect(play([certain(), clear(true), clear(true)])).toEqual(['fired', 'resolved', null]);
-  });
-
-  it('is told again at 1.5, 2, 3 and then 5 times what was last told', () => {
-    const sizes = [100n, 149n, 150n, 299n, 300n, 899n, 900n, 4499n, 4500n, 22_499n, 22_500n];
-    const told = play(sizes.map((size) => certain(size)));
-    expect(sizes.filter((_, run) => told[run] === 'grown')).toEqual([150n, 300n, 900n, 4500n, 22_500n]);
-  });
-
-  it('tells each fact of a set once, whichever comes first', () => {
-    const facts = (measure: bigint) =>
-      holds({ stage: 'pace', severity: 'warning', threshold: 1n, measure, isSet: true });
-    expect(play([2n, 3n, 2n, 6n, 7n].map(facts))).toEqual(['fired', 'grown', null, 'grown', null]);
-  });
-
-  it('waits with what it has to say when somebody was told of the same stage just before', () => {
-    const waits = () => true;
-    expect(play([certain(), certain()], { waits })).toEqual(['pending', null]);
-    const fired = advance(null, certain(100n), moment(1))?.status as AlertStatus;
-    const soon = advance(fired, certain(200n), { ...moment(2), waits });
-    expect(soon?.change).toBeNull();
-    expect(advance(soon?.status as AlertStatus, certain(210n), moment(3))?.change).toBe('grown');
-    expect(advance(fired, final, { ...moment(2), waits: (stage) => stage === 'certain' })?.change).toBe('escalated');
-  });
-
-  it('is told again when it gets worse after somebody has acknowledged it, and fires again then', () => {
-    const acknowledged = {
-      ...(advance(null, certain(100n), moment(1))?.status as AlertStatus),
-      state: 'acknowledged' as const,
-    };
-    expect(advance(acknowledged, certain(120n), moment(2))).toMatchObject({
-      change: null,
-      status: { state: 'acknowledged' },
-    });
-    expect(advance(acknowledged, certain(150n), moment(2))).toMatchObject({
-      change: 'grown',
-      status: { state: 'firing' },
-    });
-    expect(advance(acknowledged, final, moment(2))).toMatchObject({ change: 'escalated', status: { state: 'firing' } });
   });
 
   it('is changed by nothing when the same run looks at the same figures twice', () => {

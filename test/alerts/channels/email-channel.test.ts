@@ -168,7 +168,7 @@ describe('the outcome of an e-mail', () => {
 
   it('is a retry when the server says so for now', async () => {
     const { port } = await startMailServer({ onRcptTo: (_address, _session, callback) => callback(failing(451)) });
-    expect(await send({ port })).toEqual({ outcome: 'retry', reason: 'SMTP 451', retryAfterMs: null });
+    expect(await send({ port })).toEqual({ outcome: 'retry', reason: 'SMTP 451', retryAfterMs: null, unknown: false });
   });
 
   it('is rejected when the server says so for good', async () => {
@@ -202,6 +202,7 @@ describe('the outcome of an e-mail', () => {
       outcome: 'retry',
       reason: 'no connection or no answer (ECONNREFUSED)',
       retryAfterMs: null,
+      unknown: false,
     });
   });
 
@@ -211,6 +212,7 @@ describe('the outcome of an e-mail', () => {
       outcome: 'retry',
       reason: 'not accepted within 200 ms',
       retryAfterMs: null,
+      unknown: true,
     });
   });
 

@@ -96,7 +96,8 @@ describe('the outcome of a webhook attempt', () => {
   });
 
   it.each([408, 429, 500, 502, 503, 504, 599])('is a retry for %i', async (status) => {
-    expect(await answered(status)).toEqual({ outcome: 'retry', reason: `HTTP ${status}`, retryAfterMs: null });
+    const unknown = [408, 502, 504].includes(status);
+    expect(await answered(status)).toEqual({ outcome: 'retry', reason: `HTTP ${status}`, retryAfterMs: null, unknown });
   });
 
   it.each([400, 401, 403, 404, 405, 409, 413, 422])('is rejected for %i', async (status) => {
@@ -144,6 +145,7 @@ describe('the outcome of a webhook attempt', () => {
       outcome: 'retry',
       reason: 'no connection or no answer (ECONNREFUSED)',
       retryAfterMs: null,
+      unknown: false,
     });
   });
 
@@ -166,13 +168,14 @@ describe('the outcome of a webhook attempt', () => {
         /^no connection or no answer \(DEPTH_ZERO_SELF_SIGNED_CERT\); .*ca_file.*NODE_EXTRA_CA_CERTS/,
       ),
       retryAfterMs: null,
+      unknown: false,
     });
     expect(calls).toBe(0);
   });
 
   it('is a retry when the connection breaks before the answer', async () => {
     const { url } = await receiver((response) => response.destroy());
-    expect(await send(url)).toMatchObject({ outcome: 'retry', retryAfterMs: null });
+    expect(await send(url)).toMatchObject({ outcome: 'retry', retryAfterMs: null, unknown: true });
   });
 
   it('is a retry when no answer comes in time', async () => {
@@ -181,6 +184,7 @@ describe('the outcome of a webhook attempt', () => {
       outcome: 'retry',
       reason: 'no answer within 50 ms',
       retryAfterMs: null,
+      unknown: true,
     });
   });
 

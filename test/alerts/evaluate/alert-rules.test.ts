@@ -148,7 +148,7 @@ test('a plan that is exceeded says so, once', async () => {
   }
 
   const ledger = view();
-  expect(told(ledger)).toEqual(['jump alert.escalated a']);
+  expect(told(ledger)).toEqual(['jump alert.firing a']);
   const payload = JSON.parse(String(ledger.value('SELECT payload FROM outbox')));
   expect(payload.evidence.planned_credits).toBe(20_000);
   expect(payload.summary).toContain('planned up to 20,000');
@@ -203,7 +203,9 @@ test('runs that find what the ledger holds already change no alert', async () =>
   put(upstream, 'c', ['2026-03', 8_000]);
   await sync();
   const ledger = view();
-  const all = () => ['alerts', 'alert_transitions', 'outbox'].map((table) => ledger.rows(`SELECT * FROM ${table}`));
+  const tables = ['alerts', 'alert_transitions', 'alert_told', 'outbox'];
+  const all = () => tables.map((table) => ledger.rows(`SELECT * FROM ${table}`));
+  await sync();
   const before = all();
   for (let run = 0; run < 3; run += 1) expect((await sync()).alerts.changes).toEqual([]);
 

@@ -32,6 +32,7 @@ test('of who front-loads each month and stays below its budget the steps are tol
   expect(budgetsTold(world, '2026-03')).toEqual([
     '03-01 firing 15000 of 24000, over it 0, likely unsaid',
     '03-22 firing 19200 of 24000, over it 0, likely unsaid',
+    '04-03 resolved 21000 of 24000, over it 0, likely unsaid',
   ]);
 });
 
@@ -45,7 +46,10 @@ test('who comes to nine tenths of its budget by uneven days hears of the steps a
 test('that a month heads for more is told once, a day after it does, then each step, and how far beyond it goes', async () => {
   const world = dayWorld({ budgets: [{ tenant: 'acme-1', credits: 20_000n, at: [80, 100] }] });
   await play(world, (_, month) => (month === 3 ? 1_500 : 600));
-  expect(budgetsTold(world, '2026-02')).toEqual(['02-27 firing 16200 of 20000, over it 0, likely unsaid']);
+  expect(budgetsTold(world, '2026-02')).toEqual([
+    '02-27 firing 16200 of 20000, over it 0, likely unsaid',
+    '03-03 resolved 16800 of 20000, over it 0, likely unsaid',
+  ]);
   expect(budgetsTold(world, '2026-03')).toEqual([
     '03-07 firing 10500 of 20000, over it 22000, likely 42000',
     '03-11 firing 16500 of 20000, over it 22000, likely 42000',

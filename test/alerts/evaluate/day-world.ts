@@ -1,6 +1,8 @@
 import type Database from 'better-sqlite3';
+import { acceptAll } from '../../../src/alerts/outbox/told-by.ts';
 import { DEFAULT_ALERT_RULES } from '../../../src/config/resolve/resolve-alerts.ts';
 import type { AlertSettings, WorkspaceConfig } from '../../../src/config/types.ts';
+import { isoTime } from '../../../src/core/clock.ts';
 import { periodAt } from '../../../src/core/period.ts';
 import { openLedger } from '../../support/open-ledger.ts';
 import { listingOf } from '../../support/run/listing.ts';
@@ -47,13 +49,14 @@ export function dayWorld(alerts: Partial<AlertSettings> = {}, settings: Partial<
     async read(nowMs) {
       const source = listingOf('ws-1', [...figures.values()], 1_000);
       await realRun({ writer, source, now: () => nowMs, workspace: { ...workspace, ...settings } });
+      acceptAll(connection, isoTime(nowMs));
     },
     told: () =>
       rows(`SELECT payload ->> '$.rule' || ' ' || (payload ->> '$.stage') || ' ' || substr(payload ->> '$.type', 7) || ' '
-        || coalesce(payload ->> '$.tenant_id', '*') FROM outbox ORDER BY rowid`) as string[],
+        || coalesce(payload ->> '$.tenant_id', '*') FROM outbox WHERE event IS NOT NULL ORDER BY rowid`) as string[],
     summaries: (rule) =>
       rows(
-        `SELECT payload ->> '$.summary' FROM outbox WHERE payload ->> '$.rule' = '${rule}' ORDER BY rowid`,
+        `SELECT payload ->> '$.summary' FROM outbox WHERE event IS NOT NULL AND payload ->> '$.rule' = '${rule}' ORDER BY rowid`,
       ) as string[],
   };
 }

@@ -55,6 +55,6 @@ test('an alert of a settled month leaves the open list when its month and its la
   expect([states(ledger, 'jump'), open()]).toEqual([['jump a 2026-03 expired'], 0]);
   expect(told(ledger).filter((each) => each.startsWith('jump'))).toEqual([
     'jump alert.firing a',
-    'jump alert.escalated a',
+    'jump alert.resolved a',
   ]);
 });

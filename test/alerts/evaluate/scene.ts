@@ -47,7 +47,7 @@ export function states(ledger: LedgerView, rule?: string): string[] {
 }
 
 export function told(ledger: LedgerView): string[] {
-  return ledger.rows('SELECT payload FROM outbox ORDER BY rowid').map(({ payload }) => {
+  return ledger.rows("SELECT payload FROM outbox WHERE state <> 'dropped' ORDER BY rowid").map(({ payload }) => {
     const { rule, type, tenant_id } = JSON.parse(String(payload)) as Record<string, string | null>;
     return `${rule} ${type} ${tenant_id ?? '*'}`;
   });

@@ -3,7 +3,7 @@ import { evaluateStale } from '../../../src/alerts/evaluate/evaluate-self.ts';
 import type { LedgerView } from '../../support/ledger-view.ts';
 import { openLedger, publish, usageRecord } from '../../support/open-ledger.ts';
 import { rejection } from '../../support/rejection.ts';
-import { type Fixture, manualOrder, startFixture, WORKSPACE } from '../../support/sandbox-fixture.ts';
+import { deliverWaiting, type Fixture, manualOrder, startFixture, WORKSPACE } from '../../support/sandbox-fixture.ts';
 import { NOON } from '../../support/time/test-clock.ts';
 
 const HOUR_MS = 3_600_000;
@@ -82,6 +82,7 @@ test('a workspace without a complete run is told once, by the timer, and resolve
   const { context, sync, view } = await startWithUsage();
   expect(await context.raiseStale([{ ...STALE, staleAfterMs: STALE.sinceMs }])).toBe(0);
   expect(await context.raiseStale([STALE])).toBe(1);
+  await deliverWaiting(context);
   expect(await context.raiseStale([{ ...STALE, sinceMs: 2 * STALE.sinceMs }])).toBe(0);
 
   const ledger = view();
@@ -147,6 +148,7 @@ async function startWithUsage(): Promise<Fixture> {
 async function breakService({ sandbox, context }: Fixture): Promise<void> {
   sandbox.faults.push({ times: Number.POSITIVE_INFINITY, action: { type: 'status', status: 500 } });
   await rejection(context.sync(manualOrder())).finally(() => sandbox.faults.clear());
+  await deliverWaiting(context);
 }
 
 function states(ledger: LedgerView): string[] {
@@ -155,7 +157,7 @@ function states(ledger: LedgerView): string[] {
 }
 
 function told(ledger: LedgerView): string[] {
-  return ledger.rows('SELECT payload FROM outbox ORDER BY rowid').map(({ payload }) => {
+  return ledger.rows("SELECT payload FROM outbox WHERE state <> 'dropped' ORDER BY rowid").map(({ payload }) => {
     const { rule, type } = JSON.parse(String(payload)) as { rule: string; type: string };
     return `${rule} ${type}`;
   });

@@ -69,23 +69,6 @@ describe('a digest', () => {
     expect(payload).toContain(one.payload);
   });
 
-  it('has one line for an alert that fired and was resolved since the last one, and says both', () => {
-    const fired = held('alert_a', { createdAt: '2026-02-20T09:05:59.000Z' });
-    const grown = held('alert_a', { type: 'alert.escalated', level: 1 });
-    const digest = only(buildDigests([fired, grown, held('alert_a', RESOLVED)], WHEN));
-    expect(read(digest).alerts).toMatchObject([
-      {
-        state: 'resolved',
-        summary: expect.stringMatching(
-          /^Fired 2026-02-20 09:05 and resolved 2026-02-21 02:30 UTC\. Jump resolved: tenant "acme"/,
-        ),
-        notifications: [{ type: 'alert.firing' }, { type: 'alert.escalated' }, { type: 'alert.resolved' }],
-      },
-    ]);
-    expect(read(digest)).toMatchObject({ alert_count: 1, firing_count: 0, resolved_count: 1 });
-    expect(digest.members).toHaveLength(3);
-  });
-
   it('says of an alert that was told before only that it is resolved', () => {
     const digest = only(buildDigests([held('alert_a', RESOLVED)], WHEN));
     expect(read(digest).alerts[0].summary).toMatch(/^Jump resolved: /);

@@ -24,7 +24,10 @@ test('a final jump whose certainty was told, and the end of an alert, wait for t
   await world.syncAt('2026-04-03T01:00:00Z');
   expect(world.told()).toHaveLength(4);
   await world.deliverAt('2026-04-03T07:00:00Z');
-  expect(world.digests().at(-1)).toMatchObject([{ summary: expect.stringMatching(/^Jump is now final: tenant "a"/) }]);
+  expect(world.digests().at(-1)).toMatchObject([
+    { summary: expect.stringMatching(/^Jump is now final: tenant "a"/) },
+    { summary: 'Regression ended: tenant "new" in workspace "ws-1"; 2026-03 is no longer looked at.' },
+  ]);
 });
 
 test('a final jump is told at once where nobody has heard that it is certain', async () => {
@@ -37,7 +40,7 @@ test('a final jump is told at once where nobody has heard that it is certain', a
   await world.syncAt('2026-03-16T02:00:00Z', ['a', 16_000]);
   expect(world.told()).toEqual([]);
   await world.syncAt('2026-04-03T01:00:00Z');
-  expect(world.told()).toEqual([expect.stringMatching(/^Jump is now final: tenant "a"/)]);
+  expect(world.told()).toEqual([expect.stringMatching(/^Jump, final: tenant "a"/)]);
 });
 
 test('an alert that fires again takes along the end that still waits, so that no digest tells old news', async () => {
@@ -63,6 +66,7 @@ test('the end of a fault of our own goes at once', async () => {
     workspaces: config.workspaces.map((workspace) => ({ ...workspace, secretKey: 'sk_wrong_not_a_secret' })),
   }));
   expect((await rejection(stranger.sync(manualOrder()))).code).toBe('unauthorized');
+  await world.deliverAt('2026-03-16T01:30:00Z');
   await world.syncAt('2026-03-16T02:00:00Z');
   expect(world.told()).toEqual([
     expect.stringMatching(/^Credentials refused: /),

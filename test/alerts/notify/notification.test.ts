@@ -11,6 +11,7 @@ describe('a notification', () => {
     expect(JSON.parse(renderPayload(buildNotification(jumpFacts())))).toEqual({
       notification_id: 'msg_0001',
       type: 'alert.firing',
+      ...{ event: 'opened', revision: 1, episode: 1, closed_because: null },
       alert_id: 'alert_1',
       rule: 'jump',
       rule_version: 1,
@@ -29,6 +30,7 @@ describe('a notification', () => {
       reason: 'volume',
       evidence: jumpFacts().evidence,
       run_id: 'run-7',
+      began_at: '2026-02-20T12:00:00.000Z',
       created_at: '2026-02-20T12:00:00.000Z',
       summary:
         'Jump, certain: tenant "acme" in workspace "ws-123" has so far used 180,000 credits in 2026-02, up 80% from 100,000 in 2026-01 (threshold 150,000; more requests).',

@@ -37,6 +37,7 @@ describe('the JSON Schema takes', () => {
         ...{ min_credits: 1000, min_increase: 200_000, per_day: true },
       },
       planned_credits: LARGEST,
+      planned_bounds: [BEYOND, LARGEST],
       projection: { credits: LARGEST, elapsed_fraction: 0.3333 },
       share_of_increase_percent: 33.3,
       share_of_workspace_percent: 12.5,

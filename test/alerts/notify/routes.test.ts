@@ -43,7 +43,6 @@ test('what reaches nobody is named, each rule with the severities that it can ha
         'jump',
         'budget',
         'workspace_jump',
-        'incident',
         'sync_stale',
         'sync_failed',
         'auth_failed',

@@ -88,7 +88,7 @@ test('a replay makes them due under the same id, enables the channel, and begins
   const id = row?.id ?? '';
   await context.deliver(id, SIGNAL);
   const writer = await context.writer();
-  const request = { notificationIds: [id], channels: ['gone', 'other'], nowMs: clock.now() };
+  const request = { notificationIds: [id], channels: context.routes, nowMs: clock.now() };
 
   expect(await writer.call('replayDead', request)).toMatchObject({
     replayed: [{ notification_id: id, channel: 'gone', attempts: 1 }],

@@ -3,7 +3,6 @@ import { describe, expect, it } from 'vitest';
 import { tenantSettings } from '../../../src/alerts/evaluate/tenant-settings.ts';
 import { type BudgetInput, budgetLimit, judgeBudget } from '../../../src/alerts/rules/budget.ts';
 import { dropLimit, judgeDrop } from '../../../src/alerts/rules/drop.ts';
-import { judgeIncident } from '../../../src/alerts/rules/incident.ts';
 import { PACE_CONFIRM_MS } from '../../../src/alerts/rules/jump.ts';
 import { splitChange } from '../../../src/alerts/rules/measures/split.ts';
 import { buildThreshold, jumpThreshold } from '../../../src/alerts/rules/measures/threshold.ts';
@@ -286,27 +285,6 @@ describe('what changes afterwards', () => {
       ...[true, false],
       false,
     ]);
-  });
-});
-
-describe('an incident', () => {
-  const stages = (count: number) => Array.from({ length: count }, () => 'certain' as const);
-
-  it('takes at least five tenants and more than three in ten', () => {
-    expect(judgeIncident({ stages: stages(4), tenants: 4 })).toBeNull();
-    expect(judgeIncident({ stages: stages(5), tenants: 16 })).not.toBeNull();
-    expect(judgeIncident({ stages: stages(6), tenants: 20 })).toBeNull();
-    expect(judgeIncident({ stages: stages(7), tenants: 20 })).not.toBeNull();
-  });
-
-  it('speaks of the highest stage that so many have come to', () => {
-    const early = Array.from({ length: 9 }, () => 'pace' as const);
-    expect(judgeIncident({ stages: [...early, ...stages(4)], tenants: 13 })).toMatchObject({
-      finding: { stage: 'pace' },
-    });
-    expect(judgeIncident({ stages: [...early, ...stages(5)], tenants: 14 })).toMatchObject({
-      finding: { stage: 'certain' },
-    });
   });
 });
 

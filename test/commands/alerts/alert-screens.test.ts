@@ -62,31 +62,6 @@ it('lists what waits to be confirmed on demand only, and an alert of a settled m
   expect((await world.run('status', '--json')).out).toContain('"open_alerts": 0');
 });
 
-it('explains an incident of any size, and says of a member what keeps it quiet', async () => {
-  const members = ['a', 'b', 'c', 'd', 'e', 'f', 'g'];
-  const world = await worldOf(members, 8);
-  const { alerts } = parseJson((await world.run('alerts', '--json')).out);
-  const incident = alerts.find(({ rule }: { rule: string }) => rule === 'incident');
-  for (const screen of ['explain', 'show']) {
-    const out = await onTerminal(world, 'alerts', screen, incident.alert_id);
-    expect(out.replaceAll(/\s+/g, ' ')).toContain(
-      'Incident, certain: 7 tenants at once in workspace "ws-1" in 2026-02: "a", "b", "c", "d", "e" and 2 more.',
-    );
-  }
-  // Who joins later is told by the incident, and stands in what it is now: those with the most at stake first.
-  world.sandbox.workspace('ws-1').set({ tenantId: 'steady-7', period: '2026-02', credits: 90_000, requests: 30 });
-  await world.run('sync');
-  const { told, now } = parseJson((await world.run('alerts', 'explain', incident.alert_id, '--json')).out);
-  expect(told.evidence).toMatchObject({ tenants: expect.not.arrayContaining(['steady-7']), tenant_count: 7 });
-  expect(now.evidence).toMatchObject({ tenants: ['steady-7', ...members], tenant_count: 8 });
-
-  const member = alerts.find(({ tenant_id }: { tenant_id: string }) => tenant_id === 'a');
-  const head = `${member.alert_id}  critical  firing since 2026-02-20 12:00 UTC\nnot told, because incident:${incident.alert_id}`;
-  for (const screen of ['explain', 'show']) {
-    expect(await onTerminal(world, 'alerts', screen, member.alert_id)).toContain(head);
-  }
-});
-
 it('says of a pace what was told as long as nothing has changed, and by what its month heads for', {
   timeout: 120_000,
 }, async () => {

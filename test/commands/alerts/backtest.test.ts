@@ -56,7 +56,6 @@ it('shows what a higher ratio would have given beside what was told, and leaves 
   expect(dropped).toEqual([
     ['drop', 'fall-2026-02-0', '2026-02'],
     ['drop', 'fall-2026-02-1', '2026-02'],
-    ['incident', null, '2026-04'],
     ...[...kinds, ...steady].map((tenant) => ['jump', tenant, '2026-04']),
     ['workspace_jump', null, '2026-04'],
   ]);

@@ -188,7 +188,7 @@ describe('a digest', () => {
     expect((await world.run('sync')).err).toContain('1 refused for good');
     expect((await world.run('alerts', 'replay')).out).toMatch(/msg_[0-9a-f]{32}.*daily.*HTTP 404/);
     expect((await world.run('alerts', 'replay', '--all-dead')).out).toContain('1 notification is due again');
-    expect(world.query("SELECT state FROM outbox WHERE payload LIKE '%alert.digest%'")).toEqual([{ state: 'pending' }]);
+    expect(world.query("SELECT state FROM outbox WHERE payload LIKE '%new_spend%'")).toEqual([{ state: 'held' }]);
   });
 });
 

@@ -8,6 +8,9 @@ import type { LedgerView } from './ledger-view.ts';
 interface Message {
   type: string;
   alert_id?: string;
+  revision?: number;
+  /** Of a group, or with their notifications of a digest. */
+  alerts?: (Message & { notifications?: Message[] })[];
   rule?: string;
   state?: 'firing' | 'resolved';
   workspace_id?: string | null;
@@ -31,9 +34,10 @@ const LATEST_RETRY_MS = 70 * 60_000;
 export const READING_RULES = ['sync_stale', 'sync_failed', 'auth_failed', 'clock_skew'];
 const OUR_RULES = [...READING_RULES, 'clock_moved'];
 
-/** What a receiver got: no two messages under one id, no secret in any, none that was not so, and an end after each begin. */
+/** What a receiver got: no two messages under one id, no secret in any, none that was not so, and in the end what is so. */
 export class ToldOracle {
   readonly #payloads = new Map<string, string>();
+  readonly #last = new Map<string, { notificationId: string; word: Message }>();
   readonly #secrets: readonly string[];
 
   constructor(services: Iterable<SimulatedService>) {
@@ -47,7 +51,7 @@ export class ToldOracle {
 
   /** `madeMs` is when the message was written down: what was to be said then is known while every clock is right. */
   check(
-    { notificationId, payload }: Received,
+    { channel, notificationId, payload }: Received,
     { madeMs, clocksRightSinceMs }: { madeMs: number; clocksRightSinceMs: number },
     truthOf: (id: string) => WorkspaceTruth,
   ): void {
@@ -55,7 +59,32 @@ export class ToldOracle {
     this.#payloads.set(notificationId, payload);
     if (known !== payload) throw new PromiseBroken('an id is one message', notificationId);
     this.checkSecrets(payload, notificationId);
-    const { type, rule = '', workspace_id, summary } = JSON.parse(payload) as Message;
+    for (const word of wordsIn(payload)) {
+      this.#checkOrder(channel, notificationId, word);
+      this.#checkReal(word, { madeMs, clocksRightSinceMs }, truthOf);
+    }
+  }
+
+  /** Nothing is closed before it was opened, and the revisions of an alert rise; only the same message comes twice. */
+  #checkOrder(channel: string, notificationId: string, word: Message): void {
+    const { alert_id, revision = 0 } = word;
+    if (alert_id === undefined) return;
+    const key = `${channel} ${alert_id}`;
+    const last = this.#last.get(key);
+    if (last?.notificationId === notificationId) return;
+    if (revision <= (last?.word.revision ?? 0))
+      throw new PromiseBroken('what comes later is newer', `${key}: ${revision} after ${last?.word.revision}`);
+    if (!isOpenWord(word) && !isOpenWord(last?.word))
+      throw new PromiseBroken('nothing is closed before it was opened', `${key}: ${word.summary}`);
+    this.#last.set(key, { notificationId, word });
+  }
+
+  #checkReal(
+    word: Message,
+    { madeMs, clocksRightSinceMs }: { madeMs: number; clocksRightSinceMs: number },
+    truthOf: (id: string) => WorkspaceTruth,
+  ): void {
+    const { type, rule = '', workspace_id, summary } = word;
     if (type !== 'alert.firing' || !READING_RULES.includes(rule) || clocksRightSinceMs > madeMs - SLACK_MS) return;
     const { runs, pauseMs, readableSinceMs } = truthOf(workspace_id ?? '');
     const last = runs.findLast(({ atMs }) => atMs <= madeMs);
@@ -75,40 +104,45 @@ export class ToldOracle {
       'SELECT alert_id, rule, state, workspace_id FROM finance_alerts WHERE rule IN (SELECT value FROM json_each(?))',
       JSON.stringify(OUR_RULES),
     );
+    const known = complete.map((receiver) => ({ receiver, words: lastWords(receiver.inbox) }));
     for (const { alert_id, rule, state, workspace_id } of rows) {
       const isOpen = state === 'firing' || state === 'acknowledged';
       if (isOpen && READING_RULES.includes(rule) && isReadable(workspace_id))
         throw new PromiseBroken('what has ended has ended', `${alert_id}: ${rule} is ${state} at rest`);
-      const heard = complete
+      const heard = known
         // A warning waits for the digest of a receiver that has one.
-        .filter(({ digest }) => !digest || rule !== 'clock_moved')
-        .map(({ name, inbox }) => ({ name, ...countsOf(inbox, alert_id) }));
-      for (const { name, begins, ends } of heard) {
-        if (state === 'resolved' && begins !== ends)
-          throw new PromiseBroken(
-            'an end follows each begin',
-            `${rule} ${alert_id}: ${name} heard ${begins} and ${ends}`,
-          );
-        const most = Math.max(...heard.map((other) => other.begins));
-        if (begins !== most)
-          throw new PromiseBroken(
-            'all hear of what all are to hear',
-            `${rule} ${alert_id}: ${name} heard ${begins} of ${most}`,
-          );
+        .filter(({ receiver }) => !receiver.digest || rule !== 'clock_moved')
+        .map(({ receiver: { name }, words }) => ({ name, open: isOpenWord(words.get(alert_id)) }));
+      for (const { name, open } of heard) {
+        if (open && !isOpen)
+          throw new PromiseBroken('the last word is what is so', `${rule} ${alert_id}: ${name} was told no end`);
+        if (isOpen && !open && heard.some((other) => other.open))
+          throw new PromiseBroken('all hear of what all are to hear', `${rule} ${alert_id}: ${name} heard nothing`);
       }
     }
   }
 }
 
-/** How many different messages of each kind there were. */
-function countsOf(inbox: readonly Received[], alertId: string): { begins: number; ends: number } {
-  const own = [...new Map(inbox.map(({ notificationId, payload }) => [notificationId, payload])).values()]
-    .map((payload) => JSON.parse(payload) as Message)
-    .filter(({ alert_id }) => alert_id === alertId);
-  return {
-    begins: own.filter(({ type }) => type === 'alert.firing').length,
-    ends: own.filter(({ type }) => type === 'alert.resolved').length,
-  };
+/** What a message says of alerts: one, or with a group or a digest several. */
+function wordsIn(payload: string): Message[] {
+  const message = JSON.parse(payload) as Message;
+  if (message.type === 'alert.digest') return (message.alerts ?? []).flatMap(({ notifications = [] }) => notifications);
+  return message.type === 'alert.group' ? (message.alerts ?? []) : [message];
+}
+
+function isOpenWord(word: Message | undefined): boolean {
+  return word !== undefined && word.type !== 'alert.resolved';
+}
+
+/** The last word of each alert for a receiver that leaves alone what is older than what it has. */
+function lastWords(inbox: readonly Received[]): Map<string, Message> {
+  const words = new Map<string, Message>();
+  for (const word of inbox.flatMap(({ payload }) => wordsIn(payload))) {
+    const { alert_id, revision = 0 } = word;
+    if (alert_id === undefined || revision <= (words.get(alert_id)?.revision ?? 0)) continue;
+    words.set(alert_id, word);
+  }
+  return words;
 }
 
 /** For the trace. */

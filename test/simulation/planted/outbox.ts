@@ -7,9 +7,9 @@ export const OUTBOX: readonly Planted[] = [
     harm: 'who was told that a workspace cannot be read never hears that it can, when its first run ends that',
     edits: [
       {
-        file: 'src/alerts/book/silencer.ts',
-        from: "if (seeding && !isSelf(alert.rule)) return 'seed';",
-        to: "if (seeding) return 'seed';",
+        file: 'src/alerts/book/alert-book.ts',
+        from: '      if (seeding && !isSelf(rule)) {',
+        to: '      if (seeding) {',
       },
     ],
   },
@@ -106,9 +106,9 @@ export const OUTBOX: readonly Planted[] = [
     harm: 'who was told that a workspace cannot be read never hears that it can',
     edits: [
       {
-        file: 'src/alerts/book/silencer.ts',
-        from: "if (change === 'resolved') return null;",
-        to: "if (change === 'resolved' && !isSelf(alert.rule)) return null;\n    if (change === 'resolved') return 'quiet';",
+        file: 'src/alerts/tell/news.ts',
+        from: "if (!alert.holding) return told?.open === true ? say('closed') : nothing('unheard');",
+        to: "if (!alert.holding) return nothing('unheard');",
       },
     ],
   },
@@ -117,9 +117,53 @@ export const OUTBOX: readonly Planted[] = [
     harm: 'of all receivers that are to hear of a fault the first one does',
     edits: [
       {
-        file: 'src/alerts/notify/recipients.ts',
-        from: '      .filter((route) => (ends ? known.has(route.channel) : takes(route, alert)))',
-        to: '      .filter((route, index) => (ends ? known.has(route.channel) : takes(route, alert) && index === 0))',
+        file: 'src/alerts/tell/teller.ts',
+        from: '    for (const route of channels) {',
+        to: '    for (const route of channels.slice(0, 1)) {',
+      },
+    ],
+  },
+  {
+    name: 'second-outage-untold',
+    harm: 'a workspace that cannot be read a second time within a day is told of a day later',
+    edits: [
+      {
+        file: 'src/alerts/tell/news.ts',
+        from: 'const waitMs = alert.own !== null || change.passed ? 0 :',
+        to: 'const waitMs = change.passed ? 0 :',
+      },
+    ],
+  },
+  {
+    name: 'ends-of-what-nobody-heard',
+    harm: 'a receiver that was away hears the end of what it never heard of',
+    edits: [
+      {
+        file: 'src/alerts/tell/news.ts',
+        from: "if (!alert.holding) return told?.open === true ? say('closed') : nothing('unheard');",
+        to: "if (!alert.holding) return told?.event !== 'closed' ? say('closed') : nothing('unheard');",
+      },
+    ],
+  },
+  {
+    name: 'newer-overtakes',
+    harm: 'an end goes before a beginning of which nobody knows whether it has arrived',
+    edits: [
+      {
+        file: 'src/alerts/tell/messages.ts',
+        from: 'isFixed: sent.unknownAttempts > 0,',
+        to: 'isFixed: sent.unknownAttempts > 99,',
+      },
+    ],
+  },
+  {
+    name: 'told-before-it-is-taken',
+    harm: 'what was refused counts as told, so that nobody hears of it, or of its end only',
+    edits: [
+      {
+        file: 'src/alerts/outbox/outbox.ts',
+        from: "if (state === 'delivered' || (state",
+        to: "if (state !== 'dead' || (state",
       },
     ],
   },

@@ -246,9 +246,8 @@ export class Watch {
     const { someoneFitSinceMs, clocksRightSinceMs } = this.#conditions;
     const alarmed = ledger
       .all<{ workspace_id: string; rule: string }>(
-        // One that was told of within a day waits with what it says.
         `SELECT workspace_id, rule FROM finance_alerts
-         WHERE state IN ('firing', 'acknowledged') OR (state = 'pending' AND first_fired_at IS NOT NULL)`,
+         WHERE state IN ('firing', 'acknowledged')`,
       )
       .filter(({ rule }) => READING_RULES.includes(rule))
       .map(({ workspace_id }) => workspace_id);
@@ -285,6 +284,8 @@ export class Watch {
     const isRead = (id: string): boolean => (this.#runsOf(id).at(-1)?.atMs ?? 0) > sinceMs;
     if (this.#plan.workspaces.some(({ id }) => this.#isReadable(id) && !isRead(id))) return false;
     if (!this.#deliveries.isDone(nowMs)) return false;
+    const soon = new Date(nowMs + 2 * 60 * MINUTE_MS).toISOString();
+    if (ledger.value<bigint>('SELECT count(*) FROM alerts WHERE ask_at <= ?', soon) > 0n) return false;
     return ledger.value<bigint>("SELECT count(*) FROM runs WHERE status = 'running'") === 0n;
   }
 

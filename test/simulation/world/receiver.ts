@@ -73,24 +73,22 @@ export class Receiver {
     const fault = this.trouble !== null && this.#random.chance(this.trouble.probability) ? this.trouble.fault : null;
     if (fault !== null) this.met.set(fault, (this.met.get(fault) ?? 0) + 1);
     const promptMs = this.#random.between(10, 300);
-    const retry = (reason: string, retryAfterMs: number | null = null): DeliveryResult => ({
-      outcome: 'retry',
-      reason,
-      retryAfterMs,
+    const retry = (reason: string, unknown: boolean, retryAfterMs: number | null = null): DeliveryResult => ({
+      ...{ outcome: 'retry', reason, retryAfterMs, unknown },
     });
     switch (fault) {
       case 'away':
-        return { afterMs: TIMEOUT_MS, result: retry('no connection') };
+        return { afterMs: TIMEOUT_MS, result: retry('no connection', false) };
       case 'throttle':
-        return { afterMs: promptMs, result: retry('status 429', 120_000) };
+        return { afterMs: promptMs, result: retry('status 429', false, 120_000) };
       case 'refuse':
         return { afterMs: promptMs, result: { outcome: 'rejected', reason: 'status 400' } };
       case 'late':
         this.#note(message);
-        return { afterMs: TIMEOUT_MS, result: retry('no answer in time') };
+        return { afterMs: TIMEOUT_MS, result: retry('no answer in time', true) };
       case 'broken_answer':
         this.#note(message);
-        return { afterMs: promptMs, result: retry('status 502') };
+        return { afterMs: promptMs, result: retry('status 502', true) };
       case 'slow':
         this.#note(message);
         return { afterMs: TIMEOUT_MS - 500, result: { outcome: 'delivered', detail: 'status 200' } };

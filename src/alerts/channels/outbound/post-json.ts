@@ -51,7 +51,7 @@ export async function postJson(post: JsonPost): Promise<DeliveryResult> {
   } catch (error) {
     if (post.signal.aborted) return { outcome: 'cancelled' };
     if (limit.signal.aborted) {
-      return { outcome: 'retry', reason: `no answer within ${post.timeoutMs} ms`, retryAfterMs: null };
+      return { outcome: 'retry', reason: `no answer within ${post.timeoutMs} ms`, retryAfterMs: null, unknown: true };
     }
     return failedRequest(error);
   } finally {
@@ -65,8 +65,17 @@ function failedRequest(error: unknown): DeliveryResult {
   if (error instanceof AddressRefusedError) return refusedAddress(error);
   const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
   if (code === 'UND_ERR_INVALID_ARG') return { outcome: 'rejected', reason: `the request cannot be built (${code})` };
-  return { outcome: 'retry', reason: `no connection or no answer (${code})${trustHint(code)}`, retryAfterMs: null };
+  return {
+    outcome: 'retry',
+    reason: `no connection or no answer (${code})${trustHint(code)}`,
+    retryAfterMs: null,
+    unknown: !NOTHING_SENT.test(code) && trustHint(code) === '',
+  };
 }
+
+/** Nothing was sent. */
+const NOTHING_SENT =
+  /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT|CERT_\w+|ERR_TLS_\w+)$/;
 
 const UNKNOWN_AUTHORITY: readonly string[] = [
   'DEPTH_ZERO_SELF_SIGNED_CERT',

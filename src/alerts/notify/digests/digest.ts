@@ -32,22 +32,17 @@ export interface ChainHead {
 
 /** The part of a stored notification that a digest is ordered and summed up by; the whole of it is passed on. */
 interface Told {
-  type: string;
   state: string;
   severity: string;
   workspace_id: string;
   credits: { change: bigint } | null;
-  created_at: string;
   summary: string;
 }
 
-/** All that waits of one alert, the oldest first. */
+/** What waits of an alert. */
 interface Item {
-  alertId: string;
-  members: string[];
-  notifications: Told[];
-  last: Told;
-  characters: number;
+  held: HeldNotification;
+  told: Told;
 }
 
 /**
@@ -59,15 +54,16 @@ export function buildDigests(
   held: readonly HeldNotification[],
   { channel, dueAt, createdAt, head }: { channel: string; dueAt: string; createdAt: string; head: ChainHead },
 ): Digest[] {
-  const parts = inParts(itemsOf(held).sort(compareItems));
+  const items = held.map((each): Item => ({ held: each, told: parseExact(each.payload) as Told }));
+  const parts = inParts(items.sort(compareItems));
   return parts.map((items, index) => {
-    const members = items.flatMap((item) => item.members);
+    const members = items.map((item) => item.held.notificationId);
     const notificationId = `msg_${shortHash(JSON.stringify(['alert.digest', channel, dueAt, ...members]), 32)}`;
-    const firing = items.filter(({ last }) => last.state !== 'resolved');
+    const firing = items.filter(({ told }) => told.state !== 'resolved');
     const digest = {
       notification_id: notificationId,
       type: 'alert.digest',
-      severity: firing.some(({ last }) => last.severity === 'critical') ? 'critical' : 'warning',
+      severity: firing.some(({ told }) => told.severity === 'critical') ? 'critical' : 'warning',
       channel,
       due_at: dueAt,
       part: index + 1,
@@ -84,26 +80,12 @@ export function buildDigests(
   });
 }
 
-function itemsOf(held: readonly HeldNotification[]): Item[] {
-  const items = new Map<string, Item>();
-  for (const { notificationId, alertId, payload } of held) {
-    const told = parseExact(payload) as Told;
-    const item = items.get(alertId) ?? { alertId, members: [], notifications: [], last: told, characters: 0 };
-    item.members.push(notificationId);
-    item.notifications.push(told);
-    item.last = told;
-    item.characters += payload.length;
-    items.set(alertId, item);
-  }
-  return [...items.values()];
-}
-
 function compareItems(a: Item, b: Item): number {
   return (
-    compareText(a.last.workspace_id, b.last.workspace_id) ||
-    compareText(a.last.severity, b.last.severity) ||
+    compareText(a.told.workspace_id, b.told.workspace_id) ||
+    compareText(a.told.severity, b.told.severity) ||
     compareFigures(sizeOf(b), sizeOf(a)) ||
-    compareText(a.alertId, b.alertId)
+    compareText(a.held.alertId, b.held.alertId)
   );
 }
 
@@ -112,8 +94,8 @@ function compareText(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-function sizeOf({ last }: Item): bigint {
-  const change = last.credits?.change ?? 0n;
+function sizeOf({ told }: Item): bigint {
+  const change = told.credits?.change ?? 0n;
   return change < 0n ? -change : change;
 }
 
@@ -122,32 +104,20 @@ function inParts(items: readonly Item[]): Item[][] {
   let room = 0;
   for (const item of items) {
     const part = parts.at(-1);
-    if (part === undefined || part.length === DIGEST_ALERTS || item.characters > room) {
+    if (part === undefined || part.length === DIGEST_ALERTS || item.held.payload.length > room) {
       parts.push([item]);
-      room = DIGEST_CHARACTERS - item.characters;
+      room = DIGEST_CHARACTERS - item.held.payload.length;
     } else {
       part.push(item);
-      room -= item.characters;
+      room -= item.held.payload.length;
     }
   }
   return parts;
 }
 
-function renderItem({ alertId, notifications, last }: Item): object {
-  return {
-    alert_id: alertId,
-    severity: last.severity,
-    state: last.state,
-    summary: itemLine(notifications, last),
-    notifications,
-  };
-}
-
-/** What began and ended since the last digest is one line, and says both. */
-function itemLine(notifications: readonly Told[], last: Told): string {
-  const fired = notifications.findLast(({ type }) => type === 'alert.firing');
-  if (last.type !== 'alert.resolved' || fired === undefined) return last.summary;
-  return `Fired ${minute(fired.created_at)} and resolved ${minute(last.created_at)} UTC. ${last.summary}`;
+function renderItem({ held, told }: Item): object {
+  const { severity, state, summary } = told;
+  return { alert_id: held.alertId, severity, state, summary, notifications: [told] };
 }
 
 function digestLine(dueAt: string, alerts: number, firing: number, part: [number, number] | null): string {

@@ -1,5 +1,7 @@
 import type { BilledLine, BilledTenant } from '../../../billing/statement/billed.ts';
 import type { Certificate } from '../../../billing/statement/leaf.ts';
+import { AppError } from '../../../core/errors.ts';
+import type { Period } from '../../../core/period.ts';
 import type { LedgerConnection } from '../../store/file/open.ts';
 import { query } from '../../store/query.ts';
 import { rateCards } from '../../store/schema/billing-tables.ts';
@@ -53,6 +55,7 @@ export function* billedTenants(
   { periodKey, closedSeq }: PeriodPlace,
   tenantId?: string,
 ): Generator<BilledTenant> {
+  const period = periodOfKey(periodKey);
   const cards = cardNames(connection);
   const seq = closedSeq ?? Number.MAX_SAFE_INTEGER;
   const records = billedStatement(connection, { isClosed: closedSeq !== null, isOne: tenantId !== undefined }).iterate({
@@ -68,7 +71,7 @@ export function* billedTenants(
   const finish = (): BilledTenant | null => {
     if (tenant !== null && last !== null && isCorrected) {
       for (const record of corrections.all({ periodKey, tenantKey: last }) as CorrectionRecord[]) {
-        tenant.lines.push(correctionLine(record, cards));
+        tenant.lines.push(correctionLine(record, cards, tenant.tenantId, period));
       }
     }
     return tenant;
@@ -113,7 +116,7 @@ function billedStatement(connection: LedgerConnection, { isClosed, isOne }: { is
 interface CorrectionRecord {
   credits: bigint;
   amountMinor: bigint | null;
-  cardKey: bigint | null;
+  cardKey: bigint;
   correctsKey: bigint;
   entryId: bigint | null;
 }
@@ -124,9 +127,9 @@ function correctionStatement(connection: LedgerConnection) {
       `SELECT x.credits_delta AS credits, x.amount_minor AS amountMinor, x.card_key AS cardKey,
          x.corrects_period_key AS correctsKey,
          coalesce(a.entry_id - r.first_entry_id + m.origin_first_entry_id, a.entry_id) AS entryId
-       FROM charge_corrections x LEFT JOIN adjustments a USING (adjustment_id)
+       FROM charge_corrections x JOIN adjustments a USING (adjustment_id)
        LEFT JOIN runs r ON r.run_key = a.run_key LEFT JOIN moved_links m ON m.seq = r.applied_seq
-       WHERE x.booked_period_key = :periodKey AND x.tenant_key = :tenantKey ORDER BY x.correction_id`,
+       WHERE x.booked_period_key = :periodKey AND x.tenant_key = :tenantKey ORDER BY x.adjustment_id`,
     )
     .safeIntegers();
 }
@@ -172,7 +175,10 @@ function ownLine(
 function correctionLine(
   { credits, amountMinor, cardKey, correctsKey, entryId }: CorrectionRecord,
   cards: ReadonlyMap<bigint, CardName>,
+  tenantId: string,
+  period: Period,
 ): BilledLine {
+  if (amountMinor === null) throw tooLarge(tenantId, period);
   return {
     kind: 'correction',
     tier: null,
@@ -186,13 +192,20 @@ function correctionLine(
   };
 }
 
-interface CardName {
-  currency: string | null;
-  rateCard: string | null;
+function tooLarge(tenantId: string, period: Period): AppError {
+  const whose = `what tenant ${JSON.stringify(tenantId)} is to pay for ${period}`;
+  return new AppError('amount_too_large', `${whose} does not fit into 64 bits of minor units`, {
+    hint: 'correct its rate card: no price can be meant to lead there',
+  });
 }
 
-function nameOf(cardKey: bigint | null, cards: ReadonlyMap<bigint, CardName>): CardName {
-  return cards.get(cardKey ?? 0n) ?? { currency: null, rateCard: null };
+interface CardName {
+  currency: string;
+  rateCard: string;
+}
+
+function nameOf(cardKey: bigint, cards: ReadonlyMap<bigint, CardName>): CardName {
+  return cards.get(cardKey) ?? { currency: '', rateCard: '' };
 }
 
 function cardNames(connection: LedgerConnection): Map<bigint, CardName> {

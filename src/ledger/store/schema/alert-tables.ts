@@ -1,4 +1,4 @@
-import { ALERT_STATES, OPEN_ALERT_STATES_SQL, RULES, SEVERITIES } from '../../../core/text/alert-words.ts';
+import { ALERT_STATES, OPEN_ALERT_STATES_SQL, RULES, SEVERITIES, TOLD_EVENTS } from '../../../core/text/alert-words.ts';
 import { index, int64, integer, primaryKey, rowKey, sql, sqliteTable, text, uniqueIndex } from './drizzle.ts';
 import type { TableRecord } from './rows.ts';
 import { periods, tenants, workspaces } from './workspace-tables.ts';
@@ -28,19 +28,27 @@ export const alerts = sqliteTable(
     /** Null while it is pending and has never fired. */
     firstFiredAt: text('first_fired_at'),
     lastChangedAt: text('last_changed_at').notNull(),
-    /** How many transitions the alert has gone through; part of each notification's id. */
+    /** How many transitions the alert has gone through. */
     revision: integer('revision').notNull(),
-    /** How often it was notified again because it grew, since it fired. */
+    /** How often somebody was told again because it grew, since it fired. */
     level: integer('level').notNull().default(0),
-    /** The size that it was last notified with; the next level is a multiple of it. */
-    notifiedMeasure: int64('notified_measure'),
+    /** The size that it has now; of a set of facts, those that held since it fired. */
+    measure: int64('measure'),
     pendingSince: text('pending_since'),
     /** The run that found the cause gone first; the second such run resolves the alert. */
     clearRunKey: integer('clear_run_key'),
-    /** The incident that speaks for this alert. */
+    /** The incident that spoke for this alert, in ledgers of before groups were messages. */
     incidentKey: integer('incident_key'),
     /** What an alert about ourselves says: the code and words of the error. */
     detail: text('detail'),
+    /** How often it has begun to hold, and when it did so last. */
+    episode: integer('episode').notNull().default(0),
+    beganAt: text('began_at'),
+    /** JSON of what its rule saw last beside the figures. */
+    basis: text('basis'),
+    /** When there may be something to tell without anything having changed, and when that was worked out. */
+    askAt: text('ask_at'),
+    askedAt: text('asked_at'),
   },
   (table) => [
     uniqueIndex('alerts_by_subject').on(
@@ -53,6 +61,7 @@ export const alerts = sqliteTable(
       .on(table.workspaceKey)
       .where(sql.raw(`state IN ${OPEN_ALERT_STATES_SQL}`)),
     index('alerts_by_incident').on(table.incidentKey).where(sql`incident_key IS NOT NULL`),
+    index('alerts_to_ask').on(table.askAt).where(sql`ask_at IS NOT NULL`),
   ],
 );
 
@@ -64,7 +73,7 @@ export const alertTransitions = sqliteTable(
       .references(() => alerts.alertKey),
     revision: integer('revision').notNull(),
     change: text('change', {
-      enum: ['pending', 'fired', 'escalated', 'grown', 'acknowledged', 'resolved', 'expired'],
+      enum: ['pending', 'fired', 'escalated', 'eased', 'grown', 'told', 'acknowledged', 'resolved', 'expired'],
     }).notNull(),
     state: text('state', { enum: ALERT_STATES }).notNull(),
     stage: text('stage', { enum: ['pace', 'certain', 'final'] }).notNull(),
@@ -83,6 +92,33 @@ export const alertTransitions = sqliteTable(
     evidence: text('evidence'),
   },
   (table) => [primaryKey({ columns: [table.alertKey, table.revision] })],
+);
+
+/** What a receiver was told of an alert last. Those that have no row count as told what the row of `*` says. */
+export const alertTold = sqliteTable(
+  'alert_told',
+  {
+    alertKey: integer('alert_key')
+      .notNull()
+      .references(() => alerts.alertKey),
+    channel: text('channel').notNull(),
+    event: text('event', { enum: TOLD_EVENTS }).notNull(),
+    episode: integer('episode').notNull(),
+    stage: text('stage', { enum: ['pace', 'certain', 'final'] }).notNull(),
+    /** How often it was told again because the alert grew, at this stage. */
+    level: integer('level').notNull(),
+    measure: int64('measure'),
+    /** 1 until the end was told. */
+    open: integer('open').notNull(),
+    at: text('at').notNull(),
+    /** 0 when it came with a digest. */
+    atOnce: integer('at_once').notNull(),
+    revision: integer('revision').notNull(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.alertKey, table.channel] }),
+    index('alert_told_open').on(table.alertKey).where(sql`open = 1`),
+  ],
 );
 
 export const silences = sqliteTable('silences', {
@@ -136,7 +172,7 @@ export const alertRecords: readonly TableRecord[] = [
           'current_requests',
           'threshold',
         ],
-        ...['last_changed_at', 'pending_since', 'clear_run_key'],
+        ...['last_changed_at', 'pending_since', 'clear_run_key', 'measure', 'basis', 'ask_at', 'asked_at'],
       ],
     },
     mirrored: 'changed',
@@ -147,6 +183,16 @@ export const alertRecords: readonly TableRecord[] = [
     says: 'A change of an alert: what, when, by which run or person. Append-only.',
     guard: {
       label: `'revision ' || ROW.revision || ' of alert '
+        || coalesce((SELECT a.alert_id FROM alerts a WHERE a.alert_key = ROW.alert_key), 'number ' || ROW.alert_key)`,
+    },
+    mirrored: 'changed',
+    moved: true,
+  },
+  {
+    table: alertTold,
+    says: 'What a receiver was told of an alert last, by what it has accepted; `*` is everybody without a row.',
+    guard: {
+      label: `'what ' || ROW.channel || ' was told of alert '
         || coalesce((SELECT a.alert_id FROM alerts a WHERE a.alert_key = ROW.alert_key), 'number ' || ROW.alert_key)`,
     },
     mirrored: 'changed',

@@ -5,6 +5,7 @@
 import { customType } from 'drizzle-orm/sqlite-core';
 
 export {
+  aliasedTable,
   and,
   asc,
   count,

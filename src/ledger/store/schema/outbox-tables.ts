@@ -1,23 +1,24 @@
+import { TOLD_EVENTS } from '../../../core/text/alert-words.ts';
 import { alerts } from './alert-tables.ts';
-import { index, integer, sql, sqliteTable, text } from './drizzle.ts';
+import { index, int64, integer, sql, sqliteTable, text } from './drizzle.ts';
 import type { TableRecord } from './rows.ts';
 
 /**
- * Notifications on their way: one row a channel, written in the transaction that changed the alert. `pending` goes at
- * once; `held` waits for the channel's digest; `digested` went with the notification that `digest_id` names.
+ * Notifications on their way: one row a channel. `pending` goes at once; `held` waits for the channel's digest; `digested`
+ * goes with the notification that `digest_id` names; `dropped` was not so any more before anybody had it.
  */
 export const outbox = sqliteTable(
   'outbox',
   {
     notificationId: text('notification_id').primaryKey(),
-    /** Null: a digest, or a notice of a channel that was disabled by one. */
+    /** Null: a digest or a group, or a notice of a channel that was disabled by one. */
     alertKey: integer('alert_key').references(() => alerts.alertKey),
-    /** The change of the alert that it tells of; null for what tells of none. */
+    /** Rises with each message of an alert to a channel; null for what is of no alert. */
     revision: integer('revision'),
     channel: text('channel').notNull(),
     /** The exact bytes that are sent on every attempt. */
     payload: text('payload').notNull(),
-    state: text('state', { enum: ['pending', 'held', 'digested', 'delivered', 'dead'] }).notNull(),
+    state: text('state', { enum: ['pending', 'held', 'digested', 'delivered', 'dead', 'dropped'] }).notNull(),
     attempts: integer('attempts').notNull().default(0),
     /** The attempts up to the last replay: backoff and the three days begin anew after it. */
     attemptsBefore: integer('attempts_before').notNull().default(0),
@@ -30,12 +31,21 @@ export const outbox = sqliteTable(
     /** When the digest was due that it was written for; null for what goes at once. */
     digestAt: text('digest_at'),
     digestId: text('digest_id'),
+    /** What it says of the alert; see `alert_told`. */
+    event: text('event', { enum: TOLD_EVENTS }),
+    episode: integer('episode'),
+    stage: text('stage', { enum: ['pace', 'certain', 'final'] }),
+    level: integer('level'),
+    measure: int64('measure'),
+    /** Attempts of which nobody knows whether they have arrived: while there is one, nothing takes its place. */
+    unknownAttempts: integer('unknown_attempts').notNull().default(0),
   },
   (table) => [
     index('outbox_due').on(table.nextAttemptAt).where(sql`state = 'pending'`),
     index('outbox_held').on(table.nextAttemptAt).where(sql`state = 'held'`),
     index('outbox_dead').on(table.createdAt, table.notificationId).where(sql`state = 'dead'`),
-    index('outbox_done').on(table.createdAt).where(sql`state IN ('delivered', 'digested', 'dead')`),
+    index('outbox_done').on(table.createdAt).where(sql`state IN ('delivered', 'digested', 'dead', 'dropped')`),
+    index('outbox_by_digest').on(table.digestId).where(sql`digest_id IS NOT NULL`),
     index('outbox_by_alert').on(table.alertKey).where(sql`alert_key IS NOT NULL`),
   ],
 );
@@ -50,7 +60,7 @@ export const outboxRecords: readonly TableRecord[] = [
   {
     table: outbox,
     says: 'A notification on its way to one channel, with the exact bytes that are sent.',
-    guard: { label: "'notification ' || ROW.notification_id", except: ['claimed_until'] },
+    guard: { label: "'notification ' || ROW.notification_id", except: ['claimed_until', 'unknown_attempts'] },
     mirrored: 'changed',
     moved: true,
   },

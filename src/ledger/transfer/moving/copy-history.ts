@@ -36,10 +36,6 @@ const MAPS: readonly [table: string, select: string][] = [
   ['moving_runs', keysOf('runs', 'run_key', 'workspace_key = @from')],
   ['moving_entries', keysOf('usage_entries', 'entry_id', 'run_key IN (SELECT old FROM temp.moving_runs)')],
   ['moving_adjustments', keysOf('adjustments', 'adjustment_id', 'tenant_key IN (SELECT old FROM temp.moving_tenants)')],
-  [
-    'moving_corrections',
-    keysOf('charge_corrections', 'correction_id', 'tenant_key IN (SELECT old FROM temp.moving_tenants)'),
-  ],
   ['moving_alerts', keysOf('alerts', 'alert_key', 'workspace_key = @from')],
   ['moving_feedback', keysOf('alert_feedback', 'feedback_key', 'alert_key IN (SELECT old FROM temp.moving_alerts)')],
   [
@@ -80,7 +76,6 @@ const MAPPED: Readonly<Record<string, readonly string[]>> = {
   ],
   entries: ['entry_id', 'first_entry_id'],
   adjustments: ['adjustment_id'],
-  corrections: ['correction_id'],
   alerts: ['alert_key', 'incident_key'],
   feedback: ['feedback_key'],
   silences: ['silence_key'],
@@ -135,10 +130,11 @@ export const COPIES: readonly { table: string; rows: string; but?: Readonly<Reco
     },
     { table: 'charges', rows: OF_CLOSED_PERIODS },
     { table: 'charge_lines', rows: OF_CLOSED_PERIODS },
-    { table: 'charge_corrections', rows: withMoved('correction_id') },
+    { table: 'charge_corrections', rows: withMoved('adjustment_id') },
     { table: 'close_commitments', rows: withMoved('event_seq') },
     { table: 'alerts', rows: OF_WORKSPACE },
     { table: 'alert_transitions', rows: withMoved('alert_key') },
+    { table: 'alert_told', rows: withMoved('alert_key') },
     { table: 'alert_feedback', rows: withMoved('alert_key') },
     // What mutes every workspace there goes on muting this one, under an id of its own.
     {
@@ -177,6 +173,24 @@ function copyStatement({ table, rows, but = {}, end = '' }: (typeof COPIES)[numb
 const NAME_FIRST_RUN = `UPDATE workspaces SET first_run_key = (SELECT k.new FROM temp.moving_runs k
   JOIN origin.workspaces w ON k.old = w.first_run_key WHERE w.workspace_key = @from) WHERE workspace_key = @to`;
 
+/** What has waited there is told from there, so it counts as told here; what somebody was told of is no news to others here. */
+const COUNT_AS_TOLD = [
+  `INSERT INTO alert_told (alert_key, channel, event, episode, stage, level, measure, open, at, at_once, revision)
+   SELECT o.alert_key, o.channel, o.event, o.episode, o.stage, o.level, o.measure, o.event <> 'closed', o.created_at,
+     o.digest_at IS NULL, o.revision
+   FROM (SELECT max(revision) AS last, * FROM outbox WHERE event IS NOT NULL AND state IN ('delivered', 'digested')
+     AND alert_key IN (SELECT new FROM temp.moving_alerts) GROUP BY alert_key, channel) o WHERE true
+   ON CONFLICT (alert_key, channel) DO UPDATE SET event = excluded.event, episode = excluded.episode,
+     stage = excluded.stage, level = excluded.level, measure = excluded.measure, open = excluded.open,
+     at = excluded.at, at_once = excluded.at_once, revision = excluded.revision
+   WHERE excluded.revision > alert_told.revision`,
+  `INSERT INTO alert_told (alert_key, channel, event, episode, stage, level, measure, open, at, at_once, revision)
+   SELECT alert_key, '*', 'baseline', episode, stage, level, measure, 0, last_changed_at, 0, 0
+   FROM alerts a WHERE state IN ('firing', 'acknowledged') AND alert_key IN (SELECT new FROM temp.moving_alerts)
+     AND EXISTS (SELECT 1 FROM alert_told t WHERE t.alert_key = a.alert_key)
+   ON CONFLICT DO NOTHING`,
+];
+
 /** Makes the maps of keys, in the temporary schema of the connection; `dropMaps` takes them out again. */
 export function makeMaps(connection: LedgerConnection, keys: Omit<MoveKeys, 'lastLink'>): void {
   for (const [table, select] of MAPS) {
@@ -193,6 +207,7 @@ export function dropMaps(connection: LedgerConnection): void {
 export function copyHistory(connection: LedgerConnection, keys: MoveKeys): void {
   for (const copy of COPIES) runNamed(connection, copyStatement(copy), keys);
   runNamed(connection, NAME_FIRST_RUN, keys);
+  for (const statement of COUNT_AS_TOLD) runNamed(connection, statement, keys);
 }
 
 /** Integers as SQLite's own: a number of JavaScript would be a REAL to it, and arithmetic on that inexact. */

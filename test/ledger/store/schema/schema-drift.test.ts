@@ -67,21 +67,22 @@ test('what guards cover is what the row changes of older ledgers cover', () => {
     silences:
       'silence_id kind workspace_key rule tenant period up_to_credits until reason created_by created_at ended_at ended_by',
     alerts:
-      'alert_id rule workspace_key tenant_key period_key stage severity state first_fired_at revision level notified_measure incident_key detail',
+      'alert_id rule workspace_key tenant_key period_key stage severity state first_fired_at revision level incident_key detail episode began_at',
     outbox:
-      'alert_key revision channel payload state attempts attempts_before created_at next_attempt_at delivered_at last_error digest_at digest_id',
+      'alert_key revision channel payload state attempts attempts_before created_at next_attempt_at delivered_at last_error digest_at digest_id event episode stage level measure',
   });
   expect(Object.keys(columns).sort()).toEqual([
     ...[
       'alert_feedback',
+      'alert_told',
       'alert_transitions',
       'alerts',
       'channel_states',
-      'charge_corrections',
       'outbox',
       'rate_cards',
+      'silences',
     ],
-    ...['silences', 'tenant_names', 'workspace_moves'],
+    ...['tenant_names', 'workspace_moves'],
   ]);
   for (const { table, guard } of LEDGER_TABLES) {
     const names = getTableConfig(table).columns.map(({ name }) => name);

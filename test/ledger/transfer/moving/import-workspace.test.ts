@@ -2,6 +2,8 @@ import type Database from 'better-sqlite3';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { OPEN_ALERTS } from '../../../../src/alerts/book/open-alerts.ts';
+import { acceptAll } from '../../../../src/alerts/outbox/told-by.ts';
+import { isoTime } from '../../../../src/core/clock.ts';
 import { setCards } from '../../../../src/ledger/journal/charges/set-cards.ts';
 import { sealWorkspace } from '../../../../src/ledger/transfer/moving/seal-workspace.ts';
 import { interfere } from '../../../publish/people.ts';
@@ -36,6 +38,7 @@ test('a workspace with any history goes on in another ledger as if it had stayed
           ] as const) {
             await player.take(step);
             await interfere(connection, doings[index] ?? 0, player.nowMs);
+            acceptAll(connection, isoTime(player.nowMs));
           }
         }
         if (
@@ -65,6 +68,8 @@ test('a workspace with any history goes on in another ledger as if it had stayed
           if (step.do !== 'wait' && step.workspace !== 0) continue;
           await staying.take(step);
           for (const { ledger, model } of await going.take(step)) expect(ledger, step.do).toEqual(model);
+          acceptAll(stays, isoTime(staying.nowMs));
+          acceptAll(target, isoTime(going.nowMs));
           expect(viewsOf(target, 'ws-1', true), step.do).toEqual(viewsOf(stays, 'ws-1', true));
         }
         expect(faultsOf(target)).toEqual([]);

@@ -49,7 +49,7 @@ export const COVERED: readonly Covered[] = [
     ['alert_key'],
     [
       ...['alert_key', 'alert_id', 'rule', 'workspace_key', 'tenant_key', 'period_key', 'stage', 'severity', 'state'],
-      ...['first_fired_at', 'revision', 'level', 'notified_measure', 'incident_key', 'detail'],
+      ...['first_fired_at', 'revision', 'level', 'incident_key', 'detail', 'episode', 'began_at'],
     ],
   ),
   guarded(
@@ -60,6 +60,14 @@ export const COVERED: readonly Covered[] = [
       ...['silent_because', 'note', 'evidence'],
     ],
   ),
+  guarded(
+    'alert_told',
+    ['alert_key', 'channel'],
+    [
+      ...['alert_key', 'channel', 'event', 'episode', 'stage', 'level', 'measure', 'open', 'at', 'at_once'],
+      ...['revision'],
+    ],
+  ),
   guarded('alert_feedback', ['feedback_key'], ['feedback_key', 'alert_key', 'label', 'note', 'actor', 'at']),
   guarded(
     'outbox',
@@ -67,6 +75,7 @@ export const COVERED: readonly Covered[] = [
     [
       ...['notification_id', 'alert_key', 'revision', 'channel', 'payload', 'state', 'attempts', 'attempts_before'],
       ...['created_at', 'next_attempt_at', 'delivered_at', 'last_error', 'digest_at', 'digest_id'],
+      ...['event', 'episode', 'stage', 'level', 'measure'],
     ],
   ),
   guarded(

@@ -49,6 +49,11 @@ export function addGuardedRows(connection: LedgerConnection, nowMs: number): voi
     { alert_key: FIRST, revision: 1, change: 'pending', run_key: 1, current_credits: 7, ...transition },
     { alert_key: SECOND, revision: 1, change: 'fired', run_key: 2, current_credits: 9, ...transition },
   ]);
+  const told = { event: 'opened', episode: 1, stage: 'pace', level: 0, open: 1, at, at_once: 1, revision: 1 };
+  insert('alert_told', [
+    { alert_key: FIRST, channel: 'ops', measure: 7, ...told },
+    { alert_key: SECOND, channel: '*', measure: null, ...told },
+  ]);
   insert('alert_feedback', [
     { alert_key: FIRST, label: 'real', note: null, actor: 'ada', at },
     { alert_key: SECOND, label: 'false', note: 'a test', actor: 'bob', at },

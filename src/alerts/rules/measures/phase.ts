@@ -1,5 +1,5 @@
-import type { PeriodPhase } from '../../alerts/rules/rule.ts';
-import { type Period, periodEndMs, periodStartMs } from '../../core/period.ts';
+import { type Period, periodEndMs, periodStartMs } from '../../../core/period.ts';
+import type { PeriodPhase } from '../rule.ts';
 
 /** Where a period stood at a moment. */
 export function phaseOf(period: Period, atMs: number): PeriodPhase {

@@ -1,0 +1,69 @@
+import type Database from 'better-sqlite3';
+import { isoTime } from '../../core/clock.ts';
+import { CLOCK_SLACK_MS } from '../../core/stored-time.ts';
+import { creditPricer } from '../../ledger/journal/charges/credit-pricer.ts';
+import { MOVED_AWAY_SQL } from '../../ledger/journal/moved-away.ts';
+import { query } from '../../ledger/store/query.ts';
+import { alerts } from '../../ledger/store/schema/alert-tables.ts';
+import { and, asc, eq, gt, isNotNull, lte, or, sql } from '../../ledger/store/schema/drizzle.ts';
+import { workspaces } from '../../ledger/store/schema/workspace-tables.ts';
+import { AlertBook } from '../book/alert-book.ts';
+import { isOpenAlert } from '../book/alert-rows.ts';
+import type { ChannelRoute } from '../notify/routes.ts';
+
+export interface AskRequest {
+  /** The channels that there are, with what each of them is told of. */
+  channels: readonly ChannelRoute[];
+  nowMs: number;
+}
+
+/** The moments that have come, also those that a clock ahead of this one has worked out. */
+function isDue(nowMs: number) {
+  const isAhead = gt(alerts.askedAt, isoTime(nowMs + CLOCK_SLACK_MS));
+  const isHere = sql`${alerts.workspaceKey} NOT IN (${sql.raw(MOVED_AWAY_SQL)})`;
+  return and(isNotNull(alerts.askAt), or(lte(alerts.askAt, isoTime(nowMs)), isAhead), isHere);
+}
+
+/** Whether there may be something to tell without any run having changed anything. */
+export function asksAreDue(connection: Database.Database, nowMs: number): boolean {
+  return (
+    query(connection).select({ key: alerts.alertKey }).from(alerts).where(isDue(nowMs)).limit(1).get() !== undefined
+  );
+}
+
+/** Asks for all alerts of the workspaces in which a moment has come; returns the notifications that are to go now. */
+export function askDue(connection: Database.Database, request: AskRequest): string[] {
+  return connection.transaction(() => askNow(connection, request)).immediate();
+}
+
+/** The same inside the caller's transaction. */
+export function askNow(connection: Database.Database, { channels, nowMs }: AskRequest): string[] {
+  return query(connection)
+    .selectDistinct({ workspaceKey: workspaces.workspaceKey, workspaceId: workspaces.workspaceId })
+    .from(alerts)
+    .innerJoin(workspaces, eq(workspaces.workspaceKey, alerts.workspaceKey))
+    .where(isDue(nowMs))
+    .orderBy(asc(workspaces.workspaceKey))
+    .all()
+    .flatMap((workspace) => askWorkspace(connection, workspace, { channels, nowMs }));
+}
+
+function askWorkspace(
+  connection: Database.Database,
+  { workspaceKey, workspaceId }: { workspaceKey: number; workspaceId: string },
+  { channels, nowMs }: AskRequest,
+): string[] {
+  const book = new AlertBook({
+    ...{ connection, workspaceKey, workspaceId, runKey: null, runId: null, actor: 'timer', seeding: false },
+    ...{ at: isoTime(nowMs), nowMs, channels, priceOf: creditPricer(connection, workspaceId) },
+  });
+  return book.finish().notificationIds;
+}
+
+/** Has everything of a workspace, or with null of all, asked for as soon as somebody looks: a person has said something. */
+export function askSoon(connection: Database.Database, workspaceKey: number | null, nowMs: number): void {
+  const at = isoTime(nowMs);
+  const isOpen = or(isOpenAlert, sql`${alerts.alertKey} IN (SELECT alert_key FROM alert_told WHERE open = 1)`);
+  const isOwn = workspaceKey === null ? undefined : eq(alerts.workspaceKey, workspaceKey);
+  query(connection).update(alerts).set({ askAt: at, askedAt: at }).where(and(isOpen, isOwn)).run();
+}

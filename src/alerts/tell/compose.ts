@@ -1,0 +1,122 @@
+import type { AlertState, ToldEvent } from '../../core/text/alert-words.ts';
+import { parseExact, stringifyExact } from '../../core/text/exact-json.ts';
+import { prepared } from '../../ledger/store/query.ts';
+import { and, desc, eq, sql } from '../../ledger/store/schema/drizzle.ts';
+import { periodOfKey } from '../../ledger/store/schema/keys.ts';
+import { runs } from '../../ledger/store/schema/run-tables.ts';
+import type { BookContext } from '../book/alert-change.ts';
+import { type StoredAlert, shortHash } from '../book/alert-rows.ts';
+import { createEvidence, type Evidence } from '../evaluate/evidence.ts';
+import { type Observation, observation } from '../evaluate/observation.ts';
+import { buildNotification, type NotificationType, previousPeriodOf, renderPayload } from '../notify/notification.ts';
+import type { ClosedBecause } from '../notify/summary.ts';
+import { createTenantNames } from '../notify/tenant-name.ts';
+import { phaseOf } from '../rules/measures/phase.ts';
+import type { Threshold } from '../rules/measures/threshold.ts';
+import { clear } from '../rules/rule.ts';
+import { ruleVersion } from '../rules/table.ts';
+
+/** What a rule saw beside the figures: the part of an observation that is kept with the alert. */
+type Basis = Pick<Observation, 'built' | 'projected'>;
+
+export function renderBasis({ built, projected }: Basis): string | null {
+  return built === null && projected === null ? null : stringifyExact({ built, projected });
+}
+
+function readBasis(text: string | null): Basis {
+  if (text === null) return { built: null, projected: null };
+  const { built, projected } = parseExact(text) as Basis;
+  if (built === null) return { built, projected };
+  const { ratio, minCredits, minIncrease } = built;
+  const numbers = { ratio: Number(ratio), minCredits: Number(minCredits) };
+  const numeric: Threshold = { ...built, ...numbers, minIncrease: minIncrease === null ? null : Number(minIncrease) };
+  return { built: numeric, projected };
+}
+
+/** What is said to one channel, and its place among what that channel hears of the alert. */
+export interface Word {
+  channel: string;
+  event: ToldEvent;
+  revision: number;
+  /** How often it was told again because it grew. */
+  level: number;
+}
+
+export interface Composed {
+  notificationId: string;
+  payload: string;
+}
+
+const lastApplied = prepared((db) =>
+  db
+    .select({ at: runs.finishedAt })
+    .from(runs)
+    .where(and(eq(runs.workspaceKey, sql.placeholder('workspaceKey')), eq(runs.status, 'applied')))
+    .orderBy(desc(runs.runKey))
+    .limit(1),
+);
+
+const TYPES: Partial<Record<ToldEvent, NotificationType>> = {
+  worse: 'alert.escalated',
+  grown: 'alert.escalated',
+  closed: 'alert.resolved',
+};
+
+/** Why what is told as closed is; whatever still holds is not told here any more. */
+const ENDS: Partial<Record<AlertState, ClosedBecause>> = { resolved: 'gone', expired: 'left_window', pending: 'gone' };
+
+/** Makes messages of alerts, by the figures that the last run has stored. */
+export class Composer {
+  readonly #context: BookContext;
+  readonly #evidenceOf;
+  readonly #nameOf;
+  readonly #asOfMs: number;
+
+  constructor(context: BookContext) {
+    const { connection, workspaceKey, runKey, nowMs, priceOf = null } = context;
+    this.#context = context;
+    this.#evidenceOf = createEvidence(connection, priceOf);
+    this.#nameOf = createTenantNames(connection);
+    const last = runKey === null ? lastApplied(connection).get({ workspaceKey })?.at : null;
+    this.#asOfMs = last == null ? nowMs : Date.parse(last);
+  }
+
+  evidence(
+    alert: StoredAlert,
+    { tenantId, planned }: { tenantId: string | null; planned: readonly bigint[] },
+  ): Evidence {
+    return this.#evidenceOf(this.#observe(alert), { tenantId, planned });
+  }
+
+  message(
+    alert: StoredAlert,
+    { tenantId, evidence }: { tenantId: string | null; evidence: Evidence },
+    word: Word,
+  ): Composed {
+    const { workspaceId, runId, at } = this.#context;
+    const { alertId, rule, stage, severity, threshold, previous, current } = alert;
+    const { channel, event, revision, level } = word;
+    const notificationId = `msg_${shortHash(JSON.stringify([alertId, revision, channel]), 32)}`;
+    const notification = buildNotification({
+      ...{ notificationId, type: TYPES[event] ?? 'alert.firing', event, revision, episode: alert.episode },
+      ...{ alertId, rule, ruleVersion: ruleVersion(rule), stage, level, severity, workspaceId, tenantId },
+      state: event === 'closed' ? 'resolved' : 'firing',
+      closedBecause: event === 'closed' ? (ENDS[alert.state] ?? 'unrouted') : null,
+      tenantName: this.#nameOf(alert.tenantKey),
+      period: alert.periodKey === null ? null : periodOfKey(alert.periodKey),
+      previousPeriod: previousPeriodOf({ ...alert, built: readBasis(alert.basis).built }),
+      ...{ previous, current, threshold, evidence, runId, createdAt: at, beganAt: alert.beganAt },
+    });
+    return { notificationId, payload: renderPayload(notification) };
+  }
+
+  #observe(alert: StoredAlert): Observation {
+    const { rule, periodKey, tenantKey, previous, current, threshold, state } = alert;
+    return observation({
+      ...{ rule, periodKey, tenantKey, previous, current, threshold, judgement: clear(true) },
+      ...readBasis(alert.basis),
+      phase: periodKey === null ? null : phaseOf(periodOfKey(periodKey), this.#asOfMs),
+      detail: state === 'resolved' ? null : alert.detail,
+    });
+  }
+}

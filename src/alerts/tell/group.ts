@@ -1,0 +1,161 @@
+import type Database from 'better-sqlite3';
+import { parseExact, stringifyExact } from '../../core/text/exact-json.ts';
+import { inertJson, inertText } from '../../core/text/inert-text.ts';
+import { compareFigures } from '../book/alert-figures.ts';
+import { shortHash } from '../book/alert-rows.ts';
+import type { Notification } from '../notify/notification.ts';
+import { titleOf } from '../notify/summary.ts';
+import type { RuleName } from '../rules/rule.ts';
+import { takeApart } from './messages.ts';
+
+/** So many tenants that are told of the same are one message, where they are more than three in ten. */
+const LEAST_TENANTS = 5;
+const LEAST_SHARE = { numerator: 3, denominator: 10 };
+/** So many of ourselves. */
+const LEAST_WORKSPACES = 2;
+/** Faults that workspaces share: the host, the credentials and the clock are the same for all of them. */
+const SHARED: readonly RuleName[] = ['sync_stale', 'sync_failed', 'auth_failed', 'clock_skew'];
+const NAMED = 5;
+
+interface Waiting {
+  notificationId: string;
+  payload: string;
+  event: string;
+  rule: RuleName;
+  workspaceKey: number;
+  periodKey: number | null;
+  tenantKey: number | null;
+  nextAttemptAt: string;
+  attempts: number;
+  attemptsBefore: number;
+  claimedUntil: string | null;
+  carrier: string | null;
+}
+
+/**
+ * Makes one message of what a channel is owed of one rule and event at one moment: of many tenants, or of several workspaces
+ * that share a fault. Only what nobody has had yet is grouped, and a group mutes nothing: its members count as told each.
+ */
+export function groupWaiting(
+  connection: Database.Database,
+  channel: string,
+  { at, countTenants }: { at: string; countTenants: (periodKey: number) => number },
+): void {
+  const rows = connection.prepare(WAITING).all({ channel }) as Waiting[];
+  for (const members of Map.groupBy(rows, kindOf).values()) {
+    const [first] = members;
+    if (first === undefined || !isMany(members, countTenants)) {
+      for (const carrier of carriersOf(members)) takeApart(connection, carrier);
+      continue;
+    }
+    const carriers = carriersOf(members);
+    if (carriers.length === 1 && members.every(({ carrier }) => carrier !== null)) continue;
+    for (const carrier of carriers) takeApart(connection, carrier);
+    const ids = members.map(({ notificationId }) => notificationId);
+    const { notificationId, payload } = renderGroup(members, { channel, at });
+    const tried = members.filter(({ attempts }) => attempts > 0);
+    const { attempts, attemptsBefore, nextAttemptAt, claimedUntil } = latest(tried.length > 0 ? tried : members);
+    connection
+      .prepare(
+        `INSERT INTO outbox (notification_id, channel, payload, state, attempts, attempts_before, created_at, next_attempt_at, claimed_until)
+         VALUES (?, ?, ?, 'pending', ?, ?, ?, ?, ?)`,
+      )
+      .run(notificationId, channel, payload, attempts, attemptsBefore, at, nextAttemptAt, claimedUntil);
+    connection
+      .prepare(
+        `UPDATE outbox SET state = 'digested', digest_id = ? WHERE notification_id IN (SELECT value FROM json_each(?))`,
+      )
+      .run(notificationId, JSON.stringify(ids));
+  }
+}
+
+/** What waits by itself, and what a group carries that nobody has had; members of a digest have an hour of their own. */
+const WAITING = `SELECT o.notification_id AS notificationId, o.payload, o.event, a.rule, a.workspace_key AS workspaceKey,
+    a.period_key AS periodKey, a.tenant_key AS tenantKey, c.notification_id AS carrier,
+    coalesce(c.next_attempt_at, o.next_attempt_at) AS nextAttemptAt, coalesce(c.attempts, o.attempts) AS attempts,
+    coalesce(c.attempts_before, o.attempts_before) AS attemptsBefore, coalesce(c.claimed_until, o.claimed_until) AS claimedUntil
+  FROM outbox o JOIN alerts a USING (alert_key) LEFT JOIN outbox c ON c.notification_id = o.digest_id
+  WHERE o.channel = @channel AND o.event IS NOT NULL AND o.notification_id IN (
+    SELECT notification_id FROM outbox WHERE state = 'pending' AND channel = @channel AND unknown_attempts = 0 AND event IS NOT NULL
+    UNION ALL
+    SELECT m.notification_id FROM outbox g JOIN outbox m ON m.digest_id = g.notification_id
+    WHERE g.state = 'pending' AND g.channel = @channel AND g.unknown_attempts = 0 AND m.digest_at IS NULL)
+  ORDER BY o.alert_key`;
+
+function kindOf({ rule, event, workspaceKey, periodKey }: Waiting): string {
+  const what = event === 'again' ? 'opened' : event;
+  return JSON.stringify(SHARED.includes(rule) ? [rule, what] : [rule, what, workspaceKey, periodKey]);
+}
+
+function isMany(members: readonly Waiting[], countTenants: (periodKey: number) => number): boolean {
+  const [first] = members;
+  if (first === undefined) return false;
+  if (SHARED.includes(first.rule)) return new Set(members.map((each) => each.workspaceKey)).size >= LEAST_WORKSPACES;
+  const tenants = new Set(members.flatMap(({ tenantKey }) => (tenantKey === null ? [] : [tenantKey]))).size;
+  if (tenants < LEAST_TENANTS || first.periodKey === null) return false;
+  return tenants * LEAST_SHARE.denominator > countTenants(first.periodKey) * LEAST_SHARE.numerator;
+}
+
+function carriersOf(members: readonly Waiting[]): string[] {
+  return [...new Set(members.flatMap(({ carrier }) => (carrier === null ? [] : [carrier])))];
+}
+
+function latest(members: readonly Waiting[]): Waiting {
+  return members.reduce((last, each) => (each.nextAttemptAt > last.nextAttemptAt ? each : last));
+}
+
+/** The members stand in it whole, the largest first. */
+function renderGroup(members: readonly Waiting[], { channel, at }: { channel: string; at: string }) {
+  const sorted = members
+    .map(({ payload }) => parseExact(payload) as Notification)
+    .sort((a, b) => compareFigures(sizeOf(b), sizeOf(a)));
+  const [first] = sorted;
+  const ids = members.map(({ notificationId }) => notificationId);
+  const notificationId = `msg_${shortHash(JSON.stringify(['alert.group', channel, at, ...ids]), 32)}`;
+  const ofTenants = first?.tenant_id !== null;
+  const changes = sorted.flatMap(({ credits }) => (credits === null ? [] : [credits.change]));
+  const group = {
+    notification_id: notificationId,
+    type: 'alert.group',
+    event: first?.event,
+    rule: first?.rule,
+    severity: sorted.some(({ severity }) => severity === 'critical') ? 'critical' : 'warning',
+    workspace_id: ofTenants ? first?.workspace_id : null,
+    period: first?.period,
+    alert_count: sorted.length,
+    credits_change: changes.length === 0 ? null : changes.reduce((sum, change) => sum + change, 0n),
+    alerts: sorted,
+    created_at: at,
+    summary: first === undefined ? '' : groupLine(first, sorted),
+  };
+  return { notificationId, payload: inertJson(stringifyExact(group)) };
+}
+
+function sizeOf({ credits }: Notification): bigint {
+  const change = credits?.change ?? 0n;
+  return change < 0n ? -change : change;
+}
+
+/** Who they are, the largest first, and what they come to together. */
+function groupLine(
+  { rule, event, workspace_id, period, tenant_id }: Notification,
+  all: readonly Notification[],
+): string {
+  const quoted = (name: string) => inertText(JSON.stringify(name));
+  const names = all.map((each) => {
+    const { credits } = each;
+    const figures = credits === null ? '' : ` (${grouped(credits.current)}, ${grouped(credits.previous)} before)`;
+    return `${quoted(each.tenant_id ?? each.workspace_id)}${figures}`;
+  });
+  const shown = names.slice(0, NAMED).join(', ');
+  const more = names.length > NAMED ? ` and ${names.length - NAMED} more` : '';
+  const sum = all.reduce((total, { credits }) => total + (credits?.change ?? 0n), 0n);
+  const ends = event === 'closed' ? ' resolved' : '';
+  if (tenant_id === null) return `${titleOf(rule)}${ends} in ${all.length} workspaces: ${shown}${more}.`;
+  const together = `${sum > 0n ? '+' : ''}${grouped(sum)} credits together`;
+  return `${titleOf(rule)}${ends}: ${all.length} tenants of workspace ${quoted(workspace_id)} in ${period}, ${together}: ${shown}${more}.`;
+}
+
+function grouped(value: bigint): string {
+  return value.toLocaleString('en-US');
+}

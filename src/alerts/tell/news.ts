@@ -1,0 +1,140 @@
+import { ageMs } from '../../core/stored-time.ts';
+import type { ToldEvent } from '../../core/text/alert-words.ts';
+import { STAGE_RANK, type Stage } from '../rules/rule.ts';
+
+const HOUR_MS = 3_600_000;
+/** Of one alert at one stage a receiver hears at once at most so often. */
+const NEWS_EVERY_MS = 24 * HOUR_MS;
+/** A fault of ours that has begun so often within so long comes and goes, until it has stayed as it is for an hour. */
+const FLAPS = { begins: 5, withinMs: 6 * HOUR_MS, steadyMs: HOUR_MS };
+
+/** Each time a receiver was told that an alert grew, the next word is of a larger multiple; the last one repeats. */
+const STEPS = [
+  { numerator: 3n, denominator: 2n },
+  { numerator: 2n, denominator: 1n },
+  { numerator: 3n, denominator: 1n },
+  { numerator: 5n, denominator: 1n },
+] as const;
+
+/** What is so. */
+export interface AlertNow {
+  holding: boolean;
+  episode: number;
+  stage: Stage;
+  measure: bigint | null;
+  /** The measure is a set of facts, one bit each, of which each is told once. */
+  isSet: boolean;
+  acknowledged: boolean;
+  /** One run has found the cause gone; a second one ends it. */
+  wanes: boolean;
+  /** A fault of our own, with when it began and ended before, the latest last; null for what usage does. */
+  own: { begins: readonly number[]; changedMs: number } | null;
+}
+
+/** The last that a receiver was told of an alert; see `alert_told`. */
+export interface Told {
+  event: ToldEvent;
+  episode: number;
+  stage: Stage;
+  level: number;
+  measure: bigint | null;
+  open: boolean;
+  atMs: number;
+  atOnce: boolean;
+}
+
+/** What people have said, as it concerns one alert and one receiver. */
+export interface Policy {
+  routed: boolean;
+  /** The fault of ours that explains the alert. */
+  explainedBy: string | null;
+  mute: { id: string; untilMs: number } | null;
+  /** Up to what growth was planned, by each plan that it has gone beyond, the lowest first. */
+  passed: readonly bigint[];
+  /** So long after the last word a receiver is reminded of what nobody has acknowledged; null: never. */
+  remindAfterMs: number | null;
+}
+
+export type News =
+  | { say: ToldEvent; level: number }
+  /** Nothing until then; null: until somebody or something changes it. */
+  | { say: null; because: string; askAtMs: number | null };
+
+/** What a receiver is to hear of an alert now: what is so, less what it was told. */
+export function news(alert: AlertNow, told: Told | null, policy: Policy, nowMs: number): News {
+  const flapping = alert.own === null ? null : flaps(alert.own, alert.holding, told, nowMs);
+  if (flapping?.say === null) return flapping;
+  if (!alert.holding) return told?.open === true ? say('closed') : nothing('unheard');
+  if (!policy.routed) return told?.open === true ? say('closed') : nothing('unrouted');
+  if (policy.explainedBy !== null) return nothing(`inhibited:${policy.explainedBy}`);
+  if (policy.mute !== null) return nothing(`silence:${policy.mute.id}`, policy.mute.untilMs);
+  if (flapping !== null) return flapping;
+  const change = changeOf(alert, told, policy);
+  if (change === null) return remind(alert, told, policy, nowMs);
+  if (alert.wanes) return nothing('waning');
+  const waitMs = alert.own !== null || change.passed ? 0 : limitMs(change.say, alert, told, nowMs);
+  return waitMs > 0 ? nothing('daily', nowMs + waitMs) : { say: change.say, level: change.level };
+}
+
+function changeOf(
+  alert: AlertNow,
+  told: Told | null,
+  { passed }: Policy,
+): { say: ToldEvent; level: number; passed?: boolean } | null {
+  if (told === null || told.episode < alert.episode || (!told.open && told.event !== 'baseline')) {
+    const again = told !== null && told.event !== 'baseline';
+    return { say: again ? 'again' : 'opened', level: 0 };
+  }
+  const steps = STAGE_RANK[alert.stage] - STAGE_RANK[told.stage];
+  if (steps !== 0) return { say: steps > 0 ? 'worse' : 'eased', level: 0 };
+  const { measure } = alert;
+  if (measure === null) return null;
+  const within = told.measure;
+  if (within !== null && passed.some((bound) => within <= bound)) {
+    return { say: 'grown', level: told.level + 1, passed: true };
+  }
+  return hasGrown(alert, told) ? { say: 'grown', level: told.level + 1 } : null;
+}
+
+function hasGrown({ measure, isSet }: AlertNow, told: Told): boolean {
+  if (measure === null) return false;
+  if (isSet) return (measure & ~(told.measure ?? 0n)) !== 0n;
+  const step = STEPS[Math.min(told.level, STEPS.length - 1)];
+  if (step === undefined || told.measure === null || told.measure <= 0n) return false;
+  return measure * step.denominator >= told.measure * step.numerator;
+}
+
+/** How long a word of this stage has to wait because one was told at once less than a day ago; nothing eases sooner. */
+function limitMs(event: ToldEvent, { stage }: AlertNow, told: Told | null, nowMs: number): number {
+  if (told === null || !told.atOnce || told.event === 'baseline') return 0;
+  if (told.stage !== stage && event !== 'eased') return 0;
+  const sinceMs = ageMs(told.atMs, nowMs);
+  return sinceMs === null ? 0 : Math.max(0, NEWS_EVERY_MS - sinceMs);
+}
+
+function remind({ acknowledged }: AlertNow, told: Told | null, { remindAfterMs }: Policy, nowMs: number): News {
+  if (acknowledged) return nothing('acknowledged');
+  if (remindAfterMs === null || told === null || !told.open) return nothing('told');
+  const sinceMs = ageMs(told.atMs, nowMs) ?? 0;
+  return sinceMs >= remindAfterMs
+    ? { say: 'reminder', level: told.level }
+    : nothing('told', nowMs + remindAfterMs - sinceMs);
+}
+
+/** What is said of a fault that comes and goes; null when it does not, or was steady and there is nothing special to say. */
+function flaps(own: NonNullable<AlertNow['own']>, holding: boolean, told: Told | null, nowMs: number): News | null {
+  const recent = own.begins.filter((beganMs) => (ageMs(beganMs, nowMs) ?? FLAPS.withinMs) < FLAPS.withinMs);
+  const wasTold = told?.event === 'flapping';
+  const steadyMs = ageMs(own.changedMs, nowMs) ?? FLAPS.steadyMs;
+  if (steadyMs >= FLAPS.steadyMs) return wasTold && holding ? say('again') : null;
+  if (wasTold) return nothing('flapping', nowMs + FLAPS.steadyMs - steadyMs);
+  return recent.length >= FLAPS.begins && holding ? say('flapping') : null;
+}
+
+function say(event: ToldEvent): News {
+  return { say: event, level: 0 };
+}
+
+function nothing(because: string, askAtMs: number | null = null): News {
+  return { say: null, because, askAtMs };
+}

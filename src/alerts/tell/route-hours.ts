@@ -1,0 +1,27 @@
+import { isoTime } from '../../core/clock.ts';
+import type { ToldEvent } from '../../core/text/alert-words.ts';
+import type { StoredAlert } from '../book/alert-rows.ts';
+import { type ChannelRoute, hourOf, nextDigestMs } from '../notify/routes.ts';
+import { type RuleName, SELF_RULES } from '../rules/rule.ts';
+import type { Told } from './news.ts';
+
+/** Somebody is at work because of these, and may stop when they end. */
+const URGENT_ENDS: readonly RuleName[] = ['incident', ...SELF_RULES];
+/** What these find when a month has settled is over, and can be read in the morning. */
+const SETTLED: readonly RuleName[] = ['drop', 'trend'];
+
+/** When the digest is due that a word waits for, ISO-8601 UTC; null: it goes at once. */
+export function digestAtOf(
+  route: ChannelRoute,
+  { rule, stage, severity }: Pick<StoredAlert, 'rule' | 'stage' | 'severity'>,
+  { event, told }: { event: ToldEvent; told: Told | null },
+  nowMs: number,
+): string | null {
+  const ends = event === 'closed';
+  const isFollowUp = ends
+    ? !URGENT_ENDS.includes(rule)
+    : stage === 'final' && (SETTLED.includes(rule) || (event === 'worse' && told?.stage === 'certain'));
+  const urgent = ends ? told?.atOnce === true : severity === 'critical';
+  const waits = (isFollowUp && route.followUps === 'digest') || (!urgent && route.digestHour !== null);
+  return waits ? isoTime(nextDigestMs(hourOf(route), nowMs)) : null;
+}

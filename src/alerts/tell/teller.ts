@@ -1,0 +1,226 @@
+import { isoTime } from '../../core/clock.ts';
+import type { ToldEvent } from '../../core/text/alert-words.ts';
+import { prepared } from '../../ledger/store/query.ts';
+import { alerts, alertTransitions } from '../../ledger/store/schema/alert-tables.ts';
+import { and, asc, eq, inArray, sql } from '../../ledger/store/schema/drizzle.ts';
+import { periodOfKey } from '../../ledger/store/schema/keys.ts';
+import type { BookContext } from '../book/alert-change.ts';
+import { countTenants } from '../book/alert-crowds.ts';
+import type { StoredAlert } from '../book/alert-rows.ts';
+import type { Mutes } from '../book/mutes.ts';
+import { type Evidence, renderEvidence } from '../evaluate/evidence.ts';
+import { type ChannelRoute, takes } from '../notify/routes.ts';
+import { insertWord } from '../outbox/insert-notification.ts';
+import { type RuleName, SELF_RULES } from '../rules/rule.ts';
+import { Composer } from './compose.ts';
+import { groupWaiting } from './group.ts';
+import { dropMessage, latestMessages, type Message, refreshMessage } from './messages.ts';
+import { type AlertNow, type News, news, type Policy } from './news.ts';
+import { digestAtOf } from './route-hours.ts';
+import { readTold, type ToldRow } from './told.ts';
+
+/** What was made of the question what there is to tell of an alert. */
+export interface Telling {
+  /** What somebody is told that nobody waited for before. */
+  news: ToldEvent[];
+  /** How often somebody was told again because it grew, at most. */
+  level: number;
+  /** Why nobody is told; null when somebody is, or something is on its way. */
+  because: string | null;
+  evidence: string | null;
+}
+
+interface Sources {
+  mutes: Mutes;
+  /** The fault of ours that explains an alert. */
+  explains(alert: StoredAlert): string | null;
+  tenantId(tenantKey: number): string;
+}
+
+/** Budgets tell each of their facts once. */
+const SETS: readonly RuleName[] = ['budget'];
+
+const changesOf = prepared((db) => {
+  const { alertKey, change, at, revision } = alertTransitions;
+  const isOwn = and(eq(alertKey, sql.placeholder('alertKey')), inArray(change, ['fired', 'resolved']));
+  return db.select({ change, at }).from(alertTransitions).where(isOwn).orderBy(asc(revision));
+});
+
+const setMoment = prepared((db) =>
+  db
+    .update(alerts)
+    .set({ askAt: sql`${sql.placeholder('askAt')}`, askedAt: sql`${sql.placeholder('askedAt')}` })
+    .where(eq(alerts.alertKey, sql.placeholder('alertKey'))),
+);
+
+/** Asks for alerts of a workspace what each receiver is to hear of them, and writes it down to be sent. */
+export class Teller {
+  readonly #context: BookContext;
+  readonly #sources: Sources;
+  readonly #composer: Composer;
+  readonly #touched = new Set<string>();
+  readonly #lastRow: number;
+
+  constructor(context: BookContext, sources: Sources) {
+    this.#context = context;
+    this.#sources = sources;
+    this.#composer = new Composer(context);
+    const last = context.connection.prepare('SELECT coalesce(max(rowid), 0) FROM outbox');
+    this.#lastRow = last.pluck().get() as number;
+  }
+
+  tell(alert: StoredAlert): Telling {
+    const { connection, channels, nowMs } = this.#context;
+    const told = readTold(connection, alert.alertKey);
+    const messages = latestMessages(connection, alert.alertKey);
+    const about = this.#about(alert);
+    const now = this.#now(alert);
+    const telling: Telling = { news: [], level: 0, because: 'unrouted', evidence: null };
+    const silent: string[] = [];
+    const moments: number[] = [];
+    for (const route of channels) {
+      const message = messages.get(route.channel) ?? null;
+      const waits = message?.waits === true;
+      if (waits && message.isFixed) {
+        telling.because = null;
+        continue;
+      }
+      const before = told(route.channel);
+      const verdict = news(now, before, { ...about.policy, routed: takes(route, alert) }, nowMs);
+      if (verdict.say === null) {
+        if (waits) this.#drop(message);
+        silent.push(verdict.because);
+        if (verdict.askAtMs !== null) moments.push(verdict.askAtMs);
+        continue;
+      }
+      const isSame = message !== null && saysSame(message, alert, verdict);
+      // What was given up waits for somebody to replay it, unless there is something else to say.
+      if (isSame && message.state === 'dead') {
+        silent.push('given_up');
+        continue;
+      }
+      telling.because = null;
+      const sending = { route, alert, told: before, message, verdict };
+      if (isSame && waits) {
+        if (message.measure !== alert.measure) this.#refresh(sending, message, about);
+        continue;
+      }
+      this.#send(sending, about);
+      telling.news.push(verdict.say);
+      telling.level = Math.max(telling.level, verdict.level);
+    }
+    this.#setMoment(alert, moments);
+    if (telling.because !== null) telling.because = silent.find((why) => why !== 'unrouted') ?? telling.because;
+    return { ...telling, evidence: telling.news.length === 0 ? null : renderEvidence(about.evidence()) };
+  }
+
+  /** Makes groups of what was written; returns what is to go now. */
+  finish(): string[] {
+    const { connection, at } = this.#context;
+    for (const channel of this.#touched) {
+      groupWaiting(connection, channel, { at, countTenants: (periodKey) => countTenants(this.#context, periodKey) });
+    }
+    return connection
+      .prepare(
+        `SELECT notification_id FROM outbox WHERE state = 'pending' AND rowid > @before AND next_attempt_at <= @at
+           AND channel IN (SELECT value FROM json_each(@channels)) ORDER BY rowid`,
+      )
+      .pluck()
+      .all({ at, before: this.#lastRow, channels: JSON.stringify([...this.#touched]) }) as string[];
+  }
+
+  #now(alert: StoredAlert): AlertNow {
+    const { episode, stage, measure, state, rule, alertKey } = alert;
+    const isOwn = SELF_RULES.includes(rule);
+    const changes = isOwn ? changesOf(this.#context.connection).all({ alertKey }) : [];
+    const begins = changes.filter(({ change }) => change === 'fired').map(({ at }) => Date.parse(at));
+    return {
+      ...{ episode, stage, measure, isSet: SETS.includes(rule) },
+      holding: state === 'firing' || state === 'acknowledged',
+      acknowledged: state === 'acknowledged',
+      wanes: alert.clearRunKey !== null,
+      own: isOwn ? { begins, changedMs: Date.parse(changes.at(-1)?.at ?? alert.lastChangedAt) } : null,
+    };
+  }
+
+  #about(alert: StoredAlert): About {
+    const { mutes, explains, tenantId: idOf } = this.#sources;
+    const { rule, periodKey, tenantKey, current } = alert;
+    const tenantId = tenantKey === null ? null : idOf(tenantKey);
+    const period = periodKey === null ? null : periodOfKey(periodKey);
+    const subject = { rule, tenantId, period, credits: current?.credits ?? null };
+    const passed = mutes.passed(subject);
+    const composer = this.#composer;
+    let evidence: Evidence | null = null;
+    return {
+      tenantId,
+      policy: { explainedBy: explains(alert), mute: mutes.by(subject), passed, remindAfterMs: null },
+      evidence() {
+        evidence ??= composer.evidence(alert, { tenantId, planned: passed });
+        return evidence;
+      },
+    };
+  }
+
+  /** The figures of a message that waits, as they are now. */
+  #refresh({ alert, verdict }: Sending, message: Message, about: About): void {
+    const { channel, revision } = message;
+    const word = { channel, event: verdict.say, revision, level: verdict.level };
+    const { payload } = this.#composer.message(alert, { ...about, evidence: about.evidence() }, word);
+    refreshMessage(this.#context.connection, message, { payload, measure: alert.measure });
+    this.#touched.add(channel);
+  }
+
+  #send({ route, alert, told, message, verdict }: Sending, about: About): void {
+    const { connection, at, nowMs } = this.#context;
+    const { channel } = route;
+    const last = Math.max(told?.revision ?? 0, message?.revision ?? 0);
+    // By the clock, so that it rises even in a ledger that was restored from a copy.
+    const revision = Math.max(last + 1, Math.floor(nowMs / 1000));
+    const digestAt = digestAtOf(route, alert, { event: verdict.say, told }, nowMs);
+    const word = { channel, event: verdict.say, revision, level: verdict.level };
+    const composed = this.#composer.message(alert, { ...about, evidence: about.evidence() }, word);
+    if (message !== null && (message.waits || message.state === 'dead')) this.#drop(message);
+    const known = message?.waits === true && digestAt === null && message.digestAt === null ? message.schedule : null;
+    insertWord(connection, {
+      ...{ ...composed, alertKey: alert.alertKey, revision, channel, event: verdict.say, digestAt, createdAt: at },
+      ...{ episode: alert.episode, stage: alert.stage, level: verdict.level, measure: alert.measure },
+      state: digestAt === null ? 'pending' : 'held',
+      nextAttemptAt: digestAt ?? known?.nextAttemptAt ?? at,
+      ...{ attempts: known?.attempts ?? 0, attemptsBefore: known?.attemptsBefore ?? 0 },
+      claimedUntil: known?.claimedUntil ?? null,
+    });
+    this.#touched.add(channel);
+  }
+
+  #drop(message: Message): void {
+    dropMessage(this.#context.connection, message);
+    this.#touched.add(message.channel);
+  }
+
+  #setMoment({ alertKey, askAt: before }: StoredAlert, moments: readonly number[]): void {
+    const askAt = moments.length === 0 ? null : isoTime(Math.min(...moments));
+    if (askAt !== before) setMoment(this.#context.connection).run({ alertKey, askAt, askedAt: this.#context.at });
+  }
+}
+
+/** What there is to know of an alert, whoever is told. */
+interface About {
+  tenantId: string | null;
+  policy: Omit<Policy, 'routed'>;
+  /** Worked out when somebody asks first. */
+  evidence(): Evidence;
+}
+
+interface Sending {
+  route: ChannelRoute;
+  alert: StoredAlert;
+  told: ToldRow | null;
+  message: Message | null;
+  verdict: Extract<News, { level: number }>;
+}
+
+function saysSame(message: Message, alert: StoredAlert, { say, level }: Sending['verdict']): boolean {
+  const { event, episode, stage } = message;
+  return event === say && episode === alert.episode && stage === alert.stage && message.level === level;
+}

@@ -1,0 +1,130 @@
+import { expect, test } from 'vitest';
+import type { LedgerView } from '../../support/ledger-view.ts';
+import { startFixture } from '../../support/sandbox-fixture.ts';
+import { HOUR_MS, playDays, put, startWithHistory, states, told } from './scene.ts';
+
+const FIVE = ['a', 'b', 'c', 'd', 'e'];
+
+/** What reached the receiver, each message once: a group, or what no group carries. */
+function heard(ledger: LedgerView) {
+  const rows = ledger.rows("SELECT payload FROM outbox WHERE state = 'delivered' ORDER BY rowid");
+  return rows.map(({ payload }) => JSON.parse(String(payload)));
+}
+const heardOf = (ledger: LedgerView) =>
+  heard(ledger)
+    .filter(({ rule }) => rule === 'jump')
+    .map(({ event, tenant_id, alerts }) => [event, ...(alerts?.map(tenantOf) ?? [tenant_id])].join(' '));
+const tenantOf = (each: { tenant_id: string }) => each.tenant_id;
+
+test('five of sixteen tenants at once are one message that names each, the largest first, and so are their ends', async () => {
+  const fixture = await startWithHistory(16);
+  const { upstream, sync, view, context, clock } = fixture;
+  for (const [index, tenant] of FIVE.entries()) put(upstream, tenant, ['2026-03', 30_000 + 100 * index]);
+  await sync();
+  const ledger = view();
+  expect(heardOf(ledger)).toEqual(['opened e d c b a']);
+  const [group] = heard(ledger);
+  expect(group).toMatchObject({ type: 'alert.group', alert_count: 5, credits_change: 101_000, workspace_id: 'ws-1' });
+  expect(group.summary).toBe(
+    'Jump: 5 tenants of workspace "ws-1" in 2026-03, +101,000 credits together: "e" (30,400, 10,000 before), "d" (30,300, 10,000 before), "c" (30,200, 10,000 before), "b" (30,100, 10,000 before), "a" (30,000, 10,000 before).',
+  );
+
+  for (const tenant of FIVE) put(upstream, tenant, ['2026-02', 40_000]);
+  await sync();
+  await sync();
+  clock.advance(24 * HOUR_MS);
+  for (const id of await context.composeDigests()) await context.deliver(id, new AbortController().signal);
+  const digest = heard(ledger).find(({ type }) => type === 'alert.digest');
+  expect(digest.alerts.filter(({ state }: { state: string }) => state === 'resolved')).toHaveLength(5);
+});
+
+test('a week after a group whoever comes is told by itself, and so is who goes further', async () => {
+  const { upstream, sync, view, clock } = await startWithHistory(16);
+  for (const tenant of FIVE) put(upstream, tenant, ['2026-03', 30_000]);
+  await sync();
+  const ledger = view();
+  clock.advance(7 * 24 * HOUR_MS);
+  put(upstream, 'f', ['2026-03', 30_000_000]);
+  put(upstream, 'c', ['2026-03', 90_000]);
+  await sync();
+  expect(heardOf(ledger)).toEqual(['opened a b c d e', 'grown c', 'opened f']);
+  expect(
+    ledger.value("SELECT count(*) FROM finance_alerts WHERE rule = 'workspace_jump' AND muted_because IS NULL"),
+  ).toBe(1n);
+});
+
+test('one of a group that grows within a day is told a day after it', async () => {
+  const { upstream, sync, view, clock, context } = await startWithHistory(16);
+  for (const tenant of FIVE) put(upstream, tenant, ['2026-03', 30_000]);
+  await sync();
+  const ledger = view();
+  clock.advance(6 * HOUR_MS);
+  put(upstream, 'c', ['2026-03', 90_000]);
+  await sync();
+  expect(heardOf(ledger)).toEqual(['opened a b c d e']);
+  clock.advance(18 * HOUR_MS);
+  for (const id of await context.composeDigests()) await context.deliver(id, new AbortController().signal);
+  expect(heardOf(ledger)).toEqual(['opened a b c d e', 'grown c']);
+});
+
+test('four at once are told one by one', async () => {
+  const { upstream, sync, view } = await startWithHistory(16);
+  for (const tenant of FIVE.slice(1)) put(upstream, tenant, ['2026-03', 30_000]);
+  await sync();
+  expect(heardOf(view())).toEqual(['opened b', 'opened c', 'opened d', 'opened e']);
+});
+
+test('a jump that comes and goes all day is told once a day, and its end each time it was told', async () => {
+  const { upstream, sync, view, clock } = await startWithHistory();
+  for (let hour = 0; hour < 72; hour += 2) {
+    clock.advance(2 * HOUR_MS);
+    const quarter = Math.floor(hour / 6) % 2;
+    put(upstream, 'a', ['2026-03', quarter === 0 ? 16_000 : 8_000]);
+    await sync();
+  }
+  const types = told(view()).filter((each) => each.startsWith('jump'));
+
+  expect(types.filter((each) => each === 'jump alert.firing a')).toHaveLength(3);
+  expect(types.filter((each) => each === 'jump alert.resolved a').length).toBeLessThanOrEqual(3);
+  expect(types).not.toContain('jump alert.escalated a');
+});
+
+/** Twenty tenants of 400 credits a day, of whom five use more in March. */
+async function startWithFiveAhead(more: (tenant: string, day: string) => number) {
+  const fixture = await startFixture({ settings: { lookbackPeriods: 1 } });
+  const tenants = Object.fromEntries(
+    Array.from('abcdefghijklmnopqrst', (tenant) => [
+      tenant,
+      (day: string) => ('abcde'.includes(tenant) && day >= '2026-03' ? more(tenant, day) : 400),
+    ]),
+  );
+  await playDays(fixture, '2026-01-20', '2026-03-06', tenants);
+  return { ...fixture, playTo: (at: string) => playDays(fixture, at, at, tenants) };
+}
+
+test('more than a tenth that wait have a second day, the run a little before its end included', async () => {
+  const { playTo, view } = await startWithFiveAhead(() => 800);
+  const ledger = view();
+  expect(states(ledger, 'jump').filter((each) => each.endsWith('pending'))).toHaveLength(5);
+  await playTo('2026-03-07');
+  expect(told(ledger)).toEqual([]);
+
+  await playTo('2026-03-07T23:40:00Z');
+  expect(told(ledger)).toEqual(['a', 'b', 'c', 'd', 'e'].map((tenant) => `jump alert.firing ${tenant}`));
+});
+
+test('who waits in a crowd as a run begins has the second day, whomever of it the run looks at first', async () => {
+  const { playTo, view } = await startWithFiveAhead((tenant, day) => {
+    return 'ab'.includes(tenant) ? (day < '2026-03-06' ? 610 : 0) : 800;
+  });
+  const ledger = view();
+  await playTo('2026-03-07');
+  expect(states(ledger, 'jump')).toEqual(
+    ['a', 'b', 'c', 'd', 'e'].map(
+      (tenant) => `jump ${tenant} 2026-03 ${'ab'.includes(tenant) ? 'expired' : 'pending'}`,
+    ),
+  );
+
+  await playTo('2026-03-08');
+  expect(told(ledger)).toEqual(['c', 'd', 'e'].map((tenant) => `jump alert.firing ${tenant}`));
+});

@@ -1,0 +1,272 @@
+import { expect, test } from 'vitest';
+import { acknowledgeAlert, addSilence, endSilence } from '../../../src/alerts/book/actions.ts';
+import { AlertBook } from '../../../src/alerts/book/alert-book.ts';
+import { evaluateStale } from '../../../src/alerts/evaluate/evaluate-self.ts';
+import { observation } from '../../../src/alerts/evaluate/observation.ts';
+import { type ChannelRoute, routesOf } from '../../../src/alerts/notify/routes.ts';
+import { claimDelivery, type DeliveryRecord, recordDelivery } from '../../../src/alerts/outbox/outbox.ts';
+import { replayDead } from '../../../src/alerts/outbox/replay.ts';
+import { clear, holds, type Judgement } from '../../../src/alerts/rules/rule.ts';
+import { askDue, asksAreDue } from '../../../src/alerts/tell/ask.ts';
+import { isoTime } from '../../../src/core/clock.ts';
+import { periodKeyOf } from '../../../src/ledger/store/schema/keys.ts';
+import { openLedger, publish, usageRecord } from '../../support/open-ledger.ts';
+import { NOON } from '../../support/time/test-clock.ts';
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+const JUMPS = holds({ stage: 'certain', severity: 'critical', threshold: 15_000n, measure: 16_000n });
+const GONE = clear(true);
+const PERIOD = '2026-03';
+
+const ROUTES = routesOf([{ type: 'log', name: 'a' }]).map((route) => ({ ...route, followUps: 'at_once' as const }));
+type Answer = Pick<DeliveryRecord, 'state' | 'unknown'>;
+const TAKEN: Answer = { state: 'delivered', unknown: false };
+const REFUSED: Answer = { state: 'pending', unknown: false };
+const UNKNOWN: Answer = { state: 'pending', unknown: true };
+const DEAD: Answer = { state: 'dead', unknown: false };
+
+/** A ledger with one tenant, whose jump a test says to hold or not, and receivers that answer what it says. */
+async function world() {
+  const { connection } = openLedger();
+  await publish(connection, [usageRecord('acme', 16_000)], { nowMs: NOON - DAY_MS });
+  const state = { nowMs: NOON, channels: ROUTES as readonly ChannelRoute[] };
+  const context = () => ({
+    ...{ connection, workspaceKey: 1, workspaceId: 'ws-1', runKey: null, runId: null, actor: 'timer' as const },
+    ...{ seeding: false, at: isoTime(state.nowMs), ...state },
+  });
+  const look = (judgement: Judgement, credits = 16_000n) => {
+    const book = new AlertBook(context());
+    const subject = { rule: 'jump' as const, periodKey: periodKeyOf(1, PERIOD), tenantKey: 1 };
+    const figures = { previous: { credits: 10_000n, requests: 1n }, current: { credits, requests: 1n } };
+    book.observe(observation({ ...subject, ...figures, threshold: 15_000n, judgement }));
+    return book.finish();
+  };
+  const inbox: { id: string; channel: string; event: string; revision: number }[] = [];
+  const deliver = (answer: Answer) => {
+    const rows = connection
+      .prepare("SELECT notification_id AS id, channel, payload FROM outbox WHERE state = 'pending' ORDER BY rowid")
+      .all() as { id: string; channel: string; payload: string }[];
+    for (const { id, channel, payload } of rows) {
+      if (!claimDelivery(connection, { notificationId: id, nowMs: state.nowMs, claimMs: 1_000 })) continue;
+      const { event, type, revision } = JSON.parse(payload);
+      if (answer.state === 'delivered' || answer.unknown) {
+        inbox.push({ id, channel, event: type === 'alert.group' ? `${event} together` : event, revision });
+      }
+      const nowMs = state.nowMs + 1;
+      const error = answer.state === 'delivered' ? null : 'no';
+      recordDelivery(connection, { notificationId: id, ...answer, nextAttemptAtMs: nowMs, error, nowMs });
+    }
+    state.nowMs += 2;
+  };
+  const ask = () => (asksAreDue(connection, state.nowMs) ? askDue(connection, state) : []);
+  const pass = (ms: number) => {
+    state.nowMs += ms;
+    ask();
+  };
+  const heard = (channel = 'a') => inbox.filter((each) => each.channel === channel).map(({ event }) => event);
+  const mute = (upToCredits: bigint | null, untilMs: number) =>
+    addSilence(connection, {
+      ...{ kind: upToCredits === null ? 'silence' : 'plan', workspaceId: null, rule: '*', tenant: '*', period: '*' },
+      ...{ upToCredits, untilMs, reason: 'known', by: 'Ada', nowMs: state.nowMs },
+    });
+  return { connection, state, context, look, deliver, ask, pass, heard, inbox, mute };
+}
+
+test('told open, and the cause is gone: closed, once', async () => {
+  const { look, deliver, heard } = await world();
+  for (const judgement of [JUMPS, JUMPS, GONE, GONE]) {
+    look(judgement);
+    deliver(TAKEN);
+  }
+  expect(heard()).toEqual(['opened', 'closed']);
+});
+
+test('refused for two hours, and the cause is gone meanwhile: nothing', async () => {
+  const { look, deliver, heard, pass } = await world();
+  look(JUMPS);
+  deliver(REFUSED);
+  pass(2 * HOUR_MS);
+  deliver(REFUSED);
+  look(GONE);
+  deliver(TAKEN);
+  expect(heard()).toEqual([]);
+});
+
+test('refused while it grows: one message of what it has come to', async () => {
+  const { look, deliver, heard, connection } = await world();
+  look(JUMPS);
+  deliver(REFUSED);
+  look(holds({ stage: 'certain', severity: 'critical', threshold: 15_000n, measure: 90_000n }), 90_000n);
+  deliver(TAKEN);
+  expect(heard()).toEqual(['opened']);
+  const payload = String(connection.prepare('SELECT payload FROM outbox').pluck().get());
+  expect(JSON.parse(payload).credits.current).toBe(90_000);
+});
+
+test('nobody knows whether it arrived, and the cause is gone: the same again until it is known, then the end', async () => {
+  const { look, deliver, heard, pass, inbox } = await world();
+  look(JUMPS);
+  deliver(UNKNOWN);
+  look(GONE);
+  deliver(UNKNOWN);
+  expect(heard()).toEqual(['opened', 'opened']);
+  deliver(TAKEN);
+  pass(1);
+  deliver(TAKEN);
+  expect(heard()).toEqual(['opened', 'opened', 'opened', 'closed']);
+  expect(new Set(inbox.slice(0, 3).map(({ id }) => id)).size).toBe(1);
+  expect(inbox.at(-1)?.revision).toBeGreaterThan(inbox[0]?.revision ?? 0);
+});
+
+test('given up, but it may have arrived: the end is told all the same', async () => {
+  const { look, deliver, heard, pass } = await world();
+  look(JUMPS);
+  deliver(UNKNOWN);
+  deliver({ state: 'dead', unknown: false });
+  look(GONE);
+  pass(1);
+  deliver(TAKEN);
+  expect(heard()).toEqual(['opened', 'closed']);
+});
+
+test('delivered to one and not to the other, and the cause is gone: the one hears the end, the other nothing', async () => {
+  const { state, look, deliver, heard, connection } = await world();
+  look(JUMPS);
+  deliver(TAKEN);
+  state.channels = [...ROUTES, ...ROUTES.map((route) => ({ ...route, channel: 'b' }))];
+  look(JUMPS);
+  expect(connection.prepare("SELECT channel FROM outbox WHERE state = 'pending'").pluck().all()).toEqual(['b']);
+  deliver(REFUSED);
+  look(GONE);
+  deliver(TAKEN);
+  expect([heard('a'), heard('b')]).toEqual([['opened', 'closed'], []]);
+});
+
+test('a new channel is told of what is open, with when it began', async () => {
+  const { state, look, deliver, heard, connection, pass } = await world();
+  look(JUMPS);
+  deliver(TAKEN);
+  pass(17 * DAY_MS);
+  state.channels = ROUTES.map((route) => ({ ...route, channel: 'renamed' }));
+  look(JUMPS);
+  deliver(TAKEN);
+  expect([heard('a'), heard('renamed')]).toEqual([['opened'], ['opened']]);
+  const payload = String(connection.prepare("SELECT payload FROM outbox WHERE channel = 'renamed'").pluck().get());
+  expect(JSON.parse(payload).began_at).toBe(isoTime(NOON));
+});
+
+test('a route that takes it no more says so, and says no more', async () => {
+  const { state, look, deliver, heard } = await world();
+  look(JUMPS);
+  deliver(TAKEN);
+  state.channels = ROUTES.map((route) => ({ ...route, rules: [] }));
+  look(JUMPS);
+  deliver(TAKEN);
+  look(GONE);
+  deliver(TAKEN);
+  expect(heard()).toEqual(['opened', 'closed']);
+});
+
+test('a silence ends by itself or by somebody, and what still holds is told without a run', async () => {
+  for (const early of [false, true]) {
+    const { connection, state, look, deliver, heard, pass, mute } = await world();
+    const silenceId = mute(null, NOON + DAY_MS);
+    look(JUMPS);
+    pass(HOUR_MS);
+    deliver(TAKEN);
+    expect(heard()).toEqual([]);
+    if (early) endSilence(connection, { silenceId, by: 'Ada', nowMs: state.nowMs });
+    pass(early ? 1 : DAY_MS);
+    deliver(TAKEN);
+    expect(heard()).toEqual(['opened']);
+    const [told] = connection.prepare('SELECT muted_because FROM finance_alerts').all();
+    expect(told).toEqual({ muted_because: null });
+  }
+});
+
+test('what goes beyond every plan is told at once, with the bounds of all', async () => {
+  const { look, deliver, heard, connection, mute } = await world();
+  mute(18_000n, NOON + 9 * DAY_MS);
+  mute(20_000n, NOON + 9 * DAY_MS);
+  const grown = (credits: bigint) => {
+    look(holds({ stage: 'certain', severity: 'critical', threshold: 15_000n, measure: credits }), credits);
+    deliver(TAKEN);
+  };
+  grown(17_000n);
+  grown(19_000n);
+  expect(heard()).toEqual([]);
+  grown(24_000n);
+  expect(heard()).toEqual(['opened']);
+  const payload = String(connection.prepare('SELECT payload FROM outbox').pluck().get());
+  expect(JSON.parse(payload).summary).toContain('planned up to 18,000 and 20,000');
+});
+
+test('acknowledged, and it grows: told, and it fires again', async () => {
+  const { look, deliver, heard, connection, state, pass } = await world();
+  const alertId = look(JUMPS).changes[0]?.alertId ?? '';
+  deliver(TAKEN);
+  acknowledgeAlert(connection, { alertId, by: 'Ada', note: null, nowMs: state.nowMs });
+  look(JUMPS);
+  pass(2 * DAY_MS);
+  look(holds({ stage: 'certain', severity: 'critical', threshold: 15_000n, measure: 24_000n }), 24_000n);
+  deliver(TAKEN);
+  expect(heard()).toEqual(['opened', 'grown']);
+  expect(connection.prepare('SELECT state, level FROM alerts').get()).toEqual({ state: 'firing', level: 1 });
+});
+
+test('a correction takes what has happened back to what is likely: eased', async () => {
+  const { look, deliver, heard, pass } = await world();
+  look(JUMPS);
+  deliver(TAKEN);
+  pass(2 * DAY_MS);
+  look(holds({ stage: 'pace', severity: 'warning', threshold: 15_000n, measure: 18_000n }), 12_000n);
+  deliver(TAKEN);
+  expect(heard()).toEqual(['opened', 'eased']);
+});
+
+test('a dead letter is replayed as what is so: the same, or nothing where it is over', async () => {
+  const { look, deliver, heard, connection, state } = await world();
+  look(JUMPS);
+  deliver(DEAD);
+  look(JUMPS);
+  expect(connection.prepare('SELECT state FROM outbox').pluck().all()).toEqual(['dead']);
+  const again = () => replayDead(connection, { notificationIds: null, ...state });
+  expect(again()).toMatchObject({ replayed: [{}], dropped: [] });
+  deliver(DEAD);
+  look(GONE);
+  expect(again()).toMatchObject({ replayed: [], dropped: [{}] });
+  deliver(TAKEN);
+  expect(heard()).toEqual([]);
+});
+
+test('an outage of several workspaces is one message, and so is its end', async () => {
+  const { connection, state, deliver, heard, context } = await world();
+  for (const id of ['ws-2', 'ws-3'])
+    await publish(connection, [usageRecord('acme', 1)], { workspaceId: id, nowMs: NOON });
+  const stale = ['ws-1', 'ws-2', 'ws-3'].map((workspaceId) => ({ workspaceId, sinceMs: 2, staleAfterMs: 1 }));
+  evaluateStale(connection, stale, state);
+  deliver(TAKEN);
+  expect(heard()).toEqual(['opened together']);
+  for (const [index, workspaceId] of ['ws-1', 'ws-2', 'ws-3'].entries()) {
+    const book = new AlertBook({ ...context(), workspaceKey: index + 1, workspaceId });
+    for (const alert of book.open()) {
+      const { rule, periodKey, tenantKey } = alert;
+      book.observe(observation({ rule, periodKey, tenantKey, judgement: GONE }), alert);
+    }
+    book.finish();
+  }
+  deliver(TAKEN);
+  expect(heard()).toEqual(['opened together', 'closed together']);
+});
+
+test('a moment that a clock forty days ahead has worked out is asked for at once', async () => {
+  const { state, look, heard, deliver, ask, mute } = await world();
+  mute(null, NOON + DAY_MS);
+  state.nowMs = NOON + 40 * DAY_MS;
+  look(JUMPS);
+  state.nowMs = NOON + 2 * DAY_MS;
+  ask();
+  deliver(TAKEN);
+  expect(heard()).toEqual(['opened']);
+});
