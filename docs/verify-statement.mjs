@@ -52,14 +52,16 @@ function money(minor, currency) {
 
 function lineOf([kind, tier, credits, unit_credits, unit_price, minor, currency, rate_card, corrects_period, entry]) {
   const number = (text) => (text === null ? null : BigInt(text));
-  const amount = { amount_minor: BigInt(minor), amount: money(BigInt(minor), currency) };
+  const amount = { amount_minor: number(minor), amount: minor === null ? null : money(BigInt(minor), currency) };
   const sold = { kind, tier: number(tier), credits: number(credits), unit_credits: number(unit_credits), unit_price };
   return { ...sold, ...amount, currency, rate_card, corrects_period, entry_id: number(entry) };
 }
 
 function totalsOf(lines) {
   const sums = new Map();
-  for (const { currency, amount_minor } of lines) sums.set(currency, (sums.get(currency) ?? 0n) + amount_minor);
+  for (const { currency, amount_minor } of lines) {
+    if (amount_minor !== null) sums.set(currency, (sums.get(currency) ?? 0n) + amount_minor);
+  }
   return [...sums]
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([currency, sum]) => ({ currency, amount_minor: sum, amount: money(sum, currency) }));

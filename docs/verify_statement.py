@@ -78,7 +78,8 @@ def line_of(leaf):
     kind, tier, credits, unit_credits, unit_price, minor, currency, card, corrects, entry = leaf
     return {
         "kind": kind, "tier": number(tier), "credits": number(credits), "unit_credits": number(unit_credits),
-        "unit_price": unit_price, "amount_minor": int(minor), "amount": money(int(minor), currency),
+        "unit_price": unit_price, "amount_minor": number(minor),
+        "amount": None if minor is None else money(int(minor), currency),
         "currency": currency, "rate_card": card, "corrects_period": corrects, "entry_id": number(entry),
     }
 
@@ -86,7 +87,8 @@ def line_of(leaf):
 def totals_of(lines):
     sums = {}
     for line in lines:
-        sums[line["currency"]] = sums.get(line["currency"], 0) + line["amount_minor"]
+        if line["amount_minor"] is not None:
+            sums[line["currency"]] = sums.get(line["currency"], 0) + line["amount_minor"]
     return [{"currency": code, "amount_minor": sums[code], "amount": money(sums[code], code)} for code in sorted(sums)]
 
 

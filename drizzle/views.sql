@@ -23,7 +23,11 @@ LEFT JOIN periods p ON p.period_key = a.period_key;
 
 CREATE VIEW finance_charge_lines AS
 SELECT w.workspace_id, t.tenant_id, p.period, l.line_number, l.kind, l.tier, l.credits, l.unit_credits, l.unit_price,
-  l.amount_minor, k.currency, k.name AS rate_card, NULL AS corrects_period, NULL AS entry_id
+  l.amount_minor, k.currency, k.name AS rate_card, NULL AS corrects_period, NULL AS entry_id, NULL AS cause,
+  CASE WHEN k.minor_units = 1 THEN CAST(l.amount_minor AS TEXT)
+    ELSE CASE WHEN l.amount_minor < 0 THEN '-' ELSE '' END || (abs(l.amount_minor) / k.minor_units) || '.'
+      || substr(CAST(k.minor_units + abs(l.amount_minor) - abs(l.amount_minor) / k.minor_units * k.minor_units AS TEXT), 2) END AS amount,
+  CAST(CASE k.minor_units WHEN 1 THEN 0 WHEN 1000 THEN 3 WHEN 10000 THEN 4 WHEN 100 THEN 2 END AS bigint) AS currency_digits
 FROM charge_lines l
 JOIN charges c ON c.period_key = l.period_key AND c.tenant_key = l.tenant_key
 JOIN rate_cards k ON k.card_key = c.card_key
@@ -33,43 +37,53 @@ JOIN tenants t ON t.tenant_key = l.tenant_key AND t.workspace_key = w.workspace_
 UNION ALL
 SELECT w.workspace_id, t.tenant_id, p.period, NULL AS line_number, 'correction' AS kind, NULL AS tier,
   x.credits_delta AS credits, NULL AS unit_credits, NULL AS unit_price, x.amount_minor, k.currency, k.name AS rate_card,
-  q.period AS corrects_period, a.entry_id
+  q.period AS corrects_period, a.entry_id, x.cause,
+  CASE WHEN k.minor_units = 1 THEN CAST(x.amount_minor AS TEXT)
+    ELSE CASE WHEN x.amount_minor < 0 THEN '-' ELSE '' END || (abs(x.amount_minor) / k.minor_units) || '.'
+      || substr(CAST(k.minor_units + abs(x.amount_minor) - abs(x.amount_minor) / k.minor_units * k.minor_units AS TEXT), 2) END AS amount,
+  CAST(CASE k.minor_units WHEN 1 THEN 0 WHEN 1000 THEN 3 WHEN 10000 THEN 4 WHEN 100 THEN 2 END AS bigint) AS currency_digits
 FROM charge_corrections x
-JOIN adjustments a ON a.adjustment_id = x.adjustment_id
-JOIN rate_cards k ON k.card_key = x.card_key
+LEFT JOIN adjustments a ON a.adjustment_id = x.adjustment_id
+LEFT JOIN rate_cards k ON k.card_key = x.card_key
 JOIN periods p ON p.period_key = x.booked_period_key
 JOIN periods q ON q.period_key = x.corrects_period_key
 JOIN workspaces w ON w.workspace_key = p.workspace_key
 JOIN tenants t ON t.tenant_key = x.tenant_key AND t.workspace_key = w.workspace_key;
 
 CREATE VIEW finance_charges AS
-SELECT workspace_id, tenant_id, period, credits_used, charge_minor + correction_minor AS amount_minor, currency, rate_card,
-  charge_minor, correction_minor
+SELECT workspace_id, tenant_id, period, credits_used, amount_minor, currency, rate_card, charge_minor, correction_minor,
+  CASE WHEN minor_units = 1 THEN CAST(amount_minor AS TEXT)
+    ELSE CASE WHEN amount_minor < 0 THEN '-' ELSE '' END || (abs(amount_minor) / minor_units) || '.'
+      || substr(CAST(minor_units + abs(amount_minor) - abs(amount_minor) / minor_units * minor_units AS TEXT), 2) END AS amount,
+  CAST(CASE minor_units WHEN 1 THEN 0 WHEN 1000 THEN 3 WHEN 10000 THEN 4 WHEN 100 THEN 2 END AS bigint) AS currency_digits
 FROM (
-  SELECT w.workspace_id, t.tenant_id, p.period, c.credits_used, c.amount_minor AS charge_minor, k.currency,
-    k.name AS rate_card,
-    (SELECT CASE WHEN count(*) = count(x.amount_minor) THEN coalesce(sum(x.amount_minor), 0) END
-     FROM charge_corrections x JOIN rate_cards y ON y.card_key = x.card_key
-     WHERE x.booked_period_key = c.period_key AND x.tenant_key = c.tenant_key AND y.currency = k.currency)
-      AS correction_minor
-  FROM charges c
-  JOIN rate_cards k ON k.card_key = c.card_key
-  JOIN periods p ON p.period_key = c.period_key
+  SELECT workspace_id, tenant_id, period, credits_used, charge_minor + correction_minor AS amount_minor, currency, rate_card,
+    charge_minor, correction_minor, minor_units
+  FROM (
+    SELECT w.workspace_id, t.tenant_id, p.period, c.credits_used, c.amount_minor AS charge_minor, k.currency,
+      k.name AS rate_card, k.minor_units,
+      (SELECT CASE WHEN count(*) = count(x.amount_minor) THEN coalesce(sum(x.amount_minor), 0) END
+       FROM charge_corrections x JOIN rate_cards y ON y.card_key = x.card_key
+       WHERE x.booked_period_key = c.period_key AND x.tenant_key = c.tenant_key AND y.currency = k.currency)
+        AS correction_minor
+    FROM charges c
+    JOIN rate_cards k ON k.card_key = c.card_key
+    JOIN periods p ON p.period_key = c.period_key
+    JOIN workspaces w ON w.workspace_key = p.workspace_key
+    JOIN tenants t ON t.tenant_key = c.tenant_key AND t.workspace_key = w.workspace_key)
+  UNION ALL
+  SELECT w.workspace_id, t.tenant_id, p.period, 0 AS credits_used,
+    CASE WHEN count(*) = count(x.amount_minor) THEN sum(x.amount_minor) END AS amount_minor, k.currency,
+    max(k.name) AS rate_card, 0 AS charge_minor,
+    CASE WHEN count(*) = count(x.amount_minor) THEN sum(x.amount_minor) END AS correction_minor, max(k.minor_units) AS minor_units
+  FROM charge_corrections x
+  JOIN rate_cards k ON k.card_key = x.card_key
+  JOIN periods p ON p.period_key = x.booked_period_key
   JOIN workspaces w ON w.workspace_key = p.workspace_key
-  JOIN tenants t ON t.tenant_key = c.tenant_key AND t.workspace_key = w.workspace_key)
-UNION ALL
-SELECT w.workspace_id, t.tenant_id, p.period, 0 AS credits_used,
-  CASE WHEN count(*) = count(x.amount_minor) THEN sum(x.amount_minor) END AS amount_minor, k.currency,
-  max(k.name) AS rate_card, 0 AS charge_minor,
-  CASE WHEN count(*) = count(x.amount_minor) THEN sum(x.amount_minor) END AS correction_minor
-FROM charge_corrections x
-JOIN rate_cards k ON k.card_key = x.card_key
-JOIN periods p ON p.period_key = x.booked_period_key
-JOIN workspaces w ON w.workspace_key = p.workspace_key
-JOIN tenants t ON t.tenant_key = x.tenant_key AND t.workspace_key = w.workspace_key
-WHERE NOT EXISTS (SELECT 1 FROM charges c JOIN rate_cards y ON y.card_key = c.card_key
-  WHERE c.period_key = x.booked_period_key AND c.tenant_key = x.tenant_key AND y.currency = k.currency)
-GROUP BY x.booked_period_key, x.tenant_key, k.currency;
+  JOIN tenants t ON t.tenant_key = x.tenant_key AND t.workspace_key = w.workspace_key
+  WHERE NOT EXISTS (SELECT 1 FROM charges c JOIN rate_cards y ON y.card_key = c.card_key
+    WHERE c.period_key = x.booked_period_key AND c.tenant_key = x.tenant_key AND y.currency = k.currency)
+  GROUP BY x.booked_period_key, x.tenant_key, k.currency);
 
 CREATE VIEW finance_closes AS
 SELECT w.workspace_id, p.period, e.action, e.at, e.actor, e.note, e.forced, e.overridden, e.tenants, e.credits_used,

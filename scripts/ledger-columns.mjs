@@ -18,6 +18,9 @@ const PERIOD_STATE = '`open`, `settling` or `closed`, see "The states of a perio
 
 const TOO_LARGE = 'NULL when it does not fit into 64 bits.';
 
+const AMOUNT = 'The same as text, in the major unit: `12.50` of EUR, `1250` of JPY.';
+const DIGITS = 'Decimals of the minor unit: 2 for EUR, 0 for JPY.';
+
 /** Per view: what a row is, and each column in its order. */
 const VIEWS = {
   finance_usage: [
@@ -165,6 +168,8 @@ const VIEWS = {
       rate_card: 'The rate card. Of a closed period the one that it was closed with.',
       charge_minor: 'Of it, what the credits of the period cost.',
       correction_minor: 'Of it, corrections of earlier, closed periods that are booked here.',
+      amount: AMOUNT,
+      currency_digits: DIGITS,
     },
   ],
   finance_charge_lines: [
@@ -179,12 +184,16 @@ const VIEWS = {
       credits: 'Credits in the tier, or those that a correction adds. NULL for a discount and a minimum.',
       unit_credits: 'How many credits `unit_price` buys: 1, or those of a package. NULL when it is no usage.',
       unit_price: 'Exact decimal of the major unit, as text. NULL when it is no usage.',
-      amount_minor: `In the minor unit of the currency. ${TOO_LARGE}`,
-      currency: 'ISO 4217 code.',
+      amount_minor: 'In the minor unit of the currency. NULL when it cannot be priced.',
+      currency: 'ISO 4217 code. NULL, like the card and the amount, of a correction that no rate card prices.',
       rate_card: 'The rate card. Of a correction the one of the corrected period.',
       corrects_period: 'The closed period that a correction is about. NULL for all other lines.',
       entry_id:
         'The entry that brought a correction. NULL when a reopen took corrections back, and for all other lines.',
+      cause:
+        'Why a correction was booked: `usage`, `withdrawal`, `return`, `reopen` or `settlement`, see [finance.md](finance.md#what-a-period-costs). NULL for all other lines.',
+      amount: AMOUNT,
+      currency_digits: DIGITS,
     },
   ],
   finance_alerts: [

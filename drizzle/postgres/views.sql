@@ -34,11 +34,17 @@ JOIN ledgers l ON l.ledger_key = w.ledger_key
 WHERE (w.ledger_key, w.workspace_key) NOT IN (SELECT m.ledger_key, m.workspace_key FROM moved_workspaces m);
 --> statement-breakpoint
 CREATE OR REPLACE VIEW finance_charges AS
+SELECT ledger_id, workspace_id, tenant_id, period, credits_used, amount_minor, currency, rate_card, charge_minor, correction_minor,
+  CASE WHEN minor_units = 1 THEN CAST(amount_minor AS TEXT)
+    ELSE CASE WHEN amount_minor < 0 THEN '-' ELSE '' END || (abs(amount_minor) / minor_units) || '.'
+      || substr(CAST(minor_units + abs(amount_minor) - abs(amount_minor) / minor_units * minor_units AS TEXT), 2) END AS amount,
+  CAST(CASE minor_units WHEN 1 THEN 0 WHEN 1000 THEN 3 WHEN 10000 THEN 4 WHEN 100 THEN 2 END AS bigint) AS currency_digits
+FROM (
 SELECT ledger_id, workspace_id, tenant_id, period, credits_used, charge_minor + correction_minor AS amount_minor, currency,
-  rate_card, charge_minor, correction_minor
+  rate_card, charge_minor, correction_minor, minor_units
 FROM (
   SELECT g.ledger_id, w.workspace_id, t.tenant_id, p.period, c.credits_used, c.amount_minor AS charge_minor, k.currency,
-    k.name AS rate_card,
+    k.name AS rate_card, k.minor_units,
     (SELECT CASE WHEN count(*) = count(x.amount_minor) THEN coalesce(sum(x.amount_minor), 0)::bigint END
      FROM charge_corrections x JOIN rate_cards y ON y.ledger_key = x.ledger_key AND y.card_key = x.card_key
      WHERE x.ledger_key = c.ledger_key AND x.booked_period_key = c.period_key AND x.tenant_key = c.tenant_key
@@ -53,7 +59,8 @@ UNION ALL
 SELECT g.ledger_id, w.workspace_id, t.tenant_id, p.period, 0 AS credits_used,
   CASE WHEN count(*) = count(x.amount_minor) THEN sum(x.amount_minor)::bigint END AS amount_minor, k.currency,
   max(k.name) AS rate_card, 0 AS charge_minor,
-  CASE WHEN count(*) = count(x.amount_minor) THEN sum(x.amount_minor)::bigint END AS correction_minor
+  CASE WHEN count(*) = count(x.amount_minor) THEN sum(x.amount_minor)::bigint END AS correction_minor,
+  max(k.minor_units) AS minor_units
 FROM charge_corrections x
 JOIN ledgers g ON g.ledger_key = x.ledger_key
 JOIN rate_cards k ON k.ledger_key = x.ledger_key AND k.card_key = x.card_key
@@ -63,7 +70,7 @@ JOIN tenants t ON t.ledger_key = x.ledger_key AND t.tenant_key = x.tenant_key AN
 WHERE NOT EXISTS (SELECT 1 FROM charges c JOIN rate_cards y ON y.ledger_key = c.ledger_key AND y.card_key = c.card_key
   WHERE c.ledger_key = x.ledger_key AND c.period_key = x.booked_period_key AND c.tenant_key = x.tenant_key
     AND y.currency = k.currency)
-GROUP BY g.ledger_id, w.workspace_id, t.tenant_id, p.period, x.booked_period_key, x.tenant_key, k.currency;
+GROUP BY g.ledger_id, w.workspace_id, t.tenant_id, p.period, x.booked_period_key, x.tenant_key, k.currency) billed;
 --> statement-breakpoint
 CREATE OR REPLACE VIEW finance_daily AS
 SELECT l.ledger_id, w.workspace_id, t.tenant_id, p.period, substr(r.finished_at, 1, 10) AS day,

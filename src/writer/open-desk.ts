@@ -1,6 +1,7 @@
 import { type PackedError, packError } from '../core/crossing-errors.ts';
 import { createRedactor } from '../core/text/redact.ts';
 import { CheckpointLog, keyFileOf } from '../ledger/audit/anchor/checkpoint-log.ts';
+import { noteUnsettled } from '../ledger/journal/charges/settlement.ts';
 import type { Claimant } from '../ledger/journal/runs/claim-run.ts';
 import { closeForWriting, type LedgerConnection, openForWriting } from '../ledger/store/file/open.ts';
 import { ledgerErrorOf } from '../ledger/store/file/sqlite-errors.ts';
@@ -17,6 +18,7 @@ export function openDesk(start: WriterStart, claimant: Claimant = {}): { desk: D
     connection.pragma('temp_store = MEMORY');
     connection.pragma('journal_size_limit = 16777216');
     const migration = migrateLedger(connection, start.path, start.version, start.nowMs);
+    noteUnsettled(connection);
     const keyFile = start.checkpointKeyFile ?? keyFileOf(start.path);
     const checkpoints = new CheckpointLog(start.path, {
       ...{ keyFile, ledgerId: ledgerId(connection) },

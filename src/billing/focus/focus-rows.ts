@@ -18,15 +18,22 @@ export interface FocusNames {
 /** The values of one row, by column; null is an empty field. Decimals are text with a fraction. */
 export type FocusRow = Readonly<Record<FocusColumn, string | null>>;
 
-/** The rows of one tenant in one period: one a line. Columns that a version does not have are dropped by the writer. */
+/** The rows of one tenant in one period: one a line that has a price. Columns that a version does not have are dropped by the writer. */
 export function focusRows(billed: BilledPeriod, tenant: BilledTenant, names: FocusNames): FocusRow[] {
-  const firstUsage = tenant.lines.findIndex((line) => line.kind === 'usage');
-  return tenant.lines.map((line, index) => ({
+  const lines = tenant.lines.filter(isPriced);
+  const firstUsage = lines.findIndex((line) => line.kind === 'usage');
+  return lines.map((line, index) => ({
     ...common(billed, tenant, names),
     ...ofLine(billed.period, line),
     // Once a tenant, so that the column can be summed.
     x_RequestCount: index === firstUsage ? tenant.requestCount.toString() : null,
   }));
+}
+
+type PricedLine = BilledLine & { amountMinor: bigint; currency: string };
+
+export function isPriced(line: BilledLine): line is PricedLine {
+  return line.amountMinor !== null && line.currency !== null;
 }
 
 type CommonColumn =
@@ -74,7 +81,7 @@ function common(billed: BilledPeriod, tenant: BilledTenant, names: FocusNames): 
   };
 }
 
-function ofLine(period: Period, line: BilledLine): Omit<FocusRow, CommonColumn | 'x_RequestCount'> {
+function ofLine(period: Period, line: PricedLine): Omit<FocusRow, CommonColumn | 'x_RequestCount'> {
   const cost = withFraction(formatMinor(line.amountMinor, line.currency));
   const charged = line.correctsPeriod ?? period;
   const isUsage = line.kind === 'usage' || line.kind === 'correction';

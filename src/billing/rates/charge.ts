@@ -27,7 +27,7 @@ export interface Charge {
 
 /**
  * Prices a tenant's credits in one period: a usage line a tier, less the discount on their sum, topped up to the
- * minimum. There is always at least one line.
+ * minimum. Credits below 0 cost nothing, or are paid back without a minimum. There is always at least one line.
  */
 export type Pricer = (credits: bigint) => Charge;
 
@@ -36,6 +36,9 @@ export const NO_CHARGE: Charge = {
   lines: [{ kind: 'usage', tier: 1, credits: 0n, unitCredits: 1n, unitPrice: '0', amountMinor: 0n }],
   amountMinor: 0n,
 };
+
+/** Credits that cost nothing: included ones, and those below 0 that are not paid back. */
+const FREE = { kind: 'usage', tier: 0, unitCredits: 1n, unitPrice: '0', amountMinor: 0n } as const;
 
 const NO_USAGE = { tier: null, credits: null, unitCredits: null, unitPrice: null };
 
@@ -58,28 +61,44 @@ export function pricerOf(card: RateCard): Pricer {
   const included = BigInt(card.includedCredits);
   const addUsage = usagePricer(card.pricing, price);
   const discount = card.discountPercent === null ? null : parseDecimal(card.discountPercent);
-  const least = card.minimum === null ? null : parseDecimal(card.minimum);
-  const minimum = least === null ? 0n : divideRounded(least.digits * minorPerMajor, least.scale, rounding);
+  const given = parseDecimal(card.minimum ?? '0');
+  const minimum = divideRounded(given.digits * minorPerMajor, given.scale, rounding);
 
-  return (credits) => {
-    const free = credits < included ? credits : included;
-    const rest = credits - free;
-    const lines: ChargeLine[] = [];
-    if (included > 0n) {
-      lines.push({ kind: 'usage', tier: 0, credits: free, unitCredits: 1n, unitPrice: '0', amountMinor: 0n });
-    }
-    if (included === 0n || rest > 0n) addUsage(lines, rest);
+  const charge = (lines: ChargeLine[], least: bigint): Charge => {
     let amountMinor = 0n;
     for (const line of lines) amountMinor += line.amountMinor;
     const off = discount === null ? 0n : divideRounded(amountMinor * discount.digits, discount.scale * 100n, rounding);
     if (off > 0n) lines.push({ ...NO_USAGE, kind: 'discount', amountMinor: -off });
     amountMinor -= off;
-    if (minimum > amountMinor) {
-      lines.push({ ...NO_USAGE, kind: 'minimum', amountMinor: minimum - amountMinor });
-      amountMinor = minimum;
+    if (least > amountMinor) {
+      lines.push({ ...NO_USAGE, kind: 'minimum', amountMinor: least - amountMinor });
+      amountMinor = least;
     }
     return { lines, amountMinor };
   };
+
+  return (credits) => {
+    const least = card.minimumNeedsUsage && credits <= 0n ? 0n : minimum;
+    if (credits < 0n && !card.creditNegative) return charge([{ ...FREE, credits }], least);
+    const lines: ChargeLine[] = [];
+    if (credits < 0n) {
+      addUsage(lines, -credits);
+      return negative(charge(lines, 0n));
+    }
+    const free = credits < included ? credits : included;
+    const rest = credits - free;
+    if (included > 0n) lines.push({ ...FREE, credits: free });
+    if (included === 0n || rest > 0n) addUsage(lines, rest);
+    return charge(lines, least);
+  };
+}
+
+/** The same the other way round: paid back. */
+function negative({ lines, amountMinor }: Charge): Charge {
+  const turned = lines.map((line) => {
+    return { ...line, credits: line.credits === null ? null : -line.credits, amountMinor: -line.amountMinor };
+  });
+  return { lines: turned, amountMinor: -amountMinor };
 }
 
 function usagePricer(

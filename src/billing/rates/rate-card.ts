@@ -32,9 +32,13 @@ export interface RateCard {
   priority: number;
   currency: string;
   includedCredits: number;
+  /** True: credits below 0 are paid back at these prices; else they are priced as 0. */
+  creditNegative: boolean;
   pricing: Pricing;
   /** What a tenant with a record in the period pays at least; null: nothing. */
   minimum: string | null;
+  /** True: who has used no credits pays no minimum. */
+  minimumNeedsUsage: boolean;
   /** Off the usage, from 0 to 100; null: none. */
   discountPercent: string | null;
   rounding: Rounding;
@@ -51,8 +55,10 @@ export function resolveRateCard(card: RateCardText): RateCard {
     priority: card.priority ?? 0,
     currency: card.currency,
     includedCredits: card.included_credits ?? 0,
+    creditNegative: card.credit_negative ?? false,
     pricing: pricingOf(card),
     minimum: card.minimum ?? null,
+    minimumNeedsUsage: card.minimum_needs_usage ?? false,
     discountPercent: card.discount_percent ?? null,
     rounding: card.rounding ?? 'half_even',
   };

@@ -50,7 +50,7 @@ function judge({ ledger, service, invoice }: Sides, wasAsked: boolean, tolerance
   if (invoice === null && isBillable) return 'missing';
   if (wasAsked && (service?.credits ?? 0n) !== (ledger.credits ?? 0n)) return 'different';
   if (invoice === null) return 'matched';
-  if (invoice.credits !== null && invoice.credits !== ledger.credits) return 'different';
+  if (invoice.credits !== null && ledger.credits !== null && invoice.credits !== ledger.credits) return 'different';
   const off = invoice.amountMinor === null ? 0n : invoice.amountMinor - (ledger.amountMinor ?? 0n);
   return (off < 0n ? -off : off) > toleranceMinor ? 'different' : 'matched';
 }

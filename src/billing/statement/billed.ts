@@ -13,9 +13,11 @@ export interface BilledLine {
   unitCredits: bigint | null;
   /** Exact decimal of the currency's major unit; null when it is no usage. */
   unitPrice: string | null;
-  amountMinor: bigint;
-  currency: string;
-  rateCard: string;
+  /** Null: a correction that cannot be priced. */
+  amountMinor: bigint | null;
+  /** Null, like the card: no card prices the correction. */
+  currency: string | null;
+  rateCard: string | null;
   /** The closed period that a correction is about; else null. */
   correctsPeriod: Period | null;
   /** The entry that brought a correction; null when a reopen took corrections back, and for all other lines. */

@@ -88,10 +88,12 @@ export function statementDocument(input: StatementInput) {
 
 export type StatementDocument = ReturnType<typeof statementDocument>;
 
-/** Sums by currency, in the order of their codes. */
+/** Sums by currency, in the order of their codes; what cannot be priced is in none. */
 export function totalsOf(lines: readonly BilledLine[]) {
   const sums = new Map<string, bigint>();
-  for (const { currency, amountMinor } of lines) sums.set(currency, (sums.get(currency) ?? 0n) + amountMinor);
+  for (const { currency, amountMinor } of lines) {
+    if (currency !== null && amountMinor !== null) sums.set(currency, (sums.get(currency) ?? 0n) + amountMinor);
+  }
   return [...sums]
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([currency, sum]) => ({ currency, amount_minor: sum, amount: formatMinor(sum, currency) }));
@@ -105,10 +107,14 @@ function lineOf(line: BilledLine) {
     unit_credits: line.unitCredits,
     unit_price: line.unitPrice,
     amount_minor: line.amountMinor,
-    amount: formatMinor(line.amountMinor, line.currency),
+    amount: amountOf(line),
     currency: line.currency,
     rate_card: line.rateCard,
     corrects_period: line.correctsPeriod,
     entry_id: line.entryId,
   };
+}
+
+function amountOf({ amountMinor, currency }: BilledLine): string | null {
+  return amountMinor === null || currency === null ? null : formatMinor(amountMinor, currency);
 }

@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import type { RateCardText } from '../../billing/rates/rate-card-schema.ts';
 import { UsageError } from '../../core/errors.ts';
+import { formatMinor } from '../../core/money.ts';
 import { parsePeriod } from '../../core/period.ts';
 import { inertText } from '../../core/text/inert-text.ts';
 import {
@@ -10,6 +11,8 @@ import {
   type StoredCard,
 } from '../../ledger/journal/charges/card-store.ts';
 import { refuseUnclear } from '../../ledger/journal/charges/set-cards.ts';
+import { readUnsettled, type Unsettled } from '../../ledger/journal/charges/settlement.ts';
+import { formatDecimal } from '../../reports/formats/format.ts';
 import { renderTable, type TableColumn } from '../../reports/formats/table.ts';
 import type { Context } from '../../wiring/context.ts';
 import { type CliContext, examples, reportingCommand } from '../shared/cli-context.ts';
@@ -22,6 +25,7 @@ export function ratesCommand(cli: CliContext): Command {
     .addCommand(listCommand(cli))
     .addCommand(checkCommand(cli))
     .addCommand(clearCommand(cli))
+    .addCommand(settleCommand(cli))
     .addHelpText('after', examples('usage-ledger rates apply rates-2026.yml', 'usage-ledger rates list'));
 }
 
@@ -170,6 +174,47 @@ function checkCommand(cli: CliContext): Command {
         const cards = givenCards(cli, context, file);
         refuseUnclear(cards);
         putComparison(cli, comparisonWith(context, cards, { onlyOpen: false }));
+        const unsettled = readUnsettled(context.reader().connection).length;
+        if (unsettled > 0)
+          cli.note(`${unsettled} charges of an older version differ from what is owed: \`usage-ledger rates settle\``);
       }),
     );
 }
+
+function settleCommand(cli: CliContext): Command {
+  return reportingCommand('settle')
+    .description('Show what an older version has charged otherwise than it is owed; book it with --yes.')
+    .option(...YES_OPTION)
+    .addHelpText('after', examples('usage-ledger rates settle', 'usage-ledger rates settle --yes'))
+    .action(({ yes = false }: { yes?: boolean }) =>
+      cli.withContext(async (context) => {
+        const { connection } = context.reader();
+        const unsettled = readUnsettled(connection);
+        if (yes && unsettled.length > 0) {
+          const writer = await context.writer();
+          await writer.call('settleCharges', { nowMs: context.clock.now() });
+        }
+        const rows = unsettled.map(unsettledRow);
+        if (cli.json) cli.printJson({ booked: yes && rows.length > 0, rows });
+        else if (rows.length === 0) cli.print('everything is charged as it is owed');
+        else {
+          cli.print(renderTable(rows, UNSETTLED_COLUMNS, cli.tableOptions));
+          if (yes) cli.print('\nbooked, each in the first month that is not closed');
+          else cli.note('nothing is booked yet: --yes does it');
+        }
+      }),
+    );
+}
+
+export function unsettledRow({ workspaceId, tenantId, period, credits, amountMinor, currency }: Unsettled) {
+  const place = { workspace_id: workspaceId, tenant_id: tenantId, period };
+  return { ...place, credits, amount: formatMinor(amountMinor, currency), currency };
+}
+
+const UNSETTLED_COLUMNS: TableColumn<ReturnType<typeof unsettledRow>>[] = [
+  { key: 'workspace_id', header: 'Workspace' },
+  { key: 'tenant_id', header: 'Tenant' },
+  { key: 'period', header: 'Period' },
+  { key: 'amount', header: 'To book', align: 'right', format: formatDecimal },
+  { key: 'currency', header: '' },
+];

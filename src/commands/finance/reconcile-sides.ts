@@ -1,26 +1,84 @@
-import type { SideFigures } from '../../billing/reconcile/reconcile.ts';
+import { amountReader, type DecimalMark } from '../../billing/reconcile/read-amount.ts';
+import { type ReconciledTenant, reconcile, type SideFigures } from '../../billing/reconcile/reconcile.ts';
 import type { StatementDocument } from '../../billing/statement/document.ts';
 import { AppError, UsageError } from '../../core/errors.ts';
-import { parseMinor } from '../../core/money.ts';
+import { isCurrency } from '../../core/money.ts';
 import type { Period } from '../../core/period.ts';
 import type { Context } from '../../wiring/context.ts';
-import type { CsvRecord } from '../shared/csv-file.ts';
+import type { CsvRow } from '../shared/csv-file.ts';
 
 /** The file's columns. */
 export interface MappedColumns {
+  /** Holds ids of tenants, or what the ledger has as their references. */
   tenantColumn: string;
   creditsColumn?: string;
   amountColumn?: string;
+  currencyColumn?: string;
+  decimal?: DecimalMark;
 }
 
-/** What each tenant was charged, by the ledger. */
-export function ledgerSide({ tenants }: StatementDocument, currency: string | null): Map<string, SideFigures> {
-  return new Map(
-    tenants.map(({ tenant_id, credits_used, totals }) => {
-      const total = totals.find((candidate) => candidate.currency === currency);
-      return [tenant_id, { credits: credits_used, amountMinor: total?.amount_minor ?? null }];
+/** A line of the invoices about a tenant. */
+export interface InvoiceLine {
+  tenantId: string;
+  credits: bigint | null;
+  amountMinor: bigint | null;
+  currency: string | null;
+}
+
+/** A tenant's figures in one currency; null: amounts are not compared. */
+export type ReconciledRow = ReconciledTenant & { currency: string | null };
+
+/**
+ * Sets ledger, service and invoices side by side, each of the currencies by itself: what a tenant used counts beside the
+ * amount of its own charge, and beside none of another currency.
+ */
+export function reconcileByCurrency(
+  statement: StatementDocument,
+  service: ReadonlyMap<string, SideFigures> | null,
+  invoices: readonly InvoiceLine[],
+  {
+    currencies,
+    toleranceOf,
+  }: { currencies: readonly (string | null)[]; toleranceOf: (currency: string | null) => bigint },
+): ReconciledRow[] {
+  const [first = null] = currencies;
+  const homes = new Map(
+    statement.tenants.map(({ tenant_id, lines, totals }) => {
+      const own = lines.find(({ kind }) => kind !== 'correction')?.currency ?? totals[0]?.currency ?? null;
+      return [tenant_id, first === null ? null : (own ?? first)];
     }),
   );
+  const homeOf = (tenantId: string): string | null => (homes.has(tenantId) ? (homes.get(tenantId) ?? null) : first);
+  const rows = currencies.flatMap((currency) => {
+    const ledger = new Map<string, SideFigures>();
+    for (const { tenant_id, credits_used, totals } of statement.tenants) {
+      const amountMinor = totals.find((total) => total.currency === currency)?.amount_minor ?? null;
+      const isHome = homeOf(tenant_id) === currency;
+      if (isHome || amountMinor !== null) ledger.set(tenant_id, { credits: isHome ? credits_used : null, amountMinor });
+    }
+    const own = service === null ? null : [...service].filter(([tenantId]) => homeOf(tenantId) === currency);
+    const found = reconcile({
+      ledger,
+      service: own === null ? null : new Map(own),
+      invoice: sumOf(invoices.filter((line) => line.currency === currency)),
+      toleranceMinor: toleranceOf(currency),
+    });
+    return found.map((tenant) => ({ ...tenant, currency }));
+  });
+  return rows.sort((a, b) => (a.tenantId < b.tenantId ? -1 : a.tenantId > b.tenantId ? 1 : 0));
+}
+
+/** An invoice may have several lines of one tenant. */
+function sumOf(lines: readonly InvoiceLine[]): Map<string, SideFigures> {
+  const sides = new Map<string, SideFigures>();
+  for (const { tenantId, credits, amountMinor } of lines) {
+    const before = sides.get(tenantId);
+    sides.set(tenantId, {
+      credits: credits === null ? null : credits + (before?.credits ?? 0n),
+      amountMinor: amountMinor === null ? null : amountMinor + (before?.amountMinor ?? 0n),
+    });
+  }
+  return sides;
 }
 
 /** What the service says now. */
@@ -44,35 +102,56 @@ export async function serviceSide(
   }
 }
 
-/** What the file says, by the columns that it is mapped by. */
-export function invoiceSide(
-  records: readonly CsvRecord[],
-  { tenantColumn, creditsColumn, amountColumn }: MappedColumns,
-  currency: string | null,
-): Map<string, SideFigures> {
-  const sides = new Map<string, SideFigures>();
-  records.forEach((record, index) => {
-    const tenantId = record[tenantColumn] ?? '';
+/**
+ * What the file says, by the columns that it is mapped by; `currency` is that of a file without a column of it.
+ *
+ * @throws UsageError with the line and the column of what cannot be read.
+ */
+export function readInvoices(
+  rows: readonly CsvRow[],
+  columns: MappedColumns,
+  { statement, currency: only }: { statement: StatementDocument; currency: string | null },
+): InvoiceLine[] {
+  const { tenantColumn, creditsColumn, amountColumn, currencyColumn, decimal } = columns;
+  const tenantOf = tenantsByReference(statement);
+  const texts = amountColumn === undefined ? [] : rows.map(({ record }) => record[amountColumn] ?? '');
+  const toMinor = amountReader(texts, decimal);
+  return rows.map(({ line, record }) => {
+    const refuse = (column: string, why: string, hint: string): never => {
+      throw new UsageError(`line ${line}, column ${column}: ${JSON.stringify(record[column])} ${why}`, hint);
+    };
+    const tenantId = tenantOf(record[tenantColumn] ?? '');
+    if (tenantId === null) return refuse(tenantColumn, 'is the reference of several tenants', 'give their ids');
     const credits = creditsColumn === undefined ? null : parseCredits(record[creditsColumn] ?? '');
-    const amount =
-      amountColumn === undefined || currency === null ? null : parseMinor(record[amountColumn] ?? '', currency);
-    const bad = (creditsColumn !== undefined && credits === null) || (amountColumn !== undefined && amount === null);
-    if (bad) {
-      throw new UsageError(
-        `record ${index + 1} of the file has a figure that is none`,
-        'write credits as whole numbers and amounts as plain decimals such as 1234.50, no finer than the currency',
-      );
+    if (creditsColumn !== undefined && credits === null) {
+      refuse(creditsColumn, 'is no whole number of credits', 'write credits such as 1234');
     }
-    // An invoice may have several lines of one tenant.
-    const before = sides.get(tenantId);
-    sides.set(tenantId, {
-      credits: credits === null ? null : credits + (before?.credits ?? 0n),
-      amountMinor: amount === null ? null : amount + (before?.amountMinor ?? 0n),
-    });
+    const named = currencyColumn === undefined ? only : (record[currencyColumn] ?? '').trim().toUpperCase();
+    if (amountColumn === undefined || named === null) return { tenantId, credits, amountMinor: null, currency: null };
+    if (!isCurrency(named))
+      return refuse(currencyColumn ?? '', 'is not a currency of ISO 4217', 'write it such as EUR');
+    const amountMinor = toMinor(record[amountColumn] ?? '', named);
+    if (amountMinor === null) {
+      const hint = 'write amounts such as 1234.50, no finer than the currency, or say --decimal point or comma';
+      refuse(amountColumn, 'is no amount, or can be read in two ways', hint);
+    }
+    return { tenantId, credits, amountMinor, currency: named };
   });
-  return sides;
+}
+
+/** Gives the tenant of an id or of a reference; what is neither stays as it is, and null stands for several. */
+function tenantsByReference({ tenants }: StatementDocument): (text: string) => string | null {
+  const ids = new Set(tenants.map(({ tenant_id }) => tenant_id));
+  const byReference = Map.groupBy(tenants, ({ external_ref }) => external_ref);
+  return (text) => {
+    if (ids.has(text)) return text;
+    const [found, another] = byReference.get(text) ?? [];
+    return another === undefined ? (found?.tenant_id ?? text) : null;
+  };
 }
 
 function parseCredits(text: string): bigint | null {
-  return /^-?\d{1,19}$/.test(text.trim()) ? BigInt(text.trim()) : null;
+  const tight = text.replaceAll(/[\s\u00a0\u202f'’]/g, '');
+  const grouped = /^-?\d{1,3}(?:([.,])\d{3}(?:\1\d{3})*)$/.test(tight) ? tight.replaceAll(/[.,]/g, '') : tight;
+  return /^-?\d{1,19}$/.test(grouped) ? BigInt(grouped) : null;
 }

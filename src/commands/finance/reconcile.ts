@@ -3,7 +3,8 @@ import { resolve } from 'node:path';
 import { type Command, Option } from 'commander';
 import { parse, stringify } from 'yaml';
 import { z } from 'zod';
-import { type ReconciledTenant, reconcile, type SideFigures } from '../../billing/reconcile/reconcile.ts';
+import type { DecimalMark } from '../../billing/reconcile/read-amount.ts';
+import type { SideFigures } from '../../billing/reconcile/reconcile.ts';
 import type { StatementDocument } from '../../billing/statement/document.ts';
 import { AppError, UsageError } from '../../core/errors.ts';
 import { formatMinor, isCurrency, parseMinor } from '../../core/money.ts';
@@ -21,7 +22,14 @@ import { type CliContext, EXIT, examples, reportingCommand } from '../shared/cli
 import { readCsvFile } from '../shared/csv-file.ts';
 import { withStopSignal } from '../shared/stop-signal.ts';
 import { noteOtherRates } from './rates.ts';
-import { invoiceSide, ledgerSide, type MappedColumns, serviceSide } from './reconcile-sides.ts';
+import {
+  type InvoiceLine,
+  type MappedColumns,
+  type ReconciledRow,
+  readInvoices,
+  reconcileByCurrency,
+  serviceSide,
+} from './reconcile-sides.ts';
 import { addSheetOptions, chosenFormat, putSheet, putTable, putText, type SheetOptions } from './sheet-output.ts';
 
 interface ReconcileOptions extends SheetOptions, MappedColumns {
@@ -37,19 +45,29 @@ interface ReconcileOptions extends SheetOptions, MappedColumns {
 }
 
 const FORMATS = ['table', ...SHEET_FORMATS] as const;
+const DECIMALS = ['point', 'comma'] as const satisfies readonly DecimalMark[];
 
 export function reconcileCommand(cli: CliContext): Command {
   const command = reportingCommand('reconcile')
     .argument('<file>', 'the invoice export, a CSV file with a line of headers')
     .requiredOption('--period <period>', 'the period, YYYY-MM')
     .option('--workspace <id>', 'the workspace (needed when there are several)')
-    .option('--tenant-column <name>', "the file's column with the tenant's id", 'tenant_id')
+    .option('--tenant-column <name>', "the file's column with the tenant's id or external reference", 'tenant_id')
     .option('--credits-column <name>', "the file's column with the credits")
     .option('--amount-column <name>', "the file's column with the amount, such as 12.50")
-    .option('--currency <code>', 'the currency of the amounts (needed when the period has several)')
+    .option('--currency-column <name>', "the file's column with the currency, where there are several")
+    .option('--currency <code>', 'the currency of the amounts; tenants of another one are left out')
+    .addOption(
+      new Option('--decimal <mark>', 'the mark before the decimals, where the amounts do not show it').choices(
+        DECIMALS,
+      ),
+    )
     .option('--tolerance <amount>', 'by how much an amount may be off', '0')
     .option('--no-service', 'do not ask the service')
-    .option('--mapping <file>', 'YAML with tenant_column, credits_column, amount_column, currency and tolerance')
+    .option(
+      '--mapping <file>',
+      'YAML with tenant_column, credits_column, amount_column, currency_column, currency, decimal and tolerance',
+    )
     .option('--save-mapping <file>', 'write how the columns were mapped into this file, for --mapping')
     .addOption(new Option('--format <format>', 'form of the answer (default: table)').choices(FORMATS));
   return addSheetOptions(command)
@@ -70,6 +88,8 @@ const MAPPED = {
   tenant_column: 'tenantColumn',
   credits_column: 'creditsColumn',
   amount_column: 'amountColumn',
+  currency_column: 'currencyColumn',
+  decimal: 'decimal',
   currency: 'currency',
   tolerance: 'tolerance',
 } as const;
@@ -78,6 +98,8 @@ const mappingSchema = z.strictObject({
   tenant_column: z.string().min(1).optional(),
   credits_column: z.string().min(1).optional(),
   amount_column: z.string().min(1).optional(),
+  currency_column: z.string().min(1).optional(),
+  decimal: z.enum(DECIMALS).optional(),
   currency: z.string().optional(),
   tolerance: z.string().optional(),
 });
@@ -91,12 +113,10 @@ function withMapping(cli: CliContext, command: Command, options: ReconcileOption
     const faults = parsed.error.issues.map(({ path, message }) => [...path, message].join(': '));
     throw new UsageError(`${file} is no mapping: ${faults.join('; ')}`, `it may say ${Object.keys(MAPPED).join(', ')}`);
   }
-  const merged = { ...options };
-  for (const [key, value] of Object.entries(parsed.data) as [keyof typeof MAPPED, string | undefined][]) {
-    const option = MAPPED[key];
-    if (value !== undefined && command.getOptionValueSource(option) !== 'cli') merged[option] = value;
-  }
-  return merged;
+  const saved = Object.entries(parsed.data)
+    .map(([key, value]) => [MAPPED[key as keyof typeof MAPPED], value] as const)
+    .filter(([option]) => command.getOptionValueSource(option) !== 'cli');
+  return { ...options, ...Object.fromEntries(saved) };
 }
 
 /** What `--mapping` reads again; settings that were not given are left out. */
@@ -121,14 +141,17 @@ async function compare(
   options: ReconcileOptions,
   signal: AbortSignal,
 ): Promise<void> {
-  const { creditsColumn, amountColumn } = options;
+  const { creditsColumn, amountColumn, currencyColumn } = options;
   if (creditsColumn === undefined && amountColumn === undefined) {
     throw new UsageError('there is nothing to compare', 'name --credits-column, --amount-column or both');
   }
   const period = parsePeriod(options.period, '--period');
   const workspace = chooseWorkspace(context.config, options.workspace);
-  const columns = [options.tenantColumn, creditsColumn, amountColumn].filter((name) => name !== undefined);
-  const records = readCsvFile(resolve(cli.io.cwd, file), columns);
+  const columns = [options.tenantColumn, creditsColumn, amountColumn, currencyColumn];
+  const invoiceRows = readCsvFile(
+    resolve(cli.io.cwd, file),
+    columns.filter((name) => name !== undefined),
+  );
   if (options.saveMapping !== undefined) {
     await writeTextFile(resolve(cli.io.cwd, options.saveMapping), [stringify(mappingOf(options))]);
   }
@@ -141,63 +164,82 @@ async function compare(
       hint: '`usage-ledger status` says what the ledger covers',
     });
   }
-  const currency = currencyOf(statement, options);
-  const toleranceMinor = currency === null ? 0n : parseMinor(options.tolerance, currency);
-  if (toleranceMinor === null) throw new UsageError('--tolerance is no amount', 'give one such as 0.05');
-  const tenants = reconcile({
-    ledger: ledgerSide(statement, currency),
-    service: options.service ? await serviceSide(context, workspace.id, period, signal) : null,
-    invoice: invoiceSide(records, options, currency),
-    toleranceMinor,
-  });
+  const only = currencyOf(statement, options);
+  const invoices = readInvoices(invoiceRows, options, { statement, currency: only });
+  const currencies = currenciesOf(statement, invoices, { only, options });
+  const tenants = reconcileByCurrency(
+    statement,
+    options.service ? await serviceSide(context, workspace.id, period, signal) : null,
+    invoices,
+    { currencies, toleranceOf: (currency) => toleranceIn(currency, options.tolerance) },
+  );
   const differing = tenants.filter(({ status }) => status !== 'matched');
   if (differing.length > 0) cli.exitCode = EXIT.fault;
   const format = chosenFormat(options, 'table');
   const names = tenantNames(connection, { workspaceId: workspace.id });
   const rows = (format === 'table' ? differing : tenants).map((tenant) => ({
-    ...rowOf(tenant, currency),
+    ...rowOf(tenant),
     display_name: names(workspace.id, tenant.tenantId),
   }));
-  const totals = totalsOf(tenants, currency);
+  const totals = totalsOf(tenants, currencies);
   if (format === 'json') {
+    const currency = currencies.length === 1 ? currencies[0] : null;
     const document = { workspace_id: workspace.id, period, state: statement.state, currency, totals, rows };
     await putText(cli, renderJson(document), options);
   } else if (format !== 'table') {
     await putSheet(cli, sheetOf(`reconcile ${period}`, SHEET_COLUMNS, rows), { format, options });
-  } else await putTables(cli, options, { rows, totals, currency });
+  } else await putTables(cli, options, { rows, totals });
 }
 
 interface Comparison {
   rows: readonly ReconcileRow[];
   totals: ReturnType<typeof totalsOf>;
-  currency: string | null;
 }
 
-async function putTables(cli: CliContext, options: ReconcileOptions, { rows, totals, currency }: Comparison) {
+async function putTables(cli: CliContext, options: ReconcileOptions, { rows, totals }: Comparison) {
   if (options.out !== undefined) await putTable(cli, '', options);
   if (rows.length > 0) cli.print(`${renderTable(rows, COLUMNS, cli.tableOptions)}\n`);
   for (const [status, count] of Object.entries(totals.tenants)) cli.print(`${count} ${status}`);
-  if (currency !== null)
-    cli.print(
-      `ledger ${amountWords(totals.ledger_amount)} ${currency}, invoice ${amountWords(totals.invoice_amount)} ${currency}`,
-    );
+  for (const { currency, ledger, invoice } of totals.amounts) {
+    cli.print(`ledger ${formatDecimal(ledger)} ${currency}, invoice ${formatDecimal(invoice)} ${currency}`);
+  }
 }
 
 function amountWords(amount: string | null): string {
   return amount === null ? '' : formatDecimal(amount);
 }
 
-/** Null: the period has no amounts. */
-function currencyOf({ totals }: StatementDocument, { currency, amountColumn }: ReconcileOptions): string | null {
-  if (amountColumn === undefined) return null;
-  if (currency !== undefined) {
-    if (isCurrency(currency)) return currency;
+/** The currency of a file that has no column of it; null: it has one, or no amounts. */
+function currencyOf({ totals }: StatementDocument, options: ReconcileOptions): string | null {
+  const { currency, amountColumn, currencyColumn } = options;
+  if (currency !== undefined && !isCurrency(currency)) {
     throw new UsageError(`--currency ${JSON.stringify(currency)} is not one of ISO 4217`, 'write it such as EUR');
   }
+  if (amountColumn === undefined || currencyColumn !== undefined) return null;
+  if (currency !== undefined) return currency;
   const [only, ...others] = totals.map((total) => total.currency);
   if (only === undefined) throw new UsageError('the period has no amounts', 'put rate cards into force first');
   if (others.length === 0) return only;
-  throw new UsageError('--currency is needed: the period has several', `use one of ${[only, ...others].join(', ')}`);
+  const hint = `name the --currency-column, or one of ${[only, ...others].join(', ')} by --currency`;
+  throw new UsageError('--currency is needed: the period has several', hint);
+}
+
+/** Null alone: amounts are not compared. */
+function currenciesOf(
+  { totals }: StatementDocument,
+  invoices: readonly InvoiceLine[],
+  { only, options }: { only: string | null; options: ReconcileOptions },
+): (string | null)[] {
+  if (only !== null || options.amountColumn === undefined) return [only];
+  if (options.currency !== undefined) return [options.currency];
+  const all = [...totals.map(({ currency }) => currency), ...invoices.flatMap(({ currency }) => currency ?? [])];
+  return [...new Set(all)];
+}
+
+function toleranceIn(currency: string | null, tolerance: string): bigint {
+  const minor = currency === null ? 0n : parseMinor(tolerance, currency);
+  if (minor === null) throw new UsageError('--tolerance is no amount', 'give one such as 0.05');
+  return minor;
 }
 
 type ReconcileRow = ReturnType<typeof rowOf> & { display_name: string | null };
@@ -211,9 +253,10 @@ const SHEET_COLUMNS = [
   { name: 'invoice_credits', kind: 'integer' },
   { name: 'ledger_amount', kind: 'decimal' },
   { name: 'invoice_amount', kind: 'decimal' },
+  { name: 'currency', kind: 'text' },
 ] as const;
 
-function rowOf({ tenantId, status, ledger, service, invoice }: ReconciledTenant, currency: string | null) {
+function rowOf({ tenantId, status, ledger, service, invoice, currency }: ReconciledRow) {
   return {
     tenant_id: tenantId,
     status,
@@ -222,6 +265,7 @@ function rowOf({ tenantId, status, ledger, service, invoice }: ReconciledTenant,
     invoice_credits: invoice?.credits ?? null,
     ledger_amount: amountOf(ledger, currency),
     invoice_amount: amountOf(invoice, currency),
+    currency,
   };
 }
 
@@ -237,17 +281,23 @@ const COLUMNS: TableColumn<ReconcileRow>[] = [
   { key: 'invoice_credits', header: 'Invoice', align: 'right' },
   { key: 'ledger_amount', header: 'Ledger amount', align: 'right', format: amountWords },
   { key: 'invoice_amount', header: 'Invoice amount', align: 'right', format: amountWords },
+  { key: 'currency', header: '' },
 ];
 
-function totalsOf(tenants: readonly ReconciledTenant[], currency: string | null) {
+function totalsOf(tenants: readonly ReconciledRow[], currencies: readonly (string | null)[]) {
   const counts = { matched: 0, missing: 0, extra: 0, different: 0 };
-  let ledger = 0n;
-  let invoice = 0n;
-  for (const tenant of tenants) {
-    counts[tenant.status] += 1;
-    ledger += tenant.ledger?.amountMinor ?? 0n;
-    invoice += tenant.invoice?.amountMinor ?? 0n;
-  }
-  const amount = (minor: bigint): string | null => (currency === null ? null : formatMinor(minor, currency));
-  return { tenants: counts, ledger_amount: amount(ledger), invoice_amount: amount(invoice) };
+  for (const { status } of tenants) counts[status] += 1;
+  const amounts = currencies.flatMap((currency) => {
+    if (currency === null) return [];
+    const own = tenants.filter((tenant) => tenant.currency === currency);
+    const sum = (side: 'ledger' | 'invoice'): string =>
+      formatMinor(
+        own.reduce((total, tenant) => total + (tenant[side]?.amountMinor ?? 0n), 0n),
+        currency,
+      );
+    return [{ currency, ledger: sum('ledger'), invoice: sum('invoice') }];
+  });
+  const only = amounts.length === 1 ? amounts[0] : undefined;
+  const { ledger: ledger_amount = null, invoice: invoice_amount = null } = only ?? {};
+  return { tenants: counts, ledger_amount, invoice_amount, amounts };
 }

@@ -40,10 +40,10 @@ function importCommand(cli: CliContext): Command {
 }
 
 function readNames(file: string): TenantName[] {
-  const records = readCsvFile(file, ['tenant_id']);
+  const rows = readCsvFile(file, ['tenant_id']);
   const seen = new Set<string>();
-  return records.map(({ tenant_id = '', display_name, external_ref, ...labels }, index) => {
-    const where = `${file}, record ${index + 1}`;
+  return rows.map(({ line, record: { tenant_id = '', display_name, external_ref, ...labels } }) => {
+    const where = `${file}, line ${line}`;
     if (tenant_id === '') throw new UsageError(`${where}: tenant_id is empty`, 'give the id of a tenant');
     if (seen.has(tenant_id))
       throw new UsageError(`${where}: ${JSON.stringify(tenant_id)} stands twice`, 'give it once');

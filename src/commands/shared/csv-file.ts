@@ -5,25 +5,69 @@ import { UsageError } from '../../core/errors.ts';
 /** One line of a CSV file, by the names in its first line. */
 export type CsvRecord = Readonly<Record<string, string>>;
 
+export interface CsvRow {
+  /** Of the file, from 1: the last one of the record. */
+  line: number;
+  record: CsvRecord;
+}
+
 /**
- * Reads a CSV file with a line of headers: UTF-8, with or without a mark, comma or semicolon, whichever the first line has.
+ * Reads a CSV file with a line of headers, as spreadsheets write them: UTF-8 or UTF-16 with or without a mark, else Windows-1252,
+ * with commas, semicolons or tabs, whichever the first line has most of.
  *
  * @throws UsageError when it cannot be read, is no CSV, or lacks one of these columns.
  */
-export function readCsvFile(file: string, columns: readonly string[]): CsvRecord[] {
-  let records: CsvRecord[];
+export function readCsvFile(file: string, columns: readonly string[]): CsvRow[] {
+  const text = readText(file);
+  let rows: CsvRow[];
   try {
-    const text = readFileSync(file, 'utf8');
     const head = /^[^\r\n]*/.exec(text)?.[0] ?? '';
-    const delimiter = head.split(';').length > head.split(',').length ? ';' : ',';
-    records = parse(text, { bom: true, columns: true, delimiter, skip_empty_lines: true, trim: false }) as CsvRecord[];
+    const [delimiter = ','] = [',', ';', '\t'].sort((a, b) => head.split(b).length - head.split(a).length);
+    const options = {
+      columns: true,
+      delimiter,
+      skip_empty_lines: true,
+      trim: false,
+      info: true,
+    } as const;
+    const parsed = parse(text, options) as unknown as { record: CsvRecord; info: { lines: number } }[];
+    rows = parsed.map(({ record, info }) => ({ line: info.lines, record }));
+  } catch (error) {
+    const { message } = error as Error;
+    throw new UsageError(`${file}: ${message}`, 'give a CSV file whose first line names its columns');
+  }
+  const [first] = rows;
+  const missing = columns.filter((column) => first !== undefined && first.record[column] === undefined);
+  if (missing.length === 0) return rows;
+  const found = Object.keys(first?.record ?? {}).join(', ');
+  throw new UsageError(`${file} has no column ${missing.join(', ')}`, `its first line names ${found}`);
+}
+
+/** No byte becomes a question mark: it is read as what it can be, or the file is refused. */
+function readText(file: string): string {
+  let bytes: Buffer;
+  try {
+    bytes = readFileSync(file);
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
-    const reason = code?.startsWith('CSV_') ? message : `it cannot be read (${code ?? message})`;
-    throw new UsageError(`${file}: ${reason}`, 'give a CSV file whose first line names its columns');
+    throw new UsageError(`${file}: it cannot be read (${code ?? message})`, 'check the path');
   }
-  const missing = columns.filter((column) => records[0] !== undefined && records[0][column] === undefined);
-  if (missing.length === 0) return records;
-  const found = Object.keys(records[0] ?? {}).join(', ');
-  throw new UsageError(`${file} has no column ${missing.join(', ')}`, `its first line names ${found}`);
+  const mark = bytes.subarray(0, 2).toString('hex');
+  const encodings = mark === 'fffe' ? ['utf-16le'] : mark === 'feff' ? ['utf-16be'] : ['utf-8', 'windows-1252'];
+  for (const encoding of encodings) {
+    const text = decode(bytes, encoding);
+    if (text !== null) return text;
+  }
+  throw new UsageError(`${file} is text in no encoding that is known here`, 'save it as CSV in UTF-8');
+}
+
+/** Null for bytes that are no text in this encoding; control characters are in none. */
+function decode(bytes: Buffer, encoding: string): string | null {
+  try {
+    const text = new TextDecoder(encoding, { fatal: true }).decode(bytes);
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what it looks for
+    return /[\u0000-\u0008\u000e-\u001f\u0080-\u009f]/.test(text) ? null : text;
+  } catch {
+    return null;
+  }
 }

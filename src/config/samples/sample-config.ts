@@ -80,7 +80,9 @@ http:                                  # health, metrics and queue pages of the 
 #     #   credits: 1000
 #     #   price: "9.50"
 #     included_credits: 0
-#     minimum: "50.00"                 # what a tenant with usage pays at least
+#     # credit_negative: true          # credits below 0 are paid back; without it they are priced as 0
+#     minimum: "50.00"                 # what a tenant with a record in the month pays at least
+#     # minimum_needs_usage: true      # not who has used no credits
 #     discount_percent: "0"
 #     rounding: half_even              # half_even | half_up, once a line
 

@@ -43,13 +43,7 @@ export function addedRows(marks: Marks, position: number): Rows[] {
     return { mirror: mirror(name), from, values: [marks[mark]] };
   });
   rows.push({ mirror: mirror('moved_links'), from: 'moved_links r WHERE r.seq > ?', values: [position] });
-  rows.push({
-    mirror: mirror('charge_corrections'),
-    // By way of the adjustments: the table itself has no index over their numbers.
-    from: `adjustments a CROSS JOIN charge_corrections r ON r.booked_period_key = a.booked_period_key
-      AND r.tenant_key = a.tenant_key AND r.adjustment_id = a.adjustment_id WHERE a.adjustment_id > ?`,
-    values: [marks.adjustmentId],
-  });
+  rows.push(addedByChange('charge_corrections', 'r.correction_id = %', marks));
   rows.push(addedByChange('alert_transitions', 'r.alert_key = %1 AND r.revision = %2', marks));
   rows.push(addedByChange('alert_feedback', 'r.feedback_key = %', marks));
   return rows;

@@ -1,5 +1,5 @@
 import { focusColumns, focusKind } from '../../billing/focus/focus-columns.ts';
-import { type FocusRow, focusRows } from '../../billing/focus/focus-rows.ts';
+import { type FocusRow, focusRows, isPriced } from '../../billing/focus/focus-rows.ts';
 import type { FocusConfig } from '../../config/types.ts';
 import type { Period } from '../../core/period.ts';
 import type { FocusVersion } from '../../core/text/finance-views.ts';
@@ -19,7 +19,7 @@ export interface FocusRequest {
 
 /** What rows could not be made of, counted while they are read. */
 export interface FocusGaps {
-  /** Tenants without a rate card. */
+  /** Tenants of which not everything is priced. */
   unpriced: number;
   /** Workspaces of which the ledger has nothing of the period. */
   unknown: string[];
@@ -41,8 +41,8 @@ export function readFocusSheet(connection: LedgerConnection, request: FocusReque
       }
       const names = namesOf(focus, billed.workspaceName);
       for (const tenant of billedTenants(connection, billed.place, tenantId)) {
-        if (tenant.lines.length === 0) gaps.unpriced += 1;
-        else yield focusRows(billed, tenant, names);
+        if (tenant.lines.length === 0 || !tenant.lines.every(isPriced)) gaps.unpriced += 1;
+        yield focusRows(billed, tenant, names);
       }
     }
   };

@@ -7,6 +7,8 @@ type Tenant = StatementDocument['tenants'][number];
 /** What a line of a statement is, and what its credits cost. */
 interface Line {
   kind: string;
+  credits: bigint | null;
+  amount: string | null;
   tier: number | null;
   corrects_period: string | null;
   unit_price: string | null;
@@ -20,10 +22,11 @@ export const STATE_WORDS = {
 } as const;
 
 /** What a line is for, in words. `unpriced` is the line of a tenant that no rate card prices. */
-export function lineWords({ kind, tier, corrects_period }: Line): string {
+export function lineWords({ kind, tier, credits, amount, corrects_period }: Line): string {
   if (kind === 'unpriced') return 'not priced';
-  if (kind === 'correction') return `correction of ${corrects_period}`;
+  if (kind === 'correction') return `correction of ${corrects_period}${amount === null ? ', not priced' : ''}`;
   if (kind !== 'usage') return kind;
+  if (tier === 0 && credits !== null && credits < 0n) return 'below 0, priced as 0';
   return tier === 0 ? 'included' : `usage, tier ${tier}`;
 }
 
@@ -114,10 +117,10 @@ ${digest}</section>
 
 function lineRow(line: Tenant['lines'][number]): string {
   const cells = [
-    `<td>${htmlText(lineWords(line))}<br><span class="quiet">${htmlText(line.rate_card)}</span></td>`,
+    `<td>${htmlText(lineWords(line))}<br><span class="quiet">${htmlText(line.rate_card ?? '')}</span></td>`,
     `<td class="number">${line.credits === null ? '' : formatInteger(line.credits)}</td>`,
     `<td class="number">${htmlText(priceWords(line))}</td>`,
-    `<td class="number">${formatDecimal(line.amount)} ${line.currency}</td>`,
+    `<td class="number">${line.amount === null ? '' : `${formatDecimal(line.amount)} ${line.currency}`}</td>`,
   ];
   return `<tr>${cells.join('')}</tr>\n`;
 }

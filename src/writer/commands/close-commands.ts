@@ -1,6 +1,7 @@
 import { chargeReopened, commitClose } from '../../ledger/journal/charges/commit-close.ts';
 import { importNames } from '../../ledger/journal/charges/names.ts';
 import { setCards } from '../../ledger/journal/charges/set-cards.ts';
+import { settleCharges } from '../../ledger/journal/charges/settlement.ts';
 import {
   type CloseRequest,
   closePeriod,
@@ -21,6 +22,8 @@ export const closeCommands = {
   /** Puts rate cards into force and prices the periods that are not closed by them. */
   setCards: onConnection(setCards),
   importNames: onConnection(importNames),
+  /** Books what an older version has charged otherwise than it is owed. */
+  settleCharges: onConnection(settleCharges),
 };
 
 function noted(desk: Desk, event: PeriodEvent, nowMs: number): PeriodEvent & Noted {

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type Charge, NO_CHARGE, pricerOf } from '../../../src/billing/rates/charge.ts';
 import type { Pricing, RateCard } from '../../../src/billing/rates/rate-card.ts';
+import { owedLines } from '../../../src/ledger/audit/money/owed.ts';
 import { exactLines } from './exact-charge.ts';
 
 const BASE: RateCard = {
@@ -11,6 +12,8 @@ const BASE: RateCard = {
   workspace: null,
   tenant: null,
   priority: 0,
+  creditNegative: false,
+  minimumNeedsUsage: false,
   currency: 'EUR',
   includedCredits: 0,
   pricing: flat('0.01'),
@@ -118,6 +121,8 @@ const card: fc.Arbitrary<RateCard> = fc.record({
   workspace: fc.constant(null),
   tenant: fc.constant(null),
   priority: fc.constant(0),
+  creditNegative: fc.boolean(),
+  minimumNeedsUsage: fc.boolean(),
   currency: fc.constantFrom('EUR', 'JPY', 'KWD', 'CLF'),
   includedCredits: fc.oneof(fc.constant(0), fc.nat(10 ** 6), fc.constant(Number.MAX_SAFE_INTEGER)),
   pricing,
@@ -131,6 +136,7 @@ const credits = fc.oneof(
   fc.bigInt({ min: 0n, max: 10n ** 4n }),
   fc.bigInt({ min: 0n, max: 2n * 10n ** 7n }),
   fc.bigInt({ min: 0n, max: MAX }),
+  fc.bigInt({ min: -(10n ** 6n), max: -1n }),
   fc.constantFrom(0n, 1n, MAX),
 );
 
@@ -142,6 +148,20 @@ describe('a charge, for any card and any credits up to 2^63-1', () => {
         expect(lines.map(({ kind, tier, amountMinor }) => ({ kind, tier, amount: amountMinor }))).toEqual(
           exactLines(anyCard, anyCredits),
         );
+      }),
+      { numRuns: 3000 },
+    );
+  });
+
+  test('is the one that verify works out by itself, to the last column', () => {
+    fc.assert(
+      fc.property(card, credits, (anyCard, anyCredits) => {
+        const { lines } = pricerOf(anyCard)(anyCredits);
+        const owed = owedLines(anyCard, anyCredits);
+        if (owed === null) return;
+        expect(
+          lines.map((line) => [line.kind, line.tier, line.credits, line.unitCredits, line.unitPrice, line.amountMinor]),
+        ).toEqual(owed);
       }),
       { numRuns: 3000 },
     );

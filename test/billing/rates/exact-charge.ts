@@ -15,6 +15,12 @@ export interface ExactLine {
  * integers. In the order of the lines: the included credits, one a tier, the discount, the top-up to the minimum.
  */
 export function exactLines(card: RateCard, credits: bigint): ExactLine[] {
+  if (credits < 0n && card.creditNegative) {
+    const turned = exactLines({ ...card, includedCredits: 0, minimum: null }, -credits);
+    return turned.map((line) => ({ ...line, amount: -line.amount }));
+  }
+  const needsNone = card.minimumNeedsUsage && credits <= 0n;
+  if (credits < 0n) return toppedUp(card, [{ kind: 'usage', tier: 0, amount: 0n }], needsNone);
   const lines: ExactLine[] = [];
   const rest = new Big(credits.toString()).minus(card.includedCredits);
   if (card.includedCredits > 0) lines.push({ kind: 'usage', tier: 0, amount: 0n });
@@ -23,15 +29,18 @@ export function exactLines(card: RateCard, credits: bigint): ExactLine[] {
       lines.push({ kind: 'usage', tier, amount: inMinor(card, cost) });
     }
   }
-  let sum = lines.reduce((total, line) => total + line.amount, 0n);
+  const sum = lines.reduce((total, line) => total + line.amount, 0n);
   if (card.discountPercent !== null) {
     const off = round(card, new Big(sum.toString()).times(card.discountPercent).times('0.01'));
     if (off > 0n) lines.push({ kind: 'discount', tier: null, amount: -off });
-    sum -= off;
   }
-  const minimum = card.minimum === null ? 0n : inMinor(card, new Big(card.minimum));
-  if (minimum > sum) lines.push({ kind: 'minimum', tier: null, amount: minimum - sum });
-  return lines;
+  return toppedUp(card, lines, needsNone);
+}
+
+function toppedUp(card: RateCard, lines: ExactLine[], needsNone: boolean): ExactLine[] {
+  const sum = lines.reduce((total, line) => total + line.amount, 0n);
+  const minimum = card.minimum === null || needsNone ? 0n : inMinor(card, new Big(card.minimum));
+  return minimum > sum ? [...lines, { kind: 'minimum', tier: null, amount: minimum - sum }] : lines;
 }
 
 function usageCosts({ pricing }: RateCard, credits: Big): [number, Big][] {

@@ -296,8 +296,8 @@ describe('reconcile', () => {
     writeFileSync(join(world.folder, 'invoices.csv'), 'customer,net\nacme,15.00\nghost,3.00\n');
     const { code, out } = await world.run(...argv, '--amount-column', 'net');
     expect(code).toBe(4);
-    expect(out).toMatch(/ghost +extra +3\.00\n/);
-    expect(out).toMatch(/globex +missing +2,000 +2,000 +25\.00\n/);
+    expect(out).toMatch(/ghost +extra +3\.00 +EUR\n/);
+    expect(out).toMatch(/globex +missing +2,000 +2,000 +25\.00 +EUR\n/);
     expect(out).toContain('1 matched\n1 missing\n1 extra\n0 different\nledger 40.00 EUR, invoice 18.00 EUR\n');
   });
 
@@ -328,9 +328,11 @@ describe('reconcile', () => {
 
   it('refuses a file or a command line that says too little', async () => {
     const world = await createBilled();
-    writeFileSync(join(world.folder, 'invoices.csv'), 'customer,net\nacme,"15,00"\n');
+    writeFileSync(join(world.folder, 'invoices.csv'), 'customer,net\nacme,fifteen\n');
     expect((await world.run(...argv)).err).toContain('there is nothing to compare');
-    expect((await world.run(...argv, '--amount-column', 'net')).err).toContain('record 1 of the file');
+    expect((await world.run(...argv, '--amount-column', 'net')).err).toContain(
+      'line 2, column net: "fifteen" is no amount',
+    );
     expect((await world.run(...argv, '--amount-column', 'gross')).err).toContain('has no column gross');
   });
 });

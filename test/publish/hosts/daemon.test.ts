@@ -140,7 +140,8 @@ test('status sees the queue of a daemon beside which the replica was replaced, u
   await next.daemon.line('ready');
   expect(await syncs()).toMatchObject({ status: 'running', sync: { completed: 0 } });
   const client = await replicaOf('replaced');
-  expect(await client.query("SELECT name FROM ledger_meta WHERE name <> 'kept_from_run'")).toEqual([
+  expect(await client.query("SELECT name FROM ledger_meta WHERE name <> 'kept_from_run' ORDER BY 1")).toEqual([
+    { name: 'charged_as_owed' },
     { name: 'ledger_id' },
   ]);
 });

@@ -38,7 +38,7 @@ type Value = string | number | bigint | boolean | null;
 function inWorkbook(value: Value, kind: string): Value {
   if (value === null || value === '') return null;
   if (typeof value === 'bigint') return value > -(10n ** 15n) && value < 10n ** 15n ? Number(value) : String(value);
-  return kind === 'decimal' ? Number(value) : value;
+  return kind === 'decimal' && String(value).replace(/\D/g, '').length <= 15 ? Number(value) : value;
 }
 
 /** And in Parquet: integers as 64 bits, decimals as doubles, times as instants. */

@@ -1,128 +1,124 @@
-import { isStorable, PeriodPricer } from '../../../billing/rates/period-pricer.ts';
-import { cardsAt, type StoredCard } from '../../journal/charges/card-store.ts';
+import { formatMinor, isCurrency } from '../../../core/money.ts';
+import type { StoredCard } from '../../journal/charges/card-store.ts';
 import type { LedgerConnection } from '../../store/file/open.ts';
-import { ENTRY_KINDS, periodOfKey } from '../../store/schema/keys.ts';
+import { cardFor, owedLines, sumOf } from './owed.ts';
 
-/** An adjustment, the correction in money that stands beside it, and what decides what that must be. */
-interface CheckedAdjustment {
-  adjustmentId: bigint;
-  correctsPeriodKey: bigint;
-  tenantId: string;
-  workspaceId: string;
-  /** The close that the adjustment corrects; null for one that a reopen took back. */
-  closedSeq: bigint | null;
-  kind: bigint | null;
-  creditsDelta: bigint;
-  creditsAfter: bigint | null;
-  /** What the corrections of the key before this one add up to, and the card of the last; null but for a reopen. */
-  creditsBefore: bigint | null;
-  amountBefore: bigint | null;
-  cardBefore: bigint | null;
-  /** The correction as it stands; null when there is none. */
-  cardKey: bigint | null;
-  correctedPeriodKey: bigint | null;
-  chargedCredits: bigint | null;
-  amountMinor: bigint | null;
+/** A period, and the cards that hold for it in its workspace. */
+export interface CheckedPeriod {
+  periodKey: number;
+  closedSeq: number | null;
+  cards: readonly StoredCard[];
 }
 
-interface Correction {
-  cardKey: bigint;
+/** A key whose documents may have to sum to something else than its own charge. */
+interface CheckedKey {
+  tenantKey: bigint;
+  tenantId: string;
+  creditsNow: bigint;
+  isPresent: bigint;
+  creditsFrozen: bigint;
+  cardKey: bigint | null;
+  /** Of its own charge; null: none, or one without a price. */
+  chargedMinor: bigint | null;
+}
+
+interface Booked {
+  cardKey: bigint | null;
+  currency: string | null;
   credits: bigint;
   amountMinor: bigint | null;
 }
 
-/** Each adjustment's correction in money is the one that its close's card makes of it. Gives what is not, in words. */
-export function* checkCorrections(connection: LedgerConnection): Generator<string> {
-  if (connection.prepare('SELECT 1 FROM rate_cards UNION ALL SELECT 1 FROM charge_corrections').get() === undefined)
-    return;
-  const pricers = new Map<string, PeriodPricer<StoredCard>>();
-  const pricerOf = (adjustment: CheckedAdjustment, closedSeq: bigint): PeriodPricer<StoredCard> => {
-    const key = `${adjustment.correctsPeriodKey} ${closedSeq}`;
-    let pricer = pricers.get(key);
-    if (pricer === undefined) {
-      const period = periodOfKey(Number(adjustment.correctsPeriodKey));
-      pricer = new PeriodPricer(cardsAt(connection, Number(closedSeq)), adjustment.workspaceId, period);
-      pricers.set(key, pricer);
-    }
-    return pricer;
-  };
-  for (const adjustment of readAdjustments(connection)) {
-    const { closedSeq } = adjustment;
-    const expected =
-      closedSeq === null ? reversalOf(adjustment) : chargedBy(adjustment, pricerOf(adjustment, closedSeq));
-    if (isAsExpected(adjustment, expected)) continue;
-    const where = `${periodOfKey(Number(adjustment.correctsPeriodKey))} of tenant ${JSON.stringify(adjustment.tenantId)}`;
-    yield `adjustment ${adjustment.adjustmentId} (${where}) is not charged what the rate card of its close says`;
-  }
-  const stray = connection
+/**
+ * Checks of each key of a period that its own charge and all corrections of it sum to what it owes by the figures that stand.
+ * Gives the tenant and what is wrong, in words.
+ */
+export function* checkSums(
+  connection: LedgerConnection,
+  { periodKey, closedSeq, cards }: CheckedPeriod,
+): Generator<{ tenantId: string; message: string }> {
+  const corrections = connection
     .prepare(
-      `SELECT c.adjustment_id FROM charge_corrections c
-       WHERE NOT EXISTS (SELECT 1 FROM adjustments a WHERE a.adjustment_id = c.adjustment_id
-         AND a.tenant_key = c.tenant_key AND a.booked_period_key = c.booked_period_key) LIMIT 1`,
+      `SELECT x.card_key AS cardKey, k.currency, x.credits_delta AS credits, x.amount_minor AS amountMinor
+       FROM charge_corrections x LEFT JOIN rate_cards k ON k.card_key = x.card_key
+       WHERE x.corrects_period_key = ? AND x.tenant_key = ?`,
     )
-    .pluck()
-    .get() as number | undefined;
-  if (stray !== undefined)
-    yield `a correction in money names adjustment ${stray}, which is not one of its tenant and period`;
+    .safeIntegers();
+  const keys = keysOf(connection, closedSeq !== null).all({ periodKey }) as CheckedKey[];
+  for (const key of keys) {
+    const booked = corrections.all(periodKey, key.tenantKey) as Booked[];
+    if (cards.length === 0 && booked.length === 0) continue;
+    for (const message of faultsOf(key, booked, closedSeq === null ? null : cards)) {
+      yield { tenantId: key.tenantId, message };
+    }
+  }
 }
 
-/** What a run's correction is charged: charge(after) - charge(before) by the card of the close; null where it is nothing. */
-function chargedBy(adjustment: CheckedAdjustment, pricer: PeriodPricer<StoredCard>): Correction | null {
-  const { tenantId, kind, creditsDelta } = adjustment;
-  const creditsAfter = adjustment.creditsAfter ?? 0n;
-  const wasPresent = kind !== BigInt(ENTRY_KINDS.opened) && kind !== BigInt(ENTRY_KINDS.restored);
-  const before = pricer.price(tenantId, creditsAfter - creditsDelta, wasPresent);
-  const after = pricer.price(tenantId, creditsAfter, kind !== BigInt(ENTRY_KINDS.withdrawn));
-  if (before?.charge == null || after?.charge == null) return null;
-  const amountMinor = after.charge.amountMinor - before.charge.amountMinor;
-  if (amountMinor === 0n && creditsDelta === 0n) return null;
-  const storable = isStorable(amountMinor) ? amountMinor : null;
-  return { cardKey: BigInt(after.card.cardKey), credits: creditsDelta, amountMinor: storable };
+/** `cards`: those of the close; null while the period is not closed, and its own charge is what it owes. */
+function* faultsOf(key: CheckedKey, booked: readonly Booked[], cards: readonly StoredCard[] | null): Generator<string> {
+  const sums = new Map<string, bigint>();
+  const add = (currency: string, amount: bigint): void => void sums.set(currency, (sums.get(currency) ?? 0n) + amount);
+  for (const { currency, amountMinor } of booked) if (currency !== null) add(currency, amountMinor ?? 0n);
+  let owed = new Map<string, bigint>();
+  if (cards !== null) {
+    const charged = cards.find(({ cardKey }) => BigInt(cardKey) === key.cardKey);
+    const card = charged ?? cardFor(cards, key.tenantId);
+    if (charged !== undefined) add(charged.currency, key.chargedMinor ?? 0n);
+    const lines = card === null ? null : key.isPresent === 0n ? [] : owedLines(card, key.creditsNow);
+    // Without a price there is nothing to compare: the correction that says so has no amount either.
+    if (lines === null && cards.length > 0) return;
+    if (card !== null && lines !== null) owed = new Map([[card.currency, sumOf(lines)]]);
+  }
+  for (const currency of new Set([...sums.keys(), ...owed.keys()])) {
+    const [sum, due] = [sums.get(currency) ?? 0n, owed.get(currency) ?? 0n];
+    const own = cards === null ? 'nothing beside its own charge' : amountOf(due, currency);
+    if (sum !== due) yield `was charged ${amountOf(sum, currency)} and owes ${own}`;
+  }
+  const credits = booked.reduce((sum, correction) => sum + correction.credits, 0n);
+  const moved = cards === null ? 0n : key.creditsNow - key.creditsFrozen;
+  if (credits !== moved) yield `has corrections of ${credits} credits instead of ${moved}`;
 }
 
-/** A reopen takes back all that the key was charged in corrections. */
-function reversalOf({ cardBefore, creditsBefore, amountBefore }: CheckedAdjustment): Correction | null {
-  if (cardBefore === null || creditsBefore === null) return null;
-  const amountMinor = amountBefore === null ? null : -amountBefore;
-  if (creditsBefore === 0n && (amountMinor ?? 0n) === 0n) return null;
-  return { cardKey: cardBefore, credits: -creditsBefore, amountMinor };
+function amountOf(minor: bigint, currency: string): string {
+  return isCurrency(currency) ? `${formatMinor(minor, currency)} ${currency}` : `${minor} ${currency}`;
 }
 
-function isAsExpected(adjustment: CheckedAdjustment, expected: Correction | null): boolean {
-  const { cardKey, correctedPeriodKey, chargedCredits, amountMinor } = adjustment;
-  if (expected === null) return cardKey === null;
-  return (
-    cardKey === expected.cardKey &&
-    correctedPeriodKey === adjustment.correctsPeriodKey &&
-    chargedCredits === expected.credits &&
-    amountMinor === expected.amountMinor
-  );
-}
-
-function readAdjustments(connection: LedgerConnection): IterableIterator<CheckedAdjustment> {
-  const before = `FROM charge_corrections b WHERE a.event_seq IS NOT NULL
-    AND b.corrects_period_key = a.corrects_period_key AND b.tenant_key = a.tenant_key
-    AND b.adjustment_id < a.adjustment_id`;
+/** Of a closed period whatever has changed since, or has corrections; of another one what has corrections. */
+function keysOf(connection: LedgerConnection, isClosed: boolean) {
+  const changed = `SELECT u.tenant_key FROM tenant_usage u
+      LEFT JOIN closed_usage z ON z.period_key = u.period_key AND z.tenant_key = u.tenant_key
+      WHERE u.period_key = :periodKey AND (z.credits_used IS NOT u.credits_used OR z.withdrawn IS NOT u.withdrawn)
+    UNION SELECT tenant_key FROM closed_usage WHERE period_key = :periodKey
+      AND tenant_key NOT IN (SELECT tenant_key FROM tenant_usage WHERE period_key = :periodKey) UNION`;
   return connection
     .prepare(
-      `SELECT a.adjustment_id AS adjustmentId, a.corrects_period_key AS correctsPeriodKey, t.tenant_id AS tenantId,
-         w.workspace_id AS workspaceId, e.kind, a.credits_delta AS creditsDelta, e.credits_after AS creditsAfter,
-         (SELECT max(v.event_seq) FROM period_events v JOIN runs r ON r.run_key = a.run_key
-          WHERE v.period_key = a.corrects_period_key AND v.action = 'close' AND v.event_seq < r.applied_seq) AS closedSeq,
-         (SELECT sum(b.credits_delta) ${before}) AS creditsBefore,
-         (SELECT sum(b.amount_minor) ${before}) AS amountBefore,
-         (SELECT b.card_key ${before} ORDER BY b.adjustment_id DESC LIMIT 1) AS cardBefore,
-         c.card_key AS cardKey, c.corrects_period_key AS correctedPeriodKey, c.credits_delta AS chargedCredits,
-         c.amount_minor AS amountMinor
-       FROM adjustments a
-       LEFT JOIN charge_corrections c ON c.booked_period_key = a.booked_period_key AND c.tenant_key = a.tenant_key
-         AND c.adjustment_id = a.adjustment_id
-       LEFT JOIN usage_entries e ON e.entry_id = a.entry_id
-       JOIN periods p ON p.period_key = a.corrects_period_key
-       JOIN workspaces w ON w.workspace_key = p.workspace_key
-       JOIN tenants t ON t.tenant_key = a.tenant_key
-       ORDER BY a.adjustment_id`,
+      `SELECT k.tenant_key AS tenantKey, coalesce(t.tenant_id, '') AS tenantId, coalesce(u.credits_used, 0) AS creditsNow,
+         u.withdrawn IS 0 AS isPresent, coalesce(z.credits_used, 0) AS creditsFrozen, c.card_key AS cardKey,
+         c.amount_minor AS chargedMinor
+       FROM (${isClosed ? changed : ''} SELECT tenant_key FROM charge_corrections WHERE corrects_period_key = :periodKey) k
+       LEFT JOIN tenants t ON t.tenant_key = k.tenant_key
+       LEFT JOIN tenant_usage u ON u.period_key = :periodKey AND u.tenant_key = k.tenant_key
+       LEFT JOIN closed_usage z ON z.period_key = :periodKey AND z.tenant_key = k.tenant_key
+       LEFT JOIN charges c ON c.period_key = :periodKey AND c.tenant_key = k.tenant_key
+       GROUP BY k.tenant_key`,
     )
-    .safeIntegers()
-    .iterate() as IterableIterator<CheckedAdjustment>;
+    .safeIntegers();
+}
+
+/** Corrections that stand beside an adjustment of another tenant or period, or name no period that there is. */
+export function* strayCorrections(connection: LedgerConnection): Generator<string> {
+  const rows = connection
+    .prepare(
+      `SELECT x.correction_id AS correctionId FROM charge_corrections x
+       WHERE (x.adjustment_id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM adjustments a
+           WHERE a.adjustment_id = x.adjustment_id AND a.tenant_key = x.tenant_key
+             AND a.corrects_period_key = x.corrects_period_key AND a.booked_period_key IS x.booked_period_key))
+         OR NOT EXISTS (SELECT 1 FROM periods p WHERE p.period_key = x.corrects_period_key)
+         OR (x.booked_period_key IS NOT NULL
+           AND NOT EXISTS (SELECT 1 FROM periods p WHERE p.period_key = x.booked_period_key)) LIMIT 10`,
+    )
+    .all() as { correctionId: number }[];
+  for (const { correctionId } of rows) {
+    yield `correction ${correctionId} stands beside an adjustment that is not one of its tenant and periods`;
+  }
 }

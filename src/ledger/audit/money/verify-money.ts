@@ -1,6 +1,4 @@
-import type { Charge } from '../../../billing/rates/charge.ts';
-import { PeriodPricer } from '../../../billing/rates/period-pricer.ts';
-import { cardsAt, cardsInForce } from '../../journal/charges/card-store.ts';
+import { cardsAt, cardsInForce, type StoredCard } from '../../journal/charges/card-store.ts';
 import { buildTree } from '../../journal/charges/commit-close.ts';
 import type { LedgerConnection } from '../../store/file/open.ts';
 import { query } from '../../store/query.ts';
@@ -9,7 +7,8 @@ import { asc, eq } from '../../store/schema/drizzle.ts';
 import { periodOfKey } from '../../store/schema/keys.ts';
 import { periods, workspaces } from '../../store/schema/workspace-tables.ts';
 import { FAULTS_A_CHECK, type Fault } from '../verify/fault.ts';
-import { checkCorrections } from './verify-corrections.ts';
+import { cardFor, fits, type OwedLine, owedLines, sumOf } from './owed.ts';
+import { checkSums, strayCorrections } from './verify-corrections.ts';
 
 interface PricedPeriod {
   periodKey: number;
@@ -18,8 +17,8 @@ interface PricedPeriod {
 }
 
 /**
- * Prices everything anew: the charge of each tenant in each period by the cards that hold for it, each correction by the
- * card of its close, and the tree that each close has committed to. A fault names the tenant, or the close.
+ * Works out anew what is owed: the charge of each tenant in each period by the cards that hold for it, the sum of all documents
+ * about it, and the tree that each close has committed to. A fault names the tenant, or the close.
  */
 export function checkMoney(connection: LedgerConnection): Fault[] {
   const { periodKey, workspaceKey, closedSeq } = periods;
@@ -33,11 +32,26 @@ export function checkMoney(connection: LedgerConnection): Fault[] {
   const add = (message: string): void => {
     if (faults.length < FAULTS_A_CHECK) faults.push({ check: 'money', runId: null, entryId: null, message });
   };
-  for (const period of priced) for (const message of strangeCharges(connection, period)) add(message);
+  for (const period of priced) {
+    const cards = cardsOf(connection, period);
+    for (const message of strangeCharges(connection, period, cards)) add(message);
+    for (const { tenantId, message } of checkSums(connection, { ...period, cards })) {
+      add(`${whereOf(tenantId, period)} ${message}`);
+    }
+  }
   for (const message of lostCharges(connection)) add(message);
-  for (const message of checkCorrections(connection)) add(message);
+  for (const message of strayCorrections(connection)) add(message);
   for (const period of priced) for (const message of strangeTree(connection, period)) add(message);
   return faults;
+}
+
+/** The cards of a period of a workspace: those of its close, or while it is not closed those in force. */
+function cardsOf(connection: LedgerConnection, { periodKey, workspaceId, closedSeq }: PricedPeriod): StoredCard[] {
+  const period = periodOfKey(periodKey);
+  const cards = closedSeq === null ? cardsInForce(connection) : cardsAt(connection, closedSeq);
+  return cards.filter(({ workspace, fromPeriod, toPeriod }) => {
+    return (workspace ?? workspaceId) === workspaceId && fromPeriod <= period && (toPeriod ?? period) >= period;
+  });
 }
 
 /** A tenant's figures, its charge, and the lines of that as one text; null without a charge or lines. */
@@ -51,12 +65,17 @@ type ChargedRow = [
   lines: string | null,
 ];
 
-function* strangeCharges(connection: LedgerConnection, period: PricedPeriod): Generator<string> {
-  const { periodKey, workspaceId, closedSeq } = period;
+/** What a tenant without a record in the period is charged. */
+const NOTHING: readonly OwedLine[] = [['usage', 1, 0n, 1n, '0', 0n]];
+
+function* strangeCharges(
+  connection: LedgerConnection,
+  period: PricedPeriod,
+  cards: readonly StoredCard[],
+): Generator<string> {
+  const { periodKey, closedSeq } = period;
   const charged = query(connection).select().from(charges).where(eq(charges.periodKey, periodKey)).limit(1).get();
-  const cards = closedSeq === null ? cardsInForce(connection) : cardsAt(connection, closedSeq);
   if (cards.length === 0 && charged === undefined) return;
-  const pricer = new PeriodPricer(cards, workspaceId, periodOfKey(periodKey));
   const rows = connection
     .prepare(
       `SELECT t.tenant_id, u.credits_used, u.withdrawn, c.card_key, c.credits_used, c.amount_minor,
@@ -72,20 +91,22 @@ function* strangeCharges(connection: LedgerConnection, period: PricedPeriod): Ge
     .raw()
     .iterate(periodKey) as IterableIterator<ChargedRow>;
   for (const [tenantId, credits, withdrawn, cardKey, chargedCredits, amountMinor, lines] of rows) {
-    const priced = pricer.price(tenantId, credits, withdrawn === 0n);
-    const charge = priced?.charge ?? null;
+    // A close keeps the card that it has charged by, also where an older version chose it by another rule.
+    const kept = cards.find((card) => closedSeq !== null && BigInt(card.cardKey) === cardKey && fits(card, tenantId));
+    const card = kept ?? cardFor(cards, tenantId);
+    const owed = card === null ? null : withdrawn === 0n ? owedLines(card, credits) : NOTHING;
     const isRight =
-      cardKey === (priced === null ? null : BigInt(priced.card.cardKey)) &&
-      chargedCredits === (priced === null ? null : credits) &&
-      amountMinor === (charge?.amountMinor ?? null) &&
-      lines === (charge === null ? null : textOf(charge));
+      cardKey === (card === null ? null : BigInt(card.cardKey)) &&
+      chargedCredits === (card === null ? null : credits) &&
+      amountMinor === (owed === null ? null : sumOf(owed)) &&
+      lines === (owed === null ? null : textOf(owed));
     if (!isRight) yield `${whereOf(tenantId, period)} is not charged what its rate card says`;
   }
 }
 
 /** As SQLite's json_array writes the lines. */
-function textOf({ lines }: Charge): string {
-  const texts = lines.map(({ kind, tier, credits, unitCredits, unitPrice, amountMinor }, index) => {
+function textOf(lines: readonly OwedLine[]): string {
+  const texts = lines.map(([kind, tier, credits, unitCredits, unitPrice, amountMinor], index) => {
     const quoted = [JSON.stringify(kind), tier, credits, unitCredits, JSON.stringify(unitPrice), amountMinor];
     return `[${[index + 1, ...quoted].map(String).join(',')}]`;
   });

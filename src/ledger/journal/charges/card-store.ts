@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { type RateCard, resolveRateCard } from '../../../billing/rates/rate-card.ts';
 import type { RateCardText } from '../../../billing/rates/rate-card-schema.ts';
 import { isoTime } from '../../../core/clock.ts';
+import { minorDigits } from '../../../core/money.ts';
 import { LedgerError } from '../../store/errors.ts';
 import type { LedgerConnection } from '../../store/file/open.ts';
 import { query } from '../../store/query.ts';
@@ -88,7 +89,10 @@ export function replaceCards(
   for (const [digest, card] of added) {
     const { name, currency } = card;
     const definition = JSON.stringify(card);
-    db.insert(rateCards).values({ name, currency, digest, definition, source, recordedAt: at, afterSeq: seq }).run();
+    const minorUnits = 10 ** minorDigits(currency);
+    db.insert(rateCards)
+      .values({ name, currency, digest, definition, source, recordedAt: at, afterSeq: seq, minorUnits })
+      .run();
   }
   return { added: added.length, retired: retired.length };
 }

@@ -10,7 +10,7 @@ import { findPeriod, workspaceOf } from '../../store/subjects.ts';
 import type { MergedRun } from '../runs/apply-run.ts';
 import { cardsInForce, hasCards, type StoredCard } from './card-store.ts';
 import { ChargeWriter, type PricedKey } from './charge-writer.ts';
-import { bookCorrections } from './corrections.ts';
+import { correctByRun } from './corrections.ts';
 
 /** Keys that are read and priced at a time: bounds the memory of a first run over a million tenants. */
 const KEYS_A_CHUNK = 5000;
@@ -47,7 +47,7 @@ export function chargeRun({ connection, run, lastEntryIdBefore, changedPeriods }
       writer.add(key, pricer);
     },
   );
-  bookCorrections(connection, { runKey: run.runKey });
+  correctByRun(connection, run);
 }
 
 /** A period of a workspace, by the names that people have for them. */

@@ -6,7 +6,7 @@ import { periodOfKey } from '../../store/schema/keys.ts';
 import { workspaceOf } from '../../store/subjects.ts';
 import type { Commitment, PeriodAtEvent } from '../close/close-period.ts';
 import { chargePeriod } from './charge-run.ts';
-import { reverseCorrections } from './corrections.ts';
+import { correctByReopen } from './corrections.ts';
 import { billedTenants, certificateOf, type PeriodPlace } from './read-billed.ts';
 
 /** The tree over all statements of a period, and what was asked for of it. */
@@ -42,8 +42,8 @@ export function commitClose({ connection, periodKey, eventSeq }: PeriodAtEvent):
   return { leaves: tree.size, root: tree.root.toString('hex') };
 }
 
-/** A reopened period is priced by today's cards again, and its corrections' money is taken back with their credits. */
-export function chargeReopened({ connection, periodKey, eventSeq }: PeriodAtEvent): void {
-  reverseCorrections(connection, { eventSeq });
-  chargePeriod(connection, periodKey);
+/** A reopened period is priced by today's cards again; what was booked about it in others is taken back. */
+export function chargeReopened(reopened: PeriodAtEvent): void {
+  chargePeriod(reopened.connection, reopened.periodKey);
+  correctByReopen(reopened.connection, reopened);
 }

@@ -1,73 +1,205 @@
 import { isStorable, PeriodPricer } from '../../../billing/rates/period-pricer.ts';
+import { onceEach } from '../../../core/one-at-a-time.ts';
 import type { LedgerConnection } from '../../store/file/open.ts';
-import { inserter, query } from '../../store/query.ts';
-import { chargeCorrections } from '../../store/schema/billing-tables.ts';
-import { adjustments } from '../../store/schema/close-tables.ts';
-import { asc, eq } from '../../store/schema/drizzle.ts';
+import { prepared, query } from '../../store/query.ts';
+import { type CorrectionCause, chargeCorrections, charges, rateCards } from '../../store/schema/billing-tables.ts';
+import { adjustments, closedUsage } from '../../store/schema/close-tables.ts';
+import { and, asc, eq, sql } from '../../store/schema/drizzle.ts';
 import { ENTRY_KINDS, periodOfKey } from '../../store/schema/keys.ts';
-import { usageEntries } from '../../store/schema/usage-tables.ts';
+import { tenantUsage, usageEntries } from '../../store/schema/usage-tables.ts';
 import { findPeriod, tenantIdOf, workspaceOf } from '../../store/subjects.ts';
+import { bookingPeriodKey } from '../close/adjustments.ts';
+import type { PeriodAtEvent } from '../close/close-period.ts';
 import { cardsAt, type StoredCard } from './card-store.ts';
 
-const insertCorrection = inserter(chargeCorrections);
+/** A tenant in a period. */
+export interface ChargedKey {
+  periodKey: number;
+  tenantKey: number;
+}
+
+/** What a key still is to be charged, or to get back, by one card. */
+export interface Difference {
+  /** Null: no card prices the tenant. */
+  cardKey: number | null;
+  credits: bigint;
+  /** Null: it cannot be priced. */
+  amountMinor: bigint | null;
+}
+
+/** Where a difference is booked, and why. */
+export interface Booking {
+  bookedPeriodKey: number | null;
+  cause: CorrectionCause;
+  adjustmentId: number | null;
+}
 
 /**
- * Charges the adjustments that a run has booked: charge(after) - charge(before), both by the card that was in force when
- * the corrected period was closed. So the corrections of a key always add up to what closing it later would have charged.
+ * The one rule of money: whatever has happened to a key, all documents about it sum to what it owes by what stands. A document
+ * is its own charge, frozen while the period is closed, and every correction of it. What is owed is the price of the figures
+ * that stand now, by the cards of the close; while the period is not closed, its own charge follows them and is what is owed.
  */
-export function bookCorrections(connection: LedgerConnection, { runKey }: { runKey: number }): void {
-  const { adjustmentId, correctsPeriodKey, bookedPeriodKey, tenantKey, creditsDelta } = adjustments;
-  const { kind, creditsAfter } = usageEntries;
-  const booked = query(connection)
-    .select({ adjustmentId, correctsPeriodKey, bookedPeriodKey, tenantKey, creditsDelta, kind, creditsAfter })
+export class ChargeBook {
+  readonly #connection: LedgerConnection;
+  readonly #insert;
+  readonly #close = onceEach((periodKey: number) => this.#closeOf(periodKey));
+
+  constructor(connection: LedgerConnection) {
+    this.#connection = connection;
+    this.#insert = connection.prepare(
+      `INSERT INTO charge_corrections
+         (booked_period_key, tenant_key, corrects_period_key, card_key, credits_delta, amount_minor, cause, adjustment_id)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+    );
+  }
+
+  /** Books what a key still owes; nothing when the documents are right. */
+  chargeDifference(key: ChargedKey, booking: Booking): void {
+    for (const difference of this.differences(key)) this.book(key, difference, booking);
+  }
+
+  book({ periodKey, tenantKey }: ChargedKey, { cardKey, credits, amountMinor }: Difference, booking: Booking): void {
+    const { bookedPeriodKey, cause, adjustmentId } = booking;
+    this.#insert.run(bookedPeriodKey, tenantKey, periodKey, cardKey, credits, amountMinor, cause, adjustmentId);
+  }
+
+  /** What is owed less what was charged: one for each currency in which that is anything. */
+  differences(key: ChargedKey): Difference[] {
+    const booked = correctionsOf(this.#connection).all({ ...key });
+    const close = this.#close(key.periodKey);
+    // Where nothing was priced at the close, nothing is.
+    if (booked.length === 0 && (close === null || close.cards.size === 0)) return [];
+    const due = new Map<string | null, Difference>();
+    let credits = 0n;
+    for (const { currency, cardKey, creditsDelta, amountMinor } of booked) {
+      credits -= creditsDelta;
+      const before = due.get(currency)?.amountMinor ?? 0n;
+      due.set(currency, { cardKey, credits: 0n, amountMinor: before - (amountMinor ?? 0n) });
+    }
+    const last = booked.at(-1) ?? { cardKey: null, currency: null };
+    const owed = close === null ? { ...last, credits: 0n, amountMinor: 0n } : this.#owed(key, close);
+    const back = due.get(owed.currency)?.amountMinor ?? 0n;
+    due.set(owed.currency, {
+      cardKey: owed.cardKey,
+      credits: credits + owed.credits,
+      amountMinor: owed.amountMinor === null ? null : owed.amountMinor + back,
+    });
+    return [...due.values()]
+      .filter((one) => one.credits !== 0n || (one.amountMinor ?? 0n) !== 0n)
+      .map((one) => (one.cardKey !== null && isStorable(one.amountMinor ?? 0n) ? one : { ...one, amountMinor: null }));
+  }
+
+  /** What a key of a closed period owes beyond its frozen charge. */
+  #owed({ periodKey, tenantKey }: ChargedKey, { cards, pricer }: Close) {
+    const key = { periodKey, tenantKey };
+    const now = usageNow(this.#connection).get(key);
+    const frozen = usageFrozen(this.#connection).get(key)?.creditsUsed ?? 0n;
+    const credits = (now?.creditsUsed ?? 0n) - frozen;
+    const charged = ownCharge(this.#connection).get(key);
+    const present = now !== undefined && now.withdrawn === 0;
+    const card = charged === undefined ? null : cards.get(charged.cardKey);
+    const priced =
+      card == null
+        ? pricer.price(tenantIdOf(this.#connection, tenantKey), now?.creditsUsed ?? 0n, present)
+        : pricer.priceBy(card, now?.creditsUsed ?? 0n, present);
+    if (priced === null) return { credits, cardKey: null, currency: null, amountMinor: null };
+    const { cardKey, currency } = priced.card;
+    const amountMinor = priced.charge === null ? null : priced.charge.amountMinor - (charged?.amountMinor ?? 0n);
+    return { credits, cardKey, currency, amountMinor };
+  }
+
+  /** Null while the period is not closed. */
+  #closeOf(periodKey: number): Close | null {
+    const closedSeq = findPeriod(this.#connection, periodKey)?.closedSeq ?? null;
+    if (closedSeq === null) return null;
+    const cards = cardsAt(this.#connection, closedSeq);
+    const { workspaceId } = workspaceOf(this.#connection, periodKey);
+    const pricer = new PeriodPricer(cards, workspaceId, periodOfKey(periodKey));
+    return { cards: new Map(cards.map((card) => [card.cardKey, card])), pricer };
+  }
+}
+
+interface Close {
+  cards: ReadonlyMap<number, StoredCard>;
+  pricer: PeriodPricer<StoredCard>;
+}
+
+/** Books what a run has changed of what closed periods owe, beside the adjustments of its credits. */
+export function correctByRun(connection: LedgerConnection, { runKey }: { runKey: number }): void {
+  const { adjustmentId, correctsPeriodKey: periodKey, bookedPeriodKey, tenantKey } = adjustments;
+  const adjusted = query(connection)
+    .select({ adjustmentId, periodKey, bookedPeriodKey, tenantKey, kind: usageEntries.kind })
     .from(adjustments)
     .innerJoin(usageEntries, eq(usageEntries.entryId, adjustments.entryId))
     .where(eq(adjustments.runKey, runKey))
     .orderBy(asc(adjustmentId))
     .all();
-  const insert = insertCorrection(connection);
-  const pricers = new Map<number, PeriodPricer<StoredCard>>();
-  for (const { kind, creditsAfter, ...adjustment } of booked) {
-    const { correctsPeriodKey, creditsDelta } = adjustment;
-    const pricer = pricers.get(correctsPeriodKey) ?? pricerOfClose(connection, correctsPeriodKey);
-    pricers.set(correctsPeriodKey, pricer);
-    const tenantId = tenantIdOf(connection, adjustment.tenantKey);
-    const wasPresent = kind !== ENTRY_KINDS.opened && kind !== ENTRY_KINDS.restored;
-    const before = pricer.price(tenantId, creditsAfter - creditsDelta, wasPresent);
-    const after = pricer.price(tenantId, creditsAfter, kind !== ENTRY_KINDS.withdrawn);
-    if (before?.charge == null || after?.charge == null) continue;
-    const amountMinor = after.charge.amountMinor - before.charge.amountMinor;
-    if (amountMinor === 0n && creditsDelta === 0n) continue;
-    insert({
-      ...adjustment,
-      cardKey: after.card.cardKey,
-      amountMinor: isStorable(amountMinor) ? amountMinor : null,
-    });
+  const book = new ChargeBook(connection);
+  for (const { kind, periodKey, tenantKey, ...booking } of adjusted) {
+    book.chargeDifference({ periodKey, tenantKey }, { ...booking, cause: CAUSE_OF_KIND[kind] ?? 'usage' });
   }
 }
 
-/** Prices by the cards that were in force when a period was closed. */
-function pricerOfClose(connection: LedgerConnection, periodKey: number): PeriodPricer<StoredCard> {
-  const cards = cardsAt(connection, findPeriod(connection, periodKey)?.closedSeq ?? 0);
-  return new PeriodPricer(cards, workspaceOf(connection, periodKey).workspaceId, periodOfKey(periodKey));
+const CAUSE_OF_KIND: Readonly<Record<number, CorrectionCause>> = {
+  [ENTRY_KINDS.withdrawn]: 'withdrawal',
+  [ENTRY_KINDS.restored]: 'return',
+};
+
+/** The keys of a period that corrections are about, in the order of their tenants. */
+function correctedKeys(connection: LedgerConnection, periodKey: number): ChargedKey[] {
+  const { tenantKey, correctsPeriodKey } = chargeCorrections;
+  const found = query(connection).selectDistinct({ tenantKey }).from(chargeCorrections);
+  const rows = found.where(eq(correctsPeriodKey, periodKey)).orderBy(asc(tenantKey)).all();
+  return rows.map((row) => ({ periodKey, tenantKey: row.tenantKey }));
 }
 
 /**
- * Takes back what a reopened period's corrections were charged, beside the adjustments that the reopen has taken back. The
- * card is that of the latest correction (`max` names its row): those before an earlier reopen add up to nothing.
+ * Takes back what was booked about a period that is open again, and whose own charge carries it: beside the adjustments that the
+ * reopen has taken back, and where there is none in the first period that is not closed.
  */
-export function reverseCorrections(connection: LedgerConnection, { eventSeq }: { eventSeq: number }): void {
-  connection
-    .prepare(
-      `INSERT INTO charge_corrections
-         (booked_period_key, tenant_key, adjustment_id, card_key, corrects_period_key, credits_delta, amount_minor)
-       SELECT booked_period_key, tenant_key, adjustment_id, card_key, corrects_period_key, credits, amount FROM (
-         SELECT a.booked_period_key, a.tenant_key, a.adjustment_id, c.card_key, a.corrects_period_key,
-           -sum(c.credits_delta) AS credits, -sum(c.amount_minor) AS amount, max(c.adjustment_id) AS latest
-         FROM adjustments a
-         JOIN charge_corrections c ON c.corrects_period_key = a.corrects_period_key AND c.tenant_key = a.tenant_key
-         WHERE a.event_seq = ? GROUP BY a.adjustment_id)
-       WHERE credits <> 0 OR amount <> 0`,
-    )
-    .run(eventSeq);
+export function correctByReopen(connection: LedgerConnection, { periodKey, eventSeq, nowMs }: PeriodAtEvent): void {
+  const { adjustmentId, bookedPeriodKey, tenantKey } = adjustments;
+  const book = new ChargeBook(connection);
+  for (const key of correctedKeys(connection, periodKey)) {
+    const isOwn = and(eq(adjustments.eventSeq, eventSeq), eq(tenantKey, key.tenantKey));
+    for (const difference of book.differences(key)) {
+      const adjusted = query(connection).select({ adjustmentId, bookedPeriodKey }).from(adjustments).where(isOwn).get();
+      const beside = adjusted ?? {
+        adjustmentId: null,
+        bookedPeriodKey: bookingPeriodKey(connection, periodKey, nowMs),
+      };
+      book.book(key, difference, { ...beside, cause: 'reopen' });
+    }
+  }
 }
+
+const { placeholder } = sql;
+const key = { periodKey: placeholder('periodKey'), tenantKey: placeholder('tenantKey') };
+
+const correctionsOf = prepared((db) => {
+  const { cardKey, correctionId, creditsDelta, amountMinor, correctsPeriodKey, tenantKey } = chargeCorrections;
+  return db
+    .select({ cardKey, creditsDelta, amountMinor, currency: rateCards.currency })
+    .from(chargeCorrections)
+    .leftJoin(rateCards, eq(rateCards.cardKey, cardKey))
+    .where(and(eq(correctsPeriodKey, key.periodKey), eq(tenantKey, key.tenantKey)))
+    .orderBy(asc(correctionId));
+});
+
+const usageNow = prepared((db) => {
+  const { periodKey, tenantKey } = tenantUsage;
+  const isKey = and(eq(periodKey, key.periodKey), eq(tenantKey, key.tenantKey));
+  return db.select().from(tenantUsage).where(isKey);
+});
+
+const usageFrozen = prepared((db) => {
+  const { periodKey, tenantKey } = closedUsage;
+  const isKey = and(eq(periodKey, key.periodKey), eq(tenantKey, key.tenantKey));
+  return db.select().from(closedUsage).where(isKey);
+});
+
+const ownCharge = prepared((db) => {
+  const { periodKey, tenantKey } = charges;
+  const isKey = and(eq(periodKey, key.periodKey), eq(tenantKey, key.tenantKey));
+  return db.select().from(charges).where(isKey);
+});

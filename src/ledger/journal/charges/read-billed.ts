@@ -1,7 +1,5 @@
 import type { BilledLine, BilledTenant } from '../../../billing/statement/billed.ts';
 import type { Certificate } from '../../../billing/statement/leaf.ts';
-import { AppError } from '../../../core/errors.ts';
-import type { Period } from '../../../core/period.ts';
 import type { LedgerConnection } from '../../store/file/open.ts';
 import { query } from '../../store/query.ts';
 import { rateCards } from '../../store/schema/billing-tables.ts';
@@ -55,7 +53,6 @@ export function* billedTenants(
   { periodKey, closedSeq }: PeriodPlace,
   tenantId?: string,
 ): Generator<BilledTenant> {
-  const period = periodOfKey(periodKey);
   const cards = cardNames(connection);
   const seq = closedSeq ?? Number.MAX_SAFE_INTEGER;
   const records = billedStatement(connection, { isClosed: closedSeq !== null, isOne: tenantId !== undefined }).iterate({
@@ -71,7 +68,7 @@ export function* billedTenants(
   const finish = (): BilledTenant | null => {
     if (tenant !== null && last !== null && isCorrected) {
       for (const record of corrections.all({ periodKey, tenantKey: last }) as CorrectionRecord[]) {
-        tenant.lines.push(correctionLine(record, cards, tenant.tenantId, period));
+        tenant.lines.push(correctionLine(record, cards));
       }
     }
     return tenant;
@@ -116,7 +113,7 @@ function billedStatement(connection: LedgerConnection, { isClosed, isOne }: { is
 interface CorrectionRecord {
   credits: bigint;
   amountMinor: bigint | null;
-  cardKey: bigint;
+  cardKey: bigint | null;
   correctsKey: bigint;
   entryId: bigint | null;
 }
@@ -127,9 +124,9 @@ function correctionStatement(connection: LedgerConnection) {
       `SELECT x.credits_delta AS credits, x.amount_minor AS amountMinor, x.card_key AS cardKey,
          x.corrects_period_key AS correctsKey,
          coalesce(a.entry_id - r.first_entry_id + m.origin_first_entry_id, a.entry_id) AS entryId
-       FROM charge_corrections x JOIN adjustments a USING (adjustment_id)
+       FROM charge_corrections x LEFT JOIN adjustments a USING (adjustment_id)
        LEFT JOIN runs r ON r.run_key = a.run_key LEFT JOIN moved_links m ON m.seq = r.applied_seq
-       WHERE x.booked_period_key = :periodKey AND x.tenant_key = :tenantKey ORDER BY x.adjustment_id`,
+       WHERE x.booked_period_key = :periodKey AND x.tenant_key = :tenantKey ORDER BY x.correction_id`,
     )
     .safeIntegers();
 }
@@ -175,10 +172,7 @@ function ownLine(
 function correctionLine(
   { credits, amountMinor, cardKey, correctsKey, entryId }: CorrectionRecord,
   cards: ReadonlyMap<bigint, CardName>,
-  tenantId: string,
-  period: Period,
 ): BilledLine {
-  if (amountMinor === null) throw tooLarge(tenantId, period);
   return {
     kind: 'correction',
     tier: null,
@@ -192,20 +186,13 @@ function correctionLine(
   };
 }
 
-function tooLarge(tenantId: string, period: Period): AppError {
-  const whose = `what tenant ${JSON.stringify(tenantId)} is to pay for ${period}`;
-  return new AppError('amount_too_large', `${whose} does not fit into 64 bits of minor units`, {
-    hint: 'correct its rate card: no price can be meant to lead there',
-  });
-}
-
 interface CardName {
-  currency: string;
-  rateCard: string;
+  currency: string | null;
+  rateCard: string | null;
 }
 
-function nameOf(cardKey: bigint, cards: ReadonlyMap<bigint, CardName>): CardName {
-  return cards.get(cardKey) ?? { currency: '', rateCard: '' };
+function nameOf(cardKey: bigint | null, cards: ReadonlyMap<bigint, CardName>): CardName {
+  return cards.get(cardKey ?? 0n) ?? { currency: null, rateCard: null };
 }
 
 function cardNames(connection: LedgerConnection): Map<bigint, CardName> {

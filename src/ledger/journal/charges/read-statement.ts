@@ -10,6 +10,7 @@ import { eq } from '../../store/schema/drizzle.ts';
 import { periodKeyOf } from '../../store/schema/keys.ts';
 import { periods, workspaces } from '../../store/schema/workspace-tables.ts';
 import { findPeriod, findWorkspace } from '../../store/subjects.ts';
+import { coveringRun } from '../close/quiet-periods.ts';
 import { linkAt } from '../links.ts';
 import { createLinkDigests } from '../runs/digest.ts';
 import { buildTree } from './commit-close.ts';
@@ -34,9 +35,11 @@ export function findBilledPeriod(
   { workspaceId, period, nowMs }: Pick<StatementRequest, 'workspaceId' | 'period' | 'nowMs'>,
 ): BilledPeriodPlace | null {
   const workspace = findWorkspace(connection, workspaceId);
-  const found = workspace && findPeriod(connection, periodKeyOf(workspace.workspaceKey, period));
-  if (workspace === undefined || found === undefined) return null;
-  const { periodKey, closedSeq } = found;
+  if (workspace === undefined) return null;
+  const periodKey = periodKeyOf(workspace.workspaceKey, period);
+  const found = findPeriod(connection, periodKey);
+  if (found === undefined && coveringRun(connection, workspace.workspaceKey, period) === null) return null;
+  const closedSeq = found?.closedSeq ?? null;
   const place = { periodKey, closedSeq };
   const isOver = elapsedFraction(period, nowMs) === 1;
   const close = closedSeq === null ? null : linkAt(connection, closedSeq);

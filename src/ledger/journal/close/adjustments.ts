@@ -3,7 +3,7 @@ import { addPeriods, periodAt, periodBounds } from '../../../core/period.ts';
 import type { LedgerConnection } from '../../store/file/open.ts';
 import { query } from '../../store/query.ts';
 import { and, asc, desc, eq, gt, isNull } from '../../store/schema/drizzle.ts';
-import { periodKeyOf, periodOfKey } from '../../store/schema/keys.ts';
+import { periodKeyOf, periodOfKey, workspaceKeyOf } from '../../store/schema/keys.ts';
 import { periods } from '../../store/schema/workspace-tables.ts';
 import { findPeriod } from '../../store/subjects.ts';
 import { refuseTooLarge } from '../runs/sum-limits.ts';
@@ -15,7 +15,7 @@ import { refuseTooLarge } from '../runs/sum-limits.ts';
  */
 export function bookAdjustments(
   connection: LedgerConnection,
-  run: { workspaceKey: number; lastEntryIdBefore: number; changedPeriods: ReadonlySet<number>; nowMs: number },
+  run: { lastEntryIdBefore: number; changedPeriods: ReadonlySet<number>; nowMs: number },
 ): number {
   const book = connection.prepare(
     `INSERT INTO adjustments (corrects_period_key, tenant_key, booked_period_key, credits_delta, requests_delta,
@@ -26,7 +26,7 @@ export function bookAdjustments(
   let booked = 0;
   for (const periodKey of [...run.changedPeriods].sort((a, b) => a - b)) {
     if ((findPeriod(connection, periodKey)?.closedSeq ?? null) === null) continue;
-    const booking = bookingPeriodKey(connection, run.workspaceKey, periodKey, run.nowMs);
+    const booking = bookingPeriodKey(connection, periodKey, run.nowMs);
     booked += book.run(booking, isoTime(run.nowMs), run.lastEntryIdBefore, periodKey).changes;
     refuseLargeBookings(connection, booking);
     refuseLargeCorrections(connection, periodKey);
@@ -37,7 +37,7 @@ export function bookAdjustments(
 /** Takes back every adjustment of a period that is reopened: its own figures carry the corrections again. */
 export function reverseAdjustments(
   connection: LedgerConnection,
-  reopened: { workspaceKey: number; periodKey: number; eventSeq: number; nowMs: number },
+  reopened: { periodKey: number; eventSeq: number; nowMs: number },
 ): number {
   const outstanding = connection
     .prepare(
@@ -46,7 +46,7 @@ export function reverseAdjustments(
     )
     .get(reopened.periodKey);
   if (outstanding === undefined) return 0;
-  const booking = bookingPeriodKey(connection, reopened.workspaceKey, reopened.periodKey, reopened.nowMs);
+  const booking = bookingPeriodKey(connection, reopened.periodKey, reopened.nowMs);
   const { changes } = connection
     .prepare(
       `INSERT INTO adjustments (corrects_period_key, tenant_key, booked_period_key, credits_delta, requests_delta,
@@ -79,12 +79,8 @@ function refuseLargeCorrections(connection: LedgerConnection, correctedKey: numb
 }
 
 /** The first period after `correctedKey` that is not closed; made when the service has not named one yet. */
-function bookingPeriodKey(
-  connection: LedgerConnection,
-  workspaceKey: number,
-  correctedKey: number,
-  nowMs: number,
-): number {
+export function bookingPeriodKey(connection: LedgerConnection, correctedKey: number, nowMs: number): number {
+  const workspaceKey = workspaceKeyOf(correctedKey);
   const db = query(connection);
   const isOwn = eq(periods.workspaceKey, workspaceKey);
   const isOpen = and(isOwn, gt(periods.periodKey, correctedKey), isNull(periods.closedSeq));

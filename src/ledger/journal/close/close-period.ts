@@ -8,12 +8,13 @@ import { closedUsage, periodEvents } from '../../store/schema/close-tables.ts';
 import { eq } from '../../store/schema/drizzle.ts';
 import { tenantUsage, usageEntries } from '../../store/schema/usage-tables.ts';
 import { periods } from '../../store/schema/workspace-tables.ts';
-import { findPeriodOf, highest } from '../../store/subjects.ts';
+import { findPeriodOf, findWorkspace, highest } from '../../store/subjects.ts';
 import { sumUsage } from '../../store/sum-usage.ts';
 import { capLeases, releaseLease, takeLease } from '../runs/claim-run.ts';
 import { type DigestedEvent, digestOfEvent, headOfChain } from '../runs/digest.ts';
 import { reverseAdjustments } from './adjustments.ts';
 import { closeObstacles } from './close-obstacles.ts';
+import { addQuietPeriod } from './quiet-periods.ts';
 
 export interface CloseRequest {
   workspaceId: string;
@@ -58,6 +59,7 @@ export interface PeriodAtEvent {
   connection: LedgerConnection;
   periodKey: number;
   eventSeq: number;
+  nowMs: number;
 }
 
 /** The Merkle tree over what a period says when it is closed. */
@@ -102,7 +104,7 @@ export function closePeriod(
         }
         freezeFigures(connection, periodKey);
         const eventSeq = headOfChain(connection).seq + 1;
-        const commitment = commit?.({ connection, periodKey, eventSeq });
+        const commitment = commit?.({ connection, periodKey, eventSeq, nowMs: request.nowMs });
         if (commitment !== undefined) insertCommitment(connection, eventSeq, commitment);
         const event = appendEvent(connection, { ...request, workspaceKey, periodKey, action: 'close', obstacles });
         setClosed(connection, periodKey, event.eventSeq);
@@ -132,7 +134,7 @@ export function reopenPeriod(
         const event = appendEvent(connection, { ...request, workspaceKey, periodKey, action: 'reopen', obstacles: [] });
         thawFigures(connection, periodKey);
         setClosed(connection, periodKey, null);
-        afterwards?.({ connection, periodKey, eventSeq: event.eventSeq });
+        afterwards?.({ connection, periodKey, eventSeq: event.eventSeq, nowMs: request.nowMs });
         return event;
       });
     })
@@ -167,7 +169,10 @@ function requirePeriod(
   connection: LedgerConnection,
   { workspaceId, period }: { workspaceId: string; period: Period },
 ): typeof periods.$inferSelect {
-  const found = findPeriodOf(connection, workspaceId, period);
+  const workspaceKey = findWorkspace(connection, workspaceId)?.workspaceKey;
+  const found =
+    findPeriodOf(connection, workspaceId, period) ??
+    (workspaceKey === undefined ? undefined : addQuietPeriod(connection, workspaceKey, period));
   if (found !== undefined) return found;
   throw new AppError(
     'unknown_period',
@@ -200,8 +205,7 @@ function appendEvent(connection: LedgerConnection, request: EventRequest): Perio
   const head = headOfChain(connection);
   const eventSeq = head.seq + 1;
   const figures = sumUsage(connection, periodKey, action === 'close' ? 'now' : 'closed');
-  const reversed =
-    action === 'reopen' ? reverseAdjustments(connection, { workspaceKey, periodKey, eventSeq, nowMs }) : 0;
+  const reversed = action === 'reopen' ? reverseAdjustments(connection, { periodKey, eventSeq, nowMs }) : 0;
   const event: DigestedEvent = {
     previousDigest: head.digest,
     eventSeq,

@@ -97,7 +97,7 @@ function mergeFigures(connection: Connection, request: ApplyRequest<unknown>): F
   noteAsked(connection, run, request.unconfirmed ?? []);
   // The walk's largest figure bounds the sums of what it showed; keys that it missed still count.
   if (staging.sumsMayOverflow || hasAbsences(connection, run)) refuseOverflow(connection, run);
-  bookAdjustments(connection, { workspaceKey: run.workspaceKey, lastEntryIdBefore, changedPeriods, nowMs });
+  bookAdjustments(connection, { lastEntryIdBefore, changedPeriods, nowMs });
   recordWalk(connection, run.runKey, { ...request.walk, facts: { ...facts, keySetDigest } });
   return { lastEntryIdBefore, counts, changedPeriods, entries };
 }

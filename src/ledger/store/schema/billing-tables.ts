@@ -37,6 +37,8 @@ export const rateCards = sqliteTable('rate_cards', {
   afterSeq: integer('after_seq').notNull(),
   retiredAt: text('retired_at'),
   retiredAfterSeq: integer('retired_after_seq'),
+  /** Of a major unit of the currency: 100 for EUR, 1 for JPY. */
+  minorUnits: integer('minor_units').notNull().default(100),
 });
 
 export const charges = sqliteTable(
@@ -68,21 +70,33 @@ export const chargeLines = sqliteTable(
   (table) => [primaryKey({ columns: [table.periodKey, table.tenantKey, table.lineNumber] })],
 );
 
+/**
+ * Why a correction was booked: a run brought other figures, withdrew the tenant or showed it again; a reopen; `rates settle`. What
+ * was found in an older ledger is `unsettled`.
+ */
+export const CORRECTION_CAUSES = ['usage', 'withdrawal', 'return', 'reopen', 'settlement', 'unsettled'] as const;
+export type CorrectionCause = (typeof CORRECTION_CAUSES)[number];
+
 export const chargeCorrections = sqliteTable(
   'charge_corrections',
   {
-    bookedPeriodKey: integer('booked_period_key').notNull(),
+    correctionId: rowKey('correction_id').primaryKey(),
+    /** Null: found when an older ledger was brought to this version, and not booked. */
+    bookedPeriodKey: integer('booked_period_key'),
     tenantKey: integer('tenant_key').notNull(),
-    adjustmentId: integer('adjustment_id').notNull(),
-    cardKey: integer('card_key').notNull(),
     correctsPeriodKey: integer('corrects_period_key').notNull(),
+    /** Null: no card prices the tenant. */
+    cardKey: integer('card_key'),
     creditsDelta: int64('credits_delta').notNull(),
-    /** Null: beyond 64 bits. */
+    /** Null: it cannot be priced. */
     amountMinor: int64('amount_minor'),
+    cause: text('cause', { enum: CORRECTION_CAUSES }).notNull(),
+    /** The adjustment beside which it stands. */
+    adjustmentId: integer('adjustment_id'),
   },
   (table) => [
-    primaryKey({ columns: [table.bookedPeriodKey, table.tenantKey, table.adjustmentId] }),
     index('charge_corrections_by_key').on(table.correctsPeriodKey, table.tenantKey),
+    index('charge_corrections_by_booking').on(table.bookedPeriodKey, table.tenantKey),
   ],
 );
 
@@ -120,7 +134,8 @@ export const billingRecords: readonly TableRecord[] = [
   { table: chargeLines, says: 'A line of a charge: the lines sum to the amount.', mirrored: 'changed', moved: true },
   {
     table: chargeCorrections,
-    says: "The money of an adjustment: charge(after) - charge(before) on the card of the corrected period's close.",
+    says: 'A difference between what a period owes and what was charged for it, booked in another one. Append-only.',
+    guard: { label: "'correction ' || ROW.correction_id" },
     mirrored: 'changed',
     moved: true,
   },

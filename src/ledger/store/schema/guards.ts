@@ -7,6 +7,7 @@ export interface GuardedTable {
   table: string;
   /** Its key in `row_changes` and what a person calls it, in SQL; `ROW.` stands before each column. */
   key: string;
+  keyColumns: readonly string[];
   label: string;
   /** In the order in which a row's digest covers them. */
   columns: readonly string[];
@@ -20,6 +21,7 @@ export const GUARDED_TABLES: readonly GuardedTable[] = LEDGER_TABLES.flatMap((re
   return {
     table: name,
     key: key.map((column) => `ROW.${column}`).join(" || ':' || "),
+    keyColumns: key,
     label,
     columns: columns.map((column) => column.name).filter((column) => !left.includes(column)),
   };
@@ -45,8 +47,8 @@ export function makeGuards(connection: Database.Database): void {
   for (const declared of GUARDED_TABLES) {
     const { table, key } = declared;
     const there = columnsOf(connection, table);
-    if (there.length === 0) continue;
-    // A migration to come may bring others.
+    // A migration to come may bring the table, its key or other columns.
+    if (!declared.keyColumns.every((column) => there.includes(column))) continue;
     const guarded = { ...declared, columns: declared.columns.filter((column) => there.includes(column)) };
     const [after, before] = [guardedText(guarded, 'NEW'), guardedText(guarded, 'OLD')];
     const mark = (row: string, digest: string): string => ` BEGIN

@@ -14,6 +14,17 @@ function readMeta(connection: LedgerConnection, name: string): string | undefine
   return query(connection).select().from(ledgerMeta).where(eq(ledgerMeta.name, name)).get()?.value;
 }
 
+const CHARGED = 'charged_as_owed';
+
+/** Whether the ledger's charges have been compared with what is owed; from then on whatever is booked keeps them equal. */
+export function isCharged(connection: LedgerConnection): boolean {
+  return readMeta(connection, CHARGED) !== undefined;
+}
+
+export function markCharged(connection: LedgerConnection): void {
+  query(connection).insert(ledgerMeta).values({ name: CHARGED, value: '1' }).onConflictDoNothing().run();
+}
+
 const REPLICA_EPOCH = 'replica_epoch';
 const QUEUE_IN_USE = 'queue_in_use';
 

@@ -36,6 +36,10 @@ const MAPS: readonly [table: string, select: string][] = [
   ['moving_runs', keysOf('runs', 'run_key', 'workspace_key = @from')],
   ['moving_entries', keysOf('usage_entries', 'entry_id', 'run_key IN (SELECT old FROM temp.moving_runs)')],
   ['moving_adjustments', keysOf('adjustments', 'adjustment_id', 'tenant_key IN (SELECT old FROM temp.moving_tenants)')],
+  [
+    'moving_corrections',
+    keysOf('charge_corrections', 'correction_id', 'tenant_key IN (SELECT old FROM temp.moving_tenants)'),
+  ],
   ['moving_alerts', keysOf('alerts', 'alert_key', 'workspace_key = @from')],
   ['moving_feedback', keysOf('alert_feedback', 'feedback_key', 'alert_key IN (SELECT old FROM temp.moving_alerts)')],
   [
@@ -76,6 +80,7 @@ const MAPPED: Readonly<Record<string, readonly string[]>> = {
   ],
   entries: ['entry_id', 'first_entry_id'],
   adjustments: ['adjustment_id'],
+  corrections: ['correction_id'],
   alerts: ['alert_key', 'incident_key'],
   feedback: ['feedback_key'],
   silences: ['silence_key'],
@@ -130,7 +135,7 @@ export const COPIES: readonly { table: string; rows: string; but?: Readonly<Reco
     },
     { table: 'charges', rows: OF_CLOSED_PERIODS },
     { table: 'charge_lines', rows: OF_CLOSED_PERIODS },
-    { table: 'charge_corrections', rows: withMoved('adjustment_id') },
+    { table: 'charge_corrections', rows: withMoved('correction_id') },
     { table: 'close_commitments', rows: withMoved('event_seq') },
     { table: 'alerts', rows: OF_WORKSPACE },
     { table: 'alert_transitions', rows: withMoved('alert_key') },

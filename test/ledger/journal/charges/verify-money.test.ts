@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import type { RateCardText } from '../../../../src/billing/rates/rate-card-schema.ts';
 import { checkMoney } from '../../../../src/ledger/audit/money/verify-money.ts';
 import { verifyLedger } from '../../../../src/ledger/audit/verify/verify.ts';
+import { checkControls } from '../../../../src/ledger/audit/verify/verify-controls.ts';
 import { chargeReopened, commitClose } from '../../../../src/ledger/journal/charges/commit-close.ts';
 import { setCards } from '../../../../src/ledger/journal/charges/set-cards.ts';
 import { closePeriod, reopenPeriod } from '../../../../src/ledger/journal/close/close-period.ts';
@@ -41,8 +42,8 @@ test('any edit of a charge, a line, a correction or a commitment is found, and t
           const isChained = table === 'close_commitments';
           const [first] = isChained
             ? verifyLedger(copy).faults.filter(({ check }) => check === 'chain')
-            : checkMoney(copy);
-          const names = [...tenantsOf(connection, row), 'close of 2026-01', 'names adjustment'];
+            : [...checkMoney(copy), ...checkControls(copy)];
+          const names = [...tenantsOf(connection, row), 'close of 2026-01', 'correction '];
           if (first === undefined) missed.push(`${table}: ${what} is not found`);
           else if (!names.some((name) => first.message.includes(name))) missed.push(`${what}: ${first.message}`);
         }
@@ -105,8 +106,10 @@ function editsOf(table: string, row: Values): { sql: string; what: string }[] {
     const other = typeof value === 'number' ? value + 1 : value === null ? 1 : `${value}0`;
     return { sql: `UPDATE ${table} SET ${column} = ${text(other)} WHERE ${where}`, what: `${column} of ${where}` };
   });
-  const key = table === 'close_commitments' ? 'event_seq' : 'tenant_key';
-  const copied = Object.entries(row).map(([column, value]) => (column === key ? '2' : text(value)));
+  const key = { close_commitments: 'event_seq', charge_corrections: 'correction_id' }[table] ?? 'tenant_key';
+  const copied = Object.entries(row).map(([column, value]) =>
+    column === key ? (key === 'tenant_key' ? '2' : '99') : text(value),
+  );
   return [
     ...edits,
     { sql: `DELETE FROM ${table} WHERE ${where}`, what: `deletion of ${where}` },

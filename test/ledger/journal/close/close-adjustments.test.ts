@@ -252,7 +252,7 @@ test.each([2, 40])('a run looks at the closed periods that it changed only, of %
   const logged: LedgerConnection = new Database(path, { verbose: (sql) => statements.push(sql) });
   const changedPeriods = new Set([periodKeyOf(1, FEBRUARY), periodKeyOf(1, MARCH)]);
 
-  const booked = bookAdjustments(logged, { workspaceKey: 1, lastEntryIdBefore: 0, changedPeriods, nowMs: NOON });
+  const booked = bookAdjustments(logged, { lastEntryIdBefore: 0, changedPeriods, nowMs: NOON });
 
   logged.close();
   expect(booked).toBe(1);

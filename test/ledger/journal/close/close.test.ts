@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { verifyLedger } from '../../../../src/ledger/audit/verify/verify.ts';
+import { readStatement } from '../../../../src/ledger/journal/charges/read-statement.ts';
 import {
   type CloseRequest,
   closePeriod,
@@ -199,6 +200,31 @@ test('a closed period is not closed again, not even by force, and an open one is
   close(connection, { nowMs: NOON + 12 * HOUR });
   const again = thrown(() => close(connection, { nowMs: NOON + 12 * HOUR, force: true }));
   expect(again).toMatchObject({ code: 'close_refused', message: '2026-02 is closed already' });
+});
+
+test('a month without any record is closed like others, with a statement of nothing, and opened again', async () => {
+  const { connection, view } = await openProven();
+  const more = [...RECORDS, usageRecord('a', 1, '2025-12')];
+  await publish(connection, more, { nowMs: NOON + 24 * HOUR });
+  await publish(connection, more, { nowMs: NOON + 36 * HOUR });
+  const nowMs = NOON + 36 * HOUR;
+  const request = { workspaceId: 'ws-1', period: '2026-01', nowMs };
+  expect(readStatement(connection, request)).toMatchObject({ state: 'settling', tenants: [], totals: [] });
+
+  expect(close(connection, { period: '2026-01', nowMs })).toMatchObject({
+    tenants: 0n,
+    creditsUsed: 0n,
+    overridden: [],
+  });
+
+  expect(readStatement(connection, request)).toMatchObject({ state: 'closed', tenants: [], totals: [] });
+  expect(view.value("SELECT state FROM finance_period_totals WHERE period = '2026-01'")).toBe('closed');
+  await publish(connection, [...more, usageRecord('late', 5, '2026-01')], { nowMs: nowMs + HOUR });
+  expect(view.rows('SELECT corrects_period, tenant_id, credits_delta FROM finance_adjustments')).toEqual([
+    { corrects_period: '2026-01', tenant_id: 'late', credits_delta: 5n },
+  ]);
+  reopen(connection, { period: '2026-01', nowMs: nowMs + 2 * HOUR });
+  expect(verifyLedger(connection).faults).toEqual([]);
 });
 
 test('a period or workspace that the ledger has nothing of is neither closed nor reopened', async () => {

@@ -78,11 +78,11 @@ test('what guards cover is what the row changes of older ledgers cover', () => {
       'alert_transitions',
       'alerts',
       'channel_states',
+      'charge_corrections',
       'outbox',
       'rate_cards',
-      'silences',
     ],
-    ...['tenant_names', 'workspace_moves'],
+    ...['silences', 'tenant_names', 'workspace_moves'],
   ]);
   for (const { table, guard } of LEDGER_TABLES) {
     const names = getTableConfig(table).columns.map(({ name }) => name);

@@ -1,0 +1,67 @@
+import { parseMinor } from '../../core/money.ts';
+
+/** Which mark stands before the decimals. */
+export type DecimalMark = 'point' | 'comma';
+
+const MARKS = { point: '.', comma: ',' } as const;
+
+/**
+ * Reads amounts as spreadsheets and invoice programs write them: 1,234.50 and 1.234,50 and 1 234,50, with a currency before or
+ * after it, negative with a sign on either side or in brackets. Which mark is the decimal one shows in the column as a whole;
+ * `given` says it where it does not. Gives null for what is no amount, or can be read in two ways.
+ */
+export function amountReader(
+  column: readonly string[],
+  given?: DecimalMark,
+): (text: string, currency: string) => bigint | null {
+  const shown = new Set(column.flatMap((text) => shownBy(bareAmount(text)?.digits ?? '') ?? []));
+  const [only, other] = [...shown];
+  const mark = given ?? (other === undefined ? only : undefined);
+  return (text, currency) => {
+    const bare = bareAmount(text);
+    if (bare === null) return null;
+    const plain = plainDecimal(bare.digits, mark ?? (isPlain(bare.digits) && shown.size === 0 ? 'point' : undefined));
+    const minor = plain === null ? null : parseMinor(plain, currency);
+    return minor === null ? null : bare.isNegative ? -minor : minor;
+  };
+}
+
+/** What is left without currency, spaces and signs; null when something else is in it. */
+function bareAmount(text: string): { digits: string; isNegative: boolean } | null {
+  const tight = text.replaceAll(/[\s\u00a0\u202f'’]/g, '').replaceAll('\u2212', '-');
+  const [, open, before, inner = '', after, close] =
+    /^(\()?(-|\+)?(?:[A-Z]{3}|\p{Sc})?((?:-)?[\d.,]+)(?:[A-Z]{3}|\p{Sc})?(-)?(\))?$/u.exec(tight) ?? [];
+  const signs = [before, after, inner.startsWith('-') ? '-' : undefined].filter((sign) => sign === '-').length;
+  const isBracketed = open !== undefined && close !== undefined;
+  if (!/\d/.test(inner) || signs > 1 || (isBracketed && signs > 0) || (open === undefined) !== (close === undefined)) {
+    return null;
+  }
+  return { digits: inner.replace('-', ''), isNegative: signs === 1 || isBracketed };
+}
+
+/** The decimal mark that this amount alone gives away. */
+function shownBy(digits: string): DecimalMark | null {
+  const last = Math.max(digits.lastIndexOf('.'), digits.lastIndexOf(','));
+  if (last < 0) return null;
+  const mark = digits[last] === '.' ? 'point' : 'comma';
+  const other = mark === 'point' ? 'comma' : 'point';
+  if (digits.includes(MARKS[other])) return mark;
+  if (digits.indexOf(MARKS[mark]) < last) return other;
+  return digits.length - last - 1 === 3 ? null : mark;
+}
+
+/** Groups of three with the other mark between them, then the decimals. */
+function plainDecimal(digits: string, mark: DecimalMark | undefined): string | null {
+  if (/^\d+$/.test(digits)) return digits;
+  if (mark === undefined) return null;
+  const group = mark === 'point' ? ',' : '\\.';
+  const form = new RegExp(`^(\\d+|\\d{1,3}(?:${group}\\d{3})+)(?:\\${MARKS[mark]}(\\d+))?$`);
+  const [, whole, part] = form.exec(digits) ?? [];
+  if (whole === undefined) return null;
+  return `${whole.replaceAll(/[.,]/g, '')}${part === undefined ? '' : `.${part}`}`;
+}
+
+/** A point alone is the decimal one in the plain form; one with three digits behind it could be either. */
+function isPlain(digits: string): boolean {
+  return /^\d+\.\d+$/.test(digits) && shownBy(digits) === 'point';
+}

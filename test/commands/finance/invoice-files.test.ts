@@ -1,0 +1,131 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { stringify } from 'yaml';
+import { createWorld, FIRST, parseJson, row, type World } from '../world.ts';
+
+/** January: acme 12,150.00 EUR, zoë 75.50 EUR, tokyo 7,500 JPY. */
+async function createBilled(): Promise<World> {
+  const usage = [row('acme', '2026-01', 1_215_000), row('zoe', '2026-01', 7550), row('tokyo', '2026-01', 7500)];
+  const world = await createWorld({ ...FIRST, usage });
+  await world.run('migrate');
+  const cards = [
+    { name: 'euro', from_period: '2026-01', currency: 'EUR', price_per_credit: '0.01' },
+    { name: 'yen', from_period: '2026-01', tenant: 'tokyo', currency: 'JPY', price_per_credit: '1' },
+  ];
+  writeFileSync(join(world.folder, 'rates.yml'), stringify({ rates: cards }));
+  await world.run('rates', 'apply', 'rates.yml', '--yes');
+  await world.run('sync');
+  writeFileSync(
+    join(world.folder, 'names.csv'),
+    'tenant_id,display_name,external_ref\nacme,Acme,C-1\nzoe,Zoë,C-2\ntokyo,東京,C-3\n',
+  );
+  expect((await world.run('tenants', 'import', 'names.csv')).code).toBe(0);
+  return world;
+}
+
+function reconcile(world: World, file: string | Buffer, ...argv: string[]) {
+  writeFileSync(join(world.folder, 'invoices.csv'), file);
+  const columns = ['--tenant-column', 'Customer', '--amount-column', 'Net'];
+  return world.run('reconcile', 'invoices.csv', '--period', '2026-01', '--no-service', ...columns, ...argv);
+}
+
+const CURRENCY = ['--currency-column', 'Currency'];
+const utf16 = (text: string) => Buffer.from(`\ufeff${text}`, 'utf16le');
+
+test.each<[shape: string, file: string | Buffer, ...argv: string[]]>([
+  ['plain', 'Customer,Net,Currency\nacme,12150.00,EUR\nzoe,75.50,EUR\ntokyo,7500,JPY\n'],
+  ['of Stripe, by reference', 'Customer,Net,Currency\nC-1,"12,150.00",eur\nC-2,75.50,eur\nC-3,"7,500",jpy\n'],
+  ['of Excel in German', 'Customer;Net;Currency\r\nacme;12.150,00 €;EUR\r\nzoe;75,50 €;EUR\r\ntokyo;7.500;JPY\r\n'],
+  ['of Excel in French', 'Customer;Net;Currency\nacme;12\u202f150,00;EUR\nzoe;75,50;EUR\ntokyo;7\u00a0500;JPY\n'],
+  ['of Excel in Swiss German', "Customer;Net;Currency\nacme;12'150.00;EUR\nzoe;75.50;EUR\ntokyo;7'500;JPY\n"],
+  [
+    'of Excel in American, with a mark',
+    '\ufeffCustomer,Net,Currency\nacme,"$12,150.00",EUR\nzoe,$75.50,EUR\ntokyo,"7,500",JPY\n',
+  ],
+  ['of tabs', 'Customer\tNet\tCurrency\nacme\t12150.00\tEUR\nzoe\t75.50\tEUR\ntokyo\t7500\tJPY\n'],
+  ['in UTF-16', utf16('Customer\tNet\tCurrency\nacme\t12.150,00\tEUR\nzoe\t75,50\tEUR\ntokyo\t7500\tJPY\n')],
+  [
+    'in Latin-1',
+    Buffer.from('Customer;Net;Currency;Größe\nacme;12150,00;EUR;ü\nzoe;75,50;EUR;ß\ntokyo;7500;JPY;é\n', 'latin1'),
+  ],
+  [
+    'with credit notes in three forms',
+    'Customer,Net,Currency\nacme,12200.00,EUR\nacme,-20.00,EUR\nacme,(20.00),EUR\nacme,10.00-,EUR\nzoe,75.50,EUR\ntokyo,7500,JPY\n',
+  ],
+])('an invoice export %s is reconciled', async (_, file) => {
+  const world = await createBilled();
+  const { code, err, out } = await reconcile(world, file, ...CURRENCY, '--json');
+  expect([err, parseJson(out).rows.filter(({ status }: { status: string }) => status !== 'matched')]).toEqual(['', []]);
+  expect(code).toBe(0);
+  expect(parseJson(out).totals.amounts).toEqual([
+    { currency: 'EUR', ledger: '12225.50', invoice: '12225.50' },
+    { currency: 'JPY', ledger: '7500', invoice: '7500' },
+  ]);
+});
+
+test('of a ledger with two currencies one can be reconciled by itself', async () => {
+  const world = await createBilled();
+  const euros = 'Customer,Net\nacme,12150.00\nzoe,75.50\n';
+  expect((await reconcile(world, euros)).err).toContain('the period has several');
+  expect(await reconcile(world, euros, '--currency', 'EUR')).toMatchObject({ code: 0, err: '' });
+});
+
+test('what is missing in one currency is told there', async () => {
+  const world = await createBilled();
+  const { code, out } = await reconcile(
+    world,
+    'Customer,Net,Currency\nacme,12150.00,EUR\nzoe,75.50,EUR\ntokyo,40.00,EUR\n',
+    ...CURRENCY,
+  );
+  expect(code).toBe(4);
+  expect(out).toMatch(/tokyo +extra +40\.00 +EUR\n/);
+  expect(out).toMatch(/tokyo +missing +7,500 +7,500 +JPY\n/);
+});
+
+test.each([
+  ['12,15O.00', 'is no amount'],
+  ['1.2.3,4,5', 'is no amount'],
+  ['12.155', 'can be read in two ways'],
+  ['', 'is no amount'],
+])('an amount %j is refused with its line and column', async (amount, why) => {
+  const world = await createBilled();
+  const { code, err } = await reconcile(world, `Customer,Net\nacme,1\nzoe,"${amount}"\n`, '--currency', 'EUR');
+  expect(code).toBe(2);
+  expect(err).toContain(`line 3, column Net: ${JSON.stringify(amount)}`);
+  expect(err).toContain(why);
+});
+
+test('where every amount could be read in two ways, --decimal says which it is', async () => {
+  const world = await createBilled();
+  const file = 'Customer,Net,Currency\ntokyo,7.500,JPY\n';
+  expect((await reconcile(world, file, ...CURRENCY)).code).toBe(2);
+  const { out } = await reconcile(world, file, ...CURRENCY, '--decimal', 'comma');
+  expect(out).toContain('invoice 7,500 JPY');
+});
+
+test('a reference of two tenants is refused: nobody can say whose invoice it is', async () => {
+  const world = await createBilled();
+  writeFileSync(join(world.folder, 'same.csv'), 'tenant_id,external_ref\nacme,C-1\nzoe,C-1\n');
+  await world.run('tenants', 'import', 'same.csv');
+  const { code, err } = await reconcile(world, 'Customer,Net\nC-1,1\n', '--currency', 'EUR');
+  expect([code, err]).toEqual([
+    2,
+    expect.stringContaining('line 2, column Customer: "C-1" is the reference of several'),
+  ]);
+});
+
+test('names from a Latin-1 file are read as they are, and a file of unknown bytes is refused', async () => {
+  const world = await createBilled();
+  writeFileSync(
+    join(world.folder, 'latin.csv'),
+    Buffer.from('tenant_id,display_name\nacme,Müller & Söhne\n', 'latin1'),
+  );
+  expect((await world.run('tenants', 'import', 'latin.csv')).code).toBe(0);
+  expect(world.query("SELECT display_name FROM finance_tenants WHERE tenant_id = 'acme'")).toEqual([
+    { display_name: 'Müller & Söhne' },
+  ]);
+  writeFileSync(join(world.folder, 'bytes.csv'), Buffer.from([0x61, 0x81, 0x00, 0xff]));
+  const { code, err } = await world.run('tenants', 'import', 'bytes.csv');
+  expect([code, err]).toEqual([2, expect.stringContaining('is text in no encoding that is known here')]);
+});

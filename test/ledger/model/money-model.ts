@@ -1,0 +1,120 @@
+import { resolveRateCard } from '../../../src/billing/rates/rate-card.ts';
+import type { RateCardText } from '../../../src/billing/rates/rate-card-schema.ts';
+import type { StagedRecord } from '../../../src/ledger/journal/staging/staged-record.ts';
+import { exactLines } from '../../billing/rates/exact-charge.ts';
+
+/**
+ * What each tenant owes, said again in plain Maps and decimals: the service's figures, the cards in force, and the cards of each
+ * close. It knows nothing of charges, corrections and documents.
+ */
+
+export const PERIODS = ['2026-01', '2026-02', '2026-03'] as const;
+export const TENANTS = ['acme', 'apple', 'globex'] as const;
+/** Always there, so that no listing is empty; before the first month of any card. */
+const GHOST: StagedRecord = { tenantId: 'ghost', period: '2025-12', credits: 0, requests: 1 };
+const LARGEST = 2n ** 63n - 1n;
+
+export function keyOf(tenant: string, period: string): string {
+  return `${period} ${tenant}`;
+}
+
+export class MoneyModel {
+  cards: readonly RateCardText[] = [];
+  /** The cards of each close in force. */
+  readonly closed = new Map<string, readonly RateCardText[]>();
+  readonly #now = new Map<string, bigint>();
+  readonly #ever = new Set<string>();
+
+  /** Without credits there is no record any more. */
+  set(tenant: number, period: number, credits: bigint | null): void {
+    const key = keyOf(TENANTS[tenant] ?? '', PERIODS[period] ?? '');
+    if (credits === null) this.#now.delete(key);
+    else this.#now.set(key, credits);
+  }
+
+  /** What the service lists now. */
+  listing(): StagedRecord[] {
+    for (const key of this.#now.keys()) this.#ever.add(key);
+    const records = [...this.#now].map(([key, credits]) => {
+      const isSafe = Number.isSafeInteger(Number(credits));
+      const [period = '', tenantId = ''] = key.split(' ');
+      return { tenantId, period, credits: isSafe ? Number(credits) : credits, requests: credits === 0n ? 0 : 10 };
+    });
+    return [...records, GHOST];
+  }
+
+  mayClose(period: string): boolean {
+    return !this.closed.has(period) && [...this.#ever].some((key) => key.startsWith(period));
+  }
+
+  close(period: string): void {
+    this.closed.set(period, this.cards);
+  }
+
+  isUnpriced(key: string): boolean {
+    return this.#price(key) === null;
+  }
+
+  /** By key and currency; nothing owed is left out. */
+  owed(): Map<string, bigint> {
+    const owed = [...this.#ever].flatMap((key): [string, bigint][] => {
+      const price = this.#price(key);
+      return price === null || price.amount === 0n ? [] : [[`${key} ${price.currency}`, price.amount]];
+    });
+    return new Map(owed.sort(([a], [b]) => (a < b ? -1 : 1)));
+  }
+
+  #price(key: string): { currency: string; amount: bigint } | null {
+    const [period = '', tenant = ''] = key.split(' ');
+    const card = chosen(this.closed.get(period) ?? this.cards, tenant, period);
+    if (card === null) return null;
+    const { currency } = card;
+    const credits = this.#now.get(key);
+    if (credits === undefined) return { currency, amount: 0n };
+    const amounts = exactLines(resolveRateCard(card), credits).map((line) => line.amount);
+    const amount = amounts.reduce((sum, one) => sum + one, 0n);
+    const fits = [...amounts, amount].every((one) => one <= LARGEST && one >= -LARGEST);
+    return fits ? { currency, amount } : null;
+  }
+}
+
+/** Of the patterns of these tests: which tenants each one fits, and which is the more specific. */
+const FITTING: Readonly<Record<string, readonly string[]>> = {
+  'a*': ['acme', 'apple'],
+  '*e': ['acme', 'apple'],
+  'ap*': ['apple'],
+};
+const RANKS = ['acme', 'ap*', 'a*'];
+
+function chosen(cards: readonly RateCardText[], tenant: string, period: string): RateCardText | null {
+  const fitting = cards.filter((card) => {
+    const isFor =
+      card.tenant === undefined || card.tenant === tenant || FITTING[card.tenant]?.includes(tenant) === true;
+    return isFor && card.from_period <= period;
+  });
+  const own = fitting.filter((card) => card.tenant === tenant);
+  let left = own.length > 0 ? own : fitting;
+  const most = Math.max(...left.map(({ priority = 0 }) => priority));
+  left = left.filter(({ priority = 0 }) => priority === most);
+  const best = Math.min(...left.map(rankOf));
+  left = left.filter((card) => rankOf(card) === best);
+  const latest = left
+    .map(({ from_period }) => from_period)
+    .sort()
+    .at(-1);
+  left = left.filter(({ from_period }) => from_period === latest);
+  return left.length === 1 ? (left[0] ?? null) : null;
+}
+
+/** `*e` is as specific as `a*`: both have one character. */
+function rankOf({ tenant }: RateCardText): number {
+  return tenant === undefined ? RANKS.length : RANKS.indexOf(tenant === '*e' ? 'a*' : tenant);
+}
+
+/** Whether `*e` meets one of the others that overlap with it. */
+export function areUnclear(cards: readonly RateCardText[]): boolean {
+  const ofE = cards.filter(({ tenant }) => tenant === '*e');
+  return ofE.some(({ priority }) => {
+    return cards.some((card) => (card.tenant === 'a*' || card.tenant === 'ap*') && card.priority === priority);
+  });
+}
