@@ -210,7 +210,33 @@ JOIN workspaces w ON w.workspace_key = p.workspace_key
 LEFT JOIN tenants t ON t.tenant_key = u.tenant_key AND t.workspace_key = w.workspace_key
 LEFT JOIN periods q ON q.period_key = u.period_key - 1
 LEFT JOIN tenant_usage v ON v.period_key = u.period_key - 1 AND v.tenant_key = u.tenant_key
-LEFT JOIN closed_usage x ON x.period_key = u.period_key - 1 AND x.tenant_key = u.tenant_key;
+LEFT JOIN closed_usage x ON x.period_key = u.period_key - 1 AND x.tenant_key = u.tenant_key
+UNION ALL
+SELECT w.workspace_id, t.tenant_id, p.period, 0 AS credits_used, v.credits_used AS previous_credits, -v.credits_used AS credits_change,
+  CASE WHEN v.credits_used <> 0 THEN round(-100.0 * v.credits_used / abs(v.credits_used), 2) END AS change_percent,
+  0 AS request_count, v.request_count AS previous_requests
+FROM periods p
+JOIN periods q ON q.period_key = p.period_key - 1 AND q.workspace_key = p.workspace_key AND q.closed_seq IS NULL
+JOIN tenant_usage v ON v.period_key = q.period_key AND v.withdrawn = 0
+JOIN workspaces w ON w.workspace_key = p.workspace_key
+LEFT JOIN tenants t ON t.tenant_key = v.tenant_key AND t.workspace_key = w.workspace_key
+LEFT JOIN tenant_usage u ON u.period_key = p.period_key AND u.tenant_key = v.tenant_key
+LEFT JOIN closed_usage x ON x.period_key = p.period_key AND x.tenant_key = v.tenant_key
+WHERE p.covered_run_key IS NOT NULL AND (p.closed_seq IS NOT NULL OR u.tenant_key IS NULL)
+  AND (p.closed_seq IS NULL OR x.tenant_key IS NULL)
+UNION ALL
+SELECT w.workspace_id, t.tenant_id, p.period, 0 AS credits_used, v.credits_used AS previous_credits, -v.credits_used AS credits_change,
+  CASE WHEN v.credits_used <> 0 THEN round(-100.0 * v.credits_used / abs(v.credits_used), 2) END AS change_percent,
+  0 AS request_count, v.request_count AS previous_requests
+FROM periods p
+JOIN periods q ON q.period_key = p.period_key - 1 AND q.workspace_key = p.workspace_key AND q.closed_seq IS NOT NULL
+JOIN closed_usage v ON v.period_key = q.period_key AND v.withdrawn = 0
+JOIN workspaces w ON w.workspace_key = p.workspace_key
+LEFT JOIN tenants t ON t.tenant_key = v.tenant_key AND t.workspace_key = w.workspace_key
+LEFT JOIN tenant_usage u ON u.period_key = p.period_key AND u.tenant_key = v.tenant_key
+LEFT JOIN closed_usage x ON x.period_key = p.period_key AND x.tenant_key = v.tenant_key
+WHERE p.covered_run_key IS NOT NULL AND (p.closed_seq IS NOT NULL OR u.tenant_key IS NULL)
+  AND (p.closed_seq IS NULL OR x.tenant_key IS NULL);
 
 CREATE VIEW finance_period_totals AS
 SELECT w.workspace_id, p.period,

@@ -60,7 +60,7 @@ const VIEWS = {
     },
   ],
   finance_period_changes: [
-    'One row per workspace, period and tenant, beside the same tenant one month before. Rows are those of `finance_usage`.',
+    'One row per workspace, period and tenant, beside the same tenant one month before. Rows are those of `finance_usage`, and one of 0 for who had a record in the month before and has none in this one.',
     {
       workspace_id: WORKSPACE,
       tenant_id: TENANT,

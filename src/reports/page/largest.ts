@@ -68,15 +68,22 @@ export function largestMoves(
   return connection
     .prepare(
       `SELECT t.tenant_id AS tenantId, m.credits, m.previous, m.change FROM (
-         SELECT u.tenant_key, u.credits_used AS credits, v.credits_used AS previous,
-           u.credits_used - coalesce(v.credits_used, 0) AS change
+         SELECT u.tenant_key AS tenant_key, u.credits_used AS credits, v.credits_used AS previous,
+           u.credits_used - coalesce(v.credits_used, 0) AS change,
+           abs(u.credits_used - coalesce(v.credits_used, 0)) AS size
          FROM ${tableOf(closed_seq)} u
          LEFT JOIN ${tableOf(before)} v ON v.period_key = u.period_key - 1 AND v.tenant_key = u.tenant_key
-         WHERE u.period_key = ? ORDER BY abs(change) DESC, u.tenant_key LIMIT ?) m
-       JOIN tenants t USING (tenant_key) ORDER BY abs(m.change) DESC, m.tenant_key`,
+         WHERE u.period_key = :period_key
+         UNION ALL
+         SELECT v.tenant_key, 0, v.credits_used, -v.credits_used, abs(v.credits_used) FROM periods p
+         JOIN ${tableOf(before)} v ON v.period_key = p.period_key - 1 AND v.withdrawn = 0
+         LEFT JOIN ${tableOf(closed_seq)} u ON u.period_key = p.period_key AND u.tenant_key = v.tenant_key
+         WHERE p.period_key = :period_key AND p.covered_run_key IS NOT NULL AND u.tenant_key IS NULL
+         ORDER BY size DESC, tenant_key LIMIT :limit) m
+       JOIN tenants t USING (tenant_key) ORDER BY m.size DESC, m.tenant_key`,
     )
     .safeIntegers()
-    .all(period_key, limit) as TenantMove[];
+    .all({ period_key, limit }) as TenantMove[];
 }
 
 /** What each day of a workspace's month brought, by `YYYY-MM-DD`; days without a change are left out. */

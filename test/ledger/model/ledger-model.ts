@@ -11,7 +11,7 @@ import type {
   Row,
   Usage,
 } from './model-parts.ts';
-import { end, periodOf, stateOf, sumOf, within } from './model-parts.ts';
+import { changeOf, end, periodOf, stateOf, sumOf, within, withStopped } from './model-parts.ts';
 
 /** One workspace; workspaces share nothing. */
 export class WorkspaceModel {
@@ -223,23 +223,12 @@ export class WorkspaceModel {
 
   /** Without the percentage, which is no integer. */
   changes(): Row[] {
-    return [...this.#periods.values()].flatMap((state) =>
-      this.#shown(state).map((figure) => {
-        const before = [...this.#periods.values()].find(({ period }) => monthAfter(period) === state.period);
-        const previous = before === undefined ? [] : this.#shown(before);
-        const same = previous.find(({ tenant }) => tenant === figure.tenant) ?? null;
-        return {
-          workspace_id: this.id,
-          tenant_id: figure.tenant,
-          period: figure.period,
-          credits_used: figure.credits,
-          previous_credits: same?.credits ?? null,
-          credits_change: same === null ? null : figure.credits - same.credits,
-          request_count: figure.requests,
-          previous_requests: same?.requests ?? null,
-        };
-      }),
-    );
+    return [...this.#periods.values()].flatMap((state) => {
+      const before = [...this.#periods.values()].find(({ period }) => monthAfter(period) === state.period);
+      const previous = before === undefined ? [] : this.#shown(before);
+      const rows = withStopped(this.#shown(state), state.asOf === null ? [] : previous, state.period);
+      return rows.map((figure) => changeOf(this.id, figure, previous));
+    });
   }
 
   get history(): readonly Row[] {

@@ -99,6 +99,28 @@ export function sumOf(figures: Figure[]): Row {
   };
 }
 
+/** What a month shows, and 0 for who had a record in the month before and has none any more. */
+export function withStopped(shown: Figure[], previous: Figure[], period: string): Figure[] {
+  const stopped = previous.filter(({ withdrawn, tenant }) => {
+    return !withdrawn && shown.every((figure) => figure.tenant !== tenant);
+  });
+  return [...shown, ...stopped.map((figure) => ({ ...figure, period, credits: 0n, requests: 0n }))];
+}
+
+export function changeOf(workspaceId: string, figure: Figure, previous: Figure[]): Row {
+  const same = previous.find(({ tenant }) => tenant === figure.tenant) ?? null;
+  return {
+    workspace_id: workspaceId,
+    tenant_id: figure.tenant,
+    period: figure.period,
+    credits_used: figure.credits,
+    previous_credits: same?.credits ?? null,
+    credits_change: same === null ? null : figure.credits - same.credits,
+    request_count: figure.requests,
+    previous_requests: same?.requests ?? null,
+  };
+}
+
 export function end(
   run: ModelRun,
   { status, at, errorCode }: { status: string; at: number; errorCode: string | null },

@@ -50,6 +50,11 @@ describe.each(fixtures)('a ledger of version $version', ({ file, version }) => {
         const { start, end } = periodBounds(String(row.period));
         return { ...row, period_start: start, period_end: end };
       });
+    // Who stopped had no row among the changes of a month.
+    const keyOf = ({ workspace_id, period, tenant_id }: Row) => JSON.stringify([workspace_id, period, tenant_id]);
+    const used = new Set(after.get('finance_usage')?.map(keyOf));
+    const changes = after.get('finance_period_changes')?.filter((row) => used.has(keyOf(row))) ?? [];
+    after.set('finance_period_changes', changes);
     for (const [view, rows] of before) {
       expect([view, pickColumns(after.get(view), rows)]).toEqual([view, withMonths(rows)]);
     }
