@@ -124,17 +124,6 @@ export const OUTBOX: readonly Planted[] = [
     ],
   },
   {
-    name: 'second-outage-untold',
-    harm: 'a workspace that cannot be read a second time within a day is told of a day later',
-    edits: [
-      {
-        file: 'src/alerts/tell/news.ts',
-        from: 'const waitMs = alert.own !== null || change.passed ? 0 :',
-        to: 'const waitMs = change.passed ? 0 :',
-      },
-    ],
-  },
-  {
     name: 'ends-of-what-nobody-heard',
     harm: 'a receiver that was away hears the end of what it never heard of',
     edits: [
