@@ -112,6 +112,7 @@ const routed = {
   follow_ups: z.enum(['digest', 'at_once']).optional(),
   weekly_digest: z.enum(WEEKDAYS).optional(),
   month_end_digest: flag.optional(),
+  remind_after_hours: integer(1, 720).optional(),
 };
 
 /** What all channels that send to another machine can set. */

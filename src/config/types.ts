@@ -85,6 +85,8 @@ export interface RouteConfig {
   weeklyDigest?: Weekday;
   /** True: a review of each month goes once its figures have settled. */
   monthEndDigest?: boolean;
+  /** So long after its last word of what is critical and nobody has acknowledged, it is told again; absent: never. */
+  remindAfterMs?: number;
 }
 
 export type FollowUps = 'digest' | 'at_once';

@@ -54,7 +54,7 @@ test('the sample shows the defaults as they are', () => {
 test('what the sample shows in comments is valid as well', () => {
   const open = sampleConfig()
     .replace(
-      /^( +)# (- type|token:|min_increase:|per_day:|baseline:|pace_min_fraction:|tenants:|severities:|rules:|digest_hour:|follow_ups:|weekly_digest:|month_end_digest:)/gm,
+      /^( +)# (- type|token:|min_increase:|per_day:|baseline:|pace_min_fraction:|tenants:|severities:|rules:|digest_hour:|follow_ups:|weekly_digest:|month_end_digest:|remind_after_hours:)/gm,
       '$1$2',
     )
     .replace(/^( +)# {3}(?!#)/gm, '$1  ');
@@ -73,11 +73,12 @@ test('what the sample shows in comments is valid as well', () => {
   expect(config.alerts.channels[1]).toMatchObject({ type: 'webhook', name: 'on-call', secrets: ['hook-1'] });
   expect(config.alerts.channels[0]?.route).toEqual({
     severities: ['critical'],
-    rules: ['jump', 'incident'],
+    rules: ['jump', 'budget'],
     digestHour: 7,
     followUps: 'at_once',
     weeklyDigest: 'monday',
     monthEndDigest: true,
+    remindAfterMs: 14_400_000,
   });
   expect(config.alerts.channels.map(({ name }) => name)).toEqual(['log-1', 'on-call', 'slack-3', 'email-4']);
 });

@@ -1,4 +1,5 @@
 import { periodEndMs, periodStartMs } from '../../core/period.ts';
+import type { ToldEvent } from '../../core/text/alert-words.ts';
 import { inertText } from '../../core/text/inert-text.ts';
 import type { Evidence } from '../evaluate/evidence.ts';
 import type { ChangeReason } from '../rules/measures/change-reason.ts';
@@ -12,6 +13,7 @@ export type ClosedBecause = 'gone' | 'left_window' | 'unrouted';
 interface Facts {
   rule: RuleName;
   type: string;
+  event?: ToldEvent;
   closed_because?: ClosedBecause | null;
   stage: Stage;
   level: number;
@@ -28,6 +30,11 @@ interface Facts {
 
 /** One sentence for people: who, how much, against what, and what drove it. Safe for a terminal whatever the names. */
 export function summaryLine(facts: Facts): string {
+  const line = sentenceOf(facts);
+  return facts.event === 'reminder' ? `Nobody has acknowledged this yet. ${line}` : line;
+}
+
+function sentenceOf(facts: Facts): string {
   if (facts.closed_because === 'left_window') {
     return `${TITLES[facts.rule]} ended: ${subjectOf(facts)}; ${facts.period} is no longer looked at.`;
   }

@@ -86,7 +86,9 @@ export class Teller {
         continue;
       }
       const before = told(route.channel);
-      const verdict = news(now, before, { ...about.policy, routed: takes(route, alert) }, nowMs);
+      const remindAfterMs = alert.severity === 'critical' ? (route.remindAfterMs ?? null) : null;
+      const policy = { ...about.policy, routed: takes(route, alert), remindAfterMs };
+      const verdict = news(now, before, policy, nowMs);
       if (verdict.say === null) {
         if (waits) this.#drop(message);
         silent.push(verdict.because);
@@ -106,6 +108,7 @@ export class Teller {
         continue;
       }
       this.#send(sending, about);
+      if (remindAfterMs !== null) moments.push(nowMs + remindAfterMs);
       telling.news.push(verdict.say);
       telling.level = Math.max(telling.level, verdict.level);
     }
@@ -154,7 +157,7 @@ export class Teller {
     let evidence: Evidence | null = null;
     return {
       tenantId,
-      policy: { explainedBy: explains(alert), mute: mutes.by(subject), passed, remindAfterMs: null },
+      policy: { explainedBy: explains(alert), mute: mutes.by(subject), passed },
       evidence() {
         evidence ??= composer.evidence(alert, { tenantId, planned: passed });
         return evidence;
@@ -207,7 +210,7 @@ export class Teller {
 /** What there is to know of an alert, whoever is told. */
 interface About {
   tenantId: string | null;
-  policy: Omit<Policy, 'routed'>;
+  policy: Omit<Policy, 'routed' | 'remindAfterMs'>;
   /** Worked out when somebody asks first. */
   evidence(): Evidence;
 }

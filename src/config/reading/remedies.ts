@@ -85,6 +85,7 @@ const REMEDIES: Readonly<Record<string, string>> = {
   digest_hour: 'Give the hour of the daily digest in UTC, from 0 to 23, or remove the line to be told at once',
   weekly_digest: 'Give a day of the week, such as monday, or remove the line',
   month_end_digest: 'Write true for a review of each month, or remove the line',
+  remind_after_hours: 'Give hours from 1 to 720, or remove the line: nobody is reminded then',
   follow_ups: 'Choose digest, or at_once for a receiver that closes by itself what an alert has opened',
   timeout_seconds: 'Give whole seconds from 1 to 30, such as 10',
   tls: 'Choose starttls (port 587) or implicit (port 465), as the mail server says',

@@ -42,8 +42,8 @@ export function resolveChannel(channel: FileChannel, index: number, ca: string |
 }
 
 function resolveRoute(channel: FileChannel): Pick<ChannelConfig, 'route'> {
-  const { severities, rules, digest_hour, follow_ups, weekly_digest, month_end_digest } = channel;
-  const own = [severities, rules, digest_hour, follow_ups, weekly_digest, month_end_digest];
+  const { severities, rules, digest_hour, follow_ups, weekly_digest, month_end_digest, remind_after_hours } = channel;
+  const own = [severities, rules, digest_hour, follow_ups, weekly_digest, month_end_digest, remind_after_hours];
   if (own.every((setting) => setting === undefined)) return {};
   return {
     route: {
@@ -53,6 +53,7 @@ function resolveRoute(channel: FileChannel): Pick<ChannelConfig, 'route'> {
       followUps: follow_ups ?? 'digest',
       ...(weekly_digest === undefined ? {} : { weeklyDigest: weekly_digest }),
       ...(month_end_digest === undefined ? {} : { monthEndDigest: month_end_digest }),
+      ...(remind_after_hours === undefined ? {} : { remindAfterMs: remind_after_hours * 3_600_000 }),
     },
   };
 }

@@ -150,6 +150,7 @@ alerts:
       # weekly_digest: monday          # a review of the week at the digest's hour, also when nothing happened
       # month_end_digest: true         # the same of each month, once its figures have settled
       # follow_ups: at_once            # ends of alerts: with the digest (the default), or at once
+      # remind_after_hours: 4          # told again so often while it is critical and nobody has acknowledged it
     # - type: webhook
     #   name: on-call                  # without one: webhook-2, by its place in the list
     #   url: https://example.com/hook  # public addresses only, unless allow_private

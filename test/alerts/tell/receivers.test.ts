@@ -270,3 +270,33 @@ test('a moment that a clock forty days ahead has worked out is asked for at once
   deliver(TAKEN);
   expect(heard()).toEqual(['opened']);
 });
+
+test('critical, and nobody acknowledges it: told again every four hours to who wants that, until somebody does', async () => {
+  const { connection, state, look, deliver, heard, pass } = await world();
+  const [first] = ROUTES as readonly ChannelRoute[];
+  if (first === undefined) throw new Error('no route');
+  state.channels = [
+    { ...first, remindAfterMs: 4 * HOUR_MS },
+    { ...first, channel: 'b' },
+  ];
+  look(JUMPS);
+  deliver(TAKEN);
+  const wait = (ms: number) => {
+    pass(ms);
+    deliver(TAKEN);
+  };
+  wait(3 * HOUR_MS);
+  expect(heard()).toEqual(['opened']);
+  wait(HOUR_MS);
+  wait(HOUR_MS);
+  wait(3 * HOUR_MS);
+  expect(heard()).toEqual(['opened', 'reminder', 'reminder']);
+  expect(heard('b')).toEqual(['opened']);
+  const alertId = connection.prepare('SELECT alert_id FROM alerts').pluck().get() as string;
+  acknowledgeAlert(connection, { alertId, by: 'Ada', note: null, nowMs: state.nowMs });
+  wait(8 * HOUR_MS);
+  look(GONE);
+  look(GONE);
+  deliver(TAKEN);
+  expect(heard()).toEqual(['opened', 'reminder', 'reminder', 'closed']);
+});
