@@ -61,12 +61,13 @@ function readText(file: string): string {
   throw new UsageError(`${file} is text in no encoding that is known here`, 'save it as CSV in UTF-8');
 }
 
-/** Null for bytes that are no text in this encoding; control characters are in none. */
+/** Null for bytes that are no text in this encoding. Any bytes are some in windows-1252, but no file of text has its controls. */
 function decode(bytes: Buffer, encoding: string): string | null {
   try {
     const text = new TextDecoder(encoding, { fatal: true }).decode(bytes);
     // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what it looks for
-    return /[\u0000-\u0008\u000e-\u001f\u0080-\u009f]/.test(text) ? null : text;
+    const strange = encoding === 'windows-1252' ? /[\u0000-\u0008\u000e-\u001f\u0080-\u009f]/ : /\0/;
+    return strange.test(text) ? null : text;
   } catch {
     return null;
   }

@@ -108,7 +108,7 @@ async function worldOf(names: Record<string, string | null>): Promise<World> {
   const quoted = (text: string) => `"${text.replaceAll('"', '""')}"`;
   const lines = Object.entries(names).flatMap(([id, name]) => (name === null ? [] : [`${id},${quoted(name)}`]));
   writeFileSync(join(world.folder, 'names.csv'), ['tenant_id,display_name', ...lines, ''].join('\n'));
-  if (lines.length > 0) expect((await world.run('tenants', 'import', 'names.csv')).code).toBe(0);
+  if (lines.length > 0) expect(await world.run('tenants', 'import', 'names.csv')).toMatchObject({ code: 0 });
   writeFileSync(join(world.folder, 'rates.yml'), stringify({ rates: [CARD] }));
   expect((await world.run('rates', 'apply', 'rates.yml', '--yes')).code).toBe(0);
   for (const tenantId of ids) {

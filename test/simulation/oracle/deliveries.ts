@@ -104,7 +104,8 @@ export class DeliveriesOracle {
   /** Every now and then: what is due is sent once somebody can. */
   checkDue({ nowMs, someoneFitSinceMs, clocksRightSinceMs }: DeliveriesMoment): void {
     for (const [id, { sinceMs, failures, failedMs, dated, last }] of this.#waiting) {
-      const waitMs = last === null ? 0 : Math.max(waitAfter(Math.max(1, failures)), last.retryAfterMs);
+      // A message that takes the place of one which failed waits as that one would have.
+      const waitMs = Math.max(waitAfter(last === null ? failures : Math.max(1, failures)), last?.retryAfterMs ?? 0);
       // A sender that was frozen writes a failure down once it wakes. A wait whose begin was written down by a clock that
       // was ahead is over when it would be from now on.
       const beganMs = Math.max(last?.endsMs ?? sinceMs, failedMs, dated ? 0 : clocksRightSinceMs);
