@@ -12,12 +12,12 @@ class RuleFault extends Error {
   }
 }
 
-/** Carries out what is of one rule; whatever it throws says so. */
+/** Carries out what is of one rule; whatever it throws says so, but for what the disk or the file of the ledger is to blame for. */
 export function blaming<T>(rule: RuleName, work: () => T): T {
   try {
     return work();
   } catch (error) {
-    throw error instanceof RuleFault ? error : new RuleFault(rule, error);
+    throw error instanceof RuleFault || isMachineFault(error) ? error : new RuleFault(rule, error);
   }
 }
 
@@ -41,7 +41,7 @@ export function evaluateAll<T>(connection: Database.Database, evaluation: Evalua
     try {
       return connection.transaction(() => evaluation.withoutFaulty(faults))();
     } catch (error) {
-      if (isMachineFault(error) || isMachineFault((error as Error).cause) || !connection.inTransaction) throw error;
+      if (isMachineFault(error) || !connection.inTransaction) throw error;
       if (!(error instanceof RuleFault) || faults.has(error.rule)) return evaluation.withoutAny(messageOf(error));
       faults.set(error.rule, error.message);
     }

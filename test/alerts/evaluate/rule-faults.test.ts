@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { blaming, evaluateAll } from '../../../src/alerts/evaluate/rule-fault.ts';
 import { acceptAll } from '../../../src/alerts/outbox/told-by.ts';
 import { isoTime } from '../../../src/core/clock.ts';
 import { openLedger } from '../../support/open-ledger.ts';
@@ -100,4 +101,20 @@ test('what heads for more than the ledger can hold is told, at the most that it 
   expect(rows("SELECT CAST(payload ->> '$.evidence.projection.credits' AS text) FROM outbox")).toEqual([
     `${2n ** 63n - 1n}`,
   ]);
+});
+
+test('what the disk is to blame for goes on as it came, whichever rule was at work, so that it is told with its remedy', () => {
+  const { connection } = openLedger();
+  const fault = Object.assign(new Error('disk I/O error'), { code: 'SQLITE_IOERR_READ' });
+  const failing = blaming.bind(null, 'jump', () => {
+    throw fault;
+  });
+  const evaluate = () => evaluateAll(connection, { withoutFaulty: failing, withoutAny: () => null });
+  let thrown: unknown = null;
+  try {
+    connection.transaction(evaluate)();
+  } catch (error) {
+    thrown = error;
+  }
+  expect(thrown).toBe(fault);
 });
