@@ -5,7 +5,9 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { MerkleTree } from '../../../src/billing/proof/merkle.ts';
-import type { StatementDocument } from '../../../src/billing/statement/document.ts';
+import type { BilledTenant } from '../../../src/billing/statement/billed.ts';
+import { type StatementDocument, statementDocument } from '../../../src/billing/statement/document.ts';
+import { encodePeriod, encodeTenant } from '../../../src/billing/statement/leaf.ts';
 import { verifyStatement } from '../../../src/billing/statement/verify-statement.ts';
 import { parseExact, stringifyExact } from '../../../src/core/text/exact-json.ts';
 import { renderJson } from '../../../src/reports/formats/json.ts';
@@ -58,6 +60,26 @@ describe('each check of a statement, the program’s and the two that the docume
         ),
       ).toEqual(NONE);
     }
+  });
+
+  test('calls a line authentic that says that it has no price, with the sum of the others', () => {
+    const usage = {
+      kind: 'usage',
+      tier: 1,
+      credits: 5n,
+      unitCredits: 1n,
+      unitPrice: '0.5',
+      correctsPeriod: null,
+    } as const;
+    const priced = { ...usage, amountMinor: 250n, currency: 'EUR', rateCard: 'list', entryId: null };
+    const unpriced = { ...NO_PRICE, kind: 'correction', credits: 7n, correctsPeriod: '2025-12', entryId: 9n } as const;
+    const { text, digest } = statementOf({
+      ...{ tenantId: 'acme', displayName: null, externalRef: null, creditsUsed: 5n, requestCount: 1n },
+      lines: [priced, unpriced],
+    });
+    expect(text).toContain('"amount": null');
+    expect(verdicts(text, digest)).toEqual(ALL);
+    expect(verdicts(text.replace('"amount": null', '"amount": "0.00"'), digest)).toEqual(NONE);
   });
 
   test('calls nothing authentic that was changed after the close', async () => {
@@ -156,4 +178,27 @@ function madeUp(document: StatementDocument): string {
       period: { index: 0, leaf: proof.period.leaf, path: hex(0) },
     },
   });
+}
+
+const NO_PRICE = { tier: null, unitCredits: null, unitPrice: null, amountMinor: null, currency: null, rateCard: null };
+
+/** The statement of a month of one tenant, as a close would commit to it. */
+function statementOf(tenant: BilledTenant): { text: string; digest: string } {
+  const header = { workspaceId: 'ws-1', period: '2026-01', certificate: null };
+  const contents = [encodePeriod(header), encodeTenant(tenant)];
+  const tree = new MerkleTree();
+  for (const content of contents) tree.add(content);
+  const [period, own] = contents.map((leaf, index) => {
+    return { index, leaf, path: tree.inclusionProof(index).map((hash) => hash.toString('hex')) };
+  });
+  if (period === undefined || own === undefined) throw new Error('two leaves');
+  const root = tree.root.toString('hex');
+  const closeLine = JSON.stringify(['', 1, 'close', 'ws-1', '2026-01', '2026-02-03T00:00:00.000Z', 2, root]);
+  const digest = createHash('sha256').update(`${closeLine}\n`).digest('hex');
+  const document = statementDocument({
+    ...{ header, state: 'closed', asOf: '2026-02-03T00:00:00.000Z', headDigest: digest, tenantsInPeriod: 1 },
+    tenants: [{ tenant, proof: own, projection: null }],
+    proof: { closeLine, closeDigest: digest, root, leaves: 2, period },
+  });
+  return { text: renderJson(document), digest };
 }
