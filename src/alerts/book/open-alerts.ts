@@ -1,3 +1,4 @@
+import type Database from 'better-sqlite3';
 import { OPEN_ALERT_STATES_SQL } from '../../core/text/alert-words.ts';
 import { MOVED_AWAY_SQL } from '../../ledger/journal/moved-away.ts';
 
@@ -11,3 +12,26 @@ export const OPEN_ALERTS = `a.state IN ${OPEN_ALERT_STATES_SQL} AND (a.state = '
   AND NOT EXISTS (SELECT 1 FROM alert_transitions seed
     WHERE seed.alert_key = a.alert_key AND seed.revision = a.revision AND seed.silent_because = 'seed')
   AND a.workspace_key NOT IN (${MOVED_AWAY_SQL})`;
+
+/** So many alerts of a kind are open, or wait to be confirmed (`pending`). */
+export interface AlertCount {
+  workspaceId: string;
+  rule: string;
+  severity: string;
+  state: string;
+  count: number;
+}
+
+export function sumOpen(counts: readonly AlertCount[]): number {
+  return counts.reduce((sum, { state, count }) => (state === 'pending' ? sum : sum + count), 0);
+}
+
+/** Counts what is open or waits, by workspace, rule, severity and state. */
+export function countAlerts(connection: Database.Database): AlertCount[] {
+  return connection
+    .prepare(
+      `SELECT w.workspace_id AS workspaceId, a.rule, a.severity, a.state, count(*) AS count
+       FROM alerts a JOIN workspaces w USING (workspace_key) WHERE (${OPEN_ALERTS}) OR a.state = 'pending' GROUP BY 1, 2, 3, 4`,
+    )
+    .all() as AlertCount[];
+}

@@ -2,11 +2,12 @@ import type Database from 'better-sqlite3';
 import { isoTime } from '../../core/clock.ts';
 import { AppError } from '../../core/errors.ts';
 import { query } from '../../ledger/store/query.ts';
-import { asc, eq } from '../../ledger/store/schema/drizzle.ts';
+import { alertTold } from '../../ledger/store/schema/alert-tables.ts';
+import { and, asc, eq, isNotNull, or, sql } from '../../ledger/store/schema/drizzle.ts';
 import { channelStates, outbox } from '../../ledger/store/schema/outbox-tables.ts';
 import type { SqlRow } from '../../ledger/store/schema/rows.ts';
 import { type AskRequest, askNow } from '../tell/ask.ts';
-import { latestMessages } from '../tell/messages.ts';
+import { latestMessages, stateOfWaiting } from '../tell/messages.ts';
 import { askAgain } from './told-by.ts';
 
 type Connection = Database.Database;
@@ -88,28 +89,38 @@ export function replayDead(connection: Connection, request: ReplayRequest): Repl
  * told by it counts as not told. Returns the alerts that it said something of.
  */
 function revive(connection: Connection, notificationId: string, now: string): number[] {
-  const said = '(o.notification_id = @notificationId OR o.digest_id = @notificationId)';
-  const alertKeys = connection
-    .prepare(`SELECT o.alert_key FROM outbox o WHERE ${said} AND o.event IS NOT NULL`)
-    .pluck()
-    .all({ notificationId }) as number[];
-  connection
-    .prepare(
-      `UPDATE alert_told SET episode = alert_told.episode - iif(o.event = 'closed', 0, 1), open = 1 FROM outbox o
-       WHERE o.alert_key = alert_told.alert_key AND o.channel = alert_told.channel AND o.revision = alert_told.revision
-         AND ${said}`,
+  const db = query(connection);
+  const isSelf = eq(outbox.notificationId, notificationId);
+  const isCarried = eq(outbox.digestId, notificationId);
+  const isSaid = or(isSelf, isCarried);
+  const said = db
+    .select({ alertKey: outbox.alertKey })
+    .from(outbox)
+    .where(and(isSaid, isNotNull(outbox.event)))
+    .all();
+  db.update(alertTold)
+    .set({ episode: sql`${alertTold.episode} - iif(${outbox.event} = 'closed', 0, 1)`, open: 1 })
+    .from(outbox)
+    .where(
+      and(
+        isSaid,
+        eq(outbox.alertKey, alertTold.alertKey),
+        eq(outbox.channel, alertTold.channel),
+        eq(outbox.revision, alertTold.revision),
+      ),
     )
-    .run({ notificationId });
+    .run();
   askAgain(connection, notificationId, now);
-  connection
-    .prepare(
-      `UPDATE outbox AS o SET state = iif(o.digest_at IS NULL, 'pending', 'held'), next_attempt_at = @now,
-         claimed_until = @now, attempts_before = o.attempts, unknown_attempts = 0 WHERE ${said}`,
-    )
-    .run({ notificationId, now });
-  const carried = connection.prepare('UPDATE outbox SET digest_id = NULL WHERE digest_id = ?').run(notificationId);
-  if (carried.changes > 0) connection.prepare('DELETE FROM outbox WHERE notification_id = ?').run(notificationId);
-  return alertKeys;
+  db.update(outbox)
+    .set({
+      ...{ state: stateOfWaiting, nextAttemptAt: now, claimedUntil: now },
+      ...{ attemptsBefore: sql`${outbox.attempts}`, unknownAttempts: 0 },
+    })
+    .where(isSaid)
+    .run();
+  const carried = db.update(outbox).set({ digestId: null }).where(isCarried).run();
+  if (carried.changes > 0) db.delete(outbox).where(isSelf).run();
+  return said.flatMap(({ alertKey }) => (alertKey === null ? [] : [alertKey]));
 }
 
 function isWaiting(connection: Connection, alertKey: number, { channel }: DeadLetter): boolean {

@@ -1,41 +1,63 @@
 import type Database from 'better-sqlite3';
+import { query } from '../../ledger/store/query.ts';
+import { alerts, alertTold } from '../../ledger/store/schema/alert-tables.ts';
+import { and, eq, inArray, isNotNull, or, sql } from '../../ledger/store/schema/drizzle.ts';
+import { outbox } from '../../ledger/store/schema/outbox-tables.ts';
 
 /** What a message says of alerts: by itself, or by those that it carries. */
-const SAID = '(notification_id = @notificationId OR digest_id = @notificationId) AND event IS NOT NULL';
+function isSaidBy(notificationId: string) {
+  const isOfMessage = or(eq(outbox.notificationId, notificationId), eq(outbox.digestId, notificationId));
+  return and(isOfMessage, isNotNull(outbox.event));
+}
 
 /**
  * A receiver has a message, or may have: that is what it was told of its alerts. The limit of a day counts from beginnings
  * and growth, so an end leaves their time as it is.
  */
 export function acceptTold(connection: Database.Database, notificationId: string, at: string): void {
-  connection
-    .prepare(
-      `INSERT INTO alert_told (alert_key, channel, event, episode, stage, level, measure, open, at, at_once, revision)
-       SELECT alert_key, channel, event, episode, stage, level, measure, event <> 'closed', @at, digest_at IS NULL, revision
-       FROM outbox WHERE ${SAID}
-       ON CONFLICT (alert_key, channel) DO UPDATE SET event = excluded.event, episode = excluded.episode,
-         stage = excluded.stage, level = excluded.level, measure = excluded.measure, open = excluded.open,
-         at = iif(excluded.open, excluded.at, alert_told.at),
-         at_once = iif(excluded.open, excluded.at_once, alert_told.at_once),
-         revision = excluded.revision
-       WHERE excluded.revision > alert_told.revision`,
-    )
-    .run({ notificationId, at });
+  const db = query(connection);
+  const { alertKey, channel, event, episode, stage, level, measure, digestAt, revision } = outbox;
+  const said = {
+    ...{ alertKey, channel, event, episode, stage, level, measure },
+    open: sql`${event} <> 'closed'`.as('open'),
+    at: sql`${at}`.as('at'),
+    atOnce: sql`${digestAt} IS NULL`.as('at_once'),
+    revision,
+  };
+  const isBeginning = sql`excluded.open`;
+  db.insert(alertTold)
+    // Only what has no event is null in the outbox, and that is left out.
+    .select(db.select(said).from(outbox).where(isSaidBy(notificationId)) as never)
+    .onConflictDoUpdate({
+      target: [alertTold.alertKey, alertTold.channel],
+      set: {
+        event: sql`excluded.event`,
+        episode: sql`excluded.episode`,
+        stage: sql`excluded.stage`,
+        level: sql`excluded.level`,
+        measure: sql`excluded.measure`,
+        open: sql`excluded.open`,
+        at: sql`iif(${isBeginning}, excluded.at, ${alertTold.at})`,
+        atOnce: sql`iif(${isBeginning}, excluded.at_once, ${alertTold.atOnce})`,
+        revision: sql`excluded.revision`,
+      },
+      setWhere: sql`excluded.revision > ${alertTold.revision}`,
+    })
+    .run();
 }
 
 /** Has the alerts of a message asked for as soon as somebody looks: what is so may be otherwise by now. */
 export function askAgain(connection: Database.Database, notificationId: string, at: string): void {
-  connection
-    .prepare(
-      `UPDATE alerts SET ask_at = @at, asked_at = @at WHERE alert_key IN (SELECT alert_key FROM outbox WHERE ${SAID})`,
-    )
-    .run({ notificationId, at });
+  const db = query(connection);
+  const said = db.select({ alertKey: outbox.alertKey }).from(outbox).where(isSaidBy(notificationId));
+  db.update(alerts).set({ askAt: at, askedAt: at }).where(inArray(alerts.alertKey, said)).run();
 }
 
 /** Counts all that waits as accepted at once: what a receiver that is always there would have been told. */
 export function acceptAll(connection: Database.Database, at: string): void {
-  const waiting = "state IN ('pending', 'held')";
-  const ids = connection.prepare(`SELECT notification_id FROM outbox WHERE ${waiting}`).pluck().all() as string[];
-  for (const id of ids) acceptTold(connection, id, at);
-  connection.prepare(`UPDATE outbox SET state = 'delivered', delivered_at = ? WHERE ${waiting}`).run(at);
+  const db = query(connection);
+  const waits = inArray(outbox.state, ['pending', 'held']).inlineParams();
+  const ids = db.select({ notificationId: outbox.notificationId }).from(outbox).where(waits).all();
+  for (const { notificationId } of ids) acceptTold(connection, notificationId, at);
+  db.update(outbox).set({ state: 'delivered', deliveredAt: at }).where(waits).run();
 }

@@ -1,6 +1,9 @@
 import type Database from 'better-sqlite3';
 import { parseExact, stringifyExact } from '../../core/text/exact-json.ts';
 import { inertJson, inertText } from '../../core/text/inert-text.ts';
+import { query } from '../../ledger/store/query.ts';
+import { sql } from '../../ledger/store/schema/drizzle.ts';
+import { outbox } from '../../ledger/store/schema/outbox-tables.ts';
 import { compareFigures } from '../book/alert-figures.ts';
 import { shortHash } from '../book/alert-rows.ts';
 import type { Notification } from '../notify/notification.ts';
@@ -55,17 +58,14 @@ export function groupWaiting(
     const { notificationId, payload } = renderGroup(members, { channel, at });
     const tried = members.filter(({ attempts }) => attempts > 0);
     const { attempts, attemptsBefore, nextAttemptAt, claimedUntil } = latest(tried.length > 0 ? tried : members);
-    connection
-      .prepare(
-        `INSERT INTO outbox (notification_id, channel, payload, state, attempts, attempts_before, created_at, next_attempt_at, claimed_until)
-         VALUES (?, ?, ?, 'pending', ?, ?, ?, ?, ?)`,
-      )
-      .run(notificationId, channel, payload, attempts, attemptsBefore, at, nextAttemptAt, claimedUntil);
-    connection
-      .prepare(
-        `UPDATE outbox SET state = 'digested', digest_id = ? WHERE notification_id IN (SELECT value FROM json_each(?))`,
-      )
-      .run(notificationId, JSON.stringify(ids));
+    const schedule = { attempts, attemptsBefore, nextAttemptAt, claimedUntil };
+    const group = { notificationId, channel, payload, state: 'pending' as const, createdAt: at, ...schedule };
+    query(connection).insert(outbox).values(group).run();
+    query(connection)
+      .update(outbox)
+      .set({ state: 'digested', digestId: notificationId })
+      .where(sql`${outbox.notificationId} IN (SELECT value FROM json_each(${JSON.stringify(ids)}))`)
+      .run();
   }
 }
 

@@ -63,6 +63,9 @@ function toMessage(own: Row, by: Row | null): Message {
   };
 }
 
+/** What waits goes by itself, or with the digest of its hour. */
+export const stateOfWaiting = sql`iif(${outbox.digestAt} IS NULL, 'pending', 'held')`;
+
 const dropRow = prepared((db) =>
   db
     .update(outbox)
@@ -95,12 +98,15 @@ export function dropMessage(connection: Database.Database, message: Message): vo
 
 /** Has the members of a group or digest that nobody has had wait by themselves again. */
 export function takeApart(connection: Database.Database, carrierId: string): void {
-  connection
-    .prepare(
-      `UPDATE outbox SET state = iif(outbox.digest_at IS NULL, 'pending', 'held'), digest_id = NULL, next_attempt_at = c.next_attempt_at, attempts = c.attempts,
-         attempts_before = c.attempts_before, claimed_until = c.claimed_until
-       FROM outbox c WHERE c.notification_id = ? AND outbox.digest_id = c.notification_id`,
-    )
-    .run(carrierId);
+  const { nextAttemptAt, attempts, attemptsBefore, claimedUntil } = carrier;
+  query(connection)
+    .update(outbox)
+    .set({
+      ...{ state: stateOfWaiting, digestId: null, nextAttemptAt: sql`${nextAttemptAt}`, attempts: sql`${attempts}` },
+      ...{ attemptsBefore: sql`${attemptsBefore}`, claimedUntil: sql`${claimedUntil}` },
+    })
+    .from(carrier)
+    .where(and(eq(carrier.notificationId, carrierId), eq(outbox.digestId, carrier.notificationId)))
+    .run();
   forgetRow(connection).run({ notificationId: carrierId });
 }

@@ -1,9 +1,10 @@
 import { isoTime } from '../../core/clock.ts';
 import type { ToldEvent } from '../../core/text/alert-words.ts';
-import { prepared } from '../../ledger/store/query.ts';
+import { prepared, query } from '../../ledger/store/query.ts';
 import { alerts, alertTransitions } from '../../ledger/store/schema/alert-tables.ts';
-import { and, asc, eq, inArray, sql } from '../../ledger/store/schema/drizzle.ts';
+import { and, asc, eq, gt, inArray, lte, sql } from '../../ledger/store/schema/drizzle.ts';
 import { periodOfKey } from '../../ledger/store/schema/keys.ts';
+import { outbox } from '../../ledger/store/schema/outbox-tables.ts';
 import type { BookContext } from '../book/alert-change.ts';
 import { countTenants } from '../book/alert-crowds.ts';
 import type { StoredAlert } from '../book/alert-rows.ts';
@@ -53,6 +54,9 @@ const setMoment = prepared((db) =>
     .where(eq(alerts.alertKey, sql.placeholder('alertKey'))),
 );
 
+/** The order in which messages were written. */
+const rowid = sql<number>`${outbox}.rowid`.mapWith(Number);
+
 /** Asks for alerts of a workspace what each receiver is to hear of them, and writes it down to be sent. */
 export class Teller {
   readonly #context: BookContext;
@@ -65,8 +69,11 @@ export class Teller {
     this.#context = context;
     this.#sources = sources;
     this.#composer = new Composer(context);
-    const last = context.connection.prepare('SELECT coalesce(max(rowid), 0) FROM outbox');
-    this.#lastRow = last.pluck().get() as number;
+    const last = query(context.connection)
+      .select({ row: sql<number>`coalesce(max(${rowid}), 0)`.mapWith(Number) })
+      .from(outbox)
+      .get();
+    this.#lastRow = last?.row ?? 0;
   }
 
   tell(alert: StoredAlert): Telling {
@@ -123,13 +130,15 @@ export class Teller {
     for (const channel of this.#touched) {
       groupWaiting(connection, channel, { at, countTenants: (periodKey) => countTenants(this.#context, periodKey) });
     }
-    return connection
-      .prepare(
-        `SELECT notification_id FROM outbox WHERE state = 'pending' AND rowid > @before AND next_attempt_at <= @at
-           AND channel IN (SELECT value FROM json_each(@channels)) ORDER BY rowid`,
-      )
-      .pluck()
-      .all({ at, before: this.#lastRow, channels: JSON.stringify([...this.#touched]) }) as string[];
+    const isPending = eq(outbox.state, 'pending').inlineParams();
+    const isNew = and(gt(rowid, this.#lastRow), inArray(outbox.channel, [...this.#touched]));
+    return query(connection)
+      .select({ notificationId: outbox.notificationId })
+      .from(outbox)
+      .where(and(isPending, isNew, lte(outbox.nextAttemptAt, at)))
+      .orderBy(asc(rowid))
+      .all()
+      .map(({ notificationId }) => notificationId);
   }
 
   #now(alert: StoredAlert): AlertNow {

@@ -1,7 +1,7 @@
 import { statfsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Queue } from 'bullmq';
-import { OPEN_ALERTS } from '../../alerts/book/open-alerts.ts';
+import { type AlertCount, countAlerts } from '../../alerts/book/open-alerts.ts';
 import type { Config } from '../../config/types.ts';
 import { systemClock, type WallClock } from '../../core/clock.ts';
 import { headOfChain } from '../../ledger/journal/runs/digest.ts';
@@ -22,7 +22,7 @@ export interface Measurements {
   /** The end of the chain: its links, and its digest in hex. */
   head(): { seq: number; digest: string };
   /** Alerts whose cause has not ended, those that wait to be confirmed among them. */
-  alerts(): { rule: string; state: string; count: number }[];
+  alerts(): Pick<AlertCount, 'rule' | 'state' | 'count'>[];
   /** The files that are written by themselves: whether each fails now, and when its last file was written. */
   exports(): { name: string; failing: boolean; lastAtMs: number | null }[];
   /** Age of the oldest notification that is not delivered yet and waits for no digest; 0 without one. */
@@ -43,9 +43,6 @@ export interface MeasurementSources {
 export function createMeasurements(sources: MeasurementSources): Measurements {
   const { reader, config, clock, queues, traffic, reservedBytes } = sources;
   const { connection } = reader;
-  const alerts = connection.prepare(
-    `SELECT rule, state, count(*) AS count FROM alerts a WHERE (${OPEN_ALERTS}) OR state = 'pending' GROUP BY rule, state`,
-  );
   const isPending = eq(outbox.state, 'pending').inlineParams();
   return {
     attempts: () => traffic.attempts(),
@@ -62,7 +59,7 @@ export function createMeasurements(sources: MeasurementSources): Measurements {
         const { name, failing, writtenAt } = exportStanding(wanted);
         return { name, failing: failing !== null, lastAtMs: writtenAt === null ? null : Date.parse(writtenAt) };
       }),
-    alerts: () => alerts.all() as { rule: string; state: string; count: number }[],
+    alerts: () => countAlerts(connection),
     outboxAgeSeconds() {
       const oldest = query(connection)
         .select({ at: min(outbox.createdAt) })

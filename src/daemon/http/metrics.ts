@@ -184,7 +184,7 @@ function addAlertGauges(probe: HealthProbe, measured: Measurements, registers: R
     registers,
     collect() {
       this.reset();
-      for (const { rule, state, count } of measured.alerts()) this.set({ rule, state }, count);
+      for (const { rule, state, count } of measured.alerts()) this.inc({ rule, state }, count);
     },
   });
   new Gauge({

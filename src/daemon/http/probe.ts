@@ -1,4 +1,4 @@
-import { OPEN_ALERTS } from '../../alerts/book/open-alerts.ts';
+import { countAlerts, sumOpen } from '../../alerts/book/open-alerts.ts';
 import type { Severity } from '../../alerts/rules/rule.ts';
 import type { Config } from '../../config/types.ts';
 import type { Clock } from '../../core/clock.ts';
@@ -72,7 +72,6 @@ export function createHealthProbe({
   const limits = new Map(config.workspaces.map(({ cron }) => [cron, 0]));
   for (const cron of limits.keys()) limits.set(cron, staleAfterMs(cron, clock.now()));
   const factsOf = syncFactsReader(connection);
-  const openAlerts = connection.prepare(`SELECT count(*) FROM alerts a WHERE severity = ? AND ${OPEN_ALERTS}`).pluck();
 
   // While Redis is away a job does not wait for its place: that is our fault.
   const waitingWhileUp = (id: string, lastAttemptAtMs: number | null): number | null =>
@@ -97,7 +96,13 @@ export function createHealthProbe({
     async queueCounts() {
       return { sync: await queueSystem.counts() };
     },
-    openAlerts: () => SEVERITIES.map((severity) => ({ severity, count: openAlerts.get(severity) as number })),
+    openAlerts() {
+      const counts = countAlerts(connection);
+      return SEVERITIES.map((severity) => ({
+        severity,
+        count: sumOpen(counts.filter((each) => each.severity === severity)),
+      }));
+    },
     outbox: () => outboxCounts(connection),
     runs: createRunTally(connection),
     ...(replica === undefined ? {} : { replica }),

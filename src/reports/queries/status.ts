@@ -1,4 +1,4 @@
-import { OPEN_ALERTS } from '../../alerts/book/open-alerts.ts';
+import { countAlerts, sumOpen } from '../../alerts/book/open-alerts.ts';
 import type { LedgerConnection } from '../../ledger/store/file/open.ts';
 import { prepared, query } from '../../ledger/store/query.ts';
 import { asc, count, desc, eq, inArray, sql } from '../../ledger/store/schema/drizzle.ts';
@@ -25,18 +25,13 @@ export type LastRun = Pick<typeof financeRuns.$inferSelect, keyof typeof LAST_RU
 
 /** How every workspace of the ledger fares, by id. */
 export function workspaceStatuses(connection: LedgerConnection): WorkspaceStatus[] {
-  const openAlerts = connection
-    .prepare(
-      `SELECT count(*) FROM alerts a JOIN workspaces w ON w.workspace_key = a.workspace_key
-       WHERE workspace_id = ? AND ${OPEN_ALERTS}`,
-    )
-    .pluck();
+  const open = Map.groupBy(countAlerts(connection), ({ workspaceId }) => workspaceId);
   const lastRun = lastRunOf(connection);
   const rows = query(connection).select().from(financeFreshness).orderBy(asc(financeFreshness.workspace_id)).all();
   return rows.map((row) => ({
     ...row,
     last_run: lastRun.get({ workspaceId: row.workspace_id }) ?? null,
-    open_alerts: openAlerts.get(row.workspace_id) as number,
+    open_alerts: sumOpen(open.get(row.workspace_id) ?? []),
   }));
 }
 

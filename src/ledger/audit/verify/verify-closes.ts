@@ -1,4 +1,8 @@
 import type { LedgerConnection } from '../../store/file/open.ts';
+import { query } from '../../store/query.ts';
+import { closeCommitments } from '../../store/schema/billing-tables.ts';
+import { periodEvents } from '../../store/schema/close-tables.ts';
+import { asc, eq, notInArray } from '../../store/schema/drizzle.ts';
 import { sumUsage } from '../../store/sum-usage.ts';
 import { FAULTS_A_CHECK, type Fault } from './fault.ts';
 
@@ -54,15 +58,17 @@ export function checkCloses(connection: LedgerConnection): Fault[] {
   for (const { period, tenantId } of strays) {
     add(`closed figure of tenant ${JSON.stringify(tenantId)} in ${period}`, 'its period is not closed');
   }
-  const unclosed = connection
-    .prepare(
-      `SELECT event_seq FROM close_commitments c
-       WHERE NOT EXISTS (SELECT 1 FROM period_events e WHERE e.event_seq = c.event_seq AND e.action = 'close')
-       ORDER BY event_seq LIMIT ${FAULTS_A_CHECK}`,
-    )
-    .pluck()
-    .all() as number[];
-  for (const seq of unclosed) add(`commitment of link ${seq} of the chain`, 'that link is not a close');
+  const db = query(connection);
+  const { eventSeq } = closeCommitments;
+  const closes = db.select({ seq: periodEvents.eventSeq }).from(periodEvents).where(eq(periodEvents.action, 'close'));
+  const unclosed = db
+    .select({ eventSeq })
+    .from(closeCommitments)
+    .where(notInArray(eventSeq, closes))
+    .orderBy(asc(eventSeq))
+    .limit(FAULTS_A_CHECK)
+    .all();
+  for (const each of unclosed) add(`commitment of link ${each.eventSeq} of the chain`, 'that link is not a close');
   for (const closed of readClosed(connection)) {
     const where = `${closed.period} of workspace ${JSON.stringify(closed.workspaceId)}`;
     const differing = firstDifferingFigure(connection, closed);

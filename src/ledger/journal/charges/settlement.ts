@@ -1,5 +1,9 @@
 import type { Period } from '../../../core/period.ts';
 import type { LedgerConnection } from '../../store/file/open.ts';
+import { query } from '../../store/query.ts';
+import { chargeCorrections } from '../../store/schema/billing-tables.ts';
+import { adjustments } from '../../store/schema/close-tables.ts';
+import { union } from '../../store/schema/drizzle.ts';
 import { isCharged, markCharged } from '../../store/schema/identity.ts';
 import { periodOfKey } from '../../store/schema/keys.ts';
 import { tenantIdOf, workspaceOf } from '../../store/subjects.ts';
@@ -33,12 +37,10 @@ export function noteUnsettled(connection: LedgerConnection): void {
 }
 
 function noteDifferences(connection: LedgerConnection): void {
-  const keys = connection
-    .prepare(
-      `SELECT corrects_period_key AS periodKey, tenant_key AS tenantKey FROM adjustments
-       UNION SELECT corrects_period_key, tenant_key FROM charge_corrections`,
-    )
-    .all() as ChargedKey[];
+  const db = query(connection);
+  const keysOf = (table: typeof adjustments | typeof chargeCorrections) =>
+    db.select({ periodKey: table.correctsPeriodKey, tenantKey: table.tenantKey }).from(table);
+  const keys = union(keysOf(adjustments), keysOf(chargeCorrections)).all();
   const book = new ChargeBook(connection);
   for (const key of keys) {
     for (const difference of book.differences(key)) {

@@ -2,7 +2,8 @@ import { isoTime } from '../../../core/clock.ts';
 import { addPeriods, periodAt, periodBounds } from '../../../core/period.ts';
 import type { LedgerConnection } from '../../store/file/open.ts';
 import { query } from '../../store/query.ts';
-import { and, asc, desc, eq, gt, isNull } from '../../store/schema/drizzle.ts';
+import { adjustments } from '../../store/schema/close-tables.ts';
+import { and, asc, desc, eq, gt, isNull, sql } from '../../store/schema/drizzle.ts';
 import { periodKeyOf, periodOfKey, workspaceKeyOf } from '../../store/schema/keys.ts';
 import { periods } from '../../store/schema/workspace-tables.ts';
 import { findPeriod } from '../../store/subjects.ts';
@@ -39,12 +40,15 @@ export function reverseAdjustments(
   connection: LedgerConnection,
   reopened: { periodKey: number; eventSeq: number; nowMs: number },
 ): number {
-  const outstanding = connection
-    .prepare(
-      `SELECT 1 FROM adjustments WHERE corrects_period_key = ? GROUP BY tenant_key
-       HAVING sum(credits_delta) <> 0 OR sum(requests_delta) <> 0 LIMIT 1`,
-    )
-    .get(reopened.periodKey);
+  const { correctsPeriodKey, tenantKey, creditsDelta, requestsDelta } = adjustments;
+  const outstanding = query(connection)
+    .select({ tenantKey })
+    .from(adjustments)
+    .where(eq(correctsPeriodKey, reopened.periodKey))
+    .groupBy(tenantKey)
+    .having(sql`sum(${creditsDelta}) <> 0 OR sum(${requestsDelta}) <> 0`)
+    .limit(1)
+    .get();
   if (outstanding === undefined) return 0;
   const booking = bookingPeriodKey(connection, reopened.periodKey, reopened.nowMs);
   const { changes } = connection

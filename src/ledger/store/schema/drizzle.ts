@@ -40,6 +40,7 @@ export {
   sqliteTable,
   sqliteView,
   text,
+  union,
   uniqueIndex,
 } from 'drizzle-orm/sqlite-core';
 
