@@ -2,6 +2,8 @@ import { type PeriodicTask, type PeriodicTaskOptions, startPeriodicTask } from '
 import { describeAhead, TIMES_AHEAD_REMEDY, type TimesAhead } from '../ledger/journal/times-ahead.ts';
 
 const CHECK_INTERVAL_MS = 60_000;
+/** That there are none is said again after this: another daemon, which has stopped since, may have told of some. */
+const SAID_AGAIN_MS = 10 * 60_000;
 
 export interface ClockWatchOptions extends Pick<PeriodicTaskOptions, 'clock' | 'logger'> {
   /** What of the ledger lies in the future. */
@@ -10,9 +12,10 @@ export interface ClockWatchOptions extends Pick<PeriodicTaskOptions, 'clock' | '
   tell(detail: string | null): Promise<void>;
 }
 
-/** Says it once when the ledger holds times to come, and once when it does no more. */
+/** Says it once when the ledger holds times to come, and when it does no more. */
 export function startClockWatch({ timesAhead, tell, clock, logger }: ClockWatchOptions): PeriodicTask {
   let told: boolean | null = null;
+  let toldMs = 0;
   return startPeriodicTask({
     clock,
     logger,
@@ -22,11 +25,12 @@ export function startClockWatch({ timesAhead, tell, clock, logger }: ClockWatchO
     async work() {
       const nowMs = clock.now();
       const found = timesAhead(nowMs);
-      if ((found !== null) === told) return;
+      if ((found !== null) === told && (found !== null || clock.monotonic() - toldMs < SAID_AGAIN_MS)) return;
       const detail = found === null ? null : describeAhead(found, nowMs);
       if (detail !== null) logger.warn({ reason: detail, hint: TIMES_AHEAD_REMEDY }, 'the ledger holds times to come');
       await tell(detail);
       told = found !== null;
+      toldMs = clock.monotonic();
     },
   });
 }

@@ -43,3 +43,25 @@ test('times to come are said once, in the log, by an alert and by doctor, until 
   expect(alerts()).toEqual(['resolved']);
   expect(checkTimes(path, clock.now())).toEqual([]);
 });
+
+test('what a daemon has told whose clock was behind, and which has stopped, another one ends', async () => {
+  const { connection } = openLedger();
+  const clock = createVirtualClock(NOON);
+  const tell = async (detail: string | null): Promise<void> => {
+    evaluateLedger(connection, { rule: 'clock_moved', detail }, { channels: LOG, nowMs: clock.now() });
+  };
+  const state = () => connection.prepare("SELECT state FROM finance_alerts WHERE rule = 'clock_moved'").pluck().get();
+  const logger = createLogger({ destination: { write: () => undefined } });
+  const options = { tell, clock, logger };
+  await publish(connection, [usageRecord('acme', 10)], { nowMs: NOON });
+  const right = startClockWatch({ ...options, timesAhead: (nowMs) => timesAhead(connection, nowMs) });
+  onTestFinished(() => right.stop());
+  await clock.advance(60_000);
+  const behind = startClockWatch({ ...options, timesAhead: (nowMs) => timesAhead(connection, nowMs - 9 * HOUR_MS) });
+  await clock.advance(60_000);
+  await behind.stop();
+  expect(state()).toBe('firing');
+
+  await clock.advance(10 * 60_000);
+  expect(state()).toBe('resolved');
+});

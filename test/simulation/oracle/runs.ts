@@ -65,7 +65,7 @@ export class RunsOracle {
   /** When a slot was first done. */
   readonly #slots = new Map<string, number>();
   /** When the latest run of a workspace has failed in a way that may pass by itself, and the how manieth in a row that was. */
-  readonly #failed = new Map<string, { atMs: number; times: number }>();
+  readonly #failed = new Map<string, { atMs: number; times: number; throttled: boolean }>();
 
   check(ledger: LedgerView, moment: RunsMoment): void {
     const rows = ledger.all<RunRow>(SELECT, this.#lastKey, `[${[...this.#watched.keys()].join()}]`);
@@ -122,15 +122,16 @@ export class RunsOracle {
     this.#failed.set(workspace_id, {
       atMs: isOwed ? nowMs : Number.POSITIVE_INFINITY,
       times: status === 'running' ? times : times + 1,
+      throttled: error_code === 'rate_limited',
     });
   }
 
-  /** What failed is tried again within half a pause at first, once nothing is in its way. */
+  /** What failed is tried again within half a pause at first, and a whole one where the service asked to wait, once nothing is in its way. */
   checkRetried(workspaceId: string, { readableSinceMs, pauseMs, nowMs }: Readable): void {
     const failed = this.#failed.get(workspaceId);
     if (failed === undefined) return;
     const waitedMs = nowMs - Math.max(failed.atMs, readableSinceMs);
-    const longestMs = failed.times > PATIENT ? pauseMs : pauseMs / 2;
+    const longestMs = failed.throttled || failed.times > PATIENT ? pauseMs : pauseMs / 2;
     if (waitedMs > longestMs + RETRY_SLACK_MS)
       throw new PromiseBroken('what failed is tried again', `${workspaceId} failed ${waitedMs} ms ago`);
   }

@@ -79,8 +79,8 @@ export const CLOCKS: readonly Planted[] = [
     edits: [
       {
         file: 'src/daemon/clock-watch.ts',
-        from: 'if ((found !== null) === told) return;',
-        to: 'if (found !== null || told === false) return;',
+        from: 'await tell(detail);',
+        to: 'if (detail === null) await tell(detail);',
       },
     ],
   },
@@ -90,8 +90,8 @@ export const CLOCKS: readonly Planted[] = [
     edits: [
       {
         file: 'src/daemon/clock-watch.ts',
-        from: 'if ((found !== null) === told) return;',
-        to: 'if (found === null || told === true) return;',
+        from: 'await tell(detail);',
+        to: 'if (detail !== null) await tell(detail);',
       },
     ],
   },

@@ -39,9 +39,10 @@ export class Seat {
     return this.#process;
   }
 
+  /** One that is stopping is started again once it has stopped. */
   start(): void {
-    if (this.#process !== null) return;
     this.#wanted = true;
+    if (this.#process !== null) return;
     this.#generation += 1;
     const process = newProcess(this.#world, `daemon-${this.#index}.${this.#generation}`, this.host);
     this.#process = process;
