@@ -1,7 +1,8 @@
 import { ConfigError } from '../core/errors.ts';
 import { readSettings } from './load.ts';
 import { schemaFaults, tidyFaults } from './reading/faults.ts';
-import { alertsSchema, type FileAlerts, type FileConfig } from './schema.ts';
+import type { FileAlerts, FileConfig } from './schema/file-schema.ts';
+import { alertsSchema } from './schema/workspace-settings.ts';
 
 /** The settings stand where a workspace's own stand, for the words of a fault. */
 const PLACE = ['workspaces', 0, 'alerts'] as const;

@@ -88,7 +88,7 @@ function shardFaults({ shard, workspaces }: Record<PropertyKey, unknown>): Confi
       );
     }
     return listOf(only).flatMap((id, at) =>
-      ids.includes(textOf(id)) ? [] : fault(`shard.only[${at}]`, 'is the id of no workspace below', remedyFor('only')),
+      ids.includes(textOf(id)) ? [] : fault(`shard.only[${at}]`, 'is the id of no workspace below'),
     );
   }
   if (index === undefined) return fault('shard.index', 'is missing');
@@ -126,7 +126,11 @@ function workspaceFaults(
   const given = (key: string) => workspace[key] !== undefined || defaults[key] !== undefined;
   const missing = ['base_url', 'embed_url', 'api_key_id'].filter((key) => !given(key));
   if (!given('secret_key') && !given('secret_key_file')) missing.push('secret_key');
-  const faults = missing.map((key) => ({ path: `${path}.${key}`, message: 'is missing', hint: remedyFor(key) }));
+  const faults = missing.map((key) => ({
+    path: `${path}.${key}`,
+    message: 'is missing',
+    hint: remedyFor(`${path}.${key}`),
+  }));
   return [...faults, ...bothSecretFaults(workspace, path)];
 }
 

@@ -12,7 +12,7 @@ import { readRegularFile } from './reading/regular-file.ts';
 import { readSecretFiles } from './reading/secrets.ts';
 import { parseYaml } from './reading/yaml.ts';
 import { resolveConfig } from './resolve/resolve-config.ts';
-import { type FileConfig, fileSchema } from './schema.ts';
+import { type FileConfig, fileSchema } from './schema/file-schema.ts';
 import type { Config } from './types.ts';
 
 /** The name under which a configuration is looked for in the working folder. */

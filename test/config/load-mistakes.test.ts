@@ -224,7 +224,7 @@ describe('routes of channels', () => {
       {
         path: 'alerts.channels[0].rules[2]',
         message: `must be one of ${RULES.join(', ')}`,
-        hint: 'List the rules that this channel is told of, such as jump and incident, or remove the line for all',
+        hint: 'List the rules that this channel is told of, such as jump and budget, or remove the line for all',
       },
     ]);
   });

@@ -1,39 +1,60 @@
 import { z } from 'zod';
 import { isCurrency, minorDigits, ROUNDINGS } from '../../core/money.ts';
 import { isPeriod } from '../../core/period.ts';
+import { flag, integer, setting, word } from '../../core/text/setting-kinds.ts';
 
-const word = z.string().trim().min(1);
 const period = word.refine(isPeriod, { error: 'is not a month, YYYY-MM' });
 const decimal = z
   .string()
   .trim()
   .regex(/^\d{1,18}(\.\d{1,18})?$/, { error: 'is not a plain decimal of at most 18 digits on each side of the point' });
-const wholeCredits = (least: number) => z.int().min(least).max(Number.MAX_SAFE_INTEGER);
+const wholeCredits = (least: number) => integer(least, Number.MAX_SAFE_INTEGER);
+const PRICE = 'Give a decimal in quotes, such as "0.0125"';
 
-const tiers = z.array(z.strictObject({ up_to: wholeCredits(1).optional(), price_per_credit: decimal })).min(1);
+const tiers = setting(
+  z
+    .array(
+      z.strictObject({
+        up_to: setting(
+          wholeCredits(1),
+          'Give the last credit of the tier, a whole number above that of the tier before; none on the last tier',
+        ),
+        price_per_credit: decimal.describe(PRICE),
+      }),
+    )
+    .min(1),
+  'List tiers, each with `price_per_credit:` and all but the last with `up_to:`',
+);
+
+const packages = z.strictObject({
+  credits: wholeCredits(1).describe('Give how many credits a package holds, a whole number'),
+  price: decimal.describe('Give the price of a package, a decimal in quotes, such as "9.50"'),
+});
 
 const PRICINGS = ['price_per_credit', 'graduated', 'volume', 'package'] as const;
 
 /** One rate card as it is written in a file. */
 export const rateCardSchema = z
   .strictObject({
-    name: word,
-    from_period: period,
-    to_period: period.optional(),
-    workspace: word.optional(),
-    tenant: word.optional(),
-    priority: z.int().min(-1000).max(1000).optional(),
-    currency: word.refine(isCurrency, { error: 'is not a currency of ISO 4217, such as EUR' }),
-    credit_negative: z.boolean().optional(),
-    included_credits: wholeCredits(0).optional(),
-    price_per_credit: decimal.optional(),
-    graduated: tiers.optional(),
-    volume: tiers.optional(),
-    package: z.strictObject({ credits: wholeCredits(1), price: decimal }).optional(),
-    minimum: decimal.optional(),
-    minimum_needs_usage: z.boolean().optional(),
-    discount_percent: decimal.optional(),
-    rounding: z.enum(ROUNDINGS).optional(),
+    name: word.describe('Give a name that people will recognise'),
+    from_period: period.describe('Give the first month that the card prices, as YYYY-MM'),
+    to_period: setting(period, 'Give the last month that the card prices, as YYYY-MM, or remove the line'),
+    workspace: setting(word, "Give a workspace's id, or remove the line for every workspace"),
+    tenant: setting(word, 'Give a tenant id, in which * stands for anything, or remove the line for every tenant'),
+    priority: setting(integer(-1000, 1000), 'Give a whole number, the higher counts, or remove the line'),
+    currency: word
+      .refine(isCurrency, { error: 'is not a currency of ISO 4217, such as EUR' })
+      .describe('Give a code of ISO 4217, such as EUR'),
+    credit_negative: setting(flag, 'Write true to pay credits below 0 back, or remove the line to price them as 0'),
+    included_credits: setting(wholeCredits(0), 'Give a whole number of credits, such as 1000, or remove the line'),
+    price_per_credit: setting(decimal, PRICE),
+    graduated: tiers,
+    volume: tiers,
+    package: setting(packages, 'Write `package: { credits: 1000, price: "9.50" }` with your figures'),
+    minimum: setting(decimal, 'Give what is paid at least, a decimal in quotes such as "50.00", or remove the line'),
+    minimum_needs_usage: setting(flag, 'Write true to ask no minimum of who has used no credits, or remove the line'),
+    discount_percent: setting(decimal, 'Give a decimal in quotes from "0" to "100", or remove the line'),
+    rounding: setting(z.enum(ROUNDINGS), 'Choose half_even or half_up'),
   })
   .superRefine((card, context) => {
     const fault = (path: (string | number)[], message: string): void => {

@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { backtest } from '../../alerts/backtest/backtest.ts';
 import { loadAlertsOnTrial, parseAlertNumber, withAlertsOnTrial } from '../../config/alerts-on-trial.ts';
 import { remedyFor } from '../../config/reading/remedies.ts';
-import type { FileAlerts } from '../../config/schema.ts';
+import type { FileAlerts } from '../../config/schema/file-schema.ts';
 import type { AlertSettings } from '../../config/types.ts';
 import { UsageError } from '../../core/errors.ts';
 import { inertText } from '../../core/text/inert-text.ts';
@@ -142,7 +142,10 @@ function collect(value: string, before: string[] = []): string[] {
 function parseSetting(setting: 'ratio' | 'min_credits', option: string, text: string): number {
   const value = parseAlertNumber(setting, text);
   if (value !== null) return value;
-  throw new UsageError(`${option} ${JSON.stringify(text)} is out of range`, `${option}: ${remedyFor(setting)}`);
+  throw new UsageError(
+    `${option} ${JSON.stringify(text)} is out of range`,
+    `${option}: ${remedyFor(`defaults.alerts.${setting}`)}`,
+  );
 }
 
 /** The settings as they would be if they stood in the configuration, with what `defaults` and tenants add to them. */

@@ -1,5 +1,5 @@
 import { closest } from '../../core/text/closest.ts';
-import { settingPaths } from '../schema.ts';
+import { settingPaths } from './remedies.ts';
 
 /** What to do about a key that is no setting: the one that was meant, or the place where it belongs. */
 export function suggestKey(key: string, groupPath: string): string {

@@ -1,4 +1,4 @@
-import type { FileConfig, FileRuleSettings, FileSettings } from '../schema.ts';
+import type { FileConfig, FileRuleSettings, FileSettings } from '../schema/file-schema.ts';
 import type { AlertRuleSettings, AlertSettings } from '../types.ts';
 
 export const DEFAULT_ALERT_RULES: AlertRuleSettings = {

@@ -1,5 +1,5 @@
 import { RULES, SEVERITIES } from '../../core/text/alert-words.ts';
-import type { FileChannel } from '../schema.ts';
+import type { FileChannel } from '../schema/file-schema.ts';
 import type { ChannelConfig } from '../types.ts';
 
 /** The ports of RFC 8314 for handing in e-mail. */

@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import { ConfigError, summarizeError } from '../../core/errors.ts';
 import { isLoopbackHost } from '../../core/net/loopback.ts';
 import { followSafeLink } from '../../core/process/safe-place.ts';
-import type { FileConfig } from '../schema.ts';
+import type { FileConfig } from '../schema/file-schema.ts';
 import { isInShard } from '../shard.ts';
 import type { Config, ProxyConfig } from '../types.ts';
 import { resolveChannel } from './resolve-channel.ts';

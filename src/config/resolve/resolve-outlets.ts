@@ -1,6 +1,6 @@
 import { dirname, join, resolve } from 'node:path';
 import { isLocalPostgres } from '../rules.ts';
-import type { FileConfig } from '../schema.ts';
+import type { FileConfig } from '../schema/file-schema.ts';
 import type { BackupConfig, ExportConfig, FocusConfig, PublishConfig } from '../types.ts';
 
 /** What FOCUS files say when the configuration says nothing of them. */

@@ -1,4 +1,4 @@
-import type { FileConfig } from '../schema.ts';
+import type { FileConfig } from '../schema/file-schema.ts';
 import { isInShard, type Shard, type ShardConfig, shardLabel } from '../shard.ts';
 import { required } from './required.ts';
 

@@ -1,4 +1,4 @@
-import type { FileConfig, FileSettings, FileWorkspace } from '../schema.ts';
+import type { FileConfig, FileSettings, FileWorkspace } from '../schema/file-schema.ts';
 import { DEFAULT_SIGNING } from '../signing-scheme.ts';
 import type { WorkspaceConfig } from '../types.ts';
 import { required } from './required.ts';

@@ -26,7 +26,7 @@ export interface SampleChoice extends Installation {
  */
 export function writeSamples(choice: SampleChoice): WrittenSamples {
   const files = [
-    { name: CONFIG_FILE_NAME, text: sampleConfig(), mode: 0o600 },
+    { name: CONFIG_FILE_NAME, text: `${editorLine(choice)}${sampleConfig()}`, mode: 0o600 },
     { name: '.env.example', text: sampleEnv(), mode: 0o644 },
     { name: 'ecosystem.config.cjs', text: pm2File(choice), mode: 0o644 },
     ...(choice.systemd ? [{ name: 'usage-ledger.service', text: systemdUnit(choice), mode: 0o644 }] : []),
@@ -38,6 +38,11 @@ export function writeSamples(choice: SampleChoice): WrittenSamples {
     (createFile(file, text, mode) ? result.written : result.kept).push(file);
   }
   return result;
+}
+
+/** Editors that know YAML's language server complete and check the file by this line. */
+function editorLine({ packageFolder }: Installation): string {
+  return `# yaml-language-server: $schema=${join(packageFolder, 'schemas/config.json')}\n`;
 }
 
 /** False when the file exists. Half a file is removed again: it would be kept for ever otherwise. */

@@ -1,0 +1,24 @@
+import { z } from 'zod';
+
+/** Text that is more than blanks. */
+export const word = z.string().trim().min(1);
+
+/** Variables from the environment are text: `${PORT}` has to count as a number where one is wanted. */
+export function numeric<Schema extends z.ZodType<number>>(schema: Schema) {
+  return z.preprocess(
+    (value) => (typeof value === 'string' && /^\s*-?\d+(\.\d+)?\s*$/.test(value) ? Number(value) : value),
+    schema,
+  );
+}
+
+export function integer(least: number, most: number) {
+  return numeric(z.int().min(least).max(most));
+}
+
+/** Variables from the environment are text here, too. */
+export const flag = z.preprocess((value) => (value === 'true' ? true : value === 'false' ? false : value), z.boolean());
+
+/** A setting that may be left out. The remedy says what to write; it is the description in the JSON Schema, too. */
+export function setting<Schema extends z.ZodType>(schema: Schema, remedy: string) {
+  return schema.optional().describe(remedy);
+}

@@ -1,0 +1,62 @@
+import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import { expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { z } from 'zod';
+import { sampleConfig } from '../../src/config/samples/sample-config.ts';
+import { fileSchema } from '../../src/config/schema/file-schema.ts';
+import { flag } from '../../src/core/text/setting-kinds.ts';
+
+const ROOT = new URL('../../', import.meta.url);
+
+const validate = new Ajv2020({ strict: false, allErrors: true }).compile(
+  JSON.parse(readFileSync(new URL('schemas/config.json', ROOT), 'utf8')),
+);
+
+/** What an editor would underline, by path. */
+function underlined(text: string): string[] {
+  validate(parse(text));
+  return (validate.errors ?? []).map(({ instancePath, message }) => `${instancePath} ${message}`);
+}
+
+test('the JSON Schema of the configuration is that of the program', () => {
+  const script = fileURLToPath(new URL('scripts/config-schema.mjs', ROOT));
+  const { status, stderr } = spawnSync(process.execPath, [script, '--check'], { encoding: 'utf8' });
+  expect(stderr).toBe('');
+  expect(status).toBe(0);
+});
+
+test('an editor finds nothing in the sample, whose values may be variables', () => {
+  expect(underlined(sampleConfig())).toEqual([]);
+  const text = `workers: "\${WORKERS}"\nhttp: { protect: "\${PROTECT:-true}" }\nworkspaces: [{ id: a }]`;
+  expect(underlined(text)).toEqual([]);
+});
+
+test('a number and a flag may be a variable at every key', () => {
+  expect(withoutVariables(z.strictObject({ count: z.number(), list: z.array(flag.optional()) }), '')).toEqual([
+    '.count',
+  ]);
+  expect(withoutVariables(fileSchema, '')).toEqual([]);
+});
+
+test.each([
+  ['a setting that is none', 'wokers: 3\nworkspaces: [{ id: a }]'],
+  ['a number out of its bounds', 'workers: 0\nworkspaces: [{ id: a }]'],
+  ['a word that is none of the choices', 'log_level: loud\nworkspaces: [{ id: a }]'],
+  ['a setting that is missing', 'workers: 3'],
+  ['a channel with a setting of another one', 'workspaces: [{ id: a }]\nalerts: { channels: [{ type: log, url: x }] }'],
+])('an editor underlines %s', (_, text) => {
+  expect(underlined(text)).not.toEqual([]);
+});
+
+/** The settings that take no text for a number or a flag. */
+function withoutVariables(schema: unknown, path: string): string[] {
+  if (schema instanceof z.ZodNumber || schema instanceof z.ZodBoolean) return [path];
+  if (schema instanceof z.ZodOptional) return withoutVariables(schema.unwrap(), path);
+  if (schema instanceof z.ZodArray) return withoutVariables(schema.element, `${path}[]`);
+  if (schema instanceof z.ZodUnion) return schema.options.flatMap((option) => withoutVariables(option, path));
+  if (!(schema instanceof z.ZodObject)) return [];
+  return Object.entries(schema.shape).flatMap(([key, inner]) => withoutVariables(inner, `${path}.${key}`));
+}
