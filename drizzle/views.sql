@@ -11,10 +11,17 @@ JOIN workspaces w ON w.workspace_key = p.workspace_key
 JOIN tenants t ON t.tenant_key = a.tenant_key
 LEFT JOIN runs r ON r.run_key = a.run_key;
 
+CREATE VIEW finance_alert_events AS
+SELECT a.alert_id, w.workspace_id, x.revision, x.at, x.change AS event, x.level, x.state, x.current_credits, x.actor,
+  x.silent_because AS muted_because, x.evidence AS figures
+FROM alert_transitions x
+JOIN alerts a ON a.alert_key = x.alert_key
+JOIN workspaces w ON w.workspace_key = a.workspace_key;
+
 CREATE VIEW finance_alerts AS
-SELECT a.alert_id, w.workspace_id, t.tenant_id, p.period, a.rule, a.stage, a.severity, a.state,
+SELECT a.alert_id, w.workspace_id, t.tenant_id, p.period, a.rule, a.level, a.severity, a.state, a.told_times,
   a.previous_credits, a.current_credits, a.threshold, a.first_fired_at, a.last_changed_at,
-  a.previous_requests, a.current_requests, a.level, x.silent_because AS muted_because
+  a.previous_requests, a.current_requests, x.silent_because AS muted_because
 FROM alerts a
 JOIN workspaces w ON w.workspace_key = a.workspace_key
 LEFT JOIN alert_transitions x ON x.alert_key = a.alert_key AND x.revision = a.revision

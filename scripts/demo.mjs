@@ -177,7 +177,7 @@ function showLedger() {
     show(
       reader,
       'finance_alerts',
-      'tenant_id, period, rule, stage, severity, state, previous_credits, current_credits',
+      'tenant_id, period, rule, level, severity, state, previous_credits, current_credits',
     );
     show(reader, 'finance_runs', 'run_id, status, pages, records, entries');
   } finally {

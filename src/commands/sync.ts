@@ -149,7 +149,7 @@ async function reportOutcome(
       rule: alert.rule,
       tenant_id: alert.tenantId,
       period: alert.period,
-      stage: alert.stage,
+      level: alert.level,
       ...namedFigures(alert),
       silent: alert.silent,
       silent_because: alert.silentBecause,
@@ -222,7 +222,7 @@ function noteFailed(cli: CliContext, { pending, dead }: Deliveries): void {
 
 function alertLine(alert: AlertChange, dryRun: boolean): string {
   const verb = dryRun ? `would be ${alert.change}` : alert.change;
-  const what = `${alert.rule} ${alert.stage} of ${inertText(alert.tenantId ?? 'the workspace')}`;
+  const what = `${alert.rule} ${alert.level} of ${inertText(alert.tenantId ?? 'the workspace')}`;
   const when = alert.period === null ? '' : ` in ${alert.period}`;
   const head = `alert ${verb}${alert.silent ? ' silently' : ''}: ${what}${when}`;
   if (alert.current === null) return head;

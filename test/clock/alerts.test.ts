@@ -21,7 +21,7 @@ import { playTable, shownBy } from './jumps.ts';
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
-const PENDING = { stage: 'pace', severity: 'warning', measure: 5n };
+const PENDING = { level: 'likely', severity: 'warning', measure: 5n };
 
 playTable([
   {

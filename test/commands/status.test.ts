@@ -186,7 +186,7 @@ describe('alerts', () => {
     const { code, out, err } = await world.run('alerts', 'list');
     expect(code).toBe(0);
     expect(err).toBe('');
-    expect(out).toMatch(/^CRIT +jump certain +acme +2026-02 +6,179 +alert_\w+$/m);
+    expect(out).toMatch(/^CRIT +jump happened +acme +2026-02 +6,179 +alert_\w+$/m);
     expect((await world.run('alerts')).out).toBe(out);
     const { filters, alerts } = parseJson((await world.run('alerts', '--json')).out);
     expect(filters).toEqual({
@@ -198,7 +198,7 @@ describe('alerts', () => {
         tenant_id: 'acme',
         period: '2026-02',
         rule: 'jump',
-        stage: 'certain',
+        level: 'happened',
         current_credits: 5000,
       },
     ]);

@@ -207,8 +207,8 @@ test('a notification that nobody took is delivered, under the same id, once the 
   await daemon.line('notification handled');
   expect(ids).toEqual([ids[0], ids[0]]);
   expect(view.rows('SELECT state, attempts FROM outbox')).toEqual([{ state: 'delivered', attempts: 2n }]);
-  expect(view.rows('SELECT tenant_id, stage, state FROM finance_alerts')).toEqual([
-    { tenant_id: 'acme', stage: 'certain', state: 'firing' },
+  expect(view.rows('SELECT tenant_id, level, state FROM finance_alerts')).toEqual([
+    { tenant_id: 'acme', level: 'happened', state: 'firing' },
   ]);
 });
 

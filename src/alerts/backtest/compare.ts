@@ -1,5 +1,5 @@
 import type { Period } from '../../core/period.ts';
-import { RULES, type RuleName, STAGE_RANK, type Stage } from '../rules/rule.ts';
+import { LEVEL_RANK, type Level, RULES, type RuleName } from '../rules/rule.ts';
 import { rulesWith } from '../rules/table.ts';
 import type { AlertStory } from './stories.ts';
 
@@ -30,7 +30,7 @@ export interface PeriodCount {
   tenants: Sides<number>;
 }
 
-/** How long before the jump was final a stage was told; of alerts that went through both. */
+/** How long before the jump was settled a level was told; of alerts that went through both. */
 export interface LeadTime {
   alerts: number;
   /** Milliseconds; null without alerts. */
@@ -42,7 +42,7 @@ export interface LeadTime {
 /** What became of paces that were told. */
 export interface PaceOutcome {
   told: number;
-  /** The jump was certain or final later. */
+  /** The jump happened later. */
   cameTrue: number;
   /** It ended without. */
   neverTrue: number;
@@ -56,17 +56,17 @@ export interface AlertOutline {
   tenantId: string | null;
   period: Period;
   /** The highest that it reached. */
-  stage: Stage;
+  level: Level;
   /** When it fired first, milliseconds since the epoch. */
   firstMs: number;
 }
 
-/** An alert that both sides give, but at another time or up to another stage. */
+/** An alert that both sides give, but at another time or up to another level. */
 export interface ShiftedAlert {
   rule: RuleName;
   tenantId: string | null;
   period: Period;
-  sides: Sides<{ stage: Stage; firstMs: number }>;
+  sides: Sides<{ level: Level; firstMs: number }>;
   /** How much later the settings on trial tell of it; below zero: earlier. */
   laterMs: number;
 }
@@ -83,15 +83,15 @@ export interface Comparison {
   total: Sides<AlertCount>;
   /** Of each tenant that has any alert, the noisiest by today's settings first. */
   tenants: TenantNoise[];
-  leads: { rule: RuleName; stage: Stage; lead: Sides<LeadTime> }[];
+  leads: { rule: RuleName; level: Level; lead: Sides<LeadTime> }[];
   paces: { rule: RuleName; outcome: Sides<PaceOutcome> }[];
   only: Sides<AlertOutline[]>;
   shifted: ShiftedAlert[];
 }
 
-/** The rules that go through stages. */
-const STAGED = rulesWith(({ isStaged }) => isStaged === true);
-const EARLY: readonly Stage[] = ['pace', 'certain'];
+/** The rules that go through levels. */
+const STAGED = rulesWith(({ hasLevels }) => hasLevels === true);
+const EARLY: readonly Level[] = ['likely', 'happened'];
 
 /** Sets what the two replays of one history found side by side. */
 export function compareStories(stories: Sides<readonly AlertStory[]>): Comparison {
@@ -106,7 +106,7 @@ export function compareStories(stories: Sides<readonly AlertStory[]>): Compariso
     total: map(stories, count),
     tenants: countTenants(stories),
     leads: STAGED.flatMap((rule) =>
-      EARLY.map((stage) => ({ rule, stage, lead: map(stories, (side) => leadTime(side, rule, stage)) })),
+      EARLY.map((level) => ({ rule, level, lead: map(stories, (side) => leadTime(side, rule, level)) })),
     ),
     paces: STAGED.map((rule) => ({ rule, outcome: map(stories, (side) => paceOutcome(side, rule)) })),
     ...compareOneByOne(stories),
@@ -152,15 +152,15 @@ function countTenants(stories: Sides<readonly AlertStory[]>): TenantNoise[] {
   });
 }
 
-function firstAt({ news }: AlertStory, stage: Stage): number | null {
-  return news.find((piece) => piece.stage === stage)?.atMs ?? null;
+function firstAt({ news }: AlertStory, level: Level): number | null {
+  return news.find((piece) => piece.level === level)?.atMs ?? null;
 }
 
-function leadTime(stories: readonly AlertStory[], rule: RuleName, stage: Stage): LeadTime {
+function leadTime(stories: readonly AlertStory[], rule: RuleName, level: Level): LeadTime {
   const leadsMs = stories
     .filter((story) => story.rule === rule)
     .flatMap((story) => {
-      const [early, final] = [firstAt(story, stage), firstAt(story, 'final')];
+      const [early, final] = [firstAt(story, level), firstAt(story, 'settled')];
       return early === null || final === null ? [] : [final - early];
     })
     .sort((a, b) => a - b);
@@ -182,17 +182,17 @@ export function medianOf(sorted: readonly number[]): number | null {
 function paceOutcome(stories: readonly AlertStory[], rule: RuleName): PaceOutcome {
   const outcome: PaceOutcome = { told: 0, cameTrue: 0, neverTrue: 0, undecided: 0 };
   for (const story of stories) {
-    if (story.rule !== rule || firstAt(story, 'pace') === null) continue;
+    if (story.rule !== rule || firstAt(story, 'likely') === null) continue;
     outcome.told += 1;
-    if (highest(story) !== 'pace') outcome.cameTrue += 1;
+    if (highest(story) !== 'likely') outcome.cameTrue += 1;
     else if (story.open) outcome.undecided += 1;
     else outcome.neverTrue += 1;
   }
   return outcome;
 }
 
-function highest({ news }: AlertStory): Stage {
-  return news.reduce<Stage>((high, { stage }) => (STAGE_RANK[stage] > STAGE_RANK[high] ? stage : high), 'pace');
+function highest({ news }: AlertStory): Level {
+  return news.reduce<Level>((high, { level }) => (LEVEL_RANK[level] > LEVEL_RANK[high] ? level : high), 'likely');
 }
 
 function compareOneByOne(stories: Sides<readonly AlertStory[]>): Pick<Comparison, 'only' | 'shifted'> {
@@ -203,10 +203,10 @@ function compareOneByOne(stories: Sides<readonly AlertStory[]>): Pick<Comparison
   const shifted = stories.today.flatMap((story): ShiftedAlert[] => {
     const counterpart = byKey.proposed.get(keyOf(story));
     if (counterpart === undefined) return [];
-    const { rule, tenantId, period, stage, firstMs } = outline(story);
+    const { rule, tenantId, period, level, firstMs } = outline(story);
     const other = outline(counterpart);
-    if (stage === other.stage && firstMs === other.firstMs) return [];
-    const sides = { today: { stage, firstMs }, proposed: { stage: other.stage, firstMs: other.firstMs } };
+    if (level === other.level && firstMs === other.firstMs) return [];
+    const sides = { today: { level, firstMs }, proposed: { level: other.level, firstMs: other.firstMs } };
     return [{ rule, tenantId, period, sides, laterMs: other.firstMs - firstMs }];
   });
   const only = {
@@ -218,5 +218,5 @@ function compareOneByOne(stories: Sides<readonly AlertStory[]>): Pick<Comparison
 
 function outline(story: AlertStory): AlertOutline {
   const { rule, tenantId, period } = story;
-  return { rule, tenantId, period, stage: highest(story), firstMs: story.news[0]?.atMs ?? 0 };
+  return { rule, tenantId, period, level: highest(story), firstMs: story.news[0]?.atMs ?? 0 };
 }

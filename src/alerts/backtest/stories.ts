@@ -6,11 +6,11 @@ import { alerts, alertTransitions } from '../../ledger/store/schema/alert-tables
 import { and, asc, count, eq, gte, inArray, lte, ne, sql } from '../../ledger/store/schema/drizzle.ts';
 import { outbox } from '../../ledger/store/schema/outbox-tables.ts';
 import { periods, tenants } from '../../ledger/store/schema/workspace-tables.ts';
-import type { RuleName, Stage } from '../rules/rule.ts';
+import type { Level, RuleName } from '../rules/rule.ts';
 
-/** One piece of news about an alert: it fired, came to a higher stage, or grew. */
+/** One piece of news about an alert: it fired, came to a higher level, or grew. */
 export interface AlertNews {
-  stage: Stage;
+  level: Level;
   atMs: number;
 }
 
@@ -32,11 +32,11 @@ export interface AlertStory {
 export function readStories(connection: LedgerConnection, { from, to }: { from: Period; to: Period }): AlertStory[] {
   const db = query(connection);
   const columns = { alertKey: alerts.alertKey, rule: alerts.rule, tenantId: tenants.tenantId, state: alerts.state };
-  const { change, revision, stage, at, silentBecause } = alertTransitions;
+  const { change, revision, level, at, silentBecause } = alertTransitions;
   const { period } = periods;
   const isNews = and(inArray(change, ['fired', 'escalated', 'grown']), sql`${silentBecause} IS NOT 'seed'`);
   const rows = db
-    .select({ ...columns, period, stage, at })
+    .select({ ...columns, period, level, at })
     .from(alerts)
     .innerJoin(periods, eq(periods.periodKey, alerts.periodKey))
     .leftJoin(tenants, eq(tenants.tenantKey, alerts.tenantKey))
@@ -53,12 +53,12 @@ export function readStories(connection: LedgerConnection, { from, to }: { from: 
     .all();
   const notifications = new Map(sent.map((alert) => [alert.alertKey, alert.count]));
   const stories = new Map<number, AlertStory>();
-  for (const { alertKey, rule, tenantId, period, state, stage, at } of rows) {
+  for (const { alertKey, rule, tenantId, period, state, level, at } of rows) {
     const story = stories.get(alertKey) ?? {
       ...{ rule, tenantId, period, open: OPEN_ALERT_STATES.includes(state), news: [] },
       notifications: notifications.get(alertKey) ?? 0,
     };
-    story.news.push({ stage, atMs: Date.parse(at) });
+    story.news.push({ level, atMs: Date.parse(at) });
     stories.set(alertKey, story);
   }
   return [...stories.values()];

@@ -34,7 +34,7 @@ export interface SilenceRequest {
 }
 
 /**
- * Records that somebody looks after a firing alert. It is told of again only at a higher stage or level, and when it is
+ * Records that somebody looks after a firing alert. It is told of again only at a higher level, and when it has grown or is
  * resolved. Throws `unknown_alert`, or `alert_not_firing` for one that has ended or waits.
  */
 export function acknowledgeAlert(connection: Database.Database, request: AcknowledgeRequest): void {
@@ -48,7 +48,7 @@ export function acknowledgeAlert(connection: Database.Database, request: Acknowl
         });
       }
       const db = query(connection);
-      const { alertKey, stage, currentCredits } = alert;
+      const { alertKey, level, currentCredits } = alert;
       const change = { state: 'acknowledged' as const, revision: alert.revision + 1 };
       const at = isoTime(nowMs);
       db.update(alerts)
@@ -57,7 +57,7 @@ export function acknowledgeAlert(connection: Database.Database, request: Acknowl
         .run();
       db.insert(alertTransitions)
         .values({
-          ...{ ...change, change: 'acknowledged', alertKey, stage, currentCredits },
+          ...{ ...change, change: 'acknowledged', alertKey, level, currentCredits },
           ...{ actor: by, at, note, silent: 1, silentBecause: 'quiet' },
         })
         .run();

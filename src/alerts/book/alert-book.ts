@@ -6,7 +6,7 @@ import { periodOfKey } from '../../ledger/store/schema/keys.ts';
 import { tenantIdOf } from '../../ledger/store/subjects.ts';
 import { type Observation, observation } from '../evaluate/observation.ts';
 import { PACE_CONFIRM_MS } from '../rules/jump.ts';
-import { clear, type RuleName, SELF_RULES, type Stage } from '../rules/rule.ts';
+import { clear, type Level, type RuleName, SELF_RULES } from '../rules/rule.ts';
 import { renderBasis } from '../tell/compose.ts';
 import { Teller, type Telling } from '../tell/teller.ts';
 import { writeBaseline } from '../tell/told.ts';
@@ -56,29 +56,27 @@ export class AlertBook {
   /** Records what a rule says of its subject. The same said twice changes nothing. */
   observe(seen: Observation, known: StoredAlert | null = this.#rows.find(seen)): void {
     const { nowMs, runKey, seeding, at } = this.#context;
-    const waits = (stage: Stage): boolean => known !== null && this.#mayBeOneOfMany(known, stage);
+    const waits = (level: Level): boolean => known !== null && this.#mayBeOneOfMany(known, level);
     const next = advance(known, seen.judgement, { nowMs, runKey, seeding, waits });
     if (next === null) return;
     const { status, change } = next;
-    const severity =
-      seen.judgement.verdict === 'holds' ? seen.judgement.finding.severity : (known?.severity ?? 'warning');
-    const stored = known ?? this.#rows.insert(seen, this.#names(seen), status, severity, at);
+    const stored = known ?? this.#rows.insert(seen, this.#names(seen), status, at);
     const { previous, current, threshold } = seen;
     const alert: StoredAlert = {
-      ...{ ...stored, ...status, previous, current, threshold, severity },
+      ...{ ...stored, ...status, previous, current, threshold },
       ...{ detail: seen.detail ?? stored.detail, basis: renderBasis(seen) },
     };
     if (change !== null) {
       this.#change(alert, change);
       if (change === 'fired') alert.firstFiredAt ??= at;
-      if (NEWS.includes(change)) alert.level = 0;
+      if (NEWS.includes(change)) alert.toldTimes = 0;
     }
     if (!isDeepStrictEqual(known, alert)) this.#rows.write(alert);
   }
 
   /** While many wait, a pace gives the others another day to be told together with it, and is then told all the same. */
-  #mayBeOneOfMany({ state, periodKey, pendingSinceMs }: StoredAlert, stage: Stage): boolean {
-    if (state !== 'pending' || stage !== 'pace' || periodKey === null || pendingSinceMs === null) return false;
+  #mayBeOneOfMany({ state, periodKey, pendingSinceMs }: StoredAlert, level: Level): boolean {
+    if (state !== 'pending' || level !== 'likely' || periodKey === null || pendingSinceMs === null) return false;
     if ((ageMs(pendingSinceMs, this.#context.nowMs) ?? 0) >= PACE_CONFIRM_MS + TOGETHER_MS) return false;
     return this.#isCrowd(periodKey);
   }
@@ -120,10 +118,10 @@ export class AlertBook {
   }
 
   /** What was told without anything having happened to the alert stands in its history, too. */
-  #note(alert: StoredAlert, { news, level }: Telling, hasChanged: boolean): void {
+  #note(alert: StoredAlert, { news, toldTimes }: Telling, hasChanged: boolean): void {
     const grows = news.includes('grown');
     if (hasChanged && !grows) return;
-    if (grows) Object.assign(alert, { level, ...(alert.state === 'acknowledged' ? { state: 'firing' } : {}) });
+    if (grows) Object.assign(alert, { toldTimes, ...(alert.state === 'acknowledged' ? { state: 'firing' } : {}) });
     if (!hasChanged) this.#change(alert, grows ? 'grown' : 'told');
     this.#rows.write(alert);
   }
@@ -136,17 +134,17 @@ export class AlertBook {
 
   #write({ alert, change }: Draft, telling: Telling | undefined, outcome: RunAlerts): void {
     const { connection, runKey, actor, at, seeding } = this.#context;
-    const { alertKey, alertId, revision, state, stage, rule, severity, previous, current, threshold } = alert;
+    const { alertKey, alertId, revision, state, level, rule, severity, previous, current, threshold } = alert;
     const silentBecause = seeding && !isSelf(rule) ? 'seed' : silenceOf(change, telling);
     const silent = silentBecause !== null;
     transitionInserter(connection)({
-      ...{ alertKey, revision, change, state, stage, runKey, actor, at, silentBecause, note: null },
+      ...{ alertKey, revision, change, state, level, runKey, actor, at, silentBecause, note: null },
       ...{ currentCredits: current?.credits ?? null, silent: silent ? 1 : 0 },
       evidence: silent ? null : (telling?.evidence ?? null),
     });
     const { tenantId, period } = this.#names(alert);
     outcome.changes.push({
-      ...{ alertId, change, rule, stage, severity, tenantId, period, previous, current, threshold },
+      ...{ alertId, change, rule, level, severity, tenantId, period, previous, current, threshold },
       ...{ silent, silentBecause },
     });
   }

@@ -2,7 +2,7 @@ import type Database from 'better-sqlite3';
 import type { Period } from '../../core/period.ts';
 import type { CreditPricer } from '../../ledger/journal/charges/credit-pricer.ts';
 import type { ChannelRoute } from '../notify/routes.ts';
-import type { RuleName, Severity, Stage } from '../rules/rule.ts';
+import type { Level, RuleName, Severity } from '../rules/rule.ts';
 import type { AlertFigures } from './alert-figures.ts';
 import type { AlertChangeKind } from './lifecycle.ts';
 
@@ -11,7 +11,7 @@ export interface AlertChange extends AlertFigures {
   alertId: string;
   change: AlertChangeKind;
   rule: RuleName;
-  stage: Stage;
+  level: Level;
   severity: Severity;
   tenantId: string | null;
   period: Period | null;

@@ -7,7 +7,6 @@ import { placeholders, prepared, query } from '../../ledger/store/query.ts';
 import { alerts } from '../../ledger/store/schema/alert-tables.ts';
 import { and, asc, eq, inArray, or, sql } from '../../ledger/store/schema/drizzle.ts';
 import type { AlertSubject } from '../evaluate/observation.ts';
-import type { Severity } from '../rules/rule.ts';
 import { ruleVersion } from '../rules/table.ts';
 import { type AlertFigures, figureColumns, figuresOf, NO_FIGURES } from './alert-figures.ts';
 import type { AlertStatus } from './lifecycle.ts';
@@ -16,13 +15,12 @@ import type { AlertStatus } from './lifecycle.ts';
 export interface StoredAlert extends AlertSubject, AlertStatus, AlertFigures {
   alertKey: number;
   alertId: string;
-  severity: Severity;
   revision: number;
   firstFiredAt: string | null;
   lastChangedAt: string;
   incidentKey: number | null;
   /** How often somebody was told again because it grew, since it fired. */
-  level: number;
+  toldTimes: number;
   /** What an alert about ourselves says. */
   detail: string | null;
   /** JSON of what its rule saw last beside the figures. */
@@ -39,7 +37,7 @@ export interface SubjectNames {
 
 /** What an evaluation works with; the rest of a row never changes. */
 const WRITTEN = [
-  ...['ruleVersion', 'stage', 'severity', 'state', 'firstFiredAt', 'lastChangedAt', 'revision', 'level'],
+  ...['ruleVersion', 'level', 'severity', 'state', 'firstFiredAt', 'lastChangedAt', 'revision', 'toldTimes'],
   ...['measure', 'pendingSince', 'clearRunKey', 'episode', 'beganAt', 'detail', 'basis'],
   ...Object.keys(figureColumns(NO_FIGURES)),
 ];
@@ -82,7 +80,7 @@ const insertAlert = prepared((db) =>
     .insert(alerts)
     .values({
       ...placeholders(['alertId', 'rule', 'ruleVersion', 'workspaceKey', 'tenantKey', 'periodKey']),
-      ...placeholders(['stage', 'severity', 'state', 'lastChangedAt']),
+      ...placeholders(['level', 'severity', 'state', 'lastChangedAt']),
       revision: 0,
     })
     .returning(),
@@ -141,13 +139,13 @@ export class AlertRows {
   }
 
   /** Makes the row of an alert that begins; `write` fills it in. */
-  insert(subject: AlertSubject, names: SubjectNames, status: AlertStatus, severity: Severity, at: string): StoredAlert {
+  insert(subject: AlertSubject, names: SubjectNames, status: AlertStatus, at: string): StoredAlert {
     const { rule, periodKey, tenantKey } = subject;
-    const { stage, state } = status;
+    const { level, severity, state } = status;
     const row = insertAlert(this.#connection).get({
       ...{ alertId: alertIdOf(subject, names), rule, ruleVersion: ruleVersion(rule) },
       ...{ workspaceKey: this.#workspaceKey, tenantKey, periodKey },
-      ...{ stage, severity, state, lastChangedAt: at },
+      ...{ level, severity, state, lastChangedAt: at },
     });
     return { ...toAlert(row), ...status };
   }
@@ -182,11 +180,11 @@ export function shortHash(text: string, characters: number): string {
 }
 
 function toAlert(row: StoredRow): StoredAlert {
-  const { alertKey, alertId, rule, stage, severity, state, periodKey, tenantKey, revision, level } = row;
+  const { alertKey, alertId, rule, level, severity, state, periodKey, tenantKey, revision, toldTimes } = row;
   const { measure, pendingSince, clearRunKey, incidentKey, firstFiredAt, lastChangedAt } = row;
   const { episode, beganAt, detail, basis, askAt } = row;
   return {
-    ...{ alertKey, alertId, rule, stage, severity, state, periodKey, tenantKey, revision, level },
+    ...{ alertKey, alertId, rule, level, severity, state, periodKey, tenantKey, revision, toldTimes },
     ...{ measure, clearRunKey, incidentKey, firstFiredAt, lastChangedAt, episode, beganAt, detail, basis, askAt },
     pendingSinceMs: pendingSince === null ? null : Date.parse(pendingSince),
     ...figuresOf(row),

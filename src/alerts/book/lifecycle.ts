@@ -1,7 +1,7 @@
 import { isoTime } from '../../core/clock.ts';
 import { ageMs } from '../../core/stored-time.ts';
 import { type AlertState, OPEN_ALERT_STATES } from '../../core/text/alert-words.ts';
-import { type Finding, type Judgement, STAGE_RANK, type Stage } from '../rules/rule.ts';
+import { type Finding, type Judgement, LEVEL_RANK, type Level, type Severity } from '../rules/rule.ts';
 
 export type AlertChangeKind =
   | 'pending'
@@ -17,7 +17,8 @@ export type AlertChangeKind =
 /** Where an alert stands: what is so, whoever was told of it. */
 export interface AlertStatus {
   state: AlertState;
-  stage: Stage;
+  level: Level;
+  severity: Severity;
   /** The size that it has now; of a set of facts, those that held since it fired. */
   measure: bigint | null;
   /** How often it has begun to hold, and when it did so last. */
@@ -34,7 +35,7 @@ export interface Moment {
   /** The first sync of a workspace: what it finds has been there for long, so nothing waits to be confirmed. */
   seeding: boolean;
   /** It may be one of many that are told together, and has to wait for the others. */
-  waits: (stage: Stage) => boolean;
+  waits: (level: Level) => boolean;
 }
 
 export interface Advance {
@@ -44,7 +45,7 @@ export interface Advance {
 }
 
 const NEVER: AlertStatus = {
-  ...{ state: 'expired', stage: 'pace', measure: null, episode: 0, beganAt: null },
+  ...{ state: 'expired', level: 'likely', severity: 'warning', measure: null, episode: 0, beganAt: null },
   ...{ pendingSinceMs: null, clearRunKey: null },
 };
 
@@ -66,8 +67,8 @@ export function advance(status: AlertStatus | null, judgement: Judgement, moment
 
 function begin(status: AlertStatus, finding: Finding, moment: Moment): Advance {
   if (moment.seeding || finding.confirmAfterMs === null) return fired(status, finding, moment);
-  const { stage, measure } = finding;
-  const pending = { ...status, state: 'pending' as const, stage, measure, clearRunKey: null };
+  const { level, severity, measure } = finding;
+  const pending = { ...status, state: 'pending' as const, level, severity, measure, clearRunKey: null };
   return { status: { ...pending, pendingSinceMs: moment.nowMs }, change: 'pending' };
 }
 
@@ -77,26 +78,26 @@ function advancePending(status: AlertStatus, judgement: Judgement, moment: Momen
     return { status: { ...status, state: 'expired', pendingSinceMs: null }, change: 'expired' };
   }
   const { finding } = judgement;
-  const { stage, measure } = finding;
+  const { level, severity, measure } = finding;
   const waitedMs = ageMs(status.pendingSinceMs, moment.nowMs);
   const isConfirmed = (waitedMs ?? 0) >= (finding.confirmAfterMs ?? 0);
-  if (isConfirmed && !moment.waits(stage)) return fired(status, finding, moment);
+  if (isConfirmed && !moment.waits(level)) return fired(status, finding, moment);
   const pendingSinceMs = waitedMs === null ? moment.nowMs : status.pendingSinceMs;
-  return unchanged({ ...status, stage, measure, pendingSinceMs });
+  return unchanged({ ...status, level, severity, measure, pendingSinceMs });
 }
 
-function fired(status: AlertStatus, { stage, measure }: Finding, { nowMs }: Moment): Advance {
+function fired(status: AlertStatus, { level, severity, measure }: Finding, { nowMs }: Moment): Advance {
   const began = { episode: status.episode + 1, beganAt: isoTime(nowMs), pendingSinceMs: null, clearRunKey: null };
-  return { status: { ...began, state: 'firing', stage, measure }, change: 'fired' };
+  return { status: { ...began, state: 'firing', level, severity, measure }, change: 'fired' };
 }
 
 function advanceFiring(status: AlertStatus, finding: Finding): Advance {
-  const { stage, isSet } = finding;
-  const steps = STAGE_RANK[stage] - STAGE_RANK[status.stage];
+  const { level, severity, isSet } = finding;
+  const steps = LEVEL_RANK[level] - LEVEL_RANK[status.level];
   // What has settled has, whatever a clock that was set back makes of it.
-  if (steps < 0 && status.stage === 'final') return unchanged({ ...status, clearRunKey: null });
+  if (steps < 0 && status.level === 'settled') return unchanged({ ...status, clearRunKey: null });
   const measure = isSet && finding.measure !== null ? finding.measure | (status.measure ?? 0n) : finding.measure;
-  const now = { ...status, stage, measure: measure ?? status.measure, clearRunKey: null };
+  const now = { ...status, level, severity, measure: measure ?? status.measure, clearRunKey: null };
   if (steps === 0) return unchanged(now);
   return steps > 0 ? { status: { ...now, state: 'firing' }, change: 'escalated' } : { status: now, change: 'eased' };
 }

@@ -15,7 +15,7 @@ export function projectedNow(
   connection: LedgerConnection,
   workspaceKey: number,
   { rule, periodKey, tenantKey, current, threshold: limit, phase }: Observation,
-  stage: string,
+  level: string,
   at: string,
 ): bigint | null {
   if (periodKey === null || current === null || limit === null || phase === null || phase.over) return null;
@@ -32,5 +32,5 @@ export function projectedNow(
   }
   if (rule !== 'jump' && rule !== 'workspace_jump') return null;
   if (current.credits >= limit) return rule === 'jump' ? usualProjection(current.credits, curve) : null;
-  return stage === 'pace' ? judgePace(input).projection : null;
+  return level === 'likely' ? judgePace(input).projection : null;
 }

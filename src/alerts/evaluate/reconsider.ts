@@ -10,7 +10,7 @@ export function reconsider(
   periodKey: number,
   { judge, read }: { judge: Judge; read: (periodKey: number, tenantKey: number) => TenantFacts },
 ): Observation {
-  const firing = alert.state === 'pending' ? null : alert.stage;
+  const firing = alert.state === 'pending' ? null : alert.level;
   if (alert.tenantKey === null) {
     return alert.rule === 'budget'
       ? (judge.workspaceBudget(periodKey) ?? withoutFigures(alert))

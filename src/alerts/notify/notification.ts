@@ -6,7 +6,7 @@ import { periodOfKey } from '../../ledger/store/schema/keys.ts';
 import type { Evidence } from '../evaluate/evidence.ts';
 import type { Observation } from '../evaluate/observation.ts';
 import { type ChangeReason, changeReason } from '../rules/measures/change-reason.ts';
-import type { RuleName, Severity, Stage, UsageFigures } from '../rules/rule.ts';
+import type { Level, RuleName, Severity, UsageFigures } from '../rules/rule.ts';
 import { rulesWith } from '../rules/table.ts';
 import { TREND_MONTHS } from '../rules/trend.ts';
 import { percentOf } from './percent.ts';
@@ -37,9 +37,9 @@ export interface Notification {
   alert_id: string;
   rule: RuleName;
   rule_version: number;
-  stage: Stage;
+  level: Level;
   /** How often the alert has been notified again because it grew. */
-  level: number;
+  told_times: number;
   severity: Severity;
   state: AlertState;
   workspace_id: string;
@@ -80,8 +80,8 @@ export interface NotificationInput {
   alertId: string;
   rule: RuleName;
   ruleVersion: number;
-  stage: Stage;
-  level: number;
+  level: Level;
+  toldTimes: number;
   severity: Severity;
   state: AlertState;
   workspaceId: string;
@@ -116,8 +116,8 @@ export function buildNotification(input: NotificationInput): Notification {
     alert_id: input.alertId,
     rule: input.rule,
     rule_version: input.ruleVersion,
-    stage: input.stage,
     level: input.level,
+    told_times: input.toldTimes,
     severity: input.severity,
     state: input.state,
     workspace_id: input.workspaceId,

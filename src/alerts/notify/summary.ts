@@ -3,7 +3,7 @@ import type { ToldEvent } from '../../core/text/alert-words.ts';
 import { inertText } from '../../core/text/inert-text.ts';
 import type { Evidence } from '../evaluate/evidence.ts';
 import type { ChangeReason } from '../rules/measures/change-reason.ts';
-import type { RuleName, Stage } from '../rules/rule.ts';
+import type { Level, RuleName } from '../rules/rule.ts';
 import { isLedgerRule, type LedgerRule } from '../rules/table.ts';
 import { percentOf } from './percent.ts';
 
@@ -15,8 +15,8 @@ interface Facts {
   type: string;
   event?: ToldEvent;
   closed_because?: ClosedBecause | null;
-  stage: Stage;
-  level: number;
+  level: Level;
+  told_times: number;
   workspace_id: string;
   tenant_id: string | null;
   tenant_name?: string | null;
@@ -51,7 +51,7 @@ function sentenceOf(facts: Facts): string {
   const head = `${title(facts)}: ${subjectOf(facts)}`;
   switch (facts.rule) {
     case 'drop':
-      if (facts.stage === 'pace') {
+      if (facts.level === 'likely') {
         return `${head} has used nothing ${facts.evidence.detail ?? 'for days'}: ${used} in ${facts.period}, ${before}.`;
       }
       return `${head} used ${used} credits in ${facts.period}, ${direction(credits.change_percent)} ${before}.`;
@@ -64,7 +64,7 @@ function sentenceOf(facts: Facts): string {
     case 'regression':
       return `${head} fell from ${grouped(credits.previous)} to ${used} credits in ${facts.period}, which is still open.`;
     case 'restatement':
-      return facts.stage === 'final'
+      return facts.level === 'settled'
         ? `${head} now has ${used} credits in ${facts.period}, which was closed with ${grouped(credits.previous)}.`
         : `${head} now has ${used} credits in ${facts.period}, which had settled at ${grouped(credits.previous)} and is not closed.`;
     case 'withdrawn':
@@ -84,11 +84,11 @@ function jumpWords(facts: Facts, used: string, before: string, limit: string): s
   const basis = facts.evidence.detail === null ? '' : `; ${facts.evidence.detail}`;
   const driver = `${facts.reason === null ? '' : `; ${DRIVERS[facts.reason]}`}${basis}${plannedWords(facts)}`;
   const change = direction(facts.credits?.change_percent ?? null);
-  if (facts.stage === 'pace') {
+  if (facts.level === 'likely') {
     const projected = grouped(facts.evidence.projection?.credits ?? facts.credits?.current ?? 0n);
     return `heads for ${projected} credits in ${facts.period}, after ${before} (${used} used, threshold ${limit}${driver}).`;
   }
-  const verb = facts.stage === 'final' ? 'used' : 'has so far used';
+  const verb = facts.level === 'settled' ? 'used' : 'has so far used';
   return `${verb} ${used} credits in ${facts.period}, ${change} ${before} (threshold ${limit}${driver}).`;
 }
 
@@ -145,7 +145,7 @@ function endOfBudget(facts: Facts): string {
 }
 
 /** Why a jump is none any more. */
-function endOfJump({ stage, period, threshold, credits, evidence }: Facts, used: string): string {
+function endOfJump({ level, period, threshold, credits, evidence }: Facts, used: string): string {
   if (threshold === null) return `is at ${used} credits in ${period}, and there is nothing left to compare with`;
   const limit = `the threshold of ${grouped(threshold)}`;
   const current = credits?.current ?? 0n;
@@ -154,7 +154,7 @@ function endOfJump({ stage, period, threshold, credits, evidence }: Facts, used:
       ? `ended ${period} with ${used} credits, below ${limit}`
       : `ended ${period} with ${used} credits, which is no jump any more against ${limit}`;
   }
-  if (stage !== 'pace' && current < threshold) return `was corrected to ${used} credits in ${period}, below ${limit}`;
+  if (level !== 'likely' && current < threshold) return `was corrected to ${used} credits in ${period}, below ${limit}`;
   const projected = `heads for ${grouped(evidence.projection.credits)} credits in ${period} now`;
   if (evidence.projection.credits < threshold) return `${projected}, below ${limit}`;
   return `${projected}, but is no longer ahead of what it used before`;
@@ -166,7 +166,7 @@ function incidentLine(facts: Facts): string {
   if (facts.type === 'alert.resolved') return `Incident resolved: none of its alerts is open in ${where}.`;
   const names = (tenants ?? []).slice(0, 5).map(quoted).join(', ');
   const more = (tenant_count ?? 0) > 5 ? ` and ${(tenant_count ?? 0) - 5} more` : '';
-  return `Incident, ${facts.stage}: ${tenant_count ?? 0} tenants at once in ${where}: ${names}${more}.`;
+  return `Incident, ${facts.level}: ${tenant_count ?? 0} tenants at once in ${where}: ${names}${more}.`;
 }
 
 function selfLine(facts: Facts): string {
@@ -223,8 +223,9 @@ const DRIVERS: Record<ChangeReason, string> = {
 function title(facts: Facts): string {
   const name = TITLES[facts.rule];
   const staged = facts.rule === 'jump' || facts.rule === 'workspace_jump';
-  if (facts.type === 'alert.escalated') return facts.level > 0 ? `${name} has grown` : `${name} is now ${facts.stage}`;
-  return staged ? `${name}, ${facts.stage}` : name;
+  if (facts.type === 'alert.escalated')
+    return facts.told_times > 0 ? `${name} has grown` : `${name} is now ${facts.level}`;
+  return staged ? `${name}, ${facts.level}` : name;
 }
 
 function subjectOf(facts: Facts): string {

@@ -32,7 +32,7 @@ const insertRow = prepared((db) =>
           'digestAt',
         ] as const),
         ...(['nextAttemptAt', 'attempts', 'attemptsBefore', 'claimedUntil'] as const),
-        ...(['event', 'episode', 'stage', 'level', 'measure'] as const),
+        ...(['event', 'episode', 'level', 'toldTimes', 'measure'] as const),
       ]),
     ),
 );

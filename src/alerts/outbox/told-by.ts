@@ -16,9 +16,9 @@ function isSaidBy(notificationId: string) {
  */
 export function acceptTold(connection: Database.Database, notificationId: string, at: string): void {
   const db = query(connection);
-  const { alertKey, channel, event, episode, stage, level, measure, digestAt, revision } = outbox;
+  const { alertKey, channel, event, episode, level, toldTimes, measure, digestAt, revision } = outbox;
   const said = {
-    ...{ alertKey, channel, event, episode, stage, level, measure },
+    ...{ alertKey, channel, event, episode, level, toldTimes, measure },
     open: sql`${event} <> 'closed'`.as('open'),
     at: sql`${at}`.as('at'),
     atOnce: sql`${digestAt} IS NULL`.as('at_once'),
@@ -33,8 +33,8 @@ export function acceptTold(connection: Database.Database, notificationId: string
       set: {
         event: sql`excluded.event`,
         episode: sql`excluded.episode`,
-        stage: sql`excluded.stage`,
         level: sql`excluded.level`,
+        toldTimes: sql`excluded.told_times`,
         measure: sql`excluded.measure`,
         open: sql`excluded.open`,
         at: sql`iif(${isBeginning}, excluded.at, ${alertTold.at})`,

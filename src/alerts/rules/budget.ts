@@ -35,7 +35,7 @@ export function judgeBudget({ current, budget, at, phase, pace }: BudgetInput): 
   if (phase.settled && !isUsedUp) return clear(true);
   if ((facts | heads) === 0n) return phase.over ? clear(false) : without(pace, budget);
   return holds({
-    ...{ stage: isUsedUp ? 'certain' : 'pace', severity: isUsedUp ? 'critical' : 'warning' },
+    ...{ level: isUsedUp ? 'happened' : 'likely', severity: isUsedUp ? 'critical' : 'warning' },
     ...{ threshold: budget, measure: facts | heads, isSet: true },
     confirmAfterMs: facts === 0n ? PACE_CONFIRM_MS : null,
   });

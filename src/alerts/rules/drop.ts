@@ -22,7 +22,7 @@ export function judgeDrop({ current, previous, baseline, phase, returns, thresho
   if (returns) return clear(true);
   const limit = jumpThreshold(current, thresholds);
   if (baseline >= limit && baseline > current) {
-    return holds({ stage: 'final', severity: 'warning', threshold: dropLimit(baseline, thresholds) });
+    return holds({ level: 'settled', severity: 'warning', threshold: dropLimit(baseline, thresholds) });
   }
   return baseline * 10n < limit * 9n || baseline <= current ? clear(true) : UNDECIDED;
 }

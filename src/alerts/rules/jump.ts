@@ -4,9 +4,9 @@ import {
   clear,
   holds,
   type Judgement,
+  type Level,
   type PeriodPhase,
   type PreviousPeriod,
-  type Stage,
   UNDECIDED,
   WAVERING,
 } from './rule.ts';
@@ -24,8 +24,8 @@ export interface JumpInput {
   /** Credits from which on it is a jump, see `buildThreshold`; null when there is nothing to compare with. */
   threshold: { credits: bigint; baseline: bigint } | null;
   phase: PeriodPhase;
-  /** The stage of the alert that fires already; null when none does. */
-  firing: Stage | null;
+  /** The level of the alert that fires already; null when none does. */
+  firing: Level | null;
   /** Of an open period, no pace is judged before this fraction of it has passed. */
   paceMinFraction: number;
   /** Where an open period heads; asked only when nothing else decides. Null: there is no past to compare with. */
@@ -33,8 +33,8 @@ export interface JumpInput {
 }
 
 /**
- * Tells whether credits jumped against what they are compared with, in three stages: `pace` while an open period heads
- * for the threshold, `certain` once the credits used so far are over it, `final` when the period has settled. There is
+ * Tells whether credits jumped against what they are compared with, in three levels: `likely` while an open period heads
+ * for the threshold, `happened` once the credits used so far are over it, `settled` when the period has settled. There is
  * no jump without something to compare with.
  */
 export function judgeJump(input: JumpInput): Judgement {
@@ -45,12 +45,12 @@ export function judgeJump(input: JumpInput): Judgement {
   const { credits: limit, baseline } = threshold;
   // A ratio of 1 or less without a floor puts the limit at or below the baseline; no growth is no jump.
   if (current >= limit && current > baseline) {
-    const stage = phase.settled && phase.over ? 'final' : 'certain';
-    return holds({ stage, severity: 'critical', threshold: limit, measure: current });
+    const level = phase.settled && phase.over ? 'settled' : 'happened';
+    return holds({ level, severity: 'critical', threshold: limit, measure: current });
   }
   if (phase.settled && phase.over) {
-    // What a settled month has not reached, it never jumped to, however close it came; only a final alert wavers.
-    return input.firing !== 'final' || current * 10n < limit * 9n ? clear(true) : UNDECIDED;
+    // What a settled month has not reached, it never jumped to, however close it came; only a settled alert wavers.
+    return input.firing !== 'settled' || current * 10n < limit * 9n ? clear(true) : UNDECIDED;
   }
   if (phase.over) return current * 10n < limit * 9n || current <= baseline ? clear(false) : UNDECIDED;
   if (input.pace === null || !paceIsTelling(phase, input.paceMinFraction)) {
@@ -60,7 +60,7 @@ export function judgeJump(input: JumpInput): Judgement {
   if (projected !== null && projected <= baseline) return clear(false);
   if (verdict === 'ahead') {
     return holds({
-      ...{ stage: 'pace', severity: 'warning', threshold: limit },
+      ...{ level: 'likely', severity: 'warning', threshold: limit },
       ...{ measure: projected, confirmAfterMs: PACE_CONFIRM_MS },
     });
   }

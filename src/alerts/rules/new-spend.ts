@@ -23,7 +23,7 @@ export function judgeNewSpend({ current, previous, hadCredits, floor, likely }: 
     // It has grown when more is to be expected than was told: that its month goes on is no growth.
     const expected = likely();
     const measure = expected !== null && expected > current ? expected : current;
-    return holds({ stage: 'certain', severity: 'warning', threshold: floor, measure });
+    return holds({ level: 'happened', severity: 'warning', threshold: floor, measure });
   }
   return current * 10n < floor * 9n || current <= 0n ? clear(false) : UNDECIDED;
 }

@@ -40,5 +40,5 @@ export function bringsBack(gained: bigint, { fell, usual }: { fell: bigint; usua
 }
 
 function fallen(peak: bigint, measure: bigint): Judgement {
-  return holds({ stage: 'certain', severity: 'warning', threshold: peak, measure });
+  return holds({ level: 'happened', severity: 'warning', threshold: peak, measure });
 }

@@ -23,6 +23,6 @@ export function judgeRestatement({ stated, closed, current, floor }: Restatement
   if (!closed && (size * 100n < stated.credits || size < floor || size === 0n)) {
     return size * 2n < floor || size * 200n < stated.credits ? clear(true) : UNDECIDED;
   }
-  const stage = closed ? 'final' : 'certain';
-  return holds({ stage, severity: 'warning', threshold: null, measure: size === 0n ? null : size });
+  const level = closed ? 'settled' : 'happened';
+  return holds({ level, severity: 'warning', threshold: null, measure: size === 0n ? null : size });
 }

@@ -15,15 +15,15 @@ export const NO_USAGE: UsageFigures = { credits: 0n, requests: 0n };
 export const SELF_RULES = rulesWith(({ about }) => about !== 'usage');
 
 /**
- * How sure a finding is. `pace`: at this rate it will come. `certain`: it has come already, and whatever is still
- * missing from an open period can only add to it. `final`: the period is over and its figures have settled.
+ * How sure a finding is. `likely`: it is expected to come. `happened`: it has come, and whatever is still missing from an
+ * open period can only add to it. `settled`: the period is over and its figures have settled.
  */
-export type Stage = 'pace' | 'certain' | 'final';
-export const STAGE_RANK: Readonly<Record<Stage, number>> = { pace: 0, certain: 1, final: 2 };
+export type Level = 'likely' | 'happened' | 'settled';
+export const LEVEL_RANK: Readonly<Record<Level, number>> = { likely: 0, happened: 1, settled: 2 };
 
 /** The rule holds. */
 export interface Finding {
-  stage: Stage;
+  level: Level;
   severity: Severity;
   /** Credits; null for rules that compare with none. */
   threshold: bigint | null;

@@ -27,7 +27,7 @@ export function judgeFailedRun({ code, retryable, clockSkewMs }: FailedRun): { r
 export function judgeLedger(rule: LedgerRule, detail: string | null): Judgement {
   if (detail === null) return clear(true);
   const severity = rule === 'publish_stale' ? 'critical' : 'warning';
-  return holds({ stage: 'certain', severity, threshold: null, confirmAfterMs: null });
+  return holds({ level: 'happened', severity, threshold: null, confirmAfterMs: null });
 }
 
 /** Rules could not be evaluated, or with null: all of them could. */
@@ -41,5 +41,5 @@ export function judgeStale(sinceMs: number, staleAfterMs: number): Judgement | n
 }
 
 function failing(confirmAfterMs: number | null): Judgement {
-  return holds({ stage: 'certain', severity: 'critical', threshold: null, confirmAfterMs });
+  return holds({ level: 'happened', severity: 'critical', threshold: null, confirmAfterMs });
 }

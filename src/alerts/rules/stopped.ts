@@ -41,5 +41,5 @@ export function judgeStopped({ silentMs, firing, before, floor }: StoppedInput):
     const missedAfter = SILENT_DAYS[pauseDays];
     if (missedAfter === undefined || silentMs + SLACK_MS < missedAfter * DAY_MS) return clear(false);
   }
-  return holds({ stage: 'pace', severity: 'warning', threshold: null });
+  return holds({ level: 'likely', severity: 'warning', threshold: null });
 }

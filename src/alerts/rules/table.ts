@@ -7,15 +7,15 @@ interface RuleForm {
   about: 'usage' | 'our workspace' | 'our ledger';
   /** It finds growth, which a plan expects; of one that `goes on` an open period adds to it. */
   growth?: 'goes on' | 'is over';
-  /** It goes from pace over certain to final. */
-  isStaged?: true;
+  /** It goes from likely over happened to settled. */
+  hasLevels?: true;
   /** It compares two readings of one period, which a service may take back and give again. */
   ofReadings?: true;
 }
 
 /** What is so of each rule, once: lists of rules are taken from here. */
 const TABLE = {
-  jump: { version: 6, about: 'usage', growth: 'goes on', isStaged: true },
+  jump: { version: 6, about: 'usage', growth: 'goes on', hasLevels: true },
   drop: { version: 4, about: 'usage' },
   new_spend: { version: 3, about: 'usage', growth: 'goes on' },
   trend: { version: 1, about: 'usage', growth: 'is over' },
@@ -23,7 +23,7 @@ const TABLE = {
   regression: { version: 3, about: 'usage', ofReadings: true },
   restatement: { version: 3, about: 'usage', ofReadings: true },
   withdrawn: { version: 2, about: 'usage', ofReadings: true },
-  workspace_jump: { version: 5, about: 'usage', growth: 'goes on', isStaged: true },
+  workspace_jump: { version: 5, about: 'usage', growth: 'goes on', hasLevels: true },
   incident: { version: 2, about: 'usage' },
   sync_stale: { version: 1, about: 'our workspace' },
   sync_failed: { version: 1, about: 'our workspace' },

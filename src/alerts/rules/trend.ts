@@ -34,7 +34,7 @@ export function judgeTrend({ months, usable, jumped, phase, floor }: TrendInput)
   const limit = trendLimit(start, floor);
   const rises = before.every((earlier, index) => (months[index] ?? 0n) >= ceilProduct(EACH_MONTH, earlier));
   if (rises && current >= limit) {
-    return holds({ stage: 'final', severity: 'warning', threshold: limit, measure: current });
+    return holds({ level: 'settled', severity: 'warning', threshold: limit, measure: current });
   }
   return current * 10n >= limit * 9n ? UNDECIDED : clear(true);
 }

@@ -3,5 +3,5 @@ import { clear, holds, type Judgement } from './rule.ts';
 /** The service has stopped listing a record that had credits. Gone when it lists the record again. */
 export function judgeWithdrawn(withdrawn: boolean, creditsBefore: bigint): Judgement {
   if (!withdrawn || creditsBefore <= 0n) return clear(true);
-  return holds({ stage: 'certain', severity: 'warning', threshold: null });
+  return holds({ level: 'happened', severity: 'warning', threshold: null });
 }

@@ -39,7 +39,7 @@ export interface Word {
   event: ToldEvent;
   revision: number;
   /** How often it was told again because it grew. */
-  level: number;
+  toldTimes: number;
 }
 
 export interface Composed {
@@ -94,12 +94,12 @@ export class Composer {
     word: Word,
   ): Composed {
     const { workspaceId, runId, at } = this.#context;
-    const { alertId, rule, stage, severity, threshold, previous, current } = alert;
-    const { channel, event, revision, level } = word;
+    const { alertId, rule, level, severity, threshold, previous, current } = alert;
+    const { channel, event, revision, toldTimes } = word;
     const notificationId = `msg_${shortHash(JSON.stringify([alertId, revision, channel]), 32)}`;
     const notification = buildNotification({
       ...{ notificationId, type: TYPES[event] ?? 'alert.firing', event, revision, episode: alert.episode },
-      ...{ alertId, rule, ruleVersion: ruleVersion(rule), stage, level, severity, workspaceId, tenantId },
+      ...{ alertId, rule, ruleVersion: ruleVersion(rule), level, toldTimes, severity, workspaceId, tenantId },
       state: event === 'closed' ? 'resolved' : 'firing',
       closedBecause: event === 'closed' ? (ENDS[alert.state] ?? 'unrouted') : null,
       tenantName: this.#nameOf(alert.tenantKey),

@@ -12,7 +12,7 @@ interface Carried {
 
 /** A message of an alert to a channel, without what is sent. */
 export interface Message
-  extends Pick<Row, 'notificationId' | 'channel' | 'state' | 'event' | 'episode' | 'stage' | 'level' | 'measure'> {
+  extends Pick<Row, 'notificationId' | 'channel' | 'state' | 'event' | 'episode' | 'level' | 'toldTimes' | 'measure'> {
   revision: number;
   digestAt: string | null;
   /** It waits for its first attempt, or the next, by itself or with the one that carries it. */
@@ -52,10 +52,19 @@ export function latestMessages(connection: Database.Database, alertKey: number):
 }
 
 function toMessage(own: Row, by: Row | null): Message {
-  const { notificationId, channel, state, event, episode, stage, level, measure, revision, digestAt } = own;
+  const { notificationId, channel, state, event, episode, level, toldTimes, measure, revision, digestAt } = own;
   const sent = by ?? own;
   return {
-    ...{ notificationId, channel, state: by?.state === 'dead' ? 'dead' : state, event, episode, stage, level, measure },
+    ...{
+      notificationId,
+      channel,
+      state: by?.state === 'dead' ? 'dead' : state,
+      event,
+      episode,
+      level,
+      toldTimes,
+      measure,
+    },
     ...{ revision: revision ?? 0, digestAt, carrier: by?.notificationId ?? null },
     waits: sent.state === 'pending' || sent.state === 'held',
     isFixed: sent.unknownAttempts > 0,

@@ -1,9 +1,9 @@
 import { ageMs } from '../../core/stored-time.ts';
 import type { ToldEvent } from '../../core/text/alert-words.ts';
-import { STAGE_RANK, type Stage } from '../rules/rule.ts';
+import { LEVEL_RANK, type Level } from '../rules/rule.ts';
 
 const HOUR_MS = 3_600_000;
-/** Of one alert at one stage a receiver hears at once at most so often. */
+/** Of one alert at one level a receiver hears at once at most so often. */
 const NEWS_EVERY_MS = 24 * HOUR_MS;
 /** A fault of ours that has begun so often within so long comes and goes, until it has stayed as it is for an hour. */
 const FLAPS = { begins: 5, withinMs: 6 * HOUR_MS, steadyMs: HOUR_MS };
@@ -20,7 +20,7 @@ const STEPS = [
 export interface AlertNow {
   holding: boolean;
   episode: number;
-  stage: Stage;
+  level: Level;
   measure: bigint | null;
   /** The measure is a set of facts, one bit each, of which each is told once. */
   isSet: boolean;
@@ -35,8 +35,8 @@ export interface AlertNow {
 export interface Told {
   event: ToldEvent;
   episode: number;
-  stage: Stage;
-  level: number;
+  level: Level;
+  toldTimes: number;
   measure: bigint | null;
   open: boolean;
   atMs: number;
@@ -56,7 +56,7 @@ export interface Policy {
 }
 
 export type News =
-  | { say: ToldEvent; level: number }
+  | { say: ToldEvent; toldTimes: number }
   /** Nothing until then; null: until somebody or something changes it. */
   | { say: null; because: string; askAtMs: number | null };
 
@@ -73,41 +73,41 @@ export function news(alert: AlertNow, told: Told | null, policy: Policy, nowMs: 
   if (change === null) return remind(alert, told, policy, nowMs);
   if (alert.wanes) return nothing('waning');
   const waitMs = alert.own !== null || change.passed ? 0 : limitMs(change.say, alert, told, nowMs);
-  return waitMs > 0 ? nothing('daily', nowMs + waitMs) : { say: change.say, level: change.level };
+  return waitMs > 0 ? nothing('daily', nowMs + waitMs) : { say: change.say, toldTimes: change.toldTimes };
 }
 
 function changeOf(
   alert: AlertNow,
   told: Told | null,
   { passed }: Policy,
-): { say: ToldEvent; level: number; passed?: boolean } | null {
+): { say: ToldEvent; toldTimes: number; passed?: boolean } | null {
   if (told === null || told.episode < alert.episode || (!told.open && told.event !== 'baseline')) {
     const again = told !== null && told.event !== 'baseline';
-    return { say: again ? 'again' : 'opened', level: 0 };
+    return { say: again ? 'again' : 'opened', toldTimes: 0 };
   }
-  const steps = STAGE_RANK[alert.stage] - STAGE_RANK[told.stage];
-  if (steps !== 0) return { say: steps > 0 ? 'worse' : 'eased', level: 0 };
+  const steps = LEVEL_RANK[alert.level] - LEVEL_RANK[told.level];
+  if (steps !== 0) return { say: steps > 0 ? 'worse' : 'eased', toldTimes: 0 };
   const { measure } = alert;
   if (measure === null) return null;
   const within = told.measure;
   if (within !== null && passed.some((bound) => within <= bound)) {
-    return { say: 'grown', level: told.level + 1, passed: true };
+    return { say: 'grown', toldTimes: told.toldTimes + 1, passed: true };
   }
-  return hasGrown(alert, told) ? { say: 'grown', level: told.level + 1 } : null;
+  return hasGrown(alert, told) ? { say: 'grown', toldTimes: told.toldTimes + 1 } : null;
 }
 
 function hasGrown({ measure, isSet }: AlertNow, told: Told): boolean {
   if (measure === null) return false;
   if (isSet) return (measure & ~(told.measure ?? 0n)) !== 0n;
-  const step = STEPS[Math.min(told.level, STEPS.length - 1)];
+  const step = STEPS[Math.min(told.toldTimes, STEPS.length - 1)];
   if (step === undefined || told.measure === null || told.measure <= 0n) return false;
   return measure * step.denominator >= told.measure * step.numerator;
 }
 
-/** How long a word of this stage has to wait because one was told at once less than a day ago; nothing eases sooner. */
-function limitMs(event: ToldEvent, { stage }: AlertNow, told: Told | null, nowMs: number): number {
+/** How long a word of this level has to wait because one was told at once less than a day ago; nothing eases sooner. */
+function limitMs(event: ToldEvent, { level }: AlertNow, told: Told | null, nowMs: number): number {
   if (told === null || !told.atOnce || told.event === 'baseline') return 0;
-  if (told.stage !== stage && event !== 'eased') return 0;
+  if (told.level !== level && event !== 'eased') return 0;
   const sinceMs = ageMs(told.atMs, nowMs);
   return sinceMs === null ? 0 : Math.max(0, NEWS_EVERY_MS - sinceMs);
 }
@@ -117,7 +117,7 @@ function remind({ acknowledged }: AlertNow, told: Told | null, { remindAfterMs }
   if (remindAfterMs === null || told === null || !told.open) return nothing('told');
   const sinceMs = ageMs(told.atMs, nowMs) ?? 0;
   return sinceMs >= remindAfterMs
-    ? { say: 'reminder', level: told.level }
+    ? { say: 'reminder', toldTimes: told.toldTimes }
     : nothing('told', nowMs + remindAfterMs - sinceMs);
 }
 
@@ -132,7 +132,7 @@ function flaps(own: NonNullable<AlertNow['own']>, holding: boolean, told: Told |
 }
 
 function say(event: ToldEvent): News {
-  return { say: event, level: 0 };
+  return { say: event, toldTimes: 0 };
 }
 
 function nothing(because: string, askAtMs: number | null = null): News {

@@ -13,14 +13,14 @@ const SETTLED: readonly RuleName[] = ['drop', 'trend'];
 /** When the digest is due that a word waits for, ISO-8601 UTC; null: it goes at once. */
 export function digestAtOf(
   route: ChannelRoute,
-  { rule, stage, severity }: Pick<StoredAlert, 'rule' | 'stage' | 'severity'>,
+  { rule, level, severity }: Pick<StoredAlert, 'rule' | 'level' | 'severity'>,
   { event, told }: { event: ToldEvent; told: Told | null },
   nowMs: number,
 ): string | null {
   const ends = event === 'closed';
   const isFollowUp = ends
     ? !URGENT_ENDS.includes(rule)
-    : stage === 'final' && (SETTLED.includes(rule) || (event === 'worse' && told?.stage === 'certain'));
+    : level === 'settled' && (SETTLED.includes(rule) || (event === 'worse' && told?.level === 'happened'));
   const urgent = ends ? told?.atOnce === true : severity === 'critical';
   const waits = (isFollowUp && route.followUps === 'digest') || (!urgent && route.digestHour !== null);
   return waits ? isoTime(nextDigestMs(hourOf(route), nowMs)) : null;

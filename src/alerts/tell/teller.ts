@@ -25,7 +25,7 @@ export interface Telling {
   /** What somebody is told that nobody waited for before. */
   news: ToldEvent[];
   /** How often somebody was told again because it grew, at most. */
-  level: number;
+  toldTimes: number;
   /** Why nobody is told; null when somebody is, or something is on its way. */
   because: string | null;
   evidence: string | null;
@@ -82,7 +82,7 @@ export class Teller {
     const messages = latestMessages(connection, alert.alertKey);
     const about = this.#about(alert);
     const now = this.#now(alert);
-    const telling: Telling = { news: [], level: 0, because: 'unrouted', evidence: null };
+    const telling: Telling = { news: [], toldTimes: 0, because: 'unrouted', evidence: null };
     const silent: string[] = [];
     const moments: number[] = [];
     for (const route of channels) {
@@ -117,7 +117,7 @@ export class Teller {
       this.#send(sending, about);
       if (remindAfterMs !== null) moments.push(nowMs + remindAfterMs);
       telling.news.push(verdict.say);
-      telling.level = Math.max(telling.level, verdict.level);
+      telling.toldTimes = Math.max(telling.toldTimes, verdict.toldTimes);
     }
     this.#setMoment(alert, moments);
     if (telling.because !== null) telling.because = silent.find((why) => why !== 'unrouted') ?? telling.because;
@@ -142,12 +142,12 @@ export class Teller {
   }
 
   #now(alert: StoredAlert): AlertNow {
-    const { episode, stage, measure, state, rule, alertKey } = alert;
+    const { episode, level, measure, state, rule, alertKey } = alert;
     const isOwn = SELF_RULES.includes(rule);
     const changes = isOwn ? changesOf(this.#context.connection).all({ alertKey }) : [];
     const begins = changes.filter(({ change }) => change === 'fired').map(({ at }) => Date.parse(at));
     return {
-      ...{ episode, stage, measure, isSet: SETS.includes(rule) },
+      ...{ episode, level, measure, isSet: SETS.includes(rule) },
       holding: state === 'firing' || state === 'acknowledged',
       acknowledged: state === 'acknowledged',
       wanes: alert.clearRunKey !== null,
@@ -177,7 +177,7 @@ export class Teller {
   /** The figures of a message that waits, as they are now. */
   #refresh({ alert, verdict }: Sending, message: Message, about: About): void {
     const { channel, revision } = message;
-    const word = { channel, event: verdict.say, revision, level: verdict.level };
+    const word = { channel, event: verdict.say, revision, toldTimes: verdict.toldTimes };
     const { payload } = this.#composer.message(alert, { ...about, evidence: about.evidence() }, word);
     refreshMessage(this.#context.connection, message, { payload, measure: alert.measure });
     this.#touched.add(channel);
@@ -190,13 +190,13 @@ export class Teller {
     // By the clock, so that it rises even in a ledger that was restored from a copy.
     const revision = Math.max(last + 1, Math.floor(nowMs / 1000));
     const digestAt = digestAtOf(route, alert, { event: verdict.say, told }, nowMs);
-    const word = { channel, event: verdict.say, revision, level: verdict.level };
+    const word = { channel, event: verdict.say, revision, toldTimes: verdict.toldTimes };
     const composed = this.#composer.message(alert, { ...about, evidence: about.evidence() }, word);
     if (message !== null && (message.waits || message.state === 'dead')) this.#drop(message);
     const known = message?.waits === true && digestAt === null && message.digestAt === null ? message.schedule : null;
     insertWord(connection, {
       ...{ ...composed, alertKey: alert.alertKey, revision, channel, event: verdict.say, digestAt, createdAt: at },
-      ...{ episode: alert.episode, stage: alert.stage, level: verdict.level, measure: alert.measure },
+      ...{ episode: alert.episode, level: alert.level, toldTimes: verdict.toldTimes, measure: alert.measure },
       state: digestAt === null ? 'pending' : 'held',
       nextAttemptAt: digestAt ?? known?.nextAttemptAt ?? at,
       ...{ attempts: known?.attempts ?? 0, attemptsBefore: known?.attemptsBefore ?? 0 },
@@ -229,10 +229,10 @@ interface Sending {
   alert: StoredAlert;
   told: ToldRow | null;
   message: Message | null;
-  verdict: Extract<News, { level: number }>;
+  verdict: Extract<News, { toldTimes: number }>;
 }
 
-function saysSame(message: Message, alert: StoredAlert, { say, level }: Sending['verdict']): boolean {
-  const { event, episode, stage } = message;
-  return event === say && episode === alert.episode && stage === alert.stage && message.level === level;
+function saysSame(message: Message, alert: StoredAlert, { say, toldTimes }: Sending['verdict']): boolean {
+  const { event, episode, level } = message;
+  return event === say && episode === alert.episode && level === alert.level && message.toldTimes === toldTimes;
 }

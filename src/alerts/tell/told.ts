@@ -26,9 +26,9 @@ export function readTold(connection: Database.Database, alertKey: number): (chan
   return (channel) => {
     const row = known.get(channel) ?? known.get(EVERYBODY);
     if (row === undefined) return null;
-    const { event, episode, stage, level, measure, open, at, atOnce, revision } = row;
+    const { event, episode, level, toldTimes, measure, open, at, atOnce, revision } = row;
     return {
-      ...{ event, episode, stage, level, measure, revision },
+      ...{ event, episode, level, toldTimes, measure, revision },
       ...{ open: open === 1, atMs: Date.parse(at), atOnce: atOnce === 1 },
     };
   };
@@ -39,6 +39,6 @@ export function writeBaseline(connection: Database.Database, alertKey: number): 
   connection.prepare(`${BASELINE} AND a.alert_key = ? ON CONFLICT DO NOTHING`).run(alertKey);
 }
 
-const BASELINE = `INSERT INTO alert_told (alert_key, channel, event, episode, stage, level, measure, open, at, at_once, revision)
-  SELECT a.alert_key, '${EVERYBODY}', 'baseline', a.episode, a.stage, a.level, a.measure, 0, a.last_changed_at, 0, 0
+const BASELINE = `INSERT INTO alert_told (alert_key, channel, event, episode, level, told_times, measure, open, at, at_once, revision)
+  SELECT a.alert_key, '${EVERYBODY}', 'baseline', a.episode, a.level, a.told_times, a.measure, 0, a.last_changed_at, 0, 0
   FROM alerts a WHERE a.state IN ('firing', 'acknowledged')`;

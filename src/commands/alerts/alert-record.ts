@@ -30,7 +30,7 @@ export function showCommand(cli: CliContext): Command {
             [
               { key: 'at', header: 'At, UTC', format: (at) => at.slice(0, 16).replace('T', ' ') },
               { key: 'change', header: 'Change' },
-              { key: 'stage', header: 'Stage' },
+              { key: 'level', header: 'Level' },
               { key: 'current_credits', header: 'Credits', align: 'right' },
               { key: 'actor', header: 'By' },
               { key: 'muted_because', header: 'Not told because' },

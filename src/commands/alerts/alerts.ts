@@ -143,7 +143,7 @@ function tableColumns(alerts: readonly ListedAlert[], { width = ROOM_FOR_MONEY }
       key: 'rule',
       header: 'Rule',
       firm: true,
-      format: (rule, row) => (STAGED.includes(rule) ? `${rule} ${row.stage}` : rule),
+      format: (rule, row) => (STAGED.includes(rule) ? `${rule} ${row.level}` : rule),
     },
     ...(several ? [{ key: 'workspace_id' as const, header: 'Workspace' }] : []),
     { key: 'tenant_id', header: 'Tenant', format: (_, row) => tenantWords(row) },
@@ -157,5 +157,5 @@ function tableColumns(alerts: readonly ListedAlert[], { width = ROOM_FOR_MONEY }
   return columns;
 }
 
-/** Rules whose alerts move through stages. */
+/** Rules whose alerts move through levels. */
 const STAGED: readonly string[] = ['jump', 'workspace_jump'];

@@ -39,8 +39,8 @@ export function backtestJson(answer: BacktestAnswer & { filters: object }): obje
     rules: comparison.rules.map(ruleJson),
     total: comparison.total,
     tenants: comparison.tenants.map(noiseJson),
-    lead_times: comparison.leads.map(({ rule, stage, lead }) => ({
-      ...{ rule, stage },
+    lead_times: comparison.leads.map(({ rule, level, lead }) => ({
+      ...{ rule, level },
       ...{ today: leadJson(lead.today), proposed: leadJson(lead.proposed) },
     })),
     paces: comparison.paces.map(({ rule, outcome }) => ({
@@ -102,13 +102,13 @@ export function paceJson({ told, cameTrue, neverTrue, undecided }: PaceOutcome):
   return { told, came_true: cameTrue, never_came_true: neverTrue, undecided };
 }
 
-function outlineJson({ rule, tenantId, period, stage, firstMs }: AlertOutline): object {
-  return { rule, tenant_id: tenantId, period, stage, first_fired_at: isoTime(firstMs) };
+function outlineJson({ rule, tenantId, period, level, firstMs }: AlertOutline): object {
+  return { rule, tenant_id: tenantId, period, level, first_fired_at: isoTime(firstMs) };
 }
 
 function shiftedJson({ rule, tenantId, period, sides, laterMs }: ShiftedAlert): object {
-  const side = ({ stage, firstMs }: { stage: string; firstMs: number }) => ({
-    stage,
+  const side = ({ level, firstMs }: { level: string; firstMs: number }) => ({
+    level,
     first_fired_at: isoTime(firstMs),
   });
   return {

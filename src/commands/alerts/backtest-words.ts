@@ -121,15 +121,15 @@ function measureRows({ comparison }: BacktestAnswer): SideRow[] {
     { name: 'tenants concerned', today: concerned('today'), proposed: concerned('proposed') },
     ...comparison.leads
       .filter(({ lead }) => lead.today.alerts + lead.proposed.alerts > 0)
-      .map(({ rule, stage, lead }) => ({
-        name: `${rule} ${stage} before final`,
+      .map(({ rule, level, lead }) => ({
+        name: `${rule} ${level} before settled`,
         today: leadWords(lead.today),
         proposed: leadWords(lead.proposed),
       })),
     ...comparison.paces
       .filter(({ outcome }) => outcome.today.told + outcome.proposed.told > 0)
       .map(({ rule, outcome: { today, proposed } }) => ({
-        name: `${rule} pace that never came true`,
+        name: `${rule} likely that never came true`,
         today: `${today.neverTrue} of ${today.told}`,
         proposed: `${proposed.neverTrue} of ${proposed.told}`,
       })),
@@ -221,8 +221,8 @@ const ONLY: TableColumn<OutlineRow>[] = [
   { key: 'first', header: 'First fired' },
 ];
 
-function outlineRow({ rule, stage, tenantId, period, firstMs }: AlertOutline): OutlineRow {
-  return { rule: `${rule} ${stage}`, tenant: tenantId ?? '', period, first: minuteOf(firstMs) };
+function outlineRow({ rule, level, tenantId, period, firstMs }: AlertOutline): OutlineRow {
+  return { rule: `${rule} ${level}`, tenant: tenantId ?? '', period, first: minuteOf(firstMs) };
 }
 
 interface ShiftedRow {
@@ -244,7 +244,7 @@ const SHIFTED: TableColumn<ShiftedRow>[] = [
 ];
 
 function shiftedRow({ rule, tenantId, period, sides, laterMs }: ShiftedAlert): ShiftedRow {
-  const side = ({ stage, firstMs }: { stage: string; firstMs: number }) => `${minuteOf(firstMs)}, up to ${stage}`;
+  const side = ({ level, firstMs }: { level: string; firstMs: number }) => `${minuteOf(firstMs)}, up to ${level}`;
   const later = laterMs === 0 ? '' : `${span(Math.abs(laterMs))} ${laterMs > 0 ? 'later' : 'earlier'}`;
   return { rule, tenant: tenantId ?? '', period, today: side(sides.today), proposed: side(sides.proposed), later };
 }

@@ -50,7 +50,7 @@ export function alertMoments(connection: LedgerConnection, { alert }: AlertRecor
     .get();
   const at = lastRun?.at ?? alert.last_changed_at;
   const figures = observe(connection, row, alert, at, last?.notification.previous_period ?? null);
-  const seen = { ...figures, projected: projectedNow(connection, row.workspaceKey, figures, alert.stage, at) };
+  const seen = { ...figures, projected: projectedNow(connection, row.workspaceKey, figures, alert.level, at) };
   const resolved = alert.state === 'resolved';
   const { tenant_id: tenantId } = alert;
   const evidence = createEvidence(connection, creditPricer(connection, alert.workspace_id))(seen, {
@@ -63,8 +63,8 @@ export function alertMoments(connection: LedgerConnection, { alert }: AlertRecor
     ...{ notificationId: '', type: resolved ? 'alert.resolved' : 'alert.firing', alertId: alert.alert_id },
     ...{ event: resolved ? 'closed' : 'opened', revision: row.revision, episode: row.episode, beganAt: row.beganAt },
     closedBecause: null,
-    ...{ rule: seen.rule, ruleVersion: Number(alert.rule_version), level: row.level, state: alert.state },
-    stage: alert.stage as Told['stage'],
+    ...{ rule: seen.rule, ruleVersion: Number(alert.rule_version), toldTimes: row.toldTimes, state: alert.state },
+    level: alert.level as Told['level'],
     severity: alert.severity as Told['severity'],
     ...{ workspaceId: alert.workspace_id, tenantId, tenantName: alert.tenant_name, period: alert.period },
     ...{

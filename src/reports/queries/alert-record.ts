@@ -27,7 +27,7 @@ export interface AlertFeedback {
 
 export type AlertTransition = Pick<
   Exact<SqlRow<typeof alertTransitions>>,
-  'revision' | 'change' | 'state' | 'stage' | 'at' | 'actor' | 'current_credits' | 'note'
+  'revision' | 'change' | 'state' | 'level' | 'at' | 'actor' | 'current_credits' | 'note'
 > & { run_id: string | null; muted_because: string | null };
 
 export type AlertDelivery = Pick<
@@ -60,7 +60,7 @@ export function alertRecord(connection: LedgerConnection, alertId: string): Aler
   return {
     alert: { ...alert, tenant_name },
     transitions: all(
-      `SELECT x.revision, x.change, x.state, x.stage, x.at, x.actor, r.run_id, x.current_credits,
+      `SELECT x.revision, x.change, x.state, x.level, x.at, x.actor, r.run_id, x.current_credits,
          x.silent_because AS muted_because, x.note
        FROM alerts a JOIN alert_transitions x USING (alert_key) LEFT JOIN runs r ON r.run_key = x.run_key
        WHERE a.alert_id = ? ORDER BY x.revision`,

@@ -7,11 +7,11 @@ const HOUR_MS = 3_600_000;
 test('alerts and notifications are counted by period and rule, and tenants once each', () => {
   const { periods, rules, total, tenants } = compareStories({
     today: [
-      story('a', ['certain', 1], { notifications: 2 }),
-      story('a', ['final', 1], { rule: 'drop', period: '2026-03' }),
-      story(null, ['certain', 1], { rule: 'incident' }),
+      story('a', ['happened', 1], { notifications: 2 }),
+      story('a', ['settled', 1], { rule: 'drop', period: '2026-03' }),
+      story(null, ['happened', 1], { rule: 'incident' }),
     ],
-    proposed: [story('b', ['certain', 1], { period: '2026-03' })],
+    proposed: [story('b', ['happened', 1], { period: '2026-03' })],
   });
   expect(periods).toEqual([
     {
@@ -41,13 +41,13 @@ test('alerts and notifications are counted by period and rule, and tenants once 
   ]);
 });
 
-test('lead times are those of alerts that went from the stage to final, with median and range', () => {
+test('lead times are those of alerts that went from the level to final, with median and range', () => {
   const { leads } = compareStories({
     today: [
-      story('a', ['pace', 0], ['certain', 10], ['final', 40]),
-      story('b', ['pace', 5], ['pace', 8], ['final', 15]),
-      story('c', ['certain', 0]),
-      story(null, ['certain', 0], ['final', 7], { rule: 'workspace_jump' }),
+      story('a', ['likely', 0], ['happened', 10], ['settled', 40]),
+      story('b', ['likely', 5], ['likely', 8], ['settled', 15]),
+      story('c', ['happened', 0]),
+      story(null, ['happened', 0], ['settled', 7], { rule: 'workspace_jump' }),
     ],
     proposed: [],
   });
@@ -57,22 +57,22 @@ test('lead times are those of alerts that went from the stage to final, with med
     return { alerts, medianMs, shortestMs, longestMs };
   };
   expect(leads).toEqual([
-    { rule: 'jump', stage: 'pace', lead: { today: lead(2, 25, 10, 40), proposed: none } },
-    { rule: 'jump', stage: 'certain', lead: { today: lead(1, 30, 30, 30), proposed: none } },
-    { rule: 'workspace_jump', stage: 'pace', lead: { today: none, proposed: none } },
-    { rule: 'workspace_jump', stage: 'certain', lead: { today: lead(1, 7, 7, 7), proposed: none } },
+    { rule: 'jump', level: 'likely', lead: { today: lead(2, 25, 10, 40), proposed: none } },
+    { rule: 'jump', level: 'happened', lead: { today: lead(1, 30, 30, 30), proposed: none } },
+    { rule: 'workspace_jump', level: 'likely', lead: { today: none, proposed: none } },
+    { rule: 'workspace_jump', level: 'happened', lead: { today: lead(1, 7, 7, 7), proposed: none } },
   ]);
 });
 
 test('a pace came true, never did, or is undecided while its alert is open', () => {
   const { paces } = compareStories({
     today: [
-      story('a', ['pace', 0], ['certain', 10]),
-      story('b', ['pace', 0], { open: false }),
-      story('c', ['pace', 0], { open: true }),
-      story('d', ['certain', 0]),
+      story('a', ['likely', 0], ['happened', 10]),
+      story('b', ['likely', 0], { open: false }),
+      story('c', ['likely', 0], { open: true }),
+      story('d', ['happened', 0]),
     ],
-    proposed: [story('a', ['pace', 0], ['final', 10])],
+    proposed: [story('a', ['likely', 0], ['settled', 10])],
   });
   expect(paces[0]).toEqual({
     rule: 'jump',
@@ -83,26 +83,26 @@ test('a pace came true, never did, or is undecided while its alert is open', () 
   });
 });
 
-test('alerts of one side alone are listed with their highest stage, and those of both that differ with the delay', () => {
-  const alike = story('same', ['certain', 3]);
+test('alerts of one side alone are listed with their highest level, and those of both that differ with the delay', () => {
+  const alike = story('same', ['happened', 3]);
   const { only, shifted } = compareStories({
-    today: [alike, story('lost', ['pace', 1], ['final', 9]), story('late', ['pace', 1], ['final', 9])],
-    proposed: [alike, story('late', ['certain', 6]), story('lost', ['certain', 2], { rule: 'new_spend' })],
+    today: [alike, story('lost', ['likely', 1], ['settled', 9]), story('late', ['likely', 1], ['settled', 9])],
+    proposed: [alike, story('late', ['happened', 6]), story('lost', ['happened', 2], { rule: 'new_spend' })],
   });
   const subject = { rule: 'jump', period: '2026-02' };
   expect(only).toEqual({
-    today: [{ ...subject, tenantId: 'lost', stage: 'final', firstMs: HOUR_MS }],
-    proposed: [{ ...subject, rule: 'new_spend', tenantId: 'lost', stage: 'certain', firstMs: 2 * HOUR_MS }],
+    today: [{ ...subject, tenantId: 'lost', level: 'settled', firstMs: HOUR_MS }],
+    proposed: [{ ...subject, rule: 'new_spend', tenantId: 'lost', level: 'happened', firstMs: 2 * HOUR_MS }],
   });
   expect(shifted).toEqual([
     {
       ...{ ...subject, tenantId: 'late', laterMs: 5 * HOUR_MS },
-      sides: { today: { stage: 'final', firstMs: HOUR_MS }, proposed: { stage: 'certain', firstMs: 6 * HOUR_MS } },
+      sides: { today: { level: 'settled', firstMs: HOUR_MS }, proposed: { level: 'happened', firstMs: 6 * HOUR_MS } },
     },
   ]);
 });
 
-type News = [stage: AlertStory['news'][number]['stage'], atHour: number];
+type News = [level: AlertStory['news'][number]['level'], atHour: number];
 
 /** A jump of February with these pieces of news, and what is said otherwise. */
 function story(tenantId: string | null, ...parts: (News | Partial<AlertStory>)[]): AlertStory {
@@ -110,7 +110,7 @@ function story(tenantId: string | null, ...parts: (News | Partial<AlertStory>)[]
   const other = parts.find((part): part is Partial<AlertStory> => !Array.isArray(part));
   return {
     ...{ rule: 'jump', tenantId, period: '2026-02', open: true, notifications: 1 },
-    news: news.map(([stage, atHour]) => ({ stage, atMs: atHour * HOUR_MS })),
+    news: news.map(([level, atHour]) => ({ level, atMs: atHour * HOUR_MS })),
     ...other,
   };
 }

@@ -1,17 +1,17 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type AlertStatus, advance, type Moment } from '../../../src/alerts/book/lifecycle.ts';
-import { clear, holds, type Judgement, STAGE_RANK, UNDECIDED, WAVERING } from '../../../src/alerts/rules/rule.ts';
+import { clear, holds, type Judgement, LEVEL_RANK, UNDECIDED, WAVERING } from '../../../src/alerts/rules/rule.ts';
 import { OPEN_ALERT_STATES } from '../../../src/core/text/alert-words.ts';
 
 const HOUR_MS = 3_600_000;
 const certain = (measure: bigint | null = null) =>
-  holds({ stage: 'certain', severity: 'critical', threshold: 1n, measure });
+  holds({ level: 'happened', severity: 'critical', threshold: 1n, measure });
 const pace = holds({
-  ...{ stage: 'pace' as const, severity: 'warning' as const, threshold: 1n },
+  ...{ level: 'likely' as const, severity: 'warning' as const, threshold: 1n },
   ...{ measure: 10n, confirmAfterMs: 6 * HOUR_MS },
 });
-const final = holds({ stage: 'final', severity: 'critical', threshold: 1n, measure: 10n });
+const final = holds({ level: 'settled', severity: 'critical', threshold: 1n, measure: 10n });
 
 const ANYTIME = { seeding: false, waits: () => false };
 
@@ -38,7 +38,7 @@ describe('the life of an alert', () => {
     expect(back?.change).toBeNull();
     expect(advance(back?.status ?? null, pace, { ...ANYTIME, nowMs: 6 * HOUR_MS, runKey: 3 })?.change).toBe('fired');
     // What waits for a second run only is told by it.
-    const seen = holds({ stage: 'certain', severity: 'critical', threshold: null, confirmAfterMs: 0 });
+    const seen = holds({ level: 'happened', severity: 'critical', threshold: null, confirmAfterMs: 0 });
     const once = advance(null, seen, { ...ANYTIME, nowMs: 9 * HOUR_MS, runKey: 1 })?.status ?? null;
     expect(advance(once, seen, { ...ANYTIME, nowMs: 0, runKey: 2 })?.change).toBe('fired');
   });
@@ -53,11 +53,24 @@ describe('the life of an alert', () => {
     expect(play([WAVERING, pace, pace, WAVERING])).toEqual([null, 'pending', 'fired', null]);
   });
 
+  it('keeps the severity of its level: what has settled stays critical when a clock makes it likely again', () => {
+    const settled = advance(null, final, { ...ANYTIME, nowMs: 0, runKey: 1 })?.status ?? null;
+    expect(advance(settled, pace, { ...ANYTIME, nowMs: 1, runKey: 2 })?.status).toMatchObject({
+      level: 'settled',
+      severity: 'critical',
+    });
+    const happened = advance(null, certain(), { ...ANYTIME, nowMs: 0, runKey: 1 })?.status ?? null;
+    expect(advance(happened, pace, { ...ANYTIME, nowMs: 1, runKey: 2 })?.status).toMatchObject({
+      level: 'likely',
+      severity: 'warning',
+    });
+  });
+
   it('seeds what waits as firing', () => {
     expect(play([pace], { seeding: true })).toEqual(['fired']);
   });
 
-  it('goes up the stages, and down only from what has happened to what is likely', () => {
+  it('goes up the levels, and down only from what has happened to what is likely', () => {
     expect(play([pace, pace, certain(), pace, certain(), final, certain()])).toEqual([
       ...['pending', 'fired', 'escalated', 'eased', 'escalated', 'escalated', null],
     ]);
@@ -65,7 +78,7 @@ describe('the life of an alert', () => {
 
   it('counts how often it began, and keeps each fact of a set that held since', () => {
     const facts = (measure: bigint) =>
-      holds({ stage: 'pace', severity: 'warning', threshold: 1n, measure, isSet: true });
+      holds({ level: 'likely', severity: 'warning', threshold: 1n, measure, isSet: true });
     const first = advance(null, facts(2n), { ...ANYTIME, nowMs: 0, runKey: 1 })?.status ?? null;
     expect(first).toMatchObject({ state: 'firing', episode: 1, measure: 2n });
     const more = advance(first, facts(4n), { ...ANYTIME, nowMs: 0, runKey: 2 })?.status ?? null;
@@ -110,7 +123,7 @@ describe('the life of an alert', () => {
           if (next.change === 'fired') expect(firing).toBe(false);
           if (['resolved', 'escalated', 'grown'].includes(next.change ?? '')) expect(firing).toBe(true);
           if (next.change === 'escalated' && status !== null) {
-            expect(STAGE_RANK[next.status.stage]).toBeGreaterThan(STAGE_RANK[status.stage]);
+            expect(LEVEL_RANK[next.status.level]).toBeGreaterThan(LEVEL_RANK[status.level]);
           }
           firing = OPEN_ALERT_STATES.includes(next.status.state) && next.status.state !== 'pending';
           status = next.status;

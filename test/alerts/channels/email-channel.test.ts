@@ -56,7 +56,7 @@ describe('an e-mail', () => {
     expect(headers.get('from')).toEqual(['Usage Ledger <alerts@example.com>']);
     expect(headers.get('to')).toEqual(['oncall@example.com, finance@example.com']);
     expect(shownHeader(headers.get('subject')?.[0] ?? '')).toMatch(
-      /^\[critical\] Jump, certain: tenant "acme" in workspace "ws-123"/,
+      /^\[critical\] Jump, happened: tenant "acme" in workspace "ws-123"/,
     );
     expect(headers.get('auto-submitted')).toEqual(['auto-generated']);
     const { summary } = buildNotification(jumpFacts());

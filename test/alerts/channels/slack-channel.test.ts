@@ -72,7 +72,7 @@ function asRead(text: string): string {
 describe('a message for Slack', () => {
   it('shows the summary, every figure and the id', async () => {
     const body = await bodyOf(payloadOf({}));
-    expect(body.text).toContain('critical: Jump, certain: tenant "acme"');
+    expect(body.text).toContain('critical: Jump, happened: tenant "acme"');
     const texts = textsOf(body).map(({ text }) => text);
     expect(texts[0]).toBe('usage-ledger: critical');
     expect(texts).toContain('Credits\n180,000 in 2026-02, 100,000 in 2026-01 (+80,000, +80%)');

@@ -45,7 +45,7 @@ test('credits that are lost and come back are told as back once a day has shown 
     world.state('acme', '2026-03', usual(hours) - (hours >= 24 && hours < 48 ? 3_000n : 0n));
     await world.read(at(hours));
   }
-  expect(world.told()).toEqual(['regression certain firing acme', 'regression certain resolved acme']);
+  expect(world.told()).toEqual(['regression happened firing acme', 'regression happened resolved acme']);
   const ended = world.rows("SELECT at FROM alert_transitions WHERE change = 'resolved'");
   expect(ended).toEqual([new Date(at(56)).toISOString()]);
 });
@@ -62,9 +62,9 @@ test('a closed or settled month that changes to and fro is told twice, and ended
     await world.read(at(days));
   }
   expect(world.told()).toEqual([
-    'restatement certain firing acme',
-    'restatement certain resolved acme',
-    'restatement certain firing acme',
-    'restatement certain resolved acme',
+    'restatement happened firing acme',
+    'restatement happened resolved acme',
+    'restatement happened firing acme',
+    'restatement happened resolved acme',
   ]);
 });

@@ -52,7 +52,7 @@ export function dayWorld(alerts: Partial<AlertSettings> = {}, settings: Partial<
       acceptAll(connection, isoTime(nowMs));
     },
     told: () =>
-      rows(`SELECT payload ->> '$.rule' || ' ' || (payload ->> '$.stage') || ' ' || substr(payload ->> '$.type', 7) || ' '
+      rows(`SELECT payload ->> '$.rule' || ' ' || (payload ->> '$.level') || ' ' || substr(payload ->> '$.type', 7) || ' '
         || coalesce(payload ->> '$.tenant_id', '*') FROM outbox WHERE event IS NOT NULL ORDER BY rowid`) as string[],
     summaries: (rule) =>
       rows(

@@ -24,7 +24,7 @@ test('a tenant that rises in the second month of its workspace is told as a warn
     },
     Date.UTC(2026, 1, 20),
   );
-  expect(world.told().filter((line) => line.includes('firing'))).toEqual(['jump pace firing hundredfold']);
+  expect(world.told().filter((line) => line.includes('firing'))).toEqual(['jump likely firing hundredfold']);
   expect(world.rows("SELECT severity || ' ' || substr(first_fired_at, 1, 10) FROM alerts")).toEqual([
     'warning 2026-02-10',
   ]);
@@ -38,5 +38,5 @@ test('a workspace that was first read in the last days of a month is judged afte
     await world.read(dayMs + 8 * HOUR_MS);
     if (dayMs < Date.UTC(2026, 1, 10)) expect(world.told()).toEqual([]);
   }
-  expect(world.told()).toEqual(['jump pace firing acme']);
+  expect(world.told()).toEqual(['jump likely firing acme']);
 });

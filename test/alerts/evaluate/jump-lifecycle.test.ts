@@ -23,7 +23,7 @@ test('a tenant that jumps after the first sync gives one certain alert and one o
       tenant_id: 'jumper',
       period: '2026-03',
       rule: 'jump',
-      stage: 'certain',
+      level: 'happened',
       severity: 'critical',
       state: 'firing',
       previous_credits: 10_000n,
@@ -41,7 +41,7 @@ test('a tenant that jumps after the first sync gives one certain alert and one o
     expect(JSON.parse(String(row.payload))).toMatchObject({
       notification_id: row.notification_id,
       type: 'alert.firing',
-      stage: 'certain',
+      level: 'happened',
       tenant_id: 'jumper',
     });
   }
@@ -73,8 +73,8 @@ test('a jump that keeps growing is notified again at half as much more, then at 
   const ledger = view();
   expect(notified).toEqual([16_000, 24_000, 48_000]);
   expect(outboxTypes(ledger)).toEqual(['alert.firing', 'alert.escalated', 'alert.escalated']);
-  expect(ledger.rows('SELECT stage, state, level, current_credits FROM finance_alerts')).toEqual([
-    { stage: 'certain', state: 'firing', level: 2n, current_credits: 143_999n },
+  expect(ledger.rows('SELECT level, state, told_times, current_credits FROM finance_alerts')).toEqual([
+    { level: 'happened', state: 'firing', told_times: 2n, current_credits: 143_999n },
   ]);
 });
 
@@ -106,11 +106,11 @@ test('credits of the threshold are certain, one less is nothing to a month that 
   jumpTo(14_999);
   await sync();
   const ledger = view();
-  expect(ledger.rows('SELECT stage, state FROM finance_alerts')).toEqual([]);
+  expect(ledger.rows('SELECT level, state FROM finance_alerts')).toEqual([]);
 
   jumpTo(15_000);
   await sync();
-  expect(ledger.rows('SELECT stage, state FROM finance_alerts')).toEqual([{ stage: 'certain', state: 'firing' }]);
+  expect(ledger.rows('SELECT level, state FROM finance_alerts')).toEqual([{ level: 'happened', state: 'firing' }]);
 });
 
 test('a jump becomes final once its period is over for 48 hours, and that is notified once', async () => {
@@ -121,15 +121,15 @@ test('a jump becomes final once its period is over for 48 hours, and that is not
 
   clock.set(SETTLED - 2_000);
   await sync();
-  expect(ledger.value('SELECT stage FROM finance_alerts')).toBe('certain');
+  expect(ledger.value('SELECT level FROM finance_alerts')).toBe('happened');
 
   clock.set(SETTLED);
   await sync();
   clock.advance(HOUR_MS);
   await sync();
 
-  expect(ledger.rows("SELECT stage, state FROM finance_alerts WHERE rule = 'jump'")).toEqual([
-    { stage: 'final', state: 'firing' },
+  expect(ledger.rows("SELECT level, state FROM finance_alerts WHERE rule = 'jump'")).toEqual([
+    { level: 'settled', state: 'firing' },
   ]);
   expect(outboxTypes(ledger, 'jump')).toEqual(['alert.firing', 'alert.escalated']);
 });
@@ -144,10 +144,10 @@ test.each([{ lookbackPeriods: 0 }, { lookbackPeriods: 2 }])(
     await sync();
 
     const ledger = view();
-    expect(ledger.rows('SELECT period, stage FROM finance_alerts')).toEqual([{ period: '2026-03', stage: 'certain' }]);
+    expect(ledger.rows('SELECT period, level FROM finance_alerts')).toEqual([{ period: '2026-03', level: 'happened' }]);
     clock.set(SETTLED);
     await sync();
-    expect(ledger.value('SELECT stage FROM finance_alerts')).toBe('final');
+    expect(ledger.value('SELECT level FROM finance_alerts')).toBe('settled');
   },
 );
 
@@ -161,7 +161,7 @@ test('the first sync of a workspace seeds what it finds: an alert, but no notifi
 
   const ledger = view();
   expect(alerts.changes).toMatchObject([{ change: 'fired', silent: true }]);
-  expect(ledger.rows('SELECT stage, state FROM finance_alerts')).toEqual([{ stage: 'certain', state: 'firing' }]);
+  expect(ledger.rows('SELECT level, state FROM finance_alerts')).toEqual([{ level: 'happened', state: 'firing' }]);
   expect(outbox(ledger)).toEqual([]);
 });
 

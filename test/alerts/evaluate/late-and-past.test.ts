@@ -17,7 +17,7 @@ test('a burst that has ended keeps no forecast: what is told of it ends within a
   const world = dayWorld();
   const burst = [Date.UTC(2026, 2, 6), Date.UTC(2026, 2, 9)] as const;
   await play(world, Date.UTC(2026, 2, 28), (dayMs) => (dayMs >= burst[0] && dayMs < burst[1] ? 950 : 300));
-  expect(world.told()).toEqual(['jump pace firing acme', 'jump pace resolved acme']);
+  expect(world.told()).toEqual(['jump likely firing acme', 'jump likely resolved acme']);
   const [ended] = world.rows("SELECT at FROM alert_transitions WHERE change = 'resolved'") as [string];
   expect(ended.slice(0, 10)).toBe('2026-03-12');
 });
@@ -28,7 +28,7 @@ test('a jump that is certain is foretold by its own past, not by a straight line
     const front = new Date(dayMs).getUTCDate() <= 2 ? 4_000 : 100;
     return dayMs >= Date.UTC(2026, 2, 1) ? front * 3 : front;
   });
-  expect(world.told()).toEqual(['jump certain firing acme']);
+  expect(world.told()).toEqual(['jump happened firing acme']);
   const [forecast] = world.rows(FORECAST) as [number];
   expect(forecast).toBeGreaterThan(24_000);
   expect(forecast).toBeLessThan(30_000);
@@ -40,7 +40,7 @@ test('a jump that is posted after its month had settled is told as a jump, too',
   expect(world.told()).toEqual([]);
   world.state('acme', '2026-03', 30_000n);
   await world.read(Date.UTC(2026, 3, 6, 8));
-  expect(world.told()).toEqual(['jump final firing acme', 'restatement certain firing acme']);
+  expect(world.told()).toEqual(['jump settled firing acme', 'restatement happened firing acme']);
 });
 
 test.each([

@@ -31,11 +31,11 @@ async function play(hours: readonly number[], seed: number) {
       await world.read(nowMs);
     }
   }
-  const stopped = world.told().filter((line) => line.startsWith('drop pace firing'));
+  const stopped = world.told().filter((line) => line.startsWith('drop likely firing'));
   const days =
     world.rows(`SELECT (julianday(t.at) - julianday('2026-01-12')) - 45 - CAST(substr(n.tenant_id, 3) AS integer)
     FROM alert_transitions t JOIN alerts a USING (alert_key) JOIN tenants n USING (tenant_key)
-    WHERE a.rule = 'drop' AND t.change = 'fired' AND t.stage = 'pace'`) as number[];
+    WHERE a.rule = 'drop' AND t.change = 'fired' AND t.level = 'likely'`) as number[];
   return { stopped, days };
 }
 

@@ -14,7 +14,7 @@ test('a final jump whose certainty was told, and the end of an alert, wait for t
   await world.syncAt('2026-03-16T04:00:00Z', ['new', 0]);
   await world.syncAt('2026-03-16T05:00:00Z');
   expect(world.told()).toEqual([
-    expect.stringMatching(/^Jump, certain: tenant "a"/),
+    expect.stringMatching(/^Jump, happened: tenant "a"/),
     expect.stringMatching(/^New spend: tenant "new"/),
     expect.stringMatching(/^Regression: tenant "new"/),
   ]);
@@ -25,7 +25,7 @@ test('a final jump whose certainty was told, and the end of an alert, wait for t
   expect(world.told()).toHaveLength(4);
   await world.deliverAt('2026-04-03T07:00:00Z');
   expect(world.digests().at(-1)).toMatchObject([
-    { summary: expect.stringMatching(/^Jump is now final: tenant "a"/) },
+    { summary: expect.stringMatching(/^Jump is now settled: tenant "a"/) },
     { summary: 'Regression ended: tenant "new" in workspace "ws-1"; 2026-03 is no longer looked at.' },
   ]);
 });
@@ -40,7 +40,7 @@ test('a final jump is told at once where nobody has heard that it is certain', a
   await world.syncAt('2026-03-16T02:00:00Z', ['a', 16_000]);
   expect(world.told()).toEqual([]);
   await world.syncAt('2026-04-03T01:00:00Z');
-  expect(world.told()).toEqual([expect.stringMatching(/^Jump, final: tenant "a"/)]);
+  expect(world.told()).toEqual([expect.stringMatching(/^Jump, settled: tenant "a"/)]);
 });
 
 test('an alert that fires again takes along the end that still waits, so that no digest tells old news', async () => {
@@ -53,8 +53,8 @@ test('an alert that fires again takes along the end that still waits, so that no
   await world.syncAt('2026-03-17T04:00:00Z');
   await world.deliverAt('2026-03-17T07:00:00Z');
   expect(world.told().filter((line) => /^Jump/.test(line))).toEqual([
-    expect.stringMatching(/^Jump, certain: .* 16,000/),
-    expect.stringMatching(/^Jump, certain: .* 17,000/),
+    expect.stringMatching(/^Jump, happened: .* 16,000/),
+    expect.stringMatching(/^Jump, happened: .* 17,000/),
   ]);
   expect(world.digests().flat()).toEqual([]);
 });

@@ -23,7 +23,7 @@ test('one channel hears of what is critical at once, the other of the rest at se
   upstream.set({ tenantId: 'a', period: '2026-03', credits: 16_000, requests: 10 });
   await world.syncAt(22);
   expect(world.told(pager)).toEqual([
-    'Jump, certain: tenant "a" in workspace "ws-1" has so far used 16,000 credits in 2026-03, up 60% from 10,000 in 2026-02 (threshold 15,000; more credits per request).',
+    'Jump, happened: tenant "a" in workspace "ws-1" has so far used 16,000 credits in 2026-03, up 60% from 10,000 in 2026-02 (threshold 15,000; more credits per request).',
   ]);
   expect(world.told(finance)).toEqual(world.told(pager));
   world.clock.set(Date.UTC(2026, 2, 17, 6, 59, 59));
@@ -39,8 +39,8 @@ test('one channel hears of what is critical at once, the other of the rest at se
     {
       severity: 'warning',
       state: 'firing',
-      summary: expect.stringMatching(/^Jump, pace: tenant "b" in workspace "ws-1" heads for/),
-      notifications: [{ type: 'alert.firing', tenant_id: 'b', stage: 'pace' }],
+      summary: expect.stringMatching(/^Jump, likely: tenant "b" in workspace "ws-1" heads for/),
+      notifications: [{ type: 'alert.firing', tenant_id: 'b', level: 'likely' }],
     },
   ]);
   expect(finance.received[1]?.headers['webhook-id']).toBe(digest.notification_id);
@@ -63,7 +63,7 @@ test('a resolved alert is told at once where it was told at once, with the diges
   await world.syncAt(8 * 24 + 1);
   expect(world.told(pager).slice(1)).toEqual([expect.stringMatching(/^Jump resolved: tenant "a"/)]);
   expect(world.told(finance).map((line) => line.slice(0, 26))).toEqual([
-    'Jump, certain: tenant "a" ',
+    'Jump, happened: tenant "a"',
     'Digest of 2026-03-17 07:00',
     'Jump resolved: tenant "a" ',
   ]);
@@ -124,7 +124,7 @@ test('a channel that takes warnings only hears nothing of what became critical b
   await world.syncAt(10, ['a', 2_000]);
   await world.syncAt(11);
   expect(world.told(world.pager).map((line) => line.slice(0, 19))).toEqual([
-    'Jump, certain: tena',
+    'Jump, happened: ten',
     'Jump resolved: tena',
   ]);
   expect(world.told(world.finance)).toEqual([]);
@@ -234,7 +234,7 @@ test('a disabled channel loses what waits for its digest to the dead letters, an
   ]);
   expect(world.told(world.finance).slice(-2).sort()).toEqual([
     'Digest of 2026-03-16 09:00 UTC: 2 alerts, 2 firing and 0 resolved.',
-    expect.stringMatching(/^Jump, certain: tenant "a"/),
+    expect.stringMatching(/^Jump, happened: tenant "a"/),
   ]);
 });
 

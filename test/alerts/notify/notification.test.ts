@@ -15,8 +15,8 @@ describe('a notification', () => {
       alert_id: 'alert_1',
       rule: 'jump',
       rule_version: 1,
-      stage: 'certain',
-      level: 0,
+      level: 'happened',
+      told_times: 0,
       severity: 'critical',
       state: 'firing',
       workspace_id: 'ws-123',
@@ -33,7 +33,7 @@ describe('a notification', () => {
       began_at: '2026-02-20T12:00:00.000Z',
       created_at: '2026-02-20T12:00:00.000Z',
       summary:
-        'Jump, certain: tenant "acme" in workspace "ws-123" has so far used 180,000 credits in 2026-02, up 80% from 100,000 in 2026-01 (threshold 150,000; more requests).',
+        'Jump, happened: tenant "acme" in workspace "ws-123" has so far used 180,000 credits in 2026-02, up 80% from 100,000 in 2026-01 (threshold 150,000; more requests).',
     });
   });
 
@@ -97,8 +97,8 @@ describe('the summary', () => {
   const summary = (changes: Parameters<typeof jumpFacts>[0]) => buildNotification(jumpFacts(changes)).summary;
 
   it('says that a jump has become final', () => {
-    expect(summary({ type: 'alert.escalated', stage: 'final' })).toBe(
-      'Jump is now final: tenant "acme" in workspace "ws-123" used 180,000 credits in 2026-02, up 80% from 100,000 in 2026-01 (threshold 150,000; more requests).',
+    expect(summary({ type: 'alert.escalated', level: 'settled' })).toBe(
+      'Jump is now settled: tenant "acme" in workspace "ws-123" used 180,000 credits in 2026-02, up 80% from 100,000 in 2026-01 (threshold 150,000; more requests).',
     );
   });
 
@@ -137,19 +137,19 @@ describe('the summary', () => {
   });
 
   it.each([
-    ['pace', 130_000n, 150_000n, 'heads for 130,000 credits in 2026-02 now, below the threshold of 150,000'],
+    ['likely', 130_000n, 150_000n, 'heads for 130,000 credits in 2026-02 now, below the threshold of 150,000'],
     [
-      'pace',
+      'likely',
       160_000n,
       150_000n,
       'heads for 160,000 credits in 2026-02 now, but is no longer ahead of what it used before',
     ],
-    ['certain', 130_000n, 150_000n, 'was corrected to 110,000 credits in 2026-02, below the threshold of 150,000'],
-    ['certain', 130_000n, null, 'is at 110,000 credits in 2026-02, and there is nothing left to compare with'],
-  ] as const)('says why a %s that heads for %d against %d is resolved', (stage, credits, threshold, why) => {
+    ['happened', 130_000n, 150_000n, 'was corrected to 110,000 credits in 2026-02, below the threshold of 150,000'],
+    ['happened', 130_000n, null, 'is at 110,000 credits in 2026-02, and there is nothing left to compare with'],
+  ] as const)('says why a %s that heads for %d against %d is resolved', (level, credits, threshold, why) => {
     const evidence = { ...NO_EVIDENCE, projection: { credits, elapsed_fraction: 0.5 } };
     const current = { credits: 110_000n, requests: 1100n };
-    expect(summary({ type: 'alert.resolved', state: 'resolved', stage, threshold, current, evidence })).toBe(
+    expect(summary({ type: 'alert.resolved', state: 'resolved', level, threshold, current, evidence })).toBe(
       `Jump resolved: tenant "acme" in workspace "ws-123" ${why} (100,000 in 2026-01).`,
     );
   });

@@ -21,13 +21,13 @@ describe('the JSON Schema takes', () => {
   it.each(
     RULES.flatMap((rule) =>
       (['alert.firing', 'alert.escalated', 'alert.resolved'] as const).flatMap((type) =>
-        (['pace', 'certain', 'final'] as const).map((stage) => ({ rule, type, stage })),
+        (['likely', 'happened', 'settled'] as const).map((level) => ({ rule, type, level })),
       ),
     ),
-  )('$rule $stage as $type', ({ rule, type, stage }) => {
+  )('$rule $level as $type', ({ rule, type, level }) => {
     const state = type === 'alert.resolved' ? 'resolved' : 'firing';
     const about = isSelf(rule) || rule === 'incident' ? { ...SELF, runId: null } : {};
-    expect(payloadFaults(payloadOf({ rule, type, stage, state, ...about }))).toEqual([]);
+    expect(payloadFaults(payloadOf({ rule, type, level, state, ...about }))).toEqual([]);
   });
 
   it('everything that evidence can say, in figures up to the largest', () => {

@@ -94,7 +94,7 @@ test('what has been acknowledged of a settled month is not open in a review, as 
   clock.set(Date.UTC(2026, 3, 3, 1));
   await sync();
   const ledger = view();
-  const alertId = String(ledger.value("SELECT alert_id FROM finance_alerts WHERE stage = 'final'"));
+  const alertId = String(ledger.value("SELECT alert_id FROM finance_alerts WHERE level = 'settled'"));
   const writer = await context.writer();
   await writer.call('acknowledgeAlert', { alertId, by: 'Ada', note: null, nowMs: clock.now() });
   clock.set(Date.UTC(2026, 3, 6, 7));

@@ -26,10 +26,10 @@ test('notifications of an alert stay until it has ended, because they say who mu
   for (const [index, state] of ['pending', 'firing', 'acknowledged', 'resolved', 'expired'].entries()) {
     connection
       .prepare(
-        `INSERT INTO alerts (alert_key, alert_id, rule, rule_version, workspace_key, period_key, stage, severity, state,
+        `INSERT INTO alerts (alert_key, alert_id, rule, rule_version, workspace_key, period_key, level, severity, state,
            last_changed_at, revision) VALUES (?, ?, 'jump', 1, 1, (SELECT period_key FROM periods), ?, 'critical', ?, '', 1)`,
       )
-      .run(index + 1, state, 'final', state);
+      .run(index + 1, state, 'settled', state);
     connection.exec('DROP INDEX IF EXISTS alerts_by_subject');
     add(state, { state: 'delivered', createdAt: OLD, alertKey: index + 1 });
   }

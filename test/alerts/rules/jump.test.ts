@@ -45,7 +45,7 @@ function input(
 
 function stageOf(one: JumpInput): string | null {
   const judgement = judgeJump(one);
-  return judgement.verdict === 'holds' ? judgement.finding.stage : null;
+  return judgement.verdict === 'holds' ? judgement.finding.level : null;
 }
 
 describe('the jump threshold', () => {
@@ -106,8 +106,8 @@ describe('the jump rule', () => {
         const threshold = jumpThreshold(previous, limits);
         fc.pre(threshold > previous);
         const at = (current: bigint) => stageOf(input(current, previous, { limits, phase: openFor(elapsedMs) }));
-        expect(at(threshold)).toBe('certain');
-        expect(at(threshold - 1n)).not.toBe('certain');
+        expect(at(threshold)).toBe('happened');
+        expect(at(threshold - 1n)).not.toBe('happened');
       }),
     );
   });
@@ -133,10 +133,10 @@ describe('the jump rule', () => {
   });
 
   it('is certain until the period is both over and settled, then final', () => {
-    const stage = (phase: PeriodPhase) => stageOf(input(150_000n, 100_000n, { phase }));
-    expect(stage(openFor(DAY_MS))).toBe('certain');
-    expect(stage(OVER)).toBe('certain');
-    expect(stage(SETTLED)).toBe('final');
+    const level = (phase: PeriodPhase) => stageOf(input(150_000n, 100_000n, { phase }));
+    expect(level(openFor(DAY_MS))).toBe('happened');
+    expect(level(OVER)).toBe('happened');
+    expect(level(SETTLED)).toBe('settled');
   });
 
   it('has nothing to compare with without a previous period or with nothing used in it', () => {
@@ -155,13 +155,13 @@ describe('the pace', () => {
   const heads = (verdict: Pace['verdict'], projected: bigint | null) => () => ({ verdict, projection: projected });
   const pace = (elapsedMs: number, changes: Partial<JumpInput> = {}) =>
     judgeJump(input(80_000n, 100_000n, { phase: openFor(elapsedMs), pace: heads('ahead', 160_000n), ...changes }));
-  const stage = (judgement: Judgement) => (judgement.verdict === 'holds' ? judgement.finding.stage : null);
+  const level = (judgement: Judgement) => (judgement.verdict === 'holds' ? judgement.finding.level : null);
 
   it('is judged from the fifth day on, or later when a larger fraction has to pass', () => {
-    expect(stage(pace(5 * DAY_MS - 1))).toBeNull();
-    expect(stage(pace(5 * DAY_MS))).toBe('pace');
-    expect(stage(pace(5 * DAY_MS, { paceMinFraction: 0.01 }))).toBe('pace');
-    expect(stage(pace(15 * DAY_MS, { paceMinFraction: 0.5 }))).toBeNull();
+    expect(level(pace(5 * DAY_MS - 1))).toBeNull();
+    expect(level(pace(5 * DAY_MS))).toBe('likely');
+    expect(level(pace(5 * DAY_MS, { paceMinFraction: 0.01 }))).toBe('likely');
+    expect(level(pace(15 * DAY_MS, { paceMinFraction: 0.5 }))).toBeNull();
   });
 
   it('waits for a day, a certain jump does not', () => {
@@ -177,8 +177,8 @@ describe('the pace', () => {
   });
 
   it('is not asked for when the month has none to be compared with, or is over', () => {
-    expect(stage(pace(10 * DAY_MS, { pace: null }))).toBeNull();
-    expect(stage(pace(31 * DAY_MS, { phase: OVER }))).toBeNull();
+    expect(level(pace(10 * DAY_MS, { pace: null }))).toBeNull();
+    expect(level(pace(31 * DAY_MS, { phase: OVER }))).toBeNull();
     expect(projection(7n, OVER)).toBe(7n);
     expect(projection(7n, openFor(0))).toBe(0n);
   });
@@ -189,16 +189,16 @@ describe('clearing a jump', () => {
 
   it('needs the month to head for less than nine tenths of the threshold while it is open', () => {
     const phase = openFor(15.5 * DAY_MS);
-    const open = (pace: Pace) => verdict(60_000n, { phase, firing: 'pace', pace: () => pace });
+    const open = (pace: Pace) => verdict(60_000n, { phase, firing: 'likely', pace: () => pace });
     expect(open({ verdict: 'near', projection: 140_000n })).toEqual(UNDECIDED);
     expect(open({ verdict: 'unknown', projection: null })).toEqual(UNDECIDED);
     expect(open({ verdict: 'behind', projection: 120_000n })).toEqual({ verdict: 'clear', atOnce: false });
   });
 
   it('needs one look at a settled period, where only a final alert wavers', () => {
-    expect(verdict(149_999n, { phase: SETTLED, firing: 'final' })).toEqual(UNDECIDED);
-    expect(verdict(134_999n, { phase: SETTLED, firing: 'final' })).toEqual({ verdict: 'clear', atOnce: true });
-    for (const firing of ['pace', 'certain'] as const) {
+    expect(verdict(149_999n, { phase: SETTLED, firing: 'settled' })).toEqual(UNDECIDED);
+    expect(verdict(134_999n, { phase: SETTLED, firing: 'settled' })).toEqual({ verdict: 'clear', atOnce: true });
+    for (const firing of ['likely', 'happened'] as const) {
       expect(verdict(149_999n, { phase: SETTLED, firing })).toEqual({ verdict: 'clear', atOnce: true });
     }
   });

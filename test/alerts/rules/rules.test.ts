@@ -233,8 +233,8 @@ describe('a budget', () => {
   });
 
   it('is critical once it is used up, and nothing to speak of when a settled month has kept it', () => {
-    expect(budget(999n)).toMatchObject({ finding: { severity: 'warning', stage: 'pace' } });
-    expect(budget(1000n)).toMatchObject({ finding: { severity: 'critical', stage: 'certain' } });
+    expect(budget(999n)).toMatchObject({ finding: { severity: 'warning', level: 'likely' } });
+    expect(budget(1000n)).toMatchObject({ finding: { severity: 'critical', level: 'happened' } });
     expect(budget(999n, { phase: settled }).verdict).toBe('clear');
     expect(does(budget(1000n, { phase: settled }))).toBe(true);
   });
@@ -261,7 +261,7 @@ describe('what changes afterwards', () => {
     const figures = (value: bigint, requests = 1n) => ({ credits: value, requests });
     const restated = (stated: UsageFigures | null, current: UsageFigures, closed = true) =>
       judgeRestatement({ stated, closed, current, floor: 1000n });
-    expect(restated(figures(5n), figures(2n))).toMatchObject({ finding: { measure: 3n, stage: 'final' } });
+    expect(restated(figures(5n), figures(2n))).toMatchObject({ finding: { measure: 3n, level: 'settled' } });
     expect(does(restated(figures(5n), figures(5n)))).toBe(false);
     expect(does(restated(null, figures(5n)))).toBe(false);
     expect(does(restated(figures(5n), figures(5n, 2n)))).toBe(true);
@@ -273,7 +273,7 @@ describe('what changes afterwards', () => {
         ...{ stated: { credits: stated, requests: 1n }, current: { credits: current, requests: 9n } },
         ...{ closed: false, floor: 1000n },
       });
-    expect(restated(100_000n, 101_000n)).toMatchObject({ finding: { measure: 1000n, stage: 'certain' } });
+    expect(restated(100_000n, 101_000n)).toMatchObject({ finding: { measure: 1000n, level: 'happened' } });
     expect(does(restated(100_000n, 100_999n))).toBe(false);
     expect(does(restated(1_000_000n, 1_009_999n))).toBe(false);
     expect(does(restated(1_000_000n, 990_000n))).toBe(true);

@@ -9,7 +9,7 @@ const HOLDS: AlertNow = {
   ...{
     holding: true,
     episode: 1,
-    stage: 'certain',
+    level: 'happened',
     measure: 16_000n,
     isSet: false,
     acknowledged: false,
@@ -18,7 +18,7 @@ const HOLDS: AlertNow = {
   },
 };
 const TOLD: Told = {
-  ...{ event: 'opened', episode: 1, stage: 'certain', level: 0, measure: 16_000n, open: true },
+  ...{ event: 'opened', episode: 1, level: 'happened', toldTimes: 0, measure: 16_000n, open: true },
   ...{ atMs: NOW - 3 * DAY_MS, atOnce: true },
 };
 const OPEN: Policy = { routed: true, explainedBy: null, mute: null, passed: [], remindAfterMs: null };
@@ -55,7 +55,7 @@ describe('a receiver hears', () => {
     ['of a second time, a day later', 'again', { episode: 2 }, { open: false, event: 'closed' }],
     ['of a second time that it was not told the end of', 'again', { episode: 2 }, {}],
     [
-      'nothing more at this stage within a day',
+      'nothing more at this level within a day',
       '(daily)',
       { episode: 2 },
       { open: false, event: 'closed', atMs: NOW - HOUR_MS },
@@ -67,12 +67,12 @@ describe('a receiver hears', () => {
       { open: false, atMs: NOW - HOUR_MS, atOnce: false },
     ],
     ['more at once when a clock ahead has told it', 'again', { episode: 2 }, { open: false, atMs: NOW + 40 * DAY_MS }],
-    ['what is sure now, within a day', 'worse', {}, { stage: 'pace', atMs: NOW - HOUR_MS }],
-    ['what is less sure now', 'eased', { stage: 'pace', measure: 12_000n }, {}],
-    ['that not within a day', '(daily)', { stage: 'pace' }, { atMs: NOW - HOUR_MS }],
+    ['what is sure now, within a day', 'worse', {}, { level: 'likely', atMs: NOW - HOUR_MS }],
+    ['what is less sure now', 'eased', { level: 'likely', measure: 12_000n }, {}],
+    ['that not within a day', '(daily)', { level: 'likely' }, { atMs: NOW - HOUR_MS }],
     ['growth by half', 'grown', { measure: 24_000n }, {}],
     ['no less growth', '(told)', { measure: 23_999n }, {}],
-    ['then growth to twice as much', '(told)', { measure: 24_000n }, { level: 1 }],
+    ['then growth to twice as much', '(told)', { measure: 24_000n }, { toldTimes: 1 }],
     ['growth of what somebody looks after', 'grown', { measure: 24_000n, acknowledged: true }, {}],
     [
       'nothing else of what somebody looks after',

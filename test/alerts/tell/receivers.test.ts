@@ -15,7 +15,7 @@ import { NOON } from '../../support/time/test-clock.ts';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
-const JUMPS = holds({ stage: 'certain', severity: 'critical', threshold: 15_000n, measure: 16_000n });
+const JUMPS = holds({ level: 'happened', severity: 'critical', threshold: 15_000n, measure: 16_000n });
 const GONE = clear(true);
 const PERIOD = '2026-03';
 
@@ -97,7 +97,7 @@ test('refused while it grows: one message of what it has come to', async () => {
   const { look, deliver, heard, connection } = await world();
   look(JUMPS);
   deliver(REFUSED);
-  look(holds({ stage: 'certain', severity: 'critical', threshold: 15_000n, measure: 90_000n }), 90_000n);
+  look(holds({ level: 'happened', severity: 'critical', threshold: 15_000n, measure: 90_000n }), 90_000n);
   deliver(TAKEN);
   expect(heard()).toEqual(['opened']);
   const payload = String(connection.prepare('SELECT payload FROM outbox').pluck().get());
@@ -190,7 +190,7 @@ test('what goes beyond every plan is told at once, with the bounds of all', asyn
   mute(18_000n, NOON + 9 * DAY_MS);
   mute(20_000n, NOON + 9 * DAY_MS);
   const grown = (credits: bigint) => {
-    look(holds({ stage: 'certain', severity: 'critical', threshold: 15_000n, measure: credits }), credits);
+    look(holds({ level: 'happened', severity: 'critical', threshold: 15_000n, measure: credits }), credits);
     deliver(TAKEN);
   };
   grown(17_000n);
@@ -209,10 +209,10 @@ test('acknowledged, and it grows: told, and it fires again', async () => {
   acknowledgeAlert(connection, { alertId, by: 'Ada', note: null, nowMs: state.nowMs });
   look(JUMPS);
   pass(2 * DAY_MS);
-  look(holds({ stage: 'certain', severity: 'critical', threshold: 15_000n, measure: 24_000n }), 24_000n);
+  look(holds({ level: 'happened', severity: 'critical', threshold: 15_000n, measure: 24_000n }), 24_000n);
   deliver(TAKEN);
   expect(heard()).toEqual(['opened', 'grown']);
-  expect(connection.prepare('SELECT state, level FROM alerts').get()).toEqual({ state: 'firing', level: 1 });
+  expect(connection.prepare('SELECT state, told_times FROM alerts').get()).toEqual({ state: 'firing', told_times: 1 });
 });
 
 test('a correction takes what has happened back to what is likely: eased', async () => {
@@ -220,7 +220,7 @@ test('a correction takes what has happened back to what is likely: eased', async
   look(JUMPS);
   deliver(TAKEN);
   pass(2 * DAY_MS);
-  look(holds({ stage: 'pace', severity: 'warning', threshold: 15_000n, measure: 18_000n }), 12_000n);
+  look(holds({ level: 'likely', severity: 'warning', threshold: 15_000n, measure: 18_000n }), 12_000n);
   deliver(TAKEN);
   expect(heard()).toEqual(['opened', 'eased']);
 });

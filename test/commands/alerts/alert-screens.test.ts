@@ -12,7 +12,7 @@ const NAMES = [...HOSTILE_NAMES, 'x'.repeat(500), '\u{1f980}'.repeat(120), 'åå
 it('every screen of an alert fits 80 columns and lets no name act', async () => {
   const world = await worldOf(NAMES);
   const list = await onTerminal(world, 'alerts');
-  expect(list.split('\n').filter((line) => /^CRIT +jump certain /.test(line))).toHaveLength(NAMES.length);
+  expect(list.split('\n').filter((line) => /^CRIT +jump happened /.test(line))).toHaveLength(NAMES.length);
   expect(textsWider(list)).toEqual([]);
   const { alerts } = parseJson((await world.run('alerts', '--json')).out);
   for (const { alert_id } of alerts) {
@@ -55,7 +55,7 @@ it('lists what waits to be confirmed on demand only, and an alert of a settled m
   await world.run('sync');
   const open = async (...argv: string[]) =>
     parseJson((await world.run('alerts', 'list', '--json', ...argv)).out).alerts;
-  expect(await open()).toMatchObject([{ alert_id: id, stage: 'final', state: 'firing' }]);
+  expect(await open()).toMatchObject([{ alert_id: id, level: 'settled', state: 'firing' }]);
   await world.run('alerts', 'ack', id);
   expect(await open()).toEqual([]);
   expect(await open('--all')).toContainEqual(expect.objectContaining({ alert_id: id, state: 'acknowledged' }));
@@ -81,7 +81,7 @@ it('says of a pace what was told as long as nothing has changed, and by what its
     await world.run('sync');
   }
   const { alerts } = parseJson((await world.run('alerts', '--json')).out);
-  expect(alerts).toMatchObject([{ rule: 'jump', stage: 'pace', tenant_id: 'acme' }]);
+  expect(alerts).toMatchObject([{ rule: 'jump', level: 'likely', tenant_id: 'acme' }]);
   const { told, now } = parseJson((await world.run('alerts', 'explain', alerts[0].alert_id, '--json')).out);
   expect(now.at).toBe(told.at);
   expect(now.evidence.projection).toEqual(told.evidence.projection);

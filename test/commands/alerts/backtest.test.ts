@@ -65,11 +65,11 @@ it('shows what a higher ratio would have given beside what was told, and leaves 
   const spike = { rule: 'jump', tenant_id: 'spike-2026-02-0', period: '2026-02' };
   expect(answer.shifted).toContainEqual({
     ...spike,
-    today: { stage: 'final', first_fired_at: '2026-02-19T12:00:00.000Z' },
-    proposed: { stage: 'final', first_fired_at: '2026-02-21T00:00:00.000Z' },
+    today: { level: 'settled', first_fired_at: '2026-02-19T12:00:00.000Z' },
+    proposed: { level: 'settled', first_fired_at: '2026-02-21T00:00:00.000Z' },
     later_hours: 36,
   });
-  expect(answer.lead_times[0]).toMatchObject({ rule: 'jump', stage: 'pace', proposed: { alerts: 3 } });
+  expect(answer.lead_times[0]).toMatchObject({ rule: 'jump', level: 'likely', proposed: { alerts: 3 } });
   expect(answer.lead_times[0].proposed.median_hours).toBe(240);
   expect(fingerprint(world)).toEqual(before);
 
@@ -85,7 +85,7 @@ it('shows people the counts, the lead times and the alerts that make the differe
   const world = await worldWithHistory();
   const { only_today } = parseJson((await world.run('alerts', 'backtest', '--ratio', '4', '--json')).out);
   expect(only_today).toContainEqual({
-    ...{ rule: 'workspace_jump', tenant_id: null, period: '2026-04', stage: 'final' },
+    ...{ rule: 'workspace_jump', tenant_id: null, period: '2026-04', level: 'settled' },
     first_fired_at: expect.any(String),
   });
   const { code, out, err } = await world.run('alerts', 'backtest', '--ratio', '4');
@@ -95,7 +95,7 @@ it('shows people the counts, the lead times and the alerts that make the differe
     /^settings +ratio 1\.5, min_credits 1,000, previous, pace from 0\.1 +ratio 4, min_credits 1,000/m,
   );
   expect(out).toMatch(/^all +all +\d+ +\d+ +\d+ +\d+$/m);
-  expect(out).toMatch(/^workspace_jump certain before final +median 8\.0 days, 1 alert +none$/m);
+  expect(out).toMatch(/^workspace_jump happened before settled +median 8\.0 days, 1 alert +none$/m);
   expect(out).toContain(`${only_today.length} alerts only with today's settings`);
   expect(out).toContain(`... and ${only_today.length - 20} more; --json lists all`);
   expect(err).toContain('silences, plans, acknowledgements and alerts about ourselves are left out');

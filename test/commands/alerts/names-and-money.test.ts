@@ -38,7 +38,7 @@ it('tells the name of a tenant and the money at stake in list, explain, payload 
   expect(wide).toMatch(/Acme GmbH \(t-1\) +2026-02 +61,794 +123\.59 EUR +alert_/);
   expect((await world.runOnTerminal(80, 'alerts')).out).not.toContain('EUR');
   const explained = (await world.runOnTerminal(80, 'alerts', 'explain', priced.alert_id)).out;
-  expect(explained).toContain('Jump, certain: tenant "t-1" (Acme GmbH) in workspace "ws-1"');
+  expect(explained).toContain('Jump, happened: tenant "t-1" (Acme GmbH) in workspace "ws-1"');
   expect(explained).toMatch(/^Money +123\.59 EUR at stake, at the prices of 2026-02$/m);
   const shown = parseJson((await world.run('alerts', 'show', priced.alert_id, '--json')).out);
   expect(shown.alert.tenant_name).toBe('Acme GmbH');

@@ -230,9 +230,9 @@ test('alerts are counted by severity while open, notifications by what became of
   expect(probe.outbox()).toEqual({ pending: 0, held: 0, dead: 0 });
   await publish(ledger.connection, [usageRecord('acme', 10)]);
   const addAlert = ledger.connection.prepare(
-    `INSERT INTO alerts (alert_id, rule, rule_version, workspace_key, stage, severity, state, previous_credits,
+    `INSERT INTO alerts (alert_id, rule, rule_version, workspace_key, level, severity, state, previous_credits,
        current_credits, previous_requests, current_requests, threshold, first_fired_at, last_changed_at, revision)
-     VALUES (@id, @id, 1, 1, 'pace', @severity, @state, 1, 2, 1, 2, 1, '2026', '2026', 1)`,
+     VALUES (@id, @id, 1, 1, 'likely', @severity, @state, 1, 2, 1, 2, 1, '2026', '2026', 1)`,
   );
   const states = ['pending', 'firing', 'acknowledged', 'resolved', 'expired'];
   for (const state of states) addAlert.run({ id: `critical-${state}`, severity: 'critical', state });

@@ -65,9 +65,9 @@ export function measure(world: World, told: Told, { seed, seconds }: { seed: num
   for (const changes of jumps.values()) {
     const [{ period }] = changes as [Change];
     const news = changes.filter(isNews);
-    const first = news.find((each) => each.stage === 'pace' && wasTold(each));
-    const certain = news.find((each) => each.stage !== 'pace');
-    const isTrue = news.some((each) => each.stage === 'final') || (certain !== undefined && isLastingJump(changes));
+    const first = news.find((each) => each.level === 'likely' && wasTold(each));
+    const certain = news.find((each) => each.level !== 'likely');
+    const isTrue = news.some((each) => each.level === 'settled') || (certain !== undefined && isLastingJump(changes));
     if (first !== undefined) {
       count(paceWithBulges, isTrue);
       if (!bulged.has(period)) count(pace, isTrue);
@@ -110,8 +110,8 @@ export function measure(world: World, told: Told, { seed, seconds }: { seed: num
   for (const each of incidents.planted.filter(({ kind }) => kind === 'runaway')) {
     // It has run away once it stands at three times the bulge; a day later it must have been named.
     const named = sent.some(
-      ({ tenant, period, stage, atMs }) =>
-        tenant === each.tenant && period === each.period && stage !== 'pace' && atMs <= each.onsetMs + 2 * DAY_MS,
+      ({ tenant, period, level, atMs }) =>
+        tenant === each.tenant && period === each.period && level !== 'likely' && atMs <= each.onsetMs + 2 * DAY_MS,
     );
     count(runaways, named);
   }
@@ -127,7 +127,7 @@ export function measure(world: World, told: Told, { seed, seconds }: { seed: num
     runaways,
     duplicateIds: told.duplicateIds,
     byRule: Object.fromEntries(
-      [...groupBy(sent, ({ rule, change, stage }) => `${rule} ${change} ${stage}`)]
+      [...groupBy(sent, ({ rule, change, level }) => `${rule} ${change} ${level}`)]
         .map(([key, list]): [string, number] => [key, list.length])
         .sort(),
     ),

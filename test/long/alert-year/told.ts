@@ -7,7 +7,7 @@ export interface Change {
   tenant: string | null;
   period: string;
   change: 'pending' | 'fired' | 'escalated' | 'grown' | 'acknowledged' | 'resolved' | 'expired';
-  stage: 'pace' | 'certain' | 'final';
+  level: 'likely' | 'happened' | 'settled';
   atMs: number;
   /** Why nobody was told; null when somebody was. */
   silentBecause: string | null;
@@ -27,7 +27,7 @@ export function readTold(path: string): Told {
   try {
     const rows = connection
       .prepare(
-        `SELECT a.alert_id AS alertId, a.rule, t.tenant_id AS tenant, p.period, x.change, x.stage, x.at,
+        `SELECT a.alert_id AS alertId, a.rule, t.tenant_id AS tenant, p.period, x.change, x.level, x.at,
            x.silent_because AS silentBecause, EXISTS (SELECT 1 FROM outbox o
              WHERE o.alert_key = x.alert_key AND o.revision = x.revision AND o.digest_at IS NULL) AS atOnce
          FROM alert_transitions x JOIN alerts a USING (alert_key) JOIN periods p USING (period_key)

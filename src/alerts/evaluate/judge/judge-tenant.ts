@@ -17,7 +17,7 @@ import {
 import { judgeNewSpend, newcomerProjection } from '../../rules/new-spend.ts';
 import { judgePace } from '../../rules/pace/pace.ts';
 import { usualProjection } from '../../rules/pace/rest-part.ts';
-import { clear, type Judgement, NO_USAGE, type Stage, UNDECIDED, type UsageFigures } from '../../rules/rule.ts';
+import { clear, type Judgement, type Level, NO_USAGE, UNDECIDED, type UsageFigures } from '../../rules/rule.ts';
 import { judgeStopped } from '../../rules/stopped.ts';
 import { judgeTrend, trendLimit } from '../../rules/trend.ts';
 import type { TenantFacts } from '../candidates.ts';
@@ -27,11 +27,11 @@ import type { JudgeSources } from './judge-sources.ts';
 
 const DAY_MS = 86_400_000;
 
-/** The rules about what one tenant uses from period to period. `firing` is the stage of the alert that fires already. */
+/** The rules about what one tenant uses from period to period. `firing` is the level of the alert that fires already. */
 export interface TenantJudge {
   /** `isNew`: no alert of it is open, so that only what holds matters. */
-  jump(tenant: TenantFacts, firing: Stage | null, isNew?: boolean): Observation;
-  drop(tenant: TenantFacts, firing: Stage | null): Observation;
+  jump(tenant: TenantFacts, firing: Level | null, isNew?: boolean): Observation;
+  drop(tenant: TenantFacts, firing: Level | null): Observation;
   newSpend(tenant: TenantFacts): Observation;
   trend(tenant: TenantFacts): Observation;
 }
@@ -39,7 +39,7 @@ export interface TenantJudge {
 /** What rests on a few weeks is likely, however much it is. */
 function asWarning(judgement: Judgement): Judgement {
   if (judgement.verdict !== 'holds') return judgement;
-  return { verdict: 'holds', finding: { ...judgement.finding, stage: 'pace', severity: 'warning' } };
+  return { verdict: 'holds', finding: { ...judgement.finding, level: 'likely', severity: 'warning' } };
 }
 
 export function createTenantJudge({
@@ -209,7 +209,7 @@ export function createTenantJudge({
         returns: facts.phase.settled && returns(tenant),
         thresholds: own,
       });
-      const byFigures = settled.verdict === 'holds' || firing === 'final' || (facts.phase.over && firing === null);
+      const byFigures = settled.verdict === 'holds' || firing === 'settled' || (facts.phase.over && firing === null);
       const [judgement, detail] = byFigures ? [settled, null] : stopped(tenant, firing !== null, floorCredits(own));
       const threshold = settled.verdict === 'holds' ? settled.finding.threshold : null;
       const previous = byFigures ? compared(tenant, built) : tenant.previous;

@@ -6,7 +6,7 @@ import { judgeJump, paceIsTelling } from '../../rules/jump.ts';
 import { buildThreshold, type CreditHistory } from '../../rules/measures/threshold.ts';
 import type { Curve } from '../../rules/pace/curve.ts';
 import { judgePace } from '../../rules/pace/pace.ts';
-import { clear, NO_USAGE, type Stage, type UsageFigures } from '../../rules/rule.ts';
+import { clear, type Level, NO_USAGE, type UsageFigures } from '../../rules/rule.ts';
 import { BudgetTable } from '../budgets.ts';
 import type { TenantFacts } from '../candidates.ts';
 import { type Observation, observation } from '../observation.ts';
@@ -18,7 +18,7 @@ const FEW_TENANTS = 5;
 
 /** The rules about a workspace as a whole, and about what it or a tenant may use. */
 export interface TotalJudge {
-  workspaceJump(periodKey: number, firing: Stage | null): Observation;
+  workspaceJump(periodKey: number, firing: Level | null): Observation;
   /** Null when there is no budget for it. */
   workspaceBudget(periodKey: number): Observation | null;
   /** `isNew`: no alert of it is open, so that only what holds matters. */

@@ -69,7 +69,7 @@ ${
           .slice(0, SHOWN_ALERTS)
           .map((alert) => [
             `<span class="${alert.severity === 'critical' ? 'bad' : 'odd'}">${alert.severity}</span>`,
-            htmlText(`${alert.rule} ${alert.stage}`),
+            htmlText(`${alert.rule} ${alert.level}`),
             htmlText(alert.workspace_id),
             htmlText(alert.tenant_id ?? ''),
             htmlText(alert.period ?? ''),

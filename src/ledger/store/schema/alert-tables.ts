@@ -16,7 +16,7 @@ export const alerts = sqliteTable(
     /** Null: about the workspace as a whole, or about ourselves. */
     tenantKey: integer('tenant_key').references(() => tenants.tenantKey),
     periodKey: integer('period_key').references(() => periods.periodKey),
-    stage: text('stage', { enum: ['pace', 'certain', 'final'] }).notNull(),
+    level: text('level', { enum: ['likely', 'happened', 'settled'] }).notNull(),
     severity: text('severity', { enum: SEVERITIES }).notNull(),
     state: text('state', { enum: ALERT_STATES }).notNull(),
     /** The figures that the rule compares, as they stand now; null for alerts about ourselves. */
@@ -31,7 +31,7 @@ export const alerts = sqliteTable(
     /** How many transitions the alert has gone through. */
     revision: integer('revision').notNull(),
     /** How often somebody was told again because it grew, since it fired. */
-    level: integer('level').notNull().default(0),
+    toldTimes: integer('told_times').notNull().default(0),
     /** The size that it has now; of a set of facts, those that held since it fired. */
     measure: int64('measure'),
     pendingSince: text('pending_since'),
@@ -76,7 +76,7 @@ export const alertTransitions = sqliteTable(
       enum: ['pending', 'fired', 'escalated', 'eased', 'grown', 'told', 'acknowledged', 'resolved', 'expired'],
     }).notNull(),
     state: text('state', { enum: ALERT_STATES }).notNull(),
-    stage: text('stage', { enum: ['pace', 'certain', 'final'] }).notNull(),
+    level: text('level', { enum: ['likely', 'happened', 'settled'] }).notNull(),
     runKey: integer('run_key'),
     /** `run`, `timer`, or the person who acknowledged. */
     actor: text('actor').notNull(),
@@ -104,9 +104,9 @@ export const alertTold = sqliteTable(
     channel: text('channel').notNull(),
     event: text('event', { enum: TOLD_EVENTS }).notNull(),
     episode: integer('episode').notNull(),
-    stage: text('stage', { enum: ['pace', 'certain', 'final'] }).notNull(),
-    /** How often it was told again because the alert grew, at this stage. */
-    level: integer('level').notNull(),
+    level: text('level', { enum: ['likely', 'happened', 'settled'] }).notNull(),
+    /** How often it was told again because the alert grew, at this level. */
+    toldTimes: integer('told_times').notNull(),
     measure: int64('measure'),
     /** 1 until the end was told. */
     open: integer('open').notNull(),

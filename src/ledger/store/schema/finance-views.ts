@@ -38,9 +38,10 @@ export const financeAlerts = sqliteView('finance_alerts', {
   tenant_id: text(),
   period: text(),
   rule: text({ enum: RULES }).notNull(),
-  stage: text().notNull(),
+  level: text().notNull(),
   severity: text({ enum: SEVERITIES }).notNull(),
   state: text({ enum: ALERT_STATES }).notNull(),
+  told_times: integer().notNull(),
   /** The figures are null for alerts about ourselves. */
   previous_credits: int64(),
   current_credits: int64(),
@@ -50,7 +51,6 @@ export const financeAlerts = sqliteView('finance_alerts', {
   last_changed_at: text().notNull(),
   previous_requests: int64(),
   current_requests: int64(),
-  level: integer().notNull(),
   /** Why nobody was told of the last change; null when somebody was. */
   muted_because: text(),
 }).existing();

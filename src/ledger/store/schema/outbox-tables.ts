@@ -34,8 +34,8 @@ export const outbox = sqliteTable(
     /** What it says of the alert; see `alert_told`. */
     event: text('event', { enum: TOLD_EVENTS }),
     episode: integer('episode'),
-    stage: text('stage', { enum: ['pace', 'certain', 'final'] }),
-    level: integer('level'),
+    level: text('level', { enum: ['likely', 'happened', 'settled'] }),
+    toldTimes: integer('told_times'),
     measure: int64('measure'),
     /** Attempts of which nobody knows whether they have arrived: while there is one, nothing takes its place. */
     unknownAttempts: integer('unknown_attempts').notNull().default(0),

@@ -51,7 +51,7 @@ export const periods = sqliteTable(
     periodEnd: text('period_end').notNull(),
     /** The latest applied run whose proven walk covered this period. */
     coveredRunKey: integer('covered_run_key'),
-    /** The run that evaluated the `final` stage of all tenants, once the period was settled. */
+    /** The run that evaluated the `settled` level of all tenants, once the period was settled. */
     finalRunKey: integer('final_run_key'),
     /** The event that closed it; null while it is not closed. */
     closedSeq: integer('closed_seq'),

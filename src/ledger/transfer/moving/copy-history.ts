@@ -180,17 +180,17 @@ const NAME_FIRST_RUN = `UPDATE workspaces SET first_run_key = (SELECT k.new FROM
 
 /** What has waited there is told from there, so it counts as told here; what somebody was told of is no news to others here. */
 const COUNT_AS_TOLD = [
-  `INSERT INTO alert_told (alert_key, channel, event, episode, stage, level, measure, open, at, at_once, revision)
-   SELECT o.alert_key, o.channel, o.event, o.episode, o.stage, o.level, o.measure, o.event <> 'closed', o.created_at,
+  `INSERT INTO alert_told (alert_key, channel, event, episode, level, told_times, measure, open, at, at_once, revision)
+   SELECT o.alert_key, o.channel, o.event, o.episode, o.level, o.told_times, o.measure, o.event <> 'closed', o.created_at,
      o.digest_at IS NULL, o.revision
    FROM (SELECT max(revision) AS last, * FROM outbox WHERE event IS NOT NULL AND state IN ('delivered', 'digested')
      AND alert_key IN (SELECT new FROM temp.moving_alerts) GROUP BY alert_key, channel) o WHERE true
    ON CONFLICT (alert_key, channel) DO UPDATE SET event = excluded.event, episode = excluded.episode,
-     stage = excluded.stage, level = excluded.level, measure = excluded.measure, open = excluded.open,
+     level = excluded.level, told_times = excluded.told_times, measure = excluded.measure, open = excluded.open,
      at = excluded.at, at_once = excluded.at_once, revision = excluded.revision
    WHERE excluded.revision > alert_told.revision`,
-  `INSERT INTO alert_told (alert_key, channel, event, episode, stage, level, measure, open, at, at_once, revision)
-   SELECT alert_key, '*', 'baseline', episode, stage, level, measure, 0, last_changed_at, 0, 0
+  `INSERT INTO alert_told (alert_key, channel, event, episode, level, told_times, measure, open, at, at_once, revision)
+   SELECT alert_key, '*', 'baseline', episode, level, told_times, measure, 0, last_changed_at, 0, 0
    FROM alerts a WHERE state IN ('firing', 'acknowledged') AND alert_key IN (SELECT new FROM temp.moving_alerts)
      AND EXISTS (SELECT 1 FROM alert_told t WHERE t.alert_key = a.alert_key)
    ON CONFLICT DO NOTHING`,

@@ -168,10 +168,10 @@ test.each([
 ])('%s is refused by the ledger itself', async (statement) => {
   const { connection } = openLedger();
   await publish(connection, [usageRecord('a', 1)]);
-  connection.exec(`INSERT INTO alerts (alert_id, rule, rule_version, workspace_key, stage, severity, state, last_changed_at,
-      revision) VALUES ('a', 'jump', 1, 1, 'final', 'critical', 'resolved', '', 1);
-    INSERT INTO alert_transitions (alert_key, revision, change, state, stage, actor, at, silent)
-      VALUES (1, 1, 'resolved', 'resolved', 'final', 'run', '', 0);
+  connection.exec(`INSERT INTO alerts (alert_id, rule, rule_version, workspace_key, level, severity, state, last_changed_at,
+      revision) VALUES ('a', 'jump', 1, 1, 'settled', 'critical', 'resolved', '', 1);
+    INSERT INTO alert_transitions (alert_key, revision, change, state, level, actor, at, silent)
+      VALUES (1, 1, 'resolved', 'resolved', 'settled', 'run', '', 0);
     INSERT INTO alert_feedback (alert_key, label, actor, at) VALUES (1, 'false', 'me', '');
     INSERT INTO silences (silence_id, kind, rule, tenant, period, until, reason, created_by, created_at)
       VALUES ('s', 'silence', '*', '*', '*', '', '', '', '')`);

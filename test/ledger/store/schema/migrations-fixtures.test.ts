@@ -55,6 +55,15 @@ describe.each(fixtures)('a ledger of version $version', ({ file, version }) => {
     const used = new Set(after.get('finance_usage')?.map(keyOf));
     const changes = after.get('finance_period_changes')?.filter((row) => used.has(keyOf(row))) ?? [];
     after.set('finance_period_changes', changes);
+    // How sure an alert is was called its stage, and how often it was told again its level.
+    const levels: Record<string, string> = { pace: 'likely', certain: 'happened', final: 'settled' };
+    const alerts = before.get('finance_alerts') ?? [];
+    const renamed = alerts.map(({ stage, level, ...row }) => ({
+      ...row,
+      level: levels[String(stage)],
+      told_times: level,
+    }));
+    before.set('finance_alerts', renamed);
     for (const [view, rows] of before) {
       expect([view, pickColumns(after.get(view), rows)]).toEqual([view, withMonths(rows)]);
     }

@@ -46,6 +46,8 @@ export function faultsOf(connection: Database.Database): Fault[] {
   return verifyLedger(connection, [checkMoney]).faults;
 }
 
+/** The entries that an alert was told with are named by their place in the ledger that told it. */
+const ENTRY_IN_FIGURES = /(entry_id[\\"]+:)\d+/g;
 /** Ids that are drawn by chance; a silence of all workspaces goes along under an id with one more number. */
 const BY_CHANCE = /\b(run_\w+_|silence_)[0-9a-f]{8,12}(_\d+)?/g;
 
@@ -62,7 +64,7 @@ export function viewsOf(connection: Database.Database, workspaceId: string, blin
         const line = JSON.stringify(
           Object.entries(row).filter(([column]) => !OF_THE_LEDGER.includes(column)),
           plain,
-        );
+        ).replaceAll(ENTRY_IN_FIGURES, '$1');
         return blind ? line.replaceAll(BY_CHANCE, '$1') : line;
       });
       return [name, lines.sort()];

@@ -4,7 +4,7 @@ import { type AlertState, keyOf, type LedgerState, rankOf } from './ledger-state
 
 /** What came of holding an alert log against documentation. */
 export interface OracleReport {
-  /** Cases that documentation says are told, by rule and stage: each alert and stage once. */
+  /** Cases that documentation says are told, by rule and level: each alert and level once. */
   documented: Record<string, number>;
   missed: string[];
   undocumented: string[];
@@ -12,35 +12,35 @@ export interface OracleReport {
 
 const DAY_MS = 86_400_000;
 
-/** Collects what must be told and what was told without need; each alert and stage is complained of once. */
+/** Collects what must be told and what was told without need; each alert and level is complained of once. */
 export class Findings {
   readonly #cases = new Set<string>();
   readonly #missed = new Map<string, string>();
   readonly #undocumented = new Map<string, string>();
 
-  /** By now this alert must fire, at this stage or a higher one. */
+  /** By now this alert must fire, at this level or a higher one. */
   must(
     ledger: LedgerState,
     { rule, tenant, month }: { rule: string; tenant: string | null; month: number },
-    stage: AlertChange['stage'],
+    level: AlertChange['level'],
     atMs: number,
   ): void {
     const alert = ledger.of(rule, tenant, month);
     if (alert.seeded) return;
-    const id = `${keyOf(rule, tenant, month)} ${stage}`;
+    const id = `${keyOf(rule, tenant, month)} ${level}`;
     this.#cases.add(id);
-    // A second piece of news of one alert at one stage waits for a day.
-    const waits = (alert.newsMs[stage] ?? Number.NEGATIVE_INFINITY) > atMs - DAY_MS;
-    if (isToldAt(alert, stage) || waits || this.#missed.has(id)) return;
+    // A second piece of news of one alert at one level waits for a day.
+    const waits = (alert.newsMs[level] ?? Number.NEGATIVE_INFINITY) > atMs - DAY_MS;
+    if (isToldAt(alert, level) || waits || this.#missed.has(id)) return;
     const subject = `${tenant ?? ''} ${periodFromIndex(month)}`;
-    this.#missed.set(id, `${rule} ${stage} ${subject} at ${isoOf(atMs)}: ${alert.state}`);
+    this.#missed.set(id, `${rule} ${level} ${subject} at ${isoOf(atMs)}: ${alert.state}`);
   }
 
   undocumented(change: AlertChange, why: string): void {
-    const { rule, stage, tenant, period, atMs, change: kind } = change;
-    const id = `${rule} ${stage} ${tenant} ${period} ${kind}`;
+    const { rule, level, tenant, period, atMs, change: kind } = change;
+    const id = `${rule} ${level} ${tenant} ${period} ${kind}`;
     if (this.#undocumented.has(id)) return;
-    this.#undocumented.set(id, `${rule} ${kind} ${stage} ${tenant ?? ''} ${period} at ${isoOf(atMs)}: ${why}`);
+    this.#undocumented.set(id, `${rule} ${kind} ${level} ${tenant ?? ''} ${period} at ${isoOf(atMs)}: ${why}`);
   }
 
   report(): OracleReport {
@@ -54,8 +54,8 @@ export class Findings {
   }
 }
 
-function isToldAt(alert: AlertState, stage: AlertChange['stage']): boolean {
-  return alert.state === 'firing' && rankOf(alert.stage) >= rankOf(stage);
+function isToldAt(alert: AlertState, level: AlertChange['level']): boolean {
+  return alert.state === 'firing' && rankOf(alert.level) >= rankOf(level);
 }
 
 function isoOf(atMs: number): string {

@@ -7,12 +7,12 @@ export interface AlertState {
   tenant: string | null;
   month: number;
   state: 'none' | 'pending' | 'firing' | 'ended';
-  stage: AlertChange['stage'];
+  level: AlertChange['level'];
   /** What the first run of all found tells nobody, and stays as it was found. */
   seeded: boolean;
   changedMs: number;
-  /** When there was news at each stage last. */
-  newsMs: Partial<Record<AlertChange['stage'], number>>;
+  /** When there was news at each level last. */
+  newsMs: Partial<Record<AlertChange['level'], number>>;
 }
 
 /** The alerts of the ledger as a run has left them. */
@@ -22,17 +22,17 @@ export class LedgerState {
   take(change: AlertChange): void {
     const alert = this.of(change.rule, change.tenant, periodIndex(change.period));
     this.alerts.set(keyOf(change.rule, change.tenant, alert.month), alert);
-    alert.stage = change.stage;
+    alert.level = change.level;
     alert.changedMs = change.atMs;
     if (change.silentBecause === 'seed') alert.seeded = true;
     if (change.change === 'pending') alert.state = 'pending';
     else if (change.change === 'resolved' || change.change === 'expired') alert.state = 'ended';
     else if (isNews(change)) alert.state = 'firing';
-    if (isNews(change)) alert.newsMs[change.stage] = change.atMs;
+    if (isNews(change)) alert.newsMs[change.level] = change.atMs;
   }
 
   of(rule: string, tenant: string | null, month: number): AlertState {
-    const none = { rule, tenant, month, state: 'none' as const, stage: 'pace' as const };
+    const none = { rule, tenant, month, state: 'none' as const, level: 'likely' as const };
     return this.alerts.get(keyOf(rule, tenant, month)) ?? { ...none, seeded: false, changedMs: 0, newsMs: {} };
   }
 
@@ -46,8 +46,8 @@ export function keyOf(rule: string, tenant: string | null, month: number): strin
   return `${rule} ${month} ${tenant ?? ''}`;
 }
 
-const RANKS = { pace: 0, certain: 1, final: 2 } as const;
+const RANKS = { likely: 0, happened: 1, settled: 2 } as const;
 
-export function rankOf(stage: AlertChange['stage']): number {
-  return RANKS[stage];
+export function rankOf(level: AlertChange['level']): number {
+  return RANKS[level];
 }

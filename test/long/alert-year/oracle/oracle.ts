@@ -108,17 +108,17 @@ class Oracle {
       const current = this.#seen.credits(tenant, month);
       const limit = limitOf(this.#seen, tenant, month, this.#settings);
       if (limit !== null && current >= limit) {
-        this.findings.must(this.#ledger, { rule: 'jump', ...subject }, settles ? 'final' : 'certain', atMs);
+        this.findings.must(this.#ledger, { rule: 'jump', ...subject }, settles ? 'settled' : 'happened', atMs);
       } else if (limit !== null && !isOver) this.#pace(tenant, month, limit, atMs);
       if (this.#isNewSpend(tenant, month)) {
-        this.findings.must(this.#ledger, { rule: 'new_spend', ...subject }, 'certain', atMs);
+        this.findings.must(this.#ledger, { rule: 'new_spend', ...subject }, 'happened', atMs);
       }
       if (!settles) continue;
       if (isDrop(this.#seen, tenant, month, this.#settings)) {
-        this.findings.must(this.#ledger, { rule: 'drop', ...subject }, 'final', atMs);
+        this.findings.must(this.#ledger, { rule: 'drop', ...subject }, 'settled', atMs);
       }
       if (isTrend(this.#seen, tenant, month, this.#settings)) {
-        this.findings.must(this.#ledger, { rule: 'trend', ...subject }, 'final', atMs);
+        this.findings.must(this.#ledger, { rule: 'trend', ...subject }, 'settled', atMs);
       }
     }
     this.#workspace(month, { settles, isOver, atMs });
@@ -149,7 +149,7 @@ class Oracle {
     const heldSinceMs = sure ? (sureMs ?? atMs) : null;
     this.#paces.set(key, { sureMs: heldSinceMs, maybeMs: maybe ? (maybeMs ?? atMs) : null, verdict });
     if (heldSinceMs === null || atMs - heldSinceMs < HELD_MS + (this.#open.isCrowd ? DAY_MS : 0)) return;
-    this.findings.must(this.#ledger, subject, 'pace', atMs);
+    this.findings.must(this.#ledger, subject, 'likely', atMs);
   }
 
   #comparable(month: number): number {
@@ -174,7 +174,7 @@ class Oracle {
     const subject = { rule: 'workspace_jump', tenant: null, month };
     const limit = thresholdOf(before, { ...this.#settings, minIncrease: null });
     if (now.credits >= limit) {
-      this.findings.must(this.#ledger, subject, settles ? 'final' : 'certain', atMs);
+      this.findings.must(this.#ledger, subject, settles ? 'settled' : 'happened', atMs);
       return;
     }
     const [startMs] = boundsOf(month);
@@ -193,13 +193,13 @@ class Oracle {
     for (const change of changed) {
       const { tenant, month } = change;
       const subject = { tenant: tenant.id, month };
-      if (isWithdrawn(change)) this.findings.must(this.#ledger, { rule: 'withdrawn', ...subject }, 'certain', atMs);
+      if (isWithdrawn(change)) this.findings.must(this.#ledger, { rule: 'withdrawn', ...subject }, 'happened', atMs);
       if (isRegression(this.#seen, change, atMs)) {
-        this.findings.must(this.#ledger, { rule: 'regression', ...subject }, 'certain', atMs);
+        this.findings.must(this.#ledger, { rule: 'regression', ...subject }, 'happened', atMs);
       }
       if (this.#isRestated(change)) {
-        const stage = this.#closed.has(month) ? 'final' : 'certain';
-        this.findings.must(this.#ledger, { rule: 'restatement', ...subject }, stage, atMs);
+        const level = this.#closed.has(month) ? 'settled' : 'happened';
+        this.findings.must(this.#ledger, { rule: 'restatement', ...subject }, level, atMs);
       }
     }
   }
@@ -221,7 +221,7 @@ class Oracle {
       const missedMs = silence.sinceMs + missedAfterMs;
       // It is about the month in which it is found, within six hours and the next run.
       if (atMs < missedMs + 6 * HOUR_MS || atMs > missedMs + 30 * HOUR_MS || monthAt(missedMs) !== current) continue;
-      this.findings.must(this.#ledger, { rule: 'drop', tenant: tenant.id, month: current }, 'pace', atMs);
+      this.findings.must(this.#ledger, { rule: 'drop', tenant: tenant.id, month: current }, 'likely', atMs);
     }
   }
 
@@ -232,23 +232,23 @@ class Oracle {
       }),
     );
     for (const month of touched) {
-      const stage = this.#incidentStage(month, atMs);
-      if (stage !== null) this.findings.must(this.#ledger, { rule: 'incident', tenant: null, month }, stage, atMs);
+      const level = this.#incidentStage(month, atMs);
+      if (level !== null) this.findings.must(this.#ledger, { rule: 'incident', tenant: null, month }, level, atMs);
     }
   }
 
-  /** The highest stage that more than three in ten tenants came to within a day, or wait at; null for no incident. */
-  #incidentStage(month: number, atMs: number): AlertChange['stage'] | null {
-    const stages = new Map<string, AlertChange['stage']>();
-    for (const { tenant, state, stage, changedMs } of this.#ledger.ofMonth(month)) {
+  /** The highest level that more than three in ten tenants came to within a day, or wait at; null for no incident. */
+  #incidentStage(month: number, atMs: number): AlertChange['level'] | null {
+    const levels = new Map<string, AlertChange['level']>();
+    for (const { tenant, state, level, changedMs } of this.#ledger.ofMonth(month)) {
       const counts = state === 'pending' || (state === 'firing' && changedMs > atMs - DAY_MS);
       if (!counts || tenant === null || this.#muteOf(tenant, month) !== null) continue;
-      const known = stages.get(tenant);
-      if (known === undefined || rankOf(stage) > rankOf(known)) stages.set(tenant, stage);
+      const known = levels.get(tenant);
+      if (known === undefined || rankOf(level) > rankOf(known)) levels.set(tenant, level);
     }
     const comparable = this.#comparable(month);
-    const found = (['final', 'certain', 'pace'] as const).find((stage) => {
-      const reached = [...stages.values()].filter((own) => rankOf(own) >= rankOf(stage)).length;
+    const found = (['settled', 'happened', 'likely'] as const).find((level) => {
+      const reached = [...levels.values()].filter((own) => rankOf(own) >= rankOf(level)).length;
       return reached >= 5 && reached * 10 > comparable * 3;
     });
     return found ?? null;
@@ -267,7 +267,7 @@ class Oracle {
 
   /** Holds one change of the log against what documentation allows at this moment. */
   #check(change: AlertChange, changed: readonly Change[]): void {
-    const { rule, tenant: id, stage, atMs } = change;
+    const { rule, tenant: id, level, atMs } = change;
     const month = periodIndex(change.period);
     const alert = this.#ledger.of(rule, id, month);
     if (alert.seeded) return;
@@ -275,12 +275,12 @@ class Oracle {
     const why =
       (isNews(change) ? this.#whyNot(change, tenant, month, changed) : this.#whyStill(change, tenant, month)) ??
       this.#whyMuted(change, month);
-    if (why !== null) this.findings.undocumented({ ...change, atMs, stage }, why);
+    if (why !== null) this.findings.undocumented({ ...change, atMs, level }, why);
   }
 
   /** Why documentation knows no such news now; null when it does. */
   #whyNot(change: AlertChange, tenant: TenantSeen | null, month: number, changed: readonly Change[]): string | null {
-    const { rule, stage, atMs } = change;
+    const { rule, level, atMs } = change;
     const held = this.#paces.get(paceKey({ rule, month, tenant: change.tenant }));
     const own = changed.find((each) => each.tenant === tenant && each.month === month);
     const isHeld =
@@ -288,19 +288,19 @@ class Oracle {
     switch (rule) {
       case 'jump': {
         if (tenant === null) return 'no tenant';
-        if (stage === 'pace') return isHeld ? null : 'its past does not head there, or not for a day';
+        if (level === 'likely') return isHeld ? null : 'its past does not head there, or not for a day';
         const limit = limitOf(this.#seen, tenant, month, this.#settings);
         return limit !== null && this.#seen.credits(tenant, month) >= limit ? null : `below ${limit}`;
       }
       case 'workspace_jump': {
-        if (stage === 'pace') return isHeld ? null : 'the workspace does not head there, or not for a day';
+        if (level === 'likely') return isHeld ? null : 'the workspace does not head there, or not for a day';
         const before = totalOf(this.#seen, month - 1, null).credits;
         const limit = thresholdOf(before, { ...this.#settings, minIncrease: null });
         return totalOf(this.#seen, month, null).credits >= limit ? null : `below ${limit}`;
       }
       case 'drop': {
         if (tenant === null) return 'no tenant';
-        if (stage === 'final') return isDrop(this.#seen, tenant, month, this.#settings) ? null : 'no jump backwards';
+        if (level === 'settled') return isDrop(this.#seen, tenant, month, this.#settings) ? null : 'no jump backwards';
         const silence = silenceOf(this.#seen, tenant, month);
         const missedAfterMs = silence?.missedAfterMs ?? null;
         return silence !== null && missedAfterMs !== null && atMs - silence.sinceMs >= missedAfterMs - HOUR_MS
@@ -320,7 +320,7 @@ class Oracle {
       case 'withdrawn':
         return own !== undefined && isWithdrawn(own) ? null : 'it is still listed';
       case 'incident':
-        return this.#incidentStage(month, atMs) === stage ? null : 'not three in ten tenants';
+        return this.#incidentStage(month, atMs) === level ? null : 'not three in ten tenants';
       default:
         return 'no such rule in the year';
     }
@@ -339,7 +339,7 @@ class Oracle {
 
   /** Why nobody should have been kept from this news, or should have been; null when all is well. */
   #whyMuted(change: AlertChange, month: number): string | null {
-    const { silentBecause: because, rule, tenant, stage } = change;
+    const { silentBecause: because, rule, tenant, level } = change;
     if (!isNews(change)) return null;
     const mute = tenant === null ? null : this.#muteOf(tenant, month);
     const isMuted = mute === 'silence' || (mute === 'plan' && GROWTH.includes(rule));
@@ -347,7 +347,7 @@ class Oracle {
     if (because.startsWith('silence:')) return isMuted ? null : 'muted without a silence or plan';
     if (!because.startsWith('incident:')) return `muted because ${because}`;
     const incident = this.#ledger.of('incident', null, month);
-    const speaks = rule === 'workspace_jump' || (change.change !== 'grown' && rankOf(stage) <= rankOf(incident.stage));
+    const speaks = rule === 'workspace_jump' || (change.change !== 'grown' && rankOf(level) <= rankOf(incident.level));
     return incident.state === 'firing' && speaks ? null : `muted by an incident that does not speak for it`;
   }
 }

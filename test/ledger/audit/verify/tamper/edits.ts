@@ -48,15 +48,15 @@ export const COVERED: readonly Covered[] = [
     'alerts',
     ['alert_key'],
     [
-      ...['alert_key', 'alert_id', 'rule', 'workspace_key', 'tenant_key', 'period_key', 'stage', 'severity', 'state'],
-      ...['first_fired_at', 'revision', 'level', 'incident_key', 'detail', 'episode', 'began_at'],
+      ...['alert_key', 'alert_id', 'rule', 'workspace_key', 'tenant_key', 'period_key', 'level', 'severity', 'state'],
+      ...['first_fired_at', 'revision', 'told_times', 'incident_key', 'detail', 'episode', 'began_at'],
     ],
   ),
   guarded(
     'alert_transitions',
     ['alert_key', 'revision'],
     [
-      ...['alert_key', 'revision', 'change', 'state', 'stage', 'run_key', 'actor', 'at', 'current_credits', 'silent'],
+      ...['alert_key', 'revision', 'change', 'state', 'level', 'run_key', 'actor', 'at', 'current_credits', 'silent'],
       ...['silent_because', 'note', 'evidence'],
     ],
   ),
@@ -64,7 +64,7 @@ export const COVERED: readonly Covered[] = [
     'alert_told',
     ['alert_key', 'channel'],
     [
-      ...['alert_key', 'channel', 'event', 'episode', 'stage', 'level', 'measure', 'open', 'at', 'at_once'],
+      ...['alert_key', 'channel', 'event', 'episode', 'level', 'told_times', 'measure', 'open', 'at', 'at_once'],
       ...['revision'],
     ],
   ),
@@ -75,7 +75,7 @@ export const COVERED: readonly Covered[] = [
     [
       ...['notification_id', 'alert_key', 'revision', 'channel', 'payload', 'state', 'attempts', 'attempts_before'],
       ...['created_at', 'next_attempt_at', 'delivered_at', 'last_error', 'digest_at', 'digest_id'],
-      ...['event', 'episode', 'stage', 'level', 'measure'],
+      ...['event', 'episode', 'level', 'told_times', 'measure'],
     ],
   ),
   guarded(

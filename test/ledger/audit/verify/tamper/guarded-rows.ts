@@ -23,7 +23,7 @@ export function addGuardedRows(connection: LedgerConnection, nowMs: number): voi
     { name: 'ops', disabled_at: at, reason: 'HTTP 410' },
     { name: 'mail', disabled_at: at, reason: '' },
   ]);
-  const alert = { rule_version: 1, workspace_key: 1, tenant_key: 1, stage: 'pace', last_changed_at: at, revision: 1 };
+  const alert = { rule_version: 1, workspace_key: 1, tenant_key: 1, level: 'likely', last_changed_at: at, revision: 1 };
   insert('alerts', [
     {
       alert_key: FIRST,
@@ -44,12 +44,12 @@ export function addGuardedRows(connection: LedgerConnection, nowMs: number): voi
       ...alert,
     },
   ]);
-  const transition = { state: 'firing', stage: 'pace', actor: 'run', at, silent: 0, evidence: '{"a":1}' };
+  const transition = { state: 'firing', level: 'likely', actor: 'run', at, silent: 0, evidence: '{"a":1}' };
   insert('alert_transitions', [
     { alert_key: FIRST, revision: 1, change: 'pending', run_key: 1, current_credits: 7, ...transition },
     { alert_key: SECOND, revision: 1, change: 'fired', run_key: 2, current_credits: 9, ...transition },
   ]);
-  const told = { event: 'opened', episode: 1, stage: 'pace', level: 0, open: 1, at, at_once: 1, revision: 1 };
+  const told = { event: 'opened', episode: 1, level: 'likely', told_times: 0, open: 1, at, at_once: 1, revision: 1 };
   insert('alert_told', [
     { alert_key: FIRST, channel: 'ops', measure: 7, ...told },
     { alert_key: SECOND, channel: '*', measure: null, ...told },
