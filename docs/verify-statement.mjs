@@ -26,12 +26,21 @@ const write = (value) =>
     escaped,
   );
 
-/** RFC 9162, 2.1.3.2. */
+/** Whether it does: a bit of the index is 1 where the leaf's side is the right one. Of old closes: RFC 9162, 2.1.3.2. */
 function leadsToRoot({ index, leaf, path }, size, root) {
-  let [node, last, found] = [index, size - 1n, sha256(Buffer.of(0), Buffer.from(leaf))];
-  if (typeof node !== 'bigint' || node < 0n || node > last) return false;
+  let [node, found] = [index, sha256(Buffer.of(0), Buffer.from(leaf))];
+  if (typeof node !== 'bigint' || node < 0n || (size !== null && node >= size)) return false;
   if (!path.every((hash) => /^[0-9a-f]{64}$/.test(hash))) return false;
-  for (const sibling of path.map((hex) => Buffer.from(hex, 'hex'))) {
+  const siblings = path.map((hex) => Buffer.from(hex, 'hex'));
+  if (size === null) {
+    for (const sibling of siblings) {
+      found = node % 2n === 1n ? sha256(Buffer.of(1), sibling, found) : sha256(Buffer.of(1), found, sibling);
+      node /= 2n;
+    }
+    return node === 0n && found.toString('hex') === root;
+  }
+  let last = size - 1n;
+  for (const sibling of siblings) {
     if (last === 0n) return false;
     if (node % 2n === 1n || node === last) {
       found = sha256(Buffer.of(1), sibling, found);
@@ -67,9 +76,17 @@ function totalsOf(lines) {
     .map(([currency, sum]) => ({ currency, amount_minor: sum, amount: money(sum, currency) }));
 }
 
+/** What a leaf says behind its tag, and behind its salt if it has one. */
+function told(leaf, kind, count) {
+  const [tag, ...rest] = JSON.parse(leaf);
+  demand([`usage-ledger/${kind}/1`, `usage-ledger/${kind}/2`].includes(tag), `a leaf is of no ${kind}`);
+  const values = rest.slice(Number(tag.at(-1)) - 1);
+  demand(values.length === count, 'a leaf says more or less than it can');
+  return values;
+}
+
 function tenantOf({ index, leaf, path }) {
-  const [tag, tenant_id, display_name, external_ref, credits, requests, own] = JSON.parse(leaf);
-  demand(tag === 'usage-ledger/tenant/1', 'a leaf is of no tenant');
+  const [tenant_id, display_name, external_ref, credits, requests, own] = told(leaf, 'tenant', 6);
   const lines = own.map(lineOf);
   return {
     ...{ tenant_id, display_name, external_ref, credits_used: BigInt(credits), request_count: BigInt(requests) },
@@ -84,15 +101,19 @@ function statementOf({ proof, tenants: given }, digest) {
     'its close has another digest than was kept',
   );
   const close = read(proof.close);
-  const [root, size] = [close.at(-1), close.at(-2)];
-  const [tag, workspace_id, period, run] = JSON.parse(proof.period.leaf);
-  demand(close[2] === 'close' && tag === 'usage-ledger/period/1', 'it stands on no close');
+  const root = close.at(-1);
+  const { internal, nonce } = proof;
+  if (internal !== undefined) {
+    const hash = sha256(Buffer.from(nonce, 'hex'), Buffer.from(internal)).toString('hex');
+    demand(close.at(-2) === hash, 'the close has another internal part');
+  }
+  const leafCount = internal === undefined ? close.at(-2) : read(internal).at(-1);
+  const size = internal === undefined ? leafCount : null;
+  demand(typeof leafCount === 'bigint', 'it does not say how many leaves there are');
+  const [workspace_id, period, run] = told(proof.period.leaf, 'period', 3);
+  demand(close[2] === 'close', 'it stands on no close');
   demand(workspace_id === close[3] && period === close[4], 'the close is of another period or workspace');
   const leaves = [proof.period, ...given.map((tenant) => tenant.proof)];
-  demand(
-    leaves.every(({ index }, at) => (at === 0) === (index === 0n)),
-    'its leaves are out of place',
-  );
   demand(new Set(leaves.map(({ index }) => index)).size === leaves.length, 'it lists a tenant twice');
   demand(
     leaves.every((leaf) => leadsToRoot(leaf, size, root)),
@@ -101,13 +122,17 @@ function statementOf({ proof, tenants: given }, digest) {
   const tenants = leaves.slice(1).map(tenantOf);
   const { index, leaf, path } = proof.period;
   return {
-    ...{ format: 'usage-ledger/statement/1', workspace_id, period, state: 'closed', estimate: false, as_of: close[5] },
+    format: `usage-ledger/statement/${internal === undefined ? 1 : 2}`,
+    ...{ workspace_id, period, state: 'closed', estimate: false, as_of: close[5] },
     certificate: run && { run_id: run[0], finished_at: run[1], records: BigInt(run[2]), digest: run[3] },
-    ...{ head_digest: digest, tenants_in_period: size - 1n },
+    ...{ head_digest: digest, tenants_in_period: leafCount - 1n },
     credits_used: tenants.reduce((sum, { credits_used }) => sum + credits_used, 0n),
     totals: totalsOf(tenants.flatMap(({ lines }) => lines)),
     tenants,
-    proof: { close: proof.close, close_digest: digest, root, leaves: size, period: { index, leaf, path } },
+    proof: {
+      ...{ close: proof.close, internal, nonce, close_digest: digest, root },
+      ...{ leaves: leafCount, period: { index, leaf, path } },
+    },
   };
 }
 

@@ -45,13 +45,20 @@ def write(value):
 
 
 def leads_to_root(proof, size, root):
-    """RFC 9162, 2.1.3.2."""
-    node, last = proof["index"], size - 1
+    """Whether it does: a bit of the index is 1 where the leaf's side is the right one. Of old closes: RFC 9162, 2.1.3.2."""
+    node = proof["index"]
     hashes = all(re.fullmatch("[0-9a-f]{64}", hash) for hash in proof["path"])
-    if type(node) is not int or not hashes or not 0 <= node <= last:
+    if type(node) is not int or not hashes or node < 0 or (size is not None and node >= size):
         return False
     found = sha256(b"\0" + proof["leaf"].encode())
-    for sibling in map(bytes.fromhex, proof["path"]):
+    path = [bytes.fromhex(hash) for hash in proof["path"]]
+    if size is None:
+        for sibling in path:
+            found = sha256(b"\1" + (sibling + found if node % 2 else found + sibling))
+            node //= 2
+        return node == 0 and found.hex() == root
+    last = size - 1
+    for sibling in path:
         if last == 0:
             return False
         if node % 2 == 1 or node == last:
@@ -92,9 +99,17 @@ def totals_of(lines):
     return [{"currency": code, "amount_minor": sums[code], "amount": money(sums[code], code)} for code in sorted(sums)]
 
 
+def told(leaf, kind, count):
+    """What a leaf says behind its tag, and behind its salt if it has one."""
+    tag, *rest = json.loads(leaf)
+    demand(tag in ["usage-ledger/%s/1" % kind, "usage-ledger/%s/2" % kind], "a leaf is of no " + kind)
+    rest = rest[int(tag[-1]) - 1 :]
+    demand(len(rest) == count, "a leaf says more or less than it can")
+    return rest
+
+
 def tenant_of(proof):
-    tag, tenant, name, reference, credits, requests, lines = json.loads(proof["leaf"])
-    demand(tag == "usage-ledger/tenant/1", "a leaf is of no tenant")
+    tenant, name, reference, credits, requests, lines = told(proof["leaf"], "tenant", 6)
     lines = [line_of(line) for line in lines]
     return {
         "tenant_id": tenant, "display_name": name, "external_ref": reference, "credits_used": int(credits),
@@ -108,25 +123,33 @@ def statement_of(given, digest):
     proof = given["proof"]
     demand(sha256((proof["close"] + "\n").encode()).hex() == digest, "its close has another digest than was kept")
     close = json.loads(proof["close"])
-    root, size = close[-1], close[-2]
-    header = json.loads(proof["period"]["leaf"])
-    demand(close[2] == "close" and header[0] == "usage-ledger/period/1", "it stands on no close")
-    demand(header[1:3] == close[3:5], "the close is of another period or workspace")
+    root, leaf_count, more, size = close[-1], close[-2], {}, None
+    if "internal" in proof:
+        more = {"internal": proof["internal"], "nonce": proof["nonce"]}
+        hash = sha256(bytes.fromhex(proof["nonce"]) + proof["internal"].encode()).hex()
+        demand(close[-2] == hash, "the close has another internal part")
+        leaf_count = json.loads(proof["internal"])[-1]
+    else:
+        size = leaf_count
+    demand(type(leaf_count) is int, "it does not say how many leaves there are")
+    header = told(proof["period"]["leaf"], "period", 3)
+    demand(close[2] == "close", "it stands on no close")
+    demand(header[:2] == close[3:5], "the close is of another period or workspace")
     leaves = [proof["period"]] + [tenant["proof"] for tenant in given["tenants"]]
-    demand(leaves[0]["index"] == 0 and all(leaf["index"] > 0 for leaf in leaves[1:]), "its leaves are out of place")
     demand(len({leaf["index"] for leaf in leaves}) == len(leaves), "it lists a tenant twice")
     demand(all(leads_to_root(leaf, size, root) for leaf in leaves), "a leaf does not lead to the root of the close")
     tenants = [tenant_of(leaf) for leaf in leaves[1:]]
-    run = header[3]
+    run = header[2]
     return {
-        "format": "usage-ledger/statement/1", "workspace_id": header[1], "period": header[2], "state": "closed",
+        "format": "usage-ledger/statement/" + ("2" if more else "1"), "workspace_id": header[0], "period": header[1],
+        "state": "closed",
         "estimate": False, "as_of": close[5],
         "certificate": run and {"run_id": run[0], "finished_at": run[1], "records": int(run[2]), "digest": run[3]},
-        "head_digest": digest, "tenants_in_period": size - 1,
+        "head_digest": digest, "tenants_in_period": leaf_count - 1,
         "credits_used": sum(tenant["credits_used"] for tenant in tenants),
         "totals": totals_of([line for tenant in tenants for line in tenant["lines"]]), "tenants": tenants,
         "proof": {
-            "close": proof["close"], "close_digest": digest, "root": root, "leaves": size,
+            "close": proof["close"], **more, "close_digest": digest, "root": root, "leaves": leaf_count,
             "period": {key: proof["period"][key] for key in ("index", "leaf", "path")},
         },
     }

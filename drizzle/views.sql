@@ -94,7 +94,7 @@ FROM (
 
 CREATE VIEW finance_closes AS
 SELECT w.workspace_id, p.period, e.action, e.at, e.actor, e.note, e.forced, e.overridden, e.tenants, e.credits_used,
-  e.request_count, e.event_seq, e.previous_digest, e.digest
+  e.request_count, e.event_seq, e.previous_digest, e.digest, e.system_user
 FROM period_events e
 JOIN periods p ON p.period_key = e.period_key
 JOIN workspaces w ON w.workspace_key = e.workspace_key;

@@ -6,7 +6,7 @@ import { hash } from 'node:crypto';
  */
 const LEAF = '\0';
 const NODE = 1;
-const HASH_BYTES = 32;
+export const HASH_BYTES = 32;
 /** Leaves of a new tree; its memory doubles when they are used up. */
 const FIRST_LEAVES = 1024;
 
@@ -14,33 +14,48 @@ export function leafHash(content: string): Buffer {
   return sha256(LEAF + content);
 }
 
-/**
- * A tree that grows by its leaves. The hashes of a level lie side by side: a million leaves are 64 MB, not a million
- * objects. All subtrees' roots are kept once one was asked for, so that a proof costs one look-up a level.
- */
-export class MerkleTree {
-  #leaves: Buffer = Buffer.allocUnsafe(FIRST_LEAVES * HASH_BYTES);
+/** The hashes of leaves, side by side: a million are 32 MB, not a million objects. */
+export class LeafHashes {
+  #hashes: Buffer = Buffer.allocUnsafe(FIRST_LEAVES * HASH_BYTES);
   #size = 0;
-  /** From the leaves up; null until they are asked for. A node without a sibling rises unchanged: the RFC's split. */
-  #levels: Buffer[] | null = null;
 
   get size(): number {
     return this.#size;
   }
 
+  get bytes(): Buffer {
+    return this.#hashes.subarray(0, this.#size * HASH_BYTES);
+  }
+
   /** Adds a leaf of this content, and gives its place. */
   add(content: string): number {
     const at = this.#size * HASH_BYTES;
-    if (at === this.#leaves.length) this.#leaves = Buffer.concat([this.#leaves], at * 2);
-    leafHash(content).copy(this.#leaves, at);
-    this.#levels = null;
+    if (at === this.#hashes.length) this.#hashes = Buffer.concat([this.#hashes], at * 2);
+    leafHash(content).copy(this.#hashes, at);
     this.#size += 1;
     return this.#size - 1;
+  }
+}
+
+/** A tree that grows by its leaves. All subtrees' roots are kept once one was asked for, so that a proof costs one look-up a level. */
+export class MerkleTree {
+  readonly #leaves = new LeafHashes();
+  /** From the leaves up; null until they are asked for. A node without a sibling rises unchanged: the RFC's split. */
+  #levels: Buffer[] | null = null;
+
+  get size(): number {
+    return this.#leaves.size;
+  }
+
+  /** Adds a leaf of this content, and gives its place. */
+  add(content: string): number {
+    this.#levels = null;
+    return this.#leaves.add(content);
   }
 
   /** The hash of the whole; of an empty tree that of no bytes. */
   get root(): Buffer {
-    return this.#size === 0 ? sha256('') : (this.#allLevels().at(-1) as Buffer);
+    return this.size === 0 ? sha256('') : (this.#allLevels().at(-1) as Buffer);
   }
 
   /**
@@ -49,8 +64,8 @@ export class MerkleTree {
    * @throws RangeError when there is no such leaf.
    */
   inclusionProof(index: number): Buffer[] {
-    if (!Number.isInteger(index) || index < 0 || index >= this.#size) {
-      throw new RangeError(`leaf ${index} of ${this.#size}`);
+    if (!Number.isInteger(index) || index < 0 || index >= this.size) {
+      throw new RangeError(`leaf ${index} of ${this.size}`);
     }
     return this.#allLevels().flatMap((level, height) => {
       const at = (Math.floor(index / 2 ** height) ^ 1) * HASH_BYTES;
@@ -60,7 +75,7 @@ export class MerkleTree {
 
   #allLevels(): Buffer[] {
     if (this.#levels === null) {
-      const levels: Buffer[] = [this.#leaves.subarray(0, this.#size * HASH_BYTES)];
+      const levels: Buffer[] = [this.#leaves.bytes];
       for (let level = levels[0] as Buffer; level.length > HASH_BYTES; levels.push(level)) level = parents(level);
       this.#levels = levels;
     }
@@ -96,19 +111,26 @@ export function rootFromProof(
 }
 
 function parents(level: Buffer): Buffer {
-  const size = level.length / HASH_BYTES;
-  const next = Buffer.allocUnsafe(Math.ceil(size / 2) * HASH_BYTES);
+  const paired = parentsOfPairs(level);
+  const isOdd = (level.length / HASH_BYTES) % 2 === 1;
+  return isOdd ? Buffer.concat([paired, level.subarray(-HASH_BYTES)]) : paired;
+}
+
+/** The nodes over each two hashes of a level, without a last one that has no sibling; `swapped`: the second is the left one. */
+export function parentsOfPairs(level: Buffer, swapped = false): Buffer {
   const pair = 2 * HASH_BYTES;
+  const next = Buffer.allocUnsafe(Math.floor(level.length / pair) * HASH_BYTES);
   const node = Buffer.alloc(1 + pair, NODE);
+  const [first, second] = swapped ? [1 + HASH_BYTES, 1] : [1, 1 + HASH_BYTES];
   for (let at = 0; at + pair <= level.length; at += pair) {
-    level.copy(node, 1, at, at + pair);
+    level.copy(node, first, at, at + HASH_BYTES);
+    level.copy(node, second, at + HASH_BYTES, at + pair);
     sha256(node).copy(next, at / 2);
   }
-  if (size % 2 === 1) level.copy(next, next.length - HASH_BYTES, level.length - HASH_BYTES);
   return next;
 }
 
-function parent(left: Buffer, right: Buffer): Buffer {
+export function parent(left: Buffer, right: Buffer): Buffer {
   return sha256(Buffer.concat([Buffer.of(NODE), left, right]));
 }
 

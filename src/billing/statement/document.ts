@@ -2,11 +2,14 @@ import { formatMinor } from '../../core/money.ts';
 import type { BilledLine, BilledTenant } from './billed.ts';
 import type { PeriodLeaf } from './leaf.ts';
 
-/** Names the form of the document; another one gets another name. */
-export const STATEMENT_FORMAT = 'usage-ledger/statement/1';
+/** Names the form of the document; another one gets another name. Closes from before they were salted have theirs. */
+const FORMAT = 'usage-ledger/statement/2';
+const UNSALTED_FORMAT = 'usage-ledger/statement/1';
+export const STATEMENT_FORMATS = [UNSALTED_FORMAT, FORMAT] as const;
 
 /** A leaf of the tree that the close has committed to, with the way from it to the root: hashes in hex, from below. */
 export interface LeafProof {
+  /** Its place; of a salted close a bit for each hash of the path, 1 where the leaf's side is the right one. */
   index: number;
   leaf: string;
   path: readonly string[];
@@ -16,6 +19,8 @@ export interface LeafProof {
 export interface CloseProof {
   /** The line of the close, whose SHA-256 with a line feed behind it is its digest. */
   closeLine: string;
+  /** What the line has but the hash of: SHA-256 of the nonce, which is in hex here, and the text. Null: from before. */
+  internal: { line: string; nonce: string } | null;
   closeDigest: string;
   root: string;
   leaves: number;
@@ -43,7 +48,7 @@ export interface StatementInput {
 export function statementDocument(input: StatementInput) {
   const { header, proof } = input;
   return {
-    format: STATEMENT_FORMAT,
+    format: proof !== null && proof.internal === null ? UNSALTED_FORMAT : FORMAT,
     workspace_id: header.workspaceId,
     period: header.period,
     state: input.state,
@@ -78,6 +83,7 @@ export function statementDocument(input: StatementInput) {
         ? null
         : {
             close: proof.closeLine,
+            ...(proof.internal === null ? {} : { internal: proof.internal.line, nonce: proof.internal.nonce }),
             close_digest: proof.closeDigest,
             root: proof.root,
             leaves: proof.leaves,

@@ -8,7 +8,7 @@ export interface Certificate {
   digest: string;
 }
 
-/** What the first leaf of a period's tree says. */
+/** What the leaf of the period itself says. */
 export interface PeriodLeaf {
   workspaceId: string;
   period: string;
@@ -16,22 +16,23 @@ export interface PeriodLeaf {
   certificate: Certificate | null;
 }
 
-const PERIOD_TAG = 'usage-ledger/period/1';
-const TENANT_TAG = 'usage-ledger/tenant/1';
+/** By the number of the form: 1 of closes from before they were salted; 2 has the leaf's salt behind the tag. */
+const PERIOD_TAGS = ['usage-ledger/period/1', 'usage-ledger/period/2'] as const;
+const TENANT_TAGS = ['usage-ledger/tenant/1', 'usage-ledger/tenant/2'] as const;
 
-/** The content of leaf 0. Compact JSON; all numbers are text, so that no reader rounds them. */
-export function encodePeriod({ workspaceId, period, certificate }: PeriodLeaf): string {
+/** The content of a period's leaf. Compact JSON; all numbers are text, so that no reader rounds them. */
+export function encodePeriod({ workspaceId, period, certificate }: PeriodLeaf, salt: string | null): string {
   const run =
     certificate === null
       ? null
       : [certificate.runId, certificate.finishedAt, String(certificate.records), certificate.digest];
-  return JSON.stringify([PERIOD_TAG, workspaceId, period, run]);
+  return JSON.stringify([...tagged(PERIOD_TAGS, salt), workspaceId, period, run]);
 }
 
-/** The content of a tenant's leaf: `[tag, tenant, name, reference, credits, requests, lines]`, each line an array. */
-export function encodeTenant(tenant: BilledTenant): string {
+/** The content of a tenant's leaf: `[tag, salt, tenant, name, reference, credits, requests, lines]`, each line an array. */
+export function encodeTenant(tenant: BilledTenant, salt: string | null): string {
   return JSON.stringify([
-    TENANT_TAG,
+    ...tagged(TENANT_TAGS, salt),
     tenant.tenantId,
     tenant.displayName,
     tenant.externalRef,
@@ -54,21 +55,22 @@ export function encodeTenant(tenant: BilledTenant): string {
 
 /** Reads what `encodePeriod` has written; null for anything else. */
 export function decodePeriod(content: string): PeriodLeaf | null {
-  const [tag, workspaceId, period, run] = parseArray(content);
-  if (tag !== PERIOD_TAG) return null;
+  const { salt, rest } = untagged(PERIOD_TAGS, content);
+  const [workspaceId, period, run] = rest;
   const [runId, finishedAt, records, digest] = (run ?? []) as string[];
   const certificate =
     run === null
       ? null
       : { runId: String(runId), finishedAt: String(finishedAt), records: Number(records), digest: String(digest) };
   const leaf = { workspaceId: String(workspaceId), period: String(period), certificate };
-  return encodePeriod(leaf) === content ? leaf : null;
+  return encodePeriod(leaf, salt) === content ? leaf : null;
 }
 
 /** Reads what `encodeTenant` has written; null for anything else. */
 export function decodeTenant(content: string): BilledTenant | null {
-  const [tag, tenantId, displayName, externalRef, credits, requests, lines] = parseArray(content);
-  if (tag !== TENANT_TAG || !Array.isArray(lines)) return null;
+  const { salt, rest } = untagged(TENANT_TAGS, content);
+  const [tenantId, displayName, externalRef, credits, requests, lines] = rest;
+  if (!Array.isArray(lines)) return null;
   try {
     const tenant: BilledTenant = {
       tenantId: String(tenantId),
@@ -78,7 +80,7 @@ export function decodeTenant(content: string): BilledTenant | null {
       requestCount: BigInt(String(requests)),
       lines: lines.map((line) => decodeLine(line as (string | null)[])),
     };
-    return encodeTenant(tenant) === content ? tenant : null;
+    return encodeTenant(tenant, salt) === content ? tenant : null;
   } catch {
     // A number that is none: no leaf of ours.
     return null;
@@ -107,6 +109,19 @@ function text(value: number | bigint | null): string | null {
 
 function integer(value: string | null | undefined): bigint | null {
   return value == null ? null : BigInt(value);
+}
+
+function tagged([plain, salted]: readonly [string, string], salt: string | null): string[] {
+  return salt === null ? [plain] : [salted, salt];
+}
+
+function untagged(
+  [plain, salted]: readonly [string, string],
+  content: string,
+): { salt: string | null; rest: unknown[] } {
+  const [tag, ...rest] = parseArray(content);
+  if (tag === plain) return { salt: null, rest };
+  return tag === salted ? { salt: String(rest[0]), rest: rest.slice(1) } : { salt: null, rest: [] };
 }
 
 function parseArray(content: string): unknown[] {

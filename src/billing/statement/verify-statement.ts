@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import { compactJson, escapeRisky, parseExact, stringifyExact } from '../../core/text/exact-json.ts';
 import { leafHash, rootFromProof } from '../proof/merkle.ts';
-import { type LeafProof, STATEMENT_FORMAT, type StatementDocument, statementDocument } from './document.ts';
+import { rootFromPath } from '../proof/salted-tree.ts';
+import { type LeafProof, STATEMENT_FORMATS, type StatementDocument, statementDocument } from './document.ts';
 import { decodePeriod, decodeTenant } from './leaf.ts';
 
 /** Whether a statement agrees with itself, or what in it does not. */
@@ -30,8 +31,9 @@ export function verifyStatement(text: string): StatementVerdict {
   } catch {
     return refuse('it is no JSON');
   }
-  if (typeof given !== 'object' || given?.format !== STATEMENT_FORMAT)
+  if (typeof given !== 'object' || given === null || !STATEMENT_FORMATS.some((format) => format === given.format)) {
     return refuse('it is not a statement of this form');
+  }
   if (given.state !== 'closed') return refuse(`its period is ${String(given.state)}: only a closed one can be proven`);
   try {
     return check(given as StatementDocument, text);
@@ -45,19 +47,25 @@ function check(given: StatementDocument, text: string): StatementVerdict {
   if (proof === null) return refuse('it carries no proof');
   const leaves = Number(proof.leaves);
   const close = JSON.parse(proof.close) as unknown[];
+  const internal = internalOf(proof);
   const [workspaceId, period, at] = [close[3], close[4], close[5]];
   const digest = createHash('sha256').update(`${proof.close}\n`).digest('hex');
   if (digest !== proof.close_digest) return refuse('the line of the close does not have the digest that is named');
   if (close[2] !== 'close') return refuse('it stands on a reopen, not on a close');
-  if (close.at(-1) !== proof.root || close.at(-2) !== leaves) return refuse('the close has committed to another root');
-  const leadsToRoot = ({ index, leaf, path }: LeafProof): boolean => {
-    const hashes = path.map((hash) => Buffer.from(hash, 'hex'));
-    return (
-      rootFromProof(leafHash(leaf), { index: Number(index), size: leaves }, hashes)?.toString('hex') === proof.root
-    );
+  if (close.at(-1) !== proof.root) return refuse('the close has committed to another root');
+  if (internal !== null && close.at(-2) !== internal.hash) return refuse('the close has another internal part');
+  if ((internal === null ? close.at(-2) : internal.leaves) !== leaves) {
+    return refuse('the close has committed to another number of leaves');
+  }
+  const leadsToRoot = (own: LeafProof): boolean => {
+    const path = own.path.map((hash) => Buffer.from(hash, 'hex'));
+    const [leaf, index] = [leafHash(own.leaf), Number(own.index)];
+    const root =
+      internal === null ? rootFromProof(leaf, { index, size: leaves }, path) : rootFromPath(leaf, { index, path });
+    return root?.toString('hex') === proof.root;
   };
   const header = decodePeriod(proof.period.leaf);
-  if (Number(proof.period.index) !== 0 || header === null || !leadsToRoot(proof.period)) {
+  if (header === null || !leadsToRoot(proof.period)) {
     return refuse('what it says of the period does not lead to the root');
   }
   if (header.workspaceId !== workspaceId || header.period !== period) {
@@ -66,7 +74,7 @@ function check(given: StatementDocument, text: string): StatementVerdict {
   const tenants = [];
   for (const { tenant_id, proof: own } of given.tenants) {
     const tenant = own === null ? null : decodeTenant(own.leaf);
-    if (own === null || tenant === null || Number(own.index) === 0 || !leadsToRoot(own)) {
+    if (own === null || tenant === null || !leadsToRoot(own)) {
       return refuse(`what it says of tenant ${JSON.stringify(tenant_id)} does not lead to the root`);
     }
     tenants.push({ tenant, proof: plain(own), projection: null });
@@ -83,6 +91,7 @@ function check(given: StatementDocument, text: string): StatementVerdict {
     tenants,
     proof: {
       closeLine: proof.close,
+      internal,
       closeDigest: digest,
       root: proof.root,
       leaves,
@@ -101,6 +110,16 @@ function check(given: StatementDocument, text: string): StatementVerdict {
     tenants: tenants.length,
     tenantsInPeriod: leaves - 1,
   };
+}
+
+type Proof = NonNullable<StatementDocument['proof']>;
+
+/** The internal part of the close's line, with what the line must have of it; null in closes from before they were salted. */
+function internalOf({ internal: line, nonce: given }: Proof) {
+  if (line === undefined || given === undefined) return null;
+  const nonce = Buffer.from(given, 'hex');
+  const hash = createHash('sha256').update(nonce).update(line).digest('hex');
+  return { line, nonce: nonce.toString('hex'), hash, leaves: (JSON.parse(line) as unknown[]).at(-1) };
 }
 
 /** The proof as the program writes it: whatever is spelled otherwise in the text is not what the text should say. */

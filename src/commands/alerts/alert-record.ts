@@ -1,6 +1,6 @@
-import { userInfo } from 'node:os';
 import type { Command } from 'commander';
 import type { Evidence } from '../../alerts/evaluate/evidence.ts';
+import { systemUser } from '../../core/process/system-user.ts';
 import { counted } from '../../core/text/counted.ts';
 import { inertText } from '../../core/text/inert-text.ts';
 import { formatInteger } from '../../reports/formats/format.ts';
@@ -97,7 +97,7 @@ export function ackCommand(cli: CliContext): Command {
     .action((id: string, options: { by?: string; note?: string }) =>
       cli.withContext(async (context) => {
         const writer = await context.existingWriter();
-        const by = options.by ?? userInfo().username;
+        const by = options.by ?? systemUser();
         await writer.call('acknowledgeAlert', {
           alertId: id,
           by,

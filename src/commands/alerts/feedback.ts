@@ -1,7 +1,7 @@
-import { userInfo } from 'node:os';
 import { Argument, type Command } from 'commander';
 import { FEEDBACK_LABELS, type FeedbackLabel } from '../../alerts/book/feedback.ts';
 import { muteCommand } from '../../alerts/notify/next-commands.ts';
+import { systemUser } from '../../core/process/system-user.ts';
 import { inertText } from '../../core/text/inert-text.ts';
 import { alertMoments } from '../../reports/queries/alert-moments.ts';
 import { alertRecord } from '../../reports/queries/alert-record.ts';
@@ -26,7 +26,7 @@ export function feedbackCommand(cli: CliContext): Command {
     .action((id: string, label: FeedbackLabel, options: { note?: string; by?: string }) =>
       cli.withContext(async (context) => {
         const writer = await context.existingWriter();
-        const by = options.by ?? userInfo().username;
+        const by = options.by ?? systemUser();
         const nowMs = context.clock.now();
         await writer.call('recordFeedback', { alertId: id, label, note: options.note ?? null, by, nowMs });
         const { connection } = context.reader();

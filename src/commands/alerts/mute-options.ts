@@ -1,7 +1,7 @@
-import { userInfo } from 'node:os';
 import type { SilenceRequest } from '../../alerts/book/actions.ts';
 import { RULES, type RuleName, SELF_RULES } from '../../alerts/rules/rule.ts';
 import { UsageError } from '../../core/errors.ts';
+import { systemUser } from '../../core/process/system-user.ts';
 import { matchesPattern } from '../../core/text/patterns.ts';
 
 /** The options of `alerts silence` and `alerts plan`. */
@@ -51,7 +51,7 @@ export function muteRequest(
     workspaceId: options.workspace ?? subject?.workspace_id ?? null,
     period: options.period ?? subject?.period ?? '*',
     untilMs: parseUntil(options.until, nowMs),
-    by: options.by ?? userInfo().username,
+    by: options.by ?? systemUser(),
   };
 }
 

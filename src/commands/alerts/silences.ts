@@ -1,7 +1,7 @@
-import { userInfo } from 'node:os';
 import type { Command } from 'commander';
 import type { SilenceRequest } from '../../alerts/book/actions.ts';
 import { isoTime } from '../../core/clock.ts';
+import { systemUser } from '../../core/process/system-user.ts';
 import { counted } from '../../core/text/counted.ts';
 import { inertText } from '../../core/text/inert-text.ts';
 import { formatInteger } from '../../reports/formats/format.ts';
@@ -69,7 +69,7 @@ export function unsilenceCommand(cli: CliContext): Command {
     .action((silenceId: string, options: { by?: string }) =>
       cli.withContext(async (context) => {
         const writer = await context.existingWriter();
-        const by = options.by ?? userInfo().username;
+        const by = options.by ?? systemUser();
         await writer.call('endSilence', { silenceId, by, nowMs: context.clock.now() });
         if (cli.json) cli.printJson({ silence_id: silenceId, ended_by: by });
         else cli.print(`${inertText(silenceId)} has ended`);

@@ -1,7 +1,7 @@
-import { userInfo } from 'node:os';
 import type { Command } from 'commander';
 import { UsageError } from '../../core/errors.ts';
 import { parsePeriod } from '../../core/period.ts';
+import { systemUser } from '../../core/process/system-user.ts';
 import { inertText } from '../../core/text/inert-text.ts';
 import type { PeriodEvent } from '../../ledger/journal/close/close-period.ts';
 import { formatInteger } from '../../reports/formats/format.ts';
@@ -36,7 +36,7 @@ export function closeCommand(cli: CliContext): Command {
         const event = await writer.call('closePeriod', {
           workspaceId: workspace.id,
           period: parsePeriod(text),
-          by: options.by ?? userInfo().username,
+          by: options.by ?? systemUser(),
           note: options.note ?? '',
           force: options.force === true,
           settleHours: workspace.settleHours,
@@ -59,7 +59,7 @@ export function reopenCommand(cli: CliContext): Command {
     )
     .action((text: string, options: CloseOptions) =>
       cli.withContext(async (context) => {
-        const { by = userInfo().username, note } = options;
+        const { by = systemUser(), note } = options;
         if (!by.trim() || !note?.trim()) {
           throw new UsageError('reopen needs --note', 'say why the period is reopened: auditors will ask');
         }

@@ -1,7 +1,7 @@
-import { userInfo } from 'node:os';
 import { resolve } from 'node:path';
 import { Command } from 'commander';
 import { AppError, UsageError } from '../../core/errors.ts';
+import { systemUser } from '../../core/process/system-user.ts';
 import { counted } from '../../core/text/counted.ts';
 import { inertText } from '../../core/text/inert-text.ts';
 import { ledgerId } from '../../ledger/store/schema/identity.ts';
@@ -44,7 +44,7 @@ function exportCommand(cli: CliContext): Command {
 }
 
 async function exportWorkspace(cli: CliContext, context: Context, id: string, options: ExportOptions): Promise<void> {
-  const { out, force = false, by = userInfo().username } = options;
+  const { out, force = false, by = systemUser() } = options;
   if (!out?.trim()) throw new UsageError('export needs --out', 'name the file to write, such as --out ws-123.db');
   const target = resolve(cli.io.cwd, out);
   const ledgerPath = context.config.ledger.path;
@@ -98,7 +98,7 @@ function importCommand(cli: CliContext): Command {
 }
 
 async function importWorkspace(cli: CliContext, file: string, options: ImportOptions): Promise<void> {
-  const { workspace: workspaceId, expectHead: expectedHead, by = userInfo().username } = options;
+  const { workspace: workspaceId, expectHead: expectedHead, by = systemUser() } = options;
   // Opening the writer makes the ledger, brings it to this version and its rate cards into force; then nobody has it open.
   const { ledgerPath, elsewhere } = await cli.withContext(
     async (context) => {
@@ -144,7 +144,7 @@ function keepCommand(cli: CliContext): Command {
     .option('--force', 'also when another ledger of the replica goes on with it: from then on it counts here')
     .option('--by <name>', 'who keeps it (default: the user of this shell)')
     .addHelpText('after', examples('usage-ledger workspace keep ws-123'))
-    .action((id: string, { force = false, by = userInfo().username }: { force?: boolean; by?: string }) =>
+    .action((id: string, { force = false, by = systemUser() }: { force?: boolean; by?: string }) =>
       cli.withContext(async (context) => {
         const writer = await context.existingWriter();
         const holder = await holderOf(context, id);

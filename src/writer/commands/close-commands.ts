@@ -14,7 +14,11 @@ import { type Desk, type Noted, noteHead, onConnection } from './desk.ts';
 /** What finance does: closes, rate cards, names. */
 export const closeCommands = {
   closePeriod: (desk: Desk, request: CloseRequest): PeriodEvent & Noted =>
-    noted(desk, closePeriod(desk.connection, request, commitClose), request.nowMs),
+    noted(
+      desk,
+      closePeriod(desk.connection, request, (period) => commitClose(period, desk.claimant.randomness)),
+      request.nowMs,
+    ),
 
   reopenPeriod: (desk: Desk, request: ReopenRequest): PeriodEvent & Noted =>
     noted(desk, reopenPeriod(desk.connection, request, chargeReopened), request.nowMs),

@@ -4,10 +4,10 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
-import { MerkleTree } from '../../../src/billing/proof/merkle.ts';
 import type { BilledTenant } from '../../../src/billing/statement/billed.ts';
+import { createCommitTree } from '../../../src/billing/statement/commit-tree.ts';
 import { type StatementDocument, statementDocument } from '../../../src/billing/statement/document.ts';
-import { encodePeriod, encodeTenant } from '../../../src/billing/statement/leaf.ts';
+import { decodePeriod, decodeTenant, type PeriodLeaf } from '../../../src/billing/statement/leaf.ts';
 import { verifyStatement } from '../../../src/billing/statement/verify-statement.ts';
 import { parseExact, stringifyExact } from '../../../src/core/text/exact-json.ts';
 import { renderJson } from '../../../src/reports/formats/json.ts';
@@ -62,25 +62,36 @@ describe('each check of a statement, the program’s and the two that the docume
     }
   });
 
-  test('calls a line authentic that says that it has no price, with the sum of the others', () => {
-    const usage = {
-      kind: 'usage',
-      tier: 1,
-      credits: 5n,
-      unitCredits: 1n,
-      unitPrice: '0.5',
-      correctsPeriod: null,
-    } as const;
-    const priced = { ...usage, amountMinor: 250n, currency: 'EUR', rateCard: 'list', entryId: null };
-    const unpriced = { ...NO_PRICE, kind: 'correction', credits: 7n, correctsPeriod: '2025-12', entryId: 9n } as const;
-    const { text, digest } = statementOf({
-      ...{ tenantId: 'acme', displayName: null, externalRef: null, creditsUsed: 5n, requestCount: 1n },
-      lines: [priced, unpriced],
-    });
-    expect(text).toContain('"amount": null');
-    expect(verdicts(text, digest)).toEqual(ALL);
-    expect(verdicts(text.replace('"amount": null', '"amount": "0.00"'), digest)).toEqual(NONE);
-  });
+  test.each([
+    ['07'.repeat(32), '2'],
+    [null, '1'],
+  ])(
+    'calls a line authentic that says that it has no price, with the sum of the others, of a close with the salt %s',
+    (salt, form) => {
+      const usage = {
+        kind: 'usage',
+        tier: 1,
+        credits: 5n,
+        unitCredits: 1n,
+        unitPrice: '0.5',
+        correctsPeriod: null,
+      } as const;
+      const priced = { ...usage, amountMinor: 250n, currency: 'EUR', rateCard: 'list', entryId: null };
+      const unpriced = {
+        ...NO_PRICE,
+        kind: 'correction',
+        credits: 7n,
+        correctsPeriod: '2025-12',
+        entryId: 9n,
+      } as const;
+      const named = { tenantId: 'acme', displayName: null, externalRef: null, creditsUsed: 5n, requestCount: 1n };
+      const { text, digest } = statementOf({ ...named, lines: [priced, unpriced] }, salt);
+      expect(text).toContain(`"format": "usage-ledger/statement/${form}"`);
+      expect(text).toContain('"amount": null');
+      expect(verdicts(text, digest)).toEqual(ALL);
+      expect(verdicts(text.replace('"amount": null', '"amount": "0.00"'), digest)).toEqual(NONE);
+    },
+  );
 
   test('calls nothing authentic that was changed after the close', async () => {
     const { text, digest } = await createClosedMonth({ tenants: 3, currency: 'EUR' });
@@ -97,8 +108,12 @@ describe('each check of a statement, the program’s and the two that the docume
       ['"estimate": false', '"estimate": 0'],
       ['"estimate": false', '"estimate": false, "paid": true'],
       ['"tenant_id": "tenant-1"', '"tenant_id": "\\u0074enant-1"'],
-      ['"index": 0', '"index": false'],
-      ['"index": 0', '"index": "0"'],
+      [indexOf(sound), '"index": false'],
+      [indexOf(sound), indexOf(sound).replace(/(\d+)/, '"$1"')],
+      [indexOf(sound), '"index": 16777216'],
+      ['"nonce": "', '"nonce": "00'],
+      ['"internal": "[', '"internal": "[ '],
+      ['statement/2"', 'statement/1"'],
       ['"projected_credits": null', '"projected_credits": 5'],
       ['"tenants_in_period": 3', '"tenants_in_period": 4'],
     ];
@@ -116,6 +131,7 @@ describe('each check of a statement, the program’s and the two that the docume
       (forged) => Object.assign(forged.tenants[0] ?? {}, { lines: other.tenants[0]?.lines }),
       (forged) => Object.assign(forged, { proof: null }),
       (forged) => pathOf(forged).pop(),
+      (forged) => delete forged.proof?.internal,
       (forged) => pathOf(forged).reverse(),
       (forged) => pathOf(forged).push('00'.repeat(32)),
       (forged) => pathOf(forged).push(...Array.from({ length: 5_000 }, () => '00'.repeat(32))),
@@ -148,6 +164,11 @@ describe('each check of a statement, the program’s and the two that the docume
   });
 });
 
+/** As the text has it. */
+function indexOf(text: string): string {
+  return String(/"index": \d+/.exec(text)?.[0]);
+}
+
 function pathOf({ tenants }: StatementDocument): string[] {
   return tenants[0]?.proof?.path as string[];
 }
@@ -157,48 +178,50 @@ function madeUp(document: StatementDocument): string {
   const [tenant] = document.tenants;
   const { proof } = document;
   if (tenant?.proof == null || proof === null) throw new Error('the statement has no proof');
-  const leaf = tenant.proof.leaf.replace('"2000"', '"1000"');
-  const tree = new MerkleTree();
-  tree.add(proof.period.leaf);
-  tree.add(leaf);
-  const hex = (index: number) => tree.inclusionProof(index).map((hash) => hash.toString('hex'));
-  const root = tree.root.toString('hex');
-  const line = [...(JSON.parse(proof.close) as unknown[]).slice(0, -2), 2, root];
-  const close = stringifyExact(line);
+  const header = decodePeriod(proof.period.leaf) as PeriodLeaf;
+  const billed = decodeTenant(tenant.proof.leaf.replace('"2000"', '"1000"')) as BilledTenant;
+  const tree = createCommitTree('07'.repeat(32));
+  tree.addPeriod(header);
+  tree.addTenant(billed);
+  const { root } = tree;
+  const internal = stringifyExact([...(JSON.parse(String(proof.internal)) as unknown[]).slice(0, -1), 2]);
+  const nonce = '00';
+  const hash = createHash('sha256').update(Buffer.of(0)).update(internal).digest('hex');
+  const close = stringifyExact([...(JSON.parse(proof.close) as unknown[]).slice(0, -2), hash, root]);
   const digest = createHash('sha256').update(`${close}\n`).digest('hex');
   return renderJson({
     ...document,
     ...{ head_digest: digest, tenants_in_period: 1, credits_used: 1000n },
-    tenants: [{ ...tenant, credits_used: 1000n, proof: { index: 1, leaf, path: hex(1) } }],
+    tenants: [{ ...tenant, credits_used: 1000n, proof: tree.proofOfTenant(billed, 0) }],
     proof: {
       close,
+      ...{ internal, nonce },
       close_digest: digest,
       root,
       leaves: 2,
-      period: { index: 0, leaf: proof.period.leaf, path: hex(0) },
+      period: tree.proofOfPeriod(header),
     },
   });
 }
 
 const NO_PRICE = { tier: null, unitCredits: null, unitPrice: null, amountMinor: null, currency: null, rateCard: null };
 
-/** The statement of a month of one tenant, as a close would commit to it. */
-function statementOf(tenant: BilledTenant): { text: string; digest: string } {
+/** The statement of a month of one tenant, as a close would commit to it; without a salt as one from before did. */
+function statementOf(tenant: BilledTenant, salt: string | null): { text: string; digest: string } {
   const header = { workspaceId: 'ws-1', period: '2026-01', certificate: null };
-  const contents = [encodePeriod(header), encodeTenant(tenant)];
-  const tree = new MerkleTree();
-  for (const content of contents) tree.add(content);
-  const [period, own] = contents.map((leaf, index) => {
-    return { index, leaf, path: tree.inclusionProof(index).map((hash) => hash.toString('hex')) };
-  });
-  if (period === undefined || own === undefined) throw new Error('two leaves');
-  const root = tree.root.toString('hex');
-  const closeLine = JSON.stringify(['', 1, 'close', 'ws-1', '2026-01', '2026-02-03T00:00:00.000Z', 2, root]);
+  const tree = createCommitTree(salt);
+  tree.addPeriod(header);
+  tree.addTenant(tenant);
+  const { root } = tree;
+  const place = ['', 1, 'close', 'ws-1', '2026-01', '2026-02-03T00:00:00.000Z'];
+  const internal = salt === null ? null : { line: '["Ada","",0,"[]",1,5,1,1,"root",2]', nonce: '5a' };
+  const hash = internal && createHash('sha256').update(Buffer.of(0x5a)).update(internal.line).digest('hex');
+  const closeLine = JSON.stringify([...place, ...(hash === null ? ['Ada', '', 2] : [hash]), root]);
   const digest = createHash('sha256').update(`${closeLine}\n`).digest('hex');
   const document = statementDocument({
     ...{ header, state: 'closed', asOf: '2026-02-03T00:00:00.000Z', headDigest: digest, tenantsInPeriod: 1 },
-    tenants: [{ tenant, proof: own, projection: null }],
-    proof: { closeLine, closeDigest: digest, root, leaves: 2, period },
+    tenants: [{ tenant, proof: tree.proofOfTenant(tenant, 0), projection: null }],
+    proof: { closeLine, internal, closeDigest: digest, root, leaves: 2, period: tree.proofOfPeriod(header) },
   });
   return { text: renderJson(document), digest };
 }

@@ -149,7 +149,7 @@ function isPercent({ change_percent, credits_change, previous_credits }: Row): b
   return Math.abs(Number(change_percent) - percent) <= 0.005001 + Math.abs(percent) * 1e-12;
 }
 
-function asEvent({ event_seq, previous_digest, digest, overridden, ...row }: Row): Row {
+function asEvent({ event_seq, previous_digest, digest, system_user, overridden, ...row }: Row): Row {
   return { ...row, overridden: reasonsOf(JSON.parse(String(overridden)) as string[]) };
 }
 

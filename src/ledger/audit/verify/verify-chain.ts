@@ -1,4 +1,5 @@
-import { createLinkDigests, type DigestedEvent, type DigestedRun, GENESIS_DIGEST } from '../../journal/runs/digest.ts';
+import type { DigestedEvent } from '../../journal/close/event-line.ts';
+import { createLinkDigests, type DigestedRun, GENESIS_DIGEST } from '../../journal/runs/digest.ts';
 import type { LedgerConnection } from '../../store/file/open.ts';
 import { PERIODS_PER_WORKSPACE } from '../../store/schema/keys.ts';
 import { FAULTS_A_CHECK, type Fault } from './fault.ts';
@@ -150,7 +151,8 @@ function* readEvents(connection: LedgerConnection): Generator<ChainEvent, void> 
     .prepare(
       `SELECT e.event_seq AS eventSeq, e.action, w.workspace_id AS workspaceId, p.period, e.at, e.actor, e.note,
          e.forced, e.overridden, e.tenants, e.credits_used AS creditsUsed, e.request_count AS requestCount,
-         e.last_entry_id AS lastEntryId, e.previous_digest AS previousDigest, e.digest
+         e.last_entry_id AS lastEntryId, e.previous_digest AS previousDigest, e.digest,
+         e.system_user AS systemUser
        FROM period_events e CROSS JOIN workspaces w USING (workspace_key) CROSS JOIN periods p USING (period_key)
        ORDER BY e.event_seq`,
     )

@@ -1,6 +1,5 @@
 import type { BilledPeriod, BilledTenant } from '../../../billing/statement/billed.ts';
 import { type CloseProof, type StatementDocument, statementDocument } from '../../../billing/statement/document.ts';
-import { encodePeriod, encodeTenant } from '../../../billing/statement/leaf.ts';
 import { elapsedFraction, type Period } from '../../../core/period.ts';
 import type { LedgerConnection } from '../../store/file/open.ts';
 import { query } from '../../store/query.ts';
@@ -66,22 +65,21 @@ export function readStatement(connection: LedgerConnection, request: StatementRe
   const { place, state, asOf, headDigest, workspaceId, period } = billed;
   const isChosen = (id: string): boolean => tenantId === undefined || id === tenantId;
   if (place.closedSeq !== null) {
-    const { tree, header, chosen } = buildTree(connection, place, isChosen);
     const close = readClose(connection, place.closedSeq);
-    const isCommitted = close !== null && close.root === tree.root.toString('hex') && close.leaves === tree.size;
-    const pathTo = (index: number): string[] => tree.inclusionProof(index).map((hash) => hash.toString('hex'));
+    const { tree, header, chosen } = buildTree(connection, place, close?.salt ?? null, isChosen);
+    const isCommitted = close !== null && close.root === tree.root && close.leaves === tree.leaves;
     return statementDocument({
       header,
       state,
       asOf,
       headDigest,
-      tenantsInPeriod: tree.size - 1,
-      tenants: chosen.map(({ tenant, index }) => ({
+      tenantsInPeriod: tree.leaves - 1,
+      tenants: chosen.map(({ tenant, place: at }) => ({
         tenant,
-        proof: isCommitted ? { index, leaf: encodeTenant(tenant), path: pathTo(index) } : null,
+        proof: isCommitted ? tree.proofOfTenant(tenant, at) : null,
         projection: null,
       })),
-      proof: isCommitted ? { ...close, period: { index: 0, leaf: encodePeriod(header), path: pathTo(0) } } : null,
+      proof: isCommitted ? { ...close, period: tree.proofOfPeriod(header) } : null,
     });
   }
   const fraction = elapsedFraction(period, nowMs);
@@ -102,7 +100,9 @@ function projectionOf(credits: bigint, fraction: number): { credits: bigint } | 
   return { credits: (credits * 1_000_000n) / BigInt(Math.round(fraction * 1_000_000)) };
 }
 
-function readClose(connection: LedgerConnection, eventSeq: number): Omit<CloseProof, 'period'> | null {
+type Close = Omit<CloseProof, 'period'> & { salt: string | null };
+
+function readClose(connection: LedgerConnection, eventSeq: number): Close | null {
   const found = query(connection)
     .select()
     .from(periodEvents)
@@ -112,10 +112,11 @@ function readClose(connection: LedgerConnection, eventSeq: number): Omit<ClosePr
     .where(eq(periodEvents.eventSeq, eventSeq))
     .get();
   if (found === undefined) return null;
-  const { leaves, root } = found.close_commitments;
+  const { leaves, root, salt } = found.close_commitments;
   const { digest, tenants, ...event } = found.period_events;
   const { workspaceId } = found.workspaces;
   const { period } = found.periods;
-  const line = createLinkDigests(connection).lineOfEvent({ ...event, tenants: BigInt(tenants), workspaceId, period });
-  return { closeLine: line.trimEnd(), closeDigest: digest, root, leaves };
+  const said = { ...event, tenants: BigInt(tenants), workspaceId, period };
+  const { line: closeLine, internal } = createLinkDigests(connection).lineOfEvent(said);
+  return { closeLine, internal, closeDigest: digest, root, leaves, salt };
 }

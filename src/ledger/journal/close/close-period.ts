@@ -1,6 +1,7 @@
 import { isoTime } from '../../../core/clock.ts';
 import { AppError } from '../../../core/errors.ts';
 import type { Period } from '../../../core/period.ts';
+import { systemUser } from '../../../core/process/system-user.ts';
 import type { LedgerConnection } from '../../store/file/open.ts';
 import { query } from '../../store/query.ts';
 import { closeCommitments } from '../../store/schema/billing-tables.ts';
@@ -11,9 +12,10 @@ import { periods } from '../../store/schema/workspace-tables.ts';
 import { findPeriodOf, findWorkspace, highest } from '../../store/subjects.ts';
 import { sumUsage } from '../../store/sum-usage.ts';
 import { capLeases, releaseLease, takeLease } from '../runs/claim-run.ts';
-import { type DigestedEvent, digestOfEvent, headOfChain } from '../runs/digest.ts';
+import { digestOfEvent, headOfChain } from '../runs/digest.ts';
 import { reverseAdjustments } from './adjustments.ts';
 import { closeObstacles } from './close-obstacles.ts';
+import type { DigestedEvent } from './event-line.ts';
 import { addQuietPeriod } from './quiet-periods.ts';
 
 export interface CloseRequest {
@@ -67,6 +69,8 @@ export interface Commitment {
   leaves: number;
   /** Hex. */
   root: string;
+  /** Hex: what the leaves' salts and the line's nonce are drawn from; null: as closes were before they were salted. */
+  salt: string | null;
 }
 
 /** The period cannot be closed, or reopened, now. The message lists every reason. */
@@ -156,8 +160,10 @@ export function setClosed(connection: LedgerConnection, periodKey: number, close
   query(connection).update(periods).set({ closedSeq }).where(eq(periods.periodKey, periodKey)).run();
 }
 
-function insertCommitment(connection: LedgerConnection, eventSeq: number, { leaves, root }: Commitment): void {
-  const insert = query(connection).insert(closeCommitments).values({ eventSeq, leaves, root });
+function insertCommitment(connection: LedgerConnection, eventSeq: number, commitment: Commitment): void {
+  const insert = query(connection)
+    .insert(closeCommitments)
+    .values({ eventSeq, ...commitment });
   if (insert.onConflictDoNothing().run().changes > 0) return;
   const why = `link ${eventSeq} of the chain has committed to statements before there is such a link`;
   const hint =
@@ -217,6 +223,7 @@ function appendEvent(connection: LedgerConnection, request: EventRequest): Perio
     note,
     forced: obstacles.length > 0 ? 1 : 0,
     overridden: JSON.stringify(obstacles),
+    systemUser: systemUser(),
     ...figures,
     tenants: BigInt(figures.tenants),
     lastEntryId: highest(connection, usageEntries.entryId),

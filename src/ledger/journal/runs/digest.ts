@@ -1,6 +1,7 @@
 import { createHash, type Hash } from 'node:crypto';
 import type Database from 'better-sqlite3';
 import { entryKindSql } from '../../store/schema/keys.ts';
+import { type DigestedEvent, type EventLine, prepareEventLine } from '../close/event-line.ts';
 
 type Connection = Database.Database;
 
@@ -34,30 +35,12 @@ export interface DigestedRun {
   lastChangeSeq: number | null;
 }
 
-/** What the digest of a close or reopen covers beside the adjustments that a reopen takes back. */
-export interface DigestedEvent {
-  previousDigest: string;
-  eventSeq: number;
-  action: 'close' | 'reopen';
-  workspaceId: string;
-  period: string;
-  at: string;
-  actor: string;
-  note: string;
-  forced: number;
-  overridden: string;
-  tenants: bigint;
-  creditsUsed: bigint;
-  requestCount: bigint;
-  lastEntryId: number;
-}
-
 /** Computes digests over one connection; its statements are prepared once, for a chain of any length. */
 export interface LinkDigests {
   ofRun(run: DigestedRun): string;
   ofEvent(event: DigestedEvent): string;
-  /** The line that stands for a close or reopen, with its line feed. */
-  lineOfEvent(event: DigestedEvent): string;
+  /** What stands for a close or reopen. */
+  lineOfEvent(event: DigestedEvent): EventLine;
 }
 
 /**
@@ -69,16 +52,13 @@ export interface LinkDigests {
  * credits_delta, requests_delta, entry_id]`; then one a row change by change_seq: `["change", change_seq, table_name,
  * row_key, row_digest]`; all as SQLite's json_array writes them.
  *
- * The digest of a close or reopen covers one line `[previous_digest, event_seq, action, workspace_id, period, at, actor,
- * note, forced, overridden, tenants, credits_used, request_count, last_entry_id]`, to which one that came from another ledger
- * adds the same array of what it was there, and a close the `leaves` and `root` that it has committed to; and one line an adjustment that it booked, in the same form.
+ * The digest of a close or reopen covers the line that `prepareEventLine` makes, and one line an adjustment that it booked, in the same form.
  */
 export function createLinkDigests(connection: Connection): LinkDigests {
   const integer = 'CAST(? AS INTEGER)';
   const line = (values: string[]) => connection.prepare(`SELECT json_array(${values.join(', ')}) || char(10)`).pluck();
   const oldRunLine = line(['?', integer, '?', '?', '?', integer]);
   const runLine = line(['?', integer, '?', '?', '?', integer, ...'????', integer, integer]);
-  const eventLine = line(['?', integer, ...'??????', integer, '?', integer, integer, integer, integer]);
   const entryLines = prepareEntryLines(connection);
   const ofRunAdjustments = prepareAdjustmentLines(connection, 'run_key');
   const ofEventAdjustments = prepareAdjustmentLines(connection, 'event_seq');
@@ -93,21 +73,7 @@ export function createLinkDigests(connection: Connection): LinkDigests {
        FROM moved_links WHERE seq = ?`,
     )
     .pluck();
-  const commitment = connection.prepare('SELECT leaves, root FROM close_commitments WHERE event_seq = ?').raw();
-  const lineOfEvent = (event: DigestedEvent): string => {
-    const header = eventLine.get(
-      ...[event.previousDigest, event.eventSeq, event.action, event.workspaceId, event.period, event.at],
-      ...[event.actor, event.note, event.forced, event.overridden, event.tenants, event.creditsUsed],
-      ...[event.requestCount, event.lastEntryId],
-    );
-    const moved = origin.get(event.eventSeq) as string | undefined;
-    const committed = commitment.get(event.eventSeq) as [number, string] | undefined;
-    const more = [
-      ...(moved === undefined ? [] : [moved]),
-      ...(committed === undefined ? [] : [String(committed[0]), JSON.stringify(committed[1])]),
-    ];
-    return more.length === 0 ? String(header) : `${String(header).slice(0, -2)},${more.join(',')}]\n`;
-  };
+  const lineOfEvent = prepareEventLine(connection, (seq) => origin.get(seq) as string | undefined);
   return {
     ofRun(run) {
       const { entries, firstEntryId, lastChangeSeq } = run;
@@ -128,7 +94,7 @@ export function createLinkDigests(connection: Connection): LinkDigests {
       return hash.digest('hex');
     },
     ofEvent(event) {
-      const hash = createHash('sha256').update(lineOfEvent(event));
+      const hash = createHash('sha256').update(`${lineOfEvent(event).line}\n`);
       addAdjustments(hash, ofEventAdjustments, event.eventSeq);
       return hash.digest('hex');
     },

@@ -105,6 +105,8 @@ export const closeCommitments = sqliteTable('close_commitments', {
   leaves: integer('leaves').notNull(),
   /** Hex. */
   root: text('root').notNull(),
+  /** Hex; null for closes from before they were salted. Who has it can guess what the leaves say. */
+  salt: text('salt'),
 });
 
 export const billingRecords: readonly TableRecord[] = [

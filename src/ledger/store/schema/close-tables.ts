@@ -27,6 +27,8 @@ export const periodEvents = sqliteTable('period_events', {
   lastEntryId: integer('last_entry_id').notNull(),
   previousDigest: text('previous_digest').notNull(),
   digest: text('digest').notNull(),
+  /** Whose process it was, whatever `actor` says; null in events from before it was kept. */
+  systemUser: text('system_user'),
 });
 
 export const closedUsage = sqliteTable(

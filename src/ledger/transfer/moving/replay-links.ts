@@ -1,11 +1,6 @@
 import { insertEvent } from '../../journal/close/close-period.ts';
-import {
-  changesToCover,
-  createLinkDigests,
-  type DigestedEvent,
-  type DigestedRun,
-  headOfChain,
-} from '../../journal/runs/digest.ts';
+import type { DigestedEvent } from '../../journal/close/event-line.ts';
+import { changesToCover, createLinkDigests, type DigestedRun, headOfChain } from '../../journal/runs/digest.ts';
 import type { LedgerConnection } from '../../store/file/open.ts';
 import { periodKeyOf } from '../../store/schema/keys.ts';
 import type { MovedWorkspace } from './moved-workspace.ts';
@@ -92,7 +87,7 @@ function prepareAppendEvent(connection: LedgerConnection, workspaceKey: number) 
   const read = connection
     .prepare(
       `SELECT e.action, w.workspace_id AS workspaceId, p.period, e.at, e.actor, e.note, e.forced, e.overridden, e.tenants,
-         e.credits_used AS creditsUsed, e.request_count AS requestCount,
+         e.credits_used AS creditsUsed, e.request_count AS requestCount, e.system_user AS systemUser,
          coalesce((SELECT max(k.new) FROM temp.moving_entries k WHERE k.old <= e.last_entry_id),
            (SELECT min(new) - 1 FROM temp.moving_entries), (SELECT coalesce(max(entry_id), 0) FROM main.usage_entries))
            AS lastEntryId

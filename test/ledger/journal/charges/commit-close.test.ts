@@ -1,11 +1,17 @@
-import { createHash } from 'node:crypto';
+import { createHash, createHmac } from 'node:crypto';
+import { userInfo } from 'node:os';
 import { expect, test } from 'vitest';
+import type { StatementDocument } from '../../../../src/billing/statement/document.ts';
+import { verifyStatement } from '../../../../src/billing/statement/verify-statement.ts';
+import { checkMoney } from '../../../../src/ledger/audit/money/verify-money.ts';
 import { verifyLedger } from '../../../../src/ledger/audit/verify/verify.ts';
-import { commitClose } from '../../../../src/ledger/journal/charges/commit-close.ts';
+import { buildTree, commitClose } from '../../../../src/ledger/journal/charges/commit-close.ts';
 import { importNames } from '../../../../src/ledger/journal/charges/names.ts';
+import { readStatement } from '../../../../src/ledger/journal/charges/read-statement.ts';
 import { setCards } from '../../../../src/ledger/journal/charges/set-cards.ts';
-import { closePeriod } from '../../../../src/ledger/journal/close/close-period.ts';
+import { type Commitment, closePeriod, type PeriodAtEvent } from '../../../../src/ledger/journal/close/close-period.ts';
 import type { LedgerConnection } from '../../../../src/ledger/store/file/open.ts';
+import { renderJson } from '../../../../src/reports/formats/json.ts';
 import { openLedger, publish, usageRecord } from '../../../support/open-ledger.ts';
 import { NOON } from '../../../support/time/test-clock.ts';
 
@@ -40,8 +46,12 @@ function text(value: string | bigint | null | undefined): string | null {
   return value == null ? null : String(value);
 }
 
-/** The leaves of the document's format, read from the views alone. */
-function leavesOf(connection: LedgerConnection): string[] {
+type Mac = (label: string) => Buffer;
+
+/** The leaves of the document's format, read from the views alone; without `mac` those of a close from before they were salted. */
+function leavesOf(connection: LedgerConnection, mac: Mac | null): string[] {
+  const tagged = (kind: string, label: string) =>
+    mac === null ? [`usage-ledger/${kind}/1`] : [`usage-ledger/${kind}/2`, mac(label).toString('hex')];
   const [run] = rows(
     connection,
     "SELECT * FROM finance_runs WHERE status = 'applied' AND ? > '' ORDER BY started_at DESC",
@@ -53,7 +63,7 @@ function leavesOf(connection: LedgerConnection): string[] {
     Buffer.compare(Buffer.from(a), Buffer.from(b)),
   );
   const certificate = [run?.run_id, run?.finished_at, String(run?.records), run?.digest];
-  const header = ['usage-ledger/period/1', 'ws-1', '2026-02', certificate];
+  const header = [...tagged('period', 'period'), 'ws-1', '2026-02', certificate];
   const tenants = ids.map((id) => {
     const own = (row: Row) => row.tenant_id === id;
     const used = usage.find(own);
@@ -64,7 +74,7 @@ function leavesOf(connection: LedgerConnection): string[] {
       ...billed.filter((line) => line.line_number === null),
     ];
     return [
-      'usage-ledger/tenant/1',
+      ...tagged('tenant', `tenant:${id}`),
       id,
       name?.display_name ?? null,
       name?.external_ref ?? null,
@@ -79,9 +89,27 @@ function leavesOf(connection: LedgerConnection): string[] {
   return [header, ...tenants].map((leaf) => JSON.stringify(leaf));
 }
 
+function sha256(...parts: Buffer[]): Buffer {
+  return createHash('sha256').update(Buffer.concat(parts)).digest();
+}
+
+/** The tree of a salted close as the document describes it. */
+function saltedRoot(leaves: readonly string[], mac: Mac): Buffer | undefined {
+  const mask = mac('mask').readUInt32BE();
+  let level = leaves.map((leaf) => sha256(Buffer.of(0), Buffer.from(leaf))).sort(Buffer.compare);
+  for (let height = 0; height < 24; height += 1) {
+    if (level.length % 2 === 1) level.push(mac(`pad:${height}`));
+    const sides = (left: Buffer, right: Buffer) =>
+      Math.floor(mask / 2 ** height) % 2 === 1 ? [right, left] : [left, right];
+    level = level.flatMap((left, at) =>
+      at % 2 === 0 ? [sha256(Buffer.of(1), ...sides(left, level[at + 1] as Buffer))] : [],
+    );
+  }
+  return level[0];
+}
+
 /** RFC 9162, 2.1.1. */
 function definedRoot(leaves: readonly string[]): Buffer {
-  const sha256 = (...parts: Buffer[]) => createHash('sha256').update(Buffer.concat(parts)).digest();
   const [only = ''] = leaves;
   if (leaves.length === 1) return sha256(Buffer.of(0), Buffer.from(only));
   let split = 1;
@@ -89,32 +117,102 @@ function definedRoot(leaves: readonly string[]): Buffer {
   return sha256(Buffer.of(1), definedRoot(leaves.slice(0, split)), definedRoot(leaves.slice(split)));
 }
 
-test('a close commits to the tree over what the views say: names, lines of all tiers and currencies, corrections', async () => {
+const CLOSE = { workspaceId: 'ws-1', by: 'Ada', note: 'run 12', force: true, settleHours: 48 };
+
+/** Two closed months with names, lines of all tiers and currencies, and corrections. */
+async function closedLedger(commit: (period: PeriodAtEvent) => Commitment): Promise<LedgerConnection> {
   const { connection } = openLedger();
-  const close = (period: string, nowMs: number) =>
-    closePeriod(
-      connection,
-      { workspaceId: 'ws-1', period, by: 'Ada', note: '', force: true, settleHours: 48, nowMs },
-      commitClose,
-    );
   setCards(connection, { cards: CARDS, source: 'import', nowMs: NOON });
   const january = TENANTS.map((id, at) => usageRecord(id, 90 * at, '2026-01'));
   await publish(connection, january);
   const names = [{ tenantId: 'é', displayName: 'Éa "q" \u2028', externalRef: null, labels: {} }];
   importNames(connection, { workspaceId: 'ws-1', names, dryRun: false, nowMs: NOON });
-  close('2026-01', NOON);
+  closePeriod(connection, { ...CLOSE, period: '2026-01', nowMs: NOON }, commit);
   // Of one tenant February has but a correction, of another there is no card that would price it.
   const corrected = january.map((record, at) => (at % 3 === 0 ? { ...record, credits: 90 * at + 1000 } : record));
   const february = TENANTS.slice(1).map((id, at) => usageRecord(id, 37 * at, '2026-02'));
   await publish(connection, [...corrected, usageRecord('only corrected', 700, '2026-01'), ...february], {
     nowMs: NOON + 1000,
   });
-  close('2026-02', NOON + 2000);
+  closePeriod(connection, { ...CLOSE, period: '2026-02', nowMs: NOON + 2000 }, commit);
+  return connection;
+}
 
-  const leaves = leavesOf(connection);
+const FEBRUARY = { workspaceId: 'ws-1', period: '2026-02', nowMs: NOON };
+
+test('a close commits to the tree over what the views say: names, lines of all tiers and currencies, corrections', async () => {
+  const connection = await closedLedger(commitClose);
+  const committed = connection.prepare('SELECT leaves, root, salt FROM close_commitments ORDER BY event_seq').all();
+  const [first, last] = committed as { leaves: number; root: string; salt: string }[];
+  expect(first?.salt).not.toBe(last?.salt);
+  expect(last?.salt).toMatch(/^[0-9a-f]{64}$/);
+  const mac: Mac = (label) =>
+    createHmac('sha256', Buffer.from(String(last?.salt), 'hex'))
+      .update(label)
+      .digest();
+
+  const leaves = leavesOf(connection, mac);
   expect(leaves.filter((leaf) => leaf.includes('"correction"')).length).toBeGreaterThan(10);
-  const committed = connection.prepare('SELECT leaves, root FROM close_commitments ORDER BY event_seq DESC').get();
-  expect(committed).toEqual({ leaves: leaves.length, root: definedRoot(leaves).toString('hex') });
+  expect(last).toMatchObject({ leaves: leaves.length, root: saltedRoot(leaves, mac)?.toString('hex') });
+  expect(verifyLedger(connection, [checkMoney]).faults).toEqual([]);
+});
+
+test('the line of a close says in public nothing of its tenants or of who closed, and has the hash of what it does say', async () => {
+  const connection = await closedLedger(commitClose);
+  const [event] = rows(connection, 'SELECT * FROM finance_closes WHERE period = ?');
+  const { proof } = readStatement(connection, FEBRUARY) as StatementDocument;
+  const { close = '', internal = '', nonce = '', root } = { ...proof };
+
+  const hash = sha256(Buffer.from(nonce, 'hex'), Buffer.from(internal)).toString('hex');
+  expect(sha256(Buffer.from(`${close}\n`)).toString('hex')).toBe(event?.digest);
+  expect(JSON.parse(close)).toEqual([event?.previous_digest, 4, 'close', 'ws-1', '2026-02', event?.at, hash, root]);
+  expect(JSON.parse(internal)).toEqual([
+    ...['Ada', 'run 12', 1, event?.overridden, Number(event?.tenants), Number(event?.credits_used)],
+    ...[Number(event?.request_count), expect.any(Number), userInfo().username, proof?.leaves],
+  ]);
+  expect(event?.system_user).toBe(userInfo().username);
+});
+
+test('all paths of a close are of one length, and the places that they name say nothing of how many there are', async () => {
+  const { connection } = openLedger();
+  const places: number[] = [];
+  for (const [at, tenants] of [1, 2, 3, 9, 40].entries()) {
+    const period = `2026-0${at + 1}`;
+    await publish(
+      connection,
+      TENANTS.slice(0, tenants).map((id) => usageRecord(id, 5, period)),
+    );
+    closePeriod(connection, { ...CLOSE, period, nowMs: NOON }, commitClose);
+    const statement = readStatement(connection, { ...FEBRUARY, period });
+    for (const { proof } of statement?.tenants ?? []) {
+      expect(proof?.path).toHaveLength(24);
+      places.push(proof?.index ?? -1);
+    }
+  }
+  // Each of the upper bits is 1 now and then, as if there were millions.
+  expect(places.reduce((all, place) => all | place, 0)).toBeGreaterThan(2 ** 20);
+});
+
+test('a close from before closes were salted stays as it is, proves its statements and verifies', async () => {
+  const unsalted = ({ connection, periodKey, eventSeq }: PeriodAtEvent): Commitment => {
+    const { tree } = buildTree(connection, { periodKey, closedSeq: eventSeq }, null, () => false);
+    return { leaves: tree.leaves, root: tree.root, salt: null };
+  };
+  const connection = await closedLedger(unsalted);
+  const leaves = leavesOf(connection, null);
+  const [event] = rows(connection, 'SELECT * FROM finance_closes WHERE period = ?');
+  const root = definedRoot(leaves).toString('hex');
+
+  const statement = readStatement(connection, FEBRUARY) as StatementDocument;
+  expect(statement).toMatchObject({ format: 'usage-ledger/statement/1', proof: { root, leaves: leaves.length } });
+  expect(statement.proof).not.toHaveProperty('internal');
+  expect(JSON.parse(String(statement.proof?.close))).toEqual([
+    ...[event?.previous_digest, 4, 'close', 'ws-1', '2026-02', event?.at, 'Ada', 'run 12', 1, event?.overridden],
+    ...[event?.tenants, event?.credits_used, event?.request_count].map(Number),
+    ...[expect.any(Number), userInfo().username, leaves.length, root],
+  ]);
+  expect(verifyStatement(renderJson(statement))).toMatchObject({ agrees: true, closeDigest: event?.digest });
+  expect(verifyLedger(connection, [checkMoney]).faults).toEqual([]);
 });
 
 test.each([
@@ -123,13 +221,8 @@ test.each([
 ])('a commitment of $what is a fault, and a close that meets it says so', async ({ seq }) => {
   const { connection } = openLedger();
   await publish(connection, [usageRecord('a', 5, '2026-02')]);
-  connection.prepare('INSERT INTO close_commitments VALUES (?, 1, ?)').run(seq, '00');
-  const close = () =>
-    closePeriod(
-      connection,
-      { workspaceId: 'ws-1', period: '2026-02', by: 'Ada', note: '', force: true, settleHours: 48, nowMs: NOON },
-      commitClose,
-    );
+  connection.prepare('INSERT INTO close_commitments VALUES (?, 1, ?, NULL)').run(seq, '00');
+  const close = () => closePeriod(connection, { ...CLOSE, period: '2026-02', nowMs: NOON }, commitClose);
 
   expect(verifyLedger(connection).faults).toEqual([
     expect.objectContaining({

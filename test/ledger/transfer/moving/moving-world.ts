@@ -72,11 +72,11 @@ export function viewsOf(connection: Database.Database, workspaceId: string, blin
   );
 }
 
-/** The roots that the workspace's closes have committed to, in their order. */
+/** What the workspace's closes have committed to, with their salts, in their order. */
 export function rootsOf(connection: Database.Database, workspaceId: string): unknown[] {
   return connection
     .prepare(
-      `SELECT p.period, c.leaves, c.root FROM close_commitments c JOIN period_events e USING (event_seq)
+      `SELECT p.period, c.leaves, c.root, c.salt FROM close_commitments c JOIN period_events e USING (event_seq)
        JOIN periods p USING (period_key) JOIN workspaces w ON w.workspace_key = e.workspace_key
        WHERE w.workspace_id = ? ORDER BY c.event_seq`,
     )

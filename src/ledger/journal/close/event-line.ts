@@ -1,0 +1,82 @@
+import { createHash } from 'node:crypto';
+import type Database from 'better-sqlite3';
+import { CloseSalt } from '../../../billing/proof/close-salt.ts';
+
+/** What the digest of a close or reopen covers beside the adjustments that a reopen takes back. */
+export interface DigestedEvent {
+  previousDigest: string;
+  eventSeq: number;
+  action: 'close' | 'reopen';
+  workspaceId: string;
+  period: string;
+  at: string;
+  actor: string;
+  note: string;
+  forced: number;
+  overridden: string;
+  tenants: bigint;
+  creditsUsed: bigint;
+  requestCount: bigint;
+  lastEntryId: number;
+  /** Null in events from before it was kept. */
+  systemUser: string | null;
+}
+
+/** The line of a close or reopen in the chain, without its line feed. */
+export interface EventLine {
+  line: string;
+  /** What the line has but the hash of; null where the line is in one part. */
+  internal: { line: string; nonce: string } | null;
+}
+
+/**
+ * A close with a salt has a line that may go to any of its tenants, `[previous_digest, event_seq, action, workspace_id, period,
+ * at, SHA-256(nonce || internal), root]`, and `internal` is `[actor, note, forced, overridden, tenants, credits_used,
+ * request_count, last_entry_id, system_user, leaves]`. All others have one line, `[previous_digest, event_seq, action,
+ * workspace_id, period, at, actor, note, forced, overridden, tenants, credits_used, request_count, last_entry_id]`, with
+ * `system_user` since it is kept, and in closes from before they were salted `leaves` and `root`.
+ *
+ * `originOf` gives the array of what a link that came from another ledger was there; it stands before `leaves`.
+ */
+export function prepareEventLine(
+  connection: Database.Database,
+  originOf: (seq: number) => string | undefined,
+): (event: DigestedEvent) => EventLine {
+  const array = (places: string[]) => connection.prepare(`SELECT json_array(${places.join(', ')})`).pluck();
+  const integer = 'CAST(? AS INTEGER)';
+  const placeLine = array(['?', integer, ...'????']);
+  const saidLine = array([...'??', integer, '?', integer, integer, integer, integer]);
+  const text = array(['?']);
+  const commitment = connection.prepare('SELECT leaves, root, salt FROM close_commitments WHERE event_seq = ?');
+  return (event) => {
+    const { previousDigest, eventSeq, action, workspaceId, period, at, systemUser } = event;
+    const place = String(placeLine.get(previousDigest, eventSeq, action, workspaceId, period, at));
+    const said = String(
+      saidLine.get(
+        ...[event.actor, event.note, event.forced, event.overridden, event.tenants, event.creditsUsed],
+        ...[event.requestCount, event.lastEntryId],
+      ),
+    );
+    const committed = commitment.get(eventSeq) as { leaves: number; root: string; salt: string | null } | undefined;
+    const user = systemUser === null ? null : String(text.get(systemUser));
+    const origin = originOf(eventSeq);
+    const inner = joined(
+      ...[said, user, origin === undefined ? null : `[${origin}]`],
+      committed === undefined ? null : `[${committed.leaves}]`,
+    );
+    if (committed === undefined) return { line: joined(place, inner), internal: null };
+    const root = JSON.stringify([committed.root]);
+    if (committed.salt === null) return { line: joined(place, inner, root), internal: null };
+    const { nonce } = new CloseSalt(committed.salt);
+    const hash = createHash('sha256').update(nonce).update(inner).digest('hex');
+    return {
+      line: joined(place, JSON.stringify([hash]), root),
+      internal: { line: inner, nonce: nonce.toString('hex') },
+    };
+  };
+}
+
+/** One array, as text, of the elements of several. */
+function joined(...arrays: (string | null)[]): string {
+  return `[${arrays.flatMap((array) => (array === null ? [] : [array.slice(1, -1)])).join(',')}]`;
+}
