@@ -18,7 +18,7 @@ import { bullmqOpener, type OpenQueue } from './open-queue.ts';
 import type { ReplicaParts } from './replica/start-replica.ts';
 import { schedulesOf, type WorkspaceSchedule } from './schedules.ts';
 import { createSlotHistory } from './slot-history.ts';
-import { startStaleWatch } from './stale-watch.ts';
+import { startStaleWatch } from './watches/stale-watch.ts';
 import { startFileSchedules, startUpkeep, startWatchOfClock } from './upkeep.ts';
 
 /**

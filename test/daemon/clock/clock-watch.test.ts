@@ -3,7 +3,7 @@ import { evaluateLedger } from '../../../src/alerts/evaluate/evaluate-self.ts';
 import { routesOf } from '../../../src/alerts/notify/routes.ts';
 import { checkTimes } from '../../../src/commands/doctor/check-times.ts';
 import { createLogger } from '../../../src/core/logger.ts';
-import { startClockWatch } from '../../../src/daemon/clock-watch.ts';
+import { startClockWatch } from '../../../src/daemon/watches/clock-watch.ts';
 import { timesAhead } from '../../../src/ledger/journal/times-ahead.ts';
 import { openLedger, publish, usageRecord } from '../../support/open-ledger.ts';
 import { NOON } from '../../support/time/test-clock.ts';

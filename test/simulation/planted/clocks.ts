@@ -78,7 +78,7 @@ export const CLOCKS: readonly Planted[] = [
     harm: 'nobody hears that the clock was ahead',
     edits: [
       {
-        file: 'src/daemon/clock-watch.ts',
+        file: 'src/daemon/watches/clock-watch.ts',
         from: 'await tell(detail);',
         to: 'if (detail === null) await tell(detail);',
       },
@@ -89,7 +89,7 @@ export const CLOCKS: readonly Planted[] = [
     harm: 'that the clock was ahead is told and never ends',
     edits: [
       {
-        file: 'src/daemon/clock-watch.ts',
+        file: 'src/daemon/watches/clock-watch.ts',
         from: 'await tell(detail);',
         to: 'if (detail !== null) await tell(detail);',
       },

@@ -1,5 +1,5 @@
 import { statSync } from 'node:fs';
-import { type PeriodicTask, type PeriodicTaskOptions, startPeriodicTask } from '../core/periodic-task.ts';
+import { type PeriodicTask, type PeriodicTaskOptions, startPeriodicTask } from '../../core/periodic-task.ts';
 
 const CHECK_INTERVAL_MS = 15_000;
 /** A write-ahead log longer than this is written back and cut. */

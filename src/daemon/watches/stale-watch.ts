@@ -1,5 +1,5 @@
-import type { StaleCheck } from '../alerts/evaluate/evaluate-self.ts';
-import { type PeriodicTask, type PeriodicTaskOptions, startPeriodicTask } from '../core/periodic-task.ts';
+import type { StaleCheck } from '../../alerts/evaluate/evaluate-self.ts';
+import { type PeriodicTask, type PeriodicTaskOptions, startPeriodicTask } from '../../core/periodic-task.ts';
 
 const CHECK_INTERVAL_MS = 60_000;
 

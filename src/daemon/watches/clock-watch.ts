@@ -1,5 +1,5 @@
-import { type PeriodicTask, type PeriodicTaskOptions, startPeriodicTask } from '../core/periodic-task.ts';
-import { describeAhead, TIMES_AHEAD_REMEDY, type TimesAhead } from '../ledger/journal/times-ahead.ts';
+import { type PeriodicTask, type PeriodicTaskOptions, startPeriodicTask } from '../../core/periodic-task.ts';
+import { describeAhead, TIMES_AHEAD_REMEDY, type TimesAhead } from '../../ledger/journal/times-ahead.ts';
 
 const CHECK_INTERVAL_MS = 60_000;
 /** That there are none is said again after this: another daemon, which has stopped since, may have told of some. */
