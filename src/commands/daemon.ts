@@ -25,7 +25,7 @@ export function daemonCommand(cli: CliContext): Command {
     .action(async () => {
       const stop = listenForStop(cli);
       try {
-        await cli.withContext((context) => runDaemon(context, stop), { service: true });
+        await cli.withContext((context) => runDaemon(context, stop, cli.io.env), { service: true });
       } catch (error) {
         if (!(error instanceof AppError) || error.retryable || !LASTING_FAULTS.includes(error.code)) throw error;
         cli.report(error);
@@ -71,7 +71,7 @@ function listenForStop(cli: CliContext): Stop {
 }
 
 /** Runs until a stop is asked for, then drains. */
-async function runDaemon(context: Context, { asked, logTo, ask }: Stop): Promise<void> {
+async function runDaemon(context: Context, { asked, logTo, ask }: Stop, env: NodeJS.ProcessEnv): Promise<void> {
   const { logger } = context;
   logTo(logger);
   const onCrash = (error: unknown): void => {
@@ -89,7 +89,13 @@ async function runDaemon(context: Context, { asked, logTo, ask }: Stop): Promise
   const daemon = await startDaemon(context);
   // pm2 waits for this word (wait_ready) before it calls the start a success.
   process.send?.('ready');
+  const { linkServiceManager } = await import('../daemon/watches/service-manager.ts');
+  const writer = await context.writer();
+  const ping = () => writer.call('ping', undefined);
+  const manager = linkServiceManager({ ...{ env, clock: context.clock, logger }, ping });
+  await manager?.ready();
   await asked;
+  await manager?.stopping();
   await daemon.stop();
   await context.close();
   logger.info('stopped');

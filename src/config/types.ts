@@ -221,7 +221,13 @@ export interface Config {
   /** Runs under way at once, over all workspaces of a daemon. */
   workers: number;
   /** Health, metrics and queue pages of the daemon; port 0 switches them off. */
-  http: { host: string; port: number; token: string | null };
+  http: {
+    host: string;
+    port: number;
+    token: string | null;
+    /** The percentage of workspaces that may be stale while `/readyz` says ready. */
+    readyWhenStalePercent: number;
+  };
   /** Null: every connection is a direct one. */
   proxy: ProxyConfig | null;
   /** Null: the daemon makes none. */

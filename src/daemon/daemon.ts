@@ -18,8 +18,8 @@ import { bullmqOpener, type OpenQueue } from './open-queue.ts';
 import type { ReplicaParts } from './replica/start-replica.ts';
 import { schedulesOf, type WorkspaceSchedule } from './schedules.ts';
 import { createSlotHistory } from './slot-history.ts';
-import { startStaleWatch } from './watches/stale-watch.ts';
 import { startFileSchedules, startUpkeep, startWatchOfClock } from './upkeep.ts';
+import { startStaleWatch } from './watches/stale-watch.ts';
 
 /**
  * Running jobs are cut off when the grace is over: a run that goes on for longer publishes nothing and is begun anew by the

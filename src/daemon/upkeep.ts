@@ -4,10 +4,10 @@ import { closesInForce } from '../ledger/journal/close/closes-in-force.ts';
 import { timesAhead } from '../ledger/journal/times-ahead.ts';
 import type { Context } from '../wiring/context.ts';
 import { startBackupSchedule } from './backup/backup-schedule.ts';
-import { startClockWatch } from './watches/clock-watch.ts';
 import type { DaemonEvents } from './daemon-events.ts';
 import { startExportSchedule } from './exports/export-schedule.ts';
 import { type RetentionOptions, startRetention } from './retention.ts';
+import { startClockWatch } from './watches/clock-watch.ts';
 import { startWalWatch } from './watches/wal-watch.ts';
 
 /** What keeps the ledger's file small. It asks the writer, and so is stopped when no run's merge keeps that busy any more. */

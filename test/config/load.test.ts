@@ -96,7 +96,7 @@ describe('what a file means', () => {
       redisUrl: null,
       proxy: null,
       workers: 64,
-      http: { host: '127.0.0.1', port: 9464, token: null },
+      http: { host: '127.0.0.1', port: 9464, token: null, readyWhenStalePercent: 0 },
       backup: null,
       publish: null,
       exports: [],

@@ -69,7 +69,7 @@ export async function startFixture(options: FixtureOptions = {}): Promise<Fixtur
     ledger: { path: join(temporaryFolder(), 'ledger.db'), retentionDays: 400 },
     workers: 64,
     redisUrl: null,
-    http: { host: '127.0.0.1', port: 0, token: null },
+    http: { host: '127.0.0.1', port: 0, token: null, readyWhenStalePercent: 0 },
     proxy: null,
     backup: null,
     publish: null,

@@ -49,6 +49,7 @@ export function resolveConfig(document: FileConfig, source: Source): Config {
       host: document.http?.host ?? DEFAULT_HTTP.host,
       port: document.http?.port ?? DEFAULT_HTTP.port,
       token: tokenOf(document.http ?? {}),
+      readyWhenStalePercent: Number.parseInt(document.http?.ready_when_stale ?? '0', 10),
     },
     proxy: source.proxy,
     rates: document.rates ?? null,

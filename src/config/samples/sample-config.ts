@@ -25,6 +25,7 @@ http:                                  # health, metrics and queue pages of the 
   host: 127.0.0.1                      # anything wider needs a token
   port: 9464                           # 0: off
   # token: \${USAGE_LEDGER_HTTP_TOKEN}
+  # ready_when_stale: 10%              # /readyz says ready while no more of the workspaces are stale; absent: none
   # protect: true                      # wants the token on this machine, too; false: never there; absent: if it is given
 
 # proxy: http://proxy.example.com:3128   # for https, instead of HTTPS_PROXY; none: no proxy; NO_PROXY holds exceptions

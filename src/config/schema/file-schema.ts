@@ -18,6 +18,10 @@ const http = z.strictObject({
   host: setting(word, 'Give the address to listen on, such as 127.0.0.1'),
   port: setting(integer(0, 65_535), 'Give a port from 1 to 65535, or 0 to switch the pages off'),
   token: setting(secret, 'Set http.token to a random text of 24 characters or more, or listen on 127.0.0.1'),
+  ready_when_stale: setting(
+    z.string().regex(/^(100|\d{1,2})%$/, { error: 'is not a share such as 10%' }),
+    'Give the share of workspaces that may be stale while /readyz says ready, such as 10%, or remove the line for none',
+  ),
   protect: setting(
     flag,
     'Write true to ask for the token on this machine, too, false to ask for none there, or remove the line',

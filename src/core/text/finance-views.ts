@@ -1,6 +1,16 @@
 /** The views of the ledger that are the public contract, without their `finance_`; a test holds them against the ledger. */
 export const FINANCE_VIEWS = [
-  ...(['adjustments', 'alerts', 'charge_lines', 'charges', 'closes', 'daily', 'freshness', 'history'] as const),
+  ...([
+    'adjustments',
+    'alert_events',
+    'alerts',
+    'charge_lines',
+    'charges',
+    'closes',
+    'daily',
+    'freshness',
+    'history',
+  ] as const),
   ...(['month_to_date', 'period_changes', 'period_totals', 'runs', 'tenants', 'usage'] as const),
 ];
 

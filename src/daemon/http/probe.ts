@@ -29,6 +29,8 @@ export interface HealthProbe {
   /** Why the ledger cannot be written; null when it can. */
   ledgerWritable(): string | null;
   freshness(): Freshness[];
+  /** How many of the workspaces may be stale while the daemon is ready. */
+  readonly mostStale: number;
   /** Since when a job of the workspace has waited for its place; null when none does, and while Redis is away. */
   waitingSince(workspaceId: string, lastAttemptAtMs: number | null): number | null;
   /** Jobs by the name of their queue and by state. */
@@ -44,7 +46,7 @@ export interface HealthProbe {
 
 export interface HealthProbeSources {
   reader: LedgerReader;
-  config: Pick<Config, 'ledger' | 'workspaces'>;
+  config: Pick<Config, 'ledger' | 'workspaces' | 'http'>;
   clock: Clock;
   queueSystem: Pick<SyncQueue, 'redisUp' | 'counts'>;
   /** Since when a job of the workspace has waited for its place, see `JobWaits`. */
@@ -92,6 +94,7 @@ export function createHealthProbe({
         return { workspaceId: id, lastCompleteRunAtMs, staleAfterMs: bounds.staleAfterMs, stale };
       });
     },
+    mostStale: Math.floor((config.workspaces.length * config.http.readyWhenStalePercent) / 100),
     waitingSince: waitingWhileUp,
     async queueCounts() {
       return { sync: await queueSystem.counts() };

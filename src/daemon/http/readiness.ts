@@ -14,15 +14,21 @@ export interface ReadinessFault {
 export interface Readiness {
   status: 'ready' | 'not_ready';
   reasons?: ReadinessFault[];
+  /** Stale workspaces that `http.ready_when_stale` allows for. */
+  tolerated?: ReadinessFault[];
   replica?: { position: number | null; lag_links: number; lag_seconds: number; stale: boolean; fault: string | null };
 }
 
 export function readiness(probe: HealthProbe): Readiness {
   const replica = replicaOf(probe);
-  const reasons = readinessFaults(probe);
+  const faults = readinessFaults(probe);
+  const stale = faults.filter(({ code }) => code === 'workspace_stale');
+  const tolerated = stale.length <= probe.mostStale ? stale : [];
+  const reasons = faults.filter((fault) => !tolerated.includes(fault));
   return {
     status: reasons.length === 0 ? 'ready' : 'not_ready',
     ...(reasons.length === 0 ? {} : { reasons }),
+    ...(tolerated.length === 0 ? {} : { tolerated }),
     ...(replica === null
       ? {}
       : {
@@ -43,7 +49,7 @@ function replicaOf(probe: HealthProbe): ReplicaHealth | null {
   }
 }
 
-/** Everything that keeps the daemon from being ready; empty when it is. */
+/** Everything that is wrong; all but some stale workspaces keeps the daemon from being ready. */
 export function readinessFaults(probe: HealthProbe): ReadinessFault[] {
   const faults = freshnessFaults(probe);
   if (!probe.redisUp()) faults.push({ code: 'redis_unavailable', message: 'Redis is not available' });

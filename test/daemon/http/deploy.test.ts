@@ -17,6 +17,7 @@ const probe: HealthProbe = {
   redisUp: () => true,
   ledgerWritable: () => null,
   freshness: () => [{ workspaceId: 'ws-1', lastCompleteRunAtMs: 1, staleAfterMs: 1, stale: false }],
+  mostStale: 0,
   waitingSince: () => null,
   queueCounts: async () => ({ sync: { waiting: 0, active: 0, delayed: 0, completed: 0, failed: 0 } }),
   openAlerts: () => [{ severity: 'critical', count: 1 }],

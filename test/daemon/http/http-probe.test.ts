@@ -43,7 +43,11 @@ function probed(
   const waiting = new Map<string, number>();
   const probe = createHealthProbe({
     reader,
-    config: { ledger: { path: ledger.path, retentionDays: 400 }, workspaces },
+    config: {
+      ledger: { path: ledger.path, retentionDays: 400 },
+      http: { host: '127.0.0.1', port: 0, token: null, readyWhenStalePercent: 10 },
+      workspaces,
+    },
     clock,
     queueSystem: { redisUp: true, counts: async () => counts },
     waitingSince: (id) => waiting.get(id) ?? null,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { HealthProbe } from '../../../src/daemon/http/probe.ts';
+import type { Freshness, HealthProbe } from '../../../src/daemon/http/probe.ts';
 import { readiness } from '../../../src/daemon/http/readiness.ts';
 import type { ReplicaHealth } from '../../../src/daemon/replica/replica-watch.ts';
 
@@ -9,8 +9,8 @@ const late: ReplicaHealth = {
 };
 
 function probeOf(replica?: () => ReplicaHealth): HealthProbe {
-  const probe: Partial<HealthProbe> = { redisUp: () => true, ledgerWritable: () => null, freshness: () => [] };
-  return { ...probe, ...(replica === undefined ? {} : { replica }) } as HealthProbe;
+  const probe = { redisUp: () => true, ledgerWritable: () => null, freshness: () => [], mostStale: 0 };
+  return { ...probe, ...(replica === undefined ? {} : { replica }) } as Partial<HealthProbe> as HealthProbe;
 }
 
 test('without a replica nothing is said of one', () => {
@@ -37,4 +37,22 @@ test('a ledger that cannot be read is no broken answer', () => {
     throw new Error('database disk image is malformed');
   };
   expect(readiness(probeOf(replica))).toEqual({ status: 'ready' });
+});
+
+test.each([
+  [1, 'ready'],
+  [2, 'ready'],
+  [3, 'not_ready'],
+])('with 2 of 20 workspaces allowed to be stale, %i of them leave the daemon %s', (count, status) => {
+  const freshness = (): Freshness[] =>
+    Array.from({ length: 20 }, (_, index) => {
+      return { workspaceId: `ws-${index}`, lastCompleteRunAtMs: 0, staleAfterMs: 60_000, stale: index < count };
+    });
+  const probe = { ...probeOf(), freshness, mostStale: 2 };
+  const answer = readiness(probe);
+  expect(answer.status).toBe(status);
+  expect((status === 'ready' ? answer.tolerated : answer.reasons)?.map((fault) => fault.workspace_id)).toHaveLength(
+    count,
+  );
+  expect(readiness({ ...probe, redisUp: () => false })).toMatchObject({ status: 'not_ready' });
 });
