@@ -2,11 +2,11 @@ import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { expect, onTestFinished, test } from 'vitest';
-import { createLogger } from '../../src/core/logger.ts';
-import { startWalWatch } from '../../src/daemon/watches/wal-watch.ts';
-import { truncateLog } from '../../src/ledger/store/file/truncate-log.ts';
-import { temporaryFolder } from '../support/temporary-folder.ts';
-import { createVirtualClock } from '../support/time/virtual-clock.ts';
+import { createLogger } from '../../../src/core/logger.ts';
+import { startWalWatch } from '../../../src/daemon/watches/wal-watch.ts';
+import { truncateLog } from '../../../src/ledger/store/file/truncate-log.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
+import { createVirtualClock } from '../../support/time/virtual-clock.ts';
 
 test('a log that a long reader has kept is cut soon after it has gone, though nothing is written any more', async () => {
   const ledgerPath = join(temporaryFolder(), 'ledger.db');

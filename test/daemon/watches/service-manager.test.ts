@@ -1,12 +1,12 @@
 import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { createLogger } from '../../src/core/logger.ts';
-import { linkServiceManager } from '../../src/daemon/watches/service-manager.ts';
-import { startCommand } from '../support/daemon-process.ts';
-import { eventually } from '../support/eventually.ts';
-import { temporaryFolder } from '../support/temporary-folder.ts';
-import { createVirtualClock } from '../support/time/virtual-clock.ts';
+import { createLogger } from '../../../src/core/logger.ts';
+import { linkServiceManager } from '../../../src/daemon/watches/service-manager.ts';
+import { startCommand } from '../../support/daemon-process.ts';
+import { eventually } from '../../support/eventually.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
+import { createVirtualClock } from '../../support/time/virtual-clock.ts';
 
 const logger = createLogger({ level: 'silent' });
 
