@@ -1,7 +1,9 @@
-import { existsSync } from 'node:fs';
+import { existsSync, statfsSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { dirname, join, relative, resolve, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { defineConfig, type Plugin } from 'vitest/config';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 const root = dirname(fileURLToPath(import.meta.url));
 const src = join(root, 'src') + sep;
@@ -23,6 +25,35 @@ const runTheBuild: Plugin = {
   },
 };
 
+/** Files in memory, where there is room for them: a test's folder is gone before a disk could lose it. */
+const MEMORY = '/dev/shm';
+const ROOM = 4 * 1024 ** 3;
+
+function temporaryRoot(): string {
+  if (!existsSync(MEMORY)) return tmpdir();
+  const { bavail, bsize } = statfsSync(MEMORY);
+  return bavail * bsize < ROOM ? tmpdir() : MEMORY;
+}
+
+/** The longest files: begun first, none of them is still at work when all others are done. */
+const LONGEST = [
+  'simulation/even-worlds',
+  'simulation/odd-worlds',
+  'commands/alerts/backtest',
+  'package/pack',
+  'daemon/pm2/failed-start',
+  'daemon/stop/stop-signals',
+  'alerts/evaluate/alert-year',
+];
+
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const sorted = await super.sort(files);
+    const isLong = ({ moduleId }: TestSpecification) => LONGEST.some((name) => moduleId.endsWith(`/${name}.test.ts`));
+    return [...sorted.filter(isLong), ...sorted.filter((file) => !isLong(file))];
+  }
+}
+
 export default defineConfig({
   plugins: [runTheBuild],
   test: {
@@ -30,6 +61,11 @@ export default defineConfig({
     exclude: ['test/long/**'],
     pool: 'forks',
     maxWorkers: 2,
+    env: { TMPDIR: temporaryRoot() },
+    // What has been loaded stays: a test puts back what it changes of the process.
+    isolate: false,
+    sequence: { sequencer: LongestFirst },
+    server: { deps: { external: [/\/build\//] } },
     // Far beyond what anything takes: on a machine with other work a test is slow, not wrong.
     testTimeout: 120_000,
     hookTimeout: 180_000,

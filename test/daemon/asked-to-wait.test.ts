@@ -34,7 +34,7 @@ test.each([
   ['0 0 1 1 *', 'for 365 days', DAY_MS, String(365 * 86_400)],
 ])('under cron %s a wait wished %s ends after %d ms, and status and the alert say when', async (...row) => {
   const [cron, words, restMs, retryAfter] = row;
-  const fixture = await startFixture({ settings: { cron } });
+  const fixture = await startFixture({ thread: true, settings: { cron } });
   await fixture.context.writer();
   expect(await restAfter429(fixture, retryAfter)).toBe(restMs);
 
@@ -49,7 +49,7 @@ test.each([
 });
 
 test('a run by hand names the wait alone: no schedule asks again for it', async () => {
-  const { sandbox, sync } = await startFixture();
+  const { sandbox, sync } = await startFixture({ thread: true });
   sandbox.faults.push({ action: { type: 'status', status: 429, headers: { 'Retry-After': '3600' } } });
   expect((await rejection(sync())).message).toMatch(/the service wants no request for 1 h$/);
 });

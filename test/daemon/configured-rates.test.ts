@@ -8,7 +8,7 @@ const CARD: RateCardText = { name: 'standard', from_period: '2026-01', currency:
 
 async function createSynced(): Promise<Fixture> {
   const usage = [{ tenant_id: 'acme', period: '2026-03', credits_used: 1000, request_count: 5 }];
-  const fixture = await startFixture({ workspaces: [{ usage }] });
+  const fixture = await startFixture({ thread: true, workspaces: [{ usage }] });
   await fixture.sync();
   return fixture;
 }

@@ -166,7 +166,7 @@ test('a webhook that hangs does not delay the critical message of another channe
     onTestFinished(close);
     return { type: 'webhook', name, url, secrets: [], allowPrivate: true, timeoutMs: 30_000 };
   };
-  const fixture = await startFixture({ channels: [hook('hangs', hangs), hook('takes', takes)] });
+  const fixture = await startFixture({ thread: true, channels: [hook('hangs', hangs), hook('takes', takes)] });
   await fixture.sync();
   const connection = openForWriting(fixture.config.ledger.path);
   onTestFinished(() => void connection.close());

@@ -10,7 +10,11 @@ const MIDNIGHT = NOON - 12 * 60 * 60_000;
 
 test('a daily slot whose first attempt met 503, and whose Redis was lost, is published minutes later, not a day', async () => {
   const settings = { cron: '0 0 * * *', reconcileCron: '0 0 1 1 *' };
-  const fixture = await startFixture({ workspaces: [{ generate: { seed: 3, tenants: 5, months: 2 } }], settings });
+  const fixture = await startFixture({
+    thread: true,
+    workspaces: [{ generate: { seed: 3, tenants: 5, months: 2 } }],
+    settings,
+  });
   fixture.clock.set(MIDNIGHT);
   fixture.sandbox.faults.push({ times: Number.POSITIVE_INFINITY, action: { type: 'status', status: 503 } });
   const daemon = await startDaemon(fixture.context);

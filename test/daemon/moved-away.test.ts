@@ -8,6 +8,7 @@ const HOUR_MS = 3_600_000;
 
 test('a job of an exported workspace ends without a run, and nobody is told that none comes, until it is kept', async () => {
   const { context, clock, sync, view } = await startFixture({
+    thread: true,
     workspaces: [{ generate: { seed: 3, tenants: 5, months: 2 } }],
   });
   await sync();

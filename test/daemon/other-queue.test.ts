@@ -48,7 +48,7 @@ function queueInMemory(atStop: () => SyncJob[]): SyncQueue {
 }
 
 test('a daemon can be given another queue: it reads and stops without any Redis, and shows its probe', async () => {
-  const fixture = await startFixture({ workspaces: [{ generate: { seed: 3, tenants: 5, months: 1 } }] });
+  const fixture = await startFixture({ thread: true, workspaces: [{ generate: { seed: 3, tenants: 5, months: 1 } }] });
   const queue = queueInMemory(() => []);
   const daemon = await startDaemon(fixture.context, { openQueue: async () => queue, ticks: false });
   onTestFinished(() => daemon.stop());
@@ -61,7 +61,7 @@ test('a daemon can be given another queue: it reads and stops without any Redis,
 });
 
 test('what a run has to tell that ends during the stop is looked after before the deliveries end', async () => {
-  const { context, clock, sandbox } = await startFixture();
+  const { context, clock, sandbox } = await startFixture({ thread: true });
   const seen: string[] = [];
   const composeDigests = context.composeDigests.bind(context);
   context.composeDigests = () => {

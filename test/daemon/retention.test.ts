@@ -40,7 +40,7 @@ test('a failure is not the end of it', async () => {
 });
 
 test('the writer forgets what is old in the ledger', async () => {
-  const { context, sync, clock, view, upstream } = await startFixture();
+  const { context, sync, clock, view, upstream } = await startFixture({ thread: true });
   upstream.set({ tenantId: 'a', period: '2026-03', credits: 5, requests: 1 });
   await sync();
   await sync();

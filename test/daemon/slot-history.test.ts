@@ -21,7 +21,7 @@ test.each([
 ])(
   'the first slot of a workspace%s reads the whole history, so no earlier one is owed a reconciliation, and the next one is',
   async (_, world) => {
-    const fixture = await startFixture(world);
+    const fixture = await startFixture({ thread: true, ...world });
     await fixture.context.warm();
     fixture.clock.advance(5 * 60_000);
     expect(dueReconciliation(fixture)).toBeNull();
@@ -46,14 +46,14 @@ test.each([
 ])(
   'a first run by hand, here of %s, leaves the reconciliation due: it may have been asked for a part',
   async (_, part) => {
-    const fixture = await startFixture(FILLED);
+    const fixture = await startFixture({ thread: true, ...FILLED });
     await fixture.sync(part);
     expect(dueReconciliation(fixture)).toBe('2026-03-20T12:00:00.000Z');
   },
 );
 
 test('a slot that was done while the clock was ahead is owed again when it comes, and each one until then', async () => {
-  const fixture = await startFixture(FILLED);
+  const fixture = await startFixture({ thread: true, ...FILLED });
   const { clock, context, sync } = fixture;
   await context.warm();
   const entry = { workspaceId: WORKSPACE, kind: 'scheduled' } as const;
@@ -83,7 +83,7 @@ test('a slot that was done while the clock was ahead is owed again when it comes
 });
 
 test('the slots that a clock did early, which was ahead for longer than by how much, are done again in their time', async () => {
-  const { clock, sync } = await startFixture(FILLED);
+  const { clock, sync } = await startFixture({ thread: true, ...FILLED });
   const slotNow = (): string => new Date(Math.floor(clock.now() / HOUR_MS) * HOUR_MS).toISOString();
   clock.advance(2 * HOUR_MS);
   for (let hour = 0; hour < 5; hour += 1) {

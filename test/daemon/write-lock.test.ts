@@ -47,7 +47,7 @@ it('is named by status and doctor while another process holds it', { timeout: 60
 });
 
 it('makes the daemon unready from the first write that it refuses until it is gone', { timeout: 60_000 }, async () => {
-  const { context, config, clock, sync } = await startFixture();
+  const { context, config, clock, sync } = await startFixture({ thread: true });
   await sync();
   const probe = createHealthProbe({
     ...{ reader: context.reader(), config, clock, waitingSince: () => null, writerFault: () => context.writerFault },

@@ -78,7 +78,7 @@ test('without Redis each keeps to the rate for itself', async () => {
 });
 
 test('a daemon takes the turns of its host from Redis', async () => {
-  const fixture = await startFixture({ workspaces: [{ generate: { seed: 3, tenants: 5, months: 1 } }] });
+  const fixture = await startFixture({ thread: true, workspaces: [{ generate: { seed: 3, tenants: 5, months: 1 } }] });
   const daemon = await startDaemon(fixture.context);
   onTestFinished(() => daemon.stop());
   await eventually(() =>

@@ -1,6 +1,9 @@
-import { join } from 'node:path';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { AppError } from '../../src/core/errors.ts';
+import { randomId } from '../../src/core/randomness.ts';
 import type { RunKind } from '../../src/ledger/journal/runs/claim-run.ts';
 import type { StagedRecord } from '../../src/ledger/journal/staging/staged-record.ts';
 import { type LedgerConnection, openForWriting } from '../../src/ledger/store/file/open.ts';
@@ -21,14 +24,37 @@ export interface OpenLedger {
   connection: LedgerConnection;
 }
 
-/** A fresh ledger, or one more writing connection to the one at `path`; closed when the test has finished. */
+let image: Buffer | undefined;
+
+/**
+ * A fresh ledger, or one more writing connection to the one at `path`; closed when the test has finished. A fresh one is a
+ * copy of one that is made once, with an id of its own.
+ */
 export function openLedger(path = join(temporaryFolder(), 'ledger.db')): OpenLedger {
+  const isFresh = !existsSync(path);
+  if (isFresh) {
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+    image ??= emptyLedger();
+    writeFileSync(path, image, { mode: 0o600 });
+  }
   const connection = openForWriting(path);
   onTestFinished(() => {
     connection.close();
   });
-  migrateLedger(connection, path, '0.0.0', NOON);
+  if (isFresh) connection.prepare("UPDATE ledger_meta SET value = ? WHERE name = 'ledger_id'").run(randomId());
+  else migrateLedger(connection, path, '0.0.0', NOON);
   return { path, connection };
+}
+
+function emptyLedger(): Buffer {
+  const folder = mkdtempSync(join(tmpdir(), 'ledger-'));
+  const path = join(folder, 'ledger.db');
+  const connection = openForWriting(path);
+  migrateLedger(connection, path, '0.0.0', NOON);
+  connection.close();
+  const bytes = readFileSync(path);
+  rmSync(folder, { recursive: true });
+  return bytes;
 }
 
 export interface ClaimOptions {

@@ -7,6 +7,7 @@ const STATE = `SELECT (SELECT sum(credits_used) FROM finance_period_totals) || '
 
 test('a reader that polls while 50,000 records are applied sees the state before or after, never between', async () => {
   const { sync, sandbox, view, clock } = await startFixture({
+    thread: true,
     workspaces: [{ generate: { tenants: 25_000, months: 2 } }],
     settings: { concurrency: 8 },
   });

@@ -9,7 +9,7 @@ import { applied, type Fixture, manualOrder, startFixture } from '../support/san
 const SLOT = '2026-03-20T12:00:00.000Z';
 
 test('the same slot synced twice is done once, and the second says by which run', async () => {
-  const { context, another, sandbox } = await startFixture();
+  const { context, another, sandbox } = await startFixture({ thread: true });
   const order = manualOrder({ kind: 'scheduled', slot: SLOT });
   const first = applied(await context.sync(order));
   sandbox.requests.clear();
@@ -19,7 +19,7 @@ test('the same slot synced twice is done once, and the second says by which run'
 });
 
 test('a second process is told to wait while the first one syncs, and the first one is not disturbed', async () => {
-  const fixture = await startFixture();
+  const fixture = await startFixture({ thread: true });
   const { sync, another } = fixture;
   const rival = another();
   const held = holdFirstRequest(fixture);
@@ -34,7 +34,7 @@ test('a second process is told to wait while the first one syncs, and the first 
 });
 
 test('a run that sleeps longer than its lease is fenced off: the one that took over stays the truth', async () => {
-  const fixture = await startFixture();
+  const fixture = await startFixture({ thread: true });
   const { sync, another, clock, upstream, view } = fixture;
   const rival = another();
   const held = holdFirstRequest(fixture);
@@ -59,7 +59,7 @@ test.each([
   { writer: 'a thread of its own', overrides: {} },
   { writer: 'the process', overrides: { openWriter: openInProcessWriter } },
 ])('a take-over is nobody’s fault: no alert is raised of it, with the writer in $writer', async ({ overrides }) => {
-  const fixture = await startFixture();
+  const fixture = await startFixture({ thread: true });
   const { clock, view, another } = fixture;
   const slow = another(undefined, overrides);
   await another().sync(manualOrder());

@@ -40,7 +40,7 @@ test('a deadline that is stopped never strikes', async () => {
 });
 
 test('a service that never answers ends the run as failed, with a fault that somebody hears of', async () => {
-  const fixture = await startFixture({ settings: { runMinutes: 0.01 } });
+  const fixture = await startFixture({ thread: true, settings: { runMinutes: 0.01 } });
   fixture.sandbox.faults.push({ times: Number.POSITIVE_INFINITY, action: { type: 'delay', delayMs: 60_000 } });
   expect(await rejection(fixture.context.sync(manualOrder()))).toMatchObject({ code: 'run_timeout', retryable: true });
   expect(fixture.view().rows('SELECT status, error_code FROM finance_runs')).toEqual([

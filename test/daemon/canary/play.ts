@@ -44,7 +44,7 @@ export async function play(): Promise<Played> {
   const logger = createLogger({ level: 'trace', destination: { write: (line) => void lines.push(line) } });
   const redis = await startRedisWithPassword();
 
-  const fixture = await startFixture({ settings: { cron: '0 0 1 1 *', reconcileCron: '0 0 1 1 *' } });
+  const fixture = await startFixture({ thread: true, settings: { cron: '0 0 1 1 *', reconcileCron: '0 0 1 1 *' } });
   const [template] = fixture.config.workspaces;
   const config: Config = {
     ...fixture.config,

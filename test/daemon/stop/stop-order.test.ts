@@ -13,7 +13,7 @@ const JUMP_WATCH = 1;
 const STALE_AND_CLOCK_WATCH = 60;
 
 test('a stop ends first what takes in work, then the queue, and what keeps the ledger small when no run is left', async () => {
-  const fixture = await startFixture();
+  const fixture = await startFixture({ thread: true });
   const armed = new Map<number, number>();
   const clock: Clock = {
     ...fixture.clock,

@@ -41,7 +41,7 @@ export class Bench {
     await this.#fixture?.context.close();
     await this.#fixture?.sandbox.close();
     const orders = ORDERS.flatMap((order) => Array<typeof order>(WORKSPACES_OF_ORDER).fill(order));
-    const fixture = await startFixture({ workspaces: orders.map((order) => ({ order })) });
+    const fixture = await startFixture({ thread: true, workspaces: orders.map((order) => ({ order })) });
     await fixture.context.writer();
     this.#fixture = fixture;
     this.#view = fixture.view();

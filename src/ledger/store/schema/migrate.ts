@@ -28,8 +28,8 @@ export interface MigrationReport {
 }
 
 /**
- * Brings the ledger to the schema of this version, one transaction a migration, and refuses a newer ledger, and one of
- * before the first release.
+ * Brings the ledger to the schema of this version, and refuses a newer ledger, and one of before the first release. A fresh
+ * one is made in one transaction, an older one gets each migration in its own.
  * An existing ledger is copied beside itself first; of such copies the two newest stay. Safe to run from several processes at once: each migration
  * looks again under the write lock whether it is still due.
  */
@@ -47,7 +47,8 @@ export function migrateLedger(connection: Connection, path: string, version: str
   connection.pragma('foreign_keys = OFF');
   let applied = 0;
   try {
-    for (const migration of due) if (applyMigration(connection, migration, version, nowMs)) applied += 1;
+    const steps = before === 0 ? [due] : due.map((migration) => [migration]);
+    for (const step of steps) applied += applyMigrations(connection, step, version, nowMs);
   } finally {
     connection.pragma('foreign_keys = ON');
   }
@@ -58,9 +59,7 @@ export function migrateLedger(connection: Connection, path: string, version: str
 /** Makes the schema of this version, empty, in a fresh database: what a ledger is compared with. */
 export function migrateInMemory(connection: Connection): void {
   addRowDigest(connection);
-  for (const migration of readMigrationFiles({ migrationsFolder: MIGRATIONS_FOLDER })) {
-    applyMigration(connection, migration, '', 0);
-  }
+  applyMigrations(connection, readMigrationFiles({ migrationsFolder: MIGRATIONS_FOLDER }), '', 0);
 }
 
 /** Throws unless the ledger has exactly the schema of this version. */
@@ -79,12 +78,20 @@ export function schemaVersion(connection: Connection): number {
   return latestApplied(connection);
 }
 
-function applyMigration(connection: Connection, migration: MigrationMeta, version: string, nowMs: number): boolean {
+/** In one transaction, those that another process has not applied by then. Returns how many that were. */
+function applyMigrations(
+  connection: Connection,
+  migrations: readonly MigrationMeta[],
+  version: string,
+  nowMs: number,
+): number {
   return connection
     .transaction(() => {
-      if (latestApplied(connection) >= migration.folderMillis) return false;
+      const latest = latestApplied(connection);
+      const due = migrations.filter((migration) => migration.folderMillis > latest);
+      if (due.length === 0) return 0;
       const added = dropViews(connection);
-      for (const statement of migration.sql) connection.exec(statement);
+      for (const statement of due.flatMap(({ sql }) => sql)) connection.exec(statement);
       makeGuards(connection);
       connection.exec(readFileSync(VIEWS_FILE, 'utf8'));
       for (const view of added) connection.exec(view);
@@ -95,13 +102,14 @@ function applyMigration(connection: Connection, migration: MigrationMeta, versio
       connection.exec(
         'CREATE TABLE IF NOT EXISTS schema_migrations (created_at INTEGER PRIMARY KEY, hash TEXT NOT NULL, version TEXT NOT NULL, applied_at TEXT NOT NULL) STRICT',
       );
-      connection
-        .prepare('INSERT INTO schema_migrations (created_at, hash, version, applied_at) VALUES (?, ?, ?, ?)')
-        .run(migration.folderMillis, migration.hash, version, isoTime(nowMs));
+      const note = connection.prepare(
+        'INSERT INTO schema_migrations (created_at, hash, version, applied_at) VALUES (?, ?, ?, ?)',
+      );
+      for (const { folderMillis, hash } of due) note.run(folderMillis, hash, version, isoTime(nowMs));
       connection
         .prepare("INSERT INTO ledger_meta (name, value) VALUES ('ledger_id', ?) ON CONFLICT DO NOTHING")
         .run(randomId());
-      return true;
+      return due.length;
     })
     .immediate();
 }

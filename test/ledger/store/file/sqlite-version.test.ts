@@ -1,19 +1,20 @@
 import { join } from 'node:path';
-import { expect, test, vi } from 'vitest';
+import Database from 'better-sqlite3';
+import { beforeAll, expect, test, vi } from 'vitest';
 import { openForWriting, openReader } from '../../../../src/ledger/store/file/open.ts';
 import { openLedger } from '../../../support/open-ledger.ts';
 import { rejection } from '../../../support/rejection.ts';
 import { temporaryFolder } from '../../../support/temporary-folder.ts';
 
-const library = vi.hoisted(() => ({ version: '3.51.3' }));
+const library = { version: '3.51.3' };
 
-vi.mock('better-sqlite3', async (importOriginal) => {
-  const { default: Database } = await importOriginal<{ default: typeof import('better-sqlite3') }>();
-  // Called by `new`, as the class is.
-  function connect(...args: ConstructorParameters<typeof Database>) {
-    return new Database(...args).function('sqlite_version', () => library.version);
-  }
-  return { default: Object.assign(connect, { SqliteError: Database.SqliteError }) };
+/** Every connection that this file opens says so. */
+beforeAll(() => {
+  const { prepare } = Database.prototype;
+  const spy = vi.spyOn(Database.prototype, 'prepare').mockImplementation(function lying(this: Database.Database, sql) {
+    return prepare.call(this, sql.replace('sqlite_version()', `'${library.version}'`));
+  });
+  return () => spy.mockRestore();
 });
 
 test.each(['3.51.2', '3.9.9', '2.99.99'])('SQLite %s opens no ledger, for reading or writing', async (version) => {

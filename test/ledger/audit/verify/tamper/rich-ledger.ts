@@ -3,6 +3,7 @@ import { closePeriod, reopenPeriod } from '../../../../../src/ledger/journal/clo
 import { failRun } from '../../../../../src/ledger/journal/runs/fail-run.ts';
 import type { StagedRecord } from '../../../../../src/ledger/journal/staging/staged-record.ts';
 import type { LedgerConnection } from '../../../../../src/ledger/store/file/open.ts';
+import { addRowDigest } from '../../../../../src/ledger/store/file/row-digest.ts';
 import { migrateInMemory } from '../../../../../src/ledger/store/schema/migrate.ts';
 import { beginRun, usageRecord } from '../../../../support/open-ledger.ts';
 import { listingOf } from '../../../../support/run/listing.ts';
@@ -16,12 +17,21 @@ const PER_PAGE = 4;
 /** What the service lists of one workspace; two workspaces list tenants and periods of the same names. */
 type Listing = Map<string, StagedRecord>;
 
+let image: Promise<Buffer> | undefined;
+
 /**
  * A ledger with everything that one can hold: two workspaces, five kinds of entries, runs that changed nothing, failed
  * and were superseded, closes, forced closes, adjustments, a reopen and a second close, and a period that exists only
- * because something was booked in it.
+ * because something was booked in it. Each is a copy of one that is built once.
  */
 export async function buildRichLedger(): Promise<LedgerConnection> {
+  image ??= build().then((connection) => connection.serialize());
+  const connection = new Database(await image);
+  addRowDigest(connection);
+  return connection;
+}
+
+async function build(): Promise<LedgerConnection> {
   const connection: LedgerConnection = new Database(':memory:');
   migrateInMemory(connection);
   let nowMs = Date.UTC(2025, 11, 20, 12);
