@@ -61,7 +61,8 @@ export default defineConfig({
     exclude: ['test/long/**'],
     pool: 'forks',
     maxWorkers: 2,
-    env: { TMPDIR: temporaryRoot() },
+    // Commands that are started find what V8 has compiled of them before.
+    env: { TMPDIR: temporaryRoot(), NODE_COMPILE_CACHE: join(root, 'node_modules', '.cache', 'compiled') },
     // What has been loaded stays: a test puts back what it changes of the process.
     isolate: false,
     sequence: { sequencer: LongestFirst },

@@ -1,7 +1,8 @@
 import { CronExpressionParser } from 'cron-parser';
 
+const DAY_MS = 24 * 60 * 60_000;
 /** A week and a day: every pause that a cron expression makes at night or on certain weekdays lies within. */
-const SPAN_MS = 8 * 24 * 60 * 60_000;
+const SPAN_MS = 8 * DAY_MS;
 /** Expressions that come due more seldom still show a few pauses. */
 const MIN_SLOTS = 4;
 
@@ -12,10 +13,12 @@ const MIN_SLOTS = 4;
  */
 export function longestPauseMs(cron: string, nowMs: number): number {
   const slots = CronExpressionParser.parse(cron, { tz: 'UTC', currentDate: new Date(nowMs) });
+  const { dayOfMonth, month, dayOfWeek } = slots.fields;
+  const spanMs = [dayOfMonth, month, dayOfWeek].every(({ isWildcard }) => isWildcard) ? DAY_MS : SPAN_MS;
   const firstMs = slots.next().getTime();
   let longestMs = 0;
   let lastMs = firstMs;
-  for (let seen = 1; seen < MIN_SLOTS || lastMs - firstMs < SPAN_MS; seen += 1) {
+  for (let seen = 1; seen < MIN_SLOTS || lastMs - firstMs < spanMs; seen += 1) {
     const slotMs = slots.next().getTime();
     longestMs = Math.max(longestMs, slotMs - lastMs);
     lastMs = slotMs;
