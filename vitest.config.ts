@@ -60,7 +60,8 @@ export default defineConfig({
     include: ['test/**/*.test.ts'],
     exclude: ['test/long/**'],
     pool: 'forks',
-    maxWorkers: 2,
+    // One more than the two cores that there usually are: many tests wait for a daemon, a server or a retry.
+    maxWorkers: 3,
     // Commands that are started find what V8 has compiled of them before.
     env: { TMPDIR: temporaryRoot(), NODE_COMPILE_CACHE: join(root, 'node_modules', '.cache', 'compiled') },
     // What has been loaded stays: a test puts back what it changes of the process.
