@@ -49,7 +49,7 @@ export class Publisher {
       const report = await publishLedger({ connection, client, replace, checkpoints, elsewhere, by, nowMs });
       const mended = this.#mended;
       this.#mended = [];
-      return { ...report, mended };
+      return { ...report, mended: [...mended, ...report.mended] };
     } catch (error) {
       await this.close();
       throw error;

@@ -42,6 +42,11 @@ const PASSING_CODES: readonly string[] = [
   ],
 ];
 
+/** SQLSTATE: no room on the disk. */
+const DISK_FULL = '53100';
+/** SQLSTATE of a write where only reading is allowed. */
+const READ_ONLY = '25006';
+
 /** What Node says of a certificate that it does not trust. */
 const UNTRUSTED = /^(CERT_|ERR_TLS_CERT_|UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_|INVALID_CA)/;
 const REMEDIES: Readonly<Record<string, string>> = {
@@ -72,11 +77,20 @@ export function replicaErrorOf(error: unknown): unknown {
   if (PASSING_CODES.includes(code) || PASSING.test(code) || isWay || panics) {
     return new ReplicaError('replica_unreachable', `the replica cannot be used now: ${error.message}`, {
       retryable: true,
-      hint: 'check publish.url, that Postgres runs and takes connections from here, and its disk; what is not published yet follows by itself',
+      hint:
+        code === DISK_FULL
+          ? "make room on the server's disk; what is not published yet follows by itself"
+          : 'check publish.url, that Postgres runs and takes connections from here, and its disk; what is not published yet follows by itself',
       cause: error,
     });
   }
   if (!/^[0-9A-Z]{5}$/.test(code)) return error;
+  if (code === READ_ONLY) {
+    return new ReplicaError('replica_denied', `the replica takes no writes: ${error.message}`, {
+      hint: 'publish.url names a standby, or a user that only reads: name the first server and the publisher',
+      cause: error,
+    });
+  }
   const denied = code.startsWith('28') || code === '42501' || code === '3D000';
   return new ReplicaError(
     denied ? 'replica_denied' : 'replica_failed',

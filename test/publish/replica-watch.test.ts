@@ -46,7 +46,7 @@ function play(
 }
 
 const reportTo = (to: number): PublishReport => {
-  return { ledgerId: 'x', from: 0, to, headDigest: '', entries: 0, rows: 1, uncounted: [] };
+  return { ledgerId: 'x', from: 0, to, headDigest: '', entries: 0, rows: 1, mended: [], uncounted: [] };
 };
 const away = () => Promise.reject(new AppError('replica_unreachable', 'nobody answers', { retryable: true }));
 

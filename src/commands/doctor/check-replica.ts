@@ -10,7 +10,7 @@ export async function checkReplica({ publish, ledger }: Config, nowMs: number): 
   const { describeReplica, probeReplica } = await import('../../publish/receive/probe-replica.ts');
   const reader = openReader(ledger.path);
   try {
-    const standing = await probeReplica(publish, reader.connection, nowMs);
+    const standing = await probeReplica(publish, reader.connection, nowMs, { writes: true });
     const words = describeReplica(standing);
     if (standing.fault !== null) return [fail('replica', words, standing.fault.hint)];
     if (standing.drift.length > 0) {

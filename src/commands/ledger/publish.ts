@@ -32,7 +32,7 @@ async function publish(cli: CliContext, context: Context, replace: boolean): Pro
       await (await context.writer()).call('changeReplicaEpoch', { epoch });
     }
     const report = await publisher.publish({ nowMs: cli.now(), replace });
-    const { from, to, headDigest, entries, rows, mended = [], uncounted } = report;
+    const { from, to, headDigest, entries, rows, mended, uncounted } = report;
     if (uncounted.length > 0) cli.exitCode = EXIT.partial;
     const seconds = (cli.clock.monotonic() - started) / 1000;
     if (cli.json) {

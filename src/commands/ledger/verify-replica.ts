@@ -15,6 +15,7 @@ export async function verifyReplicaHere(
   cli: CliContext,
   context: Context,
   verifier: NoteVerifier | null,
+  others: readonly NoteVerifier[],
 ): Promise<void> {
   const { config, version } = context;
   const settings = requireReplica(config);
@@ -22,16 +23,20 @@ export async function verifyReplicaHere(
   const client = await connectReplica(settings);
   try {
     await requireCurrentReplica(client, settings.schema);
-    const { faults, runs, entries, keys, headDigest, position, behind, checkpoints } = await withStopSignal((signal) =>
+    const elsewhere = config.shard?.elsewhere ?? [];
+    const report = await withStopSignal((signal) =>
       verifyReplica({
-        ...{ client, connection, ledgerPath: config.ledger.path, verifier, version, nowMs: cli.now(), signal },
+        ...{ client, connection, ledgerPath: config.ledger.path, elsewhere, verifier, others },
+        ...{ version, nowMs: cli.now(), signal },
       }),
     );
+    const { faults, runs, entries, keys, headDigest, position, behind, checkpoints, unproven } = report;
     if (faults.length > 0) cli.exitCode = EXIT.fault;
     if (cli.json) {
       cli.printJson({
         ...{ ok: faults.length === 0, runs, entries, keys, position, behind, checkpoints, head_digest: headDigest },
         faults: faults.map(faultRecord),
+        unproven,
       });
       return;
     }
@@ -39,9 +44,13 @@ export async function verifyReplicaHere(
     const counts = `${formatInteger(runs)} published runs, ${formatInteger(entries)} entries, ${formatInteger(keys)} keys`;
     const same = behind === 0 ? 'as the ledger has them' : `as the ledger had them ${formatInteger(behind)} links ago`;
     cli.print(faults.length === 0 ? `no fault in the replica: ${counts}, ${same}` : `checked ${counts}`);
+    for (const words of unproven) cli.print(`NOT PROVEN ${words}: give it as --checkpoint-key`);
     cli.print(`link ${formatInteger(position)}, head digest ${headDigest}`);
     if (faults.length > 0) {
       cli.note('Keep both as they are for an inquiry; a backup or a kept checkpoint says which of them was rewritten.');
+      cli.note(
+        'Where the ledger is right, `usage-ledger publish` mends the schema, and `publish --replace` sends all rows anew.',
+      );
     }
   } finally {
     await client.close();

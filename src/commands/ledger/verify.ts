@@ -22,7 +22,11 @@ export function verifyCommand(cli: CliContext): Command {
   return reportingCommand('verify')
     .option('--expect-head <digest>', 'a head digest that was kept elsewhere: the chain must still hold it')
     .option('--checkpoint <file>', 'checkpoints that were kept elsewhere, such as a copy of checkpoints.log')
-    .option('--checkpoint-key <key>', 'who must have signed them, NAME+HASH+KEY (default: the key of this ledger)')
+    .option(
+      '--checkpoint-key <key>',
+      'who must have signed them, NAME+HASH+KEY (default: the key of this ledger); with --replica of each other ledger there',
+      (key: string, before: string[] = []) => [...before, key],
+    )
     .option('--replica', 'what the replica in Postgres holds, and whether it is what the ledger holds')
     .addHelpText(
       'after',
@@ -37,7 +41,7 @@ export function verifyCommand(cli: CliContext): Command {
       cli.withContext(async (context) => {
         if (options.replica !== true) return verify(cli, context, options);
         const { verifyReplicaHere } = await import('./verify-replica.ts');
-        return verifyReplicaHere(cli, context, ownKeyOf(context));
+        return verifyReplicaHere(cli, context, ownKeyOf(context), keysOf(options));
       }),
     );
 }
@@ -45,7 +49,7 @@ export function verifyCommand(cli: CliContext): Command {
 interface VerifyOptions {
   expectHead?: string;
   checkpoint?: string;
-  checkpointKey?: string;
+  checkpointKey?: string[];
   replica?: boolean;
 }
 
@@ -86,7 +90,7 @@ async function verify(cli: CliContext, context: Context, options: VerifyOptions)
 
 /** What was kept elsewhere, as checks, and what may be said when they find nothing. Throws UsageError for what cannot be read. */
 function anchorsOf(options: VerifyOptions, ownKey: NoteVerifier | null): { checks: Check[]; said: string[] } {
-  const { expectHead: digest, checkpoint: file, checkpointKey } = options;
+  const { expectHead: digest, checkpoint: file } = options;
   const checks: Check[] = [];
   const said: string[] = [];
   if (digest !== undefined) {
@@ -104,15 +108,20 @@ function anchorsOf(options: VerifyOptions, ownKey: NoteVerifier | null): { check
         'give a copy of checkpoints.log, or one checkpoint out of it',
       );
     }
-    const verifier = checkpointKey === undefined ? ownKey : parseVerifier(checkpointKey);
-    if (verifier === null && checkpointKey !== undefined) {
-      throw new UsageError('--checkpoint-key is no key', 'give the NAME+HASH+KEY that verify has said');
-    }
+    const verifier = keysOf(options).at(-1) ?? ownKey;
     checks.push(expectCheckpoints(notes, verifier));
     const signed = verifier === null ? 'signatures not checked, there is no key' : 'signed';
     said.push(`${formatInteger(notes.length)} checkpoints agree with the chain (${signed})`);
   }
   return { checks, said };
+}
+
+function keysOf({ checkpointKey = [] }: VerifyOptions): NoteVerifier[] {
+  return checkpointKey.map((text) => {
+    const key = parseVerifier(text);
+    if (key === null) throw new UsageError('--checkpoint-key is no key', 'give the NAME+HASH+KEY that verify has said');
+    return key;
+  });
 }
 
 function readCheckpoints(file: string): string {

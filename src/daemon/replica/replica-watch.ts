@@ -137,8 +137,8 @@ export class ReplicaWatch {
     try {
       const report = await publisher.publish(clock.now());
       if (this.#fault !== null) logger.info({ position: report.to }, 'the replica takes the ledger again');
-      const { mended = [], uncounted } = report;
-      if (mended.length > 0) logger.warn({ mended }, "the replica's schema was not the one of this version: mended");
+      const { mended, uncounted } = report;
+      if (mended.length > 0) logger.warn({ mended }, 'somebody had changed the replica: mended');
       if (uncounted.length > 0 && uncounted.join() !== this.#uncounted.join()) {
         logger.warn({ uncounted }, 'workspaces of this ledger count in another one');
       }

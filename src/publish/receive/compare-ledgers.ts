@@ -6,6 +6,7 @@ import { OWN_VALUES } from '../../ledger/store/schema/identity.ts';
 import { MIRRORS, type Mirror } from '../replica/mirrors.ts';
 import { ADDED } from '../send/changed-rows.ts';
 import { type ReplicaState, readLocal } from '../send/position.ts';
+import { replicaFault } from './replica-fault.ts';
 
 /** Who works at the moment is no part of what was published. */
 const LEFT_OUT: readonly string[] = [
@@ -56,7 +57,9 @@ function differentLink(connection: LedgerConnection, { position }: ReplicaState)
   const { seq, theirs, ours } = first;
   const here = ours === null ? 'the ledger has no such link' : `the ledger says ${ours}`;
   return [
-    fault(`link ${seq} of ${position}: the replica says ${theirs}, ${here}: the history of one of them was rewritten`),
+    replicaFault(
+      `link ${seq} of ${position}: the replica says ${theirs}, ${here}: the history of one of them was rewritten`,
+    ),
   ];
 }
 
@@ -81,10 +84,12 @@ function differentRow(
   if (row === undefined) return [];
   const where = `${name} (${key.map((column) => `${column} ${shown(row[column])}`).join(', ')})`;
   const isSame = theirs !== undefined && ours !== undefined && key.every((column) => theirs[column] === ours[column]);
-  if (!isSame) return [fault(`${where}: only the ${theirs === undefined ? 'ledger' : 'replica'} has this row`)];
+  if (!isSame) return [replicaFault(`${where}: only the ${theirs === undefined ? 'ledger' : 'replica'} has this row`)];
   const column = names.find((one) => shown(theirs[one]) !== shown(ours[one])) ?? '';
   return [
-    fault(`${where}: ${column} is ${shown(theirs[column])} in the replica, ${shown(ours[column])} in the ledger`),
+    replicaFault(
+      `${where}: ${column} is ${shown(theirs[column])} in the replica, ${shown(ours[column])} in the ledger`,
+    ),
   ];
 }
 
@@ -101,8 +106,4 @@ function limitOf(name: string, moved: ReplicaState | null): string | null {
 function shown(value: unknown): string {
   if (value instanceof Uint8Array) return Buffer.from(value).toString('hex');
   return typeof value === 'string' ? JSON.stringify(value) : String(value);
-}
-
-function fault(message: string): Fault {
-  return { check: 'replica', runId: null, entryId: null, message };
 }

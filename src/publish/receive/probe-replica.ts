@@ -8,6 +8,7 @@ import { replicaDrift } from '../replica/migrate-replica.ts';
 import { isUnpublished } from '../replica-error.ts';
 import { findReplica, readLocal, requireSameCopy } from '../send/position.ts';
 import { findUncounted } from './find-holder.ts';
+import { tryWriting } from './try-writing.ts';
 
 /** How the replica stands to the ledger at hand. */
 export interface ReplicaStanding {
@@ -22,11 +23,12 @@ export interface ReplicaStanding {
   fault: { code: string; message: string; hint: string } | null;
 }
 
-/** Asks the replica; never rejects. */
+/** Asks the replica; `writes`: tries also whether it could be published to. Never rejects. */
 export async function probeReplica(
   settings: ReplicaSettings,
   connection: LedgerConnection,
   nowMs: number,
+  { writes = false } = {},
 ): Promise<ReplicaStanding> {
   const nothing: ReplicaStanding = {
     position: null,
@@ -39,13 +41,15 @@ export async function probeReplica(
     const client = await connectReplica(settings);
     try {
       const drift = await replicaDrift(client);
+      if (drift.some((words) => words.startsWith('table'))) return { ...nothing, drift };
       const held = await findReplica(client, ledgerId(connection));
-      if (held === null) return { ...nothing, drift };
+      if (held === null) return nothing;
       const uncounted = drift.length > 0 ? [] : await findUncounted(client, held.ledgerKey);
       const lag = lagOf(connection, held.position, nowMs);
       const standing = { position: held.position, lag, drift, uncounted, fault: null };
       try {
         requireSameCopy(connection, readLocal(connection), held);
+        if (writes) await tryWriting(client);
         return standing;
       } catch (error) {
         return { ...standing, fault: faultOf(error) };

@@ -1,14 +1,14 @@
+import type { Statement } from 'better-sqlite3';
 import { syncPath } from '../../ledger/store/file/ledger-file.ts';
 import { type LedgerConnection, openForWriting } from '../../ledger/store/file/open.ts';
 import { schemaObjects } from '../../ledger/store/file/schema-objects.ts';
-import { ledgerId } from '../../ledger/store/schema/identity.ts';
 import { migrateLedger, schemaVersion } from '../../ledger/store/schema/migrate.ts';
 import type { ReplicaClient } from '../connect.ts';
 import { MIRRORS, type Mirror } from '../replica/mirrors.ts';
 import { ReplicaError } from '../replica-error.ts';
 import { findReplica, type ReplicaState } from '../send/position.ts';
 import type { PublishedCheckpoint } from '../send/recent-checkpoints.ts';
-import { replicaRows } from './replica-rows.ts';
+import { replicaRows, type Value } from './replica-rows.ts';
 
 export interface RebuildOrder {
   client: ReplicaClient;
@@ -30,7 +30,8 @@ export interface Rebuilt {
 
 /**
  * Makes a ledger file of what the replica holds of a ledger at one moment, as it was but for leases and senders under way,
- * whose holders are gone. Nothing is checked here. Throws ReplicaError `not_in_replica`, `replica_other_schema`.
+ * whose holders are gone. Nothing is checked here but what tables demand. Throws ReplicaError `not_in_replica`,
+ * `replica_other_schema`, `replica_faulty`.
  */
 export async function rebuildLedger(order: RebuildOrder): Promise<Rebuilt> {
   const { client, file, version, nowMs } = order;
@@ -69,14 +70,32 @@ async function fill(connection: LedgerConnection, held: ReplicaState, order: Reb
   connection.exec('DELETE FROM ledger_meta');
   for (const mirror of MIRRORS) {
     const insert = prepareInsert(connection, mirror);
-    for await (const row of replicaRows(client, mirror, held.ledgerKey)) insert.run(row);
+    for await (const row of replicaRows(client, mirror, held.ledgerKey)) insertRow(insert, mirror, row);
     signal.throwIfAborted();
   }
   connection.exec('UPDATE leases SET released = 1');
   connection.exec('UPDATE outbox SET claimed_until = NULL');
   for (const { sql } of triggers) connection.exec(String(sql));
   connection.exec('COMMIT');
-  if (ledgerId(connection) !== held.ledgerId) throw new Error('the replica names another ledger than it holds');
+  const id = connection.prepare("SELECT value FROM ledger_meta WHERE name = 'ledger_id'").pluck().get();
+  if (id === held.ledgerId) return;
+  throw faulty(`ledger_meta (name "ledger_id"): value is ${JSON.stringify(id)}, the replica calls it ${held.ledgerId}`);
+}
+
+function insertRow(insert: Statement, { name, columns, key }: Mirror, row: Value[]): void {
+  try {
+    insert.run(row);
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && String(error.code).startsWith('SQLITE_CONSTRAINT'))) throw error;
+    const at = (column: string): string => `${column} ${row[columns.findIndex((one) => one.name === column)]}`;
+    throw faulty(`${name} (${key.map(at).join(', ')}): no ledger can hold this row: ${error.message}`);
+  }
+}
+
+function faulty(message: string): ReplicaError {
+  return new ReplicaError('replica_faulty', message, {
+    hint: '`usage-ledger publish --replace`, on the host of the ledger, puts it in the place of what the replica holds',
+  });
 }
 
 function prepareInsert(connection: LedgerConnection, { name, columns }: Mirror) {

@@ -1,88 +1,152 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import Database from 'better-sqlite3';
-import { expectCheckpoints } from '../../ledger/audit/anchor/check-anchors.ts';
-import { type NoteVerifier, parseNotes, type SignedNote } from '../../ledger/audit/anchor/signed-note.ts';
-import { checkMoney } from '../../ledger/audit/money/verify-money.ts';
-import type { Check, Fault } from '../../ledger/audit/verify/fault.ts';
-import { type VerifyReport, verifyLedgerFile } from '../../ledger/audit/verify/verify.ts';
+import { originOf } from '../../ledger/audit/anchor/checkpoint.ts';
+import { isSignedBy, type NoteVerifier, parseNotes } from '../../ledger/audit/anchor/signed-note.ts';
+import type { Fault } from '../../ledger/audit/verify/fault.ts';
 import type { LedgerConnection } from '../../ledger/store/file/open.ts';
-import { ledgerId } from '../../ledger/store/schema/identity.ts';
+import { ledgerId, replicaEpoch } from '../../ledger/store/schema/identity.ts';
 import type { ReplicaClient } from '../connect.ts';
 import { replicaDrift } from '../replica/migrate-replica.ts';
+import { MIRRORS } from '../replica/mirrors.ts';
 import { ReplicaError } from '../replica-error.ts';
+import { type PublishedCheckpoint, recentCheckpoints } from '../send/recent-checkpoints.ts';
 import { compareLedgers } from './compare-ledgers.ts';
-import { rebuildLedger } from './rebuild-ledger.ts';
+import { replicaFault } from './replica-fault.ts';
+import { type HeldOrder, type HeldReport, verifyHeld } from './verify-held.ts';
 
 export interface ReplicaVerifyOrder {
   client: ReplicaClient;
   /** The ledger, read only. */
   connection: LedgerConnection;
   ledgerPath: string;
+  /** Ids of workspaces that the configuration leaves to other hosts. */
+  elsewhere: readonly string[];
   /** Our key: what bears its mark must be signed by it. */
   verifier: NoteVerifier | null;
+  /** The keys of other hosts. */
+  others: readonly NoteVerifier[];
   version: string;
   nowMs: number;
   signal: AbortSignal;
 }
 
-export interface ReplicaVerifyReport extends VerifyReport {
+export interface ReplicaVerifyReport extends Omit<HeldReport, 'held' | 'checkpoints' | 'anchors'> {
   position: number;
   behind: number;
   checkpoints: number;
+  /** Other ledgers whose rows were recomputed, and of whose key nothing is known here: a sentence each. */
+  unproven: string[];
 }
 
 /**
- * Rebuilds the ledger from the replica in a folder beside the ledger, recomputes there everything that `verify` does, and
- * compares the two. The faults say which of both they were found in.
+ * Rebuilds each ledger of the replica in a folder beside the ledger and recomputes there everything that `verify` does; compares
+ * the one at hand row by row, and holds the others against the checkpoints that their hosts have signed. The faults say where they were
+ * found.
  */
 export async function verifyReplica(order: ReplicaVerifyOrder): Promise<ReplicaVerifyReport> {
-  const { connection, ledgerPath, verifier } = order;
+  const { client, connection, ledgerPath } = order;
   const folder = mkdtempSync(`${ledgerPath}.replica-`);
   try {
-    const file = join(folder, 'ledger.db');
-    const drift = await replicaDrift(order.client);
-    if (drift.some((words) => words.startsWith('table'))) {
+    const drift = await replicaDrift(client);
+    if (drift.some((words) => /^table \w+ (is |has no |has another key)/.test(words))) {
       throw new ReplicaError('replica_damaged', `the replica cannot be read: ${drift.join('; ')}`, {
         hint: '`usage-ledger publish` mends it, and sends again what is lost',
       });
     }
-    const { held, checkpoints } = await rebuildLedger({ ...order, ledgerId: ledgerId(connection), file });
-    const notes = checkpoints.flatMap(({ note }) => parseNotes(note) ?? []);
-    const anchors = checkpointCheck(notes, verifier);
-    const rebuilt = new Database(file, { readonly: true });
-    let report: VerifyReport;
-    try {
-      report = await verifyLedgerFile(rebuilt, [checkMoney, anchors]);
-    } finally {
-      rebuilt.close();
-    }
-    const { faults, behind } = compareLedgers(file, ledgerPath, held);
+    const id = ledgerId(connection);
+    const file = join(folder, 'ledger.db');
+    const host = { epoch: replicaEpoch(connection), elsewhere: order.elsewhere };
+    const own = await verifyHeld({ ...order, ledgerId: id, file, host });
+    const { held, anchors } = own;
+    const compared = held === null ? { faults: [], behind: 0 } : compareLedgers(file, ledgerPath, held);
+    const position = held?.position ?? 0;
+    const lost = lostCheckpoints(recentCheckpoints(ledgerPath, id), own.checkpoints, position);
+    const others = await verifyOthers(order, folder, id);
     return {
-      ...report,
+      ...own,
       faults: [
-        ...drift.map((message): Fault => ({ check: 'replica', runId: null, entryId: null, message })),
-        ...report.faults.map((fault) => located('in the replica', fault)),
-        ...faults,
+        ...drift.map(replicaFault),
+        ...own.faults.map((fault) => located('in the replica', fault)),
+        ...compared.faults,
+        ...(held === null ? [] : lost),
         ...anchors(connection).map((fault) => located("the replica's checkpoints against the ledger", fault)),
+        ...others.faults,
+        ...(await ownerlessRows(client)),
       ],
-      ...{ position: held.position, behind, checkpoints: notes.length },
+      ...{ position, behind: compared.behind, checkpoints: own.checkpoints.length, unproven: others.unproven },
     };
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
 }
 
-/** A host that was lost took its key along: what it has signed is compared, and its signature cannot be judged here. */
-function checkpointCheck(notes: readonly SignedNote[], verifier: NoteVerifier | null): Check {
-  const isOurs = ({ signatures }: SignedNote): boolean =>
-    verifier !== null && signatures.some(({ keyHash }) => keyHash.equals(verifier.keyHash));
-  const ours = expectCheckpoints(notes.filter(isOurs), verifier);
-  const others = expectCheckpoints(
-    notes.filter((note) => !isOurs(note)),
-    null,
+/** What lies beside the ledger and is missing or another one in the replica. */
+function lostCheckpoints(
+  here: readonly PublishedCheckpoint[],
+  there: readonly PublishedCheckpoint[],
+  position: number,
+): Fault[] {
+  const notes = new Map(there.map(({ seq, note }) => [seq, note]));
+  return here
+    .filter(({ seq, note }) => seq <= position && notes.get(seq) !== note)
+    .map(({ seq }) =>
+      replicaFault(`checkpoints (seq ${seq}): ${notes.has(seq) ? 'another one' : 'missing'}; checkpoints.log has it`),
+    );
+}
+
+/** The ledgers of other hosts, of which only the replica and the checkpoints that they have signed are at hand. */
+async function verifyOthers(
+  order: ReplicaVerifyOrder,
+  folder: string,
+  own: string,
+): Promise<{ faults: Fault[]; unproven: string[] }> {
+  const ledgers = await order.client.query<{ ledger_id: string }>(
+    "SELECT ledger_id FROM ledgers WHERE ledger_id <> $1 AND published_at <> '' ORDER BY ledger_key",
+    [own],
   );
-  return (connection) => [...ours(connection), ...others(connection)];
+  const faults: Fault[] = [];
+  const unproven: string[] = [];
+  for (const [index, { ledger_id: id }] of ledgers.entries()) {
+    const verifier = order.others.find(({ name }) => name === originOf(id)) ?? null;
+    const file = join(folder, `other-${index}.db`);
+    try {
+      const report = await verifyHeld({ ...order, ledgerId: id, file, verifier, host: null } satisfies HeldOrder);
+      const found = verifier === null ? report.faults : [...report.faults, ...unsigned(report, verifier)];
+      faults.push(...found.map((fault) => located(`in the replica, ledger ${id}`, fault)));
+      if (verifier === null) unproven.push(`ledger ${id}: nobody here knows its key, so anybody may have made it up`);
+    } catch (error) {
+      if (!(error instanceof ReplicaError) || error.code !== 'replica_other_schema') throw error;
+      unproven.push(`ledger ${id}: ${error.message}, and was not checked`);
+    } finally {
+      rmSync(file, { force: true });
+    }
+  }
+  return { faults, unproven };
+}
+
+/** A ledger of another host stands as far as its host has signed for it. */
+function unsigned({ held, checkpoints }: HeldReport, verifier: NoteVerifier): Fault[] {
+  const signed = checkpoints.filter(({ note }) => (parseNotes(note) ?? []).some((one) => isSignedBy(one, verifier)));
+  const last = signed.at(-1)?.seq ?? 0;
+  const position = held?.position ?? 0;
+  if (last >= position) return [];
+  return [replicaFault(`nobody with the key ${verifier.name} has signed links ${last + 1} to ${position}`)];
+}
+
+/** Rows of a key that no ledger of the replica has. */
+async function ownerlessRows(client: ReplicaClient): Promise<Fault[]> {
+  const tables = new Map<bigint, string[]>();
+  for (const name of [...MIRRORS.map((mirror) => mirror.name), 'checkpoints']) {
+    const rows = await client.query<{ ledger_key: bigint }>(
+      `SELECT DISTINCT ledger_key FROM ${name} WHERE ledger_key <> ALL (SELECT ledger_key FROM ledgers)`,
+    );
+    for (const { ledger_key: key } of rows) tables.set(key, [...(tables.get(key) ?? []), name]);
+  }
+  return [...tables].map(([key, names]) =>
+    replicaFault(
+      `${names.join(', ')} (ledger_key ${key}): rows of no ledger of \`ledgers\`; their own ledger's next publish takes them back`,
+    ),
+  );
 }
 
 function located(where: string, fault: Fault): Fault {

@@ -51,17 +51,23 @@ export async function requireCurrentReplica(client: ReplicaClient, schema: strin
   });
 }
 
-async function mend(client: ReplicaClient, { short, strange }: Drift): Promise<void> {
-  for (const { sql } of OWN) await client.query(sql);
-  for (const { mirror, missing } of short) {
-    const types = columnsInPostgres(mirror);
-    for (const name of missing) await client.query(`ALTER TABLE ${mirror.name} ADD COLUMN ${name} ${types.get(name)}`);
-  }
-  if (strange.length > 0) {
-    await withoutViews(client, async () => {
-      for (const mirror of strange) await client.query(`DROP TABLE IF EXISTS ${mirror.name}; ${createMirror(mirror)}`);
-    });
-  }
+async function mend(client: ReplicaClient, { short, strange, drops, ends }: Drift): Promise<void> {
+  const mendTables = async (): Promise<void> => {
+    for (const sql of [...drops, ...ends, ...OWN.map((own) => own.sql)]) await client.query(sql);
+    for (const { mirror, missing } of short) {
+      const types = columnsInPostgres(mirror);
+      for (const name of missing)
+        await client.query(`ALTER TABLE ${mirror.name} ADD COLUMN ${name} ${types.get(name)}`);
+    }
+    for (const mirror of strange) await client.query(`DROP TABLE IF EXISTS ${mirror.name}; ${createMirror(mirror)}`);
+  };
+  if (drops.length + strange.length === 0) await mendTables();
+  else await withoutViews(client, mendTables);
+  // What is left of ledgers that are not known any more is never taken for another's.
+  await client.query(
+    `SELECT setval(pg_get_serial_sequence('ledgers', 'ledger_key'), max(ledger_key)) FROM ledger_meta
+     HAVING max(ledger_key) > (SELECT coalesce(max(ledger_key), 0) FROM ledgers)`,
+  );
   // What was in them is in the ledgers only: a ledger of another schema than the replica knows is sent as a whole.
   if (short.length + strange.length > 0) await client.query('UPDATE ledgers SET schema_at = 0');
   for (const { sql } of INDEXES) await client.query(sql);

@@ -26,7 +26,11 @@ export async function withoutViews(client: ReplicaClient, work: () => Promise<vo
      WHERE c.relnamespace = current_schema()::regnamespace AND c.relname = ANY ($1)`,
     [names],
   );
-  await client.query(`DROP VIEW IF EXISTS ${names.join(', ')}`);
+  const found = await client.query<{ name: string }>(
+    "SELECT relname AS name FROM pg_class WHERE relnamespace = current_schema()::regnamespace AND relname = ANY ($1) AND relkind = 'v'",
+    [names],
+  );
+  if (found.length > 0) await client.query(`DROP VIEW ${found.map(({ name }) => name).join(', ')}`);
   await work();
   for (const { sql } of VIEWS) await client.query(sql);
   for (const { grant } of grants) await client.query(grant);

@@ -31,7 +31,8 @@ export function* wholeTables(connection: LedgerConnection): Generator<{ rows: Ro
   for (const name of WHOLE) {
     const rows = allRows(name);
     const hash = createHash('sha256');
-    for (const line of copyLines(connection, rows, 0)) hash.update(line).update('\n');
+    const from = `${rows.from} ORDER BY ${rows.mirror.key.join(', ')}`;
+    for (const line of copyLines(connection, { ...rows, from }, 0)) hash.update(line).update('\n');
     yield { rows, digest: hash.digest('hex') };
   }
 }

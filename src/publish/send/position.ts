@@ -119,11 +119,16 @@ export async function findReplica(client: ReplicaClient, id: string): Promise<Re
 
 /** Makes the ledger known, and keeps every other publisher of it out until the transaction ends. */
 export async function lockReplica(client: ReplicaClient, id: string): Promise<ReplicaState> {
+  // A row that was lost gets the key that its ledger's rows still bear.
   await client.query(
-    `INSERT INTO ledgers (ledger_id, position, head_digest, epoch, schema_at, last_tenant_key, last_entry_id, last_run_key,
-       last_change_seq, last_event_seq, last_adjustment_id, kept_from_run, last_run_id, last_change, whole_tables, head_at,
-       published_at, published_by)
-     VALUES ($1, 0, $2, 0, 0, 0, 0, 0, 0, 0, 0, 0, '', '', '{}', '', '', '')
+    `INSERT INTO ledgers (ledger_key, ledger_id, position, head_digest, epoch, schema_at, last_tenant_key, last_entry_id,
+       last_run_key, last_change_seq, last_event_seq, last_adjustment_id, kept_from_run, last_run_id, last_change, whole_tables,
+       head_at, published_at, published_by)
+     OVERRIDING SYSTEM VALUE
+     SELECT coalesce((SELECT m.ledger_key FROM ledger_meta m WHERE m.name = 'ledger_id' AND m.value = $1
+         AND m.ledger_key <> ALL (SELECT ledger_key FROM ledgers)), nextval(pg_get_serial_sequence('ledgers', 'ledger_key'))),
+       $1, 0, $2, 0, 0, 0, 0, 0, 0, 0, 0, 0, '', '', '{}', '', '', ''
+     WHERE NOT EXISTS (SELECT 1 FROM ledgers WHERE ledger_id = $1)
      ON CONFLICT (ledger_id) DO NOTHING`,
     [id, GENESIS_DIGEST],
   );
@@ -197,11 +202,12 @@ export function digestAt(connection: LedgerConnection, seq: number): string | un
   return linkAt(connection, seq)?.digest ?? undefined;
 }
 
-function runIdAt(connection: LedgerConnection, runKey: number): string | undefined {
+export function runIdAt(connection: LedgerConnection, runKey: number): string | undefined {
   return query(connection).select().from(runs).where(eq(runs.runKey, runKey)).get()?.runId;
 }
 
-function changeAt(connection: LedgerConnection, changeSeq: number): string | undefined {
+/** A row change in words that no other one has. */
+export function changeAt(connection: LedgerConnection, changeSeq: number): string | undefined {
   const change = query(connection).select().from(rowChanges).where(eq(rowChanges.changeSeq, changeSeq)).get();
   if (change === undefined) return undefined;
   const { tableName, rowKey, rowDigest } = change;

@@ -28,6 +28,7 @@ import {
   requireSameCopy,
 } from './position.ts';
 import type { PublishedCheckpoint } from './recent-checkpoints.ts';
+import { strangeMarks } from './strange-marks.ts';
 
 /** Keys that one statement takes out. */
 const KEYS_A_STATEMENT = 10_000;
@@ -58,8 +59,8 @@ export interface PublishReport {
   entries: number;
   /** Rows sent, of all tables. */
   rows: number;
-  /** What somebody had changed in the replica's schema and was put right first, in words. */
-  mended?: readonly string[];
+  /** What somebody had changed in the replica and was put right, in words. */
+  mended: readonly string[];
   /** Workspaces of this ledger that readers are shown from another one, in words. */
   uncounted: readonly string[];
 }
@@ -92,22 +93,37 @@ async function send(order: PublishOrder, held: ReplicaState): Promise<PublishRep
   const sender = new Sender(order, held.ledgerKey);
   if (!replace) requireSameCopy(connection, local, held);
   // Of another schema: columns of rows that were sent may say something else by now.
-  const isWhole = replace || held.publishedAt === '' || held.schemaAt !== local.schemaAt;
+  const isOther = replace || held.publishedAt === '' || held.schemaAt !== local.schemaAt;
+  const strange = isOther ? [] : await strangeMarks(client, held);
+  const isWhole = isOther || strange.length > 0;
   const whole = Object.fromEntries([...wholeTables(connection)].map(({ rows, digest }) => [rows.mirror.name, digest]));
   if (isWhole) await sender.replaceAll();
   else if (await hasNews(order, held, local, whole)) await sendNews(sender, order, held, local, whole);
-  else return { ...reportOf(held, local), rows: 0, uncounted: await findUncounted(client, held.ledgerKey) };
-  await sender.keepCheckpoints(local.head.seq);
+  else {
+    const mended = await sender.keepCheckpoints(local.head.seq, held.position);
+    return {
+      ...reportOf(held, local),
+      rows: sender.rows,
+      mended,
+      uncounted: await findUncounted(client, held.ledgerKey),
+    };
+  }
+  const mended = [...strange, ...(await sender.keepCheckpoints(local.head.seq, isWhole ? 0 : held.position))];
   await moveReplica(client, connection, held, {
     ...{ local, wholeTables: whole, at: isoTime(order.nowMs), by: order.by },
   });
-  return { ...reportOf(held, local), rows: sender.rows, uncounted: await findUncounted(client, held.ledgerKey) };
+  return {
+    ...reportOf(held, local),
+    rows: sender.rows,
+    mended,
+    uncounted: await findUncounted(client, held.ledgerKey),
+  };
 }
 
 function reportOf(
   held: ReplicaState,
   { ledgerId, head, marks }: LocalState,
-): Omit<PublishReport, 'rows' | 'uncounted'> {
+): Omit<PublishReport, 'rows' | 'mended' | 'uncounted'> {
   const entries = marks.entryId - held.marks.entryId;
   return { ledgerId, from: held.position, to: head.seq, headDigest: head.digest, entries };
 }
@@ -238,15 +254,26 @@ class Sender {
     await this.take('checkpoints', 'true');
   }
 
-  /** Those of links that are published by now. */
-  async keepCheckpoints(headSeq: number): Promise<void> {
-    for (const { seq, note } of this.#order.checkpoints ?? []) {
-      if (seq > headSeq) continue;
+  /** Those of links that are published by now. Returns which were lost or changed of those before `known`, in words. */
+  async keepCheckpoints(headSeq: number, known: number): Promise<string[]> {
+    const notes = (this.#order.checkpoints ?? []).filter(({ seq }) => seq <= headSeq);
+    const kept = await this.#order.client.query<{ seq: bigint; note: string }>(
+      'SELECT seq, note FROM checkpoints WHERE ledger_key = $1 AND seq >= $2',
+      [this.#ledgerKey, notes[0]?.seq ?? headSeq],
+    );
+    const there = new Map(kept.map(({ seq, note }) => [Number(seq), note]));
+    const mended: string[] = [];
+    for (const { seq, note } of notes) {
+      if (there.get(seq) === note) continue;
+      if (seq < known) mended.push(`the checkpoint of link ${seq} was ${there.has(seq) ? 'another one' : 'missing'}`);
+      this.rows += 1;
       await this.#order.client.query(
-        'INSERT INTO checkpoints (ledger_key, seq, note) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING',
+        `INSERT INTO checkpoints (ledger_key, seq, note) VALUES ($1, $2, $3)
+         ON CONFLICT (ledger_key, seq) DO UPDATE SET note = excluded.note`,
         [this.#ledgerKey, seq, note],
       );
     }
+    return mended;
   }
 
   async #copy(rows: Rows, target: string): Promise<void> {
