@@ -11,6 +11,8 @@ const DECIMALS = {
   4: 'CLF UYW',
 };
 
+const TENANT_FORMAT = 'usage-ledger/tenant-statement/1';
+
 const sha256 = (...parts) => createHash('sha256').update(Buffer.concat(parts)).digest();
 const demand = (holds, reason) => {
   if (!holds) throw new Error(reason);
@@ -136,10 +138,31 @@ function statementOf({ proof, tenants: given }, digest) {
   };
 }
 
+/** The same of what was made for its tenant, with the public part of the close's line alone. */
+function tenantStatementOf({ proof }, digest) {
+  demand(
+    sha256(Buffer.from(`${proof.close}\n`)).toString('hex') === digest,
+    'its close has another digest than was kept',
+  );
+  const close = read(proof.close);
+  demand(close.length === 8 && close[2] === 'close', 'it stands on no close that a tenant is shown');
+  const [, , , workspace_id, period, as_of, , root] = close;
+  demand(leadsToRoot(proof.tenant, null, root), 'its leaf does not lead to the root of the close');
+  const { proof: leaf, ...own } = tenantOf(proof.tenant);
+  return {
+    format: TENANT_FORMAT,
+    ...{ workspace_id, period, state: 'closed', estimate: false, as_of },
+    ...own,
+    proof: { close: proof.close, close_digest: digest, root, tenant: leaf },
+  };
+}
+
 const [file, digest = ''] = process.argv.slice(2);
 try {
   const text = readFileSync(file, 'utf8');
-  const expected = write(statementOf(read(text), digest.toLowerCase()));
+  const given = read(text);
+  const make = given.format === TENANT_FORMAT ? tenantStatementOf : statementOf;
+  const expected = write(make(given, digest.toLowerCase()));
   demand(compact(text) === expected, 'it says something else than the proof does');
   console.log('authentic');
 } catch (error) {

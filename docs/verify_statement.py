@@ -13,6 +13,7 @@ import unicodedata
 NO_DECIMALS = "BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX UYI VND VUV XAF XOF XPF".split()
 THREE_DECIMALS = "BHD IQD JOD KWD LYD OMR TND".split()
 FOUR_DECIMALS = "CLF UYW".split()
+TENANT_FORMAT = "usage-ledger/tenant-statement/1"
 
 
 def sha256(data):
@@ -155,11 +156,29 @@ def statement_of(given, digest):
     }
 
 
+def tenant_statement_of(given, digest):
+    """The same of what was made for its tenant, with the public part of the close's line alone."""
+    proof = given["proof"]
+    demand(sha256((proof["close"] + "\n").encode()).hex() == digest, "its close has another digest than was kept")
+    close = json.loads(proof["close"])
+    demand(len(close) == 8 and close[2] == "close", "it stands on no close that a tenant is shown")
+    demand(leads_to_root(proof["tenant"], None, close[7]), "its leaf does not lead to the root of the close")
+    own = tenant_of(proof["tenant"])
+    leaf = own.pop("proof")
+    return {
+        "format": TENANT_FORMAT, "workspace_id": close[3], "period": close[4], "state": "closed", "estimate": False,
+        "as_of": close[5], **own,
+        "proof": {"close": proof["close"], "close_digest": digest, "root": close[7], "tenant": leaf},
+    }
+
+
 def main(file, digest):
     with open(file, encoding="utf-8", newline="") as source:
         text = source.read()
     try:
-        expected = write(statement_of(json.loads(text, object_pairs_hook=once), digest.lower()))
+        given = json.loads(text, object_pairs_hook=once)
+        make = tenant_statement_of if given["format"] == TENANT_FORMAT else statement_of
+        expected = write(make(given, digest.lower()))
     except (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError):
         expected = None
     demand(expected is not None, "parts of it are missing or of another kind")

@@ -41,19 +41,19 @@ async function finding(world: World): Promise<string> {
 
 test('doctor names a user that only reads, by what it may not write and what to do', async () => {
   const { world, client, publishAs } = await publishedWorld();
-  expect(await finding(world)).toMatch(/ok\s+replica\s+holds link 1/);
+  expect(await finding(world)).toMatch(/ok\s+replica:\s+holds link 1/);
   await client.query('CREATE ROLE only_reads LOGIN');
   await client.query(
     "DO $$ BEGIN EXECUTE format('GRANT USAGE ON SCHEMA %I TO only_reads', current_schema()); EXECUTE format('GRANT SELECT ON ALL TABLES IN SCHEMA %I TO only_reads', current_schema()); END $$",
   );
   publishAs('only_reads');
   expect(await finding(world)).toMatch(
-    /fail\s+replica\s+the user only_reads may not write to any table of the replica[\s\S]*publish\.url must name the publisher's role/i,
+    /fail\s+replica:\s+the user only_reads may not write to any table of the replica[\s\S]*publish\.url must name the publisher's role/i,
   );
   await client.query('ALTER ROLE usage_ledger SET default_transaction_read_only TO on');
   publishAs('usage_ledger');
   expect(await finding(world)).toMatch(
-    /fail\s+replica\s+the replica takes no writes:[\s\S]*names a standby, or a user that only reads/i,
+    /fail\s+replica:\s+the replica takes no writes:[\s\S]*names a standby, or a user that only reads/i,
   );
   await client.query('BEGIN READ WRITE; ALTER ROLE usage_ledger RESET default_transaction_read_only; COMMIT');
 });

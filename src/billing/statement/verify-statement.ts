@@ -4,20 +4,9 @@ import { leafHash, rootFromProof } from '../proof/merkle.ts';
 import { rootFromPath } from '../proof/salted-tree.ts';
 import { type LeafProof, STATEMENT_FORMATS, type StatementDocument, statementDocument } from './document.ts';
 import { decodePeriod, decodeTenant } from './leaf.ts';
-
-/** Whether a statement agrees with itself, or what in it does not. */
-export type StatementVerdict =
-  | {
-      agrees: true;
-      workspaceId: string;
-      period: string;
-      closedAt: string;
-      /** Nothing says that the statement is authentic until this is the digest of a close that was kept elsewhere. */
-      closeDigest: string;
-      tenants: number;
-      tenantsInPeriod: number;
-    }
-  | { agrees: false; reason: string };
+import { TENANT_FORMAT, type TenantDocument } from './tenant-document.ts';
+import { refuse, type StatementVerdict } from './verdict.ts';
+import { checkTenant } from './verify-tenant.ts';
 
 /**
  * Checks the text of a statement with nothing but itself: every leaf leads to the root, the root stands in the line of the
@@ -25,24 +14,25 @@ export type StatementVerdict =
  * tokens. Whoever makes all of it up passes, too.
  */
 export function verifyStatement(text: string): StatementVerdict {
-  let given: Partial<StatementDocument> | null;
+  let given: { format?: string; state?: string } | null;
   try {
-    given = parseExact(text) as Partial<StatementDocument> | null;
+    given = parseExact(text) as typeof given;
   } catch {
     return refuse('it is no JSON');
   }
-  if (typeof given !== 'object' || given === null || !STATEMENT_FORMATS.some((format) => format === given.format)) {
-    return refuse('it is not a statement of this form');
-  }
+  const format = typeof given === 'object' ? given?.format : undefined;
+  const check =
+    format === TENANT_FORMAT ? checkTenant : STATEMENT_FORMATS.some((one) => one === format) ? checkAll : null;
+  if (given === null || check === null) return refuse('it is not a statement of this form');
   if (given.state !== 'closed') return refuse(`its period is ${String(given.state)}: only a closed one can be proven`);
   try {
-    return check(given as StatementDocument, text);
+    return check(given as StatementDocument & TenantDocument, text);
   } catch {
     return refuse('parts of it are missing or of another kind');
   }
 }
 
-function check(given: StatementDocument, text: string): StatementVerdict {
+function checkAll(given: StatementDocument, text: string): StatementVerdict {
   const { proof } = given;
   if (proof === null) return refuse('it carries no proof');
   const leaves = Number(proof.leaves);
@@ -125,8 +115,4 @@ function internalOf({ internal: line, nonce: given }: Proof) {
 /** The proof as the program writes it: whatever is spelled otherwise in the text is not what the text should say. */
 function plain({ index, leaf, path }: LeafProof): LeafProof {
   return { index: Number(index), leaf, path: path.map((hash) => Buffer.from(hash, 'hex').toString('hex')) };
-}
-
-function refuse(reason: string): StatementVerdict {
-  return { agrees: false, reason };
 }

@@ -3,6 +3,10 @@ import { htmlText } from '../../core/text/html-text.ts';
 import { formatDecimal, formatInteger } from '../formats/format.ts';
 
 type Tenant = StatementDocument['tenants'][number];
+type SheetFacts = Pick<
+  StatementDocument,
+  'state' | 'period' | 'workspace_id' | 'as_of' | 'certificate' | 'head_digest'
+>;
 
 /** What a line of a statement is, and what its credits cost. */
 interface Line {
@@ -37,8 +41,8 @@ export function priceWords({ unit_price, unit_credits }: Line): string {
   return unit_credits === null || unit_credits === 1n ? price : `${price} / ${formatInteger(unit_credits)}`;
 }
 
-/** No script, and nothing that a browser would fetch. */
-const STYLE = `
+/** Nothing that a browser would fetch. */
+export const STYLE = `
 :root { color-scheme: light dark; font: 15px/1.45 system-ui, sans-serif; }
 body { background: light-dark(#fff, #16181c); color: light-dark(#1c1e21, #e6e6e6); margin: 0 auto; max-width: 52rem; padding: 1.5rem; }
 section { break-after: page; margin-bottom: 3rem; }
@@ -77,7 +81,8 @@ export function* statementHtml(statement: StatementDocument): Generator<string> 
   yield '</main>\n</body>\n</html>\n';
 }
 
-function tenantSection(statement: StatementDocument, tenant: Tenant): string {
+/** A tenant's sheet; `certificate` and `head_digest` are null in what goes to the tenant. */
+export function tenantSection(statement: SheetFacts, tenant: Omit<Tenant, 'proof'>): string {
   const { state, period, workspace_id, as_of, certificate, head_digest } = statement;
   const { tenant_id, display_name, external_ref, credits_used, request_count, projected_credits, totals } = tenant;
   const reference = external_ref === null ? '' : `, ${htmlText(external_ref)}`;

@@ -8,6 +8,7 @@ import type { BilledTenant } from '../../../src/billing/statement/billed.ts';
 import { createCommitTree } from '../../../src/billing/statement/commit-tree.ts';
 import { type StatementDocument, statementDocument } from '../../../src/billing/statement/document.ts';
 import { decodePeriod, decodeTenant, type PeriodLeaf } from '../../../src/billing/statement/leaf.ts';
+import { type TenantDocument, tenantDocument } from '../../../src/billing/statement/tenant-document.ts';
 import { verifyStatement } from '../../../src/billing/statement/verify-statement.ts';
 import { parseExact, stringifyExact } from '../../../src/core/text/exact-json.ts';
 import { renderJson } from '../../../src/reports/formats/json.ts';
@@ -90,6 +91,8 @@ describe('each check of a statement, the program’s and the two that the docume
       expect(text).toContain('"amount": null');
       expect(verdicts(text, digest)).toEqual(ALL);
       expect(verdicts(text.replace('"amount": null', '"amount": "0.00"'), digest)).toEqual(NONE);
+      // The line of a close from before closes were salted shows what a tenant is not to see.
+      expect(tenantDocument(parseExact(text) as StatementDocument) === null).toBe(salt === null);
     },
   );
 
@@ -156,6 +159,44 @@ describe('each check of a statement, the program’s and the two that the docume
     }
   });
 
+  test('says the same of what was made for a tenant, and of any change to it', async () => {
+    const { text, digest } = await createClosedMonth({ tenants: 3, currency: 'KWD' });
+    const own = (tenant: string) => renderJson(tenantDocument(parseExact(text(tenant)) as StatementDocument) ?? {});
+    const sound = own('tenant-0');
+    expect(verdicts(sound, digest)).toEqual(ALL);
+    expect(verdicts(own('tenant-1'), digest)).toEqual(ALL);
+    const changes: [string, string][] = [
+      ['"currency": "KWD"', '"currency": "EUR"'],
+      ['"credits_used": 1000', '"credits_used": 1001'],
+      ['"estimate": false', '"estimate": false, "paid": true'],
+      ['"tenant_id": "tenant-0"', '"tenant_id": "tenant-1"'],
+      ['"workspace_id": "ws-1"', '"workspace_id": "ws-2"'],
+      ['tenant-statement/1"', 'statement/2"'],
+      ['"root": "', '"root": "0'],
+      [indexOf(sound), '"index": 16777216'],
+      [indexOf(sound), '"index": 1.5'],
+      ['tenant/2', 'tenant/1'],
+    ];
+    for (const [was, becomes] of changes) {
+      expect(sound).toContain(was);
+      expect(verdicts(sound.replace(was, becomes), digest), becomes).toEqual(NONE);
+    }
+    const forgeries: ((document: TenantDocument) => void)[] = [
+      (forged) => Object.assign(forged, { proof: null }),
+      (forged) => Object.assign(forged, { lines: [], totals: [] }),
+      (forged) => wayOf(forged).pop(),
+      (forged) => wayOf(forged).reverse(),
+      (forged) => wayOf(forged).push('00'.repeat(32)),
+      (forged) =>
+        Object.assign(forged.proof ?? {}, { tenant: (parseExact(own('tenant-2')) as TenantDocument).proof?.tenant }),
+    ];
+    for (const forge of forgeries) {
+      const forged = parseExact(sound) as TenantDocument;
+      forge(forged);
+      expect(verdicts(renderJson(forged), digest), String(forge)).toEqual(NONE);
+    }
+  });
+
   test('calls nothing authentic whose amounts, tree and close were all made up: it only agrees with itself', async () => {
     const { text, digest } = await createClosedMonth({ tenants: 3, currency: 'EUR' });
     const forged = madeUp(parseExact(text('tenant-1')) as StatementDocument);
@@ -167,6 +208,10 @@ describe('each check of a statement, the program’s and the two that the docume
 /** As the text has it. */
 function indexOf(text: string): string {
   return String(/"index": \d+/.exec(text)?.[0]);
+}
+
+function wayOf({ proof }: TenantDocument): string[] {
+  return proof?.tenant.path as string[];
 }
 
 function pathOf({ tenants }: StatementDocument): string[] {

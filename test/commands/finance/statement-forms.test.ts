@@ -45,6 +45,26 @@ describe('statement', () => {
     expect(csv.out).toContain(",'=Acme <b>,K-1,discount,,,,,-1.62,EUR,");
   });
 
+  it('for a tenant has nothing of others in any form, and is checked like any other', async () => {
+    const world = await createClosed();
+    const make = (...argv: string[]) => world.run('statement', '2026-01', '--for-tenant', 'acme', ...argv);
+    for (const form of ['json', 'html', 'csv']) {
+      const { code, out } = await make('--format', form);
+      expect(code, form).toBe(0);
+      expect(out, form).toMatch(/acme/);
+      expect(out, form).not.toMatch(/script&gt;alert|<script>alert|Ada|tenants_in_period|certificate|run_\d/);
+    }
+    writeFileSync(join(world.folder, 'acme.json'), (await make('--format', 'json')).out);
+    const verdict = await world.run('statement', 'verify', 'acme.json', '--ledger');
+    expect(verdict.out).toMatch(/^2026-01 of ws-1 is authentic: what its tenant was given, as closed at/);
+    expect(verdict.code).toBe(0);
+    for (const argv of [['--format', 'xlsx', '--out', 'x.xlsx'], [], ['--format', 'json', '--tenant', 'acme']]) {
+      expect((await make(...argv)).code, argv.join(' ')).toBe(2);
+    }
+    const open = await world.run('statement', '2026-02', '--for-tenant', 'acme', '--format', 'json');
+    expect(JSON.parse(open.out)).toMatchObject({ state: 'open', estimate: true, proof: null });
+  });
+
   it('is a page to print, the same to the byte each time, in which nothing of a tenant is code', async () => {
     const world = await createClosed();
     const write = async (name: string) => {

@@ -5,6 +5,8 @@ import { type NoteVerifier, verifierOf } from '../../../src/ledger/audit/anchor/
 import type { LedgerConnection } from '../../../src/ledger/store/file/open.ts';
 import { ledgerId } from '../../../src/ledger/store/schema/identity.ts';
 import { verifyReplica } from '../../../src/publish/receive/verify-replica.ts';
+import { MIRRORS } from '../../../src/publish/replica/mirrors.ts';
+import { OWN_TABLES } from '../../../src/publish/replica/statements.ts';
 import { publishLedger } from '../../../src/publish/send/publish-ledger.ts';
 import { recentCheckpoints } from '../../../src/publish/send/recent-checkpoints.ts';
 import { anchoredLedger, ownKey } from '../../ledger/audit/anchor/anchored-ledger.ts';
@@ -13,7 +15,7 @@ import { NOON } from '../../support/time/test-clock.ts';
 import { fileReplica } from '../file-replica.ts';
 
 const replica = fileReplica('fakes');
-beforeEach(() => replica().query('TRUNCATE ledgers, checkpoints'));
+beforeEach(() => replica().query(`TRUNCATE ${[...OWN_TABLES, ...MIRRORS.map(({ name }) => name)].join(', ')}`));
 
 function send(connection: LedgerConnection, path: string, elsewhere: readonly string[] = []) {
   const checkpoints = recentCheckpoints(path, ledgerId(connection));
@@ -51,6 +53,9 @@ test('a ledger that never was is told: nobody here knows its key, and with a key
     unproven: [],
   });
   await replica().query('DELETE FROM ledgers WHERE ledger_id = $1', [id]);
+  expect((await verify(own)).faults).toEqual([
+    expect.stringMatching(/usage_entries.*: rows of no ledger of `ledgers`/),
+  ]);
   expect(await replica().query("SELECT 1 FROM finance_usage WHERE workspace_id = 'ws-fake'")).toEqual([]);
 });
 

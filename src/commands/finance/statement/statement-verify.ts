@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
-import { type StatementVerdict, verifyStatement } from '../../../billing/statement/verify-statement.ts';
+import type { StatementVerdict } from '../../../billing/statement/verdict.ts';
+import { verifyStatement } from '../../../billing/statement/verify-statement.ts';
 import { UsageError } from '../../../core/errors.ts';
 import { inertText } from '../../../core/text/inert-text.ts';
 import { parseCheckpoint } from '../../../ledger/audit/anchor/checkpoint.ts';
@@ -142,7 +143,9 @@ function report(cli: CliContext, verdict: StatementVerdict, anchors: readonly An
     return;
   }
   const which = `${verdict.period} of ${inertText(verdict.workspaceId)}`;
-  const whom = `${verdict.tenants} of ${verdict.tenantsInPeriod} tenants, as closed at ${inertText(verdict.closedAt)}`;
+  const { tenants, tenantsInPeriod } = verdict;
+  const whose = tenantsInPeriod === null ? 'what its tenant was given' : `${tenants} of ${tenantsInPeriod} tenants`;
+  const whom = `${whose}, as closed at ${inertText(verdict.closedAt)}`;
   if (anchors.length === 0) {
     cli.print(`${which} agrees with itself: ${whom}`);
     cli.print('nothing is authenticated: whoever wrote the file can have made all of it up');

@@ -1,6 +1,7 @@
 import { type Command, Option } from 'commander';
 import type { StatementDocument } from '../../../billing/statement/document.ts';
-import { AppError } from '../../../core/errors.ts';
+import { tenantDocument } from '../../../billing/statement/tenant-document.ts';
+import { AppError, UsageError } from '../../../core/errors.ts';
 import { parsePeriod } from '../../../core/period.ts';
 import { inertText } from '../../../core/text/inert-text.ts';
 import { readStatement } from '../../../ledger/journal/charges/read-statement.ts';
@@ -10,6 +11,7 @@ import { renderJson } from '../../../reports/formats/json.ts';
 import { sheetOf } from '../../../reports/formats/sheet.ts';
 import { renderTable, type TableColumn } from '../../../reports/formats/table.ts';
 import { lineWords, priceWords, STATE_WORDS, statementHtml } from '../../../reports/statement/statement-html.ts';
+import { tenantPage } from '../../../reports/statement/tenant-page.ts';
 import type { Context } from '../../../wiring/context.ts';
 import { chooseWorkspace } from '../../shared/choose-workspace.ts';
 import { type CliContext, examples, reportingCommand } from '../../shared/cli-context.ts';
@@ -28,6 +30,7 @@ import { statementVerifyCommand } from './statement-verify.ts';
 
 interface StatementOptions extends SheetOptions {
   tenant?: string;
+  forTenant?: string;
   workspace?: string;
   format?: (typeof FORMATS)[number];
   json?: boolean;
@@ -39,6 +42,10 @@ export function statementCommand(cli: CliContext): Command {
   const command = reportingCommand('statement')
     .argument('<period>', 'the period, YYYY-MM')
     .option('--tenant <id>', 'only this tenant')
+    .option(
+      '--for-tenant <id>',
+      'what may be handed to this tenant: nothing of others (json, html or csv; closes since they are salted)',
+    )
     .option('--workspace <id>', 'the workspace (needed when there are several)')
     .addOption(new Option('--format <format>', 'form of the answer (default: table)').choices(FORMATS));
   return addSheetOptions(command)
@@ -47,6 +54,7 @@ export function statementCommand(cli: CliContext): Command {
       examples(
         'usage-ledger statement 2026-02',
         'usage-ledger statement 2026-02 --tenant acme --format json > acme.json',
+        'usage-ledger statement 2026-02 --for-tenant acme --format html --out acme.html',
         'usage-ledger statement verify acme.json --digest 9d675846...',
         'usage-ledger statement 2026-02 --format html --out february.html',
       ),
@@ -68,7 +76,8 @@ async function showStatement(
   const { id: workspaceId } = chooseWorkspace(context.config, options.workspace);
   noteOtherRates(cli, context);
   const { connection } = context.reader();
-  const request = { workspaceId, period, tenantId: options.tenant, nowMs: context.clock.now() };
+  const tenantId = options.forTenant ?? options.tenant;
+  const request = { workspaceId, period, tenantId, nowMs: context.clock.now() };
   const statement = connection.transaction(() => readStatement(connection, request))();
   if (statement === null) {
     throw new AppError(
@@ -81,14 +90,37 @@ async function showStatement(
   }
   if (statement.tenants.length === 0) {
     cli.note('the period has no tenant that fits');
-    noteNearTenants(cli, connection, { tenantId: options.tenant, workspaceId });
+    noteNearTenants(cli, connection, { tenantId, workspaceId });
   }
+  if (options.forTenant !== undefined) return showForTenant(cli, statement, { format, options });
   if (format === 'json') await putText(cli, renderJson(statement), options);
   else if (format === 'html') await putPieces(cli, statementHtml(statement), options);
   else if (format !== 'table') {
     await putSheet(cli, sheetOf(`statement ${period}`, COLUMNS, linesOf(statement)), { format, options });
   } else if (options.out === undefined) printStatement(cli, statement);
   else await putTable(cli, '', options);
+}
+
+/** The statement as its tenant may have it. */
+async function showForTenant(
+  cli: CliContext,
+  statement: StatementDocument,
+  { format, options }: { format: (typeof FORMATS)[number]; options: StatementOptions },
+): Promise<void> {
+  if (format !== 'json' && format !== 'html' && format !== 'csv') {
+    throw new UsageError('--for-tenant makes json, html or csv', 'name one of these with --format');
+  }
+  if (options.tenant !== undefined) throw new UsageError('--for-tenant and --tenant exclude each other', 'name one');
+  if (statement.tenants.length === 0) return;
+  const own = tenantDocument(statement);
+  if (own === null) {
+    throw new AppError('unsalted_close', 'this close cannot be shown to a tenant: its line tells of all others', {
+      hint: 'it is from before closes were salted; a reopen and a new close make one that can be shown, `--tenant` is for your own people',
+    });
+  }
+  if (format === 'json') await putText(cli, renderJson(own), options);
+  else if (format === 'html') await putText(cli, tenantPage(own), options);
+  else await putSheet(cli, sheetOf(`statement ${own.period}`, COLUMNS, linesOf(statement)), { format, options });
 }
 
 /** A line as tables and CSV show it. */

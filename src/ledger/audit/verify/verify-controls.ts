@@ -4,11 +4,12 @@ import { GUARDED_TABLES, type GuardedTable, guardedText, ofRow } from '../../sto
 import { FAULTS_A_CHECK, type Fault } from './fault.ts';
 
 /**
- * Each guarded row is what its last change says: none was changed, added or taken out past the triggers. Row changes
- * have no gap; that they are those which the runs have covered is left to the chain.
+ * Each guarded row is what its last change says: none was changed, added or taken out past the triggers; alerts agree with their
+ * transitions. Row changes have no gap; that they are those which the runs have covered is left to the chain.
  */
 export function checkControls(connection: LedgerConnection): Fault[] {
   const messages = GUARDED_TABLES.flatMap((guarded) => [...strangeRows(connection, guarded)]);
+  messages.push(...strangeAlerts(connection));
   const missing = connection
     .prepare(
       `SELECT c.change_seq - 1 FROM row_changes c
@@ -21,6 +22,21 @@ export function checkControls(connection: LedgerConnection): Fault[] {
   return messages
     .slice(0, FAULTS_A_CHECK)
     .map((message) => ({ check: 'controls', runId: null, entryId: null, message }));
+}
+
+/** An alert is in the state that its last transition has brought it to; its revision counts them. */
+function strangeAlerts(connection: LedgerConnection): string[] {
+  return connection
+    .prepare(
+      `SELECT 'alert ' || a.alert_id || ' is ' || a.state || ', its last transition says '
+         || coalesce((SELECT t.state FROM alert_transitions t WHERE t.alert_key = a.alert_key ORDER BY t.revision DESC LIMIT 1), 'nothing')
+       FROM alerts a
+       WHERE a.revision <> (SELECT count(*) FROM alert_transitions t WHERE t.alert_key = a.alert_key)
+         OR a.state IS NOT (SELECT t.state FROM alert_transitions t WHERE t.alert_key = a.alert_key AND t.revision = a.revision)
+       LIMIT ${FAULTS_A_CHECK}`,
+    )
+    .pluck()
+    .all() as string[];
 }
 
 function* strangeRows(connection: LedgerConnection, guarded: GuardedTable): Generator<string, void> {

@@ -66,7 +66,22 @@ const FORGERIES: Forgery[] = [
     forge: ({ connection }) => void connection.exec(SILENCE),
     foundBy: 'nothing',
   },
+  {
+    does: 'ends an alert with that function, without a transition',
+    forge: ({ connection }) => {
+      connection.exec(ALERT);
+      expect(verifyLedger(connection).faults).toEqual([]);
+      connection.exec("UPDATE alerts SET state = 'resolved'");
+    },
+    foundBy: 'verify',
+  },
 ];
+
+/** One that fires, with its transition. */
+const ALERT = `INSERT INTO alerts (alert_id, rule, rule_version, workspace_key, level, severity, state, last_changed_at, revision)
+    VALUES ('al_1', 'sync_stale', 1, 1, 'happened', 'critical', 'firing', '2026-03-20T12:00:00.000Z', 1);
+  INSERT INTO alert_transitions (alert_key, revision, change, state, level, actor, at, silent)
+    SELECT alert_key, 1, 'fired', 'firing', 'happened', 'run', last_changed_at, 0 FROM alerts`;
 
 test.each(FORGERIES)('who $does is found by: $foundBy', async ({ forge, foundBy }) => {
   const ledger = await anchoredLedger();

@@ -1,0 +1,135 @@
+import { createHash } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import type { BilledLine } from '../../src/billing/statement/billed.ts';
+import { createCommitTree } from '../../src/billing/statement/commit-tree.ts';
+import { statementDocument } from '../../src/billing/statement/document.ts';
+import { type TenantDocument, tenantDocument } from '../../src/billing/statement/tenant-document.ts';
+import { tenantPage } from '../../src/reports/statement/tenant-page.ts';
+import { startBrowser } from '../support/browser.ts';
+import { eventually } from '../support/eventually.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+
+const HOSTILE = `</script><b>"'&\u202e\u{e0041}${'W'.repeat(200)}`;
+const USAGE: BilledLine = {
+  ...{ kind: 'usage', tier: 1, credits: 9_007_199_254_740_993n, unitCredits: 1000n, unitPrice: '1234.000000125' },
+  ...{ amountMinor: 123_456_789n, currency: 'EUR', rateCard: HOSTILE, correctsPeriod: null, entryId: null },
+};
+const PLAIN: BilledLine = { ...USAGE, tier: null, credits: null, unitCredits: null, unitPrice: null };
+const LINES: BilledLine[] = [
+  { ...USAGE, tier: 0, credits: 100n, unitPrice: null, unitCredits: null, amountMinor: 0n },
+  USAGE,
+  { ...USAGE, tier: 2, unitCredits: 1n, unitPrice: '0.5', amountMinor: -5n },
+  { ...PLAIN, kind: 'minimum', amountMinor: 100n },
+  { ...PLAIN, kind: 'correction', correctsPeriod: '2025-12', credits: -7n, amountMinor: -1_234n, currency: 'JPY' },
+  { ...PLAIN, kind: 'correction', correctsPeriod: '2025-11', credits: 7n, amountMinor: 9_999n, currency: 'KWD' },
+  { ...PLAIN, kind: 'correction', correctsPeriod: '2025-10', amountMinor: null, currency: null, rateCard: null },
+  { ...USAGE, tier: 0, credits: -3n, unitPrice: null, unitCredits: null, amountMinor: 0n },
+];
+
+/** What a tenant of a closed month is handed, and the digest of the close. */
+function closedStatement(
+  lines: readonly BilledLine[],
+  name: string | null,
+): { document: TenantDocument; digest: string } {
+  const header = { workspaceId: HOSTILE, period: '2026-01', certificate: null };
+  const named = { tenantId: HOSTILE, displayName: name, externalRef: name, creditsUsed: 1_234_567n, requestCount: 12n };
+  const tenant = { ...named, lines };
+  const tree = createCommitTree('07'.repeat(32));
+  tree.addPeriod(header);
+  for (const one of [tenant, { ...tenant, tenantId: 'neighbour' }]) tree.addTenant(one);
+  const { root } = tree;
+  const at = '2026-02-03T00:00:00.000Z';
+  const closeLine = JSON.stringify(['0'.repeat(64), 7, 'close', HOSTILE, '2026-01', at, 'ab'.repeat(32), root]);
+  const digest = createHash('sha256').update(`${closeLine}\n`).digest('hex');
+  const statement = statementDocument({
+    ...{ header, state: 'closed', asOf: at, headDigest: digest, tenantsInPeriod: 2 },
+    tenants: [{ tenant, proof: tree.proofOfTenant(tenant, 0), projection: null }],
+    proof: {
+      ...{ closeLine, closeDigest: digest, root, leaves: 3, period: tree.proofOfPeriod(header) },
+      internal: { line: '[]', nonce: '5a' },
+    },
+  });
+  const document = tenantDocument(statement);
+  if (document === null) throw new Error('nothing to hand out');
+  return { document, digest };
+}
+
+/** Opens the page and enters a digest; gives the verdict and the steps. */
+async function checker() {
+  const look = await startBrowser();
+  const folder = temporaryFolder();
+  let pages = 0;
+  return async (html: string, digest: string) => {
+    pages += 1;
+    const file = join(folder, `${pages}.html`);
+    writeFileSync(file, html);
+    const page = await look(`file://${file}`, 1280);
+    const enter = `const field = document.getElementById('digest'); field.value = ${JSON.stringify(digest)}; field.dispatchEvent(new Event('input'))`;
+    await page.evaluate(`(() => { ${enter} })()`);
+    await eventually(async () => {
+      expect(await page.evaluate("document.getElementById('verdict').className")).not.toBe('');
+    });
+    const read = async (expression: string) => String(await page.evaluate(expression));
+    const verdict = await read("document.getElementById('verdict').textContent");
+    const steps = await read("document.getElementById('steps').textContent");
+    return { verdict, steps, page, file };
+  };
+}
+
+test('the bill of a tenant proves itself in a browser without a network, and shows each step', async () => {
+  const check = await checker();
+  for (const [lines, name] of [
+    [LINES, HOSTILE],
+    [[], null],
+  ] as const) {
+    const { document, digest } = closedStatement(lines, name);
+    const { verdict, steps, page, file } = await check(tenantPage(document), ` ${digest.toUpperCase()} `);
+    expect(steps).not.toContain('NO: ');
+    expect(verdict).toBe('Authentic: this bill says what was closed.');
+    expect(steps).toMatch(
+      /SHA-256 of the line of the close is the digest[\s\S]*Hashed 24 times[\s\S]*to the last digit/,
+    );
+    expect(page.complaints).toEqual([]);
+    expect(page.requests).toEqual([`file://${file}`]);
+    expect(await page.seriousFaults()).toEqual([]);
+    expect(await page.evaluate('document.documentElement.scrollWidth > window.innerWidth')).toBe(false);
+  }
+});
+
+test('it says so when another digest was told, and nothing before one is entered', async () => {
+  const check = await checker();
+  const { document, digest } = closedStatement(LINES, 'Acme');
+  const html = tenantPage(document);
+  expect(html).toContain('Not checked: no digest was entered.');
+  const { verdict } = await check(
+    html,
+    digest.replace(/^./, (digit) => (digit === '0' ? '1' : '0')),
+  );
+  expect(verdict).toMatch(/^NOT authentic: it is not so that SHA-256 of the line of the close is the digest/);
+  expect((await check(html, 'abc')).verdict).toMatch(/^NOT authentic: it is not so that what you entered is a digest/);
+});
+
+test('it fails visibly when any one digit of the sheet, the leaf, the way or the line is another one', async () => {
+  const check = await checker();
+  const { document, digest } = closedStatement(LINES, 'Acme');
+  const html = tenantPage(document);
+  const from = html.indexOf('<section>');
+  const proof = html.indexOf('id="proof"');
+  const digits = [...html.matchAll(/\d/g)].map(({ index }) => index);
+  const shown = digits.filter((at) => at > from && at < html.indexOf('<div id="prove">') && isText(html, at));
+  const proven = digits.filter((at) => at > proof && at < html.lastIndexOf('<script>'));
+  const every = (places: number[], count: number) =>
+    places.filter((_, at) => at % Math.ceil(places.length / count) === 0);
+  for (const at of [...every(shown, 25), ...every(proven, 25)]) {
+    const changed = `${html.slice(0, at)}${(Number(html[at]) + 1) % 10}${html.slice(at + 1)}`;
+    const { verdict } = await check(changed, digest);
+    expect(verdict, html.slice(at - 30, at + 10)).toMatch(/^NOT authentic: /);
+  }
+}, 120_000);
+
+/** Between tags, and not in an attribute or an escape. */
+function isText(html: string, at: number): boolean {
+  return html.lastIndexOf('>', at) > html.lastIndexOf('<', at) && !/&#\d*$/.test(html.slice(0, at));
+}
