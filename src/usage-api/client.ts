@@ -62,8 +62,8 @@ export interface UsageApiClientOptions {
   userAgent?: string;
   /** Takes secrets out of what the service says, beside the client's own. */
   redact?: Redactor;
-  /** Told how each attempt of a request has ended: by its status, or by a word such as `timeout` or `network`. */
-  onAttempt?: ((outcome: string) => void) | undefined;
+  /** Told how each attempt of a request has ended, by its status or a word such as `timeout` or `network`, and after how many seconds. */
+  onAttempt?: ((outcome: string, seconds: number) => void) | undefined;
   /** Where time and timers come from; default: the system's. */
   clock?: Clock;
   /** Where the random part of a backoff comes from; default: the system's. */

@@ -73,7 +73,7 @@ export class ServiceClients {
       userAgent: `usage-ledger/${version}`,
       clock,
       randomness,
-      onAttempt: (outcome) => traffic.attempt(workspace.id, outcome),
+      onAttempt: (outcome, seconds) => traffic.attempt(workspace.id, outcome, seconds),
       ...overrides,
     });
     releasers.push(() => client.close());

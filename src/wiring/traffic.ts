@@ -1,13 +1,20 @@
 /** What the clients of all workspaces have done since the start, for the metrics. Counts only grow. */
 export class Traffic {
   readonly #attempts = new Map<string, Map<string, number>>();
+  readonly #listeners: ((seconds: number) => void)[] = [];
   readonly #waits = new Map<string, { count: number; seconds: number }>();
 
   /** One attempt of a request has ended: `outcome` is a status or a word such as `timeout`. */
-  attempt(workspaceId: string, outcome: string): void {
+  attempt(workspaceId: string, outcome: string, seconds: number): void {
+    for (const listener of this.#listeners) listener(seconds);
     const own = this.#attempts.get(workspaceId) ?? new Map<string, number>();
     own.set(outcome, (own.get(outcome) ?? 0) + 1);
     this.#attempts.set(workspaceId, own);
+  }
+
+  /** Tells from now on how long each attempt took. */
+  onAttempt(listener: (seconds: number) => void): void {
+    this.#listeners.push(listener);
   }
 
   /** A request had to wait for its turn. */

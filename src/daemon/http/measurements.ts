@@ -15,6 +15,7 @@ import type { Traffic } from '../../wiring/traffic.ts';
 /** What a daemon measures of itself beside its health. */
 export interface Measurements {
   attempts: Traffic['attempts'];
+  onAttempt: Traffic['onAttempt'];
   waits: Traffic['waits'];
   /** What answers under way may take. */
   reservedBytes(): number;
@@ -46,6 +47,7 @@ export function createMeasurements(sources: MeasurementSources): Measurements {
   const isPending = eq(outbox.state, 'pending').inlineParams();
   return {
     attempts: () => traffic.attempts(),
+    onAttempt: (listener) => traffic.onAttempt(listener),
     waits: () => traffic.waits(),
     reservedBytes,
     storage() {

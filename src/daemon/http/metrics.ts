@@ -1,4 +1,4 @@
-import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import { within } from '../../core/deadline.ts';
 import type { ReplicaHealth } from '../replica/replica-watch.ts';
 import type { Measurements } from './measurements.ts';
@@ -106,6 +106,13 @@ function addTrafficMetrics(measured: Measurements, registers: Registry[]): void 
       }
     },
   });
+  const took = new Histogram({
+    name: 'usage_ledger_http_attempt_seconds',
+    help: 'How long attempts of requests to the service took.',
+    buckets: [0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
+    registers,
+  });
+  measured.onAttempt((seconds) => took.observe(seconds));
   new Counter({
     name: 'usage_ledger_rate_waits_total',
     help: 'Requests that had to wait for their turn of the rate of a host.',

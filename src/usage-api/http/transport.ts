@@ -28,8 +28,8 @@ export interface TransportOptions {
   randomness: Randomness;
   /** Applied to every text of the service that goes into an error. */
   redact: Redactor;
-  /** Told how each attempt has ended: by a status, or a word such as `timeout`. */
-  onAttempt?: ((outcome: string) => void) | undefined;
+  /** Told how each attempt has ended, by a status or a word such as `timeout`, and how many seconds it took. */
+  onAttempt?: ((outcome: string, seconds: number) => void) | undefined;
 }
 
 export interface TransportRequest {
@@ -112,6 +112,10 @@ async function sendOnce(
 ): Promise<Answer> {
   const { endpoint } = request;
   const attempt = new Attempt();
+  const beganMs = options.clock.monotonic();
+  const tell = (outcome: string): void => {
+    options.onAttempt?.(outcome, (options.clock.monotonic() - beganMs) / 1000);
+  };
   const cancel = () => attempt.end(new CancelledError(endpoint, signal?.reason));
   if (signal !== undefined) watchAbort(signal, cancel);
   const cancelTimeout = options.clock.after(options.requestTimeoutMs, () => {
@@ -122,11 +126,11 @@ async function sendOnce(
   });
   try {
     const answer = await exchange(request, options, attempt);
-    options.onAttempt?.(String(answer.status));
+    tell(String(answer.status));
     return answer;
   } catch (error) {
     const failure = attempt.reason ?? connectionFailure(error, endpoint);
-    options.onAttempt?.(outcomeOf(failure));
+    tell(outcomeOf(failure));
     throw failure;
   } finally {
     cancelTimeout();

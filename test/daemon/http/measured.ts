@@ -9,6 +9,7 @@ export const MEASURED: Measurements = {
     { workspaceId: 'ws-1', outcome: '200', count: 11 },
     { workspaceId: 'ws-1', outcome: 'timeout', count: 2 },
   ],
+  onAttempt: (listener) => listener(0.2),
   waits: () => [{ workspaceId: 'ws-1', count: 3, seconds: 0.75 }],
   reservedBytes: () => 65_536,
   storage: () => ({ ledgerBytes: 4096, logBytes: 512, diskFreeBytes: 65_536 }),
