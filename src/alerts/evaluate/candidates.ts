@@ -1,4 +1,6 @@
 import type Database from 'better-sqlite3';
+import type { MergedRun } from '../../ledger/journal/runs/apply-run.ts';
+import type { EntryRange } from '../../ledger/journal/runs/merge-staged.ts';
 import { figuresReader } from '../../ledger/store/key-figures.ts';
 import { pair } from '../book/alert-figures.ts';
 import type { UsageFigures } from '../rules/rule.ts';
@@ -25,8 +27,16 @@ export interface RecentDays {
   isHere: boolean;
 }
 
-/** Which tenants of a period are looked at: those that a run changed in it or in the period before, or all. */
-export type Scope = { changedSince: number } | 'all';
+/** What a period is looked at for. */
+export interface Search {
+  facts: PeriodFacts;
+  /** All of its tenants, or those alone that the run has changed in it or in the period before. */
+  all: boolean;
+  /** It had settled before: what changes in it may still make a jump of it, and nothing else. */
+  isLate: boolean;
+  /** Where four days ago lies where a pace can be judged, else null. */
+  recentFrom: RecentDays | null;
+}
 
 /** Ratios and fractions are doubles here; this much slack keeps the filter from hiding what the exact rule finds. */
 const SLACK = 0.999999;
@@ -36,18 +46,18 @@ const SURGE_PART = 1.3 / 8;
 
 /**
  * The tenants of a period that a rule may hold for. SQLite sorts out all but a few by conditions that each rule implies;
- * the rules themselves decide. `recentFrom` is where four days ago lies where a pace can be judged, else null.
+ * the rules themselves decide.
  */
 export function findCandidates(
-  connection: Connection,
-  facts: PeriodFacts,
+  merged: MergedRun,
   settings: TenantSettings,
-  scope: Scope,
-  recentFrom: RecentDays | null,
+  { facts, all, isLate, recentFrom }: Search,
 ): TenantFacts[] {
-  const { phase } = facts;
+  const { phase, periodKey } = facts;
+  const drops = phase.settled && !isLate;
+  const [own, before] = [merged.changed.get(periodKey) ?? NONE, merged.changed.get(periodKey - 1) ?? NONE];
   const values = {
-    period: facts.periodKey,
+    period: periodKey,
     elapsed: (phase.over ? 1 : phase.elapsedMs / phase.lengthMs) * SLACK,
     ratio: settings.leastRatio,
     least: settings.leastRatio * SLACK,
@@ -56,13 +66,14 @@ export function findCandidates(
     // Where days are compared, a month may weigh more or less than the one before.
     shortest: settings.perDay ? Math.min(1, facts.daysAgainstPrevious) : 1,
     longest: settings.perDay ? Math.max(1, facts.daysAgainstPrevious) : 1,
-    newcomers: facts.previousComplete && !facts.previousIsFirst ? 1 : 0,
-    settled: phase.settled ? 1 : 0,
+    newcomers: facts.previousComplete && !facts.previousIsFirst && !isLate ? 1 : 0,
+    drops: drops ? 1 : 0,
     surge: SURGE_PART * SLACK,
     earlier: recentFrom?.earlier ?? 0,
     later: recentFrom?.later ?? 0,
     passed: recentFrom?.passed ?? 0,
-    since: scope === 'all' ? 0 : scope.changedSince,
+    ...{ after: own.after, last: own.last, afterBefore: before.after, lastBefore: before.last },
+    run: merged.run.runKey,
   };
   const byAmount = (condition: string) => (settings.leastIncrease === null ? '' : ` OR ${condition}`);
   const jumped = settings.plain
@@ -86,25 +97,42 @@ export function findCandidates(
     recentFrom === null
       ? ''
       : `OR (prev.credits_used > 0 AND cur.credits_used >= @surge * prev.credits_used ${recently})`;
-  const changed =
-    '(SELECT DISTINCT tenant_key FROM usage_entries WHERE entry_id > @since AND +period_key IN (@period, @period - 1)) e';
-  const source =
-    scope === 'all' ? 'tenant_usage cur' : `${changed} CROSS JOIN tenant_usage cur ON cur.tenant_key = e.tenant_key`;
-  const present = connection
+  const few = !all && !isMost(merged.connection, periodKey, [own, before]);
+  const source = few
+    ? `(${ENTERED} UNION ${ENTERED_BEFORE}) e CROSS JOIN tenant_usage cur ON cur.tenant_key = e.tenant_key`
+    : 'tenant_usage cur';
+  const present = merged.connection
     .prepare(
       `SELECT cur.tenant_key, cur.credits_used, cur.request_count, cur.withdrawn, prev.credits_used, prev.request_count
        FROM ${source}
        LEFT JOIN tenant_usage prev ON prev.period_key = @period - 1 AND prev.tenant_key = cur.tenant_key
-       WHERE cur.period_key = @period AND cur.withdrawn = 0 AND (
+       WHERE cur.period_key = @period AND cur.withdrawn = 0
+         ${all || few ? '' : 'AND (cur.changed_run_key = @run OR prev.changed_run_key = @run)'} AND (
          (prev.credits_used > 0 AND (${jumped}))
-         OR (@settled AND prev.credits_used > 0 AND ${dropped})
+         OR (@drops AND prev.credits_used > 0 AND ${dropped})
          OR (@newcomers AND coalesce(prev.credits_used, 0) <= 0 AND cur.credits_used >= @floor) ${surged})`,
     )
     .safeIntegers()
     .raw()
     .all(values) as FigureRow[];
-  const found = present.map((row) => toFacts(facts.periodKey, row));
-  return phase.settled ? [...found, ...goneTenants(connection, values, scope === 'all' ? '' : changed)] : found;
+  const found = present.map((row) => toFacts(periodKey, row));
+  return drops ? [...found, ...goneTenants(merged.connection, values, all)] : found;
+}
+
+const NONE: EntryRange = { after: 0, last: 0 };
+const ENTERED =
+  'SELECT tenant_key FROM usage_entries WHERE entry_id > @after AND entry_id <= @last AND +period_key = @period';
+const ENTERED_BEFORE = `SELECT tenant_key FROM usage_entries
+   WHERE entry_id > @afterBefore AND entry_id <= @lastBefore AND +period_key = @period - 1`;
+
+/** Whether so many of a period's tenants have entries that reading all of them is faster than looking each up. */
+function isMost(connection: Connection, periodKey: number, ranges: readonly EntryRange[]): boolean {
+  const enough = 2 * ranges.reduce((sum, { after, last }) => sum + last - after, 0);
+  const tenants = connection
+    .prepare('SELECT count(*) FROM (SELECT 1 FROM tenant_usage WHERE period_key = ? LIMIT ?)')
+    .pluck()
+    .get(periodKey, enough) as number;
+  return tenants < enough;
 }
 
 /** What had been used when the latest days began: between readings far apart as used evenly, to a credit too little. */
@@ -115,13 +143,10 @@ function recentReading({ later, passed }: RecentDays, readBy: (entry: string) =>
 }
 
 /** Tenants with credits in the period before and no record in this one. */
-function goneTenants(
-  connection: Connection,
-  values: { period: number; floor: bigint; since: number },
-  changed: string,
-): TenantFacts[] {
-  const source =
-    changed === '' ? 'tenant_usage prev' : `${changed} CROSS JOIN tenant_usage prev ON prev.tenant_key = e.tenant_key`;
+function goneTenants(connection: Connection, values: { period: number; floor: bigint }, all: boolean): TenantFacts[] {
+  const source = all
+    ? 'tenant_usage prev'
+    : `(${ENTERED_BEFORE}) e CROSS JOIN tenant_usage prev ON prev.tenant_key = e.tenant_key`;
   const rows = connection
     .prepare(
       `SELECT prev.tenant_key, NULL, NULL, 0, prev.credits_used, prev.request_count FROM ${source}

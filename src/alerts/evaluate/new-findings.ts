@@ -55,8 +55,8 @@ export class NewFindings {
     const { phase } = facts;
     // What changes in a period that has settled is told as a restatement; where it makes a jump of the period, as that, too.
     const isLate = phase.settled && !settlesNow;
-    const scope = all ? 'all' : { changedSince: merged.lastEntryIdBefore };
-    for (const tenant of findCandidates(merged.connection, facts, settings, scope, this.#recentFrom(facts))) {
+    const search = { facts, all, isLate, recentFrom: this.#recentFrom(facts) };
+    for (const tenant of findCandidates(merged, settings, search)) {
       this.#begin('jump', tenant, () => judge.jump(tenant, null, true));
       if (isLate) continue;
       this.#begin('new_spend', tenant, () => judge.newSpend(tenant));
@@ -90,7 +90,7 @@ export class NewFindings {
   restatedPeriods(): void {
     const { merged, curves, settings, judge, read } = this.#sources;
     const keys = correctedBy(merged.connection).all({ runKey: merged.run.runKey });
-    for (const periodKey of merged.changedPeriods) {
+    for (const periodKey of merged.changed.keys()) {
       const found = findRestated(merged, curves, periodKey, settings.leastFloor);
       for (const tenantKey of found) keys.push({ periodKey, tenantKey });
     }

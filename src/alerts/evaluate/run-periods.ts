@@ -81,11 +81,10 @@ export class RunPeriods {
 
   lookAt(periodKey: number): PeriodLook | null {
     this.#reopenIfNotOver(periodKey);
-    const { changedPeriods, run } = this.#sources.merged;
+    const { changed, run } = this.#sources.merged;
     const settlesNow = this.#settlesNow(periodKey);
     const all = run.first || settlesNow || this.#paceBegins(periodKey) || this.#previousIsNew(periodKey);
-    const changed = changedPeriods.has(periodKey) || changedPeriods.has(periodKey - 1);
-    return all || changed ? { all, settlesNow } : null;
+    return all || changed.has(periodKey) || changed.has(periodKey - 1) ? { all, settlesNow } : null;
   }
 
   /** Remembers that a run has found a period settled. */

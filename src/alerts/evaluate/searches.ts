@@ -55,12 +55,12 @@ export function findRestated(merged: MergedRun, curves: Curves, periodKey: numbe
     .prepare(
       `SELECT tenant_key FROM (
          SELECT e.tenant_key, e.credits_after, ${settled} AS settled FROM usage_entries e
-         WHERE e.entry_id > @since AND +e.period_key = @periodKey AND @settledEntry IS NOT NULL)
+         WHERE e.entry_id > @after AND e.entry_id <= @last AND +e.period_key = @periodKey AND @settledEntry IS NOT NULL)
        WHERE settled IS NULL
          OR (abs(credits_after - settled) >= @floor AND abs(credits_after - settled) * 100.0 >= settled * ${SLACK})`,
     )
     .pluck()
-    .all({ since: merged.lastEntryIdBefore, periodKey, settledEntry, floor }) as number[];
+    .all({ ...merged.changed.get(periodKey), periodKey, settledEntry, floor }) as number[];
 }
 
 /** Tenants of a settled period that may have grown over three months. */
@@ -79,14 +79,16 @@ export function findTrends(connection: Database.Database, { periodKey }: PeriodF
 
 /** Tenants whose budget may have come to something that is told. */
 export function findBudgeted(merged: MergedRun, periodKey: number, least: bigint): number[] {
+  const range = merged.changed.get(periodKey);
+  if (range === undefined) return [];
   return merged.connection
     .prepare(
       `SELECT cur.tenant_key FROM usage_entries e
        JOIN tenant_usage cur ON cur.period_key = e.period_key AND cur.tenant_key = e.tenant_key
-       WHERE e.entry_id > @since AND +e.period_key = @periodKey AND cur.credits_used >= @least`,
+       WHERE e.entry_id > @after AND e.entry_id <= @last AND +e.period_key = @periodKey AND cur.credits_used >= @least`,
     )
     .pluck()
-    .all({ since: merged.lastEntryIdBefore, periodKey, least }) as number[];
+    .all({ ...range, periodKey, least }) as number[];
 }
 
 const { placeholder } = sql;

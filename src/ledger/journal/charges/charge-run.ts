@@ -19,7 +19,7 @@ const KEYS_A_CHUNK = 5000;
  * Prices what a run has changed, inside its transaction: the charges of periods that are not closed follow their figures,
  * and its corrections of closed periods are charged on the cards of their closes. A ledger without cards is left alone.
  */
-export function chargeRun({ connection, run, lastEntryIdBefore, changedPeriods }: MergedRun): void {
+export function chargeRun({ connection, run, lastEntryIdBefore, changed: entered }: MergedRun): void {
   if (!hasCards(connection)) return;
   const cards = cardsInForce(connection);
   const writer = new ChargeWriter(connection);
@@ -33,7 +33,7 @@ export function chargeRun({ connection, run, lastEntryIdBefore, changedPeriods }
     )
     .safeIntegers();
   const pricers = new Map<number, PeriodPricer<StoredCard>>();
-  for (const periodKey of changedPeriods) {
+  for (const periodKey of entered.keys()) {
     if (findPeriod(connection, periodKey)?.closedSeq !== null) continue;
     pricers.set(periodKey, new PeriodPricer(cards, run.workspaceId, periodOfKey(periodKey)));
   }

@@ -16,7 +16,7 @@ import { refuseTooLarge } from '../runs/sum-limits.ts';
  */
 export function bookAdjustments(
   connection: LedgerConnection,
-  run: { lastEntryIdBefore: number; changedPeriods: ReadonlySet<number>; nowMs: number },
+  run: { lastEntryIdBefore: number; changedPeriods: Iterable<number>; nowMs: number },
 ): number {
   const book = connection.prepare(
     `INSERT INTO adjustments (corrects_period_key, tenant_key, booked_period_key, credits_delta, requests_delta,

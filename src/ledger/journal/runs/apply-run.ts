@@ -14,7 +14,7 @@ import type { RunStaging, WalkFacts } from '../staging/staging.ts';
 import { type AbsentKey, appendWithdrawals, hasAbsences, noteAbsences, noteAsked } from './absences.ts';
 import { type ClaimedRun, holdsLease, releaseLease } from './claim-run.ts';
 import { changesToCover, type DigestedRun, digestOfRun, headOfChain } from './digest.ts';
-import { type EntryCounts, mergeStaged, updateState } from './merge-staged.ts';
+import { type EntryCounts, type EntryRange, mergeStaged, updateState } from './merge-staged.ts';
 import { refuseTooLarge } from './sum-limits.ts';
 import { recordWalk, type WalkRecord } from './walks.ts';
 
@@ -39,9 +39,9 @@ export interface MergedRun {
   run: ClaimedRun;
   /** Entries of this run have ids above this. */
   lastEntryIdBefore: number;
-  /** What the entries of this run are, and which periods they are of. */
+  /** What the entries of this run are, and where those of each period lie, perhaps with some of others between them. */
   counts: EntryCounts;
-  changedPeriods: ReadonlySet<number>;
+  changed: ReadonlyMap<number, EntryRange>;
   appliedAt: string;
   nowMs: number;
 }
@@ -69,7 +69,7 @@ export function applyRun<Extra>(connection: Connection, request: ApplyRequest<Ex
   return connection.transaction(() => merge(connection, request)).immediate();
 }
 
-type Figures = Pick<MergedRun, 'lastEntryIdBefore' | 'counts' | 'changedPeriods'> & { entries: number };
+type Figures = Pick<MergedRun, 'lastEntryIdBefore' | 'counts' | 'changed'> & { entries: number };
 
 /** Brings entries, state, absences, adjustments and the walk's certificate up to the run. */
 function mergeFigures(connection: Connection, request: ApplyRequest<unknown>): Figures {
@@ -80,26 +80,28 @@ function mergeFigures(connection: Connection, request: ApplyRequest<unknown>): F
   const lastEntryIdBefore = highest(connection, usageEntries.entryId);
   const shownBefore = figuresShown(connection, run);
   addPeriods(connection, run, staging);
-  const { counts, changedPeriods, sameKeys } = mergeStaged(connection, {
+  const { counts, changed, sameKeys } = mergeStaged(connection, {
     run,
     staging,
     shift,
     lastEntryIdBefore,
     shownBefore,
   });
-  const changed = counts.opened + counts.increased + counts.decreased + counts.restored;
+  const lastMerged = lastEntryIdBefore + counts.opened + counts.increased + counts.decreased + counts.restored;
   const withdrawn = appendWithdrawals(connection, run, request.withdrawals);
   counts.withdrawn = withdrawn;
-  const entries = changed + withdrawn;
-  updateState(connection, { after: lastEntryIdBefore + changed, last: lastEntryIdBefore + entries }, false);
-  for (const { periodKey } of request.withdrawals) changedPeriods.add(periodKey);
+  const last = lastMerged + withdrawn;
+  updateState(connection, { after: lastMerged, last }, false);
+  for (const { periodKey } of request.withdrawals) {
+    changed.set(periodKey, { after: changed.get(periodKey)?.after ?? lastMerged, last });
+  }
   noteAbsences(connection, { run, keys, knownTenants: tenantBase, sameKeys });
   noteAsked(connection, run, request.unconfirmed ?? []);
   // The walk's largest figure bounds the sums of what it showed; keys that it missed still count.
   if (staging.sumsMayOverflow || hasAbsences(connection, run)) refuseOverflow(connection, run);
-  bookAdjustments(connection, { lastEntryIdBefore, changedPeriods, nowMs });
+  bookAdjustments(connection, { lastEntryIdBefore, changedPeriods: changed.keys(), nowMs });
   recordWalk(connection, run.runKey, { ...request.walk, facts: { ...facts, keySetDigest } });
-  return { lastEntryIdBefore, counts, changedPeriods, entries };
+  return { lastEntryIdBefore, counts, changed, entries: last - lastEntryIdBefore };
 }
 
 function merge<Extra>(connection: Connection, request: ApplyRequest<Extra>): ApplyResult<Extra> {

@@ -34,11 +34,17 @@ export interface Merge {
   shownBefore: ReadonlyMap<number, Buffer>;
 }
 
+/** Entries with ids above the one, up to the other. */
+export interface EntryRange {
+  after: number;
+  last: number;
+}
+
 /** What a merge has changed. */
 export interface Merged {
   counts: EntryCounts;
-  /** The periods that have entries. */
-  changedPeriods: Set<number>;
+  /** The periods that have entries, and where these lie. */
+  changed: Map<number, EntryRange>;
   /** The periods that have the very keys of the walk: none is missing, and none has come back. */
   sameKeys: ReadonlySet<number>;
 }
@@ -56,7 +62,7 @@ export function mergeStaged(connection: Connection, merge: Merge): Merged {
   const remember = connection.prepare('UPDATE periods SET figures_digest = ? WHERE period_key = ?');
   const held = connection.prepare('SELECT 1 FROM tenant_usage WHERE period_key = ? LIMIT 1').pluck();
   const counts: EntryCounts = { opened: 0, increased: 0, decreased: 0, withdrawn: 0, restored: 0 };
-  const changedPeriods = new Set<number>();
+  const changed = new Map<number, EntryRange>();
   const sameKeys = new Set<number>();
   let entries = 0;
   const memory = new OrderMemory();
@@ -88,12 +94,13 @@ export function mergeStaged(connection: Connection, merge: Merge): Merged {
     });
     if (values.length > 0) append(prepare(connection, values.length / 3), values);
     if (entries === entriesBefore) continue;
-    changedPeriods.add(periodKey);
-    updateState(connection, { after: lastEntryIdBefore + entriesBefore, last: lastEntryIdBefore + entries }, isNew);
+    const range = { after: lastEntryIdBefore + entriesBefore, last: lastEntryIdBefore + entries };
+    changed.set(periodKey, range);
+    updateState(connection, range, isNew);
     if (isNew) counts.opened += entries - entriesBefore;
-    else countEntries(connection, lastEntryIdBefore + entriesBefore, counts);
+    else countEntries(connection, range.after, counts);
   }
-  return { counts, changedPeriods, sameKeys };
+  return { counts, changed, sameKeys };
 }
 
 /** Appends records of a period that the ledger does not hold yet. */
@@ -129,7 +136,7 @@ function prepareAppend(connection: Connection, rows: number): Database.Statement
 }
 
 /** Brings the state up to the entries of these ids; `isNew` when it holds none of their keys yet. */
-export function updateState(connection: Connection, ids: { after: number; last: number }, isNew: boolean): void {
+export function updateState(connection: Connection, ids: EntryRange, isNew: boolean): void {
   const upsert = `ON CONFLICT (period_key, tenant_key) DO UPDATE SET credits_used = excluded.credits_used,
     request_count = excluded.request_count, withdrawn = excluded.withdrawn, changed_run_key = excluded.changed_run_key`;
   const update = connection.prepare(
