@@ -4,7 +4,7 @@ import { advance, type Moment } from '../../src/alerts/book/lifecycle.ts';
 import { readMutes } from '../../src/alerts/book/mutes.ts';
 import { evaluateLedger } from '../../src/alerts/evaluate/evaluate-self.ts';
 import { Curves } from '../../src/alerts/history/curves.ts';
-import { RunMoments } from '../../src/alerts/history/run-moments.ts';
+import { keptRunTimes, RunMoments, runTimesOf } from '../../src/alerts/history/run-moments.ts';
 import { composeDigests } from '../../src/alerts/notify/digests/compose-digests.ts';
 import { composeReviews } from '../../src/alerts/notify/digests/compose-reviews.ts';
 import { nextDigestMs } from '../../src/alerts/notify/routes.ts';
@@ -137,12 +137,16 @@ playTable([
       for (const [index, nowMs] of [right, wrong, ...later, wrong + HOUR_MS].entries()) {
         await publish(connection, [usageRecord('acme', 10 * (index + 1))], { nowMs });
       }
-      const moments = new RunMoments({ history: connection, workspaceKey: 1, nowMs: wrong + DAY_MS });
-      expect(moments.placeOf(wrong + MINUTE_MS)).toMatchObject({
-        earlier: { lastEntryId: lastEntryOf(connection, 11) },
-      });
-      expect(moments.placeOf(right + 1)).toMatchObject({ earlier: { lastEntryId: lastEntryOf(connection, 1) } });
-      expect(moments.placeOf(wrong + HOUR_MS)).toMatchObject({ earlier: { lastEntryId: lastEntryOf(connection, 12) } });
+      for (const runTimes of [runTimesOf, keptRunTimes]) {
+        const moments = new RunMoments(runTimes(connection, 1), wrong + DAY_MS);
+        expect(moments.placeOf(wrong + MINUTE_MS)).toMatchObject({
+          earlier: { lastEntryId: lastEntryOf(connection, 11) },
+        });
+        expect(moments.placeOf(right + 1)).toMatchObject({ earlier: { lastEntryId: lastEntryOf(connection, 1) } });
+        expect(moments.placeOf(wrong + HOUR_MS)).toMatchObject({
+          earlier: { lastEntryId: lastEntryOf(connection, 12) },
+        });
+      }
     },
   },
   {

@@ -2,7 +2,7 @@ import { type Clock, nextTurn, systemClock } from '../../core/clock.ts';
 import type { Period } from '../../core/period.ts';
 import type { LedgerConnection } from '../../ledger/store/file/open.ts';
 import type { RunAlertSettings } from '../evaluate/evaluate-run.ts';
-import { keptReadings } from '../history/readings.ts';
+import { keepHistory } from '../history/curves.ts';
 import { type Comparison, compareStories } from './compare.ts';
 import { findHistory, type RecordedHistory, readMoments } from './history.ts';
 import { countLabelled, type LabelledRule, readLabels } from './labels.ts';
@@ -51,7 +51,7 @@ export async function backtest(request: BacktestRequest): Promise<Backtest> {
   const replicas: Replica[] = [];
   try {
     // All replicas ask for the same readings, run after run.
-    const source = { ledger, history, readings: keptReadings(ledger) };
+    const source = { ledger, history, kept: keepHistory(ledger, history.workspaceKey) };
     for (const settings of [request.today, ...request.proposed]) replicas.push(new Replica(source, settings));
     let runs = 0;
     let turnEndsMs = clock.monotonic() + TURN_MS;

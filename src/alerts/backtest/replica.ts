@@ -4,12 +4,12 @@ import { coverPeriods } from '../../ledger/journal/runs/apply-run.ts';
 import { countEntries, updateState } from '../../ledger/journal/runs/merge-staged.ts';
 import type { LedgerConnection } from '../../ledger/store/file/open.ts';
 import { prepared } from '../../ledger/store/query.ts';
-import { eq, sql } from '../../ledger/store/schema/drizzle.ts';
+import { eq, max, min, sql } from '../../ledger/store/schema/drizzle.ts';
 import { migrateInMemory } from '../../ledger/store/schema/migrate.ts';
 import { runs } from '../../ledger/store/schema/run-tables.ts';
 import { usageEntries } from '../../ledger/store/schema/usage-tables.ts';
 import { evaluateRun, type RunAlertSettings } from '../evaluate/evaluate-run.ts';
-import type { Readings } from '../history/readings.ts';
+import type { KeptHistory } from '../history/curves.ts';
 import { routesOf } from '../notify/routes.ts';
 import { acceptAll } from '../outbox/told-by.ts';
 import type { Moment, RecordedHistory } from './history.ts';
@@ -17,7 +17,14 @@ import type { Moment, RecordedHistory } from './history.ts';
 /** The one receiver that notifications of a replay are counted for; nothing is ever sent to it. */
 const CHANNELS = routesOf([{ type: 'log', name: 'backtest' }]);
 
-const changedPeriodsOf = prepared((db) => db.selectDistinct({ periodKey: usageEntries.periodKey }).from(usageEntries));
+const changedOf = prepared((db) => {
+  const { periodKey, entryId } = usageEntries;
+  const after = sql`${min(entryId)} - 1`.mapWith(Number);
+  return db
+    .select({ periodKey, after, last: sql`${max(entryId)}`.mapWith(Number) })
+    .from(usageEntries)
+    .groupBy(periodKey);
+});
 const setApplied = prepared((db) =>
   db
     .update(runs)
@@ -34,15 +41,15 @@ export class Replica {
   readonly connection: LedgerConnection;
   readonly #history: RecordedHistory;
   readonly #ledger: LedgerConnection;
-  readonly #readings: Readings;
+  readonly #kept: KeptHistory;
   readonly #settings: RunAlertSettings;
   readonly #copies;
 
   constructor(
-    { ledger, history, readings }: { ledger: LedgerConnection; history: RecordedHistory; readings: Readings },
+    { ledger, history, kept }: { ledger: LedgerConnection; history: RecordedHistory; kept: KeptHistory },
     settings: Omit<RunAlertSettings, 'channels'>,
   ) {
-    this.#readings = readings;
+    this.#kept = kept;
     this.#history = history;
     this.#ledger = ledger;
     this.#settings = { ...settings, channels: CHANNELS };
@@ -78,8 +85,12 @@ export class Replica {
     // Rules look at the entries of their own run only; what came of those before stands in the state.
     connection.exec('DELETE FROM usage_entries');
     copies.entries(lastEntryIdBefore, lastEntryIdBefore + entries);
-    const changed = changedPeriodsOf(connection).all();
-    for (const { periodKey } of changed) copies.period(periodKey);
+    const changed = new Map(
+      changedOf(connection)
+        .all()
+        .map(({ periodKey, ...range }) => [periodKey, range]),
+    );
+    for (const periodKey of changed.keys()) copies.period(periodKey);
     coverPeriods(connection, { workspaceKey, runKey, window });
     updateState(connection, { after: lastEntryIdBefore, last: lastEntryIdBefore + entries }, false);
     copies.bookedPeriods(runKey, null);
@@ -87,11 +98,9 @@ export class Replica {
     const run = { runKey, runId, workspaceKey, workspaceId, fencingToken: 0, window, first: runKey === firstRunKey };
     const counts = { opened: 0, increased: 0, decreased: 0, withdrawn: 0, restored: 0 };
     countEntries(connection, lastEntryIdBefore, counts);
-    const changedPeriods = new Set(changed.map(({ periodKey }) => periodKey));
-    const merged = { connection, run, lastEntryIdBefore, counts, changedPeriods };
-    evaluateRun({ ...merged, appliedAt: at, nowMs: Date.parse(at) }, this.#settings, {
-      ...{ history: this.#ledger, readings: this.#readings },
-    });
+    const merged = { connection, run, lastEntryIdBefore, counts, changed };
+    const sources = { history: this.#ledger, kept: this.#kept };
+    evaluateRun({ ...merged, appliedAt: at, nowMs: Date.parse(at) }, this.#settings, sources);
     acceptAll(connection, at);
     setApplied(connection).run({ runKey, at });
   }
@@ -111,6 +120,9 @@ export class Replica {
     migrateInMemory(connection);
     // Without any journal what a rule has written before it threw could not be taken back.
     connection.pragma('journal_mode = MEMORY');
+    // Nobody reads again what was told, and each question after it would have to read past it.
+    connection.exec(`CREATE TRIGGER forget_payload AFTER UPDATE OF state ON outbox WHEN NEW.state = 'delivered'
+      BEGIN UPDATE outbox SET payload = '' WHERE notification_id = NEW.notification_id; END`);
     // These entries are copies of one run at a time: the ledger keeps the history, and so few need no index.
     connection.exec('DROP TRIGGER usage_entries_no_delete; DROP INDEX usage_entries_by_key');
     const copy = (table: string, where: string, columns = '*') => copier(ledger, connection, { table, where, columns });

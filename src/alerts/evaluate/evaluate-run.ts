@@ -6,8 +6,7 @@ import { periodKeyOf } from '../../ledger/store/schema/keys.ts';
 import { AlertBook } from '../book/alert-book.ts';
 import type { RunAlerts } from '../book/alert-change.ts';
 import type { StoredAlert } from '../book/alert-rows.ts';
-import { Curves } from '../history/curves.ts';
-import type { Readings } from '../history/readings.ts';
+import { Curves, type KeptHistory } from '../history/curves.ts';
 import { createRepeats } from '../history/repeats.ts';
 import type { ChannelRoute } from '../notify/routes.ts';
 import { type RuleName, UNDECIDED } from '../rules/rule.ts';
@@ -37,8 +36,8 @@ export interface RunAlertSettings {
 interface EvaluationSources {
   /** The ledger that has the entries of earlier runs; a replay keeps none of its own. */
   history?: LedgerConnection;
-  /** Of that history, where a replay keeps them. */
-  readings?: Readings;
+  /** The same in memory, for a replay. */
+  kept?: KeptHistory;
   /** Gives the money at stake. */
   priceOf?: CreditPricer | null;
 }
@@ -51,7 +50,7 @@ interface EvaluationSources {
 export function evaluateRun(
   merged: MergedRun,
   settings: RunAlertSettings,
-  { history = merged.connection, priceOf = null, readings }: EvaluationSources = {},
+  { history = merged.connection, priceOf = null, kept }: EvaluationSources = {},
 ): RunAlerts {
   const { connection, run, nowMs, appliedAt } = merged;
   const { workspaceKey, workspaceId, runKey, runId } = run;
@@ -63,7 +62,7 @@ export function evaluateRun(
   return evaluateAll(connection, {
     withoutFaulty(faults) {
       const book = open();
-      new RunEvaluation(merged, settings, { book, history, faults, readings }).evaluate();
+      new RunEvaluation(merged, settings, { book, history, faults, kept }).evaluate();
       return finished(book, faults.size === 0 ? null : [...faults.values()].join('; '));
     },
     withoutAny: (fault) => finished(open(), fault),
@@ -80,7 +79,7 @@ function finished(book: AlertBook, fault: string | null): RunAlerts {
 interface Evaluating {
   book: AlertBook;
   history: LedgerConnection;
-  readings: Readings | undefined;
+  kept: KeptHistory | undefined;
   /** Rules that have thrown in this run: they are not asked again. */
   faults: Faults;
 }
@@ -98,7 +97,7 @@ class RunEvaluation {
   readonly #findings: NewFindings;
   readonly #seen = new Set<string>();
 
-  constructor(merged: MergedRun, settings: RunAlertSettings, { book, history, faults, readings }: Evaluating) {
+  constructor(merged: MergedRun, settings: RunAlertSettings, { book, history, faults, kept }: Evaluating) {
     const { connection, run, nowMs, lastEntryIdBefore } = merged;
     const { workspaceKey } = run;
     const { lookbackPeriods, settleHours } = settings;
@@ -110,13 +109,7 @@ class RunEvaluation {
     const rules = tenantSettings(settings.rules);
     const factsOf = createPeriodFacts(connection, { workspaceKey, nowMs, settleHours });
     const tenantId = (tenantKey: number) => book.tenantId(tenantKey);
-    const curves = new Curves({
-      connection,
-      history,
-      workspaceKey,
-      nowMs,
-      ...(readings === undefined ? {} : { readings }),
-    });
+    const curves = new Curves({ connection, history, workspaceKey, nowMs, ...(kept === undefined ? {} : { kept }) });
     this.#isRepeated = createRepeats(connection, curves, nowMs);
     this.#read = createFactsReader(connection);
     this.#judge = createJudge({ connection, settings: rules, factsOf, tenantId, curves, nowMs, lastEntryIdBefore });

@@ -10,8 +10,8 @@ import { runs } from '../../ledger/store/schema/run-tables.ts';
 import { periods } from '../../ledger/store/schema/workspace-tables.ts';
 import type { Curve } from '../rules/pace/curve.ts';
 import type { UsageFigures } from '../rules/rule.ts';
-import { type Readings, readingsOf } from './readings.ts';
-import { LATEST_RUNS, type Moment, RunMoments } from './run-moments.ts';
+import { keptReadings, type Readings, readingsOf } from './readings.ts';
+import { keptRunTimes, LATEST_RUNS, type Moment, RunMoments, type RunTimes, runTimesOf } from './run-moments.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -22,8 +22,18 @@ export interface CurveSources {
   history: Database.Database;
   workspaceKey: number;
   nowMs: number;
-  /** Absent: each is looked up in the history. */
-  readings?: Readings;
+  /** What is kept of the history; absent: each is looked up in it. */
+  kept?: KeptHistory;
+}
+
+/** A history that does not change, in memory. */
+export interface KeptHistory {
+  readings: Readings;
+  runs: RunTimes;
+}
+
+export function keepHistory(history: Database.Database, workspaceKey: number): KeptHistory {
+  return { readings: keptReadings(history), runs: keptRunTimes(history, workspaceKey) };
 }
 
 /** The past of tenants, one seek in the entries' index a reading; what runs had read by a moment is looked up once. */
@@ -31,15 +41,15 @@ export class Curves {
   readonly sources: CurveSources;
   readonly #moments: RunMoments;
   readonly #readings: Readings;
-  /** The readings of the tenant that was looked at last, by period and last entry. */
-  #lastRead: { tenantKey: number; periods: Map<number, Map<number, bigint>> } = { tenantKey: 0, periods: new Map() };
+  /** What was read of the tenant that was looked at last, by period: as it stands now, and by last entry. */
+  #lastRead: { tenantKey: number; periods: Map<number, Reached> } = { tenantKey: 0, periods: new Map() };
   readonly #statements;
 
   constructor(sources: CurveSources) {
-    const { connection, history } = sources;
+    const { connection, history, workspaceKey, nowMs, kept } = sources;
     this.sources = sources;
-    this.#moments = new RunMoments(sources);
-    this.#readings = sources.readings ?? readingsOf(history);
+    this.#moments = new RunMoments(kept?.runs ?? runTimesOf(history, workspaceKey), nowMs);
+    this.#readings = kept?.readings ?? readingsOf(history);
     this.#statements = {
       total: history
         .prepare(
@@ -74,7 +84,7 @@ export class Curves {
       firstPeriod: connection
         .prepare(
           `SELECT p.period_key FROM periods p JOIN tenant_usage u ON u.period_key = p.period_key AND u.tenant_key = ?
-           WHERE p.workspace_key = ? ORDER BY p.period_key LIMIT 1`,
+           WHERE p.workspace_key = ? ORDER BY p.period LIMIT 1`,
         )
         .pluck(),
     };
@@ -240,21 +250,34 @@ export class Curves {
   });
 
   #state(periodKey: number, tenantKey: number): bigint {
-    return this.#statements.state(periodKey, tenantKey)?.credits ?? 0n;
+    const reached = this.#reached(periodKey, tenantKey);
+    reached.now ??= this.#statements.state(periodKey, tenantKey)?.credits ?? 0n;
+    return reached.now;
   }
 
   /** Where runs are rare, many moments of a tenant have one reading. */
   #readAt(periodKey: number, tenantKey: number, { lastEntryId }: Moment): bigint {
-    if (this.#lastRead.tenantKey !== tenantKey) this.#lastRead = { tenantKey, periods: new Map() };
-    const { periods } = this.#lastRead;
-    const ofPeriod = periods.get(periodKey) ?? new Map<number, bigint>();
-    periods.set(periodKey, ofPeriod);
-    const known = ofPeriod.get(lastEntryId);
+    const { byEntry } = this.#reached(periodKey, tenantKey);
+    const known = byEntry.get(lastEntryId);
     if (known !== undefined) return known;
     const { credits } = this.#readings(periodKey, tenantKey, lastEntryId);
-    ofPeriod.set(lastEntryId, credits);
+    byEntry.set(lastEntryId, credits);
     return credits;
   }
+
+  #reached(periodKey: number, tenantKey: number): Reached {
+    if (this.#lastRead.tenantKey !== tenantKey) this.#lastRead = { tenantKey, periods: new Map() };
+    const { periods } = this.#lastRead;
+    const known = periods.get(periodKey) ?? { now: null, byEntry: new Map() };
+    periods.set(periodKey, known);
+    return known;
+  }
+}
+
+/** What a tenant has come to in a period: now, and by the last entry of earlier runs. */
+interface Reached {
+  now: bigint | null;
+  byEntry: Map<number, bigint>;
 }
 
 const { placeholder } = sql;

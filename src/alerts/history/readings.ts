@@ -66,7 +66,7 @@ export function keptReadings(history: Database.Database): Readings {
 }
 
 /** How many of these ascending numbers are not above a bound. */
-function countUpTo(ascending: Float64Array, bound: number): number {
+export function countUpTo(ascending: Float64Array, bound: number): number {
   let [low, high] = [0, ascending.length];
   while (low < high) {
     const middle = (low + high) >> 1;

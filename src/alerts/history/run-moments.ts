@@ -1,6 +1,7 @@
 import type Database from 'better-sqlite3';
 import { isoTime } from '../../core/clock.ts';
 import { onceEach } from '../../core/one-at-a-time.ts';
+import { countUpTo } from './readings.ts';
 
 /** A reading speaks for a moment this much later; between readings further apart credits count as used evenly. */
 const READING_LASTS_MS = 36 * 3_600_000;
@@ -25,35 +26,89 @@ interface Place {
 
 interface PublishedRun {
   runKey: number;
-  finishedAt: string;
+  atMs: number;
+}
+
+/** The published runs of a workspace, as they lie in time. */
+export interface RunTimes {
+  /** The last one by a moment; of those that ended latest the chain says which that was. */
+  before(atMs: number): PublishedRun | undefined;
+  /** The first one that came after another and ended between two moments. */
+  after(runKey: number, fromMs: number, toMs: number): PublishedRun | undefined;
+  /** The last entry by then. */
+  lastEntryId(runKey: number): number;
+}
+
+/** Looks each up in the ledger. */
+export function runTimesOf(history: Database.Database, workspaceKey: number): RunTimes {
+  const run = (columns: string, where: string) =>
+    history.prepare(
+      `SELECT ${columns} FROM runs
+       WHERE workspace_key = ? AND applied_seq IS NOT NULL AND ${where} LIMIT 1`,
+    );
+  const last = 'first_entry_id + entries - 1';
+  const columns = 'run_key AS runKey, finished_at AS finishedAt';
+  const before = history.prepare(
+    `SELECT ${columns} FROM runs WHERE run_key = (
+       SELECT max(run_key) FROM (
+         SELECT run_key FROM runs WHERE workspace_key = ? AND applied_seq IS NOT NULL AND finished_at <= ?
+         ORDER BY finished_at DESC LIMIT ${LATEST_RUNS}))`,
+  );
+  const after = run(columns, 'run_key > ? AND finished_at > ? AND finished_at < ? ORDER BY finished_at');
+  const lastEntry = run(last, 'run_key <= ? AND first_entry_id IS NOT NULL ORDER BY run_key DESC').pluck();
+  const toRun = (row: unknown): PublishedRun | undefined => {
+    const found = row as { runKey: number; finishedAt: string } | undefined;
+    return found && { runKey: found.runKey, atMs: Date.parse(found.finishedAt) };
+  };
+  return {
+    before: (atMs) => toRun(before.get(workspaceKey, isoTime(atMs))),
+    after: (runKey, fromMs, toMs) => toRun(after.get(workspaceKey, runKey, isoTime(fromMs), isoTime(toMs))),
+    lastEntryId: (runKey) => Number(lastEntry.get(workspaceKey, runKey) ?? 0),
+  };
+}
+
+/** Keeps them in memory: for a history that does not change while it is gone through again and again. */
+export function keptRunTimes(history: Database.Database, workspaceKey: number): RunTimes {
+  const rows = history
+    .prepare(
+      `SELECT run_key AS runKey, finished_at AS finishedAt, first_entry_id + entries - 1 AS lastEntryId FROM runs
+       WHERE workspace_key = ? AND applied_seq IS NOT NULL ORDER BY run_key`,
+    )
+    .all(workspaceKey) as { runKey: number; finishedAt: string; lastEntryId: number | null }[];
+  const lastEntries = new Map<number, number>();
+  let lastEntryId = 0;
+  for (const row of rows) {
+    lastEntryId = row.lastEntryId ?? lastEntryId;
+    lastEntries.set(row.runKey, lastEntryId);
+  }
+  const runs = rows.map(({ runKey, finishedAt }) => ({ runKey, atMs: Date.parse(finishedAt) }));
+  runs.sort((a, b) => a.atMs - b.atMs);
+  const ends = Float64Array.from(runs, ({ atMs }) => atMs);
+  const latest = runs.map((_, place) =>
+    runs
+      .slice(Math.max(0, place - LATEST_RUNS + 1), place + 1)
+      .reduce((last, run) => (run.runKey > last.runKey ? run : last)),
+  );
+  return {
+    before: (atMs) => latest[countUpTo(ends, atMs) - 1],
+    after(runKey, fromMs, toMs) {
+      let place = countUpTo(ends, fromMs);
+      while (place < runs.length && (runs[place]?.runKey ?? 0) <= runKey) place += 1;
+      const found = runs[place];
+      return found !== undefined && found.atMs < toMs ? found : undefined;
+    },
+    lastEntryId: (runKey) => lastEntries.get(runKey) ?? 0,
+  };
 }
 
 /** Where moments lie between the runs of a workspace; each is looked up once. */
 export class RunMoments {
-  readonly #workspaceKey: number;
   readonly #nowMs: number;
-  readonly #statements;
+  readonly #runs: RunTimes;
 
-  constructor({ history, workspaceKey, nowMs }: { history: Database.Database; workspaceKey: number; nowMs: number }) {
-    this.#workspaceKey = workspaceKey;
+  constructor(runs: RunTimes, nowMs: number) {
     this.#nowMs = nowMs;
-    const run = (columns: string, where: string) =>
-      history.prepare(
-        `SELECT ${columns} FROM runs
-         WHERE workspace_key = ? AND applied_seq IS NOT NULL AND ${where} LIMIT 1`,
-      );
-    const last = 'first_entry_id + entries - 1';
-    const columns = 'run_key AS runKey, finished_at AS finishedAt';
-    this.#statements = {
-      before: history.prepare(
-        `SELECT ${columns} FROM runs WHERE run_key = (
-           SELECT max(run_key) FROM (
-             SELECT run_key FROM runs WHERE workspace_key = ? AND applied_seq IS NOT NULL AND finished_at <= ?
-             ORDER BY finished_at DESC LIMIT ${LATEST_RUNS}))`,
-      ),
-      after: run(columns, 'run_key > ? AND finished_at > ? AND finished_at < ? ORDER BY finished_at'),
-      lastEntry: run(last, 'run_key <= ? AND first_entry_id IS NOT NULL ORDER BY run_key DESC').pluck(),
-    };
+    this.#runs = runs;
   }
 
   /** Whether a reading speaks for the moment. */
@@ -64,21 +119,16 @@ export class RunMoments {
 
   /** Null for a moment before the first run. */
   readonly placeOf = onceEach((atMs: number): Place | null => {
-    const run = this.#statements.before.get(this.#workspaceKey, isoTime(atMs)) as PublishedRun | undefined;
-    return run === undefined ? null : this.#placeAfter(run, atMs);
-  });
-
-  #placeAfter(run: PublishedRun, atMs: number): Place {
+    const run = this.#runs.before(atMs);
+    if (run === undefined) return null;
     const earlier = this.#momentOf(run);
     if (atMs - earlier.atMs <= READING_LASTS_MS) return { earlier, later: null };
-    const [from, to] = [isoTime(atMs), isoTime(this.#nowMs)];
-    const next = this.#statements.after.get(this.#workspaceKey, run.runKey, from, to) as PublishedRun | undefined;
+    const next = this.#runs.after(run.runKey, atMs, this.#nowMs);
     // The run that is under way has read what there is now.
     return { earlier, later: next === undefined ? { atMs: this.#nowMs, lastEntryId: 0 } : this.#momentOf(next) };
-  }
+  });
 
-  #momentOf({ runKey, finishedAt }: PublishedRun): Moment {
-    const lastEntryId = this.#statements.lastEntry.get(this.#workspaceKey, runKey);
-    return { atMs: Date.parse(finishedAt), lastEntryId: Number(lastEntryId ?? 0) };
+  #momentOf({ runKey, atMs }: PublishedRun): Moment {
+    return { atMs, lastEntryId: this.#runs.lastEntryId(runKey) };
   }
 }

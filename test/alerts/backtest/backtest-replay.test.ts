@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { findHistory, readMoments } from '../../../src/alerts/backtest/history.ts';
 import { Replica } from '../../../src/alerts/backtest/replica.ts';
-import { keptReadings } from '../../../src/alerts/history/readings.ts';
+import { keepHistory } from '../../../src/alerts/history/curves.ts';
 import type { Config } from '../../../src/config/types.ts';
 import { type LedgerConnection, openReader } from '../../../src/ledger/store/file/open.ts';
 import { WORKSPACE } from '../../support/sandbox-fixture.ts';
@@ -35,7 +35,7 @@ function replay(ledger: LedgerConnection, { workspaces: [workspace] }: Config): 
   if (workspace === undefined) throw new Error('there is no workspace');
   const { alerts: rules, lookbackPeriods, settleHours } = workspace;
   const history = findHistory(ledger, WORKSPACE);
-  const source = { ledger, history, readings: keptReadings(ledger) };
+  const source = { ledger, history, kept: keepHistory(ledger, history.workspaceKey) };
   const replica = new Replica(source, { rules, lookbackPeriods, settleHours });
   for (const moment of readMoments(ledger, history)) replica.play(moment);
   return replica;
