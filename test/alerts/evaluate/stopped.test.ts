@@ -49,3 +49,16 @@ test.each([
   expect(stopped).toHaveLength(TENANTS);
   expect(Math.max(...days)).toBeLessThan(within);
 });
+
+test('who has stopped and goes on in a later month has not stopped any more', async () => {
+  const world = dayWorld();
+  for (let dayMs = Date.UTC(2026, 0, 12); dayMs < Date.UTC(2026, 3, 10); dayMs += DAY_MS) {
+    world.post('steady', dayMs, 300);
+    const isSilent = dayMs >= Date.UTC(2026, 2, 20) && dayMs < Date.UTC(2026, 3, 6);
+    if (!isSilent) world.post('acme', dayMs, 300);
+    await world.read(dayMs + 12 * HOUR_MS);
+  }
+  expect(world.told()).toEqual(['drop pace firing acme', 'drop pace resolved acme']);
+  const [ended] = world.rows("SELECT max(at) FROM alert_transitions WHERE change = 'resolved'") as [string];
+  expect(ended.slice(0, 10)).toBe('2026-04-06');
+});

@@ -1,6 +1,7 @@
-import { addPeriods, periodEndMs } from '../../../core/period.ts';
+import { addPeriods, periodAt, periodEndMs } from '../../../core/period.ts';
 import { ageMs } from '../../../core/stored-time.ts';
 import { figuresReader } from '../../../ledger/store/key-figures.ts';
+import { periodKeyOf, workspaceKeyOf } from '../../../ledger/store/schema/keys.ts';
 import { firstWeeks } from '../../history/first-weeks.ts';
 import { UseReader } from '../../history/use-before.ts';
 import { judgeDrop } from '../../rules/drop.ts';
@@ -62,7 +63,7 @@ export function createTenantJudge({
   const lastChangeOf = connection
     .prepare(
       `SELECT u.changed_run_key FROM tenant_usage u
-       WHERE u.period_key IN (?, ?) AND u.tenant_key = ? AND u.credits_used > 0 ORDER BY u.period_key DESC LIMIT 1`,
+       WHERE u.period_key BETWEEN ? AND ? AND u.tenant_key = ? AND u.credits_used > 0 ORDER BY u.period_key DESC LIMIT 1`,
     )
     .pluck();
   const hadBefore = connection
@@ -264,8 +265,10 @@ export function createTenantJudge({
 
   /** A tenant that used credits on most days, and uses none any more; with how long it has been silent. */
   function stopped({ periodKey, tenantKey }: TenantFacts, firing: boolean, floor: bigint): [Judgement, string | null] {
+    // Whoever stopped in a month that is over may go on in a later one.
+    const current = periodKeyOf(workspaceKeyOf(periodKey), periodAt(nowMs));
     // A run that is under way has no time yet: it has changed the figures just now.
-    const changedBy = lastChangeOf.get(periodKey, periodKey - 1, tenantKey) as number | undefined;
+    const changedBy = lastChangeOf.get(periodKey - 1, current, tenantKey) as number | undefined;
     const changedMs = changedBy === undefined ? null : curves.endOf(changedBy);
     const silentMs = ageMs(changedMs, nowMs);
     if (changedMs === null || silentMs === null) return [clear(true), null];
