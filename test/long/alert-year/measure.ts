@@ -1,7 +1,7 @@
 import { addPeriods, type Period, periodAt } from '../../../src/core/period.ts';
 import { DAY_MS, monthOf } from './calendar.ts';
 import { YEAR_RULES } from './play.ts';
-import { type Change, isNews, type Told, wasTold } from './told.ts';
+import { type Change, isNews, type Message, type Told, wasTold } from './told.ts';
 import type { World } from './world.ts';
 
 /** A share as it was counted. */
@@ -101,7 +101,7 @@ export function measure(world: World, told: Told, { seed, seconds }: { seed: num
       rises.push({ from: each.riseDay, wellAbove, days: (firstMs - each.onsetMs) / DAY_MS });
     }
   }
-  const sent = told.changes.filter((each) => each.atOnce && periodAt(each.atMs) >= judgedFrom);
+  const sent = told.messages.filter((each) => periodAt(each.atMs) >= judgedFrom);
   const days = groupBy(sent, ({ atMs }) => String(Math.floor(atMs / DAY_MS)));
   const span = calendar.days - monthOf(calendar, judgedFrom).firstDay - monthOf(calendar, calendar.to).length + 6;
   const outside = [...days.values()].filter(([each]) => each !== undefined && !bulged.has(periodAt(each.atMs)));
@@ -109,9 +109,13 @@ export function measure(world: World, told: Told, { seed, seconds }: { seed: num
   const runaways: Share = { of: 0, hits: 0 };
   for (const each of incidents.planted.filter(({ kind }) => kind === 'runaway')) {
     // It has run away once it stands at three times the bulge; a day later it must have been named.
-    const named = sent.some(
-      ({ tenant, period, level, atMs }) =>
-        tenant === each.tenant && period === each.period && level !== 'likely' && atMs <= each.onsetMs + 2 * DAY_MS,
+    const named = told.changes.some(
+      (change) =>
+        wasTold(change) &&
+        change.tenant === each.tenant &&
+        change.period === each.period &&
+        change.level !== 'likely' &&
+        change.atMs <= each.onsetMs + 2 * DAY_MS,
     );
     count(runaways, named);
   }
@@ -127,7 +131,7 @@ export function measure(world: World, told: Told, { seed, seconds }: { seed: num
     runaways,
     duplicateIds: told.duplicateIds,
     byRule: Object.fromEntries(
-      [...groupBy(sent, ({ rule, change, level }) => `${rule} ${change} ${level}`)]
+      [...groupBy(sent, ({ rule, event, level }) => `${rule} ${event} ${level}`)]
         .map(([key, list]): [string, number] => [key, list.length])
         .sort(),
     ),
@@ -158,8 +162,7 @@ function firstTold(
   { tenant, period, rules }: { tenant: string; period: Period; rules: readonly string[] },
 ) {
   const found = told.changes.find(
-    (each) =>
-      each.tenant === tenant && each.period === period && rules.includes(each.rule) && isNews(each) && wasTold(each),
+    (each) => each.tenant === tenant && each.period === period && rules.includes(each.rule) && wasTold(each),
   );
   return found?.atMs ?? null;
 }
@@ -189,7 +192,7 @@ function riseDaysOf(rises: readonly Rise[]): RiseDays {
 
 function notificationsOfBulge(
   { calendar, incidents }: World,
-  sent: readonly Change[],
+  sent: readonly Message[],
   { period, day }: { period: Period; day: number },
 ): number {
   const startMs = calendar.startMs + (monthOf(calendar, period).firstDay + day - 1) * DAY_MS;
@@ -197,8 +200,8 @@ function notificationsOfBulge(
   return sent.filter(
     (each) =>
       each.period === period &&
-      ['jump', 'incident', 'workspace_jump'].includes(each.rule) &&
-      !own.has(each.tenant ?? '') &&
+      ['jump', 'workspace_jump'].includes(each.rule) &&
+      !each.tenants.every((tenant) => own.has(tenant ?? '')) &&
       each.atMs >= startMs &&
       each.atMs < startMs + 2 * DAY_MS,
   ).length;

@@ -1,6 +1,8 @@
 import { addSilence } from '../../../src/alerts/book/actions.ts';
+import { acceptAll } from '../../../src/alerts/outbox/told-by.ts';
 import { DEFAULT_ALERT_RULES } from '../../../src/config/resolve/resolve-alerts.ts';
 import type { AlertSettings } from '../../../src/config/types.ts';
+import { isoTime } from '../../../src/core/clock.ts';
 import { addPeriods, type Period, periodAt, periodEndMs, periodStartMs } from '../../../src/core/period.ts';
 import { closePeriod } from '../../../src/ledger/journal/close/close-period.ts';
 import { type LedgerConnection, openForWriting } from '../../../src/ledger/store/file/open.ts';
@@ -37,7 +39,7 @@ export interface Played {
 
 /**
  * Lets the ledger at `path` go through the world: each run reads what the service says at its moment, but for the network as
- * the daemon does it. Months are closed on their 10th day, plans and silences are
+ * the daemon does it, and a receiver that is always there hears of it. Months are closed on their 10th day, plans and silences are
  * entered a week before the month that they are about.
  */
 export async function playWorld(world: World, path: string, rules: AlertSettings = YEAR_RULES): Promise<Played> {
@@ -54,6 +56,7 @@ export async function playWorld(world: World, path: string, rules: AlertSettings
       const from = addPeriods(periodAt(atMs), -LOOKBACK);
       const reading = { atMs, from, records: listed(world, from, atMs) };
       await publishRun(writer, reading, rules);
+      acceptAll(connection, isoTime(atMs));
       readings.push(reading);
     }
     return { readings, elapsedMs: performance.now() - started };

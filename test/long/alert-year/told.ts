@@ -6,17 +6,27 @@ export interface Change {
   rule: string;
   tenant: string | null;
   period: string;
-  change: 'pending' | 'fired' | 'escalated' | 'grown' | 'acknowledged' | 'resolved' | 'expired';
+  change: 'pending' | 'fired' | 'escalated' | 'eased' | 'grown' | 'told' | 'acknowledged' | 'resolved' | 'expired';
   level: 'likely' | 'happened' | 'settled';
   atMs: number;
   /** Why nobody was told; null when somebody was. */
   silentBecause: string | null;
-  /** A notification of it went at once, and did not wait for a digest. */
-  atOnce: boolean;
+}
+
+/** What a receiver got: a message about one alert, or a group. */
+export interface Message {
+  rule: string;
+  event: string;
+  level: string;
+  period: string;
+  /** Those that it names; null stands for the workspace. */
+  tenants: (string | null)[];
+  atMs: number;
 }
 
 export interface Told {
   changes: Change[];
+  messages: Message[];
   /** How many ids of notifications stand there more than once. */
   duplicateIds: number;
 }
@@ -25,18 +35,31 @@ export interface Told {
 export function readTold(path: string): Told {
   const connection = new Database(path, { readonly: true });
   try {
-    const rows = connection
+    const changes = connection
       .prepare(
         `SELECT a.alert_id AS alertId, a.rule, t.tenant_id AS tenant, p.period, x.change, x.level, x.at,
-           x.silent_because AS silentBecause, EXISTS (SELECT 1 FROM outbox o
-             WHERE o.alert_key = x.alert_key AND o.revision = x.revision AND o.digest_at IS NULL) AS atOnce
+           x.silent_because AS silentBecause
          FROM alert_transitions x JOIN alerts a USING (alert_key) JOIN periods p USING (period_key)
          LEFT JOIN tenants t ON t.tenant_key = a.tenant_key ORDER BY x.at, x.alert_key, x.revision`,
       )
-      .all() as (Omit<Change, 'atMs' | 'atOnce'> & { at: string; atOnce: number })[];
+      .all() as (Omit<Change, 'atMs'> & { at: string })[];
+    const messages = connection
+      .prepare(
+        `SELECT a.rule, min(m.event) AS event, min(m.level) AS level, min(p.period) AS period,
+           json_group_array(t.tenant_id) AS tenants, min(m.created_at) AS at
+         FROM outbox m JOIN alerts a USING (alert_key) JOIN periods p USING (period_key)
+         LEFT JOIN tenants t ON t.tenant_key = a.tenant_key
+         WHERE m.state <> 'dropped' GROUP BY coalesce(m.digest_id, m.notification_id) ORDER BY at, min(m.rowid)`,
+      )
+      .all() as (Omit<Message, 'atMs' | 'tenants'> & { at: string; tenants: string })[];
     const ids = connection.prepare('SELECT notification_id FROM outbox').pluck().all() as string[];
     return {
-      changes: rows.map(({ at, atOnce, ...row }) => ({ ...row, atMs: Date.parse(at), atOnce: atOnce === 1 })),
+      changes: changes.map(({ at, ...row }) => ({ ...row, atMs: Date.parse(at) })),
+      messages: messages.map(({ at, tenants, ...row }) => ({
+        ...row,
+        tenants: JSON.parse(tenants) as (string | null)[],
+        atMs: Date.parse(at),
+      })),
       duplicateIds: ids.length - new Set(ids).size,
     };
   } finally {
@@ -44,11 +67,12 @@ export function readTold(path: string): Told {
   }
 }
 
-/** What makes an alert worse, and so is told. */
+/** What makes an alert worse. */
 export function isNews({ change }: Change): boolean {
   return change === 'fired' || change === 'escalated' || change === 'grown';
 }
 
-export function wasTold(change: Change): boolean {
-  return change.silentBecause === null && (isNews(change) || change.change === 'resolved');
+/** Somebody heard that it holds. */
+export function wasTold(each: Change): boolean {
+  return each.silentBecause === null && (isNews(each) || each.change === 'told');
 }

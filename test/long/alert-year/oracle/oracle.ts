@@ -4,7 +4,7 @@ import type { ServiceRecord } from '../service.ts';
 import { type Change as AlertChange, isNews, type Told } from '../told.ts';
 import type { World } from '../world.ts';
 import { Findings, type OracleReport } from './findings.ts';
-import { LedgerState, rankOf } from './ledger-state.ts';
+import { LedgerState } from './ledger-state.ts';
 import { isDrop, isTrend, limitOf, type OracleSettings, silenceOf, thresholdOf, totalOf } from './month-rules.ts';
 import { atLeast, least, NO_PACE, paceOf, type Verdict } from './pace.ts';
 import { boundsOf, type Change, monthAt, Seen, type TenantSeen } from './seen.ts';
@@ -83,7 +83,6 @@ class Oracle {
     }
     this.#readings(changed, atMs);
     this.#stopped(current, atMs);
-    this.#incidents(changes, atMs);
     for (const change of changes) this.#check(change, changed);
   }
 
@@ -225,35 +224,6 @@ class Oracle {
     }
   }
 
-  #incidents(changes: readonly AlertChange[], atMs: number): void {
-    const touched = new Set(
-      changes.flatMap((each) => {
-        return each.tenant !== null && (isNews(each) || each.change === 'pending') ? [periodIndex(each.period)] : [];
-      }),
-    );
-    for (const month of touched) {
-      const level = this.#incidentStage(month, atMs);
-      if (level !== null) this.findings.must(this.#ledger, { rule: 'incident', tenant: null, month }, level, atMs);
-    }
-  }
-
-  /** The highest level that more than three in ten tenants came to within a day, or wait at; null for no incident. */
-  #incidentStage(month: number, atMs: number): AlertChange['level'] | null {
-    const levels = new Map<string, AlertChange['level']>();
-    for (const { tenant, state, level, changedMs } of this.#ledger.ofMonth(month)) {
-      const counts = state === 'pending' || (state === 'firing' && changedMs > atMs - DAY_MS);
-      if (!counts || tenant === null || this.#muteOf(tenant, month) !== null) continue;
-      const known = levels.get(tenant);
-      if (known === undefined || rankOf(level) > rankOf(known)) levels.set(tenant, level);
-    }
-    const comparable = this.#comparable(month);
-    const found = (['settled', 'happened', 'likely'] as const).find((level) => {
-      const reached = [...levels.values()].filter((own) => rankOf(own) >= rankOf(level)).length;
-      return reached >= 5 && reached * 10 > comparable * 3;
-    });
-    return found ?? null;
-  }
-
   /** What people have muted of a tenant's month: `all`, or growth up to a plan. */
   #muteOf(tenant: string, month: number): 'silence' | 'plan' | null {
     const { plans, silences } = this.#world.incidents;
@@ -319,8 +289,6 @@ class Oracle {
         return own !== undefined && this.#isRestated(own) ? null : 'it says what it said';
       case 'withdrawn':
         return own !== undefined && isWithdrawn(own) ? null : 'it is still listed';
-      case 'incident':
-        return this.#incidentStage(month, atMs) === level ? null : 'not three in ten tenants';
       default:
         return 'no such rule in the year';
     }
@@ -339,16 +307,14 @@ class Oracle {
 
   /** Why nobody should have been kept from this news, or should have been; null when all is well. */
   #whyMuted(change: AlertChange, month: number): string | null {
-    const { silentBecause: because, rule, tenant, level } = change;
+    const { silentBecause: because, rule, tenant } = change;
     if (!isNews(change)) return null;
     const mute = tenant === null ? null : this.#muteOf(tenant, month);
     const isMuted = mute === 'silence' || (mute === 'plan' && GROWTH.includes(rule));
     if (because === null) return isMuted ? `it was told in spite of a ${mute}` : null;
     if (because.startsWith('silence:')) return isMuted ? null : 'muted without a silence or plan';
-    if (!because.startsWith('incident:')) return `muted because ${because}`;
-    const incident = this.#ledger.of('incident', null, month);
-    const speaks = rule === 'workspace_jump' || (change.change !== 'grown' && rankOf(level) <= rankOf(incident.level));
-    return incident.state === 'firing' && speaks ? null : `muted by an incident that does not speak for it`;
+    // Of one alert at one level there is news once a day, and none while one run has found its cause gone.
+    return because === 'daily' || because === 'waning' ? null : `muted because ${because}`;
   }
 }
 
