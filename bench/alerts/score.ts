@@ -51,7 +51,7 @@ export function scoreYear(world: World, { readings }: Pick<Played, 'readings'>, 
     const key = keyOf(change.tenant ?? '', change.period);
     if (change.rule === 'jump' && wasTold(change) && !first.has(key)) first.set(key, change.atMs);
   }
-  const messages = told.messages.filter(({ rule, atMs }) => rule === 'jump' && isJudged(atMs)).length;
+  const messages = told.messages.filter(({ rules, atMs }) => rules.includes('jump') && isJudged(atMs)).length;
   return [scoreOf('usage-ledger', first, truth, { messages, tenantDays }), ...rivals];
 }
 

@@ -58,7 +58,7 @@ test('who has stopped and goes on in a later month has not stopped any more', as
     if (!isSilent) world.post('acme', dayMs, 300);
     await world.read(dayMs + 12 * HOUR_MS);
   }
-  expect(world.told()).toEqual(['drop pace firing acme', 'drop pace resolved acme']);
+  expect(world.told()).toEqual(['drop likely firing acme', 'drop likely resolved acme']);
   const [ended] = world.rows("SELECT max(at) FROM alert_transitions WHERE change = 'resolved'") as [string];
   expect(ended.slice(0, 10)).toBe('2026-04-06');
 });

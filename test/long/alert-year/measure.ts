@@ -101,7 +101,7 @@ export function measure(world: World, told: Told, { seed, seconds }: { seed: num
       rises.push({ from: each.riseDay, wellAbove, days: (firstMs - each.onsetMs) / DAY_MS });
     }
   }
-  const sent = told.messages.filter((each) => periodAt(each.atMs) >= judgedFrom);
+  const sent = told.messages.filter((each) => each.atOnce && periodAt(each.atMs) >= judgedFrom);
   const days = groupBy(sent, ({ atMs }) => String(Math.floor(atMs / DAY_MS)));
   const span = calendar.days - monthOf(calendar, judgedFrom).firstDay - monthOf(calendar, calendar.to).length + 6;
   const outside = [...days.values()].filter(([each]) => each !== undefined && !bulged.has(periodAt(each.atMs)));

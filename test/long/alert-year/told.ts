@@ -13,14 +13,17 @@ export interface Change {
   silentBecause: string | null;
 }
 
-/** What a receiver got: a message about one alert, or a group. */
+/** What a receiver got: a message about one alert, a group, or what waited for the digest of a day. */
 export interface Message {
+  /** Of a digest, the first one; `rules` are all. */
   rule: string;
+  rules: string[];
   event: string;
   level: string;
   period: string;
   /** Those that it names; null stands for the workspace. */
   tenants: (string | null)[];
+  atOnce: boolean;
   atMs: number;
 }
 
@@ -45,18 +48,21 @@ export function readTold(path: string): Told {
       .all() as (Omit<Change, 'atMs'> & { at: string })[];
     const messages = connection
       .prepare(
-        `SELECT a.rule, min(m.event) AS event, min(m.level) AS level, min(p.period) AS period,
-           json_group_array(t.tenant_id) AS tenants, min(m.created_at) AS at
+        `SELECT min(a.rule) AS rule, json_group_array(DISTINCT a.rule) AS rules, min(m.event) AS event, min(m.level) AS level, min(p.period) AS period,
+           json_group_array(t.tenant_id) AS tenants, m.digest_at IS NULL AS atOnce, min(m.created_at) AS at
          FROM outbox m JOIN alerts a USING (alert_key) JOIN periods p USING (period_key)
          LEFT JOIN tenants t ON t.tenant_key = a.tenant_key
-         WHERE m.state <> 'dropped' GROUP BY coalesce(m.digest_id, m.notification_id) ORDER BY at, min(m.rowid)`,
+         WHERE m.state <> 'dropped' GROUP BY coalesce(m.digest_at, m.digest_id, m.notification_id) ORDER BY at, min(m.rowid)`,
       )
-      .all() as (Omit<Message, 'atMs' | 'tenants'> & { at: string; tenants: string })[];
+      .all() as (Omit<Message, 'atMs' | 'tenants' | 'rules' | 'atOnce'> &
+      Record<'at' | 'tenants' | 'rules', string> & { atOnce: number })[];
     const ids = connection.prepare('SELECT notification_id FROM outbox').pluck().all() as string[];
     return {
       changes: changes.map(({ at, ...row }) => ({ ...row, atMs: Date.parse(at) })),
-      messages: messages.map(({ at, tenants, ...row }) => ({
+      messages: messages.map(({ at, tenants, rules, atOnce, ...row }) => ({
         ...row,
+        rules: JSON.parse(rules) as string[],
+        atOnce: atOnce === 1,
         tenants: JSON.parse(tenants) as (string | null)[],
         atMs: Date.parse(at),
       })),
