@@ -120,9 +120,6 @@ export class Replica {
     migrateInMemory(connection);
     // Without any journal what a rule has written before it threw could not be taken back.
     connection.pragma('journal_mode = MEMORY');
-    // Nobody reads again what was told, and each question after it would have to read past it.
-    connection.exec(`CREATE TRIGGER forget_payload AFTER UPDATE OF state ON outbox WHEN NEW.state = 'delivered'
-      BEGIN UPDATE outbox SET payload = '' WHERE notification_id = NEW.notification_id; END`);
     // These entries are copies of one run at a time: the ledger keeps the history, and so few need no index.
     connection.exec('DROP TRIGGER usage_entries_no_delete; DROP INDEX usage_entries_by_key');
     const copy = (table: string, where: string, columns = '*') => copier(ledger, connection, { table, where, columns });
