@@ -11,7 +11,7 @@ import { percentOf } from '../notify/percent.ts';
 import { createCourses } from '../notify/read-course.ts';
 import { projection } from '../rules/measures/projection.ts';
 import { splitChange } from '../rules/measures/split.ts';
-import type { RuleName } from '../rules/rule.ts';
+import type { RuleName, UsageFigures } from '../rules/rule.ts';
 import { rulesWith } from '../rules/table.ts';
 import type { Observation } from './observation.ts';
 
@@ -24,7 +24,13 @@ const MAX_TENANTS = 100;
 export interface Evidence {
   threshold: ThresholdEvidence | null;
   /** Of an open period: the credits it comes to, by the tenant's own past where the rule looks at it, else at the rate so far. */
-  projection: { credits: bigint; elapsed_fraction: number } | null;
+  projection: {
+    credits: bigint;
+    /** Between these, by its own past; null where that says nothing, absent in notifications of before. */
+    low_credits?: bigint | null;
+    high_credits?: bigint | null;
+    elapsed_fraction: number;
+  } | null;
   /** The tenant's part of what the workspace as a whole has grown by, in percent; null unless both grew. */
   share_of_increase_percent: number | null;
   /** The tenant's part of what the workspace has used in the period, in percent. */
@@ -108,15 +114,9 @@ export function createEvidence(
     const rows = ofTenant ? (entriesOf.all({ periodKey, tenantKey }) as EvidenceRow[]) : [];
     const growth = previous === null || current === null ? 0n : current.credits - previous.credits;
     const open = phase !== null && !phase.over && current !== null && phase.elapsedMs > 0;
-    // Of a budget nothing is foretold that its rule has not.
-    const atRate = open && seen.rule !== 'budget' ? projection(current.credits, phase) : null;
-    const projected = open ? (seen.projected ?? atRate) : null;
-    const sides =
-      current === null
-        ? null
-        : stakeSides(seen.rule, {
-            ...{ previous: previous?.credits ?? 0n, current: current.credits, projected, threshold: seen.threshold },
-          });
+    const expected = current === null ? null : expectedOf({ ...seen, current });
+    const figures = { previous: previous?.credits ?? 0n, projected: expected, threshold: seen.threshold };
+    const sides = current === null ? null : stakeSides(seen.rule, { ...figures, current: current.credits });
     return {
       threshold:
         built === null || seen.threshold === null
@@ -131,9 +131,11 @@ export function createEvidence(
               per_day: built.perDay,
             },
       projection:
-        open && projected !== null
+        open && expected !== null
           ? {
-              credits: projected,
+              credits: expected,
+              low_credits: seen.forecast?.low ?? null,
+              high_credits: seen.forecast?.high ?? null,
               elapsed_fraction: Math.round((phase.elapsedMs / phase.lengthMs) * 10_000) / 10_000,
             }
           : null,
@@ -168,6 +170,19 @@ function isBesideMonthBefore({ built, periodKey }: Observation): boolean {
 
 /** The rules for which an open period goes on adding to what has been found. */
 const GROWING = rulesWith(({ growth }) => growth === 'goes on');
+
+/** Credits that an open period comes to, by its subject's own past or else at the rate so far; null where nothing says so. */
+export function expectedOf({
+  rule,
+  current,
+  phase,
+  forecast,
+}: Pick<Observation, 'rule' | 'phase' | 'forecast'> & { current: UsageFigures }): bigint | null {
+  if (phase === null || phase.over || phase.elapsedMs <= 0) return null;
+  if (forecast !== null) return forecast.likely;
+  // Of a budget nothing is foretold that its rule has not.
+  return rule === 'budget' ? null : projection(current.credits, phase);
+}
 
 /** Credits that a period comes to, and those that it is compared with. */
 export interface StakeSides {

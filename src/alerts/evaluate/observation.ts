@@ -1,5 +1,7 @@
 import { LARGEST_FIGURE } from '../../core/figure.ts';
 import type { Threshold } from '../rules/measures/threshold.ts';
+import { least } from '../rules/pace/curve.ts';
+import type { Forecast } from '../rules/pace/forecast.ts';
 import type { Judgement, PeriodPhase, RuleName, UsageFigures } from '../rules/rule.ts';
 
 /** What an alert is about. One alert a subject. */
@@ -20,8 +22,8 @@ export interface Observation extends AlertSubject {
   /** Credits. */
   threshold: bigint | null;
   built: Threshold | null;
-  /** Credits that the open period comes to; null when the rule has not asked. */
-  projected: bigint | null;
+  /** What the open period comes to; null when nothing says so. */
+  forecast: Forecast | null;
   phase: PeriodPhase | null;
   /** Words for alerts about ourselves. */
   detail: string | null;
@@ -33,9 +35,9 @@ export interface Observation extends AlertSubject {
 export function observation(
   seen: AlertSubject & { judgement: Judgement } & Partial<Omit<Observation, keyof AlertSubject | 'judgement'>>,
 ): Observation {
-  const { judgement, threshold = null, projected = null } = seen;
+  const { judgement, threshold = null, forecast = null } = seen;
   const nothing = { previous: null, current: null, built: null, detail: null, phase: null, members: [] };
-  const held = { threshold: holdable(threshold), projected: holdable(projected) };
+  const held = { threshold: holdable(threshold), forecast: holdableForecast(forecast) };
   return { ...nothing, ...seen, ...held, judgement: holdableJudgement(judgement) };
 }
 
@@ -46,6 +48,12 @@ function holdableJudgement(judgement: Judgement): Judgement {
   return { verdict: 'holds', finding: { ...finding, ...held } };
 }
 
+function holdableForecast(forecast: Forecast | null): Forecast | null {
+  if (forecast === null) return null;
+  const { low, likely, high } = forecast;
+  return { low: least(low, LARGEST_FIGURE), likely: least(likely, LARGEST_FIGURE), high: least(high, LARGEST_FIGURE) };
+}
+
 function holdable(credits: bigint | null): bigint | null {
-  return credits !== null && credits > LARGEST_FIGURE ? LARGEST_FIGURE : credits;
+  return credits === null ? null : least(credits, LARGEST_FIGURE);
 }

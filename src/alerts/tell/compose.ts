@@ -1,37 +1,19 @@
 import type { AlertState, ToldEvent } from '../../core/text/alert-words.ts';
-import { parseExact, stringifyExact } from '../../core/text/exact-json.ts';
 import { prepared } from '../../ledger/store/query.ts';
 import { and, desc, eq, sql } from '../../ledger/store/schema/drizzle.ts';
 import { periodOfKey } from '../../ledger/store/schema/keys.ts';
 import { runs } from '../../ledger/store/schema/run-tables.ts';
 import type { BookContext } from '../book/alert-change.ts';
 import { type StoredAlert, shortHash } from '../book/alert-rows.ts';
+import { readBasis } from '../book/basis.ts';
 import { createEvidence, type Evidence } from '../evaluate/evidence.ts';
 import { type Observation, observation } from '../evaluate/observation.ts';
 import { buildNotification, type NotificationType, previousPeriodOf, renderPayload } from '../notify/notification.ts';
 import type { ClosedBecause } from '../notify/summary.ts';
 import { createTenantNames } from '../notify/tenant-name.ts';
 import { phaseOf } from '../rules/measures/phase.ts';
-import type { Threshold } from '../rules/measures/threshold.ts';
 import { clear } from '../rules/rule.ts';
 import { ruleVersion } from '../rules/table.ts';
-
-/** What a rule saw beside the figures: the part of an observation that is kept with the alert. */
-type Basis = Pick<Observation, 'built' | 'projected'>;
-
-export function renderBasis({ built, projected }: Basis): string | null {
-  return built === null && projected === null ? null : stringifyExact({ built, projected });
-}
-
-function readBasis(text: string | null): Basis {
-  if (text === null) return { built: null, projected: null };
-  const { built, projected } = parseExact(text) as Basis;
-  if (built === null) return { built, projected };
-  const { ratio, minCredits, minIncrease } = built;
-  const numbers = { ratio: Number(ratio), minCredits: Number(minCredits) };
-  const numeric: Threshold = { ...built, ...numbers, minIncrease: minIncrease === null ? null : Number(minIncrease) };
-  return { built: numeric, projected };
-}
 
 /** What is said to one channel, and its place among what that channel hears of the alert. */
 export interface Word {

@@ -1,8 +1,8 @@
 import { compareFigures, creditsApart, figuresOf } from '../../alerts/book/alert-figures.ts';
 import { requireAlert } from '../../alerts/book/alert-rows.ts';
+import { readBasis } from '../../alerts/book/basis.ts';
 import { createEvidence } from '../../alerts/evaluate/evidence.ts';
 import { observation } from '../../alerts/evaluate/observation.ts';
-import { projectedNow } from '../../alerts/evaluate/projected-now.ts';
 import type { Told } from '../../alerts/notify/facts.ts';
 import { buildNotification, type Notification, previousPeriodOf } from '../../alerts/notify/notification.ts';
 import { phaseOf } from '../../alerts/rules/measures/phase.ts';
@@ -50,7 +50,7 @@ export function alertMoments(connection: LedgerConnection, { alert }: AlertRecor
     .get();
   const at = lastRun?.at ?? alert.last_changed_at;
   const figures = observe(connection, row, alert, at, last?.notification.previous_period ?? null);
-  const seen = { ...figures, projected: projectedNow(connection, row.workspaceKey, figures, alert.level, at) };
+  const seen = { ...figures, forecast: readBasis(row.basis).forecast };
   const resolved = alert.state === 'resolved';
   const { tenant_id: tenantId } = alert;
   const evidence = createEvidence(connection, creditPricer(connection, alert.workspace_id))(seen, {

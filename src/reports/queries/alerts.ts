@@ -1,14 +1,15 @@
 import { figuresByName } from '../../alerts/book/alert-figures.ts';
+import { readBasis } from '../../alerts/book/basis.ts';
 import { OPEN_ALERTS } from '../../alerts/book/open-alerts.ts';
 import {
   creditsAtStake,
+  expectedOf,
   moneyAtStake,
   type StakeMoney,
   type StakeSides,
   stakeSides,
 } from '../../alerts/evaluate/evidence.ts';
 import { phaseOf } from '../../alerts/rules/measures/phase.ts';
-import { projection } from '../../alerts/rules/measures/projection.ts';
 import type { RuleName } from '../../alerts/rules/rule.ts';
 import { onceEach } from '../../core/one-at-a-time.ts';
 import type { AlertState } from '../../core/text/alert-words.ts';
@@ -58,18 +59,18 @@ export function alertRows(connection: LedgerConnection, { states, ...filters }: 
     .prepare(
       `SELECT f.*,
          (SELECT r.finished_at FROM runs r WHERE r.workspace_key = a.workspace_key AND r.status = 'applied'
-          ORDER BY r.run_key DESC LIMIT 1) AS read_at
+          ORDER BY r.run_key DESC LIMIT 1) AS read_at, a.basis
        FROM finance_alerts f JOIN alerts a USING (alert_id) ${where === '' ? 'WHERE' : `${where} AND`} ${own}`,
     )
     .safeIntegers()
-    .all(...values) as (AlertRow & { read_at: string | null })[];
+    .all(...values) as (AlertRow & StoredBeside)[];
   const { workspaceId, tenantId } = filters;
   const nameOf = rows.length === 0 ? () => null : tenantNames(connection, { workspaceId, tenantId });
   const pricerOf = onceEach((workspace: string) => creditPricer(connection, workspace));
   return rows
-    .map(({ read_at, ...row }) => {
+    .map(({ read_at, basis, ...row }) => {
       const { workspace_id, tenant_id, period } = row;
-      const sides = sidesOf(row, read_at);
+      const sides = sidesOf(row, { read_at, basis });
       return {
         ...row,
         tenant_name: tenant_id === null ? null : nameOf(workspace_id, tenant_id),
@@ -83,16 +84,19 @@ export function alertRows(connection: LedgerConnection, { states, ...filters }: 
     .sort(compareAlerts);
 }
 
-function sidesOf(row: AlertRow, readAt: string | null): StakeSides | null {
+/** When the workspace was read last, and what the rule had seen then. */
+interface StoredBeside {
+  read_at: string | null;
+  basis: string | null;
+}
+
+function sidesOf(row: AlertRow, { read_at: readAt, basis }: StoredBeside): StakeSides | null {
   const { previous, current, threshold } = figuresByName(row);
   if (current === null) return null;
   const phase = row.period === null || readAt === null ? null : phaseOf(row.period, Date.parse(readAt));
-  const open = phase !== null && !phase.over && phase.elapsedMs > 0;
-  const projected = open ? projection(current.credits, phase) : null;
-  return stakeSides(row.rule as RuleName, {
-    ...{ previous: previous?.credits ?? 0n, current: current.credits, threshold },
-    projected: row.rule === 'budget' ? null : projected,
-  });
+  const rule = row.rule as RuleName;
+  const projected = expectedOf({ rule, current, phase, forecast: readBasis(basis).forecast });
+  return stakeSides(rule, { previous: previous?.credits ?? 0n, current: current.credits, threshold, projected });
 }
 
 /** `critical` stands before `warning` in the alphabet, too. */

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type Curve, NO_CURVE, type PaceInput } from '../../../src/alerts/rules/pace/curve.ts';
+import { forecast } from '../../../src/alerts/rules/pace/forecast.ts';
 import { judgePace } from '../../../src/alerts/rules/pace/pace.ts';
 import { restProjection } from '../../../src/alerts/rules/pace/rest-part.ts';
 import { slowProjection } from '../../../src/alerts/rules/pace/slow-part.ts';
@@ -144,6 +145,39 @@ describe('where an open month heads', () => {
           return (slowProjection(input) ?? 0n) >= input.limit;
         };
         expect(heads([...days.slice(0, -1), (days.at(-1) ?? 0) + more]) || !heads(days)).toBe(true);
+      }),
+    );
+  });
+});
+
+describe('what an open month comes to', () => {
+  it('is by the rests of the months before what is over its limit, however much of it came on the first days', () => {
+    const { current, curve } = inputOf([...front(), ...front(), ...front(150), ...front(400).slice(0, 4)], 4);
+    expect(current).toBe(8000n);
+    expect(forecast({ current, curve }, null)).toEqual({ low: 10_600n, likely: 10_600n, high: 11_900n });
+  });
+
+  it('is what is sure at the least while it heads for more, and at the most what months like those before make of it', () => {
+    const input = inputOf([...back(), ...back(), ...back(), ...back(400).slice(0, 20)], 20);
+    const pace = judgePace(input);
+    expect(pace).toEqual({ verdict: 'ahead', projection: 12_000n });
+    expect(forecast(input, pace)).toEqual({ low: 12_000n, likely: 12_000n, high: 25_200n });
+  });
+
+  it('is unknown without a month that was read', () => {
+    expect(forecast({ current: 10n, curve: NO_CURVE }, null)).toBeNull();
+  });
+
+  it('lies between its least and its most', () => {
+    const day = fc.integer({ min: 0, max: 1000 });
+    fc.assert(
+      fc.property(fc.array(day, { minLength: 75, maxLength: 75 }), fc.integer({ min: 5, max: 14 }), (days, today) => {
+        const input = inputOf(days, today);
+        const pace = judgePace(input);
+        const found = forecast(input, pace);
+        if (found === null) throw new Error('two months were read');
+        expect(found.low <= found.likely && found.likely <= found.high).toBe(true);
+        if (pace.verdict === 'ahead') expect(found.low).toBe(pace.projection);
       }),
     );
   });

@@ -16,8 +16,8 @@ import {
   wholeMonth,
 } from '../../rules/measures/threshold.ts';
 import { judgeNewSpend, newcomerProjection } from '../../rules/new-spend.ts';
-import { judgePace } from '../../rules/pace/pace.ts';
-import { usualProjection } from '../../rules/pace/rest-part.ts';
+import { byRateAlone, forecast } from '../../rules/pace/forecast.ts';
+import { judgePace, type Pace } from '../../rules/pace/pace.ts';
 import { clear, type Judgement, type Level, NO_USAGE, UNDECIDED, type UsageFigures } from '../../rules/rule.ts';
 import { judgeStopped } from '../../rules/stopped.ts';
 import { judgeTrend, trendLimit } from '../../rules/trend.ts';
@@ -157,11 +157,10 @@ export function createTenantJudge({
       const facts = factsOf(tenant.periodKey);
       const own = ownOf(tenant);
       const current = (tenant.current ?? NO_USAGE).credits;
-      let projected: bigint | null = null;
+      let pace: Pace | null = null;
       const paceAgainst = (limit: bigint) => () => {
         const curve = curves.of(tenant.periodKey, tenant.tenantKey);
-        const pace = judgePace({ current, limit, phase: facts.phase, curve, isNew });
-        projected = pace.projection;
+        pace = judgePace({ current, limit, phase: facts.phase, curve, isNew });
         return pace;
       };
       const judge = (built: Threshold | null, withPace: boolean): Judgement =>
@@ -182,16 +181,15 @@ export function createTenantJudge({
         judgement = early === null || early.rises ? judge(built, false) : UNDECIDED;
         if (early !== null) judgement = facts.phase.over ? UNDECIDED : asWarning(judgement);
       }
-      if (judgement.verdict === 'holds' && projected === null && !facts.phase.over) {
-        projected = usualProjection(current, curves.of(tenant.periodKey, tenant.tenantKey));
-      }
+      const isForetold = !facts.phase.over && (judgement.verdict === 'holds' || firing !== null);
+      const curve = isForetold ? curves.of(tenant.periodKey, tenant.tenantKey) : null;
       return observation({
         ...subject('jump', tenant),
         previous: compared(tenant, built),
         judgement,
         built,
         detail,
-        projected,
+        forecast: curve === null ? null : forecast({ current, curve }, pace),
         threshold: built?.credits ?? null,
       });
     },
@@ -234,7 +232,7 @@ export function createTenantJudge({
         ...subject('new_spend', tenant),
         judgement,
         threshold: floor,
-        projected: judgement.verdict === 'holds' ? newcomers(tenant) : null,
+        forecast: judgement.verdict === 'holds' ? byRateAlone(newcomers(tenant)) : null,
       });
     },
     trend(tenant) {

@@ -5,7 +5,8 @@ import { budgetLimit, judgeBudget } from '../../rules/budget.ts';
 import { judgeJump, paceIsTelling } from '../../rules/jump.ts';
 import { buildThreshold, type CreditHistory } from '../../rules/measures/threshold.ts';
 import type { Curve } from '../../rules/pace/curve.ts';
-import { judgePace } from '../../rules/pace/pace.ts';
+import { forecast } from '../../rules/pace/forecast.ts';
+import { judgePace, type Pace } from '../../rules/pace/pace.ts';
 import { clear, type Level, NO_USAGE, type UsageFigures } from '../../rules/rule.ts';
 import { BudgetTable } from '../budgets.ts';
 import type { TenantFacts } from '../candidates.ts';
@@ -42,27 +43,27 @@ export function createTotalJudge({ connection, settings, factsOf, tenantId, curv
       const previous = total(periodKey - 1).figures;
       const history: CreditHistory = (before) => total(periodKey - before).figures?.credits ?? null;
       const built = buildThreshold(facts.period, history, rules);
-      let projected: bigint | null = null;
-      const pace = (limit: bigint) => () => {
-        const curve = curves.ofTotal(periodKey, (key) => total(key).figures?.credits ?? 0n);
-        const judged = judgePace({ current: current.credits, limit, phase: facts.phase, curve });
-        projected = judged.projection;
-        return judged;
+      const curve = curves.ofTotal(periodKey, (key) => total(key).figures?.credits ?? 0n);
+      let pace: Pace | null = null;
+      const paceAgainst = (limit: bigint) => () => {
+        pace = judgePace({ current: current.credits, limit, phase: facts.phase, curve });
+        return pace;
       };
       const judged = judgeJump({
         ...{ current: current.credits, phase: facts.phase, firing },
         previous: { figures: previous, usable: facts.previousComplete && !facts.previousIsFirst },
         threshold: built === null ? null : { credits: built.credits, baseline: built.baseline },
         paceMinFraction: settings.workspace.paceMinFraction,
-        pace: built === null ? null : pace(built.credits),
+        pace: built === null ? null : paceAgainst(built.credits),
       });
       const judgement = tenants < FEW_TENANTS ? clear(true) : judged;
       const compared = comparedFigures(periodKey, built, (key) => total(key).figures);
+      const isForetold = !facts.phase.over && (judgement.verdict === 'holds' || firing !== null);
       const seen = { rule: 'workspace_jump' as const, periodKey, tenantKey: null, judgement, current, built };
       return observation({
         ...seen,
         previous: compared,
-        projected,
+        forecast: isForetold ? forecast({ current: current.credits, curve }, pace) : null,
         phase: facts.phase,
         threshold: built?.credits ?? null,
       });
@@ -102,8 +103,8 @@ export function createTotalJudge({ connection, settings, factsOf, tenantId, curv
     const pace = tells ? judgePace({ ...input, curve: curve() }) : null;
     const judgement = judgeBudget({ current: current.credits, budget: limit, at, phase, pace });
     // What is not sure to come is not foretold.
-    const projected = pace?.verdict === 'ahead' ? pace.projection : null;
-    const seen = { rule: 'budget' as const, ...subject, judgement, current, previous, projected, phase };
-    return observation({ ...seen, threshold: limit });
+    const foretold = pace?.verdict === 'ahead' ? forecast({ current: current.credits, curve: curve() }, pace) : null;
+    const seen = { rule: 'budget' as const, ...subject, judgement, current, previous, phase };
+    return observation({ ...seen, forecast: foretold, threshold: limit });
   }
 }

@@ -58,3 +58,8 @@ export function restOfMonth(curve: Curve, monthsBefore: number): bigint | null {
 export function least(a: bigint, b: bigint): bigint {
   return a < b ? a : b;
 }
+
+/** In place. */
+export function ascending(credits: bigint[]): bigint[] {
+  return credits.sort((a, b) => (a < b ? -1 : a > b ? 1 : 0));
+}

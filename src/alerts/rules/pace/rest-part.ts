@@ -1,4 +1,4 @@
-import { type Curve, DAY_MS, least, MONTHS_BACK, type PaceInput, restOfMonth } from './curve.ts';
+import { ascending, type Curve, DAY_MS, least, MONTHS_BACK, type PaceInput, restOfMonth } from './curve.ts';
 
 /** The rest of the month is compared with stretches as long as it, of so many days back, one every so many days. */
 const DAYS_BACK = 120;
@@ -31,13 +31,25 @@ export function usualProjection(current: bigint, curve: Curve): bigint | null {
   return middle === undefined ? null : current + middle;
 }
 
-function restsOfMonths(curve: Curve): bigint[] {
+/** What the rest of each of its months added from this point on. */
+export function restsOfMonths(curve: Curve): bigint[] {
   const rests: bigint[] = [];
   for (let before = 1; before <= MONTHS_BACK; before += 1) {
     const rest = restOfMonth(curve, before);
     if (rest !== null) rests.push(rest);
   }
   return rests;
+}
+
+/** What the month comes to when it goes on as each of the months before went on from this point. */
+export function monthsContinued(current: bigint, curve: Curve): bigint[] {
+  const totals: bigint[] = [];
+  for (let before = 1; before <= MONTHS_BACK; before += 1) {
+    const total = curve.total(before);
+    const reached = total === null ? null : curve.monthToDate(before, 0);
+    if (total !== null && reached !== null && reached > 0n) totals.push((current * total) / reached);
+  }
+  return totals;
 }
 
 function middleOf(rests: readonly bigint[]): bigint | undefined {
@@ -54,9 +66,4 @@ function usualStretch(curve: Curve, days: number): bigint | null {
   }
   if (stretches.length * DAYS_APART < LEAST_SPAN) return null;
   return ascending(stretches)[Math.floor((stretches.length * LESS_PERCENT) / 100)] ?? null;
-}
-
-/** In place. */
-function ascending(credits: bigint[]): bigint[] {
-  return credits.sort((a, b) => (a < b ? -1 : a > b ? 1 : 0));
 }
