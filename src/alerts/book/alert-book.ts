@@ -90,12 +90,13 @@ export class AlertBook {
 
   /** Asks what there is to tell, and writes down what happened with who hears of it. */
   finish(): RunAlerts {
-    this.#endIncidents();
+    const open = this.open();
+    this.#endIncidents(open);
     const { connection, workspaceKey, nowMs, seeding } = this.#context;
     const outcome: RunAlerts = { changes: [], notificationIds: [] };
     const teller = new Teller(this.#context, {
       mutes: readMutes(connection, workspaceKey, nowMs),
-      explains: createExplainer(this.open()),
+      explains: createExplainer(open),
       tenantId: (tenantKey) => this.tenantId(tenantKey),
     });
     const drafted = new Map(this.#drafts.map((draft) => [draft.alert.alertKey, draft]));
@@ -150,8 +151,7 @@ export class AlertBook {
   }
 
   /** Incidents of ledgers of before groups were messages end with the last alert that they spoke for. */
-  #endIncidents(): void {
-    const open = this.open();
+  #endIncidents(open: readonly StoredAlert[]): void {
     for (const incident of open.filter(({ rule }) => rule === 'incident')) {
       if (open.some(({ incidentKey }) => incidentKey === incident.alertKey)) continue;
       const { rule, periodKey, tenantKey } = incident;

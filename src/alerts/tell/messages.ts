@@ -1,6 +1,6 @@
 import type Database from 'better-sqlite3';
-import { prepared, query } from '../../ledger/store/query.ts';
-import { aliasedTable, and, asc, eq, getTableColumns, isNotNull, sql } from '../../ledger/store/schema/drizzle.ts';
+import { perConnection, prepared, query } from '../../ledger/store/query.ts';
+import { aliasedTable, and, asc, eq, getTableColumns, isNotNull, max, sql } from '../../ledger/store/schema/drizzle.ts';
 import { outbox } from '../../ledger/store/schema/outbox-tables.ts';
 
 type Row = Omit<typeof outbox.$inferSelect, 'payload'>;
@@ -39,6 +39,36 @@ const messagesOfAlert = prepared((db) =>
     .where(and(eq(outbox.alertKey, sql.placeholder('alertKey')), isNotNull(outbox.event)))
     .orderBy(asc(outbox.revision)),
 );
+
+/** The alerts of which a message waits to be sent, by itself or with another, or was given up. */
+export const alertsUnsent = perConnection((connection) => {
+  const states = ['pending', 'held', 'dead'];
+  const own = states.map((state) => `SELECT alert_key FROM outbox WHERE state = '${state}'`);
+  const carried = states.map(
+    (state) => `SELECT m.alert_key FROM outbox g JOIN outbox m ON m.digest_id = g.notification_id
+      WHERE g.state = '${state}' AND g.alert_key IS NULL`,
+  );
+  const keys = connection.prepare([...own, ...carried].join(' UNION ')).pluck();
+  return () => new Set(keys.all() as number[]);
+});
+
+const lastRevisionOf = prepared((db) => {
+  const { alertKey, channel, event, revision } = outbox;
+  const isOwn = and(
+    eq(alertKey, sql.placeholder('alertKey')),
+    eq(channel, sql.placeholder('channel')),
+    isNotNull(event),
+  );
+  return db
+    .select({ last: max(revision) })
+    .from(outbox)
+    .where(isOwn);
+});
+
+/** The number of the latest message of an alert to a channel, sent or not; 0 without any. */
+export function lastRevision(connection: Database.Database, alertKey: number, channel: string): number {
+  return lastRevisionOf(connection).get({ alertKey, channel })?.last ?? 0;
+}
 
 /** The latest message of an alert to each channel; those that nobody needs any more are left out. */
 export function latestMessages(connection: Database.Database, alertKey: number): Map<string, Message> {

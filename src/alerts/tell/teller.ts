@@ -15,7 +15,7 @@ import { insertWord } from '../outbox/insert-notification.ts';
 import { type RuleName, SELF_RULES } from '../rules/rule.ts';
 import { Composer } from './compose.ts';
 import { groupWaiting } from './group.ts';
-import { dropMessage, latestMessages, type Message, refreshMessage } from './messages.ts';
+import { alertsUnsent, dropMessage, lastRevision, latestMessages, type Message, refreshMessage } from './messages.ts';
 import { type AlertNow, type News, news, type Policy } from './news.ts';
 import { digestAtOf } from './route-hours.ts';
 import { readTold, type ToldRow } from './told.ts';
@@ -64,11 +64,14 @@ export class Teller {
   readonly #composer: Composer;
   readonly #touched = new Set<string>();
   readonly #lastRow: number;
+  /** Of all others nobody waits for a message. */
+  readonly #unsent: ReadonlySet<number>;
 
   constructor(context: BookContext, sources: Sources) {
     this.#context = context;
     this.#sources = sources;
     this.#composer = new Composer(context);
+    this.#unsent = alertsUnsent(context.connection)();
     const last = query(context.connection)
       .select({ row: sql<number>`coalesce(max(${rowid}), 0)`.mapWith(Number) })
       .from(outbox)
@@ -79,14 +82,14 @@ export class Teller {
   tell(alert: StoredAlert): Telling {
     const { connection, channels, nowMs } = this.#context;
     const told = readTold(connection, alert.alertKey);
-    const messages = latestMessages(connection, alert.alertKey);
+    const messages = this.#unsent.has(alert.alertKey) ? latestMessages(connection, alert.alertKey) : null;
     const about = this.#about(alert);
     const now = this.#now(alert);
     const telling: Telling = { news: [], toldTimes: 0, because: 'unrouted', evidence: null };
     const silent: string[] = [];
     const moments: number[] = [];
     for (const route of channels) {
-      const message = messages.get(route.channel) ?? null;
+      const message = messages?.get(route.channel) ?? null;
       const waits = message?.waits === true;
       if (waits && message.isFixed) {
         telling.because = null;
@@ -186,7 +189,7 @@ export class Teller {
   #send({ route, alert, told, message, verdict }: Sending, about: About): void {
     const { connection, at, nowMs } = this.#context;
     const { channel } = route;
-    const last = Math.max(told?.revision ?? 0, message?.revision ?? 0);
+    const last = Math.max(told?.revision ?? 0, lastRevision(connection, alert.alertKey, channel));
     // By the clock, so that it rises even in a ledger that was restored from a copy.
     const revision = Math.max(last + 1, Math.floor(nowMs / 1000));
     const digestAt = digestAtOf(route, alert, { event: verdict.say, told }, nowMs);
