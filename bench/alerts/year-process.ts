@@ -8,7 +8,7 @@ import { createWorld } from '../../test/long/alert-year/world.ts';
 import { scoreYear } from './score.ts';
 
 // One year of one seed in which nobody plans or silences anything: prints the scores as JSON.
-const world = createWorld({ seed: Number(process.argv[2]), each: 8, from: '2025-10', to: '2027-01' });
+const world = createWorld({ seed: Number(process.argv[2]), each: 6, from: '2025-10', to: '2027-01' });
 const unmuted = { ...world, incidents: { ...world.incidents, plans: [], silences: [] } };
 const folder = mkdtempSync(join(tmpdir(), 'bench-alerts-'));
 try {
