@@ -99,6 +99,7 @@ export class Replica {
     const counts = { opened: 0, increased: 0, decreased: 0, withdrawn: 0, restored: 0 };
     countEntries(connection, lastEntryIdBefore, counts);
     const merged = { connection, run, lastEntryIdBefore, counts, changed };
+    if (counts.opened > 0) this.#kept.firstPeriods.clear();
     const sources = { history: this.#ledger, kept: this.#kept };
     evaluateRun({ ...merged, appliedAt: at, nowMs: Date.parse(at) }, this.#settings, sources);
     acceptAll(connection, at);

@@ -1,4 +1,5 @@
 import type { AlertSettings } from '../../config/types.ts';
+import { onceEach } from '../../core/one-at-a-time.ts';
 import type { CreditPricer } from '../../ledger/journal/charges/credit-pricer.ts';
 import type { MergedRun } from '../../ledger/journal/runs/apply-run.ts';
 import type { LedgerConnection } from '../../ledger/store/file/open.ts';
@@ -96,6 +97,7 @@ class RunEvaluation {
   readonly #periods: RunPeriods;
   readonly #findings: NewFindings;
   readonly #seen = new Set<string>();
+  readonly #isReplay: boolean;
 
   constructor(merged: MergedRun, settings: RunAlertSettings, { book, history, faults, kept }: Evaluating) {
     const { connection, run, nowMs, lastEntryIdBefore } = merged;
@@ -104,11 +106,12 @@ class RunEvaluation {
     this.#merged = merged;
     this.#book = book;
     this.#faults = faults;
+    this.#isReplay = kept !== undefined;
     this.#open = book.open();
     this.#openByKey = new Map(this.#open.map((alert) => [subjectKey(alert), alert]));
     const rules = tenantSettings(settings.rules);
     const factsOf = createPeriodFacts(connection, { workspaceKey, nowMs, settleHours });
-    const tenantId = (tenantKey: number) => book.tenantId(tenantKey);
+    const tenantId = onceEach((tenantKey: number) => book.tenantId(tenantKey));
     const curves = new Curves({ connection, history, workspaceKey, nowMs, ...(kept === undefined ? {} : { kept }) });
     this.#isRepeated = createRepeats(connection, curves, nowMs);
     this.#read = createFactsReader(connection);
@@ -154,9 +157,20 @@ class RunEvaluation {
   /** Judges an open alert again, unless this run has looked at its subject already. */
   #reconsider(alert: StoredAlert): void {
     if (alert.periodKey === null || alert.rule === 'incident' || this.#seen.has(subjectKey(alert))) return;
+    if (this.#isForgotten(alert, alert.periodKey)) {
+      this.#book.expire(alert);
+      return;
+    }
+    if (this.#isReplay && this.#standsAsSettled(alert, alert.periodKey)) return;
     const seen = reconsider(alert, alert.periodKey, { judge: this.#judge, read: this.#read });
-    if (this.#isForgotten(alert, alert.periodKey) || isPast(alert, seen)) this.#book.expire(alert);
+    if (isPast(alert, seen)) this.#book.expire(alert);
     else this.#observe(seen, alert);
+  }
+
+  /** What has settled stands while no figure up to its month changes; but for other settings, which a replay does not get. */
+  #standsAsSettled({ rule, level, state, clearRunKey }: StoredAlert, periodKey: number): boolean {
+    if (level !== 'settled' || state !== 'firing' || clearRunKey !== null || !OF_SETTLED.includes(rule)) return false;
+    return [...this.#merged.changed.keys()].every((changed) => changed > periodKey);
   }
 
   /** Neither its period nor its last change lies in reach of the rules any more. */
@@ -198,6 +212,9 @@ class RunEvaluation {
 
 /** Rules about readings that a service takes back and gives again: what does so night after night is told once, not nightly. */
 const CORRECTIONS = rulesWith(({ ofReadings }) => ofReadings === true);
+
+/** Rules that compare settled months by their figures alone. */
+const OF_SETTLED: readonly RuleName[] = ['jump', 'drop', 'trend', 'workspace_jump'];
 
 function subjectKey({ rule, periodKey, tenantKey }: AlertSubject): string {
   return `${rule}.${periodKey}.${tenantKey}`;

@@ -30,10 +30,12 @@ export interface CurveSources {
 export interface KeptHistory {
   readings: Readings;
   runs: RunTimes;
+  /** First periods of tenants, until a run brings new records. */
+  firstPeriods: Map<number, number | null>;
 }
 
 export function keepHistory(history: Database.Database, workspaceKey: number): KeptHistory {
-  return { readings: keptReadings(history), runs: keptRunTimes(history, workspaceKey) };
+  return { readings: keptReadings(history), runs: keptRunTimes(history, workspaceKey), firstPeriods: new Map() };
 }
 
 /** The past of tenants, one seek in the entries' index a reading; what runs had read by a moment is looked up once. */
@@ -41,6 +43,7 @@ export class Curves {
   readonly sources: CurveSources;
   readonly #moments: RunMoments;
   readonly #readings: Readings;
+  readonly #firstPeriods: Map<number, number | null>;
   /** What was read of the tenant that was looked at last, by period: as it stands now, and by last entry. */
   #lastRead: { tenantKey: number; periods: Map<number, Reached> } = { tenantKey: 0, periods: new Map() };
   readonly #statements;
@@ -50,6 +53,7 @@ export class Curves {
     this.sources = sources;
     this.#moments = new RunMoments(kept?.runs ?? runTimesOf(history, workspaceKey), nowMs);
     this.#readings = kept?.readings ?? readingsOf(history);
+    this.#firstPeriods = kept?.firstPeriods ?? new Map();
     this.#statements = {
       total: history
         .prepare(
@@ -113,10 +117,13 @@ export class Curves {
   }
 
   /** The first period of a tenant, and so likely a partial one; null when it has none. */
-  readonly firstPeriodKey = onceEach((tenantKey: number): number | null => {
+  firstPeriodKey(tenantKey: number): number | null {
+    const known = this.#firstPeriods.get(tenantKey);
+    if (known !== undefined) return known;
     const found = this.#statements.firstPeriod.get(tenantKey, this.sources.workspaceKey) as number | undefined;
+    this.#firstPeriods.set(tenantKey, found ?? null);
     return found ?? null;
-  });
+  }
 
   /** When a run was published; null for one that is under way. */
   readonly endOf = onceEach((runKey: number): number | null => {
