@@ -40,6 +40,8 @@ export interface Measures {
   /** The same where it came barely to `T`, of which documentation promises nothing. */
   riseDaysBarely: RiseDays;
   notificationsADay: number;
+  /** The same outside the months of bulges. */
+  calmADay: number;
   worstDay: number;
   /** Notifications about a bulge's month until its second day: the most of any. */
   bulge: number;
@@ -105,6 +107,7 @@ export function measure(world: World, told: Told, { seed, seconds }: { seed: num
   const days = groupBy(sent, ({ atMs }) => String(Math.floor(atMs / DAY_MS)));
   const span = calendar.days - monthOf(calendar, judgedFrom).firstDay - monthOf(calendar, calendar.to).length + 6;
   const outside = [...days.values()].filter(([each]) => each !== undefined && !bulged.has(periodAt(each.atMs)));
+  const bulgedDays = [...bulged].reduce((sum, period) => sum + monthOf(calendar, period).length, 0);
   const hundreds = world.tenants.length / 100;
   const runaways: Share = { of: 0, hits: 0 };
   for (const each of incidents.planted.filter(({ kind }) => kind === 'runaway')) {
@@ -126,6 +129,7 @@ export function measure(world: World, told: Told, { seed, seconds }: { seed: num
     riseDaysBeside: riseDaysOf(rises.filter((rise) => isBesideMiddle(rise) && rise.wellAbove)),
     riseDaysBarely: riseDaysOf(rises.filter((rise) => isBesideMiddle(rise) && !rise.wellAbove)),
     notificationsADay: sent.length / span / hundreds,
+    calmADay: outside.reduce((sum, { length }) => sum + length, 0) / (span - bulgedDays) / hundreds,
     worstDay: Math.max(0, ...outside.map((each) => each.length)) / hundreds,
     bulge: Math.max(0, ...incidents.bulges.map((each) => notificationsOfBulge(world, sent, each))),
     runaways,
