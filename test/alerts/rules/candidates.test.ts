@@ -9,7 +9,7 @@ import { periodAt } from '../../../src/core/period.ts';
 import type { MergedRun } from '../../../src/ledger/journal/runs/apply-run.ts';
 import { periodKeyOf } from '../../../src/ledger/store/schema/keys.ts';
 import { Random } from '../../support/random.ts';
-import { DAY_MS, dayWorld, HOUR_MS } from './day-world.ts';
+import { DAY_MS, dayWorld, HOUR_MS } from '../evaluate/day-world.ts';
 
 const TENANTS = 30;
 const FROM = Date.UTC(2026, 0, 10);
