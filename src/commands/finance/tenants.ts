@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import { Command } from 'commander';
-import { UsageError } from '../../core/errors.ts';
+import { AppError, UsageError } from '../../core/errors.ts';
+import { counted } from '../../core/text/counted.ts';
 import { inertText } from '../../core/text/inert-text.ts';
 import type { NamesReport, TenantName } from '../../ledger/journal/charges/names.ts';
 import { formatInteger } from '../../reports/formats/format.ts';
@@ -15,6 +16,7 @@ export function tenantsCommand(cli: CliContext): Command {
   return new Command('tenants')
     .addCommand(importCommand(cli))
     .addCommand(listCommand(cli))
+    .addCommand(forgetCommand(cli))
     .addHelpText('after', examples('usage-ledger tenants import customers.csv', 'usage-ledger tenants list'));
 }
 
@@ -77,6 +79,54 @@ function printIds(cli: CliContext, what: string, ids: readonly string[]): void {
   if (ids.length === 0) return;
   const more = ids.length > SHOWN_IDS ? ` and ${formatInteger(ids.length - SHOWN_IDS)} more` : '';
   cli.print(`${formatInteger(ids.length)} ${what}: ${ids.slice(0, SHOWN_IDS).map(inertText).join(', ')}${more}`);
+}
+
+function forgetCommand(cli: CliContext): Command {
+  return reportingCommand('forget')
+    .description('Take out the names, references and labels of a tenant; see docs/trust.md for what stays.')
+    .argument('<tenant>', 'its id')
+    .option('--workspace <id>', 'the workspace (needed when there are several)')
+    .option('--yes', 'do it; without it the command says what it would do')
+    .addHelpText('after', examples('usage-ledger tenants forget acme', 'usage-ledger tenants forget acme --yes'))
+    .action((tenantId: string, options: { workspace?: string; yes?: boolean }) =>
+      cli.withContext(async (context) => {
+        const { id: workspaceId } = chooseWorkspace(context.config, options.workspace);
+        const dryRun = options.yes !== true;
+        const writer = await context.existingWriter();
+        const report = await writer.call('forgetNames', { workspaceId, tenantId, dryRun, nowMs: context.clock.now() });
+        if (report === null) {
+          throw new AppError(
+            'unknown_tenant',
+            `workspace ${JSON.stringify(workspaceId)} has no tenant ${JSON.stringify(tenantId)}`,
+            {
+              hint: '`usage-ledger tenants list` has all of them',
+            },
+          );
+        }
+        const { forgotten, named } = report;
+        if (cli.json) {
+          cli.printJson({
+            workspace_id: workspaceId,
+            tenant_id: tenantId,
+            dry_run: dryRun,
+            forgotten,
+            named_in: named,
+          });
+          return;
+        }
+        const which = counted(forgotten, 'name', 'names');
+        cli.print(
+          `${which} of ${inertText(tenantId)} ${dryRun ? 'would be taken out, with all labels: add --yes' : 'taken out, with all labels'}`,
+        );
+        if (named.length > 0) {
+          cli.print(
+            `the statements of ${named.join(', ')} go on naming it: a close has committed to them; reopen them first`,
+          );
+        }
+        if (!dryRun)
+          cli.note('Backups, exports, the replica until its next publish, and what was sent have what they had.');
+      }),
+    );
 }
 
 const COLUMNS: TableColumn<NamedTenantRow>[] = [

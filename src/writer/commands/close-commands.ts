@@ -1,4 +1,5 @@
 import { chargeReopened, commitClose } from '../../ledger/journal/charges/commit-close.ts';
+import { forgetNames } from '../../ledger/journal/charges/forget-names.ts';
 import { importNames } from '../../ledger/journal/charges/names.ts';
 import { setCards } from '../../ledger/journal/charges/set-cards.ts';
 import { settleCharges } from '../../ledger/journal/charges/settlement.ts';
@@ -26,6 +27,7 @@ export const closeCommands = {
   /** Puts rate cards into force and prices the periods that are not closed by them. */
   setCards: onConnection(setCards),
   importNames: onConnection(importNames),
+  forgetNames: onConnection(forgetNames),
   /** Books what an older version has charged otherwise than it is owed. */
   settleCharges: onConnection(settleCharges),
 };
