@@ -95,7 +95,7 @@ describe('whatever tenants are called, at 375 and 1280 pixels, light and dark, i
 
   test('so can a statement', { timeout: 120_000 }, async () => {
     const file = join(temporaryFolder(), 'statement.html');
-    writeFileSync(file, [...statementHtml(STATEMENT)].join(''));
+    writeFileSync(file, [...statementHtml(STATEMENT, STATEMENT.tenants)].join(''));
     await lookAt(file, 0);
   });
 

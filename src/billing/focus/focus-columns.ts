@@ -1,77 +1,24 @@
 import type { FocusVersion } from '../../core/text/finance-views.ts';
-
-/** The columns of 1.2, in the order in which they are written. */
-const COLUMNS_1_2 = [
-  'BilledCost',
-  'BillingAccountId',
-  'BillingAccountName',
-  'BillingCurrency',
-  'BillingPeriodEnd',
-  'BillingPeriodStart',
-  'ChargeCategory',
-  'ChargeClass',
-  'ChargeDescription',
-  'ChargeFrequency',
-  'ChargePeriodEnd',
-  'ChargePeriodStart',
-  'ConsumedQuantity',
-  'ConsumedUnit',
-  'ContractedCost',
-  'ContractedUnitPrice',
-  'EffectiveCost',
-  'InvoiceId',
-  'InvoiceIssuerName',
-  'ListCost',
-  'ListUnitPrice',
-  'PricingCategory',
-  'PricingQuantity',
-  'PricingUnit',
-  'ProviderName',
-  'PublisherName',
-  'ServiceCategory',
-  'ServiceName',
-  'ServiceSubcategory',
-  'SkuId',
-  'SkuMeter',
-  'SkuPriceDetails',
-  'SkuPriceId',
-  'SubAccountId',
-  'SubAccountName',
-] as const;
-
-/** New in 1.3, where `ProviderName` stays beside them. */
-const COLUMNS_1_3 = ['HostProviderName', 'ServiceProviderName'] as const;
+import { FOCUS_1_2 } from './focus-1.2.ts';
+import { FOCUS_1_3 } from './focus-1.3.ts';
 
 /** Ours; the specification wants such columns to begin with `x_`, and they stand last. */
-const OWN_COLUMNS = ['x_AsOf', 'x_EntryId', 'x_HeadDigest', 'x_PeriodState', 'x_RequestCount'] as const;
+const OWN = {
+  x_AsOf: 'time',
+  x_EntryId: 'integer',
+  x_HeadDigest: 'text',
+  x_PeriodState: 'text',
+  x_RequestCount: 'integer',
+} as const;
 
-export type FocusColumn = (typeof COLUMNS_1_2)[number] | (typeof COLUMNS_1_3)[number] | (typeof OWN_COLUMNS)[number];
+const VERSIONS = { '1.2': { ...FOCUS_1_2, ...OWN }, '1.3': { ...FOCUS_1_3, ...OWN } } as const;
 
-/** The columns of a version, in the order in which they are written. */
-export function focusColumns(version: FocusVersion): readonly FocusColumn[] {
-  const standard = version === '1.2' ? [...COLUMNS_1_2] : [...COLUMNS_1_2, ...COLUMNS_1_3].sort();
-  return [...standard, ...OWN_COLUMNS];
-}
+export type FocusColumn = keyof (typeof VERSIONS)['1.3'];
 
-const DECIMALS: readonly FocusColumn[] = [
-  ...([
-    'BilledCost',
-    'ConsumedQuantity',
-    'ContractedCost',
-    'ContractedUnitPrice',
-    'EffectiveCost',
-    'ListCost',
-  ] as const),
-  ...(['ListUnitPrice', 'PricingQuantity'] as const),
-];
-const TIMES: readonly FocusColumn[] = [
-  ...(['BillingPeriodEnd', 'BillingPeriodStart', 'ChargePeriodEnd', 'ChargePeriodStart', 'x_AsOf'] as const),
-];
-const INTEGERS: readonly FocusColumn[] = ['x_EntryId', 'x_RequestCount'];
-
-/** What a column holds, in the words of `reports/formats/sheet.ts`. */
-export function focusKind(column: FocusColumn): 'text' | 'integer' | 'decimal' | 'time' {
-  if (DECIMALS.includes(column)) return 'decimal';
-  if (TIMES.includes(column)) return 'time';
-  return INTEGERS.includes(column) ? 'integer' : 'text';
+/** The columns of a version, in the order in which they are written; kinds in the words of `reports/formats/sheet.ts`. */
+export function focusColumns(
+  version: FocusVersion,
+): readonly { name: FocusColumn; kind: 'text' | 'integer' | 'decimal' | 'time' }[] {
+  const kinds: Partial<Record<FocusColumn, 'text' | 'integer' | 'decimal' | 'time'>> = VERSIONS[version];
+  return Object.entries(kinds).map(([name, kind]) => ({ name: name as FocusColumn, kind }));
 }

@@ -1,6 +1,6 @@
 import { formatMinor } from '../../core/money.ts';
 import { type Period, periodEndMs, periodStartMs } from '../../core/period.ts';
-import { timesWhole } from '../rates/decimal.ts';
+import { lessPercent, timesWhole } from '../rates/decimal.ts';
 import type { BilledLine, BilledPeriod, BilledTenant } from '../statement/billed.ts';
 import type { FocusColumn } from './focus-columns.ts';
 
@@ -20,11 +20,11 @@ export type FocusRow = Readonly<Record<FocusColumn, string | null>>;
 
 /** The rows of one tenant in one period: one a line that has a price. Columns that a version does not have are dropped by the writer. */
 export function focusRows(billed: BilledPeriod, tenant: BilledTenant, names: FocusNames): FocusRow[] {
-  const lines = tenant.lines.filter(isPriced);
-  const firstUsage = lines.findIndex((line) => line.kind === 'usage');
-  return lines.map((line, index) => ({
+  const lines = lessDiscounts(tenant.lines.filter(isPriced));
+  const firstUsage = lines.findIndex(({ line }) => line.kind === 'usage');
+  return lines.map(({ line, netMinor }, index) => ({
     ...common(billed, tenant, names),
-    ...ofLine(billed.period, line),
+    ...ofLine(billed, line, netMinor),
     // Once a tenant, so that the column can be summed.
     x_RequestCount: index === firstUsage ? tenant.requestCount.toString() : null,
   }));
@@ -32,13 +32,40 @@ export function focusRows(billed: BilledPeriod, tenant: BilledTenant, names: Foc
 
 type PricedLine = BilledLine & { amountMinor: bigint; currency: string };
 
+/** A line with what of its amount is left once its part of the discount is off. */
+interface NetLine {
+  line: PricedLine;
+  netMinor: bigint;
+}
+
+/**
+ * Takes discounts off the usage lines that they reduce, by their amounts, so that a row's list cost less its effective cost is what
+ * was saved; the specification wants no rows of discounts. What rounding leaves goes to the largest line.
+ */
+function lessDiscounts(lines: readonly PricedLine[]): NetLine[] {
+  const net = lines.map((line) => ({ line, netMinor: line.amountMinor }));
+  return net.filter(({ line, netMinor: off }) => {
+    if (line.kind !== 'discount') return true;
+    const reduced = net.filter((other) => other.line.kind === 'usage' && other.line.currency === line.currency);
+    const sum = reduced.reduce((total, other) => total + other.line.amountMinor, 0n);
+    if (sum === 0n) return true;
+    let left = off;
+    for (const other of reduced) {
+      const share = (off * other.line.amountMinor) / sum;
+      other.netMinor += share;
+      left -= share;
+    }
+    const size = ({ line: { amountMinor } }: NetLine): bigint => (amountMinor < 0n ? -amountMinor : amountMinor);
+    reduced.reduce((a, b) => (size(b) > size(a) ? b : a)).netMinor += left;
+    return false;
+  });
+}
+
 export function isPriced(line: BilledLine): line is PricedLine {
   return line.amountMinor !== null && line.currency !== null;
 }
 
 type CommonColumn =
-  | 'BillingAccountId'
-  | 'BillingAccountName'
   | 'BillingPeriodEnd'
   | 'BillingPeriodStart'
   | 'HostProviderName'
@@ -53,14 +80,13 @@ type CommonColumn =
   | 'SkuPriceDetails'
   | 'SubAccountId'
   | 'SubAccountName'
+  | 'Tags'
   | 'x_AsOf'
   | 'x_HeadDigest'
   | 'x_PeriodState';
 
 function common(billed: BilledPeriod, tenant: BilledTenant, names: FocusNames): Pick<FocusRow, CommonColumn> {
   return {
-    BillingAccountId: billed.workspaceId,
-    BillingAccountName: billed.workspaceName,
     BillingPeriodEnd: timeOf(periodEndMs(billed.period)),
     BillingPeriodStart: timeOf(periodStartMs(billed.period)),
     HostProviderName: names.publisher,
@@ -75,23 +101,35 @@ function common(billed: BilledPeriod, tenant: BilledTenant, names: FocusNames): 
     SkuPriceDetails: null,
     SubAccountId: tenant.tenantId,
     SubAccountName: tenant.displayName ?? tenant.tenantId,
+    Tags: tenant.labels === undefined || tenant.labels === '{}' ? null : tenant.labels,
     x_AsOf: billed.asOf === null ? null : timeOf(Date.parse(billed.asOf)),
     x_HeadDigest: billed.headDigest,
     x_PeriodState: billed.state,
   };
 }
 
-function ofLine(period: Period, line: PricedLine): Omit<FocusRow, CommonColumn | 'x_RequestCount'> {
-  const cost = withFraction(formatMinor(line.amountMinor, line.currency));
+function ofLine(
+  { period, workspaceId, workspaceName }: BilledPeriod,
+  line: PricedLine,
+  netMinor: bigint,
+): Omit<FocusRow, CommonColumn | 'x_RequestCount'> {
+  const cost = withFraction(formatMinor(netMinor, line.currency));
   const charged = line.correctsPeriod ?? period;
   const isUsage = line.kind === 'usage' || line.kind === 'correction';
   const priced = pricedUnits(line);
-  const exactCost = priced === null ? cost : withFraction(timesWhole(priced.unitPrice, priced.units));
-  const unitPrice = priced === null ? null : withFraction(priced.unitPrice);
+  const atPrice = (unitPrice: string | undefined) => ({
+    unitPrice: unitPrice === undefined ? null : withFraction(unitPrice),
+    cost: priced === null || unitPrice === undefined ? cost : withFraction(timesWhole(unitPrice, priced.units)),
+  });
+  const list = atPrice(priced?.unitPrice);
+  const contracted = atPrice(priced === null ? undefined : lessPercent(priced.unitPrice, line.discountPercent ?? '0'));
   return {
     BilledCost: cost,
+    // The specification has one currency an account.
+    BillingAccountId: `${workspaceId}/${line.currency}`,
+    BillingAccountName: `${workspaceName} (${line.currency})`,
     BillingCurrency: line.currency,
-    // A discount and a top-up are no usage: they stand for the whole charge, not for credits.
+    // A top-up is no usage: it stands for the whole charge, not for credits.
     ChargeCategory: isUsage ? 'Usage' : 'Adjustment',
     ChargeClass: line.kind === 'correction' ? 'Correction' : null,
     ChargeDescription: describe(period, line),
@@ -100,11 +138,11 @@ function ofLine(period: Period, line: PricedLine): Omit<FocusRow, CommonColumn |
     ChargePeriodStart: timeOf(periodStartMs(charged)),
     ConsumedQuantity: isUsage && line.credits !== null ? withFraction(line.credits.toString()) : null,
     ConsumedUnit: isUsage && line.credits !== null ? 'Credits' : null,
-    ContractedCost: exactCost,
-    ContractedUnitPrice: unitPrice,
+    ContractedCost: contracted.cost,
+    ContractedUnitPrice: contracted.unitPrice,
     EffectiveCost: cost,
-    ListCost: exactCost,
-    ListUnitPrice: unitPrice,
+    ListCost: list.cost,
+    ListUnitPrice: list.unitPrice,
     PricingCategory: isUsage ? 'Standard' : null,
     PricingQuantity: priced === null ? null : withFraction(priced.units.toString()),
     PricingUnit: priced === null ? null : priced.unitCredits === 1n ? 'Credits' : `${priced.unitCredits} Credits`,

@@ -24,10 +24,20 @@ export function divideRounded(over: bigint, under: bigint, rounding: Rounding): 
 /** `decimal` times a whole number, exact and without superfluous zeros: 0.0125 x 1000 is `12.5`. */
 export function timesWhole(decimal: string, factor: bigint): string {
   const { digits, scale } = parseDecimal(decimal);
-  const product = digits * factor;
+  return decimalText(digits * factor, scale);
+}
+
+/** `decimal` less some percent of it, exact and without superfluous zeros: 0.0125 less 10 % is `0.01125`. */
+export function lessPercent(decimal: string, percent: string): string {
+  const [price, off] = [parseDecimal(decimal), parseDecimal(percent)];
+  return decimalText(price.digits * (100n * off.scale - off.digits), price.scale * off.scale * 100n);
+}
+
+/** `digits / scale` as text; the scale is a power of ten. */
+function decimalText(digits: bigint, scale: bigint): string {
   const places = scale.toString().length - 1;
-  const text = (product < 0n ? -product : product).toString().padStart(places + 1, '0');
+  const text = (digits < 0n ? -digits : digits).toString().padStart(places + 1, '0');
   const whole = text.slice(0, text.length - places);
   const part = text.slice(text.length - places).replace(/0+$/, '');
-  return `${product < 0n ? '-' : ''}${whole}${part === '' ? '' : `.${part}`}`;
+  return `${digits < 0n ? '-' : ''}${whole}${part === '' ? '' : `.${part}`}`;
 }

@@ -22,6 +22,8 @@ export interface BilledLine {
   correctsPeriod: Period | null;
   /** The entry that brought a correction; null when a reopen took corrections back, and for all other lines. */
   entryId: bigint | null;
+  /** What the card takes off its usage lines; no part of a leaf, and absent in what was read from one. */
+  discountPercent?: string | null;
 }
 
 /** A tenant in one period: what it used, and what it is billed. Without a rate card there are no lines. */
@@ -33,6 +35,8 @@ export interface BilledTenant {
   creditsUsed: bigint;
   requestCount: bigint;
   lines: readonly BilledLine[];
+  /** JSON object of texts; no part of a leaf, and absent in what was read from one. */
+  labels?: string | null;
 }
 
 /** Which period of which workspace, and how far it can be relied on. */

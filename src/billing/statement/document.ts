@@ -32,77 +32,119 @@ export interface Projection {
   credits: bigint;
 }
 
-export interface StatementInput {
+/** A tenant of a statement, with what stands behind it. */
+export interface StatedTenant {
+  tenant: BilledTenant;
+  proof: LeafProof | null;
+  projection: Projection | null;
+}
+
+interface StatementHead {
   header: PeriodLeaf;
   state: 'open' | 'settling' | 'closed';
   asOf: string | null;
   headDigest: string | null;
   /** Tenants of the whole period: more than are listed when the statement is of one. */
   tenantsInPeriod: number;
-  tenants: readonly { tenant: BilledTenant; proof: LeafProof | null; projection: Projection | null }[];
   /** Null while the period is not closed, and for closes of versions that committed to nothing. */
   proof: CloseProof | null;
 }
 
+export interface StatementInput extends StatementHead {
+  tenants: readonly StatedTenant[];
+}
+
 /** The statement as one JSON document: a function of its input alone, so a closed period's is the same each time. */
 export function statementDocument(input: StatementInput) {
-  const { header, proof } = input;
-  return {
-    format: proof !== null && proof.internal === null ? UNSALTED_FORMAT : FORMAT,
-    workspace_id: header.workspaceId,
-    period: header.period,
-    state: input.state,
-    estimate: input.state !== 'closed',
-    as_of: input.asOf,
-    certificate:
-      header.certificate === null
-        ? null
-        : {
-            run_id: header.certificate.runId,
-            finished_at: header.certificate.finishedAt,
-            records: header.certificate.records,
-            digest: header.certificate.digest,
-          },
-    head_digest: input.headDigest,
-    tenants_in_period: input.tenantsInPeriod,
-    credits_used: input.tenants.reduce((sum, { tenant }) => sum + tenant.creditsUsed, 0n),
-    totals: totalsOf(input.tenants.flatMap(({ tenant }) => tenant.lines)),
-    tenants: input.tenants.map(({ tenant, proof: leafProof, projection }) => ({
-      tenant_id: tenant.tenantId,
-      display_name: tenant.displayName,
-      external_ref: tenant.externalRef,
-      credits_used: tenant.creditsUsed,
-      request_count: tenant.requestCount,
-      projected_credits: projection?.credits ?? null,
-      totals: totalsOf(tenant.lines),
-      lines: tenant.lines.map(lineOf),
-      proof: leafProof,
-    })),
-    proof:
-      proof === null
-        ? null
-        : {
-            close: proof.closeLine,
-            ...(proof.internal === null ? {} : { internal: proof.internal.line, nonce: proof.internal.nonce }),
-            close_digest: proof.closeDigest,
-            root: proof.root,
-            leaves: proof.leaves,
-            period: proof.period,
-          },
-  };
+  const sums = new StatementSums();
+  for (const { tenant } of input.tenants) sums.add(tenant);
+  const { begin, end } = documentAround(input, sums);
+  return { ...begin, tenants: input.tenants.map(tenantOf), ...end };
 }
 
 export type StatementDocument = ReturnType<typeof statementDocument>;
 
-/** Sums by currency, in the order of their codes; what cannot be priced is in none. */
-export function totalsOf(lines: readonly BilledLine[]) {
-  const sums = new Map<string, bigint>();
-  for (const { currency, amountMinor } of lines) {
-    if (currency !== null && amountMinor !== null) sums.set(currency, (sums.get(currency) ?? 0n) + amountMinor);
+/** What a statement lists comes to. */
+export class StatementSums {
+  creditsUsed = 0n;
+  readonly #byCurrency = new Map<string, bigint>();
+
+  add({ creditsUsed, lines }: Pick<BilledTenant, 'creditsUsed' | 'lines'>): void {
+    this.creditsUsed += creditsUsed;
+    for (const { currency, amountMinor } of lines) {
+      if (currency === null || amountMinor === null) continue;
+      this.#byCurrency.set(currency, (this.#byCurrency.get(currency) ?? 0n) + amountMinor);
+    }
   }
-  return [...sums]
-    .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([currency, sum]) => ({ currency, amount_minor: sum, amount: formatMinor(sum, currency) }));
+
+  /** By currency, in the order of their codes; what cannot be priced is in none. */
+  get totals() {
+    return [...this.#byCurrency]
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([currency, sum]) => ({ currency, amount_minor: sum, amount: formatMinor(sum, currency) }));
+  }
+}
+
+/** What stands before and behind the tenants of the document. */
+export function documentAround(head: StatementHead, sums: StatementSums) {
+  const { header, proof } = head;
+  return {
+    begin: {
+      format: proof !== null && proof.internal === null ? UNSALTED_FORMAT : FORMAT,
+      workspace_id: header.workspaceId,
+      period: header.period,
+      state: head.state,
+      estimate: head.state !== 'closed',
+      as_of: head.asOf,
+      certificate:
+        header.certificate === null
+          ? null
+          : {
+              run_id: header.certificate.runId,
+              finished_at: header.certificate.finishedAt,
+              records: header.certificate.records,
+              digest: header.certificate.digest,
+            },
+      head_digest: head.headDigest,
+      tenants_in_period: head.tenantsInPeriod,
+      credits_used: sums.creditsUsed,
+      totals: sums.totals,
+    },
+    end: {
+      proof:
+        proof === null
+          ? null
+          : {
+              close: proof.closeLine,
+              ...(proof.internal === null ? {} : { internal: proof.internal.line, nonce: proof.internal.nonce }),
+              close_digest: proof.closeDigest,
+              root: proof.root,
+              leaves: proof.leaves,
+              period: proof.period,
+            },
+    },
+  };
+}
+
+/** A tenant as it stands in the document. */
+export function tenantOf({ tenant, proof, projection }: StatedTenant) {
+  return {
+    tenant_id: tenant.tenantId,
+    display_name: tenant.displayName,
+    external_ref: tenant.externalRef,
+    credits_used: tenant.creditsUsed,
+    request_count: tenant.requestCount,
+    projected_credits: projection?.credits ?? null,
+    totals: totalsOf(tenant.lines),
+    lines: tenant.lines.map(lineOf),
+    proof,
+  };
+}
+
+function totalsOf(lines: readonly BilledLine[]) {
+  const sums = new StatementSums();
+  sums.add({ creditsUsed: 0n, lines });
+  return sums.totals;
 }
 
 function lineOf(line: BilledLine) {

@@ -13,10 +13,17 @@ export function renderJson(value: object): string {
   return `${escapeRisky(stringifyExact(value, 2))}\n`;
 }
 
-/** The same of an object whose last member is `rows`, a piece at a time: they are read as they are written. */
-export function* documentPieces(head: object, rows: Iterable<object>): Generator<string> {
+/**
+ * The same of an object with `head`, a member of `rows` and `tail`, a piece at a time: they are read as they are written. No tail:
+ * the rows come last.
+ */
+export function* documentPieces(
+  head: object,
+  rows: Iterable<object>,
+  { name = 'rows', tail = {} }: { name?: string; tail?: object } = {},
+): Generator<string> {
   const begin = stringifyExact(head, 2).replace(/\n?\}$/, '');
-  let piece = `${begin}${begin === '{' ? '' : ','}\n  "rows": [`;
+  let piece = `${begin}${begin === '{' ? '' : ','}\n  ${JSON.stringify(name)}: [`;
   let count = 0;
   for (const row of rows) {
     // No line ends stand in JSON's strings: each is one between members.
@@ -27,7 +34,8 @@ export function* documentPieces(head: object, rows: Iterable<object>): Generator
     yield escapeRisky(piece);
     piece = '';
   }
-  yield escapeRisky(`${piece}${count === 0 ? '' : '\n  '}]\n}\n`);
+  const end = stringifyExact(tail, 2).replace(/^\{/, '');
+  yield escapeRisky(`${piece}${count === 0 ? '' : '\n  '}]${end === '}' ? '\n}' : `,${end}`}\n`);
 }
 
 /** Rows as JSON, one object a line, a piece at a time. */

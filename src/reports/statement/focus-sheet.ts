@@ -1,4 +1,4 @@
-import { focusColumns, focusKind } from '../../billing/focus/focus-columns.ts';
+import { focusColumns } from '../../billing/focus/focus-columns.ts';
 import { type FocusRow, focusRows, isPriced } from '../../billing/focus/focus-rows.ts';
 import type { FocusConfig } from '../../config/types.ts';
 import type { Period } from '../../core/period.ts';
@@ -53,9 +53,9 @@ export function readFocusSheet(connection: LedgerConnection, request: FocusReque
 export function focusSheet(rows: Iterable<readonly FocusRow[]>, version: FocusVersion): Sheet {
   const columns = focusColumns(version);
   const values = function* (): Generator<(string | null)[]> {
-    for (const some of rows) for (const row of some) yield columns.map((column) => row[column]);
+    for (const some of rows) for (const row of some) yield columns.map(({ name }) => row[name]);
   };
-  return { name: 'focus', columns: columns.map((name) => ({ name, kind: focusKind(name) })), rows: values() };
+  return { name: 'focus', columns, rows: values() };
 }
 
 function namesOf(focus: FocusConfig, workspaceName: string) {

@@ -59,10 +59,10 @@ tfoot td { border-bottom: 0; font-weight: 600; }
 `;
 
 /**
- * The statement as a page to print, a tenant a sheet of paper, a piece at a time. It is a function of the document alone:
+ * The statement as a page to print, a tenant a sheet of paper, a piece at a time. It is a function of the document alone, whose tenants are read as they are written:
  * a closed period's is the same to the byte each time.
  */
-export function* statementHtml(statement: StatementDocument): Generator<string> {
+export function* statementHtml(statement: SheetFacts, tenants: Iterable<Tenant>): Generator<string> {
   const { period, workspace_id } = statement;
   yield `<!doctype html>
 <html lang="en">
@@ -76,8 +76,12 @@ export function* statementHtml(statement: StatementDocument): Generator<string> 
 <body>
 <main>
 `;
-  if (statement.tenants.length === 0) yield '<p>The period has no tenant that fits.</p>\n';
-  for (const tenant of statement.tenants) yield tenantSection(statement, tenant);
+  let isEmpty = true;
+  for (const tenant of tenants) {
+    isEmpty = false;
+    yield tenantSection(statement, tenant);
+  }
+  if (isEmpty) yield '<p>The period has no tenant that fits.</p>\n';
   yield '</main>\n</body>\n</html>\n';
 }
 

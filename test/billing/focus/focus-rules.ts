@@ -14,6 +14,9 @@ const isTime: Check = (value) =>
   value instanceof Date
     ? value.getTime() % 1000 === 0
     : typeof value === 'string' && /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/.test(value);
+/** A flat JSON object of texts. */
+const isKeyValues: Check = (value) =>
+  value === null || Object.values(JSON.parse(String(value)) as object).every((one) => typeof one === 'string');
 const isZero: Check = (value) => Number(value) === 0;
 const isNotNegative: Check = (value) => value === null || Number(value) >= 0;
 const isCurrency: Check = (value) => Intl.supportedValuesOf('currency').includes(String(value));
@@ -118,6 +121,7 @@ const RULES_1_2: Readonly<Record<string, Check[]>> = {
   ConsumedUnit: [isText, nullWith('ConsumedQuantity')],
   SubAccountId: [isText],
   SubAccountName: [isText, nullWith('SubAccountId')],
+  Tags: [isKeyValues],
   ListUnitPrice: [
     isDecimal,
     isNotNegative,
@@ -168,6 +172,7 @@ export function brokenRules(header: readonly string[], rows: readonly ReadRow[],
     }
   });
   broken.push(...notOneToOne(rows, 'SkuPriceId', 'SkuId'));
+  broken.push(...notOneToOne(rows, 'BillingAccountId', 'BillingCurrency'));
   broken.push(...notOneToOne(rows, 'ServiceName', 'ServiceCategory'));
   broken.push(...notOneToOne(rows, 'ServiceName', 'ServiceSubcategory'));
   return broken;

@@ -4,10 +4,10 @@ import { tenantDocument } from '../../../billing/statement/tenant-document.ts';
 import { AppError, UsageError } from '../../../core/errors.ts';
 import { parsePeriod } from '../../../core/period.ts';
 import { inertText } from '../../../core/text/inert-text.ts';
-import { readStatement } from '../../../ledger/journal/charges/read-statement.ts';
+import { type StatementStream, streamStatement } from '../../../ledger/journal/charges/read-statement.ts';
 import { SHEET_FORMATS } from '../../../reports/files/write-sheet.ts';
 import { formatDecimal, formatInteger } from '../../../reports/formats/format.ts';
-import { renderJson } from '../../../reports/formats/json.ts';
+import { documentPieces, renderJson } from '../../../reports/formats/json.ts';
 import { sheetOf } from '../../../reports/formats/sheet.ts';
 import { renderTable, type TableColumn } from '../../../reports/formats/table.ts';
 import { lineWords, priceWords, STATE_WORDS, statementHtml } from '../../../reports/statement/statement-html.ts';
@@ -16,15 +16,7 @@ import type { Context } from '../../../wiring/context.ts';
 import { chooseWorkspace } from '../../shared/choose-workspace.ts';
 import { type CliContext, examples, reportingCommand } from '../../shared/cli-context.ts';
 import { noteOtherRates } from '../rates.ts';
-import {
-  addSheetOptions,
-  chosenFormat,
-  putPieces,
-  putSheet,
-  putTable,
-  putText,
-  type SheetOptions,
-} from '../sheet-output.ts';
+import { addSheetOptions, chosenFormat, putPieces, putSheet, putTable, type SheetOptions } from '../sheet-output.ts';
 import { noteNearTenants } from '../unknown-tenant.ts';
 import { statementVerifyCommand } from './statement-verify.ts';
 
@@ -78,27 +70,50 @@ async function showStatement(
   const { connection } = context.reader();
   const tenantId = options.forTenant ?? options.tenant;
   const request = { workspaceId, period, tenantId, nowMs: context.clock.now() };
-  const statement = connection.transaction(() => readStatement(connection, request))();
-  if (statement === null) {
-    throw new AppError(
-      'unknown_period',
-      `the ledger has nothing of ${period} in workspace ${JSON.stringify(workspaceId)}`,
-      {
-        hint: '`usage-ledger status` says what the ledger covers',
-      },
-    );
+  // One transaction, so that all tenants are of one moment.
+  connection.exec('BEGIN');
+  try {
+    const statement = streamStatement(connection, request);
+    if (statement === null) {
+      throw new AppError(
+        'unknown_period',
+        `the ledger has nothing of ${period} in workspace ${JSON.stringify(workspaceId)}`,
+        { hint: '`usage-ledger status` says what the ledger covers' },
+      );
+    }
+    if (!(await putStatement(cli, statement, { format, options }))) {
+      cli.note('the period has no tenant that fits');
+      noteNearTenants(cli, connection, { tenantId, workspaceId });
+    }
+  } finally {
+    connection.exec('ROLLBACK');
   }
-  if (statement.tenants.length === 0) {
-    cli.note('the period has no tenant that fits');
-    noteNearTenants(cli, connection, { tenantId, workspaceId });
-  }
-  if (options.forTenant !== undefined) return showForTenant(cli, statement, { format, options });
-  if (format === 'json') await putText(cli, renderJson(statement), options);
-  else if (format === 'html') await putPieces(cli, statementHtml(statement), options);
+}
+
+/** Returns whether there was any tenant. */
+async function putStatement(
+  cli: CliContext,
+  { begin, end, tenants }: StatementStream,
+  { format, options }: { format: (typeof FORMATS)[number]; options: StatementOptions },
+): Promise<boolean> {
+  let hasTenants = false;
+  const listed = function* () {
+    for (const tenant of tenants()) {
+      hasTenants = true;
+      yield tenant;
+    }
+  };
+  const name = `statement ${begin.period}`;
+  if (options.forTenant !== undefined) {
+    await showForTenant(cli, { ...begin, tenants: [...listed()], ...end }, { format, options });
+  } else if (format === 'json') {
+    await putPieces(cli, documentPieces(begin, listed(), { name: 'tenants', tail: end }), options);
+  } else if (format === 'html') await putPieces(cli, statementHtml(begin, listed()), options);
   else if (format !== 'table') {
-    await putSheet(cli, sheetOf(`statement ${period}`, COLUMNS, linesOf(statement)), { format, options });
-  } else if (options.out === undefined) printStatement(cli, statement);
+    await putSheet(cli, sheetOf(name, COLUMNS, linesOf(begin, listed())), { format, options });
+  } else if (options.out === undefined) printStatement(cli, { ...begin, tenants: [...listed()], ...end });
   else await putTable(cli, '', options);
+  return hasTenants;
 }
 
 /** The statement as its tenant may have it. */
@@ -120,7 +135,11 @@ async function showForTenant(
   }
   if (format === 'json') await putText(cli, renderJson(own), options);
   else if (format === 'html') await putText(cli, tenantPage(own), options);
-  else await putSheet(cli, sheetOf(`statement ${own.period}`, COLUMNS, linesOf(statement)), { format, options });
+  else
+    await putSheet(cli, sheetOf(`statement ${own.period}`, COLUMNS, linesOf(statement, statement.tenants)), {
+      format,
+      options,
+    });
 }
 
 /** A line as tables and CSV show it. */
@@ -155,13 +174,15 @@ const UNPRICED = {
 };
 
 /** One row a line; a tenant without a rate card has one that says so. */
-function linesOf(statement: StatementDocument): StatementRow[] {
-  const { workspace_id, period, state } = statement;
-  return statement.tenants.flatMap(({ tenant_id, display_name, external_ref, credits_used, lines }): StatementRow[] => {
+function* linesOf(
+  { workspace_id, period, state }: StatementStream['begin'],
+  tenants: Iterable<StatementDocument['tenants'][number]>,
+): Generator<StatementRow> {
+  for (const { tenant_id, display_name, external_ref, credits_used, lines } of tenants) {
     const of = { workspace_id, period, state, tenant_id, display_name, external_ref };
-    if (lines.length === 0) return [{ ...of, ...UNPRICED, credits: credits_used }];
-    return lines.map(({ amount_minor: _, entry_id: __, ...line }) => ({ ...of, ...line }));
-  });
+    if (lines.length === 0) yield { ...of, ...UNPRICED, credits: credits_used };
+    for (const { amount_minor: _, entry_id: __, ...line } of lines) yield { ...of, ...line };
+  }
 }
 
 const COLUMNS = [
@@ -204,7 +225,7 @@ function printStatement(cli: CliContext, statement: StatementDocument): void {
   cli.print(`as of ${as_of ?? 'never'}${certificate === null ? '' : `, proven by ${certificate.run_id}`}`);
   if (head_digest !== null) cli.print(`${state === 'closed' ? 'close' : 'run'} digest ${head_digest}`);
   cli.print('');
-  cli.print(renderTable(linesOf(statement), TABLE_COLUMNS, cli.tableOptions));
+  cli.print(renderTable([...linesOf(statement, statement.tenants)], TABLE_COLUMNS, cli.tableOptions));
   cli.print('');
   cli.print(`credits ${formatInteger(statement.credits_used)}`);
   for (const { currency, amount } of statement.totals) cli.print(`total ${formatDecimal(amount)} ${currency}`);

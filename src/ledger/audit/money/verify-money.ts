@@ -139,7 +139,7 @@ function* strangeTree(
   const isOfClose = eq(closeCommitments.eventSeq, closedSeq);
   const committed = query(connection).select().from(closeCommitments).where(isOfClose).get();
   if (committed === undefined) return;
-  const { tree } = buildTree(connection, { periodKey, closedSeq }, committed.salt, () => false);
+  const tree = buildTree(connection, { periodKey, closedSeq }, committed.salt);
   if (tree.leaves === committed.leaves && tree.root === committed.root) return;
   const close = `the close of ${periodOfKey(periodKey)} in workspace ${JSON.stringify(workspaceId)}`;
   yield `${close} has committed to other statements than those that stand here`;

@@ -4,7 +4,7 @@ import type { LedgerConnection } from '../../store/file/open.ts';
 import { query } from '../../store/query.ts';
 import { chargeLines, charges } from '../../store/schema/billing-tables.ts';
 import { asc, eq, isNull } from '../../store/schema/drizzle.ts';
-import { periodOfKey } from '../../store/schema/keys.ts';
+import { ENTRY_KINDS, periodOfKey } from '../../store/schema/keys.ts';
 import { periods } from '../../store/schema/workspace-tables.ts';
 import { findPeriod, workspaceOf } from '../../store/subjects.ts';
 import type { MergedRun } from '../runs/apply-run.ts';
@@ -26,7 +26,7 @@ export function chargeRun({ connection, run, lastEntryIdBefore, changed: entered
   const changed = connection
     .prepare(
       `SELECT e.period_key AS periodKey, e.tenant_key AS tenantKey, t.tenant_id AS tenantId, u.credits_used AS credits,
-         u.withdrawn, e.entry_id AS position
+         u.withdrawn, e.entry_id AS position, e.kind = ${ENTRY_KINDS.opened} AS isNew
        FROM usage_entries e JOIN tenants t USING (tenant_key)
        JOIN tenant_usage u ON u.period_key = e.period_key AND u.tenant_key = e.tenant_key
        WHERE e.entry_id > ? ORDER BY e.entry_id LIMIT ${KEYS_A_CHUNK}`,
@@ -43,10 +43,12 @@ export function chargeRun({ connection, run, lastEntryIdBefore, changed: entered
     (key) => {
       const pricer = pricers.get(key.periodKey);
       if (pricer === undefined) return;
-      writer.clear(key.periodKey, key.tenantKey);
+      // A key without an entry before has no charge.
+      if (!key.isNew) writer.clear(key.periodKey, key.tenantKey);
       writer.add(key, pricer);
     },
   );
+  writer.flush();
   correctByRun(connection, run);
 }
 
@@ -77,7 +79,7 @@ export function chargePeriod(connection: LedgerConnection, periodKey: number): v
   const keys = connection
     .prepare(
       `SELECT u.period_key AS periodKey, u.tenant_key AS tenantKey, t.tenant_id AS tenantId, u.credits_used AS credits,
-         u.withdrawn, u.tenant_key AS position
+         u.withdrawn, u.tenant_key AS position, 1 AS isNew
        FROM tenant_usage u JOIN tenants t USING (tenant_key)
        WHERE u.period_key = ? AND u.tenant_key > ? ORDER BY u.tenant_key LIMIT ${KEYS_A_CHUNK}`,
     )
@@ -87,6 +89,7 @@ export function chargePeriod(connection: LedgerConnection, periodKey: number): v
     0,
     (key) => writer.add(key, pricer),
   );
+  writer.flush();
 }
 
 interface KeyRecord {
@@ -96,15 +99,21 @@ interface KeyRecord {
   credits: bigint;
   withdrawn: bigint;
   position: bigint;
+  /** 1: it cannot have a charge yet. */
+  isNew: bigint;
 }
 
 /** Reads in chunks, because SQLite writes nothing on a connection that is still reading a statement. */
-function eachKey(read: (after: bigint | number) => KeyRecord[], from: number, use: (key: PricedKey) => void): void {
+function eachKey(
+  read: (after: bigint | number) => KeyRecord[],
+  from: number,
+  use: (key: PricedKey & { isNew: boolean }) => void,
+): void {
   let after: bigint | number = from;
   for (let records = read(after); records.length > 0; records = read(after)) {
-    for (const { periodKey, tenantKey, tenantId, credits, withdrawn } of records) {
+    for (const { periodKey, tenantKey, tenantId, credits, withdrawn, isNew } of records) {
       const key = { periodKey: Number(periodKey), tenantKey: Number(tenantKey) };
-      use({ ...key, tenantId, credits, withdrawn: withdrawn !== 0n });
+      use({ ...key, tenantId, credits, withdrawn: withdrawn !== 0n, isNew: isNew === 1n });
     }
     after = records.at(-1)?.position ?? after;
   }

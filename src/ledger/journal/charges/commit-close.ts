@@ -1,7 +1,5 @@
 import { SALT_BYTES } from '../../../billing/proof/close-salt.ts';
-import type { BilledTenant } from '../../../billing/statement/billed.ts';
 import { type CommitTree, createCommitTree } from '../../../billing/statement/commit-tree.ts';
-import type { PeriodLeaf } from '../../../billing/statement/leaf.ts';
 import { type Randomness, systemRandomness } from '../../../core/randomness.ts';
 import type { LedgerConnection } from '../../store/file/open.ts';
 import { periodOfKey } from '../../store/schema/keys.ts';
@@ -11,32 +9,14 @@ import { chargePeriod } from './charge-run.ts';
 import { correctByReopen } from './corrections.ts';
 import { billedTenants, certificateOf, type PeriodPlace } from './read-billed.ts';
 
-/** The tree over all statements of a period, and what was asked for of it. */
-export interface StatementTree {
-  tree: CommitTree;
-  header: PeriodLeaf;
-  /** The tenants that were asked for, each with its place among all. */
-  chosen: { tenant: BilledTenant; place: number }[];
-}
-
 /** Builds the tree of a close with this salt, null for one from before closes were salted. */
-export function buildTree(
-  connection: LedgerConnection,
-  place: PeriodPlace,
-  salt: string | null,
-  isChosen: (tenantId: string) => boolean,
-): StatementTree {
+export function buildTree(connection: LedgerConnection, place: PeriodPlace, salt: string | null): CommitTree {
   const { workspaceId } = workspaceOf(connection, place.periodKey);
   const period = periodOfKey(place.periodKey);
-  const header = { workspaceId, period, certificate: certificateOf(connection, place) };
   const tree = createCommitTree(salt);
-  tree.addPeriod(header);
-  const chosen: StatementTree['chosen'] = [];
-  for (const tenant of billedTenants(connection, place)) {
-    if (isChosen(tenant.tenantId)) chosen.push({ tenant, place: tree.leaves - 1 });
-    tree.addTenant(tenant);
-  }
-  return { tree, header, chosen };
+  tree.addPeriod({ workspaceId, period, certificate: certificateOf(connection, place) });
+  for (const tenant of billedTenants(connection, place)) tree.addTenant(tenant);
+  return tree;
 }
 
 /** What a close commits to: the figures, names, charges and corrections of the period as it freezes them. */
@@ -45,7 +25,7 @@ export function commitClose(
   randomness: Randomness = systemRandomness,
 ): Commitment {
   const salt = randomness.bytes(SALT_BYTES).toString('hex');
-  const { tree } = buildTree(connection, { periodKey, closedSeq: eventSeq }, salt, () => false);
+  const tree = buildTree(connection, { periodKey, closedSeq: eventSeq }, salt);
   return { leaves: tree.leaves, root: tree.root, salt };
 }
 

@@ -33,13 +33,15 @@ type BilledRecord = [
   unitCredits: bigint | null,
   unitPrice: string | null,
   lineAmount: bigint | null,
+  labels: string | null,
 ];
 
 /** Where a record has its line's number; lines come in no order. */
 const LINE_NUMBER = 9;
+const LABELS = 16;
 const BILLED_COLUMNS = `t.tenant_key, t.tenant_id, coalesce(u.credits_used, 0), coalesce(u.request_count, 0),
   n.display_name, n.external_ref, c.card_key, c.amount_minor, x.tenant_key IS NOT NULL,
-  l.line_number, l.kind, l.tier, l.credits, l.unit_credits, l.unit_price, l.amount_minor`;
+  l.line_number, l.kind, l.tier, l.credits, l.unit_credits, l.unit_price, l.amount_minor, n.labels`;
 
 /**
  * Gives every tenant with figures or corrections in the period, in the byte order of their ids, one at a time: a period
@@ -80,7 +82,7 @@ export function* billedTenants(
       if (done !== null) yield done;
       last = tenantKey;
       isCorrected = corrected !== 0n;
-      tenant = { tenantId: id, displayName, externalRef, creditsUsed, requestCount, lines: [] };
+      tenant = { tenantId: id, displayName, externalRef, creditsUsed, requestCount, lines: [], labels: record[LABELS] };
     }
     const lineNumber = record[LINE_NUMBER];
     if (tenant !== null && lineNumber !== null) tenant.lines[Number(lineNumber) - 1] = ownLine(record, cards);
@@ -154,7 +156,7 @@ export function certificateOf(connection: LedgerConnection, { periodKey, closedS
 
 function ownLine(
   [, , , , , , cardKey, , , , kind, tier, credits, unitCredits, unitPrice, amountMinor]: BilledRecord,
-  cards: ReadonlyMap<bigint, CardName>,
+  cards: ReadonlyMap<bigint, Card>,
 ): BilledLine {
   return {
     kind: kind as BilledLine['kind'],
@@ -166,12 +168,13 @@ function ownLine(
     ...nameOf(cardKey as bigint, cards),
     correctsPeriod: null,
     entryId: null,
+    discountPercent: cards.get(cardKey as bigint)?.discountPercent ?? null,
   };
 }
 
 function correctionLine(
   { credits, amountMinor, cardKey, correctsKey, entryId }: CorrectionRecord,
-  cards: ReadonlyMap<bigint, CardName>,
+  cards: ReadonlyMap<bigint, Card>,
 ): BilledLine {
   return {
     kind: 'correction',
@@ -191,11 +194,22 @@ interface CardName {
   rateCard: string | null;
 }
 
-function nameOf(cardKey: bigint | null, cards: ReadonlyMap<bigint, CardName>): CardName {
-  return cards.get(cardKey ?? 0n) ?? { currency: null, rateCard: null };
+type Card = CardName & { discountPercent: string | null };
+
+function nameOf(cardKey: bigint | null, cards: ReadonlyMap<bigint, Card>): CardName {
+  const { currency = null, rateCard = null } = cards.get(cardKey ?? 0n) ?? {};
+  return { currency, rateCard };
 }
 
-function cardNames(connection: LedgerConnection): Map<bigint, CardName> {
+function cardNames(connection: LedgerConnection): Map<bigint, Card> {
   const cards = query(connection).select().from(rateCards).all();
-  return new Map(cards.map(({ cardKey, currency, name }) => [BigInt(cardKey), { currency, rateCard: name }]));
+  return new Map(
+    cards.map(({ cardKey, currency, name, definition }) => {
+      const { discount_percent: percent } = JSON.parse(definition) as { discount_percent?: string | number };
+      return [
+        BigInt(cardKey),
+        { currency, rateCard: name, discountPercent: percent === undefined ? null : `${percent}` },
+      ];
+    }),
+  );
 }

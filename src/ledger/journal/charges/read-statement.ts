@@ -1,5 +1,12 @@
 import type { BilledPeriod, BilledTenant } from '../../../billing/statement/billed.ts';
-import { type CloseProof, type StatementDocument, statementDocument } from '../../../billing/statement/document.ts';
+import { createCommitTree } from '../../../billing/statement/commit-tree.ts';
+import {
+  type CloseProof,
+  documentAround,
+  type StatementDocument,
+  StatementSums,
+  tenantOf,
+} from '../../../billing/statement/document.ts';
 import { elapsedFraction, type Period } from '../../../core/period.ts';
 import type { LedgerConnection } from '../../store/file/open.ts';
 import { query } from '../../store/query.ts';
@@ -12,7 +19,6 @@ import { findPeriod, findWorkspace } from '../../store/subjects.ts';
 import { coveringRun } from '../close/quiet-periods.ts';
 import { linkAt } from '../links.ts';
 import { createLinkDigests } from '../runs/digest.ts';
-import { buildTree } from './commit-close.ts';
 import { billedTenants, certificateOf, type PeriodPlace } from './read-billed.ts';
 
 interface StatementRequest {
@@ -54,44 +60,54 @@ export function findBilledPeriod(
   };
 }
 
-/**
- * The statement of a period, from one state of the ledger: the caller holds a read transaction. Null when the ledger has
- * nothing of the period. That of a closed period is made of what its close has frozen alone.
- */
+/** A statement whose tenants are read one after the other, as they are written: a period may have a million. */
+export interface StatementStream {
+  begin: ReturnType<typeof documentAround>['begin'];
+  end: ReturnType<typeof documentAround>['end'];
+  /** Each as it stands in the document, in the byte order of the ids. */
+  tenants: () => Iterable<StatementDocument['tenants'][number]>;
+}
+
+/** The whole statement as `streamStatement` has it, for a moment: the caller holds a read transaction. */
 export function readStatement(connection: LedgerConnection, request: StatementRequest): StatementDocument | null {
+  const stream = streamStatement(connection, request);
+  return stream === null ? null : { ...stream.begin, tenants: [...stream.tenants()], ...stream.end };
+}
+
+/**
+ * The statement of a period, from one state of the ledger: the caller holds a read transaction until the last tenant is read. Null
+ * when the ledger has nothing of the period. That of a closed period is made of what its close has frozen alone.
+ */
+export function streamStatement(connection: LedgerConnection, request: StatementRequest): StatementStream | null {
   const { tenantId, nowMs } = request;
   const billed = findBilledPeriod(connection, request);
   if (billed === null) return null;
   const { place, state, asOf, headDigest, workspaceId, period } = billed;
-  const isChosen = (id: string): boolean => tenantId === undefined || id === tenantId;
-  if (place.closedSeq !== null) {
-    const close = readClose(connection, place.closedSeq);
-    const { tree, header, chosen } = buildTree(connection, place, close?.salt ?? null, isChosen);
-    const isCommitted = close !== null && close.root === tree.root && close.leaves === tree.leaves;
-    return statementDocument({
-      header,
-      state,
-      asOf,
-      headDigest,
-      tenantsInPeriod: tree.leaves - 1,
-      tenants: chosen.map(({ tenant, place: at }) => ({
-        tenant,
-        proof: isCommitted ? tree.proofOfTenant(tenant, at) : null,
-        projection: null,
-      })),
-      proof: isCommitted ? { ...close, period: tree.proofOfPeriod(header) } : null,
-    });
-  }
-  const fraction = elapsedFraction(period, nowMs);
-  const tenants: { tenant: BilledTenant; proof: null; projection: { credits: bigint } | null }[] = [];
+  const isChosen = (tenant: BilledTenant): boolean => tenantId === undefined || tenant.tenantId === tenantId;
+  const close = place.closedSeq === null ? null : readClose(connection, place.closedSeq);
+  const header = { workspaceId, period, certificate: certificateOf(connection, place) };
+  const tree = close === null ? null : createCommitTree(close.salt);
+  tree?.addPeriod(header);
+  const sums = new StatementSums();
   let tenantsInPeriod = 0;
   for (const tenant of billedTenants(connection, place)) {
     tenantsInPeriod += 1;
-    if (!isChosen(tenant.tenantId)) continue;
-    tenants.push({ tenant, proof: null, projection: projectionOf(tenant.creditsUsed, fraction) });
+    tree?.addTenant(tenant);
+    if (isChosen(tenant)) sums.add(tenant);
   }
-  const header = { workspaceId, period, certificate: certificateOf(connection, place) };
-  return statementDocument({ header, state, asOf, headDigest, tenantsInPeriod, tenants, proof: null });
+  const proven = close !== null && close.root === tree?.root && close.leaves === tree.leaves ? tree : null;
+  const proof = close === null || proven === null ? null : { ...close, period: proven.proofOfPeriod(header) };
+  const fraction = elapsedFraction(period, nowMs);
+  const tenants = function* () {
+    let at = -1;
+    for (const tenant of billedTenants(connection, place)) {
+      at += 1;
+      if (!isChosen(tenant)) continue;
+      const projection = place.closedSeq === null ? projectionOf(tenant.creditsUsed, fraction) : null;
+      yield tenantOf({ tenant, proof: proven?.proofOfTenant(tenant, at) ?? null, projection });
+    }
+  };
+  return { ...documentAround({ header, state, asOf, headDigest, tenantsInPeriod, proof }, sums), tenants };
 }
 
 /** In a straight line, once a day of the month has passed; null before that and when the period is over. */

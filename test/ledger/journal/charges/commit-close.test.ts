@@ -195,7 +195,7 @@ test('all paths of a close are of one length, and the places that they name say 
 
 test('a close from before closes were salted stays as it is, proves its statements and verifies', async () => {
   const unsalted = ({ connection, periodKey, eventSeq }: PeriodAtEvent): Commitment => {
-    const { tree } = buildTree(connection, { periodKey, closedSeq: eventSeq }, null, () => false);
+    const tree = buildTree(connection, { periodKey, closedSeq: eventSeq }, null);
     return { leaves: tree.leaves, root: tree.root, salt: null };
   };
   const connection = await closedLedger(unsalted);
