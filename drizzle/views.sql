@@ -190,7 +190,21 @@ FROM (
   LEFT JOIN tenant_usage v ON v.period_key = m.state_key AND v.tenant_key = u.tenant_key
   LEFT JOIN closed_usage x ON x.period_key = m.closed_key AND x.tenant_key = u.tenant_key
   LEFT JOIN usage_entries e ON e.entry_id = (SELECT max(f.entry_id) FROM usage_entries f
-    WHERE f.period_key = m.entries_key AND f.tenant_key = u.tenant_key AND f.entry_id <= m.last_entry_id));
+    WHERE f.period_key = m.entries_key AND f.tenant_key = u.tenant_key AND f.entry_id <= m.last_entry_id)
+  UNION ALL
+  -- Who had credits at that point of last month and has no record yet.
+  SELECT w.workspace_id, t.tenant_id, m.period, 0, 0, m.as_of, m.compared_at, m.elapsed, m.length,
+    coalesce(v.credits_used, x.credits_used, e.credits_after)
+  FROM months m
+  JOIN workspaces w ON w.workspace_key = m.workspace_key
+  JOIN tenant_usage q ON q.period_key = m.period_key - 1
+  JOIN tenants t ON t.tenant_key = q.tenant_key AND t.workspace_key = m.workspace_key
+  LEFT JOIN tenant_usage v ON v.period_key = m.state_key AND v.tenant_key = q.tenant_key
+  LEFT JOIN closed_usage x ON x.period_key = m.closed_key AND x.tenant_key = q.tenant_key
+  LEFT JOIN usage_entries e ON e.entry_id = (SELECT max(f.entry_id) FROM usage_entries f
+    WHERE f.period_key = m.entries_key AND f.tenant_key = q.tenant_key AND f.entry_id <= m.last_entry_id)
+  WHERE coalesce(v.credits_used, x.credits_used, e.credits_after, 0) <> 0
+    AND NOT EXISTS (SELECT 1 FROM tenant_usage u WHERE u.period_key = m.period_key AND u.tenant_key = q.tenant_key));
 
 CREATE VIEW finance_period_changes AS
 SELECT w.workspace_id, t.tenant_id, p.period, u.credits_used, CASE WHEN q.closed_seq IS NULL THEN v.credits_used ELSE x.credits_used END AS previous_credits,

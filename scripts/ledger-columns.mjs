@@ -91,12 +91,12 @@ const VIEWS = {
     },
   ],
   finance_month_to_date: [
-    'One row per workspace, open period and tenant: the month so far, beside last month at the same point.',
+    'One row per workspace, open period and tenant: the month so far, beside last month at the same point. Who had credits at that point and has no record yet stands there with 0.',
     {
       workspace_id: WORKSPACE,
       tenant_id: TENANT,
       period: PERIOD,
-      credits_used: 'Credits of the month so far. 0 when withdrawn.',
+      credits_used: 'Credits of the month so far. 0 when withdrawn, or without a record yet.',
       previous_credits_same_point:
         'Credits that last month had at `compared_at`, as read by then; the whole month once that is over. 0 when the tenant had none. NULL when nothing was read within 36 hours before.',
       credits_change: 'The difference. NULL without a reading.',

@@ -167,7 +167,23 @@ FROM (
   LEFT JOIN closed_usage x ON x.ledger_key = m.ledger_key AND x.period_key = m.closed_key AND x.tenant_key = u.tenant_key
   LEFT JOIN LATERAL (SELECT f.credits_after FROM usage_entries f
     WHERE f.ledger_key = m.ledger_key AND f.period_key = m.entries_key AND f.tenant_key = u.tenant_key
-      AND f.entry_id <= m.last_entry_id ORDER BY f.entry_id DESC LIMIT 1) e ON true) z
+      AND f.entry_id <= m.last_entry_id ORDER BY f.entry_id DESC LIMIT 1) e ON true
+  UNION ALL
+  SELECT m.ledger_key, w.workspace_id, t.tenant_id, m.period, 0, 0, m.as_of, m.compared_at, m.elapsed,
+    CASE WHEN m.elapsed >= 86400 THEN 0::double precision END,
+    coalesce(v.credits_used, x.credits_used, e.credits_after)
+  FROM months m
+  JOIN counted_workspaces w ON w.ledger_key = m.ledger_key AND w.workspace_key = m.workspace_key
+  JOIN tenant_usage q ON q.ledger_key = m.ledger_key AND q.period_key = m.period_key - 1
+  JOIN tenants t ON t.ledger_key = m.ledger_key AND t.tenant_key = q.tenant_key AND t.workspace_key = m.workspace_key
+  LEFT JOIN tenant_usage v ON v.ledger_key = m.ledger_key AND v.period_key = m.state_key AND v.tenant_key = q.tenant_key
+  LEFT JOIN closed_usage x ON x.ledger_key = m.ledger_key AND x.period_key = m.closed_key AND x.tenant_key = q.tenant_key
+  LEFT JOIN LATERAL (SELECT f.credits_after FROM usage_entries f
+    WHERE f.ledger_key = m.ledger_key AND f.period_key = m.entries_key AND f.tenant_key = q.tenant_key
+      AND f.entry_id <= m.last_entry_id ORDER BY f.entry_id DESC LIMIT 1) e ON true
+  WHERE coalesce(v.credits_used, x.credits_used, e.credits_after, 0) <> 0
+    AND NOT EXISTS (SELECT 1 FROM tenant_usage u
+      WHERE u.ledger_key = m.ledger_key AND u.period_key = m.period_key AND u.tenant_key = q.tenant_key)) z
 JOIN ledgers l ON l.ledger_key = z.ledger_key;
 --> statement-breakpoint
 CREATE OR REPLACE VIEW finance_period_totals AS

@@ -5,6 +5,7 @@ import { parse, stringify } from 'yaml';
 import { z } from 'zod';
 import type { DecimalMark } from '../../billing/reconcile/read-amount.ts';
 import type { SideFigures } from '../../billing/reconcile/reconcile.ts';
+import type { Cause } from '../../billing/reconcile/why.ts';
 import type { StatementDocument } from '../../billing/statement/document.ts';
 import { AppError, UsageError } from '../../core/errors.ts';
 import { formatMinor, isCurrency, parseMinor } from '../../core/money.ts';
@@ -22,6 +23,7 @@ import { type CliContext, EXIT, examples, reportingCommand } from '../shared/cli
 import { readCsvFile } from '../shared/csv-file.ts';
 import { withStopSignal } from '../shared/stop-signal.ts';
 import { noteOtherRates } from './rates.ts';
+import { causes } from './reconcile-causes.ts';
 import {
   type InvoiceLine,
   type MappedColumns,
@@ -177,8 +179,10 @@ async function compare(
   if (differing.length > 0) cli.exitCode = EXIT.fault;
   const format = chosenFormat(options, 'table');
   const names = tenantNames(connection, { workspaceId: workspace.id });
+  const whyOf = causes(connection, statement);
   const rows = (format === 'table' ? differing : tenants).map((tenant) => ({
     ...rowOf(tenant),
+    cause: whyOf(tenant),
     display_name: names(workspace.id, tenant.tenantId),
   }));
   const totals = totalsOf(tenants, currencies);
@@ -242,7 +246,7 @@ function toleranceIn(currency: string | null, tolerance: string): bigint {
   return minor;
 }
 
-type ReconcileRow = ReturnType<typeof rowOf> & { display_name: string | null };
+type ReconcileRow = ReturnType<typeof rowOf> & { display_name: string | null; cause: Cause | null };
 
 const SHEET_COLUMNS = [
   { name: 'tenant_id', kind: 'text' },
@@ -254,6 +258,7 @@ const SHEET_COLUMNS = [
   { name: 'ledger_amount', kind: 'decimal' },
   { name: 'invoice_amount', kind: 'decimal' },
   { name: 'currency', kind: 'text' },
+  { name: 'cause', kind: 'text' },
 ] as const;
 
 function rowOf({ tenantId, status, ledger, service, invoice, currency }: ReconciledRow) {
@@ -282,6 +287,7 @@ const COLUMNS: TableColumn<ReconcileRow>[] = [
   { key: 'ledger_amount', header: 'Ledger amount', align: 'right', format: amountWords },
   { key: 'invoice_amount', header: 'Invoice amount', align: 'right', format: amountWords },
   { key: 'currency', header: '' },
+  { key: 'cause', header: 'Why', format: (cause) => cause?.replace('_', ' ') ?? '' },
 ];
 
 function totalsOf(tenants: readonly ReconciledRow[], currencies: readonly (string | null)[]) {

@@ -129,3 +129,21 @@ test('names from a Latin-1 file are read as they are, and a file of unknown byte
   const { code, err } = await world.run('tenants', 'import', 'bytes.csv');
   expect([code, err]).toEqual([2, expect.stringContaining('is text in no encoding that is known here')]);
 });
+
+test('why sides differ is said: late usage, rounding, another card', async () => {
+  const world = await createBilled();
+  world.sandbox.workspace('ws-1').set({ tenantId: 'zoe', period: '2026-01', credits: 8000, requests: 10 });
+  world.clock.nowMs += 3_600_000;
+  expect((await world.run('sync')).code).toBe(0);
+  const file = 'Customer,Net,Currency,Credits\nacme,12149.99,EUR,1215000\nzoe,75.50,EUR,7550\ntokyo,8000,JPY,7500\n';
+  const causes = async (...argv: string[]) => {
+    const { rows } = parseJson((await reconcile(world, file, ...CURRENCY, '--json', ...argv)).out);
+    return Object.fromEntries(rows.map((one: { tenant_id: string; cause: string }) => [one.tenant_id, one.cause]));
+  };
+
+  expect(await causes('--credits-column', 'Credits')).toEqual({
+    ...{ acme: 'rounding', zoe: 'late_usage', tokyo: 'other_card' },
+  });
+  // Without credits only what the ledger once had tells usage that came late from another price.
+  expect(await causes()).toEqual({ acme: 'rounding', zoe: 'late_usage', tokyo: null });
+});

@@ -165,6 +165,32 @@ test('the same point of the month before is what the last run of the chain had r
   expect(found).toBe(pointMs < MONTH_START ? 300 : 400);
 });
 
+test('who had credits at the same point and has no record yet stays in the month to date, with 0', async () => {
+  const { connection } = openLedger();
+  const last = [
+    usageRecord('acme', 500, PREVIOUS),
+    usageRecord('gone', 300, PREVIOUS),
+    usageRecord('idle', 0, PREVIOUS),
+  ];
+  await publish(connection, last, { nowMs: PREVIOUS_START + HOUR });
+  await publish(connection, last, { nowMs: PREVIOUS_START + THIS_SECOND - MONTH_START });
+  await publish(connection, [...last, usageRecord('acme', 900, MONTH), usageRecord('new', 5, MONTH)], {
+    nowMs: THIS_SECOND,
+  });
+  const found = connection
+    .prepare(
+      `SELECT tenant_id, credits_used, previous_credits_same_point AS before, credits_change, change_percent
+       FROM finance_month_to_date ORDER BY tenant_id`,
+    )
+    .raw()
+    .all();
+  expect(found).toEqual([
+    ['acme', 900, 500, 400, 80],
+    ['gone', 0, 300, -300, -100],
+    ['new', 5, 0, 5, null],
+  ]);
+});
+
 test('an older SQLite reads the same month to date, to the millisecond', async () => {
   const { connection, path } = openLedger();
   const read = async (previous: number, now: number, nowMs: number) => {
