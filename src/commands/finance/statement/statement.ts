@@ -16,7 +16,15 @@ import type { Context } from '../../../wiring/context.ts';
 import { chooseWorkspace } from '../../shared/choose-workspace.ts';
 import { type CliContext, examples, reportingCommand } from '../../shared/cli-context.ts';
 import { noteOtherRates } from '../rates.ts';
-import { addSheetOptions, chosenFormat, putPieces, putSheet, putTable, type SheetOptions } from '../sheet-output.ts';
+import {
+  addSheetOptions,
+  chosenFormat,
+  putPieces,
+  putSheet,
+  putTable,
+  putText,
+  type SheetOptions,
+} from '../sheet-output.ts';
 import { noteNearTenants } from '../unknown-tenant.ts';
 import { statementVerifyCommand } from './statement-verify.ts';
 
