@@ -69,6 +69,15 @@ export function checkCloses(connection: LedgerConnection): Fault[] {
     .limit(FAULTS_A_CHECK)
     .all();
   for (const each of unclosed) add(`commitment of link ${each.eventSeq} of the chain`, 'that link is not a close');
+  // What is no hex digit is passed over where the salt is read, so that no digest would show it.
+  const saltless = connection
+    .prepare(
+      `SELECT c.event_seq AS seq, p.period FROM close_commitments c JOIN period_events e USING (event_seq)
+       JOIN periods p USING (period_key) WHERE length(c.salt) <> 64 OR c.salt GLOB '*[^0-9a-f]*'
+       ORDER BY c.event_seq LIMIT ${FAULTS_A_CHECK}`,
+    )
+    .all() as { seq: number; period: string }[];
+  for (const { seq, period } of saltless) add(`close of ${period} (link ${seq} of the chain)`, 'its salt is none');
   for (const closed of readClosed(connection)) {
     const where = `${closed.period} of workspace ${JSON.stringify(closed.workspaceId)}`;
     const differing = firstDifferingFigure(connection, closed);
