@@ -7,13 +7,16 @@ import { highest } from '../ledger/store/subjects.ts';
 import type { SlotHistory } from '../queue/slots.ts';
 import type { WorkspaceSchedule } from './schedules.ts';
 
-/** Tells the scheduler which slots of a workspace are done, from the ledger, for a daemon that starts now. */
+/**
+ * Tells the scheduler which slots of a workspace are done, from the ledger, for a daemon that has started after the run
+ * `lastRunKey`: one that starts now when absent.
+ */
 export function createSlotHistory(
   connection: LedgerConnection,
   clock: WallClock,
+  lastRunKey = highest(connection, runs.runKey),
 ): (schedule: Pick<WorkspaceSchedule, 'workspaceId' | 'kind'>) => SlotHistory {
   const slots = new SlotLog(connection);
-  const lastRunKey = highest(connection, runs.runKey);
   return ({ workspaceId, kind }) => {
     const record = slots.record(workspaceId, kind);
     // Whoever starts the daemon may have put the credentials right.

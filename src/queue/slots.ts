@@ -85,14 +85,19 @@ export function createSlotFinder(cron: string): (nowMs: number) => SlotSpan | nu
  * failed is to rest for longer. A new slot is tried at its tick whatever failed before, unless we are refused.
  */
 export function dueAttempt(span: SlotSpan, history: SlotHistory, nowMs: number): DueAttempt | null {
-  const { slotMs, nextMs } = span;
-  if (isDone(history.doneSlot, slotMs, nowMs)) return null;
-  const due = { slot: new Date(slotMs).toISOString(), attempt: history.failures + 1 };
-  if (history.failures === 0 || history.failedAtMs === null) return due;
+  if (isDone(history.doneSlot, span.slotMs, nowMs) || nextAttemptMs(span, history, nowMs) > nowMs) return null;
+  return { slot: new Date(span.slotMs).toISOString(), attempt: history.failures + 1 };
+}
+
+/** When the next attempt is due, milliseconds since the epoch: at the next slot, or when the rest after a failure is over. */
+export function nextAttemptMs({ slotMs, nextMs }: SlotSpan, history: SlotHistory, nowMs: number): number {
+  if (isDone(history.doneSlot, slotMs, nowMs)) return nextMs;
+  if (history.failures === 0 || history.failedAtMs === null) return nowMs;
   const failedHere = history.failedSlot !== null && Date.parse(history.failedSlot) >= slotMs;
-  if (!failedHere && !history.refused) return due;
-  const sinceMs = ageMs(history.failedAtMs, nowMs);
-  return sinceMs === null || sinceMs >= restMs(history, nextMs - slotMs) ? due : null;
+  if (!failedHere && !history.refused) return nowMs;
+  const rest = restMs(history, nextMs - slotMs) - (ageMs(history.failedAtMs, nowMs) ?? Number.POSITIVE_INFINITY);
+  const restEndsMs = nowMs + Math.max(0, rest);
+  return history.refused ? restEndsMs : Math.min(restEndsMs, nextMs);
 }
 
 /** How long an entry rests after its latest failure; `paceMs` lies between its slots. */

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { isoTime } from '../../src/core/clock.ts';
 import { workspaceLines } from '../../src/daemon/http/workspace-state.ts';
 import { createSyncHandler } from '../../src/daemon/job-handlers.ts';
+import { createSlotHistory } from '../../src/daemon/slot-history.ts';
 import { syncFactsReader } from '../../src/reports/queries/staleness.ts';
 import { workspaceStatuses } from '../../src/reports/queries/status.ts';
 import { rejection } from '../support/rejection.ts';
@@ -39,7 +40,8 @@ test.each([
   expect(await restAfter429(fixture, retryAfter)).toBe(restMs);
 
   const { connection } = fixture.context.reader();
-  const sources = { factsOf: syncFactsReader(connection), waitingSince: () => null };
+  const historyOf = createSlotHistory(connection, fixture.clock);
+  const sources = { factsOf: syncFactsReader(connection), waitingSince: () => null, historyOf };
   const [line] = workspaceLines(fixture.config, workspaceStatuses(connection), sources, fixture.clock.now());
   const until = isoTime(fixture.clock.now() + restMs);
   const said = `wants no request ${words}; it is asked again from ${until} on`;

@@ -6,6 +6,7 @@ import {
   dueAttempt,
   dueSlot,
   latestSlot,
+  nextAttemptMs,
   restMs,
   type SlotHistory,
   tickExpressions,
@@ -127,6 +128,21 @@ describe('the due attempt', () => {
     const refused = failed(1, { failedSlot: '2026-02-28T23:59:00.000Z', refused: true });
     expect([attemptAfter(4 * MINUTE, refused), attemptAfter(5 * MINUTE, refused)]).toEqual([null, 2]);
     expect(restMs({ failures: 9, refused: true }, MINUTE)).toBe(60 * MINUTE);
+  });
+
+  test.each([1, 2, 6, 20])('is foretold to the millisecond after %i failures', (failures) => {
+    for (const refused of [false, true]) {
+      const known = failed(failures, { refused });
+      const foretold = nextAttemptMs(span, known, span.slotMs + 1);
+      expect(foretold).toBeGreaterThan(span.slotMs + 1);
+      expect(attemptAfter(foretold - span.slotMs - 1, known)).toBeNull();
+      if (foretold < span.nextMs) expect(attemptAfter(foretold - span.slotMs, known)).toBe(failures + 1);
+    }
+  });
+
+  test('is foretold at the next slot for one that is done, and now for one that waits for nothing', () => {
+    expect(nextAttemptMs(span, history({ doneSlot: SLOT }), span.slotMs + MINUTE)).toBe(span.nextMs);
+    expect(nextAttemptMs(span, history({}), span.slotMs + MINUTE)).toBe(span.slotMs + MINUTE);
   });
 
   test('does not wait for the time by which a clock was set back', () => {

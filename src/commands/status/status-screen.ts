@@ -4,7 +4,7 @@ import { type WorkspaceLine, type WorkspaceState, worstFirst } from '../../daemo
 import { describeAhead, type TimesAhead } from '../../ledger/journal/times-ahead.ts';
 import type { ReplicaStanding } from '../../publish/receive/probe-replica.ts';
 import type { ExportStanding } from '../../reports/files/export-folder.ts';
-import { formatInteger, timeAgo } from '../../reports/formats/format.ts';
+import { formatInteger, relativeTime, timeAgo } from '../../reports/formats/format.ts';
 import { type CellStyle, renderTable, type TableColumn, type TableOptions } from '../../reports/formats/table.ts';
 import type { OutboxCounts } from '../../reports/queries/status.ts';
 import { proseLines } from '../shared/prose.ts';
@@ -44,6 +44,8 @@ const WORDS: Readonly<Record<WorkspaceState, { word: string; style: CellStyle }>
 
 /** A terminal of so many columns has room for ids beside names, and for what is covered. */
 const WIDE = 110;
+/** Of those that one reason stops, so many are named. */
+const NAMED = 5;
 /** What follows the first line of a fact stands below its first word. */
 const INDENT = 8;
 
@@ -52,7 +54,7 @@ export function statusLines(report: StatusReport, options: ScreenOptions): strin
   const { workspaces, openAlerts, outbox, disabled, queue, exports, replica, lockedBy, ahead } = report;
   const sorted = worstFirst(workspaces);
   const shown = sorted.slice(0, options.limit);
-  const wide = options.width === undefined || options.width >= WIDE;
+  const wide = isWide(options.width);
   const held = outbox.held === 0 ? '' : `, ${formatInteger(outbox.held)} waiting for a digest`;
   const facts = [
     ...(lockedBy === null
@@ -73,7 +75,7 @@ export function statusLines(report: StatusReport, options: ScreenOptions): strin
     ...(workspaces.length > 1 ? [headline(workspaces), ''] : []),
     ...renderTable(shown, columns(sorted, options.nowMs, wide), options).split('\n'),
     ...(shown.length < sorted.length ? [remainder(sorted.slice(shown.length))] : []),
-    ...shown.flatMap((line) => whyFailed(line, wide)).flatMap((text) => proseLines(text, options.width)),
+    ...whyFailed(shown, report, options).flatMap((text) => proseLines(text, options.width)),
     '',
     ...facts.flatMap((text) => proseLines(text, options.width, INDENT)),
   ];
@@ -104,10 +106,28 @@ function remainder(left: readonly WorkspaceLine[]): string {
   return `and ${formatInteger(left.length)} more${well}`;
 }
 
-function whyFailed({ last_run, ...line }: WorkspaceLine, wide: boolean): string[] {
-  if (last_run === null || last_run.error_message === null) return [];
-  const label = wide ? line.workspace_id : line.name;
-  return [`${inertText(label)}: ${last_run.error_code}: ${inertText(last_run.error_message)}`];
+/** Each reason once, with those that it stops, and when they are tried again. */
+function whyFailed(
+  shown: readonly WorkspaceLine[],
+  { queue }: StatusReport,
+  { nowMs, width }: ScreenOptions,
+): string[] {
+  const wide = isWide(width);
+  const failed = shown.filter(({ last_run }) => last_run !== null && last_run.error_message !== null);
+  const reasonOf = ({ last_run }: WorkspaceLine) => `${last_run?.error_code}: ${last_run?.error_message}`;
+  return [...Map.groupBy(failed, reasonOf)].map(([reason, lines]) => {
+    const labels = lines.slice(0, NAMED).map((line) => inertText(wide ? line.workspace_id : line.name));
+    const others = lines.length > NAMED ? ` and ${formatInteger(lines.length - NAMED)} more` : '';
+    const next = lines.flatMap(({ next_attempt_at }) => next_attempt_at ?? []).sort()[0];
+    const nextMs = next === undefined || queue.status !== 'running' ? null : Date.parse(next);
+    const when = nextMs === null || nextMs <= nowMs ? 'now' : relativeTime(nextMs, nowMs);
+    const again = nextMs === null ? '' : ` (tried again ${when})`;
+    return `${labels.join(', ')}${others}: ${inertText(reason)}${again}`;
+  });
+}
+
+function isWide(width: number | undefined): boolean {
+  return width === undefined || width >= WIDE;
 }
 
 function columns(lines: readonly WorkspaceLine[], nowMs: number, wide: boolean): TableColumn<WorkspaceLine>[] {

@@ -3,6 +3,7 @@ import { disabledChannels } from '../../alerts/outbox/channel-states.ts';
 import { isoTime, sleep } from '../../core/clock.ts';
 import { UsageError } from '../../core/errors.ts';
 import { workspaceLines } from '../../daemon/http/workspace-state.ts';
+import { createSlotHistory } from '../../daemon/slot-history.ts';
 import { timesAhead } from '../../ledger/journal/times-ahead.ts';
 import { lockHolder } from '../../ledger/store/file/write-lock.ts';
 import { ledgerId, queueInUse } from '../../ledger/store/schema/identity.ts';
@@ -96,6 +97,7 @@ async function readStatus(context: Context, workspaceId: string | undefined): Pr
   const nowMs = context.clock.now();
   const sources = {
     factsOf: syncFactsReader(connection),
+    historyOf: createSlotHistory(connection, context.clock, 0),
     waitingSince(id: string, lastAttemptAtMs: number | null) {
       const sinceMs = queue.waitingSince.get(id);
       return sinceMs !== undefined && stillWaits(sinceMs, lastAttemptAtMs, nowMs) ? sinceMs : null;

@@ -1,6 +1,9 @@
 import type { Config } from '../../config/types.ts';
+import { isoTime } from '../../core/clock.ts';
+import { createSlotFinder, nextAttemptMs, nextSlot, type SlotHistory } from '../../queue/slots.ts';
 import { isStale, type StaleBounds, type SyncFacts } from '../../reports/queries/staleness.ts';
 import type { WorkspaceStatus } from '../../reports/queries/status.ts';
+import type { createSlotHistory } from '../slot-history.ts';
 import { staleAfterMs } from './stale-after.ts';
 
 /** From what is worst to what is well; one that was exported, or is not configured any more, is nobody's concern here. */
@@ -13,6 +16,11 @@ export interface WorkspaceLine extends WorkspaceStatus {
   configured: boolean;
   /** `stale`: no complete run for longer than its cron allows; `failed`: the last run did, and the one before is fresh. */
   state: WorkspaceState;
+  /**
+   * When a daemon tries it next, an ISO time; null for one that is not configured or was moved, and after a refusal for too
+   * many requests, whose message says it.
+   */
+  next_attempt_at: string | null;
 }
 
 const NEVER_SYNCED = {
@@ -29,13 +37,14 @@ export interface LineSources {
   factsOf: (workspaceId: string) => SyncFacts;
   /** Since when a job of the workspace has waited for its place; null when none does. */
   waitingSince: (workspaceId: string, lastAttemptAtMs: number | null) => number | null;
+  historyOf: ReturnType<typeof createSlotHistory>;
 }
 
 /** The configured workspaces in their order, then those that the ledger knows from before. */
 export function workspaceLines(
   config: Config,
   stored: readonly WorkspaceStatus[],
-  { factsOf, waitingSince }: LineSources,
+  { factsOf, waitingSince, historyOf }: LineSources,
   nowMs: number,
 ): WorkspaceLine[] {
   const byId = new Map(stored.map((status) => [status.workspace_id, status]));
@@ -47,13 +56,24 @@ export function workspaceLines(
     const bounds = { staleAfterMs: limits.get(cron) ?? 0, runMs: runMinutes * 60_000 };
     const facts = factsOf(id);
     const waitingSinceMs = waitingSince(id, facts.lastAttemptAtMs);
-    return { ...status, name, configured: true, state: stateOf(status, { facts, waitingSinceMs }, bounds, nowMs) };
+    const state = stateOf(status, { facts, waitingSinceMs }, bounds, nowMs);
+    const history = historyOf({ workspaceId: id, kind: 'scheduled' });
+    const isSaid = state === 'moved' || status.last_run?.error_code === 'rate_limited';
+    const nextMs = isSaid ? null : nextAttempt(cron, history, nowMs);
+    return { ...status, name, configured: true, state, next_attempt_at: nextMs === null ? null : isoTime(nextMs) };
   });
   const left = [...byId.values()].map((status): WorkspaceLine => {
     const state = factsOf(status.workspace_id).movedAway ? 'moved' : 'not_configured';
-    return { ...status, name: status.workspace_id, configured: false, state };
+    return { ...status, name: status.workspace_id, configured: false, state, next_attempt_at: null };
   });
   return [...configured, ...left];
+}
+
+/** Null for an expression that names no time. */
+function nextAttempt(cron: string, history: SlotHistory, nowMs: number): number | null {
+  const span = createSlotFinder(cron)(nowMs);
+  const atMs = span === null ? nextSlot(cron, nowMs) : nextAttemptMs(span, history, nowMs);
+  return Number.isFinite(atMs) ? atMs : null;
 }
 
 function stateOf(

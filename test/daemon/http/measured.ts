@@ -33,6 +33,7 @@ export function lineOf(some: Partial<WorkspaceLine> = {}): WorkspaceLine {
     covers_to: '2026-03',
     last_run: null,
     open_alerts: 0,
+    next_attempt_at: null,
     ...some,
   };
 }

@@ -6,6 +6,7 @@ import type { QueueCounts } from '../../../queue/sync-queue.ts';
 import { alertRows, type ListedAlert } from '../../../reports/queries/alerts.ts';
 import { syncFactsReader } from '../../../reports/queries/staleness.ts';
 import { type OutboxCounts, workspaceStatuses } from '../../../reports/queries/status.ts';
+import { createSlotHistory } from '../../slot-history.ts';
 import type { Measurements } from '../measurements.ts';
 import type { HealthProbe } from '../probe.ts';
 import { type ReadinessFault, readinessFaults } from '../readiness.ts';
@@ -44,13 +45,14 @@ export async function readOverview(sources: OverviewSources): Promise<Overview> 
   const nowMs = clock.now();
   const factsOf = syncFactsReader(connection);
   const waitingSince = probe.waitingSince.bind(probe);
+  const lines = { factsOf, waitingSince, historyOf: createSlotHistory(connection, clock, 0) };
   const queues = probe.redisUp() ? await within(probe.queueCounts(), QUEUE_DEADLINE_MS).catch(() => null) : null;
   return {
     version,
     nowMs,
     uptimeSeconds: process.uptime(),
     faults: readinessFaults(probe),
-    workspaces: worstFirst(workspaceLines(config, workspaceStatuses(connection), { factsOf, waitingSince }, nowMs)),
+    workspaces: worstFirst(workspaceLines(config, workspaceStatuses(connection), lines, nowMs)),
     alerts: alertRows(connection, { states: 'open' }),
     outbox: probe.outbox(),
     queues,

@@ -1,0 +1,45 @@
+import { expect, test } from 'vitest';
+import { type StatusReport, statusLines } from '../../src/commands/status/status-screen.ts';
+import { lineOf } from '../daemon/http/measured.ts';
+import { NOON } from '../support/time/test-clock.ts';
+
+const MINUTE_MS = 60_000;
+
+function failing(id: string, inMinutes: number, message = 'HTTP 503: away') {
+  const run = { kind: 'scheduled', status: 'failed', error_code: 'server_error', error_message: message };
+  const next = new Date(NOON + inMinutes * MINUTE_MS).toISOString();
+  const last_run = { ...run, run_id: 'r', from_period: null, to_period: null } as unknown as ReturnType<
+    typeof lineOf
+  >['last_run'];
+  return lineOf({
+    workspace_id: id,
+    name: id,
+    state: 'failed',
+    last_status: 'failed',
+    last_run,
+    next_attempt_at: next,
+  });
+}
+
+function screen(workspaces: StatusReport['workspaces'], isRunning = true): string[] {
+  const counts = { waiting: 0, active: 0, delayed: 0, completed: 0, failed: 0 };
+  const report: StatusReport = {
+    ...{ workspaces, openAlerts: 0, outbox: { pending: 0, held: 0, dead: 0 }, disabled: [], exports: [] },
+    queue: isRunning ? { status: 'running', redis: 'redis', sync: counts } : { status: 'not_running' },
+    ...{ lockedBy: null, ahead: null, replica: null },
+  };
+  return statusLines(report, { nowMs: NOON, limit: 100, width: 120, color: false });
+}
+
+test('a reason that stops many workspaces is said once, with when the first of them is tried again', () => {
+  const many = Array.from({ length: 40 }, (_, at) => failing(`ws-${at + 10}`, 4 + at));
+  const lines = screen([...many, failing('ws-other', 0, 'HTTP 500: broken')]);
+  expect(lines.filter((line) => line.includes('HTTP 503'))).toEqual([
+    'ws-10, ws-11, ws-12, ws-13, ws-14 and 35 more: server_error: HTTP 503: away (tried again in 4 min)',
+  ]);
+  expect(lines).toContain('ws-other: server_error: HTTP 500: broken (tried again now)');
+});
+
+test('while no daemon runs nothing is tried again, and nothing is said of it', () => {
+  expect(screen([failing('ws-1', 4)], false)).toContain('ws-1: server_error: HTTP 503: away');
+});
