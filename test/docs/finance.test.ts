@@ -22,6 +22,7 @@ const CREDITS: Readonly<Record<string, readonly (number | null)[]>> = {
   'ember-labs': [63_900, 65_817, 67_734, 69_651],
   'fjord-media': [null, null, 900, 2_400],
   'old-harbor': [5_000, 1_200, null, null],
+  'tokyo-data': [null, null, null, 7_500],
 };
 const CARDS = [
   {
@@ -30,6 +31,7 @@ const CARDS = [
     minimum: '50.00',
   },
   { name: 'ember', from_period: '2025-01', tenant: 'ember-labs', currency: 'USD', price_per_credit: '0.009' },
+  { name: 'yen', from_period: '2025-01', tenant: 'tokyo-data', currency: 'JPY', price_per_credit: '1' },
 ];
 
 function records(months: number, change: Readonly<Record<string, number>> = {}) {
