@@ -28,10 +28,12 @@ interface BacktestOptions {
 }
 
 const LEFT_OUT = `
-Every recorded run is gone through again, at its own time, by the rules as they are now. Left out, on both sides:
-silences and plans, acknowledgements, and alerts about ourselves (sync_failed and the like), so both columns show what
-the rules say of the usage. What the first run found is seeded silently, as it was, and not counted. Both sides use
-today's lookback_periods and settle_hours. The ledger is only read.`;
+Every recorded run is gone through again, at its own time, by the rules as they
+are now. Both columns show what the rules say of the usage: silences, plans,
+acknowledgements, and alerts about ourselves (such as sync_failed) are left out.
+What the first run found is told to nobody, as it was then, and is not counted.
+Both sides use today's lookback_periods and settle_hours. The ledger is only
+read.`;
 
 export function backtestCommand(cli: CliContext): Command {
   return reportingCommand('backtest')

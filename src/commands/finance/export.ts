@@ -1,8 +1,8 @@
 import { resolve } from 'node:path';
-import { type Command, Option } from 'commander';
+import { Argument, type Command, Option } from 'commander';
 import { UsageError } from '../../core/errors.ts';
 import { parsePeriod } from '../../core/period.ts';
-import { FOCUS_VERSIONS, type FocusVersion } from '../../core/text/finance-views.ts';
+import { FINANCE_VIEWS, FOCUS_VERSIONS, type FocusVersion } from '../../core/text/finance-views.ts';
 import { SHEET_FORMATS, type SheetFormat } from '../../reports/files/write-sheet.ts';
 import { writeWorkbook } from '../../reports/files/write-workbook.ts';
 import type { Sheet } from '../../reports/formats/sheet.ts';
@@ -28,7 +28,7 @@ interface ExportOptions extends SheetOptions {
 
 export function exportCommand(cli: CliContext): Command {
   const command = plainCommand('export')
-    .argument('<view...>', 'views of the ledger, such as finance_usage, or usage for short; or focus')
+    .addArgument(viewArgument())
     .addOption(new Option('--format <format>', 'form of the rows').choices(SHEET_FORMATS).default('csv'))
     .option('--period <period>', 'only this period, YYYY-MM; focus needs it')
     .option('--tenant <id>', 'only this tenant')
@@ -54,6 +54,13 @@ export function exportCommand(cli: CliContext): Command {
         return view === 'focus' ? exportFocus(cli, context, options) : exportView(cli, context, view, options);
       }),
     );
+}
+
+/** Offered by completion; `finance_usage` is understood as well, and another one gets an error that lists them. */
+function viewArgument(): Argument {
+  const argument = new Argument('<view...>', 'views of the ledger, also with finance_ before them; or focus');
+  argument.argChoices = [...FINANCE_VIEWS, 'focus'];
+  return argument;
 }
 
 async function exportView(cli: CliContext, context: Context, view: string, options: ExportOptions): Promise<void> {

@@ -263,5 +263,20 @@ export function plainCommand(name: string): Command {
 
 /** Examples at the end of a command's help. */
 export function examples(...lines: string[]): string {
-  return `\nExamples:\n${lines.map((line) => `  $ ${line}`).join('\n')}`;
+  return `\nExamples:\n${lines.map((line) => `  $ ${folded(line)}`).join('\n')}`;
+}
+
+/** The columns of a terminal that nobody has widened, less what stands before an example. */
+const EXAMPLE_WIDTH = 76;
+
+/** A command on several lines where it is long, as a shell takes it: each begins with an option. */
+function folded(command: string): string {
+  const lines: string[] = [];
+  for (const part of command.split(/ (?=--)/)) {
+    const last = lines.at(-1);
+    if (last !== undefined && last.length + part.length < EXAMPLE_WIDTH - 3)
+      lines[lines.length - 1] = `${last} ${part}`;
+    else lines.push(part);
+  }
+  return lines.join(' \\\n      ');
 }
