@@ -31,16 +31,19 @@ export function fillOutbox(ledgerPath: string, count: number): void {
 }
 
 /**
- * Cuts the waits short that the ledger has set: real ones take up to three days.
+ * Cuts the waits short that the ledger has set: real ones take up to three days. A daemon measures each wait from the attempt
+ * before it: as if there had been none, there is nothing to wait for.
  */
 export function hurry(ledgerPath: string): void {
   const connection = openForWriting(ledgerPath);
   connection.pragma('busy_timeout = 5000');
   try {
-    const now = Date.now();
     connection
-      .prepare("UPDATE outbox SET next_attempt_at = ? WHERE state = 'pending' AND attempts > 0 AND next_attempt_at > ?")
-      .run(new Date(now).toISOString(), new Date(now).toISOString());
+      .prepare(
+        `UPDATE outbox SET attempts = 0, next_attempt_at = created_at, claimed_until = NULL
+         WHERE state = 'pending' AND attempts > 0 AND coalesce(claimed_until, '') <= ?`,
+      )
+      .run(new Date().toISOString());
   } finally {
     connection.close();
   }
