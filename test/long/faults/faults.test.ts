@@ -33,7 +33,8 @@ test('a sync whose disk fails or is full, once or from then on, publishes all or
 }, 7_200_000);
 
 test('on a file system that is full a sync publishes nothing and says so, and once there is room it does all', async () => {
-  const world = await startFaultySync(smallFileSystem());
+  // Each change fires an alert, whose message takes more room than all else.
+  const world = await startFaultySync({ root: smallFileSystem(), tenants: 100 });
   for (let time = 1; time <= FILLS; time += 1) {
     const attempt = world.fresh();
     const filler = `${attempt.path}.filler`;

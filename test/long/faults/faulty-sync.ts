@@ -11,7 +11,6 @@ import { startSandbox } from '../../../src/sandbox/server.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 const CLI = fileURLToPath(new URL('../../../dist/cli.js', import.meta.url));
-const TENANTS = 300;
 const MONTHS = 4;
 
 /** What strace does to the calls of a name: `when` counts them, `2+` is the second and all after it. */
@@ -44,7 +43,7 @@ export interface Attempt {
 }
 
 /** Starts a service, brings a ledger up to it once, and has a part of its figures change. */
-export async function startFaultySync(root = temporaryFolder()): Promise<FaultySync> {
+export async function startFaultySync({ root = temporaryFolder(), tenants = 300 } = {}): Promise<FaultySync> {
   const sandbox = await startSandbox({
     keepRequests: 0,
     scenario: {
@@ -54,7 +53,7 @@ export async function startFaultySync(root = temporaryFolder()): Promise<FaultyS
           id: 'ws-1',
           api_key_id: 'ak_1',
           secret_key: 'sk_not_a_secret',
-          generate: { seed: 1, tenants: TENANTS, months: MONTHS },
+          generate: { seed: 1, tenants, months: MONTHS },
         },
       ],
     },
@@ -91,7 +90,7 @@ export async function startFaultySync(root = temporaryFolder()): Promise<FaultyS
   const before = first.figures();
   const upstream = sandbox.workspace();
   const changed: [string, string][] = [];
-  upstream.read({ from: null, to: null, tenantId: null, offset: 0, limit: TENANTS * MONTHS }, (tenant, period) => {
+  upstream.read({ from: null, to: null, tenantId: null, offset: 0, limit: tenants * MONTHS }, (tenant, period) => {
     changed.push([tenant.id, period]);
   });
   for (const [at, [tenantId, period]] of changed.entries()) {
