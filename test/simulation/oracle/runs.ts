@@ -10,6 +10,7 @@ interface RunRow {
   status: string;
   fencing_token: bigint;
   error_code: string | null;
+  error_message: string | null;
   /** Of the lease that it holds. */
   holder: string | null;
 }
@@ -20,6 +21,7 @@ export interface RunsMoment {
   clocksRightSinceMs: number;
   /** Since when no run of a workspace has a reason to fail. */
   faultlessSinceMs(workspaceId: string): number;
+  checkSecrets(text: string, where: string): void;
   /** Whether the process of that name goes on, and could renew its leases all the time. */
   goesOn(process: string): boolean;
 }
@@ -33,6 +35,8 @@ export interface Readable {
   readableSinceMs: number;
   /** Between two slots of its cron. */
   pauseMs: number;
+  /** When its last complete run was published. */
+  lastMs: number;
   nowMs: number;
 }
 
@@ -41,7 +45,7 @@ const PATIENT = 10;
 /** A look comes late, and so does the next one. */
 const RETRY_SLACK_MS = 20 * 60_000;
 
-const SELECT = `SELECT r.run_key, r.run_id, w.workspace_id, r.kind, r.slot, r.status, r.fencing_token, r.error_code,
+const SELECT = `SELECT r.run_key, r.run_id, w.workspace_id, r.kind, r.slot, r.status, r.fencing_token, r.error_code, r.error_message,
     l.holder_start AS holder
   FROM runs r JOIN workspaces w ON w.workspace_key = r.workspace_key
   LEFT JOIN leases l ON l.workspace_key = r.workspace_key AND l.fencing_token = r.fencing_token
@@ -87,6 +91,7 @@ export class RunsOracle {
 
   #take(ledger: LedgerView, row: RunRow, moment: RunsMoment): void {
     const { run_key, run_id, workspace_id, status, fencing_token } = row;
+    moment.checkSecrets(row.error_message ?? '', run_id);
     const { sinceMs, holder, status: before } = this.#watched.get(run_key) ?? { sinceMs: moment.nowMs, ...row };
     if (before === 'superseded' && status !== before)
       throw new PromiseBroken('who was overtaken publishes nothing', `${run_id} was superseded and is ${status}`);
@@ -127,9 +132,13 @@ export class RunsOracle {
   }
 
   /** What failed is tried again within half a pause at first, and a whole one where the service asked to wait, once nothing is in its way. */
-  checkRetried(workspaceId: string, { readableSinceMs, pauseMs, nowMs }: Readable): void {
+  checkRetried(workspaceId: string, { readableSinceMs, pauseMs, lastMs, nowMs }: Readable): void {
     const failed = this.#failed.get(workspaceId);
-    if (failed === undefined) return;
+    if (failed === undefined) {
+      if (nowMs - Math.max(lastMs, readableSinceMs) > pauseMs + RETRY_SLACK_MS)
+        throw new PromiseBroken('each slot is done', `${workspaceId} was not read since its last slot`);
+      return;
+    }
     const waitedMs = nowMs - Math.max(failed.atMs, readableSinceMs);
     const longestMs = failed.throttled || failed.times > PATIENT ? pauseMs : pauseMs / 2;
     if (waitedMs > longestMs + RETRY_SLACK_MS)

@@ -24,7 +24,15 @@ process.exitCode = missed === 0 ? 0 : 1;
 function search({ name, edits }: Planted): { seconds: number; worlds: number; by: string | null } {
   const folder = mkdtempSync(join(tmpdir(), 'usage-ledger-planted-'));
   try {
-    for (const part of ['src', 'test/simulation', 'test/support', 'drizzle', 'package.json', 'tsconfig.json'])
+    for (const part of [
+      'src',
+      'test/simulation',
+      'test/support',
+      'test/billing/rates',
+      'drizzle',
+      'package.json',
+      'tsconfig.json',
+    ])
       cpSync(join(root, part), join(folder, part), { recursive: true });
     symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
     for (const { file, from, to } of edits) {

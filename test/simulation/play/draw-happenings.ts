@@ -1,12 +1,16 @@
 import type { Random } from '../../support/random.ts';
+import { SETTINGS } from '../world/configuration.ts';
 import { SERVICE_FAULTS } from '../world/network.ts';
 import { RECEIVER_FAULTS } from '../world/receiver.ts';
 import { DISK_FAULTS } from '../world/statements.ts';
-import { COMMANDS, type Happening, type HappeningKind } from './happening.ts';
+import { COMMANDS, type CommandKind, type Happening, type HappeningKind } from './happening.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
+
+/** Less than an hour is enough to do the next slot of an hourly cron early. */
+const CLOCK_STEPS_MS = [3_000, 50 * MINUTE_MS, 50 * MINUTE_MS, 2 * HOUR_MS, 9 * HOUR_MS, 40 * DAY_MS];
 
 /** To whom things can happen, and for how long. */
 interface Cast {
@@ -33,12 +37,17 @@ const WEIGHTS: Record<HappeningKind, number> = {
   queue_lost: 1,
   queue_away: 3,
   lock_lost: 3,
-  command: 5,
+  configure: 1,
+  command: 9,
 };
 export const HAPPENINGS = Object.keys(WEIGHTS) as HappeningKind[];
 const DRAWN = Object.entries(WEIGHTS).flatMap(([kind, weight]) =>
   Array<HappeningKind>(weight).fill(kind as HappeningKind),
 );
+/** Months that are closed, corrected and reopened are mostly the same one. */
+const MONTHS_AGO = [0, 1, 1, 1, 2, 3];
+/** Some are typed more often than others. */
+const TYPED: readonly CommandKind[] = [...COMMANDS, 'close', 'close', 'reopen', 'rates'];
 /** What hurts most in the middle of something. */
 const AT_STEPS: readonly HappeningKind[] = [
   ...(['restate', 'forget', 'clock', 'disk', 'kill', 'stop', 'freeze', 'queue_lost', 'queue_away'] as const),
@@ -49,12 +58,20 @@ type Drawn = Happening extends infer Kind ? (Kind extends Happening ? Omit<Kind,
 
 /** Faults come together: many begin when another one begins or ends. */
 export function drawHappenings(random: Random, cast: Cast, count: number): Happening[] {
-  const drawn: Drawn[] = [];
+  const cards = { command: 'rates', workspace: 0, tenant: random.below(9), monthsAgo: 0 } as const;
+  const drawn: Drawn[] = random.chance(0.6) ? [{ atMs: MINUTE_MS, during: null, kind: 'command', ...cards }] : [];
   for (let index = 0; index < count; index += 1) {
     const edges = drawn.flatMap((one) => ('forMs' in one ? [one.atMs, one.atMs + one.forMs] : [one.atMs]));
-    drawn.push(drawHappening(random, cast, drawMoment(random, cast.forMs, edges)));
+    drawn.push(sendBack(random, drawHappening(random, cast, drawMoment(random, cast.forMs, edges)), drawn));
   }
   return drawn.sort((a, b) => a.atMs - b.atMs).map((happening, id): Happening => ({ id, ...happening }));
+}
+
+/** Of the processes that die, many do so while their machine's clock is ahead, and it comes back with one that is right. */
+function sendBack(random: Random, one: Drawn, drawn: readonly Drawn[]): Drawn {
+  const ahead = drawn.find((other) => other.kind === 'clock' && other.stepMs > 0);
+  if (one.kind !== 'kill' || ahead?.kind !== 'clock' || random.chance(0.4)) return one;
+  return { ...one, process: ahead.host, atMs: ahead.atMs + random.below(ahead.forMs), reboot: true };
 }
 
 function drawMoment(random: Random, forMs: number, edges: readonly number[]): number {
@@ -72,7 +89,7 @@ function drawStep(random: Random, kind: HappeningKind): Happening['during'] {
 function drawHappening(random: Random, cast: Cast, atMs: number): Drawn {
   const workspace = random.below(cast.workspaces);
   const tenant = random.below(9);
-  const monthsAgo = random.below(4);
+  const monthsAgo = random.pick(MONTHS_AGO);
   const forMs = cast.busy
     ? random.pick([3 * MINUTE_MS, 12 * MINUTE_MS, 45 * MINUTE_MS, 2 * HOUR_MS])
     : random.pick([5 * MINUTE_MS, HOUR_MS, 5 * HOUR_MS, 26 * HOUR_MS]);
@@ -89,7 +106,7 @@ function drawHappening(random: Random, cast: Cast, atMs: number): Drawn {
     case 'restate':
       return { ...when, kind, workspace, tenant, monthsAgo, credits: random.between(-50_000, 50_000) };
     case 'forget':
-      return { ...when, kind, workspace, tenant, monthsAgo, forMs };
+      return { ...when, kind, workspace, tenant, monthsAgo, forMs, returns: random.chance(0.5) };
     case 'bulge':
       return { ...when, kind, workspace, tenant, times: random.pick([0, 2, 5, 300]) };
     case 'receiver': {
@@ -97,7 +114,7 @@ function drawHappening(random: Random, cast: Cast, atMs: number): Drawn {
       return { ...when, kind, receiver, fault: random.pick(RECEIVER_FAULTS), probability, forMs };
     }
     case 'clock': {
-      const stepMs = random.pick([-1, 1]) * random.pick([3_000, 2 * HOUR_MS, 9 * HOUR_MS, 40 * DAY_MS]);
+      const stepMs = random.pick([-1, 1, 1]) * random.pick(CLOCK_STEPS_MS);
       return { ...when, kind, host: process, stepMs, forMs };
     }
     case 'disk': {
@@ -118,7 +135,9 @@ function drawHappening(random: Random, cast: Cast, atMs: number): Drawn {
       return { ...when, kind };
     case 'queue_away':
       return { ...when, kind, forMs };
+    case 'configure':
+      return { ...when, kind, settings: random.pick(SETTINGS) };
     case 'command':
-      return { ...when, kind, command: random.pick(COMMANDS), workspace, tenant, monthsAgo };
+      return { ...when, kind, command: random.pick(TYPED), workspace, tenant, monthsAgo };
   }
 }

@@ -1,3 +1,4 @@
+import type { SettingsKind } from '../world/configuration.ts';
 import type { ServiceFault } from '../world/network.ts';
 import type { ReceiverFault } from '../world/receiver.ts';
 import type { DiskFault } from '../world/statements.ts';
@@ -11,7 +12,7 @@ export type Happening = { id: number; atMs: number; during: { step: Step; nth: n
   | { kind: 'service'; workspace: number; fault: ServiceFault; probability: number; forMs: number }
   | { kind: 'service_clock'; workspace: number; skewMs: number; forMs: number }
   | { kind: 'restate'; workspace: number; tenant: number; monthsAgo: number; credits: number }
-  | { kind: 'forget'; workspace: number; tenant: number; monthsAgo: number; forMs: number }
+  | { kind: 'forget'; workspace: number; tenant: number; monthsAgo: number; forMs: number; returns: boolean }
   | { kind: 'bulge'; workspace: number; tenant: number; times: number }
   | { kind: 'receiver'; receiver: number; fault: ReceiverFault; probability: number; forMs: number }
   | { kind: 'clock'; host: number; stepMs: number; forMs: number }
@@ -22,10 +23,14 @@ export type Happening = { id: number; atMs: number; during: { step: Step; nth: n
   | { kind: 'queue_lost' }
   | { kind: 'queue_away'; forMs: number }
   | { kind: 'lock_lost' }
+  | { kind: 'configure'; settings: SettingsKind }
   | { kind: 'command'; command: CommandKind; workspace: number; tenant: number; monthsAgo: number }
 );
 export type HappeningKind = Happening['kind'];
 
 /** What people type. */
-export const COMMANDS = ['close', 'reopen', 'ack', 'silence', 'plan', 'sync', 'usage', 'status', 'replay'] as const;
+export const COMMANDS = [
+  ...(['close', 'reopen', 'ack', 'silence', 'plan', 'sync', 'usage', 'status', 'replay'] as const),
+  ...(['rates', 'names', 'statement'] as const),
+] as const;
 export type CommandKind = (typeof COMMANDS)[number];

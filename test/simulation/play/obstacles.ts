@@ -42,8 +42,8 @@ const OBSTACLES: { [Kind in HappeningKind]: Obstacle<Kind> } = {
   },
   restate: ({ world }, { workspace, tenant, monthsAgo, credits }) =>
     amend(world, { workspace, tenant, monthsAgo, credits: BigInt(credits) }),
-  forget: ({ world }, { workspace, tenant, monthsAgo }) =>
-    amend(world, { workspace, tenant, monthsAgo, credits: null }),
+  forget: ({ world }, { workspace, tenant, monthsAgo, forMs, returns }) =>
+    amend(world, { workspace, tenant, monthsAgo, credits: null }, returns ? forMs : undefined),
   bulge({ world }, { workspace, tenant, times }) {
     const { tenants } = at(world.services, workspace);
     at(tenants, tenant).bulges.set(monthOf(world.clock.now()), times);
@@ -96,6 +96,14 @@ const OBSTACLES: { [Kind in HappeningKind]: Obstacle<Kind> } = {
     afterwards(() => world.broker.setAway(false));
   },
   lock_lost: ({ world }) => world.broker.loseLocks(),
+  configure({ seats, world }, { settings }) {
+    world.configure(settings);
+    for (const seat of seats) {
+      if (seat.process === null) continue;
+      seat.stop();
+      seat.start();
+    }
+  },
   command({ people, meet }, happening) {
     meet(`command ${happening.command}`);
     people.type(happening);
@@ -163,11 +171,14 @@ function amend(
     monthsAgo,
     credits,
   }: { workspace: number; tenant: number; monthsAgo: number; credits: bigint | null },
+  forMs?: number,
 ): void {
   const service = at(world.services, workspace);
   let period = monthOf(world.clock.now());
   for (let ago = 0; ago < monthsAgo; ago += 1) period = monthBefore(period);
-  service.amend({ atMs: world.clock.now(), tenantId: at(service.tenants, tenant).id, period, credits });
+  const atMs = world.clock.now();
+  const until = forMs === undefined ? {} : { untilMs: atMs + forMs };
+  service.amend({ atMs, ...until, tenantId: at(service.tenants, tenant).id, period, credits });
 }
 
 function at<T>(items: readonly T[], index: number): T {

@@ -1,6 +1,8 @@
 import { COMMANDS as PROGRAM } from '../../../src/commands/command-list.ts';
 import { main } from '../../../src/commands/main.ts';
 import type { LedgerView } from '../oracle/ledger-view.ts';
+import { NAMES_FILE } from '../world/configuration.ts';
+import { ratesCommand } from '../world/rate-cards.ts';
 import { newProcess, overridesFor } from '../world/seat.ts';
 import { monthBefore, monthOf } from '../world/service.ts';
 import type { World } from '../world/world.ts';
@@ -71,7 +73,7 @@ export class People {
     });
   }
 
-  #argv({ command, workspace, monthsAgo }: Typed): string[] | null {
+  #argv({ command, workspace, tenant, monthsAgo }: Typed): string[] | null {
     const { workspaces } = this.#world.config;
     const id = workspaces[workspace % workspaces.length]?.id ?? '';
     let period = monthOf(this.#world.clock.now());
@@ -92,6 +94,9 @@ export class People {
       sync: () => ['sync', '--workspace', id],
       usage: () => ['usage', '--period', period, '--workspace', id, '--json'],
       status: () => ['status', '--json'],
+      rates: () => ratesCommand(tenant),
+      names: () => ['tenants', 'import', NAMES_FILE, '--workspace', id],
+      statement: () => ['statement', period, '--workspace', id, '--format', 'json'],
       replay: () => ['alerts', 'replay', '--all-dead'],
     };
     return lines[command]();
@@ -100,7 +105,7 @@ export class People {
 
 /** Loads what is typed, and what that loads when it is first used, so that no world waits for files. */
 export async function loadCommands(): Promise<void> {
-  const typed = PROGRAM.filter(({ name }) => [...COMMANDS, 'alerts'].some((command) => command === name));
+  const typed = PROGRAM.filter(({ name }) => [...COMMANDS, 'alerts', 'tenants'].some((command) => command === name));
   await Promise.all([
     ...typed.map(({ load }) => load()),
     import('../../../src/usage-api/client.ts'),

@@ -4,6 +4,7 @@ import { DeliveriesOracle } from '../oracle/deliveries.ts';
 import { PromiseBroken } from '../oracle/fault.ts';
 import { checkFreshness, type LastRun, overdueMs, staleAfterMs, TOLD_AFTER_MS } from '../oracle/freshness.ts';
 import { LedgerView } from '../oracle/ledger-view.ts';
+import { MoneyOracle } from '../oracle/money.ts';
 import { PublishedFiguresOracle } from '../oracle/published-figures.ts';
 import { RunsOracle } from '../oracle/runs.ts';
 import { SoundnessOracle } from '../oracle/soundness.ts';
@@ -44,6 +45,7 @@ export class Watch {
   readonly #soundness = new SoundnessOracle();
   readonly #figures = new PublishedFiguresOracle();
   readonly #runs = new RunsOracle();
+  readonly #money = new MoneyOracle();
   readonly #ahead = new TimesAheadOracle();
   readonly #told: ToldOracle;
   readonly #deliveries: DeliveriesOracle;
@@ -158,6 +160,7 @@ export class Watch {
       nowMs,
       clocksRightSinceMs: this.#conditions.clocksRightSinceMs,
       faultlessSinceMs: (id) => this.#conditions.faultlessSinceMs(id),
+      checkSecrets: (text, where) => this.#told.checkSecrets(text, where),
       goesOn: (name) => this.#world.processes.get(name)?.goesOn === true,
     });
     for (const { run_key } of ledger.all<{ run_key: bigint }>("SELECT run_key FROM runs WHERE status = 'running'")) {
@@ -184,6 +187,7 @@ export class Watch {
       this.#runsOf(workspace_id).push({ atMs: nowMs, storedMs: Date.parse(finished_at) });
       this.meet('run applied');
     }
+    this.#money.check(ledger, this.#soundness.head);
     this.#world.note(`head ${this.#soundness.head}`);
   }
 
@@ -255,7 +259,7 @@ export class Watch {
       const last = this.#runsOf(id).at(-1) ?? null;
       const limitMs = staleAfterMs(pauseMs);
       const readableSinceMs = this.#conditions.readableSinceMs(id);
-      this.#runs.checkRetried(id, { readableSinceMs, pauseMs, nowMs });
+      this.#runs.checkRetried(id, { readableSinceMs, pauseMs, nowMs, lastMs: last?.atMs ?? 0 });
       const idleMs = nowMs - Math.max(readableSinceMs, last?.atMs ?? 0);
       if (idleMs > limitMs + LATEST_RETRY_MS)
         throw new PromiseBroken(

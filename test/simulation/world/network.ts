@@ -156,7 +156,7 @@ export class Network {
     if (fault === 'say_nothing_is_there') rows = [];
     if (fault === 'shuffle_between_pages') rows = this.#random.shuffled(rows);
     if (fault === 'lose_rows') rows = rows.filter(() => !this.#random.chance(0.2));
-    const totalRecords = rows.length + (fault === 'wrong_totals' ? this.#random.between(1, 3) : 0);
+    const totalRecords = rows.length + (fault === 'wrong_totals' ? 1 : 0);
     const totalPages = Math.ceil(totalRecords / perPage);
     let shown = rows.slice((page - 1) * perPage, page * perPage);
     const [first] = shown;

@@ -23,9 +23,11 @@ export interface Tenant {
   bulges: Map<string, number>;
 }
 
-/** What the service says otherwise from `atMs` on: `null` forgets the record, a number is added to its credits. */
+/** What the service says otherwise from `atMs` until `untilMs`: `null` forgets the record, a number is added to its credits. */
 interface Amendment {
   atMs: number;
+  /** Absent: for ever. */
+  untilMs?: number;
   tenantId: string;
   period: string;
   credits: bigint | null;
@@ -55,7 +57,7 @@ export class SimulatedService {
 
   /** Whether it has forgotten all of some period: that is not believed, so nothing of it is read any more. */
   hasForgottenAll(atMs: number): boolean {
-    const forgotten = this.#amendments.filter((amendment) => amendment.credits === null && amendment.atMs <= atMs);
+    const forgotten = this.#amendments.filter((amendment) => amendment.credits === null && isAt(amendment, atMs));
     return forgotten.some(({ period }) => this.tenants.every((tenant) => this.rowAt(atMs, tenant, period) === null));
   }
 
@@ -63,8 +65,8 @@ export class SimulatedService {
   momentsBetween(fromMs: number, toMs: number): number[] {
     const moments = [fromMs];
     for (let step = Math.ceil(fromMs / STEP_MS) * STEP_MS; step <= toMs; step += STEP_MS) moments.push(step);
-    for (const { atMs } of this.#amendments) if (atMs >= fromMs && atMs <= toMs) moments.push(atMs);
-    return moments;
+    const edges = this.#amendments.flatMap(({ atMs, untilMs }) => [atMs, untilMs ?? atMs]);
+    return [...moments, ...edges.filter((edgeMs) => edgeMs >= fromMs && edgeMs <= toMs)];
   }
 
   /** All records of the periods from `from` to `to` (inclusive, `YYYY-MM`; null: no bound), in order of period and tenant. */
@@ -89,7 +91,7 @@ export class SimulatedService {
     const used = Math.floor((hours / 24) * tenant.creditsPerDay * (tenant.bulges.get(period) ?? 1));
     let credits = BigInt(used);
     for (const amendment of this.#amendments) {
-      if (amendment.atMs > atMs || amendment.tenantId !== tenant.id || amendment.period !== period) continue;
+      if (!isAt(amendment, atMs) || amendment.tenantId !== tenant.id || amendment.period !== period) continue;
       if (amendment.credits === null) return null;
       credits += amendment.credits;
     }
@@ -119,6 +121,10 @@ export function nextMonth(month: string): string {
 export function monthBefore(month: string): string {
   const [year = 0, number = 0] = month.split('-').map(Number);
   return monthOf(Date.UTC(year, number - 2, 1));
+}
+
+function isAt({ atMs: fromMs, untilMs = Number.POSITIVE_INFINITY }: Amendment, atMs: number): boolean {
+  return fromMs <= atMs && atMs < untilMs;
 }
 
 function compare(a: string, b: string): number {

@@ -1,14 +1,15 @@
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { loadConfig } from '../../../src/config/load.ts';
 import type { Config } from '../../../src/config/types.ts';
 import { Random } from '../../support/random.ts';
 import { createVirtualClock, settled, type VirtualClock } from '../../support/time/virtual-clock.ts';
 import type { Plan } from '../play/plan.ts';
 import { Broker } from './broker.ts';
+import { configure, type SettingsKind, secretOf } from './configuration.ts';
 import { Network } from './network.ts';
 import type { Host, SimulatedProcess } from './process.ts';
+import { writeRateFiles } from './rate-cards.ts';
 import { Receiver } from './receiver.ts';
 import { SimulatedService } from './service.ts';
 import { watchStatements } from './statements.ts';
@@ -19,7 +20,10 @@ export interface World {
   readonly clock: VirtualClock;
   readonly random: Random;
   readonly folder: string;
-  readonly config: Config;
+  /** As it is in the file now. */
+  config: Config;
+  /** Writes another one into the file: who is started from now on has it. */
+  configure(settings: SettingsKind): void;
   readonly network: Network;
   readonly services: readonly SimulatedService[];
   readonly receivers: readonly Receiver[];
@@ -50,8 +54,8 @@ export function createWorld(plan: Plan): World {
   const random = new Random(plan.seed ^ 0x5eed);
   const clock = createVirtualClock(plan.startMs);
   const folder = mkdtempSync(join(TEMPORARY, 'usage-ledger-world-'));
-  const file = join(folder, 'usage-ledger.yml');
-  writeFileSync(file, configurationOf(plan, folder), { mode: 0o600 });
+  const configured = (settings: SettingsKind): Config => configure(plan, folder, settings);
+  writeRateFiles(folder);
   const network = new Network(clock, random);
   const services = plan.workspaces.map(({ id, tenants }) => {
     const service = new SimulatedService(
@@ -71,7 +75,10 @@ export function createWorld(plan: Plan): World {
     clock,
     random,
     folder,
-    config: loadConfig({ file, env: {}, cwd: folder }),
+    config: configured('plain'),
+    configure(settings) {
+      this.config = configured(settings);
+    },
     network,
     services,
     receivers: plan.receivers.map((receiver) => new Receiver(receiver, clock, random)),
@@ -97,36 +104,4 @@ export function createWorld(plan: Plan): World {
     },
     close: () => rmSync(folder, { recursive: true, force: true }),
   };
-}
-
-function secretOf(workspaceId: string): string {
-  return `sk_simulated_${Buffer.from(workspaceId).toString('hex')}`;
-}
-
-/** JSON is YAML. */
-function configurationOf({ workspaces, receivers }: Plan, folder: string): string {
-  return JSON.stringify({
-    ledger: { path: join(folder, 'ledger.db') },
-    http: { port: 0 },
-    log_level: 'info',
-    workspaces: workspaces.map(({ id, cron, reconcileCron, perPage, concurrency }) => ({
-      id,
-      base_url: 'https://service.example',
-      embed_url: 'https://service.example',
-      api_key_id: 'ak_simulated',
-      secret_key: secretOf(id),
-      cron,
-      reconcile_cron: reconcileCron,
-      per_page: perPage,
-      concurrency,
-    })),
-    alerts: {
-      channels: receivers.map(({ name, digest }) => ({
-        type: 'webhook',
-        name,
-        url: `https://${name}.example/hook`,
-        ...(digest ? { digest_hour: 8 } : {}),
-      })),
-    },
-  });
 }
