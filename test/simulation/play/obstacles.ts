@@ -5,7 +5,7 @@ import type { World } from '../world/world.ts';
 import type { Happening, HappeningKind } from './happening.ts';
 import type { People } from './people.ts';
 
-export interface Level {
+export interface Stage {
   world: World;
   seats: readonly Seat[];
   people: People;
@@ -20,7 +20,7 @@ export interface Level {
  * that it was to happen at; null when it happens at a time.
  */
 type Obstacle<Kind extends HappeningKind> = (
-  level: Level,
+  stage: Stage,
   happening: Extract<Happening, { kind: Kind }>,
   afterwards: (restore: () => void) => void,
   who: SimulatedProcess | null,
@@ -114,35 +114,35 @@ const OBSTACLES: { [Kind in HappeningKind]: Obstacle<Kind> } = {
 const WITHIN: readonly HappeningKind[] = ['kill', 'freeze', 'clock', 'disk'];
 
 /** Lets it happen now or at its step, and end when its time is over. */
-export function happen(level: Level, happening: Happening): void {
-  const { world } = level;
+export function happen(stage: Stage, happening: Happening): void {
+  const { world } = stage;
   const { kind, during } = happening;
   const begin = (who: SimulatedProcess | null): void => {
     const obstacle = OBSTACLES[kind] as Obstacle<HappeningKind>;
     world.note(`happens ${JSON.stringify(happening)}`);
-    level.meet(`happening ${kind}`);
+    stage.meet(`happening ${kind}`);
     const forMs = 'forMs' in happening ? happening.forMs : 0;
-    obstacle(level, happening as never, (restore) => level.ends.push(world.clock.after(forMs, restore)), who);
+    obstacle(stage, happening as never, (restore) => stage.ends.push(world.clock.after(forMs, restore)), who);
   };
   if (during === null) {
     begin(null);
     return;
   }
-  world.steps.await({ ...during, host: hostOf(level, happening) }, (who) => {
-    level.meet(`in the middle of a ${during.step}`);
+  world.steps.await({ ...during, host: hostOf(stage, happening) }, (who) => {
+    stage.meet(`in the middle of a ${during.step}`);
     if (WITHIN.includes(kind)) begin(who);
-    else level.ends.push(world.clock.after(0, () => begin(who)));
+    else stage.ends.push(world.clock.after(0, () => begin(who)));
   });
 }
 
 /** The host that it is about; null when it is about none. */
-function hostOf({ world }: Level, happening: Happening): Host | null {
+function hostOf({ world }: Stage, happening: Happening): Host | null {
   if ('host' in happening) return at(world.hosts, happening.host);
   return 'process' in happening ? at(world.hosts, happening.process) : null;
 }
 
 /** Puts right whatever is wrong in the world. */
-export function calm({ world, seats, ends }: Level): void {
+export function calm({ world, seats, ends }: Stage): void {
   world.steps.forget();
   for (const drop of ends) drop();
   world.network.troubles.clear();

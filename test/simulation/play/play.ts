@@ -62,9 +62,9 @@ export async function play(plan: Plan): Promise<Outcome> {
   let broken: Outcome['broken'] = null;
   try {
     for (const happening of plan.happenings) {
-      world.clock.after(happening.atMs, () => happen(watch.level, happening));
+      world.clock.after(happening.atMs, () => happen(watch.stage, happening));
     }
-    for (const seat of watch.level.seats) seat.start();
+    for (const seat of watch.stage.seats) seat.start();
     await world.clock.advance(0);
     const run = async (endMs: number): Promise<void> => {
       while (await world.next(endMs)) {
@@ -74,7 +74,7 @@ export async function play(plan: Plan): Promise<Outcome> {
     };
     await run(plan.forMs);
     world.note('quiet');
-    calm(watch.level);
+    calm(watch.stage);
     const calmMs = world.clock.now();
     const longestMs = QUIET_MS + 2 * Math.max(...plan.workspaces.map(({ pauseMs }) => pauseMs));
     for (let restMs = 0; restMs < longestMs && !watch.isSettled(calmMs); restMs += REST_STEP_MS)

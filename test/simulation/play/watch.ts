@@ -15,7 +15,7 @@ import { monthOf } from '../world/service.ts';
 import { ProcessDied } from '../world/statements.ts';
 import type { World } from '../world/world.ts';
 import { Conditions } from './conditions.ts';
-import type { Level } from './obstacles.ts';
+import type { Stage } from './obstacles.ts';
 import { People, type Typing } from './people.ts';
 import type { Plan } from './plan.ts';
 
@@ -37,7 +37,7 @@ interface Published {
 /** Looks at the world with every oracle that there is. */
 export class Watch {
   readonly met = new Map<string, number>();
-  readonly level: Level;
+  readonly stage: Stage;
   readonly #plan: Plan;
   readonly #world: World;
   readonly #conditions: Conditions;
@@ -70,7 +70,7 @@ export class Watch {
       (typing) => this.#noteFault(() => this.#checkScreen(typing)),
     );
     const seats = world.hosts.map((host, index) => new Seat(world, index, host));
-    this.level = { world, seats, people, ends: [], meet: (kind) => this.meet(kind) };
+    this.stage = { world, seats, people, ends: [], meet: (kind) => this.meet(kind) };
     this.#conditions = new Conditions(world, seats);
     world.logged = (process, line) => {
       if (!process.alive) return;
@@ -134,7 +134,7 @@ export class Watch {
     if (ledger !== null && nowMs >= this.#nextProbeMs) {
       this.#nextProbeMs = nowMs + PROBE_MS;
       this.#deliveries.checkDue(moment);
-      for (const seat of this.level.seats) this.#probe(seat);
+      for (const seat of this.stage.seats) this.#probe(seat);
       this.#checkDue(ledger, nowMs);
       this.#ahead.check(ledger, moment);
     }
@@ -284,7 +284,7 @@ export class Watch {
   isSettled(sinceMs: number): boolean {
     const ledger = this.#ledger;
     const nowMs = this.#world.clock.now();
-    if (ledger === null || this.level.people.under > 0 || nowMs - sinceMs < 30 * MINUTE_MS) return false;
+    if (ledger === null || this.stage.people.under > 0 || nowMs - sinceMs < 30 * MINUTE_MS) return false;
     const isRead = (id: string): boolean => (this.#runsOf(id).at(-1)?.atMs ?? 0) > sinceMs;
     if (this.#plan.workspaces.some(({ id }) => this.#isReadable(id) && !isRead(id))) return false;
     if (!this.#deliveries.isDone(nowMs)) return false;
@@ -301,7 +301,7 @@ export class Watch {
     this.#runs.checkAtRest(ledger);
     const complete = this.#world.receivers.filter(({ name }) => this.#deliveries.hasAll(name, ledger));
     this.#told.checkAtRest(ledger, complete, (id) => this.#isReadable(id));
-    for (const [index, seat] of this.level.seats.entries()) {
+    for (const [index, seat] of this.stage.seats.entries()) {
       if (seat.running === null) throw new PromiseBroken('the daemons run', `seat ${index} is down`);
     }
     if (this.#world.clock.waiting > 500)
@@ -312,7 +312,7 @@ export class Watch {
   end(): void {
     for (const { fault, count } of this.#faultsMet()) this.met.set(fault, (this.met.get(fault) ?? 0) + count);
     if (this.#world.deaths > 0) this.met.set('death in the middle of something', this.#world.deaths);
-    for (const seat of this.level.seats) seat.process?.kill('ends with the world');
+    for (const seat of this.stage.seats) seat.process?.kill('ends with the world');
     this.#ledger?.close();
   }
 
