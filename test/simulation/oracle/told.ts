@@ -3,20 +3,7 @@ import type { SimulatedService } from '../world/service.ts';
 import { PromiseBroken } from './fault.ts';
 import { isDatedRight, type LastRun, staleAfterMs } from './freshness.ts';
 import type { LedgerView } from './ledger-view.ts';
-
-/** What the oracle reads of a message, by the published schema. */
-interface Message {
-  type: string;
-  alert_id?: string;
-  revision?: number;
-  /** Of a group, or with their notifications of a digest. */
-  alerts?: (Message & { notifications?: Message[] })[];
-  rule?: string;
-  state?: 'firing' | 'resolved';
-  workspace_id?: string | null;
-  tenant_id?: string | null;
-  summary?: string;
-}
+import { isOpenWord, lastWords, type Message, wordsIn } from './messages.ts';
 
 /** What is so of a workspace, by the world's time. */
 export interface WorkspaceTruth {
@@ -121,28 +108,6 @@ export class ToldOracle {
       }
     }
   }
-}
-
-/** What a message says of alerts: one, or with a group or a digest several. */
-function wordsIn(payload: string): Message[] {
-  const message = JSON.parse(payload) as Message;
-  if (message.type === 'alert.digest') return (message.alerts ?? []).flatMap(({ notifications = [] }) => notifications);
-  return message.type === 'alert.group' ? (message.alerts ?? []) : [message];
-}
-
-function isOpenWord(word: Message | undefined): boolean {
-  return word !== undefined && word.type !== 'alert.resolved';
-}
-
-/** The last word of each alert for a receiver that leaves alone what is older than what it has. */
-function lastWords(inbox: readonly Received[]): Map<string, Message> {
-  const words = new Map<string, Message>();
-  for (const word of inbox.flatMap(({ payload }) => wordsIn(payload))) {
-    const { alert_id, revision = 0 } = word;
-    if (alert_id === undefined || revision <= (words.get(alert_id)?.revision ?? 0)) continue;
-    words.set(alert_id, word);
-  }
-  return words;
 }
 
 /** For the trace. */

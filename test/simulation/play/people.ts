@@ -78,8 +78,14 @@ export class People {
     const id = workspaces[workspace % workspaces.length]?.id ?? '';
     let period = monthOf(this.#world.clock.now());
     for (let ago = 0; ago < monthsAgo; ago += 1) period = monthBefore(period);
-    const tomorrow = new Date(this.#world.clock.now() + 86_400_000).toISOString();
-    const why = ['--until', tomorrow, '--reason', 'a simulation', '--by', 'ada'];
+    const why = [
+      '--until',
+      new Date(this.#world.clock.now() + muteMs(tenant)).toISOString(),
+      '--reason',
+      'a simulation',
+      '--by',
+      'ada',
+    ];
     const lines: Record<CommandKind, () => string[] | null> = {
       close: () => ['close', period, '--workspace', id, '--by', 'ada', '--force'],
       reopen: () => ['reopen', period, '--workspace', id, '--by', 'ada', '--note', 'a simulation'],
@@ -90,7 +96,7 @@ export class People {
         return alert === undefined ? null : ['alerts', 'ack', alert, '--by', 'ada'];
       },
       silence: () => ['alerts', 'silence', '--workspace', id, ...why],
-      plan: () => ['alerts', 'plan', '--workspace', id, ...why],
+      plan: () => ['alerts', 'plan', '--workspace', id, '--up-to', String(10 ** tenant), ...why],
       sync: () => ['sync', '--workspace', id],
       usage: () => ['usage', '--period', period, '--workspace', id, '--json'],
       status: () => ['status', '--json'],
@@ -101,6 +107,11 @@ export class People {
     };
     return lines[command]();
   }
+}
+
+/** For an hour or a day. */
+function muteMs(choice: number): number {
+  return choice % 2 === 0 ? 3_600_000 : 86_400_000;
 }
 
 /** Loads what is typed, and what that loads when it is first used, so that no world waits for files. */

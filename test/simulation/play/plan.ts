@@ -27,6 +27,8 @@ export interface Plan {
   /** Each process has a host name of its own. */
   containers: boolean;
   happenings: Happening[];
+  /** At the end it is quiet for more than a day. */
+  quietDay: boolean;
 }
 
 export interface PlanSize {
@@ -82,7 +84,8 @@ export function drawPlan(seed: number, { days }: PlanSize): Plan {
   const count = busy ? random.between(4, 4 + (4 * forMs) / HOUR_MS) : random.between(2, 6 + days * 4);
   const cast = { forMs, busy, workspaces: workspaces.length, receivers: receivers.length, hosts };
   const happenings = drawHappenings(random, cast, count);
-  return { seed, startMs, forMs, workspaces, receivers, hosts, containers, happenings };
+  const quietDay = random.chance(days < 1 ? 0.02 : 0.1);
+  return { quietDay, seed, startMs, forMs, workspaces, receivers, hosts, containers, happenings };
 }
 
 /** Any time of a year; now and then an hour before its month ends. */

@@ -10,6 +10,8 @@ import { Watch } from './watch.ts';
 const HOUR_MS = 3_600_000;
 /** Beside two of the longest pauses: long enough for what was put off. */
 const QUIET_MS = 4 * HOUR_MS;
+/** Longer than a digest waits for its hour, or news for the day since the last. */
+const QUIET_DAY_MS = 27 * HOUR_MS;
 /** Whether there is anything left to wait for is asked so often. */
 const REST_STEP_MS = 10 * 60_000;
 
@@ -80,6 +82,10 @@ export async function play(plan: Plan): Promise<Outcome> {
     for (let restMs = 0; restMs < longestMs && !watch.isSettled(calmMs); restMs += REST_STEP_MS)
       await run(plan.forMs + restMs + REST_STEP_MS);
     watch.lookAtRest();
+    if (plan.quietDay) {
+      await run(world.clock.monotonic() + QUIET_DAY_MS);
+      watch.lookAfterADay();
+    }
   } catch (error) {
     const { promise, detail } =
       error instanceof PromiseBroken

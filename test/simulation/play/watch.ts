@@ -3,13 +3,16 @@ import { readiness } from '../../../src/daemon/http/readiness.ts';
 import { DeliveriesOracle } from '../oracle/deliveries.ts';
 import { PromiseBroken } from '../oracle/fault.ts';
 import { checkFreshness, type LastRun, overdueMs, staleAfterMs, TOLD_AFTER_MS } from '../oracle/freshness.ts';
+import { LastWordsOracle } from '../oracle/last-words.ts';
 import { LedgerView } from '../oracle/ledger-view.ts';
 import { MoneyOracle } from '../oracle/money.ts';
+import { MutedOracle } from '../oracle/muted.ts';
 import { PublishedFiguresOracle } from '../oracle/published-figures.ts';
 import { RunsOracle } from '../oracle/runs.ts';
 import { SoundnessOracle } from '../oracle/soundness.ts';
 import { TimesAheadOracle } from '../oracle/times-ahead.ts';
 import { inShort, READING_RULES, ToldOracle } from '../oracle/told.ts';
+import type { Receiver } from '../world/receiver.ts';
 import { type RunningDaemon, Seat } from '../world/seat.ts';
 import { monthOf } from '../world/service.ts';
 import { ProcessDied } from '../world/statements.ts';
@@ -49,6 +52,8 @@ export class Watch {
   readonly #ahead = new TimesAheadOracle();
   readonly #told: ToldOracle;
   readonly #deliveries: DeliveriesOracle;
+  readonly #muted = new MutedOracle();
+  readonly #words = new LastWordsOracle();
   readonly #heard = new Map<string, number>();
   readonly #began = new Map<bigint, number>();
   /** The published runs of each workspace. */
@@ -105,8 +110,12 @@ export class Watch {
     }
   }
 
-  #checkScreen({ argv, stdout, stderr }: Typing): void {
+  #checkScreen({ argv, code, stdout, stderr }: Typing): void {
     const line = argv.join(' ');
+    if (code === 0 && argv[1] === 'silence') {
+      const [workspaceId = '', until = ''] = [argv[3], argv[5]];
+      this.#muted.silenced({ workspaceId, fromMs: this.#world.clock.now(), untilMs: Date.parse(until) });
+    }
     this.#told.checkSecrets(stdout + stderr, line);
     if (stderr.includes('    at ')) throw new PromiseBroken('no command ends in a stack', `${line}: ${stderr}`);
     if (argv[0] !== 'status' || stdout === '' || this.#world.hosts[0]?.clockOffsetMs !== 0) return;
@@ -137,6 +146,7 @@ export class Watch {
       for (const seat of this.stage.seats) this.#probe(seat);
       this.#checkDue(ledger, nowMs);
       this.#ahead.check(ledger, moment);
+      this.#words.checkCriticals(ledger, this.#complete(ledger), moment);
     }
     if (monthOf(nowMs) !== monthOf(this.#lastLookMs)) this.meet('month rolled');
     this.#lastLookMs = nowMs;
@@ -202,6 +212,7 @@ export class Watch {
           pauseMs: this.#pauseOf(id),
           readableSinceMs: this.#conditions.readableSinceMs(id),
         }));
+        this.#muted.check(message, madeMs, clocksRightSinceMs);
         this.meet('message told');
       }
       this.#heard.set(receiver.name, receiver.inbox.length);
@@ -299,13 +310,30 @@ export class Watch {
     if (ledger === null) throw new PromiseBroken('there is a ledger', 'nothing was ever written');
     this.#soundness.checkAtRest(ledger);
     this.#runs.checkAtRest(ledger);
-    const complete = this.#world.receivers.filter(({ name }) => this.#deliveries.hasAll(name, ledger));
-    this.#told.checkAtRest(ledger, complete, (id) => this.#isReadable(id));
+    this.#told.checkAtRest(ledger, this.#complete(ledger), (id) => this.#isReadable(id));
     for (const [index, seat] of this.stage.seats.entries()) {
       if (seat.running === null) throw new PromiseBroken('the daemons run', `seat ${index} is down`);
     }
     if (this.#world.clock.waiting > 500)
       throw new PromiseBroken('nothing piles up', `${this.#world.clock.waiting} timers wait`);
+  }
+
+  /** Receivers that were sent all that they were to hear. */
+  #complete(ledger: LedgerView): readonly Receiver[] {
+    return this.#world.receivers.filter(({ name }) => this.#deliveries.hasAll(name, ledger));
+  }
+
+  lookAfterADay(): void {
+    const ledger = this.#ledger;
+    const hadClocks = this.#plan.happenings.some(({ kind }) => kind === 'clock' || kind === 'service_clock');
+    if (ledger === null || hadClocks) return;
+    const mutes = ['silence', 'plan'];
+    const silenced = this.#plan.happenings.filter((one) => one.kind === 'command' && mutes.includes(one.command));
+    this.#words.checkAfterADay(ledger, this.#complete(ledger), {
+      nowMs: this.#world.clock.now(),
+      firstRunMs: (id) => this.#runsOf(id)[0]?.storedMs ?? Number.POSITIVE_INFINITY,
+      isSilenced: () => silenced.length > 0,
+    });
   }
 
   /** The processes die with their world. */

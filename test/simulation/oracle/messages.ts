@@ -1,0 +1,39 @@
+import type { Received } from '../world/receiver.ts';
+
+/** What the oracle reads of a message, by the published schema. */
+export interface Message {
+  type: string;
+  alert_id?: string;
+  revision?: number;
+  /** Of a group, or with their notifications of a digest. */
+  alerts?: (Message & { notifications?: Message[] })[];
+  rule?: string;
+  event?: string;
+  level?: string;
+  state?: 'firing' | 'resolved';
+  workspace_id?: string | null;
+  tenant_id?: string | null;
+  summary?: string;
+}
+
+/** What a message says of alerts: one, or with a group or a digest several. */
+export function wordsIn(payload: string): Message[] {
+  const message = JSON.parse(payload) as Message;
+  if (message.type === 'alert.digest') return (message.alerts ?? []).flatMap(({ notifications = [] }) => notifications);
+  return message.type === 'alert.group' ? (message.alerts ?? []) : [message];
+}
+
+export function isOpenWord(word: Message | undefined): boolean {
+  return word !== undefined && word.type !== 'alert.resolved';
+}
+
+/** The last word of each alert for a receiver that leaves alone what is older than what it has. */
+export function lastWords(inbox: readonly Received[]): Map<string, Message> {
+  const words = new Map<string, Message>();
+  for (const word of inbox.flatMap(({ payload }) => wordsIn(payload))) {
+    const { alert_id, revision = 0 } = word;
+    if (alert_id === undefined || revision <= (words.get(alert_id)?.revision ?? 0)) continue;
+    words.set(alert_id, word);
+  }
+  return words;
+}
