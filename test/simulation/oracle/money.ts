@@ -53,12 +53,14 @@ export class MoneyOracle {
   #lastClosing = 0n;
   readonly #prices = new Map<string, bigint>();
 
-  /** After every commit; `head` is that of the chain. */
-  check(ledger: LedgerView, head: string): void {
+  /** After every commit; `head` is that of the chain, `isAct` says whether somebody puts cards into force just now. */
+  check(ledger: LedgerView, { head, isAct }: { head: string; isAct: boolean }): void {
     const names = ledger.all<{ name: string }>(IN_FORCE).map(({ name }) => name);
     const inForce = names.map((name) => CARDS.get(name)).filter((card) => card !== undefined);
     const isSame = names.join() === this.#inForce.map(({ name }) => name).join();
     if (head === this.#head && isSame) return;
+    if (!isSame && !isAct)
+      throw new PromiseBroken('rates are an act', `without any, in force are now: ${names.join()}`);
     for (const { workspace_id, period, action, event_seq } of ledger.all<Closing>(CLOSINGS, this.#lastClosing)) {
       this.#lastClosing = event_seq;
       const key = keyOf(workspace_id, period);

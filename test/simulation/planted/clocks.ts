@@ -37,7 +37,7 @@ export const CLOCKS: readonly Planted[] = [
   },
   {
     name: 'slots-done-early',
-    harm: 'the slots that a clock did early, which was ahead for hours, are left out when they come',
+    harm: 'the slot that a clock did early, which was ahead, is left out when it comes',
     edits: [
       {
         file: 'src/ledger/journal/runs/claim-run.ts',

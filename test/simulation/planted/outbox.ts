@@ -156,4 +156,26 @@ export const OUTBOX: readonly Planted[] = [
       },
     ],
   },
+  {
+    name: 'second-outage-waits-for-a-day',
+    harm: 'of a second outage on one day nobody hears',
+    edits: [
+      {
+        file: 'src/alerts/tell/news.ts',
+        from: 'const waitMs = alert.own !== null || change.passed ? 0',
+        to: 'const waitMs = change.passed ? 0',
+      },
+    ],
+  },
+  {
+    name: 'silenced-and-told',
+    harm: 'what somebody has silenced is told',
+    edits: [
+      {
+        file: 'src/alerts/book/mutes.ts',
+        from: 'const row = rows.find((each) => mutes(each, subject));',
+        to: "const row = rows.find((each) => each.kind === 'plan' && mutes(each, subject));",
+      },
+    ],
+  },
 ];

@@ -1,4 +1,5 @@
 import { CLOCKS } from './clocks.ts';
+import { MONEY } from './money.ts';
 import { OUTBOX } from './outbox.ts';
 import { RUNS } from './runs.ts';
 
@@ -18,4 +19,4 @@ export interface Planted {
 }
 
 /** Each is put back alone, and the simulation has two minutes to find it. */
-export const PLANTED: readonly Planted[] = [...CLOCKS, ...RUNS, ...OUTBOX];
+export const PLANTED: readonly Planted[] = [...CLOCKS, ...RUNS, ...OUTBOX, ...MONEY];

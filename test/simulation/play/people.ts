@@ -24,6 +24,8 @@ export class People {
   readonly #ledger: () => LedgerView | null;
   readonly #onEnd: (typing: Typing) => void;
   #typed = 0;
+  /** Processes, with when they ended; infinite while they have not. */
+  readonly #processes = new Map<string, { command: string; endedMs: number }>();
   #under = 0;
 
   constructor(world: World, ledger: () => LedgerView | null, onEnd: (typing: Typing) => void) {
@@ -37,6 +39,12 @@ export class People {
     return this.#under;
   }
 
+  /** Whether such a command is under way, or ends now. */
+  isAt(command: string): boolean {
+    const nowMs = this.#world.clock.monotonic();
+    return [...this.#processes.values()].some((one) => one.command === command && one.endedMs >= nowMs);
+  }
+
   type(happening: Typed): void {
     const argv = this.#argv(happening);
     const [host] = this.#world.hosts;
@@ -45,8 +53,11 @@ export class People {
     const process = newProcess(this.#world, `${argv[0]}-${this.#typed}`, host);
     const typing: Typing = { argv, code: -1, stdout: '', stderr: '' };
     this.#under += 1;
+    const one = { command: `${argv[0]}`, endedMs: Number.POSITIVE_INFINITY };
+    this.#processes.set(process.name, one);
     process.onDeath = () => {
       this.#under -= 1;
+      one.endedMs = this.#world.clock.monotonic();
     };
     const io = {
       stdout: {

@@ -197,7 +197,7 @@ export class Watch {
       this.#runsOf(workspace_id).push({ atMs: nowMs, storedMs: Date.parse(finished_at) });
       this.meet('run applied');
     }
-    this.#money.check(ledger, this.#soundness.head);
+    this.#money.check(ledger, { head: this.#soundness.head, isAct: this.stage.people.isAt('rates') });
     this.#world.note(`head ${this.#soundness.head}`);
   }
 
