@@ -68,11 +68,14 @@ export async function play(plan: Plan): Promise<Outcome> {
     }
     for (const seat of watch.stage.seats) seat.start();
     await world.clock.advance(0);
+    watch.look();
     const run = async (endMs: number): Promise<void> => {
       while (await world.next(endMs)) {
         events += 1;
         watch.look();
       }
+      // What was begun last may have gone on since.
+      watch.look();
     };
     await run(plan.forMs);
     world.note('quiet');
