@@ -70,7 +70,10 @@ const STRANGE_IDS = [
 export function drawPlan(seed: number, { days }: PlanSize): Plan {
   const random = new Random(seed);
   const busy = days < 1 || random.chance(0.8);
-  const forMs = busy ? random.between(2, days < 1 ? 3 : 6) * HOUR_MS : random.between(1, days) * DAY_MS;
+  const short = days < 1;
+  const forMs = busy
+    ? random.between(short ? 3 : 4, short ? 5 : 12) * 30 * MINUTE_MS
+    : random.between(1, days) * DAY_MS;
   const startMs = drawStart(random);
   const workspaces = Array.from({ length: random.between(1, busy ? 2 : 3) }, (_, index) =>
     drawWorkspace(random, { index, startMs, busy }),
