@@ -75,8 +75,11 @@ test.each([1, 2, 3])('what the candidates of a period leave out no rule would te
 
 test('few changed tenants and many are found alike', async () => {
   const settings = tenantSettings({ ...DEFAULT_ALERT_RULES, tenants: [] });
-  const { connection } = await play(4, () => undefined);
-  const nowMs = FROM + (DAYS - 1) * DAY_MS + 12 * HOUR_MS;
+  const world = await play(4, () => undefined);
+  const { connection } = world;
+  const nowMs = FROM + DAYS * DAY_MS + 12 * HOUR_MS;
+  for (let tenant = 0; tenant < 20; tenant += 1) world.post(`t-${tenant}`, nowMs, 10);
+  await world.read(nowMs);
   const factsOf = createPeriodFacts(connection, { workspaceKey: 1, nowMs, settleHours: 48 });
   const period = periodKeyOf(1, periodAt(nowMs));
   const { runKey, last } = connection
@@ -100,6 +103,7 @@ test('few changed tenants and many are found alike', async () => {
     const changed = all.filter(({ tenantKey }) => entered.has(tenantKey) && periodKey === period);
     const many = findCandidates(merged(entered.size), settings, { ...search, all: false });
     expect(many).toEqual(changed);
+    expect(all.length).toBeGreaterThan(changed.length);
     const few = new Set([...entered].slice(-5));
     const found = findCandidates(merged(few.size), settings, { ...search, all: false });
     expect(found).toEqual(changed.filter(({ tenantKey }) => few.has(tenantKey)));
