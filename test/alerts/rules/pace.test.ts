@@ -162,6 +162,9 @@ describe('what an open month comes to', () => {
     const pace = judgePace(input);
     expect(pace).toEqual({ verdict: 'ahead', projection: 12_000n });
     expect(forecast(input, pace)).toEqual({ low: 12_000n, likely: 12_000n, high: 25_200n });
+    // A usual rest would make 4,000 of it.
+    const doubled = inputOf([...even(90), ...even(10, 200)], 10);
+    expect(forecast(doubled, judgePace(doubled))).toEqual({ low: 6000n, likely: 6000n, high: 6000n });
   });
 
   it('is unknown without a month that was read', () => {
