@@ -34,15 +34,39 @@ export function pageHtml(data: PageData, charts: Charts, links: PageLinks | null
     tenantsSection(data, links),
     alertsSection(data),
     adjustmentsSection(data),
+    originHtml(data.origin),
   ];
   return pageOf(`Usage of ${data.workspaceName}, ${data.period}`, sections.filter((part) => part !== '').join('\n'));
 }
 
-function facts({ workspaceId, state, asOf, complete, origin, totals, tenantCounts }: PageData): string {
+/** First what counts: how much it is, in credits and in money, and beside what. */
+function facts(data: PageData): string {
+  const { workspaceId, state, asOf, complete, totals, tenantCounts } = data;
   const proof = complete ? 'proven complete after its end' : 'not yet read after its end';
-  return `<p><strong>${formatInteger(totals.at(-1) ?? 0n)} credits</strong> of ${formatInteger(tenantCounts.at(-1) ?? 0)} tenants. The month is ${htmlText(state)}, ${proof}.</p>
-<p class="quiet">Workspace ${htmlText(workspaceId)}, as of ${htmlText(asOf ?? 'never')}</p>
-${originHtml(origin)}`;
+  const ended = state === 'open' ? 'The month goes on.' : `The month is ${htmlText(state)}, ${proof}.`;
+  const money = data.money
+    .filter(({ amounts }) => (amounts.at(-1) ?? 0n) !== 0n)
+    .map(({ currency, amounts }) => ` and ${formatDecimal(formatMinor(amounts.at(-1) ?? 0n, currency))} ${currency}`);
+  const count = tenantCounts.at(-1) ?? 0;
+  const all = `${formatInteger(totals.at(-1) ?? 0n)} credits${money.join('')}`;
+  return `<p class="lead"><strong>${state === 'open' ? `So far ${all}` : all}</strong> of ${formatInteger(count)} tenants${comparedWith(data)}. ${ended}</p>
+<p class="quiet">Workspace ${htmlText(workspaceId)}, as of ${htmlText(asOf ?? 'never')}</p>`;
+}
+
+/** The month before: an open month is set beside what it had on the same day, any other beside all of it. */
+function comparedWith({ state, days, months, totals }: PageData): string {
+  const today = days.findLast(({ current }) => current !== null);
+  const isOpen = state === 'open';
+  const now = isOpen ? today?.current : totals.at(-1);
+  const before = isOpen ? today?.previous : totals.at(-2);
+  if (now == null || before == null || before <= 0n) return '';
+  const percent = (100n * (now - before)) / before;
+  const change =
+    percent === 0n
+      ? 'about as many as'
+      : `${percent < 0n ? -percent : percent} % ${percent < 0n ? 'fewer' : 'more'} than`;
+  const when = isOpen ? ` had on the same day (${formatInteger(before)})` : ` had (${formatInteger(before)})`;
+  return `, ${change} ${htmlText(months.at(-2) ?? 'the month before')}${when}`;
 }
 
 function creditsSection({ months, top, others, totals }: PageData, charts: Charts): string {

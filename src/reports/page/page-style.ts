@@ -5,9 +5,11 @@ body { background: light-dark(#fff, #16181c); color: light-dark(#1c1e21, #e6e6e6
 h1 { font-size: 1.4rem; overflow-wrap: anywhere; }
 h2 { font-size: 1.1rem; margin: 0 0 .5rem; }
 section { break-inside: avoid; margin: 2rem 0; }
+.lead { font-size: 1.25rem; line-height: 1.4; }
 .quiet { color: light-dark(#555, #b0b0b0); font-size: .85rem; overflow-wrap: anywhere; }
 .scroll { overflow-x: auto; }
 svg { height: auto; max-width: 100%; }
+.chart svg { width: 100%; }
 .legend span { print-color-adjust: exact; }
 svg.spark { height: 24px; width: 100px; }
 .legend { display: flex; flex-wrap: wrap; font-size: .85rem; gap: .25rem 1rem; list-style: none; margin: 0 0 .5rem; padding: 0; }
@@ -19,6 +21,6 @@ table { border-collapse: collapse; font-size: .9rem; width: 100%; }
 th, td { border-bottom: 1px solid light-dark(#ddd, #444); max-width: 22rem; overflow-wrap: break-word; padding: .3rem .5rem; text-align: left; vertical-align: top; }
 th.number, td.number { font-variant-numeric: tabular-nums; text-align: right; white-space: nowrap; }
 details { margin-top: .5rem; }
-@media screen and (max-width: 40rem) { .chart { direction: rtl; } .chart svg { direction: ltr; max-width: none; width: 40rem; } }
+@media screen and (max-width: 40rem) { .chart svg { max-width: none; width: 34rem; } }
 @media print { :root { color-scheme: light; } body { max-width: none; } details:not([open]) { display: none; } }
 `;

@@ -1,0 +1,52 @@
+import { parseHTML } from 'linkedom';
+import { expect, test } from 'vitest';
+import { createCharts } from '../../src/reports/page/charts.ts';
+import { pageHtml } from '../../src/reports/page/page-html.ts';
+import type { PageData } from '../../src/reports/queries/page-data.ts';
+
+const DATA: PageData = {
+  ...{ workspaceId: 'ws-1', workspaceName: 'Production', period: '2026-02', state: 'open' },
+  ...{ asOf: '2026-02-20T12:00:00.000Z', complete: false, months: ['2026-01', '2026-02'] },
+  origin: { runId: 'run_1', head: { seq: 7, digest: 'a'.repeat(64) } },
+  ...{ totals: [9_000n, 4_000n], tenantCounts: [12, 12], top: [], others: [9_000n, 4_000n], tenants: [] },
+  money: [
+    { currency: 'EUR', amounts: [11_250n, 5_000n] },
+    { currency: 'JPY', amounts: [0n, 7_500n] },
+  ],
+  days: [
+    { day: 19, current: 3_900n, previous: 3_000n },
+    { day: 20, current: 4_000n, previous: 3_200n },
+    { day: 21, current: null, previous: 3_300n },
+  ],
+  ...{ movers: [], budgets: [], alerts: [], adjustments: [] },
+};
+
+async function textOf(change: Partial<PageData>): Promise<{ lead: string; body: string }> {
+  const { document } = parseHTML(pageHtml({ ...DATA, ...change }, await createCharts()));
+  return { lead: document.querySelector('.lead')?.textContent ?? '', body: document.body.textContent ?? '' };
+}
+
+test('the page begins with how much it is so far, in credits and money, beside the same day of the month before', async () => {
+  expect((await textOf({})).lead).toBe(
+    'So far 4,000 credits and 50.00 EUR and 7,500 JPY of 12 tenants, ' +
+      '25 % more than 2026-01 had on the same day (3,200). The month goes on.',
+  );
+});
+
+test('a month that is over stands beside the whole of the one before', async () => {
+  const { lead } = await textOf({ state: 'closed', complete: true });
+  expect(lead).toContain(
+    '4,000 credits and 50.00 EUR and 7,500 JPY of 12 tenants, 55 % fewer than 2026-01 had (9,000).',
+  );
+  expect(lead).toContain('The month is closed, proven complete after its end.');
+});
+
+test('without a reading of the same day nothing is compared', async () => {
+  const days = [{ day: 20, current: 4_000n, previous: null }];
+  expect((await textOf({ days })).lead).toContain('of 12 tenants. The month goes on.');
+});
+
+test('the run and the digest stand at the foot', async () => {
+  const { body } = await textOf({});
+  expect(body.trimEnd()).toMatch(/Made from run run_1, head of the ledger a{64} \(link 7\)$/);
+});
