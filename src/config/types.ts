@@ -77,6 +77,9 @@ export interface WorkspaceConfig {
 export interface RouteConfig {
   severities: readonly Severity[];
   rules: readonly RuleName[];
+  /** Patterns of workspaces, and of tenants: with these, only what is about a tenant; absent: all. */
+  workspaces?: readonly string[];
+  tenants?: readonly string[];
   /** The hour of the day, in UTC, at which all that is not critical goes as one message; null: everything at once. */
   digestHour: number | null;
   /** What needs nobody now, such as the end of an alert: with a digest, at `digestHour` or at seven, or at once. */
@@ -227,6 +230,8 @@ export interface Config {
     token: string | null;
     /** The percentage of workspaces that may be stale while `/readyz` says ready. */
     readyWhenStalePercent: number;
+    /** Where people reach the pages: messages link to it. */
+    publicUrl: string | null;
   };
   /** Null: every connection is a direct one. */
   proxy: ProxyConfig | null;

@@ -1,4 +1,5 @@
 import type { StaleCheck } from '../alerts/evaluate/evaluate-self.ts';
+import { isOfAnother } from '../alerts/outbox/deliver.ts';
 import { waitingNotifications } from '../alerts/outbox/outbox.ts';
 import type { WallClock } from '../core/clock.ts';
 import { Releasers } from '../core/process/releasers.ts';
@@ -163,7 +164,8 @@ function startSending(context: Context, events: DaemonEvents, replica: ReplicaPa
   const { connection } = context.reader();
   const deliveries = new Deliveries({
     composeDigests: () => context.composeDigests(),
-    waiting: (limit) => waitingNotifications(connection, clock.now(), limit),
+    waiting: (limit) =>
+      waitingNotifications(connection, clock.now(), limit).filter((row) => !isOfAnother(row, context)),
     deliver: (notificationId, signal) => context.deliver(notificationId, signal),
     mayDeliver: (notificationId) => replica?.mayDeliver(notificationId) ?? true,
     clock,

@@ -107,7 +107,7 @@ export class Context {
     const channels = channelsOf(config);
     this.channels =
       overrides.channels ?? createChannels(channels, { logger: this.logger, clock: this.clock, proxy: config.proxy });
-    this.routes = routesOf(channels);
+    this.routes = routesOf(channels, config.http.publicUrl);
     this.#clients = new ServiceClients({
       config,
       clock: this.clock,

@@ -174,8 +174,8 @@ describe('doctor', () => {
     expect(troubles).toEqual([
       {
         ...{ check: 'routes', subject: null, status: 'warn' },
-        message: 'no channel is told of warning trend, budget, restatement, withdrawn',
-        remedy: expect.stringContaining('`severities` and `rules`'),
+        message: 'no channel is told of warning trend, budget, restatement, withdrawn, export_failed, clock_moved',
+        remedy: expect.stringContaining('`severities`, `rules` and `workspaces`'),
       },
     ]);
   });

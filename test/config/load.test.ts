@@ -96,7 +96,7 @@ describe('what a file means', () => {
       redisUrl: null,
       proxy: null,
       workers: 64,
-      http: { host: '127.0.0.1', port: 9464, token: null, readyWhenStalePercent: 0 },
+      http: { host: '127.0.0.1', port: 9464, token: null, readyWhenStalePercent: 0, publicUrl: null },
       backup: null,
       publish: null,
       exports: [],
@@ -235,7 +235,7 @@ workspaces:${WORKSPACE}    alerts: { ratio: "\${RATIO}", min_credits: "\${FLOOR:
 
   test('groups and settings without a value count as not given', () => {
     const config = load(`ledger:\ndefaults:\nhttp:\n  token:\nredis_url: \${REDIS_URL:-}\nworkspaces:${WORKSPACE}`);
-    expect(config).toMatchObject({ redisUrl: null, http: { host: '127.0.0.1', token: null } });
+    expect(config).toMatchObject({ redisUrl: null, http: { host: '127.0.0.1', token: null, publicUrl: null } });
   });
 
   test('channels without a name are called after their type and place', () => {

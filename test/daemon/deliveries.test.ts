@@ -177,7 +177,14 @@ test('a webhook that hangs does not delay the critical message of another channe
   );
   const add = (channel: string, number: number): void => {
     const notificationId = `msg_${String(number).padStart(32, '0')}`;
-    const payload = channelFailingPayload({ notificationId, channel: 'x', reason: 'HTTP 404', at, dead: 1 });
+    const payload = channelFailingPayload({
+      notificationId,
+      channel: 'x',
+      reason: 'HTTP 404',
+      at,
+      undelivered: 1,
+      newest: null,
+    });
     insert.run(notificationId, channel, payload, at, at);
   };
   for (let number = 0; number < 12; number += 1) add('hangs', number);

@@ -72,7 +72,7 @@ export async function startFixture(options: FixtureOptions = {}): Promise<Fixtur
     ledger: { path: join(temporaryFolder(), 'ledger.db'), retentionDays: 400 },
     workers: 64,
     redisUrl: null,
-    http: { host: '127.0.0.1', port: 0, token: null, readyWhenStalePercent: 0 },
+    http: { host: '127.0.0.1', port: 0, token: null, readyWhenStalePercent: 0, publicUrl: null },
     proxy: null,
     backup: null,
     publish: null,
@@ -136,7 +136,7 @@ export function applied(outcome: SyncOutcome): Applied {
 }
 
 /** Without any channel nobody hears of anything: that is all that there can be. */
-const POSSIBLE = unheardRules([]).flatMap(({ severity, rules }) => rules.map((rule) => `${severity} ${rule}`));
+const POSSIBLE = unheardRules([], 'ws-1').flatMap(({ severity, rules }) => rules.map((rule) => `${severity} ${rule}`));
 
 function checkPayloads(ledgerPath: string): void {
   if (!existsSync(ledgerPath)) return;

@@ -3,11 +3,12 @@ import { isoTime } from '../../core/clock.ts';
 import { AppError } from '../../core/errors.ts';
 import { systemRandomness } from '../../core/randomness.ts';
 import { query } from '../../ledger/store/query.ts';
-import { alerts, alertTransitions, silences } from '../../ledger/store/schema/alert-tables.ts';
+import { alertFeedback, alerts, alertTransitions, silences } from '../../ledger/store/schema/alert-tables.ts';
 import { and, eq, gt, isNull } from '../../ledger/store/schema/drizzle.ts';
 import { findWorkspace } from '../../ledger/store/subjects.ts';
 import { askSoon } from '../tell/ask.ts';
 import { requireAlert } from './alert-rows.ts';
+import type { FeedbackRequest } from './feedback.ts';
 
 /** Somebody has seen an alert and looks after it. */
 export interface AcknowledgeRequest {
@@ -47,20 +48,46 @@ export function acknowledgeAlert(connection: Database.Database, request: Acknowl
           hint: 'only an alert that fires can be acknowledged',
         });
       }
-      const db = query(connection);
-      const { alertKey, level, currentCredits } = alert;
-      const change = { state: 'acknowledged' as const, revision: alert.revision + 1 };
-      const at = isoTime(nowMs);
-      db.update(alerts)
-        .set({ ...change, lastChangedAt: at })
-        .where(eq(alerts.alertKey, alertKey))
+      acknowledge(connection, alert, { by, note, nowMs });
+    })
+    .immediate();
+}
+
+function acknowledge(
+  connection: Database.Database,
+  alert: ReturnType<typeof requireAlert>,
+  { by, note, nowMs }: Pick<AcknowledgeRequest, 'by' | 'note' | 'nowMs'>,
+): void {
+  const db = query(connection);
+  const { alertKey, level, currentCredits } = alert;
+  const change = { state: 'acknowledged' as const, revision: alert.revision + 1 };
+  const at = isoTime(nowMs);
+  db.update(alerts)
+    .set({ ...change, lastChangedAt: at })
+    .where(eq(alerts.alertKey, alertKey))
+    .run();
+  db.insert(alertTransitions)
+    .values({
+      ...{ ...change, change: 'acknowledged', alertKey, level, currentCredits },
+      ...{ actor: by, at, note, silent: 1, silentBecause: 'quiet' },
+    })
+    .run();
+}
+
+/**
+ * Records what an alert turned out to be; the last word counts. One that was false is done with: nobody is reminded of it, and
+ * it leaves the list. Throws `unknown_alert`.
+ */
+export function recordFeedback(connection: Database.Database, request: FeedbackRequest): void {
+  const { alertId, label, note, by, nowMs } = request;
+  connection
+    .transaction(() => {
+      const alert = requireAlert(connection, alertId);
+      query(connection)
+        .insert(alertFeedback)
+        .values({ alertKey: alert.alertKey, label, note, actor: by, at: isoTime(nowMs) })
         .run();
-      db.insert(alertTransitions)
-        .values({
-          ...{ ...change, change: 'acknowledged', alertKey, level, currentCredits },
-          ...{ actor: by, at, note, silent: 1, silentBecause: 'quiet' },
-        })
-        .run();
+      if (label === 'false' && alert.state === 'firing') acknowledge(connection, alert, { by, note, nowMs });
     })
     .immediate();
 }

@@ -6,7 +6,8 @@ import { periodOfKey } from '../../ledger/store/schema/keys.ts';
 import { tenantIdOf } from '../../ledger/store/subjects.ts';
 import { type Observation, observation } from '../evaluate/observation.ts';
 import { PACE_CONFIRM_MS } from '../rules/jump.ts';
-import { clear, type Level, type RuleName, SELF_RULES } from '../rules/rule.ts';
+import { clear, type Level } from '../rules/rule.ts';
+import { isSelfRule } from '../rules/table.ts';
 import { Teller, type Telling } from '../tell/teller.ts';
 import { writeBaseline } from '../tell/told.ts';
 import { type BookContext, NEWS, type RunAlerts } from './alert-change.ts';
@@ -103,7 +104,7 @@ export class AlertBook {
     const tellings = new Map<number, Telling>();
     for (const stored of this.#rows.toAsk()) {
       const { alertKey, rule } = stored;
-      if (seeding && !isSelf(rule)) {
+      if (seeding && !isSelfRule(rule)) {
         writeBaseline(connection, alertKey);
         continue;
       }
@@ -136,7 +137,7 @@ export class AlertBook {
   #write({ alert, change }: Draft, telling: Telling | undefined, outcome: RunAlerts): void {
     const { connection, runKey, actor, at, seeding } = this.#context;
     const { alertKey, alertId, revision, state, level, rule, severity, previous, current, threshold } = alert;
-    const silentBecause = seeding && !isSelf(rule) ? 'seed' : silenceOf(change, telling);
+    const silentBecause = seeding && !isSelfRule(rule) ? 'seed' : silenceOf(change, telling);
     const silent = silentBecause !== null;
     transitionInserter(connection)({
       ...{ alertKey, revision, change, state, level, runKey, actor, at, silentBecause, note: null },
@@ -173,8 +174,4 @@ function silenceOf(change: AlertChangeKind, telling: Telling | undefined): strin
   if (telling?.because === null) return NEWS.includes(change) || telling.news.length > 0 ? null : 'quiet';
   if (change === 'resolved') return 'unheard';
   return NEWS.includes(change) ? (telling?.because ?? 'unheard') : 'quiet';
-}
-
-function isSelf(rule: RuleName): boolean {
-  return SELF_RULES.includes(rule);
 }

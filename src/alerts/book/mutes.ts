@@ -4,8 +4,8 @@ import { matchesPattern } from '../../core/text/patterns.ts';
 import { prepared } from '../../ledger/store/query.ts';
 import { silences } from '../../ledger/store/schema/alert-tables.ts';
 import { and, asc, eq, gt, isNull, or, sql } from '../../ledger/store/schema/drizzle.ts';
-import { type RuleName, SELF_RULES } from '../rules/rule.ts';
-import { rulesWith } from '../rules/table.ts';
+import type { RuleName } from '../rules/rule.ts';
+import { isSelfRule, rulesWith } from '../rules/table.ts';
 import { compareFigures } from './alert-figures.ts';
 
 /** The rules that find growth; a plan expects it. */
@@ -60,7 +60,7 @@ function isBeyond({ upToCredits }: MuteRow, { credits }: MuteSubject): boolean {
 
 /** Whether a silence or plan covers a subject. Our own faults are muted by their full name alone. */
 export function mutes(row: MuteRow, { rule, tenantId, period, credits }: MuteSubject): boolean {
-  if (row.rule.includes('*') && (SELF_RULES as readonly RuleName[]).includes(rule)) return false;
+  if (row.rule.includes('*') && isSelfRule(rule)) return false;
   if (row.kind === 'plan' && !GROWTH_RULES.includes(rule)) return false;
   if (row.upToCredits !== null && credits !== null && credits > row.upToCredits) return false;
   return (

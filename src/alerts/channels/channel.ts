@@ -10,14 +10,14 @@ export interface ChannelMessage {
 /**
  * What became of one attempt. `reason` and `detail` are for people and never carry secrets or text of the receiver.
  *
- * - `delivered`: the receiver has it.
+ * - `delivered`: the receiver has it; `refused` says of whom it was refused, where it has several recipients.
  * - `retry`: it may work later; `retryAfterMs` is the least wait the receiver asked for. `unknown`: it may have it all the same.
  * - `rejected`: the same attempt would fail again; a dead letter.
  * - `disabled`: the receiver wants nothing more on this channel.
  * - `cancelled`: cut off by the caller's signal, so it does not count as an attempt.
  */
 export type DeliveryResult =
-  | { outcome: 'delivered'; detail: string }
+  | { outcome: 'delivered'; detail: string; refused?: string }
   | { outcome: 'retry'; reason: string; retryAfterMs: number | null; unknown: boolean }
   | { outcome: 'rejected'; reason: string }
   | { outcome: 'disabled'; reason: string }

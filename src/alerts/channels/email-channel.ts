@@ -4,7 +4,7 @@ import { type Clock, systemClock } from '../../core/clock.ts';
 import { isLoopbackHost } from '../../core/net/loopback.ts';
 import type { Channel, ChannelMessage, DeliveryResult } from './channel.ts';
 import { emailText } from './email-text.ts';
-import { messageView } from './message-view.ts';
+import { type MessageView, messageView } from './message-view.ts';
 import { AddressRefusedError, openGuardedSocket, type Resolve } from './outbound/guarded-connect.ts';
 import { refusedAddress, trustHint } from './outbound/post-json.ts';
 import { UnreachableError } from './outbound/try-connection.ts';
@@ -32,16 +32,20 @@ export function createEmailChannel(config: Omit<EmailConfig, 'type'>, deps: Emai
     const { createTransport } = await import('nodemailer');
     const transport = createTransport(transportOptions(config, deps, limit.signal));
     try {
-      const { rejected } = await transport.sendMail({
+      const thread = threadOf(view, config.from);
+      const { rejectedErrors = [] } = await transport.sendMail({
         from: config.from,
         to: config.to,
         ...emailText(view),
         messageId: `<${message.notificationId}@${senderDomain(config.from)}>`,
+        ...(thread === null ? {} : { inReplyTo: thread, references: thread }),
         headers: { 'Auto-Submitted': 'auto-generated' },
         signal: limit.signal,
       });
-      const detail = rejected.length === 0 ? 'accepted' : `accepted, but not for ${rejected.length} of the recipients`;
-      return { outcome: 'delivered', detail: `${detail} by the mail server` };
+      const delivered = { outcome: 'delivered' as const, detail: 'accepted by the mail server' };
+      if (rejectedErrors.length === 0) return delivered;
+      const refused = rejectedErrors.map(({ recipient, responseCode }) => `${recipient} (SMTP ${responseCode})`);
+      return { ...delivered, refused: `the mail server refuses ${refused.join(', ')}` };
     } catch (error) {
       if (signal.aborted) return { outcome: 'cancelled' };
       if (limit.signal.aborted) {
@@ -137,6 +141,11 @@ function failedMail(error: unknown): Extract<DeliveryResult, { reason: string }>
       : `SMTP ${responseCode}`;
   const sent = responseCode === undefined && !NOTHING_SENT.includes(originalCode ?? code);
   return { outcome: 'retry', reason, retryAfterMs: null, unknown: sent };
+}
+
+/** What all mails about one alert refer to, so that a mailbox shows them as one conversation; null for other mails. */
+function threadOf({ alert }: MessageView, from: string): string | null {
+  return alert === null || !/^\w+$/.test(alert.alert_id) ? null : `<${alert.alert_id}@${senderDomain(from)}>`;
 }
 
 /** What stands behind the last `@`, also in the form `Name <address>`. */

@@ -1,6 +1,6 @@
 import { escapeMarkup } from '../../core/text/html-text.ts';
 import { dayBars } from '../notify/day-bars.ts';
-import { chartSvg } from './chart-svg.ts';
+import { chartCells } from './chart-cells.ts';
 import { clip, MESSAGE_LINES, type MessageView, tailLine } from './message-view.ts';
 
 const SUBJECT_CHARACTERS = 150;
@@ -25,7 +25,7 @@ export interface EmailText {
 }
 
 export function emailText(view: MessageView): EmailText {
-  const { mark, next, alert, head } = view;
+  const { mark, next, alert, head, link } = view;
   const summary = withoutDomains(view.summary);
   const facts = view.facts.map(({ label, value }) => ({ label, value: withoutDomains(value) }));
   const all = view.lines.map(withoutDomains);
@@ -33,7 +33,7 @@ export function emailText(view: MessageView): EmailText {
   const shown = [...all.slice(0, MESSAGE_LINES), ...(hidden > 0 ? [tailLine(hidden)] : [])];
   const lines = [...facts.map(({ label, value }) => `${label}: ${value}`), ...shown];
   const items = shown.map((line) => `<li>${html(line)}</li>`);
-  const chart = alert === null ? null : chartSvg(alert);
+  const chart = alert === null ? null : chartCells(alert);
   const rows = facts.map(
     ({ label, value }) =>
       `<tr><th style="${STYLES.label}">${html(label)}</th><td style="${STYLES.value}">${html(value)}</td></tr>`,
@@ -41,14 +41,15 @@ export function emailText(view: MessageView): EmailText {
   return {
     // Where `=?` begins, a mail program looks for encoded words, also in what a name only pretends to encode.
     subject: clip(`[${mark}] ${summary}`.replaceAll('=?', '= ?'), SUBJECT_CHARACTERS),
-    text: `${[summary, lines.join('\n'), ...textChart(alert), ...nextText(next)].join('\n\n')}\n\n-- \nSent by usage-ledger\n${head === null ? '' : `${head}\n`}`,
+    text: `${[summary, lines.join('\n'), ...(link === null ? [] : [link]), ...textChart(alert), ...nextText(next)].join('\n\n')}\n\n-- \nSent by usage-ledger\n${head === null ? '' : `${head}\n`}`,
     html: [
       '<!doctype html>',
       '<html><head><meta name="viewport" content="width=device-width, initial-scale=1"></head>',
       `<body style="${STYLES.body}">`,
       `<p><strong style="color:${COLOURS[mark] ?? '#222'}">${html(mark)}</strong>: ${html(summary)}</p>`,
       items.length > 0 ? `<ul>${items.join('\n')}</ul>` : `<table style="${STYLES.table}">${rows.join('\n')}</table>`,
-      ...(chart === null ? [] : [`<p>${chart}</p>`]),
+      ...(link === null ? [] : [`<p><a href="${escapeMarkup(link)}">Open the page of this alert</a></p>`]),
+      ...(chart === null ? [] : [chart]),
       ...(next.length === 0 ? [] : [`<p>Next:</p><pre style="${STYLES.next}">${next.map(html).join('\n')}</pre>`]),
       `<p style="${STYLES.foot}">Sent by usage-ledger${head === null ? '' : `<br>${html(head)}`}</p>`,
       '</body></html>',

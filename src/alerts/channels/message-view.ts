@@ -16,6 +16,8 @@ export interface MessageView {
   alert: Told | null;
   /** A line for each alert of a digest or a group; none for everything else. */
   lines: string[];
+  /** The page about it; null without one. */
+  link: string | null;
   /** Of a digest, the end of the ledger's chain, to hold against `verify --expect-head`; null for everything else. */
   head: string | null;
 }
@@ -42,11 +44,20 @@ export function messageView(payload: string): MessageView | null {
     const lines = items.map((item) => clip(`${markOf(item)}: ${unlinked(String(item.summary))}`, LINE_CHARACTERS));
     const head = headWords(notification);
     const mark = group?.[0] === undefined ? 'digest' : markOf(group[0]);
-    return { mark, summary: unlinked(String(summary)), facts: [], next: [], alert: null, lines, head };
+    return { mark, summary: unlinked(String(summary)), facts: [], next: [], alert: null, lines, link: null, head };
   }
   if (type === 'alert.review' && Array.isArray(notification.workspaces)) {
     const lines = notification.workspaces.map((workspace) => clip(reviewLine(workspace as Payload), LINE_CHARACTERS));
-    return { mark: 'digest', summary: unlinked(String(summary)), facts: [], next: [], alert: null, lines, head: null };
+    return {
+      mark: 'digest',
+      summary: unlinked(String(summary)),
+      facts: [],
+      next: [],
+      alert: null,
+      lines,
+      link: null,
+      head: null,
+    };
   }
   const mark = type === 'test' ? 'test' : markOf(notification);
   const words = unlinked(typeof summary === 'string' ? summary : 'A notification without a summary');
@@ -63,6 +74,7 @@ export function messageView(payload: string): MessageView | null {
       next: nextCommands(told, Date.parse(told.created_at)),
       alert: told,
       lines: [],
+      link: typeof notification.link === 'string' ? notification.link : null,
       head: null,
     };
   }
@@ -74,6 +86,7 @@ export function messageView(payload: string): MessageView | null {
     next: [],
     alert: null,
     lines: [],
+    link: null,
     head: null,
   };
 }

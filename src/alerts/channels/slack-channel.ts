@@ -10,7 +10,7 @@ const HEADER_CHARACTERS = 150;
 const SECTION_CHARACTERS = 3000;
 const FIELD_CHARACTERS = 2000;
 const FIELDS_IN_SECTION = 10;
-/** Of at most 50 blocks; the header, the summary, the commands and the id take four. */
+/** Of at most 50 blocks; the header, the summary, the link, the commands and the id take five. */
 const FIELD_SECTIONS = 6;
 /** The same for the lines of a digest, with one more for how many are left out. */
 const LINE_SECTIONS = 45;
@@ -37,7 +37,7 @@ export function createSlackChannel(config: Omit<SlackConfig, 'type'>, deps: Http
 }
 
 /** The body for Slack. `text` is what a notification on a phone shows; the blocks are the message. */
-function slackMessage({ mark, summary, facts, lines, next, head }: MessageView, notificationId: string): object {
+function slackMessage({ mark, summary, facts, lines, next, head, link }: MessageView, notificationId: string): object {
   const fields = facts.map(({ label, value }) => plainText(`${label}\n${value}`, FIELD_CHARACTERS));
   const sections = [];
   for (let from = 0; from < fields.length && sections.length < FIELD_SECTIONS; from += FIELDS_IN_SECTION) {
@@ -55,10 +55,16 @@ function slackMessage({ mark, summary, facts, lines, next, head }: MessageView, 
       { type: 'section', text: plainText(summary, SECTION_CHARACTERS) },
       ...sections,
       ...lineSections(lines),
+      ...(link === null ? [] : [linkBlock(link)]),
       ...(next.length === 0 ? [] : [{ type: 'section', text: plainText(nextWords(next), SECTION_CHARACTERS) }]),
       { type: 'context', elements: [notificationId, ...(head === null ? [] : [head])].map(contextText) },
     ],
   };
+}
+
+/** A button has an address of its own: nothing in a text becomes a link. */
+function linkBlock(url: string): object {
+  return { type: 'actions', elements: [{ type: 'button', text: plainText('Open the page', 75), url }] };
 }
 
 function contextText(text: string): object {

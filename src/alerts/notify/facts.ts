@@ -3,6 +3,8 @@ import type { StakeMoney } from '../evaluate/evidence.ts';
 import { changeReason } from '../rules/measures/change-reason.ts';
 import type { Course } from './course.ts';
 import type { FigureChange, Notification } from './notification.ts';
+import { amountWords } from './wording/cost.ts';
+import { grouped, signed } from './wording/names.ts';
 
 /** One line of what stands behind an alert: what it is, and the figures in words. */
 export interface Fact {
@@ -11,7 +13,7 @@ export interface Fact {
 }
 
 /** A notification as it was built, or read back from its JSON: then whole numbers are bigints, and names are inert. */
-export type Told = Omit<Notification, 'notification_id' | 'summary'>;
+export type Told = Omit<Notification, 'notification_id' | 'summary' | 'link'>;
 
 const TENANTS_SHOWN = 10;
 
@@ -34,15 +36,15 @@ export function alertFacts(told: Told): Fact[] {
     ['Workspace', told.workspace_id],
     ['Credits', credits === null ? null : pairWords(told, credits)],
     ['Requests', requests === null ? null : pairWords(told, requests)],
-    ['Heads for', projection === null ? null : headsFor(told, projection)],
-    ['Threshold', thresholdWords(told)],
-    ['At stake', at_stake_credits === null ? null : `${grouped(at_stake_credits)} credits`],
-    ['Money', at_stake_money === null ? null : moneyWords(told, at_stake_money)],
+    ['Limit', thresholdWords(told)],
+    ['Forecast', projection === null ? null : forecastWords(told, projection)],
     ['Since', course === null || course.since === null ? null : sinceWords(course)],
     ['A day', course === null || course.since !== null ? null : rateWords(told, course)],
     ['Same point', course === null || projection === null ? null : samePointWords(told, course)],
     ['Share', shareWords(told)],
-    ['Driver', driverWords(told)],
+    ['Why', driverWords(told)],
+    ['Difference', at_stake_credits === null ? null : `${grouped(at_stake_credits)} credits`],
+    ['Cost', at_stake_money === null ? null : moneyWords(told, at_stake_money)],
     ['Tenants', tenants === null ? null : tenantWords(tenants, Number(tenant_count ?? tenants.length))],
     ['Detail', detail],
   ]);
@@ -64,7 +66,7 @@ function pairWords(
   return `${grouped(current)} in ${period}, ${grouped(previous)} ${before} (${signed(change)}${percent})`;
 }
 
-function headsFor(
+function forecastWords(
   { period }: Told,
   { credits, elapsed_fraction }: NonNullable<Told['evidence']['projection']>,
 ): string {
@@ -92,11 +94,9 @@ function thresholdWords({ rule, threshold, evidence }: Told): string | null {
   return `at most ${limit}, because ${larger(limit)} <= ${base}, ${from}`;
 }
 
-/** The money that the credits at stake cost. */
-function moneyWords({ period }: Told, { amount, currency }: StakeMoney): string {
-  const [whole = '', part] = amount.split('.');
-  const grouping = grouped(BigInt(whole));
-  return `${part === undefined ? grouping : `${grouping}.${part}`} ${currency} at stake, at the prices of ${period}`;
+/** The money that the difference costs. */
+function moneyWords({ period }: Told, money: StakeMoney): string {
+  return `${amountWords(money)} at the prices of ${period}`;
 }
 
 function sinceWords({ since, usual_daily_credits, recent_daily_credits }: Course): string {
@@ -133,7 +133,7 @@ const DRIVERS = {
 function driverWords(told: Told): string | null {
   const { reason, credits, evidence } = told;
   const { split, projection } = evidence;
-  // A part of a month that is less than a whole one: what it heads for says what drives it.
+  // A part of a month that is less than a whole one: what it comes to says what drives it.
   if (projection !== null && credits !== null && credits.current < credits.previous) {
     return rateOfRequests(told, credits, BigInt(projection.credits));
   }
@@ -145,12 +145,12 @@ function driverWords(told: Told): string | null {
   return words.length === 0 ? null : words.join(': ');
 }
 
-/** What a request costs in the open period and in the one before, and which of the two the month heads for more of. */
-function rateOfRequests({ requests, previous_period }: Told, credits: FigureChange, heads: bigint): string | null {
+/** What a request costs in the open period and in the one before, and which of the two the month is to have more of. */
+function rateOfRequests({ requests, previous_period }: Told, credits: FigureChange, comes: bigint): string | null {
   if (requests === null || credits.current <= 0n || requests.current <= 0n || requests.previous <= 0n) return null;
   const reason = changeReason(
     { credits: credits.previous, requests: requests.previous },
-    { credits: heads, requests: (requests.current * heads) / credits.current },
+    { credits: comes, requests: (requests.current * comes) / credits.current },
   );
   const now = grouped(Number(credits.current) / Number(requests.current));
   const before = grouped(Number(credits.previous) / Number(requests.previous));
@@ -161,13 +161,4 @@ function rateOfRequests({ requests, previous_period }: Told, credits: FigureChan
 function tenantWords(tenants: readonly string[], count: number): string {
   const shown = tenants.slice(0, TENANTS_SHOWN).join(', ');
   return count > TENANTS_SHOWN ? `${shown} and ${count - TENANTS_SHOWN} more` : shown;
-}
-
-/** With at most one decimal. */
-function grouped(value: bigint | number): string {
-  return value.toLocaleString('en-US', { maximumFractionDigits: 1 });
-}
-
-function signed(value: bigint | number): string {
-  return value > 0 ? `+${grouped(value)}` : grouped(value);
 }

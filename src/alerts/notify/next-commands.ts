@@ -1,7 +1,7 @@
 import { isoTime } from '../../core/clock.ts';
 import { periodEndMs } from '../../core/period.ts';
 import { GROWTH_RULES } from '../book/mutes.ts';
-import { type RuleName, SELF_RULES } from '../rules/rule.ts';
+import { isSelfRule } from '../rules/table.ts';
 import type { Told } from './facts.ts';
 
 const DAY_MS = 86_400_000;
@@ -10,7 +10,7 @@ const DAY_MS = 86_400_000;
 export function nextCommands(told: Told, nowMs: number): string[] {
   const { alert_id, rule, state } = told;
   const about = (command: string, rest: string) => `usage-ledger alerts ${command} ${alert_id} ${rest}`.trim();
-  if ((SELF_RULES as readonly RuleName[]).includes(rule)) {
+  if (isSelfRule(rule)) {
     return state === 'resolved' ? [] : ['usage-ledger doctor', about('ack', '--note "..."')];
   }
   const feedback = about('feedback', 'real|expected|false');

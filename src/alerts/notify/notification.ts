@@ -10,7 +10,8 @@ import type { Level, RuleName, Severity, UsageFigures } from '../rules/rule.ts';
 import { rulesWith } from '../rules/table.ts';
 import { TREND_MONTHS } from '../rules/trend.ts';
 import { percentOf } from './percent.ts';
-import { type ClosedBecause, summaryLine } from './summary.ts';
+import { summaryLine } from './summary.ts';
+import type { ClosedBecause } from './wording/facts-told.ts';
 
 export type NotificationType = 'alert.firing' | 'alert.escalated' | 'alert.resolved';
 
@@ -65,7 +66,9 @@ export interface Notification {
   began_at: string | null;
   /** ISO-8601 UTC. */
   created_at: string;
-  /** One sentence for people; names in it are made inert. */
+  /** The page about it; null where `http.public_url` is not set. */
+  link: string | null;
+  /** What happened, for people; names in it are made inert. */
   summary: string;
 }
 
@@ -98,6 +101,8 @@ export interface NotificationInput {
   beganAt: string | null;
   /** ISO-8601 UTC. */
   createdAt: string;
+  /** Where people reach the pages; null where nobody has said. */
+  publicUrl: string | null;
 }
 
 /** Completes the facts with the changes, what drove them and the sentence that sums them up. */
@@ -138,8 +143,20 @@ export function buildNotification(input: NotificationInput): Notification {
     run_id: input.runId,
     began_at: input.beganAt,
     created_at: input.createdAt,
+    link: linkTo(input),
   };
   return { ...facts, summary: summaryLine(facts) };
+}
+
+/** The page of the tenant, or of its workspace. */
+function linkTo({ publicUrl, workspaceId, tenantId, period }: NotificationInput): string | null {
+  if (publicUrl === null) return null;
+  const query = new URLSearchParams({
+    workspace: workspaceId,
+    ...(period === null ? {} : { period }),
+    ...(tenantId === null ? {} : { tenant: tenantId }),
+  });
+  return `${publicUrl}/report${tenantId === null ? '' : '/tenant'}?${query}`;
 }
 
 /**

@@ -1,22 +1,44 @@
 import type { ChannelConfig, RouteConfig } from '../../config/types.ts';
 import { RULES, type RuleName, SEVERITIES, type Severity } from '../../core/text/alert-words.ts';
-import { SELF_RULES } from '../rules/rule.ts';
+import { matchesPattern } from '../../core/text/patterns.ts';
+import { isLedgerRule, ruleSeverities } from '../rules/table.ts';
 
 /** A channel and what it is told of, and when; plain data, because it crosses threads. */
 export interface ChannelRoute extends RouteConfig {
   channel: string;
+  /** Where people reach the pages. */
+  publicUrl?: string;
 }
 
 const EVERYTHING: RouteConfig = { severities: SEVERITIES, rules: RULES, digestHour: null, followUps: 'digest' };
 
 /** The routes of the configured channels, in the order of the configuration. */
-export function routesOf(channels: readonly ChannelConfig[]): ChannelRoute[] {
-  return channels.map(({ name, route = EVERYTHING }) => ({ channel: name, ...route }));
+export function routesOf(channels: readonly ChannelConfig[], publicUrl: string | null = null): ChannelRoute[] {
+  const pages = publicUrl === null ? {} : { publicUrl };
+  return channels.map(({ name, route = EVERYTHING }) => ({ channel: name, ...route, ...pages }));
 }
 
-/** Whether the channel is told of what this rule finds while it has this severity. */
-export function takes(route: ChannelRoute, { rule, severity }: { rule: RuleName; severity: Severity }): boolean {
-  return route.rules.includes(rule) && route.severities.includes(severity);
+/** What an alert is about, as far as routes ask. */
+interface RoutedAlert {
+  rule: RuleName;
+  severity: Severity;
+  workspaceId: string;
+  /** Null: about the workspace, or about ourselves. */
+  tenantId: string | null;
+}
+
+/** Whether the channel is told of what this rule finds of this subject while it has this severity. */
+export function takes(route: ChannelRoute, { rule, severity, workspaceId, tenantId }: RoutedAlert): boolean {
+  const { rules, severities, workspaces, tenants } = route;
+  if (!rules.includes(rule) || !severities.includes(severity)) return false;
+  // What is about the ledger as a whole stands in a workspace only because it has to stand somewhere.
+  if (workspaces !== undefined && !isLedgerRule(rule) && !fitsAny(workspaces, workspaceId)) return false;
+  return tenants === undefined || (tenantId !== null && fitsAny(tenants, tenantId));
+}
+
+/** Whether one of the patterns fits. */
+export function fitsAny(patterns: readonly string[], text: string): boolean {
+  return patterns.some((pattern) => matchesPattern(pattern, text));
 }
 
 /** The hour of follow-ups where no `digest_hour` says another. */
@@ -33,25 +55,21 @@ export function nextDigestMs(hour: number, nowMs: number): number {
   return today > nowMs ? today : today + 86_400_000;
 }
 
-const CRITICAL_ONLY: readonly RuleName[] = ['incident', ...SELF_RULES];
-const BOTH: readonly RuleName[] = ['jump', 'budget', 'workspace_jump'];
-
-/** The severities that a rule can have. */
-function severitiesOf(rule: RuleName): readonly Severity[] {
-  if (BOTH.includes(rule)) return SEVERITIES;
-  return CRITICAL_ONLY.includes(rule) ? ['critical'] : ['warning'];
-}
-
-/** What no channel is told of: by severity, the rules. */
-export function unheardRules(routes: readonly ChannelRoute[]): { severity: Severity; rules: RuleName[] }[] {
+/** What no channel is told of in a workspace: by severity, the rules. A channel of some tenants leaves the others out. */
+export function unheardRules(
+  routes: readonly ChannelRoute[],
+  workspaceId: string,
+): { severity: Severity; rules: RuleName[] }[] {
   return SEVERITIES.map((severity) => ({
     severity,
     // Incidents are of older ledgers.
     rules: RULES.filter(
       (rule) =>
         rule !== 'incident' &&
-        severitiesOf(rule).includes(severity) &&
-        !routes.some((route) => takes(route, { rule, severity })),
+        ruleSeverities(rule).includes(severity) &&
+        !routes.some(
+          (route) => route.tenants === undefined && takes(route, { rule, severity, workspaceId, tenantId: null }),
+        ),
     ),
   })).filter(({ rules }) => rules.length > 0);
 }

@@ -1,5 +1,6 @@
 import { counted } from '../../core/text/counted.ts';
 import { inertJson, inertText } from '../../core/text/inert-text.ts';
+import { named } from './wording/names.ts';
 
 /** The stored text of a notification that says that another channel is disabled. */
 export function channelDisabledPayload(facts: {
@@ -12,16 +13,15 @@ export function channelDisabledPayload(facts: {
   dropped: number;
 }): string {
   const { notificationId, channel, reason, disabledAt, dropped } = facts;
-  const name = inertText(JSON.stringify(channel));
   return render({
     notification_id: notificationId,
     type: 'channel.disabled',
     severity: 'critical',
     channel,
     reason,
-    waiting_dropped: dropped,
+    undelivered: dropped,
     created_at: disabledAt,
-    summary: `Alert channel ${name} is disabled: ${inertText(reason)}. Nothing is sent to it until its notifications are replayed with \`usage-ledger alerts replay\`.`,
+    summary: `Channel ${named(channel)} is switched off: ${inertText(reason)}. ${counted(dropped, 'alert was', 'alerts were')} not delivered. When the receiver is back, run \`usage-ledger alerts replay --all-dead\`.`,
   });
 }
 
@@ -32,21 +32,25 @@ export function channelFailingPayload(facts: {
   reason: string;
   /** ISO-8601 UTC. */
   at: string;
-  /** Notifications of the channel that are dead. */
-  dead: number;
+  /** Notifications of the channel that were given up or still wait, and what the newest of them says. */
+  undelivered: number;
+  newest: string | null;
 }): string {
-  const { notificationId, channel, reason, at, dead } = facts;
-  const name = inertText(JSON.stringify(channel));
-  const count = counted(dead, 'notification is dead', 'notifications are dead');
+  const { notificationId, channel, reason, at, undelivered, newest } = facts;
+  const lost =
+    undelivered === 0
+      ? ''
+      : ` ${counted(undelivered, 'alert was', 'alerts were')} not delivered; the newest is "${inertText(newest ?? '')}" Once it works, run \`usage-ledger alerts replay --all-dead\`.`;
   return render({
     notification_id: notificationId,
     type: 'channel.failing',
     severity: 'critical',
     channel,
     reason,
-    dead_letters: dead,
+    undelivered,
+    newest,
     created_at: at,
-    summary: `Alert channel ${name} does not take what is sent to it: ${inertText(reason)}. ${count}; \`usage-ledger alerts replay\` lists them.`,
+    summary: `Channel ${named(channel)} fails: ${inertText(reason)}.${lost}`,
   });
 }
 
@@ -59,10 +63,10 @@ export function testPayload(facts: { notificationId: string; channel: string; cr
     severity: 'warning',
     channel,
     created_at: createdAt,
-    summary: `Test message of usage-ledger for channel ${inertText(JSON.stringify(channel))}: it works, and nobody has to do anything.`,
+    summary: `Test message of usage-ledger for channel ${named(channel)}: it works, and nobody has to do anything.`,
   });
 }
 
-function render(notice: Record<string, string | number>): string {
+function render(notice: Record<string, string | number | null>): string {
   return inertJson(JSON.stringify(notice));
 }

@@ -14,7 +14,7 @@ const DELAYS_MS = [
   6 * HOUR_MS,
 ];
 const REPEATED_DELAY_MS = 6 * HOUR_MS;
-const GIVE_UP_AFTER_MS = 72 * HOUR_MS;
+export const GIVE_UP_AFTER_MS = 72 * HOUR_MS;
 /** A wait is shortened by up to this share, never lengthened: the sum of all waits stays below three days. */
 const JITTER = 0.2;
 

@@ -1,8 +1,11 @@
 import type { WallClock } from '../../core/clock.ts';
 import type { Channel, DeliveryResult } from '../channels/channel.ts';
-import { nextAttemptDelayMs } from './backoff.ts';
+import { GIVE_UP_AFTER_MS, nextAttemptDelayMs } from './backoff.ts';
 import { disabledReason } from './channel-states.ts';
 import { CLAIM_MS, type DeliveryRecord, type OutboxRow } from './outbox.ts';
+
+/** After so many failed attempts, some twenty minutes, the other channels are told. */
+const TOLD_AFTER_ATTEMPTS = 5;
 
 /** The outbox as a sender sees it; the writing half runs in the ledger's writer. */
 export interface OutboxAccess {
@@ -48,6 +51,8 @@ export async function deliverNotification(
 ): Promise<DeliveryOutcome> {
   const { outbox, clock } = deps;
   signal.throwIfAborted();
+  const known = outbox.find(notificationId);
+  if (known === null || isOfAnother(known, deps)) return { state: 'skipped' };
   if (!(await outbox.claim({ notificationId, nowMs: clock.now(), claimMs: CLAIM_MS }))) return { state: 'skipped' };
   const row = outbox.find(notificationId);
   if (row === null) return { state: 'skipped' };
@@ -60,18 +65,32 @@ export async function deliverNotification(
   const outcome = judge(result, row, deps.random);
   const otherChannels = [...deps.channels.keys()].filter((name) => name !== row.channel);
   const dead = outcome.state === 'dead';
+  const refused = result.outcome === 'delivered' ? (result.refused ?? null) : null;
+  const keepsFailing = outcome.state === 'pending' && outcome.attempt - row.attemptsBefore === TOLD_AFTER_ATTEMPTS;
   const notificationIds = await outbox.record({
     notificationId,
     state: outcome.state,
     nextAttemptAtMs: nowMs + (outcome.state === 'pending' ? outcome.delayMs : 0),
-    error: outcome.state === 'delivered' ? null : outcome.reason,
+    error: outcome.state === 'delivered' ? refused : outcome.reason,
     unknown: result.outcome === 'retry' && result.unknown,
     nowMs,
-    ...(result.outcome === 'disabled' ? { disable: { otherChannels } } : dead ? { failing: { otherChannels } } : {}),
+    ...(result.outcome === 'disabled'
+      ? { disable: { otherChannels } }
+      : dead || keepsFailing || refused !== null
+        ? { failing: { otherChannels } }
+        : {}),
   });
   if (!dead) return outcome;
   const notices = { channel: row.channel, notificationIds };
   return result.outcome === 'disabled' ? { ...outcome, disabled: notices } : { ...outcome, failing: notices };
+}
+
+/** Another daemon may know the channel: what is for it is left to that one for as long as a receiver is waited for. */
+export function isOfAnother(
+  { channel, nextAttemptAtMs }: Pick<OutboxRow, 'channel' | 'nextAttemptAtMs'>,
+  { channels, clock }: Pick<DeliveryDeps, 'channels' | 'clock'>,
+): boolean {
+  return !channels.has(channel) && clock.now() - nextAttemptAtMs < GIVE_UP_AFTER_MS;
 }
 
 async function attemptOnce(deps: DeliveryDeps, row: OutboxRow, signal: AbortSignal): Promise<DeliveryResult> {

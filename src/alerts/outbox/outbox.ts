@@ -5,7 +5,7 @@ import { query } from '../../ledger/store/query.ts';
 import { and, eq, gt, isNull, lte, or, type SQL, sql } from '../../ledger/store/schema/drizzle.ts';
 import { outbox } from '../../ledger/store/schema/outbox-tables.ts';
 import { disableChannel } from './channel-states.ts';
-import { tellOfDead } from './dead-letters.ts';
+import { tellOfFailing } from './dead-letters.ts';
 import { acceptTold, askAgain } from './told-by.ts';
 
 type Connection = Database.Database;
@@ -43,7 +43,7 @@ export interface DeliveryRecord {
   nowMs: number;
   /** Present when the receiver wants nothing more on this channel; the others are told. */
   disable?: { otherChannels: readonly string[] };
-  /** Present when the notification is dead for another reason; the other channels are told, once a day. */
+  /** Present when the channel fails otherwise; the other channels are told, once a day. */
   failing?: { otherChannels: readonly string[] };
 }
 
@@ -117,7 +117,7 @@ export function claimDelivery(
 export function recordDelivery(connection: Connection, record: DeliveryRecord): string[] {
   return connection
     .transaction(() => {
-      query(connection)
+      const written = query(connection)
         .update(outbox)
         .set({
           state: record.state,
@@ -129,20 +129,23 @@ export function recordDelivery(connection: Connection, record: DeliveryRecord): 
           deliveredAt: record.state === 'delivered' ? isoTime(record.nowMs) : null,
         })
         .where(and(eq(outbox.notificationId, record.notificationId), isPending))
-        .run();
-      tellRecorded(connection, record);
+        .returning({ unknownAttempts: outbox.unknownAttempts })
+        .get() as { unknownAttempts: number } | undefined;
+      tellRecorded(connection, record, written ?? { unknownAttempts: 0 });
       if (record.disable !== undefined) return disableChannel(connection, record, record.disable.otherChannels);
-      return record.failing === undefined ? [] : tellOfDead(connection, record, record.failing.otherChannels);
+      return record.failing === undefined ? [] : tellOfFailing(connection, record, record.failing.otherChannels);
     })
     .immediate();
 }
 
 /** What a receiver has, or may have when nobody tries again, it was told; what it has refused is asked for anew. */
-function tellRecorded(connection: Connection, { notificationId: id, state, nowMs }: DeliveryRecord): void {
-  const row = query(connection).select().from(outbox).where(eq(outbox.notificationId, id)).get();
-  if (row === undefined) return;
+function tellRecorded(
+  connection: Connection,
+  { notificationId: id, state, nowMs }: DeliveryRecord,
+  { unknownAttempts }: { unknownAttempts: number },
+): void {
   const at = isoTime(nowMs);
-  if (state === 'delivered' || (state === 'dead' && row.unknownAttempts > 0)) acceptTold(connection, id, at);
+  if (state === 'delivered' || (state === 'dead' && unknownAttempts > 0)) acceptTold(connection, id, at);
   askAgain(connection, id, at);
 }
 

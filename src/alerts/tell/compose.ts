@@ -9,8 +9,8 @@ import { readBasis } from '../book/basis.ts';
 import { createEvidence, type Evidence } from '../evaluate/evidence.ts';
 import { type Observation, observation } from '../evaluate/observation.ts';
 import { buildNotification, type NotificationType, previousPeriodOf, renderPayload } from '../notify/notification.ts';
-import type { ClosedBecause } from '../notify/summary.ts';
 import { createTenantNames } from '../notify/tenant-name.ts';
+import type { ClosedBecause } from '../notify/wording/facts-told.ts';
 import { phaseOf } from '../rules/measures/phase.ts';
 import { clear } from '../rules/rule.ts';
 import { ruleVersion } from '../rules/table.ts';
@@ -88,6 +88,7 @@ export class Composer {
       period: alert.periodKey === null ? null : periodOfKey(alert.periodKey),
       previousPeriod: previousPeriodOf({ ...alert, built: readBasis(alert.basis).built }),
       ...{ previous, current, threshold, evidence, runId, createdAt: at, beganAt: alert.beganAt },
+      publicUrl: this.#context.channels.find((route) => route.channel === channel)?.publicUrl ?? null,
     });
     return { notificationId, payload: renderPayload(notification) };
   }

@@ -1,14 +1,15 @@
 import type Database from 'better-sqlite3';
 import { parseExact, stringifyExact } from '../../core/text/exact-json.ts';
-import { inertJson, inertText } from '../../core/text/inert-text.ts';
+import { inertJson } from '../../core/text/inert-text.ts';
 import { query } from '../../ledger/store/query.ts';
 import { sql } from '../../ledger/store/schema/drizzle.ts';
 import { outbox } from '../../ledger/store/schema/outbox-tables.ts';
 import { compareFigures } from '../book/alert-figures.ts';
 import { shortHash } from '../book/alert-rows.ts';
 import type { Notification } from '../notify/notification.ts';
-import { titleOf } from '../notify/summary.ts';
+import { groupLine } from '../notify/wording/group-sentences.ts';
 import type { RuleName } from '../rules/rule.ts';
+import { isShared } from '../rules/table.ts';
 import { takeApart } from './messages.ts';
 
 /** So many tenants that are told of the same are one message, where they are more than three in ten. */
@@ -16,9 +17,6 @@ const LEAST_TENANTS = 5;
 const LEAST_SHARE = { numerator: 3, denominator: 10 };
 /** So many of ourselves. */
 const LEAST_WORKSPACES = 2;
-/** Faults that workspaces share: the host, the credentials and the clock are the same for all of them. */
-const SHARED: readonly RuleName[] = ['sync_stale', 'sync_failed', 'auth_failed', 'clock_skew'];
-const NAMED = 5;
 
 interface Waiting {
   notificationId: string;
@@ -55,7 +53,7 @@ export function groupWaiting(
     if (carriers.length === 1 && members.every(({ carrier }) => carrier !== null)) continue;
     for (const carrier of carriers) takeApart(connection, carrier);
     const ids = members.map(({ notificationId }) => notificationId);
-    const { notificationId, payload } = renderGroup(members, { channel, at });
+    const { notificationId, payload } = renderGroup(members, { channel, at, tenants: tenantsOf(first, countTenants) });
     const tried = members.filter(({ attempts }) => attempts > 0);
     const { attempts, attemptsBefore, nextAttemptAt, claimedUntil } = latest(tried.length > 0 ? tried : members);
     const schedule = { attempts, attemptsBefore, nextAttemptAt, claimedUntil };
@@ -84,16 +82,20 @@ const WAITING = `SELECT o.notification_id AS notificationId, o.payload, o.event,
 
 function kindOf({ rule, event, workspaceKey, periodKey }: Waiting): string {
   const what = event === 'again' ? 'opened' : event;
-  return JSON.stringify(SHARED.includes(rule) ? [rule, what] : [rule, what, workspaceKey, periodKey]);
+  return JSON.stringify(isShared(rule) ? [rule, what] : [rule, what, workspaceKey, periodKey]);
 }
 
 function isMany(members: readonly Waiting[], countTenants: (periodKey: number) => number): boolean {
   const [first] = members;
   if (first === undefined) return false;
-  if (SHARED.includes(first.rule)) return new Set(members.map((each) => each.workspaceKey)).size >= LEAST_WORKSPACES;
+  if (isShared(first.rule)) return new Set(members.map((each) => each.workspaceKey)).size >= LEAST_WORKSPACES;
   const tenants = new Set(members.flatMap(({ tenantKey }) => (tenantKey === null ? [] : [tenantKey]))).size;
   if (tenants < LEAST_TENANTS || first.periodKey === null) return false;
   return tenants * LEAST_SHARE.denominator > countTenants(first.periodKey) * LEAST_SHARE.numerator;
+}
+
+function tenantsOf({ periodKey }: Waiting, countTenants: (periodKey: number) => number): number {
+  return periodKey === null ? 0 : countTenants(periodKey);
 }
 
 function carriersOf(members: readonly Waiting[]): string[] {
@@ -105,7 +107,10 @@ function latest(members: readonly Waiting[]): Waiting {
 }
 
 /** The members stand in it whole, the largest first. */
-function renderGroup(members: readonly Waiting[], { channel, at }: { channel: string; at: string }) {
+function renderGroup(
+  members: readonly Waiting[],
+  { channel, at, tenants }: { channel: string; at: string; tenants: number },
+) {
   const sorted = members
     .map(({ payload }) => parseExact(payload) as Notification)
     .sort((a, b) => compareFigures(sizeOf(b), sizeOf(a)));
@@ -126,7 +131,7 @@ function renderGroup(members: readonly Waiting[], { channel, at }: { channel: st
     credits_change: changes.length === 0 ? null : changes.reduce((sum, change) => sum + change, 0n),
     alerts: sorted,
     created_at: at,
-    summary: first === undefined ? '' : groupLine(first, sorted),
+    summary: groupLine(sorted, tenants),
   };
   return { notificationId, payload: inertJson(stringifyExact(group)) };
 }
@@ -134,28 +139,4 @@ function renderGroup(members: readonly Waiting[], { channel, at }: { channel: st
 function sizeOf({ credits }: Notification): bigint {
   const change = credits?.change ?? 0n;
   return change < 0n ? -change : change;
-}
-
-/** Who they are, the largest first, and what they come to together. */
-function groupLine(
-  { rule, event, workspace_id, period, tenant_id }: Notification,
-  all: readonly Notification[],
-): string {
-  const quoted = (name: string) => inertText(JSON.stringify(name));
-  const names = all.map((each) => {
-    const { credits } = each;
-    const figures = credits === null ? '' : ` (${grouped(credits.current)}, ${grouped(credits.previous)} before)`;
-    return `${quoted(each.tenant_id ?? each.workspace_id)}${figures}`;
-  });
-  const shown = names.slice(0, NAMED).join(', ');
-  const more = names.length > NAMED ? ` and ${names.length - NAMED} more` : '';
-  const sum = all.reduce((total, { credits }) => total + (credits?.change ?? 0n), 0n);
-  const ends = event === 'closed' ? ' resolved' : '';
-  if (tenant_id === null) return `${titleOf(rule)}${ends} in ${all.length} workspaces: ${shown}${more}.`;
-  const together = `${sum > 0n ? '+' : ''}${grouped(sum)} credits together`;
-  return `${titleOf(rule)}${ends}: ${all.length} tenants of workspace ${quoted(workspace_id)} in ${period}, ${together}: ${shown}${more}.`;
-}
-
-function grouped(value: bigint): string {
-  return value.toLocaleString('en-US');
 }

@@ -2,11 +2,10 @@ import { isoTime } from '../../core/clock.ts';
 import type { ToldEvent } from '../../core/text/alert-words.ts';
 import type { StoredAlert } from '../book/alert-rows.ts';
 import { type ChannelRoute, hourOf, nextDigestMs } from '../notify/routes.ts';
-import { type RuleName, SELF_RULES } from '../rules/rule.ts';
+import type { RuleName } from '../rules/rule.ts';
+import { isSelfRule } from '../rules/table.ts';
 import type { Told } from './news.ts';
 
-/** Somebody is at work because of these, and may stop when they end. */
-const URGENT_ENDS: readonly RuleName[] = ['incident', ...SELF_RULES];
 /** What these find when a month has settled is over, and can be read in the morning. */
 const SETTLED: readonly RuleName[] = ['drop', 'trend'];
 
@@ -18,8 +17,9 @@ export function digestAtOf(
   nowMs: number,
 ): string | null {
   const ends = event === 'closed';
+  // Somebody is at work because of a fault of ours, and may stop when it ends.
   const isFollowUp = ends
-    ? !URGENT_ENDS.includes(rule)
+    ? rule !== 'incident' && !isSelfRule(rule)
     : level === 'settled' && (SETTLED.includes(rule) || (event === 'worse' && told?.level === 'happened'));
   const urgent = ends ? told?.atOnce === true : severity === 'critical';
   const waits = (isFollowUp && route.followUps === 'digest') || (!urgent && route.digestHour !== null);

@@ -12,8 +12,10 @@ import type { Mutes } from '../book/mutes.ts';
 import { type Evidence, renderEvidence } from '../evaluate/evidence.ts';
 import { type ChannelRoute, takes } from '../notify/routes.ts';
 import { insertWord } from '../outbox/insert-notification.ts';
-import { type RuleName, SELF_RULES } from '../rules/rule.ts';
+import type { RuleName } from '../rules/rule.ts';
+import { isSelfRule } from '../rules/table.ts';
 import { Composer } from './compose.ts';
+import { gatherUntil } from './gather.ts';
 import { groupWaiting } from './group.ts';
 import { alertsUnsent, dropMessage, lastRevision, latestMessages, type Message, refreshMessage } from './messages.ts';
 import { type AlertNow, type News, news, type Policy } from './news.ts';
@@ -80,7 +82,7 @@ export class Teller {
   }
 
   tell(alert: StoredAlert): Telling {
-    const { connection, channels, nowMs } = this.#context;
+    const { connection, channels, nowMs, workspaceId } = this.#context;
     const told = readTold(connection, alert.alertKey);
     const messages = this.#unsent.has(alert.alertKey) ? latestMessages(connection, alert.alertKey) : null;
     const about = this.#about(alert);
@@ -97,7 +99,11 @@ export class Teller {
       }
       const before = told(route.channel);
       const remindAfterMs = alert.severity === 'critical' ? (route.remindAfterMs ?? null) : null;
-      const policy = { ...about.policy, routed: takes(route, alert), remindAfterMs };
+      const policy = {
+        ...about.policy,
+        routed: takes(route, { ...alert, workspaceId, tenantId: about.tenantId }),
+        remindAfterMs,
+      };
       const verdict = news(now, before, policy, nowMs);
       if (verdict.say === null) {
         if (waits) this.#drop(message);
@@ -146,7 +152,7 @@ export class Teller {
 
   #now(alert: StoredAlert): AlertNow {
     const { episode, level, measure, state, rule, alertKey } = alert;
-    const isOwn = SELF_RULES.includes(rule);
+    const isOwn = isSelfRule(rule);
     const changes = isOwn ? changesOf(this.#context.connection).all({ alertKey }) : [];
     const begins = changes.filter(({ change }) => change === 'fired').map(({ at }) => Date.parse(at));
     return {
@@ -187,7 +193,7 @@ export class Teller {
   }
 
   #send({ route, alert, told, message, verdict }: Sending, about: About): void {
-    const { connection, at, nowMs } = this.#context;
+    const { connection, at, nowMs, workspaceKey } = this.#context;
     const { channel } = route;
     const last = Math.max(told?.revision ?? 0, lastRevision(connection, alert.alertKey, channel));
     // By the clock, so that it rises even in a ledger that was restored from a copy.
@@ -196,12 +202,17 @@ export class Teller {
     const word = { channel, event: verdict.say, revision, toldTimes: verdict.toldTimes };
     const composed = this.#composer.message(alert, { ...about, evidence: about.evidence() }, word);
     if (message !== null && (message.waits || message.state === 'dead')) this.#drop(message);
+    const gathered = gatherUntil(
+      connection,
+      { rule: alert.rule, workspaceKey },
+      { channel, event: verdict.say, nowMs },
+    );
     const known = message?.waits === true && digestAt === null && message.digestAt === null ? message.schedule : null;
     insertWord(connection, {
       ...{ ...composed, alertKey: alert.alertKey, revision, channel, event: verdict.say, digestAt, createdAt: at },
       ...{ episode: alert.episode, level: alert.level, toldTimes: verdict.toldTimes, measure: alert.measure },
       state: digestAt === null ? 'pending' : 'held',
-      nextAttemptAt: digestAt ?? known?.nextAttemptAt ?? at,
+      nextAttemptAt: digestAt ?? known?.nextAttemptAt ?? gathered ?? at,
       ...{ attempts: known?.attempts ?? 0, attemptsBefore: known?.attemptsBefore ?? 0 },
       claimedUntil: known?.claimedUntil ?? null,
     });

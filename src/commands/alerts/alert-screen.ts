@@ -9,7 +9,7 @@ import type { AlertMoments } from '../../reports/queries/alert-moments.ts';
 import type { AlertRecord } from '../../reports/queries/alert-record.ts';
 
 /** Of the facts, those that the sentence or the table of figures has said already. */
-const SAID: readonly string[] = ['Tenant', 'Name', 'Workspace', 'Credits', 'Requests', 'Heads for', 'At stake'];
+const SAID: readonly string[] = ['Tenant', 'Name', 'Workspace', 'Credits', 'Requests', 'Forecast', 'Difference'];
 /** A name that the sentence cuts is shown whole. */
 const NAME_CHARACTERS = 80;
 const LABEL_WIDTH = 12;
@@ -92,9 +92,9 @@ function figureRows({ period, previous_period, credits, requests, threshold, evi
     { name: `Credits ${before}`, value: credits?.previous ?? null },
     { name: `Requests ${period}`, value: requests?.current ?? null },
     { name: `Requests ${before}`, value: requests?.previous ?? null },
-    { name: 'Heads for', value: evidence.projection?.credits ?? null },
-    { name: 'Threshold', value: threshold },
-    { name: 'At stake', value: evidence.at_stake_credits ?? null },
+    { name: 'Forecast', value: evidence.projection?.credits ?? null },
+    { name: 'Limit', value: threshold },
+    { name: 'Difference', value: evidence.at_stake_credits ?? null },
   ];
   return rows.filter(({ value }) => value !== null);
 }

@@ -51,7 +51,7 @@ export function alertsCommand(cli: CliContext): Command {
 
 function listCommand(cli: CliContext): Command {
   return reportingCommand('list')
-    .description('List alerts by severity and credits at stake; only open ones unless told otherwise.')
+    .description('List alerts by severity and size; only open ones unless told otherwise.')
     .addOption(new Option('--state <state>', 'only alerts in this state').choices(ALERT_STATES))
     .addOption(new Option('--all', 'alerts in any state').conflicts('state'))
     .addOption(new Option('--pending', 'also those that wait to be confirmed').conflicts(['state', 'all']))
@@ -110,8 +110,9 @@ const SHORT_STATES: Partial<Record<AlertState, string>> = {
   expired: 'past',
 };
 
-/** How urgent it is while it fires; what has become of it else. */
+/** What somebody said that it is; how urgent it is while it holds; what has become of it else. */
 function markOf(alert: ListedAlert): string {
+  if (alert.feedback !== null) return alert.feedback === 'expected' ? 'known' : alert.feedback;
   return SHORT_STATES[alert.state] ?? (isMuted(alert) ? 'muted' : alert.severity === 'critical' ? 'CRIT' : 'warn');
 }
 
@@ -148,9 +149,9 @@ function tableColumns(alerts: readonly ListedAlert[], { width = ROOM_FOR_MONEY }
     ...(several ? [{ key: 'workspace_id' as const, header: 'Workspace' }] : []),
     { key: 'tenant_id', header: 'Tenant', format: (_, row) => tenantWords(row) },
     { key: 'period', header: 'Period', align: 'right', format: (period) => period ?? '' },
-    { key: 'at_stake_credits', header: 'At stake', align: 'right' },
+    { key: 'at_stake_credits', header: 'Difference', align: 'right' },
     ...(isPriced
-      ? [{ key: 'at_stake_money' as const, header: 'Money', align: 'right' as const, format: moneyWords }]
+      ? [{ key: 'at_stake_money' as const, header: 'Cost', align: 'right' as const, format: moneyWords }]
       : []),
     { key: 'alert_id', header: 'Alert', align: 'right' },
   ];

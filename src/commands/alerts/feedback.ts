@@ -1,6 +1,7 @@
 import { Argument, type Command } from 'commander';
 import { FEEDBACK_LABELS, type FeedbackLabel } from '../../alerts/book/feedback.ts';
 import { muteCommand } from '../../alerts/notify/next-commands.ts';
+import { quietSetting } from '../../alerts/notify/quiet-setting.ts';
 import { systemUser } from '../../core/process/system-user.ts';
 import { inertText } from '../../core/text/inert-text.ts';
 import { alertMoments } from '../../reports/queries/alert-moments.ts';
@@ -32,9 +33,20 @@ export function feedbackCommand(cli: CliContext): Command {
         const { connection } = context.reader();
         const { notification } = alertMoments(connection, alertRecord(connection, id)).now;
         const mute = label === 'expected' ? muteCommand(notification, nowMs) : null;
-        if (cli.json) return cli.printJson({ alert_id: id, label, by, would_have_muted: mute });
+        const setting = label === 'false' ? quietSetting(notification) : null;
+        if (cli.json) return cli.printJson({ alert_id: id, label, by, would_have_muted: mute, setting });
         cli.print(`${id} was ${label === 'real' ? 'real' : label}, says ${inertText(by)}`);
+        if (setting !== null) {
+          cli.print(`  to keep the like of it quiet, write below \`alerts:\` of its workspace:\n${indented(setting)}`);
+        }
         if (mute !== null) cli.print(`  to have it muted until then:\n  ${mute}`);
       }),
     );
+}
+
+function indented(lines: string): string {
+  return lines
+    .split('\n')
+    .map((line) => `    ${inertText(line)}`)
+    .join('\n');
 }

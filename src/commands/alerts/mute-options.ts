@@ -1,5 +1,6 @@
 import type { SilenceRequest } from '../../alerts/book/actions.ts';
-import { RULES, type RuleName, SELF_RULES } from '../../alerts/rules/rule.ts';
+import { RULES, SELF_RULES } from '../../alerts/rules/rule.ts';
+import { isSelfRule } from '../../alerts/rules/table.ts';
 import { UsageError } from '../../core/errors.ts';
 import { systemUser } from '../../core/process/system-user.ts';
 import { matchesPattern } from '../../core/text/patterns.ts';
@@ -59,7 +60,7 @@ function checkRule(pattern: string): void {
   const fitting = RULES.filter((rule) => matchesPattern(pattern, rule));
   const given = JSON.stringify(pattern);
   if (fitting.length === 0) throw new UsageError(`there is no rule ${given}`, `the rules are ${RULES.join(', ')}`);
-  const ours = (SELF_RULES as readonly RuleName[]).includes(fitting[0] ?? 'jump');
+  const ours = isSelfRule(fitting[0] ?? 'jump');
   if (ours && pattern.includes('*')) {
     throw new UsageError(
       `--rule ${given} fits only alerts about our own faults, which are muted by name alone`,

@@ -50,6 +50,7 @@ export function resolveConfig(document: FileConfig, source: Source): Config {
       port: document.http?.port ?? DEFAULT_HTTP.port,
       token: tokenOf(document.http ?? {}),
       readyWhenStalePercent: Number.parseInt(document.http?.ready_when_stale ?? '0', 10),
+      publicUrl: document.http?.public_url?.replace(/\/+$/, '') ?? null,
     },
     proxy: source.proxy,
     rates: document.rates ?? null,

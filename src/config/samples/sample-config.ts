@@ -26,6 +26,7 @@ http:                                  # health, metrics and queue pages of the 
   port: 9464                           # 0: off
   # token: \${USAGE_LEDGER_HTTP_TOKEN}
   # ready_when_stale: 10%              # /readyz says ready while no more of the workspaces are stale; absent: none
+  # public_url: https://usage.example.com   # where people reach the pages: messages of alerts link to it
   # protect: true                      # wants the token on this machine, too; false: never there; absent: if it is given
 
 # proxy: http://proxy.example.com:3128   # for https, instead of HTTPS_PROXY; none: no proxy; NO_PROXY holds exceptions

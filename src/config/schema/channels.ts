@@ -23,6 +23,14 @@ const routed = {
     z.array(z.enum(RULES)).min(1),
     'List the rules that this channel is told of, such as jump and budget, or remove the line for all',
   ),
+  workspaces: setting(
+    z.array(word).min(1),
+    'List the workspaces that this channel is told of, such as ws-1 or eu-*, or remove the line for all',
+  ),
+  tenants: setting(
+    z.array(word).min(1),
+    'List the tenants that this channel is told of, such as acme or trial-*, or remove the line for all',
+  ),
   digest_hour: setting(
     integer(0, 23),
     'Give the hour of the daily digest in UTC, from 0 to 23, or remove the line to be told at once',

@@ -3,7 +3,7 @@ import { rateCardsSchema } from '../../billing/rates/rate-card-schema.ts';
 import { flag, integer, setting, word } from '../../core/text/setting-kinds.ts';
 import { identifierRule, proxyRule, redisRule } from '../rules.ts';
 import { channel } from './channels.ts';
-import { obeys, secret } from './obeys.ts';
+import { address, obeys, secret } from './obeys.ts';
 import { backup, exportFile, focus, publish } from './outlets.ts';
 import { type alertsSchema, workspaceSettings } from './workspace-settings.ts';
 
@@ -22,6 +22,7 @@ const http = z.strictObject({
     z.string().regex(/^(100|\d{1,2})%$/, { error: 'is not a share such as 10%' }),
     'Give the share of workspaces that may be stale while /readyz says ready, such as 10%, or remove the line for none',
   ),
+  public_url: setting(address, 'Give the https:// address at which people reach the pages, or remove the line'),
   protect: setting(
     flag,
     'Write true to ask for the token on this machine, too, false to ask for none there, or remove the line',

@@ -72,7 +72,7 @@ export function alertMoments(connection: LedgerConnection, { alert }: AlertRecor
       previous: seen.previous,
       current: seen.current,
     },
-    ...{ threshold: alert.threshold, runId: null, createdAt: at },
+    ...{ threshold: alert.threshold, runId: null, createdAt: at, publicUrl: null },
     evidence: {
       ...evidence,
       threshold: evidence.threshold ?? (built?.credits === alert.threshold ? built : null),

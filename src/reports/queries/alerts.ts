@@ -1,5 +1,6 @@
 import { figuresByName } from '../../alerts/book/alert-figures.ts';
 import { readBasis } from '../../alerts/book/basis.ts';
+import type { FeedbackLabel } from '../../alerts/book/feedback.ts';
 import { OPEN_ALERTS } from '../../alerts/book/open-alerts.ts';
 import {
   creditsAtStake,
@@ -37,6 +38,8 @@ export interface AlertFilters {
 export interface ListedAlert extends AlertRow {
   /** What people call the tenant; null when it has no name. */
   tenant_name: string | null;
+  /** What somebody said last that it turned out to be. */
+  feedback: FeedbackLabel | null;
   /** What the period differs by from what it is compared with, see `stakeSides`; null for alerts about ourselves. */
   at_stake_credits: bigint | null;
   /** What these credits cost; null where no rate card prices the tenant. */
@@ -59,7 +62,8 @@ export function alertRows(connection: LedgerConnection, { states, ...filters }: 
     .prepare(
       `SELECT f.*,
          (SELECT r.finished_at FROM runs r WHERE r.workspace_key = a.workspace_key AND r.status = 'applied'
-          ORDER BY r.run_key DESC LIMIT 1) AS read_at, a.basis
+          ORDER BY r.run_key DESC LIMIT 1) AS read_at, a.basis,
+         (SELECT b.label FROM alert_feedback b WHERE b.alert_key = a.alert_key ORDER BY b.feedback_key DESC LIMIT 1) AS feedback
        FROM finance_alerts f JOIN alerts a USING (alert_id) ${where === '' ? 'WHERE' : `${where} AND`} ${own}`,
     )
     .safeIntegers()
@@ -88,9 +92,10 @@ export function alertRows(connection: LedgerConnection, { states, ...filters }: 
 interface StoredBeside {
   read_at: string | null;
   basis: string | null;
+  feedback: FeedbackLabel | null;
 }
 
-function sidesOf(row: AlertRow, { read_at: readAt, basis }: StoredBeside): StakeSides | null {
+function sidesOf(row: AlertRow, { read_at: readAt, basis }: Omit<StoredBeside, 'feedback'>): StakeSides | null {
   const { previous, current, threshold } = figuresByName(row);
   if (current === null) return null;
   const phase = row.period === null || readAt === null ? null : phaseOf(row.period, Date.parse(readAt));

@@ -1,6 +1,11 @@
-import { acknowledgeAlert, addSilence, endSilence, type SilenceRequest } from '../../alerts/book/actions.ts';
+import {
+  acknowledgeAlert,
+  addSilence,
+  endSilence,
+  recordFeedback,
+  type SilenceRequest,
+} from '../../alerts/book/actions.ts';
 import type { RunAlerts } from '../../alerts/book/alert-change.ts';
-import { recordFeedback } from '../../alerts/book/feedback.ts';
 import {
   evaluateLedger,
   evaluateStale,

@@ -56,9 +56,11 @@ describe('an e-mail', () => {
     expect(headers.get('from')).toEqual(['Usage Ledger <alerts@example.com>']);
     expect(headers.get('to')).toEqual(['oncall@example.com, finance@example.com']);
     expect(shownHeader(headers.get('subject')?.[0] ?? '')).toMatch(
-      /^\[critical\] Jump, happened: tenant "acme" in workspace "ws-123"/,
+      /^\[critical\] ws-123: acme used 180,000 credits in February/,
     );
     expect(headers.get('auto-submitted')).toEqual(['auto-generated']);
+    // All mails about one alert are one conversation.
+    for (const name of ['in-reply-to', 'references']) expect(headers.get(name)).toEqual(['<alert_1@example.com>']);
     const { summary } = buildNotification(jumpFacts());
     expect(parts.get('text/plain')).toContain(summary);
     expect(parts.get('text/plain')).toMatch(
@@ -89,8 +91,10 @@ describe('an e-mail', () => {
       'content-type',
       'date',
       'from',
+      'in-reply-to',
       'message-id',
       'mime-version',
+      'references',
       'subject',
       'to',
     ]);
@@ -186,13 +190,14 @@ describe('the outcome of an e-mail', () => {
     });
   });
 
-  it('is delivered, with a remark, when the server wants some of the recipients only', async () => {
+  it('is delivered, and says whom the server refuses', async () => {
     const { port, taken } = await startMailServer({
       onRcptTo: ({ address }, _session, callback) => callback(address.startsWith('finance') ? failing(550) : undefined),
     });
     expect(await send({ port })).toEqual({
       outcome: 'delivered',
-      detail: 'accepted, but not for 1 of the recipients by the mail server',
+      detail: 'accepted by the mail server',
+      refused: 'the mail server refuses finance@example.com (SMTP 550)',
     });
     expect(taken).toMatchObject([{ to: ['oncall@example.com'] }]);
   });

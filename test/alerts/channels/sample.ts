@@ -48,6 +48,7 @@ export function jumpFacts(changes: Partial<NotificationInput> = {}): Notificatio
     evidence: NO_EVIDENCE,
     runId: 'run-7',
     createdAt: '2026-02-20T12:00:00.000Z',
+    publicUrl: null,
     ...changes,
   };
 }

@@ -72,12 +72,12 @@ function asRead(text: string): string {
 describe('a message for Slack', () => {
   it('shows the summary, every figure and the id', async () => {
     const body = await bodyOf(payloadOf({}));
-    expect(body.text).toContain('critical: Jump, happened: tenant "acme"');
+    expect(body.text).toContain('critical: ws-123: acme used 180,000');
     const texts = textsOf(body).map(({ text }) => text);
     expect(texts[0]).toBe('usage-ledger: critical');
     expect(texts).toContain('Credits\n180,000 in 2026-02, 100,000 in 2026-01 (+80,000, +80%)');
     expect(texts).toContain('Requests\n1,800 in 2026-02, 1,000 in 2026-01 (+800)');
-    expect(texts).toContain('Threshold\n150,000 credits');
+    expect(texts).toContain('Limit\n150,000 credits');
     expect(texts).toContain('Alert\nalert_1');
     expect(texts.at(-2)).toMatch(/^Next:\nusage-ledger alerts ack alert_1 /);
     expect(texts.at(-1)).toBe('msg_9');
@@ -124,7 +124,7 @@ describe('a message for Slack', () => {
         expect(text.length).toBeLessThan(2000);
       }
       // The sentence cuts what is long, and the fields have it whole.
-      const cut = `tenant "${LONG_ID.slice(0, 80)}…" (`;
+      const cut = `"${LONG_ID.slice(0, 80)}…" (`;
       expect(body.text).toContain(cut);
       expect(texts[1]).toContain(cut);
       expect(texts).toContain(`Tenant\n${LONG_ID}`);
@@ -154,7 +154,7 @@ describe('a message for Slack', () => {
 
 describe('the answer of Slack', () => {
   it.each([
-    [404, 'rejected'],
+    [404, 'retry'],
     [403, 'rejected'],
     [410, 'disabled'],
     [429, 'retry'],

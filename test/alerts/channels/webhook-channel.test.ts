@@ -95,12 +95,12 @@ describe('the outcome of a webhook attempt', () => {
     expect(await answered(status)).toEqual({ outcome: 'delivered', detail: `HTTP ${status}` });
   });
 
-  it.each([408, 429, 500, 502, 503, 504, 599])('is a retry for %i', async (status) => {
+  it.each([404, 408, 429, 500, 502, 503, 504, 599])('is a retry for %i', async (status) => {
     const unknown = [408, 502, 504].includes(status);
     expect(await answered(status)).toEqual({ outcome: 'retry', reason: `HTTP ${status}`, retryAfterMs: null, unknown });
   });
 
-  it.each([400, 401, 403, 404, 405, 409, 413, 422])('is rejected for %i', async (status) => {
+  it.each([400, 401, 403, 405, 409, 413, 422])('is rejected for %i', async (status) => {
     expect(await answered(status)).toEqual({ outcome: 'rejected', reason: `HTTP ${status}` });
   });
 

@@ -151,7 +151,7 @@ test('a plan that is exceeded says so, once', async () => {
   expect(told(ledger)).toEqual(['jump alert.firing a']);
   const payload = JSON.parse(String(ledger.value('SELECT payload FROM outbox')));
   expect(payload.evidence.planned_credits).toBe(20_000);
-  expect(payload.summary).toContain('planned up to 20,000');
+  expect(payload.summary).toContain('Planned was growth up to 20,000.');
 });
 
 test('a closed period that changes is restated until the service takes it back', async () => {

@@ -44,10 +44,13 @@ test('a jump that is posted after its month had settled is told as a jump, too',
 });
 
 test.each([
-  ['same_month_last_year', '24,000 credits in 2026-03, up 100% from 12,000 in 2025-03 (threshold 18,000'],
+  [
+    'same_month_last_year',
+    '24,000 credits in March; March 2025 was 12,000. That is over the limit of 18,000 (1.5 x March 2025)',
+  ],
   [
     { medianOf: 3 },
-    '24,000 credits in 2026-03, up 100% from 12,000 being the median of 2025-12, 2026-01, 2026-02 (threshold',
+    '24,000 credits in March; the median of December, January and February was 12,000. That is over the limit of 18,000 (1.5 x the median)',
   ],
 ] as const)('what is compared with %j is told beside it', async (baseline, sentence) => {
   const world = dayWorld({ baseline });

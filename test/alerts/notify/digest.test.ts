@@ -23,7 +23,10 @@ const WHEN = {
   head: HEAD,
 };
 const DROP = { rule: 'drop', severity: 'warning', level: 'settled' } as const;
-const RESOLVED = { type: 'alert.resolved', state: 'resolved', createdAt: '2026-02-21T02:30:00.000Z' } as const;
+const RESOLVED = {
+  ...({ type: 'alert.resolved', event: 'closed', state: 'resolved', closedBecause: 'gone' } as const),
+  createdAt: '2026-02-21T02:30:00.000Z',
+};
 
 let ids = 0;
 function held(alertId: string, facts: Facts = {}): HeldNotification {
@@ -71,7 +74,7 @@ describe('a digest', () => {
 
   it('says of an alert that was told before only that it is resolved', () => {
     const digest = only(buildDigests([held('alert_a', RESOLVED)], WHEN));
-    expect(read(digest).alerts[0].summary).toMatch(/^Jump resolved: /);
+    expect(read(digest).alerts[0].summary).toMatch(/: Over: /);
   });
 
   it('is ordered by workspace, then severity, then the size of the change', () => {
@@ -123,8 +126,8 @@ describe('a digest on Slack', () => {
     expect(texts[0]).toBe('usage-ledger: digest');
     expect(texts[1]).toBe('Digest of 2026-02-21 07:00 UTC: 2 alerts, 1 firing and 1 resolved.');
     expect(texts[2]?.split('\n')).toEqual([
-      expect.stringMatching(/^warning: Jump, likely: tenant "acme"/),
-      expect.stringMatching(/^resolved: Jump resolved: tenant "acme"/),
+      expect.stringMatching(/^warning: ws-123: acme will probably pass/),
+      expect.stringMatching(/^resolved: ws-123: Over: acme/),
     ]);
     expect(texts).toHaveLength(4);
   });
@@ -138,7 +141,7 @@ describe('a digest on Slack', () => {
     for (const text of texts) expect(text.length).toBeLessThanOrEqual(3000);
     const lines = texts.slice(2, -2).flatMap((text) => text.split('\n'));
     expect(lines.length).toBeGreaterThan(40);
-    for (const line of lines) expect(line).toMatch(/^warning: Jump, likely/);
+    for (const line of lines) expect(line).toMatch(/^warning: .* will probably pass/);
     expect(texts.at(-2)).toBe(`and ${200 - lines.length} more: see \`usage-ledger alerts list --all\``);
   });
 });
@@ -149,7 +152,7 @@ describe('a digest by e-mail', () => {
     if (view === null) throw new Error('the digest cannot be read');
     const { subject, text, html } = emailText(view);
     expect(subject).toBe('[digest] Digest of 2026-02-21 07:00 UTC: 150 alerts, 150 firing and 0 resolved.');
-    expect(text.match(/^warning: Jump, likely: tenant "tenant-\d+"/gm)).toHaveLength(100);
+    expect(text.match(/^warning: ws-123: tenant-\d+ will probably/gm)).toHaveLength(100);
     expect(text).toContain('\nand 50 more: see `usage-ledger alerts list --all`\n');
     expect(html.match(/<li>/g)).toHaveLength(101);
     const head = `The ledger ends at link 12, digest ${HEAD.digest}`;
@@ -169,7 +172,7 @@ describe('a digest in the log', () => {
     expect(lines[1]).toMatchObject({
       channel: 'log',
       digest: expect.stringMatching(/^msg_[0-9a-f]{32}$/),
-      msg: expect.stringMatching(/^Jump, likely: tenant "acme"/),
+      msg: expect.stringMatching(/^ws-123: acme will probably pass/),
     });
   });
 });

@@ -15,7 +15,7 @@ function factsOf(evidence: Partial<Evidence>, changes: Parameters<typeof jumpFac
 
 const THRESHOLD = { baseline_periods: ['2026-01'], ratio: 1.5, min_credits: 1000, min_increase: null, per_day: false };
 
-test('a jump says where it heads, its threshold, since when, what is at stake and what drives it', () => {
+test('a jump says what is expected, its limit, since when, the difference and why', () => {
   const facts = factsOf({
     threshold: { credits: 150_000n, baseline_credits: 100_000n, ...THRESHOLD },
     projection: { credits: 251_984n, elapsed_fraction: 0.71428571 },
@@ -33,20 +33,20 @@ test('a jump says where it heads, its threshold, since when, what is at stake an
     Workspace: 'ws-123',
     Credits: '180,000 in 2026-02, 100,000 in 2026-01 (+80,000, +80%)',
     Requests: '1,800 in 2026-02, 1,000 in 2026-01 (+800)',
-    'Heads for': '251,984 credits by the end of 2026-02, of which 71.4% have passed',
-    Threshold: '150,000 = max(1.5 x 100,000, 100,000 + 1,000), 100,000 being 2026-01',
-    'At stake': '151,984 credits',
+    Forecast: '251,984 credits by the end of 2026-02, of which 71.4% have passed',
+    Limit: '150,000 = max(1.5 x 100,000, 100,000 + 1,000), 100,000 being 2026-01',
+    Difference: '151,984 credits',
     Since: '2026-02-09: 12,900 credits a day, 3,200 before',
     'Same point': '180,000 credits so far, 64,000 in 2026-01 at this point',
     Share: "12.5% of the workspace's credits, 33.3% of its increase",
-    Driver: 'more requests: +80,000 credits by the number of requests, 0 by what each costs',
+    Why: 'more requests: +80,000 credits by the number of requests, 0 by what each costs',
   });
 });
 
 test.each([10_000n, 1_001n, 123_457n])('the equation of a drop from %d is true of its figures', (baseline) => {
   const limit = dropLimit(baseline, { ratio: 1.5, minCredits: 1000 });
   const threshold = { credits: limit, baseline_credits: baseline, ...THRESHOLD };
-  const words = factsOf({ threshold }, { rule: 'drop', threshold: limit }).Threshold ?? '';
+  const words = factsOf({ threshold }, { rule: 'drop', threshold: limit }).Limit ?? '';
   const figures = /^at most (\S+), because max\(1\.5 x (\S+), (\S+) \+ 1,000\) <= (\S+), \4 being 2026-01$/.exec(words);
   const [most = 0, byRatio = 0, byFloor = 0, before = 0] = (figures ?? [])
     .slice(1)
@@ -57,9 +57,9 @@ test.each([10_000n, 1_001n, 123_457n])('the equation of a drop from %d is true o
   expect(Math.max(1.5 * (most + 1), most + 1 + 1000)).toBeGreaterThan(before);
 });
 
-test('a threshold that is rounded up says so', () => {
+test('a limit that is rounded up says so', () => {
   const threshold = { credits: 150_002n, baseline_credits: 100_001n, ...THRESHOLD };
-  expect(factsOf({ threshold }, { threshold: 150_002n }).Threshold).toBe(
+  expect(factsOf({ threshold }, { threshold: 150_002n }).Limit).toBe(
     '150,002 = max(1.5 x 100,001, 100,001 + 1,000) rounded up, 100,001 being 2026-01',
   );
 });

@@ -14,9 +14,9 @@ test('a final jump whose certainty was told, and the end of an alert, wait for t
   await world.syncAt('2026-03-16T04:00:00Z', ['new', 0]);
   await world.syncAt('2026-03-16T05:00:00Z');
   expect(world.told()).toEqual([
-    expect.stringMatching(/^Jump, happened: tenant "a"/),
-    expect.stringMatching(/^New spend: tenant "new"/),
-    expect.stringMatching(/^Regression: tenant "new"/),
+    expect.stringMatching(/^ws-1: a used .* over the limit/),
+    expect.stringMatching(/^ws-1: new is new:/),
+    expect.stringMatching(/^ws-1: new lost/),
   ]);
   await world.deliverAt('2026-03-16T07:00:00Z');
   expect(world.told().slice(3)).toEqual(['Digest of 2026-03-16 07:00 UTC: 1 alert, 0 firing and 1 resolved.']);
@@ -25,8 +25,8 @@ test('a final jump whose certainty was told, and the end of an alert, wait for t
   expect(world.told()).toHaveLength(4);
   await world.deliverAt('2026-04-03T07:00:00Z');
   expect(world.digests().at(-1)).toMatchObject([
-    { summary: expect.stringMatching(/^Jump is now settled: tenant "a"/) },
-    { summary: 'Regression ended: tenant "new" in workspace "ws-1"; 2026-03 is no longer looked at.' },
+    { summary: expect.stringMatching(/^ws-1: a used .* has settled/) },
+    { summary: 'ws-1: March is no longer looked at: the loss of credits of new is closed.' },
   ]);
 });
 
@@ -40,7 +40,7 @@ test('a final jump is told at once where nobody has heard that it is certain', a
   await world.syncAt('2026-03-16T02:00:00Z', ['a', 16_000]);
   expect(world.told()).toEqual([]);
   await world.syncAt('2026-04-03T01:00:00Z');
-  expect(world.told()).toEqual([expect.stringMatching(/^Jump, settled: tenant "a"/)]);
+  expect(world.told()).toEqual([expect.stringMatching(/^ws-1: a used .* has settled/)]);
 });
 
 test('an alert that fires again takes along the end that still waits, so that no digest tells old news', async () => {
@@ -52,9 +52,9 @@ test('an alert that fires again takes along the end that still waits, so that no
   await world.syncAt('2026-03-17T03:00:00Z', ['a', 17_000]);
   await world.syncAt('2026-03-17T04:00:00Z');
   await world.deliverAt('2026-03-17T07:00:00Z');
-  expect(world.told().filter((line) => /^Jump/.test(line))).toEqual([
-    expect.stringMatching(/^Jump, happened: .* 16,000/),
-    expect.stringMatching(/^Jump, happened: .* 17,000/),
+  expect(world.told().filter((line) => /^ws-1: a used/.test(line))).toEqual([
+    expect.stringMatching(/^ws-1: a used 16,000/),
+    expect.stringMatching(/^ws-1: a used 17,000/),
   ]);
   expect(world.digests().flat()).toEqual([]);
 });
@@ -69,8 +69,8 @@ test('the end of a fault of our own goes at once', async () => {
   await world.deliverAt('2026-03-16T01:30:00Z');
   await world.syncAt('2026-03-16T02:00:00Z');
   expect(world.told()).toEqual([
-    expect.stringMatching(/^Credentials refused: /),
-    expect.stringMatching(/^Credentials refused resolved: /),
+    expect.stringMatching(/^The service refuses the credentials of ws-1: /),
+    expect.stringMatching(/^The service takes the credentials of ws-1 again/),
   ]);
 });
 
@@ -80,7 +80,7 @@ test('a receiver that closes what it has opened hears the end at once', async ()
   await world.syncAt('2026-03-16T03:00:00Z', ['new', 0]);
   await world.syncAt('2026-03-16T04:00:00Z');
   expect(world.held()).toBe(0n);
-  expect(world.told()).toContainEqual(expect.stringMatching(/^New spend resolved: tenant "new"/));
+  expect(world.told()).toContainEqual(expect.stringMatching(/^ws-1: Over: new has/));
 });
 
 async function startWorld(route: Partial<RouteConfig> = {}) {

@@ -32,8 +32,8 @@ describe('a notification', () => {
       run_id: 'run-7',
       began_at: '2026-02-20T12:00:00.000Z',
       created_at: '2026-02-20T12:00:00.000Z',
-      summary:
-        'Jump, happened: tenant "acme" in workspace "ws-123" has so far used 180,000 credits in 2026-02, up 80% from 100,000 in 2026-01 (threshold 150,000; more requests).',
+      link: null,
+      summary: 'ws-123: acme used 180,000 credits in February; January was 100,000. That is over the limit of 150,000.',
     });
   });
 
@@ -72,7 +72,7 @@ describe('a notification', () => {
   it('has no percentage without a positive previous figure', () => {
     const notification = buildNotification(jumpFacts({ previous: { credits: 0n, requests: 0n } }));
     expect(notification.credits?.change_percent).toBeNull();
-    expect(notification.summary).toContain('180,000 credits in 2026-02, from 0 in 2026-01');
+    expect(notification.summary).toContain('used 180,000 credits in February; January was 0.');
   });
 
   it('keeps every identifier exact, whatever is in it', () => {
@@ -93,12 +93,17 @@ describe('a notification', () => {
   });
 });
 
+const CLOSED = {
+  ...{ type: 'alert.resolved' as const, state: 'resolved' as const },
+  ...{ event: 'closed' as const, closedBecause: 'gone' as const },
+};
+
 describe('the summary', () => {
   const summary = (changes: Parameters<typeof jumpFacts>[0]) => buildNotification(jumpFacts(changes)).summary;
 
-  it('says that a jump has become final', () => {
-    expect(summary({ type: 'alert.escalated', level: 'settled' })).toBe(
-      'Jump is now settled: tenant "acme" in workspace "ws-123" used 180,000 credits in 2026-02, up 80% from 100,000 in 2026-01 (threshold 150,000; more requests).',
+  it('says that a jump has settled', () => {
+    expect(summary({ event: 'worse', level: 'settled' })).toBe(
+      'ws-123: acme used 180,000 credits in February; January was 100,000. That is over the limit of 150,000. February has settled.',
     );
   });
 
@@ -106,65 +111,66 @@ describe('the summary', () => {
     [{ rule: 'trend' as const, previousPeriod: '2025-11' as const }, 'which is no growth of three months any more'],
     [
       { rule: 'budget' as const },
-      '180,000 credits in 2026-02, and neither has used nor heads for anything that is told of its budget of 150,000',
+      '180,000 credits in February, and neither used nor is expected to use what is told of its budget of 150,000',
     ],
     [
       { rule: 'budget' as const, previous: null, current: null, threshold: null },
-      'Budget resolved: tenant "acme" in workspace "ws-123" has no budget any more.',
+      'ws-123: acme has no budget any more.',
     ],
   ])('says of %j why it is resolved', (facts, why) => {
-    expect(summary({ type: 'alert.resolved', state: 'resolved', ...facts })).toContain(why);
+    expect(summary({ ...CLOSED, ...facts })).toContain(why);
   });
 
-  it('says of new spend that it has come so far only while its month is open', () => {
+  it('says of new spend what its open month is expected to come to', () => {
     const newcomer = { rule: 'new_spend' as const, previous: null, threshold: 1_000n };
     const projection = { credits: 252_000n, elapsed_fraction: 0.7143 };
     expect(summary({ ...newcomer, evidence: { ...NO_EVIDENCE, projection } })).toContain(
-      'has so far used 180,000 credits in 2026-02 and none in 2026-01',
+      'acme is new: 180,000 credits in February, none in January. That is over the limit of 1,000 for new tenants. Forecast for February: 252,000 (day 21 of 28).',
     );
-    expect(summary(newcomer)).toContain('"ws-123" used 180,000 credits in 2026-02 and none in 2026-01');
+    expect(summary(newcomer)).not.toContain('Forecast');
   });
 
   it('says that a jump is gone', () => {
-    const resolved = {
-      type: 'alert.resolved',
-      state: 'resolved',
-      current: { credits: 110_000n, requests: 1100n },
-    } as const;
-    expect(summary(resolved)).toBe(
-      'Jump resolved: tenant "acme" in workspace "ws-123" ended 2026-02 with 110,000 credits, below the threshold of 150,000 (100,000 in 2026-01).',
+    expect(summary({ ...CLOSED, current: { credits: 110_000n, requests: 1100n } })).toBe(
+      'ws-123: Over: acme ended February with 110,000 credits, under the limit of 150,000.',
     );
   });
 
   it.each([
-    ['likely', 130_000n, 150_000n, 'heads for 130,000 credits in 2026-02 now, below the threshold of 150,000'],
+    ['likely', 130_000n, 150_000n, 'is expected to use 130,000 credits in February, under the limit of 150,000'],
     [
       'likely',
       160_000n,
       150_000n,
-      'heads for 160,000 credits in 2026-02 now, but is no longer ahead of what it used before',
+      'is expected to use 160,000 credits in February, no longer more than it used before',
     ],
-    ['happened', 130_000n, 150_000n, 'was corrected to 110,000 credits in 2026-02, below the threshold of 150,000'],
-    ['happened', 130_000n, null, 'is at 110,000 credits in 2026-02, and there is nothing left to compare with'],
-  ] as const)('says why a %s that heads for %d against %d is resolved', (level, credits, threshold, why) => {
-    const evidence = { ...NO_EVIDENCE, projection: { credits, elapsed_fraction: 0.5 } };
-    const current = { credits: 110_000n, requests: 1100n };
-    expect(summary({ type: 'alert.resolved', state: 'resolved', level, threshold, current, evidence })).toBe(
-      `Jump resolved: tenant "acme" in workspace "ws-123" ${why} (100,000 in 2026-01).`,
-    );
-  });
+    ['happened', 130_000n, 150_000n, 'was corrected to 110,000 credits in February, under the limit of 150,000'],
+    ['happened', 130_000n, null, 'has 110,000 credits in February, and there is nothing left to compare with'],
+  ] as const)(
+    'says why one that was %s, with a forecast of %d against %d, is over',
+    (level, credits, threshold, why) => {
+      const evidence = { ...NO_EVIDENCE, projection: { credits, elapsed_fraction: 0.5 } };
+      const current = { credits: 110_000n, requests: 1100n };
+      expect(summary({ ...CLOSED, level, threshold, current, evidence })).toBe(`ws-123: Over: acme ${why}.`);
+    },
+  );
 
   it('names what drove the credits up', () => {
-    const current = { credits: 180_000n, requests: 1000n };
-    expect(summary({ current })).toContain('; more credits per request)');
-    expect(summary({ current: { ...current, requests: 1350n } })).toContain(
-      '; more requests and more credits per request)',
+    const split = (volume: bigint, each: bigint) => ({
+      ...NO_EVIDENCE,
+      split: { volume_credits: volume, intensity_credits: each },
+    });
+    expect(summary({ evidence: split(80_000n, 0n) })).toContain(
+      'There are more requests (+80,000 credits); what each costs is unchanged.',
+    );
+    expect(summary({ evidence: split(35_000n, 45_000n) })).toContain(
+      'There are more requests (+35,000 credits), and each request costs more (+45,000 credits).',
     );
   });
 
   it('makes a hostile tenant name inert and keeps it inside its quotes', () => {
     expect(summary({ tenantId: HOSTILE })).toContain(
-      'tenant "a\\"b\\u001b[31m\\u000d\\u000aFAKE: all is well\\u202e\\u2066\\u200b\\u0000\\u009b" in workspace "ws-123"',
+      'ws-123: "a\\"b\\u001b[31m\\u000d\\u000aFAKE: all is well\\u202e\\u2066\\u200b\\u0000\\u009b" used',
     );
   });
 

@@ -105,7 +105,7 @@ describe('the JSON Schema refuses', () => {
     expect(refused(changes)).toBeGreaterThan(0);
   });
 
-  it.each(['reason', 'waiting_dropped', 'channel'])('a notice of a disabled channel without %s', (field) => {
+  it.each(['reason', 'undelivered', 'channel'])('a notice of a disabled channel without %s', (field) => {
     const facts = { notificationId: 'msg_1', channel: 'a', reason: 'HTTP 410', disabledAt: CREATED_AT, dropped: 0 };
     const notice = JSON.parse(channelDisabledPayload(facts)) as Record<string, unknown>;
     expect(payloadFaults(JSON.stringify({ ...notice, [field]: undefined }))).not.toEqual([]);

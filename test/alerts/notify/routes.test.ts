@@ -8,7 +8,7 @@ const ROUTE = { severities: SEVERITIES, rules: RULES, digestHour: null, followUp
 test('a channel without a route is told of everything at once', () => {
   const routes = routesOf([{ type: 'log', name: 'log' }]);
   expect(routes).toEqual([{ channel: 'log', ...ROUTE }]);
-  expect(unheardRules(routes)).toEqual([]);
+  expect(unheardRules(routes, 'ws-1')).toEqual([]);
 });
 
 test('a channel is told when both its severities and its rules say so', () => {
@@ -16,13 +16,33 @@ test('a channel is told when both its severities and its rules say so', () => {
     { type: 'log', name: 'log', route: { ...ROUTE, severities: ['critical'], rules: ['jump', 'drop'] } },
   ]);
   if (route === undefined) throw new Error('one route is expected');
-  expect(takes(route, { rule: 'jump', severity: 'critical' })).toBe(true);
-  expect(takes(route, { rule: 'jump', severity: 'warning' })).toBe(false);
-  expect(takes(route, { rule: 'incident', severity: 'critical' })).toBe(false);
+  expect(takes(route, { rule: 'jump', severity: 'critical', workspaceId: 'ws-1', tenantId: 'acme' })).toBe(true);
+  expect(takes(route, { rule: 'jump', severity: 'warning', workspaceId: 'ws-1', tenantId: 'acme' })).toBe(false);
+  expect(takes(route, { rule: 'incident', severity: 'critical', workspaceId: 'ws-1', tenantId: 'acme' })).toBe(false);
+});
+
+test('a channel of some workspaces or tenants is told of these alone, and of the ledger as a whole', () => {
+  const [europe, trials] = routesOf([
+    { type: 'log', name: 'europe', route: { ...ROUTE, workspaces: ['eu-*'] } },
+    { type: 'log', name: 'trials', route: { ...ROUTE, tenants: ['trial-*', 'acme'] } },
+  ]);
+  if (europe === undefined || trials === undefined) throw new Error('two routes are expected');
+  const jump = { rule: 'jump' as const, severity: 'critical' as const };
+  const stale = { rule: 'sync_stale' as const, severity: 'critical' as const, tenantId: null };
+  expect(takes(europe, { ...jump, workspaceId: 'eu-1', tenantId: 'acme' })).toBe(true);
+  expect(takes(europe, { ...jump, workspaceId: 'us-1', tenantId: 'acme' })).toBe(false);
+  expect(takes(europe, { ...stale, workspaceId: 'us-1' })).toBe(false);
+  expect(takes(europe, { ...stale, rule: 'publish_stale', workspaceId: 'us-1' })).toBe(true);
+  expect(takes(trials, { ...jump, workspaceId: 'us-1', tenantId: 'trial-7' })).toBe(true);
+  expect(takes(trials, { ...jump, workspaceId: 'us-1', tenantId: 'globex' })).toBe(false);
+  expect(takes(trials, { ...stale, workspaceId: 'us-1' })).toBe(false);
+  expect(unheardRules([europe], 'eu-1')).toEqual([]);
+  expect(unheardRules([europe], 'us-1')).not.toEqual([]);
+  expect(unheardRules([trials], 'us-1')).toEqual(unheardRules([], 'us-1'));
 });
 
 test('what reaches nobody is named, each rule with the severities that it can have', () => {
-  expect(unheardRules([])).toEqual([
+  expect(unheardRules([], 'ws-1')).toEqual([
     {
       severity: 'warning',
       rules: [
@@ -35,6 +55,8 @@ test('what reaches nobody is named, each rule with the severities that it can ha
         'restatement',
         'withdrawn',
         'workspace_jump',
+        'export_failed',
+        'clock_moved',
       ],
     },
     {
@@ -48,8 +70,6 @@ test('what reaches nobody is named, each rule with the severities that it can ha
         'auth_failed',
         'clock_skew',
         'publish_stale',
-        'export_failed',
-        'clock_moved',
         'job_failed',
       ],
     },
@@ -58,8 +78,11 @@ test('what reaches nobody is named, each rule with the severities that it can ha
     { type: 'log', name: 'a', route: { ...ROUTE, severities: ['critical'] } },
     { type: 'log', name: 'b', route: { ...ROUTE, rules: ['jump', 'drop', 'workspace_jump', 'withdrawn'] } },
   ]);
-  expect(unheardRules(routes)).toEqual([
-    { severity: 'warning', rules: ['new_spend', 'trend', 'budget', 'regression', 'restatement'] },
+  expect(unheardRules(routes, 'ws-1')).toEqual([
+    {
+      severity: 'warning',
+      rules: ['new_spend', 'trend', 'budget', 'regression', 'restatement', 'export_failed', 'clock_moved'],
+    },
   ]);
 });
 

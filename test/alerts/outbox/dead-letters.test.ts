@@ -12,12 +12,14 @@ test('a channel that loses notifications is one piece of news a day on the other
   await world.jump('b', 17_000);
   expect(world.failing.received).toHaveLength(2);
   expect(world.notices()).toEqual([
-    'Alert channel "failing" does not take what is sent to it: HTTP 404. 1 notification is dead; `usage-ledger alerts replay` lists them.',
+    expect.stringMatching(
+      /^Channel failing fails: HTTP 400\. 1 alert was not delivered; the newest is "ws-1: a used 16,000 .*" Once it works, run `usage-ledger alerts replay --all-dead`\.$/,
+    ),
   ]);
   const findings = await checkChannels(world.config);
   expect(findings).toContainEqual({
     ...{ check: 'channel', subject: 'failing', status: 'fail' },
-    message: '2 notifications are dead, the last one because: HTTP 404',
+    message: '2 notifications are dead, the last one because: HTTP 400',
     remedy: '`usage-ledger alerts replay` lists them, `--all-dead` sends them again',
   });
 
@@ -27,7 +29,7 @@ test('a channel that loses notifications is one piece of news a day on the other
 });
 
 test('two channels that both refuse everything tell each other once, and no more', async () => {
-  const world = await startWorld(404);
+  const world = await startWorld(400);
   await world.jump('a', 16_000);
   await world.deliverAll();
   await world.deliverAll();
@@ -36,7 +38,7 @@ test('two channels that both refuse everything tell each other once, and no more
 });
 
 async function startWorld(otherStatus = 204) {
-  const failing = await startReceiver((response) => response.writeHead(404).end());
+  const failing = await startReceiver((response) => response.writeHead(400).end());
   const other = await startReceiver((response) => response.writeHead(otherStatus).end());
   onTestFinished(failing.close);
   onTestFinished(other.close);

@@ -52,9 +52,12 @@ test('a failing receiver leaves the notification pending until later, and the re
   expect(row()).toMatchObject({ state: 'delivered', attempts: 2n, last_error: null });
 });
 
-test('a notification for a channel that is no longer configured becomes a dead letter', async () => {
-  const { receiver, another, id, row } = await startWithNotification([204]);
+test('a notification for a channel that is not configured is left to who knows it, and given up after three days', async () => {
+  const { receiver, another, id, row, clock } = await startWithNotification([204]);
   const without = another((config) => ({ ...config, alerts: { channels: [{ type: 'log', name: 'log' }] } }));
+  expect(await without.deliver(id, SIGNAL)).toEqual({ state: 'skipped' });
+  expect(row()).toMatchObject({ state: 'pending', attempts: 0n });
+  clock.advance(3 * 86_400_000);
 
   expect(await without.deliver(id, SIGNAL)).toMatchObject({ state: 'dead' });
 

@@ -46,8 +46,8 @@ test('410 disables the channel: what waits for it is dead, and the other channel
     type: 'channel.disabled',
     severity: 'critical',
     channel: 'gone',
-    waiting_dropped: 1,
-    summary: expect.stringContaining('Alert channel "gone" is disabled: HTTP 410'),
+    undelivered: 1,
+    summary: expect.stringContaining('Channel gone is switched off: HTTP 410'),
   });
   expect(gone.received).toHaveLength(1);
 });
@@ -103,7 +103,7 @@ test('a replay makes them due under the same id, enables the channel, and begins
   expect((await rejection(writer.call('replayDead', request))).code).toBe('not_dead');
 });
 
-test.each([400, 404, 301, 308])('%i makes one dead letter and leaves the channel as it is', async (status) => {
+test.each([400, 401, 403, 301, 308])('%i makes one dead letter and leaves the channel as it is', async (status) => {
   const { context, sync, upstream, view } = await startWithTwoChannels(status);
   const [row] = (await jumpOf({ sync, upstream }, 'first')).filter(({ channel }) => channel === 'gone');
   expect(await context.deliver(row?.id ?? '', SIGNAL)).toMatchObject({

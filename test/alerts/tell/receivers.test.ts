@@ -199,7 +199,7 @@ test('what goes beyond every plan is told at once, with the bounds of all', asyn
   grown(24_000n);
   expect(heard()).toEqual(['opened']);
   const payload = String(connection.prepare('SELECT payload FROM outbox').pluck().get());
-  expect(JSON.parse(payload).summary).toContain('planned up to 18,000 and 20,000');
+  expect(JSON.parse(payload).summary).toContain('Planned was growth up to 18,000 and 20,000.');
 });
 
 test('acknowledged, and it grows: told, and it fires again', async () => {
@@ -258,6 +258,38 @@ test('an outage of several workspaces is one message, and so is its end', async 
   }
   deliver(TAKEN);
   expect(heard()).toEqual(['opened together', 'closed together']);
+});
+
+test('an outage that workspaces notice minutes apart is two messages at most, and so is its end', async () => {
+  const { connection, state, deliver, heard } = await world();
+  const names = Array.from({ length: 77 }, (_, index) => `ws-${String(index + 100)}`);
+  const stale = (workspaceId: string) => [{ workspaceId, sinceMs: 3 * HOUR_MS, staleAfterMs: HOUR_MS }];
+  for (const name of names) {
+    evaluateStale(connection, stale(name), state);
+    deliver(TAKEN);
+    state.nowMs += 5_000;
+  }
+  state.nowMs += 600_000;
+  deliver(TAKEN);
+  expect(heard()).toEqual(['opened', 'opened together']);
+  for (const name of names) {
+    const { workspace_key: workspaceKey } = connection
+      .prepare('SELECT workspace_key FROM workspaces WHERE workspace_id = ?')
+      .get(name) as { workspace_key: number };
+    const book = new AlertBook({
+      ...{ connection, workspaceKey, workspaceId: name, runKey: null, runId: null, actor: 'timer' as const },
+      ...{ seeding: false, at: isoTime(state.nowMs), ...state },
+    });
+    book.observe(observation({ rule: 'sync_stale', periodKey: null, tenantKey: null, judgement: clear(true) }));
+    book.finish();
+    deliver(TAKEN);
+    state.nowMs += 5_000;
+  }
+  state.nowMs += 600_000;
+  deliver(TAKEN);
+  expect(heard()).toEqual(['opened', 'opened together', 'closed', 'closed together']);
+  const told = connection.prepare("SELECT count(*) AS alerts FROM alert_told WHERE channel = 'a' AND open = 0").get();
+  expect(told).toEqual({ alerts: 77 });
 });
 
 test('a moment that a clock forty days ahead has worked out is asked for at once', async () => {

@@ -30,7 +30,7 @@ it('shows what was told and what is now side by side, and one column where they 
   const id = String(alerts[0].alert_id);
   const once = await onTerminal(world, 'alerts', 'explain', id);
   expect(once).toMatch(/^Credits 2026-02 +50,000$/m);
-  expect(once).toMatch(/^At stake +61,794$/m);
+  expect(once).toMatch(/^Difference +61,794$/m);
 
   world.sandbox.workspace('ws-1').set({ tenantId: 'acme', period: '2026-02', credits: 60_000, requests: 40 });
   moveTo(world, Date.UTC(2026, 1, 20, 18));
@@ -38,8 +38,8 @@ it('shows what was told and what is now side by side, and one column where they 
   const later = await onTerminal(world, 'alerts', 'explain', id);
   expect(later).toMatch(/^ +Told 2026-02-20 12:00 +Now, 2026-02-20 18:00 UTC$/m);
   expect(later).toMatch(/^Credits 2026-02 +50,000 +60,000$/m);
-  expect(later).toMatch(/^Threshold +15,000 +15,000$/m);
-  expect(later).toContain('workspace "ws-1" has so far used 60,000 credits');
+  expect(later).toMatch(/^Limit +15,000 +15,000$/m);
+  expect(later).toContain('acme used 60,000 credits');
   // What is said of today is worked out from the figures of today.
   expect(later).toContain('Since       2026-02-01: 3,038 credits a day, 323 before');
   expect(parseJson((await world.run('alerts', '--json')).out).alerts[0].at_stake_credits).toBe(
@@ -88,7 +88,7 @@ it('says of a pace what was told as long as nothing has changed, and by what its
   expect(now.summary).toBe(told.summary);
   const screen = await onTerminal(world, 'alerts', 'explain', alerts[0].alert_id);
   expect(screen).not.toMatch(/^ +Told/m);
-  expect(screen).toMatch(/^Driver +more requests: 5 credits each so far, 5 in 2026-01$/m);
+  expect(screen).toMatch(/^Why +more requests: 5 credits each so far, 5 in 2026-01$/m);
 });
 
 /** Each of the tenants jumps after the first sync; others are steady. */

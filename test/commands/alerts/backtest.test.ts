@@ -146,7 +146,7 @@ it('tries several settings at once and proposes those that lose no alert labelle
 
 it('prints what documentation shows', { timeout: 300_000 }, async () => {
   const world = await worldWithHistory();
-  const documentation = readFileSync(new URL('../../../docs/alerts.md', import.meta.url), 'utf8');
+  const documentation = readFileSync(new URL('../../../docs/alert-rules.md', import.meta.url), 'utf8');
   const examples = [...documentation.matchAll(/```console\n\$ usage-ledger (alerts backtest .*)\n([\s\S]*?)```\n/g)];
   expect(examples).toHaveLength(2);
   for (const [, command = '', shown] of examples) {

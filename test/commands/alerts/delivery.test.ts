@@ -43,7 +43,7 @@ describe('alerts test', () => {
   });
 
   it.each([
-    [404, 'HTTP 404', 'correct the channel'],
+    [400, 'HTTP 400', 'correct the channel'],
     [410, 'HTTP 410: the receiver wants no more notifications', 'a new address'],
     [503, 'HTTP 503', 'three days'],
   ])('ends with 1 for %i, and says what would become of a notification', async (status, answer, remedy) => {
@@ -100,7 +100,7 @@ describe('alerts replay', () => {
   });
 
   it('takes single ids, and changes nothing when one of them is not dead', async () => {
-    const { world } = await worldWith((response) => response.writeHead(404).end());
+    const { world } = await worldWith((response) => response.writeHead(400).end());
     await syncWithJump(world);
     const [{ notification_id: id }] = parseJson((await world.run('alerts', 'replay', '--json')).out).dead;
     const wrong = await world.run('alerts', 'replay', id, 'msg_none');
@@ -111,7 +111,7 @@ describe('alerts replay', () => {
   });
 
   it('leaves dead what is for a channel that is no longer configured', async () => {
-    const { world } = await worldWith((response) => response.writeHead(404).end());
+    const { world } = await worldWith((response) => response.writeHead(400).end());
     await syncWithJump(world);
     world.configure({ workspaces: [workspaceSettings(world.sandbox, FIRST)] });
     const { out } = await world.run('alerts', 'replay', '--all-dead');
@@ -180,13 +180,13 @@ describe('a digest', () => {
   });
 
   it('that is refused is left to a replay, and sync says so', async () => {
-    const receiver = await startReceiver((response) => response.writeHead(404).end());
+    const receiver = await startReceiver((response) => response.writeHead(400).end());
     onTestFinished(receiver.close);
     const world = await worldWithWarning(receiver.url);
     await world.run('sync');
     world.clock.nowMs = Date.UTC(2026, 1, 21, 7, 3);
     expect((await world.run('sync')).err).toContain('1 refused for good');
-    expect((await world.run('alerts', 'replay')).out).toMatch(/msg_[0-9a-f]{32}.*daily.*HTTP 404/);
+    expect((await world.run('alerts', 'replay')).out).toMatch(/msg_[0-9a-f]{32}.*daily.*HTTP 400/);
     expect((await world.run('alerts', 'replay', '--all-dead')).out).toContain('1 notification is due again');
     expect(world.query("SELECT state FROM outbox WHERE payload LIKE '%new_spend%'")).toEqual([{ state: 'held' }]);
   });

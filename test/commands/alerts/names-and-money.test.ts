@@ -38,8 +38,8 @@ it('tells the name of a tenant and the money at stake in list, explain, payload 
   expect(wide).toMatch(/Acme GmbH \(t-1\) +2026-02 +61,794 +123\.59 EUR +alert_/);
   expect((await world.runOnTerminal(80, 'alerts')).out).not.toContain('EUR');
   const explained = (await world.runOnTerminal(80, 'alerts', 'explain', priced.alert_id)).out;
-  expect(explained).toContain('Jump, happened: tenant "t-1" (Acme GmbH) in workspace "ws-1"');
-  expect(explained).toMatch(/^Money +123\.59 EUR at stake, at the prices of 2026-02$/m);
+  expect(explained).toContain('ws-1: t-1 (Acme GmbH) used');
+  expect(explained).toMatch(/^Cost +123\.59 EUR at the prices of 2026-02$/m);
   const shown = parseJson((await world.run('alerts', 'show', priced.alert_id, '--json')).out);
   expect(shown.alert.tenant_name).toBe('Acme GmbH');
 
@@ -54,8 +54,8 @@ it('tells the name of a tenant and the money at stake in list, explain, payload 
   const { subject, text, html } = emailText(view);
   expect(subject).toContain('(Acme GmbH)');
   expect(text).toContain('Name: Acme GmbH\n');
-  expect(text).toContain('Money: 123.59 EUR at stake, at the prices of 2026-02\n');
-  expect(html).toContain('<bdi>123.59 EUR at stake');
+  expect(text).toContain('Cost: 123.59 EUR at the prices of 2026-02\n');
+  expect(html).toContain('<bdi>123.59 EUR at the prices');
 });
 
 it('prices a change of a closed month by the cards of its close', async () => {

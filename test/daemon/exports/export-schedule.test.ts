@@ -244,7 +244,9 @@ describe('an export that fails', () => {
     }
     expect(alerts()).toEqual(['firing']);
     expect(told()).toEqual([
-      expect.stringMatching(/^Exports fail: bill: \S+\/exports is no folder; good: \S+ is no folder$/),
+      expect.stringMatching(
+        /^Exports fail: bill: \S+\/exports is no folder; good: \S+ is no folder\. Run `usage-ledger doctor`\.$/,
+      ),
     ]);
     await schedule.stop();
     const next = start();
@@ -256,7 +258,7 @@ describe('an export that fails', () => {
     takeAll();
     await next.run();
     expect(alerts()).toEqual(['resolved']);
-    expect(told().slice(1)).toEqual(['Exports fail resolved: all files are written again.']);
+    expect(told().slice(1)).toEqual(['All exports are written again.']);
     await start().run();
     expect(told()).toHaveLength(2);
   });

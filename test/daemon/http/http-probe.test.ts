@@ -45,7 +45,7 @@ function probed(
     reader,
     config: {
       ledger: { path: ledger.path, retentionDays: 400 },
-      http: { host: '127.0.0.1', port: 0, token: null, readyWhenStalePercent: 10 },
+      http: { host: '127.0.0.1', port: 0, token: null, readyWhenStalePercent: 10, publicUrl: null },
       workspaces,
     },
     clock,

@@ -11,7 +11,7 @@ import { workspaces } from '../../../ledger/store/schema/workspace-tables.ts';
 import { sumUsage } from '../../../ledger/store/sum-usage.ts';
 import { OPEN_ALERTS } from '../../book/open-alerts.ts';
 import { insertNotification } from '../../outbox/insert-notification.ts';
-import type { ChannelRoute } from '../routes.ts';
+import { type ChannelRoute, fitsAny } from '../routes.ts';
 import {
   anewAfter,
   type DueReview,
@@ -70,9 +70,18 @@ export function composeReviews(
 }
 
 /** What each workspace has to say; of a month, what its alerts have come to since, and of a week, what happened in it. */
-function lookBack(connection: Connection, { rules, fromMs, toMs, period }: DueReview): WorkspaceReview[] {
+function lookBack(
+  connection: Connection,
+  { rules, workspaces: taken, fromMs, toMs, period }: DueReview,
+): WorkspaceReview[] {
   const db = query(connection);
-  const own = db.select().from(workspaces).where(not(isAway)).orderBy(asc(workspaces.workspaceId)).all();
+  const own = db
+    .select()
+    .from(workspaces)
+    .where(not(isAway))
+    .orderBy(asc(workspaces.workspaceId))
+    .all()
+    .filter(({ workspaceId }) => taken === undefined || fitsAny(taken, workspaceId));
   const about = period === null ? 'x.at >= @from AND x.at < @to' : 'a.period_key = @periodKey';
   const wanted = `a.workspace_key = @workspaceKey AND a.rule IN (SELECT value FROM json_each(@rules))`;
   const changes = connection.prepare(

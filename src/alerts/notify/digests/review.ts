@@ -18,6 +18,7 @@ export interface DueReview {
   kind: 'weekly' | 'month_end';
   channel: string;
   rules: ChannelRoute['rules'];
+  workspaces: ChannelRoute['workspaces'];
   dueMs: number;
   /** What is looked back at, from the first moment to before the second. */
   fromMs: number;
@@ -28,7 +29,7 @@ export interface DueReview {
 
 /** The reviews of a channel whose hour has come within the last three days, whether they have been made or not. */
 export function dueReviews(route: ChannelRoute, { nowMs, settleHours }: ReviewMoment): DueReview[] {
-  const found: Omit<DueReview, 'notificationId' | 'channel' | 'rules'>[] = [];
+  const found: Omit<DueReview, 'notificationId' | 'channel' | 'rules' | 'workspaces'>[] = [];
   const hour = hourOf(route);
   if (route.weeklyDigest !== undefined) {
     const today = new Date(nowMs).setUTCHours(hour, 0, 0, 0);
@@ -53,7 +54,7 @@ export function dueReviews(route: ChannelRoute, { nowMs, settleHours }: ReviewMo
     .filter(({ dueMs }) => dueMs <= nowMs && nowMs - dueMs <= LATEST_MS)
     .map((review) => {
       const notificationId = reviewId(['alert.review', review.kind, route.channel, review.dueMs]);
-      return { ...review, notificationId, channel: route.channel, rules: route.rules };
+      return { ...review, notificationId, channel: route.channel, rules: route.rules, workspaces: route.workspaces };
     });
 }
 

@@ -64,7 +64,7 @@ ${
   alerts.length === 0
     ? '<p>No alert is open.</p>'
     : table(
-        ['Severity', 'Rule', 'Workspace', 'Tenant', 'Period', '#At stake', 'Alert'],
+        ['Severity', 'Rule', 'Workspace', 'Tenant', 'Period', '#Difference', 'Alert'],
         alerts
           .slice(0, SHOWN_ALERTS)
           .map((alert) => [

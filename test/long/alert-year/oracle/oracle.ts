@@ -22,7 +22,7 @@ export interface OracleReading {
 }
 
 /**
- * Goes through a year once more with docs/alerts.md in hand and nothing of the program's rules: what each run has read says
+ * Goes through a year once more with docs/alert-rules.md in hand and nothing of the program's rules: what each run has read says
  * which alerts must be told by then, and which may; every change of the alert log is held against that.
  */
 export function holdAgainstDocumentation(

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { chartSvg } from '../../../src/alerts/channels/chart-svg.ts';
+import { chartCells } from '../../../src/alerts/channels/chart-cells.ts';
 import { emailText } from '../../../src/alerts/channels/email-text.ts';
 import { messageView } from '../../../src/alerts/channels/message-view.ts';
 import { buildNotification, renderPayload } from '../../../src/alerts/notify/notification.ts';
@@ -13,14 +13,20 @@ const COURSE = {
   },
 };
 
-test('the chart draws both months and the threshold, and leaves days out that nobody read', () => {
-  const told = buildNotification(jumpFacts({ evidence: { ...NO_EVIDENCE, course: COURSE } }));
-  const svg = chartSvg(told) ?? '';
-  const lines = [...svg.matchAll(/points="([^"]*)"/g)].map(([, points]) => points?.split(' ').length);
-  expect(lines).toEqual([31, 3]);
-  expect(svg).toContain('>threshold</text>');
-  for (const label of ['2026-01', '2026-02', '180,000']) expect(svg).toContain(`>${label}</text>`);
-  expect(chartSvg(buildNotification(jumpFacts()))).toBeNull();
+test('the chart has a row of cells for each month, each bar as high as its day', () => {
+  const cells = chartCells(buildNotification(jumpFacts({ evidence: { ...NO_EVIDENCE, course: COURSE } }))) ?? '';
+  for (const label of ['January, credits a day', 'February, credits a day', 'the highest bar is 171,000']) {
+    expect(cells).toContain(label);
+  }
+  expect(cells.match(/<td style/g)).toHaveLength(2 * 31);
+  expect(cells.match(/background:#999/g)).toHaveLength(31);
+  expect([...cells.matchAll(/height:(\d+)px;background:#06c/g)].map(([, height]) => height)).toEqual([
+    '1',
+    '1',
+    '1',
+    '60',
+  ]);
+  expect(chartCells(buildNotification(jumpFacts()))).toBeNull();
 });
 
 test('a mail has the chart in its HTML, bars in its text, and the commands to type next in both', () => {
@@ -28,8 +34,8 @@ test('a mail has the chart in its HTML, bars in its text, and the commands to ty
   const view = messageView(payload);
   if (view === null) throw new Error('the payload cannot be read');
   const { text, html } = emailText(view);
-  expect(html).toContain('<svg ');
-  expect(text).not.toContain('<svg ');
+  expect(html).not.toContain('<svg');
+  expect(html).toContain('background:#06c');
   expect(text).toContain('2026-02  ▁▁▁█');
   for (const part of [text, html.replaceAll('&quot;', '"')]) {
     expect(part).toContain('usage-ledger alerts ack alert_1 --note "..."');

@@ -1,0 +1,71 @@
+import type { Period } from '../../../core/period.ts';
+import type { ToldEvent } from '../../../core/text/alert-words.ts';
+import type { Evidence } from '../../evaluate/evidence.ts';
+import type { ChangeReason } from '../../rules/measures/change-reason.ts';
+import type { Level, RuleName } from '../../rules/rule.ts';
+import { daysOf, grouped, listed, monthName, named, shortened } from './names.ts';
+
+export type ClosedBecause = 'gone' | 'left_window' | 'unrouted';
+
+/** The part of a notification that its sentences are made of. */
+export interface Facts {
+  rule: RuleName;
+  event: ToldEvent;
+  closed_because: ClosedBecause | null;
+  level: Level;
+  workspace_id: string;
+  tenant_id: string | null;
+  tenant_name: string | null;
+  period: Period | null;
+  previous_period: Period | null;
+  credits: { previous: bigint; current: bigint; change_percent: number | null } | null;
+  requests: { change: bigint } | null;
+  threshold: bigint | null;
+  reason: ChangeReason | null;
+  evidence: Evidence;
+  created_at: string;
+}
+
+/** Whom an alert is about. */
+export function subjectOf({ tenant_id, tenant_name, workspace_id }: Facts): string {
+  if (tenant_id === null) return named(workspace_id);
+  return tenant_name === null ? named(tenant_id) : `${named(tenant_id)} (${shortened(tenant_name)})`;
+}
+
+export function monthOf({ period, created_at }: Facts): string {
+  return period === null ? '' : monthName(period, created_at);
+}
+
+/** The months whose credits an alert compares with: `February`, or `the median of January and February`. */
+export function baselineMonths({ previous_period, evidence, created_at }: Facts): string {
+  const months = evidence.threshold?.baseline_periods ?? [];
+  if (months.length > 1) {
+    return `the median of ${listed([...months].reverse().map((month) => monthName(month, created_at)))}`;
+  }
+  return previous_period === null ? 'before' : monthName(previous_period, created_at);
+}
+
+/** `February was 10,000`. */
+export function baselineWords(facts: Facts): string {
+  return `${baselineMonths(facts)} was ${grouped(facts.credits?.previous ?? 0n)}`;
+}
+
+/** How a limit came about, in brackets; nothing where that is not known. */
+export function limitReason(facts: Facts): string {
+  const { threshold: limit, evidence, credits } = facts;
+  const built = evidence.threshold;
+  if (built === null || limit === null) return '';
+  const { ratio, min_credits, min_increase, baseline_credits, baseline_periods, per_day } = built;
+  // Read back from JSON whole numbers are bigints.
+  const [base, times, least] = [baseline_credits, ratio, min_credits].map(Number) as [number, number, number];
+  const most = min_increase === null ? Number.POSITIVE_INFINITY : Number(min_increase);
+  const length = facts.period === null ? 0 : daysOf(facts.period);
+  const brought = per_day && baseline_credits !== credits?.previous ? ` brought to ${length} days` : '';
+  const months = `${baseline_periods.length > 1 ? 'the median' : baselineMonths(facts)}${brought}`;
+  const reached = [
+    { credits: times * base, words: `${times} x ${months}` },
+    { credits: base + least, words: `${months} + ${grouped(least)}` },
+    { credits: base + most, words: `${months} + ${grouped(most)}` },
+  ].find((way) => Math.abs(Math.ceil(way.credits - 1e-6) - Number(limit)) < 1);
+  return reached === undefined ? '' : ` (${reached.words})`;
+}

@@ -1,0 +1,52 @@
+import { counted } from '../../../core/text/counted.ts';
+import { isSelfRule, ruleTitle } from '../../rules/table.ts';
+import { baselineMonths, type Facts, monthOf, subjectOf } from './facts-told.ts';
+import { grouped, named, signed } from './names.ts';
+import { OWN } from './own-sentences.ts';
+
+const NAMED = 5;
+
+/** What is so of all of them. */
+const TOGETHER: Partial<Record<Facts['rule'], (month: string, isLikely: boolean) => string>> = {
+  jump: (month, isLikely) => (isLikely ? `will probably pass their ${month} limit` : `are over their ${month} limit`),
+  drop: (month, isLikely) => (isLikely ? `have stopped in ${month}` : `used far less in ${month}`),
+  new_spend: (month) => `are new in ${month}`,
+  trend: (month) => `grew month by month up to ${month}`,
+  budget: (month) => `are near or over their ${month} budget`,
+  regression: (month) => `lost credits of ${month}`,
+  restatement: (month) => `have other figures for ${month} than before`,
+  withdrawn: (month) => `are no longer listed in ${month}`,
+};
+
+/** What a message that stands for several says; the largest come first. `tenants` is how many there are in that month. */
+export function groupLine(all: readonly Facts[], tenants: number): string {
+  const [first] = all;
+  if (first === undefined) return '';
+  const { rule, event, workspace_id, level } = first;
+  if (isSelfRule(rule)) {
+    const names = shown(all.map((each) => named(each.workspace_id)));
+    const where = counted(all.length, 'workspace');
+    return event === 'closed' ? `${OWN[rule].over(where)} They are ${names}.` : ownLine(OWN[rule], where, names);
+  }
+  const who = `${grouped(all.length)} of ${counted(tenants, 'tenant')} of ${named(workspace_id)}`;
+  const month = monthOf(first);
+  const isLikely = level === 'likely' && all.every(({ evidence }) => evidence.projection !== null);
+  const expected = (each: Facts) => (isLikely ? each.evidence.projection?.credits : each.credits?.current) ?? 0n;
+  const figures = all.map((each) => {
+    const forecast = isLikely ? 'forecast ' : '';
+    return `${subjectOf(each)} ${forecast}${grouped(expected(each))} (${baselineMonths(each)} ${grouped(each.credits?.previous ?? 0n)})`;
+  });
+  if (event === 'closed') return `Over for ${who}: the ${ruleTitle(rule)} in ${month}. Largest: ${shown(figures)}.`;
+  const sum = all.reduce((total, each) => total + BigInt(expected(each)) - (each.credits?.previous ?? 0n), 0n);
+  const together = `${isLikely ? 'forecast ' : ''}${signed(sum)} credits together`;
+  return `${who} ${TOGETHER[rule]?.(month, level === 'likely')}, ${together}. Largest: ${shown(figures)}.`;
+}
+
+function ownLine({ found, todo }: (typeof OWN)[keyof typeof OWN], where: string, names: string): string {
+  return `${found(where)}: ${names}. ${todo}`;
+}
+
+function shown(names: readonly string[]): string {
+  const more = names.length > NAMED ? ` and ${names.length - NAMED} more` : '';
+  return `${names.slice(0, NAMED).join(', ')}${more}`;
+}

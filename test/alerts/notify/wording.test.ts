@@ -1,0 +1,160 @@
+import { describe, expect, it, test } from 'vitest';
+import { emailText } from '../../../src/alerts/channels/email-text.ts';
+import { messageView } from '../../../src/alerts/channels/message-view.ts';
+import { buildNotification, renderPayload } from '../../../src/alerts/notify/notification.ts';
+import {
+  channelDisabledPayload,
+  channelFailingPayload,
+  testPayload,
+} from '../../../src/alerts/notify/service-notices.ts';
+import { groupLine } from '../../../src/alerts/notify/wording/group-sentences.ts';
+import { isSelfRule } from '../../../src/alerts/rules/table.ts';
+import { RULES, TOLD_EVENTS } from '../../../src/core/text/alert-words.ts';
+import { jumpFacts, NO_EVIDENCE } from '../channels/sample.ts';
+
+/** Words of our own making, which say nothing to somebody who is woken by them. */
+const OURS = /\bpace|\bcertain|\bfinal\b|\bstake\b|heads? for|dead letter|takes what|escalat|\bfir(?:es|ed|ing)\b/i;
+
+const MARCH = {
+  ...{ period: '2026-03' as const, previousPeriod: '2026-02' as const, threshold: 15_000n },
+  previous: { credits: 10_000n, requests: 100n },
+  current: { credits: 16_000n, requests: 100n },
+  createdAt: '2026-03-20T12:00:00.000Z',
+};
+const BUILT = {
+  ...{ credits: 15_000n, baseline_credits: 10_000n, baseline_periods: ['2026-02'], ratio: 1.5, min_credits: 1_000 },
+  ...{ min_increase: null, per_day: false },
+};
+const COURSE = {
+  ...{ since: '2026-03-14', usual_daily_credits: 350n, recent_daily_credits: 1_500n, previous_same_point: 7_000n },
+  days: { previous: [], current: Array.from({ length: 20 }, (_, day) => (day < 16 ? BigInt(day) * 400n : 15_500n)) },
+};
+const EVIDENCE = {
+  ...NO_EVIDENCE,
+  threshold: BUILT,
+  course: COURSE,
+  split: { volume_credits: 0n, intensity_credits: 5_600n },
+};
+const said = (changes: Parameters<typeof jumpFacts>[0]) =>
+  buildNotification(jumpFacts({ ...MARCH, ...changes })).summary;
+
+describe('what a message says', () => {
+  it('names the jump, whom, how much beside what, the limit and when it was reached, and why', () => {
+    expect(said({ evidence: EVIDENCE })).toBe(
+      'ws-123: acme used 16,000 credits in March; February was 10,000. That is over the limit of 15,000 (1.5 x February), reached on 17 March. Each request costs more (+5,600 credits); the number of requests is unchanged.',
+    );
+  });
+
+  it('says of what is only expected that it is, and on which day of the month', () => {
+    const projection = { credits: 24_000n, elapsed_fraction: 0.2 };
+    expect(
+      said({
+        ...{ level: 'likely', severity: 'warning', current: { credits: 4_000n, requests: 40n } },
+        evidence: { ...NO_EVIDENCE, threshold: BUILT, projection },
+      }),
+    ).toBe(
+      'ws-123: acme will probably pass its March limit: forecast 24,000, limit 15,000 (day 7 of 31). So far it used 4,000 credits; February was 10,000 (the limit is 1.5 x February).',
+    );
+  });
+
+  it('says what a month comes to at least and at most, where that is known', () => {
+    const projection = { credits: 20_000n, low_credits: 18_000n, high_credits: 24_000n, elapsed_fraction: 0.2 };
+    expect(said({ level: 'likely', evidence: { ...NO_EVIDENCE, threshold: BUILT, projection } })).toContain(
+      'acme will probably pass its March limit: forecast 18,000 to 24,000, limit 15,000 (day 7 of 31).',
+    );
+  });
+
+  it.each([
+    [['2025-03'], '2025-03', 'March 2025 was 10,000. That is over the limit of 15,000 (1.5 x March 2025)'],
+    [
+      ['2026-02', '2026-01', '2025-12'],
+      '2026-02',
+      'the median of December, January and February was 10,000. That is over the limit of 15,000 (1.5 x the median)',
+    ],
+  ] as const)('compares with the months that the rule compares with: %j', (months, previousPeriod, words) => {
+    const threshold = { ...BUILT, baseline_periods: [...months] };
+    expect(said({ previousPeriod, evidence: { ...NO_EVIDENCE, threshold } })).toContain(words);
+  });
+
+  it('says what it costs, and what has been planned', () => {
+    const money = { amount: '1234.50', amount_minor: 123_450n, currency: 'EUR' };
+    expect(said({ evidence: { ...NO_EVIDENCE, at_stake_money: money, planned_bounds: [12_000n, 14_000n] } })).toMatch(
+      /Planned was growth up to 12,000 and 14,000\. The increase costs 1,234\.50 EUR\.$/,
+    );
+  });
+
+  it('stands for several by their number, what they have in common, their sum and the largest', () => {
+    const names = ['alpha', 'beta', 'gamma', 'delta', 'epsilon', 'zeta'];
+    const all = names.map((tenantId) =>
+      buildNotification(
+        jumpFacts({ ...MARCH, workspaceId: 'ws-1', tenantId, current: { credits: 30_000n, requests: 1n } }),
+      ),
+    );
+    expect(groupLine(all, 16)).toBe(
+      '6 of 16 tenants of ws-1 are over their March limit, +120,000 credits together. Largest: alpha 30,000 (February 10,000), beta 30,000 (February 10,000), gamma 30,000 (February 10,000), delta 30,000 (February 10,000), epsilon 30,000 (February 10,000) and 1 more.',
+    );
+  });
+
+  it('says of a channel that fails why, how much is left, and the newest of it', () => {
+    const payload = channelFailingPayload({
+      ...{ notificationId: 'msg_1', channel: 'on-call', reason: 'HTTP 404', at: '2026-03-20T12:00:00.000Z' },
+      ...{ undelivered: 3, newest: 'ws-1: acme used 16,000 credits in March.' },
+    });
+    expect(JSON.parse(payload).summary).toBe(
+      'Channel on-call fails: HTTP 404. 3 alerts were not delivered; the newest is "ws-1: acme used 16,000 credits in March." Once it works, run `usage-ledger alerts replay --all-dead`.',
+    );
+  });
+});
+
+const MONEY = { amount: '12.00', amount_minor: 1_200n, currency: 'EUR' };
+const RICH = {
+  ...EVIDENCE,
+  at_stake_credits: 6_000n,
+  at_stake_money: MONEY,
+  projection: { credits: 24_000n, elapsed_fraction: 0.6 },
+};
+
+test('no message of any rule, event and level has a word of our own making', () => {
+  for (const rule of RULES) {
+    for (const event of TOLD_EVENTS) {
+      for (const level of ['likely', 'happened', 'settled'] as const) {
+        for (const closedBecause of event === 'closed' ? (['gone', 'left_window', 'unrouted'] as const) : [null]) {
+          for (const evidence of [NO_EVIDENCE, RICH]) {
+            const own = isSelfRule(rule)
+              ? { period: null, tenantId: null, previous: null, current: null, threshold: null }
+              : {};
+            const facts = jumpFacts({ ...MARCH, rule, event, level, closedBecause, evidence, ...own });
+            const notification = buildNotification(facts);
+            const view = messageView(renderPayload(notification));
+            if (view === null) throw new Error('the payload cannot be read');
+            const { subject, text, html } = emailText(view);
+            const all = [
+              notification.summary,
+              groupLine([notification, notification], 9),
+              subject,
+              text,
+              html.replace(/<[^>]*>/g, ''),
+            ];
+            for (const words of all) expect(words, `${rule} ${event} ${level}`).not.toMatch(OURS);
+            expect(notification.summary).not.toMatch(/undefined|null|NaN|\s\s|\.\./);
+          }
+        }
+      }
+    }
+  }
+});
+
+test('nor has a notice of a channel', () => {
+  const at = '2026-03-20T12:00:00.000Z';
+  const about = { notificationId: 'msg_1', channel: 'on-call', reason: 'HTTP 401' };
+  for (const payload of [
+    channelFailingPayload({ ...about, at, undelivered: 2, newest: null }),
+    channelFailingPayload({ ...about, at, undelivered: 0, newest: null }),
+    channelDisabledPayload({ ...about, disabledAt: at, dropped: 1 }),
+    testPayload({ notificationId: 'msg_1', channel: 'on-call', createdAt: at }),
+  ]) {
+    const view = messageView(payload);
+    if (view === null) throw new Error('the payload cannot be read');
+    expect(emailText(view).text).not.toMatch(OURS);
+  }
+});
