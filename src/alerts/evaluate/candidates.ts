@@ -2,6 +2,9 @@ import type Database from 'better-sqlite3';
 import type { MergedRun } from '../../ledger/journal/runs/apply-run.ts';
 import type { EntryRange } from '../../ledger/journal/runs/merge-staged.ts';
 import { figuresReader } from '../../ledger/store/key-figures.ts';
+import { query } from '../../ledger/store/query.ts';
+import { count, eq } from '../../ledger/store/schema/drizzle.ts';
+import { tenantUsage } from '../../ledger/store/schema/usage-tables.ts';
 import { pair } from '../book/alert-figures.ts';
 import type { UsageFigures } from '../rules/rule.ts';
 import type { PeriodFacts } from './period-facts.ts';
@@ -128,11 +131,10 @@ const ENTERED_BEFORE = `SELECT tenant_key FROM usage_entries
 /** Whether so many of a period's tenants have entries that reading all of them is faster than looking each up. */
 function isMost(connection: Connection, periodKey: number, ranges: readonly EntryRange[]): boolean {
   const enough = 2 * ranges.reduce((sum, { after, last }) => sum + last - after, 0);
-  const tenants = connection
-    .prepare('SELECT count(*) FROM (SELECT 1 FROM tenant_usage WHERE period_key = ? LIMIT ?)')
-    .pluck()
-    .get(periodKey, enough) as number;
-  return tenants < enough;
+  const { tenantKey } = tenantUsage;
+  const some = query(connection).select({ tenantKey }).from(tenantUsage).where(eq(tenantUsage.periodKey, periodKey));
+  const counted = query(connection).select({ tenants: count() }).from(some.limit(enough).as('some')).get();
+  return (counted?.tenants ?? 0) < enough;
 }
 
 /** What had been used when the latest days began: between readings far apart as used evenly, to a credit too little. */

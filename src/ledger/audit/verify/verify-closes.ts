@@ -1,8 +1,9 @@
 import type { LedgerConnection } from '../../store/file/open.ts';
 import { query } from '../../store/query.ts';
 import { closeCommitments } from '../../store/schema/billing-tables.ts';
-import { periodEvents } from '../../store/schema/close-tables.ts';
-import { asc, eq, notInArray } from '../../store/schema/drizzle.ts';
+import { closedUsage, periodEvents } from '../../store/schema/close-tables.ts';
+import { asc, eq, isNull, ne, notInArray, sql } from '../../store/schema/drizzle.ts';
+import { periods, tenants } from '../../store/schema/workspace-tables.ts';
 import { sumUsage } from '../../store/sum-usage.ts';
 import { FAULTS_A_CHECK, type Fault } from './fault.ts';
 
@@ -40,25 +41,29 @@ export function checkCloses(connection: LedgerConnection): Fault[] {
   for (const { workspaceId, period } of mismatched) {
     add(`${period} of workspace ${JSON.stringify(workspaceId)}`, 'its state is not that of its latest close or reopen');
   }
-  const misplaced = connection
-    .prepare(
-      `SELECT e.event_seq AS eventSeq, e.action, p.period FROM period_events e JOIN periods p USING (period_key)
-       WHERE p.workspace_key <> e.workspace_key ORDER BY e.event_seq`,
-    )
-    .all() as { eventSeq: number; action: string; period: string }[];
+  const db = query(connection);
+  const { eventSeq: seq, action: kind } = periodEvents;
+  const misplaced = db
+    .select({ eventSeq: seq, action: kind, period: periods.period })
+    .from(periodEvents)
+    .innerJoin(periods, eq(periods.periodKey, periodEvents.periodKey))
+    .where(ne(periods.workspaceKey, periodEvents.workspaceKey))
+    .orderBy(asc(seq))
+    .all();
   for (const { eventSeq, action, period } of misplaced) {
     add(`${action} of ${period} (link ${eventSeq} of the chain)`, 'its period is one of another workspace');
   }
-  const strays = connection
-    .prepare(
-      `SELECT p.period, t.tenant_id AS tenantId FROM closed_usage u LEFT JOIN periods p USING (period_key)
-       LEFT JOIN tenants t USING (tenant_key) WHERE p.closed_seq IS NULL LIMIT ${FAULTS_A_CHECK}`,
-    )
-    .all() as { period: string | null; tenantId: string | null }[];
+  const strays = db
+    .select({ period: periods.period, tenantId: tenants.tenantId })
+    .from(closedUsage)
+    .leftJoin(periods, eq(periods.periodKey, closedUsage.periodKey))
+    .leftJoin(tenants, eq(tenants.tenantKey, closedUsage.tenantKey))
+    .where(isNull(periods.closedSeq))
+    .limit(FAULTS_A_CHECK)
+    .all();
   for (const { period, tenantId } of strays) {
     add(`closed figure of tenant ${JSON.stringify(tenantId)} in ${period}`, 'its period is not closed');
   }
-  const db = query(connection);
   const { eventSeq } = closeCommitments;
   const closes = db.select({ seq: periodEvents.eventSeq }).from(periodEvents).where(eq(periodEvents.action, 'close'));
   const unclosed = db
@@ -70,14 +75,19 @@ export function checkCloses(connection: LedgerConnection): Fault[] {
     .all();
   for (const each of unclosed) add(`commitment of link ${each.eventSeq} of the chain`, 'that link is not a close');
   // What is no hex digit is passed over where the salt is read, so that no digest would show it.
-  const saltless = connection
-    .prepare(
-      `SELECT c.event_seq AS seq, p.period FROM close_commitments c JOIN period_events e USING (event_seq)
-       JOIN periods p USING (period_key) WHERE length(c.salt) <> 64 OR c.salt GLOB '*[^0-9a-f]*'
-       ORDER BY c.event_seq LIMIT ${FAULTS_A_CHECK}`,
-    )
-    .all() as { seq: number; period: string }[];
-  for (const { seq, period } of saltless) add(`close of ${period} (link ${seq} of the chain)`, 'its salt is none');
+  const { salt } = closeCommitments;
+  const saltless = db
+    .select({ seq, period: periods.period })
+    .from(closeCommitments)
+    .innerJoin(periodEvents, eq(seq, eventSeq))
+    .innerJoin(periods, eq(periods.periodKey, periodEvents.periodKey))
+    .where(sql`length(${salt}) <> 64 OR ${salt} GLOB '*[^0-9a-f]*'`)
+    .orderBy(asc(eventSeq))
+    .limit(FAULTS_A_CHECK)
+    .all();
+  for (const each of saltless) {
+    add(`close of ${each.period} (link ${each.seq} of the chain)`, 'its salt is none');
+  }
   for (const closed of readClosed(connection)) {
     const where = `${closed.period} of workspace ${JSON.stringify(closed.workspaceId)}`;
     const differing = firstDifferingFigure(connection, closed);

@@ -1,6 +1,9 @@
 import { createHash } from 'node:crypto';
 import type Database from 'better-sqlite3';
 import { CloseSalt } from '../../../billing/proof/close-salt.ts';
+import { prepared } from '../../store/query.ts';
+import { closeCommitments } from '../../store/schema/billing-tables.ts';
+import { eq, sql } from '../../store/schema/drizzle.ts';
 
 /** What the digest of a close or reopen covers beside the adjustments that a reopen takes back. */
 export interface DigestedEvent {
@@ -29,6 +32,14 @@ export interface EventLine {
   internal: { line: string; nonce: string } | null;
 }
 
+const commitmentOf = prepared((db) => {
+  const { eventSeq, leaves, root, salt } = closeCommitments;
+  return db
+    .select({ leaves, root, salt })
+    .from(closeCommitments)
+    .where(eq(eventSeq, sql.placeholder('eventSeq')));
+});
+
 /**
  * A close with a salt has a line that may go to any of its tenants, `[previous_digest, event_seq, action, workspace_id, period,
  * at, SHA-256(nonce || internal), root]`, and `internal` is `[actor, note, forced, overridden, tenants, credits_used,
@@ -47,7 +58,7 @@ export function prepareEventLine(
   const placeLine = array(['?', integer, ...'????']);
   const saidLine = array([...'??', integer, '?', integer, integer, integer, integer]);
   const text = array(['?']);
-  const commitment = connection.prepare('SELECT leaves, root, salt FROM close_commitments WHERE event_seq = ?');
+  const commitment = commitmentOf(connection);
   return (event) => {
     const { previousDigest, eventSeq, action, workspaceId, period, at, systemUser } = event;
     const place = String(placeLine.get(previousDigest, eventSeq, action, workspaceId, period, at));
@@ -57,7 +68,7 @@ export function prepareEventLine(
         ...[event.requestCount, event.lastEntryId],
       ),
     );
-    const committed = commitment.get(eventSeq) as { leaves: number; root: string; salt: string | null } | undefined;
+    const committed = commitment.get({ eventSeq });
     const user = systemUser === null ? null : String(text.get(systemUser));
     const origin = originOf(eventSeq);
     const inner = joined(
