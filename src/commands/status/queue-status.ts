@@ -47,5 +47,5 @@ export function describeQueue(queue: QueueStatus): string {
 }
 
 function describeCounts({ waiting, active, delayed, failed }: QueueCounts): string {
-  return `${waiting} waiting, ${active} active, ${delayed} delayed, ${failed} failed`;
+  return `${waiting} waiting, ${active} active${delayed > 0 ? `, ${delayed} delayed` : ''}, ${failed} failed`;
 }

@@ -126,7 +126,7 @@ function workspaceCells(line: WorkspaceLine, nowMs: number): string[] {
 function facts({ queues, outbox, storage }: Overview): string {
   const counted = Object.entries(queues ?? {}).map(([name, { waiting, active, delayed, failed }]) => [
     name,
-    `${waiting} waiting, ${active} active, ${delayed} delayed, ${failed} failed`,
+    `${waiting} waiting, ${active} active${delayed > 0 ? `, ${delayed} delayed` : ''}, ${failed} failed`,
   ]);
   const pairs = [
     ...(queues === null ? [['queues', 'Redis does not answer']] : counted),
