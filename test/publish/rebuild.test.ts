@@ -23,6 +23,12 @@ const SEED = Number(process.env.REPLICA_SEED ?? Date.now() % 0x7fff_ffff);
 
 const replica = fileReplica('usage_ledger');
 
+/** Nobody has interfered with the replica, so nothing of it is sent twice. */
+async function send(connection: Database.Database, nowMs: number): Promise<void> {
+  const { mended } = await publishLedger({ connection, client: replica(), by: 'test', nowMs });
+  expect(mended).toEqual([]);
+}
+
 test('a ledger rebuilt after any history has the same head and rows, no fault, and can be published on', {
   timeout: Math.max(120_000, HISTORIES * 2_000),
 }, async () => {
@@ -36,10 +42,9 @@ test('a ledger rebuilt after any history has the same head and rows, no fault, a
       for (const [index, step] of steps.entries()) {
         await player.take(step);
         await interfere(original, seed + index * 7, player.nowMs);
-        if (index % 5 === seed % 5)
-          await publishLedger({ connection: original, client, by: 'test', nowMs: player.nowMs });
+        if (index % 5 === seed % 5) await send(original, player.nowMs);
       }
-      await publishLedger({ connection: original, client, by: 'test', nowMs: player.nowMs });
+      await send(original, player.nowMs);
       const file = join(folder, `${id}.db`);
       const signal = new AbortController().signal;
       await rebuildLedger({ client, ledgerId: id, file, version: '0.0.0', nowMs: player.nowMs, signal });

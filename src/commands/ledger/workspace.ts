@@ -66,6 +66,7 @@ async function exportWorkspace(cli: CliContext, context: Context, id: string, op
   cli.print(`no fault in ${formatInteger(runs)} published runs, ${formatInteger(entries)} entries`);
   cli.print(`head digest ${headDigest}`);
   cli.print(`${inertText(id)} ${already ? 'was' : 'is'} closed to this ledger${already ? ' before' : ' from now on'}`);
+  cli.note('The file is a copy of the whole ledger, with all its other workspaces: keep it like a backup.');
   if (waiting > 0) {
     cli.note(
       `${counted(waiting, 'notification waits', 'notifications wait')} here: leave this daemon on until they are sent`,

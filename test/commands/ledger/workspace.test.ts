@@ -32,7 +32,8 @@ async function exportedWorld(): Promise<World> {
   const world = await createWorld(FIRST, SECOND);
   become(world, 'old');
   await run(world, 'sync');
-  const out = await run(world, 'workspace', 'export', 'ws-2', '--out', 'moved.db');
+  const { out, err } = await world.run('workspace', 'export', 'ws-2', '--out', 'moved.db');
+  expect(err).toContain('a copy of the whole ledger, with all its other workspaces');
   expect(out).toMatch(
     /^wrote .*moved\.db, [\d,]+ bytes\nno fault in 2 published runs, 8 entries\nhead digest \w{64}\nws-2 is closed to this ledger from now on\n$/,
   );
