@@ -98,7 +98,12 @@ export function claimDelivery(
   const beganAhead = gt(since, isoTime(latestSince(nowMs)));
   const { changes } = query(connection)
     .update(outbox)
-    .set({ claimedUntil: isoTime(nowMs + claimMs), unknownAttempts: sql`${outbox.unknownAttempts} + 1` })
+    .set({
+      claimedUntil: isoTime(nowMs + claimMs),
+      // What was planned by a clock that was ahead is due from now on, whatever becomes of this attempt.
+      nextAttemptAt: sql`min(${outbox.nextAttemptAt}, ${now})`,
+      unknownAttempts: sql`${outbox.unknownAttempts} + 1`,
+    })
     .where(
       and(
         eq(outbox.notificationId, notificationId),

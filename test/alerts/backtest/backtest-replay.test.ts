@@ -41,7 +41,10 @@ function replay(ledger: LedgerConnection, { workspaces: [workspace] }: Config): 
   return replica;
 }
 
-/** Everything that the rules have written about the workspace, by names instead of numbers. */
+/**
+ * Everything that the rules have written about the workspace, by names instead of numbers. Entries are not replayed, and so
+ * neither are the days of a course, from which a summary says when a limit was reached.
+ */
 function traceOf(connection: LedgerConnection) {
   const rows = (sql: string) => connection.prepare(sql).safeIntegers().all() as Record<string, unknown>[];
   const ours = `JOIN workspaces w ON w.workspace_key = a.workspace_key AND w.workspace_id = '${WORKSPACE}'`;
@@ -60,7 +63,7 @@ function traceOf(connection: LedgerConnection) {
     ),
     notifications: rows(
       `SELECT notification_id,
-         json_remove(payload, '$.evidence.entries', '$.evidence.entry_count', '$.evidence.course') AS payload
+         json_remove(payload, '$.evidence.entries', '$.evidence.entry_count', '$.evidence.course', '$.summary') AS payload
        FROM outbox JOIN alerts a USING (alert_key) ${ours} ORDER BY notification_id`,
     ),
   };

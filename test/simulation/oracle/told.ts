@@ -21,6 +21,14 @@ const LATEST_RETRY_MS = 70 * 60_000;
 export const READING_RULES = ['sync_stale', 'sync_failed', 'auth_failed', 'clock_skew'];
 const OUR_RULES = [...READING_RULES, 'clock_moved'];
 
+/** What is known when a message arrives. */
+export interface ToldMoment {
+  madeMs: number;
+  clocksRightSinceMs: number;
+  /** Whether an earlier word of the alert may count as told, although the receiver has not taken it. */
+  mayHaveBeenTold(alertId: string): boolean;
+}
+
 /** What a receiver got: no two messages under one id, no secret in any, none that was not so, and in the end what is so. */
 export class ToldOracle {
   readonly #payloads = new Map<string, string>();
@@ -39,7 +47,7 @@ export class ToldOracle {
   /** `madeMs` is when the message was written down: what was to be said then is known while every clock is right. */
   check(
     { channel, notificationId, payload }: Received,
-    { madeMs, clocksRightSinceMs }: { madeMs: number; clocksRightSinceMs: number },
+    { madeMs, clocksRightSinceMs, mayHaveBeenTold }: ToldMoment,
     truthOf: (id: string) => WorkspaceTruth,
   ): void {
     const known = this.#payloads.get(notificationId) ?? payload;
@@ -47,13 +55,18 @@ export class ToldOracle {
     if (known !== payload) throw new PromiseBroken('an id is one message', notificationId);
     this.checkSecrets(payload, notificationId);
     for (const word of wordsIn(payload)) {
-      this.#checkOrder(channel, notificationId, word);
+      this.#checkOrder(channel, notificationId, word, mayHaveBeenTold);
       this.#checkReal(word, { madeMs, clocksRightSinceMs }, truthOf);
     }
   }
 
   /** Nothing is closed before it was opened, and the revisions of an alert rise; only the same message comes twice. */
-  #checkOrder(channel: string, notificationId: string, word: Message): void {
+  #checkOrder(
+    channel: string,
+    notificationId: string,
+    word: Message,
+    mayHaveBeenTold: ToldMoment['mayHaveBeenTold'],
+  ): void {
     const { alert_id, revision = 0 } = word;
     if (alert_id === undefined) return;
     const key = `${channel} ${alert_id}`;
@@ -61,7 +74,7 @@ export class ToldOracle {
     if (last?.notificationId === notificationId) return;
     if (revision <= (last?.word.revision ?? 0))
       throw new PromiseBroken('what comes later is newer', `${key}: ${revision} after ${last?.word.revision}`);
-    if (!isOpenWord(word) && !isOpenWord(last?.word))
+    if (!isOpenWord(word) && !isOpenWord(last?.word) && !mayHaveBeenTold(alert_id))
       throw new PromiseBroken('nothing is closed before it was opened', `${key}: ${word.summary}`);
     this.#last.set(key, { notificationId, word });
   }

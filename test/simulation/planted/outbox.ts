@@ -8,7 +8,7 @@ export const OUTBOX: readonly Planted[] = [
     edits: [
       {
         file: 'src/alerts/book/alert-book.ts',
-        from: '      if (seeding && !isSelf(rule)) {',
+        from: '      if (seeding && !isSelfRule(rule)) {',
         to: '      if (seeding) {',
       },
     ],

@@ -151,8 +151,8 @@ export const RUNS: readonly Planted[] = [
     edits: [
       {
         file: 'src/queue/slots.ts',
-        from: 'return sinceMs === null || sinceMs >= restMs(history, nextMs - slotMs) ? due : null;',
-        to: 'return sinceMs === null || sinceMs >= nextMs - slotMs ? due : null;',
+        from: 'const rest = restMs(history, nextMs - slotMs) -',
+        to: 'const rest = nextMs - slotMs -',
       },
     ],
   },

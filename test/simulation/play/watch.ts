@@ -207,7 +207,8 @@ export class Watch {
         this.#world.note(`told ${inShort(message)}`);
         const madeMs = this.#deliveries.madeMs(message.notificationId);
         const { clocksRightSinceMs } = this.#conditions;
-        this.#told.check(message, { madeMs, clocksRightSinceMs }, (id) => ({
+        const mayHaveBeenTold = (alertId: string) => receiver.wasTriedAtOnce(alertId);
+        this.#told.check(message, { madeMs, clocksRightSinceMs, mayHaveBeenTold }, (id) => ({
           runs: this.#runsOf(id),
           pauseMs: this.#pauseOf(id),
           readableSinceMs: this.#conditions.readableSinceMs(id),

@@ -18,6 +18,7 @@ export interface Received {
 /** Somebody's try to hand a message over, whether it arrived or not. */
 export interface Attempt {
   notificationId: string;
+  payload: string;
   /** When it began, and when its sender knows what came of it or was cut off. */
   atMs: number;
   endsMs: number;
@@ -102,10 +103,18 @@ export class Receiver {
     this.inbox.push({ atMs: this.#clock.now(), channel: this.name, notificationId, payload });
   }
 
-  #noteAttempt({ notificationId }: ChannelMessage, afterMs: number, result: DeliveryResult): Attempt {
+  /** Whether two senders have tried at once to tell of an alert: the first that is refused knows not what becomes of the other. */
+  wasTriedAtOnce(alertId: string): boolean {
+    const about = this.attempts.filter(({ payload }) => payload.includes(alertId));
+    return about.some(({ notificationId, atMs, endsMs }) =>
+      about.some((other) => other.notificationId === notificationId && other.atMs > atMs && other.atMs < endsMs),
+    );
+  }
+
+  #noteAttempt({ notificationId, payload }: ChannelMessage, afterMs: number, result: DeliveryResult): Attempt {
     const atMs = this.#clock.now();
     const retryAfterMs = result.outcome === 'retry' ? (result.retryAfterMs ?? 0) : 0;
-    const attempt = { notificationId, atMs, endsMs: atMs + afterMs, outcome: result.outcome, retryAfterMs };
+    const attempt = { notificationId, payload, atMs, endsMs: atMs + afterMs, outcome: result.outcome, retryAfterMs };
     this.attempts.push(attempt);
     return attempt;
   }
