@@ -28,7 +28,7 @@ export function sandboxCommand(cli: CliContext): Command {
       examples(
         'usage-ledger sandbox',
         'usage-ledger sandbox --port 8787 --scenario ./scenario.yml',
-        'usage-ledger sandbox --port 8787 > usage-ledger.yml',
+        'usage-ledger sandbox --port 8787 > sandbox.yml',
         'usage-ledger sandbox --replay probe.json > usage-ledger.yml',
       ),
     )
