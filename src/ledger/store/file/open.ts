@@ -15,6 +15,7 @@ export type LedgerConnection = Database.Database;
 /** SQLite before this can corrupt a WAL database when a checkpoint resets the log under a writer. */
 const OLDEST_SAFE_SQLITE = [3, 51, 3] as const;
 const BUSY_TIMEOUT_MS = 5000;
+const WAL_PAUSE_MS = 20;
 
 /** A connection that only reads. Times and periods are text, see the views. */
 export interface LedgerReader {
@@ -39,11 +40,25 @@ export function openForWriting(path: string, readerGroup?: string): LedgerConnec
   }
   if (readerGroup !== undefined) shareWithGroup(path, readerGroup);
   const connection = connect(path, false);
-  connection.pragma('journal_mode = WAL');
+  turnToWal(connection);
   connection.pragma('synchronous = FULL');
   connection.pragma('foreign_keys = ON');
   addRowDigest(connection);
   return connection;
+}
+
+/** SQLite does not wait for another one that turns the same fresh file to WAL: it says at once that the file is locked. */
+function turnToWal(connection: LedgerConnection): void {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      connection.pragma('journal_mode = WAL');
+      return;
+    } catch (error) {
+      const isBusy = error instanceof Database.SqliteError && error.code.startsWith('SQLITE_BUSY');
+      if (!isBusy || attempt * WAL_PAUSE_MS >= BUSY_TIMEOUT_MS) throw error;
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, WAL_PAUSE_MS);
+    }
+  }
 }
 
 /**
