@@ -1,5 +1,6 @@
 import { alertFacts, type Told } from '../notify/facts.ts';
 import { nextCommands } from '../notify/next-commands.ts';
+import { grouped } from '../notify/wording/names.ts';
 import { digestItems, groupItems, type Payload, type PayloadValue, readPayload } from './read-payload.ts';
 
 /** A notification as people read it. No text in it is active, whatever the names in it are; none is HTML or markup. */
@@ -142,8 +143,7 @@ function factsOf(name: string, value: PayloadValue): MessageView['facts'] {
 }
 
 function inWords(value: PayloadValue): string {
-  if (typeof value === 'bigint' || typeof value === 'number')
-    return value.toLocaleString('en-US', { maximumFractionDigits: 1 });
+  if (typeof value === 'bigint' || typeof value === 'number') return grouped(value);
   if (value === null || typeof value !== 'object') return unlinked(String(value));
   if (Array.isArray(value)) return value.map(inWords).join(' ');
   return Object.entries(value)

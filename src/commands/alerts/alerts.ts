@@ -1,5 +1,6 @@
 import { Command, Option } from 'commander';
 import type { RuleName, Severity } from '../../alerts/rules/rule.ts';
+import { rulesWith } from '../../alerts/rules/table.ts';
 import { parsePeriod } from '../../core/period.ts';
 import { ALERT_STATES, type AlertState, RULES, SEVERITIES } from '../../core/text/alert-words.ts';
 import { formatDecimal } from '../../reports/formats/format.ts';
@@ -158,5 +159,5 @@ function tableColumns(alerts: readonly ListedAlert[], { width = ROOM_FOR_MONEY }
   return columns;
 }
 
-/** Rules whose alerts move through levels. */
-const STAGED: readonly string[] = ['jump', 'workspace_jump'];
+/** The rules that go through levels. */
+const STAGED: readonly string[] = rulesWith(({ hasLevels }) => hasLevels === true);

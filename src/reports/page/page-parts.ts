@@ -1,5 +1,6 @@
 import { htmlText } from '../../core/text/html-text.ts';
 import { formatInteger } from '../formats/format.ts';
+import { DOCUMENT_END, documentStart } from '../formats/html-document.ts';
 import { COLOURS } from './charts.ts';
 import { PAGE_STYLE } from './page-style.ts';
 
@@ -15,23 +16,7 @@ export interface PageLinks {
 
 /** A page as one file: no script, nothing to fetch. `body` is markup of ours. */
 export function pageOf(title: string, body: string): string {
-  return `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
-<title>${htmlText(title)}</title>
-<style>${PAGE_STYLE}</style>
-</head>
-<body>
-<main>
-<h1>${htmlText(title)}</h1>
-${body}
-</main>
-</body>
-</html>
-`;
+  return `${documentStart({ title, style: PAGE_STYLE })}<h1>${htmlText(title)}</h1>\n${body}\n${DOCUMENT_END}`;
 }
 
 /** An amount or a change: a figure that is not a plain integer. `text` is markup of ours. */

@@ -1,6 +1,7 @@
 import type { StatementDocument } from '../../billing/statement/document.ts';
 import { htmlText } from '../../core/text/html-text.ts';
 import { formatDecimal, formatInteger } from '../formats/format.ts';
+import { DOCUMENT_END, documentStart } from '../formats/html-document.ts';
 
 type Tenant = StatementDocument['tenants'][number];
 type SheetFacts = Pick<
@@ -59,30 +60,19 @@ tfoot td { border-bottom: 0; font-weight: 600; }
 `;
 
 /**
- * The statement as a page to print, a tenant a sheet of paper, a piece at a time. It is a function of the document alone, whose tenants are read as they are written:
- * a closed period's is the same to the byte each time.
+ * The statement as a page to print, a tenant a sheet of paper, a piece at a time. It is a function of the document alone, whose
+ * tenants are read as they are written: a closed period's is the same to the byte each time.
  */
 export function* statementHtml(statement: SheetFacts, tenants: Iterable<Tenant>): Generator<string> {
   const { period, workspace_id } = statement;
-  yield `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
-<title>Statement ${htmlText(period)}, ${htmlText(workspace_id)}</title>
-<style>${STYLE}</style>
-</head>
-<body>
-<main>
-`;
+  yield documentStart({ title: `Statement ${period}, ${workspace_id}`, style: STYLE });
   let isEmpty = true;
   for (const tenant of tenants) {
     isEmpty = false;
     yield tenantSection(statement, tenant);
   }
   if (isEmpty) yield '<p>The period has no tenant that fits.</p>\n';
-  yield '</main>\n</body>\n</html>\n';
+  yield DOCUMENT_END;
 }
 
 /** A tenant's sheet; `certificate` and `head_digest` are null in what goes to the tenant. */

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { TenantDocument } from '../../billing/statement/tenant-document.ts';
-import { htmlText } from '../../core/text/html-text.ts';
+import { DOCUMENT_END, documentStart } from '../formats/html-document.ts';
 import { renderJson } from '../formats/json.ts';
 import { PROVE_SCRIPT } from './prove-script.ts';
 import { STYLE, tenantSection } from './statement-html.ts';
@@ -23,29 +23,16 @@ export function tenantPage(statement: TenantDocument): string {
   const { period, proof } = statement;
   const sheet = { ...statement, certificate: null, head_digest: proof?.close_digest ?? null };
   const hash = createHash('sha256').update(PROVE_SCRIPT).digest('base64');
-  const allowed = `default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-${hash}'`;
-  return `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy" content="${allowed}">
-<title>Statement ${htmlText(period)}, ${htmlText(statement.tenant_id)}</title>
-<style>${STYLE}${OWN_STYLE}</style>
-</head>
-<body>
-<main>
-${tenantSection(sheet, statement)}${proof === null ? '' : provingPart(proof)}</main>
-</body>
-</html>
-`;
+  const title = `Statement ${period}, ${statement.tenant_id}`;
+  const start = documentStart({ title, style: STYLE + OWN_STYLE, script: `'sha256-${hash}'` });
+  return `${start}${tenantSection(sheet, statement)}${proof === null ? '' : provingPart(proof)}${DOCUMENT_END}`;
 }
 
 function provingPart({ close, tenant }: NonNullable<TenantDocument['proof']>): string {
   const json = renderJson({ close, tenant }).replaceAll('<', '\\u003c');
   return `<div id="prove">
 <h2>Does this bill say what was closed?</h2>
-<p>Enter the digest of the close as you were told it on another way than this file. Everything is worked out on this device;
+<p>Enter the digest of the close as you were told it by another route than this file. Everything is worked out on this device;
 nothing is sent. Whoever doubts the page itself checks the statement's JSON with a program of their own.</p>
 <p><label for="digest">Digest of the close, 64 digits</label><input id="digest" autocomplete="off" spellcheck="false" maxlength="80"></p>
 <p id="verdict" role="status">Not checked: no digest was entered.</p>

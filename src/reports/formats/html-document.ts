@@ -1,0 +1,22 @@
+import { htmlText } from '../../core/text/html-text.ts';
+
+/** What the browser may do with a page that is one file: style itself, fetch nothing, run nothing. */
+const NOTHING = "default-src 'none'; style-src 'unsafe-inline'";
+
+/** The start of a page that is one file, up to its content. `script` is the source that its policy lets run. */
+export function documentStart({ title, style, script }: { title: string; style: string; script?: string }): string {
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="${script === undefined ? NOTHING : `${NOTHING}; script-src ${script}`}">
+<title>${htmlText(title)}</title>
+<style>${style}</style>
+</head>
+<body>
+<main>
+`;
+}
+
+export const DOCUMENT_END = '</main>\n</body>\n</html>\n';
