@@ -2,6 +2,7 @@ import type { RunAlerts } from '../alerts/book/alert-change.ts';
 import type { RunFault } from '../alerts/evaluate/evaluate-self.ts';
 import { every } from '../core/clock.ts';
 import { AppError, summarizeError } from '../core/errors.ts';
+import { collectGarbage } from '../core/process/collect-garbage.ts';
 import type { ApplyResult } from '../ledger/journal/runs/apply-run.ts';
 import { type ClaimedRun, LEASE_MS, type RunKind } from '../ledger/journal/runs/claim-run.ts';
 import type { RunFailure } from '../ledger/journal/runs/fail-run.ts';
@@ -17,6 +18,9 @@ import type { StagingLease } from './staging-room.ts';
 import { periodsOf, type SyncDeps } from './sync-deps.ts';
 import { walkPages } from './walk.ts';
 import { confirmWithdrawals } from './withdrawals.ts';
+
+/** Pages whose requests leave tens of MB behind. */
+const MANY_PAGES = 10_000;
 
 export interface SyncRequest {
   kind: RunKind;
@@ -164,6 +168,7 @@ async function walkUntilProven(
       },
     );
     const facts = await writer.call('finishWalk', { runKey });
+    if (facts.pages >= MANY_PAGES) collectGarbage();
     const judgement = judgeWalk(facts, workspace.consistency, previousWasClean);
     signs = judgement.signs;
     const walk: WalkRecord = { walkNumber, startedAtMs, finishedAtMs: clock.now(), facts, ...judgement };

@@ -1,6 +1,7 @@
 import type Database from 'better-sqlite3';
 import { isoTime } from '../../../core/clock.ts';
 import { periodBounds } from '../../../core/period.ts';
+import { collectGarbage } from '../../../core/process/collect-garbage.ts';
 import { FencedError } from '../../store/errors.ts';
 import { prepared, query } from '../../store/query.ts';
 import { and, eq, gte, isNotNull, lte, max, min, ne, sql } from '../../store/schema/drizzle.ts';
@@ -22,6 +23,8 @@ type Connection = Database.Database;
 
 /** Tenants that one statement adds. */
 const TENANTS_A_STATEMENT = 100;
+/** Keys of a walk whose ids take tens of MB. */
+const MANY_KEYS = 1_000_000;
 
 export interface ApplyResult<Extra> {
   runId: string;
@@ -177,7 +180,9 @@ function addTenants(connection: Connection, run: ClaimedRun, staging: RunStaging
   const full = insertOf(TENANTS_A_STATEMENT);
   let tenantKey = lastKey;
   let values: (number | string)[] = [];
-  for (const tenantId of staging.newTenants) {
+  const newTenants = staging.takeNewTenants();
+  if (staging.keys.size >= MANY_KEYS) collectGarbage();
+  for (const tenantId of newTenants) {
     tenantKey += 1;
     values.push(tenantKey, run.workspaceKey, tenantId);
     if (values.length < TENANTS_A_STATEMENT * 3) continue;

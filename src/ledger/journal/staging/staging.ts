@@ -52,8 +52,8 @@ export class RunStaging {
   readonly tenantBase: number;
   readonly #workspaceKey: number;
   readonly #window: Window;
-  readonly #tenants: Map<string, number>;
-  readonly #newTenants: string[] = [];
+  #tenants: Map<string, number>;
+  #newTenants: string[] | null = [];
   #walk: StagedWalk | null = null;
   #previousKeys: KeySet | null = null;
 
@@ -64,9 +64,16 @@ export class RunStaging {
     this.#tenants = knownTenants(connection, workspaceKey);
   }
 
-  /** Tenants met for the first time; the number of the one at place i is `tenantBase + 1 + i`. */
-  get newTenants(): readonly string[] {
-    return this.#newTenants;
+  /**
+   * Ends the walks and gives the tenants met for the first time; the number of the one at place i is `tenantBase + 1 + i`.
+   * Ids are forgotten here: of a million tenants they take as much memory as the merge that follows.
+   */
+  takeNewTenants(): readonly string[] {
+    const taken = this.#newTenants;
+    if (taken === null) throw new Error('the walks have ended');
+    this.#newTenants = null;
+    this.#tenants = new Map();
+    return taken;
   }
 
   get keys(): KeySet {
@@ -136,6 +143,7 @@ export class RunStaging {
   #tenantKeyOf(tenantId: string): number {
     const known = this.#tenants.get(tenantId);
     if (known !== undefined) return known;
+    if (this.#newTenants === null) throw new Error('the walks have ended');
     const tenantKey = this.tenantBase + this.#newTenants.push(tenantId);
     this.#tenants.set(tenantId, tenantKey);
     return tenantKey;
