@@ -1,10 +1,12 @@
 import { createHash } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { verifyLedger } from '../../../../src/ledger/audit/verify/verify.ts';
+import { failRun } from '../../../../src/ledger/journal/runs/fail-run.ts';
 import { KeySet } from '../../../../src/ledger/journal/staging/key-set.ts';
 import type { LedgerConnection } from '../../../../src/ledger/store/file/open.ts';
 import { viewLedger } from '../../../support/ledger-view.ts';
 import { applyWalk, beginRun, openLedger, publish, stageWalk, usageRecord } from '../../../support/open-ledger.ts';
+import { NOON } from '../../../support/time/test-clock.ts';
 
 test('tenants that two processes add between claim and apply get numbers of their own', async () => {
   const one = openLedger();
@@ -116,7 +118,10 @@ test('what fails after the merge takes the whole run back, and the run can be en
   expect(view.dump()).toBe(before);
   expect(view.value('SELECT count(*) FROM tenants')).toBe(1n);
   connection.exec('DROP TRIGGER full');
-  expect(applyWalk(underWay).entries).toBe(2);
+  failRun(connection, underWay.run, { status: 'failed', code: 'x', message: '', pages: 0, records: 0 }, NOON);
+  const again = beginRun(connection);
+  stageWalk(again, [usageRecord('a', 20), usageRecord('new', 1)]);
+  expect(applyWalk(again).entries).toBe(2);
   expect(verifyLedger(connection).faults).toEqual([]);
 });
 
