@@ -4,6 +4,7 @@ import { dirname, join, relative, resolve, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { defineConfig, type Plugin } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
+import { LostFiles } from './test/support/lost-files.ts';
 
 const root = dirname(fileURLToPath(import.meta.url));
 const src = join(root, 'src') + sep;
@@ -59,6 +60,7 @@ export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
     exclude: ['test/long/**'],
+    reporters: ['default', new LostFiles()],
     pool: 'forks',
     // One more than the two cores that there usually are: many tests wait for a daemon, a server or a retry.
     maxWorkers: 3,
