@@ -1,5 +1,5 @@
-import type { LedgerRule } from '../alerts/rules/table.ts';
 import type { Releasers } from '../core/process/releasers.ts';
+import type { LedgerRule } from '../core/text/alert-words.ts';
 import { closesInForce } from '../ledger/journal/close/closes-in-force.ts';
 import { timesAhead } from '../ledger/journal/times-ahead.ts';
 import type { Context } from '../wiring/context.ts';

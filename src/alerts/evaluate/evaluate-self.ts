@@ -1,5 +1,6 @@
 import type Database from 'better-sqlite3';
 import { isoTime } from '../../core/clock.ts';
+import type { LedgerRule } from '../../core/text/alert-words.ts';
 import type { ClaimedRun } from '../../ledger/journal/runs/claim-run.ts';
 import { query } from '../../ledger/store/query.ts';
 import { asc } from '../../ledger/store/schema/drizzle.ts';
@@ -9,7 +10,6 @@ import { AlertBook } from '../book/alert-book.ts';
 import type { RunAlerts } from '../book/alert-change.ts';
 import type { ChannelRoute } from '../notify/routes.ts';
 import { type FailedRun, judgeFailedRun, judgeLedger, judgeStale } from '../rules/self.ts';
-import type { LedgerRule } from '../rules/table.ts';
 import { observation } from './observation.ts';
 
 /** A run that published nothing through a fault that somebody has to know of. */

@@ -1,5 +1,6 @@
+import type { LedgerRule } from '../../core/text/alert-words.ts';
 import { clear, holds, type Judgement } from './rule.ts';
-import type { LedgerRule, SelfRule } from './table.ts';
+import type { SelfRule } from './table.ts';
 
 /** Beyond this a signature can look expired or premature to the service. */
 const NOTABLE_SKEW_MS = 30_000;

@@ -1,4 +1,4 @@
-import { RULES, type RuleName, SEVERITIES, type Severity } from '../../core/text/alert-words.ts';
+import { type LedgerRule, RULES, type RuleName, SEVERITIES, type Severity } from '../../core/text/alert-words.ts';
 
 interface RuleForm {
   /** Stored with each alert; raised whenever the same figures could give another answer than before. */
@@ -45,14 +45,15 @@ const TABLE = {
   export_failed: { version: 1, title: 'failure of exports', severity: 'warning', about: 'our ledger' },
   clock_moved: { version: 1, title: 'clock that was set back', severity: 'warning', about: 'our ledger' },
   job_failed: { version: 1, title: 'failure of alert rules', severity: 'critical', about: 'our workspace' },
-} as const satisfies Record<RuleName, RuleForm>;
+} as const satisfies {
+  [Rule in RuleName]: RuleForm & { about: Rule extends LedgerRule ? 'our ledger' : 'usage' | 'our workspace' };
+};
 
 type RuleAbout<About> = {
   [Rule in RuleName]: (typeof TABLE)[Rule]['about'] extends About ? Rule : never;
 }[RuleName];
 
 export type SelfRule = RuleAbout<'our workspace' | 'our ledger'>;
-export type LedgerRule = RuleAbout<'our ledger'>;
 
 /** The rules of which something is so. */
 export function rulesWith(isSo: (form: RuleForm) => boolean): readonly RuleName[] {

@@ -31,7 +31,7 @@ interface ExportOptions {
 function exportCommand(cli: CliContext): Command {
   return reportingCommand('export')
     .description(
-      'Write a checked copy of the ledger to import the workspace from; here it is closed from then on, its history stays.',
+      'Write a checked file with this workspace alone, to import it from; here it is closed from then on, its history stays.',
     )
     .argument('<id>', 'the workspace')
     .option('--out <file>', 'the file to write, in a folder that exists (needed)')
@@ -48,12 +48,20 @@ async function exportWorkspace(cli: CliContext, context: Context, id: string, op
   if (!out?.trim()) throw new UsageError('export needs --out', 'name the file to write, such as --out ws-123.db');
   const target = resolve(cli.io.cwd, out);
   const ledgerPath = context.config.ledger.path;
-  const { backupLedger, requireFreeTarget } = await import('../../ledger/transfer/backup/backup.ts');
+  const [{ requireFreeTarget }, { exportFile }, given] = await Promise.all([
+    import('../../ledger/transfer/backup/backup.ts'),
+    import('../../ledger/transfer/moving/export-file.ts'),
+    pricesAndChecks(),
+  ]);
   const writer = await context.existingWriter();
   // What forbids the file is said before the workspace is closed.
   requireFreeTarget(target, ledgerPath, force);
-  const { already, waiting } = await writer.call('sealWorkspace', { workspaceId: id, by, nowMs: cli.now() });
-  const report = await withStopSignal((signal) => backupLedger({ ledgerPath, target, force, signal }));
+  const request = { workspaceId: id, by, nowMs: cli.now() };
+  const { already, waiting } = await writer.call('sealWorkspace', request);
+  const { version } = context;
+  const report = await withStopSignal((signal) =>
+    exportFile({ ...request, ...given, ledgerPath, target, force, version, signal }),
+  );
   const { path, sizeBytes, runs, entries, headDigest } = report;
   if (cli.json) {
     cli.printJson({
@@ -63,10 +71,9 @@ async function exportWorkspace(cli: CliContext, context: Context, id: string, op
     return;
   }
   cli.print(`wrote ${inertText(path)}, ${formatInteger(sizeBytes)} bytes`);
-  cli.print(`no fault in ${formatInteger(runs)} published runs, ${formatInteger(entries)} entries`);
+  cli.print(`no fault in its ${counted(runs, 'published run')}, ${counted(entries, 'entry', 'entries')}`);
   cli.print(`head digest ${headDigest}`);
   cli.print(`${inertText(id)} ${already ? 'was' : 'is'} closed to this ledger${already ? ' before' : ' from now on'}`);
-  cli.note('The file is a copy of the whole ledger, with all its other workspaces: keep it like a backup.');
   if (waiting > 0) {
     cli.note(
       `${counted(waiting, 'notification waits', 'notifications wait')} here: leave this daemon on until they are sent`,
@@ -74,8 +81,16 @@ async function exportWorkspace(cli: CliContext, context: Context, id: string, op
   }
 }
 
+/** How money of the workspace is worked out, and checked, where it is taken in. */
+async function pricesAndChecks() {
+  const [{ chargePeriod }, { checkMoney }] = await Promise.all([
+    import('../../ledger/journal/charges/charge-run.ts'),
+    import('../../ledger/audit/money/verify-money.ts'),
+  ]);
+  return { price: chargePeriod, checks: [checkMoney] };
+}
+
 interface ImportOptions {
-  workspace?: string;
   expectHead?: string;
   by?: string;
 }
@@ -84,7 +99,6 @@ function importCommand(cli: CliContext): Command {
   return reportingCommand('import')
     .description('Take a workspace in with all its history; the daemon of this ledger must be stopped.')
     .argument('<file>', 'what `workspace export` has written; it is only read')
-    .option('--workspace <id>', 'which one (needed when that ledger has exported several)')
     .option('--expect-head <digest>', 'the head digest that the export has printed')
     .option('--by <name>', 'who imports (default: the user of this shell)')
     .addHelpText(
@@ -99,7 +113,7 @@ function importCommand(cli: CliContext): Command {
 }
 
 async function importWorkspace(cli: CliContext, file: string, options: ImportOptions): Promise<void> {
-  const { workspace: workspaceId, expectHead: expectedHead, by = systemUser() } = options;
+  const { expectHead: expectedHead, by = systemUser() } = options;
   // Opening the writer makes the ledger, brings it to this version and its rate cards into force; then nobody has it open.
   const { ledgerPath, elsewhere } = await cli.withContext(
     async (context) => {
@@ -109,16 +123,12 @@ async function importWorkspace(cli: CliContext, file: string, options: ImportOpt
     },
     { writes: true },
   );
-  const [{ importFile }, { chargePeriod }, { checkMoney }] = await Promise.all([
+  const [{ importFile }, given] = await Promise.all([
     import('../../ledger/transfer/moving/import-file.ts'),
-    import('../../ledger/journal/charges/charge-run.ts'),
-    import('../../ledger/audit/money/verify-money.ts'),
+    pricesAndChecks(),
   ]);
   const report = await withStopSignal((signal) =>
-    importFile({
-      ...{ file, ledgerPath, workspaceId, expectedHead, by, nowMs: cli.now(), signal, elsewhere },
-      ...{ price: chargePeriod, checks: [checkMoney] },
-    }),
+    importFile({ ...{ file, ledgerPath, expectedHead, by, nowMs: cli.now(), signal, elsewhere }, ...given }),
   );
   const { from, links, entries, tenants, periods, alerts, headDigest } = report;
   if (cli.json) {

@@ -21,6 +21,10 @@ export const RULES = [
 ] as const;
 export type RuleName = (typeof RULES)[number];
 
+/** About the ledger as a whole: they stand in some workspace, and say nothing of it. */
+export const LEDGER_RULES = ['publish_stale', 'export_failed', 'clock_moved'] as const satisfies RuleName[];
+export type LedgerRule = (typeof LEDGER_RULES)[number];
+
 export const SEVERITIES = ['warning', 'critical'] as const;
 export type Severity = (typeof SEVERITIES)[number];
 

@@ -2,11 +2,10 @@ import type Database from 'better-sqlite3';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { setCards } from '../../../src/ledger/journal/charges/set-cards.ts';
-import { sealWorkspace } from '../../../src/ledger/transfer/moving/seal-workspace.ts';
 import { publishLedger } from '../../../src/publish/send/publish-ledger.ts';
 import { HistoryPlayer } from '../../ledger/model/history-player.ts';
 import { histories } from '../../ledger/model/steps.ts';
-import { awake, bringIn, cardsOf, fileOf, freshLedger, viewsOf } from '../../ledger/transfer/moving/moving-world.ts';
+import { awake, bringIn, cardsOf, exported, freshLedger, viewsOf } from '../../ledger/transfer/moving/moving-world.ts';
 import { publish, usageRecord } from '../../support/open-ledger.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { expectSameTables } from '../compare-tables.ts';
@@ -53,13 +52,13 @@ test('a workspace of any history that moves is counted once in Postgres, before,
           const before = await shownOf(client, 'ws-1');
           const others = await shownOf(client, 'ws-2');
 
-          sealWorkspace(old, { workspaceId: 'ws-1', by: 'Ada', nowMs: player.nowMs });
+          const file = await exported(old, folder, player.nowMs);
           await send(old, player.nowMs);
           expect(await shownOf(client, 'ws-1')).toEqual(before);
 
           await publish(target, [usageRecord('acme', 7)], { workspaceId: 'ws-0', nowMs: player.nowMs - 1 });
           setCards(target, { cards: cardsOf(old), source: 'configuration', nowMs: player.nowMs });
-          moved += bringIn(target, fileOf(old, folder), { nowMs: player.nowMs }).links;
+          moved += bringIn(target, file, player.nowMs).links;
           await send(target, player.nowMs);
           expect(await shownOf(client, 'ws-1')).toEqual(before);
           expect(await shownOf(client, 'ws-2')).toEqual(others);

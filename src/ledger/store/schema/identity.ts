@@ -25,6 +25,17 @@ export function markCharged(connection: LedgerConnection): void {
   query(connection).insert(ledgerMeta).values({ name: CHARGED, value: '1' }).onConflictDoNothing().run();
 }
 
+const EXPORT_OF = 'export_of';
+
+/** The workspace that the file of an export holds; undefined in a ledger. */
+export function exportedWorkspace(connection: LedgerConnection): string | undefined {
+  return readMeta(connection, EXPORT_OF);
+}
+
+export function markExport(connection: LedgerConnection, workspaceId: string): void {
+  query(connection).insert(ledgerMeta).values({ name: EXPORT_OF, value: workspaceId }).run();
+}
+
 const REPLICA_EPOCH = 'replica_epoch';
 const QUEUE_IN_USE = 'queue_in_use';
 

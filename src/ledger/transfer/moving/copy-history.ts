@@ -1,3 +1,4 @@
+import { LEDGER_RULES } from '../../../core/text/alert-words.ts';
 import type { LedgerConnection } from '../../store/file/open.ts';
 import { PERIODS_PER_WORKSPACE } from '../../store/schema/keys.ts';
 import { LEDGER_TABLES, namedTable } from '../../store/schema/ledger-tables.ts';
@@ -17,6 +18,9 @@ export interface MoveKeys {
   now: string;
   /** The numbers of card sets begin above this. */
   sets: number;
+  /** Rate cards and silences of all workspaces that concern this one, as JSON arrays of their keys there. */
+  cards: string;
+  silences: string;
 }
 
 /** In SQL: the number that the attached ledger's position `seq` of the chain has here. */
@@ -40,24 +44,40 @@ const MAPS: readonly [table: string, select: string][] = [
     'moving_corrections',
     keysOf('charge_corrections', 'correction_id', 'tenant_key IN (SELECT old FROM temp.moving_tenants)'),
   ],
-  ['moving_alerts', keysOf('alerts', 'alert_key', 'workspace_key = @from')],
+  [
+    'moving_alerts',
+    keysOf(
+      'alerts',
+      'alert_key',
+      `workspace_key = @from AND rule NOT IN (${LEDGER_RULES.map((rule) => `'${rule}'`).join(', ')})`,
+    ),
+  ],
   ['moving_feedback', keysOf('alert_feedback', 'feedback_key', 'alert_key IN (SELECT old FROM temp.moving_alerts)')],
   [
     'moving_silences',
     keysOf(
       'silences',
       'silence_key',
-      'workspace_key = @from OR (workspace_key IS NULL AND ended_at IS NULL AND until > @now)',
+      `workspace_key = @from OR (ended_at IS NULL AND until > @now
+        AND silence_key IN (SELECT value FROM json_each(@silences)))`,
     ),
   ],
   [
     // 0 stands for the cards of that ledger itself, other numbers for those that its links had brought along.
     'moving_card_sets',
     `SELECT card_set, @sets + row_number() OVER (ORDER BY card_set) FROM (
-       SELECT 0 AS card_set UNION
-       SELECT m.card_set FROM origin.moved_links m WHERE m.seq IN (SELECT old FROM temp.moving_links))`,
+       SELECT DISTINCT coalesce(m.card_set, 0) AS card_set
+       FROM temp.moving_links l LEFT JOIN origin.moved_links m ON m.seq = l.old)`,
   ],
-  ['moving_cards', keysOf('rate_cards', 'card_key', `${cardSet()} IN (SELECT old FROM temp.moving_card_sets)`)],
+  [
+    'moving_cards',
+    keysOf(
+      'rate_cards',
+      'card_key',
+      `${cardSet()} IN (SELECT old FROM temp.moving_card_sets)
+        AND card_key IN (SELECT value FROM json_each(@cards))`,
+    ),
+  ],
 ];
 
 function keysOf(table: string, key: string, where: string): string {
@@ -137,7 +157,7 @@ export const COPIES: readonly { table: string; rows: string; but?: Readonly<Reco
     { table: 'charge_lines', rows: OF_CLOSED_PERIODS },
     { table: 'charge_corrections', rows: withMoved('correction_id') },
     { table: 'close_commitments', rows: withMoved('event_seq') },
-    { table: 'alerts', rows: OF_WORKSPACE },
+    { table: 'alerts', rows: withMoved('alert_key') },
     { table: 'alert_transitions', rows: withMoved('alert_key') },
     { table: 'alert_told', rows: withMoved('alert_key') },
     { table: 'alert_feedback', rows: withMoved('alert_key') },
@@ -145,7 +165,7 @@ export const COPIES: readonly { table: string; rows: string; but?: Readonly<Reco
     {
       table: 'silences',
       rows: withMoved('silence_key'),
-      but: { silence_id: "iif(r.workspace_key IS NULL, r.silence_id || '_' || @to, r.silence_id)" },
+      but: { silence_id: "iif(r.workspace_key IS NULL, r.silence_id || '_' || @from, r.silence_id)" },
     },
     // What still waits is sent by the ledger that it waits in; here it counts as told, so that its end is told, too.
     {

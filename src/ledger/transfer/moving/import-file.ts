@@ -12,7 +12,7 @@ import { assertSchemaIsCurrent } from '../../store/schema/migrate.ts';
 import { requireAlone } from '../backup/replace-ledger.ts';
 import { type ImportedWorkspace, type ImportOrder, importWorkspace } from './import-workspace.ts';
 
-export interface ImportFileOrder extends Omit<ImportOrder, 'connection' | 'file'> {
+export interface ImportFileOrder extends Omit<ImportOrder, 'connection' | 'file' | 'workspaceId'> {
   /** What `workspace export` has written; it is read and stays where it is. */
   file: string;
   /** An existing ledger of this version's schema. */

@@ -11,6 +11,7 @@ import { and, asc, eq, isNull } from '../../store/schema/drizzle.ts';
 import { PERIODS_PER_WORKSPACE } from '../../store/schema/keys.ts';
 import { movedLinks, periods } from '../../store/schema/workspace-tables.ts';
 import { highest, nameWorkspace } from '../../store/subjects.ts';
+import { whatConcerns } from './concerned.ts';
 import { copyHistory, dropMaps, makeMaps } from './copy-history.ts';
 import { findMoved, type MovedWorkspace, ORIGIN } from './moved-workspace.ts';
 import { replayLinks } from './replay-links.ts';
@@ -19,9 +20,9 @@ import { noteMove } from './seal-workspace.ts';
 export interface ImportOrder {
   /** Writes to the ledger that takes the workspace in. */
   connection: LedgerConnection;
-  /** The exported ledger, checked already; nobody else may change it meanwhile. */
+  /** The file of an export, checked already; nobody else may change it meanwhile. */
   file: string;
-  /** Which one, when that ledger has exported several. */
+  /** Set where the file is no export yet, but a copy of the ledger that exports this workspace. */
   workspaceId?: string | undefined;
   /** Workspaces that the configuration leaves to other hosts: none of them is taken in. */
   elsewhere?: readonly string[];
@@ -85,7 +86,8 @@ function bringIn(order: ImportOrder, origin: LedgerConnection): ImportedWorkspac
   const now = isoTime(nowMs);
   const db = query(connection);
   const sets = highest(connection, movedLinks.cardSet);
-  const keys = { from, to, shift: (to - from) * PERIODS_PER_WORKSPACE, head, now, sets };
+  const concerned = whatConcerns(origin, moved);
+  const keys = { from, to, shift: (to - from) * PERIODS_PER_WORKSPACE, head, now, sets, ...concerned };
   makeMaps(connection, keys);
   const links = countRows(connection, 'temp.moving_links');
   copyHistory(connection, { ...keys, lastLink: head + links });

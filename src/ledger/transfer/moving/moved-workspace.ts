@@ -1,34 +1,33 @@
-import { cardsInForce } from '../../journal/charges/card-store.ts';
-import { movedAway } from '../../journal/moved-away.ts';
 import { headOfChain } from '../../journal/runs/digest.ts';
 import { LedgerError } from '../../store/errors.ts';
 import type { LedgerConnection } from '../../store/file/open.ts';
 import { query } from '../../store/query.ts';
 import { alerts } from '../../store/schema/alert-tables.ts';
 import { and, eq } from '../../store/schema/drizzle.ts';
-import { ledgerId } from '../../store/schema/identity.ts';
+import { exportedWorkspace, ledgerId } from '../../store/schema/identity.ts';
 import { schemaVersion } from '../../store/schema/migrate.ts';
 import { runs } from '../../store/schema/run-tables.ts';
 import { periods, tenants, workspaceMoves } from '../../store/schema/workspace-tables.ts';
 import { findWorkspace } from '../../store/subjects.ts';
+import { pricesOf } from './concerned.ts';
 
-/** The name under which the exported ledger is attached to the one that takes the workspace in. */
+/** The name under which the file is attached to the ledger that takes the workspace in. */
 export const ORIGIN = 'origin';
 
-/** A workspace in the exported ledger, as it is attached. */
+/** A workspace in the file, as it is attached. */
 export interface MovedWorkspace {
   workspaceId: string;
   workspaceKey: number;
   name: string;
+  /** The ledger that gives it away, and the head of its chain. */
   ledgerId: string;
-  /** The head of that ledger's chain. */
   position: number;
   headDigest: string;
 }
 
 /**
- * Finds the workspace that the exported ledger gives away; `workspaceId` says which when there are several. `origin` reads
- * the file that is attached to `connection`.
+ * Finds the workspace that is to be taken in, and refuses what cannot become one history. `origin` reads the file that is
+ * attached to `connection`: that of an export, or with a `workspaceId` a copy of the ledger that gives it away.
  *
  * @throws LedgerError `other_schema`, `not_an_export`, `same_ledger`, `history_present`, `other_rate_cards`.
  */
@@ -38,40 +37,36 @@ export function findMoved(
   workspaceId: string | undefined,
 ): MovedWorkspace {
   requireSameSchema(connection, origin);
-  const exported = movedAway(origin);
-  const names = exported.map((id) => JSON.stringify(id)).join(', ');
-  if (exported.length === 0) {
-    throw new LedgerError('not_an_export', 'the file is a copy of a ledger that has exported no workspace', {
-      hint: 'make it with `usage-ledger workspace export ID --out FILE` where the workspace is now',
+  const moved = workspaceId === undefined ? inExport(origin) : inLedger(origin, workspaceId);
+  if (moved === undefined) {
+    throw new LedgerError('not_an_export', 'the file holds a ledger, and no export of a workspace', {
+      hint: 'make one with `usage-ledger workspace export ID --out FILE` where the workspace is now',
     });
   }
-  if (workspaceId === undefined && exported.length > 1) {
-    throw new LedgerError('not_an_export', `the ledger of the file has exported several workspaces: ${names}`, {
-      hint: 'name one with --workspace',
-    });
-  }
-  const wanted = exported.find((id) => workspaceId === undefined || id === workspaceId);
-  const found = wanted === undefined ? undefined : findWorkspace(origin, wanted);
-  if (found === undefined) {
-    throw new LedgerError(
-      'not_an_export',
-      `the file has no export of ${JSON.stringify(workspaceId)}, but of ${names}`,
-      {
-        hint: 'name one of these with --workspace, or the file that `workspace export` has written for it',
-      },
-    );
-  }
-  const from = ledgerId(origin);
-  if (from === ledgerId(connection)) {
-    throw new LedgerError('same_ledger', 'the file is a copy of this very ledger', {
+  if (moved.ledgerId === ledgerId(connection)) {
+    throw new LedgerError('same_ledger', 'the file is an export of this very ledger', {
       hint: '`usage-ledger workspace keep` takes the export back; to move it, import it where another ledger is',
     });
   }
-  const head = headOfChain(origin);
-  const moved = { ...found, ledgerId: from, position: head.seq, headDigest: head.digest };
   requireNoHistory(connection, moved);
-  requireSameCards(connection, origin);
+  requireSameCards(connection, origin, moved);
   return moved;
+}
+
+/** The file says by the import that has filled it which ledger it is from. */
+function inExport(origin: LedgerConnection): MovedWorkspace | undefined {
+  const workspaceId = exportedWorkspace(origin);
+  const found = workspaceId === undefined ? undefined : findWorkspace(origin, workspaceId);
+  const [filled] = query(origin).select().from(workspaceMoves).where(eq(workspaceMoves.action, 'import')).all();
+  if (found === undefined || filled?.ledgerId == null) return undefined;
+  const { ledgerId, position, headDigest } = filled;
+  return { ...found, ledgerId, position, headDigest };
+}
+
+function inLedger(origin: LedgerConnection, workspaceId: string): MovedWorkspace | undefined {
+  const found = findWorkspace(origin, workspaceId);
+  const { seq, digest } = headOfChain(origin);
+  return found && { ...found, ledgerId: ledgerId(origin), position: seq, headDigest: digest };
 }
 
 function requireSameSchema(connection: LedgerConnection, origin: LedgerConnection): void {
@@ -113,9 +108,9 @@ function requireNoHistory(connection: LedgerConnection, { workspaceId, ledgerId 
 }
 
 /** Open periods are priced by the cards in force here: with others, their charges would not be the same any more. */
-function requireSameCards(connection: LedgerConnection, origin: LedgerConnection): void {
+function requireSameCards(connection: LedgerConnection, origin: LedgerConnection, moved: MovedWorkspace): void {
   const inForce = (ledger: LedgerConnection): string => {
-    const digests = cardsInForce(ledger).map(({ digest }) => digest);
+    const digests = pricesOf(ledger, origin, moved).map(({ digest }) => digest);
     return digests.sort().join();
   };
   if (inForce(origin) === inForce(connection)) return;

@@ -24,18 +24,20 @@ syncBuiltinESMExports();
 
 const nowMs = Date.UTC(2026, 2, 20, 12);
 const { signal } = new AbortController();
+const { chargePeriod } = await import('../../../../build/ledger/journal/charges/charge-run.js');
+const { checkMoney } = await import('../../../../build/ledger/audit/money/verify-money.js');
+const given = { price: chargePeriod, checks: [checkMoney] };
 if (what === 'export') {
   const { openForWriting } = await import('../../../../build/ledger/store/file/open.js');
   const { sealWorkspace } = await import('../../../../build/ledger/transfer/moving/seal-workspace.js');
-  const { backupLedger } = await import('../../../../build/ledger/transfer/backup/backup.js');
+  const { exportFile } = await import('../../../../build/ledger/transfer/moving/export-file.js');
   const connection = openForWriting(from);
   sealWorkspace(connection, { workspaceId: 'ws-1', by: 'Ada', nowMs });
   connection.close();
-  await backupLedger({ ledgerPath: from, target: to, signal });
+  const request = { workspaceId: 'ws-1', by: 'Ada', nowMs, version: '0.0.0', signal };
+  await exportFile({ ...request, ...given, ledgerPath: from, target: to, force: false });
 } else {
   const { importFile } = await import('../../../../build/ledger/transfer/moving/import-file.js');
-  const { chargePeriod } = await import('../../../../build/ledger/journal/charges/charge-run.js');
-  const { checkMoney } = await import('../../../../build/ledger/audit/money/verify-money.js');
-  await importFile({ file: from, ledgerPath: to, by: 'Ada', nowMs, signal, price: chargePeriod, checks: [checkMoney] });
+  await importFile({ file: from, ledgerPath: to, by: 'Ada', nowMs, signal, ...given });
 }
 process.send({ steps }, () => process.disconnect());

@@ -8,7 +8,9 @@ import { verifyLedger } from '../../../../src/ledger/audit/verify/verify.ts';
 import { chargePeriod } from '../../../../src/ledger/journal/charges/charge-run.ts';
 import { addRowDigest } from '../../../../src/ledger/store/file/row-digest.ts';
 import { migrateLedger } from '../../../../src/ledger/store/schema/migrate.ts';
+import { exportFile } from '../../../../src/ledger/transfer/moving/export-file.ts';
 import { type ImportedWorkspace, importWorkspace } from '../../../../src/ledger/transfer/moving/import-workspace.ts';
+import { sealWorkspace } from '../../../../src/ledger/transfer/moving/seal-workspace.ts';
 import type { Step } from '../../model/steps.ts';
 
 export type Row = Record<string, unknown>;
@@ -26,20 +28,22 @@ export function freshLedger(): Database.Database {
   return connection;
 }
 
-/** The ledger as a file, as `workspace export` would write it. */
-export function fileOf(connection: Database.Database, folder: string): string {
-  const file = join(folder, `${randomUUID()}.db`);
-  connection.prepare('VACUUM INTO ?').run(file);
-  return file;
+const given = { by: 'Ada', price: chargePeriod, checks: [checkMoney] };
+
+/** Closes ws-1 to the ledger and writes the file that `workspace export` would write of it. */
+export async function exported(connection: Database.Database, folder: string, nowMs: number): Promise<string> {
+  const workspaceId = 'ws-1';
+  sealWorkspace(connection, { workspaceId, by: 'Ada', nowMs });
+  const ledgerPath = join(folder, `${randomUUID()}.db`);
+  const target = join(folder, `${randomUUID()}.export`);
+  connection.prepare('VACUUM INTO ?').run(ledgerPath);
+  const { signal } = new AbortController();
+  await exportFile({ ...given, workspaceId, ledgerPath, target, force: false, nowMs, version: '0.0.0', signal });
+  return target;
 }
 
-export function bringIn(
-  connection: Database.Database,
-  file: string,
-  { workspaceId, nowMs }: { workspaceId?: string; nowMs: number },
-): ImportedWorkspace {
-  const given = { price: chargePeriod, checks: [checkMoney] };
-  return importWorkspace({ connection, file, workspaceId, by: 'Ada', nowMs, ...given });
+export function bringIn(connection: Database.Database, file: string, nowMs: number): ImportedWorkspace {
+  return importWorkspace({ connection, file, nowMs, ...given });
 }
 
 export function faultsOf(connection: Database.Database): Fault[] {

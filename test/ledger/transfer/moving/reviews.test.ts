@@ -2,10 +2,9 @@ import { expect, test } from 'vitest';
 import { composeReviews } from '../../../../src/alerts/notify/digests/compose-reviews.ts';
 import { routesOf } from '../../../../src/alerts/notify/routes.ts';
 import { RULES, SEVERITIES } from '../../../../src/core/text/alert-words.ts';
-import { sealWorkspace } from '../../../../src/ledger/transfer/moving/seal-workspace.ts';
 import { publish, usageRecord } from '../../../support/open-ledger.ts';
 import { temporaryFolder } from '../../../support/temporary-folder.ts';
-import { bringIn, fileOf, freshLedger } from './moving-world.ts';
+import { bringIn, exported, freshLedger } from './moving-world.ts';
 
 const channels = routesOf([
   {
@@ -32,8 +31,7 @@ test('a week that the old ledger has reviewed is not reviewed again, and the nex
   }
   expect(review(origin, Date.UTC(2026, 2, 9, 7))).toEqual(['ws-1', 'ws-2']);
   const nowMs = Date.UTC(2026, 2, 10);
-  sealWorkspace(origin, { workspaceId: 'ws-1', by: 'Ada', nowMs });
-  bringIn(target, fileOf(origin, temporaryFolder()), { nowMs });
+  bringIn(target, await exported(origin, temporaryFolder(), nowMs), nowMs);
   expect(review(target, nowMs)).toEqual([]);
   expect(review(target, Date.UTC(2026, 2, 16, 7))).toEqual(['ws-1']);
   expect(review(origin, Date.UTC(2026, 2, 16, 7))).toEqual(['ws-2']);
