@@ -102,8 +102,12 @@ export async function serviceSide(
   }
 }
 
+/** How files call a line of the sum of all others, in the tenant's column. */
+const TOTAL = /^(?:|(?:grand |sub)?total\b.*|gesamt.*|summe\b.*|somme\b.*|sum)$/i;
+
 /**
- * What the file says, by the columns that it is mapped by; `currency` is that of a file without a column of it.
+ * What the file says, by the columns that it is mapped by; `currency` is that of a file without a column of it. A line that says
+ * the sum of all others is checked, and left out.
  *
  * @throws UsageError with the line and the column of what cannot be read.
  */
@@ -116,27 +120,42 @@ export function readInvoices(
   const tenantOf = tenantsByReference(statement);
   const texts = amountColumn === undefined ? [] : rows.map(({ record }) => record[amountColumn] ?? '');
   const toMinor = amountReader(texts, decimal);
-  return rows.map(({ line, record }) => {
-    const refuse = (column: string, why: string, hint: string): never => {
-      throw new UsageError(`line ${line}, column ${column}: ${JSON.stringify(record[column])} ${why}`, hint);
-    };
+  const lineOf = (row: CsvRow): InvoiceLine => {
+    const { record } = row;
     const tenantId = tenantOf(record[tenantColumn] ?? '');
-    if (tenantId === null) return refuse(tenantColumn, 'is the reference of several tenants', 'give their ids');
+    if (tenantId === null) return refuse(row, tenantColumn, 'is the reference of several tenants', 'give their ids');
     const credits = creditsColumn === undefined ? null : parseCredits(record[creditsColumn] ?? '');
     if (creditsColumn !== undefined && credits === null) {
-      refuse(creditsColumn, 'is no whole number of credits', 'write credits such as 1234');
+      refuse(row, creditsColumn, 'is no whole number of credits', 'write credits such as 1234');
     }
     const named = currencyColumn === undefined ? only : (record[currencyColumn] ?? '').trim().toUpperCase();
     if (amountColumn === undefined || named === null) return { tenantId, credits, amountMinor: null, currency: null };
     if (!isCurrency(named))
-      return refuse(currencyColumn ?? '', 'is not a currency of ISO 4217', 'write it such as EUR');
+      return refuse(row, currencyColumn ?? '', 'is not a currency of ISO 4217', 'write it such as EUR');
     const amountMinor = toMinor(record[amountColumn] ?? '', named);
     if (amountMinor === null) {
       const hint = 'write amounts such as 1234.50, no finer than the currency, or say --decimal point or comma';
-      refuse(amountColumn, 'is no amount, or can be read in two ways', hint);
+      refuse(row, amountColumn, 'is no amount, or can be read in two ways', hint);
     }
     return { tenantId, credits, amountMinor, currency: named };
-  });
+  };
+  const known = new Set(statement.tenants.map(({ tenant_id }) => tenant_id));
+  const read = rows.map((row) => ({ row, line: lineOf(row) }));
+  const isTotal = ({ line: { tenantId } }: (typeof read)[number]): boolean =>
+    TOTAL.test(tenantId.trim()) && !known.has(tenantId);
+  const lines = read.filter((one) => !isTotal(one)).map(({ line }) => line);
+  for (const { row, line } of read.filter(isTotal)) {
+    const others = lines.filter(({ currency }) => currency === line.currency);
+    const sum = sumOf(others.map((other) => ({ ...other, tenantId: line.tenantId }))).get(line.tenantId);
+    if (sum?.credits === line.credits && sum.amountMinor === line.amountMinor) continue;
+    refuse(row, tenantColumn, 'is no tenant, and its line not the sum of the others', 'take the line out of the file');
+  }
+  return lines;
+}
+
+/** @throws UsageError that says where it stands in the file. */
+function refuse({ line, record }: CsvRow, column: string, why: string, hint: string): never {
+  throw new UsageError(`line ${line}, column ${column}: ${JSON.stringify(record[column])} ${why}`, hint);
 }
 
 /** Gives the tenant of an id or of a reference; what is neither stays as it is, and null stands for several. */

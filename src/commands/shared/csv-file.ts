@@ -13,7 +13,8 @@ export interface CsvRow {
 
 /**
  * Reads a CSV file with a line of headers, as spreadsheets write them: UTF-8 or UTF-16 with or without a mark, else Windows-1252,
- * with commas, semicolons or tabs, whichever the first line has most of.
+ * with commas, semicolons or tabs, whichever the first line has most of. A line `sep=;` before that of the headers, by which Excel
+ * knows the delimiter, is understood.
  *
  * @throws UsageError when it cannot be read, is no CSV, or lacks one of these columns.
  */
@@ -22,10 +23,12 @@ export function readCsvFile(file: string, columns: readonly string[]): CsvRow[] 
   let rows: CsvRow[];
   try {
     const head = /^[^\r\n]*/.exec(text)?.[0] ?? '';
-    const [delimiter = ','] = [',', ';', '\t'].sort((a, b) => head.split(b).length - head.split(a).length);
+    const [, said] = /^sep=(.)$/i.exec(head) ?? [];
+    const [most = ','] = [',', ';', '\t'].sort((a, b) => head.split(b).length - head.split(a).length);
     const options = {
       columns: true,
-      delimiter,
+      delimiter: said ?? most,
+      from_line: said === undefined ? 1 : 2,
       skip_empty_lines: true,
       trim: false,
       info: true,

@@ -50,6 +50,15 @@ test.each<[shape: string, file: string | Buffer, ...argv: string[]]>([
     Buffer.from('Customer;Net;Currency;Größe\nacme;12150,00;EUR;ü\nzoe;75,50;EUR;ß\ntokyo;7500;JPY;é\n', 'latin1'),
   ],
   [
+    'with the sum of each currency at its end',
+    'Customer,Net,Currency\nacme,12150.00,EUR\nzoe,75.50,EUR\ntokyo,7500,JPY\nTotal EUR,12225.50,EUR\n,7500,JPY\n',
+  ],
+  ['that names its delimiter', 'sep=;\nCustomer;Net;Currency\nacme;12150,00;EUR\nzoe;75,50;EUR\ntokyo;7500;JPY\n'],
+  [
+    'in UTF-16 the other way round, with quotes',
+    utf16('Customer,Net,Currency\r\n"acme","12,150.00",EUR\r\n"zoe",75.50,EUR\r\n"tokyo",7500,JPY\r\n').swap16(),
+  ],
+  [
     'with credit notes in three forms',
     'Customer,Net,Currency\nacme,12200.00,EUR\nacme,-20.00,EUR\nacme,(20.00),EUR\nacme,10.00-,EUR\nzoe,75.50,EUR\ntokyo,7500,JPY\n',
   ],
@@ -81,6 +90,26 @@ test('what is missing in one currency is told there', async () => {
   expect(code).toBe(4);
   expect(out).toMatch(/tokyo +extra +40\.00 +EUR\n/);
   expect(out).toMatch(/tokyo +missing +7,500 +7,500 +JPY\n/);
+});
+
+test('the columns of a file of Stripe are named as they are there, notes over several lines among them', async () => {
+  const world = await createBilled();
+  const file = [
+    'id,Customer,Customer Name,Description,Currency,Amount Due,Status',
+    'in_1Q,acme,"Acme, Inc.","January\nand a ""credit""",eur,12150.00,open',
+    'in_1R,zoe,Zoë,,eur,"75,50x",open',
+  ];
+  const columns = ['--amount-column', 'Amount Due', '--currency', 'EUR'];
+  expect(await reconcile(world, file.join('\n').replace('"75,50x"', '75.50'), ...columns)).toMatchObject({ code: 0 });
+  expect((await reconcile(world, file.join('\n'), ...columns)).err).toContain(
+    'line 4, column Amount Due: "75,50x" is no amount',
+  );
+});
+
+test('a line of no tenant that is not the sum of the others is refused', async () => {
+  const world = await createBilled();
+  const { code, err } = await reconcile(world, 'Customer,Net\nacme,1\nTotal,2\n', '--currency', 'EUR');
+  expect([code, err]).toEqual([2, expect.stringContaining('line 3, column Customer: "Total" is no tenant')]);
 });
 
 test.each([
