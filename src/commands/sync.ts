@@ -1,9 +1,9 @@
-import { setFlagsFromString } from 'node:v8';
 import type { Command } from 'commander';
 import type { AlertChange, RunAlerts } from '../alerts/book/alert-change.ts';
 import { namedFigures } from '../alerts/book/alert-figures.ts';
 import { AppError, summarizeError, UsageError } from '../core/errors.ts';
 import { type Period, periodAt } from '../core/period.ts';
+import { keepYoungGenerationSmall } from '../core/process/young-generation.ts';
 import { counted } from '../core/text/counted.ts';
 import { inertText } from '../core/text/inert-text.ts';
 import { type LargestChange, largestChangesOfRun } from '../ledger/journal/runs/largest-changes.ts';
@@ -28,7 +28,7 @@ interface SyncOptions {
 
 /** Workspaces that are synced side by side. */
 const DEFAULT_PARALLEL = 8;
-/** From here on memory counts; a young generation that never grew would make the start itself slower by a tenth. */
+/** From here on memory counts more than a quick start. */
 const MANY_PAGES = 100;
 
 /** How one workspace fared, as `--json` shows it. */
@@ -96,7 +96,7 @@ async function syncAll(
     try {
       const onProgress = (seen: SyncProgress): void => {
         // Collects the buffers of pages that have been read before many lie about; pm2 gives the daemon the like.
-        if (seen.pages >= MANY_PAGES) setFlagsFromString('--semi-space-growth-factor=1');
+        if (seen.pages >= MANY_PAGES) keepYoungGenerationSmall();
         progress.onProgress(seen);
       };
       const order = { workspaceId, kind: 'manual', slot: null, ...window, signal, onProgress, onFailure } as const;

@@ -35,6 +35,11 @@ export class LeafHashes {
     this.#size += 1;
     return this.#size - 1;
   }
+
+  /** Puts the leaves into the order of their hashes. */
+  sort(): void {
+    this.#hashes = sorted(this.bytes);
+  }
 }
 
 /** A tree that grows by its leaves. All subtrees' roots are kept once one was asked for, so that a proof costs one look-up a level. */
@@ -114,6 +119,18 @@ function parents(level: Buffer): Buffer {
   const paired = parentsOfPairs(level);
   const isOdd = (level.length / HASH_BYTES) % 2 === 1;
   return isOdd ? Buffer.concat([paired, level.subarray(-HASH_BYTES)]) : paired;
+}
+
+function sorted(hashes: Buffer): Buffer {
+  const size = hashes.length / HASH_BYTES;
+  const starts = Float64Array.from({ length: size }, (_, at) => hashes.readUIntBE(at * HASH_BYTES, 6));
+  const hashAt = (at: number): Buffer => hashes.subarray(at * HASH_BYTES, (at + 1) * HASH_BYTES);
+  const order = Uint32Array.from({ length: size }, (_, at) => at).sort(
+    (a, b) => (starts[a] as number) - (starts[b] as number) || Buffer.compare(hashAt(a), hashAt(b)),
+  );
+  const result = Buffer.allocUnsafe(hashes.length);
+  for (const [to, from] of order.entries()) hashAt(from).copy(result, to * HASH_BYTES);
+  return result;
 }
 
 /** The nodes over each two hashes of a level, without a last one that has no sibling; `swapped`: the second is the left one. */

@@ -53,7 +53,8 @@ export class SaltedTree {
     if (this.#built === null) {
       const { mask } = this.#salt;
       const levels: Buffer[] = [];
-      let level = sorted(this.#leaves.bytes);
+      this.#leaves.sort();
+      let level = this.#leaves.bytes;
       const height = Math.max(PATH_HASHES, Math.ceil(Math.log2(this.size)));
       while (levels.length < height) {
         const isFull = (level.length / HASH_BYTES) % 2 === 0;
@@ -77,18 +78,6 @@ export function rootFromPath(leaf: Buffer, { index, path }: { index: number; pat
     left = Math.floor(left / 2);
   }
   return left === 0 ? found : null;
-}
-
-function sorted(hashes: Buffer): Buffer {
-  const size = hashes.length / HASH_BYTES;
-  const starts = Float64Array.from({ length: size }, (_, at) => hashes.readUIntBE(at * HASH_BYTES, 6));
-  const hashAt = (at: number): Buffer => hashes.subarray(at * HASH_BYTES, (at + 1) * HASH_BYTES);
-  const order = Uint32Array.from({ length: size }, (_, at) => at).sort(
-    (a, b) => (starts[a] as number) - (starts[b] as number) || Buffer.compare(hashAt(a), hashAt(b)),
-  );
-  const result = Buffer.allocUnsafe(hashes.length);
-  for (const [to, from] of order.entries()) hashAt(from).copy(result, to * HASH_BYTES);
-  return result;
 }
 
 function placeOf(hash: Buffer, leaves: Buffer, size: number): number {

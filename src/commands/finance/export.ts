@@ -2,6 +2,7 @@ import { resolve } from 'node:path';
 import { Argument, type Command, Option } from 'commander';
 import { UsageError } from '../../core/errors.ts';
 import { parsePeriod } from '../../core/period.ts';
+import { keepYoungGenerationSmall } from '../../core/process/young-generation.ts';
 import { FINANCE_VIEWS, FOCUS_VERSIONS, type FocusVersion } from '../../core/text/finance-views.ts';
 import { SHEET_FORMATS, type SheetFormat } from '../../reports/files/write-sheet.ts';
 import { writeWorkbook } from '../../reports/files/write-workbook.ts';
@@ -49,6 +50,7 @@ export function exportCommand(cli: CliContext): Command {
     )
     .action((views: string[], options: ExportOptions) =>
       cli.withContext((context) => {
+        keepYoungGenerationSmall();
         const [view = '', ...others] = views;
         if (others.length > 0) return exportWorkbook(cli, context, views, options);
         return view === 'focus' ? exportFocus(cli, context, options) : exportView(cli, context, view, options);

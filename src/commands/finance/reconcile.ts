@@ -159,7 +159,7 @@ async function compare(
   }
   noteOtherRates(cli, context);
   const { connection } = context.reader();
-  const request = { workspaceId: workspace.id, period, nowMs: context.clock.now() };
+  const request = { workspaceId: workspace.id, period, nowMs: context.clock.now(), proven: false };
   const statement = connection.transaction(() => readStatement(connection, request))();
   if (statement === null) {
     throw new AppError('unknown_period', `the ledger has nothing of ${period}`, {

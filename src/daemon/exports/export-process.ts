@@ -2,6 +2,7 @@ import type { ExportConfig, FocusConfig } from '../../config/types.ts';
 import { packError } from '../../core/crossing-errors.ts';
 import { AppError } from '../../core/errors.ts';
 import type { Period } from '../../core/period.ts';
+import { keepYoungGenerationSmall } from '../../core/process/young-generation.ts';
 import { type LedgerConnection, openReader } from '../../ledger/store/file/open.ts';
 import { writeSheetFile } from '../../reports/files/write-sheet.ts';
 import type { Sheet, SheetValue } from '../../reports/formats/sheet.ts';
@@ -32,6 +33,7 @@ type ExportReply = ChildAnswer<{ rows: number }>;
  */
 async function main(job: ExportJob): Promise<void> {
   process.once('disconnect', () => process.exit(1));
+  keepYoungGenerationSmall();
   const reply = await writeExport(job).then(
     (rows): ExportReply => ({ rows }),
     (error: unknown): ExportReply => ({ error: packError(error) }),

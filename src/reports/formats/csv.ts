@@ -22,7 +22,7 @@ export interface CsvStyle {
 }
 
 /** Rows that are joined at a time. */
-const ROWS_A_PIECE = 1000;
+const ROWS_A_PIECE = 100;
 const PLAIN_DECIMAL = /^-?\d+(\.\d+)?$/;
 
 /**

@@ -1,8 +1,9 @@
 import { escapeRisky, stringifyExact } from '../../core/text/exact-json.ts';
 import type { Sheet } from './sheet.ts';
 
-/** Rows that are joined at a time. */
-const ROWS_A_PIECE = 1000;
+/** Rows that are joined at a time, and characters: rows of a document may be long. */
+const ROWS_A_PIECE = 100;
+const PIECE_LENGTH = 65_536;
 
 /**
  * One JSON document, indented, ending in a line break. Bigints are written as integers with all their digits, never as
@@ -30,7 +31,7 @@ export function* documentPieces(
     const indented = stringifyExact(row, 2).replaceAll('\n', '\n    ');
     piece += `${count === 0 ? '' : ','}\n    ${indented}`;
     count += 1;
-    if (count % ROWS_A_PIECE !== 0) continue;
+    if (piece.length < PIECE_LENGTH) continue;
     yield escapeRisky(piece);
     piece = '';
   }

@@ -3,6 +3,7 @@ import type { StatementDocument } from '../../../billing/statement/document.ts';
 import { tenantDocument } from '../../../billing/statement/tenant-document.ts';
 import { AppError, UsageError } from '../../../core/errors.ts';
 import { parsePeriod } from '../../../core/period.ts';
+import { keepYoungGenerationSmall } from '../../../core/process/young-generation.ts';
 import { inertText } from '../../../core/text/inert-text.ts';
 import { type StatementStream, streamStatement } from '../../../ledger/journal/charges/read-statement.ts';
 import { SHEET_FORMATS } from '../../../reports/files/write-sheet.ts';
@@ -75,9 +76,11 @@ async function showStatement(
   const period = parsePeriod(text);
   const { id: workspaceId } = chooseWorkspace(context.config, options.workspace);
   noteOtherRates(cli, context);
+  keepYoungGenerationSmall();
   const { connection } = context.reader();
   const tenantId = options.forTenant ?? options.tenant;
-  const request = { workspaceId, period, tenantId, nowMs: context.clock.now() };
+  const proven = format === 'json' || options.forTenant !== undefined;
+  const request = { workspaceId, period, tenantId, nowMs: context.clock.now(), proven };
   // One transaction, so that all tenants are of one moment.
   connection.exec('BEGIN');
   try {
