@@ -5,7 +5,7 @@ import type { LedgerConnection } from '../ledger/store/file/open.ts';
 
 /** How far the replica is behind the ledger. */
 export interface Lag {
-  /** Links of the chain that wait: runs, closes and reopens. */
+  /** Links of the chain that wait: runs, closes, reopens and moves. */
   links: number;
   /** Since when the first of them has waited; 0 when none does. */
   seconds: number;

@@ -57,7 +57,8 @@ async function exportWorkspace(cli: CliContext, context: Context, id: string, op
   // What forbids the file is said before the workspace is closed.
   requireFreeTarget(target, ledgerPath, force);
   const request = { workspaceId: id, by, nowMs: cli.now() };
-  const { already, waiting } = await writer.call('sealWorkspace', request);
+  const { link, waiting, checkpointFault } = await writer.call('sealWorkspace', request);
+  const already = link === null;
   const { version } = context;
   const report = await withStopSignal((signal) =>
     exportFile({ ...request, ...given, ledgerPath, target, force, version, signal }),
@@ -74,6 +75,7 @@ async function exportWorkspace(cli: CliContext, context: Context, id: string, op
   cli.print(`no fault in its ${counted(runs, 'published run')}, ${counted(entries, 'entry', 'entries')}`);
   cli.print(`head digest ${headDigest}`);
   cli.print(`${inertText(id)} ${already ? 'was' : 'is'} closed to this ledger${already ? ' before' : ' from now on'}`);
+  if (checkpointFault) cli.note(noCheckpoint(checkpointFault));
   if (waiting > 0) {
     cli.note(
       `${counted(waiting, 'notification waits', 'notifications wait')} here: leave this daemon on until they are sent`,
@@ -160,11 +162,18 @@ function keepCommand(cli: CliContext): Command {
         const writer = await context.existingWriter();
         const holder = await holderOf(context, id);
         if (holder !== null && !force) throw heldElsewhere(id, holder);
-        await writer.call('keepWorkspace', { workspaceId: id, by, nowMs: cli.now(), from: holder });
+        const { checkpointFault } = await writer.call('keepWorkspace', {
+          ...{ workspaceId: id, by, nowMs: cli.now(), from: holder },
+        });
         if (cli.json) cli.printJson({ workspace_id: id, kept: true });
         else cli.print(`${inertText(id)} is read here again; delete the file of the export, nobody may import it now`);
+        if (checkpointFault !== null) cli.note(noCheckpoint(checkpointFault));
       }),
     );
+}
+
+function noCheckpoint(fault: string): string {
+  return `No checkpoint of the head could be written: ${fault}`;
 }
 
 /** The other ledger in which the replica counts the workspace; null without a replica. */

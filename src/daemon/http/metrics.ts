@@ -166,7 +166,7 @@ function addLedgerGauges(measured: Measurements, registers: Registry[]): void {
   });
   new Gauge({
     name: 'usage_ledger_chain_links',
-    help: 'Links of the chain of runs, closes and reopens.',
+    help: 'Links of the chain: runs, closes, reopens and moves.',
     registers,
     collect() {
       this.set(measured.head().seq);

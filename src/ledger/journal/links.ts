@@ -3,18 +3,21 @@ import { query } from '../store/query.ts';
 import { periodEvents } from '../store/schema/close-tables.ts';
 import { eq } from '../store/schema/drizzle.ts';
 import { runs } from '../store/schema/run-tables.ts';
+import { workspaceMoves } from '../store/schema/workspace-tables.ts';
 
-/** A link of the chain, be it a run or a close: its digest, and when it was made, ISO-8601 UTC. */
+/** A link of the chain, be it a run, a close or a move: its digest, and when it was made, ISO-8601 UTC. */
 export function linkAt(connection: LedgerConnection, seq: number): { digest: string | null; at: string | null } | null {
   const db = query(connection);
   const run = db.select().from(runs).where(eq(runs.appliedSeq, seq)).get();
   if (run !== undefined) return { digest: run.digest, at: run.finishedAt };
-  return db.select().from(periodEvents).where(eq(periodEvents.eventSeq, seq)).get() ?? null;
+  const event = db.select().from(periodEvents).where(eq(periodEvents.eventSeq, seq)).get();
+  return event ?? db.select().from(workspaceMoves).where(eq(workspaceMoves.moveSeq, seq)).get() ?? null;
 }
 
 /** Whether the chain has a link with this digest. */
 export function hasLink(connection: LedgerConnection, digest: string): boolean {
   const db = query(connection);
   const run = db.select().from(runs).where(eq(runs.digest, digest)).get();
-  return (run ?? db.select().from(periodEvents).where(eq(periodEvents.digest, digest)).get()) !== undefined;
+  const event = run ?? db.select().from(periodEvents).where(eq(periodEvents.digest, digest)).get();
+  return (event ?? db.select().from(workspaceMoves).where(eq(workspaceMoves.digest, digest)).get()) !== undefined;
 }

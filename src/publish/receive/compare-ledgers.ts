@@ -46,7 +46,8 @@ export function compareLedgers(rebuiltFile: string, ledgerPath: string, held: Re
 function differentLink(connection: LedgerConnection, { position }: ReplicaState): Fault[] {
   const links = (schema: string): string =>
     `SELECT applied_seq AS seq, digest FROM ${schema}.runs WHERE applied_seq IS NOT NULL
-     UNION ALL SELECT event_seq, digest FROM ${schema}.period_events`;
+     UNION ALL SELECT event_seq, digest FROM ${schema}.period_events
+     UNION ALL SELECT move_seq, digest FROM ${schema}.workspace_moves WHERE move_seq IS NOT NULL`;
   const first = connection
     .prepare(
       `SELECT a.seq, a.digest AS theirs, b.digest AS ours FROM (${links('replica')}) a LEFT JOIN (${links('main')}) b ON b.seq = a.seq

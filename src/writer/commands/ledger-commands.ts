@@ -3,8 +3,15 @@ import { isoTime } from '../../core/clock.ts';
 import { type PrunedRuns, pruneRuns } from '../../ledger/journal/runs/prune-runs.ts';
 import { truncateLog } from '../../ledger/store/file/truncate-log.ts';
 import { changeReplicaEpoch, forgetQueueInUse } from '../../ledger/store/schema/identity.ts';
-import { keepWorkspace, sealWorkspace } from '../../ledger/transfer/moving/seal-workspace.ts';
-import { type Desk, onConnection } from './desk.ts';
+import {
+  type KeepRequest,
+  keepWorkspace,
+  type MoveLink,
+  type MoveRequest,
+  type SealedWorkspace,
+  sealWorkspace,
+} from '../../ledger/transfer/moving/seal-workspace.ts';
+import { type Desk, type Noted, noteHead } from './desk.ts';
 
 /** What one step has forgotten, and whether there is more of it. */
 export type Pruned = PrunedRuns & PrunedOutbox;
@@ -25,8 +32,15 @@ export const ledgerCommands = {
   /** Cuts the write-ahead log; false while a reader still needs it. */
   truncateLog: ({ connection }: Desk, _args: undefined): boolean => truncateLog(connection),
 
-  sealWorkspace: onConnection(sealWorkspace),
-  keepWorkspace: onConnection(keepWorkspace),
+  sealWorkspace(desk: Desk, request: MoveRequest): SealedWorkspace & Partial<Noted> {
+    const sealed = sealWorkspace(desk.connection, request);
+    if (sealed.link === null) return sealed;
+    return { ...sealed, ...noteHead(desk, sealed.link.seq, sealed.link.digest, request.nowMs) };
+  },
+  keepWorkspace(desk: Desk, request: KeepRequest): MoveLink & Noted {
+    const link = keepWorkspace(desk.connection, request);
+    return { ...link, ...noteHead(desk, link.seq, link.digest, request.nowMs) };
+  },
 
   /** Says that this copy of the ledger is the one that the replica counts as `epoch`. */
   changeReplicaEpoch: ({ connection }: Desk, { epoch }: { epoch: number }): void =>

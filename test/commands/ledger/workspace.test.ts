@@ -84,7 +84,7 @@ test('an import makes the ledger, says where the history comes from, and is done
   become(world, 'new', only('ws-2'));
   const out = await run(world, 'workspace', 'import', 'moved.db');
   expect(out).toMatch(
-    /^imported ws-2: 1 link of the chain, 2 entries, 2 tenants in 1 period, \d alerts?\nfrom ledger [\w-]{36} at link 2, head digest \w{64}\nno fault in the whole ledger with it\nhead digest \w{64}\n$/,
+    /^imported ws-2: 1 link of the chain, 2 entries, 2 tenants in 1 period, \d alerts?\nfrom ledger [\w-]{36} at link 3, head digest \w{64}\nno fault in the whole ledger with it\nhead digest \w{64}\n$/,
   );
   expect(await refused(world, 'workspace', 'import', 'moved.db')).toMatch(
     /was imported from that ledger already, at 2026-02-20/,

@@ -1,5 +1,5 @@
 import type { DigestedEvent } from '../../journal/close/event-line.ts';
-import { createLinkDigests, type DigestedRun, GENESIS_DIGEST } from '../../journal/runs/digest.ts';
+import { createLinkDigests, type DigestedMove, type DigestedRun, GENESIS_DIGEST } from '../../journal/runs/digest.ts';
 import type { LedgerConnection } from '../../store/file/open.ts';
 import { PERIODS_PER_WORKSPACE } from '../../store/schema/keys.ts';
 import { FAULTS_A_CHECK, type Fault } from './fault.ts';
@@ -13,6 +13,8 @@ type ChainRun = Omit<DigestedRun, 'appliedSeq' | 'changesAfter'> & {
 };
 
 type ChainEvent = { type: 'event'; seq: number; digest: string } & DigestedEvent;
+type ChainMove = { type: 'move'; seq: number; digest: string } & Omit<DigestedMove, 'changesAfter'>;
+type ChainLink = ChainRun | ChainEvent | ChainMove;
 
 export interface ChainReport {
   faults: Fault[];
@@ -22,16 +24,15 @@ export interface ChainReport {
 }
 
 /**
- * Walks the chain in order and recomputes each digest: one link a published run, close or reopen. Entries must lie in
+ * Walks the chain in order and recomputes each digest: one link a published run, close, reopen or move of a workspace. Entries must lie in
  * the order of the chain without a gap, and belong to the run that claims them.
  */
 export function checkChain(connection: LedgerConnection): ChainReport {
   const faults: Fault[] = [];
-  const add = (link: ChainRun | ChainEvent, message: string, entryId: number | null = null): void => {
+  const add = (link: ChainLink, message: string, entryId: number | null = null): void => {
     if (faults.length >= FAULTS_A_CHECK) return;
     const runId = link.type === 'run' ? link.runId : null;
-    const named = link.type === 'run' ? message : `${link.action} of ${link.period} at ${link.at}: ${message}`;
-    faults.push({ check: 'chain', runId, entryId, message: named });
+    faults.push({ check: 'chain', runId, entryId, message: `${nameOf(link)}${message}` });
   };
   const digests = createLinkDigests(connection);
   const look = createEntryFinder(connection);
@@ -45,6 +46,11 @@ export function checkChain(connection: LedgerConnection): ChainReport {
     if (link.previousDigest !== previous) add(link, 'it does not continue the digest of the link before it');
     if (link.type === 'event') {
       if (digests.ofEvent(link) !== link.digest) add(link, 'its digest does not match what it says');
+    } else if (link.type === 'move') {
+      if (digests.ofMove({ ...link, changesAfter }) !== link.digest) {
+        add(link, 'its digest does not match what it says or its row changes');
+      }
+      changesAfter = link.lastChangeSeq;
     } else {
       let complete = true;
       if (link.firstEntryId !== null) {
@@ -74,6 +80,13 @@ export function checkChain(connection: LedgerConnection): ChainReport {
     faults.push({ check: 'chain', runId: null, entryId: orphan, message });
   }
   return { faults, headDigest: previous, strayed };
+}
+
+/** What a person calls a link beside the id of its run. */
+function nameOf(link: ChainLink): string {
+  if (link.type === 'run') return '';
+  const what = link.type === 'event' ? link.period : `workspace ${JSON.stringify(link.workspaceId)}`;
+  return `${link.action} of ${what} at ${link.at}: `;
 }
 
 interface StrangeEntry {
@@ -121,15 +134,18 @@ function createEntryFinder(connection: LedgerConnection): (run: ChainRun) => Ent
   };
 }
 
-/** Runs and events in the order of the chain, one at a time: a chain of years does not fit into memory. */
-function* readLinks(connection: LedgerConnection): Generator<ChainRun | ChainEvent, void> {
-  const events = readEvents(connection);
-  let event = events.next();
-  for (const run of readRuns(connection)) {
-    for (; event.done !== true && event.value.seq < run.seq; event = events.next()) yield event.value;
-    yield run;
+/** All links in the order of the chain, one at a time: a chain of years does not fit into memory. */
+function readLinks(connection: LedgerConnection): Iterable<ChainLink> {
+  return inOrder(inOrder(readRuns(connection), readEvents(connection)), readMoves(connection));
+}
+
+function* inOrder(many: Iterable<ChainLink>, few: Iterator<ChainLink>): Generator<ChainLink, void> {
+  let next = few.next();
+  for (const one of many) {
+    for (; next.done !== true && next.value.seq < one.seq; next = few.next()) yield next.value;
+    yield one;
   }
-  for (; event.done !== true; event = events.next()) yield event.value;
+  for (; next.done !== true; next = few.next()) yield next.value;
 }
 
 function readRuns(connection: LedgerConnection): IterableIterator<ChainRun> {
@@ -168,4 +184,17 @@ function* readEvents(connection: LedgerConnection): Generator<ChainEvent, void> 
       lastEntryId: Number(row.lastEntryId),
     };
   }
+}
+
+function readMoves(connection: LedgerConnection): IterableIterator<ChainMove> {
+  return connection
+    .prepare(
+      `SELECT 'move' AS type, m.move_seq AS seq, m.move_seq AS moveSeq, m.action, w.workspace_id AS workspaceId, m.at, m.actor,
+         m.ledger_id AS ledgerId, m.position, m.head_digest AS headDigest, m.previous_digest AS previousDigest, m.digest,
+         m.last_change_seq AS lastChangeSeq
+       FROM workspace_moves m CROSS JOIN workspaces w USING (workspace_key)
+       WHERE m.move_seq IS NOT NULL OR m.move_key > (SELECT min(move_key) FROM workspace_moves WHERE move_seq IS NOT NULL)
+       ORDER BY m.move_seq`,
+    )
+    .iterate() as IterableIterator<ChainMove>;
 }

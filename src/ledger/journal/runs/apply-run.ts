@@ -119,6 +119,8 @@ function merge<Extra>(connection: Connection, request: ApplyRequest<Extra>): App
   const appliedSeq = head.seq + 1;
   const firstEntryId = entries > 0 ? lastEntryIdBefore + 1 : null;
   const said = readSaid(connection, run);
+  const extra = request.afterMerge({ connection, run, ...merged, appliedAt, nowMs });
+  // After the rules: what they have done to alerts is sealed by the run that had them do it.
   const changes = changesToCover(connection);
   const digest = digestOfRun(connection, {
     ...said,
@@ -132,7 +134,6 @@ function merge<Extra>(connection: Connection, request: ApplyRequest<Extra>): App
     firstEntryId,
     entries,
   });
-  const extra = request.afterMerge({ connection, run, ...merged, appliedAt, nowMs });
   const db = query(connection);
   db.update(workspaces)
     .set({ firstRunKey: sql`coalesce(${workspaces.firstRunKey}, ${run.runKey})` })

@@ -35,10 +35,27 @@ export interface DigestedRun {
   lastChangeSeq: number | null;
 }
 
+/** What the digest of an export, import or keeping of a workspace covers beside its row changes. */
+export interface DigestedMove {
+  previousDigest: string;
+  moveSeq: number;
+  action: 'export' | 'keep' | 'import';
+  workspaceId: string;
+  at: string;
+  actor: string;
+  ledgerId: string | null;
+  position: number;
+  headDigest: string;
+  /** The row changes after this one, up to `lastChangeSeq`, are the move's. */
+  changesAfter: number;
+  lastChangeSeq: number;
+}
+
 /** Computes digests over one connection; its statements are prepared once, for a chain of any length. */
 export interface LinkDigests {
   ofRun(run: DigestedRun): string;
   ofEvent(event: DigestedEvent): string;
+  ofMove(move: DigestedMove): string;
   /** What stands for a close or reopen. */
   lineOfEvent(event: DigestedEvent): EventLine;
 }
@@ -53,12 +70,15 @@ export interface LinkDigests {
  * row_key, row_digest]`; all as SQLite's json_array writes them.
  *
  * The digest of a close or reopen covers the line that `prepareEventLine` makes, and one line an adjustment that it booked, in the same form.
+ * That of a move covers `[previous_digest, move_seq, action, workspace_id, at, actor, ledger_id, position, head_digest,
+ * last_change_seq]` and its row changes.
  */
 export function createLinkDigests(connection: Connection): LinkDigests {
   const integer = 'CAST(? AS INTEGER)';
   const line = (values: string[]) => connection.prepare(`SELECT json_array(${values.join(', ')}) || char(10)`).pluck();
   const oldRunLine = line(['?', integer, '?', '?', '?', integer]);
   const runLine = line(['?', integer, '?', '?', '?', integer, ...'????', integer, integer]);
+  const moveLine = line(['?', integer, ...'?????', integer, '?', integer]);
   const entryLines = prepareEntryLines(connection);
   const ofRunAdjustments = prepareAdjustmentLines(connection, 'run_key');
   const ofEventAdjustments = prepareAdjustmentLines(connection, 'event_seq');
@@ -66,6 +86,10 @@ export function createLinkDigests(connection: Connection): LinkDigests {
   const addAdjustments = (hash: Hash, { any, lines }: AdjustmentLines, key: number): void => {
     // Few links have any, and to join what is not there takes ten times as long as to see that.
     if (any.get(key) !== undefined) for (const text of lines.iterate(key)) hash.update(text as string);
+  };
+  const addChanges = (hash: Hash, { changesAfter, lastChangeSeq }: { changesAfter: number; lastChangeSeq: number }) => {
+    if (lastChangeSeq <= changesAfter) return;
+    for (const text of changeLines.iterate(changesAfter, lastChangeSeq)) hash.update(text as string);
   };
   const origin = connection
     .prepare(
@@ -88,14 +112,19 @@ export function createLinkDigests(connection: Connection): LinkDigests {
         hash.update((entryLines.get(at, Math.min(end, at + ENTRIES_A_CHUNK)) as string | null) ?? '');
       }
       addAdjustments(hash, ofRunAdjustments, run.runKey);
-      if (lastChangeSeq !== null && lastChangeSeq > run.changesAfter) {
-        for (const text of changeLines.iterate(run.changesAfter, lastChangeSeq)) hash.update(text as string);
-      }
+      if (lastChangeSeq !== null) addChanges(hash, { changesAfter: run.changesAfter, lastChangeSeq });
       return hash.digest('hex');
     },
     ofEvent(event) {
       const hash = createHash('sha256').update(`${lineOfEvent(event).line}\n`);
       addAdjustments(hash, ofEventAdjustments, event.eventSeq);
+      return hash.digest('hex');
+    },
+    ofMove(move) {
+      const { previousDigest, moveSeq, action, workspaceId, at, actor, ledgerId, position, headDigest } = move;
+      const said = [previousDigest, moveSeq, action, workspaceId, at, actor, ledgerId, position, headDigest];
+      const hash = createHash('sha256').update(String(moveLine.get(...said, move.lastChangeSeq)));
+      addChanges(hash, move);
       return hash.digest('hex');
     },
     lineOfEvent,
@@ -156,18 +185,19 @@ function prepareChangeLines(connection: Connection): Database.Statement {
     .pluck();
 }
 
-/** The row changes that the next run covers: those after the last run's, up to the last of all. */
+/** The row changes that the next run or move covers: those after the last one's, up to the last of all. */
 export function changesToCover(connection: Connection): { changesAfter: number; lastChangeSeq: number } {
   return connection
     .prepare(
-      `SELECT coalesce((SELECT last_change_seq FROM runs WHERE applied_seq IS NOT NULL
-           ORDER BY applied_seq DESC LIMIT 1), 0) AS changesAfter,
+      `SELECT max(coalesce((SELECT last_change_seq FROM runs WHERE applied_seq IS NOT NULL
+           ORDER BY applied_seq DESC LIMIT 1), 0),
+         coalesce((SELECT max(last_change_seq) FROM workspace_moves), 0)) AS changesAfter,
          (SELECT coalesce(max(change_seq), 0) FROM row_changes) AS lastChangeSeq`,
     )
     .get() as { changesAfter: number; lastChangeSeq: number };
 }
 
-/** The end of the chain: the last run, close or reopen, which the next one continues. */
+/** The end of the chain: the last run, close, reopen or move, which the next one continues. */
 export function headOfChain(connection: Connection): { seq: number; digest: string } {
   const head = connection
     .prepare(
@@ -175,7 +205,10 @@ export function headOfChain(connection: Connection): { seq: number; digest: stri
          SELECT * FROM (SELECT applied_seq AS seq, digest FROM runs WHERE applied_seq IS NOT NULL
            ORDER BY applied_seq DESC LIMIT 1)
          UNION ALL
-         SELECT * FROM (SELECT event_seq, digest FROM period_events ORDER BY event_seq DESC LIMIT 1))
+         SELECT * FROM (SELECT event_seq, digest FROM period_events ORDER BY event_seq DESC LIMIT 1)
+         UNION ALL
+         SELECT * FROM (SELECT move_seq, digest FROM workspace_moves WHERE move_seq IS NOT NULL
+           ORDER BY move_seq DESC LIMIT 1))
        ORDER BY seq DESC LIMIT 1`,
     )
     .get() as { seq: number; digest: string } | undefined;

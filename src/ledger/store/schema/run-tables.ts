@@ -107,7 +107,7 @@ export const runRecords: readonly TableRecord[] = [
   },
   {
     table: rowChanges,
-    says: "A change of a guarded row. Append-only; a run's digest covers the changes since the run before it.",
+    says: 'A change of a guarded row. Append-only; the digest of a run or move covers the changes since the one before it.',
     mirrored: 'added',
     moved: false,
   },

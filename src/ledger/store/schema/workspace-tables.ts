@@ -79,6 +79,12 @@ export const workspaceMoves = sqliteTable(
     /** The head of the chain at that moment; of an import that of the ledger which it came from. */
     position: integer('position').notNull(),
     headDigest: text('head_digest').notNull(),
+    /** Position in the chain, shared with `runs.applied_seq`. Null, like the three below, in moves from before they were links. */
+    moveSeq: integer('move_seq').unique(),
+    previousDigest: text('previous_digest'),
+    digest: text('digest'),
+    /** The row changes up to this one are part of the digest. */
+    lastChangeSeq: integer('last_change_seq'),
   },
   (table) => [index('workspace_moves_by_workspace').on(table.workspaceKey)],
 );
@@ -103,8 +109,12 @@ export const workspaceRecords: readonly TableRecord[] = [
   { table: periods, says: 'A period of a workspace.', mirrored: 'whole', moved: true },
   {
     table: workspaceMoves,
-    says: 'An export or import of a workspace, or the keeping of one after all. Append-only. After an export no run, close or reopen of it follows here.',
-    guard: { label: "ROW.action || ' of a workspace (' || ROW.move_key || ')'" },
+    says: 'An export or import of a workspace, or the keeping of one after all. It stands in the same digest chain as the runs. Append-only. After an export no run, close or reopen of it follows here.',
+    // What makes it a link is proven by the chain.
+    guard: {
+      label: "ROW.action || ' of a workspace (' || ROW.move_key || ')'",
+      except: ['move_seq', 'previous_digest', 'digest', 'last_change_seq'],
+    },
     mirrored: 'whole',
     moved: false,
   },

@@ -94,8 +94,11 @@ function bringIn(order: ImportOrder, origin: LedgerConnection): ImportedWorkspac
   const isOpen = and(eq(periods.workspaceKey, to), isNull(periods.closedSeq));
   const open = db.select().from(periods).where(isOpen).orderBy(asc(periods.periodKey)).all();
   const { ledgerId, position, headDigest } = moved;
-  noteMove(connection, { workspaceKey: to, action: 'import', by, nowMs, from: { ledgerId, position, headDigest } });
-  const reached = replayLinks(connection, moved, to);
+  replayLinks(connection, moved, to);
+  const reached = noteMove(connection, {
+    ...{ workspaceId: moved.workspaceId, workspaceKey: to, action: 'import', by, nowMs },
+    from: { ledgerId, position, headDigest },
+  });
   for (const { periodKey } of open) price(connection, periodKey);
   const counts = {
     links,

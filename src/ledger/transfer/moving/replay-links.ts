@@ -14,13 +14,9 @@ interface MovedLink {
 
 /**
  * Appends the workspace's runs, closes and reopens to this ledger's chain, in their order, over the rows that `copyHistory` has
- * brought: each link has a digest of its own here, which covers what the link was where it was made. Returns the new head.
+ * brought: each link has a digest of its own here, which covers what the link was where it was made.
  */
-export function replayLinks(
-  connection: LedgerConnection,
-  { ledgerId }: MovedWorkspace,
-  workspaceKey: number,
-): { seq: number; digest: string } {
+export function replayLinks(connection: LedgerConnection, { ledgerId }: MovedWorkspace, workspaceKey: number): void {
   const links = connection
     .prepare(
       `SELECT k.old, k.new AS seq, iif(r.run_key IS NULL, 'event', 'run') AS type
@@ -41,7 +37,6 @@ export function replayLinks(
   const appendRun = prepareAppendRun(connection);
   const appendEvent = prepareAppendEvent(connection, workspaceKey);
   let { digest } = headOfChain(connection);
-  let seq = 0;
   const { lastChangeSeq, ...covered } = changesToCover(connection);
   let { changesAfter } = covered;
   for (const link of links) {
@@ -52,9 +47,7 @@ export function replayLinks(
     } else {
       digest = appendEvent(digests.ofEvent, link, digest);
     }
-    seq = link.seq;
   }
-  return { seq, digest };
 }
 
 type Covered = Pick<DigestedRun, 'changesAfter'> & { lastChangeSeq: number };

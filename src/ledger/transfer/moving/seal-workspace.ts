@@ -2,7 +2,7 @@ import { isoTime } from '../../../core/clock.ts';
 import { AppError } from '../../../core/errors.ts';
 import { isMovedAway } from '../../journal/moved-away.ts';
 import { capLeases, releaseLease, supersedeRunning, takeLease } from '../../journal/runs/claim-run.ts';
-import { headOfChain } from '../../journal/runs/digest.ts';
+import { changesToCover, createLinkDigests, headOfChain } from '../../journal/runs/digest.ts';
 import { LedgerError } from '../../store/errors.ts';
 import type { LedgerConnection } from '../../store/file/open.ts';
 import { query } from '../../store/query.ts';
@@ -19,9 +19,15 @@ export interface MoveRequest {
   nowMs: number;
 }
 
+/** A link of the chain that a move has left. */
+export interface MoveLink {
+  seq: number;
+  digest: string;
+}
+
 export interface SealedWorkspace {
-  /** It had been exported before, and stays as it was. */
-  already: boolean;
+  /** Null when it had been exported before. */
+  link: MoveLink | null;
   /** Notifications of it that still wait here: this ledger's daemon sends them, no other does. */
   waiting: number;
 }
@@ -37,14 +43,13 @@ export function sealWorkspace(connection: LedgerConnection, request: MoveRequest
   return connection
     .transaction(() => {
       const workspaceKey = keyOf(connection, request.workspaceId);
-      const already = isMovedAway(connection, workspaceKey);
-      if (!already) {
-        const fencingToken = takeLease(connection, workspaceKey, request);
-        supersedeRunning(connection, workspaceKey, isoTime(request.nowMs));
-        noteMove(connection, { ...request, workspaceKey, action: 'export', from: null });
-        releaseLease(connection, { workspaceKey, fencingToken });
-      }
-      return { already, waiting: waitingNotifications(connection, workspaceKey) };
+      const waiting = waitingNotifications(connection, workspaceKey);
+      if (isMovedAway(connection, workspaceKey)) return { link: null, waiting };
+      const fencingToken = takeLease(connection, workspaceKey, request);
+      supersedeRunning(connection, workspaceKey, isoTime(request.nowMs));
+      const link = noteMove(connection, { ...request, workspaceKey, action: 'export', from: null });
+      releaseLease(connection, { workspaceKey, fencingToken });
+      return { link, waiting };
     })
     .immediate();
 }
@@ -53,8 +58,8 @@ export function sealWorkspace(connection: LedgerConnection, request: MoveRequest
  * Takes an export back: the workspace is read and closed here again. `from` is the ledger that it is taken from, which goes on
  * with it, too; null: nobody has imported it.
  */
-export function keepWorkspace(connection: LedgerConnection, request: MoveRequest & Pick<Move, 'from'>): void {
-  connection
+export function keepWorkspace(connection: LedgerConnection, request: KeepRequest): MoveLink {
+  return connection
     .transaction(() => {
       const workspaceKey = keyOf(connection, request.workspaceId);
       if (request.from === null && !isMovedAway(connection, workspaceKey)) {
@@ -62,10 +67,12 @@ export function keepWorkspace(connection: LedgerConnection, request: MoveRequest
           hint: 'nothing is to be taken back: it is read and closed here',
         });
       }
-      noteMove(connection, { ...request, workspaceKey, action: 'keep' });
+      return noteMove(connection, { ...request, workspaceKey, action: 'keep' });
     })
     .immediate();
 }
+
+export type KeepRequest = MoveRequest & Pick<Move, 'from'>;
 
 interface Move extends MoveRequest {
   workspaceKey: number;
@@ -74,17 +81,23 @@ interface Move extends MoveRequest {
   from: { ledgerId: string; position: number; headDigest: string } | null;
 }
 
-/** Writes down a move, in the transaction of the caller. */
+/** Appends a move to the chain, in the transaction of the caller. It covers all row changes since the last run or move. */
 export function noteMove(
   connection: LedgerConnection,
-  { workspaceKey, action, by, nowMs, from }: Omit<Move, 'workspaceId'>,
-): void {
+  { workspaceId, workspaceKey, action, by, nowMs, from }: Move,
+): MoveLink {
   const head = headOfChain(connection);
   const { ledgerId = null, position = head.seq, headDigest = head.digest } = from ?? {};
+  const said = { action, at: isoTime(nowMs), actor: by, ledgerId, position, headDigest };
+  const link = { ...said, moveSeq: head.seq + 1, previousDigest: head.digest };
+  const changes = changesToCover(connection);
+  const digest = createLinkDigests(connection).ofMove({ ...link, ...changes, workspaceId });
+  const { lastChangeSeq } = changes;
   query(connection)
     .insert(workspaceMoves)
-    .values({ workspaceKey, action, at: isoTime(nowMs), actor: by, ledgerId, position, headDigest })
+    .values({ ...link, workspaceKey, lastChangeSeq, digest })
     .run();
+  return { seq: link.moveSeq, digest };
 }
 
 function keyOf(connection: LedgerConnection, workspaceId: string): number {

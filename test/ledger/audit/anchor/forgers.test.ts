@@ -5,6 +5,9 @@ import { expectCheckpoints } from '../../../../src/ledger/audit/anchor/check-anc
 import { CheckpointLog, keyFileOf } from '../../../../src/ledger/audit/anchor/checkpoint-log.ts';
 import { verifyLedger } from '../../../../src/ledger/audit/verify/verify.ts';
 import type { LedgerConnection } from '../../../../src/ledger/store/file/open.ts';
+import { keepWorkspace, sealWorkspace } from '../../../../src/ledger/transfer/moving/seal-workspace.ts';
+import { publish, usageRecord } from '../../../support/open-ledger.ts';
+import { NOON } from '../../../support/time/test-clock.ts';
 import { anchoredLedger, cutOffLast, notesOf, ownKey, pastGuards, rewriteLast } from './anchored-ledger.ts';
 
 type Ledger = Awaited<ReturnType<typeof anchoredLedger>>;
@@ -12,7 +15,7 @@ type Ledger = Awaited<ReturnType<typeof anchoredLedger>>;
 /** A row of docs/trust.md that a forger of the file can try: what is done, and what finds it. */
 interface Forgery {
   does: string;
-  forge: (ledger: Ledger) => void;
+  forge: (ledger: Ledger) => void | Promise<void>;
   /** `verify` by itself; checkpoints that were kept elsewhere; or nothing that looks at the file alone. */
   foundBy: 'verify' | 'checkpoints' | 'nothing';
 }
@@ -75,7 +78,64 @@ const FORGERIES: Forgery[] = [
     },
     foundBy: 'verify',
   },
+  {
+    does: 'changes what the last run has made of an alert, and in its place the row change',
+    forge: async ({ connection }) => {
+      await runWithAlert(connection);
+      expect(verifyLedger(connection).faults).toEqual([]);
+      inPlace(connection, "UPDATE alert_transitions SET actor = 'Ada'");
+    },
+    foundBy: 'verify',
+  },
+  {
+    does: 'changes who has exported a workspace, with a row change that fits',
+    forge: ({ connection }) => {
+      sealWorkspace(connection, { workspaceId: 'ws-1', by: 'Ada', nowMs: NOON + 3_600_000 });
+      expect(verifyLedger(connection).faults).toEqual([]);
+      withoutTrigger(connection, 'workspace_moves_no_update', "UPDATE workspace_moves SET actor = 'Bob'");
+    },
+    foundBy: 'verify',
+  },
+  {
+    does: 'adds an export that is no link, after one that is, with a row change that fits',
+    forge: ({ connection }) => {
+      const move = { workspaceId: 'ws-1', by: 'Ada', nowMs: NOON + 3_600_000 };
+      sealWorkspace(connection, move);
+      keepWorkspace(connection, { ...move, from: null });
+      expect(verifyLedger(connection).faults).toEqual([]);
+      connection.exec(`INSERT INTO workspace_moves (workspace_key, action, at, actor, position, head_digest)
+        VALUES (1, 'export', '2026-03-20T14:00:00.000Z', 'Ada', 3, '')`);
+    },
+    foundBy: 'verify',
+  },
 ];
+
+/** A loss of credits, which a rule finds. */
+async function runWithAlert(connection: LedgerConnection): Promise<void> {
+  for (const [index, credits] of [900_000, 9].entries()) {
+    await publish(connection, [usageRecord('acme', credits)], { nowMs: NOON + (index + 1) * 3_600_000 });
+  }
+  expect(connection.prepare('SELECT count(*) FROM alert_transitions').pluck().get()).toBeGreaterThan(0);
+}
+
+/** Changes guarded rows as if their last row changes had always said so. */
+function inPlace(connection: LedgerConnection, change: string): void {
+  const last = Number(connection.prepare('SELECT max(change_seq) FROM row_changes').pluck().get());
+  withoutTrigger(connection, 'alert_transitions_no_update', change);
+  pastGuards(
+    connection,
+    `UPDATE row_changes AS old SET row_digest = new.row_digest
+       FROM (SELECT * FROM row_changes WHERE change_seq > ${last}) new
+       WHERE old.change_seq <= ${last} AND old.table_name = new.table_name AND old.row_key = new.row_key;
+     DELETE FROM row_changes WHERE change_seq > ${last}`,
+  );
+}
+
+/** The triggers of the guards go on: the change leaves row changes that fit. */
+function withoutTrigger(connection: LedgerConnection, name: string, change: string): void {
+  const text = connection.prepare('SELECT sql FROM sqlite_schema WHERE name = ?').pluck().get(name) as string;
+  connection.exec(`DROP TRIGGER ${name}; ${change}; ${text}`);
+}
 
 /** One that fires, with its transition. */
 const ALERT = `INSERT INTO alerts (alert_id, rule, rule_version, workspace_key, level, severity, state, last_changed_at, revision)
@@ -88,7 +148,7 @@ test.each(FORGERIES)('who $does is found by: $foundBy', async ({ forge, foundBy 
   const { connection, path } = ledger;
   const [kept, key] = [notesOf(path), ownKey(connection, path)];
   expect(verifyLedger(connection, [expectCheckpoints(kept, key)]).faults).toEqual([]);
-  forge(ledger);
+  await forge(ledger);
   expect(verifyLedger(connection).faults.length > 0).toBe(foundBy === 'verify');
   expect(verifyLedger(connection, [expectCheckpoints(kept, key)]).faults.length > 0).toBe(foundBy !== 'nothing');
 });

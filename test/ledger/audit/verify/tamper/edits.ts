@@ -68,6 +68,14 @@ export const COVERED: readonly Covered[] = [
       ...['revision'],
     ],
   ),
+  guarded(
+    'workspace_moves',
+    ['move_key'],
+    [
+      ...['move_key', 'workspace_key', 'action', 'at', 'actor', 'ledger_id', 'position', 'head_digest', 'move_seq'],
+      ...['previous_digest', 'digest', 'last_change_seq'],
+    ],
+  ),
   guarded('alert_feedback', ['feedback_key'], ['feedback_key', 'alert_key', 'label', 'note', 'actor', 'at']),
   guarded(
     'outbox',

@@ -5,6 +5,7 @@ import type { StagedRecord } from '../../../../../src/ledger/journal/staging/sta
 import type { LedgerConnection } from '../../../../../src/ledger/store/file/open.ts';
 import { addRowDigest } from '../../../../../src/ledger/store/file/row-digest.ts';
 import { migrateInMemory } from '../../../../../src/ledger/store/schema/migrate.ts';
+import { keepWorkspace, sealWorkspace } from '../../../../../src/ledger/transfer/moving/seal-workspace.ts';
 import { beginRun, usageRecord } from '../../../../support/open-ledger.ts';
 import { listingOf } from '../../../../support/run/listing.ts';
 import { realRun, writerOn } from '../../../../support/run/real-run.ts';
@@ -75,6 +76,9 @@ async function build(): Promise<LedgerConnection> {
   await sync('ws-1');
   addGuardedRows(connection, nowMs);
   await sync('ws-2');
+  const move = { workspaceId: 'ws-2', by: 'Ada', nowMs };
+  sealWorkspace(connection, move);
+  keepWorkspace(connection, { ...move, from: null });
   await sync('ws-1'); // withdraws both
   set('ws-1', 'steady', '2025-12', 130);
   await sync('ws-1'); // restores one
