@@ -4,8 +4,7 @@ import type { LedgerConnection } from '../../store/file/open.ts';
 import { query } from '../../store/query.ts';
 import { silences } from '../../store/schema/alert-tables.ts';
 import { rateCards } from '../../store/schema/billing-tables.ts';
-import { eq, isNull } from '../../store/schema/drizzle.ts';
-import { tenants } from '../../store/schema/workspace-tables.ts';
+import { isNull } from '../../store/schema/drizzle.ts';
 
 /** A workspace in a ledger, by its name and its key there. */
 interface PlacedWorkspace {
@@ -54,6 +53,14 @@ function isPriceOf(
 
 /** Whether a pattern is one for every tenant, or fits one that the workspace has. */
 function aboutTenantsOf(origin: LedgerConnection, workspaceKey: number): (pattern: string) => boolean {
-  const rows = query(origin).select().from(tenants).where(eq(tenants.workspaceKey, workspaceKey)).all();
-  return (pattern) => pattern === '*' || rows.some(({ tenantId }) => matchesPattern(pattern, tenantId));
+  const tenants = 'SELECT tenant_id FROM tenants WHERE workspace_key = ?';
+  const all = origin.prepare(tenants).pluck();
+  const named = origin.prepare(`${tenants} AND tenant_id = ?`).pluck();
+  return (pattern) => {
+    if (pattern === '*') return true;
+    if (!pattern.includes('*')) return named.get(workspaceKey, pattern) !== undefined;
+    // One at a time: a million ids do not belong into memory.
+    for (const tenantId of all.iterate(workspaceKey)) if (matchesPattern(pattern, String(tenantId))) return true;
+    return false;
+  };
 }
