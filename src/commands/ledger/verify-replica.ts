@@ -44,7 +44,7 @@ export async function verifyReplicaHere(
     const counts = `${formatInteger(runs)} published runs, ${formatInteger(entries)} entries, ${formatInteger(keys)} keys`;
     const same = behind === 0 ? 'as the ledger has them' : `as the ledger had them ${formatInteger(behind)} links ago`;
     cli.print(faults.length === 0 ? `no fault in the replica: ${counts}, ${same}` : `checked ${counts}`);
-    for (const words of unproven) cli.print(`NOT PROVEN ${words}: give it as --checkpoint-key`);
+    for (const words of unproven) cli.print(`NOT PROVEN ${inertText(words)}`);
     cli.print(`link ${formatInteger(position)}, head digest ${headDigest}`);
     if (faults.length > 0) {
       cli.note('Keep both as they are for an inquiry; a backup or a kept checkpoint says which of them was rewritten.');

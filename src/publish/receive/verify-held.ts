@@ -7,7 +7,7 @@ import type { Check, Fault } from '../../ledger/audit/verify/fault.ts';
 import { type VerifyReport, verifyLedgerFile } from '../../ledger/audit/verify/verify.ts';
 import type { ReplicaClient } from '../connect.ts';
 import { ReplicaError } from '../replica-error.ts';
-import type { ReplicaState } from '../send/position.ts';
+import { type ReplicaState, readLocal } from '../send/position.ts';
 import type { PublishedCheckpoint } from '../send/recent-checkpoints.ts';
 import { checkHolding, type HostKnowledge } from './check-holding.ts';
 import { type Rebuilt, rebuildLedger } from './rebuild-ledger.ts';
@@ -33,6 +33,8 @@ export interface HeldReport extends Omit<VerifyReport, 'headDigest'> {
   /** Null where no ledger could be made of it. */
   held: ReplicaState | null;
   checkpoints: PublishedCheckpoint[];
+  /** Workspaces that its row of `ledgers` leaves to others, and of which nothing in its own rows says so. */
+  left: readonly string[];
   /** The signed checkpoints against a ledger. */
   anchors: Check;
 }
@@ -49,7 +51,7 @@ export async function verifyHeld(order: HeldOrder): Promise<HeldReport> {
     if (!(error instanceof ReplicaError) || error.code !== 'replica_faulty') throw error;
     const faults = [replicaFault(error.message)];
     const nothing = { runs: 0, entries: 0, keys: 0, headDigest: '' };
-    return { ...nothing, faults, held: null, checkpoints: [], anchors: () => [] };
+    return { ...nothing, faults, held: null, checkpoints: [], left: [], anchors: () => [] };
   }
   const { held, checkpoints } = made;
   const notes = checkpoints.map(({ note }) => note).flatMap((note) => parseNotes(note) ?? []);
@@ -62,7 +64,9 @@ export async function verifyHeld(order: HeldOrder): Promise<HeldReport> {
       (connection) => checkHolding(connection, held, order.host),
     ]);
     const faults = [...report.faults, ...strangeRows(order.ledgerId, checkpoints)];
-    return { ...report, faults, held, checkpoints, anchors };
+    const exported = readLocal(rebuilt).elsewhere;
+    const left = held.elsewhere.filter((id) => !exported.includes(id));
+    return { ...report, faults, held, checkpoints, left, anchors };
   } finally {
     rebuilt.close();
   }

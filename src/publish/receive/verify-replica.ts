@@ -30,11 +30,11 @@ export interface ReplicaVerifyOrder {
   signal: AbortSignal;
 }
 
-export interface ReplicaVerifyReport extends Omit<HeldReport, 'held' | 'checkpoints' | 'anchors'> {
+export interface ReplicaVerifyReport extends Omit<HeldReport, 'held' | 'checkpoints' | 'left' | 'anchors'> {
   position: number;
   behind: number;
   checkpoints: number;
-  /** Other ledgers whose rows were recomputed, and of whose key nothing is known here: a sentence each. */
+  /** What only the hosts of other ledgers can prove, and nothing that is known here: a sentence each. */
   unproven: string[];
 }
 
@@ -113,7 +113,15 @@ async function verifyOthers(
       const report = await verifyHeld({ ...order, ledgerId: id, file, verifier, host: null } satisfies HeldOrder);
       const found = verifier === null ? report.faults : [...report.faults, ...unsigned(report, verifier)];
       faults.push(...found.map((fault) => located(`in the replica, ledger ${id}`, fault)));
-      if (verifier === null) unproven.push(`ledger ${id}: nobody here knows its key, so anybody may have made it up`);
+      if (verifier === null) {
+        unproven.push(`ledger ${id}: nobody here knows its key, so anybody may have made it up: give --checkpoint-key`);
+      }
+      if (report.left.length > 0) {
+        const names = report.left.map((name) => JSON.stringify(name)).join(', ');
+        unproven.push(
+          `ledger ${id}: that it leaves ${names} to others, only its row of \`ledgers\` says: ask by \`verify --replica\` on its host`,
+        );
+      }
     } catch (error) {
       if (!(error instanceof ReplicaError) || error.code !== 'replica_other_schema') throw error;
       unproven.push(`ledger ${id}: ${error.message}, and was not checked`);

@@ -4,6 +4,7 @@ import { originOf } from '../../../src/ledger/audit/anchor/checkpoint.ts';
 import { type NoteVerifier, verifierOf } from '../../../src/ledger/audit/anchor/signed-note.ts';
 import type { LedgerConnection } from '../../../src/ledger/store/file/open.ts';
 import { ledgerId } from '../../../src/ledger/store/schema/identity.ts';
+import { sealWorkspace } from '../../../src/ledger/transfer/moving/seal-workspace.ts';
 import { verifyReplica } from '../../../src/publish/receive/verify-replica.ts';
 import { MIRRORS } from '../../../src/publish/replica/mirrors.ts';
 import { OWN_TABLES } from '../../../src/publish/replica/statements.ts';
@@ -44,7 +45,7 @@ test('a ledger that never was is told: nobody here knows its key, and with a key
   const id = ledgerId(fake);
   expect(await verify(own)).toEqual({
     faults: [],
-    unproven: [`ledger ${id}: nobody here knows its key, so anybody may have made it up`],
+    unproven: [`ledger ${id}: nobody here knows its key, so anybody may have made it up: give --checkpoint-key`],
   });
   const { publicKey } = generateKeyPairSync('ed25519');
   const key = verifierOf(originOf(id), publicKey);
@@ -87,6 +88,29 @@ test('what `ledgers` says of workspaces that others do is what this host has pub
   ]);
   await send(own.connection, own.path);
   expect((await verify(own)).faults).toEqual([]);
+});
+
+test('a workspace that another ledger is said to leave to others is not proven by that, and is no fault where its host says so', async () => {
+  const own = await anchoredLedger();
+  await send(own.connection, own.path);
+  const other = await anchoredLedger();
+  await send(other.connection, other.path);
+  const key = ownKey(other.connection, other.path);
+  expect(await verify(own, [key])).toEqual({ faults: [], unproven: [] });
+  // The views show the own ledger's then, whoever was first.
+  await replica().query("UPDATE ledgers SET elsewhere = '{ws-1}' WHERE ledger_id = $1", [other.id]);
+  const words = `ledger ${other.id}: that it leaves "ws-1" to others, only its row of \`ledgers\` says: ask by \`verify --replica\` on its host`;
+  expect(await verify(own, [key])).toEqual({ faults: [], unproven: [words] });
+  // Its host tells it as a fault, and its next publish mends it.
+  expect((await verify(other, [ownKey(own.connection, own.path)])).faults).toEqual([
+    `in the replica: ledgers (ledger_id "${other.id}"): elsewhere is ["ws-1"], and not []`,
+  ]);
+  await send(other.connection, other.path);
+  expect(await verify(own, [key])).toEqual({ faults: [], unproven: [] });
+  // What it has exported, its rows say.
+  sealWorkspace(other.connection, { workspaceId: 'ws-1', by: 'Ada', nowMs: NOON + 999_000 });
+  await send(other.connection, other.path);
+  expect((await verify(own, [key])).unproven).toEqual([]);
 });
 
 test('a mark that skips entries is told, and everything is sent again', async () => {
