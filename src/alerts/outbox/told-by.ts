@@ -1,7 +1,7 @@
 import type Database from 'better-sqlite3';
 import { query } from '../../ledger/store/query.ts';
 import { alerts, alertTold } from '../../ledger/store/schema/alert-tables.ts';
-import { and, eq, inArray, isNotNull, or, sql } from '../../ledger/store/schema/drizzle.ts';
+import { and, eq, inArray, isNotNull, lte, or, sql } from '../../ledger/store/schema/drizzle.ts';
 import { outbox } from '../../ledger/store/schema/outbox-tables.ts';
 
 /** What a message says of alerts: by itself, or by those that it carries. */
@@ -53,10 +53,11 @@ export function askAgain(connection: Database.Database, notificationId: string, 
   db.update(alerts).set({ askAt: at, askedAt: at }).where(inArray(alerts.alertKey, said)).run();
 }
 
-/** Counts all that waits as accepted at once: what a receiver that is always there would have been told. */
+/** Counts what is due, and what a digest holds, as accepted: what a receiver that is always there would have been told. */
 export function acceptAll(connection: Database.Database, at: string): void {
   const db = query(connection);
-  const waits = inArray(outbox.state, ['pending', 'held']).inlineParams();
+  const isDue = and(eq(outbox.state, 'pending').inlineParams(), lte(outbox.nextAttemptAt, at));
+  const waits = or(isDue, eq(outbox.state, 'held').inlineParams());
   const ids = db.select({ notificationId: outbox.notificationId }).from(outbox).where(waits).all();
   for (const { notificationId } of ids) acceptTold(connection, notificationId, at);
   db.update(outbox).set({ state: 'delivered', deliveredAt: at }).where(waits).run();

@@ -12,9 +12,10 @@ import type { RuleName } from '../rules/rule.ts';
 import { isShared } from '../rules/table.ts';
 import { takeApart } from './messages.ts';
 
-/** So many tenants that are told of the same are one message, where they are more than three in ten. */
+/** So many tenants that are told of the same are one message. */
 const LEAST_TENANTS = 5;
-const LEAST_SHARE = { numerator: 3, denominator: 10 };
+/** So many of those that were gathered after a group. */
+const LEAST_GATHERED = 2;
 /** So many of ourselves. */
 const LEAST_WORKSPACES = 2;
 
@@ -29,13 +30,14 @@ interface Waiting {
   nextAttemptAt: string;
   attempts: number;
   attemptsBefore: number;
+  createdAt: string;
   claimedUntil: string | null;
   carrier: string | null;
 }
 
 /**
- * Makes one message of what a channel is owed of one rule and event at one moment: of many tenants, or of several workspaces
- * that share a fault. Only what nobody has had yet is grouped, and a group mutes nothing: its members count as told each.
+ * Makes one message of what a channel is owed of one rule and event at one moment, or of one rule after a day: of many tenants,
+ * or of several workspaces that share a fault. Only what nobody has had yet is grouped, and a group mutes nothing: its members count as told each.
  */
 export function groupWaiting(
   connection: Database.Database,
@@ -43,9 +45,14 @@ export function groupWaiting(
   { at, countTenants }: { at: string; countTenants: (periodKey: number) => number },
 ): void {
   const rows = connection.prepare(WAITING).all({ channel }) as Waiting[];
-  for (const members of Map.groupBy(rows, kindOf).values()) {
+  // Those that waited take along what has come in the meantime.
+  const due = new Set(rows.filter((row) => isGathered(row) && row.nextAttemptAt <= at).map(causeOf));
+  const joins = (row: Waiting): boolean => isGathered(row) || (row.attempts === 0 && due.has(causeOf(row)));
+  for (const members of Map.groupBy(rows, (row) =>
+    JSON.stringify([causeOf(row), joins(row) || wordOf(row)]),
+  ).values()) {
     const [first] = members;
-    if (first === undefined || !isMany(members, countTenants)) {
+    if (first === undefined || !isMany(members, joins(first) ? LEAST_GATHERED : LEAST_TENANTS)) {
       for (const carrier of carriersOf(members)) takeApart(connection, carrier);
       continue;
     }
@@ -71,7 +78,7 @@ export function groupWaiting(
 const WAITING = `SELECT o.notification_id AS notificationId, o.payload, o.event, a.rule, a.workspace_key AS workspaceKey,
     a.period_key AS periodKey, a.tenant_key AS tenantKey, c.notification_id AS carrier,
     coalesce(c.next_attempt_at, o.next_attempt_at) AS nextAttemptAt, coalesce(c.attempts, o.attempts) AS attempts,
-    coalesce(c.attempts_before, o.attempts_before) AS attemptsBefore, coalesce(c.claimed_until, o.claimed_until) AS claimedUntil
+    coalesce(c.attempts_before, o.attempts_before) AS attemptsBefore, o.created_at AS createdAt, coalesce(c.claimed_until, o.claimed_until) AS claimedUntil
   FROM outbox o JOIN alerts a USING (alert_key) LEFT JOIN outbox c ON c.notification_id = o.digest_id
   WHERE o.channel = @channel AND o.event IS NOT NULL AND o.notification_id IN (
     SELECT notification_id FROM outbox WHERE state = 'pending' AND channel = @channel AND unknown_attempts = 0 AND event IS NOT NULL
@@ -80,18 +87,26 @@ const WAITING = `SELECT o.notification_id AS notificationId, o.payload, o.event,
     WHERE g.state = 'pending' AND g.channel = @channel AND g.unknown_attempts = 0 AND m.digest_at IS NULL)
   ORDER BY o.alert_key`;
 
-function kindOf({ rule, event, workspaceKey, periodKey }: Waiting): string {
-  const what = event === 'again' ? 'opened' : event;
-  return JSON.stringify(isShared(rule) ? [rule, what] : [rule, what, workspaceKey, periodKey]);
+/** What one thing may have moved. */
+function causeOf({ rule, workspaceKey, periodKey }: Waiting): string {
+  return JSON.stringify(isShared(rule) ? [rule] : [rule, workspaceKey, periodKey]);
 }
 
-function isMany(members: readonly Waiting[], countTenants: (periodKey: number) => number): boolean {
+function wordOf({ event }: Waiting): string {
+  return event === 'again' ? 'opened' : event;
+}
+
+/** It was to wait for others, see gather.ts. */
+function isGathered({ rule, attempts, createdAt, nextAttemptAt }: Waiting): boolean {
+  return !isShared(rule) && attempts === 0 && nextAttemptAt > createdAt;
+}
+
+function isMany(members: readonly Waiting[], leastTenants: number): boolean {
   const [first] = members;
   if (first === undefined) return false;
   if (isShared(first.rule)) return new Set(members.map((each) => each.workspaceKey)).size >= LEAST_WORKSPACES;
   const tenants = new Set(members.flatMap(({ tenantKey }) => (tenantKey === null ? [] : [tenantKey]))).size;
-  if (tenants < LEAST_TENANTS || first.periodKey === null) return false;
-  return tenants * LEAST_SHARE.denominator > countTenants(first.periodKey) * LEAST_SHARE.numerator;
+  return tenants >= leastTenants;
 }
 
 function tenantsOf({ periodKey }: Waiting, countTenants: (periodKey: number) => number): number {

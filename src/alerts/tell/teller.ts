@@ -15,7 +15,7 @@ import { insertWord } from '../outbox/insert-notification.ts';
 import type { RuleName } from '../rules/rule.ts';
 import { isSelfRule } from '../rules/table.ts';
 import { Composer } from './compose.ts';
-import { gatherUntil } from './gather.ts';
+import { Gathering } from './gather.ts';
 import { groupWaiting } from './group.ts';
 import { alertsUnsent, dropMessage, lastRevision, latestMessages, type Message, refreshMessage } from './messages.ts';
 import { type AlertNow, type News, news, type Policy } from './news.ts';
@@ -64,6 +64,7 @@ export class Teller {
   readonly #context: BookContext;
   readonly #sources: Sources;
   readonly #composer: Composer;
+  readonly #gathering: Gathering;
   readonly #touched = new Set<string>();
   readonly #lastRow: number;
   /** Of all others nobody waits for a message. */
@@ -73,6 +74,7 @@ export class Teller {
     this.#context = context;
     this.#sources = sources;
     this.#composer = new Composer(context);
+    this.#gathering = new Gathering(context.connection, context);
     this.#unsent = alertsUnsent(context.connection)();
     const last = query(context.connection)
       .select({ row: sql<number>`coalesce(max(${rowid}), 0)`.mapWith(Number) })
@@ -193,7 +195,7 @@ export class Teller {
   }
 
   #send({ route, alert, told, message, verdict }: Sending, about: About): void {
-    const { connection, at, nowMs, workspaceKey } = this.#context;
+    const { connection, at, nowMs } = this.#context;
     const { channel } = route;
     const last = Math.max(told?.revision ?? 0, lastRevision(connection, alert.alertKey, channel));
     // By the clock, so that it rises even in a ledger that was restored from a copy.
@@ -202,11 +204,7 @@ export class Teller {
     const word = { channel, event: verdict.say, revision, toldTimes: verdict.toldTimes };
     const composed = this.#composer.message(alert, { ...about, evidence: about.evidence() }, word);
     if (message !== null && (message.waits || message.state === 'dead')) this.#drop(message);
-    const gathered = gatherUntil(
-      connection,
-      { rule: alert.rule, workspaceKey },
-      { channel, event: verdict.say, nowMs },
-    );
+    const gathered = this.#gathering.until(alert, channel, verdict.say);
     const known = message?.waits === true && digestAt === null && message.digestAt === null ? message.schedule : null;
     insertWord(connection, {
       ...{ ...composed, alertKey: alert.alertKey, revision, channel, event: verdict.say, digestAt, createdAt: at },

@@ -67,6 +67,45 @@ test('one of a group that grows within a day is told a day after it', async () =
   expect(heardOf(ledger)).toEqual(['opened a b c d e', 'grown c']);
 });
 
+test('who follows a group within a day is told a day after it, all in one message; who goes far beyond at once', async () => {
+  const { upstream, sync, view, clock } = await startWithHistory(16);
+  for (const tenant of FIVE) put(upstream, tenant, ['2026-03', 30_000]);
+  await sync();
+  const ledger = view();
+  clock.advance(6 * HOUR_MS);
+  for (const tenant of ['f', 'g']) put(upstream, tenant, ['2026-03', 30_000]);
+  await sync();
+  clock.advance(6 * HOUR_MS);
+  put(upstream, 'h', ['2026-03', 31_000]);
+  put(upstream, 'i', ['2026-03', 45_000]);
+  await sync();
+  expect(heardOf(ledger)).toEqual(['opened a b c d e', 'opened i']);
+
+  clock.advance(12 * HOUR_MS);
+  put(upstream, 'j', ['2026-03', 30_000]);
+  await sync();
+  expect(heardOf(ledger)).toEqual(['opened a b c d e', 'opened i', 'opened h f g j']);
+  clock.advance(25 * HOUR_MS);
+  put(upstream, 'k', ['2026-03', 30_000]);
+  await sync();
+  expect(heardOf(ledger).at(-1)).toBe('opened k');
+});
+
+test('after five that were told one by one within a day the others come together', async () => {
+  const { upstream, sync, view, clock } = await startWithHistory(30);
+  for (const tenant of 'abcdefg') {
+    clock.advance(HOUR_MS);
+    put(upstream, tenant, ['2026-03', 30_000]);
+    await sync();
+  }
+  const ledger = view();
+  const first = ['opened a', 'opened b', 'opened c', 'opened d', 'opened e'];
+  expect(heardOf(ledger)).toEqual(first);
+  clock.advance(24 * HOUR_MS);
+  await sync();
+  expect(heardOf(ledger)).toEqual([...first, 'opened f g']);
+});
+
 test('four at once are told one by one', async () => {
   const { upstream, sync, view } = await startWithHistory(16);
   for (const tenant of FIVE.slice(1)) put(upstream, tenant, ['2026-03', 30_000]);
@@ -110,7 +149,7 @@ test('more than a tenth that wait have a second day, the run a little before its
   expect(told(ledger)).toEqual([]);
 
   await playTo('2026-03-07T23:40:00Z');
-  expect(told(ledger)).toEqual(['a', 'b', 'c', 'd', 'e'].map((tenant) => `jump alert.firing ${tenant}`));
+  expect(heardOf(ledger)).toEqual(['opened a b c d e']);
 });
 
 test('who waits in a crowd as a run begins has the second day, whomever of it the run looks at first', async () => {

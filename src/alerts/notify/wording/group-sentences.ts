@@ -7,9 +7,19 @@ import { OWN } from './own-sentences.ts';
 const NAMED = 5;
 
 /** What is so of all of them. */
-const TOGETHER: Partial<Record<Facts['rule'], (month: string, isLikely: boolean) => string>> = {
-  jump: (month, isLikely) => (isLikely ? `will probably pass their ${month} limit` : `are over their ${month} limit`),
-  drop: (month, isLikely) => (isLikely ? `have stopped in ${month}` : `used far less in ${month}`),
+const TOGETHER: Partial<Record<Facts['rule'], (month: string, likely: 'all' | 'some' | 'none') => string>> = {
+  jump: (month, likely) =>
+    ({
+      all: `will probably pass their ${month} limit`,
+      some: `are over their ${month} limit or will probably pass it`,
+      none: `are over their ${month} limit`,
+    })[likely],
+  drop: (month, likely) =>
+    ({
+      all: `have stopped in ${month}`,
+      some: `have stopped in ${month} or used far less`,
+      none: `used far less in ${month}`,
+    })[likely],
   new_spend: (month) => `are new in ${month}`,
   trend: (month) => `grew month by month up to ${month}`,
   budget: (month) => `are near or over their ${month} budget`,
@@ -22,7 +32,7 @@ const TOGETHER: Partial<Record<Facts['rule'], (month: string, isLikely: boolean)
 export function groupLine(all: readonly Facts[], tenants: number): string {
   const [first] = all;
   if (first === undefined) return '';
-  const { rule, event, workspace_id, level } = first;
+  const { rule, event, workspace_id } = first;
   if (isSelfRule(rule)) {
     const names = shown(all.map((each) => named(each.workspace_id)));
     const where = counted(all.length, 'workspace');
@@ -30,7 +40,8 @@ export function groupLine(all: readonly Facts[], tenants: number): string {
   }
   const who = `${grouped(all.length)} of ${counted(tenants, 'tenant')} of ${named(workspace_id)}`;
   const month = monthOf(first);
-  const isLikely = level === 'likely' && all.every(({ evidence }) => evidence.projection !== null);
+  const likely = all.filter(({ level }) => level === 'likely');
+  const isLikely = likely.length === all.length && all.every(({ evidence }) => evidence.projection !== null);
   const expected = (each: Facts) => (isLikely ? each.evidence.projection?.credits : each.credits?.current) ?? 0n;
   const figures = all.map((each) => {
     const forecast = isLikely ? 'forecast ' : '';
@@ -39,7 +50,8 @@ export function groupLine(all: readonly Facts[], tenants: number): string {
   if (event === 'closed') return `Over for ${who}: the ${ruleTitle(rule)} in ${month}. Largest: ${shown(figures)}.`;
   const sum = all.reduce((total, each) => total + BigInt(expected(each)) - (each.credits?.previous ?? 0n), 0n);
   const together = `${isLikely ? 'forecast ' : ''}${signed(sum)} credits together`;
-  return `${who} ${TOGETHER[rule]?.(month, level === 'likely')}, ${together}. Largest: ${shown(figures)}.`;
+  const share = likely.length === 0 ? 'none' : likely.length === all.length ? 'all' : 'some';
+  return `${who} ${TOGETHER[rule]?.(month, share)}, ${together}. Largest: ${shown(figures)}.`;
 }
 
 function ownLine({ found, todo }: (typeof OWN)[keyof typeof OWN], where: string, names: string): string {
