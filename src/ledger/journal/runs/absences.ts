@@ -1,5 +1,5 @@
 import type { LedgerConnection } from '../../store/file/open.ts';
-import { prepared, query } from '../../store/query.ts';
+import { placeholders, prepared, query } from '../../store/query.ts';
 import { and, asc, count, eq, gte, lte, sql } from '../../store/schema/drizzle.ts';
 import { ENTRY_KINDS, windowBounds } from '../../store/schema/keys.ts';
 import { absences, tenantUsage } from '../../store/schema/usage-tables.ts';
@@ -59,7 +59,6 @@ export function noteAbsences(connection: LedgerConnection, { run, keys, knownTen
   const held = connection
     .prepare('SELECT tenant_key FROM tenant_usage WHERE period_key = ? AND withdrawn = 0 AND tenant_key <= ?')
     .pluck();
-  const note = connection.prepare('INSERT INTO absences VALUES (?, ?, ?) ON CONFLICT DO NOTHING');
   for (const { periodKey } of covered) {
     if (sameKeys.has(periodKey)) continue;
     const noted = db.select().from(absences).where(eq(absences.periodKey, periodKey)).all();
@@ -72,7 +71,7 @@ export function noteAbsences(connection: LedgerConnection, { run, keys, knownTen
     const isLive = and(eq(tenantUsage.periodKey, periodKey), eq(tenantUsage.withdrawn, 0));
     if (db.select({ live: count() }).from(tenantUsage).where(isLive).get()?.live === keys.sizeOf(periodKey)) continue;
     for (const tenantKey of held.all(periodKey, knownTenants) as number[]) {
-      if (!keys.has(periodKey, tenantKey)) note.run(periodKey, tenantKey, run.runKey);
+      if (!keys.has(periodKey, tenantKey)) note(connection).run({ periodKey, tenantKey, runKey: run.runKey });
     }
   }
 }
@@ -84,6 +83,13 @@ export function noteAsked(connection: LedgerConnection, run: ClaimedRun, keys: r
     query(connection).update(absences).set({ runKey: run.runKey }).where(isKey).run();
   }
 }
+
+const note = prepared((db) =>
+  db
+    .insert(absences)
+    .values(placeholders(['periodKey', 'tenantKey', 'runKey']))
+    .onConflictDoNothing(),
+);
 
 const forget = prepared((db) => {
   const isPeriod = eq(absences.periodKey, sql.placeholder('periodKey'));

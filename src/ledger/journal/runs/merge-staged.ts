@@ -1,5 +1,9 @@
 import type Database from 'better-sqlite3';
+import { prepared } from '../../store/query.ts';
+import { eq, sql } from '../../store/schema/drizzle.ts';
 import { ENTRY_KINDS } from '../../store/schema/keys.ts';
+import { tenantUsage } from '../../store/schema/usage-tables.ts';
+import { periods } from '../../store/schema/workspace-tables.ts';
 import { OrderMemory } from '../staging/figure-columns.ts';
 import type { RunStaging } from '../staging/staging.ts';
 import type { ClaimedRun } from './claim-run.ts';
@@ -7,6 +11,24 @@ import { KnownFigures } from './known-figures.ts';
 import { figureSql } from './sum-limits.ts';
 
 type Connection = Database.Database;
+
+const { placeholder } = sql;
+
+const rememberDigest = prepared((db) =>
+  db
+    .update(periods)
+    .set({ figuresDigest: sql`${placeholder('digest')}` })
+    .where(eq(periods.periodKey, placeholder('periodKey'))),
+);
+
+const usageOf = prepared((db) => {
+  const { tenantKey, periodKey } = tenantUsage;
+  return db
+    .select({ tenantKey })
+    .from(tenantUsage)
+    .where(eq(periodKey, placeholder('periodKey')))
+    .limit(1);
+});
 
 /** Records that one statement compares with the ledger. */
 const ROWS_A_STATEMENT = 100;
@@ -59,8 +81,6 @@ export function mergeStaged(connection: Connection, merge: Merge): Merged {
     compare: prepareAppend(connection, ROWS_A_STATEMENT),
     open: prepareOpen(connection, ROWS_A_STATEMENT),
   };
-  const remember = connection.prepare('UPDATE periods SET figures_digest = ? WHERE period_key = ?');
-  const held = connection.prepare('SELECT 1 FROM tenant_usage WHERE period_key = ? LIMIT 1').pluck();
   const counts: EntryCounts = { opened: 0, increased: 0, decreased: 0, withdrawn: 0, restored: 0 };
   const changed = new Map<number, EntryRange>();
   const sameKeys = new Set<number>();
@@ -69,10 +89,10 @@ export function mergeStaged(connection: Connection, merge: Merge): Merged {
   for (const { periodKey } of staging.periods.sort((a, b) => a.periodKey - b.periodKey)) {
     const figures = staging.figuresOf(periodKey).inOrder(memory);
     const digest = shift === 0 ? figures.digest() : null;
-    remember.run(digest, periodKey);
+    rememberDigest(connection).run({ digest, periodKey });
     // The state has held these very figures since the last run that covered the period: no need to compare them.
     const isSame = digest !== null && shownBefore.get(periodKey)?.equals(digest) === true;
-    const isNew = !isSame && held.get(periodKey) === undefined;
+    const isNew = !isSame && usageOf(connection).get({ periodKey }) === undefined;
     if (isSame || isNew) sameKeys.add(periodKey);
     if (isSame) continue;
     const entriesBefore = entries;
