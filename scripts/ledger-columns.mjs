@@ -103,7 +103,7 @@ const VIEWS = {
       change_percent:
         'The difference in percent of last month at the same point, two decimals. NULL without a reading, or when it was 0.',
       projection:
-        'Credits at the end of the month if they go on as so far, in a straight line. NULL on the first day. Rounded.',
+        'Credits at the end of the month if they go on as so far, in a straight line. NULL on the first day. Rounded. What they cost `statement` and `report` say.',
       request_count: 'Requests of the month so far.',
       as_of: 'When the run that read the month last was published.',
       compared_at: 'The moment of last month that is as far from its start as `as_of`, or its end.',

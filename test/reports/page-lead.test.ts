@@ -18,7 +18,7 @@ const DATA: PageData = {
     { day: 20, current: 4_000n, previous: 3_200n },
     { day: 21, current: null, previous: 3_300n },
   ],
-  ...{ movers: [], budgets: [], alerts: [], adjustments: [] },
+  ...{ movers: [], budgets: [], alerts: [], adjustments: [], forecast: null, movedSince: 'same point' },
 };
 
 async function textOf(change: Partial<PageData>): Promise<{ lead: string; body: string }> {
@@ -44,6 +44,23 @@ test('a month that is over stands beside the whole of the one before', async () 
 test('without a reading of the same day nothing is compared', async () => {
   const days = [{ day: 20, current: 4_000n, previous: null }];
   expect((await textOf({ days })).lead).toContain('of 12 tenants. The month goes on.');
+});
+
+test('an open month says what it comes to at this pace, in credits and money, and draws it in outline', async () => {
+  const forecast = { credits: 6_200n, money: [{ currency: 'EUR', amountMinor: 7_501n }] };
+  expect((await textOf({ forecast })).lead).toContain(
+    'The month goes on. At this pace 6,200 credits and 75.01 EUR by its end.',
+  );
+  const outlines = async (change: Partial<PageData>) =>
+    pageHtml({ ...DATA, ...change }, await createCharts()).split('stroke-dasharray="4 3"').length - 1;
+  // Of credits and of euros.
+  expect([await outlines({ forecast }), await outlines({})]).toEqual([2, 0]);
+});
+
+test('alerts are sentences', async () => {
+  const alert = { severity: 'critical', state: 'acknowledged', since: '2026-02-18T06:00:00.000Z' };
+  const { body } = await textOf({ alerts: [{ ...alert, summary: 'acme uses three times as much.' }] });
+  expect(body).toContain('critical: acme uses three times as much. since 2026-02-18, acknowledged');
 });
 
 test('the run and the digest stand at the foot', async () => {

@@ -10,9 +10,21 @@ export interface ChartText {
   description: string;
 }
 
+/** What an open month is to come to, drawn in outline above what it has so far. */
+export interface Outline {
+  month: string;
+  from: number;
+  to: number;
+}
+
+interface BarOptions {
+  series: string[];
+  forecast?: Outline | null;
+}
+
 export interface Charts {
   /** Bars by month, one on the other; `series` in the order of `COLOURS`. */
-  stackedBars(rows: { month: string; series: string; value: number }[], series: string[], text: ChartText): string;
+  stackedBars(rows: { month: string; series: string; value: number }[], options: BarOptions, text: ChartText): string;
   /** Lines by day. */
   lines(rows: { day: number; series: string; value: number }[], series: string[], text: ChartText): string;
 }
@@ -55,8 +67,17 @@ export async function createCharts(): Promise<Charts> {
     );
   };
   return {
-    stackedBars(rows, series, text) {
+    stackedBars(rows, { series, forecast = null }, text) {
+      const outline = {
+        x: 'month',
+        y1: 'from',
+        y2: 'to',
+        fill: 'none',
+        stroke: 'currentColor',
+        strokeDasharray: '4 3',
+      };
       const marks = [
+        plot.barY(forecast === null ? [] : [forecast], outline),
         plot.barY(rows, { x: 'month', y: 'value', fill: 'series', z: 'series', order: series }),
         plot.ruleY([0]),
       ];

@@ -86,6 +86,22 @@ export function largestMoves(
     .all({ period_key, limit }) as TenantMove[];
 }
 
+/** The same of an open month, beside last month at the same point; none where nothing was read around that time. */
+export function movesToDate(
+  connection: LedgerConnection,
+  { workspaceId, period }: { workspaceId: string; period: string },
+  limit: number,
+): TenantMove[] {
+  return connection
+    .prepare(
+      `SELECT tenant_id AS tenantId, credits_used AS credits, previous_credits_same_point AS previous, credits_change AS change
+       FROM finance_month_to_date WHERE workspace_id = ? AND period = ? AND credits_change <> 0
+       ORDER BY abs(credits_change) DESC, tenant_id LIMIT ?`,
+    )
+    .safeIntegers()
+    .all(workspaceId, period, limit) as TenantMove[];
+}
+
 /** What each day of a workspace's month brought, by `YYYY-MM-DD`; days without a change are left out. */
 export function creditsByDay(
   connection: LedgerConnection,

@@ -1,8 +1,9 @@
 import { formatMinor, minorDigits } from '../../core/money.ts';
 import { htmlText } from '../../core/text/html-text.ts';
+import type { MonthForecast } from '../../ledger/journal/charges/forecast-month.ts';
 import { formatDecimal, formatInteger } from '../formats/format.ts';
 import type { PageData } from '../queries/page-data.ts';
-import { type Charts, sparkline } from './charts.ts';
+import { type Charts, type Outline, sparkline } from './charts.ts';
 import { originHtml } from './origin.ts';
 import {
   behind,
@@ -26,13 +27,13 @@ const OTHERS = 'all others';
 export function pageHtml(data: PageData, charts: Charts, links: PageLinks | null = null): string {
   const sections = [
     facts(data),
+    alertsSection(data),
     creditsSection(data, charts),
-    ...data.money.map((money) => moneySection(data, money, charts)),
+    ...data.money.map((money) => moneySection(data, money, charts, outlineOfMoney(data, money))),
     paceSection(data, charts),
     budgetSection(data),
     moversSection(data, links),
     tenantsSection(data, links),
-    alertsSection(data),
     adjustmentsSection(data),
     originHtml(data.origin),
   ];
@@ -41,16 +42,28 @@ export function pageHtml(data: PageData, charts: Charts, links: PageLinks | null
 
 /** First what counts: how much it is, in credits and in money, and beside what. */
 function facts(data: PageData): string {
-  const { workspaceId, state, asOf, complete, totals, tenantCounts } = data;
+  const { workspaceId, state, asOf, complete, totals, tenantCounts, forecast } = data;
   const proof = complete ? 'proven complete after its end' : 'not yet read after its end';
   const ended = state === 'open' ? 'The month goes on.' : `The month is ${htmlText(state)}, ${proof}.`;
   const money = data.money
     .filter(({ amounts }) => (amounts.at(-1) ?? 0n) !== 0n)
-    .map(({ currency, amounts }) => ` and ${formatDecimal(formatMinor(amounts.at(-1) ?? 0n, currency))} ${currency}`);
+    .map(({ currency, amounts }) => ({ currency, amountMinor: amounts.at(-1) ?? 0n }));
   const count = tenantCounts.at(-1) ?? 0;
-  const all = `${formatInteger(totals.at(-1) ?? 0n)} credits${money.join('')}`;
-  return `<p class="lead"><strong>${state === 'open' ? `So far ${all}` : all}</strong> of ${formatInteger(count)} tenants${comparedWith(data)}. ${ended}</p>
+  const all = amountsOf({ credits: totals.at(-1) ?? 0n, money });
+  const pace =
+    forecast === null || forecast.credits === 0n
+      ? ''
+      : ` At this pace <strong>${amountsOf(forecast)}</strong> by its end.`;
+  const whose = `of ${formatInteger(count)} ${count === 1 ? 'tenant' : 'tenants'}`;
+  return `<p class="lead"><strong>${state === 'open' ? `So far ${all}` : all}</strong> ${whose}${comparedWith(data)}. ${ended}${pace}</p>
 <p class="quiet">Workspace ${htmlText(workspaceId)}, as of ${htmlText(asOf ?? 'never')}</p>`;
+}
+
+function amountsOf({ credits, money }: MonthForecast): string {
+  const amounts = money.map(
+    ({ currency, amountMinor }) => `${formatDecimal(formatMinor(amountMinor, currency))} ${currency}`,
+  );
+  return [`${formatInteger(credits)} credits`, ...amounts].join(' and ');
 }
 
 /** The month before: an open month is set beside what it had on the same day, any other beside all of it. */
@@ -69,27 +82,50 @@ function comparedWith({ state, days, months, totals }: PageData): string {
   return `, ${change} ${htmlText(months.at(-2) ?? 'the month before')}${when}`;
 }
 
-function creditsSection({ months, top, others, totals }: PageData, charts: Charts): string {
-  const series = [...top.map(({ name }, at) => `${at + 1}. ${name}`), OTHERS];
-  const values = [...top.map(({ credits }) => credits), others];
+function creditsSection({ months, top, others, totals, forecast }: PageData, charts: Charts): string {
+  if (totals.every((total) => total === 0n)) return section('Credits by month', '<p>Nobody has used anything.</p>');
+  const hasOthers = others.some((credits) => credits !== 0n);
+  const series = [...top.map(({ name }, at) => `${at + 1}. ${name}`), ...(hasOthers ? [OTHERS] : [])];
+  const values = [...top.map(({ credits }) => credits), ...(hasOthers ? [others] : [])];
   const rows = months.flatMap((month, at) =>
     series.map((name, index) => ({ month, series: name, value: Number(values[index]?.[at] ?? 0n) })),
   );
   const text = { title: 'Credits by month', description: 'Stacked by the largest tenants; the table has the figures.' };
+  const outline = outlineOf(months, Number(totals.at(-1) ?? 0n), forecast === null ? null : Number(forecast.credits));
   const table = tableOf(
     ['Month', ...series, 'Total'],
     months.map((month, at) => [month, ...values.map((row) => row[at] ?? 0n), totals[at] ?? 0n]),
   );
   return section(
     'Credits by month',
-    `${legend(series)}${chartBox(text.title, charts.stackedBars(rows, series, text))}${behind(table)}`,
+    `${legend(series)}${outlineWords(outline)}${chartBox(text.title, charts.stackedBars(rows, { series, forecast: outline }, text))}${behind(table)}`,
   );
+}
+
+/** Null where the forecast is not beyond what there is. */
+function outlineOf(months: readonly string[], from: number, to: number | null): Outline | null {
+  const month = months.at(-1);
+  return month === undefined || to === null || to <= from || from < 0 ? null : { month, from, to };
+}
+
+function outlineWords(outline: Outline | null): string {
+  return outline === null ? '' : '<p class="quiet">In outline: what the month comes to at this pace.</p>\n';
+}
+
+function outlineOfMoney(
+  { months, forecast }: PageData,
+  { currency, amounts }: PageData['money'][number],
+): Outline | null {
+  const unit = 10 ** minorDigits(currency);
+  const to = forecast?.money.find((money) => money.currency === currency)?.amountMinor;
+  return outlineOf(months, Number(amounts.at(-1) ?? 0n) / unit, to === undefined ? null : Number(to) / unit);
 }
 
 export function moneySection(
   { months }: Pick<PageData, 'months'>,
   { currency, amounts }: PageData['money'][number],
   charts: Charts,
+  outline: Outline | null = null,
 ): string {
   const unit = 10 ** minorDigits(currency);
   const rows = months.map((month, at) => ({ month, series: currency, value: Number(amounts[at] ?? 0n) / unit }));
@@ -100,7 +136,7 @@ export function moneySection(
   );
   return section(
     `${currency} by month`,
-    `${chartBox(text.title, charts.stackedBars(rows, [currency], text))}${behind(table)}`,
+    `${outlineWords(outline)}${chartBox(text.title, charts.stackedBars(rows, { series: [currency], forecast: outline }, text))}${behind(table)}`,
   );
 }
 
@@ -130,21 +166,26 @@ function budgetSection({ budgets }: PageData): string {
   return section('Budgets', tableOf(['Of', 'Credits', 'Budget', 'Used'], rows));
 }
 
-function moversSection({ movers, state }: PageData, links: PageLinks | null): string {
+function moversSection({ movers, state, movedSince }: PageData, links: PageLinks | null): string {
+  if (movers.length === 0) return '';
   const rows = movers.map(({ tenantId, name, credits, previous, change }): Cell[] => [
     links === null ? name : tenantCell(tenantId, name, links),
     credits,
     previous,
     figure(`${change > 0n ? '+' : ''}${formatInteger(change)}`),
   ]);
-  const so = state === 'open' ? '<p class="quiet">The month so far beside the whole of the one before.</p>\n' : '';
+  const beside =
+    movedSince === 'same point'
+      ? 'The month so far beside the one before at the same point.'
+      : 'The month so far beside the whole of the one before, of which nothing was read at this point.';
   return section(
     'Moved most since the month before',
-    `${so}${tableOf(['Tenant', 'Credits', 'Before', 'Change'], rows)}`,
+    `${state === 'open' ? `<p class="quiet">${beside}</p>\n` : ''}${tableOf(['Tenant', 'Credits', 'Before', 'Change'], rows)}`,
   );
 }
 
 function tenantsSection({ tenants, months }: PageData, links: PageLinks | null): string {
+  if (tenants.length === 0) return '';
   const rows = tenants.map(({ tenantId, name, credits }): Cell[] => [
     tenantCell(tenantId, name, links),
     credits.at(-1) ?? 0n,
@@ -156,8 +197,12 @@ function tenantsSection({ tenants, months }: PageData, links: PageLinks | null):
 
 export function alertsSection({ alerts }: Pick<PageData, 'alerts'>): string {
   if (alerts.length === 0) return section('Alerts', '<p>None is open.</p>');
-  const rows = alerts.map(({ rule, severity, state, name, since }): Cell[] => [severity, rule, name, state, since]);
-  return section('Alerts', tableOf(['Severity', 'Rule', 'About', 'State', 'Since'], rows));
+  const sentences = alerts.map(({ severity, state, since, summary }) => {
+    const told = [since === null ? '' : `since ${since.slice(0, 10)}`, state === 'acknowledged' ? state : ''];
+    const quiet = `<span class="quiet">${htmlText(told.filter((word) => word !== '').join(', '))}</span>`;
+    return `<li><strong>${htmlText(severity)}</strong>: ${htmlText(summary)} ${quiet}</li>`;
+  });
+  return section('Alerts', `<ul>\n${sentences.join('\n')}\n</ul>`);
 }
 
 export function adjustmentsSection({ adjustments }: Pick<PageData, 'adjustments'>): string {

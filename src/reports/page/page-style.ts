@@ -20,7 +20,8 @@ meter { height: .8rem; width: 5rem; }
 table { border-collapse: collapse; font-size: .9rem; width: 100%; }
 th, td { border-bottom: 1px solid light-dark(#ddd, #444); max-width: 22rem; overflow-wrap: break-word; padding: .3rem .5rem; text-align: left; vertical-align: top; }
 th.number, td.number { font-variant-numeric: tabular-nums; text-align: right; white-space: nowrap; }
+li { overflow-wrap: anywhere; }
 details { margin-top: .5rem; }
 @media screen and (max-width: 40rem) { .chart svg { max-width: none; width: 34rem; } }
-@media print { :root { color-scheme: light; } body { max-width: none; } details:not([open]) { display: none; } }
+@media print { :root { color-scheme: light; font-size: 12px; } body { max-width: none; padding: 0; } .scroll { overflow: visible; } thead { display: table-header-group; } tr { break-inside: avoid; } details:not([open]) { display: none; } }
 `;

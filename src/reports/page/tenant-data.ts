@@ -3,6 +3,7 @@ import type { LedgerConnection } from '../../ledger/store/file/open.ts';
 import type { PageData, PageRequest } from '../queries/page-data.ts';
 import { tenantEntries } from '../queries/tenant.ts';
 import { tenantNameReader } from '../queries/tenants.ts';
+import { alertSentences } from './alert-sentences.ts';
 import { readOrigin } from './origin.ts';
 
 /** Months on the page, and rows of each table. */
@@ -92,11 +93,7 @@ export function readTenantPage(
        FROM finance_charge_lines WHERE workspace_id = ? AND tenant_id = ? AND period = ? ORDER BY line_number NULLS LAST`,
       period,
     ),
-    alerts: all<{ rule: string; severity: string; state: string; since: string | null }>(
-      `SELECT rule, severity, state, first_fired_at AS since FROM finance_alerts
-       WHERE workspace_id = ? AND tenant_id = ? AND state IN ('firing', 'acknowledged')
-       ORDER BY severity, first_fired_at DESC, alert_id LIMIT ${ROWS}`,
-    ).map((alert) => ({ ...alert, name })),
+    alerts: alertSentences(connection, { workspaceId, tenantId }, ROWS),
     adjustments: all<{ corrects: string; credits: bigint; at: string }>(
       `SELECT corrects_period AS corrects, credits_delta AS credits, recorded_at AS at FROM finance_adjustments
        WHERE workspace_id = ? AND tenant_id = ? AND booked_period = ? ORDER BY recorded_at DESC LIMIT ${ROWS}`,

@@ -42,7 +42,7 @@ function creditsSection({ months, credits, requests }: TenantPageData, charts: C
   );
   return section(
     'Credits by month',
-    `${chartBox(text.title, charts.stackedBars(rows, ['credits'], text))}${behind(table)}`,
+    `${chartBox(text.title, charts.stackedBars(rows, { series: ['credits'] }, text))}${behind(table)}`,
   );
 }
 

@@ -1,12 +1,14 @@
 import type { Budget } from '../../config/types.ts';
-import { periodAt } from '../../core/period.ts';
+import { addPeriods, periodAt, periodRange } from '../../core/period.ts';
+import { forecastMonth, type MonthForecast } from '../../ledger/journal/charges/forecast-month.ts';
 import type { LedgerConnection } from '../../ledger/store/file/open.ts';
 import { query } from '../../ledger/store/query.ts';
 import { rateCards } from '../../ledger/store/schema/billing-tables.ts';
 import { asc } from '../../ledger/store/schema/drizzle.ts';
 import { findWorkspace } from '../../ledger/store/subjects.ts';
+import { type AlertSentence, alertSentences } from '../page/alert-sentences.ts';
 import { budgetsUsed, type PageBudget } from '../page/budgets-used.ts';
-import { creditsByDay, largestMoves, largestTenants, monthFigures } from '../page/largest.ts';
+import { creditsByDay, largestMoves, largestTenants, monthFigures, movesToDate } from '../page/largest.ts';
 import { type PageOrigin, readOrigin } from '../page/origin.ts';
 import { tenantNameReader } from './tenants.ts';
 
@@ -50,6 +52,7 @@ export interface PageData {
   asOf: string | null;
   complete: boolean;
   origin: PageOrigin;
+  /** Without a gap: a month that the ledger has nothing of has 0 everywhere. */
   months: string[];
   totals: bigint[];
   tenantCounts: number[];
@@ -58,15 +61,22 @@ export interface PageData {
   others: bigint[];
   /** Minor units by month and currency. */
   money: { currency: string; amounts: bigint[] }[];
+  /** What an open month comes to; null when that cannot be said. */
+  forecast: MonthForecast | null;
   movers: PageMove[];
+  /** What the movers stand beside: last month at the same point, or all of it. */
+  movedSince: 'same point' | 'month';
   /** What is used of each budget that the configuration has, the most used first. */
   budgets: PageBudget[];
   /** Credits at the end of each day, of the period and of the month before; null for days that nobody read. */
   days: { day: number; current: bigint | null; previous: bigint | null }[];
   tenants: PageTenant[];
-  alerts: { rule: string; severity: string; state: string; name: string; since: string | null }[];
+  alerts: AlertSentence[];
   adjustments: { name: string; corrects: string; credits: bigint; at: string }[];
 }
+
+/** Of a month that the ledger has nothing of. */
+const NOTHING = { tenants: 0, credits: 0n };
 
 interface MonthRow {
   period: string;
@@ -100,8 +110,10 @@ export function readPageData(
   ).reverse();
   const last = found.at(-1);
   if (last === undefined || (wanted !== undefined && last.period !== wanted)) return null;
-  const months = found.map(({ period }) => period);
   const { period } = last;
+  const first = addPeriods(period, 1 - MONTHS);
+  const months = periodRange(found.map((row) => row.period).find((month) => month >= first) ?? period, period);
+  const rows = months.map((month) => found.find((row) => row.period === month) ?? null);
   const readName = tenantNameReader(connection, workspaceId);
   const nameOf = (tenantId: string | null): string =>
     tenantId === null ? workspace.name : (readName(tenantId) ?? tenantId);
@@ -110,19 +122,23 @@ export function readPageData(
     .prepare('SELECT period, credits_used FROM finance_usage WHERE workspace_id = ? AND tenant_id = ?')
     .safeIntegers();
   const tenants = largestTenants(connection, last, ROWS).map((tenantId): PageTenant => {
-    const rows = ofTenant.all(workspaceId, tenantId) as { period: string; credits_used: bigint }[];
-    const by = new Map(rows.map((row) => [row.period, row.credits_used]));
+    const used = ofTenant.all(workspaceId, tenantId) as { period: string; credits_used: bigint }[];
+    const by = new Map(used.map((row) => [row.period, row.credits_used]));
     return { tenantId, name: nameOf(tenantId), credits: months.map((month) => by.get(month) ?? 0n) };
   });
   const top = tenants.slice(0, TOP);
-  const figures = found.map((month) => monthFigures(connection, month));
+  const figures = rows.map((row) => (row === null ? NOTHING : monthFigures(connection, row)));
   const totals = figures.map(({ credits }) => credits);
+  const { state, as_of: asOf } = last;
+  const toDate = state === 'open' ? movesToDate(connection, { workspaceId, period }, ROWS / 2) : [];
+  const moves = toDate.length > 0 ? toDate : largestMoves(connection, last, ROWS / 2);
+  const key = { workspaceId, period, periodKey: last.period_key };
   return {
     workspaceId,
     workspaceName: workspace.name,
     period,
-    state: last.state,
-    asOf: last.as_of,
+    state,
+    asOf,
     complete: last.complete === 1n,
     origin: readOrigin(connection, workspaceId),
     months,
@@ -130,19 +146,16 @@ export function readPageData(
     tenantCounts: figures.map(({ tenants: count }) => count),
     top,
     others: totals.map((total, at) => top.reduce((rest, tenant) => rest - (tenant.credits[at] ?? 0n), total)),
-    money: moneyByMonth(connection, found),
-    movers: largestMoves(connection, last, ROWS / 2).map((move) => ({ ...move, name: nameOf(move.tenantId) })),
+    money: moneyByMonth(connection, rows),
+    forecast: state === 'open' && asOf !== null ? forecastMonth(connection, { ...key, asOf }) : null,
+    movedSince: toDate.length > 0 ? 'same point' : 'month',
+    movers: moves.map((move) => ({ ...move, name: nameOf(move.tenantId) })),
     budgets: budgetsUsed(connection, budgets, {
       ...{ workspaceId, period, total: totals.at(-1) ?? 0n, limit: ROWS, nameOf },
     }),
-    days: daysOf(connection, last, found.at(-2)),
+    days: daysOf(connection, last, rows.at(-2) ?? null),
     tenants,
-    alerts: all<{ rule: string; severity: string; state: string; tenant_id: string | null; since: string | null }>(
-      `SELECT rule, severity, state, tenant_id, first_fired_at AS since FROM finance_alerts
-       WHERE workspace_id = ? AND state IN ('firing', 'acknowledged')
-       ORDER BY severity, first_fired_at DESC, alert_id LIMIT ${ROWS}`,
-      workspaceId,
-    ).map(({ tenant_id, ...alert }) => ({ ...alert, name: nameOf(tenant_id) })),
+    alerts: alertSentences(connection, { workspaceId }, ROWS),
     adjustments: all<{ tenant_id: string; corrects: string; credits: bigint; at: string }>(
       `SELECT tenant_id, corrects_period AS corrects, credits_delta AS credits, recorded_at AS at
        FROM finance_adjustments WHERE workspace_id = ? AND booked_period = ?
@@ -154,7 +167,7 @@ export function readPageData(
 }
 
 /** What the lines of each month sum to. By the tables: the views would name each tenant. */
-function moneyByMonth(connection: LedgerConnection, months: readonly MonthRow[]): PageData['money'] {
+function moneyByMonth(connection: LedgerConnection, months: readonly (MonthRow | null)[]): PageData['money'] {
   const { currency: name } = rateCards;
   const cards = query(connection).selectDistinct({ name }).from(rateCards).orderBy(asc(name)).all();
   const currencies = cards.map((card) => card.name);
@@ -168,7 +181,10 @@ function moneyByMonth(connection: LedgerConnection, months: readonly MonthRow[])
     .safeIntegers();
   const all = currencies.length === 1 ? 1 : 0;
   return currencies.flatMap((currency) => {
-    const sums = months.map(({ period_key: key }) => sum.get({ currency, key, all }) as Record<Sum, bigint | null>);
+    const sums = months.map((month) => {
+      const key = month?.period_key ?? null;
+      return sum.get({ currency, key, all }) as Record<Sum, bigint | null>;
+    });
     const used = sums.some(({ charged, corrected }) => charged !== null || corrected !== null);
     return used ? [{ currency, amounts: sums.map((row) => (row.charged ?? 0n) + (row.corrected ?? 0n)) }] : [];
   });
@@ -177,10 +193,10 @@ function moneyByMonth(connection: LedgerConnection, months: readonly MonthRow[])
 type Sum = 'charged' | 'corrected';
 
 /** The workspace's credits at the end of each day of a month, from what the runs brought. */
-function daysOf(connection: LedgerConnection, last: MonthRow, before: MonthRow | undefined): PageData['days'] {
-  const curve = (month: MonthRow | undefined): (bigint | null)[] => {
+function daysOf(connection: LedgerConnection, last: MonthRow, before: MonthRow | null): PageData['days'] {
+  const curve = (month: MonthRow | null): (bigint | null)[] => {
     const days: (bigint | null)[] = Array.from({ length: 31 }, () => null);
-    if (month === undefined) return days;
+    if (month === null) return days;
     const rows = creditsByDay(connection, month);
     let reached: bigint | null = null;
     for (let day = 1; day <= 31; day += 1) {

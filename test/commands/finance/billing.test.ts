@@ -124,7 +124,7 @@ describe('statement', () => {
     expect(err).toBe('');
     expect(out).toMatch(/^2026-02 of ws-1: open, an estimate: the month is not over\nas of .*, proven by run_/);
     expect(out).toMatch(/acme +usage, tier 1 +5,000 +0\.0125 +62\.50 +EUR +standard/);
-    expect(out).toMatch(/total 62\.50 EUR\nat this rate [\d,]+ credits by its end\n$/);
+    expect(out).toMatch(/total 62\.50 EUR\nat this rate [\d,]+ credits and [\d,.]+ EUR by its end\n$/);
   });
 
   it('of a closed period proves itself offline, and fails with a digit changed', async () => {

@@ -1,0 +1,36 @@
+import type { LedgerConnection } from '../../ledger/store/file/open.ts';
+import { alertMoments } from '../queries/alert-moments.ts';
+import { alertRecord } from '../queries/alert-record.ts';
+import { whereClause } from '../queries/where.ts';
+
+/** An alert that is open, as it would be told now. */
+export interface AlertSentence {
+  severity: string;
+  state: string;
+  /** ISO-8601 UTC. */
+  since: string | null;
+  summary: string;
+}
+
+/** The alerts that are open of a workspace, or of one of its tenants: critical ones first, then the latest. */
+export function alertSentences(
+  connection: LedgerConnection,
+  { workspaceId, tenantId }: { workspaceId: string; tenantId?: string },
+  limit: number,
+): AlertSentence[] {
+  const { where, values } = whereClause({
+    workspace_id: workspaceId,
+    tenant_id: tenantId,
+    state: ['firing', 'acknowledged'],
+  });
+  const found = connection
+    .prepare(
+      `SELECT alert_id, severity, state, first_fired_at AS since FROM finance_alerts ${where}
+       ORDER BY severity, first_fired_at DESC, alert_id LIMIT ?`,
+    )
+    .all(...values, limit) as (Omit<AlertSentence, 'summary'> & { alert_id: string })[];
+  return found.map(({ alert_id: id, ...alert }) => {
+    const { summary } = alertMoments(connection, alertRecord(connection, id)).now.notification;
+    return { ...alert, summary };
+  });
+}
