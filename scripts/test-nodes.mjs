@@ -14,6 +14,7 @@ const QUICK = [
   'test/config',
   'test/reports/formats',
   'test/usage-api',
+  'test/billing/statement',
   'test/writer',
   'test/ledger/journal/runs',
   'test/ledger/journal/staging',

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import type { StatementDocument } from '../../../src/billing/statement/document.ts';
+import { leafHash } from '../../../src/billing/proof/merkle.ts';
+import type { LeafProof, StatementDocument } from '../../../src/billing/statement/document.ts';
 import { tenantDocument } from '../../../src/billing/statement/tenant-document.ts';
 import { verifyStatement } from '../../../src/billing/statement/verify-statement.ts';
 import { commitClose } from '../../../src/ledger/journal/charges/commit-close.ts';
@@ -84,6 +85,7 @@ test(`what is made for a tenant holds nothing of others and nothing internal, ov
   const random = new Random(SEED);
   for (let index = 0; index < LEDGERS; index += 1) {
     const { connection, workspaceId, tenants, neighbours, cards, hidden } = await drawLedger(random);
+    const leaves: LeafProof[] = [];
     for (const [place, tenant] of tenants.entries()) {
       const statement = readStatement(connection, { workspaceId, period: PERIOD, tenantId: tenant.id, nowMs: NOON });
       const document = tenantDocument(statement as StatementDocument);
@@ -109,7 +111,19 @@ test(`what is made for a tenant holds nothing of others and nothing internal, ov
           expect(plain).toContain(own);
       }
       expect(document.proof?.tenant.path).toHaveLength(24);
+      if (document.proof !== null) leaves.push(document.proof.tenant);
       expect(verifyStatement(json)).toMatchObject({ agrees: true, tenants: 1, tenantsInPeriod: null });
     }
+    expect(leaves).toHaveLength(tenants.length);
+    for (const own of leaves) expect(guessedBy(own, leaves), `TENANT_SEED=${SEED}, ledger ${index}`).toEqual([]);
   }
 });
+
+/** The others' leaves that the hashes beside a tenant's way show to be right, should it guess all that they say but the salt. */
+function guessedBy(own: LeafProof, all: readonly LeafProof[]): string[] {
+  const [form, salt] = JSON.parse(own.leaf) as string[];
+  return all
+    .filter((other) => other !== own)
+    .map((other) => JSON.stringify([form, salt, ...(JSON.parse(other.leaf) as unknown[]).slice(2)]))
+    .filter((guess) => own.path.includes(leafHash(guess).toString('hex')));
+}

@@ -2,6 +2,7 @@ import { createHash, createHmac } from 'node:crypto';
 import { userInfo } from 'node:os';
 import { expect, test } from 'vitest';
 import type { StatementDocument } from '../../../../src/billing/statement/document.ts';
+import { tenantDocument } from '../../../../src/billing/statement/tenant-document.ts';
 import { verifyStatement } from '../../../../src/billing/statement/verify-statement.ts';
 import { checkMoney } from '../../../../src/ledger/audit/money/verify-money.ts';
 import { verifyLedger } from '../../../../src/ledger/audit/verify/verify.ts';
@@ -193,7 +194,7 @@ test('all paths of a close are of one length, and the places that they name say 
   expect(places.reduce((all, place) => all | place, 0)).toBeGreaterThan(2 ** 20);
 });
 
-test('a close from before closes were salted stays as it is, proves its statements and verifies', async () => {
+test('a close from before closes were salted stays as it is, proves its statements, is shown to no tenant and verifies', async () => {
   const unsalted = ({ connection, periodKey, eventSeq }: PeriodAtEvent): Commitment => {
     const tree = buildTree(connection, { periodKey, closedSeq: eventSeq }, null);
     return { leaves: tree.leaves, root: tree.root, salt: null };
@@ -212,6 +213,8 @@ test('a close from before closes were salted stays as it is, proves its statemen
     ...[expect.any(Number), userInfo().username, leaves.length, root],
   ]);
   expect(verifyStatement(renderJson(statement))).toMatchObject({ agrees: true, closeDigest: event?.digest });
+  // Its line tells of all the others.
+  expect(tenantDocument(statement)).toBeNull();
   expect(verifyLedger(connection, [checkMoney]).faults).toEqual([]);
 });
 

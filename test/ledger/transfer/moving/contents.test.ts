@@ -17,6 +17,9 @@ const PERIODS = ['2026-01', '2026-02', '2026-03'];
 const OTHERS = 'geheim';
 const OTHERS_LEAST = 3_000_000_000;
 
+/** Its last part may happen to have digits only. */
+const UUID = /\b\w{8}(-\w{4}){3}-\w{12}\b/g;
+
 interface Side {
   workspaceId: string;
   /** Begins the name of each of its tenants, and all that is said of it. */
@@ -134,7 +137,7 @@ test('the file of an export has nothing of other workspaces: no name, no word, n
     const found = [...valuesIn(moved)].filter(([, value]) =>
       typeof value === 'bigint'
         ? value >= BigInt(OTHERS_LEAST) && value < 10n ** 12n
-        : /\b[3-9]\d{9,11}\b/.test(String(value)),
+        : /\b[3-9]\d{9,11}\b/.test(String(value).replaceAll(UUID, '')),
     );
     expect(
       found.filter(([table]) => table !== 'schema_migrations'),
