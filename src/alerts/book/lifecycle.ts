@@ -58,7 +58,10 @@ export function advance(status: AlertStatus | null, judgement: Judgement, moment
   if (!open) return judgement.verdict === 'holds' ? begin(status ?? NEVER, judgement.finding, moment) : null;
   if (status.state === 'pending') return advancePending(status, judgement, moment);
   if (judgement.verdict === 'holds') return advanceFiring(status, judgement.finding);
-  if (judgement.verdict === 'between') return unchanged({ ...status, clearRunKey: null });
+  if (judgement.verdict === 'between') {
+    const measure = status.level === 'likely' ? (judgement.measure ?? status.measure) : status.measure;
+    return unchanged({ ...status, measure, clearRunKey: null });
+  }
   if (judgement.atOnce || (status.clearRunKey !== null && status.clearRunKey !== moment.runKey)) {
     return { status: { ...status, state: 'resolved', clearRunKey: null }, change: 'resolved' };
   }

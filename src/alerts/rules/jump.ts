@@ -64,8 +64,8 @@ export function judgeJump(input: JumpInput): Judgement {
       ...{ measure: projected, confirmAfterMs: PACE_CONFIRM_MS },
     });
   }
-  if (verdict === 'wavering') return WAVERING;
-  return verdict === 'behind' ? clear(false) : UNDECIDED;
+  if (verdict === 'wavering') return { ...WAVERING, measure: projected };
+  return verdict === 'behind' ? clear(false) : { ...UNDECIDED, measure: projected };
 }
 
 /** When the pace of a period begins to tell something: milliseconds after its start. */

@@ -37,15 +37,16 @@ export interface Finding {
 
 /**
  * What a rule makes of its subject. `clear`: the cause is gone; `atOnce` when no second run has to agree. `between`: it
- * does not hold, but nearly, and an alert that fires stays as it is; one that waits goes on waiting when it `wavers`.
+ * does not hold, but nearly, and an alert that fires stays, with the size that it has now where that is known; one that waits
+ * goes on waiting when it `wavers`.
  */
 export type Judgement =
   | { verdict: 'holds'; finding: Finding }
-  | { verdict: 'between'; wavers: boolean }
+  | { verdict: 'between'; wavers: boolean; measure: bigint | null }
   | { verdict: 'clear'; atOnce: boolean };
 
-export const UNDECIDED: Judgement = { verdict: 'between', wavers: false };
-export const WAVERING: Judgement = { verdict: 'between', wavers: true };
+export const UNDECIDED = { verdict: 'between', wavers: false, measure: null } as const satisfies Judgement;
+export const WAVERING = { verdict: 'between', wavers: true, measure: null } as const satisfies Judgement;
 
 export function holds(finding: Omit<Finding, 'measure' | 'isSet' | 'confirmAfterMs'> & Partial<Finding>): Judgement {
   return { verdict: 'holds', finding: { measure: null, isSet: false, confirmAfterMs: null, ...finding } };

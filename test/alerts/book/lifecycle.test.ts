@@ -7,10 +7,12 @@ import { OPEN_ALERT_STATES } from '../../../src/core/text/alert-words.ts';
 const HOUR_MS = 3_600_000;
 const certain = (measure: bigint | null = null) =>
   holds({ level: 'happened', severity: 'critical', threshold: 1n, measure });
-const pace = holds({
-  ...{ level: 'likely' as const, severity: 'warning' as const, threshold: 1n },
-  ...{ measure: 10n, confirmAfterMs: 6 * HOUR_MS },
-});
+const paceOf = (measure: bigint) =>
+  holds({
+    ...{ level: 'likely', severity: 'warning', threshold: 1n },
+    ...{ measure, confirmAfterMs: 6 * HOUR_MS },
+  });
+const pace = paceOf(10n);
 const final = holds({ level: 'settled', severity: 'critical', threshold: 1n, measure: 10n });
 
 const ANYTIME = { seeding: false, waits: () => false };
@@ -64,6 +66,13 @@ describe('the life of an alert', () => {
       level: 'likely',
       severity: 'warning',
     });
+  });
+
+  it('keeps the size that a forecast has now, also while it only nearly holds', () => {
+    const told = advance(null, pace, { ...ANYTIME, nowMs: 0, runKey: 1, seeding: true })?.status ?? null;
+    const grown = advance(told, paceOf(40n), { ...ANYTIME, nowMs: 1, runKey: 2 })?.status ?? null;
+    const fallen = advance(grown, { ...UNDECIDED, measure: 12n }, { ...ANYTIME, nowMs: 2, runKey: 3 });
+    expect(fallen?.status).toMatchObject({ state: 'firing', measure: 12n });
   });
 
   it('seeds what waits as firing', () => {

@@ -190,7 +190,7 @@ describe('clearing a jump', () => {
   it('needs the month to head for less than nine tenths of the threshold while it is open', () => {
     const phase = openFor(15.5 * DAY_MS);
     const open = (pace: Pace) => verdict(60_000n, { phase, firing: 'likely', pace: () => pace });
-    expect(open({ verdict: 'near', projection: 140_000n })).toEqual(UNDECIDED);
+    expect(open({ verdict: 'near', projection: 140_000n })).toEqual({ ...UNDECIDED, measure: 140_000n });
     expect(open({ verdict: 'unknown', projection: null })).toEqual(UNDECIDED);
     expect(open({ verdict: 'behind', projection: 120_000n })).toEqual({ verdict: 'clear', atOnce: false });
   });

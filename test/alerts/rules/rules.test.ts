@@ -10,7 +10,7 @@ import { judgeNewSpend, type NewSpendInput } from '../../../src/alerts/rules/new
 import type { Pace } from '../../../src/alerts/rules/pace/pace.ts';
 import { bringsBack, judgeRegression, type RegressionInput } from '../../../src/alerts/rules/regression.ts';
 import { judgeRestatement } from '../../../src/alerts/rules/restatement.ts';
-import type { Judgement, PeriodPhase, UsageFigures } from '../../../src/alerts/rules/rule.ts';
+import { type Judgement, type PeriodPhase, type UsageFigures, WAVERING } from '../../../src/alerts/rules/rule.ts';
 import { judgeFailedRun } from '../../../src/alerts/rules/self.ts';
 import { judgeStopped, type UseBefore } from '../../../src/alerts/rules/stopped.ts';
 import { judgeTrend, type TrendInput } from '../../../src/alerts/rules/trend.ts';
@@ -225,7 +225,7 @@ describe('a budget', () => {
   it('waits a day with where the month heads, and takes it back only when it stays well below', () => {
     expect(budget(100n, pace('ahead'))).toMatchObject({ finding: { confirmAfterMs: PACE_CONFIRM_MS } });
     expect(budget(500n, pace('ahead'))).toMatchObject({ finding: { confirmAfterMs: null } });
-    expect(budget(100n, pace('wavering'))).toEqual({ verdict: 'between', wavers: true });
+    expect(budget(100n, pace('wavering'))).toEqual(WAVERING);
     for (const between of [pace('near', 960n), pace('behind', 750n), pace('behind', null), pace('unknown', null), {}]) {
       expect(budget(100n, between)).toEqual({ verdict: 'between', wavers: false });
     }
