@@ -90,3 +90,22 @@ test('moves from before they were links stay as they are, and the chain goes on 
   ledgerCommands.sealWorkspace(plainDesk(connection), { ...MOVE, nowMs: NOON + 2 * HOUR });
   expect([headOfChain(connection).seq, faultsOf(connection)]).toEqual([3, []]);
 });
+
+test('two workspaces of one ledger take a silence of all along, each as its own, and it goes on muting both', async () => {
+  const [origin, target] = [freshLedger(), freshLedger()];
+  for (const workspaceId of ['ws-1', 'ws-2']) await publish(origin, [usageRecord('acme', 5)], { workspaceId });
+  const all = { ...MUTE, workspaceId: null, untilMs: NOON + 99 * HOUR, by: 'Ada', nowMs: NOON };
+  await writerOn(origin).call('addSilence', all);
+  await writerOn(origin).call('addSilence', { ...all, tenant: 'globex' });
+  for (const workspaceId of ['ws-1', 'ws-2']) {
+    bringIn(target, await exported(origin, temporaryFolder(), NOON, workspaceId), NOON + HOUR);
+  }
+  const silences = target
+    .prepare('SELECT tenant, workspace_key, silence_id FROM silences ORDER BY workspace_key')
+    .all();
+  expect(silences).toEqual([
+    { tenant: '*', workspace_key: 1, silence_id: expect.stringMatching(/^silence_.*_1$/) },
+    { tenant: '*', workspace_key: 2, silence_id: expect.stringMatching(/^silence_.*_2$/) },
+  ]);
+  expect(faultsOf(target)).toEqual([]);
+});

@@ -30,9 +30,13 @@ export function freshLedger(): Database.Database {
 
 const given = { by: 'Ada', price: chargePeriod, checks: [checkMoney] };
 
-/** Closes ws-1 to the ledger and writes the file that `workspace export` would write of it. */
-export async function exported(connection: Database.Database, folder: string, nowMs: number): Promise<string> {
-  const workspaceId = 'ws-1';
+/** Closes the workspace to the ledger and writes the file that `workspace export` would write of it. */
+export async function exported(
+  connection: Database.Database,
+  folder: string,
+  nowMs: number,
+  workspaceId = 'ws-1',
+): Promise<string> {
   sealWorkspace(connection, { workspaceId, by: 'Ada', nowMs });
   const ledgerPath = join(folder, `${randomUUID()}.db`);
   const target = join(folder, `${randomUUID()}.export`);
