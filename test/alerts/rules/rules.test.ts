@@ -10,7 +10,13 @@ import { judgeNewSpend, type NewSpendInput } from '../../../src/alerts/rules/new
 import type { Pace } from '../../../src/alerts/rules/pace/pace.ts';
 import { bringsBack, judgeRegression, type RegressionInput } from '../../../src/alerts/rules/regression.ts';
 import { judgeRestatement } from '../../../src/alerts/rules/restatement.ts';
-import { type Judgement, type PeriodPhase, type UsageFigures, WAVERING } from '../../../src/alerts/rules/rule.ts';
+import {
+  type Judgement,
+  type PeriodPhase,
+  UNDECIDED,
+  type UsageFigures,
+  WAVERING,
+} from '../../../src/alerts/rules/rule.ts';
 import { judgeFailedRun } from '../../../src/alerts/rules/self.ts';
 import { judgeStopped, type UseBefore } from '../../../src/alerts/rules/stopped.ts';
 import { judgeTrend, type TrendInput } from '../../../src/alerts/rules/trend.ts';
@@ -227,7 +233,7 @@ describe('a budget', () => {
     expect(budget(500n, pace('ahead'))).toMatchObject({ finding: { confirmAfterMs: null } });
     expect(budget(100n, pace('wavering'))).toEqual(WAVERING);
     for (const between of [pace('near', 960n), pace('behind', 750n), pace('behind', null), pace('unknown', null), {}]) {
-      expect(budget(100n, between)).toEqual({ verdict: 'between', wavers: false });
+      expect(budget(100n, between)).toEqual(UNDECIDED);
     }
     expect(budget(100n, pace('behind', 749n))).toEqual({ verdict: 'clear', atOnce: false });
   });
