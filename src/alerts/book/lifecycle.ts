@@ -59,8 +59,9 @@ export function advance(status: AlertStatus | null, judgement: Judgement, moment
   if (status.state === 'pending') return advancePending(status, judgement, moment);
   if (judgement.verdict === 'holds') return advanceFiring(status, judgement.finding);
   if (judgement.verdict === 'between') {
-    const measure = status.level === 'likely' ? (judgement.measure ?? status.measure) : status.measure;
-    return unchanged({ ...status, measure, clearRunKey: null });
+    const { measure } = judgement;
+    const isLess = status.level === 'likely' && measure !== null && status.measure !== null && measure < status.measure;
+    return unchanged({ ...status, measure: isLess ? measure : status.measure, clearRunKey: null });
   }
   if (judgement.atOnce || (status.clearRunKey !== null && status.clearRunKey !== moment.runKey)) {
     return { status: { ...status, state: 'resolved', clearRunKey: null }, change: 'resolved' };

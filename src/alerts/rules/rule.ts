@@ -37,8 +37,8 @@ export interface Finding {
 
 /**
  * What a rule makes of its subject. `clear`: the cause is gone; `atOnce` when no second run has to agree. `between`: it
- * does not hold, but nearly, and an alert that fires stays, with the size that it has now where that is known; one that waits
- * goes on waiting when it `wavers`.
+ * does not hold, but nearly, and an alert that fires stays, with the size that it has now if that is less; one that waits goes
+ * on waiting when it `wavers`.
  */
 export type Judgement =
   | { verdict: 'holds'; finding: Finding }

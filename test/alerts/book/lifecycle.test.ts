@@ -68,11 +68,13 @@ describe('the life of an alert', () => {
     });
   });
 
-  it('keeps the size that a forecast has now, also while it only nearly holds', () => {
+  it('gets smaller while a forecast only nearly holds, but no larger', () => {
     const told = advance(null, pace, { ...ANYTIME, nowMs: 0, runKey: 1, seeding: true })?.status ?? null;
     const grown = advance(told, paceOf(40n), { ...ANYTIME, nowMs: 1, runKey: 2 })?.status ?? null;
     const fallen = advance(grown, { ...UNDECIDED, measure: 12n }, { ...ANYTIME, nowMs: 2, runKey: 3 });
     expect(fallen?.status).toMatchObject({ state: 'firing', measure: 12n });
+    const risen = advance(fallen?.status ?? null, { ...UNDECIDED, measure: 90n }, { ...ANYTIME, nowMs: 3, runKey: 4 });
+    expect(risen?.status).toMatchObject({ state: 'firing', measure: 12n });
   });
 
   it('seeds what waits as firing', () => {
