@@ -69,7 +69,11 @@ function expectedMonth(readings: readonly Reading[]) {
   const before = readings.filter(({ atMs }) => atMs <= point).at(-1);
   const source =
     point === MONTH_START ? last : before !== undefined && before.atMs >= point - 36 * HOUR ? before : undefined;
-  return TENANTS.filter((tenant) => last.credits.has(`${MONTH} ${tenant}`)).map((tenant) => {
+  const isRead = TENANTS.some((tenant) => last.credits.has(`${MONTH} ${tenant}`));
+  // Who has no record of the month yet stands there for what it had at that point.
+  const stands = (tenant: string): boolean =>
+    last.credits.has(`${MONTH} ${tenant}`) || (isRead && (source?.credits.get(`${PREVIOUS} ${tenant}`) ?? 0) > 0);
+  return TENANTS.filter(stands).map((tenant) => {
     const used = last.credits.get(`${MONTH} ${tenant}`) ?? 0;
     const previous = source === undefined ? null : (source.credits.get(`${PREVIOUS} ${tenant}`) ?? 0);
     return {
