@@ -1,5 +1,8 @@
 import { type Period, periodEndMs, periodStartMs } from '../../../core/period.ts';
 import type { LedgerConnection } from '../../store/file/open.ts';
+import { query } from '../../store/query.ts';
+import { chargeCorrections, rateCards } from '../../store/schema/billing-tables.ts';
+import { and, eq, isNotNull } from '../../store/schema/drizzle.ts';
 import { creditPricer } from './credit-pricer.ts';
 
 /** What an open month comes to when all go on as so far. */
@@ -40,15 +43,13 @@ export function forecastMonth(
     const priced = priceOf(tenantId, period, projected);
     if (priced !== null) add(priced.currency, priced.amountMinor);
   }
-  const corrections = connection
-    .prepare(
-      `SELECT k.currency, sum(x.amount_minor) FROM charge_corrections x JOIN rate_cards k USING (card_key)
-       WHERE x.booked_period_key = ? AND x.amount_minor IS NOT NULL GROUP BY k.currency`,
-    )
-    .safeIntegers()
-    .raw()
-    .all(periodKey) as [currency: string, amountMinor: bigint][];
-  for (const [currency, amountMinor] of corrections) add(currency, amountMinor);
+  const { amountMinor, bookedPeriodKey, cardKey } = chargeCorrections;
+  const corrections = query(connection)
+    .select({ currency: rateCards.currency, amountMinor })
+    .from(chargeCorrections)
+    .innerJoin(rateCards, eq(rateCards.cardKey, cardKey))
+    .where(and(eq(bookedPeriodKey, Number(periodKey)), isNotNull(amountMinor)));
+  for (const correction of corrections.all()) add(correction.currency, correction.amountMinor ?? 0n);
   return {
     credits,
     money: [...money]

@@ -56,9 +56,6 @@ export interface WalkedKeys {
 export function noteAbsences(connection: LedgerConnection, { run, keys, knownTenants, sameKeys }: WalkedKeys): void {
   const db = query(connection);
   const covered = db.select().from(periods).where(isInWindow(run)).all();
-  const held = connection
-    .prepare('SELECT tenant_key FROM tenant_usage WHERE period_key = ? AND withdrawn = 0 AND tenant_key <= ?')
-    .pluck();
   for (const { periodKey } of covered) {
     if (sameKeys.has(periodKey)) continue;
     const noted = db.select().from(absences).where(eq(absences.periodKey, periodKey)).all();
@@ -70,7 +67,8 @@ export function noteAbsences(connection: LedgerConnection, { run, keys, knownTen
     // Every key of the walk is in the state by now, so equal counts mean that nothing is missing.
     const isLive = and(eq(tenantUsage.periodKey, periodKey), eq(tenantUsage.withdrawn, 0));
     if (db.select({ live: count() }).from(tenantUsage).where(isLive).get()?.live === keys.sizeOf(periodKey)) continue;
-    for (const tenantKey of held.all(periodKey, knownTenants) as number[]) {
+    const held = db.select({ tenantKey: tenantUsage.tenantKey }).from(tenantUsage);
+    for (const { tenantKey } of held.where(and(isLive, lte(tenantUsage.tenantKey, knownTenants))).all()) {
       if (!keys.has(periodKey, tenantKey)) note(connection).run({ periodKey, tenantKey, runKey: run.runKey });
     }
   }

@@ -4,7 +4,8 @@ import type { LedgerConnection } from '../../store/file/open.ts';
 import { query } from '../../store/query.ts';
 import { silences } from '../../store/schema/alert-tables.ts';
 import { rateCards } from '../../store/schema/billing-tables.ts';
-import { isNull } from '../../store/schema/drizzle.ts';
+import { and, eq, isNull } from '../../store/schema/drizzle.ts';
+import { tenants } from '../../store/schema/workspace-tables.ts';
 
 /** A workspace in a ledger, by its name and its key there. */
 interface PlacedWorkspace {
@@ -53,12 +54,16 @@ function isPriceOf(
 
 /** Whether a pattern is one for every tenant, or fits one that the workspace has. */
 function aboutTenantsOf(origin: LedgerConnection, workspaceKey: number): (pattern: string) => boolean {
-  const tenants = 'SELECT tenant_id FROM tenants WHERE workspace_key = ?';
-  const all = origin.prepare(tenants).pluck();
-  const named = origin.prepare(`${tenants} AND tenant_id = ?`).pluck();
+  const all = origin.prepare('SELECT tenant_id FROM tenants WHERE workspace_key = ?').pluck();
+  const named = (tenantId: string) =>
+    query(origin)
+      .select()
+      .from(tenants)
+      .where(and(eq(tenants.workspaceKey, workspaceKey), eq(tenants.tenantId, tenantId)))
+      .get();
   return (pattern) => {
     if (pattern === '*') return true;
-    if (!pattern.includes('*')) return named.get(workspaceKey, pattern) !== undefined;
+    if (!pattern.includes('*')) return named(pattern) !== undefined;
     // One at a time: a million ids do not belong into memory.
     for (const tenantId of all.iterate(workspaceKey)) if (matchesPattern(pattern, String(tenantId))) return true;
     return false;

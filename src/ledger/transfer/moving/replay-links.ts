@@ -2,7 +2,10 @@ import { insertEvent } from '../../journal/close/close-period.ts';
 import type { DigestedEvent } from '../../journal/close/event-line.ts';
 import { changesToCover, createLinkDigests, type DigestedRun, headOfChain } from '../../journal/runs/digest.ts';
 import type { LedgerConnection } from '../../store/file/open.ts';
+import { prepared } from '../../store/query.ts';
+import { eq, sql } from '../../store/schema/drizzle.ts';
 import { periodKeyOf } from '../../store/schema/keys.ts';
+import { runs } from '../../store/schema/run-tables.ts';
 import type { MovedWorkspace } from './moved-workspace.ts';
 
 interface MovedLink {
@@ -50,6 +53,20 @@ export function replayLinks(connection: LedgerConnection, { ledgerId }: MovedWor
   }
 }
 
+const { placeholder } = sql;
+
+const writeLink = prepared((db) =>
+  db
+    .update(runs)
+    .set({
+      appliedSeq: sql`${placeholder('appliedSeq')}`,
+      previousDigest: sql`${placeholder('previousDigest')}`,
+      digest: sql`${placeholder('digest')}`,
+      lastChangeSeq: sql`${placeholder('lastChangeSeq')}`,
+    })
+    .where(eq(runs.runKey, placeholder('runKey'))),
+);
+
 type Covered = Pick<DigestedRun, 'changesAfter'> & { lastChangeSeq: number };
 
 function prepareAppendRun(connection: LedgerConnection) {
@@ -60,9 +77,6 @@ function prepareAppendRun(connection: LedgerConnection) {
      FROM origin.runs o JOIN temp.moving_runs k ON k.old = o.run_key JOIN main.runs r ON r.run_key = k.new
      JOIN main.workspaces w ON w.workspace_key = r.workspace_key WHERE o.applied_seq = ?`,
   );
-  const write = connection.prepare(
-    'UPDATE runs SET applied_seq = ?, previous_digest = ?, digest = ?, last_change_seq = ? WHERE run_key = ?',
-  );
   return (
     digestOf: (run: DigestedRun) => string,
     link: MovedLink,
@@ -71,7 +85,8 @@ function prepareAppendRun(connection: LedgerConnection) {
   ): string => {
     const run = read.get(link.old) as Omit<DigestedRun, 'previousDigest' | 'appliedSeq' | keyof Covered>;
     const digest = digestOf({ ...run, ...covered, previousDigest, appliedSeq: link.seq });
-    write.run(link.seq, previousDigest, digest, covered.lastChangeSeq, run.runKey);
+    const { lastChangeSeq } = covered;
+    writeLink(connection).run({ appliedSeq: link.seq, previousDigest, digest, lastChangeSeq, runKey: run.runKey });
     return digest;
   };
 }
