@@ -45,7 +45,8 @@ export function showCommand(cli: CliContext): Command {
         }
         if (record.deliveries.length > 0) cli.print('');
         for (const delivery of record.deliveries) {
-          cli.print(`${inertText(delivery.channel)}  ${deliveryLine(delivery)}  ${delivery.notification_id}`);
+          const { channel, notification_id, digest_id } = delivery;
+          cli.print(`${inertText(channel)}  ${deliveryLine(delivery)}  ${digest_id ?? notification_id}`);
         }
       }),
     );
@@ -118,9 +119,10 @@ function momentJson(moment: AlertMoment | null): object | null {
   return { at: moment.at, credits, requests, threshold, reason, evidence, summary };
 }
 
-function deliveryLine({ state, attempts, last_error, digest_at, digest_id, digest_state }: AlertDelivery): string {
+/** Of what a digest or a group carries that one counts: it is what was sent. */
+function deliveryLine({ state, attempts, last_error, digest_at, digest_state }: AlertDelivery): string {
   if (state === 'held') return `waits for the digest of ${digest_at?.slice(0, 16).replace('T', ' ')} UTC`;
-  if (state === 'digested') return `went with ${digest_id}, ${digest_state}`;
+  if (state === 'digested') return `${digest_state} with others`;
   const why = last_error === null ? '' : `: ${inertText(last_error)}`;
   return `${state} after ${counted(attempts, 'attempt')}${why}`;
 }

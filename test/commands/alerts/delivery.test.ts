@@ -174,8 +174,9 @@ describe('a digest', () => {
     expect(receiver.received.map(({ body }) => JSON.parse(body.toString()).summary)).toEqual([
       'Digest of 2026-02-21 07:00 UTC: 1 alert, 1 firing and 0 resolved.',
     ]);
+    const digest = JSON.parse(receiver.received[0]?.body.toString() ?? '').notification_id;
     expect((await world.run('alerts', 'show', alert_id)).out).toMatch(
-      /^daily {2}went with msg_[0-9a-f]{32}, delivered {2}msg_[0-9a-f]{32}$/m,
+      new RegExp(`^daily {2}delivered with others {2}${digest}$`, 'm'),
     );
   });
 
