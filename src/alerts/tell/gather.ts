@@ -18,7 +18,8 @@ const GROUP_MS = 24 * 60 * 60_000;
 const MANY = 5;
 /** What has come so far beyond its limit at once is no part of what moves the others. */
 const OUT_OF_LINE = 3n;
-const GROUPED: readonly ToldEvent[] = ['opened', 'again', 'worse', 'eased', 'grown'];
+/** Beginnings and what became of them; ends and reminders go by themselves. */
+export const GATHERED: readonly ToldEvent[] = ['opened', 'again', 'worse', 'eased', 'grown'];
 
 interface Found {
   waitsUntil: string | null;
@@ -56,7 +57,7 @@ const toldAsGroup = prepared((db) => {
     eq(alerts.workspaceKey, placeholder('workspaceKey')),
     eq(alerts.periodKey, placeholder('periodKey')),
   );
-  const isBeginning = and(inArray(outbox.event, GROUPED), isNull(outbox.digestAt));
+  const isBeginning = and(inArray(outbox.event, GATHERED), isNull(outbox.digestAt));
   const untilLater = and(gt(nextAttemptAt, placeholder('at')), lte(nextAttemptAt, placeholder('latest')));
   const waits = and(eq(sql`coalesce(${carrier.attempts}, ${outbox.attempts})`, 0), untilLater);
   const isRecent = and(gt(toldAt, placeholder('since')), lte(toldAt, placeholder('at')));
@@ -96,7 +97,7 @@ export class Gathering {
       const word = { rule, channel, event: event === 'again' ? 'opened' : event };
       return this.#ask(toldElsewhere(this.#connection), word, HOST_MS);
     }
-    if (periodKey === null || tenantKey === null || !GROUPED.includes(event) || isOutOfLine(alert, event)) return null;
+    if (periodKey === null || tenantKey === null || !GATHERED.includes(event) || isOutOfLine(alert, event)) return null;
     const kind = JSON.stringify([rule, periodKey, channel]);
     const known = this.#ofGroups.get(kind);
     if (known !== undefined) return known;

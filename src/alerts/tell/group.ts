@@ -1,4 +1,5 @@
 import type Database from 'better-sqlite3';
+import type { ToldEvent } from '../../core/text/alert-words.ts';
 import { parseExact, stringifyExact } from '../../core/text/exact-json.ts';
 import { inertJson } from '../../core/text/inert-text.ts';
 import { query } from '../../ledger/store/query.ts';
@@ -10,6 +11,7 @@ import type { Notification } from '../notify/notification.ts';
 import { groupLine } from '../notify/wording/group-sentences.ts';
 import type { RuleName } from '../rules/rule.ts';
 import { isShared } from '../rules/table.ts';
+import { GATHERED } from './gather.ts';
 import { takeApart } from './messages.ts';
 
 /** So many tenants that are told of the same are one message. */
@@ -22,7 +24,7 @@ const LEAST_WORKSPACES = 2;
 interface Waiting {
   notificationId: string;
   payload: string;
-  event: string;
+  event: ToldEvent;
   rule: RuleName;
   workspaceKey: number;
   periodKey: number | null;
@@ -47,7 +49,8 @@ export function groupWaiting(
   const rows = connection.prepare(WAITING).all({ channel }) as Waiting[];
   // Those that waited take along what has come in the meantime.
   const due = new Set(rows.filter((row) => isGathered(row) && row.nextAttemptAt <= at).map(causeOf));
-  const joins = (row: Waiting): boolean => isGathered(row) || (row.attempts === 0 && due.has(causeOf(row)));
+  const joins = (row: Waiting): boolean =>
+    isGathered(row) || (row.attempts === 0 && GATHERED.includes(row.event) && due.has(causeOf(row)));
   for (const members of Map.groupBy(rows, (row) =>
     JSON.stringify([causeOf(row), joins(row) || wordOf(row)]),
   ).values()) {
