@@ -205,7 +205,8 @@ export class Teller {
     const composed = this.#composer.message(alert, { ...about, evidence: about.evidence() }, word);
     if (message !== null && (message.waits || message.state === 'dead')) this.#drop(message);
     const gathered = this.#gathering.until(alert, channel, verdict.say);
-    const known = message?.waits === true && digestAt === null && message.digestAt === null ? message.schedule : null;
+    const isRetry = message?.waits === true && message.schedule.attempts > 0;
+    const known = isRetry && digestAt === null && message.digestAt === null ? message.schedule : null;
     insertWord(connection, {
       ...{ ...composed, alertKey: alert.alertKey, revision, channel, event: verdict.say, digestAt, createdAt: at },
       ...{ episode: alert.episode, level: alert.level, toldTimes: verdict.toldTimes, measure: alert.measure },

@@ -11,9 +11,11 @@ import { NOON } from '../../support/time/test-clock.ts';
 
 const HOUR_MS = 3_600_000;
 const JUMPS = holds({ level: 'happened', severity: 'critical', threshold: 15_000n, measure: 16_000n });
+const LIKELY = holds({ level: 'likely', severity: 'warning', threshold: 15_000n, measure: 16_000n });
 const GONE = clear(true);
 
-test('an end goes by itself, also when those that waited for a group are due', async () => {
+/** A ledger of seven tenants, whose jumps a test says to hold or not, and a receiver that hears of ends at once. */
+async function world() {
   const { connection } = openLedger();
   const records = ['a', 'b', 'c', 'd', 'e', 'f', 'g'].map((tenant) => usageRecord(tenant, 16_000));
   await publish(connection, records, { nowMs: NOON - HOUR_MS });
@@ -33,16 +35,38 @@ test('an end goes by itself, also when those that waited for a group are due', a
     }
     book.finish();
   };
+  /** What waits, each with whom it is about or how many, and the hours until it goes. */
+  const waiting = () => {
+    const rows = connection
+      .prepare("SELECT payload, next_attempt_at AS at FROM outbox WHERE state = 'pending' ORDER BY rowid")
+      .all() as { payload: string; at: string }[];
+    return rows.map(({ payload, at }) => {
+      const { event, tenant_id, alerts } = JSON.parse(payload);
+      return `${event} ${tenant_id ?? alerts.length} at ${(Date.parse(at) - NOON) / HOUR_MS}`;
+    });
+  };
+  return { look, waiting, accept: (atMs: number) => acceptAll(connection, isoTime(atMs)) };
+}
+
+test('an end goes by itself, also when those that waited for a group are due', async () => {
+  const { look, waiting, accept } = await world();
   look(NOON, [1, 2, 3, 4, 5], JUMPS);
-  acceptAll(connection, isoTime(NOON));
+  accept(NOON);
   look(NOON + 6 * HOUR_MS, [6, 7], JUMPS);
-  acceptAll(connection, isoTime(NOON + 6 * HOUR_MS));
+  accept(NOON + 6 * HOUR_MS);
+  expect(waiting()).toEqual(['opened 2 at 24']);
   look(NOON + 24 * HOUR_MS, [1], GONE);
 
-  const waiting = connection.prepare("SELECT payload FROM outbox WHERE state = 'pending'").pluck().all() as string[];
-  const said = waiting.map((payload) => JSON.parse(payload));
-  expect(said.map(({ event, tenant_id, alerts }) => [event, tenant_id ?? alerts.length]).sort()).toEqual([
-    ['closed', 'a'],
-    ['opened', 2],
-  ]);
+  expect(waiting().sort()).toEqual(['closed a at 24', 'opened 2 at 24']);
+});
+
+test('an end goes at once in place of what waited for a group', async () => {
+  const { look, waiting, accept } = await world();
+  look(NOON, [1, 2, 3, 4, 5], LIKELY);
+  accept(NOON);
+  look(NOON + 6 * HOUR_MS, [1], JUMPS);
+  expect(waiting()).toEqual(['worse a at 24']);
+  look(NOON + 8 * HOUR_MS, [1], GONE);
+
+  expect(waiting()).toEqual(['closed a at 8']);
 });
