@@ -117,7 +117,8 @@ export class Gathering {
   }
 }
 
-function isOutOfLine({ current, threshold, level }: StoredAlert, event: ToldEvent): boolean {
+/** Whether it does not wait for the others of its rule. */
+export function isOutOfLine({ current, threshold, level }: StoredAlert, event: ToldEvent): boolean {
   if (event === 'grown' || level === 'likely' || current === null || threshold === null) return false;
   return current.credits >= threshold * OUT_OF_LINE;
 }

@@ -15,7 +15,7 @@ import { insertWord } from '../outbox/insert-notification.ts';
 import type { RuleName } from '../rules/rule.ts';
 import { isSelfRule } from '../rules/table.ts';
 import { Composer } from './compose.ts';
-import { Gathering } from './gather.ts';
+import { Gathering, isOutOfLine } from './gather.ts';
 import { groupWaiting } from './group.ts';
 import { alertsUnsent, dropMessage, lastRevision, latestMessages, type Message, refreshMessage } from './messages.ts';
 import { type AlertNow, type News, news, type Policy } from './news.ts';
@@ -122,7 +122,8 @@ export class Teller {
       telling.because = null;
       const sending = { route, alert, told: before, message, verdict };
       if (isSame && waits) {
-        if (message.measure !== alert.measure) this.#refresh(sending, message, about);
+        if (this.#leavesGroup(sending, message)) this.#send(sending, about);
+        else if (message.measure !== alert.measure) this.#refresh(sending, message, about);
         continue;
       }
       this.#send(sending, about);
@@ -183,6 +184,12 @@ export class Teller {
         return evidence;
       },
     };
+  }
+
+  /** It waits for a group, and is no part of that any more. */
+  #leavesGroup({ alert, verdict }: Sending, { digestAt, schedule }: Message): boolean {
+    const waitsForOthers = digestAt === null && schedule.attempts === 0 && schedule.nextAttemptAt > this.#context.at;
+    return waitsForOthers && isOutOfLine(alert, verdict.say);
   }
 
   /** The figures of a message that waits, as they are now. */

@@ -23,13 +23,13 @@ async function world() {
     ...route,
     followUps: 'at_once' as const,
   }));
-  const look = (atMs: number, tenantKeys: readonly number[], judgement: Judgement) => {
+  const look = (atMs: number, tenantKeys: readonly number[], judgement: Judgement, credits = 16_000n) => {
     const book = new AlertBook({
       ...{ connection, workspaceKey: 1, workspaceId: 'ws-1', runKey: null, runId: null, actor: 'timer' },
       ...{ seeding: false, at: isoTime(atMs), nowMs: atMs, channels, priceOf: () => null },
     });
     for (const tenantKey of tenantKeys) {
-      const figures = { previous: { credits: 10_000n, requests: 1n }, current: { credits: 16_000n, requests: 1n } };
+      const figures = { previous: { credits: 10_000n, requests: 1n }, current: { credits, requests: 1n } };
       const subject = { rule: 'jump' as const, periodKey: periodKeyOf(1, '2026-03'), tenantKey };
       book.observe(observation({ ...subject, ...figures, threshold: 15_000n, judgement }));
     }
@@ -69,4 +69,15 @@ test('an end goes at once in place of what waited for a group', async () => {
   look(NOON + 8 * HOUR_MS, [1], GONE);
 
   expect(waiting()).toEqual(['closed a at 8']);
+});
+
+test('who waits for a group and comes to three times the limit meanwhile waits no longer', async () => {
+  const { look, waiting, accept } = await world();
+  look(NOON, [1, 2, 3, 4, 5], JUMPS);
+  accept(NOON);
+  look(NOON + 6 * HOUR_MS, [6, 7], JUMPS);
+  const far = holds({ level: 'happened', severity: 'critical', threshold: 15_000n, measure: 45_000n });
+  look(NOON + 8 * HOUR_MS, [6], far, 45_000n);
+
+  expect(waiting().sort()).toEqual(['opened f at 8', 'opened g at 24']);
 });
