@@ -26,19 +26,20 @@ interface Found {
   toldAt: string | null;
 }
 
+const { placeholder } = sql;
 const carrier = aliasedTable(outbox, 'carrier');
 const nextAttemptAt = sql`coalesce(${carrier.nextAttemptAt}, ${outbox.nextAttemptAt})`;
 const deliveredAt = sql`coalesce(${carrier.deliveredAt}, ${outbox.deliveredAt})`;
 /** When somebody has had it, or may have. */
 const toldAt = sql`iif(${outbox.unknownAttempts} > 0, ${outbox.createdAt}, ${deliveredAt})`;
 
+const isRecent = and(gt(toldAt, placeholder('since')), lte(toldAt, placeholder('at')));
+const untilLater = and(gt(nextAttemptAt, placeholder('at')), lte(nextAttemptAt, placeholder('latest')));
+
 const toldElsewhere = prepared((db) => {
-  const { placeholder } = sql;
   const isOther = and(eq(alerts.rule, placeholder('rule')), ne(alerts.workspaceKey, placeholder('workspaceKey')));
   const isSame = sql`iif(${outbox.event} = 'again', 'opened', ${outbox.event}) = ${placeholder('event')}`;
-  const untilLater = and(gt(nextAttemptAt, placeholder('at')), lte(nextAttemptAt, placeholder('latest')));
   const waits = and(eq(outbox.attempts, 0), untilLater);
-  const isRecent = and(gt(toldAt, placeholder('since')), lte(toldAt, placeholder('at')));
   return db
     .select({
       waitsUntil: sql<string | null>`max(iif(${waits}, ${nextAttemptAt}, NULL))`,
@@ -51,16 +52,13 @@ const toldElsewhere = prepared((db) => {
 });
 
 const toldAsGroup = prepared((db) => {
-  const { placeholder } = sql;
   const isKin = and(
     eq(alerts.rule, placeholder('rule')),
     eq(alerts.workspaceKey, placeholder('workspaceKey')),
     eq(alerts.periodKey, placeholder('periodKey')),
   );
   const isBeginning = and(inArray(outbox.event, GATHERED), isNull(outbox.digestAt));
-  const untilLater = and(gt(nextAttemptAt, placeholder('at')), lte(nextAttemptAt, placeholder('latest')));
   const waits = and(eq(sql`coalesce(${carrier.attempts}, ${outbox.attempts})`, 0), untilLater);
-  const isRecent = and(gt(toldAt, placeholder('since')), lte(toldAt, placeholder('at')));
   const message = sql`coalesce(${carrier.notificationId}, ${outbox.notificationId})`;
   const groups = sql`count(iif(${isRecent}, ${carrier.notificationId}, NULL))`;
   const isMany = sql`(${groups} > 0 OR count(DISTINCT iif(${isRecent}, ${message}, NULL)) >= ${MANY})`;
