@@ -1,7 +1,10 @@
 import { expect, test } from 'vitest';
+import { isoTime } from '../../src/core/clock.ts';
 import { addPeriods, periodAt, periodEndMs, periodStartMs } from '../../src/core/period.ts';
 import { forecastMonth } from '../../src/ledger/journal/charges/forecast-month.ts';
+import { readStatement } from '../../src/ledger/journal/charges/read-statement.ts';
 import { setCards } from '../../src/ledger/journal/charges/set-cards.ts';
+import { closePeriod } from '../../src/ledger/journal/close/close-period.ts';
 import { readPageData } from '../../src/reports/queries/page-data.ts';
 import { openLedger, publish, usageRecord } from '../support/open-ledger.ts';
 import { awayFromMonthEnd, NOON } from '../support/time/test-clock.ts';
@@ -67,4 +70,49 @@ test('the page has the forecast that the view has, and the movers beside the sam
   ]);
   const projected = connection.prepare('SELECT sum(projection) FROM finance_month_to_date').pluck().get();
   expect(Number(data?.forecast?.credits ?? 0n)).toBe(projected ?? 0);
+});
+
+test('page and statement forecast the same, from what was read last, corrections included', async () => {
+  const { connection } = openLedger();
+  setCards(connection, { cards: CARDS, source: 'import', nowMs: NOON });
+  const closed = {
+    workspaceId: 'ws-1',
+    period: '2026-02',
+    by: 'Ada',
+    note: '',
+    force: true,
+    settleHours: 48,
+    nowMs: NOON,
+  };
+  await publish(connection, [usageRecord('large', 100, '2026-02'), usageRecord('left', 100, '2026-02')]);
+  closePeriod(connection, closed);
+  // `left` has a correction of the closed month and no record of this one.
+  const old = [usageRecord('large', 100, '2026-02'), usageRecord('left', 130, '2026-02')];
+  const open = [usageRecord('large', 800), usageRecord('small', 1), usageRecord('yen', 7)];
+  await publish(connection, [...old, ...open], { nowMs: NOON });
+  const periodKey = connection
+    .prepare("SELECT period_key FROM periods WHERE period = '2026-03'")
+    .pluck()
+    .safeIntegers()
+    .get() as bigint;
+  const place = { workspaceId: 'ws-1', period: '2026-03', periodKey, asOf: isoTime(NOON) };
+  const forecast = forecastMonth(connection, place);
+  // An hour later, and nothing was read since.
+  const request = { workspaceId: 'ws-1', period: '2026-03', nowMs: NOON + 3_600_000 };
+  const statement = readStatement(connection, request);
+  const plain = (totals: readonly { currency: string; amount_minor: bigint }[] = []) =>
+    totals.map(({ currency, amount_minor: amountMinor }) => ({ currency, amountMinor }));
+
+  expect(forecast?.money.map(({ currency }) => currency)).toEqual(['EUR', 'JPY']);
+  expect(statement?.projected_credits).toBe(forecast?.credits);
+  expect(plain(statement?.projected_totals)).toEqual(forecast?.money);
+  const ofTenants = plain(statement?.tenants.flatMap(({ projected_totals: totals = [] }) => totals));
+  for (const { currency, amountMinor } of forecast?.money ?? []) {
+    const own = ofTenants.filter((total) => total.currency === currency);
+    expect(own.reduce((sum, total) => sum + total.amountMinor, 0n)).toBe(amountMinor);
+  }
+  expect(readStatement(connection, { ...request, tenantId: 'left' })).toMatchObject({
+    projected_credits: 0n,
+    projected_totals: [{ currency: 'EUR', amount_minor: 300n, amount: '3.00' }],
+  });
 });

@@ -43,7 +43,7 @@ const STATEMENT = statementDocument({
     {
       tenant: { ...BILLED, lines: [USAGE_LINE, { ...CORRECTION, correctsPeriod: '2026-01', entryId: 7n }] },
       proof: null,
-      projection: { credits: LARGE * 2n },
+      projection: { credits: LARGE * 2n, money: [{ currency: 'EUR', amountMinor: 123_456_789n }] },
     },
     { tenant: { ...BILLED, displayName: null, lines: [] }, proof: null, projection: null },
   ],

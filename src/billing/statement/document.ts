@@ -1,6 +1,7 @@
 import { formatMinor } from '../../core/money.ts';
 import type { BilledLine, BilledTenant } from './billed.ts';
 import type { PeriodLeaf } from './leaf.ts';
+import { type Money, MoneySums, totalsOf } from './money-sums.ts';
 
 /** Names the form of the document; another one gets another name. Closes from before they were salted have theirs. */
 const FORMAT = 'usage-ledger/statement/2';
@@ -30,6 +31,7 @@ export interface CloseProof {
 /** What an open period's statement says of its end, when the credits go on as so far. */
 export interface Projection {
   credits: bigint;
+  money: readonly Money[];
 }
 
 /** A tenant of a statement, with what stands behind it. */
@@ -57,31 +59,26 @@ export interface StatementInput extends StatementHead {
 /** The statement as one JSON document: a function of its input alone, so a closed period's is the same each time. */
 export function statementDocument(input: StatementInput) {
   const sums = new StatementSums();
-  for (const { tenant } of input.tenants) sums.add(tenant);
+  for (const { tenant, projection } of input.tenants) sums.add(tenant, projection);
   const { begin, end } = documentAround(input, sums);
   return { ...begin, tenants: input.tenants.map(tenantOf), ...end };
 }
 
 export type StatementDocument = ReturnType<typeof statementDocument>;
 
-/** What a statement lists comes to. */
+/** What a statement lists comes to, and what its tenants are projected to; null where they are not. */
 export class StatementSums {
   creditsUsed = 0n;
-  readonly #byCurrency = new Map<string, bigint>();
+  projectedCredits: bigint | null = null;
+  readonly charged = new MoneySums();
+  readonly projected = new MoneySums();
 
-  add({ creditsUsed, lines }: Pick<BilledTenant, 'creditsUsed' | 'lines'>): void {
+  add({ creditsUsed, lines }: BilledTenant, projection: Projection | null): void {
     this.creditsUsed += creditsUsed;
-    for (const { currency, amountMinor } of lines) {
-      if (currency === null || amountMinor === null) continue;
-      this.#byCurrency.set(currency, (this.#byCurrency.get(currency) ?? 0n) + amountMinor);
-    }
-  }
-
-  /** By currency, in the order of their codes; what cannot be priced is in none. */
-  get totals() {
-    return [...this.#byCurrency]
-      .sort(([a], [b]) => (a < b ? -1 : 1))
-      .map(([currency, sum]) => ({ currency, amount_minor: sum, amount: formatMinor(sum, currency) }));
+    for (const line of lines) this.charged.add(line);
+    if (projection === null) return;
+    this.projectedCredits = (this.projectedCredits ?? 0n) + projection.credits;
+    for (const money of projection.money) this.projected.add(money);
   }
 }
 
@@ -108,7 +105,10 @@ export function documentAround(head: StatementHead, sums: StatementSums) {
       head_digest: head.headDigest,
       tenants_in_period: head.tenantsInPeriod,
       credits_used: sums.creditsUsed,
-      totals: sums.totals,
+      totals: totalsOf(sums.charged.money),
+      ...(sums.projectedCredits === null
+        ? {}
+        : { projected_credits: sums.projectedCredits, projected_totals: totalsOf(sums.projected.money) }),
     },
     end: {
       proof:
@@ -128,6 +128,8 @@ export function documentAround(head: StatementHead, sums: StatementSums) {
 
 /** A tenant as it stands in the document. */
 export function tenantOf({ tenant, proof, projection }: StatedTenant) {
+  const charged = new MoneySums();
+  for (const line of tenant.lines) charged.add(line);
   return {
     tenant_id: tenant.tenantId,
     display_name: tenant.displayName,
@@ -135,16 +137,11 @@ export function tenantOf({ tenant, proof, projection }: StatedTenant) {
     credits_used: tenant.creditsUsed,
     request_count: tenant.requestCount,
     projected_credits: projection?.credits ?? null,
-    totals: totalsOf(tenant.lines),
+    ...(projection === null ? {} : { projected_totals: totalsOf(projection.money) }),
+    totals: totalsOf(charged.money),
     lines: tenant.lines.map(lineOf),
     proof,
   };
-}
-
-function totalsOf(lines: readonly BilledLine[]) {
-  const sums = new StatementSums();
-  sums.add({ creditsUsed: 0n, lines });
-  return sums.totals;
 }
 
 function lineOf(line: BilledLine) {

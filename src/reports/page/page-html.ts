@@ -1,6 +1,6 @@
 import { formatMinor, minorDigits } from '../../core/money.ts';
 import { htmlText } from '../../core/text/html-text.ts';
-import type { MonthForecast } from '../../ledger/journal/charges/forecast-month.ts';
+import type { Forecast } from '../../ledger/journal/charges/forecast-month.ts';
 import { formatDecimal, formatInteger } from '../formats/format.ts';
 import type { PageData } from '../queries/page-data.ts';
 import { type Charts, type Outline, sparkline } from './charts.ts';
@@ -59,7 +59,7 @@ function facts(data: PageData): string {
 <p class="quiet">Workspace ${htmlText(workspaceId)}, as of ${htmlText(asOf ?? 'never')}</p>`;
 }
 
-function amountsOf({ credits, money }: MonthForecast): string {
+function amountsOf({ credits, money }: Forecast): string {
   const amounts = money.map(
     ({ currency, amountMinor }) => `${formatDecimal(formatMinor(amountMinor, currency))} ${currency}`,
   );

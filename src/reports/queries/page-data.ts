@@ -1,6 +1,6 @@
 import type { Budget } from '../../config/types.ts';
 import { addPeriods, periodAt, periodRange } from '../../core/period.ts';
-import { forecastMonth, type MonthForecast } from '../../ledger/journal/charges/forecast-month.ts';
+import { type Forecast, forecastMonth } from '../../ledger/journal/charges/forecast-month.ts';
 import type { LedgerConnection } from '../../ledger/store/file/open.ts';
 import { query } from '../../ledger/store/query.ts';
 import { rateCards } from '../../ledger/store/schema/billing-tables.ts';
@@ -62,7 +62,7 @@ export interface PageData {
   /** Minor units by month and currency. */
   money: { currency: string; amounts: bigint[] }[];
   /** What an open month comes to; null when that cannot be said. */
-  forecast: MonthForecast | null;
+  forecast: Forecast | null;
   movers: PageMove[];
   /** What the movers stand beside: last month at the same point, or all of it. */
   movedSince: 'same point' | 'month';
@@ -147,7 +147,7 @@ export function readPageData(
     top,
     others: totals.map((total, at) => top.reduce((rest, tenant) => rest - (tenant.credits[at] ?? 0n), total)),
     money: moneyByMonth(connection, rows),
-    forecast: state === 'open' && asOf !== null ? forecastMonth(connection, { ...key, asOf }) : null,
+    forecast: state === 'open' ? forecastMonth(connection, { ...key, asOf }) : null,
     movedSince: toDate.length > 0 ? 'same point' : 'month',
     movers: moves.map((move) => ({ ...move, name: nameOf(move.tenantId) })),
     budgets: budgetsUsed(connection, budgets, {

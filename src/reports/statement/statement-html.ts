@@ -42,6 +42,18 @@ export function priceWords({ unit_price, unit_credits }: Line): string {
   return unit_credits === null || unit_credits === 1n ? price : `${price} / ${formatInteger(unit_credits)}`;
 }
 
+/** What an open month comes to, such as `2,000 credits and 20.00 EUR`; null when that cannot be said, or is nothing. */
+export function projectionWords({
+  projected_credits: credits,
+  projected_totals: totals = [],
+}:
+  | Pick<StatementDocument, 'projected_credits' | 'projected_totals'>
+  | Pick<Tenant, 'projected_credits' | 'projected_totals'>): string | null {
+  if (credits == null || (credits === 0n && totals.length === 0)) return null;
+  const amounts = totals.map(({ amount, currency }) => `${formatDecimal(amount)} ${currency}`);
+  return [`${formatInteger(credits)} credits`, ...amounts].join(' and ');
+}
+
 /** Nothing that a browser would fetch. */
 export const STYLE = `
 :root { color-scheme: light dark; font: 15px/1.45 system-ui, sans-serif; }
@@ -78,17 +90,15 @@ export function* statementHtml(statement: SheetFacts, tenants: Iterable<Tenant>)
 /** A tenant's sheet; `certificate` and `head_digest` are null in what goes to the tenant. */
 export function tenantSection(statement: SheetFacts, tenant: Omit<Tenant, 'proof'>): string {
   const { state, period, workspace_id, as_of, certificate, head_digest } = statement;
-  const { tenant_id, display_name, external_ref, credits_used, request_count, projected_credits, totals } = tenant;
+  const { tenant_id, display_name, external_ref, credits_used, request_count, totals } = tenant;
   const reference = external_ref === null ? '' : `, ${htmlText(external_ref)}`;
   const proof = certificate === null ? '' : `, proven by run ${htmlText(certificate.run_id)}`;
   const digest =
     head_digest === null
       ? ''
       : `<p class="quiet">${state === 'closed' ? 'Close' : 'Run'} digest ${htmlText(head_digest)}</p>\n`;
-  const projection =
-    projected_credits === null
-      ? ''
-      : `<p>At this rate ${formatInteger(projected_credits)} credits by the end of the month.</p>\n`;
+  const words = projectionWords(tenant);
+  const projection = words === null ? '' : `<p>At this rate ${words} by the end of the month.</p>\n`;
   const sums = totals
     .map(
       ({ amount, currency }) =>

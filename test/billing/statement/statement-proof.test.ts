@@ -125,12 +125,14 @@ describe('the statement of a closed period', () => {
 describe('the statement of a period that is not closed', () => {
   test('is an estimate, with what the credits come to at this rate', async () => {
     const { connection } = openLedger();
-    await publish(connection, [usageRecord('acme', 1000, '2026-03')]);
     const middle = Date.UTC(2026, 2, 16, 12);
-    expect(readStatement(connection, { workspaceId: 'ws-1', period: '2026-03', nowMs: middle })).toMatchObject({
+    await publish(connection, [usageRecord('acme', 1000, '2026-03')], { nowMs: middle });
+    const later = middle + 3_600_000;
+    expect(readStatement(connection, { workspaceId: 'ws-1', period: '2026-03', nowMs: later })).toMatchObject({
       state: 'open',
       estimate: true,
-      tenants: [{ tenant_id: 'acme', projected_credits: 2000n, totals: [] }],
+      projected_credits: 2000n,
+      tenants: [{ tenant_id: 'acme', projected_credits: 2000n, projected_totals: [], totals: [] }],
     });
   });
 

@@ -81,7 +81,7 @@ describe('statement', () => {
     expect(page).toMatch(/<td colspan="3">Total<\/td><td class="number">14\.63 EUR<\/td>/);
     const open = await world.run('statement', '2026-02', '--format', 'html');
     expect(open.out).toContain('open, an estimate');
-    expect(open.out).toMatch(/At this rate [\d,]+ credits by the end of the month/);
+    expect(open.out).toMatch(/At this rate [\d,]+ credits and [\d,.]+ EUR by the end of the month/);
   });
 });
 

@@ -2,18 +2,22 @@ import { type Command, Option } from 'commander';
 import type { StatementDocument } from '../../../billing/statement/document.ts';
 import { tenantDocument } from '../../../billing/statement/tenant-document.ts';
 import { AppError, UsageError } from '../../../core/errors.ts';
-import { formatMinor } from '../../../core/money.ts';
 import { parsePeriod } from '../../../core/period.ts';
 import { keepYoungGenerationSmall } from '../../../core/process/young-generation.ts';
 import { inertText } from '../../../core/text/inert-text.ts';
-import { type CreditPricer, creditPricer } from '../../../ledger/journal/charges/credit-pricer.ts';
 import { type StatementStream, streamStatement } from '../../../ledger/journal/charges/read-statement.ts';
 import { SHEET_FORMATS } from '../../../reports/files/write-sheet.ts';
 import { formatDecimal, formatInteger } from '../../../reports/formats/format.ts';
 import { documentPieces, renderJson } from '../../../reports/formats/json.ts';
 import { sheetOf } from '../../../reports/formats/sheet.ts';
 import { renderTable, type TableColumn } from '../../../reports/formats/table.ts';
-import { lineWords, priceWords, STATE_WORDS, statementHtml } from '../../../reports/statement/statement-html.ts';
+import {
+  lineWords,
+  priceWords,
+  projectionWords,
+  STATE_WORDS,
+  statementHtml,
+} from '../../../reports/statement/statement-html.ts';
 import { tenantPage } from '../../../reports/statement/tenant-page.ts';
 import type { Context } from '../../../wiring/context.ts';
 import { chooseWorkspace } from '../../shared/choose-workspace.ts';
@@ -94,8 +98,7 @@ async function showStatement(
         { hint: '`usage-ledger status` says what the ledger covers' },
       );
     }
-    const priceOf = creditPricer(connection, workspaceId);
-    if (!(await putStatement(cli, statement, { format, options, priceOf }))) {
+    if (!(await putStatement(cli, statement, { format, options }))) {
       cli.note('the period has no tenant that fits');
       noteNearTenants(cli, connection, { tenantId, workspaceId });
     }
@@ -108,7 +111,7 @@ async function showStatement(
 async function putStatement(
   cli: CliContext,
   { begin, end, tenants }: StatementStream,
-  { format, options, priceOf }: { format: (typeof FORMATS)[number]; options: StatementOptions; priceOf: CreditPricer },
+  { format, options }: { format: (typeof FORMATS)[number]; options: StatementOptions },
 ): Promise<boolean> {
   let hasTenants = false;
   const listed = function* () {
@@ -126,7 +129,7 @@ async function putStatement(
   else if (format !== 'table') {
     await putSheet(cli, sheetOf(name, COLUMNS, linesOf(begin, listed())), { format, options });
   } else if (options.out === undefined) {
-    printStatement(cli, { ...begin, tenants: [...listed()], ...end }, priceOf);
+    printStatement(cli, { ...begin, tenants: [...listed()], ...end });
   } else await putTable(cli, '', options);
   return hasTenants;
 }
@@ -234,26 +237,7 @@ const TABLE_COLUMNS: TableColumn<StatementRow>[] = [
   { key: 'rate_card', header: 'Rate card' },
 ];
 
-/** What the tenants come to at this rate, by the tiers of their cards, with the corrections that are booked. */
-function projectedMoney(
-  { tenants, period }: StatementDocument,
-  priceOf: CreditPricer,
-): { currency: string; amount: string }[] {
-  const sums = new Map<string, bigint>();
-  for (const { tenant_id, credits_used, projected_credits, lines } of tenants) {
-    const priced = priceOf(tenant_id, period, projected_credits ?? credits_used);
-    const corrections = lines.filter(({ kind }) => kind === 'correction');
-    for (const { currency, amount_minor: minor } of corrections) {
-      if (currency !== null && minor !== null) sums.set(currency, (sums.get(currency) ?? 0n) + minor);
-    }
-    // Who has corrections only, and no record of the month, is charged nothing for it.
-    if (priced === null || lines.length === corrections.length) continue;
-    sums.set(priced.currency, (sums.get(priced.currency) ?? 0n) + priced.amountMinor);
-  }
-  return [...sums].map(([currency, minor]) => ({ currency, amount: formatMinor(minor, currency) }));
-}
-
-function printStatement(cli: CliContext, statement: StatementDocument, priceOf: CreditPricer): void {
+function printStatement(cli: CliContext, statement: StatementDocument): void {
   const { workspace_id, period, state, as_of, certificate, head_digest } = statement;
   cli.print(`${period} of ${inertText(workspace_id)}: ${STATE_WORDS[state]}`);
   cli.print(`as of ${as_of ?? 'never'}${certificate === null ? '' : `, proven by ${certificate.run_id}`}`);
@@ -263,10 +247,6 @@ function printStatement(cli: CliContext, statement: StatementDocument, priceOf: 
   cli.print('');
   cli.print(`credits ${formatInteger(statement.credits_used)}`);
   for (const { currency, amount } of statement.totals) cli.print(`total ${formatDecimal(amount)} ${currency}`);
-  const projected = statement.tenants.reduce((sum, tenant) => sum + (tenant.projected_credits ?? 0n), 0n);
-  if (state !== 'open' || projected <= 0n) return;
-  const money = projectedMoney(statement, priceOf).map(
-    ({ currency, amount }) => ` and ${formatDecimal(amount)} ${currency}`,
-  );
-  cli.print(`at this rate ${formatInteger(projected)} credits${money.join('')} by its end`);
+  const projection = projectionWords(statement);
+  if (projection !== null) cli.print(`at this rate ${projection} by its end`);
 }

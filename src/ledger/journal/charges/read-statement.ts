@@ -19,6 +19,7 @@ import { findPeriod, findWorkspace } from '../../store/subjects.ts';
 import { coveringRun } from '../close/quiet-periods.ts';
 import { linkAt } from '../links.ts';
 import { createLinkDigests } from '../runs/digest.ts';
+import { tenantForecaster } from './forecast-month.ts';
 import { billedTenants, certificateOf, type PeriodPlace } from './read-billed.ts';
 
 interface StatementRequest {
@@ -81,7 +82,7 @@ export function readStatement(connection: LedgerConnection, request: StatementRe
  * when the ledger has nothing of the period. That of a closed period is made of what its close has frozen alone.
  */
 export function streamStatement(connection: LedgerConnection, request: StatementRequest): StatementStream | null {
-  const { tenantId, nowMs, proven: wanted = true } = request;
+  const { tenantId, proven: wanted = true } = request;
   const billed = findBilledPeriod(connection, request);
   if (billed === null) return null;
   const { place, state, asOf, headDigest, workspaceId, period } = billed;
@@ -90,32 +91,26 @@ export function streamStatement(connection: LedgerConnection, request: Statement
   const header = { workspaceId, period, certificate: certificateOf(connection, place) };
   const tree = close === null ? null : createCommitTree(close.salt);
   tree?.addPeriod(header);
+  const forecaster = state === 'open' ? tenantForecaster(connection, { workspaceId, period, asOf }) : null;
+  const projectionOf = (tenant: BilledTenant) => forecaster?.ofTenant(tenant) ?? null;
   const sums = new StatementSums();
   let tenantsInPeriod = 0;
   for (const tenant of billedTenants(connection, place)) {
     tenantsInPeriod += 1;
     tree?.addTenant(tenant);
-    if (isChosen(tenant)) sums.add(tenant);
+    if (isChosen(tenant)) sums.add(tenant, projectionOf(tenant));
   }
   const proven = close !== null && close.root === tree?.root && close.leaves === tree.leaves ? tree : null;
   const proof = close === null || proven === null ? null : { ...close, period: proven.proofOfPeriod(header) };
-  const fraction = elapsedFraction(period, nowMs);
   const tenants = function* () {
     let at = -1;
     for (const tenant of billedTenants(connection, place)) {
       at += 1;
       if (!isChosen(tenant)) continue;
-      const projection = place.closedSeq === null ? projectionOf(tenant.creditsUsed, fraction) : null;
-      yield tenantOf({ tenant, proof: proven?.proofOfTenant(tenant, at) ?? null, projection });
+      yield tenantOf({ tenant, proof: proven?.proofOfTenant(tenant, at) ?? null, projection: projectionOf(tenant) });
     }
   };
   return { ...documentAround({ header, state, asOf, headDigest, tenantsInPeriod, proof }, sums), tenants };
-}
-
-/** In a straight line, once a day of the month has passed; null before that and when the period is over. */
-function projectionOf(credits: bigint, fraction: number): { credits: bigint } | null {
-  if (fraction < 1 / 31 || fraction === 1) return null;
-  return { credits: (credits * 1_000_000n) / BigInt(Math.round(fraction * 1_000_000)) };
 }
 
 type Close = Omit<CloseProof, 'period'> & { salt: string | null };
