@@ -62,7 +62,10 @@ export class WriterHandle {
 
   /** To be called once, and first. */
   open(start: WriterStart): Promise<MigrationReport> {
-    return this.#send('open', start);
+    const opened = this.#send<MigrationReport>('open', start);
+    // At once, for this turn of the event loop may go on to load a library that takes longer than to open the ledger.
+    this.#flush();
+    return opened;
   }
 
   /** Has the thread carry out one command after all that were sent before. Buffers in `transfer` are given away. */
@@ -112,7 +115,7 @@ export class WriterHandle {
   #flush(): void {
     const outgoing = this.#outgoing;
     this.#outgoing = [];
-    this.#post(outgoing);
+    if (outgoing.length > 0) this.#post(outgoing);
   }
 
   #post(outgoing: readonly Outgoing[]): void {

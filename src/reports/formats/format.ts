@@ -1,5 +1,6 @@
 import { canHaveHappened } from '../../core/stored-time.ts';
 import { inOneUnit } from '../../core/text/duration.ts';
+import { withThousands } from '../../core/text/thousands.ts';
 
 /**
  * An integer with thousands separators, the same in every locale: `1,234,567`. Exact for any bigint.
@@ -7,14 +8,12 @@ import { inOneUnit } from '../../core/text/duration.ts';
  * @throws RangeError when a number has a fraction: credits and counts never do.
  */
 export function formatInteger(value: number | bigint): string {
-  return BigInt(value)
-    .toString()
-    .replace(/\B(?=(\d{3})+$)/g, ',');
+  return withThousands(BigInt(value).toString());
 }
 
 /** A plain decimal, such as an amount, with thousands separators: `-1,234.50`. For people; exact. */
 export function formatDecimal(plain: string): string {
-  return plain.replace(/^-?\d+/, (whole) => whole.replace(/\B(?=(\d{3})+$)/g, ','));
+  return plain.replace(/^-?\d+/, withThousands);
 }
 
 /** How long ago something happened, in words; `unknown` where it lies more than a minute in the future. */
