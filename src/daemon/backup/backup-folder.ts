@@ -1,14 +1,12 @@
 import { readdirSync, rmSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { isoTime } from '../../core/clock.ts';
-import { ageMs, canHaveHappened } from '../../core/stored-time.ts';
-import { workFolderPrefix } from '../../ledger/transfer/backup/backup.ts';
+import { canHaveHappened } from '../../core/stored-time.ts';
+import { removeAbandoned } from '../../ledger/store/file/work-folder.ts';
 
 const BACKUP_NAME = /^ledger-(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z\.db$/;
-/** Six characters at the end are what `mkdtemp` adds. */
-const UNFINISHED_NAME = /^(ledger-\d{8}T\d{6}Z\.db)\.part-[A-Za-z0-9]{6}$/;
-/** The work folder of a backup this old belongs to a process that was killed. */
-const ABANDONED_MS = 24 * 60 * 60 * 1000;
+/** The folder in which a backup is put together, up to what its name has at random. */
+const UNFINISHED_NAME = /^ledger-\d{8}T\d{6}Z\.db\.part-/;
 
 /** The name of a scheduled backup that is made now, such as `ledger-20260301T020000Z.db`. */
 export function backupName(nowMs: number): string {
@@ -41,20 +39,10 @@ export function rotateBackups(newPath: string, keep: number, nowMs: number): str
   const old = byAge.slice(0, Math.max(0, byAge.length - (keep - 1)));
   for (const name of old) rmSync(join(folder, name));
   for (const name of names) {
-    const begun = backupTime(UNFINISHED_NAME.exec(name)?.[1] ?? '');
-    if (begun === null || (ageMs(Date.parse(begun), nowMs) ?? ABANDONED_MS) < ABANDONED_MS) continue;
-    rmSync(join(folder, name), { recursive: true, force: true });
+    const prefix = UNFINISHED_NAME.exec(name)?.[0];
+    if (prefix !== undefined) removeAbandoned(join(folder, prefix));
   }
   return old;
-}
-
-/** Removes what a backup to `path` had put together so far when its process was ended. */
-export function removeUnfinished(path: string): void {
-  const folder = dirname(path);
-  const prefix = basename(workFolderPrefix(path));
-  for (const name of namesIn(folder).filter((candidate) => candidate.startsWith(prefix))) {
-    rmSync(join(folder, name), { recursive: true, force: true });
-  }
 }
 
 function backupTime(name: string): string | null {

@@ -4,10 +4,11 @@ import type { BackupConfig } from '../../config/types.ts';
 import { isoTime } from '../../core/clock.ts';
 import { summarizeError } from '../../core/errors.ts';
 import { type PeriodicTask, type PeriodicTaskOptions, startPeriodicTask } from '../../core/periodic-task.ts';
-import type { BackupReport } from '../../ledger/transfer/backup/backup.ts';
+import { removeAbandoned } from '../../ledger/store/file/work-folder.ts';
+import { type BackupReport, workFolderPrefix } from '../../ledger/transfer/backup/backup.ts';
 import { dueSlot } from '../../queue/slots.ts';
 import { askChild } from '../child-answer.ts';
-import { backupName, newestBackup, removeUnfinished, rotateBackups } from './backup-folder.ts';
+import { backupName, newestBackup, rotateBackups } from './backup-folder.ts';
 
 const CHECK_INTERVAL_MS = 15_000;
 
@@ -47,7 +48,7 @@ export function startBackupSchedule({ ledgerPath, backup, clock, logger }: Backu
       const removed = rotateBackups(path, keep, nowMs);
       if (removed.length > 0) logger.info({ folder, removed }, 'old backups removed');
     } catch (error) {
-      if (begun) removeUnfinished(path);
+      if (begun) removeAbandoned(workFolderPrefix(path));
       const { code, message, hint } = summarizeError(error);
       if (stopping.aborted) logger.info({ path }, 'backup ended by the stop');
       else logger.error({ path, code, reason: message, hint }, 'backup failed');

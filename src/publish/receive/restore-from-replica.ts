@@ -1,9 +1,10 @@
-import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
 import { faultOf, type SuspectFile, verifySound } from '../../ledger/audit/verify/verify-sound.ts';
 import { withRemedy } from '../../ledger/store/file/ledger-file.ts';
 import { refuseDanglingLink } from '../../ledger/store/file/open.ts';
+import { inWorkFolder } from '../../ledger/store/file/work-folder.ts';
 import { setReplicaEpoch } from '../../ledger/store/schema/identity.ts';
 import { exchangeLedger, type ReplacedLedger } from '../../ledger/transfer/backup/replace-ledger.ts';
 import type { ReplicaClient } from '../connect.ts';
@@ -46,28 +47,26 @@ export async function restoreFromReplica(order: ReplicaRestoreOrder): Promise<Re
     what: 'what the replica holds',
     hint: '`usage-ledger verify --replica` on a host with the ledger names the difference; the ledger here was not touched',
   };
-  let folder: string | undefined;
   try {
     mkdirSync(dirname(ledgerPath), { recursive: true, mode: 0o700 });
-    folder = mkdtempSync(`${ledgerPath}.restoring-`);
-    const file = join(folder, 'ledger.db');
-    const { held } = await rebuildLedger({ ...order, file });
-    const { runs, entries, headDigest } = verifyCopy(file, suspect);
-    if (headDigest !== held.headDigest) {
-      throw new ReplicaError(
-        'replica_faulty',
-        `the replica says head ${held.headDigest}, its links end with ${headDigest}`,
-      );
-    }
-    signal.throwIfAborted();
-    const epoch = await takePlace(client, held);
-    noteEpoch(file, epoch);
-    const replaced = await exchangeLedger(file, ledgerPath, { ledgerId, replaceOther, nowMs });
-    return { runs, entries, headDigest, position: held.position, headAt: held.headAt, replaced };
+    return await inWorkFolder(`${ledgerPath}.restoring-`, async (folder) => {
+      const file = join(folder, 'ledger.db');
+      const { held } = await rebuildLedger({ ...order, file });
+      const { runs, entries, headDigest } = verifyCopy(file, suspect);
+      if (headDigest !== held.headDigest) {
+        throw new ReplicaError(
+          'replica_faulty',
+          `the replica says head ${held.headDigest}, its links end with ${headDigest}`,
+        );
+      }
+      signal.throwIfAborted();
+      const epoch = await takePlace(client, held);
+      noteEpoch(file, epoch);
+      const replaced = await exchangeLedger(file, ledgerPath, { ledgerId, replaceOther, nowMs });
+      return { runs, entries, headDigest, position: held.position, headAt: held.headAt, replaced };
+    });
   } catch (error) {
     throw withRemedy(faultOf(error, suspect), `cannot restore ${ledgerPath}`);
-  } finally {
-    if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
   }
 }
 

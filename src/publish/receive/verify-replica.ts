@@ -1,9 +1,10 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { originOf } from '../../ledger/audit/anchor/checkpoint.ts';
 import { isSignedBy, type NoteVerifier, parseNotes } from '../../ledger/audit/anchor/signed-note.ts';
 import type { Fault } from '../../ledger/audit/verify/fault.ts';
 import type { LedgerConnection } from '../../ledger/store/file/open.ts';
+import { inWorkFolder } from '../../ledger/store/file/work-folder.ts';
 import { ledgerId, replicaEpoch } from '../../ledger/store/schema/identity.ts';
 import type { ReplicaClient } from '../connect.ts';
 import { replicaDrift } from '../replica/migrate-replica.ts';
@@ -45,8 +46,7 @@ export interface ReplicaVerifyReport extends Omit<HeldReport, 'held' | 'checkpoi
  */
 export async function verifyReplica(order: ReplicaVerifyOrder): Promise<ReplicaVerifyReport> {
   const { client, connection, ledgerPath } = order;
-  const folder = mkdtempSync(`${ledgerPath}.replica-`);
-  try {
+  return inWorkFolder(`${ledgerPath}.replica-`, async (folder) => {
     const drift = await replicaDrift(client);
     if (drift.some((words) => /^table \w+ (is |has no |has another key)/.test(words))) {
       throw new ReplicaError('replica_damaged', `the replica cannot be read: ${drift.join('; ')}`, {
@@ -75,9 +75,7 @@ export async function verifyReplica(order: ReplicaVerifyOrder): Promise<ReplicaV
       ],
       ...{ position, behind: compared.behind, checkpoints: own.checkpoints.length, unproven: others.unproven },
     };
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
+  });
 }
 
 /** What lies beside the ledger and is missing or another one in the replica. */

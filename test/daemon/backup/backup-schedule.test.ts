@@ -1,11 +1,12 @@
 import { mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
 import { expect, onTestFinished, test } from 'vitest';
 import { createLogger } from '../../../src/core/logger.ts';
 import type { PeriodicTask } from '../../../src/core/periodic-task.ts';
 import { newestBackup, rotateBackups } from '../../../src/daemon/backup/backup-folder.ts';
 import { startBackupSchedule } from '../../../src/daemon/backup/backup-schedule.ts';
+import { inWorkFolder } from '../../../src/ledger/store/file/work-folder.ts';
 import { startSandbox } from '../../../src/sandbox/server.ts';
 import { startDaemonProcess } from '../../support/daemon-process.ts';
 import { openLedger, publish, usageRecord } from '../../support/open-ledger.ts';
@@ -200,17 +201,17 @@ test('rotation never deletes the new backup, although clocks went back', () => {
   expect(readdirSync(folder)).toEqual(names.slice(0, 1));
 });
 
-test('rotation removes what a backup that was killed long ago has left, and not what is under way', () => {
+test('rotation removes what a backup that was killed has left, and not what is under way', async () => {
   const folder = temporaryFolder();
   const newest = 'ledger-20260320T120000Z.db';
-  const underWay = 'ledger-20260320T020000Z.db.part-AbC123';
-  for (const name of ['ledger-20260318T020000Z.db.part-AbC123', underWay]) {
-    mkdirSync(join(folder, name));
-    writeFileSync(join(folder, name, 'ledger.db'), '');
-  }
   writeFileSync(join(folder, newest), '');
-  rotateBackups(join(folder, newest), 3, NOON);
-  expect(readdirSync(folder)).toEqual([newest, underWay].sort());
+  mkdirSync(join(folder, 'ledger-20260318T020000Z.db.part-AbC123'));
+  writeFileSync(join(folder, 'ledger-20260318T020000Z.db.part-AbC123', 'ledger.db'), '');
+  await inWorkFolder(join(folder, 'ledger-20260320T020000Z.db.part-'), async (underWay) => {
+    rotateBackups(join(folder, newest), 3, NOON);
+    expect(readdirSync(folder)).toEqual([basename(underWay), newest].sort());
+  });
+  expect(readdirSync(folder)).toEqual([newest]);
 });
 
 test('without a folder there is no newest backup', () => {

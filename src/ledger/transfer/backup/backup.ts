@@ -1,4 +1,4 @@
-import { existsSync, lstatSync, mkdtempSync, renameSync, rmSync, statSync } from 'node:fs';
+import { existsSync, lstatSync, renameSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import Database from 'better-sqlite3';
 import { nextTurn } from '../../../core/clock.ts';
@@ -7,6 +7,7 @@ import { faultOf, type SuspectFile, verifySound } from '../../audit/verify/verif
 import { LedgerError } from '../../store/errors.ts';
 import { copyLedger, isLedgerItself, linkTo, SIDECARS, syncPath, withRemedy } from '../../store/file/ledger-file.ts';
 import { openReader } from '../../store/file/open.ts';
+import { inWorkFolder } from '../../store/file/work-folder.ts';
 
 export interface BackupOrder {
   ledgerPath: string;
@@ -41,8 +42,7 @@ export async function backupLedger({ ledgerPath, target, force, signal }: Backup
   requireFreeTarget(path, ledgerPath, replace);
   const reader = openReader(ledgerPath);
   try {
-    const folder = mkdtempSync(workFolderPrefix(path));
-    try {
+    return await inWorkFolder(workFolderPrefix(path), async (folder) => {
       const copy = join(folder, 'ledger.db');
       await copyLedger(reader.connection, copy, signal);
       const { runs, entries, keys, headDigest } = verifyCopy(copy, ledgerPath);
@@ -52,9 +52,7 @@ export async function backupLedger({ ledgerPath, target, force, signal }: Backup
       const sizeBytes = statSync(copy).size;
       moveInto(copy, path, replace);
       return { path, sizeBytes, runs, entries, keys, headDigest };
-    } finally {
-      rmSync(folder, { recursive: true, force: true });
-    }
+    });
   } catch (error) {
     throw withRemedy(faultOf(error, suspectOf(ledgerPath)), `cannot write ${path}`);
   } finally {

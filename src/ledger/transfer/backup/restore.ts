@@ -1,4 +1,4 @@
-import { copyFileSync, existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync, realpathSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import Database from 'better-sqlite3';
 import { nextTurn } from '../../../core/clock.ts';
@@ -8,6 +8,7 @@ import { LedgerError } from '../../store/errors.ts';
 import { copyLedger, isLedgerItself, withRemedy } from '../../store/file/ledger-file.ts';
 import { type LedgerConnection, openForWriting, refuseDanglingLink } from '../../store/file/open.ts';
 import { holdsLedger } from '../../store/file/schema-objects.ts';
+import { inWorkFolder } from '../../store/file/work-folder.ts';
 import { ledgerId } from '../../store/schema/identity.ts';
 import { assertSchemaIsCurrent, migrateLedger } from '../../store/schema/migrate.ts';
 import { exchangeLedger, type ReplacedLedger } from './replace-ledger.ts';
@@ -52,27 +53,27 @@ export async function restoreLedger(order: RestoreOrder): Promise<RestoreReport>
   const file = resolve(order.file);
   const suspect: SuspectFile = { what: file, hint: 'restore another backup; the ledger was not touched' };
   let backup: LedgerConnection | undefined;
-  let folder: string | undefined;
   try {
     backup = openBackup(file, ledgerPath, suspect);
     mkdirSync(dirname(ledgerPath), { recursive: true, mode: 0o700 });
-    folder = mkdtempSync(`${ledgerPath}.restoring-`);
-    const copy = join(folder, 'ledger.db');
-    await copyLedger(backup, copy, signal);
-    const { report, outdated } = verifyCopy(copy, order, suspect);
-    // The check blocks: a signal that came meanwhile is delivered in the next turn.
-    await nextTurn();
-    signal.throwIfAborted();
-    const replaced = await exchangeLedger(copy, ledgerPath, {
-      ...{ ledgerId: ledgerId(backup), replaceOther: order.replaceOther === true, nowMs },
+    const source = backup;
+    return await inWorkFolder(`${ledgerPath}.restoring-`, async (folder) => {
+      const copy = join(folder, 'ledger.db');
+      await copyLedger(source, copy, signal);
+      const { report, outdated } = verifyCopy(copy, order, suspect);
+      // The check blocks: a signal that came meanwhile is delivered in the next turn.
+      await nextTurn();
+      signal.throwIfAborted();
+      const replaced = await exchangeLedger(copy, ledgerPath, {
+        ...{ ledgerId: ledgerId(source), replaceOther: order.replaceOther === true, nowMs },
+      });
+      const { runs, entries, keys, headDigest } = report;
+      return { runs, entries, keys, headDigest, outdated, replaced };
     });
-    const { runs, entries, keys, headDigest } = report;
-    return { runs, entries, keys, headDigest, outdated, replaced };
   } catch (error) {
     throw withRemedy(faultOf(error, suspect), `cannot restore ${ledgerPath}`);
   } finally {
     backup?.close();
-    if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
   }
 }
 

@@ -1,4 +1,4 @@
-import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
+import { realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { nextTurn } from '../../../core/clock.ts';
@@ -6,6 +6,7 @@ import { replaceCards } from '../../journal/charges/card-store.ts';
 import { LedgerError } from '../../store/errors.ts';
 import { withRemedy } from '../../store/file/ledger-file.ts';
 import { openForWriting } from '../../store/file/open.ts';
+import { inWorkFolder } from '../../store/file/work-folder.ts';
 import { markExport } from '../../store/schema/identity.ts';
 import { migrateLedger } from '../../store/schema/migrate.ts';
 import { findWorkspace } from '../../store/subjects.ts';
@@ -35,20 +36,18 @@ export interface ExportFileOrder extends MoveRequest, Pick<ImportOrder, 'price' 
  */
 export async function exportFile(order: ExportFileOrder): Promise<BackupReport> {
   const { ledgerPath, target, force, signal } = order;
-  let folder: string | undefined;
   try {
-    folder = mkdtempSync(`${realpathSync(ledgerPath)}.exporting-`);
-    const whole = join(folder, 'whole.db');
-    await backupLedger({ ledgerPath, target: whole, signal });
-    const own = join(folder, 'own.db');
-    fill(own, whole, order);
-    // Filling blocks: a signal that came meanwhile is delivered in the next turn.
-    await nextTurn();
-    return await backupLedger({ ledgerPath: own, target, force, signal });
+    return await inWorkFolder(`${realpathSync(ledgerPath)}.exporting-`, async (folder) => {
+      const whole = join(folder, 'whole.db');
+      await backupLedger({ ledgerPath, target: whole, signal });
+      const own = join(folder, 'own.db');
+      fill(own, whole, order);
+      // Filling blocks: a signal that came meanwhile is delivered in the next turn.
+      await nextTurn();
+      return await backupLedger({ ledgerPath: own, target, force, signal });
+    });
   } catch (error) {
     throw withRemedy(error, `cannot write ${target}`);
-  } finally {
-    if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
   }
 }
 

@@ -1,5 +1,5 @@
-import { existsSync, mkdtempSync, readdirSync, realpathSync, rmSync } from 'node:fs';
-import { basename, dirname, join, resolve } from 'node:path';
+import { existsSync, realpathSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import Database from 'better-sqlite3';
 import { nextTurn } from '../../../core/clock.ts';
 import { faultOf, type SuspectFile, verifySound } from '../../audit/verify/verify-sound.ts';
@@ -8,6 +8,7 @@ import { LedgerError } from '../../store/errors.ts';
 import { copyLedger, isLedgerItself, withRemedy } from '../../store/file/ledger-file.ts';
 import { closeForWriting, openForWriting } from '../../store/file/open.ts';
 import { holdsLedger } from '../../store/file/schema-objects.ts';
+import { inWorkFolder } from '../../store/file/work-folder.ts';
 import { assertSchemaIsCurrent } from '../../store/schema/migrate.ts';
 import { requireAlone } from '../backup/replace-ledger.ts';
 import { type ImportedWorkspace, type ImportOrder, importWorkspace } from './import-workspace.ts';
@@ -34,29 +35,25 @@ export async function importFile(order: ImportFileOrder): Promise<ImportedWorksp
   const ledgerPath = realpathSync(order.ledgerPath);
   const file = resolve(order.file);
   const suspect: SuspectFile = { what: file, hint: 'export again; nothing was changed here' };
-  const prefix = `${ledgerPath}.importing-`;
-  let folder: string | undefined;
   try {
     requireExport(file, ledgerPath);
     requireAlone(ledgerPath);
-    removeUnfinished(prefix);
-    folder = mkdtempSync(prefix);
-    const copy = join(folder, 'origin.db');
-    await copyFile(file, copy, signal);
-    checkCopy(copy, suspect, expectedHead);
-    // The check blocks: a signal that came meanwhile is delivered in the next turn.
-    await nextTurn();
-    signal.throwIfAborted();
-    const connection = openForWriting(ledgerPath);
-    try {
-      return importWorkspace({ ...order, connection, file: copy });
-    } finally {
-      closeForWriting(connection);
-    }
+    return await inWorkFolder(`${ledgerPath}.importing-`, async (folder) => {
+      const copy = join(folder, 'origin.db');
+      await copyFile(file, copy, signal);
+      checkCopy(copy, suspect, expectedHead);
+      // The check blocks: a signal that came meanwhile is delivered in the next turn.
+      await nextTurn();
+      signal.throwIfAborted();
+      const connection = openForWriting(ledgerPath);
+      try {
+        return importWorkspace({ ...order, connection, file: copy });
+      } finally {
+        closeForWriting(connection);
+      }
+    });
   } catch (error) {
     throw withRemedy(faultOf(error, suspect), `cannot import into ${ledgerPath}`);
-  } finally {
-    if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
   }
 }
 
@@ -108,10 +105,4 @@ function requireThisSchema(connection: Database.Database): void {
       cause: error,
     });
   }
-}
-
-/** What an import that was killed has left. */
-function removeUnfinished(prefix: string): void {
-  const names = readdirSync(dirname(prefix)).filter((name) => name.startsWith(basename(prefix)));
-  for (const name of names) rmSync(join(dirname(prefix), name), { recursive: true, force: true });
 }

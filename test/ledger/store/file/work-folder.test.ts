@@ -1,0 +1,61 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { expect, test } from 'vitest';
+import { inWorkFolder, removeAbandoned } from '../../../../src/ledger/store/file/work-folder.ts';
+import { temporaryFolder } from '../../../support/temporary-folder.ts';
+
+const MODULE = new URL('../../../../build/ledger/store/file/work-folder.js', import.meta.url);
+
+test('a work folder goes when the work is done, and when it fails', async () => {
+  const parent = temporaryFolder();
+  const prefix = join(parent, 'ledger.db.exporting-');
+  const said = await inWorkFolder(prefix, async (folder) => {
+    writeFileSync(join(folder, 'whole.db'), 'x');
+    return basename(folder);
+  });
+  expect(said).toMatch(/^ledger\.db\.exporting-.{6}$/);
+  await expect(inWorkFolder(prefix, () => Promise.reject(new Error('no')))).rejects.toThrow('no');
+  expect(readdirSync(parent)).toEqual([]);
+});
+
+test('what a killed process has left is removed by the next one, what a living one uses is not', async () => {
+  const parent = temporaryFolder();
+  const prefix = join(parent, 'ledger.db.exporting-');
+  const living = await occupy(prefix);
+  const killed = await occupy(prefix);
+  expect(readdirSync(parent)).toHaveLength(2);
+  killed.child.kill('SIGKILL');
+  await once(killed.child, 'exit');
+  await inWorkFolder(prefix, async (folder) => {
+    expect(readdirSync(parent).sort()).toEqual([living.name, basename(folder)].sort());
+  });
+  living.child.kill('SIGKILL');
+  await once(living.child, 'exit');
+  removeAbandoned(prefix);
+  expect(readdirSync(parent)).toEqual([]);
+});
+
+test('nothing of another name is touched', () => {
+  const parent = temporaryFolder();
+  const names = ['ledger.db', 'ledger.db.exporting-notes-of-mine', 'ledger.db.exporting-AbC12'];
+  for (const name of names) mkdirSync(join(parent, name));
+  writeFileSync(join(parent, 'ledger.db.exporting-AbC123'), 'a file');
+  removeAbandoned(join(parent, 'ledger.db.exporting-'));
+  for (const name of [...names, 'ledger.db.exporting-AbC123']) expect(existsSync(join(parent, name))).toBe(true);
+});
+
+/** A process that uses a work folder until it is killed. */
+async function occupy(prefix: string) {
+  const script = `import { inWorkFolder } from ${JSON.stringify(MODULE.href)};
+    await inWorkFolder(${JSON.stringify(prefix)}, async (folder) => {
+      process.stdout.write(folder);
+      await new Promise((resolve) => setTimeout(resolve, 60_000));
+    });`;
+  const child = spawn(process.execPath, ['--input-type=module', '--eval', script], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const [folder] = await once(child.stdout, 'data');
+  return { child, name: basename(String(folder)) };
+}
