@@ -23,7 +23,10 @@ const ROOMS = [
   'core',
 ];
 /** Inside a room, from its top to its foundation. */
-const INSIDE = { ledger: ['transfer', 'audit', 'journal', 'store'] };
+const INSIDE = {
+  ledger: ['transfer', 'audit', 'journal', 'store'],
+  reports: ['page', 'statement', 'files', 'queries', 'formats'],
+};
 /**
  * The sandbox imports core only: a stand-in that shared code with the client would agree with its mistakes. The ledger
  * knows nothing of HTTP or of the service's JSON; prices are arithmetic, and know nothing of SQL.

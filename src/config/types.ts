@@ -1,6 +1,6 @@
+import type { FocusVersion } from '../billing/focus/focus-versions.ts';
 import type { RateCardText } from '../billing/rates/rate-card-schema.ts';
 import type { RuleName, Severity } from '../core/text/alert-words.ts';
-import type { FocusVersion } from '../core/text/finance-views.ts';
 import type { ShardConfig } from './shard.ts';
 import type { SigningScheme } from './signing-scheme.ts';
 

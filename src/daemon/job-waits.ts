@@ -1,5 +1,5 @@
 import type { WallClock } from '../core/clock.ts';
-import { stillWaits } from '../reports/queries/staleness.ts';
+import { stillWaits } from './state/staleness.ts';
 
 /** Since when a workspace's sync job has waited for a place; the job may be taken by another daemon, too. */
 export class JobWaits {

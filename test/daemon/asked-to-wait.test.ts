@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
 import { isoTime } from '../../src/core/clock.ts';
-import { workspaceLines } from '../../src/daemon/http/workspace-state.ts';
 import { createSyncHandler } from '../../src/daemon/job-handlers.ts';
 import { createSlotHistory } from '../../src/daemon/slot-history.ts';
-import { syncFactsReader } from '../../src/reports/queries/staleness.ts';
-import { workspaceStatuses } from '../../src/reports/queries/status.ts';
+import { syncFactsReader } from '../../src/daemon/state/staleness.ts';
+import { workspaceStatuses } from '../../src/daemon/state/status.ts';
+import { workspaceLines } from '../../src/daemon/state/workspace-state.ts';
 import { rejection } from '../support/rejection.ts';
 import { type Fixture, startFixture, WORKSPACE } from '../support/sandbox-fixture.ts';
 

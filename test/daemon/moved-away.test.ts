@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { isoTime } from '../../src/core/clock.ts';
 import { createSyncHandler } from '../../src/daemon/job-handlers.ts';
-import { isStale, syncFactsReader } from '../../src/reports/queries/staleness.ts';
+import { isStale, syncFactsReader } from '../../src/daemon/state/staleness.ts';
 import { startFixture, WORKSPACE } from '../support/sandbox-fixture.ts';
 
 const HOUR_MS = 3_600_000;

@@ -5,7 +5,7 @@ import { forecastMonth } from '../../src/ledger/journal/charges/forecast-month.t
 import { readStatement } from '../../src/ledger/journal/charges/read-statement.ts';
 import { setCards } from '../../src/ledger/journal/charges/set-cards.ts';
 import { closePeriod } from '../../src/ledger/journal/close/close-period.ts';
-import { readPageData } from '../../src/reports/queries/page-data.ts';
+import { readPageData } from '../../src/reports/page/page-data.ts';
 import { openLedger, publish, usageRecord } from '../support/open-ledger.ts';
 import { awayFromMonthEnd, NOON } from '../support/time/test-clock.ts';
 

@@ -1,8 +1,8 @@
 import { parseHTML } from 'linkedom';
 import { expect, test } from 'vitest';
 import { createCharts } from '../../src/reports/page/charts.ts';
+import type { PageData } from '../../src/reports/page/page-data.ts';
 import { pageHtml } from '../../src/reports/page/page-html.ts';
-import type { PageData } from '../../src/reports/queries/page-data.ts';
 
 const DATA: PageData = {
   ...{ workspaceId: 'ws-1', workspaceName: 'Production', period: '2026-02', state: 'open' },

@@ -1,8 +1,8 @@
 import { expect, test, vi } from 'vitest';
 import { deadLetters } from '../../src/alerts/outbox/replay.ts';
+import { outboxCounts } from '../../src/daemon/state/status.ts';
 import { usageAsOf } from '../../src/ledger/journal/runs/as-of.ts';
 import type { LedgerConnection } from '../../src/ledger/store/file/open.ts';
-import { outboxCounts } from '../../src/reports/queries/status.ts';
 import { usageRows } from '../../src/reports/queries/usage.ts';
 import { openLedger, publish, usageRecord } from '../support/open-ledger.ts';
 

@@ -3,13 +3,13 @@ import { prepared } from '../../ledger/store/query.ts';
 import { and, desc, eq, sql } from '../../ledger/store/schema/drizzle.ts';
 import { periodOfKey } from '../../ledger/store/schema/keys.ts';
 import { runs } from '../../ledger/store/schema/run-tables.ts';
+import { keyedTenantNames } from '../../ledger/store/tenant-names.ts';
 import type { BookContext } from '../book/alert-change.ts';
 import { type StoredAlert, shortHash } from '../book/alert-rows.ts';
 import { readBasis } from '../book/basis.ts';
 import { createEvidence, type Evidence } from '../evaluate/evidence.ts';
 import { type Observation, observation } from '../evaluate/observation.ts';
 import { buildNotification, type NotificationType, previousPeriodOf, renderPayload } from '../notify/notification.ts';
-import { createTenantNames } from '../notify/tenant-name.ts';
 import type { ClosedBecause } from '../notify/wording/facts-told.ts';
 import { phaseOf } from '../rules/measures/phase.ts';
 import { clear } from '../rules/rule.ts';
@@ -58,7 +58,7 @@ export class Composer {
     const { connection, workspaceKey, runKey, nowMs, priceOf = null } = context;
     this.#context = context;
     this.#evidenceOf = createEvidence(connection, priceOf);
-    this.#nameOf = createTenantNames(connection);
+    this.#nameOf = keyedTenantNames(connection);
     const last = runKey === null ? lastApplied(connection).get({ workspaceKey })?.at : null;
     this.#asOfMs = last == null ? nowMs : Date.parse(last);
   }

@@ -1,6 +1,6 @@
-import type { FocusVersion } from '../../core/text/finance-views.ts';
 import { FOCUS_1_2 } from './focus-1.2.ts';
 import { FOCUS_1_3 } from './focus-1.3.ts';
+import type { FocusVersion } from './focus-versions.ts';
 
 /** Ours; the specification wants such columns to begin with `x_`, and they stand last. */
 const OWN = {

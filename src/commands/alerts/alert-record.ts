@@ -1,12 +1,12 @@
 import type { Command } from 'commander';
 import type { Evidence } from '../../alerts/evaluate/evidence.ts';
+import { type AlertMoment, alertMoments } from '../../alerts/queries/alert-moments.ts';
+import { type AlertDelivery, alertRecord } from '../../alerts/queries/alert-record.ts';
 import { systemUser } from '../../core/process/system-user.ts';
 import { counted } from '../../core/text/counted.ts';
 import { inertText } from '../../core/text/inert-text.ts';
 import { formatInteger } from '../../reports/formats/format.ts';
 import { renderTable } from '../../reports/formats/table.ts';
-import { type AlertMoment, alertMoments } from '../../reports/queries/alert-moments.ts';
-import { type AlertDelivery, alertRecord } from '../../reports/queries/alert-record.ts';
 import { type CliContext, examples, reportingCommand } from '../shared/cli-context.ts';
 import { alertChart, alertFactLines, alertHead, nextLines } from './alert-screen.ts';
 

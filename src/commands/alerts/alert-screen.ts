@@ -1,12 +1,12 @@
 import { dayBars } from '../../alerts/notify/day-bars.ts';
 import { alertFacts, type Told } from '../../alerts/notify/facts.ts';
 import { nextCommands } from '../../alerts/notify/next-commands.ts';
+import type { AlertMoments } from '../../alerts/queries/alert-moments.ts';
+import type { AlertRecord } from '../../alerts/queries/alert-record.ts';
 import { inertText } from '../../core/text/inert-text.ts';
 import { formatInteger } from '../../reports/formats/format.ts';
 import { renderTable, type TableOptions } from '../../reports/formats/table.ts';
 import { wrapText } from '../../reports/formats/wrap.ts';
-import type { AlertMoments } from '../../reports/queries/alert-moments.ts';
-import type { AlertRecord } from '../../reports/queries/alert-record.ts';
 
 /** Of the facts, those that the sentence or the table of figures has said already. */
 const SAID: readonly string[] = ['Tenant', 'Name', 'Workspace', 'Credits', 'Requests', 'Forecast', 'Difference'];

@@ -1,11 +1,11 @@
 import { Command, Option } from 'commander';
+import { type AlertFilters, alertRows, type ListedAlert } from '../../alerts/queries/alerts.ts';
 import type { RuleName, Severity } from '../../alerts/rules/rule.ts';
 import { rulesWith } from '../../alerts/rules/table.ts';
 import { parsePeriod } from '../../core/period.ts';
 import { ALERT_STATES, type AlertState, RULES, SEVERITIES } from '../../core/text/alert-words.ts';
 import { formatDecimal } from '../../reports/formats/format.ts';
 import { renderTable, type TableColumn, type TableOptions } from '../../reports/formats/table.ts';
-import { type AlertFilters, alertRows, type ListedAlert } from '../../reports/queries/alerts.ts';
 import type { Context } from '../../wiring/context.ts';
 import { noteNearTenants } from '../finance/unknown-tenant.ts';
 import { requireKnownWorkspace } from '../shared/choose-workspace.ts';

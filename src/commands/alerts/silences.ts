@@ -1,14 +1,14 @@
 import type { Command } from 'commander';
 import type { SilenceRequest } from '../../alerts/book/actions.ts';
+import { alertRecord } from '../../alerts/queries/alert-record.ts';
+import { anyTenantFits, type MutePreview, mutePreview } from '../../alerts/queries/mute-preview.ts';
+import { type SilenceRow, silenceRows } from '../../alerts/queries/silences.ts';
 import { isoTime } from '../../core/clock.ts';
 import { systemUser } from '../../core/process/system-user.ts';
 import { counted } from '../../core/text/counted.ts';
 import { inertText } from '../../core/text/inert-text.ts';
 import { formatInteger } from '../../reports/formats/format.ts';
 import { renderTable, type TableColumn } from '../../reports/formats/table.ts';
-import { alertRecord } from '../../reports/queries/alert-record.ts';
-import { anyTenantFits, type MutePreview, mutePreview } from '../../reports/queries/mute-preview.ts';
-import { type SilenceRow, silenceRows } from '../../reports/queries/silences.ts';
 import { requireKnownWorkspace } from '../shared/choose-workspace.ts';
 import { type CliContext, examples, reportingCommand } from '../shared/cli-context.ts';
 import { firstRows, LIMIT_OPTION } from '../shared/limit.ts';

@@ -8,10 +8,10 @@ import { UsageError } from '../../core/errors.ts';
 import { formatMinor } from '../../core/money.ts';
 import { inertText } from '../../core/text/inert-text.ts';
 import { pricerOfPeriod } from '../../ledger/journal/charges/credit-pricer.ts';
+import { tenantNames } from '../../ledger/store/tenant-names.ts';
 import { formatDecimal } from '../../reports/formats/format.ts';
 import { renderTable } from '../../reports/formats/table.ts';
 import { recordedUsage } from '../../reports/queries/recorded-usage.ts';
-import { tenantNames } from '../../reports/queries/tenants.ts';
 import type { Context } from '../../wiring/context.ts';
 import type { CliContext } from '../shared/cli-context.ts';
 

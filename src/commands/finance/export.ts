@@ -1,9 +1,10 @@
 import { resolve } from 'node:path';
 import { Argument, type Command, Option } from 'commander';
+import { FOCUS_VERSIONS, type FocusVersion } from '../../billing/focus/focus-versions.ts';
 import { UsageError } from '../../core/errors.ts';
 import { parsePeriod } from '../../core/period.ts';
 import { keepYoungGenerationSmall } from '../../core/process/young-generation.ts';
-import { FINANCE_VIEWS, FOCUS_VERSIONS, type FocusVersion } from '../../core/text/finance-views.ts';
+import { FINANCE_VIEWS } from '../../core/text/finance-views.ts';
 import { SHEET_FORMATS, type SheetFormat } from '../../reports/files/write-sheet.ts';
 import { writeWorkbook } from '../../reports/files/write-workbook.ts';
 import type { Sheet } from '../../reports/formats/sheet.ts';

@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { AppError } from '../../core/errors.ts';
 import { parsePeriod } from '../../core/period.ts';
 import { writeTextFile } from '../../reports/files/write-sheet.ts';
-import { readPageData } from '../../reports/queries/page-data.ts';
+import { readPageData } from '../../reports/page/page-data.ts';
 import type { Context } from '../../wiring/context.ts';
 import { chooseWorkspace } from '../shared/choose-workspace.ts';
 import { type CliContext, examples, plainCommand } from '../shared/cli-context.ts';

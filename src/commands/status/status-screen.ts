@@ -1,12 +1,12 @@
 import type { DisabledChannel } from '../../alerts/outbox/channel-states.ts';
 import { inertText } from '../../core/text/inert-text.ts';
-import { type WorkspaceLine, type WorkspaceState, worstFirst } from '../../daemon/http/workspace-state.ts';
+import type { OutboxCounts } from '../../daemon/state/status.ts';
+import { type WorkspaceLine, type WorkspaceState, worstFirst } from '../../daemon/state/workspace-state.ts';
 import { describeAhead, type TimesAhead } from '../../ledger/journal/times-ahead.ts';
 import type { ReplicaStanding } from '../../publish/receive/probe-replica.ts';
 import type { ExportStanding } from '../../reports/files/export-folder.ts';
 import { formatInteger, relativeTime, timeAgo } from '../../reports/formats/format.ts';
 import { type CellStyle, renderTable, type TableColumn, type TableOptions } from '../../reports/formats/table.ts';
-import type { OutboxCounts } from '../../reports/queries/status.ts';
 import { proseLines } from '../shared/prose.ts';
 import { describeQueue, type QueueStatus } from './queue-status.ts';
 

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { FINANCE_VIEWS, FOCUS_VERSIONS } from '../../core/text/finance-views.ts';
+import { FOCUS_VERSIONS } from '../../billing/focus/focus-versions.ts';
+import { FINANCE_VIEWS } from '../../core/text/finance-views.ts';
 import { flag, integer, setting, word } from '../../core/text/setting-kinds.ts';
 import { fileNameRule, postgresRule } from '../rules.ts';
 import { cron, obeys } from './obeys.ts';

@@ -13,7 +13,3 @@ export const FINANCE_VIEWS = [
   ] as const),
   ...(['month_to_date', 'period_changes', 'period_totals', 'runs', 'tenants', 'usage'] as const),
 ];
-
-/** Versions of the FinOps Open Cost and Usage Specification that can be written. */
-export const FOCUS_VERSIONS = ['1.2', '1.3'] as const;
-export type FocusVersion = (typeof FOCUS_VERSIONS)[number];

@@ -4,12 +4,12 @@ import type { Config } from '../../config/types.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { LedgerReader } from '../../ledger/store/file/open.ts';
 import type { QueueCounts, SyncQueue } from '../../queue/sync-queue.ts';
-import { isStale, syncFactsReader } from '../../reports/queries/staleness.ts';
-import { type OutboxCounts, outboxCounts } from '../../reports/queries/status.ts';
 import type { ReplicaHealth } from '../replica/replica-watch.ts';
+import { staleAfterMs } from '../state/stale-after.ts';
+import { isStale, syncFactsReader } from '../state/staleness.ts';
+import { type OutboxCounts, outboxCounts } from '../state/status.ts';
 import { ledgerFault } from './ledger-writable.ts';
 import { createRunTally, type RunCount } from './run-tally.ts';
-import { staleAfterMs } from './stale-after.ts';
 
 const SEVERITIES: readonly Severity[] = ['warning', 'critical'];
 

@@ -1,7 +1,7 @@
+import { alertMoments } from '../../alerts/queries/alert-moments.ts';
+import { alertRecord } from '../../alerts/queries/alert-record.ts';
 import type { LedgerConnection } from '../../ledger/store/file/open.ts';
-import { alertMoments } from '../queries/alert-moments.ts';
-import { alertRecord } from '../queries/alert-record.ts';
-import { whereClause } from '../queries/where.ts';
+import { whereClause } from '../../ledger/store/where.ts';
 
 /** An alert that is open, as it would be told now. */
 export interface AlertSentence {

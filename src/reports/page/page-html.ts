@@ -2,9 +2,9 @@ import { formatMinor, minorDigits } from '../../core/money.ts';
 import { htmlText } from '../../core/text/html-text.ts';
 import type { Forecast } from '../../ledger/journal/charges/forecast-month.ts';
 import { formatDecimal, formatInteger } from '../formats/format.ts';
-import type { PageData } from '../queries/page-data.ts';
 import { type Charts, type Outline, sparkline } from './charts.ts';
 import { originHtml } from './origin.ts';
+import type { PageData } from './page-data.ts';
 import {
   behind,
   type Cell,

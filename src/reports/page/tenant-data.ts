@@ -1,10 +1,10 @@
 import { periodAt } from '../../core/period.ts';
 import type { LedgerConnection } from '../../ledger/store/file/open.ts';
-import type { PageData, PageRequest } from '../queries/page-data.ts';
+import { tenantNameReader } from '../../ledger/store/tenant-names.ts';
 import { tenantEntries } from '../queries/tenant.ts';
-import { tenantNameReader } from '../queries/tenants.ts';
 import { alertSentences } from './alert-sentences.ts';
 import { readOrigin } from './origin.ts';
+import type { PageData, PageRequest } from './page-data.ts';
 
 /** Months on the page, and rows of each table. */
 const MONTHS = 12;

@@ -1,9 +1,9 @@
 import { UsageError } from '../../core/errors.ts';
 import type { LedgerConnection } from '../../ledger/store/file/open.ts';
 import { columnsOf, schemaObjects } from '../../ledger/store/file/schema-objects.ts';
+import { tenantNames } from '../../ledger/store/tenant-names.ts';
+import { whereClause } from '../../ledger/store/where.ts';
 import type { ColumnKind, Sheet, SheetColumn, SheetValue } from '../formats/sheet.ts';
-import { tenantNames } from './tenants.ts';
-import { whereClause } from './where.ts';
 
 /** Columns of the `finance_*` views that are no text, under whatever view they stand. */
 export const VIEW_COLUMN_KINDS: Readonly<Record<string, ColumnKind>> = {

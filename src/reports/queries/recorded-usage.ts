@@ -1,5 +1,5 @@
 import type { LedgerConnection } from '../../ledger/store/file/open.ts';
-import { whereClause } from './where.ts';
+import { whereClause } from '../../ledger/store/where.ts';
 
 /** Credits of a tenant in a period, as `finance_usage` says them. */
 export interface RecordedUsageRow {

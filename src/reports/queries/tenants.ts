@@ -1,10 +1,10 @@
 import { nearest } from '../../core/text/closest.ts';
 import type { LedgerConnection } from '../../ledger/store/file/open.ts';
-import { prepared, query } from '../../ledger/store/query.ts';
-import { tenantNames as names } from '../../ledger/store/schema/billing-tables.ts';
-import { and, asc, count, desc, eq, sql } from '../../ledger/store/schema/drizzle.ts';
+import { query } from '../../ledger/store/query.ts';
+import { asc, count, eq } from '../../ledger/store/schema/drizzle.ts';
 import { tenants, workspaces } from '../../ledger/store/schema/workspace-tables.ts';
-import { whereClause } from './where.ts';
+import { tenantNameReader } from '../../ledger/store/tenant-names.ts';
+import { whereClause } from '../../ledger/store/where.ts';
 
 /** One row of `finance_tenants`. */
 export interface NamedTenantRow {
@@ -41,55 +41,6 @@ export function countTenants(connection: LedgerConnection, workspaceId: string |
     .where(workspaceId === undefined ? undefined : eq(workspaces.workspaceId, workspaceId));
   return counted.get()?.count ?? 0;
 }
-
-/** Looks up what people call a tenant, null when it has no name; the names that fit are read once. */
-export function tenantNames(
-  connection: LedgerConnection,
-  { workspaceId, tenantId }: { workspaceId?: string | undefined; tenantId?: string | undefined } = {},
-): (workspaceId: string, tenantId: string) => string | null {
-  const { where, values } = whereClause({ 'w.workspace_id': workspaceId, 't.tenant_id': tenantId });
-  // From the names, of which there may be none, to the tenants: a ledger without names pays nothing.
-  const found = connection
-    .prepare(
-      `SELECT w.workspace_id, t.tenant_id, n.display_name, max(n.after_seq)
-       FROM tenant_names n JOIN tenants t USING (tenant_key) JOIN workspaces w USING (workspace_key)
-       ${where} GROUP BY n.tenant_key`,
-    )
-    .raw()
-    .iterate(...values) as IterableIterator<[string, string, string | null, number]>;
-  const names = new Map<string, Map<string, string>>();
-  for (const [workspace, tenant, name] of found) {
-    if (name === null) continue;
-    const own = names.get(workspace) ?? new Map<string, string>();
-    names.set(workspace, own.set(tenant, name));
-  }
-  return (workspace, tenant) => names.get(workspace)?.get(tenant) ?? null;
-}
-
-/** The same for the tenants of one workspace, each looked up when it is asked for: for few of many. */
-export function tenantNameReader(
-  connection: LedgerConnection,
-  workspaceId: string,
-): (tenantId: string) => string | null {
-  const name = latestName(connection);
-  return (tenantId) => name.get({ workspaceId, tenantId })?.displayName ?? null;
-}
-
-const latestName = prepared((db) =>
-  db
-    .select({ displayName: names.displayName })
-    .from(workspaces)
-    .innerJoin(tenants, eq(tenants.workspaceKey, workspaces.workspaceKey))
-    .innerJoin(names, eq(names.tenantKey, tenants.tenantKey))
-    .where(
-      and(
-        eq(workspaces.workspaceId, sql.placeholder('workspaceId')),
-        eq(tenants.tenantId, sql.placeholder('tenantId')),
-      ),
-    )
-    .orderBy(desc(names.afterSeq))
-    .limit(1),
-);
 
 /** A tenant that may have been meant by a word. */
 export interface NearTenant {

@@ -4,8 +4,8 @@ import { asc } from '../../ledger/store/schema/drizzle.ts';
 import type { financeUsage } from '../../ledger/store/schema/finance-views.ts';
 import type { Exact } from '../../ledger/store/schema/rows.ts';
 import { workspaces } from '../../ledger/store/schema/workspace-tables.ts';
-import { tenantNames } from './tenants.ts';
-import { whereClause } from './where.ts';
+import { tenantNames } from '../../ledger/store/tenant-names.ts';
+import { whereClause } from '../../ledger/store/where.ts';
 
 /** One row of `finance_usage`, with the tenant's name. Credits and counts are exact; times are ISO-8601 UTC. */
 export type UsageRow = Omit<StoredUsage, 'withdrawn'> & { withdrawn: boolean; display_name: string | null };

@@ -1,8 +1,8 @@
 import { focusColumns } from '../../billing/focus/focus-columns.ts';
 import { type FocusRow, focusRows, isPriced } from '../../billing/focus/focus-rows.ts';
+import type { FocusVersion } from '../../billing/focus/focus-versions.ts';
 import type { FocusConfig } from '../../config/types.ts';
 import type { Period } from '../../core/period.ts';
-import type { FocusVersion } from '../../core/text/finance-views.ts';
 import { billedTenants } from '../../ledger/journal/charges/read-billed.ts';
 import { findBilledPeriod } from '../../ledger/journal/charges/read-statement.ts';
 import type { LedgerConnection } from '../../ledger/store/file/open.ts';

@@ -42,8 +42,8 @@ function hasZero({ usage, total_records: records, total_pages: pages }: UsagePag
 }
 
 /**
- * Checks a parsed answer of the two usage endpoints by hand, because this runs for every record: `usagePageSchema` says
- * the same in zod, and a test holds the two together. The parsed objects themselves are returned; fields that the
+ * Checks a parsed answer of the two usage endpoints by hand, because this runs for every record: a test holds it
+ * together with a schema that says the same in zod. The parsed objects themselves are returned; fields that the
  * interface document does not know are ignored, so that the service may add some.
  *
  * Null: some integer is beyond 2^53-1, so `JSON.parse` may have rounded it, and the text must be parsed exactly.

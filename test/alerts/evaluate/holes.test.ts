@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
+import { alertRows } from '../../../src/alerts/queries/alerts.ts';
 import { DEFAULT_ALERT_RULES } from '../../../src/config/resolve/resolve-alerts.ts';
-import { alertRows } from '../../../src/reports/queries/alerts.ts';
 import { startFixture } from '../../support/sandbox-fixture.ts';
 import { put, startWithHistory, states, told } from './scene.ts';
 

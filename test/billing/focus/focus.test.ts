@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type FocusNames, focusRows } from '../../../src/billing/focus/focus-rows.ts';
+import type { FocusVersion } from '../../../src/billing/focus/focus-versions.ts';
 import { timesWhole } from '../../../src/billing/rates/decimal.ts';
 import type { BilledLine, BilledPeriod, BilledTenant } from '../../../src/billing/statement/billed.ts';
-import type { FocusVersion } from '../../../src/core/text/finance-views.ts';
 import { csvPieces } from '../../../src/reports/formats/csv.ts';
 import { focusSheet } from '../../../src/reports/statement/focus-sheet.ts';
 import { brokenRules, type ReadRow, readFocus } from './focus-rules.ts';

@@ -84,7 +84,7 @@ export const RUNS: readonly Planted[] = [
     harm: 'a workspace that cannot be read counts as fresh for ten times as long as documented',
     edits: [
       {
-        file: 'src/reports/queries/staleness.ts',
+        file: 'src/daemon/state/staleness.ts',
         from: 'Math.min(unchangedMs, upMs) <= staleAfterMs) return false;',
         to: 'Math.min(unchangedMs, upMs) <= 10 * staleAfterMs) return false;',
       },
@@ -188,7 +188,7 @@ export const RUNS: readonly Planted[] = [
     harm: 'a workspace counts as stale before its next slot has come',
     edits: [
       {
-        file: 'src/daemon/http/stale-after.ts',
+        file: 'src/daemon/state/stale-after.ts',
         from: 'return 2 * longestPauseMs(cron, nowMs) + STALE_GRACE_MS;',
         to: 'return longestPauseMs(cron, nowMs) / 4 + STALE_GRACE_MS;',
       },

@@ -3,9 +3,9 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { checkUsagePage, parseUsagePage } from '../../../src/usage-api/answers/check-page.ts';
 import { mayHoldLongNumber, parseJsonExact } from '../../../src/usage-api/answers/parse-json.ts';
-import { usagePageSchema } from '../../../src/usage-api/answers/schemas.ts';
 import { InvalidResponseError } from '../../../src/usage-api/errors.ts';
 import { item, type Loose, page } from '../service-double.ts';
+import { usagePageSchema } from './usage-page-schema.ts';
 
 const WHERE = { page: 7, workspaceId: 'ws-1' };
 const encode = (text: string) => new TextEncoder().encode(text);

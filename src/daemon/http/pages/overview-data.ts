@@ -1,16 +1,16 @@
+import { alertRows, type ListedAlert } from '../../../alerts/queries/alerts.ts';
 import type { Config } from '../../../config/types.ts';
 import type { WallClock } from '../../../core/clock.ts';
 import { within } from '../../../core/deadline.ts';
 import type { LedgerReader } from '../../../ledger/store/file/open.ts';
 import type { QueueCounts } from '../../../queue/sync-queue.ts';
-import { alertRows, type ListedAlert } from '../../../reports/queries/alerts.ts';
-import { syncFactsReader } from '../../../reports/queries/staleness.ts';
-import { type OutboxCounts, workspaceStatuses } from '../../../reports/queries/status.ts';
 import { createSlotHistory } from '../../slot-history.ts';
+import { syncFactsReader } from '../../state/staleness.ts';
+import { type OutboxCounts, workspaceStatuses } from '../../state/status.ts';
+import { type WorkspaceLine, workspaceLines, worstFirst } from '../../state/workspace-state.ts';
 import type { Measurements } from '../measurements.ts';
 import type { HealthProbe } from '../probe.ts';
 import { type ReadinessFault, readinessFaults } from '../readiness.ts';
-import { type WorkspaceLine, workspaceLines, worstFirst } from '../workspace-state.ts';
 
 const QUEUE_DEADLINE_MS = 2_000;
 

@@ -1,7 +1,7 @@
 import { htmlText } from '../../../core/text/html-text.ts';
 import { formatInteger, relativeTime, timeAgo } from '../../../reports/formats/format.ts';
+import type { WorkspaceLine, WorkspaceState } from '../../state/workspace-state.ts';
 import { QUEUE_BOARD_PATH } from '../queue-board.ts';
-import type { WorkspaceLine, WorkspaceState } from '../workspace-state.ts';
 import type { Overview } from './overview-data.ts';
 
 /** More are counted: the list of all is for `usage-ledger alerts`. */

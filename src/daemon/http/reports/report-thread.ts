@@ -2,11 +2,11 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { type PackedError, packError } from '../../../core/crossing-errors.ts';
 import { openReader } from '../../../ledger/store/file/open.ts';
 import { type Charts, createCharts } from '../../../reports/page/charts.ts';
+import { type PageRequest, readPageData } from '../../../reports/page/page-data.ts';
 import { pageHtml } from '../../../reports/page/page-html.ts';
 import type { PageLinks } from '../../../reports/page/page-parts.ts';
 import { readTenantPage } from '../../../reports/page/tenant-data.ts';
 import { tenantHtml } from '../../../reports/page/tenant-html.ts';
-import { type PageRequest, readPageData } from '../../../reports/queries/page-data.ts';
 
 /** A page to be made: of a tenant, or of the workspace. */
 export type ReportOrder = PageRequest & { tenantId?: string | undefined };

@@ -1,7 +1,15 @@
-import { figuresByName } from '../../alerts/book/alert-figures.ts';
-import { readBasis } from '../../alerts/book/basis.ts';
-import type { FeedbackLabel } from '../../alerts/book/feedback.ts';
-import { OPEN_ALERTS } from '../../alerts/book/open-alerts.ts';
+import { onceEach } from '../../core/one-at-a-time.ts';
+import type { AlertState } from '../../core/text/alert-words.ts';
+import { creditPricer } from '../../ledger/journal/charges/credit-pricer.ts';
+import type { LedgerConnection } from '../../ledger/store/file/open.ts';
+import type { financeAlerts } from '../../ledger/store/schema/finance-views.ts';
+import type { Exact } from '../../ledger/store/schema/rows.ts';
+import { tenantNames } from '../../ledger/store/tenant-names.ts';
+import { whereClause } from '../../ledger/store/where.ts';
+import { figuresByName } from '../book/alert-figures.ts';
+import { readBasis } from '../book/basis.ts';
+import type { FeedbackLabel } from '../book/feedback.ts';
+import { OPEN_ALERTS } from '../book/open-alerts.ts';
 import {
   creditsAtStake,
   expectedOf,
@@ -9,17 +17,9 @@ import {
   type StakeMoney,
   type StakeSides,
   stakeSides,
-} from '../../alerts/evaluate/evidence.ts';
-import { phaseOf } from '../../alerts/rules/measures/phase.ts';
-import type { RuleName } from '../../alerts/rules/rule.ts';
-import { onceEach } from '../../core/one-at-a-time.ts';
-import type { AlertState } from '../../core/text/alert-words.ts';
-import { creditPricer } from '../../ledger/journal/charges/credit-pricer.ts';
-import type { LedgerConnection } from '../../ledger/store/file/open.ts';
-import type { financeAlerts } from '../../ledger/store/schema/finance-views.ts';
-import type { Exact } from '../../ledger/store/schema/rows.ts';
-import { tenantNames } from './tenants.ts';
-import { whereClause } from './where.ts';
+} from '../evaluate/evidence.ts';
+import { phaseOf } from '../rules/measures/phase.ts';
+import type { RuleName } from '../rules/rule.ts';
 
 /** One row of `finance_alerts`. Tenant and period are null for an alert about the workspace or about ourselves. */
 export type AlertRow = Exact<typeof financeAlerts.$inferSelect>;

@@ -1,12 +1,3 @@
-import { compareFigures, creditsApart, figuresOf } from '../../alerts/book/alert-figures.ts';
-import { requireAlert } from '../../alerts/book/alert-rows.ts';
-import { readBasis } from '../../alerts/book/basis.ts';
-import { createEvidence } from '../../alerts/evaluate/evidence.ts';
-import { observation } from '../../alerts/evaluate/observation.ts';
-import type { Told } from '../../alerts/notify/facts.ts';
-import { buildNotification, type Notification, previousPeriodOf } from '../../alerts/notify/notification.ts';
-import { phaseOf } from '../../alerts/rules/measures/phase.ts';
-import { clear, type UsageFigures } from '../../alerts/rules/rule.ts';
 import { parseExact } from '../../core/text/exact-json.ts';
 import { creditPricer } from '../../ledger/journal/charges/credit-pricer.ts';
 import type { LedgerConnection } from '../../ledger/store/file/open.ts';
@@ -18,6 +9,15 @@ import { outbox } from '../../ledger/store/schema/outbox-tables.ts';
 import { runs } from '../../ledger/store/schema/run-tables.ts';
 import { tenantUsage } from '../../ledger/store/schema/usage-tables.ts';
 import { tenants } from '../../ledger/store/schema/workspace-tables.ts';
+import { compareFigures, creditsApart, figuresOf } from '../book/alert-figures.ts';
+import { requireAlert } from '../book/alert-rows.ts';
+import { readBasis } from '../book/basis.ts';
+import { createEvidence } from '../evaluate/evidence.ts';
+import { observation } from '../evaluate/observation.ts';
+import type { Told } from '../notify/facts.ts';
+import { buildNotification, type Notification, previousPeriodOf } from '../notify/notification.ts';
+import { phaseOf } from '../rules/measures/phase.ts';
+import { clear, type UsageFigures } from '../rules/rule.ts';
 import type { AlertRecord } from './alert-record.ts';
 
 /** An alert at one moment: all figures, and what is worked out from them, are of it. */

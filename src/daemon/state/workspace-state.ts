@@ -1,10 +1,10 @@
 import type { Config } from '../../config/types.ts';
 import { isoTime } from '../../core/clock.ts';
 import { createSlotFinder, nextAttemptMs, nextSlot, type SlotHistory } from '../../queue/slots.ts';
-import { isStale, type StaleBounds, type SyncFacts } from '../../reports/queries/staleness.ts';
-import type { WorkspaceStatus } from '../../reports/queries/status.ts';
 import type { createSlotHistory } from '../slot-history.ts';
 import { staleAfterMs } from './stale-after.ts';
+import { isStale, type StaleBounds, type SyncFacts } from './staleness.ts';
+import type { WorkspaceStatus } from './status.ts';
 
 /** From what is worst to what is well; one that was exported, or is not configured any more, is nobody's concern here. */
 export const WORKSPACE_STATES = ['stale', 'failed', 'never', 'fresh', 'moved', 'not_configured'] as const;

@@ -6,11 +6,11 @@ import { query } from '../../ledger/store/query.ts';
 import { rateCards } from '../../ledger/store/schema/billing-tables.ts';
 import { asc } from '../../ledger/store/schema/drizzle.ts';
 import { findWorkspace } from '../../ledger/store/subjects.ts';
-import { type AlertSentence, alertSentences } from '../page/alert-sentences.ts';
-import { budgetsUsed, type PageBudget } from '../page/budgets-used.ts';
-import { creditsByDay, largestMoves, largestTenants, monthFigures, movesToDate } from '../page/largest.ts';
-import { type PageOrigin, readOrigin } from '../page/origin.ts';
-import { tenantNameReader } from './tenants.ts';
+import { tenantNameReader } from '../../ledger/store/tenant-names.ts';
+import { type AlertSentence, alertSentences } from './alert-sentences.ts';
+import { budgetsUsed, type PageBudget } from './budgets-used.ts';
+import { creditsByDay, largestMoves, largestTenants, monthFigures, movesToDate } from './largest.ts';
+import { type PageOrigin, readOrigin } from './origin.ts';
 
 /** Months on the page. */
 const MONTHS = 12;

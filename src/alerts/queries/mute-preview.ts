@@ -1,12 +1,12 @@
-import { NEWS } from '../../alerts/book/alert-change.ts';
-import { type MuteRow, mutes } from '../../alerts/book/mutes.ts';
-import type { RuleName } from '../../alerts/rules/rule.ts';
 import { isoTime } from '../../core/clock.ts';
 import type { LedgerConnection } from '../../ledger/store/file/open.ts';
 import { query } from '../../ledger/store/query.ts';
 import { alerts, alertTransitions } from '../../ledger/store/schema/alert-tables.ts';
 import { and, eq, gte, inArray, type SQL, sql } from '../../ledger/store/schema/drizzle.ts';
 import { periods, tenants, workspaces } from '../../ledger/store/schema/workspace-tables.ts';
+import { NEWS } from '../book/alert-change.ts';
+import { type MuteRow, mutes } from '../book/mutes.ts';
+import type { RuleName } from '../rules/rule.ts';
 
 /** What a silence or a plan would have kept quiet. */
 export interface MutePreview {

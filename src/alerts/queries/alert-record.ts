@@ -3,8 +3,8 @@ import type { LedgerConnection } from '../../ledger/store/file/open.ts';
 import type { alertTransitions } from '../../ledger/store/schema/alert-tables.ts';
 import type { outbox } from '../../ledger/store/schema/outbox-tables.ts';
 import type { Exact, SqlRow } from '../../ledger/store/schema/rows.ts';
+import { tenantNames } from '../../ledger/store/tenant-names.ts';
 import type { AlertRow } from './alerts.ts';
-import { tenantNames } from './tenants.ts';
 
 /** An alert with everything that happened to it. */
 export interface AlertRecord {

@@ -1,0 +1,70 @@
+import type { LedgerConnection } from './file/open.ts';
+import { prepared } from './query.ts';
+import { tenantNames as names } from './schema/billing-tables.ts';
+import { and, desc, eq, sql } from './schema/drizzle.ts';
+import { tenants, workspaces } from './schema/workspace-tables.ts';
+import { whereClause } from './where.ts';
+
+const latestName = prepared((db) =>
+  db
+    .select({ displayName: names.displayName })
+    .from(workspaces)
+    .innerJoin(tenants, eq(tenants.workspaceKey, workspaces.workspaceKey))
+    .innerJoin(names, eq(names.tenantKey, tenants.tenantKey))
+    .where(
+      and(
+        eq(workspaces.workspaceId, sql.placeholder('workspaceId')),
+        eq(tenants.tenantId, sql.placeholder('tenantId')),
+      ),
+    )
+    .orderBy(desc(names.afterSeq))
+    .limit(1),
+);
+
+const nameOfKey = prepared((db) =>
+  db
+    .select({ displayName: names.displayName })
+    .from(names)
+    .where(eq(names.tenantKey, sql.placeholder('tenantKey')))
+    .orderBy(desc(names.afterSeq))
+    .limit(1),
+);
+
+/** Looks up what people call a tenant, null when it has no name; the names that fit are read once. */
+export function tenantNames(
+  connection: LedgerConnection,
+  { workspaceId, tenantId }: { workspaceId?: string | undefined; tenantId?: string | undefined } = {},
+): (workspaceId: string, tenantId: string) => string | null {
+  const { where, values } = whereClause({ 'w.workspace_id': workspaceId, 't.tenant_id': tenantId });
+  // From the names, of which there may be none, to the tenants: a ledger without names pays nothing.
+  const found = connection
+    .prepare(
+      `SELECT w.workspace_id, t.tenant_id, n.display_name, max(n.after_seq)
+       FROM tenant_names n JOIN tenants t USING (tenant_key) JOIN workspaces w USING (workspace_key)
+       ${where} GROUP BY n.tenant_key`,
+    )
+    .raw()
+    .iterate(...values) as IterableIterator<[string, string, string | null, number]>;
+  const names = new Map<string, Map<string, string>>();
+  for (const [workspace, tenant, name] of found) {
+    if (name === null) continue;
+    const own = names.get(workspace) ?? new Map<string, string>();
+    names.set(workspace, own.set(tenant, name));
+  }
+  return (workspace, tenant) => names.get(workspace)?.get(tenant) ?? null;
+}
+
+/** Looks up what people call a tenant of one workspace, each when it is asked for: for few of many. */
+export function tenantNameReader(
+  connection: LedgerConnection,
+  workspaceId: string,
+): (tenantId: string) => string | null {
+  const name = latestName(connection);
+  return (tenantId) => name.get({ workspaceId, tenantId })?.displayName ?? null;
+}
+
+/** The same by the key of the tenant. */
+export function keyedTenantNames(connection: LedgerConnection): (tenantKey: number | null) => string | null {
+  const names = nameOfKey(connection);
+  return (tenantKey) => (tenantKey === null ? null : (names.get({ tenantKey })?.displayName ?? null));
+}
