@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -7,6 +7,7 @@ import stringWidth from 'string-width';
 import { expect, onTestFinished, test } from 'vitest';
 import { startSandbox } from '../../src/sandbox/server.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
+import { commandsBelow, liveFirstDay } from './first-day.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const run = promisify(execFile);
@@ -14,48 +15,46 @@ const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
 /** npm and what it starts run on the Node of this test. */
 const env = { ...process.env, PATH: `${dirname(process.execPath)}${delimiter}${process.env.PATH}` };
 
-test('the packed package installs without compiling or complaint, and can init and sync there', {
+test('the packed package installs without compiling or complaint, and the first day goes as the documents say', {
   timeout: 300_000,
 }, async () => {
-  const folder = temporaryFolder();
-  await run('npm', ['pack', '--ignore-scripts', '--pack-destination', folder], { cwd: ROOT });
-  const tarball = readdirSync(folder).find((name) => name.endsWith('.tgz'));
+  const parent = temporaryFolder();
+  await run('npm', ['pack', '--ignore-scripts', '--pack-destination', parent], { cwd: ROOT });
+  const tarball = readdirSync(parent).find((name) => name.endsWith('.tgz'));
   if (tarball === undefined) throw new Error('npm pack made no tarball');
-  writeFileSync(join(folder, 'package.json'), '{"name":"somewhere-else","private":true}');
-  const install = ['install', '--no-audit', '--no-fund', '--prefer-offline', `./${tarball}`];
-  const installed = await run('npm', install, { cwd: folder, env });
-  const words = `${installed.stdout}${installed.stderr}`;
+  const sandbox = await startSandbox();
+  onTestFinished(() => sandbox.close());
+  const folder = join(parent, 'usage-ledger');
+  const ownPm2 = { ...env, PM2_HOME: join(parent, 'pm2'), NO_COLOR: '1' };
+  onTestFinished(() => run('npx', ['pm2', 'kill'], { cwd: folder, env: ownPm2 }).then(() => undefined));
+  const quiet = { npm_config_audit: 'false', npm_config_fund: 'false', npm_config_prefer_offline: 'true' };
+  const said = await liveFirstDay({
+    ...{ parent, tarball: join(parent, tarball), serviceUrl: sandbox.url, env: { ...ownPm2, ...quiet } },
+  });
+
+  const words = said.get('npm install usage-ledger pm2') ?? '';
+  expect(words).toContain('added');
   expect(words).not.toContain('EBADENGINE');
   // BullMQ's serializer has an optional native part, prebuilt too; whoever installs decides on its check script.
   const scripts = [...words.matchAll(/install-scripts +(\S+)@\S+ \(/g)].map((match) => match[1]);
   expect(scripts.filter((name) => name !== 'msgpackr-extract')).toEqual([]);
-  expect(readdirSync(folder, { recursive: true }).filter((file) => /(^|\/)build\/Release$/.test(String(file)))).toEqual(
-    [],
+  const compiledHere = readdirSync(folder, { recursive: true }).filter((file) =>
+    /(^|\/)build\/Release$/.test(String(file)),
   );
+  expect(compiledHere).toEqual([]);
+  expect(said.get('npx usage-ledger doctor')).toMatch(/^ok {4}service ws-sandbox/m);
+  expect(said.get('npx usage-ledger doctor --probe')).toMatch(/^ok {4}probe history/m);
+  expect([...said.values()].join('')).not.toMatch(/^(warn|fail|error)/m);
+  expect(said.get('npx usage-ledger sync')).toContain('300 opened (300 records on 3 pages)');
+  expect(said.get('npx usage-ledger alerts test log')).toContain('delivered');
+  // Whoever follows the README does nothing that the first day does not do.
+  expect([...said.keys()]).toEqual(expect.arrayContaining(commandsBelow('README.md', 'Use it')));
 
   const cli = join(folder, 'node_modules', '.bin', 'usage-ledger');
-  const call = (...args: string[]) => run(cli, args, { cwd: folder, env: { PATH: env.PATH } });
-  expect((await call('--version')).stdout).toBe(`${version}\n`);
-  expect((await call('--help')).stdout).toContain('usage-ledger sync');
-  await call('init');
-  expect(existsSync(join(folder, 'usage-ledger.yml'))).toBe(true);
-
-  const sandbox = await startSandbox();
-  onTestFinished(() => sandbox.close());
-  writeFileSync(join(folder, '.env'), `USAGE_API_KEY_ID=ak_sandbox\nUSAGE_API_SECRET_KEY=sk_sandbox_not_a_secret\n`);
-  writeFileSync(
-    join(folder, 'own.yml'),
-    `workspaces:
-  - id: ws-sandbox
-    name: Sandbox
-    base_url: ${sandbox.url}
-    embed_url: ${sandbox.url}
-    api_key_id: \${USAGE_API_KEY_ID}
-    secret_key: \${USAGE_API_SECRET_KEY}
-`,
-  );
-  const { stdout } = await call('sync', '--config', 'own.yml', '--json');
-  expect(JSON.parse(stdout)).toMatchObject({ workspaces: [{ status: 'applied', records: 300 }] });
+  expect((await run(cli, ['--version'], { cwd: folder, env })).stdout).toBe(`${version}\n`);
+  await isUpUnderPm2(folder, ownPm2);
+  await showsEveryScreen(folder, cli);
+  expect((await run('bash', ['-c', readmeQuery()], { cwd: folder, env })).stdout).toMatch(/^acme-bakery\|\d+$/m);
 
   writeFileSync(
     join(folder, 'types.cts'),
@@ -80,33 +79,21 @@ export async function sum(client: UsageApiClient): Promise<bigint> {
   });
   expect(required.stdout.trim()).toBe('function');
 
-  await firstHour(folder, sandbox.url, env.PATH);
-
   const client = "import { UsageApiClient } from 'usage-ledger/client'; console.log(typeof UsageApiClient)";
   const imported = await run(process.execPath, ['--input-type=module', '-e', client], { cwd: folder });
   expect(imported.stdout.trim()).toBe('function');
 });
 
-/** What an operator does next: the daemon under pm2 by the file that `init` wrote, and a look at every screen. */
-async function firstHour(folder: string, serviceUrl: string, path: string): Promise<void> {
-  const sample = readFileSync(join(folder, 'usage-ledger.yml'), 'utf8');
-  writeFileSync(
-    join(folder, 'usage-ledger.yml'),
-    sample.replace(/(base_url|embed_url): https:.*/g, `$1: ${serviceUrl}`).replace('port: 9464 ', 'port: 0 '),
-  );
-  writeFileSync(
-    join(folder, '.env'),
-    'USAGE_API_WORKSPACE_ID=ws-sandbox\nUSAGE_API_KEY_ID=ak_sandbox\nUSAGE_API_SECRET_KEY=sk_sandbox_not_a_secret\n',
-    { mode: 0o600 },
-  );
-  const pm2 = async (...args: string[]): Promise<string> => {
-    const file = join(ROOT, 'node_modules', '.bin', 'pm2');
-    const surroundings = { PATH: path, PM2_HOME: join(folder, 'pm2'), NO_COLOR: '1' };
-    return (await run(process.execPath, [file, ...args], { cwd: folder, env: surroundings })).stdout;
-  };
-  onTestFinished(() => pm2('kill').then(() => undefined));
-  await pm2('start', 'ecosystem.config.cjs');
-  const listed = await pm2('jlist');
+/** The query of the README, for the latest month that the sandbox has. */
+function readmeQuery(): string {
+  const text = readFileSync(join(ROOT, 'README.md'), 'utf8');
+  const [query = ''] = /^sqlite3 .*$/m.exec(text) ?? [];
+  expect(query).toContain("'2026-02'");
+  return query.replace("'2026-02'", '(SELECT max(period) FROM finance_usage)');
+}
+
+async function isUpUnderPm2(folder: string, surroundings: NodeJS.ProcessEnv): Promise<void> {
+  const { stdout: listed } = await run('npx', ['pm2', 'jlist'], { cwd: folder, env: surroundings });
   const [app] = JSON.parse(listed.slice(listed.indexOf('[{'))) as [
     { pm2_env: { status: string; pm_cwd: string; pm_exec_path: string } },
   ];
@@ -115,13 +102,14 @@ async function firstHour(folder: string, serviceUrl: string, path: string): Prom
     pm_cwd: folder,
     pm_exec_path: join(folder, 'node_modules', 'usage-ledger', 'dist', 'cli.js'),
   });
-  const out = readFileSync(join(folder, 'pm2', 'logs', 'usage-ledger-out.log'), 'utf8');
+  const out = readFileSync(join(String(surroundings.PM2_HOME), 'logs', 'usage-ledger-out.log'), 'utf8');
   expect(out).toMatch(/"msg":"ready"/);
+}
 
-  const cli = join(folder, 'node_modules', '.bin', 'usage-ledger');
+async function showsEveryScreen(folder: string, cli: string): Promise<void> {
   for (const columns of [80, 200]) {
     for (const args of SCREENS) {
-      const screen = await onTerminal(`stty cols ${columns} rows 50; ${cli} ${args}`, folder, path);
+      const screen = await onTerminal(`stty cols ${columns} rows 50; ${cli} ${args}`, folder);
       for (const line of screen.split('\n')) {
         // A key that is copied as a whole is not cut.
         if (/^checkpoint key \S+$/.test(line)) continue;
@@ -130,8 +118,7 @@ async function firstHour(folder: string, serviceUrl: string, path: string): Prom
       expect(screen.trim(), args).not.toBe('');
     }
   }
-  expect(await onTerminal(`${cli} status`, folder, path)).toMatch(/ok +ws-sandbox +Production .*applied/);
-  await pm2('stop', 'usage-ledger');
+  expect(await onTerminal(`${cli} status`, folder)).toMatch(/ok +ws-sandbox +Production .*applied/);
 }
 
 const SCREENS = [
@@ -147,8 +134,8 @@ const SCREENS = [
 ];
 
 /** What a shell line shows on a terminal, without colours. */
-async function onTerminal(line: string, cwd: string, path: string): Promise<string> {
-  const surroundings = { PATH: path, NO_COLOR: '1', TERM: 'xterm' };
+async function onTerminal(line: string, cwd: string): Promise<string> {
+  const surroundings = { PATH: env.PATH, NO_COLOR: '1', TERM: 'xterm' };
   // The exit code is not asked for: doctor may well find something here.
   const { stdout } = await run('script', ['-q', '-c', line, '/dev/null'], { cwd, env: surroundings });
   return stdout.replaceAll('\r', '');
