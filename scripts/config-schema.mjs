@@ -1,10 +1,9 @@
 // Writes schemas/config.json, the JSON Schema of `usage-ledger.yml`, from the schema that the program reads it with.
 // `--check` writes nothing and fails when the file is another.
-import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
 import { z } from 'zod';
 import { fileSchema } from '../build/config/schema/file-schema.js';
+import { keep } from './generated.mjs';
 
 const file = fileURLToPath(new URL('../schemas/config.json', import.meta.url));
 /** Any value may come from a variable. */
@@ -20,12 +19,4 @@ const schema = z.toJSONSchema(fileSchema, {
     jsonSchema.anyOf = [{ type, ...limits }, VARIABLE];
   },
 });
-const text = `${JSON.stringify({ ...schema, title: 'usage-ledger.yml' }, null, 2)}\n`;
-if (parseArgs({ options: { check: { type: 'boolean' } } }).values.check) {
-  if (readFileSync(file, 'utf8') !== text) {
-    process.stderr.write('schemas/config.json is not that of the program: run `npm run docs`\n');
-    process.exitCode = 1;
-  }
-} else {
-  writeFileSync(file, text);
-}
+keep(file, `${JSON.stringify({ ...schema, title: 'usage-ledger.yml' }, null, 2)}\n`);

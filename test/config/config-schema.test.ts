@@ -1,6 +1,4 @@
-import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
@@ -20,13 +18,6 @@ function underlined(text: string): string[] {
   validate(parse(text));
   return (validate.errors ?? []).map(({ instancePath, message }) => `${instancePath} ${message}`);
 }
-
-test('the JSON Schema of the configuration is that of the program', () => {
-  const script = fileURLToPath(new URL('scripts/config-schema.mjs', ROOT));
-  const { status, stderr } = spawnSync(process.execPath, [script, '--check'], { encoding: 'utf8' });
-  expect(stderr).toBe('');
-  expect(status).toBe(0);
-});
 
 test('an editor finds nothing in the sample, whose values may be variables', () => {
   expect(underlined(sampleConfig())).toEqual([]);

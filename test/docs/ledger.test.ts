@@ -90,7 +90,7 @@ describe('the columns of the views', () => {
     writeFileSync(doc, text.split('\n').filter(keep).join('\n'));
     const { status, stderr } = checkColumns('--doc', doc);
     expect(status).toBe(1);
-    expect(stderr).toContain('does not say what the views are');
+    expect(stderr).toContain('is not what the program says');
   });
 
   test.each([
