@@ -84,7 +84,7 @@ export class Context {
   readonly routes: readonly ChannelRoute[];
   readonly #releasers = new Releasers();
   readonly #staging = new StagingRoom();
-  /** What the clients have done, for the metrics. */
+  /** What clients and channels have done, for the metrics. */
   readonly traffic = new Traffic();
   readonly #clients: ServiceClients;
   readonly #post: Post;
@@ -125,6 +125,7 @@ export class Context {
       randomness,
       writer: () => this.writer(),
       reader: () => this.reader(),
+      traffic: this.traffic,
     });
     this.#openWriterAt = overrides.openWriter ?? ((start) => openThreadedWriter(start, overrides.thread));
   }

@@ -9,6 +9,7 @@ import type { Logger } from '../core/logger.ts';
 import type { Randomness } from '../core/randomness.ts';
 import type { LedgerReader } from '../ledger/store/file/open.ts';
 import type { Writer } from '../writer/writer.ts';
+import type { Traffic } from './traffic.ts';
 
 /** What came of a test message. */
 export interface TestReport {
@@ -26,6 +27,7 @@ interface PostOptions {
   randomness: Randomness;
   writer: () => Promise<Writer>;
   reader: () => LedgerReader;
+  traffic: Traffic;
 }
 
 /** What goes out through the channels: the notifications of the ledger's outbox, and test messages. */
@@ -38,7 +40,7 @@ export class Post {
 
   /** Makes one attempt to deliver a notification. */
   async deliver(notificationId: string, signal: AbortSignal): Promise<DeliveryOutcome> {
-    const { channels, clock, logger, randomness } = this.#options;
+    const { channels, clock, logger, randomness, traffic } = this.#options;
     const writer = await this.#options.writer();
     const reader = this.#options.reader();
     const outcome = await deliverNotification(
@@ -54,6 +56,7 @@ export class Post {
         channels,
         clock,
         random: () => randomness.fraction(),
+        onAttempt: (channel, outcome) => traffic.delivery(channel, outcome),
       },
       notificationId,
       signal,

@@ -1,15 +1,19 @@
-/** What the clients of all workspaces have done since the start, for the metrics. Counts only grow. */
+/** What the clients of all workspaces and the channels have done since the start, for the metrics. Counts only grow. */
 export class Traffic {
   readonly #attempts = new Map<string, Map<string, number>>();
+  readonly #deliveries = new Map<string, Map<string, number>>();
   readonly #listeners: ((seconds: number) => void)[] = [];
   readonly #waits = new Map<string, { count: number; seconds: number }>();
 
   /** One attempt of a request has ended: `outcome` is a status or a word such as `timeout`. */
   attempt(workspaceId: string, outcome: string, seconds: number): void {
     for (const listener of this.#listeners) listener(seconds);
-    const own = this.#attempts.get(workspaceId) ?? new Map<string, number>();
-    own.set(outcome, (own.get(outcome) ?? 0) + 1);
-    this.#attempts.set(workspaceId, own);
+    count(this.#attempts, workspaceId, outcome);
+  }
+
+  /** One attempt to deliver a notification through a channel has ended. */
+  delivery(channel: string, outcome: string): void {
+    count(this.#deliveries, channel, outcome);
   }
 
   /** Tells from now on how long each attempt took. */
@@ -31,7 +35,19 @@ export class Traffic {
     );
   }
 
+  deliveries(): { channel: string; outcome: string; count: number }[] {
+    return [...this.#deliveries].flatMap(([channel, own]) =>
+      [...own].map(([outcome, count]) => ({ channel, outcome, count })),
+    );
+  }
+
   waits(): { workspaceId: string; count: number; seconds: number }[] {
     return [...this.#waits].map(([workspaceId, own]) => ({ workspaceId, ...own }));
   }
+}
+
+function count(counts: Map<string, Map<string, number>>, of: string, outcome: string): void {
+  const own = counts.get(of) ?? new Map<string, number>();
+  own.set(outcome, (own.get(outcome) ?? 0) + 1);
+  counts.set(of, own);
 }

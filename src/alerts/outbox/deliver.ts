@@ -24,6 +24,8 @@ export interface DeliveryDeps {
   clock: WallClock;
   /** From 0 to below 1. */
   random: () => number;
+  /** Told of each attempt that has ended. */
+  onAttempt?: (channel: string, outcome: DeliveryResult['outcome']) => void;
 }
 
 /** A channel that is in trouble, and the notifications that tell the other ones. */
@@ -57,6 +59,7 @@ export async function deliverNotification(
   const row = outbox.find(notificationId);
   if (row === null) return { state: 'skipped' };
   const result = await attemptOnce(deps, row, signal);
+  deps.onAttempt?.(row.channel, result.outcome);
   if (result.outcome === 'cancelled') {
     await outbox.release(notificationId);
     throw signal.reason;

@@ -11,12 +11,16 @@ import { eq, min } from '../../ledger/store/schema/drizzle.ts';
 import { outbox } from '../../ledger/store/schema/outbox-tables.ts';
 import { exportStanding } from '../../reports/files/export-folder.ts';
 import type { Traffic } from '../../wiring/traffic.ts';
+import type { WorkspaceLine } from '../state/workspace-state.ts';
 
 /** What a daemon measures of itself beside its health. */
 export interface Measurements {
   attempts: Traffic['attempts'];
   onAttempt: Traffic['onAttempt'];
   waits: Traffic['waits'];
+  deliveries: Traffic['deliveries'];
+  /** When the daemon tries each workspace next; those that it does not try are left out. */
+  nextAttempts(): { workspaceId: string; atMs: number }[];
   /** What answers under way may take. */
   reservedBytes(): number;
   storage(): { ledgerBytes: number; logBytes: number; diskFreeBytes: number };
@@ -39,16 +43,22 @@ export interface MeasurementSources {
   queues: readonly Queue[];
   traffic: Traffic;
   reservedBytes: () => number;
+  workspaces: () => WorkspaceLine[];
 }
 
 export function createMeasurements(sources: MeasurementSources): Measurements {
-  const { reader, config, clock, queues, traffic, reservedBytes } = sources;
+  const { reader, config, clock, queues, traffic, reservedBytes, workspaces } = sources;
   const { connection } = reader;
   const isPending = eq(outbox.state, 'pending').inlineParams();
   return {
     attempts: () => traffic.attempts(),
     onAttempt: (listener) => traffic.onAttempt(listener),
     waits: () => traffic.waits(),
+    deliveries: () => traffic.deliveries(),
+    nextAttempts: () =>
+      workspaces().flatMap(({ workspace_id: workspaceId, next_attempt_at: at }) =>
+        at === null ? [] : [{ workspaceId, atMs: Date.parse(at) }],
+      ),
     reservedBytes,
     storage() {
       const { bavail, bsize } = statfsSync(dirname(config.ledger.path));

@@ -38,10 +38,11 @@ export function createMetrics(probe: HealthProbe, measured: Measurements, versio
     labelNames: ['version'],
     registers,
   }).set({ version }, 1);
-  addRunMetrics(probe, registers);
+  addRunMetrics(probe, measured, registers);
   addTrafficMetrics(measured, registers);
   addLedgerGauges(measured, registers);
   addAlertGauges(probe, measured, registers);
+  addDeliveryCounter(measured, registers);
   addQueueGauges(probe, measured, registers);
   addReplicaGauges(probe, registers);
   addExportGauges(measured, registers);
@@ -49,7 +50,7 @@ export function createMetrics(probe: HealthProbe, measured: Measurements, versio
 }
 
 /** How fresh each workspace is, and what its runs have done. */
-function addRunMetrics(probe: HealthProbe, registers: Registry[]): void {
+function addRunMetrics(probe: HealthProbe, measured: Measurements, registers: Registry[]): void {
   new Gauge({
     name: 'usage_ledger_last_complete_run_timestamp_seconds',
     help: 'Unix time at which the last complete run of a workspace ended; absent before the first.',
@@ -77,10 +78,27 @@ function addRunMetrics(probe: HealthProbe, registers: Registry[]): void {
       }
     },
   });
-  // Filled by the counter above, which comes first in every scrape.
+  // These and the histogram are filled by the counter above, which comes first in every scrape.
   for (const { name, help, key } of RUN_SUMS) {
     sums.push({ key, counter: new Counter({ name, help, labelNames: ['workspace', 'status'], registers }) });
   }
+  const took = new Histogram({
+    name: 'usage_ledger_run_duration_seconds',
+    help: 'How long each of them took, from claim to end.',
+    buckets: [1, 5, 15, 30, 60, 120, 300, 600, 1800],
+    registers,
+  });
+  probe.onRun((seconds) => took.observe(seconds));
+  new Gauge({
+    name: 'usage_ledger_next_attempt_timestamp_seconds',
+    help: 'Unix time at which a workspace is read next; absent where a refusal says when, or nobody reads it.',
+    labelNames: ['workspace'],
+    registers,
+    collect() {
+      this.reset();
+      for (const { workspaceId, atMs } of measured.nextAttempts()) this.set({ workspace: workspaceId }, atMs / 1000);
+    },
+  });
   new Gauge({
     name: 'usage_ledger_stale',
     help: '1 for a workspace without a complete run for longer than its cron allows, else 0.',
@@ -218,6 +236,20 @@ function addAlertGauges(probe: HealthProbe, measured: Measurements, registers: R
     registers,
     collect() {
       this.set(measured.outboxAgeSeconds());
+    },
+  });
+}
+
+/** What was handed to each channel. */
+function addDeliveryCounter(measured: Measurements, registers: Registry[]): void {
+  new Counter({
+    name: 'usage_ledger_deliveries_total',
+    help: 'Attempts to deliver notifications, by channel and outcome: delivered, retry, rejected, disabled or cancelled.',
+    labelNames: ['channel', 'outcome'],
+    registers,
+    collect() {
+      this.reset();
+      for (const { channel, outcome, count } of measured.deliveries()) this.inc({ channel, outcome }, count);
     },
   });
 }

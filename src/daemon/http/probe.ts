@@ -9,7 +9,7 @@ import { staleAfterMs } from '../state/stale-after.ts';
 import { isStale, syncFactsReader } from '../state/staleness.ts';
 import { type OutboxCounts, outboxCounts } from '../state/status.ts';
 import { ledgerFault } from './ledger-writable.ts';
-import { createRunTally, type RunCount } from './run-tally.ts';
+import { createRunTally, type RunCount, type RunTally } from './run-tally.ts';
 
 const SEVERITIES: readonly Severity[] = ['warning', 'critical'];
 
@@ -40,6 +40,7 @@ export interface HealthProbe {
   outbox(): OutboxCounts;
   /** Runs that have ended; the counts only grow. */
   runs(): RunCount[];
+  onRun: RunTally['onRun'];
   /** How the replica stands; absent where there is none. */
   replica?(): ReplicaHealth;
 }
@@ -74,6 +75,7 @@ export function createHealthProbe({
   const limits = new Map(config.workspaces.map(({ cron }) => [cron, 0]));
   for (const cron of limits.keys()) limits.set(cron, staleAfterMs(cron, clock.now()));
   const factsOf = syncFactsReader(connection);
+  const tally = createRunTally(connection);
 
   // While Redis is away a job does not wait for its place: that is our fault.
   const waitingWhileUp = (id: string, lastAttemptAtMs: number | null): number | null =>
@@ -107,7 +109,8 @@ export function createHealthProbe({
       }));
     },
     outbox: () => outboxCounts(connection),
-    runs: createRunTally(connection),
+    runs: tally.counts,
+    onRun: tally.onRun,
     ...(replica === undefined ? {} : { replica }),
   };
 }

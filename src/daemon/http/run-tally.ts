@@ -25,14 +25,20 @@ interface RunRow {
   records: number | null;
 }
 
+export interface RunTally {
+  counts(): RunCount[];
+  /** Tells from now on how long each run took that a call of `counts` finds to have ended, in seconds. */
+  onRun(listener: (seconds: number) => void): void;
+}
+
 /** Years of runs are read so many at a time. */
 const RUNS_A_READ = 5000;
 
 /**
- * Returns what counts the ended runs of the ledger. Each call reads only what is new since the one before: a run that has
+ * Counts the ended runs of the ledger. Each call reads only what is new since the one before: a run that has
  * ended keeps its status, and what is pruned stays counted, so the counts only grow and years of runs cost nothing.
  */
-export function createRunTally(connection: LedgerConnection): () => RunCount[] {
+export function createRunTally(connection: LedgerConnection): RunTally {
   const { runKey, status, startedAt, finishedAt, pages, records } = runs;
   const read = (isWanted: SQL | undefined): RunRow[] =>
     query(connection)
@@ -45,6 +51,7 @@ export function createRunTally(connection: LedgerConnection): () => RunCount[] {
       .all();
   const counts = new Map<string, RunCount>();
   const running = new Set<number>();
+  const listeners: ((seconds: number) => void)[] = [];
   let lastKey = 0;
 
   const take = ({ runKey, workspaceId, status, startedAt, finishedAt, pages, records }: RunRow): void => {
@@ -56,15 +63,17 @@ export function createRunTally(connection: LedgerConnection): () => RunCount[] {
     const key = JSON.stringify([workspaceId, status]);
     const known = counts.get(key) ?? { workspaceId, status, count: 0, seconds: 0, pages: 0, records: 0 };
     const tookMs = finishedAt === null ? 0 : Date.parse(finishedAt) - Date.parse(startedAt);
+    const seconds = Math.max(0, tookMs) / 1000;
+    for (const listener of listeners) listener(seconds);
     counts.set(key, {
       ...{ workspaceId, status, count: known.count + 1 },
-      seconds: known.seconds + Math.max(0, tookMs) / 1000,
+      seconds: known.seconds + seconds,
       pages: known.pages + (pages ?? 0),
       records: known.records + (records ?? 0),
     });
   };
 
-  return () => {
+  const countRuns = (): RunCount[] => {
     // One that is gone by now published nothing: the retention lets go of such runs.
     const asked = [...running];
     running.clear();
@@ -76,4 +85,5 @@ export function createRunTally(connection: LedgerConnection): () => RunCount[] {
       if (rows.length < RUNS_A_READ) return [...counts.values()];
     }
   };
+  return { counts: countRuns, onRun: (listener) => void listeners.push(listener) };
 }

@@ -2,7 +2,7 @@ import { headOfChain } from '../../ledger/journal/runs/digest.ts';
 import type { SyncQueue } from '../../queue/sync-queue.ts';
 import type { Context } from '../../wiring/context.ts';
 import { createMeasurements } from './measurements.ts';
-import { readOverview } from './pages/overview-data.ts';
+import { readOverview, readWorkspaces } from './pages/overview-data.ts';
 import type { HealthProbe } from './probe.ts';
 import { createReportMaker } from './reports/report-maker.ts';
 import { type HttpServer, startHttp } from './server.ts';
@@ -13,7 +13,8 @@ export function startDaemonHttp(context: Context, probe: HealthProbe, queue: Syn
   const reader = context.reader();
   const { queues } = queue;
   const reservedBytes = () => context.reservedBytes;
-  const measured = createMeasurements({ reader, config, clock, queues, traffic, reservedBytes });
+  const workspaces = () => readWorkspaces({ reader, config, clock, probe });
+  const measured = createMeasurements({ reader, config, clock, queues, traffic, reservedBytes, workspaces });
   const overview = () => readOverview({ reader, config, clock, version, probe, measured });
   const { connection } = reader;
   const maker = createReportMaker({ ledgerPath: config.ledger.path, head: () => headOfChain(connection).digest });

@@ -44,6 +44,11 @@ test('60 notifications all arrive although 30% of calls fail, each under one id 
   ]);
   expect(receiver.takenCount()).toBe(NOTIFICATIONS);
   expect(receiver.forgeries).toEqual([]);
+  const counted = Object.fromEntries(context.traffic.deliveries().map(({ outcome, count }) => [outcome, count]));
+  expect(counted.delivered).toBe(NOTIFICATIONS);
+  expect(Object.values(counted).reduce((sum, count) => sum + count, 0)).toBe(
+    [...receiver.arrivals.values()].reduce((sum, { calls }) => sum + calls, 0),
+  );
   expect(Object.values(receiver.fates).every((count) => count > 0)).toBe(true);
   for (const { calls, taken, bodies, signatures } of receiver.arrivals.values()) {
     expect({ taken, bodies: bodies.size, signatures: signatures.size }).toEqual({

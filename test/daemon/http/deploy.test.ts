@@ -23,6 +23,7 @@ const probe: HealthProbe = {
   openAlerts: () => [{ severity: 'critical', count: 1 }],
   outbox: () => ({ pending: 0, held: 0, dead: 0 }),
   runs: () => [{ workspaceId: 'ws-1', status: 'applied', count: 1, seconds: 1, pages: 1, records: 1 }],
+  onRun: (listener) => listener(1),
   replica: () => {
     const health = { position: 7, lagLinks: 0, lagSeconds: 0, fault: null };
     return { ...health, fenced: false, stale: false, unready: false };

@@ -187,6 +187,8 @@ test('a failed run does not make a workspace fresh', async () => {
 test('runs are counted when they have ended, and only once', async () => {
   const { ledger, probe } = probed();
   const { connection } = ledger;
+  const took: number[] = [];
+  probe.onRun((seconds) => took.push(seconds));
   expect(probe.runs()).toEqual([]);
   await publish(connection, [usageRecord('acme', 10)]);
   await publish(connection, [usageRecord('acme', 10)]);
@@ -211,6 +213,7 @@ test('runs are counted when they have ended, and only once', async () => {
   ];
   expect(probe.runs()).toEqual(second);
   expect(probe.runs()).toEqual(second);
+  expect(took).toHaveLength(5);
 });
 
 test('a run that was under way at one look and has been pruned before the next is forgotten', async () => {

@@ -75,6 +75,12 @@ test('/metrics gives ledger, queues and process in the text format of Prometheus
     'usage_ledger_run_seconds_total{workspace="ws-1",status="applied"} 2.5',
     'usage_ledger_run_pages_total{workspace="ws-1",status="applied"} 30',
     'usage_ledger_run_records_total{workspace="ws-1",status="applied"} 40',
+    'usage_ledger_run_duration_seconds_bucket{le="1"} 0',
+    ...[5, 15, 30, 60, 120, 300, 600, 1800, '+Inf'].map(
+      (most) => `usage_ledger_run_duration_seconds_bucket{le="${most}"} 1`,
+    ),
+    ...['sum 2.5', 'count 1'].map((end) => `usage_ledger_run_duration_seconds_${end}`),
+    `usage_ledger_next_attempt_timestamp_seconds{workspace="ws-1"} ${NOON / 1000 + 30}`,
     'usage_ledger_stale{workspace="ws-1"} 0',
     ...['"200"} 11', '"timeout"} 2'].map((end) => `usage_ledger_http_attempts_total{workspace="ws-1",status=${end}`),
     ...[0.025, 0.05, 0.1].map((most) => `usage_ledger_http_attempt_seconds_bucket{le="${most}"} 0`),
@@ -92,6 +98,7 @@ test('/metrics gives ledger, queues and process in the text format of Prometheus
     'usage_ledger_alerts_open{severity="critical"} 7',
     ...['pending"} 8', 'held"} 7', 'dead"} 9'].map((end) => `usage_ledger_outbox_notifications{state="${end}`),
     'usage_ledger_outbox_oldest_age_seconds 90',
+    ...['delivered"} 5', 'retry"} 6'].map((end) => `usage_ledger_deliveries_total{channel="on-call",outcome="${end}`),
     'usage_ledger_queue_oldest_age_seconds{queue="sync"} 12',
     ...['waiting', 'active', 'delayed', 'completed', 'failed'].map(
       (state, at) => `usage_ledger_queue_jobs{queue="sync",state="${state}"} ${at + 1}`,

@@ -11,6 +11,11 @@ export const MEASURED: Measurements = {
   ],
   onAttempt: (listener) => listener(0.2),
   waits: () => [{ workspaceId: 'ws-1', count: 3, seconds: 0.75 }],
+  deliveries: () => [
+    { channel: 'on-call', outcome: 'delivered', count: 5 },
+    { channel: 'on-call', outcome: 'retry', count: 6 },
+  ],
+  nextAttempts: () => [{ workspaceId: 'ws-1', atMs: NOON + 30_000 }],
   reservedBytes: () => 65_536,
   storage: () => ({ ledgerBytes: 4096, logBytes: 512, diskFreeBytes: 65_536 }),
   head: () => ({ seq: 42, digest: `00000000ff${'c'.repeat(54)}` }),

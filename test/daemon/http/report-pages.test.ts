@@ -35,7 +35,7 @@ async function serve(tenants: readonly string[] = ['acme', HOSTILE], workspaces 
     maker: createReportMaker({ ledgerPath, head: () => headOfChain(connection).digest }),
     clock,
   };
-  const probe = { redisUp: () => true } as never;
+  const probe = { redisUp: () => true, onRun: () => undefined } as never;
   const logger = createLogger({ level: 'silent' });
   const server = await startHttp({
     ...{ host: '127.0.0.1', port: 0, token: TOKEN, version: '1.2.3', queues: [] },

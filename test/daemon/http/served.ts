@@ -21,6 +21,7 @@ export function probeOf(some: Partial<HealthProbe> = {}): HealthProbe {
     openAlerts: () => [{ severity: 'critical', count: 7 }],
     outbox: () => ({ pending: 8, held: 7, dead: 9 }),
     runs: () => [{ workspaceId: 'ws-1', status: 'applied', count: 10, seconds: 2.5, pages: 30, records: 40 }],
+    onRun: (listener) => listener(2.5),
     ...some,
   };
 }

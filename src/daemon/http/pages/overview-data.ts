@@ -30,29 +30,40 @@ export interface Overview {
   storage: ReturnType<Measurements['storage']>;
 }
 
-export interface OverviewSources {
+export interface WorkspaceSources {
   reader: LedgerReader;
   config: Config;
   clock: WallClock;
-  version: string;
   probe: HealthProbe;
+}
+
+export interface OverviewSources extends WorkspaceSources {
+  version: string;
   measured: Measurements;
 }
 
+/** How each workspace stands now. */
+export function readWorkspaces({ reader, config, clock, probe }: WorkspaceSources): WorkspaceLine[] {
+  const { connection } = reader;
+  const sources = {
+    factsOf: syncFactsReader(connection),
+    waitingSince: probe.waitingSince.bind(probe),
+    historyOf: createSlotHistory(connection, clock, 0),
+  };
+  return workspaceLines(config, workspaceStatuses(connection), sources, clock.now());
+}
+
 export async function readOverview(sources: OverviewSources): Promise<Overview> {
-  const { reader, config, clock, version, probe, measured } = sources;
+  const { reader, clock, version, probe, measured } = sources;
   const { connection } = reader;
   const nowMs = clock.now();
-  const factsOf = syncFactsReader(connection);
-  const waitingSince = probe.waitingSince.bind(probe);
-  const lines = { factsOf, waitingSince, historyOf: createSlotHistory(connection, clock, 0) };
   const queues = probe.redisUp() ? await within(probe.queueCounts(), QUEUE_DEADLINE_MS).catch(() => null) : null;
   return {
     version,
     nowMs,
     uptimeSeconds: process.uptime(),
     faults: readinessFaults(probe),
-    workspaces: worstFirst(workspaceLines(config, workspaceStatuses(connection), lines, nowMs)),
+    workspaces: worstFirst(readWorkspaces(sources)),
     alerts: alertRows(connection, { states: 'open' }),
     outbox: probe.outbox(),
     queues,
