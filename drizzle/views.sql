@@ -16,17 +16,19 @@ SELECT a.alert_id, w.workspace_id, x.revision, x.at, x.change AS event, x.level,
   x.silent_because AS muted_because, x.evidence AS figures
 FROM alert_transitions x
 JOIN alerts a ON a.alert_key = x.alert_key
-JOIN workspaces w ON w.workspace_key = a.workspace_key;
+LEFT JOIN workspaces w ON w.workspace_key = a.workspace_key
+WHERE a.workspace_key IS NULL OR w.workspace_key IS NOT NULL;
 
 CREATE VIEW finance_alerts AS
 SELECT a.alert_id, w.workspace_id, t.tenant_id, p.period, a.rule, a.level, a.severity, a.state, a.told_times,
   a.previous_credits, a.current_credits, a.threshold, a.first_fired_at, a.last_changed_at,
-  a.previous_requests, a.current_requests, x.silent_because AS muted_because
+  a.previous_requests, a.current_requests, x.silent_because AS muted_because, a.cause
 FROM alerts a
-JOIN workspaces w ON w.workspace_key = a.workspace_key
+LEFT JOIN workspaces w ON w.workspace_key = a.workspace_key
 LEFT JOIN alert_transitions x ON x.alert_key = a.alert_key AND x.revision = a.revision
 LEFT JOIN tenants t ON t.tenant_key = a.tenant_key
-LEFT JOIN periods p ON p.period_key = a.period_key;
+LEFT JOIN periods p ON p.period_key = a.period_key
+WHERE a.workspace_key IS NULL OR w.workspace_key IS NOT NULL;
 
 CREATE VIEW finance_charge_lines AS
 SELECT w.workspace_id, t.tenant_id, p.period, l.line_number, l.kind, l.tier, l.credits, l.unit_credits, l.unit_price,

@@ -202,7 +202,7 @@ const VIEWS = {
     'One row per alert.',
     {
       alert_id: 'Stable id.',
-      workspace_id: WORKSPACE,
+      workspace_id: 'The workspace. NULL when the alert is about the ledger as a whole.',
       tenant_id: 'The tenant. NULL when the alert is not about one.',
       period: 'The billing month. NULL when the alert is not about one.',
       rule: 'The rule that fired, such as `jump`.',
@@ -218,13 +218,15 @@ const VIEWS = {
       previous_requests: 'Requests beside `previous_credits`.',
       current_requests: 'Requests beside `current_credits`.',
       muted_because: 'Why nobody was told of its last change, such as `seed`. NULL when somebody was.',
+      cause:
+        'What is wrong with our own work, after a colon whose it is, such as `channel:on-call`. NULL for what usage does.',
     },
   ],
   finance_alert_events: [
     'One row per thing that happened to an alert, numbered by `revision`.',
     {
       alert_id: 'The alert, as in `finance_alerts`.',
-      workspace_id: WORKSPACE,
+      workspace_id: 'The workspace. NULL when the alert is about the ledger as a whole.',
       revision: 'Counts what happened to the alert, from 1.',
       at: 'When it happened.',
       event: '`pending`, `fired`, `escalated`, `eased`, `grown`, `told`, `acknowledged`, `resolved` or `expired`.',

@@ -173,7 +173,7 @@ async function deliverOnce(context: Context, notificationIds: string[], signal: 
     const outcome = await context.deliver(id, signal);
     deliveries[outcome.state === 'skipped' ? 'pending' : outcome.state] += 1;
     // Those that tell of the channel that has lost this one.
-    if (outcome.state === 'dead') due.push(...((outcome.disabled ?? outcome.failing)?.notificationIds ?? []));
+    if (outcome.state === 'dead') due.push(...outcome.told);
   }
   return deliveries;
 }

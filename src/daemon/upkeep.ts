@@ -1,5 +1,5 @@
+import type { Job } from '../alerts/rules/self.ts';
 import type { Releasers } from '../core/process/releasers.ts';
-import type { LedgerRule } from '../core/text/alert-words.ts';
 import { closesInForce } from '../ledger/journal/close/closes-in-force.ts';
 import { timesAhead } from '../ledger/journal/times-ahead.ts';
 import type { Context } from '../wiring/context.ts';
@@ -27,15 +27,15 @@ export async function startUpkeep(context: Context, releasers: Releasers): Promi
 export function startWatchOfClock(context: Context, events: DaemonEvents, releasers: Releasers): void {
   const { clock, logger } = context;
   const { connection } = context.reader();
-  const tell = tellBy(context, events, 'clock_moved');
+  const tell = tellBy(context, events, 'clock');
   const watch = startClockWatch({ timesAhead: (nowMs) => timesAhead(connection, nowMs), tell, clock, logger });
   releasers.push(() => watch.stop());
 }
 
-/** Raises an alert about the ledger as a whole, or with null ends it. */
-function tellBy(context: Context, events: DaemonEvents, rule: LedgerRule): (detail: string | null) => Promise<void> {
+/** Raises an alert about a job, or with null ends it. */
+function tellBy(context: Context, events: DaemonEvents, job: Job): (detail: string | null) => Promise<void> {
   return async (detail) => {
-    if ((await context.tellOfLedger({ rule, detail })) > 0) events.emit('notified');
+    if ((await context.tellOfJob({ job, detail })) > 0) events.emit('notified');
   };
 }
 
@@ -44,12 +44,14 @@ export function startFileSchedules(context: Context, events: DaemonEvents, relea
   const { config, clock, logger } = context;
   const { connection } = context.reader();
   if (config.backup !== null) {
-    const backups = startBackupSchedule({ ledgerPath: config.ledger.path, backup: config.backup, clock, logger });
+    const { path: ledgerPath } = config.ledger;
+    const tell = tellBy(context, events, 'backup');
+    const backups = startBackupSchedule({ ledgerPath, backup: config.backup, tell, clock, logger });
     releasers.push(() => backups.stop());
   }
   if (config.exports.length === 0) return;
   const closesAfter = (eventSeq: number) => closesInForce(connection, eventSeq);
-  const tell = tellBy(context, events, 'export_failed');
+  const tell = tellBy(context, events, 'export');
   const exports = startExportSchedule({ config, closesAfter, tell, clock, logger });
   releasers.push(() => exports.stop());
 }

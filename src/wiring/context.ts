@@ -1,7 +1,7 @@
 import type { RunAlerts } from '../alerts/book/alert-change.ts';
 import type { Channel } from '../alerts/channels/channel.ts';
 import { createChannels } from '../alerts/channels/create-channels.ts';
-import type { LedgerNews, StaleCheck } from '../alerts/evaluate/evaluate-self.ts';
+import type { JobNews, StaleCheck } from '../alerts/evaluate/evaluate-self.ts';
 import { missingReviews } from '../alerts/notify/digests/compose-reviews.ts';
 import { type ChannelRoute, routesOf } from '../alerts/notify/routes.ts';
 import type { DeliveryOutcome } from '../alerts/outbox/deliver.ts';
@@ -120,6 +120,7 @@ export class Context {
     });
     this.#post = new Post({
       channels: this.channels,
+      routes: this.routes,
       clock: this.clock,
       logger: this.logger,
       randomness,
@@ -277,10 +278,10 @@ export class Context {
     return (await writer.call('raiseStale', request)).notificationIds.length;
   }
 
-  /** Raises an alert about the ledger as a whole, or with `detail` null ends it; returns how many notifications there are. */
-  async tellOfLedger(news: LedgerNews): Promise<number> {
+  /** Raises an alert about a job of the ledger, or with `detail` null ends it; returns how many notifications there are. */
+  async tellOfJob(news: JobNews): Promise<number> {
     const request = { ...news, channels: this.routes, nowMs: this.clock.now() };
-    return (await (await this.writer()).call('tellOfLedger', request)).notificationIds.length;
+    return (await (await this.writer()).call('tellOfJob', request)).notificationIds.length;
   }
 
   /** Asks what there is to tell by now, and makes the digests and reviews that are due; returns what is to go. */

@@ -1,5 +1,6 @@
 import type { Channel, DeliveryResult } from '../alerts/channels/channel.ts';
-import { testPayload } from '../alerts/notify/service-notices.ts';
+import type { ChannelRoute } from '../alerts/notify/routes.ts';
+import { testPayload } from '../alerts/notify/test-message.ts';
 import { disabledChannels } from '../alerts/outbox/channel-states.ts';
 import { type DeliveryOutcome, deliverNotification } from '../alerts/outbox/deliver.ts';
 import { pendingNotification } from '../alerts/outbox/outbox.ts';
@@ -22,6 +23,7 @@ export interface TestReport {
 
 interface PostOptions {
   channels: ReadonlyMap<string, Channel>;
+  routes: readonly ChannelRoute[];
   clock: Clock;
   logger: Logger;
   randomness: Randomness;
@@ -54,6 +56,7 @@ export class Post {
           record: (record) => writer.call('recordDelivery', record),
         },
         channels,
+        routes: this.#options.routes,
         clock,
         random: () => randomness.fraction(),
         onAttempt: (channel, outcome) => traffic.delivery(channel, outcome),
@@ -61,14 +64,11 @@ export class Post {
       notificationId,
       signal,
     );
-    if (outcome.state === 'dead' && outcome.disabled !== undefined) {
-      const { channel, notificationIds } = outcome.disabled;
-      const told = notificationIds.length;
-      logger.error({ channel, reason: outcome.reason, told }, 'channel disabled, nothing more is sent to it');
-    }
-    if (outcome.state === 'dead' && outcome.failing !== undefined) {
-      const { channel } = outcome.failing;
-      logger.error({ channel, notification: notificationId, reason: outcome.reason }, 'notification given up');
+    if (outcome.state === 'dead') {
+      const { channel, reason, disabled, told } = outcome;
+      if (disabled)
+        logger.error({ channel, reason, told: told.length }, 'channel disabled, nothing more is sent to it');
+      else logger.error({ channel, notification: notificationId, reason }, 'notification given up');
     }
     return outcome;
   }

@@ -2,7 +2,7 @@ import { expect } from 'vitest';
 import { addSilence } from '../../src/alerts/book/actions.ts';
 import { advance, type Moment } from '../../src/alerts/book/lifecycle.ts';
 import { readMutes } from '../../src/alerts/book/mutes.ts';
-import { evaluateLedger } from '../../src/alerts/evaluate/evaluate-self.ts';
+import { evaluateJob } from '../../src/alerts/evaluate/evaluate-self.ts';
 import { Curves } from '../../src/alerts/history/curves.ts';
 import { keptRunTimes, RunMoments, runTimesOf } from '../../src/alerts/history/run-moments.ts';
 import { composeDigests } from '../../src/alerts/notify/digests/compose-digests.ts';
@@ -63,8 +63,8 @@ playTable([
       const { connection } = openLedger();
       await publish(connection, [usageRecord('acme', 1)], { nowMs: before });
       const tell = (detail: string | null, nowMs: number) => {
-        const news = { rule: 'export_failed', detail } as const;
-        const { notificationIds } = evaluateLedger(connection, news, { channels: LOG_ROUTES, nowMs });
+        const news = { job: 'export', detail } as const;
+        const { notificationIds } = evaluateJob(connection, news, { channels: LOG_ROUTES, nowMs });
         acceptAll(connection, isoTime(nowMs));
         return notificationIds.length;
       };
@@ -81,7 +81,7 @@ playTable([
       const { before, wrong, right } = shownBy(jump, NOON + 11.5 * HOUR_MS);
       const { connection } = openLedger();
       await publish(connection, [usageRecord('acme', 1)], { nowMs: before });
-      evaluateLedger(connection, { rule: 'export_failed', detail: 'x' }, { channels: LOG_ROUTES, nowMs: wrong });
+      evaluateJob(connection, { job: 'export', detail: 'x' }, { channels: LOG_ROUTES, nowMs: wrong });
       // As what is not urgent waits for the next hour of the digest.
       const dueMs = nextDigestMs(8, wrong);
       connection.prepare("UPDATE outbox SET state = 'held', next_attempt_at = ?").run(isoTime(dueMs));

@@ -97,9 +97,9 @@ playTable([
         if (entry.msg === 'the ledger holds times to come') warnings.push(entry);
       };
       await runWhileWrong(stage, jump);
-      await stage.until('clock_moved is told', () => stage.told('clock_moved').length > 0, LOOK_MINUTES);
+      await stage.until('the clock is told', () => stage.told('job_failed').length > 0, LOOK_MINUTES);
       await stage.pass(3 * 60);
-      expect(stage.told('clock_moved')).toEqual([expect.stringContaining('has been set back')]);
+      expect(stage.told('job_failed')).toEqual([expect.stringContaining('has been set back')]);
       expect(warnings).toMatchObject([{ hint: expect.stringContaining('NTP') }]);
       const nowMs = stage.world.clock.now() + jump.rightMs;
       expect(checkTimes(stage.world.config.ledger.path, nowMs)).toMatchObject([{ check: 'clock', status: 'warn' }]);

@@ -38,7 +38,13 @@ playTable([
     async play(jump) {
       const { folder, ledgerPath } = await filledLedger('backups');
       const start = (clock: TestClock) =>
-        startBackupSchedule({ ledgerPath, backup: { cron: '0 * * * *', keep: 2, folder }, clock, logger });
+        startBackupSchedule({
+          tell: async () => undefined,
+          ledgerPath,
+          backup: { cron: '0 * * * *', keep: 2, folder },
+          clock,
+          logger,
+        });
       await filesOf(jump, start, () => readdirSync(folder).length);
       const { right } = shownBy(jump);
       const made = (ms: number) => `ledger-${isoTime(ms).replaceAll(/[-:]/g, '').slice(0, 15)}Z.db`;

@@ -71,7 +71,9 @@ describe('sync', () => {
     expect(receiver.received).toEqual([]);
     expect((await world.run('sync')).code).toBe(1);
     const told = receiver.received.map(({ body }) => JSON.parse(body.toString('utf8')));
-    expect(told).toMatchObject([{ type: 'alert.firing', rule: 'auth_failed', workspace_id: 'ws-1' }]);
+    expect(told).toMatchObject([
+      { type: 'alert.firing', rule: 'sync_failed', cause: 'credentials', workspace_id: 'ws-1' },
+    ]);
   });
 
   it('ends with 3 when one workspace fails, and the others are done', async () => {

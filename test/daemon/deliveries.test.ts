@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { channelFailingPayload } from '../../src/alerts/notify/service-notices.ts';
+import { testPayload } from '../../src/alerts/notify/test-message.ts';
 import type { DeliveryOutcome } from '../../src/alerts/outbox/deliver.ts';
 import type { WaitingNotification } from '../../src/alerts/outbox/outbox.ts';
 import type { ChannelConfig } from '../../src/config/types.ts';
@@ -116,7 +116,7 @@ test('the death of one has the others looked for at once: another channel is tol
   const { clock, sent, ids, rows } = play(due('hook', 1));
   await clock.advance(1);
   rows.push(...due('mail', 1));
-  sent[0]?.end({ state: 'dead', reason: 'HTTP 404' });
+  sent[0]?.end({ state: 'dead', reason: 'HTTP 404', channel: 'hook', disabled: false, told: [] });
   await clock.advance(0);
   expect(ids()).toEqual(['hook-0', 'mail-0']);
 });
@@ -177,14 +177,7 @@ test('a webhook that hangs does not delay the critical message of another channe
   );
   const add = (channel: string, number: number): void => {
     const notificationId = `msg_${String(number).padStart(32, '0')}`;
-    const payload = channelFailingPayload({
-      notificationId,
-      channel: 'x',
-      reason: 'HTTP 404',
-      at,
-      undelivered: 1,
-      newest: null,
-    });
+    const payload = testPayload({ notificationId, channel: 'x', createdAt: at });
     insert.run(notificationId, channel, payload, at, at);
   };
   for (let number = 0; number < 12; number += 1) add('hangs', number);

@@ -29,8 +29,9 @@ export interface RunAlerts {
 /** Who looks at the alerts of which workspace, and when. */
 export interface BookContext {
   connection: Database.Database;
-  workspaceKey: number;
-  workspaceId: string;
+  /** Null, like its id, for the ledger as a whole. */
+  workspaceKey: number | null;
+  workspaceId: string | null;
   /** Null when no run is the cause. */
   runKey: number | null;
   runId: string | null;

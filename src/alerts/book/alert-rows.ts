@@ -6,6 +6,7 @@ import { OPEN_ALERT_STATES } from '../../core/text/alert-words.ts';
 import { placeholders, prepared, query } from '../../ledger/store/query.ts';
 import { alerts } from '../../ledger/store/schema/alert-tables.ts';
 import { and, asc, eq, inArray, or, sql } from '../../ledger/store/schema/drizzle.ts';
+import { ledgerId } from '../../ledger/store/schema/identity.ts';
 import type { AlertSubject } from '../evaluate/observation.ts';
 import { ruleVersion } from '../rules/table.ts';
 import { type AlertFigures, figureColumns, figuresOf, NO_FIGURES } from './alert-figures.ts';
@@ -15,6 +16,7 @@ import type { AlertStatus } from './lifecycle.ts';
 export interface StoredAlert extends AlertSubject, AlertStatus, AlertFigures {
   alertKey: number;
   alertId: string;
+  cause: string | null;
   revision: number;
   firstFiredAt: string | null;
   lastChangedAt: string;
@@ -30,7 +32,7 @@ export interface StoredAlert extends AlertSubject, AlertStatus, AlertFigures {
 
 /** The names behind a subject's keys. */
 export interface SubjectNames {
-  workspaceId: string;
+  workspaceId: string | null;
   tenantId: string | null;
   period: Period | null;
 }
@@ -49,16 +51,21 @@ export const isOpenAlert = inArray(alerts.state, OPEN_ALERT_STATES).inlineParams
 
 const { placeholder } = sql;
 
+/** Of the workspace, or with null of the ledger as a whole. */
+const isOfWorkspace = sql`${alerts.workspaceKey} IS ${placeholder('workspaceKey')}`;
+
 const alertOfSubject = prepared((db) =>
   db
     .select()
     .from(alerts)
     .where(
       and(
-        ...[eq(alerts.rule, placeholder('rule')), eq(alerts.workspaceKey, placeholder('workspaceKey'))],
+        eq(alerts.rule, placeholder('rule')),
         // The very words of the index.
+        sql`coalesce(workspace_key, 0) = coalesce(${placeholder('workspaceKey')}, 0)`,
         sql`coalesce(period_key, 0) = coalesce(${placeholder('periodKey')}, 0)`,
         sql`coalesce(tenant_key, 0) = coalesce(${placeholder('tenantKey')}, 0)`,
+        sql`coalesce(cause, '') = coalesce(${placeholder('cause')}, '')`,
       ),
     ),
 );
@@ -71,15 +78,14 @@ const alertByKey = prepared((db) =>
 );
 
 const openAlerts = prepared((db) => {
-  const isOwn = and(eq(alerts.workspaceKey, placeholder('workspaceKey')), isOpenAlert);
-  return db.select().from(alerts).where(isOwn).orderBy(asc(alerts.alertKey));
+  return db.select().from(alerts).where(and(isOfWorkspace, isOpenAlert)).orderBy(asc(alerts.alertKey));
 });
 
 const insertAlert = prepared((db) =>
   db
     .insert(alerts)
     .values({
-      ...placeholders(['alertId', 'rule', 'ruleVersion', 'workspaceKey', 'tenantKey', 'periodKey']),
+      ...placeholders(['alertId', 'rule', 'ruleVersion', 'workspaceKey', 'tenantKey', 'periodKey', 'cause']),
       ...placeholders(['level', 'severity', 'state', 'lastChangedAt']),
       revision: 0,
     })
@@ -104,22 +110,23 @@ const alertsToAsk = prepared((db) => {
   return db
     .select()
     .from(alerts)
-    .where(and(eq(alerts.workspaceKey, placeholder('workspaceKey')), or(isOpenAlert, isTold, waits, isDue)))
+    .where(and(isOfWorkspace, or(isOpenAlert, isTold, waits, isDue)))
     .orderBy(asc(alerts.alertKey));
 });
 
 /** The rows of one workspace's alerts: reads and writes, no decisions. */
 export class AlertRows {
-  readonly #workspaceKey: number;
+  readonly #workspaceKey: number | null;
   readonly #connection;
 
-  constructor(connection: Database.Database, workspaceKey: number) {
+  constructor(connection: Database.Database, workspaceKey: number | null) {
     this.#workspaceKey = workspaceKey;
     this.#connection = connection;
   }
 
-  find({ rule, periodKey, tenantKey }: AlertSubject): StoredAlert | null {
-    const row = alertOfSubject(this.#connection).get({ rule, workspaceKey: this.#workspaceKey, periodKey, tenantKey });
+  find({ rule, periodKey, tenantKey, cause = null }: AlertSubject): StoredAlert | null {
+    const subject = { rule, workspaceKey: this.#workspaceKey, periodKey, tenantKey, cause };
+    const row = alertOfSubject(this.#connection).get(subject);
     return row === undefined ? null : toAlert(row);
   }
 
@@ -140,11 +147,12 @@ export class AlertRows {
 
   /** Makes the row of an alert that begins; `write` fills it in. */
   insert(subject: AlertSubject, names: SubjectNames, status: AlertStatus, at: string): StoredAlert {
-    const { rule, periodKey, tenantKey } = subject;
+    const { rule, periodKey, tenantKey, cause = null } = subject;
     const { level, severity, state } = status;
+    const place = names.workspaceId ?? ledgerId(this.#connection);
     const row = insertAlert(this.#connection).get({
-      ...{ alertId: alertIdOf(subject, names), rule, ruleVersion: ruleVersion(rule) },
-      ...{ workspaceKey: this.#workspaceKey, tenantKey, periodKey },
+      ...{ alertId: alertIdOf(subject, place, names), rule, ruleVersion: ruleVersion(rule) },
+      ...{ workspaceKey: this.#workspaceKey, tenantKey, periodKey, cause },
       ...{ level, severity, state, lastChangedAt: at },
     });
     return { ...toAlert(row), ...status };
@@ -170,9 +178,10 @@ export function requireAlert(connection: Database.Database, alertId: string): ty
   });
 }
 
-/** The same in every ledger that sees the same: receivers can join what two of them say. */
-function alertIdOf({ rule }: AlertSubject, { workspaceId, tenantId, period }: SubjectNames): string {
-  return `alert_${shortHash(JSON.stringify([rule, workspaceId, tenantId, period]), 20)}`;
+/** The same in every ledger that sees the same: receivers can join what two of them say. `place` is a workspace or the ledger. */
+function alertIdOf({ rule, cause }: AlertSubject, place: string, { tenantId, period }: SubjectNames): string {
+  const subject = [rule, place, tenantId, period, ...(cause == null ? [] : [cause])];
+  return `alert_${shortHash(JSON.stringify(subject), 20)}`;
 }
 
 export function shortHash(text: string, characters: number): string {
@@ -182,10 +191,11 @@ export function shortHash(text: string, characters: number): string {
 function toAlert(row: StoredRow): StoredAlert {
   const { alertKey, alertId, rule, level, severity, state, periodKey, tenantKey, revision, toldTimes } = row;
   const { measure, pendingSince, clearRunKey, incidentKey, firstFiredAt, lastChangedAt } = row;
-  const { episode, beganAt, detail, basis, askAt } = row;
+  const { episode, beganAt, detail, basis, askAt, cause } = row;
   return {
     ...{ alertKey, alertId, rule, level, severity, state, periodKey, tenantKey, revision, toldTimes },
     ...{ measure, clearRunKey, incidentKey, firstFiredAt, lastChangedAt, episode, beganAt, detail, basis, askAt },
+    cause,
     pendingSinceMs: pendingSince === null ? null : Date.parse(pendingSince),
     ...figuresOf(row),
   };

@@ -1,5 +1,6 @@
 import type Database from 'better-sqlite3';
 import { isoTime } from '../../core/clock.ts';
+import { fullName } from '../../core/text/alert-words.ts';
 import { matchesPattern } from '../../core/text/patterns.ts';
 import { prepared } from '../../ledger/store/query.ts';
 import { silences } from '../../ledger/store/schema/alert-tables.ts';
@@ -14,6 +15,8 @@ export const GROWTH_RULES = rulesWith(({ growth }) => growth !== undefined);
 /** What a notification would be about. */
 export interface MuteSubject {
   rule: RuleName;
+  /** What is wrong with our own work; null for what usage does. */
+  cause?: string | null;
   /** Null for the workspace, or for ourselves. */
   tenantId: string | null;
   period: string | null;
@@ -39,7 +42,7 @@ const silencesInForce = prepared((db) => {
 });
 
 /** Reads them; a pattern for tenants or periods fits subjects without one only when it is `*`. */
-export function readMutes(connection: Database.Database, workspaceKey: number, nowMs: number): Mutes {
+export function readMutes(connection: Database.Database, workspaceKey: number | null, nowMs: number): Mutes {
   const rows = silencesInForce(connection).all({ workspaceKey, now: isoTime(nowMs) });
   return {
     by(subject) {
@@ -58,13 +61,13 @@ function isBeyond({ upToCredits }: MuteRow, { credits }: MuteSubject): boolean {
   return upToCredits !== null && credits !== null && credits > upToCredits;
 }
 
-/** Whether a silence or plan covers a subject. Our own faults are muted by their full name alone. */
-export function mutes(row: MuteRow, { rule, tenantId, period, credits }: MuteSubject): boolean {
+/** Whether a silence or plan covers a subject. Our own faults are muted by their full name alone, or by that and the cause. */
+export function mutes(row: MuteRow, { rule, cause = null, tenantId, period, credits }: MuteSubject): boolean {
   if (row.rule.includes('*') && isSelfRule(rule)) return false;
   if (row.kind === 'plan' && !GROWTH_RULES.includes(rule)) return false;
   if (row.upToCredits !== null && credits !== null && credits > row.upToCredits) return false;
   return (
-    matchesPattern(row.rule, rule) &&
+    (matchesPattern(row.rule, rule) || row.rule === fullName(rule, cause)) &&
     matchesPattern(row.tenant, tenantId ?? '') &&
     matchesPattern(row.period, period ?? '')
   );

@@ -14,11 +14,12 @@ export const OPEN_ALERTS = `a.state IN ${OPEN_ALERT_STATES_SQL} AND (a.state = '
     WHERE seed.alert_key = a.alert_key AND seed.revision = a.revision AND seed.silent_because = 'seed')
   AND coalesce((SELECT f.label <> 'false' OR f.at < a.began_at FROM alert_feedback f
     WHERE f.alert_key = a.alert_key ORDER BY f.feedback_key DESC LIMIT 1), 1)
-  AND a.workspace_key NOT IN (${MOVED_AWAY_SQL})`;
+  AND (a.workspace_key IS NULL OR a.workspace_key NOT IN (${MOVED_AWAY_SQL}))`;
 
 /** So many alerts of a kind are open, or wait to be confirmed (`pending`). */
 export interface AlertCount {
-  workspaceId: string;
+  /** Null: the ledger as a whole. */
+  workspaceId: string | null;
   rule: string;
   severity: string;
   state: string;
@@ -33,8 +34,8 @@ export function sumOpen(counts: readonly AlertCount[]): number {
 export function countAlerts(connection: Database.Database): AlertCount[] {
   return connection
     .prepare(
-      `SELECT w.workspace_id AS workspaceId, a.rule, a.severity, a.state, count(*) AS count
-       FROM alerts a JOIN workspaces w USING (workspace_key) WHERE (${OPEN_ALERTS}) OR a.state = 'pending' GROUP BY 1, 2, 3, 4`,
+      `SELECT w.workspace_id AS workspaceId, a.rule || coalesce(':' || a.cause, '') AS rule, a.severity, a.state, count(*) AS count
+       FROM alerts a LEFT JOIN workspaces w USING (workspace_key) WHERE (${OPEN_ALERTS}) OR a.state = 'pending' GROUP BY 1, 2, 3, 4`,
     )
     .all() as AlertCount[];
 }

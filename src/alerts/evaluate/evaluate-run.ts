@@ -11,12 +11,12 @@ import { Curves, type KeptHistory } from '../history/curves.ts';
 import { createRepeats } from '../history/repeats.ts';
 import type { ChannelRoute } from '../notify/routes.ts';
 import { type RuleName, UNDECIDED } from '../rules/rule.ts';
-import { judgeAlerting } from '../rules/self.ts';
-import { isLedgerRule, rulesWith } from '../rules/table.ts';
+import { judgeJob } from '../rules/self.ts';
+import { isOfReading, rulesWith } from '../rules/table.ts';
 import { createFactsReader, type TenantFacts } from './candidates.ts';
 import { createJudge, type Judge } from './judge/judge.ts';
 import { NewFindings } from './new-findings.ts';
-import { type AlertSubject, type Observation, observation } from './observation.ts';
+import { type AlertSubject, type Observation, ownObservation } from './observation.ts';
 import { createPeriodFacts } from './period-facts.ts';
 import { isPast, reconsider, withoutFigures } from './reconsider.ts';
 import { blaming, evaluateAll, type Faults } from './rule-fault.ts';
@@ -72,8 +72,7 @@ export function evaluateRun(
 
 /** Says, last of all, whether all rules have looked at the run. */
 function finished(book: AlertBook, fault: string | null): RunAlerts {
-  const judgement = judgeAlerting(fault);
-  book.observe(observation({ rule: 'job_failed', periodKey: null, tenantKey: null, judgement, detail: fault }));
+  book.observe(ownObservation('job_failed', 'alerting', judgeJob('alerting', fault), fault));
   return book.finish();
 }
 
@@ -131,9 +130,7 @@ class RunEvaluation {
   evaluate(): void {
     // What a complete run proves wrong goes first, or it would keep quiet what the same run has found.
     for (const alert of this.#open) {
-      const { rule, periodKey } = alert;
-      if (periodKey !== null || isLedgerRule(rule) || rule === 'job_failed') continue;
-      this.#observe(withoutFigures(alert), alert);
+      if (isOfReading(alert.rule)) this.#observe(withoutFigures(alert), alert);
     }
     for (const periodKey of this.#periods.inReach()) {
       const look = this.#periods.lookAt(periodKey);
@@ -189,10 +186,10 @@ class RunEvaluation {
   }
 
   /** Of an alert that is open only what is larger than what was told of it is new. */
-  #more(subject: AlertSubject, judge: () => Observation): void {
+  #more(subject: AlertSubject, judge: (measure: bigint | null) => Observation): void {
     const known = this.#openByKey.get(subjectKey(subject));
     this.#of(subject.rule, () => {
-      const seen = judge();
+      const seen = judge(known?.measure ?? null);
       if (seen.judgement.verdict !== 'holds') return;
       const isLarger = (seen.judgement.finding.measure ?? 0n) > (known?.measure ?? 0n);
       if (known === undefined || isLarger) this.#observe(seen);
@@ -216,6 +213,6 @@ const CORRECTIONS = rulesWith(({ ofReadings }) => ofReadings === true);
 /** Rules that compare settled months by their figures alone. */
 const OF_SETTLED: readonly RuleName[] = ['jump', 'drop', 'trend', 'workspace_jump'];
 
-function subjectKey({ rule, periodKey, tenantKey }: AlertSubject): string {
-  return `${rule}.${periodKey}.${tenantKey}`;
+function subjectKey({ rule, periodKey, tenantKey, cause = null }: AlertSubject): string {
+  return `${rule}.${periodKey}.${tenantKey}.${cause}`;
 }

@@ -1,16 +1,16 @@
 import type Database from 'better-sqlite3';
 import { isoTime } from '../../core/clock.ts';
-import type { LedgerRule } from '../../core/text/alert-words.ts';
 import type { ClaimedRun } from '../../ledger/journal/runs/claim-run.ts';
-import { query } from '../../ledger/store/query.ts';
-import { asc } from '../../ledger/store/schema/drizzle.ts';
-import { workspaces } from '../../ledger/store/schema/workspace-tables.ts';
+import { prepared } from '../../ledger/store/query.ts';
+import { alerts } from '../../ledger/store/schema/alert-tables.ts';
+import { and, eq, isNull, sql } from '../../ledger/store/schema/drizzle.ts';
 import { findWorkspace, nameWorkspace } from '../../ledger/store/subjects.ts';
 import { AlertBook } from '../book/alert-book.ts';
 import type { RunAlerts } from '../book/alert-change.ts';
+import { isOpenAlert } from '../book/alert-rows.ts';
 import type { ChannelRoute } from '../notify/routes.ts';
-import { type FailedRun, judgeFailedRun, judgeLedger, judgeStale } from '../rules/self.ts';
-import { observation } from './observation.ts';
+import { type FailedRun, type Job, judgeFailedRun, judgeJob, judgeStale } from '../rules/self.ts';
+import { ownObservation } from './observation.ts';
 
 /** A run that published nothing through a fault that somebody has to know of. */
 export interface RunFault extends FailedRun {
@@ -25,9 +25,11 @@ export interface StaleCheck {
   staleAfterMs: number;
 }
 
-/** What is wrong with the ledger as a whole, in words; null: nothing any more. */
-export interface LedgerNews {
-  rule: LedgerRule;
+/** What is wrong with a job of the ledger as a whole, in words; null: nothing any more. */
+export interface JobNews {
+  job: Job;
+  /** Whose it is; absent where there is one. */
+  of?: string;
   detail: string | null;
 }
 
@@ -49,8 +51,8 @@ export function evaluateFailure(
     ...{ connection, workspaceKey, workspaceId, runKey, runId, actor: 'run' as const },
     ...{ seeding: false, at: isoTime(nowMs), nowMs, channels },
   });
-  const { rule, judgement } = judgeFailedRun(fault);
-  book.observe(observation({ rule, periodKey: null, tenantKey: null, judgement, detail: fault.message }));
+  const { cause, judgement } = judgeFailedRun(fault);
+  book.observe(ownObservation('sync_failed', cause, judgement, fault.message));
   return book.finish();
 }
 
@@ -79,7 +81,7 @@ export function evaluateStale(
       });
       const minutes = Math.round(sinceMs / 60_000);
       const detail = `no complete run for ${minutes} minutes`;
-      book.observe(observation({ rule: 'sync_stale', periodKey: null, tenantKey: null, judgement, detail }));
+      book.observe(ownObservation('sync_stale', null, judgement, detail));
       const { changes, notificationIds } = book.finish();
       outcome.changes.push(...changes);
       outcome.notificationIds.push(...notificationIds);
@@ -89,31 +91,25 @@ export function evaluateStale(
   return raise.immediate();
 }
 
-/**
- * Raises an alert about the ledger as a whole, or with `detail` null ends it. It stands in the workspace that the ledger
- * has known for longest. Writes nothing when there is no news.
- */
-export function evaluateLedger(
+const isFailing = prepared((db) => {
+  const isOwn = and(isNull(alerts.workspaceKey), eq(alerts.cause, sql.placeholder('cause')));
+  return db.select({ alertKey: alerts.alertKey }).from(alerts).where(and(isOwn, isOpenAlert));
+});
+
+/** Raises an alert about a job of the ledger, or with `detail` null ends it. Writes nothing when there is no news. */
+export function evaluateJob(
   connection: Database.Database,
-  { rule, detail }: LedgerNews,
+  { job, of, detail }: JobNews,
   { channels, nowMs }: Telling,
 ): RunAlerts {
-  const first = query(connection).select().from(workspaces).orderBy(asc(workspaces.workspaceKey)).limit(1).get();
-  if (first === undefined) return { changes: [], notificationIds: [] };
+  const cause = of === undefined ? job : `${job}:${of}`;
+  if (detail === null && !isFailing(connection).get({ cause })) return { changes: [], notificationIds: [] };
   const raise = connection.transaction(() => {
     const book = new AlertBook({
-      ...{
-        connection,
-        workspaceKey: first.workspaceKey,
-        workspaceId: first.workspaceId,
-        runKey: null,
-        runId: null,
-        actor: 'timer' as const,
-      },
+      ...{ connection, workspaceKey: null, workspaceId: null, runKey: null, runId: null, actor: 'timer' as const },
       ...{ seeding: false, at: isoTime(nowMs), nowMs, channels },
     });
-    const judgement = judgeLedger(rule, detail);
-    book.observe(observation({ rule, periodKey: null, tenantKey: null, judgement, detail }));
+    book.observe(ownObservation('job_failed', cause, judgeJob(job, detail), detail));
     return book.finish();
   });
   return raise.immediate();

@@ -27,8 +27,8 @@ interface Sources {
 /** Who takes what is found: where no alert is open yet for a subject it asks what the rule says of it. */
 export interface Finder {
   begin(subject: AlertSubject, judge: () => Observation | null): void;
-  /** The same; of one that is open, what is larger than what was told of it. */
-  more(subject: AlertSubject, judge: () => Observation): void;
+  /** The same; of one that is open, whose measure `judge` gets, what is larger than that. */
+  more(subject: AlertSubject, judge: (measure: bigint | null) => Observation): void;
   /** Of what the run itself has brought, whether an alert is open or not. */
   observe(seen: Observation): void;
 }
@@ -83,7 +83,7 @@ export class NewFindings {
     for (const { periodKey, tenantKey, before } of entriesOfKind(merged, 'decreased')) {
       if (factsOf(periodKey).phase.over) continue;
       const subject = { rule: 'regression' as const, periodKey, tenantKey };
-      this.#finder.more(subject, () => judge.regression(read(periodKey, tenantKey), before, null));
+      this.#finder.more(subject, (lost) => judge.regression(read(periodKey, tenantKey), lost, before));
     }
   }
 

@@ -3,6 +3,7 @@ import type { Threshold } from '../rules/measures/threshold.ts';
 import { least } from '../rules/pace/curve.ts';
 import type { Forecast } from '../rules/pace/forecast.ts';
 import type { Judgement, PeriodPhase, RuleName, UsageFigures } from '../rules/rule.ts';
+import type { SelfRule } from '../rules/table.ts';
 
 /** What an alert is about. One alert a subject. */
 export interface AlertSubject {
@@ -11,6 +12,8 @@ export interface AlertSubject {
   periodKey: number | null;
   /** Null for alerts about the workspace or ourselves. */
   tenantKey: number | null;
+  /** What is wrong with our own work, after a colon whose it is; null for what usage does. */
+  cause?: string | null;
 }
 
 /** What a rule said of a subject, with the figures behind it. */
@@ -29,6 +32,11 @@ export interface Observation extends AlertSubject {
   detail: string | null;
   /** The tenants of an incident. */
   members: readonly string[];
+}
+
+/** What is said of our own work. */
+export function ownObservation(rule: SelfRule, cause: string | null, judgement: Judgement, detail: string | null) {
+  return observation({ rule, cause, periodKey: null, tenantKey: null, judgement, detail });
 }
 
 /** An observation with what most of them do not have. What is only foretold may be more than the ledger can hold. */

@@ -24,7 +24,7 @@ export function reconsider(
     case 'new_spend':
       return judge.newSpend(tenant);
     case 'regression':
-      return judge.regression(tenant, before, alert.measure ?? 0n);
+      return judge.regression(tenant, alert.measure ?? 0n);
     case 'trend':
       return judge.trend(tenant);
     case 'budget':
@@ -45,6 +45,6 @@ export function isPast({ rule }: StoredAlert, { phase, judgement }: Observation)
 }
 
 /** The cause of an alert is gone, and there is nothing to compare. */
-export function withoutFigures({ rule, periodKey, tenantKey }: StoredAlert): Observation {
-  return observation({ rule, periodKey, tenantKey, judgement: clear(true) });
+export function withoutFigures({ rule, periodKey, tenantKey, cause }: StoredAlert): Observation {
+  return observation({ rule, periodKey, tenantKey, cause, judgement: clear(true) });
 }

@@ -5,8 +5,9 @@ import { ENTRY_KINDS } from '../../ledger/store/schema/keys.ts';
 import { bringsBack, DAYS_OF_FALLS, USUAL_DAYS } from '../rules/regression.ts';
 
 const DAY_MS = 86_400_000;
+const HOUR_MS = 3_600_000;
 /** A counter that is corrected night after night falls again by then; the run at the same hour counts. */
-const STANDS_AFTER_MS = DAY_MS + 3_600_000;
+const STANDS_AFTER_MS = DAY_MS + HOUR_MS;
 
 interface FallSources {
   connection: Database.Database;
@@ -63,6 +64,13 @@ export class Falls {
     const falls = this.#statements.earlier.all({ periodKey, tenantKey, before, since }) as EntryRow[];
     if (new Set(falls.map(({ at }) => at.slice(0, 10))).size < USUAL_DAYS) return null;
     return falls.reduce((most, { delta }) => (-delta > most ? -delta : most), 0n);
+  }
+
+  /** Whether the counter fell less than a day before this run, but for one that falls at the same hour each day. */
+  isRecent(periodKey: number, tenantKey: number): boolean {
+    const { nowMs, lastEntryIdBefore: before } = this.#sources;
+    const [fall] = this.#statements.sinceLast.all({ periodKey, tenantKey, before }) as EntryRow[];
+    return fall !== undefined && (ageMs(Date.parse(fall.at), nowMs) ?? DAY_MS) < DAY_MS - HOUR_MS;
   }
 
   /** Whether a reading since the last fall has brought back so many credits, and more than a day has shown no other fall. */

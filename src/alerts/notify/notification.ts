@@ -37,13 +37,16 @@ export interface Notification {
   closed_because: ClosedBecause | null;
   alert_id: string;
   rule: RuleName;
+  /** What is wrong with our own work, after a colon whose it is: `service`, `channel:on-call`. Null for what usage does. */
+  cause: string | null;
   rule_version: number;
   level: Level;
   /** How often the alert has been notified again because it grew. */
   told_times: number;
   severity: Severity;
   state: AlertState;
-  workspace_id: string;
+  /** Null for an alert about the ledger as a whole. */
+  workspace_id: string | null;
   /** Null for alerts about the workspace, or about ourselves. */
   tenant_id: string | null;
   /** What people call the tenant, as it was imported; null when it has no name. */
@@ -82,12 +85,13 @@ export interface NotificationInput {
   closedBecause: ClosedBecause | null;
   alertId: string;
   rule: RuleName;
+  cause: string | null;
   ruleVersion: number;
   level: Level;
   toldTimes: number;
   severity: Severity;
   state: AlertState;
-  workspaceId: string;
+  workspaceId: string | null;
   tenantId: string | null;
   tenantName: string | null;
   period: Period | null;
@@ -120,6 +124,7 @@ export function buildNotification(input: NotificationInput): Notification {
     closed_because: input.closedBecause,
     alert_id: input.alertId,
     rule: input.rule,
+    cause: input.cause,
     rule_version: input.ruleVersion,
     level: input.level,
     told_times: input.toldTimes,
@@ -150,7 +155,7 @@ export function buildNotification(input: NotificationInput): Notification {
 
 /** The page of the tenant, or of its workspace. */
 function linkTo({ publicUrl, workspaceId, tenantId, period }: NotificationInput): string | null {
-  if (publicUrl === null) return null;
+  if (publicUrl === null || workspaceId === null) return null;
   const query = new URLSearchParams({
     workspace: workspaceId,
     ...(period === null ? {} : { period }),

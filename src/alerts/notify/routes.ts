@@ -1,7 +1,7 @@
 import type { ChannelConfig, RouteConfig } from '../../config/types.ts';
 import { RULES, type RuleName, SEVERITIES, type Severity } from '../../core/text/alert-words.ts';
 import { matchesPattern } from '../../core/text/patterns.ts';
-import { isLedgerRule, ruleSeverities } from '../rules/table.ts';
+import { ruleSeverities } from '../rules/table.ts';
 
 /** A channel and what it is told of, and when; plain data, because it crosses threads. */
 export interface ChannelRoute extends RouteConfig {
@@ -21,18 +21,21 @@ export function routesOf(channels: readonly ChannelConfig[], publicUrl: string |
 /** What an alert is about, as far as routes ask. */
 interface RoutedAlert {
   rule: RuleName;
+  cause?: string | null;
   severity: Severity;
-  workspaceId: string;
+  /** Null: about the ledger as a whole, which is told whatever workspaces a channel takes. */
+  workspaceId: string | null;
   /** Null: about the workspace, or about ourselves. */
   tenantId: string | null;
 }
 
 /** Whether the channel is told of what this rule finds of this subject while it has this severity. */
-export function takes(route: ChannelRoute, { rule, severity, workspaceId, tenantId }: RoutedAlert): boolean {
+export function takes(route: ChannelRoute, { rule, cause, severity, workspaceId, tenantId }: RoutedAlert): boolean {
   const { rules, severities, workspaces, tenants } = route;
+  // One that fails is told of by the others.
+  if (cause === `channel:${route.channel}`) return false;
   if (!rules.includes(rule) || !severities.includes(severity)) return false;
-  // What is about the ledger as a whole stands in a workspace only because it has to stand somewhere.
-  if (workspaces !== undefined && !isLedgerRule(rule) && !fitsAny(workspaces, workspaceId)) return false;
+  if (workspaces !== undefined && workspaceId !== null && !fitsAny(workspaces, workspaceId)) return false;
   return tenants === undefined || (tenantId !== null && fitsAny(tenants, tenantId));
 }
 

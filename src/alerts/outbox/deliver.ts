@@ -1,5 +1,6 @@
 import type { WallClock } from '../../core/clock.ts';
 import type { Channel, DeliveryResult } from '../channels/channel.ts';
+import type { ChannelRoute } from '../notify/routes.ts';
 import { GIVE_UP_AFTER_MS, nextAttemptDelayMs } from './backoff.ts';
 import { disabledReason } from './channel-states.ts';
 import { CLAIM_MS, type DeliveryRecord, type OutboxRow } from './outbox.ts';
@@ -14,13 +15,15 @@ export interface OutboxAccess {
   whyDisabled(channel: string): string | null;
   claim(request: { notificationId: string; nowMs: number; claimMs: number }): Promise<boolean>;
   release(notificationId: string): Promise<void>;
-  /** Returns the notifications about a channel that this attempt has disabled. */
+  /** Returns what tells other channels how this one fares. */
   record(record: DeliveryRecord): Promise<string[]>;
 }
 
 export interface DeliveryDeps {
   outbox: OutboxAccess;
   channels: ReadonlyMap<string, Channel>;
+  /** What each of them is told of. */
+  routes: readonly ChannelRoute[];
   clock: WallClock;
   /** From 0 to below 1. */
   random: () => number;
@@ -28,17 +31,11 @@ export interface DeliveryDeps {
   onAttempt?: (channel: string, outcome: DeliveryResult['outcome']) => void;
 }
 
-/** A channel that is in trouble, and the notifications that tell the other ones. */
-export interface Notices {
-  channel: string;
-  notificationIds: string[];
-}
-
 export type DeliveryOutcome =
   | { state: 'delivered' }
   | { state: 'pending'; attempt: number; delayMs: number; reason: string }
-  /** `disabled`: its channel takes nothing more from now on. `failing`: it did not take this one. */
-  | { state: 'dead'; reason: string; disabled?: Notices; failing?: Notices }
+  /** `disabled`: its channel takes nothing more from now on. `told`: notifications that tell the others. */
+  | { state: 'dead'; reason: string; channel: string; disabled: boolean; told: string[] }
   /** Not due, already ended, or in another sender's hands. */
   | { state: 'skipped' };
 
@@ -66,26 +63,33 @@ export async function deliverNotification(
   }
   const nowMs = clock.now();
   const outcome = judge(result, row, deps.random);
-  const otherChannels = [...deps.channels.keys()].filter((name) => name !== row.channel);
-  const dead = outcome.state === 'dead';
+  const disabled = result.outcome === 'disabled';
   const refused = result.outcome === 'delivered' ? (result.refused ?? null) : null;
-  const keepsFailing = outcome.state === 'pending' && outcome.attempt - row.attemptsBefore === TOLD_AFTER_ATTEMPTS;
-  const notificationIds = await outbox.record({
+  const { channel } = row;
+  const says = saysOfChannel(outcome, row, { disabled, refused }, deps);
+  const told = await outbox.record({
     notificationId,
     state: outcome.state,
     nextAttemptAtMs: nowMs + (outcome.state === 'pending' ? outcome.delayMs : 0),
     error: outcome.state === 'delivered' ? refused : outcome.reason,
     unknown: result.outcome === 'retry' && result.unknown,
     nowMs,
-    ...(result.outcome === 'disabled'
-      ? { disable: { otherChannels } }
-      : dead || keepsFailing || refused !== null
-        ? { failing: { otherChannels } }
-        : {}),
+    ...(says === null ? {} : { about: { channel, says, channels: deps.routes } }),
   });
-  if (!dead) return outcome;
-  const notices = { channel: row.channel, notificationIds };
-  return result.outcome === 'disabled' ? { ...outcome, disabled: notices } : { ...outcome, failing: notices };
+  return outcome.state === 'dead' ? { ...outcome, channel, disabled, told } : outcome;
+}
+
+/** What an attempt says of its channel; null: nothing. Of one that nobody knows any more there is nothing to tell. */
+function saysOfChannel(
+  outcome: Judged,
+  { channel, attemptsBefore }: OutboxRow,
+  { disabled, refused }: { disabled: boolean; refused: string | null },
+  { channels }: Pick<DeliveryDeps, 'channels'>,
+): 'works' | 'fails' | 'disabled' | null {
+  if (disabled) return 'disabled';
+  if (!channels.has(channel) || (outcome.state === 'delivered' && refused === null)) return 'works';
+  const isWaitedFor = outcome.state === 'pending' && outcome.attempt - attemptsBefore !== TOLD_AFTER_ATTEMPTS;
+  return isWaitedFor ? null : 'fails';
 }
 
 /** Another daemon may know the channel: what is for it is left to that one for as long as a receiver is waited for. */
@@ -107,11 +111,16 @@ async function attemptOnce(deps: DeliveryDeps, row: OutboxRow, signal: AbortSign
   return channel.deliver({ notificationId, payload, attempt: attempts + 1 }, { signal });
 }
 
+/** What is to become of a notification. */
+type Judged =
+  | Exclude<DeliveryOutcome, { state: 'skipped' | 'dead' }>
+  | Pick<Extract<DeliveryOutcome, { state: 'dead' }>, 'state' | 'reason'>;
+
 function judge(
   result: Exclude<DeliveryResult, { outcome: 'cancelled' }>,
   row: OutboxRow,
   random: () => number,
-): Exclude<DeliveryOutcome, { state: 'skipped' }> {
+): Judged {
   if (result.outcome === 'delivered') return { state: 'delivered' };
   if (result.outcome !== 'retry') return { state: 'dead', reason: result.reason };
   const attempt = row.attempts + 1;

@@ -4,8 +4,9 @@ import { CLOCK_SLACK_MS } from '../../core/stored-time.ts';
 import { query } from '../../ledger/store/query.ts';
 import { and, eq, gt, isNull, lte, or, type SQL, sql } from '../../ledger/store/schema/drizzle.ts';
 import { outbox } from '../../ledger/store/schema/outbox-tables.ts';
+import type { ChannelRoute } from '../notify/routes.ts';
+import { tellOfChannel } from './channel-faults.ts';
 import { disableChannel } from './channel-states.ts';
-import { tellOfFailing } from './dead-letters.ts';
 import { acceptTold, askAgain } from './told-by.ts';
 
 type Connection = Database.Database;
@@ -41,10 +42,8 @@ export interface DeliveryRecord {
   /** Nobody knows whether the receiver has it all the same. */
   unknown: boolean;
   nowMs: number;
-  /** Present when the receiver wants nothing more on this channel; the others are told. */
-  disable?: { otherChannels: readonly string[] };
-  /** Present when the channel fails otherwise; the other channels are told, once a day. */
-  failing?: { otherChannels: readonly string[] };
+  /** Present when it says something of its channel: that it works, or of what the others hear: fails, or wants nothing more. */
+  about?: { channel: string; says: 'works' | 'fails' | 'disabled'; channels: readonly ChannelRoute[] };
 }
 
 /** Written into the statement, so that the index of what is due serves. */
@@ -116,8 +115,7 @@ export function claimDelivery(
 }
 
 /**
- * Writes down what came of an attempt and lets go of the claim. When the notification is dead, returns those that tell the
- * other channels of it.
+ * Writes down what came of an attempt and lets go of the claim. Returns what tells other channels how this one fares.
  */
 export function recordDelivery(connection: Connection, record: DeliveryRecord): string[] {
   return connection
@@ -137,8 +135,12 @@ export function recordDelivery(connection: Connection, record: DeliveryRecord): 
         .returning({ unknownAttempts: outbox.unknownAttempts })
         .get() as { unknownAttempts: number } | undefined;
       tellRecorded(connection, record, written ?? { unknownAttempts: 0 });
-      if (record.disable !== undefined) return disableChannel(connection, record, record.disable.otherChannels);
-      return record.failing === undefined ? [] : tellOfFailing(connection, record, record.failing.otherChannels);
+      const { about, nowMs } = record;
+      if (about === undefined) return [];
+      const { channel, says, channels } = about;
+      const reason = record.error ?? 'it was refused';
+      if (says === 'disabled') disableChannel(connection, channel, reason, nowMs);
+      return tellOfChannel(connection, { channel, reason: says === 'works' ? null : reason }, { channels, nowMs });
     })
     .immediate();
 }

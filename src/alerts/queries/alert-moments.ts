@@ -40,7 +40,7 @@ type StoredAlert = typeof alerts.$inferSelect;
 export function alertMoments(connection: LedgerConnection, { alert }: AlertRecord): AlertMoments {
   const row = requireAlert(connection, alert.alert_id);
   const last = lastTold(connection, row.alertKey);
-  const isApplied = and(eq(runs.workspaceKey, row.workspaceKey), eq(runs.status, 'applied'));
+  const isApplied = and(eq(runs.workspaceKey, row.workspaceKey ?? 0), eq(runs.status, 'applied'));
   const lastRun = query(connection)
     .select({ at: runs.finishedAt })
     .from(runs)
@@ -53,7 +53,8 @@ export function alertMoments(connection: LedgerConnection, { alert }: AlertRecor
   const seen = { ...figures, forecast: readBasis(row.basis).forecast };
   const resolved = alert.state === 'resolved';
   const { tenant_id: tenantId } = alert;
-  const evidence = createEvidence(connection, creditPricer(connection, alert.workspace_id))(seen, {
+  const priceOf = alert.workspace_id === null ? null : creditPricer(connection, alert.workspace_id);
+  const evidence = createEvidence(connection, priceOf)(seen, {
     tenantId,
     planned: last?.notification.evidence.planned_bounds ?? [],
   });
@@ -63,7 +64,13 @@ export function alertMoments(connection: LedgerConnection, { alert }: AlertRecor
     ...{ notificationId: '', type: resolved ? 'alert.resolved' : 'alert.firing', alertId: alert.alert_id },
     ...{ event: resolved ? 'closed' : 'opened', revision: row.revision, episode: row.episode, beganAt: row.beganAt },
     closedBecause: null,
-    ...{ rule: seen.rule, ruleVersion: Number(alert.rule_version), toldTimes: row.toldTimes, state: alert.state },
+    ...{
+      rule: seen.rule,
+      cause: row.cause,
+      ruleVersion: Number(alert.rule_version),
+      toldTimes: row.toldTimes,
+      state: alert.state,
+    },
     level: alert.level as Told['level'],
     severity: alert.severity as Told['severity'],
     ...{ workspaceId: alert.workspace_id, tenantId, tenantName: alert.tenant_name, period: alert.period },

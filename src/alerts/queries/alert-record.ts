@@ -54,7 +54,7 @@ export function alertRecord(connection: LedgerConnection, alertId: string): Aler
   }
   const { workspace_id, tenant_id } = alert;
   const tenant_name =
-    tenant_id === null
+    tenant_id === null || workspace_id === null
       ? null
       : tenantNames(connection, { workspaceId: workspace_id, tenantId: tenant_id })(workspace_id, tenant_id);
   return {

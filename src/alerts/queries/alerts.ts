@@ -77,10 +77,10 @@ export function alertRows(connection: LedgerConnection, { states, ...filters }: 
       const sides = sidesOf(row, { read_at, basis });
       return {
         ...row,
-        tenant_name: tenant_id === null ? null : nameOf(workspace_id, tenant_id),
+        tenant_name: tenant_id === null || workspace_id === null ? null : nameOf(workspace_id, tenant_id),
         at_stake_credits: sides === null ? null : creditsAtStake(sides),
         at_stake_money:
-          sides === null || tenant_id === null || period === null
+          sides === null || workspace_id === null || tenant_id === null || period === null
             ? null
             : moneyAtStake(sides, (credits) => pricerOf(workspace_id)(tenant_id, period, credits)),
       };

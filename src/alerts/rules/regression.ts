@@ -8,12 +8,10 @@ export const USUAL_DAYS = 3;
 export const DAYS_OF_FALLS = 14;
 
 export interface RegressionInput {
-  /** The highest credits that the period had shown before it fell. */
-  peak: bigint;
-  /** Credits. */
-  current: bigint;
-  /** What it fell by when that was told; null for a fall that this run has found. */
-  fell: bigint | null;
+  /** What this run has taken off the counter, and what it had shown before; null when it took nothing. */
+  fall: { missing: bigint; before: bigint } | null;
+  /** What is told to be lost already and counts on: an alert is open, and with a fall it is less than a day old; else zero. */
+  lost: bigint;
   /** Since the last fall a reading has brought back what was told, and it has stayed. */
   restored: boolean;
   /** The most that it fell by in the days before, when it falls as usual; else null. */
@@ -22,16 +20,14 @@ export interface RegressionInput {
 
 /**
  * The counter of an open period fell, though usage only adds up: somebody corrected it, or lost something. It ends when
- * one run brings the credits back; that the counter grows on says nothing about what it has lost. A counter that falls night
- * after night is told once, and again when it falls by half as much again.
+ * one run brings the credits back; that the counter grows on says nothing about what it has lost. A second fall within a day adds to
+ * the first. A counter that falls night after night is told once, and again when it falls by half as much again.
  */
-export function judgeRegression({ peak, current, fell, restored, usual }: RegressionInput): Judgement {
-  const missing = peak - current;
-  if (fell === null) {
-    const isUsual = usual !== null && missing * 2n < usual * 3n;
-    return isUsual || missing * TELLING_PART < peak || missing <= 0n ? UNDECIDED : fallen(peak, missing);
-  }
-  return restored ? clear(true) : fallen(peak, missing > fell ? missing : fell);
+export function judgeRegression({ fall, lost, restored, usual }: RegressionInput): Judgement {
+  if (fall === null) return restored ? clear(true) : fallen(lost);
+  const { missing, before } = fall;
+  const isUsual = usual !== null && missing * 2n < usual * 3n;
+  return isUsual || missing * TELLING_PART < before || missing <= 0n ? UNDECIDED : fallen(lost + missing);
 }
 
 /** Whether a reading has brought back nine tenths of what is missing, and stands out from what is used in such a time. */
@@ -39,6 +35,6 @@ export function bringsBack(gained: bigint, { fell, usual }: { fell: bigint; usua
   return (gained - usual) * 10n >= fell * 9n && gained >= 2n * usual;
 }
 
-function fallen(peak: bigint, measure: bigint): Judgement {
-  return holds({ level: 'happened', severity: 'warning', threshold: peak, measure });
+function fallen(measure: bigint): Judgement {
+  return holds({ level: 'happened', severity: 'warning', threshold: null, measure });
 }

@@ -12,7 +12,7 @@ export interface UsageFigures {
 export const NO_USAGE: UsageFigures = { credits: 0n, requests: 0n };
 
 /** Rules about ourselves: while one of them fires, nobody is told of what the others find. */
-export const SELF_RULES = rulesWith(({ about }) => about !== 'usage');
+export const SELF_RULES = rulesWith(({ isOwn }) => isOwn === true);
 
 /**
  * How sure a finding is. `likely`: it is expected to come. `happened`: it has come, and whatever is still missing from an

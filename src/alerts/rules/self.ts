@@ -1,9 +1,20 @@
-import type { LedgerRule } from '../../core/text/alert-words.ts';
-import { clear, holds, type Judgement } from './rule.ts';
-import type { SelfRule } from './table.ts';
+import { clear, holds, type Judgement, type Severity } from './rule.ts';
 
 /** Beyond this a signature can look expired or premature to the service. */
 const NOTABLE_SKEW_MS = 30_000;
+
+/** What keeps a workspace from being read. */
+export type SyncCause = 'service' | 'credentials' | 'clock' | 'unproven';
+
+/** Our own work beside reading, with how bad it is when it fails. */
+const JOBS = {
+  ...{ alerting: 'critical', replica: 'critical', channel: 'critical' },
+  ...{ export: 'warning', backup: 'warning', checkpoint: 'warning', clock: 'warning' },
+} as const satisfies Record<string, Severity>;
+export type Job = keyof typeof JOBS;
+
+/** Answers that came, and did not prove that they are all of it. */
+const UNPROVEN: readonly string[] = ['unstable', 'suspicious_empty', 'implausible_listing'];
 
 /** How a run ended that published nothing. */
 export interface FailedRun {
@@ -17,23 +28,22 @@ export interface FailedRun {
  * What a failed run says about ourselves. A fault that may pass by itself must be there in a second run before anybody
  * is told; credentials and clocks do not mend themselves.
  */
-export function judgeFailedRun({ code, retryable, clockSkewMs }: FailedRun): { rule: SelfRule; judgement: Judgement } {
+export function judgeFailedRun({ code, retryable, clockSkewMs }: FailedRun): {
+  cause: SyncCause;
+  judgement: Judgement;
+} {
   const refused = code === 'unauthorized' || code === 'forbidden';
-  if (refused && Math.abs(clockSkewMs ?? 0) > NOTABLE_SKEW_MS) return { rule: 'clock_skew', judgement: failing(null) };
-  if (refused) return { rule: 'auth_failed', judgement: failing(null) };
-  return { rule: 'sync_failed', judgement: failing(retryable ? 0 : null) };
+  if (refused) {
+    const isSkewed = Math.abs(clockSkewMs ?? 0) > NOTABLE_SKEW_MS;
+    return { cause: isSkewed ? 'clock' : 'credentials', judgement: failing(null) };
+  }
+  return { cause: UNPROVEN.includes(code) ? 'unproven' : 'service', judgement: failing(retryable ? 0 : null) };
 }
 
-/** Something about the ledger as a whole is wrong, or with null no more: a late replica, files that are not written, times to come. */
-export function judgeLedger(rule: LedgerRule, detail: string | null): Judgement {
+/** A job has failed, or with null does so no more. */
+export function judgeJob(job: Job, detail: string | null): Judgement {
   if (detail === null) return clear(true);
-  const severity = rule === 'publish_stale' ? 'critical' : 'warning';
-  return holds({ level: 'happened', severity, threshold: null, confirmAfterMs: null });
-}
-
-/** Rules could not be evaluated, or with null: all of them could. */
-export function judgeAlerting(detail: string | null): Judgement {
-  return detail === null ? clear(true) : failing(null);
+  return holds({ level: 'happened', severity: JOBS[job], threshold: null });
 }
 
 /** No complete run for longer than a workspace may take. */

@@ -20,7 +20,7 @@ export interface AskRequest {
 /** The moments that have come, also those that a clock ahead of this one has worked out. */
 function isDue(nowMs: number) {
   const isAhead = gt(alerts.askedAt, isoTime(nowMs + CLOCK_SLACK_MS));
-  const isHere = sql`${alerts.workspaceKey} NOT IN (${sql.raw(MOVED_AWAY_SQL)})`;
+  const isHere = sql`coalesce(${alerts.workspaceKey}, 0) NOT IN (${sql.raw(MOVED_AWAY_SQL)})`;
   return and(isNotNull(alerts.askAt), or(lte(alerts.askAt, isoTime(nowMs)), isAhead), isHere);
 }
 
@@ -31,7 +31,7 @@ export function asksAreDue(connection: Database.Database, nowMs: number): boolea
   );
 }
 
-/** Asks for all alerts of the workspaces in which a moment has come; returns the notifications that are to go now. */
+/** Asks for all alerts of the workspaces, and of the ledger as a whole, where a moment has come; returns the notifications that are to go now. */
 export function askDue(connection: Database.Database, request: AskRequest): string[] {
   return connection.transaction(() => askNow(connection, request)).immediate();
 }
@@ -39,23 +39,24 @@ export function askDue(connection: Database.Database, request: AskRequest): stri
 /** The same inside the caller's transaction. */
 export function askNow(connection: Database.Database, { channels, nowMs }: AskRequest): string[] {
   return query(connection)
-    .selectDistinct({ workspaceKey: workspaces.workspaceKey, workspaceId: workspaces.workspaceId })
+    .selectDistinct({ workspaceKey: alerts.workspaceKey, workspaceId: workspaces.workspaceId })
     .from(alerts)
-    .innerJoin(workspaces, eq(workspaces.workspaceKey, alerts.workspaceKey))
+    .leftJoin(workspaces, eq(workspaces.workspaceKey, alerts.workspaceKey))
     .where(isDue(nowMs))
-    .orderBy(asc(workspaces.workspaceKey))
+    .orderBy(asc(alerts.workspaceKey))
     .all()
     .flatMap((workspace) => askWorkspace(connection, workspace, { channels, nowMs }));
 }
 
 function askWorkspace(
   connection: Database.Database,
-  { workspaceKey, workspaceId }: { workspaceKey: number; workspaceId: string },
+  { workspaceKey, workspaceId }: { workspaceKey: number | null; workspaceId: string | null },
   { channels, nowMs }: AskRequest,
 ): string[] {
   const book = new AlertBook({
     ...{ connection, workspaceKey, workspaceId, runKey: null, runId: null, actor: 'timer', seeding: false },
-    ...{ at: isoTime(nowMs), nowMs, channels, priceOf: creditPricer(connection, workspaceId) },
+    ...{ at: isoTime(nowMs), nowMs, channels },
+    priceOf: workspaceId === null ? null : creditPricer(connection, workspaceId),
   });
   return book.finish().notificationIds;
 }

@@ -76,12 +76,12 @@ export class Composer {
     word: Word,
   ): Composed {
     const { workspaceId, runId, at } = this.#context;
-    const { alertId, rule, level, severity, threshold, previous, current } = alert;
+    const { alertId, rule, cause, level, severity, threshold, previous, current } = alert;
     const { channel, event, revision, toldTimes } = word;
     const notificationId = `msg_${shortHash(JSON.stringify([alertId, revision, channel]), 32)}`;
     const notification = buildNotification({
       ...{ notificationId, type: TYPES[event] ?? 'alert.firing', event, revision, episode: alert.episode },
-      ...{ alertId, rule, ruleVersion: ruleVersion(rule), level, toldTimes, severity, workspaceId, tenantId },
+      ...{ alertId, rule, cause, ruleVersion: ruleVersion(rule), level, toldTimes, severity, workspaceId, tenantId },
       state: event === 'closed' ? 'resolved' : 'firing',
       closedBecause: event === 'closed' ? (ENDS[alert.state] ?? 'unrouted') : null,
       tenantName: this.#nameOf(alert.tenantKey),

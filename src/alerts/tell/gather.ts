@@ -6,7 +6,7 @@ import { alerts } from '../../ledger/store/schema/alert-tables.ts';
 import { aliasedTable, and, eq, gt, inArray, isNull, lte, ne, or, sql } from '../../ledger/store/schema/drizzle.ts';
 import { outbox } from '../../ledger/store/schema/outbox-tables.ts';
 import type { StoredAlert } from '../book/alert-rows.ts';
-import { isShared } from '../rules/table.ts';
+import { isOfReading } from '../rules/table.ts';
 
 /** What one host breaks is found workspace by workspace: whoever was told of the first hears of the others together. */
 const HOST_MS = 10 * 60_000;
@@ -37,7 +37,8 @@ const isRecent = and(gt(toldAt, placeholder('since')), lte(toldAt, placeholder('
 const untilLater = and(gt(nextAttemptAt, placeholder('at')), lte(nextAttemptAt, placeholder('latest')));
 
 const toldElsewhere = prepared((db) => {
-  const isOther = and(eq(alerts.rule, placeholder('rule')), ne(alerts.workspaceKey, placeholder('workspaceKey')));
+  const isKin = and(eq(alerts.rule, placeholder('rule')), sql`${alerts.cause} IS ${placeholder('cause')}`);
+  const isOther = and(isKin, ne(alerts.workspaceKey, placeholder('workspaceKey')));
   const isSame = sql`iif(${outbox.event} = 'again', 'opened', ${outbox.event}) = ${placeholder('event')}`;
   const waits = and(eq(outbox.attempts, 0), untilLater);
   return db
@@ -79,20 +80,20 @@ const toldAsGroup = prepared((db) => {
  */
 export class Gathering {
   readonly #connection: Database.Database;
-  readonly #workspaceKey: number;
+  readonly #workspaceKey: number | null;
   readonly #nowMs: number;
   readonly #ofGroups = new Map<string, string | null>();
 
-  constructor(connection: Database.Database, { workspaceKey, nowMs }: { workspaceKey: number; nowMs: number }) {
+  constructor(connection: Database.Database, { workspaceKey, nowMs }: { workspaceKey: number | null; nowMs: number }) {
     this.#connection = connection;
     this.#workspaceKey = workspaceKey;
     this.#nowMs = nowMs;
   }
 
   until(alert: StoredAlert, channel: string, event: ToldEvent): string | null {
-    const { rule, periodKey, tenantKey } = alert;
-    if (isShared(rule)) {
-      const word = { rule, channel, event: event === 'again' ? 'opened' : event };
+    const { rule, cause, periodKey, tenantKey } = alert;
+    if (isOfReading(rule)) {
+      const word = { rule, cause, channel, event: event === 'again' ? 'opened' : event };
       return this.#ask(toldElsewhere(this.#connection), word, HOST_MS);
     }
     if (periodKey === null || tenantKey === null || !GATHERED.includes(event) || isOutOfLine(alert, event)) return null;

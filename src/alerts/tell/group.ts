@@ -10,7 +10,7 @@ import { shortHash } from '../book/alert-rows.ts';
 import type { Notification } from '../notify/notification.ts';
 import { groupLine } from '../notify/wording/group-sentences.ts';
 import type { RuleName } from '../rules/rule.ts';
-import { isShared } from '../rules/table.ts';
+import { isOfReading } from '../rules/table.ts';
 import { GATHERED } from './gather.ts';
 import { takeApart } from './messages.ts';
 
@@ -26,7 +26,8 @@ interface Waiting {
   payload: string;
   event: ToldEvent;
   rule: RuleName;
-  workspaceKey: number;
+  cause: string | null;
+  workspaceKey: number | null;
   periodKey: number | null;
   tenantKey: number | null;
   nextAttemptAt: string;
@@ -78,7 +79,7 @@ export function groupWaiting(
 }
 
 /** What waits by itself, and what a group carries that nobody has had; members of a digest have an hour of their own. */
-const WAITING = `SELECT o.notification_id AS notificationId, o.payload, o.event, a.rule, a.workspace_key AS workspaceKey,
+const WAITING = `SELECT o.notification_id AS notificationId, o.payload, o.event, a.rule, a.cause, a.workspace_key AS workspaceKey,
     a.period_key AS periodKey, a.tenant_key AS tenantKey, c.notification_id AS carrier,
     coalesce(c.next_attempt_at, o.next_attempt_at) AS nextAttemptAt, coalesce(c.attempts, o.attempts) AS attempts,
     coalesce(c.attempts_before, o.attempts_before) AS attemptsBefore, o.created_at AS createdAt, coalesce(c.claimed_until, o.claimed_until) AS claimedUntil
@@ -91,8 +92,8 @@ const WAITING = `SELECT o.notification_id AS notificationId, o.payload, o.event,
   ORDER BY o.alert_key`;
 
 /** What one thing may have moved. */
-function causeOf({ rule, workspaceKey, periodKey }: Waiting): string {
-  return JSON.stringify(isShared(rule) ? [rule] : [rule, workspaceKey, periodKey]);
+function causeOf({ rule, cause, workspaceKey, periodKey }: Waiting): string {
+  return JSON.stringify(isOfReading(rule) ? [rule, cause] : [rule, workspaceKey, periodKey]);
 }
 
 function wordOf({ event }: Waiting): string {
@@ -101,13 +102,13 @@ function wordOf({ event }: Waiting): string {
 
 /** It was to wait for others, see gather.ts. */
 function isGathered({ rule, attempts, createdAt, nextAttemptAt }: Waiting): boolean {
-  return !isShared(rule) && attempts === 0 && nextAttemptAt > createdAt;
+  return !isOfReading(rule) && attempts === 0 && nextAttemptAt > createdAt;
 }
 
 function isMany(members: readonly Waiting[], leastTenants: number): boolean {
   const [first] = members;
   if (first === undefined) return false;
-  if (isShared(first.rule)) return new Set(members.map((each) => each.workspaceKey)).size >= LEAST_WORKSPACES;
+  if (isOfReading(first.rule)) return new Set(members.map((each) => each.workspaceKey)).size >= LEAST_WORKSPACES;
   const tenants = new Set(members.flatMap(({ tenantKey }) => (tenantKey === null ? [] : [tenantKey]))).size;
   return tenants >= leastTenants;
 }
@@ -142,6 +143,7 @@ function renderGroup(
     type: 'alert.group',
     event: first?.event,
     rule: first?.rule,
+    cause: first?.cause,
     severity: sorted.some(({ severity }) => severity === 'critical') ? 'critical' : 'warning',
     workspace_id: ofTenants ? first?.workspace_id : null,
     period: first?.period,

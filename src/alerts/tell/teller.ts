@@ -169,10 +169,10 @@ export class Teller {
 
   #about(alert: StoredAlert): About {
     const { mutes, explains, tenantId: idOf } = this.#sources;
-    const { rule, periodKey, tenantKey, current } = alert;
+    const { rule, cause, periodKey, tenantKey, current } = alert;
     const tenantId = tenantKey === null ? null : idOf(tenantKey);
     const period = periodKey === null ? null : periodOfKey(periodKey);
-    const subject = { rule, tenantId, period, credits: current?.credits ?? null };
+    const subject = { rule, cause, tenantId, period, credits: current?.credits ?? null };
     const passed = mutes.passed(subject);
     const composer = this.#composer;
     let evidence: Evidence | null = null;

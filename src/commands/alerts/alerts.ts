@@ -3,7 +3,7 @@ import { type AlertFilters, alertRows, type ListedAlert } from '../../alerts/que
 import type { RuleName, Severity } from '../../alerts/rules/rule.ts';
 import { rulesWith } from '../../alerts/rules/table.ts';
 import { parsePeriod } from '../../core/period.ts';
-import { ALERT_STATES, type AlertState, RULES, SEVERITIES } from '../../core/text/alert-words.ts';
+import { ALERT_STATES, type AlertState, fullName, RULES, SEVERITIES } from '../../core/text/alert-words.ts';
 import { formatDecimal } from '../../reports/formats/format.ts';
 import { renderTable, type TableColumn, type TableOptions } from '../../reports/formats/table.ts';
 import type { Context } from '../../wiring/context.ts';
@@ -145,9 +145,11 @@ function tableColumns(alerts: readonly ListedAlert[], { width = ROOM_FOR_MONEY }
       key: 'rule',
       header: 'Rule',
       firm: true,
-      format: (rule, row) => (STAGED.includes(rule) ? `${rule} ${row.level}` : rule),
+      format: (rule, row) => (STAGED.includes(rule) ? `${rule} ${row.level}` : fullName(rule, row.cause)),
     },
-    ...(several ? [{ key: 'workspace_id' as const, header: 'Workspace' }] : []),
+    ...(several
+      ? [{ key: 'workspace_id' as const, header: 'Workspace', format: (id: string | null) => id ?? '' }]
+      : []),
     { key: 'tenant_id', header: 'Tenant', format: (_, row) => tenantWords(row) },
     { key: 'period', header: 'Period', align: 'right', format: (period) => period ?? '' },
     { key: 'at_stake_credits', header: 'Difference', align: 'right' },

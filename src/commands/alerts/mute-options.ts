@@ -3,6 +3,7 @@ import { RULES, SELF_RULES } from '../../alerts/rules/rule.ts';
 import { isSelfRule } from '../../alerts/rules/table.ts';
 import { UsageError } from '../../core/errors.ts';
 import { systemUser } from '../../core/process/system-user.ts';
+import { fullName } from '../../core/text/alert-words.ts';
 import { matchesPattern } from '../../core/text/patterns.ts';
 
 /** The options of `alerts silence` and `alerts plan`. */
@@ -21,7 +22,8 @@ export interface MuteOptions {
 /** Whom an alert is about: what `--alert` stands for. */
 export interface MutedSubject {
   rule: string;
-  workspace_id: string;
+  cause: string | null;
+  workspace_id: string | null;
   tenant_id: string | null;
   period: string | null;
 }
@@ -37,7 +39,7 @@ export function muteRequest(
 ): SilenceRequest {
   const { reason } = options;
   if (!reason?.trim()) throw new UsageError('--reason is needed', 'say why: others will ask');
-  const rule = options.rule ?? (kind === 'silence' ? subject?.rule : undefined) ?? '*';
+  const rule = options.rule ?? (kind === 'silence' && subject !== null ? fullName(subject.rule, subject.cause) : '*');
   checkRule(rule);
   const tenant = options.tenant ?? subject?.tenant_id ?? '*';
   const upToCredits = parseCredits(options.upTo);
@@ -57,7 +59,8 @@ export function muteRequest(
 }
 
 function checkRule(pattern: string): void {
-  const fitting = RULES.filter((rule) => matchesPattern(pattern, rule));
+  // A cause may stand behind the name of a rule of our own.
+  const fitting = RULES.filter((rule) => matchesPattern(pattern, rule) || pattern.startsWith(`${rule}:`));
   const given = JSON.stringify(pattern);
   if (fitting.length === 0) throw new UsageError(`there is no rule ${given}`, `the rules are ${RULES.join(', ')}`);
   const ours = isSelfRule(fitting[0] ?? 'jump');

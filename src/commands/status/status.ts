@@ -4,7 +4,7 @@ import { isoTime, sleep } from '../../core/clock.ts';
 import { UsageError } from '../../core/errors.ts';
 import { createSlotHistory } from '../../daemon/slot-history.ts';
 import { stillWaits, syncFactsReader } from '../../daemon/state/staleness.ts';
-import { outboxCounts, workspaceStatuses } from '../../daemon/state/status.ts';
+import { openAlertsOfLedger, outboxCounts, workspaceStatuses } from '../../daemon/state/status.ts';
 import { workspaceLines } from '../../daemon/state/workspace-state.ts';
 import { timesAhead } from '../../ledger/journal/times-ahead.ts';
 import { lockHolder } from '../../ledger/store/file/write-lock.ts';
@@ -107,7 +107,8 @@ async function readStatus(context: Context, workspaceId: string | undefined): Pr
     ({ workspace_id }) => workspaceId === undefined || workspace_id === workspaceId,
   );
   const exports = context.config.exports.map(exportStanding);
-  const openAlerts = workspaces.reduce((sum, workspace) => sum + workspace.open_alerts, 0);
+  const ofLedger = workspaceId === undefined ? openAlertsOfLedger(connection) : 0;
+  const openAlerts = workspaces.reduce((sum, workspace) => sum + workspace.open_alerts, ofLedger);
   return {
     workspaces,
     openAlerts,

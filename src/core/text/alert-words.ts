@@ -12,18 +12,14 @@ export const RULES = [
   'incident',
   'sync_stale',
   'sync_failed',
-  'auth_failed',
-  'clock_skew',
-  'publish_stale',
-  'export_failed',
-  'clock_moved',
   'job_failed',
 ] as const;
 export type RuleName = (typeof RULES)[number];
 
-/** About the ledger as a whole: they stand in some workspace, and say nothing of it. */
-export const LEDGER_RULES = ['publish_stale', 'export_failed', 'clock_moved'] as const satisfies RuleName[];
-export type LedgerRule = (typeof LEDGER_RULES)[number];
+/** A rule with the cause of a fault of our own: `sync_failed:credentials`. */
+export function fullName(rule: string, cause: string | null): string {
+  return cause === null ? rule : `${rule}:${cause}`;
+}
 
 export const SEVERITIES = ['warning', 'critical'] as const;
 export type Severity = (typeof SEVERITIES)[number];

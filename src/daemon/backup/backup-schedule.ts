@@ -15,14 +15,16 @@ const CHECK_INTERVAL_MS = 15_000;
 export interface BackupScheduleOptions extends Pick<PeriodicTaskOptions, 'clock' | 'logger'> {
   ledgerPath: string;
   backup: BackupConfig;
+  /** Raises the alert about a backup, or with null ends it. */
+  tell(detail: string | null): Promise<void>;
 }
 
 /**
  * Makes a backup at each slot of the cron expression, and now when the newest one is older than the latest slot. A slot
- * is tried once: what fails is logged as an error, and the next slot or start tries again. The work is done by a process
+ * is tried once: what fails is told, and the next slot or start tries again. The work is done by a process
  * of its own, which the stop ends at once; nothing of its backup is left.
  */
-export function startBackupSchedule({ ledgerPath, backup, clock, logger }: BackupScheduleOptions): PeriodicTask {
+export function startBackupSchedule({ ledgerPath, backup, tell, clock, logger }: BackupScheduleOptions): PeriodicTask {
   const { cron, keep, folder } = backup;
   let lastTry = '';
 
@@ -30,6 +32,7 @@ export function startBackupSchedule({ ledgerPath, backup, clock, logger }: Backu
     const nowMs = clock.now();
     const path = join(folder, backupName(nowMs));
     let begun = false;
+    let failure: string | null | undefined;
     try {
       const last = [lastTry, newestBackup(folder, nowMs) ?? ''].sort().at(-1) || null;
       if (dueSlot(cron, last, nowMs) === null) return;
@@ -47,12 +50,18 @@ export function startBackupSchedule({ ledgerPath, backup, clock, logger }: Backu
       logger.info({ path, sizeBytes, runs, headDigest }, 'backup made');
       const removed = rotateBackups(path, keep, nowMs);
       if (removed.length > 0) logger.info({ folder, removed }, 'old backups removed');
+      failure = null;
     } catch (error) {
       if (begun) removeAbandoned(workFolderPrefix(path));
       const { code, message, hint } = summarizeError(error);
-      if (stopping.aborted) logger.info({ path }, 'backup ended by the stop');
-      else logger.error({ path, code, reason: message, hint }, 'backup failed');
+      if (stopping.aborted) {
+        logger.info({ path }, 'backup ended by the stop');
+        return;
+      }
+      logger.error({ path, code, reason: message, hint }, 'backup failed');
+      failure = message;
     }
+    if (failure !== undefined) await tell(failure);
   };
   return startPeriodicTask({
     clock,

@@ -25,7 +25,7 @@ export function startReplica(context: Context, settings: PublishConfig, notified
     ...{ connection, publisher, clock, logger },
     ...{ staleMs: settings.staleMs, unreadyWhenStale: settings.unreadyWhenStale },
     tell: async (detail) => {
-      if ((await context.tellOfLedger({ rule: 'publish_stale', detail })) > 0) notified();
+      if ((await context.tellOfJob({ job: 'replica', detail })) > 0) notified();
     },
   });
   const isAboutReplica = aboutReplica(connection);
@@ -37,8 +37,8 @@ export function startReplica(context: Context, settings: PublishConfig, notified
 
 function aboutReplica(connection: LedgerConnection): (notificationId: string) => boolean {
   return (notificationId) => {
-    const told = query(connection).select({ rule: alerts.rule }).from(outbox);
+    const told = query(connection).select({ cause: alerts.cause }).from(outbox);
     const about = told.innerJoin(alerts, eq(alerts.alertKey, outbox.alertKey));
-    return about.where(eq(outbox.notificationId, notificationId)).get()?.rule === 'publish_stale';
+    return about.where(eq(outbox.notificationId, notificationId)).get()?.cause === 'replica';
   };
 }

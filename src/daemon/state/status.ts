@@ -35,6 +35,11 @@ export function workspaceStatuses(connection: LedgerConnection): WorkspaceStatus
   }));
 }
 
+/** Open alerts about the ledger as a whole. */
+export function openAlertsOfLedger(connection: LedgerConnection): number {
+  return sumOpen(countAlerts(connection).filter(({ workspaceId }) => workspaceId === null));
+}
+
 const lastRunOf = prepared((db) => {
   const last = db
     .select({ runId: runs.runId })

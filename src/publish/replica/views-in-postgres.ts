@@ -21,7 +21,11 @@ export function viewInPostgres(sql: string): string {
         .replaceAll(/JOIN (\w+) (\w+) ON /g, `JOIN $1 $2 ON $2.ledger_key = ${base}.ledger_key AND `)
         .replace('JOIN workspaces w', 'JOIN counted_workspaces w');
       const [head = '', rest = ''] = joined.split(/(?=\nFROM )/);
-      return `${typed(head).replace('SELECT ', 'SELECT w.ledger_id, ')}${rest}`;
+      // What is about a ledger as a whole stands in no workspace.
+      const own = joined.includes('LEFT JOIN counted_workspaces w')
+        ? `(SELECT g.ledger_id FROM ledgers g WHERE g.ledger_key = ${base}.ledger_key) AS ledger_id`
+        : 'w.ledger_id';
+      return `${typed(head).replace('SELECT ', `SELECT ${own}, `)}${rest}`;
     })
     .join('UNION ALL\n');
 }

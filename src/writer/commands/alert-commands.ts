@@ -6,12 +6,7 @@ import {
   type SilenceRequest,
 } from '../../alerts/book/actions.ts';
 import type { RunAlerts } from '../../alerts/book/alert-change.ts';
-import {
-  evaluateLedger,
-  evaluateStale,
-  type LedgerNews,
-  type StaleCheck,
-} from '../../alerts/evaluate/evaluate-self.ts';
+import { evaluateJob, evaluateStale, type JobNews, type StaleCheck } from '../../alerts/evaluate/evaluate-self.ts';
 import type { ChannelRoute } from '../../alerts/notify/routes.ts';
 import { type Desk, onConnection } from './desk.ts';
 
@@ -33,6 +28,6 @@ export const alertCommands = {
   raiseStale: ({ connection }: Desk, { workspaces, ...telling }: Telling & { workspaces: StaleCheck[] }): RunAlerts =>
     evaluateStale(connection, workspaces, telling),
 
-  /** Raises an alert about the ledger as a whole; `detail` null ends it. */
-  tellOfLedger: ({ connection }: Desk, news: Telling & LedgerNews): RunAlerts => evaluateLedger(connection, news, news),
+  /** Raises an alert about a job of the ledger; `detail` null ends it. */
+  tellOfJob: ({ connection }: Desk, news: Telling & JobNews): RunAlerts => evaluateJob(connection, news, news),
 };

@@ -1,6 +1,6 @@
 import type { RunAlerts } from '../../alerts/book/alert-change.ts';
 import { evaluateRun, type RunAlertSettings } from '../../alerts/evaluate/evaluate-run.ts';
-import { evaluateFailure, type RunFault } from '../../alerts/evaluate/evaluate-self.ts';
+import { evaluateFailure, evaluateJob, type RunFault } from '../../alerts/evaluate/evaluate-self.ts';
 import type { ChannelRoute } from '../../alerts/notify/routes.ts';
 import { chargeRun } from '../../ledger/journal/charges/charge-run.ts';
 import { creditPricer } from '../../ledger/journal/charges/credit-pricer.ts';
@@ -107,7 +107,11 @@ export const runCommands = {
       },
     });
     endRun(desk, runKey);
-    return { ...result, ...noteHead(desk, result.appliedSeq, result.digest, nowMs) };
+    const noted = noteHead(desk, result.appliedSeq, result.digest, nowMs);
+    const news = { job: 'checkpoint' as const, detail: noted.checkpointFault };
+    const { notificationIds } = evaluateJob(desk.connection, news, { channels: alerts.channels, nowMs });
+    result.extra.notificationIds.push(...notificationIds);
+    return { ...result, ...noted };
   },
 
   /** Ends a run that publishes nothing, and raises its alert unless nobody is at fault (`fault` null). */

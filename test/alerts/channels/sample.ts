@@ -32,6 +32,7 @@ export function jumpFacts(changes: Partial<NotificationInput> = {}): Notificatio
     beganAt: '2026-02-20T12:00:00.000Z',
     alertId: 'alert_1',
     rule: 'jump',
+    cause: null,
     toldTimes: 0,
     ruleVersion: 1,
     level: 'happened',

@@ -68,3 +68,21 @@ test('a closed or settled month that changes to and fro is told twice, and ended
     'restatement happened resolved acme',
   ]);
 });
+
+test.each([
+  ['when little was used meanwhile', 40n, 3_000n, '5,360'],
+  ['when the counter has outgrown the first meanwhile', 300n, 6_000n, '7,200'],
+])('a second fall within a day is told a day after the first, %s', async (_when, hourly, fall, lost) => {
+  const world = dayWorld();
+  const at = (hours: number) => Date.UTC(2026, 2, 10) + hours * HOUR_MS;
+  await world.read(at(-1_000));
+  for (let hours = 0; hours <= 96; hours += 8) {
+    const missing = [24, 40].filter((hour) => hours >= hour).length;
+    world.state('acme', '2026-03', BigInt(216 + hours) * hourly - BigInt(missing) * fall);
+    await world.read(at(hours));
+  }
+  expect(world.summaries('regression')).toEqual([
+    expect.stringContaining(' lost '),
+    expect.stringContaining(`acme lost ${lost} credits of March: `),
+  ]);
+});

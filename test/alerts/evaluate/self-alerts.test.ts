@@ -1,3 +1,5 @@
+import { mkdirSync, renameSync, rmdirSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { expect, test } from 'vitest';
 import { evaluateStale } from '../../../src/alerts/evaluate/evaluate-self.ts';
 import type { LedgerView } from '../../support/ledger-view.ts';
@@ -14,19 +16,19 @@ test('a fault that may pass is told at the second failed run, and resolved once 
   const { sync, view, upstream } = fixture;
   const ledger = view();
   await breakService(fixture);
-  expect(states(ledger)).toEqual(['sync_failed pending']);
+  expect(states(ledger)).toEqual(['sync_failed:service pending']);
   expect(told(ledger)).toEqual([]);
 
   await breakService(fixture);
   await breakService(fixture);
-  expect(states(ledger)).toEqual(['sync_failed firing']);
-  expect(told(ledger)).toEqual(['sync_failed alert.firing']);
+  expect(states(ledger)).toEqual(['sync_failed:service firing']);
+  expect(told(ledger)).toEqual(['sync_failed:service alert.firing']);
 
   upstream.set({ tenantId: 'a', period: '2026-03', credits: 5, requests: 1 });
   await sync();
   await sync();
-  expect(states(ledger)).toEqual(['sync_failed resolved']);
-  expect(told(ledger)).toEqual(['sync_failed alert.firing', 'sync_failed alert.resolved']);
+  expect(states(ledger)).toEqual(['sync_failed:service resolved']);
+  expect(told(ledger)).toEqual(['sync_failed:service alert.firing', 'sync_failed:service alert.resolved']);
 });
 
 test('the first complete run of a workspace, which seeds in silence, ends a fault of ours in the ears of who heard of it', async () => {
@@ -38,8 +40,8 @@ test('the first complete run of a workspace, which seeds in silence, ends a faul
   await sync();
 
   const ledger = view();
-  expect(states(ledger)).toEqual(['sync_failed resolved']);
-  expect(told(ledger)).toEqual(['sync_failed alert.firing', 'sync_failed alert.resolved']);
+  expect(states(ledger)).toEqual(['sync_failed:service resolved']);
+  expect(told(ledger)).toEqual(['sync_failed:service alert.firing', 'sync_failed:service alert.resolved']);
 });
 
 test('one failed run that the next one makes good is told to nobody', async () => {
@@ -49,7 +51,7 @@ test('one failed run that the next one makes good is told to nobody', async () =
   await sync();
 
   const ledger = view();
-  expect(states(ledger)).toEqual(['sync_failed expired']);
+  expect(states(ledger)).toEqual(['sync_failed:service expired']);
   expect(told(ledger)).toEqual([]);
 });
 
@@ -63,8 +65,8 @@ test('refused credentials are told at once, and then nobody hears that runs do n
   expect(await context.raiseStale([STALE])).toBe(0);
 
   const ledger = view();
-  expect(states(ledger)).toEqual(['auth_failed firing', 'sync_stale firing']);
-  expect(told(ledger)).toEqual(['auth_failed alert.firing']);
+  expect(states(ledger)).toEqual(['sync_failed:credentials firing', 'sync_stale firing']);
+  expect(told(ledger)).toEqual(['sync_failed:credentials alert.firing']);
   expect(ledger.value("SELECT muted_because FROM finance_alerts WHERE rule = 'sync_stale'")).toMatch(
     /^inhibited:alert_/,
   );
@@ -75,7 +77,7 @@ test('a clock that is off is named as such', async () => {
   const early = another(undefined, { clock: { ...clock, now: () => clock.now() - 2 * HOUR_MS } });
   expect((await rejection(early.sync(manualOrder()))).code).toBe('unauthorized');
 
-  expect(states(view())).toEqual(['clock_skew firing']);
+  expect(states(view())).toEqual(['sync_failed:clock firing']);
 });
 
 test('a workspace without a complete run is told once, by the timer, and resolved by the next run', async () => {
@@ -137,6 +139,20 @@ test('a stale workspace is told although another process wants to write meanwhil
   expect(changes).toMatchObject([{ rule: 'sync_stale', change: 'fired' }]);
 });
 
+test('a checkpoint that cannot be written is told, of the ledger and no workspace, and so is that it can be again', async () => {
+  const { config, sync, view } = await startWithUsage();
+  const log = `${dirname(config.ledger.path)}/checkpoints.log`;
+  renameSync(log, `${log}.away`);
+  mkdirSync(log);
+  await sync();
+  const rows = () => view().rows("SELECT cause, workspace_id, state FROM finance_alerts WHERE rule = 'job_failed'");
+  expect(rows()).toEqual([{ cause: 'checkpoint', workspace_id: null, state: 'firing' }]);
+  rmdirSync(log);
+  await sync();
+  expect(rows()).toEqual([{ cause: 'checkpoint', workspace_id: null, state: 'resolved' }]);
+  expect(told(view())).toEqual(['job_failed:checkpoint alert.firing', 'job_failed:checkpoint alert.resolved']);
+});
+
 async function startWithUsage(): Promise<Fixture> {
   const fixture = await startFixture();
   fixture.upstream.set({ tenantId: 'a', period: '2026-03', credits: 4, requests: 1 });
@@ -152,13 +168,15 @@ async function breakService({ sandbox, context }: Fixture): Promise<void> {
 }
 
 function states(ledger: LedgerView): string[] {
-  const rows = ledger.rows('SELECT rule, state FROM finance_alerts ORDER BY rule');
+  const rows = ledger.rows(
+    `SELECT rule || coalesce(':' || cause, '') AS rule, state FROM finance_alerts ORDER BY rule`,
+  );
   return rows.map(({ rule, state }) => `${String(rule)} ${String(state)}`);
 }
 
 function told(ledger: LedgerView): string[] {
   return ledger.rows("SELECT payload FROM outbox WHERE state <> 'dropped' ORDER BY rowid").map(({ payload }) => {
-    const { rule, type } = JSON.parse(String(payload)) as { rule: string; type: string };
-    return `${rule} ${type}`;
+    const { rule, cause, type } = JSON.parse(String(payload)) as { rule: string; cause: string | null; type: string };
+    return `${cause === null ? rule : `${rule}:${cause}`} ${type}`;
   });
 }

@@ -74,7 +74,7 @@ describe('a digest', () => {
 
   it('says of an alert that was told before only that it is resolved', () => {
     const digest = only(buildDigests([held('alert_a', RESOLVED)], WHEN));
-    expect(read(digest).alerts[0].summary).toMatch(/: Over: /);
+    expect(read(digest).alerts[0].summary).toMatch(/no more than what they are compared with/);
   });
 
   it('is ordered by workspace, then severity, then the size of the change', () => {
@@ -127,7 +127,7 @@ describe('a digest on Slack', () => {
     expect(texts[1]).toBe('Digest of 2026-02-21 07:00 UTC: 2 alerts, 1 firing and 1 resolved.');
     expect(texts[2]?.split('\n')).toEqual([
       expect.stringMatching(/^warning: ws-123: acme will probably pass/),
-      expect.stringMatching(/^resolved: ws-123: Over: acme/),
+      expect.stringMatching(/^resolved: ws-123: acme/),
     ]);
     expect(texts).toHaveLength(4);
   });

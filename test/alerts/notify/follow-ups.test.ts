@@ -70,7 +70,7 @@ test('the end of a fault of our own goes at once', async () => {
   await world.syncAt('2026-03-16T02:00:00Z');
   expect(world.told()).toEqual([
     expect.stringMatching(/^The service refuses the credentials of ws-1: /),
-    expect.stringMatching(/^The service takes the credentials of ws-1 again/),
+    expect.stringMatching(/^The service accepts the credentials of ws-1 again/),
   ]);
 });
 
@@ -80,7 +80,7 @@ test('a receiver that closes what it has opened hears the end at once', async ()
   await world.syncAt('2026-03-16T03:00:00Z', ['new', 0]);
   await world.syncAt('2026-03-16T04:00:00Z');
   expect(world.held()).toBe(0n);
-  expect(world.told()).toContainEqual(expect.stringMatching(/^ws-1: Over: new has/));
+  expect(world.told()).toContainEqual(expect.stringMatching(/^ws-1: new has .* under the limit/));
 });
 
 async function startWorld(route: Partial<RouteConfig> = {}) {

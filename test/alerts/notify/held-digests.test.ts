@@ -63,11 +63,11 @@ test('a resolved alert is told at once where it was told at once, with the diges
   await world.deliverAll();
   await world.syncAt(8 * 24, ['a', 2_000]);
   await world.syncAt(8 * 24 + 1);
-  expect(world.told(pager).slice(1)).toEqual([expect.stringMatching(/^ws-1: Over: a/)]);
+  expect(world.told(pager).slice(1)).toEqual([expect.stringMatching(/^ws-1: a is under /)]);
   expect(world.told(finance).map((line) => line.slice(0, 13))).toEqual([
     'ws-1: a used ',
     'Digest of 202',
-    'ws-1: Over: a',
+    'ws-1: a is un',
   ]);
 
   world.clock.set(Date.UTC(2026, 2, 25, 7));
@@ -75,7 +75,7 @@ test('a resolved alert is told at once where it was told at once, with the diges
   const { alerts } = JSON.parse(String(finance.received[3]?.body));
   expect(alerts.map(({ summary }: { summary: string }) => summary.slice(0, 13))).toEqual([
     'ws-1: a lost ',
-    'ws-1: Over: b',
+    'ws-1: b will ',
   ]);
   expect(pager.received).toHaveLength(2);
 });
@@ -125,7 +125,7 @@ test('a channel that takes warnings only hears nothing of what became critical b
   await world.syncAt(9, ['a', 16_000]);
   await world.syncAt(10, ['a', 2_000]);
   await world.syncAt(11);
-  expect(world.told(world.pager).map((line) => line.slice(0, 13))).toEqual(['ws-1: a used ', 'ws-1: Over: a']);
+  expect(world.told(world.pager).map((line) => line.slice(0, 13))).toEqual(['ws-1: a used ', 'ws-1: a is un']);
   expect(world.told(world.finance)).toEqual([]);
 
   world.clock.set(Date.UTC(2026, 2, 17, 7));
@@ -221,7 +221,7 @@ test('a disabled channel loses what waits for its digest to the dead letters, an
   const states = () =>
     ledger.rows("SELECT state, count(*) AS n FROM outbox WHERE channel = 'finance' GROUP BY state ORDER BY state");
   expect(states()).toEqual([{ state: 'dead', n: 3n }]);
-  expect(world.told(world.pager).slice(-1)).toEqual([expect.stringMatching(/^Channel finance is switched off/)]);
+  expect(world.told(world.pager).slice(-1)).toEqual([expect.stringMatching(/^Channel finance fails: HTTP 410/)]);
 
   const writer = await world.context.writer();
   const request = { notificationIds: null, channels: world.context.routes, nowMs: world.clock.now() };

@@ -14,6 +14,7 @@ describe('a notification', () => {
       ...{ event: 'opened', revision: 1, episode: 1, closed_because: null },
       alert_id: 'alert_1',
       rule: 'jump',
+      cause: null,
       rule_version: 1,
       level: 'happened',
       told_times: 0,
@@ -108,11 +109,11 @@ describe('the summary', () => {
   });
 
   it.each([
-    [{ rule: 'trend' as const, previousPeriod: '2025-11' as const }, 'which is no growth of three months any more'],
     [
-      { rule: 'budget' as const },
-      '180,000 credits in February, and neither used nor is expected to use what is told of its budget of 150,000',
+      { rule: 'trend' as const, previousPeriod: '2025-11' as const },
+      'acme did not grow month by month up to February after all',
     ],
+    [{ rule: 'budget' as const }, 'acme is within its February budget of 150,000 again: 180,000 credits, 120% of it'],
     [
       { rule: 'budget' as const, previous: null, current: null, threshold: null },
       'ws-123: acme has no budget any more.',
@@ -132,26 +133,33 @@ describe('the summary', () => {
 
   it('says that a jump is gone', () => {
     expect(summary({ ...CLOSED, current: { credits: 110_000n, requests: 1100n } })).toBe(
-      'ws-123: Over: acme ended February with 110,000 credits, under the limit of 150,000.',
+      'ws-123: acme is under its February limit of 150,000 again: it was corrected to 110,000 credits.',
     );
   });
 
   it.each([
-    ['likely', 130_000n, 150_000n, 'is expected to use 130,000 credits in February, under the limit of 150,000'],
     [
-      'likely',
-      160_000n,
-      150_000n,
-      'is expected to use 160,000 credits in February, no longer more than it used before',
+      ...(['likely', 130_000n, 150_000n] as const),
+      'acme will probably stay under its February limit of 150,000, forecast 130,000 (day 15 of 28)',
     ],
-    ['happened', 130_000n, 150_000n, 'was corrected to 110,000 credits in February, under the limit of 150,000'],
-    ['happened', 130_000n, null, 'has 110,000 credits in February, and there is nothing left to compare with'],
+    [
+      ...(['likely', 160_000n, 150_000n] as const),
+      'acme will probably use no more in February than before, forecast 160,000 (day 15 of 28)',
+    ],
+    [
+      ...(['happened', 130_000n, 150_000n] as const),
+      'acme is under its February limit of 150,000 again: it was corrected to 110,000 credits',
+    ],
+    [
+      ...(['happened', 130_000n, null] as const),
+      'acme has no limit in February any more: there is nothing left to compare its 110,000 credits with',
+    ],
   ] as const)(
     'says why one that was %s, with a forecast of %d against %d, is over',
     (level, credits, threshold, why) => {
       const evidence = { ...NO_EVIDENCE, projection: { credits, elapsed_fraction: 0.5 } };
       const current = { credits: 110_000n, requests: 1100n };
-      expect(summary({ ...CLOSED, level, threshold, current, evidence })).toBe(`ws-123: Over: acme ${why}.`);
+      expect(summary({ ...CLOSED, level, threshold, current, evidence })).toBe(`ws-123: ${why}.`);
     },
   );
 

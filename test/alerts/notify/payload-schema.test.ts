@@ -1,7 +1,7 @@
 import { describe, expect, it, test } from 'vitest';
 import type { Evidence } from '../../../src/alerts/evaluate/evidence.ts';
 import { buildNotification, renderPayload } from '../../../src/alerts/notify/notification.ts';
-import { channelDisabledPayload, testPayload } from '../../../src/alerts/notify/service-notices.ts';
+import { testPayload } from '../../../src/alerts/notify/test-message.ts';
 import { RULES, SELF_RULES } from '../../../src/alerts/rules/rule.ts';
 import { PAYLOAD_SCHEMA, payloadFaults } from '../../support/payload-schema.ts';
 import { HOSTILE_NAMES } from '../channels/hostile.ts';
@@ -77,9 +77,9 @@ describe('the JSON Schema takes', () => {
     expect(payloadFaults(payload)).toEqual([]);
   });
 
-  it('the notice of a disabled channel', () => {
-    const facts = { notificationId: 'msg_1', channel: 'a', reason: 'HTTP 410', disabledAt: CREATED_AT, dropped: 0 };
-    expect(payloadFaults(channelDisabledPayload(facts))).toEqual([]);
+  it('an alert about a job of the ledger, which stands in no workspace', () => {
+    const job = { rule: 'job_failed' as const, cause: 'channel:on-call', workspaceId: null, period: null };
+    expect(payloadFaults(payloadOf({ ...job, tenantId: null, current: null }))).toEqual([]);
   });
 });
 
@@ -103,12 +103,6 @@ describe('the JSON Schema refuses', () => {
     ['evidence with a field more', { evidence: { ...(whole.evidence as object), surprise: 1 } }],
   ])('%s', (_what, changes) => {
     expect(refused(changes)).toBeGreaterThan(0);
-  });
-
-  it.each(['reason', 'undelivered', 'channel'])('a notice of a disabled channel without %s', (field) => {
-    const facts = { notificationId: 'msg_1', channel: 'a', reason: 'HTTP 410', disabledAt: CREATED_AT, dropped: 0 };
-    const notice = JSON.parse(channelDisabledPayload(facts)) as Record<string, unknown>;
-    expect(payloadFaults(JSON.stringify({ ...notice, [field]: undefined }))).not.toEqual([]);
   });
 });
 

@@ -32,7 +32,7 @@ test('a channel of some workspaces or tenants is told of these alone, and of the
   expect(takes(europe, { ...jump, workspaceId: 'eu-1', tenantId: 'acme' })).toBe(true);
   expect(takes(europe, { ...jump, workspaceId: 'us-1', tenantId: 'acme' })).toBe(false);
   expect(takes(europe, { ...stale, workspaceId: 'us-1' })).toBe(false);
-  expect(takes(europe, { ...stale, rule: 'publish_stale', workspaceId: 'us-1' })).toBe(true);
+  expect(takes(europe, { ...stale, rule: 'job_failed', workspaceId: null })).toBe(true);
   expect(takes(trials, { ...jump, workspaceId: 'us-1', tenantId: 'trial-7' })).toBe(true);
   expect(takes(trials, { ...jump, workspaceId: 'us-1', tenantId: 'globex' })).toBe(false);
   expect(takes(trials, { ...stale, workspaceId: 'us-1' })).toBe(false);
@@ -55,23 +55,12 @@ test('what reaches nobody is named, each rule with the severities that it can ha
         'restatement',
         'withdrawn',
         'workspace_jump',
-        'export_failed',
-        'clock_moved',
+        'job_failed',
       ],
     },
     {
       severity: 'critical',
-      rules: [
-        'jump',
-        'budget',
-        'workspace_jump',
-        'sync_stale',
-        'sync_failed',
-        'auth_failed',
-        'clock_skew',
-        'publish_stale',
-        'job_failed',
-      ],
+      rules: ['jump', 'budget', 'workspace_jump', 'sync_stale', 'sync_failed', 'job_failed'],
     },
   ]);
   const routes = routesOf([
@@ -81,7 +70,7 @@ test('what reaches nobody is named, each rule with the severities that it can ha
   expect(unheardRules(routes, 'ws-1')).toEqual([
     {
       severity: 'warning',
-      rules: ['new_spend', 'trend', 'budget', 'regression', 'restatement', 'export_failed', 'clock_moved'],
+      rules: ['new_spend', 'trend', 'budget', 'regression', 'restatement', 'job_failed'],
     },
   ]);
 });

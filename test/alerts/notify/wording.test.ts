@@ -2,18 +2,15 @@ import { describe, expect, it, test } from 'vitest';
 import { emailText } from '../../../src/alerts/channels/email-text.ts';
 import { messageView } from '../../../src/alerts/channels/message-view.ts';
 import { buildNotification, renderPayload } from '../../../src/alerts/notify/notification.ts';
-import {
-  channelDisabledPayload,
-  channelFailingPayload,
-  testPayload,
-} from '../../../src/alerts/notify/service-notices.ts';
+import { testPayload } from '../../../src/alerts/notify/test-message.ts';
 import { groupLine } from '../../../src/alerts/notify/wording/group-sentences.ts';
-import { isSelfRule } from '../../../src/alerts/rules/table.ts';
+import { isSelfRule, type SelfRule } from '../../../src/alerts/rules/table.ts';
 import { RULES, TOLD_EVENTS } from '../../../src/core/text/alert-words.ts';
 import { jumpFacts, NO_EVIDENCE } from '../channels/sample.ts';
 
 /** Words of our own making, which say nothing to somebody who is woken by them. */
-const OURS = /\bpace|\bcertain|\bfinal\b|\bstake\b|heads? for|dead letter|takes what|escalat|\bfir(?:es|ed|ing)\b/i;
+const OURS =
+  /\bover:|\bpace|\bcertain|\bfinal\b|\bstake\b|heads? for|dead letter|takes what|escalat|\bfir(?:es|ed|ing)\b/i;
 
 const MARCH = {
   ...{ period: '2026-03' as const, previousPeriod: '2026-02' as const, threshold: 15_000n },
@@ -96,12 +93,10 @@ describe('what a message says', () => {
   });
 
   it('says of a channel that fails why, how much is left, and the newest of it', () => {
-    const payload = channelFailingPayload({
-      ...{ notificationId: 'msg_1', channel: 'on-call', reason: 'HTTP 404', at: '2026-03-20T12:00:00.000Z' },
-      ...{ undelivered: 3, newest: 'ws-1: acme used 16,000 credits in March.' },
-    });
-    expect(JSON.parse(payload).summary).toBe(
-      'Channel on-call fails: HTTP 404. 3 alerts were not delivered; the newest is "ws-1: acme used 16,000 credits in March." Once it works, run `usage-ledger alerts replay --all-dead`.',
+    const detail = 'HTTP 404. 3 alerts were not delivered; the newest is "ws-1: acme used 16,000 credits in March"';
+    const { summary } = buildNotification(ownFacts('job_failed', 'channel:on-call', detail));
+    expect(summary).toBe(
+      'Channel on-call fails: HTTP 404. 3 alerts were not delivered; the newest is "ws-1: acme used 16,000 credits in March". Once it works, run `usage-ledger alerts replay --all-dead`.',
     );
   });
 });
@@ -113,48 +108,48 @@ const RICH = {
   at_stake_money: MONEY,
   projection: { credits: 24_000n, elapsed_fraction: 0.6 },
 };
+const CAUSES: Readonly<Record<SelfRule, readonly (string | null)[]>> = {
+  sync_stale: [null],
+  sync_failed: ['service', 'credentials', 'clock', 'unproven'],
+  job_failed: ['alerting', 'replica', 'export', 'backup', 'checkpoint', 'clock', 'channel:on-call'],
+};
+
+function ownFacts(rule: SelfRule, cause: string | null, detail: string | null) {
+  const isOfLedger = rule === 'job_failed' && cause !== 'alerting';
+  return jumpFacts({
+    ...{ rule, cause, workspaceId: isOfLedger ? null : 'ws-1', period: null, tenantId: null },
+    ...{ previous: null, current: null, threshold: null, evidence: { ...NO_EVIDENCE, detail } },
+  });
+}
+
+/** Every rule with whatever else decides what is said of it. */
+const EVERYTHING = RULES.flatMap((rule) => {
+  if (isSelfRule(rule)) return CAUSES[rule].map((cause) => ownFacts(rule, cause, 'HTTP 500'));
+  return (['likely', 'happened', 'settled'] as const).flatMap((level) =>
+    [NO_EVIDENCE, RICH].map((evidence) => jumpFacts({ ...MARCH, rule, level, evidence })),
+  );
+});
 
 test('no message of any rule, event and level has a word of our own making', () => {
-  for (const rule of RULES) {
+  for (const facts of EVERYTHING) {
     for (const event of TOLD_EVENTS) {
-      for (const level of ['likely', 'happened', 'settled'] as const) {
-        for (const closedBecause of event === 'closed' ? (['gone', 'left_window', 'unrouted'] as const) : [null]) {
-          for (const evidence of [NO_EVIDENCE, RICH]) {
-            const own = isSelfRule(rule)
-              ? { period: null, tenantId: null, previous: null, current: null, threshold: null }
-              : {};
-            const facts = jumpFacts({ ...MARCH, rule, event, level, closedBecause, evidence, ...own });
-            const notification = buildNotification(facts);
-            const view = messageView(renderPayload(notification));
-            if (view === null) throw new Error('the payload cannot be read');
-            const { subject, text, html } = emailText(view);
-            const all = [
-              notification.summary,
-              groupLine([notification, notification], 9),
-              subject,
-              text,
-              html.replace(/<[^>]*>/g, ''),
-            ];
-            for (const words of all) expect(words, `${rule} ${event} ${level}`).not.toMatch(OURS);
-            expect(notification.summary).not.toMatch(/undefined|null|NaN|\s\s|\.\./);
-          }
-        }
+      for (const closedBecause of event === 'closed' ? (['gone', 'left_window', 'unrouted'] as const) : [null]) {
+        const notification = buildNotification({ ...facts, event, closedBecause });
+        const view = messageView(renderPayload(notification));
+        if (view === null) throw new Error('the payload cannot be read');
+        const { subject, text, html } = emailText(view);
+        const together = groupLine([notification, notification], 9);
+        for (const words of [notification.summary, together, subject, text, html.replace(/<[^>]*>/g, '')])
+          expect(words, `${facts.rule} ${event} ${facts.level}`).not.toMatch(OURS);
+        expect(notification.summary).not.toMatch(/undefined|null|NaN|\s\s|\.\./);
       }
     }
   }
 });
 
-test('nor has a notice of a channel', () => {
-  const at = '2026-03-20T12:00:00.000Z';
-  const about = { notificationId: 'msg_1', channel: 'on-call', reason: 'HTTP 401' };
-  for (const payload of [
-    channelFailingPayload({ ...about, at, undelivered: 2, newest: null }),
-    channelFailingPayload({ ...about, at, undelivered: 0, newest: null }),
-    channelDisabledPayload({ ...about, disabledAt: at, dropped: 1 }),
-    testPayload({ notificationId: 'msg_1', channel: 'on-call', createdAt: at }),
-  ]) {
-    const view = messageView(payload);
-    if (view === null) throw new Error('the payload cannot be read');
-    expect(emailText(view).text).not.toMatch(OURS);
-  }
+test('nor has the message that tests a channel', () => {
+  const payload = testPayload({ notificationId: 'msg_1', channel: 'on-call', createdAt: '2026-03-20T12:00:00.000Z' });
+  const view = messageView(payload);
+  if (view === null) throw new Error('the payload cannot be read');
+  expect(emailText(view).text).not.toMatch(OURS);
 });

@@ -8,8 +8,8 @@ import { type Receiver, startReceiver } from '../channels/receiver.ts';
 
 const SIGNAL = new AbortController().signal;
 
-test('410 disables the channel: what waits for it is dead, and the other channels are told once', async () => {
-  const { context, gone, other, sync, upstream, view } = await startWithTwoChannels(410);
+test('410 disables the channel: what waits for it is dead, and the others are told, and told of its end', async () => {
+  const { context, clock, gone, other, sync, upstream, view } = await startWithTwoChannels(410, 204);
   const first = await jumpOf({ sync, upstream }, 'first', 'second');
   const [id = ''] = first.filter(({ channel }) => channel === 'gone').map(({ id: own }) => own);
 
@@ -18,7 +18,7 @@ test('410 disables the channel: what waits for it is dead, and the other channel
   expect(outcome).toMatchObject({
     state: 'dead',
     reason: 'HTTP 410: the receiver wants no more notifications',
-    disabled: { channel: 'gone', notificationIds: [expect.stringMatching(/^msg_[0-9a-f]{32}$/)] },
+    ...{ channel: 'gone', disabled: true, told: [expect.stringMatching(/^msg_[0-9a-f]{32}$/)] },
   });
   const ledger = view();
   expect(ledger.rows('SELECT name, disabled_at, reason FROM channel_states')).toEqual([
@@ -39,17 +39,25 @@ test('410 disables the channel: what waits for it is dead, and the other channel
     { state: 'dead', attempts: 1n, last_error: 'HTTP 410: the receiver wants no more notifications' },
   ]);
 
-  const notice = outcome.state === 'dead' ? (outcome.disabled?.notificationIds[0] ?? '') : '';
+  const notice = outcome.state === 'dead' ? (outcome.told[0] ?? '') : '';
   expect(await context.deliver(notice, SIGNAL)).toEqual({ state: 'delivered' });
   expect(JSON.parse(other.received[0]?.body.toString() ?? '')).toMatchObject({
-    notification_id: notice,
-    type: 'channel.disabled',
-    severity: 'critical',
-    channel: 'gone',
-    undelivered: 1,
-    summary: expect.stringContaining('Channel gone is switched off: HTTP 410'),
+    ...{ notification_id: notice, type: 'alert.firing', rule: 'job_failed', cause: 'channel:gone' },
+    ...{ severity: 'critical', workspace_id: null },
+    summary: expect.stringMatching(
+      /^Channel gone fails: HTTP 410: the receiver wants no more notifications\. 2 alerts were not delivered; the newest is "ws-1: .*\. Once it works, run `usage-ledger alerts replay --all-dead`\.$/,
+    ),
   });
   expect(gone.received).toHaveLength(1);
+
+  const request = { notificationIds: [id], channels: context.routes, nowMs: clock.now() };
+  await (await context.writer()).call('replayDead', request);
+  expect(await context.deliver(id, SIGNAL)).toEqual({ state: 'delivered' });
+  const words = view().rows(
+    "SELECT notification_id FROM outbox WHERE channel = 'other' AND state = 'pending' ORDER BY rowid",
+  );
+  for (const { notification_id } of words) await context.deliver(String(notification_id), SIGNAL);
+  expect(other.received.map(({ body }) => JSON.parse(body.toString()).summary)).toContain('Channel gone works again.');
 });
 
 test('two attempts that are refused at the same time disable it once', async () => {
@@ -65,7 +73,7 @@ test('two attempts that are refused at the same time disable it once', async () 
   );
 
   expect(outcomes.map(({ state }) => state)).toEqual(['dead', 'dead']);
-  expect(view().value("SELECT count(*) FROM outbox WHERE payload LIKE '%channel.disabled%'")).toBe(1n);
+  expect(view().value("SELECT count(*) FROM outbox WHERE payload LIKE '%channel:gone%'")).toBe(1n);
 });
 
 test('a disabled channel gets nothing more, what comes for it later is dead with the reason', async () => {
@@ -103,14 +111,30 @@ test('a replay makes them due under the same id, enables the channel, and begins
   expect((await rejection(writer.call('replayDead', request))).code).toBe('not_dead');
 });
 
-test.each([400, 401, 403, 301, 308])('%i makes one dead letter and leaves the channel as it is', async (status) => {
-  const { context, sync, upstream, view } = await startWithTwoChannels(status);
+test.each([400, 401, 403, 301, 308])(
+  '%i is told at once to the others, and leaves the channel as it is',
+  async (status) => {
+    const { context, sync, upstream, view } = await startWithTwoChannels(status);
+    const [row] = (await jumpOf({ sync, upstream }, 'first')).filter(({ channel }) => channel === 'gone');
+    expect(await context.deliver(row?.id ?? '', SIGNAL)).toMatchObject({
+      state: 'dead',
+      reason: expect.stringContaining(`HTTP ${status}`),
+      told: [expect.any(String)],
+    });
+    expect(view().value('SELECT count(*) FROM channel_states')).toBe(0n);
+  },
+);
+
+test.each([404, 500, 503])('%i is tried again, and told to the others at the fifth attempt', async (status) => {
+  const { context, clock, sync, upstream, view } = await startWithTwoChannels(status);
   const [row] = (await jumpOf({ sync, upstream }, 'first')).filter(({ channel }) => channel === 'gone');
-  expect(await context.deliver(row?.id ?? '', SIGNAL)).toMatchObject({
-    state: 'dead',
-    reason: expect.stringContaining(`HTTP ${status}`),
-  });
-  expect(view().value('SELECT count(*) FROM channel_states')).toBe(0n);
+  const states = () => view().rows("SELECT state FROM finance_alerts WHERE rule = 'job_failed'");
+  for (let attempt = 1; attempt <= 5; attempt += 1) {
+    expect(states()).toEqual([]);
+    expect(await context.deliver(row?.id ?? '', SIGNAL)).toMatchObject({ state: 'pending', attempt });
+    clock.advance(3_600_000);
+  }
+  expect(states()).toEqual([{ state: 'firing' }]);
 });
 
 test('Retry-After is waited for when it is longer than the own wait', async () => {

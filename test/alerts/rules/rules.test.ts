@@ -248,19 +248,21 @@ describe('a budget', () => {
 
 describe('what changes afterwards', () => {
   it('is a regression from a hundredth of the peak on, until a run brings the credits back', () => {
-    const fall = (current: bigint, changes: Partial<RegressionInput> = {}) =>
-      judgeRegression({ peak: 1000n, current, fell: null, restored: false, usual: null, ...changes });
-    expect(does(fall(991n))).toBe(false);
-    expect(does(fall(990n))).toBe(true);
-    // That the counter grows on, even above where it was, says nothing about what it has lost.
-    expect(does(fall(1200n, { fell: 100n }))).toBe(true);
-    expect(fall(1010n, { fell: 100n, restored: true })).toEqual({ verdict: 'clear', atOnce: true });
+    const judge = (changes: Partial<RegressionInput>) =>
+      judgeRegression({ fall: null, lost: 0n, restored: false, usual: null, ...changes });
+    const fall = (missing: bigint, changes: Partial<RegressionInput> = {}) =>
+      judge({ fall: { missing, before: 1000n }, ...changes });
+    expect(does(fall(9n))).toBe(false);
+    expect(does(fall(10n))).toBe(true);
+    expect(judge({ lost: 100n })).toMatchObject({ finding: { measure: 100n } });
+    expect(judge({ lost: 100n, restored: true })).toEqual({ verdict: 'clear', atOnce: true });
     expect(bringsBack(90n, { fell: 100n, usual: 0n })).toBe(true);
     expect(bringsBack(99n, { fell: 100n, usual: 10n })).toBe(false);
     expect(bringsBack(200n, { fell: 100n, usual: 101n })).toBe(false);
     // Of who falls night after night only what is half as much again is news.
-    expect([851n, 850n].map((current) => does(fall(current, { usual: 100n })))).toEqual([false, true]);
-    expect(fall(900n, { fell: 50n })).toMatchObject({ finding: { measure: 100n } });
+    expect([149n, 150n].map((missing) => does(fall(missing, { usual: 100n })))).toEqual([false, true]);
+    // A second one adds to what is told.
+    expect(fall(100n, { lost: 50n })).toMatchObject({ finding: { measure: 150n } });
   });
 
   it('is a restatement while a closed period differs, and only then', () => {
@@ -297,14 +299,14 @@ describe('what changes afterwards', () => {
 describe('a failed run', () => {
   it('is told at once when it cannot mend itself, and named by its cause', () => {
     const judge = (code: string, retryable: boolean, clockSkewMs: number | null = null) => {
-      const { rule, judgement } = judgeFailedRun({ code, retryable, clockSkewMs });
-      return [rule, judgement.verdict === 'holds' && judgement.finding.confirmAfterMs === null];
+      const { cause, judgement } = judgeFailedRun({ code, retryable, clockSkewMs });
+      return [cause, judgement.verdict === 'holds' && judgement.finding.confirmAfterMs === null];
     };
-    expect(judge('unauthorized', false)).toEqual(['auth_failed', true]);
-    expect(judge('unauthorized', false, -30_001)).toEqual(['clock_skew', true]);
-    expect(judge('forbidden', false, 30_000)).toEqual(['auth_failed', true]);
-    expect(judge('network', true, 600_000)).toEqual(['sync_failed', false]);
-    expect(judge('suspicious_empty', false)).toEqual(['sync_failed', true]);
+    expect(judge('unauthorized', false)).toEqual(['credentials', true]);
+    expect(judge('unauthorized', false, -30_001)).toEqual(['clock', true]);
+    expect(judge('forbidden', false, 30_000)).toEqual(['credentials', true]);
+    expect(judge('network', true, 600_000)).toEqual(['service', false]);
+    expect(judge('suspicious_empty', false)).toEqual(['unproven', true]);
   });
 });
 

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { readMigrationFiles } from 'drizzle-orm/migrator';
 import { expect, onTestFinished, test } from 'vitest';
 import { AlertBook } from '../../../src/alerts/book/alert-book.ts';
+import { evaluateJob } from '../../../src/alerts/evaluate/evaluate-self.ts';
 import { observation } from '../../../src/alerts/evaluate/observation.ts';
 import { clear } from '../../../src/alerts/rules/rule.ts';
 import { isoTime } from '../../../src/core/clock.ts';
@@ -23,6 +24,9 @@ const ALERTS = {
   waiting: { state: 'firing', outbox: 'pending' },
   over: { state: 'resolved', outbox: 'delivered' },
 } as const;
+
+/** Faults of our own that were told, by their names of before. */
+const OWN = { auth_failed: 'resolved', export_failed: 'firing', publish_stale: 'firing', job_failed: 'firing' };
 
 /** A ledger as the version before wrote it, with an incident that was told and has one member, brought to this version. */
 function migrated() {
@@ -72,6 +76,9 @@ function migrated() {
     add(index + 1, { name, rule: 'jump', ...alert });
   }
   add(incident, { name: 'incident', rule: 'incident', state: 'firing', outbox: 'delivered' });
+  for (const [index, [rule, state]] of Object.entries(OWN).entries()) {
+    add(incident + 1 + index, { name: rule, rule, state, outbox: 'delivered' });
+  }
   migrateLedger(connection, path, '', NOON);
   const book = (channels = LOG_ROUTES) =>
     new AlertBook({
@@ -108,4 +115,21 @@ test('their ends go to who heard the beginning, by itself or with an incident', 
   }
   ending.finish();
   expect(words()).toEqual(['told closed', 'looked_after closed', 'member closed', 'incident closed']);
+});
+
+test('faults of our own go on by rule and cause, those of the ledger without a workspace, and end under the old id', () => {
+  const { connection, book, words } = migrated();
+  const rows = connection.prepare(
+    "SELECT alert_id || ' ' || rule || ' ' || cause || ' ' || coalesce(workspace_id, '-') FROM finance_alerts WHERE cause IS NOT NULL",
+  );
+  expect(rows.pluck().all()).toEqual([
+    'alert_auth_failed sync_failed credentials ws-1',
+    'alert_export_failed job_failed export -',
+    'alert_publish_stale job_failed replica -',
+    'alert_job_failed job_failed alerting ws-1',
+  ]);
+  book().finish();
+  expect(words()).toEqual(['waiting opened']);
+  evaluateJob(connection, { job: 'export', detail: null }, { channels: LOG_ROUTES, nowMs: NOON });
+  expect(words()).toEqual(['waiting opened', 'export_failed closed']);
 });

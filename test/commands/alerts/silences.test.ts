@@ -51,7 +51,9 @@ it('a plan for an alert covers its tenant up to a figure, and growth beyond it i
 
 it.each([
   ['*', 1],
-  ['auth_failed', 0],
+  ['sync_failed', 0],
+  ['sync_failed:credentials', 0],
+  ['sync_failed:service', 1],
 ])('a silence for the rule %s leaves %d of our own faults to be told', async (rule, told) => {
   const world = await createWorld(FIRST);
   await world.run('sync');
@@ -62,7 +64,7 @@ it.each([
     workspaces: [{ id, base_url: url, embed_url: url, api_key_id, secret_key: 'sk_wrong_not_a_secret' }],
   });
   expect((await world.run('sync')).code).toBe(1);
-  expect(world.query("SELECT count(*) AS told FROM outbox WHERE payload LIKE '%auth_failed%'")).toEqual([{ told }]);
+  expect(world.query("SELECT count(*) AS told FROM outbox WHERE payload LIKE '%credentials%'")).toEqual([{ told }]);
 });
 
 it('the list of silences is narrowed to a workspace and cut by --limit', async () => {

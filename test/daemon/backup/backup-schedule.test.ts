@@ -20,6 +20,8 @@ interface Scheduled {
   ledgerPath: string;
   clock: TestClock;
   lines: { level: string; msg: string; [field: string]: unknown }[];
+  /** What the alert about backups was told to say. */
+  told: (string | null)[];
   start(): PeriodicTask;
 }
 
@@ -30,18 +32,20 @@ async function prepare(): Promise<Scheduled> {
   const folder = join(dirname(ledgerPath), 'backups');
   const clock = testClock();
   const lines: Scheduled['lines'] = [];
+  const told: Scheduled['told'] = [];
   const logger = createLogger({ destination: { write: (line) => void lines.push(JSON.parse(line)) } });
   const start = (): PeriodicTask => {
     const schedule = startBackupSchedule({
       ledgerPath,
       backup: { cron: '0 2 * * *', keep: 3, folder },
+      tell: async (detail) => void told.push(detail),
       clock,
       logger,
     });
     onTestFinished(() => schedule.stop());
     return schedule;
   };
-  return { folder, ledgerPath, clock, lines, start };
+  return { folder, ledgerPath, clock, lines, told, start };
 }
 
 test('the slot that was missed is made good once at the start, and the next one when it comes', async () => {
@@ -105,8 +109,8 @@ test('the oldest go once the new one is there; what has another name stays', asy
   expect(readdirSync(folder)).toEqual(expect.arrayContaining(foreign));
 });
 
-test('a backup that fails is an error in the log, removes nothing, and the next slot tries again', async () => {
-  const { folder, ledgerPath, clock, lines, start } = await prepare();
+test('a backup that fails is told, removes nothing, and the next slot tries again, which ends it', async () => {
+  const { folder, ledgerPath, clock, lines, told, start } = await prepare();
   mkdirSync(folder);
   const old = ['01', '02', '03', '04'].map((day) => `ledger-202603${day}T020000Z.db`);
   for (const name of old) writeFileSync(join(folder, name), '');
@@ -126,6 +130,7 @@ test('a backup that fails is an error in the log, removes nothing, and the next 
   await schedule.run();
   expect(lines.map(({ msg }) => msg)).toEqual(['backup failed', 'backup made', 'old backups removed']);
   expect(readdirSync(folder)).toEqual([...old.slice(2), 'ledger-20260321T120000Z.db']);
+  expect(told).toEqual([expect.stringContaining('invariant'), null]);
 });
 
 test('a folder that cannot be made is an error in the log', async () => {

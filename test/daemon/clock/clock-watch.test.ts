@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { evaluateLedger } from '../../../src/alerts/evaluate/evaluate-self.ts';
+import { evaluateJob } from '../../../src/alerts/evaluate/evaluate-self.ts';
 import { routesOf } from '../../../src/alerts/notify/routes.ts';
 import { checkTimes } from '../../../src/commands/doctor/check-times.ts';
 import { createLogger } from '../../../src/core/logger.ts';
@@ -18,9 +18,10 @@ test('times to come are said once, in the log, by an alert and by doctor, until 
   const lines: { msg: string }[] = [];
   const logger = createLogger({ destination: { write: (line) => void lines.push(JSON.parse(line)) } });
   const tell = async (detail: string | null): Promise<void> => {
-    evaluateLedger(connection, { rule: 'clock_moved', detail }, { channels: LOG, nowMs: clock.now() });
+    evaluateJob(connection, { job: 'clock', detail }, { channels: LOG, nowMs: clock.now() });
   };
-  const alerts = () => connection.prepare("SELECT state FROM finance_alerts WHERE rule = 'clock_moved'").pluck().all();
+  const alerts = () =>
+    connection.prepare("SELECT state FROM finance_alerts WHERE cause = 'clock' AND rule = 'job_failed'").pluck().all();
   await publish(connection, [usageRecord('acme', 10)], { nowMs: NOON });
   const watch = startClockWatch({ timesAhead: (nowMs) => timesAhead(connection, nowMs), tell, clock, logger });
   onTestFinished(() => watch.stop());
@@ -48,9 +49,10 @@ test('what a daemon has told whose clock was behind, and which has stopped, anot
   const { connection } = openLedger();
   const clock = createVirtualClock(NOON);
   const tell = async (detail: string | null): Promise<void> => {
-    evaluateLedger(connection, { rule: 'clock_moved', detail }, { channels: LOG, nowMs: clock.now() });
+    evaluateJob(connection, { job: 'clock', detail }, { channels: LOG, nowMs: clock.now() });
   };
-  const state = () => connection.prepare("SELECT state FROM finance_alerts WHERE rule = 'clock_moved'").pluck().get();
+  const state = () =>
+    connection.prepare("SELECT state FROM finance_alerts WHERE cause = 'clock' AND rule = 'job_failed'").pluck().get();
   const logger = createLogger({ destination: { write: () => undefined } });
   const options = { tell, clock, logger };
   await publish(connection, [usageRecord('acme', 10)], { nowMs: NOON });

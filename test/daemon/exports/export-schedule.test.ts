@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { evaluateLedger } from '../../../src/alerts/evaluate/evaluate-self.ts';
+import { evaluateJob } from '../../../src/alerts/evaluate/evaluate-self.ts';
 import { routesOf } from '../../../src/alerts/notify/routes.ts';
 import { claimDelivery, recordDelivery } from '../../../src/alerts/outbox/outbox.ts';
 import { focusColumns } from '../../../src/billing/focus/focus-columns.ts';
@@ -48,7 +48,7 @@ async function prepare(...wanted: Partial<ExportConfig>[]) {
   const start = (): PeriodicTask => {
     const closesAfter = (eventSeq: number) => closesInForce(connection, eventSeq);
     const tell = async (detail: string | null) => {
-      evaluateLedger(connection, { rule: 'export_failed', detail }, { channels: LOG, nowMs: clock.now() });
+      evaluateJob(connection, { job: 'export', detail }, { channels: LOG, nowMs: clock.now() });
     };
     const schedule = startExportSchedule({ config, closesAfter, tell, clock, logger });
     onTestFinished(() => schedule.stop());
@@ -61,7 +61,7 @@ async function prepare(...wanted: Partial<ExportConfig>[]) {
   const read = (name: string) => readFileSync(join(folder, name), 'utf8');
   const findings = () => checkExports(config, clock.now()).map(({ subject, status }) => `${subject} ${status}`);
   const alerts = () =>
-    connection.prepare("SELECT state FROM finance_alerts WHERE rule = 'export_failed'").pluck().all() as string[];
+    connection.prepare("SELECT state FROM finance_alerts WHERE cause = 'export'").pluck().all() as string[];
   const told = () =>
     (connection.prepare('SELECT payload FROM outbox ORDER BY created_at, rowid').pluck().all() as string[]).map(
       (payload) => JSON.parse(payload).summary as string,

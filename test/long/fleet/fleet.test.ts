@@ -18,7 +18,7 @@ const TRUE_ALERTS: Readonly<Record<Manner, readonly string[]>> = {
   healthy: [],
   hanging: ['sync_failed', 'sync_stale'],
   endless: ['sync_failed'],
-  refused: ['auth_failed'],
+  refused: ['sync_failed'],
   heavy: ['sync_failed'],
 };
 

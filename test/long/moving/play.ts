@@ -105,7 +105,7 @@ function publishedOf({ view, id }: FreshWorkspace): Published {
     usage.set(keyOf(String(row.tenant_id), String(row.period)), `${row.credits_used}/${row.request_count}`);
   }
   // An alert about ourselves says that a run failed; that is no usage.
-  const own = "AND rule NOT IN ('sync_stale', 'sync_failed', 'auth_failed', 'clock_skew')";
+  const own = "AND rule NOT IN ('sync_stale', 'sync_failed', 'job_failed')";
   const rows = VIEWS.map((name) =>
     view.rows(`SELECT * FROM finance_${name} WHERE workspace_id = ? ${name === 'alerts' ? own : ''}`, id),
   );

@@ -198,15 +198,13 @@ test('an old copy that comes back after a restore elsewhere publishes nothing an
   const before = received.length;
   const { daemon } = start(folder);
   await daemon.line('the ledger could not be published');
-  await eventually(() => expect(received.slice(before)).toContain('publish_stale'));
+  await eventually(() => expect(received.slice(before)).toContain('job_failed'));
   // A sync after it finds nothing new to say either, and its run stays here.
   await daemon.line('run applied');
-  expect(new Set(received.slice(before))).toEqual(new Set(['publish_stale']));
+  expect(new Set(received.slice(before))).toEqual(new Set(['job_failed']));
   const client = await replicaOf('fenced');
   expect(await client.query('SELECT position, epoch FROM ledgers')).toEqual([{ position: 1n, epoch: 1n }]);
   expect(
-    viewLedger(join(folder, 'data', 'ledger.db')).value(
-      "SELECT state FROM finance_alerts WHERE rule = 'publish_stale'",
-    ),
+    viewLedger(join(folder, 'data', 'ledger.db')).value("SELECT state FROM finance_alerts WHERE cause = 'replica'"),
   ).toBe('firing');
 }, 120_000);

@@ -80,7 +80,7 @@ test(`of three hosts with ${WORKSPACES} workspaces one is lost and rebuilt elsew
     code: 'replica_refused',
   });
   await eventually(
-    () => expect(told.filter(({ host }) => host === lost).map(({ rule }) => rule)).toContain('publish_stale'),
+    () => expect(told.filter(({ host }) => host === lost).map(({ rule }) => rule)).toContain('job_failed'),
     DEADLINE_MS,
   );
   told.length = 0;
@@ -106,7 +106,7 @@ test(`of three hosts with ${WORKSPACES} workspaces one is lost and rebuilt elsew
     );
     expect(found).toBe(BigInt(ours.length));
   }, DEADLINE_MS);
-  expect(told.filter(({ host, rule }) => host === lost && rule !== 'publish_stale')).toEqual([]);
+  expect(told.filter(({ host, rule }) => host === lost && rule !== 'job_failed')).toEqual([]);
   const [row] = await client.query('SELECT count(*) AS ledgers, max(epoch) AS epoch FROM ledgers');
   expect(row).toEqual({ ledgers: BigInt(SHARDS), epoch: 1n });
 });

@@ -10,7 +10,7 @@ interface Silence {
 }
 
 /** As documented: those are muted by their full name alone. */
-const OURS = ['sync_stale', 'sync_failed', 'auth_failed', 'clock_skew', 'clock_moved', 'job_failed'];
+const OURS = ['sync_stale', 'sync_failed', 'job_failed'];
 const BEGINNINGS: readonly string[] = ['opened', 'again', 'worse', 'grown', 'reminder'];
 
 /** Of what is silenced no receiver hears that it begins or grows. */

@@ -167,7 +167,7 @@ export class RunsOracle {
 function checkUnblamed(ledger: LedgerView, { run_id, run_key }: RunRow): void {
   const [blamed] = ledger.all<{ alert_id: string; change: string }>(
     `SELECT a.alert_id, t.change FROM alert_transitions t JOIN alerts a ON a.alert_key = t.alert_key
-     WHERE t.run_key = ? AND a.rule IN ('sync_failed', 'auth_failed') AND t.change IN ('pending', 'fired')`,
+     WHERE t.run_key = ? AND a.rule = 'sync_failed' AND t.change IN ('pending', 'fired')`,
     run_key,
   );
   if (blamed !== undefined)

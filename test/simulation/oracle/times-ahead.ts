@@ -14,7 +14,7 @@ export interface AheadMoment {
 
 const LATEST = `SELECT max(at) FROM (
   SELECT max(coalesce(finished_at, started_at)) AS at FROM runs UNION ALL SELECT max(at) FROM period_events)`;
-const TOLD = `SELECT count(*) FROM finance_alerts WHERE rule = 'clock_moved'
+const TOLD = `SELECT count(*) FROM finance_alerts WHERE cause = 'clock' AND rule = 'job_failed'
   AND (state IN ('firing', 'acknowledged') OR (state = 'pending' AND first_fired_at IS NOT NULL))`;
 
 /** That the ledger holds times to come is told for as long as it does. */

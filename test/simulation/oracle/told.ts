@@ -18,8 +18,8 @@ const SLACK_MS = 15 * 60_000;
 /** Whoever was refused is asked again after an hour at the latest. */
 const LATEST_RETRY_MS = 70 * 60_000;
 /** Faults of ourselves that keep a workspace from being read. */
-export const READING_RULES = ['sync_stale', 'sync_failed', 'auth_failed', 'clock_skew'];
-const OUR_RULES = [...READING_RULES, 'clock_moved'];
+export const READING_RULES = ['sync_stale', 'sync_failed'];
+const OUR_RULES = [...READING_RULES, 'job_failed'];
 
 /** What is known when a message arrives. */
 export interface ToldMoment {
@@ -100,18 +100,18 @@ export class ToldOracle {
    * have taken it.
    */
   checkAtRest(ledger: LedgerView, complete: readonly Receiver[], isReadable: (workspaceId: string) => boolean): void {
-    const rows = ledger.all<{ alert_id: string; rule: string; state: string; workspace_id: string }>(
-      'SELECT alert_id, rule, state, workspace_id FROM finance_alerts WHERE rule IN (SELECT value FROM json_each(?))',
+    const rows = ledger.all<{ alert_id: string; rule: string; severity: string; state: string; workspace_id: string }>(
+      'SELECT alert_id, rule, severity, state, workspace_id FROM finance_alerts WHERE rule IN (SELECT value FROM json_each(?))',
       JSON.stringify(OUR_RULES),
     );
     const known = complete.map((receiver) => ({ receiver, words: lastWords(receiver.inbox) }));
-    for (const { alert_id, rule, state, workspace_id } of rows) {
+    for (const { alert_id, rule, severity, state, workspace_id } of rows) {
       const isOpen = state === 'firing' || state === 'acknowledged';
       if (isOpen && READING_RULES.includes(rule) && isReadable(workspace_id))
         throw new PromiseBroken('what has ended has ended', `${alert_id}: ${rule} is ${state} at rest`);
       const heard = known
         // A warning waits for the digest of a receiver that has one.
-        .filter(({ receiver }) => !receiver.digest || rule !== 'clock_moved')
+        .filter(({ receiver }) => !receiver.digest || severity !== 'warning')
         .map(({ receiver: { name }, words }) => ({ name, open: isOpenWord(words.get(alert_id)) }));
       for (const { name, open } of heard) {
         if (open && !isOpen)

@@ -11,8 +11,8 @@ import type { JudgeSources } from './judge-sources.ts';
 
 /** The rules about two readings of one period. */
 export interface ReadingsJudge {
-  /** `fell` is what the counter fell by when that was told; null for a fall that this run has found. */
-  regression(tenant: TenantFacts, peak: UsageFigures, fell: bigint | null): Observation;
+  /** `lost` is what the open alert says; null without one. `before`: what the counter showed before this run took something off it. */
+  regression(tenant: TenantFacts, lost: bigint | null, before?: UsageFigures): Observation;
   restatement(tenant: TenantFacts): Observation;
   withdrawn(tenant: TenantFacts, before: UsageFigures): Observation;
 }
@@ -33,16 +33,21 @@ export function createReadingsJudge(sources: JudgeSources): ReadingsJudge {
   };
 
   return {
-    regression(tenant, peak, fell) {
+    regression(tenant, lost, before) {
       const { periodKey, tenantKey } = tenant;
-      const current = (tenant.current ?? NO_USAGE).credits;
+      const current = tenant.current ?? NO_USAGE;
       const startMs = periodStartMs(factsOf(periodKey).period);
+      const isNew = before !== undefined;
       const judgement = judgeRegression({
-        ...{ peak: peak.credits, current, fell },
-        usual: fell === null ? falls.usual(periodKey, tenantKey) : null,
-        restored: fell !== null && falls.isRestored({ periodKey, tenantKey, startMs }, fell),
+        fall: isNew ? { missing: before.credits - current.credits, before: before.credits } : null,
+        lost: lost !== null && (!isNew || falls.isRecent(periodKey, tenantKey)) ? lost : 0n,
+        usual: isNew ? falls.usual(periodKey, tenantKey) : null,
+        restored: !isNew && lost !== null && falls.isRestored({ periodKey, tenantKey, startMs }, lost),
       });
-      return observation({ ...subject('regression', tenant), judgement, previous: peak, threshold: peak.credits });
+      const missing = judgement.verdict === 'holds' ? (judgement.finding.measure ?? 0n) : (lost ?? 0n);
+      // What the counter would show without what it has lost.
+      const previous = { credits: current.credits + missing, requests: (before ?? current).requests };
+      return observation({ ...subject('regression', tenant), judgement, previous });
     },
     restatement(tenant) {
       const { periodKey, tenantKey } = tenant;

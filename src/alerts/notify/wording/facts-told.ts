@@ -3,17 +3,18 @@ import type { ToldEvent } from '../../../core/text/alert-words.ts';
 import type { Evidence } from '../../evaluate/evidence.ts';
 import type { ChangeReason } from '../../rules/measures/change-reason.ts';
 import type { Level, RuleName } from '../../rules/rule.ts';
-import { daysOf, grouped, listed, monthName, named, shortened } from './names.ts';
+import { dayOf, daysOf, grouped, listed, monthName, named, shortened } from './names.ts';
 
 export type ClosedBecause = 'gone' | 'left_window' | 'unrouted';
 
 /** The part of a notification that its sentences are made of. */
 export interface Facts {
   rule: RuleName;
+  cause: string | null;
   event: ToldEvent;
   closed_because: ClosedBecause | null;
   level: Level;
-  workspace_id: string;
+  workspace_id: string | null;
   tenant_id: string | null;
   tenant_name: string | null;
   period: Period | null;
@@ -26,9 +27,14 @@ export interface Facts {
   created_at: string;
 }
 
+/** Where it happened. */
+export function placeOf({ workspace_id }: Pick<Facts, 'workspace_id'>): string {
+  return workspace_id === null ? 'the ledger' : named(workspace_id);
+}
+
 /** Whom an alert is about. */
-export function subjectOf({ tenant_id, tenant_name, workspace_id }: Facts): string {
-  if (tenant_id === null) return named(workspace_id);
+export function subjectOf({ tenant_id, tenant_name, ...facts }: Facts): string {
+  if (tenant_id === null) return placeOf(facts);
   return tenant_name === null ? named(tenant_id) : `${named(tenant_id)} (${shortened(tenant_name)})`;
 }
 
@@ -48,6 +54,20 @@ export function baselineMonths({ previous_period, evidence, created_at }: Facts)
 /** `February was 10,000`. */
 export function baselineWords(facts: Facts): string {
   return `${baselineMonths(facts)} was ${grouped(facts.credits?.previous ?? 0n)}`;
+}
+
+/** `18,000 to 24,000`, or what alone is known. */
+export function forecast({ evidence, credits }: Facts): string {
+  const { low_credits: low = null, high_credits: high = null } = evidence.projection ?? {};
+  if (low !== null && high !== null && low < high) return `${grouped(low)} to ${grouped(high)}`;
+  return grouped(evidence.projection?.credits ?? credits?.current ?? 0n);
+}
+
+/** How far the month was that a forecast is of: ` (day 7 of 31)`. */
+export function day({ evidence, period }: Facts): string {
+  return evidence.projection === null || period === null
+    ? ''
+    : ` (${dayOf(period, Number(evidence.projection.elapsed_fraction))})`;
 }
 
 /** How a limit came about, in brackets; nothing where that is not known. */

@@ -1,8 +1,9 @@
 import { counted } from '../../../core/text/counted.ts';
-import { isSelfRule, ruleTitle } from '../../rules/table.ts';
-import { baselineMonths, type Facts, monthOf, subjectOf } from './facts-told.ts';
-import { grouped, named, signed } from './names.ts';
-import { OWN } from './own-sentences.ts';
+import { isSelfRule } from '../../rules/table.ts';
+import { endOfMany } from './ends.ts';
+import { baselineMonths, type Facts, monthOf, placeOf, subjectOf } from './facts-told.ts';
+import { grouped, signed } from './names.ts';
+import { ownWords } from './own-sentences.ts';
 
 const NAMED = 5;
 
@@ -32,30 +33,36 @@ const TOGETHER: Partial<Record<Facts['rule'], (month: string, likely: 'all' | 's
 export function groupLine(all: readonly Facts[], tenants: number): string {
   const [first] = all;
   if (first === undefined) return '';
-  const { rule, event, workspace_id } = first;
+  const { rule, event } = first;
   if (isSelfRule(rule)) {
-    const names = shown(all.map((each) => named(each.workspace_id)));
+    const names = shown(all.map(placeOf));
     const where = counted(all.length, 'workspace');
-    return event === 'closed' ? `${OWN[rule].over(where)} They are ${names}.` : ownLine(OWN[rule], where, names);
+    const { found, over, todo } = ownWords(first);
+    return event === 'closed' ? `${over(where)} They are ${names}.` : `${found(where)}: ${names}. ${todo}`;
   }
-  const who = `${grouped(all.length)} of ${counted(tenants, 'tenant')} of ${named(workspace_id)}`;
+  const who = `${grouped(all.length)} of ${counted(tenants, 'tenant')} of ${placeOf(first)}`;
   const month = monthOf(first);
   const likely = all.filter(({ level }) => level === 'likely');
   const isLikely = likely.length === all.length && all.every(({ evidence }) => evidence.projection !== null);
   const expected = (each: Facts) => (isLikely ? each.evidence.projection?.credits : each.credits?.current) ?? 0n;
   const figures = all.map((each) => {
     const forecast = isLikely ? 'forecast ' : '';
-    return `${subjectOf(each)} ${forecast}${grouped(expected(each))} (${baselineMonths(each)} ${grouped(each.credits?.previous ?? 0n)})`;
+    return `${subjectOf(each)} ${forecast}${grouped(expected(each))}${besideWhat(each)}`;
   });
-  if (event === 'closed') return `Over for ${who}: the ${ruleTitle(rule)} in ${month}. Largest: ${shown(figures)}.`;
+  if (event === 'closed') return `${endOfMany(all, who)}. Largest: ${shown(figures)}.`;
+  if (rule === 'budget') return `${who} ${TOGETHER[rule]?.(month, 'some')}. Largest: ${shown(figures)}.`;
   const sum = all.reduce((total, each) => total + BigInt(expected(each)) - (each.credits?.previous ?? 0n), 0n);
   const together = `${isLikely ? 'forecast ' : ''}${signed(sum)} credits together`;
   const share = likely.length === 0 ? 'none' : likely.length === all.length ? 'all' : 'some';
   return `${who} ${TOGETHER[rule]?.(month, share)}, ${together}. Largest: ${shown(figures)}.`;
 }
 
-function ownLine({ found, todo }: (typeof OWN)[keyof typeof OWN], where: string, names: string): string {
-  return `${found(where)}: ${names}. ${todo}`;
+/** What the figure of one is compared with. */
+function besideWhat(facts: Facts): string {
+  const { rule, credits, threshold, period, previous_period } = facts;
+  if (rule === 'budget') return ` (budget ${grouped(threshold ?? 0n)})`;
+  if (rule === 'new_spend') return '';
+  return ` (${period === previous_period ? 'before' : baselineMonths(facts)} ${grouped(credits?.previous ?? 0n)})`;
 }
 
 function shown(names: readonly string[]): string {

@@ -1,8 +1,17 @@
 import type { RuleName } from '../../rules/rule.ts';
 import type { SelfRule } from '../../rules/table.ts';
 import { percentOf } from '../percent.ts';
-import { baselineMonths, baselineWords, type Facts, limitReason, monthOf, subjectOf } from './facts-told.ts';
-import { dayName, dayOf, daysOf, grouped, listed, signed } from './names.ts';
+import {
+  baselineMonths,
+  baselineWords,
+  day,
+  type Facts,
+  forecast,
+  limitReason,
+  monthOf,
+  subjectOf,
+} from './facts-told.ts';
+import { dayName, daysOf, grouped, listed, signed } from './names.ts';
 
 type UsageRule = Exclude<RuleName, SelfRule | 'incident'>;
 
@@ -17,11 +26,10 @@ export const FOUND: Record<UsageRule, (facts: Facts) => string[]> = {
       const days = evidence.detail ?? 'for days';
       return [`${who} has used nothing ${days}: ${used} credits in ${month}; ${baselineWords(facts)}.`];
     }
-    const less = credits?.change_percent == null ? '' : `${grouped(-credits.change_percent)}% less, and `;
-    const limit = `not above the limit of ${grouped(threshold ?? 0n)}`;
+    const less = credits?.change_percent == null ? '' : `${grouped(-credits.change_percent)}% less: `;
     return [
       `${who} used ${used} credits in ${month}; ${baselineWords(facts)}.`,
-      `That is ${less}${limit}.`,
+      `That is ${less}up to ${grouped(threshold ?? 0n)} counts as a fall.`,
       settled(facts),
     ];
   },
@@ -45,7 +53,7 @@ export const FOUND: Record<UsageRule, (facts: Facts) => string[]> = {
     const [who, month, used] = heads(facts);
     const { previous = 0n, current = 0n } = facts.credits ?? {};
     return [
-      `${who} lost ${grouped(previous - current)} credits of ${month}: ${used} now, ${grouped(previous)} before.`,
+      `${who} lost ${grouped(previous - current)} credits of ${month}: ${used} now, ${grouped(previous)} without the loss.`,
       `${month} is still open.`,
     ];
   },
@@ -111,19 +119,6 @@ function budget(facts: Facts): string[] {
     `${who} used ${used} credits in ${month}: ${grouped(percentOf(current, limit) ?? 0)}% of its budget of ${grouped(limit)}${over}.`,
     goesOn(facts),
   ];
-}
-
-/** `18,000 to 24,000`, or what alone is known. */
-function forecast({ evidence, credits }: Facts): string {
-  const { low_credits: low = null, high_credits: high = null } = evidence.projection ?? {};
-  if (low !== null && high !== null && low < high) return `${grouped(low)} to ${grouped(high)}`;
-  return grouped(evidence.projection?.credits ?? credits?.current ?? 0n);
-}
-
-function day({ evidence, period }: Facts): string {
-  return evidence.projection === null || period === null
-    ? ''
-    : ` (${dayOf(period, Number(evidence.projection.elapsed_fraction))})`;
 }
 
 /** The first day by whose end a limit was passed. */

@@ -1,3 +1,4 @@
+import { fullName } from '../../../core/text/alert-words.ts';
 import { htmlText } from '../../../core/text/html-text.ts';
 import { formatInteger, relativeTime, timeAgo } from '../../../reports/formats/format.ts';
 import type { WorkspaceLine, WorkspaceState } from '../../state/workspace-state.ts';
@@ -69,8 +70,8 @@ ${
           .slice(0, SHOWN_ALERTS)
           .map((alert) => [
             `<span class="${alert.severity === 'critical' ? 'bad' : 'odd'}">${alert.severity}</span>`,
-            htmlText(`${alert.rule} ${alert.level}`),
-            htmlText(alert.workspace_id),
+            htmlText(`${fullName(alert.rule, alert.cause)} ${alert.level}`),
+            htmlText(alert.workspace_id ?? ''),
             htmlText(alert.tenant_id ?? ''),
             htmlText(alert.period ?? ''),
             alert.at_stake_credits === null ? '' : formatInteger(alert.at_stake_credits),

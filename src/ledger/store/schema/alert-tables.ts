@@ -10,12 +10,13 @@ export const alerts = sqliteTable(
     alertId: text('alert_id').notNull().unique(),
     rule: text('rule', { enum: RULES }).notNull(),
     ruleVersion: integer('rule_version').notNull(),
-    workspaceKey: integer('workspace_key')
-      .notNull()
-      .references(() => workspaces.workspaceKey),
+    /** Null: about the ledger as a whole. */
+    workspaceKey: integer('workspace_key').references(() => workspaces.workspaceKey),
     /** Null: about the workspace as a whole, or about ourselves. */
     tenantKey: integer('tenant_key').references(() => tenants.tenantKey),
     periodKey: integer('period_key').references(() => periods.periodKey),
+    /** What is wrong with our own work; after a colon whose it is. Null for what usage does. */
+    cause: text('cause'),
     level: text('level', { enum: ['likely', 'happened', 'settled'] }).notNull(),
     severity: text('severity', { enum: SEVERITIES }).notNull(),
     state: text('state', { enum: ALERT_STATES }).notNull(),
@@ -53,9 +54,10 @@ export const alerts = sqliteTable(
   (table) => [
     uniqueIndex('alerts_by_subject').on(
       table.rule,
-      table.workspaceKey,
+      sql`coalesce(workspace_key, 0)`,
       sql`coalesce(period_key, 0)`,
       sql`coalesce(tenant_key, 0)`,
+      sql`coalesce(cause, '')`,
     ),
     index('alerts_open')
       .on(table.workspaceKey)
@@ -160,7 +162,7 @@ export const alertFeedback = sqliteTable(
 export const alertRecords: readonly TableRecord[] = [
   {
     table: alerts,
-    says: 'A finding, by rule, workspace, period and tenant, with the state that it is in.',
+    says: 'A finding, by rule, workspace, period and tenant, or cause, with the state that it is in.',
     guard: {
       label: "'alert ' || ROW.alert_id",
       except: [

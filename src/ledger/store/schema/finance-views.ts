@@ -33,7 +33,8 @@ export const financeHistory = sqliteView('finance_history', {
 
 export const financeAlerts = sqliteView('finance_alerts', {
   alert_id: text().notNull(),
-  workspace_id: text().notNull(),
+  /** Null for an alert about the ledger as a whole. */
+  workspace_id: text(),
   /** Null, like the period, for an alert about the workspace or about ourselves. */
   tenant_id: text(),
   period: text(),
@@ -53,6 +54,8 @@ export const financeAlerts = sqliteView('finance_alerts', {
   current_requests: int64(),
   /** Why nobody was told of the last change; null when somebody was. */
   muted_because: text(),
+  /** Null for what usage does. */
+  cause: text(),
 }).existing();
 
 export const financeFreshness = sqliteView('finance_freshness', {

@@ -1,4 +1,3 @@
-import { LEDGER_RULES } from '../../../core/text/alert-words.ts';
 import type { LedgerConnection } from '../../store/file/open.ts';
 import { PERIODS_PER_WORKSPACE } from '../../store/schema/keys.ts';
 import { LEDGER_TABLES, namedTable } from '../../store/schema/ledger-tables.ts';
@@ -44,14 +43,7 @@ const MAPS: readonly [table: string, select: string][] = [
     'moving_corrections',
     keysOf('charge_corrections', 'correction_id', 'tenant_key IN (SELECT old FROM temp.moving_tenants)'),
   ],
-  [
-    'moving_alerts',
-    keysOf(
-      'alerts',
-      'alert_key',
-      `workspace_key = @from AND rule NOT IN (${LEDGER_RULES.map((rule) => `'${rule}'`).join(', ')})`,
-    ),
-  ],
+  ['moving_alerts', keysOf('alerts', 'alert_key', 'workspace_key = @from')],
   ['moving_feedback', keysOf('alert_feedback', 'feedback_key', 'alert_key IN (SELECT old FROM temp.moving_alerts)')],
   [
     'moving_silences',

@@ -70,8 +70,8 @@ async function playBoth(connection: LedgerConnection, random: Random): Promise<n
           ...{ workspaceId, period, by, note: `${word} note`, force: true, settleHours: 0, nowMs },
         }),
       () => {
-        const news = { rule: 'publish_stale' as const, detail: `${OTHERS} counts twice` };
-        return writer.call('tellOfLedger', { ...news, channels: LOG_ROUTES, nowMs });
+        const news = { job: 'replica' as const, detail: `${OTHERS} counts twice` };
+        return writer.call('tellOfJob', { ...news, channels: LOG_ROUTES, nowMs });
       },
       () => writer.call('reopenPeriod', { workspaceId, period, by, note: word, nowMs }),
       () => {
