@@ -142,6 +142,7 @@ export async function askOnce(socketPath: string, command: (connection: Redis) =
   } catch {
     return null;
   } finally {
-    connection.disconnect();
+    // Of one that the server has ended ioredis waits two seconds for the end, and the process with it.
+    if (connection.status !== 'end') connection.disconnect();
   }
 }
