@@ -25,7 +25,7 @@ const ROOMS = [
 /** Inside a room, from its top to its foundation. */
 const INSIDE = {
   ledger: ['transfer', 'audit', 'journal', 'store'],
-  reports: ['page', 'statement', 'files', 'queries', 'formats'],
+  reports: ['page', 'statement', 'files', 'xlsx', 'queries', 'formats'],
 };
 /**
  * The sandbox imports core only: a stand-in that shared code with the client would agree with its mistakes. The ledger

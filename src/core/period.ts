@@ -4,6 +4,12 @@ import { AppError } from './errors.ts';
 /** A billing month as the service labels it, `YYYY-MM`. */
 export type Period = string;
 
+/** Periods from the first to the last, both included; absent: no limit. */
+export interface PeriodWindow {
+  from?: Period;
+  to?: Period;
+}
+
 const PERIOD_PATTERN = /^\d{4}-(0[1-9]|1[0-2])$/;
 
 /** True for a real month in the form `YYYY-MM`: `2026-13` and `2026-1` are not. */
@@ -17,6 +23,12 @@ export function parsePeriod(text: string, what = 'period'): Period {
   throw new AppError('bad_period', `${what} ${JSON.stringify(text)} is not a month`, {
     hint: 'write it as YYYY-MM with a month from 01 to 12, such as 2026-02',
   });
+}
+
+/** Whether it is the period that is wanted, or one of those; undefined: all are. */
+export function isWanted(period: Period, wanted: Period | PeriodWindow | undefined): boolean {
+  if (wanted === undefined || typeof wanted === 'string') return wanted === undefined || period === wanted;
+  return period >= (wanted.from ?? period) && period <= (wanted.to ?? period);
 }
 
 /** Months since year 0: consecutive periods have consecutive indexes. */

@@ -83,7 +83,7 @@ function answer(connection: LedgerConnection, sql: string): string {
   const names = statement.columns().map(({ name }) => name);
   return `${renderTable(
     rows,
-    names.map((key) => ({ key, header: key })),
+    names.map((name) => ({ name, header: name })),
   )}\n`;
 }
 

@@ -75,11 +75,11 @@ function figuresTable({ told, now }: AlertMoments, options: TableOptions): strin
   return renderTable<FigureRow>(
     rows,
     [
-      { key: 'name', header: '' },
+      { name: 'name', header: '' },
       ...(same || told === null
         ? []
-        : [{ key: 'told' as const, header: `Told ${minute(told.at)}`, align: 'right' as const }]),
-      { key: 'now', header: `Now, ${minute(now.at)} UTC`, align: 'right' },
+        : [{ name: 'told' as const, header: `Told ${minute(told.at)}`, align: 'right' as const }]),
+      { name: 'now', header: `Now, ${minute(now.at)} UTC`, align: 'right' },
     ],
     options,
   );

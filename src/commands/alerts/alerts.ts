@@ -4,8 +4,9 @@ import type { RuleName, Severity } from '../../alerts/rules/rule.ts';
 import { rulesWith } from '../../alerts/rules/table.ts';
 import { parsePeriod } from '../../core/period.ts';
 import { ALERT_STATES, type AlertState, fullName, RULES, SEVERITIES } from '../../core/text/alert-words.ts';
+import type { TableColumn } from '../../reports/formats/columns.ts';
 import { formatDecimal } from '../../reports/formats/format.ts';
-import { renderTable, type TableColumn, type TableOptions } from '../../reports/formats/table.ts';
+import { renderTable, type TableOptions } from '../../reports/formats/table.ts';
 import type { Context } from '../../wiring/context.ts';
 import { noteNearTenants } from '../finance/unknown-tenant.ts';
 import { requireKnownWorkspace } from '../shared/choose-workspace.ts';
@@ -135,28 +136,26 @@ function tableColumns(alerts: readonly ListedAlert[], { width = ROOM_FOR_MONEY }
   const several = new Set(alerts.map(({ workspace_id }) => workspace_id)).size > 1;
   const columns: TableColumn<ListedAlert>[] = [
     {
-      key: 'severity',
+      name: 'severity',
       header: '',
       align: 'right',
-      format: (_, row) => markOf(row),
+      words: (_, row) => markOf(row),
       style: (severity, { state }) => (state !== 'firing' ? 'dim' : severity === 'critical' ? 'red' : 'yellow'),
     },
     {
-      key: 'rule',
+      name: 'rule',
       header: 'Rule',
       firm: true,
-      format: (rule, row) => (STAGED.includes(rule) ? `${rule} ${row.level}` : fullName(rule, row.cause)),
+      words: (rule, row) => (STAGED.includes(rule) ? `${rule} ${row.level}` : fullName(rule, row.cause)),
     },
-    ...(several
-      ? [{ key: 'workspace_id' as const, header: 'Workspace', format: (id: string | null) => id ?? '' }]
-      : []),
-    { key: 'tenant_id', header: 'Tenant', format: (_, row) => tenantWords(row) },
-    { key: 'period', header: 'Period', align: 'right', format: (period) => period ?? '' },
-    { key: 'at_stake_credits', header: 'Difference', align: 'right' },
+    ...(several ? [{ name: 'workspace_id' as const, header: 'Workspace' }] : []),
+    { name: 'tenant_id', header: 'Tenant', words: (_, row) => tenantWords(row) },
+    { name: 'period', header: 'Period', align: 'right', words: (period) => period ?? '' },
+    { name: 'at_stake_credits', header: 'Difference', align: 'right' },
     ...(isPriced
-      ? [{ key: 'at_stake_money' as const, header: 'Cost', align: 'right' as const, format: moneyWords }]
+      ? [{ name: 'at_stake_money' as const, header: 'Cost', align: 'right' as const, words: moneyWords }]
       : []),
-    { key: 'alert_id', header: 'Alert', align: 'right' },
+    { name: 'alert_id', header: 'Alert', align: 'right' },
   ];
   return columns;
 }

@@ -1,7 +1,8 @@
 import { bestTrial, sumOfTrial, type TrialSum } from '../../alerts/backtest/propose.ts';
 import { counted } from '../../core/text/counted.ts';
+import type { TableColumn } from '../../reports/formats/columns.ts';
 import { formatInteger } from '../../reports/formats/format.ts';
-import { renderTable, type TableColumn, type TableOptions } from '../../reports/formats/table.ts';
+import { renderTable, type TableOptions } from '../../reports/formats/table.ts';
 import { type BacktestAnswer, labelledJson, noiseJson, paceJson, settingsJson } from './backtest-json.ts';
 import { historyWords, noisiest, ruleWords } from './backtest-words.ts';
 
@@ -63,12 +64,12 @@ interface TrialRow {
 }
 
 const COLUMNS: TableColumn<TrialRow>[] = [
-  { key: 'settings', header: 'Settings' },
-  { key: 'alerts', header: 'Alerts' },
-  { key: 'notifications', header: 'Notified' },
-  { key: 'paces', header: 'Paces never true', align: 'right' },
-  { key: 'real', header: 'Labelled real told', align: 'right' },
-  { key: 'wrong', header: 'False told' },
+  { name: 'settings', header: 'Settings' },
+  { name: 'alerts', header: 'Alerts' },
+  { name: 'notifications', header: 'Notified' },
+  { name: 'paces', header: 'Paces never true', align: 'right' },
+  { name: 'real', header: 'Labelled real told', align: 'right' },
+  { name: 'wrong', header: 'False told' },
 ];
 
 function rowOf(answer: BacktestAnswer, side: 'today' | 'proposed', place: number): TrialRow {

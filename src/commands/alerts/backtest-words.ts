@@ -12,8 +12,9 @@ import type { AlertRuleSettings, AlertSettings } from '../../config/types.ts';
 import { isoTime } from '../../core/clock.ts';
 import { counted } from '../../core/text/counted.ts';
 import { inertText } from '../../core/text/inert-text.ts';
+import type { TableColumn } from '../../reports/formats/columns.ts';
 import { formatInteger } from '../../reports/formats/format.ts';
-import { renderTable, type TableColumn, type TableOptions } from '../../reports/formats/table.ts';
+import { renderTable, type TableOptions } from '../../reports/formats/table.ts';
 import type { BacktestAnswer } from './backtest-json.ts';
 
 /** Rows of a list of alerts; `--json` has all. */
@@ -50,9 +51,9 @@ interface SideRow {
 }
 
 const SIDE_BY_SIDE: TableColumn<SideRow>[] = [
-  { key: 'name', header: '' },
-  { key: 'today', header: 'Today' },
-  { key: 'proposed', header: 'Proposed' },
+  { name: 'name', header: '' },
+  { name: 'today', header: 'Today' },
+  { name: 'proposed', header: 'Proposed' },
 ];
 
 /** Which history was replayed, and how much of it. */
@@ -93,12 +94,12 @@ interface CountRow {
 }
 
 const COUNT_COLUMNS: TableColumn<CountRow>[] = [
-  { key: 'period', header: 'Period' },
-  { key: 'rule', header: 'Rule' },
-  { key: 'alerts', header: 'Alerts today' },
-  { key: 'proposedAlerts', header: 'Proposed' },
-  { key: 'notifications', header: 'Notified today' },
-  { key: 'proposedNotifications', header: 'Proposed' },
+  { name: 'period', header: 'Period' },
+  { name: 'rule', header: 'Rule' },
+  { name: 'alerts', header: 'Alerts today' },
+  { name: 'proposedAlerts', header: 'Proposed' },
+  { name: 'notifications', header: 'Notified today' },
+  { name: 'proposedNotifications', header: 'Proposed' },
 ];
 
 function countRows({ comparison }: BacktestAnswer): CountRow[] {
@@ -147,12 +148,12 @@ interface NoiseRow {
 }
 
 const NOISE_COLUMNS: TableColumn<NoiseRow>[] = [
-  { key: 'tenant', header: 'Noisiest tenants' },
-  { key: 'alerts', header: 'Alerts today' },
-  { key: 'notifications', header: 'Notified today' },
+  { name: 'tenant', header: 'Noisiest tenants' },
+  { name: 'alerts', header: 'Alerts today' },
+  { name: 'notifications', header: 'Notified today' },
 ];
 
-const PROPOSED_NOISE: TableColumn<NoiseRow> = { key: 'proposed', header: 'Proposed' };
+const PROPOSED_NOISE: TableColumn<NoiseRow> = { name: 'proposed', header: 'Proposed' };
 
 /** A table of those with the most notifications, none where there are none. */
 export function noisiest(tenants: readonly TenantNoise[], options: TableOptions, sides: 'today' | 'both'): string[] {
@@ -215,10 +216,10 @@ interface OutlineRow {
 }
 
 const ONLY: TableColumn<OutlineRow>[] = [
-  { key: 'rule', header: 'Rule' },
-  { key: 'tenant', header: 'Tenant' },
-  { key: 'period', header: 'Period' },
-  { key: 'first', header: 'First fired' },
+  { name: 'rule', header: 'Rule' },
+  { name: 'tenant', header: 'Tenant' },
+  { name: 'period', header: 'Period' },
+  { name: 'first', header: 'First fired' },
 ];
 
 function outlineRow({ rule, level, tenantId, period, firstMs }: AlertOutline): OutlineRow {
@@ -235,12 +236,12 @@ interface ShiftedRow {
 }
 
 const SHIFTED: TableColumn<ShiftedRow>[] = [
-  { key: 'rule', header: 'Rule' },
-  { key: 'tenant', header: 'Tenant' },
-  { key: 'period', header: 'Period' },
-  { key: 'today', header: 'Today' },
-  { key: 'proposed', header: 'Proposed' },
-  { key: 'later', header: 'Difference' },
+  { name: 'rule', header: 'Rule' },
+  { name: 'tenant', header: 'Tenant' },
+  { name: 'period', header: 'Period' },
+  { name: 'today', header: 'Today' },
+  { name: 'proposed', header: 'Proposed' },
+  { name: 'later', header: 'Difference' },
 ];
 
 function shiftedRow({ rule, tenantId, period, sides, laterMs }: ShiftedAlert): ShiftedRow {

@@ -3,8 +3,9 @@ import { type DeadLetter, deadLetters } from '../../alerts/outbox/replay.ts';
 import { UsageError } from '../../core/errors.ts';
 import { counted } from '../../core/text/counted.ts';
 import { inertText } from '../../core/text/inert-text.ts';
+import type { TableColumn } from '../../reports/formats/columns.ts';
 import { relativeTime } from '../../reports/formats/format.ts';
-import { renderTable, type TableColumn } from '../../reports/formats/table.ts';
+import { renderTable } from '../../reports/formats/table.ts';
 import type { Context } from '../../wiring/context.ts';
 import { type CliContext, examples, reportingCommand } from '../shared/cli-context.ts';
 
@@ -66,10 +67,10 @@ async function replay(cli: CliContext, context: Context, notificationIds: string
 
 function columns(nowMs: number): TableColumn<DeadLetter>[] {
   return [
-    { key: 'notification_id', header: 'Notification' },
-    { key: 'channel', header: 'Channel' },
-    { key: 'attempts', header: 'Attempts', align: 'right' },
-    { key: 'created_at', header: 'Created', format: (at) => relativeTime(Date.parse(at), nowMs) },
-    { key: 'last_error', header: 'Reason', format: (reason) => reason ?? '' },
+    { name: 'notification_id', header: 'Notification' },
+    { name: 'channel', header: 'Channel' },
+    { name: 'attempts', header: 'Attempts', align: 'right' },
+    { name: 'created_at', header: 'Created', words: (at) => relativeTime(Date.parse(at), nowMs) },
+    { name: 'last_error', header: 'Reason', words: (reason) => reason ?? '' },
   ];
 }

@@ -7,8 +7,9 @@ import { isoTime } from '../../core/clock.ts';
 import { systemUser } from '../../core/process/system-user.ts';
 import { counted } from '../../core/text/counted.ts';
 import { inertText } from '../../core/text/inert-text.ts';
+import type { TableColumn } from '../../reports/formats/columns.ts';
 import { formatInteger } from '../../reports/formats/format.ts';
-import { renderTable, type TableColumn } from '../../reports/formats/table.ts';
+import { renderTable } from '../../reports/formats/table.ts';
 import { requireKnownWorkspace } from '../shared/choose-workspace.ts';
 import { type CliContext, examples, reportingCommand } from '../shared/cli-context.ts';
 import { firstRows, LIMIT_OPTION } from '../shared/limit.ts';
@@ -79,11 +80,11 @@ export function unsilenceCommand(cli: CliContext): Command {
 
 /** The id is set to the right, so that it is never cut: it is what is typed to end it. */
 const COLUMNS: TableColumn<SilenceRow>[] = [
-  { key: 'silence_id', header: 'Id', align: 'right' },
-  { key: 'rule', header: 'Mutes', format: (_, row) => mutedWords(row) },
-  { key: 'until', header: 'Until', align: 'right', format: moment },
-  { key: 'muted', header: 'Muted', align: 'right' },
-  { key: 'reason', header: 'Reason', format: (reason, { created_by }) => `${reason} (${created_by})` },
+  { name: 'silence_id', header: 'Id', align: 'right' },
+  { name: 'rule', header: 'Mutes', words: (_, row) => mutedWords(row) },
+  { name: 'until', header: 'Until', align: 'right', words: moment },
+  { name: 'muted', header: 'Muted', align: 'right' },
+  { name: 'reason', header: 'Reason', words: (reason, { created_by }) => `${reason} (${created_by})` },
 ];
 
 /** `drop of tenant acme in 2026-03, workspace ws-1`. */

@@ -9,13 +9,13 @@ import { formatMinor } from '../../core/money.ts';
 import { inertText } from '../../core/text/inert-text.ts';
 import { pricerOfPeriod } from '../../ledger/journal/charges/credit-pricer.ts';
 import { tenantNames } from '../../ledger/store/tenant-names.ts';
-import { formatDecimal } from '../../reports/formats/format.ts';
+import type { Column } from '../../reports/formats/columns.ts';
 import { renderTable } from '../../reports/formats/table.ts';
 import { recordedUsage } from '../../reports/queries/recorded-usage.ts';
 import type { Context } from '../../wiring/context.ts';
 import type { CliContext } from '../shared/cli-context.ts';
 
-/** Tenants that are shown without --json. */
+/** Tenants that are shown without --json unless something else is said. */
 const SHOWN_TENANTS = 20;
 
 /** The cards of a file, or without one of the configuration. */
@@ -53,29 +53,43 @@ export function comparisonWith(context: Context, cards: readonly RateCardText[],
   })();
 }
 
-export function putComparison(cli: CliContext, { months, tenants, unpriced }: RatesComparison): void {
+export function putComparison(
+  cli: CliContext,
+  { months, tenants, unpriced }: RatesComparison,
+  limit = cli.json ? tenants.length : SHOWN_TENANTS,
+): void {
+  const shown = tenants.slice(0, limit);
   if (cli.json) {
-    cli.printJson({ months, tenants, unpriced });
+    cli.printJson({ months, tenants: shown, unpriced });
     return;
   }
-  cli.print(renderTable(months, [{ key: 'period', header: 'Period' }, ...AMOUNTS], cli.tableOptions));
+  cli.print(renderTable(months, MONTH_COLUMNS, cli.tableOptions));
   cli.print('');
-  const shown = tenants.slice(0, SHOWN_TENANTS);
-  const isNamed = shown.some(({ display_name }) => display_name !== null);
-  const name = isNamed ? [{ key: 'display_name', header: 'Name' } as const] : [];
-  cli.print(renderTable(shown, [{ key: 'tenant_id', header: 'Tenant' }, ...name, ...AMOUNTS], cli.tableOptions));
+  cli.print(renderTable(shown, COMPARED_COLUMNS, cli.tableOptions));
   if (tenants.length > shown.length) cli.print(`${tenants.length - shown.length} more`);
-  for (const { tenant_id, period, why } of unpriced.slice(0, SHOWN_TENANTS)) {
+  for (const { tenant_id, period, why } of unpriced.slice(0, limit)) {
     cli.print(`${inertText(tenant_id)} is left unpriced in ${period}: ${inertText(why)}`);
   }
 }
 
 const AMOUNTS = [
-  { key: 'now', header: 'Now', align: 'right', format: formatDecimal },
-  { key: 'other', header: 'With these cards', align: 'right', format: formatDecimal },
-  { key: 'difference', header: 'Difference', align: 'right', format: formatDecimal },
-  { key: 'currency', header: '' },
+  { name: 'now', kind: 'amount', header: 'Now' },
+  { name: 'other', kind: 'amount', header: 'With these cards' },
+  { name: 'difference', kind: 'amount', header: 'Difference' },
+  { name: 'currency', kind: 'text', header: '' },
 ] as const;
+
+export const MONTH_COLUMNS: readonly Column<RatesComparison['months'][number]>[] = [
+  { name: 'period', kind: 'text', header: 'Period' },
+  ...AMOUNTS,
+];
+
+export const COMPARED_COLUMNS: readonly Column<RatesComparison['tenants'][number]>[] = [
+  { name: 'workspace_id', kind: 'id' },
+  { name: 'tenant_id', kind: 'id', header: 'Tenant' },
+  { name: 'display_name', kind: 'text', nullable: true, header: 'Name', sparse: true },
+  ...AMOUNTS,
+];
 
 function amountsOf({ currency, nowMinor, otherMinor }: { currency: string; nowMinor: bigint; otherMinor: bigint }) {
   return {

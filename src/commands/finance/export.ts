@@ -5,21 +5,22 @@ import { UsageError } from '../../core/errors.ts';
 import { parsePeriod } from '../../core/period.ts';
 import { keepYoungGenerationSmall } from '../../core/process/young-generation.ts';
 import { FINANCE_VIEWS } from '../../core/text/finance-views.ts';
-import { SHEET_FORMATS, type SheetFormat } from '../../reports/files/write-sheet.ts';
-import { writeWorkbook } from '../../reports/files/write-workbook.ts';
-import type { Sheet } from '../../reports/formats/sheet.ts';
+import { SHEET_FORMATS, type SheetFormat, writeWorkbook } from '../../reports/files/write-sheet.ts';
+import type { Sheet } from '../../reports/formats/columns.ts';
 import { viewSheet } from '../../reports/queries/finance-view.ts';
 import { readFocusSheet } from '../../reports/statement/focus-sheet.ts';
 import type { Context } from '../../wiring/context.ts';
 import { chooseWorkspace, requireKnownWorkspace } from '../shared/choose-workspace.ts';
-import { type CliContext, examples, plainCommand } from '../shared/cli-context.ts';
+import { type CliContext, examples, reportingCommand } from '../shared/cli-context.ts';
+import { LIMIT_OPTION, noteMore } from '../shared/limit.ts';
+import { addPeriodOptions, chosenPeriods, type PeriodOptions } from '../shared/period-window.ts';
 import { noteOtherRates } from './rates.ts';
-import { addSheetOptions, putSheet, type SheetOptions } from './sheet-output.ts';
+import { addSheetOptions, chosenFormat, firstOf, putSheet, type SheetOptions } from './sheet-output.ts';
 import { noteNearTenants } from './unknown-tenant.ts';
 
-interface ExportOptions extends SheetOptions {
-  format: SheetFormat;
-  period?: string;
+interface ExportOptions extends SheetOptions, PeriodOptions {
+  format?: SheetFormat;
+  json?: boolean;
   tenant?: string;
   workspace?: string;
   names?: boolean;
@@ -29,10 +30,9 @@ interface ExportOptions extends SheetOptions {
 }
 
 export function exportCommand(cli: CliContext): Command {
-  const command = plainCommand('export')
-    .addArgument(viewArgument())
-    .addOption(new Option('--format <format>', 'form of the rows').choices(SHEET_FORMATS).default('csv'))
-    .option('--period <period>', 'only this period, YYYY-MM; focus needs it')
+  const command = addPeriodOptions(reportingCommand('export').addArgument(viewArgument()), { note: '; focus needs it' })
+    .addOption(new Option('--format <format>', 'form of the rows (default: csv)').choices(SHEET_FORMATS))
+    .option(...LIMIT_OPTION)
     .option('--tenant <id>', 'only this tenant')
     .option('--workspace <id>', 'only this workspace (focus needs it when there are several)')
     .option('--names', "with the tenants' names, as a last column display_name")
@@ -68,16 +68,18 @@ function viewArgument(): Argument {
 
 async function exportView(cli: CliContext, context: Context, view: string, options: ExportOptions): Promise<void> {
   noteOtherRates(cli, context);
-  const rows = await putSheet(cli, sheetOfView(context, view, options), { format: options.format, options });
+  const format = chosenFormat(options, 'csv');
+  const rows = await putSheet(cli, sheetOfView(context, view, options), { format, options });
   const { tenant: tenantId, workspace: workspaceId } = options;
   if (rows === 0) noteNearTenants(cli, context.reader().connection, { tenantId, workspaceId });
 }
 
 function sheetOfView(context: Context, view: string, options: ExportOptions): Sheet {
   const { tenant: tenantId, workspace: workspaceId, names } = options;
-  const period = options.period === undefined ? undefined : parsePeriod(options.period, '--period');
   requireKnownWorkspace(context, workspaceId);
-  return viewSheet(context.reader().connection, view, { workspaceId, tenantId, period, names });
+  return viewSheet(context.reader().connection, view, {
+    ...{ workspaceId, tenantId, period: chosenPeriods(options), names },
+  });
 }
 
 /** One sheet a view, all of one moment. */
@@ -98,17 +100,20 @@ async function exportWorkbook(
   const { connection } = context.reader();
   connection.exec('BEGIN');
   try {
-    const sheets = views.map((view) => sheetOfView(context, view, options));
+    const left = views.map((view) => ({ sheet: sheetOfView(context, view, options), seen: { rows: 0 } }));
+    const sheets = left.map(({ sheet, seen }) => ({ ...sheet, rows: firstOf(sheet.rows, options.limit, seen) }));
     const twice = sheets.find(({ name }, at) => sheets.findIndex((other) => other.name === name) !== at);
     if (twice !== undefined) throw new UsageError(`${twice.name} is named twice`, 'name each view once');
     await writeWorkbook(sheets, resolve(cli.io.cwd, options.out));
+    for (const { seen } of left) noteMore(cli, seen.rows - (options.limit ?? seen.rows));
   } finally {
     connection.exec('COMMIT');
   }
 }
 
 async function exportFocus(cli: CliContext, context: Context, options: ExportOptions): Promise<void> {
-  const { format, tenant: tenantId, version = options.focusVersion ?? '1.2' } = options;
+  const format = chosenFormat(options, 'csv');
+  const { tenant: tenantId, version = options.focusVersion ?? '1.2' } = options;
   if (options.period === undefined) throw new UsageError('focus needs --period', 'give one, such as --period 2026-02');
   const { id: workspaceId } = chooseWorkspace(context.config, options.workspace);
   const period = parsePeriod(options.period, '--period');

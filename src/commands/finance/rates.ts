@@ -12,11 +12,11 @@ import {
 } from '../../ledger/journal/charges/card-store.ts';
 import { refuseUnclear } from '../../ledger/journal/charges/set-cards.ts';
 import { readUnsettled, type Unsettled } from '../../ledger/journal/charges/settlement.ts';
-import { formatDecimal } from '../../reports/formats/format.ts';
-import { renderTable, type TableColumn } from '../../reports/formats/table.ts';
+import type { Column } from '../../reports/formats/columns.ts';
 import type { Context } from '../../wiring/context.ts';
 import { type CliContext, examples, reportingCommand } from '../shared/cli-context.ts';
 import { firstRows, LIMIT_OPTION } from '../shared/limit.ts';
+import { putRows } from '../shared/put-rows.ts';
 import { comparisonWith, givenCards, putComparison } from './compare-rates.ts';
 
 export function ratesCommand(cli: CliContext): Command {
@@ -125,15 +125,17 @@ function cardRow(card: StoredCard) {
   };
 }
 
-const CARD_COLUMNS: TableColumn<CardRow>[] = [
-  { key: 'name', header: 'Card' },
-  { key: 'from_period', header: 'From' },
-  { key: 'to_period', header: 'To' },
-  { key: 'workspace', header: 'Workspace', format: (workspace) => workspace ?? 'all' },
-  { key: 'tenant', header: 'Tenant', format: (tenant) => tenant ?? 'all' },
-  { key: 'currency', header: 'Currency' },
-  { key: 'model', header: 'Pricing' },
-  { key: 'source', header: 'Source' },
+export const CARD_COLUMNS: readonly Column<CardRow>[] = [
+  { name: 'name', kind: 'text', header: 'Card' },
+  { name: 'from_period', kind: 'text', header: 'From' },
+  { name: 'to_period', kind: 'text', nullable: true, header: 'To' },
+  { name: 'workspace', kind: 'id', nullable: true, header: 'Workspace', words: (workspace) => workspace ?? 'all' },
+  { name: 'tenant', kind: 'id', nullable: true, header: 'Tenant', words: (tenant) => tenant ?? 'all' },
+  { name: 'currency', kind: 'text', header: 'Currency' },
+  { name: 'model', kind: 'text', header: 'Pricing' },
+  { name: 'source', kind: 'text', header: 'Source' },
+  { name: 'recorded_at', kind: 'date' },
+  { name: 'digest', kind: 'id' },
 ];
 
 function listCommand(cli: CliContext): Command {
@@ -150,9 +152,7 @@ function listCommand(cli: CliContext): Command {
         const fitting = all.filter((card) => period === null || prices(card, period));
         if (all.length === 0) cli.note('no rate card is in force: nothing is charged');
         else if (fitting.length === 0) cli.note(`no rate card prices ${period}`);
-        const rows = firstRows(cli, fitting, options.limit);
-        if (cli.json) cli.printJson({ rows });
-        else if (rows.length > 0) cli.print(renderTable(rows, CARD_COLUMNS, cli.tableOptions));
+        putRows(cli, firstRows(cli, fitting, options.limit), CARD_COLUMNS);
       }),
     );
 }
@@ -168,12 +168,13 @@ function checkCommand(cli: CliContext): Command {
       'Price the recorded history by the cards of a file, or of the configuration, beside those that hold; nothing is changed.',
     )
     .argument('[file]', 'a file with `rates:` and a list of cards (default: the configuration)')
+    .option(...LIMIT_OPTION)
     .addHelpText('after', examples('usage-ledger rates check rates-2027.yml'))
-    .action((file: string | undefined) =>
+    .action((file: string | undefined, { limit }: { limit?: number }) =>
       cli.withContext((context) => {
         const cards = givenCards(cli, context, file);
         refuseUnclear(cards);
-        putComparison(cli, comparisonWith(context, cards, { onlyOpen: false }));
+        putComparison(cli, comparisonWith(context, cards, { onlyOpen: false }), limit);
         const unsettled = readUnsettled(context.reader().connection).length;
         if (unsettled > 0)
           cli.note(`${unsettled} charges of an older version differ from what is owed: \`usage-ledger rates settle\``);
@@ -185,8 +186,9 @@ function settleCommand(cli: CliContext): Command {
   return reportingCommand('settle')
     .description('Show what an older version has charged otherwise than it is owed; book it with --yes.')
     .option(...YES_OPTION)
+    .option(...LIMIT_OPTION)
     .addHelpText('after', examples('usage-ledger rates settle', 'usage-ledger rates settle --yes'))
-    .action(({ yes = false }: { yes?: boolean }) =>
+    .action(({ yes = false, limit }: { yes?: boolean; limit?: number }) =>
       cli.withContext(async (context) => {
         const { connection } = context.reader();
         const unsettled = readUnsettled(connection);
@@ -194,14 +196,12 @@ function settleCommand(cli: CliContext): Command {
           const writer = await context.writer();
           await writer.call('settleCharges', { nowMs: context.clock.now() });
         }
-        const rows = unsettled.map(unsettledRow);
-        if (cli.json) cli.printJson({ booked: yes && rows.length > 0, rows });
-        else if (rows.length === 0) cli.print('everything is charged as it is owed');
-        else {
-          cli.print(renderTable(rows, UNSETTLED_COLUMNS, cli.tableOptions));
-          if (yes) cli.print('\nbooked, each in the first month that is not closed');
-          else cli.note('nothing is booked yet: --yes does it');
-        }
+        const rows = firstRows(cli, unsettled.map(unsettledRow), limit);
+        if (rows.length === 0 && !cli.json) return cli.print('everything is charged as it is owed');
+        putRows(cli, rows, UNSETTLED_COLUMNS, { booked: yes && rows.length > 0 });
+        if (rows.length === 0 || cli.json) return;
+        if (yes) cli.print('\nbooked, each in the first month that is not closed');
+        else cli.note('nothing is booked yet: --yes does it');
       }),
     );
 }
@@ -211,10 +211,11 @@ export function unsettledRow({ workspaceId, tenantId, period, credits, amountMin
   return { ...place, credits, amount: formatMinor(amountMinor, currency), currency };
 }
 
-const UNSETTLED_COLUMNS: TableColumn<ReturnType<typeof unsettledRow>>[] = [
-  { key: 'workspace_id', header: 'Workspace' },
-  { key: 'tenant_id', header: 'Tenant' },
-  { key: 'period', header: 'Period' },
-  { key: 'amount', header: 'To book', align: 'right', format: formatDecimal },
-  { key: 'currency', header: '' },
+export const UNSETTLED_COLUMNS: readonly Column<ReturnType<typeof unsettledRow>>[] = [
+  { name: 'workspace_id', kind: 'id', header: 'Workspace' },
+  { name: 'tenant_id', kind: 'id', header: 'Tenant' },
+  { name: 'period', kind: 'text', header: 'Period' },
+  { name: 'credits', kind: 'credits' },
+  { name: 'amount', kind: 'amount', header: 'To book' },
+  { name: 'currency', kind: 'text', header: '' },
 ];

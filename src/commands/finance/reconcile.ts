@@ -12,15 +12,14 @@ import { formatMinor, isCurrency, parseMinor } from '../../core/money.ts';
 import { parsePeriod } from '../../core/period.ts';
 import { readStatement } from '../../ledger/journal/charges/read-statement.ts';
 import { tenantNames } from '../../ledger/store/tenant-names.ts';
-import { SHEET_FORMATS, writeTextFile } from '../../reports/files/write-sheet.ts';
+import { writeTextFile } from '../../reports/files/write-sheet.ts';
+import type { Column } from '../../reports/formats/columns.ts';
 import { formatDecimal } from '../../reports/formats/format.ts';
-import { renderJson } from '../../reports/formats/json.ts';
-import { sheetOf } from '../../reports/formats/sheet.ts';
-import { renderTable, type TableColumn } from '../../reports/formats/table.ts';
 import type { Context } from '../../wiring/context.ts';
 import { chooseWorkspace } from '../shared/choose-workspace.ts';
 import { type CliContext, EXIT, examples, reportingCommand } from '../shared/cli-context.ts';
 import { readCsvFile } from '../shared/csv-file.ts';
+import { LIMIT_OPTION } from '../shared/limit.ts';
 import { withStopSignal } from '../shared/stop-signal.ts';
 import { noteOtherRates } from './rates.ts';
 import { causes } from './reconcile-causes.ts';
@@ -32,21 +31,18 @@ import {
   reconcileByCurrency,
   serviceSide,
 } from './reconcile-sides.ts';
-import { addSheetOptions, chosenFormat, putSheet, putTable, putText, type SheetOptions } from './sheet-output.ts';
+import { addSheetOptions, chosenFormat, LISTING_FORMAT, type ListingOptions, putListing } from './sheet-output.ts';
 
-interface ReconcileOptions extends SheetOptions, MappedColumns {
+interface ReconcileOptions extends ListingOptions, MappedColumns {
   period: string;
   workspace?: string;
   mapping?: string;
   saveMapping?: string;
-  format?: (typeof FORMATS)[number];
-  json?: boolean;
   currency?: string;
   tolerance: string;
   service: boolean;
 }
 
-const FORMATS = ['table', ...SHEET_FORMATS] as const;
 const DECIMALS = ['point', 'comma'] as const satisfies readonly DecimalMark[];
 
 export function reconcileCommand(cli: CliContext): Command {
@@ -71,7 +67,8 @@ export function reconcileCommand(cli: CliContext): Command {
       'YAML with tenant_column, credits_column, amount_column, currency_column, currency, decimal and tolerance',
     )
     .option('--save-mapping <file>', 'write how the columns were mapped into this file, for --mapping')
-    .addOption(new Option('--format <format>', 'form of the answer (default: table)').choices(FORMATS));
+    .option(...LIMIT_OPTION)
+    .addOption(LISTING_FORMAT);
   return addSheetOptions(command)
     .addHelpText(
       'after',
@@ -177,40 +174,27 @@ async function compare(
   );
   const differing = tenants.filter(({ status }) => status !== 'matched');
   if (differing.length > 0) cli.exitCode = EXIT.fault;
-  const format = chosenFormat(options, 'table');
+  const isTable = chosenFormat(options, 'table') === 'table';
   const names = tenantNames(connection, { workspaceId: workspace.id });
   const whyOf = causes(connection, statement);
-  const rows = (format === 'table' ? differing : tenants).map((tenant) => ({
+  const rows = (isTable ? differing : tenants).map((tenant) => ({
     ...rowOf(tenant),
     cause: whyOf(tenant),
     display_name: names(workspace.id, tenant.tenantId),
   }));
   const totals = totalsOf(tenants, currencies);
-  if (format === 'json') {
-    const currency = currencies.length === 1 ? currencies[0] : null;
-    const document = { workspace_id: workspace.id, period, state: statement.state, currency, totals, rows };
-    await putText(cli, renderJson(document), options);
-  } else if (format !== 'table') {
-    await putSheet(cli, sheetOf(`reconcile ${period}`, SHEET_COLUMNS, rows), { format, options });
-  } else await putTables(cli, options, { rows, totals });
+  const currency = currencies.length === 1 ? currencies[0] : null;
+  const head = { workspace_id: workspace.id, period, state: statement.state, currency, totals };
+  await putListing(cli, { name: `reconcile ${period}`, columns: RECONCILE_COLUMNS, rows, head }, options);
+  if (isTable) printTotals(cli, totals, rows.length > 0);
 }
 
-interface Comparison {
-  rows: readonly ReconcileRow[];
-  totals: ReturnType<typeof totalsOf>;
-}
-
-async function putTables(cli: CliContext, options: ReconcileOptions, { rows, totals }: Comparison) {
-  if (options.out !== undefined) await putTable(cli, '', options);
-  if (rows.length > 0) cli.print(`${renderTable(rows, COLUMNS, cli.tableOptions)}\n`);
-  for (const [status, count] of Object.entries(totals.tenants)) cli.print(`${count} ${status}`);
-  for (const { currency, ledger, invoice } of totals.amounts) {
+function printTotals(cli: CliContext, { tenants, amounts }: ReturnType<typeof totalsOf>, isBelow: boolean): void {
+  if (isBelow) cli.print('');
+  for (const [status, count] of Object.entries(tenants)) cli.print(`${count} ${status}`);
+  for (const { currency, ledger, invoice } of amounts) {
     cli.print(`ledger ${formatDecimal(ledger)} ${currency}, invoice ${formatDecimal(invoice)} ${currency}`);
   }
-}
-
-function amountWords(amount: string | null): string {
-  return amount === null ? '' : formatDecimal(amount);
 }
 
 /** The currency of a file that has no column of it; null: it has one, or no amounts. */
@@ -248,18 +232,18 @@ function toleranceIn(currency: string | null, tolerance: string): bigint {
 
 type ReconcileRow = ReturnType<typeof rowOf> & { display_name: string | null; cause: Cause | null };
 
-const SHEET_COLUMNS = [
-  { name: 'tenant_id', kind: 'text' },
-  { name: 'display_name', kind: 'text' },
-  { name: 'status', kind: 'text' },
-  { name: 'service_credits', kind: 'integer' },
-  { name: 'ledger_credits', kind: 'integer' },
-  { name: 'invoice_credits', kind: 'integer' },
-  { name: 'ledger_amount', kind: 'decimal' },
-  { name: 'invoice_amount', kind: 'decimal' },
-  { name: 'currency', kind: 'text' },
-  { name: 'cause', kind: 'text' },
-] as const;
+export const RECONCILE_COLUMNS: readonly Column<ReconcileRow>[] = [
+  { name: 'tenant_id', kind: 'id', header: 'Tenant' },
+  { name: 'display_name', kind: 'text', nullable: true, header: 'Name', sparse: true },
+  { name: 'status', kind: 'text', header: 'Status' },
+  { name: 'service_credits', kind: 'credits', nullable: true, header: 'Service', sum: true },
+  { name: 'ledger_credits', kind: 'credits', nullable: true, header: 'Ledger', sum: true },
+  { name: 'invoice_credits', kind: 'credits', nullable: true, header: 'Invoice', sum: true },
+  { name: 'ledger_amount', kind: 'amount', nullable: true, header: 'Ledger amount', sum: true },
+  { name: 'invoice_amount', kind: 'amount', nullable: true, header: 'Invoice amount', sum: true },
+  { name: 'currency', kind: 'text', nullable: true, header: '' },
+  { name: 'cause', kind: 'text', nullable: true, header: 'Why', words: (cause) => cause?.replace('_', ' ') ?? '' },
+];
 
 function rowOf({ tenantId, status, ledger, service, invoice, currency }: ReconciledRow) {
   return {
@@ -277,18 +261,6 @@ function rowOf({ tenantId, status, ledger, service, invoice, currency }: Reconci
 function amountOf(side: SideFigures | null, currency: string | null): string | null {
   return side?.amountMinor == null || currency === null ? null : formatMinor(side.amountMinor, currency);
 }
-
-const COLUMNS: TableColumn<ReconcileRow>[] = [
-  { key: 'tenant_id', header: 'Tenant' },
-  { key: 'status', header: 'Status' },
-  { key: 'service_credits', header: 'Service', align: 'right' },
-  { key: 'ledger_credits', header: 'Ledger', align: 'right' },
-  { key: 'invoice_credits', header: 'Invoice', align: 'right' },
-  { key: 'ledger_amount', header: 'Ledger amount', align: 'right', format: amountWords },
-  { key: 'invoice_amount', header: 'Invoice amount', align: 'right', format: amountWords },
-  { key: 'currency', header: '' },
-  { key: 'cause', header: 'Why', format: (cause) => cause?.replace('_', ' ') ?? '' },
-];
 
 function totalsOf(tenants: readonly ReconciledRow[], currencies: readonly (string | null)[]) {
   const counts = { matched: 0, missing: 0, extra: 0, different: 0 };

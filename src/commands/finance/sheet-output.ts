@@ -3,21 +3,38 @@ import { type Command, Option } from 'commander';
 import { UsageError } from '../../core/errors.ts';
 import {
   isTextFormat,
+  SHEET_FORMATS,
   type SheetFormat,
   textPieces,
   writeSheetFile,
   writeTextFile,
 } from '../../reports/files/write-sheet.ts';
+import { type Column, type Sheet, sheetOf } from '../../reports/formats/columns.ts';
 import type { CsvStyle } from '../../reports/formats/csv.ts';
-import type { Sheet, SheetValue } from '../../reports/formats/sheet.ts';
+import { documentPieces } from '../../reports/formats/json.ts';
+import { renderTable } from '../../reports/formats/table.ts';
 import type { CliContext } from '../shared/cli-context.ts';
+import { noteMore } from '../shared/limit.ts';
 
 /** What commands that give rows know of where and how. */
 export interface SheetOptions {
   out?: string | undefined;
   bom?: boolean;
   delimiter?: string;
+  locale?: 'de';
   raw?: boolean;
+  limit?: number;
+}
+
+/** The forms of a listing. */
+export const LISTING_FORMATS = ['table', ...SHEET_FORMATS] as const;
+export const LISTING_FORMAT = new Option('--format <format>', 'form of the answer (default: table)').choices(
+  LISTING_FORMATS,
+);
+
+export interface ListingOptions extends SheetOptions {
+  format?: (typeof LISTING_FORMATS)[number];
+  json?: boolean;
 }
 
 const DELIMITERS: Readonly<Record<string, NonNullable<CsvStyle['delimiter']>>> = {
@@ -30,6 +47,7 @@ export function addSheetOptions(command: Command): Command {
   return command
     .option('--out <file>', 'write into this file instead of stdout; xlsx and parquet need one')
     .addOption(new Option('--delimiter <name>', 'of CSV (default: comma)').choices(Object.keys(DELIMITERS)))
+    .addOption(new Option('--locale <name>', 'of CSV: de for semicolons and decimal commas').choices(['de']))
     .option('--bom', 'begin CSV with a mark by which Excel knows UTF-8')
     .option('--raw', 'CSV for machines: text as it is, also where a spreadsheet would run it');
 }
@@ -45,14 +63,8 @@ export async function putSheet(
   { format, options }: { format: SheetFormat; options: SheetOptions },
 ): Promise<number> {
   const style = styleOf(options);
-  let count = 0;
-  const rows = function* (): Generator<readonly SheetValue[]> {
-    for (const row of given.rows) {
-      count += 1;
-      yield row;
-    }
-  };
-  const sheet = { ...given, rows: rows() };
+  const seen = { rows: 0 };
+  const sheet = { ...given, rows: firstOf(given.rows, options.limit, seen) };
   if (options.out !== undefined) {
     await writeSheetFile(sheet, { path: resolve(cli.io.cwd, options.out), format, style });
   } else if (isTextFormat(format)) {
@@ -60,7 +72,47 @@ export async function putSheet(
   } else {
     throw new UsageError(`--format ${format} needs --out`, `name the file, such as --out usage.${format}`);
   }
-  return count;
+  noteMore(cli, seen.rows - (options.limit ?? seen.rows));
+  return seen.rows;
+}
+
+/** Rows that are objects, with one list of columns for all forms in which they are shown. */
+export interface Listing<Row extends object> {
+  /** Plain words: names the sheet of a workbook. */
+  name: string;
+  columns: readonly Column<Row>[];
+  rows: Iterable<Row>;
+  /** What stands before the rows in JSON. */
+  head?: object;
+}
+
+/** Gives a listing in the form that was asked for; a table without rows is not shown. Returns how many rows there are. */
+export async function putListing<Row extends object>(
+  cli: CliContext,
+  { name, columns, rows, head = {} }: Listing<Row>,
+  options: ListingOptions,
+): Promise<number> {
+  const format = chosenFormat(options, 'table');
+  if (format !== 'table' && format !== 'json') return putSheet(cli, sheetOf(name, columns, rows), { format, options });
+  const seen = { rows: 0 };
+  const shown = firstOf(rows, options.limit, seen);
+  if (format === 'json') await putPieces(cli, documentPieces(head, shown), options);
+  else {
+    const all = [...shown];
+    if (all.length > 0 || options.out !== undefined) {
+      await putTable(cli, renderTable(all, columns, cli.tableOptions), options);
+    }
+  }
+  noteMore(cli, seen.rows - (options.limit ?? seen.rows));
+  return seen.rows;
+}
+
+/** The first rows; all are counted. */
+export function* firstOf<Row>(rows: Iterable<Row>, limit: number | undefined, seen: { rows: number }): Generator<Row> {
+  for (const row of rows) {
+    seen.rows += 1;
+    if (limit === undefined || seen.rows <= limit) yield row;
+  }
 }
 
 /** Writes a finished text into the file that was asked for, or to stdout. */
@@ -95,9 +147,11 @@ export function chosenFormat<Format extends string>(
   throw new UsageError(`--json contradicts --format ${format}`, 'give one of the two');
 }
 
-function styleOf({ bom, delimiter, raw }: SheetOptions): CsvStyle {
+function styleOf({ bom, delimiter = 'comma', locale, raw }: SheetOptions): CsvStyle {
+  const isGerman = locale === 'de';
   return {
-    ...(delimiter === undefined ? {} : { delimiter: DELIMITERS[delimiter] ?? ',' }),
+    delimiter: DELIMITERS[isGerman && delimiter === 'comma' ? 'semicolon' : delimiter] ?? ',',
+    decimalComma: isGerman,
     bom: bom === true,
     raw: raw === true,
   };

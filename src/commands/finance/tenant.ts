@@ -1,46 +1,50 @@
-import { type Command, Option } from 'commander';
+import type { Command } from 'commander';
 import { AppError, summarizeError, UsageError } from '../../core/errors.ts';
-import { type Period, parsePeriod } from '../../core/period.ts';
+import { isWanted } from '../../core/period.ts';
 import { inertText } from '../../core/text/inert-text.ts';
 import { tenantNames } from '../../ledger/store/tenant-names.ts';
-import { SHEET_FORMATS } from '../../reports/files/write-sheet.ts';
+import { sheetOf } from '../../reports/formats/columns.ts';
 import { formatInteger } from '../../reports/formats/format.ts';
 import { renderJson } from '../../reports/formats/json.ts';
-import { type Sheet, sheetOf } from '../../reports/formats/sheet.ts';
-import { viewColumns } from '../../reports/queries/finance-view.ts';
-import { type TenantEntry, tenantEntries, workspacesOfTenant } from '../../reports/queries/tenant.ts';
+import {
+  PLACED_ENTRY_COLUMNS,
+  type TenantEntry,
+  tenantEntries,
+  workspacesOfTenant,
+} from '../../reports/queries/tenant.ts';
 import { type UsageRow, usageRows } from '../../reports/queries/usage.ts';
 import type { Context } from '../../wiring/context.ts';
 import { requireKnownWorkspace } from '../shared/choose-workspace.ts';
 import { type CliContext, EXIT, examples, reportingCommand } from '../shared/cli-context.ts';
 import { parseLimit } from '../shared/limit.ts';
+import { addPeriodOptions, chosenPeriods, type PeriodOptions } from '../shared/period-window.ts';
 import { withStopSignal } from '../shared/stop-signal.ts';
-import { addSheetOptions, chosenFormat, putSheet, putTable, putText, type SheetOptions } from './sheet-output.ts';
+import {
+  addSheetOptions,
+  chosenFormat,
+  LISTING_FORMAT,
+  type ListingOptions,
+  putSheet,
+  putTable,
+  putText,
+} from './sheet-output.ts';
 import { compareHistories, fetchLiveHistory } from './tenant-live.ts';
 import { type LiveReport, printTenantReports, type TenantReport } from './tenant-view.ts';
 import { noteNearTenants } from './unknown-tenant.ts';
 
-interface TenantOptions extends SheetOptions {
+interface TenantOptions extends ListingOptions, PeriodOptions {
   workspace?: string;
-  period?: Period;
-  limit?: number;
   live?: boolean;
-  format?: (typeof FORMATS)[number];
-  json?: boolean;
 }
 
 type Asked = TenantOptions & { tenantId: string };
 
-const FORMATS = ['table', ...SHEET_FORMATS] as const;
-
 export function tenantCommand(cli: CliContext): Command {
-  const command = reportingCommand('tenant')
-    .argument('<tenant>', 'the tenant id')
+  const command = addPeriodOptions(reportingCommand('tenant').argument('<tenant>', 'the tenant id'))
     .option('--workspace <id>', 'only in this workspace (default: all that know the tenant)')
-    .option('--period <period>', 'only this period, YYYY-MM', (text) => parsePeriod(text, '--period'))
     .option('--limit <number>', 'show at most so many entries of a workspace, the latest', parseLimit)
     .option('--live', 'ask the service too, and show both side by side')
-    .addOption(new Option('--format <format>', 'form of the answer (default: table)').choices(FORMATS));
+    .addOption(LISTING_FORMAT);
   return addSheetOptions(command)
     .addHelpText(
       'after',
@@ -66,13 +70,14 @@ async function showTenant(cli: CliContext, context: Context, options: Asked, sig
   if (format !== 'table' && format !== 'json') {
     if (live === true) throw new UsageError(`--live is not for --format ${format}`, 'leave one of the two away');
     const workspaces = workspacesToAsk(context, tenantId, workspace, false);
-    await putSheet(cli, entriesSheet(cli, context, workspaces, options), { format, options });
+    const rows = workspaces.flatMap((workspaceId) => entryRows(cli, context, workspaceId, options));
+    await putSheet(cli, sheetOf('history', PLACED_ENTRY_COLUMNS, rows), { format, options });
     return;
   }
   const reports: TenantReport[] = [];
   for (const workspaceId of workspacesToAsk(context, tenantId, workspace, live === true)) {
     const { connection } = context.reader();
-    const usage = usageRows(connection, { workspaceId, tenantId, period: options.period });
+    const usage = usageRows(connection, { workspaceId, tenantId, period: chosenPeriods(options) });
     const entries = askedEntries(cli, context, workspaceId, options);
     const display_name = tenantNames(connection, { workspaceId, tenantId })(workspaceId, tenantId);
     const liveReport = live === true ? await askService(cli, context, { workspaceId, options, usage, signal }) : null;
@@ -92,37 +97,24 @@ async function showTenant(cli: CliContext, context: Context, options: Asked, sig
 
 /** The entries of a workspace, the latest of them where so many are wanted only. */
 function askedEntries(cli: CliContext, context: Context, workspaceId: string, options: Asked): TenantEntry[] {
-  const { tenantId, period, limit } = options;
+  const { tenantId, limit } = options;
+  const wanted = chosenPeriods(options);
   const all = tenantEntries(context.reader().connection, workspaceId, tenantId);
-  const fitting = all.filter((entry) => period === undefined || entry.period === period);
+  const fitting = all.filter(({ period }) => isWanted(period, wanted));
   const shown = limit === undefined ? fitting : fitting.slice(-limit);
   const earlier = fitting.length - shown.length;
   if (earlier > 0) cli.note(`${inertText(workspaceId)}: ${formatInteger(earlier)} earlier entries`);
   return shown;
 }
 
-/** What was ever recorded of the tenant, as `finance_history` has it. */
-function entriesSheet(cli: CliContext, context: Context, workspaces: readonly string[], options: Asked): Sheet {
+/** The same with what stands in a file beside them. */
+function entryRows(cli: CliContext, context: Context, workspaceId: string, options: Asked) {
   const { tenantId } = options;
   const { connection } = context.reader();
-  const names = ['workspace_id', 'tenant_id', 'display_name', ...HISTORY_COLUMNS] as const;
-  const kinds = new Map(viewColumns(connection, 'finance_history').map(({ name, kind }) => [name, kind]));
-  const rows = workspaces.flatMap((workspaceId) => {
-    const display_name = tenantNames(connection, { workspaceId, tenantId })(workspaceId, tenantId);
-    const entries = askedEntries(cli, context, workspaceId, options);
-    return entries.map((entry) => ({ workspace_id: workspaceId, tenant_id: tenantId, display_name, ...entry }));
-  });
-  return sheetOf(
-    'history',
-    names.map((name) => ({ name, kind: kinds.get(name) ?? 'text' })),
-    rows,
-  );
+  const display_name = tenantNames(connection, { workspaceId, tenantId })(workspaceId, tenantId);
+  const entries = askedEntries(cli, context, workspaceId, options);
+  return entries.map((entry) => ({ workspace_id: workspaceId, tenant_id: tenantId, display_name, ...entry }));
 }
-
-const HISTORY_COLUMNS = [
-  ...(['entry_id', 'run_id', 'recorded_at', 'period', 'kind', 'credits_delta', 'requests_delta'] as const),
-  ...(['credits_after', 'requests_after'] as const),
-];
 
 /** The named workspace, else every one that can be asked or whose ledger knows the tenant. */
 function workspacesToAsk(context: Context, tenantId: string, workspace: string | undefined, live: boolean): string[] {
@@ -138,14 +130,14 @@ async function askService(
   asked: { workspaceId: string; options: Asked; usage: UsageRow[]; signal: AbortSignal },
 ): Promise<LiveReport> {
   const { workspaceId, usage, signal } = asked;
-  const { tenantId, period } = asked.options;
+  const { tenantId } = asked.options;
+  const wanted = chosenPeriods(asked.options);
   try {
     const workspace = context.workspace(workspaceId);
     const live = await fetchLiveHistory(await context.client(workspace), tenantId, workspace.perPage, signal);
     if (!live.complete) cli.note(`${inertText(workspaceId)}: the service's listing moved while it was read`);
     const periods = compareHistories(usage, live.items);
-    const fitting = periods.filter((compared) => period === undefined || compared.period === period);
-    return { complete: live.complete, periods: fitting };
+    return { complete: live.complete, periods: periods.filter(({ period }) => isWanted(period, wanted)) };
   } catch (error) {
     if (!(error instanceof AppError) || signal.aborted) throw error;
     const { code, message, hint } = summarizeError(error);

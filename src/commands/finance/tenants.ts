@@ -4,13 +4,14 @@ import { AppError, UsageError } from '../../core/errors.ts';
 import { counted } from '../../core/text/counted.ts';
 import { inertText } from '../../core/text/inert-text.ts';
 import type { NamesReport, TenantName } from '../../ledger/journal/charges/names.ts';
+import type { Column } from '../../reports/formats/columns.ts';
 import { formatInteger } from '../../reports/formats/format.ts';
-import { renderTable, type TableColumn } from '../../reports/formats/table.ts';
 import { countTenants, type NamedTenantRow, namedTenants } from '../../reports/queries/tenants.ts';
 import { chooseWorkspace, requireKnownWorkspace } from '../shared/choose-workspace.ts';
 import { type CliContext, examples, reportingCommand } from '../shared/cli-context.ts';
 import { readCsvFile } from '../shared/csv-file.ts';
 import { LIMIT_OPTION, noteMore } from '../shared/limit.ts';
+import { putRows } from '../shared/put-rows.ts';
 
 export function tenantsCommand(cli: CliContext): Command {
   return new Command('tenants')
@@ -129,12 +130,13 @@ function forgetCommand(cli: CliContext): Command {
     );
 }
 
-const COLUMNS: TableColumn<NamedTenantRow>[] = [
-  { key: 'workspace_id', header: 'Workspace' },
-  { key: 'tenant_id', header: 'Tenant' },
-  { key: 'display_name', header: 'Name' },
-  { key: 'external_ref', header: 'Reference' },
-  { key: 'labels', header: 'Labels', format: (labels) => wordsOf(labels) },
+export const TENANT_COLUMNS: readonly Column<NamedTenantRow>[] = [
+  { name: 'workspace_id', kind: 'id', header: 'Workspace' },
+  { name: 'tenant_id', kind: 'id', header: 'Tenant' },
+  { name: 'display_name', kind: 'text', nullable: true, header: 'Name' },
+  { name: 'external_ref', kind: 'id', nullable: true, header: 'Reference' },
+  { name: 'labels', kind: 'text', header: 'Labels', words: (labels) => wordsOf(labels) },
+  { name: 'first_seen_at', kind: 'date', nullable: true },
 ];
 
 function wordsOf(labels: Readonly<Record<string, string>>): string {
@@ -156,8 +158,7 @@ function listCommand(cli: CliContext): Command {
         const rows = namedTenants(connection, workspace, limit);
         if (rows.length === limit) noteMore(cli, countTenants(connection, workspace) - rows.length);
         if (rows.length === 0) cli.note('the ledger knows no tenant that fits');
-        if (cli.json) cli.printJson({ rows });
-        else if (rows.length > 0) cli.print(renderTable(rows, COLUMNS, cli.tableOptions));
+        return putRows(cli, rows, TENANT_COLUMNS);
       }),
     );
 }

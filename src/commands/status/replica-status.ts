@@ -2,8 +2,9 @@ import { UsageError } from '../../core/errors.ts';
 import { counted } from '../../core/text/counted.ts';
 import { inertText } from '../../core/text/inert-text.ts';
 import type { ReplicaClient } from '../../publish/connect.ts';
+import type { TableColumn } from '../../reports/formats/columns.ts';
 import { formatInteger, timeAgo } from '../../reports/formats/format.ts';
-import { renderTable, type TableColumn, type TableOptions } from '../../reports/formats/table.ts';
+import { renderTable, type TableOptions } from '../../reports/formats/table.ts';
 import type { Context } from '../../wiring/context.ts';
 import type { CliContext } from '../shared/cli-context.ts';
 import { proseLines } from '../shared/prose.ts';
@@ -131,16 +132,16 @@ export function replicaLines(
 function columns(nowMs: number): TableColumn<ReplicaLedger>[] {
   const ago = (at: string | null): string => timeAgo(at, nowMs);
   return [
-    { key: 'ledger_id', header: 'Ledger' },
-    { key: 'published_by', header: 'Host', format: (by) => inertText(by.replace(/ \d+$/, '')) },
-    { key: 'published_at', header: 'Published', format: ago },
+    { name: 'ledger_id', header: 'Ledger' },
+    { name: 'published_by', header: 'Host', words: (by) => inertText(by.replace(/ \d+$/, '')) },
+    { name: 'published_at', header: 'Published', words: ago },
     {
-      key: 'workspaces',
+      name: 'workspaces',
       header: 'Workspaces',
       align: 'right',
-      format: (count, { failing }) =>
+      words: (count, { failing }) =>
         failing === 0 ? formatInteger(count) : `${formatInteger(count)}, ${failing} failing`,
     },
-    { key: 'oldest_complete_run_at', header: 'Oldest', format: (at, row) => ago(row.never_complete > 0 ? null : at) },
+    { name: 'oldest_complete_run_at', header: 'Oldest', words: (at, row) => ago(row.never_complete > 0 ? null : at) },
   ];
 }

@@ -5,8 +5,9 @@ import { type WorkspaceLine, type WorkspaceState, worstFirst } from '../../daemo
 import { describeAhead, type TimesAhead } from '../../ledger/journal/times-ahead.ts';
 import type { ReplicaStanding } from '../../publish/receive/probe-replica.ts';
 import type { ExportStanding } from '../../reports/files/export-folder.ts';
+import type { CellStyle, TableColumn } from '../../reports/formats/columns.ts';
 import { formatInteger, relativeTime, timeAgo } from '../../reports/formats/format.ts';
-import { type CellStyle, renderTable, type TableColumn, type TableOptions } from '../../reports/formats/table.ts';
+import { renderTable, type TableOptions } from '../../reports/formats/table.ts';
 import { proseLines } from '../shared/prose.ts';
 import { describeQueue, type QueueStatus } from './queue-status.ts';
 
@@ -134,22 +135,22 @@ function columns(lines: readonly WorkspaceLine[], nowMs: number, wide: boolean):
   const ago = (at: string | null) => timeAgo(at, nowMs);
   const named = lines.some(({ name, workspace_id }) => name !== workspace_id);
   const covers: TableColumn<WorkspaceLine> = {
-    key: 'covers_from',
+    name: 'covers_from',
     header: 'Covers',
-    format: (from, row) => (from === null ? '' : `${from} to ${row.covers_to}`),
+    words: (from, row) => (from === null ? '' : `${from} to ${row.covers_to}`),
   };
   return [
-    { key: 'state', header: '', format: (state) => WORDS[state].word, style: (state) => WORDS[state].style },
-    ...(wide || !named ? [{ key: 'workspace_id', header: 'Workspace' } as const] : []),
-    ...(named ? [{ key: 'name', header: wide ? 'Name' : 'Workspace' } as const] : []),
-    { key: 'last_complete_run_at', header: 'Complete', format: ago },
+    { name: 'state', header: '', words: (state) => WORDS[state].word, style: (state) => WORDS[state].style },
+    ...(wide || !named ? [{ name: 'workspace_id', header: 'Workspace' } as const] : []),
+    ...(named ? [{ name: 'name', header: wide ? 'Name' : 'Workspace' } as const] : []),
+    { name: 'last_complete_run_at', header: 'Complete', words: ago },
     {
-      key: 'last_status',
+      name: 'last_status',
       header: 'Last run',
-      format: (status, row) => (status === null ? 'none' : `${status} ${ago(row.last_attempt_at)}`),
+      words: (status, row) => (status === null ? 'none' : `${status} ${ago(row.last_attempt_at)}`),
       style: (status) => (status === 'failed' ? 'yellow' : undefined),
     },
     ...(wide ? [covers] : []),
-    { key: 'open_alerts', header: 'Alerts' },
+    { name: 'open_alerts', header: 'Alerts' },
   ];
 }

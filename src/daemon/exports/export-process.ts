@@ -5,7 +5,7 @@ import type { Period } from '../../core/period.ts';
 import { keepYoungGenerationSmall } from '../../core/process/young-generation.ts';
 import { type LedgerConnection, openReader } from '../../ledger/store/file/open.ts';
 import { writeSheetFile } from '../../reports/files/write-sheet.ts';
-import type { Sheet, SheetValue } from '../../reports/formats/sheet.ts';
+import type { Sheet, SheetValue } from '../../reports/formats/columns.ts';
 import { viewColumns, viewSheet } from '../../reports/queries/finance-view.ts';
 import { readFocusSheet } from '../../reports/statement/focus-sheet.ts';
 import type { ChildAnswer } from '../child-answer.ts';

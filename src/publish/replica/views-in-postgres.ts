@@ -44,7 +44,7 @@ function castOf(name: string, value: string): string | null {
     return `regexp_replace(${value}, '(?<!\\\\)((?:\\\\\\\\)*)\\\\u0000', '\\1␀0', 'g')::jsonb`;
   }
   if (VIEW_COLUMN_KINDS[name] === 'flag') return `(${value} <> 0)`;
-  if (VIEW_COLUMN_KINDS[name] !== 'time') return null;
+  if (VIEW_COLUMN_KINDS[name] !== 'date') return null;
   // Postgres has no year 0; the service names periods as it likes.
   if (name.startsWith('period_')) return `CASE WHEN ${value} >= '0001' THEN ${value}::timestamptz END`;
   return `${value}::timestamptz`;

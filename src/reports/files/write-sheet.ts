@@ -1,9 +1,9 @@
 import { closeSync, openSync, writeSync } from 'node:fs';
+import type { Sheet } from '../formats/columns.ts';
 import { type CsvStyle, csvPieces } from '../formats/csv.ts';
 import { jsonPieces, ndjsonPieces } from '../formats/json.ts';
 import { writeParquet } from '../formats/parquet.ts';
-import type { Sheet } from '../formats/sheet.ts';
-import { xlsxPieces } from '../formats/xlsx.ts';
+import { fillWorkbook } from '../xlsx/workbook.ts';
 import { writeAtomically } from './atomic-file.ts';
 
 /** The formats in which rows leave as text, and those that only a file can hold. */
@@ -29,8 +29,14 @@ export async function writeSheetFile(
 ): Promise<void> {
   await writeAtomically(path, async (part) => {
     if (format === 'parquet') await writeParquet(sheet, part);
-    else await writePieces(part, format === 'xlsx' ? xlsxPieces(sheet) : textPieces(sheet, format, style));
+    else if (format === 'xlsx') await fillWorkbook([sheet], part);
+    else writePieces(part, textPieces(sheet, format, style));
   });
+}
+
+/** Writes a workbook with several sheets in the same way. */
+export async function writeWorkbook(sheets: Iterable<Sheet>, path: string): Promise<void> {
+  await writeAtomically(path, (part) => fillWorkbook(sheets, part));
 }
 
 /** Writes pieces of a text into a file of its own, in the same way. */
@@ -38,12 +44,11 @@ export async function writeTextFile(path: string, pieces: Iterable<string>): Pro
   await writeAtomically(path, (part) => writePieces(part, pieces));
 }
 
-/** Writes pieces into a file that is there and empty. */
-export async function writePieces(path: string, pieces: AsyncIterable<Uint8Array> | Iterable<string>): Promise<void> {
+function writePieces(path: string, pieces: Iterable<string>): void {
   const descriptor = openSync(path, 'r+');
   try {
-    for await (const piece of pieces) {
-      const bytes = typeof piece === 'string' ? Buffer.from(piece) : piece;
+    for (const piece of pieces) {
+      const bytes = Buffer.from(piece);
       for (let at = 0; at < bytes.length; ) at += writeSync(descriptor, bytes, at);
     }
   } finally {

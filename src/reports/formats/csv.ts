@@ -1,15 +1,7 @@
 import { stringify } from 'csv-stringify/sync';
 import { inertText } from '../../core/text/inert-text.ts';
+import type { ColumnKind, Sheet } from './columns.ts';
 import { defuseFormulas } from './formula.ts';
-import type { ColumnKind, Sheet, SheetValue } from './sheet.ts';
-
-/** One column of a CSV file: the row's key and the title in the first line. */
-export interface CsvColumn<Row> {
-  key: keyof Row & string;
-  header: string;
-  /** `decimal`: text that is a number; without it text is text. */
-  kind?: ColumnKind;
-}
 
 export interface CsvStyle {
   delimiter?: ',' | ';' | '\t';
@@ -17,6 +9,8 @@ export interface CsvStyle {
   bom?: boolean;
   /** True: text is written as it is, for machines; a spreadsheet may run it as a formula. */
   raw?: boolean;
+  /** True: decimals have a comma, as spreadsheets of many countries read them. */
+  decimalComma?: boolean;
   /** True: somebody looks at it on a terminal, so that control characters are escaped. */
   terminal?: boolean;
 }
@@ -49,21 +43,14 @@ export function* csvPieces({ columns, rows }: Sheet, style: CsvStyle = {}): Gene
   if (piece.length > 0) yield stringify(piece, format);
 }
 
-/** The same for rows that are objects, in one text. */
-export function renderCsv<Row extends object>(
-  rows: readonly Row[],
-  columns: readonly CsvColumn<NoInfer<Row>>[],
-  style: CsvStyle = {},
-): string {
-  const values = rows.map((row) => columns.map(({ key }) => row[key] as SheetValue));
-  const kinds = columns.map(({ header, kind }) => ({ name: header, kind: kind ?? 'text' }) as const);
-  return [...csvPieces({ name: 'rows', columns: kinds, rows: values }, style)].join('');
-}
+/** Text of these kinds is a number. */
+const DECIMALS: readonly ColumnKind[] = ['amount', 'price', 'decimal'];
 
-function csvField(value: unknown, kind: ColumnKind, { raw, terminal }: CsvStyle): string {
+function csvField(value: unknown, kind: ColumnKind, { raw, terminal, decimalComma }: CsvStyle): string {
   if (value === null || value === undefined) return '';
+  const isNumber = typeof value === 'number' || (DECIMALS.includes(kind) && PLAIN_DECIMAL.test(String(value)));
+  if (isNumber) return decimalComma === true ? String(value).replace('.', ',') : String(value);
   if (typeof value !== 'string') return String(value);
-  const isNumber = kind === 'decimal' && PLAIN_DECIMAL.test(value);
-  const text = raw === true || isNumber ? value : defuseFormulas(value);
+  const text = raw === true ? value : defuseFormulas(value);
   return terminal === true ? inertText(text) : text;
 }

@@ -11,9 +11,19 @@ export function formatInteger(value: number | bigint): string {
   return withThousands(BigInt(value).toString());
 }
 
+/** A change: `+1,234`, `-5`, `0`. */
+export function formatSigned(value: bigint): string {
+  return value > 0n ? `+${formatInteger(value)}` : formatInteger(value);
+}
+
 /** A plain decimal, such as an amount, with thousands separators: `-1,234.50`. For people; exact. */
 export function formatDecimal(plain: string): string {
   return plain.replace(/^-?\d+/, withThousands);
+}
+
+/** The minute of an ISO-8601 time in UTC, for people: `2026-03-16 08:00`. */
+export function formatMinute(at: string): string {
+  return at.slice(0, 16).replace('T', ' ');
 }
 
 /** How long ago something happened, in words; `unknown` where it lies more than a minute in the future. */

@@ -1,5 +1,5 @@
 import { escapeRisky, stringifyExact } from '../../core/text/exact-json.ts';
-import type { Sheet } from './sheet.ts';
+import type { Sheet } from './columns.ts';
 
 /** Rows that are joined at a time, and characters: rows of a document may be long. */
 const ROWS_A_PIECE = 100;

@@ -1,24 +1,34 @@
 import { closeSync, openSync, readFileSync, writeSync } from 'node:fs';
 import type { ParquetWriteOptions } from 'hyparquet-writer';
-import type { ColumnKind, Sheet, SheetValue } from './sheet.ts';
+import type { ColumnKind, Sheet, SheetValue } from './columns.ts';
 
 type SchemaElement = NonNullable<ParquetWriteOptions['schema']>[number];
 
 const CREATED_BY = 'usage-ledger';
 /** Rows that are in memory at a time. */
 const ROWS_A_GROUP = 5_000;
+/** Digits before and behind the point: of any amount of 64 bits in the minor unit of any currency, and of any price. */
+const DECIMALS = {
+  amount: { precision: 23, scale: 4, type_length: 10 },
+  price: { precision: 38, scale: 18, type_length: 16 },
+};
+const DECIMAL = { type: 'FIXED_LEN_BYTE_ARRAY', converted_type: 'DECIMAL' } as const;
 const ELEMENTS = {
+  id: { type: 'BYTE_ARRAY', converted_type: 'UTF8' },
   text: { type: 'BYTE_ARRAY', converted_type: 'UTF8' },
-  integer: { type: 'INT64' },
+  credits: { type: 'INT64' },
+  count: { type: 'INT64' },
+  amount: { ...DECIMAL, ...DECIMALS.amount },
+  price: { ...DECIMAL, ...DECIMALS.price },
   decimal: { type: 'DOUBLE' },
-  real: { type: 'DOUBLE' },
-  time: { type: 'INT64', logical_type: { type: 'TIMESTAMP', isAdjustedToUTC: true, unit: 'MILLIS' } },
+  percent: { type: 'DOUBLE' },
+  date: { type: 'INT64', logical_type: { type: 'TIMESTAMP', isAdjustedToUTC: true, unit: 'MILLIS' } },
+  day: { type: 'INT32', converted_type: 'DATE' },
   flag: { type: 'BOOLEAN' },
 } as const satisfies Record<ColumnKind, Omit<SchemaElement, 'name'>>;
 
 /**
- * Writes rows into a file that is there, as Parquet: integers as INT64, exact; decimals as DOUBLE; times in UTC; text as
- * UTF-8. It returns when all is written, and holds up the thread until then.
+ * Writes rows into a file that is there, as Parquet: integers as INT64 and money as DECIMAL, exact; times in UTC; text as UTF-8. It returns when all is written, and holds up the thread until then.
  */
 export async function writeParquet({ columns, rows }: Sheet, path: string): Promise<void> {
   const seen = { rows: 0 };
@@ -66,9 +76,15 @@ function* recordsOf(
 }
 
 function parquetValue(value: SheetValue, kind: ColumnKind): unknown {
-  if (value === null) return null;
-  if (kind === 'integer') return BigInt(value);
-  if (kind === 'flag') return value === true || value === 1n || value === 1;
-  if (kind === 'decimal' || kind === 'real') return Number(value);
-  return kind === 'time' ? new Date(String(value)) : String(value);
+  if (value === null || kind === 'flag') return value;
+  if (kind === 'credits' || kind === 'count') return BigInt(value);
+  if (kind === 'decimal' || kind === 'percent') return Number(value);
+  if (kind === 'amount' || kind === 'price') return unscaled(String(value), DECIMALS[kind].scale);
+  return kind === 'date' || kind === 'day' ? new Date(String(value)) : String(value);
+}
+
+/** A plain decimal as an integer of its last digit: `-1.5` with 4 decimals is -15000. */
+function unscaled(plain: string, scale: number): bigint {
+  const [whole = '', part = ''] = plain.split('.');
+  return BigInt(whole + part.padEnd(scale, '0'));
 }

@@ -1,26 +1,25 @@
 import { inertText } from '../../core/text/inert-text.ts';
-import { formatInteger } from './format.ts';
+import type { Alignment, CellStyle, Column, ColumnKind, TableColumn } from './columns.ts';
+import { formatDecimal, formatInteger, formatMinute } from './format.ts';
 import { clipText, clipToWidth, textWidth, wrapText } from './wrap.ts';
 
-const STYLES = { bold: [1, 22], dim: [2, 22], red: [31, 39], green: [32, 39], yellow: [33, 39] } as const;
+const STYLES: Readonly<Record<CellStyle, readonly [on: number, off: number]>> = {
+  bold: [1, 22],
+  dim: [2, 22],
+  red: [31, 39],
+  green: [32, 39],
+  yellow: [33, 39],
+};
 
-export type CellStyle = keyof typeof STYLES;
-export type Alignment = 'left' | 'right';
-
-/** One column of a table. Without `align`, a column of numbers is set to the right and anything else to the left. */
-export type TableColumn<Row> = {
-  [Key in keyof Row & string]: {
-    key: Key;
-    header: string;
-    align?: Alignment;
-    /** The cell's words; integers are grouped and null is blank without it. The result is made inert for terminals. */
-    format?: (value: Row[Key], row: Row) => string;
-    /** True: a column of text that gives way to the width of a terminal only when no other can. */
-    firm?: boolean;
-    /** How the cell stands out when colours are on; undefined for not at all. */
-    style?: (value: Row[Key], row: Row) => CellStyle | undefined;
-  };
-}[keyof Row & string];
+/** What is added up, and set to the right. */
+const NUMBERS: readonly unknown[] = [
+  'credits',
+  'count',
+  'amount',
+  'price',
+  'decimal',
+  'percent',
+] satisfies ColumnKind[];
 
 export interface TableOptions {
   /** ANSI colours; off unless asked for. */
@@ -37,25 +36,34 @@ interface Cell {
 }
 
 const GAP = '  ';
+/** Columns of a terminal that has room for everything. */
+const WIDE = 120;
 /** Text columns are not squeezed below this, even when the terminal is narrower. */
 const NARROWEST = 8;
 /** Code units of the longest cell, which is as long as an id may be; the rest is clipped before anybody measures it. */
 const LONGEST_CELL = 1_024;
 /** On a terminal a cell is clipped to what fills so many of its lines. */
 const TERMINAL_LINES = 4;
+
 /**
  * Rows as a table for a terminal: a rule below the headers, no other borders, no line break at the end. With no rows
  * the headers alone. Text from outside cannot act on the terminal.
  */
 export function renderTable<Row extends object>(
   rows: readonly Row[],
-  columns: readonly TableColumn<NoInfer<Row>>[],
+  given: readonly (TableColumn<NoInfer<Row>> | Column<NoInfer<Row>>)[],
   options: TableOptions = {},
 ): string {
+  const columns = given.filter(
+    (column): column is TableColumn<Row> =>
+      column.header !== undefined &&
+      (column.sparse !== true || rows.some((row) => row[column.name] != null)) &&
+      (column.wide !== true || (options.width ?? WIDE) >= WIDE),
+  );
   const longest = Math.min(LONGEST_CELL, (options.width ?? LONGEST_CELL) * TERMINAL_LINES);
   const head = columns.map((column): Cell => ({ text: inertText(column.header), style: 'bold' }));
   const body = rows.map((row) => columns.map((column) => toCell(row, column, longest)));
-  const aligns = columns.map((column) => column.align ?? naturalAlignment(rows, column.key));
+  const aligns = columns.map((column) => column.align ?? alignmentOf(rows, column));
   const firm = columns.map((column) => column.firm === true);
   const widths = columnWidths([head, ...body], { aligns, firm, terminal: options.width });
   const draw = (cells: readonly Cell[]) =>
@@ -65,20 +73,22 @@ export function renderTable<Row extends object>(
 }
 
 function toCell<Row extends object>(row: Row, column: TableColumn<Row>, longest: number): Cell {
-  const value = row[column.key];
-  const text = column.format === undefined ? defaultText(value) : column.format(value, row);
+  const value = row[column.name];
+  const text = column.words === undefined ? plainWords(value, column.kind) : column.words(value, row);
   return { text: clipText(inertText(clipText(text, longest)), longest), style: column.style?.(value, row) };
 }
 
-function defaultText(value: unknown): string {
+function plainWords(value: unknown, kind: ColumnKind | undefined): string {
   if (value === null || value === undefined) return '';
   if (typeof value === 'bigint' || Number.isInteger(value)) return formatInteger(value as number | bigint);
   if (typeof value === 'boolean') return value ? 'yes' : 'no';
-  return String(value);
+  if (kind === 'amount' || kind === 'price') return formatDecimal(String(value));
+  return kind === 'date' ? formatMinute(String(value)) : String(value);
 }
 
-function naturalAlignment<Row extends object>(rows: readonly Row[], key: keyof Row): Alignment {
-  const values = rows.map((row) => row[key]).filter((value) => value !== null && value !== undefined);
+function alignmentOf<Row extends object>(rows: readonly Row[], { name, kind }: TableColumn<Row>): Alignment {
+  if (kind !== undefined) return NUMBERS.includes(kind) ? 'right' : 'left';
+  const values = rows.map((row) => row[name]).filter((value) => value !== null && value !== undefined);
   const numeric = values.length > 0 && values.every((value) => typeof value === 'number' || typeof value === 'bigint');
   return numeric ? 'right' : 'left';
 }

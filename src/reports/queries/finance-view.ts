@@ -1,38 +1,57 @@
 import { UsageError } from '../../core/errors.ts';
+import type { Period, PeriodWindow } from '../../core/period.ts';
 import type { LedgerConnection } from '../../ledger/store/file/open.ts';
 import { columnsOf, schemaObjects } from '../../ledger/store/file/schema-objects.ts';
 import { tenantNames } from '../../ledger/store/tenant-names.ts';
 import { whereClause } from '../../ledger/store/where.ts';
-import type { ColumnKind, Sheet, SheetColumn, SheetValue } from '../formats/sheet.ts';
+import type { ColumnKind, Sheet, SheetColumn, SheetValue } from '../formats/columns.ts';
 
 /** Columns of the `finance_*` views that are no text, under whatever view they stand. */
 export const VIEW_COLUMN_KINDS: Readonly<Record<string, ColumnKind>> = {
-  change_percent: 'real',
-  ...kindOf('time', [
+  ...kindOf('id', ['alert_id', 'digest', 'external_ref', 'previous_digest', 'run_id', 'tenant_id', 'workspace_id']),
+  ...kindOf('credits', [
+    ...['adjustment_credits', 'credits', 'credits_after', 'credits_change', 'credits_delta', 'credits_increase'],
+    ...[
+      'credits_used',
+      'current_credits',
+      'previous_credits',
+      'previous_credits_same_point',
+      'projection',
+      'threshold',
+    ],
+    'unit_credits',
+  ]),
+  ...kindOf('count', [
+    ...[
+      'adjustment_requests',
+      'amount_minor',
+      'charge_minor',
+      'correction_minor',
+      'currency_digits',
+      'current_requests',
+    ],
+    ...['entries', 'entry_id', 'event_seq', 'line_number', 'pages', 'previous_requests', 'records', 'request_count'],
+    ...['request_increase', 'requests_after', 'requests_delta', 'revision', 'tenants', 'tier', 'told_times'],
+  ]),
+  amount: 'amount',
+  unit_price: 'price',
+  change_percent: 'percent',
+  day: 'day',
+  ...kindOf('date', [
     ...['as_of', 'at', 'changed_at', 'closed_at', 'compared_at', 'finished_at', 'first_fired_at', 'first_seen_at'],
     ...['last_attempt_at', 'last_changed_at', 'last_complete_run_at', 'named_at', 'period_end', 'period_start'],
     ...['recorded_at', 'slot', 'started_at'],
   ]),
-  ...kindOf('decimal', ['amount', 'unit_price']),
   ...kindOf('flag', ['close_forced', 'complete', 'forced', 'withdrawn']),
-  ...kindOf('integer', [
-    ...['adjustment_credits', 'adjustment_requests', 'amount_minor', 'charge_minor'],
-    ...['correction_minor', 'credits', 'credits_after', 'credits_change', 'credits_delta', 'credits_increase'],
-    ...[
-      'credits_used',
-      'currency_digits',
-      'current_credits',
-      'current_requests',
-      'entries',
-      'entry_id',
-      'event_seq',
-      'revision',
-      'told_times',
-    ],
-    ...['line_number', 'pages', 'previous_credits', 'previous_credits_same_point', 'previous_requests', 'projection'],
-    ...['records', 'request_count', 'request_increase', 'requests_after', 'requests_delta', 'tenants', 'threshold'],
-    ...['tier', 'unit_credits'],
-  ]),
+};
+
+/** What a workbook adds up, where rows are of one kind and none stands in another. */
+const SUMS: Readonly<Record<string, readonly string[]>> = {
+  finance_usage: ['credits_used', 'request_count'],
+  finance_period_totals: ['credits_used', 'request_count'],
+  finance_adjustments: ['credits_delta', 'requests_delta'],
+  finance_charges: ['amount'],
+  finance_charge_lines: ['amount'],
 };
 
 /** Rows come in this order, as far as a view has these columns. */
@@ -41,7 +60,7 @@ const ORDER = ['workspace_id', 'period', 'tenant_id', 'day', 'line_number', 'ent
 export interface ViewFilters {
   workspaceId?: string | undefined;
   tenantId?: string | undefined;
-  period?: string | undefined;
+  period?: Period | PeriodWindow | undefined;
   /** Adds what people call the tenant, as a last column `display_name`, where the view has tenants and no such column. */
   names?: boolean | undefined;
 }
@@ -76,11 +95,12 @@ export function viewSheet(connection: LedgerConnection, name: string, filters: V
     .prepare(`SELECT ${names} FROM ${view} ${where} ${order === '' ? '' : `ORDER BY ${order}`}`)
     .safeIntegers()
     .raw();
-  const reals = columns.map(({ kind }) => kind === 'real');
+  const reads = columns.map(({ kind }) => READS[kind]);
+  const isPlain = reads.every((read) => read === undefined);
   const rows = {
     *[Symbol.iterator]() {
       for (const row of statement.iterate(...values) as IterableIterator<SheetValue[]>) {
-        yield reals.includes(true) ? row.map((value, at) => (reals[at] === true ? asReal(value) : value)) : row;
+        yield isPlain ? row : row.map((value, at) => reads[at]?.(value) ?? value);
       }
     },
   };
@@ -106,12 +126,18 @@ function withNames({ name, columns, rows }: Sheet, nameOf: ReturnType<typeof ten
 
 /** The columns of a view and what they hold. */
 export function viewColumns(connection: LedgerConnection, view: string): SheetColumn[] {
-  return columnsOf(connection, view).map((name) => ({ name, kind: VIEW_COLUMN_KINDS[name] ?? 'text' }));
+  return columnsOf(connection, view).map((name) => ({
+    name,
+    kind: VIEW_COLUMN_KINDS[name] ?? 'text',
+    ...(SUMS[view]?.includes(name) === true ? { sum: true } : {}),
+  }));
 }
 
-function asReal(value: SheetValue): SheetValue {
-  return typeof value === 'bigint' ? Number(value) : value;
-}
+/** What SQLite says otherwise than a sheet wants it. */
+const READS: Partial<Record<ColumnKind, (value: SheetValue) => SheetValue>> = {
+  percent: (value) => (value === null ? null : Number(value)),
+  flag: (value) => (value === null ? null : value === 1n),
+};
 
 function kindOf(kind: ColumnKind, names: readonly string[]): Record<string, ColumnKind> {
   return Object.fromEntries(names.map((name) => [name, kind]));

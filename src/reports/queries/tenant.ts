@@ -4,9 +4,33 @@ import { and, asc, eq } from '../../ledger/store/schema/drizzle.ts';
 import type { financeHistory } from '../../ledger/store/schema/finance-views.ts';
 import type { Exact } from '../../ledger/store/schema/rows.ts';
 import { tenants, workspaces } from '../../ledger/store/schema/workspace-tables.ts';
+import type { Column } from '../formats/columns.ts';
+import { formatSigned } from '../formats/format.ts';
 
 /** One row of `finance_history`, without the workspace and tenant that were asked for. */
 export type TenantEntry = Omit<Exact<typeof financeHistory.$inferSelect>, 'workspace_id' | 'tenant_id'>;
+
+export const ENTRY_COLUMNS: readonly Column<TenantEntry>[] = [
+  { name: 'entry_id', kind: 'count', header: 'Entry' },
+  { name: 'recorded_at', kind: 'date', header: 'Recorded' },
+  { name: 'period', kind: 'text', header: 'Period' },
+  { name: 'kind', kind: 'text', header: 'Kind' },
+  { name: 'credits_delta', kind: 'credits', header: 'Credits', words: formatSigned },
+  { name: 'credits_after', kind: 'credits', header: 'After' },
+  { name: 'requests_delta', kind: 'count', header: 'Requests', words: formatSigned },
+  { name: 'requests_after', kind: 'count', header: 'Requests after', wide: true },
+  { name: 'run_id', kind: 'id', header: 'Run', wide: true },
+];
+
+/** An entry where nothing stands above it that says whose it is. */
+type PlacedEntry = TenantEntry & { workspace_id: string; tenant_id: string; display_name: string | null };
+
+export const PLACED_ENTRY_COLUMNS: readonly Column<PlacedEntry>[] = [
+  { name: 'workspace_id', kind: 'id' },
+  { name: 'tenant_id', kind: 'id' },
+  { name: 'display_name', kind: 'text', nullable: true },
+  ...ENTRY_COLUMNS,
+];
 
 /** The workspaces in which the ledger knows a tenant of this id, by id. */
 export function workspacesOfTenant(connection: LedgerConnection, tenantId: string): string[] {

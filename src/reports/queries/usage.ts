@@ -1,3 +1,4 @@
+import type { Period, PeriodWindow } from '../../core/period.ts';
 import type { LedgerConnection } from '../../ledger/store/file/open.ts';
 import { query } from '../../ledger/store/query.ts';
 import { asc } from '../../ledger/store/schema/drizzle.ts';
@@ -6,25 +7,43 @@ import type { Exact } from '../../ledger/store/schema/rows.ts';
 import { workspaces } from '../../ledger/store/schema/workspace-tables.ts';
 import { tenantNames } from '../../ledger/store/tenant-names.ts';
 import { whereClause } from '../../ledger/store/where.ts';
+import type { Column } from '../formats/columns.ts';
 
 /** One row of `finance_usage`, with the tenant's name. Credits and counts are exact; times are ISO-8601 UTC. */
 export type UsageRow = Omit<StoredUsage, 'withdrawn'> & { withdrawn: boolean; display_name: string | null };
+
+export const USAGE_COLUMNS: readonly Column<UsageRow>[] = [
+  { name: 'workspace_id', kind: 'id', header: 'Workspace' },
+  { name: 'tenant_id', kind: 'id', header: 'Tenant' },
+  { name: 'display_name', kind: 'text', nullable: true, header: 'Name', sparse: true },
+  { name: 'period', kind: 'text', header: 'Period' },
+  { name: 'period_start', kind: 'date' },
+  { name: 'period_end', kind: 'date' },
+  { name: 'credits_used', kind: 'credits', header: 'Credits', sum: true },
+  { name: 'request_count', kind: 'count', header: 'Requests', sum: true },
+  {
+    name: 'state',
+    kind: 'text',
+    header: 'State',
+    words: (state, row) => (row.withdrawn ? `${state}, withdrawn` : state),
+  },
+  { name: 'first_seen_at', kind: 'date' },
+  { name: 'changed_at', kind: 'date', header: 'Changed' },
+  { name: 'withdrawn', kind: 'flag' },
+];
 
 type StoredUsage = Exact<typeof financeUsage.$inferSelect>;
 
 export interface UsageFilters {
   workspaceId?: string | undefined;
   tenantId?: string | undefined;
-  period?: string | undefined;
+  period?: Period | PeriodWindow | undefined;
 }
 
 /** What the ledger holds now, by workspace, period and tenant, one row at a time. Filters match byte for byte. */
 export function* eachUsageRow(connection: LedgerConnection, filters: UsageFilters): Generator<UsageRow> {
-  const { where, values } = whereClause({
-    workspace_id: filters.workspaceId,
-    tenant_id: filters.tenantId,
-    period: filters.period,
-  });
+  const { workspaceId, tenantId, period } = filters;
+  const { where, values } = whereClause({ workspace_id: workspaceId, tenant_id: tenantId, period });
   const nameOf = tenantNames(connection, filters);
   const rows = connection
     .prepare(

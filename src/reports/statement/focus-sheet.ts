@@ -6,7 +6,7 @@ import type { Period } from '../../core/period.ts';
 import { billedTenants } from '../../ledger/journal/charges/read-billed.ts';
 import { findBilledPeriod } from '../../ledger/journal/charges/read-statement.ts';
 import type { LedgerConnection } from '../../ledger/store/file/open.ts';
-import type { Sheet } from '../formats/sheet.ts';
+import type { Sheet } from '../formats/columns.ts';
 
 export interface FocusRequest {
   workspaceIds: readonly string[];

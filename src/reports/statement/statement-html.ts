@@ -2,6 +2,7 @@ import type { StatementDocument } from '../../billing/statement/document.ts';
 import { htmlText } from '../../core/text/html-text.ts';
 import { formatDecimal, formatInteger } from '../formats/format.ts';
 import { DOCUMENT_END, documentStart } from '../formats/html-document.ts';
+import { lineWords, priceWords, STATEMENT_COLUMNS } from './statement-lines.ts';
 
 type Tenant = StatementDocument['tenants'][number];
 type SheetFacts = Pick<
@@ -9,38 +10,11 @@ type SheetFacts = Pick<
   'state' | 'period' | 'workspace_id' | 'as_of' | 'certificate' | 'head_digest'
 >;
 
-/** What a line of a statement is, and what its credits cost. */
-interface Line {
-  kind: string;
-  credits: bigint | null;
-  amount: string | null;
-  tier: number | null;
-  corrects_period: string | null;
-  unit_price: string | null;
-  unit_credits: bigint | null;
-}
-
 export const STATE_WORDS = {
   open: 'open, an estimate: the month is not over',
   settling: 'settling, an estimate: it is over and not closed',
   closed: 'closed',
 } as const;
-
-/** What a line is for, in words. `unpriced` is the line of a tenant that no rate card prices. */
-export function lineWords({ kind, tier, credits, amount, corrects_period }: Line): string {
-  if (kind === 'unpriced') return 'not priced';
-  if (kind === 'correction') return `correction of ${corrects_period}${amount === null ? ', not priced' : ''}`;
-  if (kind !== 'usage') return kind;
-  if (tier === 0 && credits !== null && credits < 0n) return 'below 0, priced as 0';
-  return tier === 0 ? 'included' : `usage, tier ${tier}`;
-}
-
-/** The price of a line and how many credits it buys; empty when it is no usage. */
-export function priceWords({ unit_price, unit_credits }: Line): string {
-  if (unit_price === null) return '';
-  const price = formatDecimal(unit_price);
-  return unit_credits === null || unit_credits === 1n ? price : `${price} / ${formatInteger(unit_credits)}`;
-}
 
 /** What an open month comes to, such as `2,000 credits and 20.00 EUR`; null when that cannot be said, or is nothing. */
 export function projectionWords({
@@ -112,7 +86,7 @@ export function tenantSection(statement: SheetFacts, tenant: Omit<Tenant, 'proof
 <p>${formatInteger(credits_used)} credits in ${formatInteger(request_count)} requests</p>
 ${projection}<div class="scroll" tabindex="0" role="region" aria-label="Lines of ${htmlText(display_name ?? tenant_id)}">
 <table>
-<thead><tr><th scope="col">Line</th><th scope="col" class="number">Credits</th><th scope="col" class="number">Price</th><th scope="col" class="number">Amount</th></tr></thead>
+<thead><tr>${HEAD.join('')}</tr></thead>
 <tbody>
 ${tenant.lines.length === 0 ? '<tr><td colspan="4">not priced</td></tr>\n' : tenant.lines.map(lineRow).join('')}</tbody>
 <tfoot>
@@ -123,6 +97,12 @@ ${sums}</tfoot>
 ${digest}</section>
 `;
 }
+
+/** What stands on paper, of the columns of a statement. */
+const HEAD = ['kind', 'credits', 'unit_price', 'amount'].map((name) => {
+  const { kind = 'text', header = '' } = STATEMENT_COLUMNS.find((column) => column.name === name) ?? {};
+  return `<th scope="col"${kind === 'text' ? '' : ' class="number"'}>${header}</th>`;
+});
 
 function lineRow(line: Tenant['lines'][number]): string {
   const cells = [

@@ -1,25 +1,9 @@
-import { closeSync, openSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { crc32, inflateRawSync } from 'node:zlib';
 import readExcel from 'read-excel-file/node';
 import { describe, expect, it } from 'vitest';
-import { readZipParts } from '../../../src/reports/files/zip-parts.ts';
+import { zipEntries } from '../../support/zip-entries.ts';
 import { createWorld, FIRST, parseJson } from '../world.ts';
-
-/** Of how many parts of a ZIP file the sum is right. */
-function sumsOf(path: string): { parts: number; right: number } {
-  const file = openSync(path, 'r');
-  try {
-    const parts = readZipParts(file);
-    const right = parts.filter(({ method, crc, size, start }) => {
-      const bytes = readFileSync(path).subarray(start, start + size);
-      return crc32(method === 0 ? bytes : inflateRawSync(bytes)) === crc;
-    });
-    return { parts: parts.length, right: right.length };
-  } finally {
-    closeSync(file);
-  }
-}
 
 async function syncedWorld() {
   const world = await createWorld(FIRST);
@@ -61,7 +45,8 @@ describe('export', () => {
       expect(statSync(join(world.folder, name)).mode & 0o777).toBe(0o600);
     }
     const sheets = (await readExcel(join(world.folder, 'usage.xlsx'))) as unknown as { data: unknown[][] }[];
-    expect(sheets[0]?.data).toHaveLength(7);
+    // A header, the rows, an empty row and the total.
+    expect(sheets[0]?.data).toHaveLength(1 + 6 + 2);
     expect(readFileSync(join(world.folder, 't.parquet')).subarray(0, 4).toString()).toBe('PAR1');
   });
 
@@ -85,7 +70,7 @@ describe('export', () => {
     await world.run('export', ...views, '--format', 'xlsx', '--out', 'again.xlsx');
     const bytes = (name: string) => readFileSync(join(world.folder, name));
     expect(bytes('again.xlsx').equals(bytes('all.xlsx'))).toBe(true);
-    expect(sumsOf(join(world.folder, 'all.xlsx'))).toEqual({ parts: 10, right: 10 });
+    expect(Object.keys(zipEntries(bytes('all.xlsx')))).toHaveLength(views.length + 5);
   });
 
   it("adds the tenants' names when it is asked to, where there are tenants", async () => {
@@ -99,6 +84,42 @@ describe('export', () => {
     expect(rows.filter((line) => line.startsWith('ws-1,globex,')).every((line) => line.endsWith(','))).toBe(true);
     expect(await lines('tenants', '--names')).toEqual(await lines('tenants'));
     expect(await lines('runs', '--names')).toEqual(await lines('runs'));
+  });
+
+  it('answers --json as --format json, cut by --limit, over the periods that --from and --to name', async () => {
+    const world = await syncedWorld();
+    const window = ['--from', '2025-12', '--to', '2026-01'];
+    const { code, out, err } = await world.run('export', 'usage', ...window, '--json', '--limit', '3');
+    expect({ code, err }).toEqual({ code: 0, err: '1 more\n' });
+    expect((await world.run('export', 'usage', ...window, '--format', 'json', '--limit', '3')).out).toBe(out);
+    const { rows } = parseJson(out);
+    expect(rows.map(({ period }: { period: string }) => period)).toEqual(['2025-12', '2025-12', '2026-01']);
+    expect(rows[0].withdrawn).toBe(false);
+    expect((await world.run('export', 'usage', '--json', '--format', 'csv')).err).toContain('--json contradicts');
+    const lines = async (...argv: string[]) =>
+      (await world.run(...argv, '--format', 'csv')).out.trimEnd().split('\r\n');
+    expect(await lines('export', 'usage', '--to', '2026-01')).toHaveLength(1 + 4);
+    expect(await lines('usage', '--from', '2026-01')).toHaveLength(1 + 4);
+    expect(await lines('usage', '--from', '2026-01', '--as-of', '2026-03-01')).toHaveLength(1 + 4);
+    expect(await lines('tenant', 'acme', ...window)).toHaveLength(1 + 2);
+    const both = await world.run('usage', '--period', '2026-01', '--from', '2026-01');
+    expect([both.code, both.err]).toEqual([2, expect.stringContaining('--period contradicts --from and --to')]);
+  });
+
+  it('writes CSV as a German spreadsheet reads it, ids and texts as they are', async () => {
+    const world = await syncedWorld();
+    writeFileSync(
+      join(world.folder, 'rates.yml'),
+      JSON.stringify({
+        rates: [{ name: '1.5 flat', from_period: '2025-01', currency: 'EUR', price_per_credit: '0.0125' }],
+      }),
+    );
+    await world.run('rates', 'apply', 'rates.yml', '--yes');
+    const charges = ['export', 'charges', '--tenant', 'acme', '--period', '2026-02'];
+    const { out } = await world.run(...charges, '--locale', 'de');
+    expect(out.split('\r\n')[1]).toBe('ws-1;acme;2026-02;5000;6250;EUR;1.5 flat;6250;0;62,50;2');
+    expect((await world.run(...charges, '--locale', 'de', '--delimiter', 'tab')).out).toContain('\t62,50\t2');
+    expect((await world.run(...charges)).out).toContain(',62.50,2');
   });
 
   it('says in words which views there are, and what cannot be done', async () => {
@@ -131,14 +152,14 @@ describe('usage and tenant', () => {
   it('show the names of tenants, and write them where a spreadsheet does not run them', async () => {
     const world = await syncedWorld();
     const table = await world.run('usage', '--period', '2026-02');
-    expect(table.out).toMatch(/^Workspace +Period +Tenant +Name +Credits/);
-    expect(table.out).toMatch(/acme +=Acme & Sons +5,000/);
+    expect(table.out).toMatch(/^Workspace +Tenant +Name +Period +Credits/);
+    expect(table.out).toMatch(/acme +=Acme & Sons +2026-02 +5,000/);
     expect((await world.run('tenant', 'acme')).out).toMatch(/^acme \(=Acme & Sons\) in ws-1\n/);
     const usage = await world.run('usage', '--tenant', 'acme', '--period', '2026-02', '--format', 'csv');
-    expect(usage.out.split('\r\n')[1]).toMatch(/,'=Acme & Sons$/);
+    expect(usage.out.split('\r\n')[1]).toMatch(/^ws-1,acme,'=Acme & Sons,2026-02,/);
     const history = await world.run('tenant', 'acme', '--format', 'csv', '--raw');
     const lines = history.out.trimEnd().split('\r\n');
     expect(lines).toHaveLength(4);
-    expect(lines[1]).toMatch(/^ws-1,acme,=Acme & Sons,\d+,run_/);
+    expect(lines[1]).toMatch(/^ws-1,acme,=Acme & Sons,\d+,2026-02-20T.*,run_\w+$/);
   });
 });

@@ -88,8 +88,8 @@ test('what is missing in one currency is told there', async () => {
     ...CURRENCY,
   );
   expect(code).toBe(4);
-  expect(out).toMatch(/tokyo +extra +40\.00 +EUR\n/);
-  expect(out).toMatch(/tokyo +missing +7,500 +7,500 +JPY\n/);
+  expect(out).toMatch(/tokyo +東京 +extra +40\.00 +EUR\n/);
+  expect(out).toMatch(/tokyo +東京 +missing +7,500 +7,500 +JPY\n/);
 });
 
 test('the columns of a file of Stripe are named as they are there, notes over several lines among them', async () => {

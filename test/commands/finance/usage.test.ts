@@ -11,9 +11,9 @@ describe('usage', () => {
     const { code, out, err } = await world.run('usage', '--period', '2026-02');
     expect(code).toBe(0);
     expect(err).toBe('');
-    expect(out).toMatch(/^Workspace +Period +Tenant +Credits +Requests +State +Changed\n/);
-    expect(out).toMatch(/ws-1 +2026-02 +acme +5,000 +10 /);
-    expect(out).toMatch(/ws-1 +2026-02 +globex +9,007,199,254,740,993 +10 /);
+    expect(out).toMatch(/^Workspace +Tenant +Period +Credits +Requests +State +Changed\n/);
+    expect(out).toMatch(/ws-1 +acme +2026-02 +5,000 +10 /);
+    expect(out).toMatch(/ws-1 +globex +2026-02 +9,007,199,254,740,993 +10 /);
     expect(out.trimEnd().split('\n')).toHaveLength(4);
   });
 
@@ -22,7 +22,7 @@ describe('usage', () => {
     await world.run('sync');
     const { out } = await world.run('usage', '--tenant', 'globex', '--period', '2026-01', '--json');
     expect(parseJson(out)).toEqual({
-      filters: { workspace_id: null, tenant_id: 'globex', period: '2026-01' },
+      filters: { workspace_id: null, tenant_id: 'globex', period: '2026-01', from: null, to: null },
       rows: [
         {
           workspace_id: 'ws-1',
@@ -49,8 +49,8 @@ describe('usage', () => {
     await world.run('sync');
     const { out } = await world.run('usage', '--format', 'csv', '--workspace', 'ws-1', '--tenant', 'globex');
     const lines = out.split('\r\n');
-    expect(lines[0]).toMatch(/^workspace_id,tenant_id,period,period_start,period_end,credits_used,/);
-    expect(lines[1]).toContain('ws-1,globex,2025-12,');
+    expect(lines[0]).toMatch(/^workspace_id,tenant_id,display_name,period,period_start,period_end,credits_used,/);
+    expect(lines[1]).toContain('ws-1,globex,,2025-12,');
     expect(lines[1]).toContain(',9007199254740993,10,');
     expect(lines).toHaveLength(5);
   });

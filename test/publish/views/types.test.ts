@@ -13,7 +13,9 @@ test('each column of a view has the type of what it holds, so that Metabase and 
     `SELECT table_name, column_name, data_type FROM information_schema.columns
      WHERE table_schema = current_schema() AND table_name LIKE 'finance\\_%'`,
   );
-  const types = { time: 'timestamp with time zone', flag: 'boolean', integer: 'bigint', real: 'numeric' } as const;
+  const types = {
+    ...{ date: 'timestamp with time zone', flag: 'boolean', credits: 'bigint', count: 'bigint', percent: 'numeric' },
+  } as const;
   const named = { labels: 'jsonb', overridden: 'jsonb' } as Record<string, string>;
   const wrong = columns.filter(({ column_name: name, data_type }) => {
     const kind = VIEW_COLUMN_KINDS[name] ?? 'text';

@@ -16,7 +16,7 @@ import { describe, expect, test } from 'vitest';
 import { parseExact } from '../../../src/core/text/exact-json.ts';
 import { writeAtomically } from '../../../src/reports/files/atomic-file.ts';
 import { type SheetFormat, writeSheetFile } from '../../../src/reports/files/write-sheet.ts';
-import type { Sheet, SheetValue } from '../../../src/reports/formats/sheet.ts';
+import type { Sheet, SheetValue } from '../../../src/reports/formats/columns.ts';
 import { openDuckDb } from '../../support/duckdb.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 
@@ -42,11 +42,13 @@ function sheet(): Sheet {
     name: 'usage',
     columns: [
       { name: 'id', kind: 'text' },
-      { name: 'credits', kind: 'integer' },
-      { name: 'price', kind: 'decimal' },
-      { name: 'percent', kind: 'real' },
-      { name: 'at', kind: 'time' },
+      { name: 'credits', kind: 'credits' },
+      { name: 'price', kind: 'price' },
+      { name: 'percent', kind: 'percent' },
+      { name: 'at', kind: 'date' },
       { name: 'withdrawn', kind: 'flag' },
+      { name: 'amount', kind: 'amount' },
+      { name: 'day', kind: 'day' },
     ],
     rows: TEXTS.map((id, index): SheetValue[] => [
       id,
@@ -55,6 +57,8 @@ function sheet(): Sheet {
       index === 1 ? null : index / 7,
       '2026-02-20T12:00:00.123Z',
       index % 2 === 0,
+      index % 2 === 0 ? '9223372036854775807' : '-922337203685477.5807',
+      '2026-02-28',
     ]),
   };
 }
@@ -75,30 +79,39 @@ function readBack(path: string): { rows: Record<string, unknown>[]; types: Recor
 }
 
 const expected = () =>
-  [...sheet().rows].map(([id, credits, price, percent, at, withdrawn]) => ({
+  [...sheet().rows].map(([id, credits, , percent, at, withdrawn, , day]) => ({
     id: String(id).replace(/^\ufeff/, ''),
     credits,
-    price: Number(price),
     percent,
     at: Date.parse(String(at)),
     withdrawn,
+    day: Date.parse(String(day)),
   }));
 
 describe('rows in a file', () => {
-  test('come back from Parquet as another reader finds them: integers exact, decimals doubles, times in UTC', async () => {
+  test('come back from Parquet as another reader finds them: integers and money exact, times in UTC', async () => {
     const path = await write('parquet');
     const { rows, types } = readBack(path);
-    expect(rows).toEqual(expected());
+    expect(rows.map(({ price: _, amount: __, ...row }) => row)).toEqual(expected());
     // The reader drops a mark at the start of a text.
     expect(readFileSync(path).includes('\ufeff=x')).toBe(true);
     expect(types).toEqual({
       id: 'Utf8',
       credits: 'Int64',
-      price: 'Float64',
+      price: 'Decimal[38e+18]',
       percent: 'Float64',
       at: 'Timestamp<MILLISECOND, UTC>',
       withdrawn: 'Bool',
+      amount: 'Decimal[23e+4]',
+      day: 'Date32<DAY>',
     });
+    const duck = await openDuckDb();
+    const money = await duck.rows(`SELECT price::VARCHAR AS price, amount::VARCHAR AS amount FROM '${path}'`);
+    expect(money.slice(0, 2)).toEqual([
+      { price: '0.000000000000000125', amount: '9223372036854775807.0000' },
+      { price: '-12.500000000000000000', amount: '-922337203685477.5807' },
+    ]);
+    expect(await duck.types(`'${path}'`)).toMatchObject({ price: 'DECIMAL(38,18)', amount: 'DECIMAL(23,4)' });
   });
 
   test('come back from a workbook: text as it was, no formula, numbers up to 15 digits as numbers, longer ones exact', async () => {
@@ -107,7 +120,7 @@ describe('rows in a file', () => {
     const [first] = sheets;
     expect(sheets.map((found) => found.sheet)).toEqual(['usage']);
     const [header, ...rows] = first?.data ?? [];
-    expect(header).toEqual(['id', 'credits', 'price', 'percent', 'at', 'withdrawn']);
+    expect(header).toEqual(['id', 'credits', 'price', 'percent', 'at', 'withdrawn', 'amount', 'day']);
     expect(rows.map((row) => row[0] ?? '')).toEqual(TEXTS);
     expect(rows.map((row) => row[1])).toEqual(
       TEXTS.map((_, index) => (index % 3 === 0 ? String(LARGEST - BigInt(index)) : -123_456_789_012_345)),
@@ -115,7 +128,10 @@ describe('rows in a file', () => {
     expect(rows.map((row) => row[2])).toEqual(
       TEXTS.map((_, index) => (index % 2 === 0 ? 0.000000000000000125 : -12.5)),
     );
+    expect(rows.map((row) => row[4])).toEqual(TEXTS.map(() => new Date('2026-02-20T12:00:00.123Z')));
     expect(rows.map((row) => row[5])).toEqual(TEXTS.map((_, index) => index % 2 === 0));
+    expect(rows.slice(0, 2).map((row) => row[6])).toEqual(['9223372036854775807', '-922337203685477.5807']);
+    expect(rows.map((row) => row[7])).toEqual(TEXTS.map(() => new Date('2026-02-28')));
   });
 
   test('come back from NDJSON and JSON', async () => {
@@ -142,7 +158,9 @@ describe('rows in a file', () => {
     if (format === 'json') expect(JSON.parse(readFileSync(path, 'utf8'))).toEqual({ name: 'usage', rows: [] });
     if (format === 'xlsx') expect(readFileSync(path).subarray(0, 2).toString()).toBe('PK');
     if (format === 'csv' || format === 'ndjson')
-      expect(readFileSync(path, 'utf8')).toBe(format === 'csv' ? 'id,credits,price,percent,at,withdrawn\r\n' : '');
+      expect(readFileSync(path, 'utf8')).toBe(
+        format === 'csv' ? 'id,credits,price,percent,at,withdrawn,amount,day\r\n' : '',
+      );
   });
 
   test('a mark for Excel and another delimiter come when they are asked for', async () => {
@@ -167,7 +185,7 @@ describe('a file', () => {
     const path = join(folder, 'rows.csv');
     writeFileSync(path, 'old');
     const rows = function* (): Generator<SheetValue[]> {
-      yield ['acme', 1n, '1', 1, '2026-02-20T12:00:00Z', true];
+      yield ['acme', 1n, '1', 1, '2026-02-20T12:00:00Z', true, '1.50', '2026-02-20'];
       throw new Error('the disk is gone');
     };
     for (const format of ['csv', 'xlsx', 'parquet'] as const) {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { renderCsv } from '../../../src/reports/formats/csv.ts';
+import { renderCsv } from './render-csv.ts';
 
 /** A reader by the grammar of RFC 4180, so that the writer is not judged by its own library. */
 function readCsv(text: string): string[][] {

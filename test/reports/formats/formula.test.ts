@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { renderCsv } from '../../../src/reports/formats/csv.ts';
 import { defuseFormulas } from '../../../src/reports/formats/formula.ts';
+import { renderCsv } from './render-csv.ts';
 
 const OPERATORS = ['=', '+', '-', '@', '＝', '＋', '－', '＠'];
 const LEADS = [

@@ -1,7 +1,8 @@
 import { stripVTControlCharacters } from 'node:util';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { renderTable, type TableColumn } from '../../../src/reports/formats/table.ts';
+import type { TableColumn } from '../../../src/reports/formats/columns.ts';
+import { renderTable } from '../../../src/reports/formats/table.ts';
 import { textWidth, wrapText } from '../../../src/reports/formats/wrap.ts';
 import { startCpuTime } from '../../support/time/test-clock.ts';
 
@@ -11,8 +12,8 @@ interface Row {
 }
 
 const columns: readonly TableColumn<Row>[] = [
-  { key: 'tenant', header: 'Tenant' },
-  { key: 'credits', header: 'Credits' },
+  { name: 'tenant', header: 'Tenant' },
+  { name: 'credits', header: 'Credits' },
 ];
 
 test('numbers are grouped and stand to the right below their header', () => {
@@ -38,14 +39,14 @@ test('a tenant cannot act on the terminal or forge a row', () => {
 });
 
 test('words from a format function are made inert as well', () => {
-  const table = renderTable([{ name: 'x' }], [{ key: 'name', header: 'Name', format: (name) => `${name}\x1b[31m` }]);
+  const table = renderTable([{ name: 'x' }], [{ name: 'name', header: 'Name', words: (name) => `${name}\x1b[31m` }]);
   expect(table).toContain('x\\u001b[31m');
 });
 
 test('colours appear only when asked for and do not change the layout', () => {
   const styled: readonly TableColumn<Row>[] = [
-    { key: 'tenant', header: 'Tenant', style: (tenant) => (tenant === 'bad' ? 'red' : undefined) },
-    { key: 'credits', header: 'Credits' },
+    { name: 'tenant', header: 'Tenant', style: (tenant) => (tenant === 'bad' ? 'red' : undefined) },
+    { name: 'credits', header: 'Credits' },
   ];
   const rows = [
     { tenant: 'bad', credits: 1n },

@@ -6,18 +6,12 @@ import { parsePeriod } from '../../../core/period.ts';
 import { keepYoungGenerationSmall } from '../../../core/process/young-generation.ts';
 import { inertText } from '../../../core/text/inert-text.ts';
 import { type StatementStream, streamStatement } from '../../../ledger/journal/charges/read-statement.ts';
-import { SHEET_FORMATS } from '../../../reports/files/write-sheet.ts';
+import { sheetOf } from '../../../reports/formats/columns.ts';
 import { formatDecimal, formatInteger } from '../../../reports/formats/format.ts';
 import { documentPieces, renderJson } from '../../../reports/formats/json.ts';
-import { sheetOf } from '../../../reports/formats/sheet.ts';
-import { renderTable, type TableColumn } from '../../../reports/formats/table.ts';
-import {
-  lineWords,
-  priceWords,
-  projectionWords,
-  STATE_WORDS,
-  statementHtml,
-} from '../../../reports/statement/statement-html.ts';
+import { renderTable } from '../../../reports/formats/table.ts';
+import { projectionWords, STATE_WORDS, statementHtml } from '../../../reports/statement/statement-html.ts';
+import { linesOf, STATEMENT_COLUMNS } from '../../../reports/statement/statement-lines.ts';
 import { tenantPage } from '../../../reports/statement/tenant-page.ts';
 import type { Context } from '../../../wiring/context.ts';
 import { chooseWorkspace } from '../../shared/choose-workspace.ts';
@@ -26,6 +20,7 @@ import { noteOtherRates } from '../rates.ts';
 import {
   addSheetOptions,
   chosenFormat,
+  LISTING_FORMATS,
   putPieces,
   putSheet,
   putTable,
@@ -43,7 +38,7 @@ interface StatementOptions extends SheetOptions {
   json?: boolean;
 }
 
-const FORMATS = ['table', ...SHEET_FORMATS, 'html'] as const;
+const FORMATS = [...LISTING_FORMATS, 'html'] as const;
 
 export function statementCommand(cli: CliContext): Command {
   const command = reportingCommand('statement')
@@ -127,7 +122,7 @@ async function putStatement(
     await putPieces(cli, documentPieces(begin, listed(), { name: 'tenants', tail: end }), options);
   } else if (format === 'html') await putPieces(cli, statementHtml(begin, listed()), options);
   else if (format !== 'table') {
-    await putSheet(cli, sheetOf(name, COLUMNS, linesOf(begin, listed())), { format, options });
+    await putSheet(cli, sheetOf(name, STATEMENT_COLUMNS, linesOf(begin, listed())), { format, options });
   } else if (options.out === undefined) {
     printStatement(cli, { ...begin, tenants: [...listed()], ...end });
   } else await putTable(cli, '', options);
@@ -154,88 +149,11 @@ async function showForTenant(
   if (format === 'json') await putText(cli, renderJson(own), options);
   else if (format === 'html') await putText(cli, tenantPage(own), options);
   else
-    await putSheet(cli, sheetOf(`statement ${own.period}`, COLUMNS, linesOf(statement, statement.tenants)), {
+    await putSheet(cli, sheetOf(`statement ${own.period}`, STATEMENT_COLUMNS, linesOf(statement, statement.tenants)), {
       format,
       options,
     });
 }
-
-/** A line as tables and CSV show it. */
-interface StatementRow {
-  workspace_id: string;
-  period: string;
-  state: string;
-  tenant_id: string;
-  display_name: string | null;
-  external_ref: string | null;
-  /** `unpriced`: no rate card prices the tenant. */
-  kind: string;
-  tier: number | null;
-  credits: bigint | null;
-  unit_credits: bigint | null;
-  unit_price: string | null;
-  amount: string | null;
-  currency: string | null;
-  rate_card: string | null;
-  corrects_period: string | null;
-}
-
-const UNPRICED = {
-  kind: 'unpriced',
-  tier: null,
-  unit_credits: null,
-  unit_price: null,
-  amount: null,
-  currency: null,
-  rate_card: null,
-  corrects_period: null,
-};
-
-/** One row a line; a tenant without a rate card has one that says so. */
-function* linesOf(
-  { workspace_id, period, state }: StatementStream['begin'],
-  tenants: Iterable<StatementDocument['tenants'][number]>,
-): Generator<StatementRow> {
-  for (const { tenant_id, display_name, external_ref, credits_used, lines } of tenants) {
-    const of = { workspace_id, period, state, tenant_id, display_name, external_ref };
-    if (lines.length === 0) yield { ...of, ...UNPRICED, credits: credits_used };
-    for (const { amount_minor: _, entry_id: __, ...line } of lines) yield { ...of, ...line };
-  }
-}
-
-const COLUMNS = [
-  { name: 'workspace_id', kind: 'text' },
-  { name: 'period', kind: 'text' },
-  { name: 'state', kind: 'text' },
-  { name: 'tenant_id', kind: 'text' },
-  { name: 'display_name', kind: 'text' },
-  { name: 'external_ref', kind: 'text' },
-  { name: 'kind', kind: 'text' },
-  { name: 'tier', kind: 'integer' },
-  { name: 'credits', kind: 'integer' },
-  { name: 'unit_credits', kind: 'integer' },
-  { name: 'unit_price', kind: 'decimal' },
-  { name: 'amount', kind: 'decimal' },
-  { name: 'currency', kind: 'text' },
-  { name: 'rate_card', kind: 'text' },
-  { name: 'corrects_period', kind: 'text' },
-] as const;
-
-const TABLE_COLUMNS: TableColumn<StatementRow>[] = [
-  { key: 'tenant_id', header: 'Tenant' },
-  { key: 'display_name', header: 'Name' },
-  { key: 'kind', header: 'Line', format: (_, row) => lineWords(row) },
-  { key: 'credits', header: 'Credits', align: 'right' },
-  { key: 'unit_price', header: 'Price', align: 'right', format: (_, row) => priceWords(row) },
-  {
-    key: 'amount',
-    header: 'Amount',
-    align: 'right',
-    format: (amount) => (amount === null ? '' : formatDecimal(amount)),
-  },
-  { key: 'currency', header: '' },
-  { key: 'rate_card', header: 'Rate card' },
-];
 
 function printStatement(cli: CliContext, statement: StatementDocument): void {
   const { workspace_id, period, state, as_of, certificate, head_digest } = statement;
@@ -243,7 +161,7 @@ function printStatement(cli: CliContext, statement: StatementDocument): void {
   cli.print(`as of ${as_of ?? 'never'}${certificate === null ? '' : `, proven by ${certificate.run_id}`}`);
   if (head_digest !== null) cli.print(`${state === 'closed' ? 'close' : 'run'} digest ${head_digest}`);
   cli.print('');
-  cli.print(renderTable([...linesOf(statement, statement.tenants)], TABLE_COLUMNS, cli.tableOptions));
+  cli.print(renderTable([...linesOf(statement, statement.tenants)], STATEMENT_COLUMNS, cli.tableOptions));
   cli.print('');
   cli.print(`credits ${formatInteger(statement.credits_used)}`);
   for (const { currency, amount } of statement.totals) cli.print(`total ${formatDecimal(amount)} ${currency}`);

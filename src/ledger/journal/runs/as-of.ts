@@ -1,3 +1,4 @@
+import type { Period, PeriodWindow } from '../../../core/period.ts';
 import type { LedgerConnection } from '../../store/file/open.ts';
 import { ENTRY_KINDS } from '../../store/schema/keys.ts';
 
@@ -24,7 +25,7 @@ export interface UsageAsOf {
 export interface AsOfFilters {
   workspaceId?: string | undefined;
   tenantId?: string | undefined;
-  period?: string | undefined;
+  period?: Period | PeriodWindow | undefined;
 }
 
 /**
@@ -33,10 +34,12 @@ export interface AsOfFilters {
  * its last link whose time is not later left behind: links are ordered by the chain, for clocks may have been set back.
  */
 export function usageAsOf(connection: LedgerConnection, at: string, filters: AsOfFilters = {}): UsageAsOf[] {
-  const { workspaceId, tenantId, period } = filters;
+  const { workspaceId, tenantId, period = {} } = filters;
+  const { from, to } = typeof period === 'string' ? { from: period, to: period } : period;
   const wanted = [
     ...(workspaceId === undefined ? [] : ['w.workspace_id = :workspaceId']),
-    ...(period === undefined ? [] : ['p.period = :period']),
+    ...(from === undefined ? [] : ['p.period >= :from']),
+    ...(to === undefined ? [] : ['p.period <= :to']),
     ...(tenantId === undefined ? [] : ['t.tenant_id = :tenantId']),
   ];
   const rows = connection
@@ -85,7 +88,7 @@ export function usageAsOf(connection: LedgerConnection, at: string, filters: AsO
        ORDER BY w.workspace_id, p.period, t.tenant_id`,
     )
     .safeIntegers()
-    .all({ at, workspaceId, tenantId, period }) as (Omit<UsageAsOf, 'withdrawn' | 'closed'> & {
+    .all({ at, workspaceId, tenantId, from, to }) as (Omit<UsageAsOf, 'withdrawn' | 'closed'> & {
     withdrawn: bigint;
     closed: bigint;
   })[];

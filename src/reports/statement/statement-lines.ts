@@ -1,0 +1,62 @@
+import type { StatementDocument } from '../../billing/statement/document.ts';
+import type { Column } from '../formats/columns.ts';
+import { formatDecimal, formatInteger } from '../formats/format.ts';
+
+type Tenant = StatementDocument['tenants'][number];
+type Place = Pick<StatementDocument, 'workspace_id' | 'period' | 'state'>;
+
+/** A line of a statement with whose it is. `unpriced`: no rate card prices the tenant. */
+export type StatementLine = Place &
+  Pick<Tenant, 'tenant_id' | 'display_name' | 'external_ref'> &
+  Omit<Tenant['lines'][number], 'kind' | 'amount_minor' | 'entry_id'> & { kind: string };
+
+/** What a line is, and what its credits cost. */
+type LineWords = Pick<StatementLine, 'kind' | 'tier' | 'credits' | 'amount' | 'corrects_period'>;
+
+const UNPRICED = {
+  ...{ kind: 'unpriced', tier: null, unit_credits: null, unit_price: null },
+  ...{ amount: null, currency: null, rate_card: null, corrects_period: null },
+};
+
+/** One row a line; a tenant without a rate card has one that says so. */
+export function* linesOf({ workspace_id, period, state }: Place, tenants: Iterable<Tenant>): Generator<StatementLine> {
+  for (const { tenant_id, display_name, external_ref, credits_used, lines } of tenants) {
+    const of = { workspace_id, period, state, tenant_id, display_name, external_ref };
+    if (lines.length === 0) yield { ...of, ...UNPRICED, credits: credits_used };
+    for (const { amount_minor: _, entry_id: __, ...line } of lines) yield { ...of, ...line };
+  }
+}
+
+export const STATEMENT_COLUMNS: readonly Column<StatementLine>[] = [
+  { name: 'workspace_id', kind: 'id' },
+  { name: 'period', kind: 'text' },
+  { name: 'state', kind: 'text' },
+  { name: 'tenant_id', kind: 'id', header: 'Tenant' },
+  { name: 'display_name', kind: 'text', nullable: true, header: 'Name' },
+  { name: 'external_ref', kind: 'id', nullable: true },
+  { name: 'kind', kind: 'text', header: 'Line', words: (_, line) => lineWords(line) },
+  { name: 'tier', kind: 'count', nullable: true },
+  { name: 'credits', kind: 'credits', nullable: true, header: 'Credits' },
+  { name: 'unit_credits', kind: 'credits', nullable: true },
+  { name: 'unit_price', kind: 'price', nullable: true, header: 'Price', words: (_, line) => priceWords(line) },
+  { name: 'amount', kind: 'amount', nullable: true, header: 'Amount', sum: true },
+  { name: 'currency', kind: 'text', nullable: true, header: '' },
+  { name: 'rate_card', kind: 'text', nullable: true, header: 'Rate card' },
+  { name: 'corrects_period', kind: 'text', nullable: true },
+];
+
+/** What a line is for, in words. */
+export function lineWords({ kind, tier, credits, amount, corrects_period }: LineWords): string {
+  if (kind === 'unpriced') return 'not priced';
+  if (kind === 'correction') return `correction of ${corrects_period}${amount === null ? ', not priced' : ''}`;
+  if (kind !== 'usage') return kind;
+  if (tier === 0 && credits !== null && credits < 0n) return 'below 0, priced as 0';
+  return tier === 0 ? 'included' : `usage, tier ${tier}`;
+}
+
+/** The price of a line and how many credits it buys; empty when it is no usage. */
+export function priceWords({ unit_price, unit_credits }: Pick<StatementLine, 'unit_price' | 'unit_credits'>): string {
+  if (unit_price === null) return '';
+  const price = formatDecimal(unit_price);
+  return unit_credits === null || unit_credits === 1n ? price : `${price} / ${formatInteger(unit_credits)}`;
+}

@@ -1,0 +1,63 @@
+import { closeSync, openSync } from 'node:fs';
+import type { Sheet } from '../formats/columns.ts';
+import { MAIN, stylesXml, XML } from './styles.ts';
+import { SheetRows, worksheetPieces } from './worksheet.ts';
+import { ZipWriter } from './zip-writer.ts';
+
+const RELATIONS = 'http://schemas.openxmlformats.org/officeDocument/2006/relationships';
+const PACKAGE = 'http://schemas.openxmlformats.org/package/2006';
+const TYPE = 'application/vnd.openxmlformats-officedocument';
+
+/**
+ * Writes sheets into a file that is there and empty, one after the other, as a workbook of Office Open XML; memory does not grow
+ * with the rows. Names of sheets are plain words of at most 28 characters, each another. Rows beyond what a sheet can hold go on in
+ * others, which are called `NAME_2` and so on.
+ */
+export async function fillWorkbook(sheets: Iterable<Sheet>, path: string): Promise<void> {
+  const file = openSync(path, 'r+');
+  try {
+    const zip = new ZipWriter(file);
+    const names: string[] = [];
+    for (const sheet of sheets) {
+      const rows = new SheetRows(sheet);
+      try {
+        for (let part = 1; part === 1 || !rows.isEmpty; part += 1) {
+          names.push(part === 1 ? sheet.name : `${sheet.name}_${part}`);
+          await zip.add(`xl/worksheets/sheet${names.length}.xml`, worksheetPieces(rows));
+        }
+      } finally {
+        rows.close();
+      }
+    }
+    for (const [name, text] of Object.entries(partsAround(names))) await zip.add(name, [text]);
+    zip.end();
+  } finally {
+    closeSync(file);
+  }
+}
+
+function partsAround(names: readonly string[]): Record<string, string> {
+  const relation = (id: number, type: string, target: string): string =>
+    `<Relationship Id="rId${id}" Type="${RELATIONS}/${type}" Target="${target}"/>`;
+  const relations = (list: readonly string[]): string =>
+    `${XML}<Relationships xmlns="${PACKAGE}/relationships">${list.join('')}</Relationships>`;
+  const type = (part: string, kind: string): string =>
+    `<Override PartName="/${part}" ContentType="${TYPE}.spreadsheetml.${kind}+xml"/>`;
+  const sheets = names.map((name, at) => `<sheet name="${name}" sheetId="${at + 1}" r:id="rId${at + 1}"/>`).join('');
+  const headers = names
+    .map((name, at) => `<definedName name="_xlnm.Print_Titles" localSheetId="${at}">'${name}'!$1:$1</definedName>`)
+    .join('');
+  const ofSheets = names.map((_, at) => relation(at + 1, 'worksheet', `worksheets/sheet${at + 1}.xml`));
+  const types = [
+    type('xl/workbook.xml', 'sheet.main'),
+    ...names.map((_, at) => type(`xl/worksheets/sheet${at + 1}.xml`, 'worksheet')),
+    type('xl/styles.xml', 'styles'),
+  ].join('');
+  return {
+    'xl/styles.xml': stylesXml(),
+    'xl/workbook.xml': `${XML}<workbook xmlns="${MAIN}" xmlns:r="${RELATIONS}"><sheets>${sheets}</sheets><definedNames>${headers}</definedNames></workbook>`,
+    'xl/_rels/workbook.xml.rels': relations([...ofSheets, relation(names.length + 1, 'styles', 'styles.xml')]),
+    '_rels/.rels': relations([relation(1, 'officeDocument', 'xl/workbook.xml')]),
+    '[Content_Types].xml': `${XML}<Types xmlns="${PACKAGE}/content-types"><Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/><Default Extension="xml" ContentType="application/xml"/>${types}</Types>`,
+  };
+}

@@ -1,0 +1,153 @@
+import type { ColumnKind, Sheet, SheetColumn, SheetValue } from '../formats/columns.ts';
+import { type CellFormat, HEADER_STYLE, MAIN, styleOf, XML } from './styles.ts';
+import { Totals } from './totals.ts';
+
+/** Rows that a sheet can hold, with its header. */
+export const SHEET_ROWS = 1_048_576;
+/** Characters of a text on its way. */
+const PIECE_LENGTH = 65_536;
+/** Excel keeps so many digits of a number; longer ones are written as text, or their end would be lost. */
+const EXACT_DIGITS = 15;
+/** Characters, so that ids can be read without a change. */
+const WIDTHS: Partial<Record<ColumnKind, number>> = { id: 24, text: 24, date: 20 };
+const OTHER_WIDTH = 14;
+const FORMATS: Readonly<Record<Exclude<ColumnKind, 'amount'>, CellFormat>> = {
+  id: 'text',
+  text: 'general',
+  credits: 'integer',
+  count: 'integer',
+  price: 'price',
+  decimal: 'general',
+  percent: 'percent',
+  date: 'date',
+  day: 'day',
+  flag: 'general',
+};
+const DAY_MS = 86_400_000;
+/** Days from the first of a spreadsheet to that of the clock. */
+const EPOCH_DAY = 25_569;
+
+/** Rows of a sheet that are still to be written, for what exceeds one worksheet goes on in another. */
+export class SheetRows {
+  readonly sheet: Sheet;
+  readonly totals: Totals;
+  readonly #rows: Iterator<readonly SheetValue[]>;
+  #next: IteratorResult<readonly SheetValue[]>;
+
+  constructor(sheet: Sheet) {
+    this.sheet = sheet;
+    this.totals = new Totals(sheet.columns);
+    this.#rows = sheet.rows[Symbol.iterator]();
+    this.#next = this.#rows.next();
+  }
+
+  get isEmpty(): boolean {
+    return this.#next.done === true;
+  }
+
+  take(): readonly SheetValue[] {
+    const row = this.#next.value as readonly SheetValue[];
+    this.totals.add(row);
+    this.#next = this.#rows.next();
+    return row;
+  }
+
+  close(): void {
+    this.#rows.return?.();
+  }
+}
+
+/**
+ * The next worksheet of the rows, a piece at a time: a header that stays in sight and comes again on each page, landscape, as wide as
+ * the page. Numbers are numbers up to 15 digits, beyond that exact text. Text is text, whatever it begins with: no cell is a formula.
+ */
+export function* worksheetPieces(rows: SheetRows): Generator<string> {
+  const { columns } = rows.sheet;
+  const letters = columns.map((_, at) => lettersOf(at));
+  let piece = headOf(columns);
+  let line = 1;
+  const put = (cells: readonly string[]): void => {
+    piece += `<row r="${line}">${cells.join('')}</row>`;
+    line += 1;
+  };
+  put(columns.map(({ name }, at) => textCell(`${letters[at]}1`, name, HEADER_STYLE)));
+  while (!rows.isEmpty && line <= SHEET_ROWS) {
+    put(rows.take().map((value, at) => cellOf(`${letters[at]}${line}`, value, columns[at] as SheetColumn)));
+    if (piece.length < PIECE_LENGTH) continue;
+    yield piece;
+    piece = '';
+  }
+  const totals = rows.isEmpty ? rows.totals.rows : [];
+  // An empty line keeps them out of what a spreadsheet sorts.
+  if (line + totals.length <= SHEET_ROWS) {
+    line += 1;
+    for (const total of totals) {
+      put(total.map((value, at) => cellOf(`${letters[at]}${line}`, value, columns[at] as SheetColumn, true)));
+    }
+  }
+  yield `${piece}${FOOT}`;
+}
+
+function headOf(columns: readonly SheetColumn[]): string {
+  const widths = columns.map(({ name, kind }, at) => {
+    const width = Math.max(WIDTHS[kind] ?? OTHER_WIDTH, name.length + 2);
+    return `<col min="${at + 1}" max="${at + 1}" width="${width}" customWidth="1"/>`;
+  });
+  return `${XML}<worksheet xmlns="${MAIN}"><sheetPr><pageSetUpPr fitToPage="1"/></sheetPr><sheetViews><sheetView workbookViewId="0"><pane ySplit="1" topLeftCell="A2" activePane="bottomLeft" state="frozen"/></sheetView></sheetViews><sheetFormatPr defaultRowHeight="15"/><cols>${widths.join('')}</cols><sheetData>`;
+}
+
+const FOOT =
+  '</sheetData><pageMargins left="0.4" right="0.4" top="0.6" bottom="0.6" header="0.3" footer="0.3"/><pageSetup orientation="landscape" fitToWidth="1" fitToHeight="0"/><headerFooter><oddFooter>&amp;L&amp;A&amp;RPage &amp;P of &amp;N</oddFooter></headerFooter></worksheet>';
+
+function cellOf(place: string, value: SheetValue, { kind }: SheetColumn, isTotal = false): string {
+  if (value === null) return '';
+  if (typeof value === 'boolean') return `<c r="${place}" t="b"><v>${value ? 1 : 0}</v></c>`;
+  const text = String(value);
+  const format = kind === 'amount' ? amountFormat(text) : FORMATS[kind];
+  const number = numberOf(text, kind);
+  if (number === null) return textCell(place, text, styleOf(kind === 'id' ? 'text' : 'general', isTotal));
+  return `<c r="${place}" s="${styleOf(format, isTotal)}"><v>${number}</v></c>`;
+}
+
+/** What stands in a cell as a number; null: it is text. */
+function numberOf(text: string, kind: ColumnKind): number | string | null {
+  if (kind === 'id' || kind === 'text' || kind === 'flag') return null;
+  if (kind === 'date' || kind === 'day') {
+    const days = Date.parse(text) / DAY_MS + EPOCH_DAY;
+    return days >= 1 ? days : null;
+  }
+  if (kind === 'percent') return text;
+  const digits = text.replace(/[-.]/g, '').replace(/^0+/, '');
+  return digits.length <= EXACT_DIGITS && /^-?\d+(\.\d+)?$/.test(text) ? text : null;
+}
+
+/** As many decimals as the currency has. */
+function amountFormat(plain: string): CellFormat {
+  const point = plain.indexOf('.');
+  if (point < 0) return 'integer';
+  const digits = plain.length - point - 1;
+  return digits === 3 ? 'amount3' : digits === 4 ? 'amount4' : 'amount2';
+}
+
+function textCell(place: string, text: string, style: number): string {
+  return `<c r="${place}" s="${style}" t="inlineStr"><is><t xml:space="preserve">${xmlText(text)}</t></is></c>`;
+}
+
+/** `A` to `XFD`. */
+function lettersOf(at: number): string {
+  const last = String.fromCharCode(65 + (at % 26));
+  return at < 26 ? last : `${lettersOf(Math.floor(at / 26) - 1)}${last}`;
+}
+
+/** What XML does not have, and what a reader of the format would take for an escape of it. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is escaped
+const ESCAPED = /[\u0000-\u0008\u000b-\u001f\ufffe\uffff]|_(?=x[0-9A-Fa-f]{4}_)/g;
+const MARKUP = /[&<>]/g;
+const ENTITIES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' };
+
+function xmlText(text: string): string {
+  return text
+    .toWellFormed()
+    .replace(ESCAPED, (character) => `_x${character.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}_`)
+    .replace(MARKUP, (character) => ENTITIES[character] ?? '');
+}

@@ -1,0 +1,105 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import readExcel from 'read-excel-file/node';
+import { expect, test } from 'vitest';
+import { writeSheetFile } from '../../../src/reports/files/write-sheet.ts';
+import type { Sheet } from '../../../src/reports/formats/columns.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
+import { zipEntries } from '../../support/zip-entries.ts';
+
+const CHARGES: Sheet = {
+  name: 'charges 2026-02',
+  columns: [
+    { name: 'tenant_id', kind: 'id' },
+    { name: 'credits', kind: 'credits', sum: true },
+    { name: 'unit_price', kind: 'price' },
+    { name: 'amount', kind: 'amount', sum: true },
+    { name: 'currency', kind: 'text' },
+    { name: 'as_of', kind: 'date' },
+  ],
+  rows: [
+    ['007', 9_007_199_254_740_993n, '0.0125', '1234.50', 'EUR', '2026-03-01T06:00:00.000Z'],
+    ['bolt', 7n, null, '-0.25', 'EUR', null],
+    ['tokyo', 7500n, '1', '7500', 'JPY', '2026-03-01T06:00:00.000Z'],
+    ['kuwait', null, null, '12.345', 'KWD', '0000-05-01T00:00:00.000Z'],
+  ],
+};
+
+async function write(sheet: Sheet): Promise<{ path: string; parts: Record<string, string> }> {
+  const path = join(temporaryFolder(), 'charges.xlsx');
+  await writeSheetFile(sheet, { path, format: 'xlsx' });
+  return { path, parts: zipEntries(readFileSync(path)) };
+}
+
+/** The format of each cell of a row, by the styles of the workbook. */
+function formatsOf(parts: Record<string, string>, line: number): string[] {
+  const styles = parts['xl/styles.xml'] ?? '';
+  const codes = new Map(
+    [...styles.matchAll(/<numFmt numFmtId="(\d+)" formatCode="([^"]*)"/g)].map(([, id, code]) => [id, code]),
+  );
+  const cells = [...(/<cellXfs.*<\/cellXfs>/.exec(styles)?.[0] ?? '').matchAll(/<xf numFmtId="(\d+)" fontId="(\d)"/g)];
+  const row = new RegExp(`<row r="${line}">.*?</row>`).exec(parts['xl/worksheets/sheet1.xml'] ?? '')?.[0] ?? '';
+  return [...row.matchAll(/<c r="[A-Z]+\d+" s="(\d+)"/g)].map(([, style]) => {
+    const [, id, font] = cells[Number(style)] ?? [];
+    return `${codes.get(id) ?? 'General'}${font === '1' ? ' bold' : ''}`;
+  });
+}
+
+test('a workbook says what its rows come to, amounts by currency, below an empty row', async () => {
+  const { path } = await write(CHARGES);
+  const [sheet] = (await readExcel(path)) as unknown as { sheet: string; data: unknown[][] }[];
+  expect(sheet?.sheet).toBe('charges 2026-02');
+  expect(sheet?.data.slice(5)).toEqual([
+    [null, null, null, null, null, null],
+    ['Total', '9007199254748500', null, 1234.25, 'EUR', null],
+    ['Total', null, null, 7500, 'JPY', null],
+    ['Total', null, null, 12.345, 'KWD', null],
+  ]);
+});
+
+test('cells have the format of what they hold: as many decimals as the currency, dates as dates, ids as text', async () => {
+  const { path, parts } = await write(CHARGES);
+  expect(formatsOf(parts, 1)).toEqual(CHARGES.columns.map(() => 'General bold'));
+  const price = '#,##0.00################';
+  expect(formatsOf(parts, 2)).toEqual(['@', 'General', price, '#,##0.00', 'General', 'yyyy-mm-dd hh:mm:ss']);
+  expect(formatsOf(parts, 4)).toEqual(['@', '#,##0', price, '#,##0', 'General', 'yyyy-mm-dd hh:mm:ss']);
+  expect(formatsOf(parts, 5)).toEqual(['@', '#,##0.000', 'General', 'General']);
+  expect(formatsOf(parts, 9)).toEqual(['@ bold', '#,##0.000 bold', 'General bold']);
+  const [sheet] = (await readExcel(path)) as unknown as { data: unknown[][] }[];
+  expect(sheet?.data[1]?.[0]).toBe('007');
+  expect(sheet?.data[1]?.[5]).toEqual(new Date('2026-03-01T06:00:00.000Z'));
+  // A spreadsheet has no such day.
+  expect(sheet?.data[4]?.[5]).toBe('0000-05-01T00:00:00.000Z');
+});
+
+test('a page is landscape, as wide as the paper, and begins with the header', async () => {
+  const { parts } = await write(CHARGES);
+  const xml = parts['xl/worksheets/sheet1.xml'] ?? '';
+  expect(xml).toContain('<pageSetUpPr fitToPage="1"/>');
+  expect(xml).toContain('<pageSetup orientation="landscape" fitToWidth="1" fitToHeight="0"/>');
+  expect(xml).toContain('state="frozen"');
+  expect(parts['xl/workbook.xml']).toContain(
+    `<definedName name="_xlnm.Print_Titles" localSheetId="0">'charges 2026-02'!$1:$1</definedName>`,
+  );
+  expect(xml).not.toMatch(/<f[\s>/]/);
+});
+
+test('rows beyond what a sheet can hold go on in another, and the total stands below the last', {
+  timeout: 60_000,
+}, async () => {
+  const rows = function* () {
+    for (let row = 0; row < 1_048_580; row += 1) yield ['acme', 1n];
+  };
+  const { parts } = await write({
+    name: 'usage',
+    columns: [
+      { name: 'tenant_id', kind: 'id' },
+      { name: 'credits', kind: 'credits', sum: true },
+    ],
+    rows: rows(),
+  });
+  const sheets = ['usage', 'usage_2'].map((_, at) => parts[`xl/worksheets/sheet${at + 1}.xml`] ?? '');
+  expect(parts['xl/workbook.xml']).toContain('<sheet name="usage_2"');
+  expect(sheets.map((xml) => xml.split('<row ').length - 1)).toEqual([1_048_576, 1 + 5 + 1]);
+  expect(sheets[1]).toContain('<v>1048580</v>');
+});
