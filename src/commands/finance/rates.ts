@@ -15,8 +15,7 @@ import { readUnsettled, type Unsettled } from '../../ledger/journal/charges/sett
 import type { Column } from '../../reports/formats/columns.ts';
 import type { Context } from '../../wiring/context.ts';
 import { type CliContext, examples, reportingCommand } from '../shared/cli-context.ts';
-import { firstRows, LIMIT_OPTION } from '../shared/limit.ts';
-import { putRows } from '../shared/put-rows.ts';
+import { firstRows, LIMIT_OPTION, putRows } from '../shared/limit.ts';
 import { comparisonWith, givenCards, putComparison } from './compare-rates.ts';
 
 export function ratesCommand(cli: CliContext): Command {

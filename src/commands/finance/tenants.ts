@@ -10,8 +10,7 @@ import { countTenants, type NamedTenantRow, namedTenants } from '../../reports/q
 import { chooseWorkspace, requireKnownWorkspace } from '../shared/choose-workspace.ts';
 import { type CliContext, examples, reportingCommand } from '../shared/cli-context.ts';
 import { readCsvFile } from '../shared/csv-file.ts';
-import { LIMIT_OPTION, noteMore } from '../shared/limit.ts';
-import { putRows } from '../shared/put-rows.ts';
+import { LIMIT_OPTION, noteMore, putRows } from '../shared/limit.ts';
 
 export function tenantsCommand(cli: CliContext): Command {
   return new Command('tenants')

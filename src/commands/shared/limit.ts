@@ -1,4 +1,6 @@
+import type { Column } from '../../reports/formats/columns.ts';
 import { formatInteger } from '../../reports/formats/format.ts';
+import { renderTable } from '../../reports/formats/table.ts';
 import type { CliContext } from './cli-context.ts';
 import { parseWholeNumber } from './whole-number.ts';
 
@@ -18,4 +20,15 @@ export function firstRows<Row>(cli: CliContext, rows: readonly Row[], limit: num
 /** How many rows were left out, if any. */
 export function noteMore(cli: CliContext, count: number): void {
   if (count > 0) cli.note(`${formatInteger(count)} more`);
+}
+
+/** A short list: JSON with what stands before the rows, else a table, which is not shown without rows. */
+export function putRows<Row extends object>(
+  cli: CliContext,
+  rows: readonly Row[],
+  columns: readonly Column<NoInfer<Row>>[],
+  head: object = {},
+): void {
+  if (cli.json) cli.printJson({ ...head, rows });
+  else if (rows.length > 0) cli.print(renderTable(rows, columns, cli.tableOptions));
 }

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import readExcel from 'read-excel-file/node';
 import { describe, expect, it } from 'vitest';
-import { zipEntries } from '../../support/zip-entries.ts';
+import { zipEntries } from '../../reports/files/zip-entries.ts';
 import { createWorld, FIRST, parseJson } from '../world.ts';
 
 async function syncedWorld() {

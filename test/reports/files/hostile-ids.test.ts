@@ -9,7 +9,7 @@ import { viewSheet } from '../../../src/reports/queries/finance-view.ts';
 import { openDuckDb } from '../../support/duckdb.ts';
 import { openLedger, publish, usageRecord } from '../../support/open-ledger.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
-import { zipEntries } from '../../support/zip-entries.ts';
+import { zipEntries } from './zip-entries.ts';
 
 const OPERATORS = ['=', '+', '-', '@', '＝', '＋', '－', '＠'];
 const LEADS = [

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { writeSheetFile } from '../../../src/reports/files/write-sheet.ts';
 import type { Sheet } from '../../../src/reports/formats/columns.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
-import { zipEntries } from '../../support/zip-entries.ts';
+import { zipEntries } from './zip-entries.ts';
 
 const CHARGES: Sheet = {
   name: 'charges 2026-02',
