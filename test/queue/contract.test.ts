@@ -36,7 +36,7 @@ function onBullmq(): OpenQueue {
 
 function inMemory(): OpenQueue {
   const broker = new Broker(systemClock, new Random(1));
-  const host = { name: 'here', clockOffsetMs: 0, disk: null, met: new Map() };
+  const host = { name: 'here', clockOffsetMs: 0, lookMs: 0, disk: null, met: new Map() };
   return async (concurrency = 4) =>
     broker.connect(new SimulatedProcess('daemon', 1, host, systemClock, new Random(1)), concurrency);
 }

@@ -16,8 +16,9 @@ behave badly, each drawn by a seed. Whatever breaks a documented promise is shru
   npm run simulate -- --seed 17 --trace     one world, with all that happened in it
   npm run simulate -- --seed 17 --only 2,5  the same world, of its happenings the third and sixth
 
-  --days N     the longest world, in days (default 3)
+  --days N     the longest world, in days (default 3); from 10 on each lasts so long
   --from N     the first seed (default: drawn by the time of day, and printed)
+  --players N  processes that play beside each other (default: one a core)
   --first      end at the first promise that is broken, without looking for the fewest happenings
 `;
 
@@ -32,8 +33,15 @@ interface Options {
   minutes?: string | undefined;
   days?: string | undefined;
   from?: string | undefined;
+  players?: string | undefined;
   first?: boolean | undefined;
   help?: boolean | undefined;
+}
+
+/** The longest world, and how many processes play beside each other. */
+interface Playing {
+  days: number;
+  players: number;
 }
 
 /** What a player tells of one world. */
@@ -55,6 +63,7 @@ const { values } = parseArgs({
     minutes: { type: 'string' },
     days: { type: 'string' },
     from: { type: 'string' },
+    players: { type: 'string' },
     first: { type: 'boolean' },
     help: { type: 'boolean', short: 'h' },
   },
@@ -67,9 +76,11 @@ async function main(options: Options): Promise<number> {
     process.stdout.write(HELP);
     return 0;
   }
-  if (process.send !== undefined) return playOn(Number(options.from), days, options.first !== true);
+  const players = Number(options.players ?? availableParallelism());
+  const playing = { days, players };
+  if (process.send !== undefined) return playOn(Number(options.from), playing, options.first !== true);
   if (options.seed !== undefined) return playOne(options, days);
-  return playMany(options, days);
+  return playMany(options, playing);
 }
 
 async function playOne({ seed, only, trace }: Options, days: number): Promise<number> {
@@ -89,9 +100,8 @@ async function playOne({ seed, only, trace }: Options, days: number): Promise<nu
 }
 
 /** A player: plays seeds that lie as far apart as there are players, until it is ended. */
-async function playOn(from: number, days: number, shrinks: boolean): Promise<number> {
+async function playOn(from: number, { days, players }: Playing, shrinks: boolean): Promise<number> {
   await warmUp();
-  const players = availableParallelism();
   for (let seed = from; ; seed += players) {
     const plan = drawPlan(seed, { days });
     const outcome = await play(plan);
@@ -115,15 +125,15 @@ function breaksLike({ promise }: Broken): (plan: Plan) => Promise<boolean> {
   };
 }
 
-async function playMany({ minutes = '2', from, first = false }: Options, days: number): Promise<number> {
+async function playMany({ minutes = '2', from, first = false }: Options, { days, players }: Playing): Promise<number> {
   const firstSeed = from === undefined ? Date.now() % 1_000_000_000 : Number(from);
   const endMs = Date.now() + Number(minutes) * 60_000;
   process.stdout.write(`worlds of up to ${days} days from seed ${firstSeed} on, for ${minutes} minutes\n`);
   const reports: Report[] = [];
   let failed = 0;
   const done = Promise.withResolvers<void>();
-  const players = Array.from({ length: availableParallelism() }, (_, index) => {
-    const seeds = ['--from', String(firstSeed + index), '--days', String(days)];
+  const started = Array.from({ length: players }, (_, index) => {
+    const seeds = ['--from', String(firstSeed + index), '--days', String(days), '--players', String(players)];
     const player = fork(fileURLToPath(import.meta.url), first ? [...seeds, '--first'] : seeds);
     player.on('message', (report: Report) => {
       reports.push(report);
@@ -141,7 +151,7 @@ async function playMany({ minutes = '2', from, first = false }: Options, days: n
   process.once('SIGINT', done.resolve);
   await done.promise.finally(() => {
     clearTimeout(timer);
-    for (const player of players) player.kill('SIGKILL');
+    for (const player of started) player.kill('SIGKILL');
   });
   const unmet = summarize(reports);
   if (unmet.length > 0) process.stdout.write(`never happened: ${unmet.join(', ')}\n`);

@@ -22,6 +22,7 @@ interface Row {
 
 /** What is known of one message that waits. */
 interface Waiting {
+  channel: string;
   sinceMs: number;
   failures: number;
   /** When the last of them was written down. */
@@ -36,6 +37,8 @@ export interface DeliveriesMoment {
   clocksRightSinceMs: number;
   /** Since when some daemon could have sent what is due. */
   someoneFitSinceMs: number;
+  /** Since when a channel is configured; infinite while it is not. */
+  servedSinceMs(channel: string): number;
 }
 
 const PENDING = `SELECT notification_id, channel, state, attempts, attempts_before FROM outbox WHERE state = 'pending'`;
@@ -43,6 +46,7 @@ const ONE = 'SELECT notification_id, channel, state, attempts, attempts_before F
 
 /** Each message is handed over by one sender at a time, again and again as documented, until its receiver has said yes, and then no more. */
 export class DeliveriesOracle {
+  readonly #slackMs: number;
   readonly #receivers: ReadonlyMap<string, Receiver>;
   readonly #waiting = new Map<string, Waiting>();
   readonly #made = new Map<string, number>();
@@ -51,7 +55,9 @@ export class DeliveriesOracle {
   readonly #delivered = new Set<string>();
   readonly #seen = new Map<string, number>();
 
-  constructor(receivers: readonly Receiver[]) {
+  /** `lateMs`: by how much looks at what is due may be later than is usual. */
+  constructor(receivers: readonly Receiver[], lateMs: number) {
+    this.#slackMs = SLACK_MS + lateMs;
     this.#receivers = new Map(receivers.map((receiver) => [receiver.name, receiver]));
   }
 
@@ -77,14 +83,14 @@ export class DeliveriesOracle {
   check(ledger: LedgerView, { nowMs, clocksRightSinceMs }: DeliveriesMoment): void {
     const dated = clocksRightSinceMs <= nowMs;
     const pending = new Set<string>();
-    for (const { notification_id, attempts, attempts_before } of ledger.all<Row>(PENDING)) {
+    for (const { notification_id, channel, attempts, attempts_before } of ledger.all<Row>(PENDING)) {
       pending.add(notification_id);
       const failures = Number(attempts - attempts_before);
       const known = this.#waiting.get(notification_id);
       if (known === undefined) {
         this.#delivered.delete(notification_id);
         if (!this.#made.has(notification_id)) this.#made.set(notification_id, nowMs);
-        this.#waiting.set(notification_id, { sinceMs: nowMs, failures, failedMs: nowMs, dated, last: null });
+        this.#waiting.set(notification_id, { channel, sinceMs: nowMs, failures, failedMs: nowMs, dated, last: null });
       } else if (known.failures !== failures) Object.assign(known, { failures, failedMs: nowMs, dated });
     }
     for (const [id, { sinceMs }] of this.#waiting) {
@@ -102,15 +108,15 @@ export class DeliveriesOracle {
   }
 
   /** Every now and then: what is due is sent once somebody can. */
-  checkDue({ nowMs, someoneFitSinceMs, clocksRightSinceMs }: DeliveriesMoment): void {
-    for (const [id, { sinceMs, failures, failedMs, dated, last }] of this.#waiting) {
+  checkDue({ nowMs, someoneFitSinceMs, clocksRightSinceMs, servedSinceMs }: DeliveriesMoment): void {
+    for (const [id, { channel, sinceMs, failures, failedMs, dated, last }] of this.#waiting) {
       // A message that takes the place of one which failed waits as that one would have.
       const waitMs = Math.max(waitAfter(last === null ? failures : Math.max(1, failures)), last?.retryAfterMs ?? 0);
       // A sender that was frozen writes a failure down once it wakes. A wait whose begin was written down by a clock that
       // was ahead is over when it would be from now on.
       const beganMs = Math.max(last?.endsMs ?? sinceMs, failedMs, dated ? 0 : clocksRightSinceMs);
-      const dueMs = Math.max(beganMs + waitMs, someoneFitSinceMs);
-      if (nowMs - dueMs <= SLACK_MS) continue;
+      const dueMs = Math.max(beganMs + waitMs, someoneFitSinceMs, servedSinceMs(channel));
+      if (nowMs - dueMs <= this.#slackMs) continue;
       throw new PromiseBroken('what is due is sent', `${id} has been due since ${new Date(dueMs).toISOString()}`);
     }
   }
@@ -121,8 +127,9 @@ export class DeliveriesOracle {
   }
 
   /** Whether nothing waits that is due soon. */
-  isDone(nowMs: number): boolean {
-    return [...this.#waiting.values()].every(
+  isDone({ nowMs, servedSinceMs }: Pick<DeliveriesMoment, 'nowMs' | 'servedSinceMs'>): boolean {
+    const served = [...this.#waiting.values()].filter(({ channel }) => servedSinceMs(channel) <= nowMs);
+    return served.every(
       ({ failures, failedMs }) => failedMs + waitAfter(failures) > nowMs + 7_200_000,
     );
   }

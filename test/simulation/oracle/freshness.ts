@@ -22,6 +22,8 @@ export interface SaidOfFreshness {
   /** Since when a job of it has waited or run; null when none does. */
   underWaySinceMs: number | null;
   nowMs: number;
+  /** By how much looks at what is due may be later than is usual. */
+  lateMs: number;
 }
 
 const MINUTE_MS = 60_000;
@@ -52,11 +54,11 @@ export function overdueMs({ last, pauseMs, nowMs }: Pick<SaidOfFreshness, 'last'
 
 /** With a clock that is right, a workspace is said to be fresh only while it is, and stale only when it is. */
 export function checkFreshness(said: SaidOfFreshness): void {
-  const { workspaceId, stale, nowMs, last, pauseMs, sinceMs, underWaySinceMs } = said;
+  const { workspaceId, stale, nowMs, last, pauseMs, sinceMs, underWaySinceMs, lateMs } = said;
   const limitMs = staleAfterMs(pauseMs);
   const overMs = Math.min(overdueMs(said), nowMs - sinceMs - limitMs);
-  const isUnderWay = underWaySinceMs !== null && nowMs - underWaySinceMs < RUN_MS + SLACK_MS;
-  if (!stale && overMs > SLACK_MS && !isUnderWay) {
+  const isUnderWay = underWaySinceMs !== null && nowMs - underWaySinceMs < RUN_MS + SLACK_MS + lateMs;
+  if (!stale && overMs > SLACK_MS + lateMs && !isUnderWay) {
     throw new PromiseBroken('what is old is not fresh', `${workspaceId} is stale for ${minutes(overMs)} minutes`);
   }
   const wasRight = last !== null && isDatedRight(last);

@@ -1,12 +1,13 @@
 import type { Receiver } from '../world/receiver.ts';
 import { PromiseBroken } from './fault.ts';
 import type { LedgerView } from './ledger-view.ts';
-import { isOpenWord, lastWords } from './messages.ts';
+import { isOpenWord, type Message, wordsIn } from './messages.ts';
+import { type Listener, takes } from './routes.ts';
 import { READING_RULES } from './told.ts';
 
 const HOUR_MS = 3_600_000;
 /** Looks come late, and a sender that was frozen has to be overtaken first. */
-const UNTOLD_MS = 45 * 60_000;
+const UNTOLD_MS = 25 * 60_000;
 /** What happened less than a day ago may wait for its digest, or for the day since the last news to end. */
 const SETTLED_MS = 25 * HOUR_MS;
 
@@ -17,6 +18,7 @@ interface AlertRow {
   state: string;
   severity: string;
   workspace_id: string;
+  tenant_id: string | null;
   first_fired_at: string | null;
   last_changed_at: string;
 }
@@ -25,24 +27,44 @@ export interface WordsMoment {
   nowMs: number;
   clocksRightSinceMs: number;
   someoneFitSinceMs: number;
+  /** Since when the channels are as they are. */
+  configuredMs: number;
 }
 
 /** What stands between an alert and its being told. */
 export interface Exceptions {
   /** The first run of a workspace tells nobody of what it finds. */
   firstRunMs(workspaceId: string): number;
-  isSilenced(workspaceId: string): boolean;
+  /** Since when nothing mutes a workspace, and nothing keeps it from being read; infinite while something does. */
+  audibleSinceMs(workspaceId: string): number;
 }
 
-const ALERTS = `SELECT alert_id, rule, level, state, severity, workspace_id, first_fired_at, last_changed_at FROM finance_alerts`;
+/** What one receiver has heard. */
+interface Heard {
+  messages: number;
+  /** The last one of each alert. */
+  words: Map<string, Message>;
+  /** When it heard of a rule in a workspace last. */
+  ofRule: Map<string, number>;
+}
 
-/** What each receiver heard last of each alert is what is so. */
+const ALERTS = `SELECT alert_id, rule, level, state, severity, workspace_id, tenant_id, first_fired_at, last_changed_at
+  FROM finance_alerts`;
+
+/** What each receiver heard last of each alert is what is so. `complete` are those for whom nothing waits. */
 export class LastWordsOracle {
+  readonly #lateMs: number;
   /** Since when a workspace has an alert of its own that is critical. */
   readonly #critical = new Map<string, number>();
+  readonly #heard = new Map<Receiver, Heard>();
 
-  /** Every now and then: who can be reached has heard what is critical and ours. `complete` are those for whom nothing waits. */
-  checkCriticals(ledger: LedgerView, complete: readonly Receiver[], moment: WordsMoment): void {
+  /** `lateMs`: by how much looks at what is due may be later than is usual. */
+  constructor(lateMs: number) {
+    this.#lateMs = lateMs;
+  }
+
+  /** Every now and then: who can be reached has heard what is critical and ours. */
+  checkCriticals(ledger: LedgerView, complete: readonly Listener[], moment: WordsMoment): void {
     const rows = ledger.all<AlertRow>(`${ALERTS} WHERE state = 'firing' AND severity = 'critical'`);
     const critical = rows.filter(({ rule }) => READING_RULES.includes(rule));
     const ids = new Set(critical.map(({ workspace_id }) => workspace_id));
@@ -50,37 +72,63 @@ export class LastWordsOracle {
     for (const id of ids) {
       const sinceMs = this.#critical.get(id) ?? moment.nowMs;
       this.#critical.set(id, sinceMs);
-      if (moment.nowMs - Math.max(sinceMs, moment.clocksRightSinceMs, moment.someoneFitSinceMs) < UNTOLD_MS) continue;
-      const own = critical.filter(({ workspace_id }) => workspace_id === id);
-      for (const { name, inbox } of complete) {
-        const words = lastWords(inbox);
-        if (own.some(({ alert_id }) => isOpenWord(words.get(alert_id)))) continue;
+      if (moment.nowMs - Math.max(sinceMs, possibleSinceMs(moment)) < UNTOLD_MS + this.#lateMs) continue;
+      for (const { receiver, route } of complete) {
+        const own = critical.filter((row) => row.workspace_id === id && takes(route, row));
+        const { words } = this.#heardBy(receiver);
+        if (own.length === 0 || own.some(({ alert_id }) => isOpenWord(words.get(alert_id)))) continue;
         const rules = own.map(({ rule }) => rule).join(', ');
-        throw new PromiseBroken('what is critical is told', `${name} has not heard of ${rules} of ${id}`);
+        throw new PromiseBroken('what is critical is told', `${receiver.name} has not heard of ${rules} of ${id}`);
       }
     }
   }
 
-  /** After a quiet day, in a world whose clocks were right. */
-  checkAfterADay(
+  /** Of what has been so for a day, in a world whose clocks are right. */
+  checkSettled(
     ledger: LedgerView,
-    complete: readonly Receiver[],
-    { nowMs, firstRunMs, isSilenced }: Exceptions & { nowMs: number },
+    complete: readonly Listener[],
+    { firstRunMs, audibleSinceMs, ...moment }: Exceptions & WordsMoment,
   ): void {
-    const known = complete.map(({ name, inbox }) => ({ name, words: lastWords(inbox) }));
     for (const row of ledger.all<AlertRow>(ALERTS)) {
       const { alert_id, rule, level, state, workspace_id, first_fired_at, last_changed_at } = row;
-      if (nowMs - Date.parse(last_changed_at) < SETTLED_MS) continue;
       const isOpen = state === 'firing' || state === 'acknowledged';
-      const isOwed = isOpen && !isSilenced(workspace_id) && Date.parse(first_fired_at ?? '') > firstRunMs(workspace_id);
-      for (const { name, words } of known) {
+      const isNews = Date.parse(first_fired_at ?? '') > firstRunMs(workspace_id);
+      const soMs = Math.max(possibleSinceMs(moment), Date.parse(last_changed_at), audibleSinceMs(workspace_id));
+      for (const { receiver, route } of complete) {
+        const { words, ofRule } = this.#heardBy(receiver);
         const word = words.get(alert_id);
-        const where = `${rule} ${alert_id} is ${state} ${level}, and ${name} heard ${word?.event ?? 'nothing'}`;
-        if (!isOpen && isOpenWord(word)) throw new PromiseBroken('the last word is what is so after a day', where);
-        if (!isOwed) continue;
-        if (!isOpenWord(word) || word?.level !== level)
-          throw new PromiseBroken('the last word is what is so after a day', where);
+        // What moves many is told a day after the last word of it.
+        const lastMs = ofRule.get(`${rule} ${workspace_id}`) ?? 0;
+        if (moment.nowMs - Math.max(soMs, lastMs) < SETTLED_MS + this.#lateMs) continue;
+        const isOwed = isOpen && takes(route, row);
+        const isTold = isOpenWord(word) && word?.level === level;
+        if (isOwed ? isTold || !isNews : !isOpenWord(word)) continue;
+        const heard = `${receiver.name} heard ${word?.event ?? 'nothing'} ${word?.level ?? ''}`;
+        throw new PromiseBroken(
+          'the last word is what is so after a day',
+          `${rule} ${alert_id} is ${state} ${level}, and ${heard}`,
+        );
       }
     }
   }
+
+  #heardBy(receiver: Receiver): Heard {
+    const heard = this.#heard.get(receiver) ?? { messages: 0, words: new Map(), ofRule: new Map() };
+    for (const { atMs, payload } of receiver.inbox.slice(heard.messages)) {
+      for (const word of wordsIn(payload)) {
+        const { alert_id, revision = 0, rule, workspace_id } = word;
+        heard.ofRule.set(`${rule} ${workspace_id}`, atMs);
+        if (alert_id === undefined || revision <= (heard.words.get(alert_id)?.revision ?? 0)) continue;
+        heard.words.set(alert_id, word);
+      }
+    }
+    heard.messages = receiver.inbox.length;
+    this.#heard.set(receiver, heard);
+    return heard;
+  }
+}
+
+/** Since when nothing has been in the way of telling anybody. */
+function possibleSinceMs({ clocksRightSinceMs, someoneFitSinceMs, configuredMs }: WordsMoment): number {
+  return Math.max(clocksRightSinceMs, someoneFitSinceMs, configuredMs);
 }

@@ -2,8 +2,9 @@ import type { Received } from '../world/receiver.ts';
 import { PromiseBroken } from './fault.ts';
 import { wordsIn } from './messages.ts';
 
-/** Somebody has silenced a workspace, all of it but our own faults. */
-interface Silence {
+/** Somebody has silenced a workspace, all of it but our own faults; or a plan mutes what grows there. */
+interface Mute {
+  kind: string;
   workspaceId: string;
   fromMs: number;
   untilMs: number;
@@ -15,18 +16,30 @@ const BEGINNINGS: readonly string[] = ['opened', 'again', 'worse', 'grown', 'rem
 
 /** Of what is silenced no receiver hears that it begins or grows. */
 export class MutedOracle {
-  readonly #silences: Silence[] = [];
+  readonly #mutes: Mute[] = [];
 
-  silenced(silence: Silence): void {
-    this.#silences.push(silence);
+  /** Takes note of what was typed. */
+  typed(argv: readonly string[], nowMs: number): void {
+    const [, kind = '', ...options] = argv;
+    const given = (option: string): string => options[options.indexOf(option) + 1] ?? '';
+    if (kind !== 'silence' && kind !== 'plan') return;
+    const untilMs = Date.parse(given('--until'));
+    this.#mutes.push({ kind, workspaceId: given('--workspace'), fromMs: nowMs, untilMs });
+  }
+
+  /** When the last mute ends of one workspace, or of all; 0 when there was none. */
+  lastEndMs(workspaceId: string | null): number {
+    const ends = this.#mutes.filter((mute) => mute.workspaceId === (workspaceId ?? mute.workspaceId));
+    return Math.max(0, ...ends.map(({ untilMs }) => untilMs));
   }
 
   /** `madeMs` is when the message was written down, `clocksRightSinceMs` since when no clock has been wrong. */
   check({ channel, payload }: Received, madeMs: number, clocksRightSinceMs: number): void {
     for (const { workspace_id, rule = '', event = '', summary } of wordsIn(payload)) {
       if (OURS.includes(rule) || !BEGINNINGS.includes(event)) continue;
-      const mute = this.#silences.find(({ workspaceId, fromMs, untilMs }) => {
-        return workspaceId === workspace_id && fromMs < madeMs && madeMs < untilMs && clocksRightSinceMs <= fromMs;
+      const mute = this.#mutes.find(({ kind, workspaceId, fromMs, untilMs }) => {
+        if (kind !== 'silence' || workspaceId !== workspace_id) return false;
+        return fromMs < madeMs && madeMs < untilMs && clocksRightSinceMs <= fromMs;
       });
       if (mute !== undefined)
         throw new PromiseBroken(

@@ -61,6 +61,7 @@ const STOPS: readonly (string | null)[] = ['stopping', 'cancelled'];
  * fault, and a slot is done once.
  */
 export class RunsOracle {
+  readonly #retrySlackMs: number;
   #lastKey = 0n;
   /** Runs that may still change, or must not any more: when they were first seen, and who holds them. */
   readonly #watched = new Map<bigint, Watched>();
@@ -70,6 +71,11 @@ export class RunsOracle {
   readonly #slots = new Map<string, number>();
   /** When the latest run of a workspace has failed in a way that may pass by itself, and the how manieth in a row that was. */
   readonly #failed = new Map<string, { atMs: number; times: number; throttled: boolean }>();
+
+  /** `lateMs`: by how much looks at what is due may be later than is usual. */
+  constructor(lateMs: number) {
+    this.#retrySlackMs = RETRY_SLACK_MS + lateMs;
+  }
 
   check(ledger: LedgerView, moment: RunsMoment): void {
     const rows = ledger.all<RunRow>(SELECT, this.#lastKey, `[${[...this.#watched.keys()].join()}]`);
@@ -135,13 +141,13 @@ export class RunsOracle {
   checkRetried(workspaceId: string, { readableSinceMs, pauseMs, lastMs, nowMs }: Readable): void {
     const failed = this.#failed.get(workspaceId);
     if (failed === undefined) {
-      if (nowMs - Math.max(lastMs, readableSinceMs) > pauseMs + RETRY_SLACK_MS)
+      if (nowMs - Math.max(lastMs, readableSinceMs) > pauseMs + this.#retrySlackMs)
         throw new PromiseBroken('each slot is done', `${workspaceId} was not read since its last slot`);
       return;
     }
     const waitedMs = nowMs - Math.max(failed.atMs, readableSinceMs);
     const longestMs = failed.throttled || failed.times > PATIENT ? pauseMs : pauseMs / 2;
-    if (waitedMs > longestMs + RETRY_SLACK_MS)
+    if (waitedMs > longestMs + this.#retrySlackMs)
       throw new PromiseBroken('what failed is tried again', `${workspaceId} failed ${waitedMs} ms ago`);
   }
 
@@ -150,7 +156,7 @@ export class RunsOracle {
     if (slot === null) return;
     const key = JSON.stringify([workspace_id, kind, slot]);
     const doneMs = this.#slots.get(key);
-    if (doneMs !== undefined && clocksRightSinceMs <= doneMs)
+    if (doneMs !== undefined && clocksRightSinceMs < doneMs)
       throw new PromiseBroken('a slot is done once', `${run_id} did ${key} again`);
     this.#slots.set(key, nowMs);
   }

@@ -19,15 +19,21 @@ const TOLD = `SELECT count(*) FROM finance_alerts WHERE cause = 'clock' AND rule
 
 /** That the ledger holds times to come is told for as long as it does. */
 export class TimesAheadOracle {
+  readonly #slackMs: number;
   #isAhead = false;
   #sinceMs = 0;
+
+  /** `lateMs`: by how much looks at what is due may be later than is usual. */
+  constructor(lateMs: number) {
+    this.#slackMs = SLACK_MS + lateMs;
+  }
 
   check(ledger: LedgerView, { nowMs, clocksRightSinceMs, someoneFitSinceMs }: AheadMoment): void {
     const latest = ledger.value<string | null>(LATEST);
     const isAhead = latest !== null && Date.parse(latest) > nowMs + AHEAD_MS;
     if (isAhead !== this.#isAhead) this.#sinceMs = nowMs;
     this.#isAhead = isAhead;
-    if (nowMs - Math.max(this.#sinceMs, clocksRightSinceMs, someoneFitSinceMs) < SLACK_MS) return;
+    if (nowMs - Math.max(this.#sinceMs, clocksRightSinceMs, someoneFitSinceMs) < this.#slackMs) return;
     if (isAhead === ledger.value<bigint>(TOLD) > 0n) return;
     throw new PromiseBroken('times to come are told while there are any', `up to ${latest}, told: ${!isAhead}`);
   }

@@ -1,9 +1,10 @@
-import type { Received, Receiver } from '../world/receiver.ts';
+import type { Received } from '../world/receiver.ts';
 import type { SimulatedService } from '../world/service.ts';
 import { PromiseBroken } from './fault.ts';
 import { isDatedRight, type LastRun, staleAfterMs } from './freshness.ts';
 import type { LedgerView } from './ledger-view.ts';
 import { isOpenWord, lastWords, type Message, wordsIn } from './messages.ts';
+import { type Listener, takes } from './routes.ts';
 
 /** What is so of a workspace, by the world's time. */
 export interface WorkspaceTruth {
@@ -34,8 +35,11 @@ export class ToldOracle {
   readonly #payloads = new Map<string, string>();
   readonly #last = new Map<string, { notificationId: string; word: Message }>();
   readonly #secrets: readonly string[];
+  readonly #lateMs: number;
 
-  constructor(services: Iterable<SimulatedService>) {
+  /** `lateMs`: by how much looks at what is due may be later than is usual. */
+  constructor(services: Iterable<SimulatedService>, lateMs: number) {
+    this.#lateMs = lateMs;
     this.#secrets = [...services].map(({ secretKey }) => secretKey);
   }
 
@@ -91,27 +95,28 @@ export class ToldOracle {
     const ageMs = last === undefined || !isDatedRight(last) ? Number.POSITIVE_INFINITY : madeMs - last.atMs;
     if (rule === 'sync_stale' && ageMs < staleAfterMs(pauseMs) - SLACK_MS)
       throw new PromiseBroken('an alert is real', `${workspace_id} was read ${ageMs} ms before: ${summary}`);
-    if (madeMs > readableSinceMs + staleAfterMs(pauseMs) + LATEST_RETRY_MS)
+    if (madeMs > readableSinceMs + staleAfterMs(pauseMs) + LATEST_RETRY_MS + this.#lateMs)
       throw new PromiseBroken('an alert is real', `nothing was in the way of ${workspace_id}: ${summary}`);
   }
 
   /**
-   * Once everything has been quiet for a while. `complete` are the receivers that were sent all that they were to hear and
+   * Once everything has been quiet for a while. `complete` are the channels that were sent all that they were to hear and
    * have taken it.
    */
-  checkAtRest(ledger: LedgerView, complete: readonly Receiver[], isReadable: (workspaceId: string) => boolean): void {
-    const rows = ledger.all<{ alert_id: string; rule: string; severity: string; state: string; workspace_id: string }>(
-      'SELECT alert_id, rule, severity, state, workspace_id FROM finance_alerts WHERE rule IN (SELECT value FROM json_each(?))',
+  checkAtRest(ledger: LedgerView, complete: readonly Listener[], isReadable: (workspaceId: string) => boolean): void {
+    const rows = ledger.all<{ alert_id: string; rule: string; severity: string; state: string; workspace_id: string; tenant_id: null }>(
+      'SELECT alert_id, rule, severity, state, workspace_id, tenant_id FROM finance_alerts WHERE rule IN (SELECT value FROM json_each(?))',
       JSON.stringify(OUR_RULES),
     );
-    const known = complete.map((receiver) => ({ receiver, words: lastWords(receiver.inbox) }));
-    for (const { alert_id, rule, severity, state, workspace_id } of rows) {
+    const known = complete.map((listener) => ({ ...listener, words: lastWords(listener.receiver.inbox) }));
+    for (const row of rows) {
+      const { alert_id, rule, state, workspace_id } = row;
       const isOpen = state === 'firing' || state === 'acknowledged';
       if (isOpen && READING_RULES.includes(rule) && isReadable(workspace_id))
         throw new PromiseBroken('what has ended has ended', `${alert_id}: ${rule} is ${state} at rest`);
       const heard = known
-        // A warning waits for the digest of a receiver that has one.
-        .filter(({ receiver }) => !receiver.digest || severity !== 'warning')
+        // A warning waits for the digest of a channel that has one.
+        .filter(({ route }) => takes(route, row) && (route.digest_hour === undefined || row.severity !== 'warning'))
         .map(({ receiver: { name }, words }) => ({ name, open: isOpenWord(words.get(alert_id)) }));
       for (const { name, open } of heard) {
         if (open && !isOpen)

@@ -2,6 +2,7 @@ import { CLOCKS } from './clocks.ts';
 import { MONEY } from './money.ts';
 import { OUTBOX } from './outbox.ts';
 import { RUNS } from './runs.ts';
+import { WORDS } from './words.ts';
 
 /** `from`, which stands once in `file`, becomes `to`. */
 interface Edit {
@@ -15,8 +16,10 @@ export interface Planted {
   name: string;
   /** What a user would notice. */
   harm: string;
+  /** The longest world that is played; absent: one day. */
+  days?: number;
   edits: readonly Edit[];
 }
 
 /** Each is put back alone, and the simulation has two minutes to find it. */
-export const PLANTED: readonly Planted[] = [...CLOCKS, ...RUNS, ...OUTBOX, ...MONEY];
+export const PLANTED: readonly Planted[] = [...CLOCKS, ...RUNS, ...OUTBOX, ...WORDS, ...MONEY];

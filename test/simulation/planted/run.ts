@@ -2,7 +2,7 @@ import { loadavg } from 'node:os';
 import { PLANTED } from './planted.ts';
 import { search } from './search.ts';
 
-/** Plants each defect alone, or those that are named; `SECONDS` bounds each search. */
+/** Plants each defect alone, or those that are named; `SECONDS` bounds each search, `PLAYERS` says how many processes search. */
 const wanted = process.argv.slice(2);
 
 let missed = 0;

@@ -7,6 +7,8 @@ import type { Planted } from './planted.ts';
 
 /** Bounds each search. */
 const SECONDS = Number(process.env.SECONDS ?? 120);
+/** Processes that search beside each other; absent: one a core. */
+const { PLAYERS } = process.env;
 export const root = fileURLToPath(new URL('../../..', import.meta.url));
 
 /** How long it took, how many worlds ended before it did, and the seed and promise that showed the defect; null: nothing did. */
@@ -17,7 +19,7 @@ export interface Found {
 }
 
 /** Plants a defect in a copy of the program and lets the simulation look for it. */
-export function search({ name, edits }: Planted): Found {
+export function search({ name, edits, days = 1 }: Planted): Found {
   const folder = mkdtempSync(join(tmpdir(), 'usage-ledger-planted-'));
   try {
     for (const part of ['src', 'test/simulation', 'test/support', 'test/billing/rates', 'drizzle', 'package.json'])
@@ -29,16 +31,17 @@ export function search({ name, edits }: Planted): Found {
       const changed = text.replace(from, () => to);
       writeFileSync(join(folder, file), changed);
     }
-    return simulateIn(folder, name);
+    return simulateIn(folder, { name, days });
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
 }
 
-function simulateIn(folder: string, name: string): Found {
+function simulateIn(folder: string, { name, days }: { name: string; days: number }): Found {
   const begun = performance.now();
   const simulation = join(folder, 'test/simulation/simulate.ts');
-  const options = ['--minutes', String(SECONDS / 60), '--first', '--days', '2', '--from', '1'];
+  const options = ['--minutes', String(SECONDS / 60), '--first', '--days', String(days), '--from', '1'];
+  if (PLAYERS !== undefined) options.push('--players', PLAYERS);
   const { status, stdout, stderr } = spawnSync(process.execPath, [simulation, ...options], {
     cwd: folder,
     encoding: 'utf8',

@@ -60,6 +60,11 @@ export class Conditions {
     return this.#clocks.ms;
   }
 
+  /** Every disk works. */
+  get disksWellSinceMs(): number {
+    return this.#disks.ms;
+  }
+
   /** A daemon is up, with a clock that is right and a disk that works. */
   fitSinceMs(seat: Seat): number {
     return this.#seats.get(seat)?.ms ?? Number.POSITIVE_INFINITY;

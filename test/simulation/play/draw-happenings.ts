@@ -3,7 +3,9 @@ import { SETTINGS } from '../world/configuration.ts';
 import { SERVICE_FAULTS } from '../world/network.ts';
 import { RECEIVER_FAULTS } from '../world/receiver.ts';
 import { DISK_FAULTS } from '../world/statements.ts';
+import { drawTheme } from './draw-themes.ts';
 import { COMMANDS, type CommandKind, type Happening, type HappeningKind } from './happening.ts';
+import type { Pace } from './plan.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -13,13 +15,21 @@ const DAY_MS = 24 * HOUR_MS;
 const CLOCK_STEPS_MS = [3_000, 50 * MINUTE_MS, 50 * MINUTE_MS, 2 * HOUR_MS, 9 * HOUR_MS, 40 * DAY_MS];
 
 /** To whom things can happen, and for how long. */
-interface Cast {
+export interface Cast {
   forMs: number;
-  busy: boolean;
-  workspaces: number;
+  pace: Pace;
+  /** Of each workspace, the longest from one slot to the next. */
+  pausesMs: readonly number[];
   receivers: number;
   hosts: number;
 }
+
+/** Of what ends by itself. */
+const LENGTHS_MS: Record<Pace, number[]> = {
+  busy: [3 * MINUTE_MS, 12 * MINUTE_MS, 45 * MINUTE_MS, 2 * HOUR_MS],
+  days: [5 * MINUTE_MS, HOUR_MS, 5 * HOUR_MS, 26 * HOUR_MS],
+  weeks: [HOUR_MS, 8 * HOUR_MS, 30 * HOUR_MS, 4 * DAY_MS],
+};
 
 /** How often each kind is drawn, beside the others. */
 const WEIGHTS: Record<HappeningKind, number> = {
@@ -37,30 +47,40 @@ const WEIGHTS: Record<HappeningKind, number> = {
   queue_lost: 1,
   queue_away: 3,
   lock_lost: 3,
-  configure: 1,
+  configure: 2,
   command: 9,
 };
+/** In weeks what is told counts, and clocks are right: who was told when can be known only then. */
+const WEIGHTS_OF_WEEKS: Record<HappeningKind, number> = {
+  ...WEIGHTS,
+  ...{ restate: 5, forget: 3, bulge: 8, receiver: 8, kill: 3, stop: 2, freeze: 2, disk: 1 },
+  ...{ configure: 6, command: 10, clock: 0, service_clock: 0 },
+};
 export const HAPPENINGS = Object.keys(WEIGHTS) as HappeningKind[];
-const DRAWN = Object.entries(WEIGHTS).flatMap(([kind, weight]) =>
-  Array<HappeningKind>(weight).fill(kind as HappeningKind),
-);
+const DRAWN: Record<Pace, HappeningKind[]> = {
+  ...{ busy: weighted(WEIGHTS), days: weighted(WEIGHTS), weeks: weighted(WEIGHTS_OF_WEEKS) },
+};
 /** Months that are closed, corrected and reopened are mostly the same one. */
 const MONTHS_AGO = [0, 1, 1, 1, 2, 3];
 /** Some are typed more often than others. */
-const TYPED: readonly CommandKind[] = [...COMMANDS, 'close', 'close', 'reopen', 'rates'];
+const TYPED: readonly CommandKind[] = [...COMMANDS, 'close', 'close', 'reopen', 'rates', 'silence', 'plan'];
 /** What hurts most in the middle of something. */
 const AT_STEPS: readonly HappeningKind[] = [
   ...(['restate', 'forget', 'clock', 'disk', 'kill', 'stop', 'freeze', 'queue_lost', 'queue_away'] as const),
   ...(['lock_lost', 'command'] as const),
 ];
 
-type Drawn = Happening extends infer Kind ? (Kind extends Happening ? Omit<Kind, 'id'> : never) : never;
+export type Drawn = Happening extends infer Kind ? (Kind extends Happening ? Omit<Kind, 'id'> : never) : never;
 
-/** Faults come together: many begin when another one begins or ends. */
+/** Faults come together: many begin when another one begins or ends. In most worlds there is a theme, too, and less beside it. */
 export function drawHappenings(random: Random, cast: Cast, count: number): Happening[] {
   const cards = { command: 'rates', workspace: 0, tenant: random.below(9), monthsAgo: 0 } as const;
   const drawn: Drawn[] = random.chance(0.6) ? [{ atMs: MINUTE_MS, during: null, kind: 'command', ...cards }] : [];
-  for (let index = 0; index < count; index += 1) {
+  const themes = cast.pace === 'busy' ? 1 : random.between(1, 4);
+  const theme = random.chance(0.7) ? Array.from({ length: themes }, () => drawTheme(random, cast)).flat() : [];
+  drawn.push(...theme);
+  const beside = theme.length > 0 ? Math.round(count * random.pick([0, 0.2, 0.5])) : count;
+  for (let index = 0; index < beside; index += 1) {
     const edges = drawn.flatMap((one) => ('forMs' in one ? [one.atMs, one.atMs + one.forMs] : [one.atMs]));
     drawn.push(sendBack(random, drawHappening(random, cast, drawMoment(random, cast.forMs, edges)), drawn));
   }
@@ -87,15 +107,13 @@ function drawStep(random: Random, kind: HappeningKind): Happening['during'] {
 }
 
 function drawHappening(random: Random, cast: Cast, atMs: number): Drawn {
-  const workspace = random.below(cast.workspaces);
+  const workspace = random.below(cast.pausesMs.length);
   const tenant = random.below(9);
   const monthsAgo = random.pick(MONTHS_AGO);
-  const forMs = cast.busy
-    ? random.pick([3 * MINUTE_MS, 12 * MINUTE_MS, 45 * MINUTE_MS, 2 * HOUR_MS])
-    : random.pick([5 * MINUTE_MS, HOUR_MS, 5 * HOUR_MS, 26 * HOUR_MS]);
+  const forMs = random.pick(LENGTHS_MS[cast.pace]);
   const probability = random.pick([0.05, 0.5, 1, 1]);
   const process = random.below(cast.hosts);
-  const kind = random.pick(DRAWN);
+  const kind = random.pick(DRAWN[cast.pace]);
   const during = drawStep(random, kind);
   const when = { atMs, during };
   switch (kind) {
@@ -140,4 +158,8 @@ function drawHappening(random: Random, cast: Cast, atMs: number): Drawn {
     case 'command':
       return { ...when, kind, command: random.pick(TYPED), workspace, tenant, monthsAgo };
   }
+}
+
+function weighted(weights: Record<HappeningKind, number>): HappeningKind[] {
+  return HAPPENINGS.flatMap((kind) => Array<HappeningKind>(weights[kind]).fill(kind));
 }

@@ -8,11 +8,14 @@ import { monthBefore, monthOf } from '../world/service.ts';
 import type { World } from '../world/world.ts';
 import { COMMANDS, type CommandKind, type Happening } from './happening.ts';
 
+const HOUR_MS = 3_600_000;
+
 type Typed = Extract<Happening, { kind: 'command' }>;
 
 /** What somebody has typed, and what came of it. */
 export interface Typing {
   argv: string[];
+  atMs: number;
   code: number;
   stdout: string;
   stderr: string;
@@ -51,7 +54,7 @@ export class People {
     if (argv === null || host === undefined) return;
     this.#typed += 1;
     const process = newProcess(this.#world, `${argv[0]}-${this.#typed}`, host);
-    const typing: Typing = { argv, code: -1, stdout: '', stderr: '' };
+    const typing: Typing = { argv, atMs: this.#world.clock.now(), code: -1, stdout: '', stderr: '' };
     this.#under += 1;
     const one = { command: `${argv[0]}`, endedMs: Number.POSITIVE_INFINITY };
     this.#processes.set(process.name, one);
@@ -120,9 +123,9 @@ export class People {
   }
 }
 
-/** For an hour or a day. */
+/** For an hour, a day or days. */
 function muteMs(choice: number): number {
-  return choice % 2 === 0 ? 3_600_000 : 86_400_000;
+  return ([1, 24, 120][choice % 3] ?? 1) * HOUR_MS;
 }
 
 /** Loads what is typed, and what that loads when it is first used, so that no world waits for files. */

@@ -21,6 +21,8 @@ export interface Plan {
   seed: number;
   startMs: number;
   forMs: number;
+  /** A daemon looks at what is due so often. */
+  lookMs: number;
   workspaces: PlannedWorkspace[];
   receivers: { name: string; digest: boolean }[];
   hosts: number;
@@ -32,25 +34,46 @@ export interface Plan {
 }
 
 export interface PlanSize {
-  /** The longest world. Most are busy hours, whatever this is. */
+  /** The longest world. Most are busy hours, whatever this is, but from ten days on: then each lasts so long. */
   days: number;
 }
 
 /** A world of which hundreds can be played in a minute. */
 export const SHORT: PlanSize = { days: 0.1 };
+const LONG_DAYS = 10;
+
+export const LOOK_MS = 7 * MINUTE_MS;
+/** In worlds of weeks, which would take minutes otherwise. */
+const RARE_LOOK_MS = 4 * HOUR_MS;
+
+/** Hours in which much happens, days, or weeks. */
+export type Pace = 'busy' | 'days' | 'weeks';
 
 /** With the longest pause between two of its slots. */
-const BUSY_CRONS = [
-  { cron: '*/10 * * * *', pauseMs: 10 * MINUTE_MS },
-  { cron: '*/20 * * * *', pauseMs: 20 * MINUTE_MS },
-  { cron: '7 * * * *', pauseMs: HOUR_MS },
-];
-const LONG_CRONS = [
-  { cron: '*/20 * * * *', pauseMs: 20 * MINUTE_MS },
-  { cron: '7 * * * *', pauseMs: HOUR_MS },
-  { cron: '15 */3 * * *', pauseMs: 3 * HOUR_MS },
-  { cron: '0 6,18 * * *', pauseMs: 12 * HOUR_MS },
-];
+const CRONS: Record<Pace, { cron: string; pauseMs: number }[]> = {
+  busy: [
+    { cron: '*/10 * * * *', pauseMs: 10 * MINUTE_MS },
+    { cron: '*/20 * * * *', pauseMs: 20 * MINUTE_MS },
+    { cron: '7 * * * *', pauseMs: HOUR_MS },
+  ],
+  days: [
+    { cron: '*/20 * * * *', pauseMs: 20 * MINUTE_MS },
+    { cron: '7 * * * *', pauseMs: HOUR_MS },
+    { cron: '15 */3 * * *', pauseMs: 3 * HOUR_MS },
+    { cron: '0 6,18 * * *', pauseMs: 12 * HOUR_MS },
+  ],
+  weeks: [
+    { cron: '0 6,18 * * *', pauseMs: 12 * HOUR_MS },
+    { cron: '30 5 * * *', pauseMs: DAY_MS },
+  ],
+};
+const RECONCILE_CRONS: Record<Pace, string> = { busy: '45 */2 * * *', days: '30 3 * * *', weeks: '30 3 * * 0' };
+/** Of what there is at most, and since how many days a tenant may have been there. */
+const SIZES: Record<Pace, { workspaces: number; tenants: number; sinceDays: number }> = {
+  busy: { workspaces: 2, tenants: 4, sinceDays: 70 },
+  days: { workspaces: 3, tenants: 9, sinceDays: 100 },
+  weeks: { workspaces: 2, tenants: 7, sinceDays: 100 },
+};
 const STRANGE_IDS = [
   'acme',
   'a b',
@@ -66,29 +89,42 @@ const STRANGE_IDS = [
   '猫',
 ];
 
-/** Draws hours in which much happens, or days. */
 export function drawPlan(seed: number, { days }: PlanSize): Plan {
   const random = new Random(seed);
-  const busy = days < 1 || random.chance(0.8);
-  const short = days < 1;
-  const forMs = busy
-    ? random.between(short ? 3 : 4, short ? 5 : 12) * 30 * MINUTE_MS
-    : random.between(1, days) * DAY_MS;
+  const pace = drawPace(random, days);
+  const forMs = drawLength(random, pace, days);
   const startMs = drawStart(random);
-  const workspaces = Array.from({ length: random.between(1, busy ? 2 : 3) }, (_, index) =>
-    drawWorkspace(random, { index, startMs, busy }),
+  const workspaces = Array.from({ length: random.between(1, SIZES[pace].workspaces) }, (_, index) =>
+    drawWorkspace(random, { index, startMs, pace }),
   );
   const receivers = [
     { name: 'hook', digest: false },
     { name: 'slack', digest: random.chance(0.3) },
   ];
-  const hosts = random.chance(0.6) ? 2 : 1;
+  const hosts = random.chance(pace === 'weeks' ? 0.2 : 0.6) ? 2 : 1;
   const containers = random.chance(0.4);
-  const count = busy ? random.between(4, 4 + (4 * forMs) / HOUR_MS) : random.between(2, 6 + days * 4);
-  const cast = { forMs, busy, workspaces: workspaces.length, receivers: receivers.length, hosts };
-  const happenings = drawHappenings(random, cast, count);
-  const quietDay = random.chance(days < 1 ? 0.02 : 0.1);
-  return { quietDay, seed, startMs, forMs, workspaces, receivers, hosts, containers, happenings };
+  const counts = { busy: 4 + (4 * forMs) / HOUR_MS, days: 6 + days * 4, weeks: days / 2 };
+  const pausesMs = workspaces.map(({ pauseMs }) => pauseMs);
+  const cast = { forMs, pace, pausesMs, receivers: receivers.length, hosts };
+  const happenings = drawHappenings(random, cast, random.between(pace === 'days' ? 2 : 4, counts[pace]));
+  const quietDay = pace === 'weeks' || random.chance(days < 1 ? 0.02 : 0.1);
+  const lookMs = pace === 'weeks' ? RARE_LOOK_MS : LOOK_MS;
+  return { quietDay, seed, startMs, forMs, lookMs, workspaces, receivers, hosts, containers, happenings };
+}
+
+export function isLong({ lookMs }: Plan): boolean {
+  return lookMs === RARE_LOOK_MS;
+}
+
+function drawPace(random: Random, days: number): Pace {
+  if (days >= LONG_DAYS) return 'weeks';
+  return days < 1 || random.chance(0.9) ? 'busy' : 'days';
+}
+
+function drawLength(random: Random, pace: Pace, days: number): number {
+  if (pace === 'weeks') return days * DAY_MS;
+  if (pace === 'days') return random.between(1, days) * DAY_MS;
+  return random.between(days < 1 ? 3 : 4, days < 1 ? 5 : 12) * 30 * MINUTE_MS;
 }
 
 /** Any time of a year; now and then an hour before its month ends. */
@@ -100,17 +136,18 @@ function drawStart(random: Random): number {
 
 function drawWorkspace(
   random: Random,
-  { index, startMs, busy }: { index: number; startMs: number; busy: boolean },
+  { index, startMs, pace }: { index: number; startMs: number; pace: Pace },
 ): PlannedWorkspace {
-  const tenants = Array.from({ length: random.between(1, busy ? 4 : 9) }, (_, number) => ({
+  const { tenants: most, sinceDays } = SIZES[pace];
+  const tenants = Array.from({ length: random.between(1, most) }, (_, number) => ({
     id: random.chance(0.3) ? random.pick(STRANGE_IDS) : `tenant-${number}`,
-    sinceMs: startMs - random.between(-1, busy ? 70 : 100) * DAY_MS,
+    sinceMs: startMs - random.between(-1, sinceDays) * DAY_MS,
     creditsPerDay: random.pick([0, 3, 200, 5_000, 1_000_000]),
   }));
   return {
     id: `ws-${index}`,
-    ...random.pick(busy ? BUSY_CRONS : LONG_CRONS),
-    reconcileCron: busy && random.chance(0.5) ? '45 */2 * * *' : '30 3 * * *',
+    ...random.pick(CRONS[pace]),
+    reconcileCron: random.chance(0.5) ? RECONCILE_CRONS[pace] : '30 3 * * *',
     perPage: random.pick([2, 5, 50]),
     concurrency: random.between(1, 4),
     tenants: [...new Map(tenants.map((tenant) => [tenant.id, tenant])).values()],

@@ -4,14 +4,14 @@ import { createWorld } from '../world/world.ts';
 import { COMMANDS, type Happening } from './happening.ts';
 import { calm, happen } from './obstacles.ts';
 import { loadCommands } from './people.ts';
-import { drawPlan, type Plan, SHORT } from './plan.ts';
+import { drawPlan, isLong, type Plan, SHORT } from './plan.ts';
 import { Watch } from './watch.ts';
 
 const HOUR_MS = 3_600_000;
 /** Beside two of the longest pauses: long enough for what was put off. */
 const QUIET_MS = 4 * HOUR_MS;
 /** Longer than a digest waits for its hour, or news for the day since the last. */
-const QUIET_DAY_MS = 27 * HOUR_MS;
+const QUIET_DAY_MS = 29 * HOUR_MS;
 /** Whether there is anything left to wait for is asked so often. */
 const REST_STEP_MS = 10 * 60_000;
 
@@ -86,8 +86,8 @@ export async function play(plan: Plan): Promise<Outcome> {
       await run(plan.forMs + restMs + REST_STEP_MS);
     watch.lookAtRest();
     if (plan.quietDay) {
-      await run(world.clock.monotonic() + QUIET_DAY_MS);
-      watch.lookAfterADay();
+      const mutedMs = isLong(plan) ? Math.max(0, watch.mutedUntilMs - world.clock.now()) : 0;
+      await run(world.clock.monotonic() + mutedMs + QUIET_DAY_MS + plan.lookMs);
     }
   } catch (error) {
     const { promise, detail } =

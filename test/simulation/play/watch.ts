@@ -3,24 +3,25 @@ import { readiness } from '../../../src/daemon/http/readiness.ts';
 import { DeliveriesOracle } from '../oracle/deliveries.ts';
 import { PromiseBroken } from '../oracle/fault.ts';
 import { checkFreshness, type LastRun, overdueMs, staleAfterMs, TOLD_AFTER_MS } from '../oracle/freshness.ts';
-import { LastWordsOracle } from '../oracle/last-words.ts';
+import { LastWordsOracle, type WordsMoment } from '../oracle/last-words.ts';
 import { LedgerView } from '../oracle/ledger-view.ts';
 import { MoneyOracle } from '../oracle/money.ts';
 import { MutedOracle } from '../oracle/muted.ts';
 import { PublishedFiguresOracle } from '../oracle/published-figures.ts';
+import type { Listener } from '../oracle/routes.ts';
 import { RunsOracle } from '../oracle/runs.ts';
+import { checkScreen } from '../oracle/screens.ts';
 import { SoundnessOracle } from '../oracle/soundness.ts';
 import { TimesAheadOracle } from '../oracle/times-ahead.ts';
 import { inShort, READING_RULES, ToldOracle } from '../oracle/told.ts';
-import type { Receiver } from '../world/receiver.ts';
 import { type RunningDaemon, Seat } from '../world/seat.ts';
 import { monthOf } from '../world/service.ts';
-import { ProcessDied } from '../world/statements.ts';
+import { ProcessDied, statementsRun } from '../world/statements.ts';
 import type { World } from '../world/world.ts';
 import { Conditions } from './conditions.ts';
 import type { Stage } from './obstacles.ts';
 import { People, type Typing } from './people.ts';
-import type { Plan } from './plan.ts';
+import { LOOK_MS, type Plan } from './plan.ts';
 
 const MINUTE_MS = 60_000;
 /** Whoever was refused is asked again after an hour at the latest. */
@@ -47,28 +48,35 @@ export class Watch {
   #ledger: LedgerView | null = null;
   readonly #soundness = new SoundnessOracle();
   readonly #figures = new PublishedFiguresOracle();
-  readonly #runs = new RunsOracle();
+  readonly #runs: RunsOracle;
   readonly #money = new MoneyOracle();
-  readonly #ahead = new TimesAheadOracle();
+  readonly #ahead: TimesAheadOracle;
   readonly #told: ToldOracle;
   readonly #deliveries: DeliveriesOracle;
   readonly #muted = new MutedOracle();
-  readonly #words = new LastWordsOracle();
+  readonly #words: LastWordsOracle;
   readonly #heard = new Map<string, number>();
   readonly #began = new Map<bigint, number>();
   /** The published runs of each workspace. */
   readonly #published = new Map<string, LastRun[]>();
   #lastLookMs: number;
   #position = 0n;
+  #statementsRun = 0;
   #nextProbeMs = 0;
+  /** By how much looks at what is due may be later than is usual. */
+  readonly #lateMs: number;
   #fault: PromiseBroken | null = null;
 
   constructor(plan: Plan, world: World) {
     this.#plan = plan;
     this.#world = world;
     this.#lastLookMs = world.clock.now();
-    this.#told = new ToldOracle(world.services);
-    this.#deliveries = new DeliveriesOracle(world.receivers);
+    this.#lateMs = plan.lookMs - LOOK_MS;
+    this.#runs = new RunsOracle(this.#lateMs);
+    this.#ahead = new TimesAheadOracle(this.#lateMs);
+    this.#told = new ToldOracle(world.services, this.#lateMs);
+    this.#deliveries = new DeliveriesOracle(world.receivers, this.#lateMs);
+    this.#words = new LastWordsOracle(this.#lateMs);
     const people = new People(
       world,
       () => this.#ledger,
@@ -110,14 +118,10 @@ export class Watch {
     }
   }
 
-  #checkScreen({ argv, code, stdout, stderr }: Typing): void {
-    const line = argv.join(' ');
-    if (code === 0 && argv[1] === 'silence') {
-      const [workspaceId = '', until = ''] = [argv[3], argv[5]];
-      this.#muted.silenced({ workspaceId, fromMs: this.#world.clock.now(), untilMs: Date.parse(until) });
-    }
-    this.#told.checkSecrets(stdout + stderr, line);
-    if (stderr.includes('    at ')) throw new PromiseBroken('no command ends in a stack', `${line}: ${stderr}`);
+  #checkScreen({ argv, atMs, code, stdout, stderr }: Typing): void {
+    if (code === 0 && argv[0] === 'alerts') this.#muted.typed(argv, this.#world.clock.now());
+    this.#told.checkSecrets(stdout + stderr, argv.join(' '));
+    checkScreen({ argv, code, stderr }, this.#conditions.disksWellSinceMs <= atMs);
     if (argv[0] !== 'status' || stdout === '' || this.#world.hosts[0]?.clockOffsetMs !== 0) return;
     const { workspaces } = JSON.parse(stdout) as { workspaces: { workspace_id: string; state: string }[] };
     for (const { workspace_id, state } of workspaces) {
@@ -130,10 +134,14 @@ export class Watch {
     const nowMs = this.#world.clock.now();
     this.#conditions.look(nowMs);
     const { clocksRightSinceMs, someoneFitSinceMs } = this.#conditions;
-    const moment = { nowMs, clocksRightSinceMs, someoneFitSinceMs };
+    const { configuredMs } = this.#world;
+    const servedSinceMs = (channel: string): number => this.#servedSinceMs(channel);
+    const moment = { nowMs, clocksRightSinceMs, someoneFitSinceMs, configuredMs, servedSinceMs };
     this.#deliveries.checkAttempts(moment);
     const ledger = this.#open();
-    if (ledger?.hasChanged()) {
+    const isIdle = this.#statementsRun === statementsRun();
+    this.#statementsRun = statementsRun();
+    if (!isIdle && ledger?.hasChanged()) {
       ledger.atOnce(() => {
         this.#lookAt(ledger);
         this.#deliveries.check(ledger, moment);
@@ -141,12 +149,12 @@ export class Watch {
     }
     this.#listen();
     if (ledger !== null && nowMs >= this.#nextProbeMs) {
-      this.#nextProbeMs = nowMs + PROBE_MS;
+      this.#nextProbeMs = nowMs + PROBE_MS + this.#lateMs;
       this.#deliveries.checkDue(moment);
       for (const seat of this.stage.seats) this.#probe(seat);
       this.#checkDue(ledger, nowMs);
       this.#ahead.check(ledger, moment);
-      this.#words.checkCriticals(ledger, this.#complete(ledger), moment);
+      this.#checkWords(ledger, moment);
     }
     if (monthOf(nowMs) !== monthOf(this.#lastLookMs)) this.meet('month rolled');
     this.#lastLookMs = nowMs;
@@ -249,6 +257,7 @@ export class Watch {
       last: this.#runsOf(workspaceId).at(-1) ?? null,
       pauseMs: this.#pauseOf(workspaceId),
       underWaySinceMs: this.#underWaySinceMs(workspaceId),
+      lateMs: this.#lateMs,
     });
   }
 
@@ -273,14 +282,14 @@ export class Watch {
       const readableSinceMs = this.#conditions.readableSinceMs(id);
       this.#runs.checkRetried(id, { readableSinceMs, pauseMs, nowMs, lastMs: last?.atMs ?? 0 });
       const idleMs = nowMs - Math.max(readableSinceMs, last?.atMs ?? 0);
-      if (idleMs > limitMs + LATEST_RETRY_MS)
+      if (idleMs > limitMs + LATEST_RETRY_MS + this.#lateMs)
         throw new PromiseBroken(
           'what is due is done',
           `${id} was not read for ${Math.round(idleMs / MINUTE_MS)} minutes`,
         );
       const fitMs = nowMs - Math.max(someoneFitSinceMs, clocksRightSinceMs) - limitMs;
       const staleMs = Math.min(overdueMs({ last, pauseMs, nowMs }), fitMs);
-      if (staleMs > TOLD_AFTER_MS && !alarmed.includes(id) && this.#underWaySinceMs(id) === null)
+      if (staleMs > TOLD_AFTER_MS + this.#lateMs && !alarmed.includes(id) && this.#underWaySinceMs(id) === null)
         throw new PromiseBroken(
           'what is stale is told',
           `${id} has been for ${Math.round(staleMs / MINUTE_MS)} minutes`,
@@ -299,7 +308,7 @@ export class Watch {
     if (ledger === null || this.stage.people.under > 0 || nowMs - sinceMs < 30 * MINUTE_MS) return false;
     const isRead = (id: string): boolean => (this.#runsOf(id).at(-1)?.atMs ?? 0) > sinceMs;
     if (this.#plan.workspaces.some(({ id }) => this.#isReadable(id) && !isRead(id))) return false;
-    if (!this.#deliveries.isDone(nowMs)) return false;
+    if (!this.#deliveries.isDone({ nowMs, servedSinceMs: (channel) => this.#servedSinceMs(channel) })) return false;
     const soon = new Date(nowMs + 2 * 60 * MINUTE_MS).toISOString();
     if (ledger.value<bigint>('SELECT count(*) FROM alerts WHERE ask_at <= ?', soon) > 0n) return false;
     return ledger.value<bigint>("SELECT count(*) FROM runs WHERE status = 'running'") === 0n;
@@ -319,21 +328,38 @@ export class Watch {
       throw new PromiseBroken('nothing piles up', `${this.#world.clock.waiting} timers wait`);
   }
 
-  /** Receivers that were sent all that they were to hear. */
-  #complete(ledger: LedgerView): readonly Receiver[] {
-    return this.#world.receivers.filter(({ name }) => this.#deliveries.hasAll(name, ledger));
+  /** The channels that there are and that were sent all that they were to hear. */
+  #complete(ledger: LedgerView): readonly Listener[] {
+    const { routes, receivers } = this.#world;
+    return routes.flatMap((route) => {
+      const receiver = receivers.find(({ name }) => name === route.name && this.#deliveries.hasAll(name, ledger));
+      return receiver === undefined ? [] : [{ receiver, route }];
+    });
   }
 
-  lookAfterADay(): void {
-    const ledger = this.#ledger;
+  #servedSinceMs(channel: string): number {
+    return this.#world.servedSinceMs.get(channel) ?? Number.POSITIVE_INFINITY;
+  }
+
+  /** When the last silence and plan ends. */
+  get mutedUntilMs(): number {
+    return this.#muted.lastEndMs(null);
+  }
+
+  #checkWords(ledger: LedgerView, moment: WordsMoment): void {
+    const complete = this.#complete(ledger);
+    this.#words.checkCriticals(ledger, complete, moment);
     const hadClocks = this.#plan.happenings.some(({ kind }) => kind === 'clock' || kind === 'service_clock');
-    if (ledger === null || hadClocks) return;
-    const mutes = ['silence', 'plan'];
-    const silenced = this.#plan.happenings.filter((one) => one.kind === 'command' && mutes.includes(one.command));
-    this.#words.checkAfterADay(ledger, this.#complete(ledger), {
-      nowMs: this.#world.clock.now(),
+    if (hadClocks) return;
+    this.#words.checkSettled(ledger, complete, {
+      ...moment,
       firstRunMs: (id) => this.#runsOf(id)[0]?.storedMs ?? Number.POSITIVE_INFINITY,
-      isSilenced: () => silenced.length > 0,
+      audibleSinceMs: (id) => {
+        const mutedMs = this.#muted.lastEndMs(id);
+        return mutedMs > moment.nowMs
+          ? Number.POSITIVE_INFINITY
+          : Math.max(mutedMs, this.#conditions.readableSinceMs(id));
+      },
     });
   }
 

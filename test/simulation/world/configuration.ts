@@ -5,8 +5,46 @@ import type { Config } from '../../../src/config/types.ts';
 import type { Plan } from '../play/plan.ts';
 
 /** What people change in the configuration while the world goes on. */
-export const SETTINGS = ['plain', 'low_thresholds', 'budgets', 'small_pages'] as const;
+export const SETTINGS = [
+  ...(['plain', 'low_thresholds', 'budgets', 'raised_budgets', 'small_pages'] as const),
+  ...(['narrow_routes', 'some_tenants', 'one_workspace', 'renamed', 'reminders'] as const),
+] as const;
 export type SettingsKind = (typeof SETTINGS)[number];
+
+/** A channel and what it is told of, by the words of the configuration. */
+export interface Route {
+  name: string;
+  severities?: string[];
+  rules?: string[];
+  workspaces?: string[];
+  tenants?: string[];
+  digest_hour?: number;
+  follow_ups?: 'at_once';
+  remind_after_hours?: number;
+}
+
+/** The second channel has another name there. */
+export const RENAMED = 'renamed';
+const BUDGETS: Partial<Record<SettingsKind, object[]>> = {
+  budgets: [{ credits: 1_000 }, { tenant: 'tenant-*', credits: 5, at: [100, 200] }],
+  raised_budgets: [{ credits: 20_000_000 }, { tenant: 'tenant-*', credits: 100_000, at: [50, 100] }],
+};
+/** What is otherwise about the first and the second channel. */
+const ROUTES: Partial<Record<SettingsKind, [Partial<Route>, Partial<Route>]>> = {
+  narrow_routes: [{ severities: ['critical'] }, { rules: ['jump', 'drop', 'budget', 'sync_failed', 'sync_stale'] }],
+  some_tenants: [{}, { tenants: ['tenant-*'] }],
+  one_workspace: [{}, { workspaces: ['ws-0'] }],
+  renamed: [{}, { name: RENAMED }],
+  reminders: [{ remind_after_hours: 4, follow_ups: 'at_once' }, {}],
+};
+
+/** The channels that there are with these settings. */
+export function routesOf({ receivers }: Plan, settings: SettingsKind): Route[] {
+  return receivers.map(({ name, digest }, index) => ({
+    ...{ name, ...(digest ? { digest_hour: 8 } : {}) },
+    ...ROUTES[settings]?.[index],
+  }));
+}
 export const NAMES_FILE = 'names.csv';
 
 /** Writes the configuration, and what people call the tenants, and reads it as the program does. */
@@ -24,12 +62,12 @@ export function secretOf(workspaceId: string): string {
   return `sk_simulated_${Buffer.from(workspaceId).toString('hex')}`;
 }
 
-function configurationOf({ workspaces, receivers }: Plan, folder: string, settings: SettingsKind): object {
+function configurationOf(plan: Plan, folder: string, settings: SettingsKind): object {
   return {
     ledger: { path: join(folder, 'ledger.db') },
     http: { port: 0 },
     log_level: 'info',
-    workspaces: workspaces.map(({ id, cron, reconcileCron, perPage, concurrency }) => ({
+    workspaces: plan.workspaces.map(({ id, cron, reconcileCron, perPage, concurrency }) => ({
       id,
       base_url: 'https://service.example',
       embed_url: 'https://service.example',
@@ -41,16 +79,11 @@ function configurationOf({ workspaces, receivers }: Plan, folder: string, settin
       concurrency,
     })),
     ...(settings === 'low_thresholds' ? { defaults: { alerts: { ratio: 1.1, min_credits: 1 } } } : {}),
-    ...(settings === 'budgets'
-      ? { budgets: [{ credits: 1_000 }, { tenant: 'tenant-*', credits: 5, at: [100, 200] }] }
-      : {}),
+    ...(BUDGETS[settings] === undefined ? {} : { budgets: BUDGETS[settings] }),
     alerts: {
-      channels: receivers.map(({ name, digest }) => ({
-        type: 'webhook',
-        name,
-        url: `https://${name}.example/hook`,
-        ...(digest ? { digest_hour: 8 } : {}),
-      })),
+      channels: routesOf(plan, settings).map((route) => {
+        return { type: 'webhook', url: `https://${route.name}.example/hook`, ...route };
+      }),
     },
   };
 }

@@ -9,6 +9,8 @@ export interface Host {
   name: string;
   /** Added to the world's time. */
   clockOffsetMs: number;
+  /** Who has nothing else to do looks at what is due so often. */
+  readonly lookMs: number;
   /** How many of its statements that write fail, and how. */
   disk: { fault: DiskFault; probability: number } | null;
   /** Statements that its disk has failed. */
@@ -56,7 +58,7 @@ export class SimulatedProcess implements StatementOwner {
     now: () => this.#world.now() + this.host.clockOffsetMs,
     monotonic: () => this.#world.monotonic() - this.#startedMs,
     after: (delayMs, call, { background = false } = {}) =>
-      this.#world.after(background ? unhurried(delayMs) : delayMs, () => {
+      this.#world.after(background && LOOKS_MS.includes(delayMs) ? Math.max(delayMs, this.host.lookMs) : delayMs, () => {
         this.#dieAt('await');
         this.deliver(call);
       }),
@@ -127,14 +129,11 @@ export class SimulatedProcess implements StatementOwner {
   }
 }
 
-/** The looks that a daemon takes every so often at what is due. A lease is renewed every 20 s, and is in a hurry. */
-const LOOKS_MS = [1_000, 5_000, 10_000, 15_000, 30_000, 60_000];
-const UNHURRIED_MS = 7 * 60_000;
-
-/** A year has three million of those looks: here they are fewer, as on a machine that has much else to do. */
-function unhurried(delayMs: number): number {
-  return LOOKS_MS.includes(delayMs) ? UNHURRIED_MS : delayMs;
-}
+/**
+ * The looks that a daemon takes every so often at what is due. A year has three million of them: here they are fewer, as on a
+ * machine that has much else to do. A lease is renewed every 20 s, and is in a hurry.
+ */
+const LOOKS_MS = [1_000, 5_000, 10_000, 15_000, 30_000, 60_000, 3_600_000];
 
 /** What was not committed is gone. A connection in the middle of a loop over rows cannot be closed before its turn ends. */
 function closeAtOnce(connection: Database.Database): void {

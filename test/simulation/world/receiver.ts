@@ -34,8 +34,6 @@ const TIMEOUT_MS = 10_000;
 /** One who is told. All processes send to the same one. */
 export class Receiver {
   readonly name: string;
-  /** Whether most of what it is told comes once a day. */
-  readonly digest: boolean;
   readonly inbox: Received[] = [];
   readonly attempts: Attempt[] = [];
   readonly met = new Map<ReceiverFault, number>();
@@ -43,9 +41,8 @@ export class Receiver {
   readonly #clock: Clock;
   readonly #random: Random;
 
-  constructor({ name, digest }: { name: string; digest: boolean }, clock: Clock, random: Random) {
+  constructor(name: string, clock: Clock, random: Random) {
     this.name = name;
-    this.digest = digest;
     this.#clock = clock;
     this.#random = random;
   }

@@ -31,6 +31,12 @@ export function diskError(fault: DiskFault): Error {
 }
 
 let patched = false;
+let run = 0;
+
+/** How many statements of the program there have been: without one more nothing has changed. */
+export function statementsRun(): number {
+  return run;
+}
 
 /** From now on every statement of this program asks its owner first. Once for the whole of Node: there is one library. */
 export function watchStatements(): void {
@@ -52,7 +58,10 @@ function ask(target: Record<string, unknown>, name: string, subject: Subject): v
   const original = target[name] as (...args: unknown[]) => unknown;
   target[name] = function asked(this: unknown, ...args: unknown[]): unknown {
     const owner = owners.getStore();
-    if (owner !== undefined) owner.beforeStatement(...subject(this, args));
+    if (owner !== undefined) {
+      run += 1;
+      owner.beforeStatement(...subject(this, args));
+    }
     return original.apply(this, args);
   };
 }

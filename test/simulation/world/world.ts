@@ -6,7 +6,7 @@ import { Random } from '../../support/random.ts';
 import { createVirtualClock, settled, type VirtualClock } from '../../support/time/virtual-clock.ts';
 import type { Plan } from '../play/plan.ts';
 import { Broker } from './broker.ts';
-import { configure, type SettingsKind, secretOf } from './configuration.ts';
+import { configure, RENAMED, type Route, routesOf, type SettingsKind, secretOf } from './configuration.ts';
 import { Network } from './network.ts';
 import type { Host, SimulatedProcess } from './process.ts';
 import { writeRateFiles } from './rate-cards.ts';
@@ -24,6 +24,11 @@ export interface World {
   config: Config;
   /** Writes another one into the file: who is started from now on has it. */
   configure(settings: SettingsKind): void;
+  /** The channels of that configuration, and since when each of them is there. */
+  routes: readonly Route[];
+  readonly servedSinceMs: Map<string, number>;
+  /** Since when it has been in the file. */
+  configuredMs: number;
   readonly network: Network;
   readonly services: readonly SimulatedService[];
   readonly receivers: readonly Receiver[];
@@ -66,6 +71,7 @@ export function createWorld(plan: Plan): World {
     network.services.set(id, service);
     return service;
   });
+  const routes = routesOf(plan, 'plain');
   const trace: string[] = [];
   const note = (line: string): void => {
     trace.push(`${new Date(clock.now()).toISOString()} ${line}`);
@@ -76,12 +82,20 @@ export function createWorld(plan: Plan): World {
     random,
     folder,
     config: configured('plain'),
+    routes,
+    servedSinceMs: new Map(routes.map(({ name }) => [name, plan.startMs])),
+    configuredMs: plan.startMs,
     configure(settings) {
       this.config = configured(settings);
+      this.routes = routesOf(plan, settings);
+      this.configuredMs = clock.now();
+      const names = this.routes.map(({ name }) => name);
+      for (const name of this.servedSinceMs.keys()) if (!names.includes(name)) this.servedSinceMs.delete(name);
+      for (const name of names) this.servedSinceMs.set(name, this.servedSinceMs.get(name) ?? clock.now());
     },
     network,
     services,
-    receivers: plan.receivers.map((receiver) => new Receiver(receiver, clock, random)),
+    receivers: [...plan.receivers.map(({ name }) => name), RENAMED].map((name) => new Receiver(name, clock, random)),
     broker: new Broker(clock, random),
     steps: new Steps(),
     containers: plan.containers,
@@ -89,6 +103,7 @@ export function createWorld(plan: Plan): World {
     hosts: Array.from({ length: plan.hosts }, (_, index) => ({
       name: `host-${index}`,
       clockOffsetMs: 0,
+      lookMs: plan.lookMs,
       disk: null,
       met: new Map(),
     })),
