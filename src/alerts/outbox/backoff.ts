@@ -29,6 +29,14 @@ export function nextAttemptDelayMs(attempt: number, random: () => number): numbe
   return Math.round(plannedDelayMs(attempt) * (1 - JITTER * random()));
 }
 
+/**
+ * How many of the failures of one message count for another that takes its place: it waits as long as that one would have, and
+ * is tried for three days itself.
+ */
+export function failuresTakenOver({ attempts, attemptsBefore }: { attempts: number; attemptsBefore: number }): number {
+  return Math.min(attempts - attemptsBefore, DELAYS_MS.length - 1);
+}
+
 function plannedDelayMs(attempt: number): number {
   return DELAYS_MS[attempt - 1] ?? REPEATED_DELAY_MS;
 }

@@ -9,6 +9,7 @@ import { compareFigures } from '../book/alert-figures.ts';
 import { shortHash } from '../book/alert-rows.ts';
 import type { Notification } from '../notify/notification.ts';
 import { groupLine } from '../notify/wording/group-sentences.ts';
+import { failuresTakenOver } from '../outbox/backoff.ts';
 import type { RuleName } from '../rules/rule.ts';
 import { isOfReading } from '../rules/table.ts';
 import { GATHERED } from './gather.ts';
@@ -66,8 +67,9 @@ export function groupWaiting(
     const ids = members.map(({ notificationId }) => notificationId);
     const { notificationId, payload } = renderGroup(members, { channel, at, tenants: tenantsOf(first, countTenants) });
     const tried = members.filter(({ attempts }) => attempts > 0);
-    const { attempts, attemptsBefore, nextAttemptAt, claimedUntil } = latest(tried.length > 0 ? tried : members);
-    const schedule = { attempts, attemptsBefore, nextAttemptAt, claimedUntil };
+    const last = latest(tried.length > 0 ? tried : members);
+    const { nextAttemptAt, claimedUntil } = last;
+    const schedule = { attempts: failuresTakenOver(last), attemptsBefore: 0, nextAttemptAt, claimedUntil };
     const group = { notificationId, channel, payload, state: 'pending' as const, createdAt: at, ...schedule };
     query(connection).insert(outbox).values(group).run();
     query(connection)

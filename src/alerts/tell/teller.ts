@@ -8,9 +8,11 @@ import { outbox } from '../../ledger/store/schema/outbox-tables.ts';
 import type { BookContext } from '../book/alert-change.ts';
 import { countTenants } from '../book/alert-crowds.ts';
 import type { StoredAlert } from '../book/alert-rows.ts';
+import type { Explainer } from '../book/explained.ts';
 import type { Mutes } from '../book/mutes.ts';
 import { type Evidence, renderEvidence } from '../evaluate/evidence.ts';
 import { type ChannelRoute, takes } from '../notify/routes.ts';
+import { failuresTakenOver } from '../outbox/backoff.ts';
 import { insertWord } from '../outbox/insert-notification.ts';
 import type { RuleName } from '../rules/rule.ts';
 import { isSelfRule } from '../rules/table.ts';
@@ -35,8 +37,7 @@ export interface Telling {
 
 interface Sources {
   mutes: Mutes;
-  /** The fault of ours that explains an alert. */
-  explains(alert: StoredAlert): string | null;
+  explains: Explainer;
   tenantId(tenantKey: number): string;
 }
 
@@ -103,6 +104,7 @@ export class Teller {
       const remindAfterMs = alert.severity === 'critical' ? (route.remindAfterMs ?? null) : null;
       const policy = {
         ...about.policy,
+        explainedBy: this.#sources.explains(alert, (fault) => takes(route, { ...fault, workspaceId, tenantId: null })),
         routed: takes(route, { ...alert, workspaceId, tenantId: about.tenantId }),
         remindAfterMs,
       };
@@ -168,7 +170,7 @@ export class Teller {
   }
 
   #about(alert: StoredAlert): About {
-    const { mutes, explains, tenantId: idOf } = this.#sources;
+    const { mutes, tenantId: idOf } = this.#sources;
     const { rule, cause, periodKey, tenantKey, current } = alert;
     const tenantId = tenantKey === null ? null : idOf(tenantKey);
     const period = periodKey === null ? null : periodOfKey(periodKey);
@@ -178,7 +180,7 @@ export class Teller {
     let evidence: Evidence | null = null;
     return {
       tenantId,
-      policy: { explainedBy: explains(alert), mute: mutes.by(subject), passed },
+      policy: { mute: mutes.by(subject), passed },
       evidence() {
         evidence ??= composer.evidence(alert, { tenantId, planned: passed });
         return evidence;
@@ -219,7 +221,7 @@ export class Teller {
       ...{ episode: alert.episode, level: alert.level, toldTimes: verdict.toldTimes, measure: alert.measure },
       state: digestAt === null ? 'pending' : 'held',
       nextAttemptAt: digestAt ?? known?.nextAttemptAt ?? gathered ?? at,
-      ...{ attempts: known?.attempts ?? 0, attemptsBefore: known?.attemptsBefore ?? 0 },
+      ...{ attempts: known === null ? 0 : failuresTakenOver(known), attemptsBefore: 0 },
       claimedUntil: known?.claimedUntil ?? null,
     });
     this.#touched.add(channel);
@@ -239,7 +241,7 @@ export class Teller {
 /** What there is to know of an alert, whoever is told. */
 interface About {
   tenantId: string | null;
-  policy: Omit<Policy, 'routed' | 'remindAfterMs'>;
+  policy: Pick<Policy, 'mute' | 'passed'>;
   /** Worked out when somebody asks first. */
   evidence(): Evidence;
 }

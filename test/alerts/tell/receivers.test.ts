@@ -4,6 +4,7 @@ import { AlertBook } from '../../../src/alerts/book/alert-book.ts';
 import { evaluateStale } from '../../../src/alerts/evaluate/evaluate-self.ts';
 import { observation } from '../../../src/alerts/evaluate/observation.ts';
 import { type ChannelRoute, routesOf } from '../../../src/alerts/notify/routes.ts';
+import { nextAttemptDelayMs } from '../../../src/alerts/outbox/backoff.ts';
 import { claimDelivery, type DeliveryRecord, recordDelivery } from '../../../src/alerts/outbox/outbox.ts';
 import { replayDead } from '../../../src/alerts/outbox/replay.ts';
 import { clear, holds, type Judgement } from '../../../src/alerts/rules/rule.ts';
@@ -102,6 +103,21 @@ test('refused while it grows: one message of what it has come to', async () => {
   expect(heard()).toEqual(['opened']);
   const payload = String(connection.prepare('SELECT payload FROM outbox').pluck().get());
   expect(JSON.parse(payload).credits.current).toBe(90_000);
+});
+
+test('refused for almost three days, and the cause is gone: the end is tried for three days itself', async () => {
+  const { look, deliver, connection } = await world();
+  look(holds({ level: 'likely', severity: 'warning', threshold: 15_000n, measure: 14_000n }), 14_000n);
+  deliver(TAKEN);
+  look(JUMPS);
+  for (let failures = 0; failures < 18; failures += 1) deliver(REFUSED);
+  look(GONE);
+  const sql = "SELECT attempts - attempts_before FROM outbox WHERE state = 'pending'";
+  const failures = connection.prepare(sql).pluck().get() as number;
+  let waitsMs = 0;
+  for (let attempt = failures + 1; nextAttemptDelayMs(attempt, () => 0) !== null; attempt += 1)
+    waitsMs += nextAttemptDelayMs(attempt, () => 0) ?? 0;
+  expect(waitsMs).toBeGreaterThan(60 * HOUR_MS);
 });
 
 test('nobody knows whether it arrived, and the cause is gone: the same again until it is known, then the end', async () => {
@@ -258,6 +274,21 @@ test('an outage of several workspaces is one message, and so is its end', async 
   }
   deliver(TAKEN);
   expect(heard()).toEqual(['opened together', 'closed together']);
+});
+
+test('of two faults of reading the one explains the other to who is told of it, and to nobody else', async () => {
+  const { connection, state, context, deliver, heard } = await world();
+  const [first] = ROUTES as readonly ChannelRoute[];
+  if (first === undefined) throw new Error('no route');
+  state.channels = [first, { ...first, channel: 'b', rules: ['sync_stale'] }];
+  const failing = holds({ level: 'happened', severity: 'critical', threshold: null });
+  const book = new AlertBook(context());
+  book.observe(observation({ rule: 'auth_failed', periodKey: null, tenantKey: null, judgement: failing }));
+  book.finish();
+  evaluateStale(connection, [{ workspaceId: 'ws-1', sinceMs: 2, staleAfterMs: 1 }], state);
+  deliver(TAKEN);
+  expect(heard()).toEqual(['opened']);
+  expect(heard('b')).toEqual(['opened']);
 });
 
 test('an outage that workspaces notice minutes apart is two messages at most, and so is its end', async () => {

@@ -102,7 +102,7 @@ export function drawPlan(seed: number, { days }: PlanSize): Plan {
     { name: 'slack', digest: random.chance(0.3) },
   ];
   const hosts = random.chance(pace === 'weeks' ? 0.2 : 0.6) ? 2 : 1;
-  const containers = random.chance(0.4);
+  const containers = random.chance(0.5);
   const counts = { busy: 4 + (4 * forMs) / HOUR_MS, days: 6 + days * 4, weeks: days / 2 };
   const pausesMs = workspaces.map(({ pauseMs }) => pauseMs);
   const cast = { forMs, pace, pausesMs, receivers: receivers.length, hosts };

@@ -1,5 +1,4 @@
 import { existsSync } from 'node:fs';
-import { readiness } from '../../../src/daemon/http/readiness.ts';
 import { DeliveriesOracle } from '../oracle/deliveries.ts';
 import { PromiseBroken } from '../oracle/fault.ts';
 import { checkFreshness, type LastRun, overdueMs, staleAfterMs, TOLD_AFTER_MS } from '../oracle/freshness.ts';
@@ -14,10 +13,11 @@ import { checkScreen } from '../oracle/screens.ts';
 import { SoundnessOracle } from '../oracle/soundness.ts';
 import { TimesAheadOracle } from '../oracle/times-ahead.ts';
 import { inShort, READING_RULES, ToldOracle } from '../oracle/told.ts';
-import { type RunningDaemon, Seat } from '../world/seat.ts';
+import { Seat } from '../world/seat.ts';
 import { monthOf } from '../world/service.ts';
-import { ProcessDied, statementsRun } from '../world/statements.ts';
+import { statementsRun } from '../world/statements.ts';
 import type { World } from '../world/world.ts';
+import { askReadiness, isDeath } from './ask-readiness.ts';
 import { Conditions } from './conditions.ts';
 import type { Stage } from './obstacles.ts';
 import { People, type Typing } from './people.ts';
@@ -380,25 +380,4 @@ export class Watch {
     ];
     return met.flatMap(([who, faults]) => [...faults].map(([fault, count]) => ({ fault: `${who} ${fault}`, count })));
   }
-}
-
-/** What `/readyz` says; null when the daemon dies while it is asked. */
-function askReadiness({ process, daemon }: RunningDaemon): ReturnType<typeof readiness> | null {
-  try {
-    const said = process.run(() => readiness(daemon.probe));
-    return process.alive ? said : null;
-  } catch (error) {
-    if (isDeath(error)) return null;
-    throw error;
-  }
-}
-
-function isDeath(reason: unknown): boolean {
-  if (!(reason instanceof Error)) return false;
-  return (
-    reason instanceof ProcessDied ||
-    reason.message.includes('is dead') ||
-    reason.message.includes('connection is not open') ||
-    isDeath(reason.cause)
-  );
 }
