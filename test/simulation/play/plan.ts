@@ -40,6 +40,8 @@ export interface PlanSize {
 
 /** A world of which hundreds can be played in a minute. */
 export const SHORT: PlanSize = { days: 0.1 };
+/** One that says what the last word of each receiver is worth. */
+export const WEEKS: PlanSize = { days: 60 };
 const LONG_DAYS = 10;
 
 export const LOOK_MS = 7 * MINUTE_MS;
