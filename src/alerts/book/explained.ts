@@ -12,7 +12,9 @@ export function createExplainer(open: readonly StoredAlert[]): Explainer {
   const faults = open.filter((alert) => alert.state !== 'pending' && rankOf(alert) > 0);
   return (alert, isTold) => {
     // What usage does waits for figures in any case; who hears nothing of the one fault hears of the other.
-    const explaining = faults.filter((fault) => rankOf(fault) > rankOf(alert) && (rankOf(alert) === 0 || isTold(fault)));
+    const explaining = faults.filter(
+      (fault) => rankOf(fault) > rankOf(alert) && (rankOf(alert) === 0 || isTold(fault)),
+    );
     return explaining[0]?.alertId ?? null;
   };
 }

@@ -129,9 +129,7 @@ export class DeliveriesOracle {
   /** Whether nothing waits that is due soon. */
   isDone({ nowMs, servedSinceMs }: Pick<DeliveriesMoment, 'nowMs' | 'servedSinceMs'>): boolean {
     const served = [...this.#waiting.values()].filter(({ channel }) => servedSinceMs(channel) <= nowMs);
-    return served.every(
-      ({ failures, failedMs }) => failedMs + waitAfter(failures) > nowMs + 7_200_000,
-    );
+    return served.every(({ failures, failedMs }) => failedMs + waitAfter(failures) > nowMs + 7_200_000);
   }
 
   /** Everything that this receiver was to hear, it has heard. */

@@ -17,7 +17,8 @@ interface AlertRow {
   level: string;
   state: string;
   severity: string;
-  workspace_id: string;
+  cause: string | null;
+  workspace_id: string | null;
   tenant_id: string | null;
   first_fired_at: string | null;
   last_changed_at: string;
@@ -48,7 +49,7 @@ interface Heard {
   ofRule: Map<string, number>;
 }
 
-const ALERTS = `SELECT alert_id, rule, level, state, severity, workspace_id, tenant_id, first_fired_at, last_changed_at
+const ALERTS = `SELECT alert_id, rule, cause, level, state, severity, workspace_id, tenant_id, first_fired_at, last_changed_at
   FROM finance_alerts`;
 
 /** What each receiver heard last of each alert is what is so. `complete` are those for whom nothing waits. */
@@ -67,7 +68,7 @@ export class LastWordsOracle {
   checkCriticals(ledger: LedgerView, complete: readonly Listener[], moment: WordsMoment): void {
     const rows = ledger.all<AlertRow>(`${ALERTS} WHERE state = 'firing' AND severity = 'critical'`);
     const critical = rows.filter(({ rule }) => READING_RULES.includes(rule));
-    const ids = new Set(critical.map(({ workspace_id }) => workspace_id));
+    const ids = new Set(critical.flatMap(({ workspace_id }) => workspace_id ?? []));
     for (const id of this.#critical.keys()) if (!ids.has(id)) this.#critical.delete(id);
     for (const id of ids) {
       const sinceMs = this.#critical.get(id) ?? moment.nowMs;
@@ -92,8 +93,9 @@ export class LastWordsOracle {
     for (const row of ledger.all<AlertRow>(ALERTS)) {
       const { alert_id, rule, level, state, workspace_id, first_fired_at, last_changed_at } = row;
       const isOpen = state === 'firing' || state === 'acknowledged';
-      const isNews = Date.parse(first_fired_at ?? '') > firstRunMs(workspace_id);
-      const soMs = Math.max(possibleSinceMs(moment), Date.parse(last_changed_at), audibleSinceMs(workspace_id));
+      const isNews = workspace_id === null || Date.parse(first_fired_at ?? '') > firstRunMs(workspace_id);
+      const audibleMs = workspace_id === null ? 0 : audibleSinceMs(workspace_id);
+      const soMs = Math.max(possibleSinceMs(moment), Date.parse(last_changed_at), audibleMs);
       for (const { receiver, route } of complete) {
         const { words, ofRule } = this.#heardBy(receiver);
         const word = words.get(alert_id);

@@ -104,8 +104,16 @@ export class ToldOracle {
    * have taken it.
    */
   checkAtRest(ledger: LedgerView, complete: readonly Listener[], isReadable: (workspaceId: string) => boolean): void {
-    const rows = ledger.all<{ alert_id: string; rule: string; severity: string; state: string; workspace_id: string; tenant_id: null }>(
-      'SELECT alert_id, rule, severity, state, workspace_id, tenant_id FROM finance_alerts WHERE rule IN (SELECT value FROM json_each(?))',
+    const rows = ledger.all<{
+      alert_id: string;
+      rule: string;
+      severity: string;
+      state: string;
+      workspace_id: string;
+      tenant_id: null;
+      cause: string;
+    }>(
+      'SELECT alert_id, rule, cause, severity, state, workspace_id, tenant_id FROM finance_alerts WHERE rule IN (SELECT value FROM json_each(?))',
       JSON.stringify(OUR_RULES),
     );
     const known = complete.map((listener) => ({ ...listener, words: lastWords(listener.receiver.inbox) }));

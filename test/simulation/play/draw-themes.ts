@@ -95,7 +95,10 @@ const leaps: Theme = (random, cast, { pauseMs }) => {
   const forMs = random.pick([1.5, 3]) * pauseMs + 10 * MINUTE_MS;
   const stepMs = random.pick([50 * MINUTE_MS, 9 * HOUR_MS, 9 * HOUR_MS, 40 * DAY_MS]);
   const deaths = Array.from({ length: random.between(1, 3) }, (): Drawn => {
-    const during = { step: random.pick(['request', 'request', 'request', 'commit'] as const), nth: random.between(1, 3) };
+    const during = {
+      step: random.pick(['request', 'request', 'request', 'commit'] as const),
+      nth: random.between(1, 3),
+    };
     const afterSteps = random.pick([1, 1, 2, 5]);
     const whenMs = atMs + random.below(forMs);
     return { atMs: whenMs, during, kind: 'kill', process: host, afterSteps, reboot: random.chance(0.7) };

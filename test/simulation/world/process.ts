@@ -58,10 +58,13 @@ export class SimulatedProcess implements StatementOwner {
     now: () => this.#world.now() + this.host.clockOffsetMs,
     monotonic: () => this.#world.monotonic() - this.#startedMs,
     after: (delayMs, call, { background = false } = {}) =>
-      this.#world.after(background && LOOKS_MS.includes(delayMs) ? Math.max(delayMs, this.host.lookMs) : delayMs, () => {
-        this.#dieAt('await');
-        this.deliver(call);
-      }),
+      this.#world.after(
+        background && LOOKS_MS.includes(delayMs) ? Math.max(delayMs, this.host.lookMs) : delayMs,
+        () => {
+          this.#dieAt('await');
+          this.deliver(call);
+        },
+      ),
   };
 
   /** Calls back in this process: once it is thawed, and never when it is dead. */
