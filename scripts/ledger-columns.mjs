@@ -19,7 +19,7 @@ const PERIOD_STATE = '`open`, `settling` or `closed`, see "The states of a perio
 
 const TOO_LARGE = 'NULL when it does not fit into 64 bits.';
 
-const AMOUNT = 'The same as text, in the major unit: `12.50` of EUR, `1250` of JPY.';
+const AMOUNT = '`amount_minor` as text, in the major unit: `12.50` of EUR, `1250` of JPY.';
 const DIGITS = 'Decimals of the minor unit: 2 for EUR, 0 for JPY.';
 
 /** Per view: what a row is, and each column in its order. */
@@ -165,7 +165,7 @@ const VIEWS = {
       tenant_id: TENANT,
       period: PERIOD,
       credits_used: 'Credits of the period itself, as in `finance_usage`. 0 in a row of corrections alone.',
-      amount_minor: `To pay, in the minor unit of the currency: the sum of the lines in \`finance_charge_lines\`. ${TOO_LARGE}`,
+      amount_minor: `To pay, corrections included, in the minor unit of the currency: the sum of the lines in \`finance_charge_lines\`. ${TOO_LARGE}`,
       currency: 'ISO 4217 code.',
       rate_card: 'The rate card. Of a closed period the one that it was closed with.',
       charge_minor: 'Of it, what the credits of the period cost.',
