@@ -1,3 +1,4 @@
+import { firstOf } from '../../core/text/first-of.ts';
 import { alertFacts, type Told } from '../notify/facts.ts';
 import { nextCommands } from '../notify/next-commands.ts';
 import { grouped } from '../notify/wording/names.ts';
@@ -133,9 +134,7 @@ function factsOf(name: string, value: PayloadValue): MessageView['facts'] {
   const label = unlinked(name.replaceAll('_', ' '));
   if (value === null) return [];
   if (Array.isArray(value)) {
-    const shown = value.slice(0, LIST_ENTRIES).map(inWords).join(', ');
-    const more = value.length > LIST_ENTRIES ? ` and ${value.length - LIST_ENTRIES} more` : '';
-    return value.length === 0 ? [] : [{ label, value: shown + more }];
+    return value.length === 0 ? [] : [{ label, value: firstOf(value.map(inWords), LIST_ENTRIES) }];
   }
   if (typeof value === 'object')
     return Object.entries(value).flatMap(([inner, own]) => factsOf(`${name} ${inner}`, own));

@@ -1,4 +1,5 @@
 import { addPeriods } from '../../core/period.ts';
+import { firstOf } from '../../core/text/first-of.ts';
 import type { StakeMoney } from '../evaluate/evidence.ts';
 import { changeReason } from '../rules/measures/change-reason.ts';
 import type { Course } from './course.ts';
@@ -45,7 +46,7 @@ export function alertFacts(told: Told): Fact[] {
     ['Why', driverWords(told)],
     ['Difference', at_stake_credits === null ? null : `${grouped(at_stake_credits)} credits`],
     ['Cost', at_stake_money === null ? null : moneyWords(told, at_stake_money)],
-    ['Tenants', tenants === null ? null : tenantWords(tenants, Number(tenant_count ?? tenants.length))],
+    ['Tenants', tenants === null ? null : firstOf(tenants, TENANTS_SHOWN, Number(tenant_count ?? tenants.length))],
     ['Detail', detail],
   ]);
 }
@@ -156,9 +157,4 @@ function rateOfRequests({ requests, previous_period }: Told, credits: FigureChan
   const before = grouped(Number(credits.previous) / Number(requests.previous));
   const words = reason === null ? 'requests' : DRIVERS[reason];
   return `${words}: ${now} credits each so far, ${before} in ${previous_period}`;
-}
-
-function tenantWords(tenants: readonly string[], count: number): string {
-  const shown = tenants.slice(0, TENANTS_SHOWN).join(', ');
-  return count > TENANTS_SHOWN ? `${shown} and ${count - TENANTS_SHOWN} more` : shown;
 }

@@ -2,6 +2,7 @@ import { resolve } from 'node:path';
 import { Command } from 'commander';
 import { AppError, UsageError } from '../../core/errors.ts';
 import { counted } from '../../core/text/counted.ts';
+import { firstOf } from '../../core/text/first-of.ts';
 import { inertText } from '../../core/text/inert-text.ts';
 import type { NamesReport, TenantName } from '../../ledger/journal/charges/names.ts';
 import type { Column } from '../../reports/formats/columns.ts';
@@ -77,8 +78,9 @@ function printReport(cli: CliContext, report: NamesReport, dryRun: boolean): voi
 
 function printIds(cli: CliContext, what: string, ids: readonly string[]): void {
   if (ids.length === 0) return;
-  const more = ids.length > SHOWN_IDS ? ` and ${formatInteger(ids.length - SHOWN_IDS)} more` : '';
-  cli.print(`${formatInteger(ids.length)} ${what}: ${ids.slice(0, SHOWN_IDS).map(inertText).join(', ')}${more}`);
+  cli.print(
+    `${formatInteger(ids.length)} ${what}: ${firstOf(ids.slice(0, SHOWN_IDS).map(inertText), SHOWN_IDS, ids.length)}`,
+  );
 }
 
 function forgetCommand(cli: CliContext): Command {

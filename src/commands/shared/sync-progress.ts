@@ -1,4 +1,5 @@
 import { every } from '../../core/clock.ts';
+import { firstOf } from '../../core/text/first-of.ts';
 import { inertText } from '../../core/text/inert-text.ts';
 import type { SyncProgress } from '../../sync/run.ts';
 import type { CliContext } from './cli-context.ts';
@@ -43,6 +44,5 @@ function describe(running: readonly [id: string, progress: SyncProgress | null][
     const where = progress === null ? 'first page' : `page ${progress.pages} of ${progress.totalPages}`;
     return `${inertText(id)} (${where})`;
   });
-  const more = running.length - named.length;
-  return more > 0 ? `${named.join(', ')} and ${more} more` : named.join(', ');
+  return firstOf(named, NAMED, running.length);
 }

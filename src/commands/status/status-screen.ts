@@ -1,4 +1,5 @@
 import type { DisabledChannel } from '../../alerts/outbox/channel-states.ts';
+import { firstOf } from '../../core/text/first-of.ts';
 import { inertText } from '../../core/text/inert-text.ts';
 import type { OutboxCounts } from '../../daemon/state/status.ts';
 import { type WorkspaceLine, type WorkspaceState, worstFirst } from '../../daemon/state/workspace-state.ts';
@@ -117,13 +118,12 @@ function whyFailed(
   const failed = shown.filter(({ last_run }) => last_run !== null && last_run.error_message !== null);
   const reasonOf = ({ last_run }: WorkspaceLine) => `${last_run?.error_code}: ${last_run?.error_message}`;
   return [...Map.groupBy(failed, reasonOf)].map(([reason, lines]) => {
-    const labels = lines.slice(0, NAMED).map((line) => inertText(wide ? line.workspace_id : line.name));
-    const others = lines.length > NAMED ? ` and ${formatInteger(lines.length - NAMED)} more` : '';
+    const labels = lines.map((line) => inertText(wide ? line.workspace_id : line.name));
     const next = lines.flatMap(({ next_attempt_at }) => next_attempt_at ?? []).sort()[0];
     const nextMs = next === undefined || queue.status !== 'running' ? null : Date.parse(next);
     const when = nextMs === null || nextMs <= nowMs ? 'now' : relativeTime(nextMs, nowMs);
     const again = nextMs === null ? '' : ` (tried again ${when})`;
-    return `${labels.join(', ')}${others}: ${inertText(reason)}${again}`;
+    return `${firstOf(labels, NAMED)}: ${inertText(reason)}${again}`;
   });
 }
 

@@ -1,6 +1,7 @@
 import { existsSync, lstatSync, realpathSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { AppError } from '../errors.ts';
+import { firstOf } from '../text/first-of.ts';
 import { othersInGroup } from './groups.ts';
 
 const WORLD_WRITABLE = 0o002;
@@ -37,8 +38,7 @@ export function requireSafePlace(path: string, what: string): void {
   }
   const others = (found.mode & GROUP_WRITABLE) === 0 ? [] : othersInGroup(found.gid, own);
   if (others.length > 0) {
-    const who =
-      others.length > 3 ? `${others.slice(0, 3).join(', ')} and ${others.length - 3} more` : others.join(', ');
+    const who = firstOf(others, 3);
     throw unsafe(path, what, `may be written by other users, who are in its group: ${who}`, `chmod g-w ${path}`);
   }
 }

@@ -1,4 +1,5 @@
 import { counted } from '../../../core/text/counted.ts';
+import { firstOf } from '../../../core/text/first-of.ts';
 import { isSelfRule } from '../../rules/table.ts';
 import { endOfMany } from './ends.ts';
 import { baselineMonths, type Facts, monthOf, placeOf, subjectOf } from './facts-told.ts';
@@ -35,7 +36,7 @@ export function groupLine(all: readonly Facts[], tenants: number): string {
   if (first === undefined) return '';
   const { rule, event } = first;
   if (isSelfRule(rule)) {
-    const names = shown(all.map(placeOf));
+    const names = firstOf(all.map(placeOf), NAMED);
     const where = counted(all.length, 'workspace');
     const { found, over, todo } = ownWords(first);
     return event === 'closed' ? `${over(where)} They are ${names}.` : `${found(where)}: ${names}. ${todo}`;
@@ -49,12 +50,12 @@ export function groupLine(all: readonly Facts[], tenants: number): string {
     const forecast = isLikely ? 'forecast ' : '';
     return `${subjectOf(each)} ${forecast}${grouped(expected(each))}${besideWhat(each)}`;
   });
-  if (event === 'closed') return `${endOfMany(all, who)}. Largest: ${shown(figures)}.`;
-  if (rule === 'budget') return `${who} ${TOGETHER[rule]?.(month, 'some')}. Largest: ${shown(figures)}.`;
+  if (event === 'closed') return `${endOfMany(all, who)}. Largest: ${firstOf(figures, NAMED)}.`;
+  if (rule === 'budget') return `${who} ${TOGETHER[rule]?.(month, 'some')}. Largest: ${firstOf(figures, NAMED)}.`;
   const sum = all.reduce((total, each) => total + BigInt(expected(each)) - (each.credits?.previous ?? 0n), 0n);
   const together = `${isLikely ? 'forecast ' : ''}${signed(sum)} credits together`;
   const share = likely.length === 0 ? 'none' : likely.length === all.length ? 'all' : 'some';
-  return `${who} ${TOGETHER[rule]?.(month, share)}, ${together}. Largest: ${shown(figures)}.`;
+  return `${who} ${TOGETHER[rule]?.(month, share)}, ${together}. Largest: ${firstOf(figures, NAMED)}.`;
 }
 
 /** What the figure of one is compared with. */
@@ -63,9 +64,4 @@ function besideWhat(facts: Facts): string {
   if (rule === 'budget') return ` (budget ${grouped(threshold ?? 0n)})`;
   if (rule === 'new_spend') return '';
   return ` (${period === previous_period ? 'before' : baselineMonths(facts)} ${grouped(credits?.previous ?? 0n)})`;
-}
-
-function shown(names: readonly string[]): string {
-  const more = names.length > NAMED ? ` and ${names.length - NAMED} more` : '';
-  return `${names.slice(0, NAMED).join(', ')}${more}`;
 }
