@@ -59,7 +59,7 @@ export const COMMANDS: readonly CommandEntry[] = [
     name: 'close',
     takes: '[options] <period>',
     description:
-      'Freeze the figures of a period. What the service changes afterwards becomes adjustments in the next open period.',
+      'Freeze the figures of a period. What the service changes afterwards becomes adjustments in the first later period that is not closed.',
     load: async () => (await import('./finance/close.ts')).closeCommand,
   },
   {

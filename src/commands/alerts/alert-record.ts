@@ -86,7 +86,7 @@ export function explainCommand(cli: CliContext): Command {
 export function ackCommand(cli: CliContext): Command {
   return reportingCommand('ack')
     .description(
-      'Say that you look after an alert: it is told of again only when it gets worse, and when it is resolved.',
+      'Say that you look after an alert: it is told of again only when it gets worse or grows, and when it is resolved.',
     )
     .argument('<id>', 'the alert')
     .option('--by <name>', 'who looks after it (default: the user of this shell)')

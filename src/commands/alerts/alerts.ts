@@ -60,7 +60,7 @@ function listCommand(cli: CliContext): Command {
     .option('--workspace <id>', 'only this workspace')
     .option('--tenant <id>', 'only this tenant')
     .option('--period <period>', 'only this period, YYYY-MM')
-    .addOption(new Option('--rule <rule>', 'only this rule').choices(RULES))
+    .addOption(new Option('--rule <rule>', 'only this rule; incident is one of older ledgers').choices(RULES))
     .addOption(new Option('--severity <severity>', 'only this severity').choices(SEVERITIES))
     .option(...LIMIT_OPTION)
     .addHelpText(

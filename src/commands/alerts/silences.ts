@@ -18,25 +18,30 @@ import { type MuteOptions, muteRequest } from './mute-options.ts';
 const DAY_MS = 86_400_000;
 
 export function silenceCommand(cli: CliContext): Command {
-  return muteCommand('silence', 'Mute alerts until a date. They are still recorded and listed.')
+  return muteCommand('silence', 'Mute alerts from now until a date. They are still recorded and listed.')
     .option('--rule <pattern>', 'only this rule, * stands for anything; our own faults by their full name alone')
     .addHelpText(
       'after',
       examples(
-        'usage-ledger alerts silence --tenant "trial-*" --until 2026-04-01 --reason "trials end in March"',
-        'usage-ledger alerts silence --alert alert_64740e88a27593a234fc --until 2026-04-01 --reason "known"',
-        'usage-ledger alerts silence --rule new_spend --period 2026-03 --until 2026-04-05 --reason "onboarding wave"',
+        'usage-ledger alerts silence --tenant "trial-*" --until 2026-04-11 --reason "trials end in March"',
+        'usage-ledger alerts silence --alert alert_64740e88a27593a234fc --until 2026-04-11 --reason "known"',
+        'usage-ledger alerts silence --rule new_spend --period 2026-03 --until 2026-04-11 --reason "onboarding wave"',
       ),
     )
     .action((options: MuteOptions) => mute(cli, 'silence', options));
 }
 
 export function planCommand(cli: CliContext): Command {
-  return muteCommand('plan', 'Expect growth of tenants until a date: jumps and new spend are recorded, not told.')
+  return muteCommand(
+    'plan',
+    'Expect growth until a date: alerts of jump, new_spend, trend and workspace_jump are recorded, not told.',
+  )
     .option('--up-to <credits>', 'more than this is told all the same')
     .addHelpText(
       'after',
-      examples('usage-ledger alerts plan --tenant acme --up-to 500000 --until 2026-04-01 --reason "launch in March"'),
+      examples(
+        'usage-ledger alerts plan --tenant acme --period 2026-03 --up-to 500000 --until 2026-04-11 --reason "launch in March"',
+      ),
     )
     .action((options: MuteOptions) => mute(cli, 'plan', options));
 }
@@ -114,7 +119,10 @@ function muteCommand(name: string, description: string): Command {
     .option('--tenant <pattern>', 'only these tenants, * stands for anything')
     .option('--period <pattern>', 'only these periods, such as 2026-03 or 2026-*')
     .option('--workspace <id>', 'only this workspace')
-    .option('--until <date>', 'the end, YYYY-MM-DD (UTC) or ISO-8601 (needed)')
+    .option(
+      '--until <date>',
+      'the end (needed): a moment such as 2026-04-01T08:00:00Z, or a day, at whose beginning in UTC it ends',
+    )
     .option('--reason <text>', 'why (needed)')
     .option('--by <name>', 'who (default: the user of this shell)');
 }
