@@ -138,7 +138,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   {
     name: 'workspace',
     takes: '',
-    description: 'Move a workspace with its history to the ledger of another host.',
+    description: 'Move a workspace with its history to the ledger of another machine.',
     load: async () => (await import('./ledger/workspace.ts')).workspaceCommand,
   },
   {

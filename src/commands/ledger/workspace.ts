@@ -31,7 +31,7 @@ interface ExportOptions {
 function exportCommand(cli: CliContext): Command {
   return reportingCommand('export')
     .description(
-      'Write a checked file with this workspace alone, to import it from; here it is closed from then on, its history stays.',
+      'Write a checked file with this workspace alone, to import it from. This ledger no longer reads the workspace; its history stays.',
     )
     .argument('<id>', 'the workspace')
     .option('--out <file>', 'the file to write, in a folder that exists (needed)')
@@ -74,7 +74,7 @@ async function exportWorkspace(cli: CliContext, context: Context, id: string, op
   cli.print(`wrote ${inertText(path)}, ${formatInteger(sizeBytes)} bytes`);
   cli.print(`no fault in its ${counted(runs, 'published run')}, ${counted(entries, 'entry', 'entries')}`);
   cli.print(`head digest ${headDigest}`);
-  cli.print(`${inertText(id)} ${already ? 'was' : 'is'} closed to this ledger${already ? ' before' : ' from now on'}`);
+  cli.print(`${inertText(id)} ${already ? 'was exported before' : 'is not read by this ledger from now on'}`);
   if (checkpointFault) cli.note(noCheckpoint(checkpointFault));
   if (waiting > 0) {
     cli.note(

@@ -42,7 +42,7 @@ export function statusCommand(cli: CliContext): Command {
     .option('--watch [seconds]', `show it again and again until Ctrl-C (default: every ${WATCH_SECONDS} s)`, (text) =>
       parseWholeNumber(text, '--watch', 1, 3600),
     )
-    .option('--replica', 'every ledger that publishes to the replica, whatever its host')
+    .option('--replica', 'every ledger that publishes to the replica, of whichever machine')
     .addHelpText(
       'after',
       examples('usage-ledger status', 'usage-ledger status --watch', 'usage-ledger status --replica --json'),

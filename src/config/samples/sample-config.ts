@@ -3,33 +3,34 @@ export function sampleConfig(): string {
   return `# usage-ledger.yml
 #
 # \${NAME} and \${NAME:-default} are taken from the environment and from the .env beside this file.
-# $\${ stands for a literal \${. Unknown settings are errors. \`usage-ledger doctor\` checks all of it.
+# $\${ stands for a literal \${. Unknown settings are errors. \`usage-ledger doctor\` checks all of it. The daemon reads this
+# file at its start only: restart it after a change.
 
 ledger:
   path: ./data/ledger.db               # relative to this file
-  # reader_group: finance              # its members may read the ledger, also when nothing runs; only this user unless given
-  # checkpoint_key_file: ./keys/checkpoint.key   # signs each head of the ledger; beside the ledger unless given
-  retention_days: 400                  # for what is no history: sent notifications, failed runs, idle certificates
+  # reader_group: finance              # its members may read the ledger, also when nothing runs; absent: only this user
+  # checkpoint_key_file: ./keys/checkpoint.key   # signs each head of the ledger; absent: beside the ledger
+  retention_days: 400                  # of sent notifications, failed runs and proofs of runs without a change; never of usage
 
-redis_url: \${REDIS_URL:-}              # redis:// or rediss://; empty: a private redis-server is started
+redis_url: \${REDIS_URL:-}              # redis:// or rediss://user:password@host:port; empty: the daemon starts its own redis-server
 # redis_allow_plain: true               # redis:// to another machine, over a network that is yours alone
 
-workers: 64                            # runs under way at once
+workers: 64                            # syncs under way at once
 
-# shard:                               # of several hosts with one configuration, what this one does; absent: all
-#   index: \${SHARD_INDEX:-0}          # from 0 on, another on each host; each shard has a ledger of its own
-#   of: 3                              # workspaces spread by their id, the same way on each host
+# shard:                               # of several machines with one configuration, what this one does; absent: all
+#   index: \${SHARD_INDEX:-0}          # from 0 on, another on each machine; each shard has a ledger of its own
+#   of: 3                              # workspaces spread by their id, the same way on each machine
 #   # only: [ws-123]                   # or a list of workspaces instead of the two
 
-http:                                  # health, metrics and queue pages of the daemon
+http:                                  # pages, health and metrics of the daemon: plain HTTP
   host: 127.0.0.1                      # anything wider needs a token
   port: 9464                           # 0: off
   # token: \${USAGE_LEDGER_HTTP_TOKEN}
   # ready_when_stale: 10%              # /readyz says ready while no more of the workspaces are stale; absent: none
   # public_url: https://usage.example.com   # where people reach the pages: messages of alerts link to it
-  # protect: true                      # wants the token on this machine, too; false: never there; absent: if it is given
+  # protect: true                      # asks for the token on this machine, too; false: never there; absent: if a token is given
 
-# proxy: http://proxy.example.com:3128   # for https, instead of HTTPS_PROXY; none: no proxy; NO_PROXY holds exceptions
+# proxy: http://proxy.example.com:3128   # http://user:password@host:port; for https, instead of HTTPS_PROXY; none: no proxy
 
 # backup:                              # a checked copy of the ledger, made by the daemon; absent: none
 #   cron: "0 2 * * *"                  # five fields, UTC
@@ -69,7 +70,7 @@ http:                                  # health, metrics and queue pages of the 
 #     # to_period: 2026-12
 #     # workspace: ws-123              # without it: every workspace
 #     # tenant: acme-*                 # an id or a pattern, the most specific card wins; without it: every tenant
-#     # priority: 1                    # which of two patterns counts that both fit
+#     # priority: 1                    # of two patterns that fit, the higher one counts
 #     currency: EUR
 #     price_per_credit: "0.0125"       # decimals in quotes, exact; instead of it one of the following
 #     # graduated:                     # each tier at its own price; volume: all at that of the tier it reaches
@@ -78,13 +79,13 @@ http:                                  # health, metrics and queue pages of the 
 #     #   - price_per_credit: "0.01"
 #     # volume:
 #     #   - price_per_credit: "0.01"
-#     # package:                       # each one begun is charged whole
+#     # package:                       # each package that was begun is charged whole
 #     #   credits: 1000
 #     #   price: "9.50"
 #     included_credits: 0
 #     # credit_negative: true          # credits below 0 are paid back; without it they are priced as 0
 #     minimum: "50.00"                 # what a tenant with a record in the month pays at least
-#     # minimum_needs_usage: true      # not who has used no credits
+#     # minimum_needs_usage: true      # not a tenant that has used no credits
 #     discount_percent: "0"
 #     rounding: half_even              # half_even | half_up, once a line
 
@@ -104,9 +105,9 @@ defaults:                              # for every workspace; any of these can a
   settle_hours: 48                     # after its end a month may still move for this long; then it can be closed
   per_page: 100                        # 1 to 100
   concurrency: 8                       # requests at a time
-  requests_per_second: 50              # of all workspaces of one host together, for each daemon
+  requests_per_second: 50              # to one host name of the service, from all daemons that share a Redis
   consistency: auto                    # auto: twice up to 50 pages, else counted | twice | counted
-  run_minutes: 30                      # a run that takes longer is ended and tried again
+  run_minutes: 30                      # minutes; a run that takes longer is ended and tried again
   max_records: 20000000                # a listing that announces more is refused
   max_pages: 1000000
   max_page_bytes: 4194304              # of one page, decoded
@@ -128,7 +129,7 @@ workspaces:
     alerts:                            # a jump: credits >= max(ratio * previous, previous + min_credits)
       ratio: 1.5
       min_credits: 1000
-      # min_increase: 200000           # credits more that are a jump whatever the ratio; absent: no amount is
+      # min_increase: 200000           # so many credits more are a jump whatever the ratio; absent: no amount is
       # per_day: true                  # compare credits per day of the month
       # baseline: same_month_last_year # previous | same_month_last_year | { median_of: 3 }
       # pace_min_fraction: 0.1         # of an open month, before its pace is judged
@@ -146,13 +147,13 @@ workspaces:
 alerts:
   channels:
     - type: log                        # every alert as a line of the log
-      # severities: [critical]         # what this channel is told of: warning, critical; without it: both
+      # severities: [critical]         # which alerts it gets: warning, critical; without it: both. All filters must fit
       # rules: [jump, budget]          # without it: every rule
       # digest_hour: 7                 # UTC; critical goes at once, the rest once a day; without it: all at once
       # weekly_digest: monday          # a review of the week at the digest's hour, also when nothing happened
       # month_end_digest: true         # the same of each month, once its figures have settled
       # follow_ups: at_once            # ends of alerts: with the digest (the default), or at once
-      # remind_after_hours: 4          # told again so often while it is critical and nobody has acknowledged it
+      # remind_after_hours: 4          # an alert is repeated so often while it is critical and nobody has acknowledged it
     # - type: webhook
     #   name: on-call                  # without one: webhook-2, by its place in the list
     #   url: https://example.com/hook  # public addresses only, unless allow_private

@@ -32,9 +32,9 @@ const http = z.strictObject({
 const shard = z.strictObject({
   index: setting(
     integer(0, 1023),
-    'Give the number of this shard, from 0 on and below `of`, best as a variable of the host',
+    'Give the number of this shard, from 0 on and below `of`, best as a variable of the machine',
   ),
-  of: setting(integer(1, 1024), 'Give how many shards there are, the same on all hosts, from 1 to 1024'),
+  of: setting(integer(1, 1024), 'Give how many shards there are, the same on all machines, from 1 to 1024'),
   only: setting(z.array(word).min(1), 'List ids of workspaces below, such as [ws-1, ws-2]'),
 });
 

@@ -38,7 +38,7 @@ async function exportedWorld(): Promise<World> {
   await run(world, 'sync');
   const out = await run(world, 'workspace', 'export', 'ws-2', '--out', 'moved.db');
   expect(out).toMatch(
-    /^wrote .*moved\.db, [\d,]+ bytes\nno fault in its 1 published run, 2 entries\nhead digest \w{64}\nws-2 is closed to this ledger from now on\n$/,
+    /^wrote .*moved\.db, [\d,]+ bytes\nno fault in its 1 published run, 2 entries\nhead digest \w{64}\nws-2 is not read by this ledger from now on\n$/,
   );
   return world;
 }
@@ -65,9 +65,7 @@ test('an exported workspace is read and closed nowhere here any more, and says s
   ]);
   // Its history stays, and a second export changes nothing but the file.
   expect(await run(world, 'usage', '--workspace', 'ws-2', '--format', 'csv')).toContain('initech');
-  expect(await run(world, 'workspace', 'export', 'ws-2', '--out', 'again.db')).toContain(
-    'ws-2 was closed to this ledger before',
-  );
+  expect(await run(world, 'workspace', 'export', 'ws-2', '--out', 'again.db')).toContain('ws-2 was exported before');
 
   expect(await run(world, 'workspace', 'keep', 'ws-2')).toContain('ws-2 is read here again');
   expect(await refused(world, 'workspace', 'keep', 'ws-2')).toContain('is not exported');
