@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 
-test.each(['config-schema', 'settings-reference', 'command-reference', 'ledger-columns'])(
+test.each(['answer-schemas', 'config-schema', 'settings-reference', 'command-reference', 'ledger-columns'])(
   'what scripts/%s.mjs generates is what the program says',
   (name) => {
     const script = fileURLToPath(new URL(`../../scripts/${name}.mjs`, import.meta.url));
