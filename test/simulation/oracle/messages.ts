@@ -14,6 +14,7 @@ export interface Message {
   workspace_id?: string | null;
   tenant_id?: string | null;
   summary?: string;
+  credits?: { current: number };
 }
 
 /** What a message says of alerts: one, or with a group or a digest several. */

@@ -5,6 +5,8 @@ import { wordsIn } from './messages.ts';
 /** Somebody has silenced a workspace, all of it but our own faults; or a plan mutes what grows there. */
 interface Mute {
   kind: string;
+  /** Of a plan. */
+  upToCredits: number;
   workspaceId: string;
   fromMs: number;
   untilMs: number;
@@ -12,9 +14,10 @@ interface Mute {
 
 /** As documented: those are muted by their full name alone. */
 const OURS = ['sync_stale', 'sync_failed', 'job_failed'];
+const OF_GROWTH = ['jump', 'new_spend', 'trend', 'workspace_jump'];
 const BEGINNINGS: readonly string[] = ['opened', 'again', 'worse', 'grown', 'reminder'];
 
-/** Of what is silenced no receiver hears that it begins or grows. */
+/** Of what is silenced, or grows as far as was planned, no receiver hears that it begins or grows. */
 export class MutedOracle {
   readonly #mutes: Mute[] = [];
 
@@ -24,7 +27,8 @@ export class MutedOracle {
     const given = (option: string): string => options[options.indexOf(option) + 1] ?? '';
     if (kind !== 'silence' && kind !== 'plan') return;
     const untilMs = Date.parse(given('--until'));
-    this.#mutes.push({ kind, workspaceId: given('--workspace'), fromMs: nowMs, untilMs });
+    const upToCredits = Number(given('--up-to'));
+    this.#mutes.push({ kind, upToCredits, workspaceId: given('--workspace'), fromMs: nowMs, untilMs });
   }
 
   /** When the last mute ends of one workspace, or of all; 0 when there was none. */
@@ -35,10 +39,12 @@ export class MutedOracle {
 
   /** `madeMs` is when the message was written down, `clocksRightSinceMs` since when no clock has been wrong. */
   check({ channel, payload }: Received, madeMs: number, clocksRightSinceMs: number): void {
-    for (const { workspace_id, rule = '', event = '', summary } of wordsIn(payload)) {
+    for (const { workspace_id, rule = '', event = '', credits, summary } of wordsIn(payload)) {
       if (OURS.includes(rule) || !BEGINNINGS.includes(event)) continue;
-      const mute = this.#mutes.find(({ kind, workspaceId, fromMs, untilMs }) => {
-        if (kind !== 'silence' || workspaceId !== workspace_id) return false;
+      const used = credits?.current ?? Number.POSITIVE_INFINITY;
+      const mute = this.#mutes.find(({ kind, upToCredits, workspaceId, fromMs, untilMs }) => {
+        const isMeant = kind === 'silence' || (OF_GROWTH.includes(rule) && used <= upToCredits);
+        if (!isMeant || workspaceId !== workspace_id) return false;
         return fromMs < madeMs && madeMs < untilMs && clocksRightSinceMs <= fromMs;
       });
       if (mute !== undefined)

@@ -168,6 +168,17 @@ export const OUTBOX: readonly Planted[] = [
     ],
   },
   {
+    name: 'planned-and-told',
+    harm: 'what grows as somebody has planned is told',
+    edits: [
+      {
+        file: 'src/alerts/book/mutes.ts',
+        from: 'const row = rows.find((each) => mutes(each, subject));',
+        to: "const row = rows.find((each) => each.kind === 'silence' && mutes(each, subject));",
+      },
+    ],
+  },
+  {
     name: 'silenced-and-told',
     harm: 'what somebody has silenced is told',
     edits: [

@@ -124,7 +124,9 @@ const changes: Theme = (random, _cast, { workspace, tenant, pauseMs }) => {
 const THEMES: readonly Theme[] = [books, books, outages, hushed, lies, lies, changes];
 
 export function drawTheme(random: Random, cast: Cast): Drawn[] {
-  const workspace = random.below(cast.pausesMs.length);
+  // Mostly the one in which most happens meanwhile.
+  const busiest = cast.pausesMs.indexOf(Math.min(...cast.pausesMs));
+  const workspace = random.chance(0.7) ? busiest : random.below(cast.pausesMs.length);
   const subject = {
     ...{ workspace, tenant: random.below(9), monthsAgo: random.pick([1, 1, 1, 2]) },
     pauseMs: cast.pausesMs[workspace] ?? 0,

@@ -150,7 +150,8 @@ function drawWorkspace(
     id: `ws-${index}`,
     ...random.pick(CRONS[pace]),
     reconcileCron: random.chance(0.5) ? RECONCILE_CRONS[pace] : '30 3 * * *',
-    perPage: random.pick([2, 5, 50]),
+    // Mostly so that there are several pages, and the last one is not full.
+    perPage: random.pick([2, 3, 3, 5, 50]),
     concurrency: random.between(1, 4),
     tenants: [...new Map(tenants.map((tenant) => [tenant.id, tenant])).values()],
   };

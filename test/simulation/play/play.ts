@@ -7,13 +7,16 @@ import { loadCommands } from './people.ts';
 import { drawPlan, isLong, type Plan, SHORT } from './plan.ts';
 import { Watch } from './watch.ts';
 
-const HOUR_MS = 3_600_000;
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
 /** Beside two of the longest pauses: long enough for what was put off. */
 const QUIET_MS = 4 * HOUR_MS;
 /** Longer than a digest waits for its hour, or news for the day since the last. */
 const QUIET_DAY_MS = 29 * HOUR_MS;
 /** Whether there is anything left to wait for is asked so often. */
-const REST_STEP_MS = 10 * 60_000;
+const REST_STEP_MS = 10 * MINUTE_MS;
+/** With nothing in its way. */
+const LONGEST_RUN_MINUTES = 30;
 
 /** A promise that was not kept. */
 export interface Broken {
@@ -84,6 +87,9 @@ export async function play(plan: Plan): Promise<Outcome> {
     const longestMs = QUIET_MS + 2 * Math.max(...plan.workspaces.map(({ pauseMs }) => pauseMs));
     for (let restMs = 0; restMs < longestMs && !watch.isSettled(calmMs); restMs += REST_STEP_MS)
       await run(plan.forMs + restMs + REST_STEP_MS);
+    // Reminders never end, so there is always something to wait for; a run that has begun meanwhile ends.
+    for (let minutes = 0; minutes < LONGEST_RUN_MINUTES && watch.isReading; minutes += 1)
+      await run(world.clock.monotonic() + MINUTE_MS);
     watch.lookAtRest();
     if (plan.quietDay) {
       const mutedMs = isLong(plan) ? Math.max(0, watch.mutedUntilMs - world.clock.now()) : 0;

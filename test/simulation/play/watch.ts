@@ -311,7 +311,12 @@ export class Watch {
     if (!this.#deliveries.isDone({ nowMs, servedSinceMs: (channel) => this.#servedSinceMs(channel) })) return false;
     const soon = new Date(nowMs + 2 * 60 * MINUTE_MS).toISOString();
     if (ledger.value<bigint>('SELECT count(*) FROM alerts WHERE ask_at <= ?', soon) > 0n) return false;
-    return ledger.value<bigint>("SELECT count(*) FROM runs WHERE status = 'running'") === 0n;
+    return !this.isReading;
+  }
+
+  get isReading(): boolean {
+    const running = this.#ledger?.value<bigint>("SELECT count(*) FROM runs WHERE status = 'running'");
+    return running !== undefined && running > 0n;
   }
 
   lookAtRest(): void {
