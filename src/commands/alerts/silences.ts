@@ -40,7 +40,7 @@ export function planCommand(cli: CliContext): Command {
     .addHelpText(
       'after',
       examples(
-        'usage-ledger alerts plan --tenant acme --period 2026-03 --up-to 500000 --until 2026-04-11 --reason "launch in March"',
+        'usage-ledger alerts plan --tenant acme --period 2026-03 --up-to 500000 --until 2026-08-01 --reason "launch in March"',
       ),
     )
     .action((options: MuteOptions) => mute(cli, 'plan', options));
