@@ -9,8 +9,8 @@ export interface Randomness {
 }
 
 /** A random identifier in the form of a UUID, version 4. */
-export function randomId({ bytes }: Pick<Randomness, 'bytes'> = systemRandomness): string {
-  const raw = bytes(16);
+export function randomId(randomness: Pick<Randomness, 'bytes'> = systemRandomness): string {
+  const raw = randomness.bytes(16);
   raw.writeUInt8((raw.readUInt8(6) & 0x0f) | 0x40, 6);
   raw.writeUInt8((raw.readUInt8(8) & 0x3f) | 0x80, 8);
   return raw.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');

@@ -15,7 +15,7 @@ import { createLogger, type LogDestination, type Logger } from '../core/logger.t
 import type { Period } from '../core/period.ts';
 import { Releasers } from '../core/process/releasers.ts';
 import { readVersion } from '../core/process/version.ts';
-import { type Randomness, systemRandomness } from '../core/randomness.ts';
+import { type Randomness, randomId, systemRandomness } from '../core/randomness.ts';
 import { createRedactor, type Redactor } from '../core/text/redact.ts';
 import { strangeLedger } from '../ledger/audit/anchor/last-checkpoint.ts';
 import type { RunKind } from '../ledger/journal/runs/claim-run.ts';
@@ -88,6 +88,7 @@ export class Context {
   readonly traffic = new Traffic();
   readonly #clients: ServiceClients;
   readonly #post: Post;
+  readonly #randomness: Randomness;
   readonly #openWriterAt: (start: WriterStart) => Promise<Writer>;
   #writer: Promise<Writer> | null = null;
   readonly #writerDeath = Promise.withResolvers<AppError>();
@@ -104,6 +105,7 @@ export class Context {
     this.logger = overrides.logger ?? createLogger({ level: config.logLevel, redact: this.redact, destination });
     this.version = readVersion();
     const randomness = overrides.randomness ?? systemRandomness;
+    this.#randomness = randomness;
     const channels = channelsOf(config);
     this.channels =
       overrides.channels ?? createChannels(channels, { logger: this.logger, clock: this.clock, proxy: config.proxy });
@@ -154,8 +156,10 @@ export class Context {
 
   async #openWriter(): Promise<Writer> {
     const { path, checkpointKeyFile, readerGroup } = this.config.ledger;
-    const start = { path, checkpointKeyFile, readerGroup, version: this.version, nowMs: this.clock.now() };
-    const opened = await this.#openWriterAt({ ...start, secrets: secretsOf(this.config) });
+    const opened = await this.#openWriterAt({
+      ...{ path, checkpointKeyFile, readerGroup, version: this.version, nowMs: this.clock.now() },
+      ...{ newLedgerId: randomId(this.#randomness), secrets: secretsOf(this.config) },
+    });
     const writer = noticeLock(opened, () => {
       this.#locked = true;
     });

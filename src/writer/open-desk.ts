@@ -17,7 +17,7 @@ export function openDesk(start: WriterStart, claimant: Claimant = {}): { desk: D
     connection.pragma('cache_size = -32768');
     connection.pragma('temp_store = MEMORY');
     connection.pragma('journal_size_limit = 16777216');
-    const migration = migrateLedger(connection, start.path, start.version, start.nowMs);
+    const migration = migrateLedger(connection, start.path, start.version, start.nowMs, start.newLedgerId);
     noteUnsettled(connection);
     const keyFile = start.checkpointKeyFile ?? keyFileOf(start.path);
     const checkpoints = new CheckpointLog(start.path, {

@@ -8,6 +8,8 @@ export interface WriterStart {
   /** Version of this program, written beside each migration. */
   version: string;
   nowMs: number;
+  /** What a ledger that is made now is called; by chance when absent. */
+  newLedgerId?: string;
   /** What must not stand in any error, though the service may send it. */
   secrets?: readonly string[];
   /** Where the key lies that signs checkpoints; beside the ledger when it is absent. */

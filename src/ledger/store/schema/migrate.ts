@@ -33,7 +33,13 @@ export interface MigrationReport {
  * An existing ledger is copied beside itself first; of such copies the two newest stay. Safe to run from several processes at once: each migration
  * looks again under the write lock whether it is still due.
  */
-export function migrateLedger(connection: Connection, path: string, version: string, nowMs: number): MigrationReport {
+export function migrateLedger(
+  connection: Connection,
+  path: string,
+  version: string,
+  nowMs: number,
+  newLedgerId = randomId(),
+): MigrationReport {
   const migrations = readMigrationFiles({ migrationsFolder: MIGRATIONS_FOLDER });
   refuseForeign(connection, migrations);
   const before = latestApplied(connection);
@@ -48,7 +54,7 @@ export function migrateLedger(connection: Connection, path: string, version: str
   let applied = 0;
   try {
     const steps = before === 0 ? [due] : due.map((migration) => [migration]);
-    for (const step of steps) applied += applyMigrations(connection, step, version, nowMs);
+    for (const step of steps) applied += applyMigrations(connection, step, { version, nowMs, newLedgerId });
   } finally {
     connection.pragma('foreign_keys = ON');
   }
@@ -59,7 +65,9 @@ export function migrateLedger(connection: Connection, path: string, version: str
 /** Makes the schema of this version, empty, in a fresh database: what a ledger is compared with. */
 export function migrateInMemory(connection: Connection): void {
   addRowDigest(connection);
-  applyMigrations(connection, readMigrationFiles({ migrationsFolder: MIGRATIONS_FOLDER }), '', 0);
+  applyMigrations(connection, readMigrationFiles({ migrationsFolder: MIGRATIONS_FOLDER }), {
+    ...{ version: '', nowMs: 0, newLedgerId: randomId() },
+  });
 }
 
 /** Throws unless the ledger has exactly the schema of this version. */
@@ -82,8 +90,7 @@ export function schemaVersion(connection: Connection): number {
 function applyMigrations(
   connection: Connection,
   migrations: readonly MigrationMeta[],
-  version: string,
-  nowMs: number,
+  { version, nowMs, newLedgerId }: { version: string; nowMs: number; newLedgerId: string },
 ): number {
   return connection
     .transaction(() => {
@@ -108,7 +115,7 @@ function applyMigrations(
       for (const { folderMillis, hash } of due) note.run(folderMillis, hash, version, isoTime(nowMs));
       connection
         .prepare("INSERT INTO ledger_meta (name, value) VALUES ('ledger_id', ?) ON CONFLICT DO NOTHING")
-        .run(randomId());
+        .run(newLedgerId);
       return due.length;
     })
     .immediate();
