@@ -1,5 +1,6 @@
 import { isIP } from 'node:net';
 import type { ConfigFault } from '../core/errors.ts';
+import { isCurrency, parseMinor } from '../core/money.ts';
 import { isLoopbackHost } from '../core/net/loopback.ts';
 import { nonPublicKind } from '../core/net/public-address.ts';
 import { groupOf, listOf } from './reading/path.ts';
@@ -28,6 +29,7 @@ export function crossFaults(document: unknown): ConfigFault[] {
     ...publishFaults(groupOf(root.publish)),
     ...shardFaults(root),
     ...bothSecretFaults(defaults, 'defaults'),
+    ...listOf(root.budgets).flatMap((budget, index) => budgetFaults(groupOf(budget), `budgets[${index}]`)),
     ...listOf(root.workspaces).flatMap((workspace, index) =>
       workspaceFaults(groupOf(workspace), defaults, `workspaces[${index}]`),
     ),
@@ -54,6 +56,24 @@ export function crossFaults(document: unknown): ConfigFault[] {
       'Give each channel a name of its own',
     ),
   ];
+}
+
+/** A budget is one of credits, or of money, which a tenant's rate card makes of credits. */
+function budgetFaults(
+  { tenant, credits, amount, currency }: Record<PropertyKey, unknown>,
+  path: string,
+): ConfigFault[] {
+  const fault = (message: string, hint: string): ConfigFault[] => [{ path, message, hint }];
+  if ((credits === undefined) === (amount === undefined))
+    return fault('needs either credits or an amount', 'Give `credits:`, or `amount:` with `currency:`');
+  if (amount === undefined) return [];
+  if (typeof currency !== 'string' || !isCurrency(currency))
+    return fault('has an amount without a currency', 'Give the code of its currency, such as EUR');
+  if (parseMinor(String(amount), currency) === null)
+    return fault('has an amount with more decimals than its currency', "Give it as text, such as '500.00'");
+  return tenant === undefined
+    ? fault('has an amount without a tenant', "Give `tenant: '*'` for every tenant, or `credits:`")
+    : [];
 }
 
 /** A password in the clear, and the queue with it, would lie open to the network. */

@@ -27,11 +27,14 @@ export interface AlertRuleSettings {
   paceMinFraction: number;
 }
 
-/** Credits that may be used in a month: by each tenant that fits, or by the workspace as a whole. */
+/** What may be used in a month: by each tenant that fits, or by the workspace as a whole. */
 export interface Budget {
   /** A pattern of tenants; null: the workspace's total. */
   tenant: string | null;
-  credits: bigint;
+  /** Null for one in money. */
+  credits: bigint | null;
+  /** What the credits of a tenant may cost by its rate card. */
+  money?: { amountMinor: bigint; currency: string };
   /** Percent of it that are told of, ascending, each once a month. */
   at: readonly number[];
 }

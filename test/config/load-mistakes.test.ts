@@ -9,6 +9,16 @@ const cases = configCases();
 const { faultsOf, load, write } = cases;
 
 describe('mistakes', () => {
+  test.each([
+    ['{ tenant: a }', 'needs either credits or an amount'],
+    ["{ tenant: a, credits: 1, amount: '1', currency: EUR }", 'needs either credits or an amount'],
+    ["{ tenant: a, amount: '1' }", 'has an amount without a currency'],
+    ["{ tenant: a, amount: '1.5', currency: JPY }", 'has an amount with more decimals than its currency'],
+    ["{ amount: '1', currency: EUR }", 'has an amount without a tenant'],
+  ])('the budget %s %s', (budget, fault) => {
+    expect(faultsOf(`workspaces:${WORKSPACE}\nbudgets:\n  - ${budget}\n`)).toEqual([`budgets[0]: ${fault}`]);
+  });
+
   test('five mistakes are reported as five, each with its path and a remedy', () => {
     const error = failure(() =>
       load(`

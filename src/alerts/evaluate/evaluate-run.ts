@@ -63,7 +63,7 @@ export function evaluateRun(
   return evaluateAll(connection, {
     withoutFaulty(faults) {
       const book = open();
-      new RunEvaluation(merged, settings, { book, history, faults, kept }).evaluate();
+      new RunEvaluation(merged, settings, { book, history, faults, kept, priceOf }).evaluate();
       return finished(book, faults.size === 0 ? null : [...faults.values()].join('; '));
     },
     withoutAny: (fault) => finished(open(), fault),
@@ -80,6 +80,7 @@ interface Evaluating {
   book: AlertBook;
   history: LedgerConnection;
   kept: KeptHistory | undefined;
+  priceOf: CreditPricer | null;
   /** Rules that have thrown in this run: they are not asked again. */
   faults: Faults;
 }
@@ -98,7 +99,7 @@ class RunEvaluation {
   readonly #seen = new Set<string>();
   readonly #isReplay: boolean;
 
-  constructor(merged: MergedRun, settings: RunAlertSettings, { book, history, faults, kept }: Evaluating) {
+  constructor(merged: MergedRun, settings: RunAlertSettings, { book, history, faults, kept, priceOf }: Evaluating) {
     const { connection, run, nowMs, lastEntryIdBefore } = merged;
     const { workspaceKey } = run;
     const { lookbackPeriods, settleHours } = settings;
@@ -114,7 +115,16 @@ class RunEvaluation {
     const curves = new Curves({ connection, history, workspaceKey, nowMs, ...(kept === undefined ? {} : { kept }) });
     this.#isRepeated = createRepeats(connection, curves, nowMs);
     this.#read = createFactsReader(connection);
-    this.#judge = createJudge({ connection, settings: rules, factsOf, tenantId, curves, nowMs, lastEntryIdBefore });
+    this.#judge = createJudge({
+      connection,
+      settings: rules,
+      factsOf,
+      tenantId,
+      curves,
+      nowMs,
+      lastEntryIdBefore,
+      priceOf,
+    });
     const sources = { merged, settings: rules, factsOf, curves };
     this.#periods = new RunPeriods({ ...sources, lookbackPeriods });
     this.#findings = new NewFindings(

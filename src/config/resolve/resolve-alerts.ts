@@ -1,3 +1,4 @@
+import { parseMinor } from '../../core/money.ts';
 import type { FileConfig, FileRuleSettings, FileSettings } from '../schema/file-schema.ts';
 import type { AlertRuleSettings, AlertSettings } from '../types.ts';
 
@@ -28,8 +29,12 @@ export function budgetsOf(
   const own = budgets.filter(({ workspace }) => workspace === undefined || workspace === workspaceId);
   if (own.length === 0) return {};
   return {
-    budgets: own.map(({ tenant = null, credits, at = BUDGET_STEPS }) => {
-      return { tenant, credits: BigInt(credits), at: [...at].sort((a, b) => a - b) };
+    budgets: own.map(({ tenant = null, credits, amount, currency, at = BUDGET_STEPS }) => {
+      const amountMinor = amount === undefined || currency === undefined ? null : parseMinor(amount, currency);
+      return {
+        ...{ tenant, credits: credits === undefined ? null : BigInt(credits), at: [...at].sort((a, b) => a - b) },
+        ...(amountMinor === null || currency === undefined ? {} : { money: { amountMinor, currency } }),
+      };
     }),
   };
 }

@@ -143,6 +143,9 @@ workspaces:
 #   - tenant: trial-*                  # of each tenant that fits; an exact id wins, then the longest pattern
 #     workspace: \${USAGE_API_WORKSPACE_ID}  # without it: in every workspace
 #     credits: 20000
+#   - tenant: acme                     # in money, by the rate card of the tenant
+#     amount: '500.00'
+#     currency: EUR
 
 alerts:
   channels:

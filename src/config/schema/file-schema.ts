@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { rateCardsSchema } from '../../billing/rates/rate-card-schema.ts';
+import { isCurrency } from '../../core/money.ts';
 import { flag, integer, setting, word } from '../../core/text/setting-kinds.ts';
 import { identifierRule, proxyRule, redisRule } from '../rules.ts';
 import { channel } from './channels.ts';
@@ -47,9 +48,15 @@ const workspace = z.strictObject({
 const budget = z.strictObject({
   workspace: setting(word, "Give a workspace's id, or remove the line for every workspace"),
   tenant: setting(word, 'Give a tenant id, in which * stands for anything, or remove the line for every tenant'),
-  credits: integer(1, Number.MAX_SAFE_INTEGER).describe(
+  credits: setting(
+    integer(1, Number.MAX_SAFE_INTEGER),
     'Give how many credits the tenant may use in a month, a whole number from 1 on',
   ),
+  amount: setting(
+    z.string().regex(/^\d{1,12}(\.\d{1,4})?$/),
+    "Give an amount as text, such as '500.00', in place of `credits:`",
+  ),
+  currency: setting(z.string().refine(isCurrency), 'Give the currency of `amount:` by its code, such as EUR'),
   at: setting(z.array(integer(1, 1000)).min(1), 'Give percents of the budget, such as [50, 80, 100]'),
 });
 

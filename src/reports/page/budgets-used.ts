@@ -1,5 +1,7 @@
-import { BudgetTable } from '../../alerts/evaluate/budgets.ts';
+import { BudgetTable, budgetUse } from '../../alerts/evaluate/budgets.ts';
 import type { Budget } from '../../config/types.ts';
+import type { Period } from '../../core/period.ts';
+import { creditPricer } from '../../ledger/journal/charges/credit-pricer.ts';
 import type { LedgerConnection } from '../../ledger/store/file/open.ts';
 import { recordedUsage } from '../queries/recorded-usage.ts';
 
@@ -13,7 +15,7 @@ export interface PageBudget {
 
 interface BudgetRequest {
   workspaceId: string;
-  period: string;
+  period: Period;
   /** Credits of the whole workspace in the period. */
   total: bigint;
   /** Tenants that are named at most. */
@@ -29,13 +31,15 @@ export function budgetsUsed(
   { workspaceId, period, total, limit, nameOf }: BudgetRequest,
 ): PageBudget[] {
   const table = new BudgetTable(budgets);
-  const whole = table.ofWorkspace();
-  const found: PageBudget[] = whole === null ? [] : [{ name: nameOf(null), credits: whole.credits, used: total }];
+  const whole = table.ofWorkspace()?.credits ?? null;
+  const found: PageBudget[] = whole === null ? [] : [{ name: nameOf(null), credits: whole, used: total }];
   if (budgets.every(({ tenant }) => tenant === null)) return found;
+  const priceOf = creditPricer(connection, workspaceId);
   const ofTenants: { tenantId: string; credits: bigint; used: bigint }[] = [];
   for (const { tenantId, credits: used } of recordedUsage(connection, { workspaceId, period })) {
     const budget = table.ofTenant(tenantId);
-    if (budget !== null) ofTenants.push({ tenantId, credits: budget.credits, used });
+    const use = budget && budgetUse(budget, used, (credits) => priceOf(tenantId, period, credits));
+    if (use !== null) ofTenants.push({ tenantId, credits: use.limit, used });
   }
   // By the share that is used, exactly: a/b against c/d.
   ofTenants.sort((a, b) => Number(b.used * a.credits - a.used * b.credits) || (a.tenantId < b.tenantId ? -1 : 1));

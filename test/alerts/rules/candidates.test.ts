@@ -48,7 +48,16 @@ test.each([1, 2, 3])('what the candidates of a period leave out no rule would te
         connection.prepare('SELECT tenant_key, tenant_id FROM tenants').raw().all() as [number, string][],
       );
       const tenantId = (tenantKey: number) => names.get(tenantKey) ?? '';
-      const judge = createJudge({ connection, settings, factsOf, tenantId, curves, nowMs, lastEntryIdBefore: 0 });
+      const judge = createJudge({
+        connection,
+        settings,
+        factsOf,
+        tenantId,
+        curves,
+        nowMs,
+        lastEntryIdBefore: 0,
+        priceOf: null,
+      });
       const read = createFactsReader(connection);
       const current = periodKeyOf(1, periodAt(nowMs));
       for (const periodKey of [current - 1, current]) {

@@ -212,8 +212,8 @@ describe('a trend', () => {
 
 describe('a budget', () => {
   const open: PeriodPhase = { elapsedMs: 1, lengthMs: 2, over: false, settled: false };
-  const budget = (current: bigint, changes: Partial<BudgetInput> = {}) =>
-    judgeBudget({ current, budget: 1000n, at: [50, 80, 100], phase: open, pace: null, ...changes });
+  const budget = (used: bigint, changes: Partial<BudgetInput> = {}) =>
+    judgeBudget({ used, budget: 1000n, limit: 1000n, at: [50, 80, 100], phase: open, pace: null, ...changes });
   const pace = (verdict: Pace['verdict'], projection: bigint | null = 2000n) => ({ pace: { verdict, projection } });
   const measure = (judgement: Judgement) => (judgement.verdict === 'holds' ? judgement.finding.measure : null);
 

@@ -1,4 +1,7 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { stringify } from 'yaml';
 import { createWorld, FIRST, row, type World, workspaceSettings } from '../world.ts';
 
 const DAY_MS = 86_400_000;
@@ -33,6 +36,53 @@ it('tells each step of a budget and what a month is expected to use once a perio
   ]);
   expect(world.query("SELECT severity FROM finance_alerts WHERE rule = 'budget' AND period = '2026-02'")).toEqual([
     { severity: 'critical' },
+  ]);
+});
+
+it('counts a budget in money by the rate card of the tenant, its steps too, and leaves alone who has no card in that currency', {
+  timeout: 120_000,
+}, async () => {
+  const world = await createWorld({ ...FIRST, usage: [row('steady', '2025-11', 300), row('spender', '2025-11', 300)] });
+  // Half the price from 10,000 credits on: the last ones are cheaper than the first.
+  const graduated = [{ up_to: 10_000, price_per_credit: '0.004' }, { price_per_credit: '0.002' }];
+  const card = { name: 'list', currency: 'EUR', from_period: '2025-01', tenant: 'spend*', graduated };
+  writeFileSync(join(world.folder, 'rates.yml'), stringify({ rates: [card] }));
+  world.configure({
+    workspaces: [workspaceSettings(world.sandbox, FIRST)],
+    budgets: [
+      { tenant: 'spend*', amount: '80.00', currency: 'EUR' },
+      { tenant: 'steady', amount: '0.01', currency: 'EUR' },
+    ],
+  });
+  await world.run('sync');
+  expect((await world.run('rates', 'apply', 'rates.yml', '--yes')).code).toBe(0);
+  for (const day of DAYS) await runAtStartOf(world, day);
+
+  expect(budgetsTold(world).filter(([period = '']) => period > '2026')).toEqual([
+    // Half of the money is spent by 10,000 of the 29,998 credits that cost all of it.
+    [
+      '2026-01',
+      '2026-01-12',
+      expect.stringContaining('used 10,560 credits in January for 41.12 EUR, 51.4% of its budget of 80.00.'),
+    ],
+    [
+      '2026-01',
+      '2026-01-26',
+      expect.stringContaining('used 24,000 credits in January for 68.00 EUR, 85% of its budget of 80.00.'),
+    ],
+    [
+      '2026-02',
+      '2026-02-12',
+      expect.stringMatching(
+        /budget 29,998 .*So far it used 15,950 credits for 51\.90 EUR, 64\.9% of its budget of 80\.00; it is used up about 21 February/,
+      ),
+    ],
+    ['2026-02', '2026-02-18', expect.stringContaining(' for 69.30 EUR, 86.6% of its budget of 80.00')],
+    [
+      '2026-02',
+      '2026-02-22',
+      expect.stringContaining('used 30,450 credits in February for 80.90 EUR, 101.1% of its budget of 80.00.'),
+    ],
   ]);
 });
 

@@ -1,4 +1,5 @@
 import type Database from 'better-sqlite3';
+import type { CreditPricer } from '../../../ledger/journal/charges/credit-pricer.ts';
 import type { Curves } from '../../history/curves.ts';
 import type { PeriodFacts } from '../period-facts.ts';
 import type { TenantSettings } from '../tenant-settings.ts';
@@ -11,6 +12,8 @@ export interface JudgeSources {
   tenantId: (tenantKey: number) => string;
   curves: Curves;
   nowMs: number;
+  /** Absent where nothing has a price. */
+  priceOf: CreditPricer | null;
   /** Entries of the run that is looked at have ids above this. */
   lastEntryIdBefore: number;
 }

@@ -8,7 +8,7 @@ import type { Curve } from '../../rules/pace/curve.ts';
 import { forecast } from '../../rules/pace/forecast.ts';
 import { judgePace, type Pace } from '../../rules/pace/pace.ts';
 import { clear, type Level, NO_USAGE, type UsageFigures } from '../../rules/rule.ts';
-import { BudgetTable } from '../budgets.ts';
+import { BudgetTable, budgetUse, type Price } from '../budgets.ts';
 import type { TenantFacts } from '../candidates.ts';
 import { type Observation, observation } from '../observation.ts';
 import { comparedFigures } from './compared.ts';
@@ -26,7 +26,14 @@ export interface TotalJudge {
   tenantBudget(tenant: TenantFacts, isNew?: boolean): Observation | null;
 }
 
-export function createTotalJudge({ connection, settings, factsOf, tenantId, curves }: JudgeSources): TotalJudge {
+export function createTotalJudge({
+  connection,
+  settings,
+  factsOf,
+  tenantId,
+  curves,
+  priceOf,
+}: JudgeSources): TotalJudge {
   const budgets = new BudgetTable(settings.budgets);
   // An amount is one of a tenant: of a whole workspace it would be the noise of a month.
   const rules = { ...settings.workspace, minIncrease: null };
@@ -93,18 +100,23 @@ export function createTotalJudge({ connection, settings, factsOf, tenantId, curv
   function budgeted(
     subject: { periodKey: number; tenantKey: number | null },
     { current, previous }: { current: UsageFigures; previous: UsageFigures | null },
-    { credits: limit, at }: Budget,
+    budget: Budget,
     curve: () => Curve,
     isNew = false,
-  ): Observation {
-    const { phase } = factsOf(subject.periodKey);
-    const tells = current.credits < limit && paceIsTelling(phase, settings.workspace.paceMinFraction);
+  ): Observation | null {
+    const { phase, period } = factsOf(subject.periodKey);
+    const tenant = subject.tenantKey === null ? null : tenantId(subject.tenantKey);
+    const price: Price = (credits) => (tenant === null ? null : (priceOf?.(tenant, period, credits) ?? null));
+    const use = budgetUse(budget, current.credits, price);
+    if (use === null) return null;
+    const { limit, detail } = use;
+    const tells = use.used < use.budget && paceIsTelling(phase, settings.workspace.paceMinFraction);
     const input = { current: current.credits, limit: budgetLimit(limit), phase, isNew };
     const pace = tells ? judgePace({ ...input, curve: curve() }) : null;
-    const judgement = judgeBudget({ current: current.credits, budget: limit, at, phase, pace });
+    const judgement = judgeBudget({ ...use, at: budget.at, phase, pace });
     // What is not sure to come is not foretold.
     const foretold = pace?.verdict === 'ahead' ? forecast({ current: current.credits, curve: curve() }, pace) : null;
     const seen = { rule: 'budget' as const, ...subject, judgement, current, previous, phase };
-    return observation({ ...seen, forecast: foretold, threshold: limit });
+    return observation({ ...seen, forecast: foretold, threshold: limit, detail });
   }
 }

@@ -24,7 +24,8 @@ const ENDS: Record<UsageRule, (facts: Facts) => string> = {
     const { level } = facts;
     const [who, month, used] = heads(facts);
     if (level === 'likely') return `${who} uses credits again: ${used} in ${month}.`;
-    return `${who} has ${used} credits in ${month}, no longer far below; ${baselineWords(facts)}.`;
+    const before = grouped(facts.credits?.previous ?? 0n);
+    return `${who} has ${used} credits in ${month}, no longer far below ${baselineMonths(facts)} (${before}).`;
   },
   new_spend(facts) {
     const [who, month, used] = heads(facts);
@@ -97,7 +98,8 @@ const TOGETHER: Record<UsageRule, (month: string, isLikely: boolean) => string> 
   jump: (month, isLikely) =>
     isLikely ? `will probably stay under their ${month} limit` : `are under their ${month} limit again`,
   workspace_jump: (month) => `are under their ${month} limit again`,
-  drop: (month, isLikely) => (isLikely ? `use credits again in ${month}` : `are no longer far below in ${month}`),
+  drop: (month, isLikely) =>
+    isLikely ? `use credits again in ${month}` : `did not use far less in ${month} after all`,
   new_spend: (month) => `are no new spend in ${month} any more`,
   trend: (month) => `did not grow month by month up to ${month} after all`,
   budget: (month) => `are within their ${month} budget again`,

@@ -104,6 +104,7 @@ function budget(facts: Facts): string[] {
   const limit = threshold ?? 0n;
   const current = credits?.current ?? 0n;
   const { projection } = evidence;
+  const percent = grouped(percentOf(current, limit) ?? 0);
   if (current < limit && projection !== null && period !== null && projection.credits >= limit) {
     const left = Number(limit - current) / Number(projection.credits - current);
     const passed = Number(projection.elapsed_fraction);
@@ -111,12 +112,13 @@ function budget(facts: Facts): string[] {
     const usedUp = Math.min(days, Math.floor((passed + (1 - passed) * left) * days) + 1);
     return [
       `${who} will probably pass its ${month} budget: forecast ${forecast(facts)}, budget ${grouped(limit)}${day(facts)}.`,
-      `So far it used ${used} credits, ${grouped(percentOf(current, limit) ?? 0)}% of it; it is used up about ${dayName(period, usedUp, created_at)}.`,
+      `So far it used ${used} credits${evidence.detail === null ? `, ${percent}% of it` : ` ${evidence.detail}`}; it is used up about ${dayName(period, usedUp, created_at)}.`,
     ];
   }
+  if (evidence.detail !== null) return [`${who} used ${used} credits in ${month} ${evidence.detail}.`, goesOn(facts)];
   const over = current > limit ? `, ${grouped(current - limit)} over it` : '';
   return [
-    `${who} used ${used} credits in ${month}: ${grouped(percentOf(current, limit) ?? 0)}% of its budget of ${grouped(limit)}${over}.`,
+    `${who} used ${used} credits in ${month}: ${percent}% of its budget of ${grouped(limit)}${over}.`,
     goesOn(facts),
   ];
 }
