@@ -24,6 +24,22 @@ const ROOMS = [
 ];
 /** Inside a room, from its top to its foundation. */
 const INSIDE = {
+  alerts: [
+    ...[
+      'queries',
+      'backtest',
+      'digests',
+      'outbox',
+      'channels',
+      'evaluate',
+      'book',
+      'tell',
+      'notify',
+      'track',
+      'history',
+      'rules',
+    ],
+  ],
   ledger: ['transfer', 'audit', 'journal', 'store'],
   reports: ['page', 'statement', 'files', 'xlsx', 'queries', 'formats'],
 };

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
-import type { AlertChange, RunAlerts } from '../alerts/book/alert-change.ts';
-import { namedFigures } from '../alerts/book/alert-figures.ts';
+import type { AlertChange, RunAlerts } from '../alerts/track/alert-change.ts';
+import { namedFigures } from '../alerts/track/alert-figures.ts';
 import { AppError, summarizeError, UsageError } from '../core/errors.ts';
 import { type Period, periodAt } from '../core/period.ts';
 import { keepYoungGenerationSmall } from '../core/process/young-generation.ts';

@@ -1,5 +1,5 @@
-import type { RunAlerts } from '../alerts/book/alert-change.ts';
 import type { RunFault } from '../alerts/evaluate/evaluate-self.ts';
+import type { RunAlerts } from '../alerts/track/alert-change.ts';
 import { every } from '../core/clock.ts';
 import { AppError, summarizeError } from '../core/errors.ts';
 import { collectGarbage } from '../core/process/collect-garbage.ts';

@@ -1,4 +1,4 @@
-import type { ChannelRoute } from '../alerts/notify/routes.ts';
+import type { ChannelRoute } from '../alerts/track/routes.ts';
 import type { WorkspaceConfig } from '../config/types.ts';
 import type { Clock } from '../core/clock.ts';
 import type { Logger } from '../core/logger.ts';

@@ -1,12 +1,12 @@
-import type { RunAlerts } from '../alerts/book/alert-change.ts';
+import { asksAreDue } from '../alerts/book/ask.ts';
 import type { Channel } from '../alerts/channels/channel.ts';
 import { createChannels } from '../alerts/channels/create-channels.ts';
+import { missingReviews } from '../alerts/digests/compose-reviews.ts';
 import type { JobNews, StaleCheck } from '../alerts/evaluate/evaluate-self.ts';
-import { missingReviews } from '../alerts/notify/digests/compose-reviews.ts';
-import { type ChannelRoute, routesOf } from '../alerts/notify/routes.ts';
 import type { DeliveryOutcome } from '../alerts/outbox/deliver.ts';
 import { digestsAreDue } from '../alerts/outbox/outbox.ts';
-import { asksAreDue } from '../alerts/tell/ask.ts';
+import type { RunAlerts } from '../alerts/track/alert-change.ts';
+import { type ChannelRoute, routesOf } from '../alerts/track/routes.ts';
 import { secretsOf } from '../config/reading/secrets.ts';
 import type { ChannelConfig, Config, WorkspaceConfig } from '../config/types.ts';
 import { type Clock, systemClock } from '../core/clock.ts';

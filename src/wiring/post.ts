@@ -1,9 +1,9 @@
 import type { Channel, DeliveryResult } from '../alerts/channels/channel.ts';
-import type { ChannelRoute } from '../alerts/notify/routes.ts';
 import { testPayload } from '../alerts/notify/test-message.ts';
 import { disabledChannels } from '../alerts/outbox/channel-states.ts';
 import { type DeliveryOutcome, deliverNotification } from '../alerts/outbox/deliver.ts';
 import { pendingNotification } from '../alerts/outbox/outbox.ts';
+import type { ChannelRoute } from '../alerts/track/routes.ts';
 import { type Clock, isoTime } from '../core/clock.ts';
 import { AppError } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';

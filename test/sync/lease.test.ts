@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { RunAlerts } from '../../src/alerts/book/alert-change.ts';
+import type { RunAlerts } from '../../src/alerts/track/alert-change.ts';
 import { LEASE_MS } from '../../src/ledger/journal/runs/claim-run.ts';
 import { openInProcessWriter } from '../../src/writer/in-process-writer.ts';
 import { gate } from '../support/gate.ts';

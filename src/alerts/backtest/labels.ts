@@ -4,8 +4,8 @@ import { query } from '../../ledger/store/query.ts';
 import { alertFeedback, alerts } from '../../ledger/store/schema/alert-tables.ts';
 import { and, eq, gte, lte, sql } from '../../ledger/store/schema/drizzle.ts';
 import { periods, tenants } from '../../ledger/store/schema/workspace-tables.ts';
-import { FEEDBACK_LABELS, type FeedbackLabel } from '../book/feedback.ts';
 import { RULES, type RuleName } from '../rules/rule.ts';
+import { FEEDBACK_LABELS, type FeedbackLabel } from '../track/feedback.ts';
 import type { Sides } from './compare.ts';
 import type { AlertStory } from './stories.ts';
 

@@ -10,8 +10,8 @@ import { runs } from '../../ledger/store/schema/run-tables.ts';
 import { usageEntries } from '../../ledger/store/schema/usage-tables.ts';
 import { evaluateRun, type RunAlertSettings } from '../evaluate/evaluate-run.ts';
 import type { KeptHistory } from '../history/curves.ts';
-import { routesOf } from '../notify/routes.ts';
 import { acceptAll } from '../outbox/told-by.ts';
+import { routesOf } from '../track/routes.ts';
 import type { Moment, RecordedHistory } from './history.ts';
 
 /** The one receiver that notifications of a replay are counted for; nothing is ever sent to it. */

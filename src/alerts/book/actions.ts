@@ -6,9 +6,9 @@ import { query } from '../../ledger/store/query.ts';
 import { alertFeedback, alerts, alertTransitions, silences } from '../../ledger/store/schema/alert-tables.ts';
 import { and, eq, gt, isNull } from '../../ledger/store/schema/drizzle.ts';
 import { findWorkspace } from '../../ledger/store/subjects.ts';
-import { askSoon } from '../tell/ask.ts';
-import { requireAlert } from './alert-rows.ts';
-import type { FeedbackRequest } from './feedback.ts';
+import { requireAlert } from '../track/alert-rows.ts';
+import type { FeedbackRequest } from '../track/feedback.ts';
+import { askSoon } from './ask.ts';
 
 /** Somebody has seen an alert and looks after it. */
 export interface AcknowledgeRequest {

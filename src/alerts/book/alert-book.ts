@@ -4,19 +4,19 @@ import { inserter } from '../../ledger/store/query.ts';
 import { alertTransitions } from '../../ledger/store/schema/alert-tables.ts';
 import { periodOfKey } from '../../ledger/store/schema/keys.ts';
 import { tenantIdOf } from '../../ledger/store/subjects.ts';
-import { type Observation, observation } from '../evaluate/observation.ts';
 import { PACE_CONFIRM_MS } from '../rules/jump.ts';
+import { type Observation, observation } from '../rules/observation.ts';
 import { clear, type Level } from '../rules/rule.ts';
 import { isSelfRule } from '../rules/table.ts';
 import { Teller, type Telling } from '../tell/teller.ts';
 import { writeBaseline } from '../tell/told.ts';
-import { type BookContext, NEWS, type RunAlerts } from './alert-change.ts';
-import { type Crowds, findCrowds } from './alert-crowds.ts';
-import { AlertRows, type StoredAlert } from './alert-rows.ts';
-import { renderBasis } from './basis.ts';
-import { createExplainer } from './explained.ts';
-import { type AlertChangeKind, advance } from './lifecycle.ts';
-import { readMutes } from './mutes.ts';
+import { type BookContext, NEWS, type RunAlerts } from '../track/alert-change.ts';
+import { type Crowds, findCrowds } from '../track/alert-crowds.ts';
+import { AlertRows, type StoredAlert } from '../track/alert-rows.ts';
+import { renderBasis } from '../track/basis.ts';
+import { createExplainer } from '../track/explained.ts';
+import { type AlertChangeKind, advance } from '../track/lifecycle.ts';
+import { readMutes } from '../track/mutes.ts';
 
 /** Something that has happened to an alert, before anybody was asked whether to tell it. */
 interface Draft {

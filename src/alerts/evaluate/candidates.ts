@@ -5,8 +5,8 @@ import { figuresReader } from '../../ledger/store/key-figures.ts';
 import { query } from '../../ledger/store/query.ts';
 import { count, eq } from '../../ledger/store/schema/drizzle.ts';
 import { tenantUsage } from '../../ledger/store/schema/usage-tables.ts';
-import { pair } from '../book/alert-figures.ts';
 import type { UsageFigures } from '../rules/rule.ts';
+import { pair } from '../track/alert-figures.ts';
 import type { PeriodFacts } from './period-facts.ts';
 import type { TenantSettings } from './tenant-settings.ts';
 

@@ -6,11 +6,11 @@ import { alerts } from '../../ledger/store/schema/alert-tables.ts';
 import { and, eq, isNull, sql } from '../../ledger/store/schema/drizzle.ts';
 import { findWorkspace, nameWorkspace } from '../../ledger/store/subjects.ts';
 import { AlertBook } from '../book/alert-book.ts';
-import type { RunAlerts } from '../book/alert-change.ts';
-import { isOpenAlert } from '../book/alert-rows.ts';
-import type { ChannelRoute } from '../notify/routes.ts';
+import { ownObservation } from '../rules/observation.ts';
 import { type FailedRun, type Job, judgeFailedRun, judgeJob, judgeStale } from '../rules/self.ts';
-import { ownObservation } from './observation.ts';
+import type { RunAlerts } from '../track/alert-change.ts';
+import { isOpenAlert } from '../track/alert-rows.ts';
+import type { ChannelRoute } from '../track/routes.ts';
 
 /** A run that published nothing through a fault that somebody has to know of. */
 export interface RunFault extends FailedRun {

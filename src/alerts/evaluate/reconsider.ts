@@ -1,8 +1,8 @@
-import type { StoredAlert } from '../book/alert-rows.ts';
+import { type Observation, observation } from '../rules/observation.ts';
 import { clear, NO_USAGE } from '../rules/rule.ts';
+import type { StoredAlert } from '../track/alert-rows.ts';
 import type { TenantFacts } from './candidates.ts';
 import type { Judge } from './judge/judge.ts';
-import { type Observation, observation } from './observation.ts';
 
 /** What the rule of an open alert says of its subject now. */
 export function reconsider(

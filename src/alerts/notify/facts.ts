@@ -1,8 +1,8 @@
 import { addPeriods } from '../../core/period.ts';
 import { firstOf } from '../../core/text/first-of.ts';
-import type { StakeMoney } from '../evaluate/evidence.ts';
 import { changeReason } from '../rules/measures/change-reason.ts';
 import type { Course } from './course.ts';
+import type { StakeMoney } from './evidence.ts';
 import type { FigureChange, Notification } from './notification.ts';
 import { amountWords } from './wording/cost.ts';
 import { grouped, signed } from './wording/names.ts';

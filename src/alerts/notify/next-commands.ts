@@ -1,7 +1,7 @@
 import { isoTime } from '../../core/clock.ts';
 import { periodEndMs } from '../../core/period.ts';
-import { GROWTH_RULES } from '../book/mutes.ts';
 import { isSelfRule } from '../rules/table.ts';
+import { GROWTH_RULES } from '../track/mutes.ts';
 import type { Told } from './facts.ts';
 
 const DAY_MS = 86_400_000;

@@ -4,7 +4,7 @@ import { query } from '../../ledger/store/query.ts';
 import { and, count, desc, eq, inArray } from '../../ledger/store/schema/drizzle.ts';
 import { outbox } from '../../ledger/store/schema/outbox-tables.ts';
 import { evaluateJob } from '../evaluate/evaluate-self.ts';
-import type { ChannelRoute } from '../notify/routes.ts';
+import type { ChannelRoute } from '../track/routes.ts';
 
 /**
  * Raises the alert about a channel that fails, for the reason given, or with null ends it; returns the notifications that go

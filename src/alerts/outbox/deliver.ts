@@ -1,7 +1,7 @@
 import type { WallClock } from '../../core/clock.ts';
 import type { Channel, DeliveryResult } from '../channels/channel.ts';
-import type { ChannelRoute } from '../notify/routes.ts';
-import { GIVE_UP_AFTER_MS, nextAttemptDelayMs } from './backoff.ts';
+import { GIVE_UP_AFTER_MS, nextAttemptDelayMs } from '../tell/backoff.ts';
+import type { ChannelRoute } from '../track/routes.ts';
 import { disabledReason } from './channel-states.ts';
 import { CLAIM_MS, type DeliveryRecord, type OutboxRow } from './outbox.ts';
 

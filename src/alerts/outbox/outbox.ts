@@ -4,7 +4,7 @@ import { CLOCK_SLACK_MS } from '../../core/stored-time.ts';
 import { query } from '../../ledger/store/query.ts';
 import { and, eq, gt, isNull, lte, or, type SQL, sql } from '../../ledger/store/schema/drizzle.ts';
 import { outbox } from '../../ledger/store/schema/outbox-tables.ts';
-import type { ChannelRoute } from '../notify/routes.ts';
+import type { ChannelRoute } from '../track/routes.ts';
 import { tellOfChannel } from './channel-faults.ts';
 import { disableChannel } from './channel-states.ts';
 import { acceptTold, askAgain } from './told-by.ts';

@@ -6,7 +6,7 @@ import { alertTold } from '../../ledger/store/schema/alert-tables.ts';
 import { and, asc, eq, isNotNull, or, sql } from '../../ledger/store/schema/drizzle.ts';
 import { channelStates, outbox } from '../../ledger/store/schema/outbox-tables.ts';
 import type { SqlRow } from '../../ledger/store/schema/rows.ts';
-import { type AskRequest, askNow } from '../tell/ask.ts';
+import { type AskRequest, askNow } from '../book/ask.ts';
 import { latestMessages, stateOfWaiting } from '../tell/messages.ts';
 import { askAgain } from './told-by.ts';
 

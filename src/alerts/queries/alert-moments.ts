@@ -9,15 +9,15 @@ import { outbox } from '../../ledger/store/schema/outbox-tables.ts';
 import { runs } from '../../ledger/store/schema/run-tables.ts';
 import { tenantUsage } from '../../ledger/store/schema/usage-tables.ts';
 import { tenants } from '../../ledger/store/schema/workspace-tables.ts';
-import { compareFigures, creditsApart, figuresOf } from '../book/alert-figures.ts';
-import { requireAlert } from '../book/alert-rows.ts';
-import { readBasis } from '../book/basis.ts';
-import { createEvidence } from '../evaluate/evidence.ts';
-import { observation } from '../evaluate/observation.ts';
+import { createEvidence } from '../notify/evidence.ts';
 import type { Told } from '../notify/facts.ts';
 import { buildNotification, type Notification, previousPeriodOf } from '../notify/notification.ts';
 import { phaseOf } from '../rules/measures/phase.ts';
+import { observation } from '../rules/observation.ts';
 import { clear, type UsageFigures } from '../rules/rule.ts';
+import { compareFigures, creditsApart, figuresOf } from '../track/alert-figures.ts';
+import { requireAlert } from '../track/alert-rows.ts';
+import { readBasis } from '../track/basis.ts';
 import type { AlertRecord } from './alert-record.ts';
 
 /** An alert at one moment: all figures, and what is worked out from them, are of it. */

@@ -6,10 +6,6 @@ import type { financeAlerts } from '../../ledger/store/schema/finance-views.ts';
 import type { Exact } from '../../ledger/store/schema/rows.ts';
 import { tenantNames } from '../../ledger/store/tenant-names.ts';
 import { whereClause } from '../../ledger/store/where.ts';
-import { figuresByName } from '../book/alert-figures.ts';
-import { readBasis } from '../book/basis.ts';
-import type { FeedbackLabel } from '../book/feedback.ts';
-import { OPEN_ALERTS } from '../book/open-alerts.ts';
 import {
   creditsAtStake,
   expectedOf,
@@ -17,9 +13,13 @@ import {
   type StakeMoney,
   type StakeSides,
   stakeSides,
-} from '../evaluate/evidence.ts';
+} from '../notify/evidence.ts';
 import { phaseOf } from '../rules/measures/phase.ts';
 import type { RuleName } from '../rules/rule.ts';
+import { figuresByName } from '../track/alert-figures.ts';
+import { readBasis } from '../track/basis.ts';
+import type { FeedbackLabel } from '../track/feedback.ts';
+import { OPEN_ALERTS } from '../track/open-alerts.ts';
 
 /** One row of `finance_alerts`. Tenant and period are null for an alert about the workspace or about ourselves. */
 export type AlertRow = Exact<typeof financeAlerts.$inferSelect>;

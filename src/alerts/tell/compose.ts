@@ -4,16 +4,16 @@ import { and, desc, eq, sql } from '../../ledger/store/schema/drizzle.ts';
 import { periodOfKey } from '../../ledger/store/schema/keys.ts';
 import { runs } from '../../ledger/store/schema/run-tables.ts';
 import { keyedTenantNames } from '../../ledger/store/tenant-names.ts';
-import type { BookContext } from '../book/alert-change.ts';
-import { type StoredAlert, shortHash } from '../book/alert-rows.ts';
-import { readBasis } from '../book/basis.ts';
-import { createEvidence, type Evidence } from '../evaluate/evidence.ts';
-import { type Observation, observation } from '../evaluate/observation.ts';
+import { createEvidence, type Evidence } from '../notify/evidence.ts';
 import { buildNotification, type NotificationType, previousPeriodOf, renderPayload } from '../notify/notification.ts';
 import type { ClosedBecause } from '../notify/wording/facts-told.ts';
 import { phaseOf } from '../rules/measures/phase.ts';
+import { type Observation, observation } from '../rules/observation.ts';
 import { clear } from '../rules/rule.ts';
 import { ruleVersion } from '../rules/table.ts';
+import type { BookContext } from '../track/alert-change.ts';
+import { type StoredAlert, shortHash } from '../track/alert-rows.ts';
+import { readBasis } from '../track/basis.ts';
 
 /** What is said to one channel, and its place among what that channel hears of the alert. */
 export interface Word {

@@ -5,8 +5,8 @@ import { prepared } from '../../ledger/store/query.ts';
 import { alerts } from '../../ledger/store/schema/alert-tables.ts';
 import { aliasedTable, and, eq, gt, inArray, isNull, lte, ne, or, sql } from '../../ledger/store/schema/drizzle.ts';
 import { outbox } from '../../ledger/store/schema/outbox-tables.ts';
-import type { StoredAlert } from '../book/alert-rows.ts';
 import { isOfReading } from '../rules/table.ts';
+import type { StoredAlert } from '../track/alert-rows.ts';
 
 /** What one host breaks is found workspace by workspace: whoever was told of the first hears of the others together. */
 const HOST_MS = 10 * 60_000;

@@ -5,13 +5,13 @@ import { inertJson } from '../../core/text/inert-text.ts';
 import { query } from '../../ledger/store/query.ts';
 import { sql } from '../../ledger/store/schema/drizzle.ts';
 import { outbox } from '../../ledger/store/schema/outbox-tables.ts';
-import { compareFigures } from '../book/alert-figures.ts';
-import { shortHash } from '../book/alert-rows.ts';
 import type { Notification } from '../notify/notification.ts';
 import { groupLine } from '../notify/wording/group-sentences.ts';
-import { failuresTakenOver } from '../outbox/backoff.ts';
 import type { RuleName } from '../rules/rule.ts';
 import { isOfReading } from '../rules/table.ts';
+import { compareFigures } from '../track/alert-figures.ts';
+import { shortHash } from '../track/alert-rows.ts';
+import { failuresTakenOver } from './backoff.ts';
 import { GATHERED } from './gather.ts';
 import { takeApart } from './messages.ts';
 

@@ -1,9 +1,9 @@
 import { isoTime } from '../../core/clock.ts';
 import type { ToldEvent } from '../../core/text/alert-words.ts';
-import type { StoredAlert } from '../book/alert-rows.ts';
-import { type ChannelRoute, hourOf, nextDigestMs } from '../notify/routes.ts';
 import type { RuleName } from '../rules/rule.ts';
 import { isSelfRule } from '../rules/table.ts';
+import type { StoredAlert } from '../track/alert-rows.ts';
+import { type ChannelRoute, hourOf, nextDigestMs } from '../track/routes.ts';
 import type { Told } from './news.ts';
 
 /** What these find when a month has settled is over, and can be read in the morning. */

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { Evidence } from '../../alerts/evaluate/evidence.ts';
+import type { Evidence } from '../../alerts/notify/evidence.ts';
 import { type AlertMoment, alertMoments } from '../../alerts/queries/alert-moments.ts';
 import { type AlertDelivery, alertRecord } from '../../alerts/queries/alert-record.ts';
 import { systemUser } from '../../core/process/system-user.ts';

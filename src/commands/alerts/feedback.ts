@@ -1,9 +1,9 @@
 import { Argument, type Command } from 'commander';
-import { FEEDBACK_LABELS, type FeedbackLabel } from '../../alerts/book/feedback.ts';
 import { muteCommand } from '../../alerts/notify/next-commands.ts';
 import { quietSetting } from '../../alerts/notify/quiet-setting.ts';
 import { alertMoments } from '../../alerts/queries/alert-moments.ts';
 import { alertRecord } from '../../alerts/queries/alert-record.ts';
+import { FEEDBACK_LABELS, type FeedbackLabel } from '../../alerts/track/feedback.ts';
 import { systemUser } from '../../core/process/system-user.ts';
 import { inertText } from '../../core/text/inert-text.ts';
 import { type CliContext, examples, reportingCommand } from '../shared/cli-context.ts';

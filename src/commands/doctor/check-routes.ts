@@ -1,4 +1,4 @@
-import { routesOf, unheardRules } from '../../alerts/notify/routes.ts';
+import { routesOf, unheardRules } from '../../alerts/track/routes.ts';
 import type { Config } from '../../config/types.ts';
 import { type Finding, warn } from './finding.ts';
 

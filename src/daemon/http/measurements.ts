@@ -1,7 +1,7 @@
 import { statfsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Queue } from 'bullmq';
-import { type AlertCount, countAlerts } from '../../alerts/book/open-alerts.ts';
+import { type AlertCount, countAlerts } from '../../alerts/track/open-alerts.ts';
 import type { Config } from '../../config/types.ts';
 import { systemClock, type WallClock } from '../../core/clock.ts';
 import { headOfChain } from '../../ledger/journal/runs/digest.ts';

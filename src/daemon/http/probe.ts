@@ -1,5 +1,5 @@
-import { countAlerts, sumOpen } from '../../alerts/book/open-alerts.ts';
 import type { Severity } from '../../alerts/rules/rule.ts';
+import { countAlerts, sumOpen } from '../../alerts/track/open-alerts.ts';
 import type { Config } from '../../config/types.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { LedgerReader } from '../../ledger/store/file/open.ts';

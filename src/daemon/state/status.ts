@@ -1,4 +1,4 @@
-import { countAlerts, sumOpen } from '../../alerts/book/open-alerts.ts';
+import { countAlerts, sumOpen } from '../../alerts/track/open-alerts.ts';
 import type { LedgerConnection } from '../../ledger/store/file/open.ts';
 import { prepared, query } from '../../ledger/store/query.ts';
 import { asc, count, desc, eq, inArray, sql } from '../../ledger/store/schema/drizzle.ts';

@@ -5,9 +5,9 @@ import {
   recordFeedback,
   type SilenceRequest,
 } from '../../alerts/book/actions.ts';
-import type { RunAlerts } from '../../alerts/book/alert-change.ts';
 import { evaluateJob, evaluateStale, type JobNews, type StaleCheck } from '../../alerts/evaluate/evaluate-self.ts';
-import type { ChannelRoute } from '../../alerts/notify/routes.ts';
+import type { RunAlerts } from '../../alerts/track/alert-change.ts';
+import type { ChannelRoute } from '../../alerts/track/routes.ts';
 import { type Desk, onConnection } from './desk.ts';
 
 export interface Telling {

@@ -1,8 +1,8 @@
-import { composeDigests } from '../../alerts/notify/digests/compose-digests.ts';
-import { composeReviews } from '../../alerts/notify/digests/compose-reviews.ts';
+import { askDue } from '../../alerts/book/ask.ts';
+import { composeDigests } from '../../alerts/digests/compose-digests.ts';
+import { composeReviews } from '../../alerts/digests/compose-reviews.ts';
 import { claimDelivery, recordDelivery, releaseDelivery } from '../../alerts/outbox/outbox.ts';
 import { replayDead } from '../../alerts/outbox/replay.ts';
-import { askDue } from '../../alerts/tell/ask.ts';
 import { type Desk, onConnection } from './desk.ts';
 
 /** What happens to notifications once there are any. */

@@ -1,7 +1,7 @@
-import type { RunAlerts } from '../../alerts/book/alert-change.ts';
 import { evaluateRun, type RunAlertSettings } from '../../alerts/evaluate/evaluate-run.ts';
 import { evaluateFailure, evaluateJob, type RunFault } from '../../alerts/evaluate/evaluate-self.ts';
-import type { ChannelRoute } from '../../alerts/notify/routes.ts';
+import type { RunAlerts } from '../../alerts/track/alert-change.ts';
+import type { ChannelRoute } from '../../alerts/track/routes.ts';
 import { chargeRun } from '../../ledger/journal/charges/charge-run.ts';
 import { creditPricer } from '../../ledger/journal/charges/credit-pricer.ts';
 import { type AbsentKey, absentAgain } from '../../ledger/journal/runs/absences.ts';

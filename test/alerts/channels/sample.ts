@@ -1,4 +1,4 @@
-import type { Evidence } from '../../../src/alerts/evaluate/evidence.ts';
+import type { Evidence } from '../../../src/alerts/notify/evidence.ts';
 import type { NotificationInput } from '../../../src/alerts/notify/notification.ts';
 
 /** Evidence that says nothing. */

@@ -4,7 +4,7 @@ import { emailText } from '../../../src/alerts/channels/email-text.ts';
 import { createLogChannel } from '../../../src/alerts/channels/log-channel.ts';
 import { messageView } from '../../../src/alerts/channels/message-view.ts';
 import { createSlackChannel } from '../../../src/alerts/channels/slack-channel.ts';
-import { buildDigests, type Digest, type HeldNotification } from '../../../src/alerts/notify/digests/digest.ts';
+import { buildDigests, type Digest, type HeldNotification } from '../../../src/alerts/digests/digest.ts';
 import { buildNotification, renderPayload } from '../../../src/alerts/notify/notification.ts';
 import { createLogger } from '../../../src/core/logger.ts';
 import { payloadFaults } from '../../support/payload-schema.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Evidence } from '../../../src/alerts/evaluate/evidence.ts';
+import type { Evidence } from '../../../src/alerts/notify/evidence.ts';
 import { alertFacts } from '../../../src/alerts/notify/facts.ts';
 import { nextCommands } from '../../../src/alerts/notify/next-commands.ts';
 import { buildNotification } from '../../../src/alerts/notify/notification.ts';

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { composeDigests } from '../../../src/alerts/notify/digests/compose-digests.ts';
-import { nextDigestMs } from '../../../src/alerts/notify/routes.ts';
+import { composeDigests } from '../../../src/alerts/digests/compose-digests.ts';
+import { nextDigestMs } from '../../../src/alerts/track/routes.ts';
 import type { ChannelConfig, RouteConfig } from '../../../src/config/types.ts';
 import { RULES, SEVERITIES } from '../../../src/core/text/alert-words.ts';
 import { openForWriting } from '../../../src/ledger/store/file/open.ts';

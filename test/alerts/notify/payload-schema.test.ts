@@ -1,5 +1,5 @@
 import { describe, expect, it, test } from 'vitest';
-import type { Evidence } from '../../../src/alerts/evaluate/evidence.ts';
+import type { Evidence } from '../../../src/alerts/notify/evidence.ts';
 import { buildNotification, renderPayload } from '../../../src/alerts/notify/notification.ts';
 import { testPayload } from '../../../src/alerts/notify/test-message.ts';
 import { RULES, SELF_RULES } from '../../../src/alerts/rules/rule.ts';

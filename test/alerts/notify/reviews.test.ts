@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { composeReviews } from '../../../src/alerts/notify/digests/compose-reviews.ts';
-import { dueReviews } from '../../../src/alerts/notify/digests/review.ts';
-import { routesOf } from '../../../src/alerts/notify/routes.ts';
+import { composeReviews } from '../../../src/alerts/digests/compose-reviews.ts';
+import { dueReviews } from '../../../src/alerts/digests/review.ts';
+import { routesOf } from '../../../src/alerts/track/routes.ts';
 import type { ChannelConfig, RouteConfig } from '../../../src/config/types.ts';
 import { RULES, SEVERITIES } from '../../../src/core/text/alert-words.ts';
 import { openForWriting } from '../../../src/ledger/store/file/open.ts';

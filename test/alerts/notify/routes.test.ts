@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { nextDigestMs, routesOf, takes, unheardRules } from '../../../src/alerts/notify/routes.ts';
+import { nextDigestMs, routesOf, takes, unheardRules } from '../../../src/alerts/track/routes.ts';
 import { RULES, SEVERITIES } from '../../../src/core/text/alert-words.ts';
 
 const ROUTE = { severities: SEVERITIES, rules: RULES, digestHour: null, followUps: 'digest' as const };

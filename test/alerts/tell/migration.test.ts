@@ -3,7 +3,7 @@ import { readMigrationFiles } from 'drizzle-orm/migrator';
 import { expect, onTestFinished, test } from 'vitest';
 import { AlertBook } from '../../../src/alerts/book/alert-book.ts';
 import { evaluateJob } from '../../../src/alerts/evaluate/evaluate-self.ts';
-import { observation } from '../../../src/alerts/evaluate/observation.ts';
+import { observation } from '../../../src/alerts/rules/observation.ts';
 import { clear } from '../../../src/alerts/rules/rule.ts';
 import { isoTime } from '../../../src/core/clock.ts';
 import { openForWriting } from '../../../src/ledger/store/file/open.ts';

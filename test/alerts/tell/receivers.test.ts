@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest';
 import { acknowledgeAlert, addSilence, endSilence } from '../../../src/alerts/book/actions.ts';
 import { AlertBook } from '../../../src/alerts/book/alert-book.ts';
+import { askDue, asksAreDue } from '../../../src/alerts/book/ask.ts';
 import { evaluateStale } from '../../../src/alerts/evaluate/evaluate-self.ts';
-import { observation } from '../../../src/alerts/evaluate/observation.ts';
-import { type ChannelRoute, routesOf } from '../../../src/alerts/notify/routes.ts';
-import { nextAttemptDelayMs } from '../../../src/alerts/outbox/backoff.ts';
 import { claimDelivery, type DeliveryRecord, recordDelivery } from '../../../src/alerts/outbox/outbox.ts';
 import { replayDead } from '../../../src/alerts/outbox/replay.ts';
+import { observation } from '../../../src/alerts/rules/observation.ts';
 import { clear, holds, type Judgement } from '../../../src/alerts/rules/rule.ts';
-import { askDue, asksAreDue } from '../../../src/alerts/tell/ask.ts';
+import { nextAttemptDelayMs } from '../../../src/alerts/tell/backoff.ts';
+import { type ChannelRoute, routesOf } from '../../../src/alerts/track/routes.ts';
 import { isoTime } from '../../../src/core/clock.ts';
 import { periodKeyOf } from '../../../src/ledger/store/schema/keys.ts';
 import { openLedger, publish, usageRecord } from '../../support/open-ledger.ts';

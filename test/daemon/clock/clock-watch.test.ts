@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { evaluateJob } from '../../../src/alerts/evaluate/evaluate-self.ts';
-import { routesOf } from '../../../src/alerts/notify/routes.ts';
+import { routesOf } from '../../../src/alerts/track/routes.ts';
 import { checkTimes } from '../../../src/commands/doctor/check-times.ts';
 import { createLogger } from '../../../src/core/logger.ts';
 import { startClockWatch } from '../../../src/daemon/watches/clock-watch.ts';

@@ -2,8 +2,8 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, wri
 import { dirname, join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { evaluateJob } from '../../../src/alerts/evaluate/evaluate-self.ts';
-import { routesOf } from '../../../src/alerts/notify/routes.ts';
 import { claimDelivery, recordDelivery } from '../../../src/alerts/outbox/outbox.ts';
+import { routesOf } from '../../../src/alerts/track/routes.ts';
 import { focusColumns } from '../../../src/billing/focus/focus-columns.ts';
 import { checkExports } from '../../../src/commands/doctor/check-exports.ts';
 import { DEFAULT_FOCUS } from '../../../src/config/resolve/resolve-outlets.ts';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { evaluateStale } from '../../../src/alerts/evaluate/evaluate-self.ts';
-import { routesOf } from '../../../src/alerts/notify/routes.ts';
+import { routesOf } from '../../../src/alerts/track/routes.ts';
 import { main } from '../../../src/commands/main.ts';
 import { addPeriods, periodAt } from '../../../src/core/period.ts';
 import { openForWriting } from '../../../src/ledger/store/file/open.ts';

@@ -84,7 +84,7 @@ export const OUTBOX: readonly Planted[] = [
     harm: 'a receiver that is away is asked every five seconds for three days',
     edits: [
       {
-        file: 'src/alerts/outbox/backoff.ts',
+        file: 'src/alerts/tell/backoff.ts',
         from: 'return Math.round(plannedDelayMs(attempt) * (1 - JITTER * random()));',
         to: 'return Math.round(plannedDelayMs(1) * (1 - JITTER * random()));',
       },
@@ -95,7 +95,7 @@ export const OUTBOX: readonly Planted[] = [
     harm: 'a message is given up after an hour',
     edits: [
       {
-        file: 'src/alerts/outbox/backoff.ts',
+        file: 'src/alerts/tell/backoff.ts',
         from: 'const GIVE_UP_AFTER_MS = 72 * HOUR_MS;',
         to: 'const GIVE_UP_AFTER_MS = HOUR_MS;',
       },
@@ -172,7 +172,7 @@ export const OUTBOX: readonly Planted[] = [
     harm: 'what grows as somebody has planned is told',
     edits: [
       {
-        file: 'src/alerts/book/mutes.ts',
+        file: 'src/alerts/track/mutes.ts',
         from: 'const row = rows.find((each) => mutes(each, subject));',
         to: "const row = rows.find((each) => each.kind === 'silence' && mutes(each, subject));",
       },
@@ -183,7 +183,7 @@ export const OUTBOX: readonly Planted[] = [
     harm: 'what somebody has silenced is told',
     edits: [
       {
-        file: 'src/alerts/book/mutes.ts',
+        file: 'src/alerts/track/mutes.ts',
         from: 'const row = rows.find((each) => mutes(each, subject));',
         to: "const row = rows.find((each) => each.kind === 'plan' && mutes(each, subject));",
       },

@@ -49,12 +49,12 @@ export const WORDS: readonly Planted[] = [
     days: 60,
     edits: [
       {
-        file: 'src/alerts/book/mutes.ts',
+        file: 'src/alerts/track/mutes.ts',
         from: 'const isInForce = and(isOfWorkspace, gt(silences.until,',
         to: 'const isInForce = and(isOfWorkspace, ne(silences.until,',
       },
       {
-        file: 'src/alerts/book/mutes.ts',
+        file: 'src/alerts/track/mutes.ts',
         from: 'import { and, asc, eq, gt, isNull,',
         to: 'import { and, asc, eq, isNull, ne,',
       },

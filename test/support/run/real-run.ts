@@ -1,5 +1,5 @@
 import type Database from 'better-sqlite3';
-import { routesOf } from '../../../src/alerts/notify/routes.ts';
+import { routesOf } from '../../../src/alerts/track/routes.ts';
 import type { WorkspaceConfig } from '../../../src/config/types.ts';
 import type { Clock } from '../../../src/core/clock.ts';
 import { createLogger } from '../../../src/core/logger.ts';

@@ -1,12 +1,12 @@
 import { periodStartMs } from '../../../core/period.ts';
 import { Falls } from '../../history/falls.ts';
 import { floorCredits } from '../../rules/measures/threshold.ts';
+import { type Observation, observation } from '../../rules/observation.ts';
 import { judgeRegression } from '../../rules/regression.ts';
 import { judgeRestatement } from '../../rules/restatement.ts';
 import { clear, NO_USAGE, type UsageFigures } from '../../rules/rule.ts';
 import { judgeWithdrawn } from '../../rules/withdrawn.ts';
 import type { TenantFacts } from '../candidates.ts';
-import { type Observation, observation } from '../observation.ts';
 import type { JudgeSources } from './judge-sources.ts';
 
 /** The rules about two readings of one period. */

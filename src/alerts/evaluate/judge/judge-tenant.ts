@@ -16,13 +16,13 @@ import {
   wholeMonth,
 } from '../../rules/measures/threshold.ts';
 import { judgeNewSpend, newcomerProjection } from '../../rules/new-spend.ts';
+import { type Observation, observation } from '../../rules/observation.ts';
 import { byRateAlone, forecast } from '../../rules/pace/forecast.ts';
 import { judgePace, type Pace } from '../../rules/pace/pace.ts';
 import { clear, type Judgement, type Level, NO_USAGE, UNDECIDED, type UsageFigures } from '../../rules/rule.ts';
 import { judgeStopped } from '../../rules/stopped.ts';
 import { judgeTrend, trendLimit } from '../../rules/trend.ts';
 import type { TenantFacts } from '../candidates.ts';
-import { type Observation, observation } from '../observation.ts';
 import { comparedFigures } from './compared.ts';
 import type { JudgeSources } from './judge-sources.ts';
 

@@ -4,13 +4,13 @@ import { sumUsage } from '../../../ledger/store/sum-usage.ts';
 import { budgetLimit, judgeBudget } from '../../rules/budget.ts';
 import { judgeJump, paceIsTelling } from '../../rules/jump.ts';
 import { buildThreshold, type CreditHistory } from '../../rules/measures/threshold.ts';
+import { type Observation, observation } from '../../rules/observation.ts';
 import type { Curve } from '../../rules/pace/curve.ts';
 import { forecast } from '../../rules/pace/forecast.ts';
 import { judgePace, type Pace } from '../../rules/pace/pace.ts';
 import { clear, type Level, NO_USAGE, type UsageFigures } from '../../rules/rule.ts';
 import { BudgetTable, budgetUse, type Price } from '../budgets.ts';
 import type { TenantFacts } from '../candidates.ts';
-import { type Observation, observation } from '../observation.ts';
 import { comparedFigures } from './compared.ts';
 import type { JudgeSources } from './judge-sources.ts';
 

@@ -1,5 +1,5 @@
-import type { StakeMoney } from '../../evaluate/evidence.ts';
 import type { RuleName } from '../../rules/rule.ts';
+import type { StakeMoney } from '../evidence.ts';
 import { type Facts, monthOf } from './facts-told.ts';
 import { grouped } from './names.ts';
 

@@ -1,8 +1,8 @@
 import type { Period } from '../../../core/period.ts';
 import type { ToldEvent } from '../../../core/text/alert-words.ts';
-import type { Evidence } from '../../evaluate/evidence.ts';
 import type { ChangeReason } from '../../rules/measures/change-reason.ts';
 import type { Level, RuleName } from '../../rules/rule.ts';
+import type { Evidence } from '../evidence.ts';
 import { dayOf, daysOf, grouped, listed, monthName, named, shortened } from './names.ts';
 
 export type ClosedBecause = 'gone' | 'left_window' | 'unrouted';

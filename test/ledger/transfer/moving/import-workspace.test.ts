@@ -1,8 +1,8 @@
 import type Database from 'better-sqlite3';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { OPEN_ALERTS } from '../../../../src/alerts/book/open-alerts.ts';
 import { acceptAll } from '../../../../src/alerts/outbox/told-by.ts';
+import { OPEN_ALERTS } from '../../../../src/alerts/track/open-alerts.ts';
 import { isoTime } from '../../../../src/core/clock.ts';
 import { setCards } from '../../../../src/ledger/journal/charges/set-cards.ts';
 import { interfere } from '../../../publish/people.ts';

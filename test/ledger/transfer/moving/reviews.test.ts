@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { composeReviews } from '../../../../src/alerts/notify/digests/compose-reviews.ts';
-import { routesOf } from '../../../../src/alerts/notify/routes.ts';
+import { composeReviews } from '../../../../src/alerts/digests/compose-reviews.ts';
+import { routesOf } from '../../../../src/alerts/track/routes.ts';
 import { RULES, SEVERITIES } from '../../../../src/core/text/alert-words.ts';
 import { publish, usageRecord } from '../../../support/open-ledger.ts';
 import { temporaryFolder } from '../../../support/temporary-folder.ts';

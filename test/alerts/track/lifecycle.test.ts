@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type AlertStatus, advance, type Moment } from '../../../src/alerts/book/lifecycle.ts';
 import { clear, holds, type Judgement, LEVEL_RANK, UNDECIDED, WAVERING } from '../../../src/alerts/rules/rule.ts';
+import { type AlertStatus, advance, type Moment } from '../../../src/alerts/track/lifecycle.ts';
 import { OPEN_ALERT_STATES } from '../../../src/core/text/alert-words.ts';
 
 const HOUR_MS = 3_600_000;

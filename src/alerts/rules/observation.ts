@@ -1,9 +1,9 @@
 import { LARGEST_FIGURE } from '../../core/figure.ts';
-import type { Threshold } from '../rules/measures/threshold.ts';
-import { least } from '../rules/pace/curve.ts';
-import type { Forecast } from '../rules/pace/forecast.ts';
-import type { Judgement, PeriodPhase, RuleName, UsageFigures } from '../rules/rule.ts';
-import type { SelfRule } from '../rules/table.ts';
+import type { Threshold } from './measures/threshold.ts';
+import { least } from './pace/curve.ts';
+import type { Forecast } from './pace/forecast.ts';
+import type { Judgement, PeriodPhase, RuleName, UsageFigures } from './rule.ts';
+import type { SelfRule } from './table.ts';
 
 /** What an alert is about. One alert a subject. */
 export interface AlertSubject {

@@ -1,12 +1,12 @@
 import type Database from 'better-sqlite3';
-import { isoTime } from '../../../core/clock.ts';
-import { headOfChain } from '../../../ledger/journal/runs/digest.ts';
-import { query } from '../../../ledger/store/query.ts';
-import { alerts } from '../../../ledger/store/schema/alert-tables.ts';
-import { and, asc, eq } from '../../../ledger/store/schema/drizzle.ts';
-import { outbox } from '../../../ledger/store/schema/outbox-tables.ts';
-import { insertNotification } from '../../outbox/insert-notification.ts';
-import { digestIsDue } from '../../outbox/outbox.ts';
+import { isoTime } from '../../core/clock.ts';
+import { headOfChain } from '../../ledger/journal/runs/digest.ts';
+import { query } from '../../ledger/store/query.ts';
+import { alerts } from '../../ledger/store/schema/alert-tables.ts';
+import { and, asc, eq } from '../../ledger/store/schema/drizzle.ts';
+import { outbox } from '../../ledger/store/schema/outbox-tables.ts';
+import { digestIsDue } from '../outbox/outbox.ts';
+import { insertNotification } from '../tell/insert-notification.ts';
 import { buildDigests, type HeldNotification } from './digest.ts';
 
 type Connection = Database.Database;

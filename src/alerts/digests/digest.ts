@@ -1,8 +1,8 @@
-import { counted } from '../../../core/text/counted.ts';
-import { parseExact, stringifyExact } from '../../../core/text/exact-json.ts';
-import { inertJson } from '../../../core/text/inert-text.ts';
-import { compareFigures } from '../../book/alert-figures.ts';
-import { shortHash } from '../../book/alert-rows.ts';
+import { counted } from '../../core/text/counted.ts';
+import { parseExact, stringifyExact } from '../../core/text/exact-json.ts';
+import { inertJson } from '../../core/text/inert-text.ts';
+import { compareFigures } from '../track/alert-figures.ts';
+import { shortHash } from '../track/alert-rows.ts';
 
 /** The most alerts of one digest; more of them make several. */
 export const DIGEST_ALERTS = 200;

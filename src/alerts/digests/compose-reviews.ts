@@ -1,17 +1,17 @@
 import type Database from 'better-sqlite3';
-import { isoTime } from '../../../core/clock.ts';
-import { canHaveHappened } from '../../../core/stored-time.ts';
-import { isAway } from '../../../ledger/journal/moved-away.ts';
-import { query } from '../../../ledger/store/query.ts';
-import { and, asc, count, eq, gte, lt, max, not } from '../../../ledger/store/schema/drizzle.ts';
-import { periodKeyOf } from '../../../ledger/store/schema/keys.ts';
-import { outbox } from '../../../ledger/store/schema/outbox-tables.ts';
-import { runs } from '../../../ledger/store/schema/run-tables.ts';
-import { workspaces } from '../../../ledger/store/schema/workspace-tables.ts';
-import { sumUsage } from '../../../ledger/store/sum-usage.ts';
-import { OPEN_ALERTS } from '../../book/open-alerts.ts';
-import { insertNotification } from '../../outbox/insert-notification.ts';
-import { type ChannelRoute, fitsAny } from '../routes.ts';
+import { isoTime } from '../../core/clock.ts';
+import { canHaveHappened } from '../../core/stored-time.ts';
+import { isAway } from '../../ledger/journal/moved-away.ts';
+import { query } from '../../ledger/store/query.ts';
+import { and, asc, count, eq, gte, lt, max, not } from '../../ledger/store/schema/drizzle.ts';
+import { periodKeyOf } from '../../ledger/store/schema/keys.ts';
+import { outbox } from '../../ledger/store/schema/outbox-tables.ts';
+import { runs } from '../../ledger/store/schema/run-tables.ts';
+import { workspaces } from '../../ledger/store/schema/workspace-tables.ts';
+import { sumUsage } from '../../ledger/store/sum-usage.ts';
+import { insertNotification } from '../tell/insert-notification.ts';
+import { OPEN_ALERTS } from '../track/open-alerts.ts';
+import { type ChannelRoute, fitsAny } from '../track/routes.ts';
 import {
   anewAfter,
   type DueReview,

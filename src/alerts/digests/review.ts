@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
-import { WEEKDAYS } from '../../../config/types.ts';
-import { isoTime } from '../../../core/clock.ts';
-import { addPeriods, type Period, periodAt, periodEndMs, periodStartMs } from '../../../core/period.ts';
-import { counted } from '../../../core/text/counted.ts';
-import { stringifyExact } from '../../../core/text/exact-json.ts';
-import { inertJson } from '../../../core/text/inert-text.ts';
-import { percentOf } from '../percent.ts';
-import { type ChannelRoute, hourOf } from '../routes.ts';
+import { WEEKDAYS } from '../../config/types.ts';
+import { isoTime } from '../../core/clock.ts';
+import { addPeriods, type Period, periodAt, periodEndMs, periodStartMs } from '../../core/period.ts';
+import { counted } from '../../core/text/counted.ts';
+import { stringifyExact } from '../../core/text/exact-json.ts';
+import { inertJson } from '../../core/text/inert-text.ts';
+import { percentOf } from '../notify/percent.ts';
+import { type ChannelRoute, hourOf } from '../track/routes.ts';
 
 const DAY_MS = 86_400_000;
 /** A review whose hour was missed for longer is not made up for. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { nextAttemptDelayMs } from '../../../src/alerts/outbox/backoff.ts';
+import { nextAttemptDelayMs } from '../../../src/alerts/tell/backoff.ts';
 
 const THREE_DAYS_MS = 3 * 24 * 3_600_000;
 

@@ -7,9 +7,9 @@ import { query } from '../../ledger/store/query.ts';
 import { alerts } from '../../ledger/store/schema/alert-tables.ts';
 import { and, asc, eq, gt, isNotNull, lte, or, sql } from '../../ledger/store/schema/drizzle.ts';
 import { workspaces } from '../../ledger/store/schema/workspace-tables.ts';
-import { AlertBook } from '../book/alert-book.ts';
-import { isOpenAlert } from '../book/alert-rows.ts';
-import type { ChannelRoute } from '../notify/routes.ts';
+import { isOpenAlert } from '../track/alert-rows.ts';
+import type { ChannelRoute } from '../track/routes.ts';
+import { AlertBook } from './alert-book.ts';
 
 export interface AskRequest {
   /** The channels that there are, with what each of them is told of. */

@@ -6,14 +6,14 @@ import { inertJson } from '../../core/text/inert-text.ts';
 import type { CreditPricer } from '../../ledger/journal/charges/credit-pricer.ts';
 import { periodOfKey } from '../../ledger/store/schema/keys.ts';
 import { sumUsage } from '../../ledger/store/sum-usage.ts';
-import type { Course } from '../notify/course.ts';
-import { percentOf } from '../notify/percent.ts';
-import { createCourses } from '../notify/read-course.ts';
 import { projection } from '../rules/measures/projection.ts';
 import { splitChange } from '../rules/measures/split.ts';
+import type { Observation } from '../rules/observation.ts';
 import type { RuleName, UsageFigures } from '../rules/rule.ts';
 import { rulesWith } from '../rules/table.ts';
-import type { Observation } from './observation.ts';
+import type { Course } from './course.ts';
+import { percentOf } from './percent.ts';
+import { createCourses } from './read-course.ts';
 
 /** Entries that a notification names, the latest ones; all are in `finance_history`. */
 const MAX_ENTRIES = 20;

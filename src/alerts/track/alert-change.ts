@@ -1,10 +1,10 @@
 import type Database from 'better-sqlite3';
 import type { Period } from '../../core/period.ts';
 import type { CreditPricer } from '../../ledger/journal/charges/credit-pricer.ts';
-import type { ChannelRoute } from '../notify/routes.ts';
 import type { Level, RuleName, Severity } from '../rules/rule.ts';
 import type { AlertFigures } from './alert-figures.ts';
 import type { AlertChangeKind } from './lifecycle.ts';
+import type { ChannelRoute } from './routes.ts';
 
 /** One change of an alert that a run has made. */
 export interface AlertChange extends AlertFigures {
