@@ -120,7 +120,8 @@ export async function stopServer({ socketPath }: ServerFolder, pid: number): Pro
   if (!(await isListening(socketPath))) return;
   await askOnce(socketPath, (connection) => connection.shutdown());
   await untilGone(pid);
-  if (!isProcessRunning(pid)) return;
+  // Whoever has this id and does not listen is another process, which was given it since.
+  if (!isProcessRunning(pid) || !(await isListening(socketPath))) return;
   process.kill(pid, 'SIGKILL');
   await untilGone(pid);
 }
