@@ -110,7 +110,7 @@ export class People {
         return alert === undefined ? null : ['alerts', 'ack', alert, '--by', 'ada'];
       },
       silence: () => ['alerts', 'silence', '--workspace', id, ...why],
-      plan: () => ['alerts', 'plan', '--workspace', id, '--up-to', String(10 ** tenant), ...why],
+      plan: () => ['alerts', 'plan', '--workspace', id, '--up-to', String(10 ** (tenant + 2)), ...why],
       sync: () => ['sync', '--workspace', id],
       usage: () => ['usage', '--period', period, '--workspace', id, '--json'],
       status: () => ['status', '--json'],
