@@ -1,3 +1,4 @@
+import { NO_FIGURES, namedFigures } from '../../alerts/track/alert-figures.ts';
 import { list, object, one, openObject, orNull, type Schema } from './schema.ts';
 
 const silence = object({
@@ -11,8 +12,9 @@ const silenceAdded = object({
 });
 const alert = openObject({
   ...{ alert_id: 'id', workspace_id: 'id?', tenant_id: 'id?', tenant_name: 'text?', period: 'text?', rule: 'text' },
-  ...{ level: 'text', severity: 'text', state: 'text', told_times: 'count', previous_credits: 'credits?' },
-  ...{ current_credits: 'credits?', threshold: 'credits?', first_fired_at: 'date?', last_changed_at: 'date' },
+  ...{ level: 'text', severity: 'text', state: 'text', told_times: 'count' },
+  ...Object.fromEntries(Object.keys(namedFigures(NO_FIGURES)).map((name) => [name, 'credits?' as const])),
+  ...{ first_fired_at: 'date?', last_changed_at: 'date' },
 });
 const alertRecord = object({
   ...{ alert, transitions: list(openObject({ revision: 'count', change: 'text', at: 'date' })) },

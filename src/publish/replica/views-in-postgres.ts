@@ -1,4 +1,4 @@
-import { VIEW_COLUMN_KINDS } from '../../reports/queries/finance-view.ts';
+import { viewColumnKind } from '../../reports/queries/finance-view.ts';
 
 /** Columns of JSON, under whatever view they stand. Postgres has no U+0000: it is shown as elsewhere in the replica. */
 const JSON_COLUMNS = ['labels', 'overridden'];
@@ -43,8 +43,8 @@ function castOf(name: string, value: string): string | null {
   if (JSON_COLUMNS.includes(name)) {
     return `regexp_replace(${value}, '(?<!\\\\)((?:\\\\\\\\)*)\\\\u0000', '\\1␀0', 'g')::jsonb`;
   }
-  if (VIEW_COLUMN_KINDS[name] === 'flag') return `(${value} <> 0)`;
-  if (VIEW_COLUMN_KINDS[name] !== 'date') return null;
+  if (viewColumnKind(name) === 'flag') return `(${value} <> 0)`;
+  if (viewColumnKind(name) !== 'date') return null;
   // Postgres has no year 0; the service names periods as it likes.
   if (name.startsWith('period_')) return `CASE WHEN ${value} >= '0001' THEN ${value}::timestamptz END`;
   return `${value}::timestamptz`;

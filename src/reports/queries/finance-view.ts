@@ -6,44 +6,23 @@ import { tenantNames } from '../../ledger/store/tenant-names.ts';
 import { whereClause } from '../../ledger/store/where.ts';
 import type { ColumnKind, Sheet, SheetColumn, SheetValue } from '../formats/columns.ts';
 
-/** Columns of the `finance_*` views that are no text, under whatever view they stand. */
-export const VIEW_COLUMN_KINDS: Readonly<Record<string, ColumnKind>> = {
-  ...kindOf('id', ['alert_id', 'digest', 'external_ref', 'previous_digest', 'run_id', 'tenant_id', 'workspace_id']),
-  ...kindOf('credits', [
-    ...['adjustment_credits', 'credits', 'credits_after', 'credits_change', 'credits_delta', 'credits_increase'],
-    ...[
-      'credits_used',
-      'current_credits',
-      'previous_credits',
-      'previous_credits_same_point',
-      'projection',
-      'threshold',
-    ],
-    'unit_credits',
-  ]),
-  ...kindOf('count', [
-    ...[
-      'adjustment_requests',
-      'amount_minor',
-      'charge_minor',
-      'correction_minor',
-      'currency_digits',
-      'current_requests',
-    ],
-    ...['entries', 'entry_id', 'event_seq', 'line_number', 'pages', 'previous_requests', 'records', 'request_count'],
-    ...['request_increase', 'requests_after', 'requests_delta', 'revision', 'tenants', 'tier', 'told_times'],
-  ]),
-  amount: 'amount',
-  unit_price: 'price',
-  change_percent: 'percent',
-  day: 'day',
-  ...kindOf('date', [
-    ...['as_of', 'at', 'changed_at', 'closed_at', 'compared_at', 'finished_at', 'first_fired_at', 'first_seen_at'],
-    ...['last_attempt_at', 'last_changed_at', 'last_complete_run_at', 'named_at', 'period_end', 'period_start'],
-    ...['recorded_at', 'slot', 'started_at'],
-  ]),
-  ...kindOf('flag', ['close_forced', 'complete', 'forced', 'withdrawn']),
-};
+/** What the columns of the `finance_*` views hold by their names, under whatever view they stand; all others are text. */
+const VIEW_COLUMN_KINDS: readonly [RegExp, ColumnKind][] = [
+  [/^(alert|run|tenant|workspace)_id$|(^|_)digest$|^external_ref$/, 'id'],
+  [/(^|_)credits(_|$)|^(projection|threshold)$/, 'credits'],
+  [/(^|_)requests?(_|$)|_minor$|^(entries|pages|records|tenants|tier|revision|told_times)$/, 'count'],
+  [/^(currency_digits|entry_id|event_seq|line_number)$/, 'count'],
+  [/^amount$/, 'amount'],
+  [/^unit_price$/, 'price'],
+  [/_percent$/, 'percent'],
+  [/^day$/, 'day'],
+  [/(^|_)at$|^(as_of|period_start|period_end|slot)$/, 'date'],
+  [/^(close_forced|complete|forced|withdrawn)$/, 'flag'],
+];
+
+export function viewColumnKind(name: string): ColumnKind {
+  return VIEW_COLUMN_KINDS.find(([names]) => names.test(name))?.[1] ?? 'text';
+}
 
 /** What a workbook adds up, where rows are of one kind and none stands in another. */
 const SUMS: Readonly<Record<string, readonly string[]>> = {
@@ -128,7 +107,7 @@ function withNames({ name, columns, rows }: Sheet, nameOf: ReturnType<typeof ten
 export function viewColumns(connection: LedgerConnection, view: string): SheetColumn[] {
   return columnsOf(connection, view).map((name) => ({
     name,
-    kind: VIEW_COLUMN_KINDS[name] ?? 'text',
+    kind: viewColumnKind(name),
     ...(SUMS[view]?.includes(name) === true ? { sum: true } : {}),
   }));
 }
@@ -138,7 +117,3 @@ const READS: Partial<Record<ColumnKind, (value: SheetValue) => SheetValue>> = {
   percent: (value) => (value === null ? null : Number(value)),
   flag: (value) => (value === null ? null : value === 1n),
 };
-
-function kindOf(kind: ColumnKind, names: readonly string[]): Record<string, ColumnKind> {
-  return Object.fromEntries(names.map((name) => [name, kind]));
-}

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { importNames } from '../../../src/ledger/journal/charges/names.ts';
 import { publishLedger } from '../../../src/publish/send/publish-ledger.ts';
-import { VIEW_COLUMN_KINDS } from '../../../src/reports/queries/finance-view.ts';
+import { viewColumnKind } from '../../../src/reports/queries/finance-view.ts';
 import { openLedger, publish, usageRecord } from '../../support/open-ledger.ts';
 import { NOON } from '../../support/time/test-clock.ts';
 import { fileReplica } from '../file-replica.ts';
@@ -18,7 +18,7 @@ test('each column of a view has the type of what it holds, so that Metabase and 
   } as const;
   const named = { labels: 'jsonb', overridden: 'jsonb' } as Record<string, string>;
   const wrong = columns.filter(({ column_name: name, data_type }) => {
-    const kind = VIEW_COLUMN_KINDS[name] ?? 'text';
+    const kind = viewColumnKind(name);
     return data_type !== (named[name] ?? (kind in types ? types[kind as keyof typeof types] : 'text'));
   });
   expect(columns.length).toBeGreaterThan(100);
