@@ -1,5 +1,5 @@
 import { isoTime } from '../../core/clock.ts';
-import { periodEndMs } from '../../core/period.ts';
+import { addPeriods, periodStartMs } from '../../core/period.ts';
 import { isSelfRule } from '../rules/table.ts';
 import { GROWTH_RULES } from '../track/mutes.ts';
 import type { Told } from './facts.ts';
@@ -29,8 +29,9 @@ function isPlannable({ rule, tenant_id }: Told): boolean {
 }
 
 function muting(command: 'silence' | 'plan', told: Told, nowMs: number): string {
-  const afterPeriod = told.period === null ? 0 : periodEndMs(told.period) + 10 * DAY_MS;
-  const until = isoTime(Math.max(afterPeriod, nowMs + 7 * DAY_MS)).slice(0, 10);
+  // The month is no longer looked at when three others have begun, unless `lookback_periods` says more: nothing is told at the end.
+  const gone = told.period === null ? nowMs : periodStartMs(addPeriods(told.period, 3));
+  const until = isoTime(Math.max(gone, nowMs) + 7 * DAY_MS).slice(0, 10);
   const bound = command === 'plan' ? `--up-to ${planned(told)} ` : '';
   return `usage-ledger alerts ${command} --alert ${told.alert_id} ${bound}--until ${until} --reason "..."`;
 }

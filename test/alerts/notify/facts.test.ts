@@ -78,8 +78,8 @@ test('the commands to type next carry the id, and a plan what the period comes t
   const told = buildNotification(jumpFacts({ evidence: { ...NO_EVIDENCE, at_stake_credits: 151_984n } }));
   expect(nextCommands(told, NOW)).toEqual([
     'usage-ledger alerts ack alert_1 --note "..."',
-    'usage-ledger alerts silence --alert alert_1 --until 2026-03-11 --reason "..."',
-    'usage-ledger alerts plan --alert alert_1 --up-to 310000 --until 2026-03-11 --reason "..."',
+    'usage-ledger alerts silence --alert alert_1 --until 2026-05-08 --reason "..."',
+    'usage-ledger alerts plan --alert alert_1 --up-to 310000 --until 2026-05-08 --reason "..."',
     'usage-ledger alerts feedback alert_1 real|expected|false',
   ]);
   const resolved = buildNotification(jumpFacts({ type: 'alert.resolved', state: 'resolved' }));

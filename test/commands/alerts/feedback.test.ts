@@ -27,7 +27,7 @@ it('offers the plan that would have muted what was expected, and that plan mutes
   const id = await jumpOfGlobex(world);
   const { would_have_muted } = parseJson((await world.run('alerts', 'feedback', id, 'expected', '--json')).out);
   expect(would_have_muted).toMatch(
-    /^usage-ledger alerts plan --alert alert_\w+ --up-to \d+ --until 2026-03-11 --reason "\.\.\."$/,
+    /^usage-ledger alerts plan --alert alert_\w+ --up-to \d+ --until 2026-05-08 --reason "\.\.\."$/,
   );
   const [, ...argv] = String(would_have_muted).replaceAll('"', '').split(' ');
   const { last_90_days } = parseJson((await world.run(...argv, '--json')).out);
