@@ -3,6 +3,7 @@ import type { RateCardText } from '../../billing/rates/rate-card-schema.ts';
 import { UsageError } from '../../core/errors.ts';
 import { formatMinor } from '../../core/money.ts';
 import { parsePeriod } from '../../core/period.ts';
+import { counted } from '../../core/text/counted.ts';
 import { inertText } from '../../core/text/inert-text.ts';
 import {
   type CardSource,
@@ -92,7 +93,7 @@ async function putIntoForce(
   cli.print('');
   putComparison(cli, comparison);
   const words = `closed months keep theirs${comparison.months.length === 0 ? '' : ', open ones are priced anew as above'}`;
-  if (yes) cli.print(`\n${cards.length} cards are in force; ${words}`);
+  if (yes) cli.print(`\n${counted(cards.length, 'card is', 'cards are')} in force; ${words}`);
   else cli.note(`nothing is changed yet: --yes does it; ${words}`);
 }
 
