@@ -30,6 +30,8 @@ export function daemonCommand(cli: CliContext): Command {
         if (!(error instanceof AppError) || error.retryable || !LASTING_FAULTS.includes(error.code)) throw error;
         cli.report(error);
         cli.exitCode = EXIT.usage;
+      } finally {
+        stop.end();
       }
     });
 }
@@ -41,6 +43,8 @@ interface Stop {
   logTo(logger: Logger): void;
   /** Asks for one; if that has been done before, the process ends at once. */
   ask(cause: string, exitCode: number, deadlineMs?: number): void;
+  /** Listens no longer. The deadline of a stop that was asked for stays: something may keep the process from ending. */
+  end(): void;
 }
 
 /** From here on the first signal asks for a stop, also during the start; the second, or the deadline, ends the process. */
@@ -63,23 +67,34 @@ function listenForStop(cli: CliContext): Stop {
     systemClock.after(deadlineMs, giveUp, { background: true });
     resolve();
   };
-  process.on('SIGINT', () => ask('SIGINT', EXIT.done)).on('SIGTERM', () => ask('SIGTERM', EXIT.done));
+  const onSignal = (signal: NodeJS.Signals): void => ask(signal, EXIT.done);
+  process.on('SIGINT', onSignal).on('SIGTERM', onSignal);
   const logTo = (to: Logger) => {
     logger = to;
   };
-  return { asked: promise, logTo, ask };
+  const end = (): void => void process.off('SIGINT', onSignal).off('SIGTERM', onSignal);
+  return { asked: promise, logTo, ask, end };
 }
 
 /** Runs until a stop is asked for, then drains. */
-async function runDaemon(context: Context, { asked, logTo, ask }: Stop, env: NodeJS.ProcessEnv): Promise<void> {
+async function runDaemon(context: Context, stop: Stop, env: NodeJS.ProcessEnv): Promise<void> {
   const { logger } = context;
-  logTo(logger);
+  stop.logTo(logger);
   const onCrash = (error: unknown): void => {
     const stack = error instanceof Error ? error.stack : undefined;
     logger.fatal({ reason: summarizeError(error).message, stack }, 'unexpected error');
-    ask('unexpected error', EXIT.failed);
+    stop.ask('unexpected error', EXIT.failed);
   };
   process.on('uncaughtException', onCrash).on('unhandledRejection', onCrash);
+  try {
+    await serve(context, stop, env);
+  } finally {
+    process.off('uncaughtException', onCrash).off('unhandledRejection', onCrash);
+  }
+}
+
+async function serve(context: Context, { asked, ask }: Stop, env: NodeJS.ProcessEnv): Promise<void> {
+  const { logger } = context;
   void context.writerDeath.then(({ code, message, cause }) => {
     const stack = cause instanceof Error ? cause.stack : undefined;
     logger.fatal({ code, reason: message, stack }, "the ledger's writer has died");

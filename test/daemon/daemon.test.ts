@@ -222,6 +222,11 @@ test('without any redis-server on PATH the daemon says so, with the remedy, and 
   });
   const errors: string[] = [];
   const stderr = { write: (text: string) => errors.push(text) };
+  const listeners = () =>
+    ['SIGINT', 'SIGTERM', 'uncaughtException', 'unhandledRejection'].map((name) => process.listenerCount(name));
+  const listenersBefore = listeners();
   expect(await main(['daemon'], { stdout: stderr, stderr, env: {}, cwd: folder })).toBe(1);
+  // Whoever runs it in a process that goes on is not ended by it later.
+  expect(listeners()).toEqual(listenersBefore);
   expect(errors.join('')).toMatch(/redis-server[\s\S]*redis_url/);
 });
