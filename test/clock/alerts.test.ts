@@ -7,7 +7,7 @@ import { Curves } from '../../src/alerts/history/curves.ts';
 import { keptRunTimes, RunMoments, runTimesOf } from '../../src/alerts/history/run-moments.ts';
 import { acceptAll } from '../../src/alerts/outbox/told-by.ts';
 import type { Judgement } from '../../src/alerts/rules/rule.ts';
-import { advance, type Moment } from '../../src/alerts/track/lifecycle.ts';
+import { advance, type JudgingContext } from '../../src/alerts/track/lifecycle.ts';
 import { readMutes } from '../../src/alerts/track/mutes.ts';
 import { nextDigestMs } from '../../src/alerts/track/routes.ts';
 import { isoTime } from '../../src/core/clock.ts';
@@ -48,7 +48,7 @@ playTable([
     play(jump) {
       const { wrong, right } = shownBy(jump);
       const judgement = { verdict: 'holds', finding: { ...PENDING, confirmAfterMs: HOUR_MS } } as Judgement;
-      const at = (nowMs: number): Moment => ({ nowMs, runKey: 1, seeding: false, waits: () => false });
+      const at = (nowMs: number): JudgingContext => ({ nowMs, runKey: 1, seeding: false, waits: () => false });
       const begun = advance(null, judgement, at(wrong));
       const seen = advance(begun?.status ?? null, judgement, at(right));
       expect(seen).toMatchObject({ change: null, status: { state: 'pending' } });

@@ -4,7 +4,7 @@ import type { LedgerConnection } from '../../ledger/store/file/open.ts';
 import type { RunAlertSettings } from '../evaluate/evaluate-run.ts';
 import { keepHistory } from '../history/curves.ts';
 import { type Comparison, compareStories } from './compare.ts';
-import { findHistory, type RecordedHistory, readMoments } from './history.ts';
+import { findHistory, type RecordedHistory, recordedLinks } from './history.ts';
 import { countLabelled, type LabelledRule, readLabels } from './labels.ts';
 import { Replica } from './replica.ts';
 import { readStories } from './stories.ts';
@@ -55,9 +55,9 @@ export async function backtest(request: BacktestRequest): Promise<Backtest> {
     for (const settings of [request.today, ...request.proposed]) replicas.push(new Replica(source, settings));
     let runs = 0;
     let turnEndsMs = clock.monotonic() + TURN_MS;
-    for (const moment of readMoments(ledger, history)) {
-      for (const replica of replicas) replica.play(moment);
-      if (moment.action === 'run') runs += 1;
+    for (const link of recordedLinks(ledger, history)) {
+      for (const replica of replicas) replica.play(link);
+      if (link.action === 'run') runs += 1;
       if (clock.monotonic() < turnEndsMs) continue;
       onProgress?.({ runs, totalRuns: history.runs });
       await nextTurn();

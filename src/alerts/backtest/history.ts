@@ -20,7 +20,7 @@ export interface RecordedHistory {
 }
 
 /** A run that was published, or a close or reopen, as the ledger keeps it. */
-export interface Moment {
+export interface RecordedLink {
   /** Position in the chain: the order in which it all happened, whatever the clocks said. */
   seq: number;
   action: 'run' | 'close' | 'reopen';
@@ -65,7 +65,7 @@ export function findHistory(connection: LedgerConnection, workspaceId: string): 
 }
 
 /** What happened in the workspace, in order; a page is held in memory at a time. */
-export function* readMoments(connection: LedgerConnection, history: RecordedHistory): Generator<Moment> {
+export function* recordedLinks(connection: LedgerConnection, history: RecordedHistory): Generator<RecordedLink> {
   const page = connection.prepare(
     `SELECT applied_seq AS seq, 'run' AS action, finished_at AS at, run_key AS runKey, run_id AS runId,
        from_period AS fromPeriod, to_period AS toPeriod, first_entry_id AS firstEntryId, entries, 0 AS periodKey
@@ -78,9 +78,9 @@ export function* readMoments(connection: LedgerConnection, history: RecordedHist
   const { workspaceKey, lastSeq } = history;
   let after = 0;
   for (;;) {
-    const moments = page.all({ workspaceKey, after, lastSeq }) as Moment[];
-    yield* moments;
-    const last = moments.at(-1);
+    const links = page.all({ workspaceKey, after, lastSeq }) as RecordedLink[];
+    yield* links;
+    const last = links.at(-1);
     if (last === undefined) return;
     after = last.seq;
   }

@@ -12,7 +12,7 @@ import { evaluateRun, type RunAlertSettings } from '../evaluate/evaluate-run.ts'
 import type { KeptHistory } from '../history/curves.ts';
 import { acceptAll } from '../outbox/told-by.ts';
 import { routesOf } from '../track/routes.ts';
-import type { Moment, RecordedHistory } from './history.ts';
+import type { RecordedHistory, RecordedLink } from './history.ts';
 
 /** The one receiver that notifications of a replay are counted for; nothing is ever sent to it. */
 const CHANNELS = routesOf([{ type: 'log', name: 'backtest' }]);
@@ -63,10 +63,10 @@ export class Replica {
   }
 
   /** Goes on by what happened next. */
-  play(moment: Moment): void {
+  play(link: RecordedLink): void {
     this.connection.transaction(() => {
-      if (moment.action === 'run') this.#run(moment);
-      else this.#closeOrReopen(moment);
+      if (link.action === 'run') this.#run(link);
+      else this.#closeOrReopen(link);
     })();
   }
 
@@ -74,10 +74,10 @@ export class Replica {
     this.connection.close();
   }
 
-  #run(moment: Moment): void {
+  #run(link: RecordedLink): void {
     const { connection } = this;
     const { workspaceKey, workspaceId, firstRunKey } = this.#history;
-    const { runKey, runId, fromPeriod, toPeriod, at, firstEntryId, entries } = moment;
+    const { runKey, runId, fromPeriod, toPeriod, at, firstEntryId, entries } = link;
     const copies = this.#copies;
     const window = { from: fromPeriod, to: toPeriod };
     const lastEntryIdBefore = firstEntryId === null ? 0 : firstEntryId - 1;
@@ -106,7 +106,7 @@ export class Replica {
     setApplied(connection).run({ runKey, at });
   }
 
-  #closeOrReopen({ action, seq, periodKey }: Moment): void {
+  #closeOrReopen({ action, seq, periodKey }: RecordedLink): void {
     const { connection } = this;
     setClosed(connection, periodKey, action === 'close' ? seq : null);
     if (action === 'close') freezeFigures(connection, periodKey);

@@ -1,6 +1,6 @@
 import { addPeriods } from '../../core/period.ts';
 import { dailyRates } from '../notify/course.ts';
-import type { Told } from '../notify/facts.ts';
+import type { NotificationContent } from '../notify/facts.ts';
 import { grouped, monthName } from '../notify/wording/names.ts';
 
 const HEIGHT = 60;
@@ -12,7 +12,7 @@ const CELL = 'padding:0 1px 0 0;vertical-align:bottom';
  * The credits of each day of both months as cells of a table, which mail programs show that show no picture; null without days.
  * Nothing in it comes from outside but figures.
  */
-export function chartCells({ period, evidence, created_at }: Told): string | null {
+export function chartCells({ period, evidence, created_at }: NotificationContent): string | null {
   const { course = null } = evidence;
   if (period === null || course === null) return null;
   const months = [

@@ -1,5 +1,5 @@
 import { firstOf } from '../../core/text/first-of.ts';
-import { alertFacts, type Told } from '../notify/facts.ts';
+import { alertFacts, type NotificationContent } from '../notify/facts.ts';
 import { nextCommands } from '../notify/next-commands.ts';
 import { grouped } from '../notify/wording/names.ts';
 import { digestItems, groupItems, type Payload, type PayloadValue, readPayload } from './read-payload.ts';
@@ -15,7 +15,7 @@ export interface MessageView {
   /** Commands to type next, whole lines; none where nothing is to be done. */
   next: string[];
   /** The alert with its days, for a chart; null for what has none. */
-  alert: Told | null;
+  alert: NotificationContent | null;
   /** A line for each alert of a digest or a group; none for everything else. */
   lines: string[];
   /** The page about it; null without one. */
@@ -94,10 +94,12 @@ export function messageView(payload: string): MessageView | null {
 }
 
 /** The notification as one of an alert; null for every other kind. Our own writer made it, so its fields are there. */
-function toldAlert(notification: Payload): Told | null {
+function toldAlert(notification: Payload): NotificationContent | null {
   const { type, alert_id, evidence } = notification;
   const ours = typeof type === 'string' && type.startsWith('alert.') && typeof alert_id === 'string';
-  return ours && typeof evidence === 'object' && evidence !== null ? (notification as unknown as Told) : null;
+  return ours && typeof evidence === 'object' && evidence !== null
+    ? (notification as unknown as NotificationContent)
+    : null;
 }
 
 function headWords({ head }: Payload): string | null {

@@ -31,7 +31,7 @@ export interface ChainHead {
 }
 
 /** The part of a stored notification that a digest is ordered and summed up by; the whole of it is passed on. */
-interface Told {
+interface HeldContent {
   state: string;
   severity: string;
   workspace_id: string;
@@ -42,7 +42,7 @@ interface Told {
 /** What waits of an alert. */
 interface Item {
   held: HeldNotification;
-  told: Told;
+  told: HeldContent;
 }
 
 /**
@@ -54,7 +54,7 @@ export function buildDigests(
   held: readonly HeldNotification[],
   { channel, dueAt, createdAt, head }: { channel: string; dueAt: string; createdAt: string; head: ChainHead },
 ): Digest[] {
-  const items = held.map((each): Item => ({ held: each, told: parseExact(each.payload) as Told }));
+  const items = held.map((each): Item => ({ held: each, told: parseExact(each.payload) as HeldContent }));
   const parts = inParts(items.sort(compareItems));
   return parts.map((items, index) => {
     const members = items.map((item) => item.held.notificationId);

@@ -11,7 +11,7 @@ import { periods } from '../../ledger/store/schema/workspace-tables.ts';
 import type { Curve } from '../rules/pace/curve.ts';
 import type { UsageFigures } from '../rules/rule.ts';
 import { keptReadings, type Readings, readingsOf } from './readings.ts';
-import { keptRunTimes, LATEST_RUNS, type Moment, RunMoments, type RunTimes, runTimesOf } from './run-moments.ts';
+import { keptRunTimes, LATEST_RUNS, type LastRead, RunMoments, type RunTimes, runTimesOf } from './run-moments.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -263,7 +263,7 @@ export class Curves {
   }
 
   /** Where runs are rare, many moments of a tenant have one reading. */
-  #readAt(periodKey: number, tenantKey: number, { lastEntryId }: Moment): bigint {
+  #readAt(periodKey: number, tenantKey: number, { lastEntryId }: LastRead): bigint {
     const { byEntry } = this.#reached(periodKey, tenantKey);
     const known = byEntry.get(lastEntryId);
     if (known !== undefined) return known;

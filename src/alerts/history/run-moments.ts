@@ -13,15 +13,15 @@ const READING_LASTS_MS = 36 * 3_600_000;
 export const LATEST_RUNS = 100;
 
 /** What had been read by a moment: the last entry of the workspace's runs up to it. */
-export interface Moment {
+export interface LastRead {
   atMs: number;
   lastEntryId: number;
 }
 
 /** A moment between two readings that lie far apart; `later` is null where the reading before still speaks for it. */
 interface Place {
-  earlier: Moment;
-  later: Moment | null;
+  earlier: LastRead;
+  later: LastRead | null;
 }
 
 interface PublishedRun {
@@ -121,14 +121,14 @@ export class RunMoments {
   readonly placeOf = onceEach((atMs: number): Place | null => {
     const run = this.#runs.before(atMs);
     if (run === undefined) return null;
-    const earlier = this.#momentOf(run);
+    const earlier = this.#lastReadBy(run);
     if (atMs - earlier.atMs <= READING_LASTS_MS) return { earlier, later: null };
     const next = this.#runs.after(run.runKey, atMs, this.#nowMs);
     // The run that is under way has read what there is now.
-    return { earlier, later: next === undefined ? { atMs: this.#nowMs, lastEntryId: 0 } : this.#momentOf(next) };
+    return { earlier, later: next === undefined ? { atMs: this.#nowMs, lastEntryId: 0 } : this.#lastReadBy(next) };
   });
 
-  #momentOf({ runKey, atMs }: PublishedRun): Moment {
+  #lastReadBy({ runKey, atMs }: PublishedRun): LastRead {
     return { atMs, lastEntryId: this.#runs.lastEntryId(runKey) };
   }
 }

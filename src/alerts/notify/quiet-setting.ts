@@ -1,7 +1,7 @@
-import type { Told } from './facts.ts';
+import type { NotificationContent } from './facts.ts';
 
 /** What to write below `alerts:` of a workspace, so that an alert like this would have kept quiet; null where no setting does. */
-export function quietSetting({ rule, tenant_id, credits, evidence, level }: Told): string | null {
+export function quietSetting({ rule, tenant_id, credits, evidence, level }: NotificationContent): string | null {
   if (credits === null) return null;
   const expected = level === 'likely' ? (evidence.projection?.credits ?? credits.current) : credits.current;
   const [more, less] = rule === 'drop' ? [credits.previous, credits.current] : [expected, credits.previous];

@@ -10,7 +10,7 @@ import { runs } from '../../ledger/store/schema/run-tables.ts';
 import { tenantUsage } from '../../ledger/store/schema/usage-tables.ts';
 import { tenants } from '../../ledger/store/schema/workspace-tables.ts';
 import { createEvidence } from '../notify/evidence.ts';
-import type { Told } from '../notify/facts.ts';
+import type { NotificationContent } from '../notify/facts.ts';
 import { buildNotification, type Notification, previousPeriodOf } from '../notify/notification.ts';
 import { phaseOf } from '../rules/measures/phase.ts';
 import { observation } from '../rules/observation.ts';
@@ -24,7 +24,7 @@ import type { AlertRecord } from './alert-record.ts';
 export interface AlertMoment {
   /** ISO-8601 UTC. */
   at: string;
-  notification: Told & { summary: string };
+  notification: NotificationContent & { summary: string };
 }
 
 export interface AlertMoments {
@@ -71,8 +71,8 @@ export function alertMoments(connection: LedgerConnection, { alert }: AlertRecor
       toldTimes: row.toldTimes,
       state: alert.state,
     },
-    level: alert.level as Told['level'],
-    severity: alert.severity as Told['severity'],
+    level: alert.level as NotificationContent['level'],
+    severity: alert.severity as NotificationContent['severity'],
     ...{ workspaceId: alert.workspace_id, tenantId, tenantName: alert.tenant_name, period: alert.period },
     ...{
       previousPeriod: last?.notification.previous_period ?? previousPeriodOf(seen),

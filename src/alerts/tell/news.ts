@@ -32,7 +32,7 @@ export interface AlertNow {
 }
 
 /** The last that a receiver was told of an alert; see `alert_told`. */
-export interface Told {
+export interface LastTold {
   event: ToldEvent;
   episode: number;
   level: Level;
@@ -61,7 +61,7 @@ export type News =
   | { say: null; because: string; askAtMs: number | null };
 
 /** What a receiver is to hear of an alert now: what is so, less what it was told. */
-export function news(alert: AlertNow, told: Told | null, policy: Policy, nowMs: number): News {
+export function news(alert: AlertNow, told: LastTold | null, policy: Policy, nowMs: number): News {
   const flapping = alert.own === null ? null : flaps(alert.own, alert.holding, told, nowMs);
   if (flapping?.say === null) return flapping;
   if (!alert.holding) return told?.open === true ? say('closed') : nothing('unheard');
@@ -78,7 +78,7 @@ export function news(alert: AlertNow, told: Told | null, policy: Policy, nowMs: 
 
 function changeOf(
   alert: AlertNow,
-  told: Told | null,
+  told: LastTold | null,
   { passed }: Policy,
 ): { say: ToldEvent; toldTimes: number; passed?: boolean } | null {
   if (told === null || told.episode < alert.episode || (!told.open && told.event !== 'baseline')) {
@@ -96,7 +96,7 @@ function changeOf(
   return hasGrown(alert, told) ? { say: 'grown', toldTimes: told.toldTimes + 1 } : null;
 }
 
-function hasGrown({ measure, isSet }: AlertNow, told: Told): boolean {
+function hasGrown({ measure, isSet }: AlertNow, told: LastTold): boolean {
   if (measure === null) return false;
   if (isSet) return (measure & ~(told.measure ?? 0n)) !== 0n;
   const step = STEPS[Math.min(told.toldTimes, STEPS.length - 1)];
@@ -105,14 +105,14 @@ function hasGrown({ measure, isSet }: AlertNow, told: Told): boolean {
 }
 
 /** How long a word of this level has to wait because one was told at once less than a day ago; nothing eases sooner. */
-function limitMs(event: ToldEvent, { level }: AlertNow, told: Told | null, nowMs: number): number {
+function limitMs(event: ToldEvent, { level }: AlertNow, told: LastTold | null, nowMs: number): number {
   if (told === null || !told.atOnce || told.event === 'baseline') return 0;
   if (told.level !== level && event !== 'eased') return 0;
   const sinceMs = ageMs(told.atMs, nowMs);
   return sinceMs === null ? 0 : Math.max(0, NEWS_EVERY_MS - sinceMs);
 }
 
-function remind({ acknowledged }: AlertNow, told: Told | null, { remindAfterMs }: Policy, nowMs: number): News {
+function remind({ acknowledged }: AlertNow, told: LastTold | null, { remindAfterMs }: Policy, nowMs: number): News {
   if (acknowledged) return nothing('acknowledged');
   if (remindAfterMs === null || told === null || !told.open) return nothing('told');
   const sinceMs = ageMs(told.atMs, nowMs) ?? 0;
@@ -122,7 +122,7 @@ function remind({ acknowledged }: AlertNow, told: Told | null, { remindAfterMs }
 }
 
 /** What is said of a fault that comes and goes; null when it does not, or was steady and there is nothing special to say. */
-function flaps(own: NonNullable<AlertNow['own']>, holding: boolean, told: Told | null, nowMs: number): News | null {
+function flaps(own: NonNullable<AlertNow['own']>, holding: boolean, told: LastTold | null, nowMs: number): News | null {
   const recent = own.begins.filter((beganMs) => (ageMs(beganMs, nowMs) ?? FLAPS.withinMs) < FLAPS.withinMs);
   const wasTold = told?.event === 'flapping';
   const steadyMs = ageMs(own.changedMs, nowMs) ?? FLAPS.steadyMs;

@@ -4,7 +4,7 @@ import type { RuleName } from '../rules/rule.ts';
 import { isSelfRule } from '../rules/table.ts';
 import type { StoredAlert } from '../track/alert-rows.ts';
 import { type ChannelRoute, hourOf, nextDigestMs } from '../track/routes.ts';
-import type { Told } from './news.ts';
+import type { LastTold } from './news.ts';
 
 /** What these find when a month has settled is over, and can be read in the morning. */
 const SETTLED: readonly RuleName[] = ['drop', 'trend'];
@@ -13,7 +13,7 @@ const SETTLED: readonly RuleName[] = ['drop', 'trend'];
 export function digestAtOf(
   route: ChannelRoute,
   { rule, level, severity }: Pick<StoredAlert, 'rule' | 'level' | 'severity'>,
-  { event, told }: { event: ToldEvent; told: Told | null },
+  { event, told }: { event: ToldEvent; told: LastTold | null },
   nowMs: number,
 ): string | null {
   const ends = event === 'closed';

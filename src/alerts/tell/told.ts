@@ -2,13 +2,13 @@ import type Database from 'better-sqlite3';
 import { prepared } from '../../ledger/store/query.ts';
 import { alertTold } from '../../ledger/store/schema/alert-tables.ts';
 import { eq, sql } from '../../ledger/store/schema/drizzle.ts';
-import type { Told } from './news.ts';
+import type { LastTold } from './news.ts';
 
 /** Stands for every receiver that has no row of its own. */
 const EVERYBODY = '*';
 
 /** The last that a receiver was told, with the number of that message. */
-export interface ToldRow extends Told {
+export interface ToldRow extends LastTold {
   revision: number;
 }
 

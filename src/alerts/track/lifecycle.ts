@@ -29,7 +29,8 @@ export interface AlertStatus {
   clearRunKey: number | null;
 }
 
-export interface Moment {
+/** When an alert is judged, and in which run. */
+export interface JudgingContext {
   nowMs: number;
   runKey: number | null;
   /** The first sync of a workspace: what it finds has been there for long, so nothing waits to be confirmed. */
@@ -53,44 +54,44 @@ const NEVER: AlertStatus = {
  * Moves an alert by what its rule says now; `null` is an alert that does not exist. Judged twice in one run, the second
  * time changes nothing. Returns null when there is no alert and none begins.
  */
-export function advance(status: AlertStatus | null, judgement: Judgement, moment: Moment): Advance | null {
+export function advance(status: AlertStatus | null, judgement: Judgement, context: JudgingContext): Advance | null {
   const open = status !== null && OPEN_ALERT_STATES.includes(status.state);
-  if (!open) return judgement.verdict === 'holds' ? begin(status ?? NEVER, judgement.finding, moment) : null;
-  if (status.state === 'pending') return advancePending(status, judgement, moment);
+  if (!open) return judgement.verdict === 'holds' ? begin(status ?? NEVER, judgement.finding, context) : null;
+  if (status.state === 'pending') return advancePending(status, judgement, context);
   if (judgement.verdict === 'holds') return advanceFiring(status, judgement.finding);
   if (judgement.verdict === 'between') {
     const { measure } = judgement;
     const isLess = status.level === 'likely' && measure !== null && status.measure !== null && measure < status.measure;
     return unchanged({ ...status, measure: isLess ? measure : status.measure, clearRunKey: null });
   }
-  if (judgement.atOnce || (status.clearRunKey !== null && status.clearRunKey !== moment.runKey)) {
+  if (judgement.atOnce || (status.clearRunKey !== null && status.clearRunKey !== context.runKey)) {
     return { status: { ...status, state: 'resolved', clearRunKey: null }, change: 'resolved' };
   }
-  return unchanged({ ...status, clearRunKey: moment.runKey });
+  return unchanged({ ...status, clearRunKey: context.runKey });
 }
 
-function begin(status: AlertStatus, finding: Finding, moment: Moment): Advance {
-  if (moment.seeding || finding.confirmAfterMs === null) return fired(status, finding, moment);
+function begin(status: AlertStatus, finding: Finding, context: JudgingContext): Advance {
+  if (context.seeding || finding.confirmAfterMs === null) return fired(status, finding, context);
   const { level, severity, measure } = finding;
   const pending = { ...status, state: 'pending' as const, level, severity, measure, clearRunKey: null };
-  return { status: { ...pending, pendingSinceMs: moment.nowMs }, change: 'pending' };
+  return { status: { ...pending, pendingSinceMs: context.nowMs }, change: 'pending' };
 }
 
-function advancePending(status: AlertStatus, judgement: Judgement, moment: Moment): Advance {
+function advancePending(status: AlertStatus, judgement: Judgement, context: JudgingContext): Advance {
   if (judgement.verdict === 'between' && judgement.wavers) return unchanged(status);
   if (judgement.verdict !== 'holds') {
     return { status: { ...status, state: 'expired', pendingSinceMs: null }, change: 'expired' };
   }
   const { finding } = judgement;
   const { level, severity, measure } = finding;
-  const waitedMs = ageMs(status.pendingSinceMs, moment.nowMs);
+  const waitedMs = ageMs(status.pendingSinceMs, context.nowMs);
   const isConfirmed = (waitedMs ?? 0) >= (finding.confirmAfterMs ?? 0);
-  if (isConfirmed && !moment.waits(level)) return fired(status, finding, moment);
-  const pendingSinceMs = waitedMs === null ? moment.nowMs : status.pendingSinceMs;
+  if (isConfirmed && !context.waits(level)) return fired(status, finding, context);
+  const pendingSinceMs = waitedMs === null ? context.nowMs : status.pendingSinceMs;
   return unchanged({ ...status, level, severity, measure, pendingSinceMs });
 }
 
-function fired(status: AlertStatus, { level, severity, measure }: Finding, { nowMs }: Moment): Advance {
+function fired(status: AlertStatus, { level, severity, measure }: Finding, { nowMs }: JudgingContext): Advance {
   const began = { episode: status.episode + 1, beganAt: isoTime(nowMs), pendingSinceMs: null, clearRunKey: null };
   return { status: { ...began, state: 'firing', level, severity, measure }, change: 'fired' };
 }

@@ -1,5 +1,5 @@
 import { dayBars } from '../../alerts/notify/day-bars.ts';
-import { alertFacts, type Told } from '../../alerts/notify/facts.ts';
+import { alertFacts, type NotificationContent } from '../../alerts/notify/facts.ts';
 import { nextCommands } from '../../alerts/notify/next-commands.ts';
 import type { AlertMoments } from '../../alerts/queries/alert-moments.ts';
 import type { AlertRecord } from '../../alerts/queries/alert-record.ts';
@@ -85,7 +85,7 @@ function figuresTable({ told, now }: AlertMoments, options: TableOptions): strin
   );
 }
 
-function figureRows({ period, previous_period, credits, requests, threshold, evidence }: Told) {
+function figureRows({ period, previous_period, credits, requests, threshold, evidence }: NotificationContent) {
   const before = period === previous_period ? 'before' : (previous_period ?? 'before');
   const rows: { name: string; value: bigint | null }[] = [
     { name: `Credits ${period}`, value: credits?.current ?? null },
@@ -99,7 +99,7 @@ function figureRows({ period, previous_period, credits, requests, threshold, evi
   return rows.filter(({ value }) => value !== null);
 }
 
-function longNames({ tenant_id, tenant_name, workspace_id }: Told, options: TableOptions): string[] {
+function longNames({ tenant_id, tenant_name, workspace_id }: NotificationContent, options: TableOptions): string[] {
   return [
     ['Tenant', tenant_id],
     ['Name', tenant_name],

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { findHistory, readMoments } from '../../../src/alerts/backtest/history.ts';
+import { findHistory, recordedLinks } from '../../../src/alerts/backtest/history.ts';
 import { Replica } from '../../../src/alerts/backtest/replica.ts';
 import { keepHistory } from '../../../src/alerts/history/curves.ts';
 import type { Config } from '../../../src/config/types.ts';
@@ -37,7 +37,7 @@ function replay(ledger: LedgerConnection, { workspaces: [workspace] }: Config): 
   const history = findHistory(ledger, WORKSPACE);
   const source = { ledger, history, kept: keepHistory(ledger, history.workspaceKey) };
   const replica = new Replica(source, { rules, lookbackPeriods, settleHours });
-  for (const moment of readMoments(ledger, history)) replica.play(moment);
+  for (const link of recordedLinks(ledger, history)) replica.play(link);
   return replica;
 }
 

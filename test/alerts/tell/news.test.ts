@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type AlertNow, news, type Policy, type Told } from '../../../src/alerts/tell/news.ts';
+import { type AlertNow, type LastTold, news, type Policy } from '../../../src/alerts/tell/news.ts';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -17,7 +17,7 @@ const HOLDS: AlertNow = {
     own: null,
   },
 };
-const TOLD: Told = {
+const TOLD: LastTold = {
   ...{ event: 'opened', episode: 1, level: 'happened', toldTimes: 0, measure: 16_000n, open: true },
   ...{ atMs: NOW - 3 * DAY_MS, atOnce: true },
 };
@@ -25,7 +25,7 @@ const OPEN: Policy = { routed: true, explainedBy: null, mute: null, passed: [], 
 const SILENCE = { id: 'silence_1', untilMs: NOW + DAY_MS };
 
 /** What a receiver hears, as one word; in brackets why it hears nothing. */
-function hears(alert: Partial<AlertNow>, told: Partial<Told> | null, policy: Partial<Policy> = {}): string {
+function hears(alert: Partial<AlertNow>, told: Partial<LastTold> | null, policy: Partial<Policy> = {}): string {
   const before = told === null ? null : { ...TOLD, ...told };
   const said = news({ ...HOLDS, ...alert }, before, { ...OPEN, ...policy }, NOW);
   return said.say ?? `(${said.because})`;
@@ -36,10 +36,10 @@ const fault = (begins: number[], changed: number) => ({
   measure: null,
   own: { begins: begins.map((minutes) => NOW - minutes * 60_000), changedMs: NOW - changed * 60_000 },
 });
-const FAULT_TOLD: Partial<Told> = { measure: null, atMs: NOW - HOUR_MS };
+const FAULT_TOLD: Partial<LastTold> = { measure: null, atMs: NOW - HOUR_MS };
 
 describe('a receiver hears', () => {
-  it.each<[string, string, Partial<AlertNow>, Partial<Told> | null, Partial<Policy>?]>([
+  it.each<[string, string, Partial<AlertNow>, Partial<LastTold> | null, Partial<Policy>?]>([
     ['a beginning, once', 'opened', {}, null],
     ['nothing more of what it knows', '(told)', {}, {}],
     ['the end of what it was told', 'closed', { holding: false }, {}],

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { clear, holds, type Judgement, LEVEL_RANK, UNDECIDED, WAVERING } from '../../../src/alerts/rules/rule.ts';
-import { type AlertStatus, advance, type Moment } from '../../../src/alerts/track/lifecycle.ts';
+import { type AlertStatus, advance, type JudgingContext } from '../../../src/alerts/track/lifecycle.ts';
 import { OPEN_ALERT_STATES } from '../../../src/core/text/alert-words.ts';
 
 const HOUR_MS = 3_600_000;
@@ -18,7 +18,7 @@ const final = holds({ level: 'settled', severity: 'critical', threshold: 1n, mea
 const ANYTIME = { seeding: false, waits: () => false };
 
 /** Plays judgements, one a run and six hours apart; what changed in each. */
-function play(judgements: readonly Judgement[], moment: Partial<Moment> = {}): (string | null)[] {
+function play(judgements: readonly Judgement[], moment: Partial<JudgingContext> = {}): (string | null)[] {
   let status: AlertStatus | null = null;
   return judgements.map((judgement, run) => {
     const next = advance(status, judgement, { ...ANYTIME, nowMs: run * 6 * HOUR_MS, runKey: run, ...moment });
@@ -149,6 +149,6 @@ const judgement: fc.Arbitrary<Judgement> = fc.oneof(
   fc.bigInt({ min: 1n, max: 1000n }).map((size) => certain(size)),
 );
 
-function moment(run: number): Moment {
+function moment(run: number): JudgingContext {
   return { ...ANYTIME, nowMs: run * 6 * HOUR_MS, runKey: run };
 }
