@@ -115,8 +115,8 @@ async function syncAll(
     }
   };
   const reports = await sideBySide(ids, width, syncOne).finally(view.stop);
-  const published = reports.some(({ status }) => status === 'applied');
-  if (published && options.dryRun !== true) await deliverDigests(cli, context, signal);
+  const applied = reports.some(({ status }) => status === 'applied');
+  if (applied && options.dryRun !== true) await deliverDigests(cli, context, signal);
   return reports;
 }
 

@@ -66,7 +66,7 @@ export interface WorkspaceConfig {
   concurrency: number;
   requestsPerSecond: number;
   consistency: Consistency;
-  /** A run that takes longer is ended, publishes nothing, and is tried again. */
+  /** A run that takes longer is ended, applies nothing, and is tried again. */
   runMinutes: number;
   /** A listing that announces more is refused. */
   maxRecords: number;

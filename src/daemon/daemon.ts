@@ -23,7 +23,7 @@ import { startFileSchedules, startUpkeep, startWatchOfClock } from './upkeep.ts'
 import { startStaleWatch } from './watches/stale-watch.ts';
 
 /**
- * Running jobs are cut off when the grace is over: a run that goes on for longer publishes nothing and is begun anew by the
+ * Running jobs are cut off when the grace is over: a run that goes on for longer applies nothing and is begun anew by the
  * next daemon. All this lies below pm2's kill_timeout, with room for the rest.
  */
 const JOBS_TIMES = { graceMs: 2_000, deadlineMs: 12_000 };

@@ -15,7 +15,7 @@ export class Publisher {
   /** What was mended of the replica and has not been reported yet. */
   #mended: readonly string[] = [];
 
-  /** `elsewhere`: ids of workspaces that the configuration leaves to other hosts. */
+  /** `elsewhere`: ids of workspaces that the configuration leaves to other machines. */
   constructor(settings: ReplicaSettings, ledgerPath: string, elsewhere: readonly string[] = []) {
     this.#settings = settings;
     this.#ledgerPath = ledgerPath;

@@ -6,7 +6,7 @@ const CLOSING_HOURS = 24;
 
 export interface PlanInput {
   nowMs: number;
-  /** Nothing has been published for the workspace yet. */
+  /** Nothing has been applied for the workspace yet. */
   first: boolean;
   kind: 'scheduled' | 'reconcile' | 'manual';
   lookbackPeriods: number;

@@ -32,6 +32,6 @@ export function requirePlausible(first: Omit<PageReceipt, 'newKeys'>, { maxRecor
 
 /** A listing that contradicts itself; reading on would show nothing but more of the same. */
 export function implausible(message: string): AppError {
-  const hint = 'nothing was published, the slot is tried again; if it persists, tell the service';
+  const hint = 'nothing was applied, the slot is tried again; if it persists, tell the service';
   return new AppError('implausible_listing', message, { retryable: true, hint });
 }

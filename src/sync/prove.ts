@@ -4,7 +4,7 @@ import type { WalkFacts } from '../ledger/journal/staging/staging.ts';
 
 /** With `auto`, listings up to this many pages are read until two walks in a row agree. */
 export const AUTO_TWICE_PAGES = 50;
-/** Walks a run may take; after the last one it publishes nothing. */
+/** Walks a run may take; after the last one it applies nothing. */
 export const MAX_WALKS = 3;
 
 /** Something that a complete, unmoved listing cannot show. */

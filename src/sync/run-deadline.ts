@@ -24,7 +24,7 @@ export function startRunDeadline(
   const end = (what: string): void => {
     // What is held begins anew when it goes on.
     if (held > 0) return;
-    const hint = 'nothing was published, the slot is tried again; run_minutes bounds how long a run may take';
+    const hint = 'nothing was applied, the slot is tried again; run_minutes bounds how long a run may take';
     controller.abort(new AppError('run_timeout', what, { retryable: true, hint }));
   };
   const whole = watchFor(clock, runMs, () => end(`the run took longer than ${inMinutes(runMs)}`));

@@ -48,7 +48,7 @@ export type SyncOutcome =
   /** The slot had been done by another run. */
   | { status: 'already_done'; workspaceId: string; runId: string };
 
-/** The run could not be proven complete; nothing was published. */
+/** The run could not be proven complete; nothing was applied. */
 export class UnprovenError extends AppError {}
 
 interface ProvenWalk {
@@ -84,7 +84,7 @@ export async function syncWorkspace(deps: SyncDeps, request: SyncRequest): Promi
       log.debug({ walk: walk.walkNumber, verdict: walk.verdict, signs: walk.signs }, 'walk ended');
     });
     await refuseSuspiciousEmpty(writer, claimed, proven.walk);
-    const { checkpointFault, ...applied } = await publishProven(deps, claimed, proven.walk, signal);
+    const { checkpointFault, ...applied } = await applyProven(deps, claimed, proven.walk, signal);
     if (checkpointFault !== null) log.warn({ reason: checkpointFault }, 'no checkpoint of the head could be written');
     const { pages, records } = proven.walk.facts;
     const { id: workspaceId } = workspace;
@@ -112,7 +112,7 @@ export async function syncWorkspace(deps: SyncDeps, request: SyncRequest): Promi
 }
 
 /** The transaction that everything comes to, once what is absent has been asked for. */
-async function publishProven(deps: SyncDeps, claimed: ClaimedRun, walk: WalkRecord, signal: AbortSignal) {
+async function applyProven(deps: SyncDeps, claimed: ClaimedRun, walk: WalkRecord, signal: AbortSignal) {
   const { workspace, channels, clock } = deps;
   const asked = await confirmWithdrawals(deps, claimed, signal);
   signal.throwIfAborted();
@@ -180,7 +180,7 @@ async function walkUntilProven(
   const why = signs.length > 0 ? `the last one showed ${signs.join(', ')}` : 'no two in a row had the same keys';
   throw new UnprovenError('unstable', `the listing moved under ${MAX_WALKS} walks: ${why}`, {
     retryable: true,
-    hint: 'nothing was published; the next run tries again. If it persists, set `consistency: counted` or a quieter cron',
+    hint: 'nothing was applied; the next run tries again. If it persists, set `consistency: counted` or a quieter cron',
   });
 }
 
@@ -202,7 +202,7 @@ async function refuseSuspiciousEmpty(writer: Writer, claimed: ClaimedRun, walk: 
   const known = await writer.call('countKnownRecords', { runKey: claimed.runKey });
   if (known === 0) return;
   throw new UnprovenError('suspicious_empty', `the service gave no records where the ledger has ${known}`, {
-    hint: 'nothing was published; check with the service whether the workspace really lost its usage',
+    hint: 'nothing was applied; check with the service whether the workspace really lost its usage',
   });
 }
 

@@ -17,7 +17,7 @@ export interface AskedHistories {
 
 /**
  * Asks the tenants' own histories for the keys that two walks have missed, those first that have waited longest. Runs
- * before the transaction that publishes. A history that cannot be read withdraws nothing.
+ * before the transaction that applies. A history that cannot be read withdraws nothing.
  */
 export async function confirmWithdrawals(
   deps: SyncDeps,

@@ -207,7 +207,7 @@ export class Context {
     const { shard } = this.config;
     if (shard?.elsewhere.includes(id)) {
       throw new AppError('unknown_workspace', `workspace ${JSON.stringify(id)} is not of this shard (${shard.label})`, {
-        hint: 'ask where its shard runs; `shard:` in the configuration says what this host does',
+        hint: 'ask where its shard runs; `shard:` in the configuration says what this machine reads',
       });
     }
     const known = this.config.workspaces.map((candidate) => JSON.stringify(candidate.id)).join(', ');

@@ -89,7 +89,7 @@ test('integers beyond 2^53 up to 2^63-1 arrive exactly, negative ones too', asyn
   ]);
 });
 
-test.each([2n ** 63n, -(2n ** 63n)])('%d is refused with its field named and publishes nothing', async (credits) => {
+test.each([2n ** 63n, -(2n ** 63n)])('%d is refused with its field named and applies nothing', async (credits) => {
   const { sync, upstream, view } = await startFixture();
   upstream.set({ tenantId: 'too-much', period: '2026-03', credits, requests: 1 });
 

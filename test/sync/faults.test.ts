@@ -55,7 +55,7 @@ const PAGE_2_FAULTS: FaultCase[] = [
 ];
 
 test.each(PAGE_2_FAULTS)(
-  '$name publishes nothing, says why in the run and is over when the service recovers',
+  '$name applies nothing, says why in the run and is over when the service recovers',
   async (fault) => {
     const fixture = await startWithChange();
     const { sandbox, sync } = fixture;
@@ -209,7 +209,7 @@ test.each([
   );
 });
 
-test('a run that is cancelled while it waits to begin another walk says so and publishes nothing', async () => {
+test('a run that is cancelled while it waits to begin another walk says so and applies nothing', async () => {
   const fixture = await startWithChange();
   const { view } = fixture;
   const slow = fixture.another((config) => ({

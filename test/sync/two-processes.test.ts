@@ -18,7 +18,7 @@ const BUILD = fileURLToPath(new URL('../../build/', import.meta.url));
 const SECRET = 'sk_test_not_a_secret';
 const RECORDS = 5;
 
-test('a process frozen past its lease publishes nothing when it wakes: the one that took over has published', async () => {
+test('a process frozen past its lease applies nothing when it wakes: the one that took over has published', async () => {
   const place = await startPlace();
   const held = place.holdNext({ page: 2 });
   const frozen = place.sync();

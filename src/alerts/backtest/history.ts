@@ -5,7 +5,7 @@ import { and, count, eq, isNotNull, max, min } from '../../ledger/store/schema/d
 import { runs } from '../../ledger/store/schema/run-tables.ts';
 import { findWorkspace, highest } from '../../ledger/store/subjects.ts';
 
-/** What is replayed of a workspace. What was published before `lastSeq` never changes, so no snapshot has to be held. */
+/** What is replayed of a workspace. What was applied before `lastSeq` never changes, so no snapshot has to be held. */
 export interface RecordedHistory {
   workspaceKey: number;
   workspaceId: string;
@@ -14,12 +14,12 @@ export interface RecordedHistory {
   /** The last position in the chain that is replayed. */
   lastSeq: number;
   runs: number;
-  /** ISO-8601 UTC: when the first and the last of the runs were published. */
+  /** ISO-8601 UTC: when the first and the last of the runs were applied. */
   firstRunAt: string;
   lastRunAt: string;
 }
 
-/** A run that was published, or a close or reopen, as the ledger keeps it. */
+/** A run that was applied, or a close or reopen, as the ledger keeps it. */
 export interface RecordedLink {
   /** Position in the chain: the order in which it all happened, whatever the clocks said. */
   seq: number;
@@ -45,19 +45,19 @@ const PAGE = 500;
 /**
  * Looks up what there is to replay of a workspace.
  *
- * @throws AppError `no_history` when no run of it has been published yet.
+ * @throws AppError `no_history` when no run of it has been applied yet.
  */
 export function findHistory(connection: LedgerConnection, workspaceId: string): RecordedHistory {
   const db = query(connection);
   const workspace = findWorkspace(connection, workspaceId);
   const times = { runs: count(), firstRunAt: min(runs.finishedAt), lastRunAt: max(runs.finishedAt) };
-  const isPublished = and(eq(runs.workspaceKey, workspace?.workspaceKey ?? 0), isNotNull(runs.appliedSeq));
-  const published = db.select(times).from(runs).where(isPublished).get();
+  const isApplied = and(eq(runs.workspaceKey, workspace?.workspaceKey ?? 0), isNotNull(runs.appliedSeq));
+  const applied = db.select(times).from(runs).where(isApplied).get();
   const lastSeq = highest(connection, runs.appliedSeq);
-  if (workspace !== undefined && published?.firstRunAt && published.lastRunAt) {
+  if (workspace !== undefined && applied?.firstRunAt && applied.lastRunAt) {
     const { workspaceKey, firstRunKey } = workspace;
-    const { firstRunAt, lastRunAt } = published;
-    return { workspaceKey, workspaceId, firstRunKey, lastSeq, runs: published.runs, firstRunAt, lastRunAt };
+    const { firstRunAt, lastRunAt } = applied;
+    return { workspaceKey, workspaceId, firstRunKey, lastSeq, runs: applied.runs, firstRunAt, lastRunAt };
   }
   throw new AppError('no_history', `the ledger has no complete run of ${JSON.stringify(workspaceId)} to replay`, {
     hint: 'run `usage-ledger sync` or the daemon; the longer it has run, the more a backtest says',

@@ -45,7 +45,7 @@ interface EvaluationSources {
 
 /**
  * Evaluates the rules over what a run has changed, over periods that have settled since the last run, and over the
- * alerts that are open; stores the outcome with its notifications. Runs inside the transaction that publishes the run,
+ * alerts that are open; stores the outcome with its notifications. Runs inside the transaction that applies the run,
  * so an alert exists exactly when the figures behind it do; a rule that throws is told as `job_failed`.
  */
 export function evaluateRun(

@@ -12,7 +12,7 @@ import type { RunAlerts } from '../track/alert-change.ts';
 import { isOpenAlert } from '../track/alert-rows.ts';
 import type { ChannelRoute } from '../track/routes.ts';
 
-/** A run that published nothing through a fault that somebody has to know of. */
+/** A run that applied nothing through a fault that somebody has to know of. */
 export interface RunFault extends FailedRun {
   message: string;
 }

@@ -33,7 +33,7 @@ interface Evaluation<T> {
 
 /**
  * Evaluates rules behind a savepoint, once more without each that throws: its alerts stay as they are, and the run that is
- * being published does not suffer. What the disk or the file of the ledger is to blame for goes on to the caller.
+ * being applied does not suffer. What the disk or the file of the ledger is to blame for goes on to the caller.
  */
 export function evaluateAll<T>(connection: Database.Database, evaluation: Evaluation<T>): T {
   const faults = new Map<RuleName, string>();

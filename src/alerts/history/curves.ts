@@ -125,26 +125,26 @@ export class Curves {
     return found ?? null;
   }
 
-  /** When a run was published; null for one that is under way. */
+  /** When a run was applied; null for one that is under way. */
   readonly endOf = onceEach((runKey: number): number | null => {
     const { workspaceKey } = this.sources;
     const finishedAt = this.#statements.ends.get({ runKey, workspaceKey }) as string | null;
     return finishedAt === null ? null : Date.parse(finishedAt);
   });
 
-  /** When the first run of the workspace was published. */
+  /** When the first run of the workspace was applied. */
   firstRunMs(): number | null {
     const finishedAt = this.#statements.firstRun.get(this.sources.workspaceKey) as string | undefined;
     return finishedAt === undefined ? null : Date.parse(finishedAt);
   }
 
-  /** When the run before another was published: what that one saw first was used since then. */
+  /** When the run before another was applied: what that one saw first was used since then. */
   readonly endBefore = onceEach((runKey: number): number | null => {
     const finishedAt = this.#statements.endBefore.get(this.sources.workspaceKey, runKey) as string | undefined;
     return finishedAt === undefined ? null : Date.parse(finishedAt);
   });
 
-  /** When the last run before this one was published whose time is known; null when there is none. */
+  /** When the last run before this one was applied whose time is known; null when there is none. */
   lastRunMs(): number | null {
     const { connection, workspaceKey, nowMs } = this.sources;
     const run = lastApplied(connection).get({ workspaceKey, latest: latestKnown(nowMs) });

@@ -24,17 +24,17 @@ interface Place {
   later: LastRead | null;
 }
 
-interface PublishedRun {
+interface AppliedRun {
   runKey: number;
   atMs: number;
 }
 
-/** The published runs of a workspace, as they lie in time. */
+/** The applied runs of a workspace, as they lie in time. */
 export interface RunTimes {
   /** The last one by a moment; of those that ended latest the chain says which that was. */
-  before(atMs: number): PublishedRun | undefined;
+  before(atMs: number): AppliedRun | undefined;
   /** The first one that came after another and ended between two moments. */
-  after(runKey: number, fromMs: number, toMs: number): PublishedRun | undefined;
+  after(runKey: number, fromMs: number, toMs: number): AppliedRun | undefined;
   /** The last entry by then. */
   lastEntryId(runKey: number): number;
 }
@@ -56,7 +56,7 @@ export function runTimesOf(history: Database.Database, workspaceKey: number): Ru
   );
   const after = run(columns, 'run_key > ? AND finished_at > ? AND finished_at < ? ORDER BY finished_at');
   const lastEntry = run(last, 'run_key <= ? AND first_entry_id IS NOT NULL ORDER BY run_key DESC').pluck();
-  const toRun = (row: unknown): PublishedRun | undefined => {
+  const toRun = (row: unknown): AppliedRun | undefined => {
     const found = row as { runKey: number; finishedAt: string } | undefined;
     return found && { runKey: found.runKey, atMs: Date.parse(found.finishedAt) };
   };
@@ -128,7 +128,7 @@ export class RunMoments {
     return { earlier, later: next === undefined ? { atMs: this.#nowMs, lastEntryId: 0 } : this.#lastReadBy(next) };
   });
 
-  #lastReadBy({ runKey, atMs }: PublishedRun): LastRead {
+  #lastReadBy({ runKey, atMs }: AppliedRun): LastRead {
     return { atMs, lastEntryId: this.#runs.lastEntryId(runKey) };
   }
 }

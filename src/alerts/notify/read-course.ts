@@ -20,7 +20,7 @@ export interface CourseSubject {
 export function createCourses(connection: Database.Database): (subject: CourseSubject) => Course {
   const entriesOf = connection
     .prepare(
-      // The run that is being published has no end yet.
+      // The run that is being applied has no end yet.
       `SELECT r.finished_at, e.credits_after FROM usage_entries e JOIN runs r ON r.run_key = e.run_key
        WHERE e.period_key = ? AND e.tenant_key = ? ORDER BY e.entry_id`,
     )

@@ -16,7 +16,7 @@ export type Job = keyof typeof JOBS;
 /** Answers that came, and did not prove that they are all of it. */
 const UNPROVEN: readonly string[] = ['unstable', 'suspicious_empty', 'implausible_listing'];
 
-/** How a run ended that published nothing. */
+/** How a run ended that applied nothing. */
 export interface FailedRun {
   code: string;
   retryable: boolean;

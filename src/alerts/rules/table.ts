@@ -15,7 +15,7 @@ interface RuleForm {
   hasLevels?: true;
   /** It compares two readings of one period, which a service may take back and give again. */
   ofReadings?: true;
-  /** It keeps a workspace from being read: several of one host have it at once, and a complete run proves it gone. */
+  /** It keeps a workspace from being read: several of one service have it at once, and a complete run proves it gone. */
   isOfReading?: true;
 }
 

@@ -8,7 +8,7 @@ import { outbox } from '../../ledger/store/schema/outbox-tables.ts';
 import { isOfReading } from '../rules/table.ts';
 import type { StoredAlert } from '../track/alert-rows.ts';
 
-/** What one host breaks is found workspace by workspace: whoever was told of the first hears of the others together. */
+/** What one service breaks is found workspace by workspace: whoever was told of the first hears of the others together. */
 const HOST_MS = 10 * 60_000;
 /**
  * What moves many tenants goes on for days: whoever was told of a group, or of so many one by one, hears of the others together

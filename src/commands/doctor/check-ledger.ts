@@ -12,7 +12,7 @@ import { lockHolder } from '../../ledger/store/file/write-lock.ts';
 import { type Finding, fail, ok, warn } from './finding.ts';
 
 const LITTLE_DISK_BYTES = 1024 ** 3;
-/** Longer than a run takes to publish. */
+/** Longer than it takes to apply a run. */
 const PATIENCE_MS = 5000;
 const STRANGE_REMEDY =
   'unless it was put there on purpose, stop the daemon and restore the right file; the next run settles it';
@@ -42,7 +42,7 @@ export function checkLedger({ path, readerGroup }: Config['ledger']): Finding[] 
   if (locked.length > 0) return [fail('ledger', `${locked.join(' and ')} cannot be written`, WRITABLE_REMEDY)];
   const holder = lockHolder(path, PATIENCE_MS);
   if (holder !== null) {
-    const remedy = 'let it end its transaction, or end it: until then no sync can publish';
+    const remedy = 'let it end its transaction, or end it: until then no run can be applied';
     return [fail('ledger', `${holder} keeps ${path} locked against writing`, remedy)];
   }
   const opens =

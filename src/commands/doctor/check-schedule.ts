@@ -21,7 +21,7 @@ interface Demand {
 }
 
 /**
- * Whether the crons ask for more requests than the rates allow, by what the latest runs took: of each host together, and
+ * Whether the crons ask for more requests than the rates allow, by what the latest runs took: of each host name of the service together, and
  * of each workspace that has a lower rate of its own.
  */
 export function checkSchedule({ workspaces, ledger }: Config, nowMs: number): Finding[] {

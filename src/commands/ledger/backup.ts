@@ -39,6 +39,6 @@ async function backup(
     return;
   }
   cli.print(`wrote ${inertText(path)}, ${formatInteger(sizeBytes)} bytes`);
-  cli.print(`no fault in ${formatInteger(runs)} published runs, ${formatInteger(entries)} entries`);
+  cli.print(`no fault in ${formatInteger(runs)} applied runs, ${formatInteger(entries)} entries`);
   cli.print(`head digest ${headDigest}`);
 }

@@ -46,7 +46,7 @@ export async function restoreFromReplicaHere(
       return;
     }
     cli.print(`restored ${inertText(ledgerPath)} from the replica, ledger ${ledgerId}`);
-    cli.print(`no fault in ${formatInteger(runs)} published runs, ${formatInteger(entries)} entries`);
+    cli.print(`no fault in ${formatInteger(runs)} applied runs, ${formatInteger(entries)} entries`);
     cli.print(`link ${formatInteger(position)} of ${headAt}, head digest ${headDigest}`);
     for (const line of replacedLines(replaced)) cli.print(line);
     cli.note(

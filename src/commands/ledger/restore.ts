@@ -63,7 +63,7 @@ async function restore(cli: CliContext, context: Context, name: string, replaceO
     return;
   }
   cli.print(`restored ${inertText(ledgerPath)} from ${inertText(file)}`);
-  cli.print(`no fault in ${formatInteger(runs)} published runs, ${formatInteger(entries)} entries`);
+  cli.print(`no fault in ${formatInteger(runs)} applied runs, ${formatInteger(entries)} entries`);
   cli.print(`head digest ${headDigest}`);
   for (const line of replacedLines(replaced)) cli.print(line);
   if (outdated) cli.note('It comes from an older version: the next start of the daemon, or sync, migrates it.');

@@ -41,7 +41,7 @@ export async function verifyReplicaHere(
       return;
     }
     for (const fault of faults) cli.print(`FAULT ${fault.check}: ${placeOf(fault)}${inertText(fault.message)}`);
-    const counts = `${formatInteger(runs)} published runs, ${formatInteger(entries)} entries, ${formatInteger(keys)} keys`;
+    const counts = `${formatInteger(runs)} applied runs, ${formatInteger(entries)} entries, ${formatInteger(keys)} keys`;
     const same = behind === 0 ? 'as the ledger has them' : `as the ledger had them ${formatInteger(behind)} links ago`;
     cli.print(faults.length === 0 ? `no fault in the replica: ${counts}, ${same}` : `checked ${counts}`);
     for (const words of unproven) cli.print(`NOT PROVEN ${inertText(words)}`);

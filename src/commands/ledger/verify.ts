@@ -80,7 +80,7 @@ async function verify(cli: CliContext, context: Context, options: VerifyOptions)
   }
   if (unsettled.length > 0)
     cli.print('notice: an older version has charged otherwise: see `usage-ledger rates settle`');
-  const counts = `${formatInteger(runs)} published runs, ${formatInteger(entries)} entries, ${formatInteger(keys)} keys`;
+  const counts = `${formatInteger(runs)} applied runs, ${formatInteger(entries)} entries, ${formatInteger(keys)} keys`;
   cli.print(`${faults.length === 0 ? 'no fault in' : 'checked'} ${counts}`);
   cli.print(`head digest ${headDigest ?? 'unknown'}`);
   if (ownKey !== null) cli.print(`checkpoint key ${formatVerifier(ownKey)}`);

@@ -72,7 +72,7 @@ async function exportWorkspace(cli: CliContext, context: Context, id: string, op
     return;
   }
   cli.print(`wrote ${inertText(path)}, ${formatInteger(sizeBytes)} bytes`);
-  cli.print(`no fault in its ${counted(runs, 'published run')}, ${counted(entries, 'entry', 'entries')}`);
+  cli.print(`no fault in its ${counted(runs, 'applied run')}, ${counted(entries, 'entry', 'entries')}`);
   cli.print(`head digest ${headDigest}`);
   cli.print(`${inertText(id)} ${already ? 'was exported before' : 'is not read by this ledger from now on'}`);
   if (checkpointFault) cli.note(noCheckpoint(checkpointFault));

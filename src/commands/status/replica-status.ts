@@ -13,7 +13,7 @@ import { requireReplica } from '../shared/require-replica.ts';
 /** One ledger as the replica knows it: a shard. Times are ISO times of UTC. */
 export interface ReplicaLedger {
   ledger_id: string;
-  /** The host that published last, and the process there. */
+  /** The machine that published last, and the process there. */
   published_by: string;
   published_at: string;
   /** Seconds since then. A ledger publishes after each run: how long is too long, its cron says. */
@@ -102,7 +102,7 @@ export async function withReplicaLook(
       const nowMs = context.clock.now();
       const ledgers = await replicaLedgers(client, nowMs, workspace).catch((error: unknown) => {
         if (!isUnpublished(error)) throw error;
-        throw new UsageError('nothing has been published to this schema yet', 'call `usage-ledger publish` on a host');
+        throw new UsageError('nothing has been published to this schema yet', 'call `usage-ledger publish` on a machine');
       });
       return { schema: settings.schema, ledgers, nowMs };
     });
@@ -133,7 +133,7 @@ function columns(nowMs: number): TableColumn<ReplicaLedger>[] {
   const ago = (at: string | null): string => timeAgo(at, nowMs);
   return [
     { name: 'ledger_id', header: 'Ledger' },
-    { name: 'published_by', header: 'Host', words: (by) => inertText(by.replace(/ \d+$/, '')) },
+    { name: 'published_by', header: 'Machine', words: (by) => inertText(by.replace(/ \d+$/, '')) },
     { name: 'published_at', header: 'Published', words: ago },
     {
       name: 'workspaces',

@@ -61,7 +61,7 @@ export function statusLines(report: StatusReport, options: ScreenOptions): strin
   const facts = [
     ...(lockedBy === null
       ? []
-      : [`ledger  ${inertText(lockedBy)} keeps it locked: until that ends, no sync can publish`]),
+      : [`ledger  ${inertText(lockedBy)} keeps it locked: until that ends, no run can be applied`]),
     ...(ahead === null ? [] : [`clock   ${describeAhead(ahead, options.nowMs)}`]),
     `alerts  ${formatInteger(openAlerts)} open`,
     `outbox  ${formatInteger(outbox.pending)} pending, ${formatInteger(outbox.dead)} dead${held}`,

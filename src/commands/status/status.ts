@@ -28,7 +28,7 @@ interface StatusOptions {
   watch?: number | true;
 }
 
-/** Longer than a run takes to publish. */
+/** Longer than it takes to apply a run. */
 const PATIENCE_MS = 2000;
 const WATCH_SECONDS = 5;
 /** Lines of the screen that are not workspaces. */

@@ -2,7 +2,7 @@ import type { FileConfig } from '../schema/file-schema.ts';
 import { isInShard, type Shard, type ShardConfig, shardLabel } from '../shard.ts';
 import { required } from './required.ts';
 
-/** The part of the workspaces that this host does; null for all of them. */
+/** The part of the workspaces that this machine reads; null for all of them. */
 export function shardOf(shard: FileConfig['shard']): Shard | null {
   if (shard === undefined) return null;
   if (shard.only !== undefined) return { only: shard.only };

@@ -133,7 +133,7 @@ function addTrafficMetrics(measured: Measurements, registers: Registry[]): void 
   measured.onAttempt((seconds) => took.observe(seconds));
   new Counter({
     name: 'usage_ledger_rate_waits_total',
-    help: 'Requests that had to wait for their turn of the rate of a host.',
+    help: 'Requests that had to wait for their turn of the request rate of a host name of the service.',
     labelNames: ['workspace'],
     registers,
     collect() {

@@ -74,7 +74,7 @@ export function createRunTally(connection: LedgerConnection): RunTally {
   };
 
   const countRuns = (): RunCount[] => {
-    // One that is gone by now published nothing: the retention lets go of such runs.
+    // One that is gone by now applied nothing: the retention lets go of such runs.
     const asked = [...running];
     running.clear();
     for (const row of read(inArray(runKey, asked))) take(row);

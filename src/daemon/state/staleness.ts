@@ -9,7 +9,7 @@ export interface SyncFacts {
   lastAttemptAtMs: number | null;
   /** The latest run is under way. */
   running: boolean;
-  /** A run has failed since one was published. */
+  /** A run has failed since one was applied. */
   failed: boolean;
   /** It was exported: nothing more of it is to come here. */
   movedAway: boolean;
@@ -67,7 +67,7 @@ export function stillWaits(sinceMs: number, lastAttemptAtMs: number | null, nowM
 }
 
 /**
- * Whether a workspace is stale through a fault of its service or of ours: nothing was published for longer than its
+ * Whether a workspace is stale through a fault of its service or of ours: nothing was applied for longer than its
  * schedule allows, and a run has failed, or none has come although none waits. A run that reads for the first time since
  * then, or waits for its place since `waitingSinceMs`, is given as long as a run may take. A daemon gives the workspaces as
  * long from its own start on, which is `upMs` ago.

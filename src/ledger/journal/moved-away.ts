@@ -20,7 +20,7 @@ export class WorkspaceMovedError extends AppError {
   }
 }
 
-/** Whether the workspace was exported, and not kept after all: nothing of it may be published here any more. */
+/** Whether the workspace was exported, and not kept after all: nothing of it may be applied here any more. */
 export function isMovedAway(connection: LedgerConnection, workspaceKey: number): boolean {
   const moves = query(connection).select().from(workspaceMoves).where(eq(workspaceMoves.workspaceKey, workspaceKey));
   return moves.orderBy(desc(workspaceMoves.moveKey)).limit(1).get()?.action === 'export';

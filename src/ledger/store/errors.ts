@@ -3,7 +3,7 @@ import { AppError, type AppErrorOptions } from '../../core/errors.ts';
 /** The ledger cannot be opened, read or written. */
 export class LedgerError extends AppError {}
 
-/** Another run published, or took the lease, since this one claimed its workspace: it must not publish any more. */
+/** Another run was applied, or took the lease, since this one claimed its workspace: it must not be applied any more. */
 export class FencedError extends AppError {
   constructor(message: string, options: AppErrorOptions = {}) {
     super('fenced', message, { retryable: true, ...options });

@@ -4,8 +4,8 @@ import { wholeTables } from '../send/changed-rows.ts';
 import { changeAt, type ReplicaState, readLocal, runIdAt } from '../send/position.ts';
 import { replicaFault } from './replica-fault.ts';
 
-/** What only the ledger's host knows of what it publishes. */
-export interface HostKnowledge {
+/** What only the ledger's machine knows of what it publishes. */
+export interface MachineKnowledge {
   epoch: number;
   /** Ids of workspaces that its configuration leaves to others. */
   elsewhere: readonly string[];
@@ -13,10 +13,10 @@ export interface HostKnowledge {
 
 /**
  * The replica's row of a ledger against what follows from the rows that it holds of it: a mark beyond them skips what comes next.
- * `host` is null on another host than the ledger's.
+ * `machine` is null on another machine than the ledger's.
  */
-export function checkHolding(rebuilt: LedgerConnection, held: ReplicaState, host: HostKnowledge | null): Fault[] {
-  const { head, marks, schemaAt, elsewhere } = readLocal(rebuilt, host?.elsewhere ?? held.elsewhere);
+export function checkHolding(rebuilt: LedgerConnection, held: ReplicaState, machine: MachineKnowledge | null): Fault[] {
+  const { head, marks, schemaAt, elsewhere } = readLocal(rebuilt, machine?.elsewhere ?? held.elsewhere);
   const whole = Object.fromEntries([...wholeTables(rebuilt)].map(({ rows, digest }) => [rows.mirror.name, digest]));
   // Whoever worked when it was published works no more in a ledger that is rebuilt.
   const { leases: _held, ...heldTables } = held.wholeTables;
@@ -37,7 +37,7 @@ export function checkHolding(rebuilt: LedgerConnection, held: ReplicaState, host
     last_change: [held.lastChange, changeAt(rebuilt, marks.changeSeq) ?? ''],
     whole_tables: [sorted(heldTables), sorted(tables)],
     elsewhere: [held.elsewhere, elsewhere],
-    ...(host === null ? {} : { epoch: [held.epoch, host.epoch] }),
+    ...(machine === null ? {} : { epoch: [held.epoch, machine.epoch] }),
   };
   return Object.entries(facts)
     .map(([column, [said, found]]) => [column, JSON.stringify(said), JSON.stringify(found)] as const)

@@ -94,7 +94,7 @@ function insertRow(insert: Statement, { name, columns, key }: Mirror, row: Value
 
 function faulty(message: string): ReplicaError {
   return new ReplicaError('replica_faulty', message, {
-    hint: '`usage-ledger publish --replace`, on the host of the ledger, puts it in the place of what the replica holds',
+    hint: '`usage-ledger publish --replace`, on the machine of the ledger, puts it in the place of what the replica holds',
   });
 }
 

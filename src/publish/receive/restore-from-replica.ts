@@ -45,7 +45,7 @@ export async function restoreFromReplica(order: ReplicaRestoreOrder): Promise<Re
   const ledgerPath = existsSync(order.ledgerPath) ? realpathSync(order.ledgerPath) : order.ledgerPath;
   const suspect: SuspectFile = {
     what: 'what the replica holds',
-    hint: '`usage-ledger verify --replica` on a host with the ledger names the difference; the ledger here was not touched',
+    hint: '`usage-ledger verify --replica` on a machine with the ledger names the difference; the ledger here was not touched',
   };
   try {
     mkdirSync(dirname(ledgerPath), { recursive: true, mode: 0o700 });
@@ -92,7 +92,7 @@ async function takePlace(
   if (taken !== undefined) return Number(taken.epoch);
   throw new ReplicaError('replica_moved', 'the ledger has been published from elsewhere meanwhile', {
     retryable: true,
-    hint: 'stop the other host if it is to be given up, and try again',
+    hint: 'stop the other machine if it is to be given up, and try again',
   });
 }
 

@@ -9,7 +9,7 @@ import type { ReplicaClient } from '../connect.ts';
 import { ReplicaError } from '../replica-error.ts';
 import { type ReplicaState, readLocal } from '../send/position.ts';
 import type { PublishedCheckpoint } from '../send/recent-checkpoints.ts';
-import { checkHolding, type HostKnowledge } from './check-holding.ts';
+import { checkHolding, type MachineKnowledge } from './check-holding.ts';
 import { type Rebuilt, rebuildLedger } from './rebuild-ledger.ts';
 import { replicaFault } from './replica-fault.ts';
 
@@ -20,8 +20,8 @@ export interface HeldOrder {
   file: string;
   /** The key of the ledger, when it is known here: what bears its mark must be signed by it. */
   verifier: NoteVerifier | null;
-  /** Null on another host than the ledger's. */
-  host: HostKnowledge | null;
+  /** Null on another machine than the ledger's. */
+  machine: MachineKnowledge | null;
   version: string;
   nowMs: number;
   signal: AbortSignal;
@@ -61,7 +61,7 @@ export async function verifyHeld(order: HeldOrder): Promise<HeldReport> {
     const report = await verifyLedgerFile(rebuilt, [
       checkMoney,
       anchors,
-      (connection) => checkHolding(connection, held, order.host),
+      (connection) => checkHolding(connection, held, order.machine),
     ]);
     const faults = [...report.faults, ...strangeRows(order.ledgerId, checkpoints)];
     const exported = readLocal(rebuilt).elsewhere;
@@ -72,7 +72,7 @@ export async function verifyHeld(order: HeldOrder): Promise<HeldReport> {
   }
 }
 
-/** A host that was lost took its key along: what it has signed is compared, and its signature cannot be judged here. */
+/** A machine that was lost took its key along: what it has signed is compared, and its signature cannot be judged here. */
 function checkpointCheck(notes: readonly SignedNote[], verifier: NoteVerifier | null): Check {
   const isOurs = ({ signatures }: SignedNote): boolean =>
     verifier !== null && signatures.some(({ keyHash }) => keyHash.equals(verifier.keyHash));

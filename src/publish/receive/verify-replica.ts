@@ -20,11 +20,11 @@ export interface ReplicaVerifyOrder {
   /** The ledger, read only. */
   connection: LedgerConnection;
   ledgerPath: string;
-  /** Ids of workspaces that the configuration leaves to other hosts. */
+  /** Ids of workspaces that the configuration leaves to other machines. */
   elsewhere: readonly string[];
   /** Our key: what bears its mark must be signed by it. */
   verifier: NoteVerifier | null;
-  /** The keys of other hosts. */
+  /** The keys of other machines. */
   others: readonly NoteVerifier[];
   version: string;
   nowMs: number;
@@ -35,13 +35,13 @@ export interface ReplicaVerifyReport extends Omit<HeldReport, 'held' | 'checkpoi
   position: number;
   behind: number;
   checkpoints: number;
-  /** What only the hosts of other ledgers can prove, and nothing that is known here: a sentence each. */
+  /** What only the machines of other ledgers can prove, and nothing that is known here: a sentence each. */
   unproven: string[];
 }
 
 /**
  * Rebuilds each ledger of the replica in a folder beside the ledger and recomputes there everything that `verify` does; compares
- * the one at hand row by row, and holds the others against the checkpoints that their hosts have signed. The faults say where they were
+ * the one at hand row by row, and holds the others against the checkpoints that their machines have signed. The faults say where they were
  * found.
  */
 export async function verifyReplica(order: ReplicaVerifyOrder): Promise<ReplicaVerifyReport> {
@@ -55,8 +55,8 @@ export async function verifyReplica(order: ReplicaVerifyOrder): Promise<ReplicaV
     }
     const id = ledgerId(connection);
     const file = join(folder, 'ledger.db');
-    const host = { epoch: replicaEpoch(connection), elsewhere: order.elsewhere };
-    const own = await verifyHeld({ ...order, ledgerId: id, file, host });
+    const machine = { epoch: replicaEpoch(connection), elsewhere: order.elsewhere };
+    const own = await verifyHeld({ ...order, ledgerId: id, file, machine });
     const { held, anchors } = own;
     const compared = held === null ? { faults: [], behind: 0 } : compareLedgers(file, ledgerPath, held);
     const position = held?.position ?? 0;
@@ -92,7 +92,7 @@ function lostCheckpoints(
     );
 }
 
-/** The ledgers of other hosts, of which only the replica and the checkpoints that they have signed are at hand. */
+/** The ledgers of other machines, of which only the replica and the checkpoints that they have signed are at hand. */
 async function verifyOthers(
   order: ReplicaVerifyOrder,
   folder: string,
@@ -108,7 +108,7 @@ async function verifyOthers(
     const verifier = order.others.find(({ name }) => name === originOf(id)) ?? null;
     const file = join(folder, `other-${index}.db`);
     try {
-      const report = await verifyHeld({ ...order, ledgerId: id, file, verifier, host: null } satisfies HeldOrder);
+      const report = await verifyHeld({ ...order, ledgerId: id, file, verifier, machine: null } satisfies HeldOrder);
       const found = verifier === null ? report.faults : [...report.faults, ...unsigned(report, verifier)];
       faults.push(...found.map((fault) => located(`in the replica, ledger ${id}`, fault)));
       if (verifier === null) {
@@ -117,7 +117,7 @@ async function verifyOthers(
       if (report.left.length > 0) {
         const names = report.left.map((name) => JSON.stringify(name)).join(', ');
         unproven.push(
-          `ledger ${id}: that it leaves ${names} to others, only its row of \`ledgers\` says: ask by \`verify --replica\` on its host`,
+          `ledger ${id}: that it leaves ${names} to others, only its row of \`ledgers\` says: ask by \`verify --replica\` on its machine`,
         );
       }
     } catch (error) {
@@ -130,7 +130,7 @@ async function verifyOthers(
   return { faults, unproven };
 }
 
-/** A ledger of another host stands as far as its host has signed for it. */
+/** A ledger of another machine stands as far as that machine has signed for it. */
 function unsigned({ held, checkpoints }: HeldReport, verifier: NoteVerifier): Fault[] {
   const signed = checkpoints.filter(({ note }) => (parseNotes(note) ?? []).some((one) => isSignedBy(one, verifier)));
   const last = signed.at(-1)?.seq ?? 0;

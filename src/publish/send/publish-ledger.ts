@@ -43,7 +43,7 @@ export interface PublishOrder {
   replace?: boolean;
   /** Signed heads to keep beside it. */
   checkpoints?: readonly PublishedCheckpoint[];
-  /** Ids of workspaces that the configuration leaves to other hosts; none when absent. */
+  /** Ids of workspaces that the configuration leaves to other machines; none when absent. */
   elsewhere?: readonly string[];
   /** Who publishes, for people. */
   by: string;

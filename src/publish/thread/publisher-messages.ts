@@ -6,7 +6,7 @@ import type { PublishReport } from '../send/publish-ledger.ts';
 export interface PublisherStart {
   settings: ReplicaSettings;
   ledgerPath: string;
-  /** Ids of workspaces that the configuration leaves to other hosts. */
+  /** Ids of workspaces that the configuration leaves to other machines. */
   elsewhere: readonly string[];
 }
 

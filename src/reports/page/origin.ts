@@ -8,7 +8,7 @@ import { workspaces } from '../../ledger/store/schema/workspace-tables.ts';
 
 /** What a page was made from, for whoever checks it later. */
 export interface PageOrigin {
-  /** The workspace's last run that published; null without one. */
+  /** The workspace's last run that was applied; null without one. */
   runId: string | null;
   /** The end of the ledger's chain, which `verify` recomputes. */
   head: { seq: number; digest: string };
@@ -16,12 +16,12 @@ export interface PageOrigin {
 
 /** The caller holds the read transaction in which the figures are read. */
 export function readOrigin(connection: LedgerConnection, workspaceId: string): PageOrigin {
-  const published = query(connection)
+  const applied = query(connection)
     .select({ runId: runs.runId })
     .from(runs)
     .innerJoin(workspaces, eq(workspaces.workspaceKey, runs.workspaceKey))
     .where(and(eq(workspaces.workspaceId, workspaceId), isNotNull(runs.appliedSeq)));
-  const last = published.orderBy(desc(runs.runKey)).limit(1).get();
+  const last = applied.orderBy(desc(runs.runKey)).limit(1).get();
   return { runId: last?.runId ?? null, head: headOfChain(connection) };
 }
 

@@ -93,7 +93,7 @@ export const runCommands = {
     return absentAgain(desk.connection, run, staging.keys);
   },
 
-  /** Publishes the run; its staging is gone afterwards. */
+  /** Applies the run; its staging is gone afterwards. */
   applyRun(
     desk: Desk,
     { runKey, walk: { facts, ...walk }, withdrawals, unconfirmed, nowMs, alerts }: Publication,
@@ -114,7 +114,7 @@ export const runCommands = {
     return { ...result, ...noted };
   },
 
-  /** Ends a run that publishes nothing, and raises its alert unless nobody is at fault (`fault` null). */
+  /** Ends a run that applies nothing, and raises its alert unless nobody is at fault (`fault` null). */
   failRun(desk: Desk, { runKey, failure, fault, channels, nowMs }: FailedRun): RunAlerts {
     const { connection } = desk;
     const { run } = openRun(desk, runKey);

@@ -18,7 +18,7 @@ describe('verify', () => {
     const { code, out } = await world.run('verify');
     expect(code).toBe(0);
     expect(out).toMatch(
-      /^no fault in 1 published runs, 6 entries, 6 keys\nhead digest \w{64}\ncheckpoint key usage-ledger\/\S+\n$/,
+      /^no fault in 1 applied runs, 6 entries, 6 keys\nhead digest \w{64}\ncheckpoint key usage-ledger\/\S+\n$/,
     );
     expect(out).toContain(sync.workspaces[0].digest);
     expect(parseJson((await world.run('verify', '--json')).out)).toEqual({

@@ -38,7 +38,7 @@ async function exportedWorld(): Promise<World> {
   await run(world, 'sync');
   const out = await run(world, 'workspace', 'export', 'ws-2', '--out', 'moved.db');
   expect(out).toMatch(
-    /^wrote .*moved\.db, [\d,]+ bytes\nno fault in its 1 published run, 2 entries\nhead digest \w{64}\nws-2 is not read by this ledger from now on\n$/,
+    /^wrote .*moved\.db, [\d,]+ bytes\nno fault in its 1 applied run, 2 entries\nhead digest \w{64}\nws-2 is not read by this ledger from now on\n$/,
   );
   return world;
 }
@@ -134,7 +134,7 @@ test('what cannot become one history is refused with its remedy, and nothing is 
   await run(world, 'backup', 'kept.db');
 
   become(world, 'new', only('ws-1'));
-  await expectRefused(/workspace "ws-2" is not of this host by `shard:`/, 'moved.db');
+  await expectRefused(/workspace "ws-2" is not of this machine by `shard:`/, 'moved.db');
   await run(world, 'sync');
   become(world, 'new', only('ws-2'));
   await expectRefused(/holds a ledger, and no export of a workspace/, 'kept.db');

@@ -32,7 +32,7 @@ test('a sync whose disk fails or is full, once or from then on, publishes all or
   await play(world, drawn(points, ERRORS));
 }, 7_200_000);
 
-test('on a file system that is full a sync publishes nothing and says so, and once there is room it does all', async () => {
+test('on a file system that is full a sync applies nothing and says so, and once there is room it does all', async () => {
   // Each change fires an alert, whose message takes more room than all else.
   const world = await startFaultySync({ root: smallFileSystem(), tenants: 100 });
   for (let time = 1; time <= FILLS; time += 1) {

@@ -6,7 +6,7 @@ import type { Schedule } from './schedule.ts';
 
 /** How a run over a moving listing ended, in the oracle's eyes. */
 export interface Verdict {
-  /** `published`, or the code of the error with which the run published nothing. */
+  /** `published`, or the code of the error with which the run applied nothing. */
   outcome: string;
   /** The published keys were never those of the service at any moment of the run. */
   neverTrue: boolean;

@@ -28,7 +28,7 @@ const KINDS: Readonly<Record<string, Outage>> = {
   },
 };
 
-test(`${OUTAGES} outages of Redis: the due run comes within 30 s of its return, and nothing is published twice`, async () => {
+test(`${OUTAGES} outages of Redis: the due run comes within 30 s of its return, and nothing is applied twice`, async () => {
   const redis = await startFailingRedis(await freePort());
   onTestFinished(() => redis.stop());
   let nowMs = Date.UTC(2026, 2, 20, 12, 0, 20);

@@ -1,6 +1,6 @@
 import { PromiseBroken } from './fault.ts';
 
-/** The last published run of a workspace. */
+/** The last applied run of a workspace. */
 export interface LastRun {
   /** By the world's time. */
   atMs: number;

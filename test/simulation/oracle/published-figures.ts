@@ -4,7 +4,7 @@ import { PromiseBroken } from './fault.ts';
 import type { LedgerView } from './ledger-view.ts';
 
 /** A run that has just been published, with the world's own times of its beginning and end. */
-export interface PublishedRun {
+export interface AppliedRun {
   runId: string;
   workspaceId: string;
   from: string | null;
@@ -25,11 +25,11 @@ const STANDING = `SELECT t.tenant_id, p.period, u.credits_used, u.request_count,
   FROM tenant_usage u JOIN periods p ON p.period_key = u.period_key JOIN tenants t ON t.tenant_key = u.tenant_key
   JOIN workspaces w ON w.workspace_key = p.workspace_key WHERE w.workspace_id = ?`;
 
-/** Every figure of a published run is one that the service said between the run's beginning and its end. */
+/** Every figure of an applied run is one that the service said between the run's beginning and its end. */
 export class PublishedFiguresOracle {
   readonly #before = new Map<string, Map<string, Standing>>();
 
-  check(ledger: LedgerView, service: SimulatedService, run: PublishedRun, given: readonly Given[]): void {
+  check(ledger: LedgerView, service: SimulatedService, run: AppliedRun, given: readonly Given[]): void {
     const before = this.#before.get(run.workspaceId) ?? new Map<string, Standing>();
     const now = new Map(
       ledger.all<Standing>(STANDING, run.workspaceId).map((row) => [keyOf(row.tenant_id, row.period), row]),
@@ -102,7 +102,7 @@ function sameStanding(a: Standing, b: Standing): boolean {
   return a.credits_used === b.credits_used && a.request_count === b.request_count && a.withdrawn === b.withdrawn;
 }
 
-function broken(promise: string, run: PublishedRun, row: Standing): PromiseBroken {
+function broken(promise: string, run: AppliedRun, row: Standing): PromiseBroken {
   const { tenant_id, period, credits_used, request_count, withdrawn } = row;
   return new PromiseBroken(
     promise,

@@ -57,7 +57,7 @@ const REFUSALS: readonly (string | null)[] = ['unauthorized', 'forbidden'];
 const STOPS: readonly (string | null)[] = ['stopping', 'cancelled'];
 
 /**
- * One run of a workspace at a time: who has overtaken another ends it, who was overtaken publishes nothing and is nobody's
+ * One run of a workspace at a time: who has overtaken another ends it, who was overtaken applies nothing and is nobody's
  * fault, and a slot is done once.
  */
 export class RunsOracle {
@@ -100,9 +100,9 @@ export class RunsOracle {
     moment.checkSecrets(row.error_message ?? '', run_id);
     const { sinceMs, holder, status: before } = this.#watched.get(run_key) ?? { sinceMs: moment.nowMs, ...row };
     if (before === 'superseded' && status !== before)
-      throw new PromiseBroken('who was overtaken publishes nothing', `${run_id} was superseded and is ${status}`);
+      throw new PromiseBroken('who was overtaken applies nothing', `${run_id} was superseded and is ${status}`);
     if (status === 'applied' && fencing_token < (this.#tokens.get(workspace_id) ?? 0n))
-      throw new PromiseBroken('who was overtaken publishes nothing', `${run_id} was published after a later claim`);
+      throw new PromiseBroken('who was overtaken applies nothing', `${run_id} was published after a later claim`);
     if (status === 'applied') this.#checkSlot(row, moment);
     if (status === 'superseded' && before === 'running' && holder !== null) {
       const clocksRight = moment.clocksRightSinceMs <= sinceMs;

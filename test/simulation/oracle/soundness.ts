@@ -8,7 +8,7 @@ interface Link {
 }
 
 /**
- * Holds after every commit: the links stand in one chain without a gap, entries belong to published runs only and each
+ * Holds after every commit: the links stand in one chain without a gap, entries belong to applied runs only and each
  * run has as many as it says, and the sum of a key's deltas is its state.
  */
 export class SoundnessOracle {

@@ -57,7 +57,7 @@ export class Watch {
   readonly #words: LastWordsOracle;
   readonly #heard = new Map<string, number>();
   readonly #began = new Map<bigint, number>();
-  /** The published runs of each workspace. */
+  /** The applied runs of each workspace. */
   readonly #published = new Map<string, LastRun[]>();
   #lastLookMs: number;
   #position = 0n;

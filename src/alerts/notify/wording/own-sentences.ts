@@ -30,8 +30,8 @@ const SYNC: Record<SyncCause | 'stale', OwnWords> = {
     todo: 'Check its key and secret, then run `usage-ledger doctor`.',
   },
   clock: {
-    found: (where) => `The clock of this host is wrong, so the service refuses ${where}`,
-    over: (where) => `The clock of this host is right again, and ${where} can be read.`,
+    found: (where) => `The clock of this machine is wrong, so the service refuses ${where}`,
+    over: (where) => `The clock of this machine is right again, and ${where} can be read.`,
     todo: 'Set the clock, then run `usage-ledger doctor`.',
   },
   unproven: {
@@ -46,7 +46,7 @@ const JOBS: Record<Job, OwnWords> = {
   alerting: {
     found: (where) => `Alert rules of ${where} fail`,
     over: (where) => `All alert rules of ${where} work again.`,
-    todo: 'Run `usage-ledger doctor`; the figures are published all the same.',
+    todo: 'Run `usage-ledger doctor`; the figures count all the same.',
   },
   replica: {
     found: () => 'The replica in Postgres is late',
@@ -66,7 +66,7 @@ const JOBS: Record<Job, OwnWords> = {
   checkpoint: {
     found: () => 'No signed checkpoint of the ledger can be written',
     over: () => 'Signed checkpoints of the ledger are written again.',
-    todo: 'Check the folder of the ledger; the figures are published all the same.',
+    todo: 'Check the folder of the ledger; the figures count all the same.',
   },
   export: {
     found: () => 'Exports fail',
@@ -74,7 +74,7 @@ const JOBS: Record<Job, OwnWords> = {
     todo: 'Run `usage-ledger doctor`.',
   },
   clock: {
-    found: () => 'The clock of this host was set back',
+    found: () => 'The clock of this machine was set back',
     over: () => 'No time in the ledger lies ahead of the clock any more.',
     todo: 'Keep the clock by NTP; what is due stays due.',
   },

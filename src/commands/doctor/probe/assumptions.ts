@@ -20,7 +20,7 @@ export function judgeOrder({ usage }: UsagePage, again: UsagePage): Verdict {
   return doubt(
     'the same question brings other rows, or another order',
     'ask the service for a fixed order: a listing of several pages whose rows move is read up to three times, and ' +
-      'publishes nothing when they move each time',
+      'applies nothing when they move each time',
   );
 }
 
@@ -29,7 +29,7 @@ export function judgeFilter(period: string, month: UsagePage, whole: UsagePage):
   if (stranger !== undefined) {
     return wrong(
       `asked for ${period}, it gives ${stranger.period}, too`,
-      'from_period and to_period have to be obeyed: a run that reads another month publishes nothing',
+      'from_period and to_period have to be obeyed: a run that reads another month applies nothing',
     );
   }
   const counts = month.total_records <= PER_PAGE;
@@ -37,7 +37,7 @@ export function judgeFilter(period: string, month: UsagePage, whole: UsagePage):
   if (counts ? month.total_records !== month.usage.length : isWhole) {
     return wrong(
       `asked for ${period}, total_records says ${month.total_records} where there are ${counts ? month.usage.length : 'fewer'}`,
-      'total_records has to count what was asked for: a run proves by it that nothing is missing, and publishes nothing',
+      'total_records has to count what was asked for: a run proves by it that nothing is missing, and applies nothing',
     );
   }
   return fine(`from_period and to_period are obeyed, and total_records counts what was asked for`);
@@ -59,7 +59,7 @@ export function judgePageSize({ usage, total_records: records, total_pages: page
   if (pages !== Math.ceil(records / Math.max(1, usage.length))) {
     return wrong(
       `it says ${counted(pages, 'page')} for ${counted(records, 'record')}, of which the first has ${usage.length}`,
-      'pages have to hold the same number of records each: a run that misses some publishes nothing',
+      'pages have to hold the same number of records each: a run that misses some applies nothing',
     );
   }
   if (usage.length === expected) return fine(`a page has the ${expected} records that were asked for`);
@@ -78,12 +78,12 @@ export function judgePages(whole: UsagePage, second: UsagePage): Verdict {
     return wrong(
       `page 2 of one record each says ${second.total_records} records on ${second.total_pages} pages, page 1 of ` +
         `${PER_PAGE} says ${whole.total_records} records`,
-      'totals have to be the same on every page: a run whose pages differ publishes nothing',
+      'totals have to be the same on every page: a run whose pages differ applies nothing',
     );
   }
   return wrong(
     `page 2 of one record each has ${second.usage.length === 1 ? 'another record than the second' : `${second.usage.length} records`}`,
-    'per_page and page have to be obeyed together: rows between two pages would be missed, and a run publishes nothing',
+    'per_page and page have to be obeyed together: rows between two pages would be missed, and a run applies nothing',
   );
 }
 

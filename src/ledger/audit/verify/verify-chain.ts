@@ -24,7 +24,7 @@ export interface ChainReport {
 }
 
 /**
- * Walks the chain in order and recomputes each digest: one link a published run, close, reopen or move of a workspace. Entries must lie in
+ * Walks the chain in order and recomputes each digest: one link an applied run, close, reopen or move of a workspace. Entries must lie in
  * the order of the chain without a gap, and belong to the run that claims them.
  */
 export function checkChain(connection: LedgerConnection): ChainReport {
@@ -76,7 +76,7 @@ export function checkChain(connection: LedgerConnection): ChainReport {
     .pluck()
     .get(nextEntryId) as number | null;
   if (orphan !== null) {
-    const message = `entry ${orphan} belongs to no published run`;
+    const message = `entry ${orphan} belongs to no applied run`;
     faults.push({ check: 'chain', runId: null, entryId: orphan, message });
   }
   return { faults, headDigest: previous, strayed };

@@ -3,7 +3,7 @@ import type { LedgerConnection } from '../../store/file/open.ts';
 import { FAULTS_A_CHECK, type Fault } from './fault.ts';
 
 /**
- * A run is published exactly when it stands in the chain, and then it says no error. Its id, which the digest covers,
+ * A run is applied exactly when it stands in the chain, and then it says no error. Its id, which the digest covers,
  * says when it was started.
  */
 export function checkRuns(connection: LedgerConnection): Fault[] {
@@ -27,7 +27,7 @@ export function checkRuns(connection: LedgerConnection): Fault[] {
 }
 
 /**
- * Every published run has exactly one accepted walk: its last, whose counts are the run's. No other run has one. Old runs
+ * Every applied run has exactly one accepted walk: its last, whose counts are the run's. No other run has one. Old runs
  * without entries may have lost all of theirs to the retention, and so may those that came from another ledger.
  */
 export function checkWalks(connection: LedgerConnection): Fault[] {

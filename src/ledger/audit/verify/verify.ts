@@ -20,7 +20,7 @@ export interface VerifyReport {
   runs: number;
   entries: number;
   keys: number;
-  /** Digest of the last published run or close: keep it elsewhere to notice a ledger that was replaced as a whole. */
+  /** Digest of the last applied run or close: keep it elsewhere to notice a ledger that was replaced as a whole. */
   headDigest: string;
 }
 

@@ -64,7 +64,7 @@ export interface ApplyRequest<Extra> {
 }
 
 /**
- * Publishes a proven run in one transaction: new tenants and periods, entries, state, the walk's certificate, the
+ * Applies a proven run in one transaction: new tenants and periods, entries, state, the walk's certificate, the
  * run's digest and whatever `afterMerge` writes. Anybody who reads sees the ledger before it or after it.
  * Throws `FencedError`, and changes nothing, when another run has taken the workspace since.
  */

@@ -30,7 +30,7 @@ export interface AsOfFilters {
 
 /**
  * What `finance_usage` said at `at` (ISO-8601 UTC), from the entries: for each key its last entry that had been
- * published by then; for a period that was closed then, its last entry before that close. Of each workspace that is what
+ * applied by then; for a period that was closed then, its last entry before that close. Of each workspace that is what
  * its last link whose time is not later left behind: links are ordered by the chain, for clocks may have been set back.
  */
 export function usageAsOf(connection: LedgerConnection, at: string, filters: AsOfFilters = {}): UsageAsOf[] {

@@ -35,7 +35,7 @@ export interface ClaimedRun {
   workspaceId: string;
   fencingToken: number;
   window: Window;
-  /** No run of this workspace has been published yet: alerts are seeded silently. */
+  /** No run of this workspace has been applied yet: alerts are seeded silently. */
   first: boolean;
 }
 
@@ -124,7 +124,7 @@ function runThatDid(
 
 /** Ends what the lease was taken from, in the transaction that took it. */
 export function supersedeRunning(connection: Connection, workspaceKey: number, at: string): void {
-  const errorMessage = 'its process ended, or stopped for longer than its lease, before it published';
+  const errorMessage = 'its process ended, or stopped for longer than its lease, before it was applied';
   query(connection)
     .update(runs)
     .set({ status: 'superseded', finishedAt: at, errorCode: 'superseded', errorMessage })
@@ -142,7 +142,7 @@ export function renewLease(connection: Connection, run: ClaimedRun, nowMs: numbe
   return changes === 1;
 }
 
-/** Whether this run may still publish. Only meaningful inside the transaction that publishes. */
+/** Whether this run may still apply. Only meaningful inside the transaction that applies. */
 export function holdsLease(connection: Connection, run: ClaimedRun): boolean {
   const isHeld = and(isLeaseOf(run), eq(leases.released, 0));
   return query(connection).select().from(leases).where(isHeld).get() !== undefined;

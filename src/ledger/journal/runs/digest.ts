@@ -61,7 +61,7 @@ export interface LinkDigests {
 }
 
 /**
- * The digest of a published run: SHA-256, hex, over lines of JSON that each end with a line feed. The first line is
+ * The digest of an applied run: SHA-256, hex, over lines of JSON that each end with a line feed. The first line is
  * `[previous_digest, applied_seq, run_id, workspace_id, finished_at, entries, kind, slot, from_period, to_period,
  * fencing_token, last_change_seq]`, in runs of older ledgers up to `entries`; a link that came from another ledger has a
  * line `["moved", ledger_id, seq, digest, first_entry_id, card_set]` of what it was there next; then comes one line an entry by entry_id: `[entry_id, tenant_id, period, kind, credits_delta, requests_delta, credits_after, requests_after]`; then one

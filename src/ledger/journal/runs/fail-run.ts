@@ -8,7 +8,7 @@ import { tenantUsage } from '../../store/schema/usage-tables.ts';
 import { periods } from '../../store/schema/workspace-tables.ts';
 import { type ClaimedRun, releaseLease } from './claim-run.ts';
 
-/** Why a run published nothing. */
+/** Why a run applied nothing. */
 export interface RunFailure {
   status: 'failed' | 'unstable' | 'suspicious_empty';
   code: string;
@@ -17,7 +17,7 @@ export interface RunFailure {
   records: number;
 }
 
-/** Ends a run that publishes nothing and frees its workspace. A run that has been superseded keeps that status. */
+/** Ends a run that applies nothing and frees its workspace. A run that has been superseded keeps that status. */
 export function failRun(connection: Database.Database, run: ClaimedRun, failure: RunFailure, nowMs: number): void {
   connection
     .transaction(() => {

@@ -14,16 +14,16 @@ const RUNS_A_STEP = 500;
 export interface PrunedRuns {
   /** Certificates that are gone. */
   certificates: number;
-  /** Runs that are gone: none of them had been published. */
+  /** Runs that are gone: none of them had been applied. */
   runs: number;
   /** Older runs are left to look at. */
   more: boolean;
 }
 
 /**
- * Forgets the certificates of published runs without entries, and whole runs that published nothing, when they were
+ * Forgets the certificates of applied runs without entries, and whole runs that applied nothing, when they were
  * started before `before` (ISO-8601 UTC). A run whose start lies in the future is as old as those around it: it goes once a
- * later one is old. A published run itself stays: without each of its links the chain proves nothing
+ * later one is old. An applied run itself stays: without each of its links the chain proves nothing
  * of what lies before. Looks at a bounded number of runs, in the order of their keys, and goes on there the next time.
  */
 export function pruneRuns(connection: LedgerConnection, before: string, nowMs: number): PrunedRuns {

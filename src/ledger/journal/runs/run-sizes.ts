@@ -1,6 +1,6 @@
 import type { LedgerConnection } from '../../store/file/open.ts';
 
-/** Requests that the latest published run of each workspace made, reconciliations and retries left out. */
+/** Requests that the latest applied run of each workspace made, reconciliations and retries left out. */
 export function requestsOfRuns(connection: LedgerConnection): Map<string, number> {
   const rows = connection
     .prepare(

@@ -11,9 +11,9 @@ type SlotKind = 'scheduled' | 'reconcile';
 
 /** What the ledger knows of the slots of one workspace and kind. */
 export interface SlotRecord {
-  /** The latest slot whose run was published, ISO-8601 UTC; null when there is none. */
+  /** The latest slot whose run was applied, ISO-8601 UTC; null when there is none. */
   doneSlot: string | null;
-  /** Runs in a row that have ended since without publishing. */
+  /** Runs in a row that have ended since without applying. */
   failures: number;
   /** The slot of the latest of them. */
   failedSlot: string | null;
@@ -50,11 +50,11 @@ const KINDS: readonly SlotKind[] = ['scheduled', 'reconcile'];
 const REFUSALS: readonly (string | null)[] = ['unauthorized', 'forbidden'];
 /** The codes of runs that ended because somebody stopped the program. */
 const STOPS: readonly (string | null)[] = ['stopping', 'cancelled'];
-/** Runs of one workspace that the first look goes back at most, in search of one that was published. */
+/** Runs of one workspace that the first look goes back at most, in search of one that was applied. */
 const FIRST_LOOK_ROWS = 5000;
 
 /**
- * Follows which slots are done. Only a published run does a slot; runs that failed are counted, so that the slot is tried
+ * Follows which slots are done. Only an applied run does a slot; runs that failed are counted, so that the slot is tried
  * again. Each look reads only what is new since the one before: an ended run stays as it is for as long as it is kept.
  */
 export class SlotLog {
@@ -87,7 +87,7 @@ export class SlotLog {
     this.#seenVersion = version;
   }
 
-  /** Of each workspace the runs since the latest published one of each kind. Returns the last run of all. */
+  /** Of each workspace the runs since the latest applied one of each kind. Returns the last run of all. */
   #takeHistory(): number {
     const lastKey = highest(this.#connection, runKey);
     this.#lastKey = lastKey;
@@ -119,7 +119,7 @@ export class SlotLog {
     this.#running.delete(runKey);
     const endedAtMs = row.finishedAt === null ? null : Date.parse(row.finishedAt);
     if (status === 'applied') {
-      // Any run that was published, one by hand too, shows that the fault is over.
+      // Any run that was applied, one by hand too, shows that the fault is over.
       for (const each of KINDS) this.#forgive(keyOf(workspaceId, each), each === kind ? slot : null, endedAtMs);
     } else if (kind !== 'manual' && !STOPS.includes(row.errorCode)) {
       const known = this.#records.get(keyOf(workspaceId, kind)) ?? NOTHING;

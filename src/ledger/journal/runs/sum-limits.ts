@@ -30,7 +30,7 @@ export function refuseTooLarge(what: string, query: Database.Statement, ...value
 
 function tooLarge(what: string, cause?: unknown): LedgerError {
   return new LedgerError('sum_too_large', `${what} sum to more than 2^63-1`, {
-    hint: 'nothing was published; ask the service about its figures, no ledger can state such a total exactly',
+    hint: 'nothing was applied; ask the service about its figures, no ledger can state such a total exactly',
     cause,
   });
 }

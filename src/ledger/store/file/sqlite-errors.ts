@@ -38,7 +38,7 @@ const REMEDIES: readonly (readonly [prefix: string, remedy: Remedy])[] = [
   ['SQLITE_NOTADB', remedy('ledger_corrupt', false, 'check ledger.path, or restore the ledger from a backup')],
   [
     'SQLITE_CONSTRAINT_DATATYPE',
-    remedy('change_too_large', false, 'a figure changed by more than 2^63-1; nothing was published'),
+    remedy('change_too_large', false, 'a figure changed by more than 2^63-1; nothing was applied'),
   ],
 ];
 

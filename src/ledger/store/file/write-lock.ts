@@ -7,7 +7,7 @@ const WRITE_LOCK_BYTE = 120;
 
 /**
  * Who holds the lock for writing, in words such as `process 4711 (sqlite3)`; null when this process can have it within
- * `waitMs`, which blocks. A run that publishes holds it for moments, so only who waits knows of a lock that stays.
+ * `waitMs`, which blocks. A run that applies holds it for moments, so only who waits knows of a lock that stays.
  */
 export function lockHolder(path: string, waitMs: number): string | null {
   const reader = openReader(path);

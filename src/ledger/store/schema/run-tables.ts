@@ -26,7 +26,7 @@ export const runs = sqliteTable(
     entries: integer('entries').notNull().default(0),
     /** The entries of a run lie together: ids from here on, `entries` of them. Null when it wrote none. */
     firstEntryId: integer('first_entry_id'),
-    /** Position in the digest chain: 1, 2, 3 ... over all workspaces, in the order of publishing. */
+    /** Position in the digest chain: 1, 2, 3 ... over all workspaces, in the order of applying. */
     appliedSeq: integer('applied_seq').unique(),
     previousDigest: text('previous_digest'),
     digest: text('digest'),
@@ -94,14 +94,14 @@ export const rowChanges = sqliteTable(
 export const runRecords: readonly TableRecord[] = [
   {
     table: runs,
-    says: 'One sync of one workspace. With `applied_seq` it has been published and never changes again.',
+    says: 'One sync of one workspace. With `applied_seq` it has been applied and never changes again.',
     mirrored: 'changed',
     moved: true,
   },
   { table: walks, says: 'The certificate that a walk leaves, accepted or not.', mirrored: 'changed', moved: true },
   {
     table: leases,
-    says: 'Who may publish for a workspace. Its token only increases; a run that is applied checks it.',
+    says: 'Who may apply for a workspace. Its token only increases; a run that is applied checks it.',
     mirrored: 'whole',
     moved: true,
   },

@@ -22,7 +22,7 @@ export const workspaces = sqliteTable('workspaces', {
   workspaceKey: rowKey('workspace_key').primaryKey(),
   workspaceId: text('workspace_id').notNull().unique(),
   name: text('name').notNull(),
-  /** The run that published first; null until then, and alerts of that run are seeded silently. */
+  /** The run that was applied first; null until then, and alerts of that run are seeded silently. */
   firstRunKey: integer('first_run_key'),
 });
 

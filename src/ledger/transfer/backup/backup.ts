@@ -22,7 +22,7 @@ export interface BackupReport {
   /** Absolute. */
   path: string;
   sizeBytes: number;
-  /** Published runs. */
+  /** Applied runs. */
   runs: number;
   entries: number;
   keys: number;

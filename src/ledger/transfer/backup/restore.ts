@@ -26,7 +26,7 @@ export interface RestoreOrder {
 }
 
 export interface RestoreReport {
-  /** Published runs of the ledger that is in place now. */
+  /** Applied runs of the ledger that is in place now. */
   runs: number;
   entries: number;
   keys: number;

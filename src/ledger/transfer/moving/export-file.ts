@@ -29,7 +29,7 @@ export interface ExportFileOrder extends MoveRequest, Pick<ImportOrder, 'price' 
 
 /**
  * Writes a ledger that has this workspace alone, with all its history: it is brought there as `importWorkspace` brings it to
- * another host, from a copy of the whole ledger that is checked first and stays beside the ledger until then. The file is new,
+ * another machine, from a copy of the whole ledger that is checked first and stays beside the ledger until then. The file is new,
  * so no page of it has ever held anything else, and it is checked by itself before it gets its name.
  *
  * @throws LedgerError what `backupLedger` and `importWorkspace` throw; the reason of `signal` when it aborts.

@@ -101,7 +101,7 @@ function requireThisSchema(connection: Database.Database): void {
   } catch (error) {
     if (!(error instanceof LedgerError)) throw error;
     throw new LedgerError('other_schema', 'the file was written by another version of usage-ledger than this one', {
-      hint: 'install the same version on both hosts and export again',
+      hint: 'install the same version on both machines and export again',
       cause: error,
     });
   }

@@ -24,7 +24,7 @@ export interface ImportOrder {
   file: string;
   /** Set where the file is no export yet, but a copy of the ledger that exports this workspace. */
   workspaceId?: string | undefined;
-  /** Workspaces that the configuration leaves to other hosts: none of them is taken in. */
+  /** Workspaces that the configuration leaves to other machines: none of them is taken in. */
   elsewhere?: readonly string[];
   /** Who imports; stored as given. */
   by: string;
@@ -74,7 +74,7 @@ function bringIn(order: ImportOrder, origin: LedgerConnection): ImportedWorkspac
     // In the replica neither ledger would say that it counts here, or both would.
     throw new LedgerError(
       'not_this_shard',
-      `workspace ${JSON.stringify(moved.workspaceId)} is not of this host by \`shard:\``,
+      `workspace ${JSON.stringify(moved.workspaceId)} is not of this machine by \`shard:\``,
       {
         hint: 'change `shard:` in the configuration first, then import; the daemon is started afterwards',
       },

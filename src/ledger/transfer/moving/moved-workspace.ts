@@ -72,7 +72,7 @@ function inLedger(origin: LedgerConnection, workspaceId: string): MovedWorkspace
 function requireSameSchema(connection: LedgerConnection, origin: LedgerConnection): void {
   if (schemaVersion(origin) === schemaVersion(connection)) return;
   throw new LedgerError('other_schema', 'the file was written by another version of usage-ledger than this one', {
-    hint: 'install the same version on both hosts, `usage-ledger migrate` on the old one, and export again',
+    hint: 'install the same version on both machines, `usage-ledger migrate` on the old one, and export again',
   });
 }
 

@@ -188,7 +188,7 @@ test('9223372036854775807 alone is exact, closed and adjusted away', async () =>
   expect(verifyLedger(connection).faults).toEqual([]);
 });
 
-test('credits of a period that sum to more than 2^63-1 are refused and nothing is published', async () => {
+test('credits of a period that sum to more than 2^63-1 are refused and nothing is applied', async () => {
   const { connection, path } = openLedger();
   await publish(connection, [usageRecord('a', LARGEST, FEBRUARY)], { nowMs: NOON });
   await expectTooLarge(
@@ -229,7 +229,7 @@ async function expectTooLarge(
       code: 'sum_too_large',
       retryable: false,
       message: expect.stringMatching(new RegExp(`${period} sum to more than 2\\^63-1$`)),
-      hint: expect.stringContaining('nothing was published'),
+      hint: expect.stringContaining('nothing was applied'),
     }),
   );
   expect(view.dump()).toBe(before);

@@ -39,7 +39,7 @@ test('a renewed lease holds for a whole term from its renewal', () => {
   expect(beginRun(connection, { nowMs: NOON + 50_000 + LEASE_MS }).run.fencingToken).toBe(2);
 });
 
-test('an expired lease is taken over, and the run that slept through it publishes nothing', async () => {
+test('an expired lease is taken over, and the run that slept through it applies nothing', async () => {
   const { connection, path } = openLedger();
   await publish(connection, [usageRecord('a', 1)]);
   const sleeper = beginRun(connection);

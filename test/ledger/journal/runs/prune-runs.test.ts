@@ -22,7 +22,7 @@ test('old runs without entries lose their certificate and stay in the chain; tho
   expect(before).toMatchObject({ faults: [], runs: 5 });
 });
 
-test('old runs that published nothing are forgotten, but not the last of a workspace or one under way', async () => {
+test('old runs that applied nothing are forgotten, but not the last of a workspace or one under way', async () => {
   const { connection } = openLedger();
   await publishHourly(connection, [1]);
   for (const workspaceId of ['ws-1', 'ws-1', 'ws-2']) {
@@ -110,7 +110,7 @@ test.each([
   expect(verifyLedger(connection).faults).toMatchObject([{ check: 'walks' }]);
 });
 
-test('a published run is never given up', async () => {
+test('an applied run is never given up', async () => {
   const { connection } = openLedger();
   await publishHourly(connection, [1, 1]);
   pruneRuns(connection, hour(1_000), NOW);

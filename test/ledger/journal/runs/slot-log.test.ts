@@ -17,7 +17,7 @@ async function run(fixture: Fixture, slot: string, status = 200): Promise<void> 
   } else await fixture.context.sync(order);
 }
 
-test('only a published run does a slot; what failed since is counted, with when and whether we are refused', async () => {
+test('only an applied run does a slot; what failed since is counted, with when and whether we are refused', async () => {
   const fixture = await startFixture();
   await run(fixture, SLOTS[0]);
   const log = new SlotLog(fixture.context.reader().connection);

@@ -30,7 +30,7 @@ interface State {
   credits: number;
 }
 
-/** A ledger with one published run, and a folder for its backups. */
+/** A ledger with one applied run, and a folder for its backups. */
 async function ledgerWithRun() {
   const { path, connection } = openLedger();
   await publish(connection, [usageRecord('a', 100), usageRecord('b', 9007199254740993n)]);
