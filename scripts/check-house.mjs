@@ -28,7 +28,7 @@ const INSIDE = {
     ...[
       'queries',
       'backtest',
-      'digests',
+      'summaries',
       'outbox',
       'channels',
       'evaluate',

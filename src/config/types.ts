@@ -85,9 +85,9 @@ export interface RouteConfig {
   tenants?: readonly string[];
   /** The hour of the day, in UTC, at which all that is not critical goes as one message; null: everything at once. */
   digestHour: number | null;
-  /** What needs nobody now, such as the end of an alert: with a digest, at `digestHour` or at seven, or at once. */
+  /** What needs nobody now, such as the end of an alert: with a daily summary, at `digestHour` or at seven, or at once. */
   followUps: FollowUps;
-  /** The day on which a review of the week goes, at the hour of the digest; absent: none. */
+  /** The day on which a review of the week goes, at the hour of the daily summary; absent: none. */
   weeklyDigest?: Weekday;
   /** True: a review of each month goes once its figures have settled. */
   monthEndDigest?: boolean;

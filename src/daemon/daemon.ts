@@ -163,7 +163,7 @@ function startSending(context: Context, events: DaemonEvents, replica: ReplicaPa
   const { clock, logger } = context;
   const { connection } = context.reader();
   const deliveries = new Deliveries({
-    composeDigests: () => context.composeDigests(),
+    composeDailySummaries: () => context.composeDailySummaries(),
     waiting: (limit) =>
       waitingNotifications(connection, clock.now(), limit).filter((row) => !isOfAnother(row, context)),
     deliver: (notificationId, signal) => context.deliver(notificationId, signal),

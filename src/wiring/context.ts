@@ -1,10 +1,10 @@
 import { asksAreDue } from '../alerts/book/ask.ts';
 import type { Channel } from '../alerts/channels/channel.ts';
 import { createChannels } from '../alerts/channels/create-channels.ts';
-import { missingReviews } from '../alerts/digests/compose-reviews.ts';
 import type { JobNews, StaleCheck } from '../alerts/evaluate/evaluate-self.ts';
 import type { DeliveryOutcome } from '../alerts/outbox/deliver.ts';
-import { digestsAreDue } from '../alerts/outbox/outbox.ts';
+import { summariesAreDue } from '../alerts/outbox/outbox.ts';
+import { missingReviews } from '../alerts/summaries/compose-reviews.ts';
 import type { RunAlerts } from '../alerts/track/alert-change.ts';
 import { type ChannelRoute, routesOf } from '../alerts/track/routes.ts';
 import { secretsOf } from '../config/reading/secrets.ts';
@@ -288,8 +288,8 @@ export class Context {
     return (await (await this.writer()).call('tellOfJob', request)).notificationIds.length;
   }
 
-  /** Asks what there is to tell by now, and makes the digests and reviews that are due; returns what is to go. */
-  async composeDigests(): Promise<string[]> {
+  /** Asks what there is to tell by now, and makes the daily summaries and reviews that are due; returns what is to go. */
+  async composeDailySummaries(): Promise<string[]> {
     const nowMs = this.clock.now();
     const { connection } = this.reader();
     const channels = this.routes;
@@ -298,8 +298,8 @@ export class Context {
     if (asksAreDue(connection, nowMs)) {
       made.push(...(await (await this.writer()).call('askDue', { channels, nowMs })));
     }
-    if (digestsAreDue(connection, nowMs)) {
-      made.push(...(await (await this.writer()).call('composeDigests', { nowMs })));
+    if (summariesAreDue(connection, nowMs)) {
+      made.push(...(await (await this.writer()).call('composeDailySummaries', { nowMs })));
     }
     if (missingReviews(connection, channels, { nowMs, settleHours }).length > 0) {
       made.push(...(await (await this.writer()).call('composeReviews', { channels, nowMs, settleHours })));

@@ -1,15 +1,15 @@
 import { expect } from 'vitest';
 import { addSilence } from '../../src/alerts/book/actions.ts';
-import { composeDigests } from '../../src/alerts/digests/compose-digests.ts';
-import { composeReviews } from '../../src/alerts/digests/compose-reviews.ts';
 import { evaluateJob } from '../../src/alerts/evaluate/evaluate-self.ts';
 import { Curves } from '../../src/alerts/history/curves.ts';
 import { keptRunTimes, RunMoments, runTimesOf } from '../../src/alerts/history/run-moments.ts';
 import { acceptAll } from '../../src/alerts/outbox/told-by.ts';
 import type { Judgement } from '../../src/alerts/rules/rule.ts';
+import { composeDailySummaries } from '../../src/alerts/summaries/compose-daily-summaries.ts';
+import { composeReviews } from '../../src/alerts/summaries/compose-reviews.ts';
 import { advance, type JudgingContext } from '../../src/alerts/track/lifecycle.ts';
 import { readMutes } from '../../src/alerts/track/mutes.ts';
-import { nextDigestMs } from '../../src/alerts/track/routes.ts';
+import { nextSummaryMs } from '../../src/alerts/track/routes.ts';
 import { isoTime } from '../../src/core/clock.ts';
 import type { LedgerConnection } from '../../src/ledger/store/file/open.ts';
 import { openLedger, publish, usageRecord } from '../support/open-ledger.ts';
@@ -74,19 +74,19 @@ playTable([
     },
   },
   {
-    kind: 'digests',
+    kind: 'summaries',
     must: 'within a day',
     async play(jump) {
-      // Nine hours later the digest of the next day has been missed, too.
+      // Nine hours later the daily summary of the next day has been missed, too.
       const { before, wrong, right } = shownBy(jump, NOON + 11.5 * HOUR_MS);
       const { connection } = openLedger();
       await publish(connection, [usageRecord('acme', 1)], { nowMs: before });
       evaluateJob(connection, { job: 'export', detail: 'x' }, { channels: LOG_ROUTES, nowMs: wrong });
       // As what is not urgent waits for the next hour of the digest.
-      const dueMs = nextDigestMs(8, wrong);
+      const dueMs = nextSummaryMs(8, wrong);
       connection.prepare("UPDATE outbox SET state = 'held', next_attempt_at = ?").run(isoTime(dueMs));
       const hours = Array.from({ length: 25 }, (_, hour) => right + hour * HOUR_MS);
-      expect(hours.flatMap((nowMs) => composeDigests(connection, nowMs))).toHaveLength(1);
+      expect(hours.flatMap((nowMs) => composeDailySummaries(connection, nowMs))).toHaveLength(1);
     },
   },
   {

@@ -1,9 +1,9 @@
 import type { Logger } from '../../core/logger.ts';
 import type { Channel, ChannelMessage, DeliveryResult } from './channel.ts';
-import { digestItems, type Payload, readPayload } from './read-payload.ts';
+import { type Payload, readPayload, summaryItems } from './read-payload.ts';
 
 /**
- * Writes each notification, and each alert of a digest, as one short line: `error` for a critical one, `warn` for all
+ * Writes each notification, and each alert of a daily summary, as one short line: `error` for a critical one, `warn` for all
  * others and for what is resolved. At `debug` the whole notification follows. Numbers stay exact; strings are made
  * inert, because log lines end up on terminals.
  */
@@ -11,12 +11,12 @@ export function createLogChannel(name: string, logger: Logger): Channel {
   const deliver = async ({ notificationId, payload, attempt }: ChannelMessage): Promise<DeliveryResult> => {
     const notification = readPayload(payload);
     if (notification === null) return { outcome: 'rejected', reason: 'the payload is not a JSON object' };
-    const items = digestItems(notification);
+    const items = summaryItems(notification);
     for (const about of items ?? [notification]) {
       const { alert_id, rule } = about;
-      const digest = items === null ? {} : { digest: notificationId };
+      const carrier = items === null ? {} : { daily_summary: notificationId };
       const words = String(about.summary ?? notificationId);
-      logger[levelOf(about)]({ channel: name, ...digest, alert_id, rule }, words);
+      logger[levelOf(about)]({ channel: name, ...carrier, alert_id, rule }, words);
     }
     logger.debug({ channel: name, attempt, notification }, 'the notification as a whole');
     return { outcome: 'delivered', detail: 'logged' };

@@ -2,11 +2,11 @@ import { firstOf } from '../../core/text/first-of.ts';
 import { alertFacts, type NotificationContent } from '../notify/facts.ts';
 import { nextCommands } from '../notify/next-commands.ts';
 import { grouped } from '../notify/wording/names.ts';
-import { digestItems, groupItems, type Payload, type PayloadValue, readPayload } from './read-payload.ts';
+import { groupItems, type Payload, type PayloadValue, readPayload, summaryItems } from './read-payload.ts';
 
 /** A notification as people read it. No text in it is active, whatever the names in it are; none is HTML or markup. */
 export interface MessageView {
-  /** `critical`, `warning`, `resolved`, `digest` or `test`. */
+  /** `critical`, `warning`, `resolved`, `summary` or `test`. */
   mark: string;
   /** One line. */
   summary: string;
@@ -16,11 +16,11 @@ export interface MessageView {
   next: string[];
   /** The alert with its days, for a chart; null for what has none. */
   alert: NotificationContent | null;
-  /** A line for each alert of a digest or a group; none for everything else. */
+  /** A line for each alert of a daily summary or a group; none for everything else. */
   lines: string[];
   /** The page about it; null without one. */
   link: string | null;
-  /** Of a digest, the end of the ledger's chain, to hold against `verify --expect-head`; null for everything else. */
+  /** Of a daily summary, the end of the ledger's chain, to hold against `verify --expect-head`; null for everything else. */
   head: string | null;
 }
 
@@ -29,7 +29,7 @@ const SAID: readonly string[] = ['summary', 'severity'];
 /** More entries of a list than this are counted instead of shown. */
 const LIST_ENTRIES = 10;
 const LINE_CHARACTERS = 500;
-/** Lines of a digest that a message for people shows; the rest is counted. */
+/** Lines of a daily summary that a message for people shows; the rest is counted. */
 export const MESSAGE_LINES = 100;
 
 /**
@@ -41,17 +41,17 @@ export function messageView(payload: string): MessageView | null {
   if (notification === null) return null;
   const { type, summary } = notification;
   const group = groupItems(notification);
-  const items = group ?? digestItems(notification);
+  const items = group ?? summaryItems(notification);
   if (items !== null) {
     const lines = items.map((item) => clip(`${markOf(item)}: ${unlinked(String(item.summary))}`, LINE_CHARACTERS));
     const head = headWords(notification);
-    const mark = group?.[0] === undefined ? 'digest' : markOf(group[0]);
+    const mark = group?.[0] === undefined ? 'summary' : markOf(group[0]);
     return { mark, summary: unlinked(String(summary)), facts: [], next: [], alert: null, lines, link: null, head };
   }
   if (type === 'alert.review' && Array.isArray(notification.workspaces)) {
     const lines = notification.workspaces.map((workspace) => clip(reviewLine(workspace as Payload), LINE_CHARACTERS));
     return {
-      mark: 'digest',
+      mark: 'summary',
       summary: unlinked(String(summary)),
       facts: [],
       next: [],
@@ -117,7 +117,7 @@ function reviewLine(workspace: Payload): string {
   return `${unlinked(String(workspace_id))}: ${counts}; ${read}${month}`;
 }
 
-/** Where the alerts of a digest are that a message has no room for. */
+/** Where the alerts of a daily summary are that a message has no room for. */
 export function tailLine(hidden: number): string {
   return `and ${hidden} more: see \`usage-ledger alerts list --all\``;
 }

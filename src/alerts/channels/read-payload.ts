@@ -21,8 +21,8 @@ export function readPayload(payload: string): Payload | null {
   }
 }
 
-/** The alerts of a digest, in its order; null for every other notification. */
-export function digestItems({ type, alerts }: Payload): Payload[] | null {
+/** The alerts of a daily summary, in its order; null for every other notification. */
+export function summaryItems({ type, alerts }: Payload): Payload[] | null {
   return type === 'alert.digest' && Array.isArray(alerts) ? alerts.filter(isRecord) : null;
 }
 

@@ -12,7 +12,7 @@ const FIELD_CHARACTERS = 2000;
 const FIELDS_IN_SECTION = 10;
 /** Of at most 50 blocks; the header, the summary, the link, the commands and the id take five. */
 const FIELD_SECTIONS = 6;
-/** The same for the lines of a digest, with one more for how many are left out. */
+/** The same for the lines of a daily summary, with one more for how many are left out. */
 const LINE_SECTIONS = 45;
 
 /**

@@ -73,15 +73,15 @@ export function pendingNotification(connection: Connection, nowMs: number, notif
   return row === undefined ? null : toRow(row, nowMs);
 }
 
-/** A digest goes once a day: what waits for longer goes by the hour of a clock that has been set back since. */
-export function digestIsDue(nowMs: number): SQL | undefined {
+/** A daily summary goes once a day: what waits for longer goes by the hour of a clock that has been set back since. */
+export function summaryIsDue(nowMs: number): SQL | undefined {
   const isAhead = gt(nextAttemptAt, isoTime(nowMs + DAY_MS + CLOCK_SLACK_MS));
   return and(eq(outbox.state, 'held').inlineParams(), or(lte(nextAttemptAt, isoTime(nowMs)), isAhead));
 }
 
-/** Whether anything waits for a digest that is due. */
-export function digestsAreDue(connection: Connection, nowMs: number): boolean {
-  return query(connection).select().from(outbox).where(digestIsDue(nowMs)).limit(1).get() !== undefined;
+/** Whether anything waits for a daily summary that is due. */
+export function summariesAreDue(connection: Connection, nowMs: number): boolean {
+  return query(connection).select().from(outbox).where(summaryIsDue(nowMs)).limit(1).get() !== undefined;
 }
 
 /**

@@ -53,7 +53,7 @@ export function askAgain(connection: Database.Database, notificationId: string, 
   db.update(alerts).set({ askAt: at, askedAt: at }).where(inArray(alerts.alertKey, said)).run();
 }
 
-/** Counts what is due, and what a digest holds, as accepted: what a receiver that is always there would have been told. */
+/** Counts what is due, and what a daily summary holds, as accepted: what a receiver that is always there would have been told. */
 export function acceptAll(connection: Database.Database, at: string): void {
   const db = query(connection);
   const isDue = and(eq(outbox.state, 'pending').inlineParams(), lte(outbox.nextAttemptAt, at));

@@ -34,7 +34,7 @@ export type AlertDelivery = Pick<
   Exact<SqlRow<typeof outbox>>,
   'notification_id' | 'channel' | 'state' | 'attempts' | 'created_at' | 'delivered_at' | 'last_error'
 > & {
-  /** When the digest was due that it waits for, or went into; null for what goes at once. */
+  /** When the daily summary was due that it waits for, or went into; null for what goes at once. */
   digest_at: string | null;
   /** The notification that it went with instead, and how that fares; null when it goes by itself. */
   digest_id: string | null;

@@ -80,7 +80,7 @@ export function groupWaiting(
   }
 }
 
-/** What waits by itself, and what a group carries that nobody has had; members of a digest have an hour of their own. */
+/** What waits by itself, and what a group carries that nobody has had; members of a daily summary have an hour of their own. */
 const WAITING = `SELECT o.notification_id AS notificationId, o.payload, o.event, a.rule, a.cause, a.workspace_key AS workspaceKey,
     a.period_key AS periodKey, a.tenant_key AS tenantKey, c.notification_id AS carrier,
     coalesce(c.next_attempt_at, o.next_attempt_at) AS nextAttemptAt, coalesce(c.attempts, o.attempts) AS attempts,

@@ -37,7 +37,7 @@ const insertRow = prepared((db) =>
     ),
 );
 
-/** Writes down what there is to tell of an alert, to go at once or with a digest. */
+/** Writes down what there is to tell of an alert, to go at once or with a daily summary. */
 export function insertWord(connection: Database.Database, word: Word): void {
   insertRow(connection).run(word);
 }

@@ -19,7 +19,7 @@ export interface Message
   waits: boolean;
   /** Somebody may have it already: its bytes stay as they are, and nothing newer of the alert goes before it. */
   isFixed: boolean;
-  /** The one that carries it: a digest or a group. */
+  /** The one that carries it: a daily summary or a group. */
   carrier: string | null;
   /** When it is tried next, and what came before. */
   schedule: Schedule;
@@ -102,7 +102,7 @@ function toMessage(own: Row, by: Row | null): Message {
   };
 }
 
-/** What waits goes by itself, or with the digest of its hour. */
+/** What waits goes by itself, or with the daily summary of its hour. */
 export const stateOfWaiting = sql`iif(${outbox.digestAt} IS NULL, 'pending', 'held')`;
 
 const dropRow = prepared((db) =>
@@ -135,7 +135,7 @@ export function dropMessage(connection: Database.Database, message: Message): vo
   (schedule.attempts > 0 ? dropRow : forgetRow)(connection).run({ notificationId });
 }
 
-/** Has the members of a group or digest that nobody has had wait by themselves again. */
+/** Has the members of a group or daily summary that nobody has had wait by themselves again. */
 export function takeApart(connection: Database.Database, carrierId: string): void {
   const { nextAttemptAt, attempts, attemptsBefore, claimedUntil } = carrier;
   query(connection)

@@ -3,13 +3,13 @@ import type { ToldEvent } from '../../core/text/alert-words.ts';
 import type { RuleName } from '../rules/rule.ts';
 import { isSelfRule } from '../rules/table.ts';
 import type { StoredAlert } from '../track/alert-rows.ts';
-import { type ChannelRoute, hourOf, nextDigestMs } from '../track/routes.ts';
+import { type ChannelRoute, hourOf, nextSummaryMs } from '../track/routes.ts';
 import type { LastTold } from './news.ts';
 
 /** What these find when a month has settled is over, and can be read in the morning. */
 const SETTLED: readonly RuleName[] = ['drop', 'trend'];
 
-/** When the digest is due that a word waits for, ISO-8601 UTC; null: it goes at once. */
+/** When the daily summary is due that a word waits for, ISO-8601 UTC; null: it goes at once. */
 export function digestAtOf(
   route: ChannelRoute,
   { rule, level, severity }: Pick<StoredAlert, 'rule' | 'level' | 'severity'>,
@@ -23,5 +23,5 @@ export function digestAtOf(
     : level === 'settled' && (SETTLED.includes(rule) || (event === 'worse' && told?.level === 'happened'));
   const urgent = ends ? told?.atOnce === true : severity === 'critical';
   const waits = (isFollowUp && route.followUps === 'digest') || (!urgent && route.digestHour !== null);
-  return waits ? isoTime(nextDigestMs(hourOf(route), nowMs)) : null;
+  return waits ? isoTime(nextSummaryMs(hourOf(route), nowMs)) : null;
 }

@@ -22,7 +22,7 @@ export interface AlertChange extends AlertFigures {
 
 export interface RunAlerts {
   changes: AlertChange[];
-  /** Outbox rows that are to go at once; those that wait for a digest are not among them. */
+  /** Outbox rows that are to go at once; those that wait for a daily summary are not among them. */
   notificationIds: string[];
 }
 

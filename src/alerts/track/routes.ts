@@ -47,13 +47,13 @@ export function fitsAny(patterns: readonly string[], text: string): boolean {
 /** The hour of follow-ups where no `digest_hour` says another. */
 const FOLLOW_UP_HOUR = 7;
 
-/** The hour at which the digest of a channel goes. */
+/** The hour at which the daily summary of a channel goes. */
 export function hourOf({ digestHour }: ChannelRoute): number {
   return digestHour ?? FOLLOW_UP_HOUR;
 }
 
 /** When the next digest after this moment is due, in milliseconds since the epoch. */
-export function nextDigestMs(hour: number, nowMs: number): number {
+export function nextSummaryMs(hour: number, nowMs: number): number {
   const today = new Date(nowMs).setUTCHours(hour, 0, 0, 0);
   return today > nowMs ? today : today + 86_400_000;
 }

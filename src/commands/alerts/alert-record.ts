@@ -119,9 +119,9 @@ function momentJson(moment: AlertMoment | null): object | null {
   return { at: moment.at, credits, requests, threshold, reason, evidence, summary };
 }
 
-/** Of what a digest or a group carries that one counts: it is what was sent. */
+/** Of what a daily summary or a group carries that one counts: it is what was sent. */
 function deliveryLine({ state, attempts, last_error, digest_at, digest_state }: AlertDelivery): string {
-  if (state === 'held') return `waits for the digest of ${digest_at?.slice(0, 16).replace('T', ' ')} UTC`;
+  if (state === 'held') return `waits for the daily summary of ${digest_at?.slice(0, 16).replace('T', ' ')} UTC`;
   if (state === 'digested') return `${digest_state} with others`;
   const why = last_error === null ? '' : `: ${inertText(last_error)}`;
   return `${state} after ${counted(attempts, 'attempt')}${why}`;

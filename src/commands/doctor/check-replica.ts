@@ -20,7 +20,11 @@ export async function checkReplica({ publish, ledger }: Config, nowMs: number): 
     }
     if (standing.uncounted.length > 0) {
       return [
-        warn('replica', standing.uncounted.join('; '), 'two machines read what one is to read; the views count the first'),
+        warn(
+          'replica',
+          standing.uncounted.join('; '),
+          'two machines read what one is to read; the views count the first',
+        ),
       ];
     }
     if (standing.lag.seconds * 1000 <= publish.staleMs) return [ok('replica', words)];

@@ -102,7 +102,10 @@ export async function withReplicaLook(
       const nowMs = context.clock.now();
       const ledgers = await replicaLedgers(client, nowMs, workspace).catch((error: unknown) => {
         if (!isUnpublished(error)) throw error;
-        throw new UsageError('nothing has been published to this schema yet', 'call `usage-ledger publish` on a machine');
+        throw new UsageError(
+          'nothing has been published to this schema yet',
+          'call `usage-ledger publish` on a machine',
+        );
       });
       return { schema: settings.schema, ledgers, nowMs };
     });

@@ -57,7 +57,7 @@ export function statusLines(report: StatusReport, options: ScreenOptions): strin
   const sorted = worstFirst(workspaces);
   const shown = sorted.slice(0, options.limit);
   const wide = isWide(options.width);
-  const held = outbox.held === 0 ? '' : `, ${formatInteger(outbox.held)} waiting for a digest`;
+  const held = outbox.held === 0 ? '' : `, ${formatInteger(outbox.held)} waiting for the daily summary`;
   const facts = [
     ...(lockedBy === null
       ? []

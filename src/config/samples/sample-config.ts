@@ -153,9 +153,9 @@ alerts:
       # severities: [critical]         # which alerts it gets: warning, critical; without it: both. All filters must fit
       # rules: [jump, budget]          # without it: every rule
       # digest_hour: 7                 # UTC; critical goes at once, the rest once a day; without it: all at once
-      # weekly_digest: monday          # a review of the week at the digest's hour, also when nothing happened
+      # weekly_digest: monday          # a review of the week at the daily summary's hour, also when nothing happened
       # month_end_digest: true         # the same of each month, once its figures have settled
-      # follow_ups: at_once            # ends of alerts: with the digest (the default), or at once
+      # follow_ups: at_once            # ends of alerts: with the daily summary (the default), or at once
       # remind_after_hours: 4          # an alert is repeated so often while it is critical and nobody has acknowledged it
     # - type: webhook
     #   name: on-call                  # without one: webhook-2, by its place in the list

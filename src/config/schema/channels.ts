@@ -33,11 +33,11 @@ const routed = {
   ),
   digest_hour: setting(
     integer(0, 23),
-    'Give the hour of the daily digest in UTC, from 0 to 23, or remove the line to be told at once',
+    'Give the hour of the daily summary in UTC, from 0 to 23, or remove the line to be told at once',
   ),
   follow_ups: setting(
     z.enum(['digest', 'at_once']),
-    'Choose digest, or at_once for a receiver that closes by itself what an alert has opened',
+    'Choose digest, for the daily summary, or at_once for a receiver that closes by itself what an alert has opened',
   ),
   weekly_digest: setting(z.enum(WEEKDAYS), 'Give a day of the week, such as monday, or remove the line'),
   month_end_digest: setting(flag, 'Write true for a review of each month, or remove the line'),

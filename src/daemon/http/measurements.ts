@@ -30,7 +30,7 @@ export interface Measurements {
   alerts(): Pick<AlertCount, 'rule' | 'state' | 'count'>[];
   /** The files that are written by themselves: whether each fails now, and when its last file was written. */
   exports(): { name: string; failing: boolean; lastAtMs: number | null }[];
-  /** Age of the oldest notification that is not delivered yet and waits for no digest; 0 without one. */
+  /** Age of the oldest notification that is not delivered yet and waits for no daily summary; 0 without one. */
   outboxAgeSeconds(): number;
   /** Age of the oldest job that could begin, by queue; 0 without one. Asks Redis; may reject. */
   queueAgesSeconds(): Promise<Record<string, number>>;

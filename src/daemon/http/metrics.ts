@@ -223,7 +223,7 @@ function addAlertGauges(probe: HealthProbe, measured: Measurements, registers: R
   });
   new Gauge({
     name: 'usage_ledger_outbox_notifications',
-    help: 'Notifications that wait for delivery (pending), for a digest (held), or were given up (dead).',
+    help: 'Notifications that wait for delivery (pending), for a daily summary (held), or were given up (dead).',
     labelNames: ['state'],
     registers,
     collect() {

@@ -56,7 +56,7 @@ const lastRunOf = prepared((db) => {
 export interface OutboxCounts {
   /** Due, or tried again later. */
   pending: number;
-  /** These wait for a digest, and nothing is wrong with them. */
+  /** These wait for a daily summary, and nothing is wrong with them. */
   held: number;
   /** Given up. */
   dead: number;

@@ -1,8 +1,8 @@
 import { askDue } from '../../alerts/book/ask.ts';
-import { composeDigests } from '../../alerts/digests/compose-digests.ts';
-import { composeReviews } from '../../alerts/digests/compose-reviews.ts';
 import { claimDelivery, recordDelivery, releaseDelivery } from '../../alerts/outbox/outbox.ts';
 import { replayDead } from '../../alerts/outbox/replay.ts';
+import { composeDailySummaries } from '../../alerts/summaries/compose-daily-summaries.ts';
+import { composeReviews } from '../../alerts/summaries/compose-reviews.ts';
 import { type Desk, onConnection } from './desk.ts';
 
 /** What happens to notifications once there are any. */
@@ -14,7 +14,8 @@ export const outboxCommands = {
   replayDead: onConnection(replayDead),
   /** Returns what is to go now without any run having changed anything. */
   askDue: onConnection(askDue),
-  /** Both return the digests that were made of what waited for them. */
+  /** Both return the daily summaries that were made of what waited for them. */
   composeReviews: onConnection(composeReviews),
-  composeDigests: ({ connection }: Desk, { nowMs }: { nowMs: number }): string[] => composeDigests(connection, nowMs),
+  composeDailySummaries: ({ connection }: Desk, { nowMs }: { nowMs: number }): string[] =>
+    composeDailySummaries(connection, nowMs),
 };

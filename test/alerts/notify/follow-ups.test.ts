@@ -7,7 +7,7 @@ import { startReceiver } from '../channels/receiver.ts';
 
 const SIGNAL = new AbortController().signal;
 
-test('a final jump whose certainty was told, and the end of an alert, wait for the digest of seven', async () => {
+test('a final jump whose certainty was told, and the end of an alert, wait for the daily summary of seven', async () => {
   const world = await startWorld();
   await world.syncAt('2026-03-16T02:00:00Z', ['a', 16_000]);
   await world.syncAt('2026-03-16T03:00:00Z', ['new', 5_000]);
@@ -19,7 +19,7 @@ test('a final jump whose certainty was told, and the end of an alert, wait for t
     expect.stringMatching(/^ws-1: new lost/),
   ]);
   await world.deliverAt('2026-03-16T07:00:00Z');
-  expect(world.told().slice(3)).toEqual(['Digest of 2026-03-16 07:00 UTC: 1 alert, 0 firing and 1 resolved.']);
+  expect(world.told().slice(3)).toEqual(['Daily summary of 2026-03-16 07:00 UTC: 1 alert, 0 firing and 1 resolved.']);
 
   await world.syncAt('2026-04-03T01:00:00Z');
   expect(world.told()).toHaveLength(4);
@@ -100,7 +100,7 @@ async function startWorld(route: Partial<RouteConfig> = {}) {
   const bodies = () => receiver.received.map(({ body }) => JSON.parse(String(body)));
   const deliverAt = async (at: string): Promise<void> => {
     clock.set(Date.parse(at));
-    await context.composeDigests();
+    await context.composeDailySummaries();
     const due = ledger.rows("SELECT notification_id FROM outbox WHERE state = 'pending' ORDER BY rowid");
     for (const { notification_id } of due) await context.deliver(String(notification_id), SIGNAL);
   };

@@ -159,10 +159,10 @@ describe('a digest', () => {
     const { alerts } = parseJson((await world.run('alerts', 'list', '--json')).out);
     const { alert_id } = alerts.find(({ tenant_id }: { tenant_id: string }) => tenant_id === 'new');
     expect((await world.run('alerts', 'show', alert_id)).out).toMatch(
-      /^daily {2}waits for the digest of 2026-02-21 07:00 UTC {2}msg_[0-9a-f]{32}$/m,
+      /^daily {2}waits for the daily summary of 2026-02-21 07:00 UTC {2}msg_[0-9a-f]{32}$/m,
     );
     expect((await world.run('alerts', 'explain', alert_id)).code).toBe(0);
-    expect((await world.run('status')).out).toContain('outbox  0 pending, 0 dead, 1 waiting for a digest\n');
+    expect((await world.run('status')).out).toContain('outbox  0 pending, 0 dead, 1 waiting for the daily summary\n');
     expect(parseJson((await world.run('status', '--json')).out).outbox).toEqual({ pending: 0, held: 1, dead: 0 });
     expect((await world.run('alerts', 'replay')).err).toContain('no notification is dead');
 
@@ -172,7 +172,7 @@ describe('a digest', () => {
     expect((await world.run('sync')).code).toBe(0);
     expect((await world.run('sync')).code).toBe(0);
     expect(receiver.received.map(({ body }) => JSON.parse(body.toString()).summary)).toEqual([
-      'Digest of 2026-02-21 07:00 UTC: 1 alert, 1 firing and 0 resolved.',
+      'Daily summary of 2026-02-21 07:00 UTC: 1 alert, 1 firing and 0 resolved.',
     ]);
     const digest = JSON.parse(receiver.received[0]?.body.toString() ?? '').notification_id;
     expect((await world.run('alerts', 'show', alert_id)).out).toMatch(
@@ -193,7 +193,7 @@ describe('a digest', () => {
   });
 });
 
-/** A world whose next sync finds a warning, with one channel that is told of it in the digest of 07:00. */
+/** A world whose next sync finds a warning, with one channel that is told of it in the daily summary of 07:00. */
 async function worldWithWarning(url: string) {
   const world = await createWorld(FIRST);
   const hook = { type: 'webhook', name: 'daily', url, allow_private: true, digest_hour: 7 };

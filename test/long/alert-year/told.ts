@@ -13,7 +13,7 @@ export interface Change {
   silentBecause: string | null;
 }
 
-/** What a receiver got: a message about one alert, a group, or what waited for the digest of a day. */
+/** What a receiver got: a message about one alert, a group, or what waited for the daily summary. */
 export interface Message {
   /** Of a digest, the first one; `rules` are all. */
   rule: string;

@@ -123,7 +123,7 @@ export class ToldOracle {
       if (isOpen && READING_RULES.includes(rule) && isReadable(workspace_id))
         throw new PromiseBroken('what has ended has ended', `${alert_id}: ${rule} is ${state} at rest`);
       const heard = known
-        // A warning waits for the digest of a channel that has one.
+        // A warning waits for the daily summary of a channel that has one.
         .filter(({ route }) => takes(route, row) && (route.digest_hour === undefined || row.severity !== 'warning'))
         .map(({ receiver: { name }, words }) => ({ name, open: isOpenWord(words.get(alert_id)) }));
       for (const { name, open } of heard) {

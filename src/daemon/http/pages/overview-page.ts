@@ -131,7 +131,7 @@ function facts({ queues, outbox, storage }: Overview): string {
   ]);
   const pairs = [
     ...(queues === null ? [['queues', 'Redis does not answer']] : counted),
-    ['outbox', `${outbox.pending} pending, ${outbox.held} waiting for a digest, ${outbox.dead} given up`],
+    ['outbox', `${outbox.pending} pending, ${outbox.held} waiting for the daily summary, ${outbox.dead} given up`],
     [
       'ledger',
       `${megabytes(storage.ledgerBytes)}, write-ahead log ${megabytes(storage.logBytes)}, ${megabytes(storage.diskFreeBytes)} free`,

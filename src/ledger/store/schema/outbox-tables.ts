@@ -4,14 +4,14 @@ import { index, int64, integer, sql, sqliteTable, text } from './drizzle.ts';
 import type { TableRecord } from './rows.ts';
 
 /**
- * Notifications on their way: one row a channel. `pending` goes at once; `held` waits for the channel's digest; `digested`
+ * Notifications on their way: one row a channel. `pending` goes at once; `held` waits for the channel's daily summary; `digested`
  * goes with the notification that `digest_id` names; `dropped` was not so any more before anybody had it.
  */
 export const outbox = sqliteTable(
   'outbox',
   {
     notificationId: text('notification_id').primaryKey(),
-    /** Null: a digest or a group, or a notice of a channel that was disabled by one. */
+    /** Null: a daily summary or a group, or a notice of a channel that was disabled by one. */
     alertKey: integer('alert_key').references(() => alerts.alertKey),
     /** Rises with each message of an alert to a channel; null for what is of no alert. */
     revision: integer('revision'),
@@ -28,7 +28,7 @@ export const outbox = sqliteTable(
     claimedUntil: text('claimed_until'),
     deliveredAt: text('delivered_at'),
     lastError: text('last_error'),
-    /** When the digest was due that it was written for; null for what goes at once. */
+    /** When the daily summary was due that it was written for; null for what goes at once. */
     digestAt: text('digest_at'),
     digestId: text('digest_id'),
     /** What it says of the alert; see `alert_told`. */

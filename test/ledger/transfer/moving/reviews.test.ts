@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { composeReviews } from '../../../../src/alerts/digests/compose-reviews.ts';
+import { composeReviews } from '../../../../src/alerts/summaries/compose-reviews.ts';
 import { routesOf } from '../../../../src/alerts/track/routes.ts';
 import { RULES, SEVERITIES } from '../../../../src/core/text/alert-words.ts';
 import { publish, usageRecord } from '../../../support/open-ledger.ts';

@@ -4,8 +4,12 @@ import { emailText } from '../../../src/alerts/channels/email-text.ts';
 import { createLogChannel } from '../../../src/alerts/channels/log-channel.ts';
 import { messageView } from '../../../src/alerts/channels/message-view.ts';
 import { createSlackChannel } from '../../../src/alerts/channels/slack-channel.ts';
-import { buildDigests, type Digest, type HeldNotification } from '../../../src/alerts/digests/digest.ts';
 import { buildNotification, renderPayload } from '../../../src/alerts/notify/notification.ts';
+import {
+  buildDailySummaries,
+  type DailySummary,
+  type HeldNotification,
+} from '../../../src/alerts/summaries/daily-summary.ts';
 import { createLogger } from '../../../src/core/logger.ts';
 import { payloadFaults } from '../../support/payload-schema.ts';
 import { clockThat } from '../../support/time/test-clock.ts';
@@ -40,27 +44,27 @@ function manyHeld(count: number, facts: Facts = {}): HeldNotification[] {
   return Array.from({ length: count }, (_, index) => held(`alert_${index}`, { tenantId: `tenant-${index}`, ...facts }));
 }
 
-function only(digests: readonly Digest[]): Digest {
+function only(digests: readonly DailySummary[]): DailySummary {
   const [digest] = digests;
   if (digest === undefined || digests.length !== 1) throw new Error(`${digests.length} digests instead of one`);
   return digest;
 }
 
 /** A digest as its receiver reads it; figures beyond 2^53 are not compared this way. */
-const read = ({ payload }: Digest) => JSON.parse(payload);
-const alertsOf = (digest: Digest): string[] =>
+const read = ({ payload }: DailySummary) => JSON.parse(payload);
+const alertsOf = (digest: DailySummary): string[] =>
   read(digest).alerts.map(({ alert_id }: { alert_id: string }) => alert_id);
 
 describe('a digest', () => {
   it('carries every notification whole, in an item an alert', () => {
     const first = held('alert_a', DROP);
-    const digest = only(buildDigests([first, held('alert_b', DROP)], WHEN));
+    const digest = only(buildDailySummaries([first, held('alert_b', DROP)], WHEN));
     expect(payloadFaults(digest.payload)).toEqual([]);
     expect(read(digest)).toMatchObject({
       ...{ notification_id: digest.notificationId, type: 'alert.digest', severity: 'warning', channel: 'finance' },
       ...{ due_at: WHEN.dueAt, created_at: WHEN.createdAt, part: 1, parts: 1 },
       ...{ alert_count: 2, firing_count: 2, resolved_count: 0, head: { link: 12, digest: HEAD.digest } },
-      summary: 'Digest of 2026-02-21 07:00 UTC: 2 alerts, 2 firing and 0 resolved.',
+      summary: 'Daily summary of 2026-02-21 07:00 UTC: 2 alerts, 2 firing and 0 resolved.',
     });
     expect(read(digest).alerts[0].notifications).toEqual([JSON.parse(first.payload)]);
   });
@@ -68,19 +72,19 @@ describe('a digest', () => {
   it('keeps figures beyond 2^53 and identifiers exact', () => {
     const tenantId = HOSTILE_NAMES[5];
     const one = held('alert_a', { tenantId, current: { credits: 9_223_372_036_854_775_807n, requests: 1n } });
-    const { payload } = only(buildDigests([one], WHEN));
+    const { payload } = only(buildDailySummaries([one], WHEN));
     expect(payload).toContain(one.payload);
   });
 
   it('says of an alert that was told before only that it is resolved', () => {
-    const digest = only(buildDigests([held('alert_a', RESOLVED)], WHEN));
+    const digest = only(buildDailySummaries([held('alert_a', RESOLVED)], WHEN));
     expect(read(digest).alerts[0].summary).toMatch(/no more than what they are compared with/);
   });
 
   it('is ordered by workspace, then severity, then the size of the change', () => {
     const current = (credits: bigint) => ({ current: { credits, requests: 1n } });
     const digest = only(
-      buildDigests(
+      buildDailySummaries(
         [
           held('alert_small', current(100_001n)),
           held('alert_other', { workspaceId: 'ws-000', ...current(100_000n) }),
@@ -96,35 +100,37 @@ describe('a digest', () => {
 
   it('has an id that follows from what is in it', () => {
     const some = manyHeld(3);
-    const id = only(buildDigests(some, WHEN)).notificationId;
-    expect(only(buildDigests([...some].reverse(), { ...WHEN, createdAt: RESOLVED.createdAt })).notificationId).toBe(id);
-    expect(only(buildDigests(some.slice(1), WHEN)).notificationId).not.toBe(id);
-    expect(only(buildDigests(some, { ...WHEN, channel: 'other' })).notificationId).not.toBe(id);
+    const id = only(buildDailySummaries(some, WHEN)).notificationId;
+    expect(
+      only(buildDailySummaries([...some].reverse(), { ...WHEN, createdAt: RESOLVED.createdAt })).notificationId,
+    ).toBe(id);
+    expect(only(buildDailySummaries(some.slice(1), WHEN)).notificationId).not.toBe(id);
+    expect(only(buildDailySummaries(some, { ...WHEN, channel: 'other' })).notificationId).not.toBe(id);
   });
 
   it('of more than 200 alerts is several, each alert in one of them', () => {
-    const digests = buildDigests(manyHeld(401), WHEN);
+    const digests = buildDailySummaries(manyHeld(401), WHEN);
     expect(digests.map((digest) => alertsOf(digest).length)).toEqual([200, 200, 1]);
     expect(new Set(digests.flatMap(alertsOf)).size).toBe(401);
     expect(new Set(digests.map(({ notificationId }) => notificationId)).size).toBe(3);
-    expect(read(digests[2] as Digest)).toMatchObject({
+    expect(read(digests[2] as DailySummary)).toMatchObject({
       ...{ part: 3, parts: 3, alert_count: 1 },
-      summary: 'Digest of 2026-02-21 07:00 UTC, part 3 of 3: 1 alert, 1 firing and 0 resolved.',
+      summary: 'Daily summary of 2026-02-21 07:00 UTC, part 3 of 3: 1 alert, 1 firing and 0 resolved.',
     });
     for (const { payload } of digests) expect(payloadFaults(payload)).toEqual([]);
   });
 
   it('of long alerts is several of at most about a million characters', () => {
-    const digests = buildDigests(manyHeld(3, { workspaceId: 'w'.repeat(400_000) }), WHEN);
+    const digests = buildDailySummaries(manyHeld(3, { workspaceId: 'w'.repeat(400_000) }), WHEN);
     expect(digests.map((digest) => alertsOf(digest).length)).toEqual([2, 1]);
   });
 });
 
 describe('a digest on Slack', () => {
   it('is a list with a line an alert', async () => {
-    const texts = await slackTexts(only(buildDigests([held('alert_a'), held('alert_b', RESOLVED)], WHEN)));
+    const texts = await slackTexts(only(buildDailySummaries([held('alert_a'), held('alert_b', RESOLVED)], WHEN)));
     expect(texts[0]).toBe('usage-ledger: digest');
-    expect(texts[1]).toBe('Digest of 2026-02-21 07:00 UTC: 2 alerts, 1 firing and 1 resolved.');
+    expect(texts[1]).toBe('Daily summary of 2026-02-21 07:00 UTC: 2 alerts, 1 firing and 1 resolved.');
     expect(texts[2]?.split('\n')).toEqual([
       expect.stringMatching(/^warning: ws-123: acme will probably pass/),
       expect.stringMatching(/^resolved: ws-123: acme/),
@@ -136,7 +142,7 @@ describe('a digest on Slack', () => {
     ['of short names', 'x'],
     ['of names that grow when they are escaped', '&'.repeat(80)],
   ])('of 200 alerts %s stays within the limits and says how many it leaves out', async (_what, tenantId) => {
-    const texts = await slackTexts(only(buildDigests(manyHeld(200, { tenantId, workspaceId: tenantId }), WHEN)));
+    const texts = await slackTexts(only(buildDailySummaries(manyHeld(200, { tenantId, workspaceId: tenantId }), WHEN)));
     expect(texts.length).toBeLessThanOrEqual(50);
     for (const text of texts) expect(text.length).toBeLessThanOrEqual(3000);
     const lines = texts.slice(2, -2).flatMap((text) => text.split('\n'));
@@ -148,10 +154,10 @@ describe('a digest on Slack', () => {
 
 describe('a digest by e-mail', () => {
   it('is a list with a line an alert, of at most a hundred', () => {
-    const view = messageView(only(buildDigests(manyHeld(150), WHEN)).payload);
+    const view = messageView(only(buildDailySummaries(manyHeld(150), WHEN)).payload);
     if (view === null) throw new Error('the digest cannot be read');
     const { subject, text, html } = emailText(view);
-    expect(subject).toBe('[digest] Digest of 2026-02-21 07:00 UTC: 150 alerts, 150 firing and 0 resolved.');
+    expect(subject).toBe('[summary] Daily summary of 2026-02-21 07:00 UTC: 150 alerts, 150 firing and 0 resolved.');
     expect(text.match(/^warning: ws-123: tenant-\d+ will probably/gm)).toHaveLength(100);
     expect(text).toContain('\nand 50 more: see `usage-ledger alerts list --all`\n');
     expect(html.match(/<li>/g)).toHaveLength(101);
@@ -161,10 +167,10 @@ describe('a digest by e-mail', () => {
   });
 });
 
-describe('a digest in the log', () => {
+describe('a daily summary in the log', () => {
   it('is a line an alert, at the level of its own', async () => {
     const some = [held('alert_a'), held('alert_b', { severity: 'critical' })];
-    const lines = await logLines(only(buildDigests(some, WHEN)));
+    const lines = await logLines(only(buildDailySummaries(some, WHEN)));
     expect(lines.map(({ level, alert_id }) => [alert_id, level])).toEqual([
       ['alert_b', 'error'],
       ['alert_a', 'warn'],
@@ -179,7 +185,7 @@ describe('a digest in the log', () => {
 
 describe('a digest with a hostile name', () => {
   it.each(HOSTILE_NAMES)('%j shows it and does not let it act', async (name) => {
-    const digest = only(buildDigests([held('alert_a', { tenantId: name, workspaceId: name })], WHEN));
+    const digest = only(buildDailySummaries([held('alert_a', { tenantId: name, workspaceId: name })], WHEN));
     expect(digest.payload).toMatch(/^[\x20-\x7e]+$/);
     expect(payloadFaults(digest.payload)).toEqual([]);
     for (const text of await slackTexts(digest)) {
@@ -200,7 +206,7 @@ describe('a digest with a hostile name', () => {
 });
 
 /** The texts of the blocks that Slack gets, in order. */
-async function slackTexts({ notificationId, payload }: Digest): Promise<string[]> {
+async function slackTexts({ notificationId, payload }: DailySummary): Promise<string[]> {
   const receiver = await startReceiver((response) => response.end('ok'));
   onTestFinished(receiver.close);
   const config = { name: 'slack', url: receiver.url, allowPrivate: true, timeoutMs: 5000 };
@@ -212,7 +218,7 @@ async function slackTexts({ notificationId, payload }: Digest): Promise<string[]
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: an expectation on a wrong shape fails by itself
-async function logLines({ notificationId, payload }: Digest): Promise<any[]> {
+async function logLines({ notificationId, payload }: DailySummary): Promise<any[]> {
   const lines: string[] = [];
   const logger = createLogger({ destination: { write: (line: string) => void lines.push(line) } });
   await deliver(createLogChannel('log', logger), notificationId, payload);

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { composeDigests } from '../../../src/alerts/digests/compose-digests.ts';
-import { nextDigestMs } from '../../../src/alerts/track/routes.ts';
+import { composeDailySummaries } from '../../../src/alerts/summaries/compose-daily-summaries.ts';
+import { nextSummaryMs } from '../../../src/alerts/track/routes.ts';
 import type { ChannelConfig, RouteConfig } from '../../../src/config/types.ts';
 import { RULES, SEVERITIES } from '../../../src/core/text/alert-words.ts';
 import { openForWriting } from '../../../src/ledger/store/file/open.ts';
@@ -35,7 +35,9 @@ test('one channel hears of what is critical at once, the other of the rest at se
   world.clock.set(Date.UTC(2026, 2, 17, 7));
   await world.deliverAll();
   expect(pager.received).toHaveLength(1);
-  expect(world.told(finance).slice(1)).toEqual(['Digest of 2026-03-17 07:00 UTC: 1 alert, 1 firing and 0 resolved.']);
+  expect(world.told(finance).slice(1)).toEqual([
+    'Daily summary of 2026-03-17 07:00 UTC: 1 alert, 1 firing and 0 resolved.',
+  ]);
   const digest = JSON.parse(String(finance.received[1]?.body));
   expect(digest.alerts).toMatchObject([
     {
@@ -66,7 +68,7 @@ test('a resolved alert is told at once where it was told at once, with the diges
   expect(world.told(pager).slice(1)).toEqual([expect.stringMatching(/^ws-1: a is under /)]);
   expect(world.told(finance).map((line) => line.slice(0, 13))).toEqual([
     'ws-1: a used ',
-    'Digest of 202',
+    'Daily summary of 202',
     'ws-1: a is un',
   ]);
 
@@ -152,12 +154,12 @@ test('two who make the digest at once make one, and one that died after making i
   const world = await startWorld();
   await world.syncAt(2);
   await world.syncAt(8, ['new', 5_000]);
-  const dueMs = nextDigestMs(7, world.clock.now());
+  const dueMs = nextSummaryMs(7, world.clock.now());
   const connections = [openForWriting(world.config.ledger.path), openForWriting(world.config.ledger.path)];
   onTestFinished(() => {
     for (const connection of connections) connection.close();
   });
-  const [one, two] = connections.map((connection) => composeDigests(connection, dueMs));
+  const [one, two] = connections.map((connection) => composeDailySummaries(connection, dueMs));
   expect(one).toHaveLength(1);
   expect(two).toEqual([]);
   expect(world.finance.received).toEqual([]);
@@ -181,7 +183,9 @@ test('a digest whose hour was missed goes once, at the next chance', async () =>
   world.clock.set(Date.UTC(2026, 2, 19, 15, 20));
   await world.deliverAll();
   await world.deliverAll();
-  expect(world.told(world.finance)).toEqual(['Digest of 2026-03-17 07:00 UTC: 1 alert, 1 firing and 0 resolved.']);
+  expect(world.told(world.finance)).toEqual([
+    'Daily summary of 2026-03-17 07:00 UTC: 1 alert, 1 firing and 0 resolved.',
+  ]);
 });
 
 test('a digest that a clock ahead put off for more than a day goes at once', async () => {
@@ -193,7 +197,9 @@ test('a digest that a clock ahead put off for more than a day goes at once', asy
   expect(world.told(world.finance)).toEqual([]);
   world.clock.set(Date.UTC(2026, 2, 15, 22));
   await world.deliverAll();
-  expect(world.told(world.finance)).toEqual(['Digest of 2026-03-15 22:00 UTC: 1 alert, 1 firing and 0 resolved.']);
+  expect(world.told(world.finance)).toEqual([
+    'Daily summary of 2026-03-15 22:00 UTC: 1 alert, 1 firing and 0 resolved.',
+  ]);
 });
 
 test('what waits goes at its hour although the channel has no digest any more, unless it is over by then', async () => {
@@ -232,7 +238,7 @@ test('a disabled channel loses what waits for its digest to the dead letters, an
     { state: 'digested', n: 2n },
   ]);
   expect(world.told(world.finance).slice(-2).sort()).toEqual([
-    'Digest of 2026-03-16 09:00 UTC: 2 alerts, 2 firing and 0 resolved.',
+    'Daily summary of 2026-03-16 09:00 UTC: 2 alerts, 2 firing and 0 resolved.',
     expect.stringMatching(/^ws-1: a used/),
   ]);
 });
@@ -312,7 +318,7 @@ async function startWorld(route: Partial<RouteConfig> = {}, ...statuses: number[
   await fixture.sync();
   const ledger = view();
   const deliverAll = async (by = context): Promise<void> => {
-    await by.composeDigests();
+    await by.composeDailySummaries();
     // A notice that a channel is disabled comes while the others are delivered.
     for (let round = 0; round < 2; round += 1) {
       const due = ledger.rows("SELECT notification_id FROM outbox WHERE state = 'pending' ORDER BY rowid");

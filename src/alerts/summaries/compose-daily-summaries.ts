@@ -5,9 +5,9 @@ import { query } from '../../ledger/store/query.ts';
 import { alerts } from '../../ledger/store/schema/alert-tables.ts';
 import { and, asc, eq } from '../../ledger/store/schema/drizzle.ts';
 import { outbox } from '../../ledger/store/schema/outbox-tables.ts';
-import { digestIsDue } from '../outbox/outbox.ts';
+import { summaryIsDue } from '../outbox/outbox.ts';
 import { insertNotification } from '../tell/insert-notification.ts';
-import { buildDigests, type HeldNotification } from './digest.ts';
+import { buildDailySummaries, type HeldNotification } from './daily-summary.ts';
 
 type Connection = Database.Database;
 
@@ -17,11 +17,11 @@ interface HeldRow extends HeldNotification {
 }
 
 /**
- * Makes one digest a channel of all that waits for one that is due, in one transaction: what is in it is marked, so of
- * two daemons only one makes it, and a crash leaves either all or nothing to be made. From then on a digest is a
+ * Makes one daily summary a channel of all that waits for one that is due, in one transaction: what is in it is marked, so of
+ * two daemons only one makes it, and a crash leaves either all or nothing to be made. From then on a daily summary is a
  * notification like any other. Returns their ids.
  */
-export function composeDigests(connection: Connection, nowMs: number): string[] {
+export function composeDailySummaries(connection: Connection, nowMs: number): string[] {
   const createdAt = isoTime(nowMs);
   return connection
     .transaction(() => {
@@ -33,24 +33,26 @@ export function composeDigests(connection: Connection, nowMs: number): string[] 
         .select({ notificationId, alertId: alerts.alertId, channel, payload, nextAttemptAt })
         .from(outbox)
         .innerJoin(alerts, eq(alerts.alertKey, outbox.alertKey))
-        .where(digestIsDue(nowMs))
+        .where(summaryIsDue(nowMs))
         .orderBy(asc(outbox.alertKey), asc(outbox.revision))
         .all();
       return [...byChannel(rows)].flatMap(([channel, held]) => {
         // Several hours may have been missed; the message says which one it stands for.
         const hours = held.map((row) => row.nextAttemptAt).filter((at) => at <= createdAt);
         const dueAt = hours.sort().at(-1) ?? createdAt;
-        return buildDigests(held, { channel, dueAt, createdAt, head }).map(({ notificationId, members, payload }) => {
-          insertNotification(connection, { notificationId, channel, payload, createdAt }).run();
-          const digested = { state: 'digested' as const, digestId: notificationId };
-          for (const member of members) {
-            db.update(outbox)
-              .set(digested)
-              .where(and(eq(outbox.notificationId, member), isHeld))
-              .run();
-          }
-          return notificationId;
-        });
+        return buildDailySummaries(held, { channel, dueAt, createdAt, head }).map(
+          ({ notificationId, members, payload }) => {
+            insertNotification(connection, { notificationId, channel, payload, createdAt }).run();
+            const digested = { state: 'digested' as const, digestId: notificationId };
+            for (const member of members) {
+              db.update(outbox)
+                .set(digested)
+                .where(and(eq(outbox.notificationId, member), isHeld))
+                .run();
+            }
+            return notificationId;
+          },
+        );
       });
     })
     .immediate();

@@ -4,12 +4,12 @@ import { inertJson } from '../../core/text/inert-text.ts';
 import { compareFigures } from '../track/alert-figures.ts';
 import { shortHash } from '../track/alert-rows.ts';
 
-/** The most alerts of one digest; more of them make several. */
-export const DIGEST_ALERTS = 200;
-/** A digest of more than one alert has at most so many characters; receivers limit what they take. */
-const DIGEST_CHARACTERS = 1_000_000;
+/** The most alerts of one daily summary; more of them make several. */
+export const SUMMARY_ALERTS = 200;
+/** A daily summary of more than one alert has at most so many characters; receivers limit what they take. */
+const SUMMARY_CHARACTERS = 1_000_000;
 
-/** A notification that waits for the digest. */
+/** A notification that waits for the daily summary. */
 export interface HeldNotification {
   notificationId: string;
   alertId: string;
@@ -17,7 +17,7 @@ export interface HeldNotification {
   payload: string;
 }
 
-export interface Digest {
+export interface DailySummary {
   notificationId: string;
   /** The notifications that it carries. */
   members: string[];
@@ -30,7 +30,7 @@ export interface ChainHead {
   digest: string;
 }
 
-/** The part of a stored notification that a digest is ordered and summed up by; the whole of it is passed on. */
+/** The part of a stored notification that a daily summary is ordered and summed up by; the whole of it is passed on. */
 interface HeldContent {
   state: string;
   severity: string;
@@ -46,21 +46,21 @@ interface Item {
 }
 
 /**
- * The digests of one channel, of at least one notification, the oldest first: an item an alert, by workspace, then the
- * critical ones first, then the largest change first. The ids follow from the members alone, so that the same digest
+ * The daily summaries of one channel, of at least one notification, the oldest first: an item an alert, by workspace, then the
+ * critical ones first, then the largest change first. The ids follow from the members alone, so that the same summary
  * made twice is one notification.
  */
-export function buildDigests(
+export function buildDailySummaries(
   held: readonly HeldNotification[],
   { channel, dueAt, createdAt, head }: { channel: string; dueAt: string; createdAt: string; head: ChainHead },
-): Digest[] {
+): DailySummary[] {
   const items = held.map((each): Item => ({ held: each, told: parseExact(each.payload) as HeldContent }));
   const parts = inParts(items.sort(compareItems));
   return parts.map((items, index) => {
     const members = items.map((item) => item.held.notificationId);
     const notificationId = `msg_${shortHash(JSON.stringify(['alert.digest', channel, dueAt, ...members]), 32)}`;
     const firing = items.filter(({ told }) => told.state !== 'resolved');
-    const digest = {
+    const summary = {
       notification_id: notificationId,
       type: 'alert.digest',
       severity: firing.some(({ told }) => told.severity === 'critical') ? 'critical' : 'warning',
@@ -74,9 +74,9 @@ export function buildDigests(
       alerts: items.map(renderItem),
       head: { link: head.seq, digest: head.digest },
       created_at: createdAt,
-      summary: digestLine(dueAt, items.length, firing.length, parts.length > 1 ? [index + 1, parts.length] : null),
+      summary: summaryLine(dueAt, items.length, firing.length, parts.length > 1 ? [index + 1, parts.length] : null),
     };
-    return { notificationId, members, payload: inertJson(stringifyExact(digest)) };
+    return { notificationId, members, payload: inertJson(stringifyExact(summary)) };
   });
 }
 
@@ -104,9 +104,9 @@ function inParts(items: readonly Item[]): Item[][] {
   let room = 0;
   for (const item of items) {
     const part = parts.at(-1);
-    if (part === undefined || part.length === DIGEST_ALERTS || item.held.payload.length > room) {
+    if (part === undefined || part.length === SUMMARY_ALERTS || item.held.payload.length > room) {
       parts.push([item]);
-      room = DIGEST_CHARACTERS - item.held.payload.length;
+      room = SUMMARY_CHARACTERS - item.held.payload.length;
     } else {
       part.push(item);
       room -= item.held.payload.length;
@@ -120,10 +120,10 @@ function renderItem({ held, told }: Item): object {
   return { alert_id: held.alertId, severity, state, summary, notifications: [told] };
 }
 
-function digestLine(dueAt: string, alerts: number, firing: number, part: [number, number] | null): string {
+function summaryLine(dueAt: string, alerts: number, firing: number, part: [number, number] | null): string {
   const count = counted(alerts, 'alert');
   const where = part === null ? '' : `, part ${part[0]} of ${part[1]}`;
-  return `Digest of ${minute(dueAt)} UTC${where}: ${count}, ${firing} firing and ${alerts - firing} resolved.`;
+  return `Daily summary of ${minute(dueAt)} UTC${where}: ${count}, ${firing} firing and ${alerts - firing} resolved.`;
 }
 
 /** `2026-03-21 07:00` of an ISO-8601 time. */
