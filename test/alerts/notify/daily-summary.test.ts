@@ -55,7 +55,7 @@ const read = ({ payload }: DailySummary) => JSON.parse(payload);
 const alertsOf = (digest: DailySummary): string[] =>
   read(digest).alerts.map(({ alert_id }: { alert_id: string }) => alert_id);
 
-describe('a digest', () => {
+describe('a daily summary', () => {
   it('carries every notification whole, in an item an alert', () => {
     const first = held('alert_a', DROP);
     const digest = only(buildDailySummaries([first, held('alert_b', DROP)], WHEN));
@@ -126,10 +126,10 @@ describe('a digest', () => {
   });
 });
 
-describe('a digest on Slack', () => {
+describe('a daily summary on Slack', () => {
   it('is a list with a line an alert', async () => {
     const texts = await slackTexts(only(buildDailySummaries([held('alert_a'), held('alert_b', RESOLVED)], WHEN)));
-    expect(texts[0]).toBe('usage-ledger: digest');
+    expect(texts[0]).toBe('usage-ledger: summary');
     expect(texts[1]).toBe('Daily summary of 2026-02-21 07:00 UTC: 2 alerts, 1 firing and 1 resolved.');
     expect(texts[2]?.split('\n')).toEqual([
       expect.stringMatching(/^warning: ws-123: acme will probably pass/),
@@ -152,10 +152,10 @@ describe('a digest on Slack', () => {
   });
 });
 
-describe('a digest by e-mail', () => {
+describe('a daily summary by e-mail', () => {
   it('is a list with a line an alert, of at most a hundred', () => {
     const view = messageView(only(buildDailySummaries(manyHeld(150), WHEN)).payload);
-    if (view === null) throw new Error('the digest cannot be read');
+    if (view === null) throw new Error('the daily summary cannot be read');
     const { subject, text, html } = emailText(view);
     expect(subject).toBe('[summary] Daily summary of 2026-02-21 07:00 UTC: 150 alerts, 150 firing and 0 resolved.');
     expect(text.match(/^warning: ws-123: tenant-\d+ will probably/gm)).toHaveLength(100);
@@ -177,13 +177,13 @@ describe('a daily summary in the log', () => {
     ]);
     expect(lines[1]).toMatchObject({
       channel: 'log',
-      digest: expect.stringMatching(/^msg_[0-9a-f]{32}$/),
+      daily_summary: expect.stringMatching(/^msg_[0-9a-f]{32}$/),
       msg: expect.stringMatching(/^ws-123: acme will probably pass/),
     });
   });
 });
 
-describe('a digest with a hostile name', () => {
+describe('a daily summary with a hostile name', () => {
   it.each(HOSTILE_NAMES)('%j shows it and does not let it act', async (name) => {
     const digest = only(buildDailySummaries([held('alert_a', { tenantId: name, workspaceId: name })], WHEN));
     expect(digest.payload).toMatch(/^[\x20-\x7e]+$/);
@@ -193,7 +193,7 @@ describe('a digest with a hostile name', () => {
       expect(text).not.toMatch(/[<>]|:\/\/|www\.e|mailto:x/);
     }
     const view = messageView(digest.payload);
-    if (view === null) throw new Error('the digest cannot be read');
+    if (view === null) throw new Error('the daily summary cannot be read');
     expect(view.lines).toHaveLength(1);
     const { subject, text, html } = emailText(view);
     for (const shown of [subject, text, html]) expect(shown).not.toMatch(ACTIVE);

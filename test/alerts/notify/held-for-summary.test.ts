@@ -54,7 +54,7 @@ test('one channel hears of what is critical at once, the other of the rest at se
   expect(finance.received).toHaveLength(2);
 });
 
-test('a resolved alert is told at once where it was told at once, with the digest where it waited', async () => {
+test('a resolved alert is told at once where it was told at once, with the daily summary where it waited', async () => {
   const world = await startWorld();
   const { pager, finance } = world;
   await world.syncAt(-22, ['a', 8_000], ['b', 8_000]);
@@ -68,7 +68,7 @@ test('a resolved alert is told at once where it was told at once, with the diges
   expect(world.told(pager).slice(1)).toEqual([expect.stringMatching(/^ws-1: a is under /)]);
   expect(world.told(finance).map((line) => line.slice(0, 13))).toEqual([
     'ws-1: a used ',
-    'Daily summary of 202',
+    'Daily summary',
     'ws-1: a is un',
   ]);
 
