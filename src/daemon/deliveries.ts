@@ -29,8 +29,7 @@ export interface DeliveriesOptions extends Pick<PeriodicTaskOptions, 'clock' | '
 const AFTER_DELIVERY_MS = 1_000;
 
 /** A wait as this process measures it: another daemon's clock may take a moment in the ledger for past. */
-interface Rest {
-  attempts: number;
+interface Rest extends Pick<WaitingNotification, 'attempts' | 'attemptsBefore'> {
   /** On the clock that nobody sets. */
   endsMs: number;
 }
@@ -114,10 +113,12 @@ export class Deliveries {
     const known = this.#rests;
     this.#rests = new Map();
     return waiting.map((row) => {
-      const { notificationId, attempts, waitMs } = row;
+      const { notificationId, attempts, attemptsBefore, waitMs } = row;
       const before = known.get(notificationId);
-      const goesOn = before === undefined || before.attempts === attempts;
-      const rest = goesOn ? (before ?? { attempts, endsMs: monotonicMs }) : { attempts, endsMs: monotonicMs + waitMs };
+      // A replay changes what counts as before.
+      const goesOn = before === undefined || (before.attempts === attempts && before.attemptsBefore === attemptsBefore);
+      const since = { attempts, attemptsBefore };
+      const rest = goesOn ? (before ?? { ...since, endsMs: monotonicMs }) : { ...since, endsMs: monotonicMs + waitMs };
       this.#rests.set(notificationId, rest);
       return { ...row, nextAttemptAtMs: Math.max(row.nextAttemptAtMs, nowMs + rest.endsMs - monotonicMs) };
     });
@@ -146,7 +147,8 @@ export class Deliveries {
       if (outcome.state === 'pending') {
         logger.warn({ notificationId, ...outcome }, 'notification not delivered, it will be tried again');
         const endsMs = this.#options.clock.monotonic() + outcome.delayMs;
-        this.#rests.set(notificationId, { attempts: outcome.attempt, endsMs });
+        const attemptsBefore = this.#rests.get(notificationId)?.attemptsBefore ?? 0;
+        this.#rests.set(notificationId, { attempts: outcome.attempt, attemptsBefore, endsMs });
         this.#sweepIn(outcome.delayMs);
       } else if (outcome.state === 'dead') {
         // The other channels are told of it.

@@ -53,7 +53,7 @@ function play(rows: WaitingNotification[], mayDeliver = (_id: string) => true) {
 const due = (channel: string, count: number, nextAttemptAtMs = 0): WaitingNotification[] =>
   Array.from({ length: count }, (_, index) => ({
     ...{ notificationId: `${channel}-${index}`, channel, nextAttemptAtMs },
-    ...{ attempts: 0, waitMs: 0 },
+    ...{ attempts: 0, attemptsBefore: 0, waitMs: 0 },
   }));
 
 /** What the ledger says after an attempt that failed by a clock that showed `nowMs`. */
@@ -110,6 +110,17 @@ test('what another daemon has tried rests as long as was meant, though its clock
   expect(ids()).toEqual([]);
   await clock.advance(2_000);
   expect(ids()).toEqual(['hook-0']);
+});
+
+test('what a person replays does not wait for the end of its rest', async () => {
+  const { clock, sent, rows } = play(due('hook', 1));
+  await clock.advance(1);
+  sent[0]?.end({ state: 'pending', attempt: 1, delayMs: 6 * 3_600_000, reason: 'HTTP 404' });
+  await clock.advance(60_000);
+  expect(sent).toHaveLength(1);
+  Object.assign(rows[0] ?? {}, { attemptsBefore: 1, waitMs: 0, nextAttemptAtMs: clock.now() });
+  await clock.advance(30_000);
+  expect(sent).toHaveLength(2);
 });
 
 test('the death of one has the others looked for at once: another channel is told of it', async () => {

@@ -26,7 +26,7 @@ export type OutboxRow = Omit<StoredRow, 'nextAttemptAt' | 'since'> & { nextAttem
 
 /** The same without what is sent. */
 export interface WaitingNotification
-  extends Pick<OutboxRow, 'notificationId' | 'channel' | 'nextAttemptAtMs' | 'attempts'> {
+  extends Pick<OutboxRow, 'notificationId' | 'channel' | 'nextAttemptAtMs' | 'attempts' | 'attemptsBefore'> {
   /** How long the wait after the last attempt was to be, whatever clock has said so. */
   waitMs: number;
 }
@@ -54,12 +54,15 @@ export function waitingNotifications(connection: Connection, nowMs: number, limi
   const rows = connection
     .prepare(
       `SELECT notification_id AS notificationId, channel, next_attempt_at AS nextAttemptAt, attempts,
-         coalesce(claimed_until, created_at) AS since
+         attempts_before AS attemptsBefore, coalesce(claimed_until, created_at) AS since
        FROM (SELECT *, row_number() OVER (PARTITION BY channel ORDER BY next_attempt_at) AS place
              FROM outbox WHERE state = 'pending')
        WHERE place <= ? ORDER BY next_attempt_at`,
     )
-    .all(limit) as Pick<StoredRow, 'notificationId' | 'channel' | 'nextAttemptAt' | 'attempts' | 'since'>[];
+    .all(limit) as Pick<
+    StoredRow,
+    'notificationId' | 'channel' | 'nextAttemptAt' | 'attempts' | 'attemptsBefore' | 'since'
+  >[];
   return rows.map((row) => ({
     ...toRow(row, nowMs),
     waitMs: Math.max(0, Date.parse(row.nextAttemptAt) - Date.parse(row.since)),

@@ -3,7 +3,7 @@ import { isoTime } from '../../core/clock.ts';
 import { AppError } from '../../core/errors.ts';
 import { query } from '../../ledger/store/query.ts';
 import { alertTold } from '../../ledger/store/schema/alert-tables.ts';
-import { and, asc, eq, isNotNull, or, sql } from '../../ledger/store/schema/drizzle.ts';
+import { and, asc, eq, gt, inArray, isNotNull, isNull, lte, or, sql } from '../../ledger/store/schema/drizzle.ts';
 import { channelStates, outbox } from '../../ledger/store/schema/outbox-tables.ts';
 import type { SqlRow } from '../../ledger/store/schema/rows.ts';
 import { type AskRequest, askNow } from '../book/ask.ts';
@@ -19,7 +19,10 @@ export type DeadLetter = Pick<
 >;
 
 export interface ReplayRequest extends AskRequest {
-  /** Null: all that are dead. What is dead for channels that are not configured stays dead. */
+  /**
+   * Null: all that are dead, and what failed and waits for its next try. What is dead for channels that are not configured
+   * stays dead.
+   */
   notificationIds: readonly string[] | null;
 }
 
@@ -34,10 +37,15 @@ export interface ReplayReport {
   without_channel: DeadLetter[];
 }
 
+const LETTER = {
+  ...{ notification_id: outbox.notificationId, channel: outbox.channel, attempts: outbox.attempts },
+  ...{ created_at: outbox.createdAt, last_error: outbox.lastError },
+};
+
 export function deadLetters(connection: Connection): DeadLetter[] {
-  const { notificationId, channel, attempts, createdAt, lastError } = outbox;
+  const { notificationId, createdAt } = outbox;
   return query(connection)
-    .select({ notification_id: notificationId, channel, attempts, created_at: createdAt, last_error: lastError })
+    .select(LETTER)
     .from(outbox)
     .where(eq(outbox.state, 'dead').inlineParams())
     .orderBy(asc(createdAt), asc(notificationId))
@@ -69,6 +77,7 @@ export function replayDead(connection: Connection, request: ReplayRequest): Repl
         (name) => query(connection).delete(channelStates).where(eq(channelStates.name, name)).run().changes > 0,
       );
       const now = isoTime(nowMs);
+      const hurried = notificationIds === null ? hurry(connection, names, now) : [];
       const said = new Map(wanted.map((letter) => [letter, revive(connection, letter.notification_id, now)]));
       askNow(connection, request);
       const isGone = (letter: DeadLetter) => {
@@ -76,12 +85,24 @@ export function replayDead(connection: Connection, request: ReplayRequest): Repl
         return alertKeys.length > 0 && !alertKeys.some((key) => isWaiting(connection, key, letter));
       };
       return {
-        replayed: wanted.filter((letter) => !isGone(letter)),
+        replayed: [...hurried, ...wanted.filter((letter) => !isGone(letter))],
         dropped: wanted.filter(isGone),
         ...{ enabled, without_channel: chosen.filter((letter) => !names.includes(letter.channel)) },
       };
     })
     .immediate();
+}
+
+/** What failed at these channels and waits, up to six hours for its next try, is due now, and its three days begin anew. */
+function hurry(connection: Connection, names: readonly string[], now: string): DeadLetter[] {
+  const hasFailed = gt(outbox.attempts, outbox.attemptsBefore);
+  const isFree = or(isNull(outbox.claimedUntil), lte(outbox.claimedUntil, now));
+  return query(connection)
+    .update(outbox)
+    .set({ nextAttemptAt: now, claimedUntil: now, attemptsBefore: sql`${outbox.attempts}` })
+    .where(and(eq(outbox.state, 'pending').inlineParams(), inArray(outbox.channel, [...names]), hasFailed, isFree))
+    .returning(LETTER)
+    .all();
 }
 
 /**

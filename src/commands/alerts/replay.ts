@@ -15,7 +15,7 @@ export function replayCommand(cli: CliContext): Command {
       'Send what dead notifications were about again, as it is now, and enable their channels. Without arguments, list them.',
     )
     .argument('[id...]', 'the notifications, msg_...')
-    .option('--all-dead', 'every dead notification')
+    .option('--all-dead', 'every dead notification, and at once what failed and waits for its next try')
     .addHelpText(
       'after',
       examples(

@@ -111,6 +111,28 @@ test('a replay makes them due under the same id, enables the channel, and begins
   expect((await rejection(writer.call('replayDead', request))).code).toBe('not_dead');
 });
 
+test('a replay of all has what failed and waits for hours go at once, and begins its three days anew', async () => {
+  const { context, gone, sync, upstream, clock } = await startWithTwoChannels(404, 404, 404, 404, 404, 404, 404, 204);
+  const [row] = (await jumpOf({ sync, upstream }, 'first')).filter(({ channel }) => channel === 'gone');
+  const id = row?.id ?? '';
+  for (let attempt = 1; attempt <= 6; attempt += 1) {
+    const outcome = await context.deliver(id, SIGNAL);
+    if (outcome.state === 'pending' && attempt < 6) clock.advance(outcome.delayMs);
+  }
+  expect(await context.deliver(id, SIGNAL)).toEqual({ state: 'skipped' });
+  const writer = await context.writer();
+  const request = { notificationIds: null, channels: context.routes, nowMs: clock.now() };
+
+  expect(await writer.call('replayDead', request)).toMatchObject({
+    replayed: [{ notification_id: id, channel: 'gone', attempts: 6, last_error: 'HTTP 404' }],
+  });
+  expect(await context.deliver(id, SIGNAL)).toMatchObject({ state: 'pending', attempt: 7, delayMs: 5000 });
+  clock.advance(5000);
+  expect(await context.deliver(id, SIGNAL)).toEqual({ state: 'delivered' });
+  expect(gone.received).toHaveLength(8);
+  expect(await writer.call('replayDead', request)).toMatchObject({ replayed: [] });
+});
+
 test.each([400, 401, 403, 301, 308])(
   '%i is told at once to the others, and leaves the channel as it is',
   async (status) => {
