@@ -57,7 +57,21 @@ LEFT JOIN rate_cards k ON k.card_key = x.card_key
 JOIN periods p ON p.period_key = x.booked_period_key
 JOIN periods q ON q.period_key = x.corrects_period_key
 JOIN workspaces w ON w.workspace_key = p.workspace_key
-JOIN tenants t ON t.tenant_key = x.tenant_key AND t.workspace_key = w.workspace_key;
+JOIN tenants t ON t.tenant_key = x.tenant_key AND t.workspace_key = w.workspace_key
+UNION ALL
+SELECT w.workspace_id, t.tenant_id, p.period, 1 AS line_number, 'usage' AS kind, c.tier, c.credits_used AS credits,
+  c.unit_credits, c.unit_price, c.amount_minor, k.currency, k.name AS rate_card, NULL AS corrects_period, NULL AS entry_id,
+  NULL AS cause,
+  CASE WHEN k.minor_units = 1 THEN CAST(c.amount_minor AS TEXT)
+    ELSE CASE WHEN c.amount_minor < 0 THEN '-' ELSE '' END || (abs(c.amount_minor) / k.minor_units) || '.'
+      || substr(CAST(k.minor_units + abs(c.amount_minor) - abs(c.amount_minor) / k.minor_units * k.minor_units AS TEXT), 2) END AS amount,
+  CAST(CASE k.minor_units WHEN 1 THEN 0 WHEN 1000 THEN 3 WHEN 10000 THEN 4 WHEN 100 THEN 2 END AS bigint) AS currency_digits
+FROM charges c
+JOIN rate_cards k ON k.card_key = c.card_key
+JOIN periods p ON p.period_key = c.period_key
+JOIN workspaces w ON w.workspace_key = p.workspace_key
+JOIN tenants t ON t.tenant_key = c.tenant_key AND t.workspace_key = w.workspace_key
+WHERE c.unit_price IS NOT NULL;
 
 CREATE VIEW finance_charges AS
 SELECT workspace_id, tenant_id, period, credits_used, amount_minor, currency, rate_card, charge_minor, correction_minor,

@@ -7,7 +7,7 @@ import { INDEXES, OWN } from './statements.ts';
 import { mendViews, withoutViews } from './views.ts';
 
 /** Raised whenever the replica is made otherwise than before: a program of an older version leaves it alone then. */
-export const REPLICA_VERSION = 1_795_536_000_000;
+export const REPLICA_VERSION = 1_795_622_400_000;
 /** Names the lock under which one publisher at a time changes the schema. */
 const LOCK = 'usage-ledger replica schema';
 

@@ -80,8 +80,11 @@ function* strangeCharges(
     .prepare(
       `SELECT t.tenant_id, u.credits_used, u.withdrawn, c.card_key, c.credits_used, c.amount_minor,
          (SELECT group_concat(line, '') FROM (
-            SELECT json_array(line_number, kind, tier, credits, unit_credits, unit_price, amount_minor) AS line
-            FROM charge_lines l WHERE l.period_key = u.period_key AND l.tenant_key = u.tenant_key ORDER BY line_number))
+            SELECT json_array(1, 'usage', c.tier, c.credits_used, c.unit_credits, c.unit_price, c.amount_minor) AS line
+            WHERE coalesce(c.tier, c.unit_credits, c.unit_price) IS NOT NULL
+            UNION ALL SELECT * FROM (
+            SELECT json_array(line_number, kind, tier, credits, unit_credits, unit_price, amount_minor)
+            FROM charge_lines l WHERE l.period_key = u.period_key AND l.tenant_key = u.tenant_key ORDER BY line_number)))
        FROM ${closedSeq === null ? 'tenant_usage' : 'closed_usage'} u
        JOIN tenants t USING (tenant_key)
        LEFT JOIN charges c ON c.period_key = u.period_key AND c.tenant_key = u.tenant_key

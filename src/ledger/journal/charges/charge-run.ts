@@ -25,10 +25,9 @@ export function chargeRun({ connection, run, lastEntryIdBefore, changed: entered
   const writer = new ChargeWriter(connection);
   const changed = connection
     .prepare(
-      `SELECT e.period_key AS periodKey, e.tenant_key AS tenantKey, t.tenant_id AS tenantId, u.credits_used AS credits,
-         u.withdrawn, e.entry_id AS position, e.kind = ${ENTRY_KINDS.opened} AS isNew
+      `SELECT e.period_key AS periodKey, e.tenant_key AS tenantKey, t.tenant_id AS tenantId, e.credits_after AS credits,
+         e.kind = ${ENTRY_KINDS.withdrawn} AS withdrawn, e.entry_id AS position, e.kind = ${ENTRY_KINDS.opened} AS isNew
        FROM usage_entries e JOIN tenants t USING (tenant_key)
-       JOIN tenant_usage u ON u.period_key = e.period_key AND u.tenant_key = e.tenant_key
        WHERE e.entry_id > ? ORDER BY e.entry_id LIMIT ${KEYS_A_CHUNK}`,
     )
     .safeIntegers();

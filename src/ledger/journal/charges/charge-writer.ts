@@ -1,3 +1,4 @@
+import type { Charge, ChargeLine } from '../../../billing/rates/charge.ts';
 import type { PeriodPricer } from '../../../billing/rates/period-pricer.ts';
 import type { LedgerConnection } from '../../store/file/open.ts';
 import type { StoredCard } from './card-store.ts';
@@ -27,12 +28,14 @@ export class ChargeWriter {
     this.#charges = new RowInserter(
       connection,
       'charges',
-      'period_key, tenant_key, card_key, credits_used, amount_minor',
+      ['period_key', 'card_key', 'tier', 'unit_credits', 'unit_price'],
+      ['tenant_key', 'credits_used', 'amount_minor'],
     );
     this.#lines = new RowInserter(
       connection,
       'charge_lines',
-      'period_key, tenant_key, line_number, kind, tier, credits, unit_credits, unit_price, amount_minor',
+      ['period_key', 'line_number', 'kind', 'tier', 'unit_credits', 'unit_price'],
+      ['tenant_key', 'credits', 'amount_minor'],
     );
   }
 
@@ -47,12 +50,15 @@ export class ChargeWriter {
     if (priced === null) return;
     const { card, charge } = priced;
     const { periodKey, tenantKey } = key;
-    this.#charges.add(periodKey, tenantKey, card.cardKey, key.credits, charge?.amountMinor ?? null);
-    if (charge === null) return;
+    const own = charge === null ? null : ownLineOf(charge, key.credits);
+    const { tier = null, unitCredits = null, unitPrice = null } = own ?? {};
+    const ofCharge = [tenantKey, key.credits, charge?.amountMinor ?? null];
+    this.#charges.add([periodKey, card.cardKey, tier, unitCredits, unitPrice], ofCharge);
+    if (charge === null || own !== null) return;
     let number = 0;
     for (const { kind, tier, credits, unitCredits, unitPrice, amountMinor } of charge.lines) {
       number += 1;
-      this.#lines.add(periodKey, tenantKey, number, kind, tier, credits, unitCredits, unitPrice, amountMinor);
+      this.#lines.add([periodKey, number, kind, tier, unitCredits, unitPrice], [tenantKey, credits, amountMinor]);
     }
   }
 
@@ -62,34 +68,49 @@ export class ChargeWriter {
   }
 }
 
+/** The line of a charge that is one price of all its credits: it stands in the charge itself. */
+function ownLineOf({ lines }: Charge, credits: bigint): ChargeLine | null {
+  const [line] = lines;
+  return lines.length === 1 && line?.kind === 'usage' && line.credits === credits ? line : null;
+}
+
 /** Rows of one statement: with one each, calls into SQLite take longer than what they do. */
 const ROWS_A_STATEMENT = 50;
 
+/** Inserts rows by what they have in common, which is bound once a statement: binding all of it takes as long as inserting. */
 class RowInserter {
   readonly #many;
   readonly #one;
+  readonly #batches = new Map<string, { common: Record<string, unknown>; own: unknown[] }>();
+  readonly #common: readonly string[];
   readonly #columns: number;
-  #values: unknown[] = [];
 
-  constructor(connection: LedgerConnection, table: string, columns: string) {
-    this.#columns = columns.split(',').length;
-    const row = `(${Array(this.#columns).fill('?').join(', ')})`;
-    const insert = `INSERT INTO ${table} (${columns}) VALUES`;
+  constructor(connection: LedgerConnection, table: string, common: readonly string[], own: readonly string[]) {
+    this.#common = common;
+    this.#columns = own.length;
+    const row = `(${[...common.map((column) => `@${column}`), ...own.map(() => '?')].join(', ')})`;
+    const insert = `INSERT INTO ${table} (${[...common, ...own].join(', ')}) VALUES`;
     this.#one = connection.prepare(`${insert} ${row}`);
     this.#many = connection.prepare(`${insert} ${Array(ROWS_A_STATEMENT).fill(row).join(', ')}`);
   }
 
-  add(...row: unknown[]): void {
-    this.#values.push(...row);
-    if (this.#values.length < ROWS_A_STATEMENT * this.#columns) return;
-    this.#many.run(this.#values);
-    this.#values = [];
+  add(common: readonly unknown[], own: readonly unknown[]): void {
+    const key = common.join(' ');
+    let batch = this.#batches.get(key);
+    if (batch === undefined) {
+      batch = { common: Object.fromEntries(this.#common.map((column, index) => [column, common[index]])), own: [] };
+      this.#batches.set(key, batch);
+    }
+    batch.own.push(...own);
+    if (batch.own.length < ROWS_A_STATEMENT * this.#columns) return;
+    this.#many.run(batch.common, batch.own);
+    batch.own = [];
   }
 
   flush(): void {
-    for (let at = 0; at < this.#values.length; at += this.#columns) {
-      this.#one.run(this.#values.slice(at, at + this.#columns));
+    for (const { common, own } of this.#batches.values()) {
+      for (let at = 0; at < own.length; at += this.#columns) this.#one.run(common, own.slice(at, at + this.#columns));
     }
-    this.#values = [];
+    this.#batches.clear();
   }
 }

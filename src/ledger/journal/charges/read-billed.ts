@@ -41,7 +41,9 @@ const LINE_NUMBER = 9;
 const LABELS = 16;
 const BILLED_COLUMNS = `t.tenant_key, t.tenant_id, coalesce(u.credits_used, 0), coalesce(u.request_count, 0),
   n.display_name, n.external_ref, c.card_key, c.amount_minor, x.tenant_key IS NOT NULL,
-  l.line_number, l.kind, l.tier, l.credits, l.unit_credits, l.unit_price, l.amount_minor, n.labels`;
+  coalesce(l.line_number, iif(c.unit_price IS NULL, NULL, 1)), coalesce(l.kind, 'usage'), coalesce(l.tier, c.tier),
+  iif(l.line_number IS NULL, c.credits_used, l.credits), coalesce(l.unit_credits, c.unit_credits),
+  coalesce(l.unit_price, c.unit_price), coalesce(l.amount_minor, c.amount_minor), n.labels`;
 
 /**
  * Gives every tenant with figures or corrections in the period, in the byte order of their ids, one at a time: a period

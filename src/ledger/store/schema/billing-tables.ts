@@ -50,6 +50,10 @@ export const charges = sqliteTable(
     creditsUsed: int64('credits_used').notNull(),
     /** Null: beyond 64 bits; then there are no lines. */
     amountMinor: int64('amount_minor'),
+    /** These three: the charge is one line of all its credits, of which there is no row in `charge_lines`. */
+    tier: integer('tier'),
+    unitCredits: integer('unit_credits'),
+    unitPrice: text('unit_price'),
   },
   (table) => [primaryKey({ columns: [table.periodKey, table.tenantKey] })],
 );
@@ -133,7 +137,12 @@ export const billingRecords: readonly TableRecord[] = [
     mirrored: 'changed',
     moved: true,
   },
-  { table: chargeLines, says: 'A line of a charge: the lines sum to the amount.', mirrored: 'changed', moved: true },
+  {
+    table: chargeLines,
+    says: 'A line of a charge that has several, or one that is no price of all its credits: they sum to the amount.',
+    mirrored: 'changed',
+    moved: true,
+  },
   {
     table: chargeCorrections,
     says: 'A difference between what a period owes and what was charged for it, booked in another one. Append-only.',

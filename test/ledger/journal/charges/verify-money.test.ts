@@ -64,7 +64,7 @@ test('a card that was changed past the program no longer gives the charges that 
   });
 });
 
-/** Charges of open and closed periods, corrections of two kinds, and a second close. */
+/** Charges of open and closed periods, of several lines and of one, corrections of two kinds, and a second close. */
 async function buildChargedLedger(): Promise<LedgerConnection> {
   const { connection } = openLedger();
   let nowMs = NOON;
@@ -86,7 +86,7 @@ async function buildChargedLedger(): Promise<LedgerConnection> {
     closePeriod(connection, { ...event(period), force: true, settleHours: 48 }, commitClose);
   };
   setCards(connection, { cards: [CARD], source: 'import', nowMs });
-  await put({ '2026-01 acme': 150, '2026-01 globex': 70, '2026-02 acme': 300, '2026-03 acme': 10 });
+  await put({ '2026-01 acme': 150, '2026-01 globex': 70, '2026-02 acme': 300, '2026-02 idle': 0, '2026-03 acme': 10 });
   close('2026-01');
   await put({ '2026-01 acme': 170, '2026-01 late': 5 });
   reopenPeriod(connection, event('2026-01'), chargeReopened);
