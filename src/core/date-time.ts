@@ -22,3 +22,8 @@ export function parseDateTime(text: string): number | null {
   const offsetMs = (offsetHours * 60 + offsetMinutes) * 60_000;
   return date.getTime() - (match[9] === '-' ? -offsetMs : offsetMs);
 }
+
+/** The minute of an ISO-8601 time in UTC, for people: `2026-03-16 08:00`. */
+export function formatMinute(at: string): string {
+  return at.slice(0, 16).replace('T', ' ');
+}

@@ -83,12 +83,12 @@ test('a ledger that was lost is rebuilt from the replica alone, with the same he
   const restored = await world.run('restore', '--from-replica', '--json');
   expect(restored.code, restored.err).toBe(0);
   expect(parseJson(restored.out)).toMatchObject({ head_digest: head, runs: 1, replaced: null });
-  expect((await world.run('verify')).out).toMatch(new RegExp(`^no fault in 1 published runs[^]*head digest ${head}`));
+  expect((await world.run('verify')).out).toMatch(new RegExp(`^no fault in 1 applied runs[^]*head digest ${head}`));
   world.clock.nowMs += 60_000;
   expect((await world.run('sync')).code).toBe(0);
   expect((await world.run('publish')).code).toBe(0);
   expect((await world.run('verify', '--replica')).out).toMatch(
-    /^no fault in the replica: 2 published runs.*as the ledger has them/,
+    /^no fault in the replica: 2 applied runs.*as the ledger has them/,
   );
   expect(await client.query('SELECT position, epoch FROM ledgers')).toEqual([{ position: 2n, epoch: 1n }]);
 });

@@ -1,5 +1,6 @@
 import { escapeMarkup } from '../../core/text/html-text.ts';
 import { dayBars } from '../notify/day-bars.ts';
+import { grouped } from '../notify/wording/names.ts';
 import { chartCells } from './chart-cells.ts';
 import { clip, MESSAGE_LINES, type MessageView, tailLine } from './message-view.ts';
 
@@ -63,7 +64,7 @@ function textChart(alert: MessageView['alert']): string[] {
   if (alert === null || alert.period === null || course === null) return [];
   const { rows, highest } = dayBars(alert.period, course);
   const bars = rows.map(({ period, bars }) => `${period}  ${bars}`);
-  return [[`Credits a day, up to ${Math.round(highest).toLocaleString('en-US')}:`, ...bars].join('\n')];
+  return [[`Credits a day, up to ${grouped(Math.round(highest))}:`, ...bars].join('\n')];
 }
 
 function nextText(next: readonly string[]): string[] {

@@ -1,3 +1,4 @@
+import { formatMinute } from '../../core/date-time.ts';
 import { counted } from '../../core/text/counted.ts';
 import { parseExact, stringifyExact } from '../../core/text/exact-json.ts';
 import { inertJson } from '../../core/text/inert-text.ts';
@@ -123,10 +124,5 @@ function renderItem({ held, told }: Item): object {
 function summaryLine(dueAt: string, alerts: number, firing: number, part: [number, number] | null): string {
   const count = counted(alerts, 'alert');
   const where = part === null ? '' : `, part ${part[0]} of ${part[1]}`;
-  return `Daily summary of ${minute(dueAt)} UTC${where}: ${count}, ${firing} firing and ${alerts - firing} resolved.`;
-}
-
-/** `2026-03-21 07:00` of an ISO-8601 time. */
-function minute(at: string): string {
-  return at.slice(0, 16).replace('T', ' ');
+  return `Daily summary of ${formatMinute(dueAt)} UTC${where}: ${count}, ${firing} firing and ${alerts - firing} resolved.`;
 }

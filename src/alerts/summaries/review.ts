@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { WEEKDAYS } from '../../config/types.ts';
 import { isoTime } from '../../core/clock.ts';
+import { formatMinute } from '../../core/date-time.ts';
 import { addPeriods, type Period, periodAt, periodEndMs, periodStartMs } from '../../core/period.ts';
 import { counted } from '../../core/text/counted.ts';
 import { stringifyExact } from '../../core/text/exact-json.ts';
@@ -115,7 +116,7 @@ export function renderReview(review: DueReview, workspaces: readonly WorkspaceRe
 
 function reviewLine({ kind, period, toMs }: DueReview, workspaces: readonly WorkspaceReview[]): string {
   const sum = (of: (workspace: WorkspaceReview) => number) => workspaces.reduce((total, each) => total + of(each), 0);
-  const what = kind === 'month_end' ? `Month ${period}` : `Week to ${isoTime(toMs).slice(0, 16).replace('T', ' ')} UTC`;
+  const what = kind === 'month_end' ? `Month ${period}` : `Week to ${formatMinute(isoTime(toMs))} UTC`;
   const [fired, resolved, open] = [sum((each) => each.fired), sum((each) => each.resolved), sum((each) => each.open)];
   const happened =
     fired + resolved + open === 0

@@ -1,4 +1,4 @@
-/** The columns of FOCUS 1.3 that are written, in their order, and what each holds; `ProviderName` stays beside its successors. */
+/** The columns of FOCUS 1.3 that are written, in their order, and what each holds. */
 export const FOCUS_1_3 = {
   BilledCost: 'decimal',
   BillingAccountId: 'text',

@@ -1,4 +1,3 @@
-import { FOCUS_1_2 } from './focus-1.2.ts';
 import { FOCUS_1_3 } from './focus-1.3.ts';
 import type { FocusVersion } from './focus-versions.ts';
 
@@ -10,6 +9,9 @@ const OWN = {
   x_PeriodState: 'text',
   x_RequestCount: 'count',
 } as const;
+
+/** 1.3 has two columns more, beside which `ProviderName` stays. */
+const { HostProviderName: _host, ServiceProviderName: _service, ...FOCUS_1_2 } = FOCUS_1_3;
 
 const VERSIONS = { '1.2': { ...FOCUS_1_2, ...OWN }, '1.3': { ...FOCUS_1_3, ...OWN } } as const;
 

@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import type { Evidence } from '../../alerts/notify/evidence.ts';
 import { type AlertMoment, alertMoments } from '../../alerts/queries/alert-moments.ts';
 import { type AlertDelivery, alertRecord } from '../../alerts/queries/alert-record.ts';
+import { formatMinute } from '../../core/date-time.ts';
 import { systemUser } from '../../core/process/system-user.ts';
 import { counted } from '../../core/text/counted.ts';
 import { inertText } from '../../core/text/inert-text.ts';
@@ -28,7 +29,7 @@ export function showCommand(cli: CliContext): Command {
           renderTable(
             record.transitions,
             [
-              { name: 'at', header: 'At, UTC', words: (at) => at.slice(0, 16).replace('T', ' ') },
+              { name: 'at', header: 'At, UTC', kind: 'date' },
               { name: 'change', header: 'Change' },
               { name: 'level', header: 'Level' },
               { name: 'current_credits', header: 'Credits', align: 'right' },
@@ -41,7 +42,7 @@ export function showCommand(cli: CliContext): Command {
         );
         for (const { label, note, actor, at } of record.feedback) {
           const why = note === null ? '' : `: ${inertText(note)}`;
-          cli.print(`${at.slice(0, 16).replace('T', ' ')}  ${inertText(actor)} says ${label}${why}`);
+          cli.print(`${formatMinute(at)}  ${inertText(actor)} says ${label}${why}`);
         }
         if (record.deliveries.length > 0) cli.print('');
         for (const delivery of record.deliveries) {
@@ -121,7 +122,7 @@ function momentJson(moment: AlertMoment | null): object | null {
 
 /** Of what a daily summary or a group carries that one counts: it is what was sent. */
 function deliveryLine({ state, attempts, last_error, digest_at, digest_state }: AlertDelivery): string {
-  if (state === 'held') return `waits for the daily summary of ${digest_at?.slice(0, 16).replace('T', ' ')} UTC`;
+  if (state === 'held') return `waits for the daily summary of ${formatMinute(digest_at ?? '')} UTC`;
   if (state === 'digested') return `${digest_state} with others`;
   const why = last_error === null ? '' : `: ${inertText(last_error)}`;
   return `${state} after ${counted(attempts, 'attempt')}${why}`;

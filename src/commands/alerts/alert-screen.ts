@@ -3,6 +3,7 @@ import { alertFacts, type NotificationContent } from '../../alerts/notify/facts.
 import { nextCommands } from '../../alerts/notify/next-commands.ts';
 import type { AlertMoments } from '../../alerts/queries/alert-moments.ts';
 import type { AlertRecord } from '../../alerts/queries/alert-record.ts';
+import { formatMinute } from '../../core/date-time.ts';
 import { inertText } from '../../core/text/inert-text.ts';
 import { formatInteger } from '../../reports/formats/format.ts';
 import { renderTable, type TableOptions } from '../../reports/formats/table.ts';
@@ -17,7 +18,7 @@ const LABEL_WIDTH = 12;
 /** Who, how bad, since when, and the figures then and now: the head of every screen of one alert. */
 export function alertHead({ alert }: AlertRecord, moments: AlertMoments, options: TableOptions): string[] {
   const { now } = moments;
-  const since = alert.first_fired_at === null ? '' : ` since ${minute(alert.first_fired_at)} UTC`;
+  const since = alert.first_fired_at === null ? '' : ` since ${formatMinute(alert.first_fired_at)} UTC`;
   return [
     `${alert.alert_id}  ${alert.severity}  ${alert.state}${alert.state === 'firing' ? since : ''}`,
     ...(alert.state === 'firing' && alert.muted_because !== null ? [`not told, because ${alert.muted_because}`] : []),
@@ -78,8 +79,8 @@ function figuresTable({ told, now }: AlertMoments, options: TableOptions): strin
       { name: 'name', header: '' },
       ...(same || told === null
         ? []
-        : [{ name: 'told' as const, header: `Told ${minute(told.at)}`, align: 'right' as const }]),
-      { name: 'now', header: `Now, ${minute(now.at)} UTC`, align: 'right' },
+        : [{ name: 'told' as const, header: `Told ${formatMinute(told.at)}`, align: 'right' as const }]),
+      { name: 'now', header: `Now, ${formatMinute(now.at)} UTC`, align: 'right' },
     ],
     options,
   );
@@ -116,9 +117,4 @@ function wrapped(words: string, label: string, { width }: TableOptions): string[
   const indent = label === '' ? 0 : LABEL_WIDTH;
   const lines = width === undefined ? [words] : wrapText(words, Math.max(20, width - indent));
   return lines.map((line, index) => `${(index === 0 ? label : '').padEnd(indent)}${line}`);
-}
-
-/** `2026-03-16 08:00` of an ISO-8601 time. */
-function minute(at: string): string {
-  return at.slice(0, 16).replace('T', ' ');
 }

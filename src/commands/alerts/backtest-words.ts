@@ -10,6 +10,7 @@ import {
 import { precisionPercent, recallPercent } from '../../alerts/backtest/labels.ts';
 import type { AlertRuleSettings, AlertSettings } from '../../config/types.ts';
 import { isoTime } from '../../core/clock.ts';
+import { formatMinute } from '../../core/date-time.ts';
 import { counted } from '../../core/text/counted.ts';
 import { inertText } from '../../core/text/inert-text.ts';
 import type { TableColumn } from '../../reports/formats/columns.ts';
@@ -223,7 +224,7 @@ const ONLY: TableColumn<OutlineRow>[] = [
 ];
 
 function outlineRow({ rule, level, tenantId, period, firstMs }: AlertOutline): OutlineRow {
-  return { rule: `${rule} ${level}`, tenant: tenantId ?? '', period, first: minuteOf(firstMs) };
+  return { rule: `${rule} ${level}`, tenant: tenantId ?? '', period, first: formatMinute(isoTime(firstMs)) };
 }
 
 interface ShiftedRow {
@@ -245,7 +246,8 @@ const SHIFTED: TableColumn<ShiftedRow>[] = [
 ];
 
 function shiftedRow({ rule, tenantId, period, sides, laterMs }: ShiftedAlert): ShiftedRow {
-  const side = ({ level, firstMs }: { level: string; firstMs: number }) => `${minuteOf(firstMs)}, up to ${level}`;
+  const side = ({ level, firstMs }: { level: string; firstMs: number }) =>
+    `${formatMinute(isoTime(firstMs))}, up to ${level}`;
   const later = laterMs === 0 ? '' : `${span(Math.abs(laterMs))} ${laterMs > 0 ? 'later' : 'earlier'}`;
   return { rule, tenant: tenantId ?? '', period, today: side(sides.today), proposed: side(sides.proposed), later };
 }
@@ -259,9 +261,4 @@ function shiftWords(shifted: readonly ShiftedAlert[]): string {
     ...(earlier === 0 ? [] : [`${formatInteger(earlier)} earlier`]),
   ];
   return words.length === 0 ? '' : `: ${words.join('; ')}`;
-}
-
-/** `2026-03-16 12:00`, UTC. */
-function minuteOf(epochMs: number): string {
-  return isoTime(epochMs).slice(0, 16).replace('T', ' ');
 }

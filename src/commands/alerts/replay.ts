@@ -3,7 +3,7 @@ import { type DeadLetter, deadLetters } from '../../alerts/outbox/replay.ts';
 import { UsageError } from '../../core/errors.ts';
 import { counted } from '../../core/text/counted.ts';
 import { inertText } from '../../core/text/inert-text.ts';
-import type { TableColumn } from '../../reports/formats/columns.ts';
+import type { Column } from '../../reports/formats/columns.ts';
 import { relativeTime } from '../../reports/formats/format.ts';
 import { renderTable } from '../../reports/formats/table.ts';
 import type { Context } from '../../wiring/context.ts';
@@ -39,7 +39,7 @@ function listDead(cli: CliContext, context: Context): void {
   const dead = deadLetters(context.reader().connection);
   if (cli.json) cli.printJson({ dead });
   else if (dead.length === 0) cli.note('no notification is dead');
-  else cli.print(renderTable(dead, columns(context.clock.now()), cli.tableOptions));
+  else cli.print(renderTable(dead, deadColumns(context.clock.now()), cli.tableOptions));
 }
 
 async function replay(cli: CliContext, context: Context, notificationIds: string[] | null): Promise<void> {
@@ -65,12 +65,12 @@ async function replay(cli: CliContext, context: Context, notificationIds: string
   }
 }
 
-function columns(nowMs: number): TableColumn<DeadLetter>[] {
+export function deadColumns(nowMs: number): Column<DeadLetter>[] {
   return [
-    { name: 'notification_id', header: 'Notification' },
-    { name: 'channel', header: 'Channel' },
-    { name: 'attempts', header: 'Attempts', align: 'right' },
-    { name: 'created_at', header: 'Created', words: (at) => relativeTime(Date.parse(at), nowMs) },
-    { name: 'last_error', header: 'Reason', words: (reason) => reason ?? '' },
+    { name: 'notification_id', kind: 'id', header: 'Notification' },
+    { name: 'channel', kind: 'text', header: 'Channel' },
+    { name: 'attempts', kind: 'count', header: 'Attempts' },
+    { name: 'created_at', kind: 'date', header: 'Created', words: (at) => relativeTime(Date.parse(at), nowMs) },
+    { name: 'last_error', kind: 'text', nullable: true, header: 'Reason' },
   ];
 }

@@ -4,6 +4,7 @@ import { alertRecord } from '../../alerts/queries/alert-record.ts';
 import { anyTenantFits, type MutePreview, mutePreview } from '../../alerts/queries/mute-preview.ts';
 import { type SilenceRow, silenceRows } from '../../alerts/queries/silences.ts';
 import { isoTime } from '../../core/clock.ts';
+import { formatMinute } from '../../core/date-time.ts';
 import { systemUser } from '../../core/process/system-user.ts';
 import { counted } from '../../core/text/counted.ts';
 import { inertText } from '../../core/text/inert-text.ts';
@@ -106,10 +107,7 @@ function mutedWords({ kind, rule, tenant, period, workspace_id, up_to_credits }:
 
 /** `2026-04-01` where that day begins, else `2026-04-01 08:00`. */
 function moment(at: string): string {
-  return at
-    .slice(0, 16)
-    .replace('T', ' ')
-    .replace(/ 00:00$/, '');
+  return formatMinute(at).replace(/ 00:00$/, '');
 }
 
 function muteCommand(name: string, description: string): Command {

@@ -1,5 +1,6 @@
 import { NO_FIGURES, namedFigures } from '../../alerts/track/alert-figures.ts';
-import { list, object, one, openObject, orNull, type Schema } from './schema.ts';
+import { deadColumns } from '../alerts/replay.ts';
+import { list, object, one, openObject, orNull, rowOf, type Schema } from './schema.ts';
 
 const silence = object({
   ...{ silence_id: 'id', kind: one('silence', 'plan'), workspace_id: 'id?', rule: 'text', tenant: 'text' },
@@ -22,9 +23,7 @@ const alertRecord = object({
   feedback: list(object({ label: 'text', note: 'text?', actor: 'text', at: 'date' })),
 });
 const moment = openObject({ at: 'date', summary: 'text', evidence: openObject() });
-const dead = list(
-  object({ notification_id: 'id', channel: 'text', attempts: 'count', created_at: 'date', last_error: 'text?' }),
-);
+const dead = list(rowOf(deadColumns(0)));
 
 /** What the commands below `alerts` answer. */
 export const ALERT_ANSWERS: Readonly<Record<string, Schema>> = {

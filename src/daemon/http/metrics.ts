@@ -3,6 +3,7 @@ import { within } from '../../core/deadline.ts';
 import type { ReplicaHealth } from '../replica/replica-watch.ts';
 import type { Measurements } from './measurements.ts';
 import type { HealthProbe } from './probe.ts';
+import type { RunCount } from './run-tally.ts';
 
 /** Prometheus gives up on a scrape after 10 s by default. */
 const QUEUE_DEADLINE_MS = 2_000;
@@ -15,11 +16,17 @@ const EVENT_LOOP_STATISTICS = ['min', 'max', 'mean', 'stddev', 'p50', 'p90', 'p9
 /** So many a double holds exactly. */
 const HEAD_DIGITS = 12;
 
-const RUN_SUMS = [
-  { name: 'usage_ledger_run_seconds_total', help: 'How long the runs that have ended took.', key: 'seconds' },
-  { name: 'usage_ledger_run_pages_total', help: 'Pages that they read.', key: 'pages' },
-  { name: 'usage_ledger_run_records_total', help: 'Records that they read.', key: 'records' },
-] as const;
+/** The labels of a time series, and its value now. */
+type Sample = readonly [labels: Readonly<Record<string, string>>, value: number];
+
+/** A metric without `usage_ledger_` before its name; what is read at a scrape is all that it says. */
+interface Family {
+  name: string;
+  help: string;
+  kind?: 'counter';
+  labels?: readonly string[];
+  read(): Sample[] | Promise<Sample[]>;
+}
 
 /**
  * The metrics of the daemon in a registry of their own, read from the probe at each scrape. While Redis is away the
@@ -32,292 +39,258 @@ export function createMetrics(probe: HealthProbe, measured: Measurements, versio
     registry.removeSingleMetric(`nodejs_eventloop_lag_${statistic}_seconds`);
   }
   const registers = [registry];
-  new Gauge({
-    name: 'usage_ledger_build_info',
-    help: 'Always 1; the label says the version that runs.',
-    labelNames: ['version'],
-    registers,
-  }).set({ version }, 1);
-  addRunMetrics(probe, measured, registers);
-  addTrafficMetrics(measured, registers);
-  addLedgerGauges(measured, registers);
-  addAlertGauges(probe, measured, registers);
-  addDeliveryCounter(measured, registers);
-  addQueueGauges(probe, measured, registers);
-  addReplicaGauges(probe, registers);
-  addExportGauges(measured, registers);
-  return registry;
-}
-
-/** How fresh each workspace is, and what its runs have done. */
-function addRunMetrics(probe: HealthProbe, measured: Measurements, registers: Registry[]): void {
-  new Gauge({
-    name: 'usage_ledger_last_complete_run_timestamp_seconds',
-    help: 'Unix time at which the last complete run of a workspace ended; absent before the first.',
-    labelNames: ['workspace'],
-    registers,
-    collect() {
-      for (const { workspaceId, lastCompleteRunAtMs } of probe.freshness()) {
-        if (lastCompleteRunAtMs !== null) this.set({ workspace: workspaceId }, lastCompleteRunAtMs / 1000);
-      }
+  const families: Family[] = [
+    {
+      name: 'build_info',
+      help: 'Always 1; the label says the version that runs.',
+      labels: ['version'],
+      read: () => [[{ version }, 1]],
     },
-  });
-  const sums: { key: (typeof RUN_SUMS)[number]['key']; counter: Counter }[] = [];
-  new Counter({
-    name: 'usage_ledger_runs_total',
-    help: 'Runs in the ledger that have ended, by workspace and status.',
-    labelNames: ['workspace', 'status'],
-    registers,
-    collect() {
-      const runs = probe.runs();
-      for (const counter of [this, ...sums.map((sum) => sum.counter)]) counter.reset();
-      for (const run of runs) {
-        const labels = { workspace: run.workspaceId, status: run.status };
-        this.inc(labels, run.count);
-        for (const { key, counter } of sums) counter.inc(labels, run[key]);
-      }
-    },
-  });
-  // These and the histogram are filled by the counter above, which comes first in every scrape.
-  for (const { name, help, key } of RUN_SUMS) {
-    sums.push({ key, counter: new Counter({ name, help, labelNames: ['workspace', 'status'], registers }) });
-  }
-  const took = new Histogram({
+    ...runFamilies(probe, measured),
+    ...trafficFamilies(measured),
+    ...ledgerFamilies(measured),
+    ...alertFamilies(probe, measured),
+    ...queueFamilies(probe, measured),
+    ...replicaFamilies(probe),
+    ...exportFamilies(measured),
+  ];
+  for (const family of families) addFamily(family, registers);
+  // Its runs are found when the counter of runs is read, which comes first in every scrape.
+  const runTook = new Histogram({
     name: 'usage_ledger_run_duration_seconds',
     help: 'How long each of them took, from claim to end.',
     buckets: [1, 5, 15, 30, 60, 120, 300, 600, 1800],
     registers,
   });
-  probe.onRun((seconds) => took.observe(seconds));
-  new Gauge({
-    name: 'usage_ledger_next_attempt_timestamp_seconds',
-    help: 'Unix time at which a workspace is read next; absent where a refusal says when, or nobody reads it.',
-    labelNames: ['workspace'],
-    registers,
-    collect() {
-      this.reset();
-      for (const { workspaceId, atMs } of measured.nextAttempts()) this.set({ workspace: workspaceId }, atMs / 1000);
-    },
-  });
-  new Gauge({
-    name: 'usage_ledger_stale',
-    help: '1 for a workspace without a complete run for longer than its cron allows, else 0.',
-    labelNames: ['workspace'],
-    registers,
-    collect() {
-      for (const { workspaceId, stale } of probe.freshness()) this.set({ workspace: workspaceId }, stale ? 1 : 0);
-    },
-  });
-}
-
-/** What was asked of the service. */
-function addTrafficMetrics(measured: Measurements, registers: Registry[]): void {
-  new Counter({
-    name: 'usage_ledger_http_attempts_total',
-    help: 'Attempts of requests to the service, by status, or by a word such as timeout or network.',
-    labelNames: ['workspace', 'status'],
-    registers,
-    collect() {
-      this.reset();
-      for (const { workspaceId, outcome, count } of measured.attempts()) {
-        this.inc({ workspace: workspaceId, status: outcome }, count);
-      }
-    },
-  });
-  const took = new Histogram({
+  probe.onRun((seconds) => runTook.observe(seconds));
+  const attemptTook = new Histogram({
     name: 'usage_ledger_http_attempt_seconds',
     help: 'How long attempts of requests to the service took.',
     buckets: [0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
     registers,
   });
-  measured.onAttempt((seconds) => took.observe(seconds));
-  new Counter({
-    name: 'usage_ledger_rate_waits_total',
-    help: 'Requests that had to wait for their turn of the request rate of a host name of the service.',
-    labelNames: ['workspace'],
-    registers,
+  measured.onAttempt((seconds) => attemptTook.observe(seconds));
+  return registry;
+}
+
+function addFamily({ name, help, kind, labels = [], read }: Family, registers: Registry[]): void {
+  const Metric = kind === 'counter' ? Counter : Gauge;
+  new Metric({
+    ...{ name: `usage_ledger_${name}`, help, labelNames: [...labels], registers },
     collect() {
-      this.reset();
-      for (const { workspaceId, count } of measured.waits()) this.inc({ workspace: workspaceId }, count);
+      const put = (samples: readonly Sample[]): void => {
+        this.reset();
+        for (const [of, value] of samples) this.inc({ ...of }, value);
+      };
+      const samples = read();
+      return samples instanceof Promise ? samples.then(put) : put(samples);
     },
   });
-  new Counter({
-    name: 'usage_ledger_rate_wait_seconds_total',
-    help: 'How long they waited.',
-    labelNames: ['workspace'],
-    registers,
-    collect() {
-      this.reset();
-      for (const { workspaceId, seconds } of measured.waits()) this.inc({ workspace: workspaceId }, seconds);
+}
+
+function only(value: number): Sample[] {
+  return [[{}, value]];
+}
+
+/** How fresh each workspace is, and what its runs have done. */
+function runFamilies(probe: HealthProbe, measured: Measurements): Family[] {
+  const runs = (value: (run: RunCount) => number): Sample[] =>
+    probe.runs().map((run) => [{ workspace: run.workspaceId, status: run.status }, value(run)]);
+  const ofRuns = { kind: 'counter', labels: ['workspace', 'status'] } as const;
+  return [
+    {
+      name: 'last_complete_run_timestamp_seconds',
+      help: 'Unix time at which the last complete run of a workspace ended; absent before the first.',
+      labels: ['workspace'],
+      read: () =>
+        probe
+          .freshness()
+          .flatMap(({ workspaceId, lastCompleteRunAtMs: atMs }): Sample[] =>
+            atMs === null ? [] : [[{ workspace: workspaceId }, atMs / 1000]],
+          ),
     },
-  });
-  new Gauge({
-    name: 'usage_ledger_reserved_bytes',
-    help: 'What the answers of the service that are under way may take in memory.',
-    registers,
-    collect() {
-      this.set(measured.reservedBytes());
+    {
+      ...{ name: 'runs_total', ...ofRuns, read: () => runs(({ count }) => count) },
+      help: 'Runs in the ledger that have ended, by workspace and status.',
     },
-  });
+    {
+      ...{ name: 'run_seconds_total', ...ofRuns, read: () => runs(({ seconds }) => seconds) },
+      help: 'How long the runs that have ended took.',
+    },
+    {
+      ...{ name: 'run_pages_total', ...ofRuns, read: () => runs(({ pages }) => pages) },
+      help: 'Pages that they read.',
+    },
+    {
+      ...{ name: 'run_records_total', ...ofRuns, read: () => runs(({ records }) => records) },
+      help: 'Records that they read.',
+    },
+    {
+      name: 'next_attempt_timestamp_seconds',
+      help: 'Unix time at which a workspace is read next; absent where a refusal says when, or nobody reads it.',
+      labels: ['workspace'],
+      read: () => measured.nextAttempts().map(({ workspaceId, atMs }) => [{ workspace: workspaceId }, atMs / 1000]),
+    },
+    {
+      name: 'stale',
+      help: '1 for a workspace without a complete run for longer than its cron allows, else 0.',
+      labels: ['workspace'],
+      read: () => probe.freshness().map(({ workspaceId, stale }) => [{ workspace: workspaceId }, stale ? 1 : 0]),
+    },
+  ];
+}
+
+/** What was asked of the service. */
+function trafficFamilies(measured: Measurements): Family[] {
+  return [
+    {
+      name: 'http_attempts_total',
+      help: 'Attempts of requests to the service, by status, or by a word such as timeout or network.',
+      ...{ kind: 'counter', labels: ['workspace', 'status'] },
+      read: () =>
+        measured
+          .attempts()
+          .map(({ workspaceId, outcome, count }) => [{ workspace: workspaceId, status: outcome }, count]),
+    },
+    {
+      name: 'rate_waits_total',
+      help: 'Requests that had to wait for their turn of the request rate of a host name of the service.',
+      ...{ kind: 'counter', labels: ['workspace'] },
+      read: () => measured.waits().map(({ workspaceId, count }) => [{ workspace: workspaceId }, count]),
+    },
+    {
+      name: 'rate_wait_seconds_total',
+      help: 'How long they waited.',
+      ...{ kind: 'counter', labels: ['workspace'] },
+      read: () => measured.waits().map(({ workspaceId, seconds }) => [{ workspace: workspaceId }, seconds]),
+    },
+    {
+      name: 'reserved_bytes',
+      help: 'What the answers of the service that are under way may take in memory.',
+      read: () => only(measured.reservedBytes()),
+    },
+  ];
 }
 
 /** The ledger's file, and the head of its chain. */
-function addLedgerGauges(measured: Measurements, registers: Registry[]): void {
-  new Gauge({
-    name: 'usage_ledger_storage_bytes',
-    help: 'Size of the ledger and of its write-ahead log.',
-    labelNames: ['file'],
-    registers,
-    collect() {
-      const { ledgerBytes, logBytes } = measured.storage();
-      this.set({ file: 'ledger' }, ledgerBytes);
-      this.set({ file: 'wal' }, logBytes);
+function ledgerFamilies(measured: Measurements): Family[] {
+  return [
+    {
+      name: 'storage_bytes',
+      help: 'Size of the ledger and of its write-ahead log.',
+      labels: ['file'],
+      read() {
+        const { ledgerBytes, logBytes } = measured.storage();
+        return [
+          [{ file: 'ledger' }, ledgerBytes],
+          [{ file: 'wal' }, logBytes],
+        ];
+      },
     },
-  });
-  new Gauge({
-    name: 'usage_ledger_disk_free_bytes',
-    help: 'Room that is left on the disk of the ledger.',
-    registers,
-    collect() {
-      this.set(measured.storage().diskFreeBytes);
+    {
+      name: 'disk_free_bytes',
+      help: 'Room that is left on the disk of the ledger.',
+      read: () => only(measured.storage().diskFreeBytes),
     },
-  });
-  new Gauge({
-    name: 'usage_ledger_chain_links',
-    help: 'Links of the chain: runs, closes, reopens and moves.',
-    registers,
-    collect() {
-      this.set(measured.head().seq);
+    {
+      name: 'chain_links',
+      help: 'Links of the chain: runs, closes, reopens and moves.',
+      read: () => only(measured.head().seq),
     },
-  });
-  new Gauge({
-    name: 'usage_ledger_chain_head',
-    help: 'The first 12 hex digits of the digest of the last link, as a number: whoever stores metrics is a witness of it.',
-    registers,
-    collect() {
-      this.set(Number.parseInt(measured.head().digest.slice(0, HEAD_DIGITS), 16));
+    {
+      name: 'chain_head',
+      help: 'The first 12 hex digits of the digest of the last link, as a number: whoever stores metrics is a witness of it.',
+      read: () => only(Number.parseInt(measured.head().digest.slice(0, HEAD_DIGITS), 16)),
     },
-  });
+  ];
 }
 
 /** Alerts, and the notifications of them. */
-function addAlertGauges(probe: HealthProbe, measured: Measurements, registers: Registry[]): void {
-  new Gauge({
-    name: 'usage_ledger_alerts',
-    help: 'Alerts whose cause has not ended, by rule and state.',
-    labelNames: ['rule', 'state'],
-    registers,
-    collect() {
-      this.reset();
-      for (const { rule, state, count } of measured.alerts()) this.inc({ rule, state }, count);
+function alertFamilies(probe: HealthProbe, measured: Measurements): Family[] {
+  return [
+    {
+      name: 'alerts',
+      help: 'Alerts whose cause has not ended, by rule and state.',
+      labels: ['rule', 'state'],
+      read: () => measured.alerts().map(({ rule, state, count }) => [{ rule, state }, count]),
     },
-  });
-  new Gauge({
-    name: 'usage_ledger_alerts_open',
-    help: 'Alerts whose cause has not ended, by severity.',
-    labelNames: ['severity'],
-    registers,
-    collect() {
-      for (const { severity, count } of probe.openAlerts()) this.set({ severity }, count);
+    {
+      name: 'alerts_open',
+      help: 'Alerts whose cause has not ended, by severity.',
+      labels: ['severity'],
+      read: () => probe.openAlerts().map(({ severity, count }) => [{ severity }, count]),
     },
-  });
-  new Gauge({
-    name: 'usage_ledger_outbox_notifications',
-    help: 'Notifications that wait for delivery (pending), for a daily summary (held), or were given up (dead).',
-    labelNames: ['state'],
-    registers,
-    collect() {
-      for (const [state, count] of Object.entries(probe.outbox())) this.set({ state }, count);
+    {
+      name: 'outbox_notifications',
+      help: 'Notifications that wait for delivery (pending), for a daily summary (held), or were given up (dead).',
+      labels: ['state'],
+      read: () => Object.entries(probe.outbox()).map(([state, count]) => [{ state }, count]),
     },
-  });
-  new Gauge({
-    name: 'usage_ledger_outbox_oldest_age_seconds',
-    help: 'Age of the oldest notification that is to be delivered; 0 without one.',
-    registers,
-    collect() {
-      this.set(measured.outboxAgeSeconds());
+    {
+      name: 'outbox_oldest_age_seconds',
+      help: 'Age of the oldest notification that is to be delivered; 0 without one.',
+      read: () => only(measured.outboxAgeSeconds()),
     },
-  });
-}
-
-/** What was handed to each channel. */
-function addDeliveryCounter(measured: Measurements, registers: Registry[]): void {
-  new Counter({
-    name: 'usage_ledger_deliveries_total',
-    help: 'Attempts to deliver notifications, by channel and outcome: delivered, retry, rejected, disabled or cancelled.',
-    labelNames: ['channel', 'outcome'],
-    registers,
-    collect() {
-      this.reset();
-      for (const { channel, outcome, count } of measured.deliveries()) this.inc({ channel, outcome }, count);
+    {
+      name: 'deliveries_total',
+      help: 'Attempts to deliver notifications, by channel and outcome: delivered, retry, rejected, disabled or cancelled.',
+      ...{ kind: 'counter', labels: ['channel', 'outcome'] },
+      read: () => measured.deliveries().map(({ channel, outcome, count }) => [{ channel, outcome }, count]),
     },
-  });
+  ];
 }
 
 /** The queue of syncs; without values while Redis is away. */
-function addQueueGauges(probe: HealthProbe, measured: Measurements, registers: Registry[]): void {
-  new Gauge({
-    name: 'usage_ledger_queue_oldest_age_seconds',
-    help: 'Age of the oldest job that waits, by queue; absent while Redis is away.',
-    labelNames: ['queue'],
-    registers,
-    async collect() {
-      const ages = await fromRedis(probe, () => measured.queueAgesSeconds());
-      this.reset();
-      for (const [queue, seconds] of Object.entries(ages)) this.set({ queue }, seconds);
+function queueFamilies(probe: HealthProbe, measured: Measurements): Family[] {
+  return [
+    {
+      name: 'queue_oldest_age_seconds',
+      help: 'Age of the oldest job that waits, by queue; absent while Redis is away.',
+      labels: ['queue'],
+      async read() {
+        const ages = await fromRedis(probe, () => measured.queueAgesSeconds());
+        return Object.entries(ages).map(([queue, seconds]) => [{ queue }, seconds]);
+      },
     },
-  });
-  new Gauge({
-    name: 'usage_ledger_queue_jobs',
-    help: 'Jobs by queue and state; absent while Redis is away.',
-    labelNames: ['queue', 'state'],
-    registers,
-    async collect() {
-      const queues = await fromRedis(probe, () => probe.queueCounts());
-      this.reset();
-      for (const [queue, counts] of Object.entries(queues)) {
-        for (const [state, count] of Object.entries(counts)) this.set({ queue, state }, count);
-      }
+    {
+      name: 'queue_jobs',
+      help: 'Jobs by queue and state; absent while Redis is away.',
+      labels: ['queue', 'state'],
+      async read() {
+        const queues = await fromRedis(probe, () => probe.queueCounts());
+        return Object.entries(queues).flatMap(([queue, counts]) =>
+          Object.entries(counts).map(([state, count]): Sample => [{ queue, state }, count]),
+        );
+      },
     },
-  });
+  ];
 }
 
 /** Without exports in the configuration they have no values. */
-function addExportGauges(measured: Measurements, registers: Registry[]): void {
-  const gauges: [
-    name: string,
-    help: string,
-    value: (of: ReturnType<Measurements['exports']>[number]) => number | null,
-  ][] = [
-    ['failing', '1 for a scheduled export that fails, else 0.', ({ failing }) => (failing ? 1 : 0)],
-    [
-      'last_file_timestamp_seconds',
-      'Unix time at which the last file of a scheduled export was written; absent before the first.',
-      ({ lastAtMs }) => lastAtMs && lastAtMs / 1000,
-    ],
+function exportFamilies(measured: Measurements): Family[] {
+  return [
+    {
+      name: 'export_failing',
+      help: '1 for a scheduled export that fails, else 0.',
+      labels: ['export'],
+      read: () => measured.exports().map(({ name, failing }) => [{ export: name }, failing ? 1 : 0]),
+    },
+    {
+      name: 'export_last_file_timestamp_seconds',
+      help: 'Unix time at which the last file of a scheduled export was written; absent before the first.',
+      labels: ['export'],
+      read: () =>
+        measured
+          .exports()
+          .flatMap(({ name, lastAtMs }): Sample[] => (lastAtMs === null ? [] : [[{ export: name }, lastAtMs / 1000]])),
+    },
   ];
-  for (const [name, help, value] of gauges) {
-    new Gauge({
-      name: `usage_ledger_export_${name}`,
-      help,
-      labelNames: ['export'],
-      registers,
-      collect() {
-        this.reset();
-        for (const of of measured.exports()) {
-          const found = value(of);
-          if (found !== null) this.set({ export: of.name }, found);
-        }
-      },
-    });
-  }
 }
 
 /** Only where there is a replica: a lag of 0 that nobody measures would be a lie. */
-function addReplicaGauges(probe: HealthProbe, registers: Registry[]): void {
-  const { replica } = probe;
-  if (replica === undefined) return;
-  const gauges: [name: string, help: string, value: (health: ReplicaHealth) => number][] = [
+function replicaFamilies({ replica }: HealthProbe): Family[] {
+  if (replica === undefined) return [];
+  const families: [name: string, help: string, value: (health: ReplicaHealth) => number][] = [
     [
       'position',
       'Link of the chain that the replica holds; 0 before its first answer.',
@@ -328,16 +301,7 @@ function addReplicaGauges(probe: HealthProbe, registers: Registry[]): void {
     ['fault', '1 while publishing fails, else 0.', ({ fault }) => (fault === null ? 0 : 1)],
     ['fenced', '1 when another copy of the ledger has taken its place, else 0.', ({ fenced }) => (fenced ? 1 : 0)],
   ];
-  for (const [name, help, value] of gauges) {
-    new Gauge({
-      name: `usage_ledger_replica_${name}`,
-      help,
-      registers,
-      collect() {
-        this.set(value(replica()));
-      },
-    });
-  }
+  return families.map(([name, help, value]) => ({ name: `replica_${name}`, help, read: () => only(value(replica())) }));
 }
 
 /** No queues when Redis does not answer: its absence must not take the other metrics with it. */

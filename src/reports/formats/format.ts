@@ -21,11 +21,6 @@ export function formatDecimal(plain: string): string {
   return plain.replace(/^-?\d+/, withThousands);
 }
 
-/** The minute of an ISO-8601 time in UTC, for people: `2026-03-16 08:00`. */
-export function formatMinute(at: string): string {
-  return at.slice(0, 16).replace('T', ' ');
-}
-
 /** How long ago something happened, in words; `unknown` where it lies more than a minute in the future. */
 export function timeAgo(at: string | null, nowMs: number): string {
   if (at === null) return 'never';

@@ -1,6 +1,7 @@
+import { formatMinute } from '../../core/date-time.ts';
 import { inertText } from '../../core/text/inert-text.ts';
 import type { Alignment, CellStyle, Column, ColumnKind, TableColumn } from './columns.ts';
-import { formatDecimal, formatInteger, formatMinute } from './format.ts';
+import { formatDecimal, formatInteger } from './format.ts';
 import { clipText, clipToWidth, textWidth, wrapText } from './wrap.ts';
 
 const STYLES: Readonly<Record<CellStyle, readonly [on: number, off: number]>> = {

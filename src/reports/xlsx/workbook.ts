@@ -21,7 +21,7 @@ export async function fillWorkbook(sheets: Iterable<Sheet>, path: string): Promi
     for (const sheet of sheets) {
       const rows = new SheetRows(sheet);
       try {
-        for (let part = 1; part === 1 || !rows.isEmpty; part += 1) {
+        for (let part = 1; !rows.isDone; part += 1) {
           names.push(part === 1 ? sheet.name : `${sheet.name}_${part}`);
           await zip.add(`xl/worksheets/sheet${names.length}.xml`, worksheetPieces(rows));
         }

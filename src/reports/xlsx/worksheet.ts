@@ -3,7 +3,7 @@ import { type CellFormat, HEADER_STYLE, MAIN, styleOf, XML } from './styles.ts';
 import { Totals } from './totals.ts';
 
 /** Rows that a sheet can hold, with its header. */
-export const SHEET_ROWS = 1_048_576;
+const SHEET_ROWS = 1_048_576;
 /** Characters of a text on its way. */
 const PIECE_LENGTH = 65_536;
 /** Excel keeps so many digits of a number; longer ones are written as text, or their end would be lost. */
@@ -27,16 +27,18 @@ const DAY_MS = 86_400_000;
 /** Days from the first of a spreadsheet to that of the clock. */
 const EPOCH_DAY = 25_569;
 
-/** Rows of a sheet that are still to be written, for what exceeds one worksheet goes on in another. */
+/** What of a sheet is still to be written, for what exceeds one worksheet goes on in another. */
 export class SheetRows {
   readonly sheet: Sheet;
-  readonly totals: Totals;
+  /** True once the totals are taken, too. */
+  isDone = false;
+  readonly #totals: Totals;
   readonly #rows: Iterator<readonly SheetValue[]>;
   #next: IteratorResult<readonly SheetValue[]>;
 
   constructor(sheet: Sheet) {
     this.sheet = sheet;
-    this.totals = new Totals(sheet.columns);
+    this.#totals = new Totals(sheet.columns);
     this.#rows = sheet.rows[Symbol.iterator]();
     this.#next = this.#rows.next();
   }
@@ -47,9 +49,17 @@ export class SheetRows {
 
   take(): readonly SheetValue[] {
     const row = this.#next.value as readonly SheetValue[];
-    this.totals.add(row);
+    this.#totals.add(row);
     this.#next = this.#rows.next();
     return row;
+  }
+
+  /** What all rows come to; none as long as there are more, or where so many lines have no room for it and an empty one. */
+  takeTotals(lines: number): SheetValue[][] {
+    const totals = this.#totals.rows;
+    if (!this.isEmpty || (totals.length > 0 && totals.length >= lines)) return [];
+    this.isDone = true;
+    return totals;
   }
 
   close(): void {
@@ -77,13 +87,11 @@ export function* worksheetPieces(rows: SheetRows): Generator<string> {
     yield piece;
     piece = '';
   }
-  const totals = rows.isEmpty ? rows.totals.rows : [];
+  const totals = rows.takeTotals(SHEET_ROWS - line + 1);
   // An empty line keeps them out of what a spreadsheet sorts.
-  if (line + totals.length <= SHEET_ROWS) {
-    line += 1;
-    for (const total of totals) {
-      put(total.map((value, at) => cellOf(`${letters[at]}${line}`, value, columns[at] as SheetColumn, true)));
-    }
+  line += 1;
+  for (const total of totals) {
+    put(total.map((value, at) => cellOf(`${letters[at]}${line}`, value, columns[at] as SheetColumn, true)));
   }
   yield `${piece}${FOOT}`;
 }

@@ -75,17 +75,9 @@ test('/metrics gives ledger, queues and process in the text format of Prometheus
     'usage_ledger_run_seconds_total{workspace="ws-1",status="applied"} 2.5',
     'usage_ledger_run_pages_total{workspace="ws-1",status="applied"} 30',
     'usage_ledger_run_records_total{workspace="ws-1",status="applied"} 40',
-    'usage_ledger_run_duration_seconds_bucket{le="1"} 0',
-    ...[5, 15, 30, 60, 120, 300, 600, 1800, '+Inf'].map(
-      (most) => `usage_ledger_run_duration_seconds_bucket{le="${most}"} 1`,
-    ),
-    ...['sum 2.5', 'count 1'].map((end) => `usage_ledger_run_duration_seconds_${end}`),
     `usage_ledger_next_attempt_timestamp_seconds{workspace="ws-1"} ${NOON / 1000 + 30}`,
     'usage_ledger_stale{workspace="ws-1"} 0',
     ...['"200"} 11', '"timeout"} 2'].map((end) => `usage_ledger_http_attempts_total{workspace="ws-1",status=${end}`),
-    ...[0.025, 0.05, 0.1].map((most) => `usage_ledger_http_attempt_seconds_bucket{le="${most}"} 0`),
-    ...[0.25, 0.5, 1, 2.5, 5, 10, 30, '+Inf'].map((most) => `usage_ledger_http_attempt_seconds_bucket{le="${most}"} 1`),
-    ...['sum 0.2', 'count 1'].map((end) => `usage_ledger_http_attempt_seconds_${end}`),
     'usage_ledger_rate_waits_total{workspace="ws-1"} 3',
     'usage_ledger_rate_wait_seconds_total{workspace="ws-1"} 0.75',
     'usage_ledger_reserved_bytes 65536',
@@ -105,6 +97,14 @@ test('/metrics gives ledger, queues and process in the text format of Prometheus
     ),
     'usage_ledger_export_failing{export="usage-daily"} 1',
     `usage_ledger_export_last_file_timestamp_seconds{export="usage-daily"} ${NOON / 1000 - 60}`,
+    'usage_ledger_run_duration_seconds_bucket{le="1"} 0',
+    ...[5, 15, 30, 60, 120, 300, 600, 1800, '+Inf'].map(
+      (most) => `usage_ledger_run_duration_seconds_bucket{le="${most}"} 1`,
+    ),
+    ...['sum 2.5', 'count 1'].map((end) => `usage_ledger_run_duration_seconds_${end}`),
+    ...[0.025, 0.05, 0.1].map((most) => `usage_ledger_http_attempt_seconds_bucket{le="${most}"} 0`),
+    ...[0.25, 0.5, 1, 2.5, 5, 10, 30, '+Inf'].map((most) => `usage_ledger_http_attempt_seconds_bucket{le="${most}"} 1`),
+    ...['sum 0.2', 'count 1'].map((end) => `usage_ledger_http_attempt_seconds_${end}`),
   ]);
   expect(body).toMatch(/^process_resident_memory_bytes \d+$[\s\S]*^nodejs_eventloop_lag_seconds \S+$/m);
   expect(body).not.toMatch(/nodejs_eventloop_lag_p99/);
@@ -113,11 +113,12 @@ test('/metrics gives ledger, queues and process in the text format of Prometheus
 test('each scrape counts afresh, and a workspace that never had a complete run has no time of one', async () => {
   let count = 1;
   const probe = probeOf({
-    runs: () => [{ workspaceId: 'ws-1', status: 'failed', count: count++, seconds: 0, pages: 0, records: 0 }],
+    runs: () => [{ workspaceId: 'ws-1', status: 'failed', count, seconds: 0, pages: 0, records: 0 }],
     freshness: () => [{ workspaceId: 'ws-1', lastCompleteRunAtMs: null, staleAfterMs: 1, stale: false }],
   });
   const server = await serve({ probe });
   await ask(server, '/metrics');
+  count = 2;
   const { body } = await ask(server, '/metrics');
   expect(body).toContain('usage_ledger_runs_total{workspace="ws-1",status="failed"} 2\n');
   expect(body).not.toContain('usage_ledger_last_complete_run_timestamp_seconds{');

@@ -60,7 +60,7 @@ test('a ledger that never was is told: nobody here knows its key, and with a key
   expect(await replica().query("SELECT 1 FROM finance_usage WHERE workspace_id = 'ws-fake'")).toEqual([]);
 });
 
-test("another host's ledger stands as far as that host has signed, whatever was written to it since", async () => {
+test("another machine's ledger stands as far as that machine has signed, whatever was written to it since", async () => {
   const own = await anchoredLedger();
   await send(own.connection, own.path);
   const other = await anchoredLedger();
@@ -99,7 +99,7 @@ test('a workspace that another ledger is said to leave to others is not proven b
   expect(await verify(own, [key])).toEqual({ faults: [], unproven: [] });
   // The views show the own ledger's then, whoever was first.
   await replica().query("UPDATE ledgers SET elsewhere = '{ws-1}' WHERE ledger_id = $1", [other.id]);
-  const words = `ledger ${other.id}: that it leaves "ws-1" to others, only its row of \`ledgers\` says: ask by \`verify --replica\` on its host`;
+  const words = `ledger ${other.id}: that it leaves "ws-1" to others, only its row of \`ledgers\` says: ask by \`verify --replica\` on its machine`;
   expect(await verify(own, [key])).toEqual({ faults: [], unproven: [words] });
   // Its host tells it as a fault, and its next publish mends it.
   expect((await verify(other, [ownKey(own.connection, own.path)])).faults).toEqual([

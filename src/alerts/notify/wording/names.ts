@@ -1,5 +1,6 @@
 import { type Period, periodEndMs, periodStartMs } from '../../../core/period.ts';
 import { inertText } from '../../../core/text/inert-text.ts';
+import { withThousands } from '../../../core/text/thousands.ts';
 
 const MONTHS = [
   ...['January', 'February', 'March', 'April', 'May', 'June'],
@@ -13,7 +14,8 @@ const NAME_CHARACTERS = 80;
 
 /** With at most one decimal. */
 export function grouped(value: bigint | number): string {
-  return value.toLocaleString('en-US', { maximumFractionDigits: 1 });
+  const rounded = typeof value === 'bigint' ? value : Math.round(value * 10) / 10;
+  return String(rounded).replace(/^-?\d+/, withThousands);
 }
 
 export function signed(value: bigint | number): string {

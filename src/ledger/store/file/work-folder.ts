@@ -1,8 +1,8 @@
 import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
+import { holdFile } from '../../../core/process/held-file.ts';
 
-/** An empty SQLite file under an exclusive transaction, which the system ends when its process ends, however that ends. */
 const LOCK = 'in-use.lock';
 /** What `mkdtemp` adds to a prefix. */
 const RANDOM_CHARACTERS = 6;
@@ -39,9 +39,9 @@ export function removeAbandoned(prefix: string): void {
 function makeHeld(prefix: string): { folder: string; lock: Database.Database } {
   const folder = mkdtempSync(prefix);
   try {
-    const lock = hold(folder, LOOK_MS);
-    if (existsSync(folder)) return { folder, lock };
-    lock.close();
+    const lock = holdFile(join(folder, LOCK), LOOK_MS);
+    if (lock !== null && existsSync(folder)) return { folder, lock };
+    lock?.close();
   } catch (error) {
     if (existsSync(folder)) throw error;
   }
@@ -50,23 +50,13 @@ function makeHeld(prefix: string): { folder: string; lock: Database.Database } {
 
 /** It goes while its lock is held here, so that its maker cannot have it meanwhile. */
 function removeUnlessHeld(folder: string): void {
-  let lock: Database.Database | undefined;
+  let lock: Database.Database | null = null;
   try {
-    lock = hold(folder, 0);
-    rmSync(folder, { recursive: true, force: true });
+    lock = holdFile(join(folder, LOCK), 0);
+    if (lock !== null) rmSync(folder, { recursive: true, force: true });
   } catch (error) {
     if (!(error instanceof Database.SqliteError)) throw error;
   } finally {
     lock?.close();
-  }
-}
-
-function hold(folder: string, timeout: number): Database.Database {
-  const lock = new Database(join(folder, LOCK), { timeout });
-  try {
-    return lock.exec('BEGIN EXCLUSIVE');
-  } catch (error) {
-    lock.close();
-    throw error;
   }
 }

@@ -1,6 +1,7 @@
 import { index, int64, integer, primaryKey, rowKey, sqliteTable, text } from './drizzle.ts';
 import type { TableRecord } from './rows.ts';
 import { runs } from './run-tables.ts';
+import { usageColumns } from './usage-tables.ts';
 import { periods, tenants, workspaces } from './workspace-tables.ts';
 
 export const periodEvents = sqliteTable('period_events', {
@@ -31,19 +32,9 @@ export const periodEvents = sqliteTable('period_events', {
   systemUser: text('system_user'),
 });
 
-export const closedUsage = sqliteTable(
-  'closed_usage',
-  {
-    periodKey: integer('period_key').notNull(),
-    tenantKey: integer('tenant_key').notNull(),
-    creditsUsed: int64('credits_used').notNull(),
-    requestCount: int64('request_count').notNull(),
-    withdrawn: integer('withdrawn').notNull(),
-    firstRunKey: integer('first_run_key').notNull(),
-    changedRunKey: integer('changed_run_key').notNull(),
-  },
-  (table) => [primaryKey({ columns: [table.periodKey, table.tenantKey] })],
-);
+export const closedUsage = sqliteTable('closed_usage', usageColumns, (table) => [
+  primaryKey({ columns: [table.periodKey, table.tenantKey] }),
+]);
 
 export const adjustments = sqliteTable(
   'adjustments',

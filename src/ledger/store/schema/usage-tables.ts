@@ -2,19 +2,20 @@ import { index, int64, integer, primaryKey, rowKey, sqliteTable } from './drizzl
 import type { TableRecord } from './rows.ts';
 import { runs } from './run-tables.ts';
 
-export const tenantUsage = sqliteTable(
-  'tenant_usage',
-  {
-    periodKey: integer('period_key').notNull(),
-    tenantKey: integer('tenant_key').notNull(),
-    creditsUsed: int64('credits_used').notNull(),
-    requestCount: int64('request_count').notNull(),
-    withdrawn: integer('withdrawn').notNull(),
-    firstRunKey: integer('first_run_key').notNull(),
-    changedRunKey: integer('changed_run_key').notNull(),
-  },
-  (table) => [primaryKey({ columns: [table.periodKey, table.tenantKey] })],
-);
+/** What a period holds of a tenant; a close copies it as it is. */
+export const usageColumns = {
+  periodKey: integer('period_key').notNull(),
+  tenantKey: integer('tenant_key').notNull(),
+  creditsUsed: int64('credits_used').notNull(),
+  requestCount: int64('request_count').notNull(),
+  withdrawn: integer('withdrawn').notNull(),
+  firstRunKey: integer('first_run_key').notNull(),
+  changedRunKey: integer('changed_run_key').notNull(),
+};
+
+export const tenantUsage = sqliteTable('tenant_usage', usageColumns, (table) => [
+  primaryKey({ columns: [table.periodKey, table.tenantKey] }),
+]);
 
 /** `kind` is a number, see ENTRY_KINDS. */
 export const usageEntries = sqliteTable(
