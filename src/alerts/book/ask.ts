@@ -2,7 +2,7 @@ import type Database from 'better-sqlite3';
 import { isoTime } from '../../core/clock.ts';
 import { CLOCK_SLACK_MS } from '../../core/stored-time.ts';
 import { creditPricer } from '../../ledger/journal/charges/credit-pricer.ts';
-import { MOVED_AWAY_SQL } from '../../ledger/journal/moved-away.ts';
+import { movedAwaySql } from '../../ledger/journal/moved-away.ts';
 import { query } from '../../ledger/store/query.ts';
 import { alerts } from '../../ledger/store/schema/alert-tables.ts';
 import { and, asc, eq, gt, isNotNull, lte, or, sql } from '../../ledger/store/schema/drizzle.ts';
@@ -20,7 +20,7 @@ export interface AskRequest {
 /** The moments that have come, also those that a clock ahead of this one has worked out. */
 function isDue(nowMs: number) {
   const isAhead = gt(alerts.askedAt, isoTime(nowMs + CLOCK_SLACK_MS));
-  const isHere = sql`coalesce(${alerts.workspaceKey}, 0) NOT IN (${sql.raw(MOVED_AWAY_SQL)})`;
+  const isHere = sql.raw(`NOT ${movedAwaySql('alerts.workspace_key')}`);
   return and(isNotNull(alerts.askAt), or(lte(alerts.askAt, isoTime(nowMs)), isAhead), isHere);
 }
 

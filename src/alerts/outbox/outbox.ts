@@ -1,7 +1,7 @@
 import type Database from 'better-sqlite3';
 import { isoTime } from '../../core/clock.ts';
 import { CLOCK_SLACK_MS } from '../../core/stored-time.ts';
-import { query } from '../../ledger/store/query.ts';
+import { perConnection, query } from '../../ledger/store/query.ts';
 import { and, eq, gt, isNull, lte, or, type SQL, sql } from '../../ledger/store/schema/drizzle.ts';
 import { outbox } from '../../ledger/store/schema/outbox-tables.ts';
 import type { ChannelRoute } from '../track/routes.ts';
@@ -49,20 +49,24 @@ export interface DeliveryRecord {
 /** Written into the statement, so that the index of what is due serves. */
 const isPending = eq(outbox.state, 'pending').inlineParams();
 
+type WaitingRow = Pick<
+  StoredRow,
+  'notificationId' | 'channel' | 'nextAttemptAt' | 'attempts' | 'attemptsBefore' | 'since'
+>;
+
+const selectWaiting = perConnection((connection) =>
+  connection.prepare(
+    `SELECT notification_id AS notificationId, channel, next_attempt_at AS nextAttemptAt, attempts,
+       attempts_before AS attemptsBefore, coalesce(claimed_until, created_at) AS since
+     FROM (SELECT *, row_number() OVER (PARTITION BY channel ORDER BY next_attempt_at) AS place
+           FROM outbox WHERE state = 'pending')
+     WHERE place <= ? ORDER BY next_attempt_at`,
+  ),
+);
+
 /** The notifications that are still to be delivered, at most `limit` of each channel, the longest due first. */
 export function waitingNotifications(connection: Connection, nowMs: number, limit: number): WaitingNotification[] {
-  const rows = connection
-    .prepare(
-      `SELECT notification_id AS notificationId, channel, next_attempt_at AS nextAttemptAt, attempts,
-         attempts_before AS attemptsBefore, coalesce(claimed_until, created_at) AS since
-       FROM (SELECT *, row_number() OVER (PARTITION BY channel ORDER BY next_attempt_at) AS place
-             FROM outbox WHERE state = 'pending')
-       WHERE place <= ? ORDER BY next_attempt_at`,
-    )
-    .all(limit) as Pick<
-    StoredRow,
-    'notificationId' | 'channel' | 'nextAttemptAt' | 'attempts' | 'attemptsBefore' | 'since'
-  >[];
+  const rows = selectWaiting(connection).all(limit) as WaitingRow[];
   return rows.map((row) => ({
     ...toRow(row, nowMs),
     waitMs: Math.max(0, Date.parse(row.nextAttemptAt) - Date.parse(row.since)),

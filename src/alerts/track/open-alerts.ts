@@ -1,6 +1,6 @@
 import type Database from 'better-sqlite3';
 import { OPEN_ALERT_STATES_SQL } from '../../core/text/alert-words.ts';
-import { MOVED_AWAY_SQL } from '../../ledger/journal/moved-away.ts';
+import { movedAwaySql } from '../../ledger/journal/moved-away.ts';
 
 /**
  * Which rows of `alerts` (named `a`) somebody may still have to look after. One that waits to be confirmed is told to
@@ -14,7 +14,7 @@ export const OPEN_ALERTS = `a.state IN ${OPEN_ALERT_STATES_SQL} AND (a.state = '
     WHERE seed.alert_key = a.alert_key AND seed.revision = a.revision AND seed.silent_because = 'seed')
   AND coalesce((SELECT f.label <> 'false' OR f.at < a.began_at FROM alert_feedback f
     WHERE f.alert_key = a.alert_key ORDER BY f.feedback_key DESC LIMIT 1), 1)
-  AND (a.workspace_key IS NULL OR a.workspace_key NOT IN (${MOVED_AWAY_SQL}))`;
+  AND NOT ${movedAwaySql('a.workspace_key')}`;
 
 /** So many alerts of a kind are open, or wait to be confirmed (`pending`). */
 export interface AlertCount {

@@ -1,5 +1,5 @@
 import { ageMs, knownTime } from '../../core/stored-time.ts';
-import { MOVED_AWAY_SQL } from '../../ledger/journal/moved-away.ts';
+import { movedAwaySql } from '../../ledger/journal/moved-away.ts';
 import type { LedgerConnection } from '../../ledger/store/file/open.ts';
 
 /** What the ledger knows of how a workspace is kept up. */
@@ -39,7 +39,7 @@ const SELECT_FACTS = `
         (SELECT p.run_key FROM runs p WHERE p.workspace_key = w.workspace_key AND p.status = 'applied'
          ORDER BY p.run_key DESC LIMIT 1), 0)
       AND coalesce(r.error_code, '') NOT IN ('stopping', 'cancelled')
-  ) AS failed, w.workspace_key IN (${MOVED_AWAY_SQL}) AS movedAway
+  ) AS failed, ${movedAwaySql('w.workspace_key')} AS movedAway
   FROM finance_freshness JOIN workspaces w USING (workspace_id) WHERE workspace_id = ?`;
 
 /** Returns what reads the facts of a workspace; of one that the ledger does not know they are empty. */

@@ -4,12 +4,14 @@ import { query } from '../store/query.ts';
 import { asc, desc, eq, sql } from '../store/schema/drizzle.ts';
 import { workspaceMoves, workspaces } from '../store/schema/workspace-tables.ts';
 
-/** In SQL: the workspaces whose last move is an export, by key. */
-export const MOVED_AWAY_SQL = `SELECT m.workspace_key FROM workspace_moves m WHERE m.action = 'export'
-  AND m.move_key = (SELECT max(n.move_key) FROM workspace_moves n WHERE n.workspace_key = m.workspace_key)`;
+/** In SQL: 1 when the last move of a workspace is an export, else 0, also for a key that is NULL. */
+export function movedAwaySql(workspaceKey: string): string {
+  return `coalesce((SELECT m.action FROM workspace_moves m WHERE m.workspace_key = ${workspaceKey}
+    ORDER BY m.move_key DESC LIMIT 1) = 'export', 0)`;
+}
 
 /** The same as a condition on the rows of `workspaces`. */
-export const isAway = sql`${workspaces.workspaceKey} IN (${sql.raw(MOVED_AWAY_SQL)})`;
+export const isAway = sql.raw(movedAwaySql('workspaces.workspace_key'));
 
 /** The workspace was exported: its history goes on in another ledger. */
 export class WorkspaceMovedError extends AppError {

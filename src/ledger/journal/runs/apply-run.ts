@@ -3,7 +3,7 @@ import { isoTime } from '../../../core/clock.ts';
 import { periodBounds } from '../../../core/period.ts';
 import { collectGarbage } from '../../../core/process/collect-garbage.ts';
 import { FencedError } from '../../store/errors.ts';
-import { prepared, query } from '../../store/query.ts';
+import { perConnection, prepared, query } from '../../store/query.ts';
 import { and, eq, gte, isNotNull, lte, max, min, ne, sql } from '../../store/schema/drizzle.ts';
 import { windowBounds } from '../../store/schema/keys.ts';
 import { runs } from '../../store/schema/run-tables.ts';
@@ -174,11 +174,6 @@ function readSaid(
 function addTenants(connection: Connection, run: ClaimedRun, staging: RunStaging): number {
   const lastKey = highest(connection, tenants.tenantKey);
   const shift = lastKey - staging.tenantBase;
-  const insertOf = (rows: number): Database.Statement => {
-    const places = Array.from({ length: rows }, () => '(?, ?, ?)').join(', ');
-    return connection.prepare(`INSERT INTO tenants (tenant_key, workspace_key, tenant_id) VALUES ${places}`);
-  };
-  const full = insertOf(TENANTS_A_STATEMENT);
   let tenantKey = lastKey;
   let values: (number | string)[] = [];
   const newTenants = staging.takeNewTenants();
@@ -187,12 +182,19 @@ function addTenants(connection: Connection, run: ClaimedRun, staging: RunStaging
     tenantKey += 1;
     values.push(tenantKey, run.workspaceKey, tenantId);
     if (values.length < TENANTS_A_STATEMENT * 3) continue;
-    full.run(values);
+    insertFull(connection).run(values);
     values = [];
   }
-  if (values.length > 0) insertOf(values.length / 3).run(values);
+  if (values.length > 0) prepareInsert(connection, values.length / 3).run(values);
   return tenantKey === lastKey ? 0 : shift;
 }
+
+function prepareInsert(connection: Connection, rows: number): Database.Statement {
+  const places = Array.from({ length: rows }, () => '(?, ?, ?)').join(', ');
+  return connection.prepare(`INSERT INTO tenants (tenant_key, workspace_key, tenant_id) VALUES ${places}`);
+}
+
+const insertFull = perConnection((connection) => prepareInsert(connection, TENANTS_A_STATEMENT));
 
 /** Makes the periods met on the walk real, and marks every period of the window as covered, shown or not. */
 function addPeriods(connection: Connection, run: ClaimedRun, staging: RunStaging): void {

@@ -1,5 +1,5 @@
 import type Database from 'better-sqlite3';
-import { prepared } from '../../store/query.ts';
+import { perConnection, prepared } from '../../store/query.ts';
 import { eq, sql } from '../../store/schema/drizzle.ts';
 import { ENTRY_KINDS } from '../../store/schema/keys.ts';
 import { tenantUsage } from '../../store/schema/usage-tables.ts';
@@ -77,10 +77,6 @@ export interface Merged {
  */
 export function mergeStaged(connection: Connection, merge: Merge): Merged {
   const { run, staging, shift, lastEntryIdBefore, shownBefore } = merge;
-  const full = {
-    compare: prepareAppend(connection, ROWS_A_STATEMENT),
-    open: prepareOpen(connection, ROWS_A_STATEMENT),
-  };
   const counts: EntryCounts = { opened: 0, increased: 0, decreased: 0, withdrawn: 0, restored: 0 };
   const changed = new Map<number, EntryRange>();
   const sameKeys = new Set<number>();
@@ -109,7 +105,7 @@ export function mergeStaged(connection: Connection, merge: Merge): Merged {
       if (known?.holds(tenantKey, credits, requests) === true) return;
       values.push(tenantKey, credits, requests);
       if (values.length < ROWS_A_STATEMENT * 3) return;
-      append(isNew ? full.open : full.compare, values);
+      append((isNew ? fullOpen : fullAppend)(connection), values);
       values = [];
     });
     if (values.length > 0) append(prepare(connection, values.length / 3), values);
@@ -122,6 +118,9 @@ export function mergeStaged(connection: Connection, merge: Merge): Merged {
   }
   return { counts, changed, sameKeys };
 }
+
+const fullAppend = perConnection((connection) => prepareAppend(connection, ROWS_A_STATEMENT));
+const fullOpen = perConnection((connection) => prepareOpen(connection, ROWS_A_STATEMENT));
 
 /** Appends records of a period that the ledger does not hold yet. */
 function prepareOpen(connection: Connection, rows: number): Database.Statement {
