@@ -13,7 +13,7 @@ export class LedgerView {
 
   /** Whether anything was committed since the last time that this was asked. */
   hasChanged(): boolean {
-    const version = Number(this.#connection.pragma('data_version', { simple: true }));
+    const version = Number(this.value<bigint>('PRAGMA data_version'));
     const changed = version !== this.#version;
     this.#version = version;
     return changed;

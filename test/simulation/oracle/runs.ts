@@ -79,7 +79,11 @@ export class RunsOracle {
 
   check(ledger: LedgerView, moment: RunsMoment): void {
     const rows = ledger.all<RunRow>(SELECT, this.#lastKey, `[${[...this.#watched.keys()].join()}]`);
-    for (const row of rows) this.#take(ledger, row, moment);
+    checkUnblamed(
+      ledger,
+      rows.filter((row) => this.#isNobodysFault(row, moment)),
+    );
+    for (const row of rows) this.#take(row, moment);
     const running = rows.filter(({ status }) => status === 'running');
     for (const [index, row] of running.entries()) {
       const other = running.slice(0, index).find(({ workspace_id }) => workspace_id === row.workspace_id);
@@ -95,7 +99,13 @@ export class RunsOracle {
     }
   }
 
-  #take(ledger: LedgerView, row: RunRow, moment: RunsMoment): void {
+  /** It was overtaken or stopped, and had no other reason to fail. */
+  #isNobodysFault({ run_key, workspace_id, status, error_code }: RunRow, moment: RunsMoment): boolean {
+    if (status !== 'superseded' && !STOPS.includes(error_code)) return false;
+    return moment.faultlessSinceMs(workspace_id) <= (this.#watched.get(run_key)?.sinceMs ?? moment.nowMs);
+  }
+
+  #take(row: RunRow, moment: RunsMoment): void {
     const { run_key, run_id, workspace_id, status, fencing_token } = row;
     moment.checkSecrets(row.error_message ?? '', run_id);
     const { sinceMs, holder, status: before } = this.#watched.get(run_key) ?? { sinceMs: moment.nowMs, ...row };
@@ -109,8 +119,6 @@ export class RunsOracle {
       if (clocksRight && moment.faultlessSinceMs(workspace_id) <= sinceMs && moment.goesOn(holder))
         throw new PromiseBroken('a live run is not overtaken', `${run_id} of ${holder}`);
     }
-    const isNobodysFault = status === 'superseded' || STOPS.includes(row.error_code);
-    if (isNobodysFault && moment.faultlessSinceMs(workspace_id) <= sinceMs) checkUnblamed(ledger, row);
     if (before !== 'superseded') this.#countFailure(row, moment.nowMs);
     if (run_key > this.#lastKey) this.#lastKey = run_key;
     if (status === 'running' || status === 'superseded') {
@@ -170,12 +178,15 @@ export class RunsOracle {
   }
 }
 
-function checkUnblamed(ledger: LedgerView, { run_id, run_key }: RunRow): void {
-  const [blamed] = ledger.all<{ alert_id: string; change: string }>(
-    `SELECT a.alert_id, t.change FROM alert_transitions t JOIN alerts a ON a.alert_key = t.alert_key
-     WHERE t.run_key = ? AND a.rule = 'sync_failed' AND t.change IN ('pending', 'fired')`,
-    run_key,
+function checkUnblamed(ledger: LedgerView, rows: readonly RunRow[]): void {
+  if (rows.length === 0) return;
+  const [blamed] = ledger.all<{ run_id: string; alert_id: string; change: string }>(
+    `SELECT r.run_id, a.alert_id, t.change
+     FROM alert_transitions t JOIN alerts a ON a.alert_key = t.alert_key JOIN runs r ON r.run_key = t.run_key
+     WHERE t.run_key IN (SELECT value FROM json_each(?)) AND a.rule = 'sync_failed' AND t.change IN ('pending', 'fired')`,
+    `[${rows.map(({ run_key }) => run_key).join()}]`,
   );
-  if (blamed !== undefined)
-    throw new PromiseBroken('a take-over or stop is nobody’s fault', `${run_id}: ${blamed.alert_id} ${blamed.change}`);
+  if (blamed === undefined) return;
+  const { run_id, alert_id, change } = blamed;
+  throw new PromiseBroken('a take-over or stop is nobody’s fault', `${run_id}: ${alert_id} ${change}`);
 }

@@ -17,8 +17,9 @@ export class SoundnessOracle {
   #entryId = 0n;
 
   check(ledger: LedgerView): void {
+    const before = this.#position;
     this.#checkChain(ledger);
-    this.#checkEntries(ledger);
+    this.#checkEntries(ledger, before);
   }
 
   #checkChain(ledger: LedgerView): void {
@@ -40,7 +41,7 @@ export class SoundnessOracle {
     }
   }
 
-  #checkEntries(ledger: LedgerView): void {
+  #checkEntries(ledger: LedgerView, positionBefore: bigint): void {
     const [half] = ledger.all<{ run_id: string; status: string }>(
       `SELECT r.run_id, r.status FROM usage_entries e LEFT JOIN runs r ON r.run_key = e.run_key
        WHERE e.entry_id > ? AND r.applied_seq IS NULL`,
@@ -51,8 +52,8 @@ export class SoundnessOracle {
     const [short] = ledger.all<{ run_id: string; entries: bigint; found: bigint }>(
       `SELECT r.run_id, r.entries, count(e.entry_id) AS found FROM runs r
        LEFT JOIN usage_entries e ON e.run_key = r.run_key AND e.entry_id >= r.first_entry_id
-       WHERE r.applied_seq IS NOT NULL AND r.first_entry_id > ? GROUP BY r.run_key HAVING found <> r.entries`,
-      this.#entryId,
+       WHERE r.applied_seq > ? GROUP BY r.run_key HAVING found <> r.entries`,
+      positionBefore,
     );
     if (short !== undefined) {
       throw new PromiseBroken(

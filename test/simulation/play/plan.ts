@@ -29,6 +29,8 @@ export interface Plan {
   /** Each process has a host name of its own. */
   containers: boolean;
   happenings: Happening[];
+  /** There is no ledger when it begins; else one without any run. */
+  isFirstStart: boolean;
   /** At the end it is quiet for more than a day. */
   quietDay: boolean;
 }
@@ -109,9 +111,12 @@ export function drawPlan(seed: number, { days }: PlanSize): Plan {
   const pausesMs = workspaces.map(({ pauseMs }) => pauseMs);
   const cast = { forMs, pace, pausesMs, receivers: receivers.length, hosts };
   const happenings = drawHappenings(random, cast, random.between(pace === 'days' ? 2 : 4, counts[pace]));
-  const quietDay = pace === 'weeks' || random.chance(days < 1 ? 0.02 : 0.1);
+  // It costs as much as ten short worlds.
+  const quietDay = pace === 'weeks' || (random.chance(0.1) && days >= 1);
+  const isFirstStart = random.chance(0.2);
   const lookMs = pace === 'weeks' ? RARE_LOOK_MS : LOOK_MS;
-  return { quietDay, seed, startMs, forMs, lookMs, workspaces, receivers, hosts, containers, happenings };
+  const people = { receivers, hosts, containers };
+  return { quietDay, isFirstStart, seed, startMs, forMs, lookMs, workspaces, ...people, happenings };
 }
 
 export function isLong({ lookMs }: Plan): boolean {

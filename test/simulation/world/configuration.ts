@@ -46,6 +46,7 @@ export function routesOf({ receivers }: Plan, settings: SettingsKind): Route[] {
   }));
 }
 export const NAMES_FILE = 'names.csv';
+export const LEDGER_FILE = 'ledger.db';
 
 /** Writes the configuration, and what people call the tenants, and reads it as the program does. */
 export function configure(plan: Plan, folder: string, settings: SettingsKind): Config {
@@ -64,7 +65,7 @@ export function secretOf(workspaceId: string): string {
 
 function configurationOf(plan: Plan, folder: string, settings: SettingsKind): object {
   return {
-    ledger: { path: join(folder, 'ledger.db') },
+    ledger: { path: join(folder, LEDGER_FILE) },
     http: { port: 0 },
     log_level: 'info',
     workspaces: plan.workspaces.map(({ id, cron, reconcileCron, perPage, concurrency }) => ({

@@ -1,12 +1,14 @@
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Config } from '../../../src/config/types.ts';
+import { openForWriting } from '../../../src/ledger/store/file/open.ts';
+import { migrateLedger } from '../../../src/ledger/store/schema/migrate.ts';
 import { Random } from '../../support/random.ts';
 import { createVirtualClock, settled, type VirtualClock } from '../../support/time/virtual-clock.ts';
 import type { Plan } from '../play/plan.ts';
 import { Broker } from './broker.ts';
-import { configure, RENAMED, type Route, routesOf, type SettingsKind, secretOf } from './configuration.ts';
+import { configure, LEDGER_FILE, RENAMED, type Route, routesOf, type SettingsKind, secretOf } from './configuration.ts';
 import { Network } from './network.ts';
 import type { Host, SimulatedProcess } from './process.ts';
 import { writeRateFiles } from './rate-cards.ts';
@@ -61,6 +63,7 @@ export function createWorld(plan: Plan): World {
   const folder = mkdtempSync(join(TEMPORARY, 'usage-ledger-world-'));
   const configured = (settings: SettingsKind): Config => configure(plan, folder, settings);
   writeRateFiles(folder);
+  if (!plan.isFirstStart) writeFileSync(join(folder, LEDGER_FILE), emptyLedger(), { mode: 0o600 });
   const network = new Network(clock, random);
   const services = plan.workspaces.map(({ id, tenants }) => {
     const service = new SimulatedService(
@@ -119,4 +122,19 @@ export function createWorld(plan: Plan): World {
     },
     close: () => rmSync(folder, { recursive: true, force: true }),
   };
+}
+
+let image: Buffer | undefined;
+
+/** A ledger without any run, as the first start leaves it: to make one takes as long as a tenth of a short world. */
+function emptyLedger(): Buffer {
+  if (image !== undefined) return image;
+  const folder = mkdtempSync(join(TEMPORARY, 'usage-ledger-empty-'));
+  const path = join(folder, LEDGER_FILE);
+  const connection = openForWriting(path);
+  migrateLedger(connection, path, '0.0.0', 0, '00000000-0000-4000-8000-000000000000');
+  connection.close();
+  image = readFileSync(path);
+  rmSync(folder, { recursive: true });
+  return image;
 }
