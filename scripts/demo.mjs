@@ -10,6 +10,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { openReader } from '../build/ledger/store/file/open.js';
 import { renderTable } from '../build/reports/formats/table.js';
+import { viewColumnKind } from '../build/reports/queries/finance-view.js';
 import { startSandbox } from '../build/sandbox/server.js';
 
 const CLI = fileURLToPath(new URL('../dist/cli.js', import.meta.url));
@@ -23,6 +24,7 @@ const folder = mkdtempSync(join(tmpdir(), 'usage-ledger-demo-'));
 const ledgerPath = join(folder, 'data', 'ledger.db');
 const releases = [() => rmSync(folder, { recursive: true, force: true })];
 let interrupted = false;
+let daemonEnded = false;
 for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => (interrupted = true));
 
 try {
@@ -135,7 +137,7 @@ function startDaemon() {
       if (entry.msg === 'run applied') runs.push(entry);
     }
   });
-  const exited = once(child, 'exit');
+  const exited = once(child, 'exit').then(() => (daemonEnded = true));
   return {
     runs,
     async stop() {
@@ -200,13 +202,8 @@ function showBill() {
 function show(reader, view, columns, rest = '') {
   const sql = `SELECT ${columns} FROM ${view} ${rest}`.trim();
   const rows = reader.connection.prepare(sql).safeIntegers().all();
-  const keys = columns.split(', ');
-  say(
-    `\nsqlite> ${sql};\n${renderTable(
-      rows,
-      keys.map((key) => ({ key, header: key })),
-    )}`,
-  );
+  const shown = columns.split(', ').map((name) => ({ name, header: name, kind: viewColumnKind(name) }));
+  say(`\nsqlite> ${sql};\n${renderTable(rows, shown)}`);
 }
 
 async function waitFor(what, find) {
@@ -214,6 +211,7 @@ async function waitFor(what, find) {
     const found = find();
     if (found !== undefined) return found;
     if (interrupted) throw new Error('interrupted');
+    if (daemonEnded) throw new Error(`the daemon ended before ${what} came`);
     if (Date.now() > deadline) throw new Error(`${what} did not come within ${DEADLINE_MS / 1000} s`);
     await sleep(100);
   }

@@ -46,10 +46,10 @@ test('without a reading of the same day nothing is compared', async () => {
   expect((await textOf({ days })).lead).toContain('of 12 tenants. The month goes on.');
 });
 
-test('an open month says what it comes to at this pace, in credits and money, and draws it in outline', async () => {
+test('an open month says what is forecast for its end, in credits and money, and draws it in outline', async () => {
   const forecast = { credits: 6_200n, money: [{ currency: 'EUR', amountMinor: 7_501n }] };
   expect((await textOf({ forecast })).lead).toContain(
-    'The month goes on. At this pace 6,200 credits and 75.01 EUR by its end.',
+    'The month goes on. Forecast for its end: 6,200 credits and 75.01 EUR.',
   );
   const outlines = async (change: Partial<PageData>) =>
     pageHtml({ ...DATA, ...change }, await createCharts()).split('stroke-dasharray="4 3"').length - 1;

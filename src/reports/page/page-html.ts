@@ -50,12 +50,12 @@ function facts(data: PageData): string {
     .map(({ currency, amounts }) => ({ currency, amountMinor: amounts.at(-1) ?? 0n }));
   const count = tenantCounts.at(-1) ?? 0;
   const all = amountsOf({ credits: totals.at(-1) ?? 0n, money });
-  const pace =
+  const toCome =
     forecast === null || forecast.credits === 0n
       ? ''
-      : ` At this pace <strong>${amountsOf(forecast)}</strong> by its end.`;
+      : ` Forecast for its end: <strong>${amountsOf(forecast)}</strong>.`;
   const whose = `of ${formatInteger(count)} ${count === 1 ? 'tenant' : 'tenants'}`;
-  return `<p class="lead"><strong>${state === 'open' ? `So far ${all}` : all}</strong> ${whose}${comparedWith(data)}. ${ended}${pace}</p>
+  return `<p class="lead"><strong>${state === 'open' ? `So far ${all}` : all}</strong> ${whose}${comparedWith(data)}. ${ended}${toCome}</p>
 <p class="quiet">Workspace ${htmlText(workspaceId)}, as of ${htmlText(asOf ?? 'never')}</p>`;
 }
 
@@ -109,7 +109,7 @@ function outlineOf(months: readonly string[], from: number, to: number | null): 
 }
 
 function outlineWords(outline: Outline | null): string {
-  return outline === null ? '' : '<p class="quiet">In outline: what the month comes to at this pace.</p>\n';
+  return outline === null ? '' : '<p class="quiet">In outline: the forecast for the month.</p>\n';
 }
 
 function outlineOfMoney(
