@@ -53,7 +53,7 @@ test('the sample shows the defaults as they are', () => {
 test('what the sample shows in comments is valid as well', () => {
   const open = sampleConfig()
     .replace(
-      /^( +)# (- type|token:|min_increase:|per_day:|baseline:|pace_min_fraction:|tenants:|severities:|rules:|digest_hour:|follow_ups:|weekly_digest:|month_end_digest:|remind_after_hours:)/gm,
+      /^( +)# (- type|token:|min_increase:|per_day:|baseline:|pace_min_fraction:|tenants:|workspaces:|severities:|rules:|digest_hour:|follow_ups:|weekly_digest:|month_end_digest:|remind_after_hours:)/gm,
       '$1$2',
     )
     .replace(/^( +)# {3}(?!#)/gm, '$1  ');
@@ -73,6 +73,8 @@ test('what the sample shows in comments is valid as well', () => {
   expect(config.alerts.channels[0]?.route).toEqual({
     severities: ['critical'],
     rules: ['jump', 'budget'],
+    workspaces: ['ws-123', 'eu-*'],
+    tenants: ['acme'],
     digestHour: 7,
     followUps: 'at_once',
     weeklyDigest: 'monday',

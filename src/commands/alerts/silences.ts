@@ -24,9 +24,9 @@ export function silenceCommand(cli: CliContext): Command {
     .addHelpText(
       'after',
       examples(
-        'usage-ledger alerts silence --tenant "trial-*" --until 2026-04-11 --reason "trials end in March"',
-        'usage-ledger alerts silence --alert alert_64740e88a27593a234fc --until 2026-04-11 --reason "known"',
-        'usage-ledger alerts silence --rule new_spend --period 2026-03 --until 2026-04-11 --reason "onboarding wave"',
+        'usage-ledger alerts silence --tenant "trial-*" --until 2026-06-08 --reason "trials end in March"',
+        'usage-ledger alerts silence --alert alert_64740e88a27593a234fc --until 2026-06-08 --reason "known"',
+        'usage-ledger alerts silence --rule new_spend --period 2026-03 --until 2026-06-08 --reason "onboarding wave"',
       ),
     )
     .action((options: MuteOptions) => mute(cli, 'silence', options));
@@ -41,7 +41,7 @@ export function planCommand(cli: CliContext): Command {
     .addHelpText(
       'after',
       examples(
-        'usage-ledger alerts plan --tenant acme --period 2026-03 --up-to 500000 --until 2026-08-01 --reason "launch in March"',
+        'usage-ledger alerts plan --tenant acme --period 2026-03 --up-to 500000 --until 2026-06-08 --reason "launch in March"',
       ),
     )
     .action((options: MuteOptions) => mute(cli, 'plan', options));

@@ -120,7 +120,7 @@ workspaces:
     api_key_id: \${USAGE_API_KEY_ID}
     secret_key: \${USAGE_API_SECRET_KEY}
     # secret_key_file: ./secret-key    # instead of secret_key; relative to this file
-    # ca_file: ./our-ca.pem            # a service with a private CA: trusted by these certificates only
+    # ca_file: ./our-ca.pem            # a service with a private CA: trusted by these certificates only; for all below defaults
     signing:                           # these are the defaults
       payload: "{workspace_id}{valid_until}"   # also {api_key_id} {method} {path} {query} {body_sha256}, text, \\n
       encoding: hex                    # hex | base64 | base64url
@@ -152,7 +152,9 @@ alerts:
     - type: log                        # every alert as a line of the log
       # severities: [critical]         # which alerts it gets: warning, critical; without it: both. All filters must fit
       # rules: [jump, budget]          # without it: every rule
-      # digest_hour: 7                 # UTC; critical goes at once, the rest once a day; without it: all at once
+      # workspaces: [ws-123, eu-*]     # patterns; without it: every workspace
+      # tenants: [acme]                # patterns; of nothing but these tenants; without it: every tenant
+      # digest_hour: 7                 # UTC; critical goes at once, the rest once a day; without it: at once, but follow_ups
       # weekly_digest: monday          # a review of the week at the daily summary's hour, also when nothing happened
       # month_end_digest: true         # the same of each month, once its figures have settled
       # follow_ups: at_once            # ends of alerts: with the daily summary (the default), or at once
