@@ -3,7 +3,7 @@ import type { ConfigFault } from '../core/errors.ts';
 import { isCurrency, parseMinor } from '../core/money.ts';
 import { isLoopbackHost } from '../core/net/loopback.ts';
 import { nonPublicKind } from '../core/net/public-address.ts';
-import { groupOf, listOf } from './reading/path.ts';
+import { groupOf, listOf } from '../core/text/path.ts';
 import { remedyFor } from './reading/remedies.ts';
 import { channelName } from './resolve/resolve-channel.ts';
 import { DEFAULT_HTTP } from './resolve/resolve-config.ts';

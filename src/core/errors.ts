@@ -91,6 +91,11 @@ export interface ErrorSummary {
   hint?: string;
 }
 
+/** What anything thrown says. */
+export function messageOf(thrown: unknown): string {
+  return thrown instanceof Error ? thrown.message : String(thrown);
+}
+
 /** Reduces anything thrown to data. Errors that are not ours are `internal` and not retryable. */
 export function summarizeError(thrown: unknown): ErrorSummary {
   const error = systemFault(thrown) ?? thrown;
@@ -98,6 +103,6 @@ export function summarizeError(thrown: unknown): ErrorSummary {
     const { name, code, message, retryable, hint } = error;
     return hint === undefined ? { name, code, message, retryable } : { name, code, message, retryable, hint };
   }
-  const message = error instanceof Error ? error.message : String(error);
+  const message = messageOf(error);
   return { name: error instanceof Error ? error.name : 'Error', code: 'internal', message, retryable: false };
 }

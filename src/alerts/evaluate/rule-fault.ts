@@ -1,4 +1,5 @@
 import type Database from 'better-sqlite3';
+import { messageOf } from '../../core/errors.ts';
 import { isMachineFault } from '../../ledger/store/file/sqlite-errors.ts';
 import type { RuleName } from '../rules/rule.ts';
 
@@ -46,8 +47,4 @@ export function evaluateAll<T>(connection: Database.Database, evaluation: Evalua
       faults.set(error.rule, error.message);
     }
   }
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -1,8 +1,8 @@
 import { readFileSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
-import { groupOf, listOf } from '../../config/reading/path.ts';
 import { parseYaml } from '../../config/reading/yaml.ts';
 import type { Config } from '../../config/types.ts';
+import { groupOf, listOf } from '../../core/text/path.ts';
 import { type Finding, ok, warn } from './finding.ts';
 
 const READABLE_BY_OTHERS = 0o044;

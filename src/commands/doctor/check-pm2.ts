@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { delimiter, dirname, join } from 'node:path';
-import { groupOf, listOf } from '../../config/reading/path.ts';
 import { summarizeError } from '../../core/errors.ts';
+import { groupOf, listOf } from '../../core/text/path.ts';
 import { type Finding, fail, ok, warn } from './finding.ts';
 
 /** The daemon takes up to 19 s to stop. */

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import type { Config } from '../../config/types.ts';
-import { UsageError } from '../../core/errors.ts';
+import { messageOf, UsageError } from '../../core/errors.ts';
 import { inertText } from '../../core/text/inert-text.ts';
 import { expectCheckpoints, expectHead } from '../../ledger/audit/anchor/check-anchors.ts';
 import { keyFileOf, ownVerifier } from '../../ledger/audit/anchor/checkpoint-log.ts';
@@ -128,7 +128,7 @@ function readCheckpoints(file: string): string {
   try {
     return readFileSync(file, 'utf8');
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = messageOf(error);
     throw new UsageError(`${file} cannot be read: ${reason}`, 'give the path of a file of checkpoints');
   }
 }

@@ -2,7 +2,7 @@ import { Command } from 'commander';
 import type { LoadOptions } from '../../config/load.ts';
 import type { Config } from '../../config/types.ts';
 import { type Clock, systemClock } from '../../core/clock.ts';
-import { AppError, ConfigError, systemFault } from '../../core/errors.ts';
+import { AppError, ConfigError, messageOf, systemFault } from '../../core/errors.ts';
 import type { LogDestination } from '../../core/logger.ts';
 import { humanLogLine } from '../../core/text/human-log.ts';
 import { inertText } from '../../core/text/inert-text.ts';
@@ -215,7 +215,7 @@ export class CliContext {
   report(thrown: unknown): number {
     const error = systemFault(thrown) ?? thrown;
     const ours = error instanceof AppError;
-    const message = error instanceof Error ? error.message : String(error);
+    const message = messageOf(error);
     this.note(`error: ${message.split('\n').map(inertText).join('\n')}`);
     if (ours && error.hint !== undefined) this.note(`  ${inertText(error.hint)}`);
     if (!ours && error instanceof Error && error.stack !== undefined) this.note(error.stack);

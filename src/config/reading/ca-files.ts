@@ -1,7 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import { resolve } from 'node:path';
 import type { ConfigFault } from '../../core/errors.ts';
-import { groupOf, listOf } from './path.ts';
+import { groupOf, listOf } from '../../core/text/path.ts';
 import { readRegularFile } from './regular-file.ts';
 import { remedyFor } from './remedies.ts';
 

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { ConfigFault } from '../../core/errors.ts';
 import { closest } from '../../core/text/closest.ts';
-import { formatPath, valueAt } from './path.ts';
+import { formatPath, valueAt } from '../../core/text/path.ts';
 import { remedyFor } from './remedies.ts';
 import { suggestKey } from './suggest.ts';
 

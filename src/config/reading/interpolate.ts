@@ -1,5 +1,5 @@
 import type { ConfigFault } from '../../core/errors.ts';
-import { formatPath, type Path } from './path.ts';
+import { formatPath, type Path } from '../../core/text/path.ts';
 
 /**
  * Stands where a variable could not be put in. It is no text, so the schema refuses it, at the path that already has a

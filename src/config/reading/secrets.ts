@@ -1,8 +1,8 @@
 import { resolve } from 'node:path';
 import type { ConfigFault } from '../../core/errors.ts';
+import { groupOf, listOf } from '../../core/text/path.ts';
 import { secretRule } from '../rules.ts';
 import type { ChannelConfig, Config } from '../types.ts';
-import { groupOf, listOf } from './path.ts';
 import { readRegularFile } from './regular-file.ts';
 import { remedyFor } from './remedies.ts';
 

@@ -1,6 +1,7 @@
 import type { Redis } from 'ioredis';
 import { type Cancel, every, systemClock } from '../../core/clock.ts';
 import { within } from '../../core/deadline.ts';
+import { messageOf } from '../../core/errors.ts';
 import { oneAtATime } from '../../core/one-at-a-time.ts';
 import type { RedisWatch } from './connection.ts';
 
@@ -27,7 +28,7 @@ export function startHeartbeat({ connection, watch, key, intervalMs }: Heartbeat
       await within(connection.set(key, '1', 'PX', KEPT_MS), ANSWER_MS);
       watch.heard(null);
     } catch (error) {
-      watch.heard(error instanceof Error ? error.message : String(error));
+      watch.heard(messageOf(error));
     }
   });
   return every(systemClock, intervalMs, () => void run());

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { sleep, systemClock } from '../../core/clock.ts';
+import { messageOf } from '../../core/errors.ts';
 import type { Logger } from '../../core/logger.ts';
 import { backoffMs } from '../../core/net/backoff.ts';
 import { oneAtATime } from '../../core/one-at-a-time.ts';
@@ -73,7 +74,7 @@ export async function startPrivateRedis({ dir, logger }: PrivateRedisOptions): P
         return;
       } catch (error) {
         if (stopping.signal.aborted) return;
-        const reason = error instanceof Error ? error.message : String(error);
+        const reason = messageOf(error);
         logger.error({ reason, failures }, 'private Redis did not start again');
       }
     }

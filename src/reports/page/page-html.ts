@@ -1,7 +1,7 @@
 import { formatMinor, minorDigits } from '../../core/money.ts';
 import { htmlText } from '../../core/text/html-text.ts';
 import type { Forecast } from '../../ledger/journal/charges/forecast-month.ts';
-import { formatDecimal, formatInteger } from '../formats/format.ts';
+import { formatDecimal, formatInteger, formatSigned } from '../formats/format.ts';
 import { type Charts, type Outline, sparkline } from './charts.ts';
 import { originHtml } from './origin.ts';
 import type { PageData } from './page-data.ts';
@@ -172,7 +172,7 @@ function moversSection({ movers, state, movedSince }: PageData, links: PageLinks
     links === null ? name : tenantCell(tenantId, name, links),
     credits,
     previous,
-    figure(`${change > 0n ? '+' : ''}${formatInteger(change)}`),
+    figure(formatSigned(change)),
   ]);
   const beside =
     movedSince === 'same point'

@@ -1,6 +1,6 @@
 import { formatMinor } from '../../core/money.ts';
 import { htmlText } from '../../core/text/html-text.ts';
-import { formatDecimal, formatInteger } from '../formats/format.ts';
+import { formatDecimal, formatInteger, formatSigned } from '../formats/format.ts';
 import type { Charts } from './charts.ts';
 import { originHtml } from './origin.ts';
 import { adjustmentsSection, alertsSection, moneySection, paceSection } from './page-html.ts';
@@ -62,7 +62,7 @@ function entriesSection({ entries }: TenantPageData): string {
     at,
     period,
     kind,
-    figure(`${delta > 0n ? '+' : ''}${formatInteger(delta)}`),
+    figure(formatSigned(delta)),
     after,
   ]);
   return section('What was recorded last', tableOf(['Recorded', 'Month', 'Kind', 'Change', 'Credits after'], rows));

@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { parseDocument } from 'yaml';
 import type { z } from 'zod';
-import { ConfigError, type ConfigFault } from '../../core/errors.ts';
+import { ConfigError, type ConfigFault, messageOf } from '../../core/errors.ts';
+import { formatPath } from '../../core/text/path.ts';
 import { tenantName } from './generate.ts';
 import { type Scenario, type ScenarioInput, scenarioSchema } from './scenario-schema.ts';
 
@@ -61,7 +62,7 @@ export function loadScenario(file: string): Scenario {
   try {
     text = readFileSync(file, 'utf8');
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = messageOf(error);
     throw new ConfigError(file, [{ path: '(file)', message: reason, hint: 'name a scenario file that can be read' }]);
   }
   return parseScenario(text, file);
@@ -157,8 +158,7 @@ function records(value: unknown): Array<[number, Record<string, unknown>]> {
 }
 
 function pathText(path: readonly PropertyKey[]): string {
-  const text = path.map((part) => (typeof part === 'number' ? `[${part}]` : `.${String(part)}`)).join('');
-  return text.replace(/^\./, '') || '(whole file)';
+  return formatPath(path) || '(whole file)';
 }
 
 /** YAML integers are read as bigint to stay exact; those that a number holds exactly become numbers. */

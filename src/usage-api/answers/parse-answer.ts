@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { formatPath, valueAt } from '../../core/text/path.ts';
 import type { Redactor } from '../../core/text/redact.ts';
 import { type EndpointLabel, InvalidResponseError } from '../errors.ts';
 import type { Answer } from '../http/transport.ts';
@@ -28,7 +29,11 @@ export function parseAnswer<T>(
   const path = result.error.issues[0]?.path ?? [];
   const found = valueAt(value, path);
   const problem = found === undefined ? 'is missing' : `is ${kindOf(found)}, which is not what belongs there`;
-  throw new InvalidResponseError(`${endpoint}: ${pathText(path)} ${problem}`, { endpoint, status, serverMessage });
+  throw new InvalidResponseError(`${endpoint}: ${formatPath(path) || 'the answer'} ${problem}`, {
+    endpoint,
+    status,
+    serverMessage,
+  });
 }
 
 /** Undefined when the body is not JSON in UTF-8: JSON itself has no such value. */
@@ -40,20 +45,6 @@ function parseBody(body: Uint8Array[]): unknown {
   }
 }
 
-function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
-  return path.reduce<unknown>(
-    (inner, key) =>
-      typeof inner === 'object' && inner !== null ? (inner as Record<PropertyKey, unknown>)[key] : undefined,
-    value,
-  );
-}
-
 function kindOf(value: unknown): string {
   return typeof value === 'string' ? (value === '' ? 'empty' : 'a text') : describeValue(value);
-}
-
-/** A path as it would be written in code: `data.usage[3].period`. */
-function pathText(path: readonly PropertyKey[]): string {
-  const text = path.map((key) => (typeof key === 'number' ? `[${key}]` : `.${String(key)}`)).join('');
-  return text === '' ? 'the answer' : text.replace(/^\./, '');
 }

@@ -1,6 +1,7 @@
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { appendFileSync, existsSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { messageOf } from '../../../core/errors.ts';
 import { randomId } from '../../../core/randomness.ts';
 import { linkTo } from '../../store/file/ledger-file.ts';
 import { type Checkpoint, checkpointText, originOf } from './checkpoint.ts';
@@ -54,7 +55,7 @@ export class CheckpointLog {
       appendFileSync(this.#file, `${signNote(text, originOf(this.#ledgerId), this.#key)}\n`, { mode: 0o600 });
       return null;
     } catch (error) {
-      return error instanceof Error ? error.message : String(error);
+      return messageOf(error);
     }
   }
 

@@ -1,4 +1,5 @@
 import Database from 'better-sqlite3';
+import { messageOf } from '../../../core/errors.ts';
 import type { LedgerConnection } from '../../store/file/open.ts';
 import { countRows } from '../../store/file/schema-objects.ts';
 import { type Check, FAULTS_A_CHECK, type Fault } from './fault.ts';
@@ -117,7 +118,7 @@ function attempt(check: Fault['check'], run: () => Fault[]): Fault[] {
     return run();
   } catch (error) {
     if (error instanceof Database.SqliteError && error.code !== 'SQLITE_ERROR') throw error;
-    const message = error instanceof Error ? error.message : String(error);
+    const message = messageOf(error);
     return [{ check, runId: null, entryId: null, message: `it cannot be computed: ${message}` }];
   }
 }

@@ -1,7 +1,7 @@
 import { chmodSync, closeSync, existsSync, lstatSync, mkdirSync, openSync, readlinkSync } from 'node:fs';
 import { dirname } from 'node:path';
 import Database from 'better-sqlite3';
-import { systemFault } from '../../../core/errors.ts';
+import { messageOf, systemFault } from '../../../core/errors.ts';
 import { requireSafePlace } from '../../../core/process/safe-place.ts';
 import { LedgerError } from '../errors.ts';
 import { assertSchemaIsCurrent } from '../schema/migrate.ts';
@@ -149,8 +149,4 @@ function isOlder(version: string, oldest: readonly number[]): boolean {
     if (part !== minimum) return part < minimum;
   }
   return false;
-}
-
-function messageOf(cause: unknown): string {
-  return cause instanceof Error ? cause.message : String(cause);
 }
