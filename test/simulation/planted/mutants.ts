@@ -1,9 +1,10 @@
 // Draws mutants of the source by a seed; those that the tests of their module do not notice, the simulation plays.
-//   npm run simulate:mutants -- [FROM [TO]]   which of them, counted from 0 (default: all); MUTANTS, MUTATION_SEED, SECONDS
+//   npm run simulate:mutants -- [FROM [TO]]   which of them, counted from 0 (default: all); MUTANTS, MUTATION_SEED, PLAYERS,
+//   SECONDS
 import { spawnSync } from 'node:child_process';
 import { cpSync, globSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { built, drawn, type Mutant, mutantsOf } from '../../long/mutation/mutants.ts';
 import { root, search } from './search.ts';
 
@@ -31,11 +32,23 @@ for (const mutant of chosen) {
   const source = readFileSync(join(root, file), 'utf8');
   const changed = `${source.slice(0, start)}${becomes}${source.slice(end)}`;
   const name = `${file}:${line}: ${JSON.stringify(was)} becomes ${JSON.stringify(becomes)}`;
-  const own = tests.filter((test) => texts.get(test)?.includes(file.slice('src/'.length)));
+  const own = relatedTo(file);
   const isNoticed = own.length > 0 && !passes(own, file, changed);
   const found = isNoticed ? null : search({ name, harm: '', edits: [{ file, from: source, to: changed }] });
   const fate = found === null ? 'its tests' : found.by === null ? 'MISSED' : 'simulation';
   process.stdout.write(`${fate.padEnd(10)} ${String(own.length).padStart(2)} files  ${name}  ${found?.by ?? ''}\n`);
+}
+
+/** The tests that name a module, or where none does all of its folder. */
+function relatedTo(file: string): string[] {
+  const naming = tests.filter((test) => texts.get(test)?.includes(file.slice('src/'.length)));
+  return naming.length > 0 ? naming : testsIn(dirname(file).replace(/^src/, 'test'));
+}
+
+/** Of a folder, or the nearest one above it that has any. */
+function testsIn(folder: string): string[] {
+  const inside = tests.filter((test) => test.startsWith(`${folder}/`));
+  return inside.length > 0 || !folder.includes('/') ? inside : testsIn(dirname(folder));
 }
 
 /** Whether these tests pass although one module of the build is another. */
@@ -48,7 +61,7 @@ function passes(files: readonly string[], file: string, source: string): boolean
     symlinkSync('build', join(folder, 'dist'));
     writeFileSync(join(folder, file.replace(/^src/, 'build').replace(/ts$/, 'js')), built(source));
     const args = ['node_modules/vitest/vitest.mjs', 'run', '--bail=1', '--maxWorkers=1', ...files];
-    return spawnSync(process.execPath, args, { cwd: folder, timeout: 120_000, killSignal: 'SIGKILL' }).status === 0;
+    return spawnSync(process.execPath, args, { cwd: folder, timeout: 300_000, killSignal: 'SIGKILL' }).status === 0;
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

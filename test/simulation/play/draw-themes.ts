@@ -65,16 +65,18 @@ const outages: Theme = (random, cast, { workspace, pauseMs }) => {
   return drawn;
 };
 
-/** Somebody mutes what then grows. */
+/** Somebody mutes what then grows, by silences alone or by plans, which a silence would hide. */
 const hushed: Theme = (random, _cast, { workspace, tenant, pauseMs }) => {
+  const kind = random.pick(['silence', 'plan'] as const);
   const mute = (): Step => {
-    const command = random.pick(['silence', 'silence', 'plan', 'ack'] as const);
-    return { kind: 'command', command, workspace, tenant: random.below(9), monthsAgo: 0 };
+    const command = random.pick([kind, kind, kind, 'ack'] as const);
+    // Mostly for longer, and up to more, than it grows.
+    return { kind: 'command', command, workspace, tenant: random.pick([3, 5, 7, 8, 8]), monthsAgo: 0 };
   };
   const grow = (): Step =>
-    random.chance(0.6)
+    random.chance(0.4)
       ? { kind: 'bulge', workspace, tenant, times: random.pick([5, 300]) }
-      : { kind: 'restate', workspace, tenant, monthsAgo: random.below(2), credits: 10 ** random.between(3, 7) };
+      : { kind: 'restate', workspace, tenant, monthsAgo: random.pick([0, 0, 1]), credits: 10 ** random.between(3, 7) };
   const steps = Array.from({ length: random.between(2, 4) }, () => [mute(), grow(), grow()]).flat();
   const fromMs = random.pick([2 * MINUTE_MS, pauseMs + 5 * MINUTE_MS]);
   return inTurn(steps, fromMs, () => random.pick([MINUTE_MS, 1.5 * pauseMs]));
@@ -121,7 +123,7 @@ const changes: Theme = (random, _cast, { workspace, tenant, pauseMs }) => {
   return inTurn(steps, random.between(5, 20) * MINUTE_MS, () => random.pick([1.5 * pauseMs, 1.5 * pauseMs, DAY_MS]));
 };
 
-const THEMES: readonly Theme[] = [books, books, outages, hushed, lies, lies, changes];
+const THEMES: readonly Theme[] = [books, books, outages, hushed, hushed, lies, lies, changes];
 
 export function drawTheme(random: Random, cast: Cast): Drawn[] {
   // Mostly the one in which most happens meanwhile.
