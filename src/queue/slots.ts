@@ -56,6 +56,12 @@ function isDone(doneSlot: string | null, slotMs: number, nowMs: number): boolean
   return doneMs !== null && doneMs >= slotMs && canHaveHappened(doneMs, nowMs);
 }
 
+/** Whether what was done has come again since: a later attempt failed that was for no later slot, or only in the future. */
+function hasComeAgain({ doneSlot, failures, failedSlot, failedAtMs }: SlotHistory, nowMs: number): boolean {
+  if (failures === 0 || doneSlot === null || failedSlot === null || failedAtMs === null) return false;
+  return failedSlot <= doneSlot || !canHaveHappened(failedAtMs, nowMs);
+}
+
 /** The first time that the expression (UTC) names after `nowMs`, milliseconds since the epoch; infinite when there is none. */
 export function nextSlot(cron: string, nowMs: number): number {
   const expression = CronExpressionParser.parse(cron, { tz: 'UTC', currentDate: new Date(nowMs) });
@@ -85,13 +91,13 @@ export function createSlotFinder(cron: string): (nowMs: number) => SlotSpan | nu
  * failed is to rest for longer. A new slot is tried at its tick whatever failed before, unless we are refused.
  */
 export function dueAttempt(span: SlotSpan, history: SlotHistory, nowMs: number): DueAttempt | null {
-  if (isDone(history.doneSlot, span.slotMs, nowMs) || nextAttemptMs(span, history, nowMs) > nowMs) return null;
+  if (nextAttemptMs(span, history, nowMs) > nowMs) return null;
   return { slot: new Date(span.slotMs).toISOString(), attempt: history.failures + 1 };
 }
 
 /** When the next attempt is due, milliseconds since the epoch: at the next slot, or when the rest after a failure is over. */
 export function nextAttemptMs({ slotMs, nextMs }: SlotSpan, history: SlotHistory, nowMs: number): number {
-  if (isDone(history.doneSlot, slotMs, nowMs)) return nextMs;
+  if (isDone(history.doneSlot, slotMs, nowMs) && !hasComeAgain(history, nowMs)) return nextMs;
   if (history.failures === 0 || history.failedAtMs === null) return nowMs;
   const failedHere = history.failedSlot !== null && Date.parse(history.failedSlot) >= slotMs;
   if (!failedHere && !history.refused) return nowMs;

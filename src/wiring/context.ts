@@ -83,6 +83,7 @@ export class Context {
   /** The channels that there are, with what each of them is told of. */
   readonly routes: readonly ChannelRoute[];
   readonly #releasers = new Releasers();
+  #hasAskedAll = false;
   readonly #staging = new StagingRoom();
   /** What clients and channels have done, for the metrics. */
   readonly traffic = new Traffic();
@@ -288,16 +289,21 @@ export class Context {
     return (await (await this.writer()).call('tellOfJob', request)).notificationIds.length;
   }
 
-  /** Asks what there is to tell by now, and makes the daily summaries and reviews that are due; returns what is to go. */
+  /**
+   * Asks what there is to tell by now, and makes the daily summaries and reviews that are due; returns what is to go. The first time
+   * it asks for all that is open: the channels may be others than those of the process before.
+   */
   async composeDailySummaries(): Promise<string[]> {
     const nowMs = this.clock.now();
     const { connection } = this.reader();
     const channels = this.routes;
     const settleHours = Math.max(...this.config.workspaces.map((workspace) => workspace.settleHours));
     const made: string[] = [];
-    if (asksAreDue(connection, nowMs)) {
-      made.push(...(await (await this.writer()).call('askDue', { channels, nowMs })));
+    const all = !this.#hasAskedAll;
+    if (asksAreDue(connection, { nowMs, all })) {
+      made.push(...(await (await this.writer()).call('askDue', { channels, nowMs, all })));
     }
+    this.#hasAskedAll = true;
     if (summariesAreDue(connection, nowMs)) {
       made.push(...(await (await this.writer()).call('composeDailySummaries', { nowMs })));
     }

@@ -149,6 +149,17 @@ describe('the due attempt', () => {
     expect(attemptAfter(0, failed(3, { failedAtMs: span.slotMs + 7_200_000 }))).toBe(4);
     expect(attemptAfter(0, history({ doneSlot: '2026-03-02T00:00:00.000Z' }))).toBe(1);
   });
+
+  test('of a slot that a clock ahead has done is there again when what came later has failed, and until it has not', () => {
+    const doneSlot = '2026-03-01T00:00:00.000Z';
+    const aheadMs = at('2026-03-02T00:00:01Z');
+    expect(attemptAfter(0, failed(1, { doneSlot, failedSlot: '2026-03-02T00:00:00.000Z', failedAtMs: aheadMs }))).toBe(
+      2,
+    );
+    expect(attemptAfter(20_000, failed(2, { doneSlot, failedSlot: doneSlot }))).toBeNull();
+    expect(attemptAfter(31_000, failed(2, { doneSlot, failedSlot: doneSlot }))).toBe(3);
+    expect(attemptAfter(31_000, history({ doneSlot }))).toBeNull();
+  });
 });
 
 test('a slot finder says the same as looking each time, in any order of times', () => {

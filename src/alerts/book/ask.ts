@@ -11,41 +11,47 @@ import { isOpenAlert } from '../track/alert-rows.ts';
 import type { ChannelRoute } from '../track/routes.ts';
 import { AlertBook } from './alert-book.ts';
 
-export interface AskRequest {
-  /** The channels that there are, with what each of them is told of. */
-  channels: readonly ChannelRoute[];
+/** When it is asked, and of what: `all` of what is open, for the channels may be others by now, or what is due. */
+export interface AskMoment {
   nowMs: number;
+  all?: boolean;
 }
 
+export interface AskRequest extends AskMoment {
+  /** The channels that there are, with what each of them is told of. */
+  channels: readonly ChannelRoute[];
+}
+
+const isOpenForSomebody = or(isOpenAlert, sql`${alerts.alertKey} IN (SELECT alert_key FROM alert_told WHERE open = 1)`);
+
 /** The moments that have come, also those that a clock ahead of this one has worked out. */
-function isDue(nowMs: number) {
+function isAsked({ nowMs, all = false }: AskMoment) {
   const isAhead = gt(alerts.askedAt, isoTime(nowMs + CLOCK_SLACK_MS));
-  const isHere = sql.raw(`NOT ${movedAwaySql('alerts.workspace_key')}`);
-  return and(isNotNull(alerts.askAt), or(lte(alerts.askAt, isoTime(nowMs)), isAhead), isHere);
+  const isDue = and(isNotNull(alerts.askAt), or(lte(alerts.askAt, isoTime(nowMs)), isAhead));
+  return and(all ? isOpenForSomebody : isDue, sql.raw(`NOT ${movedAwaySql('alerts.workspace_key')}`));
 }
 
 /** Whether there may be something to tell without any run having changed anything. */
-export function asksAreDue(connection: Database.Database, nowMs: number): boolean {
-  return (
-    query(connection).select({ key: alerts.alertKey }).from(alerts).where(isDue(nowMs)).limit(1).get() !== undefined
-  );
+export function asksAreDue(connection: Database.Database, moment: AskMoment): boolean {
+  const asked = query(connection).select({ key: alerts.alertKey }).from(alerts).where(isAsked(moment));
+  return asked.limit(1).get() !== undefined;
 }
 
-/** Asks for all alerts of the workspaces, and of the ledger as a whole, where a moment has come; returns the notifications that are to go now. */
+/** Asks for all alerts of the workspaces, and of the ledger as a whole, where something is asked; returns the notifications that are to go now. */
 export function askDue(connection: Database.Database, request: AskRequest): string[] {
   return connection.transaction(() => askNow(connection, request)).immediate();
 }
 
 /** The same inside the caller's transaction. */
-export function askNow(connection: Database.Database, { channels, nowMs }: AskRequest): string[] {
+export function askNow(connection: Database.Database, { channels, ...moment }: AskRequest): string[] {
   return query(connection)
     .selectDistinct({ workspaceKey: alerts.workspaceKey, workspaceId: workspaces.workspaceId })
     .from(alerts)
     .leftJoin(workspaces, eq(workspaces.workspaceKey, alerts.workspaceKey))
-    .where(isDue(nowMs))
+    .where(isAsked(moment))
     .orderBy(asc(alerts.workspaceKey))
     .all()
-    .flatMap((workspace) => askWorkspace(connection, workspace, { channels, nowMs }));
+    .flatMap((workspace) => askWorkspace(connection, workspace, { channels, nowMs: moment.nowMs }));
 }
 
 function askWorkspace(
@@ -64,7 +70,6 @@ function askWorkspace(
 /** Has everything of a workspace, or with null of all, asked for as soon as somebody looks: a person has said something. */
 export function askSoon(connection: Database.Database, workspaceKey: number | null, nowMs: number): void {
   const at = isoTime(nowMs);
-  const isOpen = or(isOpenAlert, sql`${alerts.alertKey} IN (SELECT alert_key FROM alert_told WHERE open = 1)`);
   const isOwn = workspaceKey === null ? undefined : eq(alerts.workspaceKey, workspaceKey);
-  query(connection).update(alerts).set({ askAt: at, askedAt: at }).where(and(isOpen, isOwn)).run();
+  query(connection).update(alerts).set({ askAt: at, askedAt: at }).where(and(isOpenForSomebody, isOwn)).run();
 }

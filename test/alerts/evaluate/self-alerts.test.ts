@@ -180,3 +180,17 @@ function told(ledger: LedgerView): string[] {
     return `${cause === null ? rule : `${rule}:${cause}`} ${type}`;
   });
 }
+
+test('a process that starts with another channel tells it of what is open, without a run', async () => {
+  const fixture = await startWithUsage();
+  await breakService(fixture);
+  await breakService(fixture);
+  const { view, another, context } = fixture;
+  // What was sent is asked for once more.
+  await context.composeDailySummaries();
+  const renamed = another((config) => ({ ...config, alerts: { channels: [{ type: 'log', name: 'renamed' }] } }));
+  expect(await renamed.composeDailySummaries()).toHaveLength(1);
+  expect(await renamed.composeDailySummaries()).toEqual([]);
+  const told = view().rows("SELECT channel, event FROM outbox WHERE state = 'pending'");
+  expect(told).toEqual([{ channel: 'renamed', event: 'opened' }]);
+});

@@ -60,7 +60,8 @@ async function world() {
     }
     state.nowMs += 2;
   };
-  const ask = () => (asksAreDue(connection, state.nowMs) ? askDue(connection, state) : []);
+  const ask = ({ all = false } = {}) =>
+    asksAreDue(connection, { ...state, all }) ? askDue(connection, { ...state, all }) : [];
   const pass = (ms: number) => {
     state.nowMs += ms;
     ask();
@@ -170,6 +171,22 @@ test('a new channel is told of what is open, with when it began', async () => {
   expect([heard('a'), heard('renamed')]).toEqual([['opened'], ['opened']]);
   const payload = String(connection.prepare("SELECT payload FROM outbox WHERE channel = 'renamed'").pluck().get());
   expect(JSON.parse(payload).began_at).toBe(isoTime(NOON));
+});
+
+test('a process that asks for all that is open tells a new channel, and whom the routes leave out, without a run', async () => {
+  const { state, look, deliver, ask, heard } = await world();
+  look(JUMPS);
+  deliver(TAKEN);
+  ask();
+  state.channels = ROUTES.flatMap((route) => [
+    { ...route, rules: [] },
+    { ...route, channel: 'renamed' },
+  ]);
+  expect(ask()).toEqual([]);
+  ask({ all: true });
+  deliver(TAKEN);
+  expect([heard('a'), heard('renamed')]).toEqual([['opened', 'closed'], ['opened']]);
+  expect(ask({ all: true })).toEqual([]);
 });
 
 test('a route that takes it no more says so, and says no more', async () => {

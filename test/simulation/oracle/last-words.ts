@@ -66,9 +66,11 @@ export class LastWordsOracle {
 
   /** Every now and then: who can be reached has heard what is critical and ours. */
   checkCriticals(ledger: LedgerView, complete: readonly Listener[], moment: WordsMoment): void {
-    const rows = ledger.all<AlertRow>(`${ALERTS} WHERE state = 'firing' AND severity = 'critical'`);
+    // What somebody has acknowledged explains the rest as well: whoever was told of it knows.
+    const rows = ledger.all<AlertRow>(`${ALERTS} WHERE state IN ('firing', 'acknowledged') AND severity = 'critical'`);
     const critical = rows.filter(({ rule }) => READING_RULES.includes(rule));
-    const ids = new Set(critical.flatMap(({ workspace_id }) => workspace_id ?? []));
+    const firing = critical.filter(({ state }) => state === 'firing');
+    const ids = new Set(firing.flatMap(({ workspace_id }) => workspace_id ?? []));
     for (const id of this.#critical.keys()) if (!ids.has(id)) this.#critical.delete(id);
     for (const id of ids) {
       const sinceMs = this.#critical.get(id) ?? moment.nowMs;

@@ -67,7 +67,7 @@ export class RunsOracle {
   readonly #watched = new Map<bigint, Watched>();
   /** The highest token that was there at the last look, by workspace. */
   readonly #tokens = new Map<string, bigint>();
-  /** When a slot was first done. */
+  /** When the run began that did it. */
   readonly #slots = new Map<string, number>();
   /** When the latest run of a workspace has failed in a way that may pass by itself, and the how manieth in a row that was. */
   readonly #failed = new Map<string, { atMs: number; times: number; throttled: boolean }>();
@@ -113,7 +113,7 @@ export class RunsOracle {
       throw new PromiseBroken('who was overtaken applies nothing', `${run_id} was superseded and is ${status}`);
     if (status === 'applied' && fencing_token < (this.#tokens.get(workspace_id) ?? 0n))
       throw new PromiseBroken('who was overtaken applies nothing', `${run_id} was published after a later claim`);
-    if (status === 'applied') this.#checkSlot(row, moment);
+    if (status === 'applied') this.#checkSlot(row, sinceMs, moment);
     if (status === 'superseded' && before === 'running' && holder !== null) {
       const clocksRight = moment.clocksRightSinceMs <= sinceMs;
       if (clocksRight && moment.faultlessSinceMs(workspace_id) <= sinceMs && moment.goesOn(holder))
@@ -159,14 +159,14 @@ export class RunsOracle {
       throw new PromiseBroken('what failed is tried again', `${workspaceId} failed ${waitedMs} ms ago`);
   }
 
-  /** A slot comes again on a clock that was set back. */
-  #checkSlot({ run_id, workspace_id, kind, slot }: RunRow, { nowMs, clocksRightSinceMs }: RunsMoment): void {
+  /** A slot comes again on a clock that was set back, also while its run was under way. */
+  #checkSlot({ run_id, workspace_id, kind, slot }: RunRow, beganMs: number, { clocksRightSinceMs }: RunsMoment): void {
     if (slot === null) return;
     const key = JSON.stringify([workspace_id, kind, slot]);
-    const doneMs = this.#slots.get(key);
-    if (doneMs !== undefined && clocksRightSinceMs < doneMs)
+    const beganBeforeMs = this.#slots.get(key);
+    if (beganBeforeMs !== undefined && clocksRightSinceMs < beganBeforeMs)
       throw new PromiseBroken('a slot is done once', `${run_id} did ${key} again`);
-    this.#slots.set(key, nowMs);
+    this.#slots.set(key, beganMs);
   }
 
   /** Once everything has been quiet for a while. */

@@ -103,8 +103,8 @@ export class Receiver {
   /** Whether two senders have tried at once to tell of an alert: the first that is refused knows not what becomes of the other. */
   wasTriedAtOnce(alertId: string): boolean {
     const about = this.attempts.filter(({ payload }) => payload.includes(alertId));
-    return about.some(({ notificationId, atMs, endsMs }) =>
-      about.some((other) => other.notificationId === notificationId && other.atMs > atMs && other.atMs < endsMs),
+    return about.some(({ notificationId, endsMs }, index) =>
+      about.slice(index + 1).some((other) => other.notificationId === notificationId && other.atMs < endsMs),
     );
   }
 
