@@ -5,11 +5,12 @@ import { channelUrl } from './outbound/channel-url.ts';
 import { postJson } from './outbound/post-json.ts';
 import type { HttpChannelDeps } from './webhook-channel.ts';
 
-/** Slack refuses a message with longer texts: characters of a header, a section, a field, and fields of one section. */
+/** Slack refuses a message with longer texts: characters of a header, a section, a field, fields of one section, an address. */
 const HEADER_CHARACTERS = 150;
 const SECTION_CHARACTERS = 3000;
 const FIELD_CHARACTERS = 2000;
 const FIELDS_IN_SECTION = 10;
+const ADDRESS_CHARACTERS = 3000;
 /** Of at most 50 blocks; the header, the summary, the link, the commands and the id take five. */
 const FIELD_SECTIONS = 6;
 /** The same for the lines of a daily summary, with one more for how many are left out. */
@@ -55,7 +56,7 @@ function slackMessage({ mark, summary, facts, lines, next, head, link }: Message
       { type: 'section', text: plainText(summary, SECTION_CHARACTERS) },
       ...sections,
       ...lineSections(lines),
-      ...(link === null ? [] : [linkBlock(link)]),
+      ...(link === null || link.length > ADDRESS_CHARACTERS ? [] : [linkBlock(link)]),
       ...(next.length === 0 ? [] : [{ type: 'section', text: plainText(nextWords(next), SECTION_CHARACTERS) }]),
       { type: 'context', elements: [notificationId, ...(head === null ? [] : [head])].map(contextText) },
     ],

@@ -142,6 +142,12 @@ class RunEvaluation {
     for (const alert of this.#open) {
       if (isOfReading(alert.rule)) this.#observe(withoutFigures(alert), alert);
     }
+    // Who has stopped goes before newcomers, of which one may be its new id.
+    this.#of('drop', () => this.#findings.stopped(this.#periods.current));
+    const [stops, others] = [true, false].map((isStop) =>
+      this.#open.filter(({ rule }) => (rule === 'drop') === isStop),
+    );
+    this.#reconsiderAll(stops);
     for (const periodKey of this.#periods.inReach()) {
       const look = this.#periods.lookAt(periodKey);
       if (look === null) continue;
@@ -149,11 +155,14 @@ class RunEvaluation {
       // A rule that threw looks again at all tenants: in the first run in which it does not throw.
       if (look.settlesNow && this.#faults.size === 0) this.#periods.settle(periodKey);
     }
-    this.#of('drop', () => this.#findings.stopped(this.#periods.current));
     this.#of('regression', () => this.#findings.fallenCounters());
     this.#of('restatement', () => this.#findings.restatedPeriods());
     this.#of('withdrawn', () => this.#findings.withdrawnRecords());
-    for (const alert of this.#open) this.#of(alert.rule, () => this.#reconsider(alert));
+    this.#reconsiderAll(others);
+  }
+
+  #reconsiderAll(alerts: readonly StoredAlert[] = []): void {
+    for (const alert of alerts) this.#of(alert.rule, () => this.#reconsider(alert));
   }
 
   /** Of a rule that has thrown nothing is looked at, so that nothing of it changes. */
@@ -221,7 +230,7 @@ class RunEvaluation {
 const CORRECTIONS = rulesWith(({ ofReadings }) => ofReadings === true);
 
 /** Rules that compare settled months by their figures alone. */
-const OF_SETTLED: readonly RuleName[] = ['jump', 'drop', 'trend', 'workspace_jump'];
+const OF_SETTLED = rulesWith(({ ofSettled }) => ofSettled === true);
 
 function subjectKey({ rule, periodKey, tenantKey, cause = null }: AlertSubject): string {
   return `${rule}.${periodKey}.${tenantKey}.${cause}`;

@@ -1,6 +1,7 @@
 import { type Observation, observation } from '../rules/observation.ts';
 import { clear, NO_USAGE } from '../rules/rule.ts';
 import type { StoredAlert } from '../track/alert-rows.ts';
+import { readBasis } from '../track/basis.ts';
 import type { TenantFacts } from './candidates.ts';
 import type { Judge } from './judge/judge.ts';
 
@@ -20,9 +21,9 @@ export function reconsider(
   const before = alert.previous ?? NO_USAGE;
   switch (alert.rule) {
     case 'drop':
-      return judge.drop(tenant, firing);
+      return judge.drop(tenant, firing, alert.state === 'pending');
     case 'new_spend':
-      return judge.newSpend(tenant);
+      return judge.newSpend(tenant, readBasis(alert.basis).former);
     case 'regression':
       return judge.regression(tenant, alert.measure ?? 0n);
     case 'trend':

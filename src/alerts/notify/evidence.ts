@@ -5,10 +5,12 @@ import { stringifyExact } from '../../core/text/exact-json.ts';
 import { inertJson } from '../../core/text/inert-text.ts';
 import type { CreditPricer } from '../../ledger/journal/charges/credit-pricer.ts';
 import { periodOfKey } from '../../ledger/store/schema/keys.ts';
+import { tenantIdOf } from '../../ledger/store/subjects.ts';
 import { sumUsage } from '../../ledger/store/sum-usage.ts';
 import { projection } from '../rules/measures/projection.ts';
 import { splitChange } from '../rules/measures/split.ts';
 import type { Observation } from '../rules/observation.ts';
+import type { Former } from '../rules/rename.ts';
 import type { RuleName, UsageFigures } from '../rules/rule.ts';
 import { rulesWith } from '../rules/table.ts';
 import type { Course } from './course.ts';
@@ -53,8 +55,19 @@ export interface Evidence {
   /** The tenants of an incident, those with the most credits at stake first; null for other rules. */
   tenants: string[] | null;
   tenant_count: number | null;
+  /** Whose new id the tenant probably is; null when nobody's. */
+  former_tenant: FormerTenant | null;
   /** What went wrong, for alerts about ourselves. */
   detail: string | null;
+}
+
+export interface FormerTenant {
+  tenant_id: string;
+  /** Credits a day: what the former one used in its last four weeks, and the new one since its first. */
+  daily_credits: bigint;
+  new_daily_credits: bigint;
+  /** ISO. */
+  last_day: string;
 }
 
 export interface StakeMoney {
@@ -158,9 +171,15 @@ export function createEvidence(
       planned_bounds: [...planned],
       tenants: seen.rule === 'incident' ? members.slice(0, MAX_TENANTS) : null,
       tenant_count: seen.rule === 'incident' ? members.length : null,
+      former_tenant: seen.former === null ? null : formerTenant(connection, seen.former),
       detail: seen.detail,
     };
   };
+}
+
+function formerTenant(connection: Database.Database, { tenantKey, daily, newDaily, lastDay }: Former): FormerTenant {
+  const tenant_id = tenantIdOf(connection, tenantKey);
+  return { tenant_id, daily_credits: daily, new_daily_credits: newDaily, last_day: lastDay };
 }
 
 /** Shares of an increase need one month for the tenant and its workspace. */

@@ -29,6 +29,7 @@ export function alertFacts(told: NotificationContent): Fact[] {
     projection,
     tenants,
     tenant_count,
+    former_tenant = null,
     detail,
   } = evidence;
   return facts([
@@ -47,7 +48,9 @@ export function alertFacts(told: NotificationContent): Fact[] {
     ['Difference', at_stake_credits === null ? null : `${grouped(at_stake_credits)} credits`],
     ['Cost', at_stake_money === null ? null : moneyWords(told, at_stake_money)],
     ['Tenants', tenants === null ? null : firstOf(tenants, TENANTS_SHOWN, Number(tenant_count ?? tenants.length))],
-    ['Detail', detail],
+    ['New id of', former_tenant === null ? null : former_tenant.tenant_id],
+    // What is said of usage says it in its sentence.
+    ['Detail', told.period === null ? detail : null],
   ]);
 }
 

@@ -10,9 +10,11 @@ import { FOUND } from './wording/usage-sentences.ts';
  * what it costs, what to do. Safe for a terminal whatever the names.
  */
 export function summaryLine(facts: Facts): string {
-  const { event, tenant_id } = facts;
+  const { event, tenant_id, evidence } = facts;
   const place = tenant_id === null ? '' : `${placeOf(facts)}: `;
-  const sentences = event === 'closed' ? [endOf(facts)] : [...opening(facts), SINCE[event] ?? ''];
+  // A newcomer that turns out to be somebody's new id was not corrected.
+  const since = event === 'eased' && evidence.former_tenant != null ? '' : (SINCE[event] ?? '');
+  const sentences = event === 'closed' ? [endOf(facts)] : [...opening(facts), since];
   return `${place}${sentences.filter((sentence) => sentence !== '').join(' ')}`;
 }
 

@@ -2,6 +2,7 @@ import { LARGEST_FIGURE } from '../../core/figure.ts';
 import type { Threshold } from './measures/threshold.ts';
 import { least } from './pace/curve.ts';
 import type { Forecast } from './pace/forecast.ts';
+import type { Former } from './rename.ts';
 import type { Judgement, PeriodPhase, RuleName, UsageFigures } from './rule.ts';
 import type { SelfRule } from './table.ts';
 
@@ -28,6 +29,8 @@ export interface Observation extends AlertSubject {
   /** What the open period comes to; null when nothing says so. */
   forecast: Forecast | null;
   phase: PeriodPhase | null;
+  /** Whose new id the tenant probably is; null when nobody's. */
+  former: Former | null;
   /** Words for alerts about ourselves. */
   detail: string | null;
   /** The tenants of an incident. */
@@ -44,7 +47,7 @@ export function observation(
   seen: AlertSubject & { judgement: Judgement } & Partial<Omit<Observation, keyof AlertSubject | 'judgement'>>,
 ): Observation {
   const { judgement, threshold = null, forecast = null } = seen;
-  const nothing = { previous: null, current: null, built: null, detail: null, phase: null, members: [] };
+  const nothing = { previous: null, current: null, built: null, detail: null, phase: null, former: null, members: [] };
   const held = { threshold: holdable(threshold), forecast: holdableForecast(forecast) };
   return { ...nothing, ...seen, ...held, judgement: holdableJudgement(judgement) };
 }

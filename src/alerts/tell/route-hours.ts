@@ -1,13 +1,12 @@
 import { isoTime } from '../../core/clock.ts';
 import type { ToldEvent } from '../../core/text/alert-words.ts';
-import type { RuleName } from '../rules/rule.ts';
-import { isSelfRule } from '../rules/table.ts';
+import { isSelfRule, rulesWith } from '../rules/table.ts';
 import type { StoredAlert } from '../track/alert-rows.ts';
 import { type ChannelRoute, hourOf, nextSummaryMs } from '../track/routes.ts';
 import type { LastTold } from './news.ts';
 
 /** What these find when a month has settled is over, and can be read in the morning. */
-const SETTLED: readonly RuleName[] = ['drop', 'trend'];
+const SETTLED = rulesWith(({ canWait }) => canWait === true);
 
 /** When the daily summary is due that a word waits for, ISO-8601 UTC; null: it goes at once. */
 export function digestAtOf(

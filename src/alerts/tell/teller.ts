@@ -6,8 +6,7 @@ import { and, asc, eq, gt, inArray, lte, sql } from '../../ledger/store/schema/d
 import { periodOfKey } from '../../ledger/store/schema/keys.ts';
 import { outbox } from '../../ledger/store/schema/outbox-tables.ts';
 import { type Evidence, renderEvidence } from '../notify/evidence.ts';
-import type { RuleName } from '../rules/rule.ts';
-import { isSelfRule } from '../rules/table.ts';
+import { isSelfRule, rulesWith } from '../rules/table.ts';
 import type { BookContext } from '../track/alert-change.ts';
 import { countTenants } from '../track/alert-crowds.ts';
 import type { StoredAlert } from '../track/alert-rows.ts';
@@ -42,7 +41,7 @@ interface Sources {
 }
 
 /** Budgets tell each of their facts once. */
-const SETS: readonly RuleName[] = ['budget'];
+const SETS = rulesWith(({ isSet }) => isSet === true);
 
 const changesOf = prepared((db) => {
   const { alertKey, change, at, revision } = alertTransitions;
@@ -104,7 +103,7 @@ export class Teller {
       const remindAfterMs = alert.severity === 'critical' ? (route.remindAfterMs ?? null) : null;
       const policy = {
         ...about.policy,
-        explainedBy: this.#sources.explains(alert, (fault) => takes(route, { ...fault, workspaceId, tenantId: null })),
+        explainedBy: this.#sources.explains(alert, (other) => this.#isTold(other, route)),
         routed: takes(route, { ...alert, workspaceId, tenantId: about.tenantId }),
         remindAfterMs,
       };
@@ -153,6 +152,13 @@ export class Teller {
       .orderBy(asc(rowid))
       .all()
       .map(({ notificationId }) => notificationId);
+  }
+
+  /** Whether a channel is told of what explains another alert. */
+  #isTold(alert: StoredAlert, route: ChannelRoute): boolean {
+    const { tenantId, policy } = this.#about(alert);
+    const isMuted = !isSelfRule(alert.rule) && policy.mute !== null;
+    return !isMuted && takes(route, { ...alert, workspaceId: this.#context.workspaceId, tenantId });
   }
 
   #now(alert: StoredAlert): AlertNow {

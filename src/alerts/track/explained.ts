@@ -1,20 +1,21 @@
-import type { RuleName } from '../rules/rule.ts';
+import { explainsRank } from '../rules/table.ts';
 import type { StoredAlert } from './alert-rows.ts';
+import { readBasis } from './basis.ts';
 
-/** A fault of ourselves that explains another keeps it quiet; of the same rank they stand side by side. */
-const SELF_RANK: Partial<Record<RuleName, number>> = { sync_stale: 1, sync_failed: 2 };
+/** Names the alert that explains another, for a receiver that is told of those which `isTold` says; null: none does. */
+export type Explainer = (alert: StoredAlert, isTold: (other: StoredAlert) => boolean) => string | null;
 
-/** Names the fault of ours that explains an alert, for a receiver that is told of those which `isTold` says; null: none does. */
-export type Explainer = (alert: StoredAlert, isTold: (fault: StoredAlert) => boolean) => string | null;
-
+/** A fault of ourselves explains what it keeps from being known; of the same rank they stand side by side. A new id explains a stop. */
 export function createExplainer(open: readonly StoredAlert[]): Explainer {
-  const rankOf = ({ rule }: StoredAlert) => SELF_RANK[rule] ?? 0;
-  const faults = open.filter((alert) => alert.state !== 'pending' && rankOf(alert) > 0);
+  const rankOf = ({ rule }: StoredAlert) => explainsRank(rule);
+  const holding = open.filter(({ state }) => state !== 'pending');
+  const faults = holding.filter((alert) => rankOf(alert) > 0);
+  const newcomers = holding.filter(({ rule, level }) => rule === 'new_spend' && level === 'likely');
+  const renamed = new Map(newcomers.map((alert) => [readBasis(alert.basis).former?.tenantKey ?? null, alert]));
   return (alert, isTold) => {
-    // What usage does waits for figures in any case; who hears nothing of the one fault hears of the other.
-    const explaining = faults.filter(
-      (fault) => rankOf(fault) > rankOf(alert) && (rankOf(alert) === 0 || isTold(fault)),
-    );
-    return explaining[0]?.alertId ?? null;
+    // What usage does waits for figures in any case; who hears nothing of the one hears of the other.
+    const explaining = faults.find((fault) => rankOf(fault) > rankOf(alert) && (rankOf(alert) === 0 || isTold(fault)));
+    const newId = alert.rule === 'drop' && alert.tenantKey !== null ? renamed.get(alert.tenantKey) : undefined;
+    return (explaining ?? (newId !== undefined && isTold(newId) ? newId : null))?.alertId ?? null;
   };
 }

@@ -17,6 +17,7 @@ export const NO_EVIDENCE: Evidence = {
   planned_bounds: [],
   tenants: null,
   tenant_count: null,
+  former_tenant: null,
   detail: null,
 };
 

@@ -88,6 +88,16 @@ describe('a message for Slack', () => {
     expect((await bodyOf(payloadOf({ severity: 'warning' }))).text).toMatch(/^warning: /);
   });
 
+  it('has no button with an address that is longer than Slack takes', async () => {
+    const hasButton = async (workspaceId: string) => {
+      const { blocks } = await bodyOf(payloadOf({ workspaceId, publicUrl: 'https://usage.example.com' }));
+      return blocks.some((block) => (block as { type?: string }).type === 'actions');
+    };
+    expect(await hasButton('ws-1')).toBe(true);
+    expect(await hasButton('Ω'.repeat(480))).toBe(true);
+    expect(await hasButton('Ω'.repeat(500))).toBe(false);
+  });
+
   it('switches off everything that would make names act', async () => {
     expect(await bodyOf(payloadOf({}))).toMatchObject({
       mrkdwn: false,

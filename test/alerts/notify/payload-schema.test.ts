@@ -56,6 +56,9 @@ describe('the JSON Schema takes', () => {
       entry_count: 25,
       tenants: [...HOSTILE_NAMES],
       tenant_count: 10,
+      former_tenant: {
+        ...{ tenant_id: HOSTILE_NAMES[0], daily_credits: BEYOND, new_daily_credits: LARGEST, last_day: '2026-03-11' },
+      },
       detail: 'the service answered 500',
     };
     const payload = payloadOf({

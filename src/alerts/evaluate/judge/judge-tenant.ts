@@ -19,12 +19,14 @@ import { judgeNewSpend, newcomerProjection } from '../../rules/new-spend.ts';
 import { type Observation, observation } from '../../rules/observation.ts';
 import { byRateAlone, forecast } from '../../rules/pace/forecast.ts';
 import { judgePace, type Pace } from '../../rules/pace/pace.ts';
+import { AWAITED_MS, type Former } from '../../rules/rename.ts';
 import { clear, type Judgement, type Level, NO_USAGE, UNDECIDED, type UsageFigures } from '../../rules/rule.ts';
 import { judgeStopped } from '../../rules/stopped.ts';
 import { judgeTrend, trendLimit } from '../../rules/trend.ts';
 import type { TenantFacts } from '../candidates.ts';
 import { comparedFigures } from './compared.ts';
 import type { JudgeSources } from './judge-sources.ts';
+import { Renames } from './renames.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -32,8 +34,10 @@ const DAY_MS = 86_400_000;
 export interface TenantJudge {
   /** `isNew`: no alert of it is open, so that only what holds matters. */
   jump(tenant: TenantFacts, firing: Level | null, isNew?: boolean): Observation;
-  drop(tenant: TenantFacts, firing: Level | null): Observation;
-  newSpend(tenant: TenantFacts): Observation;
+  /** `waits`: an alert of it is open and has told nobody. */
+  drop(tenant: TenantFacts, firing: Level | null, waits?: boolean): Observation;
+  /** `known`: whose new id the open alert says that it is. To be asked after all that have stopped. */
+  newSpend(tenant: TenantFacts, known?: Former | null): Observation;
   trend(tenant: TenantFacts): Observation;
 }
 
@@ -76,6 +80,7 @@ export function createTenantJudge({
     .pluck();
 
   const useReader = new UseReader(curves, curves.sources);
+  const renames = new Renames({ connection, curves, nowMs });
   const ownOf = (tenant: TenantFacts) => settings.of(tenantId(tenant.tenantKey));
   /** Whether the tenant had a period before the one that lies so many before: a first one is likely partial. */
   const isPastFirst = ({ periodKey, tenantKey }: TenantFacts, before: number): boolean => {
@@ -193,7 +198,7 @@ export function createTenantJudge({
         threshold: built?.credits ?? null,
       });
     },
-    drop(tenant, firing) {
+    drop(tenant, firing, waits = false) {
       const facts = factsOf(tenant.periodKey);
       const own = ownOf(tenant);
       const built = buildThreshold(facts.period, historyOf(tenant), own);
@@ -208,13 +213,17 @@ export function createTenantJudge({
         returns: facts.phase.settled && returns(tenant),
         thresholds: own,
       });
-      const byFigures = settled.verdict === 'holds' || firing === 'settled' || (facts.phase.over && firing === null);
-      const [judgement, detail] = byFigures ? [settled, null] : stopped(tenant, firing !== null, floorCredits(own));
+      const isOld = facts.phase.over && firing === null && !waits;
+      const byFigures = settled.verdict === 'holds' || firing === 'settled' || isOld;
+      const [said, detail] = byFigures ? [settled, null] : stopped(tenant, firing !== null, floorCredits(own));
+      // What is told as another id is not told as a fall again, month by month.
+      const goesOn = settled.verdict === 'holds' && renames.isTold(tenant.periodKey, tenant.tenantKey);
+      const judgement = goesOn ? clear(true) : said;
       const threshold = settled.verdict === 'holds' ? settled.finding.threshold : null;
       const previous = byFigures ? compared(tenant, built) : tenant.previous;
       return observation({ ...subject('drop', tenant), previous, judgement, built, threshold, detail });
     },
-    newSpend(tenant) {
+    newSpend(tenant, known = null) {
       const facts = factsOf(tenant.periodKey);
       const floor = floorCredits(ownOf(tenant));
       const judge = (hadCredits: boolean) =>
@@ -228,10 +237,13 @@ export function createTenantJudge({
       const hopeful = judge(false);
       const had = hopeful.verdict === 'holds' && hadBefore.get(tenant.periodKey - 1, tenant.tenantKey) !== undefined;
       const judgement = had ? judge(true) : hopeful;
+      const found = known !== null && isGone(tenant.periodKey, known) ? known : renames.formerOf(tenant.tenantKey);
+      const former = judgement.verdict === 'holds' ? found : known;
       return observation({
         ...subject('new_spend', tenant),
-        judgement,
+        judgement: former === null ? judgement : asWarning(judgement),
         threshold: floor,
+        former,
         forecast: judgement.verdict === 'holds' ? byRateAlone(newcomers(tenant)) : null,
       });
     },
@@ -261,20 +273,39 @@ export function createTenantJudge({
     },
   };
 
-  /** A tenant that used credits on most days, and uses none any more; with how long it has been silent. */
-  function stopped({ periodKey, tenantKey }: TenantFacts, firing: boolean, floor: bigint): [Judgement, string | null] {
+  /** How long a tenant has used nothing, as it is known in a period; null for one that had used nothing then either. */
+  function silentMsOf(periodKey: number, tenantKey: number): number | null {
     // Whoever stopped in a month that is over may go on in a later one.
     const current = periodKeyOf(workspaceKeyOf(periodKey), periodAt(nowMs));
-    // A run that is under way has no time yet: it has changed the figures just now.
     const changedBy = lastChangeOf.get(periodKey - 1, current, tenantKey) as number | undefined;
-    const changedMs = changedBy === undefined ? null : curves.endOf(changedBy);
-    const silentMs = ageMs(changedMs, nowMs);
-    if (changedMs === null || silentMs === null) return [clear(true), null];
-    const before = () => useReader.before(periodKey, tenantKey, changedMs);
-    const days = Math.round(silentMs / DAY_MS);
-    return [
-      judgeStopped({ silentMs, firing, before, floor }),
-      `for ${days} days, longer than it paused in the four weeks before`,
-    ];
+    // A run that is under way has no time yet: it has changed the figures just now.
+    return changedBy === undefined ? null : (ageMs(curves.endOf(changedBy), nowMs) ?? 0);
   }
+
+  /** A tenant that used credits on most days, and uses none any more; with how long it has been silent. */
+  function stopped({ periodKey, tenantKey }: TenantFacts, firing: boolean, floor: bigint): [Judgement, string | null] {
+    const silentMs = silentMsOf(periodKey, tenantKey);
+    if (silentMs === null) return [clear(true), null];
+    const lastMs = nowMs - silentMs;
+    const before = () => useReader.before(periodKey, tenantKey, lastMs);
+    const judgement = judgeStopped({ silentMs, firing, before, floor });
+    const detail = `for ${Math.round(silentMs / DAY_MS)} days, longer than it paused in the four weeks before`;
+    const use = judgement.verdict === 'holds' && !firing ? before() : null;
+    const heir = use === null ? null : renames.look(periodKey, tenantKey, { lastMs, use });
+    return [heir?.isTold === false ? awaiting(judgement) : judgement, detail];
+  }
+
+  /** Whose new id another one is has used nothing since. */
+  function isGone(periodKey: number, { tenantKey }: Former): boolean {
+    const silentMs = silentMsOf(periodKey, tenantKey);
+    return (
+      silentMs === null || judgeStopped({ silentMs, firing: true, before: () => null, floor: 0n }).verdict === 'holds'
+    );
+  }
+}
+
+/** Who waits for the newcomer that goes on for it. */
+function awaiting(judgement: Judgement): Judgement {
+  if (judgement.verdict !== 'holds') return judgement;
+  return { verdict: 'holds', finding: { ...judgement.finding, confirmAfterMs: AWAITED_MS } };
 }

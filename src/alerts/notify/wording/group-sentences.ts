@@ -22,7 +22,8 @@ const TOGETHER: Partial<Record<Facts['rule'], (month: string, likely: 'all' | 's
       some: `have stopped in ${month} or used far less`,
       none: `used far less in ${month}`,
     })[likely],
-  new_spend: (month) => `are new in ${month}`,
+  new_spend: (month, likely) =>
+    likely === 'all' ? `are probably new ids of others in ${month}` : `are new in ${month}`,
   trend: (month) => `grew month by month up to ${month}`,
   budget: (month) => `are near or over their ${month} budget`,
   regression: (month) => `lost credits of ${month}`,

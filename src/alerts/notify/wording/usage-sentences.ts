@@ -1,5 +1,6 @@
 import type { RuleName } from '../../rules/rule.ts';
 import type { SelfRule } from '../../rules/table.ts';
+import type { FormerTenant } from '../evidence.ts';
 import { percentOf } from '../percent.ts';
 import {
   baselineMonths,
@@ -11,7 +12,7 @@ import {
   monthOf,
   subjectOf,
 } from './facts-told.ts';
-import { dayName, daysOf, grouped, listed, signed } from './names.ts';
+import { dayName, daysOf, grouped, listed, named, signed } from './names.ts';
 
 type UsageRule = Exclude<RuleName, SelfRule | 'incident'>;
 
@@ -35,9 +36,19 @@ export const FOUND: Record<UsageRule, (facts: Facts) => string[]> = {
   },
   new_spend(facts) {
     const [who, month, used] = heads(facts);
-    const found = `${who} is new: ${used} credits in ${month}, none in ${baselineMonths(facts)}.`;
+    const { former_tenant: former = null } = facts.evidence;
+    if (former !== null) {
+      const [id, day, before, now] = formerWords(former, facts);
+      return [
+        `${who} is probably the new id of ${id}, which used ${before} credits a day and has used nothing since ${day}.`,
+        `${who} has used ${now} a day since it began: ${used} credits in ${month}, none in ${baselineMonths(facts)}.`,
+        ...[goesOn(facts), plan(facts)],
+      ];
+    }
     return [
-      found,
+      `${who} is new: ${used} credits in ${month}, none in ${baselineMonths(facts)}.`,
+      // What was told as likely was a new id.
+      facts.event === 'worse' ? 'It is not the new id of another tenant: that one uses credits again.' : '',
       `That is over the limit of ${grouped(facts.threshold ?? 0n)} for new tenants.`,
       goesOn(facts),
       plan(facts),
@@ -121,6 +132,14 @@ function budget(facts: Facts): string[] {
     `${who} used ${used} credits in ${month}: ${percent}% of its budget of ${grouped(limit)}${over}.`,
     goesOn(facts),
   ];
+}
+
+function formerWords(
+  { tenant_id, last_day, daily_credits, new_daily_credits }: FormerTenant,
+  { created_at }: Facts,
+): [id: string, day: string, before: string, now: string] {
+  const day = dayName(last_day.slice(0, 7), Number(last_day.slice(8)), created_at);
+  return [named(tenant_id), day, grouped(daily_credits), grouped(new_daily_credits)];
 }
 
 /** The first day by whose end a limit was passed. */

@@ -1,6 +1,7 @@
 import { periodFromIndex } from '../../../../src/core/period.ts';
 import type { Change as AlertChange } from '../told.ts';
 import { type AlertState, keyOf, type LedgerState, rankOf } from './ledger-state.ts';
+import type { Pair } from './renames.ts';
 
 /** What came of holding an alert log against documentation. */
 export interface OracleReport {
@@ -34,6 +35,17 @@ export class Findings {
     if (isToldAt(alert, level) || waits || this.#missed.has(id)) return;
     const subject = `${tenant ?? ''} ${periodFromIndex(month)}`;
     this.#missed.set(id, `${rule} ${level} ${subject} at ${isoOf(atMs)}: ${alert.state}`);
+  }
+
+  /** A newcomer is told as the new id of another, whose stop is not told. */
+  mustBeRenamed(ledger: LedgerState, { former, newcomer }: Pair, month: number, atMs: number): void {
+    const id = `rename ${newcomer} likely`;
+    this.#cases.add(id);
+    const alert = ledger.of('new_spend', newcomer, month);
+    const stops = [month, month + 1].map((each) => ledger.of('drop', former, each));
+    const isTold = alert.state === 'firing' && alert.level === 'likely' && !stops.some(({ isTold }) => isTold);
+    if (!isTold)
+      this.#missed.set(id, `rename ${newcomer} of ${former} at ${isoOf(atMs)}: ${alert.state} ${alert.level}`);
   }
 
   undocumented(change: AlertChange, why: string): void {

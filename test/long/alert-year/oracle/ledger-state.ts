@@ -1,5 +1,5 @@
 import { periodIndex } from '../../../../src/core/period.ts';
-import { type Change as AlertChange, isNews } from '../told.ts';
+import { type Change as AlertChange, isNews, wasTold } from '../told.ts';
 
 /** Where an alert of the ledger stands, by the changes that it has gone through. */
 export interface AlertState {
@@ -10,6 +10,8 @@ export interface AlertState {
   level: AlertChange['level'];
   /** What the first run of all found tells nobody, and stays as it was found. */
   seeded: boolean;
+  /** Somebody was told that it holds. */
+  isTold: boolean;
   changedMs: number;
   /** When there was news at each level last. */
   newsMs: Partial<Record<AlertChange['level'], number>>;
@@ -24,6 +26,7 @@ export class LedgerState {
     this.alerts.set(keyOf(change.rule, change.tenant, alert.month), alert);
     alert.level = change.level;
     alert.changedMs = change.atMs;
+    if (wasTold(change)) alert.isTold = true;
     if (change.silentBecause === 'seed') alert.seeded = true;
     if (change.change === 'pending') alert.state = 'pending';
     else if (change.change === 'resolved' || change.change === 'expired') alert.state = 'ended';
@@ -33,7 +36,9 @@ export class LedgerState {
 
   of(rule: string, tenant: string | null, month: number): AlertState {
     const none = { rule, tenant, month, state: 'none' as const, level: 'likely' as const };
-    return this.alerts.get(keyOf(rule, tenant, month)) ?? { ...none, seeded: false, changedMs: 0, newsMs: {} };
+    return (
+      this.alerts.get(keyOf(rule, tenant, month)) ?? { ...none, seeded: false, isTold: false, changedMs: 0, newsMs: {} }
+    );
   }
 
   /** Alerts of tenants in a month. */

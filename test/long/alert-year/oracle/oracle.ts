@@ -7,6 +7,7 @@ import { Findings, type OracleReport } from './findings.ts';
 import { LedgerState } from './ledger-state.ts';
 import { isDrop, isTrend, limitOf, type OracleSettings, silenceOf, thresholdOf, totalOf } from './month-rules.ts';
 import { atLeast, least, NO_PACE, paceOf, type Verdict } from './pace.ts';
+import { newIdsOf, type Pair } from './renames.ts';
 import { boundsOf, type Change, monthAt, Seen, type TenantSeen } from './seen.ts';
 
 const HOUR_MS = 3_600_000;
@@ -48,6 +49,10 @@ class Oracle {
   readonly #closed = new Map<number, ReadonlyMap<TenantSeen, number>>();
   /** Since when a pace holds for sure, and since when it may. */
   readonly #paces = new Map<string, { sureMs: number | null; maybeMs: number | null; verdict: Verdict }>();
+  /** Who may have gone on under another id, and who under whose. */
+  readonly #formers = new Set<string>();
+  readonly #newcomers = new Map<string, Pair[]>();
+  readonly #sure = new Map<string, Pair & { lastMs: number }>();
   /** The open month as a run has found it: whether its pace can be judged now first, whom it has changed, who waited. */
   #open: { begins: boolean; changed: ReadonlySet<TenantSeen>; isCrowd: boolean } = {
     begins: false,
@@ -75,6 +80,7 @@ class Oracle {
       changed: new Set(changed.flatMap(({ tenant, month }) => (month >= current - 1 ? [tenant] : []))),
       isCrowd: waited >= 5 && waited * 10 > this.#comparable(current),
     };
+    this.#stopped(current, atMs);
     for (let month = current - LOOKBACK; month <= current; month += 1) {
       if (month < this.#seen.firstMonth) continue;
       const settles = !this.#settled.has(month) && atMs >= boundsOf(month)[1] + this.#settings.settleHours * HOUR_MS;
@@ -82,7 +88,6 @@ class Oracle {
       if (settles) this.#settled.set(month, this.#snapshot(month));
     }
     this.#readings(changed, atMs);
-    this.#stopped(current, atMs);
     for (const change of changes) this.#check(change, changed);
   }
 
@@ -110,10 +115,11 @@ class Oracle {
         this.findings.must(this.#ledger, { rule: 'jump', ...subject }, settles ? 'settled' : 'happened', atMs);
       } else if (limit !== null && !isOver) this.#pace(tenant, month, limit, atMs);
       if (this.#isNewSpend(tenant, month)) {
-        this.findings.must(this.#ledger, { rule: 'new_spend', ...subject }, 'happened', atMs);
+        const level = this.#newcomers.has(tenant.id) ? 'likely' : 'happened';
+        this.findings.must(this.#ledger, { rule: 'new_spend', ...subject }, level, atMs);
       }
       if (!settles) continue;
-      if (isDrop(this.#seen, tenant, month, this.#settings)) {
+      if (!this.#formers.has(tenant.id) && isDrop(this.#seen, tenant, month, this.#settings)) {
         this.findings.must(this.#ledger, { rule: 'drop', ...subject }, 'settled', atMs);
       }
       if (isTrend(this.#seen, tenant, month, this.#settings)) {
@@ -218,10 +224,30 @@ class Oracle {
       const missedAfterMs = silence?.missedAfterMs ?? null;
       if (silence === null || missedAfterMs === null) continue;
       const missedMs = silence.sinceMs + missedAfterMs;
+      if (atMs >= missedMs - HOUR_MS && atMs <= missedMs + 8 * DAY_MS)
+        this.#renamed(tenant, { lastMs: silence.sinceMs, missedMs }, atMs);
       // It is about the month in which it is found, within six hours and the next run.
       if (atMs < missedMs + 6 * HOUR_MS || atMs > missedMs + 30 * HOUR_MS || monthAt(missedMs) !== current) continue;
+      if (this.#formers.has(tenant.id)) continue;
       this.findings.must(this.#ledger, { rule: 'drop', tenant: tenant.id, month: current }, 'likely', atMs);
     }
+  }
+
+  /** Who has stopped may go on as a newcomer; for sure, that is told of the newcomer within a day, and no stop. */
+  #renamed(tenant: TenantSeen, { lastMs, missedMs }: { lastMs: number; missedMs: number }, atMs: number): void {
+    const isFirst = atMs < missedMs + HOUR_MS;
+    for (const pair of newIdsOf(this.#seen, tenant, { lastMs, month: monthAt(atMs) })) {
+      this.#formers.add(pair.former);
+      const others = (this.#newcomers.get(pair.newcomer) ?? []).filter(({ former }) => former !== pair.former);
+      this.#newcomers.set(pair.newcomer, [...others, pair]);
+      if (isFirst && pair.isSure && others.length === 0) this.#sure.set(pair.former, { ...pair, lastMs });
+    }
+    const sure = this.#sure.get(tenant.id);
+    const newcomer = this.#seen.tenants.get(sure?.newcomer ?? '');
+    if (sure === undefined || newcomer === undefined || sure.lastMs !== lastMs || atMs < missedMs + DAY_MS) return;
+    const isAlone = this.#newcomers.get(newcomer.id)?.length === 1;
+    const month = newcomer.first;
+    if (isAlone && this.#isNewSpend(newcomer, month)) this.findings.mustBeRenamed(this.#ledger, sure, month, atMs);
   }
 
   /** What people have muted of a tenant's month: `all`, or growth up to a plan. */
@@ -278,6 +304,7 @@ class Oracle {
           : 'not silent for longer than it paused';
       }
       case 'new_spend':
+        if (level === 'likely' && !this.#newcomers.has(tenant?.id ?? '')) return "it is nobody's new id";
         return tenant !== null && this.#isNewSpend(tenant, month) ? null : 'it had credits before, or has too few';
       case 'trend':
         return tenant !== null && isTrend(this.#seen, tenant, month, this.#settings)
@@ -309,6 +336,7 @@ class Oracle {
   #whyMuted(change: AlertChange, month: number): string | null {
     const { silentBecause: because, rule, tenant } = change;
     if (!isNews(change)) return null;
+    if (rule === 'drop' && this.#formers.has(tenant ?? '')) return null;
     const mute = tenant === null ? null : this.#muteOf(tenant, month);
     const isMuted = mute === 'silence' || (mute === 'plan' && GROWTH.includes(rule));
     if (because === null) return isMuted ? `it was told in spite of a ${mute}` : null;
