@@ -104,6 +104,7 @@ export class LastWordsOracle {
         // What moves many is told a day after the last word of it.
         const lastMs = ofRule.get(`${rule} ${workspace_id}`) ?? 0;
         if (moment.nowMs - Math.max(soMs, lastMs) < SETTLED_MS + this.#lateMs) continue;
+        if (isOpen && rule === 'drop' && hasNewId(row, words)) continue;
         const isOwed = isOpen && takes(route, row);
         const isTold = isOpenWord(word) && word?.level === level;
         if (isOwed ? isTold || !isNews : !isOpenWord(word)) continue;
@@ -135,4 +136,15 @@ export class LastWordsOracle {
 /** Since when nothing has been in the way of telling anybody. */
 function possibleSinceMs({ clocksRightSinceMs, someoneFitSinceMs, configuredMs }: WordsMoment): number {
   return Math.max(clocksRightSinceMs, someoneFitSinceMs, configuredMs);
+}
+
+/** A stop is not told to who has heard that the tenant goes on under another id. */
+function hasNewId({ tenant_id, workspace_id }: AlertRow, words: ReadonlyMap<string, Message>): boolean {
+  return [...words.values()].some(
+    (word) =>
+      isOpenWord(word) &&
+      word.workspace_id === workspace_id &&
+      word.evidence?.former_tenant != null &&
+      word.evidence.former_tenant.tenant_id === tenant_id,
+  );
 }

@@ -15,6 +15,7 @@ export interface Message {
   tenant_id?: string | null;
   summary?: string;
   credits?: { current: number };
+  evidence?: { former_tenant?: { tenant_id: string } | null };
 }
 
 /** What a message says of alerts: one, or with a group or a digest several. */

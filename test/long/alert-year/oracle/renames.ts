@@ -17,7 +17,7 @@ export function newIdsOf(seen: Seen, former: TenantSeen, { lastMs, month }: { la
     if (beganMs === null || beganMs < lastMs - 1.1 * DAY_MS || beganMs > lastMs + 7.1 * DAY_MS) return [];
     const days = (seen.nowMs - beganMs) / DAY_MS;
     const share = (seen.used(newcomer, beganMs, seen.nowMs) ?? 0) / days / daily;
-    return days < 1 || share < 0.6 || share > 1.4 ? [] : [{ id: newcomer.id, isSure: share > 0.7 && share < 1.3 }];
+    return days < 1 || share < 0.5 || share > 1.7 ? [] : [{ id: newcomer.id, isSure: share > 0.7 && share < 1.3 }];
   });
   const isAlone = found.length === 1;
   return found.map(({ id, isSure }) => ({ former: former.id, newcomer: id, isSure: isSure && isAlone }));
