@@ -1,10 +1,12 @@
 import { clear, holds, type Judgement, type Severity } from './rule.ts';
+import type { SelfRule } from './table.ts';
 
 /** Beyond this a signature can look expired or premature to the service. */
 const NOTABLE_SKEW_MS = 30_000;
 
 /** What keeps a workspace from being read. */
-export type SyncCause = 'service' | 'credentials' | 'clock' | 'unproven';
+const SYNC_CAUSES = ['service', 'credentials', 'clock', 'unproven'] as const;
+export type SyncCause = (typeof SYNC_CAUSES)[number];
 
 /** Our own work beside reading, with how bad it is when it fails. */
 const JOBS = {
@@ -12,6 +14,13 @@ const JOBS = {
   ...{ export: 'warning', backup: 'warning', checkpoint: 'warning', clock: 'warning' },
 } as const satisfies Record<string, Severity>;
 export type Job = keyof typeof JOBS;
+
+/** What the causes of a rule's alerts begin with: one of a channel or an export goes on with its name. */
+export const OWN_CAUSES: Readonly<Record<SelfRule, readonly string[]>> = {
+  sync_stale: [],
+  sync_failed: SYNC_CAUSES,
+  job_failed: Object.keys(JOBS),
+};
 
 /** Answers that came, and did not prove that they are all of it. */
 const UNPROVEN: readonly string[] = ['unstable', 'suspicious_empty', 'implausible_listing'];

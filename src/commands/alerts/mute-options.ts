@@ -1,5 +1,6 @@
 import type { SilenceRequest } from '../../alerts/book/actions.ts';
 import { RULES, SELF_RULES } from '../../alerts/rules/rule.ts';
+import { OWN_CAUSES } from '../../alerts/rules/self.ts';
 import { isSelfRule } from '../../alerts/rules/table.ts';
 import { UsageError } from '../../core/errors.ts';
 import { systemUser } from '../../core/process/system-user.ts';
@@ -40,7 +41,8 @@ export function muteRequest(
   const { reason } = options;
   if (!reason?.trim()) throw new UsageError('--reason is needed', 'say why: others will ask');
   const rule = options.rule ?? (kind === 'silence' && subject !== null ? fullName(subject.rule, subject.cause) : '*');
-  checkRule(rule);
+  const workspaceId = options.workspace ?? subject?.workspace_id ?? null;
+  checkRule(rule, workspaceId);
   const tenant = options.tenant ?? subject?.tenant_id ?? '*';
   const upToCredits = parseCredits(options.upTo);
   if (kind === 'plan' && upToCredits === null && /^\*+$/.test(tenant)) {
@@ -51,20 +53,32 @@ export function muteRequest(
   }
   return {
     ...{ kind, rule, tenant, upToCredits, reason, nowMs },
-    workspaceId: options.workspace ?? subject?.workspace_id ?? null,
+    workspaceId,
     period: options.period ?? subject?.period ?? '*',
     untilMs: parseUntil(options.until, nowMs),
     by: options.by ?? systemUser(),
   };
 }
 
-function checkRule(pattern: string): void {
-  // A cause may stand behind the name of a rule of our own.
-  const fitting = RULES.filter((rule) => matchesPattern(pattern, rule) || pattern.startsWith(`${rule}:`));
+function checkRule(pattern: string, workspaceId: string | null): void {
   const given = JSON.stringify(pattern);
+  // A cause may stand behind the name of a rule of our own.
+  const [name = '', cause] = pattern.split(':');
+  const own = RULES.find((rule) => rule === name);
+  if (own !== undefined && isSelfRule(own)) {
+    const causes = OWN_CAUSES[own];
+    if (cause !== undefined && !causes.includes(cause)) {
+      const named = causes.map((each) => `${own}:${each}`);
+      throw new UsageError(`there is no rule ${given}`, `give one of ${[own, ...named].join(', ')}`);
+    }
+    if (own === 'job_failed' && workspaceId !== null) {
+      throw new UsageError(`--rule ${given} is about the ledger as a whole, in no workspace`, 'leave out --workspace');
+    }
+    return;
+  }
+  const fitting = RULES.filter((rule) => matchesPattern(pattern, rule));
   if (fitting.length === 0) throw new UsageError(`there is no rule ${given}`, `the rules are ${RULES.join(', ')}`);
-  const ours = isSelfRule(fitting[0] ?? 'jump');
-  if (ours && pattern.includes('*')) {
+  if (fitting.every(isSelfRule)) {
     throw new UsageError(
       `--rule ${given} fits only alerts about our own faults, which are muted by name alone`,
       `give one of ${SELF_RULES.join(', ')}`,

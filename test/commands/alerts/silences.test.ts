@@ -12,6 +12,9 @@ it.each([
   ['silence', ['--reason', 'x', '--until', '2026-01-01'], 'has passed'],
   ['silence', [...IN_FORCE, '--rule', 'jmup'], 'there is no rule "jmup"'],
   ['silence', [...IN_FORCE, '--rule', 'sync_*'], 'which are muted by name alone'],
+  ['silence', [...IN_FORCE, '--rule', 'sync_failed:nonsense'], 'there is no rule "sync_failed:nonsense"'],
+  ['silence', [...IN_FORCE, '--rule', 'jump:clock'], 'there is no rule "jump:clock"'],
+  ['silence', [...IN_FORCE, '--rule', 'job_failed:backup', '--workspace', 'ws-1'], 'leave out --workspace'],
   ['plan', [...IN_FORCE], 'all growth of everybody'],
   ['plan', [...IN_FORCE, '--tenant', '*'], 'all growth of everybody'],
 ])('a %s with %j is refused', async (kind, argv, why) => {
