@@ -111,8 +111,8 @@ export function drawPlan(seed: number, { days }: PlanSize): Plan {
   const pausesMs = workspaces.map(({ pauseMs }) => pauseMs);
   const cast = { forMs, pace, pausesMs, receivers: receivers.length, hosts };
   const happenings = drawHappenings(random, cast, random.between(pace === 'days' ? 2 : 4, counts[pace]));
-  // It costs as much as ten short worlds.
-  const quietDay = pace === 'weeks' || (random.chance(0.1) && days >= 1);
+  // It costs as much as ten short worlds, and weeks show more of what it is for.
+  const quietDay = pace === 'weeks' || (random.chance(0.05) && days >= 1);
   const isFirstStart = random.chance(0.2);
   const lookMs = pace === 'weeks' ? RARE_LOOK_MS : LOOK_MS;
   const people = { receivers, hosts, containers };
