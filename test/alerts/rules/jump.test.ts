@@ -195,6 +195,15 @@ describe('clearing a jump', () => {
     expect(open({ verdict: 'behind', projection: 120_000n })).toEqual({ verdict: 'clear', atOnce: false });
   });
 
+  it('needs less than nine tenths of the threshold, or no growth, once the month is over', () => {
+    const phase = OVER;
+    expect(verdict(135_000n, { phase, firing: 'happened' })).toEqual(UNDECIDED);
+    expect(verdict(134_999n, { phase, firing: 'happened' })).toEqual({ verdict: 'clear', atOnce: false });
+    const threshold = { credits: 110_000n, baseline: 100_000n };
+    expect(verdict(100_001n, { phase, firing: 'happened', threshold })).toEqual(UNDECIDED);
+    expect(verdict(100_000n, { phase, firing: 'happened', threshold })).toEqual({ verdict: 'clear', atOnce: false });
+  });
+
   it('needs one look at a settled period, where only a final alert wavers', () => {
     expect(verdict(149_999n, { phase: SETTLED, firing: 'settled' })).toEqual(UNDECIDED);
     expect(verdict(134_999n, { phase: SETTLED, firing: 'settled' })).toEqual({ verdict: 'clear', atOnce: true });
