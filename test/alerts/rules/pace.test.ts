@@ -76,6 +76,15 @@ describe('where an open month heads', () => {
     expect(slowProjection({ ...inputOf(begun(2), 17) })).toBeLessThan(4500n);
   });
 
+  it('sees it at the first look, too, which asks first whether the latest days stand out at all', () => {
+    for (const daysAgo of [3, 5]) {
+      const curve = curveOf([...even(105), ...even(daysAgo, 900)], 15 + daysAgo);
+      const used = { current: 1500n + BigInt(daysAgo) * 900n, limit: 11_000n, phase: phaseOn(15 + daysAgo), curve };
+      expect(judgePace({ ...used, isNew: true })).toMatchObject({ verdict: 'ahead' });
+      expect(judgePace({ ...used, isNew: true })).toEqual(judgePace(used));
+    }
+  });
+
   it('does not take for new what the tenant does in mid-month every month', () => {
     const month = [...even(13), ...even(3, 1000), ...even(14)];
     const days = [...month, ...month, ...month, ...month.slice(0, 16)];

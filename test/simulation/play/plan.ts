@@ -131,7 +131,7 @@ function drawPace(random: Random, days: number): Pace {
 function drawLength(random: Random, pace: Pace, days: number): number {
   if (pace === 'weeks') return days * DAY_MS;
   if (pace === 'days') return random.between(1, days) * DAY_MS;
-  return random.between(days < 1 ? 3 : 4, days < 1 ? 5 : 12) * 30 * MINUTE_MS;
+  return random.between(days < 1 ? 2 : 4, days < 1 ? 4 : 12) * 30 * MINUTE_MS;
 }
 
 /** Any time of a year; now and then an hour before its month ends. */
