@@ -72,7 +72,8 @@ export class DeliveriesOracle {
         if (outcome === 'rejected') this.#rejected.add(notificationId);
         const waiting = this.#waiting.get(notificationId);
         if (waiting === undefined) continue;
-        if (clocksRightSinceMs <= (waiting.last?.atMs ?? nowMs)) checkTiming(attempt, waiting, atMs);
+        // A clock that is put right in the same moment was wrong when the last attempt began.
+        if (clocksRightSinceMs < (waiting.last?.atMs ?? nowMs)) checkTiming(attempt, waiting, atMs);
         waiting.last = attempt;
       }
       this.#seen.set(name, attempts.length);
