@@ -60,12 +60,15 @@ export function isTrend(seen: Seen, tenant: TenantSeen, month: number, settings:
 const MISSED_AFTER = [3, 4, 5.5, 7];
 const HOUR_MS = DAY_MS / 24;
 
-/** Since when a tenant has used nothing, and after how long it is missed; null for who paused too long or used too little. */
+/**
+ * Since when a tenant has used nothing, what it used in the four weeks before, and after how long it is missed; null for who paused
+ * too long or used too little.
+ */
 export function silenceOf(
   seen: Seen,
   tenant: TenantSeen,
   month: number,
-): { sinceMs: number; missedAfterMs: number | null } | null {
+): { sinceMs: number; credits: number; missedAfterMs: number | null } | null {
   const own = [month, month - 1]
     .map((each) => tenant.months.get(each))
     .find((each) => each !== undefined && creditsOf(each) > 0);
@@ -90,7 +93,7 @@ export function silenceOf(
   }
   const days = Math.max(0, Math.ceil((use.pauseMs - HOUR_MS) / DAY_MS));
   const missedAfter = use.days < 10 || use.credits < 1000 ? undefined : MISSED_AFTER[days];
-  return { sinceMs, missedAfterMs: missedAfter === undefined ? null : missedAfter * DAY_MS };
+  return { sinceMs, credits: use.credits, missedAfterMs: missedAfter === undefined ? null : missedAfter * DAY_MS };
 }
 
 /** The workspace as a whole in a month, as it stands now and as it had been read by a moment. */

@@ -7,7 +7,7 @@ import { Findings, type OracleReport } from './findings.ts';
 import { LedgerState } from './ledger-state.ts';
 import { isDrop, isTrend, limitOf, type OracleSettings, silenceOf, thresholdOf, totalOf } from './month-rules.ts';
 import { atLeast, least, NO_PACE, paceOf, type Verdict } from './pace.ts';
-import { newIdsOf, type Pair } from './renames.ts';
+import { newIdsOf, type Pair, type Stop } from './renames.ts';
 import { boundsOf, type Change, monthAt, Seen, type TenantSeen } from './seen.ts';
 
 const HOUR_MS = 3_600_000;
@@ -225,7 +225,7 @@ class Oracle {
       if (silence === null || missedAfterMs === null) continue;
       const missedMs = silence.sinceMs + missedAfterMs;
       if (atMs >= missedMs - HOUR_MS && atMs <= missedMs + 8 * DAY_MS)
-        this.#renamed(tenant, { lastMs: silence.sinceMs, missedMs }, atMs);
+        this.#renamed({ former: tenant.id, lastMs: silence.sinceMs, credits: silence.credits }, missedMs, atMs);
       // It is about the month in which it is found, within six hours and the next run.
       if (atMs < missedMs + 6 * HOUR_MS || atMs > missedMs + 30 * HOUR_MS || monthAt(missedMs) !== current) continue;
       if (this.#formers.has(tenant.id)) continue;
@@ -234,17 +234,17 @@ class Oracle {
   }
 
   /** Who has stopped may go on as a newcomer; for sure, that is told of the newcomer within a day, and no stop. */
-  #renamed(tenant: TenantSeen, { lastMs, missedMs }: { lastMs: number; missedMs: number }, atMs: number): void {
+  #renamed(stop: Stop, missedMs: number, atMs: number): void {
     const isFirst = atMs < missedMs + HOUR_MS;
-    for (const pair of newIdsOf(this.#seen, tenant, { lastMs, month: monthAt(atMs) })) {
+    for (const pair of newIdsOf(this.#seen, stop, monthAt(atMs))) {
       this.#formers.add(pair.former);
       const others = (this.#newcomers.get(pair.newcomer) ?? []).filter(({ former }) => former !== pair.former);
       this.#newcomers.set(pair.newcomer, [...others, pair]);
-      if (isFirst && pair.isSure && others.length === 0) this.#sure.set(pair.former, { ...pair, lastMs });
+      if (isFirst && pair.isSure && others.length === 0) this.#sure.set(pair.former, { ...pair, lastMs: stop.lastMs });
     }
-    const sure = this.#sure.get(tenant.id);
+    const sure = this.#sure.get(stop.former);
     const newcomer = this.#seen.tenants.get(sure?.newcomer ?? '');
-    if (sure === undefined || newcomer === undefined || sure.lastMs !== lastMs || atMs < missedMs + DAY_MS) return;
+    if (sure === undefined || newcomer === undefined || sure.lastMs !== stop.lastMs || atMs < missedMs + DAY_MS) return;
     const isAlone = this.#newcomers.get(newcomer.id)?.length === 1;
     const month = newcomer.first;
     if (isAlone && this.#isNewSpend(newcomer, month)) this.findings.mustBeRenamed(this.#ledger, sure, month, atMs);

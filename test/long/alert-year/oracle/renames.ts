@@ -9,9 +9,16 @@ export interface Pair {
   isSure: boolean;
 }
 
+/** A tenant that has used nothing since `lastMs`, and `credits` in the four weeks before. */
+export interface Stop {
+  former: string;
+  lastMs: number;
+  credits: number;
+}
+
 /** Who, of all that began from a day before to a week after a tenant's last use, uses as much as that did. */
-export function newIdsOf(seen: Seen, former: TenantSeen, { lastMs, month }: { lastMs: number; month: number }): Pair[] {
-  const daily = (seen.used(former, lastMs - 28 * DAY_MS, lastMs) ?? 0) / 28;
+export function newIdsOf(seen: Seen, { former, lastMs, credits }: Stop, month: number): Pair[] {
+  const daily = credits / 28;
   const found = [...seen.tenants.values()].flatMap((newcomer) => {
     const beganMs = beginOf(newcomer, month);
     if (beganMs === null || beganMs < lastMs - 1.1 * DAY_MS || beganMs > lastMs + 7.1 * DAY_MS) return [];
@@ -20,7 +27,7 @@ export function newIdsOf(seen: Seen, former: TenantSeen, { lastMs, month }: { la
     return days < 1 || share < 0.5 || share > 1.7 ? [] : [{ id: newcomer.id, isSure: share > 0.7 && share < 1.3 }];
   });
   const isAlone = found.length === 1;
-  return found.map(({ id, isSure }) => ({ former: former.id, newcomer: id, isSure: isSure && isAlone }));
+  return found.map(({ id, isSure }) => ({ former, newcomer: id, isSure: isSure && isAlone }));
 }
 
 /** When a tenant was read first that had nothing in the month before; of this month or the one before. */
