@@ -1,4 +1,4 @@
-// Everything that a release has to pass, what fails fastest first. It tags and applies nothing: what is left for the owner of the
+// Everything that a release has to pass, what fails fastest first. It tags and publishes nothing: what is left for the owner of the
 // package is said at the end. `--without-suites` leaves out what takes minutes.
 import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
