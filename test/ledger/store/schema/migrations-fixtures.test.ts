@@ -165,10 +165,11 @@ describe.each(fixtures)('a ledger of version $version', ({ file, version }) => {
 });
 
 describe('the list of fixtures', () => {
-  test('holds a ledger of every released version', () => {
+  test('holds a ledger of every version that was released before this one', () => {
     const changelog = readFileSync(join(ROOT, 'CHANGELOG.md'), 'utf8');
-    const versions = fixtures.map(({ version }) => version);
-    expect(releasesWithout(versions, changelog)).toEqual([]);
+    const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
+    const versions = fixtures.map((fixture) => fixture.version);
+    expect(releasesWithout([...versions, version], changelog)).toEqual([]);
   });
 
   test('is found wanting when a version is released without one', () => {
@@ -179,8 +180,8 @@ describe('the list of fixtures', () => {
 });
 
 /**
- * A version is released when its heading in the changelog does not say `(unreleased)`. Each has a fixture, also when its
- * schema is that of the one before: what it wrote may differ.
+ * A version is released when its heading in the changelog does not say `(unreleased)`. Each but the latest has a fixture, also when
+ * its schema is that of the one before: what it wrote may differ.
  */
 function releasesWithout(versions: readonly string[], changelog: string): string[] {
   const headings = changelog.matchAll(/^## (\d+\.\d+\.\d+)(.*)$/gm);
