@@ -2,6 +2,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { type WalkOptions, type WalkSource, walkPages } from '../../src/sync/walk.ts';
 import type { PageReceipt } from '../../src/writer/commands/run-commands.ts';
+import { gate } from '../support/gate.ts';
 import { rejection } from '../support/rejection.ts';
 
 const PAGE = { body: [] };
@@ -194,6 +195,24 @@ test('one lane has at most 64 pages lie between fetching and staging', async () 
   // The first page has been staged.
   expect(fetched.length).toBe(1 + 64);
   stop.abort(new Error('stopped'));
+  await walk;
+});
+
+test('a walk has ended when its last page is staged, and not before', async () => {
+  const last = gate();
+  let ended = false;
+  const source = sourceOf(3, {
+    stagePage: async (page) => {
+      if (page === 3) await last.opened;
+      return totals(3);
+    },
+  });
+  const walk = walkPages(source, optionsWith({})).then(() => {
+    ended = true;
+  });
+  for (let idle = 0; idle < 20; idle += 1) await turn();
+  expect(ended).toBe(false);
+  last.open();
   await walk;
 });
 

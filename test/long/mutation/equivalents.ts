@@ -20,4 +20,25 @@ export const EQUIVALENTS: readonly Equivalent[] = [
     becomes: '8',
     because: 'a period has seven characters',
   },
+  {
+    file: 'ledger/journal/runs/apply-run.ts',
+    line: 'const TENANTS_A_STATEMENT = 100;',
+    was: '100',
+    becomes: '101',
+    because: 'how many tenants a statement adds decides how long it takes, not what it adds',
+  },
+  {
+    file: 'ledger/journal/runs/apply-run.ts',
+    line: 'const keySetDigest = shift > 0 ? keys.shifted(tenantBase, shift).digest() : facts.keySetDigest;',
+    was: '>',
+    becomes: '>=',
+    because: 'keys that are shifted by nothing have the digest that is known',
+  },
+  {
+    file: 'ledger/journal/runs/apply-run.ts',
+    line: 'if (staging.sumsMayOverflow || hasAbsences(connection, run)) refuseOverflow(connection, run);',
+    was: 'staging.sumsMayOverflow || hasAbsences(connection, run)',
+    becomes: 'true',
+    because: 'the sums are looked at though they cannot be too large, and are found to be right',
+  },
 ];

@@ -93,7 +93,11 @@ export function mutantsOf(source: string): Mutant[] {
     } else if (type === 'TemplateLiteral' || (type === 'Literal' && typeof node.value === 'string')) {
       const text = source.slice(start, end);
       if (SQL.test(text)) addSql(start, end);
-      else if (!WORDS.test(text)) add(start, end, text.length > 2 ? "''" : "'?'");
+      else if (!WORDS.test(text)) {
+        // A tag may stand before a template.
+        const quote = text[0] === '`' ? '`' : "'";
+        add(start, end, text.length > 2 ? `${quote}${quote}` : `${quote}?${quote}`);
+      }
     }
     for (const [name, value] of Object.entries(node)) {
       if (name === 'key' && node.computed === false) continue;
