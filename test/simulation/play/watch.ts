@@ -121,6 +121,8 @@ export class Watch {
   #checkScreen({ argv, atMs, code, stdout, stderr }: Typing): void {
     if (code === 0 && argv[0] === 'alerts') this.#muted.typed(argv, this.#world.clock.now());
     this.#told.checkSecrets(stdout + stderr, argv.join(' '));
+    // A disk may have failed while the command was at work.
+    this.#conditions.look(this.#world.clock.now());
     checkScreen({ argv, code, stderr }, this.#conditions.disksWellSinceMs <= atMs);
     if (argv[0] !== 'status' || stdout === '' || this.#world.hosts[0]?.clockOffsetMs !== 0) return;
     const { workspaces } = JSON.parse(stdout) as { workspaces: { workspace_id: string; state: string }[] };
@@ -215,7 +217,7 @@ export class Watch {
         this.#world.note(`told ${inShort(message)}`);
         const madeMs = this.#deliveries.madeMs(message.notificationId);
         const { clocksRightSinceMs } = this.#conditions;
-        const mayHaveBeenTold = (alertId: string) => receiver.wasTriedAtOnce(alertId);
+        const mayHaveBeenTold = (alertId: string) => receiver.mayBeUnknown(alertId);
         this.#told.check(message, { madeMs, clocksRightSinceMs, mayHaveBeenTold }, (id) => ({
           runs: this.#runsOf(id),
           pauseMs: this.#pauseOf(id),

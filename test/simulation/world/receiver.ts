@@ -100,11 +100,16 @@ export class Receiver {
     this.inbox.push({ atMs: this.#clock.now(), channel: this.name, notificationId, payload });
   }
 
-  /** Whether two senders have tried at once to tell of an alert: the first that is refused knows not what becomes of the other. */
-  wasTriedAtOnce(alertId: string): boolean {
+  /**
+   * Whether a sender could not know what became of a try: another one went on beside it, or it was refused and came again, which
+   * it does when its sender has died before it knew.
+   */
+  mayBeUnknown(alertId: string): boolean {
     const about = this.attempts.filter(({ payload }) => payload.includes(alertId));
-    return about.some(({ notificationId, endsMs }, index) =>
-      about.slice(index + 1).some((other) => other.notificationId === notificationId && other.atMs < endsMs),
+    return about.some(({ notificationId, endsMs, outcome }, index) =>
+      about
+        .slice(index + 1)
+        .some((other) => other.notificationId === notificationId && (other.atMs < endsMs || outcome === 'rejected')),
     );
   }
 
