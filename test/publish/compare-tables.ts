@@ -1,4 +1,5 @@
 import type Database from 'better-sqlite3';
+import pg from 'pg';
 import { expect } from 'vitest';
 import type { ReplicaClient } from '../../src/publish/connect.ts';
 import { MIRRORS } from '../../src/publish/replica/mirrors.ts';
@@ -26,7 +27,7 @@ export async function expectSameTables(
       .prepare(`SELECT ${names.join(', ')} FROM ${name} ${OWN[name] ?? ''} ${order}`)
       .safeIntegers();
     const there = await client.query<Row>(
-      `SELECT ${names.join(', ')} FROM ${name} WHERE ledger_key = (SELECT ledger_key FROM ledgers WHERE ledger_id = $1) ${order}`,
+      `SELECT ${names.map(pg.escapeIdentifier).join(', ')} FROM ${name} WHERE ledger_key = (SELECT ledger_key FROM ledgers WHERE ledger_id = $1) ${order}`,
       [id],
     );
     const plain = there.map((row) =>

@@ -1,7 +1,7 @@
 import { to } from 'pg-copy-streams';
 import type { NamedColumn } from '../../ledger/store/schema/ledger-tables.ts';
 import type { ReplicaClient } from '../connect.ts';
-import type { Mirror } from '../replica/mirrors.ts';
+import { columnNames, type Mirror } from '../replica/mirrors.ts';
 import { replicaErrorOf } from '../replica-error.ts';
 import { unescapeNul } from '../send/nul.ts';
 
@@ -15,12 +15,12 @@ const PLAIN_DIGITS = 15;
 /** The rows that the replica holds of one table of a ledger, in the order of its key. */
 export async function* replicaRows(
   client: ReplicaClient,
-  { name, columns, key }: Mirror,
+  mirror: Mirror,
   ledgerKey: number,
 ): AsyncGenerator<Value[], void> {
-  const names = columns.map((column) => column.name).join(', ');
+  const { name, columns, key } = mirror;
   const kinds = columns.map(({ kind }) => kind);
-  const query = `COPY (SELECT ${names} FROM ${name} WHERE ledger_key = ${ledgerKey} ORDER BY ${key.join(', ')}) TO STDOUT`;
+  const query = `COPY (SELECT ${columnNames(mirror)} FROM ${name} WHERE ledger_key = ${ledgerKey} ORDER BY ${key.join(', ')}) TO STDOUT`;
   const stream = client.pg.query(to(query));
   stream.setEncoding('utf8');
   const chunks = (stream as AsyncIterable<string>)[Symbol.asyncIterator]();

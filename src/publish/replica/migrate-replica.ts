@@ -57,7 +57,7 @@ async function mend(client: ReplicaClient, { short, strange, drops, ends }: Drif
     for (const { mirror, missing } of short) {
       const types = columnsInPostgres(mirror);
       for (const name of missing)
-        await client.query(`ALTER TABLE ${mirror.name} ADD COLUMN ${name} ${types.get(name)}`);
+        await client.query(`ALTER TABLE ${mirror.name} ADD COLUMN ${pg.escapeIdentifier(name)} ${types.get(name)}`);
     }
     for (const mirror of strange) await client.query(`DROP TABLE IF EXISTS ${mirror.name}; ${createMirror(mirror)}`);
   };

@@ -1,3 +1,4 @@
+import pg from 'pg';
 import { LEDGER_TABLES, type NamedTable, namedTable } from '../../ledger/store/schema/ledger-tables.ts';
 import type { TableRecord } from '../../ledger/store/schema/rows.ts';
 
@@ -28,8 +29,13 @@ export function columnsInPostgres({ columns }: Mirror): Map<string, string> {
   return new Map([['ledger_key', 'integer NOT NULL'], ...typed]);
 }
 
+/** Of the mirror's own, as SQL: Postgres may give any of these names a meaning of its own, as 16 did with `system_user`. */
+export function columnNames({ columns }: Mirror): string {
+  return columns.map(({ name }) => pg.escapeIdentifier(name)).join(', ');
+}
+
 export function createMirror(mirror: Mirror): string {
-  const columns = [...columnsInPostgres(mirror)].map(([name, type]) => `${name} ${type}`);
+  const columns = [...columnsInPostgres(mirror)].map(([name, type]) => `${pg.escapeIdentifier(name)} ${type}`);
   const key = ['ledger_key', ...mirror.key].join(', ');
   return `CREATE TABLE ${mirror.name} (${columns.join(', ')}, PRIMARY KEY (${key}))`;
 }

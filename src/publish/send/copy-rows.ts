@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { from } from 'pg-copy-streams';
 import type { LedgerConnection } from '../../ledger/store/file/open.ts';
 import type { ReplicaClient } from '../connect.ts';
-import type { Mirror } from '../replica/mirrors.ts';
+import { columnNames, type Mirror } from '../replica/mirrors.ts';
 import { replicaErrorOf } from '../replica-error.ts';
 import { escapeNul } from './nul.ts';
 
@@ -46,8 +46,7 @@ export async function copyInto(
   const first = iterator.next();
   // Most tables have nothing new: they cost no question to the server.
   if (first.done === true) return 0;
-  const columns = ['ledger_key', ...mirror.columns.map(({ name }) => name)].join(', ');
-  const stream = client.pg.query(from(`COPY ${target} (${columns}) FROM STDIN`));
+  const stream = client.pg.query(from(`COPY ${target} (ledger_key, ${columnNames(mirror)}) FROM STDIN`));
   const ended = Promise.withResolvers<void>();
   ended.promise.catch(() => undefined);
   stream.once('finish', ended.resolve);
