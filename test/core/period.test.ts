@@ -4,6 +4,7 @@ import {
   addPeriods,
   elapsedFraction,
   isPeriod,
+  isWanted,
   parsePeriod,
   periodAt,
   periodBounds,
@@ -24,6 +25,17 @@ test('periods and their indexes are the same thing, in the same order as text', 
       expect(Math.sign(a - b)).toBe(compare(periodFromIndex(a), periodFromIndex(b)));
     }),
   );
+});
+
+test.each<[Parameters<typeof isWanted>[1], string[]]>([
+  [undefined, ['2026-01', '2026-02', '2026-03', '2026-04']],
+  ['2026-02', ['2026-02']],
+  [{ from: '2026-02' }, ['2026-02', '2026-03', '2026-04']],
+  [{ to: '2026-02' }, ['2026-01', '2026-02']],
+  [{ from: '2026-02', to: '2026-03' }, ['2026-02', '2026-03']],
+  [{}, ['2026-01', '2026-02', '2026-03', '2026-04']],
+])('of four months %j wants %j', (wanted, expected) => {
+  expect(periodRange('2026-01', '2026-04').filter((period) => isWanted(period, wanted))).toEqual(expected);
 });
 
 test('adding months forth and back is where one began', () => {

@@ -45,8 +45,10 @@ test('each change is one entry with its kind, its deltas and the values after it
   const { connection, path } = openLedger();
   await publish(connection, [usageRecord('a', 10), usageRecord('b', 10), usageRecord('c', 10)]);
 
+  // Credits decide, and requests where credits are the same.
+  const less = { ...usageRecord('b', 4), requests: 12 };
   const more = { ...usageRecord('c', 10), requests: 11 };
-  const { counts } = await publish(connection, [usageRecord('a', 15), usageRecord('b', 4), more, usageRecord('d', 0)]);
+  const { counts } = await publish(connection, [usageRecord('a', 15), less, more, usageRecord('d', 0)]);
 
   expect(counts).toEqual({ opened: 1, increased: 2, decreased: 1, withdrawn: 0, restored: 0 });
   const sql =
@@ -54,7 +56,7 @@ test('each change is one entry with its kind, its deltas and the values after it
   const entries = viewLedger(path).rows(`${sql} ORDER BY tenant_id`);
   expect(entries.map((row) => Object.values(row).join(' '))).toEqual([
     'a increased 5 0 15',
-    'b decreased -6 0 4',
+    'b decreased -6 2 4',
     'c increased 0 1 10',
     'd opened 0 10 0',
   ]);

@@ -4,6 +4,7 @@ import { verifyLedger } from '../../../../src/ledger/audit/verify/verify.ts';
 import { closePeriod, reopenPeriod } from '../../../../src/ledger/journal/close/close-period.ts';
 import { createLinkDigests } from '../../../../src/ledger/journal/runs/digest.ts';
 import { largestChangesOfRun } from '../../../../src/ledger/journal/runs/largest-changes.ts';
+import { refuseTooLarge } from '../../../../src/ledger/journal/runs/sum-limits.ts';
 import type { StagedRecord } from '../../../../src/ledger/journal/staging/staged-record.ts';
 import type { LedgerConnection } from '../../../../src/ledger/store/file/open.ts';
 import { applyWalk, beginRun, openLedger, publish, stageWalk, usageRecord } from '../../../support/open-ledger.ts';
@@ -104,4 +105,10 @@ test('verify names an entry of -2^63, also where the whole chain agrees with it'
     entryId: 1,
     message: 'entry 1 has a figure of -2^63, which is none',
   });
+});
+
+test('another failure of a sum is no sum that is too large', () => {
+  const { connection } = openLedger();
+  const failing = connection.prepare("SELECT json('no JSON')");
+  expect(() => refuseTooLarge('The credits', failing)).toThrow('malformed JSON');
 });
