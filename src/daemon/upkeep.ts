@@ -1,4 +1,4 @@
-import type { Job } from '../alerts/rules/self.ts';
+import type { Job } from '../alerts/rules/own/job-failed.ts';
 import type { Releasers } from '../core/process/releasers.ts';
 import { closesInForce } from '../ledger/journal/close/closes-in-force.ts';
 import { timesAhead } from '../ledger/journal/times-ahead.ts';

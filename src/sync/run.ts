@@ -1,4 +1,4 @@
-import type { RunFault } from '../alerts/evaluate/evaluate-self.ts';
+import type { RunFault } from '../alerts/rules/own/sync-failed.ts';
 import type { RunAlerts } from '../alerts/track/alert-change.ts';
 import { every } from '../core/clock.ts';
 import { AppError, summarizeError } from '../core/errors.ts';

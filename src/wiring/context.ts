@@ -1,9 +1,10 @@
 import { asksAreDue } from '../alerts/book/ask.ts';
 import type { Channel } from '../alerts/channels/channel.ts';
 import { createChannels } from '../alerts/channels/create-channels.ts';
-import type { JobNews, StaleCheck } from '../alerts/evaluate/evaluate-self.ts';
+import type { StaleCheck } from '../alerts/evaluate/evaluate-self.ts';
 import type { DeliveryOutcome } from '../alerts/outbox/deliver.ts';
 import { summariesAreDue } from '../alerts/outbox/outbox.ts';
+import type { JobNews } from '../alerts/rules/own/job-failed.ts';
 import { missingReviews } from '../alerts/summaries/compose-reviews.ts';
 import type { RunAlerts } from '../alerts/track/alert-change.ts';
 import { type ChannelRoute, routesOf } from '../alerts/track/routes.ts';

@@ -4,7 +4,7 @@ import { evaluateJob } from '../../src/alerts/evaluate/evaluate-self.ts';
 import { Curves } from '../../src/alerts/history/curves.ts';
 import { keptRunTimes, RunMoments, runTimesOf } from '../../src/alerts/history/run-moments.ts';
 import { acceptAll } from '../../src/alerts/outbox/told-by.ts';
-import type { Judgement } from '../../src/alerts/rules/rule.ts';
+import type { Judgement } from '../../src/alerts/measures/judgement.ts';
 import { composeDailySummaries } from '../../src/alerts/summaries/compose-daily-summaries.ts';
 import { composeReviews } from '../../src/alerts/summaries/compose-reviews.ts';
 import { advance, type JudgingContext } from '../../src/alerts/track/lifecycle.ts';

@@ -1,5 +1,6 @@
 import type { Period } from '../../core/period.ts';
-import { LEVEL_RANK, type Level, RULES, type RuleName } from '../rules/rule.ts';
+import { RULES } from '../../core/text/alert-words.ts';
+import { LEVEL_RANK, type Level, type RuleName } from '../measures/judgement.ts';
 import { rulesWith } from '../rules/table.ts';
 import type { AlertStory } from './stories.ts';
 

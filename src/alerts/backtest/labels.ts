@@ -1,10 +1,11 @@
 import type { Period } from '../../core/period.ts';
+import { RULES } from '../../core/text/alert-words.ts';
 import type { LedgerConnection } from '../../ledger/store/file/open.ts';
 import { query } from '../../ledger/store/query.ts';
 import { alertFeedback, alerts } from '../../ledger/store/schema/alert-tables.ts';
 import { and, eq, gte, lte, sql } from '../../ledger/store/schema/drizzle.ts';
 import { periods, tenants } from '../../ledger/store/schema/workspace-tables.ts';
-import { RULES, type RuleName } from '../rules/rule.ts';
+import type { RuleName } from '../measures/judgement.ts';
 import { FEEDBACK_LABELS, type FeedbackLabel } from '../track/feedback.ts';
 import type { Sides } from './compare.ts';
 import type { AlertStory } from './stories.ts';

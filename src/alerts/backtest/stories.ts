@@ -6,7 +6,7 @@ import { alerts, alertTransitions } from '../../ledger/store/schema/alert-tables
 import { and, asc, count, eq, gte, inArray, lte, ne, sql } from '../../ledger/store/schema/drizzle.ts';
 import { outbox } from '../../ledger/store/schema/outbox-tables.ts';
 import { periods, tenants } from '../../ledger/store/schema/workspace-tables.ts';
-import type { Level, RuleName } from '../rules/rule.ts';
+import type { Level, RuleName } from '../measures/judgement.ts';
 
 /** One piece of news about an alert: it fired, came to a higher level, or grew. */
 export interface AlertNews {

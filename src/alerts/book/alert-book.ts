@@ -4,10 +4,10 @@ import { inserter } from '../../ledger/store/query.ts';
 import { alertTransitions } from '../../ledger/store/schema/alert-tables.ts';
 import { periodOfKey } from '../../ledger/store/schema/keys.ts';
 import { tenantIdOf } from '../../ledger/store/subjects.ts';
-import { PACE_CONFIRM_MS } from '../rules/jump.ts';
-import { type Observation, observation } from '../rules/observation.ts';
-import { clear, type Level } from '../rules/rule.ts';
-import { isSelfRule } from '../rules/table.ts';
+import { clear, type Level } from '../measures/judgement.ts';
+import { type Observation, observation } from '../measures/observation.ts';
+import { PACE_CONFIRM_MS } from '../measures/pace/telling.ts';
+import { isSelfRule, ruleOf } from '../rules/table.ts';
 import { Teller, type Telling } from '../tell/teller.ts';
 import { writeBaseline } from '../tell/told.ts';
 import { type BookContext, NEWS, type RunAlerts } from '../track/alert-change.ts';
@@ -153,7 +153,7 @@ export class AlertBook {
 
   /** Incidents of ledgers of before groups were messages end with the last alert that they spoke for. */
   #endIncidents(open: readonly StoredAlert[]): void {
-    for (const incident of open.filter(({ rule }) => rule === 'incident')) {
+    for (const incident of open.filter(({ rule }) => ruleOf(rule).kind === 'former')) {
       if (open.some(({ incidentKey }) => incidentKey === incident.alertKey)) continue;
       const { rule, periodKey, tenantKey } = incident;
       this.observe(observation({ rule, periodKey, tenantKey, judgement: clear(true) }), incident);

@@ -1,7 +1,7 @@
 import { addPeriods } from '../../core/period.ts';
 import { dailyRates } from '../notify/course.ts';
 import type { NotificationContent } from '../notify/facts.ts';
-import { grouped, monthName } from '../notify/wording/names.ts';
+import { grouped, monthName } from '../wording/names.ts';
 
 const HEIGHT = 60;
 const DAYS = 31;

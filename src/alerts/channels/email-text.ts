@@ -1,6 +1,6 @@
 import { escapeMarkup } from '../../core/text/html-text.ts';
 import { dayBars } from '../notify/day-bars.ts';
-import { grouped } from '../notify/wording/names.ts';
+import { grouped } from '../wording/names.ts';
 import { chartCells } from './chart-cells.ts';
 import { clip, MESSAGE_LINES, type MessageView, tailLine } from './message-view.ts';
 

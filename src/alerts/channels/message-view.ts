@@ -1,7 +1,7 @@
 import { firstOf } from '../../core/text/first-of.ts';
 import { alertFacts, type NotificationContent } from '../notify/facts.ts';
 import { nextCommands } from '../notify/next-commands.ts';
-import { grouped } from '../notify/wording/names.ts';
+import { grouped } from '../wording/names.ts';
 import { groupItems, type Payload, type PayloadValue, readPayload, summaryItems } from './read-payload.ts';
 
 /** A notification as people read it. No text in it is active, whatever the names in it are; none is HTML or markup. */

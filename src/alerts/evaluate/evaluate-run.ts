@@ -1,5 +1,6 @@
 import type { AlertSettings } from '../../config/types.ts';
 import { onceEach } from '../../core/one-at-a-time.ts';
+import { RULES, type RuleName } from '../../core/text/alert-words.ts';
 import type { CreditPricer } from '../../ledger/journal/charges/credit-pricer.ts';
 import type { MergedRun } from '../../ledger/journal/runs/apply-run.ts';
 import type { LedgerConnection } from '../../ledger/store/file/open.ts';
@@ -7,21 +8,22 @@ import { periodKeyOf } from '../../ledger/store/schema/keys.ts';
 import { AlertBook } from '../book/alert-book.ts';
 import { Curves, type KeptHistory } from '../history/curves.ts';
 import { createRepeats } from '../history/repeats.ts';
-import { type AlertSubject, type Observation, ownObservation } from '../rules/observation.ts';
-import { type RuleName, UNDECIDED } from '../rules/rule.ts';
-import { judgeJob } from '../rules/self.ts';
-import { isOfReading, rulesWith } from '../rules/table.ts';
+import { clear, UNDECIDED, type UsageFigures } from '../measures/judgement.ts';
+import { type AlertSubject, type Observation, observation } from '../measures/observation.ts';
+import { askRule } from '../rules/ask-rule.ts';
+import { findCandidates, type PeriodLook } from '../rules/judging/candidates.ts';
+import { createJudging, type Judging, type TenantFacts } from '../rules/judging/judging.ts';
+import { createPeriodFacts } from '../rules/judging/period-facts.ts';
+import { tenantSettings } from '../rules/judging/tenant-settings.ts';
+import { judgeJob } from '../rules/own/job-failed.ts';
+import type { UsageRule } from '../rules/rule.ts';
+import { isOfReading, rulesWith, usageRule } from '../rules/table.ts';
 import type { RunAlerts } from '../track/alert-change.ts';
 import type { StoredAlert } from '../track/alert-rows.ts';
+import { readBasis } from '../track/basis.ts';
 import type { ChannelRoute } from '../track/routes.ts';
-import { createFactsReader, type TenantFacts } from './candidates.ts';
-import { createJudge, type Judge } from './judge/judge.ts';
-import { NewFindings } from './new-findings.ts';
-import { createPeriodFacts } from './period-facts.ts';
-import { isPast, reconsider, withoutFigures } from './reconsider.ts';
 import { blaming, evaluateAll, type Faults } from './rule-fault.ts';
 import { RunPeriods } from './run-periods.ts';
-import { tenantSettings } from './tenant-settings.ts';
 
 /** What a run needs to know to evaluate the rules; plain data, because it crosses threads. */
 export interface RunAlertSettings {
@@ -72,7 +74,7 @@ export function evaluateRun(
 
 /** Says, last of all, whether all rules have looked at the run. */
 function finished(book: AlertBook, fault: string | null): RunAlerts {
-  book.observe(ownObservation('job_failed', 'alerting', judgeJob('alerting', fault), fault));
+  book.observe(judgeJob({ job: 'alerting', detail: fault }));
   return book.finish();
 }
 
@@ -92,15 +94,13 @@ class RunEvaluation {
   readonly #open: readonly StoredAlert[];
   readonly #openByKey: ReadonlyMap<string, StoredAlert>;
   readonly #isRepeated: (alert: StoredAlert) => boolean;
-  readonly #judge: Judge;
-  readonly #read: (periodKey: number, tenantKey: number) => TenantFacts;
+  readonly #judging: Judging;
   readonly #periods: RunPeriods;
-  readonly #findings: NewFindings;
   readonly #seen = new Set<string>();
   readonly #isReplay: boolean;
 
   constructor(merged: MergedRun, settings: RunAlertSettings, { book, history, faults, kept, priceOf }: Evaluating) {
-    const { connection, run, nowMs, lastEntryIdBefore } = merged;
+    const { connection, run, nowMs } = merged;
     const { workspaceKey } = run;
     const { lookbackPeriods, settleHours } = settings;
     this.#merged = merged;
@@ -109,83 +109,111 @@ class RunEvaluation {
     this.#isReplay = kept !== undefined;
     this.#open = book.open();
     this.#openByKey = new Map(this.#open.map((alert) => [subjectKey(alert), alert]));
-    const rules = tenantSettings(settings.rules);
-    const factsOf = createPeriodFacts(connection, { workspaceKey, nowMs, settleHours });
-    const tenantId = onceEach((tenantKey: number) => book.tenantId(tenantKey));
     const curves = new Curves({ connection, history, workspaceKey, nowMs, ...(kept === undefined ? {} : { kept }) });
     this.#isRepeated = createRepeats(connection, curves, nowMs);
-    this.#read = createFactsReader(connection);
-    this.#judge = createJudge({
-      connection,
-      settings: rules,
-      factsOf,
-      tenantId,
-      curves,
-      nowMs,
-      lastEntryIdBefore,
-      priceOf,
+    this.#judging = createJudging({
+      ...{ merged, curves, priceOf, settings: tenantSettings(settings.rules) },
+      factsOf: createPeriodFacts(connection, { workspaceKey, nowMs, settleHours }),
+      tenantId: onceEach((tenantKey: number) => book.tenantId(tenantKey)),
     });
-    const sources = { merged, settings: rules, factsOf, curves };
-    this.#periods = new RunPeriods({ ...sources, lookbackPeriods });
-    this.#findings = new NewFindings(
-      { ...sources, read: this.#read, judge: this.#judge },
-      {
-        begin: (subject, judge) => this.#begin(subject, judge),
-        more: (subject, judge) => this.#more(subject, judge),
-        observe: (seen) => this.#observe(seen),
-      },
-    );
+    this.#periods = new RunPeriods(this.#judging, lookbackPeriods);
   }
 
   evaluate(): void {
     // What a complete run proves wrong goes first, or it would keep quiet what the same run has found.
     for (const alert of this.#open) {
-      if (isOfReading(alert.rule)) this.#observe(withoutFigures(alert), alert);
+      if (isOfReading(alert.rule)) blaming(alert.rule, () => this.#observe(withoutFigures(alert), alert));
     }
     // Who has stopped goes before newcomers, of which one may be its new id.
-    this.#of('drop', () => this.#findings.stopped(this.#periods.current));
-    const [stops, others] = [true, false].map((isStop) =>
-      this.#open.filter(({ rule }) => (rule === 'drop') === isStop),
-    );
-    this.#reconsiderAll(stops);
+    for (const rule of STOPS) this.#inRun(rule);
+    this.#reconsider(STOPS);
     for (const periodKey of this.#periods.inReach()) {
       const look = this.#periods.lookAt(periodKey);
       if (look === null) continue;
-      this.#findings.inPeriod(periodKey, look);
+      this.#inPeriod(look);
       // A rule that threw looks again at all tenants: in the first run in which it does not throw.
       if (look.settlesNow && this.#faults.size === 0) this.#periods.settle(periodKey);
     }
-    this.#of('regression', () => this.#findings.fallenCounters());
-    this.#of('restatement', () => this.#findings.restatedPeriods());
-    this.#of('withdrawn', () => this.#findings.withdrawnRecords());
-    this.#reconsiderAll(others);
-  }
-
-  #reconsiderAll(alerts: readonly StoredAlert[] = []): void {
-    for (const alert of alerts) this.#of(alert.rule, () => this.#reconsider(alert));
+    for (const rule of OTHERS) this.#inRun(rule);
+    this.#reconsider(OTHERS);
   }
 
   /** Of a rule that has thrown nothing is looked at, so that nothing of it changes. */
-  #of(rule: RuleName, look: () => void): void {
-    if (!this.#faults.has(rule)) blaming(rule, look);
+  #of<T>(name: RuleName, look: (rule: UsageRule) => T): T | null {
+    const rule = usageRule(name);
+    return rule === null || this.#faults.has(name) ? null : blaming(name, () => look(rule));
   }
 
-  /** Judges an open alert again, unless this run has looked at its subject already. */
-  #reconsider(alert: StoredAlert): void {
-    if (alert.periodKey === null || alert.rule === 'incident' || this.#seen.has(subjectKey(alert))) return;
-    if (this.#isForgotten(alert, alert.periodKey)) {
+  /** What the run itself says, of alerts that are open, too. */
+  #inRun(name: RuleName): void {
+    this.#of(name, (rule) => {
+      for (const { periodKey, tenantKey, before } of rule.inRun?.(this.#judging, this.#periods.current) ?? []) {
+        this.#judge(name, this.#judging.read(periodKey, tenantKey), before);
+      }
+    });
+  }
+
+  /** Looks for subjects of which no alert is open yet: those that are will be looked at with what is known of them. */
+  #inPeriod(look: PeriodLook): void {
+    const { periodKey } = look.facts;
+    const conditions = RULES.flatMap((name) => {
+      const own = this.#of(name, (rule) => rule.candidates?.(this.#judging, look) ?? null);
+      return own === null ? [] : [{ name, own }];
+    });
+    const isNew = (rule: RuleName, tenantKey: number | null) =>
+      !this.#openByKey.has(subjectKey({ rule, periodKey, tenantKey }));
+    const all = conditions.map(({ own }) => own);
+    for (const tenant of findCandidates(this.#judging, look, all)) {
+      for (const { name } of conditions) {
+        if (isNew(name, tenant.tenantKey)) this.#of(name, () => this.#judge(name, tenant));
+      }
+    }
+    for (const name of RULES) {
+      this.#of(name, (rule) => {
+        for (const tenantKey of rule.inPeriod?.(this.#judging, look) ?? []) {
+          if (!isNew(name, tenantKey)) continue;
+          this.#judge(name, tenantKey === null ? periodKey : this.#judging.read(periodKey, tenantKey));
+        }
+      });
+    }
+  }
+
+  /** Judges a tenant, or of a workspace a period; without an open alert it matters only when the rule holds. */
+  #judge(rule: RuleName, subject: TenantFacts | number, before?: UsageFigures): void {
+    const { periodKey, tenantKey } = typeof subject === 'number' ? { periodKey: subject, tenantKey: null } : subject;
+    const open = this.#openByKey.get(subjectKey({ rule, periodKey, tenantKey }));
+    const seen = askRule(this.#judging, rule, subject, open === undefined ? null : knownOf(open), before);
+    if (seen !== null && (open !== undefined || seen.judgement.verdict === 'holds')) this.#observe(seen);
+  }
+
+  /** Judges the open alerts of these rules again, but for those whose subject this run has looked at already. */
+  #reconsider(rules: readonly RuleName[]): void {
+    for (const alert of this.#open) {
+      const { rule: name, periodKey } = alert;
+      if (!rules.includes(name) || periodKey === null) continue;
+      this.#of(name, (rule) => {
+        if (!this.#seen.has(subjectKey(alert))) this.#again(rule, alert, periodKey);
+      });
+    }
+  }
+
+  #again(rule: UsageRule, alert: StoredAlert, periodKey: number): void {
+    if (this.#isForgotten(alert, periodKey)) {
       this.#book.expire(alert);
       return;
     }
-    if (this.#isReplay && this.#standsAsSettled(alert, alert.periodKey)) return;
-    const seen = reconsider(alert, alert.periodKey, { judge: this.#judge, read: this.#read });
-    if (isPast(alert, seen)) this.#book.expire(alert);
+    if (this.#isReplay && this.#standsAsSettled(rule, alert, periodKey)) return;
+    const { tenantKey } = alert;
+    const subject = tenantKey === null ? periodKey : this.#judging.read(periodKey, tenantKey);
+    const seen = askRule(this.#judging, alert.rule, subject, knownOf(alert)) ?? withoutFigures(alert);
+    const isPast = seen.phase?.settled === true && rule.isPast?.(seen.judgement) === true;
+    if (isPast) this.#book.expire(alert);
     else this.#observe(seen, alert);
   }
 
   /** What has settled stands while no figure up to its month changes; but for other settings, which a replay does not get. */
-  #standsAsSettled({ rule, level, state, clearRunKey }: StoredAlert, periodKey: number): boolean {
-    if (level !== 'settled' || state !== 'firing' || clearRunKey !== null || !OF_SETTLED.includes(rule)) return false;
+  #standsAsSettled({ ofSettled }: UsageRule, { level, state, clearRunKey }: StoredAlert, periodKey: number): boolean {
+    if (level !== 'settled' || state !== 'firing' || clearRunKey !== null || ofSettled !== true) return false;
     return [...this.#merged.changed.keys()].every((changed) => changed > periodKey);
   }
 
@@ -195,42 +223,29 @@ class RunEvaluation {
     return Math.max(periodKey, changedIn) < this.#periods.oldest;
   }
 
-  /** A candidate matters only when its rule holds; alerts that are open are looked at with what they know. */
-  #begin(subject: AlertSubject, judge: () => Observation | null): void {
-    if (this.#openByKey.has(subjectKey(subject))) return;
-    this.#of(subject.rule, () => {
-      const seen = judge();
-      if (seen?.judgement.verdict === 'holds') this.#observe(seen);
-    });
-  }
-
-  /** Of an alert that is open only what is larger than what was told of it is new. */
-  #more(subject: AlertSubject, judge: (measure: bigint | null) => Observation): void {
-    const known = this.#openByKey.get(subjectKey(subject));
-    this.#of(subject.rule, () => {
-      const seen = judge(known?.measure ?? null);
-      if (seen.judgement.verdict !== 'holds') return;
-      const isLarger = (seen.judgement.finding.measure ?? 0n) > (known?.measure ?? 0n);
-      if (known === undefined || isLarger) this.#observe(seen);
-    });
-  }
-
   #observe(seen: Observation, alert?: StoredAlert): void {
-    this.#of(seen.rule, () => {
-      this.#seen.add(subjectKey(seen));
-      const open = this.#openByKey.get(subjectKey(seen));
-      const isEnd = CORRECTIONS.includes(seen.rule) && seen.judgement.verdict === 'clear';
-      const goesOn = isEnd && open !== undefined && this.#isRepeated(open);
-      this.#book.observe(goesOn ? { ...seen, judgement: UNDECIDED } : seen, alert);
-    });
+    const key = subjectKey(seen);
+    this.#seen.add(key);
+    const open = this.#openByKey.get(key);
+    // What a service takes back and gives again night after night is told once, not nightly.
+    const isEnd = usageRule(seen.rule)?.ofReadings === true && seen.judgement.verdict === 'clear';
+    const goesOn = isEnd && open !== undefined && this.#isRepeated(open);
+    this.#book.observe(goesOn ? { ...seen, judgement: UNDECIDED } : seen, alert);
   }
 }
 
-/** Rules about readings that a service takes back and gives again: what does so night after night is told once, not nightly. */
-const CORRECTIONS = rulesWith(({ ofReadings }) => ofReadings === true);
+/** Rules that find who has stopped, and the others. */
+const STOPS = rulesWith(({ rename }) => rename === 'stop');
+const OTHERS = rulesWith(({ rename }) => rename !== 'stop');
 
-/** Rules that compare settled months by their figures alone. */
-const OF_SETTLED = rulesWith(({ ofSettled }) => ofSettled === true);
+function knownOf({ state, level, measure, previous, basis }: StoredAlert) {
+  return { firing: state === 'pending' ? null : level, measure, previous, former: readBasis(basis).former };
+}
+
+/** The cause of an alert is gone, and there is nothing to compare. */
+function withoutFigures({ rule, periodKey, tenantKey, cause }: StoredAlert): Observation {
+  return observation({ rule, periodKey, tenantKey, cause, judgement: clear(true) });
+}
 
 function subjectKey({ rule, periodKey, tenantKey, cause = null }: AlertSubject): string {
   return `${rule}.${periodKey}.${tenantKey}.${cause}`;

@@ -6,16 +6,12 @@ import { alerts } from '../../ledger/store/schema/alert-tables.ts';
 import { and, eq, isNull, sql } from '../../ledger/store/schema/drizzle.ts';
 import { findWorkspace, nameWorkspace } from '../../ledger/store/subjects.ts';
 import { AlertBook } from '../book/alert-book.ts';
-import { ownObservation } from '../rules/observation.ts';
-import { type FailedRun, type Job, judgeFailedRun, judgeJob, judgeStale } from '../rules/self.ts';
+import { type JobNews, judgeJob } from '../rules/own/job-failed.ts';
+import { judgeFailedRun, type RunFault } from '../rules/own/sync-failed.ts';
+import { judgeStale } from '../rules/own/sync-stale.ts';
 import type { RunAlerts } from '../track/alert-change.ts';
 import { isOpenAlert } from '../track/alert-rows.ts';
 import type { ChannelRoute } from '../track/routes.ts';
-
-/** A run that applied nothing through a fault that somebody has to know of. */
-export interface RunFault extends FailedRun {
-  message: string;
-}
 
 /** A workspace that may have gone without a complete run for too long. */
 export interface StaleCheck {
@@ -23,14 +19,6 @@ export interface StaleCheck {
   /** How long ago the last complete run ended. */
   sinceMs: number;
   staleAfterMs: number;
-}
-
-/** What is wrong with a job of the ledger as a whole, in words; null: nothing any more. */
-export interface JobNews {
-  job: Job;
-  /** Whose it is; absent where there is one. */
-  of?: string;
-  detail: string | null;
 }
 
 interface Telling {
@@ -51,8 +39,7 @@ export function evaluateFailure(
     ...{ connection, workspaceKey, workspaceId, runKey, runId, actor: 'run' as const },
     ...{ seeding: false, at: isoTime(nowMs), nowMs, channels },
   });
-  const { cause, judgement } = judgeFailedRun(fault);
-  book.observe(ownObservation('sync_failed', cause, judgement, fault.message));
+  book.observe(judgeFailedRun(fault));
   return book.finish();
 }
 
@@ -72,16 +59,14 @@ export function evaluateStale(
     findWorkspace(connection, workspaceId) ?? nameWorkspace(connection, { workspaceId, name: workspaceId });
   const raise = connection.transaction(() => {
     for (const { workspaceId, sinceMs, staleAfterMs } of workspaces) {
-      const judgement = judgeStale(sinceMs, staleAfterMs);
-      if (judgement === null) continue;
+      const seen = judgeStale(sinceMs, staleAfterMs);
+      if (seen === null) continue;
       const workspaceKey = rowOf(workspaceId).workspaceKey;
       const book = new AlertBook({
         ...{ connection, workspaceKey, workspaceId, runKey: null, runId: null, actor: 'timer' as const },
         ...{ seeding: false, at: isoTime(nowMs), nowMs, channels },
       });
-      const minutes = Math.round(sinceMs / 60_000);
-      const detail = `no complete run for ${minutes} minutes`;
-      book.observe(ownObservation('sync_stale', null, judgement, detail));
+      book.observe(seen);
       const { changes, notificationIds } = book.finish();
       outcome.changes.push(...changes);
       outcome.notificationIds.push(...notificationIds);
@@ -97,19 +82,16 @@ const isFailing = prepared((db) => {
 });
 
 /** Raises an alert about a job of the ledger, or with `detail` null ends it. Writes nothing when there is no news. */
-export function evaluateJob(
-  connection: Database.Database,
-  { job, of, detail }: JobNews,
-  { channels, nowMs }: Telling,
-): RunAlerts {
-  const cause = of === undefined ? job : `${job}:${of}`;
-  if (detail === null && !isFailing(connection).get({ cause })) return { changes: [], notificationIds: [] };
+export function evaluateJob(connection: Database.Database, news: JobNews, { channels, nowMs }: Telling): RunAlerts {
+  const seen = judgeJob(news);
+  if (news.detail === null && !isFailing(connection).get({ cause: seen.cause }))
+    return { changes: [], notificationIds: [] };
   const raise = connection.transaction(() => {
     const book = new AlertBook({
       ...{ connection, workspaceKey: null, workspaceId: null, runKey: null, runId: null, actor: 'timer' as const },
       ...{ seeding: false, at: isoTime(nowMs), nowMs, channels },
     });
-    book.observe(ownObservation('job_failed', cause, judgeJob(job, detail), detail));
+    book.observe(seen);
     return book.finish();
   });
   return raise.immediate();

@@ -1,7 +1,7 @@
 import type Database from 'better-sqlite3';
 import { messageOf } from '../../core/errors.ts';
 import { isMachineFault } from '../../ledger/store/file/sqlite-errors.ts';
-import type { RuleName } from '../rules/rule.ts';
+import type { RuleName } from '../measures/judgement.ts';
 
 /** A rule threw while it looked at a subject. */
 class RuleFault extends Error {

@@ -8,8 +8,8 @@ import { and, desc, eq, isNotNull, lte, sql } from '../../ledger/store/schema/dr
 import { periodOfKey } from '../../ledger/store/schema/keys.ts';
 import { runs } from '../../ledger/store/schema/run-tables.ts';
 import { periods } from '../../ledger/store/schema/workspace-tables.ts';
-import type { Curve } from '../rules/pace/curve.ts';
-import type { UsageFigures } from '../rules/rule.ts';
+import type { UsageFigures } from '../measures/judgement.ts';
+import type { Curve } from '../measures/pace/curve.ts';
 import { keptReadings, type Readings, readingsOf } from './readings.ts';
 import { keptRunTimes, LATEST_RUNS, type LastRead, RunMoments, type RunTimes, runTimesOf } from './run-moments.ts';
 

@@ -1,6 +1,6 @@
 import { periodEndMs, periodStartMs } from '../../core/period.ts';
 import { periodOfKey } from '../../ledger/store/schema/keys.ts';
-import { wholeMonth } from '../rules/measures/threshold.ts';
+import { wholeMonth } from '../measures/threshold.ts';
 import type { Curves } from './curves.ts';
 
 const DAY_MS = 86_400_000;

@@ -1,5 +1,5 @@
 import type Database from 'better-sqlite3';
-import { NO_USAGE, type UsageFigures } from '../rules/rule.ts';
+import { NO_USAGE, type UsageFigures } from '../measures/judgement.ts';
 
 /** What runs had read of a tenant's period up to an entry. */
 export type Readings = (periodKey: number, tenantKey: number, lastEntryId: number) => UsageFigures;

@@ -1,23 +1,10 @@
 import { addPeriods, type Period, periodStartMs } from '../../core/period.ts';
+import type { Course } from '../wording/evidence.ts';
 import { findStep } from './step.ts';
 
 const DAY_MS = 86_400_000;
 /** Of today, so much must have passed before it says anything of a day's rate. */
 const TELLING_PART_OF_DAY = 0.25;
-
-/** How a tenant used its credits day by day, in a period and the one before, and what that says; as receivers get it. */
-export interface Course {
-  /** The day from which on the daily rate was another one, `YYYY-MM-DD`; null when no day stands out. */
-  since: string | null;
-  /** Credits a day before `since`; without one, over the whole period before. Null when that is not known. */
-  usual_daily_credits: bigint | null;
-  /** Credits a day from `since` on; without one, over the period so far. */
-  recent_daily_credits: bigint | null;
-  /** What the period before had come to at the same point; null when nobody looked then. */
-  previous_same_point: bigint | null;
-  /** Credits used by the end of each day, the last one the newest reading; null for days on which nobody looked. */
-  days: { previous: (bigint | null)[]; current: (bigint | null)[] };
-}
 
 /** The credits of a tenant in a period from a moment on. */
 export interface Reading {

@@ -7,75 +7,19 @@ import type { CreditPricer } from '../../ledger/journal/charges/credit-pricer.ts
 import { periodOfKey } from '../../ledger/store/schema/keys.ts';
 import { tenantIdOf } from '../../ledger/store/subjects.ts';
 import { sumUsage } from '../../ledger/store/sum-usage.ts';
-import { projection } from '../rules/measures/projection.ts';
-import { splitChange } from '../rules/measures/split.ts';
-import type { Observation } from '../rules/observation.ts';
-import type { Former } from '../rules/rename.ts';
-import type { RuleName, UsageFigures } from '../rules/rule.ts';
-import { rulesWith } from '../rules/table.ts';
-import type { Course } from './course.ts';
-import { percentOf } from './percent.ts';
+import type { RuleName, UsageFigures } from '../measures/judgement.ts';
+import type { Former, Observation } from '../measures/observation.ts';
+import { percentOf } from '../measures/percent.ts';
+import { projection } from '../measures/projection.ts';
+import { splitChange } from '../measures/split.ts';
+import { usageRule } from '../rules/table.ts';
+import type { Evidence, EvidenceEntry, FormerTenant, StakeMoney } from '../wording/evidence.ts';
 import { createCourses } from './read-course.ts';
 
 /** Entries that a notification names, the latest ones; all are in `finance_history`. */
 const MAX_ENTRIES = 20;
-/** Tenants that an incident names; all are in `finance_alerts`. */
+/** Tenants that an alert of many names; all are in `finance_alerts`. */
 const MAX_TENANTS = 100;
-
-/** What stands behind an alert, field by field as receivers get it. Credits are exact integers. */
-export interface Evidence {
-  threshold: ThresholdEvidence | null;
-  /** Of an open period: the credits it comes to, by the tenant's own past where the rule looks at it, else at the rate so far. */
-  projection: {
-    credits: bigint;
-    /** Between these, by its own past; null where that says nothing, absent in notifications of before. */
-    low_credits?: bigint | null;
-    high_credits?: bigint | null;
-    elapsed_fraction: number;
-  } | null;
-  /** The tenant's part of what the workspace as a whole has grown by, in percent; null unless both grew. */
-  share_of_increase_percent: number | null;
-  /** The tenant's part of what the workspace has used in the period, in percent. */
-  share_of_workspace_percent: number | null;
-  /** Credits by which the period differs from what it is compared with; of an open one, what that comes to. */
-  at_stake_credits: bigint | null;
-  /** What these credits cost by the rate card of the period; null where no card prices the tenant. */
-  at_stake_money: StakeMoney | null;
-  /** The tenant's days; null for alerts about the workspace or ourselves. */
-  course: Course | null;
-  /** The change of credits in two parts: more requests at the old rate, and the change of the rate. */
-  split: { volume_credits: bigint; intensity_credits: bigint } | null;
-  entries: EvidenceEntry[];
-  /** How many entries there are in all. */
-  entry_count: number;
-  /** Up to what growth was planned at most, when it has gone beyond; null without such a plan. */
-  planned_credits: bigint | null;
-  /** The bounds of all plans that it has gone beyond, the lowest first. */
-  planned_bounds: bigint[];
-  /** The tenants of an incident, those with the most credits at stake first; null for other rules. */
-  tenants: string[] | null;
-  tenant_count: number | null;
-  /** Whose new id the tenant probably is; null when nobody's. */
-  former_tenant: FormerTenant | null;
-  /** What went wrong, for alerts about ourselves. */
-  detail: string | null;
-}
-
-export interface FormerTenant {
-  tenant_id: string;
-  /** Credits a day: what the former one used in its last four weeks, and the new one since its first. */
-  daily_credits: bigint;
-  new_daily_credits: bigint;
-  /** ISO. */
-  last_day: string;
-}
-
-export interface StakeMoney {
-  /** A plain decimal of the currency. */
-  amount: string;
-  amount_minor: bigint;
-  currency: string;
-}
 
 /** What is known of an alert beyond what its rule has seen. */
 export interface EvidenceAbout {
@@ -83,24 +27,6 @@ export interface EvidenceAbout {
   tenantId: string | null;
   /** The bounds of the plans that it has gone beyond, the lowest first. */
   planned: readonly bigint[];
-}
-
-export interface ThresholdEvidence {
-  credits: bigint;
-  baseline_credits: bigint;
-  baseline_periods: string[];
-  ratio: number;
-  min_credits: number;
-  min_increase: number | null;
-  per_day: boolean;
-}
-
-export interface EvidenceEntry {
-  entry_id: number;
-  run_id: string;
-  period: string;
-  credits_delta: bigint;
-  credits_after: bigint;
 }
 
 /** Returns what gathers the evidence of observations; totals of workspaces are read once. */
@@ -153,7 +79,7 @@ export function createEvidence(
             }
           : null,
       share_of_increase_percent:
-        ofTenant && growth > 0n && seen.rule === 'jump' && isBesideMonthBefore(seen)
+        ofTenant && growth > 0n && usageRule(seen.rule)?.sharesIncrease === true && isBesideMonthBefore(seen)
           ? percentOf(growth, total(periodKey) - total(periodKey - 1))
           : null,
       share_of_workspace_percent:
@@ -169,8 +95,8 @@ export function createEvidence(
       entry_count: Number(rows[0]?.entry_count ?? 0),
       planned_credits: planned.at(-1) ?? null,
       planned_bounds: [...planned],
-      tenants: seen.rule === 'incident' ? members.slice(0, MAX_TENANTS) : null,
-      tenant_count: seen.rule === 'incident' ? members.length : null,
+      tenants: members.length > 0 ? members.slice(0, MAX_TENANTS) : null,
+      tenant_count: members.length > 0 ? members.length : null,
       former_tenant: seen.former === null ? null : formerTenant(connection, seen.former),
       detail: seen.detail,
     };
@@ -187,9 +113,6 @@ function isBesideMonthBefore({ built, periodKey }: Observation): boolean {
   return periodKey !== null && (built === null || built.periods.join() === periodOfKey(periodKey - 1));
 }
 
-/** The rules for which an open period goes on adding to what has been found. */
-const GROWING = rulesWith(({ growth }) => growth === 'goes on');
-
 /** Credits that an open period comes to, by its subject's own past or else at the rate so far; null where nothing says so. */
 export function expectedOf({
   rule,
@@ -199,8 +122,8 @@ export function expectedOf({
 }: Pick<Observation, 'rule' | 'phase' | 'forecast'> & { current: UsageFigures }): bigint | null {
   if (phase === null || phase.over || phase.elapsedMs <= 0) return null;
   if (forecast !== null) return forecast.likely;
-  // Of a budget nothing is foretold that its rule has not.
-  return rule === 'budget' ? null : projection(current.credits, phase);
+  // Nothing is foretold that such a rule has not.
+  return usageRule(rule)?.overThreshold === true ? null : projection(current.credits, phase);
 }
 
 /** Credits that a period comes to, and those that it is compared with. */
@@ -209,7 +132,7 @@ export interface StakeSides {
   compared: bigint;
 }
 
-/** What is at stake lies between these; `projected` is what an open period comes to. Of a budget it is what goes over it. */
+/** What is at stake lies between these; `projected` is what an open period comes to. */
 export function stakeSides(
   rule: RuleName,
   {
@@ -219,11 +142,12 @@ export function stakeSides(
     threshold,
   }: { previous: bigint; current: bigint; projected: bigint | null; threshold: bigint | null },
 ): StakeSides {
-  if (rule === 'budget' && threshold !== null) {
+  const { growth, overThreshold } = usageRule(rule) ?? {};
+  if (overThreshold === true && threshold !== null) {
     const most = projected !== null && projected > current ? projected : current;
     return { likely: most > threshold ? most : threshold, compared: threshold };
   }
-  const likely = GROWING.includes(rule) && projected !== null && projected > current ? projected : current;
+  const likely = growth === 'goes on' && projected !== null && projected > current ? projected : current;
   return { likely, compared: previous };
 }
 

@@ -1,11 +1,11 @@
 import { addPeriods } from '../../core/period.ts';
 import { firstOf } from '../../core/text/first-of.ts';
-import { changeReason } from '../rules/measures/change-reason.ts';
-import type { Course } from './course.ts';
-import type { StakeMoney } from './evidence.ts';
+import { changeReason } from '../measures/change-reason.ts';
+import { usageRule } from '../rules/table.ts';
+import type { Course, StakeMoney } from '../wording/evidence.ts';
+import { grouped, signed } from '../wording/names.ts';
 import type { FigureChange, Notification } from './notification.ts';
-import { amountWords } from './wording/cost.ts';
-import { grouped, signed } from './wording/names.ts';
+import { amountWords } from './summary.ts';
 
 /** One line of what stands behind an alert: what it is, and the figures in words. */
 export interface Fact {
@@ -88,7 +88,7 @@ function thresholdWords({ rule, threshold, evidence }: NotificationContent): str
   const relative = (of: string) => `max(${ratio} x ${of}, ${of} + ${grouped(min_credits)})`;
   const larger = (of: string) =>
     min_increase === null ? relative(of) : `min(${relative(of)}, ${of} + ${grouped(min_increase)})`;
-  if (rule !== 'drop') {
+  if (usageRule(rule)?.isFall !== true) {
     const exact = [Number(ratio) * Number(baseline_credits), Number(baseline_credits) + Number(min_credits)];
     const byAmount = min_increase === null ? Number.POSITIVE_INFINITY : Number(baseline_credits) + Number(min_increase);
     const rounded = Math.min(Math.max(...exact), byAmount) === Number(threshold) ? '' : ' rounded up';

@@ -3,15 +3,14 @@ import type { AlertState, ToldEvent } from '../../core/text/alert-words.ts';
 import { stringifyExact } from '../../core/text/exact-json.ts';
 import { inertJson } from '../../core/text/inert-text.ts';
 import { periodOfKey } from '../../ledger/store/schema/keys.ts';
-import { type ChangeReason, changeReason } from '../rules/measures/change-reason.ts';
-import type { Observation } from '../rules/observation.ts';
-import type { Level, RuleName, Severity, UsageFigures } from '../rules/rule.ts';
-import { rulesWith } from '../rules/table.ts';
-import { TREND_MONTHS } from '../rules/trend.ts';
-import type { Evidence } from './evidence.ts';
-import { percentOf } from './percent.ts';
+import { type ChangeReason, changeReason } from '../measures/change-reason.ts';
+import type { Level, RuleName, Severity, UsageFigures } from '../measures/judgement.ts';
+import type { Observation } from '../measures/observation.ts';
+import { percentOf } from '../measures/percent.ts';
+import { usageRule } from '../rules/table.ts';
+import type { Evidence } from '../wording/evidence.ts';
+import type { ClosedBecause } from '../wording/facts-told.ts';
 import { summaryLine } from './summary.ts';
-import type { ClosedBecause } from './wording/facts-told.ts';
 
 export type NotificationType = 'alert.firing' | 'alert.escalated' | 'alert.resolved';
 
@@ -176,17 +175,15 @@ function figureChange(previous: bigint, current: bigint): FigureChange {
   return { previous, current, change: current - previous };
 }
 
-/** These compare two readings of one period. */
-const SAME_PERIOD = rulesWith(({ ofReadings }) => ofReadings === true);
-
 /** The period of the figures that a rule compares with; of a threshold that was built from several the latest: which they are stands with it. */
 export function previousPeriodOf({
   rule,
   periodKey,
   built,
 }: Pick<Observation, 'rule' | 'periodKey' | 'built'>): Period | null {
-  if (periodKey === null || rule === 'incident') return null;
-  if (SAME_PERIOD.includes(rule)) return periodOfKey(periodKey);
+  const compares = usageRule(rule);
+  if (periodKey === null || compares === null) return null;
+  if (compares.ofReadings === true) return periodOfKey(periodKey);
   if (built?.periods[0] !== undefined) return built.periods[0];
-  return periodOfKey(periodKey - (rule === 'trend' ? TREND_MONTHS : 1));
+  return periodOfKey(periodKey - (compares.monthsBack ?? 1));
 }

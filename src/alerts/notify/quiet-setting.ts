@@ -1,15 +1,16 @@
+import { usageRule } from '../rules/table.ts';
 import type { NotificationContent } from './facts.ts';
 
 /** What to write below `alerts:` of a workspace, so that an alert like this would have kept quiet; null where no setting does. */
 export function quietSetting({ rule, tenant_id, credits, evidence, level }: NotificationContent): string | null {
-  if (credits === null) return null;
+  const { quietBy, isFall } = usageRule(rule) ?? {};
+  if (credits === null || quietBy === undefined) return null;
+  if (quietBy === 'min_credits') return ofTenant(tenant_id, `min_credits: ${roundedUp(credits.current + 1n)}`);
   const expected = level === 'likely' ? (evidence.projection?.credits ?? credits.current) : credits.current;
-  const [more, less] = rule === 'drop' ? [credits.previous, credits.current] : [expected, credits.previous];
-  if (rule === 'new_spend') return ofTenant(tenant_id, `min_credits: ${roundedUp(credits.current + 1n)}`);
-  if (!['jump', 'workspace_jump', 'drop'].includes(rule) || less <= 0n) return null;
+  const [more, less] = isFall === true ? [credits.previous, credits.current] : [expected, credits.previous];
+  if (less <= 0n) return null;
   // One tenth more than what it came to.
-  const ratio = Number((more * 10n) / less + 1n) / 10;
-  return ofTenant(rule === 'workspace_jump' ? null : tenant_id, `ratio: ${ratio}`);
+  return ofTenant(tenant_id, `ratio: ${Number((more * 10n) / less + 1n) / 10}`);
 }
 
 function ofTenant(tenantId: string | null, setting: string): string {

@@ -7,8 +7,9 @@ import { query } from '../../ledger/store/query.ts';
 import { and, eq, gte, lt, sql } from '../../ledger/store/schema/drizzle.ts';
 import { periodOfKey, workspaceKeyOf } from '../../ledger/store/schema/keys.ts';
 import { runs } from '../../ledger/store/schema/run-tables.ts';
-import type { PeriodPhase } from '../rules/rule.ts';
-import { buildCourse, type Course, type PeriodReadings } from './course.ts';
+import type { PeriodPhase } from '../measures/judgement.ts';
+import type { Course } from '../wording/evidence.ts';
+import { buildCourse, type PeriodReadings } from './course.ts';
 
 export interface CourseSubject {
   periodKey: number;

@@ -1,9 +1,8 @@
-import { isSelfRule } from '../rules/table.ts';
-import { costWords } from './wording/cost.ts';
-import { endOf } from './wording/ends.ts';
-import { type Facts, monthOf, placeOf } from './wording/facts-told.ts';
-import { ownSentences } from './wording/own-sentences.ts';
-import { FOUND } from './wording/usage-sentences.ts';
+import { ruleOf } from '../rules/table.ts';
+import type { StakeMoney } from '../wording/evidence.ts';
+import { type Facts, monthOf, placeOf, subjectOf } from '../wording/facts-told.ts';
+import { grouped } from '../wording/names.ts';
+import { ownEnd, ownSentences } from './own-sentences.ts';
 
 /**
  * What a message says, in the order in which it is asked: what happened, to whom, how much beside what, how sure, since when,
@@ -28,9 +27,32 @@ const SINCE: Partial<Record<Facts['event'], string>> = {
 };
 
 function opening(facts: Facts): string[] {
-  const { rule } = facts;
-  if (isSelfRule(rule)) return ownSentences(facts);
-  // Incidents are of older ledgers.
-  if (rule === 'incident') return [`Several tenants of ${placeOf(facts)} have alerts in ${monthOf(facts)}.`];
-  return [...FOUND[rule](facts), costWords(facts)];
+  const rule = ruleOf(facts.rule);
+  if (rule.kind === 'own') return ownSentences(rule, facts);
+  return [...rule.words.found(facts), rule.kind === 'usage' ? costWords(facts, rule.words.cost) : ''];
+}
+
+/** What it costs; nothing where no card prices it. */
+function costWords(facts: Facts, of: string): string {
+  const { at_stake_money: money = null, projection } = facts.evidence;
+  if (money === null || BigInt(money.amount_minor) === 0n) return '';
+  const goesOn = projection !== null && projection.credits > (facts.credits?.current ?? 0n);
+  return `${of} ${amountWords(money)}${goesOn ? ` by the end of ${monthOf(facts)}` : ''}.`;
+}
+
+/** `1,234.50 EUR`. */
+export function amountWords({ amount, currency }: StakeMoney): string {
+  const [whole = '', part] = amount.split('.');
+  const integer = grouped(BigInt(whole));
+  return `${part === undefined ? integer : `${integer}.${part}`} ${currency}`;
+}
+
+/** Why an alert is over, or is told no more. */
+function endOf(facts: Facts): string {
+  const rule = ruleOf(facts.rule);
+  const what = `${rule.title} of ${subjectOf(facts)}`;
+  if (facts.closed_because === 'left_window') return `${monthOf(facts)} is no longer looked at: the ${what} is closed.`;
+  if (rule.kind === 'own') return ownEnd(rule, facts);
+  if (facts.closed_because === 'unrouted') return `The ${what} is no longer told here; it goes on.`;
+  return rule.words.over(facts);
 }

@@ -1,5 +1,5 @@
 import { inertJson } from '../../core/text/inert-text.ts';
-import { named } from './wording/names.ts';
+import { named } from '../wording/names.ts';
 
 /** The text of a message that only tests a channel. */
 export function testPayload(facts: { notificationId: string; channel: string; createdAt: string }): string {

@@ -9,12 +9,13 @@ import { outbox } from '../../ledger/store/schema/outbox-tables.ts';
 import { runs } from '../../ledger/store/schema/run-tables.ts';
 import { tenantUsage } from '../../ledger/store/schema/usage-tables.ts';
 import { tenants } from '../../ledger/store/schema/workspace-tables.ts';
+import { clear, type UsageFigures } from '../measures/judgement.ts';
+import { observation } from '../measures/observation.ts';
+import { phaseOf } from '../measures/phase.ts';
 import { createEvidence } from '../notify/evidence.ts';
 import type { NotificationContent } from '../notify/facts.ts';
 import { buildNotification, type Notification, previousPeriodOf } from '../notify/notification.ts';
-import { phaseOf } from '../rules/measures/phase.ts';
-import { observation } from '../rules/observation.ts';
-import { clear, type UsageFigures } from '../rules/rule.ts';
+import { ruleOf } from '../rules/table.ts';
 import { compareFigures, creditsApart, figuresOf } from '../track/alert-figures.ts';
 import { requireAlert } from '../track/alert-rows.ts';
 import { readBasis } from '../track/basis.ts';
@@ -115,7 +116,7 @@ function observe(
   const { rule, periodKey, tenantKey, detail } = row;
   const seen = observation({
     ...{ rule, periodKey, tenantKey, judgement: clear(true), detail },
-    members: rule === 'incident' ? membersOf(connection, row.alertKey) : [],
+    members: ruleOf(rule).kind === 'former' ? membersOf(connection, row.alertKey) : [],
     ...figuresOf(row),
     phase: periodKey === null ? null : phaseOf(periodOfKey(periodKey), Date.parse(at)),
   });

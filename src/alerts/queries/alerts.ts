@@ -6,20 +6,14 @@ import type { financeAlerts } from '../../ledger/store/schema/finance-views.ts';
 import type { Exact } from '../../ledger/store/schema/rows.ts';
 import { tenantNames } from '../../ledger/store/tenant-names.ts';
 import { whereClause } from '../../ledger/store/where.ts';
-import {
-  creditsAtStake,
-  expectedOf,
-  moneyAtStake,
-  type StakeMoney,
-  type StakeSides,
-  stakeSides,
-} from '../notify/evidence.ts';
-import { phaseOf } from '../rules/measures/phase.ts';
-import type { RuleName } from '../rules/rule.ts';
+import type { RuleName } from '../measures/judgement.ts';
+import { phaseOf } from '../measures/phase.ts';
+import { creditsAtStake, expectedOf, moneyAtStake, type StakeSides, stakeSides } from '../notify/evidence.ts';
 import { figuresByName } from '../track/alert-figures.ts';
 import { readBasis } from '../track/basis.ts';
 import type { FeedbackLabel } from '../track/feedback.ts';
 import { OPEN_ALERTS } from '../track/open-alerts.ts';
+import type { StakeMoney } from '../wording/evidence.ts';
 
 /** One row of `finance_alerts`. Tenant and period are null for an alert about the workspace or about ourselves. */
 export type AlertRow = Exact<typeof financeAlerts.$inferSelect>;

@@ -4,7 +4,7 @@ import { query } from '../../ledger/store/query.ts';
 import { alerts, alertTransitions } from '../../ledger/store/schema/alert-tables.ts';
 import { and, eq, gte, inArray, type SQL, sql } from '../../ledger/store/schema/drizzle.ts';
 import { periods, tenants, workspaces } from '../../ledger/store/schema/workspace-tables.ts';
-import type { RuleName } from '../rules/rule.ts';
+import type { RuleName } from '../measures/judgement.ts';
 import { NEWS } from '../track/alert-change.ts';
 import { type MuteRow, mutes } from '../track/mutes.ts';
 

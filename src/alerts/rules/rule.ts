@@ -1,76 +1,124 @@
 import type { Severity } from '../../core/text/alert-words.ts';
-import { rulesWith } from './table.ts';
+import type { Judgement, Level, UsageFigures } from '../measures/judgement.ts';
+import type { AlertSubject, Former, Observation } from '../measures/observation.ts';
+import type { Facts } from '../wording/facts-told.ts';
+import type { Conditions, PeriodLook } from './judging/candidates.ts';
+import type { Judging, TenantFacts } from './judging/judging.ts';
 
-export { RULES, type RuleName, type Severity } from '../../core/text/alert-words.ts';
+/** All that is so of one rule. A new one is a file of this form, its name in `RULES`, and its place in `table.ts`. */
+export type Rule = UsageRule | OwnRule | FormerRule;
 
-/** What a tenant, or a workspace in total, used in one period. */
-export interface UsageFigures {
-  credits: bigint;
-  requests: bigint;
+interface RuleForm {
+  /** Stored with each alert; raised whenever the same figures could give another answer than before. */
+  version: number;
+  /** What people call an alert of it. */
+  title: string;
+  /** How bad its alerts are; of both, critical from when it has happened. */
+  severity: Severity | 'both';
 }
 
-export const NO_USAGE: UsageFigures = { credits: 0n, requests: 0n };
+/** About what is used. */
+export interface UsageRule extends RuleForm {
+  kind: 'usage';
+  /** It finds growth, which a plan expects; of one that `goes on` an open period adds to it. */
+  growth?: 'goes on' | 'is over';
+  /** It finds that less is used: its threshold is the most that still counts. */
+  isFall?: true;
+  /** It goes from likely over happened to settled. */
+  hasLevels?: true;
+  /** It compares two readings of one period, which a service may take back and give again. */
+  ofReadings?: true;
+  /** It compares settled months by their figures alone. */
+  ofSettled?: true;
+  /** What it finds when a month has settled is over, and can be read in the morning. */
+  canWait?: true;
+  /** Its size is a set of facts, one bit each. */
+  isSet?: true;
+  /** What goes over its threshold is what counts, and nothing is foretold but by itself. */
+  overThreshold?: true;
+  /** Its growth is told as a part of what its workspace has grown by. */
+  sharesIncrease?: true;
+  /** What it compares with lies so many months before, where that is not the one before. */
+  monthsBack?: number;
+  /** A newcomer that is the new id of another explains that this one has stopped; who has stopped is asked first. */
+  rename?: 'stop' | 'newcomer';
+  /** The setting that would have kept it quiet. */
+  quietBy?: 'ratio' | 'min_credits';
+  /** Of an open alert about a month that has settled: there is nothing that anybody could still do. */
+  isPast?: (judgement: Judgement) => boolean;
+  words: UsageWords;
 
-/** Rules about ourselves: while one of them fires, nobody is told of what the others find. */
-export const SELF_RULES = rulesWith(({ isOwn }) => isOwn === true);
+  /** What must be so of a tenant's figures that it may hold for; null: it holds for nobody now. All rules' conditions are one statement. */
+  candidates?: (judging: Judging, look: PeriodLook) => Conditions | null;
+  /** Others that it may hold for in a period; null is the workspace. */
+  inPeriod?: (judging: Judging, look: PeriodLook) => Iterable<number | null>;
+  /** What the run itself says of subjects, in any period; `current` is the open one. */
+  inRun?: (judging: Judging, current: number) => Iterable<Found>;
+  /** `known` is the open alert. Null: there is nothing to judge. */
+  ofTenant?: (judging: Judging, tenant: TenantFacts, known: Known | null, before?: UsageFigures) => Said | null;
+  ofWorkspace?: (judging: Judging, periodKey: number, known: Known | null) => Said | null;
+}
 
-/**
- * How sure a finding is. `likely`: it is expected to come. `happened`: it has come, and whatever is still missing from an
- * open period can only add to it. `settled`: the period is over and its figures have settled.
- */
-export type Level = 'likely' | 'happened' | 'settled';
-export const LEVEL_RANK: Readonly<Record<Level, number>> = { likely: 0, happened: 1, settled: 2 };
+/** About our own work. */
+export interface OwnRule extends RuleForm {
+  kind: 'own';
+  /** What the causes of its alerts begin with: one of a channel or an export goes on with its name. */
+  causes: readonly string[];
+  /** It is about the ledger as a whole, in no workspace. */
+  ofLedger?: true;
+  /** It keeps a workspace from being read: several of one service have it at once, and a complete run proves it gone. */
+  isOfReading?: true;
+  /** It explains all of a lower rank, and what usage does. */
+  explains?: 1 | 2;
+  words: (cause: string | undefined) => OwnWords;
+}
 
-/** The rule holds. */
-export interface Finding {
-  level: Level;
-  severity: Severity;
-  /** Credits; null for rules that compare with none. */
-  threshold: bigint | null;
-  /** The size that levels are multiples of; null where growing is no news. */
+/** Nothing finds it any more; ledgers of before may have alerts of it. */
+export interface FormerRule extends RuleForm {
+  kind: 'former';
+  words: Pick<UsageWords, 'found' | 'over' | 'manyOver'>;
+}
+
+/** What is said of alerts about usage, in the order in which it is asked. Empty sentences are left out. */
+export interface UsageWords {
+  /** What, to whom, how much beside what, how sure, since when. */
+  found: (facts: Facts) => string[];
+  /** Why it is over. */
+  over: (facts: Facts) => string;
+  /** Of many tenants, behind who they are. */
+  manyFound: (month: string, likely: 'all' | 'some' | 'none') => string;
+  manyOver: (month: string, isLikely: boolean) => string;
+  /** What the money at stake is the price of. */
+  cost: string;
+  /** What the figure of one of many is compared with; absent: that of the months before. */
+  beside?: (facts: Facts) => string;
+}
+
+/** What is said of our own work, of one workspace, channel or job, or of several by their number. */
+export interface OwnWords {
+  /** What is wrong, before the words of the fault. */
+  found: (whose: string) => string;
+  /** That it is over. */
+  over: (whose: string) => string;
+  /** What to do, where a person has to. */
+  todo: string;
+}
+
+/** What is known of the alert that is open. */
+export interface Known {
+  /** The level at which it fires; null while it waits. */
+  firing: Level | null;
   measure: bigint | null;
-  /** The measure is a set of facts, one bit each, of which each is told once: growing is a bit more. */
-  isSet: boolean;
-  /** The rule must hold again this much later before anybody is told; null when once is enough. */
-  confirmAfterMs: number | null;
+  previous: UsageFigures | null;
+  former: Former | null;
 }
 
-/**
- * What a rule makes of its subject. `clear`: the cause is gone; `atOnce` when no second run has to agree. `between`: it
- * does not hold, but nearly, and an alert that fires stays, with the size that it has now if that is less; one that waits goes
- * on waiting when it `wavers`.
- */
-export type Judgement =
-  | { verdict: 'holds'; finding: Finding }
-  | { verdict: 'between'; wavers: boolean; measure: bigint | null }
-  | { verdict: 'clear'; atOnce: boolean };
-
-export const UNDECIDED = { verdict: 'between', wavers: false, measure: null } as const satisfies Judgement;
-export const WAVERING = { verdict: 'between', wavers: true, measure: null } as const satisfies Judgement;
-
-export function holds(finding: Omit<Finding, 'measure' | 'isSet' | 'confirmAfterMs'> & Partial<Finding>): Judgement {
-  return { verdict: 'holds', finding: { measure: null, isSet: false, confirmAfterMs: null, ...finding } };
+/** A subject that a run says something of, with its figures before where they count. */
+export interface Found {
+  periodKey: number;
+  tenantKey: number;
+  before?: UsageFigures;
 }
 
-export function clear(atOnce: boolean): Judgement {
-  return { verdict: 'clear', atOnce };
-}
-
-/** Where a subject's period stands. */
-export interface PeriodPhase {
-  /** How much of the period has passed, exactly: `elapsedMs / lengthMs`. */
-  elapsedMs: number;
-  lengthMs: number;
-  over: boolean;
-  /** The figures of a period that is over are not expected to change any more. */
-  settled: boolean;
-}
-
-/**
- * What is known of the period before. `usable` is false when its figure cannot be compared with: the first ever of the
- * workspace or of the tenant, or one whose last complete walk began before its end. Both are likely too low.
- */
-export interface PreviousPeriod {
-  figures: UsageFigures | null;
-  usable: boolean;
-}
+/** What a rule says; figures that are left out are those of the period and of the one before. */
+export type Said = { judgement: Judgement } & Partial<Omit<Observation, keyof AlertSubject | 'phase'>>;

@@ -1,85 +1,67 @@
 import { RULES, type RuleName, SEVERITIES, type Severity } from '../../core/text/alert-words.ts';
+import { budget } from './budget/budget.ts';
+import { regression } from './corrections/regression.ts';
+import { restatement } from './corrections/restatement.ts';
+import { withdrawn } from './corrections/withdrawn.ts';
+import { drop } from './drop/drop.ts';
+import { incident } from './incident.ts';
+import { jump } from './jump/jump.ts';
+import { workspaceJump } from './jump/workspace-jump.ts';
+import { newSpend } from './new-spend/new-spend.ts';
+import { jobFailed } from './own/job-failed.ts';
+import { syncFailed } from './own/sync-failed.ts';
+import { syncStale } from './own/sync-stale.ts';
+import type { OwnRule, Rule, UsageRule } from './rule.ts';
+import { trend } from './trend.ts';
 
-interface RuleForm {
-  /** Stored with each alert; raised whenever the same figures could give another answer than before. */
-  version: number;
-  /** What people call an alert of it. */
-  title: string;
-  /** How bad its alerts are; of both, critical from when it has happened. */
-  severity: Severity | 'both';
-  /** It is about our own work, not about what is used. */
-  isOwn?: true;
-  /** It finds growth, which a plan expects; of one that `goes on` an open period adds to it. */
-  growth?: 'goes on' | 'is over';
-  /** It goes from likely over happened to settled. */
-  hasLevels?: true;
-  /** It compares two readings of one period, which a service may take back and give again. */
-  ofReadings?: true;
-  /** It keeps a workspace from being read: several of one service have it at once, and a complete run proves it gone. */
-  isOfReading?: true;
-  /** It explains all of a lower rank, and what usage does. */
-  explains?: 1 | 2;
-  /** It compares settled months by their figures alone. */
-  ofSettled?: true;
-  /** What it finds when a month has settled is over, and can be read in the morning. */
-  canWait?: true;
-  /** Its size is a set of facts, one bit each. */
-  isSet?: true;
+/** Every rule: whatever asks what is so of one asks here. */
+export const TABLE: Readonly<Record<RuleName, Rule>> = {
+  ...{ jump, drop, new_spend: newSpend, trend, budget, regression, restatement, withdrawn },
+  ...{ workspace_jump: workspaceJump, incident },
+  ...{ sync_stale: syncStale, sync_failed: syncFailed, job_failed: jobFailed },
+};
+
+export function ruleOf(rule: RuleName): Rule {
+  return TABLE[rule];
 }
 
-/** What is so of each rule, once: lists of rules are taken from here. */
-const TABLE = {
-  jump: { version: 6, title: 'jump', severity: 'both', growth: 'goes on', hasLevels: true, ofSettled: true },
-  drop: { version: 5, title: 'fall', severity: 'warning', ofSettled: true, canWait: true },
-  new_spend: { version: 4, title: 'new spend', severity: 'warning', growth: 'goes on' },
-  trend: { version: 1, title: 'growth', severity: 'warning', growth: 'is over', ofSettled: true, canWait: true },
-  budget: { version: 2, title: 'budget alert', severity: 'both', isSet: true },
-  regression: { version: 4, title: 'loss of credits', severity: 'warning', ofReadings: true },
-  restatement: { version: 3, title: 'late change', severity: 'warning', ofReadings: true },
-  withdrawn: { version: 2, title: 'withdrawal', severity: 'warning', ofReadings: true },
-  workspace_jump: { version: 5, title: 'jump', severity: 'both', growth: 'goes on', hasLevels: true, ofSettled: true },
-  incident: { version: 2, title: 'joint alert', severity: 'critical' },
-  sync_stale: { version: 1, title: 'missing run', severity: 'critical', isOwn: true, isOfReading: true, explains: 1 },
-  sync_failed: { version: 2, title: 'failed sync', severity: 'critical', isOwn: true, isOfReading: true, explains: 2 },
-  job_failed: { version: 2, title: 'failure', severity: 'both', isOwn: true },
-} as const satisfies Record<RuleName, RuleForm>;
-
-/** The rules about our own work. */
-export type SelfRule = {
-  [Rule in RuleName]: (typeof TABLE)[Rule] extends { isOwn: true } ? Rule : never;
-}[RuleName];
-
-/** The rules of which something is so. */
-export function rulesWith(isSo: (form: RuleForm) => boolean): readonly RuleName[] {
-  return RULES.filter((rule) => isSo(TABLE[rule]));
+/** Null for a rule about our own work, or of before. */
+export function usageRule(name: RuleName): UsageRule | null {
+  const rule = TABLE[name];
+  return rule.kind === 'usage' ? rule : null;
 }
 
-/** How much it explains; 0 is nothing. */
-export function explainsRank(rule: RuleName): number {
-  const form: RuleForm = TABLE[rule];
-  return form.explains ?? 0;
+/** Null for a rule about usage. */
+export function ownRule(name: RuleName): OwnRule | null {
+  const rule = TABLE[name];
+  return rule.kind === 'own' ? rule : null;
+}
+
+/** The rules about usage of which something is so. */
+export function rulesWith(isSo: (rule: UsageRule) => boolean): readonly RuleName[] {
+  return RULES.filter((name) => {
+    const rule = usageRule(name);
+    return rule !== null && isSo(rule);
+  });
+}
+
+/** Rules about ourselves: while one of them fires, nobody is told of what the others find. */
+export const SELF_RULES = RULES.filter(isSelfRule);
+
+/** About ourselves. */
+export function isSelfRule(rule: RuleName): boolean {
+  return TABLE[rule].kind === 'own';
 }
 
 /** It keeps a workspace from being read. */
 export function isOfReading(rule: RuleName): boolean {
-  const form: RuleForm = TABLE[rule];
-  return form.isOfReading === true;
-}
-
-export function ruleTitle(rule: RuleName): string {
-  return TABLE[rule].title;
+  return ownRule(rule)?.isOfReading === true;
 }
 
 /** The severities that its alerts can have. */
 export function ruleSeverities(rule: RuleName): readonly Severity[] {
   const { severity } = TABLE[rule];
   return severity === 'both' ? SEVERITIES : [severity];
-}
-
-/** About ourselves. */
-export function isSelfRule(rule: RuleName): rule is SelfRule {
-  const form: RuleForm = TABLE[rule];
-  return form.isOwn === true;
 }
 
 export function ruleVersion(rule: RuleName): number {

@@ -6,7 +6,7 @@ import { addPeriods, type Period, periodAt, periodEndMs, periodStartMs } from '.
 import { counted } from '../../core/text/counted.ts';
 import { stringifyExact } from '../../core/text/exact-json.ts';
 import { inertJson } from '../../core/text/inert-text.ts';
-import { percentOf } from '../notify/percent.ts';
+import { percentOf } from '../measures/percent.ts';
 import { type ChannelRoute, hourOf } from '../track/routes.ts';
 
 const DAY_MS = 86_400_000;

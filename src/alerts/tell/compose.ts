@@ -4,16 +4,17 @@ import { and, desc, eq, sql } from '../../ledger/store/schema/drizzle.ts';
 import { periodOfKey } from '../../ledger/store/schema/keys.ts';
 import { runs } from '../../ledger/store/schema/run-tables.ts';
 import { keyedTenantNames } from '../../ledger/store/tenant-names.ts';
-import { createEvidence, type Evidence } from '../notify/evidence.ts';
+import { clear } from '../measures/judgement.ts';
+import { type Observation, observation } from '../measures/observation.ts';
+import { phaseOf } from '../measures/phase.ts';
+import { createEvidence } from '../notify/evidence.ts';
 import { buildNotification, type NotificationType, previousPeriodOf, renderPayload } from '../notify/notification.ts';
-import type { ClosedBecause } from '../notify/wording/facts-told.ts';
-import { phaseOf } from '../rules/measures/phase.ts';
-import { type Observation, observation } from '../rules/observation.ts';
-import { clear } from '../rules/rule.ts';
 import { ruleVersion } from '../rules/table.ts';
 import type { BookContext } from '../track/alert-change.ts';
 import { type StoredAlert, shortHash } from '../track/alert-rows.ts';
 import { readBasis } from '../track/basis.ts';
+import type { Evidence } from '../wording/evidence.ts';
+import type { ClosedBecause } from '../wording/facts-told.ts';
 
 /** What is said to one channel, and its place among what that channel hears of the alert. */
 export interface Word {

@@ -1,6 +1,6 @@
 import { ageMs } from '../../core/stored-time.ts';
 import type { ToldEvent } from '../../core/text/alert-words.ts';
-import { LEVEL_RANK, type Level } from '../rules/rule.ts';
+import { LEVEL_RANK, type Level } from '../measures/judgement.ts';
 
 const HOUR_MS = 3_600_000;
 /** Of one alert at one level a receiver hears at once at most so often. */

@@ -1,12 +1,9 @@
 import { isoTime } from '../../core/clock.ts';
 import type { ToldEvent } from '../../core/text/alert-words.ts';
-import { isSelfRule, rulesWith } from '../rules/table.ts';
+import { usageRule } from '../rules/table.ts';
 import type { StoredAlert } from '../track/alert-rows.ts';
 import { type ChannelRoute, hourOf, nextSummaryMs } from '../track/routes.ts';
 import type { LastTold } from './news.ts';
-
-/** What these find when a month has settled is over, and can be read in the morning. */
-const SETTLED = rulesWith(({ canWait }) => canWait === true);
 
 /** When the daily summary is due that a word waits for, ISO-8601 UTC; null: it goes at once. */
 export function digestAtOf(
@@ -18,8 +15,8 @@ export function digestAtOf(
   const ends = event === 'closed';
   // Somebody is at work because of a fault of ours, and may stop when it ends.
   const isFollowUp = ends
-    ? rule !== 'incident' && !isSelfRule(rule)
-    : level === 'settled' && (SETTLED.includes(rule) || (event === 'worse' && told?.level === 'happened'));
+    ? usageRule(rule) !== null
+    : level === 'settled' && (usageRule(rule)?.canWait === true || (event === 'worse' && told?.level === 'happened'));
   const urgent = ends ? told?.atOnce === true : severity === 'critical';
   const waits = (isFollowUp && route.followUps === 'digest') || (!urgent && route.digestHour !== null);
   return waits ? isoTime(nextSummaryMs(hourOf(route), nowMs)) : null;

@@ -5,14 +5,15 @@ import { alerts, alertTransitions } from '../../ledger/store/schema/alert-tables
 import { and, asc, eq, gt, inArray, lte, sql } from '../../ledger/store/schema/drizzle.ts';
 import { periodOfKey } from '../../ledger/store/schema/keys.ts';
 import { outbox } from '../../ledger/store/schema/outbox-tables.ts';
-import { type Evidence, renderEvidence } from '../notify/evidence.ts';
-import { isSelfRule, rulesWith } from '../rules/table.ts';
+import { renderEvidence } from '../notify/evidence.ts';
+import { isSelfRule, usageRule } from '../rules/table.ts';
 import type { BookContext } from '../track/alert-change.ts';
 import { countTenants } from '../track/alert-crowds.ts';
 import type { StoredAlert } from '../track/alert-rows.ts';
 import type { Explainer } from '../track/explained.ts';
 import type { Mutes } from '../track/mutes.ts';
 import { type ChannelRoute, takes } from '../track/routes.ts';
+import type { Evidence } from '../wording/evidence.ts';
 import { failuresTakenOver } from './backoff.ts';
 import { Composer } from './compose.ts';
 import { Gathering, isOutOfLine } from './gather.ts';
@@ -39,9 +40,6 @@ interface Sources {
   explains: Explainer;
   tenantId(tenantKey: number): string;
 }
-
-/** Budgets tell each of their facts once. */
-const SETS = rulesWith(({ isSet }) => isSet === true);
 
 const changesOf = prepared((db) => {
   const { alertKey, change, at, revision } = alertTransitions;
@@ -167,7 +165,7 @@ export class Teller {
     const changes = isOwn ? changesOf(this.#context.connection).all({ alertKey }) : [];
     const begins = changes.filter(({ change }) => change === 'fired').map(({ at }) => Date.parse(at));
     return {
-      ...{ episode, level, measure, isSet: SETS.includes(rule) },
+      ...{ episode, level, measure, isSet: usageRule(rule)?.isSet === true },
       holding: state === 'firing' || state === 'acknowledged',
       acknowledged: state === 'acknowledged',
       wanes: alert.clearRunKey !== null,

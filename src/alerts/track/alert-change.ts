@@ -1,7 +1,7 @@
 import type Database from 'better-sqlite3';
 import type { Period } from '../../core/period.ts';
 import type { CreditPricer } from '../../ledger/journal/charges/credit-pricer.ts';
-import type { Level, RuleName, Severity } from '../rules/rule.ts';
+import type { Level, RuleName, Severity } from '../measures/judgement.ts';
 import type { AlertFigures } from './alert-figures.ts';
 import type { AlertChangeKind } from './lifecycle.ts';
 import type { ChannelRoute } from './routes.ts';

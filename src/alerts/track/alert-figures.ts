@@ -1,6 +1,6 @@
 import type { alerts } from '../../ledger/store/schema/alert-tables.ts';
 import type { financeAlerts } from '../../ledger/store/schema/finance-views.ts';
-import type { UsageFigures } from '../rules/rule.ts';
+import { pair, type UsageFigures } from '../measures/judgement.ts';
 
 /** What a rule compares, as it stands now; null for alerts about ourselves. */
 export interface AlertFigures {
@@ -58,10 +58,6 @@ export function namedFigures({ previous, current, threshold }: AlertFigures): Na
     current_requests: current?.requests ?? null,
     threshold,
   };
-}
-
-export function pair(credits: bigint | null, requests: bigint | null): UsageFigures | null {
-  return credits === null || requests === null ? null : { credits, requests };
 }
 
 /** Credits that the period differs by from what it is compared with. */

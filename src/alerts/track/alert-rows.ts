@@ -7,7 +7,7 @@ import { placeholders, prepared, query } from '../../ledger/store/query.ts';
 import { alerts } from '../../ledger/store/schema/alert-tables.ts';
 import { and, asc, eq, inArray, or, sql } from '../../ledger/store/schema/drizzle.ts';
 import { ledgerId } from '../../ledger/store/schema/identity.ts';
-import type { AlertSubject } from '../rules/observation.ts';
+import type { AlertSubject } from '../measures/observation.ts';
 import { ruleVersion } from '../rules/table.ts';
 import { type AlertFigures, figureColumns, figuresOf, NO_FIGURES } from './alert-figures.ts';
 import type { AlertStatus } from './lifecycle.ts';

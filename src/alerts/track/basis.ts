@@ -1,6 +1,6 @@
 import { parseExact, stringifyExact } from '../../core/text/exact-json.ts';
-import type { Threshold } from '../rules/measures/threshold.ts';
-import type { Observation } from '../rules/observation.ts';
+import type { Observation } from '../measures/observation.ts';
+import type { Threshold } from '../measures/threshold.ts';
 
 /** What a rule saw beside the figures: the part of an observation that is kept with the alert. */
 type Basis = Pick<Observation, 'built' | 'forecast' | 'former'>;

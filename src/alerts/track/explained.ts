@@ -1,4 +1,4 @@
-import { explainsRank } from '../rules/table.ts';
+import { ownRule, usageRule } from '../rules/table.ts';
 import type { StoredAlert } from './alert-rows.ts';
 import { readBasis } from './basis.ts';
 
@@ -7,15 +7,16 @@ export type Explainer = (alert: StoredAlert, isTold: (other: StoredAlert) => boo
 
 /** A fault of ourselves explains what it keeps from being known; of the same rank they stand side by side. A new id explains a stop. */
 export function createExplainer(open: readonly StoredAlert[]): Explainer {
-  const rankOf = ({ rule }: StoredAlert) => explainsRank(rule);
+  const rankOf = ({ rule }: StoredAlert) => ownRule(rule)?.explains ?? 0;
   const holding = open.filter(({ state }) => state !== 'pending');
   const faults = holding.filter((alert) => rankOf(alert) > 0);
-  const newcomers = holding.filter(({ rule, level }) => rule === 'new_spend' && level === 'likely');
+  const newcomers = holding.filter(({ rule, level }) => usageRule(rule)?.rename === 'newcomer' && level === 'likely');
   const renamed = new Map(newcomers.map((alert) => [readBasis(alert.basis).former?.tenantKey ?? null, alert]));
   return (alert, isTold) => {
     // What usage does waits for figures in any case; who hears nothing of the one hears of the other.
     const explaining = faults.find((fault) => rankOf(fault) > rankOf(alert) && (rankOf(alert) === 0 || isTold(fault)));
-    const newId = alert.rule === 'drop' && alert.tenantKey !== null ? renamed.get(alert.tenantKey) : undefined;
+    const newId =
+      usageRule(alert.rule)?.rename === 'stop' && alert.tenantKey !== null ? renamed.get(alert.tenantKey) : undefined;
     return (explaining ?? (newId !== undefined && isTold(newId) ? newId : null))?.alertId ?? null;
   };
 }

@@ -1,7 +1,7 @@
 import { isoTime } from '../../core/clock.ts';
 import { ageMs } from '../../core/stored-time.ts';
 import { type AlertState, OPEN_ALERT_STATES } from '../../core/text/alert-words.ts';
-import { type Finding, type Judgement, LEVEL_RANK, type Level, type Severity } from '../rules/rule.ts';
+import { type Finding, type Judgement, LEVEL_RANK, type Level, type Severity } from '../measures/judgement.ts';
 
 export type AlertChangeKind =
   | 'pending'

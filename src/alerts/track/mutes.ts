@@ -5,7 +5,7 @@ import { matchesPattern } from '../../core/text/patterns.ts';
 import { prepared } from '../../ledger/store/query.ts';
 import { silences } from '../../ledger/store/schema/alert-tables.ts';
 import { and, asc, eq, gt, isNull, or, sql } from '../../ledger/store/schema/drizzle.ts';
-import type { RuleName } from '../rules/rule.ts';
+import type { RuleName } from '../measures/judgement.ts';
 import { isSelfRule, rulesWith } from '../rules/table.ts';
 import { compareFigures } from './alert-figures.ts';
 

@@ -1,7 +1,7 @@
 import type { ChannelConfig, RouteConfig } from '../../config/types.ts';
 import { RULES, type RuleName, SEVERITIES, type Severity } from '../../core/text/alert-words.ts';
 import { matchesPattern } from '../../core/text/patterns.ts';
-import { ruleSeverities } from '../rules/table.ts';
+import { ruleOf, ruleSeverities } from '../rules/table.ts';
 
 /** A channel and what it is told of, and when; plain data, because it crosses threads. */
 export interface ChannelRoute extends RouteConfig {
@@ -65,10 +65,9 @@ export function unheardRules(
 ): { severity: Severity; rules: RuleName[] }[] {
   return SEVERITIES.map((severity) => ({
     severity,
-    // Incidents are of older ledgers.
     rules: RULES.filter(
       (rule) =>
-        rule !== 'incident' &&
+        ruleOf(rule).kind !== 'former' &&
         ruleSeverities(rule).includes(severity) &&
         !routes.some(
           (route) => route.tenants === undefined && takes(route, { rule, severity, workspaceId, tenantId: null }),

@@ -1,6 +1,6 @@
 import { Command, Option } from 'commander';
+import type { RuleName, Severity } from '../../alerts/measures/judgement.ts';
 import { type AlertFilters, alertRows, type ListedAlert } from '../../alerts/queries/alerts.ts';
-import type { RuleName, Severity } from '../../alerts/rules/rule.ts';
 import { rulesWith } from '../../alerts/rules/table.ts';
 import { parsePeriod } from '../../core/period.ts';
 import { ALERT_STATES, type AlertState, fullName, RULES, SEVERITIES } from '../../core/text/alert-words.ts';

@@ -1,10 +1,8 @@
 import type { SilenceRequest } from '../../alerts/book/actions.ts';
-import { RULES, SELF_RULES } from '../../alerts/rules/rule.ts';
-import { OWN_CAUSES } from '../../alerts/rules/self.ts';
-import { isSelfRule } from '../../alerts/rules/table.ts';
+import { isSelfRule, ownRule, SELF_RULES } from '../../alerts/rules/table.ts';
 import { UsageError } from '../../core/errors.ts';
 import { systemUser } from '../../core/process/system-user.ts';
-import { fullName } from '../../core/text/alert-words.ts';
+import { fullName, RULES } from '../../core/text/alert-words.ts';
 import { matchesPattern } from '../../core/text/patterns.ts';
 
 /** The options of `alerts silence` and `alerts plan`. */
@@ -64,14 +62,14 @@ function checkRule(pattern: string, workspaceId: string | null): void {
   const given = JSON.stringify(pattern);
   // A cause may stand behind the name of a rule of our own.
   const [name = '', cause] = pattern.split(':');
-  const own = RULES.find((rule) => rule === name);
-  if (own !== undefined && isSelfRule(own)) {
-    const causes = OWN_CAUSES[own];
-    if (cause !== undefined && !causes.includes(cause)) {
-      const named = causes.map((each) => `${own}:${each}`);
-      throw new UsageError(`there is no rule ${given}`, `give one of ${[own, ...named].join(', ')}`);
+  const known = RULES.find((rule) => rule === name);
+  const own = known === undefined ? null : ownRule(known);
+  if (own !== null) {
+    if (cause !== undefined && !own.causes.includes(cause)) {
+      const named = own.causes.map((each) => `${name}:${each}`);
+      throw new UsageError(`there is no rule ${given}`, `give one of ${[name, ...named].join(', ')}`);
     }
-    if (own === 'job_failed' && workspaceId !== null) {
+    if (own.ofLedger === true && workspaceId !== null) {
       throw new UsageError(`--rule ${given} is about the ledger as a whole, in no workspace`, 'leave out --workspace');
     }
     return;

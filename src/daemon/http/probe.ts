@@ -1,4 +1,4 @@
-import type { Severity } from '../../alerts/rules/rule.ts';
+import type { Severity } from '../../alerts/measures/judgement.ts';
 import { countAlerts, sumOpen } from '../../alerts/track/open-alerts.ts';
 import type { Config } from '../../config/types.ts';
 import type { Clock } from '../../core/clock.ts';

@@ -1,4 +1,4 @@
-import { BudgetTable, budgetUse } from '../../alerts/evaluate/budgets.ts';
+import { BudgetTable, budgetUse } from '../../alerts/rules/budget/budget-table.ts';
 import type { Budget } from '../../config/types.ts';
 import type { Period } from '../../core/period.ts';
 import { creditPricer } from '../../ledger/journal/charges/credit-pricer.ts';

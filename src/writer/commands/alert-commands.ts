@@ -5,7 +5,8 @@ import {
   recordFeedback,
   type SilenceRequest,
 } from '../../alerts/book/actions.ts';
-import { evaluateJob, evaluateStale, type JobNews, type StaleCheck } from '../../alerts/evaluate/evaluate-self.ts';
+import { evaluateJob, evaluateStale, type StaleCheck } from '../../alerts/evaluate/evaluate-self.ts';
+import type { JobNews } from '../../alerts/rules/own/job-failed.ts';
 import type { RunAlerts } from '../../alerts/track/alert-change.ts';
 import type { ChannelRoute } from '../../alerts/track/routes.ts';
 import { type Desk, onConnection } from './desk.ts';

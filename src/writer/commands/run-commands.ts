@@ -1,5 +1,6 @@
 import { evaluateRun, type RunAlertSettings } from '../../alerts/evaluate/evaluate-run.ts';
-import { evaluateFailure, evaluateJob, type RunFault } from '../../alerts/evaluate/evaluate-self.ts';
+import { evaluateFailure, evaluateJob } from '../../alerts/evaluate/evaluate-self.ts';
+import type { RunFault } from '../../alerts/rules/own/sync-failed.ts';
 import type { RunAlerts } from '../../alerts/track/alert-change.ts';
 import type { ChannelRoute } from '../../alerts/track/routes.ts';
 import { chargeRun } from '../../ledger/journal/charges/charge-run.ts';

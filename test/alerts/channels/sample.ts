@@ -1,5 +1,5 @@
-import type { Evidence } from '../../../src/alerts/notify/evidence.ts';
 import type { NotificationInput } from '../../../src/alerts/notify/notification.ts';
+import type { Evidence } from '../../../src/alerts/wording/evidence.ts';
 
 /** Evidence that says nothing. */
 export const NO_EVIDENCE: Evidence = {

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import type { Evidence } from '../../../src/alerts/notify/evidence.ts';
 import { alertFacts } from '../../../src/alerts/notify/facts.ts';
 import { nextCommands } from '../../../src/alerts/notify/next-commands.ts';
 import { buildNotification } from '../../../src/alerts/notify/notification.ts';
-import { dropLimit } from '../../../src/alerts/rules/drop.ts';
+import { dropLimit } from '../../../src/alerts/rules/drop/judge-drop.ts';
+import type { Evidence } from '../../../src/alerts/wording/evidence.ts';
 import { jumpFacts, NO_EVIDENCE } from '../channels/sample.ts';
 
 const NOW = Date.UTC(2026, 1, 20);

@@ -1,8 +1,9 @@
 import { describe, expect, it, test } from 'vitest';
-import type { Evidence } from '../../../src/alerts/notify/evidence.ts';
 import { buildNotification, renderPayload } from '../../../src/alerts/notify/notification.ts';
 import { testPayload } from '../../../src/alerts/notify/test-message.ts';
-import { RULES, SELF_RULES } from '../../../src/alerts/rules/rule.ts';
+import { SELF_RULES } from '../../../src/alerts/rules/table.ts';
+import type { Evidence } from '../../../src/alerts/wording/evidence.ts';
+import { RULES } from '../../../src/core/text/alert-words.ts';
 import { PAYLOAD_SCHEMA, payloadFaults } from '../../support/payload-schema.ts';
 import { HOSTILE_NAMES } from '../channels/hostile.ts';
 import { jumpFacts } from '../channels/sample.ts';

@@ -1,11 +1,11 @@
 import { describe, expect, it, test } from 'vitest';
 import { emailText } from '../../../src/alerts/channels/email-text.ts';
 import { messageView } from '../../../src/alerts/channels/message-view.ts';
+import { groupLine } from '../../../src/alerts/notify/group-line.ts';
 import { buildNotification, renderPayload } from '../../../src/alerts/notify/notification.ts';
 import { testPayload } from '../../../src/alerts/notify/test-message.ts';
-import { groupLine } from '../../../src/alerts/notify/wording/group-sentences.ts';
-import { isSelfRule, type SelfRule } from '../../../src/alerts/rules/table.ts';
-import { RULES, TOLD_EVENTS } from '../../../src/core/text/alert-words.ts';
+import { ownRule } from '../../../src/alerts/rules/table.ts';
+import { RULES, type RuleName, TOLD_EVENTS } from '../../../src/core/text/alert-words.ts';
 import { jumpFacts, NO_EVIDENCE } from '../channels/sample.ts';
 
 /** Words of our own making, which say nothing to somebody who is woken by them. */
@@ -108,14 +108,8 @@ const RICH = {
   at_stake_money: MONEY,
   projection: { credits: 24_000n, elapsed_fraction: 0.6 },
 };
-const CAUSES: Readonly<Record<SelfRule, readonly (string | null)[]>> = {
-  sync_stale: [null],
-  sync_failed: ['service', 'credentials', 'clock', 'unproven'],
-  job_failed: ['alerting', 'replica', 'export', 'backup', 'checkpoint', 'clock', 'channel:on-call'],
-};
-
-function ownFacts(rule: SelfRule, cause: string | null, detail: string | null) {
-  const isOfLedger = rule === 'job_failed' && cause !== 'alerting';
+function ownFacts(rule: RuleName, cause: string | null, detail: string | null) {
+  const isOfLedger = ownRule(rule)?.ofLedger === true && cause !== 'alerting';
   return jumpFacts({
     ...{ rule, cause, workspaceId: isOfLedger ? null : 'ws-1', period: null, tenantId: null },
     ...{ previous: null, current: null, threshold: null, evidence: { ...NO_EVIDENCE, detail } },
@@ -124,7 +118,11 @@ function ownFacts(rule: SelfRule, cause: string | null, detail: string | null) {
 
 /** Every rule with whatever else decides what is said of it. */
 const EVERYTHING = RULES.flatMap((rule) => {
-  if (isSelfRule(rule)) return CAUSES[rule].map((cause) => ownFacts(rule, cause, 'HTTP 500'));
+  const own = ownRule(rule);
+  if (own !== null) {
+    const causes = own.causes.map((cause) => (cause === 'channel' ? 'channel:on-call' : cause));
+    return (causes.length === 0 ? [null] : causes).map((cause) => ownFacts(rule, cause, 'HTTP 500'));
+  }
   return (['likely', 'happened', 'settled'] as const).flatMap((level) =>
     [NO_EVIDENCE, RICH].map((evidence) => jumpFacts({ ...MARCH, rule, level, evidence })),
   );

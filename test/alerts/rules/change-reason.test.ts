@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { changeReason } from '../../../src/alerts/rules/measures/change-reason.ts';
+import { changeReason } from '../../../src/alerts/measures/change-reason.ts';
 
 const usage = (credits: bigint, requests: bigint) => ({ credits, requests });
 const count = fc.bigInt({ min: 1n, max: 2n ** 31n });

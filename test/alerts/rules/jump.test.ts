@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type JumpInput, judgeJump } from '../../../src/alerts/rules/jump.ts';
-import { projection } from '../../../src/alerts/rules/measures/projection.ts';
-import { jumpThreshold } from '../../../src/alerts/rules/measures/threshold.ts';
-import type { Pace } from '../../../src/alerts/rules/pace/pace.ts';
-import { type Judgement, type PeriodPhase, UNDECIDED } from '../../../src/alerts/rules/rule.ts';
+import { type Judgement, type PeriodPhase, UNDECIDED } from '../../../src/alerts/measures/judgement.ts';
+import type { Pace } from '../../../src/alerts/measures/pace/pace.ts';
+import { projection } from '../../../src/alerts/measures/projection.ts';
+import { jumpThreshold } from '../../../src/alerts/measures/threshold.ts';
+import { type JumpInput, judgeJump } from '../../../src/alerts/rules/jump/judge-jump.ts';
 
 const MAX = 2n ** 63n - 1n;
 const DAY_MS = 86_400_000;

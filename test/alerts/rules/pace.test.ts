@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type Curve, NO_CURVE, type PaceInput } from '../../../src/alerts/rules/pace/curve.ts';
-import { forecast } from '../../../src/alerts/rules/pace/forecast.ts';
-import { judgePace } from '../../../src/alerts/rules/pace/pace.ts';
-import { restProjection } from '../../../src/alerts/rules/pace/rest-part.ts';
-import { slowProjection } from '../../../src/alerts/rules/pace/slow-part.ts';
-import type { PeriodPhase } from '../../../src/alerts/rules/rule.ts';
+import type { PeriodPhase } from '../../../src/alerts/measures/judgement.ts';
+import { type Curve, NO_CURVE, type PaceInput } from '../../../src/alerts/measures/pace/curve.ts';
+import { forecast } from '../../../src/alerts/measures/pace/forecast.ts';
+import { judgePace } from '../../../src/alerts/measures/pace/pace.ts';
+import { restProjection } from '../../../src/alerts/measures/pace/rest-part.ts';
+import { slowProjection } from '../../../src/alerts/measures/pace/slow-part.ts';
 
 const DAY_MS = 86_400_000;
 const DAYS = 30;

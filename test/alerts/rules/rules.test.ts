@@ -1,26 +1,30 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { tenantSettings } from '../../../src/alerts/evaluate/tenant-settings.ts';
-import { type BudgetInput, budgetLimit, judgeBudget } from '../../../src/alerts/rules/budget.ts';
-import { dropLimit, judgeDrop } from '../../../src/alerts/rules/drop.ts';
-import { PACE_CONFIRM_MS } from '../../../src/alerts/rules/jump.ts';
-import { splitChange } from '../../../src/alerts/rules/measures/split.ts';
-import { buildThreshold, jumpThreshold } from '../../../src/alerts/rules/measures/threshold.ts';
-import { judgeNewSpend, type NewSpendInput } from '../../../src/alerts/rules/new-spend.ts';
-import type { Pace } from '../../../src/alerts/rules/pace/pace.ts';
-import { bringsBack, judgeRegression, type RegressionInput } from '../../../src/alerts/rules/regression.ts';
-import { judgeRestatement } from '../../../src/alerts/rules/restatement.ts';
 import {
   type Judgement,
   type PeriodPhase,
   UNDECIDED,
   type UsageFigures,
   WAVERING,
-} from '../../../src/alerts/rules/rule.ts';
-import { judgeFailedRun } from '../../../src/alerts/rules/self.ts';
-import { judgeStopped, type UseBefore } from '../../../src/alerts/rules/stopped.ts';
+} from '../../../src/alerts/measures/judgement.ts';
+import type { Pace } from '../../../src/alerts/measures/pace/pace.ts';
+import { PACE_CONFIRM_MS } from '../../../src/alerts/measures/pace/telling.ts';
+import { splitChange } from '../../../src/alerts/measures/split.ts';
+import { buildThreshold, jumpThreshold } from '../../../src/alerts/measures/threshold.ts';
+import { type BudgetInput, budgetLimit, judgeBudget } from '../../../src/alerts/rules/budget/judge-budget.ts';
+import {
+  bringsBack,
+  judgeRegression,
+  type RegressionInput,
+} from '../../../src/alerts/rules/corrections/judge-regression.ts';
+import { judgeRestatement } from '../../../src/alerts/rules/corrections/restatement.ts';
+import { judgeWithdrawn } from '../../../src/alerts/rules/corrections/withdrawn.ts';
+import { dropLimit, judgeDrop } from '../../../src/alerts/rules/drop/judge-drop.ts';
+import { judgeStopped, type UseBefore } from '../../../src/alerts/rules/drop/stopped.ts';
+import { tenantSettings } from '../../../src/alerts/rules/judging/tenant-settings.ts';
+import { judgeNewSpend, type NewSpendInput } from '../../../src/alerts/rules/new-spend/judge-new-spend.ts';
+import { judgeFailedRun } from '../../../src/alerts/rules/own/sync-failed.ts';
 import { judgeTrend, type TrendInput } from '../../../src/alerts/rules/trend.ts';
-import { judgeWithdrawn } from '../../../src/alerts/rules/withdrawn.ts';
 import { DEFAULT_ALERT_RULES } from '../../../src/config/resolve/resolve-alerts.ts';
 import { matchesPattern } from '../../../src/core/text/patterns.ts';
 
@@ -299,7 +303,7 @@ describe('what changes afterwards', () => {
 describe('a failed run', () => {
   it('is told at once when it cannot mend itself, and named by its cause', () => {
     const judge = (code: string, retryable: boolean, clockSkewMs: number | null = null) => {
-      const { cause, judgement } = judgeFailedRun({ code, retryable, clockSkewMs });
+      const { cause, judgement } = judgeFailedRun({ code, retryable, clockSkewMs, message: 'HTTP 500' });
       return [cause, judgement.verdict === 'holds' && judgement.finding.confirmAfterMs === null];
     };
     expect(judge('unauthorized', false)).toEqual(['credentials', true]);

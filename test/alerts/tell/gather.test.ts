@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { AlertBook } from '../../../src/alerts/book/alert-book.ts';
+import { clear, holds, type Judgement } from '../../../src/alerts/measures/judgement.ts';
+import { observation } from '../../../src/alerts/measures/observation.ts';
 import { acceptAll } from '../../../src/alerts/outbox/told-by.ts';
-import { observation } from '../../../src/alerts/rules/observation.ts';
-import { clear, holds, type Judgement } from '../../../src/alerts/rules/rule.ts';
 import { routesOf } from '../../../src/alerts/track/routes.ts';
 import { isoTime } from '../../../src/core/clock.ts';
 import { periodKeyOf } from '../../../src/ledger/store/schema/keys.ts';

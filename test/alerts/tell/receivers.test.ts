@@ -3,10 +3,10 @@ import { acknowledgeAlert, addSilence, endSilence } from '../../../src/alerts/bo
 import { AlertBook } from '../../../src/alerts/book/alert-book.ts';
 import { askDue, asksAreDue } from '../../../src/alerts/book/ask.ts';
 import { evaluateStale } from '../../../src/alerts/evaluate/evaluate-self.ts';
+import { clear, holds, type Judgement } from '../../../src/alerts/measures/judgement.ts';
+import { observation } from '../../../src/alerts/measures/observation.ts';
 import { claimDelivery, type DeliveryRecord, recordDelivery } from '../../../src/alerts/outbox/outbox.ts';
 import { replayDead } from '../../../src/alerts/outbox/replay.ts';
-import { observation } from '../../../src/alerts/rules/observation.ts';
-import { clear, holds, type Judgement } from '../../../src/alerts/rules/rule.ts';
 import { nextAttemptDelayMs } from '../../../src/alerts/tell/backoff.ts';
 import { type ChannelRoute, routesOf } from '../../../src/alerts/track/routes.ts';
 import { isoTime } from '../../../src/core/clock.ts';

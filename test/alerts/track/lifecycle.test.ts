@@ -1,6 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { clear, holds, type Judgement, LEVEL_RANK, UNDECIDED, WAVERING } from '../../../src/alerts/rules/rule.ts';
+import {
+  clear,
+  holds,
+  type Judgement,
+  LEVEL_RANK,
+  UNDECIDED,
+  WAVERING,
+} from '../../../src/alerts/measures/judgement.ts';
 import { type AlertStatus, advance, type JudgingContext } from '../../../src/alerts/track/lifecycle.ts';
 import { OPEN_ALERT_STATES } from '../../../src/core/text/alert-words.ts';
 

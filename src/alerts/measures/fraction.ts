@@ -1,0 +1,33 @@
+import { AppError } from '../../core/errors.ts';
+
+/** An exact number: `numerator / denominator`, the denominator a power of ten. */
+export interface Fraction {
+  numerator: bigint;
+  denominator: bigint;
+}
+
+const DECIMAL = /^(\d+)(?:\.(\d+))?(?:e([+-]\d+))?$/;
+
+/**
+ * The number as a person wrote it: 1.1 is 11/10, not the binary fraction nearest to it. `what` names the setting in the
+ * error `bad_threshold`, raised for anything that is not finite or is below zero.
+ */
+export function decimalFraction(value: number, what: string): Fraction {
+  const match = DECIMAL.exec(String(value));
+  if (match === null) {
+    throw new AppError('bad_threshold', `${what} is ${value}`, { hint: 'give a finite number that is not negative' });
+  }
+  const [, whole = '', decimals = '', exponent = '0'] = match;
+  const digits = BigInt(whole + decimals);
+  const power = Number(exponent) - decimals.length;
+  return power >= 0
+    ? { numerator: digits * 10n ** BigInt(power), denominator: 1n }
+    : { numerator: digits, denominator: 10n ** BigInt(-power) };
+}
+
+/** The smallest integer that is not below `factor * value`. */
+export function ceilProduct(factor: Fraction, value: bigint): bigint {
+  const product = factor.numerator * value;
+  const quotient = product / factor.denominator;
+  return product % factor.denominator > 0n ? quotient + 1n : quotient;
+}

@@ -1,0 +1,79 @@
+import type { Budget } from '../../../config/types.ts';
+import { LARGEST_FIGURE } from '../../../core/figure.ts';
+import { formatMinor } from '../../../core/money.ts';
+import { byExactness, matchesPattern } from '../../../core/text/patterns.ts';
+import { percentOf } from '../../measures/percent.ts';
+import { SLACK } from '../judging/candidates.ts';
+
+/** Which budget is whose: of several that fit a tenant an exact id wins, then the longest pattern. */
+export class BudgetTable {
+  readonly #workspace: Budget | null;
+  readonly #tenants: { match: string; budget: Budget }[];
+
+  constructor(budgets: readonly Budget[]) {
+    this.#workspace = budgets.find(({ tenant }) => tenant === null) ?? null;
+    this.#tenants = budgets
+      .flatMap((budget) => (budget.tenant === null ? [] : { match: budget.tenant, budget }))
+      .sort(byExactness(({ match }) => match));
+  }
+
+  ofWorkspace(): Budget | null {
+    return this.#workspace;
+  }
+
+  ofTenant(tenantId: string): Budget | null {
+    return this.#tenants.find(({ match }) => matchesPattern(match, tenantId))?.budget ?? null;
+  }
+}
+
+/**
+ * Credits below which no tenant has come to anything that a budget tells of; null without budgets of tenants. `elapsed` is
+ * how much of the period has passed where its pace is looked at, else null: who is behind that part of a budget is not asked
+ * whether it heads for more than all of it, because that would read the past of nearly everybody.
+ */
+export function leastBudgeted(budgets: readonly Budget[], elapsed: number | null): bigint | null {
+  const steps = budgets.flatMap(({ tenant, credits, at }) => {
+    // What credits cost is known tenant by tenant.
+    if (credits === null) return 1n;
+    const percent = Math.min(...at, 100, elapsed === null ? 100 : elapsed * SLACK * 100);
+    return tenant === null ? [] : (credits * BigInt(Math.floor(percent * 1000))) / 100_000n;
+  });
+  return steps.length === 0 ? null : steps.reduce((least, step) => (step < least ? step : least));
+}
+
+/** What credits of one tenant in one month cost; null where no card prices them. */
+export type Price = (credits: bigint) => { amountMinor: bigint; currency: string } | null;
+
+/** A budget beside what is used of it: both in credits, or both in money. */
+export interface BudgetUse {
+  used: bigint;
+  budget: bigint;
+  /** Credits that the whole budget comes to. */
+  limit: bigint;
+  /** Of one in money, both in words. */
+  detail: string | null;
+}
+
+/** Null where no card prices the tenant in the budget's currency. */
+export function budgetUse({ credits, money }: Budget, current: bigint, price: Price): BudgetUse | null {
+  if (credits !== null) return { used: current, budget: credits, limit: credits, detail: null };
+  const priced = price(current);
+  if (money === undefined || priced === null || priced.currency !== money.currency) return null;
+  const { currency, amountMinor: budget } = money;
+  const used = priced.amountMinor;
+  const words = `for ${formatMinor(used, currency)} ${currency}, ${percentOf(used, budget) ?? 0}% of its budget of ${formatMinor(budget, currency)}`;
+  return { used, budget, limit: creditsFor(budget, price), detail: words };
+}
+
+/** The least credits that cost so much; the largest figure where none do. */
+function creditsFor(amountMinor: bigint, price: Price): bigint {
+  const isEnough = (credits: bigint): boolean => (price(credits)?.amountMinor ?? 0n) >= amountMinor;
+  let [less, enough] = [0n, 1n];
+  while (enough < LARGEST_FIGURE && !isEnough(enough)) [less, enough] = [enough, enough * 2n];
+  while (enough - less > 1n) {
+    const middle = (less + enough) / 2n;
+    if (isEnough(middle)) enough = middle;
+    else less = middle;
+  }
+  return enough < LARGEST_FIGURE ? enough : LARGEST_FIGURE;
+}

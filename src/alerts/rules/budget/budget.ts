@@ -1,0 +1,119 @@
+import type { Budget } from '../../../config/types.ts';
+import { type Judgement, NO_USAGE, type UsageFigures } from '../../measures/judgement.ts';
+import type { Curve } from '../../measures/pace/curve.ts';
+import { forecast } from '../../measures/pace/forecast.ts';
+import { judgePace } from '../../measures/pace/pace.ts';
+import { paceIsTelling } from '../../measures/pace/telling.ts';
+import { percentOf } from '../../measures/percent.ts';
+import { day, type Facts, forecast as forecastOf, forecastWords, goesOn, heads } from '../../wording/facts-told.ts';
+import { dayName, daysOf, grouped } from '../../wording/names.ts';
+import type { PeriodLook } from '../judging/candidates.ts';
+import { type Judging, perRun } from '../judging/judging.ts';
+import type { Said, UsageRule } from '../rule.ts';
+import { BudgetTable, budgetUse, leastBudgeted, type Price } from './budget-table.ts';
+import { budgetLimit, judgeBudget } from './judge-budget.ts';
+
+const budgetsOf = perRun(({ settings }) => new BudgetTable(settings.budgets));
+
+/** A step of a budget is reached, or a budget will probably be passed. */
+export const budget: UsageRule = {
+  ...{ kind: 'usage', version: 2, title: 'budget alert', severity: 'both' },
+  ...{ isSet: true, overThreshold: true, isPast: ({ verdict }: Judgement) => verdict === 'clear' },
+  words: {
+    found,
+    over(facts) {
+      const [who, month, used] = heads(facts);
+      if (facts.credits === null || facts.threshold === null) return `${who} has no budget any more.`;
+      const percent = grouped(percentOf(facts.credits.current, facts.threshold) ?? 0);
+      return `${who} is within its ${month} budget of ${grouped(facts.threshold)} again: ${used} credits, ${percent}% of it${forecastWords(facts)}.`;
+    },
+    manyFound: (month) => `are near or over their ${month} budget`,
+    manyOver: (month) => `are within their ${month} budget again`,
+    cost: 'The part over the budget costs',
+    beside: ({ threshold }) => ` (budget ${grouped(threshold ?? 0n)})`,
+  },
+  inPeriod: (judging, look) => (look.isLate ? [] : [null, ...findBudgeted(judging, look)]),
+  ofWorkspace(judging, periodKey) {
+    const own = budgetsOf(judging).ofWorkspace();
+    if (own === null) return null;
+    const { total, curves } = judging;
+    const curve = () => curves.ofTotal(periodKey, (key) => total(key).figures?.credits ?? 0n);
+    const current = total(periodKey).figures ?? NO_USAGE;
+    const said = judge(judging, { periodKey, tenantId: null, current, curve, isNew: false }, own);
+    return said && { ...said, current, previous: total(periodKey - 1).figures };
+  },
+  ofTenant(judging, { periodKey, tenantKey, current }, known) {
+    const tenantId = judging.tenantId(tenantKey);
+    const own = budgetsOf(judging).ofTenant(tenantId);
+    if (own === null) return null;
+    const curve = () => judging.curves.of(periodKey, tenantKey);
+    return judge(judging, { periodKey, tenantId, current: current ?? NO_USAGE, curve, isNew: known === null }, own);
+  },
+};
+
+/** Tenants that the run has changed and whose budget may have come to something that is told. */
+function findBudgeted({ merged, settings }: Judging, { facts: { phase, periodKey } }: PeriodLook): number[] {
+  const tells = settings.paceFractions.some((fraction) => paceIsTelling(phase, fraction));
+  const least = leastBudgeted(settings.budgets, tells ? phase.elapsedMs / phase.lengthMs : null);
+  const range = merged.changed.get(periodKey);
+  if (least === null || range === undefined) return [];
+  return merged.connection
+    .prepare(
+      `SELECT cur.tenant_key FROM usage_entries e
+       JOIN tenant_usage cur ON cur.period_key = e.period_key AND cur.tenant_key = e.tenant_key
+       WHERE e.entry_id > @after AND e.entry_id <= @last AND +e.period_key = @periodKey AND cur.credits_used >= @least`,
+    )
+    .pluck()
+    .all({ ...range, periodKey, least }) as number[];
+}
+
+interface Budgeted {
+  periodKey: number;
+  /** Null: the workspace. */
+  tenantId: string | null;
+  current: UsageFigures;
+  curve: () => Curve;
+  /** No alert of it is open, so that only what holds matters. */
+  isNew: boolean;
+}
+
+/** Null where no card prices the tenant. */
+function judge(judging: Judging, { periodKey, tenantId, current, curve, isNew }: Budgeted, own: Budget): Said | null {
+  const { factsOf, settings, priceOf } = judging;
+  const { phase, period } = factsOf(periodKey);
+  const price: Price = (credits) => (tenantId === null ? null : (priceOf?.(tenantId, period, credits) ?? null));
+  const use = budgetUse(own, current.credits, price);
+  if (use === null) return null;
+  const { limit, detail } = use;
+  const tells = use.used < use.budget && paceIsTelling(phase, settings.workspace.paceMinFraction);
+  const input = { current: current.credits, limit: budgetLimit(limit), phase, isNew };
+  const pace = tells ? judgePace({ ...input, curve: curve() }) : null;
+  // What is not sure to come is not foretold.
+  const foretold = pace?.verdict === 'ahead' ? forecast({ current: current.credits, curve: curve() }, pace) : null;
+  return { judgement: judgeBudget({ ...use, at: own.at, phase, pace }), forecast: foretold, threshold: limit, detail };
+}
+
+function found(facts: Facts): string[] {
+  const [who, month, used] = heads(facts);
+  const { evidence, threshold, credits, period, created_at } = facts;
+  const limit = threshold ?? 0n;
+  const current = credits?.current ?? 0n;
+  const { projection } = evidence;
+  const percent = grouped(percentOf(current, limit) ?? 0);
+  if (current < limit && projection !== null && period !== null && projection.credits >= limit) {
+    const left = Number(limit - current) / Number(projection.credits - current);
+    const passed = Number(projection.elapsed_fraction);
+    const days = daysOf(period);
+    const usedUp = Math.min(days, Math.floor((passed + (1 - passed) * left) * days) + 1);
+    return [
+      `${who} will probably pass its ${month} budget: forecast ${forecastOf(facts)}, budget ${grouped(limit)}${day(facts)}.`,
+      `So far it used ${used} credits${evidence.detail === null ? `, ${percent}% of it` : ` ${evidence.detail}`}; it is used up about ${dayName(period, usedUp, created_at)}.`,
+    ];
+  }
+  if (evidence.detail !== null) return [`${who} used ${used} credits in ${month} ${evidence.detail}.`, goesOn(facts)];
+  const over = current > limit ? `, ${grouped(current - limit)} over it` : '';
+  return [
+    `${who} used ${used} credits in ${month}: ${percent}% of its budget of ${grouped(limit)}${over}.`,
+    goesOn(facts),
+  ];
+}

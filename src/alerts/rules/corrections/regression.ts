@@ -1,0 +1,57 @@
+import { periodStartMs } from '../../../core/period.ts';
+import { NO_USAGE, type UsageFigures } from '../../measures/judgement.ts';
+import { heads } from '../../wording/facts-told.ts';
+import { grouped } from '../../wording/names.ts';
+import type { Judging, TenantFacts } from '../judging/judging.ts';
+import type { Known, Said, UsageRule } from '../rule.ts';
+import { entriesOfKind } from './entries-of-kind.ts';
+import { falls } from './falls.ts';
+import { judgeRegression } from './judge-regression.ts';
+
+/** Credits of an open month are lost. */
+export const regression: UsageRule = {
+  ...{ kind: 'usage', version: 4, title: 'loss of credits', severity: 'warning' },
+  ...{ ofReadings: true, isPast: () => true },
+  words: {
+    found(facts) {
+      const [who, month, used] = heads(facts);
+      const { previous = 0n, current = 0n } = facts.credits ?? {};
+      return [
+        `${who} lost ${grouped(previous - current)} credits of ${month}: ${used} now, ${grouped(previous)} without the loss.`,
+        `${month} is still open.`,
+      ];
+    },
+    over(facts) {
+      const [who, month, used] = heads(facts);
+      return `The credits of ${month} that ${who} had lost are back: ${used} now.`;
+    },
+    manyFound: (month) => `lost credits of ${month}`,
+    manyOver: (month) => `have the credits of ${month} back that they had lost`,
+    cost: 'The lost credits cost',
+  },
+  inRun: ({ merged, factsOf }) =>
+    entriesOfKind(merged, 'decreased').filter(({ periodKey }) => !factsOf(periodKey).phase.over),
+  ofTenant,
+};
+
+/** `before`: what the counter showed before this run took something off it. */
+function ofTenant(judging: Judging, tenant: TenantFacts, known: Known | null, before?: UsageFigures): Said | null {
+  const { periodKey, tenantKey } = tenant;
+  const current = tenant.current ?? NO_USAGE;
+  const startMs = periodStartMs(judging.factsOf(periodKey).period);
+  const history = falls(judging);
+  const isNew = before !== undefined;
+  const lost = known === null ? null : (known.measure ?? 0n);
+  const judgement = judgeRegression({
+    fall: isNew ? { missing: before.credits - current.credits, before: before.credits } : null,
+    lost: lost !== null && (!isNew || history.isRecent(periodKey, tenantKey)) ? lost : 0n,
+    usual: isNew ? history.usual(periodKey, tenantKey) : null,
+    restored: !isNew && lost !== null && history.isRestored({ periodKey, tenantKey, startMs }, lost),
+  });
+  const measure = judgement.verdict === 'holds' ? (judgement.finding.measure ?? 0n) : null;
+  // Of a fall that adds nothing to what was lost there is nothing to say.
+  if (isNew && lost !== null && (measure === null || measure <= lost)) return null;
+  // What the counter would show without what it has lost.
+  const previous = { credits: current.credits + (measure ?? lost ?? 0n), requests: (before ?? current).requests };
+  return { judgement, previous };
+}

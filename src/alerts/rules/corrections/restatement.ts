@@ -1,0 +1,127 @@
+import { perConnection, prepared } from '../../../ledger/store/query.ts';
+import { adjustments } from '../../../ledger/store/schema/close-tables.ts';
+import { eq, sql } from '../../../ledger/store/schema/drizzle.ts';
+import { findPeriod } from '../../../ledger/store/subjects.ts';
+import { clear, holds, type Judgement, NO_USAGE, UNDECIDED, type UsageFigures } from '../../measures/judgement.ts';
+import { floorCredits } from '../../measures/threshold.ts';
+import { heads } from '../../wording/facts-told.ts';
+import { grouped, signed } from '../../wording/names.ts';
+import { SLACK } from '../judging/candidates.ts';
+import type { Judging, TenantFacts } from '../judging/judging.ts';
+import type { Found, Said, UsageRule } from '../rule.ts';
+
+/** A closed or settled month has changed. */
+export const restatement: UsageRule = {
+  ...{ kind: 'usage', version: 3, title: 'late change', severity: 'warning', ofReadings: true },
+  words: {
+    found(facts) {
+      const [who, month, used] = heads(facts);
+      const { previous = 0n, current = 0n } = facts.credits ?? {};
+      const before = facts.level === 'settled' ? 'when it was closed' : 'when it had settled';
+      const state =
+        facts.level === 'settled'
+          ? `${month} is closed: the difference is booked as an adjustment.`
+          : `${month} is not closed.`;
+      return [
+        `${month} of ${who} changed: ${used} credits now, ${grouped(previous)} ${before} (${signed(current - previous)}).`,
+        state,
+      ];
+    },
+    over(facts) {
+      const [who, month, used] = heads(facts);
+      return `${month} of ${who} is as it was before: ${used} credits.`;
+    },
+    manyFound: (month) => `have other figures for ${month} than before`,
+    manyOver: (month) => `have the figures of ${month} that they had before`,
+    cost: 'The difference is',
+  },
+  inRun: findChanged,
+  ofTenant,
+};
+
+export interface RestatementInput {
+  /** As the period was closed, or as it had settled; null when it has done neither (any more). */
+  stated: UsageFigures | null;
+  /** It is closed: whatever changes has been invoiced. */
+  closed: boolean;
+  /** As the service says them now. */
+  current: UsageFigures;
+  /** Credits below which a change of a period that is not closed is no news. */
+  floor: bigint;
+}
+
+/**
+ * The service says something else of a period than what was closed, or than what it had settled at. Gone when it takes
+ * that back. Of a period that is not closed yet, changes of a hundredth and of the floor count.
+ */
+export function judgeRestatement({ stated, closed, current, floor }: RestatementInput): Judgement {
+  if (stated === null) return clear(true);
+  const change = current.credits - stated.credits;
+  const size = change < 0n ? -change : change;
+  if (closed && size === 0n && stated.requests === current.requests) return clear(true);
+  if (!closed && (size * 100n < stated.credits || size < floor || size === 0n)) {
+    return size * 2n < floor || size * 200n < stated.credits ? clear(true) : UNDECIDED;
+  }
+  const level = closed ? 'settled' : 'happened';
+  return holds({ level, severity: 'warning', threshold: null, measure: size === 0n ? null : size });
+}
+
+const correctedBy = prepared((db) => {
+  const { correctsPeriodKey: periodKey, tenantKey, runKey } = adjustments;
+  const corrected = db.selectDistinct({ periodKey, tenantKey }).from(adjustments);
+  return corrected.where(eq(runKey, sql.placeholder('runKey')));
+});
+
+function findChanged(judging: Judging): Found[] {
+  const { connection, merged } = judging;
+  const settled = [...merged.changed.keys()].flatMap((periodKey) =>
+    findRestated(judging, periodKey).map((tenantKey) => ({ periodKey, tenantKey })),
+  );
+  return [...correctedBy(connection).all({ runKey: merged.run.runKey }), ...settled];
+}
+
+/** Tenants of a period, settled before this run and not closed, that this run has brought away from what it settled at. */
+function findRestated({ merged, curves, settings }: Judging, periodKey: number): number[] {
+  const floor = settings.leastFloor;
+  const settledEntry = curves.settledEntry(periodKey);
+  if (settledEntry === null || findPeriod(merged.connection, periodKey)?.closedSeq !== null) return [];
+  const settled = curves.isHere
+    ? `coalesce((SELECT s.credits_after FROM usage_entries s WHERE s.period_key = e.period_key
+         AND s.tenant_key = e.tenant_key AND s.entry_id <= @settledEntry ORDER BY s.entry_id DESC LIMIT 1), 0)`
+    : 'NULL';
+  return merged.connection
+    .prepare(
+      `SELECT tenant_key FROM (
+         SELECT e.tenant_key, e.credits_after, ${settled} AS settled FROM usage_entries e
+         WHERE e.entry_id > @after AND e.entry_id <= @last AND +e.period_key = @periodKey AND @settledEntry IS NOT NULL)
+       WHERE settled IS NULL
+         OR (abs(credits_after - settled) >= @floor AND abs(credits_after - settled) * 100.0 >= settled * ${SLACK})`,
+    )
+    .pluck()
+    .all({ ...merged.changed.get(periodKey), periodKey, settledEntry, floor }) as number[];
+}
+
+const closedFigures = perConnection((connection) =>
+  connection
+    .prepare(
+      `SELECT c.credits_used, c.request_count FROM periods p
+       LEFT JOIN closed_usage c ON c.period_key = p.period_key AND c.tenant_key = ?
+       WHERE p.period_key = ? AND p.closed_seq IS NOT NULL`,
+    )
+    .safeIntegers()
+    .raw(),
+);
+
+function ofTenant({ connection, curves, settings, tenantId }: Judging, tenant: TenantFacts): Said {
+  const { periodKey, tenantKey } = tenant;
+  const row = closedFigures(connection).get(tenantKey, periodKey) as [bigint | null, bigint | null] | undefined;
+  const closed = row === undefined ? null : { credits: row[0] ?? 0n, requests: row[1] ?? 0n };
+  const stated = closed ?? curves.settledFigures(periodKey, tenantKey);
+  const current = tenant.current ?? NO_USAGE;
+  const floor = floorCredits(settings.of(tenantId(tenantKey)));
+  // A record that is gone is told as withdrawn.
+  const judgement = tenant.withdrawn
+    ? clear(true)
+    : judgeRestatement({ stated, closed: closed !== null, current, floor });
+  return { judgement, previous: stated };
+}

@@ -1,0 +1,190 @@
+import { periodAt } from '../../../core/period.ts';
+import { ageMs } from '../../../core/stored-time.ts';
+import { perConnection } from '../../../ledger/store/query.ts';
+import { periodKeyOf, workspaceKeyOf } from '../../../ledger/store/schema/keys.ts';
+import { clear, type Judgement, NO_USAGE } from '../../measures/judgement.ts';
+import type { Former } from '../../measures/observation.ts';
+import { buildThreshold, floorCredits, jumpThreshold } from '../../measures/threshold.ts';
+import { baselineMonths, baselineWords, heads, settled } from '../../wording/facts-told.ts';
+import { grouped } from '../../wording/names.ts';
+import { type Conditions, ENTERED_BEFORE, enteredIn, type PeriodLook, SLACK } from '../judging/candidates.ts';
+import { comparedOf } from '../judging/compared.ts';
+import { afterFirst } from '../judging/first-month.ts';
+import { historyOf, isPastFirst, type Judging, type TenantFacts } from '../judging/judging.ts';
+import { AWAITED_MS } from '../new-spend/rename.ts';
+import { renames } from '../new-spend/renames.ts';
+import type { Known, Said, UsageRule } from '../rule.ts';
+import { findSilent } from './find-silent.ts';
+import { judgeDrop } from './judge-drop.ts';
+import { judgeStopped } from './stopped.ts';
+import { useReader } from './use-before.ts';
+
+const DAY_MS = 86_400_000;
+
+/** A tenant has stopped, or a settled month lies far below the one before. */
+export const drop: UsageRule = {
+  ...{ kind: 'usage', version: 5, title: 'fall', severity: 'warning' },
+  ...{ isFall: true, ofSettled: true, canWait: true, rename: 'stop', quietBy: 'ratio' },
+  words: {
+    found(facts) {
+      const { evidence, level, credits, threshold } = facts;
+      const [who, month, used] = heads(facts);
+      if (level === 'likely') {
+        const days = evidence.detail ?? 'for days';
+        return [`${who} has used nothing ${days}: ${used} credits in ${month}; ${baselineWords(facts)}.`];
+      }
+      const less = credits?.change_percent == null ? '' : `${grouped(-credits.change_percent)}% less: `;
+      return [
+        `${who} used ${used} credits in ${month}; ${baselineWords(facts)}.`,
+        `That is ${less}up to ${grouped(threshold ?? 0n)} counts as a fall.`,
+        settled(facts),
+      ];
+    },
+    over(facts) {
+      const [who, month, used] = heads(facts);
+      if (facts.level === 'likely') return `${who} uses credits again: ${used} in ${month}.`;
+      const before = grouped(facts.credits?.previous ?? 0n);
+      return `${who} has ${used} credits in ${month}, no longer far below ${baselineMonths(facts)} (${before}).`;
+    },
+    manyFound: (month, likely) =>
+      ({
+        all: `have stopped in ${month}`,
+        some: `have stopped in ${month} or used far less`,
+        none: `used far less in ${month}`,
+      })[likely],
+    manyOver: (month, isLikely) =>
+      isLikely ? `use credits again in ${month}` : `did not use far less in ${month} after all`,
+    cost: 'The credits that are missing cost',
+  },
+  candidates,
+  inPeriod: (judging, look) => (isLooking(look) ? goneTenants(judging, look) : []),
+  inRun: findSilent,
+  ofTenant,
+};
+
+function isLooking({ facts, isLate }: PeriodLook): boolean {
+  return facts.phase.settled && !isLate;
+}
+
+function candidates({ settings }: Judging, look: PeriodLook): Conditions | null {
+  if (!isLooking(look)) return null;
+  const byAmount =
+    settings.leastIncrease === null ? '' : 'OR @longest * prev.credits_used - cur.credits_used >= @increase';
+  const dropped = settings.plain
+    ? `(@longest * prev.credits_used - cur.credits_used >= @floor
+        AND @longest * prev.credits_used >= @least * cur.credits_used) ${byAmount}`
+    : '1';
+  return {
+    where: `prev.credits_used > 0 AND (${dropped})`,
+    values: {
+      least: settings.leastRatio * SLACK,
+      floor: settings.leastFloor,
+      increase: settings.leastIncrease ?? 0,
+      // Where days are compared, a month may weigh more or less than the one before.
+      longest: settings.perDay ? Math.max(1, look.facts.daysAgainstPrevious) : 1,
+    },
+  };
+}
+
+/** Tenants with credits in the period before and no record in this one. */
+function goneTenants(judging: Judging, { facts, all }: PeriodLook): number[] {
+  const source = all
+    ? 'tenant_usage prev'
+    : `(${ENTERED_BEFORE}) e CROSS JOIN tenant_usage prev ON prev.tenant_key = e.tenant_key`;
+  return judging.connection
+    .prepare(
+      `SELECT prev.tenant_key FROM ${source}
+       WHERE prev.period_key = @period - 1 AND prev.credits_used >= @floor AND NOT EXISTS (
+         SELECT 1 FROM tenant_usage cur WHERE cur.period_key = @period AND cur.tenant_key = prev.tenant_key)`,
+    )
+    .pluck()
+    .all({ ...enteredIn(judging, facts.periodKey), floor: judging.settings.leastFloor }) as number[];
+}
+
+function ofTenant(judging: Judging, tenant: TenantFacts, known: Known | null): Said {
+  const { factsOf, settings, tenantId } = judging;
+  const { phase, period, previousComplete } = factsOf(tenant.periodKey);
+  const own = settings.of(tenantId(tenant.tenantKey));
+  const firing = known?.firing ?? null;
+  const built = buildThreshold(period, historyOf(judging, tenant), own);
+  const settled = judgeDrop({
+    current: (tenant.current ?? NO_USAGE).credits,
+    previous: {
+      figures: tenant.previous,
+      usable: !tenant.withdrawn && previousComplete && isPastFirst(judging, tenant, 1),
+    },
+    baseline: built?.baseline ?? null,
+    phase,
+    returns: phase.settled && returns(judging, tenant),
+    thresholds: own,
+  });
+  const isOld = phase.over && known === null;
+  const byFigures = settled.verdict === 'holds' || firing === 'settled' || isOld;
+  const [said, detail] = byFigures ? [settled, null] : stopped(judging, tenant, firing !== null);
+  // What is told as another id is not told as a fall again, month by month.
+  const goesOn = settled.verdict === 'holds' && renames(judging).isTold(tenant.periodKey, tenant.tenantKey);
+  return {
+    ...{ judgement: goesOn ? clear(true) : said, built, detail },
+    threshold: settled.verdict === 'holds' ? settled.finding.threshold : null,
+    previous: byFigures ? comparedOf(judging, tenant, built) : tenant.previous,
+  };
+}
+
+/** The month before jumped itself, and what is used now is no drop against the months before that. */
+function returns(judging: Judging, tenant: TenantFacts): boolean {
+  const { factsOf, settings, tenantId } = judging;
+  const own = settings.of(tenantId(tenant.tenantKey));
+  const history = historyOf(judging, tenant);
+  const { period } = factsOf(tenant.periodKey - 1);
+  const before = isPastFirst(judging, tenant, 2)
+    ? buildThreshold(period, (months) => history(months + 1), own)
+    : afterFirst(judging, tenant, 2);
+  if (before === null || (tenant.previous?.credits ?? 0n) < before.credits) return false;
+  return jumpThreshold(tenant.current?.credits ?? 0n, own) > before.baseline;
+}
+
+/** A tenant that used credits on most days, and uses none any more; with how long it has been silent. */
+function stopped(judging: Judging, { periodKey, tenantKey }: TenantFacts, firing: boolean): [Judgement, string | null] {
+  const silentMs = silentMsOf(judging, periodKey, tenantKey);
+  if (silentMs === null) return [clear(true), null];
+  const lastMs = judging.nowMs - silentMs;
+  const before = () => useReader(judging).before(periodKey, tenantKey, lastMs);
+  const floor = floorCredits(judging.settings.of(judging.tenantId(tenantKey)));
+  const judgement = judgeStopped({ silentMs, firing, before, floor });
+  const detail = `for ${Math.round(silentMs / DAY_MS)} days, longer than it paused in the four weeks before`;
+  const use = judgement.verdict === 'holds' && !firing ? before() : null;
+  const heir = use === null ? null : renames(judging).look(periodKey, tenantKey, { lastMs, use });
+  return [heir?.isTold === false ? awaiting(judgement) : judgement, detail];
+}
+
+/** Whose new id another one is has used nothing since. */
+export function isGone(judging: Judging, periodKey: number, { tenantKey }: Former): boolean {
+  const silentMs = silentMsOf(judging, periodKey, tenantKey);
+  return (
+    silentMs === null || judgeStopped({ silentMs, firing: true, before: () => null, floor: 0n }).verdict === 'holds'
+  );
+}
+
+const lastChangeOf = perConnection((connection) =>
+  connection
+    .prepare(
+      `SELECT u.changed_run_key FROM tenant_usage u
+       WHERE u.period_key BETWEEN ? AND ? AND u.tenant_key = ? AND u.credits_used > 0 ORDER BY u.period_key DESC LIMIT 1`,
+    )
+    .pluck(),
+);
+
+/** How long a tenant has used nothing, as it is known in a period; null for one that had used nothing then either. */
+function silentMsOf({ connection, curves, nowMs }: Judging, periodKey: number, tenantKey: number): number | null {
+  // Whoever stopped in a month that is over may go on in a later one.
+  const current = periodKeyOf(workspaceKeyOf(periodKey), periodAt(nowMs));
+  const changedBy = lastChangeOf(connection).get(periodKey - 1, current, tenantKey) as number | undefined;
+  // A run that is under way has no time yet: it has changed the figures just now.
+  return changedBy === undefined ? null : (ageMs(curves.endOf(changedBy), nowMs) ?? 0);
+}
+
+/** Who waits for the newcomer that goes on for it. */
+function awaiting(judgement: Judgement): Judgement {
+  if (judgement.verdict !== 'holds') return judgement;
+  return { verdict: 'holds', finding: { ...judgement.finding, confirmAfterMs: AWAITED_MS } };
+}

@@ -1,0 +1,58 @@
+import { isoTime } from '../../../core/clock.ts';
+import type { Curves } from '../../history/curves.ts';
+import { perRun } from '../judging/judging.ts';
+import { DAYS_BEFORE, type UseBefore } from './stopped.ts';
+
+const DAY_MS = 86_400_000;
+/** As long as anybody is silent before it is missed no more, and the days before that. */
+const DAYS_READ = DAYS_BEFORE + 10;
+
+/**
+ * Reads how tenants used credits in the weeks before they fell silent. Of each day the last reading counts, so that it does not
+ * matter at which second runs end; a day without any is one with the next.
+ */
+class UseReader {
+  readonly #curves: Curves;
+  /** When the last run of each day ended, the earliest first. */
+  #readings: readonly number[] | null = null;
+
+  constructor(curves: Curves) {
+    this.#curves = curves;
+  }
+
+  /** Up to the moment at which its figures changed last. */
+  before(periodKey: number, tenantKey: number, changedMs: number): UseBefore | null {
+    const fromMs = changedMs - DAYS_BEFORE * DAY_MS;
+    const readings = [...this.#lastOfDays().filter((atMs) => atMs >= fromMs && atMs < changedMs), changedMs];
+    const use: UseBefore = { days: 0, credits: 0n, longestPauseMs: 0 };
+    let usedMs: number | null = null;
+    let before: bigint | null = null;
+    for (const atMs of readings) {
+      const reached = this.#curves.sinceStart(periodKey, tenantKey, atMs);
+      if (reached === null) continue;
+      if (before !== null && reached > before) {
+        use.days += 1;
+        use.credits += reached - before;
+        usedMs = atMs;
+      } else if (usedMs !== null) use.longestPauseMs = Math.max(use.longestPauseMs, atMs - usedMs);
+      before = reached;
+    }
+    return before === null ? null : use;
+  }
+
+  #lastOfDays(): readonly number[] {
+    const { history, workspaceKey, nowMs } = this.#curves.sources;
+    this.#readings ??= (
+      history
+        .prepare(
+          `SELECT max(finished_at) FROM runs WHERE workspace_key = ? AND applied_seq IS NOT NULL
+             AND finished_at > ? AND finished_at < ? GROUP BY substr(finished_at, 1, 10) ORDER BY 1`,
+        )
+        .pluck()
+        .all(workspaceKey, isoTime(nowMs - DAYS_READ * DAY_MS), isoTime(nowMs)) as string[]
+    ).map((at) => Date.parse(at));
+    return this.#readings;
+  }
+}
+
+export const useReader = perRun(({ curves }) => new UseReader(curves));

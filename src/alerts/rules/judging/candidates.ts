@@ -1,0 +1,83 @@
+import type Database from 'better-sqlite3';
+import type { EntryRange } from '../../../ledger/journal/runs/merge-staged.ts';
+import { query } from '../../../ledger/store/query.ts';
+import { count, eq } from '../../../ledger/store/schema/drizzle.ts';
+import { tenantUsage } from '../../../ledger/store/schema/usage-tables.ts';
+import { pair } from '../../measures/judgement.ts';
+import type { Judging, TenantFacts } from './judging.ts';
+import type { PeriodFacts } from './period-facts.ts';
+
+/** What a period is looked at for. */
+export interface PeriodLook {
+  facts: PeriodFacts;
+  /** All of its tenants, or those alone that the run has changed in it or in the period before. */
+  all: boolean;
+  /** This run is the first to find the period settled. */
+  settlesNow: boolean;
+  /** It had settled before: what changes in it may still make a jump of it, and is told as a restatement. */
+  isLate: boolean;
+}
+
+/** A condition in SQL on the figures of a tenant in the period (`cur`) and in the one before (`prev`), with its values. */
+export interface Conditions {
+  where: string;
+  values: Readonly<Record<string, number | bigint>>;
+}
+
+/** Ratios and fractions are doubles in SQL; this much slack keeps a filter from hiding what the exact rule finds. */
+export const SLACK = 0.999999;
+
+const NONE: EntryRange = { after: 0, last: 0 };
+const ENTERED =
+  'SELECT tenant_key FROM usage_entries WHERE entry_id > @after AND entry_id <= @last AND +period_key = @period';
+/** Tenants that the run has changed in the period before. */
+export const ENTERED_BEFORE = `SELECT tenant_key FROM usage_entries
+   WHERE entry_id > @afterBefore AND entry_id <= @lastBefore AND +period_key = @period - 1`;
+
+/** The values of these statements. */
+export function enteredIn({ merged }: Judging, periodKey: number) {
+  const [own, before] = [merged.changed.get(periodKey) ?? NONE, merged.changed.get(periodKey - 1) ?? NONE];
+  return { period: periodKey, after: own.after, last: own.last, afterBefore: before.after, lastBefore: before.last };
+}
+
+/** The tenants of a period that fit one of the conditions. SQLite sorts out all but a few; the rules themselves decide. */
+export function findCandidates(
+  judging: Judging,
+  { facts: { periodKey }, all }: PeriodLook,
+  conditions: readonly Conditions[],
+): TenantFacts[] {
+  if (conditions.length === 0) return [];
+  const { connection, merged } = judging;
+  const entered = enteredIn(judging, periodKey);
+  const values = { ...entered, run: merged.run.runKey, ...Object.assign({}, ...conditions.map((each) => each.values)) };
+  const few = !all && !isMost(connection, entered);
+  const source = few
+    ? `(${ENTERED} UNION ${ENTERED_BEFORE}) e CROSS JOIN tenant_usage cur ON cur.tenant_key = e.tenant_key`
+    : 'tenant_usage cur';
+  const rows = connection
+    .prepare(
+      `SELECT cur.tenant_key, cur.credits_used, cur.request_count, prev.credits_used, prev.request_count
+       FROM ${source}
+       LEFT JOIN tenant_usage prev ON prev.period_key = @period - 1 AND prev.tenant_key = cur.tenant_key
+       WHERE cur.period_key = @period AND cur.withdrawn = 0
+         ${all || few ? '' : 'AND (cur.changed_run_key = @run OR prev.changed_run_key = @run)'}
+         AND (${conditions.map(({ where }) => `(${where})`).join(' OR ')})`,
+    )
+    .safeIntegers()
+    .raw()
+    .all(values) as [bigint, bigint, bigint, bigint | null, bigint | null][];
+  return rows.map(([tenantKey, credits, requests, ...before]) => ({
+    ...{ periodKey, tenantKey: Number(tenantKey), withdrawn: false },
+    ...{ current: { credits, requests }, previous: pair(...before) },
+  }));
+}
+
+/** Whether so many of a period's tenants have entries that reading all of them is faster than looking each up. */
+function isMost(connection: Database.Database, entered: ReturnType<typeof enteredIn>): boolean {
+  const { after, last, afterBefore, lastBefore } = entered;
+  const enough = 2 * (last - after + lastBefore - afterBefore);
+  const { tenantKey, periodKey } = tenantUsage;
+  const some = query(connection).select({ tenantKey }).from(tenantUsage).where(eq(periodKey, entered.period));
+  const counted = query(connection).select({ tenants: count() }).from(some.limit(enough).as('some')).get();
+  return (counted?.tenants ?? 0) < enough;
+}

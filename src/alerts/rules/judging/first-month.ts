@@ -1,0 +1,39 @@
+import { addPeriods, periodEndMs } from '../../../core/period.ts';
+import { perConnection } from '../../../ledger/store/query.ts';
+import { buildThreshold, type Threshold, wholeMonth } from '../../measures/threshold.ts';
+import { historyOf, type Judging, type TenantFacts } from './judging.ts';
+
+// A run that is under way has no time yet: of what it sees first, nobody knows since when it was used.
+const firstSeenOf = perConnection((connection) =>
+  connection
+    .prepare(
+      `SELECT r.run_key FROM tenant_usage u JOIN runs r ON r.run_key = u.first_run_key
+       JOIN workspaces w ON w.workspace_key = r.workspace_key
+       WHERE u.period_key = ? AND u.tenant_key = ? AND w.first_run_key <> r.run_key`,
+    )
+    .pluck(),
+);
+
+/** The run that saw a tenant first in a period; null for what the first run of all had seen. */
+export function firstSeenBy({ connection }: Judging, periodKey: number, tenantKey: number): number | null {
+  return (firstSeenOf(connection).get(periodKey, tenantKey) as number | undefined) ?? null;
+}
+
+/**
+ * The threshold after a tenant's first period, which lies so many before, as if that had been used from its beginning; null
+ * when nobody saw when it began.
+ */
+export function afterFirst(judging: Judging, tenant: TenantFacts, before: number): Threshold | null {
+  const { factsOf, curves, settings, tenantId } = judging;
+  const firstKey = tenant.periodKey - before;
+  const { period, phase } = factsOf(firstKey);
+  const credits = historyOf(judging, tenant)(before);
+  const firstRunKey = firstSeenBy(judging, firstKey, tenant.tenantKey);
+  const firstSeenMs = firstRunKey === null ? null : curves.endOf(firstRunKey);
+  if (firstSeenMs === null || credits === null) return null;
+  const whole = wholeMonth(credits, periodEndMs(period) - firstSeenMs, phase.lengthMs);
+  return buildThreshold(addPeriods(period, 1), (months) => (months === 1 ? whole : null), {
+    ...settings.of(tenantId(tenant.tenantKey)),
+    baseline: 'previous',
+  });
+}

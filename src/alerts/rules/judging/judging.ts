@@ -1,0 +1,82 @@
+import type Database from 'better-sqlite3';
+import { onceEach } from '../../../core/one-at-a-time.ts';
+import type { CreditPricer } from '../../../ledger/journal/charges/credit-pricer.ts';
+import type { MergedRun } from '../../../ledger/journal/runs/apply-run.ts';
+import { figuresReader } from '../../../ledger/store/key-figures.ts';
+import { sumUsage } from '../../../ledger/store/sum-usage.ts';
+import type { Curves } from '../../history/curves.ts';
+import type { UsageFigures } from '../../measures/judgement.ts';
+import type { CreditHistory } from '../../measures/threshold.ts';
+import type { PeriodFacts } from './period-facts.ts';
+import type { TenantSettings } from './tenant-settings.ts';
+
+/** A tenant in a period, with the figures that rules compare. */
+export interface TenantFacts {
+  periodKey: number;
+  tenantKey: number;
+  /** Null without a record. */
+  current: UsageFigures | null;
+  previous: UsageFigures | null;
+  withdrawn: boolean;
+}
+
+/** What a run is judged by. */
+export interface JudgingSources {
+  merged: MergedRun;
+  settings: TenantSettings;
+  factsOf: (periodKey: number) => PeriodFacts;
+  tenantId: (tenantKey: number) => string;
+  curves: Curves;
+  /** Absent where nothing has a price. */
+  priceOf: CreditPricer | null;
+}
+
+/** The same, with what all rules ask the ledger for. */
+export interface Judging extends JudgingSources {
+  connection: Database.Database;
+  nowMs: number;
+  /** A tenant's figures of a period and of the one before. */
+  read(periodKey: number, tenantKey: number): TenantFacts;
+  /** Of the whole workspace; figures are null without any tenant. */
+  total(periodKey: number): { figures: UsageFigures | null; tenants: number };
+}
+
+export function createJudging(sources: JudgingSources): Judging {
+  const { connection, nowMs } = sources.merged;
+  const figures = figuresReader(connection);
+  return {
+    ...{ ...sources, connection, nowMs },
+    read(periodKey, tenantKey) {
+      const current = figures(periodKey, tenantKey) ?? null;
+      const previous = figures(periodKey - 1, tenantKey) ?? null;
+      return { periodKey, tenantKey, current, previous, withdrawn: current?.withdrawn === true };
+    },
+    total: onceEach((periodKey: number) => {
+      const { tenants, creditsUsed: credits, requestCount: requests } = sumUsage(connection, periodKey);
+      return { figures: tenants === 0 ? null : { credits, requests }, tenants };
+    }),
+  };
+}
+
+/** Gives what a rule keeps while one run is judged; made when it is asked for first. */
+export function perRun<T extends object>(make: (judging: Judging) => T): (judging: Judging) => T {
+  const made = new WeakMap<Judging, T>();
+  return (judging) => {
+    const known = made.get(judging) ?? make(judging);
+    made.set(judging, known);
+    return known;
+  };
+}
+
+/** The credits of a tenant's months before. */
+export function historyOf({ connection }: Judging, { periodKey, tenantKey, previous }: TenantFacts): CreditHistory {
+  const figures = figuresReader(connection);
+  return (before) =>
+    before === 1 ? (previous?.credits ?? null) : (figures(periodKey - before, tenantKey)?.credits ?? null);
+}
+
+/** Whether the tenant had a period before the one that lies so many before: a first one is likely partial. */
+export function isPastFirst({ curves }: Judging, { periodKey, tenantKey }: TenantFacts, before: number): boolean {
+  const first = curves.firstPeriodKey(tenantKey);
+  return first !== null && first < periodKey - before;
+}

@@ -1,0 +1,70 @@
+import type Database from 'better-sqlite3';
+import { onceEach } from '../../../core/one-at-a-time.ts';
+import { addPeriods, type Period, periodEndMs, periodStartMs } from '../../../core/period.ts';
+import { prepared } from '../../../ledger/store/query.ts';
+import { eq, min, sql } from '../../../ledger/store/schema/drizzle.ts';
+import { periodOfKey } from '../../../ledger/store/schema/keys.ts';
+import { runs } from '../../../ledger/store/schema/run-tables.ts';
+import { periods } from '../../../ledger/store/schema/workspace-tables.ts';
+import type { PeriodPhase } from '../../measures/judgement.ts';
+
+/** A period of a workspace as the rules see it. */
+export interface PeriodFacts {
+  periodKey: number;
+  period: Period;
+  phase: PeriodPhase;
+  /** How many times as long as the period before it is. */
+  daysAgainstPrevious: number;
+  /** The period before was read completely after its end, so its figures are whole. */
+  previousComplete: boolean;
+  /** The period before is the first that the workspace ever had, and so likely a partial one. */
+  previousIsFirst: boolean;
+}
+
+const firstPeriodOf = prepared((db) =>
+  db
+    .select({ key: min(periods.periodKey) })
+    .from(periods)
+    .where(eq(periods.workspaceKey, sql.placeholder('workspaceKey'))),
+);
+
+/** The run that has read a period last. */
+const lastReading = prepared((db) =>
+  db
+    .select({ startedAt: runs.startedAt })
+    .from(periods)
+    .innerJoin(runs, eq(runs.runKey, periods.coveredRunKey))
+    .where(eq(periods.periodKey, sql.placeholder('periodKey'))),
+);
+
+/** Reads the facts of periods, each once. `settleHours` after its end a period's figures stand. */
+export function createPeriodFacts(
+  connection: Database.Database,
+  { workspaceKey, nowMs, settleHours }: { workspaceKey: number; nowMs: number; settleHours: number },
+): (periodKey: number) => PeriodFacts {
+  const firstKey = firstPeriodOf(connection).get({ workspaceKey })?.key ?? null;
+  // A walk that began before the end of a period may have read tenants that went on using it.
+  const isComplete = (periodKey: number): boolean => {
+    const run = lastReading(connection).get({ periodKey });
+    return run !== undefined && Date.parse(run.startedAt) >= periodEndMs(periodOfKey(periodKey));
+  };
+  return onceEach((periodKey) => {
+    const period = periodOfKey(periodKey);
+    const startMs = periodStartMs(period);
+    const endMs = periodEndMs(period);
+    const over = nowMs >= endMs;
+    return {
+      periodKey,
+      period,
+      phase: {
+        elapsedMs: Math.min(Math.max(0, nowMs - startMs), endMs - startMs),
+        lengthMs: endMs - startMs,
+        over,
+        settled: over && nowMs >= endMs + settleHours * 3_600_000 && isComplete(periodKey),
+      },
+      daysAgainstPrevious: (endMs - startMs) / (startMs - periodStartMs(addPeriods(period, -1))),
+      previousComplete: isComplete(periodKey - 1),
+      previousIsFirst: firstKey === null || periodKey - 1 <= firstKey,
+    };
+  });
+}

@@ -1,0 +1,63 @@
+import {
+  clear,
+  holds,
+  type Judgement,
+  type Level,
+  type PeriodPhase,
+  type PreviousPeriod,
+  UNDECIDED,
+  WAVERING,
+} from '../../measures/judgement.ts';
+import type { Pace } from '../../measures/pace/pace.ts';
+import { PACE_CONFIRM_MS, paceIsTelling } from '../../measures/pace/telling.ts';
+
+export interface JumpInput {
+  /** Credits. */
+  current: bigint;
+  previous: PreviousPeriod;
+  /** Credits from which on it is a jump, see `buildThreshold`; null when there is nothing to compare with. */
+  threshold: { credits: bigint; baseline: bigint } | null;
+  phase: PeriodPhase;
+  /** The level of the alert that fires already; null when none does. */
+  firing: Level | null;
+  /** Of an open period, no pace is judged before this fraction of it has passed. */
+  paceMinFraction: number;
+  /** Where an open period heads; asked only when nothing else decides. Null: there is no past to compare with. */
+  pace: (() => Pace) | null;
+}
+
+/**
+ * Tells whether credits jumped against what they are compared with, in three levels: `likely` while an open period heads
+ * for the threshold, `happened` once the credits used so far are over it, `settled` when the period has settled. There is
+ * no jump without something to compare with.
+ */
+export function judgeJump(input: JumpInput): Judgement {
+  const { current, previous, threshold, phase } = input;
+  // Without a figure to compare with, an alert that fires has lost its cause: its period before was withdrawn.
+  if (threshold === null || previous.figures === null || previous.figures.credits <= 0n) return clear(phase.settled);
+  if (!previous.usable) return clear(phase.settled);
+  const { credits: limit, baseline } = threshold;
+  // A ratio of 1 or less without a floor puts the limit at or below the baseline; no growth is no jump.
+  if (current >= limit && current > baseline) {
+    const level = phase.settled && phase.over ? 'settled' : 'happened';
+    return holds({ level, severity: 'critical', threshold: limit, measure: current });
+  }
+  if (phase.settled && phase.over) {
+    // What a settled month has not reached, it never jumped to, however close it came; only a settled alert wavers.
+    return input.firing !== 'settled' || current * 10n < limit * 9n ? clear(true) : UNDECIDED;
+  }
+  if (phase.over) return current * 10n < limit * 9n || current <= baseline ? clear(false) : UNDECIDED;
+  if (input.pace === null || !paceIsTelling(phase, input.paceMinFraction)) {
+    return input.firing === null ? clear(false) : UNDECIDED;
+  }
+  const { verdict, projection: projected } = input.pace();
+  if (projected !== null && projected <= baseline) return clear(false);
+  if (verdict === 'ahead') {
+    return holds({
+      ...{ level: 'likely', severity: 'warning', threshold: limit },
+      ...{ measure: projected, confirmAfterMs: PACE_CONFIRM_MS },
+    });
+  }
+  if (verdict === 'wavering') return { ...WAVERING, measure: projected };
+  return verdict === 'behind' ? clear(false) : { ...UNDECIDED, measure: projected };
+}

@@ -1,0 +1,117 @@
+import { firstWeeks } from '../../history/first-weeks.ts';
+import { asWarning, type Judgement, NO_USAGE, UNDECIDED } from '../../measures/judgement.ts';
+import { forecast } from '../../measures/pace/forecast.ts';
+import { judgePace, type Pace } from '../../measures/pace/pace.ts';
+import { paceIsTelling } from '../../measures/pace/telling.ts';
+import { buildThreshold, type Threshold } from '../../measures/threshold.ts';
+import { type Conditions, type PeriodLook, SLACK } from '../judging/candidates.ts';
+import { comparedOf } from '../judging/compared.ts';
+import { afterFirst } from '../judging/first-month.ts';
+import { historyOf, isPastFirst, type Judging, type TenantFacts } from '../judging/judging.ts';
+import type { Known, Said, UsageRule } from '../rule.ts';
+import { judgeJump } from './judge-jump.ts';
+import { jumpWords } from './words.ts';
+
+/** A tenant uses more than its limit, or will probably. */
+export const jump: UsageRule = {
+  ...{ kind: 'usage', version: 6, title: 'jump', severity: 'both' },
+  ...{ growth: 'goes on', hasLevels: true, ofSettled: true, sharesIncrease: true, quietBy: 'ratio' },
+  words: jumpWords,
+  candidates,
+  ofTenant,
+};
+
+/** Four recent days that stand out are more than this part of the month before, see `judgePace`. */
+const SURGE_PART = 1.3 / 8;
+
+function candidates({ settings, curves }: Judging, { facts }: PeriodLook): Conditions {
+  const { phase, periodKey, daysAgainstPrevious } = facts;
+  const byAmount =
+    settings.leastIncrease === null
+      ? ''
+      : 'OR cur.credits_used >= @elapsed * (@shortest * prev.credits_used + @increase)';
+  const jumped = settings.plain
+    ? `(cur.credits_used >= @elapsed * @ratio * @shortest * prev.credits_used
+         AND cur.credits_used >= @elapsed * (@shortest * prev.credits_used + @floor)) ${byAmount}`
+    : 'cur.credits_used >= @elapsed * @floor';
+  const values = {
+    elapsed: (phase.over ? 1 : phase.elapsedMs / phase.lengthMs) * SLACK,
+    ratio: settings.leastRatio,
+    floor: settings.leastFloor,
+    increase: settings.leastIncrease ?? 0,
+    // Where days are compared, a month may weigh more or less than the one before.
+    shortest: settings.perDay ? Math.min(1, daysAgainstPrevious) : 1,
+  };
+  const where = `prev.credits_used > 0 AND (${jumped})`;
+  const tells = settings.paceFractions.some((fraction) => paceIsTelling(phase, fraction));
+  // Where the last four days begin in the entries.
+  const recent = tells ? curves.between(periodKey, 4) : null;
+  if (recent === null) return { where, values };
+  const surged = 'prev.credits_used > 0 AND cur.credits_used >= @surge * prev.credits_used';
+  const recently = curves.isHere ? `AND cur.credits_used - ${recentReading(recent)} >= @surge * prev.credits_used` : '';
+  const { earlier, later, passed } = recent;
+  return {
+    where: `(${where}) OR (${surged} ${recently})`,
+    values: { ...values, surge: SURGE_PART * SLACK, earlier, later: later ?? 0, passed },
+  };
+}
+
+/** What had been used when the latest days began: between readings far apart as used evenly, to a credit too little. */
+function recentReading({ later, passed }: { later: number | null; passed: number }): string {
+  const readBy = (entry: string) => `coalesce((SELECT e4.credits_after FROM usage_entries e4
+    WHERE e4.period_key = cur.period_key AND e4.tenant_key = cur.tenant_key AND e4.entry_id <= ${entry}
+    ORDER BY e4.entry_id DESC LIMIT 1), 0)`;
+  if (passed === 0) return readBy('@earlier');
+  const after = later === null ? 'cur.credits_used' : readBy('@later');
+  return `((1 - @passed) * ${readBy('@earlier')} + @passed * ${after} - 1)`;
+}
+
+function ofTenant(judging: Judging, tenant: TenantFacts, known: Known | null): Said {
+  const { factsOf, settings, tenantId, curves } = judging;
+  const { periodKey, tenantKey, previous } = tenant;
+  const { period, phase, previousComplete } = factsOf(periodKey);
+  const own = settings.of(tenantId(tenantKey));
+  const current = (tenant.current ?? NO_USAGE).credits;
+  const firing = known?.firing ?? null;
+  let pace: Pace | null = null;
+  const paceAgainst = (limit: bigint) => () => {
+    const curve = curves.of(periodKey, tenantKey);
+    pace = judgePace({ current, limit, phase, curve, isNew: known === null });
+    return pace;
+  };
+  const judge = (built: Threshold | null, withPace: boolean): Judgement =>
+    judgeJump({
+      ...{ current, phase, firing, paceMinFraction: own.paceMinFraction },
+      previous: { figures: previous, usable: previousComplete },
+      threshold: built === null ? null : { credits: built.credits, baseline: built.baseline },
+      pace: withPace && built !== null ? paceAgainst(built.credits) : null,
+    });
+  let built = buildThreshold(period, historyOf(judging, tenant), own);
+  let judgement = judge(built, true);
+  // Looking for earlier periods is what costs, and most of whom the rule does not hold for need no look.
+  let detail: string | null = null;
+  if (judgement.verdict === 'holds' && !isPastFirst(judging, tenant, 1)) {
+    built = afterFirst(judging, tenant, 1);
+    const early = built === null ? afterFirstWeeks(judging, tenant) : null;
+    if (early !== null) ({ built, detail } = early);
+    judgement = early === null || early.rises ? judge(built, false) : UNDECIDED;
+    if (early !== null) judgement = phase.over ? UNDECIDED : asWarning(judgement);
+  }
+  const isForetold = !phase.over && (judgement.verdict === 'holds' || firing !== null);
+  const foretold = isForetold ? forecast({ current, curve: curves.of(periodKey, tenantKey) }, pace) : null;
+  const compared = comparedOf(judging, tenant, built);
+  return { judgement, built, detail, previous: compared, forecast: foretold, threshold: built?.credits ?? null };
+}
+
+/** The threshold of whom the first run of all had seen: by the first weeks of readings, with how that came about. */
+function afterFirstWeeks(
+  { curves, factsOf, settings, tenantId, nowMs }: Judging,
+  { periodKey, tenantKey }: TenantFacts,
+): { built: Threshold; detail: string; rises: boolean } | null {
+  const found = firstWeeks(curves, { periodKey, tenantKey, nowMs });
+  if (found === null) return null;
+  const own = { ...settings.of(tenantId(tenantKey)), baseline: 'previous' as const };
+  const built = buildThreshold(factsOf(periodKey).period, (months) => (months === 1 ? found.whole : null), own);
+  const detail = `judged by the first ${found.days} days that were read, of ${found.daily} credits each`;
+  return built === null ? null : { built, detail, rises: found.latest >= built.credits };
+}

@@ -1,0 +1,38 @@
+import { clear, holds, type Judgement, type PreviousPeriod, UNDECIDED } from '../../measures/judgement.ts';
+
+export interface NewSpendInput {
+  /** Credits. */
+  current: bigint;
+  /** `usable` here: the period before was read completely after its end, and is not the workspace's first. */
+  previous: PreviousPeriod;
+  /** The period before had credits once: its record was withdrawn, or it was closed with some. */
+  hadCredits: boolean;
+  /** Credits below which a newcomer is no news. */
+  floor: bigint;
+  /** What the open period comes to; null when nothing says so. Asked only of one that is news. */
+  likely: () => bigint | null;
+}
+
+/**
+ * A tenant that uses credits in a period and had none in the one before: no record, or one of zero. There is no ratio
+ * to form, so the floor alone decides. Says nothing while the period before may just not have been read to its end.
+ */
+export function judgeNewSpend({ current, previous, hadCredits, floor, likely }: NewSpendInput): Judgement {
+  if (!previous.usable || hadCredits || (previous.figures?.credits ?? 0n) > 0n) return clear(false);
+  if (current > 0n && current >= floor) {
+    // It has grown when more is to be expected than was told: that its month goes on is no growth.
+    const expected = likely();
+    const measure = expected !== null && expected > current ? expected : current;
+    return holds({ level: 'happened', severity: 'warning', threshold: floor, measure });
+  }
+  return current * 10n < floor * 9n || current <= 0n ? clear(false) : UNDECIDED;
+}
+
+/** Before a newcomer has used credits for so long, its first ones draw no line. */
+const LEAST_USE_MS = 86_400_000;
+
+/** What the open period of a newcomer comes to at its rate since the reading before the first that had it; null when that says nothing yet. */
+export function newcomerProjection(current: bigint, usedForMs: number, leftMs: number): bigint | null {
+  if (usedForMs < LEAST_USE_MS) return null;
+  return current + (current * BigInt(Math.max(0, Math.round(leftMs)))) / BigInt(Math.round(usedForMs));
+}

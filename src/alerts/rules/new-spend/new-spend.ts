@@ -1,0 +1,120 @@
+import { ageMs } from '../../../core/stored-time.ts';
+import { perConnection } from '../../../ledger/store/query.ts';
+import { asWarning, NO_USAGE } from '../../measures/judgement.ts';
+import { byRateAlone } from '../../measures/pace/forecast.ts';
+import { floorCredits } from '../../measures/threshold.ts';
+import type { FormerTenant } from '../../wording/evidence.ts';
+import { baselineMonths, type Facts, goesOn, heads, plan } from '../../wording/facts-told.ts';
+import { dayName, grouped, named } from '../../wording/names.ts';
+import { isGone } from '../drop/drop.ts';
+import { firstSeenBy } from '../judging/first-month.ts';
+import type { Judging, TenantFacts } from '../judging/judging.ts';
+import type { Known, Said, UsageRule } from '../rule.ts';
+import { judgeNewSpend, newcomerProjection } from './judge-new-spend.ts';
+import { renames } from './renames.ts';
+
+/** A tenant uses credits that had none the month before. */
+export const newSpend: UsageRule = {
+  ...{ kind: 'usage', version: 4, title: 'new spend', severity: 'warning' },
+  ...{ growth: 'goes on', rename: 'newcomer', quietBy: 'min_credits' },
+  words: {
+    found(facts) {
+      const [who, month, used] = heads(facts);
+      const { former_tenant: former = null } = facts.evidence;
+      if (former !== null) {
+        const [id, day, before, now] = formerWords(former, facts);
+        return [
+          `${who} is probably the new id of ${id}, which used ${before} credits a day and has used nothing since ${day}.`,
+          `${who} has used ${now} a day since it began: ${used} credits in ${month}, none in ${baselineMonths(facts)}.`,
+          ...[goesOn(facts), plan(facts)],
+        ];
+      }
+      return [
+        `${who} is new: ${used} credits in ${month}, none in ${baselineMonths(facts)}.`,
+        // What was told as likely was a new id.
+        facts.event === 'worse' ? 'It is not the new id of another tenant: that one uses credits again.' : '',
+        `That is over the limit of ${grouped(facts.threshold ?? 0n)} for new tenants.`,
+        goesOn(facts),
+        plan(facts),
+      ];
+    },
+    over(facts) {
+      const [who, month, used] = heads(facts);
+      const limit = facts.threshold ?? 0n;
+      const why =
+        (facts.credits?.current ?? 0n) < limit
+          ? `under the limit of ${grouped(limit)} for new tenants`
+          : `and had credits in ${baselineMonths(facts)} after all`;
+      return `${who} has ${used} credits in ${month}, ${why}.`;
+    },
+    manyFound: (month, likely) =>
+      likely === 'all' ? `are probably new ids of others in ${month}` : `are new in ${month}`,
+    manyOver: (month) => `are no new spend in ${month} any more`,
+    cost: 'That costs',
+    beside: () => '',
+  },
+  candidates: ({ settings }, { facts, isLate }) =>
+    facts.previousComplete && !facts.previousIsFirst && !isLate
+      ? {
+          where: 'coalesce(prev.credits_used, 0) <= 0 AND cur.credits_used >= @floor',
+          values: { floor: settings.leastFloor },
+        }
+      : null,
+  ofTenant,
+};
+
+const hadBefore = perConnection((connection) =>
+  connection
+    .prepare(
+      `SELECT 1 FROM tenant_usage u JOIN periods p USING (period_key)
+       LEFT JOIN closed_usage c ON c.period_key = u.period_key AND c.tenant_key = u.tenant_key
+       WHERE u.period_key = ? AND u.tenant_key = ?
+         AND (u.withdrawn = 1 OR (p.closed_seq IS NOT NULL AND c.credits_used > 0))`,
+    )
+    .pluck(),
+);
+
+/** To be asked after all that have stopped: it may be the new id of one. */
+function ofTenant(judging: Judging, tenant: TenantFacts, known: Known | null): Said {
+  const { factsOf, settings, tenantId, connection } = judging;
+  const { periodKey, tenantKey } = tenant;
+  const { previousComplete, previousIsFirst } = factsOf(periodKey);
+  const floor = floorCredits(settings.of(tenantId(tenantKey)));
+  const judge = (hadCredits: boolean) =>
+    judgeNewSpend({
+      current: (tenant.current ?? NO_USAGE).credits,
+      previous: { figures: tenant.previous, usable: previousComplete && !previousIsFirst },
+      ...{ hadCredits, floor },
+      likely: () => likelyOf(judging, tenant),
+    });
+  const hopeful = judge(false);
+  const had = hopeful.verdict === 'holds' && hadBefore(connection).get(periodKey - 1, tenantKey) !== undefined;
+  const judgement = had ? judge(true) : hopeful;
+  // Whose new id the open alert says that it is.
+  const told = known?.former ?? null;
+  const found = told !== null && isGone(judging, periodKey, told) ? told : renames(judging).formerOf(tenantKey);
+  const former = judgement.verdict === 'holds' ? found : told;
+  return {
+    judgement: former === null ? judgement : asWarning(judgement),
+    ...{ threshold: floor, former },
+    forecast: judgement.verdict === 'holds' ? byRateAlone(likelyOf(judging, tenant)) : null,
+  };
+}
+
+/** What a newcomer's open month comes to. */
+function likelyOf(judging: Judging, { periodKey, tenantKey, current }: TenantFacts): bigint | null {
+  const { factsOf, curves, nowMs } = judging;
+  const { phase } = factsOf(periodKey);
+  const firstRunKey = firstSeenBy(judging, periodKey, tenantKey);
+  const sinceMs = phase.over || firstRunKey === null ? null : curves.endBefore(firstRunKey);
+  const usedForMs = Math.min(ageMs(sinceMs, nowMs) ?? 0, phase.elapsedMs);
+  return newcomerProjection((current ?? NO_USAGE).credits, usedForMs, phase.lengthMs - phase.elapsedMs);
+}
+
+function formerWords(
+  { tenant_id, last_day, daily_credits, new_daily_credits }: FormerTenant,
+  { created_at }: Facts,
+): [id: string, day: string, before: string, now: string] {
+  const day = dayName(last_day.slice(0, 7), Number(last_day.slice(8)), created_at);
+  return [named(tenant_id), day, grouped(daily_credits), grouped(new_daily_credits)];
+}

@@ -1,0 +1,115 @@
+import { isoTime } from '../../../core/clock.ts';
+import { onceEach } from '../../../core/one-at-a-time.ts';
+import { perConnection } from '../../../ledger/store/query.ts';
+import { workspaceKeyOf } from '../../../ledger/store/schema/keys.ts';
+import type { Former } from '../../measures/observation.ts';
+import { DAYS_BEFORE, type UseBefore } from '../drop/stopped.ts';
+import { type Judging, perRun } from '../judging/judging.ts';
+import { goesOnFor, isOfVolume } from './rename.ts';
+
+const DAY_MS = 86_400_000;
+/** Where more stop at once, nobody is told of pairs. */
+const MOST_LOOKS = 100;
+
+/** A tenant without a record of the period before. */
+interface Newcomer {
+  periodKey: number;
+  tenantKey: number;
+  /** When it was seen first; null when that is unknown. */
+  beganMs: number | null;
+}
+
+// In the words of the index. What was told of a newcomer stands, also when its month is no longer looked at.
+const OF_NEWCOMERS = `FROM alerts WHERE rule = 'new_spend' AND coalesce(workspace_key, 0) = @workspaceKey
+  AND coalesce(period_key, 0)`;
+
+const statementsOf = perConnection((connection) => ({
+  newcomers: connection
+    .prepare(
+      `SELECT u.tenant_key, u.first_run_key FROM tenant_usage u
+       WHERE u.period_key = @periodKey AND u.credits_used > 0 AND u.withdrawn = 0 AND NOT EXISTS (
+         SELECT 1 FROM tenant_usage b WHERE b.period_key = @periodKey - 1 AND b.tenant_key = u.tenant_key
+           AND b.credits_used > 0)`,
+    )
+    .raw(),
+  pairs: connection
+    .prepare(
+      `SELECT basis ->> '$.former.tenantKey', tenant_key ${OF_NEWCOMERS} BETWEEN @periodKey - 1 AND @periodKey + 1
+         AND level = 'likely' AND state <> 'resolved'`,
+    )
+    .raw(),
+  told: connection
+    .prepare(
+      `SELECT 1 ${OF_NEWCOMERS} = @periodKey AND tenant_key = @tenantKey AND state IN ('firing', 'acknowledged')`,
+    )
+    .pluck(),
+}));
+
+/** Tenants that have stopped, and the newcomers that go on for them. One newcomer goes on for one. */
+class Renames {
+  readonly #judging: Judging;
+  readonly #found = new Map<number, Former>();
+  readonly #newcomers: (periodKey: number) => readonly Newcomer[];
+  readonly #pairs: (periodKey: number) => ReadonlyMap<number, number>;
+  #looks = 0;
+
+  constructor(judging: Judging) {
+    const { connection, curves } = judging;
+    const { newcomers, pairs } = statementsOf(connection);
+    this.#judging = judging;
+    this.#newcomers = onceEach((periodKey) =>
+      (newcomers.all({ periodKey }) as [number, number][]).map(([tenantKey, runKey]) => ({
+        ...{ periodKey, tenantKey, beganMs: curves.endOf(runKey) },
+      })),
+    );
+    this.#pairs = onceEach(
+      (periodKey) => new Map(pairs.all({ periodKey, workspaceKey: workspaceKeyOf(periodKey) }) as [number, number][]),
+    );
+  }
+
+  /** Whether a newcomer of about that period is told as the new id of a tenant. */
+  isTold(periodKey: number, tenantKey: number): boolean {
+    return this.#pairs(periodKey).has(tenantKey);
+  }
+
+  /** The tenant whose new id a newcomer is, as this run has found. */
+  formerOf(tenantKey: number): Former | null {
+    return this.#found.get(tenantKey) ?? null;
+  }
+
+  /**
+   * Looks for the newcomer that goes on for a tenant that stopped, the first to begin: whether it is told already, or is still to
+   * come to its floor. Null without one.
+   */
+  look(
+    periodKey: number,
+    tenantKey: number,
+    { lastMs, use }: { lastMs: number; use: UseBefore },
+  ): { isTold: boolean } | null {
+    this.#looks += 1;
+    if (this.#looks > MOST_LOOKS) return null;
+    const daily = use.credits / BigInt(DAYS_BEFORE);
+    const taken = new Set([...this.#pairs(periodKey).values(), ...this.#found.keys()]);
+    const begun = [periodKey, periodKey - 1].flatMap((key) => this.#newcomers(key));
+    const { connection, nowMs } = this.#judging;
+    const heir = begun
+      .filter(({ beganMs }) => beganMs !== null && goesOnFor({ beganMs, lastMs, nowMs }))
+      .sort((a, b) => (a.beganMs ?? 0) - (b.beganMs ?? 0))
+      .find((newcomer) => !taken.has(newcomer.tenantKey) && isOfVolume(this.#dailyOf(newcomer), daily));
+    if (heir === undefined) return null;
+    const lastDay = isoTime(lastMs).slice(0, 10);
+    this.#found.set(heir.tenantKey, { tenantKey, daily, newDaily: this.#dailyOf(heir), lastDay });
+    const told = statementsOf(connection).told.get({ ...heir, workspaceKey: workspaceKeyOf(periodKey) });
+    return { isTold: told !== undefined };
+  }
+
+  /** Credits a day since its first reading. */
+  #dailyOf({ periodKey, tenantKey, beganMs }: Newcomer): bigint {
+    const { curves, nowMs } = this.#judging;
+    if (beganMs === null) return 0n;
+    const [from, to] = [beganMs, nowMs].map((atMs) => curves.sinceStart(periodKey + 1, tenantKey, atMs));
+    return from == null || to == null ? 0n : ((to - from) * BigInt(DAY_MS)) / BigInt(Math.max(DAY_MS, nowMs - beganMs));
+  }
+}
+
+export const renames = perRun((judging) => new Renames(judging));

@@ -1,0 +1,72 @@
+import { clear, holds, type Severity } from '../../measures/judgement.ts';
+import { type Observation, ownObservation } from '../../measures/observation.ts';
+import type { OwnRule, OwnWords } from '../rule.ts';
+
+/** Our own work beside reading, with how bad it is when it fails; a name is that of a workspace or of a channel. */
+const JOBS = {
+  alerting: {
+    severity: 'critical',
+    found: (where) => `Alert rules of ${where} fail`,
+    over: (where) => `All alert rules of ${where} work again.`,
+    todo: 'Run `usage-ledger doctor`; the figures count all the same.',
+  },
+  replica: {
+    severity: 'critical',
+    found: () => 'The replica in Postgres is late',
+    over: () => 'The replica in Postgres has what the ledger has.',
+    todo: 'Run `usage-ledger doctor`.',
+  },
+  channel: {
+    severity: 'critical',
+    found: (name) => `Channel ${name} fails`,
+    over: (name) => `Channel ${name} works again.`,
+    todo: 'Once it works, run `usage-ledger alerts replay --all-dead`.',
+  },
+  backup: {
+    severity: 'warning',
+    found: () => 'The last backup failed',
+    over: () => 'A backup was made again.',
+    todo: 'Look at the disk of the backups; the next one is tried at its time.',
+  },
+  checkpoint: {
+    severity: 'warning',
+    found: () => 'No signed checkpoint of the ledger can be written',
+    over: () => 'Signed checkpoints of the ledger are written again.',
+    todo: 'Check the folder of the ledger; the figures count all the same.',
+  },
+  export: {
+    severity: 'warning',
+    found: () => 'Exports fail',
+    over: () => 'All exports are written again.',
+    todo: 'Run `usage-ledger doctor`.',
+  },
+  clock: {
+    severity: 'warning',
+    found: () => 'The clock of this machine was set back',
+    over: () => 'No time in the ledger lies ahead of the clock any more.',
+    todo: 'Keep the clock by NTP; what is due stays due.',
+  },
+} satisfies Record<string, OwnWords & { severity: Severity }>;
+export type Job = keyof typeof JOBS;
+
+/** Other work of ours has failed. */
+export const jobFailed: OwnRule = {
+  ...{ kind: 'own', version: 2, title: 'failure', severity: 'both' },
+  ...{ causes: Object.keys(JOBS), ofLedger: true },
+  words: (cause = 'alerting') => JOBS[cause as Job],
+};
+
+/** What is wrong with a job, in words; null: nothing any more. */
+export interface JobNews {
+  job: Job;
+  /** Whose it is; absent where there is one. */
+  of?: string;
+  detail: string | null;
+}
+
+export function judgeJob({ job, of, detail }: JobNews): Observation & { cause: string } {
+  const cause = of === undefined ? job : `${job}:${of}`;
+  const { severity } = JOBS[job];
+  const judgement = detail === null ? clear(true) : holds({ level: 'happened', severity, threshold: null });
+  return { ...ownObservation('job_failed', cause, judgement, detail), cause };
+}

@@ -1,0 +1,94 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import type { UsageRule } from '../../../src/alerts/rules/rule.ts';
+import type { RuleName } from '../../../src/core/text/alert-words.ts';
+
+const MARCH = Date.UTC(2026, 2, 10);
+const DAY_MS = 86_400_000;
+
+/** A rule that nobody has heard of: it finds who has used exactly 777 credits. */
+const toy: UsageRule = {
+  ...{ kind: 'usage', version: 1, title: 'lucky number', severity: 'warning', growth: 'goes on' },
+  words: {
+    found: ({ tenant_id }) => [`${tenant_id} has used 777 credits.`],
+    over: ({ tenant_id }) => `${tenant_id} has gone on.`,
+    manyFound: () => 'have used 777 credits',
+    manyOver: () => 'have gone on',
+    cost: 'They cost',
+  },
+  candidates: () => ({ where: 'cur.credits_used = @lucky', values: { lucky: 777 } }),
+  ofTenant: (_, { current }) => ({
+    judgement:
+      current?.credits === 777n
+        ? {
+            verdict: 'holds',
+            finding: {
+              ...{ level: 'happened', severity: 'warning', threshold: 777n },
+              ...{ measure: null, isSet: false, confirmAfterMs: null },
+            },
+          }
+        : { verdict: 'clear', atOnce: true },
+  }),
+};
+
+test('a rule is registered in one place: from there on it is found, told, listed, muted, routed and ended', async () => {
+  // Before any other module asks for the rules.
+  const { RULES } = await import('../../../src/core/text/alert-words.ts');
+  const { TABLE } = await import('../../../src/alerts/rules/table.ts');
+  const name = 'toy' as RuleName;
+  (RULES as unknown as string[]).push(name);
+  Object.assign(TABLE, { toy });
+
+  const { unheardRules } = await import('../../../src/alerts/track/routes.ts');
+  const { mutes } = await import('../../../src/alerts/track/mutes.ts');
+  const { openLedger } = await import('../../support/open-ledger.ts');
+  const { listingOf } = await import('../../support/run/listing.ts');
+  const { realRun, writerOn } = await import('../../support/run/real-run.ts');
+  const { acceptAll } = await import('../../../src/alerts/outbox/told-by.ts');
+
+  const { connection } = openLedger();
+  const writer = writerOn(connection);
+  let nowMs = MARCH;
+  const run = async (credits: bigint) => {
+    nowMs += DAY_MS;
+    const records = [
+      { tenantId: 'acme', period: '2026-01', credits: 700n, requests: 1 },
+      { tenantId: 'acme', period: '2026-02', credits: 700n, requests: 1 },
+      { tenantId: 'acme', period: '2026-03', credits, requests: 1 },
+    ];
+    const source = listingOf('ws-1', records);
+    const outcome = await realRun({ writer, source, now: () => nowMs, workspace: { id: 'ws-1' } });
+    expect(outcome).toMatchObject({ status: 'applied' });
+    acceptAll(connection, new Date(nowMs).toISOString());
+  };
+  await run(10n);
+  await run(777n);
+  await run(778n);
+
+  const told = connection.prepare("SELECT payload ->> '$.summary' FROM outbox WHERE event IS NOT NULL ORDER BY rowid");
+  expect(told.pluck().all()).toEqual(['ws-1: acme has used 777 credits.', 'ws-1: acme has gone on.']);
+  expect(connection.prepare('SELECT rule, state FROM finance_alerts').all()).toEqual([
+    { rule: 'toy', state: 'resolved' },
+  ]);
+  expect(unheardRules([], 'ws-1').find(({ severity }) => severity === 'warning')?.rules).toContain(name);
+  const plan = { kind: 'plan' as const, rule: '*', tenant: '*', period: '*', upToCredits: 900n };
+  expect(mutes(plan, { rule: name, tenantId: 'acme', period: '2026-03', credits: 777n })).toBe(true);
+});
+
+test('nothing but the rules themselves and the list of their names calls one by its name', async () => {
+  const { RULES } = await import('../../../src/core/text/alert-words.ts');
+  const named = new RegExp(`'(${RULES.join('|')})'`);
+  const found = ['src/alerts', 'src/commands/alerts', 'src/commands/doctor'].flatMap((folder) =>
+    readdirSync(folder, { recursive: true, encoding: 'utf8' })
+      .map((file) => join(folder, file))
+      .filter((file) => file.endsWith('.ts') && !file.startsWith('src/alerts/rules/'))
+      .flatMap((file) =>
+        readFileSync(file, 'utf8')
+          .split('\n')
+          .filter((line) => named.test(line))
+          .map((line) => `${file}: ${line.trim()}`),
+      ),
+  );
+  expect(found).toEqual([]);
+});
