@@ -1,7 +1,7 @@
 import { addPeriods } from '../../core/period.ts';
 import { dailyRates } from '../notify/course.ts';
-import type { NotificationContent } from '../notify/facts.ts';
 import { grouped, monthName } from '../wording/names.ts';
+import type { Facts } from '../wording/notification.ts';
 
 const HEIGHT = 60;
 const DAYS = 31;
@@ -12,7 +12,7 @@ const CELL = 'padding:0 1px 0 0;vertical-align:bottom';
  * The credits of each day of both months as cells of a table, which mail programs show that show no picture; null without days.
  * Nothing in it comes from outside but figures.
  */
-export function chartCells({ period, evidence, created_at }: NotificationContent): string | null {
+export function chartCells({ period, evidence, created_at }: Facts): string | null {
   const { course = null } = evidence;
   if (period === null || course === null) return null;
   const months = [

@@ -1,7 +1,8 @@
 import { firstOf } from '../../core/text/first-of.ts';
-import { alertFacts, type NotificationContent } from '../notify/facts.ts';
+import { alertFacts } from '../notify/facts.ts';
 import { nextCommands } from '../notify/next-commands.ts';
 import { grouped } from '../wording/names.ts';
+import type { Facts } from '../wording/notification.ts';
 import { groupItems, type Payload, type PayloadValue, readPayload, summaryItems } from './read-payload.ts';
 
 /** A notification as people read it. No text in it is active, whatever the names in it are; none is HTML or markup. */
@@ -15,7 +16,7 @@ export interface MessageView {
   /** Commands to type next, whole lines; none where nothing is to be done. */
   next: string[];
   /** The alert with its days, for a chart; null for what has none. */
-  alert: NotificationContent | null;
+  alert: Facts | null;
   /** A line for each alert of a daily summary or a group; none for everything else. */
   lines: string[];
   /** The page about it; null without one. */
@@ -94,12 +95,10 @@ export function messageView(payload: string): MessageView | null {
 }
 
 /** The notification as one of an alert; null for every other kind. Our own writer made it, so its fields are there. */
-function toldAlert(notification: Payload): NotificationContent | null {
+function toldAlert(notification: Payload): Facts | null {
   const { type, alert_id, evidence } = notification;
   const ours = typeof type === 'string' && type.startsWith('alert.') && typeof alert_id === 'string';
-  return ours && typeof evidence === 'object' && evidence !== null
-    ? (notification as unknown as NotificationContent)
-    : null;
+  return ours && typeof evidence === 'object' && evidence !== null ? (notification as unknown as Facts) : null;
 }
 
 function headWords({ head }: Payload): string | null {

@@ -125,8 +125,7 @@ class RunEvaluation {
       if (isOfReading(alert.rule)) blaming(alert.rule, () => this.#observe(withoutFigures(alert), alert));
     }
     // Who has stopped goes before newcomers, of which one may be its new id.
-    for (const rule of STOPS) this.#inRun(rule);
-    this.#reconsider(STOPS);
+    this.#whatIsKnown(rulesWith(({ rename }) => rename === 'stop'));
     for (const periodKey of this.#periods.inReach()) {
       const look = this.#periods.lookAt(periodKey);
       if (look === null) continue;
@@ -134,8 +133,13 @@ class RunEvaluation {
       // A rule that threw looks again at all tenants: in the first run in which it does not throw.
       if (look.settlesNow && this.#faults.size === 0) this.#periods.settle(periodKey);
     }
-    for (const rule of OTHERS) this.#inRun(rule);
-    this.#reconsider(OTHERS);
+    this.#whatIsKnown(rulesWith(({ rename }) => rename !== 'stop'));
+  }
+
+  /** What the run itself says, and what becomes of alerts that are open. */
+  #whatIsKnown(rules: readonly RuleName[]): void {
+    for (const rule of rules) this.#inRun(rule);
+    this.#reconsider(rules);
   }
 
   /** Of a rule that has thrown nothing is looked at, so that nothing of it changes. */
@@ -233,10 +237,6 @@ class RunEvaluation {
     this.#book.observe(goesOn ? { ...seen, judgement: UNDECIDED } : seen, alert);
   }
 }
-
-/** Rules that find who has stopped, and the others. */
-const STOPS = rulesWith(({ rename }) => rename === 'stop');
-const OTHERS = rulesWith(({ rename }) => rename !== 'stop');
 
 function knownOf({ state, level, measure, previous, basis }: StoredAlert) {
   return { firing: state === 'pending' ? null : level, measure, previous, former: readBasis(basis).former };

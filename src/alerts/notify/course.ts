@@ -1,5 +1,5 @@
 import { addPeriods, type Period, periodStartMs } from '../../core/period.ts';
-import type { Course } from '../wording/evidence.ts';
+import type { Course } from '../wording/notification.ts';
 import { findStep } from './step.ts';
 
 const DAY_MS = 86_400_000;

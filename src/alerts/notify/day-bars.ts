@@ -1,5 +1,5 @@
 import { addPeriods, type Period } from '../../core/period.ts';
-import type { Course } from '../wording/evidence.ts';
+import type { Course } from '../wording/notification.ts';
 import { dailyRates } from './course.ts';
 
 /** The days of one period as a row of bars, each a column wide. */

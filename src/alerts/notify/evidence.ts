@@ -13,7 +13,7 @@ import { percentOf } from '../measures/percent.ts';
 import { projection } from '../measures/projection.ts';
 import { splitChange } from '../measures/split.ts';
 import { usageRule } from '../rules/table.ts';
-import type { Evidence, EvidenceEntry, FormerTenant, StakeMoney } from '../wording/evidence.ts';
+import type { Evidence, EvidenceEntry, FormerTenant, StakeMoney } from '../wording/notification.ts';
 import { createCourses } from './read-course.ts';
 
 /** Entries that a notification names, the latest ones; all are in `finance_history`. */

@@ -2,9 +2,8 @@ import { addPeriods } from '../../core/period.ts';
 import { firstOf } from '../../core/text/first-of.ts';
 import { changeReason } from '../measures/change-reason.ts';
 import { usageRule } from '../rules/table.ts';
-import type { Course, StakeMoney } from '../wording/evidence.ts';
 import { grouped, signed } from '../wording/names.ts';
-import type { FigureChange, Notification } from './notification.ts';
+import type { Course, Facts, FigureChange, StakeMoney } from '../wording/notification.ts';
 import { amountWords } from './summary.ts';
 
 /** One line of what stands behind an alert: what it is, and the figures in words. */
@@ -13,13 +12,10 @@ export interface Fact {
   value: string;
 }
 
-/** A notification as it was built, or read back from its JSON: then whole numbers are bigints, and names are inert. */
-export type NotificationContent = Omit<Notification, 'notification_id' | 'summary' | 'link'>;
-
 const TENANTS_SHOWN = 10;
 
 /** What people read below the sentence that sums an alert up; only what is known, in the order in which it is asked. */
-export function alertFacts(told: NotificationContent): Fact[] {
+export function alertFacts(told: Facts): Fact[] {
   const { credits, requests, evidence } = told;
   // Notifications that are older than these fields lack them.
   const {
@@ -59,7 +55,7 @@ function facts(pairs: readonly (readonly [string, string | null])[]): Fact[] {
 }
 
 function pairWords(
-  { period, previous_period, evidence }: NotificationContent,
+  { period, previous_period, evidence }: Facts,
   figures: { previous: bigint; current: bigint; change: bigint; change_percent?: number | bigint | null },
 ): string {
   const { previous, current, change, change_percent = null } = figures;
@@ -71,15 +67,15 @@ function pairWords(
 }
 
 function forecastWords(
-  { period }: NotificationContent,
-  { credits, elapsed_fraction }: NonNullable<NotificationContent['evidence']['projection']>,
+  { period }: Facts,
+  { credits, elapsed_fraction }: NonNullable<Facts['evidence']['projection']>,
 ): string {
   const passed = grouped(Math.round(Number(elapsed_fraction) * 1000) / 10);
   return `${grouped(credits)} credits by the end of ${period}, of which ${passed}% have passed`;
 }
 
 /** How the threshold came about, as an equation that is true of these figures. */
-function thresholdWords({ rule, threshold, evidence }: NotificationContent): string | null {
+function thresholdWords({ rule, threshold, evidence }: Facts): string | null {
   if (threshold === null) return null;
   if (evidence.threshold === null) return `${grouped(threshold)} credits`;
   const { baseline_credits, baseline_periods, ratio, min_credits, min_increase = null, per_day } = evidence.threshold;
@@ -99,7 +95,7 @@ function thresholdWords({ rule, threshold, evidence }: NotificationContent): str
 }
 
 /** The money that the difference costs. */
-function moneyWords({ period }: NotificationContent, money: StakeMoney): string {
+function moneyWords({ period }: Facts, money: StakeMoney): string {
   return `${amountWords(money)} at the prices of ${period}`;
 }
 
@@ -107,10 +103,7 @@ function sinceWords({ since, usual_daily_credits, recent_daily_credits }: Course
   return `${since}: ${grouped(recent_daily_credits ?? 0n)} credits a day, ${grouped(usual_daily_credits ?? 0n)} before`;
 }
 
-function rateWords(
-  { period }: NotificationContent,
-  { usual_daily_credits, recent_daily_credits }: Course,
-): string | null {
+function rateWords({ period }: Facts, { usual_daily_credits, recent_daily_credits }: Course): string | null {
   if (recent_daily_credits === null || period === null) return null;
   const before =
     usual_daily_credits === null
@@ -119,12 +112,12 @@ function rateWords(
   return `${grouped(recent_daily_credits)} credits in ${period}${before}`;
 }
 
-function samePointWords({ period, credits }: NotificationContent, { previous_same_point }: Course): string | null {
+function samePointWords({ period, credits }: Facts, { previous_same_point }: Course): string | null {
   if (previous_same_point === null || credits === null || period === null) return null;
   return `${grouped(credits.current)} credits so far, ${grouped(previous_same_point)} in ${addPeriods(period, -1)} at this point`;
 }
 
-function shareWords({ evidence }: NotificationContent): string | null {
+function shareWords({ evidence }: Facts): string | null {
   const { share_of_workspace_percent = null, share_of_increase_percent } = evidence;
   if (share_of_workspace_percent === null) return null;
   const increase = share_of_increase_percent === null ? '' : `, ${grouped(share_of_increase_percent)}% of its increase`;
@@ -137,7 +130,7 @@ const DRIVERS = {
   mixed: 'more requests and more credits per request',
 } as const;
 
-function driverWords(told: NotificationContent): string | null {
+function driverWords(told: Facts): string | null {
   const { reason, credits, evidence } = told;
   const { split, projection } = evidence;
   // A part of a month that is less than a whole one: what it comes to says what drives it.
@@ -153,11 +146,7 @@ function driverWords(told: NotificationContent): string | null {
 }
 
 /** What a request costs in the open period and in the one before, and which of the two the month is to have more of. */
-function rateOfRequests(
-  { requests, previous_period }: NotificationContent,
-  credits: FigureChange,
-  comes: bigint,
-): string | null {
+function rateOfRequests({ requests, previous_period }: Facts, credits: FigureChange, comes: bigint): string | null {
   if (requests === null || credits.current <= 0n || requests.current <= 0n || requests.previous <= 0n) return null;
   const reason = changeReason(
     { credits: credits.previous, requests: requests.previous },

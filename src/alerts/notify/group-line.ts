@@ -2,8 +2,9 @@ import { counted } from '../../core/text/counted.ts';
 import { firstOf } from '../../core/text/first-of.ts';
 import type { Rule } from '../rules/rule.ts';
 import { ruleOf } from '../rules/table.ts';
-import { baselineMonths, type Facts, monthOf, placeOf, subjectOf } from '../wording/facts-told.ts';
+import { baselineMonths, monthOf, placeOf, subjectOf } from '../wording/facts-told.ts';
 import { grouped, signed } from '../wording/names.ts';
+import type { Facts } from '../wording/notification.ts';
 import { ownWords } from './own-sentences.ts';
 
 const NAMED = 5;

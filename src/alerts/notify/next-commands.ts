@@ -1,13 +1,13 @@
 import { isoTime } from '../../core/clock.ts';
 import { addPeriods, periodStartMs } from '../../core/period.ts';
 import { isSelfRule } from '../rules/table.ts';
-import { GROWTH_RULES } from '../track/mutes.ts';
-import type { NotificationContent } from './facts.ts';
+import { isOfGrowth } from '../track/mutes.ts';
+import type { Facts } from '../wording/notification.ts';
 
 const DAY_MS = 86_400_000;
 
 /** What can be typed next about an alert, whole lines with its id; nothing in them comes from outside. */
-export function nextCommands(told: NotificationContent, nowMs: number): string[] {
+export function nextCommands(told: Facts, nowMs: number): string[] {
   const { alert_id, rule, state } = told;
   const about = (command: string, rest: string) => `usage-ledger alerts ${command} ${alert_id} ${rest}`.trim();
   if (isSelfRule(rule)) {
@@ -20,15 +20,15 @@ export function nextCommands(told: NotificationContent, nowMs: number): string[]
 }
 
 /** The command that mutes what an alert is about: a plan of what its period comes to, or where none fits a silence. */
-export function muteCommand(told: NotificationContent, nowMs: number): string {
+export function muteCommand(told: Facts, nowMs: number): string {
   return muting(isPlannable(told) ? 'plan' : 'silence', told, nowMs);
 }
 
-function isPlannable({ rule, tenant_id }: NotificationContent): boolean {
-  return GROWTH_RULES.includes(rule) && tenant_id !== null;
+function isPlannable({ rule, tenant_id }: Facts): boolean {
+  return isOfGrowth(rule) && tenant_id !== null;
 }
 
-function muting(command: 'silence' | 'plan', told: NotificationContent, nowMs: number): string {
+function muting(command: 'silence' | 'plan', told: Facts, nowMs: number): string {
   // The month is no longer looked at when three others have begun, unless `lookback_periods` says more: nothing is told at the end.
   const gone = told.period === null ? nowMs : periodStartMs(addPeriods(told.period, 3));
   const until = isoTime(Math.max(gone, nowMs) + 7 * DAY_MS).slice(0, 10);
@@ -37,7 +37,7 @@ function muting(command: 'silence' | 'plan', told: NotificationContent, nowMs: n
 }
 
 /** A fifth more than what the period comes to, rounded up to two digits. */
-function planned({ credits, evidence }: NotificationContent): bigint {
+function planned({ credits, evidence }: Facts): bigint {
   const likely = (credits?.previous ?? 0n) + BigInt(evidence.at_stake_credits ?? credits?.change ?? 0n);
   const wanted = (likely * 6n) / 5n + 1n;
   const step = 10n ** BigInt(Math.max(0, String(wanted).length - 2));

@@ -1,7 +1,8 @@
 import { inertText } from '../../core/text/inert-text.ts';
 import type { OwnRule } from '../rules/rule.ts';
-import { type Facts, placeOf } from '../wording/facts-told.ts';
+import { placeOf } from '../wording/facts-told.ts';
 import { named } from '../wording/names.ts';
+import type { Facts } from '../wording/notification.ts';
 
 /** Of a fault of our own: what is wrong, and what to do. */
 export function ownSentences(rule: OwnRule, facts: Facts): string[] {

@@ -8,7 +8,7 @@ import { and, eq, gte, lt, sql } from '../../ledger/store/schema/drizzle.ts';
 import { periodOfKey, workspaceKeyOf } from '../../ledger/store/schema/keys.ts';
 import { runs } from '../../ledger/store/schema/run-tables.ts';
 import type { PeriodPhase } from '../measures/judgement.ts';
-import type { Course } from '../wording/evidence.ts';
+import type { Course } from '../wording/notification.ts';
 import { buildCourse, type PeriodReadings } from './course.ts';
 
 export interface CourseSubject {

@@ -1,7 +1,7 @@
 import { ruleOf } from '../rules/table.ts';
-import type { StakeMoney } from '../wording/evidence.ts';
-import { type Facts, monthOf, placeOf, subjectOf } from '../wording/facts-told.ts';
+import { monthOf, placeOf, subjectOf } from '../wording/facts-told.ts';
 import { grouped } from '../wording/names.ts';
+import type { Facts, StakeMoney } from '../wording/notification.ts';
 import { ownEnd, ownSentences } from './own-sentences.ts';
 
 /**

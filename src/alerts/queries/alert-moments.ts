@@ -13,19 +13,19 @@ import { clear, type UsageFigures } from '../measures/judgement.ts';
 import { observation } from '../measures/observation.ts';
 import { phaseOf } from '../measures/phase.ts';
 import { createEvidence } from '../notify/evidence.ts';
-import type { NotificationContent } from '../notify/facts.ts';
-import { buildNotification, type Notification, previousPeriodOf } from '../notify/notification.ts';
+import { buildNotification, previousPeriodOf } from '../notify/notification.ts';
 import { ruleOf } from '../rules/table.ts';
 import { compareFigures, creditsApart, figuresOf } from '../track/alert-figures.ts';
 import { requireAlert } from '../track/alert-rows.ts';
 import { readBasis } from '../track/basis.ts';
+import type { Facts, Notification } from '../wording/notification.ts';
 import type { AlertRecord } from './alert-record.ts';
 
 /** An alert at one moment: all figures, and what is worked out from them, are of it. */
 export interface AlertMoment {
   /** ISO-8601 UTC. */
   at: string;
-  notification: NotificationContent & { summary: string };
+  notification: Facts & { summary: string };
 }
 
 export interface AlertMoments {
@@ -62,25 +62,14 @@ export function alertMoments(connection: LedgerConnection, { alert }: AlertRecor
   // How a threshold was built is told once; it stands for as long as the threshold does.
   const built = last?.notification.evidence.threshold ?? null;
   const notification = buildNotification({
-    ...{ notificationId: '', type: resolved ? 'alert.resolved' : 'alert.firing', alertId: alert.alert_id },
-    ...{ event: resolved ? 'closed' : 'opened', revision: row.revision, episode: row.episode, beganAt: row.beganAt },
-    closedBecause: null,
-    ...{
-      rule: seen.rule,
-      cause: row.cause,
-      ruleVersion: Number(alert.rule_version),
-      toldTimes: row.toldTimes,
-      state: alert.state,
-    },
-    level: alert.level as NotificationContent['level'],
-    severity: alert.severity as NotificationContent['severity'],
-    ...{ workspaceId: alert.workspace_id, tenantId, tenantName: alert.tenant_name, period: alert.period },
-    ...{
-      previousPeriod: last?.notification.previous_period ?? previousPeriodOf(seen),
-      previous: seen.previous,
-      current: seen.current,
-    },
-    ...{ threshold: alert.threshold, runId: null, createdAt: at, publicUrl: null },
+    ...{ notification_id: '', type: resolved ? 'alert.resolved' : 'alert.firing', alert_id: alert.alert_id },
+    ...{ event: resolved ? 'closed' : 'opened', revision: row.revision, episode: row.episode, closed_because: null },
+    ...{ rule: seen.rule, cause: row.cause, rule_version: row.ruleVersion, told_times: row.toldTimes },
+    ...{ level: row.level, severity: row.severity, state: alert.state },
+    ...{ workspace_id: alert.workspace_id, tenant_id: tenantId, tenant_name: alert.tenant_name, period: alert.period },
+    previous_period: last?.notification.previous_period ?? previousPeriodOf(seen),
+    ...{ previous: seen.previous, current: seen.current, threshold: alert.threshold },
+    ...{ run_id: null, began_at: row.beganAt, created_at: at, public_url: null },
     evidence: {
       ...evidence,
       threshold: evidence.threshold ?? (built?.credits === alert.threshold ? built : null),

@@ -13,7 +13,7 @@ import { figuresByName } from '../track/alert-figures.ts';
 import { readBasis } from '../track/basis.ts';
 import type { FeedbackLabel } from '../track/feedback.ts';
 import { OPEN_ALERTS } from '../track/open-alerts.ts';
-import type { StakeMoney } from '../wording/evidence.ts';
+import type { StakeMoney } from '../wording/notification.ts';
 
 /** One row of `finance_alerts`. Tenant and period are null for an alert about the workspace or about ourselves. */
 export type AlertRow = Exact<typeof financeAlerts.$inferSelect>;

@@ -1,7 +1,7 @@
 import type { Severity } from '../../core/text/alert-words.ts';
 import type { Judgement, Level, UsageFigures } from '../measures/judgement.ts';
 import type { AlertSubject, Former, Observation } from '../measures/observation.ts';
-import type { Facts } from '../wording/facts-told.ts';
+import type { Facts } from '../wording/notification.ts';
 import type { Conditions, PeriodLook } from './judging/candidates.ts';
 import type { Judging, TenantFacts } from './judging/judging.ts';
 

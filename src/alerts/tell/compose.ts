@@ -8,13 +8,12 @@ import { clear } from '../measures/judgement.ts';
 import { type Observation, observation } from '../measures/observation.ts';
 import { phaseOf } from '../measures/phase.ts';
 import { createEvidence } from '../notify/evidence.ts';
-import { buildNotification, type NotificationType, previousPeriodOf, renderPayload } from '../notify/notification.ts';
+import { buildNotification, previousPeriodOf, renderPayload } from '../notify/notification.ts';
 import { ruleVersion } from '../rules/table.ts';
 import type { BookContext } from '../track/alert-change.ts';
 import { type StoredAlert, shortHash } from '../track/alert-rows.ts';
 import { readBasis } from '../track/basis.ts';
-import type { Evidence } from '../wording/evidence.ts';
-import type { ClosedBecause } from '../wording/facts-told.ts';
+import type { ClosedBecause, Evidence, NotificationType } from '../wording/notification.ts';
 
 /** What is said to one channel, and its place among what that channel hears of the alert. */
 export interface Word {
@@ -81,15 +80,16 @@ export class Composer {
     const { channel, event, revision, toldTimes } = word;
     const notificationId = `msg_${shortHash(JSON.stringify([alertId, revision, channel]), 32)}`;
     const notification = buildNotification({
-      ...{ notificationId, type: TYPES[event] ?? 'alert.firing', event, revision, episode: alert.episode },
-      ...{ alertId, rule, cause, ruleVersion: ruleVersion(rule), level, toldTimes, severity, workspaceId, tenantId },
+      ...{ notification_id: notificationId, type: TYPES[event] ?? 'alert.firing', event, revision },
+      episode: alert.episode,
+      closed_because: event === 'closed' ? (ENDS[alert.state] ?? 'unrouted') : null,
+      ...{ alert_id: alertId, rule, cause, rule_version: ruleVersion(rule), level, told_times: toldTimes, severity },
       state: event === 'closed' ? 'resolved' : 'firing',
-      closedBecause: event === 'closed' ? (ENDS[alert.state] ?? 'unrouted') : null,
-      tenantName: this.#nameOf(alert.tenantKey),
+      ...{ workspace_id: workspaceId, tenant_id: tenantId, tenant_name: this.#nameOf(alert.tenantKey) },
       period: alert.periodKey === null ? null : periodOfKey(alert.periodKey),
-      previousPeriod: previousPeriodOf({ ...alert, built: readBasis(alert.basis).built }),
-      ...{ previous, current, threshold, evidence, runId, createdAt: at, beganAt: alert.beganAt },
-      publicUrl: this.#context.channels.find((route) => route.channel === channel)?.publicUrl ?? null,
+      previous_period: previousPeriodOf({ ...alert, built: readBasis(alert.basis).built }),
+      ...{ previous, current, threshold, evidence, run_id: runId, began_at: alert.beganAt, created_at: at },
+      public_url: this.#context.channels.find((route) => route.channel === channel)?.publicUrl ?? null,
     });
     return { notificationId, payload: renderPayload(notification) };
   }

@@ -13,7 +13,7 @@ import type { StoredAlert } from '../track/alert-rows.ts';
 import type { Explainer } from '../track/explained.ts';
 import type { Mutes } from '../track/mutes.ts';
 import { type ChannelRoute, takes } from '../track/routes.ts';
-import type { Evidence } from '../wording/evidence.ts';
+import type { Evidence } from '../wording/notification.ts';
 import { failuresTakenOver } from './backoff.ts';
 import { Composer } from './compose.ts';
 import { Gathering, isOutOfLine } from './gather.ts';

@@ -6,11 +6,13 @@ import { prepared } from '../../ledger/store/query.ts';
 import { silences } from '../../ledger/store/schema/alert-tables.ts';
 import { and, asc, eq, gt, isNull, or, sql } from '../../ledger/store/schema/drizzle.ts';
 import type { RuleName } from '../measures/judgement.ts';
-import { isSelfRule, rulesWith } from '../rules/table.ts';
+import { isSelfRule, usageRule } from '../rules/table.ts';
 import { compareFigures } from './alert-figures.ts';
 
-/** The rules that find growth; a plan expects it. */
-export const GROWTH_RULES = rulesWith(({ growth }) => growth !== undefined);
+/** Whether a rule finds growth, which a plan expects. */
+export function isOfGrowth(rule: RuleName): boolean {
+  return usageRule(rule)?.growth !== undefined;
+}
 
 /** What a notification would be about. */
 export interface MuteSubject {
@@ -64,7 +66,7 @@ function isBeyond({ upToCredits }: MuteRow, { credits }: MuteSubject): boolean {
 /** Whether a silence or plan covers a subject. Our own faults are muted by their full name alone, or by that and the cause. */
 export function mutes(row: MuteRow, { rule, cause = null, tenantId, period, credits }: MuteSubject): boolean {
   if (row.rule.includes('*') && isSelfRule(rule)) return false;
-  if (row.kind === 'plan' && !GROWTH_RULES.includes(rule)) return false;
+  if (row.kind === 'plan' && !isOfGrowth(rule)) return false;
   if (row.upToCredits !== null && credits !== null && credits > row.upToCredits) return false;
   return (
     (matchesPattern(row.rule, rule) || row.rule === fullName(rule, cause)) &&

@@ -1,31 +1,5 @@
-import type { Period } from '../../core/period.ts';
-import type { ToldEvent } from '../../core/text/alert-words.ts';
-import type { ChangeReason } from '../measures/change-reason.ts';
-import type { Level, RuleName } from '../measures/judgement.ts';
-import type { Evidence } from './evidence.ts';
 import { dayOf, daysOf, grouped, listed, monthName, named, shortened } from './names.ts';
-
-export type ClosedBecause = 'gone' | 'left_window' | 'unrouted';
-
-/** The part of a notification that its sentences are made of. */
-export interface Facts {
-  rule: RuleName;
-  cause: string | null;
-  event: ToldEvent;
-  closed_because: ClosedBecause | null;
-  level: Level;
-  workspace_id: string | null;
-  tenant_id: string | null;
-  tenant_name: string | null;
-  period: Period | null;
-  previous_period: Period | null;
-  credits: { previous: bigint; current: bigint; change_percent: number | null } | null;
-  requests: { change: bigint } | null;
-  threshold: bigint | null;
-  reason: ChangeReason | null;
-  evidence: Evidence;
-  created_at: string;
-}
+import type { Facts } from './notification.ts';
 
 /** Where it happened. */
 export function placeOf({ workspace_id }: Pick<Facts, 'workspace_id'>): string {

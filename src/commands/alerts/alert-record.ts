@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { type AlertMoment, alertMoments } from '../../alerts/queries/alert-moments.ts';
 import { type AlertDelivery, alertRecord } from '../../alerts/queries/alert-record.ts';
-import type { Evidence } from '../../alerts/wording/evidence.ts';
+import type { Evidence } from '../../alerts/wording/notification.ts';
 import { formatMinute } from '../../core/date-time.ts';
 import { systemUser } from '../../core/process/system-user.ts';
 import { counted } from '../../core/text/counted.ts';

@@ -1,8 +1,9 @@
 import { dayBars } from '../../alerts/notify/day-bars.ts';
-import { alertFacts, type NotificationContent } from '../../alerts/notify/facts.ts';
+import { alertFacts } from '../../alerts/notify/facts.ts';
 import { nextCommands } from '../../alerts/notify/next-commands.ts';
 import type { AlertMoments } from '../../alerts/queries/alert-moments.ts';
 import type { AlertRecord } from '../../alerts/queries/alert-record.ts';
+import type { Facts } from '../../alerts/wording/notification.ts';
 import { formatMinute } from '../../core/date-time.ts';
 import { inertText } from '../../core/text/inert-text.ts';
 import { formatInteger } from '../../reports/formats/format.ts';
@@ -86,7 +87,7 @@ function figuresTable({ told, now }: AlertMoments, options: TableOptions): strin
   );
 }
 
-function figureRows({ period, previous_period, credits, requests, threshold, evidence }: NotificationContent) {
+function figureRows({ period, previous_period, credits, requests, threshold, evidence }: Facts) {
   const before = period === previous_period ? 'before' : (previous_period ?? 'before');
   const rows: { name: string; value: bigint | null }[] = [
     { name: `Credits ${period}`, value: credits?.current ?? null },
@@ -100,7 +101,7 @@ function figureRows({ period, previous_period, credits, requests, threshold, evi
   return rows.filter(({ value }) => value !== null);
 }
 
-function longNames({ tenant_id, tenant_name, workspace_id }: NotificationContent, options: TableOptions): string[] {
+function longNames({ tenant_id, tenant_name, workspace_id }: Facts, options: TableOptions): string[] {
   return [
     ['Tenant', tenant_id],
     ['Name', tenant_name],

@@ -81,7 +81,7 @@ describe('an e-mail', () => {
 
   it.each(HOSTILE_NAMES)('shows the tenant %j without letting it act', async (tenantId) => {
     const { port, taken } = await startMailServer();
-    const payload = payloadOf({ tenantId, workspaceId: tenantId });
+    const payload = payloadOf({ tenant_id: tenantId, workspace_id: tenantId });
     expect(await send({ port, payload })).toMatchObject({ outcome: 'delivered' });
 
     expect(taken[0]?.to).toEqual(['oncall@example.com', 'finance@example.com']);

@@ -54,13 +54,13 @@ describe('the log channel', () => {
   });
 
   it('makes hostile names inert', async () => {
-    const { lines } = await logged(payloadOf({ tenantId: '\u009b31m\u202e\u2028\u007f' }), 'debug');
+    const { lines } = await logged(payloadOf({ tenant_id: '\u009b31m\u202e\u2028\u007f' }), 'debug');
     expect(lines[1]?.trimEnd()).toMatch(/^[\x20-\x7e]+$/);
     expect(JSON.parse(lines[1] ?? '').notification.tenant_id).toBe('\\u009b31m\\u202e\\u2028\\u007f');
   });
 
   it.each(HOSTILE_NAMES)('shows the tenant %j without letting it act', async (tenantId) => {
-    const { lines } = await logged(payloadOf({ tenantId, workspaceId: tenantId }));
+    const { lines } = await logged(payloadOf({ tenant_id: tenantId, workspace_id: tenantId }));
     expect(lines).toHaveLength(1);
     expect(lines[0]?.trimEnd()).toMatch(/^[\x20-\x7e]+$/);
     expect(JSON.parse(lines[0] ?? '')).toMatchObject({

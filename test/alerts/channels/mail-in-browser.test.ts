@@ -25,7 +25,7 @@ const EVIDENCE = {
 };
 
 test('the HTML of a mail fits a phone and a window, names of any length and the chart included', async () => {
-  const names = { tenantId: 'W'.repeat(500), tenantName: '\u{1f980}Gesellschaft'.repeat(22) };
+  const names = { tenant_id: 'W'.repeat(500), tenant_name: '\u{1f980}Gesellschaft'.repeat(22) };
   const view = messageView(renderPayload(buildNotification(jumpFacts({ evidence: EVIDENCE, ...names }))));
   if (view === null) throw new Error('the payload has no view');
   const file = join(temporaryFolder(), 'mail.html');

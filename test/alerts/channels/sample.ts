@@ -1,5 +1,5 @@
-import type { NotificationInput } from '../../../src/alerts/notify/notification.ts';
-import type { Evidence } from '../../../src/alerts/wording/evidence.ts';
+import type { Told } from '../../../src/alerts/notify/notification.ts';
+import type { Evidence } from '../../../src/alerts/wording/notification.ts';
 
 /** Evidence that says nothing. */
 export const NO_EVIDENCE: Evidence = {
@@ -22,35 +22,35 @@ export const NO_EVIDENCE: Evidence = {
 };
 
 /** The facts of a jump that has just become certain, with some of them changed. */
-export function jumpFacts(changes: Partial<NotificationInput> = {}): NotificationInput {
+export function jumpFacts(changes: Partial<Told> = {}): Told {
   return {
-    notificationId: 'msg_0001',
+    notification_id: 'msg_0001',
     type: 'alert.firing',
     event: 'opened',
     revision: 1,
     episode: 1,
-    closedBecause: null,
-    beganAt: '2026-02-20T12:00:00.000Z',
-    alertId: 'alert_1',
+    closed_because: null,
+    began_at: '2026-02-20T12:00:00.000Z',
+    alert_id: 'alert_1',
     rule: 'jump',
     cause: null,
-    toldTimes: 0,
-    ruleVersion: 1,
+    told_times: 0,
+    rule_version: 1,
     level: 'happened',
     severity: 'critical',
     state: 'firing',
-    workspaceId: 'ws-123',
-    tenantId: 'acme',
-    tenantName: null,
+    workspace_id: 'ws-123',
+    tenant_id: 'acme',
+    tenant_name: null,
     period: '2026-02',
-    previousPeriod: '2026-01',
+    previous_period: '2026-01',
     previous: { credits: 100_000n, requests: 1000n },
     current: { credits: 180_000n, requests: 1800n },
     threshold: 150_000n,
     evidence: NO_EVIDENCE,
-    runId: 'run-7',
-    createdAt: '2026-02-20T12:00:00.000Z',
-    publicUrl: null,
+    run_id: 'run-7',
+    created_at: '2026-02-20T12:00:00.000Z',
+    public_url: null,
     ...changes,
   };
 }

@@ -90,7 +90,9 @@ describe('a message for Slack', () => {
 
   it('has no button with an address that is longer than Slack takes', async () => {
     const hasButton = async (workspaceId: string) => {
-      const { blocks } = await bodyOf(payloadOf({ workspaceId, publicUrl: 'https://usage.example.com' }));
+      const { blocks } = await bodyOf(
+        payloadOf({ workspace_id: workspaceId, public_url: 'https://usage.example.com' }),
+      );
       return blocks.some((block) => (block as { type?: string }).type === 'actions');
     };
     expect(await hasButton('ws-1')).toBe(true);
@@ -109,7 +111,7 @@ describe('a message for Slack', () => {
   });
 
   it.each(HOSTILE_NAMES)('shows the tenant %j without letting it act', async (tenantId) => {
-    const body = await bodyOf(payloadOf({ tenantId, workspaceId: tenantId }));
+    const body = await bodyOf(payloadOf({ tenant_id: tenantId, workspace_id: tenantId }));
     const texts = textsOf(body);
     expect(texts.every(({ type, emoji }) => type === 'plain_text' && emoji === false)).toBe(true);
     for (const text of [body.text, ...texts.map((object) => object.text)]) {
@@ -124,7 +126,7 @@ describe('a message for Slack', () => {
   it.each(IMPORTED_NAMES)(
     'shows the imported name %j and ids of 500 characters without letting them act',
     async (name) => {
-      const body = await bodyOf(payloadOf({ tenantId: LONG_ID, workspaceId: LONG_ID, tenantName: name }));
+      const body = await bodyOf(payloadOf({ tenant_id: LONG_ID, workspace_id: LONG_ID, tenant_name: name }));
       const texts = textsOf(body).map(({ text }) => text);
       for (const text of [body.text, ...texts]) {
         expect(text).not.toMatch(/[<>]/);

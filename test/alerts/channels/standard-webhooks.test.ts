@@ -9,7 +9,9 @@ import { jumpFacts } from './sample.ts';
 const secretOf = (text: string) => `whsec_${Buffer.from(text).toString('base64')}`;
 const NEW = secretOf('the new key of the receiver');
 const OLD = secretOf('the old key of the receiver');
-const payload = renderPayload(buildNotification(jumpFacts({ tenantId: 'Zoë 日本 \u202e', threshold: 2n ** 60n + 1n })));
+const payload = renderPayload(
+  buildNotification(jumpFacts({ tenant_id: 'Zoë 日本 \u202e', threshold: 2n ** 60n + 1n })),
+);
 
 /** What a receiver got that was sent with these secrets. */
 async function sentWith(secrets: string[]): Promise<Received> {

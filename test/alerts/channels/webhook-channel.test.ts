@@ -16,7 +16,7 @@ const NOW_MS = Date.parse('2026-02-20T12:00:00.700Z');
 const NOW_SECONDS = 1_771_588_800;
 const SECRET_BYTES = Buffer.from('twenty-four bytes of key');
 const SECRET = `whsec_${SECRET_BYTES.toString('base64')}`;
-const payload = renderPayload(buildNotification(jumpFacts({ tenantId: 'Zoë', threshold: 9_007_199_254_740_993n })));
+const payload = renderPayload(buildNotification(jumpFacts({ tenant_id: 'Zoë', threshold: 9_007_199_254_740_993n })));
 
 const releasers: Array<() => Promise<void>> = [];
 afterEach(async () => {

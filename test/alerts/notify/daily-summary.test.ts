@@ -28,20 +28,28 @@ const WHEN = {
 };
 const DROP = { rule: 'drop', severity: 'warning', level: 'settled' } as const;
 const RESOLVED = {
-  ...({ type: 'alert.resolved', event: 'closed', state: 'resolved', closedBecause: 'gone' } as const),
-  createdAt: '2026-02-21T02:30:00.000Z',
+  ...({ type: 'alert.resolved', event: 'closed', state: 'resolved', closed_because: 'gone' } as const),
+  created_at: '2026-02-21T02:30:00.000Z',
 };
 
 let ids = 0;
 function held(alertId: string, facts: Facts = {}): HeldNotification {
   ids += 1;
   const notificationId = `msg_${ids}`;
-  const input = jumpFacts({ severity: 'warning', level: 'likely', ...facts, alertId, notificationId });
+  const input = jumpFacts({
+    severity: 'warning',
+    level: 'likely',
+    ...facts,
+    alert_id: alertId,
+    notification_id: notificationId,
+  });
   return { notificationId, alertId, payload: renderPayload(buildNotification(input)) };
 }
 
 function manyHeld(count: number, facts: Facts = {}): HeldNotification[] {
-  return Array.from({ length: count }, (_, index) => held(`alert_${index}`, { tenantId: `tenant-${index}`, ...facts }));
+  return Array.from({ length: count }, (_, index) =>
+    held(`alert_${index}`, { tenant_id: `tenant-${index}`, ...facts }),
+  );
 }
 
 function only(digests: readonly DailySummary[]): DailySummary {
@@ -71,7 +79,7 @@ describe('a daily summary', () => {
 
   it('keeps figures beyond 2^53 and identifiers exact', () => {
     const tenantId = HOSTILE_NAMES[5];
-    const one = held('alert_a', { tenantId, current: { credits: 9_223_372_036_854_775_807n, requests: 1n } });
+    const one = held('alert_a', { tenant_id: tenantId, current: { credits: 9_223_372_036_854_775_807n, requests: 1n } });
     const { payload } = only(buildDailySummaries([one], WHEN));
     expect(payload).toContain(one.payload);
   });
@@ -87,7 +95,7 @@ describe('a daily summary', () => {
       buildDailySummaries(
         [
           held('alert_small', current(100_001n)),
-          held('alert_other', { workspaceId: 'ws-000', ...current(100_000n) }),
+          held('alert_other', { workspace_id: 'ws-000', ...current(100_000n) }),
           held('alert_large', current(900_000n)),
           held('alert_fall', { ...DROP, ...current(1n) }),
           held('alert_critical', { severity: 'critical', ...current(100_000n) }),
@@ -102,7 +110,7 @@ describe('a daily summary', () => {
     const some = manyHeld(3);
     const id = only(buildDailySummaries(some, WHEN)).notificationId;
     expect(
-      only(buildDailySummaries([...some].reverse(), { ...WHEN, createdAt: RESOLVED.createdAt })).notificationId,
+      only(buildDailySummaries([...some].reverse(), { ...WHEN, createdAt: RESOLVED.created_at })).notificationId,
     ).toBe(id);
     expect(only(buildDailySummaries(some.slice(1), WHEN)).notificationId).not.toBe(id);
     expect(only(buildDailySummaries(some, { ...WHEN, channel: 'other' })).notificationId).not.toBe(id);
@@ -121,7 +129,7 @@ describe('a daily summary', () => {
   });
 
   it('of long alerts is several of at most about a million characters', () => {
-    const digests = buildDailySummaries(manyHeld(3, { workspaceId: 'w'.repeat(400_000) }), WHEN);
+    const digests = buildDailySummaries(manyHeld(3, { workspace_id: 'w'.repeat(400_000) }), WHEN);
     expect(digests.map((digest) => alertsOf(digest).length)).toEqual([2, 1]);
   });
 });
@@ -142,7 +150,9 @@ describe('a daily summary on Slack', () => {
     ['of short names', 'x'],
     ['of names that grow when they are escaped', '&'.repeat(80)],
   ])('of 200 alerts %s stays within the limits and says how many it leaves out', async (_what, tenantId) => {
-    const texts = await slackTexts(only(buildDailySummaries(manyHeld(200, { tenantId, workspaceId: tenantId }), WHEN)));
+    const texts = await slackTexts(
+      only(buildDailySummaries(manyHeld(200, { tenant_id: tenantId, workspace_id: tenantId }), WHEN)),
+    );
     expect(texts.length).toBeLessThanOrEqual(50);
     for (const text of texts) expect(text.length).toBeLessThanOrEqual(3000);
     const lines = texts.slice(2, -2).flatMap((text) => text.split('\n'));
@@ -185,7 +195,7 @@ describe('a daily summary in the log', () => {
 
 describe('a daily summary with a hostile name', () => {
   it.each(HOSTILE_NAMES)('%j shows it and does not let it act', async (name) => {
-    const digest = only(buildDailySummaries([held('alert_a', { tenantId: name, workspaceId: name })], WHEN));
+    const digest = only(buildDailySummaries([held('alert_a', { tenant_id: name, workspace_id: name })], WHEN));
     expect(digest.payload).toMatch(/^[\x20-\x7e]+$/);
     expect(payloadFaults(digest.payload)).toEqual([]);
     for (const text of await slackTexts(digest)) {

@@ -3,7 +3,7 @@ import { alertFacts } from '../../../src/alerts/notify/facts.ts';
 import { nextCommands } from '../../../src/alerts/notify/next-commands.ts';
 import { buildNotification } from '../../../src/alerts/notify/notification.ts';
 import { dropLimit } from '../../../src/alerts/rules/drop/judge-drop.ts';
-import type { Evidence } from '../../../src/alerts/wording/evidence.ts';
+import type { Evidence } from '../../../src/alerts/wording/notification.ts';
 import { jumpFacts, NO_EVIDENCE } from '../channels/sample.ts';
 
 const NOW = Date.UTC(2026, 1, 20);
@@ -65,9 +65,9 @@ test('a limit that is rounded up says so', () => {
 });
 
 test('what is not known is not said', () => {
-  const nothing = { previous: null, current: null, threshold: null, tenantId: null };
+  const nothing = { previous: null, current: null, threshold: null, tenant_id: null };
   expect(
-    factsOf({ detail: 'HTTP 500' }, { ...nothing, rule: 'sync_failed', period: null, previousPeriod: null }),
+    factsOf({ detail: 'HTTP 500' }, { ...nothing, rule: 'sync_failed', period: null, previous_period: null }),
   ).toEqual({
     Workspace: 'ws-123',
     Detail: 'HTTP 500',
@@ -84,6 +84,6 @@ test('the commands to type next carry the id, and a plan what the period comes t
   ]);
   const resolved = buildNotification(jumpFacts({ type: 'alert.resolved', state: 'resolved' }));
   expect(nextCommands(resolved, NOW)).toEqual(['usage-ledger alerts feedback alert_1 real|expected|false']);
-  const self = buildNotification(jumpFacts({ rule: 'sync_failed', tenantId: null, period: null }));
+  const self = buildNotification(jumpFacts({ rule: 'sync_failed', tenant_id: null, period: null }));
   expect(nextCommands(self, NOW)[0]).toBe('usage-ledger doctor');
 });

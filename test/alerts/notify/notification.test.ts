@@ -79,16 +79,16 @@ describe('a notification', () => {
   it('keeps every identifier exact, whatever is in it', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (tenantId) => {
-        const payload = renderPayload(buildNotification(jumpFacts({ tenantId })));
+        const payload = renderPayload(buildNotification(jumpFacts({ tenant_id: tenantId })));
         expect(JSON.parse(payload).tenant_id).toBe(tenantId);
       }),
     );
-    const lone = JSON.parse(renderPayload(buildNotification(jumpFacts({ tenantId: '\ud800' }))));
+    const lone = JSON.parse(renderPayload(buildNotification(jumpFacts({ tenant_id: '\ud800' }))));
     expect(lone.tenant_id).toBe('\ud800');
   });
 
   it('is one line without active characters, even with a hostile tenant name', () => {
-    const payload = renderPayload(buildNotification(jumpFacts({ tenantId: HOSTILE, workspaceId: HOSTILE })));
+    const payload = renderPayload(buildNotification(jumpFacts({ tenant_id: HOSTILE, workspace_id: HOSTILE })));
     expect(payload).toMatch(/^[\x20-\x7e]+$/);
     expect(JSON.parse(payload).tenant_id).toBe(HOSTILE);
   });
@@ -96,7 +96,7 @@ describe('a notification', () => {
 
 const CLOSED = {
   ...{ type: 'alert.resolved' as const, state: 'resolved' as const },
-  ...{ event: 'closed' as const, closedBecause: 'gone' as const },
+  ...{ event: 'closed' as const, closed_because: 'gone' as const },
 };
 
 describe('the summary', () => {
@@ -110,7 +110,7 @@ describe('the summary', () => {
 
   it.each([
     [
-      { rule: 'trend' as const, previousPeriod: '2025-11' as const },
+      { rule: 'trend' as const, previous_period: '2025-11' as const },
       'acme did not grow month by month up to February after all',
     ],
     [{ rule: 'budget' as const }, 'acme is within its February budget of 150,000 again: 180,000 credits, 120% of it'],
@@ -177,13 +177,13 @@ describe('the summary', () => {
   });
 
   it('makes a hostile tenant name inert and keeps it inside its quotes', () => {
-    expect(summary({ tenantId: HOSTILE })).toContain(
+    expect(summary({ tenant_id: HOSTILE })).toContain(
       'ws-123: "a\\"b\\u001b[31m\\u000d\\u000aFAKE: all is well\\u202e\\u2066\\u200b\\u0000\\u009b" used',
     );
   });
 
   it('cuts a very long name', () => {
-    expect(summary({ tenantId: '🚀'.repeat(5000) })).toContain(`"${'🚀'.repeat(80)}…"`);
+    expect(summary({ tenant_id: '🚀'.repeat(5000) })).toContain(`"${'🚀'.repeat(80)}…"`);
   });
 
   it('is derived from the notification alone', () => {

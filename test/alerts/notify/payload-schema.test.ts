@@ -2,7 +2,7 @@ import { describe, expect, it, test } from 'vitest';
 import { buildNotification, renderPayload } from '../../../src/alerts/notify/notification.ts';
 import { testPayload } from '../../../src/alerts/notify/test-message.ts';
 import { SELF_RULES } from '../../../src/alerts/rules/table.ts';
-import type { Evidence } from '../../../src/alerts/wording/evidence.ts';
+import type { Evidence } from '../../../src/alerts/wording/notification.ts';
 import { RULES } from '../../../src/core/text/alert-words.ts';
 import { PAYLOAD_SCHEMA, payloadFaults } from '../../support/payload-schema.ts';
 import { HOSTILE_NAMES } from '../channels/hostile.ts';
@@ -12,7 +12,7 @@ const BEYOND = 9_007_199_254_740_993n;
 const LARGEST = 9_223_372_036_854_775_807n;
 const CREATED_AT = '2026-02-20T12:00:00.000Z';
 const SELF = {
-  ...{ tenantId: null, period: null, previousPeriod: null, previous: null, current: null, threshold: null },
+  ...{ tenant_id: null, period: null, previous_period: null, previous: null, current: null, threshold: null },
 } as const;
 
 const payloadOf = (changes: Parameters<typeof jumpFacts>[0]) => renderPayload(buildNotification(jumpFacts(changes)));
@@ -27,7 +27,7 @@ describe('the JSON Schema takes', () => {
     ),
   )('$rule $level as $type', ({ rule, type, level }) => {
     const state = type === 'alert.resolved' ? 'resolved' : 'firing';
-    const about = isSelf(rule) || rule === 'incident' ? { ...SELF, runId: null } : {};
+    const about = isSelf(rule) || rule === 'incident' ? { ...SELF, run_id: null } : {};
     expect(payloadFaults(payloadOf({ rule, type, level, state, ...about }))).toEqual([]);
   });
 
@@ -63,7 +63,7 @@ describe('the JSON Schema takes', () => {
       detail: 'the service answered 500',
     };
     const payload = payloadOf({
-      ...{ evidence, threshold: LARGEST, tenantId: HOSTILE_NAMES[0], tenantName: HOSTILE_NAMES[1] },
+      ...{ evidence, threshold: LARGEST, tenant_id: HOSTILE_NAMES[0], tenant_name: HOSTILE_NAMES[1] },
       previous: { credits: BEYOND, requests: BEYOND },
       current: { credits: LARGEST, requests: LARGEST },
     });
@@ -82,8 +82,8 @@ describe('the JSON Schema takes', () => {
   });
 
   it('an alert about a job of the ledger, which stands in no workspace', () => {
-    const job = { rule: 'job_failed' as const, cause: 'channel:on-call', workspaceId: null, period: null };
-    expect(payloadFaults(payloadOf({ ...job, tenantId: null, current: null }))).toEqual([]);
+    const job = { rule: 'job_failed' as const, cause: 'channel:on-call', workspace_id: null, period: null };
+    expect(payloadFaults(payloadOf({ ...job, tenant_id: null, current: null }))).toEqual([]);
   });
 });
 

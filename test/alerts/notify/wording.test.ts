@@ -13,10 +13,10 @@ const OURS =
   /\bover:|\bpace|\bcertain|\bfinal\b|\bstake\b|heads? for|dead letter|takes what|escalat|\bfir(?:es|ed|ing)\b/i;
 
 const MARCH = {
-  ...{ period: '2026-03' as const, previousPeriod: '2026-02' as const, threshold: 15_000n },
+  ...{ period: '2026-03' as const, previous_period: '2026-02' as const, threshold: 15_000n },
   previous: { credits: 10_000n, requests: 100n },
   current: { credits: 16_000n, requests: 100n },
-  createdAt: '2026-03-20T12:00:00.000Z',
+  created_at: '2026-03-20T12:00:00.000Z',
 };
 const BUILT = {
   ...{ credits: 15_000n, baseline_credits: 10_000n, baseline_periods: ['2026-02'], ratio: 1.5, min_credits: 1_000 },
@@ -70,7 +70,7 @@ describe('what a message says', () => {
     ],
   ] as const)('compares with the months that the rule compares with: %j', (months, previousPeriod, words) => {
     const threshold = { ...BUILT, baseline_periods: [...months] };
-    expect(said({ previousPeriod, evidence: { ...NO_EVIDENCE, threshold } })).toContain(words);
+    expect(said({ previous_period: previousPeriod, evidence: { ...NO_EVIDENCE, threshold } })).toContain(words);
   });
 
   it('says what it costs, and what has been planned', () => {
@@ -84,7 +84,7 @@ describe('what a message says', () => {
     const names = ['alpha', 'beta', 'gamma', 'delta', 'epsilon', 'zeta'];
     const all = names.map((tenantId) =>
       buildNotification(
-        jumpFacts({ ...MARCH, workspaceId: 'ws-1', tenantId, current: { credits: 30_000n, requests: 1n } }),
+        jumpFacts({ ...MARCH, workspace_id: 'ws-1', tenant_id: tenantId, current: { credits: 30_000n, requests: 1n } }),
       ),
     );
     expect(groupLine(all, 16)).toBe(
@@ -111,7 +111,7 @@ const RICH = {
 function ownFacts(rule: RuleName, cause: string | null, detail: string | null) {
   const isOfLedger = ownRule(rule)?.ofLedger === true && cause !== 'alerting';
   return jumpFacts({
-    ...{ rule, cause, workspaceId: isOfLedger ? null : 'ws-1', period: null, tenantId: null },
+    ...{ rule, cause, workspace_id: isOfLedger ? null : 'ws-1', period: null, tenant_id: null },
     ...{ previous: null, current: null, threshold: null, evidence: { ...NO_EVIDENCE, detail } },
   });
 }
@@ -132,7 +132,7 @@ test('no message of any rule, event and level has a word of our own making', () 
   for (const facts of EVERYTHING) {
     for (const event of TOLD_EVENTS) {
       for (const closedBecause of event === 'closed' ? (['gone', 'left_window', 'unrouted'] as const) : [null]) {
-        const notification = buildNotification({ ...facts, event, closedBecause });
+        const notification = buildNotification({ ...facts, event, closed_because: closedBecause });
         const view = messageView(renderPayload(notification));
         if (view === null) throw new Error('the payload cannot be read');
         const { subject, text, html } = emailText(view);

@@ -1,8 +1,15 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { acceptAll } from '../../../src/alerts/outbox/told-by.ts';
 import type { UsageRule } from '../../../src/alerts/rules/rule.ts';
-import type { RuleName } from '../../../src/core/text/alert-words.ts';
+import { TABLE } from '../../../src/alerts/rules/table.ts';
+import { mutes } from '../../../src/alerts/track/mutes.ts';
+import { unheardRules } from '../../../src/alerts/track/routes.ts';
+import { RULES, type RuleName } from '../../../src/core/text/alert-words.ts';
+import { openLedger } from '../../support/open-ledger.ts';
+import { listingOf } from '../../support/run/listing.ts';
+import { realRun, writerOn } from '../../support/run/real-run.ts';
 
 const MARCH = Date.UTC(2026, 2, 10);
 const DAY_MS = 86_400_000;
@@ -32,21 +39,19 @@ const toy: UsageRule = {
   }),
 };
 
-test('a rule is registered in one place: from there on it is found, told, listed, muted, routed and ended', async () => {
-  // Before any other module asks for the rules.
-  const { RULES } = await import('../../../src/core/text/alert-words.ts');
-  const { TABLE } = await import('../../../src/alerts/rules/table.ts');
-  const name = 'toy' as RuleName;
+const name = 'toy' as RuleName;
+
+beforeAll(() => {
   (RULES as unknown as string[]).push(name);
   Object.assign(TABLE, { toy });
+});
 
-  const { unheardRules } = await import('../../../src/alerts/track/routes.ts');
-  const { mutes } = await import('../../../src/alerts/track/mutes.ts');
-  const { openLedger } = await import('../../support/open-ledger.ts');
-  const { listingOf } = await import('../../support/run/listing.ts');
-  const { realRun, writerOn } = await import('../../support/run/real-run.ts');
-  const { acceptAll } = await import('../../../src/alerts/outbox/told-by.ts');
+afterAll(() => {
+  (RULES as unknown as string[]).pop();
+  Reflect.deleteProperty(TABLE, name);
+});
 
+test('a rule is registered in one place: from there on it is found, told, listed, muted, routed and ended', async () => {
   const { connection } = openLedger();
   const writer = writerOn(connection);
   let nowMs = MARCH;
@@ -76,8 +81,7 @@ test('a rule is registered in one place: from there on it is found, told, listed
   expect(mutes(plan, { rule: name, tenantId: 'acme', period: '2026-03', credits: 777n })).toBe(true);
 });
 
-test('nothing but the rules themselves and the list of their names calls one by its name', async () => {
-  const { RULES } = await import('../../../src/core/text/alert-words.ts');
+test('nothing but the rules themselves and the list of their names calls one by its name', () => {
   const named = new RegExp(`'(${RULES.join('|')})'`);
   const found = ['src/alerts', 'src/commands/alerts', 'src/commands/doctor'].flatMap((folder) =>
     readdirSync(folder, { recursive: true, encoding: 'utf8' })

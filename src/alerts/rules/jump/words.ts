@@ -1,7 +1,6 @@
 import {
   baselineWords,
   day,
-  type Facts,
   forecast,
   forecastWords,
   goesOn,
@@ -11,6 +10,7 @@ import {
   settled,
 } from '../../wording/facts-told.ts';
 import { dayName, grouped, signed } from '../../wording/names.ts';
+import type { Facts } from '../../wording/notification.ts';
 import type { UsageWords } from '../rule.ts';
 
 /** What is said of a jump, of a tenant or of a workspace. */

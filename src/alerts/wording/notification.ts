@@ -1,3 +1,78 @@
+import type { Period } from '../../core/period.ts';
+import type { AlertState, RuleName, Severity, ToldEvent } from '../../core/text/alert-words.ts';
+import type { ChangeReason } from '../measures/change-reason.ts';
+import type { Level } from '../measures/judgement.ts';
+
+export type NotificationType = 'alert.firing' | 'alert.escalated' | 'alert.resolved';
+
+/** A figure of both periods. In JSON these are integers of any size, exact beyond 2^53. */
+export interface FigureChange {
+  previous: bigint;
+  current: bigint;
+  change: bigint;
+}
+
+/** What a channel delivers, field by field as receivers get it; `schemas/alert-notification.json` describes the same. */
+export interface Notification {
+  /** `msg_...`; the same on every attempt, so that receivers can drop repeats. */
+  notification_id: string;
+  type: NotificationType;
+  /** What is told in this message, closer than its type. */
+  event: ToldEvent;
+  /** Rises with each message of this alert to this channel: what has a lower one than is known is old. */
+  revision: number;
+  /** How often the alert has begun to hold. */
+  episode: number;
+  closed_because: ClosedBecause | null;
+  alert_id: string;
+  rule: RuleName;
+  /** What is wrong with our own work, after a colon whose it is: `service`, `channel:on-call`. Null for what usage does. */
+  cause: string | null;
+  rule_version: number;
+  level: Level;
+  /** How often the alert has been notified again because it grew. */
+  told_times: number;
+  severity: Severity;
+  state: AlertState;
+  /** Null for an alert about the ledger as a whole. */
+  workspace_id: string | null;
+  /** Null for alerts about the workspace, or about ourselves. */
+  tenant_id: string | null;
+  /** What people call the tenant, as it was imported; null when it has no name. */
+  tenant_name: string | null;
+  /** Null for alerts about ourselves. */
+  period: Period | null;
+  /** The period of the previous figures: the one before, or the same for rules that compare two readings of it. */
+  previous_period: Period | null;
+  /** `change_percent` has one decimal; null when there is no positive previous figure to divide by. */
+  credits: (FigureChange & { change_percent: number | null }) | null;
+  requests: FigureChange | null;
+  /** Credits. */
+  threshold: bigint | null;
+  /** Null when the credits did not grow, as in most resolved alerts. */
+  reason: ChangeReason | null;
+  evidence: Evidence;
+  /** The run that brought the figures; null when no run did. */
+  run_id: string | null;
+  /** Since when the alert has held, or held last, ISO-8601 UTC. */
+  began_at: string | null;
+  /** ISO-8601 UTC. */
+  created_at: string;
+  /** The page about it; null where `http.public_url` is not set. */
+  link: string | null;
+  /** What happened, for people; names in it are made inert. */
+  summary: string;
+}
+
+/** Why it is closed: the cause is gone, its month is no longer looked at, or the channel takes it no more. */
+export type ClosedBecause = 'gone' | 'left_window' | 'unrouted';
+
+/**
+ * What sentences and lists of facts are made of: a notification as it is being built, or read back from its JSON. Then whole
+ * numbers are bigints, and names are inert.
+ */
+export type Facts = Omit<Notification, 'notification_id' | 'summary' | 'link'>;
+
 /** What stands behind an alert, field by field as receivers get it. Credits are exact integers. */
 export interface Evidence {
   threshold: ThresholdEvidence | null;
