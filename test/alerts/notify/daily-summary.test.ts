@@ -79,7 +79,10 @@ describe('a daily summary', () => {
 
   it('keeps figures beyond 2^53 and identifiers exact', () => {
     const tenantId = HOSTILE_NAMES[5];
-    const one = held('alert_a', { tenant_id: tenantId, current: { credits: 9_223_372_036_854_775_807n, requests: 1n } });
+    const one = held('alert_a', {
+      tenant_id: tenantId,
+      current: { credits: 9_223_372_036_854_775_807n, requests: 1n },
+    });
     const { payload } = only(buildDailySummaries([one], WHEN));
     expect(payload).toContain(one.payload);
   });
