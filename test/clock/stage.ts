@@ -54,7 +54,7 @@ export async function startStage({
   if (fault !== undefined) world.network.troubles.set('ws-1', { fault, probability: 1 });
   const [host] = world.hosts;
   if (host === undefined) throw new Error('a world has a host');
-  const seat = new Seat(world, 0, host);
+  const seat = new Seat(world, host);
   onTestFinished(() => {
     seat.process?.kill('ends with the test');
     world.close();

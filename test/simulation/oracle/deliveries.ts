@@ -49,14 +49,16 @@ export class DeliveriesOracle {
   readonly #slackMs: number;
   readonly #receivers: ReadonlyMap<string, Receiver>;
   readonly #waiting = new Map<string, Waiting>();
-  readonly #made = new Map<string, number>();
+  /** When a message was written down, by the world's time, in whichever ledger. */
+  readonly #made: Map<string, number>;
   readonly #accepted = new Set<string>();
   readonly #rejected = new Set<string>();
   readonly #delivered = new Set<string>();
   readonly #seen = new Map<string, number>();
 
   /** `lateMs`: by how much looks at what is due may be later than is usual. */
-  constructor(receivers: readonly Receiver[], lateMs: number) {
+  constructor(receivers: readonly Receiver[], made: Map<string, number>, lateMs: number) {
+    this.#made = made;
     this.#slackMs = SLACK_MS + lateMs;
     this.#receivers = new Map(receivers.map((receiver) => [receiver.name, receiver]));
   }
@@ -120,11 +122,6 @@ export class DeliveriesOracle {
       if (nowMs - dueMs <= this.#slackMs) continue;
       throw new PromiseBroken('what is due is sent', `${id} has been due since ${new Date(dueMs).toISOString()}`);
     }
-  }
-
-  /** When a message was written down, by the world's time. */
-  madeMs(notificationId: string): number {
-    return this.#made.get(notificationId) ?? 0;
   }
 
   /** Whether nothing waits that is due soon. */

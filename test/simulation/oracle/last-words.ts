@@ -1,8 +1,7 @@
 import type { Receiver } from '../world/receiver.ts';
 import { PromiseBroken } from './fault.ts';
 import type { LedgerView } from './ledger-view.ts';
-import { isOpenWord, type Message, wordsIn } from './messages.ts';
-import { type Listener, takes } from './routes.ts';
+import { isOpenWord, type Listener, type Message, takes, wordsIn } from './messages.ts';
 import { READING_RULES } from './told.ts';
 
 const HOUR_MS = 3_600_000;
@@ -30,6 +29,8 @@ export interface WordsMoment {
   someoneFitSinceMs: number;
   /** Since when the channels are as they are. */
   configuredMs: number;
+  /** Whether an alert is about a workspace that is in this ledger now, or about none. */
+  isOurs(workspaceId: string | null): boolean;
 }
 
 /** What stands between an alert and its being told. */
@@ -68,7 +69,7 @@ export class LastWordsOracle {
   checkCriticals(ledger: LedgerView, complete: readonly Listener[], moment: WordsMoment): void {
     // What somebody has acknowledged explains the rest as well: whoever was told of it knows.
     const rows = ledger.all<AlertRow>(`${ALERTS} WHERE state IN ('firing', 'acknowledged') AND severity = 'critical'`);
-    const critical = rows.filter(({ rule }) => READING_RULES.includes(rule));
+    const critical = rows.filter((row) => READING_RULES.includes(row.rule) && moment.isOurs(row.workspace_id));
     const firing = critical.filter(({ state }) => state === 'firing');
     const ids = new Set(firing.flatMap(({ workspace_id }) => workspace_id ?? []));
     for (const id of this.#critical.keys()) if (!ids.has(id)) this.#critical.delete(id);
@@ -92,7 +93,7 @@ export class LastWordsOracle {
     complete: readonly Listener[],
     { firstRunMs, audibleSinceMs, ...moment }: Exceptions & WordsMoment,
   ): void {
-    for (const row of ledger.all<AlertRow>(ALERTS)) {
+    for (const row of ledger.all<AlertRow>(ALERTS).filter((one) => moment.isOurs(one.workspace_id))) {
       const { alert_id, rule, level, state, workspace_id, first_fired_at, last_changed_at } = row;
       const isOpen = state === 'firing' || state === 'acknowledged';
       const isNews = workspace_id === null || Date.parse(first_fired_at ?? '') > firstRunMs(workspace_id);

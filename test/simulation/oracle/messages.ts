@@ -1,4 +1,5 @@
-import type { Received } from '../world/receiver.ts';
+import type { Route } from '../world/configuration.ts';
+import type { Received, Receiver } from '../world/receiver.ts';
 
 /** What the oracle reads of a message, by the published schema. */
 export interface Message {
@@ -38,4 +39,36 @@ export function lastWords(inbox: readonly Received[]): Map<string, Message> {
     words.set(alert_id, word);
   }
   return words;
+}
+
+/** A receiver with what it is told of. */
+export interface Listener {
+  receiver: Receiver;
+  route: Route;
+}
+
+/** What a route looks at. */
+export interface Routed {
+  rule: string;
+  cause: string | null;
+  severity: string;
+  /** Null: about the ledger as a whole. */
+  workspace_id: string | null;
+  tenant_id: string | null;
+}
+
+/** As documented: whether a channel is told of an alert. */
+export function takes({ name, severities, rules, workspaces, tenants }: Route, alert: Routed): boolean {
+  if (severities?.includes(alert.severity) === false || rules?.includes(alert.rule) === false) return false;
+  if (tenants !== undefined && !isOneOf(tenants, alert.tenant_id)) return false;
+  // A channel that fails is told of by the others.
+  if (alert.cause === `channel:${name}`) return false;
+  return alert.workspace_id === null || workspaces === undefined || isOneOf(workspaces, alert.workspace_id);
+}
+
+/** The patterns of this world end with their star. */
+function isOneOf(patterns: readonly string[], text: string | null): boolean {
+  return patterns.some(
+    (pattern) => text === pattern || (pattern.endsWith('*') && text?.startsWith(pattern.slice(0, -1))),
+  );
 }

@@ -41,6 +41,18 @@ const UNEQUAL = `SELECT c.workspace_id, c.tenant_id, c.period FROM finance_charg
     FROM finance_charge_lines GROUP BY 1, 2, 3, 4) l USING (workspace_id, tenant_id, period, currency)
   WHERE c.amount_minor IS NOT l.lines OR c.amount_minor IS NOT c.charge_minor + c.correction_minor`;
 
+/** The cards of each close in force; null where two things happened at once, so that nobody knows which came first. */
+export type Closed = Map<string, readonly RateCard[] | null>;
+
+export interface MoneyMoment {
+  /** Of the chain. */
+  head: string;
+  /** Somebody puts cards into force just now. */
+  isAct: boolean;
+  /** Whether the workspace is in this ledger now, and in no other. */
+  has(workspaceId: string): boolean;
+}
+
 /**
  * All documents about a month sum to what it owes: the price of what stands now, by the cards of its close while it is
  * closed, and else by those in force.
@@ -48,15 +60,25 @@ const UNEQUAL = `SELECT c.workspace_id, c.tenant_id, c.period FROM finance_charg
 export class MoneyOracle {
   #head = '';
   #inForce: readonly RateCard[] = [];
-  /** The cards of each close in force; null where two things happened at once, so that nobody knows which came first. */
-  readonly #closed = new Map<string, readonly RateCard[] | null>();
+  readonly #closed: Closed;
   #lastClosing = 0n;
   readonly #prices = new Map<string, bigint>();
 
-  /** After every commit; `head` is that of the chain, `isAct` says whether somebody puts cards into force just now. */
-  check(ledger: LedgerView, { head, isAct }: { head: string; isAct: boolean }): void {
-    const names = ledger.all<{ name: string }>(IN_FORCE).map(({ name }) => name);
-    const inForce = names.map((name) => CARDS.get(name)).filter((card) => card !== undefined);
+  /** `closed` is known of all ledgers. */
+  constructor(closed: Closed) {
+    this.#closed = closed;
+  }
+
+  /** What is there was closed in another ledger, and somebody has put the cards into force. */
+  skip(ledger: LedgerView): void {
+    this.#inForce = cardsInForce(ledger);
+    this.#lastClosing = ledger.value<bigint | null>('SELECT max(event_seq) FROM period_events') ?? 0n;
+  }
+
+  /** After every commit. */
+  check(ledger: LedgerView, { head, isAct, has }: MoneyMoment): void {
+    const inForce = cardsInForce(ledger);
+    const names = inForce.map(({ name }) => name);
     const isSame = names.join() === this.#inForce.map(({ name }) => name).join();
     if (head === this.#head && isSame) return;
     if (!isSame && !isAct)
@@ -69,19 +91,21 @@ export class MoneyOracle {
     }
     this.#head = head;
     this.#inForce = inForce;
-    this.#checkSums(ledger);
+    this.#checkSums(ledger, has);
     const [unequal] = ledger.all<{ workspace_id: string; tenant_id: string; period: string }>(UNEQUAL);
     if (unequal !== undefined) throw new PromiseBroken('a charge is the sum of its lines', JSON.stringify(unequal));
   }
 
-  #checkSums(ledger: LedgerView): void {
+  #checkSums(ledger: LedgerView, has: MoneyMoment['has']): void {
     const owed = new Map<string, bigint>();
     for (const row of ledger.all<Standing>(STANDING)) {
+      if (!has(row.workspace_id)) continue;
       const card = this.#cardOf(row);
       if (card !== null && row.withdrawn === 0n)
         owed.set(keyOf(row, row.period, card.currency), this.#price(card, row));
     }
     for (const { about, currency, amount, ...row } of ledger.all<Charged>(CHARGED)) {
+      if (!has(row.workspace_id)) continue;
       const key = keyOf(row, about, currency);
       const due = owed.get(key) ?? 0n;
       owed.delete(key);
@@ -115,6 +139,11 @@ export class MoneyOracle {
     this.#prices.set(key, price);
     return price;
   }
+}
+
+function cardsInForce(ledger: LedgerView): RateCard[] {
+  const names = ledger.all<{ name: string }>(IN_FORCE).map(({ name }) => name);
+  return names.map((name) => CARDS.get(name)).filter((card) => card !== undefined);
 }
 
 /** The patterns of this world end with their star. */

@@ -67,14 +67,20 @@ export class RunsOracle {
   readonly #watched = new Map<bigint, Watched>();
   /** The highest token that was there at the last look, by workspace. */
   readonly #tokens = new Map<string, bigint>();
-  /** When the run began that did it. */
-  readonly #slots = new Map<string, number>();
+  /** When the run began that did it, in whichever ledger. */
+  readonly #slots: Map<string, number>;
   /** When the latest run of a workspace has failed in a way that may pass by itself, and the how manieth in a row that was. */
   readonly #failed = new Map<string, { atMs: number; times: number; throttled: boolean }>();
 
   /** `lateMs`: by how much looks at what is due may be later than is usual. */
-  constructor(lateMs: number) {
+  constructor(lateMs: number, slots: Map<string, number>) {
     this.#retrySlackMs = RETRY_SLACK_MS + lateMs;
+    this.#slots = slots;
+  }
+
+  /** What is there was done in another ledger, and looked at there. */
+  skip(ledger: LedgerView): void {
+    this.#lastKey = ledger.value<bigint | null>('SELECT max(run_key) FROM runs') ?? 0n;
   }
 
   check(ledger: LedgerView, moment: RunsMoment): void {

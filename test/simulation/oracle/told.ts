@@ -3,8 +3,7 @@ import type { SimulatedService } from '../world/service.ts';
 import { PromiseBroken } from './fault.ts';
 import { isDatedRight, type LastRun, staleAfterMs } from './freshness.ts';
 import type { LedgerView } from './ledger-view.ts';
-import { isOpenWord, lastWords, type Message, wordsIn } from './messages.ts';
-import { type Listener, takes } from './routes.ts';
+import { isOpenWord, type Listener, lastWords, type Message, takes, wordsIn } from './messages.ts';
 
 /** What is so of a workspace, by the world's time. */
 export interface WorkspaceTruth {
@@ -28,6 +27,8 @@ export interface ToldMoment {
   clocksRightSinceMs: number;
   /** Whether an earlier word of the alert may count as told, although the receiver has not taken it. */
   mayHaveBeenTold(alertId: string): boolean;
+  /** Whether its ledger has given the workspace away since: what has waited there may come after what is newer. */
+  isLeftBehind: boolean;
 }
 
 /** What a receiver got: no two messages under one id, no secret in any, none that was not so, and in the end what is so. */
@@ -51,7 +52,7 @@ export class ToldOracle {
   /** `madeMs` is when the message was written down: what was to be said then is known while every clock is right. */
   check(
     { channel, notificationId, payload }: Received,
-    { madeMs, clocksRightSinceMs, mayHaveBeenTold }: ToldMoment,
+    { madeMs, clocksRightSinceMs, mayHaveBeenTold, isLeftBehind }: ToldMoment,
     truthOf: (id: string) => WorkspaceTruth,
   ): void {
     const known = this.#payloads.get(notificationId) ?? payload;
@@ -59,7 +60,7 @@ export class ToldOracle {
     if (known !== payload) throw new PromiseBroken('an id is one message', notificationId);
     this.checkSecrets(payload, notificationId);
     for (const word of wordsIn(payload)) {
-      this.#checkOrder(channel, notificationId, word, mayHaveBeenTold);
+      if (!isLeftBehind) this.#checkOrder(channel, notificationId, word, mayHaveBeenTold);
       this.#checkReal(word, { madeMs, clocksRightSinceMs }, truthOf);
     }
   }
@@ -80,6 +81,8 @@ export class ToldOracle {
       throw new PromiseBroken('what comes later is newer', `${key}: ${revision} after ${last?.word.revision}`);
     if (!isOpenWord(word) && !isOpenWord(last?.word) && !mayHaveBeenTold(alert_id))
       throw new PromiseBroken('nothing is closed before it was opened', `${key}: ${word.summary}`);
+    if (word.event === 'opened' && isOpenWord(last?.word))
+      throw new PromiseBroken('what was told is not told anew', `${key}: ${word.summary}`);
     this.#last.set(key, { notificationId, word });
   }
 
@@ -103,8 +106,13 @@ export class ToldOracle {
    * Once everything has been quiet for a while. `complete` are the channels that were sent all that they were to hear and
    * have taken it.
    */
-  checkAtRest(ledger: LedgerView, complete: readonly Listener[], isReadable: (workspaceId: string) => boolean): void {
-    const rows = ledger.all<{
+  checkAtRest(
+    ledger: LedgerView,
+    complete: readonly Listener[],
+    isOurs: (workspaceId: string | null) => boolean,
+    isReadable: (workspaceId: string) => boolean,
+  ): void {
+    const all = ledger.all<{
       alert_id: string;
       rule: string;
       severity: string;
@@ -116,6 +124,7 @@ export class ToldOracle {
       'SELECT alert_id, rule, cause, severity, state, workspace_id, tenant_id FROM finance_alerts WHERE rule IN (SELECT value FROM json_each(?))',
       JSON.stringify(OUR_RULES),
     );
+    const rows = all.filter(({ workspace_id }) => isOurs(workspace_id));
     const known = complete.map((listener) => ({ ...listener, words: lastWords(listener.receiver.inbox) }));
     for (const row of rows) {
       const { alert_id, rule, state, workspace_id } = row;

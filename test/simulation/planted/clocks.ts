@@ -47,6 +47,17 @@ export const CLOCKS: readonly Planted[] = [
     ],
   },
   {
+    name: 'slots-done-and-failed',
+    harm: 'a slot that a clock did early, which was ahead, is not tried again when the attempt after it has failed',
+    edits: [
+      {
+        file: 'src/queue/slots.ts',
+        from: 'return failedSlot <= doneSlot || !canHaveHappened(failedAtMs, nowMs);',
+        to: 'return failures < 0;',
+      },
+    ],
+  },
+  {
     name: 'leases-of-the-future',
     harm: 'a lease that was written by a clock that was ahead holds its workspace until that time has come',
     edits: [

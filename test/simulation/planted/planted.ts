@@ -1,5 +1,6 @@
 import { CLOCKS } from './clocks.ts';
 import { MONEY } from './money.ts';
+import { MOVES } from './moves.ts';
 import { OUTBOX } from './outbox.ts';
 import { RUNS } from './runs.ts';
 import { WORDS } from './words.ts';
@@ -22,4 +23,4 @@ export interface Planted {
 }
 
 /** Each is put back alone, and the simulation has two minutes to find it. */
-export const PLANTED: readonly Planted[] = [...CLOCKS, ...RUNS, ...OUTBOX, ...WORDS, ...MONEY];
+export const PLANTED: readonly Planted[] = [...CLOCKS, ...RUNS, ...OUTBOX, ...WORDS, ...MONEY, ...MOVES];

@@ -30,7 +30,7 @@ export class Conditions {
   }
 
   look(nowMs: number): void {
-    const { network, services, hosts, broker } = this.#world;
+    const { network, services, hosts, everyHost, broker } = this.#world;
     for (const one of services) {
       const { workspaceId } = one;
       const isHonest = one.clockSkewMs === 0 && !one.hasForgottenAll(nowMs);
@@ -44,7 +44,7 @@ export class Conditions {
       nowMs,
     );
     this.#clocks.look(
-      hosts.every(({ clockOffsetMs }) => clockOffsetMs === 0),
+      everyHost.every(({ clockOffsetMs }) => clockOffsetMs === 0),
       nowMs,
     );
     this.#queue.look(!broker.away, nowMs);

@@ -2,6 +2,7 @@ import { SERVICE_FAULTS } from '../world/network.ts';
 import { RECEIVER_FAULTS } from '../world/receiver.ts';
 import { DISK_FAULTS } from '../world/statements.ts';
 import { STEPS } from '../world/steps.ts';
+import type { World } from '../world/world.ts';
 import { HAPPENINGS } from './draw-happenings.ts';
 import { COMMANDS } from './happening.ts';
 
@@ -18,5 +19,17 @@ export function everyKind(): string[] {
     'message told',
     'death in the middle of something',
     'month rolled',
+    'workspace moved',
+    'workspace kept',
   ];
+}
+
+/** What services, receivers and disks have done, and how often. */
+export function faultsMet({ network, receivers, everyHost }: World): { fault: string; count: number }[] {
+  const met = [
+    ['service', network.met] as const,
+    ...receivers.map((receiver) => ['receiver', receiver.met] as const),
+    ...everyHost.map((host) => ['disk', host.met] as const),
+  ];
+  return met.flatMap(([who, faults]) => [...faults].map(([fault, count]) => ({ fault: `${who} ${fault}`, count })));
 }

@@ -3,7 +3,7 @@ import { SETTINGS } from '../world/configuration.ts';
 import { SERVICE_FAULTS } from '../world/network.ts';
 import { RECEIVER_FAULTS } from '../world/receiver.ts';
 import { DISK_FAULTS } from '../world/statements.ts';
-import { drawTheme } from './draw-themes.ts';
+import { drawMove, drawTheme } from './draw-themes.ts';
 import { COMMANDS, type CommandKind, type Happening, type HappeningKind } from './happening.ts';
 import type { Pace } from './plan.ts';
 
@@ -48,6 +48,8 @@ const WEIGHTS: Record<HappeningKind, number> = {
   queue_away: 3,
   lock_lost: 3,
   configure: 2,
+  // One workspace moves, and in few worlds.
+  move: 0,
   command: 9,
 };
 /** In weeks what is told counts, and clocks are right: who was told when can be known only then. */
@@ -155,6 +157,8 @@ function drawHappening(random: Random, cast: Cast, atMs: number): Drawn {
       return { ...when, kind, forMs };
     case 'configure':
       return { ...when, kind, settings: random.pick(SETTINGS) };
+    case 'move':
+      return { ...when, ...drawMove(random, cast, workspace) };
     case 'command':
       return { ...when, kind, command: random.pick(TYPED), workspace, tenant, monthsAgo };
   }

@@ -1,6 +1,7 @@
 import type { Random } from '../../support/random.ts';
 import { SETTINGS } from '../world/configuration.ts';
 import { SERVICE_FAULTS, type ServiceFault } from '../world/network.ts';
+import { DISK_FAULTS } from '../world/statements.ts';
 import type { Cast, Drawn } from './draw-happenings.ts';
 import type { CommandKind } from './happening.ts';
 
@@ -137,6 +138,39 @@ export function drawTheme(random: Random, cast: Cast): Drawn[] {
   const fromMs = cast.pace === 'busy' ? 0 : random.below(0.8 * cast.forMs);
   const drawn = theme(random, cast, subject).map((one) => ({ ...one, atMs: Math.round(one.atMs + fromMs) }));
   return drawn.filter(({ atMs }) => atMs < cast.forMs);
+}
+
+/** A workspace moves, mostly; else somebody takes it back. */
+export function drawMove(random: Random, { forMs }: Cast, workspace: number): Extract<Step, { kind: 'move' }> {
+  const gapMs = random.pick([0, 5 * MINUTE_MS, 40 * MINUTE_MS, 0.2 * forMs]);
+  const dies = random.chance(0.6) ? random.between(1, 1200) : null;
+  const disk = random.chance(0.3) ? random.pick(DISK_FAULTS) : null;
+  return { kind: 'move', workspace, gapMs, kept: random.chance(0.25), dies, disk };
+}
+
+/** It moves while something of it is open, and the configuration changes. */
+export function drawMoves(random: Random, cast: Cast): Drawn[] {
+  const workspace = random.below(cast.pausesMs.length);
+  const pauseMs = cast.pausesMs[workspace] ?? 0;
+  const move = drawMove(random, cast, workspace);
+  const atMs = Math.round(0.1 * cast.forMs) + random.below(0.5 * cast.forMs);
+  const step = random.pick(['request', 'commit', 'delivery'] as const);
+  const during = random.chance(0.4) ? { step, nth: random.between(1, 3) } : null;
+  const beganMs = Math.max(0, atMs - 3 * pauseMs);
+  const endMs = Math.max(beganMs, atMs + move.gapMs + random.pick([-1, 0.5, 1.5]) * pauseMs);
+  const open = random.pick<Step | null>([
+    null,
+    { kind: 'service', workspace, fault: random.pick(OUTAGES), probability: 1, forMs: Math.round(endMs - beganMs) },
+    { kind: 'bulge', workspace, tenant: random.below(9), times: 300 },
+  ]);
+  const settings = random.pick([null, 'renamed', 'reminders', 'narrow_routes'] as const);
+  const changedMs = Math.round(atMs + random.pick([0.3, 1, 1.5]) * move.gapMs + 10 * MINUTE_MS);
+  return [
+    ...(open === null ? [] : [{ ...open, atMs: beganMs, during: null }]),
+    { ...move, atMs, during },
+    ...(settings === null ? [] : [{ kind: 'configure' as const, settings, atMs: changedMs, during: null }]),
+    ...(move.kept ? [{ ...move, kept: false, atMs: changedMs + HOUR_MS, during: null }] : []),
+  ];
 }
 
 type Step = Drawn extends infer Kind ? (Kind extends Drawn ? Omit<Kind, 'atMs' | 'during'> : never) : never;

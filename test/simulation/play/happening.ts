@@ -24,6 +24,7 @@ export type Happening = { id: number; atMs: number; during: { step: Step; nth: n
   | { kind: 'queue_away'; forMs: number }
   | { kind: 'lock_lost' }
   | { kind: 'configure'; settings: SettingsKind }
+  | { kind: 'move'; workspace: number; gapMs: number; kept: boolean; dies: number | null; disk: DiskFault | null }
   | { kind: 'command'; command: CommandKind; workspace: number; tenant: number; monthsAgo: number }
 );
 export type HappeningKind = Happening['kind'];

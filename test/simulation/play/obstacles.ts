@@ -3,6 +3,7 @@ import type { Seat } from '../world/seat.ts';
 import { monthBefore, monthOf } from '../world/service.ts';
 import type { World } from '../world/world.ts';
 import type { Happening, HappeningKind } from './happening.ts';
+import { moveWorkspace } from './move.ts';
 import type { People } from './people.ts';
 
 export interface Stage {
@@ -13,6 +14,13 @@ export interface Stage {
   ends: (() => void)[];
   /** Told of each thing that happens. */
   meet(kind: string): void;
+  /** Of the ledger to which a workspace has moved. */
+  second: Stage | null;
+  /** Nobody moves two at once. */
+  isMoving: boolean;
+  /** Sets the other machine up, whose daemon runs from `begin` on. */
+  openSecond(workspaceId: string): Stage;
+  begin(): void;
 }
 
 /**
@@ -96,17 +104,29 @@ const OBSTACLES: { [Kind in HappeningKind]: Obstacle<Kind> } = {
     afterwards(() => world.broker.setAway(false));
   },
   lock_lost: ({ world }) => world.broker.loseLocks(),
-  configure({ seats, world }, { settings }) {
-    world.configure(settings);
-    for (const seat of seats) {
-      if (seat.process === null) continue;
-      seat.stop();
-      seat.start();
+  configure(stage, { settings }) {
+    for (const { world, seats } of stage.second === null ? [stage] : [stage, stage.second]) {
+      world.configure(settings);
+      for (const seat of seats) {
+        if (seat.process === null) continue;
+        seat.stop();
+        seat.start();
+      }
     }
   },
-  command({ people, meet }, happening) {
+  move(stage, { workspace, ...how }) {
+    if (stage.isMoving || stage.second !== null) return;
+    stage.isMoving = true;
+    const { workspaceId } = at(stage.world.services, workspace);
+    void moveWorkspace(stage, { ...how, workspaceId }).then(() => {
+      stage.isMoving = false;
+    });
+  },
+  command({ people, second, meet, world }, happening) {
     meet(`command ${happening.command}`);
-    people.type(happening);
+    const { workspaceId } = at(world.services, happening.workspace);
+    const isThere = second?.world.config.workspaces.some(({ id }) => id === workspaceId) === true;
+    (isThere ? second.people : people).type(happening);
   },
 };
 
@@ -114,7 +134,8 @@ const OBSTACLES: { [Kind in HappeningKind]: Obstacle<Kind> } = {
 const WITHIN: readonly HappeningKind[] = ['kill', 'freeze', 'clock', 'disk'];
 
 /** Lets it happen now or at its step, and end when its time is over. */
-export function happen(stage: Stage, happening: Happening): void {
+export function happen(first: Stage, happening: Happening): void {
+  const stage = stageOf(first, happening);
   const { world } = stage;
   const { kind, during } = happening;
   const begin = (who: SimulatedProcess | null): void => {
@@ -133,6 +154,12 @@ export function happen(stage: Stage, happening: Happening): void {
     if (WITHIN.includes(kind)) begin(who);
     else stage.ends.push(world.clock.after(0, () => begin(who)));
   });
+}
+
+/** Some of what happens to machines happens to that of the second ledger, once there is one. */
+function stageOf(first: Stage, happening: Happening): Stage {
+  const isOfMachine = 'host' in happening || 'process' in happening;
+  return isOfMachine && first.second !== null && first.world.random.chance(0.4) ? first.second : first;
 }
 
 /** The host that it is about; null when it is about none. */

@@ -50,10 +50,17 @@ export class People {
 
   type(happening: Typed): void {
     const argv = this.#argv(happening);
+    if (argv !== null) void this.run(argv);
+  }
+
+  /** Types a line, and resolves with its exit code, or -1 when its process has died, which it does after `dies` statements. */
+  async run(argv: string[], dies: number | null = null): Promise<number> {
     const [host] = this.#world.hosts;
-    if (argv === null || host === undefined) return;
+    if (host === undefined) return -1;
     this.#typed += 1;
-    const process = newProcess(this.#world, `${argv[0]}-${this.#typed}`, host);
+    const process = newProcess(this.#world, `${argv[0]}-${this.#typed}.${host.name}`, host);
+    if (dies !== null) process.dieAfter(dies);
+    const ended = Promise.withResolvers<void>();
     const typing: Typing = { argv, atMs: this.#world.clock.now(), code: -1, stdout: '', stderr: '' };
     this.#under += 1;
     const one = { command: `${argv[0]}`, endedMs: Number.POSITIVE_INFINITY };
@@ -61,6 +68,7 @@ export class People {
     process.onDeath = () => {
       this.#under -= 1;
       one.endedMs = this.#world.clock.monotonic();
+      ended.resolve();
     };
     const io = {
       stdout: {
@@ -80,11 +88,16 @@ export class People {
     void process.run(async () => {
       typing.code = await main(argv, io);
       // Who died on the way says nothing.
-      if (!process.alive) return;
+      if (!process.alive) {
+        typing.code = -1;
+        return;
+      }
       process.kill('ended');
       this.#world.note(`typed ${argv.join(' ')}: ${typing.code} ${typing.stderr.split('\n')[0]}`);
       this.#onEnd(typing);
     });
+    await ended.promise;
+    return typing.code;
   }
 
   #argv({ command, workspace, tenant, monthsAgo }: Typed): string[] | null {
@@ -130,11 +143,18 @@ function muteMs(choice: number): number {
 
 /** Loads what is typed, and what that loads when it is first used, so that no world waits for files. */
 export async function loadCommands(): Promise<void> {
-  const typed = PROGRAM.filter(({ name }) => [...COMMANDS, 'alerts', 'tenants'].some((command) => command === name));
+  const typed = PROGRAM.filter(({ name }) =>
+    [...COMMANDS, 'alerts', 'tenants', 'migrate', 'workspace'].some((command) => command === name),
+  );
   await Promise.all([
     ...typed.map(({ load }) => load()),
     import('../../../src/usage-api/client.ts'),
     import('../../../src/sync/pacer.ts'),
     import('../../../src/writer/writer-handle.ts'),
+    import('../../../src/ledger/transfer/backup/backup.ts'),
+    import('../../../src/ledger/transfer/moving/export-file.ts'),
+    import('../../../src/ledger/transfer/moving/import-file.ts'),
+    import('../../../src/ledger/journal/charges/charge-run.ts'),
+    import('../../../src/ledger/audit/money/verify-money.ts'),
   ]);
 }

@@ -1,5 +1,6 @@
 import { Random } from '../../support/random.ts';
 import { drawHappenings } from './draw-happenings.ts';
+import { drawMoves } from './draw-themes.ts';
 import type { Happening } from './happening.ts';
 
 const MINUTE_MS = 60_000;
@@ -49,6 +50,10 @@ const LONG_DAYS = 10;
 export const LOOK_MS = 7 * MINUTE_MS;
 /** In worlds of weeks, which would take minutes otherwise. */
 const RARE_LOOK_MS = 4 * HOUR_MS;
+
+/** In so many worlds a workspace moves: each of these has one ledger more. */
+const MOVES = 0.3;
+const MOVES_OF_SHORT = 0.01;
 
 /** Hours in which much happens, days, or weeks. */
 export type Pace = 'busy' | 'days' | 'weeks';
@@ -109,8 +114,11 @@ export function drawPlan(seed: number, { days }: PlanSize): Plan {
   const containers = random.chance(0.5);
   const counts = { busy: 4 + (4 * forMs) / HOUR_MS, days: 6 + days * 4, weeks: days / 2 };
   const pausesMs = workspaces.map(({ pauseMs }) => pauseMs);
+  const moving = new Random(seed * 0x9e37 + 1);
+  const moves = moving.chance(days < 1 ? MOVES_OF_SHORT : MOVES);
   const cast = { forMs, pace, pausesMs, receivers: receivers.length, hosts };
   const happenings = drawHappenings(random, cast, random.between(pace === 'days' ? 2 : 4, counts[pace]));
+  if (moves) for (const one of drawMoves(moving, cast)) happenings.push({ id: happenings.length, ...one });
   // It costs as much as ten short worlds, and weeks show more of what it is for.
   const quietDay = pace === 'weeks' || (random.chance(0.05) && days >= 1);
   const isFirstStart = random.chance(0.2);

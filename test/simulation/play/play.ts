@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { PromiseBroken } from '../oracle/fault.ts';
 import { createWorld } from '../world/world.ts';
 import { COMMANDS, type Happening } from './happening.ts';
+import { nothingKnown } from './known.ts';
 import { calm, happen } from './obstacles.ts';
 import { loadCommands } from './people.ts';
 import { drawPlan, isLong, type Plan, SHORT } from './plan.ts';
@@ -60,7 +61,12 @@ export async function warmUp(): Promise<void> {
 /** Plays one world to its end, and then lets it rest; every promise is looked at after every event. */
 export async function play(plan: Plan): Promise<Outcome> {
   const world = createWorld(plan);
-  const watch = new Watch(plan, world);
+  const known = nothingKnown(plan, world);
+  const { watches } = known;
+  const watch = new Watch(plan, world, known);
+  const look = (): void => {
+    for (const each of watches) each.look();
+  };
   const onRejection = (reason: unknown): void => watch.rejected(reason);
   process.on('unhandledRejection', onRejection);
   let events = 0;
@@ -69,30 +75,30 @@ export async function play(plan: Plan): Promise<Outcome> {
     for (const happening of plan.happenings) {
       world.clock.after(happening.atMs, () => happen(watch.stage, happening));
     }
-    for (const seat of watch.stage.seats) seat.start();
+    watch.begin();
     await world.clock.advance(0);
-    watch.look();
+    look();
     const run = async (endMs: number): Promise<void> => {
       while (await world.next(endMs)) {
         events += 1;
-        watch.look();
+        look();
       }
       // What was begun last may have gone on since.
-      watch.look();
+      look();
     };
     await run(plan.forMs);
     world.note('quiet');
-    calm(watch.stage);
+    for (const { stage } of watches) calm(stage);
     const calmMs = world.clock.now();
     const longestMs = QUIET_MS + 2 * Math.max(...plan.workspaces.map(({ pauseMs }) => pauseMs));
-    for (let restMs = 0; restMs < longestMs && !watch.isSettled(calmMs); restMs += REST_STEP_MS)
+    for (let restMs = 0; restMs < longestMs && !watches.every((each) => each.isSettled(calmMs)); restMs += REST_STEP_MS)
       await run(plan.forMs + restMs + REST_STEP_MS);
     // Reminders never end, so there is always something to wait for; a run that has begun meanwhile ends.
-    for (let minutes = 0; minutes < LONGEST_RUN_MINUTES && watch.isReading; minutes += 1)
+    for (let minutes = 0; minutes < LONGEST_RUN_MINUTES && watches.some((each) => each.isReading); minutes += 1)
       await run(world.clock.monotonic() + MINUTE_MS);
-    watch.lookAtRest();
+    for (const each of watches) each.lookAtRest();
     if (plan.quietDay) {
-      const mutedMs = isLong(plan) ? Math.max(0, watch.mutedUntilMs - world.clock.now()) : 0;
+      const mutedMs = isLong(plan) ? Math.max(0, known.muted.lastEndMs(null) - world.clock.now()) : 0;
       await run(world.clock.monotonic() + mutedMs + QUIET_DAY_MS + plan.lookMs);
     }
   } catch (error) {
@@ -103,10 +109,10 @@ export async function play(plan: Plan): Promise<Outcome> {
     broken = { promise, detail, at: new Date(world.clock.now()).toISOString() };
     world.note(`BROKEN ${promise}: ${detail}`);
   } finally {
-    watch.end();
+    for (const each of watches) each.end();
     process.off('unhandledRejection', onRejection);
     world.close();
   }
   const digest = createHash('sha256').update(world.trace.join('\n')).digest('hex').slice(0, 16);
-  return { plan, broken, digest, events, virtualMs: world.clock.monotonic(), met: watch.met, trace: world.trace };
+  return { plan, broken, digest, events, virtualMs: world.clock.monotonic(), met: known.met, trace: world.trace };
 }

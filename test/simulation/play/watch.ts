@@ -1,24 +1,26 @@
 import { existsSync } from 'node:fs';
 import { DeliveriesOracle } from '../oracle/deliveries.ts';
 import { PromiseBroken } from '../oracle/fault.ts';
-import { checkFreshness, type LastRun, overdueMs, staleAfterMs, TOLD_AFTER_MS } from '../oracle/freshness.ts';
+import { checkFreshness, overdueMs, staleAfterMs, TOLD_AFTER_MS } from '../oracle/freshness.ts';
 import { LastWordsOracle, type WordsMoment } from '../oracle/last-words.ts';
 import { LedgerView } from '../oracle/ledger-view.ts';
+import { type Listener, wordsIn } from '../oracle/messages.ts';
 import { MoneyOracle } from '../oracle/money.ts';
-import { MutedOracle } from '../oracle/muted.ts';
-import { PublishedFiguresOracle } from '../oracle/published-figures.ts';
-import type { Listener } from '../oracle/routes.ts';
+import { MovesOracle } from '../oracle/moves.ts';
 import { RunsOracle } from '../oracle/runs.ts';
 import { checkScreen } from '../oracle/screens.ts';
 import { SoundnessOracle } from '../oracle/soundness.ts';
 import { TimesAheadOracle } from '../oracle/times-ahead.ts';
-import { inShort, READING_RULES, ToldOracle } from '../oracle/told.ts';
+import { inShort, READING_RULES } from '../oracle/told.ts';
 import { Seat } from '../world/seat.ts';
 import { monthOf } from '../world/service.ts';
 import { statementsRun } from '../world/statements.ts';
-import type { World } from '../world/world.ts';
+import { createSecond, type World } from '../world/world.ts';
+import { AppliedRuns } from './applied.ts';
 import { askReadiness, isDeath } from './ask-readiness.ts';
 import { Conditions } from './conditions.ts';
+import { faultsMet } from './coverage.ts';
+import type { Known } from './known.ts';
 import type { Stage } from './obstacles.ts';
 import { People, type Typing } from './people.ts';
 import { LOOK_MS, type Plan } from './plan.ts';
@@ -27,86 +29,90 @@ const MINUTE_MS = 60_000;
 /** Whoever was refused is asked again after an hour at the latest. */
 const LATEST_RETRY_MS = 70 * MINUTE_MS;
 const PROBE_MS = 10 * MINUTE_MS;
+/** Whether an exported workspace was kept after all is asked so often. */
+const KEPT_MS = 60 * MINUTE_MS;
 
-interface Published {
-  run_key: bigint;
-  run_id: string;
-  applied_seq: bigint;
-  workspace_id: string;
-  from_period: string | null;
-  to_period: string | null;
-  finished_at: string;
-}
-
-/** Looks at the world with every oracle that there is. */
+/** Looks at one ledger, and the world around it, with every oracle that there is. */
 export class Watch {
-  readonly met = new Map<string, number>();
   readonly stage: Stage;
+  readonly #known: Known;
   readonly #plan: Plan;
   readonly #world: World;
   readonly #conditions: Conditions;
   #ledger: LedgerView | null = null;
   readonly #soundness = new SoundnessOracle();
-  readonly #figures = new PublishedFiguresOracle();
+  readonly #moves: MovesOracle;
   readonly #runs: RunsOracle;
-  readonly #money = new MoneyOracle();
+  readonly #money: MoneyOracle;
   readonly #ahead: TimesAheadOracle;
-  readonly #told: ToldOracle;
   readonly #deliveries: DeliveriesOracle;
-  readonly #muted = new MutedOracle();
   readonly #words: LastWordsOracle;
   readonly #heard = new Map<string, number>();
-  readonly #began = new Map<bigint, number>();
-  /** The applied runs of each workspace. */
-  readonly #published = new Map<string, LastRun[]>();
+  readonly #applied: AppliedRuns;
   #lastLookMs: number;
-  #position = 0n;
   #statementsRun = 0;
   #nextProbeMs = 0;
   /** By how much looks at what is due may be later than is usual. */
   readonly #lateMs: number;
   #fault: PromiseBroken | null = null;
+  /** Whether something is about a workspace that is in this ledger now, or about none. */
+  readonly #isOurs = (workspaceId: string | null): boolean => workspaceId === null || this.has(workspaceId);
 
-  constructor(plan: Plan, world: World) {
+  /** The first of a world has all workspaces; `known` is what the others know, too. */
+  constructor(plan: Plan, world: World, known: Known) {
     this.#plan = plan;
     this.#world = world;
+    this.#known = known;
+    this.#moves = new MovesOracle(known.watches.length === 0);
+    this.#applied = new AppliedRuns(known.published);
+    this.#money = new MoneyOracle(known.closed);
     this.#lastLookMs = world.clock.now();
     this.#lateMs = plan.lookMs - LOOK_MS;
-    this.#runs = new RunsOracle(this.#lateMs);
+    this.#runs = new RunsOracle(this.#lateMs, known.slots);
     this.#ahead = new TimesAheadOracle(this.#lateMs);
-    this.#told = new ToldOracle(world.services, this.#lateMs);
-    this.#deliveries = new DeliveriesOracle(world.receivers, this.#lateMs);
+    this.#deliveries = new DeliveriesOracle(world.receivers, known.made, this.#lateMs);
     this.#words = new LastWordsOracle(this.#lateMs);
     const people = new People(
       world,
       () => this.#ledger,
       (typing) => this.#noteFault(() => this.#checkScreen(typing)),
     );
-    const seats = world.hosts.map((host, index) => new Seat(world, index, host));
-    this.stage = { world, seats, people, ends: [], meet: (kind) => this.meet(kind) };
+    const seats = world.hosts.map((host) => new Seat(world, host));
+    this.stage = {
+      ...{ world, seats, people, ends: [], second: null, isMoving: false },
+      meet: (kind) => this.meet(kind),
+      openSecond: (workspaceId) => new Watch(plan, createSecond(world, plan, workspaceId), known).stage,
+      begin: () => this.begin(),
+    };
     this.#conditions = new Conditions(world, seats);
     world.logged = (process, line) => {
       if (!process.alive) return;
       const entry = JSON.parse(line) as { code?: string; msg: string; stack?: string; reason?: string };
       world.note(`${process.name} says ${entry.msg} ${entry.code ?? ''} ${entry.reason ?? ''}`);
       this.#noteFault(() => {
-        this.#told.checkSecrets(line, `the log of ${process.name}`);
+        known.told.checkSecrets(line, `the log of ${process.name}`);
         if (entry.code !== 'internal') return;
         throw new PromiseBroken('no defect shows in the log', `${entry.msg}: ${entry.reason} ${entry.stack ?? ''}`);
       });
     };
   }
 
-  meet(kind: string): void {
-    this.met.set(kind, (this.met.get(kind) ?? 0) + 1);
+  meet(kind: string, times = 1): void {
+    if (times > 0) this.#known.met.set(kind, (this.#known.met.get(kind) ?? 0) + times);
+  }
+
+  /** From now on it is looked at, and its daemons run. What is there comes from another ledger, and was looked at there. */
+  begin(): void {
+    const ledger = this.#open();
+    if (ledger !== null) for (const oracle of [this.#runs, this.#money, this.#applied]) oracle.skip(ledger);
+    this.#known.watches.push(this);
+    for (const seat of this.stage.seats) seat.start();
   }
 
   rejected(reason: unknown): void {
     if (isDeath(reason)) return;
-    this.#fault ??= new PromiseBroken(
-      'every error is handled',
-      String(reason instanceof Error ? reason.stack : reason),
-    );
+    const words = String(reason instanceof Error ? reason.stack : reason);
+    this.#fault ??= reason instanceof PromiseBroken ? reason : new PromiseBroken('every error is handled', words);
   }
 
   /** What is found in the middle of the program's own work is thrown at the next look. */
@@ -119,15 +125,15 @@ export class Watch {
   }
 
   #checkScreen({ argv, atMs, code, stdout, stderr }: Typing): void {
-    if (code === 0 && argv[0] === 'alerts') this.#muted.typed(argv, this.#world.clock.now());
-    this.#told.checkSecrets(stdout + stderr, argv.join(' '));
+    if (code === 0 && argv[0] === 'alerts') this.#known.muted.typed(argv, this.#world.clock.now());
+    this.#known.told.checkSecrets(stdout + stderr, argv.join(' '));
     // A disk may have failed while the command was at work.
     this.#conditions.look(this.#world.clock.now());
     checkScreen({ argv, code, stderr }, this.#conditions.disksWellSinceMs <= atMs);
     if (argv[0] !== 'status' || stdout === '' || this.#world.hosts[0]?.clockOffsetMs !== 0) return;
     const { workspaces } = JSON.parse(stdout) as { workspaces: { workspace_id: string; state: string }[] };
     for (const { workspace_id, state } of workspaces) {
-      if (this.#runsOf(workspace_id).length > 0) this.#checkSaid(workspace_id, state === 'stale', 0);
+      if (this.#applied.of(workspace_id).length > 0) this.#checkSaid(workspace_id, state === 'stale', 0);
     }
   }
 
@@ -138,7 +144,8 @@ export class Watch {
     const { clocksRightSinceMs, someoneFitSinceMs } = this.#conditions;
     const { configuredMs } = this.#world;
     const servedSinceMs = (channel: string): number => this.#servedSinceMs(channel);
-    const moment = { nowMs, clocksRightSinceMs, someoneFitSinceMs, configuredMs, servedSinceMs };
+    const conditions = { clocksRightSinceMs, someoneFitSinceMs, configuredMs, servedSinceMs };
+    const moment = { nowMs, ...conditions, isOurs: this.#isOurs };
     this.#deliveries.checkAttempts(moment);
     const ledger = this.#open();
     const isIdle = this.#statementsRun === statementsRun();
@@ -149,7 +156,7 @@ export class Watch {
         this.#deliveries.check(ledger, moment);
       });
     }
-    this.#listen();
+    if (this === this.#known.watches[0]) this.#listen();
     if (ledger !== null && nowMs >= this.#nextProbeMs) {
       this.#nextProbeMs = nowMs + PROBE_MS + this.#lateMs;
       this.#deliveries.checkDue(moment);
@@ -176,38 +183,21 @@ export class Watch {
   #lookAt(ledger: LedgerView): void {
     const nowMs = this.#world.clock.now();
     this.#soundness.check(ledger);
+    this.#moves.check(ledger, nowMs, (id) => this.#known.watches[0]?.saidOf(id) ?? null);
     this.#runs.check(ledger, {
       nowMs,
       clocksRightSinceMs: this.#conditions.clocksRightSinceMs,
       faultlessSinceMs: (id) => this.#conditions.faultlessSinceMs(id),
-      checkSecrets: (text, where) => this.#told.checkSecrets(text, where),
+      checkSecrets: (text, where) => this.#known.told.checkSecrets(text, where),
       goesOn: (name) => this.#world.processes.get(name)?.goesOn === true,
     });
-    for (const { run_key } of ledger.all<{ run_key: bigint }>("SELECT run_key FROM runs WHERE status = 'running'")) {
-      if (!this.#began.has(run_key)) this.#began.set(run_key, this.#lastLookMs);
-    }
-    const published = ledger.all<Published>(
-      `SELECT r.run_key, r.run_id, r.applied_seq, w.workspace_id, r.from_period, r.to_period, r.finished_at FROM runs r
-       JOIN workspaces w ON w.workspace_key = r.workspace_key WHERE r.applied_seq > ? ORDER BY r.applied_seq`,
-      this.#position,
-    );
-    for (const { run_key, run_id, applied_seq, workspace_id, from_period, to_period, finished_at } of published) {
-      this.#position = applied_seq;
-      const beganMs = this.#began.get(run_key) ?? this.#lastLookMs;
-      const service = this.#world.network.services.get(workspace_id);
-      const run = {
-        runId: run_id,
-        workspaceId: workspace_id,
-        from: from_period,
-        to: to_period,
-        beganMs,
-        endedMs: nowMs,
-      };
-      if (service !== undefined) this.#figures.check(ledger, service, run, this.#world.network.given);
-      this.#runsOf(workspace_id).push({ atMs: nowMs, storedMs: Date.parse(finished_at) });
+    for (const run of this.#applied.follow(ledger, nowMs, this.#lastLookMs)) {
+      const service = this.#world.network.services.get(run.workspaceId);
+      if (service !== undefined) this.#known.figures.check(ledger, service, run, this.#world.network.given);
       this.meet('run applied');
     }
-    this.#money.check(ledger, { head: this.#soundness.head, isAct: this.stage.people.isAt('rates') });
+    const has = (id: string): boolean => this.has(id);
+    this.#money.check(ledger, { head: this.#soundness.head, isAct: this.stage.people.isAt('rates'), has });
     this.#world.note(`head ${this.#soundness.head}`);
   }
 
@@ -215,25 +205,47 @@ export class Watch {
     for (const receiver of this.#world.receivers) {
       for (const message of receiver.inbox.slice(this.#heard.get(receiver.name) ?? 0)) {
         this.#world.note(`told ${inShort(message)}`);
-        const madeMs = this.#deliveries.madeMs(message.notificationId);
+        const madeMs = this.#known.made.get(message.notificationId) ?? 0;
         const { clocksRightSinceMs } = this.#conditions;
+        const about = wordsIn(message.payload).flatMap(({ workspace_id }) => workspace_id ?? []);
+        const isLeftBehind = about.some((id) => madeMs < this.#holderOf(id).hasSinceMs(id));
         const mayHaveBeenTold = (alertId: string) => receiver.mayBeUnknown(alertId);
-        this.#told.check(message, { madeMs, clocksRightSinceMs, mayHaveBeenTold }, (id) => ({
-          runs: this.#runsOf(id),
+        const moment = { madeMs, clocksRightSinceMs, mayHaveBeenTold, isLeftBehind };
+        this.#known.told.check(message, moment, (id) => ({
+          runs: this.#applied.of(id),
           pauseMs: this.#pauseOf(id),
-          readableSinceMs: this.#conditions.readableSinceMs(id),
+          readableSinceMs: this.#holderOf(id).readableSinceMs(id),
         }));
-        this.#muted.check(message, madeMs, clocksRightSinceMs);
+        this.#known.muted.check(message, madeMs, clocksRightSinceMs);
         this.meet('message told');
       }
       this.#heard.set(receiver.name, receiver.inbox.length);
     }
   }
 
-  #runsOf(workspaceId: string): LastRun[] {
-    const runs = this.#published.get(workspaceId) ?? [];
-    this.#published.set(workspaceId, runs);
-    return runs;
+  /** Whether a workspace is in this ledger now. */
+  has(workspaceId: string): boolean {
+    return this.#moves.has(workspaceId);
+  }
+
+  /** Since when; 0: always. */
+  hasSinceMs(workspaceId: string): number {
+    return this.#moves.sinceMs(workspaceId);
+  }
+
+  #holderOf(workspaceId: string): Watch {
+    return this.#known.watches.find((watch) => watch.has(workspaceId)) ?? this;
+  }
+
+  /** Since when nothing keeps a workspace from being read here. */
+  readableSinceMs(workspaceId: string): number {
+    if (!this.has(workspaceId)) return Number.POSITIVE_INFINITY;
+    return Math.max(this.#conditions.readableSinceMs(workspaceId), this.hasSinceMs(workspaceId) + KEPT_MS);
+  }
+
+  /** What this ledger said of a workspace when it gave it away. */
+  saidOf(workspaceId: string): string | null {
+    return this.#moves.saidOf(workspaceId);
   }
 
   #pauseOf(workspaceId: string): number {
@@ -254,9 +266,13 @@ export class Watch {
   }
 
   #checkSaid(workspaceId: string, stale: boolean, sinceMs: number): void {
+    if (!this.has(workspaceId)) {
+      if (stale) throw new PromiseBroken('what has moved is not stale where it was', workspaceId);
+      return;
+    }
     checkFreshness({
       ...{ workspaceId, stale, sinceMs, nowMs: this.#world.clock.now() },
-      last: this.#runsOf(workspaceId).at(-1) ?? null,
+      last: this.#applied.of(workspaceId).at(-1) ?? null,
       pauseMs: this.#pauseOf(workspaceId),
       underWaySinceMs: this.#underWaySinceMs(workspaceId),
       lateMs: this.#lateMs,
@@ -278,10 +294,10 @@ export class Watch {
       )
       .filter(({ rule }) => READING_RULES.includes(rule))
       .map(({ workspace_id }) => workspace_id);
-    for (const { id, pauseMs } of this.#plan.workspaces) {
-      const last = this.#runsOf(id).at(-1) ?? null;
+    for (const { id, pauseMs } of this.#plan.workspaces.filter((workspace) => this.has(workspace.id))) {
+      const last = this.#applied.of(id).at(-1) ?? null;
       const limitMs = staleAfterMs(pauseMs);
-      const readableSinceMs = this.#conditions.readableSinceMs(id);
+      const readableSinceMs = this.readableSinceMs(id);
       this.#runs.checkRetried(id, { readableSinceMs, pauseMs, nowMs, lastMs: last?.atMs ?? 0 });
       const idleMs = nowMs - Math.max(readableSinceMs, last?.atMs ?? 0);
       if (idleMs > limitMs + LATEST_RETRY_MS + this.#lateMs)
@@ -289,7 +305,7 @@ export class Watch {
           'what is due is done',
           `${id} was not read for ${Math.round(idleMs / MINUTE_MS)} minutes`,
         );
-      const fitMs = nowMs - Math.max(someoneFitSinceMs, clocksRightSinceMs) - limitMs;
+      const fitMs = nowMs - Math.max(someoneFitSinceMs, clocksRightSinceMs, this.hasSinceMs(id)) - limitMs;
       const staleMs = Math.min(overdueMs({ last, pauseMs, nowMs }), fitMs);
       if (staleMs > TOLD_AFTER_MS + this.#lateMs && !alarmed.includes(id) && this.#underWaySinceMs(id) === null)
         throw new PromiseBroken(
@@ -300,15 +316,16 @@ export class Watch {
   }
 
   #isReadable(workspaceId: string): boolean {
-    return Number.isFinite(this.#conditions.readableSinceMs(workspaceId));
+    return Number.isFinite(this.readableSinceMs(workspaceId));
   }
 
   /** Whether all that was put off is done since then: there is nothing more to wait for. */
   isSettled(sinceMs: number): boolean {
     const ledger = this.#ledger;
     const nowMs = this.#world.clock.now();
-    if (ledger === null || this.stage.people.under > 0 || nowMs - sinceMs < 30 * MINUTE_MS) return false;
-    const isRead = (id: string): boolean => (this.#runsOf(id).at(-1)?.atMs ?? 0) > sinceMs;
+    if (ledger === null || this.stage.people.under > 0 || this.stage.isMoving || nowMs - sinceMs < 30 * MINUTE_MS)
+      return false;
+    const isRead = (id: string): boolean => (this.#applied.of(id).at(-1)?.atMs ?? 0) > sinceMs;
     if (this.#plan.workspaces.some(({ id }) => this.#isReadable(id) && !isRead(id))) return false;
     if (!this.#deliveries.isDone({ nowMs, servedSinceMs: (channel) => this.#servedSinceMs(channel) })) return false;
     const soon = new Date(nowMs + 2 * 60 * MINUTE_MS).toISOString();
@@ -327,64 +344,55 @@ export class Watch {
     if (ledger === null) throw new PromiseBroken('there is a ledger', 'nothing was ever written');
     this.#soundness.checkAtRest(ledger);
     this.#runs.checkAtRest(ledger);
-    this.#told.checkAtRest(ledger, this.#complete(ledger), (id) => this.#isReadable(id));
+    this.#known.told.checkAtRest(ledger, this.#complete(), this.#isOurs, (id) => this.#isReadable(id));
     for (const [index, seat] of this.stage.seats.entries()) {
       if (seat.running === null) throw new PromiseBroken('the daemons run', `seat ${index} is down`);
     }
+    if (this.stage.isMoving && this.#plan.workspaces.every(({ id }) => this.#applied.of(id).length > 0))
+      throw new PromiseBroken('a move that was broken off can be done again', 'it is not done at rest');
     if (this.#world.clock.waiting > 500)
       throw new PromiseBroken('nothing piles up', `${this.#world.clock.waiting} timers wait`);
   }
 
   /** The channels that there are and that were sent all that they were to hear. */
-  #complete(ledger: LedgerView): readonly Listener[] {
+  #complete(): readonly Listener[] {
     const { routes, receivers } = this.#world;
     return routes.flatMap((route) => {
-      const receiver = receivers.find(({ name }) => name === route.name && this.#deliveries.hasAll(name, ledger));
-      return receiver === undefined ? [] : [{ receiver, route }];
+      const receiver = receivers.find(({ name }) => name === route.name);
+      const hasAll = this.#known.watches.every((watch) => watch.hasSentAll(route.name));
+      return receiver === undefined || !hasAll ? [] : [{ receiver, route }];
     });
+  }
+
+  hasSentAll(channel: string): boolean {
+    return this.#ledger !== null && this.#deliveries.hasAll(channel, this.#ledger);
   }
 
   #servedSinceMs(channel: string): number {
     return this.#world.servedSinceMs.get(channel) ?? Number.POSITIVE_INFINITY;
   }
 
-  /** When the last silence and plan ends. */
-  get mutedUntilMs(): number {
-    return this.#muted.lastEndMs(null);
-  }
-
   #checkWords(ledger: LedgerView, moment: WordsMoment): void {
-    const complete = this.#complete(ledger);
+    const complete = this.#complete();
     this.#words.checkCriticals(ledger, complete, moment);
     const hadClocks = this.#plan.happenings.some(({ kind }) => kind === 'clock' || kind === 'service_clock');
     if (hadClocks) return;
     this.#words.checkSettled(ledger, complete, {
       ...moment,
-      firstRunMs: (id) => this.#runsOf(id)[0]?.storedMs ?? Number.POSITIVE_INFINITY,
+      firstRunMs: (id) => Math.max(this.hasSinceMs(id), this.#applied.of(id)[0]?.storedMs ?? Number.POSITIVE_INFINITY),
       audibleSinceMs: (id) => {
-        const mutedMs = this.#muted.lastEndMs(id);
-        return mutedMs > moment.nowMs
-          ? Number.POSITIVE_INFINITY
-          : Math.max(mutedMs, this.#conditions.readableSinceMs(id));
+        const mutedMs = this.#known.muted.lastEndMs(id);
+        return mutedMs > moment.nowMs ? Number.POSITIVE_INFINITY : Math.max(mutedMs, this.readableSinceMs(id));
       },
     });
   }
 
   /** The processes die with their world. */
   end(): void {
-    for (const { fault, count } of this.#faultsMet()) this.met.set(fault, (this.met.get(fault) ?? 0) + count);
-    if (this.#world.deaths > 0) this.met.set('death in the middle of something', this.#world.deaths);
+    const isFirst = this === this.#known.watches[0];
+    for (const { fault, count } of isFirst ? faultsMet(this.#world) : []) this.meet(fault, count);
+    this.meet('death in the middle of something', this.#world.deaths);
     for (const seat of this.stage.seats) seat.process?.kill('ends with the world');
     this.#ledger?.close();
-  }
-
-  #faultsMet(): { fault: string; count: number }[] {
-    const { network, receivers, hosts } = this.#world;
-    const met = [
-      ['service', network.met] as const,
-      ...receivers.map((receiver) => ['receiver', receiver.met] as const),
-      ...hosts.map((host) => ['disk', host.met] as const),
-    ];
-    return met.flatMap(([who, faults]) => [...faults].map(([fault, count]) => ({ fault: `${who} ${fault}`, count })));
   }
 }

@@ -48,11 +48,12 @@ export function routesOf({ receivers }: Plan, settings: SettingsKind): Route[] {
 export const NAMES_FILE = 'names.csv';
 export const LEDGER_FILE = 'ledger.db';
 
-/** Writes the configuration, and what people call the tenants, and reads it as the program does. */
-export function configure(plan: Plan, folder: string, settings: SettingsKind): Config {
+/** Writes the configuration, of all workspaces or `only` one, and what people call the tenants, and reads it as the program does. */
+export function configure(plan: Plan, folder: string, settings: SettingsKind, only?: string): Config {
   const file = join(folder, 'usage-ledger.yml');
+  const shard = only === undefined ? {} : { shard: { only: [only] } };
   // JSON is YAML.
-  writeFileSync(file, JSON.stringify(configurationOf(plan, folder, settings)), { mode: 0o600 });
+  writeFileSync(file, JSON.stringify({ ...configurationOf(plan, folder, settings), ...shard }), { mode: 0o600 });
   const ids = new Set(plan.workspaces.flatMap(({ tenants }) => tenants.map(({ id }) => id)));
   const names = [...ids].map((id, index) => `"${id}","${settings} ${index}",ref-${index}`);
   writeFileSync(join(folder, NAMES_FILE), ['tenant_id,display_name,external_ref', ...names, ''].join('\n'));

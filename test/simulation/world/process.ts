@@ -138,11 +138,11 @@ export class SimulatedProcess implements StatementOwner {
  */
 const LOOKS_MS = [1_000, 5_000, 10_000, 15_000, 30_000, 60_000, 3_600_000];
 
-/** What was not committed is gone. A connection in the middle of a loop over rows cannot be closed before its turn ends. */
+/** What was not committed is gone. A connection in the middle of a loop over rows, or of a copy, cannot be closed before that ends. */
 function closeAtOnce(connection: Database.Database): void {
   try {
     connection.close();
   } catch {
-    setImmediate(() => connection.close());
+    setImmediate(() => closeAtOnce(connection));
   }
 }

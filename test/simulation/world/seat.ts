@@ -22,16 +22,14 @@ export interface RunningDaemon {
 export class Seat {
   readonly #world: World;
   readonly host: Host;
-  readonly #index: number;
   #generation = 0;
   #process: SimulatedProcess | null = null;
   /** Null while it starts, and while it is down. */
   running: RunningDaemon | null = null;
   #wanted = false;
 
-  constructor(world: World, index: number, host: Host) {
+  constructor(world: World, host: Host) {
     this.#world = world;
-    this.#index = index;
     this.host = host;
   }
 
@@ -44,7 +42,7 @@ export class Seat {
     this.#wanted = true;
     if (this.#process !== null) return;
     this.#generation += 1;
-    const process = newProcess(this.#world, `daemon-${this.#index}.${this.#generation}`, this.host);
+    const process = newProcess(this.#world, `daemon-${this.host.name}.${this.#generation}`, this.host);
     this.#process = process;
     process.onDeath = (how) => {
       this.#world.note(`${process.name} ${how}`);

@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Config } from '../../../src/config/types.ts';
@@ -24,6 +24,9 @@ export interface World {
   readonly folder: string;
   /** As it is in the file now. */
   config: Config;
+  settings: SettingsKind;
+  /** Writes a configuration, and reads it. */
+  readonly written: (settings: SettingsKind) => Config;
   /** Writes another one into the file: who is started from now on has it. */
   configure(settings: SettingsKind): void;
   /** The channels of that configuration, and since when each of them is there. */
@@ -36,6 +39,8 @@ export interface World {
   readonly receivers: readonly Receiver[];
   readonly broker: Broker;
   readonly hosts: readonly Host[];
+  /** Those of the other ledger, too. */
+  readonly everyHost: Host[];
   readonly steps: Steps;
   /** Each process has a host name of its own, as in containers. */
   readonly containers: boolean;
@@ -61,7 +66,7 @@ export function createWorld(plan: Plan): World {
   const random = new Random(plan.seed ^ 0x5eed);
   const clock = createVirtualClock(plan.startMs);
   const folder = mkdtempSync(join(TEMPORARY, 'usage-ledger-world-'));
-  const configured = (settings: SettingsKind): Config => configure(plan, folder, settings);
+  const written = (settings: SettingsKind): Config => configure(plan, folder, settings);
   writeRateFiles(folder);
   if (!plan.isFirstStart) writeFileSync(join(folder, LEDGER_FILE), emptyLedger(), { mode: 0o600 });
   const network = new Network(clock, random);
@@ -80,16 +85,20 @@ export function createWorld(plan: Plan): World {
     trace.push(`${new Date(clock.now()).toISOString()} ${line}`);
   };
   network.onRequest = (line) => note(`request ${line}`);
+  const hosts = Array.from({ length: plan.hosts }, (_, index) => newHost(`host-${index}`, plan));
   return {
     clock,
     random,
     folder,
-    config: configured('plain'),
+    config: written('plain'),
+    settings: 'plain',
+    written,
     routes,
     servedSinceMs: new Map(routes.map(({ name }) => [name, plan.startMs])),
     configuredMs: plan.startMs,
     configure(settings) {
-      this.config = configured(settings);
+      this.settings = settings;
+      this.config = this.written(settings);
       this.routes = routesOf(plan, settings);
       this.configuredMs = clock.now();
       const names = this.routes.map(({ name }) => name);
@@ -103,13 +112,8 @@ export function createWorld(plan: Plan): World {
     steps: new Steps(),
     containers: plan.containers,
     processes: new Map(),
-    hosts: Array.from({ length: plan.hosts }, (_, index) => ({
-      name: `host-${index}`,
-      clockOffsetMs: 0,
-      lookMs: plan.lookMs,
-      disk: null,
-      met: new Map(),
-    })),
+    hosts,
+    everyHost: [...hosts],
     note,
     trace,
     deaths: 0,
@@ -122,6 +126,31 @@ export function createWorld(plan: Plan): World {
     },
     close: () => rmSync(folder, { recursive: true, force: true }),
   };
+}
+
+/** Another machine with a ledger of its own, to which a workspace moves; around it is the same world. */
+export function createSecond(world: World, plan: Plan, workspaceId: string): World {
+  const folder = join(world.folder, 'second');
+  mkdirSync(folder);
+  writeRateFiles(folder);
+  const host = newHost('second-host', plan);
+  world.everyHost.push(host);
+  const written = (settings: SettingsKind): Config => configure(plan, folder, settings, workspaceId);
+  return {
+    ...world,
+    ...{
+      folder,
+      written,
+      config: written(world.settings),
+      hosts: [host],
+      broker: new Broker(world.clock, world.random),
+    },
+    ...{ servedSinceMs: new Map(world.servedSinceMs), configuredMs: world.clock.now(), close: () => undefined },
+  };
+}
+
+function newHost(name: string, { lookMs }: Plan): Host {
+  return { name, clockOffsetMs: 0, lookMs, disk: null, met: new Map() };
 }
 
 let image: Buffer | undefined;
