@@ -92,6 +92,7 @@ async function startParts(
 ): Promise<{ queue: SyncQueue; probe: HealthProbe; deliveries: Deliveries }> {
   const { config } = context;
   await context.warm();
+  await context.keepRoutes();
   await applyConfiguredRates(context);
   const { connection } = context.reader();
   const ledgerId = queueId(connection);

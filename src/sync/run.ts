@@ -95,7 +95,7 @@ export async function syncWorkspace(deps: SyncDeps, request: SyncRequest): Promi
     const cause = nameWait(ended, clock.now(), request.nextSlot);
     const failure = toFailure(cause, last);
     const fault = request.signal.aborted || failure.code === 'fenced' ? null : toFault(cause);
-    const end = { runKey: claimed.runKey, failure, fault, channels: deps.channels, nowMs: clock.now() };
+    const end = { runKey: claimed.runKey, failure, fault, nowMs: clock.now() };
     try {
       const alerts = await writer.call('failRun', end);
       request.onFailure?.(alerts);
@@ -113,13 +113,13 @@ export async function syncWorkspace(deps: SyncDeps, request: SyncRequest): Promi
 
 /** The transaction that everything comes to, once what is absent has been asked for. */
 async function applyProven(deps: SyncDeps, claimed: ClaimedRun, walk: WalkRecord, signal: AbortSignal) {
-  const { workspace, channels, clock } = deps;
+  const { workspace, clock } = deps;
   const asked = await confirmWithdrawals(deps, claimed, signal);
   signal.throwIfAborted();
   const { alerts: rules, lookbackPeriods, settleHours } = workspace;
   const { extra: alerts, ...result } = await deps.writer.call('applyRun', {
     ...{ runKey: claimed.runKey, walk, ...asked, nowMs: clock.now() },
-    alerts: { rules, channels, lookbackPeriods, settleHours },
+    alerts: { rules, lookbackPeriods, settleHours },
   });
   return { ...result, alerts };
 }

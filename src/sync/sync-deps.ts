@@ -1,4 +1,3 @@
-import type { ChannelRoute } from '../alerts/track/routes.ts';
 import type { WorkspaceConfig } from '../config/types.ts';
 import type { Clock } from '../core/clock.ts';
 import type { Logger } from '../core/logger.ts';
@@ -52,8 +51,6 @@ export interface SyncDeps {
   pace: Pacer;
   /** Shared with all runs of the process. */
   staging: StagingRoom;
-  /** The channels that there are, with what each of them is told of. */
-  channels: readonly ChannelRoute[];
   clock: Clock;
   logger: Logger;
 }

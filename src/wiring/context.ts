@@ -7,9 +7,9 @@ import { summariesAreDue } from '../alerts/outbox/outbox.ts';
 import type { JobNews } from '../alerts/rules/own/job-failed.ts';
 import { missingReviews } from '../alerts/summaries/compose-reviews.ts';
 import type { RunAlerts } from '../alerts/track/alert-change.ts';
-import { type ChannelRoute, routesOf } from '../alerts/track/routes.ts';
+import { type ChannelRoute, channelsOf, routesOf } from '../alerts/track/routes.ts';
 import { secretsOf } from '../config/reading/secrets.ts';
-import type { ChannelConfig, Config, WorkspaceConfig } from '../config/types.ts';
+import type { Config, WorkspaceConfig } from '../config/types.ts';
 import { type Clock, systemClock } from '../core/clock.ts';
 import { AppError } from '../core/errors.ts';
 import { createLogger, type LogDestination, type Logger } from '../core/logger.ts';
@@ -81,10 +81,9 @@ export class Context {
   readonly logger: Logger;
   readonly version: string;
   readonly channels: ReadonlyMap<string, Channel>;
-  /** The channels that there are, with what each of them is told of. */
-  readonly routes: readonly ChannelRoute[];
   readonly #releasers = new Releasers();
-  #hasAskedAll = false;
+  /** What each of these channels is to be told of. */
+  readonly #routes: readonly ChannelRoute[];
   readonly #staging = new StagingRoom();
   /** What clients and channels have done, for the metrics. */
   readonly traffic = new Traffic();
@@ -111,7 +110,7 @@ export class Context {
     const channels = channelsOf(config);
     this.channels =
       overrides.channels ?? createChannels(channels, { logger: this.logger, clock: this.clock, proxy: config.proxy });
-    this.routes = routesOf(channels, config.http.publicUrl);
+    this.#routes = routesOf(channels, config.http.publicUrl);
     this.#clients = new ServiceClients({
       config,
       clock: this.clock,
@@ -124,7 +123,6 @@ export class Context {
     });
     this.#post = new Post({
       channels: this.channels,
-      routes: this.routes,
       clock: this.clock,
       logger: this.logger,
       randomness,
@@ -133,6 +131,18 @@ export class Context {
       traffic: this.traffic,
     });
     this.#openWriterAt = overrides.openWriter ?? ((start) => openThreadedWriter(start, overrides.thread));
+  }
+
+  /** For a daemon that starts: from now on everybody who tells goes by its channels. */
+  async keepRoutes(): Promise<void> {
+    const own = { routes: this.#routes, by: 'daemon' as const, nowMs: this.clock.now() };
+    const before = await (await this.writer()).call('keepRoutes', own);
+    if (before === null) return;
+    const namesOf = (routes: readonly ChannelRoute[]) => routes.map(({ channel }) => channel);
+    this.logger.info(
+      { channels: namesOf(this.#routes), before: { ...before, routes: namesOf(before.routes) } },
+      'alerts are told by the channels of this configuration from now on',
+    );
   }
 
   /** The writing side of the ledger; opening it creates or migrates the ledger. */
@@ -160,7 +170,7 @@ export class Context {
     const { path, checkpointKeyFile, readerGroup } = this.config.ledger;
     const opened = await this.#openWriterAt({
       ...{ path, checkpointKeyFile, readerGroup, version: this.version, nowMs: this.clock.now() },
-      ...{ newLedgerId: randomId(this.#randomness), secrets: secretsOf(this.config) },
+      ...{ newLedgerId: randomId(this.#randomness), secrets: secretsOf(this.config), routes: this.#routes },
     });
     const writer = noticeLock(opened, () => {
       this.#locked = true;
@@ -265,7 +275,6 @@ export class Context {
         workspace,
         pace: await this.#clients.pacerOf(workspace),
         staging: this.#staging,
-        channels: this.routes,
         clock: this.clock,
         logger: this.logger,
       },
@@ -280,36 +289,28 @@ export class Context {
   /** Raises alerts for workspaces without a complete run; returns how many notifications there are. */
   async raiseStale(workspaces: StaleCheck[]): Promise<number> {
     const writer = await this.writer();
-    const request = { workspaces, channels: this.routes, nowMs: this.clock.now() };
-    return (await writer.call('raiseStale', request)).notificationIds.length;
+    return (await writer.call('raiseStale', { workspaces, nowMs: this.clock.now() })).notificationIds.length;
   }
 
   /** Raises an alert about a job of the ledger, or with `detail` null ends it; returns how many notifications there are. */
   async tellOfJob(news: JobNews): Promise<number> {
-    const request = { ...news, channels: this.routes, nowMs: this.clock.now() };
-    return (await (await this.writer()).call('tellOfJob', request)).notificationIds.length;
+    const writer = await this.writer();
+    return (await writer.call('tellOfJob', { ...news, nowMs: this.clock.now() })).notificationIds.length;
   }
 
-  /**
-   * Asks what there is to tell by now, and makes the daily summaries and reviews that are due; returns what is to go. The first time
-   * it asks for all that is open: the channels may be others than those of the process before.
-   */
+  /** Asks what there is to tell by now, and makes the daily summaries and reviews that are due; returns what is to go. */
   async composeDailySummaries(): Promise<string[]> {
     const nowMs = this.clock.now();
+    const writer = await this.writer();
     const { connection } = this.reader();
-    const channels = this.routes;
     const settleHours = Math.max(...this.config.workspaces.map((workspace) => workspace.settleHours));
     const made: string[] = [];
-    const all = !this.#hasAskedAll;
-    if (asksAreDue(connection, { nowMs, all })) {
-      made.push(...(await (await this.writer()).call('askDue', { channels, nowMs, all })));
-    }
-    this.#hasAskedAll = true;
+    if (asksAreDue(connection, nowMs)) made.push(...(await writer.call('askDue', { nowMs })));
     if (summariesAreDue(connection, nowMs)) {
-      made.push(...(await (await this.writer()).call('composeDailySummaries', { nowMs })));
+      made.push(...(await writer.call('composeDailySummaries', { nowMs })));
     }
-    if (missingReviews(connection, channels, { nowMs, settleHours }).length > 0) {
-      made.push(...(await (await this.writer()).call('composeReviews', { channels, nowMs, settleHours })));
+    if (missingReviews(connection, { nowMs, settleHours }).length > 0) {
+      made.push(...(await writer.call('composeReviews', { nowMs, settleHours })));
     }
     if (made.length > 0) this.logger.info({ notifications: made.length }, 'notifications made of what was due');
     return made;
@@ -329,10 +330,4 @@ export class Context {
   close(): Promise<void> {
     return this.#releasers.release();
   }
-}
-
-/** Without any configured channel, alerts at least reach the log. */
-function channelsOf(config: Config): ChannelConfig[] {
-  const { channels } = config.alerts;
-  return channels.length > 0 ? channels : [{ type: 'log', name: 'log' }];
 }

@@ -3,7 +3,6 @@ import { testPayload } from '../alerts/notify/test-message.ts';
 import { disabledChannels } from '../alerts/outbox/channel-states.ts';
 import { type DeliveryOutcome, deliverNotification } from '../alerts/outbox/deliver.ts';
 import { pendingNotification } from '../alerts/outbox/outbox.ts';
-import type { ChannelRoute } from '../alerts/track/routes.ts';
 import { type Clock, isoTime } from '../core/clock.ts';
 import { AppError } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
@@ -23,7 +22,6 @@ export interface TestReport {
 
 interface PostOptions {
   channels: ReadonlyMap<string, Channel>;
-  routes: readonly ChannelRoute[];
   clock: Clock;
   logger: Logger;
   randomness: Randomness;
@@ -56,7 +54,6 @@ export class Post {
           record: (record) => writer.call('recordDelivery', record),
         },
         channels,
-        routes: this.#options.routes,
         clock,
         random: () => randomness.fraction(),
         onAttempt: (channel, outcome) => traffic.delivery(channel, outcome),

@@ -1,3 +1,4 @@
+import { keepRoutes } from '../alerts/book/keep-routes.ts';
 import { type PackedError, packError } from '../core/crossing-errors.ts';
 import { createRedactor } from '../core/text/redact.ts';
 import { CheckpointLog, keyFileOf } from '../ledger/audit/anchor/checkpoint-log.ts';
@@ -19,6 +20,8 @@ export function openDesk(start: WriterStart, claimant: Claimant = {}): { desk: D
     connection.pragma('journal_size_limit = 16777216');
     const migration = migrateLedger(connection, start.path, start.version, start.nowMs, start.newLedgerId);
     noteUnsettled(connection);
+    const { routes, nowMs } = start;
+    if (routes !== undefined) keepRoutes(connection, { routes, by: 'command', nowMs });
     const keyFile = start.checkpointKeyFile ?? keyFileOf(start.path);
     const checkpoints = new CheckpointLog(start.path, {
       ...{ keyFile, ledgerId: ledgerId(connection) },

@@ -1,3 +1,4 @@
+import type { ChannelRoute } from '../alerts/track/routes.ts';
 import { AppError } from '../core/errors.ts';
 import type { MigrationReport } from '../ledger/store/schema/migrate.ts';
 import type { Args, CommandName, Result } from './commands/command-table.ts';
@@ -14,6 +15,8 @@ export interface WriterStart {
   secrets?: readonly string[];
   /** Where the key lies that signs checkpoints; beside the ledger when it is absent. */
   checkpointKeyFile?: string | undefined;
+  /** The channels of this process; of no concern where a daemon has stored its own. */
+  routes?: readonly ChannelRoute[];
   /** The group that may read the ledger; none but its user when absent. */
   readerGroup?: string | undefined;
 }

@@ -14,7 +14,7 @@ import { isoTime } from '../../src/core/clock.ts';
 import type { LedgerConnection } from '../../src/ledger/store/file/open.ts';
 import { openLedger, publish, usageRecord } from '../support/open-ledger.ts';
 import { listingOf } from '../support/run/listing.ts';
-import { LOG_ROUTES, realRun, writerOn } from '../support/run/real-run.ts';
+import { LOG_ROUTES, realRun, setRoutes, writerOn } from '../support/run/real-run.ts';
 import { NOON } from '../support/time/test-clock.ts';
 import { playTable, shownBy } from './jumps.ts';
 
@@ -64,7 +64,7 @@ playTable([
       await publish(connection, [usageRecord('acme', 1)], { nowMs: before });
       const tell = (detail: string | null, nowMs: number) => {
         const news = { job: 'export', detail } as const;
-        const { notificationIds } = evaluateJob(connection, news, { channels: LOG_ROUTES, nowMs });
+        const { notificationIds } = evaluateJob(connection, news, nowMs);
         acceptAll(connection, isoTime(nowMs));
         return notificationIds.length;
       };
@@ -81,7 +81,7 @@ playTable([
       const { before, wrong, right } = shownBy(jump, NOON + 11.5 * HOUR_MS);
       const { connection } = openLedger();
       await publish(connection, [usageRecord('acme', 1)], { nowMs: before });
-      evaluateJob(connection, { job: 'export', detail: 'x' }, { channels: LOG_ROUTES, nowMs: wrong });
+      evaluateJob(connection, { job: 'export', detail: 'x' }, wrong);
       // As what is not urgent waits for the next hour of the digest.
       const dueMs = nextSummaryMs(8, wrong);
       connection.prepare("UPDATE outbox SET state = 'held', next_attempt_at = ?").run(isoTime(dueMs));
@@ -97,8 +97,11 @@ playTable([
       const { right, wrong } = shownBy(jump, dueMs + 8 * HOUR_MS - jump.wrongMs + jump.rightMs);
       const { connection } = openLedger();
       await publish(connection, [usageRecord('acme', 1)], { nowMs: right - 8 * DAY_MS });
-      const channels = LOG_ROUTES.map((route) => ({ ...route, weeklyDigest: 'monday' as const }));
-      const compose = (nowMs: number) => composeReviews(connection, { channels, nowMs, settleHours: 48 });
+      setRoutes(
+        connection,
+        LOG_ROUTES.map((route) => ({ ...route, weeklyDigest: 'monday' })),
+      );
+      const compose = (nowMs: number) => composeReviews(connection, { nowMs, settleHours: 48 });
       expect(compose(wrong)).toHaveLength(1);
       compose(right);
       expect(compose(dueMs)).toHaveLength(1);

@@ -8,7 +8,9 @@ import { unescapeNul } from '../../src/publish/send/nul.ts';
 type Row = Record<string, unknown>;
 
 /** What a copy of a ledger has for itself. */
-const OWN: Readonly<Record<string, string>> = { ledger_meta: "WHERE name NOT IN ('replica_epoch', 'queue_in_use')" };
+const OWN: Readonly<Record<string, string>> = {
+  ledger_meta: "WHERE name NOT IN ('replica_epoch', 'queue_in_use', 'alert_routes')",
+};
 
 /** Who works at the moment, and when somebody looks next, is sent as it comes and nobody's promise. */
 const AT_WORK = ['claimed_until', 'unknown_attempts', 'ask_at', 'asked_at'];

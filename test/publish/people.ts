@@ -4,7 +4,7 @@ import { AppError } from '../../src/core/errors.ts';
 import type { UsageSource } from '../../src/sync/sync-deps.ts';
 import { UnauthorizedError } from '../../src/usage-api/errors.ts';
 import { TENANTS } from '../ledger/model/upstream.ts';
-import { LOG_ROUTES, realRun, writerOn } from '../support/run/real-run.ts';
+import { realRun, writerOn } from '../support/run/real-run.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -84,7 +84,6 @@ export async function interfere(connection: Database.Database, what: number, now
     () =>
       writer.call('raiseStale', {
         workspaces: [{ workspaceId: `ws-${what % 4}`, sinceMs: DAY_MS, staleAfterMs: 1 }],
-        channels: LOG_ROUTES,
         nowMs,
       }),
     async () => {

@@ -13,7 +13,7 @@ import type { Desk, OpenRun } from '../../src/writer/commands/desk.ts';
 import { runCommands } from '../../src/writer/commands/run-commands.ts';
 import { plainDesk } from '../../src/writer/open-desk.ts';
 import { listingOf } from './run/listing.ts';
-import { LOG_ROUTES, realRun, writerOn } from './run/real-run.ts';
+import { LOG_ROUTES, realRun, setRoutes, writerOn } from './run/real-run.ts';
 import { workspaceConfig } from './run/workspace-config.ts';
 import type { Applied } from './sandbox-fixture.ts';
 import { temporaryFolder } from './temporary-folder.ts';
@@ -28,7 +28,7 @@ let image: Buffer | undefined;
 
 /**
  * A fresh ledger, or one more writing connection to the one at `path`; closed when the test has finished. A fresh one is a
- * copy of one that is made once, with an id of its own.
+ * copy of one that is made once, with an id of its own; it tells everything to the log.
  */
 export function openLedger(path = join(temporaryFolder(), 'ledger.db')): OpenLedger {
   const isFresh = !existsSync(path);
@@ -51,6 +51,7 @@ function emptyLedger(): Buffer {
   const path = join(folder, 'ledger.db');
   const connection = openForWriting(path);
   migrateLedger(connection, path, '0.0.0', NOON);
+  setRoutes(connection, LOG_ROUTES);
   connection.close();
   const bytes = readFileSync(path);
   rmSync(folder, { recursive: true });
@@ -95,7 +96,7 @@ export function applyWalk({ desk, run, staging }: RunUnderWay, nowMs = NOON) {
     runKey: run.runKey,
     walk: { walkNumber: 1, ...times, facts: staging.finishWalk(), verdict: 'accepted', signs: [] },
     ...{ withdrawals: [], unconfirmed: [], nowMs },
-    alerts: { rules, lookbackPeriods, settleHours, channels: LOG_ROUTES },
+    alerts: { rules, lookbackPeriods, settleHours },
   });
 }
 

@@ -94,7 +94,7 @@ describe.each([
     const { connection } = openLedger(start.path);
     connection.exec("CREATE TRIGGER full BEFORE UPDATE ON runs BEGIN SELECT RAISE(ABORT, 'no room'); END");
     const failure = { status: 'failed', code: 'network', message: '', pages: 0, records: 0 } as const;
-    const fail = () => rejection(writer.call('failRun', { runKey, failure, fault: null, channels: [], nowMs: NOON }));
+    const fail = () => rejection(writer.call('failRun', { runKey, failure, fault: null, nowMs: NOON }));
 
     expect(await fail()).toMatchObject({ name: 'SqliteError', message: 'no room', code: 'internal' });
     expect((await fail()).message).toContain('is not open');

@@ -12,9 +12,9 @@ import { readStories } from './stories.ts';
 export interface BacktestRequest {
   ledger: LedgerConnection;
   workspaceId: string;
-  today: Omit<RunAlertSettings, 'channels'>;
+  today: RunAlertSettings;
   /** Settings on trial, at least one; all go through the history at once. */
-  proposed: readonly Omit<RunAlertSettings, 'channels'>[];
+  proposed: readonly RunAlertSettings[];
   /** The periods whose alerts are compared, both included. The history is replayed from its beginning all the same. */
   window: { from: Period; to: Period };
   signal: AbortSignal;

@@ -8,6 +8,7 @@ import { eq, max, min, sql } from '../../ledger/store/schema/drizzle.ts';
 import { migrateInMemory } from '../../ledger/store/schema/migrate.ts';
 import { runs } from '../../ledger/store/schema/run-tables.ts';
 import { usageEntries } from '../../ledger/store/schema/usage-tables.ts';
+import { keepRoutes } from '../book/keep-routes.ts';
 import { evaluateRun, type RunAlertSettings } from '../evaluate/evaluate-run.ts';
 import type { KeptHistory } from '../history/curves.ts';
 import { acceptAll } from '../outbox/told-by.ts';
@@ -47,12 +48,12 @@ export class Replica {
 
   constructor(
     { ledger, history, kept }: { ledger: LedgerConnection; history: RecordedHistory; kept: KeptHistory },
-    settings: Omit<RunAlertSettings, 'channels'>,
+    settings: RunAlertSettings,
   ) {
     this.#kept = kept;
     this.#history = history;
     this.#ledger = ledger;
-    this.#settings = { ...settings, channels: CHANNELS };
+    this.#settings = settings;
     this.connection = new Database('');
     try {
       this.#copies = this.#prepare(ledger);
@@ -119,6 +120,7 @@ export class Replica {
   #prepare(ledger: LedgerConnection) {
     const { connection } = this;
     migrateInMemory(connection);
+    keepRoutes(connection, { routes: CHANNELS, by: 'command', nowMs: 0 });
     // Without any journal what a rule has written before it threw could not be taken back.
     connection.pragma('journal_mode = MEMORY');
     // These entries are copies of one run at a time: the ledger keeps the history, and so few need no index.

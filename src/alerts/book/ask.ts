@@ -8,60 +8,48 @@ import { alerts } from '../../ledger/store/schema/alert-tables.ts';
 import { and, asc, eq, gt, isNotNull, lte, or, sql } from '../../ledger/store/schema/drizzle.ts';
 import { workspaces } from '../../ledger/store/schema/workspace-tables.ts';
 import { isOpenAlert } from '../track/alert-rows.ts';
-import type { ChannelRoute } from '../track/routes.ts';
 import { AlertBook } from './alert-book.ts';
-
-/** When it is asked, and of what: `all` of what is open, for the channels may be others by now, or what is due. */
-export interface AskMoment {
-  nowMs: number;
-  all?: boolean;
-}
-
-export interface AskRequest extends AskMoment {
-  /** The channels that there are, with what each of them is told of. */
-  channels: readonly ChannelRoute[];
-}
 
 const isOpenForSomebody = or(isOpenAlert, sql`${alerts.alertKey} IN (SELECT alert_key FROM alert_told WHERE open = 1)`);
 
 /** The moments that have come, also those that a clock ahead of this one has worked out. */
-function isAsked({ nowMs, all = false }: AskMoment) {
+function isAsked(nowMs: number) {
   const isAhead = gt(alerts.askedAt, isoTime(nowMs + CLOCK_SLACK_MS));
   const isDue = and(isNotNull(alerts.askAt), or(lte(alerts.askAt, isoTime(nowMs)), isAhead));
-  return and(all ? isOpenForSomebody : isDue, sql.raw(`NOT ${movedAwaySql('alerts.workspace_key')}`));
+  return and(isDue, sql.raw(`NOT ${movedAwaySql('alerts.workspace_key')}`));
 }
 
 /** Whether there may be something to tell without any run having changed anything. */
-export function asksAreDue(connection: Database.Database, moment: AskMoment): boolean {
-  const asked = query(connection).select({ key: alerts.alertKey }).from(alerts).where(isAsked(moment));
+export function asksAreDue(connection: Database.Database, nowMs: number): boolean {
+  const asked = query(connection).select({ key: alerts.alertKey }).from(alerts).where(isAsked(nowMs));
   return asked.limit(1).get() !== undefined;
 }
 
 /** Asks for all alerts of the workspaces, and of the ledger as a whole, where something is asked; returns the notifications that are to go now. */
-export function askDue(connection: Database.Database, request: AskRequest): string[] {
-  return connection.transaction(() => askNow(connection, request)).immediate();
+export function askDue(connection: Database.Database, nowMs: number): string[] {
+  return connection.transaction(() => askNow(connection, nowMs)).immediate();
 }
 
 /** The same inside the caller's transaction. */
-export function askNow(connection: Database.Database, { channels, ...moment }: AskRequest): string[] {
+export function askNow(connection: Database.Database, nowMs: number): string[] {
   return query(connection)
     .selectDistinct({ workspaceKey: alerts.workspaceKey, workspaceId: workspaces.workspaceId })
     .from(alerts)
     .leftJoin(workspaces, eq(workspaces.workspaceKey, alerts.workspaceKey))
-    .where(isAsked(moment))
+    .where(isAsked(nowMs))
     .orderBy(asc(alerts.workspaceKey))
     .all()
-    .flatMap((workspace) => askWorkspace(connection, workspace, { channels, nowMs: moment.nowMs }));
+    .flatMap((workspace) => askWorkspace(connection, workspace, nowMs));
 }
 
 function askWorkspace(
   connection: Database.Database,
   { workspaceKey, workspaceId }: { workspaceKey: number | null; workspaceId: string | null },
-  { channels, nowMs }: AskRequest,
+  nowMs: number,
 ): string[] {
   const book = new AlertBook({
     ...{ connection, workspaceKey, workspaceId, runKey: null, runId: null, actor: 'timer', seeding: false },
-    ...{ at: isoTime(nowMs), nowMs, channels },
+    ...{ at: isoTime(nowMs), nowMs },
     priceOf: workspaceId === null ? null : creditPricer(connection, workspaceId),
   });
   return book.finish().notificationIds;

@@ -21,15 +21,12 @@ import { isOfReading, rulesWith, usageRule } from '../rules/table.ts';
 import type { RunAlerts } from '../track/alert-change.ts';
 import type { StoredAlert } from '../track/alert-rows.ts';
 import { readBasis } from '../track/basis.ts';
-import type { ChannelRoute } from '../track/routes.ts';
 import { blaming, evaluateAll, type Faults } from './rule-fault.ts';
 import { RunPeriods } from './run-periods.ts';
 
 /** What a run needs to know to evaluate the rules; plain data, because it crosses threads. */
 export interface RunAlertSettings {
   rules: AlertSettings;
-  /** The channels that there are, with what each of them is told of. */
-  channels: readonly ChannelRoute[];
   /** Rules speak of the current period and this many before it, at least of one. */
   lookbackPeriods: number;
   /** A period's figures have settled this many hours after its end. */
@@ -60,7 +57,7 @@ export function evaluateRun(
   const open = () =>
     new AlertBook({
       ...{ connection, workspaceKey, workspaceId, runKey, runId, actor: 'run' as const, nowMs },
-      ...{ seeding: run.first, at: appliedAt, channels: settings.channels, priceOf },
+      ...{ seeding: run.first, at: appliedAt, priceOf },
     });
   return evaluateAll(connection, {
     withoutFaulty(faults) {

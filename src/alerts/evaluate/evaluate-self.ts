@@ -11,7 +11,6 @@ import { judgeFailedRun, type RunFault } from '../rules/own/sync-failed.ts';
 import { judgeStale } from '../rules/own/sync-stale.ts';
 import type { RunAlerts } from '../track/alert-change.ts';
 import { isOpenAlert } from '../track/alert-rows.ts';
-import type { ChannelRoute } from '../track/routes.ts';
 
 /** A workspace that may have gone without a complete run for too long. */
 export interface StaleCheck {
@@ -21,23 +20,17 @@ export interface StaleCheck {
   staleAfterMs: number;
 }
 
-interface Telling {
-  /** The channels that there are, with what each of them is told of. */
-  channels: readonly ChannelRoute[];
-  nowMs: number;
-}
-
 /** Raises what a failed run says about ourselves. Runs inside the transaction that ends the run. */
 export function evaluateFailure(
   connection: Database.Database,
   run: ClaimedRun,
   fault: RunFault,
-  { channels, nowMs }: Telling,
+  nowMs: number,
 ): RunAlerts {
   const { workspaceKey, workspaceId, runKey, runId } = run;
   const book = new AlertBook({
     ...{ connection, workspaceKey, workspaceId, runKey, runId, actor: 'run' as const },
-    ...{ seeding: false, at: isoTime(nowMs), nowMs, channels },
+    ...{ seeding: false, at: isoTime(nowMs), nowMs },
   });
   book.observe(judgeFailedRun(fault));
   return book.finish();
@@ -51,7 +44,7 @@ export function evaluateFailure(
 export function evaluateStale(
   connection: Database.Database,
   workspaces: readonly StaleCheck[],
-  { channels, nowMs }: Telling,
+  nowMs: number,
 ): RunAlerts {
   const outcome: RunAlerts = { changes: [], notificationIds: [] };
   // One that has never begun a run is told as well, and the ledger does not know it yet.
@@ -64,7 +57,7 @@ export function evaluateStale(
       const workspaceKey = rowOf(workspaceId).workspaceKey;
       const book = new AlertBook({
         ...{ connection, workspaceKey, workspaceId, runKey: null, runId: null, actor: 'timer' as const },
-        ...{ seeding: false, at: isoTime(nowMs), nowMs, channels },
+        ...{ seeding: false, at: isoTime(nowMs), nowMs },
       });
       book.observe(seen);
       const { changes, notificationIds } = book.finish();
@@ -82,14 +75,14 @@ const isFailing = prepared((db) => {
 });
 
 /** Raises an alert about a job of the ledger, or with `detail` null ends it. Writes nothing when there is no news. */
-export function evaluateJob(connection: Database.Database, news: JobNews, { channels, nowMs }: Telling): RunAlerts {
+export function evaluateJob(connection: Database.Database, news: JobNews, nowMs: number): RunAlerts {
   const seen = judgeJob(news);
   if (news.detail === null && !isFailing(connection).get({ cause: seen.cause }))
     return { changes: [], notificationIds: [] };
   const raise = connection.transaction(() => {
     const book = new AlertBook({
       ...{ connection, workspaceKey: null, workspaceId: null, runKey: null, runId: null, actor: 'timer' as const },
-      ...{ seeding: false, at: isoTime(nowMs), nowMs, channels },
+      ...{ seeding: false, at: isoTime(nowMs), nowMs },
     });
     book.observe(seen);
     return book.finish();

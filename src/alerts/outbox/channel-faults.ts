@@ -4,7 +4,6 @@ import { query } from '../../ledger/store/query.ts';
 import { and, count, desc, eq, inArray } from '../../ledger/store/schema/drizzle.ts';
 import { outbox } from '../../ledger/store/schema/outbox-tables.ts';
 import { evaluateJob } from '../evaluate/evaluate-self.ts';
-import type { ChannelRoute } from '../track/routes.ts';
 
 /**
  * Raises the alert about a channel that fails, for the reason given, or with null ends it; returns the notifications that go
@@ -13,10 +12,10 @@ import type { ChannelRoute } from '../track/routes.ts';
 export function tellOfChannel(
   connection: Database.Database,
   { channel, reason }: { channel: string; reason: string | null },
-  { channels, nowMs }: { channels: readonly ChannelRoute[]; nowMs: number },
+  nowMs: number,
 ): string[] {
   const detail = reason === null ? null : `${reason.replace(/\.$/, '')}.${undelivered(connection, channel)}`;
-  return evaluateJob(connection, { job: 'channel', of: channel, detail }, { channels, nowMs }).notificationIds;
+  return evaluateJob(connection, { job: 'channel', of: channel, detail }, nowMs).notificationIds;
 }
 
 /** How much it has not delivered, and the newest of that. */

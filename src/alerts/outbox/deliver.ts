@@ -1,7 +1,6 @@
 import type { WallClock } from '../../core/clock.ts';
 import type { Channel, DeliveryResult } from '../channels/channel.ts';
 import { GIVE_UP_AFTER_MS, nextAttemptDelayMs } from '../tell/backoff.ts';
-import type { ChannelRoute } from '../track/routes.ts';
 import { disabledReason } from './channel-states.ts';
 import { CLAIM_MS, type DeliveryRecord, type OutboxRow } from './outbox.ts';
 
@@ -22,8 +21,6 @@ export interface OutboxAccess {
 export interface DeliveryDeps {
   outbox: OutboxAccess;
   channels: ReadonlyMap<string, Channel>;
-  /** What each of them is told of. */
-  routes: readonly ChannelRoute[];
   clock: WallClock;
   /** From 0 to below 1. */
   random: () => number;
@@ -74,7 +71,7 @@ export async function deliverNotification(
     error: outcome.state === 'delivered' ? refused : outcome.reason,
     unknown: result.outcome === 'retry' && result.unknown,
     nowMs,
-    ...(says === null ? {} : { about: { channel, says, channels: deps.routes } }),
+    ...(says === null ? {} : { about: { channel, says } }),
   });
   return outcome.state === 'dead' ? { ...outcome, channel, disabled, told } : outcome;
 }

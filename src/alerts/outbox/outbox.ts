@@ -4,7 +4,6 @@ import { CLOCK_SLACK_MS } from '../../core/stored-time.ts';
 import { perConnection, query } from '../../ledger/store/query.ts';
 import { and, eq, gt, isNull, lte, or, type SQL, sql } from '../../ledger/store/schema/drizzle.ts';
 import { outbox } from '../../ledger/store/schema/outbox-tables.ts';
-import type { ChannelRoute } from '../track/routes.ts';
 import { tellOfChannel } from './channel-faults.ts';
 import { disableChannel } from './channel-states.ts';
 import { acceptTold, askAgain } from './told-by.ts';
@@ -43,7 +42,7 @@ export interface DeliveryRecord {
   unknown: boolean;
   nowMs: number;
   /** Present when it says something of its channel: that it works, or of what the others hear: fails, or wants nothing more. */
-  about?: { channel: string; says: 'works' | 'fails' | 'disabled'; channels: readonly ChannelRoute[] };
+  about?: { channel: string; says: 'works' | 'fails' | 'disabled' };
 }
 
 /** Written into the statement, so that the index of what is due serves. */
@@ -144,10 +143,10 @@ export function recordDelivery(connection: Connection, record: DeliveryRecord): 
       tellRecorded(connection, record, written ?? { unknownAttempts: 0 });
       const { about, nowMs } = record;
       if (about === undefined) return [];
-      const { channel, says, channels } = about;
+      const { channel, says } = about;
       const reason = record.error ?? 'it was refused';
       if (says === 'disabled') disableChannel(connection, channel, reason, nowMs);
-      return tellOfChannel(connection, { channel, reason: says === 'works' ? null : reason }, { channels, nowMs });
+      return tellOfChannel(connection, { channel, reason: says === 'works' ? null : reason }, nowMs);
     })
     .immediate();
 }

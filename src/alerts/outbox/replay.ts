@@ -6,8 +6,9 @@ import { alertTold } from '../../ledger/store/schema/alert-tables.ts';
 import { and, asc, eq, gt, inArray, isNotNull, isNull, lte, or, sql } from '../../ledger/store/schema/drizzle.ts';
 import { channelStates, outbox } from '../../ledger/store/schema/outbox-tables.ts';
 import type { SqlRow } from '../../ledger/store/schema/rows.ts';
-import { type AskRequest, askNow } from '../book/ask.ts';
+import { askNow } from '../book/ask.ts';
 import { latestMessages, stateOfWaiting } from '../tell/messages.ts';
+import { currentRoutes } from '../track/routes.ts';
 import { askAgain } from './told-by.ts';
 
 type Connection = Database.Database;
@@ -18,7 +19,8 @@ export type DeadLetter = Pick<
   'notification_id' | 'channel' | 'attempts' | 'created_at' | 'last_error'
 >;
 
-export interface ReplayRequest extends AskRequest {
+export interface ReplayRequest {
+  nowMs: number;
   /**
    * Null: all that are dead, and what failed and waits for its next try. What is dead for channels that are not configured
    * stays dead.
@@ -57,11 +59,10 @@ export function deadLetters(connection: Connection): DeadLetter[] {
  * goes under the same id, what is otherwise by now is said as it is, and of what has passed nothing is left to say. Raises
  * `not_dead` and changes nothing when one of the ids is not that of a dead notification.
  */
-export function replayDead(connection: Connection, request: ReplayRequest): ReplayReport {
-  const { notificationIds, channels, nowMs } = request;
-  const names = channels.map(({ channel }) => channel);
+export function replayDead(connection: Connection, { notificationIds, nowMs }: ReplayRequest): ReplayReport {
   return connection
     .transaction(() => {
+      const names = currentRoutes(connection).map(({ channel }) => channel);
       const dead = deadLetters(connection);
       const known = new Set(dead.map((letter) => letter.notification_id));
       const unknown = (notificationIds ?? []).filter((id) => !known.has(id));
@@ -79,7 +80,7 @@ export function replayDead(connection: Connection, request: ReplayRequest): Repl
       const now = isoTime(nowMs);
       const hurried = notificationIds === null ? hurry(connection, names, now) : [];
       const said = new Map(wanted.map((letter) => [letter, revive(connection, letter.notification_id, now)]));
-      askNow(connection, request);
+      askNow(connection, nowMs);
       const isGone = (letter: DeadLetter) => {
         const alertKeys = said.get(letter) ?? [];
         return alertKeys.length > 0 && !alertKeys.some((key) => isWaiting(connection, key, letter));

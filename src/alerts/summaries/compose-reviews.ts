@@ -11,7 +11,7 @@ import { workspaces } from '../../ledger/store/schema/workspace-tables.ts';
 import { sumUsage } from '../../ledger/store/sum-usage.ts';
 import { insertNotification } from '../tell/insert-notification.ts';
 import { OPEN_ALERTS } from '../track/open-alerts.ts';
-import { type ChannelRoute, fitsAny } from '../track/routes.ts';
+import { currentRoutes, fitsAny } from '../track/routes.ts';
 import {
   anewAfter,
   type DueReview,
@@ -24,12 +24,8 @@ import {
 type Connection = Database.Database;
 
 /** The reviews that are due and have not been made; none of a time before the ledger's first complete run. */
-export function missingReviews(
-  connection: Connection,
-  channels: readonly ChannelRoute[],
-  moment: ReviewMoment,
-): DueReview[] {
-  const due = channels.flatMap((route) => dueReviews(route, moment));
+export function missingReviews(connection: Connection, moment: ReviewMoment): DueReview[] {
+  const due = currentRoutes(connection).flatMap((route) => dueReviews(route, moment));
   if (due.length === 0) return [];
   const made = (id: string) => query(connection).select().from(outbox).where(eq(outbox.notificationId, id)).get();
   // Of a workspace that was imported, the ledger that it came from has told.
@@ -52,14 +48,11 @@ export function missingReviews(
 }
 
 /** Writes the reviews that are due to the outbox, each once, whoever comes first; returns their ids. */
-export function composeReviews(
-  connection: Connection,
-  { channels, ...moment }: ReviewMoment & { channels: readonly ChannelRoute[] },
-): string[] {
+export function composeReviews(connection: Connection, moment: ReviewMoment): string[] {
   const createdAt = isoTime(moment.nowMs);
   return connection
     .transaction(() => {
-      return missingReviews(connection, channels, moment).map((review) => {
+      return missingReviews(connection, moment).map((review) => {
         const { notificationId, channel } = review;
         const payload = renderReview(review, lookBack(connection, review), createdAt);
         insertNotification(connection, { notificationId, channel, payload, createdAt }).run();

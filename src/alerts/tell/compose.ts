@@ -13,11 +13,12 @@ import { ruleVersion } from '../rules/table.ts';
 import type { BookContext } from '../track/alert-change.ts';
 import { type StoredAlert, shortHash } from '../track/alert-rows.ts';
 import { readBasis } from '../track/basis.ts';
+import type { ChannelRoute } from '../track/routes.ts';
 import type { ClosedBecause, Evidence, NotificationType } from '../wording/notification.ts';
 
 /** What is said to one channel, and its place among what that channel hears of the alert. */
 export interface Word {
-  channel: string;
+  route: ChannelRoute;
   event: ToldEvent;
   revision: number;
   /** How often it was told again because it grew. */
@@ -77,8 +78,8 @@ export class Composer {
   ): Composed {
     const { workspaceId, runId, at } = this.#context;
     const { alertId, rule, cause, level, severity, threshold, previous, current } = alert;
-    const { channel, event, revision, toldTimes } = word;
-    const notificationId = `msg_${shortHash(JSON.stringify([alertId, revision, channel]), 32)}`;
+    const { route, event, revision, toldTimes } = word;
+    const notificationId = `msg_${shortHash(JSON.stringify([alertId, revision, route.channel]), 32)}`;
     const notification = buildNotification({
       ...{ notification_id: notificationId, type: TYPES[event] ?? 'alert.firing', event, revision },
       episode: alert.episode,
@@ -89,7 +90,7 @@ export class Composer {
       period: alert.periodKey === null ? null : periodOfKey(alert.periodKey),
       previous_period: previousPeriodOf({ ...alert, built: readBasis(alert.basis).built }),
       ...{ previous, current, threshold, evidence, run_id: runId, began_at: alert.beganAt, created_at: at },
-      public_url: this.#context.channels.find((route) => route.channel === channel)?.publicUrl ?? null,
+      public_url: route.publicUrl ?? null,
     });
     return { notificationId, payload: renderPayload(notification) };
   }

@@ -12,7 +12,7 @@ import { countTenants } from '../track/alert-crowds.ts';
 import type { StoredAlert } from '../track/alert-rows.ts';
 import type { Explainer } from '../track/explained.ts';
 import type { Mutes } from '../track/mutes.ts';
-import { type ChannelRoute, takes } from '../track/routes.ts';
+import { type ChannelRoute, currentRoutes, takes } from '../track/routes.ts';
 import type { Evidence } from '../wording/notification.ts';
 import { failuresTakenOver } from './backoff.ts';
 import { Composer } from './compose.ts';
@@ -60,6 +60,7 @@ const rowid = sql<number>`${outbox}.rowid`.mapWith(Number);
 /** Asks for alerts of a workspace what each receiver is to hear of them, and writes it down to be sent. */
 export class Teller {
   readonly #context: BookContext;
+  readonly #routes: readonly ChannelRoute[];
   readonly #sources: Sources;
   readonly #composer: Composer;
   readonly #gathering: Gathering;
@@ -70,6 +71,7 @@ export class Teller {
 
   constructor(context: BookContext, sources: Sources) {
     this.#context = context;
+    this.#routes = currentRoutes(context.connection);
     this.#sources = sources;
     this.#composer = new Composer(context);
     this.#gathering = new Gathering(context.connection, context);
@@ -82,7 +84,7 @@ export class Teller {
   }
 
   tell(alert: StoredAlert): Telling {
-    const { connection, channels, nowMs, workspaceId } = this.#context;
+    const { connection, nowMs, workspaceId } = this.#context;
     const told = readTold(connection, alert.alertKey);
     const messages = this.#unsent.has(alert.alertKey) ? latestMessages(connection, alert.alertKey) : null;
     const about = this.#about(alert);
@@ -90,7 +92,7 @@ export class Teller {
     const telling: Telling = { news: [], toldTimes: 0, because: 'unrouted', evidence: null };
     const silent: string[] = [];
     const moments: number[] = [];
-    for (const route of channels) {
+    for (const route of this.#routes) {
       const message = messages?.get(route.channel) ?? null;
       const waits = message?.waits === true;
       if (waits && message.isFixed) {
@@ -199,12 +201,11 @@ export class Teller {
   }
 
   /** The figures of a message that waits, as they are now. */
-  #refresh({ alert, verdict }: Sending, message: Message, about: About): void {
-    const { channel, revision } = message;
-    const word = { channel, event: verdict.say, revision, toldTimes: verdict.toldTimes };
+  #refresh({ route, alert, verdict }: Sending, message: Message, about: About): void {
+    const word = { route, event: verdict.say, revision: message.revision, toldTimes: verdict.toldTimes };
     const { payload } = this.#composer.message(alert, { ...about, evidence: about.evidence() }, word);
     refreshMessage(this.#context.connection, message, { payload, measure: alert.measure });
-    this.#touched.add(channel);
+    this.#touched.add(route.channel);
   }
 
   #send({ route, alert, told, message, verdict }: Sending, about: About): void {
@@ -214,7 +215,7 @@ export class Teller {
     // By the clock, so that it rises even in a ledger that was restored from a copy.
     const revision = Math.max(last + 1, Math.floor(nowMs / 1000));
     const digestAt = digestAtOf(route, alert, { event: verdict.say, told }, nowMs);
-    const word = { channel, event: verdict.say, revision, toldTimes: verdict.toldTimes };
+    const word = { route, event: verdict.say, revision, toldTimes: verdict.toldTimes };
     const composed = this.#composer.message(alert, { ...about, evidence: about.evidence() }, word);
     if (message !== null && (message.waits || message.state === 'dead')) this.#drop(message);
     const gathered = this.#gathering.until(alert, channel, verdict.say);

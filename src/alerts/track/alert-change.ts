@@ -4,7 +4,6 @@ import type { CreditPricer } from '../../ledger/journal/charges/credit-pricer.ts
 import type { Level, RuleName, Severity } from '../measures/judgement.ts';
 import type { AlertFigures } from './alert-figures.ts';
 import type { AlertChangeKind } from './lifecycle.ts';
-import type { ChannelRoute } from './routes.ts';
 
 /** One change of an alert that a run has made. */
 export interface AlertChange extends AlertFigures {
@@ -41,8 +40,6 @@ export interface BookContext {
   /** `nowMs` as ISO-8601 UTC. */
   at: string;
   nowMs: number;
-  /** The channels that there are, with what each of them is told of. */
-  channels: readonly ChannelRoute[];
   /** What credits cost; absent where alerts carry no money. */
   priceOf?: CreditPricer | null;
 }

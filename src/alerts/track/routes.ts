@@ -1,6 +1,8 @@
-import type { ChannelConfig, RouteConfig } from '../../config/types.ts';
+import type Database from 'better-sqlite3';
+import type { ChannelConfig, Config, RouteConfig } from '../../config/types.ts';
 import { RULES, type RuleName, SEVERITIES, type Severity } from '../../core/text/alert-words.ts';
 import { matchesPattern } from '../../core/text/patterns.ts';
+import { ALERT_ROUTES, readMeta } from '../../ledger/store/schema/identity.ts';
 import { ruleOf, ruleSeverities } from '../rules/table.ts';
 
 /** A channel and what it is told of, and when; plain data, because it crosses threads. */
@@ -12,10 +14,35 @@ export interface ChannelRoute extends RouteConfig {
 
 const EVERYTHING: RouteConfig = { severities: SEVERITIES, rules: RULES, digestHour: null, followUps: 'digest' };
 
+/** Without any configured channel, alerts at least reach the log. */
+export function channelsOf({ alerts }: Config): readonly ChannelConfig[] {
+  return alerts.channels.length > 0 ? alerts.channels : [{ type: 'log', name: 'log' }];
+}
+
 /** The routes of the configured channels, in the order of the configuration. */
 export function routesOf(channels: readonly ChannelConfig[], publicUrl: string | null = null): ChannelRoute[] {
   const pages = publicUrl === null ? {} : { publicUrl };
   return channels.map(({ name, route = EVERYTHING }) => ({ channel: name, ...route, ...pages }));
+}
+
+/** The routes that the ledger has. Whoever tells goes by these, so that all processes of one ledger tell alike. */
+export interface StoredRoutes {
+  routes: readonly ChannelRoute[];
+  /** What a daemon has stored no command replaces. */
+  by: 'daemon' | 'command';
+  host: string;
+  /** ISO-8601 UTC. */
+  since: string;
+}
+
+/** Null: nobody has stored any. */
+export function storedRoutes(connection: Database.Database): StoredRoutes | null {
+  return JSON.parse(readMeta(connection, ALERT_ROUTES) ?? 'null');
+}
+
+/** The channels that there are, with what each of them is told of. */
+export function currentRoutes(connection: Database.Database): readonly ChannelRoute[] {
+  return storedRoutes(connection)?.routes ?? [];
 }
 
 /** What an alert is about, as far as routes ask. */

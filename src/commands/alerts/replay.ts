@@ -46,8 +46,7 @@ async function replay(cli: CliContext, context: Context, notificationIds: string
   // Only a ledger that is there has anything to replay; the writer would make an empty one.
   context.reader();
   const writer = await context.writer();
-  const request = { notificationIds, channels: context.routes, nowMs: context.clock.now() };
-  const report = await writer.call('replayDead', request);
+  const report = await writer.call('replayDead', { notificationIds, nowMs: context.clock.now() });
   if (cli.json) {
     cli.printJson(report);
     return;

@@ -1,11 +1,11 @@
 import { tryMailServer } from '../../alerts/channels/email-channel.ts';
 import { tryConnection, UnreachableError } from '../../alerts/channels/outbound/try-connection.ts';
-import { type DisabledChannel, disabledChannels } from '../../alerts/outbox/channel-states.ts';
+import { disabledChannels } from '../../alerts/outbox/channel-states.ts';
 import { type DeadLetter, deadLetters } from '../../alerts/outbox/replay.ts';
 import type { ChannelConfig, Config } from '../../config/types.ts';
-import { AppError, summarizeError } from '../../core/errors.ts';
+import { summarizeError } from '../../core/errors.ts';
 import { counted } from '../../core/text/counted.ts';
-import { openReader } from '../../ledger/store/file/open.ts';
+import { askLedger } from './check-ledger.ts';
 import { type Finding, fail, ok, warn } from './finding.ts';
 
 /**
@@ -13,7 +13,8 @@ import { type Finding, fail, ok, warn } from './finding.ts';
  * webhook no byte after the connection, to a mail server only the login.
  */
 export async function checkChannels({ alerts, ledger, proxy }: Config): Promise<Finding[]> {
-  const { disabledOnes, dead } = readTroubles(ledger.path);
+  const dead = askLedger(ledger.path, deadLetters, []);
+  const disabledOnes = askLedger(ledger.path, disabledChannels, []);
   const disabled = new Map(disabledOnes.map((channel) => [channel.name, channel]));
   const findings = await Promise.all(
     alerts.channels.map(async (channel): Promise<Finding> => {
@@ -50,20 +51,5 @@ async function checkReceiver(channel: ChannelConfig, proxy: Config['proxy']): Pr
   } catch (error) {
     const { message, hint = 'correct what the message names' } = summarizeError(error);
     return fail('channel', error instanceof UnreachableError ? `${place}: ${message}` : message, hint, name);
-  }
-}
-
-/** None while there is no ledger that can be read: other checks tell of that. */
-function readTroubles(path: string): { disabledOnes: DisabledChannel[]; dead: DeadLetter[] } {
-  try {
-    const reader = openReader(path);
-    try {
-      return { disabledOnes: disabledChannels(reader.connection), dead: deadLetters(reader.connection) };
-    } finally {
-      reader.close();
-    }
-  } catch (error) {
-    if (error instanceof AppError) return { disabledOnes: [], dead: [] };
-    throw error;
   }
 }

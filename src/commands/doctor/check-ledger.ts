@@ -6,7 +6,7 @@ import { AppError, summarizeError } from '../../core/errors.ts';
 import { requireSafePlace } from '../../core/process/safe-place.ts';
 import { MIN_FREE_BYTES } from '../../daemon/http/ledger-writable.ts';
 import { strangeLedger } from '../../ledger/audit/anchor/last-checkpoint.ts';
-import { openForWriting, openReader, sqliteVersion } from '../../ledger/store/file/open.ts';
+import { type LedgerConnection, openForWriting, openReader, sqliteVersion } from '../../ledger/store/file/open.ts';
 import { readerFault } from '../../ledger/store/file/reader-group.ts';
 import { lockHolder } from '../../ledger/store/file/write-lock.ts';
 import { type Finding, fail, ok, warn } from './finding.ts';
@@ -127,5 +127,20 @@ function isWritable(place: string): boolean {
     return true;
   } catch {
     return false;
+  }
+}
+
+/** What a ledger says that can be read; of one that cannot, `checkLedger` tells. */
+export function askLedger<T>(path: string, ask: (connection: LedgerConnection) => T, otherwise: T): T {
+  try {
+    const reader = openReader(path);
+    try {
+      return ask(reader.connection);
+    } finally {
+      reader.close();
+    }
+  } catch (error) {
+    if (error instanceof AppError) return otherwise;
+    throw error;
   }
 }

@@ -5,16 +5,11 @@ import {
   recordFeedback,
   type SilenceRequest,
 } from '../../alerts/book/actions.ts';
+import { keepRoutes } from '../../alerts/book/keep-routes.ts';
 import { evaluateJob, evaluateStale, type StaleCheck } from '../../alerts/evaluate/evaluate-self.ts';
 import type { JobNews } from '../../alerts/rules/own/job-failed.ts';
 import type { RunAlerts } from '../../alerts/track/alert-change.ts';
-import type { ChannelRoute } from '../../alerts/track/routes.ts';
 import { type Desk, onConnection } from './desk.ts';
-
-export interface Telling {
-  channels: readonly ChannelRoute[];
-  nowMs: number;
-}
 
 /** What people say of alerts, and alerts about ourselves. */
 export const alertCommands = {
@@ -26,9 +21,13 @@ export const alertCommands = {
   endSilence: onConnection(endSilence),
 
   /** Raises alerts for workspaces without a complete run for too long. */
-  raiseStale: ({ connection }: Desk, { workspaces, ...telling }: Telling & { workspaces: StaleCheck[] }): RunAlerts =>
-    evaluateStale(connection, workspaces, telling),
+  raiseStale: ({ connection }: Desk, { workspaces, nowMs }: { workspaces: StaleCheck[]; nowMs: number }): RunAlerts =>
+    evaluateStale(connection, workspaces, nowMs),
 
   /** Raises an alert about a job of the ledger; `detail` null ends it. */
-  tellOfJob: ({ connection }: Desk, news: Telling & JobNews): RunAlerts => evaluateJob(connection, news, news),
+  tellOfJob: ({ connection }: Desk, { nowMs, ...news }: JobNews & { nowMs: number }): RunAlerts =>
+    evaluateJob(connection, news, nowMs),
+
+  /** Returns the routes that these have taken the place of. */
+  keepRoutes: onConnection(keepRoutes),
 };

@@ -13,7 +13,7 @@ export const outboxCommands = {
   recordDelivery: onConnection(recordDelivery),
   replayDead: onConnection(replayDead),
   /** Returns what is to go now without any run having changed anything. */
-  askDue: onConnection(askDue),
+  askDue: ({ connection }: Desk, { nowMs }: { nowMs: number }): string[] => askDue(connection, nowMs),
   /** Both return the daily summaries that were made of what waited for them. */
   composeReviews: onConnection(composeReviews),
   composeDailySummaries: ({ connection }: Desk, { nowMs }: { nowMs: number }): string[] =>

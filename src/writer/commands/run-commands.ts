@@ -2,7 +2,6 @@ import { evaluateRun, type RunAlertSettings } from '../../alerts/evaluate/evalua
 import { evaluateFailure, evaluateJob } from '../../alerts/evaluate/evaluate-self.ts';
 import type { RunFault } from '../../alerts/rules/own/sync-failed.ts';
 import type { RunAlerts } from '../../alerts/track/alert-change.ts';
-import type { ChannelRoute } from '../../alerts/track/routes.ts';
 import { chargeRun } from '../../ledger/journal/charges/charge-run.ts';
 import { creditPricer } from '../../ledger/journal/charges/credit-pricer.ts';
 import { type AbsentKey, absentAgain } from '../../ledger/journal/runs/absences.ts';
@@ -47,8 +46,6 @@ export interface Publication extends OfRun {
 export interface FailedRun extends OfRun {
   failure: RunFailure;
   fault: RunFault | null;
-  /** The channels that there are, with what each of them is told of. */
-  channels: readonly ChannelRoute[];
   nowMs: number;
 }
 
@@ -110,19 +107,19 @@ export const runCommands = {
     endRun(desk, runKey);
     const noted = noteHead(desk, result.appliedSeq, result.digest, nowMs);
     const news = { job: 'checkpoint' as const, detail: noted.checkpointFault };
-    const { notificationIds } = evaluateJob(desk.connection, news, { channels: alerts.channels, nowMs });
+    const { notificationIds } = evaluateJob(desk.connection, news, nowMs);
     result.extra.notificationIds.push(...notificationIds);
     return { ...result, ...noted };
   },
 
   /** Ends a run that applies nothing, and raises its alert unless nobody is at fault (`fault` null). */
-  failRun(desk: Desk, { runKey, failure, fault, channels, nowMs }: FailedRun): RunAlerts {
+  failRun(desk: Desk, { runKey, failure, fault, nowMs }: FailedRun): RunAlerts {
     const { connection } = desk;
     const { run } = openRun(desk, runKey);
     const fail = connection.transaction((): RunAlerts => {
       failRun(connection, run, failure, nowMs);
       if (fault === null) return { changes: [], notificationIds: [] };
-      return evaluateFailure(connection, run, fault, { channels, nowMs });
+      return evaluateFailure(connection, run, fault, nowMs);
     });
     try {
       return fail.immediate();

@@ -134,7 +134,7 @@ test('a stale workspace is told although another process wants to write meanwhil
     },
   };
 
-  const { changes } = evaluateStale(connection, [healthy, stale], { channels: [], nowMs: NOON });
+  const { changes } = evaluateStale(connection, [healthy, stale], NOON);
 
   expect(changes).toMatchObject([{ rule: 'sync_stale', change: 'fired' }]);
 });

@@ -230,7 +230,7 @@ test('a disabled channel loses what waits for its digest to the dead letters, an
   expect(world.told(world.pager).slice(-1)).toEqual([expect.stringMatching(/^Channel finance fails: HTTP 410/)]);
 
   const writer = await world.context.writer();
-  const request = { notificationIds: null, channels: world.context.routes, nowMs: world.clock.now() };
+  const request = { notificationIds: null, nowMs: world.clock.now() };
   expect((await writer.call('replayDead', request)).enabled).toEqual(['finance']);
   await world.deliverAll();
   expect(states()).toEqual([
@@ -250,7 +250,7 @@ test('a dead digest is replayed as a digest of what is so now', async () => {
   world.clock.set(Date.UTC(2026, 2, 17, 7));
   await world.deliverAll();
   const writer = await world.context.writer();
-  const request = { notificationIds: null, channels: world.context.routes, nowMs: world.clock.now() };
+  const request = { notificationIds: null, nowMs: world.clock.now() };
   expect((await writer.call('replayDead', request)).replayed).toHaveLength(1);
   await world.deliverAll();
 

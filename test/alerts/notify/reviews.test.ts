@@ -37,7 +37,7 @@ test('a week and a month in which nothing happened are told, once, whoever makes
   await sync();
   clock.set(Date.UTC(2026, 2, 9, 7));
   const connection = openForWriting(config.ledger.path);
-  const request = { channels: routesOf([CHANNEL]), nowMs: clock.now(), settleHours: 48 };
+  const request = { nowMs: clock.now(), settleHours: 48 };
   expect(composeReviews(connection, request)).toHaveLength(1);
   connection.close();
   expect(await context.composeDailySummaries()).toEqual([]);

@@ -50,7 +50,7 @@ test('410 disables the channel: what waits for it is dead, and the others are to
   });
   expect(gone.received).toHaveLength(1);
 
-  const request = { notificationIds: [id], channels: context.routes, nowMs: clock.now() };
+  const request = { notificationIds: [id], nowMs: clock.now() };
   await (await context.writer()).call('replayDead', request);
   expect(await context.deliver(id, SIGNAL)).toEqual({ state: 'delivered' });
   const words = view().rows(
@@ -96,7 +96,7 @@ test('a replay makes them due under the same id, enables the channel, and begins
   const id = row?.id ?? '';
   await context.deliver(id, SIGNAL);
   const writer = await context.writer();
-  const request = { notificationIds: [id], channels: context.routes, nowMs: clock.now() };
+  const request = { notificationIds: [id], nowMs: clock.now() };
 
   expect(await writer.call('replayDead', request)).toMatchObject({
     replayed: [{ notification_id: id, channel: 'gone', attempts: 1 }],
@@ -121,7 +121,7 @@ test('a replay of all has what failed and waits for hours go at once, and begins
   }
   expect(await context.deliver(id, SIGNAL)).toEqual({ state: 'skipped' });
   const writer = await context.writer();
-  const request = { notificationIds: null, channels: context.routes, nowMs: clock.now() };
+  const request = { notificationIds: null, nowMs: clock.now() };
 
   expect(await writer.call('replayDead', request)).toMatchObject({
     replayed: [{ notification_id: id, channel: 'gone', attempts: 6, last_error: 'HTTP 404' }],

@@ -3,10 +3,10 @@ import { AlertBook } from '../../../src/alerts/book/alert-book.ts';
 import { clear, holds, type Judgement } from '../../../src/alerts/measures/judgement.ts';
 import { observation } from '../../../src/alerts/measures/observation.ts';
 import { acceptAll } from '../../../src/alerts/outbox/told-by.ts';
-import { routesOf } from '../../../src/alerts/track/routes.ts';
 import { isoTime } from '../../../src/core/clock.ts';
 import { periodKeyOf } from '../../../src/ledger/store/schema/keys.ts';
 import { openLedger, publish, usageRecord } from '../../support/open-ledger.ts';
+import { LOG_ROUTES, setRoutes } from '../../support/run/real-run.ts';
 import { NOON } from '../../support/time/test-clock.ts';
 
 const HOUR_MS = 3_600_000;
@@ -19,14 +19,14 @@ async function world() {
   const { connection } = openLedger();
   const records = ['a', 'b', 'c', 'd', 'e', 'f', 'g'].map((tenant) => usageRecord(tenant, 16_000));
   await publish(connection, records, { nowMs: NOON - HOUR_MS });
-  const channels = routesOf([{ type: 'log', name: 'log' }]).map((route) => ({
-    ...route,
-    followUps: 'at_once' as const,
-  }));
+  setRoutes(
+    connection,
+    LOG_ROUTES.map((route) => ({ ...route, followUps: 'at_once' })),
+  );
   const look = (atMs: number, tenantKeys: readonly number[], judgement: Judgement, credits = 16_000n) => {
     const book = new AlertBook({
       ...{ connection, workspaceKey: 1, workspaceId: 'ws-1', runKey: null, runId: null, actor: 'timer' },
-      ...{ seeding: false, at: isoTime(atMs), nowMs: atMs, channels, priceOf: () => null },
+      ...{ seeding: false, at: isoTime(atMs), nowMs: atMs, priceOf: () => null },
     });
     for (const tenantKey of tenantKeys) {
       const figures = { previous: { credits: 10_000n, requests: 1n }, current: { credits, requests: 1n } };

@@ -10,7 +10,7 @@ import { openForWriting } from '../../../src/ledger/store/file/open.ts';
 import { addRowDigest } from '../../../src/ledger/store/file/row-digest.ts';
 import { makeGuards } from '../../../src/ledger/store/schema/guards.ts';
 import { migrateLedger } from '../../../src/ledger/store/schema/migrate.ts';
-import { LOG_ROUTES } from '../../support/run/real-run.ts';
+import { LOG_ROUTES, setRoutes } from '../../support/run/real-run.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { NOON } from '../../support/time/test-clock.ts';
 
@@ -80,11 +80,13 @@ function migrated() {
     add(incident + 1 + index, { name: rule, rule, state, outbox: 'delivered' });
   }
   migrateLedger(connection, path, '', NOON);
-  const book = (channels = LOG_ROUTES) =>
-    new AlertBook({
+  const book = (channels = LOG_ROUTES) => {
+    setRoutes(connection, channels);
+    return new AlertBook({
       ...{ connection, workspaceKey: 1, workspaceId: 'ws-1', runKey: null, runId: null, actor: 'timer' as const },
-      ...{ seeding: false, at: isoTime(NOON), nowMs: NOON, channels },
+      ...{ seeding: false, at: isoTime(NOON), nowMs: NOON },
     });
+  };
   const words = () =>
     connection
       .prepare(
@@ -130,6 +132,6 @@ test('faults of our own go on by rule and cause, those of the ledger without a w
   ]);
   book().finish();
   expect(words()).toEqual(['waiting opened']);
-  evaluateJob(connection, { job: 'export', detail: null }, { channels: LOG_ROUTES, nowMs: NOON });
+  evaluateJob(connection, { job: 'export', detail: null }, NOON);
   expect(words()).toEqual(['waiting opened', 'export_failed closed']);
 });

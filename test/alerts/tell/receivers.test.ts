@@ -12,6 +12,7 @@ import { type ChannelRoute, routesOf } from '../../../src/alerts/track/routes.ts
 import { isoTime } from '../../../src/core/clock.ts';
 import { periodKeyOf } from '../../../src/ledger/store/schema/keys.ts';
 import { openLedger, publish, usageRecord } from '../../support/open-ledger.ts';
+import { setRoutes } from '../../support/run/real-run.ts';
 import { NOON } from '../../support/time/test-clock.ts';
 
 const HOUR_MS = 3_600_000;
@@ -31,10 +32,16 @@ const DEAD: Answer = { state: 'dead', unknown: false };
 async function world() {
   const { connection } = openLedger();
   await publish(connection, [usageRecord('acme', 16_000)], { nowMs: NOON - DAY_MS });
-  const state = { nowMs: NOON, channels: ROUTES as readonly ChannelRoute[] };
+  const state = {
+    nowMs: NOON,
+    set channels(routes: readonly ChannelRoute[]) {
+      setRoutes(connection, routes, state.nowMs);
+    },
+  };
+  state.channels = ROUTES;
   const context = () => ({
     ...{ connection, workspaceKey: 1, workspaceId: 'ws-1', runKey: null, runId: null, actor: 'timer' as const },
-    ...{ seeding: false, at: isoTime(state.nowMs), ...state },
+    ...{ seeding: false, at: isoTime(state.nowMs), nowMs: state.nowMs },
   });
   const look = (judgement: Judgement, credits = 16_000n) => {
     const book = new AlertBook(context());
@@ -60,8 +67,7 @@ async function world() {
     }
     state.nowMs += 2;
   };
-  const ask = ({ all = false } = {}) =>
-    asksAreDue(connection, { ...state, all }) ? askDue(connection, { ...state, all }) : [];
+  const ask = () => (asksAreDue(connection, state.nowMs) ? askDue(connection, state.nowMs) : []);
   const pass = (ms: number) => {
     state.nowMs += ms;
     ask();
@@ -173,7 +179,7 @@ test('a new channel is told of what is open, with when it began', async () => {
   expect(JSON.parse(payload).began_at).toBe(isoTime(NOON));
 });
 
-test('a process that asks for all that is open tells a new channel, and whom the routes leave out, without a run', async () => {
+test('other routes are stored, and a new channel hears of what is open, and of an end whom they leave out, without a run', async () => {
   const { state, look, deliver, ask, heard } = await world();
   look(JUMPS);
   deliver(TAKEN);
@@ -182,11 +188,10 @@ test('a process that asks for all that is open tells a new channel, and whom the
     { ...route, rules: [] },
     { ...route, channel: 'renamed' },
   ]);
-  expect(ask()).toEqual([]);
-  ask({ all: true });
+  ask();
   deliver(TAKEN);
   expect([heard('a'), heard('renamed')]).toEqual([['opened', 'closed'], ['opened']]);
-  expect(ask({ all: true })).toEqual([]);
+  expect(ask()).toEqual([]);
 });
 
 test('a route that takes it no more says so, and says no more', async () => {
@@ -278,7 +283,7 @@ test('an outage of several workspaces is one message, and so is its end', async 
   for (const id of ['ws-2', 'ws-3'])
     await publish(connection, [usageRecord('acme', 1)], { workspaceId: id, nowMs: NOON });
   const stale = ['ws-1', 'ws-2', 'ws-3'].map((workspaceId) => ({ workspaceId, sinceMs: 2, staleAfterMs: 1 }));
-  evaluateStale(connection, stale, state);
+  evaluateStale(connection, stale, state.nowMs);
   deliver(TAKEN);
   expect(heard()).toEqual(['opened together']);
   for (const [index, workspaceId] of ['ws-1', 'ws-2', 'ws-3'].entries()) {
@@ -302,7 +307,7 @@ test('of two faults of reading the one explains the other to who is told of it, 
   const book = new AlertBook(context());
   book.observe(observation({ rule: 'sync_failed', periodKey: null, tenantKey: null, judgement: failing }));
   book.finish();
-  evaluateStale(connection, [{ workspaceId: 'ws-1', sinceMs: 2, staleAfterMs: 1 }], state);
+  evaluateStale(connection, [{ workspaceId: 'ws-1', sinceMs: 2, staleAfterMs: 1 }], state.nowMs);
   deliver(TAKEN);
   expect(heard()).toEqual(['opened']);
   expect(heard('b')).toEqual(['opened']);
@@ -313,7 +318,7 @@ test('an outage that workspaces notice minutes apart is two messages at most, an
   const names = Array.from({ length: 77 }, (_, index) => `ws-${String(index + 100)}`);
   const stale = (workspaceId: string) => [{ workspaceId, sinceMs: 3 * HOUR_MS, staleAfterMs: HOUR_MS }];
   for (const name of names) {
-    evaluateStale(connection, stale(name), state);
+    evaluateStale(connection, stale(name), state.nowMs);
     deliver(TAKEN);
     state.nowMs += 5_000;
   }
@@ -326,7 +331,7 @@ test('an outage that workspaces notice minutes apart is two messages at most, an
       .get(name) as { workspace_key: number };
     const book = new AlertBook({
       ...{ connection, workspaceKey, workspaceId: name, runKey: null, runId: null, actor: 'timer' as const },
-      ...{ seeding: false, at: isoTime(state.nowMs), ...state },
+      ...{ seeding: false, at: isoTime(state.nowMs), nowMs: state.nowMs },
     });
     book.observe(observation({ rule: 'sync_stale', periodKey: null, tenantKey: null, judgement: clear(true) }));
     book.finish();

@@ -1,6 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { evaluateJob } from '../../../src/alerts/evaluate/evaluate-self.ts';
-import { routesOf } from '../../../src/alerts/track/routes.ts';
 import { checkTimes } from '../../../src/commands/doctor/check-times.ts';
 import { createLogger } from '../../../src/core/logger.ts';
 import { startClockWatch } from '../../../src/daemon/watches/clock-watch.ts';
@@ -10,7 +9,6 @@ import { NOON } from '../../support/time/test-clock.ts';
 import { createVirtualClock } from '../../support/time/virtual-clock.ts';
 
 const HOUR_MS = 3_600_000;
-const LOG = routesOf([{ type: 'log', name: 'log' }]);
 
 test('times to come are said once, in the log, by an alert and by doctor, until they have come', async () => {
   const { path, connection } = openLedger();
@@ -18,7 +16,7 @@ test('times to come are said once, in the log, by an alert and by doctor, until 
   const lines: { msg: string }[] = [];
   const logger = createLogger({ destination: { write: (line) => void lines.push(JSON.parse(line)) } });
   const tell = async (detail: string | null): Promise<void> => {
-    evaluateJob(connection, { job: 'clock', detail }, { channels: LOG, nowMs: clock.now() });
+    evaluateJob(connection, { job: 'clock', detail }, clock.now());
   };
   const alerts = () =>
     connection.prepare("SELECT state FROM finance_alerts WHERE cause = 'clock' AND rule = 'job_failed'").pluck().all();
@@ -49,7 +47,7 @@ test('what a daemon has told whose clock was behind, and which has stopped, anot
   const { connection } = openLedger();
   const clock = createVirtualClock(NOON);
   const tell = async (detail: string | null): Promise<void> => {
-    evaluateJob(connection, { job: 'clock', detail }, { channels: LOG, nowMs: clock.now() });
+    evaluateJob(connection, { job: 'clock', detail }, clock.now());
   };
   const state = () =>
     connection.prepare("SELECT state FROM finance_alerts WHERE cause = 'clock' AND rule = 'job_failed'").pluck().get();

@@ -3,7 +3,6 @@ import { dirname, join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { evaluateJob } from '../../../src/alerts/evaluate/evaluate-self.ts';
 import { claimDelivery, recordDelivery } from '../../../src/alerts/outbox/outbox.ts';
-import { routesOf } from '../../../src/alerts/track/routes.ts';
 import { focusColumns } from '../../../src/billing/focus/focus-columns.ts';
 import { checkExports } from '../../../src/commands/doctor/check-exports.ts';
 import { DEFAULT_FOCUS } from '../../../src/config/resolve/resolve-outlets.ts';
@@ -20,7 +19,6 @@ import { testClock } from '../../support/time/test-clock.ts';
 
 const CARD = { name: 'standard', from_period: '2026-01', currency: 'EUR', price_per_credit: '0.01' };
 const HOSTILE = '../../etc/=cmd';
-const LOG = routesOf([{ type: 'log', name: 'log' }]);
 
 /** A ledger with three months of two tenants, to be exported as `wanted` says into a folder beside it. */
 async function prepare(...wanted: Partial<ExportConfig>[]) {
@@ -48,7 +46,7 @@ async function prepare(...wanted: Partial<ExportConfig>[]) {
   const start = (): PeriodicTask => {
     const closesAfter = (eventSeq: number) => closesInForce(connection, eventSeq);
     const tell = async (detail: string | null) => {
-      evaluateJob(connection, { job: 'export', detail }, { channels: LOG, nowMs: clock.now() });
+      evaluateJob(connection, { job: 'export', detail }, clock.now());
     };
     const schedule = startExportSchedule({ config, closesAfter, tell, clock, logger });
     onTestFinished(() => schedule.stop());

@@ -14,6 +14,7 @@ import { type DaemonProcess, startCommand } from '../../support/daemon-process.t
 import { eventually } from '../../support/eventually.ts';
 import { viewLedger } from '../../support/ledger-view.ts';
 import { type PostgresServer, startPostgres } from '../../support/postgres.ts';
+import { setRoutes } from '../../support/run/real-run.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { awayFromMonthEnd } from '../../support/time/test-clock.ts';
 
@@ -83,9 +84,9 @@ async function command(folder: string, ...argv: string[]): Promise<number> {
 /** Something to tell that has not been sent yet. */
 function leaveNotification(path: string): void {
   const connection = openForWriting(path);
-  const channels = routesOf([{ type: 'log', name: 'webhook-1' }]);
+  setRoutes(connection, routesOf([{ type: 'log', name: 'webhook-1' }]));
   const workspaces = [{ workspaceId: 'ws-1', sinceMs: 1_000_000, staleAfterMs: 1 }];
-  const { notificationIds } = evaluateStale(connection, workspaces, { channels, nowMs: Date.now() });
+  const { notificationIds } = evaluateStale(connection, workspaces, Date.now());
   connection.close();
   expect(notificationIds).toHaveLength(1);
 }

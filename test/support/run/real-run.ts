@@ -1,5 +1,6 @@
 import type Database from 'better-sqlite3';
-import { routesOf } from '../../../src/alerts/track/routes.ts';
+import { keepRoutes } from '../../../src/alerts/book/keep-routes.ts';
+import { type ChannelRoute, routesOf } from '../../../src/alerts/track/routes.ts';
 import type { WorkspaceConfig } from '../../../src/config/types.ts';
 import type { Clock } from '../../../src/core/clock.ts';
 import { createLogger } from '../../../src/core/logger.ts';
@@ -19,6 +20,11 @@ export const LOG_ROUTES = routesOf([{ type: 'log', name: 'log' }]);
 const logger = createLogger({ level: 'silent' });
 const staging = new StagingRoom();
 const signal = new AbortController().signal;
+
+/** From now on the ledger tells by these, as those of a daemon that has started. */
+export function setRoutes(connection: Database.Database, routes: readonly ChannelRoute[], nowMs = 0): void {
+  keepRoutes(connection, { routes, by: 'daemon', nowMs });
+}
 
 /** A writer over a ledger that the test has open, such as one in memory. */
 export function writerOn(connection: Database.Database): Writer {
@@ -49,8 +55,9 @@ export async function realRun({
 }: RealRun): Promise<Applied> {
   const clock: Clock = { now, monotonic: now, after: () => () => undefined };
   const config = workspaceConfig('http://localhost', { consistency: 'counted', ...workspace });
+  await writer.call('keepRoutes', { routes: LOG_ROUTES, by: 'command', nowMs: now() });
   const outcome = await syncWorkspace(
-    { writer, source, clock, workspace: config, pace: async () => {}, staging, channels: LOG_ROUTES, logger },
+    { writer, source, clock, workspace: config, pace: async () => {}, staging, logger },
     { kind, slot, nextSlot: null, window: window ?? { from: null, to: null }, signal },
   );
   if (outcome.status !== 'applied') throw new Error(`the slot was done by ${outcome.runId}`);

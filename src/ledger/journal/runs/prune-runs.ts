@@ -2,8 +2,8 @@ import { canHaveHappened } from '../../../core/stored-time.ts';
 import type { LedgerConnection } from '../../store/file/open.ts';
 import { query } from '../../store/query.ts';
 import { and, asc, eq, gte, inArray, isNotNull, isNull, lte, ne, notInArray, or } from '../../store/schema/drizzle.ts';
+import { readMeta, writeMeta } from '../../store/schema/identity.ts';
 import { leases, runs, walks } from '../../store/schema/run-tables.ts';
-import { ledgerMeta } from '../../store/schema/workspace-tables.ts';
 
 /** The name of what is kept in `ledger_meta`; triggers have it, too. */
 const KEPT_FROM_RUN = 'kept_from_run';
@@ -32,8 +32,7 @@ export function pruneRuns(connection: LedgerConnection, before: string, nowMs: n
 
 /** The run from which on every certificate is kept; older runs without entries may have lost theirs. */
 export function keptFromRun(connection: LedgerConnection): number {
-  const kept = query(connection).select().from(ledgerMeta).where(eq(ledgerMeta.name, KEPT_FROM_RUN)).get();
-  return Number(kept?.value ?? 0);
+  return Number(readMeta(connection, KEPT_FROM_RUN) ?? 0);
 }
 
 function prune(connection: LedgerConnection, before: string, nowMs: number): PrunedRuns {
@@ -56,11 +55,7 @@ function prune(connection: LedgerConnection, before: string, nowMs: number): Pru
   const last = old.at(-1);
   if (last === undefined) return { certificates: 0, runs: 0, more: false };
   // First of all: the triggers let go only of what lies before it.
-  const value = String(last.runKey + 1);
-  db.insert(ledgerMeta)
-    .values({ name: KEPT_FROM_RUN, value })
-    .onConflictDoUpdate({ target: ledgerMeta.name, set: { value } })
-    .run();
+  writeMeta(connection, KEPT_FROM_RUN, String(last.runKey + 1));
   // The last run of a workspace says how it fares; its lease names it.
   const isNoLast = notInArray(runKey, db.select({ runKey: leases.runKey }).from(leases));
   const isGone = and(

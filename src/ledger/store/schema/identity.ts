@@ -10,8 +10,13 @@ export function ledgerId(connection: LedgerConnection): string {
   return id;
 }
 
-function readMeta(connection: LedgerConnection, name: string): string | undefined {
+export function readMeta(connection: LedgerConnection, name: string): string | undefined {
   return query(connection).select().from(ledgerMeta).where(eq(ledgerMeta.name, name)).get()?.value;
+}
+
+export function writeMeta(connection: LedgerConnection, name: string, value: string): void {
+  const kept = query(connection).insert(ledgerMeta).values({ name, value });
+  kept.onConflictDoUpdate({ target: ledgerMeta.name, set: { value } }).run();
 }
 
 const CHARGED = 'charged_as_owed';
@@ -38,9 +43,11 @@ export function markExport(connection: LedgerConnection, workspaceId: string): v
 
 const REPLICA_EPOCH = 'replica_epoch';
 const QUEUE_IN_USE = 'queue_in_use';
+/** By which channels alerts are told. */
+export const ALERT_ROUTES = 'alert_routes';
 
 /** In SQL, the values of `ledger_meta` that each copy of a ledger has for itself: no other copy gets them. */
-export const OWN_VALUES = `('${REPLICA_EPOCH}', '${QUEUE_IN_USE}')`;
+export const OWN_VALUES = `('${REPLICA_EPOCH}', '${QUEUE_IN_USE}', '${ALERT_ROUTES}')`;
 
 /** Which copy of the ledger this is, counted by the replica: one with a lower number than the replica's is out. */
 export function replicaEpoch(connection: LedgerConnection): number {
@@ -48,12 +55,7 @@ export function replicaEpoch(connection: LedgerConnection): number {
 }
 
 export function setReplicaEpoch(connection: LedgerConnection, epoch: number): void {
-  const value = String(epoch);
-  query(connection)
-    .insert(ledgerMeta)
-    .values({ name: REPLICA_EPOCH, value })
-    .onConflictDoUpdate({ target: ledgerMeta.name, set: { value } })
-    .run();
+  writeMeta(connection, REPLICA_EPOCH, String(epoch));
 }
 
 /** The same beside a daemon that may run: it goes on with the queues that it has, and `queueInUse` finds them. */

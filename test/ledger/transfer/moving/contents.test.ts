@@ -5,7 +5,7 @@ import type { RateCardText } from '../../../../src/billing/rates/rate-card-schem
 import type { LedgerConnection } from '../../../../src/ledger/store/file/open.ts';
 import { publish, usageRecord } from '../../../support/open-ledger.ts';
 import { Random } from '../../../support/random.ts';
-import { LOG_ROUTES, writerOn } from '../../../support/run/real-run.ts';
+import { writerOn } from '../../../support/run/real-run.ts';
 import { temporaryFolder } from '../../../support/temporary-folder.ts';
 import { exported, faultsOf, freshLedger } from './moving-world.ts';
 
@@ -71,7 +71,7 @@ async function playBoth(connection: LedgerConnection, random: Random): Promise<n
         }),
       () => {
         const news = { job: 'replica' as const, detail: `${OTHERS} counts twice` };
-        return writer.call('tellOfJob', { ...news, channels: LOG_ROUTES, nowMs });
+        return writer.call('tellOfJob', { ...news, nowMs });
       },
       () => writer.call('reopenPeriod', { workspaceId, period, by, note: word, nowMs }),
       () => {

@@ -3,6 +3,7 @@ import { composeReviews } from '../../../../src/alerts/summaries/compose-reviews
 import { routesOf } from '../../../../src/alerts/track/routes.ts';
 import { RULES, SEVERITIES } from '../../../../src/core/text/alert-words.ts';
 import { publish, usageRecord } from '../../../support/open-ledger.ts';
+import { setRoutes } from '../../../support/run/real-run.ts';
 import { temporaryFolder } from '../../../support/temporary-folder.ts';
 import { bringIn, exported, freshLedger } from './moving-world.ts';
 
@@ -18,8 +19,9 @@ const channels = routesOf([
 
 test('a week that the old ledger has reviewed is not reviewed again, and the next one by who has the workspace then', async () => {
   const [origin, target] = [freshLedger(), freshLedger()];
+  for (const connection of [origin, target]) setRoutes(connection, channels);
   const review = (connection: typeof origin, nowMs: number): string[] => {
-    composeReviews(connection, { channels, nowMs, settleHours: 48 });
+    composeReviews(connection, { nowMs, settleHours: 48 });
     const payload = connection.prepare('SELECT payload FROM outbox ORDER BY rowid DESC LIMIT 1').pluck().get();
     const { workspaces } = JSON.parse(String(payload ?? '{"workspaces":[]}')) as {
       workspaces: { workspace_id: string }[];
