@@ -118,8 +118,8 @@ export const OUTBOX: readonly Planted[] = [
     edits: [
       {
         file: 'src/alerts/tell/teller.ts',
-        from: '    for (const route of channels) {',
-        to: '    for (const route of channels.slice(0, 1)) {',
+        from: '    for (const route of this.#routes) {',
+        to: '    for (const route of this.#routes.slice(0, 1)) {',
       },
     ],
   },
