@@ -24,8 +24,8 @@ export const MOVES: readonly Planted[] = [
     edits: [
       {
         file: 'src/alerts/book/ask.ts',
-        from: 'and(all ? isOpenForSomebody : isDue, sql.raw(',
-        to: "and(all ? isOpenForSomebody : isDue, sql.raw('1') ?? sql.raw(",
+        from: "movedAwaySql('alerts.workspace_key')",
+        to: "movedAwaySql('-1')",
       },
     ],
   },
