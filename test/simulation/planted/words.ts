@@ -15,6 +15,18 @@ export const WORDS: readonly Planted[] = [
     ],
   },
   {
+    name: 'renamed-and-untold',
+    harm: 'a channel that was renamed hears of open faults only when something else is asked',
+    days: 60,
+    edits: [
+      {
+        file: 'src/alerts/book/keep-routes.ts',
+        from: '      askSoon(connection, null, nowMs);\n',
+        to: '',
+      },
+    ],
+  },
+  {
     name: 'episodes-told-once',
     harm: 'what has ended and begins again is told to nobody who heard of the first time',
     days: 60,
