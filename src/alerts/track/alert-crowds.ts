@@ -9,7 +9,7 @@ import { isOpenAlert } from './alert-rows.ts';
 /** So many tenants that wait at once may be told together. */
 const CROWD = 5;
 
-/** Whether more than a tenth of a period's tenants waited for their pace to be confirmed. */
+/** Whether more than a twentieth of a period's tenants waited for their pace to be confirmed. */
 export type Crowds = (periodKey: number) => boolean;
 
 const crowdsOf = prepared((db) => {
@@ -29,7 +29,7 @@ export function findCrowds(context: BookContext): Crowds {
   const waiting = new Map(crowds.map((crowd) => [crowd.periodKey, crowd.waiting]));
   return onceEach((periodKey) => {
     const count = waiting.get(periodKey);
-    return count !== undefined && count * 10 > countTenants(context, periodKey);
+    return count !== undefined && count * 20 > countTenants(context, periodKey);
   });
 }
 

@@ -128,20 +128,21 @@ test('a jump that comes and goes all day is told once a day, and its end each ti
   expect(types).not.toContain('jump alert.escalated a');
 });
 
-/** Twenty tenants of 400 credits a day, of whom five use more in March. */
+/** Sixty tenants of 400 credits a day, of whom five use more in March. */
 async function startWithFiveAhead(more: (tenant: string, day: string) => number) {
   const fixture = await startFixture({ settings: { lookbackPeriods: 1 } });
+  const others = Array.from({ length: 55 }, (_, index) => `other-${index}`);
   const tenants = Object.fromEntries(
-    Array.from('abcdefghijklmnopqrst', (tenant) => [
+    [...FIVE, ...others].map((tenant) => [
       tenant,
-      (day: string) => ('abcde'.includes(tenant) && day >= '2026-03' ? more(tenant, day) : 400),
+      (day: string) => (FIVE.includes(tenant) && day >= '2026-03' ? more(tenant, day) : 400),
     ]),
   );
   await playDays(fixture, '2026-01-20', '2026-03-06', tenants);
   return { ...fixture, playTo: (at: string) => playDays(fixture, at, at, tenants) };
 }
 
-test('more than a tenth that wait have a second day, the run a little before its end included', async () => {
+test('more than a twentieth that wait have a second day, the run a little before its end included', async () => {
   const { playTo, view } = await startWithFiveAhead(() => 800);
   const ledger = view();
   expect(states(ledger, 'jump').filter((each) => each.endsWith('pending'))).toHaveLength(5);

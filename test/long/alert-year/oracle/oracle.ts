@@ -78,7 +78,7 @@ class Oracle {
       // The first run that can judge a pace looks at everybody, each later one at those that it has changed.
       begins: lastMs < boundsOf(current)[0] + PACE_FROM_MS,
       changed: new Set(changed.flatMap(({ tenant, month }) => (month >= current - 1 ? [tenant] : []))),
-      isCrowd: waited >= 5 && waited * 10 > this.#comparable(current),
+      isCrowd: waited >= 5 && waited * 20 > this.#comparable(current),
     };
     this.#stopped(current, atMs);
     for (let month = current - LOOKBACK; month <= current; month += 1) {
