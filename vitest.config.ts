@@ -36,22 +36,37 @@ function temporaryRoot(): string {
   return bavail * bsize < ROOM ? tmpdir() : MEMORY;
 }
 
-/** The longest files: begun first, none of them is still at work when all others are done. */
+/** The longest files, the longest first: begun in this order, none of them is still at work when all others are done. */
 const LONGEST = [
+  'daemon/pm2/pm2',
   'simulation/even-worlds',
   'simulation/odd-worlds',
-  'commands/alerts/backtest',
   'package/pack',
+  'docs/demo',
+  'commands/alerts/backtest',
   'daemon/pm2/failed-start',
-  'daemon/stop/stop-signals',
+  'publish/hosts/daemon',
+  'publish/drift',
   'alerts/evaluate/alert-year',
+  'ledger/model/ledger-model',
+  'reports/tenant-page',
+  'daemon/exports/export-daemon',
+  'publish/hosts/shards',
+  'publish/campaign/campaign',
+  'ledger/transfer/moving/killed',
+  'daemon/stop/stop-signals',
+  'reports/page-in-browser',
+  'publish/edits/edits',
 ];
 
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await super.sort(files);
-    const isLong = ({ moduleId }: TestSpecification) => LONGEST.some((name) => moduleId.endsWith(`/${name}.test.ts`));
-    return [...sorted.filter(isLong), ...sorted.filter((file) => !isLong(file))];
+    const place = ({ moduleId }: TestSpecification): number => {
+      const at = LONGEST.findIndex((name) => moduleId.endsWith(`/${name}.test.ts`));
+      return at < 0 ? LONGEST.length : at;
+    };
+    return sorted.sort((a, b) => place(a) - place(b));
   }
 }
 
@@ -62,8 +77,8 @@ export default defineConfig({
     exclude: ['test/long/**'],
     reporters: ['default', new LostFiles()],
     pool: 'forks',
-    // One more than the two cores that there usually are: many tests wait for a daemon, a server or a retry.
-    maxWorkers: 3,
+    // Twice the two cores that there usually are: many tests wait for a daemon, a server, the next minute or a retry.
+    maxWorkers: 4,
     // Commands that are started find what V8 has compiled of them before.
     env: { TMPDIR: temporaryRoot(), NODE_COMPILE_CACHE: join(root, 'node_modules', '.cache', 'compiled') },
     // What has been loaded stays, which saves a quarter: a test puts back what it changes of the process. Where nobody waits,

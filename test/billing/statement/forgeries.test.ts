@@ -16,26 +16,56 @@ import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { createClosedMonth } from './closed-month.ts';
 
 const DOCS = fileURLToPath(new URL('../../../docs/', import.meta.url));
+/** The checks that the documentation gives, each with what runs it on many statements at once. */
 const CHECKS = [
-  [process.execPath, join(DOCS, 'verify-statement.mjs')],
-  ['python3', join(DOCS, 'verify_statement.py')],
+  [process.execPath, join(DOCS, 'verify-statement.mjs'), 'check-many.mjs'],
+  ['python3', join(DOCS, 'verify_statement.py'), 'check_many.py'],
 ] as const;
 
-/** What each check says of a text and the digest that was kept: the program's, and those that the documentation gives. */
-function verdicts(text: string, digest: string): boolean[] {
+/** A text, and the digest that was kept of the close. */
+type Shown = readonly [text: string, digest: string];
+
+function fileOf(text: string): string {
   const file = join(temporaryFolder(), 'statement.json');
   writeFileSync(file, text);
+  return file;
+}
+
+function ownVerdict([text, digest]: Shown): boolean {
   const verdict = verifyStatement(text);
+  return verdict.agrees && verdict.closeDigest === digest;
+}
+
+function isAuthentic(code: number | null, said: string, why: string): boolean {
+  expect([0, 1], why).toContain(code);
+  expect(said === 'authentic\n', why).toBe(code === 0);
+  return code === 0;
+}
+
+/** What each check says of a statement, called as documented: the program's, and those that the documentation gives. */
+function verdicts(text: string, digest: string): boolean[] {
   const others = CHECKS.map(([program, script]) => {
-    const { status, stdout, stderr } = spawnSync(program, [script, file, digest], {
+    const { status, stdout, stderr } = spawnSync(program, [script, fileOf(text), digest], {
       encoding: 'utf8',
       timeout: 30_000,
     });
-    expect([0, 1], stderr).toContain(status);
-    expect(stdout === 'authentic\n').toBe(status === 0);
-    return status === 0;
+    return isAuthentic(status, stdout, stderr);
   });
-  return [verdict.agrees && verdict.closeDigest === digest, ...others];
+  return [ownVerdict([text, digest]), ...others];
+}
+
+/** The same of each of many, with one process for each check. */
+function verdictsOf(shown: readonly Shown[]): boolean[][] {
+  const input = JSON.stringify(shown.map(([text, digest]) => [fileOf(text), digest]));
+  const others = CHECKS.map(([program, script, runner]) => {
+    const { stdout, stderr } = spawnSync(program, [join(import.meta.dirname, runner), script], {
+      ...{ encoding: 'utf8', input, timeout: 60_000 },
+    });
+    const ends = JSON.parse(stdout) as [number, string][];
+    expect(ends, stderr).toHaveLength(shown.length);
+    return ends.map(([code, said]) => isAuthentic(code, said, stderr));
+  });
+  return shown.map((one, at) => [ownVerdict(one), ...others.map((check) => check[at] ?? false)]);
 }
 
 const ALL = [true, true, true];
@@ -43,6 +73,7 @@ const NONE = [false, false, false];
 
 describe('each check of a statement, the program’s and the two that the documentation gives', () => {
   test('calls closed statements authentic, of any number of tenants, in euros, yen and dinars', async () => {
+    const shown: Shown[] = [];
     for (const [tenants, currency] of [
       [1, 'EUR'],
       [2, 'JPY'],
@@ -52,15 +83,13 @@ describe('each check of a statement, the program’s and the two that the docume
       [12, 'CLF'],
     ] as const) {
       const { text, digest } = await createClosedMonth({ tenants, currency });
-      expect(verdicts(text(), digest), `${tenants} ${currency}`).toEqual(ALL);
-      expect(verdicts(text('tenant-0'), digest)).toEqual(ALL);
-      expect(
-        verdicts(
-          text(),
-          digest.replace(/^./, (digit) => (digit === '0' ? '1' : '0')),
-        ),
-      ).toEqual(NONE);
+      const other = digest.replace(/^./, (digit) => (digit === '0' ? '1' : '0'));
+      shown.push([text(), digest], [text('tenant-0'), digest], [text(), other]);
     }
+    expect(verdictsOf(shown)).toEqual(shown.map((_, at) => (at % 3 === 2 ? NONE : ALL)));
+    const [sound, , wrong] = shown as [Shown, Shown, Shown];
+    expect(verdicts(...sound)).toEqual(ALL);
+    expect(verdicts(...wrong)).toEqual(NONE);
   });
 
   test.each([
@@ -88,9 +117,11 @@ describe('each check of a statement, the program’s and the two that the docume
       const named = { tenantId: 'acme', displayName: null, externalRef: null, creditsUsed: 5n, requestCount: 1n };
       const { text, digest } = statementOf({ ...named, lines: [priced, unpriced] }, salt);
       expect(text).toContain(`"format": "usage-ledger/statement/${form}"`);
-      expect(text).toContain('"amount": null');
-      expect(verdicts(text, digest)).toEqual(ALL);
-      expect(verdicts(text.replace('"amount": null', '"amount": "0.00"'), digest)).toEqual(NONE);
+      const shown: Shown[] = [
+        [text, digest],
+        [changed(text, '"amount": null', '"amount": "0.00"'), digest],
+      ];
+      expect(verdictsOf(shown)).toEqual([ALL, NONE]);
       // The line of a close from before closes were salted shows what a tenant is not to see.
       expect(tenantDocument(parseExact(text) as StatementDocument) === null).toBe(salt === null);
     },
@@ -120,10 +151,7 @@ describe('each check of a statement, the program’s and the two that the docume
       ['"projected_credits": null', '"projected_credits": 5'],
       ['"tenants_in_period": 3', '"tenants_in_period": 4'],
     ];
-    for (const [was, becomes] of changes) {
-      expect(sound).toContain(was);
-      expect(verdicts(sound.replace(was, becomes), digest), becomes).toEqual(NONE);
-    }
+    const forged = changes.map(([was, becomes]) => changed(sound, was, becomes));
     const document = () => parseExact(sound) as StatementDocument;
     const forgeries: ((document: StatementDocument) => void)[] = [
       (forged) => Object.assign(forged, { totals: [] }),
@@ -141,30 +169,23 @@ describe('each check of a statement, the program’s and the two that the docume
       (forged) => pathOf(forged).splice(0, 1, pathOf(forged)[0]?.toUpperCase() ?? ''),
     ];
     for (const forge of forgeries) {
-      const forged = document();
-      forge(forged);
-      expect(verdicts(renderJson(forged), digest), String(forge)).toEqual(NONE);
+      const own = document();
+      forge(own);
+      forged.push(renderJson(own));
     }
-    for (const junk of [
-      '',
-      '{',
-      'null',
-      '[]',
-      '[[[[',
-      sound.slice(0, -20),
-      `${sound}1`,
-      sound.replace('"proof"', '"Proof"'),
-    ]) {
-      expect(verdicts(junk, digest), junk.slice(0, 40)).toEqual(NONE);
-    }
+    forged.push('', '{', 'null', '[]', '[[[[', sound.slice(0, -20), `${sound}1`, sound.replace('"proof"', '"Proof"'));
+    expectNone(forged, digest);
   });
 
   test('says the same of what was made for a tenant, and of any change to it', async () => {
     const { text, digest } = await createClosedMonth({ tenants: 3, currency: 'KWD' });
     const own = (tenant: string) => renderJson(tenantDocument(parseExact(text(tenant)) as StatementDocument) ?? {});
     const sound = own('tenant-0');
-    expect(verdicts(sound, digest)).toEqual(ALL);
-    expect(verdicts(own('tenant-1'), digest)).toEqual(ALL);
+    const both: Shown[] = [
+      [sound, digest],
+      [own('tenant-1'), digest],
+    ];
+    expect(verdictsOf(both)).toEqual([ALL, ALL]);
     const changes: [string, string][] = [
       ['"currency": "KWD"', '"currency": "EUR"'],
       ['"credits_used": 1000', '"credits_used": 1001'],
@@ -177,10 +198,7 @@ describe('each check of a statement, the program’s and the two that the docume
       [indexOf(sound), '"index": 1.5'],
       ['tenant/2', 'tenant/1'],
     ];
-    for (const [was, becomes] of changes) {
-      expect(sound).toContain(was);
-      expect(verdicts(sound.replace(was, becomes), digest), becomes).toEqual(NONE);
-    }
+    const forged = changes.map(([was, becomes]) => changed(sound, was, becomes));
     const forgeries: ((document: TenantDocument) => void)[] = [
       (forged) => Object.assign(forged, { proof: null }),
       (forged) => Object.assign(forged, { lines: [], totals: [] }),
@@ -191,10 +209,11 @@ describe('each check of a statement, the program’s and the two that the docume
         Object.assign(forged.proof ?? {}, { tenant: (parseExact(own('tenant-2')) as TenantDocument).proof?.tenant }),
     ];
     for (const forge of forgeries) {
-      const forged = parseExact(sound) as TenantDocument;
-      forge(forged);
-      expect(verdicts(renderJson(forged), digest), String(forge)).toEqual(NONE);
+      const document = parseExact(sound) as TenantDocument;
+      forge(document);
+      forged.push(renderJson(document));
     }
+    expectNone(forged, digest);
   });
 
   test('calls nothing authentic whose amounts, tree and close were all made up: it only agrees with itself', async () => {
@@ -204,6 +223,18 @@ describe('each check of a statement, the program’s and the two that the docume
     expect(verdicts(forged, digest)).toEqual(NONE);
   });
 });
+
+/** Expects every check to refuse each of them. */
+function expectNone(forged: readonly string[], digest: string): void {
+  const found = verdictsOf(forged.map((text) => [text, digest]));
+  const believed = forged.filter((_, at) => found[at]?.some((authentic) => authentic) !== false);
+  expect(believed).toEqual([]);
+}
+
+function changed(sound: string, was: string, becomes: string): string {
+  expect(sound).toContain(was);
+  return sound.replace(was, becomes);
+}
 
 /** As the text has it. */
 function indexOf(text: string): string {

@@ -16,7 +16,7 @@ import { NOON } from '../../support/time/test-clock.ts';
 import { fileReplica } from '../file-replica.ts';
 import { replicaEdits } from './replica-edits.ts';
 
-const EDITS = Number(process.env.REPLICA_EDITS ?? 24);
+const EDITS = Number(process.env.REPLICA_EDITS ?? 8);
 const SEED = Number(process.env.REPLICA_SEED ?? Date.now() % 0x7fff_ffff);
 const SCHEMA = 'edits';
 const replica = fileReplica(SCHEMA);

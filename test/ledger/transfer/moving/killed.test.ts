@@ -12,7 +12,7 @@ import { faultsOf, viewsOf } from './moving-world.ts';
 
 const MOVER = fileURLToPath(new URL('moving-process.mjs', import.meta.url));
 /** Places to kill at, spread over all steps. */
-const KILLS = Number(process.env.MOVE_KILLS ?? 5);
+const KILLS = Number(process.env.MOVE_KILLS ?? 3);
 const HOUR_MS = 3_600_000;
 
 /** Runs the mover; resolves with its steps, or null when it has killed itself. */
