@@ -43,7 +43,7 @@ const LONGEST = [
   'simulation/odd-worlds',
   'package/pack',
   'docs/demo',
-  'commands/alerts/backtest',
+  'alerts/backtest/recorded-history',
   'daemon/pm2/failed-start',
   'publish/hosts/daemon',
   'publish/drift',

@@ -122,7 +122,7 @@ test('it fails visibly when any one digit of the sheet, the leaf, the way or the
   const proven = digits.filter((at) => at > proof && at < html.lastIndexOf('<script>'));
   const every = (places: number[], count: number) =>
     places.filter((_, at) => at % Math.ceil(places.length / count) === 0);
-  for (const at of [...every(shown, 25), ...every(proven, 25)]) {
+  for (const at of [...every(shown, 12), ...every(proven, 12)]) {
     const changed = `${html.slice(0, at)}${(Number(html[at]) + 1) % 10}${html.slice(at + 1)}`;
     const { verdict } = await check(changed, digest);
     expect(verdict, html.slice(at - 30, at + 10)).toMatch(/^NOT authentic: /);

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { beforeAll, expect, test } from 'vitest';
 import { PLANTED } from './planted/planted.ts';
-import { drawPlan, SHORT } from './play/plan.ts';
+import { drawPlan, SHORT, WEEKS } from './play/plan.ts';
 import { play, warmUp } from './play/play.ts';
 
 beforeAll(warmUp);
@@ -28,6 +28,10 @@ test.each(SEEDS)('a world that once broke a promise keeps it: %s', async (line) 
   const happenings = kept === '-' ? whole.happenings : whole.happenings.filter(({ id }) => ids.includes(id));
 
   expect((await play({ ...whole, happenings })).broken).toBeNull();
+});
+
+test(`a world of ${WEEKS.days} days keeps every promise`, { timeout: 600_000 }, async () => {
+  expect((await play(drawPlan(1, WEEKS))).broken, `npm run simulate -- --seed 1 --days ${WEEKS.days}`).toBeNull();
 });
 
 test('each defect that can be planted has its place in the source', () => {

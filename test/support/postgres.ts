@@ -1,5 +1,5 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
-import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { chownSync, existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ReplicaSettings } from '../../src/publish/connect.ts';
@@ -8,6 +8,7 @@ import { eventually } from './eventually.ts';
 
 /** Debian keeps the programs of each version apart. */
 const DEBIAN_FOLDER = '/usr/lib/postgresql';
+const CACHE = join(import.meta.dirname, '../../node_modules/.cache');
 
 export interface PostgresServer {
   folder: string;
@@ -43,16 +44,7 @@ export async function startPostgres({
   if (user !== null) chownSync(folder, user.uid, user.gid);
   const identity = user ?? {};
   const cwd = folder;
-  execFileSync(
-    join(bin, 'initdb'),
-    ['-D', data, '-A', 'trust', '-U', 'usage_ledger', '-E', 'UTF8', '--no-sync', '--locale=C.UTF-8'],
-    {
-      ...identity,
-      cwd,
-      // What it complains about is part of the error.
-      stdio: ['ignore', 'ignore', 'pipe'],
-    },
-  );
+  execFileSync('cp', ['-a', emptyData(bin, user), data]);
   let child: ChildProcess | null = null;
   const settings = (schema: string): ReplicaSettings => ({
     url: `postgres:///postgres?user=usage_ledger&host=${encodeURIComponent(folder)}${port === 5432 ? '' : `&port=${port}`}`,
@@ -110,6 +102,33 @@ export async function startPostgres({
   };
   await server.start();
   return server;
+}
+
+/** The files of a server that holds nothing, kept from run to run: each server begins with a copy of them. */
+function emptyData(bin: string, user: { uid: number; gid: number } | null): string {
+  const [version] = /\d[\d.]*/.exec(execFileSync(join(bin, 'postgres'), ['--version'], { encoding: 'utf8' })) ?? [];
+  const kept = join(CACHE, `postgres-${version}-of-${user?.uid ?? 'us'}`);
+  if (existsSync(kept)) return kept;
+  const folder = mkdtempSync(join(tmpdir(), 'ul-pg-'));
+  if (user !== null) chownSync(folder, user.uid, user.gid);
+  const data = join(folder, 'data');
+  execFileSync(
+    join(bin, 'initdb'),
+    ['-D', data, '-A', 'trust', '-U', 'usage_ledger', '-E', 'UTF8', '--no-sync', '--locale=C.UTF-8'],
+    // What it complains about is part of the error.
+    { ...user, cwd: folder, stdio: ['ignore', 'ignore', 'pipe'] },
+  );
+  // Nobody sees half of it, and of two that make it at once the first has made it.
+  const part = `${kept}.${process.pid}`;
+  mkdirSync(CACHE, { recursive: true });
+  execFileSync('cp', ['-a', data, part]);
+  try {
+    renameSync(part, kept);
+  } catch {
+    rmSync(part, { recursive: true });
+  }
+  rmSync(folder, { recursive: true });
+  return kept;
 }
 
 /** The server first: it starts no more children then. */

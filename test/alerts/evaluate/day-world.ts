@@ -1,3 +1,5 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type Database from 'better-sqlite3';
 import { acceptAll } from '../../../src/alerts/outbox/told-by.ts';
 import { DEFAULT_ALERT_RULES } from '../../../src/config/resolve/resolve-alerts.ts';
@@ -7,6 +9,7 @@ import { periodAt } from '../../../src/core/period.ts';
 import { openLedger } from '../../support/open-ledger.ts';
 import { listingOf } from '../../support/run/listing.ts';
 import { realRun, writerOn } from '../../support/run/real-run.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 export const DAY_MS = 86_400_000;
 export const HOUR_MS = 3_600_000;
@@ -23,12 +26,32 @@ export interface DayWorld {
   /** `RULE STAGE TYPE TENANT` of all that was told, a line each. */
   told(): string[];
   summaries(rule: string): string[];
+  /** All of it as it is now, to begin others with. */
+  image(): DayImage;
 }
 
-export function dayWorld(alerts: Partial<AlertSettings> = {}, settings: Partial<WorkspaceConfig> = {}): DayWorld {
-  const { connection } = openLedger();
+interface Figure {
+  tenantId: string;
+  period: string;
+  credits: bigint;
+  requests: number;
+}
+
+export interface DayImage {
+  ledger: Buffer;
+  figures: readonly Figure[];
+}
+
+export function dayWorld(
+  alerts: Partial<AlertSettings> = {},
+  settings: Partial<WorkspaceConfig> = {},
+  from?: DayImage,
+): DayWorld {
+  const { connection } = openLedger(from && fileOf(from));
   const writer = writerOn(connection);
-  const figures = new Map<string, { tenantId: string; period: string; credits: bigint; requests: number }>();
+  const figures = new Map(
+    from?.figures.map((figure) => [`${figure.tenantId} ${figure.period}`, structuredClone(figure)]),
+  );
   const recordOf = (tenantId: string, period: string) => {
     const key = `${tenantId} ${period}`;
     const known = figures.get(key) ?? { tenantId, period, credits: 0n, requests: 10 };
@@ -58,5 +81,12 @@ export function dayWorld(alerts: Partial<AlertSettings> = {}, settings: Partial<
       rows(
         `SELECT payload ->> '$.summary' FROM outbox WHERE event IS NOT NULL AND payload ->> '$.rule' = '${rule}' ORDER BY rowid`,
       ) as string[],
+    image: () => ({ ledger: connection.serialize(), figures: structuredClone([...figures.values()]) }),
   };
+}
+
+function fileOf({ ledger }: DayImage): string {
+  const path = join(temporaryFolder(), 'ledger.db');
+  writeFileSync(path, ledger);
+  return path;
 }

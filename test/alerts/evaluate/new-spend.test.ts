@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { addSilence } from '../../../src/alerts/book/actions.ts';
-import { DAY_MS, dayWorld, HOUR_MS } from './day-world.ts';
+import { DAY_MS, type DayImage, dayWorld, HOUR_MS } from './day-world.ts';
 
 test('a newcomer is told at the floor and again as it grows, with what its month comes to', async () => {
   const world = dayWorld();
@@ -17,7 +17,11 @@ test('a newcomer is told at the floor and again as it grows, with what its month
   expect(figures).toEqual(['1200 8600', '2002000 7173833', '6002000 16130375']);
 });
 
+const FIRST_DAY = Date.UTC(2026, 0, 30);
 const CHANGED = Date.UTC(2026, 2, 11);
+/** Nothing changes earlier in any story. */
+const FIRST_CHANGE = CHANGED - 4 * DAY_MS;
+let usualPast: DayImage | undefined;
 
 interface Story {
   /** Credits a day of the old id and of the new one. */
@@ -30,14 +34,20 @@ interface Story {
   returnsMs?: number;
   untilMs?: number;
   beforeDay?: (world: ReturnType<typeof dayWorld>, dayMs: number) => void;
+  /** Whether that is done before anything changes, too. */
+  tellsOfThePast?: boolean;
 }
 
 /** `globex` uses some credits every day and then `initech` does; beside them `steady`. Two readings a day. */
 async function play(story: Story) {
-  const { daily = 330, newDaily = daily, stopsMs = CHANGED, beginsMs = CHANGED, beforeDay } = story;
+  const { daily = 330, newDaily = daily, stopsMs = CHANGED, beginsMs = CHANGED, beforeDay, tellsOfThePast } = story;
   const { returnsMs = Number.POSITIVE_INFINITY, untilMs = Date.UTC(2026, 2, 24) } = story;
-  const world = dayWorld({}, { lookbackPeriods: 2 });
-  for (let dayMs = Date.UTC(2026, 0, 30); dayMs < untilMs; dayMs += DAY_MS) {
+  // As long as nothing has changed, one past is that of all stories.
+  const isUsual = daily === 330 && !tellsOfThePast;
+  const known = isUsual ? usualPast : undefined;
+  const world = dayWorld({}, { lookbackPeriods: 2 }, known);
+  for (let dayMs = known === undefined ? FIRST_DAY : FIRST_CHANGE; dayMs < untilMs; dayMs += DAY_MS) {
+    if (isUsual && dayMs === FIRST_CHANGE) usualPast ??= world.image();
     beforeDay?.(world, dayMs);
     for (const hour of [10, 22]) {
       world.post('steady', dayMs, 100);
@@ -112,6 +122,7 @@ test.each([
 
 test('of two that stop one newcomer is the new id of one only', async () => {
   const world = await play({
+    tellsOfThePast: true,
     beforeDay: ({ post }, dayMs) => {
       if (dayMs < CHANGED) post('hooli', dayMs, 330);
     },

@@ -1,105 +1,7 @@
-import { createHash } from 'node:crypto';
-import { copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, expect, it } from 'vitest';
-import { backtest } from '../../../src/alerts/backtest/backtest.ts';
-import { DEFAULT_ALERT_RULES } from '../../../src/config/resolve/resolve-alerts.ts';
-import { openReader } from '../../../src/ledger/store/file/open.ts';
-import { recordHistory } from '../../alerts/backtest/recorded-history.ts';
-import { createWorld, FIRST, parseJson, row, SECOND, type World, workspaceSettings } from '../world.ts';
-
-/** The ledger of a recorded history, which takes a while: each test looks at a copy of its own. */
-let recorded: Promise<string> | undefined;
-const FOLDER = mkdtempSync(join(tmpdir(), 'usage-ledger-backtest-'));
-afterAll(() => rmSync(FOLDER, { recursive: true }));
-
-const MONTHS = ['2026-02', '2026-03', '2026-04'];
-
-it('shows what a higher ratio would have given beside what was told, and leaves the ledger as it is', {
-  timeout: 240_000,
-}, async () => {
-  const world = await worldWithHistory();
-  const before = fingerprint(world);
-  const { code, out, err } = await world.run('alerts', 'backtest', '--ratio', '2.8', '--json');
-  expect({ code, err }).toEqual({ code: 0, err: '' });
-  const answer = parseJson(out);
-
-  const [{ told }] = world.query(
-    "SELECT count(*) AS told FROM outbox JOIN alerts USING (alert_key) JOIN workspaces USING (workspace_key) WHERE workspace_id = 'ws-1'",
-  ) as [{ told: number }];
-  expect(answer.total.today.notifications).toBe(told);
-  expect(answer.total.proposed.alerts).toBeLessThan(answer.total.today.alerts);
-  expect(answer.settings).toMatchObject({ today: { ratio: 1.5 }, proposed: { ratio: 2.8, min_credits: 1000 } });
-  expect(answer.history).toEqual({
-    runs: 221,
-    first_run_at: '2026-01-20T00:00:00.000Z',
-    last_run_at: '2026-05-10T00:00:00.000Z',
-  });
-  // The first run found a jump of December and told nobody, and January has only a first month to compare with.
-  expect(answer.periods.map(({ period }: { period: string }) => period)).toEqual(MONTHS);
-  // With what has been used within a day of April a usual rest comes to a jump by 1.5, and of three tenants to one by 2.8.
-  expect(answer.paces).toMatchObject([
-    { rule: 'jump', today: { told: 21, never_came_true: 0 }, proposed: { told: 3, came_true: 3 } },
-    { rule: 'workspace_jump', today: { told: 1, came_true: 1 }, proposed: { told: 0 } },
-  ]);
-  const dropped = answer.only_today.map(({ rule, tenant_id, period }: Record<string, string>) => [
-    rule,
-    tenant_id,
-    period,
-  ]);
-  // 0.9 of a month more within a day in April is a jump by 1.5 for each but one, and for none by 2.8.
-  const kinds = ['correction', 'fall', 'newcomer', 'rise', 'spike'].flatMap((kind) =>
-    [0, 1].map((n) => `${kind}-2026-02-${n}`),
-  );
-  const steady = [0, 1, 10, 11, 12, 13, 2, 4, 5, 6, 7, 8, 9].map((n) => `tenant-${n}`);
-  expect(dropped).toEqual([
-    ['drop', 'fall-2026-02-0', '2026-02'],
-    ['drop', 'fall-2026-02-1', '2026-02'],
-    ...[...kinds, ...steady].map((tenant) => ['jump', tenant, '2026-04']),
-    ['workspace_jump', null, '2026-04'],
-  ]);
-  expect(answer.only_proposed).toEqual([]);
-  // Three months' usage by the end of February, most of it within a day: certain at once by 1.5; by 2.8 a day and a half later, by
-  // a usual rest that is added to it.
-  const spike = { rule: 'jump', tenant_id: 'spike-2026-02-0', period: '2026-02' };
-  expect(answer.shifted).toContainEqual({
-    ...spike,
-    today: { level: 'settled', first_fired_at: '2026-02-19T12:00:00.000Z' },
-    proposed: { level: 'settled', first_fired_at: '2026-02-21T00:00:00.000Z' },
-    later_hours: 36,
-  });
-  expect(answer.lead_times[0]).toMatchObject({ rule: 'jump', level: 'likely', proposed: { alerts: 3 } });
-  expect(answer.lead_times[0].proposed.median_hours).toBe(240);
-  expect(fingerprint(world)).toEqual(before);
-
-  const april = parseJson(
-    (await world.run('alerts', 'backtest', '--ratio', '2.8', '--from', '2026-04', '--to', '2026-04', '--json')).out,
-  );
-  expect(april.periods).toEqual(answer.periods.filter(({ period }: { period: string }) => period === '2026-04'));
-});
-
-it('shows people the counts, the lead times and the alerts that make the difference, the first of them', {
-  timeout: 240_000,
-}, async () => {
-  const world = await worldWithHistory();
-  const { only_today } = parseJson((await world.run('alerts', 'backtest', '--ratio', '4', '--json')).out);
-  expect(only_today).toContainEqual({
-    ...{ rule: 'workspace_jump', tenant_id: null, period: '2026-04', level: 'settled' },
-    first_fired_at: expect.any(String),
-  });
-  const { code, out, err } = await world.run('alerts', 'backtest', '--ratio', '4');
-  expect(code).toBe(0);
-  expect(out).toContain('ws-1: 221 runs replayed, 2026-01-20 to 2026-05-10');
-  expect(out).toMatch(
-    /^settings +ratio 1\.5, min_credits 1,000, previous, pace from 0\.1 +ratio 4, min_credits 1,000/m,
-  );
-  expect(out).toMatch(/^all +all +\d+ +\d+ +\d+ +\d+$/m);
-  expect(out).toMatch(/^workspace_jump happened before settled +median 8\.0 days, 1 alert +none$/m);
-  expect(out).toContain(`${only_today.length} alerts only with today's settings`);
-  expect(out).toContain(`... and ${only_today.length - 20} more; --json lists all`);
-  expect(err).toContain('silences, plans, acknowledgements and alerts about ourselves are left out');
-});
+import { expect, it } from 'vitest';
+import { createWorld, FIRST, parseJson, row, SECOND, workspaceSettings } from '../world.ts';
 
 it('tries several settings at once and proposes those that lose no alert labelled real and tell the least', async () => {
   const months = ['2025-12', '2026-01', '2026-02'];
@@ -142,17 +44,6 @@ it('tries several settings at once and proposes those that lose no alert labelle
   const many = Array.from({ length: 13 }, (_, index) => ['--ratio', String(index + 2)]).flat();
   const refused = await world.run('alerts', 'backtest', ...many);
   expect(refused).toMatchObject({ code: 2, err: expect.stringContaining('these are 13 combinations') });
-});
-
-it('prints what documentation shows', { timeout: 300_000 }, async () => {
-  const world = await worldWithHistory();
-  const documentation = readFileSync(new URL('../../../docs/alert-rules.md', import.meta.url), 'utf8');
-  const examples = [...documentation.matchAll(/```console\n\$ usage-ledger (alerts backtest .*)\n([\s\S]*?)```\n/g)];
-  expect(examples).toHaveLength(2);
-  for (const [, command = '', shown] of examples) {
-    const { out, err } = await world.run(...command.split(' '));
-    expect(`${out}${err}`).toBe(shown);
-  }
 });
 
 it('gives the same on both sides when nothing is proposed, and says so', async () => {
@@ -271,58 +162,3 @@ it('says so when there is nothing to replay', async () => {
   expect(empty).toMatchObject({ code: 1, err: expect.stringContaining('no complete run of "ws-1" to replay') });
   expect(empty.err).toContain('usage-ledger sync');
 });
-
-it('stops at the next turn when it is told to', { timeout: 240_000 }, async () => {
-  const { ledgerPath } = await worldWithHistory();
-  const side = { rules: { ...DEFAULT_ALERT_RULES, tenants: [] }, lookbackPeriods: 1, settleHours: 48 };
-  const reader = openReader(ledgerPath);
-  const stop = new AbortController();
-  const seen: number[] = [];
-  const replay = backtest({
-    ...{ ledger: reader.connection, workspaceId: FIRST.id, today: side, proposed: [side] },
-    ...{ window: { from: '', to: '9999-99' }, signal: stop.signal },
-    onProgress: ({ runs }) => {
-      seen.push(runs);
-      stop.abort(new Error('enough'));
-    },
-  });
-  await expect(replay).rejects.toThrow('enough');
-  expect(seen).toHaveLength(1);
-  expect(seen[0]).toBeLessThan(221);
-  reader.close();
-});
-
-async function recordOnce(): Promise<string> {
-  const { context } = await recordHistory();
-  const copy = join(FOLDER, 'history.db');
-  context.reader().connection.prepare('VACUUM INTO ?').run(copy);
-  return copy;
-}
-
-/** A configuration over such a ledger. */
-async function worldWithHistory(): Promise<World> {
-  recorded ??= recordOnce();
-  const history = await recorded;
-  const world = await createWorld(FIRST);
-  const path = join(world.folder, 'history.db');
-  copyFileSync(history, path);
-  world.configure({
-    ledger: { path },
-    workspaces: [{ ...workspaceSettings(world.sandbox, FIRST), lookback_periods: 1 }],
-  });
-  return { ...world, ledgerPath: path, query: (sql) => queryAt(path, sql) };
-}
-
-function queryAt(path: string, sql: string): unknown[] {
-  const reader = openReader(path);
-  try {
-    return reader.connection.prepare(sql).all();
-  } finally {
-    reader.close();
-  }
-}
-
-function fingerprint({ ledgerPath }: World): string[] {
-  const files = ['', '-wal'].map((suffix) => ledgerPath + suffix).filter((file) => existsSync(file));
-  return files.map((file) => createHash('sha256').update(readFileSync(file)).digest('hex'));
-}

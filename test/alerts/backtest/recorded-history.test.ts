@@ -1,0 +1,249 @@
+import { createHash } from 'node:crypto';
+import { copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, expect, test } from 'vitest';
+import { backtest } from '../../../src/alerts/backtest/backtest.ts';
+import { findHistory, recordedLinks } from '../../../src/alerts/backtest/history.ts';
+import { Replica } from '../../../src/alerts/backtest/replica.ts';
+import { keepHistory } from '../../../src/alerts/history/curves.ts';
+import { DEFAULT_ALERT_RULES } from '../../../src/config/resolve/resolve-alerts.ts';
+import { type LedgerConnection, openReader } from '../../../src/ledger/store/file/open.ts';
+import { createWorld, FIRST, parseJson, type World, workspaceSettings } from '../../commands/world.ts';
+import { workspaceConfig } from '../../support/run/workspace-config.ts';
+import { WORKSPACE } from '../../support/sandbox-fixture.ts';
+import { recordHistory } from './recorded-history.ts';
+
+/** The ledger of a recorded history, which takes a while. */
+let recorded: Promise<string> | undefined;
+const FOLDER = mkdtempSync(join(tmpdir(), 'usage-ledger-backtest-'));
+afterAll(() => rmSync(FOLDER, { recursive: true }));
+
+const MONTHS = ['2026-02', '2026-03', '2026-04'];
+const RULES_ABOUT_USAGE = ['drop', 'jump', 'new_spend', 'regression', 'restatement', 'withdrawn', 'workspace_jump'];
+
+test('a replay under unchanged settings gives exactly the alerts, changes and notifications that were recorded', {
+  timeout: 60_000,
+}, async () => {
+  const reader = openReader(await historyFile());
+  const replica = replay(reader.connection);
+  try {
+    const recorded = traceOf(reader.connection);
+    expect([...new Set(recorded.alerts.map(({ rule }) => rule))].sort()).toEqual(RULES_ABOUT_USAGE);
+    expect(recorded.transitions.length).toBeGreaterThan(120);
+    expect(new Set(recorded.transitions.map((row) => String(row.silent_because).replace(/:.*/, '')))).toEqual(
+      new Set(['null', 'seed', 'quiet']),
+    );
+
+    expect(traceOf(replica.connection)).toEqual(recorded);
+    expect(stateOf(replica.connection)).toEqual(stateOf(reader.connection));
+  } finally {
+    replica.close();
+    reader.close();
+  }
+});
+
+test('the command shows what a higher ratio would have given beside what was told, and leaves the ledger as it is', {
+  timeout: 240_000,
+}, async () => {
+  const world = await worldWithHistory();
+  const before = fingerprint(world);
+  const { code, out, err } = await world.run('alerts', 'backtest', '--ratio', '2.8', '--json');
+  expect({ code, err }).toEqual({ code: 0, err: '' });
+  const answer = parseJson(out);
+
+  const [{ told }] = world.query(
+    "SELECT count(*) AS told FROM outbox JOIN alerts USING (alert_key) JOIN workspaces USING (workspace_key) WHERE workspace_id = 'ws-1'",
+  ) as [{ told: number }];
+  expect(answer.total.today.notifications).toBe(told);
+  expect(answer.total.proposed.alerts).toBeLessThan(answer.total.today.alerts);
+  expect(answer.settings).toMatchObject({ today: { ratio: 1.5 }, proposed: { ratio: 2.8, min_credits: 1000 } });
+  expect(answer.history).toEqual({
+    runs: 221,
+    first_run_at: '2026-01-20T00:00:00.000Z',
+    last_run_at: '2026-05-10T00:00:00.000Z',
+  });
+  // The first run found a jump of December and told nobody, and January has only a first month to compare with.
+  expect(answer.periods.map(({ period }: { period: string }) => period)).toEqual(MONTHS);
+  // With what has been used within a day of April a usual rest comes to a jump by 1.5, and of three tenants to one by 2.8.
+  expect(answer.paces).toMatchObject([
+    { rule: 'jump', today: { told: 21, never_came_true: 0 }, proposed: { told: 3, came_true: 3 } },
+    { rule: 'workspace_jump', today: { told: 1, came_true: 1 }, proposed: { told: 0 } },
+  ]);
+  const dropped = answer.only_today.map(({ rule, tenant_id, period }: Record<string, string>) => [
+    rule,
+    tenant_id,
+    period,
+  ]);
+  // 0.9 of a month more within a day in April is a jump by 1.5 for each but one, and for none by 2.8.
+  const kinds = ['correction', 'fall', 'newcomer', 'rise', 'spike'].flatMap((kind) =>
+    [0, 1].map((n) => `${kind}-2026-02-${n}`),
+  );
+  const steady = [0, 1, 10, 11, 12, 13, 2, 4, 5, 6, 7, 8, 9].map((n) => `tenant-${n}`);
+  expect(dropped).toEqual([
+    ['drop', 'fall-2026-02-0', '2026-02'],
+    ['drop', 'fall-2026-02-1', '2026-02'],
+    ...[...kinds, ...steady].map((tenant) => ['jump', tenant, '2026-04']),
+    ['workspace_jump', null, '2026-04'],
+  ]);
+  expect(answer.only_proposed).toEqual([]);
+  // Three months' usage by the end of February, most of it within a day: certain at once by 1.5; by 2.8 a day and a half later, by
+  // a usual rest that is added to it.
+  const spike = { rule: 'jump', tenant_id: 'spike-2026-02-0', period: '2026-02' };
+  expect(answer.shifted).toContainEqual({
+    ...spike,
+    today: { level: 'settled', first_fired_at: '2026-02-19T12:00:00.000Z' },
+    proposed: { level: 'settled', first_fired_at: '2026-02-21T00:00:00.000Z' },
+    later_hours: 36,
+  });
+  expect(answer.lead_times[0]).toMatchObject({ rule: 'jump', level: 'likely', proposed: { alerts: 3 } });
+  expect(answer.lead_times[0].proposed.median_hours).toBe(240);
+  expect(fingerprint(world)).toEqual(before);
+
+  const april = parseJson(
+    (await world.run('alerts', 'backtest', '--ratio', '2.8', '--from', '2026-04', '--to', '2026-04', '--json')).out,
+  );
+  expect(april.periods).toEqual(answer.periods.filter(({ period }: { period: string }) => period === '2026-04'));
+});
+
+test('it shows people the counts, the lead times and the alerts that make the difference, the first of them', {
+  timeout: 240_000,
+}, async () => {
+  const world = await worldWithHistory();
+  const { only_today } = parseJson((await world.run('alerts', 'backtest', '--ratio', '4', '--json')).out);
+  expect(only_today).toContainEqual({
+    ...{ rule: 'workspace_jump', tenant_id: null, period: '2026-04', level: 'settled' },
+    first_fired_at: expect.any(String),
+  });
+  const { code, out, err } = await world.run('alerts', 'backtest', '--ratio', '4');
+  expect(code).toBe(0);
+  expect(out).toContain('ws-1: 221 runs replayed, 2026-01-20 to 2026-05-10');
+  expect(out).toMatch(
+    /^settings +ratio 1\.5, min_credits 1,000, previous, pace from 0\.1 +ratio 4, min_credits 1,000/m,
+  );
+  expect(out).toMatch(/^all +all +\d+ +\d+ +\d+ +\d+$/m);
+  expect(out).toMatch(/^workspace_jump happened before settled +median 8\.0 days, 1 alert +none$/m);
+  expect(out).toContain(`${only_today.length} alerts only with today's settings`);
+  expect(out).toContain(`... and ${only_today.length - 20} more; --json lists all`);
+  expect(err).toContain('silences, plans, acknowledgements and alerts about ourselves are left out');
+});
+
+test('it prints what documentation shows', { timeout: 300_000 }, async () => {
+  const world = await worldWithHistory();
+  const documentation = readFileSync(new URL('../../../docs/alert-rules.md', import.meta.url), 'utf8');
+  const examples = [...documentation.matchAll(/```console\n\$ usage-ledger (alerts backtest .*)\n([\s\S]*?)```\n/g)];
+  expect(examples).toHaveLength(2);
+  for (const [, command = '', shown] of examples) {
+    const { out, err } = await world.run(...command.split(' '));
+    expect(`${out}${err}`).toBe(shown);
+  }
+});
+
+test('a replay stops at the next turn when it is told to', { timeout: 240_000 }, async () => {
+  const { ledgerPath } = await worldWithHistory();
+  const side = { rules: { ...DEFAULT_ALERT_RULES, tenants: [] }, lookbackPeriods: 1, settleHours: 48 };
+  const reader = openReader(ledgerPath);
+  const stop = new AbortController();
+  const seen: number[] = [];
+  const replay = backtest({
+    ...{ ledger: reader.connection, workspaceId: FIRST.id, today: side, proposed: [side] },
+    ...{ window: { from: '', to: '9999-99' }, signal: stop.signal },
+    onProgress: ({ runs }) => {
+      seen.push(runs);
+      stop.abort(new Error('enough'));
+    },
+  });
+  await expect(replay).rejects.toThrow('enough');
+  expect(seen).toHaveLength(1);
+  expect(seen[0]).toBeLessThan(221);
+  reader.close();
+});
+
+function historyFile(): Promise<string> {
+  recorded ??= recordOnce();
+  return recorded;
+}
+
+async function recordOnce(): Promise<string> {
+  const { context } = await recordHistory();
+  const copy = join(FOLDER, 'history.db');
+  context.reader().connection.prepare('VACUUM INTO ?').run(copy);
+  return copy;
+}
+
+/** A configuration over a copy of it. */
+async function worldWithHistory(): Promise<World> {
+  const history = await historyFile();
+  const world = await createWorld(FIRST);
+  const path = join(world.folder, 'history.db');
+  copyFileSync(history, path);
+  world.configure({
+    ledger: { path },
+    workspaces: [{ ...workspaceSettings(world.sandbox, FIRST), lookback_periods: 1 }],
+  });
+  return { ...world, ledgerPath: path, query: (sql) => queryAt(path, sql) };
+}
+
+function queryAt(path: string, sql: string): unknown[] {
+  const reader = openReader(path);
+  try {
+    return reader.connection.prepare(sql).all();
+  } finally {
+    reader.close();
+  }
+}
+
+function fingerprint({ ledgerPath }: World): string[] {
+  const files = ['', '-wal'].map((suffix) => ledgerPath + suffix).filter((file) => existsSync(file));
+  return files.map((file) => createHash('sha256').update(readFileSync(file)).digest('hex'));
+}
+
+function replay(ledger: LedgerConnection): Replica {
+  const { alerts: rules, lookbackPeriods, settleHours } = workspaceConfig('', { id: WORKSPACE, lookbackPeriods: 1 });
+  const history = findHistory(ledger, WORKSPACE);
+  const source = { ledger, history, kept: keepHistory(ledger, history.workspaceKey) };
+  const replica = new Replica(source, { rules, lookbackPeriods, settleHours });
+  for (const link of recordedLinks(ledger, history)) replica.play(link);
+  return replica;
+}
+
+/**
+ * Everything that the rules have written about the workspace, by names instead of numbers. Entries are not replayed, and so
+ * neither are the days of a course, from which a summary says when a limit was reached.
+ */
+function traceOf(connection: LedgerConnection) {
+  const rows = (sql: string) => connection.prepare(sql).safeIntegers().all() as Record<string, unknown>[];
+  const ours = `JOIN workspaces w ON w.workspace_key = a.workspace_key AND w.workspace_id = '${WORKSPACE}'`;
+  return {
+    alerts: rows(
+      `SELECT a.alert_id, a.rule, a.rule_version, a.tenant_key, a.period_key, a.level, a.severity, a.state,
+         a.previous_credits, a.current_credits, a.previous_requests, a.current_requests, a.threshold,
+         a.first_fired_at, a.last_changed_at, a.revision, a.told_times, a.measure, a.episode, a.pending_since,
+         a.clear_run_key, i.alert_id AS incident_id
+       FROM alerts a ${ours} LEFT JOIN alerts i ON i.alert_key = a.incident_key ORDER BY a.alert_id`,
+    ),
+    transitions: rows(
+      `SELECT a.alert_id, x.revision, x.change, x.state, x.level, x.run_key, x.actor, x.at, x.current_credits,
+         x.silent, x.silent_because
+       FROM alert_transitions x JOIN alerts a USING (alert_key) ${ours} ORDER BY a.alert_id, x.revision`,
+    ),
+    notifications: rows(
+      `SELECT notification_id,
+         json_remove(payload, '$.evidence.entries', '$.evidence.entry_count', '$.evidence.course', '$.summary') AS payload
+       FROM outbox JOIN alerts a USING (alert_key) ${ours} ORDER BY notification_id`,
+    ),
+  };
+}
+
+/** What the rules read, as it stands at the end. */
+function stateOf(connection: LedgerConnection) {
+  const rows = (sql: string) => connection.prepare(sql).safeIntegers().raw().all();
+  const ours = `period_key IN (SELECT period_key FROM periods JOIN workspaces USING (workspace_key)
+    WHERE workspace_id = '${WORKSPACE}')`;
+  return ['periods', 'tenant_usage', 'closed_usage'].map((table) =>
+    rows(
+      `SELECT ${table === 'periods' ? 'period_key, covered_run_key, final_run_key, closed_seq' : '*'} FROM ${table}
+       WHERE ${ours} ORDER BY 1, 2`,
+    ),
+  );
+}
