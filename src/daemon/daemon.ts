@@ -165,8 +165,7 @@ function startSending(context: Context, events: DaemonEvents, replica: ReplicaPa
   const { connection } = context.reader();
   const deliveries = new Deliveries({
     composeDailySummaries: () => context.composeDailySummaries(),
-    waiting: (limit) =>
-      waitingNotifications(connection, clock.now(), limit).filter((row) => !isOfAnother(row, context)),
+    waiting: (limit) => waitingNotifications(connection, limit).filter((row) => !isOfAnother(row, context)),
     deliver: (notificationId, signal) => context.deliver(notificationId, signal),
     mayDeliver: (notificationId) => replica?.mayDeliver(notificationId) ?? true,
     clock,

@@ -3,7 +3,7 @@ import type { Channel } from '../alerts/channels/channel.ts';
 import { createChannels } from '../alerts/channels/create-channels.ts';
 import type { StaleCheck } from '../alerts/evaluate/evaluate-self.ts';
 import type { DeliveryOutcome } from '../alerts/outbox/deliver.ts';
-import { summariesAreDue } from '../alerts/outbox/outbox.ts';
+import { summariesAreDue, waitsBeganAhead } from '../alerts/outbox/outbox.ts';
 import type { JobNews } from '../alerts/rules/own/job-failed.ts';
 import { missingReviews } from '../alerts/summaries/compose-reviews.ts';
 import type { RunAlerts } from '../alerts/track/alert-change.ts';
@@ -298,13 +298,17 @@ export class Context {
     return (await writer.call('tellOfJob', { ...news, nowMs: this.clock.now() })).notificationIds.length;
   }
 
-  /** Asks what there is to tell by now, and makes the daily summaries and reviews that are due; returns what is to go. */
+  /**
+   * Asks what there is to tell by now, and makes the daily summaries and reviews that are due; returns what is to go. What waits
+   * by a clock that was ahead waits by this one from now on.
+   */
   async composeDailySummaries(): Promise<string[]> {
     const nowMs = this.clock.now();
     const writer = await this.writer();
     const { connection } = this.reader();
     const settleHours = Math.max(...this.config.workspaces.map((workspace) => workspace.settleHours));
     const made: string[] = [];
+    if (waitsBeganAhead(connection, nowMs)) await writer.call('restartWaits', { nowMs });
     if (asksAreDue(connection, nowMs)) made.push(...(await writer.call('askDue', { nowMs })));
     if (summariesAreDue(connection, nowMs)) {
       made.push(...(await writer.call('composeDailySummaries', { nowMs })));

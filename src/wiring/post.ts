@@ -46,7 +46,7 @@ export class Post {
     const outcome = await deliverNotification(
       {
         outbox: {
-          find: (id) => pendingNotification(reader.connection, clock.now(), id),
+          find: (id) => pendingNotification(reader.connection, id),
           whyDisabled: (name) =>
             disabledChannels(reader.connection).find((channel) => channel.name === name)?.reason ?? null,
           claim: (request) => writer.call('claimDelivery', request),

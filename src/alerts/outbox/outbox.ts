@@ -17,11 +17,13 @@ export const CLAIM_MS = 60_000;
 const { notificationId, channel, payload, attempts, attemptsBefore, nextAttemptAt } = outbox;
 /** When the wait of a notification began, or until when somebody has it in hand. */
 const since = sql<string>`coalesce(${outbox.claimedUntil}, ${outbox.createdAt})`;
-const COLUMNS = { notificationId, channel, payload, attempts, attemptsBefore, nextAttemptAt, since: since.as('since') };
-type StoredRow = Pick<typeof outbox.$inferSelect, Exclude<keyof typeof COLUMNS, 'since'>> & { since: string };
+const COLUMNS = { notificationId, channel, payload, attempts, attemptsBefore, nextAttemptAt };
+type StoredRow = Pick<typeof outbox.$inferSelect, keyof typeof COLUMNS>;
+/** The wait for the next attempt, as it was written down. */
+type StoredWait = Pick<StoredRow, 'nextAttemptAt'> & { since: string };
 
 /** A notification that waits for delivery. */
-export type OutboxRow = Omit<StoredRow, 'nextAttemptAt' | 'since'> & { nextAttemptAtMs: number };
+export type OutboxRow = Omit<StoredRow, 'nextAttemptAt'> & { nextAttemptAtMs: number };
 
 /** The same without what is sent. */
 export interface WaitingNotification
@@ -48,10 +50,7 @@ export interface DeliveryRecord {
 /** Written into the statement, so that the index of what is due serves. */
 const isPending = eq(outbox.state, 'pending').inlineParams();
 
-type WaitingRow = Pick<
-  StoredRow,
-  'notificationId' | 'channel' | 'nextAttemptAt' | 'attempts' | 'attemptsBefore' | 'since'
->;
+type WaitingRow = Pick<StoredRow, 'notificationId' | 'channel' | 'attempts' | 'attemptsBefore'> & StoredWait;
 
 const selectWaiting = perConnection((connection) =>
   connection.prepare(
@@ -64,19 +63,54 @@ const selectWaiting = perConnection((connection) =>
 );
 
 /** The notifications that are still to be delivered, at most `limit` of each channel, the longest due first. */
-export function waitingNotifications(connection: Connection, nowMs: number, limit: number): WaitingNotification[] {
+export function waitingNotifications(connection: Connection, limit: number): WaitingNotification[] {
   const rows = selectWaiting(connection).all(limit) as WaitingRow[];
-  return rows.map((row) => ({
-    ...toRow(row, nowMs),
-    waitMs: Math.max(0, Date.parse(row.nextAttemptAt) - Date.parse(row.since)),
+  return rows.map(({ nextAttemptAt, since, ...row }) => ({
+    ...row,
+    nextAttemptAtMs: Date.parse(nextAttemptAt),
+    waitMs: lengthOf({ nextAttemptAt, since }),
   }));
 }
 
 /** One notification, if it is still to be delivered. */
-export function pendingNotification(connection: Connection, nowMs: number, notificationId: string): OutboxRow | null {
+export function pendingNotification(connection: Connection, notificationId: string): OutboxRow | null {
   const isWanted = and(isPending, eq(outbox.notificationId, notificationId));
   const row = query(connection).select(COLUMNS).from(outbox).where(isWanted).get();
-  return row === undefined ? null : toRow(row, nowMs);
+  if (row === undefined) return null;
+  const { nextAttemptAt, ...rest } = row;
+  return { ...rest, nextAttemptAtMs: Date.parse(nextAttemptAt) };
+}
+
+/** Whether any wait began later than now: a clock that was ahead has said so. */
+export function waitsBeganAhead(connection: Connection, nowMs: number): boolean {
+  return selectAhead(connection, nowMs).limit(1).get() !== undefined;
+}
+
+/** Begins these waits now, as long as they were meant to be. What was in hand then is so no more. */
+export function restartWaits(connection: Connection, { nowMs }: { nowMs: number }): void {
+  connection
+    .transaction(() => {
+      for (const { notificationId, ...wait } of selectAhead(connection, nowMs).all()) {
+        query(connection)
+          .update(outbox)
+          .set({ claimedUntil: isoTime(nowMs), nextAttemptAt: isoTime(nowMs + lengthOf(wait)) })
+          .where(eq(outbox.notificationId, notificationId))
+          .run();
+      }
+    })
+    .immediate();
+}
+
+function selectAhead(connection: Connection, nowMs: number) {
+  const isAhead = gt(since, isoTime(nowMs + CLAIM_MS + CLOCK_SLACK_MS));
+  return query(connection)
+    .select({ notificationId, nextAttemptAt, since: since.as('since') })
+    .from(outbox)
+    .where(and(isPending, isAhead));
+}
+
+function lengthOf({ nextAttemptAt, since }: StoredWait): number {
+  return Math.max(0, Date.parse(nextAttemptAt) - Date.parse(since));
 }
 
 /** A daily summary goes once a day: what waits for longer goes by the hour of a clock that has been set back since. */
@@ -100,22 +134,13 @@ export function claimDelivery(
 ): boolean {
   const now = isoTime(nowMs);
   const isFree = or(isNull(outbox.claimedUntil), lte(outbox.claimedUntil, now));
-  const beganAhead = gt(since, isoTime(latestSince(nowMs)));
   const { changes } = query(connection)
     .update(outbox)
     .set({
       claimedUntil: isoTime(nowMs + claimMs),
-      // What was planned by a clock that was ahead is due from now on, whatever becomes of this attempt.
-      nextAttemptAt: sql`min(${outbox.nextAttemptAt}, ${now})`,
       unknownAttempts: sql`${outbox.unknownAttempts} + 1`,
     })
-    .where(
-      and(
-        eq(outbox.notificationId, notificationId),
-        isPending,
-        or(beganAhead, and(lte(outbox.nextAttemptAt, now), isFree)),
-      ),
-    )
+    .where(and(eq(outbox.notificationId, notificationId), isPending, lte(outbox.nextAttemptAt, now), isFree))
     .run();
   return changes === 1;
 }
@@ -169,17 +194,4 @@ export function releaseDelivery(connection: Connection, { notificationId }: { no
     .set({ claimedUntil: null })
     .where(and(eq(outbox.notificationId, notificationId), isPending))
     .run();
-}
-
-/** What began later did so before the clock was set back: it is due, and nobody has it in hand. */
-function latestSince(nowMs: number): number {
-  return nowMs + CLAIM_MS + CLOCK_SLACK_MS;
-}
-
-function toRow<R extends Pick<StoredRow, 'nextAttemptAt' | 'since'>>(
-  { nextAttemptAt, since, ...row }: R,
-  nowMs: number,
-) {
-  const dueMs = Date.parse(nextAttemptAt);
-  return { ...row, nextAttemptAtMs: Date.parse(since) > latestSince(nowMs) ? Math.min(dueMs, nowMs) : dueMs };
 }

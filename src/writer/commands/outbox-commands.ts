@@ -1,5 +1,5 @@
 import { askDue } from '../../alerts/book/ask.ts';
-import { claimDelivery, recordDelivery, releaseDelivery } from '../../alerts/outbox/outbox.ts';
+import { claimDelivery, recordDelivery, releaseDelivery, restartWaits } from '../../alerts/outbox/outbox.ts';
 import { replayDead } from '../../alerts/outbox/replay.ts';
 import { composeDailySummaries } from '../../alerts/summaries/compose-daily-summaries.ts';
 import { composeReviews } from '../../alerts/summaries/compose-reviews.ts';
@@ -11,6 +11,7 @@ export const outboxCommands = {
   releaseDelivery: onConnection(releaseDelivery),
   /** Returns the notifications about a channel that the attempt has disabled. */
   recordDelivery: onConnection(recordDelivery),
+  restartWaits: onConnection(restartWaits),
   replayDead: onConnection(replayDead),
   /** Returns what is to go now without any run having changed anything. */
   askDue: ({ connection }: Desk, { nowMs }: { nowMs: number }): string[] => askDue(connection, nowMs),

@@ -112,8 +112,8 @@ export const CLOCKS: readonly Planted[] = [
     edits: [
       {
         file: 'src/alerts/outbox/outbox.ts',
-        from: 'return nowMs + CLAIM_MS + CLOCK_SLACK_MS;',
-        to: 'return nowMs + CLAIM_MS + CLOCK_SLACK_MS + 10_000 * DAY_MS;',
+        from: 'gt(since, isoTime(nowMs + CLAIM_MS + CLOCK_SLACK_MS))',
+        to: 'gt(since, isoTime(nowMs + CLAIM_MS + CLOCK_SLACK_MS + 10_000 * DAY_MS))',
       },
     ],
   },

@@ -63,8 +63,8 @@ export const OUTBOX: readonly Planted[] = [
     edits: [
       {
         file: 'src/alerts/outbox/outbox.ts',
-        from: 'or(beganAhead, and(lte(outbox.nextAttemptAt, now), isFree)),',
-        to: 'or(beganAhead, and(lte(outbox.nextAttemptAt, now), or(isFree, isPending))),',
+        from: 'isPending, lte(outbox.nextAttemptAt, now), isFree)',
+        to: 'isPending, lte(outbox.nextAttemptAt, now), or(isFree, isPending))',
       },
     ],
   },
