@@ -5,7 +5,13 @@ import { askDue, asksAreDue } from '../../../src/alerts/book/ask.ts';
 import { evaluateStale } from '../../../src/alerts/evaluate/evaluate-self.ts';
 import { clear, holds, type Judgement } from '../../../src/alerts/measures/judgement.ts';
 import { observation } from '../../../src/alerts/measures/observation.ts';
-import { claimDelivery, type DeliveryRecord, recordDelivery } from '../../../src/alerts/outbox/outbox.ts';
+import {
+  claimDelivery,
+  type DeliveryRecord,
+  recordDelivery,
+  restartWaits,
+  waitsBeganAhead,
+} from '../../../src/alerts/outbox/outbox.ts';
 import { replayDead } from '../../../src/alerts/outbox/replay.ts';
 import { nextAttemptDelayMs } from '../../../src/alerts/tell/backoff.ts';
 import { type ChannelRoute, routesOf } from '../../../src/alerts/track/routes.ts';
@@ -67,7 +73,12 @@ async function world() {
     }
     state.nowMs += 2;
   };
-  const ask = () => (asksAreDue(connection, state.nowMs) ? askDue(connection, state.nowMs) : []);
+  /** As a daemon looks. */
+  const ask = () => {
+    const { nowMs } = state;
+    if (waitsBeganAhead(connection, nowMs)) restartWaits(connection, { nowMs });
+    return asksAreDue(connection, nowMs) ? askDue(connection, nowMs) : [];
+  };
   const pass = (ms: number) => {
     state.nowMs += ms;
     ask();
