@@ -24,15 +24,16 @@ export function checkPeriods(connection: LedgerConnection): Fault[] {
              + CAST(substr(p.period, 1, 4) AS INTEGER) * 12 + CAST(substr(p.period, 6, 2) AS INTEGER) - 1 AS misnamed,
            EXISTS (SELECT 1 FROM usage_entries e WHERE e.period_key = p.period_key) AS used,
            EXISTS (SELECT 1 FROM adjustments a WHERE a.booked_period_key = p.period_key) AS booked,
+           EXISTS (SELECT 1 FROM period_events c WHERE c.period_key = p.period_key) AS closed,
            p.covered_run_key, r.run_key AS latest_run_key
          FROM periods p LEFT JOIN latest l USING (period_key) LEFT JOIN runs r ON r.applied_seq = l.seq)
        SELECT j.period, coalesce(w.workspace_id, '') AS workspaceId,
          CASE WHEN j.misnamed THEN 'its key is that of another period'
-           WHEN NOT j.used AND NOT j.booked THEN 'nothing was ever recorded or booked in it'
+           WHEN NOT (j.used OR j.booked OR j.closed) THEN 'nothing was ever recorded or booked in it'
            ELSE 'the run that covered it last is another one' END AS message
        FROM judged j LEFT JOIN workspaces w USING (workspace_key)
        -- A period that was made for a booking has been covered by no run at first.
-       WHERE j.misnamed OR NOT (j.used OR j.booked)
+       WHERE j.misnamed OR NOT (j.used OR j.booked OR j.closed)
          OR (j.covered_run_key IS NOT j.latest_run_key AND (j.used OR j.covered_run_key IS NOT NULL))
        ORDER BY j.period_key LIMIT ${FAULTS_A_CHECK}`,
     )
