@@ -6,6 +6,7 @@ import { AppError } from '../../src/core/errors.ts';
 import { randomId } from '../../src/core/randomness.ts';
 import type { RunKind } from '../../src/ledger/journal/runs/claim-run.ts';
 import type { StagedRecord } from '../../src/ledger/journal/staging/staged-record.ts';
+import type { Window } from '../../src/ledger/journal/staging/staging.ts';
 import { type LedgerConnection, openForWriting } from '../../src/ledger/store/file/open.ts';
 import { migrateLedger } from '../../src/ledger/store/schema/migrate.ts';
 import type { UsageSource } from '../../src/sync/sync-deps.ts';
@@ -100,6 +101,12 @@ export function applyWalk({ desk, run, staging }: RunUnderWay, nowMs = NOON) {
   });
 }
 
+export interface PublishOptions extends ClaimOptions {
+  withdraws?: boolean;
+  /** The periods that are asked for; all, unless given. */
+  window?: Window;
+}
+
 /**
  * One run in which the service lists these records. Of what it does not list, the tenants' histories can be had, and lack it,
  * too, only when `withdraws`.
@@ -107,7 +114,7 @@ export function applyWalk({ desk, run, staging }: RunUnderWay, nowMs = NOON) {
 export function publish(
   connection: LedgerConnection,
   records: readonly StagedRecord[],
-  { workspaceId = 'ws-1', nowMs = NOON, withdraws = false, ...request }: ClaimOptions & { withdraws?: boolean } = {},
+  { workspaceId = 'ws-1', nowMs = NOON, withdraws = false, ...request }: PublishOptions = {},
 ): Promise<Applied> {
   const perPage = Math.max(1, records.length);
   const listing = listingOf(workspaceId, records, perPage);

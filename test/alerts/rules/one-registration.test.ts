@@ -9,7 +9,7 @@ import { unheardRules } from '../../../src/alerts/track/routes.ts';
 import { RULES, type RuleName } from '../../../src/core/text/alert-words.ts';
 import { openLedger } from '../../support/open-ledger.ts';
 import { listingOf } from '../../support/run/listing.ts';
-import { realRun, writerOn } from '../../support/run/real-run.ts';
+import { LOG_ROUTES, realRun, setRoutes, writerOn } from '../../support/run/real-run.ts';
 
 const MARCH = Date.UTC(2026, 2, 10);
 const DAY_MS = 86_400_000;
@@ -53,6 +53,7 @@ afterAll(() => {
 
 test('a rule is registered in one place: from there on it is found, told, listed, muted, routed and ended', async () => {
   const { connection } = openLedger();
+  setRoutes(connection, LOG_ROUTES);
   const writer = writerOn(connection);
   let nowMs = MARCH;
   const run = async (credits: bigint) => {

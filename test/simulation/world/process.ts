@@ -36,6 +36,7 @@ export class SimulatedProcess implements StatementOwner {
   readonly #held: (() => void)[] = [];
   #diesAfter = Number.POSITIVE_INFINITY;
   readonly #connections = new Set<Database.Database>();
+  readonly #loops = new Set<IterableIterator<unknown>>();
   readonly #world: Clock;
   readonly #random: Random;
   readonly #startedMs: number;
@@ -108,6 +109,8 @@ export class SimulatedProcess implements StatementOwner {
   kill(how = 'killed'): void {
     if (!this.alive) return;
     this.alive = false;
+    // A loop that waits in its middle would keep its connection, and the locks of the file, for good.
+    for (const rows of this.#loops) rows.return?.();
     for (const connection of this.#connections) closeAtOnce(connection);
     this.#connections.clear();
     this.onDeath(how);
@@ -122,6 +125,20 @@ export class SimulatedProcess implements StatementOwner {
     if (disk === null || connection.readonly || READS.test(sql) || !this.#random.chance(disk.probability)) return;
     met.set(disk.fault, (met.get(disk.fault) ?? 0) + 1);
     throw diskError(disk.fault);
+  }
+
+  loop(rows: IterableIterator<unknown>): IterableIterator<unknown> {
+    // Also a loop that has not come to its first row keeps its connection.
+    this.#loops.add(rows);
+    return this.#rowsOf(rows);
+  }
+
+  *#rowsOf(rows: IterableIterator<unknown>): IterableIterator<unknown> {
+    try {
+      yield* rows;
+    } finally {
+      this.#loops.delete(rows);
+    }
   }
 
   #dieAt(what: string): void {

@@ -17,6 +17,8 @@ export interface StatementOwner {
   beforeStatement(sql: string, connection: Database.Database): void;
   /** Told of each request that is sent. */
   beforeRequest(): void;
+  /** Goes through rows of a statement, until it dies. */
+  loop(rows: IterableIterator<unknown>): IterableIterator<unknown>;
 }
 
 /** Who runs what is running now; nobody for the oracles. */
@@ -50,6 +52,11 @@ export function watchStatements(): void {
     ask(statement, name, (self) => [(self as Database.Statement).source, (self as Database.Statement).database]);
   }
   ask(connection, 'exec', (self, args) => [String(args[0]), self as Database.Database]);
+  const iterate = statement.iterate as (...args: unknown[]) => IterableIterator<unknown>;
+  statement.iterate = function owned(this: unknown, ...args: unknown[]): unknown {
+    const rows = iterate.apply(this, args);
+    return owners.getStore()?.loop(rows) ?? rows;
+  };
 }
 
 type Subject = (self: unknown, args: unknown[]) => [string, Database.Database];

@@ -149,6 +149,16 @@ test('a month of which nothing is left upstream can still be proven and closed',
   expect(verifyLedger(connection).faults).toEqual([]);
 });
 
+test('a month without any record is closed, and the ledger is sound', async () => {
+  const { connection } = openLedger();
+  const later = [usageRecord('a', 1, '2026-03')];
+  const window = { from: PERIOD, to: '2026-03' };
+  for (const hours of [0, 12]) await publish(connection, later, { nowMs: NOON + hours * HOUR, window });
+
+  expect(close(connection, { nowMs: NOON + 12 * HOUR })).toMatchObject({ tenants: 0n, creditsUsed: 0n });
+  expect(verifyLedger(connection).faults).toEqual([]);
+});
+
 test('all reasons are told at once, with a way out', async () => {
   const { connection } = openLedger();
   await publish(connection, RECORDS, { nowMs: END - HOUR });
