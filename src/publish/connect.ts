@@ -1,3 +1,4 @@
+import type { Duplex } from 'node:stream';
 import pg from 'pg';
 import { type Clock, systemClock } from '../core/clock.ts';
 import { replicaErrorOf } from './replica-error.ts';
@@ -11,6 +12,15 @@ export interface ReplicaSettings {
   tls: 'verify' | 'require' | 'off';
   /** Certificates (PEM) of the authorities that the server is trusted by, instead of the public ones. */
   ca?: string;
+}
+
+/** How the server is reached and waited for, where that is not as usual. */
+export interface ReplicaWay {
+  clock?: Clock;
+  /** A server that says nothing for so long is given up. */
+  silenceMs?: number;
+  /** Makes what carries a connection's bytes; a socket when absent. */
+  stream?: () => Duplex;
 }
 
 const CONNECT_TIMEOUT_MS = 10_000;
@@ -56,16 +66,16 @@ export interface ReplicaClient {
 /** Connects. Throws ReplicaError, which never holds the password. */
 export async function connectReplica(
   replica: ReplicaSettings,
-  { silenceMs = SILENCE_MS, clock = systemClock }: { silenceMs?: number; clock?: Clock } = {},
+  { silenceMs = SILENCE_MS, clock = systemClock, stream }: ReplicaWay = {},
 ): Promise<ReplicaClient> {
   const { url, schema, tls, ca } = replica;
   const client = new pg.Client({
     connectionString: url,
     application_name: 'usage-ledger',
-    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     keepAlive: true,
     keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
     types,
+    ...(stream === undefined ? {} : { stream }),
     ssl: tls === 'off' ? false : { rejectUnauthorized: tls === 'verify', ...(ca === undefined ? {} : { ca }) },
   });
   let lost: Error | null = null;
@@ -113,11 +123,14 @@ export async function connectReplica(
   };
   const query = <Row>(sql: string, values?: readonly unknown[]): Promise<Row[]> =>
     underWay ? ask<Row>(sql, values) : transaction(() => ask<Row>(sql, values));
+  const giveUp = clock.after(CONNECT_TIMEOUT_MS, () => cut(new Error('timeout expired')));
   try {
     await client.connect();
   } catch (error) {
     void client.end().catch(() => undefined);
     throw replicaErrorOf(error);
+  } finally {
+    giveUp();
   }
   return {
     pg: client,

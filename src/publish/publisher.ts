@@ -1,7 +1,7 @@
 import { thisProcess } from '../core/process/process-liveness.ts';
 import { openReader } from '../ledger/store/file/open.ts';
 import { ledgerId } from '../ledger/store/schema/identity.ts';
-import { connectReplica, type ReplicaClient, type ReplicaSettings } from './connect.ts';
+import { connectReplica, type ReplicaClient, type ReplicaSettings, type ReplicaWay } from './connect.ts';
 import { migrateReplica } from './replica/migrate-replica.ts';
 import { type PublishReport, publishLedger } from './send/publish-ledger.ts';
 import { recentCheckpoints } from './send/recent-checkpoints.ts';
@@ -11,22 +11,24 @@ export class Publisher {
   readonly #settings: ReplicaSettings;
   readonly #ledgerPath: string;
   readonly #elsewhere: readonly string[];
+  readonly #way: ReplicaWay;
   #client: ReplicaClient | null = null;
   /** What was mended of the replica and has not been reported yet. */
   #mended: readonly string[] = [];
 
   /** `elsewhere`: ids of workspaces that the configuration leaves to other machines. */
-  constructor(settings: ReplicaSettings, ledgerPath: string, elsewhere: readonly string[] = []) {
+  constructor(settings: ReplicaSettings, ledgerPath: string, elsewhere: readonly string[] = [], way: ReplicaWay = {}) {
     this.#settings = settings;
     this.#ledgerPath = ledgerPath;
     this.#elsewhere = elsewhere;
+    this.#way = way;
   }
 
   /** The replica, in the schema of this version. */
   async connect(): Promise<ReplicaClient> {
     if (this.#client !== null && this.#client.lost === null) return this.#client;
     await this.close();
-    const client = await connectReplica(this.#settings);
+    const client = await connectReplica(this.#settings, this.#way);
     try {
       this.#mended = await migrateReplica(client, this.#settings.schema);
     } catch (error) {

@@ -1,4 +1,6 @@
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
+import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { connectReplica } from '../../src/publish/connect.ts';
 import { replicaRows } from '../../src/publish/receive/replica-rows.ts';
 import { migrateReplica } from '../../src/publish/replica/migrate-replica.ts';
@@ -6,6 +8,8 @@ import { mirror } from '../../src/publish/replica/mirrors.ts';
 import { copyInto } from '../../src/publish/send/copy-rows.ts';
 import { type PostgresServer, startPostgres } from '../support/postgres.ts';
 import { rejection } from '../support/rejection.ts';
+import { NOON } from '../support/time/test-clock.ts';
+import { createVirtualClock } from '../support/time/virtual-clock.ts';
 
 let server: PostgresServer;
 beforeEach(async () => {
@@ -56,4 +60,20 @@ test('a server that is frozen is given up, by a question, by rows on their way t
   const after = await connectReplica(settings);
   expect(await after.query('SELECT count(*) AS rows FROM ledger_meta')).toEqual([{ rows: 0n }]);
   await after.close();
+});
+
+test('a server that takes a connection and says nothing is given up after ten seconds', async () => {
+  const mute = createServer().listen(0, '127.0.0.1');
+  onTestFinished(() => void mute.close());
+  await once(mute, 'listening');
+  const { port } = mute.address() as AddressInfo;
+  const clock = createVirtualClock(NOON);
+  const settings = { url: `postgres://ledger@127.0.0.1:${port}/finance`, schema: 'mute', tls: 'off' } as const;
+  const failure = rejection(connectReplica(settings, { clock }));
+  const [socket] = await once(mute, 'connection');
+  await clock.advance(9_900);
+  expect(socket.closed).toBe(false);
+  await clock.advance(100);
+  expect(await failure).toMatchObject({ code: 'replica_unreachable', retryable: true });
+  expect(clock.waiting).toBe(0);
 });

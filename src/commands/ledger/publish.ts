@@ -22,7 +22,8 @@ async function publish(cli: CliContext, context: Context, replace: boolean): Pro
     import('../../publish/send/position.ts'),
   ]);
   const { connection } = context.reader();
-  const publisher = new Publisher(settings, context.config.ledger.path, context.config.shard?.elsewhere);
+  const { config, replicaWay } = context;
+  const publisher = new Publisher(settings, config.ledger.path, config.shard?.elsewhere, replicaWay);
   const started = cli.clock.monotonic();
   try {
     if (replace) {

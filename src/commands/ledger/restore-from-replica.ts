@@ -13,12 +13,12 @@ import { replacedLines } from './replaced-lines.ts';
 /** `restore --from-replica`. */
 export async function restoreFromReplicaHere(
   cli: CliContext,
-  { config, version }: Context,
+  { config, version, replicaWay }: Context,
   { ledger, replaceOther }: { ledger: string | undefined; replaceOther: boolean },
 ): Promise<void> {
   const settings = requireReplica(config);
   const ledgerPath = config.ledger.path;
-  const client = await connectReplica(settings);
+  const client = await connectReplica(settings, replicaWay);
   try {
     await requireCurrentReplica(client, settings.schema);
     const ledgerId =

@@ -20,7 +20,7 @@ export async function verifyReplicaHere(
   const { config, version } = context;
   const settings = requireReplica(config);
   const { connection } = context.reader();
-  const client = await connectReplica(settings);
+  const client = await connectReplica(settings, context.replicaWay);
   try {
     await requireCurrentReplica(client, settings.schema);
     const elsewhere = config.shard?.elsewhere ?? [];

@@ -181,7 +181,8 @@ async function holderOf(context: Context, workspaceId: string): Promise<Holder |
   const { publish } = context.config;
   if (publish === null) return null;
   const { findHolder } = await import('../../publish/receive/find-holder.ts');
-  return findHolder(publish, { workspaceId, ledgerId: ledgerId(context.reader().connection) });
+  const asked = { workspaceId, ledgerId: ledgerId(context.reader().connection) };
+  return findHolder(publish, asked, context.replicaWay);
 }
 
 function heldElsewhere(workspaceId: string, { ledgerId: holder }: Holder): AppError {

@@ -96,7 +96,7 @@ export async function withReplicaLook(
     import('../../publish/connect.ts'),
     import('../../publish/replica-error.ts'),
   ]);
-  const client = await connectReplica(settings);
+  const client = await connectReplica(settings, context.replicaWay);
   try {
     await work(async () => {
       const nowMs = context.clock.now();

@@ -123,10 +123,10 @@ async function readStatus(context: Context, workspaceId: string | undefined): Pr
 }
 
 async function lookAtReplica(context: Context): Promise<StatusReport['replica']> {
-  const { publish } = context.config;
-  if (publish === null) return null;
+  const { config, replicaWay: way } = context;
+  if (config.publish === null) return null;
   const { describeReplica, probeReplica } = await import('../../publish/receive/probe-replica.ts');
-  const standing = await probeReplica(publish, context.reader().connection, context.clock.now());
+  const standing = await probeReplica(config.publish, context.reader().connection, context.clock.now(), { way });
   return { standing, words: describeReplica(standing) };
 }
 

@@ -5,7 +5,7 @@ import { oneAtATime } from '../../core/one-at-a-time.ts';
 import { type PeriodicTask, type PeriodicTaskOptions, startPeriodicTask } from '../../core/periodic-task.ts';
 import type { LedgerConnection } from '../../ledger/store/file/open.ts';
 import { lagOf } from '../../publish/lag.ts';
-import type { PublisherHandle } from '../../publish/thread/publisher-handle.ts';
+import type { DaemonPublisher } from '../../wiring/context.ts';
 
 const LOOK_INTERVAL_MS = 2_000;
 const TELL_INTERVAL_MS = 60_000;
@@ -32,7 +32,7 @@ export interface ReplicaHealth {
 
 export interface ReplicaWatchOptions extends Pick<PeriodicTaskOptions, 'clock' | 'logger'> {
   connection: LedgerConnection;
-  publisher: Pick<PublisherHandle, 'publish' | 'close'>;
+  publisher: DaemonPublisher;
   /** Raises, or with null ends, the alert about the replica. */
   tell(detail: string | null): Promise<void>;
   staleMs: number;

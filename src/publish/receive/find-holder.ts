@@ -1,4 +1,4 @@
-import { connectReplica, type ReplicaClient, type ReplicaSettings } from '../connect.ts';
+import { connectReplica, type ReplicaClient, type ReplicaSettings, type ReplicaWay } from '../connect.ts';
 import { isUnpublished } from '../replica-error.ts';
 import { escapeNul, unescapeNul } from '../send/nul.ts';
 
@@ -15,8 +15,9 @@ export interface Holder {
 export async function findHolder(
   settings: ReplicaSettings,
   { workspaceId, ledgerId }: { workspaceId: string; ledgerId: string },
+  way?: ReplicaWay,
 ): Promise<Holder | null> {
-  const client = await connectReplica(settings);
+  const client = await connectReplica(settings, way);
   try {
     const [holder] = await client.query<{ ledger_id: string; position: bigint; head_digest: string }>(
       `SELECT l.ledger_id, l.position, l.head_digest

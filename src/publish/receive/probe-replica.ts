@@ -2,7 +2,7 @@ import { summarizeError } from '../../core/errors.ts';
 import { counted } from '../../core/text/counted.ts';
 import type { LedgerConnection } from '../../ledger/store/file/open.ts';
 import { ledgerId } from '../../ledger/store/schema/identity.ts';
-import { connectReplica, type ReplicaSettings } from '../connect.ts';
+import { connectReplica, type ReplicaSettings, type ReplicaWay } from '../connect.ts';
 import { type Lag, lagOf } from '../lag.ts';
 import { replicaDrift } from '../replica/migrate-replica.ts';
 import { isUnpublished } from '../replica-error.ts';
@@ -28,7 +28,7 @@ export async function probeReplica(
   settings: ReplicaSettings,
   connection: LedgerConnection,
   nowMs: number,
-  { writes = false } = {},
+  { writes = false, way }: { writes?: boolean; way?: ReplicaWay } = {},
 ): Promise<ReplicaStanding> {
   const nothing: ReplicaStanding = {
     position: null,
@@ -38,7 +38,7 @@ export async function probeReplica(
     fault: null,
   };
   try {
-    const client = await connectReplica(settings);
+    const client = await connectReplica(settings, way);
     try {
       const drift = await replicaDrift(client);
       if (drift.some((words) => words.startsWith('table'))) return { ...nothing, drift };
