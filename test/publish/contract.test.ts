@@ -13,7 +13,8 @@ import { mirror } from '../../src/publish/replica/mirrors.ts';
 import { copyInto } from '../../src/publish/send/copy-rows.ts';
 import { publishLedger } from '../../src/publish/send/publish-ledger.ts';
 import { buildRichLedger } from '../ledger/audit/verify/tamper/rich-ledger.ts';
-import { postgresEngine, SCHEMA } from '../simulation/world/postgres/engine.ts';
+import { postgresEngine } from '../simulation/world/postgres/engine.ts';
+import { SCHEMA } from '../simulation/world/postgres/schema.ts';
 import { SimulatedPostgres } from '../simulation/world/postgres/server.ts';
 import { openLedger, publish as runWith, usageRecord } from '../support/open-ledger.ts';
 import { type PostgresServer, startPostgres } from '../support/postgres.ts';
@@ -41,7 +42,7 @@ const PORTS: Record<string, () => Promise<Port>> = {
   async 'the Postgres of the simulation'() {
     const clock: Clock = { ...systemClock, after: (_, call) => systemClock.after(0, call) };
     const server = new SimulatedPostgres(await postgresEngine(), clock, new Random(1));
-    const client = { isAlive: () => true, deliver: (call: () => void) => call(), onQuestion: () => undefined };
+    const client = { isAlive: () => true, isAwake: () => true, deliver: (call: () => void) => call(), onQuestion: () => undefined };
     return {
       settings: { url: 'postgres://usage_ledger@127.0.0.1/world', schema: SCHEMA, tls: 'off' },
       way: { stream: () => server.wireFor(client) },

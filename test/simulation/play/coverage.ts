@@ -1,4 +1,6 @@
 import { SERVICE_FAULTS } from '../world/network.ts';
+import { REPLICA_EDITS } from '../world/postgres/edits.ts';
+import { SERVER_FAULTS } from '../world/postgres/server.ts';
 import { RECEIVER_FAULTS } from '../world/receiver.ts';
 import { DISK_FAULTS } from '../world/statements.ts';
 import { STEPS } from '../world/steps.ts';
@@ -12,6 +14,8 @@ export function everyKind(): string[] {
     ...HAPPENINGS.map((kind) => `happening ${kind}`),
     ...SERVICE_FAULTS.map((fault) => `service ${fault}`),
     ...RECEIVER_FAULTS.map((fault) => `receiver ${fault}`),
+    ...SERVER_FAULTS.map((fault) => `replica ${fault}`),
+    ...REPLICA_EDITS.map((edit) => `replica ${edit}`),
     ...DISK_FAULTS.map((fault) => `disk ${fault}`),
     ...STEPS.map((step) => `in the middle of a ${step}`),
     ...COMMANDS.map((command) => `command ${command}`),
@@ -21,14 +25,16 @@ export function everyKind(): string[] {
     'month rolled',
     'workspace moved',
     'workspace kept',
+    'ledger published',
   ];
 }
 
 /** What services, receivers and disks have done, and how often. */
-export function faultsMet({ network, receivers, everyHost }: World): { fault: string; count: number }[] {
+export function faultsMet({ network, receivers, everyHost, postgres }: World): { fault: string; count: number }[] {
   const met = [
     ['service', network.met] as const,
     ...receivers.map((receiver) => ['receiver', receiver.met] as const),
+    ['replica', postgres?.met ?? []] as const,
     ...everyHost.map((host) => ['disk', host.met] as const),
   ];
   return met.flatMap(([who, faults]) => [...faults].map(([fault, count]) => ({ fault: `${who} ${fault}`, count })));

@@ -1,5 +1,7 @@
 import type { SettingsKind } from '../world/configuration.ts';
 import type { ServiceFault } from '../world/network.ts';
+import type { ReplicaEdit } from '../world/postgres/edits.ts';
+import type { ServerFault } from '../world/postgres/server.ts';
 import type { ReceiverFault } from '../world/receiver.ts';
 import type { DiskFault } from '../world/statements.ts';
 import type { Step } from '../world/steps.ts';
@@ -25,6 +27,9 @@ export type Happening = { id: number; atMs: number; during: { step: Step; nth: n
   | { kind: 'lock_lost' }
   | { kind: 'configure'; settings: SettingsKind }
   | { kind: 'move'; workspace: number; gapMs: number; kept: boolean; dies: number | null; disk: DiskFault | null }
+  | { kind: 'replica'; fault: ServerFault; nth: number; probability: number; forMs: number }
+  | { kind: 'replica_edit'; edit: ReplicaEdit; which: number }
+  | { kind: 'publish' }
   | { kind: 'command'; command: CommandKind; workspace: number; tenant: number; monthsAgo: number }
 );
 export type HappeningKind = Happening['kind'];

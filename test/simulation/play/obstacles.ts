@@ -1,3 +1,4 @@
+import { editReplica } from '../world/postgres/edits.ts';
 import type { Host, SimulatedProcess } from '../world/process.ts';
 import type { Seat } from '../world/seat.ts';
 import { monthBefore, monthOf } from '../world/service.ts';
@@ -122,6 +123,27 @@ const OBSTACLES: { [Kind in HappeningKind]: Obstacle<Kind> } = {
       stage.isMoving = false;
     });
   },
+  replica({ world: { postgres } }, { fault, nth, probability }, afterwards) {
+    if (fault === 'emptied') {
+      if (nth % 2 === 0) postgres?.restartEmpty();
+      else postgres?.emptyByHand();
+      return;
+    }
+    const trouble = { fault, nth, probability, code: nth % 2 === 0 ? '53100' : '25006' } as const;
+    postgres?.setTrouble(trouble);
+    afterwards(() => postgres?.setTrouble(null));
+  },
+  replica_edit({ world: { postgres }, meet }, { edit, which }) {
+    postgres?.edit((engine) => {
+      const isDone = editReplica(engine, edit, which);
+      if (isDone) meet(`replica ${edit}`);
+      return isDone;
+    });
+  },
+  publish({ people, second }) {
+    void people.run(['publish']);
+    void second?.people.run(['publish']);
+  },
   command({ people, second, meet, world }, happening) {
     meet(`command ${happening.command}`);
     const { workspaceId } = at(world.services, happening.workspace);
@@ -180,6 +202,7 @@ export function calm({ world, seats, ends }: Stage): void {
     host.disk = null;
   }
   world.broker.setAway(false);
+  world.postgres?.setTrouble(null);
   for (const seat of seats) {
     seat.start();
   }

@@ -2,6 +2,7 @@ import { Random } from '../../support/random.ts';
 import { drawHappenings } from './draw-happenings.ts';
 import { drawMoves } from './draw-themes.ts';
 import type { Happening } from './happening.ts';
+import { drawReplica } from './replica/draw-replica.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -30,6 +31,8 @@ export interface Plan {
   /** Each process has a host name of its own. */
   containers: boolean;
   happenings: Happening[];
+  /** The ledgers are published to Postgres; null: there is none. */
+  replica: { unreadyWhenStale: boolean } | null;
   /** There is no ledger when it begins; else one without any run. */
   isFirstStart: boolean;
   /** At the end it is quiet for more than a day. */
@@ -54,6 +57,9 @@ const RARE_LOOK_MS = 4 * HOUR_MS;
 /** In so many worlds a workspace moves: each of these has one ledger more. */
 const MOVES = 0.3;
 const MOVES_OF_SHORT = 0.01;
+
+/** In so many worlds there is a replica: each takes several times as long, and none is short. */
+const REPLICAS = 0.12;
 
 /** Hours in which much happens, days, or weeks. */
 export type Pace = 'busy' | 'days' | 'weeks';
@@ -119,12 +125,16 @@ export function drawPlan(seed: number, { days }: PlanSize): Plan {
   const cast = { forMs, pace, pausesMs, receivers: receivers.length, hosts };
   const happenings = drawHappenings(random, cast, random.between(pace === 'days' ? 2 : 4, counts[pace]));
   if (moves) for (const one of drawMoves(moving, cast)) happenings.push({ id: happenings.length, ...one });
+  const publishing = new Random(seed * 0x85eb + 3);
+  const replica = days >= 1 && publishing.chance(REPLICAS) ? { unreadyWhenStale: publishing.chance(0.5) } : null;
+  if (replica !== null)
+    for (const one of drawReplica(publishing, cast)) happenings.push({ id: happenings.length, ...one });
   // It costs as much as ten short worlds, and weeks show more of what it is for.
   const quietDay = pace === 'weeks' || (random.chance(0.05) && days >= 1);
   const isFirstStart = random.chance(0.2);
   const lookMs = pace === 'weeks' ? RARE_LOOK_MS : LOOK_MS;
   const people = { receivers, hosts, containers };
-  return { quietDay, isFirstStart, seed, startMs, forMs, lookMs, workspaces, ...people, happenings };
+  return { quietDay, isFirstStart, seed, startMs, forMs, lookMs, workspaces, ...people, happenings, replica };
 }
 
 export function isLong({ lookMs }: Plan): boolean {

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { loadConfig } from '../../../src/config/load.ts';
 import type { Config } from '../../../src/config/types.ts';
 import type { Plan } from '../play/plan.ts';
+import { SCHEMA } from './postgres/schema.ts';
 
 /** What people change in the configuration while the world goes on. */
 export const SETTINGS = [
@@ -60,6 +61,9 @@ export function configure(plan: Plan, folder: string, settings: SettingsKind, on
   return loadConfig({ file, env: {}, cwd: folder });
 }
 
+/** Nobody asks what stands there but for the schema. */
+const PUBLISH = { url: 'postgres://usage_ledger@127.0.0.1/world', schema: SCHEMA, stale_minutes: 30 };
+
 export function secretOf(workspaceId: string): string {
   return `sk_simulated_${Buffer.from(workspaceId).toString('hex')}`;
 }
@@ -80,6 +84,7 @@ function configurationOf(plan: Plan, folder: string, settings: SettingsKind): ob
       per_page: settings === 'small_pages' ? 2 : perPage,
       concurrency,
     })),
+    ...(plan.replica === null ? {} : { publish: { ...PUBLISH, unready_when_stale: plan.replica.unreadyWhenStale } }),
     ...(settings === 'low_thresholds' ? { defaults: { alerts: { ratio: 1.1, min_credits: 1 } } } : {}),
     ...(BUDGETS[settings] === undefined ? {} : { budgets: BUDGETS[settings] }),
     alerts: {

@@ -59,12 +59,8 @@ export class SimulatedProcess implements StatementOwner {
     now: () => this.#world.now() + this.host.clockOffsetMs,
     monotonic: () => this.#world.monotonic() - this.#startedMs,
     after: (delayMs, call, { background = false } = {}) =>
-      this.#world.after(
-        background && LOOKS_MS.includes(delayMs) ? Math.max(delayMs, this.host.lookMs) : delayMs,
-        () => {
-          this.#dieAt('await');
-          this.deliver(call);
-        },
+      this.#world.after(background && LOOKS_MS.includes(delayMs) ? Math.max(delayMs, this.host.lookMs) : delayMs, () =>
+        this.hear(call),
       ),
   };
 
@@ -73,6 +69,12 @@ export class SimulatedProcess implements StatementOwner {
     if (!this.alive) return;
     if (this.frozen) this.#held.push(call);
     else this.run(call);
+  }
+
+  /** The same of what comes from outside: it may die before it hears that. */
+  hear(call: () => void): void {
+    this.#dieAt('await');
+    this.deliver(call);
   }
 
   /** Does something as this process. */
@@ -153,7 +155,7 @@ export class SimulatedProcess implements StatementOwner {
  * The looks that a daemon takes every so often at what is due. A year has three million of them: here they are fewer, as on a
  * machine that has much else to do. A lease is renewed every 20 s, and is in a hurry.
  */
-const LOOKS_MS = [1_000, 5_000, 10_000, 15_000, 30_000, 60_000, 3_600_000];
+const LOOKS_MS = [1_000, 2_000, 5_000, 10_000, 15_000, 30_000, 60_000, 3_600_000];
 
 /** What was not committed is gone. A connection in the middle of a loop over rows, or of a copy, cannot be closed before that ends. */
 function closeAtOnce(connection: Database.Database): void {

@@ -4,6 +4,7 @@ import { createRedactor } from '../../../src/core/text/redact.ts';
 import { type Daemon, startDaemon } from '../../../src/daemon/daemon.ts';
 import { Context, type ContextOverrides } from '../../../src/wiring/context.ts';
 import { openInProcessWriter } from '../../../src/writer/in-process-writer.ts';
+import { replicaFor } from './postgres/publisher.ts';
 import { type Host, SimulatedProcess } from './process.ts';
 import type { World } from './world.ts';
 
@@ -127,6 +128,7 @@ export function overridesFor(world: World, process: SimulatedProcess): ContextOv
     }),
     channels: new Map(world.receivers.map((receiver) => [receiver.name, receiver.channelFor(process)])),
     clientOptions: { dispatcher: world.network.dispatcherFor(deliver) },
+    ...(world.postgres === null ? {} : replicaFor(world.postgres, process)),
     openWriter: (start) => openInProcessWriter(start, { holder, randomness: world.random, isRunning }),
   };
 }

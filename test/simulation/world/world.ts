@@ -10,6 +10,8 @@ import type { Plan } from '../play/plan.ts';
 import { Broker } from './broker.ts';
 import { configure, LEDGER_FILE, RENAMED, type Route, routesOf, type SettingsKind, secretOf } from './configuration.ts';
 import { Network } from './network.ts';
+import type { PostgresEngine } from './postgres/engine.ts';
+import { SimulatedPostgres } from './postgres/server.ts';
 import type { Host, SimulatedProcess } from './process.ts';
 import { writeRateFiles } from './rate-cards.ts';
 import { Receiver } from './receiver.ts';
@@ -38,6 +40,8 @@ export interface World {
   readonly services: readonly SimulatedService[];
   readonly receivers: readonly Receiver[];
   readonly broker: Broker;
+  /** Where the ledgers are published; null: nowhere. */
+  readonly postgres: SimulatedPostgres | null;
   readonly hosts: readonly Host[];
   /** Those of the other ledger, too. */
   readonly everyHost: Host[];
@@ -61,7 +65,8 @@ export interface World {
 /** Memory where the system has some for files: what is tested here is not the disk. */
 const TEMPORARY = existsSync('/dev/shm') ? '/dev/shm' : tmpdir();
 
-export function createWorld(plan: Plan): World {
+/** `engine` is what the replica of a world lies in that has one. */
+export function createWorld(plan: Plan, engine: PostgresEngine | null = null): World {
   watchStatements();
   const random = new Random(plan.seed ^ 0x5eed);
   const clock = createVirtualClock(plan.startMs);
@@ -109,6 +114,7 @@ export function createWorld(plan: Plan): World {
     services,
     receivers: [...plan.receivers.map(({ name }) => name), RENAMED].map((name) => new Receiver(name, clock, random)),
     broker: new Broker(clock, random),
+    postgres: engine === null ? null : new SimulatedPostgres(engine, clock, new Random(plan.seed ^ 0xdb)),
     steps: new Steps(),
     containers: plan.containers,
     processes: new Map(),

@@ -1,8 +1,6 @@
 import { PGlite } from '@electric-sql/pglite';
+import { SCHEMA } from './schema.ts';
 import { errorIn, fieldsOf, plainQuery, readSaid } from './wire.ts';
-
-/** Where the replica of a world lies. */
-export const SCHEMA = 'world';
 
 /**
  * Postgres in this process, in memory. It has one session and answers at once, so that nothing waits for anything but the

@@ -23,6 +23,8 @@ export type ServerTrouble =
 export interface WireClient {
   /** What is not alive has closed its sockets. */
   isAlive(): boolean;
+  /** Whether it goes on with what it has in hand. */
+  isAwake(): boolean;
   /** Calls back in it, as soon as it can hear. */
   deliver(call: () => void): void;
   /** Told of each question before it is on its way. */
@@ -39,6 +41,10 @@ export class SimulatedPostgres implements WireServer {
   readonly met = new Map<ServerFault, number>();
   /** How many transactions that wrote something were committed. */
   commits = 0;
+  /** How often everything was taken away. */
+  emptied = 0;
+  /** Somebody has edited what lies there, and nobody has said yet that it is as it was published. */
+  isEdited = false;
   readonly #engine: PostgresEngine;
   readonly #clock: Clock;
   readonly #random: Random;
@@ -79,6 +85,7 @@ export class SimulatedPostgres implements WireServer {
     this.#meet('emptied');
     this.#crash();
     this.#engine.empty();
+    this.emptied += 1;
   }
 
   /** The number of the transaction that is under way; null when none is. */
@@ -87,17 +94,40 @@ export class SimulatedPostgres implements WireServer {
     return this.#busy === null ? null : this.#begun;
   }
 
-  /** Whoever has it under way; null when nobody has. */
-  get holder(): WireClient | null {
+  /** Whether nothing is wrong with it, and nobody who stands still has a transaction under way. */
+  get isWell(): boolean {
     this.#reap();
-    return this.#busy === null ? null : (this.#clients.get(this.#busy) ?? null);
+    const holder = this.#busy === null ? undefined : this.#clients.get(this.#busy);
+    return this.#trouble === null && holder?.isAwake() !== false;
   }
 
-  /** Somebody else does this with the database, once no transaction is under way. */
-  whenIdle(work: (engine: PostgresEngine) => void): void {
+  /** What lies there, to be read between two transactions. */
+  get engine(): PostgresEngine {
+    this.#reap();
+    if (this.#busy !== null) throw new Error('what is not committed would be seen');
+    return this.#engine;
+  }
+
+  /** Somebody takes everything away while the server runs. */
+  emptyByHand(): void {
+    this.#whenIdle((engine) => {
+      this.#meet('emptied');
+      engine.empty();
+      this.emptied += 1;
+    });
+  }
+
+  /** Somebody who may write there edits it; what does so says whether it has found anything to edit. */
+  edit(work: (engine: PostgresEngine) => boolean): void {
+    this.#whenIdle((engine) => {
+      if (work(engine)) this.isEdited = true;
+    });
+  }
+
+  #whenIdle(work: (engine: PostgresEngine) => void): void {
     this.#reap();
     if (this.#busy === null) work(this.#engine);
-    else this.#waiting.push(() => this.whenIdle(work));
+    else this.#waiting.push(() => this.#whenIdle(work));
   }
 
   connect(wire: Wire): void {

@@ -1,0 +1,2 @@
+/** Where the replica of a world lies. */
+export const SCHEMA = 'world';
