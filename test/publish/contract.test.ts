@@ -42,7 +42,12 @@ const PORTS: Record<string, () => Promise<Port>> = {
   async 'the Postgres of the simulation'() {
     const clock: Clock = { ...systemClock, after: (_, call) => systemClock.after(0, call) };
     const server = new SimulatedPostgres(await postgresEngine(), clock, new Random(1));
-    const client = { isAlive: () => true, isAwake: () => true, deliver: (call: () => void) => call(), onQuestion: () => undefined };
+    const client = {
+      isAlive: () => true,
+      isAwake: () => true,
+      deliver: (call: () => void) => call(),
+      onQuestion: () => undefined,
+    };
     return {
       settings: { url: 'postgres://usage_ledger@127.0.0.1/world', schema: SCHEMA, tls: 'off' },
       way: { stream: () => server.wireFor(client) },

@@ -31,6 +31,8 @@ export class PostgresEngine {
   /** Nothing is left of any replica. */
   empty(): void {
     this.run(`DROP SCHEMA IF EXISTS ${SCHEMA} CASCADE`);
+    // Its files go, too.
+    this.run('CHECKPOINT');
   }
 }
 
