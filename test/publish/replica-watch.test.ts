@@ -68,6 +68,19 @@ test('the alert comes when something has waited for too long, and ends with the 
   expect(told.slice(1)).toEqual([null]);
 });
 
+test('an alert that a daemon which died has left open ends once the next one has published', async () => {
+  let answer: () => Promise<PublishReport> = away;
+  const { watch, told } = play(() => answer());
+  await rejection(watch.publish());
+  await watch.tell();
+  expect(told).toEqual([]);
+  answer = async () => reportTo(0);
+  await watch.publish();
+  await watch.tell();
+  await watch.tell();
+  expect(told).toEqual([null]);
+});
+
 test('a server that hangs is as late as one that is away, and does not keep a stop waiting', async () => {
   const ends: ((error: Error) => void)[] = [];
   const hang = () => new Promise<PublishReport>((_, reject) => ends.push(reject));

@@ -55,7 +55,8 @@ export class ReplicaWatch {
   #fault: ReplicaHealth['fault'] = null;
   /** What the last publish said of workspaces that count in another ledger. */
   #uncounted: readonly string[] = [];
-  #wasTold = false;
+  /** Whether the alert is open; null: a daemon before this one may have left it so. */
+  #wasTold: boolean | null = null;
   #stopped = false;
 
   /** Starts at once. */
@@ -82,8 +83,8 @@ export class ReplicaWatch {
 
   /** One look now at whether the alert has to be raised or ended. */
   async tell(): Promise<void> {
-    const { stale, fenced } = this.health();
-    if (!stale && !this.#wasTold) return;
+    const { stale, fenced, position } = this.health();
+    if (!stale && (this.#wasTold === false || position === null)) return;
     const minutes = Math.round(this.#lateMs() / 60_000);
     const why = this.#fault === null ? '' : `: ${this.#fault.message}`;
     const since = `nothing published for ${minutes} minutes${why}`;

@@ -2,6 +2,7 @@ import { CLOCKS } from './clocks.ts';
 import { MONEY } from './money.ts';
 import { MOVES } from './moves.ts';
 import { OUTBOX } from './outbox.ts';
+import { REPLICA } from './replica.ts';
 import { RUNS } from './runs.ts';
 import { WORDS } from './words.ts';
 
@@ -23,4 +24,4 @@ export interface Planted {
 }
 
 /** Each is put back alone, and the simulation has two minutes to find it. */
-export const PLANTED: readonly Planted[] = [...CLOCKS, ...RUNS, ...OUTBOX, ...WORDS, ...MONEY, ...MOVES];
+export const PLANTED: readonly Planted[] = [...CLOCKS, ...RUNS, ...OUTBOX, ...WORDS, ...MONEY, ...MOVES, ...REPLICA];

@@ -59,10 +59,10 @@ export class ReplicaOracle {
     this.#moments = [];
   }
 
-  /** Somebody has taken everything away, and nothing may be there. */
-  noteEmptied(nowMs: number): void {
+  /** Somebody has taken everything away: who publishes notices when there is something new. */
+  noteEmptied(): void {
     this.#held = null;
-    this.#noteLag(nowMs);
+    this.#behindSinceMs = Number.POSITIVE_INFINITY;
   }
 
   /**

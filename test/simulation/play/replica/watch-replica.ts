@@ -66,7 +66,7 @@ export class WatchReplica {
       if (hasChanged) oracle.noteHead(ledger, nowMs);
       if (isNew && commits === this.#commits) oracle.forgetMoments();
       if (isNew || (hasChanged && transaction !== null)) oracle.noteMoment(contentsOfLedger(ledger, tables));
-      if (emptied !== this.#emptied) oracle.noteEmptied(nowMs);
+      if (emptied !== this.#emptied) oracle.noteEmptied();
     }
     this.#emptied = emptied;
     if (commits !== this.#commits) this.#lookAtReplica(nowMs);
