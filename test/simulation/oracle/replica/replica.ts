@@ -40,13 +40,14 @@ export class ReplicaOracle {
   #held: HeldLedger | null = null;
   #mostHeld = 0n;
   #head = 0n;
-  /** Since when the replica has lacked a link. */
-  #behindSinceMs = Number.POSITIVE_INFINITY;
+  /** The heads that the ledger has had and the replica has not. */
+  #links: { head: bigint; sinceMs: number }[] = [];
 
   /** After a commit to the ledger. */
   noteHead(ledger: LedgerView, nowMs: number): void {
-    this.#head = ledger.value<bigint>(HEAD);
-    this.#noteLag(nowMs);
+    const head = ledger.value<bigint>(HEAD);
+    if (head > this.#head) this.#links.push({ head, sinceMs: nowMs });
+    this.#head = head;
   }
 
   /** While somebody has a transaction of the replica under way: any of these may be what is published. */
@@ -62,22 +63,18 @@ export class ReplicaOracle {
   /** Somebody has taken everything away: who publishes notices when there is something new. */
   noteEmptied(): void {
     this.#held = null;
-    this.#behindSinceMs = Number.POSITIVE_INFINITY;
+    this.#links = [];
   }
 
   /**
    * After a commit to the replica. `isEdited`: somebody has put other rows there. Returns whether something new is published that is
    * as the ledger was.
    */
-  check(
-    ledger: LedgerView,
-    held: HeldLedger | null,
-    { nowMs, isEdited }: { nowMs: number; isEdited: boolean },
-  ): boolean {
+  check(ledger: LedgerView, held: HeldLedger | null, isEdited: boolean): boolean {
     const before = this.#held;
     this.#held = held;
     if (held !== null && held.position > this.#mostHeld) this.#mostHeld = held.position;
-    this.#noteLag(nowMs);
+    this.#links = this.#links.filter((link) => link.head > (held?.position ?? 0n));
     const isSame = held === null ? before === null : before !== null && sameContents(before.contents, held.contents);
     const moment = held === null ? undefined : this.#moments.find((one) => sameContents(one, held.contents));
     if (moment === undefined) {
@@ -128,9 +125,10 @@ export class ReplicaOracle {
       throw new PromiseBroken('the end of a late replica is told', `all was well for ${minutes(idleMs)} minutes`);
   }
 
-  #noteLag(nowMs: number): void {
-    if ((this.#held?.position ?? 0n) >= this.#head) this.#behindSinceMs = Number.POSITIVE_INFINITY;
-    else if (this.#behindSinceMs === Number.POSITIVE_INFINITY) this.#behindSinceMs = nowMs;
+  /** Since when the first link has waited that the replica lacks; infinite when it lacks none. */
+  get #behindSinceMs(): number {
+    const position = this.#held?.position ?? 0n;
+    return this.#links.find(({ head }) => head > position)?.sinceMs ?? Number.POSITIVE_INFINITY;
   }
 }
 

@@ -69,7 +69,7 @@ export class WatchReplica {
       if (emptied !== this.#emptied) oracle.noteEmptied();
     }
     this.#emptied = emptied;
-    if (commits !== this.#commits) this.#lookAtReplica(nowMs);
+    if (commits !== this.#commits) this.#lookAtReplica();
     this.#commits = commits;
     if (nowMs >= this.#nextProbeMs) {
       this.#nextProbeMs = nowMs + PROBE_MS + this.#lateMs;
@@ -95,11 +95,11 @@ export class WatchReplica {
     }
   }
 
-  #lookAtReplica(nowMs: number): void {
+  #lookAtReplica(): void {
     const { engine, isEdited } = this.#postgres;
     for (const { watch, ledger, ledgerId, tables, oracle } of this.#published.values()) {
       const held = heldLedger(engine, ledgerId, tables);
-      const isNews = oracle.check(ledger, held, { nowMs, isEdited });
+      const isNews = oracle.check(ledger, held, isEdited);
       if (isNews) {
         watch.meet('ledger published');
         this.#world.note(`the replica holds link ${held?.position} of ${ledgerId} ${held?.headDigest}`);
