@@ -60,6 +60,18 @@ test('what has been published is not sent again, and what is new is', async () =
   await expectSameTables(connection, client, 'in the end');
 });
 
+test('a walk that a published run leaves late is sent, too', async () => {
+  const client = await replica();
+  const { connection } = openLedger();
+  await runWith(connection, [usageRecord('acme', 10)]);
+  await send(connection, client);
+  connection.exec(`INSERT INTO walks SELECT run_key, walk_number + 1, started_at, finished_at, pages, records, distinct_keys,
+    total_records, total_pages, key_set_digest, content_digest, 'unconfirmed', signs FROM walks`);
+  expect((await send(connection, client)).rows).toBeGreaterThan(0);
+  await expectSameTables(connection, client, 'a late walk');
+  expect((await send(connection, client)).rows).toBe(0);
+});
+
 test('identifiers keep every byte, also those that Postgres has no text for', async () => {
   const client = await replica();
   const { connection } = openLedger();

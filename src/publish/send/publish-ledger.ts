@@ -1,9 +1,9 @@
 import { isoTime } from '../../core/clock.ts';
 import type { LedgerConnection } from '../../ledger/store/file/open.ts';
 import { query } from '../../ledger/store/query.ts';
-import { and, eq, gt, gte, lt, type SQL } from '../../ledger/store/schema/drizzle.ts';
+import { and, count, eq, gt, gte, lt, lte, type SQL } from '../../ledger/store/schema/drizzle.ts';
 import { ledgerId } from '../../ledger/store/schema/identity.ts';
-import { runs } from '../../ledger/store/schema/run-tables.ts';
+import { runs, walks } from '../../ledger/store/schema/run-tables.ts';
 import type { ReplicaClient } from '../connect.ts';
 import { findUncounted } from '../receive/find-holder.ts';
 import { MIRRORS } from '../replica/mirrors.ts';
@@ -32,6 +32,8 @@ import { strangeMarks } from './strange-marks.ts';
 
 /** Keys that one statement takes out. */
 const KEYS_A_STATEMENT = 10_000;
+/** A run that was overtaken may leave a walk after so many others have begun. */
+const RUNS_WITH_LATE_WALKS = 1_000;
 /** From this many rows on the planner is told of them at once. */
 const NOTABLE_ROWS = 50_000;
 
@@ -135,7 +137,7 @@ async function hasNews(order: PublishOrder, held: ReplicaState, local: LocalStat
   if ((Object.keys(local.marks) as (keyof Marks)[]).some((mark) => held.marks[mark] !== local.marks[mark])) return true;
   if (held.elsewhere.join('\n') !== local.elsewhere.join('\n')) return true;
   if (Object.keys(whole).some((name) => held.wholeTables[name] !== whole[name])) return true;
-  return (await endedRuns(order, held.ledgerKey)).length > 0;
+  return (await changedRunKeys(order, held)).length > 0;
 }
 
 async function sendNews(sender: Sender, order: PublishOrder, held: ReplicaState, local: LocalState, whole: Digests) {
@@ -162,7 +164,7 @@ async function sendNews(sender: Sender, order: PublishOrder, held: ReplicaState,
 async function sendRuns(sender: Sender, order: PublishOrder, held: ReplicaState, local: LocalState): Promise<void> {
   const { connection } = order;
   const { runKey, keptFromRun } = held.marks;
-  const keys = new Set(await endedRuns(order, held.ledgerKey));
+  const keys = new Set(await changedRunKeys(order, held));
   const add = (isWanted: SQL | undefined): void => {
     const wanted = query(connection).select({ runKey: runs.runKey }).from(runs).where(isWanted);
     for (const run of wanted.all()) keys.add(run.runKey);
@@ -182,8 +184,27 @@ async function sendRuns(sender: Sender, order: PublishOrder, held: ReplicaState,
   }
 }
 
+/** Runs that were published and have changed: they have ended, or left another walk, which one that was overtaken does late. */
+async function changedRunKeys(order: PublishOrder, held: ReplicaState): Promise<number[]> {
+  return [...(await endedRuns(order, held)), ...(await runsWithOtherWalks(order, held))];
+}
+
+async function runsWithOtherWalks({ connection, client }: PublishOrder, held: ReplicaState): Promise<number[]> {
+  const { runKey } = held.marks;
+  const since = Math.max(runKey - RUNS_WITH_LATE_WALKS, held.marks.keptFromRun - 1);
+  const there = await client.query<{ run_key: bigint; walks: bigint }>(
+    'SELECT run_key, count(*) AS walks FROM walks WHERE ledger_key = $1 AND run_key > $2 GROUP BY run_key',
+    [held.ledgerKey, since],
+  );
+  const walksThere = new Map(there.map((row) => [Number(row.run_key), Number(row.walks)]));
+  const isPublished = and(gt(walks.runKey, since), lte(walks.runKey, runKey));
+  const counted = query(connection).select({ runKey: walks.runKey, walks: count() }).from(walks).where(isPublished);
+  const here = counted.groupBy(walks.runKey).all();
+  return here.filter((row) => walksThere.get(row.runKey) !== row.walks).map((row) => row.runKey);
+}
+
 /** Runs that the replica takes for running and that have ended. */
-async function endedRuns({ connection, client }: PublishOrder, ledgerKey: number): Promise<number[]> {
+async function endedRuns({ connection, client }: PublishOrder, { ledgerKey }: ReplicaState): Promise<number[]> {
   const running = await client.query<{ run_key: bigint }>(
     "SELECT run_key FROM runs WHERE ledger_key = $1 AND status = 'running'",
     [ledgerKey],

@@ -130,9 +130,14 @@ export class WatchReplica {
     const { clock } = this.#world;
     if (this.#postgres.isEdited) {
       for (const { watch } of this.#published.values()) {
-        const typed = watch.stage.people.run(['publish', '--replace']);
-        await run(clock.monotonic() + 5 * MINUTE_MS);
-        if ((await typed) !== 0) throw new PromiseBroken('what somebody has edited is put right', 'it was refused');
+        let code: number | null = null;
+        void watch.stage.people.run(['publish', '--replace']).then((ended) => {
+          code = ended;
+        });
+        const beginMs = clock.monotonic();
+        for (let restMs = 0; restMs < REST_MS && code === null; restMs += MINUTE_MS)
+          await run(beginMs + restMs + MINUTE_MS);
+        if (code !== 0) throw new PromiseBroken('what somebody has edited is put right', `it ended with ${code}`);
       }
     }
     const beginMs = clock.monotonic();
