@@ -92,6 +92,11 @@ export class ReplicaOracle {
     return this.#held === null ? 'nothing was published' : firstDifference(contents, this.#held.contents);
   }
 
+  /** Whether the replica has nothing of the ledger. */
+  get holdsNothing(): boolean {
+    return this.#held === null;
+  }
+
   /** What a daemon says that is up, with a clock that is right. */
   checkSaid(said: SaidOfReplica | undefined, moment: ReplicaMoment): void {
     if (said === undefined) throw new PromiseBroken('a replica is said to be there', 'nothing is said of it');

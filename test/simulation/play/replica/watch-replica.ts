@@ -128,8 +128,9 @@ export class WatchReplica {
    */
   async rest(run: (endMs: number) => Promise<void>): Promise<void> {
     const { clock } = this.#world;
-    if (this.#postgres.isEdited) {
-      for (const { watch } of this.#published.values()) {
+    for (const { watch, oracle } of this.#published.values()) {
+      // What was taken away a daemon notices when there is something new.
+      if (this.#postgres.isEdited || oracle.holdsNothing) {
         let code: number | null = null;
         void watch.stage.people.run(['publish', '--replace']).then((ended) => {
           code = ended;
