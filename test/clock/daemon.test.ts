@@ -102,7 +102,7 @@ playTable([
       expect(stage.told('job_failed')).toEqual([expect.stringContaining('has been set back')]);
       expect(warnings).toMatchObject([{ hint: expect.stringContaining('NTP') }]);
       const nowMs = stage.world.clock.now() + jump.rightMs;
-      expect(checkTimes(stage.world.config.ledger.path, nowMs)).toMatchObject([{ check: 'clock', status: 'warn' }]);
+      expect(checkTimes(stage.world.ledgerPath, nowMs)).toMatchObject([{ check: 'clock', status: 'warn' }]);
     },
   },
 ]);

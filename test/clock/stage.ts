@@ -76,7 +76,7 @@ export async function startStage({
       while (await world.next(endMs));
     },
     ledger() {
-      view ??= viewLedger(world.config.ledger.path);
+      view ??= viewLedger(world.ledgerPath);
       return view;
     },
     published: () =>

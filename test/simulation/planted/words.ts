@@ -27,6 +27,17 @@ export const WORDS: readonly Planted[] = [
     ],
   },
   {
+    name: 'first-daemon-decides',
+    harm: 'of two daemons with other channels the first to start decides for good by which alerts are told',
+    edits: [
+      {
+        file: 'src/alerts/book/keep-routes.ts',
+        from: 'before?.by === own.by ? isSame(before) :',
+        to: 'before?.by === own.by ? before !== null :',
+      },
+    ],
+  },
+  {
     name: 'episodes-told-once',
     harm: 'what has ended and begins again is told to nobody who heard of the first time',
     days: 60,

@@ -75,6 +75,16 @@ export class Conditions {
     return Math.min(...[...this.#seats.values()].map(({ ms }) => ms));
   }
 
+  /** Some daemon that has the channel is. */
+  servedSinceMs(channel: string): number {
+    const since = [...this.#seats].map(([{ running }, { ms }]) =>
+      running?.configured.routes.some(({ name }) => name === channel) === true
+        ? Math.max(ms, running.sinceMs)
+        : Infinity,
+    );
+    return Math.min(...since);
+  }
+
   /** A workspace's service tells the truth, if slowly, and no clock or disk is wrong: no run of it has a reason to fail. */
   faultlessSinceMs(workspaceId: string): number {
     return Math.max(this.#clocks.ms, this.#disks.ms, this.#services.get(workspaceId)?.fair.ms ?? 0);

@@ -23,6 +23,7 @@ export function everyKind(): string[] {
     'message told',
     'death in the middle of something',
     'month rolled',
+    'channels of one daemon',
     'workspace moved',
     'workspace kept',
     'ledger published',

@@ -159,7 +159,7 @@ function drawHappening(random: Random, cast: Cast, atMs: number): Drawn {
     case 'queue_away':
       return { ...when, kind, forMs };
     case 'configure':
-      return { ...when, kind, settings: random.pick(SETTINGS) };
+      return { ...when, kind, settings: random.pick(SETTINGS), daemon: null };
     case 'move':
       return { ...when, ...drawMove(random, cast, workspace) };
     case 'replica':

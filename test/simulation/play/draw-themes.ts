@@ -1,5 +1,5 @@
 import type { Random } from '../../support/random.ts';
-import { SETTINGS } from '../world/configuration.ts';
+import { SETTINGS, SETTINGS_OF_ONE } from '../world/configuration.ts';
 import { SERVICE_FAULTS, type ServiceFault } from '../world/network.ts';
 import { DISK_FAULTS } from '../world/statements.ts';
 import type { Cast, Drawn } from './draw-happenings.ts';
@@ -114,8 +114,8 @@ const changes: Theme = (random, _cast, { workspace, tenant, pauseMs }) => {
   const act = (): Step => {
     const fault = random.pick(OUTAGES);
     return random.pick<Step>([
-      { kind: 'configure', settings: random.pick(SETTINGS) },
-      { kind: 'configure', settings: 'plain' },
+      { kind: 'configure', settings: random.pick(SETTINGS), daemon: null },
+      { kind: 'configure', settings: 'plain', daemon: null },
       { kind: 'bulge', workspace, tenant, times: random.pick([0, 5, 300]) },
       { kind: 'service', workspace, fault, probability: 1, forMs: Math.round(random.pick([1.2, 3]) * pauseMs) },
     ]);
@@ -148,6 +148,32 @@ export function drawMove(random: Random, { forMs }: Cast, workspace: number): Ex
   return { kind: 'move', workspace, gapMs, kept: random.chance(0.25), dies, disk };
 }
 
+/** One of two daemons has other channels than the other, and now this one starts last, now that one, beside what is open. */
+export function drawDispute(random: Random, cast: Cast): Drawn[] {
+  const workspace = random.below(cast.pausesMs.length);
+  const pauseMs = cast.pausesMs[workspace] ?? 0;
+  const reconfigure = (): Step => {
+    return { kind: 'configure', settings: random.pick(SETTINGS_OF_ONE), daemon: random.below(cast.hosts) };
+  };
+  const outage = (): Step => {
+    const forMs = Math.round(random.pick([1.2, 3, 6]) * pauseMs) + random.pick([0, HOUR_MS]);
+    return { kind: 'service', workspace, fault: random.pick(OUTAGES), probability: 1, forMs };
+  };
+  const acts = [
+    ...[reconfigure, reconfigure, reconfigure, outage],
+    (): Step => ({ kind: 'stop', process: random.below(cast.hosts), downMs: random.pick([2_000, MINUTE_MS]) }),
+    (): Step => ({ kind: 'kill', process: random.below(cast.hosts), afterSteps: random.between(1, 60), reboot: false }),
+    (): Step => ({ kind: 'bulge', workspace, tenant: random.below(9), times: random.pick([0, 5, 300]) }),
+  ];
+  const later = Array.from({ length: random.between(3, 7) }, () => random.pick(acts)());
+  const fromMs = cast.pace === 'busy' ? 0 : random.below(0.8 * cast.forMs);
+  const steps = [outage(), reconfigure(), ...later];
+  const drawn = inTurn(steps, fromMs + random.between(2, 20) * MINUTE_MS, () => {
+    return Math.round(random.pick([5 * MINUTE_MS, 40 * MINUTE_MS, 0.7 * pauseMs, 1.5 * pauseMs]));
+  });
+  return drawn.filter(({ atMs }) => atMs < cast.forMs);
+}
+
 /** It moves while something of it is open, and the configuration changes. */
 export function drawMoves(random: Random, cast: Cast): Drawn[] {
   const workspace = random.below(cast.pausesMs.length);
@@ -168,7 +194,9 @@ export function drawMoves(random: Random, cast: Cast): Drawn[] {
   return [
     ...(open === null ? [] : [{ ...open, atMs: beganMs, during: null }]),
     { ...move, atMs, during },
-    ...(settings === null ? [] : [{ kind: 'configure' as const, settings, atMs: changedMs, during: null }]),
+    ...(settings === null
+      ? []
+      : [{ kind: 'configure' as const, settings, daemon: null, atMs: changedMs, during: null }]),
     ...(move.kept ? [{ ...move, kept: false, atMs: changedMs + HOUR_MS, during: null }] : []),
   ];
 }

@@ -25,7 +25,8 @@ export type Happening = { id: number; atMs: number; during: { step: Step; nth: n
   | { kind: 'queue_lost' }
   | { kind: 'queue_away'; forMs: number }
   | { kind: 'lock_lost' }
-  | { kind: 'configure'; settings: SettingsKind }
+  /** `daemon`: of that one alone; null: of all. */
+  | { kind: 'configure'; settings: SettingsKind; daemon: number | null }
   | { kind: 'move'; workspace: number; gapMs: number; kept: boolean; dies: number | null; disk: DiskFault | null }
   | { kind: 'replica'; fault: ServerFault; nth: number; probability: number; forMs: number }
   | { kind: 'replica_edit'; edit: ReplicaEdit; which: number }

@@ -64,9 +64,9 @@ function passed({ clock }: World, ms: number): Promise<void> {
   return new Promise((resolve) => void clock.after(ms, resolve));
 }
 
-function lastMove({ config }: World, workspaceId: string): string | null {
-  if (!existsSync(config.ledger.path)) return null;
-  return reading(config.ledger.path, (ledger) => ledger.value<string | undefined>(LAST_MOVE, workspaceId) ?? null);
+function lastMove({ ledgerPath }: World, workspaceId: string): string | null {
+  if (!existsSync(ledgerPath)) return null;
+  return reading(ledgerPath, (ledger) => ledger.value<string | undefined>(LAST_MOVE, workspaceId) ?? null);
 }
 
 function cardsIn(file: string): string[] {
@@ -74,8 +74,8 @@ function cardsIn(file: string): string[] {
   return reading(file, (ledger) => ledger.all<{ name: string }>(sql).map(({ name }) => name));
 }
 
-function requireNothing({ config }: World): void {
-  const rows = reading(config.ledger.path, (ledger) =>
+function requireNothing({ ledgerPath }: World): void {
+  const rows = reading(ledgerPath, (ledger) =>
     ledger.value<bigint>(
       'SELECT (SELECT count(*) FROM runs) + (SELECT count(*) FROM alerts) + (SELECT count(*) FROM periods)',
     ),

@@ -105,10 +105,11 @@ const OBSTACLES: { [Kind in HappeningKind]: Obstacle<Kind> } = {
     afterwards(() => world.broker.setAway(false));
   },
   lock_lost: ({ world }) => world.broker.loseLocks(),
-  configure(stage, { settings }) {
-    for (const { world, seats } of stage.second === null ? [stage] : [stage, stage.second]) {
-      world.configure(settings);
-      for (const seat of seats) {
+  configure(stage, { settings, daemon }) {
+    if (daemon !== null) stage.meet('channels of one daemon');
+    for (const { world, seats } of stage.second === null || daemon !== null ? [stage] : [stage, stage.second]) {
+      for (const seat of daemon === null ? seats : [at(seats, daemon)]) {
+        world.configure(settings, seat.host);
         if (seat.process === null) continue;
         seat.stop();
         seat.start();
@@ -147,7 +148,7 @@ const OBSTACLES: { [Kind in HappeningKind]: Obstacle<Kind> } = {
   command({ people, second, meet, world }, happening) {
     meet(`command ${happening.command}`);
     const { workspaceId } = at(world.services, happening.workspace);
-    const isThere = second?.world.config.workspaces.some(({ id }) => id === workspaceId) === true;
+    const isThere = second?.world.workspaceIds.includes(workspaceId) === true;
     (isThere ? second.people : people).type(happening);
   },
 };

@@ -83,7 +83,7 @@ export class People {
       },
       env: {},
       cwd: this.#world.folder,
-      overrides: overridesFor(this.#world, process),
+      overrides: overridesFor(this.#world, process, host.configured),
     };
     void process.run(async () => {
       typing.code = await main(argv, io);
@@ -101,8 +101,8 @@ export class People {
   }
 
   #argv({ command, workspace, tenant, monthsAgo }: Typed): string[] | null {
-    const { workspaces } = this.#world.config;
-    const id = workspaces[workspace % workspaces.length]?.id ?? '';
+    const { workspaceIds } = this.#world;
+    const id = workspaceIds[workspace % workspaceIds.length] ?? '';
     let period = monthOf(this.#world.clock.now());
     for (let ago = 0; ago < monthsAgo; ago += 1) period = monthBefore(period);
     const why = [

@@ -1,6 +1,6 @@
 import { Random } from '../../support/random.ts';
 import { drawHappenings } from './draw-happenings.ts';
-import { drawMoves } from './draw-themes.ts';
+import { drawDispute, drawMoves } from './draw-themes.ts';
 import type { Happening } from './happening.ts';
 import { drawReplica } from './replica/draw-replica.ts';
 
@@ -57,6 +57,8 @@ const RARE_LOOK_MS = 4 * HOUR_MS;
 /** In so many worlds a workspace moves: each of these has one ledger more. */
 const MOVES = 0.3;
 const MOVES_OF_SHORT = 0.01;
+/** In so many worlds that have two daemons one of them has channels of its own. */
+const DISPUTES = 0.4;
 
 /** In so many worlds there is a replica: each takes several times as long, and none is short. */
 const REPLICAS = 0.12;
@@ -124,11 +126,16 @@ export function drawPlan(seed: number, { days }: PlanSize): Plan {
   const moves = moving.chance(days < 1 ? MOVES_OF_SHORT : MOVES);
   const cast = { forMs, pace, pausesMs, receivers: receivers.length, hosts };
   const happenings = drawHappenings(random, cast, random.between(pace === 'days' ? 2 : 4, counts[pace]));
-  if (moves) for (const one of drawMoves(moving, cast)) happenings.push({ id: happenings.length, ...one });
+  const disputing = new Random(seed * 0x9e37 + 2);
+  const disputes = hosts > 1 && disputing.chance(DISPUTES);
   const publishing = new Random(seed * 0x85eb + 3);
   const replica = days >= 1 && publishing.chance(REPLICAS) ? { unreadyWhenStale: publishing.chance(0.5) } : null;
-  if (replica !== null)
-    for (const one of drawReplica(publishing, cast)) happenings.push({ id: happenings.length, ...one });
+  const beside = [
+    ...(moves ? drawMoves(moving, cast) : []),
+    ...(replica === null ? [] : drawReplica(publishing, cast)),
+    ...(disputes ? drawDispute(disputing, cast) : []),
+  ];
+  for (const one of beside) happenings.push({ id: happenings.length, ...one });
   // It costs as much as ten short worlds, and weeks show more of what it is for.
   const quietDay = pace === 'weeks' || (random.chance(0.05) && days >= 1);
   const isFirstStart = random.chance(0.2);

@@ -142,8 +142,8 @@ export class Watch {
     const nowMs = this.#world.clock.now();
     this.#conditions.look(nowMs);
     const { clocksRightSinceMs, someoneFitSinceMs } = this.#conditions;
-    const { configuredMs } = this.#world;
-    const servedSinceMs = (channel: string): number => this.#servedSinceMs(channel);
+    const configuredMs = this.#world.decided?.sinceMs ?? Number.POSITIVE_INFINITY;
+    const servedSinceMs = (channel: string): number => this.#conditions.servedSinceMs(channel);
     const conditions = { clocksRightSinceMs, someoneFitSinceMs, configuredMs, servedSinceMs };
     const moment = { nowMs, ...conditions, isOurs: this.#isOurs };
     this.#deliveries.checkAttempts(moment);
@@ -170,7 +170,7 @@ export class Watch {
   }
 
   #open(): LedgerView | null {
-    const { path } = this.#world.config.ledger;
+    const { ledgerPath: path } = this.#world;
     if (this.#ledger === null && existsSync(path)) {
       const view = new LedgerView(path);
       const ready = view.value<bigint>("SELECT count(*) FROM sqlite_schema WHERE name = 'finance_usage'");
@@ -327,7 +327,8 @@ export class Watch {
       return false;
     const isRead = (id: string): boolean => (this.#applied.of(id).at(-1)?.atMs ?? 0) > sinceMs;
     if (this.#plan.workspaces.some(({ id }) => this.#isReadable(id) && !isRead(id))) return false;
-    if (!this.#deliveries.isDone({ nowMs, servedSinceMs: (channel) => this.#servedSinceMs(channel) })) return false;
+    if (!this.#deliveries.isDone({ nowMs, servedSinceMs: (channel) => this.#conditions.servedSinceMs(channel) }))
+      return false;
     const soon = new Date(nowMs + 2 * 60 * MINUTE_MS).toISOString();
     if (ledger.value<bigint>('SELECT count(*) FROM alerts WHERE ask_at <= ?', soon) > 0n) return false;
     return !this.isReading;
@@ -356,8 +357,8 @@ export class Watch {
 
   /** The channels that there are and that were sent all that they were to hear. */
   #complete(): readonly Listener[] {
-    const { routes, receivers } = this.#world;
-    return routes.flatMap((route) => {
+    const { decided, receivers } = this.#world;
+    return (decided?.routes ?? []).flatMap((route) => {
       const receiver = receivers.find(({ name }) => name === route.name);
       const hasAll = this.#known.watches.every((watch) => watch.hasSentAll(route.name));
       return receiver === undefined || !hasAll ? [] : [{ receiver, route }];
@@ -366,10 +367,6 @@ export class Watch {
 
   hasSentAll(channel: string): boolean {
     return this.#ledger !== null && this.#deliveries.hasAll(channel, this.#ledger);
-  }
-
-  #servedSinceMs(channel: string): number {
-    return this.#world.servedSinceMs.get(channel) ?? Number.POSITIVE_INFINITY;
   }
 
   #checkWords(ledger: LedgerView, moment: WordsMoment): void {

@@ -10,7 +10,21 @@ export const SETTINGS = [
   ...(['plain', 'low_thresholds', 'budgets', 'raised_budgets', 'small_pages'] as const),
   ...(['narrow_routes', 'some_tenants', 'one_workspace', 'renamed', 'reminders'] as const),
 ] as const;
-export type SettingsKind = (typeof SETTINGS)[number];
+/** What one of two daemons may have, and the other not: channels and what they take, for all else is said of the ledger. */
+export const SETTINGS_OF_ONE = [
+  ...(['plain', 'narrow_routes', 'some_tenants', 'one_workspace', 'renamed', 'reminders'] as const),
+  ...(['first_alone', 'second_alone'] as const),
+] as const;
+export type SettingsKind = (typeof SETTINGS)[number] | (typeof SETTINGS_OF_ONE)[number];
+
+/** What stands in a configuration file. */
+export interface Configured {
+  settings: SettingsKind;
+  /** As the program reads it. */
+  config: Config;
+  /** Its channels. */
+  routes: readonly Route[];
+}
 
 /** A channel and what it is told of, by the words of the configuration. */
 export interface Route {
@@ -39,26 +53,37 @@ const ROUTES: Partial<Record<SettingsKind, [Partial<Route>, Partial<Route>]>> = 
   reminders: [{ remind_after_hours: 4, follow_ups: 'at_once' }, {}],
 };
 
+/** The only channel that there is with these settings. */
+const ALONE: Partial<Record<SettingsKind, number>> = { first_alone: 0, second_alone: 1 };
+
 /** The channels that there are with these settings. */
-export function routesOf({ receivers }: Plan, settings: SettingsKind): Route[] {
-  return receivers.map(({ name, digest }, index) => ({
+function routesOf({ receivers }: Plan, settings: SettingsKind): Route[] {
+  const routes = receivers.map(({ name, digest }, index) => ({
     ...{ name, ...(digest ? { digest_hour: 8 } : {}) },
     ...ROUTES[settings]?.[index],
   }));
+  const alone = ALONE[settings];
+  return alone === undefined ? routes : routes.slice(alone, alone + 1);
 }
 export const NAMES_FILE = 'names.csv';
 export const LEDGER_FILE = 'ledger.db';
 
-/** Writes the configuration, of all workspaces or `only` one, and what people call the tenants, and reads it as the program does. */
-export function configure(plan: Plan, folder: string, settings: SettingsKind, only?: string): Config {
-  const file = join(folder, 'usage-ledger.yml');
+/**
+ * Writes the configuration of a machine, of all workspaces or `only` one, and what people call the tenants, and reads it as
+ * the program does. People type on the first machine.
+ */
+export function configure(
+  plan: Plan,
+  { folder, settings, host, only }: { folder: string; settings: SettingsKind; host: number; only?: string | undefined },
+): Configured {
+  const file = join(folder, host === 0 ? 'usage-ledger.yml' : `usage-ledger-${host}.yml`);
   const shard = only === undefined ? {} : { shard: { only: [only] } };
   // JSON is YAML.
   writeFileSync(file, JSON.stringify({ ...configurationOf(plan, folder, settings), ...shard }), { mode: 0o600 });
   const ids = new Set(plan.workspaces.flatMap(({ tenants }) => tenants.map(({ id }) => id)));
   const names = [...ids].map((id, index) => `"${id}","${settings} ${index}",ref-${index}`);
   writeFileSync(join(folder, NAMES_FILE), ['tenant_id,display_name,external_ref', ...names, ''].join('\n'));
-  return loadConfig({ file, env: {}, cwd: folder });
+  return { settings, config: loadConfig({ file, env: {}, cwd: folder }), routes: routesOf(plan, settings) };
 }
 
 /** Nobody asks what stands there but for the schema. */

@@ -4,9 +4,10 @@ import { createRedactor } from '../../../src/core/text/redact.ts';
 import { type Daemon, startDaemon } from '../../../src/daemon/daemon.ts';
 import { Context, type ContextOverrides } from '../../../src/wiring/context.ts';
 import { openInProcessWriter } from '../../../src/writer/in-process-writer.ts';
+import type { Configured } from './configuration.ts';
 import { replicaFor } from './postgres/publisher.ts';
 import { type Host, SimulatedProcess } from './process.ts';
-import type { World } from './world.ts';
+import type { Machine, World } from './world.ts';
 
 /** What keeps a daemon running, as pm2 does: one that dies is started again. */
 const RESTART_MS = 3_000;
@@ -15,21 +16,34 @@ const REBOOT_MS = 40_000;
 export interface RunningDaemon {
   process: SimulatedProcess;
   context: Context;
+  configured: Configured;
   daemon: Daemon;
   sinceMs: number;
+}
+
+/** Says when its channels begin to count; a daemon that dies while it starts may have come so far. */
+class DaemonContext extends Context {
+  onKept: () => void = () => undefined;
+  hasKept = false;
+
+  override async keepRoutes(): Promise<void> {
+    await super.keepRoutes();
+    this.hasKept = true;
+    this.onKept();
+  }
 }
 
 /** The place of one daemon on its host. */
 export class Seat {
   readonly #world: World;
-  readonly host: Host;
+  readonly host: Machine;
   #generation = 0;
   #process: SimulatedProcess | null = null;
   /** Null while it starts, and while it is down. */
   running: RunningDaemon | null = null;
   #wanted = false;
 
-  constructor(world: World, host: Host) {
+  constructor(world: World, host: Machine) {
     this.#world = world;
     this.host = host;
   }
@@ -55,7 +69,9 @@ export class Seat {
 
   async #begin(process: SimulatedProcess): Promise<void> {
     const world = this.#world;
-    const context = new Context(world.config, overridesFor(world, process));
+    const { configured } = this.host;
+    const context = new DaemonContext(configured.config, overridesFor(world, process, configured));
+    context.onKept = () => world.decide(configured);
     try {
       const daemon = await startDaemon(context, {
         openQueue: async ({ concurrency }) => world.broker.connect(process, concurrency),
@@ -63,7 +79,8 @@ export class Seat {
       });
       if (!process.alive) return;
       world.note(`${process.name} started`);
-      this.running = { process, context, daemon, sinceMs: world.clock.now() };
+      if (!context.hasKept) world.decide(configured);
+      this.running = { process, context, configured, daemon, sinceMs: world.clock.now() };
     } catch (error) {
       if (!process.alive) return;
       world.note(`${process.name} did not start: ${error instanceof Error ? error.message : String(error)}`);
@@ -113,7 +130,12 @@ export function newProcess(world: World, name: string, host: Host): SimulatedPro
 }
 
 /** What stands in place of threads, sockets and chance for one process. */
-export function overridesFor(world: World, process: SimulatedProcess): ContextOverrides {
+export function overridesFor(
+  world: World,
+  process: SimulatedProcess,
+  { config, routes }: Configured,
+): ContextOverrides {
+  const known = world.receivers.filter((receiver) => routes.some(({ name }) => name === receiver.name));
   const deliver = (call: () => void): void => process.deliver(call);
   const host = world.containers ? process.name : process.host.name;
   const holder = { host, pid: process.pid, start: process.name };
@@ -123,10 +145,10 @@ export function overridesFor(world: World, process: SimulatedProcess): ContextOv
     randomness: world.random,
     logger: createLogger({
       level: 'info',
-      redact: createRedactor(secretsOf(world.config)),
+      redact: createRedactor(secretsOf(config)),
       destination: { write: (line) => world.logged(process, line) },
     }),
-    channels: new Map(world.receivers.map((receiver) => [receiver.name, receiver.channelFor(process)])),
+    channels: new Map(known.map((receiver) => [receiver.name, receiver.channelFor(process)])),
     clientOptions: { dispatcher: world.network.dispatcherFor(deliver) },
     ...(world.postgres === null ? {} : replicaFor(world.postgres, process)),
     openWriter: (start) => openInProcessWriter(start, { holder, randomness: world.random, isRunning }),

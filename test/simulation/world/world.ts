@@ -1,14 +1,21 @@
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Config } from '../../../src/config/types.ts';
 import { openForWriting } from '../../../src/ledger/store/file/open.ts';
 import { migrateLedger } from '../../../src/ledger/store/schema/migrate.ts';
 import { Random } from '../../support/random.ts';
 import { createVirtualClock, settled, type VirtualClock } from '../../support/time/virtual-clock.ts';
 import type { Plan } from '../play/plan.ts';
 import { Broker } from './broker.ts';
-import { configure, LEDGER_FILE, RENAMED, type Route, routesOf, type SettingsKind, secretOf } from './configuration.ts';
+import {
+  type Configured,
+  configure,
+  LEDGER_FILE,
+  RENAMED,
+  type Route,
+  type SettingsKind,
+  secretOf,
+} from './configuration.ts';
 import { Network } from './network.ts';
 import type { PostgresEngine } from './postgres/engine.ts';
 import { SimulatedPostgres } from './postgres/server.ts';
@@ -19,30 +26,31 @@ import { SimulatedService } from './service.ts';
 import { watchStatements } from './statements.ts';
 import { Steps } from './steps.ts';
 
+/** A host with what stands in its configuration file now. */
+export interface Machine extends Host {
+  configured: Configured;
+}
+
 /** Everything around the program, on one clock and from one seed. */
 export interface World {
   readonly clock: VirtualClock;
   readonly random: Random;
   readonly folder: string;
-  /** As it is in the file now. */
-  config: Config;
-  settings: SettingsKind;
-  /** Writes a configuration, and reads it. */
-  readonly written: (settings: SettingsKind) => Config;
-  /** Writes another one into the file: who is started from now on has it. */
-  configure(settings: SettingsKind): void;
-  /** The channels of that configuration, and since when each of them is there. */
-  routes: readonly Route[];
-  readonly servedSinceMs: Map<string, number>;
-  /** Since when it has been in the file. */
-  configuredMs: number;
+  readonly ledgerPath: string;
+  readonly workspaceIds: readonly string[];
+  /** Writes another configuration into the file of a machine: who is started there from now on has it. */
+  configure(settings: SettingsKind, host: Machine): void;
+  /** The channels that count for all daemons, those of the one that started last, and since when; null before any has. */
+  decided: { routes: readonly Route[]; sinceMs: number } | null;
+  /** A daemon starts with these. */
+  decide(configured: Configured): void;
   readonly network: Network;
   readonly services: readonly SimulatedService[];
   readonly receivers: readonly Receiver[];
   readonly broker: Broker;
   /** Where the ledgers are published; null: nowhere. */
   readonly postgres: SimulatedPostgres | null;
-  readonly hosts: readonly Host[];
+  readonly hosts: readonly Machine[];
   /** Those of the other ledger, too. */
   readonly everyHost: Host[];
   readonly steps: Steps;
@@ -71,7 +79,6 @@ export function createWorld(plan: Plan, engine: PostgresEngine | null = null): W
   const random = new Random(plan.seed ^ 0x5eed);
   const clock = createVirtualClock(plan.startMs);
   const folder = mkdtempSync(join(TEMPORARY, 'usage-ledger-world-'));
-  const written = (settings: SettingsKind): Config => configure(plan, folder, settings);
   writeRateFiles(folder);
   if (!plan.isFirstStart) writeFileSync(join(folder, LEDGER_FILE), emptyLedger(), { mode: 0o600 });
   const network = new Network(clock, random);
@@ -84,31 +91,28 @@ export function createWorld(plan: Plan, engine: PostgresEngine | null = null): W
     network.services.set(id, service);
     return service;
   });
-  const routes = routesOf(plan, 'plain');
   const trace: string[] = [];
   const note = (line: string): void => {
     trace.push(`${new Date(clock.now()).toISOString()} ${line}`);
   };
   network.onRequest = (line) => note(`request ${line}`);
-  const hosts = Array.from({ length: plan.hosts }, (_, index) => newHost(`host-${index}`, plan));
+  const written = (settings: SettingsKind, host: number): Configured => configure(plan, { folder, settings, host });
+  const hosts = Array.from({ length: plan.hosts }, (_, index) =>
+    newHost(`host-${index}`, plan, written('plain', index)),
+  );
   return {
     clock,
     random,
     folder,
-    config: written('plain'),
-    settings: 'plain',
-    written,
-    routes,
-    servedSinceMs: new Map(routes.map(({ name }) => [name, plan.startMs])),
-    configuredMs: plan.startMs,
-    configure(settings) {
-      this.settings = settings;
-      this.config = this.written(settings);
-      this.routes = routesOf(plan, settings);
-      this.configuredMs = clock.now();
-      const names = this.routes.map(({ name }) => name);
-      for (const name of this.servedSinceMs.keys()) if (!names.includes(name)) this.servedSinceMs.delete(name);
-      for (const name of names) this.servedSinceMs.set(name, this.servedSinceMs.get(name) ?? clock.now());
+    ledgerPath: join(folder, LEDGER_FILE),
+    workspaceIds: plan.workspaces.map(({ id }) => id),
+    configure(settings, host) {
+      host.configured = written(settings, hosts.indexOf(host));
+    },
+    decided: null,
+    decide({ routes }) {
+      const isSame = JSON.stringify(this.decided?.routes) === JSON.stringify(routes);
+      if (!isSame) this.decided = { routes, sinceMs: clock.now() };
     },
     network,
     services,
@@ -139,24 +143,23 @@ export function createSecond(world: World, plan: Plan, workspaceId: string): Wor
   const folder = join(world.folder, 'second');
   mkdirSync(folder);
   writeRateFiles(folder);
-  const host = newHost('second-host', plan);
+  const written = (settings: SettingsKind): Configured =>
+    configure(plan, { folder, settings, host: 0, only: workspaceId });
+  const host = newHost('second-host', plan, written(world.hosts[0]?.configured.settings ?? 'plain'));
   world.everyHost.push(host);
-  const written = (settings: SettingsKind): Config => configure(plan, folder, settings, workspaceId);
   return {
     ...world,
-    ...{
-      folder,
-      written,
-      config: written(world.settings),
-      hosts: [host],
-      broker: new Broker(world.clock, world.random),
+    ...{ folder, ledgerPath: join(folder, LEDGER_FILE), workspaceIds: [workspaceId], hosts: [host], decided: null },
+    configure: (settings) => {
+      host.configured = written(settings);
     },
-    ...{ servedSinceMs: new Map(world.servedSinceMs), configuredMs: world.clock.now(), close: () => undefined },
+    broker: new Broker(world.clock, world.random),
+    close: () => undefined,
   };
 }
 
-function newHost(name: string, { lookMs }: Plan): Host {
-  return { name, clockOffsetMs: 0, lookMs, disk: null, met: new Map() };
+function newHost(name: string, { lookMs }: Plan, configured: Configured): Machine {
+  return { name, configured, clockOffsetMs: 0, lookMs, disk: null, met: new Map() };
 }
 
 let image: Buffer | undefined;
