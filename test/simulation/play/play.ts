@@ -84,6 +84,7 @@ export async function play(plan: Plan): Promise<Outcome> {
   const look = (): void => {
     for (const each of watches) each.look();
     replica?.look();
+    watches[0]?.listen();
   };
   const onRejection = (reason: unknown): void => watch.rejected(reason);
   process.on('unhandledRejection', onRejection);

@@ -156,7 +156,6 @@ export class Watch {
         this.#deliveries.check(ledger, moment);
       });
     }
-    if (this === this.#known.watches[0]) this.#listen();
     if (ledger !== null && nowMs >= this.#nextProbeMs) {
       this.#nextProbeMs = nowMs + PROBE_MS + this.#lateMs;
       this.#deliveries.checkDue(moment);
@@ -201,7 +200,8 @@ export class Watch {
     this.#world.note(`head ${this.#soundness.head}`);
   }
 
-  #listen(): void {
+  /** What receivers have heard, from whichever ledger: each has looked before, so that it is known when a message was made. */
+  listen(): void {
     for (const receiver of this.#world.receivers) {
       for (const message of receiver.inbox.slice(this.#heard.get(receiver.name) ?? 0)) {
         this.#world.note(`told ${inShort(message)}`);

@@ -82,9 +82,8 @@ export class WatchReplica {
     for (const watch of this.#watches) {
       if (this.#published.has(watch)) continue;
       const { world, seats } = watch.stage;
-      const { path } = world.config.ledger;
-      if (!existsSync(path)) continue;
-      const ledger = new LedgerView(path);
+      if (!existsSync(world.ledgerPath)) continue;
+      const ledger = new LedgerView(world.ledgerPath);
       const ledgerId = ledgerIdOf(ledger);
       if (ledgerId === null) {
         ledger.close();
