@@ -40,8 +40,19 @@ export const MOVES: readonly Planted[] = [
       },
       {
         file: 'src/ledger/transfer/moving/copy-history.ts',
-        from: 'for (const statement of COUNT_AS_TOLD) runNamed',
-        to: 'for (const statement of COUNT_AS_TOLD.slice(2)) runNamed',
+        from: '  runNamed(connection, COUNT_AS_TOLD, keys);\n',
+        to: '',
+      },
+    ],
+  },
+  {
+    name: 'moved-and-unasked',
+    harm: 'a channel that is new where a workspace goes hears of what is open there only when something else is asked',
+    edits: [
+      {
+        file: 'src/ledger/transfer/moving/copy-history.ts',
+        from: ", but: { ask_at: '@now', asked_at: '@now' } },",
+        to: ' },',
       },
     ],
   },

@@ -149,7 +149,8 @@ export const COPIES: readonly { table: string; rows: string; but?: Readonly<Reco
     { table: 'charge_lines', rows: OF_CLOSED_PERIODS },
     { table: 'charge_corrections', rows: withMoved('correction_id') },
     { table: 'close_commitments', rows: withMoved('event_seq') },
-    { table: 'alerts', rows: withMoved('alert_key') },
+    // Channels that are new to what is open hear of it, whatever becomes of the next run.
+    { table: 'alerts', rows: withMoved('alert_key'), but: { ask_at: '@now', asked_at: '@now' } },
     { table: 'alert_transitions', rows: withMoved('alert_key') },
     { table: 'alert_told', rows: withMoved('alert_key') },
     { table: 'alert_feedback', rows: withMoved('alert_key') },
@@ -190,9 +191,9 @@ function copyStatement({ table, rows, but = {}, end = '' }: (typeof COPIES)[numb
 const NAME_FIRST_RUN = `UPDATE workspaces SET first_run_key = (SELECT k.new FROM temp.moving_runs k
   JOIN origin.workspaces w ON k.old = w.first_run_key WHERE w.workspace_key = @from) WHERE workspace_key = @to`;
 
-/** What has waited there is told from there, so it counts as told here; what somebody was told of is no news to others here. */
-const COUNT_AS_TOLD = [
-  `INSERT INTO alert_told (alert_key, channel, event, episode, level, told_times, measure, open, at, at_once, revision)
+/** What has waited there is told from there, so it counts as told here. */
+const COUNT_AS_TOLD = `
+   INSERT INTO alert_told (alert_key, channel, event, episode, level, told_times, measure, open, at, at_once, revision)
    SELECT o.alert_key, o.channel, o.event, o.episode, o.level, o.told_times, o.measure, o.event <> 'closed', o.created_at,
      o.digest_at IS NULL, o.revision
    FROM (SELECT max(revision) AS last, * FROM outbox WHERE event IS NOT NULL AND state IN ('delivered', 'digested')
@@ -200,13 +201,7 @@ const COUNT_AS_TOLD = [
    ON CONFLICT (alert_key, channel) DO UPDATE SET event = excluded.event, episode = excluded.episode,
      level = excluded.level, told_times = excluded.told_times, measure = excluded.measure, open = excluded.open,
      at = excluded.at, at_once = excluded.at_once, revision = excluded.revision
-   WHERE excluded.revision > alert_told.revision`,
-  `INSERT INTO alert_told (alert_key, channel, event, episode, level, told_times, measure, open, at, at_once, revision)
-   SELECT alert_key, '*', 'baseline', episode, level, told_times, measure, 0, last_changed_at, 0, 0
-   FROM alerts a WHERE state IN ('firing', 'acknowledged') AND alert_key IN (SELECT new FROM temp.moving_alerts)
-     AND EXISTS (SELECT 1 FROM alert_told t WHERE t.alert_key = a.alert_key)
-   ON CONFLICT DO NOTHING`,
-];
+   WHERE excluded.revision > alert_told.revision`;
 
 /** Makes the maps of keys, in the temporary schema of the connection; `dropMaps` takes them out again. */
 export function makeMaps(connection: LedgerConnection, keys: Omit<MoveKeys, 'lastLink'>): void {
@@ -224,7 +219,7 @@ export function dropMaps(connection: LedgerConnection): void {
 export function copyHistory(connection: LedgerConnection, keys: MoveKeys): void {
   for (const copy of COPIES) runNamed(connection, copyStatement(copy), keys);
   runNamed(connection, NAME_FIRST_RUN, keys);
-  for (const statement of COUNT_AS_TOLD) runNamed(connection, statement, keys);
+  runNamed(connection, COUNT_AS_TOLD, keys);
 }
 
 /** Integers as SQLite's own: a number of JavaScript would be a REAL to it, and arithmetic on that inexact. */
