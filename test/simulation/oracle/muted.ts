@@ -21,11 +21,11 @@ const BEGINNINGS: readonly string[] = ['opened', 'again', 'worse', 'grown', 'rem
 export class MutedOracle {
   readonly #mutes: Mute[] = [];
 
-  /** Takes note of what was typed. */
-  typed(argv: readonly string[], nowMs: number): void {
+  /** Takes note of what was typed. What is said where the workspace was exported from does not go along. */
+  typed(argv: readonly string[], nowMs: number, isOurs: (workspaceId: string) => boolean): void {
     const [, kind = '', ...options] = argv;
     const given = (option: string): string => options[options.indexOf(option) + 1] ?? '';
-    if (kind !== 'silence' && kind !== 'plan') return;
+    if ((kind !== 'silence' && kind !== 'plan') || !isOurs(given('--workspace'))) return;
     const untilMs = Date.parse(given('--until'));
     const upToCredits = Number(given('--up-to'));
     this.#mutes.push({ kind, upToCredits, workspaceId: given('--workspace'), fromMs: nowMs, untilMs });

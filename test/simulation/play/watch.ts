@@ -125,7 +125,7 @@ export class Watch {
   }
 
   #checkScreen({ argv, atMs, code, stdout, stderr }: Typing): void {
-    if (code === 0 && argv[0] === 'alerts') this.#known.muted.typed(argv, this.#world.clock.now());
+    if (code === 0 && argv[0] === 'alerts') this.#known.muted.typed(argv, this.#world.clock.now(), this.#isOurs);
     this.#known.told.checkSecrets(stdout + stderr, argv.join(' '));
     // A disk may have failed while the command was at work.
     this.#conditions.look(this.#world.clock.now());
