@@ -116,7 +116,7 @@ async function syncAll(
   };
   const reports = await sideBySide(ids, width, syncOne).finally(view.stop);
   const applied = reports.some(({ status }) => status === 'applied');
-  if (applied && options.dryRun !== true) await deliverSummaries(cli, context, signal);
+  if (applied && options.dryRun !== true) await deliverDue(cli, context, signal);
   return reports;
 }
 
@@ -178,9 +178,9 @@ async function deliverOnce(context: Context, notificationIds: string[], signal: 
   return deliveries;
 }
 
-/** Where no daemon runs, this is what makes and sends the daily summaries. */
-async function deliverSummaries(cli: CliContext, context: Context, signal: AbortSignal): Promise<void> {
-  noteFailed(cli, await deliverOnce(context, await context.composeDailySummaries(), signal));
+/** Where no daemon runs, this is what asks for, makes and sends what is due. */
+async function deliverDue(cli: CliContext, context: Context, signal: AbortSignal): Promise<void> {
+  noteFailed(cli, await deliverOnce(context, await context.composeDue(), signal));
 }
 
 function printOutcome(

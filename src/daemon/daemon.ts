@@ -164,7 +164,7 @@ function startSending(context: Context, events: DaemonEvents, replica: ReplicaPa
   const { clock, logger } = context;
   const { connection } = context.reader();
   const deliveries = new Deliveries({
-    composeDailySummaries: () => context.composeDailySummaries(),
+    composeDue: () => context.composeDue(),
     waiting: (limit) => waitingNotifications(connection, limit).filter((row) => !isOfAnother(row, context)),
     deliver: (notificationId, signal) => context.deliver(notificationId, signal),
     mayDeliver: (notificationId) => replica?.mayDeliver(notificationId) ?? true,

@@ -16,7 +16,7 @@ const SHORTEST_REST_MS = 100;
 
 export interface DeliveriesOptions extends Pick<PeriodicTaskOptions, 'clock' | 'logger'> {
   /** Makes daily summaries of what waits for one that is due. */
-  composeDailySummaries(): Promise<unknown>;
+  composeDue(): Promise<unknown>;
   /** What waits in the outbox, at most `limit` of each channel, the longest due first. */
   waiting(limit: number): WaitingNotification[];
   /** Makes one attempt; see `deliverNotification`. */
@@ -87,9 +87,9 @@ export class Deliveries {
 
   async #look(): Promise<void> {
     const { clock, logger, mayDeliver } = this.#options;
-    await this.#options.composeDailySummaries().catch((error: unknown) => {
+    await this.#options.composeDue().catch((error: unknown) => {
       const { code, message } = summarizeError(error);
-      logger.warn({ code, reason: message }, 'daily summaries not made, what waits for them stays in the outbox');
+      logger.warn({ code, reason: message }, 'what is due to be told was not composed, it stays in the ledger');
     });
     const nowMs = clock.now();
     const waiting = this.#rested(this.#options.waiting(MOST_A_SWEEP), nowMs);

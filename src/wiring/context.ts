@@ -316,7 +316,7 @@ export class Context {
    * Asks what there is to tell by now, and makes the daily summaries and reviews that are due; returns what is to go. What waits
    * by a clock that was ahead waits by this one from now on.
    */
-  async composeDailySummaries(): Promise<string[]> {
+  async composeDue(): Promise<string[]> {
     const nowMs = this.clock.now();
     const writer = await this.writer();
     const { connection } = this.reader();

@@ -28,7 +28,7 @@ function play(rows: WaitingNotification[], mayDeliver = (_id: string) => true) {
   let digests = 0;
   const deliveries = new Deliveries({
     ...{ clock, logger, mayDeliver },
-    async composeDailySummaries() {
+    async composeDue() {
       digests += 1;
     },
     waiting: (limit) => [...Map.groupBy(rows, ({ channel }) => channel).values()].flatMap((own) => own.slice(0, limit)),

@@ -63,10 +63,10 @@ test('a daemon can be given another queue: it reads and stops without any Redis,
 test('what a run has to tell that ends during the stop is looked after before the deliveries end', async () => {
   const { context, clock, sandbox } = await startFixture({ thread: true });
   const seen: string[] = [];
-  const composeDailySummaries = context.composeDailySummaries.bind(context);
-  context.composeDailySummaries = () => {
+  const composeDue = context.composeDue.bind(context);
+  context.composeDue = () => {
     seen.push('sweep');
-    return composeDailySummaries();
+    return composeDue();
   };
   const queue = queueInMemory(() => {
     seen.push('stop');

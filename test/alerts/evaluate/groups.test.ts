@@ -33,7 +33,7 @@ test('five of sixteen tenants at once are one message that names each, the large
   await sync();
   await sync();
   clock.advance(24 * HOUR_MS);
-  for (const id of await context.composeDailySummaries()) await context.deliver(id, new AbortController().signal);
+  for (const id of await context.composeDue()) await context.deliver(id, new AbortController().signal);
   const digest = heard(ledger).find(({ type }) => type === 'alert.digest');
   expect(digest.alerts.filter(({ state }: { state: string }) => state === 'resolved')).toHaveLength(5);
 });
@@ -63,7 +63,7 @@ test('one of a group that grows within a day is told a day after it', async () =
   await sync();
   expect(heardOf(ledger)).toEqual(['opened a b c d e']);
   clock.advance(18 * HOUR_MS);
-  for (const id of await context.composeDailySummaries()) await context.deliver(id, new AbortController().signal);
+  for (const id of await context.composeDue()) await context.deliver(id, new AbortController().signal);
   expect(heardOf(ledger)).toEqual(['opened a b c d e', 'grown c']);
 });
 

@@ -187,10 +187,10 @@ test('a process that starts with another channel tells it of what is open, witho
   await breakService(fixture);
   const { view, another, context } = fixture;
   // What was sent is asked for once more.
-  await context.composeDailySummaries();
+  await context.composeDue();
   const renamed = another((config) => ({ ...config, alerts: { channels: [{ type: 'log', name: 'renamed' }] } }));
-  expect(await renamed.composeDailySummaries()).toHaveLength(1);
-  expect(await renamed.composeDailySummaries()).toEqual([]);
+  expect(await renamed.composeDue()).toHaveLength(1);
+  expect(await renamed.composeDue()).toEqual([]);
   const told = view().rows("SELECT channel, event FROM outbox WHERE state = 'pending'");
   expect(told).toEqual([{ channel: 'renamed', event: 'opened' }]);
 });

@@ -100,7 +100,7 @@ async function startWorld(route: Partial<RouteConfig> = {}) {
   const bodies = () => receiver.received.map(({ body }) => JSON.parse(String(body)));
   const deliverAt = async (at: string): Promise<void> => {
     clock.set(Date.parse(at));
-    await context.composeDailySummaries();
+    await context.composeDue();
     const due = ledger.rows("SELECT notification_id FROM outbox WHERE state = 'pending' ORDER BY rowid");
     for (const { notification_id } of due) await context.deliver(String(notification_id), SIGNAL);
   };

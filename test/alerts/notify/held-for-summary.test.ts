@@ -318,7 +318,7 @@ async function startWorld(route: Partial<RouteConfig> = {}, ...statuses: number[
   await fixture.sync();
   const ledger = view();
   const deliverAll = async (by = context): Promise<void> => {
-    await by.composeDailySummaries();
+    await by.composeDue();
     // A notice that a channel is disabled comes while the others are delivered.
     for (let round = 0; round < 2; round += 1) {
       const due = ledger.rows("SELECT notification_id FROM outbox WHERE state = 'pending' ORDER BY rowid");

@@ -40,12 +40,12 @@ test('a week and a month in which nothing happened are told, once, whoever makes
   const request = { nowMs: clock.now(), settleHours: 48 };
   expect(composeReviews(connection, request)).toHaveLength(1);
   connection.close();
-  expect(await context.composeDailySummaries()).toEqual([]);
+  expect(await context.composeDue()).toEqual([]);
 
   clock.set(Date.UTC(2026, 3, 3, 1));
   await sync();
   clock.set(Date.UTC(2026, 3, 3, 7));
-  expect(await context.composeDailySummaries()).toHaveLength(1);
+  expect(await context.composeDue()).toHaveLength(1);
   const reviews = view()
     .rows("SELECT payload FROM outbox WHERE payload LIKE '%alert.review%' ORDER BY rowid")
     .map(({ payload }) => JSON.parse(String(payload)));
@@ -73,7 +73,7 @@ test('a review counts what was told, what ended and what is open, of the rules t
   for (const _ of ['one run finds the cause gone', 'a second one agrees']) await sync();
   clock.set(Date.UTC(2026, 2, 23, 7));
   // The end of an alert waits for the daily summary of the same hour.
-  expect(await context.composeDailySummaries()).toHaveLength(3);
+  expect(await context.composeDue()).toHaveLength(3);
   const summaries = view()
     .rows("SELECT channel, payload FROM outbox WHERE payload LIKE '%alert.review%' ORDER BY channel DESC")
     .map(({ channel, payload }) => `${channel}: ${JSON.parse(String(payload)).summary}`);
@@ -98,7 +98,7 @@ test('what has been acknowledged of a settled month is not open in a review, as 
   const writer = await context.writer();
   await writer.call('acknowledgeAlert', { alertId, by: 'Ada', note: null, nowMs: clock.now() });
   clock.set(Date.UTC(2026, 3, 6, 7));
-  await context.composeDailySummaries();
+  await context.composeDue();
   const reviews = ledger.rows("SELECT payload FROM outbox WHERE payload LIKE '%weekly%' ORDER BY rowid DESC LIMIT 1");
   expect(reviews.map(({ payload }) => JSON.parse(String(payload)).summary)).toEqual([
     expect.stringMatching(/^Week to 2026-04-06 07:00 UTC: nothing happened and nothing is open;/),

@@ -106,7 +106,7 @@ test.each([
     clock.set(clock.now() - byMs);
     for (const passedMs of [0, 450_000, 449_999]) {
       clock.advance(passedMs);
-      await context.composeDailySummaries();
+      await context.composeDue();
       expect(await context.deliver(id, SIGNAL)).toEqual({ state: 'skipped' });
     }
     clock.advance(1);
@@ -130,7 +130,7 @@ test('a claim whose sender died keeps nobody out for longer when the clock is se
   const writer = await context.writer();
   await writer.call('claimDelivery', { notificationId: id, nowMs: clock.now(), claimMs: 60_000 });
   clock.set(clock.now() - 9 * 3_600_000);
-  await context.composeDailySummaries();
+  await context.composeDue();
   expect(await context.deliver(id, SIGNAL)).toEqual({ state: 'delivered' });
 });
 

@@ -55,7 +55,7 @@ async function world(...names: string[]) {
     for (const one of all) await sweep(one);
   };
   const sweep = async (context: Context) => {
-    await context.composeDailySummaries();
+    await context.composeDue();
     await deliverWaiting(context);
   };
   return { ...fixture, heard, lines, having, process, daemon, run, sweep };
