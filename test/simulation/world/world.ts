@@ -132,6 +132,8 @@ export function createWorld(plan: Plan, engine: PostgresEngine | null = null): W
       const fired = await clock.fireNext(endMs);
       // What one step began may begin something itself that takes a turn.
       for (let turn = 0; turn < 3; turn += 1) await settled();
+      // A real file takes as many turns as the machine likes: in the world it takes none.
+      while (process.getActiveResourcesInfo().some((name) => name.startsWith('FSReq'))) await settled();
       return fired;
     },
     close: () => rmSync(folder, { recursive: true, force: true }),
