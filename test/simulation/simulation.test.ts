@@ -16,6 +16,15 @@ test('the same seed gives the same world twice, to the last digest and message',
   expect(second.digest).toBe(first.digest);
 });
 
+test('a world with a move between machines is the same twice, though real files are copied in it', async () => {
+  const plan = drawPlan(981_020, { days: 3 });
+  const first = await play(plan);
+  const second = await play(plan);
+
+  expect(first.met.get('workspace moved')).toBe(1);
+  expect(second.trace).toEqual(first.trace);
+});
+
 test('a world whose ledger is published keeps every promise, and is the same twice', { timeout: 600_000 }, async () => {
   const plan = drawPlan(38, { days: 1 });
   const first = await play(plan);

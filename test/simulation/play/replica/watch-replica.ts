@@ -135,13 +135,13 @@ export class WatchReplica {
           code = ended;
         });
         const beginMs = clock.monotonic();
-        for (let restMs = 0; restMs < REST_MS && code === null; restMs += MINUTE_MS)
+        for (let restMs = 0; restMs < REST_MS + this.#lateMs && code === null; restMs += MINUTE_MS)
           await run(beginMs + restMs + MINUTE_MS);
         if (code !== 0) throw new PromiseBroken('what somebody has edited is put right', `it ended with ${code}`);
       }
     }
     const beginMs = clock.monotonic();
-    for (let restMs = 0; restMs < REST_MS && !this.#isLevel; restMs += MINUTE_MS)
+    for (let restMs = 0; restMs < REST_MS + this.#lateMs && !this.#isLevel; restMs += MINUTE_MS)
       await run(beginMs + restMs + MINUTE_MS);
     for (const { ledger, tables, oracle } of this.#published.values()) {
       const missing = oracle.whatIsMissing(contentsOfLedger(ledger, tables));
