@@ -99,8 +99,9 @@ async function playOne({ seed, only, trace }: Options, days: number): Promise<nu
   return 1;
 }
 
-/** A player: plays seeds that lie as far apart as there are players, until it is ended. */
+/** A player: plays seeds that lie as far apart as there are players, until it is ended or nobody listens. */
 async function playOn(from: number, { days, players }: Playing, shrinks: boolean): Promise<number> {
+  process.once('disconnect', () => process.exit());
   await warmUp();
   for (let seed = from; ; seed += players) {
     const plan = drawPlan(seed, { days });
