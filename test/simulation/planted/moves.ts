@@ -46,17 +46,6 @@ export const MOVES: readonly Planted[] = [
     ],
   },
   {
-    name: 'moved-and-unasked',
-    harm: 'a channel that is new where a workspace goes hears of what is open there only when something else is asked',
-    edits: [
-      {
-        file: 'src/ledger/transfer/moving/copy-history.ts',
-        from: ", but: { ask_at: '@now', asked_at: '@now' } },",
-        to: ' },',
-      },
-    ],
-  },
-  {
     name: 'moved-and-stale',
     harm: 'a workspace that was exported counts as stale in the ledger that it has left',
     edits: [

@@ -17,7 +17,6 @@ export const WORDS: readonly Planted[] = [
   {
     name: 'renamed-and-untold',
     harm: 'a channel that was renamed hears of open faults only when something else is asked',
-    days: 60,
     edits: [
       {
         file: 'src/alerts/book/keep-routes.ts',

@@ -145,7 +145,9 @@ export function drawMove(random: Random, { forMs }: Cast, workspace: number): Ex
   const gapMs = random.pick([0, 5 * MINUTE_MS, 40 * MINUTE_MS, 0.2 * forMs]);
   const dies = random.chance(0.6) ? random.between(1, 1200) : null;
   const disk = random.chance(0.3) ? random.pick(DISK_FAULTS) : null;
-  return { kind: 'move', workspace, gapMs, kept: random.chance(0.25), dies, disk };
+  // An import has a third of the statements of an export.
+  const diesImporting = dies === null ? null : Math.ceil(dies / 3);
+  return { kind: 'move', workspace, gapMs, kept: random.chance(0.25), dies, diesImporting, disk };
 }
 
 /** One of two daemons has other channels than the other, and now this one starts last, now that one, beside what is open. */
@@ -174,6 +176,41 @@ export function drawDispute(random: Random, cast: Cast): Drawn[] {
   return drawn.filter(({ atMs }) => atMs < cast.forMs);
 }
 
+/** All services refuse us for hours, so that they are asked ever more rarely; just after they were asked the channels change. */
+export function drawRefusals(random: Random, { pausesMs, pace, forMs: lengthMs }: Cast): Drawn[] {
+  // In weeks a channel may hear of it much later.
+  if (pace === 'weeks') return [];
+  const fromMs = random.between(1, 5) * MINUTE_MS + (pace === 'busy' ? 0 : random.below(0.8 * lengthMs));
+  const refused = pausesMs.map((_, workspace): Drawn => {
+    const forMs = 6 * HOUR_MS;
+    return { kind: 'service', workspace, fault: 'forbid', probability: 1, forMs, atMs: fromMs, during: null };
+  });
+  const atMs = fromMs + random.pick([40, 60, 60, 90]) * MINUTE_MS;
+  const during = { step: 'request', nth: 1 } as const;
+  return [...refused, { kind: 'configure', settings: 'renamed', daemon: null, atMs, during }];
+}
+
+/** From one slot to the next it is so long that nobody looks otherwise in between. */
+export const RARE_CRON = { cron: '15 */2 * * *', pauseMs: 2 * HOUR_MS, reconcileCron: '30 3 * * *' };
+
+/**
+ * Clocks ahead do a slot of the first workspace early; from when they are right until the slot has come its service is out.
+ * Whatever else happens would do the slot, so nothing does.
+ */
+export function drawEarlySlot(random: Random, { hosts, forMs: lengthMs }: Cast, startMs: number): Drawn[] {
+  const { pauseMs } = RARE_CRON;
+  const slotMs = Math.ceil((startMs + 35 * MINUTE_MS) / pauseMs) * pauseMs + 15 * MINUTE_MS - startMs;
+  if (slotMs > lengthMs) return [];
+  const beganMs = slotMs - random.between(20, 40) * MINUTE_MS;
+  const rightMs = beganMs + 9 * MINUTE_MS;
+  const ahead = Array.from({ length: hosts }, (_, host): Drawn => {
+    return { kind: 'clock', host, stepMs: 50 * MINUTE_MS, forMs: rightMs - beganMs, atMs: beganMs, during: null };
+  });
+  const outage = { kind: 'service', workspace: 0, fault: random.pick(['refuse', 'break', 'reset'] as const) } as const;
+  const forMs = slotMs + random.between(1, 8) * MINUTE_MS - rightMs;
+  return [...ahead, { ...outage, probability: 1, forMs, atMs: rightMs, during: null }];
+}
+
 /** It moves while something of it is open, and the configuration changes. */
 export function drawMoves(random: Random, cast: Cast): Drawn[] {
   const workspace = random.below(cast.pausesMs.length);
@@ -191,6 +228,8 @@ export function drawMoves(random: Random, cast: Cast): Drawn[] {
   ]);
   const settings = random.pick([null, 'renamed', 'reminders', 'narrow_routes'] as const);
   const changedMs = Math.round(atMs + random.pick([0.3, 1, 1.5]) * move.gapMs + 10 * MINUTE_MS);
+  // In the middle of what it brings.
+  if (random.chance(0.5)) move.diesImporting = random.between(180, 250);
   return [
     ...(open === null ? [] : [{ ...open, atMs: beganMs, during: null }]),
     { ...move, atMs, during },

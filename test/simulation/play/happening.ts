@@ -27,7 +27,16 @@ export type Happening = { id: number; atMs: number; during: { step: Step; nth: n
   | { kind: 'lock_lost' }
   /** `daemon`: of that one alone; null: of all. */
   | { kind: 'configure'; settings: SettingsKind; daemon: number | null }
-  | { kind: 'move'; workspace: number; gapMs: number; kept: boolean; dies: number | null; disk: DiskFault | null }
+  /** Who exports or keeps dies after `dies` statements, and who imports after `diesImporting`. */
+  | {
+      kind: 'move';
+      workspace: number;
+      gapMs: number;
+      kept: boolean;
+      dies: number | null;
+      diesImporting: number | null;
+      disk: DiskFault | null;
+    }
   | { kind: 'replica'; fault: ServerFault; nth: number; probability: number; forMs: number }
   | { kind: 'replica_edit'; edit: ReplicaEdit; which: number }
   | { kind: 'publish' }

@@ -19,7 +19,7 @@ const LAST_MOVE = `SELECT m.action FROM workspace_moves m JOIN workspaces w USIN
  */
 export async function moveWorkspace(
   stage: Stage,
-  { workspaceId, gapMs, kept, dies, disk }: { workspaceId: string } & Omit<Moving, 'workspace'>,
+  { workspaceId, gapMs, kept, dies, diesImporting, disk }: { workspaceId: string } & Omit<Moving, 'workspace'>,
 ): Promise<void> {
   const { world, people } = stage;
   const file = join(world.folder, FILE);
@@ -37,13 +37,11 @@ export async function moveWorkspace(
   }
   const second = stage.openSecond(workspaceId);
   const [host] = second.world.hosts;
-  // An import has a third of the statements of an export.
-  const diesAt = dies === null ? null : Math.ceil(dies / 3);
   await until(world, async () => (await second.people.run(['migrate'])) === 0);
   await until(world, async (isFirst) => {
     await second.people.run(ratesCommandFor(cardsIn(file)));
     if (host !== undefined && disk !== null && isFirst) host.disk = { fault: disk, probability: 0.05 };
-    await second.people.run(['workspace', 'import', `../${FILE}`, '--by', 'ada'], isFirst ? diesAt : null);
+    await second.people.run(['workspace', 'import', `../${FILE}`, '--by', 'ada'], isFirst ? diesImporting : null);
     if (host !== undefined) host.disk = null;
     if (lastMove(second.world, workspaceId) === 'import') return true;
     requireNothing(second.world);
@@ -54,7 +52,10 @@ export async function moveWorkspace(
   stage.meet('workspace moved');
 }
 
-type Moving = Pick<Extract<Happening, { kind: 'move' }>, 'workspace' | 'gapMs' | 'kept' | 'dies' | 'disk'>;
+type Moving = Pick<
+  Extract<Happening, { kind: 'move' }>,
+  'workspace' | 'gapMs' | 'kept' | 'dies' | 'diesImporting' | 'disk'
+>;
 
 async function until(world: World, isDone: (isFirst: boolean) => Promise<boolean>): Promise<void> {
   for (let isFirst = true; !(await isDone(isFirst)); isFirst = false) await passed(world, AGAIN_MS);

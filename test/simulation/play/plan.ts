@@ -1,6 +1,6 @@
 import { Random } from '../../support/random.ts';
 import { drawHappenings } from './draw-happenings.ts';
-import { drawDispute, drawMoves } from './draw-themes.ts';
+import { drawDispute, drawEarlySlot, drawMoves, drawRefusals, RARE_CRON } from './draw-themes.ts';
 import type { Happening } from './happening.ts';
 import { drawReplica } from './replica/draw-replica.ts';
 
@@ -59,6 +59,9 @@ const MOVES = 0.3;
 const MOVES_OF_SHORT = 0.01;
 /** In so many worlds that have two daemons one of them has channels of its own. */
 const DISPUTES = 0.4;
+/** In so many worlds, none of them short, all services refuse us for hours; in so many a slot is done early. */
+const REFUSALS = 0.12;
+const EARLY_SLOTS = 0.12;
 
 /** In so many worlds there is a replica: each takes several times as long, and none is short. */
 const REPLICAS = 0.12;
@@ -114,6 +117,9 @@ export function drawPlan(seed: number, { days }: PlanSize): Plan {
   const workspaces = Array.from({ length: random.between(1, SIZES[pace].workspaces) }, (_, index) =>
     drawWorkspace(random, { index, startMs, pace }),
   );
+  const slipping = new Random(seed * 0x9e37 + 4);
+  const slips = pace === 'busy' && days >= 1 && slipping.chance(EARLY_SLOTS);
+  if (slips) Object.assign(workspaces[0] ?? {}, RARE_CRON);
   const receivers = [
     { name: 'hook', digest: false },
     { name: 'slack', digest: random.chance(0.3) },
@@ -125,8 +131,10 @@ export function drawPlan(seed: number, { days }: PlanSize): Plan {
   const moving = new Random(seed * 0x9e37 + 1);
   const moves = moving.chance(days < 1 ? MOVES_OF_SHORT : MOVES);
   const cast = { forMs, pace, pausesMs, receivers: receivers.length, hosts };
-  const happenings = drawHappenings(random, cast, random.between(pace === 'days' ? 2 : 4, counts[pace]));
+  const drawn = drawHappenings(random, cast, random.between(pace === 'days' ? 2 : 4, counts[pace]));
   const disputing = new Random(seed * 0x9e37 + 2);
+  const refusing = new Random(seed * 0x9e37 + 5);
+  const refused = days >= 1 && refusing.chance(REFUSALS);
   const disputes = hosts > 1 && disputing.chance(DISPUTES);
   const publishing = new Random(seed * 0x85eb + 3);
   const replica = days >= 1 && publishing.chance(REPLICAS) ? { unreadyWhenStale: publishing.chance(0.5) } : null;
@@ -134,8 +142,11 @@ export function drawPlan(seed: number, { days }: PlanSize): Plan {
     ...(moves ? drawMoves(moving, cast) : []),
     ...(replica === null ? [] : drawReplica(publishing, cast)),
     ...(disputes ? drawDispute(disputing, cast) : []),
+    ...(refused ? drawRefusals(refusing, cast) : []),
   ];
-  for (const one of beside) happenings.push({ id: happenings.length, ...one });
+  const happenings = slips ? [] : drawn;
+  for (const one of slips ? drawEarlySlot(slipping, cast, startMs) : beside)
+    happenings.push({ id: happenings.length, ...one });
   // It costs as much as ten short worlds, and weeks show more of what it is for.
   const quietDay = pace === 'weeks' || (random.chance(0.05) && days >= 1);
   const isFirstStart = random.chance(0.2);
