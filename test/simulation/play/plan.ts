@@ -59,9 +59,9 @@ const MOVES = 0.3;
 const MOVES_OF_SHORT = 0.01;
 /** In so many worlds that have two daemons one of them has channels of its own. */
 const DISPUTES = 0.4;
-/** In so many worlds, none of them short, all services refuse us for hours; in so many a slot is done early. */
+/** In so many worlds, none of them short, all services refuse us for hours; in so many that have neither a move nor a replica a slot is done early. */
 const REFUSALS = 0.12;
-const EARLY_SLOTS = 0.12;
+const EARLY_SLOTS = 0.2;
 
 /** In so many worlds there is a replica: each takes several times as long, and none is short. */
 const REPLICAS = 0.12;
@@ -117,8 +117,12 @@ export function drawPlan(seed: number, { days }: PlanSize): Plan {
   const workspaces = Array.from({ length: random.between(1, SIZES[pace].workspaces) }, (_, index) =>
     drawWorkspace(random, { index, startMs, pace }),
   );
+  const moving = new Random(seed * 0x9e37 + 1);
+  const moves = moving.chance(days < 1 ? MOVES_OF_SHORT : MOVES);
+  const publishing = new Random(seed * 0x85eb + 3);
+  const replica = days >= 1 && publishing.chance(REPLICAS) ? { unreadyWhenStale: publishing.chance(0.5) } : null;
   const slipping = new Random(seed * 0x9e37 + 4);
-  const slips = pace === 'busy' && days >= 1 && slipping.chance(EARLY_SLOTS);
+  const slips = pace === 'busy' && days >= 1 && !moves && replica === null && slipping.chance(EARLY_SLOTS);
   if (slips) Object.assign(workspaces[0] ?? {}, RARE_CRON);
   const receivers = [
     { name: 'hook', digest: false },
@@ -128,16 +132,12 @@ export function drawPlan(seed: number, { days }: PlanSize): Plan {
   const containers = random.chance(0.5);
   const counts = { busy: 4 + (4 * forMs) / HOUR_MS, days: 6 + days * 4, weeks: days / 2 };
   const pausesMs = workspaces.map(({ pauseMs }) => pauseMs);
-  const moving = new Random(seed * 0x9e37 + 1);
-  const moves = moving.chance(days < 1 ? MOVES_OF_SHORT : MOVES);
   const cast = { forMs, pace, pausesMs, receivers: receivers.length, hosts };
   const drawn = drawHappenings(random, cast, random.between(pace === 'days' ? 2 : 4, counts[pace]));
   const disputing = new Random(seed * 0x9e37 + 2);
   const refusing = new Random(seed * 0x9e37 + 5);
   const refused = days >= 1 && refusing.chance(REFUSALS);
   const disputes = hosts > 1 && disputing.chance(DISPUTES);
-  const publishing = new Random(seed * 0x85eb + 3);
-  const replica = days >= 1 && publishing.chance(REPLICAS) ? { unreadyWhenStale: publishing.chance(0.5) } : null;
   const beside = [
     ...(moves ? drawMoves(moving, cast) : []),
     ...(replica === null ? [] : drawReplica(publishing, cast)),
