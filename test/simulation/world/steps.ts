@@ -2,7 +2,8 @@ import type { Host, SimulatedProcess } from './process.ts';
 
 /**
  * What a process comes to again and again: a request that it sends, a commit that is about to be, a message in a receiver's
- * hands, a question to the replica. */
+ * hands, a question to the replica.
+ */
 export const STEPS = ['request', 'commit', 'delivery', 'publication'] as const;
 export type Step = (typeof STEPS)[number];
 
