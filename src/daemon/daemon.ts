@@ -1,5 +1,4 @@
 import type { StaleCheck } from '../alerts/evaluate/evaluate-self.ts';
-import { isOfAnother } from '../alerts/outbox/deliver.ts';
 import { waitingNotifications } from '../alerts/outbox/outbox.ts';
 import type { WallClock } from '../core/clock.ts';
 import { Releasers } from '../core/process/releasers.ts';
@@ -165,8 +164,9 @@ function startSending(context: Context, events: DaemonEvents, replica: ReplicaPa
   const { connection } = context.reader();
   const deliveries = new Deliveries({
     composeDue: () => context.composeDue(),
-    waiting: (limit) => waitingNotifications(connection, limit).filter((row) => !isOfAnother(row, context)),
-    deliver: (notificationId, signal) => context.deliver(notificationId, signal),
+    waiting: (limit) => waitingNotifications(connection, limit),
+    knows: (channel) => context.channels.has(channel),
+    deliver: (notificationId, signal) => context.deliver(notificationId, signal, { endUnknown: true }),
     mayDeliver: (notificationId) => replica?.mayDeliver(notificationId) ?? true,
     clock,
     logger,

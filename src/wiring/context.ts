@@ -2,7 +2,7 @@ import { asksAreDue } from '../alerts/book/ask.ts';
 import type { Channel } from '../alerts/channels/channel.ts';
 import { createChannels } from '../alerts/channels/create-channels.ts';
 import type { StaleCheck } from '../alerts/evaluate/evaluate-self.ts';
-import type { DeliveryOutcome } from '../alerts/outbox/deliver.ts';
+import type { DeliveryOptions, DeliveryOutcome } from '../alerts/outbox/deliver.ts';
 import { summariesAreDue, waitsBeganAhead } from '../alerts/outbox/outbox.ts';
 import type { JobNews } from '../alerts/rules/own/job-failed.ts';
 import { missingReviews } from '../alerts/summaries/compose-reviews.ts';
@@ -335,8 +335,8 @@ export class Context {
   }
 
   /** Makes one attempt to deliver a notification. */
-  deliver(notificationId: string, signal: AbortSignal): Promise<DeliveryOutcome> {
-    return this.#post.deliver(notificationId, signal);
+  deliver(notificationId: string, signal: AbortSignal, how?: DeliveryOptions): Promise<DeliveryOutcome> {
+    return this.#post.deliver(notificationId, signal, how);
   }
 
   /** Sends a message that is marked as a test through one channel. The ledger is neither needed nor changed. */

@@ -1,6 +1,6 @@
 import type { WallClock } from '../../core/clock.ts';
 import type { Channel, DeliveryResult } from '../channels/channel.ts';
-import { GIVE_UP_AFTER_MS, nextAttemptDelayMs } from '../tell/backoff.ts';
+import { nextAttemptDelayMs } from '../tell/backoff.ts';
 import { disabledReason } from './channel-states.ts';
 import { CLAIM_MS, type DeliveryRecord, type OutboxRow } from './outbox.ts';
 
@@ -36,6 +36,11 @@ export type DeliveryOutcome =
   /** Not due, already ended, or in another sender's hands. */
   | { state: 'skipped' };
 
+export interface DeliveryOptions {
+  /** Gives up what is for a channel that is not known here; else it is left to a daemon that knows the channel. */
+  endUnknown?: boolean;
+}
+
 /**
  * Makes one attempt to deliver one notification and writes down what came of it. An attempt that the signal cuts off is
  * not counted: the notification is let go of, and the signal's reason is thrown.
@@ -44,11 +49,12 @@ export async function deliverNotification(
   deps: DeliveryDeps,
   notificationId: string,
   signal: AbortSignal,
+  { endUnknown = false }: DeliveryOptions = {},
 ): Promise<DeliveryOutcome> {
   const { outbox, clock } = deps;
   signal.throwIfAborted();
   const known = outbox.find(notificationId);
-  if (known === null || isOfAnother(known, deps)) return { state: 'skipped' };
+  if (known === null || (!endUnknown && !deps.channels.has(known.channel))) return { state: 'skipped' };
   if (!(await outbox.claim({ notificationId, nowMs: clock.now(), claimMs: CLAIM_MS }))) return { state: 'skipped' };
   const row = outbox.find(notificationId);
   if (row === null) return { state: 'skipped' };
@@ -87,14 +93,6 @@ function saysOfChannel(
   if (!channels.has(channel) || (outcome.state === 'delivered' && refused === null)) return 'works';
   const isWaitedFor = outcome.state === 'pending' && outcome.attempt - attemptsBefore !== TOLD_AFTER_ATTEMPTS;
   return isWaitedFor ? null : 'fails';
-}
-
-/** Another daemon may know the channel: what is for it is left to that one for as long as a receiver is waited for. */
-export function isOfAnother(
-  { channel, nextAttemptAtMs }: Pick<OutboxRow, 'channel' | 'nextAttemptAtMs'>,
-  { channels, clock }: Pick<DeliveryDeps, 'channels' | 'clock'>,
-): boolean {
-  return !channels.has(channel) && clock.now() - nextAttemptAtMs < GIVE_UP_AFTER_MS;
 }
 
 async function attemptOnce(deps: DeliveryDeps, row: OutboxRow, signal: AbortSignal): Promise<DeliveryResult> {
