@@ -1,6 +1,7 @@
 import type { Attempt, Receiver } from '../world/receiver.ts';
 import { PromiseBroken } from './fault.ts';
 import type { LedgerView } from './ledger-view.ts';
+import { type Message, wordsIn } from './messages.ts';
 
 /** As documented: the waits after the first failures; the last one repeats. */
 const WAITS_MS = [5, 15, 60, 300, 900, 3_600, 10_800, 21_600].map((seconds) => seconds * 1000);
@@ -11,6 +12,11 @@ const CLAIM_MS = 60_000;
 /** Looks at what is due come every seven minutes at the latest, and several messages may wait for their turn. */
 const SLACK_MS = 25 * 60_000;
 const GIVEN_UP_MS = 50 * 3_600_000;
+const DAY_MS = 86_400_000;
+/** Who has heard so many messages of one rule and workspace within a day, or a group, hears of more a day after the last. */
+const CROWD = 5;
+/** What a sender takes for the last day is by so much more than that, at most: it writes down what it knows of. */
+const CROWD_SLACK_MS = 3_600_000;
 
 interface Row {
   notification_id: string;
@@ -18,6 +24,7 @@ interface Row {
   state: string;
   attempts: bigint;
   attempts_before: bigint;
+  payload: string;
 }
 
 /** What is known of one message that waits. */
@@ -29,6 +36,8 @@ interface Waiting {
   failedMs: number;
   /** Whether every clock was right then. */
   dated: boolean;
+  /** How long it may wait for others before it is tried at all. */
+  gatheredMs: number;
   last: Attempt | null;
 }
 
@@ -41,8 +50,9 @@ export interface DeliveriesMoment {
   servedSinceMs(channel: string): number;
 }
 
-const PENDING = `SELECT notification_id, channel, state, attempts, attempts_before FROM outbox WHERE state = 'pending'`;
-const ONE = 'SELECT notification_id, channel, state, attempts, attempts_before FROM outbox WHERE notification_id = ?';
+const COLUMNS = 'notification_id, channel, state, attempts, attempts_before, payload';
+const PENDING = `SELECT ${COLUMNS} FROM outbox WHERE state = 'pending'`;
+const ONE = `SELECT ${COLUMNS} FROM outbox WHERE notification_id = ?`;
 
 /** Each message is handed over by one sender at a time, again and again as documented, until its receiver has said yes, and then no more. */
 export class DeliveriesOracle {
@@ -86,14 +96,18 @@ export class DeliveriesOracle {
   check(ledger: LedgerView, { nowMs, clocksRightSinceMs }: DeliveriesMoment): void {
     const dated = clocksRightSinceMs <= nowMs;
     const pending = new Set<string>();
-    for (const { notification_id, channel, attempts, attempts_before } of ledger.all<Row>(PENDING)) {
+    for (const { notification_id, channel, attempts, attempts_before, payload } of ledger.all<Row>(PENDING)) {
       pending.add(notification_id);
       const failures = Number(attempts - attempts_before);
       const known = this.#waiting.get(notification_id);
       if (known === undefined) {
         this.#delivered.delete(notification_id);
         if (!this.#made.has(notification_id)) this.#made.set(notification_id, nowMs);
-        this.#waiting.set(notification_id, { channel, sinceMs: nowMs, failures, failedMs: nowMs, dated, last: null });
+        const heard = this.#receivers.get(channel)?.attempts ?? [];
+        const recent = heard.filter(({ atMs }) => !dated || atMs > nowMs - DAY_MS - CROWD_SLACK_MS);
+        const gatheredMs = isOfCrowd(payload, recent) ? DAY_MS : 0;
+        const times = { sinceMs: nowMs, failedMs: nowMs, gatheredMs };
+        this.#waiting.set(notification_id, { channel, ...times, failures, dated, last: null });
       } else if (known.failures !== failures) Object.assign(known, { failures, failedMs: nowMs, dated });
     }
     for (const [id, { sinceMs }] of this.#waiting) {
@@ -112,9 +126,10 @@ export class DeliveriesOracle {
 
   /** Every now and then: what is due is sent once somebody can. */
   checkDue({ nowMs, someoneFitSinceMs, clocksRightSinceMs, servedSinceMs }: DeliveriesMoment): void {
-    for (const [id, { channel, sinceMs, failures, failedMs, dated, last }] of this.#waiting) {
+    for (const [id, waiting] of this.#waiting) {
+      const { channel, sinceMs, failures, failedMs, dated, last } = waiting;
       // A message that takes the place of one which failed waits as that one would have.
-      const waitMs = Math.max(waitAfter(last === null ? failures : Math.max(1, failures)), last?.retryAfterMs ?? 0);
+      const waitMs = last === null ? waitOf(waiting) : Math.max(waitAfter(Math.max(1, failures)), last.retryAfterMs);
       // A sender that was frozen writes a failure down once it wakes. A wait whose begin was written down by a clock that
       // was ahead is over when it would be from now on.
       const beganMs = Math.max(last?.endsMs ?? sinceMs, failedMs, dated ? 0 : clocksRightSinceMs);
@@ -127,7 +142,7 @@ export class DeliveriesOracle {
   /** Whether nothing waits that is due soon. */
   isDone({ nowMs, servedSinceMs }: Pick<DeliveriesMoment, 'nowMs' | 'servedSinceMs'>): boolean {
     const served = [...this.#waiting.values()].filter(({ channel }) => servedSinceMs(channel) <= nowMs);
-    return served.every(({ failures, failedMs }) => failedMs + waitAfter(failures) > nowMs + 7_200_000);
+    return served.every((waiting) => waiting.failedMs + waitOf(waiting) > nowMs + 7_200_000);
   }
 
   /** Everything that this receiver was to hear, it has heard. */
@@ -137,6 +152,25 @@ export class DeliveriesOracle {
       0n
     );
   }
+}
+
+/** How long it waits from when it was written down, or from the last failure. */
+function waitOf({ failures, gatheredMs }: Waiting): number {
+  return failures === 0 ? gatheredMs : waitAfter(failures);
+}
+
+/** Whether its receiver has heard of so many others that it may wait for more of them. */
+function isOfCrowd(payload: string, heard: readonly Attempt[]): boolean {
+  const [word] = wordsIn(payload);
+  if (word?.tenant_id == null) return false;
+  const own = kindOf(word);
+  const messages = new Map(heard.map(({ notificationId, payload }) => [notificationId, wordsIn(payload).map(kindOf)]));
+  const kin = [...messages.values()].filter((kinds) => kinds.includes(own));
+  return kin.length >= CROWD || kin.some((kinds) => kinds.length > 1);
+}
+
+function kindOf({ rule, workspace_id }: Message): string {
+  return `${rule} ${workspace_id}`;
 }
 
 function waitAfter(failures: number): number {
