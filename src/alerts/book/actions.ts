@@ -2,6 +2,7 @@ import type Database from 'better-sqlite3';
 import { isoTime } from '../../core/clock.ts';
 import { AppError } from '../../core/errors.ts';
 import { systemRandomness } from '../../core/randomness.ts';
+import { requireHere } from '../../ledger/journal/moved-away.ts';
 import { query } from '../../ledger/store/query.ts';
 import { alertFeedback, alerts, alertTransitions, silences } from '../../ledger/store/schema/alert-tables.ts';
 import { and, eq, gt, isNull } from '../../ledger/store/schema/drizzle.ts';
@@ -36,13 +37,13 @@ export interface SilenceRequest {
 
 /**
  * Records that somebody looks after a firing alert. It is told of again only at a higher level, and when it has grown or is
- * resolved. Throws `unknown_alert`, or `alert_not_firing` for one that has ended or waits.
+ * resolved. Throws `unknown_alert`, `alert_not_firing` for one that has ended or waits, or `workspace_moved`.
  */
 export function acknowledgeAlert(connection: Database.Database, request: AcknowledgeRequest): void {
   const { alertId, by, note, nowMs } = request;
   connection
     .transaction(() => {
-      const alert = requireAlert(connection, alertId);
+      const alert = alertHere(connection, alertId);
       if (alert.state !== 'firing') {
         throw new AppError('alert_not_firing', `alert ${JSON.stringify(alertId)} is ${alert.state}`, {
           hint: 'only an alert that fires can be acknowledged',
@@ -51,6 +52,13 @@ export function acknowledgeAlert(connection: Database.Database, request: Acknowl
       acknowledge(connection, alert, { by, note, nowMs });
     })
     .immediate();
+}
+
+/** What is said of an alert of a workspace that was exported would be heard by nobody. */
+function alertHere(connection: Database.Database, alertId: string): ReturnType<typeof requireAlert> {
+  const alert = requireAlert(connection, alertId);
+  requireHere(connection, alert.workspaceKey);
+  return alert;
 }
 
 function acknowledge(
@@ -76,13 +84,13 @@ function acknowledge(
 
 /**
  * Records what an alert turned out to be; the last word counts. One that was false is done with: nobody is reminded of it, and
- * it leaves the list. Throws `unknown_alert`.
+ * it leaves the list. Throws `unknown_alert` and `workspace_moved`.
  */
 export function recordFeedback(connection: Database.Database, request: FeedbackRequest): void {
   const { alertId, label, note, by, nowMs } = request;
   connection
     .transaction(() => {
-      const alert = requireAlert(connection, alertId);
+      const alert = alertHere(connection, alertId);
       query(connection)
         .insert(alertFeedback)
         .values({ alertKey: alert.alertKey, label, note, actor: by, at: isoTime(nowMs) })
@@ -92,7 +100,7 @@ export function recordFeedback(connection: Database.Database, request: FeedbackR
     .immediate();
 }
 
-/** Mutes what fits the patterns; returns the id of the silence. Throws `unknown_workspace`. */
+/** Mutes what fits the patterns; returns the id of the silence. Throws `unknown_workspace` and `workspace_moved`. */
 export function addSilence(
   connection: Database.Database,
   request: SilenceRequest,
@@ -105,6 +113,7 @@ export function addSilence(
       hint: 'sync it first, or leave --workspace out',
     });
   }
+  requireHere(connection, workspace?.workspaceKey ?? null);
   askSoon(connection, workspace?.workspaceKey ?? null, request.nowMs);
   const silenceId = `${request.kind}_${randomness.bytes(6).toString('hex')}`;
   const { kind, rule, tenant, period, upToCredits, reason, by } = request;

@@ -28,6 +28,13 @@ export function isMovedAway(connection: LedgerConnection, workspaceKey: number):
   return moves.orderBy(desc(workspaceMoves.moveKey)).limit(1).get()?.action === 'export';
 }
 
+/** Throws `WorkspaceMovedError` once the workspace was exported; null is none. */
+export function requireHere(connection: LedgerConnection, workspaceKey: number | null): void {
+  if (workspaceKey === null || !isMovedAway(connection, workspaceKey)) return;
+  const row = query(connection).select().from(workspaces).where(eq(workspaces.workspaceKey, workspaceKey)).get();
+  throw new WorkspaceMovedError(row?.workspaceId ?? '');
+}
+
 /** The ids of all such workspaces, in the order of their keys. */
 export function movedAway(connection: LedgerConnection): string[] {
   const { workspaceId, workspaceKey } = workspaces;

@@ -8,7 +8,7 @@ import { query } from '../../store/query.ts';
 import { and, desc, eq, gt, gte, lt, max } from '../../store/schema/drizzle.ts';
 import { leases, runs } from '../../store/schema/run-tables.ts';
 import { nameWorkspace } from '../../store/subjects.ts';
-import { isMovedAway, WorkspaceMovedError } from '../moved-away.ts';
+import { requireHere } from '../moved-away.ts';
 import type { Window } from '../staging/staging.ts';
 
 type Connection = Database.Database;
@@ -186,7 +186,7 @@ export function takeLease(
   request: { workspaceId: string; nowMs: number },
   { holder = thisProcess(), isRunning = isStillRunning }: Claimant = {},
 ): number {
-  if (isMovedAway(connection, workspaceKey)) throw new WorkspaceMovedError(request.workspaceId);
+  requireHere(connection, workspaceKey);
   const db = query(connection);
   const lease = db.select().from(leases).where(eq(leases.workspaceKey, workspaceKey)).get();
   if (lease !== undefined && lease.released === 0) {
