@@ -8,8 +8,8 @@ export const MOVES: readonly Planted[] = [
     edits: [
       {
         file: 'src/ledger/journal/runs/claim-run.ts',
-        from: 'if (isMovedAway(connection, workspaceKey)) throw',
-        to: 'if (isMovedAway(connection, -1)) throw',
+        from: '  requireHere(connection, workspaceKey);\n',
+        to: '',
       },
       {
         file: 'src/daemon/job-handlers.ts',
