@@ -36,7 +36,8 @@ export interface ReplicaMoment {
 /** What the replica shows of one ledger is what that ledger was at one moment, and how late that is, is said. */
 export class ReplicaOracle {
   /** What the ledger was while a transaction has been under way. */
-  #moments: Contents[] = [];
+  #moments: { contents: Contents; atMs: number }[] = [];
+  #asOfMs = 0;
   #held: HeldLedger | null = null;
   #mostHeld = 0n;
   #head = 0n;
@@ -51,8 +52,8 @@ export class ReplicaOracle {
   }
 
   /** While somebody has a transaction of the replica under way: any of these may be what is published. */
-  noteMoment(contents: Contents): void {
-    this.#moments.push(contents);
+  noteMoment(contents: Contents, atMs: number): void {
+    this.#moments.push({ contents, atMs });
   }
 
   /** Nothing is under way any more. */
@@ -76,15 +77,21 @@ export class ReplicaOracle {
     if (held !== null && held.position > this.#mostHeld) this.#mostHeld = held.position;
     this.#links = this.#links.filter((link) => link.head > (held?.position ?? 0n));
     const isSame = held === null ? before === null : before !== null && sameContents(before.contents, held.contents);
-    const moment = held === null ? undefined : this.#moments.find((one) => sameContents(one, held.contents));
+    const moment = held === null ? undefined : this.#moments.findLast((one) => sameContents(one.contents, held.contents));
     if (moment === undefined) {
       if (isSame || isEdited) return false;
       const last = this.#moments.at(-1);
-      const difference = held === null ? 'nothing is there' : last && firstDifference(last, held.contents);
+      const difference = held === null ? 'nothing is there' : last && firstDifference(last.contents, held.contents);
       throw new PromiseBroken('the replica is as the ledger was at one moment', difference ?? 'nobody has published');
     }
     if (held !== null) checkHead(ledger, held);
+    this.#asOfMs = moment.atMs;
     return !isSame;
+  }
+
+  /** The last moment of which the replica is known to have had everything. */
+  get asOfMs(): number {
+    return this.#asOfMs;
   }
 
   /** What the replica has otherwise than the ledger has it now, in words; null when that is nothing. */
