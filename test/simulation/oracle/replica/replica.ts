@@ -77,7 +77,8 @@ export class ReplicaOracle {
     if (held !== null && held.position > this.#mostHeld) this.#mostHeld = held.position;
     this.#links = this.#links.filter((link) => link.head > (held?.position ?? 0n));
     const isSame = held === null ? before === null : before !== null && sameContents(before.contents, held.contents);
-    const moment = held === null ? undefined : this.#moments.findLast((one) => sameContents(one.contents, held.contents));
+    const moment =
+      held === null ? undefined : this.#moments.findLast((one) => sameContents(one.contents, held.contents));
     if (moment === undefined) {
       if (isSame || isEdited) return false;
       const last = this.#moments.at(-1);

@@ -57,7 +57,7 @@ export class WatchReplica {
     this.#open();
     const { transaction, commits, emptied, isEdited, isWell } = this.#postgres;
     if (!isWell || isEdited) this.#wellSinceMs = Number.POSITIVE_INFINITY;
-    else if (this.#wellSinceMs === Number.POSITIVE_INFINITY) this.#wellSinceMs = nowMs;
+    else if (this.#wellSinceMs === Number.POSITIVE_INFINITY || emptied !== this.#emptied) this.#wellSinceMs = nowMs;
     const isNew = transaction !== null && transaction !== this.#transaction;
     this.#transaction = transaction;
     for (const { ledger, tables, oracle, conditions } of this.#published.values()) {
