@@ -17,7 +17,7 @@ export interface ReplicaSettings {
 /** How the server is reached and waited for, where that is not as usual. */
 export interface ReplicaWay {
   clock?: Clock;
-  /** A server that says nothing for so long is given up. */
+  /** Whoever says nothing for so long is given up: the server by us, and we by the server within a transaction. */
   silenceMs?: number;
   /** Makes what carries a connection's bytes; a socket when absent. */
   stream?: () => Duplex;
@@ -26,7 +26,10 @@ export interface ReplicaWay {
 const CONNECT_TIMEOUT_MS = 10_000;
 /** A statement that takes longer is ended by the server. */
 const STATEMENT_TIMEOUT_MS = 10 * 60_000;
-/** A server that is frozen ends nothing, and its connections stand: it is given up after this. */
+/**
+ * A server that is frozen ends nothing, and its connections stand: it is given up after this. So is a publisher that is frozen
+ * within a transaction: others of its ledger wait for what it has locked.
+ */
 const SILENCE_MS = STATEMENT_TIMEOUT_MS + 60_000;
 /** One that says nothing at the end of a connection is not waited for. */
 const FAREWELL_MS = 2_000;
@@ -105,7 +108,11 @@ export async function connectReplica(
       throw replicaErrorOf(error);
     }
   };
-  const settings = `SET LOCAL search_path TO ${pg.escapeIdentifier(schema)}; SET LOCAL statement_timeout TO ${STATEMENT_TIMEOUT_MS}`;
+  const settings = [
+    `SET LOCAL search_path TO ${pg.escapeIdentifier(schema)}`,
+    `SET LOCAL statement_timeout TO ${STATEMENT_TIMEOUT_MS}`,
+    `SET LOCAL idle_in_transaction_session_timeout TO ${silenceMs}`,
+  ].join('; ');
   let underWay = false;
   const transaction = async <T>(work: () => Promise<T>, kind: TransactionKind = {}): Promise<T> => {
     await ask(`BEGIN${kind.snapshot === true ? ' ISOLATION LEVEL REPEATABLE READ READ ONLY' : ''}; ${settings}`);

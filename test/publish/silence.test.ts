@@ -37,6 +37,23 @@ test('a connection that breaks while rows are on their way is one failure, and n
   await client.close();
 });
 
+test('whoever says nothing within a transaction is given up by the server, and what it has locked is free', async () => {
+  const settings = server.settings('idle');
+  const [asleep, awake] = await Promise.all([connectReplica(settings, { silenceMs: 300 }), connectReplica(settings)]);
+  await migrateReplica(awake, 'idle');
+  const lock = 'LOCK TABLE ledgers';
+  const failure = await rejection(
+    asleep.transaction(async () => {
+      await asleep.query(lock);
+      // Waits for as long as the other one holds it.
+      await awake.query(lock);
+      await asleep.query('SELECT 1');
+    }),
+  );
+  expect(failure).toMatchObject({ code: 'replica_unreachable', retryable: true });
+  await Promise.all([asleep.close(), awake.close()]);
+});
+
 test('a server that is frozen is given up, by a question, by rows on their way there and back, and by a farewell', async () => {
   const settings = server.settings('frozen');
   const [asking, sending, reading, leaving] = await Promise.all(
