@@ -15,7 +15,13 @@ export class PostgresEngine {
 
   /** What it says to a question, in the bytes of the wire protocol. */
   ask(question: Buffer): Buffer {
-    return Buffer.from(this.#database.execProtocolRawSync(question));
+    const answers: Buffer[] = [];
+    // Whatever it gives back at once it keeps for ever. This way it keeps nothing, and is done as well when it returns.
+    void this.#database.execProtocolRawStream(question, {
+      syncToFs: false,
+      onRawData: (bytes) => void answers.push(Buffer.from(bytes)),
+    });
+    return Buffer.concat(answers);
   }
 
   /** Runs statements of ours. Returns the rows of all of them, each field as text. */
