@@ -143,9 +143,7 @@ async function playMany({ minutes = '2', from, first = false }: Options, { days,
       tell(report, days);
       if (first) done.resolve();
     });
-    player.on('exit', (code) => {
-      if (code !== 0 && code !== null) done.reject(new Error(`a player ended with ${code}`));
-    });
+    player.on('exit', (code, signal) => done.reject(new Error(`a player ended with ${code ?? signal}`)));
     return player;
   });
   const timer = setTimeout(done.resolve, Math.max(0, endMs - Date.now()));
