@@ -144,7 +144,8 @@ export class WatchReplica {
     const sinceMs = this.#world.clock.now();
     // The next run may come before each look, so that the two are never alike.
     const hasAll = (oracle: ReplicaOracle): boolean => oracle.asOfMs >= sinceMs;
-    const isDone = (): boolean => this.#isLevel || [...this.#published.values()].every(({ oracle }) => hasAll(oracle));
+    const isDone = (): boolean =>
+      this.#isLevel || [...this.#published.values()].every(({ watch, oracle }) => hasAll(oracle) && !watch.isReading);
     for (let restMs = 0; restMs < REST_MS + this.#lateMs && !isDone(); restMs += MINUTE_MS)
       await run(beginMs + restMs + MINUTE_MS);
     for (const { ledger, tables, oracle } of this.#published.values()) {
