@@ -2,7 +2,7 @@ import { type PeriodicTask, type PeriodicTaskOptions, startPeriodicTask } from '
 import { describeAhead, TIMES_AHEAD_REMEDY, type TimesAhead } from '../../ledger/journal/times-ahead.ts';
 
 const CHECK_INTERVAL_MS = 60_000;
-/** That there are none is said again after this: another daemon, which has stopped since, may have told of some. */
+/** What is so is said again after this: another daemon, whose clock shows another time, may have told otherwise. */
 const SAID_AGAIN_MS = 10 * 60_000;
 
 export interface ClockWatchOptions extends Pick<PeriodicTaskOptions, 'clock' | 'logger'> {
@@ -25,9 +25,11 @@ export function startClockWatch({ timesAhead, tell, clock, logger }: ClockWatchO
     async work() {
       const nowMs = clock.now();
       const found = timesAhead(nowMs);
-      if ((found !== null) === told && (found !== null || clock.monotonic() - toldMs < SAID_AGAIN_MS)) return;
+      const isNews = (found !== null) !== told;
+      if (!isNews && clock.monotonic() - toldMs < SAID_AGAIN_MS) return;
       const detail = found === null ? null : describeAhead(found, nowMs);
-      if (detail !== null) logger.warn({ reason: detail, hint: TIMES_AHEAD_REMEDY }, 'the ledger holds times to come');
+      if (isNews && detail !== null)
+        logger.warn({ reason: detail, hint: TIMES_AHEAD_REMEDY }, 'the ledger holds times to come');
       await tell(detail);
       told = found !== null;
       toldMs = clock.monotonic();

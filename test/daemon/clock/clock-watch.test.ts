@@ -65,3 +65,28 @@ test('what a daemon has told whose clock was behind, and which has stopped, anot
   await clock.advance(10 * 60_000);
   expect(state()).toBe('resolved');
 });
+
+test('what a daemon has ended whose clock was ahead, and which has stopped, another one tells again', async () => {
+  const { connection } = openLedger();
+  const clock = createVirtualClock(NOON);
+  const tell = async (detail: string | null): Promise<void> => {
+    evaluateJob(connection, { job: 'clock', detail }, clock.now());
+  };
+  const state = () =>
+    connection.prepare("SELECT state FROM finance_alerts WHERE cause = 'clock' AND rule = 'job_failed'").pluck().get();
+  const lines: string[] = [];
+  const logger = createLogger({ destination: { write: (line) => void lines.push(JSON.parse(line).msg) } });
+  const options = { tell, clock, logger };
+  await publish(connection, [usageRecord('acme', 10)], { nowMs: NOON + 9 * HOUR_MS });
+  const right = startClockWatch({ ...options, timesAhead: (nowMs) => timesAhead(connection, nowMs) });
+  onTestFinished(() => right.stop());
+  await clock.advance(60_000);
+  const ahead = startClockWatch({ ...options, timesAhead: (nowMs) => timesAhead(connection, nowMs + 9 * HOUR_MS) });
+  await clock.advance(60_000);
+  await ahead.stop();
+  expect(state()).toBe('resolved');
+
+  await clock.advance(10 * 60_000);
+  expect(state()).toBe('firing');
+  expect(lines).toEqual(['the ledger holds times to come']);
+});
