@@ -85,3 +85,20 @@ function said(ledger: LedgerView, workspaceId: string): string {
   const rows = SAID.flatMap((sql) => ledger.all<Record<string, unknown>>(sql, workspaceId));
   return rows.map((row) => Object.values(row).join(' ')).join('\n');
 }
+
+const WAITS_BEHIND = `SELECT count(*) FROM outbox o JOIN alerts a USING (alert_key)
+  LEFT JOIN outbox c ON c.notification_id = o.digest_id
+  WHERE a.alert_id = ? AND o.channel = ? AND coalesce(c.state, o.state) IN ('pending', 'held') AND a.workspace_key IN (
+    SELECT workspace_key FROM (SELECT workspace_key, action, max(move_key) FROM workspace_moves GROUP BY workspace_key)
+    WHERE action = 'export')`;
+
+/** Whether something of an alert waits for a channel in the ledger that its workspace has left: it counts as told from the export on. */
+export function waitsBehind(ledger: LedgerView | null, alertId: string, channel: string): boolean {
+  return ledger !== null && ledger.value<bigint>(WAITS_BEHIND, alertId, channel) > 0n;
+}
+
+/** Whether a message is of this ledger. */
+export function hasMade(ledger: LedgerView | null, notificationId: string): boolean {
+  const found = ledger?.all('SELECT 1 AS found FROM outbox WHERE notification_id = ?', notificationId) ?? [];
+  return found.length > 0;
+}

@@ -6,7 +6,7 @@ import { LastWordsOracle, type WordsMoment } from '../oracle/last-words.ts';
 import { LedgerView } from '../oracle/ledger-view.ts';
 import { type Listener, wordsIn } from '../oracle/messages.ts';
 import { MoneyOracle } from '../oracle/money.ts';
-import { MovesOracle } from '../oracle/moves.ts';
+import { hasMade, MovesOracle, waitsBehind } from '../oracle/moves.ts';
 import { RunsOracle } from '../oracle/runs.ts';
 import { checkScreen } from '../oracle/screens.ts';
 import { SoundnessOracle } from '../oracle/soundness.ts';
@@ -208,8 +208,13 @@ export class Watch {
         const madeMs = this.#known.made.get(message.notificationId) ?? 0;
         const { clocksRightSinceMs } = this.#conditions;
         const about = wordsIn(message.payload).flatMap(({ workspace_id }) => workspace_id ?? []);
-        const isLeftBehind = about.some((id) => madeMs < this.#holderOf(id).hasSinceMs(id));
-        const mayHaveBeenTold = (alertId: string) => receiver.mayBeUnknown(alertId);
+        const isLeftBehind = about.some((id) => {
+          const holder = this.#holderOf(id);
+          return madeMs < holder.hasSinceMs(id) || !hasMade(holder.#ledger, message.notificationId);
+        });
+        const mayHaveBeenTold = (alertId: string) =>
+          receiver.mayBeUnknown(alertId) ||
+          this.#known.watches.some((each) => waitsBehind(each.#ledger, alertId, receiver.name));
         const moment = { madeMs, clocksRightSinceMs, mayHaveBeenTold, isLeftBehind };
         this.#known.told.check(message, moment, (id) => ({
           runs: this.#applied.of(id),
