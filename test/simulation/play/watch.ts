@@ -264,7 +264,7 @@ export class Watch {
     const said = askReadiness(running);
     if (said === null) return;
     const stale = (said.reasons ?? []).map(({ workspace_id }) => workspace_id);
-    for (const { id } of this.#plan.workspaces) this.#checkSaid(id, stale.includes(id), running.sinceMs);
+    for (const { id } of this.#plan.workspaces) this.#checkSaid(id, stale.includes(id), running.begunMs);
     const redis = (said.reasons ?? []).some(({ code }) => code === 'redis_unavailable');
     if (redis !== this.#world.broker.away)
       throw new PromiseBroken('a queue that is away is said to be', JSON.stringify(said));

@@ -18,6 +18,8 @@ export interface RunningDaemon {
   context: Context;
   configured: Configured;
   daemon: Daemon;
+  /** When it began to start: a process that is frozen meanwhile is ready long after. */
+  begunMs: number;
   sinceMs: number;
 }
 
@@ -70,6 +72,7 @@ export class Seat {
   async #begin(process: SimulatedProcess): Promise<void> {
     const world = this.#world;
     const { configured } = this.host;
+    const begunMs = world.clock.now();
     const context = new DaemonContext(configured.config, overridesFor(world, process, configured));
     context.onKept = () => world.decide(configured);
     try {
@@ -80,7 +83,7 @@ export class Seat {
       if (!process.alive) return;
       world.note(`${process.name} started`);
       if (!context.hasKept) world.decide(configured);
-      this.running = { process, context, configured, daemon, sinceMs: world.clock.now() };
+      this.running = { process, context, configured, daemon, begunMs, sinceMs: world.clock.now() };
     } catch (error) {
       if (!process.alive) return;
       world.note(`${process.name} did not start: ${error instanceof Error ? error.message : String(error)}`);
