@@ -100,6 +100,20 @@ describe.each([
     expect((await fail()).message).toContain('is not open');
   });
 
+  test('raises nothing about a run that fails after another one has taken its workspace', async () => {
+    const writer = await openWriter();
+    const { runKey: overtaken } = await claimed(writer);
+    const nowMs = NOON + 5 * 60_000;
+    const next = await writer.call('claimRun', { ...CLAIM, nowMs });
+    if (!('runKey' in next)) throw new Error('the workspace was not claimed');
+    const failure = { status: 'failed', code: 'unauthorized', message: '', pages: 0, records: 0 } as const;
+    const fault = { code: 'unauthorized', message: 'answered 401', retryable: false, clockSkewMs: 0 };
+
+    const fail = (runKey: number) => writer.call('failRun', { runKey, failure, fault, nowMs });
+    expect((await fail(overtaken)).changes).toEqual([]);
+    expect((await fail(next.runKey)).changes).toHaveLength(1);
+  });
+
   test('refuses what cannot cross threads to its own caller, and carries out the commands beside it', async () => {
     const writer = await openWriter();
     const before = writer.call('claimRun', CLAIM);

@@ -112,13 +112,13 @@ export const runCommands = {
     return { ...result, ...noted };
   },
 
-  /** Ends a run that applies nothing, and raises its alert unless nobody is at fault (`fault` null). */
+  /** Ends a run that applies nothing, and raises its alert unless nobody is at fault (`fault` null), or it was overtaken before. */
   failRun(desk: Desk, { runKey, failure, fault, nowMs }: FailedRun): RunAlerts {
     const { connection } = desk;
     const { run } = openRun(desk, runKey);
     const fail = connection.transaction((): RunAlerts => {
-      failRun(connection, run, failure, nowMs);
-      if (fault === null) return { changes: [], notificationIds: [] };
+      const isOwn = failRun(connection, run, failure, nowMs);
+      if (fault === null || !isOwn) return { changes: [], notificationIds: [] };
       return evaluateFailure(connection, run, fault, nowMs);
     });
     try {

@@ -17,17 +17,18 @@ export interface RunFailure {
   records: number;
 }
 
-/** Ends a run that applies nothing and frees its workspace. A run that has been superseded keeps that status. */
-export function failRun(connection: Database.Database, run: ClaimedRun, failure: RunFailure, nowMs: number): void {
-  connection
+/** Ends a run that applies nothing and frees its workspace. False: it has been superseded before, and keeps that status. */
+export function failRun(connection: Database.Database, run: ClaimedRun, failure: RunFailure, nowMs: number): boolean {
+  return connection
     .transaction(() => {
       const { code: errorCode, message: errorMessage, ...rest } = failure;
-      query(connection)
+      const { changes } = query(connection)
         .update(runs)
         .set({ ...rest, finishedAt: isoTime(nowMs), errorCode, errorMessage })
         .where(and(eq(runs.runKey, run.runKey), eq(runs.status, 'running')))
         .run();
       releaseLease(connection, run);
+      return changes === 1;
     })
     .immediate();
 }
