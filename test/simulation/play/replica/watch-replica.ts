@@ -56,8 +56,11 @@ export class WatchReplica {
     const nowMs = this.#world.clock.now();
     this.#open();
     const { transaction, commits, emptied, isEdited, isWell } = this.#postgres;
-    if (!isWell || isEdited) this.#wellSinceMs = Number.POSITIVE_INFINITY;
-    else if (this.#wellSinceMs === Number.POSITIVE_INFINITY || emptied !== this.#emptied) this.#wellSinceMs = nowMs;
+    // What was taken away is noticed with the next news, and is there again after the look that follows.
+    const isEmpty = emptied > 0 && [...this.#published.values()].some(({ oracle }) => oracle.holdsNothing);
+    const isEmptied = emptied !== this.#emptied || isEmpty;
+    if (!isWell || isEdited || isEmptied) this.#wellSinceMs = Number.POSITIVE_INFINITY;
+    else if (this.#wellSinceMs === Number.POSITIVE_INFINITY) this.#wellSinceMs = nowMs;
     const isNew = transaction !== null && transaction !== this.#transaction;
     this.#transaction = transaction;
     for (const { ledger, tables, oracle, conditions } of this.#published.values()) {
