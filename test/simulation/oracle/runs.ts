@@ -53,6 +53,11 @@ const SELECT = `SELECT r.run_key, r.run_id, w.workspace_id, r.kind, r.slot, r.st
 const HELD = `SELECT r.run_id, r.status FROM leases l
   JOIN runs r ON r.workspace_key = l.workspace_key AND r.fencing_token = l.fencing_token
   WHERE l.released = 0 AND r.status <> 'running'`;
+/** In a row before a run. */
+const FAILED = `SELECT count(*) FROM runs r JOIN runs own ON own.run_key = ? AND own.workspace_key = r.workspace_key
+  WHERE r.run_key < own.run_key AND r.kind = 'scheduled' AND coalesce(r.error_code, '') NOT IN ('stopping', 'cancelled')
+    AND r.run_key > coalesce((SELECT max(a.run_key) FROM runs a
+      WHERE a.workspace_key = r.workspace_key AND a.run_key < own.run_key AND a.status = 'applied'), 0)`;
 const REFUSALS: readonly (string | null)[] = ['unauthorized', 'forbidden'];
 const STOPS: readonly (string | null)[] = ['stopping', 'cancelled'];
 
@@ -89,7 +94,7 @@ export class RunsOracle {
       ledger,
       rows.filter((row) => this.#isNobodysFault(row, moment)),
     );
-    for (const row of rows) this.#take(row, moment);
+    for (const row of rows) this.#take(ledger, row, moment);
     const running = rows.filter(({ status }) => status === 'running');
     for (const [index, row] of running.entries()) {
       const other = running.slice(0, index).find(({ workspace_id }) => workspace_id === row.workspace_id);
@@ -111,7 +116,7 @@ export class RunsOracle {
     return moment.faultlessSinceMs(workspace_id) <= (this.#watched.get(run_key)?.sinceMs ?? moment.nowMs);
   }
 
-  #take(row: RunRow, moment: RunsMoment): void {
+  #take(ledger: LedgerView, row: RunRow, moment: RunsMoment): void {
     const { run_key, run_id, workspace_id, status, fencing_token } = row;
     moment.checkSecrets(row.error_message ?? '', run_id);
     const { sinceMs, holder, status: before } = this.#watched.get(run_key) ?? { sinceMs: moment.nowMs, ...row };
@@ -125,7 +130,7 @@ export class RunsOracle {
       if (clocksRight && moment.faultlessSinceMs(workspace_id) <= sinceMs && moment.goesOn(holder))
         throw new PromiseBroken('a live run is not overtaken', `${run_id} of ${holder}`);
     }
-    if (before !== 'superseded') this.#countFailure(row, moment.nowMs);
+    if (before !== 'superseded') this.#countFailure(ledger, row, moment.nowMs);
     if (run_key > this.#lastKey) this.#lastKey = run_key;
     if (status === 'running' || status === 'superseded') {
       this.#watched.set(run_key, { workspace_id, sinceMs, holder: holder ?? row.holder, status });
@@ -138,10 +143,12 @@ export class RunsOracle {
     return own.find(({ status }) => status === 'running')?.sinceMs ?? null;
   }
 
-  #countFailure({ workspace_id, kind, status, error_code }: RunRow, nowMs: number): void {
+  #countFailure(ledger: LedgerView, row: RunRow, nowMs: number): void {
+    const { run_key, workspace_id, kind, status, error_code } = row;
     if (status === 'applied') this.#failed.delete(workspace_id);
     if (kind !== 'scheduled' || status === 'applied' || STOPS.includes(error_code)) return;
-    const times = this.#failed.get(workspace_id)?.times ?? 0;
+    // A workspace brings along how often it has failed where it was.
+    const times = this.#failed.get(workspace_id)?.times ?? Number(ledger.value<bigint>(FAILED, run_key));
     // One that runs need not begin, and who is refused rests for longer.
     const isOwed = status !== 'running' && !REFUSALS.includes(error_code);
     this.#failed.set(workspace_id, {
