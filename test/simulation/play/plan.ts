@@ -152,7 +152,8 @@ export function drawPlan(seed: number, { days }: PlanSize): Plan {
   const isFirstStart = random.chance(0.2);
   const lookMs = pace === 'weeks' ? RARE_LOOK_MS : LOOK_MS;
   const people = { receivers, hosts, containers };
-  return { quietDay, isFirstStart, seed, startMs, forMs, lookMs, workspaces, ...people, happenings, replica };
+  const inTime = happenings.map((one) => begunInTime(one, forMs));
+  return { quietDay, isFirstStart, seed, startMs, forMs, lookMs, workspaces, ...people, happenings: inTime, replica };
 }
 
 export function isLong({ lookMs }: Plan): boolean {
@@ -196,4 +197,9 @@ function drawWorkspace(
     concurrency: random.between(1, 4),
     tenants: [...new Map(tenants.map((tenant) => [tenant.id, tenant])).values()],
   };
+}
+
+/** Who moves a workspace has begun with what comes after the gap before the world grows quiet. */
+function begunInTime(one: Happening, forMs: number): Happening {
+  return one.kind === 'move' ? { ...one, gapMs: Math.min(one.gapMs, Math.max(0, forMs - one.atMs) / 2) } : one;
 }
