@@ -6,6 +6,7 @@ import { changeReason } from '../measures/change-reason.ts';
 import { NO_USAGE, type UsageFigures } from '../measures/judgement.ts';
 import type { Observation } from '../measures/observation.ts';
 import { percentOf } from '../measures/percent.ts';
+import type { UsageRule } from '../rules/rule.ts';
 import { usageRule } from '../rules/table.ts';
 import type { Facts, FigureChange, Notification } from '../wording/notification.ts';
 import { summaryLine } from './summary.ts';
@@ -70,7 +71,11 @@ export function previousPeriodOf({
 }: Pick<Observation, 'rule' | 'periodKey' | 'built'>): Period | null {
   const compares = usageRule(rule);
   if (periodKey === null || compares === null) return null;
-  if (compares.ofReadings === true) return periodOfKey(periodKey);
-  if (built?.periods[0] !== undefined) return built.periods[0];
-  return periodOfKey(periodKey - (compares.monthsBack ?? 1));
+  if (built?.periods[0] !== undefined && compares.ofReadings !== true) return built.periods[0];
+  return periodOfKey(comparedKey(compares, periodKey));
+}
+
+/** The period that a rule compares one with, unless its threshold was built from several. */
+export function comparedKey({ ofReadings, monthsBack = 1 }: UsageRule, periodKey: number): number {
+  return ofReadings === true ? periodKey : periodKey - monthsBack;
 }

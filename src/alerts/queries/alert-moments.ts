@@ -13,8 +13,8 @@ import { clear, type UsageFigures } from '../measures/judgement.ts';
 import { observation } from '../measures/observation.ts';
 import { phaseOf } from '../measures/phase.ts';
 import { createEvidence } from '../notify/evidence.ts';
-import { buildNotification, previousPeriodOf } from '../notify/notification.ts';
-import { ruleOf } from '../rules/table.ts';
+import { buildNotification, comparedKey, previousPeriodOf } from '../notify/notification.ts';
+import { ruleOf, usageRule } from '../rules/table.ts';
 import { compareFigures, creditsApart, figuresOf } from '../track/alert-figures.ts';
 import { requireAlert } from '../track/alert-rows.ts';
 import { readBasis } from '../track/basis.ts';
@@ -109,7 +109,8 @@ function observe(
     ...figuresOf(row),
     phase: periodKey === null ? null : phaseOf(periodOfKey(periodKey), Date.parse(at)),
   });
-  if (periodKey === null || tenantKey === null) return seen;
+  const compares = usageRule(rule);
+  if (periodKey === null || tenantKey === null || compares === null) return seen;
   const { creditsUsed: credits, requestCount: requests } = tenantUsage;
   const read = (key: number): UsageFigures | null => {
     const isOwn = and(eq(tenantUsage.periodKey, key), eq(tenantUsage.tenantKey, tenantKey));
@@ -120,7 +121,7 @@ function observe(
   return {
     ...seen,
     current: read(periodKey) ?? { credits: 0n, requests: 0n },
-    previous: isKept ? seen.previous : read(periodKey - 1),
+    previous: isKept ? seen.previous : read(comparedKey(compares, periodKey)),
   };
 }
 

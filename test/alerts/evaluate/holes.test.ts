@@ -1,6 +1,9 @@
 import { expect, test } from 'vitest';
+import { alertMoments } from '../../../src/alerts/queries/alert-moments.ts';
+import { alertRecord } from '../../../src/alerts/queries/alert-record.ts';
 import { alertRows } from '../../../src/alerts/queries/alerts.ts';
 import { DEFAULT_ALERT_RULES } from '../../../src/config/resolve/resolve-alerts.ts';
+import type { LedgerConnection } from '../../../src/ledger/store/file/open.ts';
 import { startFixture } from '../../support/sandbox-fixture.ts';
 import { put, startWithHistory, states, told } from './scene.ts';
 
@@ -22,7 +25,7 @@ test('an amount is a jump whatever the ratio, where it is set', async () => {
 });
 
 test('growth of three months without a jump is a trend once the last of them has settled, and slower growth is none', async () => {
-  const { upstream, sync, view, clock } = await startFixture();
+  const { upstream, sync, view, clock, context } = await startFixture();
   const months = ['2025-11', '2025-12', '2026-01', '2026-02', '2026-03'] as const;
   const usage = { grows: [10_000, 10_000, 12_600, 15_900, 20_000], creeps: [10_000, 10_000, 11_500, 13_200, 15_200] };
   for (const [tenant, credits] of Object.entries(usage)) {
@@ -36,6 +39,13 @@ test('growth of three months without a jump is a trend once the last of them has
   clock.set(Date.UTC(2026, 3, 3, 1));
   await sync();
   expect(states(view(), 'trend')).toEqual(['trend grows 2026-03 firing']);
+
+  // Asked for it, both what was told and what is so now are beside December.
+  const { connection } = context.reader();
+  const { told: before, now } = alertMoments(connection, alertRecord(connection, trendOf(connection)));
+  for (const moment of [before, now]) {
+    expect(moment?.notification).toMatchObject({ previous_period: '2025-12', credits: { previous: 10_000n } });
+  }
 });
 
 test('an alert of a settled month leaves the open list when its month and its last change are no longer looked at', async () => {
@@ -58,3 +68,7 @@ test('an alert of a settled month leaves the open list when its month and its la
     'jump alert.resolved a',
   ]);
 });
+
+function trendOf(connection: LedgerConnection): string {
+  return String(connection.prepare("SELECT alert_id FROM alerts WHERE rule = 'trend'").pluck().get());
+}
