@@ -132,9 +132,19 @@ export class Teller {
       telling.news.push(verdict.say);
       telling.toldTimes = Math.max(telling.toldTimes, verdict.toldTimes);
     }
+    const policy = { ...about.policy, explainedBy: null, routed: true, remindAfterMs: null };
+    this.#dropStale(messages, (channel) => news(now, told(channel), policy, nowMs).say !== null);
     this.#setMoment(alert, moments);
     if (telling.because !== null) telling.because = silent.find((why) => why !== 'unrouted') ?? telling.because;
     return { ...telling, evidence: telling.news.length === 0 ? null : renderEvidence(about.evidence()) };
+  }
+
+  /** What waits for a channel that another daemon may know waits for as long as it is so. */
+  #dropStale(messages: ReadonlyMap<string, Message> | null, isNews: (channel: string) => boolean): void {
+    for (const [channel, message] of messages ?? []) {
+      if (!message.waits || message.isFixed || this.#routes.some((route) => route.channel === channel)) continue;
+      if (!isNews(channel)) this.#drop(message);
+    }
   }
 
   /** Makes groups of what was written; returns what is to go now. */

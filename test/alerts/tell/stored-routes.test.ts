@@ -92,6 +92,17 @@ test('of two daemons with other channels the last to start decides for both, and
   expect(heard.filter((word) => word.startsWith('old'))).toEqual(['old opened']);
 });
 
+test('what waits for a channel that only another daemon knows is not sent once it is so no more', async () => {
+  const { daemon, run, sweep, heard } = await world('old', 'new');
+  const a = await daemon('old');
+  await run(a, 16_000, []);
+  const b = await daemon('new');
+  await sweep(b);
+  await run(b, 9_000, [b]);
+  await run(b, 9_000, [b, a]);
+  expect(heard).toEqual(['new opened', 'new closed']);
+});
+
 test('a daemon that starts once more with the same channels asks nobody and says nothing', async () => {
   const { daemon, run, sweep, lines, view } = await world('hook');
   const a = await daemon('hook');
