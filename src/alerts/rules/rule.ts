@@ -17,9 +17,20 @@ interface RuleForm {
   severity: Severity | 'both';
 }
 
+/** A rule's rows in the tables of the documentation, in Markdown. */
+export interface RuleDocs {
+  /** What it tells of, for who is on call. */
+  tells: string;
+  /** What must be so, in figures: by level or cause, or of all of it (the name is empty). */
+  holds: Readonly<Record<string, string>>;
+  /** How bad, where the rule's `severity` does not say it: of each cause, or of all of it. */
+  severity?: string | Readonly<Record<string, Severity>>;
+}
+
 /** About what is used. */
 export interface UsageRule extends RuleForm {
   kind: 'usage';
+  docs: RuleDocs;
   /** It finds growth, which a plan expects; of one that `goes on` an open period adds to it. */
   growth?: 'goes on' | 'is over';
   /** It finds that less is used: its threshold is the most that still counts. */
@@ -62,6 +73,7 @@ export interface UsageRule extends RuleForm {
 /** About our own work. */
 export interface OwnRule extends RuleForm {
   kind: 'own';
+  docs: RuleDocs;
   /** What the causes of its alerts begin with: one of a channel or an export goes on with its name. */
   causes: readonly string[];
   /** It is about the ledger as a whole, in no workspace. */

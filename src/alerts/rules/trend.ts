@@ -15,6 +15,12 @@ const TREND_MONTHS = 3;
 export const trend: UsageRule = {
   ...{ kind: 'usage', version: 1, title: 'growth', severity: 'warning' },
   ...{ growth: 'is over', ofSettled: true, canWait: true, monthsBack: TREND_MONTHS },
+  docs: {
+    tells: 'growth over three months, month by month, without a jump',
+    holds: {
+      '': 'a settled period is three quarters above that of three months before, each month a tenth above the last, without a jump',
+    },
+  },
   words: {
     found(facts) {
       const [who, month, used] = heads(facts);

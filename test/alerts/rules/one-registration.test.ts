@@ -17,6 +17,7 @@ const DAY_MS = 86_400_000;
 /** A rule that nobody has heard of: it finds who has used exactly 777 credits. */
 const toy: UsageRule = {
   ...{ kind: 'usage', version: 1, title: 'lucky number', severity: 'warning', growth: 'goes on' },
+  docs: { tells: 'a tenant of luck', holds: { '': '`C = 777`' } },
   words: {
     found: ({ tenant_id }) => [`${tenant_id} has used 777 credits.`],
     over: ({ tenant_id }) => `${tenant_id} has gone on.`,

@@ -20,6 +20,13 @@ const budgetsOf = perRun(({ settings }) => new BudgetTable(settings.budgets));
 export const budget: UsageRule = {
   ...{ kind: 'usage', version: 2, title: 'budget alert', severity: 'both' },
   ...{ isSet: true, overThreshold: true, isPast: ({ verdict }: Judgement) => verdict === 'clear' },
+  docs: {
+    tells: 'a step of a budget that is reached, or a budget that will probably be passed',
+    holds: {
+      '': 'a step of a budget is reached, or by its own past the period is expected to use a twentieth more than all of it',
+    },
+    severity: 'warning; critical from 100%',
+  },
   words: {
     found,
     over(facts) {

@@ -12,6 +12,10 @@ import { judgeRegression } from './judge-regression.ts';
 export const regression: UsageRule = {
   ...{ kind: 'usage', version: 4, title: 'loss of credits', severity: 'warning' },
   ...{ ofReadings: true, isPast: () => true },
+  docs: {
+    tells: 'credits of an open month that are lost',
+    holds: { '': 'the counter of an open period fell by a hundredth or more' },
+  },
   words: {
     found(facts) {
       const [who, month, used] = heads(facts);

@@ -25,6 +25,14 @@ const DAY_MS = 86_400_000;
 export const drop: UsageRule = {
   ...{ kind: 'usage', version: 5, title: 'fall', severity: 'warning' },
   ...{ isFall: true, ofSettled: true, canWait: true, rename: 'stop', quietBy: 'ratio' },
+  docs: {
+    tells: 'a tenant that has stopped, or a settled month far below the one before',
+    holds: {
+      likely:
+        'nothing used for longer than it ever paused in the four weeks before, at least three days; used on ten days of them',
+      settled: 'the period has settled, and what was used before would be a jump against what is used now',
+    },
+  },
   words: {
     found(facts) {
       const { evidence, level, credits, threshold } = facts;

@@ -16,6 +16,15 @@ import { jumpWords } from './words.ts';
 export const jump: UsageRule = {
   ...{ kind: 'usage', version: 6, title: 'jump', severity: 'both' },
   ...{ growth: 'goes on', hasLevels: true, ofSettled: true, sharesIncrease: true, quietBy: 'ratio' },
+  docs: {
+    tells:
+      'a tenant over its limit, by default 1.5 times the month before and at least 1,000 credits more, or expected to pass it',
+    holds: {
+      likely: 'the [forecast](#the-forecast-of-a-jump) of an open period reaches `T` in each run over a day',
+      happened: '`C >= T` already; what is missing can only add to it',
+      settled: 'the period is over and settled, and `C >= T`',
+    },
+  },
   words: jumpWords,
   candidates,
   ofTenant,

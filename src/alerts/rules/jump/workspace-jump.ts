@@ -15,6 +15,11 @@ const FEW_TENANTS = 5;
 export const workspaceJump: UsageRule = {
   ...{ kind: 'usage', version: 5, title: 'jump', severity: 'both' },
   ...{ growth: 'goes on', hasLevels: true, ofSettled: true, quietBy: 'ratio' },
+  docs: {
+    tells: 'the same of a whole workspace, from five tenants on',
+    holds: { '': "the same for the workspace's total, from five tenants on" },
+    severity: 'as `jump`',
+  },
   words: jumpWords,
   inPeriod: (_, { isLate }) => (isLate ? [] : [null]),
   ofWorkspace,

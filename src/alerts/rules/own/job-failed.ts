@@ -9,50 +9,65 @@ const JOBS = {
     found: (where) => `Alert rules of ${where} fail`,
     over: (where) => `All alert rules of ${where} work again.`,
     todo: 'Run `usage-ledger doctor`; the figures count all the same.',
+    docs: 'a rule could not look at what a run has read',
   },
   replica: {
     severity: 'critical',
     found: () => 'The replica in Postgres is late',
     over: () => 'The replica in Postgres has what the ledger has.',
     todo: 'Run `usage-ledger doctor`.',
+    docs: 'something has waited for the replica for longer than `publish.stale_minutes`, or another copy of this ledger has taken its place',
   },
   channel: {
     severity: 'critical',
     found: (name) => `Channel ${name} fails`,
     over: (name) => `Channel ${name} works again.`,
     todo: 'Once it works, run `usage-ledger alerts replay --all-dead`.',
+    docs: 'a channel refused a message, or has failed five times in a row',
   },
   backup: {
     severity: 'warning',
     found: () => 'The last backup failed',
     over: () => 'A backup was made again.',
     todo: 'Look at the disk of the backups; the next one is tried at its time.',
+    docs: 'the last scheduled backup could not be made',
   },
   checkpoint: {
     severity: 'warning',
     found: () => 'No signed checkpoint of the ledger can be written',
     over: () => 'Signed checkpoints of the ledger are written again.',
     todo: 'Check the folder of the ledger; the figures count all the same.',
+    docs: 'no signed checkpoint of the head could be written after a run',
   },
   export: {
     severity: 'warning',
     found: () => 'Exports fail',
     over: () => 'All exports are written again.',
     todo: 'Run `usage-ledger doctor`.',
+    docs: 'a file of `exports:` could not be written at two tries, five minutes apart',
   },
   clock: {
     severity: 'warning',
     found: () => 'The clock of this machine was set back',
     over: () => 'No time in the ledger lies ahead of the clock any more.',
     todo: 'Keep the clock by NTP; what is due stays due.',
+    docs: 'runs or closes of the ledger have times more than a minute to come: the clock was ahead and has been set back',
   },
-} satisfies Record<string, OwnWords & { severity: Severity }>;
+} satisfies Record<string, OwnWords & { severity: Severity; docs: string }>;
 export type Job = keyof typeof JOBS;
 
 /** Other work of ours has failed. */
 export const jobFailed: OwnRule = {
   ...{ kind: 'own', version: 2, title: 'failure', severity: 'both' },
   ...{ causes: Object.keys(JOBS), ofLedger: true },
+  docs: {
+    tells: 'other work of ours fails',
+    holds: {
+      '': 'other work of ours fails. By its cause:',
+      ...Object.fromEntries(Object.entries(JOBS).map(([job, { docs }]) => [job, docs])),
+    },
+    severity: Object.fromEntries(Object.entries(JOBS).map(([job, { severity }]) => [job, severity])),
+  },
   words: (cause = 'alerting') => JOBS[cause as Job],
 };
 

@@ -8,29 +8,40 @@ const CAUSES = {
     found: (where) => `${where} cannot be read`,
     over: (where) => `${where} can be read again.`,
     todo: 'Run `usage-ledger doctor`.',
+    docs: 'all but the others',
   },
   credentials: {
     found: (where) => `The service refuses the credentials of ${where}`,
     over: (where) => `The service accepts the credentials of ${where} again.`,
     todo: 'Check its key and secret, then run `usage-ledger doctor`.',
+    docs: 'the service refused them',
   },
   clock: {
     found: (where) => `The clock of this machine is wrong, so the service refuses ${where}`,
     over: (where) => `The clock of this machine is right again, and ${where} can be read.`,
     todo: 'Set the clock, then run `usage-ledger doctor`.',
+    docs: "it refused them, and this machine's clock differs from the service's by more than 30 seconds",
   },
   unproven: {
     found: (where) => `What the service lists of ${where} cannot be proven complete`,
     over: (where) => `What the service lists of ${where} is complete again.`,
     todo: 'Run `usage-ledger doctor`; the figures stay as they were read last.',
+    docs: 'answers came that do not prove that they are all of it',
   },
-} satisfies Record<string, OwnWords>;
+} satisfies Record<string, OwnWords & { docs: string }>;
 type SyncCause = keyof typeof CAUSES;
 
 /** A run has failed. */
 export const syncFailed: OwnRule = {
   ...{ kind: 'own', version: 2, title: 'failed sync', severity: 'critical' },
   ...{ causes: Object.keys(CAUSES), isOfReading: true, explains: 2 },
+  docs: {
+    tells: 'a run failed; if that may pass by itself, at the second in a row',
+    holds: {
+      '': 'a run failed; one that may pass by itself is told at the second in a row. By its cause:',
+      ...Object.fromEntries(Object.entries(CAUSES).map(([cause, { docs }]) => [cause, docs])),
+    },
+  },
   words: (cause = 'service') => CAUSES[cause as SyncCause],
 };
 

@@ -6,6 +6,12 @@ import type { OwnRule } from '../rule.ts';
 export const syncStale: OwnRule = {
   ...{ kind: 'own', version: 1, title: 'missing run', severity: 'critical' },
   ...{ causes: [], isOfReading: true, explains: 1 },
+  docs: {
+    tells: 'no complete run for too long',
+    holds: {
+      '': 'no complete run for two of the longest pauses between ticks and a minute, and not because one still reads or waits',
+    },
+  },
   words: () => ({
     found: (where) => `The figures of ${where} are old`,
     over: (where) => `The figures of ${where} are complete again.`,
