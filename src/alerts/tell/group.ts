@@ -68,8 +68,10 @@ export function groupWaiting(
     const { notificationId, payload } = renderGroup(members, { channel, at, tenants: tenantsOf(first, countTenants) });
     const tried = members.filter(({ attempts }) => attempts > 0);
     const last = latest(tried.length > 0 ? tried : members);
-    const { nextAttemptAt, claimedUntil } = last;
-    const schedule = { attempts: failuresTakenOver(last), attemptsBefore: 0, nextAttemptAt, claimedUntil };
+    const { nextAttemptAt, claimedUntil, createdAt } = last;
+    // The wait goes on, from when it began: whether a clock that was ahead has said so, nobody could see otherwise.
+    const wait = { nextAttemptAt, claimedUntil: claimedUntil ?? createdAt };
+    const schedule = { ...wait, attempts: failuresTakenOver(last), attemptsBefore: 0 };
     const group = { notificationId, channel, payload, state: 'pending' as const, createdAt: at, ...schedule };
     query(connection).insert(outbox).values(group).run();
     query(connection)

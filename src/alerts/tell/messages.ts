@@ -135,14 +135,14 @@ export function dropMessage(connection: Database.Database, message: Message): vo
   (schedule.attempts > 0 ? dropRow : forgetRow)(connection).run({ notificationId });
 }
 
-/** Has the members of a group or daily summary that nobody has had wait by themselves again. */
+/** Has the members of a group or daily summary that nobody has had wait by themselves again, from when that began to wait. */
 export function takeApart(connection: Database.Database, carrierId: string): void {
-  const { nextAttemptAt, attempts, attemptsBefore, claimedUntil } = carrier;
+  const { nextAttemptAt, attempts, attemptsBefore, claimedUntil, createdAt } = carrier;
   query(connection)
     .update(outbox)
     .set({
       ...{ state: stateOfWaiting, digestId: null, nextAttemptAt: sql`${nextAttemptAt}`, attempts: sql`${attempts}` },
-      ...{ attemptsBefore: sql`${attemptsBefore}`, claimedUntil: sql`${claimedUntil}` },
+      ...{ attemptsBefore: sql`${attemptsBefore}`, claimedUntil: sql`coalesce(${claimedUntil}, ${createdAt})` },
     })
     .from(carrier)
     .where(and(eq(carrier.notificationId, carrierId), eq(outbox.digestId, carrier.notificationId)))

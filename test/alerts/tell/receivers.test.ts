@@ -1,96 +1,19 @@
 import { expect, test } from 'vitest';
-import { acknowledgeAlert, addSilence, endSilence } from '../../../src/alerts/book/actions.ts';
+import { acknowledgeAlert, endSilence } from '../../../src/alerts/book/actions.ts';
 import { AlertBook } from '../../../src/alerts/book/alert-book.ts';
-import { askDue, asksAreDue } from '../../../src/alerts/book/ask.ts';
 import { evaluateStale } from '../../../src/alerts/evaluate/evaluate-self.ts';
 import { clear, holds, type Judgement } from '../../../src/alerts/measures/judgement.ts';
 import { observation } from '../../../src/alerts/measures/observation.ts';
-import {
-  claimDelivery,
-  type DeliveryRecord,
-  recordDelivery,
-  restartWaits,
-  waitsBeganAhead,
-} from '../../../src/alerts/outbox/outbox.ts';
 import { replayDead } from '../../../src/alerts/outbox/replay.ts';
 import { nextAttemptDelayMs } from '../../../src/alerts/tell/backoff.ts';
-import { type ChannelRoute, routesOf } from '../../../src/alerts/track/routes.ts';
+import type { ChannelRoute } from '../../../src/alerts/track/routes.ts';
 import { isoTime } from '../../../src/core/clock.ts';
-import { periodKeyOf } from '../../../src/ledger/store/schema/keys.ts';
-import { openLedger, publish, usageRecord } from '../../support/open-ledger.ts';
-import { setRoutes } from '../../support/run/real-run.ts';
+import { publish, usageRecord } from '../../support/open-ledger.ts';
 import { NOON } from '../../support/time/test-clock.ts';
+import { DEAD, GONE, JUMPS, REFUSED, ROUTES, TAKEN, UNKNOWN, world } from './receivers-scene.ts';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
-const JUMPS = holds({ level: 'happened', severity: 'critical', threshold: 15_000n, measure: 16_000n });
-const GONE = clear(true);
-const PERIOD = '2026-03';
-
-const ROUTES = routesOf([{ type: 'log', name: 'a' }]).map((route) => ({ ...route, followUps: 'at_once' as const }));
-type Answer = Pick<DeliveryRecord, 'state' | 'unknown'>;
-const TAKEN: Answer = { state: 'delivered', unknown: false };
-const REFUSED: Answer = { state: 'pending', unknown: false };
-const UNKNOWN: Answer = { state: 'pending', unknown: true };
-const DEAD: Answer = { state: 'dead', unknown: false };
-
-/** A ledger with one tenant, whose jump a test says to hold or not, and receivers that answer what it says. */
-async function world() {
-  const { connection } = openLedger();
-  await publish(connection, [usageRecord('acme', 16_000)], { nowMs: NOON - DAY_MS });
-  const state = {
-    nowMs: NOON,
-    set channels(routes: readonly ChannelRoute[]) {
-      setRoutes(connection, routes, state.nowMs);
-    },
-  };
-  state.channels = ROUTES;
-  const context = () => ({
-    ...{ connection, workspaceKey: 1, workspaceId: 'ws-1', runKey: null, runId: null, actor: 'timer' as const },
-    ...{ seeding: false, at: isoTime(state.nowMs), nowMs: state.nowMs },
-  });
-  const look = (judgement: Judgement, credits = 16_000n) => {
-    const book = new AlertBook(context());
-    const subject = { rule: 'jump' as const, periodKey: periodKeyOf(1, PERIOD), tenantKey: 1 };
-    const figures = { previous: { credits: 10_000n, requests: 1n }, current: { credits, requests: 1n } };
-    book.observe(observation({ ...subject, ...figures, threshold: 15_000n, judgement }));
-    return book.finish();
-  };
-  const inbox: { id: string; channel: string; event: string; revision: number }[] = [];
-  const deliver = (answer: Answer) => {
-    const rows = connection
-      .prepare("SELECT notification_id AS id, channel, payload FROM outbox WHERE state = 'pending' ORDER BY rowid")
-      .all() as { id: string; channel: string; payload: string }[];
-    for (const { id, channel, payload } of rows) {
-      if (!claimDelivery(connection, { notificationId: id, nowMs: state.nowMs, claimMs: 1_000 })) continue;
-      const { event, type, revision } = JSON.parse(payload);
-      if (answer.state === 'delivered' || answer.unknown) {
-        inbox.push({ id, channel, event: type === 'alert.group' ? `${event} together` : event, revision });
-      }
-      const nowMs = state.nowMs + 1;
-      const error = answer.state === 'delivered' ? null : 'no';
-      recordDelivery(connection, { notificationId: id, ...answer, nextAttemptAtMs: nowMs, error, nowMs });
-    }
-    state.nowMs += 2;
-  };
-  /** As a daemon looks. */
-  const ask = () => {
-    const { nowMs } = state;
-    if (waitsBeganAhead(connection, nowMs)) restartWaits(connection, { nowMs });
-    return asksAreDue(connection, nowMs) ? askDue(connection, nowMs) : [];
-  };
-  const pass = (ms: number) => {
-    state.nowMs += ms;
-    ask();
-  };
-  const heard = (channel = 'a') => inbox.filter((each) => each.channel === channel).map(({ event }) => event);
-  const mute = (upToCredits: bigint | null, untilMs: number) =>
-    addSilence(connection, {
-      ...{ kind: upToCredits === null ? 'silence' : 'plan', workspaceId: null, rule: '*', tenant: '*', period: '*' },
-      ...{ upToCredits, untilMs, reason: 'known', by: 'Ada', nowMs: state.nowMs },
-    });
-  return { connection, state, context, look, deliver, ask, pass, heard, inbox, mute };
-}
 
 test('told open, and the cause is gone: closed, once', async () => {
   const { look, deliver, heard } = await world();
@@ -305,6 +228,27 @@ test('an outage of several workspaces is one message, and so is its end', async 
     }
     book.finish();
   }
+  deliver(TAKEN);
+  expect(heard()).toEqual(['opened together', 'closed together']);
+});
+
+test('what waited by a clock that was ahead goes at once in a group that is made once the clock is right', async () => {
+  const { connection, state, context, deliver, ask, heard } = await world();
+  const [first] = ROUTES as readonly ChannelRoute[];
+  if (first === undefined) throw new Error('no route');
+  const say = (workspaceKey: number, judgement: Judgement): void => {
+    const book = new AlertBook({ ...context(), workspaceKey, workspaceId: `ws-${workspaceKey}` });
+    book.observe(observation({ rule: 'sync_stale', periodKey: null, tenantKey: null, judgement }));
+    book.finish();
+  };
+  const stale = [1, 2].map((name) => ({ workspaceId: `ws-${name}`, sinceMs: 2, staleAfterMs: 1 }));
+  evaluateStale(connection, stale, state.nowMs);
+  deliver(TAKEN);
+  state.nowMs += 2 * HOUR_MS;
+  say(1, GONE);
+  state.nowMs -= 2 * HOUR_MS - 60_000;
+  say(2, GONE);
+  ask();
   deliver(TAKEN);
   expect(heard()).toEqual(['opened together', 'closed together']);
 });

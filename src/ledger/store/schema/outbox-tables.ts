@@ -24,7 +24,7 @@ export const outbox = sqliteTable(
     attemptsBefore: integer('attempts_before').notNull().default(0),
     createdAt: text('created_at').notNull(),
     nextAttemptAt: text('next_attempt_at').notNull(),
-    /** Until when a sender has this row in hand, or had: the wait for the next attempt began then. */
+    /** Until when a sender has this row in hand, or had: the wait for the next attempt began then. Null: when it was made. */
     claimedUntil: text('claimed_until'),
     deliveredAt: text('delivered_at'),
     lastError: text('last_error'),
