@@ -191,6 +191,7 @@ playTable([
       expect(watch.health().stale).toBe(false);
       clock.set(right);
       clock.advance(31 * MINUTE_MS);
+      await watch.publish().catch(() => undefined);
       expect(watch.health().stale).toBe(true);
     },
   },

@@ -58,6 +58,7 @@ test('the alert comes when something has waited for too long, and ends with the 
   await watch.tell();
   expect(told).toEqual([]);
   clock.advance(2 * MINUTE_MS);
+  await rejection(watch.publish());
   await watch.tell();
   expect(told).toEqual(['nothing published for 31 minutes: nobody answers']);
   expect(watch.health()).toMatchObject({ stale: true, fenced: false, fault: { code: 'replica_unreachable' } });
@@ -66,6 +67,29 @@ test('the alert comes when something has waited for too long, and ends with the 
   await watch.tell();
   await watch.tell();
   expect(told.slice(1)).toEqual([null]);
+});
+
+test('a process that was frozen tells nobody that it is late before it has tried again', async () => {
+  let answer: () => Promise<PublishReport> = away;
+  const { watch, clock, told } = play(() => answer());
+  await rejection(watch.publish());
+  answer = async () => reportTo(0);
+  clock.advance(60 * MINUTE_MS);
+  const telling = watch.tell();
+  expect(watch.health().stale).toBe(false);
+  await telling;
+  await watch.publish();
+  await watch.tell();
+  expect(told).toEqual([null]);
+});
+
+test('a server that is away is asked once more when that is late, whatever wait was meant', async () => {
+  const time = createVirtualClock(NOON);
+  const { told } = play(away, { time });
+  await time.advance(30 * MINUTE_MS);
+  expect(told).toEqual([]);
+  await time.advance(MINUTE_MS);
+  expect(told).toEqual(['nothing published for 31 minutes: nobody answers']);
 });
 
 test('an alert that a daemon which died has left open ends once the next one has published', async () => {
@@ -84,14 +108,21 @@ test('an alert that a daemon which died has left open ends once the next one has
 test('a server that hangs is as late as one that is away, and does not keep a stop waiting', async () => {
   const ends: ((error: Error) => void)[] = [];
   const hang = () => new Promise<PublishReport>((_, reject) => ends.push(reject));
-  const close = async () => ends[0]?.(new AppError('publisher_ended', 'the thread has ended'));
+  const close = async () => ends.at(-1)?.(new AppError('publisher_ended', 'the thread has ended'));
   const { watch, clock } = play(hang, { close });
   const publishing = rejection(Promise.all([watch.publish(), watch.publish()]));
   expect(ends).toHaveLength(1);
   clock.advance(31 * MINUTE_MS);
+  ends[0]?.(new AppError('replica_unreachable', 'no answer', { retryable: true }));
+  expect(await publishing).toMatchObject({ code: 'replica_unreachable' });
+  const again = rejection(watch.publish());
+  clock.advance(11 * MINUTE_MS);
+  ends[1]?.(new AppError('replica_unreachable', 'no answer', { retryable: true }));
+  await again;
   expect(watch.health().stale).toBe(true);
+  const last = rejection(watch.publish());
   await watch.stop();
-  expect(await publishing).toMatchObject({ code: 'publisher_ended' });
+  expect(await last).toMatchObject({ code: 'publisher_ended' });
 });
 
 test('what is written is published within seconds, and a server that is away is asked again after a growing wait', async () => {
@@ -140,6 +171,7 @@ test('a late replica makes the daemon unready only where the configuration says 
     await rejection(watch.publish());
     expect(watch.health()).toMatchObject({ stale: false, unready: false });
     clock.advance(31 * MINUTE_MS);
+    await rejection(watch.publish());
     expect(watch.health()).toMatchObject({ stale: true, unready: unreadyWhenStale });
   }
 });

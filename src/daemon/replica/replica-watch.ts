@@ -24,7 +24,7 @@ export interface ReplicaHealth {
   fault: { code: string; message: string } | null;
   /** Another copy of this ledger has taken its place: this one publishes and notifies no more. */
   fenced: boolean;
-  /** Something has waited for too long. */
+  /** Something has waited for too long, and a publish that was tried since has failed. */
   stale: boolean;
   /** The daemon is not ready because of it. */
   unready: boolean;
@@ -53,6 +53,8 @@ export class ReplicaWatch {
   #failures = 0;
   #position: number | null = null;
   #fault: ReplicaHealth['fault'] = null;
+  /** Whether a publish has failed that began when it was late: until then a process that was frozen knows nothing. */
+  #failedLate = false;
   /** What the last publish said of workspaces that count in another ledger. */
   #uncounted: readonly string[] = [];
   /** Whether the alert is open; null: a daemon before this one may have left it so. */
@@ -100,12 +102,12 @@ export class ReplicaWatch {
   }
 
   health(): ReplicaHealth {
-    const { connection, clock, staleMs, unreadyWhenStale } = this.#options;
+    const { connection, clock, unreadyWhenStale } = this.#options;
     const position = this.#position;
     const fault = this.#fault;
     const lag = position === null ? { links: 0, seconds: 0 } : lagOf(connection, position, clock.now());
     const fenced = fault?.code === 'replica_refused';
-    const stale = fenced || this.#lateMs() > staleMs;
+    const stale = fenced || (this.#isLate && this.#failedLate);
     const unready = stale && unreadyWhenStale;
     return { position, lagLinks: lag.links, lagSeconds: lag.seconds, fault, fenced, stale, unready };
   }
@@ -125,7 +127,8 @@ export class ReplicaWatch {
       this.#version = found;
       this.#waitingSinceMs ??= clock.monotonic();
     }
-    if (this.#waitingSinceMs === null || clock.monotonic() < this.#restUntilMs) return;
+    const mayRest = !this.#isLate || this.#failedLate;
+    if (this.#waitingSinceMs === null || (mayRest && clock.monotonic() < this.#restUntilMs)) return;
     // It has said itself why it failed, if it did.
     await this.publish().catch(() => undefined);
   }
@@ -133,6 +136,7 @@ export class ReplicaWatch {
   async #publishNow(): Promise<unknown> {
     const { publisher, clock, logger } = this.#options;
     const since = this.#waitingSinceMs ?? clock.monotonic();
+    const isLate = this.#isLate;
     // What is written from now on may come too late for this one.
     [this.#underWaySinceMs, this.#waitingSinceMs] = [since, null];
     try {
@@ -145,10 +149,12 @@ export class ReplicaWatch {
       }
       this.#uncounted = uncounted;
       [this.#position, this.#fault, this.#failures, this.#restUntilMs] = [report.to, null, 0, 0];
+      this.#failedLate = false;
       if (report.rows > 0) logger.debug({ ...report }, 'ledger published');
       return report;
     } catch (error) {
       this.#waitingSinceMs = since;
+      this.#failedLate = isLate;
       if (!this.#stopped) this.#rest(error);
       throw error;
     } finally {
@@ -163,6 +169,11 @@ export class ReplicaWatch {
     this.#fault = { code, message };
     this.#restUntilMs = clock.monotonic() + backoffMs(this.#failures, RETRY);
     this.#failures += 1;
+  }
+
+  /** Something has waited for too long. */
+  get #isLate(): boolean {
+    return this.#lateMs() > this.#options.staleMs;
   }
 
   #lateMs(): number {
