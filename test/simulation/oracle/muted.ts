@@ -1,6 +1,7 @@
 import type { Received } from '../world/receiver.ts';
 import { PromiseBroken } from './fault.ts';
 import { wordsIn } from './messages.ts';
+import type { ToldMoment } from './told.ts';
 
 /** Somebody has silenced a workspace, all of it but our own faults; or a plan mutes what grows there. */
 interface Mute {
@@ -16,6 +17,12 @@ interface Mute {
 const OURS = ['sync_stale', 'sync_failed', 'job_failed'];
 const OF_GROWTH = ['jump', 'new_spend', 'trend', 'workspace_jump'];
 const BEGINNINGS: readonly string[] = ['opened', 'again', 'worse', 'grown', 'reminder'];
+
+/** What is known when a message arrives. */
+export interface MutedMoment extends Pick<ToldMoment, 'madeMs' | 'clocksRightSinceMs' | 'isLeftBehind'> {
+  /** Since when a workspace is in its ledger. */
+  hasSinceMs(workspaceId: string): number;
+}
 
 /** Of what is silenced, or grows as far as was planned, no receiver hears that it begins or grows. */
 export class MutedOracle {
@@ -37,15 +44,16 @@ export class MutedOracle {
     return Math.max(0, ...ends.map(({ untilMs }) => untilMs));
   }
 
-  /** `madeMs` is when the message was written down, `clocksRightSinceMs` since when no clock has been wrong. */
-  check({ channel, payload }: Received, madeMs: number, clocksRightSinceMs: number): void {
+  /** A ledger tells what waits in it of a workspace that it has given away: nobody says there any more what is muted. */
+  check({ channel, payload }: Received, { madeMs, clocksRightSinceMs, isLeftBehind, hasSinceMs }: MutedMoment): void {
     for (const { workspace_id, rule = '', event = '', credits, summary } of wordsIn(payload)) {
       if (OURS.includes(rule) || !BEGINNINGS.includes(event)) continue;
       const used = credits?.current ?? Number.POSITIVE_INFINITY;
       const mute = this.#mutes.find(({ kind, upToCredits, workspaceId, fromMs, untilMs }) => {
         const isMeant = kind === 'silence' || (OF_GROWTH.includes(rule) && used <= upToCredits);
         if (!isMeant || workspaceId !== workspace_id) return false;
-        return fromMs < madeMs && madeMs < untilMs && clocksRightSinceMs <= fromMs;
+        const isSaidElsewhere = isLeftBehind && fromMs >= hasSinceMs(workspaceId);
+        return fromMs < madeMs && madeMs < untilMs && clocksRightSinceMs <= fromMs && !isSaidElsewhere;
       });
       if (mute !== undefined)
         throw new PromiseBroken(

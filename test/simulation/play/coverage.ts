@@ -5,13 +5,13 @@ import { RECEIVER_FAULTS } from '../world/receiver.ts';
 import { DISK_FAULTS } from '../world/statements.ts';
 import { STEPS } from '../world/steps.ts';
 import type { World } from '../world/world.ts';
-import { HAPPENINGS } from './draw-happenings.ts';
+import { HAPPENINGS, NOT_IN_WEEKS } from './draw-happenings.ts';
 import { COMMANDS } from './happening.ts';
 
-/** Every kind of thing that must have happened for a simulation to count. */
-export function everyKind(): string[] {
+/** Every kind of thing that must have happened for a simulation to count, of worlds of weeks or of others. */
+export function everyKind(inWeeks: boolean): string[] {
   return [
-    ...HAPPENINGS.map((kind) => `happening ${kind}`),
+    ...HAPPENINGS.filter((kind) => !inWeeks || !NOT_IN_WEEKS.includes(kind)).map((kind) => `happening ${kind}`),
     ...SERVICE_FAULTS.map((fault) => `service ${fault}`),
     ...RECEIVER_FAULTS.map((fault) => `receiver ${fault}`),
     ...SERVER_FAULTS.map((fault) => `replica ${fault}`),

@@ -56,10 +56,12 @@ const WEIGHTS: Record<HappeningKind, number> = {
   command: 9,
 };
 /** In weeks what is told counts, and clocks are right: who was told when can be known only then. */
+export const NOT_IN_WEEKS: readonly HappeningKind[] = ['clock', 'service_clock'];
 const WEIGHTS_OF_WEEKS: Record<HappeningKind, number> = {
   ...WEIGHTS,
   ...{ restate: 5, forget: 3, bulge: 8, receiver: 8, kill: 3, stop: 2, freeze: 2, disk: 1 },
-  ...{ configure: 6, command: 10, clock: 0, service_clock: 0 },
+  ...{ configure: 6, command: 10 },
+  ...Object.fromEntries(NOT_IN_WEEKS.map((kind) => [kind, 0])),
 };
 export const HAPPENINGS = Object.keys(WEIGHTS) as HappeningKind[];
 const DRAWN: Record<Pace, HappeningKind[]> = {

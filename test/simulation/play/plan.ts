@@ -48,7 +48,7 @@ export interface PlanSize {
 export const SHORT: PlanSize = { days: 0.1 };
 /** One that says what the last word of each receiver is worth. */
 export const WEEKS: PlanSize = { days: 60 };
-const LONG_DAYS = 10;
+export const LONG_DAYS = 10;
 
 export const LOOK_MS = 7 * MINUTE_MS;
 /** In worlds of weeks, which would take minutes otherwise. */

@@ -221,7 +221,7 @@ export class Watch {
           pauseMs: this.#pauseOf(id),
           readableSinceMs: this.#holderOf(id).readableSinceMs(id),
         }));
-        this.#known.muted.check(message, madeMs, clocksRightSinceMs);
+        this.#known.muted.check(message, { ...moment, hasSinceMs: (id) => this.#holderOf(id).hasSinceMs(id) });
         this.meet('message told');
       }
       this.#heard.set(receiver.name, receiver.inbox.length);
