@@ -117,4 +117,26 @@ export const CLOCKS: readonly Planted[] = [
       },
     ],
   },
+  {
+    name: 'waits-taken-over-undated',
+    harm: 'a group that is made of what a clock ahead has written waits until that clock would say that it is due',
+    edits: [
+      {
+        file: 'src/alerts/tell/group.ts',
+        from: 'claimedUntil: claimedUntil ?? createdAt };',
+        to: 'claimedUntil };',
+      },
+    ],
+  },
+  {
+    name: 'said-once',
+    harm: 'a daemon whose clock is ahead ends the alert about times to come, and the other one never says it again',
+    edits: [
+      {
+        file: 'src/daemon/watches/clock-watch.ts',
+        from: 'const SAID_AGAIN_MS = 10 * 60_000;',
+        to: 'const SAID_AGAIN_MS = Number.POSITIVE_INFINITY;',
+      },
+    ],
+  },
 ];

@@ -78,4 +78,15 @@ export const MOVES: readonly Planted[] = [
       },
     ],
   },
+  {
+    name: 'overtaken-and-told',
+    harm: 'a run that fails after its workspace was exported has the ledger that gave it away tell of it',
+    edits: [
+      {
+        file: 'src/writer/commands/run-commands.ts',
+        from: 'if (fault === null || !isOwn) return',
+        to: 'if (fault === null) return',
+      },
+    ],
+  },
 ];

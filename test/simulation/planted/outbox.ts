@@ -189,4 +189,26 @@ export const OUTBOX: readonly Planted[] = [
       },
     ],
   },
+  {
+    name: 'given-up-by-a-stranger',
+    harm: 'a daemon gives up what is for a channel that only the other one knows',
+    edits: [
+      {
+        file: 'src/daemon/deliveries.ts',
+        from: 'const waitMs = this.#options.knows(channel) ? meantMs : GIVE_UP_AFTER_MS;',
+        to: 'const waitMs = meantMs;',
+      },
+    ],
+  },
+  {
+    name: 'stale-words-elsewhere',
+    harm: 'a channel that only another daemon knows is told what is muted, or over, by the time it hears of it',
+    edits: [
+      {
+        file: 'src/alerts/tell/teller.ts',
+        from: '      if (!isNews(channel)) this.#drop(message);',
+        to: "      if (channel === '' && !isNews(channel)) this.#drop(message);",
+      },
+    ],
+  },
 ];

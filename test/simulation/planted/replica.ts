@@ -27,4 +27,15 @@ export const REPLICA: readonly Planted[] = [
       },
     ],
   },
+  {
+    name: 'late-by-a-clock-alone',
+    harm: 'a daemon that was frozen says that nothing was published, although the other one has published all the time',
+    edits: [
+      {
+        file: 'src/daemon/replica/replica-watch.ts',
+        from: 'const stale = fenced || (this.#isLate && this.#failedLate);',
+        to: 'const stale = fenced || this.#isLate;',
+      },
+    ],
+  },
 ];
