@@ -11,6 +11,8 @@ const LOOK_INTERVAL_MS = 2_000;
 const TELL_INTERVAL_MS = 60_000;
 /** A server that is away is asked again soon at first; a copy that was refused waits for a person. */
 const RETRY = { baseMs: 2_000, maxMs: 5 * 60_000 };
+/** A server that hangs is given up sooner: a try that took longer may have slept with its process. */
+const LONGEST_TRY_MS = 15 * 60_000;
 /** The start of a daemon waits so long to learn whether its ledger may publish. */
 const FIRST_ANSWER_MS = 8_000;
 
@@ -24,7 +26,7 @@ export interface ReplicaHealth {
   fault: { code: string; message: string } | null;
   /** Another copy of this ledger has taken its place: this one publishes and notifies no more. */
   fenced: boolean;
-  /** Something has waited for too long, and a publish that was tried since has failed. */
+  /** Something has waited for too long, and a try has failed since. */
   stale: boolean;
   /** The daemon is not ready because of it. */
   unready: boolean;
@@ -53,7 +55,7 @@ export class ReplicaWatch {
   #failures = 0;
   #position: number | null = null;
   #fault: ReplicaHealth['fault'] = null;
-  /** Whether a publish has failed that began when it was late: until then a process that was frozen knows nothing. */
+  /** Whether a try has failed since it was late: a process that was frozen knows nothing until then. */
   #failedLate = false;
   /** What the last publish said of workspaces that count in another ledger. */
   #uncounted: readonly string[] = [];
@@ -136,7 +138,7 @@ export class ReplicaWatch {
   async #publishNow(): Promise<unknown> {
     const { publisher, clock, logger } = this.#options;
     const since = this.#waitingSinceMs ?? clock.monotonic();
-    const isLate = this.#isLate;
+    const [beganMs, wasLate] = [clock.monotonic(), this.#isLate];
     // What is written from now on may come too late for this one.
     [this.#underWaySinceMs, this.#waitingSinceMs] = [since, null];
     try {
@@ -154,7 +156,7 @@ export class ReplicaWatch {
       return report;
     } catch (error) {
       this.#waitingSinceMs = since;
-      this.#failedLate = isLate;
+      this.#failedLate = this.#isLate && (wasLate || clock.monotonic() - beganMs < LONGEST_TRY_MS);
       if (!this.#stopped) this.#rest(error);
       throw error;
     } finally {
