@@ -2,6 +2,7 @@ import { addPeriods } from '../../core/period.ts';
 import { firstOf } from '../../core/text/first-of.ts';
 import { changeReason } from '../measures/change-reason.ts';
 import { usageRule } from '../rules/table.ts';
+import { limitOf } from '../wording/facts-told.ts';
 import { grouped, signed } from '../wording/names.ts';
 import type { Course, Facts, FigureChange, StakeMoney } from '../wording/notification.ts';
 import { amountWords } from './summary.ts';
@@ -74,24 +75,27 @@ function forecastWords(
   return `${grouped(credits)} credits by the end of ${period}, of which ${passed}% have passed`;
 }
 
-/** How the threshold came about, as an equation that is true of these figures. */
+/** How the limit came about. */
 function thresholdWords({ rule, threshold, evidence }: Facts): string | null {
   if (threshold === null) return null;
-  if (evidence.threshold === null) return `${grouped(threshold)} credits`;
-  const { baseline_credits, baseline_periods, ratio, min_credits, min_increase = null, per_day } = evidence.threshold;
-  const base = grouped(baseline_credits);
-  const from = `${base} being ${baseline_periods.join(', ')}${per_day ? ' brought to the length of the month' : ''}`;
-  const relative = (of: string) => `max(${ratio} x ${of}, ${of} + ${grouped(min_credits)})`;
-  const larger = (of: string) =>
-    min_increase === null ? relative(of) : `min(${relative(of)}, ${of} + ${grouped(min_increase)})`;
-  if (usageRule(rule)?.isFall !== true) {
-    const exact = [Number(ratio) * Number(baseline_credits), Number(baseline_credits) + Number(min_credits)];
-    const byAmount = min_increase === null ? Number.POSITIVE_INFINITY : Number(baseline_credits) + Number(min_increase);
-    const rounded = Math.min(Math.max(...exact), byAmount) === Number(threshold) ? '' : ' rounded up';
-    return `${grouped(threshold)} = ${larger(base)}${rounded}, ${from}`;
+  const limit = `${grouped(threshold)} credits`;
+  if (evidence.threshold === null) return limit;
+  const { baseline_credits, baseline_periods, per_day } = evidence.threshold;
+  const months = baseline_periods.length > 1 ? `the median of ${baseline_periods.join(', ')}` : baseline_periods[0];
+  const brought = per_day ? ' brought to the length of the month' : '';
+  const base = `${grouped(baseline_credits)} (${months}${brought})`;
+  if (usageRule(rule)?.isFall === true) {
+    const { words } = limitOf(evidence.threshold, threshold, {
+      times: (ratio) => `${ratio} x that`,
+      more: (amount) => `that and ${amount} more`,
+    });
+    return `at most ${limit}: ${words} is no more than ${base}`;
   }
-  const limit = grouped(threshold);
-  return `at most ${limit}, because ${larger(limit)} <= ${base}, ${from}`;
+  const { limit: exact, words } = limitOf(evidence.threshold, baseline_credits, {
+    times: (ratio) => `${ratio} x ${base}`,
+    more: (amount) => `${base} + ${amount}`,
+  });
+  return `${limit}: ${words}${exact === Number(threshold) ? '' : ', rounded up'}`;
 }
 
 /** The money that the difference costs. */

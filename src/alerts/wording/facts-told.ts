@@ -44,24 +44,37 @@ export function day({ evidence, period }: Facts): string {
     : ` (${dayOf(period, Number(evidence.projection.elapsed_fraction))})`;
 }
 
+type BuiltLimit = NonNullable<Facts['evidence']['threshold']>;
+
+/** What makes the limit of these credits: a multiple of them, or so many more; as a number, and in words. */
+export function limitOf(
+  { ratio, min_credits, min_increase }: BuiltLimit,
+  credits: bigint,
+  words: { times: (ratio: string) => string; more: (amount: string) => string },
+): { limit: number; words: string } {
+  // Read back from JSON whole numbers are bigints.
+  const [base, times, least] = [credits, ratio, min_credits].map(Number) as [number, number, number];
+  const byRatio = { limit: times * base, words: words.times(String(ratio)) };
+  const byLeast = { limit: base + least, words: words.more(grouped(min_credits)) };
+  const relative = byRatio.limit >= byLeast.limit ? byRatio : byLeast;
+  if (min_increase === null || base + Number(min_increase) >= relative.limit) return relative;
+  return { limit: base + Number(min_increase), words: words.more(grouped(min_increase)) };
+}
+
 /** How a limit came about, in brackets; nothing where that is not known. */
 export function limitReason(facts: Facts): string {
   const { threshold: limit, evidence, credits } = facts;
   const built = evidence.threshold;
   if (built === null || limit === null) return '';
-  const { ratio, min_credits, min_increase, baseline_credits, baseline_periods, per_day } = built;
-  // Read back from JSON whole numbers are bigints.
-  const [base, times, least] = [baseline_credits, ratio, min_credits].map(Number) as [number, number, number];
-  const most = min_increase === null ? Number.POSITIVE_INFINITY : Number(min_increase);
+  const { baseline_credits, baseline_periods, per_day } = built;
   const length = facts.period === null ? 0 : daysOf(facts.period);
   const brought = per_day && baseline_credits !== credits?.previous ? ` brought to ${length} days` : '';
   const months = `${baseline_periods.length > 1 ? 'the median' : baselineMonths(facts)}${brought}`;
-  const reached = [
-    { credits: times * base, words: `${times} x ${months}` },
-    { credits: base + least, words: `${months} + ${grouped(least)}` },
-    { credits: base + most, words: `${months} + ${grouped(most)}` },
-  ].find((way) => Math.abs(Math.ceil(way.credits - 1e-6) - Number(limit)) < 1);
-  return reached === undefined ? '' : ` (${reached.words})`;
+  const reached = limitOf(built, baseline_credits, {
+    times: (ratio) => `${ratio} x ${months}`,
+    more: (amount) => `${months} + ${amount}`,
+  });
+  return Math.abs(Math.ceil(reached.limit - 1e-6) - Number(limit)) < 1 ? ` (${reached.words})` : '';
 }
 
 /** Most sentences begin with these. */

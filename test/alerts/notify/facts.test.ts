@@ -34,7 +34,7 @@ test('a jump says what is expected, its limit, since when, the difference and wh
     Credits: '180,000 in 2026-02, 100,000 in 2026-01 (+80,000, +80%)',
     Requests: '1,800 in 2026-02, 1,000 in 2026-01 (+800)',
     Forecast: '251,984 credits by the end of 2026-02, of which 71.4% have passed',
-    Limit: '150,000 = max(1.5 x 100,000, 100,000 + 1,000), 100,000 being 2026-01',
+    Limit: '150,000 credits: 1.5 x 100,000 (2026-01)',
     Difference: '151,984 credits',
     Since: '2026-02-09: 12,900 credits a day, 3,200 before',
     'Same point': '180,000 credits so far, 64,000 in 2026-01 at this point',
@@ -43,25 +43,34 @@ test('a jump says what is expected, its limit, since when, the difference and wh
   });
 });
 
-test.each([10_000n, 1_001n, 123_457n])('the equation of a drop from %d is true of its figures', (baseline) => {
-  const limit = dropLimit(baseline, { ratio: 1.5, minCredits: 1000 });
+test.each([
+  [10_000n, 'at most 6,666 credits: 1.5 x that is no more than 10,000 (2026-01)'],
+  [1_001n, 'at most 1 credits: that and 1,000 more is no more than 1,001 (2026-01)'],
+])('the limit of a drop from %d is the most that would be a jump to it', (baseline, words) => {
+  const { ratio, min_credits } = THRESHOLD;
+  const limit = dropLimit(baseline, { ratio, minCredits: min_credits });
   const threshold = { credits: limit, baseline_credits: baseline, ...THRESHOLD };
-  const words = factsOf({ threshold }, { rule: 'drop', threshold: limit }).Limit ?? '';
-  const figures = /^at most (\S+), because max\(1\.5 x (\S+), (\S+) \+ 1,000\) <= (\S+), \4 being 2026-01$/.exec(words);
-  const [most = 0, byRatio = 0, byFloor = 0, before = 0] = (figures ?? [])
-    .slice(1)
-    .map((figure) => Number(figure.replaceAll(',', '')));
-  expect(figures).not.toBeNull();
-  expect(byRatio).toBe(most);
-  expect(Math.max(1.5 * most, byFloor + 1000)).toBeLessThanOrEqual(before);
-  expect(Math.max(1.5 * (most + 1), most + 1 + 1000)).toBeGreaterThan(before);
+  expect(factsOf({ threshold }, { rule: 'drop', threshold: limit }).Limit).toBe(words);
+  const jumpTo = (credits: bigint) => Math.max(ratio * Number(credits), Number(credits) + min_credits);
+  expect(jumpTo(limit)).toBeLessThanOrEqual(Number(baseline));
+  expect(jumpTo(limit + 1n)).toBeGreaterThan(Number(baseline));
 });
 
-test('a limit that is rounded up says so', () => {
-  const threshold = { credits: 150_002n, baseline_credits: 100_001n, ...THRESHOLD };
-  expect(factsOf({ threshold }, { threshold: 150_002n }).Limit).toBe(
-    '150,002 = max(1.5 x 100,001, 100,001 + 1,000) rounded up, 100,001 being 2026-01',
-  );
+test.each([
+  [{}, 100_001n, 150_002n, '150,002 credits: 1.5 x 100,001 (2026-01), rounded up'],
+  [{}, 1_500n, 2_500n, '2,500 credits: 1,500 (2026-01) + 1,000'],
+  [{ min_increase: 200_000 }, 600_000n, 800_000n, '800,000 credits: 600,000 (2026-01) + 200,000'],
+  [{ min_increase: 200_000 }, 100_000n, 150_000n, '150,000 credits: 1.5 x 100,000 (2026-01)'],
+  [
+    { baseline_periods: ['2026-01', '2025-12'] },
+    10_000n,
+    15_000n,
+    '15,000 credits: 1.5 x 10,000 (the median of 2026-01, 2025-12)',
+  ],
+  [{ per_day: true }, 10_000n, 15_000n, '15,000 credits: 1.5 x 10,000 (2026-01 brought to the length of the month)'],
+])('a limit says what has made it: %j of %d', (built, baseline, limit, words) => {
+  const threshold = { credits: limit, baseline_credits: baseline, ...THRESHOLD, ...built };
+  expect(factsOf({ threshold }, { threshold: limit }).Limit).toBe(words);
 });
 
 test('what is not known is not said', () => {
