@@ -6,10 +6,11 @@ import { alerts } from '../../ledger/store/schema/alert-tables.ts';
 import { and, eq, isNull, sql } from '../../ledger/store/schema/drizzle.ts';
 import { findWorkspace, nameWorkspace } from '../../ledger/store/subjects.ts';
 import { AlertBook } from '../book/alert-book.ts';
+import type { Observation } from '../measures/observation.ts';
 import { type JobNews, judgeJob } from '../rules/own/job-failed.ts';
 import { judgeFailedRun, type RunFault } from '../rules/own/sync-failed.ts';
 import { judgeStale } from '../rules/own/sync-stale.ts';
-import type { RunAlerts } from '../track/alert-change.ts';
+import type { BookContext, RunAlerts } from '../track/alert-change.ts';
 import { isOpenAlert } from '../track/alert-rows.ts';
 
 /** A workspace that may have gone without a complete run for too long. */
@@ -27,13 +28,7 @@ export function evaluateFailure(
   fault: RunFault,
   nowMs: number,
 ): RunAlerts {
-  const { workspaceKey, workspaceId, runKey, runId } = run;
-  const book = new AlertBook({
-    ...{ connection, workspaceKey, workspaceId, runKey, runId, actor: 'run' as const },
-    ...{ seeding: false, at: isoTime(nowMs), nowMs },
-  });
-  book.observe(judgeFailedRun(fault));
-  return book.finish();
+  return raise(connection, judgeFailedRun(fault), { ...run, actor: 'run', nowMs });
 }
 
 /**
@@ -46,27 +41,22 @@ export function evaluateStale(
   workspaces: readonly StaleCheck[],
   nowMs: number,
 ): RunAlerts {
-  const outcome: RunAlerts = { changes: [], notificationIds: [] };
   // One that has never begun a run is told as well, and the ledger does not know it yet.
   const rowOf = (workspaceId: string) =>
     findWorkspace(connection, workspaceId) ?? nameWorkspace(connection, { workspaceId, name: workspaceId });
-  const raise = connection.transaction(() => {
-    for (const { workspaceId, sinceMs, staleAfterMs } of workspaces) {
+  const raiseAll = connection.transaction(() =>
+    workspaces.flatMap(({ workspaceId, sinceMs, staleAfterMs }) => {
       const seen = judgeStale(sinceMs, staleAfterMs);
-      if (seen === null) continue;
-      const workspaceKey = rowOf(workspaceId).workspaceKey;
-      const book = new AlertBook({
-        ...{ connection, workspaceKey, workspaceId, runKey: null, runId: null, actor: 'timer' as const },
-        ...{ seeding: false, at: isoTime(nowMs), nowMs },
-      });
-      book.observe(seen);
-      const { changes, notificationIds } = book.finish();
-      outcome.changes.push(...changes);
-      outcome.notificationIds.push(...notificationIds);
-    }
-    return outcome;
-  });
-  return raise.immediate();
+      if (seen === null) return [];
+      const { workspaceKey } = rowOf(workspaceId);
+      return [raise(connection, seen, { workspaceKey, workspaceId, ...BY_TIMER, nowMs })];
+    }),
+  );
+  const raised = raiseAll.immediate();
+  return {
+    changes: raised.flatMap(({ changes }) => changes),
+    notificationIds: raised.flatMap(({ notificationIds }) => notificationIds),
+  };
 }
 
 const isFailing = prepared((db) => {
@@ -79,13 +69,19 @@ export function evaluateJob(connection: Database.Database, news: JobNews, nowMs:
   const seen = judgeJob(news);
   if (news.detail === null && !isFailing(connection).get({ cause: seen.cause }))
     return { changes: [], notificationIds: [] };
-  const raise = connection.transaction(() => {
-    const book = new AlertBook({
-      ...{ connection, workspaceKey: null, workspaceId: null, runKey: null, runId: null, actor: 'timer' as const },
-      ...{ seeding: false, at: isoTime(nowMs), nowMs },
-    });
-    book.observe(seen);
-    return book.finish();
-  });
-  return raise.immediate();
+  const ofLedger = { workspaceKey: null, workspaceId: null, ...BY_TIMER, nowMs };
+  return connection.transaction(() => raise(connection, seen, ofLedger)).immediate();
+}
+
+const BY_TIMER = { runKey: null, runId: null, actor: 'timer' } as const;
+
+/** Runs inside the caller's transaction. */
+function raise(
+  connection: Database.Database,
+  seen: Observation,
+  about: Pick<BookContext, 'workspaceKey' | 'workspaceId' | 'runKey' | 'runId' | 'actor' | 'nowMs'>,
+): RunAlerts {
+  const book = new AlertBook({ connection, ...about, seeding: false, at: isoTime(about.nowMs) });
+  book.observe(seen);
+  return book.finish();
 }
