@@ -60,30 +60,35 @@ export class ToldOracle {
     if (known !== payload) throw new PromiseBroken('an id is one message', notificationId);
     this.checkSecrets(payload, notificationId);
     for (const word of wordsIn(payload)) {
-      if (!isLeftBehind) this.#checkOrder(channel, notificationId, word, mayHaveBeenTold);
+      this.#checkOrder(channel, notificationId, word, { mayHaveBeenTold, isLeftBehind });
       this.#checkReal(word, { madeMs, clocksRightSinceMs }, truthOf);
     }
   }
 
-  /** Nothing is closed before it was opened, and the revisions of an alert rise; only the same message comes twice. */
+  /**
+   * Nothing is closed before it was opened, and the revisions of an alert rise; only the same message comes twice. What has waited
+   * where the workspace was before may come late, and counts as told then.
+   */
   #checkOrder(
     channel: string,
     notificationId: string,
     word: Message,
-    mayHaveBeenTold: ToldMoment['mayHaveBeenTold'],
+    { mayHaveBeenTold, isLeftBehind }: Pick<ToldMoment, 'mayHaveBeenTold' | 'isLeftBehind'>,
   ): void {
     const { alert_id, revision = 0 } = word;
     if (alert_id === undefined) return;
     const key = `${channel} ${alert_id}`;
     const last = this.#last.get(key);
     if (last?.notificationId === notificationId) return;
-    if (revision <= (last?.word.revision ?? 0))
+    const isNewer = revision > (last?.word.revision ?? 0);
+    if (isNewer) this.#last.set(key, { notificationId, word });
+    if (isLeftBehind) return;
+    if (!isNewer)
       throw new PromiseBroken('what comes later is newer', `${key}: ${revision} after ${last?.word.revision}`);
     if (!isOpenWord(word) && !isOpenWord(last?.word) && !mayHaveBeenTold(alert_id))
       throw new PromiseBroken('nothing is closed before it was opened', `${key}: ${word.summary}`);
     if (word.event === 'opened' && isOpenWord(last?.word))
       throw new PromiseBroken('what was told is not told anew', `${key}: ${word.summary}`);
-    this.#last.set(key, { notificationId, word });
   }
 
   #checkReal(
