@@ -42,7 +42,7 @@ export function alertFacts(told: Facts): Fact[] {
     ['Same point', course === null || projection === null ? null : samePointWords(told, course)],
     ['Share', shareWords(told)],
     ['Why', driverWords(told)],
-    ['Difference', at_stake_credits === null ? null : `${grouped(at_stake_credits)} credits`],
+    ['Difference', at_stake_credits === null ? null : differenceWords(told, BigInt(at_stake_credits))],
     ['Cost', at_stake_money === null ? null : moneyWords(told, at_stake_money)],
     ['Tenants', tenants === null ? null : firstOf(tenants, TENANTS_SHOWN, Number(tenant_count ?? tenants.length))],
     ['New id of', former_tenant === null ? null : former_tenant.tenant_id],
@@ -96,6 +96,15 @@ function thresholdWords({ rule, threshold, evidence }: Facts): string | null {
     more: (amount) => `${base} + ${amount}`,
   });
   return `${limit}: ${words}${exact === Number(threshold) ? '' : ', rounded up'}`;
+}
+
+/** What the money is the price of, where the credits above do not say it. */
+function differenceWords({ rule, period, threshold, credits }: Facts, difference: bigint): string | null {
+  const words = `${grouped(difference)} credits`;
+  if (usageRule(rule)?.overThreshold === true && threshold !== null)
+    return difference === 0n ? null : `${words} over ${grouped(threshold)}`;
+  const change = BigInt(credits?.change ?? 0n);
+  return difference === change || difference === -change ? null : `${words} by the end of ${period}`;
 }
 
 /** The money that the difference costs. */

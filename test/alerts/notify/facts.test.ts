@@ -35,7 +35,7 @@ test('a jump says what is expected, its limit, since when, the difference and wh
     Requests: '1,800 in 2026-02, 1,000 in 2026-01 (+800)',
     Forecast: '251,984 credits by the end of 2026-02, of which 71.4% have passed',
     Limit: '150,000 credits: 1.5 x 100,000 (2026-01)',
-    Difference: '151,984 credits',
+    Difference: '151,984 credits by the end of 2026-02',
     Since: '2026-02-09: 12,900 credits a day, 3,200 before',
     'Same point': '180,000 credits so far, 64,000 in 2026-01 at this point',
     Share: "12.5% of the workspace's credits, 33.3% of its increase",
@@ -71,6 +71,16 @@ test.each([
 ])('a limit says what has made it: %j of %d', (built, baseline, limit, words) => {
   const threshold = { credits: limit, baseline_credits: baseline, ...THRESHOLD, ...built };
   expect(factsOf({ threshold }, { threshold: limit }).Limit).toBe(words);
+});
+
+test.each([
+  ['jump', 80_000n, undefined],
+  ['jump', 90_000n, '90,000 credits by the end of 2026-02'],
+  ['drop', 80_000n, undefined],
+  ['budget', 30_000n, '30,000 credits over 150,000'],
+  ['budget', 0n, undefined],
+] as const)('of a %s a difference of %d is said as %s', (rule, difference, words) => {
+  expect(factsOf({ at_stake_credits: difference }, { rule, threshold: 150_000n }).Difference).toBe(words);
 });
 
 test('what is not known is not said', () => {
