@@ -113,23 +113,27 @@ test('it says so when another digest was told, and nothing before one is entered
   expect((await check(html, 'abc')).verdict).toMatch(/^NOT authentic: it is not so that what you entered is a digest/);
 });
 
-test('it fails visibly when any one digit of the sheet, the leaf, the way or the line is another one', async () => {
-  const check = await checker();
-  const { document, digest } = closedStatement(LINES, 'Acme');
-  const html = tenantPage(document);
-  const from = html.indexOf('<section>');
-  const proof = html.indexOf('id="proof"');
-  const digits = [...html.matchAll(/\d/g)].map(({ index }) => index);
-  const shown = digits.filter((at) => at > from && at < html.indexOf('<div id="prove">') && isText(html, at));
-  const proven = digits.filter((at) => at > proof && at < html.lastIndexOf('<script>'));
-  const every = (places: number[], count: number) =>
-    places.filter((_, at) => at % Math.ceil(places.length / count) === 0);
-  for (const at of [...every(shown, DIGITS), ...every(proven, DIGITS)]) {
-    const changed = `${html.slice(0, at)}${(Number(html[at]) + 1) % 10}${html.slice(at + 1)}`;
-    const { verdict } = await check(changed, digest);
-    expect(verdict, html.slice(at - 30, at + 10)).toMatch(/^NOT authentic: /);
-  }
-}, Math.max(120_000, DIGITS * 10_000));
+test(
+  'it fails visibly when any one digit of the sheet, the leaf, the way or the line is another one',
+  async () => {
+    const check = await checker();
+    const { document, digest } = closedStatement(LINES, 'Acme');
+    const html = tenantPage(document);
+    const from = html.indexOf('<section>');
+    const proof = html.indexOf('id="proof"');
+    const digits = [...html.matchAll(/\d/g)].map(({ index }) => index);
+    const shown = digits.filter((at) => at > from && at < html.indexOf('<div id="prove">') && isText(html, at));
+    const proven = digits.filter((at) => at > proof && at < html.lastIndexOf('<script>'));
+    const every = (places: number[], count: number) =>
+      places.filter((_, at) => at % Math.ceil(places.length / count) === 0);
+    for (const at of [...every(shown, DIGITS), ...every(proven, DIGITS)]) {
+      const changed = `${html.slice(0, at)}${(Number(html[at]) + 1) % 10}${html.slice(at + 1)}`;
+      const { verdict } = await check(changed, digest);
+      expect(verdict, html.slice(at - 30, at + 10)).toMatch(/^NOT authentic: /);
+    }
+  },
+  Math.max(120_000, DIGITS * 10_000),
+);
 
 /** Between tags, and not in an attribute or an escape. */
 function isText(html: string, at: number): boolean {
