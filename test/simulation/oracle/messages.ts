@@ -14,6 +14,7 @@ export interface Message {
   state?: 'firing' | 'resolved';
   workspace_id?: string | null;
   tenant_id?: string | null;
+  began_at?: string | null;
   summary?: string;
   credits?: { current: number };
   evidence?: { former_tenant?: { tenant_id: string } | null };
