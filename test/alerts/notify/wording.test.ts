@@ -92,6 +92,18 @@ describe('what a message says', () => {
     );
   });
 
+  it('says of what was corrected in one month what it was before', () => {
+    const all = ['alpha', 'beta'].map((tenantId) =>
+      buildNotification(
+        jumpFacts({
+          ...MARCH,
+          ...{ rule: 'restatement', tenant_id: tenantId, previous_period: '2026-03', threshold: null },
+        }),
+      ),
+    );
+    expect(groupLine(all, 9)).toContain('Largest: alpha 16,000 (before 10,000), beta 16,000 (before 10,000).');
+  });
+
   it('says of a channel that fails why, how much is left, and the newest of it', () => {
     const detail = 'HTTP 404. 3 alerts were not delivered; the newest is "ws-1: acme used 16,000 credits in March"';
     const { summary } = buildNotification(ownFacts('job_failed', 'channel:on-call', detail));
