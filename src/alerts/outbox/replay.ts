@@ -108,7 +108,8 @@ function hurry(connection: Connection, names: readonly string[], now: string): D
 
 /**
  * Has a dead notification wait again, or those that it carried, which go by themselves or with another one. What may have been
- * told by it counts as not told. Returns the alerts that it said something of.
+ * told by it counts as not told, and nothing waits for a day because of it; an end is told all the same. Returns the alerts that it
+ * said something of.
  */
 function revive(connection: Connection, notificationId: string, now: string): number[] {
   const db = query(connection);
@@ -121,7 +122,7 @@ function revive(connection: Connection, notificationId: string, now: string): nu
     .where(and(isSaid, isNotNull(outbox.event)))
     .all();
   db.update(alertTold)
-    .set({ episode: sql`${alertTold.episode} - iif(${outbox.event} = 'closed', 0, 1)`, open: 1 })
+    .set({ episode: sql`${alertTold.episode} - iif(${outbox.event} = 'closed', 0, 1)`, open: 1, atOnce: 0 })
     .from(outbox)
     .where(
       and(

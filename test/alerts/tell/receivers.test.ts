@@ -212,6 +212,20 @@ test('a dead letter is replayed as what is so: the same, or nothing where it is 
   expect(heard()).toEqual([]);
 });
 
+test.each([
+  ['what is still so is told at once', JUMPS, 'again'],
+  ['what is over is told as closed', GONE, 'closed'],
+])('a dead letter that may have arrived is replayed: %s', async (_, judgement, last) => {
+  const { look, deliver, heard, connection, state } = await world();
+  look(JUMPS);
+  deliver(UNKNOWN);
+  deliver(DEAD);
+  expect(replayDead(connection, { notificationIds: null, ...state })).toMatchObject({ replayed: [{}], dropped: [] });
+  look(judgement);
+  deliver(TAKEN);
+  expect(heard()).toEqual(['opened', last]);
+});
+
 test('an outage of several workspaces is one message, and so is its end', async () => {
   const { connection, state, deliver, heard, context } = await world();
   for (const id of ['ws-2', 'ws-3'])
