@@ -133,7 +133,9 @@ export class Watch {
     if (argv[0] !== 'status' || stdout === '' || this.#world.hosts[0]?.clockOffsetMs !== 0) return;
     const { workspaces } = JSON.parse(stdout) as { workspaces: { workspace_id: string; state: string }[] };
     for (const { workspace_id, state } of workspaces) {
-      if (this.#applied.of(workspace_id).length > 0) this.#checkSaid(workspace_id, state === 'stale', 0);
+      // It may have been read while the command was at work.
+      if ((this.#applied.of(workspace_id).at(-1)?.atMs ?? atMs) < atMs)
+        this.#checkSaid(workspace_id, state === 'stale', 0);
     }
   }
 
@@ -306,17 +308,11 @@ export class Watch {
       this.#runs.checkRetried(id, { readableSinceMs, pauseMs, nowMs, lastMs: last?.atMs ?? 0 });
       const idleMs = nowMs - Math.max(readableSinceMs, last?.atMs ?? 0);
       if (idleMs > limitMs + LATEST_RETRY_MS + this.#lateMs)
-        throw new PromiseBroken(
-          'what is due is done',
-          `${id} was not read for ${Math.round(idleMs / MINUTE_MS)} minutes`,
-        );
+        throw new PromiseBroken('what is due is done', `${id} was not read for ${minutes(idleMs)} minutes`);
       const fitMs = nowMs - Math.max(someoneFitSinceMs, clocksRightSinceMs, this.hasSinceMs(id)) - limitMs;
       const staleMs = Math.min(overdueMs({ last, pauseMs, nowMs }), fitMs);
       if (staleMs > TOLD_AFTER_MS + this.#lateMs && !alarmed.includes(id) && this.#underWaySinceMs(id) === null)
-        throw new PromiseBroken(
-          'what is stale is told',
-          `${id} has been for ${Math.round(staleMs / MINUTE_MS)} minutes`,
-        );
+        throw new PromiseBroken('what is stale is told', `${id} has been for ${minutes(staleMs)} minutes`);
     }
   }
 
@@ -397,4 +393,8 @@ export class Watch {
     for (const seat of this.stage.seats) seat.process?.kill('ends with the world');
     this.#ledger?.close();
   }
+}
+
+function minutes(ms: number): number {
+  return Math.round(ms / MINUTE_MS);
 }

@@ -131,7 +131,8 @@ export class ReplicaOracle {
       throw new PromiseBroken('what is written is published', `nothing was in the way for ${minutes(dueMs)} minutes`);
     const isTold = ledger.value<bigint>(OPEN_ALERTS) > 0n;
     const lateForMs = nowMs - Math.max(this.#behindSinceMs, fitSinceMs);
-    if (!isTold && lateForMs > STALE_MS + SLACK_MS + 2 * lateMs)
+    // A look finds it late, the next one tries once more, and the one after that tells.
+    if (!isTold && lateForMs > STALE_MS + SLACK_MS + 3 * lateMs)
       throw new PromiseBroken('a late replica is told', `it has been for ${minutes(lateForMs)} minutes`);
     const idleMs = nowMs - possibleMs;
     if (isTold && idleMs > 2 * SLACK_MS + 2 * lateMs)
