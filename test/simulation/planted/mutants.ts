@@ -39,10 +39,11 @@ for (const mutant of chosen) {
   process.stdout.write(`${fate.padEnd(10)} ${String(own.length).padStart(2)} files  ${name}  ${found?.by ?? ''}\n`);
 }
 
-/** The tests that name a module, or where none does all of its folder. */
+/** The tests that name a module, or where none does all of its folder; what rules find is tested where runs are judged. */
 function relatedTo(file: string): string[] {
   const naming = tests.filter((test) => texts.get(test)?.includes(file.slice('src/'.length)));
-  return naming.length > 0 ? naming : testsIn(dirname(file).replace(/^src/, 'test'));
+  const own = naming.length > 0 ? naming : testsIn(dirname(file).replace(/^src/, 'test'));
+  return file.startsWith('src/alerts/rules/') ? [...own, ...testsIn('test/alerts/evaluate')] : own;
 }
 
 /** Of a folder, or the nearest one above it that has any. */
