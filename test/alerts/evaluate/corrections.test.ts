@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { periodAt } from '../../../src/core/period.ts';
+import { closePeriod } from '../../../src/ledger/journal/close/close-period.ts';
 import { DAY_MS, dayWorld, HOUR_MS } from './day-world.ts';
 
 const FROM = Date.UTC(2026, 0, 12);
@@ -67,6 +68,26 @@ test('a closed or settled month that changes to and fro is told twice, and ended
     'restatement happened firing acme',
     'restatement happened resolved acme',
   ]);
+});
+
+test('a tenant that had nothing when its month was closed is told when it has something after all', async () => {
+  const world = dayWorld();
+  const at = (days: number) => Date.UTC(2026, 2, 4) + days * DAY_MS;
+  await world.read(at(-60));
+  world.state('acme', '2026-02', 50_000n);
+  await world.read(at(0));
+  const close = {
+    workspaceId: 'ws-1',
+    period: '2026-02',
+    settleHours: 48,
+    by: 'Ada',
+    note: '',
+    force: true,
+  } as const;
+  closePeriod(world.connection, { ...close, nowMs: at(1) });
+  world.state('late', '2026-02', 5n);
+  await world.read(at(2));
+  expect(world.summaries('restatement')).toEqual([expect.stringMatching(/late changed: 5 credits now, 0 when/)]);
 });
 
 test.each([
