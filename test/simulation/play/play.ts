@@ -113,9 +113,13 @@ export async function play(plan: Plan): Promise<Outcome> {
     for (let restMs = 0; restMs < longestMs && !watches.every((each) => each.isSettled(calmMs)); restMs += REST_STEP_MS)
       await run(plan.forMs + restMs + REST_STEP_MS);
     // Reminders never end, so there is always something to wait for; a run that has begun meanwhile ends.
-    for (let minutes = 0; minutes < LONGEST_RUN_MINUTES && watches.some((each) => each.isReading); minutes += 1)
-      await run(world.clock.monotonic() + MINUTE_MS);
+    const untilRead = async (): Promise<void> => {
+      for (let minutes = 0; minutes < LONGEST_RUN_MINUTES && watches.some((each) => each.isReading); minutes += 1)
+        await run(world.clock.monotonic() + MINUTE_MS);
+    };
+    await untilRead();
     await replica?.rest(run);
+    await untilRead();
     for (const each of watches) each.lookAtRest();
     if (plan.quietDay) {
       const mutedMs = isLong(plan) ? Math.max(0, known.muted.lastEndMs(null) - world.clock.now()) : 0;

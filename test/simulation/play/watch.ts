@@ -273,10 +273,10 @@ export class Watch {
   }
 
   #checkSaid(workspaceId: string, stale: boolean, sinceMs: number): void {
-    if (!this.has(workspaceId)) {
-      if (stale) throw new PromiseBroken('what has moved is not stale where it was', workspaceId);
-      return;
-    }
+    const has = this.has(workspaceId);
+    if (stale && !has) throw new PromiseBroken('what has moved is not stale where it was', workspaceId);
+    // Of one that was kept after all it is thought for a while that it waits for its turn.
+    if (!has || (!stale && this.#world.clock.now() < this.hasSinceMs(workspaceId) + KEPT_MS)) return;
     checkFreshness({
       ...{ workspaceId, stale, sinceMs, nowMs: this.#world.clock.now() },
       last: this.#applied.of(workspaceId).at(-1) ?? null,
