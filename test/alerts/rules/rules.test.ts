@@ -206,6 +206,11 @@ describe('a trend', () => {
     expect(does(trend([1_750n, 1_500n, 1_200n, 1_000n]))).toBe(false);
   });
 
+  it('is not taken back before its month is corrected to less than nine tenths of what it takes', () => {
+    expect(trend([15_750n, 15_000n, 12_000n, 10_000n])).toBe(UNDECIDED);
+    expect(trend([15_749n, 15_000n, 12_000n, 10_000n])).toMatchObject({ verdict: 'clear' });
+  });
+
   it('speaks of settled months that can be compared, and of no growth that a jump has told', () => {
     const months: [bigint, bigint, bigint, bigint] = [20_000n, 15_000n, 12_000n, 10_000n];
     expect(does(trend(months, { phase: { ...settled, settled: false } }))).toBe(false);
