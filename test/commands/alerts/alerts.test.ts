@@ -10,7 +10,7 @@ it('shows and explains an alert, in words and as JSON', async () => {
 
   const explained = await world.run('alerts', 'explain', id);
   expect(explained.out).toContain('ws-1: globex used 9,000 credits');
-  expect(explained.out).toContain('1,007 = max(1.5 x 7, 7 + 1,000), 7 being 2026-01');
+  expect(explained.out).toContain('Limit       1,007 credits: 7 (2026-01) + 1,000');
   expect(explained.out).toContain(`usage-ledger alerts ack ${id} --note`);
   const { told, now } = parseJson((await world.run('alerts', 'explain', id, '--json')).out);
   expect(told).toMatchObject(now);
