@@ -145,14 +145,17 @@ export class WatchReplica {
     }
     const beginMs = clock.monotonic();
     const sinceMs = this.#world.clock.now();
-    // The next run may come before each look, so that the two are never alike.
-    const hasAll = (oracle: ReplicaOracle): boolean => oracle.asOfMs >= sinceMs;
-    const isDone = (): boolean =>
-      this.#isLevel || [...this.#published.values()].every(({ watch, oracle }) => hasAll(oracle) && !watch.isReading);
+    // The next run may come before each look, so that all are never alike at once: each has been once, since then.
+    const complete = new Set<Published>();
+    const isDone = (): boolean => {
+      for (const one of this.#published.values())
+        if (one.oracle.asOfMs >= sinceMs || missingOf(one) === null) complete.add(one);
+      return this.#isLevel || [...this.#published.values()].every((one) => complete.has(one) && !one.watch.isReading);
+    };
     for (let restMs = 0; restMs < REST_MS + this.#lateMs && !isDone(); restMs += MINUTE_MS)
       await run(beginMs + restMs + MINUTE_MS);
-    for (const { ledger, tables, oracle } of this.#published.values()) {
-      const missing = hasAll(oracle) ? null : oracle.whatIsMissing(contentsOfLedger(ledger, tables));
+    for (const one of this.#published.values()) {
+      const missing = complete.has(one) ? null : missingOf(one);
       if (missing !== null) throw new PromiseBroken('at rest the replica has what the ledger has', missing);
     }
     if (this.#isLevel) this.#checkViews();
@@ -161,10 +164,7 @@ export class WatchReplica {
   /** Whether the replica has what all ledgers have now, and nobody is about to change that. */
   get #isLevel(): boolean {
     const published = [...this.#published.values()];
-    return (
-      this.#postgres.transaction === null &&
-      published.every(({ ledger, tables, oracle }) => oracle.whatIsMissing(contentsOfLedger(ledger, tables)) === null)
-    );
+    return this.#postgres.transaction === null && published.every((one) => missingOf(one) === null);
   }
 
   #checkViews(): void {
@@ -175,6 +175,11 @@ export class WatchReplica {
   end(): void {
     for (const { ledger } of this.#published.values()) ledger.close();
   }
+}
+
+/** What the replica has otherwise than the ledger has it now, in words; null when that is nothing. */
+function missingOf({ ledger, tables, oracle }: Published): string | null {
+  return oracle.whatIsMissing(contentsOfLedger(ledger, tables));
 }
 
 /** Null while the ledger is being made. */
