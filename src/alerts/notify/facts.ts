@@ -43,7 +43,10 @@ export function alertFacts(told: Facts): Fact[] {
     ['Share', shareWords(told)],
     ['Why', driverWords(told)],
     ['Difference', at_stake_credits === null ? null : differenceWords(told, BigInt(at_stake_credits))],
-    ['Cost', at_stake_money === null ? null : moneyWords(told, at_stake_money)],
+    [
+      'Cost',
+      at_stake_money === null || BigInt(at_stake_credits ?? 0n) === 0n ? null : moneyWords(told, at_stake_money),
+    ],
     ['Tenants', tenants === null ? null : firstOf(tenants, TENANTS_SHOWN, Number(tenant_count ?? tenants.length))],
     ['New id of', former_tenant === null ? null : former_tenant.tenant_id],
     // What is said of usage says it in its sentence.
@@ -60,6 +63,7 @@ function pairWords(
   figures: { previous: bigint; current: bigint; change: bigint; change_percent?: number | bigint | null },
 ): string {
   const { previous, current, change, change_percent = null } = figures;
+  if (period === previous_period && change === 0n) return `${grouped(current)} in ${period}, as before`;
   const percent = change_percent === null ? '' : `, ${signed(change_percent)}%`;
   const months = evidence.threshold?.baseline_periods.length ?? 1;
   const inMonth = months > 1 ? `in the middle of ${months} months` : `in ${previous_period}`;
@@ -133,8 +137,12 @@ function samePointWords({ period, credits }: Facts, { previous_same_point }: Cou
 function shareWords({ evidence }: Facts): string | null {
   const { share_of_workspace_percent = null, share_of_increase_percent } = evidence;
   if (share_of_workspace_percent === null) return null;
-  const increase = share_of_increase_percent === null ? '' : `, ${grouped(share_of_increase_percent)}% of its increase`;
-  return `${grouped(share_of_workspace_percent)}% of the workspace's credits${increase}`;
+  const increase = share_of_increase_percent === null ? '' : `, ${percent(share_of_increase_percent)} of its increase`;
+  return `${percent(share_of_workspace_percent)} of the workspace's credits${increase}`;
+}
+
+function percent(part: number | bigint): string {
+  return Number(part) === 0 ? 'less than 0.1%' : `${grouped(part)}%`;
 }
 
 const DRIVERS = {
@@ -144,10 +152,11 @@ const DRIVERS = {
 } as const;
 
 function driverWords(told: Facts): string | null {
-  const { reason, credits, evidence } = told;
+  const { reason, credits, evidence, period, previous_period } = told;
   const { split, projection } = evidence;
   // A part of a month that is less than a whole one: what it comes to says what drives it.
-  if (projection !== null && credits !== null && credits.current < credits.previous) {
+  const isPart = projection !== null && period !== previous_period;
+  if (isPart && credits !== null && credits.current < credits.previous) {
     return rateOfRequests(told, credits, BigInt(projection.credits));
   }
   const words: string[] = reason === null ? [] : [DRIVERS[reason]];

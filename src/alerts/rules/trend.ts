@@ -103,10 +103,10 @@ function ofTenant(judging: Judging, tenant: TenantFacts): Said {
     return built !== null && credits >= built.credits && credits > built.baseline;
   });
   const usable = !tenant.withdrawn && previousComplete && isPastFirst(judging, tenant, TREND_MONTHS);
-  const start = history(TREND_MONTHS);
+  const start = judging.read(tenant.periodKey - TREND_MONTHS, tenant.tenantKey).current;
   return {
     judgement: judgeTrend({ months, usable, jumped, phase, floor }),
-    previous: start === null ? null : { credits: start, requests: 0n },
+    previous: start === null ? null : { credits: start.credits, requests: start.requests },
     threshold: months[3] > 0n ? trendLimit(months[3], floor) : null,
   };
 }

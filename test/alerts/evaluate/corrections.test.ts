@@ -49,6 +49,15 @@ test('credits that are lost and come back are told as back once a day has shown 
   expect(world.told()).toEqual(['regression happened firing acme', 'regression happened resolved acme']);
   const ended = world.rows("SELECT at FROM alert_transitions WHERE change = 'resolved'");
   expect(ended).toEqual([new Date(at(56)).toISOString()]);
+
+  // What is back is missing no more.
+  const payloads = world
+    .rows('SELECT payload FROM outbox ORDER BY rowid')
+    .map((payload) => JSON.parse(String(payload)));
+  expect(payloads.map(({ credits }) => credits)).toMatchObject([
+    { previous: 9_640, current: 6_960, change: -2_680 },
+    { previous: 11_240, current: 11_240, change: 0 },
+  ]);
 });
 
 test('a closed or settled month that changes to and fro is told twice, and ended when it has stood for a week', async () => {

@@ -44,7 +44,10 @@ test('growth of three months without a jump is a trend once the last of them has
   const { connection } = context.reader();
   const { told: before, now } = alertMoments(connection, alertRecord(connection, trendOf(connection)));
   for (const moment of [before, now]) {
-    expect(moment?.notification).toMatchObject({ previous_period: '2025-12', credits: { previous: 10_000n } });
+    expect(moment?.notification).toMatchObject({
+      ...{ previous_period: '2025-12', reason: 'intensity' },
+      ...{ credits: { previous: 10_000n }, requests: { previous: 10n, current: 10n } },
+    });
   }
 });
 

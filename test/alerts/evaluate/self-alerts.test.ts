@@ -89,7 +89,7 @@ test('a workspace without a complete run is told once, by the timer, and resolve
 
   const ledger = view();
   expect(ledger.rows('SELECT actor, run_key, evidence FROM alert_transitions')).toMatchObject([
-    { actor: 'timer', run_key: null, evidence: expect.stringContaining('no complete run for 31 minutes') },
+    { actor: 'timer', run_key: null, evidence: expect.stringContaining('no complete run for 31 min') },
   ]);
   const { alerts } = await sync();
   expect(alerts.changes).toMatchObject([{ rule: 'sync_stale', change: 'resolved', silent: false }]);

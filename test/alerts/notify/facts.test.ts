@@ -83,6 +83,31 @@ test.each([
   expect(factsOf({ at_stake_credits: difference }, { rule, threshold: 150_000n }).Difference).toBe(words);
 });
 
+test('figures of one month are told beside what they were before, and what has not changed is said to be as before', () => {
+  const facts = factsOf(
+    {
+      projection: { credits: 150_000n, elapsed_fraction: 0.5 },
+      split: { volume_credits: 0n, intensity_credits: -20_000n },
+    },
+    { rule: 'regression', previous_period: '2026-02', current: { credits: 80_000n, requests: 1000n } },
+  );
+  expect(facts).toMatchObject({
+    Credits: '80,000 in 2026-02, 100,000 before (-20,000, -20%)',
+    Requests: '1,000 in 2026-02, as before',
+    Why: '0 credits by the number of requests, -20,000 by what each costs',
+  });
+});
+
+test('what costs nothing has no price, and a share is never nothing', () => {
+  const money = { amount: '0.00', amount_minor: 0n, currency: 'EUR' };
+  const facts = factsOf(
+    { at_stake_credits: 0n, at_stake_money: money, share_of_workspace_percent: 0 },
+    { rule: 'budget' },
+  );
+  expect(facts.Cost).toBeUndefined();
+  expect(facts.Share).toBe("less than 0.1% of the workspace's credits");
+});
+
 test('what is not known is not said', () => {
   const nothing = { previous: null, current: null, threshold: null, tenant_id: null };
   expect(

@@ -97,9 +97,10 @@ export class ToldOracle {
     truthOf: (id: string) => WorkspaceTruth,
   ): void {
     const { type, rule = '', workspace_id, summary, began_at } = word;
+    if (type !== 'alert.firing' || !READING_RULES.includes(rule)) return;
     // A channel may be new. What a clock that was wrong has begun goes on until the next run.
-    const beganMs = Math.min(madeMs, Date.parse(began_at ?? ''));
-    if (type !== 'alert.firing' || !READING_RULES.includes(rule) || clocksRightSinceMs > beganMs - SLACK_MS) return;
+    const beganMs = Date.parse(began_at ?? '');
+    if (beganMs > madeMs + SLACK_MS || clocksRightSinceMs > Math.min(madeMs, beganMs) - SLACK_MS) return;
     const { runs, pauseMs, readableSinceMs } = truthOf(workspace_id ?? '');
     const last = runs.findLast(({ atMs }) => atMs <= madeMs);
     const ageMs = last === undefined || !isDatedRight(last) ? Number.POSITIVE_INFINITY : madeMs - last.atMs;

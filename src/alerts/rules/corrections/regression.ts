@@ -55,7 +55,8 @@ function ofTenant(judging: Judging, tenant: TenantFacts, known: Known | null, be
   const measure = judgement.verdict === 'holds' ? (judgement.finding.measure ?? 0n) : null;
   // Of a fall that adds nothing to what was lost there is nothing to say.
   if (isNew && lost !== null && (measure === null || measure <= lost)) return null;
-  // What the counter would show without what it has lost.
-  const previous = { credits: current.credits + (measure ?? lost ?? 0n), requests: (before ?? current).requests };
+  // What the counter would show without what it has lost, which is nothing once that is back.
+  const missing = judgement.verdict === 'clear' ? 0n : (measure ?? lost ?? 0n);
+  const previous = { credits: current.credits + missing, requests: (before ?? current).requests };
   return { judgement, previous };
 }

@@ -1,3 +1,4 @@
+import { inOneUnit } from '../../../core/text/duration.ts';
 import { holds } from '../../measures/judgement.ts';
 import { type Observation, ownObservation } from '../../measures/observation.ts';
 import type { OwnRule } from '../rule.ts';
@@ -23,5 +24,5 @@ export const syncStale: OwnRule = {
 export function judgeStale(sinceMs: number, staleAfterMs: number): Observation | null {
   if (sinceMs <= staleAfterMs) return null;
   const judgement = holds({ level: 'happened', severity: 'critical', threshold: null });
-  return ownObservation('sync_stale', null, judgement, `no complete run for ${Math.round(sinceMs / 60_000)} minutes`);
+  return ownObservation('sync_stale', null, judgement, `no complete run for ${inOneUnit(sinceMs)}`);
 }

@@ -224,8 +224,11 @@ class Oracle {
       const missedAfterMs = silence?.missedAfterMs ?? null;
       if (silence === null || missedAfterMs === null) continue;
       const missedMs = silence.sinceMs + missedAfterMs;
-      if (atMs >= missedMs - HOUR_MS && atMs <= missedMs + 8 * DAY_MS)
-        this.#renamed({ former: tenant.id, lastMs: silence.sinceMs, credits: silence.credits }, missedMs, atMs);
+      // Nobody is missed while nothing is read.
+      const readMs = this.#seen.runsMs.find((each) => each >= missedMs - HOUR_MS) ?? atMs;
+      const foundMs = Math.max(missedMs, readMs);
+      if (atMs >= missedMs - HOUR_MS && atMs <= foundMs + 8 * DAY_MS)
+        this.#renamed({ former: tenant.id, lastMs: silence.sinceMs, credits: silence.credits }, foundMs, atMs);
       // It is about the month in which it is found, within six hours and the next run.
       if (atMs < missedMs + 6 * HOUR_MS || atMs > missedMs + 30 * HOUR_MS || monthAt(missedMs) !== current) continue;
       if (this.#formers.has(tenant.id)) continue;
@@ -234,8 +237,8 @@ class Oracle {
   }
 
   /** Who has stopped may go on as a newcomer; for sure, that is told of the newcomer within a day, and no stop. */
-  #renamed(stop: Stop, missedMs: number, atMs: number): void {
-    const isFirst = atMs < missedMs + HOUR_MS;
+  #renamed(stop: Stop, foundMs: number, atMs: number): void {
+    const isFirst = atMs < foundMs + HOUR_MS;
     for (const pair of newIdsOf(this.#seen, stop, monthAt(atMs))) {
       this.#formers.add(pair.former);
       const others = (this.#newcomers.get(pair.newcomer) ?? []).filter(({ former }) => former !== pair.former);
@@ -244,7 +247,7 @@ class Oracle {
     }
     const sure = this.#sure.get(stop.former);
     const newcomer = this.#seen.tenants.get(sure?.newcomer ?? '');
-    if (sure === undefined || newcomer === undefined || sure.lastMs !== stop.lastMs || atMs < missedMs + DAY_MS) return;
+    if (sure === undefined || newcomer === undefined || sure.lastMs !== stop.lastMs || atMs < foundMs + DAY_MS) return;
     const isAlone = this.#newcomers.get(newcomer.id)?.length === 1;
     const month = newcomer.first;
     if (isAlone && this.#isNewSpend(newcomer, month)) this.findings.mustBeRenamed(this.#ledger, sure, month, atMs);
