@@ -11,7 +11,7 @@ import { renderTable, type TableOptions } from '../../reports/formats/table.ts';
 import { wrapText } from '../../reports/formats/wrap.ts';
 
 /** Of the facts, those that the sentence or the table of figures has said already. */
-const SAID: readonly string[] = ['Tenant', 'Name', 'Workspace', 'Credits', 'Requests', 'Forecast', 'Difference'];
+const SAID: readonly string[] = ['Tenant', 'Name', 'Workspace', 'Credits', 'Requests', 'Forecast'];
 /** A name that the sentence cuts is shown whole. */
 const NAME_CHARACTERS = 80;
 const LABEL_WIDTH = 12;
@@ -96,7 +96,6 @@ function figureRows({ period, previous_period, credits, requests, threshold, evi
     { name: `Requests ${before}`, value: requests?.previous ?? null },
     { name: 'Forecast', value: evidence.projection?.credits ?? null },
     { name: 'Limit', value: threshold },
-    { name: 'Difference', value: evidence.at_stake_credits ?? null },
   ];
   return rows.filter(({ value }) => value !== null);
 }

@@ -30,7 +30,7 @@ it('shows what was told and what is now side by side, and one column where they 
   const id = String(alerts[0].alert_id);
   const once = await onTerminal(world, 'alerts', 'explain', id);
   expect(once).toMatch(/^Credits 2026-02 +50,000$/m);
-  expect(once).toMatch(/^Difference +61,794$/m);
+  expect(once).toMatch(/^Difference +61,794 credits by the end of 2026-02$/m);
 
   world.sandbox.workspace('ws-1').set({ tenantId: 'acme', period: '2026-02', credits: 60_000, requests: 40 });
   moveTo(world, Date.UTC(2026, 1, 20, 18));
