@@ -70,6 +70,8 @@ test('an alert of a settled month leaves the open list when its month and its la
     'jump alert.firing a',
     'jump alert.resolved a',
   ]);
+  const changes = `SELECT change FROM alert_transitions JOIN alerts USING (alert_key) WHERE rule = 'jump' ORDER BY 1`;
+  expect(ledger.rows(changes).map(({ change }) => change)).toEqual(['escalated', 'expired', 'fired']);
 });
 
 function trendOf(connection: LedgerConnection): string {

@@ -81,6 +81,14 @@ describe('the course of a tenant', () => {
       { period: '2026-03', bars: '▂▂██', total: 4_800n },
     ]);
   });
+
+  it('draws a day without usage, too', () => {
+    const { rows } = dayBars(
+      '2026-03',
+      courseAfter(4, (day) => (day === 2 || day === 3 ? 0 : 2_100)),
+    );
+    expect(rows[1]?.bars).toBe('█▁▁█');
+  });
 });
 
 test('the days of a course never lose or invent a credit', () => {

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { expect, onTestFinished, test } from 'vitest';
-import { isProcessRunning } from '../../../src/core/process/process-liveness.ts';
+import { isProcessRunning, isStillRunning, processStart } from '../../../src/core/process/process-liveness.ts';
 
 test('a process runs until it has ended', async () => {
   const child = spawn(process.execPath, ['-e', 'setInterval(() => undefined, 1000)']);
@@ -15,6 +15,18 @@ test('a process runs until it has ended', async () => {
 
 test('a process that somebody else owns runs', () => {
   expect(isProcessRunning(1)).toBe(true);
+});
+
+test('a process is told from another one that gets its id', async () => {
+  const child = spawn(process.execPath, ['-e', 'setInterval(() => undefined, 1000)']);
+  onTestFinished(() => void child.kill('SIGKILL'));
+  await once(child, 'spawn');
+  const pid = child.pid ?? 0;
+  const start = processStart(pid);
+  expect(start).toMatch(/^[\da-f-]{36}:\d+$/);
+  expect(isStillRunning(pid, start)).toBe(true);
+  expect(isStillRunning(process.pid, start)).toBe(false);
+  expect(isStillRunning(process.pid, null)).toBe(true);
 });
 
 test('a process that has ended without being reaped does not run', async () => {
