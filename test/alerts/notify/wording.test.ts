@@ -104,6 +104,20 @@ describe('what a message says', () => {
     expect(groupLine(all, 9)).toContain('Largest: alpha 16,000 (before 10,000), beta 16,000 (before 10,000).');
   });
 
+  it.each([
+    [['unrouted', 'unrouted'], 'The jump of 2 of 9 tenants of ws-1 is no longer told here; it goes on'],
+    [['left_window', 'left_window'], 'The jump of 2 of 9 tenants of ws-1 is closed: March is no longer looked at'],
+    [['unrouted', 'gone'], '2 of 9 tenants of ws-1 are under their March limit again'],
+    [['left_window', 'gone'], '2 of 9 tenants of ws-1 are under their March limit again'],
+  ] as const)('says of many ends why, if they have it in common: %j', (reasons, words) => {
+    const ended = reasons.map((closed_because, index) =>
+      buildNotification(
+        jumpFacts({ ...MARCH, workspace_id: 'ws-1', tenant_id: `t-${index}`, event: 'closed', closed_because }),
+      ),
+    );
+    expect(groupLine(ended, 9)).toContain(words);
+  });
+
   it('says of a channel that fails why, how much is left, and the newest of it', () => {
     const detail = 'HTTP 404. 3 alerts were not delivered; the newest is "ws-1: acme used 16,000 credits in March"';
     const { summary } = buildNotification(ownFacts('job_failed', 'channel:on-call', detail));
