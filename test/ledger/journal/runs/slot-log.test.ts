@@ -38,6 +38,16 @@ test('only an applied run does a slot; what failed since is counted, with when a
   expect(log.record(WORKSPACE, 'scheduled')).toMatchObject({ doneSlot: SLOTS[2], failures: 0, refused: false });
 });
 
+test('who begins to look knows of each kind what has been done, whichever was done last', async () => {
+  const fixture = await startFixture();
+  await fixture.context.sync(manualOrder({ kind: 'reconcile', slot: SLOTS[0] }));
+  await run(fixture, SLOTS[1]);
+  await run(fixture, SLOTS[2]);
+  const log = new SlotLog(fixture.context.reader().connection);
+  expect(log.record(WORKSPACE, 'reconcile')).toMatchObject({ doneSlot: SLOTS[0], failures: 0 });
+  expect(log.record(WORKSPACE, 'scheduled')).toMatchObject({ doneSlot: SLOTS[2], failures: 0 });
+});
+
 test('a look at many workspaces reads the ledger once as long as nothing is written, whatever runs', async () => {
   const fixture = await startFixture();
   await fixture.sync();

@@ -1,0 +1,130 @@
+import { writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect, onTestFinished, test } from 'vitest';
+import { addPeriods, periodAt } from '../../../src/core/period.ts';
+import { verifyLedger } from '../../../src/ledger/audit/verify/verify.ts';
+import { openForWriting } from '../../../src/ledger/store/file/open.ts';
+import { startSandbox } from '../../../src/sandbox/server.ts';
+import { freePort } from '../../queue/support.ts';
+import { startDaemonProcess } from '../../support/daemon-process.ts';
+import { eventually } from '../../support/eventually.ts';
+import { viewLedger } from '../../support/ledger-view.ts';
+import { Random } from '../../support/random.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
+import { startFailingRedis } from '../outages/redis-server.ts';
+
+const KILLS = Number(process.env.STACK_KILLS ?? 300);
+const SEED = Number(process.env.FAULT_SEED ?? 1);
+const WORKSPACES = ['ws-0', 'ws-1', 'ws-2', 'ws-3'];
+const TENANTS = Array.from({ length: 40 }, (_, tenant) => `tenant-${tenant}`);
+/** A listing takes some two seconds, so that most kills hit one. */
+const PAGE_MS = 150;
+const LONGEST_LIFE_MS = 3_000;
+
+test(`a daemon that is killed ${KILLS} times at any moment, and its Redis with it now and then, shows no run by halves and loses nothing`, async () => {
+  const random = new Random(SEED);
+  const folder = temporaryFolder();
+  const month = periodAt(Date.now());
+  const earlier = [1, 2, 3].map((ago) => addPeriods(month, -ago));
+  const redis = await startFailingRedis(await freePort());
+  onTestFinished(() => redis.stop());
+  const received = new Set<string>();
+  const receiver = createServer((request, response) => {
+    received.add(String(request.headers['webhook-id']));
+    request.resume().on('end', () => void response.end());
+  });
+  await new Promise<void>((resolve) => void receiver.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void receiver.close());
+  const accounts = WORKSPACES.map((id) => ({ id, api_key_id: `ak_${id}`, secret_key: `sk_${id}_not_a_secret` }));
+  // After a few kills all have jumped against the month before.
+  const usage = [month, ...earlier].flatMap((period) =>
+    TENANTS.map((tenant_id) => ({ tenant_id, period, credits_used: 1_000, request_count: 10 })),
+  );
+  const sandbox = await startSandbox({
+    scenario: { workspaces: accounts.map((account) => ({ ...account, usage })) },
+    keepRequests: 0,
+  });
+  onTestFinished(() => sandbox.close());
+  sandbox.faults.push({ times: Number.POSITIVE_INFINITY, action: { type: 'delay', delayMs: PAGE_MS } });
+  const listed = accounts.map(
+    ({ id, api_key_id, secret_key }) =>
+      `  - { id: ${id}, api_key_id: ${api_key_id}, secret_key: ${secret_key}, base_url: ${sandbox.url}, embed_url: ${sandbox.url}, cron: "* * * * *", per_page: 5, concurrency: 1 }`,
+  );
+  writeFileSync(
+    join(folder, 'usage-ledger.yml'),
+    `http: { port: 0 }
+redis_url: ${redis.url}
+workspaces:
+${listed.join('\n')}
+alerts:
+  channels:
+    - { name: hook, type: webhook, url: "http://127.0.0.1:${(receiver.address() as AddressInfo).port}/", secret: whsec_${Buffer.alloc(32, 'not a secret ').toString('base64')}, allow_private: true }
+`,
+    { mode: 0o600 },
+  );
+
+  let version = 1_000;
+  const shown = new Map<string, number>();
+  const path = join(folder, 'data', 'ledger.db');
+  /** All figures of a workspace are of one run, and never of an older one than before. */
+  const look = (what: string): void => {
+    const view = viewLedger(path);
+    for (const { workspace_id, least, most, tenants } of view.rows(
+      `SELECT workspace_id, min(credits_used) AS least, max(credits_used) AS most, count(*) AS tenants
+       FROM finance_usage WHERE period = ? GROUP BY 1`,
+      month,
+    )) {
+      const id = String(workspace_id);
+      expect([least, Number(tenants)], `${what}: ${id} is whole`).toEqual([most, TENANTS.length]);
+      expect(Number(least), `${what}: ${id} does not go back`).toBeGreaterThanOrEqual(shown.get(id) ?? 0);
+      expect(Number(least), `${what}: ${id} says what its service has said`).toBeLessThanOrEqual(version);
+      shown.set(id, Number(least));
+    }
+    view.close();
+  };
+
+  let cutOff = 0;
+  for (let kill = 1; kill <= KILLS; kill += 1) {
+    const what = `kill ${kill} of seed ${SEED}`;
+    const daemon = startDaemonProcess(folder);
+    // The first one makes the ledger; the others may die before they are ready.
+    if (kill === 1 || random.chance(0.8)) await daemon.line('ready', 60_000);
+    await sleep(random.below(LONGEST_LIFE_MS));
+    daemon.child.kill('SIGKILL');
+    expect(await daemon.exit(), what).toBe('SIGKILL');
+    if (random.chance(0.1)) {
+      await redis.kill();
+      await redis.start();
+    }
+    look(what);
+    const view = viewLedger(path);
+    if (view.value("SELECT count(*) FROM runs WHERE status = 'running'") !== 0n) cutOff += 1;
+    view.close();
+    version += 1_000;
+    for (const id of WORKSPACES)
+      for (const tenantId of TENANTS)
+        sandbox.workspace(id).set({ tenantId, period: month, credits: version, requests: 10 });
+  }
+  expect(cutOff).toBeGreaterThan(KILLS / 5);
+
+  const daemon = startDaemonProcess(folder);
+  await eventually(() => {
+    look('at the end');
+    expect([...shown.values()]).toEqual(WORKSPACES.map(() => version));
+    const view = viewLedger(path);
+    expect(view.value("SELECT count(*) FROM outbox WHERE state IN ('pending', 'claimed')")).toBe(0n);
+    view.close();
+  }, 300_000);
+  daemon.child.kill('SIGTERM');
+  expect(await daemon.exit()).toBe(0);
+  const connection = openForWriting(path);
+  expect(verifyLedger(connection).faults).toEqual([]);
+  connection.close();
+  const ids = viewLedger(path).rows("SELECT notification_id FROM outbox WHERE state = 'delivered'");
+  expect(ids.length).toBeGreaterThan(0);
+  expect(ids.filter(({ notification_id }) => !received.has(String(notification_id)))).toEqual([]);
+  process.stdout.write(`${JSON.stringify({ kills: KILLS, cutOff, messages: received.size })}\n`);
+}, 7_200_000);
