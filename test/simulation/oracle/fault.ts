@@ -9,3 +9,8 @@ export class PromiseBroken extends Error {
     this.promise = promise;
   }
 }
+
+/** For what is said of a fault. */
+export function minutes(ms: number): number {
+  return Math.round(ms / 60_000);
+}

@@ -1,4 +1,4 @@
-import { PromiseBroken } from './fault.ts';
+import { minutes, PromiseBroken } from './fault.ts';
 
 /** The last applied run of a workspace. */
 export interface LastRun {
@@ -70,7 +70,3 @@ export function checkFreshness(said: SaidOfFreshness): void {
 
 /** A workspace that has been stale for so long is told of. */
 export const TOLD_AFTER_MS = 25 * MINUTE_MS;
-
-function minutes(ms: number): number {
-  return Math.round(ms / MINUTE_MS);
-}

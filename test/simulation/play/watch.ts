@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { DeliveriesOracle } from '../oracle/deliveries.ts';
-import { PromiseBroken } from '../oracle/fault.ts';
+import { minutes, PromiseBroken } from '../oracle/fault.ts';
 import { checkFreshness, overdueMs, staleAfterMs, TOLD_AFTER_MS } from '../oracle/freshness.ts';
 import { LastWordsOracle, type WordsMoment } from '../oracle/last-words.ts';
 import { LedgerView } from '../oracle/ledger-view.ts';
@@ -393,8 +393,4 @@ export class Watch {
     for (const seat of this.stage.seats) seat.process?.kill('ends with the world');
     this.#ledger?.close();
   }
-}
-
-function minutes(ms: number): number {
-  return Math.round(ms / MINUTE_MS);
 }

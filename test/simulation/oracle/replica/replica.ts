@@ -1,4 +1,4 @@
-import { PromiseBroken } from '../fault.ts';
+import { minutes, PromiseBroken } from '../fault.ts';
 import type { LedgerView } from '../ledger-view.ts';
 import { type Contents, firstDifference, type HeldLedger, sameContents } from './contents.ts';
 
@@ -155,8 +155,4 @@ function checkHead(ledger: LedgerView, { position, headDigest }: HeldLedger): vo
       'the replica names the head that it has',
       `link ${position} is ${digest}, not ${headDigest}`,
     );
-}
-
-function minutes(ms: number): number {
-  return Math.round(ms / MINUTE_MS);
 }
