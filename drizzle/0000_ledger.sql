@@ -1,323 +1,566 @@
-CREATE TABLE `absences` (
-  `period_key` integer NOT NULL,
-  `tenant_key` integer NOT NULL,
-  `run_key` integer NOT NULL,
-  PRIMARY KEY(`period_key`, `tenant_key`),
-  FOREIGN KEY (`run_key`) REFERENCES `runs`(`run_key`) ON UPDATE no action ON DELETE no action
+CREATE TABLE ledger_meta (
+  name text PRIMARY KEY NOT NULL,
+  value text NOT NULL
 ) STRICT, WITHOUT ROWID;
 --> statement-breakpoint
-CREATE TABLE `adjustments` (
-  `adjustment_id` integer PRIMARY KEY NOT NULL,
-  `corrects_period_key` integer NOT NULL,
-  `tenant_key` integer NOT NULL,
-  `booked_period_key` integer NOT NULL,
-  `credits_delta` integer NOT NULL,
-  `requests_delta` integer NOT NULL,
-  `recorded_at` text NOT NULL,
-  `run_key` integer,
-  `entry_id` integer,
-  `event_seq` integer,
-  FOREIGN KEY (`corrects_period_key`) REFERENCES `periods`(`period_key`) ON UPDATE no action ON DELETE no action,
-  FOREIGN KEY (`tenant_key`) REFERENCES `tenants`(`tenant_key`) ON UPDATE no action ON DELETE no action,
-  FOREIGN KEY (`booked_period_key`) REFERENCES `periods`(`period_key`) ON UPDATE no action ON DELETE no action,
-  FOREIGN KEY (`run_key`) REFERENCES `runs`(`run_key`) ON UPDATE no action ON DELETE no action
+CREATE TABLE workspaces (
+  workspace_key integer PRIMARY KEY NOT NULL,
+  workspace_id text NOT NULL,
+  name text NOT NULL,
+  first_run_key integer
 ) STRICT;
 --> statement-breakpoint
-CREATE INDEX `adjustments_by_key` ON `adjustments` (`corrects_period_key`,`tenant_key`);
+CREATE UNIQUE INDEX workspaces_workspace_id_unique ON workspaces (workspace_id);
 --> statement-breakpoint
-CREATE INDEX `adjustments_by_booking` ON `adjustments` (`booked_period_key`);
+CREATE TABLE tenants (
+  tenant_key integer PRIMARY KEY NOT NULL,
+  workspace_key integer NOT NULL,
+  tenant_id text NOT NULL,
+  FOREIGN KEY (workspace_key) REFERENCES workspaces (workspace_key)
+) STRICT;
 --> statement-breakpoint
-CREATE INDEX `adjustments_by_run` ON `adjustments` (`run_key`);
+CREATE UNIQUE INDEX tenants_by_id ON tenants (workspace_key, tenant_id);
 --> statement-breakpoint
-CREATE INDEX `adjustments_by_event` ON `adjustments` (`event_seq`);
---> statement-breakpoint
-CREATE TABLE "alert_transitions" (
-  `alert_key` integer NOT NULL,
-  `revision` integer NOT NULL,
-  `change` text NOT NULL,
-  `state` text NOT NULL,
-  `stage` text NOT NULL,
-  `run_key` integer,
-  `actor` text NOT NULL,
-  `at` text NOT NULL,
-  `current_credits` integer,
-  `silent` integer NOT NULL,
-  `silent_because` text,
-  `note` text,
-  `evidence` text,
-  PRIMARY KEY(`alert_key`, `revision`),
-  FOREIGN KEY (`alert_key`) REFERENCES `alerts`(`alert_key`) ON UPDATE no action ON DELETE no action
+CREATE TABLE tenant_names (
+  tenant_key integer NOT NULL,
+  after_seq integer NOT NULL,
+  display_name text,
+  external_ref text,
+  labels text NOT NULL,
+  recorded_at text NOT NULL,
+  PRIMARY KEY (tenant_key, after_seq),
+  FOREIGN KEY (tenant_key) REFERENCES tenants (tenant_key)
 ) STRICT, WITHOUT ROWID;
 --> statement-breakpoint
-CREATE TABLE "alerts" (
-  `alert_key` integer PRIMARY KEY NOT NULL,
-  `alert_id` text NOT NULL,
-  `rule` text NOT NULL,
-  `rule_version` integer NOT NULL,
-  `workspace_key` integer NOT NULL,
-  `tenant_key` integer,
-  `period_key` integer,
-  `stage` text NOT NULL,
-  `severity` text NOT NULL,
-  `state` text NOT NULL,
-  `previous_credits` integer,
-  `current_credits` integer,
-  `previous_requests` integer,
-  `current_requests` integer,
-  `threshold` integer,
-  `first_fired_at` text,
-  `last_changed_at` text NOT NULL,
-  `revision` integer NOT NULL,
-  `level` integer DEFAULT 0 NOT NULL,
-  `notified_measure` integer,
-  `pending_since` text,
-  `clear_run_key` integer,
-  `incident_key` integer,
-  `detail` text,
-  FOREIGN KEY (`workspace_key`) REFERENCES `workspaces`(`workspace_key`) ON UPDATE no action ON DELETE no action,
-  FOREIGN KEY (`tenant_key`) REFERENCES `tenants`(`tenant_key`) ON UPDATE no action ON DELETE no action,
-  FOREIGN KEY (`period_key`) REFERENCES `periods`(`period_key`) ON UPDATE no action ON DELETE no action
+CREATE TABLE periods (
+  period_key integer PRIMARY KEY NOT NULL,
+  workspace_key integer NOT NULL,
+  period text NOT NULL,
+  period_start text NOT NULL,
+  period_end text NOT NULL,
+  covered_run_key integer,
+  final_run_key integer,
+  closed_seq integer,
+  unsteady_run_key integer,
+  figures_digest blob,
+  FOREIGN KEY (workspace_key) REFERENCES workspaces (workspace_key)
 ) STRICT;
 --> statement-breakpoint
-CREATE UNIQUE INDEX `alerts_alert_id_unique` ON `alerts` (`alert_id`);
+CREATE UNIQUE INDEX periods_by_name ON periods (workspace_key, period);
 --> statement-breakpoint
-CREATE UNIQUE INDEX `alerts_by_subject` ON `alerts` (`rule`, `workspace_key`, coalesce(period_key, 0), coalesce(tenant_key, 0));
---> statement-breakpoint
-CREATE INDEX `alerts_open` ON `alerts` (`workspace_key`) WHERE state IN ('pending', 'firing', 'acknowledged');
---> statement-breakpoint
-CREATE INDEX `alerts_by_incident` ON `alerts` (`incident_key`) WHERE incident_key IS NOT NULL;
---> statement-breakpoint
-CREATE TABLE `channel_states` (
-  `name` text PRIMARY KEY NOT NULL,
-  `disabled_at` text NOT NULL,
-  `reason` text NOT NULL
+CREATE TABLE workspace_moves (
+  move_key integer PRIMARY KEY NOT NULL,
+  workspace_key integer NOT NULL,
+  action text NOT NULL,
+  at text NOT NULL,
+  actor text NOT NULL,
+  ledger_id text,
+  position integer NOT NULL,
+  head_digest text NOT NULL,
+  move_seq integer,
+  previous_digest text,
+  digest text,
+  last_change_seq integer,
+  FOREIGN KEY (workspace_key) REFERENCES workspaces (workspace_key)
 ) STRICT;
 --> statement-breakpoint
-CREATE TABLE `closed_usage` (
-  `period_key` integer NOT NULL,
-  `tenant_key` integer NOT NULL,
-  `credits_used` integer NOT NULL,
-  `request_count` integer NOT NULL,
-  `withdrawn` integer NOT NULL,
-  `first_run_key` integer NOT NULL,
-  `changed_run_key` integer NOT NULL,
-  PRIMARY KEY(`period_key`, `tenant_key`)
+CREATE INDEX workspace_moves_by_workspace ON workspace_moves (workspace_key);
+--> statement-breakpoint
+CREATE UNIQUE INDEX workspace_moves_move_seq_unique ON workspace_moves (move_seq);
+--> statement-breakpoint
+CREATE TRIGGER workspace_moves_no_update BEFORE UPDATE ON workspace_moves
+BEGIN SELECT RAISE(ABORT, 'workspace_moves is append-only'); END;
+--> statement-breakpoint
+CREATE TRIGGER workspace_moves_no_delete BEFORE DELETE ON workspace_moves
+BEGIN SELECT RAISE(ABORT, 'workspace_moves is append-only'); END;
+--> statement-breakpoint
+CREATE TABLE moved_links (
+  seq integer PRIMARY KEY NOT NULL,
+  ledger_id text NOT NULL,
+  origin_seq integer NOT NULL,
+  origin_digest text NOT NULL,
+  origin_first_entry_id integer,
+  card_set integer NOT NULL
+) STRICT;
+--> statement-breakpoint
+CREATE TRIGGER moved_links_no_update BEFORE UPDATE ON moved_links
+BEGIN SELECT RAISE(ABORT, 'moved_links is append-only'); END;
+--> statement-breakpoint
+CREATE TRIGGER moved_links_no_delete BEFORE DELETE ON moved_links
+BEGIN SELECT RAISE(ABORT, 'moved_links is append-only'); END;
+--> statement-breakpoint
+CREATE TABLE runs (
+  run_key integer PRIMARY KEY NOT NULL,
+  run_id text NOT NULL,
+  workspace_key integer NOT NULL,
+  kind text NOT NULL,
+  slot text,
+  status text NOT NULL,
+  fencing_token integer NOT NULL,
+  from_period text,
+  to_period text,
+  started_at text NOT NULL,
+  finished_at text,
+  pages integer NOT NULL DEFAULT 0,
+  records integer NOT NULL DEFAULT 0,
+  entries integer NOT NULL DEFAULT 0,
+  first_entry_id integer,
+  applied_seq integer,
+  previous_digest text,
+  digest text,
+  error_code text,
+  error_message text,
+  last_change_seq integer,
+  FOREIGN KEY (workspace_key) REFERENCES workspaces (workspace_key)
+) STRICT;
+--> statement-breakpoint
+CREATE UNIQUE INDEX runs_run_id_unique ON runs (run_id);
+--> statement-breakpoint
+CREATE UNIQUE INDEX runs_applied_seq_unique ON runs (applied_seq);
+--> statement-breakpoint
+CREATE INDEX runs_by_workspace ON runs (workspace_key, run_key);
+--> statement-breakpoint
+CREATE INDEX runs_by_time ON runs (workspace_key, finished_at) WHERE applied_seq IS NOT NULL;
+--> statement-breakpoint
+CREATE TRIGGER runs_published_no_update BEFORE UPDATE ON runs WHEN old.applied_seq IS NOT NULL
+BEGIN SELECT RAISE(ABORT, 'a published run never changes'); END;
+--> statement-breakpoint
+CREATE TRIGGER runs_no_delete BEFORE DELETE ON runs
+WHEN old.applied_seq IS NOT NULL OR old.status = 'running' OR NOT EXISTS (
+  SELECT 1 FROM ledger_meta m WHERE m.name = 'kept_from_run' AND old.run_key < CAST(m.value AS INTEGER))
+BEGIN SELECT RAISE(ABORT, 'runs are kept'); END;
+--> statement-breakpoint
+CREATE TABLE walks (
+  run_key integer NOT NULL,
+  walk_number integer NOT NULL,
+  started_at text NOT NULL,
+  finished_at text NOT NULL,
+  pages integer NOT NULL,
+  records integer NOT NULL,
+  distinct_keys integer NOT NULL,
+  total_records integer NOT NULL,
+  total_pages integer NOT NULL,
+  key_set_digest text NOT NULL,
+  content_digest text NOT NULL,
+  verdict text NOT NULL,
+  signs text NOT NULL,
+  PRIMARY KEY (run_key, walk_number),
+  FOREIGN KEY (run_key) REFERENCES runs (run_key)
 ) STRICT, WITHOUT ROWID;
 --> statement-breakpoint
-CREATE TABLE `leases` (
-  `workspace_key` integer PRIMARY KEY NOT NULL,
-  `fencing_token` integer NOT NULL,
-  `run_key` integer NOT NULL,
-  `holder_host` text NOT NULL,
-  `holder_pid` integer NOT NULL,
-  `expires_at` text NOT NULL,
-  `released` integer DEFAULT 0 NOT NULL,
-  FOREIGN KEY (`workspace_key`) REFERENCES `workspaces`(`workspace_key`) ON UPDATE no action ON DELETE no action
+CREATE TRIGGER walks_no_update BEFORE UPDATE ON walks
+BEGIN SELECT RAISE(ABORT, 'walks is append-only'); END;
+--> statement-breakpoint
+CREATE TRIGGER walks_no_delete BEFORE DELETE ON walks
+WHEN NOT EXISTS (
+  SELECT 1 FROM runs r JOIN ledger_meta m ON m.name = 'kept_from_run'
+  WHERE r.run_key = old.run_key AND r.run_key < CAST(m.value AS INTEGER) AND r.entries = 0)
+BEGIN SELECT RAISE(ABORT, 'certificates are kept'); END;
+--> statement-breakpoint
+CREATE TABLE leases (
+  workspace_key integer PRIMARY KEY NOT NULL,
+  fencing_token integer NOT NULL,
+  run_key integer NOT NULL,
+  holder_host text NOT NULL,
+  holder_pid integer NOT NULL,
+  expires_at text NOT NULL,
+  released integer NOT NULL DEFAULT 0,
+  holder_start text,
+  FOREIGN KEY (workspace_key) REFERENCES workspaces (workspace_key)
 ) STRICT;
 --> statement-breakpoint
-CREATE TABLE `ledger_meta` (
-  `name` text PRIMARY KEY NOT NULL,
-  `value` text NOT NULL
+CREATE TRIGGER leases_token_increases BEFORE UPDATE ON leases WHEN new.fencing_token < old.fencing_token
+BEGIN SELECT RAISE(ABORT, 'a fencing token never decreases'); END;
+--> statement-breakpoint
+CREATE TABLE tenant_usage (
+  period_key integer NOT NULL,
+  tenant_key integer NOT NULL,
+  credits_used integer NOT NULL,
+  request_count integer NOT NULL,
+  withdrawn integer NOT NULL,
+  first_run_key integer NOT NULL,
+  changed_run_key integer NOT NULL,
+  PRIMARY KEY (period_key, tenant_key)
 ) STRICT, WITHOUT ROWID;
 --> statement-breakpoint
-CREATE TABLE "outbox" (
-  `notification_id` text PRIMARY KEY NOT NULL,
-  `alert_key` integer,
-  `revision` integer,
-  `channel` text NOT NULL,
-  `payload` text NOT NULL,
-  `state` text NOT NULL,
-  `attempts` integer DEFAULT 0 NOT NULL,
-  `attempts_before` integer DEFAULT 0 NOT NULL,
-  `created_at` text NOT NULL,
-  `next_attempt_at` text NOT NULL,
-  `claimed_until` text,
-  `delivered_at` text,
-  `last_error` text,
-  `digest_at` text,
-  `digest_id` text,
-  FOREIGN KEY (`alert_key`) REFERENCES `alerts`(`alert_key`) ON UPDATE no action ON DELETE no action
+CREATE TABLE usage_entries (
+  entry_id integer PRIMARY KEY NOT NULL,
+  run_key integer NOT NULL,
+  period_key integer NOT NULL,
+  tenant_key integer NOT NULL,
+  kind integer NOT NULL,
+  credits_delta integer NOT NULL,
+  requests_delta integer NOT NULL,
+  credits_after integer NOT NULL,
+  requests_after integer NOT NULL
 ) STRICT;
 --> statement-breakpoint
-CREATE INDEX `outbox_due` ON `outbox` (`next_attempt_at`) WHERE state = 'pending';
+CREATE INDEX usage_entries_by_key ON usage_entries (period_key, tenant_key);
 --> statement-breakpoint
-CREATE INDEX `outbox_held` ON `outbox` (`next_attempt_at`) WHERE state = 'held';
+CREATE TRIGGER usage_entries_no_update BEFORE UPDATE ON usage_entries
+BEGIN SELECT RAISE(ABORT, 'usage_entries is append-only'); END;
 --> statement-breakpoint
-CREATE INDEX `outbox_by_alert` ON `outbox` (`alert_key`) WHERE alert_key IS NOT NULL;
+CREATE TRIGGER usage_entries_no_delete BEFORE DELETE ON usage_entries
+BEGIN SELECT RAISE(ABORT, 'usage_entries is append-only'); END;
 --> statement-breakpoint
-CREATE TABLE `period_events` (
-  `event_seq` integer PRIMARY KEY NOT NULL,
-  `workspace_key` integer NOT NULL,
-  `period_key` integer NOT NULL,
-  `action` text NOT NULL,
-  `at` text NOT NULL,
-  `actor` text NOT NULL,
-  `note` text NOT NULL,
-  `forced` integer NOT NULL,
-  `overridden` text NOT NULL,
-  `tenants` integer NOT NULL,
-  `credits_used` integer NOT NULL,
-  `request_count` integer NOT NULL,
-  `last_entry_id` integer NOT NULL,
-  `previous_digest` text NOT NULL,
-  `digest` text NOT NULL,
-  FOREIGN KEY (`workspace_key`) REFERENCES `workspaces`(`workspace_key`) ON UPDATE no action ON DELETE no action,
-  FOREIGN KEY (`period_key`) REFERENCES `periods`(`period_key`) ON UPDATE no action ON DELETE no action
-) STRICT;
---> statement-breakpoint
-CREATE TABLE `periods` (
-  `period_key` integer PRIMARY KEY NOT NULL,
-  `workspace_key` integer NOT NULL,
-  `period` text NOT NULL,
-  `period_start` text NOT NULL,
-  `period_end` text NOT NULL,
-  `covered_run_key` integer,
-  `final_run_key` integer, `closed_seq` integer, `unsteady_run_key` integer, `figures_digest` blob,
-  FOREIGN KEY (`workspace_key`) REFERENCES `workspaces`(`workspace_key`) ON UPDATE no action ON DELETE no action
-) STRICT;
---> statement-breakpoint
-CREATE UNIQUE INDEX `periods_by_name` ON `periods` (`workspace_key`,`period`);
---> statement-breakpoint
-CREATE TABLE `runs` (
-  `run_key` integer PRIMARY KEY NOT NULL,
-  `run_id` text NOT NULL,
-  `workspace_key` integer NOT NULL,
-  `kind` text NOT NULL,
-  `slot` text,
-  `status` text NOT NULL,
-  `fencing_token` integer NOT NULL,
-  `from_period` text,
-  `to_period` text,
-  `started_at` text NOT NULL,
-  `finished_at` text,
-  `pages` integer DEFAULT 0 NOT NULL,
-  `records` integer DEFAULT 0 NOT NULL,
-  `entries` integer DEFAULT 0 NOT NULL,
-  `first_entry_id` integer,
-  `applied_seq` integer,
-  `previous_digest` text,
-  `digest` text,
-  `error_code` text,
-  `error_message` text,
-  FOREIGN KEY (`workspace_key`) REFERENCES `workspaces`(`workspace_key`) ON UPDATE no action ON DELETE no action
-) STRICT;
---> statement-breakpoint
-CREATE UNIQUE INDEX `runs_run_id_unique` ON `runs` (`run_id`);
---> statement-breakpoint
-CREATE UNIQUE INDEX `runs_applied_seq_unique` ON `runs` (`applied_seq`);
---> statement-breakpoint
-CREATE INDEX `runs_by_workspace` ON `runs` (`workspace_key`,`run_key`);
---> statement-breakpoint
-CREATE TABLE `silences` (
-  `silence_key` integer PRIMARY KEY NOT NULL,
-  `silence_id` text NOT NULL,
-  `kind` text NOT NULL,
-  `workspace_key` integer,
-  `rule` text NOT NULL,
-  `tenant` text NOT NULL,
-  `period` text NOT NULL,
-  `up_to_credits` integer,
-  `until` text NOT NULL,
-  `reason` text NOT NULL,
-  `created_by` text NOT NULL,
-  `created_at` text NOT NULL,
-  `ended_at` text,
-  `ended_by` text,
-  FOREIGN KEY (`workspace_key`) REFERENCES `workspaces`(`workspace_key`) ON UPDATE no action ON DELETE no action
-) STRICT;
---> statement-breakpoint
-CREATE UNIQUE INDEX `silences_silence_id_unique` ON `silences` (`silence_id`);
---> statement-breakpoint
-CREATE TABLE `tenant_usage` (
-  `period_key` integer NOT NULL,
-  `tenant_key` integer NOT NULL,
-  `credits_used` integer NOT NULL,
-  `request_count` integer NOT NULL,
-  `withdrawn` integer NOT NULL,
-  `first_run_key` integer NOT NULL,
-  `changed_run_key` integer NOT NULL,
-  PRIMARY KEY(`period_key`, `tenant_key`)
+CREATE TABLE absences (
+  period_key integer NOT NULL,
+  tenant_key integer NOT NULL,
+  run_key integer NOT NULL,
+  PRIMARY KEY (period_key, tenant_key),
+  FOREIGN KEY (run_key) REFERENCES runs (run_key)
 ) STRICT, WITHOUT ROWID;
 --> statement-breakpoint
-CREATE TABLE `tenants` (
-  `tenant_key` integer PRIMARY KEY NOT NULL,
-  `workspace_key` integer NOT NULL,
-  `tenant_id` text NOT NULL,
-  FOREIGN KEY (`workspace_key`) REFERENCES `workspaces`(`workspace_key`) ON UPDATE no action ON DELETE no action
+CREATE TABLE row_changes (
+  change_seq integer PRIMARY KEY NOT NULL,
+  table_name text NOT NULL,
+  row_key text NOT NULL,
+  row_digest blob
 ) STRICT;
 --> statement-breakpoint
-CREATE UNIQUE INDEX `tenants_by_id` ON `tenants` (`workspace_key`,`tenant_id`);
+CREATE INDEX row_changes_by_row ON row_changes (table_name, row_key);
 --> statement-breakpoint
-CREATE TABLE `usage_entries` (
-  `entry_id` integer PRIMARY KEY NOT NULL,
-  `run_key` integer NOT NULL,
-  `period_key` integer NOT NULL,
-  `tenant_key` integer NOT NULL,
-  `kind` integer NOT NULL,
-  `credits_delta` integer NOT NULL,
-  `requests_delta` integer NOT NULL,
-  `credits_after` integer NOT NULL,
-  `requests_after` integer NOT NULL
+CREATE TRIGGER row_changes_no_update BEFORE UPDATE ON row_changes
+BEGIN SELECT RAISE(ABORT, 'row_changes is append-only'); END;
+--> statement-breakpoint
+CREATE TRIGGER row_changes_no_delete BEFORE DELETE ON row_changes
+BEGIN SELECT RAISE(ABORT, 'row_changes is append-only'); END;
+--> statement-breakpoint
+CREATE TABLE period_events (
+  event_seq integer PRIMARY KEY NOT NULL,
+  workspace_key integer NOT NULL,
+  period_key integer NOT NULL,
+  action text NOT NULL,
+  at text NOT NULL,
+  actor text NOT NULL,
+  note text NOT NULL,
+  forced integer NOT NULL,
+  overridden text NOT NULL,
+  tenants integer NOT NULL,
+  credits_used integer NOT NULL,
+  request_count integer NOT NULL,
+  last_entry_id integer NOT NULL,
+  previous_digest text NOT NULL,
+  digest text NOT NULL,
+  system_user text,
+  FOREIGN KEY (workspace_key) REFERENCES workspaces (workspace_key),
+  FOREIGN KEY (period_key) REFERENCES periods (period_key)
 ) STRICT;
 --> statement-breakpoint
-CREATE INDEX `usage_entries_by_key` ON `usage_entries` (`period_key`,`tenant_key`);
+CREATE TRIGGER period_events_no_update BEFORE UPDATE ON period_events
+BEGIN SELECT RAISE(ABORT, 'period_events is append-only'); END;
 --> statement-breakpoint
-CREATE TABLE `walks` (
-  `run_key` integer NOT NULL,
-  `walk_number` integer NOT NULL,
-  `started_at` text NOT NULL,
-  `finished_at` text NOT NULL,
-  `pages` integer NOT NULL,
-  `records` integer NOT NULL,
-  `distinct_keys` integer NOT NULL,
-  `total_records` integer NOT NULL,
-  `total_pages` integer NOT NULL,
-  `key_set_digest` text NOT NULL,
-  `content_digest` text NOT NULL,
-  `verdict` text NOT NULL,
-  `signs` text NOT NULL, `page_digests` blob,
-  PRIMARY KEY(`run_key`, `walk_number`),
-  FOREIGN KEY (`run_key`) REFERENCES `runs`(`run_key`) ON UPDATE no action ON DELETE no action
+CREATE TRIGGER period_events_no_delete BEFORE DELETE ON period_events
+BEGIN SELECT RAISE(ABORT, 'period_events is append-only'); END;
+--> statement-breakpoint
+CREATE TABLE closed_usage (
+  period_key integer NOT NULL,
+  tenant_key integer NOT NULL,
+  credits_used integer NOT NULL,
+  request_count integer NOT NULL,
+  withdrawn integer NOT NULL,
+  first_run_key integer NOT NULL,
+  changed_run_key integer NOT NULL,
+  PRIMARY KEY (period_key, tenant_key)
 ) STRICT, WITHOUT ROWID;
 --> statement-breakpoint
-CREATE TABLE `workspaces` (
-  `workspace_key` integer PRIMARY KEY NOT NULL,
-  `workspace_id` text NOT NULL,
-  `name` text NOT NULL,
-  `first_run_key` integer
+CREATE TRIGGER closed_usage_no_update BEFORE UPDATE ON closed_usage
+BEGIN SELECT RAISE(ABORT, 'closed figures never change'); END;
+--> statement-breakpoint
+CREATE TABLE adjustments (
+  adjustment_id integer PRIMARY KEY NOT NULL,
+  corrects_period_key integer NOT NULL,
+  tenant_key integer NOT NULL,
+  booked_period_key integer NOT NULL,
+  credits_delta integer NOT NULL,
+  requests_delta integer NOT NULL,
+  recorded_at text NOT NULL,
+  run_key integer,
+  entry_id integer,
+  event_seq integer,
+  FOREIGN KEY (corrects_period_key) REFERENCES periods (period_key),
+  FOREIGN KEY (tenant_key) REFERENCES tenants (tenant_key),
+  FOREIGN KEY (booked_period_key) REFERENCES periods (period_key),
+  FOREIGN KEY (run_key) REFERENCES runs (run_key)
 ) STRICT;
 --> statement-breakpoint
-CREATE UNIQUE INDEX `workspaces_workspace_id_unique` ON `workspaces` (`workspace_id`);
+CREATE INDEX adjustments_by_key ON adjustments (corrects_period_key, tenant_key);
 --> statement-breakpoint
-CREATE TRIGGER usage_entries_no_update BEFORE UPDATE ON usage_entries BEGIN SELECT RAISE(ABORT, 'usage_entries is append-only'); END;
+CREATE INDEX adjustments_by_booking ON adjustments (booked_period_key);
 --> statement-breakpoint
-CREATE TRIGGER usage_entries_no_delete BEFORE DELETE ON usage_entries BEGIN SELECT RAISE(ABORT, 'usage_entries is append-only'); END;
+CREATE INDEX adjustments_by_run ON adjustments (run_key);
 --> statement-breakpoint
-CREATE TRIGGER walks_no_update BEFORE UPDATE ON walks BEGIN SELECT RAISE(ABORT, 'walks is append-only'); END;
+CREATE INDEX adjustments_by_event ON adjustments (event_seq);
 --> statement-breakpoint
-CREATE TRIGGER walks_no_delete BEFORE DELETE ON walks BEGIN SELECT RAISE(ABORT, 'walks is append-only'); END;
+CREATE TRIGGER adjustments_no_update BEFORE UPDATE ON adjustments
+BEGIN SELECT RAISE(ABORT, 'adjustments is append-only'); END;
 --> statement-breakpoint
-CREATE TRIGGER runs_published_no_update BEFORE UPDATE ON runs WHEN old.applied_seq IS NOT NULL BEGIN SELECT RAISE(ABORT, 'a published run never changes'); END;
+CREATE TRIGGER adjustments_no_delete BEFORE DELETE ON adjustments
+BEGIN SELECT RAISE(ABORT, 'adjustments is append-only'); END;
 --> statement-breakpoint
-CREATE TRIGGER runs_no_delete BEFORE DELETE ON runs BEGIN SELECT RAISE(ABORT, 'runs are never deleted'); END;
+CREATE TABLE close_commitments (
+  event_seq integer PRIMARY KEY NOT NULL,
+  leaves integer NOT NULL,
+  root text NOT NULL,
+  salt text
+) STRICT;
 --> statement-breakpoint
-CREATE TRIGGER leases_token_increases BEFORE UPDATE ON leases WHEN new.fencing_token < old.fencing_token BEGIN SELECT RAISE(ABORT, 'a fencing token never decreases'); END;
+CREATE TRIGGER close_commitments_no_update BEFORE UPDATE ON close_commitments
+BEGIN SELECT RAISE(ABORT, 'close_commitments is append-only'); END;
 --> statement-breakpoint
-CREATE TRIGGER period_events_no_update BEFORE UPDATE ON period_events BEGIN SELECT RAISE(ABORT, 'period_events is append-only'); END;
+CREATE TRIGGER close_commitments_no_delete BEFORE DELETE ON close_commitments
+BEGIN SELECT RAISE(ABORT, 'close_commitments is append-only'); END;
 --> statement-breakpoint
-CREATE TRIGGER period_events_no_delete BEFORE DELETE ON period_events BEGIN SELECT RAISE(ABORT, 'period_events is append-only'); END;
+CREATE TABLE alerts (
+  alert_key integer PRIMARY KEY NOT NULL,
+  alert_id text NOT NULL,
+  rule text NOT NULL,
+  rule_version integer NOT NULL,
+  workspace_key integer,
+  tenant_key integer,
+  period_key integer,
+  cause text,
+  level text NOT NULL,
+  severity text NOT NULL,
+  state text NOT NULL,
+  previous_credits integer,
+  current_credits integer,
+  previous_requests integer,
+  current_requests integer,
+  threshold integer,
+  first_fired_at text,
+  last_changed_at text NOT NULL,
+  revision integer NOT NULL,
+  told_times integer NOT NULL DEFAULT 0,
+  measure integer,
+  pending_since text,
+  clear_run_key integer,
+  incident_key integer,
+  detail text,
+  episode integer NOT NULL DEFAULT 0,
+  began_at text,
+  basis text,
+  ask_at text,
+  asked_at text,
+  FOREIGN KEY (workspace_key) REFERENCES workspaces (workspace_key),
+  FOREIGN KEY (tenant_key) REFERENCES tenants (tenant_key),
+  FOREIGN KEY (period_key) REFERENCES periods (period_key)
+) STRICT;
 --> statement-breakpoint
-CREATE TRIGGER adjustments_no_update BEFORE UPDATE ON adjustments BEGIN SELECT RAISE(ABORT, 'adjustments is append-only'); END;
+CREATE UNIQUE INDEX alerts_alert_id_unique ON alerts (alert_id);
 --> statement-breakpoint
-CREATE TRIGGER adjustments_no_delete BEFORE DELETE ON adjustments BEGIN SELECT RAISE(ABORT, 'adjustments is append-only'); END;
+CREATE UNIQUE INDEX alerts_by_subject ON alerts (rule, coalesce(workspace_key, 0), coalesce(period_key, 0), coalesce(tenant_key, 0), coalesce(cause, ''));
 --> statement-breakpoint
-CREATE TRIGGER closed_usage_no_update BEFORE UPDATE ON closed_usage BEGIN SELECT RAISE(ABORT, 'closed figures never change'); END;
+CREATE INDEX alerts_open ON alerts (workspace_key) WHERE state IN ('pending', 'firing', 'acknowledged');
 --> statement-breakpoint
-CREATE TRIGGER alert_transitions_no_update BEFORE UPDATE ON alert_transitions BEGIN SELECT RAISE(ABORT, 'alert_transitions is append-only'); END;
+CREATE INDEX alerts_by_incident ON alerts (incident_key) WHERE incident_key IS NOT NULL;
 --> statement-breakpoint
-CREATE TRIGGER alert_transitions_no_delete BEFORE DELETE ON alert_transitions BEGIN SELECT RAISE(ABORT, 'alert_transitions is append-only'); END;
+CREATE INDEX alerts_to_ask ON alerts (ask_at) WHERE ask_at IS NOT NULL;
 --> statement-breakpoint
-CREATE TRIGGER silences_no_delete BEFORE DELETE ON silences BEGIN SELECT RAISE(ABORT, 'silences are ended, not deleted'); END;
+CREATE TABLE alert_transitions (
+  alert_key integer NOT NULL,
+  revision integer NOT NULL,
+  change text NOT NULL,
+  state text NOT NULL,
+  level text NOT NULL,
+  run_key integer,
+  actor text NOT NULL,
+  at text NOT NULL,
+  current_credits integer,
+  silent integer NOT NULL,
+  silent_because text,
+  note text,
+  evidence text,
+  PRIMARY KEY (alert_key, revision),
+  FOREIGN KEY (alert_key) REFERENCES alerts (alert_key)
+) STRICT, WITHOUT ROWID;
+--> statement-breakpoint
+CREATE TRIGGER alert_transitions_no_delete BEFORE DELETE ON alert_transitions
+BEGIN SELECT RAISE(ABORT, 'alert_transitions is append-only'); END;
+--> statement-breakpoint
+CREATE TRIGGER alert_transitions_no_update BEFORE UPDATE ON alert_transitions
+BEGIN SELECT RAISE(ABORT, 'alert_transitions is append-only'); END;
+--> statement-breakpoint
+CREATE TABLE alert_told (
+  alert_key integer NOT NULL,
+  channel text NOT NULL,
+  event text NOT NULL,
+  episode integer NOT NULL,
+  level text NOT NULL,
+  told_times integer NOT NULL,
+  measure integer,
+  open integer NOT NULL,
+  at text NOT NULL,
+  at_once integer NOT NULL,
+  revision integer NOT NULL,
+  PRIMARY KEY (alert_key, channel),
+  FOREIGN KEY (alert_key) REFERENCES alerts (alert_key)
+) STRICT;
+--> statement-breakpoint
+CREATE INDEX alert_told_open ON alert_told (alert_key) WHERE open = 1;
+--> statement-breakpoint
+CREATE TABLE alert_feedback (
+  feedback_key integer PRIMARY KEY NOT NULL,
+  alert_key integer NOT NULL,
+  label text NOT NULL,
+  note text,
+  actor text NOT NULL,
+  at text NOT NULL,
+  FOREIGN KEY (alert_key) REFERENCES alerts (alert_key)
+) STRICT;
+--> statement-breakpoint
+CREATE INDEX alert_feedback_by_alert ON alert_feedback (alert_key);
+--> statement-breakpoint
+CREATE TRIGGER alert_feedback_no_update BEFORE UPDATE ON alert_feedback
+BEGIN SELECT RAISE(ABORT, 'alert_feedback is append-only'); END;
+--> statement-breakpoint
+CREATE TRIGGER alert_feedback_no_delete BEFORE DELETE ON alert_feedback
+BEGIN SELECT RAISE(ABORT, 'alert_feedback is append-only'); END;
+--> statement-breakpoint
+CREATE TABLE silences (
+  silence_key integer PRIMARY KEY NOT NULL,
+  silence_id text NOT NULL,
+  kind text NOT NULL,
+  workspace_key integer,
+  rule text NOT NULL,
+  tenant text NOT NULL,
+  period text NOT NULL,
+  up_to_credits integer,
+  until text NOT NULL,
+  reason text NOT NULL,
+  created_by text NOT NULL,
+  created_at text NOT NULL,
+  ended_at text,
+  ended_by text,
+  FOREIGN KEY (workspace_key) REFERENCES workspaces (workspace_key)
+) STRICT;
+--> statement-breakpoint
+CREATE UNIQUE INDEX silences_silence_id_unique ON silences (silence_id);
+--> statement-breakpoint
+CREATE TRIGGER silences_no_delete BEFORE DELETE ON silences
+BEGIN SELECT RAISE(ABORT, 'silences are ended, not deleted'); END;
+--> statement-breakpoint
+CREATE TABLE outbox (
+  notification_id text PRIMARY KEY NOT NULL,
+  alert_key integer,
+  revision integer,
+  channel text NOT NULL,
+  payload text NOT NULL,
+  state text NOT NULL,
+  attempts integer NOT NULL DEFAULT 0,
+  attempts_before integer NOT NULL DEFAULT 0,
+  created_at text NOT NULL,
+  next_attempt_at text NOT NULL,
+  claimed_until text,
+  delivered_at text,
+  last_error text,
+  digest_at text,
+  digest_id text,
+  event text,
+  episode integer,
+  level text,
+  told_times integer,
+  measure integer,
+  unknown_attempts integer NOT NULL DEFAULT 0,
+  FOREIGN KEY (alert_key) REFERENCES alerts (alert_key)
+) STRICT;
+--> statement-breakpoint
+CREATE INDEX outbox_due ON outbox (next_attempt_at) WHERE state = 'pending';
+--> statement-breakpoint
+CREATE INDEX outbox_held ON outbox (next_attempt_at) WHERE state = 'held';
+--> statement-breakpoint
+CREATE INDEX outbox_by_alert ON outbox (alert_key) WHERE alert_key IS NOT NULL;
+--> statement-breakpoint
+CREATE INDEX outbox_dead ON outbox (created_at, notification_id) WHERE state = 'dead';
+--> statement-breakpoint
+CREATE INDEX outbox_by_digest ON outbox (digest_id) WHERE digest_id IS NOT NULL;
+--> statement-breakpoint
+CREATE INDEX outbox_done ON outbox (created_at) WHERE state IN ('delivered', 'digested', 'dead', 'dropped');
+--> statement-breakpoint
+CREATE TABLE channel_states (
+  name text PRIMARY KEY NOT NULL,
+  disabled_at text NOT NULL,
+  reason text NOT NULL
+) STRICT;
+--> statement-breakpoint
+CREATE TABLE rate_cards (
+  card_key integer PRIMARY KEY NOT NULL,
+  name text NOT NULL,
+  currency text NOT NULL,
+  digest text NOT NULL,
+  definition text NOT NULL,
+  source text NOT NULL,
+  recorded_at text NOT NULL,
+  after_seq integer NOT NULL,
+  retired_at text,
+  retired_after_seq integer,
+  minor_units integer NOT NULL DEFAULT 100
+) STRICT;
+--> statement-breakpoint
+CREATE TRIGGER rate_cards_keep_what_they_say BEFORE UPDATE OF name, currency, digest, definition, source, recorded_at, after_seq ON rate_cards
+BEGIN SELECT RAISE(ABORT, 'a rate card never changes'); END;
+--> statement-breakpoint
+CREATE TRIGGER rate_cards_no_delete BEFORE DELETE ON rate_cards
+BEGIN SELECT RAISE(ABORT, 'rate cards are retired, not deleted'); END;
+--> statement-breakpoint
+CREATE TABLE charges (
+  period_key integer NOT NULL,
+  tenant_key integer NOT NULL,
+  card_key integer NOT NULL,
+  credits_used integer NOT NULL,
+  amount_minor integer,
+  tier integer,
+  unit_credits integer,
+  unit_price text,
+  PRIMARY KEY (period_key, tenant_key)
+) STRICT, WITHOUT ROWID;
+--> statement-breakpoint
+CREATE TRIGGER charges_of_closed_stay BEFORE DELETE ON charges WHEN (SELECT closed_seq FROM periods WHERE period_key = old.period_key) IS NOT NULL
+BEGIN SELECT RAISE(ABORT, 'charges of a closed period never change'); END;
+--> statement-breakpoint
+CREATE TRIGGER charges_no_update BEFORE UPDATE ON charges
+BEGIN SELECT RAISE(ABORT, 'charges are written anew, not changed'); END;
+--> statement-breakpoint
+CREATE TABLE charge_lines (
+  period_key integer NOT NULL,
+  tenant_key integer NOT NULL,
+  line_number integer NOT NULL,
+  kind text NOT NULL,
+  tier integer,
+  credits integer,
+  unit_credits integer,
+  unit_price text,
+  amount_minor integer NOT NULL,
+  PRIMARY KEY (period_key, tenant_key, line_number)
+) STRICT, WITHOUT ROWID;
+--> statement-breakpoint
+CREATE TRIGGER charge_lines_of_closed_stay BEFORE DELETE ON charge_lines WHEN (SELECT closed_seq FROM periods WHERE period_key = old.period_key) IS NOT NULL
+BEGIN SELECT RAISE(ABORT, 'charges of a closed period never change'); END;
+--> statement-breakpoint
+CREATE TRIGGER charge_lines_no_update BEFORE UPDATE ON charge_lines
+BEGIN SELECT RAISE(ABORT, 'charges are written anew, not changed'); END;
+--> statement-breakpoint
+CREATE TABLE charge_corrections (
+  correction_id integer PRIMARY KEY NOT NULL,
+  booked_period_key integer,
+  tenant_key integer NOT NULL,
+  corrects_period_key integer NOT NULL,
+  card_key integer,
+  credits_delta integer NOT NULL,
+  amount_minor integer,
+  cause text NOT NULL,
+  adjustment_id integer
+) STRICT;
+--> statement-breakpoint
+CREATE INDEX charge_corrections_by_key ON charge_corrections (corrects_period_key, tenant_key);
+--> statement-breakpoint
+CREATE INDEX charge_corrections_by_booking ON charge_corrections (booked_period_key, tenant_key);
+--> statement-breakpoint
+CREATE TRIGGER charge_corrections_no_update BEFORE UPDATE ON charge_corrections
+BEGIN SELECT RAISE(ABORT, 'charge_corrections is append-only'); END;
+--> statement-breakpoint
+CREATE TRIGGER charge_corrections_no_delete BEFORE DELETE ON charge_corrections
+BEGIN SELECT RAISE(ABORT, 'charge_corrections is append-only'); END;
 --> statement-breakpoint
 ANALYZE sqlite_schema;
 --> statement-breakpoint
@@ -336,7 +579,13 @@ INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES
   ('adjustments', 'adjustments_by_key', '10000 50 2'),
   ('adjustments', 'adjustments_by_booking', '10000 50'),
   ('adjustments', 'adjustments_by_run', '10000 10'),
-  ('adjustments', 'adjustments_by_event', '10000 1000');
+  ('adjustments', 'adjustments_by_event', '10000 1000'),
+  ('tenant_names', 'tenant_names', '100000 1 1'),
+  ('rate_cards', NULL, '20'),
+  ('charges', 'charges', '2400000 5000 1'),
+  ('charge_lines', 'charge_lines', '4800000 10000 2 1'),
+  ('charge_corrections', 'charge_corrections_by_key', '10000 50 2'),
+  ('charge_corrections', 'charge_corrections_by_booking', '10000 50 2');
 --> statement-breakpoint
 -- Loads them into this connection.
 ANALYZE sqlite_schema;

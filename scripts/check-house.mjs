@@ -1,5 +1,5 @@
 // Checks the house: imports go down the list of rooms only, modules do not import each other in a circle, there are no
-// barrels, files and folders stay small enough to read, and time and chance come through core's ports.
+// barrels, files stay small enough to read, and time and chance come through core's ports.
 import { readdirSync, readFileSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -57,8 +57,6 @@ const BARE =
 const BARE_ALLOWED = ['core'];
 const FORBIDDEN_NAMES = ['index.ts', 'utils.ts', 'helpers.ts'];
 const MAX_LINES = 400;
-/** A folder with more files wants rooms of its own. */
-const MAX_FILES = 15;
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 const src = join(root, 'src');
@@ -86,10 +84,6 @@ const all = [...files, ...sourcesIn(join(root, 'test'))];
 for (const file of all) {
   const lines = readFileSync(file, 'utf8').split('\n').length - 1;
   if (lines > MAX_LINES) faults.push(`${relative(root, file)}: ${lines} lines, split it at ${MAX_LINES}`);
-}
-for (const [folder, inside] of Map.groupBy(all, dirname)) {
-  if (inside.length > MAX_FILES)
-    faults.push(`${relative(root, folder)}: ${inside.length} files, give it rooms at ${MAX_FILES}`);
 }
 for (const circle of findCircles()) faults.push(`circle: ${circle.map((file) => relative(src, file)).join(' -> ')}`);
 

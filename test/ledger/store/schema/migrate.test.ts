@@ -1,15 +1,6 @@
 import { execFile } from 'node:child_process';
-import {
-  cpSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
@@ -17,18 +8,14 @@ import { verifyLedger } from '../../../../src/ledger/audit/verify/verify.ts';
 import { openForWriting, openReader } from '../../../../src/ledger/store/file/open.ts';
 import { migrateLedger } from '../../../../src/ledger/store/schema/migrate.ts';
 import { viewLedger } from '../../../support/ledger-view.ts';
+import { nextVersion, readJournal } from '../../../support/next-version.ts';
 import { openLedger, publish, usageRecord } from '../../../support/open-ledger.ts';
 import { rejection } from '../../../support/rejection.ts';
 import { temporaryFolder } from '../../../support/temporary-folder.ts';
 import { NOON } from '../../../support/time/test-clock.ts';
 
 const ROOT = fileURLToPath(new URL('../../../../', import.meta.url));
-const JOURNAL = join(ROOT, 'drizzle/meta/_journal.json');
 const run = promisify(execFile);
-
-interface Journal {
-  entries: { idx: number; version: string; when: number; tag: string; breakpoints: boolean }[];
-}
 
 test('a fresh ledger gets every migration, an id, and files that only its owner can read', () => {
   const path = join(temporaryFolder(), 'new', 'ledger.db');
@@ -123,6 +110,31 @@ test('an older ledger is copied before it is migrated, also when two processes d
   expect(() => openReader(path)).toThrow(expect.objectContaining({ code: 'ledger_newer' }));
 });
 
+test('the two newest copies of before migrations stay, and nothing else is removed', async () => {
+  const { connection, path } = openLedger();
+  connection.close();
+  const copies = ['20250101T000000Z-00000001', '20250601T000000Z-00000002'].map((end) => `before-migration-${end}`);
+  const others = ['before-migration-20240101T000000Z-00000003.part', 'before-migration-of-mine', 'saved'];
+  for (const end of [...copies, ...others]) writeFileSync(`${path}.${end}`, '');
+
+  const { backup } = await openInChild(nextVersion('ALTER TABLE workspaces ADD COLUMN note TEXT;'), path);
+
+  const left = readdirSync(dirname(path)).filter((name) => /ledger\.db\.(before|saved)/.test(name));
+  const expected = [copies[1], ...others].map((end) => `${basename(path)}.${end}`);
+  expect(left.sort()).toEqual([...expected, basename(backup ?? '')].sort());
+});
+
+test('a view that somebody has added over one of ours is kept', async () => {
+  const { connection, path } = openLedger();
+  await publish(connection, [usageRecord('a', 1)]);
+  connection.exec('CREATE VIEW of_finance AS SELECT tenant_id, credits_used FROM finance_usage');
+  connection.close();
+
+  await openInChild(nextVersion('ALTER TABLE workspaces ADD COLUMN note TEXT;'), path);
+
+  expect(viewLedger(path).value("SELECT credits_used FROM of_finance WHERE tenant_id = 'a'")).toBe(1n);
+});
+
 test('a migration that fails changes nothing', async () => {
   const { connection, path } = openLedger();
   await publish(connection, [usageRecord('a', 1)]);
@@ -178,27 +190,6 @@ test.each([
 
   expect(() => connection.exec(statement)).toThrow(expect.objectContaining({ code: 'SQLITE_CONSTRAINT_TRIGGER' }));
 });
-
-function readJournal(): Journal {
-  return JSON.parse(readFileSync(JOURNAL, 'utf8')) as Journal;
-}
-
-/** This program with one migration more, in a folder of its own. */
-function nextVersion(sql: string): string {
-  const folder = temporaryFolder();
-  cpSync(join(ROOT, 'build'), join(folder, 'build'), { recursive: true });
-  cpSync(join(ROOT, 'drizzle'), join(folder, 'drizzle'), { recursive: true });
-  symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
-  writeFileSync(join(folder, 'package.json'), '{"type": "module"}');
-  const journal = readJournal();
-  const idx = journal.entries.length;
-  const when = Math.max(...journal.entries.map((entry) => entry.when)) + 1;
-  journal.entries.push({ idx, version: '6', when, tag: '9999_next', breakpoints: true });
-  mkdirSync(join(folder, 'drizzle/meta'), { recursive: true });
-  writeFileSync(join(folder, 'drizzle/meta/_journal.json'), JSON.stringify(journal));
-  writeFileSync(join(folder, 'drizzle/9999_next.sql'), sql);
-  return folder;
-}
 
 /** Opens the ledger for writing in a process of its own, with the program that lies in `root`. */
 async function openInChild(root: string, path: string): Promise<{ applied: number; backup: string | null }> {
