@@ -542,7 +542,7 @@ BEGIN SELECT RAISE(ABORT, 'charges are written anew, not changed'); END;
 --> statement-breakpoint
 CREATE TABLE charge_corrections (
   correction_id integer PRIMARY KEY NOT NULL,
-  booked_period_key integer,
+  booked_period_key integer NOT NULL,
   tenant_key integer NOT NULL,
   corrects_period_key integer NOT NULL,
   card_key integer,

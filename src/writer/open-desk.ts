@@ -2,7 +2,6 @@ import { keepRoutes } from '../alerts/book/keep-routes.ts';
 import { type PackedError, packError } from '../core/crossing-errors.ts';
 import { createRedactor } from '../core/text/redact.ts';
 import { CheckpointLog, keyFileOf } from '../ledger/audit/anchor/checkpoint-log.ts';
-import { noteUnsettled } from '../ledger/journal/charges/settlement.ts';
 import type { Claimant } from '../ledger/journal/runs/claim-run.ts';
 import { closeForWriting, type LedgerConnection, openForWriting } from '../ledger/store/file/open.ts';
 import { ledgerErrorOf } from '../ledger/store/file/sqlite-errors.ts';
@@ -19,7 +18,6 @@ export function openDesk(start: WriterStart, claimant: Claimant = {}): { desk: D
     connection.pragma('temp_store = MEMORY');
     connection.pragma('journal_size_limit = 16777216');
     const migration = migrateLedger(connection, start.path, start.version, start.nowMs, start.newLedgerId);
-    noteUnsettled(connection);
     const { routes, nowMs } = start;
     if (routes !== undefined) keepRoutes(connection, { routes, by: 'command', nowMs });
     const keyFile = start.checkpointKeyFile ?? keyFileOf(start.path);

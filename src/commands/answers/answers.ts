@@ -1,7 +1,7 @@
 import { ENTRY_COLUMNS } from '../../reports/queries/tenant.ts';
 import { USAGE_COLUMNS } from '../../reports/queries/usage.ts';
 import { COMPARED_COLUMNS, MONTH_COLUMNS } from '../finance/compare-rates.ts';
-import { CARD_COLUMNS, UNSETTLED_COLUMNS } from '../finance/rates.ts';
+import { CARD_COLUMNS } from '../finance/rates.ts';
 import { RECONCILE_COLUMNS } from '../finance/reconcile.ts';
 import { TENANT_COLUMNS } from '../finance/tenants.ts';
 import { ALERT_ANSWERS } from './alert-answers.ts';
@@ -108,7 +108,6 @@ export const ANSWERS: Readonly<Record<string, Schema>> = {
   'rates check': object(comparison),
   'rates apply': applyAnswer,
   'rates clear': applyAnswer,
-  'rates settle': object({ booked: 'flag', rows: list(rowOf(UNSETTLED_COLUMNS)) }),
   'tenants list': object({
     rows: list(rowOf(TENANT_COLUMNS, { labels: { type: 'object', additionalProperties: { type: 'string' } } })),
   }),

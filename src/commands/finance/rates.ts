@@ -1,7 +1,6 @@
 import { Command } from 'commander';
 import type { RateCardText } from '../../billing/rates/rate-card-schema.ts';
 import { UsageError } from '../../core/errors.ts';
-import { formatMinor } from '../../core/money.ts';
 import { parsePeriod } from '../../core/period.ts';
 import { counted } from '../../core/text/counted.ts';
 import { inertText } from '../../core/text/inert-text.ts';
@@ -12,7 +11,6 @@ import {
   type StoredCard,
 } from '../../ledger/journal/charges/card-store.ts';
 import { refuseUnclear } from '../../ledger/journal/charges/set-cards.ts';
-import { readUnsettled, type Unsettled } from '../../ledger/journal/charges/settlement.ts';
 import type { Column } from '../../reports/formats/columns.ts';
 import type { Context } from '../../wiring/context.ts';
 import { type CliContext, examples, reportingCommand } from '../shared/cli-context.ts';
@@ -25,7 +23,6 @@ export function ratesCommand(cli: CliContext): Command {
     .addCommand(listCommand(cli))
     .addCommand(checkCommand(cli))
     .addCommand(clearCommand(cli))
-    .addCommand(settleCommand(cli))
     .addHelpText('after', examples('usage-ledger rates apply rates-2026.yml', 'usage-ledger rates list'));
 }
 
@@ -175,47 +172,6 @@ function checkCommand(cli: CliContext): Command {
         const cards = givenCards(cli, context, file);
         refuseUnclear(cards);
         putComparison(cli, comparisonWith(context, cards, { onlyOpen: false }), limit);
-        const unsettled = readUnsettled(context.reader().connection).length;
-        if (unsettled > 0)
-          cli.note(`${unsettled} charges of an older version differ from what is owed: \`usage-ledger rates settle\``);
       }),
     );
 }
-
-function settleCommand(cli: CliContext): Command {
-  return reportingCommand('settle')
-    .description('Show what an older version has charged otherwise than it is owed; book it with --yes.')
-    .option(...YES_OPTION)
-    .option(...LIMIT_OPTION)
-    .addHelpText('after', examples('usage-ledger rates settle', 'usage-ledger rates settle --yes'))
-    .action(({ yes = false, limit }: { yes?: boolean; limit?: number }) =>
-      cli.withContext(async (context) => {
-        const { connection } = context.reader();
-        const unsettled = readUnsettled(connection);
-        if (yes && unsettled.length > 0) {
-          const writer = await context.writer();
-          await writer.call('settleCharges', { nowMs: context.clock.now() });
-        }
-        const rows = firstRows(cli, unsettled.map(unsettledRow), limit);
-        if (rows.length === 0 && !cli.json) return cli.print('everything is charged as it is owed');
-        putRows(cli, rows, UNSETTLED_COLUMNS, { booked: yes && rows.length > 0 });
-        if (rows.length === 0 || cli.json) return;
-        if (yes) cli.print('\nbooked, each in the first month that is not closed');
-        else cli.note('nothing is booked yet: --yes does it');
-      }),
-    );
-}
-
-export function unsettledRow({ workspaceId, tenantId, period, credits, amountMinor, currency }: Unsettled) {
-  const place = { workspace_id: workspaceId, tenant_id: tenantId, period };
-  return { ...place, credits, amount: formatMinor(amountMinor, currency), currency };
-}
-
-export const UNSETTLED_COLUMNS: readonly Column<ReturnType<typeof unsettledRow>>[] = [
-  { name: 'workspace_id', kind: 'id', header: 'Workspace' },
-  { name: 'tenant_id', kind: 'id', header: 'Tenant' },
-  { name: 'period', kind: 'text', header: 'Period' },
-  { name: 'credits', kind: 'credits' },
-  { name: 'amount', kind: 'amount', header: 'To book' },
-  { name: 'currency', kind: 'text', header: '' },
-];

@@ -9,12 +9,10 @@ import { formatVerifier, type NoteVerifier, parseNotes, parseVerifier } from '..
 import { checkMoney } from '../../ledger/audit/money/verify-money.ts';
 import type { Check, Fault } from '../../ledger/audit/verify/fault.ts';
 import { type VerifyReport, verifyLedgerFile } from '../../ledger/audit/verify/verify.ts';
-import { readUnsettled } from '../../ledger/journal/charges/settlement.ts';
 import type { LedgerConnection } from '../../ledger/store/file/open.ts';
 import { ledgerId } from '../../ledger/store/schema/identity.ts';
 import { formatInteger } from '../../reports/formats/format.ts';
 import type { Context } from '../../wiring/context.ts';
-import { unsettledRow } from '../finance/rates.ts';
 import { type CliContext, EXIT, examples, reportingCommand } from '../shared/cli-context.ts';
 import { faultRecord, placeOf } from './fault-words.ts';
 
@@ -59,7 +57,6 @@ async function verify(cli: CliContext, context: Context, options: VerifyOptions)
   const { checks, said } = anchorsOf(options, ownKey);
   const { faults, runs, entries, keys, headDigest } = await verifyReadable(connection, [checkMoney, ...checks]);
   if (faults.length > 0) cli.exitCode = EXIT.fault;
-  const unsettled = faults.length > 0 ? [] : readUnsettled(connection);
   if (cli.json) {
     cli.printJson({
       ok: faults.length === 0,
@@ -69,17 +66,10 @@ async function verify(cli: CliContext, context: Context, options: VerifyOptions)
       head_digest: headDigest,
       checkpoint_key: ownKey === null ? null : formatVerifier(ownKey),
       faults: faults.map(faultRecord),
-      unsettled: unsettled.map(unsettledRow),
     });
     return;
   }
   for (const fault of faults) cli.print(`FAULT ${fault.check}: ${placeOf(fault)}${inertText(fault.message)}`);
-  for (const row of unsettled.map(unsettledRow)) {
-    const { amount, currency, tenant_id, period } = row;
-    cli.print(`notice: ${inertText(tenant_id)} is still to be charged ${amount} ${currency} for ${period}`);
-  }
-  if (unsettled.length > 0)
-    cli.print('notice: an older version has charged otherwise: see `usage-ledger rates settle`');
   const counts = `${formatInteger(runs)} applied runs, ${formatInteger(entries)} entries, ${formatInteger(keys)} keys`;
   cli.print(`${faults.length === 0 ? 'no fault in' : 'checked'} ${counts}`);
   cli.print(`head digest ${headDigest ?? 'unknown'}`);

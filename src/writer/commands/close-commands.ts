@@ -2,7 +2,6 @@ import { chargeReopened, commitClose } from '../../ledger/journal/charges/commit
 import { forgetNames } from '../../ledger/journal/charges/forget-names.ts';
 import { importNames } from '../../ledger/journal/charges/names.ts';
 import { setCards } from '../../ledger/journal/charges/set-cards.ts';
-import { settleCharges } from '../../ledger/journal/charges/settlement.ts';
 import {
   type CloseRequest,
   closePeriod,
@@ -28,8 +27,6 @@ export const closeCommands = {
   setCards: onConnection(setCards),
   importNames: onConnection(importNames),
   forgetNames: onConnection(forgetNames),
-  /** Books what an older version has charged otherwise than it is owed. */
-  settleCharges: onConnection(settleCharges),
 };
 
 function noted(desk: Desk, event: PeriodEvent, nowMs: number): PeriodEvent & Noted {

@@ -35,7 +35,6 @@ async function askForMoney(world: World, ask: Awaited<ReturnType<typeof answerin
   await ask('rates apply', 'rates.yml', '--yes');
   await ask('rates list');
   await ask('rates check', 'dearer.yml');
-  await ask('rates settle');
   await ask('rates clear');
   await ask('tenants import', 'names.csv');
   await ask('tenants list');

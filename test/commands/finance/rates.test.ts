@@ -76,7 +76,6 @@ describe('whatever only reads', () => {
     ['rates', 'apply'],
     ['rates', 'check'],
     ['rates', 'list'],
-    ['rates', 'settle'],
     ['reconcile', 'invoices.csv', '--period', '2026-02', '--amount-column', 'amount', '--no-service'],
     ['report', '--period', '2026-02', '--out', 'page.html'],
     ['statement', '2026-01'],

@@ -29,7 +29,6 @@ describe('verify', () => {
       head_digest: sync.workspaces[0].digest,
       checkpoint_key: expect.stringMatching(/^usage-ledger\//),
       faults: [],
-      unsettled: [],
     });
   });
 

@@ -142,7 +142,6 @@ test('status sees the queue of a daemon beside which the replica was replaced, u
   expect(await syncs()).toMatchObject({ status: 'running', sync: { completed: 0 } });
   const client = await replicaOf('replaced');
   expect(await client.query("SELECT name FROM ledger_meta WHERE name <> 'kept_from_run' ORDER BY 1")).toEqual([
-    { name: 'charged_as_owed' },
     { name: 'ledger_id' },
   ]);
 });

@@ -69,7 +69,7 @@ export function cardFor<Card extends RateCard>(cards: readonly Card[], tenantId:
   return best === undefined || (next !== undefined && byRank(best, next) === 0) ? null : best;
 }
 
-export function fits({ tenant }: RateCard, tenantId: string): boolean {
+function fits({ tenant }: RateCard, tenantId: string): boolean {
   if (tenant === null) return true;
   const parts = tenant.split('*').map((part) => part.replaceAll(/[\\^$.|?+()[\]{}]/g, '\\$&'));
   return new RegExp(`^${parts.join('[^]*')}$`, 'u').test(tenantId);

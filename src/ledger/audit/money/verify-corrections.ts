@@ -112,10 +112,9 @@ export function* strayCorrections(connection: LedgerConnection): Generator<strin
       `SELECT x.correction_id AS correctionId FROM charge_corrections x
        WHERE (x.adjustment_id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM adjustments a
            WHERE a.adjustment_id = x.adjustment_id AND a.tenant_key = x.tenant_key
-             AND a.corrects_period_key = x.corrects_period_key AND a.booked_period_key IS x.booked_period_key))
+             AND a.corrects_period_key = x.corrects_period_key AND a.booked_period_key = x.booked_period_key))
          OR NOT EXISTS (SELECT 1 FROM periods p WHERE p.period_key = x.corrects_period_key)
-         OR (x.booked_period_key IS NOT NULL
-           AND NOT EXISTS (SELECT 1 FROM periods p WHERE p.period_key = x.booked_period_key)) LIMIT 10`,
+         OR NOT EXISTS (SELECT 1 FROM periods p WHERE p.period_key = x.booked_period_key) LIMIT 10`,
     )
     .all() as { correctionId: number }[];
   for (const { correctionId } of rows) {

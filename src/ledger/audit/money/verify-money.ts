@@ -7,7 +7,7 @@ import { asc, eq } from '../../store/schema/drizzle.ts';
 import { periodOfKey } from '../../store/schema/keys.ts';
 import { periods, workspaces } from '../../store/schema/workspace-tables.ts';
 import { FAULTS_A_CHECK, type Fault } from '../verify/fault.ts';
-import { cardFor, fits, type OwedLine, owedLines, sumOf } from './owed.ts';
+import { cardFor, type OwedLine, owedLines, sumOf } from './owed.ts';
 import { checkSums, strayCorrections } from './verify-corrections.ts';
 
 interface PricedPeriod {
@@ -94,9 +94,7 @@ function* strangeCharges(
     .raw()
     .iterate(periodKey) as IterableIterator<ChargedRow>;
   for (const [tenantId, credits, withdrawn, cardKey, chargedCredits, amountMinor, lines] of rows) {
-    // A close keeps the card that it has charged by, also where an older version chose it by another rule.
-    const kept = cards.find((card) => closedSeq !== null && BigInt(card.cardKey) === cardKey && fits(card, tenantId));
-    const card = kept ?? cardFor(cards, tenantId);
+    const card = cardFor(cards, tenantId);
     const owed = card === null ? null : withdrawn === 0n ? owedLines(card, credits) : NOTHING;
     const isRight =
       cardKey === (card === null ? null : BigInt(card.cardKey)) &&

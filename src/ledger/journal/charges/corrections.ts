@@ -29,7 +29,7 @@ export interface Difference {
 
 /** Where a difference is booked, and why. */
 export interface Booking {
-  bookedPeriodKey: number | null;
+  bookedPeriodKey: number;
   cause: CorrectionCause;
   adjustmentId: number | null;
 }

@@ -74,19 +74,15 @@ export const chargeLines = sqliteTable(
   (table) => [primaryKey({ columns: [table.periodKey, table.tenantKey, table.lineNumber] })],
 );
 
-/**
- * Why a correction was booked: a run brought other figures, withdrew the tenant or showed it again; a reopen; `rates settle`. What
- * was found in an older ledger is `unsettled`.
- */
-export const CORRECTION_CAUSES = ['usage', 'withdrawal', 'return', 'reopen', 'settlement', 'unsettled'] as const;
+/** Why a correction was booked: a run brought other figures, withdrew the tenant or showed it again; a reopen. */
+export const CORRECTION_CAUSES = ['usage', 'withdrawal', 'return', 'reopen'] as const;
 export type CorrectionCause = (typeof CORRECTION_CAUSES)[number];
 
 export const chargeCorrections = sqliteTable(
   'charge_corrections',
   {
     correctionId: rowKey('correction_id').primaryKey(),
-    /** Null: found when an older ledger was brought to this version, and not booked. */
-    bookedPeriodKey: integer('booked_period_key'),
+    bookedPeriodKey: integer('booked_period_key').notNull(),
     tenantKey: integer('tenant_key').notNull(),
     correctsPeriodKey: integer('corrects_period_key').notNull(),
     /** Null: no card prices the tenant. */

@@ -19,17 +19,6 @@ export function writeMeta(connection: LedgerConnection, name: string, value: str
   kept.onConflictDoUpdate({ target: ledgerMeta.name, set: { value } }).run();
 }
 
-const CHARGED = 'charged_as_owed';
-
-/** Whether the ledger's charges have been compared with what is owed; from then on whatever is booked keeps them equal. */
-export function isCharged(connection: LedgerConnection): boolean {
-  return readMeta(connection, CHARGED) !== undefined;
-}
-
-export function markCharged(connection: LedgerConnection): void {
-  query(connection).insert(ledgerMeta).values({ name: CHARGED, value: '1' }).onConflictDoNothing().run();
-}
-
 const EXPORT_OF = 'export_of';
 
 /** The workspace that the file of an export holds; undefined in a ledger. */
