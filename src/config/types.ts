@@ -87,19 +87,11 @@ export interface RouteConfig {
   digestHour: number | null;
   /** What needs nobody now, such as the end of an alert: with a daily summary, at `digestHour` or at seven, or at once. */
   followUps: FollowUps;
-  /** The day on which a review of the week goes, at the hour of the daily summary; absent: none. */
-  weeklyDigest?: Weekday;
-  /** True: a review of each month goes once its figures have settled. */
-  monthEndDigest?: boolean;
   /** So long after its last word of what is critical and nobody has acknowledged, it is told again; absent: never. */
   remindAfterMs?: number;
 }
 
 export type FollowUps = 'digest' | 'at_once';
-
-/** In the order of the days' numbers in JavaScript. */
-export const WEEKDAYS = ['sunday', 'monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday'] as const;
-export type Weekday = (typeof WEEKDAYS)[number];
 
 /** What all channels have. */
 export interface RoutedConfig {

@@ -16,7 +16,7 @@ const MOST_A_SWEEP = 1000;
 const SHORTEST_REST_MS = 100;
 
 export interface DeliveriesOptions extends Pick<PeriodicTaskOptions, 'clock' | 'logger'> {
-  /** Asks what there is to tell by now, and makes the daily summaries and reviews that are due. */
+  /** Asks what there is to tell by now, and makes the daily summaries that are due. */
   composeDue(): Promise<unknown>;
   /** What waits in the outbox, at most `limit` of each channel, the longest due first. */
   waiting(limit: number): WaitingNotification[];

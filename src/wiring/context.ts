@@ -5,7 +5,6 @@ import type { StaleCheck } from '../alerts/evaluate/evaluate-self.ts';
 import type { DeliveryOptions, DeliveryOutcome } from '../alerts/outbox/deliver.ts';
 import { summariesAreDue, waitsBeganAhead } from '../alerts/outbox/outbox.ts';
 import type { JobNews } from '../alerts/rules/own/job-failed.ts';
-import { missingReviews } from '../alerts/summaries/compose-reviews.ts';
 import type { RunAlerts } from '../alerts/track/alert-change.ts';
 import { type ChannelRoute, channelsOf, routesOf } from '../alerts/track/routes.ts';
 import { secretsOf } from '../config/reading/secrets.ts';
@@ -313,22 +312,18 @@ export class Context {
   }
 
   /**
-   * Asks what there is to tell by now, and makes the daily summaries and reviews that are due; returns what is to go. What waits
+   * Asks what there is to tell by now, and makes the daily summaries that are due; returns what is to go. What waits
    * by a clock that was ahead waits by this one from now on.
    */
   async composeDue(): Promise<string[]> {
     const nowMs = this.clock.now();
     const writer = await this.writer();
     const { connection } = this.reader();
-    const settleHours = Math.max(...this.config.workspaces.map((workspace) => workspace.settleHours));
     const made: string[] = [];
     if (waitsBeganAhead(connection, nowMs)) await writer.call('restartWaits', { nowMs });
     if (asksAreDue(connection, nowMs)) made.push(...(await writer.call('askDue', { nowMs })));
     if (summariesAreDue(connection, nowMs)) {
       made.push(...(await writer.call('composeDailySummaries', { nowMs })));
-    }
-    if (missingReviews(connection, { nowMs, settleHours }).length > 0) {
-      made.push(...(await writer.call('composeReviews', { nowMs, settleHours })));
     }
     if (made.length > 0) this.logger.info({ notifications: made.length }, 'notifications made of what was due');
     return made;

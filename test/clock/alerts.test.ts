@@ -6,7 +6,6 @@ import { keptRunTimes, RunMoments, runTimesOf } from '../../src/alerts/history/r
 import type { Judgement } from '../../src/alerts/measures/judgement.ts';
 import { acceptAll } from '../../src/alerts/outbox/told-by.ts';
 import { composeDailySummaries } from '../../src/alerts/summaries/compose-daily-summaries.ts';
-import { composeReviews } from '../../src/alerts/summaries/compose-reviews.ts';
 import { advance, type JudgingContext } from '../../src/alerts/track/lifecycle.ts';
 import { readMutes } from '../../src/alerts/track/mutes.ts';
 import { nextSummaryMs } from '../../src/alerts/track/routes.ts';
@@ -14,7 +13,7 @@ import { isoTime } from '../../src/core/clock.ts';
 import type { LedgerConnection } from '../../src/ledger/store/file/open.ts';
 import { openLedger, publish, usageRecord } from '../support/open-ledger.ts';
 import { listingOf } from '../support/run/listing.ts';
-import { LOG_ROUTES, realRun, setRoutes, writerOn } from '../support/run/real-run.ts';
+import { realRun, writerOn } from '../support/run/real-run.ts';
 import { NOON } from '../support/time/test-clock.ts';
 import { playTable, shownBy } from './jumps.ts';
 
@@ -87,25 +86,6 @@ playTable([
       connection.prepare("UPDATE outbox SET state = 'held', next_attempt_at = ?").run(isoTime(dueMs));
       const hours = Array.from({ length: 25 }, (_, hour) => right + hour * HOUR_MS);
       expect(hours.flatMap((nowMs) => composeDailySummaries(connection, nowMs))).toHaveLength(1);
-    },
-  },
-  {
-    kind: 'reviews that were made before their time',
-    must: 'are made when it comes, once',
-    async play(jump) {
-      const dueMs = Date.UTC(2026, 3, 27, 7);
-      const { right, wrong } = shownBy(jump, dueMs + 8 * HOUR_MS - jump.wrongMs + jump.rightMs);
-      const { connection } = openLedger();
-      await publish(connection, [usageRecord('acme', 1)], { nowMs: right - 8 * DAY_MS });
-      setRoutes(
-        connection,
-        LOG_ROUTES.map((route) => ({ ...route, weeklyDigest: 'monday' })),
-      );
-      const compose = (nowMs: number) => composeReviews(connection, { nowMs, settleHours: 48 });
-      expect(compose(wrong)).toHaveLength(1);
-      compose(right);
-      expect(compose(dueMs)).toHaveLength(1);
-      for (const later of [MINUTE_MS, 9 * HOUR_MS, DAY_MS]) expect(compose(dueMs + later)).toEqual([]);
     },
   },
   {

@@ -53,7 +53,7 @@ test('the sample shows the defaults as they are', () => {
 test('what the sample shows in comments is valid as well', () => {
   const open = sampleConfig()
     .replace(
-      /^( +)# (- type|token:|min_increase:|per_day:|baseline:|pace_min_fraction:|tenants:|workspaces:|severities:|rules:|digest_hour:|follow_ups:|weekly_digest:|month_end_digest:|remind_after_hours:)/gm,
+      /^( +)# (- type|token:|min_increase:|per_day:|baseline:|pace_min_fraction:|tenants:|workspaces:|severities:|rules:|digest_hour:|follow_ups:|remind_after_hours:)/gm,
       '$1$2',
     )
     .replace(/^( +)# {3}(?!#)/gm, '$1  ');
@@ -77,8 +77,6 @@ test('what the sample shows in comments is valid as well', () => {
     tenants: ['acme'],
     digestHour: 7,
     followUps: 'at_once',
-    weeklyDigest: 'monday',
-    monthEndDigest: true,
     remindAfterMs: 14_400_000,
   });
   expect(config.alerts.channels.map(({ name }) => name)).toEqual(['log-1', 'on-call', 'slack-3', 'email-4']);

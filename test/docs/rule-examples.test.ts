@@ -133,20 +133,6 @@ const EXAMPLES: Record<string, Example> = {
       }),
     told: ['03-11T12 new_spend happened firing initech 1000 of 1000'],
   },
-  trend: {
-    says: '10,000, 12,600, 15,900, 20,000: told when the last of these months has settled.',
-    play: (world) =>
-      months(world, '04-05', {
-        acme: {
-          '2025-11-20': 9_900,
-          '2025-12-01': 10_000,
-          '2026-01-01': 12_600,
-          '2026-02-01': 15_900,
-          '2026-03-01': 20_000,
-        },
-      }),
-    told: ['04-03T12 trend settled firing acme 20000 of 17500'],
-  },
   budget: {
     says: 'acme may use 500,000 a month: told once each at 250,000, 400,000 and 500,000, and beyond at 150%, 200%, 300%, 500% and so on.',
     alerts: { budgets: [{ tenant: 'acme', credits: 500_000n, at: [50, 80, 100] }], ratio: 100 },

@@ -49,19 +49,6 @@ export function messageView(payload: string): MessageView | null {
     const mark = group?.[0] === undefined ? 'summary' : markOf(group[0]);
     return { mark, summary: unlinked(String(summary)), facts: [], next: [], alert: null, lines, link: null, head };
   }
-  if (type === 'alert.review' && Array.isArray(notification.workspaces)) {
-    const lines = notification.workspaces.map((workspace) => clip(reviewLine(workspace as Payload), LINE_CHARACTERS));
-    return {
-      mark: 'summary',
-      summary: unlinked(String(summary)),
-      facts: [],
-      next: [],
-      alert: null,
-      lines,
-      link: null,
-      head: null,
-    };
-  }
   const mark = type === 'test' ? 'test' : markOf(notification);
   const words = unlinked(typeof summary === 'string' ? summary : 'A notification without a summary');
   const told = toldAlert(notification);
@@ -104,16 +91,6 @@ function toldAlert(notification: Payload): Facts | null {
 function headWords({ head }: Payload): string | null {
   if (typeof head !== 'object' || head === null || Array.isArray(head)) return null;
   return `The ledger ends at link ${inWords(head.link ?? null)}, digest ${unlinked(String(head.digest))}`;
-}
-
-/** A workspace of a review. */
-function reviewLine(workspace: Payload): string {
-  const { workspace_id, fired, resolved, muted, open, credits, complete_runs, last_complete_run_at } = workspace;
-  const counts = `${inWords(fired ?? 0)} fired, ${inWords(resolved ?? 0)} resolved, ${inWords(muted ?? 0)} muted, ${inWords(open ?? 0)} open now`;
-  const read = `${inWords(complete_runs ?? 0)} complete runs${typeof last_complete_run_at === 'string' ? `, the last at ${last_complete_run_at}` : ''}`;
-  const month =
-    typeof credits === 'object' && credits !== null && !Array.isArray(credits) ? `; credits ${inWords(credits)}` : '';
-  return `${unlinked(String(workspace_id))}: ${counts}; ${read}${month}`;
 }
 
 /** Where the alerts of a daily summary are that a message has no room for. */

@@ -142,12 +142,12 @@ export function stakeSides(
     threshold,
   }: { previous: bigint; current: bigint; projected: bigint | null; threshold: bigint | null },
 ): StakeSides {
-  const { growth, overThreshold } = usageRule(rule) ?? {};
+  const { isGrowth, overThreshold } = usageRule(rule) ?? {};
   if (overThreshold === true && threshold !== null) {
     const most = projected !== null && projected > current ? projected : current;
     return { likely: most > threshold ? most : threshold, compared: threshold };
   }
-  const likely = growth === 'goes on' && projected !== null && projected > current ? projected : current;
+  const likely = isGrowth === true && projected !== null && projected > current ? projected : current;
   return { likely, compared: previous };
 }
 

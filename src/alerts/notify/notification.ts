@@ -76,6 +76,6 @@ export function previousPeriodOf({
 }
 
 /** The period that a rule compares one with, unless its threshold was built from several. */
-export function comparedKey({ ofReadings, monthsBack = 1 }: UsageRule, periodKey: number): number {
-  return ofReadings === true ? periodKey : periodKey - monthsBack;
+export function comparedKey({ ofReadings }: UsageRule, periodKey: number): number {
+  return ofReadings === true ? periodKey : periodKey - 1;
 }

@@ -31,8 +31,8 @@ export interface RuleDocs {
 export interface UsageRule extends RuleForm {
   kind: 'usage';
   docs: RuleDocs;
-  /** It finds growth, which a plan expects; of one that `goes on` an open period adds to it. */
-  growth?: 'goes on' | 'is over';
+  /** It finds growth, which a plan expects and an open period adds to. */
+  isGrowth?: true;
   /** It finds that less is used: its threshold is the most that still counts. */
   isFall?: true;
   /** It goes from likely over happened to settled. */
@@ -49,8 +49,6 @@ export interface UsageRule extends RuleForm {
   overThreshold?: true;
   /** Its growth is told as a part of what its workspace has grown by. */
   sharesIncrease?: true;
-  /** What it compares with lies so many months before, where that is not the one before. */
-  monthsBack?: number;
   /** A newcomer that is the new id of another explains that this one has stopped; who has stopped is asked first. */
   rename?: 'stop' | 'newcomer';
   /** The setting that would have kept it quiet. */

@@ -12,13 +12,21 @@ import { jobFailed } from './own/job-failed.ts';
 import { syncFailed } from './own/sync-failed.ts';
 import { syncStale } from './own/sync-stale.ts';
 import type { OwnRule, Rule, UsageRule } from './rule.ts';
-import { trend } from './trend.ts';
 
 /** Every rule: whatever asks what is so of one asks here. */
 export const TABLE: Readonly<Record<RuleName, Rule>> = {
-  ...{ jump, drop, new_spend: newSpend, trend, budget, regression, restatement, withdrawn },
-  ...{ workspace_jump: workspaceJump, incident },
-  ...{ sync_stale: syncStale, sync_failed: syncFailed, job_failed: jobFailed },
+  jump,
+  drop,
+  new_spend: newSpend,
+  budget,
+  regression,
+  restatement,
+  withdrawn,
+  workspace_jump: workspaceJump,
+  incident,
+  sync_stale: syncStale,
+  sync_failed: syncFailed,
+  job_failed: jobFailed,
 };
 
 export function ruleOf(rule: RuleName): Rule {

@@ -11,7 +11,7 @@ import { compareFigures } from './alert-figures.ts';
 
 /** Whether a rule finds growth, which a plan expects. */
 export function isOfGrowth(rule: RuleName): boolean {
-  return usageRule(rule)?.growth !== undefined;
+  return usageRule(rule)?.isGrowth === true;
 }
 
 /** What a notification would be about. */

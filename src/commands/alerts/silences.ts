@@ -35,7 +35,7 @@ export function silenceCommand(cli: CliContext): Command {
 export function planCommand(cli: CliContext): Command {
   return muteCommand(
     'plan',
-    'Expect growth until a date: alerts of jump, new_spend, trend and workspace_jump are recorded, not told.',
+    'Expect growth until a date: alerts of jump, new_spend and workspace_jump are recorded, not told.',
   )
     .option('--up-to <credits>', 'more than this is told all the same')
     .addHelpText(

@@ -42,9 +42,8 @@ export function resolveChannel(channel: FileChannel, index: number, ca: string |
 }
 
 function resolveRoute(channel: FileChannel): Pick<ChannelConfig, 'route'> {
-  const { severities, rules, digest_hour, follow_ups, weekly_digest, month_end_digest, remind_after_hours } = channel;
-  const { workspaces, tenants } = channel;
-  const own = [severities, rules, digest_hour, follow_ups, weekly_digest, month_end_digest, remind_after_hours];
+  const { severities, rules, digest_hour, follow_ups, remind_after_hours, workspaces, tenants } = channel;
+  const own = [severities, rules, digest_hour, follow_ups, remind_after_hours];
   if ([...own, workspaces, tenants].every((setting) => setting === undefined)) return {};
   return {
     route: {
@@ -54,8 +53,6 @@ function resolveRoute(channel: FileChannel): Pick<ChannelConfig, 'route'> {
       followUps: follow_ups ?? 'digest',
       ...(workspaces === undefined ? {} : { workspaces }),
       ...(tenants === undefined ? {} : { tenants }),
-      ...(weekly_digest === undefined ? {} : { weeklyDigest: weekly_digest }),
-      ...(month_end_digest === undefined ? {} : { monthEndDigest: month_end_digest }),
       ...(remind_after_hours === undefined ? {} : { remindAfterMs: remind_after_hours * 3_600_000 }),
     },
   };

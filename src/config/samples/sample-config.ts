@@ -155,8 +155,6 @@ alerts:
       # workspaces: [ws-123, eu-*]     # patterns; without it: every workspace
       # tenants: [acme]                # patterns; of nothing but these tenants; without it: every tenant
       # digest_hour: 7                 # UTC; critical goes at once, the rest once a day; without it: at once, but follow_ups
-      # weekly_digest: monday          # a review of the week at the daily summary's hour, also when nothing happened
-      # month_end_digest: true         # the same of each month, once its figures have settled
       # follow_ups: at_once            # ends of alerts: with the daily summary (the default), or at once
       # remind_after_hours: 4          # an alert is repeated so often while it is critical and nobody has acknowledged it
     # - type: webhook

@@ -2,7 +2,6 @@ import { z } from 'zod';
 import { RULES, SEVERITIES } from '../../core/text/alert-words.ts';
 import { flag, integer, setting, word } from '../../core/text/setting-kinds.ts';
 import { channelAddressRule, hostRule, mailboxRule } from '../rules.ts';
-import { WEEKDAYS } from '../types.ts';
 import { obeys, secret } from './obeys.ts';
 
 const TYPE = 'Write `type: log`, `type: webhook`, `type: slack` or `type: email`';
@@ -39,8 +38,6 @@ const routed = {
     z.enum(['digest', 'at_once']),
     'Choose digest, for the daily summary, or at_once for a receiver that closes by itself what an alert has opened',
   ),
-  weekly_digest: setting(z.enum(WEEKDAYS), 'Give a day of the week, such as monday, or remove the line'),
-  month_end_digest: setting(flag, 'Write true for a review of each month, or remove the line'),
   remind_after_hours: setting(integer(1, 720), 'Give hours from 1 to 720, or remove the line: nobody is reminded then'),
 };
 

@@ -3,7 +3,6 @@ export const RULES = [
   'jump',
   'drop',
   'new_spend',
-  'trend',
   'budget',
   'regression',
   'restatement',

@@ -2,7 +2,6 @@ import { askDue } from '../../alerts/book/ask.ts';
 import { claimDelivery, recordDelivery, releaseDelivery, restartWaits } from '../../alerts/outbox/outbox.ts';
 import { replayDead } from '../../alerts/outbox/replay.ts';
 import { composeDailySummaries } from '../../alerts/summaries/compose-daily-summaries.ts';
-import { composeReviews } from '../../alerts/summaries/compose-reviews.ts';
 import { type Desk, onConnection } from './desk.ts';
 
 /** What happens to notifications once there are any. */
@@ -15,8 +14,7 @@ export const outboxCommands = {
   replayDead: onConnection(replayDead),
   /** Returns what is to go now without any run having changed anything. */
   askDue: ({ connection }: Desk, { nowMs }: { nowMs: number }): string[] => askDue(connection, nowMs),
-  /** Both return the daily summaries that were made of what waited for them. */
-  composeReviews: onConnection(composeReviews),
+  /** Returns the daily summaries that were made of what waited for them. */
   composeDailySummaries: ({ connection }: Desk, { nowMs }: { nowMs: number }): string[] =>
     composeDailySummaries(connection, nowMs),
 };

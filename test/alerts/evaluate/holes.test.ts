@@ -1,9 +1,6 @@
 import { expect, test } from 'vitest';
-import { alertMoments } from '../../../src/alerts/queries/alert-moments.ts';
-import { alertRecord } from '../../../src/alerts/queries/alert-record.ts';
 import { alertRows } from '../../../src/alerts/queries/alerts.ts';
 import { DEFAULT_ALERT_RULES } from '../../../src/config/resolve/resolve-alerts.ts';
-import type { LedgerConnection } from '../../../src/ledger/store/file/open.ts';
 import { startFixture } from '../../support/sandbox-fixture.ts';
 import { put, startWithHistory, states, told } from './scene.ts';
 
@@ -21,33 +18,6 @@ test('an amount is a jump whatever the ratio, where it is set', async () => {
     put(upstream, 'large', ['2026-03', 810_000]);
     await sync();
     expect(told(view())).toEqual(expected);
-  }
-});
-
-test('growth of three months without a jump is a trend once the last of them has settled, and slower growth is none', async () => {
-  const { upstream, sync, view, clock, context } = await startFixture();
-  const months = ['2025-11', '2025-12', '2026-01', '2026-02', '2026-03'] as const;
-  const usage = { grows: [10_000, 10_000, 12_600, 15_900, 20_000], creeps: [10_000, 10_000, 11_500, 13_200, 15_200] };
-  for (const [tenant, credits] of Object.entries(usage)) {
-    put(upstream, tenant, ...months.slice(0, 4).map((month, index) => [month, credits[index] ?? 0] as const));
-  }
-  await sync({ from: '2025-11' });
-  for (const [tenant, credits] of Object.entries(usage)) put(upstream, tenant, ['2026-03', credits[4] ?? 0]);
-  clock.set(Date.UTC(2026, 3, 2, 23));
-  await sync();
-  expect(states(view(), 'trend')).toEqual([]);
-  clock.set(Date.UTC(2026, 3, 3, 1));
-  await sync();
-  expect(states(view(), 'trend')).toEqual(['trend grows 2026-03 firing']);
-
-  // Asked for it, both what was told and what is so now are beside December.
-  const { connection } = context.reader();
-  const { told: before, now } = alertMoments(connection, alertRecord(connection, trendOf(connection)));
-  for (const moment of [before, now]) {
-    expect(moment?.notification).toMatchObject({
-      ...{ previous_period: '2025-12', reason: 'intensity' },
-      ...{ credits: { previous: 10_000n }, requests: { previous: 10n, current: 10n } },
-    });
   }
 });
 
@@ -73,7 +43,3 @@ test('an alert of a settled month leaves the open list when its month and its la
   const changes = `SELECT change FROM alert_transitions JOIN alerts USING (alert_key) WHERE rule = 'jump' ORDER BY 1`;
   expect(ledger.rows(changes).map(({ change }) => change)).toEqual(['escalated', 'expired', 'fired']);
 });
-
-function trendOf(connection: LedgerConnection): string {
-  return String(connection.prepare("SELECT alert_id FROM alerts WHERE rule = 'trend'").pluck().get());
-}

@@ -109,10 +109,6 @@ describe('the summary', () => {
   });
 
   it.each([
-    [
-      { rule: 'trend' as const, previous_period: '2025-11' as const },
-      'acme did not grow month by month up to February after all',
-    ],
     [{ rule: 'budget' as const }, 'acme is within its February budget of 150,000 again: 180,000 credits, 120% of it'],
     [
       { rule: 'budget' as const, previous: null, current: null, threshold: null },

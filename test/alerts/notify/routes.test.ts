@@ -49,7 +49,6 @@ test('what reaches nobody is named, each rule with the severities that it can ha
         'jump',
         'drop',
         'new_spend',
-        'trend',
         'budget',
         'regression',
         'restatement',
@@ -70,7 +69,7 @@ test('what reaches nobody is named, each rule with the severities that it can ha
   expect(unheardRules(routes, 'ws-1')).toEqual([
     {
       severity: 'warning',
-      rules: ['new_spend', 'trend', 'budget', 'regression', 'restatement', 'job_failed'],
+      rules: ['new_spend', 'budget', 'regression', 'restatement', 'job_failed'],
     },
   ]);
 });

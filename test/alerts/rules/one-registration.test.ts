@@ -16,7 +16,7 @@ const DAY_MS = 86_400_000;
 
 /** A rule that nobody has heard of: it finds who has used exactly 777 credits. */
 const toy: UsageRule = {
-  ...{ kind: 'usage', version: 1, title: 'lucky number', severity: 'warning', growth: 'goes on' },
+  ...{ kind: 'usage', version: 1, title: 'lucky number', severity: 'warning', isGrowth: true },
   docs: { tells: 'a tenant of luck', holds: { '': '`C = 777`' } },
   words: {
     found: ({ tenant_id }) => [`${tenant_id} has used 777 credits.`],

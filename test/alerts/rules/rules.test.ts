@@ -24,7 +24,6 @@ import { judgeStopped, type UseBefore } from '../../../src/alerts/rules/drop/sto
 import { tenantSettings } from '../../../src/alerts/rules/judging/tenant-settings.ts';
 import { judgeNewSpend, type NewSpendInput } from '../../../src/alerts/rules/new-spend/judge-new-spend.ts';
 import { judgeFailedRun } from '../../../src/alerts/rules/own/sync-failed.ts';
-import { judgeTrend, type TrendInput } from '../../../src/alerts/rules/trend.ts';
 import { DEFAULT_ALERT_RULES } from '../../../src/config/resolve/resolve-alerts.ts';
 import { matchesPattern } from '../../../src/core/text/patterns.ts';
 
@@ -192,30 +191,6 @@ describe('new spend', () => {
   it('says nothing while the period before may just not have been read to its end, or had credits once', () => {
     expect(does(spend(9999n, null, { previous: { figures: null, usable: false } }))).toBe(false);
     expect(does(spend(9999n, 0n, { hadCredits: true }))).toBe(false);
-  });
-});
-
-describe('a trend', () => {
-  const trend = (months: [bigint, bigint, bigint, bigint], changes: Partial<TrendInput> = {}) =>
-    judgeTrend({ months, usable: true, jumped: false, phase: settled, floor: 1000n, ...changes });
-
-  it('is three quarters more in three months, each a tenth above the one before', () => {
-    expect(does(trend([17_500n, 15_000n, 12_000n, 10_000n]))).toBe(true);
-    expect(does(trend([17_499n, 15_000n, 12_000n, 10_000n]))).toBe(false);
-    expect(does(trend([17_500n, 16_000n, 12_000n, 10_000n]))).toBe(false);
-    expect(does(trend([1_750n, 1_500n, 1_200n, 1_000n]))).toBe(false);
-  });
-
-  it('is not taken back before its month is corrected to less than nine tenths of what it takes', () => {
-    expect(trend([15_750n, 15_000n, 12_000n, 10_000n])).toBe(UNDECIDED);
-    expect(trend([15_749n, 15_000n, 12_000n, 10_000n])).toMatchObject({ verdict: 'clear' });
-  });
-
-  it('speaks of settled months that can be compared, and of no growth that a jump has told', () => {
-    const months: [bigint, bigint, bigint, bigint] = [20_000n, 15_000n, 12_000n, 10_000n];
-    expect(does(trend(months, { phase: { ...settled, settled: false } }))).toBe(false);
-    expect(does(trend(months, { usable: false }))).toBe(false);
-    expect(does(trend(months, { jumped: true }))).toBe(false);
   });
 });
 

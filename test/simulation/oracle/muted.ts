@@ -15,7 +15,7 @@ interface Mute {
 
 /** As documented: those are muted by their full name alone. */
 const OURS = ['sync_stale', 'sync_failed', 'job_failed'];
-const OF_GROWTH = ['jump', 'new_spend', 'trend', 'workspace_jump'];
+const OF_GROWTH = ['jump', 'new_spend', 'workspace_jump'];
 const BEGINNINGS: readonly string[] = ['opened', 'again', 'worse', 'grown', 'reminder'];
 
 /** What is known when a message arrives. */

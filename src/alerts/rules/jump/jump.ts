@@ -15,7 +15,7 @@ import { jumpWords } from './words.ts';
 /** A tenant uses more than its limit, or will probably. */
 export const jump: UsageRule = {
   ...{ kind: 'usage', version: 6, title: 'jump', severity: 'both' },
-  ...{ growth: 'goes on', hasLevels: true, ofSettled: true, sharesIncrease: true, quietBy: 'ratio' },
+  ...{ isGrowth: true, hasLevels: true, ofSettled: true, sharesIncrease: true, quietBy: 'ratio' },
   docs: {
     tells:
       'a tenant over its limit, by default 1.5 times the month before and at least 1,000 credits more, or expected to pass it',

@@ -14,7 +14,7 @@ const FEW_TENANTS = 5;
 /** The same as a jump, of a whole workspace. */
 export const workspaceJump: UsageRule = {
   ...{ kind: 'usage', version: 5, title: 'jump', severity: 'both' },
-  ...{ growth: 'goes on', hasLevels: true, ofSettled: true, quietBy: 'ratio' },
+  ...{ isGrowth: true, hasLevels: true, ofSettled: true, quietBy: 'ratio' },
   docs: {
     tells: 'the same of a whole workspace, from five tenants on',
     holds: { '': "the same for the workspace's total, from five tenants on" },

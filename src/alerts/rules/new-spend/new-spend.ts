@@ -16,7 +16,7 @@ import { renames } from './renames.ts';
 /** A tenant uses credits that had none the month before. */
 export const newSpend: UsageRule = {
   ...{ kind: 'usage', version: 4, title: 'new spend', severity: 'warning' },
-  ...{ growth: 'goes on', rename: 'newcomer', quietBy: 'min_credits' },
+  ...{ isGrowth: true, rename: 'newcomer', quietBy: 'min_credits' },
   docs: {
     tells:
       'a tenant without any credits in the month before, from 1,000 credits on; `likely`: it is probably the new id of one that has stopped, whose stop is not told beside it',

@@ -22,7 +22,6 @@ export {
   max,
   min,
   ne,
-  not,
   notInArray,
   notLike,
   or,

@@ -44,18 +44,6 @@ export function isDrop(seen: Seen, tenant: TenantSeen, month: number, settings: 
   return !(jumpedBefore && thresholdOf(current, settings) > earlier);
 }
 
-/** Three quarters above the month three before, each a tenth above the last, and none of it a jump. */
-export function isTrend(seen: Seen, tenant: TenantSeen, month: number, settings: OracleSettings): boolean {
-  if (tenant.first >= month - 3 || tenant.months.get(month)?.withdrawn === true) return false;
-  const credits = [0, 1, 2, 3].map((ago) => seen.credits(tenant, month - ago));
-  const [now = 0, , , start = 0] = credits;
-  if (start <= 0 || now * 4 < start * 7 || now < start + settings.minCredits) return false;
-  return [0, 1, 2].every((ago) => {
-    const [later = 0, before = 0] = [credits[ago], credits[ago + 1]];
-    return later * 10 >= before * 11 && later < thresholdOf(before, settings);
-  });
-}
-
 /** Days after which who paused for none, one, two or three days is missed. */
 const MISSED_AFTER = [3, 4, 5.5, 7];
 const HOUR_MS = DAY_MS / 24;

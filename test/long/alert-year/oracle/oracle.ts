@@ -5,7 +5,7 @@ import { type Change as AlertChange, isNews, type Told } from '../told.ts';
 import type { World } from '../world.ts';
 import { Findings, type OracleReport } from './findings.ts';
 import { LedgerState } from './ledger-state.ts';
-import { isDrop, isTrend, limitOf, type OracleSettings, silenceOf, thresholdOf, totalOf } from './month-rules.ts';
+import { isDrop, limitOf, type OracleSettings, silenceOf, thresholdOf, totalOf } from './month-rules.ts';
 import { atLeast, least, NO_PACE, paceOf, type Verdict } from './pace.ts';
 import { newIdsOf, type Pair, type Stop } from './renames.ts';
 import { boundsOf, type Change, monthAt, Seen, type TenantSeen } from './seen.ts';
@@ -121,9 +121,6 @@ class Oracle {
       if (!settles) continue;
       if (!this.#formers.has(tenant.id) && isDrop(this.#seen, tenant, month, this.#settings)) {
         this.findings.must(this.#ledger, { rule: 'drop', ...subject }, 'settled', atMs);
-      }
-      if (isTrend(this.#seen, tenant, month, this.#settings)) {
-        this.findings.must(this.#ledger, { rule: 'trend', ...subject }, 'settled', atMs);
       }
     }
     this.#workspace(month, { settles, isOver, atMs });
@@ -309,10 +306,6 @@ class Oracle {
       case 'new_spend':
         if (level === 'likely' && !this.#newcomers.has(tenant?.id ?? '')) return "it is nobody's new id";
         return tenant !== null && this.#isNewSpend(tenant, month) ? null : 'it had credits before, or has too few';
-      case 'trend':
-        return tenant !== null && isTrend(this.#seen, tenant, month, this.#settings)
-          ? null
-          : 'no three months of growth';
       case 'regression':
         return own !== undefined && isRegression(this.#seen, own, atMs) ? null : 'its counter has not fallen';
       case 'restatement':
@@ -353,7 +346,7 @@ function paceKey({ rule, tenant, month }: { rule: string; tenant: string | null;
   return `${rule} ${month} ${tenant}`;
 }
 
-const GROWTH: readonly string[] = ['jump', 'new_spend', 'trend', 'workspace_jump'];
+const GROWTH: readonly string[] = ['jump', 'new_spend', 'workspace_jump'];
 
 function isWithdrawn({ withdrawn, before }: Change): boolean {
   return withdrawn && (before ?? 0) > 0;

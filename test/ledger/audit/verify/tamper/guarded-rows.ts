@@ -37,7 +37,7 @@ export function addGuardedRows(connection: LedgerConnection, nowMs: number): voi
     {
       alert_key: SECOND,
       alert_id: 'al_2',
-      rule: 'trend',
+      rule: 'drop',
       period_key: null,
       severity: 'critical',
       state: 'firing',
