@@ -39,7 +39,6 @@ export {
   sqliteTable,
   sqliteView,
   text,
-  union,
   uniqueIndex,
 } from 'drizzle-orm/sqlite-core';
 
