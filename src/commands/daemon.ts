@@ -10,7 +10,7 @@ const STOP_DEADLINE_MS = 19_000;
 /** Without its writer a daemon can do nothing: what is left to stop has this long. */
 const DEAD_WRITER_DEADLINE_MS = 800;
 /** Faults of a start that last until a person changes something: pm2 and systemd leave a daemon at exit code 2. */
-const LASTING_FAULTS: readonly string[] = ['http_port', 'ledger_unreadable', 'reader_group'];
+const LASTING_FAULTS: readonly string[] = ['http_port', 'ledger_unreadable', 'reader_group', 'not_a_ledger'];
 
 export function daemonCommand(cli: CliContext): Command {
   return plainCommand('daemon')

@@ -86,6 +86,8 @@ async function syncAll(
   }
   const ids =
     workspace === undefined ? context.config.workspaces.map(({ id }) => id) : [context.workspace(workspace).id];
+  // A ledger that does not open is not the fault of a workspace.
+  await context.warm();
   const width = options.parallel ?? DEFAULT_PARALLEL;
   const view = createFleetView(cli, width === 1 || ids.length === 1);
   const syncOne = async (workspaceId: string): Promise<WorkspaceReport> => {

@@ -43,6 +43,7 @@ const MISUSE: readonly string[] = [
   'unknown_workspace',
   'unknown_channel',
   'unclear_cards',
+  'not_a_ledger',
 ];
 
 /** A stream for words: results go to stdout, everything else to stderr. */

@@ -5,6 +5,7 @@ import { messageOf, systemFault } from '../../../core/errors.ts';
 import { requireSafePlace } from '../../../core/process/safe-place.ts';
 import { LedgerError } from '../errors.ts';
 import { assertSchemaIsCurrent } from '../schema/migrate.ts';
+import { claimFile, requireOwnFile } from './ownership.ts';
 import { shareWithGroup } from './reader-group.ts';
 import { addRowDigest } from './row-digest.ts';
 import { ledgerErrorOf } from './sqlite-errors.ts';
@@ -26,7 +27,8 @@ export interface LedgerReader {
 /**
  * Opens the ledger for writing: creates the file (0600, its folder 0700) when it is missing, and sets WAL,
  * `synchronous=FULL`, foreign keys and the busy timeout. Does not migrate. Refuses, with `unsafe_place`, a file or folder
- * that is not this user's alone to write. A `readerGroup` may read file (0640) and folder (2750).
+ * that is not this user's alone to write, and, with `not_a_ledger`, another program's database. A `readerGroup` may read
+ * file (0640) and folder (2750).
  */
 export function openForWriting(path: string, readerGroup?: string): LedgerConnection {
   refuseDanglingLink(path);
@@ -34,23 +36,41 @@ export function openForWriting(path: string, readerGroup?: string): LedgerConnec
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   requireSafePlace(folder, "the ledger's folder");
   requireSafePlace(path, 'the ledger');
-  if (!existsSync(path)) {
+  if (existsSync(path)) refuseOtherProgram(path);
+  else {
     closeSync(openSync(path, 'a', 0o600));
     chmodSync(path, 0o600);
   }
   if (readerGroup !== undefined) shareWithGroup(path, readerGroup);
   const connection = connect(path, false);
-  turnToWal(connection);
+  makeOurs(connection);
   connection.pragma('synchronous = FULL');
   connection.pragma('foreign_keys = ON');
   addRowDigest(connection);
   return connection;
 }
 
-/** SQLite does not wait for another one that turns the same fresh file to WAL: it says at once that the file is locked. */
-function turnToWal(connection: LedgerConnection): void {
+/**
+ * Refuses another program's database before anything is written to it: the last connection that may write brings what is in
+ * a log into its database, whoever's that is.
+ */
+export function refuseOtherProgram(path: string): void {
+  try {
+    connect(path, true).close();
+  } catch (error) {
+    // A journal of a crash, for example, is played back only by who may write.
+    if (error instanceof LedgerError && error.code === 'not_a_ledger') throw error;
+  }
+}
+
+/**
+ * Marks a fresh file, and has it in WAL mode. SQLite does not wait for another one that turns the same fresh file to WAL:
+ * it says at once that the file is locked.
+ */
+function makeOurs(connection: LedgerConnection): void {
   for (let attempt = 1; ; attempt += 1) {
     try {
+      claimFile(connection);
       connection.pragma('journal_mode = WAL');
       return;
     } catch (error) {
@@ -126,8 +146,10 @@ function connect(path: string, readonly: boolean): LedgerConnection {
   // First of all: even asking for the version reads the file.
   try {
     connection.pragma('schema_version');
+    requireOwnFile(connection, path);
   } catch (cause) {
     connection.close();
+    if (cause instanceof LedgerError) throw cause;
     const { hint, retryable = false } = ledgerErrorOf(cause) ?? {};
     const message = `the ledger ${path} cannot be read: ${messageOf(cause)}`;
     throw new LedgerError('ledger_unreadable', message, { hint, retryable, cause });

@@ -5,7 +5,7 @@ import { isoTime } from '../../../core/clock.ts';
 import { headOfChain } from '../../journal/runs/digest.ts';
 import { LedgerError } from '../../store/errors.ts';
 import { isDamage, isSameFile, linkTo, syncPath } from '../../store/file/ledger-file.ts';
-import { closeForWriting, type LedgerConnection } from '../../store/file/open.ts';
+import { closeForWriting, type LedgerConnection, refuseOtherProgram } from '../../store/file/open.ts';
 import { ledgerId } from '../../store/schema/identity.ts';
 
 /** The ledger that was replaced, kept beside the new one. */
@@ -41,7 +41,7 @@ interface Held {
  * the old file beside the new one.
  *
  * @returns the old ledger; null when there was none.
- * @throws LedgerError `ledger_in_use` when another process has the ledger open; `other_ledger`.
+ * @throws LedgerError `ledger_in_use` when another process has the ledger open; `other_ledger`; `not_a_ledger`.
  */
 export async function exchangeLedger(
   copy: string,
@@ -80,6 +80,7 @@ export async function exchangeLedger(
  * holds a shared lock all the time, even when it is idle, and the change of the journal mode fails then.
  */
 function holdAlone(ledgerPath: string): Held {
+  refuseOtherProgram(ledgerPath);
   const connection = new Database(ledgerPath, { timeout: 0 });
   try {
     connection.pragma('locking_mode = EXCLUSIVE');

@@ -42,7 +42,7 @@ export interface RestoreReport {
  * the copy has been checked as `verify` would; whenever the process is killed, the ledger's path leads either to the old
  * ledger or to the new one, whole.
  *
- * @throws LedgerError `backup_missing`, `not_a_ledger`, `backup_faulty`, `ledger_newer`, `ledger_in_use`,
+ * @throws LedgerError `backup_missing`, `not_a_backup`, `not_a_ledger`, `backup_faulty`, `ledger_newer`, `ledger_in_use`,
  *   `other_ledger`, `ledger_link_broken`, `backup_failed`; the reason of `signal` when it aborts.
  */
 export async function restoreLedger(order: RestoreOrder): Promise<RestoreReport> {
