@@ -8,13 +8,9 @@ import { remedyFor } from './reading/remedies.ts';
 import { channelName } from './resolve/resolve-channel.ts';
 import { DEFAULT_HTTP } from './resolve/resolve-config.ts';
 import { isLocalPostgres, postgresRule } from './rules.ts';
-import { isInShard, type Shard } from './shard.ts';
 
 /** Of a token that other machines can guess at. */
 const SHORTEST_TOKEN = 24;
-
-/** Judging more of them would take long, and the schema refuses them. */
-const MOST_SHARDS = 1024;
 
 /**
  * What settings mean together. It reads the document as it was written, mistakes included, so that its findings stand
@@ -27,7 +23,6 @@ export function crossFaults(document: unknown): ConfigFault[] {
     ...httpFaults(groupOf(root.http)),
     ...redisFaults(root),
     ...publishFaults(groupOf(root.publish)),
-    ...shardFaults(root),
     ...bothSecretFaults(defaults, 'defaults'),
     ...listOf(root.budgets).flatMap((budget, index) => budgetFaults(groupOf(budget), `budgets[${index}]`)),
     ...listOf(root.workspaces).flatMap((workspace, index) =>
@@ -92,37 +87,6 @@ function publishFaults({ url, tls }: Record<PropertyKey, unknown>): ConfigFault[
   if (isLocalPostgres(url.trim())) return [];
   const hint = 'Remove the line, or write `tls: require` for a server whose certificate nobody has signed';
   return [{ path: 'publish.tls', message: 'is off, but the server is another machine', hint }];
-}
-
-function shardFaults({ shard, workspaces }: Record<PropertyKey, unknown>): ConfigFault[] {
-  if (shard === undefined) return [];
-  const { index, of, only } = groupOf(shard);
-  const fault = (path: string, message: string, hint = remedyFor(path)): ConfigFault[] => [{ path, message, hint }];
-  const ids = listOf(workspaces).map((workspace) => textOf(groupOf(workspace).id));
-  if (only !== undefined) {
-    if (index !== undefined || of !== undefined) {
-      return fault(
-        'shard.only',
-        'stands beside index and of, and it is unclear which counts',
-        'Keep the list or the two',
-      );
-    }
-    return listOf(only).flatMap((id, at) =>
-      ids.includes(textOf(id)) ? [] : fault(`shard.only[${at}]`, 'is the id of no workspace below'),
-    );
-  }
-  if (index === undefined) return fault('shard.index', 'is missing');
-  if (of === undefined) return fault('shard.of', 'is missing');
-  const own: Shard = { index: Number(index), of: Number(of) };
-  if (!Number.isInteger(own.index) || !(own.of >= 1 && own.of <= MOST_SHARDS)) return [];
-  if (own.index >= own.of) return fault('shard.index', `is not below shard.of: the first of ${own.of} shards is 0`);
-  if (ids.length === 0 || ids.some((id) => isInShard(id, own))) return [];
-  const hint = 'Use fewer shards, or name the workspaces of each in `only:`';
-  return fault('shard.index', 'leaves this shard without a workspace', hint);
-}
-
-function textOf(value: unknown): string {
-  return typeof value === 'string' ? value.trim() : '';
 }
 
 function httpFaults(http: Record<PropertyKey, unknown>): ConfigFault[] {

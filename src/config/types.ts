@@ -1,7 +1,6 @@
 import type { FocusVersion } from '../billing/focus/focus-versions.ts';
 import type { RateCardText } from '../billing/rates/rate-card-schema.ts';
 import type { RuleName, Severity } from '../core/text/alert-words.ts';
-import type { ShardConfig } from './shard.ts';
 import type { SigningScheme } from './signing-scheme.ts';
 
 /**
@@ -239,9 +238,6 @@ export interface Config {
   /** The rate cards, as written; null: the configuration says nothing of rates. */
   rates: readonly RateCardText[] | null;
   focus: FocusConfig;
-  /** Null: this daemon does every workspace of the configuration. */
-  shard: ShardConfig | null;
-  /** Those of this shard. */
   workspaces: WorkspaceConfig[];
   alerts: { channels: ChannelConfig[] };
   logLevel: string;

@@ -102,7 +102,6 @@ async function startParts(
   const openQueue = overrides.openQueue ?? bullmqOpener(context, rest);
   const queue = await openQueue({ ledgerId, concurrency: config.workers });
   rest.push(async () => void (await queue.stop(JOBS_TIMES)));
-  context.shareRates((host, wanted, perSecond) => queue.takeTurns(host, wanted, perSecond));
   const replica = await openReplica(context, notified);
   if (replica !== null) rest.push(() => replica.watch.stop());
   const waits = new JobWaits(context.clock);

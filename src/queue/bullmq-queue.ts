@@ -17,7 +17,6 @@ import {
   whenReady,
 } from './redis/connection.ts';
 import { startHeartbeat } from './redis/heartbeat.ts';
-import { type Turns, takeTurns } from './redis/shared-rate.ts';
 import { DEFAULT_SETTINGS, type QueueSettings, SYNC_RETENTION } from './settings.ts';
 import type { QueueCounts, StopOptions, SyncQueue } from './sync-queue.ts';
 import { closeWorker, startWorker } from './worker.ts';
@@ -111,10 +110,6 @@ class BullmqQueue implements SyncQueue {
       const jobs = await this.#queue.getJobs(['waiting']);
       return new Map(jobs.map(({ data, timestamp }) => [data.workspaceId, timestamp]));
     });
-  }
-
-  takeTurns(host: string, wanted: number, perSecond: number): Promise<Turns | null> {
-    return takeTurns(this.#producer, host, wanted, perSecond);
   }
 
   ping(): Promise<number> {

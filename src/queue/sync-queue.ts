@@ -1,6 +1,5 @@
 import type { Queue } from 'bullmq';
 import type { SyncHandler, SyncJob } from './jobs.ts';
-import type { Turns } from './redis/shared-rate.ts';
 
 /** Sync jobs by state. */
 export interface QueueCounts {
@@ -19,22 +18,19 @@ export interface StopOptions {
 }
 
 /**
- * What carries sync jobs from whoever finds them due to whoever has room for them, over all daemons of one ledger. Every
- * call that asks Redis ends within about 5 s, by `redis_unavailable` (retryable) when Redis is away.
+ * What carries sync jobs from whoever finds them due to whoever has room for them. Every call that asks Redis ends
+ * within about 5 s, by `redis_unavailable` (retryable) when Redis is away.
  */
 export interface SyncQueue {
   /** Begins to take jobs. Before that the queue only enqueues. May be called twice. */
   start(handle: SyncHandler): void;
   /**
-   * Enqueues one attempt. `exists`: the workspace has a job that waits or runs, on whatever daemon, and gets no second
-   * one.
+   * Enqueues one attempt. `exists`: the workspace has a job that waits or runs, and gets no second one.
    */
   addSync(job: SyncJob): Promise<'added' | 'exists'>;
   counts(): Promise<QueueCounts>;
   /** Since when sync jobs have waited, by workspace, in milliseconds since the epoch. */
   waitingSyncs(): Promise<Map<string, number>>;
-  /** Takes turns of a host's rate, which all daemons on this Redis share; null when Redis does not answer. */
-  takeTurns(host: string, wanted: number, perSecond: number): Promise<Turns | null>;
   /** Milliseconds that Redis took to answer. */
   ping(): Promise<number>;
   /** Whether all connections stand, as far as is known without asking. */

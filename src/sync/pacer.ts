@@ -3,20 +3,10 @@ import { type Cancel, type Clock, systemClock } from '../core/clock.ts';
 /** Waits until the next request may be sent; rejects with the signal's reason when it aborts. */
 export type Pacer = (signal: AbortSignal) => Promise<void>;
 
-/**
- * Takes up to `wanted` turns of a rate that others share; `waitMs` until there may be another when none was granted. Null:
- * the others cannot be asked now.
- */
-export type SharedRate = (wanted: number) => Promise<{ granted: number; waitMs: number } | null>;
-
 /** Timers are no finer than this, so shorter waits are saved up instead of slept. */
 const SHORTEST_SLEEP_MS = 2;
 /** Requests that may follow at once after a pause. */
 const BURST_MS = 100;
-/** Turns of a shared rate are taken for so long at once: asking for each would cost as much as the request. */
-const SHARED_BATCH_MS = 50;
-/** How long nobody is asked after the others could not be. */
-const ALONE_MS = 5_000;
 
 interface Waiter {
   signal: AbortSignal;
@@ -25,30 +15,20 @@ interface Waiter {
 }
 
 /**
- * Spaces the requests to one host evenly, so that there are at most `perSecond` of them over all workspaces, and over
- * all daemons where they share their rate. Workspaces that wait take turns: one with ten thousand pages does not hold up
- * one with three.
+ * Spaces the requests to one host evenly, so that there are at most `perSecond` of them over all workspaces. Workspaces
+ * that wait take turns: one with ten thousand pages does not hold up one with three.
  */
 export class HostPacer {
   readonly #intervalMs: number;
-  readonly #batch: number;
-  readonly #shared: SharedRate | null;
   readonly #clock: Clock;
   /** Those that wait, by workspace, in the order of their turns. */
   readonly #waiting = new Map<string, Waiter[]>();
   #nextMs = 0;
   #timer: Cancel | null = null;
-  /** Turns of the shared rate that were taken and not used yet. */
-  #turns: number;
-  #turnsTakenMs = 0;
-  #asking = false;
 
-  constructor(perSecond: number, shared: SharedRate | null = null, clock: Clock = systemClock) {
+  constructor(perSecond: number, clock: Clock = systemClock) {
     this.#intervalMs = 1000 / perSecond;
-    this.#batch = Math.max(1, Math.round(SHARED_BATCH_MS / this.#intervalMs));
-    this.#shared = shared;
     this.#clock = clock;
-    this.#turns = shared === null ? Number.POSITIVE_INFINITY : 0;
   }
 
   /** The pacer for one workspace. */
@@ -58,7 +38,7 @@ export class HostPacer {
 
   async #turn(lane: string, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
-    if (this.#waiting.size === 0 && this.#hasTurn() && this.#isDue()) {
+    if (this.#waiting.size === 0 && this.#isDue()) {
       this.#use();
       return;
     }
@@ -89,44 +69,18 @@ export class HostPacer {
     return this.#nextMs - nowMs < SHORTEST_SLEEP_MS;
   }
 
-  /** Turns that were taken long ago have been given up: others may have had theirs since. */
-  #hasTurn(): boolean {
-    if (this.#shared !== null && this.#clock.monotonic() - this.#turnsTakenMs > ALONE_MS) this.#turns = 0;
-    return this.#turns > 0;
-  }
-
   #use(): void {
     this.#nextMs += this.#intervalMs;
-    this.#turns -= 1;
   }
 
   #wake(): void {
-    if (this.#timer !== null || this.#asking || this.#waiting.size === 0) return;
-    if (!this.#hasTurn()) {
-      void this.#takeTurns();
-      return;
-    }
+    if (this.#timer !== null || this.#waiting.size === 0) return;
     const waitMs = Math.max(1, this.#nextMs - this.#clock.monotonic());
     this.#timer = this.#clock.after(waitMs, () => {
       this.#timer = null;
-      while (this.#waiting.size > 0 && this.#hasTurn() && this.#isDue()) if (this.#admit()) this.#use();
+      while (this.#waiting.size > 0 && this.#isDue()) if (this.#admit()) this.#use();
       this.#wake();
     });
-  }
-
-  async #takeTurns(): Promise<void> {
-    this.#asking = true;
-    const taken = await this.#shared?.(this.#batch);
-    this.#turnsTakenMs = this.#clock.monotonic();
-    // Alone, the rate here is the only one that holds.
-    this.#turns = taken ? taken.granted : Number.POSITIVE_INFINITY;
-    const waitMs = taken && taken.granted === 0 ? Math.max(1, taken.waitMs) : 0;
-    const go = (): void => {
-      this.#asking = false;
-      this.#wake();
-    };
-    if (waitMs === 0) go();
-    else this.#clock.after(waitMs, go);
   }
 
   /** Lets one request of the workspace whose turn it is go; false when its waiter has given up meanwhile. */

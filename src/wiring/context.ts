@@ -35,7 +35,7 @@ import { openThreadedWriter } from '../writer/threaded-writer.ts';
 import type { Writer, WriterStart } from '../writer/writer.ts';
 import type { WriterHandle } from '../writer/writer-handle.ts';
 import { Post, type TestReport } from './post.ts';
-import { type ClientOverrides, ServiceClients, type TakeTurns } from './service-clients.ts';
+import { type ClientOverrides, ServiceClients } from './service-clients.ts';
 import { Traffic } from './traffic.ts';
 
 const STRANGE_LEDGER =
@@ -229,12 +229,6 @@ export class Context {
   workspace(id: string): WorkspaceConfig {
     const workspace = this.config.workspaces.find((candidate) => candidate.id === id);
     if (workspace !== undefined) return workspace;
-    const { shard } = this.config;
-    if (shard?.elsewhere.includes(id)) {
-      throw new AppError('unknown_workspace', `workspace ${JSON.stringify(id)} is not of this shard (${shard.label})`, {
-        hint: 'ask where its shard runs; `shard:` in the configuration says what this machine reads',
-      });
-    }
     const known = this.config.workspaces.map((candidate) => JSON.stringify(candidate.id)).join(', ');
     throw new AppError('unknown_workspace', `workspace ${JSON.stringify(id)} is not configured`, {
       hint: `use one of ${known}`,
@@ -249,11 +243,6 @@ export class Context {
   /** What the answers under way may take, in bytes. */
   get reservedBytes(): number {
     return this.#clients.reservedBytes;
-  }
-
-  /** From now on the rates of hosts are shared with whoever takes turns in the same way; to be called before any sync. */
-  shareRates(takeTurns: TakeTurns): void {
-    this.#clients.shareRates(takeTurns);
   }
 
   /** Opens and loads all that syncs need, so that a daemon's first one does not hold up its event loop. */

@@ -3,13 +3,10 @@ import type { Clock } from '../core/clock.ts';
 import type { Releasers } from '../core/process/releasers.ts';
 import type { Randomness } from '../core/randomness.ts';
 import type { Redactor } from '../core/text/redact.ts';
-import type { HostPacer, Pacer, SharedRate } from '../sync/pacer.ts';
+import type { HostPacer, Pacer } from '../sync/pacer.ts';
 import type { UsageApiClient, UsageApiClientOptions } from '../usage-api/client.ts';
 import { PageMemory } from '../usage-api/http/page-memory.ts';
 import type { Traffic } from './traffic.ts';
-
-/** Takes turns of a host's rate that is shared with other daemons. */
-export type TakeTurns = (host: string, wanted: number, perSecond: number) => ReturnType<SharedRate>;
 
 /** A turn that comes at once is no wait. */
 const NOTABLE_WAIT_SECONDS = 0.001;
@@ -39,7 +36,6 @@ export class ServiceClients {
   readonly #memory: PageMemory;
   readonly #clients = new Map<string, Promise<UsageApiClient>>();
   readonly #pacers = new Map<string, HostPacer>();
-  #takeTurns: TakeTurns | null = null;
 
   constructor(options: ServiceClientsOptions) {
     this.#options = options;
@@ -85,11 +81,6 @@ export class ServiceClients {
     return this.#memory.reservedBytes(longestPage(this.#options.config.workspaces));
   }
 
-  /** From now on the rates of hosts are shared with whoever takes turns in the same way; to be called before any sync. */
-  shareRates(takeTurns: TakeTurns): void {
-    this.#takeTurns = takeTurns;
-  }
-
   /** All workspaces of one host share its rate, the highest that one of them is given; each keeps to its own, too. */
   async pacerOf({ id, baseUrl, requestsPerSecond }: WorkspaceConfig): Promise<Pacer> {
     const { HostPacer, bothPacers } = await import('../sync/pacer.ts');
@@ -97,12 +88,10 @@ export class ServiceClients {
     const { host } = new URL(baseUrl);
     const sharing = config.workspaces.filter((other) => new URL(other.baseUrl).host === host);
     const hostRate = Math.max(...sharing.map((other) => other.requestsPerSecond));
-    const takeTurns = this.#takeTurns;
-    const shared: SharedRate | null = takeTurns && ((wanted) => takeTurns(host, wanted, hostRate));
-    const pacer = this.#pacers.get(host) ?? new HostPacer(hostRate, shared, clock);
+    const pacer = this.#pacers.get(host) ?? new HostPacer(hostRate, clock);
     this.#pacers.set(host, pacer);
     const lane = pacer.lane(id);
-    const own = new HostPacer(requestsPerSecond, null, clock).lane(id);
+    const own = new HostPacer(requestsPerSecond, clock).lane(id);
     const turn = requestsPerSecond < hostRate ? bothPacers(own, lane) : lane;
     return async (signal) => {
       const asked = clock.monotonic();

@@ -17,9 +17,8 @@ import { failRun } from '../../src/ledger/journal/runs/fail-run.ts';
 import { openReader } from '../../src/ledger/store/file/open.ts';
 import type { SyncJob } from '../../src/queue/jobs.ts';
 import { type PrivateRedis, startPrivateRedis } from '../../src/queue/redis/private-redis.ts';
-import { takeTurns } from '../../src/queue/redis/shared-rate.ts';
 import { startScheduler } from '../../src/queue/scheduler.ts';
-import { begin, clientOf, openQueue, uniqueLedgerId } from '../queue/support.ts';
+import { begin, openQueue, uniqueLedgerId } from '../queue/support.ts';
 import { eventually } from '../support/eventually.ts';
 import { beginRun, openLedger, publish, usageRecord } from '../support/open-ledger.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
@@ -71,22 +70,6 @@ playTable([
       const { right } = shownBy(jump);
       const made = (ms: number) => `usage-${isoTime(ms).replaceAll(/[-:]/g, '').slice(0, 15)}Z.csv`;
       expect(files()).toEqual([made(right + HOUR_MS), made(right + 2 * HOUR_MS)]);
-    },
-  },
-  {
-    kind: 'the rate that daemons share',
-    must: 'the next turn comes in its time',
-    async play(jump) {
-      const client = clientOf((await privateRedis()).target);
-      onTestFinished(() => client.disconnect());
-      await client.ping();
-      expect(await takeTurns(client, 'one.test', 1, 10)).toMatchObject({ granted: 1 });
-      const [key = ''] = await client.keys('usage-ledger:rate:*');
-      // Given out by Redis's own clock before that was set back.
-      const { wrong, right } = shownBy(jump);
-      await client.set(key, String((Date.now() + wrong - right) * 1000));
-      const turns = await takeTurns(client, 'one.test', 1, 10);
-      expect(turns?.granted === 1 || (turns?.waitMs ?? Number.POSITIVE_INFINITY) <= 100).toBe(true);
     },
   },
   {

@@ -14,26 +14,27 @@ beforeAll(async () => {
 
 afterAll(() => server.remove());
 
-/** Two workspaces, of which the shard of `only` has a ledger of its own. */
-function shardOf(world: World, only: string, schema: string): void {
+/** Two workspaces, of which `only` has a ledger of its own. */
+function hostOf(world: World, only: string, schema: string): void {
   const { url, tls } = server.settings(schema);
   world.configure({
     ledger: { path: join(world.folder, `${only}.db`) },
-    shard: { only: [only] },
     publish: { url, tls, schema },
-    workspaces: [FIRST, SECOND].map((workspace) => workspaceSettings(world.sandbox, workspace)),
+    workspaces: [FIRST, SECOND]
+      .filter(({ id }) => id === only)
+      .map((workspace) => workspaceSettings(world.sandbox, workspace)),
   });
 }
 
-test('every shard stands in the replica, the one that published the longest ago first', async () => {
+test('every ledger stands in the replica, the one that published the longest ago first', async () => {
   const world = await createWorld(FIRST, SECOND);
-  shardOf(world, 'ws-2', 'shards');
+  hostOf(world, 'ws-2', 'hosts');
   const nothing = await world.run('status', '--replica');
   expect(nothing).toMatchObject({ code: 2, out: '' });
   expect(nothing.err).toContain('nothing has been published to this schema yet');
 
   for (const [at, only] of ['ws-2', 'ws-1'].entries()) {
-    shardOf(world, only, 'shards');
+    hostOf(world, only, 'hosts');
     world.clock.nowMs = NOON + at * 3 * MINUTE_MS;
     expect((await world.run('sync')).code).toBe(0);
     expect((await world.run('publish')).code).toBe(0);

@@ -108,7 +108,6 @@ describe('what a file means', () => {
         serviceCategory: 'Analytics',
         serviceSubcategory: 'Business Intelligence',
       },
-      shard: null,
       workspaces: [
         {
           id: 'ws-1',

@@ -19,7 +19,6 @@ const base: Config = {
   exports: [],
   rates: null,
   focus: DEFAULT_FOCUS,
-  shard: null,
   alerts: { channels: [{ type: 'log', name: 'log-1' }] },
   logLevel: 'info',
 };

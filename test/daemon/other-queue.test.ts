@@ -33,7 +33,6 @@ function queueInMemory(atStop: () => SyncJob[]): SyncQueue {
     },
     counts: async () => NOTHING,
     waitingSyncs: async () => new Map(),
-    takeTurns: async (_host, wanted) => ({ granted: wanted, waitMs: 0 }),
     ping: async () => 1,
     redisUp: true,
     onRedisBack: () => () => undefined,

@@ -78,7 +78,6 @@ export async function startFixture(options: FixtureOptions = {}): Promise<Fixtur
     publish: null,
     exports: [],
     rates: null,
-    shard: null,
     focus: DEFAULT_FOCUS,
     workspaces: served.map(({ id, api_key_id, secret_key }) =>
       workspaceConfig(sandbox.url, { id, apiKeyId: api_key_id, secretKey: secret_key, ...options.settings }),

@@ -111,9 +111,7 @@ async function examineAll(
   const { env, cwd } = cli.io;
   const { path } = config.ledger;
   const source = config.file ?? 'the environment';
-  const count = counted(config.workspaces.length, 'workspace');
-  const { shard } = config;
-  const workspaces = shard === null ? count : `${count}, ${shard.elsewhere.length} elsewhere (shard ${shard.label})`;
+  const workspaces = counted(config.workspaces.length, 'workspace');
   const findings = await examine([
     ...config.workspaces.map((workspace, index): Check => {
       const trial = openTrial(workspace, { clock, proxy: config.proxy, recorder: recorders[index] ?? null });

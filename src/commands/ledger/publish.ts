@@ -23,7 +23,7 @@ async function publish(cli: CliContext, context: Context, replace: boolean): Pro
   ]);
   const { connection } = context.reader();
   const { config, replicaWay } = context;
-  const publisher = new Publisher(settings, config.ledger.path, config.shard?.elsewhere, replicaWay);
+  const publisher = new Publisher(settings, config.ledger.path, [], replicaWay);
   const started = cli.clock.monotonic();
   try {
     if (replace) {

@@ -23,10 +23,9 @@ export async function verifyReplicaHere(
   const client = await connectReplica(settings, context.replicaWay);
   try {
     await requireCurrentReplica(client, settings.schema);
-    const elsewhere = config.shard?.elsewhere ?? [];
     const report = await withStopSignal((signal) =>
       verifyReplica({
-        ...{ client, connection, ledgerPath: config.ledger.path, elsewhere, verifier, others },
+        ...{ client, connection, ledgerPath: config.ledger.path, elsewhere: [], verifier, others },
         ...{ version, nowMs: cli.now(), signal },
       }),
     );

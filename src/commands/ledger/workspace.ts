@@ -117,11 +117,10 @@ function importCommand(cli: CliContext): Command {
 async function importWorkspace(cli: CliContext, file: string, options: ImportOptions): Promise<void> {
   const { expectHead: expectedHead, by = systemUser() } = options;
   // Opening the writer makes the ledger, brings it to this version and its rate cards into force; then nobody has it open.
-  const { ledgerPath, elsewhere } = await cli.withContext(
+  const ledgerPath = await cli.withContext(
     async (context) => {
       await context.writer();
-      const { config } = context;
-      return { ledgerPath: config.ledger.path, elsewhere: config.shard?.elsewhere ?? [] };
+      return context.config.ledger.path;
     },
     { writes: true },
   );
@@ -130,7 +129,7 @@ async function importWorkspace(cli: CliContext, file: string, options: ImportOpt
     pricesAndChecks(),
   ]);
   const report = await withStopSignal((signal) =>
-    importFile({ ...{ file, ledgerPath, expectedHead, by, nowMs: cli.now(), signal, elsewhere }, ...given }),
+    importFile({ ...{ file, ledgerPath, expectedHead, by, nowMs: cli.now(), signal }, ...given }),
   );
   const { from, links, entries, tenants, periods, alerts, headDigest } = report;
   if (cli.json) {

@@ -10,7 +10,7 @@ import type { CliContext } from '../shared/cli-context.ts';
 import { proseLines } from '../shared/prose.ts';
 import { requireReplica } from '../shared/require-replica.ts';
 
-/** One ledger as the replica knows it: a shard. Times are ISO times of UTC. */
+/** One ledger as the replica knows it. Times are ISO times of UTC. */
 export interface ReplicaLedger {
   ledger_id: string;
   /** The machine that published last, and the process there. */
@@ -70,7 +70,7 @@ export interface ReplicaStatusOptions {
   limit?: number;
 }
 
-/** `status --replica`: every shard that publishes, asked of the replica alone. */
+/** `status --replica`: every ledger that is published, asked of the replica alone. */
 export async function showReplica(cli: CliContext, context: Context, options: ReplicaStatusOptions): Promise<void> {
   await withReplicaLook(context, options, async (look) => {
     const { schema, ledgers, nowMs } = await look();

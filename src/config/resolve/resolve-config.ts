@@ -3,11 +3,9 @@ import { ConfigError, summarizeError } from '../../core/errors.ts';
 import { isLoopbackHost } from '../../core/net/loopback.ts';
 import { followSafeLink } from '../../core/process/safe-place.ts';
 import type { FileConfig } from '../schema/file-schema.ts';
-import { isInShard } from '../shard.ts';
 import type { Config, ProxyConfig } from '../types.ts';
 import { resolveChannel } from './resolve-channel.ts';
 import { resolveBackup, resolveExport, resolveFocus, resolvePublish } from './resolve-outlets.ts';
-import { shardConfig, shardOf } from './resolve-shard.ts';
 import { resolveWorkspace } from './resolve-workspace.ts';
 
 export const DEFAULT_HTTP = { host: '127.0.0.1', port: 9464 } as const;
@@ -34,7 +32,6 @@ export function resolveConfig(document: FileConfig, source: Source): Config {
   const ledgerPath = ledgerPlace(resolve(source.folder, document.ledger?.path ?? 'data/ledger.db'), source.file);
   const keyFile = document.ledger?.checkpoint_key_file;
   const readerGroup = document.ledger?.reader_group;
-  const shard = shardOf(document.shard);
   return {
     file: source.file,
     ledger: {
@@ -58,18 +55,15 @@ export function resolveConfig(document: FileConfig, source: Source): Config {
     backup: resolveBackup(document.backup, source.folder, ledgerPath),
     exports: (document.exports ?? []).map((given) => resolveExport(given, source.folder, ledgerPath)),
     publish: resolvePublish(document.publish, source.caFiles.get('publish.ca_file')),
-    shard: shard && shardConfig(shard, document.workspaces),
-    workspaces: document.workspaces
-      .map((workspace, index) =>
-        resolveWorkspace(workspace, defaults, document.budgets ?? [], {
-          secretKey:
-            source.secretFiles.get(`workspaces[${index}].secret_key_file`) ??
-            defaults.secret_key ??
-            source.secretFiles.get('defaults.secret_key_file'),
-          ca: source.caFiles.get(`workspaces[${index}].ca_file`) ?? source.caFiles.get('defaults.ca_file') ?? null,
-        }),
-      )
-      .filter(({ id }) => isInShard(id, shard)),
+    workspaces: document.workspaces.map((workspace, index) =>
+      resolveWorkspace(workspace, defaults, document.budgets ?? [], {
+        secretKey:
+          source.secretFiles.get(`workspaces[${index}].secret_key_file`) ??
+          defaults.secret_key ??
+          source.secretFiles.get('defaults.secret_key_file'),
+        ca: source.caFiles.get(`workspaces[${index}].ca_file`) ?? source.caFiles.get('defaults.ca_file') ?? null,
+      }),
+    ),
     alerts: {
       channels: (document.alerts?.channels ?? []).map((channel, index) =>
         resolveChannel(channel, index, source.caFiles.get(`alerts.channels[${index}].ca_file`)),

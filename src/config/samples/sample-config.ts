@@ -17,11 +17,6 @@ redis_url: \${REDIS_URL:-}              # redis:// or rediss://user:password@hos
 
 workers: 64                            # syncs under way at once
 
-# shard:                               # of several machines with one configuration, what this one does; absent: all
-#   index: \${SHARD_INDEX:-0}          # from 0 on, another on each machine; each shard has a ledger of its own
-#   of: 3                              # workspaces spread by their id, the same way on each machine
-#   # only: [ws-123]                   # or a list of workspaces instead of the two
-
 http:                                  # pages, health and metrics of the daemon: plain HTTP
   host: 127.0.0.1                      # anything wider needs a token
   port: 9464                           # 0: off
@@ -105,7 +100,7 @@ defaults:                              # for every workspace; any of these can a
   settle_hours: 48                     # after its end a month may still move for this long; then it can be closed
   per_page: 100                        # 1 to 100
   concurrency: 8                       # requests at a time
-  requests_per_second: 50              # to one host name of the service, from all daemons that share a Redis
+  requests_per_second: 50              # to one host name of the service, over all its workspaces
   consistency: auto                    # auto: twice up to 50 pages, else counted | twice | counted
   run_minutes: 30                      # minutes; a run that takes longer is ended and tried again
   max_records: 20000000                # a listing that announces more is refused

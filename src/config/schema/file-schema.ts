@@ -30,15 +30,6 @@ const http = z.strictObject({
   ),
 });
 
-const shard = z.strictObject({
-  index: setting(
-    integer(0, 1023),
-    'Give the number of this shard, from 0 on and below `of`, best as a variable of the machine',
-  ),
-  of: setting(integer(1, 1024), 'Give how many shards there are, the same on all machines, from 1 to 1024'),
-  only: setting(z.array(word).min(1), 'List ids of workspaces below, such as [ws-1, ws-2]'),
-});
-
 const workspace = z.strictObject({
   id: obeys(word, identifierRule).describe("Give the workspace's identifier exactly as the service shows it"),
   name: setting(word, 'Give a name that people will recognise, or remove the line'),
@@ -85,10 +76,6 @@ export const fileSchema = z.strictObject({
     'Give an address such as http://proxy.example.com:3128, none for no proxy, or remove the line',
   ),
   workers: setting(integer(1, 1000), 'Give a whole number from 1 to 1000, such as 64'),
-  shard: setting(
-    shard,
-    'Write `shard:` with `index:` and `of:`, or with `only:`, indented below it, or remove it to do all workspaces',
-  ),
   log_level: setting(
     z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']),
     'Choose info unless you are looking for a fault, then debug',

@@ -18,7 +18,7 @@ export interface ReplicaParts {
 export function startReplica(context: Context, settings: PublishConfig, notified: () => void): ReplicaParts {
   const { clock, logger, config } = context;
   const { connection } = context.reader();
-  const start = { settings, ledgerPath: config.ledger.path, elsewhere: config.shard?.elsewhere ?? [] };
+  const start = { settings, ledgerPath: config.ledger.path, elsewhere: [] };
   const publisher = context.openPublisher?.(start) ?? new PublisherHandle(start);
   const watch = new ReplicaWatch({
     ...{ connection, publisher, clock, logger },

@@ -51,7 +51,7 @@ export async function findUncounted(client: ReplicaClient, ledgerKey: number): P
   return rows.map(({ workspace_id, ledger_id: holder }) => {
     const id = unescapeNul(workspace_id);
     return (
-      `${JSON.stringify(id)} counts in ledger ${holder}, which reads it, too: give it to one machine (\`shard:\`), ` +
+      `${JSON.stringify(id)} counts in ledger ${holder}, which reads it, too: list it on one machine only, ` +
       `or take it over here by \`usage-ledger workspace keep ${id} --force\``
     );
   });

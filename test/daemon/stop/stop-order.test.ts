@@ -48,7 +48,6 @@ test('a stop ends first what takes in work, then the queue, and what keeps the l
     addSync: async () => 'added',
     counts: async () => ({ waiting: 0, active: 0, delayed: 0, completed: 0, failed: 0 }),
     waitingSyncs: async () => new Map(),
-    takeTurns: async (_host, wanted) => ({ granted: wanted, waitMs: 0 }),
     ping: async () => 1,
     redisUp: true,
     onRedisBack: () => () => undefined,

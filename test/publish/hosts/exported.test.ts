@@ -19,10 +19,11 @@ function hostOf(world: World, schema: string): (name: string, ...only: string[])
   return (name, ...only) =>
     world.configure({
       ledger: { path: join(world.folder, name, 'ledger.db') },
-      shard: { only },
       publish: { url, tls, schema },
       rates: [CARD],
-      workspaces: [FIRST, SECOND].map((workspace) => workspaceSettings(world.sandbox, workspace)),
+      workspaces: [FIRST, SECOND]
+        .filter(({ id }) => only.includes(id))
+        .map((workspace) => workspaceSettings(world.sandbox, workspace)),
     });
 }
 

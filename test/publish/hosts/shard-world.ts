@@ -2,7 +2,6 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { main } from '../../../src/commands/main.ts';
-import { shardOfWorkspace } from '../../../src/config/shard.ts';
 import { addPeriods, periodAt } from '../../../src/core/period.ts';
 import { headOfChain } from '../../../src/ledger/journal/runs/digest.ts';
 import { openReader } from '../../../src/ledger/store/file/open.ts';
@@ -20,7 +19,7 @@ const TENANTS = ['acme', 'globex', 'hooli'];
 await awayFromMonthEnd();
 const current = periodAt(Date.now());
 
-/** Several hosts in folders of their own: one service, one configuration, one Redis, one Postgres. */
+/** Several hosts in folders of their own: one service, one Redis, one Postgres. */
 export interface ShardWorld {
   sandbox: Sandbox;
   /** Ids of a shard's workspaces. */
@@ -48,7 +47,7 @@ export async function startShardWorld(
   const { port, told } = await startReceiver();
   const ledgerPath = (name: string): string => join(root, name, 'data', 'ledger.db');
   const shardOf = new Map<string, number>();
-  const workspacesOf = (shard: number): string[] => all.filter((id) => shardOfWorkspace(id, SHARDS) === shard);
+  const workspacesOf = (shard: number): string[] => all.filter((_, index) => index % SHARDS === shard);
   const reading = <T>(name: string, read: (connection: ReturnType<typeof openReader>['connection']) => T): T => {
     const { connection, close } = openReader(ledgerPath(name));
     try {
@@ -68,10 +67,11 @@ export async function startShardWorld(
         `redis_url: ${redisUrl}
 http: { port: 0 }
 publish: { url: "${server.settings(schema).url}", schema: ${schema} }
-shard: { index: ${shard}, of: ${SHARDS} }
 defaults: { base_url: "${sandbox.url}", embed_url: "${sandbox.url}", cron: "0 0 1 1 *", reconcile_cron: "0 0 1 1 *" }
 workspaces:
-${all.map((id) => `  - { id: ${id}, api_key_id: ak_${id}, secret_key: sk_of_${id}_not_a_secret }`).join('\n')}
+${workspacesOf(shard)
+  .map((id) => `  - { id: ${id}, api_key_id: ak_${id}, secret_key: sk_of_${id}_not_a_secret }`)
+  .join('\n')}
 alerts: { channels: [${hook}] }
 `,
         { mode: 0o600 },

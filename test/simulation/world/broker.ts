@@ -69,7 +69,6 @@ export class Broker {
           () =>
             new Map([...this.#jobs.values()].filter(isWaiting).map(({ job, sinceMs }) => [job.workspaceId, sinceMs])),
         ),
-      takeTurns: async (_host, wanted) => ({ granted: wanted, waitMs: 0 }),
       ping: () => ask(() => 1),
       get redisUp() {
         return isUp();

@@ -77,9 +77,9 @@ export function configure(
   { folder, settings, host, only }: { folder: string; settings: SettingsKind; host: number; only?: string | undefined },
 ): Configured {
   const file = join(folder, host === 0 ? 'usage-ledger.yml' : `usage-ledger-${host}.yml`);
-  const shard = only === undefined ? {} : { shard: { only: [only] } };
+  const workspaces = plan.workspaces.filter(({ id }) => only === undefined || id === only);
   // JSON is YAML.
-  writeFileSync(file, JSON.stringify({ ...configurationOf(plan, folder, settings), ...shard }), { mode: 0o600 });
+  writeFileSync(file, JSON.stringify(configurationOf({ ...plan, workspaces }, folder, settings)), { mode: 0o600 });
   const ids = new Set(plan.workspaces.flatMap(({ tenants }) => tenants.map(({ id }) => id)));
   const names = [...ids].map((id, index) => `"${id}","${settings} ${index}",ref-${index}`);
   writeFileSync(join(folder, NAMES_FILE), ['tenant_id,display_name,external_ref', ...names, ''].join('\n'));

@@ -24,8 +24,6 @@ export interface ImportOrder {
   file: string;
   /** Set where the file is no export yet, but a copy of the ledger that exports this workspace. */
   workspaceId?: string | undefined;
-  /** Workspaces that the configuration leaves to other machines: none of them is taken in. */
-  elsewhere?: readonly string[];
   /** Who imports; stored as given. */
   by: string;
   nowMs: number;
@@ -68,18 +66,8 @@ export function importWorkspace(order: ImportOrder): ImportedWorkspace {
 }
 
 function bringIn(order: ImportOrder, origin: LedgerConnection): ImportedWorkspace {
-  const { connection, workspaceId, elsewhere = [], by, nowMs, price, checks } = order;
+  const { connection, workspaceId, by, nowMs, price, checks } = order;
   const moved = findMoved(connection, origin, workspaceId);
-  if (elsewhere.includes(moved.workspaceId)) {
-    // In the replica neither ledger would say that it counts here, or both would.
-    throw new LedgerError(
-      'not_this_shard',
-      `workspace ${JSON.stringify(moved.workspaceId)} is not of this machine by \`shard:\``,
-      {
-        hint: 'change `shard:` in the configuration first, then import; the daemon is started afterwards',
-      },
-    );
-  }
   const to = nameWorkspace(connection, moved).workspaceKey;
   const from = moved.workspaceKey;
   const head = headOfChain(connection).seq;
