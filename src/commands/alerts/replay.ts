@@ -64,12 +64,12 @@ async function replay(cli: CliContext, context: Context, notificationIds: string
   }
 }
 
-export function deadColumns(nowMs: number): Column<DeadLetter>[] {
+function deadColumns(nowMs: number): Column<DeadLetter>[] {
   return [
     { name: 'notification_id', kind: 'id', header: 'Notification' },
     { name: 'channel', kind: 'text', header: 'Channel' },
     { name: 'attempts', kind: 'count', header: 'Attempts' },
     { name: 'created_at', kind: 'date', header: 'Created', words: (at) => relativeTime(Date.parse(at), nowMs) },
-    { name: 'last_error', kind: 'text', nullable: true, header: 'Reason' },
+    { name: 'last_error', kind: 'text', header: 'Reason' },
   ];
 }

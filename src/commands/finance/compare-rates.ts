@@ -79,15 +79,15 @@ const AMOUNTS = [
   { name: 'currency', kind: 'text', header: '' },
 ] as const;
 
-export const MONTH_COLUMNS: readonly Column<RatesComparison['months'][number]>[] = [
+const MONTH_COLUMNS: readonly Column<RatesComparison['months'][number]>[] = [
   { name: 'period', kind: 'text', header: 'Period' },
   ...AMOUNTS,
 ];
 
-export const COMPARED_COLUMNS: readonly Column<RatesComparison['tenants'][number]>[] = [
+const COMPARED_COLUMNS: readonly Column<RatesComparison['tenants'][number]>[] = [
   { name: 'workspace_id', kind: 'id' },
   { name: 'tenant_id', kind: 'id', header: 'Tenant' },
-  { name: 'display_name', kind: 'text', nullable: true, header: 'Name', sparse: true },
+  { name: 'display_name', kind: 'text', header: 'Name', sparse: true },
   ...AMOUNTS,
 ];
 

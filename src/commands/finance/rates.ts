@@ -122,12 +122,12 @@ function cardRow(card: StoredCard) {
   };
 }
 
-export const CARD_COLUMNS: readonly Column<CardRow>[] = [
+const CARD_COLUMNS: readonly Column<CardRow>[] = [
   { name: 'name', kind: 'text', header: 'Card' },
   { name: 'from_period', kind: 'text', header: 'From' },
-  { name: 'to_period', kind: 'text', nullable: true, header: 'To' },
-  { name: 'workspace', kind: 'id', nullable: true, header: 'Workspace', words: (workspace) => workspace ?? 'all' },
-  { name: 'tenant', kind: 'id', nullable: true, header: 'Tenant', words: (tenant) => tenant ?? 'all' },
+  { name: 'to_period', kind: 'text', header: 'To' },
+  { name: 'workspace', kind: 'id', header: 'Workspace', words: (workspace) => workspace ?? 'all' },
+  { name: 'tenant', kind: 'id', header: 'Tenant', words: (tenant) => tenant ?? 'all' },
   { name: 'currency', kind: 'text', header: 'Currency' },
   { name: 'model', kind: 'text', header: 'Pricing' },
   { name: 'source', kind: 'text', header: 'Source' },

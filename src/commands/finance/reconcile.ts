@@ -232,17 +232,17 @@ function toleranceIn(currency: string | null, tolerance: string): bigint {
 
 type ReconcileRow = ReturnType<typeof rowOf> & { display_name: string | null; cause: Cause | null };
 
-export const RECONCILE_COLUMNS: readonly Column<ReconcileRow>[] = [
+const RECONCILE_COLUMNS: readonly Column<ReconcileRow>[] = [
   { name: 'tenant_id', kind: 'id', header: 'Tenant' },
-  { name: 'display_name', kind: 'text', nullable: true, header: 'Name', sparse: true },
+  { name: 'display_name', kind: 'text', header: 'Name', sparse: true },
   { name: 'status', kind: 'text', header: 'Status' },
-  { name: 'service_credits', kind: 'credits', nullable: true, header: 'Service', sum: true },
-  { name: 'ledger_credits', kind: 'credits', nullable: true, header: 'Ledger', sum: true },
-  { name: 'invoice_credits', kind: 'credits', nullable: true, header: 'Invoice', sum: true },
-  { name: 'ledger_amount', kind: 'amount', nullable: true, header: 'Ledger amount', sum: true },
-  { name: 'invoice_amount', kind: 'amount', nullable: true, header: 'Invoice amount', sum: true },
-  { name: 'currency', kind: 'text', nullable: true, header: '' },
-  { name: 'cause', kind: 'text', nullable: true, header: 'Why', words: (cause) => cause?.replace('_', ' ') ?? '' },
+  { name: 'service_credits', kind: 'credits', header: 'Service', sum: true },
+  { name: 'ledger_credits', kind: 'credits', header: 'Ledger', sum: true },
+  { name: 'invoice_credits', kind: 'credits', header: 'Invoice', sum: true },
+  { name: 'ledger_amount', kind: 'amount', header: 'Ledger amount', sum: true },
+  { name: 'invoice_amount', kind: 'amount', header: 'Invoice amount', sum: true },
+  { name: 'currency', kind: 'text', header: '' },
+  { name: 'cause', kind: 'text', header: 'Why', words: (cause) => cause?.replace('_', ' ') ?? '' },
 ];
 
 function rowOf({ tenantId, status, ledger, service, invoice, currency }: ReconciledRow) {

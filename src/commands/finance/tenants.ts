@@ -131,13 +131,13 @@ function forgetCommand(cli: CliContext): Command {
     );
 }
 
-export const TENANT_COLUMNS: readonly Column<NamedTenantRow>[] = [
+const TENANT_COLUMNS: readonly Column<NamedTenantRow>[] = [
   { name: 'workspace_id', kind: 'id', header: 'Workspace' },
   { name: 'tenant_id', kind: 'id', header: 'Tenant' },
-  { name: 'display_name', kind: 'text', nullable: true, header: 'Name' },
-  { name: 'external_ref', kind: 'id', nullable: true, header: 'Reference' },
+  { name: 'display_name', kind: 'text', header: 'Name' },
+  { name: 'external_ref', kind: 'id', header: 'Reference' },
   { name: 'labels', kind: 'text', header: 'Labels', words: (labels) => wordsOf(labels) },
-  { name: 'first_seen_at', kind: 'date', nullable: true },
+  { name: 'first_seen_at', kind: 'date' },
 ];
 
 function wordsOf(labels: Readonly<Record<string, string>>): string {

@@ -51,10 +51,7 @@ export type TableColumn<Row> = {
  * files and JSON, of all.
  */
 export type Column<Row> = {
-  [Key in keyof Row & string]: SheetColumn &
-    Look<Row[Key], Row> & { name: Key; header?: string } & (null extends Row[Key]
-      ? { nullable: true }
-      : { nullable?: never });
+  [Key in keyof Row & string]: SheetColumn & Look<Row[Key], Row> & { name: Key; header?: string };
 }[keyof Row & string];
 
 export type SheetValue = string | number | bigint | boolean | null;

@@ -28,7 +28,7 @@ type PlacedEntry = TenantEntry & { workspace_id: string; tenant_id: string; disp
 export const PLACED_ENTRY_COLUMNS: readonly Column<PlacedEntry>[] = [
   { name: 'workspace_id', kind: 'id' },
   { name: 'tenant_id', kind: 'id' },
-  { name: 'display_name', kind: 'text', nullable: true },
+  { name: 'display_name', kind: 'text' },
   ...ENTRY_COLUMNS,
 ];
 

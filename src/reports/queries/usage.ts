@@ -15,7 +15,7 @@ export type UsageRow = Omit<StoredUsage, 'withdrawn'> & { withdrawn: boolean; di
 export const USAGE_COLUMNS: readonly Column<UsageRow>[] = [
   { name: 'workspace_id', kind: 'id', header: 'Workspace' },
   { name: 'tenant_id', kind: 'id', header: 'Tenant' },
-  { name: 'display_name', kind: 'text', nullable: true, header: 'Name', sparse: true },
+  { name: 'display_name', kind: 'text', header: 'Name', sparse: true },
   { name: 'period', kind: 'text', header: 'Period' },
   { name: 'period_start', kind: 'date' },
   { name: 'period_end', kind: 'date' },

@@ -7,7 +7,7 @@ export function renderCsv<Row extends object>(
   columns: readonly { key: keyof Row & string; header: string; kind?: ColumnKind }[],
   style: CsvStyle = {},
 ): string {
-  const named = columns.map(({ header, kind = 'text' }) => ({ name: header, kind, nullable: true as const }));
+  const named = columns.map(({ header, kind = 'text' }) => ({ name: header, kind }));
   const values = rows.map((row) => Object.fromEntries(columns.map(({ key, header }) => [header, row[key] ?? null])));
   return [...csvPieces(sheetOf<Record<string, unknown>>('rows', named, values), style)].join('');
 }
