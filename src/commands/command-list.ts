@@ -165,13 +165,4 @@ export const COMMANDS: readonly CommandEntry[] = [
     description: 'Bring the ledger to the schema of this version, or create it; the daemon does so by itself.',
     load: async () => (await import('./ledger/migrate.ts')).migrateCommand,
   },
-  {
-    name: 'completion',
-    takes: '<shell>',
-    description: 'Print the completion of commands and options for bash, zsh or fish.',
-    load: async () => {
-      const { completionCommand } = await import('./completion/completion.ts');
-      return (cli) => completionCommand(cli, COMMANDS);
-    },
-  },
 ];

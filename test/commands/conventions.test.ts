@@ -70,7 +70,7 @@ describe('a misspelt word', () => {
     [['alerts', 'explian', 'alert_1'], 'Did you mean explain?'],
     [['dashboard', 'creat'], 'Did you mean create?'],
     [['statement', 'verfy', 'x.json'], 'too many arguments'],
-    [['completion', 'bsh'], 'Allowed choices are bash, zsh, fish'],
+    [['usage', '--format', 'exel'], 'Allowed choices are table, csv'],
     [['usage', '--periood', 'x'], 'Did you mean --period?'],
   ])('%j is answered with what was meant, or what may stand there', async (argv, message) => {
     expect(await runInEmptyFolder(...argv)).toMatchObject({ code: 2, out: '', err: expect.stringContaining(message) });

@@ -57,7 +57,6 @@ describe('help', () => {
       'embed-token',
       'sandbox',
       'migrate',
-      'completion',
       'help',
     ]);
   });
@@ -88,20 +87,15 @@ describe('help', () => {
     expect(err).toContain('--help');
   });
 
-  it.each([
-    [['bogus']],
-    [[]],
-    [['dashboard']],
-    [['completion']],
-    [['usage', 'too', 'many']],
-    [['tenant']],
-    [['alerts', 'bogus']],
-  ])('is offered for the wrong command line %j, with exit code 2', async (argv) => {
-    const { code, out, err } = await runInEmptyFolder(...argv);
-    expect(code).toBe(2);
-    expect(out).toBe('');
-    expect(err).toMatch(/--help|show help/);
-  });
+  it.each([[['bogus']], [[]], [['dashboard']], [['usage', 'too', 'many']], [['tenant']], [['alerts', 'bogus']]])(
+    'is offered for the wrong command line %j, with exit code 2',
+    async (argv) => {
+      const { code, out, err } = await runInEmptyFolder(...argv);
+      expect(code).toBe(2);
+      expect(out).toBe('');
+      expect(err).toMatch(/--help|show help/);
+    },
+  );
 
   it('says the version', async () => {
     const { code, out } = await runInEmptyFolder('--version');

@@ -59,7 +59,7 @@ export function exportCommand(cli: CliContext): Command {
     );
 }
 
-/** Offered by completion; `finance_usage` is understood as well, and another one gets an error that lists them. */
+/** Help lists these; `finance_usage` is understood as well, and another one gets an error that lists them. */
 function viewArgument(): Argument {
   const argument = new Argument('<view...>', 'views of the ledger, also with finance_ before them; or focus');
   argument.argChoices = [...FINANCE_VIEWS, 'focus'];
